@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Register page that only the emulator has: fast console, counters, host log.
+ *
+ * The plugin answers it, a board's firmware uses it when the ID register
+ * reads EMULATOR_PAGE_ID. A read on real hardware may fault, so firmware
+ * probes with a guarded read. All registers are 32 bits wide.
+ */
+#ifndef EMULATOR_PAGE_H
+#define EMULATOR_PAGE_H
+
+#define EMULATOR_PAGE_BASE 0x4F000000u /**< unused by the AN547 memory map */
+#define EMULATOR_PAGE_SIZE 0x1000u
+#define EMULATOR_PAGE_IRQ 57u /**< NVIC number of the console's receive interrupt */
+#define EMULATOR_PAGE_ID 0x45485531u /**< "1UHE" in memory order */
+
+enum emulator_page_register {
+    EMULATOR_ID = 0x000,       /**< RO: EMULATOR_PAGE_ID */
+    EMULATOR_FEATURES = 0x004, /**< RO: EMULATOR_FEATURE_* bits */
+
+    EMULATOR_INSN_LO = 0x010, /**< RO: guest instructions; reading LO latches HI */
+    EMULATOR_INSN_HI = 0x014,
+    EMULATOR_NPU_INSN_LO = 0x018, /**< RO: guest instructions between the last NPU start and its completion */
+    EMULATOR_NPU_INSN_HI = 0x01C,
+    EMULATOR_NPU_IDLE = 0x020, /**< RO: 1 when the CPU was asleep (WFI) as the last NPU run completed */
+
+    EMULATOR_BUFFER_ADDRESS = 0x100, /**< RW: guest address for the next transfer */
+    EMULATOR_CONSOLE_SEND = 0x104,   /**< WO: send so many bytes from BUFFER_ADDRESS to the console */
+    EMULATOR_CONSOLE_RECEIVE = 0x108, /**< WO: take up to so many bytes to BUFFER_ADDRESS */
+    EMULATOR_CONSOLE_COUNT = 0x10C,  /**< RO: bytes that the last RECEIVE delivered */
+    EMULATOR_CONSOLE_WAITING = 0x110, /**< RO: bytes waiting; the IRQ line is high while it is not 0 and enabled */
+    EMULATOR_CONSOLE_IRQ_ENABLE = 0x114, /**< RW: bit 0 */
+    EMULATOR_CONSOLE_PEER = 0x118, /**< RO: 1 while a host program has the console open */
+
+    EMULATOR_LOG = 0x200, /**< WO: print so many bytes from BUFFER_ADDRESS on the host's stderr */
+};
+
+#define EMULATOR_FEATURE_CONSOLE 0x1u
+#define EMULATOR_FEATURE_INSN_COUNT 0x2u
+
+#endif
