@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""The outside reference: TFLite's reference kernels on the original model.
+
+Every result of this project is compared, bit by bit, with what LiteRT 1.2.0 computes with its
+reference kernels (BUILTIN_REF) from the model as it was before Vela. LiteRT 1.3 and later round
+FULLY_CONNECTED once where Vela programs the NPU to round twice, so the version is part of the
+definition and is checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+LITERT_VERSION = "1.2.0"
+
+Inputs = Mapping[str, np.ndarray] | Sequence[np.ndarray]
+
+
+class OracleError(ValueError):
+    """The reference cannot run this model with these inputs; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """What the model says about one of its inputs or outputs."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    scale: float
+    zero_point: int
+
+
+class Oracle:
+    """One model under the reference kernels; resource variables keep their state between steps."""
+
+    def __init__(self, model: bytes | str | Path) -> None:
+        self._interpreter = _interpreter(model)
+        inputs = self._interpreter.get_input_details()
+        outputs = self._interpreter.get_output_details()
+        self.inputs = [_tensor(detail) for detail in inputs]
+        self.outputs = [_tensor(detail) for detail in outputs]
+        self._input_ids = [detail["index"] for detail in inputs]
+        self._output_ids = [detail["index"] for detail in outputs]
+
+    def step(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """One invocation: raw quantised inputs in the model's order, raw quantised outputs."""
+        if len(inputs) != len(self.inputs):
+            raise OracleError(f"the model has {len(self.inputs)} inputs, but {len(inputs)} came")
+        for position, (array, tensor) in enumerate(zip(inputs, self.inputs, strict=True)):
+            _check_input(position, array, tensor)
+        for index, array in zip(self._input_ids, inputs, strict=True):
+            self._interpreter.set_tensor(index, np.ascontiguousarray(array))
+        try:
+            self._interpreter.invoke()
+        except RuntimeError as error:
+            raise OracleError(f"LiteRT could not run the model: {_one_line(error)}") from error
+        return [self._interpreter.get_tensor(index) for index in self._output_ids]
+
+
+def run(
+    model: bytes | str | Path, inputs: Inputs, steps: int | None = None
+) -> dict[str, np.ndarray]:
+    """Run `model` from its initial state and return its outputs, keyed "0", "1", ….
+
+    `inputs` is a list in the model's order, or a mapping keyed "0", "1", …; all values are raw
+    quantised. Without `steps` each array has its tensor's shape and the model runs once. With
+    `steps` each array has a time axis in front of it, at least that long; the state of resource
+    variables is kept from step to step, and the outputs have the same time axis.
+    """
+    oracle = Oracle(model)
+    arrays = _in_order(inputs, len(oracle.inputs))
+    if steps is None:
+        return _keyed(oracle.step(arrays))
+    if steps < 1:
+        raise OracleError(f"steps must be at least 1, found {steps}")
+    for position, array in enumerate(arrays):
+        if array.ndim == 0 or len(array) < steps:
+            found = len(array) if array.ndim else "none"
+            raise OracleError(f"input {position} must hold {steps} steps, found {found}")
+    rows = [oracle.step([array[now] for array in arrays]) for now in range(steps)]
+    return _keyed([np.stack(column) for column in zip(*rows, strict=True)])
+
+
+def _interpreter(model: bytes | str | Path) -> Any:
+    found = metadata.version("ai-edge-litert")
+    if found != LITERT_VERSION:
+        raise OracleError(
+            f"the reference is ai-edge-litert {LITERT_VERSION}, but {found} is installed; "
+            f"pip install ai-edge-litert=={LITERT_VERSION}"
+        )
+    # Imported here so that commands that need no reference start without LiteRT.
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    name = "the model" if isinstance(model, bytes) else str(model)
+    try:
+        content = model if isinstance(model, bytes) else Path(model).read_bytes()
+    except OSError as error:
+        raise OracleError(f"{name} cannot be read: {error.strerror}") from error
+    try:
+        interpreter = Interpreter(
+            model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+        )
+        interpreter.allocate_tensors()
+    except (ValueError, RuntimeError) as error:
+        raise OracleError(f"LiteRT does not take {name}: {_one_line(error)}") from error
+    return interpreter
+
+
+def _tensor(detail: Mapping[str, Any]) -> Tensor:
+    scale, zero_point = detail["quantization"]
+    shape = tuple(int(size) for size in detail["shape"])
+    return Tensor(detail["name"], shape, np.dtype(detail["dtype"]), float(scale), int(zero_point))
+
+
+def _check_input(position: int, array: np.ndarray, tensor: Tensor) -> None:
+    if array.dtype != tensor.dtype or array.shape != tensor.shape:
+        raise OracleError(
+            f"input {position} must be {tensor.dtype} {list(tensor.shape)}, "
+            f"found {array.dtype} {list(array.shape)}"
+        )
+
+
+def _in_order(inputs: Inputs, count: int) -> list[np.ndarray]:
+    if not isinstance(inputs, Mapping):
+        return list(inputs)
+    expected = [str(position) for position in range(count)]
+    if sorted(inputs) != sorted(expected):
+        raise OracleError(f"inputs must be named {expected}, found {sorted(inputs)}")
+    return [inputs[key] for key in expected]
+
+
+def _keyed(arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    return {str(position): array for position, array in enumerate(arrays)}
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")
