@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""Lay MicroPython's source out under build/micropython/<version>, and print where it is.
+
+Sources, in order: MICROPYTHON_DIR if set; the tree laid out before; Debian's
+source package, checked against the pin in micropython.toml; a git clone of the
+release tag. A source that fails says why and the next one is tried.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PINS = ROOT / "firmware" / "micropython.toml"
+GIT_ADDRESS = "https://github.com/micropython/micropython.git"
+GIT_TIMEOUT_S = 300
+
+sys.path.insert(0, str(ROOT / "tools" / "ethosu_tools"))
+import debian  # noqa: E402  (a script beside the tools: it must work before anything is installed)
+
+
+class SourceError(RuntimeError):
+    """One source of MicroPython failed; the message is one sentence."""
+
+
+def say(sentence: str) -> None:
+    """Tell the user on stderr: stdout carries only the path."""
+    print(f"micropython: {sentence}", file=sys.stderr)
+
+
+def check_tree(tree: Path, version: str) -> Path:
+    """`tree` if it is MicroPython's source of this version, else a SourceError."""
+    header = tree / "py" / "mpconfig.h"
+    if not header.is_file():
+        raise SourceError(f"{tree} holds no MicroPython source (py/mpconfig.h is missing)")
+    numbers = {}
+    for line in header.read_text().splitlines():
+        words = line.split()
+        if len(words) == 3 and words[0] == "#define" and words[1].startswith("MICROPY_VERSION_"):
+            numbers[words[1].removeprefix("MICROPY_VERSION_")] = words[2]
+    found = ".".join(numbers.get(part, "?") for part in ("MAJOR", "MINOR", "MICRO"))
+    if found != version:
+        raise SourceError(f"{tree} is MicroPython {found}, expected {version}")
+    return tree
+
+
+def from_debian(pin: dict[str, str], tree: Path) -> None:
+    """Unpack Debian's source package, checked against the pinned SHA-256, to `tree`."""
+    with tempfile.TemporaryDirectory(prefix="micropython-") as name:
+        folder = Path(name)
+        try:
+            files = debian.fetch_source(
+                "micropython", pin["debian_version"], pin["debian_suite"], folder
+            )
+        except debian.DebianError as error:
+            raise SourceError(str(error)) from None
+        tarball = next((path for path in files if ".orig.tar." in path.name), None)
+        if tarball is None:
+            raise SourceError("the source package has no .orig tarball")
+        found = hashlib.sha256(tarball.read_bytes()).hexdigest()
+        if found != pin["orig_sha256"]:
+            raise SourceError(
+                f"SHA-256 of {tarball.name} is {found}, but {PINS.name} pins {pin['orig_sha256']}"
+            )
+        with tarfile.open(tarball) as archive:
+            archive.extractall(folder / "tree", filter="data")
+        (top,) = (folder / "tree").iterdir()
+        shutil.move(top, tree)
+
+
+def from_git(pin: dict[str, str], tree: Path) -> None:
+    """Clone the release tag to `tree`, without its submodules: the firmware needs none."""
+    command = ["git", "-c", "advice.detachedHead=false", "clone", "-q", "--depth=1"]
+    command += ["--branch", pin["git_tag"], GIT_ADDRESS, str(tree)]
+    try:
+        done = subprocess.run(
+            command,
+            env=os.environ | {"GIT_TERMINAL_PROMPT": "0"},
+            capture_output=True,
+            text=True,
+            timeout=GIT_TIMEOUT_S,
+            check=False,
+        )
+    except (FileNotFoundError, subprocess.TimeoutExpired) as error:
+        raise SourceError(f"git clone failed: {error}") from None
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise SourceError(f"git clone failed: {lines[-1]}")
+
+
+SOURCES: tuple[tuple[str, Callable[[dict[str, str], Path], None]], ...] = (
+    ("Debian's source package", from_debian),
+    ("a git clone", from_git),
+)
+
+
+def lay_out(pin: dict[str, str], version: str, tree: Path) -> Path:
+    """Fill `tree`, whole or not at all, from the first source that works."""
+    tree.parent.mkdir(parents=True, exist_ok=True)
+    for name, source in SOURCES:
+        say(f"fetching {version} from {name} …")
+        with tempfile.TemporaryDirectory(dir=tree.parent) as folder:
+            fresh = Path(folder) / "tree"
+            try:
+                source(pin, fresh)
+                check_tree(fresh, version)
+            except SourceError as error:
+                say(f"{name} failed: {error}")
+                continue
+            shutil.rmtree(tree, ignore_errors=True)
+            fresh.rename(tree)
+            return tree
+    raise SourceError(
+        f"MicroPython {version} could not be fetched. Mends: run 'apt-get update' and try again; "
+        f"or unpack its source by hand and set MICROPYTHON_DIR to it; "
+        f"or pick another release with MICROPYTHON_VERSION (see {PINS.relative_to(ROOT)})."
+    )
+
+
+def find(version: str | None) -> Path:
+    """Where MicroPython's source of `version` (default: the pinned default) is."""
+    pins = tomllib.loads(PINS.read_text())
+    version = version or pins["default"]
+    if version not in pins["release"]:
+        known = ", ".join(pins["release"])
+        raise SourceError(f"MicroPython {version} is not pinned in {PINS.name}; it has {known}")
+    given = os.environ.get("MICROPYTHON_DIR")
+    if given:
+        try:
+            return check_tree(Path(given).resolve(), version)
+        except SourceError as error:
+            say(f"MICROPYTHON_DIR is not used: {error}")
+    tree = ROOT / "build" / "micropython" / version
+    if tree.exists():
+        try:
+            return check_tree(tree, version)
+        except SourceError as error:
+            say(f"the cached tree is fetched anew: {error}")
+    return lay_out(pins["release"][version], version, tree)
+
+
+def main() -> int:
+    """Print the path of the source tree, or one sentence on stderr."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("version", nargs="?", help="a release of micropython.toml")
+    try:
+        print(find(parser.parse_args().version))
+    except SourceError as error:
+        say(str(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
