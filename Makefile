@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+# The few commands of this project; `make help` lists them.
+
+BOARD ?= MPS3_AN547
+# Which Python makes .venv (CPython 3.11 or 3.12); empty: the first right one that is found.
+PYTHON ?=
+# DEBIAN=no leaves the installation of Debian packages to you.
+DEBIAN ?= yes
+# More arguments for pytest: make test TESTS="host_tests/driver -x"
+TESTS ?=
+
+BUILD := build
+STAMPS := $(BUILD)/stamps
+VENV := .venv
+BIN := $(VENV)/bin
+
+DEBIAN_PACKAGES := \
+    ca-certificates \
+    clang \
+    espeak-ng \
+    gcc \
+    gcc-arm-none-eabi \
+    git \
+    libc6-dev \
+    libnewlib-arm-none-eabi \
+    make \
+    python3-venv \
+    qemu-system-arm \
+    sox \
+    xz-utils
+
+# Steps announce themselves on one line; what they run prints below it.
+say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
+# $(call or_say,SENTENCE): ends a recipe line, so that a failure says how to mend it.
+or_say = || { echo "error: $(1)" >&2; exit 1; }
+
+.DEFAULT_GOAL := help
+.PHONY: help setup debian build host plugin firmware demo test test-all lint format clean distclean lock
+
+help: ## List these targets
+	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "Start with \`make demo\`. All that is made lies in $(BUILD)/ and $(VENV)/."
+
+# --- Set-up ------------------------------------------------------------------
+
+setup: $(BIN)/ethosu ## Install what is missing: Debian packages, Python environment
+
+$(STAMPS)/debian: Makefile tools/setup/debian.sh
+	$(call say,Debian packages)
+ifeq ($(DEBIAN),yes)
+	@tools/setup/debian.sh $(DEBIAN_PACKAGES)
+endif
+	@mkdir -p $(@D) && touch $@
+
+$(BIN)/ethosu: requirements.lock pyproject.toml tools/setup/venv.sh | $(STAMPS)/debian
+	$(call say,Python environment in $(VENV))
+	@tools/setup/venv.sh $(VENV) $(PYTHON)
+	@touch $@
+
+# --- Parts -------------------------------------------------------------------
+
+build: host plugin firmware ## Build all: host library, QEMU plugin, firmware
+
+host: $(STAMPS)/debian ## Build the driver with the functional NPU model for this machine
+	$(call say,host library)
+	@+$(MAKE) --no-print-directory -C boards/HOST \
+	    $(call or_say,the host library did not build; the compiler's lines above say where.)
+
+plugin: $(STAMPS)/debian ## Build the NPU plugin for QEMU
+	$(call say,QEMU plugin)
+	@+$(MAKE) --no-print-directory -C tools/qemu_plugin \
+	    $(call or_say,the QEMU plugin did not build; the compiler's lines above say where.)
+
+firmware: setup ## Build the firmware for BOARD (default MPS3_AN547)
+	$(call say,firmware for $(BOARD))
+	@+$(MAKE) --no-print-directory -C firmware BOARD=$(BOARD) \
+	    $(call or_say,the firmware for $(BOARD) did not build; the lines above say where.)
+
+# --- Use ---------------------------------------------------------------------
+
+demo: setup build ## Speak a wake word to an emulated board
+	$(call say,demo)
+	@$(BIN)/ethosu demo wakeword
+
+test: setup build ## Run the tests, but for the larger sweeps
+	$(call say,tests)
+	@$(BIN)/pytest -m "not slow" $(TESTS)
+
+test-all: setup build ## Run all tests, larger sweeps too
+	$(call say,all tests)
+	@$(BIN)/pytest $(TESTS)
+
+lint: setup ## Check the style of Python and C sources
+	$(call say,lint)
+	@$(BIN)/ruff check . $(call or_say,ruff found faults; make format mends the simple ones.)
+	@$(BIN)/ruff format --check . $(call or_say,run make format.)
+	@$(BIN)/mypy $(call or_say,mypy found faults in the types of tools/ethosu_tools.)
+
+format: setup ## Format Python sources
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+lock: setup ## Renew requirements.lock from pyproject.toml
+	$(call say,requirements.lock)
+	@tools/setup/lock.sh
+
+clean: ## Remove what was built; keep .venv and the source of MicroPython
+	@if [ -d $(BUILD) ]; then \
+	    find $(BUILD) -mindepth 1 -maxdepth 1 ! -name micropython -exec rm -rf {} +; fi
+
+distclean: ## Remove all that make made
+	@rm -rf $(BUILD) $(VENV) tools/*.egg-info

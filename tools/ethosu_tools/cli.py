@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""The `ethosu` command: lists the subcommands, prints what they return."""
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from . import errors
+from .ui import Ui
+
+# One module of `commands/` per line.
+COMMANDS = {
+    "compile": "compile a TFLite model for an NPU (drives Vela)",
+    "inspect": "show what a compiled model holds and needs",
+    "run": "run a compiled model on the simulated NPU, an emulated board or a real one",
+    "qemu": "start an emulated board and say how to reach it",
+    "deploy": "copy files into a board's ROM file system",
+    "demo": "a spoken wake word, recognised on an emulated board",
+}
+
+
+def make_parser(chosen: str | None) -> argparse.ArgumentParser:
+    """Build the parser; only the chosen command's module is imported."""
+    parser = argparse.ArgumentParser(
+        prog="ethosu",
+        description="Compile, run and test models for Arm Ethos-U NPUs under MicroPython.",
+        epilog="`ethosu COMMAND --help` explains a command. " + exit_codes(),
+    )
+    parser.add_argument("--version", action="version", version=version("ethosu-tools"))
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        command.add_argument("--json", action="store_true", help="print the result as JSON")
+        command.add_argument("--quiet", action="store_true", help="show no progress")
+        if name == chosen:
+            command_module(name).add_arguments(command)
+    return parser
+
+
+def exit_codes() -> str:
+    """Say what the exit codes mean, in one sentence."""
+    kinds = (
+        (errors.UsageError, "wrong command line"),
+        (errors.InputError, "wrong file"),
+        (errors.SetupError, "something is not installed or built"),
+        (errors.BoardError, "the board failed"),
+        (errors.MismatchError, "results differ from the reference"),
+    )
+    codes = ", ".join(f"{kind.exit_code} {meaning}" for kind, meaning in kinds)
+    return f"Exit codes: 0 done, {codes}, 130 stopped with Ctrl-C."
+
+
+def command_module(name: str):  # type: ignore[no-untyped-def]  # a module is its own interface
+    """Import the module of a command."""
+    return importlib.import_module(f"{__package__}.commands.{name}")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `ethosu` with these arguments; returns the exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    chosen = next((word for word in argv if not word.startswith("-")), None)
+    args = make_parser(chosen).parse_args(argv)
+    command = command_module(args.command)
+    try:
+        data = command.execute(args, Ui(quiet=args.quiet))
+    except errors.ToolError as error:
+        return report(error, as_json=args.json)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+    print(json.dumps(data, indent=2) if args.json else command.render(data))
+    return 0
+
+
+def report(error: errors.ToolError, *, as_json: bool) -> int:
+    """Print an error in one sentence; returns its exit code."""
+    if as_json:
+        print(json.dumps({"error": str(error), "kind": type(error).__name__}))
+    print(f"ethosu: {error}", file=sys.stderr)
+    return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""All errors that the tools raise on purpose, and the exit codes of `ethosu`.
+
+| code | meaning |
+| --- | --- |
+| 0 | done |
+| 1 | a defect of the tool itself (with a traceback) |
+| 2 | the command line is wrong |
+| 3 | a file given to the command is wrong |
+| 4 | something that the command needs is not installed or not built |
+| 5 | the board (or emulator) refused, failed or fell silent |
+| 6 | results differ from the reference |
+| 130 | stopped with Ctrl-C |
+"""
+
+
+class ToolError(Exception):
+    """Root of the tools' errors; its text is one sentence for the user."""
+
+    exit_code = 1
+
+
+class UsageError(ToolError):
+    """Options that contradict each other."""
+
+    exit_code = 2
+
+
+class InputError(ToolError):
+    """A file is missing, damaged, or not what the command can work on."""
+
+    exit_code = 3
+
+
+class SetupError(ToolError):
+    """A program, library or build product is missing; the text says how to get it."""
+
+    exit_code = 4
+
+
+class BoardError(ToolError):
+    """The board did not do what it was asked."""
+
+    exit_code = 5
+
+
+class BoardTimeoutError(BoardError):
+    """The board gave no answer in time."""
+
+
+class BoardLinkError(BoardError):
+    """The link to the board broke or could not be opened."""
+
+
+class RemoteError(BoardError):
+    """Code on the board raised; `traceback` holds the board's own words."""
+
+    def __init__(self, traceback: str) -> None:
+        """Keep the board's traceback and show its last line."""
+        self.traceback = traceback.strip()
+        super().__init__("on the board: " + (self.traceback.splitlines() or ["?"])[-1])
+
+
+class MismatchError(ToolError):
+    """A result differs from the reference."""
+
+    exit_code = 6

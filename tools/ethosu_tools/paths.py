@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""Where the build puts things, and what to run when one of them is missing."""
+
+import os
+from pathlib import Path
+
+from .errors import SetupError
+
+
+def root() -> Path:
+    """Root of the source tree (ETHOSU_ROOT, else the tree that this file lies in)."""
+    return Path(os.environ.get("ETHOSU_ROOT", Path(__file__).resolve().parents[2]))
+
+
+def _built(path: Path, target: str) -> Path:
+    if not path.is_file():
+        raise SetupError(f"{path} is not there; build it with: make {target}")
+    return path
+
+
+def host_library() -> Path:
+    """Driver, runtime and functional NPU model as a shared library of this machine."""
+    return _built(root() / "build/host/libethosu_host.so", "host")
+
+
+def qemu_plugin() -> Path:
+    """Plugin that gives QEMU an NPU."""
+    return _built(root() / "build/qemu_plugin/libethosu_qemu.so", "plugin")
+
+
+def firmware(board: str = "MPS3_AN547") -> Path:
+    """Firmware image of a board."""
+    return _built(root() / "build/firmware" / board / "firmware.elf", f"firmware BOARD={board}")
