@@ -17,13 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from .errors import InputError, SetupError
+
 LITERT_VERSION = "1.2.0"
 
 Inputs = Mapping[str, np.ndarray] | Sequence[np.ndarray]
-
-
-class OracleError(ValueError):
-    """The reference cannot run this model with these inputs; the message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Oracle:
     def step(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """One invocation: raw quantised inputs in the model's order, raw quantised outputs."""
         if len(inputs) != len(self.inputs):
-            raise OracleError(f"the model has {len(self.inputs)} inputs, but {len(inputs)} came")
+            raise InputError(f"the model has {len(self.inputs)} inputs, but {len(inputs)} came")
         for position, (array, tensor) in enumerate(zip(inputs, self.inputs, strict=True)):
             _check_input(position, array, tensor)
         for index, array in zip(self._input_ids, inputs, strict=True):
@@ -60,7 +58,7 @@ class Oracle:
         try:
             self._interpreter.invoke()
         except RuntimeError as error:
-            raise OracleError(f"LiteRT could not run the model: {_one_line(error)}") from error
+            raise InputError(f"LiteRT could not run the model: {_one_line(error)}") from error
         return [self._interpreter.get_tensor(index) for index in self._output_ids]
 
 
@@ -79,21 +77,28 @@ def run(
     if steps is None:
         return _keyed(oracle.step(arrays))
     if steps < 1:
-        raise OracleError(f"steps must be at least 1, found {steps}")
+        raise InputError(f"steps must be at least 1, found {steps}")
     for position, array in enumerate(arrays):
         if array.ndim == 0 or len(array) < steps:
             found = len(array) if array.ndim else "none"
-            raise OracleError(f"input {position} must hold {steps} steps, found {found}")
+            raise InputError(f"input {position} must hold {steps} steps, found {found}")
     rows = [oracle.step([array[now] for array in arrays]) for now in range(steps)]
     return _keyed([np.stack(column) for column in zip(*rows, strict=True)])
 
 
+def _litert_version() -> str:
+    try:
+        return metadata.version("ai-edge-litert")
+    except metadata.PackageNotFoundError:
+        return "none"
+
+
 def _interpreter(model: bytes | str | Path) -> Any:
-    found = metadata.version("ai-edge-litert")
+    found = _litert_version()
     if found != LITERT_VERSION:
-        raise OracleError(
+        raise SetupError(
             f"the reference is ai-edge-litert {LITERT_VERSION}, but {found} is installed; "
-            f"pip install ai-edge-litert=={LITERT_VERSION}"
+            f"install it with: pip install ai-edge-litert=={LITERT_VERSION}"
         )
     # Imported here so that commands that need no reference start without LiteRT.
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
@@ -102,14 +107,16 @@ def _interpreter(model: bytes | str | Path) -> Any:
     try:
         content = model if isinstance(model, bytes) else Path(model).read_bytes()
     except OSError as error:
-        raise OracleError(f"{name} cannot be read: {error.strerror}") from error
+        raise InputError(f"{name} cannot be read: {error.strerror}") from error
+    if not content:
+        raise InputError(f"{name} is empty")
     try:
         interpreter = Interpreter(
             model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
         )
         interpreter.allocate_tensors()
     except (ValueError, RuntimeError) as error:
-        raise OracleError(f"LiteRT does not take {name}: {_one_line(error)}") from error
+        raise InputError(f"LiteRT does not take {name}: {_one_line(error)}") from error
     return interpreter
 
 
@@ -121,7 +128,7 @@ def _tensor(detail: Mapping[str, Any]) -> Tensor:
 
 def _check_input(position: int, array: np.ndarray, tensor: Tensor) -> None:
     if array.dtype != tensor.dtype or array.shape != tensor.shape:
-        raise OracleError(
+        raise InputError(
             f"input {position} must be {tensor.dtype} {list(tensor.shape)}, "
             f"found {array.dtype} {list(array.shape)}"
         )
@@ -132,7 +139,7 @@ def _in_order(inputs: Inputs, count: int) -> list[np.ndarray]:
         return list(inputs)
     expected = [str(position) for position in range(count)]
     if sorted(inputs) != sorted(expected):
-        raise OracleError(f"inputs must be named {expected}, found {sorted(inputs)}")
+        raise InputError(f"inputs must be named {expected}, found {sorted(inputs)}")
     return [inputs[key] for key in expected]
 
 

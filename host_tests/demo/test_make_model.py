@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""The project's own models: reproducible and alive."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from ethosu_tools import oracle
+from ethosu_tools.make_model import MODELS
+
+ALL_MODELS = pytest.mark.parametrize("name", MODELS)
+
+
+@ALL_MODELS
+def test_the_same_seed_makes_the_same_bytes(name):
+    assert MODELS[name]() == MODELS[name]()
+
+
+@ALL_MODELS
+def test_the_output_follows_the_input(name):
+    model = MODELS[name]()
+    (tensor,) = oracle.Oracle(model).inputs
+    random = np.random.default_rng(0)
+    inputs = random.integers(-128, 128, (30, *tensor.shape)).astype(np.int8)
+    result = oracle.run(model, [inputs], steps=30)["0"].reshape(30, -1).astype(int)
+    assert np.ptp(result, axis=0).max() > 60
+
+
+def test_the_command_writes_every_model(tmp_path):
+    command = [sys.executable, "-m", "ethosu_tools.make_model", tmp_path]
+    subprocess.run(command, check=True, timeout=60)
+    assert {path.stem: path.read_bytes() for path in tmp_path.iterdir()} == {
+        name: make() for name, make in MODELS.items()
+    }

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""The outside reference: what it computes, what it keeps, and what it refuses."""
+
+import numpy as np
+import pytest
+from ethosu_tools import oracle
+from ethosu_tools.errors import InputError, SetupError
+from ethosu_tools.make_model import small_cnn, small_streaming
+
+FRAMES = np.random.default_rng(0).integers(-128, 128, (20, 1, 3, 8)).astype(np.int8)
+IMAGE = np.zeros((1, 16, 16, 3), np.int8)
+
+
+def test_state_is_kept_between_steps_and_fresh_in_the_next_run():
+    first = oracle.run(small_streaming(), [FRAMES], steps=20)["0"]
+    again = oracle.run(small_streaming(), {"0": FRAMES}, steps=20)["0"]
+    alone = oracle.run(small_streaming(), [FRAMES[19]])["0"]
+    assert first.shape == (20, 1, 1) and first.dtype == np.uint8
+    assert np.array_equal(first, again)
+    assert first[19] != alone, "the last step must depend on the steps before it"
+
+
+def test_model_details_are_reported():
+    model = oracle.Oracle(small_streaming())
+    (tensor,) = model.outputs
+    assert (tensor.shape, tensor.dtype, tensor.scale, tensor.zero_point) == (
+        (1, 1),
+        "u1",
+        1 / 256,
+        0,
+    )
+    assert model.inputs[0].shape == (1, 3, 8)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "steps", "message"),
+    [
+        ([], None, "the model has 1 inputs, but 0 came"),
+        ([IMAGE[0]], None, r"input 0 must be int8 \[1, 16, 16, 3\], found int8 \[16, 16, 3\]"),
+        ([IMAGE.astype(float)], None, r"input 0 must be int8 .*, found float64"),
+        ([IMAGE[None]], 2, "input 0 must hold 2 steps, found 1"),
+        ([np.int8(1)], 1, "input 0 must hold 1 steps, found none"),
+        ([IMAGE[None]], 0, "steps must be at least 1, found 0"),
+        ({"1": IMAGE}, None, r"inputs must be named \['0'\], found \['1'\]"),
+    ],
+)
+def test_wrong_inputs_are_named(inputs, steps, message):
+    with pytest.raises(InputError, match=message):
+        oracle.run(small_cnn(), inputs, steps)
+
+
+@pytest.mark.parametrize("content", [b"", b"TFL3", b"no model " * 100, small_cnn()[:1000]])
+def test_a_broken_model_is_refused(content):
+    with pytest.raises(InputError, match=r"^(LiteRT does not take )?the model"):
+        oracle.run(content, [IMAGE])
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"none\.tflite cannot be read: No such file"):
+        oracle.run(tmp_path / "none.tflite", [IMAGE])
+
+
+def test_another_litert_is_refused(monkeypatch):
+    monkeypatch.setattr(oracle.metadata, "version", lambda _: "1.3.0")
+    with pytest.raises(SetupError, match=r"ai-edge-litert 1\.2\.0, but 1\.3\.0 is installed"):
+        oracle.run(small_cnn(), [IMAGE])

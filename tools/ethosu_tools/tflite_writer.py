@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""Writes small TFLite files, with the schema classes that come with LiteRT.
+
+A `Graph` collects tensors and operators, `write` turns graphs into the bytes of a `.tflite`; the
+first graph is the model, others are called by it (CALL_ONCE). Only what this project's own test
+models need: it is a writer, not a converter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flatbuffers
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+
+FILE_IDENTIFIER = b"TFL3"
+SCHEMA_VERSION = 3
+
+# The version of each operator that int8 tensors need (1 where it is not listed).
+OPERATOR_VERSIONS = {
+    "ADD": 2,
+    "AVERAGE_POOL_2D": 2,
+    "CONCATENATION": 2,
+    "CONV_2D": 3,
+    "DEPTHWISE_CONV_2D": 3,
+    "FULLY_CONNECTED": 4,
+    "LOGISTIC": 2,
+    "MAX_POOL_2D": 2,
+    "SOFTMAX": 2,
+    "STRIDED_SLICE": 2,
+}
+
+
+class Graph:
+    """The tensors and operators of one subgraph; tensors are known by their index."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.inputs: list[int] = []
+        self.outputs: list[int] = []
+        self.tensors: list[tuple[Any, bytes]] = []
+        self.operators: list[tuple[str, Any]] = []
+
+    def tensor(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: str,
+        scale: float | np.ndarray | None = None,
+        zero_point: int = 0,
+        axis: int = 0,
+    ) -> int:
+        """A tensor without data; several scales mean one per channel, along `axis`."""
+        return self._add_tensor(name, shape, dtype, b"", scale, zero_point, axis)
+
+    def constant(
+        self,
+        name: str,
+        array: np.ndarray,
+        scale: float | np.ndarray | None = None,
+        zero_point: int = 0,
+        axis: int = 0,
+    ) -> int:
+        """A tensor whose values are part of the file."""
+        data = np.ascontiguousarray(array).tobytes()
+        return self._add_tensor(name, array.shape, array.dtype.name, data, scale, zero_point, axis)
+
+    def operator(
+        self,
+        kind: str,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        options: str | None = None,
+        **fields: Any,
+    ) -> None:
+        """Append an operator; `options` names the schema's options table, `fields` fill it."""
+        operator = schema.OperatorT()
+        operator.inputs = list(inputs)
+        operator.outputs = list(outputs)
+        if options is not None:
+            table = getattr(schema, options + "T")()
+            for name, value in fields.items():
+                if not hasattr(table, name):
+                    raise AttributeError(f"{options} has no field {name}")
+                setattr(table, name, value)
+            operator.builtinOptionsType = getattr(schema.BuiltinOptions, options)
+            operator.builtinOptions = table
+        self.operators.append((kind, operator))
+
+    def _add_tensor(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: str,
+        data: bytes,
+        scale: float | np.ndarray | None,
+        zero_point: int,
+        axis: int,
+    ) -> int:
+        tensor = schema.TensorT()
+        tensor.name = name
+        tensor.shape = list(shape)
+        tensor.type = getattr(schema.TensorType, dtype.upper())
+        if scale is not None:
+            scales = np.atleast_1d(np.asarray(scale, np.float32))
+            quantization = schema.QuantizationParametersT()
+            quantization.scale = scales.tolist()
+            quantization.zeroPoint = [zero_point] * len(scales)
+            quantization.quantizedDimension = axis
+            tensor.quantization = quantization
+        self.tensors.append((tensor, data))
+        return len(self.tensors) - 1
+
+
+def write(graphs: Sequence[Graph], description: str) -> bytes:
+    """The file of a model whose main subgraph is the first of `graphs`."""
+    kinds = sorted({kind for graph in graphs for kind, _ in graph.operators})
+    model = schema.ModelT()
+    model.version = SCHEMA_VERSION
+    model.description = description
+    model.operatorCodes = [_operator_code(kind) for kind in kinds]
+    model.buffers = [schema.BufferT()]  # buffer 0 is the empty one, by definition
+    model.subgraphs = [_subgraph(graph, kinds, model.buffers) for graph in graphs]
+    builder = flatbuffers.Builder(4096)
+    builder.Finish(model.Pack(builder), FILE_IDENTIFIER)
+    return bytes(builder.Output())
+
+
+def _operator_code(kind: str) -> Any:
+    code = schema.OperatorCodeT()
+    code.builtinCode = getattr(schema.BuiltinOperator, kind)
+    code.deprecatedBuiltinCode = min(code.builtinCode, 127)
+    code.version = OPERATOR_VERSIONS.get(kind, 1)
+    return code
+
+
+def _subgraph(graph: Graph, kinds: list[str], buffers: list[Any]) -> Any:
+    subgraph = schema.SubGraphT()
+    subgraph.name = graph.name
+    subgraph.inputs = graph.inputs
+    subgraph.outputs = graph.outputs
+    subgraph.tensors = []
+    for tensor, data in graph.tensors:
+        buffer = schema.BufferT()
+        if data:
+            buffer.data = np.frombuffer(data, np.uint8)
+        tensor.buffer = len(buffers)
+        buffers.append(buffer)
+        subgraph.tensors.append(tensor)
+    subgraph.operators = []
+    for kind, operator in graph.operators:
+        operator.opcodeIndex = kinds.index(kind)
+        subgraph.operators.append(operator)
+    return subgraph
