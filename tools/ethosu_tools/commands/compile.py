@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu compile`: from a TFLite model to one that an NPU can run."""
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import Any
+
+from .. import vela
+from ..ui import Ui
+from .inspect import render as render_description
+
+EPILOG = """\
+Without --system-config and --memory-mode the model is compiled for a system like Corstone-300:
+weights stay in the slow memory (flash, DDR), tensors live in SRAM. Vela's whole report is kept
+beside the output, as NAME.report.txt. Any of Vela's own options can be handed on:
+
+    ethosu compile model.tflite --npu ethos-u55-128 --vela='--optimise Size'
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("model", type=Path, help="the .tflite file, int8 or int16 quantised")
+    parser.add_argument(
+        "--npu",
+        default="ethos-u55-128",
+        choices=vela.NPUS,
+        metavar="NPU",
+        help="NPU and its number of MACs, such as ethos-u55-256 (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, help="compiled model (default: NAME_vela.tflite, here)"
+    )
+    parser.add_argument("--config", default=vela.CONFIG_FILE, help="Vela configuration file")
+    parser.add_argument("--system-config", help="section of that file: clocks and memories")
+    parser.add_argument("--memory-mode", help="section of that file: what lies where")
+    parser.add_argument(
+        "--vela", type=shlex.split, default=[], metavar="OPTIONS", help="more options for Vela"
+    )
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Compile."""
+    ui.note(f"compiling {args.model} for {args.npu}")
+    return vela.compile_model(
+        args.model,
+        args.npu,
+        args.output or Path(f"{args.model.stem}_vela.tflite"),
+        config=args.config,
+        system_config=args.system_config,
+        memory_mode=args.memory_mode,
+        more=args.vela,
+    )
+
+
+def render(data: dict[str, Any]) -> str:
+    """Say what came out."""
+    estimate = data["estimate"]
+    return "\n".join(
+        [
+            render_description(data),
+            f"estimate   {estimate['cycles']:,} cycles, "
+            f"{estimate['inferences_per_second']:,.0f} inferences/s (Vela's figure)",
+            f"report     {data['report']}",
+        ]
+    )

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu inspect`: what a model holds and needs."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .. import tflite
+from ..ui import Ui
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("model", type=Path, help="a .tflite file, compiled or not")
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Describe the model."""
+    description = tflite.describe(args.model)
+    return {
+        "model": str(args.model),
+        "bytes": args.model.stat().st_size,
+        **description.as_dict(),
+    }
+
+
+def render(data: dict[str, Any]) -> str:
+    """Lay the description out in lines."""
+    lines = [
+        f"model      {data['model']}, {data['bytes']:,} bytes",
+        f"npu        {data['npu'] or 'none: not compiled yet'}",
+    ]
+    for operator in data["npu_operators"]:
+        lines.append(
+            f"ethos-u    {operator['stream_bytes']:,} bytes of commands, "
+            f"{operator['constant_bytes']:,} of constants, {operator['scratch_bytes']:,} of scratch"
+        )
+    if data["cpu_operators"]:
+        names = (f"{name} x {count}" for name, count in data["cpu_operators"].items())
+        lines.append(f"cpu        {', '.join(names)}")
+    for end in ("input", "output"):
+        for index, tensor in enumerate(data[f"{end}s"]):
+            lines.append(f"{end:<6} {index:<3} {render_tensor(tensor)}")
+    return "\n".join(lines)
+
+
+def render_tensor(tensor: dict[str, Any]) -> str:
+    """One tensor in a line."""
+    return (
+        f"{tensor['dtype']} {list(tensor['shape'])} scale {tensor['scale']:.6g} "
+        f"zero point {tensor['zero_point']}  {tensor['name']}"
+    )

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Drives Vela, Arm's compiler for Ethos-U NPUs, as a process of its own.
+
+A process, because Vela's native core can crash on a damaged model.
+"""
+
+import csv
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import tflite
+from .errors import InputError, SetupError
+
+TIMEOUT_S = 1800
+
+
+@dataclass(frozen=True)
+class Target:
+    """How Vela is told about the system around an NPU."""
+
+    system_config: str
+    memory_mode: str
+
+
+# Shared_Sram keeps weights in the slow memory and the arena in SRAM; its 4 MiB arena limit is
+# exactly the internal SRAM of a Corstone-300. U65 and U85 systems keep the arena in DRAM.
+_TARGETS = {
+    "ethos-u55": Target("Ethos_U55_High_End_Embedded", "Shared_Sram"),
+    "ethos-u65": Target("Ethos_U65_High_End", "Dedicated_Sram"),
+    "ethos-u85": Target("Ethos_U85_SYS_DRAM_Mid", "Dedicated_Sram"),
+}
+
+NPUS = (
+    *(f"ethos-u55-{macs}" for macs in (32, 64, 128, 256)),
+    *(f"ethos-u65-{macs}" for macs in (256, 512)),
+    *(f"ethos-u85-{macs}" for macs in (128, 256, 512, 1024, 2048)),
+)
+
+CONFIG_FILE = "Arm/vela.ini"
+
+
+def compile_model(
+    source: Path,
+    npu: str,
+    output: Path,
+    *,
+    config: str = CONFIG_FILE,
+    system_config: str | None = None,
+    memory_mode: str | None = None,
+    more: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Compile `source` for `npu` into the file `output`; Vela's report goes beside it.
+
+    `more` are further options in Vela's own words. Returns what the compiled model needs and
+    Vela's estimates.
+    """
+    if npu not in NPUS:
+        raise InputError(f"Vela knows no NPU {npu!r}, but {', '.join(NPUS)}")
+    before = tflite.describe(source)
+    if before.npu is not None:
+        raise InputError(f"{source} is already compiled, for {before.npu}")
+    default = _TARGETS[npu.rpartition("-")[0]]
+    target = Target(system_config or default.system_config, memory_mode or default.memory_mode)
+    with tempfile.TemporaryDirectory(prefix="ethosu-vela-") as work:
+        options = [
+            *("--accelerator-config", npu),
+            *("--config", config),
+            *("--system-config", target.system_config),
+            *("--memory-mode", target.memory_mode),
+            *("--output-dir", work),
+            "--verbose-performance",
+            *more,
+        ]
+        report = _run_vela(source, options)
+        compiled, summary = _products(Path(work), source)
+        estimate = _estimate(summary)
+        _keep(compiled, report, output)
+    return {
+        "model": str(output),
+        "report": str(report_path(output)),
+        "bytes": output.stat().st_size,
+        "system_config": target.system_config,
+        "memory_mode": target.memory_mode,
+        **tflite.describe(output).as_dict(),
+        "estimate": estimate,
+    }
+
+
+def report_path(output: Path) -> Path:
+    """Where the report of a compiled model lies."""
+    return output.with_suffix(".report.txt")
+
+
+def _run_vela(source: Path, options: Sequence[str]) -> str:
+    command = [sys.executable, "-m", "ethosu.vela", *options, str(source)]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"Vela did not finish {source} within {TIMEOUT_S} s") from None
+    if "No module named" in done.stderr:
+        raise SetupError("Vela is not installed here; run: make setup")
+    if done.returncode < 0:
+        raise InputError(
+            f"Vela crashed on {source} (signal {-done.returncode}): the model is damaged, or meets "
+            "a defect of Vela"
+        )
+    if done.returncode:
+        raise InputError(f"Vela refused {source}: {_last_line(done.stderr or done.stdout)}")
+    return done.stdout
+
+
+def _last_line(text: str) -> str:
+    """What a traceback ends in, without the exception's class."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return "it said nothing"
+    return re.sub(r"^[\w.]+(Error|Exception): ", "", lines[-1]).strip("'\". ")
+
+
+def _products(work: Path, source: Path) -> tuple[Path, Path]:
+    compiled = work / f"{source.stem}_vela.tflite"
+    summaries = list(work.glob("*_summary_*.csv"))
+    if not compiled.is_file() or not summaries:
+        raise InputError(f"Vela ended well but wrote no model for {source}")
+    return compiled, summaries[0]
+
+
+def _keep(compiled: Path, report: str, output: Path) -> None:
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        part = output.with_name(output.name + ".part")
+        part.write_bytes(compiled.read_bytes())
+        part.replace(output)
+        report_path(output).write_text(report)
+    except OSError as error:
+        raise InputError(f"{output} cannot be written: {error.strerror}") from error
+
+
+def _estimate(summary: Path) -> dict[str, float]:
+    """Vela's figures for one inference, from its summary file."""
+    with summary.open(newline="") as file:
+        row = next(csv.DictReader(file))
+    return {
+        "cycles": int(float(row["cycles_total"])),
+        "npu_cycles": int(float(row["cycles_npu"])),
+        "inferences_per_second": float(row["inferences_per_second"]),
+        "macs": int(float(row["nn_macs"])),
+        "sram_kib": float(row["sram_memory_used"]),
+        "dram_kib": float(row["dram_memory_used"]),
+        "flash_kib": float(row["off_chip_flash_memory_used"]),
+    }
