@@ -11,7 +11,7 @@
 
 #define EMULATOR_PAGE_BASE 0x4F000000u /**< unused by the AN547 memory map */
 #define EMULATOR_PAGE_SIZE 0x1000u
-#define EMULATOR_PAGE_IRQ 57u /**< NVIC number of the console's receive interrupt */
+#define EMULATOR_PAGE_IRQ 57u /**< NVIC number of the console's interrupt */
 #define EMULATOR_PAGE_ID 0x45485531u /**< "1UHE" in memory order */
 
 enum emulator_page_register {
@@ -25,17 +25,22 @@ enum emulator_page_register {
     EMULATOR_NPU_IDLE = 0x020, /**< RO: 1 when the CPU was asleep (WFI) as the last NPU run completed */
 
     EMULATOR_BUFFER_ADDRESS = 0x100, /**< RW: guest address for the next transfer */
-    EMULATOR_CONSOLE_SEND = 0x104,   /**< WO: send so many bytes from BUFFER_ADDRESS to the console */
+    EMULATOR_CONSOLE_SEND = 0x104,   /**< WO: send up to so many bytes from BUFFER_ADDRESS to the console */
     EMULATOR_CONSOLE_RECEIVE = 0x108, /**< WO: take up to so many bytes to BUFFER_ADDRESS */
     EMULATOR_CONSOLE_COUNT = 0x10C,  /**< RO: bytes that the last RECEIVE delivered */
-    EMULATOR_CONSOLE_WAITING = 0x110, /**< RO: bytes waiting; the IRQ line is high while it is not 0 and enabled */
-    EMULATOR_CONSOLE_IRQ_ENABLE = 0x114, /**< RW: bit 0 */
+    EMULATOR_CONSOLE_WAITING = 0x110, /**< RO: bytes waiting to be received */
+    EMULATOR_CONSOLE_IRQ_ENABLE = 0x114, /**< RW: EMULATOR_CONSOLE_IRQ_* bits; each is a level, all share one line */
     EMULATOR_CONSOLE_PEER = 0x118, /**< RO: 1 while a host program has the console open */
+    EMULATOR_CONSOLE_SENT = 0x11C, /**< RO: bytes that the last SEND took; fewer than asked when the FIFO is full */
+    EMULATOR_CONSOLE_SPACE = 0x120, /**< RO: bytes that a SEND would take now; never 0 while no one listens */
 
     EMULATOR_LOG = 0x200, /**< WO: print so many bytes from BUFFER_ADDRESS on the host's stderr */
 };
 
-#define EMULATOR_FEATURE_CONSOLE 0x1u
+#define EMULATOR_FEATURE_CONSOLE 0x1u /**< the user asked for a console (console=...) */
 #define EMULATOR_FEATURE_INSN_COUNT 0x2u
+
+#define EMULATOR_CONSOLE_IRQ_RECEIVE 0x1u /**< high while bytes are waiting */
+#define EMULATOR_CONSOLE_IRQ_SEND 0x2u    /**< high while the send FIFO is at most half full */
 
 #endif
