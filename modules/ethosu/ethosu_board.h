@@ -30,14 +30,28 @@ struct ethosu_board_range {
     size_t size; /**< bytes */
     bool writable;
     const char *name; /**< for messages: "SRAM", "DDR" */
+    uint8_t port;     /**< enum ethosu_board_port: how the NPU reaches it */
+};
+
+/**
+ * The port and attributes through which an NPU reaches a range: the value of
+ * its REGIONCFG and QCONFIG fields (Ethos-U55 and U65: which AXI_LIMIT
+ * register, 0 and 1 on port M0, 2 and 3 on M1; U85: which MEM_ATTR register).
+ */
+enum ethosu_board_port {
+    ETHOSU_PORT_DEFAULT, /**< by the number of the base pointer, as the driver's table has it */
+    ETHOSU_PORT_0,
+    ETHOSU_PORT_1,
+    ETHOSU_PORT_2,
+    ETHOSU_PORT_3,
 };
 
 struct ethosu_board {
     const char *name;
     const struct ethosu_board_npu *npus;
     size_t npu_count;
-    const struct ethosu_board_range *ranges;
-    size_t range_count;
+    const struct ethosu_board_range *ranges; /**< may not overlap */
+    size_t range_count; /**< 0: the driver does not check where buffers are */
 };
 
 extern const struct ethosu_board ethosu_board;
@@ -53,5 +67,16 @@ void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), voi
 
 /** Disable the interrupt of NPU `index`. */
 void ethosu_board_irq_disconnect(size_t index);
+
+/** Milliseconds since some moment; wraps around. Time-outs are measured with it. */
+uint32_t ethosu_board_ticks_ms(void);
+
+/**
+ * Sleep until an interrupt, or return at once when *flag is not 0. An interrupt
+ * that sets *flag between the look and the sleep must not be slept over (mask
+ * interrupts, look, WFI, unmask). It must wake at least once per millisecond
+ * tick, and may return early.
+ */
+void ethosu_board_idle(const volatile uint32_t *flag);
 
 #endif

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Driver for Arm Ethos-U NPUs: the interface of Arm's core driver 1.0.
+ *
+ * Names, constants and signatures are Arm's, so that code written for its
+ * driver compiles and links unchanged; the implementation and what is in
+ * ethosu_driver_ex.h are this project's. Where this driver promises more than
+ * Arm's it says so below.
+ */
+#ifndef ETHOSU_DRIVER_H
+#define ETHOSU_DRIVER_H
+
+#include "ethosu_types.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Version of the interface: that of Arm's driver. */
+#define ETHOSU_DRIVER_VERSION_MAJOR 1
+#define ETHOSU_DRIVER_VERSION_MINOR 0
+#define ETHOSU_DRIVER_VERSION_PATCH 0
+
+/** Time-out that never ends. */
+#define ETHOSU_SEMAPHORE_WAIT_FOREVER (UINT64_MAX)
+
+/** Default time-out of an inference, in the unit of ethosu_semaphore_take(): milliseconds. */
+#ifndef ETHOSU_SEMAPHORE_WAIT_INFERENCE
+#define ETHOSU_SEMAPHORE_WAIT_INFERENCE 10000u
+#endif
+
+enum ethosu_job_state {
+    ETHOSU_JOB_IDLE = 0,
+    ETHOSU_JOB_RUNNING,
+    ETHOSU_JOB_DONE,     /**< the NPU has finished, ethosu_wait() has not been called */
+    ETHOSU_JOB_STARTING, /**< addition: a start is under way */
+    ETHOSU_JOB_ENDING,   /**< addition: somebody is clearing up */
+};
+
+enum ethosu_job_result {
+    ETHOSU_JOB_RESULT_OK = 0,
+    ETHOSU_JOB_RESULT_TIMEOUT,
+    ETHOSU_JOB_RESULT_ERROR,
+};
+
+/**
+ * The inference under way. The interrupt handler makes the one step from
+ * RUNNING to DONE, and nothing else; every other step is a thread's.
+ */
+struct ethosu_job {
+    volatile uint32_t state;           /**< enum ethosu_job_state, changed atomically */
+    volatile uint32_t status;          /**< STATUS register, as the interrupt handler saw it */
+    const struct ethosux_program *run; /**< what is running */
+    void *user_arg;
+};
+
+struct ethosu_driver {
+    struct ethosu_device dev;
+    struct ethosu_driver *next;
+    struct ethosu_job job;
+    void *semaphore;
+    uint64_t fast_memory;
+    size_t fast_memory_size;
+    uint32_t power_request_counter;
+    bool reserved;
+
+    /* additions */
+    bool skip_verify;
+    uint8_t flush_mask;
+    uint8_t invalidate_mask;
+    uint64_t timeout; /**< of ethosu_wait(drv, true) */
+    struct ethosux_program program; /**< of ethosu_invoke_*() */
+    struct ethosux_fault fault;     /**< why the last call failed */
+    void (*on_done)(struct ethosu_driver *drv, void *argument);
+    void *on_done_argument;
+    volatile uint32_t spurious; /**< interrupts that completed no inference */
+    uint32_t timeouts;
+    uint32_t resets;
+};
+
+struct ethosu_driver_version {
+    uint8_t major;
+    uint8_t minor;
+    uint8_t patch;
+};
+
+enum ethosu_request_clients {
+    ETHOSU_PMU_REQUEST = 0,
+    ETHOSU_INFERENCE_REQUEST = 1,
+};
+
+/* ---- weak functions: a board or an RTOS may override them ---- */
+
+/** To be called when the NPU raises its interrupt. */
+void ethosu_irq_handler(struct ethosu_driver *drv);
+
+/**
+ * Write dirty cache lines of these buffers back to memory; called before the
+ * NPU starts. Addresses and sizes are the base pointers', not rounded to cache
+ * lines. The default does nothing.
+ */
+void ethosu_flush_dcache(const uint64_t *base_addr, const size_t *base_addr_size,
+                         int num_base_addr);
+
+/**
+ * Drop cache lines of these buffers; called after the NPU has finished, so
+ * that nothing fetched while it ran stays. The default does nothing.
+ */
+void ethosu_invalidate_dcache(const uint64_t *base_addr, const size_t *base_addr_size,
+                              int num_base_addr);
+
+/**
+ * Mutex of the list of drivers. The default suits a system without threads: it
+ * refuses to be locked twice instead of waiting.
+ */
+void *ethosu_mutex_create(void);
+void ethosu_mutex_destroy(void *mutex);
+/** @return 0, or negative when the lock was not taken */
+int ethosu_mutex_lock(void *mutex);
+/** @return 0, or negative */
+int ethosu_mutex_unlock(void *mutex);
+
+/**
+ * Counting semaphore that starts at 0. The default sleeps through
+ * ethosu_board_idle(), honours the time-out through ethosu_board_ticks_ms(),
+ * takes its semaphores from a fixed pool, and may be given from an interrupt.
+ */
+void *ethosu_semaphore_create(void);
+void ethosu_semaphore_destroy(void *sem);
+/**
+ * @param timeout  milliseconds; 0 does not wait, ETHOSU_SEMAPHORE_WAIT_FOREVER has no end
+ * @return         0 when taken, negative on time-out
+ */
+int ethosu_semaphore_take(void *sem, uint64_t timeout);
+/** Called from the interrupt handler too. @return 0, or negative */
+int ethosu_semaphore_give(void *sem);
+
+/** Called just before an inference starts. */
+void ethosu_inference_begin(struct ethosu_driver *drv, void *user_arg);
+
+/** Called once for every begin: after success, error, time-out, cancel and release. */
+void ethosu_inference_end(struct ethosu_driver *drv, void *user_arg);
+
+/**
+ * Address as the NPU sees it; the default returns it unchanged.
+ *
+ * @param index  -1: command stream, else number of the base pointer
+ */
+uint64_t ethosu_address_remap(uint64_t address, int index);
+
+/**
+ * Memory attribute (QCONFIG, REGIONCFG field) to reach an address with. The
+ * default returns ETHOSUX_CONFIG_DEFAULT: what the board's ranges or else the
+ * product's table say.
+ *
+ * @param address  as the NPU sees it
+ * @param index    -1: command stream, else number of the base pointer
+ */
+unsigned int ethosu_config_select(uint64_t address, int index);
+
+/* ---- functions ---- */
+
+/**
+ * Initialise an NPU and offer it to ethosu_reserve_driver(). A handle that was
+ * initialised before is first taken out.
+ *
+ * @param base_address      its registers
+ * @param fast_memory       buffer that replaces base pointer 2 in every inference, or NULL
+ * @param fast_memory_size  bytes
+ * @return                  0, or -1: ethosux_last_error() says why
+ */
+int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void *fast_memory,
+                const size_t fast_memory_size, uint32_t secure_enable, uint32_t privilege_enable);
+
+/** Stop the NPU and take it out; a running inference is cancelled, a reserved handle becomes void. */
+void ethosu_deinit(struct ethosu_driver *drv);
+
+/** Reset the NPU; a running inference is cancelled. @return 0, or -1 */
+int ethosu_soft_reset(struct ethosu_driver *drv);
+
+/** Keep clock and power on; requests are counted. @return 0, or -1 */
+int ethosu_request_power(struct ethosu_driver *drv);
+
+/** Take one request back. */
+void ethosu_release_power(struct ethosu_driver *drv);
+
+void ethosu_get_driver_version(struct ethosu_driver_version *ver);
+
+void ethosu_get_hw_info(struct ethosu_driver *drv, struct ethosu_hw_info *hw);
+
+/**
+ * Which base pointers are flushed before and invalidated after an inference:
+ * bit n stands for base pointer n. The default is base pointer 1, scratch.
+ */
+void ethosu_set_basep_cache_mask(struct ethosu_driver *drv, uint8_t flush_mask,
+                                 uint8_t invalidate_mask);
+
+/**
+ * Run an inference and wait for it. Everything is checked before the first
+ * register is written; the arrays are read only until the call returns.
+ *
+ * @param custom_data_ptr   payload, COP1 or COP2
+ * @param custom_data_size  bytes
+ * @param base_addr         addresses of the regions, aligned to 16; not written to
+ * @param base_addr_size    their sizes in bytes
+ * @param num_base_addr     at most 8
+ * @param user_arg          for ethosu_inference_begin() and _end()
+ * @return                  0, or -1: ethosux_last_error() says why
+ */
+int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
+                     const int custom_data_size, uint64_t *const base_addr,
+                     const size_t *base_addr_size, const int num_base_addr, void *user_arg);
+
+#define ethosu_invoke(drv, custom_data_ptr, custom_data_size, base_addr, base_addr_size, \
+                      num_base_addr)                                                     \
+    ethosu_invoke_v3(drv, custom_data_ptr, custom_data_size, base_addr, base_addr_size,  \
+                     num_base_addr, 0)
+
+/** As ethosu_invoke_v3(), but returns when the NPU is at work; then call ethosu_wait(). */
+int ethosu_invoke_async(struct ethosu_driver *drv, const void *custom_data_ptr,
+                        const int custom_data_size, uint64_t *const base_addr,
+                        const size_t *base_addr_size, const int num_base_addr, void *user_arg);
+
+/**
+ * End an inference that ethosu_invoke_async() began.
+ *
+ * @param block  wait for it, at most the driver's time-out; else only look
+ * @return       0 success, 1 still running, -1 failed (reset and ready again),
+ *               -2 there is none
+ */
+int ethosu_wait(struct ethosu_driver *drv, bool block);
+
+/**
+ * Reserve a free NPU, waiting at most ETHOSUX_RESERVE_TIMEOUT milliseconds.
+ *
+ * @return  NULL when none became free
+ */
+struct ethosu_driver *ethosu_reserve_driver(void);
+
+/** Give a reserved NPU back; a running inference is cancelled. Twice does no harm. */
+void ethosu_release_driver(struct ethosu_driver *drv);
+
+/** Reserve, invoke, release. @return 0, or -1 */
+static inline int ethosu_invoke_v2(const void *custom_data_ptr, const int custom_data_size,
+                                   uint64_t *const base_addr, const size_t *base_addr_size,
+                                   const int num_base_addr)
+{
+    int result = -1;
+    struct ethosu_driver *drv = ethosu_reserve_driver();
+    if (drv != NULL) {
+        result = ethosu_invoke_v3(drv, custom_data_ptr, custom_data_size, base_addr,
+                                  base_addr_size, num_base_addr, NULL);
+        ethosu_release_driver(drv);
+    }
+    return result;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

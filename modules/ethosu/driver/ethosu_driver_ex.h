@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/**
+ * What this driver offers beyond Arm's interface: reasons for failures,
+ * prepared inferences, time-outs, cancel, a choice of NPU, checks.
+ *
+ * All names begin with ethosux_ or ETHOSUX_, so that they can't clash with a
+ * later version of Arm's header.
+ *
+ * An inference that runs many times is checked once:
+ *
+ *     struct ethosu_driver *npu = ethosux_reserve("ethos-u55-128", 1000, &fault);
+ *     ethosux_prepare(npu, &program, payload, payload_size, bases, sizes, count, 0);
+ *     for (;;) {
+ *         ethosux_start(npu, &program, NULL);
+ *         ethosux_wait(npu, 100);      // milliseconds; 0 only looks
+ *     }
+ *     ethosu_release_driver(npu);
+ *
+ * Functions that return int return 0 or an enum ethosux_error, which is
+ * negative, unless they say otherwise.
+ */
+#ifndef ETHOSU_DRIVER_EX_H
+#define ETHOSU_DRIVER_EX_H
+
+#include "ethosu_driver.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- reasons ---- */
+
+/** Why a call failed: ETHOSUX_E_ARGUMENT and so on, negative; the list is ethosu_errors.def. */
+enum ethosux_error {
+    ETHOSUX_OK = 0,
+#define ETHOSUX_ERROR(number, name, errno_name, sentence) ETHOSUX_E_##name = -(number),
+#include "ethosu_errors.def"
+#undef ETHOSUX_ERROR
+};
+
+/** Number of an errno as MicroPython and Linux count them; not the C library's on every target. */
+enum ethosux_errno {
+    ETHOSUX_EPERM = 1,
+    ETHOSUX_EIO = 5,
+    ETHOSUX_ENOMEM = 12,
+    ETHOSUX_EFAULT = 14,
+    ETHOSUX_EBUSY = 16,
+    ETHOSUX_ENODEV = 19,
+    ETHOSUX_EINVAL = 22,
+    ETHOSUX_ETIMEDOUT = 110,
+    ETHOSUX_ECANCELED = 125,
+};
+
+/** The errno that stands for an enum ethosux_error, positive; 0 for ETHOSUX_OK. */
+int ethosux_errno(int error);
+
+/**
+ * One sentence about a fault, with its numbers, always NUL-terminated.
+ *
+ * @param text  may be NULL when size is 0
+ * @param size  bytes of text
+ * @return      bytes that the whole sentence needs, NUL not counted
+ */
+size_t ethosux_describe(const struct ethosux_fault *fault, char *text, size_t size);
+
+/** Why the last call on this handle failed; code is ETHOSUX_OK when none did. */
+const struct ethosux_fault *ethosux_last_error(const struct ethosu_driver *drv);
+
+/** Bits of struct ethosux_status, whatever the product. */
+enum ethosux_status_bit {
+    ETHOSUX_STATUS_RUNNING = 1u << 0,
+    ETHOSUX_STATUS_IRQ_RAISED = 1u << 1,
+    ETHOSUX_STATUS_BUS_ERROR = 1u << 2,
+    ETHOSUX_STATUS_RESETTING = 1u << 3,
+    ETHOSUX_STATUS_PARSE_ERROR = 1u << 4,
+    ETHOSUX_STATUS_END_REACHED = 1u << 5,
+    ETHOSUX_STATUS_PMU_IRQ = 1u << 6,
+    ETHOSUX_STATUS_WATCHDOG = 1u << 7, /**< Ethos-U55 and U65 */
+    ETHOSUX_STATUS_ECC = 1u << 8,
+    ETHOSUX_STATUS_BRANCH = 1u << 9, /**< Ethos-U85 */
+};
+
+/* ---- names ---- */
+
+/** Bytes that hold any config name, NUL included. */
+#define ETHOSUX_CONFIG_NAME_SIZE 20
+
+/** Name of a CONFIG word in Vela's spelling, "ethos-u55-128". */
+void ethosux_config_name(uint32_t config, char name[ETHOSUX_CONFIG_NAME_SIZE]);
+
+/** CONFIG word (product and MACs only) of a name; false when it is none. */
+bool ethosux_config_parse(const char *name, uint32_t *config);
+
+/* ---- which NPU ---- */
+
+/** How long ethosu_reserve_driver() waits, milliseconds. */
+#ifndef ETHOSUX_RESERVE_TIMEOUT
+#define ETHOSUX_RESERVE_TIMEOUT 10000u
+#endif
+
+/**
+ * Reserve an NPU, in the order of asking.
+ *
+ * @param config   name of a config, or NULL for any
+ * @param timeout  milliseconds; 0 does not wait
+ * @param fault    set when NULL is returned; may be NULL
+ */
+struct ethosu_driver *ethosux_reserve(const char *config, uint64_t timeout,
+                                      struct ethosux_fault *fault);
+
+/** Reserve this very NPU. */
+int ethosux_reserve_this(struct ethosu_driver *drv, uint64_t timeout);
+
+/** Walk the list of NPUs: NULL gives the first, the last gives NULL. */
+struct ethosu_driver *ethosux_next(const struct ethosu_driver *drv);
+
+/* ---- inferences ---- */
+
+enum ethosux_prepare_flag {
+    ETHOSUX_NO_VERIFY = 1, /**< don't walk the command stream: the caller knows it is good */
+};
+
+/** Answer of ethosu_config_select() for "no opinion". */
+#define ETHOSUX_CONFIG_DEFAULT (~0u)
+
+/**
+ * Read a payload (COP1 or COP2) without running it. All bounds are checked.
+ *
+ * @param payload  set on success
+ * @param fault    set on failure; may be NULL
+ */
+int ethosux_parse_payload(const void *data, size_t size, struct ethosux_payload *payload,
+                          struct ethosux_fault *fault);
+
+/**
+ * Check an inference: payload, config, alignment, placement, command stream.
+ * No register of the NPU is written. Parameters as ethosu_invoke_v3().
+ *
+ * @param flags  enum ethosux_prepare_flag, or-ed
+ */
+int ethosux_prepare(struct ethosu_driver *drv, struct ethosux_program *program,
+                    const void *payload, size_t payload_size, const uint64_t *base_addr,
+                    const size_t *base_addr_size, int num_base_addr, unsigned flags);
+
+/**
+ * Start a prepared inference on a reserved NPU; `program` must stay until it has ended.
+ *
+ * @return  0: call ethosux_wait()
+ */
+int ethosux_start(struct ethosu_driver *drv, const struct ethosux_program *program,
+                  void *user_arg);
+
+/**
+ * End the inference under way.
+ *
+ * @param timeout  milliseconds; 0 only looks; ETHOSU_SEMAPHORE_WAIT_FOREVER
+ * @return         as ethosu_wait(): 0 success, 1 still running (timeout 0 only),
+ *                 -1 failed or timed out (the NPU is stopped and ready again), -2 there is none
+ */
+int ethosux_wait(struct ethosu_driver *drv, uint64_t timeout);
+
+/**
+ * Stop the inference under way and clear up.
+ *
+ * @return  0: there is none any more; else the NPU could not be stopped
+ */
+int ethosux_cancel(struct ethosu_driver *drv);
+
+/** Time-out of ethosu_wait(drv, true) and ethosu_invoke_*(), milliseconds. */
+void ethosux_set_timeout(struct ethosu_driver *drv, uint64_t timeout);
+
+/** Let ethosu_invoke_*() walk each new command stream first (the default), or not. */
+void ethosux_set_verify(struct ethosu_driver *drv, bool verify);
+
+/** Call `on_done` from the interrupt handler when an inference has completed; NULL: don't. */
+void ethosux_on_done(struct ethosu_driver *drv,
+                     void (*on_done)(struct ethosu_driver *drv, void *argument), void *argument);
+
+/* ---- checks ---- */
+
+/**
+ * Walk a command stream and bound every access by the sizes of its regions.
+ * Linear in the stream, no allocation; needs neither NPU nor driver.
+ *
+ * @param config  CONFIG word of the NPU that shall run it
+ * @param size    bytes of each region
+ * @param fault   set on failure: which word, which numbers; may be NULL
+ */
+int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config, const size_t *size,
+                   int count, struct ethosux_fault *fault);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Types that the driver shares with its users.
+ *
+ * Names above the line "additions" are those of Arm's Ethos-U core driver, so
+ * that code written for it compiles. The additions are named ethosux_*.
+ */
+#ifndef ETHOSU_TYPES_H
+#define ETHOSU_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Register window of one NPU; only the device part looks inside. */
+struct NPU_REG;
+
+struct ethosux_part;
+
+/** One NPU: where its registers are and how it is to be run. */
+struct ethosu_device {
+    volatile struct NPU_REG *reg;
+    uint32_t secure;     /**< not 0: secure state */
+    uint32_t privileged; /**< not 0: privileged level */
+    const struct ethosux_part *part; /**< what is particular to this product */
+    uint32_t config;     /**< CONFIG register, read at init */
+    uint32_t id;         /**< ID register, read at init */
+};
+
+enum ethosu_error_codes {
+    ETHOSU_SUCCESS = 0,
+    ETHOSU_GENERIC_FAILURE = -1,
+    ETHOSU_INVALID_PARAM = -2,
+};
+
+/** May the clock be switched off while the NPU is stopped and idle? */
+enum ethosu_clock_q_request {
+    ETHOSU_CLOCK_Q_DISABLE = 0,
+    ETHOSU_CLOCK_Q_ENABLE = 1,
+    ETHOSU_CLOCK_Q_UNCHANGED = 2,
+};
+
+/** May the power be switched off while the NPU is stopped and idle? */
+enum ethosu_power_q_request {
+    ETHOSU_POWER_Q_DISABLE = 0,
+    ETHOSU_POWER_Q_ENABLE = 1,
+    ETHOSU_POWER_Q_UNCHANGED = 2,
+};
+
+/** Fields of the ID register. */
+struct ethosu_id {
+    uint32_t version_status;
+    uint32_t version_minor;
+    uint32_t version_major;
+    uint32_t product_major;
+    uint32_t arch_patch_rev;
+    uint32_t arch_minor_rev;
+    uint32_t arch_major_rev;
+};
+
+/** Fields of the CONFIG register. */
+struct ethosu_config {
+    uint32_t macs_per_cc; /**< base 2 logarithm of the MACs per clock cycle */
+    uint32_t cmd_stream_version;
+    uint32_t custom_dma;
+};
+
+struct ethosu_hw_info {
+    struct ethosu_id version;
+    struct ethosu_config cfg;
+};
+
+/* ---- additions ---- */
+
+/** Base pointers (regions) that a command stream can name. */
+#define ETHOSUX_MAX_BASES 8
+
+/**
+ * Why a call failed. `code` is an enum ethosux_error; the other fields mean
+ * what the sentence of that code says, see ethosux_describe().
+ */
+struct ethosux_fault {
+    int code;
+    int index;         /**< number of the base pointer or of the command word; -1: none */
+    uint64_t found;
+    uint64_t expected;
+    uint32_t status;   /**< STATUS register at the fault, 0 before a start */
+    uint32_t qread;    /**< bytes of command stream consumed at the fault */
+};
+
+/** What a custom operator payload holds; see ethosux_parse_payload(). */
+struct ethosux_payload {
+    const uint8_t *stream; /**< first command word, inside the payload */
+    uint32_t stream_bytes; /**< a multiple of 4, not 0 */
+    bool has_config;       /**< the two words below are given */
+    uint32_t config;       /**< CONFIG register of the NPU it was compiled for */
+    uint32_t id;           /**< ID register of the NPU it was compiled for */
+};
+
+/**
+ * A checked inference, ready to be started any number of times: made by
+ * ethosux_prepare(), read by ethosux_start(). Valid for the driver it was made
+ * for, while payload and buffers stay where they are.
+ */
+struct ethosux_program {
+    const struct ethosu_driver *owner; /**< NULL: not prepared */
+    uint64_t stream;                   /**< command stream, as the NPU sees it */
+    uint32_t stream_bytes;
+    uint32_t qconfig;
+    uint32_t regioncfg;
+    uint32_t count; /**< base pointers in use */
+    uint64_t npu_base[ETHOSUX_MAX_BASES]; /**< as the NPU sees them */
+    uint64_t cpu_base[ETHOSUX_MAX_BASES]; /**< as the CPU sees them, for the cache hooks */
+    size_t size[ETHOSUX_MAX_BASES];       /**< bytes */
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
