@@ -68,6 +68,7 @@ enum npu_outcome {
     NPU_OUTCOME_BUS_ERROR,
     NPU_OUTCOME_PARSE_ERROR,
     NPU_OUTCOME_ABORTED,
+    NPU_OUTCOME_WEIGHT_FAULT, /**< the weight decoder met a malformed stream */
 };
 
 /**
@@ -107,5 +108,49 @@ void npu_finish(npu_t *npu);
 
 /** Estimated cycles of the last npu_execute(); deterministic, see README.md. */
 uint64_t npu_cycles(const npu_t *npu);
+
+/** One feature map of an operation, as the command registers describe it. */
+struct npu_operation_map {
+    bool used;
+    bool is_signed;
+    bool nhcwb16;    /**< else NHWC */
+    uint8_t bits;    /**< 8, 16 or 32 */
+    uint8_t region;
+    uint32_t height, width, depth;
+    int32_t zero_point;
+    uint64_t base[4];                     /**< tile offsets in the region */
+    uint32_t width0, height0, height1;    /**< tile sizes */
+    int64_t stride_y, stride_x, stride_c; /**< bytes */
+};
+
+/** What one operation was and did, for tools that trace. */
+struct npu_operation {
+    unsigned index;   /**< of the operation in the stream, from 0 */
+    unsigned command; /**< index of its command in the stream */
+    uint32_t offset;  /**< of its command, bytes from QBASE */
+    const char *name; /**< "NPU_OP_CONV" */
+    uint32_t param;   /**< parameter of its command: the mode */
+    struct npu_operation_map ifm, ifm2, ofm;
+    uint16_t kernel_height, kernel_width; /**< dilated */
+    uint64_t macs;
+    uint64_t cycles;     /**< estimate */
+    uint64_t read[8];    /**< bytes per region, commands not included */
+    uint64_t written[8];
+};
+
+typedef void (*npu_observer_t)(void *context, const struct npu_operation *operation);
+
+/** Call observer after every executed operation, from the thread in npu_execute(). */
+void npu_observe(npu_t *npu, npu_observer_t observer, void *context);
+
+/** The command set of all products: row index of a table sorted by code. */
+struct npu_command_info {
+    const char *name;    /**< "NPU_SET_IFM_REGION" */
+    uint16_t code;       /**< bits [15:0] of the command word */
+    uint16_t param_mask; /**< meaningful bits of [31:16] */
+};
+
+/** @return false when there is no such row */
+bool npu_command_info(unsigned row, struct npu_command_info *info);
 
 #endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+/** How operations reach memory: regions, address arithmetic, bus faults. */
+#include "memory.h"
+
+#include <inttypes.h>
+
+#include "npu_internal.h"
+
+static unsigned region_counter(const struct npu *npu, unsigned region)
+{
+    return npu->run.region_config >> (2 * region) & 3u;
+}
+
+uint64_t npu_address(const struct npu *npu, unsigned region, int64_t offset)
+{
+    uint64_t mask = ((uint64_t)1 << npu->product->address_bits) - 1;
+    return (npu->run.base[region] + (uint64_t)offset) & mask;
+}
+
+void npu_count_bytes(struct npu *npu, enum npu_channel channel, unsigned region, uint64_t bytes)
+{
+    struct npu_operation *trace = &npu->run.trace;
+    *(npu_channel_writes(channel) ? &trace->written[region] : &trace->read[region]) += bytes;
+    npu_pmu_count_axi(npu, region_counter(npu, region), channel, bytes);
+}
+
+static const char *channel_name(enum npu_channel channel)
+{
+    static const char *const names[] = {
+        [NPU_READ_COMMAND] = "command read", [NPU_READ_IFM] = "IFM read",
+        [NPU_READ_WEIGHT] = "weight read",   [NPU_READ_SCALE] = "scale read",
+        [NPU_READ_DMA] = "DMA read",         [NPU_WRITE_OFM] = "OFM write",
+        [NPU_WRITE_DMA] = "DMA write",
+    };
+    return names[channel];
+}
+
+uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
+                 uint64_t length)
+{
+    uint64_t address = npu_address(npu, region, offset);
+    uint64_t space = (uint64_t)1 << npu->product->address_bits;
+    uint8_t *memory = NULL;
+    if (length <= space - address) {
+        memory = npu->bus.map(npu->bus.context, address, length, npu_channel_writes(channel));
+    }
+    if (memory == NULL) {
+        if (npu->run.fault == NPU_FAULT_NONE) {
+            npu->run.fault_interface = (uint8_t)(region_counter(npu, region) >> 1);
+            npu->run.fault_channel = (uint8_t)channel;
+        }
+        npu_fail(npu, NPU_FAULT_BUS,
+                 "%s of %" PRIu64 " bytes at 0x%" PRIx64 " (region %u + 0x%" PRIx64
+                 "): not NPU-visible memory",
+                 channel_name(channel), length, address, region, (uint64_t)offset);
+        return NULL;
+    }
+    npu_count_bytes(npu, channel, region, length);
+    return memory;
+}

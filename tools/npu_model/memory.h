@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+/** How operations reach memory: regions, address arithmetic, bus faults. */
+#ifndef NPU_MEMORY_H
+#define NPU_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct npu;
+
+/** AXI channels, with the numbers that STATUS.faulting_channel shows. */
+enum npu_channel {
+    NPU_READ_COMMAND = 0,
+    NPU_READ_IFM = 1,
+    NPU_READ_WEIGHT = 2,
+    NPU_READ_SCALE = 3,
+    NPU_READ_DMA = 4,
+    NPU_WRITE_OFM = 8,
+    NPU_WRITE_DMA = 9,
+};
+
+static inline bool npu_channel_writes(enum npu_channel channel)
+{
+    return channel >= NPU_WRITE_OFM;
+}
+
+/** Address of an offset into a region, wrapped to the product's address width. */
+uint64_t npu_address(const struct npu *npu, unsigned region, int64_t offset);
+
+/**
+ * Host pointer to length bytes at a region offset, for one channel.
+ *
+ * The bytes are counted for the trace and the PMU.
+ *
+ * @return NULL after recording a bus error
+ */
+uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
+                 uint64_t length);
+
+/** Count bytes that move through a mapping once more. */
+void npu_count_bytes(struct npu *npu, enum npu_channel channel, unsigned region, uint64_t bytes);
+
+#endif

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The model's state, shared by its files.
+ *
+ * Two owners: the register thread owns struct npu except for `run`; the thread
+ * inside npu_execute() owns `run`, which npu_write() fills before and
+ * npu_finish() reads after. Atomics are the only fields that both touch.
+ */
+#ifndef NPU_INTERNAL_H
+#define NPU_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "commands.h"
+#include "memory.h"
+#include "npu_model.h"
+#include "pmu.h"
+#include "product.h"
+#include "scratch.h"
+
+#define NPU_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+
+enum { NPU_REGION_COUNT = 8, NPU_LUT_BYTES = 2048 };
+
+/** Why a run ended badly: the STATUS bit to set. */
+enum npu_fault {
+    NPU_FAULT_NONE,
+    NPU_FAULT_PARSE,   /**< cmd_parse_error */
+    NPU_FAULT_BUS,     /**< bus_status with interface and channel */
+    NPU_FAULT_WEIGHTS, /**< wd_fault */
+    NPU_FAULT_ABORTED, /**< npu_abort(): no STATUS bit */
+};
+
+/** Everything that belongs to the thread inside npu_execute(). */
+struct npu_run {
+    /* Copied from the registers when the run starts. */
+    uint64_t qbase;
+    uint32_t qsize;
+    uint32_t qconfig;
+    uint32_t region_config;
+    uint64_t base[NPU_REGION_COUNT];
+
+    /* Where the stream stands. */
+    uint32_t offset;       /**< of the current command, bytes from QBASE */
+    uint32_t next;         /**< of the command after it */
+    unsigned command;      /**< index of the current command */
+    int row;               /**< its row in the command table, or -1 */
+    unsigned operations;   /**< operations executed since the run started */
+    bool stopped;          /**< NPU_OP_STOP was executed */
+    bool interrupted;      /**< NPU_OP_IRQ was executed */
+    uint16_t irq_mask;     /**< collected irq_history_mask bits */
+
+    /* How it failed. */
+    enum npu_fault fault;
+    uint8_t fault_interface;
+    uint8_t fault_channel;
+
+    uint64_t cycles; /**< estimate for this npu_execute() */
+    struct npu_pmu_run pmu;
+    struct npu_operation trace; /**< of the operation being executed */
+};
+
+struct npu {
+    const struct npu_product *product;
+    struct npu_bus bus;
+    uint32_t registers[NPU_WINDOW_SIZE / 4];
+    struct npu_pmu pmu;
+    bool running;
+    bool reset_pending; /**< RESET was written while running */
+    bool irq_level;
+    atomic_bool abort;
+    atomic_uint qread;
+    struct npu_run run;
+
+    /* Command registers: they survive STOP, a reset forgets them. */
+    uint64_t command[NPU_COMMAND_COUNT];
+    bool command_set[NPU_COMMAND_COUNT];
+
+    uint8_t lut[NPU_LUT_BYTES];
+    uint32_t lut_written; /**< bit per 64 bytes that a DMA filled since reset */
+
+    struct npu_scratch scratch;
+    npu_observer_t observer;
+    void *observer_context;
+};
+
+/** Log one line. */
+void npu_log(struct npu *npu, enum npu_log_level level, const char *format, ...) NPU_PRINTF(3, 4);
+
+/**
+ * Record the first fault of the run and log it with command index, name and
+ * stream offset.
+ *
+ * @return false, for the caller to return
+ */
+bool npu_fail(struct npu *npu, enum npu_fault fault, const char *format, ...) NPU_PRINTF(3, 4);
+
+/** True when the current run was asked to end; records NPU_FAULT_ABORTED. */
+bool npu_should_abort(struct npu *npu);
+
+/* Command registers (state.c). */
+
+/** Value of a register the current operation needs; a parse error when never set. */
+bool npu_get(struct npu *npu, enum npu_command_row row, uint64_t *value);
+
+/** Value of a register, 0 when never set. */
+static inline uint64_t npu_peek(const struct npu *npu, enum npu_command_row row)
+{
+    return npu->command[row];
+}
+
+void npu_state_reset(struct npu *npu);
+
+/* Registers (registers.c). */
+
+void npu_registers_reset(struct npu *npu);
+void npu_update_irq(struct npu *npu);
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/** Performance counters. Register layout: PMU section of Arm's interface headers. */
+#include "pmu.h"
+
+#include <string.h>
+
+#include "npu_internal.h"
+
+enum {
+    PMCR = 0x180,
+    PMCNTENSET = 0x184,
+    PMCNTENCLR = 0x188,
+    PMOVSSET = 0x18C,
+    PMOVSCLR = 0x190,
+    PMINTSET = 0x194,
+    PMINTCLR = 0x198,
+    PMCCNTR_LO = 0x1A0,
+    PMCCNTR_HI = 0x1A4,
+    PMCCNTR_CFG = 0x1A8,
+    PMCAXI_CHAN = 0x1AC,
+    PMEVCNTR0 = 0x300,
+    PMEVTYPER0 = 0x380,
+};
+
+enum {
+    CONTROL_ENABLE = 1 << 0,
+    CONTROL_EVENT_RESET = 1 << 1,
+    CONTROL_CYCLE_RESET = 1 << 2,
+    CONTROL_MASK_ENABLE = 1 << 3,
+    CONTROL_COUNTERS_SHIFT = 11,
+    AXI_CHANNEL_MASK = 0xF,
+    AXI_CHANNEL_SELECT = 1 << 10,
+    BYTES_PER_TRANSACTION = 64,
+};
+
+#define CYCLE_COUNTER_BIT (1u << 31)
+#define COUNTER_BITS (CYCLE_COUNTER_BIT | ((1u << NPU_PMU_COUNTERS) - 1))
+#define CYCLE_MASK (((uint64_t)1 << 48) - 1)
+
+void npu_pmu_reset(struct npu *npu)
+{
+    memset(&npu->pmu, 0, sizeof npu->pmu);
+}
+
+void npu_pmu_start(struct npu *npu)
+{
+    struct npu_pmu_run *run = &npu->run.pmu;
+    memset(run->count, 0, sizeof run->count);
+    run->enabled = (npu->pmu.control & CONTROL_ENABLE) != 0;
+    run->gated = (npu->pmu.control & CONTROL_MASK_ENABLE) != 0;
+    run->open = false;
+    run->axi_chan = npu->pmu.axi_chan;
+}
+
+void npu_pmu_count(struct npu *npu, unsigned event, uint64_t amount)
+{
+    struct npu_pmu_run *run = &npu->run.pmu;
+    if (run->enabled && (run->open || !run->gated)) {
+        run->count[event] += amount;
+    }
+}
+
+void npu_pmu_count_axi(struct npu *npu, unsigned counter, enum npu_channel channel,
+                       uint64_t bytes)
+{
+    uint32_t selected = npu->run.pmu.axi_chan;
+    if ((selected & AXI_CHANNEL_SELECT) != 0 && (selected & AXI_CHANNEL_MASK) != channel) {
+        return;
+    }
+    unsigned axi = counter < 2 ? NPU_EVENT_AXI0 : NPU_EVENT_AXI1;
+    uint64_t beats = (bytes + npu->product->axi_bytes - 1) / npu->product->axi_bytes;
+    uint64_t transactions = (bytes + BYTES_PER_TRANSACTION - 1) / BYTES_PER_TRANSACTION;
+    if (npu_channel_writes(channel)) {
+        npu_pmu_count(npu, axi + NPU_AXI_WRITE_ACCEPTED, transactions);
+        npu_pmu_count(npu, axi + NPU_AXI_WRITE_COMPLETED_M, transactions);
+        npu_pmu_count(npu, axi + NPU_AXI_WRITE_COMPLETED_S, transactions);
+        npu_pmu_count(npu, axi + NPU_AXI_WRITE_BEAT, beats);
+    } else {
+        npu_pmu_count(npu, axi + NPU_AXI_READ_ACCEPTED, transactions);
+        npu_pmu_count(npu, axi + NPU_AXI_READ_COMPLETED, transactions);
+        npu_pmu_count(npu, axi + NPU_AXI_READ_BEAT, beats);
+    }
+}
+
+void npu_pmu_mask(struct npu *npu, bool open)
+{
+    npu->run.pmu.open = open;
+}
+
+bool npu_pmu_publish(struct npu *npu)
+{
+    struct npu_pmu *pmu = &npu->pmu;
+    uint64_t *count = npu->run.pmu.count;
+    for (unsigned i = 0; i < NPU_PMU_COUNTERS; i++) {
+        if ((pmu->enabled >> i & 1) == 0 || pmu->type[i] >= NPU_PMU_EVENT_LIMIT) {
+            continue;
+        }
+        uint64_t sum = pmu->counter[i] + count[pmu->type[i]];
+        pmu->counter[i] = (uint32_t)sum;
+        pmu->overflow |= sum > UINT32_MAX ? 1u << i : 0;
+    }
+    if ((pmu->enabled & CYCLE_COUNTER_BIT) != 0) {
+        uint64_t sum = pmu->cycles + count[NPU_EVENT_CYCLE];
+        pmu->cycles = sum & CYCLE_MASK;
+        pmu->overflow |= sum > CYCLE_MASK ? CYCLE_COUNTER_BIT : 0;
+    }
+    memset(count, 0, sizeof npu->run.pmu.count);
+    return (pmu->overflow & pmu->interrupt) != 0;
+}
+
+static uint32_t *plain_register(struct npu_pmu *pmu, uint32_t offset)
+{
+    if (offset >= PMEVTYPER0) {
+        return &pmu->type[(offset - PMEVTYPER0) / 4];
+    }
+    if (offset >= PMEVCNTR0) {
+        return &pmu->counter[(offset - PMEVCNTR0) / 4];
+    }
+    return offset == PMCCNTR_CFG ? &pmu->cycle_config : &pmu->axi_chan;
+}
+
+static uint32_t *bitset_register(struct npu_pmu *pmu, uint32_t offset)
+{
+    switch (offset) {
+    case PMCNTENSET:
+    case PMCNTENCLR:
+        return &pmu->enabled;
+    case PMOVSSET:
+    case PMOVSCLR:
+        return &pmu->overflow;
+    case PMINTSET:
+    case PMINTCLR:
+        return &pmu->interrupt;
+    default:
+        return NULL;
+    }
+}
+
+uint32_t npu_pmu_read(struct npu *npu, uint32_t offset)
+{
+    struct npu_pmu *pmu = &npu->pmu;
+    const uint32_t *bitset = bitset_register(pmu, offset);
+    if (bitset != NULL) {
+        return *bitset;
+    }
+    switch (offset) {
+    case PMCR:
+        return pmu->control | (uint32_t)NPU_PMU_COUNTERS << CONTROL_COUNTERS_SHIFT;
+    case PMCCNTR_LO:
+        return (uint32_t)pmu->cycles;
+    case PMCCNTR_HI:
+        return (uint32_t)(pmu->cycles >> 32);
+    default:
+        return *plain_register(pmu, offset);
+    }
+}
+
+static void write_control(struct npu_pmu *pmu, uint32_t value)
+{
+    pmu->control = value & (CONTROL_ENABLE | CONTROL_MASK_ENABLE);
+    if ((value & CONTROL_EVENT_RESET) != 0) {
+        memset(pmu->counter, 0, sizeof pmu->counter);
+    }
+    if ((value & CONTROL_CYCLE_RESET) != 0) {
+        pmu->cycles = 0;
+    }
+}
+
+enum npu_action npu_pmu_write(struct npu *npu, uint32_t offset, uint32_t value)
+{
+    struct npu_pmu *pmu = &npu->pmu;
+    uint32_t *bitset = bitset_register(pmu, offset);
+    if (bitset != NULL) {
+        bool set = offset == PMCNTENSET || offset == PMOVSSET || offset == PMINTSET;
+        value &= COUNTER_BITS;
+        *bitset = set ? *bitset | value : *bitset & ~value;
+        return NPU_ACTION_NONE;
+    }
+    switch (offset) {
+    case PMCR:
+        write_control(pmu, value);
+        break;
+    case PMCCNTR_LO:
+        pmu->cycles = (pmu->cycles & ~(uint64_t)UINT32_MAX) | value;
+        break;
+    case PMCCNTR_HI:
+        pmu->cycles = ((uint64_t)value << 32 | (uint32_t)pmu->cycles) & CYCLE_MASK;
+        break;
+    default:
+        *plain_register(pmu, offset) = value;
+        break;
+    }
+    return NPU_ACTION_NONE;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+/** Growable buffers that live as long as the model: the only allocations after npu_create(). */
+#ifndef NPU_SCRATCH_H
+#define NPU_SCRATCH_H
+
+#include <stddef.h>
+
+enum npu_buffer {
+    NPU_BUFFER_WEIGHTS,  /**< decoded weights of one operation */
+    NPU_BUFFER_SYMBOLS,  /**< weight stream symbols in stream order */
+    NPU_BUFFER_SCALES,   /**< per-channel scale records */
+    NPU_BUFFER_ROWS,     /**< IFM rows that the kernel window needs */
+    NPU_BUFFER_PATCH,    /**< gathered kernel windows */
+    NPU_BUFFER_ACC,      /**< accumulators */
+    NPU_BUFFER_RESULT,   /**< OFM values before they are stored */
+    NPU_BUFFER_OPERAND,  /**< second operand */
+    NPU_BUFFER_COUNT
+};
+
+struct npu_scratch {
+    void *memory[NPU_BUFFER_COUNT];
+    size_t bytes[NPU_BUFFER_COUNT];
+};
+
+struct npu;
+
+/**
+ * The buffer, at least count * size bytes, 64-byte aligned. Old content is lost when it grows.
+ *
+ * @return NULL after recording a fault: more than NPU_SCRATCH_LIMIT or no memory
+ */
+void *npu_scratch_get(struct npu *npu, enum npu_buffer buffer, size_t count, size_t size);
+
+void npu_scratch_free(struct npu_scratch *scratch);
+
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+/** The command stream: fetch, decode, execute; and the commands that only control it. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "npu_internal.h"
+
+static uint32_t load_word(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+/** The whole stream, or NULL after recording a bus error. */
+static const uint8_t *map_stream(struct npu *npu)
+{
+    struct npu_run *run = &npu->run;
+    const uint8_t *stream = npu->bus.map(npu->bus.context, run->qbase, run->qsize, false);
+    if (stream == NULL) {
+        run->fault_interface = (uint8_t)(run->qconfig >> 1);
+        run->fault_channel = NPU_READ_COMMAND;
+        npu_fail(npu, NPU_FAULT_BUS, "of %" PRIu32 " bytes at 0x%" PRIx64
+                 " is not in NPU-visible memory", run->qsize, run->qbase);
+    }
+    return stream;
+}
+
+/** Decode the command at run->offset; false after recording a parse error. */
+static bool decode(struct npu *npu, const uint8_t *stream, uint32_t *param, uint32_t *payload)
+{
+    struct npu_run *run = &npu->run;
+    run->row = -1;
+    if (run->qsize - run->offset < 4) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "ends after %" PRIu32 " bytes without NPU_OP_STOP",
+                        run->qsize);
+    }
+    uint32_t word = load_word(stream + run->offset);
+    run->row = npu_command_find(word & NPU_WORD_CODE_MASK);
+    if (run->row < 0) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has the unknown command word 0x%08" PRIx32, word);
+    }
+    const struct npu_command *command = &npu_command_table[run->row];
+    *param = word >> NPU_WORD_PARAM_SHIFT;
+    run->next = run->offset + 4;
+    if ((command->families & npu->product->family) == 0) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "does not exist on %s", npu->product->name);
+    }
+    if ((*param & ~(uint32_t)command->param_mask) != 0) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has parameter 0x%04" PRIx32 ", allowed bits 0x%04x",
+                        *param, command->param_mask);
+    }
+    if ((command->code & NPU_CODE_CLASS_MASK) == NPU_CODE_CLASS_PAYLOAD) {
+        if (run->qsize - run->next < 4) {
+            return npu_fail(npu, NPU_FAULT_PARSE, "lacks its payload: the stream ends");
+        }
+        *payload = load_word(stream + run->next);
+        run->next += 4;
+    }
+    return true;
+}
+
+/** Execute or store the decoded command. */
+static bool perform(struct npu *npu, uint32_t param, uint32_t payload)
+{
+    struct npu_run *run = &npu->run;
+    const struct npu_command *command = &npu_command_table[run->row];
+    if (command->execute != NULL) {
+        return command->execute(npu, param);
+    }
+    bool with_payload = (command->code & NPU_CODE_CLASS_MASK) == NPU_CODE_CLASS_PAYLOAD;
+    npu->command[run->row] = with_payload ? (uint64_t)param << 32 | payload : param;
+    npu->command_set[run->row] = true;
+    return true;
+}
+
+static enum npu_outcome outcome_of(const struct npu_run *run)
+{
+    static const enum npu_outcome outcomes[] = {
+        [NPU_FAULT_NONE] = NPU_OUTCOME_STOPPED,
+        [NPU_FAULT_PARSE] = NPU_OUTCOME_PARSE_ERROR,
+        [NPU_FAULT_BUS] = NPU_OUTCOME_BUS_ERROR,
+        [NPU_FAULT_WEIGHTS] = NPU_OUTCOME_WEIGHT_FAULT,
+        [NPU_FAULT_ABORTED] = NPU_OUTCOME_ABORTED,
+    };
+    return outcomes[run->fault];
+}
+
+enum npu_outcome npu_execute(npu_t *npu, unsigned max_operations)
+{
+    struct npu_run *run = &npu->run;
+    run->cycles = 0;
+    if (run->stopped || run->fault != NPU_FAULT_NONE) {
+        return outcome_of(run);
+    }
+    unsigned limit = run->operations + max_operations;
+    const uint8_t *stream = map_stream(npu);
+    while (stream != NULL && !npu_should_abort(npu)) {
+        uint32_t param = 0;
+        uint32_t payload = 0;
+        if (!decode(npu, stream, &param, &payload) || !perform(npu, param, payload)) {
+            break;
+        }
+        run->command++;
+        run->offset = run->next;
+        atomic_store(&npu->qread, run->offset);
+        if (run->stopped) {
+            break;
+        }
+        if (run->interrupted) {
+            return NPU_OUTCOME_IRQ;
+        }
+        if (max_operations != 0 && run->operations == limit) {
+            return NPU_OUTCOME_STEPPED;
+        }
+    }
+    return outcome_of(run);
+}
+
+bool npu_op_stop(struct npu *npu, uint32_t param)
+{
+    npu->run.irq_mask |= (uint16_t)param;
+    npu->run.stopped = true;
+    return true;
+}
+
+bool npu_op_irq(struct npu *npu, uint32_t param)
+{
+    npu->run.irq_mask |= (uint16_t)param;
+    npu->run.interrupted = true;
+    return true;
+}
+
+/** Operations complete at once, so there is never anything to wait for. */
+bool npu_op_dma_wait(struct npu *npu, uint32_t param)
+{
+    (void)npu;
+    (void)param;
+    return true;
+}
+
+bool npu_op_kernel_wait(struct npu *npu, uint32_t param)
+{
+    (void)npu;
+    (void)param;
+    return true;
+}
+
+bool npu_op_pmu_mask(struct npu *npu, uint32_t param)
+{
+    npu_pmu_mask(npu, param != 0);
+    return true;
+}
+
+bool npu_command_info(unsigned row, struct npu_command_info *info)
+{
+    if (row >= NPU_COMMAND_COUNT) {
+        return false;
+    }
+    const struct npu_command *command = &npu_command_table[row];
+    *info = (struct npu_command_info){command->name, command->code, command->param_mask};
+    return true;
+}
