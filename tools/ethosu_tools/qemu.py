@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: MIT
+"""An emulated board: a QEMU process with our NPU plugin, and its memory as ours.
+
+The guest's DDR is a memory file that this process maps too, so that models and tensors reach the
+board without passing a serial line. QEMU ends with this process, however that ends.
+"""
+
+import ctypes
+import mmap
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import weakref
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from . import paths
+from .errors import BoardError, InputError, SetupError
+
+MACHINE = "mps3-an547"
+OLDEST_QEMU = (7, 2)
+
+DDR_START = 0x60000000
+DDR_SIZE = 2 << 30
+# Layout of the DDR as the firmware's memory map has it.
+ROMFS_START = 0x62000000
+ROMFS_SIZE = 16 << 20
+WINDOW_START = 0x68000000
+WINDOW_SIZE = 128 << 20
+
+CONSOLES = ("fast", "uart")
+START_TIMEOUT_S = 10.0
+_PR_SET_PDEATHSIG = 1
+# Loaded here, since little may be done between fork and exec.
+_LIBC = ctypes.CDLL(None)
+
+
+class GuestMemory:
+    """The guest's DDR, addressed as the guest does."""
+
+    def __init__(self) -> None:
+        self.fd = os.memfd_create("ethosu-ddr")
+        os.ftruncate(self.fd, DDR_SIZE)
+        self._map = mmap.mmap(self.fd, DDR_SIZE)
+
+    def write(self, address: int, data: bytes | bytearray | memoryview) -> None:
+        """Put bytes at a guest address."""
+        start = self._offset(address, len(data))
+        self._map[start : start + len(data)] = bytes(data)
+
+    def read(self, address: int, size: int) -> bytes:
+        """Take bytes from a guest address."""
+        start = self._offset(address, size)
+        return self._map[start : start + size]
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._map.close()
+        os.close(self.fd)
+
+    @staticmethod
+    def _offset(address: int, size: int) -> int:
+        if not DDR_START <= address <= address + size <= DDR_START + DDR_SIZE:
+            raise ValueError(f"{size} bytes at {address:#x} are not in the guest's DDR")
+        return address - DDR_START
+
+
+class Machine:
+    """A running emulated board."""
+
+    def __init__(
+        self,
+        npu: str = "ethos-u55-128",
+        *,
+        console: str = "fast",
+        romfs: bytes | None = None,
+        firmware: Path | None = None,
+    ) -> None:
+        """Start QEMU; `port` then names the console's serial device."""
+        if romfs is not None and len(romfs) > ROMFS_SIZE:
+            raise InputError(
+                f"the ROM file system holds {len(romfs):,} bytes, the board takes {ROMFS_SIZE:,}"
+            )
+        qemu = find_qemu()
+        image = firmware or paths.firmware()
+        plugin = paths.qemu_plugin()
+        self.npu = npu
+        self.memory = GuestMemory()
+        self._log = tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-")  # noqa: SIM115
+        if romfs is not None:
+            self.memory.write(ROMFS_START, romfs)
+        command = [qemu, *_options(image, plugin, npu, console, self.memory.fd)]
+        self.process = _start(command, self._log, self.memory.fd)
+        self._finalizer = weakref.finalize(self, _stop, self.process, self.memory)
+        try:
+            self.port = self._find_port()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End QEMU; safe to call again."""
+        self._finalizer()
+
+    def running(self) -> bool:
+        """Is QEMU still there?"""
+        return self.process.poll() is None
+
+    def reset(self) -> None:
+        """Press the board's reset button."""
+        self._monitor("system_reset")
+
+    def log(self) -> str:
+        """All that QEMU, the plugin and the firmware's fault reports have said."""
+        self._log.seek(0)
+        return self._log.read().decode(errors="replace")
+
+    def log_tail(self, lines: int = 5) -> str:
+        """Return the last lines of the log, in one."""
+        found = [line.strip() for line in self.log().splitlines() if line.strip()]
+        return " | ".join(found[-lines:]) or "nothing was logged"
+
+    def _monitor(self, command: str) -> None:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(command.encode() + b"\n")
+            self.process.stdin.flush()
+        except OSError as error:
+            raise BoardError(f"QEMU is gone: {self.log_tail()}") from error
+
+    def _find_port(self) -> str:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            found = re.search(r"char device redirected to (\S+)", self.log())
+            if found:
+                return found[1]
+            if not self.running():
+                raise BoardError(
+                    f"QEMU ended at once (exit code {self.process.returncode}): {self.log_tail()}"
+                )
+            time.sleep(0.01)
+        raise BoardError(
+            f"QEMU named no console within {START_TIMEOUT_S:.0f} s: {self.log_tail()}"
+        )
+
+
+def find_qemu() -> str:
+    """Return path of a QEMU that is new enough (ETHOSU_QEMU, else the one on PATH)."""
+    wanted = os.environ.get("ETHOSU_QEMU", "qemu-system-arm")
+    qemu = shutil.which(wanted)
+    if qemu is None:
+        raise SetupError(
+            f"{wanted} is not installed; run: make setup, or install Debian's qemu-system-arm"
+        )
+    text = subprocess.run([qemu, "--version"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"version (\d+)\.(\d+)", text)
+    if found is None:
+        raise SetupError(f"{qemu} does not say its version; set ETHOSU_QEMU to a QEMU")
+    if (int(found[1]), int(found[2])) < OLDEST_QEMU:
+        raise SetupError(
+            f"{qemu} is version {found[1]}.{found[2]}, but the NPU plugin needs "
+            f"{OLDEST_QEMU[0]}.{OLDEST_QEMU[1]} or newer"
+        )
+    return qemu
+
+
+def _options(image: Path, plugin: Path, npu: str, console: str, memory_fd: int) -> list[str]:
+    plugin_options = f"{plugin},npu={npu}"
+    serial = "pty"
+    if console == "fast":
+        plugin_options += ",console=pty"
+        serial = "null"
+    return [
+        *("-object", f"memory-backend-file,id=ddr,size={DDR_SIZE},share=on,"
+          f"mem-path=/proc/self/fd/{memory_fd}"),
+        *("-machine", f"{MACHINE},memory-backend=ddr"),
+        *("-plugin", plugin_options),
+        *("-kernel", str(image)),
+        *("-serial", serial),
+        *("-monitor", "stdio"),
+        *("-display", "none"),
+        "-nodefaults",
+    ]  # fmt: skip
+
+
+def _start(command: list[str], log: IO[bytes], memory_fd: int) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            pass_fds=[memory_fd],
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
+        )
+    except OSError as error:
+        raise SetupError(f"{command[0]} cannot be started: {error.strerror}") from error
+
+
+def _die_with_parent() -> None:
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _stop(process: subprocess.Popen[bytes], memory: GuestMemory) -> None:
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+    if process.stdin:
+        process.stdin.close()
+    memory.close()
