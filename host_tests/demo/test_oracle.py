@@ -25,7 +25,7 @@ def test_model_details_are_reported():
     (tensor,) = model.outputs
     assert (tensor.shape, tensor.dtype, tensor.scale, tensor.zero_point) == (
         (1, 1),
-        "u1",
+        "uint8",
         1 / 256,
         0,
     )

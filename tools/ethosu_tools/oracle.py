@@ -10,7 +10,6 @@ definition and is checked here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,21 +17,11 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError, SetupError
+from .tflite import Tensor
 
 LITERT_VERSION = "1.2.0"
 
 Inputs = Mapping[str, np.ndarray] | Sequence[np.ndarray]
-
-
-@dataclass(frozen=True)
-class Tensor:
-    """What the model says about one of its inputs or outputs."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    scale: float
-    zero_point: int
 
 
 class Oracle:
@@ -123,7 +112,8 @@ def _interpreter(model: bytes | str | Path) -> Any:
 def _tensor(detail: Mapping[str, Any]) -> Tensor:
     scale, zero_point = detail["quantization"]
     shape = tuple(int(size) for size in detail["shape"])
-    return Tensor(detail["name"], shape, np.dtype(detail["dtype"]), float(scale), int(zero_point))
+    dtype = np.dtype(detail["dtype"]).name
+    return Tensor(detail["name"], shape, dtype, float(scale), int(zero_point))
 
 
 def _check_input(position: int, array: np.ndarray, tensor: Tensor) -> None:

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Which spoken words the models hear, with the reference kernels in place of the NPU."""
+
+import numpy as np
+import pytest
+from ethosu_tools import oracle
+from ethosu_tools.errors import InputError
+from ethosu_tools.wakeword import features, listen, speech, words
+from pymicro_wakeword import MicroWakeWord, MicroWakeWordFeatures, Model
+
+
+def probabilities(word, samples):
+    """What the reference answers, one number per inference."""
+    model = oracle.Oracle(word.model)
+    inputs = features.steps(features.from_samples(samples), model.inputs[0])
+    raw = oracle.run(word.model, [inputs], steps=len(inputs))["0"].ravel()
+    return (raw * model.outputs[0].scale).tolist()
+
+
+@pytest.mark.parametrize("voice", ["en-us", "en-gb"])
+@pytest.mark.parametrize("name", ["okay_nabu", "alexa"])
+@pytest.mark.parametrize("text", ["okay nabu", "alexa", "hello world"])
+def test_a_model_hears_its_word_and_no_other(name, text, voice):
+    word = words.load(name)
+    heard = word.heard_at(probabilities(word, speech.say(text, voice))) is not None
+    assert heard == (text == word.phrase)
+
+
+@pytest.mark.parametrize("name", words.NAMES)
+def test_features_and_rule_are_those_of_pymicro_wakeword(name):
+    word = words.load(name)
+    samples = speech.say(word.phrase, "en-us")
+    theirs = MicroWakeWord.from_builtin(Model(name))
+    rows = MicroWakeWordFeatures().process_streaming(samples.tobytes())
+    decisions = [theirs.process_streaming(row) for row in rows]
+    # One decision for each row, a new one with each third.
+    expected = next((i for i, heard in enumerate(decisions[2::3], start=1) if heard), None)
+    assert word.heard_at(probabilities(word, samples)) == expected
+
+
+@pytest.mark.parametrize("text", ["okay nabu", "hello world"])
+def test_the_board_script_says_what_the_host_computes(oracle_model, tmp_path, text):
+    word = words.load("okay_nabu")
+    samples = speech.say(text, "en-us")
+    path = tmp_path / "speech.f32"
+    path.write_bytes(features.from_samples(samples).tobytes())
+    lines = []
+    model = oracle_model(word.model)
+    heard = listen.listen(model, path, word.cutoff, word.window, say=lines.append)
+    expected = probabilities(word, samples)
+    assert [int(line.split()[3]) for line in lines[:-1]] == [round(256 * p) for p in expected]
+    step = word.heard_at(expected)
+    assert heard == (None if step is None else pytest.approx(0.03 * step))
+    assert lines[-1] == (f"heard at {heard:.2f} s" if heard else "not heard")
+
+
+def test_features_are_the_same_every_time_and_fill_the_int8_range():
+    samples = speech.say("okay nabu", "en-us")
+    rows = features.from_samples(samples)
+    assert rows.dtype == np.float32 and rows.shape == (len(samples) // 160 - 2, 40)
+    assert np.array_equal(rows, features.from_samples(samples))
+    (tensor,) = oracle.Oracle(words.load("okay_nabu").model).inputs
+    steps = features.steps(rows, tensor)
+    assert steps.shape == (len(rows) // 3, 1, 3, 40) and steps.dtype == np.int8
+    assert steps.min() == -128 and steps.max() > 100
+
+
+@pytest.mark.parametrize("samples", [0, 100, 600, 700])
+def test_too_short_a_sound_is_refused(samples):
+    (tensor,) = oracle.Oracle(words.load("alexa").model).inputs
+    with pytest.raises(InputError, match=r"too short|one inference takes 3"):
+        features.steps(features.from_samples(np.zeros(samples, np.int16)), tensor)
+
+
+def test_an_unknown_wake_word_is_answered_with_the_known_ones():
+    known = "okay_nabu, hey_jarvis, alexa, hey_mycroft"
+    with pytest.raises(InputError, match=f"no wake word 'computer'; known are {known}"):
+        words.load("computer")
+
+
+def test_the_rule_needs_a_full_window_above_the_cutoff():
+    word = words.WakeWord("w", "w", None, cutoff=0.5, window=3)
+    assert word.heard_at([1.0, 1.0]) is None
+    assert word.heard_at([0.5] * 10) is None
+    assert word.heard_at([0.0, 0.0, 0.5, 0.5, 0.6]) == 5
