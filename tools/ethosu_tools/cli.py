@@ -3,7 +3,6 @@
 
 import argparse
 import importlib
-import json
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -64,23 +63,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = next((word for word in argv if not word.startswith("-")), None)
     args = make_parser(chosen).parse_args(argv)
     command = command_module(args.command)
+    ui = Ui(as_json=args.json, quiet=args.quiet)
     try:
-        data = command.execute(args, Ui(quiet=args.quiet))
+        data = command.execute(args, ui)
+        ui.result(data, command.render(data))
     except errors.ToolError as error:
-        return report(error, as_json=args.json)
+        if args.json:
+            ui.result({"error": str(error), "kind": type(error).__name__}, "")
+        print(f"ethosu: {error}", file=sys.stderr)
+        return error.exit_code
     except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
+        print("ethosu: stopped", file=sys.stderr)
         return 130
-    print(json.dumps(data, indent=2) if args.json else command.render(data))
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        sys.stdout = None  # type: ignore[assignment]
+        return 141
     return 0
-
-
-def report(error: errors.ToolError, *, as_json: bool) -> int:
-    """Print an error in one sentence; returns its exit code."""
-    if as_json:
-        print(json.dumps({"error": str(error), "kind": type(error).__name__}))
-    print(f"ethosu: {error}", file=sys.stderr)
-    return error.exit_code
 
 
 if __name__ == "__main__":

@@ -35,6 +35,8 @@ WINDOW_SIZE = 128 << 20
 
 CONSOLES = ("fast", "uart")
 START_TIMEOUT_S = 10.0
+# How QEMU names the UART's host end, and the plugin its own console's.
+_CONSOLE_LINE = re.compile(r"(?:char device redirected to|ethosu: console) (\S+)")
 _PR_SET_PDEATHSIG = 1
 # Loaded here, since little may be done between fork and exec.
 _LIBC = ctypes.CDLL(None)
@@ -147,7 +149,7 @@ class Machine:
     def _find_port(self) -> str:
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline:
-            found = re.search(r"char device redirected to (\S+)", self.log())
+            found = _CONSOLE_LINE.search(self.log())
             if found:
                 return found[1]
             if not self.running():

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Progress for people: bars on stderr when it is a terminal, silence otherwise."""
+"""What a person sees: results on stdout, and progress on stderr when that is a terminal."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -11,11 +13,16 @@ Advance = Callable[[float], None]
 
 
 class Ui:
-    """Shows what long work is doing."""
+    """Shows results, and what long work is doing."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        """Show nothing when `quiet` or when stderr is no terminal."""
+    def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
+        """Print results as JSON or as text; show no progress when `quiet`."""
+        self.as_json = as_json
         self.console = Console(stderr=True, quiet=quiet)
+
+    def result(self, data: dict[str, Any], text: str) -> None:
+        """Print a result in the form that was asked for."""
+        print(json.dumps(data, indent=2) if self.as_json else text, flush=True)
 
     def note(self, text: str) -> None:
         """Say one line about what happens now (terminals only)."""

@@ -7,5 +7,6 @@ A module here offers three functions; `cli.py` lists it and calls them:
 - `execute(args, ui)` does the work and returns a dictionary that JSON can hold,
 - `render(data)` turns that dictionary into text for a person.
 
-Nothing but `cli.py` prints results; `ui` shows progress.
+Nothing but `ui` prints: `cli.py` gives it the result, a command that goes on for long may give it
+something earlier.
 """

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""A pretended board on a pseudo terminal: MicroPython's raw REPL protocol around CPython's exec.
+
+Its faults are those of real links: silence, garbage, a board that goes away in mid-sentence.
+"""
+
+import contextlib
+import functools
+import io
+import os
+import threading
+import traceback
+import tty
+
+CTRL_A, CTRL_C, CTRL_D = b"\x01", b"\x03", b"\x04"
+PASTE_REQUEST = b"\x05A\x01"
+
+
+class FakeBoard:
+    """Serves one client at `port` until closed."""
+
+    def __init__(self, fault=None, names=None):
+        self.fault = fault
+        self.names = dict(names or {})
+        self.master, self.slave = os.openpty()
+        tty.setraw(self.slave)
+        self.port = os.ttyname(self.slave)
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(OSError):
+            os.close(self.master)
+            os.close(self.slave)
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            if self.fault != "silent":
+                self._serve_raw_repl()
+
+    def _send(self, data):
+        os.write(self.master, b"\xff?garbage" if self.fault == "garbage" else data)
+
+    def _serve_raw_repl(self):
+        pending = b""
+        while True:
+            pending += os.read(self.master, 4096)
+            if PASTE_REQUEST in pending:
+                pending = pending.replace(PASTE_REQUEST, b"")
+                self._send(b"R\x00")
+            if CTRL_A in pending:
+                pending = b""
+                self._send(b"raw REPL; CTRL-B to exit\r\n>")
+            while CTRL_D in pending:
+                code, _, pending = pending.partition(CTRL_D)
+                self._run(code.replace(CTRL_C, b"").replace(b"\r", b""))
+
+    def _run(self, code):
+        if not code:
+            self._send(b"OK\r\nMPY: soft reboot\r\nraw REPL; CTRL-B to exit\r\n>")
+            return
+        if self.fault == "vanish":
+            os.close(self.master)
+            os.close(self.slave)
+            return
+        out, error = io.StringIO(), ""
+        self.names["print"] = functools.partial(print, file=out)
+        try:
+            exec(code, self.names)
+        except Exception:
+            error = traceback.format_exc()
+        self._send(b"OK" + out.getvalue().encode() + CTRL_D + error.encode() + CTRL_D + b">")

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""Arrays for a model's ends, kept in `.npz` files under the keys "0", "1", ….
+
+Values are raw quantised numbers. An array has its tensor's shape, or a time axis in front of it:
+then the model is invoked once per index, keeping its state.
+"""
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InputError, UsageError
+from .tflite import Tensor
+
+Array = NDArray[np.generic]
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Checked inputs: `steps` invocations, or a single one when the arrays had no time axis."""
+
+    arrays: tuple[Array, ...]
+    steps: int
+    has_time: bool
+
+    def step(self, index: int) -> list[Array]:
+        """Inputs of one invocation."""
+        return [array[index % len(array)] for array in self.arrays]
+
+    def block(self, start: int, stop: int) -> list[bytes]:
+        """Bytes of some invocations: for each the inputs, one after the other."""
+        return [
+            b"".join(np.ascontiguousarray(array).tobytes() for array in self.step(index))
+            for index in range(start, stop)
+        ]
+
+
+def load(path: Path) -> dict[str, Array]:
+    """Read an .npz file; pickled objects are refused."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise InputError(f"{path} holds one bare array; write it with numpy.savez")
+            return {key: file[key] for key in file.files}
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, EOFError, KeyError, MemoryError, zipfile.BadZipFile) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"{path} is not a sound .npz file: {reason}") from error
+
+
+def save(path: Path, arrays: Mapping[str, Array]) -> None:
+    """Write an .npz file, all or nothing."""
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            # numpy's own stub takes any array here.
+            np.savez(file, **dict(arrays))  # type: ignore[arg-type]
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def check(
+    arrays: Mapping[str, Array], tensors: Sequence[Tensor], steps: int | None = None
+) -> Feed:
+    """Compare arrays with the tensors that they are for; says what differs, where.
+
+    An input without a time axis beside `steps` or beside inputs that have one is fed again at
+    each step.
+    """
+    if steps is not None and steps < 1:
+        raise UsageError(f"--steps must be 1 or more, found {steps}")
+    expected = [str(index) for index in range(len(tensors))]
+    if sorted(arrays) != sorted(expected):
+        raise InputError(
+            f"the inputs must have the keys {', '.join(expected)}, "
+            f"found {', '.join(sorted(arrays)) or 'none'}"
+        )
+    timed: dict[str, int] = {}
+    columns = []
+    for key, tensor in zip(expected, tensors, strict=True):
+        array = arrays[key]
+        _check_one(key, array, tensor)
+        if array.ndim > len(tensor.shape):
+            timed[key] = len(array)
+            columns.append(array)
+        else:
+            columns.append(array[np.newaxis])
+    return Feed(tuple(columns), _steps(timed, steps), bool(timed) or steps is not None)
+
+
+def _check_one(key: str, array: Array, tensor: Tensor) -> None:
+    if array.dtype != np.dtype(tensor.dtype):
+        raise InputError(f"input {key} must be {tensor.dtype}, found {array.dtype}")
+    is_timed = array.ndim == len(tensor.shape) + 1
+    if array.shape[is_timed:] != tensor.shape:
+        raise InputError(
+            f"input {key} must have shape {list(tensor.shape)}, or a time axis before it, "
+            f"found {list(array.shape)}"
+        )
+    if is_timed and len(array) == 0:
+        raise InputError(f"input {key} has a time axis of length 0")
+
+
+def _steps(timed: Mapping[str, int], steps: int | None) -> int:
+    lengths = set(timed.values())
+    if len(lengths) > 1:
+        found = ", ".join(f"{key}: {length}" for key, length in timed.items())
+        raise InputError(f"the inputs' time axes differ in length ({found})")
+    if not lengths:
+        return steps or 1
+    length = lengths.pop()
+    if steps is not None and steps > length:
+        raise InputError(f"--steps asks for {steps}, but the time axis is {length} long")
+    return steps or length
+
+
+def collect(rows: Sequence[Sequence[Array]], *, has_time: bool) -> dict[str, Array]:
+    """Outputs of all steps as arrays under their keys."""
+    if not has_time:
+        return {str(index): array for index, array in enumerate(rows[0])}
+    return {str(index): np.stack(column) for index, column in enumerate(zip(*rows, strict=True))}
+
+
+def split(data: bytes, tensors: Sequence[Tensor]) -> list[Array]:
+    """Arrays from the bytes of one invocation's outputs."""
+    arrays, at = [], 0
+    for tensor in tensors:
+        array = np.frombuffer(data, tensor.dtype, count=tensor.size // _width(tensor), offset=at)
+        arrays.append(array.reshape(tensor.shape).copy())
+        at += tensor.size
+    return arrays
+
+
+def _width(tensor: Tensor) -> int:
+    return np.dtype(tensor.dtype).itemsize

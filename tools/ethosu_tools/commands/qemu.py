@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu qemu`: an emulated board to play with."""
+
+import argparse
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from .. import qemu, romfs
+from ..board import Board
+from ..errors import BoardError
+from ..ui import Ui
+
+EPILOG = """\
+The board stays until Ctrl-C. Meanwhile, in another terminal:
+
+    mpremote connect PORT repl            talk to it
+    mpremote connect PORT mount .         let it see this directory
+    ethosu run model_vela.tflite --on PORT --input in.npz --output out.npz
+
+The console is the board's own UART (--console uart) or a faster one that only the emulator has.
+Files of the directory given as --romfs appear on the board under /rom, and the NPU uses models
+there without a copy. ETHOSU_QEMU names another QEMU than the one on PATH.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "--npu", default="ethos-u55-128", help="the board's NPU (default: %(default)s)"
+    )
+    parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="(default: fast)")
+    parser.add_argument(
+        "--romfs", type=Path, metavar="DIR|IMAGE", help="what the board's ROM file system holds"
+    )
+    parser.add_argument("--firmware", type=Path, help="another firmware image (ELF)")
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Start a board, say where it is, and wait for its end."""
+    image = romfs.load_image(args.romfs) if args.romfs else None
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    with qemu.Machine(
+        args.npu, console=args.console, romfs=image, firmware=args.firmware
+    ) as machine:
+        Board(machine.port).close()  # it answers
+        data = {"port": machine.port, "npu": machine.npu, "pid": machine.process.pid}
+        ui.result(data, render_start(data))
+        try:
+            code = machine.process.wait()
+        except KeyboardInterrupt:
+            return {**data, "ended": "stopped"}
+        raise BoardError(f"QEMU ended by itself (exit code {code}): {machine.log_tail()}")
+
+
+def render_start(data: dict[str, Any]) -> str:
+    """Say how to reach the board."""
+    return (
+        f"An emulated board with {data['npu']} waits at {data['port']}; try:\n"
+        f"    mpremote connect {data['port']} repl\n"
+        "Ctrl-C ends it."
+    )
+
+
+def render(data: dict[str, Any]) -> str:
+    """Say how it ended."""
+    return f"the board at {data['port']} is {data['ended']}"

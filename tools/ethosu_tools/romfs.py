@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Images of MicroPython's ROM file system, in which every file lies where the NPU can use it.
+
+The format is MicroPython's (extmod/vfs_rom.c): records of kind, length and payload, the first two
+as big-endian numbers of seven bits per byte. Lengths are written in a fixed number of bytes here,
+so that each file's place is known as it is written and its data can be aligned.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from .errors import InputError
+
+ALIGNMENT = 16
+
+_MAGIC = b"\xd2\xcd\x31"
+_PADDING = 1
+_DATA = 2
+_DIRECTORY = 4
+_FILE = 5
+_LENGTH_BYTES = 5
+_HEAD_BYTES = 1 + _LENGTH_BYTES
+
+Tree = Mapping[str, "bytes | Tree"]
+
+
+def build(tree: Tree) -> bytes:
+    """Build an image of these files and directories; its address must be aligned to 16."""
+    payload = _entries(tree, ALIGNMENT)
+    if len(payload) % 2:
+        payload += _record(_PADDING, b"\0", length_bytes=1)
+    # The header fills one unit of alignment, so that offsets in the payload stay aligned.
+    return _MAGIC + _number(len(payload), ALIGNMENT - len(_MAGIC)) + payload
+
+
+def read_tree(path: Path) -> Tree:
+    """Files below a directory, or one file, as a tree."""
+    try:
+        if path.is_dir():
+            return {entry.name: _read_entry(entry) for entry in sorted(path.iterdir())}
+        return {path.name: path.read_bytes()}
+    except OSError as error:
+        raise InputError(f"{error.filename or path} cannot be read: {error.strerror}") from error
+
+
+def _read_entry(path: Path) -> "bytes | Tree":
+    return read_tree(path) if path.is_dir() else path.read_bytes()
+
+
+def load_image(path: Path) -> bytes:
+    """Read an image, or build one of the files below a directory."""
+    if path.is_dir():
+        return build(read_tree(path))
+    try:
+        image = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    if not image.startswith(_MAGIC):
+        raise InputError(
+            f"{path} is not a ROM file system: expected {_MAGIC!r} at its start, "
+            f"found {image[:3]!r}"
+        )
+    return image
+
+
+def _entries(tree: Tree, at: int) -> bytes:
+    """Records of a directory's contents, which will lie at `at`."""
+    out = bytearray()
+    for name, content in tree.items():
+        label = name.encode()
+        label = _number(len(label)) + label
+        inside = at + len(out) + _HEAD_BYTES + len(label)
+        if isinstance(content, Mapping):
+            out += _record(_DIRECTORY, label + _entries(content, inside))
+        else:
+            out += _record(_FILE, label + _aligned_data(content, inside))
+    return bytes(out)
+
+
+def _aligned_data(content: bytes, at: int) -> bytes:
+    """Give a data record, after a padding record that moves its payload to an aligned place."""
+    missing = -(at + _HEAD_BYTES) % ALIGNMENT
+    if missing == 1:
+        missing += ALIGNMENT  # the shortest record has two bytes
+    padding = _record(_PADDING, bytes(missing - 2), length_bytes=1) if missing else b""
+    return padding + _record(_DATA, content)
+
+
+def _record(kind: int, payload: bytes, length_bytes: int = _LENGTH_BYTES) -> bytes:
+    return _number(kind) + _number(len(payload), length_bytes) + payload
+
+
+def _number(value: int, width: int = 1) -> bytes:
+    """Number with seven bits per byte, in at least `width` bytes."""
+    out = [value & 0x7F]
+    while value := value >> 7:
+        out.insert(0, 0x80 | value & 0x7F)
+    return bytes([0x80] * (width - len(out)) + out)
