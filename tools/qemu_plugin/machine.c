@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/** The emulated board: QEMU's mps3-an547, a Corstone SSE-300. */
+#include "machine.h"
+
+#include <stdlib.h>
+
+#include "message.h"
+
+/** The first interrupts of the NVIC belong to the subsystem itself. */
+#define FIRST_EXPANSION_IRQ 32u
+
+/** QEMU's own stubs for unimplemented devices have priority -1000, its devices 0. */
+#define PRIORITY_OVER_DEVICES 10
+
+struct mapping {
+    struct machine_window window;
+    void *device;
+    _Alignas(max_align_t) unsigned char region[MEMORY_REGION_ROOM];
+};
+
+static Object *subsystem;
+
+void machine_find(void) {
+    subsystem = object_resolve_path_type("", "sse-300", NULL);
+    if (!subsystem) {
+        fatal("this machine is no Corstone-300: start QEMU with -machine mps3-an547");
+    }
+}
+
+static uint64_t window_read(void *opaque, uint64_t offset, unsigned size) {
+    (void)size;
+    const struct mapping *mapping = opaque;
+    return mapping->window.read(mapping->device, (uint32_t)offset);
+}
+
+static void window_write(void *opaque, uint64_t offset, uint64_t value, unsigned size) {
+    (void)size;
+    const struct mapping *mapping = opaque;
+    mapping->window.write(mapping->device, (uint32_t)offset, (uint32_t)value);
+}
+
+/** Words only, as on the APB; a doubleword access becomes two of them, as on the bus. */
+static const MemoryRegionOps window_ops = {
+    .read = window_read,
+    .write = window_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = {.min_access_size = 4, .max_access_size = 8},
+    .impl = {.min_access_size = 4, .max_access_size = 4},
+};
+
+void machine_map(const struct machine_window *window, void *device) {
+    // Never freed: a machine keeps its devices until the process ends.
+    struct mapping *mapping = calloc(1, sizeof *mapping);
+    if (!mapping) {
+        fatal("no memory for the window of %s", window->name);
+    }
+    mapping->window = *window;
+    mapping->device = device;
+    MemoryRegion *region = (MemoryRegion *)mapping->region;
+    memory_region_init_io(region, NULL, &window_ops, mapping, window->name, window->size);
+    memory_region_add_subregion_overlap(get_system_memory(), window->base, region,
+                                        PRIORITY_OVER_DEVICES);
+}
+
+qemu_irq machine_irq(unsigned number) {
+    return qdev_get_gpio_in_named(subsystem, "EXP_IRQ", (int)(number - FIRST_EXPANSION_IRQ));
+}

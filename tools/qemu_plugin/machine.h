@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The emulated board: where devices and interrupts are attached.
+ *
+ * All functions belong to QEMU's big lock: call them from the main loop or
+ * from a register access.
+ */
+#ifndef MACHINE_H
+#define MACHINE_H
+
+#include <stdint.h>
+
+#include "qemu_api.h"
+
+/** A window of 32-bit registers. */
+struct machine_window {
+    const char *name;
+    uint32_t base; /**< the secure alias at +0x10000000 comes with it */
+    uint32_t size; /**< bytes */
+    uint32_t (*read)(void *device, uint32_t offset);
+    void (*write)(void *device, uint32_t offset, uint32_t value);
+};
+
+/** Find the board in the running machine; ends QEMU with a sentence when it is another one. */
+void machine_find(void);
+
+/** Put a window (which is copied) into the CPU's address space, over whatever QEMU has there. */
+void machine_map(const struct machine_window *window, void *device);
+
+/** Input of the interrupt controller with this NVIC number (from 32 on). */
+qemu_irq machine_irq(unsigned number);
+
+#endif

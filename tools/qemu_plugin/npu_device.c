@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/**
+ * One NPU of the emulated board.
+ *
+ * The "register thread" of npu_model.h is whoever holds QEMU's big lock: the
+ * CPU in a register access, the main loop in a completion. Command streams run
+ * on a worker thread, so the guest really sleeps meanwhile; with a modelled
+ * clock they run inside the register access that starts them, since only then
+ * is the moment of completion known, and complete when a timer of the virtual
+ * clock says so.
+ */
+#include "npu_device.h"
+
+#include <stdlib.h>
+
+#include "guest_memory.h"
+#include "instruction_count.h"
+#include "machine.h"
+#include "message.h"
+#include "npu_model.h"
+#include "qemu_api.h"
+#include "worker.h"
+
+struct npu_device {
+    const struct npu_slot *slot;
+    npu_t *model;
+    qemu_irq irq;
+    struct npu_timing timing;
+    struct worker worker;
+    _Alignas(max_align_t) unsigned char timer[TIMER_ROOM];
+    bool running;             /**< started, and npu_finish() still to come */
+    enum npu_outcome outcome; /**< of the last npu_execute() */
+    uint64_t instructions_at_start;
+};
+
+static struct npu_run_record last_run;
+
+const struct npu_run_record *npu_device_last_run(void) {
+    return &last_run;
+}
+
+static QEMUTimer *device_timer(struct npu_device *device) {
+    return (QEMUTimer *)device->timer;
+}
+
+/* --- The model's bus ------------------------------------------------------ */
+
+static uint8_t *bus_map(void *context, uint64_t address, uint64_t length, bool write) {
+    (void)context;
+    return guest_memory_map(MASTER_NPU, address, length, write);
+}
+
+static void bus_irq(void *context, bool level) {
+    const struct npu_device *device = context;
+    qemu_set_irq(device->irq, level);
+}
+
+static void bus_log(void *context, enum npu_log_level level, const char *text) {
+    const struct npu_device *device = context;
+    message(level == NPU_LOG_INFO ? MESSAGE_ALL : MESSAGE_GUEST_ERROR, "%s: %s",
+            device->slot->argument, text);
+}
+
+/* --- A run ---------------------------------------------------------------- */
+
+static void execute(void *context) {
+    struct npu_device *device = context;
+    device->outcome = npu_execute(device->model, 0);
+}
+
+static void execute_by_virtual_clock(struct npu_device *device) {
+    int64_t start = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    execute(device);
+    uint64_t duration = npu_cycles(device->model) * 1000 / device->timing.megahertz;
+    timer_mod(device_timer(device), start + (int64_t)duration);
+}
+
+static void resume(struct npu_device *device) {
+    device->running = true;
+    device->instructions_at_start = instruction_count();
+    if (device->timing.megahertz) {
+        execute_by_virtual_clock(device);
+    } else {
+        worker_start(&device->worker);
+    }
+}
+
+/** The work is done (or its modelled time is over): tell the guest. */
+static void complete(void *context) {
+    struct npu_device *device = context;
+    last_run.instructions = instruction_count() - device->instructions_at_start;
+    last_run.idle = all_cpu_threads_idle();
+    device->running = false;
+    npu_finish(device->model);
+    if (device->outcome == NPU_OUTCOME_IRQ) {
+        resume(device);
+    }
+}
+
+/** Make the model return early; afterwards no thread but ours is in it. */
+static void end_run(struct npu_device *device) {
+    npu_abort(device->model);
+    worker_join(&device->worker);
+    timer_del(device_timer(device));
+    device->running = false;
+}
+
+/* --- Registers ------------------------------------------------------------ */
+
+static uint32_t read_register(void *context, uint32_t offset) {
+    const struct npu_device *device = context;
+    return npu_read(device->model, offset);
+}
+
+static void write_register(void *context, uint32_t offset, uint32_t value) {
+    struct npu_device *device = context;
+    switch (npu_write(device->model, offset, value)) {
+    case NPU_ACTION_NONE:
+        break;
+    case NPU_ACTION_EXECUTE:
+        resume(device);
+        break;
+    case NPU_ACTION_ABORT:
+        end_run(device);
+        npu_finish(device->model);
+        break;
+    }
+}
+
+/* --- Life ----------------------------------------------------------------- */
+
+struct npu_device *npu_device_create(const struct npu_slot *slot, const char *config,
+                                     struct npu_timing timing) {
+    struct npu_device *device = calloc(1, sizeof *device);
+    if (!device) {
+        fatal("no memory for %s", slot->argument);
+    }
+    const struct npu_bus bus = {
+        .context = device, .map = bus_map, .irq = bus_irq, .log = bus_log};
+    device->slot = slot;
+    device->timing = timing;
+    device->irq = machine_irq(slot->irq);
+    device->model = npu_create(config, &bus);
+    if (!device->model) {
+        fatal("no memory for %s=%s", slot->argument, config);
+    }
+    worker_init(&device->worker, execute, complete, device);
+    timer_init_full(device_timer(device), NULL, QEMU_CLOCK_VIRTUAL, 1, 0, complete, device);
+    machine_map(
+        &(struct machine_window){slot->argument, slot->base, NPU_WINDOW_SIZE, read_register,
+                                 write_register},
+        device);
+    return device;
+}
+
+void npu_device_reset(struct npu_device *device) {
+    if (device->running) {
+        end_run(device);
+    }
+    npu_reset(device->model);
+    qemu_set_irq(device->irq, 0);
+}
+
+void npu_device_stop(struct npu_device *device) {
+    npu_abort(device->model);
+    worker_join(&device->worker);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/** One NPU of the emulated board: the functional model behind registers and an interrupt. */
+#ifndef NPU_DEVICE_H
+#define NPU_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Where a board has an NPU, and the plugin argument that chooses its config. */
+struct npu_slot {
+    const char *argument; /**< "npu" */
+    const char *preset;   /**< config without that argument; NULL: then there is none */
+    uint32_t base;
+    unsigned irq; /**< NVIC number */
+};
+
+/** When a command stream completes. */
+struct npu_timing {
+    /** Clock of the modelled NPU in MHz: completion is that many virtual cycles
+     *  after the start. 0: as soon as the host has computed it. */
+    unsigned megahertz;
+};
+
+/** The last run of any NPU, from its start to its completion. */
+struct npu_run_record {
+    uint64_t instructions; /**< that the guest executed meanwhile */
+    bool idle;             /**< the CPU was asleep as it completed */
+};
+
+struct npu_device;
+
+/** Create the NPU of a slot in the machine; ends QEMU with a sentence when it cannot. */
+struct npu_device *npu_device_create(const struct npu_slot *slot, const char *config,
+                                     struct npu_timing timing);
+
+/** Hardware reset; a run that is under way ends first. Big lock. */
+void npu_device_reset(struct npu_device *device);
+
+/** End a run that is under way, from any thread: the process is about to exit. */
+void npu_device_stop(struct npu_device *device);
+
+const struct npu_run_record *npu_device_last_run(void);
+
+#endif

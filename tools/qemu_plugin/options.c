@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+/** The plugin's arguments. A new one is a row of the table and a function that reads it. */
+#include "options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "message.h"
+#include "npu_model.h"
+
+#define MODEL_MHZ 32        /**< clock of the NPU on the AN547 board */
+#define MODEL_MHZ_MAX 10000
+
+/** Reads the value of one argument; NULL, or what was expected instead. */
+typedef const char *(*reader)(struct options *options, const char *value);
+
+struct option {
+    const char *name;
+    reader read;
+};
+
+static const char *read_timing(struct options *options, const char *value) {
+    static const char expected[] = "host, model or model:MHZ with MHZ from 1 to 10000";
+    static const char prefix[] = "model:";
+    unsigned *megahertz = &options->timing.megahertz;
+    if (strcmp(value, "host") == 0) {
+        *megahertz = 0;
+        return NULL;
+    }
+    if (strcmp(value, "model") == 0) {
+        *megahertz = MODEL_MHZ;
+        return NULL;
+    }
+    char rest;
+    bool right = strncmp(value, prefix, sizeof prefix - 1) == 0 &&
+                 sscanf(value + sizeof prefix - 1, "%5u%c", megahertz, &rest) == 1 &&
+                 *megahertz >= 1 && *megahertz <= MODEL_MHZ_MAX;
+    return right ? NULL : expected;
+}
+
+static const char *read_console(struct options *options, const char *value) {
+    options->console = value;
+    return *value ? NULL : "pty or unix:PATH"; // the console itself judges the rest
+}
+
+static const char *read_log(struct options *options, const char *value) {
+    static const char *const levels[] = {
+        [MESSAGE_NONE] = "none", [MESSAGE_GUEST_ERROR] = "guest_error", [MESSAGE_ALL] = "all"};
+    (void)options;
+    for (int level = MESSAGE_NONE; level <= MESSAGE_ALL; level++) {
+        if (strcmp(levels[level], value) == 0) {
+            message_set_level((enum message_level)level);
+            return NULL;
+        }
+    }
+    return "none, guest_error or all";
+}
+
+static const struct option table[] = {
+    {"timing", read_timing},
+    {"console", read_console},
+    {"log", read_log},
+};
+#define OPTION_COUNT (sizeof table / sizeof table[0])
+
+/* --- One argument per NPU of the board ------------------------------------ */
+
+static const char *npu_values(void) {
+    static char text[256];
+    size_t used = (size_t)snprintf(text, sizeof text, "none");
+    for (const char *const *config = npu_configs(); *config && used < sizeof text; config++) {
+        used += (size_t)snprintf(text + used, sizeof text - used, ", %s", *config);
+    }
+    return text;
+}
+
+static const char *read_npu(const char **chosen, const char *value) {
+    if (strcmp(value, "none") == 0) {
+        *chosen = NULL;
+        return NULL;
+    }
+    const char *const *config = npu_configs();
+    while (*config && strcmp(*config, value) != 0) {
+        config++;
+    }
+    *chosen = *config;
+    return *config ? NULL : npu_values();
+}
+
+/* --- All arguments -------------------------------------------------------- */
+
+static void print_unknown(const char *name) {
+    char known[256];
+    size_t used = 0;
+    known[0] = '\0';
+    for (size_t i = 0; i < BOARD_NPU_COUNT + OPTION_COUNT && used < sizeof known; i++) {
+        const char *next =
+            i < BOARD_NPU_COUNT ? board_npus[i].argument : table[i - BOARD_NPU_COUNT].name;
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", next);
+    }
+    message(MESSAGE_NONE, "unknown argument \"%s\"; known are %s", name, known);
+}
+
+/** Read NAME=VALUE. False: no argument has that name. */
+static bool read_named(struct options *options, const char *name, const char *value,
+                       const char **expected) {
+    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
+        if (strcmp(board_npus[i].argument, name) == 0) {
+            *expected = read_npu(&options->npu[i], value);
+            return true;
+        }
+    }
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        if (strcmp(table[i].name, name) == 0) {
+            *expected = table[i].read(options, value);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_argument(struct options *options, const char *argument) {
+    char name[32];
+    const char *equals = strchr(argument, '=');
+    int length = equals ? (int)(equals - argument) : (int)strlen(argument);
+    const char *value = equals ? equals + 1 : "";
+    snprintf(name, sizeof name, "%.*s", length, argument);
+    const char *expected = NULL;
+    if (!read_named(options, name, value, &expected)) {
+        print_unknown(name);
+        return false;
+    }
+    if (expected) {
+        message(MESSAGE_NONE, "%s=%s: expected %s", name, value, expected);
+    }
+    return !expected;
+}
+
+bool options_parse(struct options *options, int count, char **arguments) {
+    *options = (struct options){.timing = {.megahertz = 0}};
+    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
+        options->npu[i] = board_npus[i].preset;
+    }
+    for (int i = 0; i < count; i++) {
+        if (!read_argument(options, arguments[i])) {
+            return false;
+        }
+    }
+    return true;
+}

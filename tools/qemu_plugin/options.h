@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+/** The plugin's arguments: -plugin libethosu_qemu.so,NAME=VALUE,... */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+
+#include "board.h"
+#include "npu_device.h"
+
+struct options {
+    const char *npu[BOARD_NPU_COUNT]; /**< accelerator config; NULL: this NPU is not there */
+    struct npu_timing timing;
+    const char *console; /**< NULL: none */
+};
+
+/** Read all arguments. False: one is wrong, and an error was printed. */
+bool options_parse(struct options *options, int count, char **arguments);
+
+#endif

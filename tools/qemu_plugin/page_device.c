@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+/** The register page that only the emulator has; see emulator_page.h. */
+#include "emulator_page.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "console.h"
+#include "fifo.h"
+#include "guest_memory.h"
+#include "instruction_count.h"
+#include "machine.h"
+#include "message.h"
+#include "npu_device.h"
+#include "page_device.h"
+
+static struct {
+    qemu_irq irq;
+    uint32_t buffer_address;
+    uint32_t irq_enable;
+    uint32_t received; /**< bytes, of the last RECEIVE */
+    uint32_t sent;     /**< bytes, of the last SEND */
+    uint32_t high;     /**< word of the 64-bit counter whose low word was read last */
+} page;
+
+static void update_irq(void *context) {
+    (void)context;
+    uint32_t pending = 0;
+    if (console_waiting() > 0) {
+        pending |= EMULATOR_CONSOLE_IRQ_RECEIVE;
+    }
+    if (console_space() >= FIFO_SIZE / 2) {
+        pending |= EMULATOR_CONSOLE_IRQ_SEND;
+    }
+    qemu_set_irq(page.irq, (pending & page.irq_enable) != 0);
+}
+
+static uint32_t features(void) {
+    return EMULATOR_FEATURE_INSN_COUNT | (console_exists() ? EMULATOR_FEATURE_CONSOLE : 0);
+}
+
+static uint32_t latch(uint64_t counter) {
+    page.high = (uint32_t)(counter >> 32);
+    return (uint32_t)counter;
+}
+
+static uint32_t page_read(void *context, uint32_t offset) {
+    (void)context;
+    switch (offset) {
+    case EMULATOR_ID:
+        return EMULATOR_PAGE_ID;
+    case EMULATOR_FEATURES:
+        return features();
+    case EMULATOR_INSN_LO:
+        return latch(instruction_count());
+    case EMULATOR_NPU_INSN_LO:
+        return latch(npu_device_last_run()->instructions);
+    case EMULATOR_INSN_HI:
+    case EMULATOR_NPU_INSN_HI:
+        return page.high;
+    case EMULATOR_NPU_IDLE:
+        return npu_device_last_run()->idle;
+    case EMULATOR_BUFFER_ADDRESS:
+        return page.buffer_address;
+    case EMULATOR_CONSOLE_COUNT:
+        return page.received;
+    case EMULATOR_CONSOLE_WAITING:
+        return (uint32_t)console_waiting();
+    case EMULATOR_CONSOLE_IRQ_ENABLE:
+        return page.irq_enable;
+    case EMULATOR_CONSOLE_PEER:
+        return console_has_client();
+    case EMULATOR_CONSOLE_SENT:
+        return page.sent;
+    case EMULATOR_CONSOLE_SPACE:
+        return (uint32_t)console_space();
+    default:
+        message(MESSAGE_GUEST_ERROR, "emulator page: no register to read at 0x%03x", offset);
+        return 0;
+    }
+}
+
+/** The guest's buffer, or NULL when it is not wholly in memory: then nothing is transferred. */
+static uint8_t *buffer(uint32_t size, bool write) {
+    uint8_t *bytes = guest_memory_map(MASTER_CPU, page.buffer_address, size, write);
+    if (!bytes) {
+        message(MESSAGE_GUEST_ERROR, "emulator page: no %smemory for %u bytes at 0x%08x",
+                write ? "writable " : "", size, page.buffer_address);
+    }
+    return bytes;
+}
+
+static void send(uint32_t size) {
+    const uint8_t *bytes = buffer(size, false);
+    page.sent = bytes ? (uint32_t)console_send(bytes, size) : 0;
+}
+
+static void receive(uint32_t size) {
+    uint8_t *bytes = buffer(size, true);
+    page.received = bytes ? (uint32_t)console_receive(bytes, size) : 0;
+}
+
+static void print(uint32_t size) {
+    const uint8_t *bytes = buffer(size, false);
+    if (bytes) {
+        fwrite(bytes, 1, size, stderr);
+        fflush(stderr);
+    }
+}
+
+static void page_write(void *context, uint32_t offset, uint32_t value) {
+    (void)context;
+    switch (offset) {
+    case EMULATOR_BUFFER_ADDRESS:
+        page.buffer_address = value;
+        break;
+    case EMULATOR_CONSOLE_SEND:
+        send(value);
+        break;
+    case EMULATOR_CONSOLE_RECEIVE:
+        receive(value);
+        break;
+    case EMULATOR_CONSOLE_IRQ_ENABLE:
+        page.irq_enable = value & (EMULATOR_CONSOLE_IRQ_RECEIVE | EMULATOR_CONSOLE_IRQ_SEND);
+        break;
+    case EMULATOR_LOG:
+        print(value);
+        break;
+    default:
+        message(MESSAGE_GUEST_ERROR, "emulator page: no register to write at 0x%03x", offset);
+        break;
+    }
+    update_irq(NULL);
+}
+
+void page_device_create(void) {
+    static const struct machine_window window = {"emulator-page", EMULATOR_PAGE_BASE,
+                                                 EMULATOR_PAGE_SIZE, page_read, page_write};
+    page.irq = machine_irq(EMULATOR_PAGE_IRQ);
+    machine_map(&window, NULL);
+    console_start(update_irq, NULL);
+}
+
+void page_device_reset(void) {
+    page.buffer_address = 0;
+    page.irq_enable = 0;
+    update_irq(NULL);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Brings the parts into a running QEMU: what happens at load, when the machine
+ * is ready, at reset and at exit.
+ */
+#include "board.h"
+#include "console.h"
+#include "guest_memory.h"
+#include "instruction_count.h"
+#include "machine.h"
+#include "message.h"
+#include "npu_device.h"
+#include "options.h"
+#include "page_device.h"
+#include "qemu_api.h"
+
+static struct options options;
+static struct npu_device *npus[BOARD_NPU_COUNT]; /**< NULL: not there */
+
+static void reset(void *opaque) {
+    (void)opaque;
+    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
+        if (npus[i]) {
+            npu_device_reset(npus[i]);
+        }
+    }
+    page_device_reset();
+}
+
+static void on_exit_of_qemu(Notifier *notifier, void *data) {
+    (void)notifier;
+    (void)data;
+    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
+        if (npus[i]) {
+            npu_device_stop(npus[i]);
+        }
+    }
+    console_close();
+}
+
+static void on_machine_ready(Notifier *notifier, void *data) {
+    static Notifier exit_notifier = {.notify = on_exit_of_qemu};
+    (void)notifier;
+    (void)data;
+    machine_find();
+    guest_memory_find();
+    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
+        if (options.npu[i]) {
+            npus[i] = npu_device_create(&board_npus[i], options.npu[i], options.timing);
+        }
+    }
+    page_device_create();
+    qemu_register_reset(reset, NULL);
+    qemu_add_exit_notifier(&exit_notifier);
+}
+
+QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
+                                    char **arguments);
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
+                        char **arguments) {
+    static Notifier ready_notifier = {.notify = on_machine_ready};
+    const char *missing = qemu_api_missing();
+    if (missing) {
+        message(MESSAGE_NONE,
+                "this QEMU, version %s for %s, does not export %s, which the plugin needs; "
+                "qemu-system-arm as Debian builds it, 7.2 or 10.x, does",
+                qemu_api_version(), info->target_name, missing);
+        return -1;
+    }
+    if (!options_parse(&options, count, arguments)) {
+        return -1;
+    }
+    if (options.console && !console_open(options.console)) {
+        return -1;
+    }
+    instruction_count_install(id);
+    qemu_add_machine_init_done_notifier(&ready_notifier);
+    return 0;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+/**
+ * What the plugin uses of QEMU, declared here because distributions package
+ * QEMU's programs without headers.
+ *
+ * Debian's and Ubuntu's qemu-system-arm export their internal functions, so a
+ * plugin can use them like the plugin API itself. All are weak: a QEMU that
+ * lacks one still loads the plugin, and qemu_api_missing() names it.
+ */
+#ifndef QEMU_API_H
+#define QEMU_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define QEMU_EXPORT __attribute__((visibility("default")))
+
+typedef struct AioContext AioContext;
+typedef struct Error Error;
+typedef struct MemoryRegion MemoryRegion;
+typedef struct Object Object;
+typedef struct QEMUTimer QEMUTimer;
+typedef struct RAMBlock RAMBlock;
+typedef struct IRQState *qemu_irq;
+
+typedef struct Notifier {
+    void (*notify)(struct Notifier *notifier, void *data);
+    void *links[2];
+} Notifier;
+
+/** Transaction attributes: a bit field that fits one register in every version. */
+typedef uint64_t MemTxAttrs;
+
+enum device_endian {
+    DEVICE_NATIVE_ENDIAN,
+    DEVICE_BIG_ENDIAN,
+    DEVICE_LITTLE_ENDIAN,
+};
+
+typedef struct MemoryRegionOps {
+    uint64_t (*read)(void *opaque, uint64_t offset, unsigned size);
+    void (*write)(void *opaque, uint64_t offset, uint64_t value, unsigned size);
+    void (*read_with_attrs)(void);
+    void (*write_with_attrs)(void);
+    enum device_endian endianness;
+    struct {
+        unsigned min_access_size;
+        unsigned max_access_size;
+        bool unaligned;
+        void (*accepts)(void);
+    } valid;
+    struct {
+        unsigned min_access_size;
+        unsigned max_access_size;
+        bool unaligned;
+    } impl;
+} MemoryRegionOps;
+
+/** Sizes of QEMU's own objects differ by version; these are ample for all. */
+#define MEMORY_REGION_ROOM 2048
+#define TIMER_ROOM 512
+
+enum qemu_clock { QEMU_CLOCK_VIRTUAL = 1 };
+
+typedef struct VersionInfo {
+    struct {
+        int64_t major, minor, micro;
+    } *qemu;
+    char *package;
+} VersionInfo;
+
+/* --- The plugin API proper ------------------------------------------------ */
+
+typedef uint64_t qemu_plugin_id_t;
+
+/** Only the head of QEMU's structure, which is all that is used. */
+typedef struct qemu_info {
+    const char *target_name;
+    struct {
+        int min, cur;
+    } version;
+    bool system_emulation;
+} qemu_info_t;
+
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+struct qemu_plugin_scoreboard;
+
+typedef struct {
+    struct qemu_plugin_scoreboard *score;
+    size_t offset;
+} qemu_plugin_u64;
+
+enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
+
+typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+
+/* --- Functions: X(result, name, parameters) ------------------------------- */
+
+#define QEMU_FUNCTIONS(X)                                                                          \
+    X(void, aio_bh_schedule_oneshot_full,                                                          \
+      (AioContext * context, void (*callback)(void *), void *opaque, const char *name))            \
+    X(bool, all_cpu_threads_idle, (void))                                                          \
+    X(MemoryRegion *, get_system_memory, (void))                                                   \
+    X(MemoryRegion *, host_memory_backend_get_memory, (Object * backend))                          \
+    X(void, memory_region_add_subregion_overlap,                                                   \
+      (MemoryRegion * container, uint64_t offset, MemoryRegion *region, int priority))             \
+    X(void *, memory_region_get_ram_ptr, (MemoryRegion * region))                                  \
+    X(void, memory_region_init_io,                                                                 \
+      (MemoryRegion * region, Object * owner, const MemoryRegionOps *ops, void *opaque,            \
+       const char *name, uint64_t size))                                                           \
+    X(uint64_t, memory_region_size, (MemoryRegion * region))                                       \
+    X(Object *, object_property_get_link, (Object * object, const char *name, Error **error))      \
+    X(Object *, object_resolve_path_type, (const char *path, const char *type, bool *ambiguous))   \
+    X(qemu_irq, qdev_get_gpio_in_named, (Object * device, const char *name, int number))           \
+    X(Object *, qdev_get_machine, (void))                                                          \
+    X(void, qemu_add_exit_notifier, (Notifier * notifier))                                         \
+    X(void, qemu_add_machine_init_done_notifier, (Notifier * notifier))                            \
+    X(int64_t, qemu_clock_get_ns, (enum qemu_clock clock))                                         \
+    X(AioContext *, qemu_get_aio_context, (void))                                                  \
+    X(RAMBlock *, qemu_ram_block_by_name, (const char *name))                                      \
+    X(void *, qemu_ram_get_host_addr, (RAMBlock * block))                                          \
+    X(uint64_t, qemu_ram_get_used_length, (RAMBlock * block))                                      \
+    X(void, qemu_register_reset, (void (*callback)(void *), void *opaque))                         \
+    X(void, qemu_set_fd_handler,                                                                   \
+      (int fd, void (*readable)(void *), void (*writable)(void *), void *opaque))                  \
+    X(void, qemu_set_irq, (qemu_irq irq, int level))                                               \
+    X(void, timer_del, (QEMUTimer * timer))                                                        \
+    X(void, timer_init_full,                                                                       \
+      (QEMUTimer * timer, void *group, enum qemu_clock clock, int scale, int attributes,           \
+       void (*callback)(void *), void *opaque))                                                    \
+    X(void, timer_mod, (QEMUTimer * timer, int64_t expiry))                                        \
+    X(size_t, qemu_plugin_tb_n_insns, (const struct qemu_plugin_tb *tb))                           \
+    X(struct qemu_plugin_insn *, qemu_plugin_tb_get_insn,                                          \
+      (const struct qemu_plugin_tb *tb, size_t index))                                             \
+    X(void, qemu_plugin_register_vcpu_tb_trans_cb,                                                 \
+      (qemu_plugin_id_t id, qemu_plugin_tb_callback callback))
+
+/** Only QEMU with plugin API 1 (up to 8.2). */
+#define QEMU_FUNCTIONS_API_1(X)                                                                    \
+    X(void, qemu_plugin_register_vcpu_insn_exec_inline,                                            \
+      (struct qemu_plugin_insn * insn, enum qemu_plugin_op op, void *counter, uint64_t value))
+
+/** Only QEMU with plugin API 2 or later (from 9.0). */
+#define QEMU_FUNCTIONS_API_2(X)                                                                    \
+    X(void, qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu,                                   \
+      (struct qemu_plugin_insn * insn, enum qemu_plugin_op op, qemu_plugin_u64 counter,            \
+       uint64_t value))                                                                            \
+    X(struct qemu_plugin_scoreboard *, qemu_plugin_scoreboard_new, (size_t element_size))          \
+    X(uint64_t, qemu_plugin_u64_sum, (qemu_plugin_u64 counter))
+
+/** Used for messages only, when there. */
+#define QEMU_FUNCTIONS_OPTIONAL(X) X(VersionInfo *, qmp_query_version, (Error * *error))
+
+#define QEMU_DECLARE(result, name, parameters) extern result name parameters __attribute__((weak));
+QEMU_FUNCTIONS(QEMU_DECLARE)
+QEMU_FUNCTIONS_API_1(QEMU_DECLARE)
+QEMU_FUNCTIONS_API_2(QEMU_DECLARE)
+QEMU_FUNCTIONS_OPTIONAL(QEMU_DECLARE)
+#undef QEMU_DECLARE
+
+/** Plugin API of the running QEMU: 1, or 2 for 2 and later. */
+int qemu_api_level(void);
+
+/** Name of a function that this QEMU lacks, or NULL when all are there. */
+const char *qemu_api_missing(void);
+
+/** "7.2.22", or "of unknown version"; valid for the life of the process. */
+const char *qemu_api_version(void);
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+/**
+ * A thread that does one piece of work at a time, beside the guest.
+ *
+ * The functions here belong to QEMU's big lock. The work itself runs without
+ * it and must never wait for it, so that a holder of the lock may join.
+ */
+#ifndef WORKER_H
+#define WORKER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+enum worker_state {
+    WORKER_IDLE,
+    WORKER_BUSY, /**< asked to work, or working */
+    WORKER_DONE, /**< the work has ended, and nobody has taken note */
+};
+
+struct worker {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum worker_state state; /**< under `lock` */
+    void (*work)(void *context); /**< on the worker's thread */
+    void (*done)(void *context); /**< on the main loop, unless the work was joined before */
+    void *context;
+};
+
+/** Start the thread, idle; it lives as long as the process. */
+void worker_init(struct worker *worker, void (*work)(void *), void (*done)(void *), void *context);
+
+/** Do the work once. The worker must be idle. */
+void worker_start(struct worker *worker);
+
+/** Wait until the work has ended, and make the worker idle without a call to done(). */
+void worker_join(struct worker *worker);
+
+#endif
