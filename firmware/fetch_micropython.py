@@ -73,7 +73,7 @@ def from_debian(pin: dict[str, str], tree: Path) -> None:
                 f"SHA-256 of {tarball.name} is {found}, but {PINS.name} pins {pin['orig_sha256']}"
             )
         with tarfile.open(tarball) as archive:
-            archive.extractall(folder / "tree", filter="data")
+            archive.extractall(folder / "tree")
         (top,) = (folder / "tree").iterdir()
         shutil.move(top, tree)
 

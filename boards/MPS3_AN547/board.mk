@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+# How to build for MPS3_AN547.
+
+BOARD_CPU_FLAGS = -mcpu=cortex-m55 -mfloat-abi=hard
+BOARD_SRC = board.c uart.c

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+/** Time since start-up, from the SysTick. */
+#include "clock.h"
+
+#include <stdbool.h>
+
+#include "board.h"
+#include "cpu.h"
+#include "irq.h"
+#include "shared/runtime/softtimer.h"
+
+#define CYCLES_PER_MS (BOARD_CLOCK_HZ / 1000u)
+#define CYCLES_PER_US (BOARD_CLOCK_HZ / 1000000u)
+#define NS_PER_US 1000u
+#define US_PER_S 1000000u
+
+/** Read by MicroPython's soft timers as well. */
+volatile uint32_t clock_ticks_ms;
+
+static uint32_t ticks_high;
+static uint64_t epoch_offset_s;
+
+void clock_start(void) {
+    epoch_offset_s = board_wall_clock();
+    SysTick_Config(CYCLES_PER_MS);
+}
+
+void clock_tick(void) {
+    if (++clock_ticks_ms == 0) {
+        ticks_high++;
+    }
+    if (soft_timer_next == clock_ticks_ms) {
+        soft_timer_handler();
+    }
+}
+
+uint64_t clock_ms(void) {
+    uint32_t state = irq_mask();
+    uint64_t now = (uint64_t)ticks_high << 32 | clock_ticks_ms;
+    irq_restore(state);
+    return now;
+}
+
+/** Milliseconds, and in *cycles the cycles into the current one. */
+static uint64_t now_fine(uint32_t *cycles) {
+    uint32_t state = irq_mask();
+    uint64_t ms = (uint64_t)ticks_high << 32 | clock_ticks_ms;
+    uint32_t left = SysTick->VAL;
+    if (SCB->ICSR & SCB_ICSR_PENDSTSET_Msk) {
+        // The counter wrapped and its interrupt has not run yet.
+        left = SysTick->VAL;
+        ms++;
+    }
+    irq_restore(state);
+    *cycles = CYCLES_PER_MS - 1u - left;
+    return ms;
+}
+
+uint64_t clock_us(void) {
+    uint32_t cycles;
+    uint64_t ms = now_fine(&cycles);
+    return ms * 1000u + cycles / CYCLES_PER_US;
+}
+
+uint32_t clock_cycles(void) {
+    uint32_t cycles;
+    uint64_t ms = now_fine(&cycles);
+    return (uint32_t)(ms * CYCLES_PER_MS) + cycles;
+}
+
+uint64_t clock_epoch_ns(void) {
+    return (epoch_offset_s * US_PER_S + clock_us()) * NS_PER_US;
+}
+
+void clock_set_epoch(uint64_t seconds) {
+    epoch_offset_s = seconds - clock_us() / US_PER_S;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/** The console over the board's UART and, where there is one, the emulator's page. */
+#include "console.h"
+
+#include <string.h>
+
+#include "board.h"
+#include "emulator.h"
+#include "irq.h"
+#include "py/runtime.h"
+#include "ring.h"
+#include "shared/runtime/interrupt_char.h"
+
+static const struct console_port *const ports[] = {&board_uart, &emulator_console};
+#define PORT_COUNT (sizeof(ports) / sizeof(ports[0]))
+
+static struct ring ring;
+static bool started[PORT_COUNT];
+
+/** The port that was heard last. The UART can't tell whether it has a peer: it falls silent
+    only while somebody talks over another port. */
+static const struct console_port *volatile last_heard = &board_uart;
+
+/** Some port left bytes outside because the ring was full. */
+static volatile bool stalled;
+
+void console_start(void) {
+    for (size_t i = 0; i < PORT_COUNT; i++) {
+        started[i] = ports[i]->start();
+    }
+}
+
+size_t console_room(void) {
+    size_t room = ring_room(&ring);
+    if (room == 0) {
+        stalled = true;
+    }
+    return room;
+}
+
+void console_receive(const struct console_port *port, uint8_t value) {
+    last_heard = port;
+    if (value == mp_interrupt_char) {
+        mp_sched_keyboard_interrupt();
+    } else {
+        ring_put(&ring, value);
+    }
+}
+
+size_t console_waiting(void) {
+    return ring_count(&ring);
+}
+
+uint8_t console_read(void) {
+    uint8_t value = ring_get(&ring);
+    if (stalled && ring_room(&ring) >= RING_SIZE / 2) {
+        uint32_t state = irq_mask();
+        stalled = false;
+        for (size_t i = 0; i < PORT_COUNT; i++) {
+            if (started[i]) {
+                ports[i]->resume();
+            }
+        }
+        irq_restore(state);
+    }
+    return value;
+}
+
+void console_write(const char *bytes, size_t size) {
+    bool heard = false;
+    for (size_t i = 0; i < PORT_COUNT; i++) {
+        if (started[i] && ports[i]->has_peer()) {
+            ports[i]->send(bytes, size);
+            heard = heard || ports[i] == last_heard;
+        }
+    }
+    if (!heard) {
+        board_uart.send(bytes, size);
+    }
+}
+
+void console_alarm(const char *text) {
+    size_t size = strlen(text);
+    for (size_t i = 0; i < PORT_COUNT; i++) {
+        if (started[i]) {
+            ports[i]->send(text, size);
+        }
+    }
+    emulator_log(text, size);
+}

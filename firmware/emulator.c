@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+/** The emulator's register page (tools/qemu_plugin/emulator_page.h). */
+#include "emulator.h"
+
+#include "emulator_page.h"
+#include "fault.h"
+#include "irq.h"
+#include "mpconfigboard.h"
+
+static bool found;
+static uint32_t features;
+
+static volatile uint32_t *at(uint32_t offset) {
+    return (volatile uint32_t *)(EMULATOR_PAGE_BASE + offset);
+}
+
+static void transfer(uint32_t command, const void *buffer, size_t size) {
+    // An interrupt between the two writes could start a transfer of its own.
+    uint32_t state = irq_mask();
+    *at(EMULATOR_BUFFER_ADDRESS) = (uint32_t)(uintptr_t)buffer;
+    *at(command) = (uint32_t)size;
+    irq_restore(state);
+}
+
+bool emulator_probe(void) {
+    uint32_t id = 0;
+    found = BOARD_HAS_EMULATOR_PAGE && fault_guarded_read(at(EMULATOR_ID), &id) &&
+            id == EMULATOR_PAGE_ID;
+    features = found ? *at(EMULATOR_FEATURES) : 0;
+    return found;
+}
+
+uint32_t emulator_features(void) {
+    return features;
+}
+
+uint32_t emulator_register(uint32_t offset) {
+    return found ? *at(offset) : 0;
+}
+
+uint64_t emulator_counter(uint32_t offset) {
+    uint32_t state = irq_mask();
+    uint32_t low = emulator_register(offset);
+    uint32_t high = emulator_register(offset + 4u);
+    irq_restore(state);
+    return (uint64_t)high << 32 | low;
+}
+
+void emulator_log(const char *bytes, size_t size) {
+    if (found) {
+        transfer(EMULATOR_LOG, bytes, size);
+    }
+}
+
+static void receive(void *unused) {
+    static uint8_t burst[256];
+    while (*at(EMULATOR_CONSOLE_WAITING) != 0) {
+        size_t room = console_room();
+        if (room == 0) {
+            *at(EMULATOR_CONSOLE_IRQ_ENABLE) = 0;
+            return;
+        }
+        transfer(EMULATOR_CONSOLE_RECEIVE, burst, room < sizeof(burst) ? room : sizeof(burst));
+        size_t count = *at(EMULATOR_CONSOLE_COUNT);
+        for (size_t i = 0; i < count && i < sizeof(burst); i++) {
+            console_receive(&emulator_console, burst[i]);
+        }
+    }
+}
+
+static bool start(void) {
+    if ((features & EMULATOR_FEATURE_CONSOLE) == 0) {
+        return false;
+    }
+    irq_connect(EMULATOR_PAGE_IRQ, receive, NULL);
+    *at(EMULATOR_CONSOLE_IRQ_ENABLE) = 1;
+    return true;
+}
+
+static void resume(void) {
+    *at(EMULATOR_CONSOLE_IRQ_ENABLE) = 1;
+}
+
+static bool has_peer(void) {
+    return *at(EMULATOR_CONSOLE_PEER) != 0;
+}
+
+static void send(const char *bytes, size_t size) {
+    transfer(EMULATOR_CONSOLE_SEND, bytes, size);
+}
+
+const struct console_port emulator_console = {
+    .start = start,
+    .resume = resume,
+    .has_peer = has_peer,
+    .send = send,
+};

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+/** The emulator's register page, where there is one: console, log and counters. */
+#ifndef FIRMWARE_EMULATOR_H
+#define FIRMWARE_EMULATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "console.h"
+
+/** The fast console. */
+extern const struct console_port emulator_console;
+
+/** Look for the page; everything below does nothing, or reads as 0, where there is none. */
+bool emulator_probe(void);
+
+/** The page's EMULATOR_FEATURE_* bits. */
+uint32_t emulator_features(void);
+
+/** Read the 64-bit counter whose low register is at `offset`. */
+uint64_t emulator_counter(uint32_t offset);
+
+/** Read the register at `offset`. */
+uint32_t emulator_register(uint32_t offset);
+
+/** Print on the host's stderr. */
+void emulator_log(const char *bytes, size_t size);
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Interrupts: one dispatcher for all devices and the SysTick, so that every
+ * interrupt leaves the note that irq_wait() looks for.
+ */
+#include "irq.h"
+
+#include <stddef.h>
+
+#include "clock.h"
+#include "cpu.h"
+#include "startup.h"
+
+/** Devices share one priority: their handlers never interrupt each other. */
+#define DEVICE_PRIORITY ((1u << BOARD_IRQ_PRIORITY_BITS) - 2u)
+
+struct connection {
+    void (*handler)(void *argument);
+    void *argument;
+};
+
+static struct connection connections[BOARD_IRQ_COUNT];
+
+/** An interrupt was served since irq_wait() last returned. */
+static volatile bool served;
+
+void irq_connect(unsigned number, void (*handler)(void *argument), void *argument) {
+    if (number >= BOARD_IRQ_COUNT) {
+        return;
+    }
+    IRQn_Type irq = (IRQn_Type)number;
+    NVIC_DisableIRQ(irq);
+    connections[number] = (struct connection){.handler = handler, .argument = argument};
+    NVIC_SetPriority(irq, DEVICE_PRIORITY);
+    NVIC_ClearPendingIRQ(irq);
+    NVIC_EnableIRQ(irq);
+}
+
+void irq_disconnect(unsigned number) {
+    if (number >= BOARD_IRQ_COUNT) {
+        return;
+    }
+    NVIC_DisableIRQ((IRQn_Type)number);
+    connections[number] = (struct connection){.handler = NULL, .argument = NULL};
+}
+
+uint32_t irq_mask(void) {
+    uint32_t state = __get_PRIMASK();
+    __disable_irq();
+    return state;
+}
+
+void irq_restore(uint32_t state) {
+    __set_PRIMASK(state);
+}
+
+void irq_wait(void) {
+    uint32_t state = irq_mask();
+    if (!served) {
+        // WFI wakes for an interrupt that is pending but masked.
+        __DSB();
+        __WFI();
+        __enable_irq();
+        __ISB();
+        __disable_irq();
+    }
+    served = false;
+    irq_restore(state);
+}
+
+void startup_device_handler(void) {
+    unsigned number = (__get_IPSR() & IPSR_ISR_Msk) - 16u;
+    if (number < BOARD_IRQ_COUNT && connections[number].handler != NULL) {
+        connections[number].handler(connections[number].argument);
+    }
+    served = true;
+    __DSB(); // the device sees its interrupt cleared before the handler is left
+}
+
+void startup_systick_handler(void) {
+    clock_tick();
+    served = true;
+}

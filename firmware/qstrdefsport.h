@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+// Interned strings that no source file names by itself: none.

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+/**
+ * From reset to firmware_main(): vector table, stacks, memory, FPU, MPU.
+ *
+ * Threads run on their own stack and exceptions on another, so that a thread
+ * that overflows its stack still gets a readable fault report.
+ */
+#include "startup.h"
+
+#include <stddef.h>
+
+#include "board.h"
+#include "cpu.h"
+#include "mpu.h"
+
+/** Marks a reset record as written by startup_reset(), not left by chance. */
+#define RECORD_MAGIC 0x52455345u
+
+struct reset_record {
+    uint32_t magic;
+    uint32_t cause;
+};
+
+static struct reset_record record __attribute__((section(".noinit")));
+static enum reset_cause this_cause;
+
+_Noreturn void startup_reset_handler(void);
+_Noreturn void startup_begin(void);
+
+union vector {
+    uint32_t *stack;
+    void (*handler)(void);
+};
+
+#define FIRST_DEVICE 16
+
+const union vector startup_vectors[FIRST_DEVICE + BOARD_IRQ_COUNT]
+    __attribute__((section(".vectors"), used)) = {
+        [0] = {.stack = _handler_stack_top},
+        [1] = {.handler = startup_reset_handler},
+        [2 ... 7] = {.handler = startup_fault_handler},
+        [11] = {.handler = startup_fault_handler},
+        [12] = {.handler = startup_fault_handler},
+        [14] = {.handler = startup_fault_handler},
+        [15] = {.handler = startup_systick_handler},
+        [FIRST_DEVICE ... FIRST_DEVICE + BOARD_IRQ_COUNT - 1] = {.handler = startup_device_handler},
+};
+
+__attribute__((naked)) _Noreturn void startup_reset_handler(void) {
+    __asm volatile("cpsid i                       \n"
+                   "ldr   r0, =_handler_stack_top \n"
+                   "msr   msp, r0                 \n"
+                   "ldr   r0, =_handler_stack_limit \n"
+                   "msr   msplim, r0              \n"
+                   "ldr   r0, =_stack_top         \n"
+                   "msr   psp, r0                 \n"
+                   "ldr   r0, =_stack_limit       \n"
+                   "msr   psplim, r0              \n"
+                   "movs  r0, #2                  \n" // thread mode uses PSP
+                   "msr   control, r0             \n"
+                   "isb                           \n"
+                   "b     startup_begin           \n");
+}
+
+static void copy_words(uint32_t *to, const uint32_t *from, const uint32_t *end) {
+    while (to < end) {
+        *to++ = *from++;
+    }
+}
+
+static void clear_words(uint32_t *at, const uint32_t *end) {
+    while (at < end) {
+        *at++ = 0;
+    }
+}
+
+static void enable_core(void) {
+    SCB->VTOR = (uint32_t)startup_vectors;
+    SCB->CCR |= SCB_CCR_DIV_0_TRP_Msk | SCB_CCR_LOB_Msk | SCB_CCR_BP_Msk;
+    SCB->SHCSR |= SCB_SHCSR_MEMFAULTENA_Msk | SCB_SHCSR_BUSFAULTENA_Msk |
+                  SCB_SHCSR_USGFAULTENA_Msk | SCB_SHCSR_SECUREFAULTENA_Msk;
+}
+
+static void read_record(void) {
+    this_cause = RESET_POWER_ON;
+    if (record.magic == RECORD_MAGIC && record.cause <= RESET_FAULT) {
+        this_cause = (enum reset_cause)record.cause;
+    }
+    record.magic = 0;
+}
+
+_Noreturn void startup_begin(void) {
+    // The compiler may use FPU and MVE registers anywhere: first of all, let it.
+    SCB->CPACR |= 0xFu << 20;
+    __DSB();
+    __ISB();
+    copy_words(_data_start, _data_load, _data_end);
+    clear_words(_bss_start, _bss_end);
+    enable_core();
+    read_record();
+    mpu_enable(board_ranges, board_range_count);
+    board_init();
+    __enable_irq();
+    firmware_main();
+}
+
+enum reset_cause startup_reset_cause(void) {
+    return this_cause;
+}
+
+_Noreturn void startup_reset(enum reset_cause cause) {
+    __disable_irq();
+    record = (struct reset_record){.magic = RECORD_MAGIC, .cause = cause};
+    SCB_CleanDCache();
+    NVIC_SystemReset();
+}

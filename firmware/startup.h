@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The entries of the vector table, the symbols of the linker script, and the
+ * record that outlives a reset.
+ */
+#ifndef FIRMWARE_STARTUP_H
+#define FIRMWARE_STARTUP_H
+
+#include <stdint.h>
+
+/** Symbols of sections.ld and of the board's memory.ld: only their addresses mean anything. */
+extern uint32_t _code_start[], _code_end[];
+extern uint32_t _data_load[], _data_start[], _data_end[], _bss_start[], _bss_end[];
+extern uint32_t _stack_limit[], _stack_top[], _handler_stack_limit[], _handler_stack_top[];
+extern uint8_t _gc_heap_start[], _gc_heap_end[];
+extern uint8_t _ramdisk_start[], _ramdisk_end[];
+extern uint8_t _romfs_start[], _romfs_end[];
+
+/** Why the last reset happened, as far as the firmware itself did it. */
+enum reset_cause {
+    RESET_POWER_ON,
+    RESET_REQUESTED,
+    RESET_SLEEP,
+    RESET_FAULT,
+};
+
+/** Why this run of the firmware began. */
+enum reset_cause startup_reset_cause(void);
+
+/** Reset the machine; the next run finds `cause`. */
+_Noreturn void startup_reset(enum reset_cause cause);
+
+void startup_device_handler(void);
+void startup_systick_handler(void);
+void startup_fault_handler(void);
+
+/** The firmware proper. */
+_Noreturn void firmware_main(void);
+
+#endif
