@@ -176,7 +176,7 @@ unsigned int ethosu_config_select(uint64_t address, int index);
 int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void *fast_memory,
                 const size_t fast_memory_size, uint32_t secure_enable, uint32_t privilege_enable);
 
-/** Stop the NPU and take it out; a running inference is cancelled, a reserved handle becomes void. */
+/** Stop the NPU and take it out: a running inference is cancelled, a reservation ends. */
 void ethosu_deinit(struct ethosu_driver *drv);
 
 /** Reset the NPU; a running inference is cancelled. @return 0, or -1 */

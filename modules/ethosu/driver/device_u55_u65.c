@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+/** What is particular to Ethos-U55 and Ethos-U65. */
+#include "ethosu_device.h"
+#include "ethosu_driver_ex.h"
+#include "ethosu_registers.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/** AXI_LIMIT: outstanding reads and writes; bursts of 64 bytes, device memory. */
+#define AXI_LIMIT(reads, writes) (((reads) - 1u) << 16 | ((writes) - 1u) << 24)
+
+#define FAULT_BITS                                                                     \
+    (ETHOSUX_STATUS_BUS_ERROR | ETHOSUX_STATUS_PARSE_ERROR | ETHOSUX_STATUS_WATCHDOG | \
+     ETHOSUX_STATUS_ECC)
+
+/** product, macs_per_cc */
+#define CONFIG_MASK 0xF000000Fu
+
+static const struct ethosux_setting u55_settings[] = {
+    {NPU_AXI_LIMIT0 + 0x0, AXI_LIMIT(32, 16)},
+    {NPU_AXI_LIMIT0 + 0x4, AXI_LIMIT(32, 16)},
+    {NPU_AXI_LIMIT0 + 0x8, AXI_LIMIT(32, 16)},
+    {NPU_AXI_LIMIT0 + 0xC, AXI_LIMIT(32, 16)},
+};
+
+static const struct ethosux_setting u65_settings[] = {
+    {NPU_AXI_LIMIT0 + 0x0, AXI_LIMIT(64, 32)},
+    {NPU_AXI_LIMIT0 + 0x4, AXI_LIMIT(64, 32)},
+    {NPU_AXI_LIMIT0 + 0x8, AXI_LIMIT(64, 32)},
+    {NPU_AXI_LIMIT0 + 0xC, AXI_LIMIT(64, 32)},
+};
+
+static const struct ethosux_event_range event_ranges[] = {
+    {0x00, 0x00},   {0x11, 0x11},   {0x20, 0x23},   {0x30, 0x3A},   {0x40, 0x48},
+    {0x50, 0x5B},   {0x80, 0x89},   {0x8C, 0x8C},   {0x8E, 0x8F},   {0xA0, 0xA6},
+    {0xB0, 0xB1},   {0x180, 0x189}, {0x18C, 0x18C}, {0x18E, 0x18F}, {0x1B1, 0x1B1},
+};
+
+extern const struct ethosux_part ethosux_part_u55;
+extern const struct ethosux_part ethosux_part_u65;
+
+const struct ethosux_part ethosux_part_u55 = {
+    .product = 0,
+    .macs_log2_first = 5,
+    .macs_log2_last = 8,
+    .address_bits = 32,
+    .pmu_counters = 4,
+    .qconfig = 2,
+    .regioncfg = 0x5553, // region 0: 3 (M1), region 1: 0 (M0), the others: 1 (M0)
+    .fault_bits = FAULT_BITS,
+    .config_mask = CONFIG_MASK,
+    .settings = u55_settings,
+    .setting_count = COUNT(u55_settings),
+    .event_range_count = COUNT(event_ranges),
+    .event_ranges = event_ranges,
+};
+
+const struct ethosux_part ethosux_part_u65 = {
+    .product = 1,
+    .macs_log2_first = 8,
+    .macs_log2_last = 9,
+    .address_bits = 40,
+    .pmu_counters = 4,
+    .qconfig = 2,
+    .regioncfg = 0x555B, // region 0: 3, region 1: 2 (both M1), the others: 1 (M0)
+    .fault_bits = FAULT_BITS,
+    .config_mask = CONFIG_MASK,
+    .settings = u65_settings,
+    .setting_count = COUNT(u65_settings),
+    .event_range_count = COUNT(event_ranges),
+    .event_ranges = event_ranges,
+};

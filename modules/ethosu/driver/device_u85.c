@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+/**
+ * What is particular to Ethos-U85. Memory attributes and the MAC's power ramp
+ * depend on the board: its makefile may define the macros, whose names are
+ * those of Arm's driver.
+ */
+#include "ethosu_device.h"
+#include "ethosu_driver_ex.h"
+#include "ethosu_registers.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* MEM_ATTR: memory domain [1:0], AXI port [2] (0 SRAM, 1 EXT), memory type [7:4] */
+#ifndef NPU_MEM_ATTR_0
+#define NPU_MEM_ATTR_0 0x0u
+#endif
+#ifndef NPU_MEM_ATTR_1
+#define NPU_MEM_ATTR_1 0x0u
+#endif
+#ifndef NPU_MEM_ATTR_2
+#define NPU_MEM_ATTR_2 0x4u
+#endif
+#ifndef NPU_MEM_ATTR_3
+#define NPU_MEM_ATTR_3 0x4u
+#endif
+
+/** Units of four cycles over which the MACs power up, 0 to 63. */
+#ifndef NPU_MAC_PWR_RAMP_CYCLES
+#define NPU_MAC_PWR_RAMP_CYCLES 0u
+#endif
+
+/** AXI_SRAM, AXI_EXT: outstanding reads and writes, bursts of 256 bytes. */
+#define AXI_PORT(reads, writes) (((reads) - 1u) | ((writes) - 1u) << 8 | 2u << 16)
+
+static const struct ethosux_setting settings[] = {
+    {NPU_MEM_ATTR0 + 0x0, NPU_MEM_ATTR_0},
+    {NPU_MEM_ATTR0 + 0x4, NPU_MEM_ATTR_1},
+    {NPU_MEM_ATTR0 + 0x8, NPU_MEM_ATTR_2},
+    {NPU_MEM_ATTR0 + 0xC, NPU_MEM_ATTR_3},
+    {NPU_AXI_SRAM, AXI_PORT(12, 16)},
+    {NPU_AXI_EXT, AXI_PORT(64, 32)},
+    {NPU_POWER_CTRL, NPU_MAC_PWR_RAMP_CYCLES & 0x3Fu},
+};
+
+static const struct ethosux_event_range event_ranges[] = {
+    {0x00, 0x00},   {0x11, 0x11},   {0x20, 0x21},   {0x23, 0x23},   {0x30, 0x30},
+    {0x33, 0x37},   {0x40, 0x40},   {0x43, 0x48},   {0x50, 0x51},   {0x53, 0x55},
+    {0x59, 0x5B},   {0x60, 0x7B},   {0x80, 0x89},   {0x8C, 0x8C},   {0x8E, 0x8F},
+    {0xA0, 0xA6},   {0xB0, 0xB5},   {0x180, 0x189}, {0x18C, 0x18C}, {0x18E, 0x18F},
+    {0x200, 0x209}, {0x20C, 0x20C}, {0x20E, 0x219}, {0x21C, 0x21C}, {0x21E, 0x229},
+    {0x22C, 0x22C}, {0x22E, 0x239}, {0x23C, 0x23C}, {0x23E, 0x23F}, {0x280, 0x289},
+    {0x28C, 0x28C}, {0x28E, 0x299}, {0x29C, 0x29C}, {0x29E, 0x29F},
+};
+
+extern const struct ethosux_part ethosux_part_u85;
+
+const struct ethosux_part ethosux_part_u85 = {
+    .product = 2,
+    .macs_log2_first = 7,
+    .macs_log2_last = 11,
+    .address_bits = 40,
+    .pmu_counters = 8,
+    .qconfig = 2,
+    .regioncfg = 0x5553, // region 0: MEM_ATTR3, region 1: MEM_ATTR0, the others: MEM_ATTR1
+    .fault_bits = ETHOSUX_STATUS_BUS_ERROR | ETHOSUX_STATUS_PARSE_ERROR |
+                  ETHOSUX_STATUS_BRANCH | ETHOSUX_STATUS_ECC,
+    .config_mask = 0xF000070Fu, // product, AXI ports, macs_per_cc
+    .settings = settings,
+    .setting_count = COUNT(settings),
+    .event_range_count = COUNT(event_ranges),
+    .event_ranges = event_ranges,
+};

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The driver: life of a handle, and of the one inference that it may run.
+ *
+ *           start                interrupt           wait
+ *     IDLE -------> STARTING,     ------>    DONE   ------> ENDING -> IDLE
+ *                   RUNNING                                   ^
+ *                      |   time-out, cancel, release, reset   |
+ *                      +--------------------------------------+
+ *
+ * The interrupt handler makes the step RUNNING -> DONE and gives the semaphore
+ * once for it; every other step belongs to a thread. Whoever makes the step to
+ * ENDING clears up, alone: the state is the truth, the semaphore only wakes.
+ */
+#include "ethosu_driver_ex.h"
+
+#include "ethosu_device.h"
+#include "ethosu_fault.h"
+#include "ethosu_pool.h"
+#include "ethosu_registers.h"
+#include "ethosu_sync.h"
+
+#include <ethosu_io.h>
+
+#define SCRATCH_MASK 0x02u
+
+/** The interrupt handler gives right after its step; milliseconds to wait for that. */
+#define GIVE_LATENCY 1000u
+
+static int fail(struct ethosu_driver *drv, int code, int index)
+{
+    return ethosux_refuse(&drv->fault, code, index, 0, 0);
+}
+
+/* ---- life of a handle ---- */
+
+int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void *fast_memory,
+                const size_t fast_memory_size, uint32_t secure_enable, uint32_t privilege_enable)
+{
+    if (drv == NULL) {
+        return -1;
+    }
+    ethosu_deinit(drv); // does nothing to a handle that is new
+    *drv = (struct ethosu_driver){
+        .dev = {(volatile struct NPU_REG *)base_address, secure_enable, privilege_enable, NULL,
+                0, 0},
+        .fast_memory = (uintptr_t)fast_memory,
+        .fast_memory_size = fast_memory_size,
+        .flush_mask = SCRATCH_MASK,
+        .invalidate_mask = SCRATCH_MASK,
+        .timeout = ETHOSU_SEMAPHORE_WAIT_INFERENCE,
+    };
+    if (base_address == NULL) {
+        fail(drv, ETHOSUX_E_ARGUMENT, 1);
+        return -1;
+    }
+    if (ethosux_device_probe(&drv->dev, &drv->fault) != 0 || ethosu_soft_reset(drv) != 0) {
+        return -1;
+    }
+    drv->semaphore = ethosu_semaphore_create();
+    if (drv->semaphore == NULL) {
+        fail(drv, ETHOSUX_E_NO_SEMAPHORE, -1);
+        return -1;
+    }
+    if (ethosux_pool_add(drv, &drv->fault) != 0) {
+        ethosu_semaphore_destroy(drv->semaphore);
+        return -1;
+    }
+    return 0;
+}
+
+void ethosu_deinit(struct ethosu_driver *drv)
+{
+    if (ethosux_pool_remove(drv)) {
+        (void)ethosux_cancel(drv);
+        ethosux_device_set_power(&drv->dev, false);
+        ethosu_semaphore_destroy(drv->semaphore);
+        drv->semaphore = NULL;
+    }
+}
+
+void ethosu_get_driver_version(struct ethosu_driver_version *ver)
+{
+    *ver = (struct ethosu_driver_version){
+        ETHOSU_DRIVER_VERSION_MAJOR, ETHOSU_DRIVER_VERSION_MINOR, ETHOSU_DRIVER_VERSION_PATCH};
+}
+
+void ethosu_get_hw_info(struct ethosu_driver *drv, struct ethosu_hw_info *hw)
+{
+    uint32_t id = drv->dev.id;
+    uint32_t config = drv->dev.config;
+    *hw = (struct ethosu_hw_info){
+        .version = {
+            .version_status = NPU_ID_VERSION_STATUS(id),
+            .version_minor = NPU_ID_VERSION_MINOR(id),
+            .version_major = NPU_ID_VERSION_MAJOR(id),
+            .product_major = NPU_ID_PRODUCT_MAJOR(id),
+            .arch_patch_rev = NPU_ID_ARCH_PATCH(id),
+            .arch_minor_rev = NPU_ID_ARCH_MINOR(id),
+            .arch_major_rev = NPU_ID_ARCH_MAJOR(id),
+        },
+        .cfg = {
+            .macs_per_cc = NPU_CONFIG_MACS(config),
+            .cmd_stream_version = NPU_CONFIG_STREAM_VERSION(config),
+            .custom_dma = (config & NPU_CONFIG_CUSTOM_DMA) != 0,
+        },
+    };
+}
+
+void ethosu_set_basep_cache_mask(struct ethosu_driver *drv, uint8_t flush_mask,
+                                 uint8_t invalidate_mask)
+{
+    drv->flush_mask = flush_mask;
+    drv->invalidate_mask = invalidate_mask;
+}
+
+void ethosux_set_timeout(struct ethosu_driver *drv, uint64_t timeout)
+{
+    drv->timeout = timeout;
+}
+
+void ethosux_set_verify(struct ethosu_driver *drv, bool verify)
+{
+    drv->skip_verify = !verify;
+}
+
+void ethosux_on_done(struct ethosu_driver *drv,
+                     void (*on_done)(struct ethosu_driver *drv, void *argument), void *argument)
+{
+    drv->on_done = NULL;
+    drv->on_done_argument = argument;
+    drv->on_done = on_done;
+}
+
+const struct ethosux_fault *ethosux_last_error(const struct ethosu_driver *drv)
+{
+    return &drv->fault;
+}
+
+/* ---- power and reset ---- */
+
+/** Reset the NPU, keeping its power as requested. The fault is filled in only on failure. */
+static int reset_npu(struct ethosu_driver *drv, struct ethosux_fault *fault)
+{
+    drv->resets++;
+    int error = ethosux_device_reset(&drv->dev, fault);
+    if (error == 0) {
+        ethosux_device_set_power(&drv->dev, drv->power_request_counter > 0);
+    }
+    return error;
+}
+
+int ethosu_soft_reset(struct ethosu_driver *drv)
+{
+    uint32_t state = ethosux_load(&drv->job.state);
+    int error = state == ETHOSU_JOB_IDLE ? reset_npu(drv, &drv->fault) : ethosux_cancel(drv);
+    return error == 0 ? 0 : -1;
+}
+
+int ethosu_request_power(struct ethosu_driver *drv)
+{
+    // The power may have been off: registers are back at their reset values.
+    if (drv->power_request_counter++ == 0 && reset_npu(drv, &drv->fault) != 0) {
+        drv->power_request_counter--;
+        return -1;
+    }
+    return 0;
+}
+
+void ethosu_release_power(struct ethosu_driver *drv)
+{
+    if (drv->power_request_counter == 0) {
+        fail(drv, ETHOSUX_E_POWER_UNDERFLOW, -1);
+    } else if (--drv->power_request_counter == 0) {
+        ethosux_device_set_power(&drv->dev, false);
+    }
+}
+
+/* ---- an inference ---- */
+
+typedef void cache_hook(const uint64_t *base_addr, const size_t *base_addr_size,
+                        int num_base_addr);
+
+static void manage_cache(const struct ethosux_program *program, uint32_t mask, cache_hook *hook)
+{
+    mask &= (1u << program->count) - 1;
+    for (uint32_t i = 0; mask != 0; i++, mask >>= 1) {
+        if ((mask & 1) && program->size[i] != 0) {
+            hook(&program->cpu_base[i], &program->size[i], 1);
+        }
+    }
+}
+
+/** Take the handle for one inference: IDLE -> STARTING. */
+static int claim(struct ethosu_driver *drv)
+{
+    if (!drv->reserved) {
+        return fail(drv, ETHOSUX_E_NOT_RESERVED, -1);
+    }
+    if (!ethosux_change(&drv->job.state, ETHOSU_JOB_IDLE, ETHOSU_JOB_STARTING)) {
+        return fail(drv, ETHOSUX_E_BUSY, -1);
+    }
+    return 0;
+}
+
+/** Start on a claimed handle: STARTING -> RUNNING, or back to IDLE. */
+static int launch(struct ethosu_driver *drv, const struct ethosux_program *program,
+                  void *user_arg)
+{
+    manage_cache(program, drv->flush_mask, ethosu_flush_dcache);
+    if (ethosu_request_power(drv) != 0) {
+        ethosux_store(&drv->job.state, ETHOSU_JOB_IDLE);
+        return drv->fault.code;
+    }
+    drv->fault.code = ETHOSUX_OK;
+    drv->job.run = program;
+    drv->job.user_arg = user_arg;
+    ethosu_inference_begin(drv, user_arg);
+    ethosux_store(&drv->job.state, ETHOSU_JOB_RUNNING);
+    ethosux_device_start(&drv->dev, program);
+    return 0;
+}
+
+/** What every end of an inference needs: ENDING -> IDLE. The NPU stands still. */
+static void clear_up(struct ethosu_driver *drv)
+{
+    manage_cache(drv->job.run, drv->invalidate_mask, ethosu_invalidate_dcache);
+    ethosu_inference_end(drv, drv->job.user_arg);
+    ethosu_release_power(drv);
+    ethosux_store(&drv->job.state, ETHOSU_JOB_IDLE);
+}
+
+/** Note why the NPU is stopped, stop it, clear up: ENDING -> IDLE. */
+static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout, uint32_t status)
+{
+    uint32_t qread = ethosu_io_read(drv->dev.reg, NPU_QREAD);
+    ethosux_refuse(&drv->fault, code, (int)qread, timeout, 0);
+    drv->fault.status = status;
+    drv->fault.qread = qread;
+
+    struct ethosux_fault reset_fault;
+    int error = reset_npu(drv, &reset_fault);
+    if (error != 0) {
+        drv->fault = reset_fault;
+    }
+    clear_up(drv);
+    return error;
+}
+
+static int time_out(struct ethosu_driver *drv, uint64_t timeout)
+{
+    uint32_t status = ethosu_io_read(drv->dev.reg, NPU_STATUS);
+    bool finished = !(status & ETHOSUX_STATUS_RUNNING);
+    drv->timeouts++;
+    (void)break_off(drv, finished ? ETHOSUX_E_IRQ_LOST : ETHOSUX_E_TIMEOUT, timeout, status);
+    return -1;
+}
+
+/** Take the result: DONE -> ENDING -> IDLE. */
+static int conclude(struct ethosu_driver *drv, bool taken)
+{
+    if (!ethosux_change(&drv->job.state, ETHOSU_JOB_DONE, ETHOSU_JOB_ENDING)) {
+        fail(drv, ETHOSUX_E_NOT_STARTED, -1);
+        return -2;
+    }
+    if (!taken) {
+        (void)ethosu_semaphore_take(drv->semaphore, GIVE_LATENCY);
+    }
+    uint32_t status = drv->job.status;
+    if (!ethosux_device_succeeded(&drv->dev, status)) {
+        (void)break_off(drv, ETHOSUX_E_NPU_FAULT, 0, status);
+        return -1;
+    }
+    clear_up(drv);
+    return 0;
+}
+
+int ethosux_wait(struct ethosu_driver *drv, uint64_t timeout)
+{
+    bool taken = false;
+    uint32_t state = ethosux_load(&drv->job.state);
+    while (state == ETHOSU_JOB_RUNNING || state == ETHOSU_JOB_STARTING) {
+        if (timeout == 0) {
+            return 1;
+        }
+        taken = ethosu_semaphore_take(drv->semaphore, timeout) >= 0;
+        if (!taken && ethosux_change(&drv->job.state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_ENDING)) {
+            return time_out(drv, timeout);
+        }
+        state = ethosux_load(&drv->job.state);
+    }
+    return conclude(drv, taken);
+}
+
+int ethosu_wait(struct ethosu_driver *drv, bool block)
+{
+    return ethosux_wait(drv, block ? drv->timeout : 0);
+}
+
+int ethosux_cancel(struct ethosu_driver *drv)
+{
+    volatile uint32_t *state = &drv->job.state;
+    if (ethosux_change(state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_ENDING)) {
+        return break_off(drv, ETHOSUX_E_CANCELLED, 0, ethosu_io_read(drv->dev.reg, NPU_STATUS));
+    }
+    if (ethosux_load(state) == ETHOSU_JOB_DONE) {
+        (void)conclude(drv, false);
+    }
+    return ethosux_load(state) == ETHOSU_JOB_IDLE ? 0 : fail(drv, ETHOSUX_E_BUSY, -1);
+}
+
+int ethosux_start(struct ethosu_driver *drv, const struct ethosux_program *program,
+                  void *user_arg)
+{
+    if (program->owner != drv) {
+        return fail(drv, ETHOSUX_E_OTHER_NPU, -1);
+    }
+    int error = claim(drv);
+    return error == 0 ? launch(drv, program, user_arg) : error;
+}
+
+int ethosu_invoke_async(struct ethosu_driver *drv, const void *custom_data_ptr,
+                        const int custom_data_size, uint64_t *const base_addr,
+                        const size_t *base_addr_size, const int num_base_addr, void *user_arg)
+{
+    if (claim(drv) != 0) {
+        return -1;
+    }
+    size_t size = custom_data_size > 0 ? (size_t)custom_data_size : 0;
+    int error = ethosux_prepare(drv, &drv->program, custom_data_ptr, size, base_addr,
+                                base_addr_size, num_base_addr,
+                                drv->skip_verify ? ETHOSUX_NO_VERIFY : 0);
+    if (error != 0) {
+        ethosux_store(&drv->job.state, ETHOSU_JOB_IDLE);
+        return -1;
+    }
+    return launch(drv, &drv->program, user_arg) == 0 ? 0 : -1;
+}
+
+int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
+                     const int custom_data_size, uint64_t *const base_addr,
+                     const size_t *base_addr_size, const int num_base_addr, void *user_arg)
+{
+    int error = ethosu_invoke_async(drv, custom_data_ptr, custom_data_size, base_addr,
+                                    base_addr_size, num_base_addr, user_arg);
+    return error == 0 ? ethosu_wait(drv, true) : -1;
+}
+
+__attribute__((weak)) void ethosu_irq_handler(struct ethosu_driver *drv)
+{
+    uint32_t status;
+    bool completed = ethosux_device_acknowledge(&drv->dev, &status);
+    if (!completed || ethosux_load(&drv->job.state) != ETHOSU_JOB_RUNNING) {
+        ethosux_add(&drv->spurious, 1);
+        return;
+    }
+    ethosux_store(&drv->job.status, status);
+    if (ethosux_change(&drv->job.state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_DONE)) {
+        (void)ethosu_semaphore_give(drv->semaphore);
+        if (drv->on_done != NULL) {
+            drv->on_done(drv, drv->on_done_argument);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Defaults of mutex and semaphore for a system without threads, where the only
+ * other party is the interrupt handler. An RTOS overrides all eight functions.
+ */
+#include "../ethosu_board.h"
+#include "ethosu_driver.h"
+#include "ethosu_sync.h"
+
+/** One for each NPU and one for a caller that waits for an NPU. */
+#define SEMAPHORE_COUNT 9
+
+struct semaphore {
+    volatile uint32_t count;
+    volatile uint32_t used;
+};
+
+static struct semaphore semaphores[SEMAPHORE_COUNT];
+static volatile uint32_t mutex_locked;
+
+__attribute__((weak)) void *ethosu_mutex_create(void)
+{
+    ethosux_store(&mutex_locked, 0);
+    return (void *)&mutex_locked;
+}
+
+__attribute__((weak)) void ethosu_mutex_destroy(void *mutex)
+{
+    (void)mutex;
+}
+
+__attribute__((weak)) int ethosu_mutex_lock(void *mutex)
+{
+    return ethosux_change(mutex, 0, 1) ? 0 : -1;
+}
+
+__attribute__((weak)) int ethosu_mutex_unlock(void *mutex)
+{
+    ethosux_store(mutex, 0);
+    return 0;
+}
+
+__attribute__((weak)) void *ethosu_semaphore_create(void)
+{
+    for (unsigned i = 0; i < SEMAPHORE_COUNT; i++) {
+        if (ethosux_change(&semaphores[i].used, 0, 1)) {
+            ethosux_store(&semaphores[i].count, 0);
+            return &semaphores[i];
+        }
+    }
+    return NULL;
+}
+
+__attribute__((weak)) void ethosu_semaphore_destroy(void *sem)
+{
+    struct semaphore *semaphore = sem;
+    ethosux_store(&semaphore->used, 0);
+}
+
+__attribute__((weak)) int ethosu_semaphore_take(void *sem, uint64_t timeout)
+{
+    struct semaphore *semaphore = sem;
+    uint64_t waited = 0;
+    uint32_t last = 0;
+    bool asked = false;
+
+    for (;;) {
+        uint32_t count = ethosux_load(&semaphore->count);
+        if (count > 0) {
+            if (ethosux_change(&semaphore->count, count, count - 1)) {
+                return 0;
+            }
+            continue;
+        }
+        uint32_t now = ethosu_board_ticks_ms();
+        waited += asked ? now - last : 0;
+        if (waited >= timeout && timeout != ETHOSU_SEMAPHORE_WAIT_FOREVER) {
+            return -1;
+        }
+        last = now;
+        asked = true;
+        ethosu_board_idle(&semaphore->count);
+    }
+}
+
+__attribute__((weak)) int ethosu_semaphore_give(void *sem)
+{
+    struct semaphore *semaphore = sem;
+    ethosux_add(&semaphore->count, 1);
+    return 0;
+}

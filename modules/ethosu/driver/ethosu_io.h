@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Access to the NPU's registers on a target: plain memory-mapped reads and writes.
+ *
+ * A build that reaches an NPU in another way puts a header of this name, with
+ * the same two functions, earlier on its include path (boards/HOST does).
+ */
+#ifndef ETHOSU_IO_H
+#define ETHOSU_IO_H
+
+#include <stdint.h>
+
+struct NPU_REG;
+
+/** Read the register at a byte offset. */
+static inline uint32_t ethosu_io_read(volatile struct NPU_REG *reg, uint32_t offset)
+{
+    return *(volatile uint32_t *)((uintptr_t)reg + offset);
+}
+
+/** Write the register at a byte offset. */
+static inline void ethosu_io_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t value)
+{
+    *(volatile uint32_t *)((uintptr_t)reg + offset) = value;
+}
+
+#endif

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The list of NPUs and who has reserved which.
+ *
+ * A caller that finds no free NPU queues up with a semaphore of its own; who
+ * gives an NPU back hands it to the first in the queue that can use it. So
+ * nobody overtakes, and no count can be left over for the next caller.
+ */
+#include "ethosu_pool.h"
+
+#include "ethosu_driver_ex.h"
+#include "ethosu_fault.h"
+#include "ethosu_registers.h"
+
+#define ANY_CONFIG UINT32_MAX
+
+/** Product and MACs: what tells configs apart. */
+#define CONFIG_NAME_BITS 0xF000000Fu
+
+/** What a caller asks for, and its place in the queue. */
+struct request {
+    uint32_t config;                  /**< or ANY_CONFIG */
+    const struct ethosu_driver *this; /**< or NULL for any */
+    struct ethosu_driver *given;
+    void *semaphore;
+    struct request *next;
+};
+
+/** Guarded by its mutex; made by the first ethosu_init(). */
+static struct {
+    void *mutex;
+    struct ethosu_driver *drivers;
+    struct request *queue;
+} pool;
+
+static bool lock(struct ethosux_fault *fault)
+{
+    if (pool.mutex != NULL && ethosu_mutex_lock(pool.mutex) == 0) {
+        return true;
+    }
+    ethosux_refuse(fault, ETHOSUX_E_LOCKED, -1, 0, 0);
+    return false;
+}
+
+static void unlock(void)
+{
+    (void)ethosu_mutex_unlock(pool.mutex);
+}
+
+/** Where the list points to a handle, or to NULL at its end. */
+static struct ethosu_driver **find(const struct ethosu_driver *drv)
+{
+    struct ethosu_driver **link = &pool.drivers;
+    while (*link != NULL && *link != drv) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+static bool fits(const struct request *request, const struct ethosu_driver *drv)
+{
+    return (request->this == NULL || request->this == drv) &&
+           (request->config == ANY_CONFIG ||
+            ((request->config ^ drv->dev.config) & CONFIG_NAME_BITS) == 0);
+}
+
+/** Hand a free NPU to the first caller that waits for such a one. */
+static void hand_out(struct ethosu_driver *drv)
+{
+    struct request **link = &pool.queue;
+    while (*link != NULL && !fits(*link, drv)) {
+        link = &(*link)->next;
+    }
+    struct request *request = *link;
+    if (request != NULL) {
+        *link = request->next;
+        drv->reserved = true;
+        request->given = drv;
+        (void)ethosu_semaphore_give(request->semaphore);
+    }
+}
+
+int ethosux_pool_add(struct ethosu_driver *drv, struct ethosux_fault *fault)
+{
+    if (pool.mutex == NULL) {
+        pool.mutex = ethosu_mutex_create();
+    }
+    if (!lock(fault)) {
+        return ETHOSUX_E_LOCKED;
+    }
+    drv->next = pool.drivers;
+    pool.drivers = drv;
+    hand_out(drv);
+    unlock();
+    return 0;
+}
+
+bool ethosux_pool_remove(struct ethosu_driver *drv)
+{
+    if (!lock(NULL)) {
+        return false;
+    }
+    struct ethosu_driver **link = find(drv);
+    bool found = *link != NULL;
+    if (found) {
+        *link = drv->next;
+        drv->reserved = false;
+    }
+    unlock();
+    return found;
+}
+
+struct ethosu_driver *ethosux_next(const struct ethosu_driver *drv)
+{
+    return drv == NULL ? pool.drivers : drv->next;
+}
+
+/** Take a free NPU, or queue up. @return 0, or why neither is possible */
+static int ask(struct request *request, uint64_t timeout, struct ethosux_fault *fault)
+{
+    bool known = false;
+    for (struct ethosu_driver *drv = pool.drivers; drv != NULL; drv = drv->next) {
+        if (fits(request, drv)) {
+            known = true;
+            if (!drv->reserved) {
+                drv->reserved = true;
+                request->given = drv;
+                return 0;
+            }
+        }
+    }
+    if (!known) {
+        return ethosux_refuse(fault, ETHOSUX_E_NONE_SUCH, -1, 0, request->config);
+    }
+    if (timeout == 0) {
+        return ethosux_refuse(fault, ETHOSUX_E_NONE_FREE, -1, timeout, 0);
+    }
+    request->semaphore = ethosu_semaphore_create();
+    if (request->semaphore == NULL) {
+        return ethosux_refuse(fault, ETHOSUX_E_NO_SEMAPHORE, -1, 0, 0);
+    }
+    struct request **link = &pool.queue;
+    while (*link != NULL) {
+        link = &(*link)->next;
+    }
+    *link = request;
+    return 0;
+}
+
+/** Leave the queue, unless an NPU was handed over in the meantime. */
+static void give_up(struct request *request)
+{
+    while (ethosu_mutex_lock(pool.mutex) != 0) {
+    }
+    struct request **link = &pool.queue;
+    while (*link != NULL && *link != request) {
+        link = &(*link)->next;
+    }
+    if (*link != NULL) {
+        *link = request->next;
+    }
+    unlock();
+}
+
+static int reserve(struct request *request, uint64_t timeout, struct ethosux_fault *fault)
+{
+    if (!lock(fault)) {
+        return pool.mutex == NULL ? ethosux_refuse(fault, ETHOSUX_E_NONE_SUCH, -1, 0,
+                                                   request->config)
+                                  : ETHOSUX_E_LOCKED;
+    }
+    int error = ask(request, timeout, fault);
+    unlock();
+    if (error != 0 || request->semaphore == NULL) {
+        return error;
+    }
+
+    (void)ethosu_semaphore_take(request->semaphore, timeout);
+    give_up(request);
+    ethosu_semaphore_destroy(request->semaphore);
+    if (request->given == NULL) {
+        return ethosux_refuse(fault, ETHOSUX_E_NONE_FREE, -1, timeout, 0);
+    }
+    return 0;
+}
+
+struct ethosu_driver *ethosux_reserve(const char *config, uint64_t timeout,
+                                      struct ethosux_fault *fault)
+{
+    struct request request = {.config = ANY_CONFIG};
+    if (config != NULL && !ethosux_config_parse(config, &request.config)) {
+        ethosux_refuse(fault, ETHOSUX_E_ARGUMENT, 0, 0, 0);
+        return NULL;
+    }
+    (void)reserve(&request, timeout, fault);
+    return request.given;
+}
+
+int ethosux_reserve_this(struct ethosu_driver *drv, uint64_t timeout)
+{
+    struct request request = {.config = ANY_CONFIG, .this = drv};
+    return reserve(&request, timeout, &drv->fault);
+}
+
+struct ethosu_driver *ethosu_reserve_driver(void)
+{
+    return ethosux_reserve(NULL, ETHOSUX_RESERVE_TIMEOUT, NULL);
+}
+
+void ethosu_release_driver(struct ethosu_driver *drv)
+{
+    if (drv == NULL || !drv->reserved) {
+        return;
+    }
+    (void)ethosux_cancel(drv);
+    if (lock(&drv->fault)) {
+        if (drv->reserved) {
+            drv->reserved = false;
+            hand_out(drv);
+        }
+        unlock();
+    }
+}

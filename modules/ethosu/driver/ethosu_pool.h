@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+/** The list of NPUs, as the driver's other files need it. */
+#ifndef ETHOSU_POOL_H
+#define ETHOSU_POOL_H
+
+#include "ethosu_driver.h"
+
+/** Take part in the list, free to be reserved. @return 0, or why not */
+int ethosux_pool_add(struct ethosu_driver *drv, struct ethosux_fault *fault);
+
+/** Leave the list; false when the handle was not in it. */
+bool ethosux_pool_remove(struct ethosu_driver *drv);
+
+#endif

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Checks of an inference before the first register is written, and the program
+ * that comes out of them: addresses as the NPU sees them, memory attributes,
+ * buffers for the cache hooks.
+ */
+#include "../ethosu_board.h"
+#include "ethosu_device.h"
+#include "ethosu_driver_ex.h"
+#include "ethosu_fault.h"
+
+#define STREAM (-1)
+#define SCRATCH 1
+#define FAST_SCRATCH 2
+#define NPU_ALIGNMENT 16u
+
+// Weak, so that an image without the verifier's file links and goes without it.
+__attribute__((weak)) int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config,
+                                         const size_t *size, int count,
+                                         struct ethosux_fault *fault);
+
+/** A buffer that the NPU shall use. */
+struct buffer {
+    uint64_t address; /**< as the CPU sees it */
+    size_t size;
+    int index; /**< STREAM or number of the base pointer */
+    bool writable;
+    uint32_t alignment;
+};
+
+/** The range that holds a whole buffer, or NULL. */
+static const struct ethosu_board_range *range_of(const struct buffer *buffer)
+{
+    for (size_t i = 0; i < ethosu_board.range_count; i++) {
+        const struct ethosu_board_range *range = &ethosu_board.ranges[i];
+        if (buffer->address >= range->start && buffer->size <= range->size &&
+            buffer->address - range->start <= range->size - buffer->size) {
+            return range;
+        }
+    }
+    return NULL;
+}
+
+static int check_alignment(const struct buffer *buffer, struct ethosux_fault *fault)
+{
+    if (buffer->address % buffer->alignment != 0) {
+        int code = buffer->index == STREAM ? ETHOSUX_E_STREAM_ALIGNMENT
+                                           : ETHOSUX_E_BASE_ALIGNMENT;
+        return ethosux_refuse(fault, code, buffer->index, buffer->address, buffer->alignment);
+    }
+    return 0;
+}
+
+/** Can the NPU reach the buffer? Also finds the port that the board states for it. */
+static int check_placement(const struct buffer *buffer, uint32_t *port,
+                           struct ethosux_fault *fault)
+{
+    *port = ETHOSU_PORT_DEFAULT;
+    if (ethosu_board.range_count == 0 || buffer->size == 0) {
+        return 0;
+    }
+    const struct ethosu_board_range *range = range_of(buffer);
+    if (range == NULL || (buffer->writable && !range->writable)) {
+        int code = range == NULL ? ETHOSUX_E_NOT_REACHABLE : ETHOSUX_E_NOT_WRITABLE;
+        return ethosux_refuse(fault, code, buffer->index, buffer->address, buffer->size);
+    }
+    *port = range->port;
+    return 0;
+}
+
+/** Address and attributes of a buffer from the NPU's side. */
+static int place(const struct ethosu_device *dev, const struct buffer *buffer,
+                 uint32_t default_config, uint64_t *address, uint32_t *config,
+                 struct ethosux_fault *fault)
+{
+    uint32_t port;
+    int error = check_alignment(buffer, fault);
+    if (error == 0) {
+        error = check_placement(buffer, &port, fault);
+    }
+    if (error != 0) {
+        return error;
+    }
+
+    *address = ethosu_address_remap(buffer->address, buffer->index);
+    uint64_t last = (UINT64_C(1) << dev->part->address_bits) - 1;
+    if (*address > last || buffer->size > last - *address) {
+        return ethosux_refuse(fault, ETHOSUX_E_ADDRESS_WIDTH, buffer->index, *address, last);
+    }
+
+    *config = ethosu_config_select(*address, buffer->index);
+    if (*config == ETHOSUX_CONFIG_DEFAULT) {
+        *config = port == ETHOSU_PORT_DEFAULT ? default_config : port - ETHOSU_PORT_0;
+    }
+    *config &= 3;
+    return 0;
+}
+
+static int place_stream(const struct ethosu_device *dev, const struct ethosux_payload *payload,
+                        struct ethosux_program *program, struct ethosux_fault *fault)
+{
+    struct buffer buffer = {
+        (uintptr_t)payload->stream, payload->stream_bytes, STREAM, false, NPU_ALIGNMENT,
+    };
+    program->stream_bytes = payload->stream_bytes;
+    return place(dev, &buffer, dev->part->qconfig, &program->stream, &program->qconfig, fault);
+}
+
+/** The buffer of a base pointer: fast memory may stand in, a managed cache asks for more. */
+static int base_buffer(const struct ethosu_driver *drv, int index, uint64_t address, size_t size,
+                       struct buffer *buffer, struct ethosux_fault *fault)
+{
+    *buffer = (struct buffer){
+        address, size, index, index == SCRATCH || index == FAST_SCRATCH, NPU_ALIGNMENT,
+    };
+    if (index == FAST_SCRATCH && drv->fast_memory != 0) {
+        if (size > drv->fast_memory_size) {
+            return ethosux_refuse(fault, ETHOSUX_E_FAST_MEMORY, index, size,
+                                  drv->fast_memory_size);
+        }
+        buffer->address = drv->fast_memory;
+    }
+    bool cached = (drv->flush_mask | drv->invalidate_mask) >> index & 1;
+    if (cached && ethosu_board.cache_line > NPU_ALIGNMENT) {
+        buffer->alignment = ethosu_board.cache_line;
+    }
+    return 0;
+}
+
+static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_addr,
+                       const size_t *base_addr_size, struct ethosux_program *program,
+                       struct ethosux_fault *fault)
+{
+    program->regioncfg = 0;
+    for (uint32_t i = 0; i < program->count; i++) {
+        struct buffer buffer;
+        uint32_t config = 0;
+        uint32_t default_config = (uint32_t)drv->dev.part->regioncfg >> (2 * i) & 3;
+        int error = base_buffer(drv, (int)i, base_addr[i], base_addr_size[i], &buffer, fault);
+        if (error == 0) {
+            error = place(&drv->dev, &buffer, default_config, &program->npu_base[i], &config,
+                          fault);
+        }
+        if (error != 0) {
+            return error;
+        }
+        program->cpu_base[i] = buffer.address;
+        program->size[i] = buffer.size;
+        program->regioncfg |= config << (2 * i);
+    }
+    return 0;
+}
+
+/** Is this the program that was made, and so verified, last time? */
+static bool same_program(const struct ethosux_program *a, const struct ethosux_program *b)
+{
+    bool same = a->owner == b->owner && a->stream == b->stream &&
+                a->stream_bytes == b->stream_bytes && a->count == b->count;
+    for (uint32_t i = 0; same && i < a->count; i++) {
+        same = a->size[i] == b->size[i];
+    }
+    return same;
+}
+
+static int check_arguments(const struct ethosu_driver *drv, const uint64_t *base_addr,
+                           const size_t *base_addr_size, int count, struct ethosux_fault *fault)
+{
+    if (count < 0 || count > ETHOSUX_MAX_BASES) {
+        return ethosux_refuse(fault, ETHOSUX_E_BASE_COUNT, -1, (uint64_t)count,
+                              ETHOSUX_MAX_BASES);
+    }
+    if (count > 0 && (base_addr == NULL || base_addr_size == NULL)) {
+        return ethosux_refuse(fault, ETHOSUX_E_ARGUMENT, base_addr == NULL ? 3 : 4, 0, 0);
+    }
+    if (drv->dev.part == NULL) {
+        return ethosux_refuse(fault, ETHOSUX_E_NO_NPU, -1, drv->dev.config, drv->dev.id);
+    }
+    return 0;
+}
+
+int ethosux_prepare(struct ethosu_driver *drv, struct ethosux_program *program,
+                    const void *payload_data, size_t payload_size, const uint64_t *base_addr,
+                    const size_t *base_addr_size, int num_base_addr, unsigned flags)
+{
+    struct ethosux_fault *fault = &drv->fault;
+    struct ethosux_payload payload;
+    struct ethosux_program made = {.owner = drv, .count = (uint32_t)num_base_addr};
+
+    int error = check_arguments(drv, base_addr, base_addr_size, num_base_addr, fault);
+    if (error == 0) {
+        error = ethosux_parse_payload(payload_data, payload_size, &payload, fault);
+    }
+    if (error == 0 && payload.has_config) {
+        error = ethosux_device_check(&drv->dev, payload.config, payload.id, fault);
+    }
+    if (error == 0) {
+        error = place_stream(&drv->dev, &payload, &made, fault);
+    }
+    if (error == 0) {
+        error = place_bases(drv, base_addr, base_addr_size, &made, fault);
+    }
+    if (error == 0 && !(flags & ETHOSUX_NO_VERIFY) && ethosux_verify != NULL &&
+        !same_program(&made, program)) {
+        error = ethosux_verify(payload.stream, payload.stream_bytes, drv->dev.config, made.size,
+                               num_base_addr, fault);
+    }
+    made.owner = error == 0 ? drv : NULL;
+    *program = made;
+    return error;
+}
