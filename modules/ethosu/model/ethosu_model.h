@@ -57,15 +57,17 @@ struct ethosu_model_error {
 struct ethosu_model_source {
     const void *file; /**< the .tflite, any alignment; 16 and NPU-visible saves copies */
     size_t file_size; /**< bytes */
-    struct ethosu_driver *driver; /**< its NPU's config is compared with the model's; NULL: don't */
+    struct ethosu_driver *driver; /**< NPU to check the model against; NULL: at the first inference */
+    bool skip_verify; /**< don't walk the command streams: the caller knows they are good */
 };
 
 /** Memory that a model needs (measure) and gets (load). */
 struct ethosu_model_memory {
-    void *object; /**< for the CPU only; aligned as a pointer */
+    void *object; /**< for the CPU only; aligned to 8 */
     size_t object_size;
     void *arena; /**< tensors, variables, copies; NPU-visible, aligned to 16 */
     size_t arena_size;
+    uint32_t init_steps; /**< set by measure for load: leave it as it is */
 };
 
 /** A loaded model; it lies in memory.object. */
@@ -172,7 +174,7 @@ void ethosu_model_reset(struct ethosu_model *model);
  * Inputs may share memory with intermediate results and outputs: write them
  * anew before each inference.
  *
- * @return  ETHOSU_MODEL_OK, _BUSY or _NPU_FAILED
+ * @return  ETHOSU_MODEL_OK, _BUSY or _NPU_FAILED: ethosux_last_error(driver) says why
  */
 int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver);
 

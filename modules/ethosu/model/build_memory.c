@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+/** Memory for a plan: the model object, and the arena behind Vela's tensors. See builder.h. */
+#include "builder.h"
+
+#include "ethosu_board.h"
+
+#include <string.h>
+
+static size_t round_up(size_t value, size_t alignment)
+{
+    return (value + alignment - 1) & ~(alignment - 1);
+}
+
+static int object_full(struct builder *builder)
+{
+    return error_set(builder->error, ETHOSU_MODEL_NO_MEMORY,
+                     "model object: %u bytes given, more are needed: measure the model again",
+                     (unsigned)builder->object.size);
+}
+
+/** Is there room for `size` more bytes? While measuring there always is. */
+static bool object_has_room(const struct builder *builder, size_t size)
+{
+    const struct object_memory *object = &builder->object;
+    return !builder->loading || size <= object->size - object->low - object->high;
+}
+
+int build_object_front(struct builder *builder, size_t size, void **memory)
+{
+    struct object_memory *object = &builder->object;
+    *memory = NULL;
+    if (!object_has_room(builder, size)) {
+        return object_full(builder);
+    }
+    if (builder->loading) {
+        *memory = object->start + object->low;
+    }
+    object->low += size;
+    return ETHOSU_MODEL_OK;
+}
+
+int build_object_bytes(struct builder *builder, size_t size, void **memory)
+{
+    struct object_memory *object = &builder->object;
+    size = round_up(size, 8);
+    *memory = NULL;
+    if (!object_has_room(builder, size)) {
+        return object_full(builder);
+    }
+    object->high += size;
+    if (builder->loading) {
+        *memory = object->start + object->size - object->high;
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+int build_init_step(struct builder *builder, const struct step *step)
+{
+    struct ethosu_model *model = builder->model;
+    if (builder->loading) {
+        if (model->init_count >= builder->init_limit) {
+            return object_full(builder);
+        }
+        model->init[model->init_count] = *step;
+    }
+    ++model->init_count;
+    return ETHOSU_MODEL_OK;
+}
+
+int build_step(struct builder *builder, const struct step *step)
+{
+    if (builder->graph_index != 0) {
+        return build_init_step(builder, step);
+    }
+    void *memory;
+    int status = build_object_front(builder, sizeof *step, &memory);
+    if (memory != NULL) {
+        memcpy(memory, step, sizeof *step);
+    }
+    ++builder->model->step_count;
+    return status;
+}
+
+int build_copy(struct builder *builder, uint32_t offset, const void *source, uint32_t size)
+{
+    struct step step = {.run = builder->kernel->run};
+    step.copy.destination = build_address(builder, offset);
+    step.copy.source = source;
+    step.copy.size = size;
+    return build_step(builder, &step);
+}
+
+int build_fill(struct builder *builder, uint32_t offset, uint32_t size, uint8_t value)
+{
+    struct step step = {.run = step_fill};
+    step.fill.destination = build_address(builder, offset);
+    step.fill.size = size;
+    step.fill.value = value;
+    return build_init_step(builder, &step);
+}
+
+/* ---- memory of the arena ---- */
+
+void *build_address(const struct builder *builder, uint32_t offset)
+{
+    return builder->loading ? builder->arena + offset : NULL;
+}
+
+int build_grow_arena(struct builder *builder, uint64_t end)
+{
+    if (end > INT32_MAX) {
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE, "arena of more than 2 GB planned");
+    }
+    if (builder->loading && end > builder->arena_limit) {
+        return error_set(builder->error, ETHOSU_MODEL_NO_MEMORY,
+                         "arena: %u bytes given, at least %u are needed",
+                         (unsigned)builder->arena_limit, (unsigned)end);
+    }
+    if (end > builder->model->arena_size) {
+        builder->model->arena_size = (uint32_t)end;
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+int build_reserve(struct builder *builder, uint32_t size, uint32_t *offset)
+{
+    uint64_t start = round_up(builder->model->arena_size, ETHOSU_MODEL_ALIGNMENT);
+    *offset = (uint32_t)start;
+    return build_grow_arena(builder, start + size);
+}
+
+/** Can every NPU of the board read (and write) these bytes? */
+static bool reachable(const void *data, size_t size, bool write)
+{
+    uintptr_t start = (uintptr_t)data;
+    for (size_t i = 0; i < ethosu_board.range_count; ++i) {
+        const struct ethosu_board_range *range = &ethosu_board.ranges[i];
+        if (start >= range->start && start - range->start <= range->size &&
+            size <= range->size - (start - range->start) && (range->writable || !write)) {
+            return true;
+        }
+    }
+    return ethosu_board.range_count == 0;
+}
+
+int build_check_arena(struct builder *builder, const struct ethosu_model_memory *memory)
+{
+    if ((uintptr_t)memory->arena % ETHOSU_MODEL_ALIGNMENT == 0 &&
+        reachable(memory->arena, memory->arena_size, true)) {
+        return ETHOSU_MODEL_OK;
+    }
+    return error_set(builder->error, ETHOSU_MODEL_BAD_MEMORY,
+                     "arena at 0x%x, %u bytes: memory that the NPU can write, aligned to %u, "
+                     "expected",
+                     (unsigned)(uintptr_t)memory->arena, (unsigned)memory->arena_size,
+                     ETHOSU_MODEL_ALIGNMENT);
+}
+
+int build_visible(struct builder *builder, struct shared_place *last, const void *data,
+                  uint32_t size, const void **visible)
+{
+    *visible = data;
+    if (((uintptr_t)data % ETHOSU_MODEL_ALIGNMENT == 0 && reachable(data, size, false)) ||
+        size == 0) {
+        return ETHOSU_MODEL_OK;
+    }
+    if (last->owner != data) {
+        int status = build_reserve(builder, size, &last->offset);
+        if (status != ETHOSU_MODEL_OK) {
+            return status;
+        }
+        last->owner = data;
+        builder->model->copied_bytes += size;
+        if (builder->loading) {
+            memcpy(build_address(builder, last->offset), data, size);
+        }
+    }
+    *visible = build_address(builder, last->offset);
+    return ETHOSU_MODEL_OK;
+}

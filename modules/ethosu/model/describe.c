@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+/** Facts about a loaded model, read from its file when somebody asks. */
+#include "model.h"
+#include "tflite.h"
+
+#include <string.h>
+
+const struct ethosu_model_buffer *ethosu_model_inputs(const struct ethosu_model *model)
+{
+    return model->buffers;
+}
+
+const struct ethosu_model_buffer *ethosu_model_outputs(const struct ethosu_model *model)
+{
+    return model->buffers + model->inputs;
+}
+
+/** Open the file again: it was sound when the model was loaded, and each read is bounded anyway. */
+static bool open_tensor(const struct ethosu_model *model, uint32_t index, struct tflite *file,
+                        struct tflite_tensor *tensor)
+{
+    struct tflite_subgraph graph;
+    return tflite_open(file, model->file, model->file_size) &&
+           tflite_get_subgraph(file, 0, &graph) && index < graph.tensors.count &&
+           tflite_get_tensor(file, &graph, index, tensor);
+}
+
+bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
+                             struct ethosu_model_tensor *tensor)
+{
+    struct tflite file;
+    struct tflite_tensor found;
+    if (!open_tensor(model, index, &file, &found)) {
+        return false;
+    }
+    *tensor = (struct ethosu_model_tensor){
+        .name = found.name.bytes,
+        .name_length = found.name.length,
+        .type = found.type,
+        .size = found.size,
+        .rank = found.shape.count,
+        .data = found.data,
+    };
+    for (uint32_t i = 0; i < found.shape.count; ++i) {
+        tensor->shape[i] = (int32_t)fb_u32_at(&file.fb, &found.shape, i);
+    }
+    tensor->channels = tflite_get_channels(&file, &found, &tensor->axis);
+    tflite_get_channel(&file, &found, 0, &tensor->scale, &tensor->zero_point);
+    int32_t offset = tflite_get_offset(&file, index);
+    if (found.data == NULL && offset >= 0 &&
+        (uint64_t)offset + found.size <= model->arena_size) {
+        tensor->data = model->arena + offset;
+    }
+    return true;
+}
+
+bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
+                              float *scale, int32_t *zero_point)
+{
+    struct tflite file;
+    struct tflite_tensor found;
+    return open_tensor(model, index, &file, &found) &&
+           tflite_get_channel(&file, &found, channel, scale, zero_point);
+}
+
+void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model_info *info)
+{
+    struct tflite file;
+    struct tflite_subgraph graph = {0};
+    if (tflite_open(&file, model->file, model->file_size)) {
+        tflite_get_subgraph(&file, 0, &graph);
+    }
+    *info = (struct ethosu_model_info){
+        .inputs = model->inputs,
+        .outputs = model->outputs,
+        .tensors = graph.tensors.count,
+        .npu_calls = model->npu_calls,
+        .cpu_steps = model->step_count - model->npu_calls,
+        .arena_size = model->arena_size,
+        .object_size = model->object_size,
+        .copied_bytes = model->copied_bytes,
+    };
+    struct ethosux_payload payload;
+    if (model->first_call != NULL &&
+        ethosux_parse_payload(model->first_call->payload, model->first_call->payload_size,
+                              &payload, NULL) == 0) {
+        ethosux_config_name(payload.config, info->npu);
+    }
+}

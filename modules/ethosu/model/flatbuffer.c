@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+/** Bounded reader for FlatBuffers; see flatbuffer.h. */
+#include "flatbuffer.h"
+
+#include <string.h>
+
+/** Remember the first malformed place. */
+static void mark_bad(struct flatbuffer *fb, uint32_t position)
+{
+    if (!fb->bad) {
+        fb->bad = true;
+        fb->bad_at = position;
+    }
+}
+
+/** Are bytes [position, position + length) inside the file? */
+static bool inside(struct flatbuffer *fb, uint32_t position, uint32_t length)
+{
+    if (position <= fb->size && length <= fb->size - position) {
+        return true;
+    }
+    mark_bad(fb, position);
+    return false;
+}
+
+uint8_t fb_u8(struct flatbuffer *fb, uint32_t position)
+{
+    return inside(fb, position, 1) ? fb->data[position] : 0;
+}
+
+static uint32_t fb_u16(struct flatbuffer *fb, uint32_t position)
+{
+    uint16_t value = 0;
+    if (inside(fb, position, sizeof value)) {
+        memcpy(&value, fb->data + position, sizeof value);
+    }
+    return value;
+}
+
+uint32_t fb_u32(struct flatbuffer *fb, uint32_t position)
+{
+    uint32_t value = 0;
+    if (inside(fb, position, sizeof value)) {
+        memcpy(&value, fb->data + position, sizeof value);
+    }
+    return value;
+}
+
+/** Where the forward offset stored at `position` leads; 0 when it leads out of the file. */
+static uint32_t follow(struct flatbuffer *fb, uint32_t position)
+{
+    uint32_t offset = fb_u32(fb, position);
+    if (offset > fb->size || !inside(fb, position + offset, 4)) {
+        return 0;
+    }
+    return position + offset;
+}
+
+static struct fb_table table_from(struct flatbuffer *fb, uint32_t position)
+{
+    struct fb_table table = {.position = follow(fb, position)};
+    if (table.position != 0) {
+        // The vtable may lie before or behind its table; a wrap-around ends outside the file.
+        table.vtable = table.position - fb_u32(fb, table.position);
+        table.vtable_size = fb_u16(fb, table.vtable);
+        if (!inside(fb, table.vtable, table.vtable_size)) {
+            return (struct fb_table){0};
+        }
+    }
+    return table;
+}
+
+struct fb_table fb_root(struct flatbuffer *fb)
+{
+    return table_from(fb, 0);
+}
+
+/** Position of a field, 0 when absent. */
+static uint32_t field_position(struct flatbuffer *fb, const struct fb_table *table, uint32_t field)
+{
+    uint32_t slot = 4 + 2 * field;
+    if (slot + 2 > table->vtable_size) {
+        return 0;
+    }
+    uint32_t offset = fb_u16(fb, table->vtable + slot);
+    return offset == 0 ? 0 : table->position + offset;
+}
+
+uint8_t fb_get_u8(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
+                  uint8_t otherwise)
+{
+    uint32_t position = field_position(fb, table, field);
+    return position == 0 ? otherwise : fb_u8(fb, position);
+}
+
+uint32_t fb_get_u32(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
+                    uint32_t otherwise)
+{
+    uint32_t position = field_position(fb, table, field);
+    return position == 0 ? otherwise : fb_u32(fb, position);
+}
+
+struct fb_table fb_get_table(struct flatbuffer *fb, const struct fb_table *table, uint32_t field)
+{
+    uint32_t position = field_position(fb, table, field);
+    return position == 0 ? (struct fb_table){0} : table_from(fb, position);
+}
+
+struct fb_vector fb_get_vector(struct flatbuffer *fb, const struct fb_table *table,
+                               uint32_t field, uint32_t element_size)
+{
+    uint32_t position = field_position(fb, table, field);
+    uint32_t start = position == 0 ? 0 : follow(fb, position);
+    if (start == 0) {
+        return (struct fb_vector){0};
+    }
+    uint32_t count = fb_u32(fb, start);
+    if (count > fb->size / element_size || !inside(fb, start + 4, count * element_size)) {
+        mark_bad(fb, start);
+        return (struct fb_vector){0};
+    }
+    return (struct fb_vector){.position = start + 4, .count = count};
+}
+
+struct fb_table fb_table_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index)
+{
+    if (index >= vector->count) {
+        mark_bad(fb, vector->position);
+        return (struct fb_table){0};
+    }
+    return table_from(fb, vector->position + 4 * index);
+}
+
+uint32_t fb_u32_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index)
+{
+    if (index >= vector->count) {
+        mark_bad(fb, vector->position);
+        return 0;
+    }
+    return fb_u32(fb, vector->position + 4 * index);
+}

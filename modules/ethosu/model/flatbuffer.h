@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Bounded reader for FlatBuffers, the encoding of `.tflite` files.
+ *
+ * Every read is checked against the end of the file. A read that would leave
+ * it answers 0 and marks the reader as bad, for good: a parser reads on and
+ * looks at `bad` once per object. Little-endian
+ * hosts only. Format: FlatBuffers' "Internals" page.
+ */
+#ifndef FLATBUFFER_H
+#define FLATBUFFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** A file in memory. */
+struct flatbuffer {
+    const uint8_t *data;
+    uint32_t size;   /**< bytes, below 2^31 */
+    bool bad;        /**< something read so far was malformed */
+    uint32_t bad_at; /**< byte offset of the first malformed read */
+};
+
+/** A table: a record whose fields may be absent. The absent table has position 0. */
+struct fb_table {
+    uint32_t position;
+    uint32_t vtable;
+    uint32_t vtable_size;
+};
+
+/** A vector of `count` elements; the absent vector has count 0 and position 0. */
+struct fb_vector {
+    uint32_t position; /**< of the first element */
+    uint32_t count;
+};
+
+uint8_t fb_u8(struct flatbuffer *fb, uint32_t position);
+uint32_t fb_u32(struct flatbuffer *fb, uint32_t position);
+
+/** The table that the file starts with. */
+struct fb_table fb_root(struct flatbuffer *fb);
+
+/** Scalar fields: their value, or `otherwise` when absent. */
+uint8_t fb_get_u8(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
+                  uint8_t otherwise);
+uint32_t fb_get_u32(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
+                    uint32_t otherwise);
+
+/** Field that is a table of its own. */
+struct fb_table fb_get_table(struct flatbuffer *fb, const struct fb_table *table, uint32_t field);
+
+/** Field that is a vector (or string) of elements of so many bytes, all inside the file. */
+struct fb_vector fb_get_vector(struct flatbuffer *fb, const struct fb_table *table,
+                               uint32_t field, uint32_t element_size);
+
+/** Table number `index` of a vector of tables; marks the reader bad when there is none. */
+struct fb_table fb_table_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);
+
+/** Element number `index` of a vector of 32-bit values; marks the reader bad when there is none. */
+uint32_t fb_u32_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+/** A loaded model as the runtime keeps it: a plan of steps, in one block of memory. */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include "ethosu_driver_ex.h"
+#include "ethosu_model.h"
+
+/** Base pointers of an NPU call: read-only data, scratch, fast scratch (regions 0, 1, 2). */
+#define NPU_BASES 3u
+
+/** One entry of the plan. */
+struct step {
+    /** Do it; answers enum ethosu_model_status, PENDING when the NPU has been started. */
+    int (*run)(struct ethosu_model *model, const struct step *step);
+    union {
+        struct {
+            void *destination;
+            const void *source;
+            uint32_t size;
+        } copy;
+        struct {
+            void *destination;
+            uint32_t size;
+            uint8_t value;
+        } fill;
+        struct npu_call *npu;
+    };
+};
+
+/** One NPU operator: what the driver needs to check it and to run it. */
+struct npu_call {
+    struct ethosux_program program; /**< made by the driver, for one NPU */
+    void *base[NPU_BASES];
+    size_t size[NPU_BASES]; /**< bytes */
+    const void *payload;
+    size_t payload_size; /**< bytes */
+};
+
+/**
+ * One block of memory holds this, then inputs and outputs, the steps of
+ * initialisation, the steps of an inference, and at its end the NPU calls.
+ */
+struct ethosu_model {
+    const void *file;
+    uint32_t file_size;
+    struct ethosu_model_buffer *buffers; /**< inputs, then outputs */
+    uint16_t inputs;
+    uint16_t outputs;
+    struct step *steps; /**< of an inference */
+    uint32_t step_count;
+    struct step *init; /**< of ethosu_model_reset() */
+    uint32_t init_count;
+    uint32_t npu_calls;
+    const struct npu_call *first_call; /**< NULL when there is none */
+    bool skip_verify;
+    uint8_t *arena;
+    uint32_t arena_size;
+    uint32_t object_size;
+    uint32_t copied_bytes;
+    const struct step *next;      /**< the step under way; NULL between inferences */
+    struct ethosu_driver *driver; /**< of the inference under way */
+};
+
+/** Let the driver check a call for this NPU; answers 0 or an enum ethosux_error. */
+int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
+                     struct ethosu_driver *driver);
+
+/** What steps can do. */
+int step_copy(struct ethosu_model *model, const struct step *step);
+int step_fill(struct ethosu_model *model, const struct step *step);
+int step_npu(struct ethosu_model *model, const struct step *step);
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The ethos-u operator: Vela's output becomes one call of the driver.
+ *
+ * Its inputs are, in this order: command stream, read-only data (weights),
+ * scratch, fast scratch, then the network's inputs. The last two kinds lie
+ * inside scratch, where the command stream addresses them.
+ */
+#include "builder.h"
+
+#include <string.h>
+
+/** Positions in the operator's list of inputs. */
+enum { INPUT_PAYLOAD, INPUT_READ_ONLY, INPUT_SCRATCH, INPUT_FAST_SCRATCH };
+
+/** Positions in the driver's list of base pointers. */
+enum { BASE_READ_ONLY, BASE_SCRATCH, BASE_FAST_SCRATCH };
+
+/** Product and MACs of a CONFIG word: what a command stream is made for. */
+#define CONFIG_IDENTITY 0xF000000Fu
+
+/** COP2: offset of the word that tells where inputs and outputs are addressed, and its value. */
+enum { COP2_ADDRESSING = 48, COP2_OWN_REGIONS = 2 };
+
+static int check_config(struct builder *builder, const struct ethosux_payload *payload)
+{
+    uint32_t npu = builder->driver->dev.config;
+    if (!payload->has_config || ((payload->config ^ npu) & CONFIG_IDENTITY) == 0) {
+        return ETHOSU_MODEL_OK;
+    }
+    char model_name[ETHOSUX_CONFIG_NAME_SIZE];
+    char npu_name[ETHOSUX_CONFIG_NAME_SIZE];
+    ethosux_config_name(payload->config, model_name);
+    ethosux_config_name(npu, npu_name);
+    return error_set(builder->error, ETHOSU_MODEL_WRONG_NPU,
+                     "model was compiled for %s, the NPU is %s; "
+                     "run: ethosu compile MODEL.tflite --npu %s",
+                     model_name, npu_name, npu_name);
+}
+
+/** Refuse with the driver's own sentence. */
+static int refuse_fault(struct builder *builder, int status, const struct ethosux_fault *fault)
+{
+    char sentence[128];
+    ethosux_describe(fault, sentence, sizeof sentence);
+    return build_refuse(builder, status, sentence);
+}
+
+static int check_payload(struct builder *builder, const struct placed *placed)
+{
+    const uint8_t *data = placed->tensor.data;
+    struct ethosux_payload payload;
+    struct ethosux_fault fault;
+    if (data == NULL) {
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its command stream is not constant");
+    }
+    if (ethosux_parse_payload(data, placed->tensor.size, &payload, &fault) != 0) {
+        return refuse_fault(builder, ETHOSU_MODEL_BAD_FILE, &fault);
+    }
+    if (memcmp(data, "COP2", 4) == 0 && placed->tensor.size > COP2_ADDRESSING &&
+        data[COP2_ADDRESSING] == COP2_OWN_REGIONS) {
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
+                            "compiled with --separate-io-regions: compile it without");
+    }
+    return builder->driver == NULL ? ETHOSU_MODEL_OK : check_config(builder, &payload);
+}
+
+static void set_base(struct npu_call *call, uint32_t index, const void *data, uint32_t size)
+{
+    // The NPU only reads what is constant: nothing is written through this pointer.
+    call->base[index] = (void *)(uintptr_t)data;
+    call->size[index] = size;
+}
+
+static int place_read_only(struct builder *builder, const struct tflite_operator_call *operation,
+                           struct npu_call *call)
+{
+    struct tflite_tensor tensor;
+    uint32_t index = fb_u32_at(&builder->file.fb, &operation->inputs, INPUT_READ_ONLY);
+    if (!tflite_get_tensor(&builder->file, &builder->graph, index, &tensor)) {
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its read-only data is malformed");
+    }
+    if (tensor.data == NULL) {
+        return ETHOSU_MODEL_OK; // a network without weights
+    }
+    const void *data;
+    int status = build_visible(builder, &builder->read_only, tensor.data, tensor.size, &data);
+    set_base(call, BASE_READ_ONLY, data, tensor.size);
+    return status;
+}
+
+/** Fast scratch is scratch itself, but for NPUs with a memory of their own: then Vela plans it apart. */
+static int place_fast_scratch(struct builder *builder, struct placed *fast)
+{
+    struct shared_place *last = &builder->fast_scratch;
+    if (last->owner != fast->tensor.name.bytes) {
+        int status = build_reserve(builder, fast->tensor.size, &last->offset);
+        if (status != ETHOSU_MODEL_OK) {
+            return status;
+        }
+        last->owner = fast->tensor.name.bytes;
+    }
+    fast->data = build_address(builder, last->offset);
+    return ETHOSU_MODEL_OK;
+}
+
+static int place_scratch(struct builder *builder, const struct tflite_operator_call *operation,
+                         struct npu_call *call)
+{
+    struct placed scratch;
+    struct placed fast;
+    const struct fb_vector *inputs = &operation->inputs;
+    int status = build_place(builder, inputs, INPUT_SCRATCH, &scratch);
+    if (status == ETHOSU_MODEL_OK) {
+        status = build_place(builder, inputs, INPUT_FAST_SCRATCH, &fast);
+    }
+    if (status == ETHOSU_MODEL_OK && (scratch.offset < 0 || fast.offset < 0)) {
+        status = build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its scratch is constant");
+    }
+    if (status == ETHOSU_MODEL_OK && fb_u32_at(&builder->file.fb, inputs, INPUT_SCRATCH) !=
+                                         fb_u32_at(&builder->file.fb, inputs, INPUT_FAST_SCRATCH)) {
+        status = place_fast_scratch(builder, &fast);
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        set_base(call, BASE_SCRATCH, scratch.data, scratch.tensor.size);
+        set_base(call, BASE_FAST_SCRATCH, fast.data, fast.tensor.size);
+    }
+    return status;
+}
+
+static int place_payload(struct builder *builder, const struct tflite_operator_call *operation,
+                         struct npu_call *call)
+{
+    struct placed payload;
+    struct shared_place none = {0};
+    int status = build_place(builder, &operation->inputs, INPUT_PAYLOAD, &payload);
+    if (status == ETHOSU_MODEL_OK) {
+        status = check_payload(builder, &payload);
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = build_visible(builder, &none, payload.data, payload.tensor.size, &call->payload);
+    }
+    call->payload_size = payload.tensor.size;
+    return status;
+}
+
+/** Let the driver check the call as far as it can without running it. */
+static int check_call(struct builder *builder, struct npu_call *call)
+{
+    struct ethosu_driver *driver = builder->driver;
+    if (driver == NULL || npu_call_prepare(builder->model, call, driver) == 0) {
+        return ETHOSU_MODEL_OK;
+    }
+    const struct ethosux_fault *fault = ethosux_last_error(driver);
+    bool memory = ethosux_errno(fault->code) == ETHOSUX_EFAULT;
+    return refuse_fault(builder, memory ? ETHOSU_MODEL_BAD_MEMORY : ETHOSU_MODEL_BAD_FILE, fault);
+}
+
+/** Keep the call in the object, let the driver check it, and add its step. */
+static int add_call(struct builder *builder, const struct npu_call *call)
+{
+    struct ethosu_model *model = builder->model;
+    void *memory;
+    int status = build_object_bytes(builder, sizeof *call, &memory);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    struct step step = {.run = builder->kernel->run, .npu = memory};
+    if (memory != NULL) {
+        memcpy(memory, call, sizeof *call);
+        model->first_call = model->first_call == NULL ? step.npu : model->first_call;
+        status = check_call(builder, step.npu);
+    }
+    ++model->npu_calls;
+    return status == ETHOSU_MODEL_OK ? build_step(builder, &step) : status;
+}
+
+int prepare_npu(struct builder *builder, const struct tflite_operator_call *operation)
+{
+    if (!tflite_text_is(operation->custom, "ethos-u")) {
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
+                            "this runtime has no such custom operator");
+    }
+    if (builder->graph_index != 0) {
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
+                            "the NPU can't be used to initialise variables");
+    }
+    struct npu_call call;
+    memset(&call, 0, sizeof call);
+    int (*const parts[])(struct builder *, const struct tflite_operator_call *,
+                         struct npu_call *) = {place_payload, place_read_only, place_scratch};
+    int status = ETHOSU_MODEL_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == ETHOSU_MODEL_OK; ++i) {
+        status = parts[i](builder, operation, &call);
+    }
+    return status == ETHOSU_MODEL_OK ? add_call(builder, &call) : status;
+}

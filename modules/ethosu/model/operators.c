@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+/** The operators that the runtime knows: one table, and the walk over the graphs that uses it. */
+#include "builder.h"
+
+/** Field of CALL_ONCE's options. */
+enum { CALL_ONCE_SUBGRAPH = 0 };
+
+/** Subgraphs that CALL_ONCE may name: bits of builder.initialisers. */
+enum { MAX_SUBGRAPHS = 32 };
+
+static int prepare_reshape(struct builder *builder, const struct tflite_operator_call *call);
+static int prepare_call_once(struct builder *builder, const struct tflite_operator_call *call);
+
+static const struct operator_kernel kernels[] = {
+    {TFLITE_CUSTOM, prepare_npu, step_npu},
+    {TFLITE_RESHAPE, prepare_reshape, step_copy},
+    {TFLITE_CALL_ONCE, prepare_call_once, NULL},
+    {TFLITE_VAR_HANDLE, prepare_var_handle, NULL},
+    {TFLITE_READ_VARIABLE, prepare_read_variable, step_copy},
+    {TFLITE_ASSIGN_VARIABLE, prepare_assign_variable, step_copy},
+};
+
+int build_refuse(struct builder *builder, int status, const char *why)
+{
+    struct tflite_text name = builder->operator_code == TFLITE_CUSTOM
+                                  ? builder->custom_name
+                                  : operator_name(builder->operator_code);
+    return error_set(builder->error, status, "operator %u (%.*s) of subgraph %u: %s",
+                     (unsigned)builder->operator_index, (int)name.length, name.bytes,
+                     (unsigned)builder->graph_index, why);
+}
+
+/** An input that changes its shape alone: bytes move only when the plan gave it two places. */
+static int prepare_reshape(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct placed input;
+    struct placed output;
+    int status = build_place(builder, &call->inputs, 0, &input);
+    if (status == ETHOSU_MODEL_OK) {
+        status = build_place(builder, &call->outputs, 0, &output);
+    }
+    if (status != ETHOSU_MODEL_OK || input.offset == output.offset) {
+        return status;
+    }
+    int64_t distance = (int64_t)input.offset - output.offset;
+    uint64_t apart = (uint64_t)(distance < 0 ? -distance : distance);
+    if (output.offset < 0 || input.tensor.size != output.tensor.size ||
+        (input.offset >= 0 && apart < output.tensor.size)) {
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "input and output do not match");
+    }
+    return build_copy(builder, (uint32_t)output.offset, input.data, input.tensor.size);
+}
+
+/** Initialisation of variables: it is done when the model is loaded, before anything reads them. */
+static int prepare_call_once(struct builder *builder, const struct tflite_operator_call *call)
+{
+    uint32_t index = fb_get_u32(&builder->file.fb, &call->options, CALL_ONCE_SUBGRAPH, 0);
+    if (builder->graph_index != 0 || index == 0 || index >= MAX_SUBGRAPHS) {
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED, "it names no subgraph of its own");
+    }
+    builder->initialisers |= 1u << index;
+    return ETHOSU_MODEL_OK;
+}
+
+static const struct operator_kernel *find_kernel(uint32_t code)
+{
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; ++i) {
+        if (kernels[i].code == code) {
+            return &kernels[i];
+        }
+    }
+    return NULL;
+}
+
+static int build_operator(struct builder *builder, uint32_t index)
+{
+    struct tflite_operator_call call;
+    builder->operator_index = index;
+    if (!tflite_get_operator(&builder->file, &builder->graph, index, &call)) {
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                         "operator %u of subgraph %u: malformed or truncated at byte %u of %u",
+                         (unsigned)index, (unsigned)builder->graph_index,
+                         (unsigned)builder->file.fb.bad_at, (unsigned)builder->file.fb.size);
+    }
+    builder->operator_code = call.code;
+    builder->custom_name = call.custom;
+    builder->kernel = find_kernel(call.code);
+    if (builder->kernel == NULL) {
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
+                            "Vela left it to the CPU, and this runtime has no kernel for it");
+    }
+    return builder->kernel->prepare(builder, &call);
+}
+
+static int build_graph(struct builder *builder, uint32_t index)
+{
+    builder->graph_index = index;
+    builder->handle_count = 0;
+    if (!tflite_get_subgraph(&builder->file, index, &builder->graph)) {
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                         "subgraph %u: there is none, or it is malformed", (unsigned)index);
+    }
+    int status = ETHOSU_MODEL_OK;
+    for (uint32_t i = 0; i < builder->graph.operators.count && status == ETHOSU_MODEL_OK; ++i) {
+        status = build_operator(builder, i);
+    }
+    return status;
+}
+
+int build_graphs(struct builder *builder)
+{
+    int status = build_graph(builder, 0);
+    for (uint32_t i = 1; i < MAX_SUBGRAPHS && status == ETHOSU_MODEL_OK; ++i) {
+        if ((builder->initialisers >> i & 1) != 0) {
+            status = build_graph(builder, i);
+        }
+    }
+    return status == ETHOSU_MODEL_OK ? build_zero_variables(builder) : status;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+/** Walking the plan of a loaded model: inference and initialisation. */
+#include "model.h"
+
+#include "arm_ethos_io_memcpy.h"
+
+#include <string.h>
+
+int step_copy(struct ethosu_model *model, const struct step *step)
+{
+    (void)model;
+    arm_ethos_io_memcpy(step->copy.destination, step->copy.source, step->copy.size);
+    return ETHOSU_MODEL_OK;
+}
+
+int step_fill(struct ethosu_model *model, const struct step *step)
+{
+    (void)model;
+    memset(step->fill.destination, step->fill.value, step->fill.size);
+    return ETHOSU_MODEL_OK;
+}
+
+int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
+                     struct ethosu_driver *driver)
+{
+    uint64_t base[NPU_BASES];
+    for (uint32_t i = 0; i < NPU_BASES; ++i) {
+        base[i] = (uintptr_t)call->base[i];
+    }
+    return ethosux_prepare(driver, &call->program, call->payload, call->payload_size, base,
+                           call->size, (int)NPU_BASES, model->skip_verify ? ETHOSUX_NO_VERIFY : 0);
+}
+
+int step_npu(struct ethosu_model *model, const struct step *step)
+{
+    struct npu_call *call = step->npu;
+    struct ethosu_driver *driver = model->driver;
+    if (call->program.owner != driver && npu_call_prepare(model, call, driver) != 0) {
+        return ETHOSU_MODEL_NPU_FAILED;
+    }
+    return ethosux_start(driver, &call->program, NULL) == 0 ? ETHOSU_MODEL_PENDING
+                                                            : ETHOSU_MODEL_NPU_FAILED;
+}
+
+void ethosu_model_reset(struct ethosu_model *model)
+{
+    const struct step *end = model->init + model->init_count;
+    for (const struct step *step = model->init; step != end; ++step) {
+        step->run(model, step);
+    }
+}
+
+/** Run from model->next to the end, or to the first step that answers other than OK. */
+static int walk(struct ethosu_model *model)
+{
+    const struct step *end = model->steps + model->step_count;
+    const struct step *step = model->next;
+    while (step != end) {
+        int status = step->run(model, step);
+        if (status != ETHOSU_MODEL_OK) {
+            model->next = status == ETHOSU_MODEL_PENDING ? step : NULL;
+            return status;
+        }
+        ++step;
+    }
+    model->next = NULL;
+    return ETHOSU_MODEL_OK;
+}
+
+int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver)
+{
+    if (model->next != NULL) {
+        return ETHOSU_MODEL_BUSY;
+    }
+    model->driver = driver;
+    model->next = model->steps;
+    return walk(model);
+}
+
+int ethosu_model_resume(struct ethosu_model *model, bool block)
+{
+    if (model->next == NULL) {
+        return ETHOSU_MODEL_OK;
+    }
+    int waited = ethosu_wait(model->driver, block);
+    if (waited > 0) {
+        return ETHOSU_MODEL_PENDING;
+    }
+    if (waited < 0) {
+        model->next = NULL;
+        return ETHOSU_MODEL_NPU_FAILED;
+    }
+    ++model->next;
+    return walk(model);
+}
+
+int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver)
+{
+    int status = ethosu_model_start(model, driver);
+    while (status == ETHOSU_MODEL_PENDING) {
+        status = ethosu_model_resume(model, true);
+    }
+    return status;
+}
+
+void ethosu_model_abandon(struct ethosu_model *model)
+{
+    model->next = NULL;
+}

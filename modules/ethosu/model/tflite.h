@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+/**
+ * What the runtime reads of TensorFlow Lite's schema (version 3): the model's
+ * tables, each read by a small function that checks what it finds.
+ */
+#ifndef TFLITE_H
+#define TFLITE_H
+
+#include "ethosu_model.h"
+#include "flatbuffer.h"
+
+/** Builtin operator codes that the runtime knows by name. */
+enum tflite_operator {
+    TFLITE_RESHAPE = 22,
+    TFLITE_CUSTOM = 32,
+    TFLITE_CALL_ONCE = 129,
+    TFLITE_VAR_HANDLE = 142,
+    TFLITE_READ_VARIABLE = 143,
+    TFLITE_ASSIGN_VARIABLE = 144,
+};
+
+/** Index of a tensor that an operator leaves out. */
+#define TFLITE_NO_TENSOR UINT32_MAX
+
+/** Bytes in the file, not NUL-terminated. */
+struct tflite_text {
+    const char *bytes;
+    uint32_t length;
+};
+
+/** A file whose outermost tables have been found. */
+struct tflite {
+    struct flatbuffer fb;
+    struct fb_vector operator_codes;
+    struct fb_vector subgraphs;
+    struct fb_vector buffers;
+    uint32_t offsets;      /**< file position of OfflineMemoryAllocation's offsets, 0: none */
+    uint32_t offset_count; /**< how many */
+    bool compiled;         /**< some operator code is `ethos-u` */
+};
+
+struct tflite_subgraph {
+    struct fb_vector tensors;
+    struct fb_vector inputs;
+    struct fb_vector outputs;
+    struct fb_vector operators;
+};
+
+/** A tensor as the file describes it. */
+struct tflite_tensor {
+    uint32_t type; /**< enum ethosu_model_type */
+    uint32_t size; /**< bytes; 0 for types without a fixed size */
+    bool variable; /**< state: keeps its value between inferences */
+    const uint8_t *data; /**< constant data in the file, or NULL */
+    struct fb_vector shape;
+    struct tflite_text name;
+    struct fb_table quantization;
+};
+
+struct tflite_operator_call {
+    uint32_t code;             /**< builtin code */
+    struct tflite_text custom; /**< name of a custom operator */
+    struct fb_vector inputs;
+    struct fb_vector outputs;
+    struct fb_table options;
+};
+
+/** Find the outermost tables; false when this is no sound .tflite (then see fb.bad). */
+bool tflite_open(struct tflite *file, const void *data, uint32_t size);
+
+/** Read a subgraph; false when there is none of this index. */
+bool tflite_get_subgraph(struct tflite *file, uint32_t index, struct tflite_subgraph *subgraph);
+
+/** Read a tensor of a subgraph; false when there is none of this index, or it is malformed. */
+bool tflite_get_tensor(struct tflite *file, const struct tflite_subgraph *subgraph,
+                       uint32_t index, struct tflite_tensor *tensor);
+
+/** Read an operator of a subgraph; false when it is malformed. */
+bool tflite_get_operator(struct tflite *file, const struct tflite_subgraph *subgraph,
+                         uint32_t index, struct tflite_operator_call *call);
+
+/** Arena offset planned for a tensor of the first subgraph; -1 when there is none. */
+int32_t tflite_get_offset(struct tflite *file, uint32_t tensor);
+
+/** Scale and zero point of one channel; false when the tensor has no such channel. */
+bool tflite_get_channel(struct tflite *file, const struct tflite_tensor *tensor,
+                        uint32_t channel, float *scale, int32_t *zero_point);
+
+/** How many scales a tensor has, and along which dimension they run. */
+uint32_t tflite_get_channels(struct tflite *file, const struct tflite_tensor *tensor,
+                             uint32_t *axis);
+
+/** A string field of an operator's options. */
+struct tflite_text tflite_get_text(struct tflite *file, const struct fb_table *table,
+                                   uint32_t field);
+
+bool tflite_text_equal(struct tflite_text a, struct tflite_text b);
+bool tflite_text_is(struct tflite_text text, const char *expected);
+
+#endif

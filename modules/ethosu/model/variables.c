@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Resource variables: state that a streaming model keeps between inferences.
+ *
+ * VAR_HANDLE names a variable, READ_VARIABLE copies it into a tensor,
+ * ASSIGN_VARIABLE copies a tensor into it. The variables lie behind Vela's
+ * arena. A handle is a tensor known while the plan is built, and nothing more.
+ */
+#include "builder.h"
+
+/** Field of VAR_HANDLE's options. */
+enum { VAR_HANDLE_SHARED_NAME = 1 };
+
+static int too_many(struct builder *builder)
+{
+    return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED, "more than 48 variables");
+}
+
+/** The variable of this name, a new one when there is none; NULL: too many. */
+static struct variable *find_variable(struct builder *builder, struct tflite_text name)
+{
+    for (uint32_t i = 0; i < builder->variable_count; ++i) {
+        if (tflite_text_equal(builder->variables[i].name, name)) {
+            return &builder->variables[i];
+        }
+    }
+    if (builder->variable_count == MAX_VARIABLES) {
+        return NULL;
+    }
+    struct variable *variable = &builder->variables[builder->variable_count++];
+    *variable = (struct variable){.name = name};
+    return variable;
+}
+
+int prepare_var_handle(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct tflite_text name = tflite_get_text(&builder->file, &call->options,
+                                              VAR_HANDLE_SHARED_NAME);
+    struct variable *variable = find_variable(builder, name);
+    if (variable == NULL || builder->handle_count == MAX_VARIABLES) {
+        return too_many(builder);
+    }
+    if (call->outputs.count == 0) {
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "it has no output");
+    }
+    builder->handles[builder->handle_count++] = (struct handle){
+        fb_u32_at(&builder->file.fb, &call->outputs, 0), variable};
+    return ETHOSU_MODEL_OK;
+}
+
+/** The variable behind an operator's first input; NULL when that is no handle. */
+static struct variable *variable_of(struct builder *builder,
+                                    const struct tflite_operator_call *call)
+{
+    uint32_t tensor = fb_u32_at(&builder->file.fb, &call->inputs, 0);
+    for (uint32_t i = 0; i < builder->handle_count; ++i) {
+        if (builder->handles[i].tensor == tensor) {
+            return builder->handles[i].variable;
+        }
+    }
+    return NULL;
+}
+
+/** Check that variable and tensor fit each other; the first tensor decides the size. */
+static int match(struct builder *builder, struct variable *variable,
+                 const struct placed *placed)
+{
+    if (variable == NULL) {
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its first input is no VAR_HANDLE");
+    }
+    uint32_t size = placed->tensor.size;
+    if (variable->size == 0 && size != 0) {
+        variable->size = size;
+        return build_reserve(builder, size, &variable->offset);
+    }
+    if (variable->size != size || size == 0) {
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
+                            "its tensor has another size than its variable");
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+int prepare_read_variable(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct placed output;
+    struct variable *variable = variable_of(builder, call);
+    int status = build_place(builder, &call->outputs, 0, &output);
+    if (status == ETHOSU_MODEL_OK) {
+        status = match(builder, variable, &output);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    if (output.offset < 0) {
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its output is constant");
+    }
+    return build_copy(builder, (uint32_t)output.offset, build_address(builder, variable->offset),
+                      variable->size);
+}
+
+int prepare_assign_variable(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct placed input;
+    struct variable *variable = variable_of(builder, call);
+    int status = build_place(builder, &call->inputs, 1, &input);
+    if (status == ETHOSU_MODEL_OK) {
+        status = match(builder, variable, &input);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    variable->initialised |= builder->graph_index != 0;
+    return build_copy(builder, variable->offset, input.data, variable->size);
+}
+
+int build_zero_variables(struct builder *builder)
+{
+    int status = ETHOSU_MODEL_OK;
+    for (uint32_t i = 0; i < builder->variable_count && status == ETHOSU_MODEL_OK; ++i) {
+        const struct variable *variable = &builder->variables[i];
+        if (!variable->initialised && variable->size != 0) {
+            status = build_fill(builder, variable->offset, variable->size, 0);
+        }
+    }
+    return status;
+}
