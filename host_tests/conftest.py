@@ -31,3 +31,33 @@ def shared_models() -> Path:
             pytest.fail(reason)
         pytest.skip(reason)
     return models
+
+
+@pytest.fixture(scope="session")
+def small_models(tmp_path_factory) -> dict[str, Path]:
+    """The project's own small models, by name."""
+    from ethosu_tools.make_model import MODELS
+
+    folder = tmp_path_factory.mktemp("small_models")
+    paths = {name: folder / f"{name}.tflite" for name in MODELS}
+    for name, make in MODELS.items():
+        paths[name].write_bytes(make())
+    return paths
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory):
+    """Compiles a model, once per NPU: `compiled(path, "ethos-u55-128")` is the compiled file."""
+    from ethosu_tools.vela import compile_model
+
+    folder = tmp_path_factory.mktemp("compiled")
+    done: dict[tuple[Path, str], Path] = {}
+
+    def compile_once(source: Path, npu: str = "ethos-u55-128") -> Path:
+        if (source, npu) not in done:
+            output = folder / f"{source.stem}_{npu}_{len(done)}.tflite"
+            compile_model(source, npu, output)
+            done[source, npu] = output
+        return done[source, npu]
+
+    return compile_once

@@ -32,9 +32,13 @@ class FakeBoard:
         return self
 
     def __exit__(self, *_):
+        # Without any slave open the server's read fails, so that it ends before its number for
+        # the master can belong to another file.
+        with contextlib.suppress(OSError):
+            os.close(self.slave)
+        self.thread.join(timeout=5)
         with contextlib.suppress(OSError):
             os.close(self.master)
-            os.close(self.slave)
 
     def _serve(self):
         with contextlib.suppress(OSError):
@@ -63,9 +67,9 @@ class FakeBoard:
             self._send(b"OK\r\nMPY: soft reboot\r\nraw REPL; CTRL-B to exit\r\n>")
             return
         if self.fault == "vanish":
-            os.close(self.master)
-            os.close(self.slave)
-            return
+            master, self.master = self.master, -1
+            os.close(master)
+            raise OSError
         out, error = io.StringIO(), ""
         self.names["print"] = functools.partial(print, file=out)
         try:
