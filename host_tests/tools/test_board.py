@@ -54,9 +54,12 @@ def test_board_without_prompt_is_a_time_out(fault):
 
 
 def test_board_that_goes_away_is_a_broken_link():
-    with FakeBoard("vanish") as fake, Board(fake.port, boot_timeout=3) as board:
-        with pytest.raises((BoardLinkError, BoardTimeoutError)):
-            board.exec("print(1)", timeout=1)
+    with (
+        FakeBoard("vanish") as fake,
+        Board(fake.port, boot_timeout=3) as board,
+        pytest.raises((BoardLinkError, BoardTimeoutError)),
+    ):
+        board.exec("print(1)", timeout=1)
 
 
 def test_missing_port_is_named():

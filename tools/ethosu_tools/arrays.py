@@ -66,9 +66,7 @@ def save(path: Path, arrays: Mapping[str, Array]) -> None:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def check(
-    arrays: Mapping[str, Array], tensors: Sequence[Tensor], steps: int | None = None
-) -> Feed:
+def check(arrays: Mapping[str, Array], tensors: Sequence[Tensor], steps: int | None = None) -> Feed:
     """Compare arrays with the tensors that they are for; says what differs, where.
 
     An input without a time axis beside `steps` or beside inputs that have one is fed again at

@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("ethosu: stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return 141
     return 0
 

@@ -157,9 +157,7 @@ class Machine:
                     f"QEMU ended at once (exit code {self.process.returncode}): {self.log_tail()}"
                 )
             time.sleep(0.01)
-        raise BoardError(
-            f"QEMU named no console within {START_TIMEOUT_S:.0f} s: {self.log_tail()}"
-        )
+        raise BoardError(f"QEMU named no console within {START_TIMEOUT_S:.0f} s: {self.log_tail()}")
 
 
 def find_qemu() -> str:

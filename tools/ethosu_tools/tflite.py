@@ -171,7 +171,9 @@ def _operator_name(code: Any) -> str:
     if code.CustomCode():
         return str(code.CustomCode().decode(errors="replace"))
     number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
-    names = {value: name for name, value in vars(BuiltinOperator).items() if name.isupper()}
+    names: dict[int, str] = {
+        value: name for name, value in vars(BuiltinOperator).items() if name.isupper()
+    }
     return names.get(number, f"operator {number}")
 
 

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""Runs compiled models in this process: our driver and runtime on the functional NPU model.
+
+The library is plain C (boards/HOST/host.h, modules/ethosu/model/ethosu_model.h); the structures
+below are those of the headers.
+"""
+
+import ctypes as c
+import weakref
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from . import arrays, paths, tflite
+from .arrays import Array, Feed
+from .errors import BoardError, InputError, SetupError
+
+NPU_COUNT = 2
+_TIMEOUT_MS = 10_000
+
+
+class _Error(c.Structure):
+    _fields_ = (("text", c.c_char * 192),)
+
+
+class _Source(c.Structure):
+    _fields_ = (("file", c.c_void_p), ("file_size", c.c_size_t), ("driver", c.c_void_p))
+
+
+class _Memory(c.Structure):
+    _fields_ = (
+        ("object", c.c_void_p),
+        ("object_size", c.c_size_t),
+        ("arena", c.c_void_p),
+        ("arena_size", c.c_size_t),
+    )
+
+
+class _Buffer(c.Structure):
+    _fields_ = (("data", c.c_void_p), ("size", c.c_uint32), ("tensor", c.c_uint32))
+
+
+# Result and arguments of each function used; without them ctypes would cut pointers to int.
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "host_open": (c.c_void_p, c.c_uint, c.c_char_p),
+    "host_close": (None, c.c_uint),
+    "host_configs": (c.POINTER(c.c_char_p),),
+    "host_alloc": (c.c_void_p, c.c_size_t),
+    "host_free": (None, c.c_void_p),
+    "host_cycles": (c.c_uint64, c.c_uint),
+    "host_log": (c.c_char_p,),
+    "ethosux_reserve_this": (c.c_int, c.c_void_p, c.c_uint64),
+    "ethosux_last_error": (c.c_void_p, c.c_void_p),
+    "ethosux_describe": (c.c_size_t, c.c_void_p, c.c_char_p, c.c_size_t),
+    "ethosu_release_driver": (None, c.c_void_p),
+    "ethosu_model_measure": (c.c_int, c.POINTER(_Source), c.POINTER(_Memory), c.POINTER(_Error)),
+    "ethosu_model_load": (
+        c.c_int,
+        c.POINTER(_Source),
+        c.POINTER(_Memory),
+        c.POINTER(c.c_void_p),
+        c.POINTER(_Error),
+    ),
+    "ethosu_model_inputs": (c.POINTER(_Buffer), c.c_void_p),
+    "ethosu_model_outputs": (c.POINTER(_Buffer), c.c_void_p),
+    "ethosu_model_reset": (None, c.c_void_p),
+    "ethosu_model_invoke": (c.c_int, c.c_void_p, c.c_void_p),
+}
+
+
+def load_library(path: Path | None = None) -> c.CDLL:
+    """Load the host library and declare what is used of it."""
+    path = path or paths.host_library()
+    try:
+        library = c.CDLL(str(path))
+        for name, (result, *arguments) in _FUNCTIONS.items():
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+    except (OSError, AttributeError) as error:
+        raise SetupError(f"{path} does not fit these tools ({error}); run: make host") from error
+    return library
+
+
+class Simulation:
+    """One model on one simulated NPU."""
+
+    _in_use: ClassVar[set[int]] = set()
+
+    def __init__(self, model: Path, npu: str | None = None) -> None:
+        """Load a compiled model; the NPU is the one that it was compiled for."""
+        description = tflite.describe_compiled(model)
+        self.npu = npu or str(description.npu)
+        self.inputs = description.inputs
+        self.outputs = description.outputs
+        self._library = load_library()
+        self._index = self._take_index()
+        self._memory: list[int] = []
+        self._finalizer = weakref.finalize(
+            self, self._release, self._library, self._index, self._memory
+        )
+        try:
+            self._driver = self._open_npu()
+            self._model = self._load(model)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def run(self, feed: Feed) -> Iterator[list[Array]]:
+        """Invoke the model step by step, keeping its state; yields the outputs of each step."""
+        for index in range(feed.steps):
+            yield self.step(feed.step(index))
+
+    def step(self, inputs: Sequence[Array]) -> list[Array]:
+        """Invoke the model once."""
+        buffers = self._library.ethosu_model_inputs(self._model)
+        for index, array in enumerate(inputs):
+            data = np.ascontiguousarray(array).tobytes()
+            if len(data) != buffers[index].size:
+                raise InputError(
+                    f"input {index} takes {buffers[index].size} bytes, found {len(data)}"
+                )
+            c.memmove(buffers[index].data, data, len(data))
+        if self._library.ethosu_model_invoke(self._model, self._driver) != 0:
+            raise BoardError(f"the inference failed: {self._reason()}")
+        return self._outputs()
+
+    def reset(self) -> None:
+        """Put the model's state back to the beginning."""
+        self._library.ethosu_model_reset(self._model)
+
+    @property
+    def cycles(self) -> int:
+        """Estimated NPU cycles of the last inference."""
+        return int(self._library.host_cycles(self._index))
+
+    def close(self) -> None:
+        """Give NPU and memory back; safe to call again."""
+        self._finalizer()
+
+    @classmethod
+    def _take_index(cls) -> int:
+        free = set(range(NPU_COUNT)) - cls._in_use
+        if not free:
+            raise SetupError(f"a process simulates at most {NPU_COUNT} NPUs at a time")
+        index = min(free)
+        cls._in_use.add(index)
+        return index
+
+    @classmethod
+    def _release(cls, library: c.CDLL, index: int, memory: Sequence[int]) -> None:
+        library.host_close(index)
+        for block in memory:
+            library.host_free(block)
+        cls._in_use.discard(index)
+
+    def _open_npu(self) -> int:
+        driver = self._library.host_open(self._index, self.npu.encode())
+        if not driver:
+            raise InputError(f"there is no simulated {self.npu}: {self._log()}")
+        if self._library.ethosux_reserve_this(driver, _TIMEOUT_MS) != 0:
+            raise BoardError(f"the simulated NPU cannot be reserved: {self._log()}")
+        return int(driver)
+
+    def _load(self, path: Path) -> c.c_void_p:
+        data = tflite.read(path)
+        source = _Source(self._alloc(len(data)), len(data), self._driver)
+        c.memmove(source.file, data, len(data))
+        memory, error, model = _Memory(), _Error(), c.c_void_p()
+        library = self._library
+        status = library.ethosu_model_measure(c.byref(source), c.byref(memory), c.byref(error))
+        if status == 0:
+            memory.object = self._alloc(memory.object_size)
+            memory.arena = self._alloc(memory.arena_size)
+            status = library.ethosu_model_load(
+                c.byref(source), c.byref(memory), c.byref(model), c.byref(error)
+            )
+        if status != 0:
+            raise InputError(f"{path}: {error.text.decode(errors='replace')}")
+        return model
+
+    def _alloc(self, size: int) -> int:
+        memory = self._library.host_alloc(max(size, 1))
+        if not memory:
+            raise InputError(f"the simulated NPU sees too little memory for {size:,} bytes more")
+        self._memory.append(memory)
+        return int(memory)
+
+    def _outputs(self) -> list[Array]:
+        buffers = self._library.ethosu_model_outputs(self._model)
+        data = b"".join(
+            c.string_at(buffers[index].data, buffers[index].size)
+            for index in range(len(self.outputs))
+        )
+        return arrays.split(data, self.outputs)
+
+    def _reason(self) -> str:
+        text = c.create_string_buffer(256)
+        fault = self._library.ethosux_last_error(self._driver)
+        self._library.ethosux_describe(fault, text, len(text))
+        return "; ".join(
+            part for part in (text.value.decode(errors="replace"), self._log()) if part
+        )
+
+    def _log(self) -> str:
+        return " ".join(self._library.host_log().decode(errors="replace").split())
