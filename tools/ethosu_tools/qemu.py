@@ -6,15 +6,18 @@ board without passing a serial line. QEMU ends with this process, however that e
 """
 
 import ctypes
+import json
 import mmap
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -35,6 +38,7 @@ WINDOW_SIZE = 128 << 20
 
 CONSOLES = ("fast", "uart")
 START_TIMEOUT_S = 10.0
+CONTROL_TIMEOUT_S = 10.0
 # How QEMU names the UART's host end, and the plugin its own console's.
 _CONSOLE_LINE = re.compile(r"(?:char device redirected to|ethosu: console) (\S+)")
 _PR_SET_PDEATHSIG = 1
@@ -72,6 +76,41 @@ class GuestMemory:
         return address - DDR_START
 
 
+class Control:
+    """QEMU's control channel (QMP)."""
+
+    def __init__(self) -> None:
+        self._ours, self._theirs = socket.socketpair()
+        self._ours.settimeout(CONTROL_TIMEOUT_S)
+        self._replies = self._ours.makefile("rb")
+        self._ready = False
+
+    @property
+    def fd(self) -> int:
+        """The end for QEMU."""
+        return self._theirs.fileno()
+
+    def command(self, name: str, event: str | None = None) -> None:
+        """Have QEMU carry out a command, and wait until it reports the event."""
+        if not self._ready:
+            self._ready = True
+            self.command("qmp_capabilities")
+        awaited = {"return": {}} if event is None else {"event": event}
+        try:
+            self._ours.sendall(json.dumps({"execute": name}).encode())
+            while not awaited.items() <= (reply := json.loads(self._replies.readline())).items():
+                if "error" in reply:
+                    raise BoardError(f"QEMU refuses {name}: {reply['error'].get('desc')}")
+        except (OSError, ValueError) as error:
+            raise BoardError(f"QEMU does not answer to {name}") from error
+
+    def close(self) -> None:
+        """Close both ends."""
+        self._replies.close()
+        self._ours.close()
+        self._theirs.close()
+
+
 class Machine:
     """A running emulated board."""
 
@@ -96,9 +135,12 @@ class Machine:
         self._log = tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-")  # noqa: SIM115
         if romfs is not None:
             self.memory.write(ROMFS_START, romfs)
-        command = [qemu, *_options(image, plugin, npu, console, self.memory.fd)]
-        self.process = _start(command, self._log, self.memory.fd)
-        self._finalizer = weakref.finalize(self, _stop, self.process, self.memory)
+        self._control = Control()
+        fds = self.memory.fd, self._control.fd
+        self.process = _start(
+            [qemu, *_options(image, plugin, npu, console, *fds)], self._log, pass_fds=fds
+        )
+        self._finalizer = weakref.finalize(self, _stop, self.process, self.memory, self._control)
         try:
             self.port = self._find_port()
         except BaseException:
@@ -126,7 +168,7 @@ class Machine:
 
     def reset(self) -> None:
         """Press the board's reset button."""
-        self._monitor("system_reset")
+        self._control.command("system_reset", event="RESET")
 
     def log(self) -> str:
         """All that QEMU, the plugin and the firmware's fault reports have said."""
@@ -137,14 +179,6 @@ class Machine:
         """Return the last lines of the log, in one."""
         found = [line.strip() for line in self.log().splitlines() if line.strip()]
         return " | ".join(found[-lines:]) or "nothing was logged"
-
-    def _monitor(self, command: str) -> None:
-        assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(command.encode() + b"\n")
-            self.process.stdin.flush()
-        except OSError as error:
-            raise BoardError(f"QEMU is gone: {self.log_tail()}") from error
 
     def _find_port(self) -> str:
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -180,7 +214,9 @@ def find_qemu() -> str:
     return qemu
 
 
-def _options(image: Path, plugin: Path, npu: str, console: str, memory_fd: int) -> list[str]:
+def _options(
+    image: Path, plugin: Path, npu: str, console: str, memory_fd: int, control_fd: int
+) -> list[str]:
     plugin_options = f"{plugin},npu={npu}"
     serial = "pty"
     if console == "fast":
@@ -193,20 +229,19 @@ def _options(image: Path, plugin: Path, npu: str, console: str, memory_fd: int) 
         *("-plugin", plugin_options),
         *("-kernel", str(image)),
         *("-serial", serial),
-        *("-monitor", "stdio"),
+        *("-chardev", f"socket,id=control,fd={control_fd}", "-mon", "control,mode=control"),
         *("-display", "none"),
-        "-nodefaults",
     ]  # fmt: skip
 
 
-def _start(command: list[str], log: IO[bytes], memory_fd: int) -> subprocess.Popen[bytes]:
+def _start(command: list[str], log: IO[bytes], pass_fds: Sequence[int]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             command,
-            stdin=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            pass_fds=[memory_fd],
+            pass_fds=pass_fds,
             start_new_session=True,
             preexec_fn=_die_with_parent,
         )
@@ -218,10 +253,9 @@ def _die_with_parent() -> None:
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _stop(process: subprocess.Popen[bytes], memory: GuestMemory) -> None:
+def _stop(process: subprocess.Popen[bytes], *resources: GuestMemory | Control) -> None:
     if process.poll() is None:
         process.kill()
     process.wait()
-    if process.stdin:
-        process.stdin.close()
-    memory.close()
+    for resource in resources:
+        resource.close()

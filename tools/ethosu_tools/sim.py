@@ -17,6 +17,7 @@ import numpy as np
 from . import arrays, paths, tflite
 from .arrays import Array, Feed
 from .errors import BoardError, InputError, SetupError
+from .tflite import Tensor
 
 NPU_COUNT = 2
 _TIMEOUT_MS = 10_000
@@ -93,8 +94,8 @@ class Simulation:
         """Load a compiled model; the NPU is the one that it was compiled for."""
         description = tflite.describe_compiled(model)
         self.npu = npu or str(description.npu)
-        self.inputs = description.inputs
-        self.outputs = description.outputs
+        self.inputs: Sequence[Tensor] = description.inputs
+        self.outputs: Sequence[Tensor] = description.outputs
         self._library = load_library()
         self._index = self._take_index()
         self._memory: list[int] = []
