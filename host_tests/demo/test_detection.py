@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from ethosu_tools import oracle
 from ethosu_tools.errors import InputError
-from ethosu_tools.wakeword import features, listen, speech, words
+from ethosu_tools.wakeword import features, listen, speech, stage, words
 from pymicro_wakeword import MicroWakeWord, MicroWakeWordFeatures, Model
 
 
@@ -22,7 +22,7 @@ def probabilities(word, samples):
 @pytest.mark.parametrize("text", ["okay nabu", "alexa", "hello world"])
 def test_a_model_hears_its_word_and_no_other(name, text, voice):
     word = words.load(name)
-    heard = word.heard_at(probabilities(word, speech.say(text, voice))) is not None
+    heard = word.detected_at(probabilities(word, speech.say(text, voice))) is not None
     assert heard == (text == word.phrase)
 
 
@@ -35,23 +35,23 @@ def test_features_and_rule_are_those_of_pymicro_wakeword(name):
     decisions = [theirs.process_streaming(row) for row in rows]
     # One decision for each row, a new one with each third.
     expected = next((i for i, heard in enumerate(decisions[2::3], start=1) if heard), None)
-    assert word.heard_at(probabilities(word, samples)) == expected
+    assert word.detected_at(probabilities(word, samples)) == expected
 
 
 @pytest.mark.parametrize("text", ["okay nabu", "hello world"])
-def test_the_board_script_says_what_the_host_computes(oracle_model, tmp_path, text):
+def test_the_board_script_says_what_the_host_computes(tmp_path, text):
     word = words.load("okay_nabu")
     samples = speech.say(text, "en-us")
     path = tmp_path / "speech.f32"
     path.write_bytes(features.from_samples(samples).tobytes())
     lines = []
-    model = oracle_model(word.model)
+    model = stage.PcModel(oracle.Oracle(word.model))
     heard = listen.listen(model, path, word.cutoff, word.window, say=lines.append)
     expected = probabilities(word, samples)
     assert [int(line.split()[3]) for line in lines[:-1]] == [round(256 * p) for p in expected]
-    step = word.heard_at(expected)
+    step = word.detected_at(expected)
     assert heard == (None if step is None else pytest.approx(0.03 * step))
-    assert lines[-1] == (f"heard at {heard:.2f} s" if heard else "not heard")
+    assert lines[-1] == (f"detected at {heard:.2f} s" if heard else "not detected")
 
 
 def test_features_are_the_same_every_time_and_fill_the_int8_range():
@@ -80,6 +80,6 @@ def test_an_unknown_wake_word_is_answered_with_the_known_ones():
 
 def test_the_rule_needs_a_full_window_above_the_cutoff():
     word = words.WakeWord("w", "w", None, cutoff=0.5, window=3)
-    assert word.heard_at([1.0, 1.0]) is None
-    assert word.heard_at([0.5] * 10) is None
-    assert word.heard_at([0.0, 0.0, 0.5, 0.5, 0.6]) == 5
+    assert word.detected_at([1.0, 1.0]) is None
+    assert word.detected_at([0.5] * 10) is None
+    assert word.detected_at([0.0, 0.0, 0.5, 0.5, 0.6]) == 5

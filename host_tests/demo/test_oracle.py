@@ -33,20 +33,25 @@ def test_model_details_are_reported():
 
 
 @pytest.mark.parametrize(
-    ("inputs", "steps", "message"),
+    ("inputs", "message"),
     [
-        ([], None, "the model has 1 inputs, but 0 came"),
-        ([IMAGE[0]], None, r"input 0 must be int8 \[1, 16, 16, 3\], found int8 \[16, 16, 3\]"),
-        ([IMAGE.astype(float)], None, r"input 0 must be int8 .*, found float64"),
-        ([IMAGE[None]], 2, "input 0 must hold 2 steps, found 1"),
-        ([np.int8(1)], 1, "input 0 must hold 1 steps, found none"),
-        ([IMAGE[None]], 0, "steps must be at least 1, found 0"),
-        ({"1": IMAGE}, None, r"inputs must be named \['0'\], found \['1'\]"),
+        ([], "must have the keys 0, found none"),
+        ([IMAGE[0]], r"input 0 must have shape \[1, 16, 16, 3\], .* found \[16, 16, 3\]"),
+        ([IMAGE.astype(float)], "input 0 must be int8, found float64"),
+        ({"1": IMAGE}, "must have the keys 0, found 1"),
     ],
 )
-def test_wrong_inputs_are_named(inputs, steps, message):
+def test_wrong_inputs_are_named(inputs, message):
     with pytest.raises(InputError, match=message):
-        oracle.run(small_cnn(), inputs, steps)
+        oracle.run(small_cnn(), inputs)
+
+
+@pytest.mark.parametrize("inputs", [[], [IMAGE[0]], [IMAGE.astype(float)]])
+def test_a_single_step_refuses_wrong_inputs_and_goes_on(inputs):
+    model = oracle.Oracle(small_cnn())
+    with pytest.raises(InputError, match="LiteRT could not run the model"):
+        model.step(inputs)
+    assert np.array_equal(model.step([IMAGE])[0], oracle.run(small_cnn(), [IMAGE])["0"])
 
 
 @pytest.mark.parametrize("content", [b"", b"TFL3", b"no model " * 100, small_cnn()[:1000]])

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from . import arrays
+from .arrays import Array
 from .errors import InputError, SetupError
 from .tflite import Tensor
 
 LITERT_VERSION = "1.2.0"
-
-Inputs = Mapping[str, np.ndarray] | Sequence[np.ndarray]
 
 
 class Oracle:
@@ -36,43 +36,33 @@ class Oracle:
         self._input_ids = [detail["index"] for detail in inputs]
         self._output_ids = [detail["index"] for detail in outputs]
 
-    def step(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def step(self, inputs: Sequence[Array]) -> list[Array]:
         """One invocation: raw quantised inputs in the model's order, raw quantised outputs."""
-        if len(inputs) != len(self.inputs):
-            raise InputError(f"the model has {len(self.inputs)} inputs, but {len(inputs)} came")
-        for position, (array, tensor) in enumerate(zip(inputs, self.inputs, strict=True)):
-            _check_input(position, array, tensor)
-        for index, array in zip(self._input_ids, inputs, strict=True):
-            self._interpreter.set_tensor(index, np.ascontiguousarray(array))
         try:
+            for index, array in zip(self._input_ids, inputs, strict=True):
+                self._interpreter.set_tensor(index, np.ascontiguousarray(array))
             self._interpreter.invoke()
-        except RuntimeError as error:
+        except (ValueError, RuntimeError) as error:
             raise InputError(f"LiteRT could not run the model: {_one_line(error)}") from error
         return [self._interpreter.get_tensor(index) for index in self._output_ids]
 
 
 def run(
-    model: bytes | str | Path, inputs: Inputs, steps: int | None = None
-) -> dict[str, np.ndarray]:
+    model: bytes | str | Path,
+    inputs: Mapping[str, Array] | Sequence[Array],
+    steps: int | None = None,
+) -> dict[str, Array]:
     """Run `model` from its initial state and return its outputs, keyed "0", "1", ….
 
-    `inputs` is a list in the model's order, or a mapping keyed "0", "1", …; all values are raw
-    quantised. Without `steps` each array has its tensor's shape and the model runs once. With
-    `steps` each array has a time axis in front of it, at least that long; the state of resource
-    variables is kept from step to step, and the outputs have the same time axis.
+    `inputs` is keyed alike, or a list in the model's order; time axes and `steps` are those of
+    `arrays.check`. The state of resource variables is kept from step to step.
     """
     oracle = Oracle(model)
-    arrays = _in_order(inputs, len(oracle.inputs))
-    if steps is None:
-        return _keyed(oracle.step(arrays))
-    if steps < 1:
-        raise InputError(f"steps must be at least 1, found {steps}")
-    for position, array in enumerate(arrays):
-        if array.ndim == 0 or len(array) < steps:
-            found = len(array) if array.ndim else "none"
-            raise InputError(f"input {position} must hold {steps} steps, found {found}")
-    rows = [oracle.step([array[now] for array in arrays]) for now in range(steps)]
-    return _keyed([np.stack(column) for column in zip(*rows, strict=True)])
+    if not isinstance(inputs, Mapping):
+        inputs = {str(position): array for position, array in enumerate(inputs)}
+    feed = arrays.check(inputs, oracle.inputs, steps)
+    rows = [oracle.step(feed.step(index)) for index in range(feed.steps)]
+    return arrays.collect(rows, has_time=feed.has_time)
 
 
 def _litert_version() -> str:
@@ -114,27 +104,6 @@ def _tensor(detail: Mapping[str, Any]) -> Tensor:
     shape = tuple(int(size) for size in detail["shape"])
     dtype = np.dtype(detail["dtype"]).name
     return Tensor(detail["name"], shape, dtype, float(scale), int(zero_point))
-
-
-def _check_input(position: int, array: np.ndarray, tensor: Tensor) -> None:
-    if array.dtype != tensor.dtype or array.shape != tensor.shape:
-        raise InputError(
-            f"input {position} must be {tensor.dtype} {list(tensor.shape)}, "
-            f"found {array.dtype} {list(array.shape)}"
-        )
-
-
-def _in_order(inputs: Inputs, count: int) -> list[np.ndarray]:
-    if not isinstance(inputs, Mapping):
-        return list(inputs)
-    expected = [str(position) for position in range(count)]
-    if sorted(inputs) != sorted(expected):
-        raise InputError(f"inputs must be named {expected}, found {sorted(inputs)}")
-    return [inputs[key] for key in expected]
-
-
-def _keyed(arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-    return {str(position): array for position, array in enumerate(arrays)}
 
 
 def _one_line(error: Exception) -> str:

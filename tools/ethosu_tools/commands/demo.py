@@ -2,17 +2,19 @@
 """`ethosu demo`: a spoken wake word, recognised by an NPU, compared with the reference."""
 
 import argparse
-from dataclasses import dataclass
+import re
+import shutil
+import wave
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .. import oracle, paths, vela
+from .. import paths, vela
 from ..arrays import Array
-from ..errors import MismatchError
 from ..ui import Ui
-from ..wakeword import features, plot, speech, stream, words
+from ..wakeword import features, listen, plot, results, speech, words
+from ..wakeword.stage import Stage, command, open_stage
 
 VOICE = "en-us"
 # What no model may take for its wake word.
@@ -31,14 +33,22 @@ trigger. All that the board gets is kept in build/demo, to go on with by hand.
 
 @dataclass(frozen=True)
 class Sound:
-    """One thing to listen to, and what the reference says about it."""
+    """One thing to listen to: samples, and the rows of features made of them."""
 
     title: str
-    file: str
+    name: str
     samples: Array
     rows: Array
-    expected: list[int]
-    heard_at: float | None
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasts."""
+        return len(self.samples) / speech.RATE
+
+    @property
+    def file(self) -> str:
+        """The name of the file of rows, on the board and here."""
+        return f"{self.name}.f32"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,12 +86,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run the demo."""
     word = words.load(args.model)
     sounds = _sounds(args, word, ui)
-    folder = paths.root() / "build/demo"
-    ui.note(f"compiling {word.name} for {args.npu}")
-    vela.compile_model(word.model, args.npu, folder / f"{word.name}.tflite")
-    stream.prepare(folder, {sound.file: sound.rows for sound in sounds})
-    with stream.open_stage(args.on, args.npu, folder, ui) as stage:
-        results = [_listen(stage, word, sound, ui) for sound in sounds]
+    expected = [results.reference(word, sound.rows) for sound in sounds]
+    ui.note(f"Vela compiles {word.name} for {args.npu}")
+    rom = _fill(paths.root() / "build/demo", word, args.npu, sounds)
+    ui.note(f"opening {args.on}")
+    found = []
+    with open_stage(args.on, args.npu, rom) as stage:
+        for sound, reference in zip(sounds, expected, strict=True):
+            found.append(_listen(stage, word, sound, len(reference.raw), ui))
+            results.compare(found[-1], reference, sound.title)
     return {
         "model": word.name,
         "phrase": word.phrase,
@@ -89,35 +102,104 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "window": word.window,
         "npu": args.npu,
         "on": args.on,
-        "folder": str(folder),
-        "sounds": results,
-        "compared": sum(len(result["raw"]) for result in results),
+        "rom": str(rom),
+        "sounds": [
+            {
+                "title": sound.title,
+                "file": sound.file,
+                "seconds": sound.seconds,
+                **asdict(result),
+                "verdict": results.sentence(word.name, result),
+            }
+            for sound, result in zip(sounds, found, strict=True)
+        ],
+        "equal_to_reference": sum(len(result.raw) for result in found),
+        "try": command(word, sounds[0].file),
     }
 
 
 def _sounds(args: argparse.Namespace, word: words.WakeWord, ui: Ui) -> list[Sound]:
     if args.wav:
-        return [_sound(word, args.wav.name, speech.read_wav(args.wav))]
+        ui.note(f"reading {args.wav}")
+        return [_sound(args.wav.name, args.wav.stem, speech.read_wav(args.wav))]
     texts = [word.phrase, OTHER_PHRASE] if args.say is None else [args.say]
     sounds = []
     for text in texts:
         ui.note(f"espeak-ng says {text!r} as {args.voice}")
-        sounds.append(_sound(word, f'"{text}"', speech.say(text, args.voice)))
+        sounds.append(_sound(f'"{text}"', text, speech.say(text, args.voice)))
     return sounds
 
 
-def _sound(word: words.WakeWord, title: str, samples: Array) -> Sound:
-    rows = features.from_samples(samples)
-    model = oracle.Oracle(word.model)
-    steps = features.steps(rows, model.inputs[0])
-    expected = oracle.run(word.model, [steps])["0"].ravel()
-    probabilities = (expected * model.outputs[0].scale).tolist()
-    heard = word.heard_at(probabilities)
-    seconds_per_step = steps.shape[2] * features.SECONDS_PER_ROW
-    return Sound(
-        title=title,
-        samples=samples,
-        rows=rows,
-        expected=expected.tolist(),
-        heard_at=heard and heard * seconds_per_step,
+def _sound(title: str, text: str, samples: Array) -> Sound:
+    name = re.sub(r"\W+", "_", text.lower(), flags=re.ASCII).strip("_")[:24] or "sound"
+    return Sound(title, name, samples, features.from_samples(samples))
+
+
+def _fill(folder: Path, word: words.WakeWord, npu: str, sounds: list[Sound]) -> Path:
+    """Put into `folder` what one can hear, and into its `rom` all that the board gets."""
+    shutil.rmtree(folder, ignore_errors=True)
+    rom = folder / "rom"
+    rom.mkdir(parents=True)
+    compiled = folder / f"{word.name}_vela.tflite"
+    vela.compile_model(word.model, npu, compiled)
+    shutil.copy(compiled, rom / f"{word.name}.tflite")
+    shutil.copy(listen.__file__, rom)
+    for sound in sounds:
+        (rom / sound.file).write_bytes(sound.rows.tobytes())
+        _write_wav(folder / f"{sound.name}.wav", sound.samples)
+    return rom
+
+
+def _write_wav(path: Path, samples: Array) -> None:
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(speech.RATE)
+        file.writeframes(samples.astype("<i2").tobytes())
+
+
+def _listen(stage: Stage, word: words.WakeWord, sound: Sound, total: int, ui: Ui) -> results.Result:
+    """Stream one sound, showing the answers as they come."""
+    lines: list[str] = []
+    title = f"{word.name} listens to {sound.title}"
+    with plot.watch(ui.console, title, word, total, sound.seconds) as show:
+
+        def say(line: str) -> None:
+            lines.append(line)
+            show(line)
+
+        stage(word, sound.file, say)
+    return results.gather(lines)
+
+
+def render(data: dict[str, Any]) -> str:
+    """Say what was detected, what was compared, and how to go on."""
+    return "\n".join(
+        [
+            *(f"{sound['title']}: {sound['verdict']}" for sound in data["sounds"]),
+            "",
+            f"Each of the {data['equal_to_reference']} probabilities equals TFLite's reference "
+            "kernels on this PC, bit by bit.",
+            "",
+            *_how_to_go_on(data),
+        ]
     )
+
+
+def _how_to_go_on(data: Mapping[str, Any]) -> list[str]:
+    rom = Path(data["rom"])
+    if data["on"] in ("qemu", "sim"):
+        start = [f"    ethosu qemu --npu {data['npu']} --romfs {rom}", "It says its PORT; then"]
+        port = "PORT"
+    else:
+        start = []
+        port = data["on"]
+    return [
+        "Go on by hand, with the same files on a board:",
+        *start,
+        f"    mpremote connect {port} repl",
+        "    >>> import ethosu",
+        "    >>> from listen import listen",
+        f"    >>> {data['try']}",
+        f"What was heard lies in {rom.parent}, as .wav files.",
+    ]

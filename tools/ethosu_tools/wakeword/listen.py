@@ -30,7 +30,7 @@ def listen(model, path, cutoff, window, say=print):
     x = array("b", bytes(rows * bands))
     recent = []
     steps = 0
-    heard = None
+    detected = None
     with open(path, "rb") as file:
         while file.readinto(sound) == 4 * len(sound):
             for i, value in enumerate(sound):
@@ -41,7 +41,7 @@ def listen(model, path, cutoff, window, say=print):
             steps += 1
             now = steps * rows * SECONDS_PER_ROW
             say(f"{now:.2f} s  raw {y[0]:3d}  mean {mean:.3f}")
-            if heard is None and mean > cutoff:
-                heard = now
-    say(f"heard at {heard:.2f} s" if heard else "not heard")
-    return heard
+            if detected is None and mean > cutoff:
+                detected = now
+    say(f"detected at {detected:.2f} s" if detected else "not detected")
+    return detected

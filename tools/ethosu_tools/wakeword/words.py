@@ -24,12 +24,18 @@ class WakeWord:
     cutoff: float
     window: int
 
-    def heard_at(self, probabilities: Sequence[float]) -> int | None:
-        """The number of inferences after which the word counts as heard; None: it does not."""
-        for end in range(self.window, len(probabilities) + 1):
-            if sum(probabilities[end - self.window : end]) / self.window > self.cutoff:
-                return end
-        return None
+    def means(self, probabilities: Sequence[float]) -> list[float]:
+        """For each inference the mean of the last `window`; 0 until there are so many."""
+        ends = range(1, len(probabilities) + 1)
+        return [
+            sum(probabilities[end - self.window : end]) / self.window if end >= self.window else 0.0
+            for end in ends
+        ]
+
+    def detected_at(self, probabilities: Sequence[float]) -> int | None:
+        """After how many inferences the word counts as heard; None: it does not."""
+        means = enumerate(self.means(probabilities), start=1)
+        return next((count for count, mean in means if mean > self.cutoff), None)
 
 
 def load(name: str) -> WakeWord:

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu demo wakeword` from its options to its report, with the reference in the NPU's place."""
+
+import contextlib
+import io
+import json
+import wave
+
+import pytest
+from ethosu_tools import cli
+from ethosu_tools.commands import demo
+from ethosu_tools.errors import BoardError, MismatchError
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.wakeword import plot, results, stage, words
+from rich.console import Console
+
+
+@pytest.fixture
+def on_reference(monkeypatch, tmp_path):
+    """The demo runs in a folder of its own, its models on the reference kernels."""
+
+    @contextlib.contextmanager
+    def open_stage(where, npu, rom):
+        yield stage.on_pc(lambda word: contextlib.nullcontext(Oracle(word.model)), rom)
+
+    monkeypatch.setenv("ETHOSU_ROOT", str(tmp_path))
+    monkeypatch.setattr(demo, "open_stage", open_stage)
+    return tmp_path
+
+
+def run_json(capsys, *options):
+    code = cli.main(["demo", "wakeword", "--json", *options])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_the_word_is_detected_and_the_other_sentence_is_not(on_reference, capsys):
+    code, data = run_json(capsys)
+    detected, other = data["sounds"]
+    assert code == 0
+    assert detected["title"] == '"okay nabu"' and other["title"] == '"hello world"'
+    assert detected["verdict"] == "detected okay_nabu at 1.9 s"
+    assert other["verdict"].startswith("not detected") and other["detected_at"] is None
+    assert data["equal_to_reference"] == len(detected["raw"]) + len(other["raw"]) > 150
+
+
+def test_json_has_the_documented_keys(on_reference, capsys):
+    _, data = run_json(capsys, "--say", "alexa", "--model", "alexa", "--npu", "ethos-u55-256")
+    (sound,) = data.pop("sounds")
+    assert sound.pop("raw") and sound.pop("seconds") == pytest.approx(2.2, abs=0.3)
+    assert sound == {
+        "title": '"alexa"',
+        "file": "alexa.f32",
+        "detected_at": pytest.approx(1.7, abs=0.1),
+        "highest_mean": pytest.approx(0.998, abs=0.01),
+        "verdict": "detected alexa at 1.7 s",
+    }
+    assert data == {
+        "model": "alexa",
+        "phrase": "alexa",
+        "cutoff": 0.9,
+        "window": 5,
+        "npu": "ethos-u55-256",
+        "on": "qemu",
+        "rom": str(on_reference / "build/demo/rom"),
+        "equal_to_reference": pytest.approx(72, abs=10),
+        "try": 'listen(ethosu.Model("/rom/alexa.tflite"), "/rom/alexa.f32", cutoff=0.9, window=5)',
+    }
+
+
+def test_all_that_the_board_gets_is_kept_and_can_be_heard(on_reference, capsys):
+    run_json(capsys)
+    folder = on_reference / "build/demo"
+    names = {path.name for path in (folder / "rom").iterdir()}
+    assert names == {"listen.py", "okay_nabu.tflite", "okay_nabu.f32", "hello_world.f32"}
+    with wave.open(str(folder / "okay_nabu.wav")) as file:
+        assert file.getframerate() == 16000 and file.getnframes() > 32000
+
+
+def test_a_recording_is_heard_like_speech(on_reference, capsys):
+    run_json(capsys)
+    recording = on_reference / "My recording.wav"
+    (on_reference / "build/demo/okay_nabu.wav").rename(recording)
+    code, data = run_json(capsys, "--wav", str(recording))
+    (sound,) = data["sounds"]
+    assert code == 0
+    assert (sound["title"], sound["file"]) == ("My recording.wav", "my_recording.f32")
+    assert sound["verdict"] == "detected okay_nabu at 1.9 s"
+
+
+def test_the_report_says_what_was_compared_and_how_to_go_on(on_reference, capsys):
+    assert cli.main(["demo", "wakeword", "--say", "okay nabu"]) == 0
+    text, progress = capsys.readouterr()
+    assert '"okay nabu": detected okay_nabu at 1.9 s' in text
+    assert "probabilities equals TFLite's reference kernels on this PC, bit by bit" in text
+    assert "ethosu qemu --npu ethos-u55-128 --romfs" in text
+    assert "mpremote connect PORT repl" in text
+    assert "\n1.89 s  raw 2" in progress, "without a terminal each answer is a plain line"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--say", " "], 3, "there is no text to say"),
+        (["--say", "hi", "--voice", "nobody"], 3, "cannot say it as nobody"),
+        (["--wav", "none.wav"], 3, "none.wav cannot be read"),
+    ],
+)
+def test_bad_input_ends_in_one_sentence(on_reference, capsys, options, code, message):
+    assert cli.main(["demo", "wakeword", *options]) == code
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--model", "computer"], "okay_nabu"),
+        (["--npu", "ethos-u99"], "ethos-u55-128"),
+        (["--say", "a", "--wav", "b"], "not allowed with"),
+    ],
+)
+def test_a_wrong_option_is_answered_with_the_right_ones(capsys, options, message):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["demo", "wakeword", *options])
+    assert message in capsys.readouterr().err
+
+
+def test_a_missing_program_is_named(on_reference, capsys, monkeypatch):
+    monkeypatch.setenv("PATH", str(on_reference))
+    assert cli.main(["demo", "wakeword"]) == 4
+    assert "espeak-ng is not installed" in capsys.readouterr().err
+
+
+def test_one_wrong_bit_is_a_mismatch(on_reference, capsys, monkeypatch):
+    right = stage.PcModel.predict
+    monkeypatch.setattr(stage.PcModel, "predict", lambda *args: [right(*args)[0] ^ 1])
+    assert cli.main(["demo", "wakeword"]) == 6
+    assert "answers differ from TFLite's reference kernels" in capsys.readouterr().err
+
+
+def test_a_board_that_falls_silent_is_told_from_one_that_detects_nothing():
+    with pytest.raises(BoardError, match="without a verdict; the last it said was nothing"):
+        results.gather([])
+    with pytest.raises(BoardError, match=r"the last it said was '0\.03 s  raw   0  mean 0\.000'"):
+        results.gather(["0.03 s  raw   0  mean 0.000"])
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (results.Result([1, 2], 0.0, None), "the board answered 2 times, .* 3 times"),
+        (
+            results.Result([1, 5, 3], 0.0, None),
+            "1 of 3 answers differ .* inference 2: 5 instead of 2",
+        ),
+        (results.Result([1, 2, 3], 0.0, 0.09), r"detected the word at 0\.09 s instead of never"),
+    ],
+)
+def test_each_difference_from_the_reference_is_named(found, message):
+    with pytest.raises(MismatchError, match=message):
+        results.compare(found, results.Result([1, 2, 3], 0.0, None), "a sound")
+
+
+def test_the_terminal_chart_rises_above_the_cutoff_and_ends_in_the_verdict():
+    word = words.load("okay_nabu")
+    console = Console(file=io.StringIO(), force_terminal=True, width=60, color_system=None)
+    with plot.watch(console, "a title", word, 3, 3.0) as show:
+        for line in ("1.00 s  raw   0  mean 0.000", "2.00 s  raw 255  mean 0.990"):
+            show(line)
+        show("detected at 2.00 s")
+    text = console.file.getvalue()
+    assert "a title" in text and "detected okay_nabu at 2.0 s" in text
+    assert text.count("█") >= plot.HEIGHT - 1 and "0.85 ┤╌█╌" in text

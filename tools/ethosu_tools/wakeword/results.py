@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""What listen.py says and what the reference says: read, and compared bit by bit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .. import oracle
+from ..arrays import Array
+from ..errors import BoardError, MismatchError
+from . import features
+from .words import WakeWord
+
+ANSWER = re.compile(r"(\d+\.\d+) s +raw +(\d+) +mean +(\d\.\d+)")
+VERDICT = re.compile(r"detected at (\d+\.\d+) s|not detected")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One inference: seconds of sound until then, raw output, mean of the last few outputs."""
+
+    seconds: float
+    raw: int
+    mean: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """The raw output of each inference, the highest mean, the second when the word was heard."""
+
+    raw: list[int]
+    highest_mean: float
+    detected_at: float | None
+
+
+def parse(line: str) -> Answer | None:
+    """Read a line of listen.py; None for one that tells of no inference."""
+    found = ANSWER.fullmatch(line)
+    return Answer(float(found[1]), int(found[2]), float(found[3])) if found else None
+
+
+def gather(lines: Sequence[str]) -> Result:
+    """The result of a whole run of listen.py."""
+    verdict = VERDICT.fullmatch(lines[-1]) if lines else None
+    if verdict is None:
+        last = repr(lines[-1]) if lines else "nothing"
+        raise BoardError(f"the board ended without a verdict; the last it said was {last}")
+    answers = [answer for line in lines if (answer := parse(line))]
+    return Result(
+        raw=[answer.raw for answer in answers],
+        highest_mean=max((answer.mean for answer in answers), default=0.0),
+        detected_at=float(verdict[1]) if verdict[1] else None,
+    )
+
+
+def reference(word: WakeWord, rows: Array) -> Result:
+    """What TFLite's reference kernels and the word's rule make of rows of features."""
+    model = oracle.Oracle(word.model)
+    steps = features.steps(rows, model.inputs[0])
+    raw = oracle.run(word.model, [steps])["0"].astype(int).ravel()
+    probabilities = (raw * model.outputs[0].scale).tolist()
+    count = word.detected_at(probabilities)
+    seconds_per_step = steps.shape[2] * features.SECONDS_PER_ROW
+    return Result(
+        raw=raw.tolist(),
+        highest_mean=max(word.means(probabilities)),
+        detected_at=None if count is None else round(count * seconds_per_step, 2),
+    )
+
+
+def sentence(name: str, result: Result) -> str:
+    """The verdict for a person."""
+    if result.detected_at is None:
+        return f"not detected, the highest mean was {result.highest_mean:.2f}"
+    return f"detected {name} at {result.detected_at:.1f} s"
+
+
+def compare(found: Result, expected: Result, what: str) -> None:
+    """Raise MismatchError, naming the first difference, unless both are equal."""
+    if len(found.raw) != len(expected.raw):
+        raise MismatchError(
+            f"{what}: the board answered {len(found.raw)} times, "
+            f"TFLite's reference kernels {len(expected.raw)} times"
+        )
+    pairs = enumerate(zip(found.raw, expected.raw, strict=True), start=1)
+    wrong = [(count, a, b) for count, (a, b) in pairs if a != b]
+    if wrong:
+        count, a, b = wrong[0]
+        raise MismatchError(
+            f"{what}: {len(wrong)} of {len(found.raw)} answers differ from TFLite's reference "
+            f"kernels, first the one of inference {count}: {a} instead of {b}"
+        )
+    if found.detected_at != expected.detected_at:
+        raise MismatchError(
+            f"{what}: all answers equal the reference, but the board detected the word "
+            f"{_when(found)} instead of {_when(expected)}"
+        )
+
+
+def _when(result: Result) -> str:
+    return "never" if result.detected_at is None else f"at {result.detected_at} s"
