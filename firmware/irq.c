@@ -22,7 +22,7 @@ struct connection {
 static struct connection connections[BOARD_IRQ_COUNT];
 
 /** An interrupt was served since irq_wait() last returned. */
-static volatile bool served;
+static volatile uint32_t served;
 
 void irq_connect(unsigned number, void (*handler)(void *argument), void *argument) {
     if (number >= BOARD_IRQ_COUNT) {
@@ -55,17 +55,19 @@ void irq_restore(uint32_t state) {
 }
 
 void irq_wait(void) {
+    irq_wait_unless(&served);
+    served = 0;
+}
+
+void irq_wait_unless(const volatile uint32_t *flag) {
     uint32_t state = irq_mask();
-    if (!served) {
+    if (*flag == 0) {
         // WFI wakes for an interrupt that is pending but masked.
         __DSB();
         __WFI();
-        __enable_irq();
-        __ISB();
-        __disable_irq();
     }
-    served = false;
     irq_restore(state);
+    __ISB(); // the interrupt that woke is served here
 }
 
 void startup_device_handler(void) {
@@ -73,11 +75,11 @@ void startup_device_handler(void) {
     if (number < BOARD_IRQ_COUNT && connections[number].handler != NULL) {
         connections[number].handler(connections[number].argument);
     }
-    served = true;
+    served = 1;
     __DSB(); // the device sees its interrupt cleared before the handler is left
 }
 
 void startup_systick_handler(void) {
     clock_tick();
-    served = true;
+    served = 1;
 }

@@ -27,4 +27,7 @@ void irq_restore(uint32_t state);
  */
 void irq_wait(void);
 
+/** Sleep until an interrupt has been served, or return at once when *flag is not 0. */
+void irq_wait_unless(const volatile uint32_t *flag);
+
 #endif
