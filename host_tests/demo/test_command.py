@@ -23,7 +23,7 @@ def on_reference(monkeypatch, tmp_path):
     def open_stage(where, npu, rom):
         yield stage.on_pc(lambda word: contextlib.nullcontext(Oracle(word.model)), rom)
 
-    monkeypatch.setenv("ETHOSU_ROOT", str(tmp_path))
+    monkeypatch.setattr(demo.paths, "root", lambda: tmp_path)
     monkeypatch.setattr(demo, "open_stage", open_stage)
     return tmp_path
 
@@ -103,6 +103,7 @@ def test_the_report_says_what_was_compared_and_how_to_go_on(on_reference, capsys
         (["--say", " "], 3, "there is no text to say"),
         (["--say", "hi", "--voice", "nobody"], 3, "cannot say it as nobody"),
         (["--wav", "none.wav"], 3, "none.wav cannot be read"),
+        (["--output", __file__], 3, "test_command.py cannot be filled: "),
     ],
 )
 def test_bad_input_ends_in_one_sentence(on_reference, capsys, options, code, message):
@@ -165,9 +166,9 @@ def test_the_terminal_chart_rises_above_the_cutoff_and_ends_in_the_verdict():
     word = words.load("okay_nabu")
     console = Console(file=io.StringIO(), force_terminal=True, width=60, color_system=None)
     with plot.watch(console, "a title", word, 3, 3.0) as show:
-        for line in ("1.00 s  raw   0  mean 0.000", "2.00 s  raw 255  mean 0.990"):
+        for line in ("0.01 s  raw   0  mean 0.000", "0.02 s  raw 255  mean 0.990"):
             show(line)
-        show("detected at 2.00 s")
+        show("detected at 0.02 s")
     text = console.file.getvalue()
-    assert "a title" in text and "detected okay_nabu at 2.0 s" in text
+    assert "a title" in text and "detected okay_nabu at 0.0 s" in text
     assert text.count("█") >= plot.HEIGHT - 1 and "0.85 ┤╌█╌" in text

@@ -2,6 +2,7 @@
 """`ethosu demo`: a spoken wake word, recognised by an NPU, compared with the reference."""
 
 import argparse
+import os
 import re
 import shutil
 import wave
@@ -12,6 +13,7 @@ from typing import Any
 
 from .. import paths, vela
 from ..arrays import Array
+from ..errors import InputError
 from ..ui import Ui
 from ..wakeword import features, listen, plot, results, speech, words
 from ..wakeword.stage import Stage, command, open_stage
@@ -22,7 +24,7 @@ OTHER_PHRASE = "hello world"
 
 EPILOG = """\
 Without --say and --wav the model's own wake word is spoken, then a sentence that must not
-trigger. All that the board gets is kept in build/demo, to go on with by hand.
+trigger. All that the board gets is kept, to go on with by hand.
 
     ethosu demo wakeword
     ethosu demo wakeword --model alexa --voice en-gb
@@ -80,6 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NPU",
         help="the NPU to compile for (default: %(default)s)",
     )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="where to keep the files (default: build/demo of the source tree)",
+    )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -88,7 +97,11 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     sounds = _sounds(args, word, ui)
     expected = [results.reference(word, sound.rows) for sound in sounds]
     ui.note(f"Vela compiles {word.name} for {args.npu}")
-    rom = _fill(paths.root() / "build/demo", word, args.npu, sounds)
+    folder = args.output or paths.root() / "build/demo"
+    try:
+        rom = _fill(folder, word, args.npu, sounds)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be filled: {error.strerror}") from error
     ui.note(f"opening {args.on}")
     found = []
     with open_stage(args.on, args.npu, rom) as stage:
@@ -137,9 +150,10 @@ def _sound(title: str, text: str, samples: Array) -> Sound:
 
 def _fill(folder: Path, word: words.WakeWord, npu: str, sounds: list[Sound]) -> Path:
     """Put into `folder` what one can hear, and into its `rom` all that the board gets."""
-    shutil.rmtree(folder, ignore_errors=True)
     rom = folder / "rom"
-    rom.mkdir(parents=True)
+    rom.mkdir(parents=True, exist_ok=True)
+    for old in (*rom.glob("*.f32"), *rom.glob("*.tflite")):
+        old.unlink()
     compiled = folder / f"{word.name}_vela.tflite"
     vela.compile_model(word.model, npu, compiled)
     shutil.copy(compiled, rom / f"{word.name}.tflite")
@@ -187,7 +201,7 @@ def render(data: dict[str, Any]) -> str:
 
 
 def _how_to_go_on(data: Mapping[str, Any]) -> list[str]:
-    rom = Path(data["rom"])
+    rom = Path(os.path.relpath(data["rom"]))
     if data["on"] in ("qemu", "sim"):
         start = [f"    ethosu qemu --npu {data['npu']} --romfs {rom}", "It says its PORT; then"]
         port = "PORT"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console, Group
@@ -23,19 +24,24 @@ QUIET, LOUD = "cyan", "bold green"
 def watch(
     console: Console, title: str, word: WakeWord, total: int, seconds: float
 ) -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows one more line of listen.py, of `total` in `seconds`."""
+    """Yield a function that shows one more line of listen.py, of `total` in `seconds`.
+
+    In a terminal it keeps the pace of the sound, as a microphone would.
+    """
     console.print(Text(title, style="bold"))
     if not console.is_terminal:
         yield lambda line: console.print(line, highlight=False)
         return
     lines: list[str] = []
     means: list[float] = []
+    start = time.monotonic()
     with Live(console=console, refresh_per_second=20) as live:
 
         def show(line: str) -> None:
             lines.append(line)
             if answer := results.parse(line):
                 means.append(answer.mean)
+                time.sleep(max(0.0, start + answer.seconds - time.monotonic()))
             live.update(draw(means, total, word.cutoff, seconds, console.width))
 
         yield show

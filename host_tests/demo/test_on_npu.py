@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""The demo with an NPU: simulated in this process, and on an emulated or real board.
+
+Each run compares every probability with the reference and fails at the first that differs.
+"""
+
+import json
+
+import pytest
+from ethosu_tools import cli
+from ethosu_tools.wakeword import words
+
+
+@pytest.fixture
+def run_demo(tmp_path, capsys):
+    """Runs the demo, `run_demo("--on", "sim")`, in a folder of its own; gives its JSON."""
+
+    def run(*options):
+        code = cli.main(["demo", "wakeword", "--json", "--output", str(tmp_path), *options])
+        output = capsys.readouterr()
+        assert code == 0, output.err
+        return json.loads(output.out)
+
+    return run
+
+
+@pytest.mark.parametrize("voice", ["en-us", "en-gb"])
+@pytest.mark.parametrize("name", ["okay_nabu", "alexa"])
+@pytest.mark.parametrize("text", ["okay nabu", "alexa", "hello world"])
+def test_the_simulated_npu_hears_its_word_and_no_other(run_demo, name, text, voice):
+    data = run_demo("--on", "sim", "--model", name, "--say", text, "--voice", voice)
+    (sound,) = data["sounds"]
+    assert (sound["detected_at"] is not None) == (text == words.load(name).phrase)
+    assert data["equal_to_reference"] == len(sound["raw"]) > 60
+
+
+def test_a_board_hears_the_word_and_nothing_else(run_demo, request, board_npu):
+    where = request.config.getoption("--port") or "qemu"
+    data = run_demo("--on", where, "--npu", board_npu)
+    assert [sound["detected_at"] is not None for sound in data["sounds"]] == [True, False]
+    assert data["sounds"][0]["verdict"] == "detected okay_nabu at 1.9 s"
+    assert data["equal_to_reference"] > 150
