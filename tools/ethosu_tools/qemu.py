@@ -95,7 +95,7 @@ class Control:
         if not self._ready:
             self._ready = True
             self.command("qmp_capabilities")
-        awaited = {"return": {}} if event is None else {"event": event}
+        awaited: dict[str, object] = {"return": {}} if event is None else {"event": event}
         try:
             self._ours.sendall(json.dumps({"execute": name}).encode())
             while not awaited.items() <= (reply := json.loads(self._replies.readline())).items():

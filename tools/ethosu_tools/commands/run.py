@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu run`: arrays in, arrays out, through a compiled model."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, qemu, tflite
+from ..arrays import Array, Feed
+from ..errors import MismatchError
+from ..session import open_session
+from ..ui import Ui
+
+EPILOG = """\
+Arrays have the keys "0", "1", ... in the order of the model's inputs and outputs, and hold raw
+quantised values. An array has its tensor's shape, or one dimension more in front: time. Then the
+model runs once for each index and keeps its state from step to step, and the outputs get that
+dimension too.
+
+    ethosu run kws_vela.tflite --on qemu --input in.npz --output out.npz --reference kws.tflite
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("model", type=Path, help="what `ethosu compile` made")
+    parser.add_argument(
+        "--on",
+        default="sim",
+        metavar="sim|qemu|PORT",
+        help="the simulated NPU, an emulated board, or a board's port or pyserial URL "
+        "(default: sim)",
+    )
+    parser.add_argument("--input", type=Path, required=True, metavar="NPZ", help="input arrays")
+    parser.add_argument("--output", type=Path, metavar="NPZ", help="where the output arrays go")
+    parser.add_argument("--steps", type=int, help="run only so many steps")
+    parser.add_argument("--npu", help="another simulated or emulated NPU than the model's own")
+    parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="of qemu")
+    parser.add_argument(
+        "--reference",
+        type=Path,
+        metavar="MODEL",
+        help="compare with TFLite's reference kernels on this model, as it was before compiling",
+    )
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Run all steps."""
+    description = tflite.describe_compiled(args.model)
+    feed = arrays.check(arrays.load(args.input), description.inputs, args.steps)
+    rows = []
+    with (
+        open_session(args.model, args.on, npu=args.npu, console=args.console) as session,
+        ui.progress(f"running on {args.on}", feed.steps) as advance,
+    ):
+        for row in session.run(feed):
+            rows.append(row)
+            advance(1)
+    outputs = arrays.collect(rows, has_time=feed.has_time)
+    if args.output:
+        arrays.save(args.output, outputs)
+    if args.reference:
+        compare(rows, feed, args.reference)
+    return {
+        "model": str(args.model),
+        "on": args.on,
+        "npu": session.npu,
+        "steps": feed.steps,
+        "output": str(args.output) if args.output else None,
+        "outputs": {
+            key: {"dtype": str(array.dtype), "shape": list(array.shape)}
+            for key, array in outputs.items()
+        },
+        "equals_reference": True if args.reference else None,
+    }
+
+
+def compare(rows: Sequence[Sequence[Array]], feed: Feed, reference: Path) -> None:
+    """Raise MismatchError unless every output of every step equals the reference's."""
+    from ..oracle import Oracle
+
+    oracle = Oracle(reference)
+    for step, outputs in enumerate(rows):
+        for key, (found, expected) in enumerate(
+            zip(outputs, oracle.step(feed.step(step)), strict=True)
+        ):
+            differing = np.count_nonzero(found != expected)
+            if differing:
+                raise MismatchError(
+                    f"output {key} of step {step} differs from the reference in {differing} of "
+                    f"{expected.size} values"
+                )
+
+
+def render(data: dict[str, Any]) -> str:
+    """Say what came out."""
+    steps = "1 step" if data["steps"] == 1 else f"{data['steps']} steps"
+    lines = [f"{data['model']}: {steps} on {data['on']} ({data['npu']})"]
+    lines += [
+        f"output {key}  {array['dtype']} {array['shape']}" for key, array in data["outputs"].items()
+    ]
+    if data["output"]:
+        lines.append(f"saved in {data['output']}")
+    if data["equals_reference"]:
+        lines.append("every value equals TFLite's reference kernels")
+    return "\n".join(lines)

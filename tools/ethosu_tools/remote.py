@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""Runs compiled models on boards: over the serial line, or through an emulated board's memory."""
+
+import base64
+import binascii
+import contextlib
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from . import arrays, romfs, tflite
+from .arrays import Array, Feed
+from .board import Board, QemuBoard
+from .errors import BoardError, InputError
+from .qemu import WINDOW_SIZE, WINDOW_START, Machine
+from .tflite import Tensor
+
+# A silence longer than this means that the board hangs; big models take seconds when emulated.
+STEP_TIMEOUT_S = 120
+# Serial lines get tensors in pieces of this many bytes.
+CHUNK_BYTES = 3 * 1024
+# An emulated board runs so many steps at most before their outputs are fetched.
+BLOCK_STEPS = 32
+ROM_NAME = "model.tflite"
+
+# What the board runs: one step, from the bytes of all inputs to the bytes of all outputs.
+_LOAD = """\
+import binascii, ethosu, uctypes
+_model = ethosu.Model({path!r})
+def _step(data):
+    view, parts, at = memoryview(data), [], 0
+    for size in {sizes}:
+        parts.append(view[at:at + size])
+        at += size
+    return b"".join(bytes(part) for part in _model.predict(parts))
+def _steps(count, source, target):
+    for _ in range(count):
+        out = _step(uctypes.bytearray_at(source, {total}))
+        uctypes.bytearray_at(target, len(out))[:] = out
+        source += {total}
+        target += len(out)
+"""
+
+
+class _BoardSession(ABC):
+    """A model on a board; how bytes get there and back is for the subclasses."""
+
+    def __init__(self, board: Board, model: Path) -> None:
+        description = tflite.describe_compiled(model)
+        self.board = board
+        self.inputs: Sequence[Tensor] = description.inputs
+        self.outputs: Sequence[Tensor] = description.outputs
+        self.input_bytes = sum(tensor.size for tensor in self.inputs)
+        self.output_bytes = sum(tensor.size for tensor in self.outputs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @abstractmethod
+    def run(self, feed: Feed) -> Iterator[list[Array]]:
+        """Invoke the model step by step, keeping its state; yields the outputs of each step."""
+
+    def close(self) -> None:
+        """Leave the board."""
+        self.board.close()
+
+    def _load(self, path: str) -> None:
+        sizes = [tensor.size for tensor in self.inputs]
+        self.board.exec(
+            _LOAD.format(path=path, sizes=sizes, total=self.input_bytes), timeout=STEP_TIMEOUT_S
+        )
+        self.npu = str(self.board.eval("ethosu.npus()")[0])
+
+    @contextlib.contextmanager
+    def _closing_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+    def _split(self, data: bytes) -> list[Array]:
+        if len(data) != self.output_bytes:
+            raise BoardError(
+                f"the board answered with {len(data)} bytes of outputs, "
+                f"expected {self.output_bytes}"
+            )
+        return arrays.split(data, self.outputs)
+
+
+class EmulatedSession(_BoardSession):
+    """A model on an emulated board: it and its tensors go straight into the board's memory."""
+
+    def __init__(self, model: Path, npu: str | None = None, *, console: str = "fast") -> None:
+        """Start a board with the model in its ROM."""
+        image = romfs.build({ROM_NAME: tflite.read(model)})
+        wanted = npu or tflite.describe_compiled(model).npu
+        self._machine = Machine(str(wanted), console=console, romfs=image)
+        super().__init__(QemuBoard(self._machine), model)
+        step_bytes = max(self.input_bytes, self.output_bytes, 1)
+        self._block = min(BLOCK_STEPS, WINDOW_SIZE // 2 // step_bytes)
+        if self._block == 0:
+            self.close()
+            raise InputError(f"{model} has ends of {step_bytes:,} bytes, too much for the window")
+        with self._closing_on_error():
+            self._load(f"/rom/{ROM_NAME}")
+
+    def run(self, feed: Feed) -> Iterator[list[Array]]:
+        """Invoke the model in blocks of steps."""
+        memory, target = self._machine.memory, WINDOW_START + WINDOW_SIZE // 2
+        for start in range(0, feed.steps, self._block):
+            block = feed.block(start, min(start + self._block, feed.steps))
+            memory.write(WINDOW_START, b"".join(block))
+            self.board.exec(
+                f"_steps({len(block)}, {WINDOW_START}, {target})", timeout=STEP_TIMEOUT_S
+            )
+            for index in range(len(block)):
+                data = memory.read(target + index * self.output_bytes, self.output_bytes)
+                yield self._split(data)
+
+
+class SerialSession(_BoardSession):
+    """A model on a board at a serial port; the model stays there for the next time."""
+
+    def __init__(self, model: Path, port: str) -> None:
+        """Send the model to the board's file system, unless it is there already."""
+        data = tflite.read(model)
+        super().__init__(Board(port), model)
+        path = f"/ethosu_{hashlib.sha256(data).hexdigest()[:12]}.tflite"
+        with self._closing_on_error():
+            if self.board.file_hash(path) != hashlib.sha256(data).digest():
+                self.board.write_file(path, data)
+            self._load(path)
+
+    def run(self, feed: Feed) -> Iterator[list[Array]]:
+        """Invoke the model step by step."""
+        self.board.exec(f"_data = bytearray({self.input_bytes})")
+        for index in range(feed.steps):
+            self._send(feed.block(index, index + 1)[0])
+            text = self.board.exec(
+                "print(binascii.b2a_base64(_step(_data)).decode())", timeout=STEP_TIMEOUT_S
+            )
+            try:
+                yield self._split(base64.b64decode(text.strip(), validate=True))
+            except binascii.Error as error:
+                raise BoardError(f"the board's answer is damaged: {error}") from error
+
+    def _send(self, data: bytes) -> None:
+        for at in range(0, len(data), CHUNK_BYTES):
+            chunk = data[at : at + CHUNK_BYTES]
+            text = base64.b64encode(chunk).decode()
+            self.board.exec(f"_data[{at}:{at + len(chunk)}] = binascii.a2b_base64('{text}')")
