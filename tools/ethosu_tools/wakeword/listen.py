@@ -36,7 +36,8 @@ def listen(model, path, cutoff, window, say=print):
             for i, value in enumerate(sound):
                 x[i] = min(127, max(-128, round(value / scale) + zero_point))
             y = model.predict([x])[0]
-            recent = [*recent, (y[0] - out_zero_point) * out_scale][-window:]
+            recent.append((y[0] - out_zero_point) * out_scale)
+            recent = recent[-window:]
             mean = sum(recent) / window if len(recent) == window else 0.0
             steps += 1
             now = steps * rows * SECONDS_PER_ROW
