@@ -191,6 +191,7 @@ def render(data: dict[str, Any]) -> str:
     return "\n".join(
         [
             *(f"{sound['title']}: {sound['verdict']}" for sound in data["sounds"]),
+            *_hint(data),
             "",
             f"Each of the {data['equal_to_reference']} probabilities equals TFLite's reference "
             "kernels on this PC, bit by bit.",
@@ -198,6 +199,14 @@ def render(data: dict[str, Any]) -> str:
             *_how_to_go_on(data),
         ]
     )
+
+
+def _hint(data: Mapping[str, Any]) -> list[str]:
+    """Advice when a model does not understand its own word."""
+    titles = [sound["title"] for sound in data["sounds"] if sound["detected_at"] is None]
+    if f'"{data["phrase"]}"' not in titles:
+        return []
+    return ["Not every model understands every voice; try another: --voice en-us+f3"]
 
 
 def _how_to_go_on(data: Mapping[str, Any]) -> list[str]:

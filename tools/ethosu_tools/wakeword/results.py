@@ -28,10 +28,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Result:
-    """The raw output of each inference, the highest mean, the second when the word was heard."""
+    """The raw output and the mean at each inference, and the second of the detection."""
 
     raw: list[int]
-    highest_mean: float
+    means: list[float]
     detected_at: float | None
 
 
@@ -50,7 +50,7 @@ def gather(lines: Sequence[str]) -> Result:
     answers = [answer for line in lines if (answer := parse(line))]
     return Result(
         raw=[answer.raw for answer in answers],
-        highest_mean=max((answer.mean for answer in answers), default=0.0),
+        means=[answer.mean for answer in answers],
         detected_at=float(verdict[1]) if verdict[1] else None,
     )
 
@@ -60,12 +60,13 @@ def reference(word: WakeWord, rows: Array) -> Result:
     model = oracle.Oracle(word.model)
     steps = features.steps(rows, model.inputs[0])
     raw = oracle.run(word.model, [steps])["0"].astype(int).ravel()
-    probabilities = (raw * model.outputs[0].scale).tolist()
+    output = model.outputs[0]
+    probabilities = ((raw - output.zero_point) * output.scale).tolist()
     count = word.detected_at(probabilities)
     seconds_per_step = steps.shape[2] * features.SECONDS_PER_ROW
     return Result(
         raw=raw.tolist(),
-        highest_mean=max(word.means(probabilities)),
+        means=word.means(probabilities),
         detected_at=None if count is None else round(count * seconds_per_step, 2),
     )
 
@@ -73,7 +74,7 @@ def reference(word: WakeWord, rows: Array) -> Result:
 def sentence(name: str, result: Result) -> str:
     """The verdict for a person."""
     if result.detected_at is None:
-        return f"not detected, the highest mean was {result.highest_mean:.2f}"
+        return f"not detected, the highest mean was {max(result.means, default=0.0):.2f}"
     return f"detected {name} at {result.detected_at:.1f} s"
 
 
