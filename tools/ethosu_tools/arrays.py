@@ -42,9 +42,10 @@ class Feed:
 def load(path: Path) -> dict[str, Array]:
     """Read an .npz file; pickled objects are refused."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise InputError(f"{path} holds one bare array; write it with numpy.savez")
+        file = np.load(path, allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise InputError(f"{path} holds one bare array; write it with numpy.savez")
+        with file:
             return {key: file[key] for key in file.files}
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error

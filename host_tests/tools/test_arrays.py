@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""Input arrays: what fits is fed in order, what doesn't is refused with the difference."""
+
+import numpy as np
+import pytest
+from ethosu_tools import arrays
+from ethosu_tools.errors import InputError, UsageError
+from ethosu_tools.tflite import Tensor
+
+X = Tensor("x", (1, 3), "int8", 0.5, 0)
+Y = Tensor("y", (2,), "int16", 0.5, 0)
+
+
+def zeros(*shape, dtype=np.int8):
+    return np.zeros(shape, dtype)
+
+
+def test_single_invocation_has_no_time():
+    feed = arrays.check({"0": zeros(1, 3)}, [X])
+    assert (feed.steps, feed.has_time) == (1, False)
+
+
+def test_time_axis_gives_one_step_per_index():
+    data = np.arange(12, dtype=np.int8).reshape(4, 1, 3)
+    feed = arrays.check({"0": data}, [X])
+    assert feed.steps == 4
+    assert [feed.step(index)[0].tolist() for index in range(4)] == data.tolist()
+
+
+def test_steps_cuts_the_time_axis():
+    feed = arrays.check({"0": zeros(9, 1, 3)}, [X], steps=2)
+    assert (feed.steps, feed.has_time) == (2, True)
+
+
+def test_input_without_time_is_fed_again_at_each_step():
+    constant = np.array([7, 8], np.int16)
+    feed = arrays.check({"0": zeros(3, 1, 3), "1": constant}, [X, Y])
+    assert [feed.step(index)[1].tolist() for index in range(3)] == [[7, 8]] * 3
+
+
+def test_blocks_hold_the_inputs_of_each_step_in_order():
+    x = np.arange(6, dtype=np.int8).reshape(2, 1, 3)
+    feed = arrays.check({"0": x, "1": np.array([1, -1], np.int16)}, [X, Y])
+    assert feed.block(0, 2) == [b"\0\1\2\1\0\xff\xff", b"\3\4\5\1\0\xff\xff"]
+
+
+def test_outputs_are_split_by_their_tensors():
+    first, second = arrays.split(b"\1\2\3\1\0\xff\xff", [X, Y])
+    assert first.tolist() == [[1, 2, 3]] and second.tolist() == [1, -1]
+
+
+def test_outputs_of_steps_get_a_time_axis():
+    rows = [[zeros(1, 3)], [zeros(1, 3)]]
+    assert arrays.collect(rows, has_time=True)["0"].shape == (2, 1, 3)
+    assert arrays.collect(rows[:1], has_time=False)["0"].shape == (1, 3)
+
+
+REFUSED = {
+    "missing key": ({}, "keys 0, found none"),
+    "wrong key": ({"x": zeros(1, 3)}, "keys 0, found x"),
+    "one key too many": ({"0": zeros(1, 3), "1": zeros(1)}, "keys 0, found 0, 1"),
+    "wrong dtype": ({"0": zeros(1, 3, dtype=np.uint8)}, "input 0 must be int8, found uint8"),
+    "wrong byte order": ({"0": zeros(1, 3, dtype=">f4")}, "must be int8, found >f4"),
+    "wrong shape": ({"0": zeros(3, 1)}, r"shape \[1, 3\].* found \[3, 1\]"),
+    "flat": ({"0": zeros(3)}, r"found \[3\]"),
+    "too many dimensions": ({"0": zeros(1, 1, 1, 3)}, r"found \[1, 1, 1, 3\]"),
+    "no time at all": ({"0": zeros(0, 1, 3)}, "time axis of length 0"),
+}
+
+
+@pytest.mark.parametrize("given, message", REFUSED.values(), ids=REFUSED)
+def test_arrays_that_do_not_fit_are_refused(given, message):
+    with pytest.raises(InputError, match=message):
+        arrays.check(given, [X])
+
+
+def test_time_axes_of_different_length_are_refused():
+    with pytest.raises(InputError, match="differ in length"):
+        arrays.check({"0": zeros(2, 1, 3), "1": zeros(3, 2, dtype=np.int16)}, [X, Y])
+
+
+@pytest.mark.parametrize("steps", [0, -1])
+def test_steps_below_one_are_refused(steps):
+    with pytest.raises(UsageError, match="1 or more"):
+        arrays.check({"0": zeros(2, 1, 3)}, [X], steps=steps)
+
+
+def test_more_steps_than_the_time_axis_has_are_refused():
+    with pytest.raises(InputError, match="asks for 5, but the time axis is 2 long"):
+        arrays.check({"0": zeros(2, 1, 3)}, [X], steps=5)
+
+
+def test_saved_arrays_are_loaded_again(tmp_path):
+    arrays.save(tmp_path / "new folder" / "a.npz", {"0": np.arange(5)})
+    assert arrays.load(tmp_path / "new folder" / "a.npz")["0"].tolist() == [0, 1, 2, 3, 4]
+    assert [path.name for path in (tmp_path / "new folder").iterdir()] == ["a.npz"]
+
+
+def bare_array(path):
+    with path.open("wb") as file:
+        np.save(file, np.zeros(3))
+
+
+def pickled_object(path):
+    np.savez(path, **{"0": np.array([object()])})
+
+
+def cut_short(path):
+    np.savez(path, **{"0": np.zeros(1000)})
+    path.write_bytes(path.read_bytes()[:500])
+
+
+FILES = {
+    "missing": (lambda path: None, "cannot be read: No such file"),
+    "empty": (lambda path: path.write_bytes(b""), "not a sound .npz"),
+    "text": (lambda path: path.write_bytes(b"hello"), "not a sound .npz"),
+    "bare array": (bare_array, "one bare array"),
+    "pickled object": (pickled_object, "not a sound .npz"),
+    "cut short": (cut_short, "not a sound .npz"),
+}
+
+
+@pytest.mark.parametrize("make, message", FILES.values(), ids=FILES)
+def test_files_that_hold_no_arrays_are_refused(tmp_path, make, message):
+    path = tmp_path / "a.npz"
+    make(path)
+    with pytest.raises(InputError, match=message):
+        arrays.load(path)

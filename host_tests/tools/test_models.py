@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Reading and compiling models: right figures for good files, one sentence for bad ones."""
+
+import random
+import struct
+
+import pytest
+from ethosu_tools import tflite, vela
+from ethosu_tools.errors import InputError
+
+
+@pytest.mark.parametrize("npu", vela.NPUS)
+def test_compiled_model_names_its_npu(small_models, compiled, npu):
+    assert tflite.describe(compiled(small_models["small_cnn"], npu)).npu == npu
+
+
+def test_compiling_keeps_the_ends_of_the_model(small_models, compiled):
+    for path in small_models.values():
+        before, after = tflite.describe(path), tflite.describe(compiled(path))
+        for old, new in zip(
+            before.inputs + before.outputs, after.inputs + after.outputs, strict=True
+        ):
+            assert (old.shape, old.dtype, old.zero_point) == (new.shape, new.dtype, new.zero_point)
+            assert old.scale == pytest.approx(new.scale)
+
+
+def test_operators_left_to_the_cpu_are_counted(small_models, compiled):
+    description = tflite.describe(compiled(small_models["small_streaming"]))
+    assert description.cpu_operators["READ_VARIABLE"] == 2
+    assert description.cpu_operators["CALL_ONCE"] == 1
+    assert len(description.npu_operators) >= 1
+
+
+def test_report_and_estimate_are_kept(small_models, tmp_path):
+    data = vela.compile_model(small_models["small_cnn"], "ethos-u55-128", tmp_path / "m.tflite")
+    assert data["estimate"]["cycles"] > 0
+    report = (tmp_path / "m.report.txt").read_text()
+    assert "Accelerator configuration" in report and "Conv2D" in report
+
+
+def test_options_reach_vela(small_models, tmp_path):
+    data = vela.compile_model(
+        small_models["small_cnn"],
+        "ethos-u55-128",
+        tmp_path / "m.tflite",
+        memory_mode="Sram_Only",
+        more=["--optimise", "Size"],
+    )
+    assert data["memory_mode"] == "Sram_Only"
+    assert data["estimate"]["flash_kib"] == 0
+
+
+# Both internal SRAM banks of a Corstone-300.
+SRAM_BYTES = 4 << 20
+
+
+@pytest.mark.parametrize(
+    "name", ["kws_ref_model", "ad01_int8", "pretrainedResnet_quant", "vww_96_int8"]
+)
+def test_real_models_fit_the_board(shared_models, compiled, name):
+    description = tflite.describe(compiled(shared_models / f"{name}.tflite"))
+    assert description.npu_operators and not description.cpu_operators
+    assert sum(operator.scratch_bytes for operator in description.npu_operators) < SRAM_BYTES
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"memory_mode": "Nowhere"}, "Vela refused .*Memory_Mode.Nowhere not found"),
+        ({"system_config": "None"}, "Vela refused .*System_Config.None not found"),
+        ({"config": "no/such.ini"}, "Vela refused"),
+        ({"more": ["--no-such-option"]}, "Vela refused .*unrecognized arguments"),
+    ],
+)
+def test_options_that_vela_refuses(small_models, tmp_path, options, message):
+    with pytest.raises(InputError, match=message):
+        vela.compile_model(
+            small_models["small_cnn"], "ethos-u55-128", tmp_path / "m.tflite", **options
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_unknown_npu_is_refused_with_the_known_ones(small_models, tmp_path):
+    with pytest.raises(InputError, match=r"no NPU 'ethos-u55-512', but ethos-u55-32"):
+        vela.compile_model(small_models["small_cnn"], "ethos-u55-512", tmp_path / "m.tflite")
+
+
+def test_compiling_twice_is_refused(small_models, compiled, tmp_path):
+    with pytest.raises(InputError, match="already compiled, for ethos-u55-128"):
+        vela.compile_model(
+            compiled(small_models["small_cnn"]), "ethos-u55-256", tmp_path / "m.tflite"
+        )
+
+
+def test_model_that_was_never_compiled_is_named_with_the_mend(small_models):
+    with pytest.raises(InputError, match="never compiled.*run: ethosu compile"):
+        tflite.describe_compiled(small_models["small_cnn"])
+
+
+BAD_FILES = {
+    "missing": None,
+    "empty": b"",
+    "text": b"this is not a model at all",
+    "identifier only": b"\0\0\0\0TFL3",
+    "root far away": struct.pack("<I", 0x7FFFFFFF) + b"TFL3" + bytes(64),
+}
+
+
+@pytest.mark.parametrize("content", BAD_FILES.values(), ids=BAD_FILES)
+def test_files_that_are_no_models_are_refused(tmp_path, content):
+    path = tmp_path / "bad.tflite"
+    if content is not None:
+        path.write_bytes(content)
+    for read in (tflite.describe, lambda path: vela.compile_model(path, "ethos-u55-128", path)):
+        with pytest.raises(InputError, match=r"bad\.tflite"):
+            read(path)
+
+
+def test_model_cut_anywhere_is_read_or_refused(small_models, compiled, tmp_path):
+    data = compiled(small_models["small_cnn"]).read_bytes()
+    path = tmp_path / "cut.tflite"
+    for size in range(8, len(data), len(data) // 200):
+        path.write_bytes(data[:size])
+        with pytest.raises(InputError):
+            tflite.describe(path)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_damaged_model_is_read_or_refused(small_models, compiled, tmp_path, seed):
+    source = random.Random(seed)
+    data = bytearray(compiled(small_models["small_streaming"]).read_bytes())
+    for _ in range(source.randrange(1, 20)):
+        data[source.randrange(8, len(data))] = source.randrange(256)
+    path = tmp_path / "damaged.tflite"
+    path.write_bytes(data)
+    try:
+        tflite.describe(path)
+    except InputError as error:
+        assert str(path) in str(error)

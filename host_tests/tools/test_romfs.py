@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""ROM file systems: every file is found again, and lies on 16 bytes."""
+
+import random
+
+import pytest
+from ethosu_tools import romfs
+from ethosu_tools.errors import InputError
+
+
+def number(data, at):
+    value = 0
+    while True:
+        value = value << 7 | data[at] & 0x7F
+        at += 1
+        if not data[at - 1] & 0x80:
+            return value, at
+
+
+def parse(data, at, end):
+    """Files of an image, as MicroPython finds them: path -> (place, content)."""
+    files = {}
+    while at < end:
+        kind, at = number(data, at)
+        size, at = number(data, at)
+        stop = at + size
+        if kind in (4, 5):
+            length, name_at = number(data, at)
+            name = data[name_at : name_at + length].decode()
+            inside = parse(data, name_at + length, stop)
+            files |= {f"{name}/{key}".rstrip("/"): value for key, value in inside.items()}
+        elif kind == 2:
+            files[""] = (at, data[at:stop])
+        else:
+            assert kind == 1, f"record kind {kind} at {at}"
+        at = stop
+    assert at == end
+    return files
+
+
+def files_of(image):
+    kind, at = number(image, 0)
+    size, at = number(image, at)
+    assert kind == 0x14A6B1 and at + size == len(image)
+    return parse(image, at, len(image))
+
+
+def random_tree(source, depth=0):
+    tree = {}
+    for index in range(source.randrange(1, 6)):
+        name = "n" * source.randrange(1, 40) + str(index)
+        if depth < 3 and source.random() < 0.3:
+            tree[name] = random_tree(source, depth + 1)
+        else:
+            tree[name] = source.randbytes(source.randrange(0, 300))
+    return tree
+
+
+def flatten(tree, prefix=""):
+    for name, content in tree.items():
+        if isinstance(content, dict):
+            yield from flatten(content, f"{prefix}{name}/")
+        else:
+            yield prefix + name, content
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_files_are_found_where_the_npu_can_read_them(seed):
+    tree = random_tree(random.Random(seed))
+    image = romfs.build(tree)
+    found = files_of(image)
+    assert {path: content for path, (_, content) in found.items()} == dict(flatten(tree))
+    assert all(place % romfs.ALIGNMENT == 0 for place, _ in found.values())
+    assert len(image) % 2 == 0
+
+
+def test_big_file_is_found():
+    content = bytes(range(256)) * 5000
+    assert files_of(romfs.build({"big": content}))["big"][1] == content
+
+
+def test_empty_image_is_sound():
+    assert files_of(romfs.build({})) == {}
+
+
+def test_directory_becomes_an_image(tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "a.py").write_text("x = 1\n")
+    (tmp_path / "m.tflite").write_bytes(b"model")
+    found = files_of(romfs.load_image(tmp_path))
+    assert {path: content for path, (_, content) in found.items()} == {
+        "lib/a.py": b"x = 1\n",
+        "m.tflite": b"model",
+    }
+
+
+def test_file_that_is_no_image_is_refused(tmp_path):
+    (tmp_path / "x.img").write_bytes(b"hello")
+    with pytest.raises(InputError, match=r"not a ROM file system.*found b'hel'"):
+        romfs.load_image(tmp_path / "x.img")
+
+
+def test_missing_image_is_refused(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        romfs.load_image(tmp_path / "x.img")
