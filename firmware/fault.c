@@ -135,9 +135,10 @@ __attribute__((used)) void fault_report(struct frame *frame, const struct saved 
     if (stacked && was_guarded_read(frame)) {
         return;
     }
-    uint32_t exception = __get_IPSR() - FIRST_EXCEPTION;
-    say("\r\n*** Fault: %s, in %s\r\n",
-        exception < EXCEPTION_COUNT ? exception_names[exception] : "unexpected exception",
+    uint32_t exception = __get_IPSR();
+    bool named = exception < FIRST_EXCEPTION + EXCEPTION_COUNT;
+    say("\r\n*** Fault: %s, exception %u, in %s\r\n",
+        named ? exception_names[exception - FIRST_EXCEPTION] : "unexpected", (unsigned)exception,
         saved->exc_return & EXC_RETURN_MODE ? "the main program" : "an interrupt handler");
     say_causes(cfsr);
     say("  cfsr %08x  hfsr %08x  sfsr %08x  exc_return %08x\r\n", (unsigned)cfsr,

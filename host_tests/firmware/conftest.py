@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""The firmware on a QEMU as it comes, without our plugin: only the UART, no NPU."""
+
+import contextlib
+import re
+import select
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import serial
+from ethosu_tools import paths
+from ethosu_tools.board import Board
+from ethosu_tools.qemu import find_qemu
+
+START_TIMEOUT_S = 10
+
+
+class Uart:
+    """A running firmware and the host's end of its UART."""
+
+    def __init__(self, process: subprocess.Popen, port: str) -> None:
+        self.process = process
+        self.port = port
+
+    def terminal(self) -> serial.Serial:
+        return serial.Serial(self.port, timeout=10)
+
+    def board(self) -> contextlib.AbstractContextManager[Board]:
+        return contextlib.closing(Board(self.port))
+
+
+@contextlib.contextmanager
+def start(firmware: Path, *options: str) -> Iterator[Uart]:
+    """Run a firmware on QEMU; *options are more of QEMU's."""
+    command = [find_qemu(), "-machine", "mps3-an547", "-kernel", str(firmware), *options]
+    command += ["-serial", "pty", "-monitor", "none", "-display", "none"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        try:
+            yield Uart(process, _find_port(process))
+        finally:
+            process.kill()
+
+
+def _find_port(process: subprocess.Popen) -> str:
+    text = ""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if select.select([process.stdout], [], [], 0.1)[0]:
+            text += process.stdout.read1().decode()
+        found = re.search(r"redirected to (\S+)", text)
+        if found:
+            return found[1]
+    raise AssertionError(f"QEMU named no serial port: {text}")
+
+
+@pytest.fixture(scope="session")
+def firmware() -> Path:
+    return paths.firmware()
+
+
+@pytest.fixture(scope="module")
+def stock(firmware) -> Iterator[Uart]:
+    """One firmware for a module of tests, on a QEMU without our plugin."""
+    with start(firmware) as uart:
+        yield uart
+
+
+@pytest.fixture
+def uart_board(stock) -> Iterator[Board]:
+    """The same at its raw REPL, just after a soft reset."""
+    with stock.board() as board:
+        board.soft_reset()
+        yield board

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""Faults: a readable report, then a board that works again."""
+
+import subprocess
+
+import pytest
+
+# Each provokes one fault; `call` jumps to an address.
+PROGRAMS = {
+    "read of null": (
+        "import machine; machine.mem32[0]",
+        ["MemManage, exception 4, in the main program", "forbidden data access", "address: 0x00000000"],
+    ),
+    "write to a null structure's member": (
+        "import machine; machine.mem32[0x100] = 1",
+        ["MemManage", "forbidden data access", "address: 0x00000100"],
+    ),
+    "write to code": (
+        "import machine; machine.mem32[0x01000100] = 1",
+        ["MemManage", "forbidden data access", "address: 0x01000100"],
+    ),
+    "memory that is not there": (
+        "import machine; machine.mem32[0x90000000]",
+        ["MemManage", "forbidden data access", "address: 0x90000000"],
+    ),
+    "register that is not there": (
+        "import machine; machine.mem32[0x5f000000]",
+        ["BusFault", "bus error at data access", "address: 0x5f000000"],
+    ),
+    "call of null": ("call(0)", ["Fault: ", "pc  00000000"]),
+    "call of data": ("call(0x20001001)", ["MemManage", "code fetched from a forbidden address"]),
+    "division by zero": (
+        "@micropython.asm_thumb\ndef f(r0, r1):\n sdiv(r0, r0, r1)\nf(1, 0)",
+        ["UsageFault", "division by zero"],
+    ),
+    "endless recursion in machine code": (
+        "@micropython.asm_thumb\ndef f(r0):\n label(again)\n push({r0, r1})\n b(again)\nf(1)",
+        ["UsageFault", "stack overflow"],
+    ),
+    "exception that nobody handles": (
+        "import machine; machine.mem32[0xe000ed04] = 1 << 28",  # PendSV
+        ["exception 14, in the main program"],
+    ),
+}
+CALL = "@micropython.asm_thumb\ndef call(r0):\n bx(r0)\n"
+
+
+def report_after(stock, program: str) -> str:
+    """What the board says from the fault to the prompt after the reset."""
+    with stock.terminal() as terminal:
+        terminal.write(b"\r\x03\x03\x01")
+        terminal.read_until(b"raw REPL; CTRL-B to exit\r\n>")
+        terminal.write((CALL + program).encode() + b"\x04")
+        return terminal.read_until(b"\n>>> ").decode()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_report(stock, name):
+    program, expected = PROGRAMS[name]
+    report = report_after(stock, program)
+    for words in expected:
+        assert words in report
+    assert "*** The board resets" in report
+    assert "MicroPython v" in report.partition("*** The board resets")[2]
+
+
+def test_report_names_the_place(stock, firmware):
+    report = report_after(stock, PROGRAMS["read of null"][0])
+    command = report.partition("where: ")[2].splitlines()[0].replace("firmware.elf", str(firmware))
+    place = subprocess.run(command.split(), capture_output=True, text=True, check=True).stdout
+    assert "machine_mem" in place
+
+
+def test_reset_cause_is_told(stock):
+    report_after(stock, PROGRAMS["read of null"][0])
+    with stock.board() as board:
+        board.exec("import machine")
+        assert board.eval("machine.reset_cause() == machine.FAULT_RESET")
+        board.reset()
+        board.exec("import machine")
+        assert board.eval("machine.reset_cause() == machine.HARD_RESET")
+
+
+def test_a_main_program_that_faults_is_skipped_once(stock):
+    """Else the board could never be reached again."""
+    with stock.board() as board:
+        board.write_file("main.py", b"import machine\nmachine.mem32[0]\n")
+        board.start("import machine; machine.reset()")
+    with stock.terminal() as terminal:
+        assert b"main.py are skipped once" in terminal.read_until(b"skipped once")
+        assert b"MicroPython v" in terminal.read_until(b"\n>>> ")
+    with stock.board() as board:
+        board.exec("import os; os.remove('main.py')")

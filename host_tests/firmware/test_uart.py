@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""The console over the UART, on a QEMU without our plugin."""
+
+import hashlib
+import random
+import threading
+
+import pytest
+from ethosu_tools.errors import RemoteError
+
+FLOOD = """
+import hashlib, micropython, sys, time
+micropython.kbd_intr(-1)
+print("go", end="")
+time.sleep_ms(300)  # long enough for the ring to fill up
+digest, buffer, left = hashlib.sha256(), bytearray(512), {size}
+view = memoryview(buffer)
+while left:
+    count = sys.stdin.buffer.readinto(view[:min(left, 512)])
+    digest.update(view[:count])
+    left -= count
+print(digest.digest().hex(), end="")
+"""
+
+
+def flood(board, size: int) -> None:
+    data = random.Random(size).randbytes(size)
+    writer = threading.Thread(target=board.inject, args=(data,), daemon=True)
+    heard = b""
+
+    def on_output(byte: bytes) -> None:
+        nonlocal heard
+        heard += byte
+        if heard == b"go":
+            writer.start()
+
+    board.exec(FLOOD.format(size=size), timeout=60, on_output=on_output)
+    writer.join()
+    assert heard[2:66].decode() == hashlib.sha256(data).hexdigest()
+
+
+def test_nothing_is_lost_at_full_speed(uart_board):
+    """More than ring and UART hold, sent while the program does not read."""
+    flood(uart_board, 50_000)
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_of_300_kb(uart_board):
+    flood(uart_board, 300_000)
+
+
+def test_banner_names_version_and_board(stock):
+    with stock.terminal() as terminal:
+        terminal.write(b"\r\x03\x01\x02")
+        text = terminal.read_until(b"\n>>> ")
+    assert b"MicroPython v1.25.0 on " in text
+    assert b"; MPS3-AN547 with Cortex-M55" in text
+
+
+def test_emulator_module_is_absent_without_the_plugin(uart_board):
+    with pytest.raises(RemoteError, match="ImportError: .*not running on QEMU with the .* plugin"):
+        uart_board.exec("import emulator")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import time; time.sleep(1000)",
+        "import time; time.sleep_us(1_000_000_000)",
+        "while True: pass",
+        "import machine; machine.lightsleep(1_000_000)",
+        "import machine\nwhile True: machine.idle()",
+        "import sys; sys.stdin.read(1)",
+        "import asyncio\nasync def main(): await asyncio.sleep(1000)\nasyncio.run(main())",
+        "import select, sys; p = select.poll(); p.register(sys.stdin, 1); p.poll()",
+    ],
+)
+def test_ctrl_c_ends(uart_board, program):
+    uart_board.start("print('running')\n" + program)
+    uart_board.inject(b"\x03")
+    with pytest.raises(RemoteError, match="KeyboardInterrupt"):
+        uart_board.finish()
+    assert uart_board.eval("6 * 7") == 42
