@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from ethosu_tools import oracle
+from ethosu_tools import oracle, tflite
 from ethosu_tools.make_model import MODELS
 
 ALL_MODELS = pytest.mark.parametrize("name", MODELS)
@@ -32,4 +32,17 @@ def test_the_command_writes_every_model(tmp_path):
     subprocess.run(command, check=True, timeout=60)
     assert {path.stem: path.read_bytes() for path in tmp_path.iterdir()} == {
         name: make() for name, make in MODELS.items()
+    }
+
+
+def test_vela_turns_each_into_one_npu_operator(compiled, small_models):
+    cnn = tflite.describe(compiled(small_models["small_cnn"]))
+    streaming = tflite.describe(compiled(small_models["small_streaming"]))
+    assert len(cnn.npu_operators) == len(streaming.npu_operators) == 1
+    assert cnn.cpu_operators == {}
+    assert streaming.cpu_operators == {
+        "CALL_ONCE": 1,
+        "VAR_HANDLE": 2,
+        "READ_VARIABLE": 2,
+        "ASSIGN_VARIABLE": 2,
     }
