@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+/** What the test program does, by the name in its command line. */
+#include "emulator_page.h"
+#include "guest.h"
+
+#define PAGE(reg) (*word(EMULATOR_PAGE_BASE + (reg)))
+
+/** Where streams are built; far from all data that they move. */
+#define STREAM ((uint32_t *)(DDR + 0x01000000u))
+
+/** Far more than the host copies before the guest does its next step. */
+#define LONG_COPIES 2000
+#define LONG_COPY_SIZE 0x00800000u
+
+static uint32_t *long_stream(void) {
+    uint32_t *end = STREAM;
+    for (int i = 0; i < LONG_COPIES; i++) {
+        end = copy(end, DDR + 0x10000000u, DDR + 0x20000000u, LONG_COPY_SIZE);
+    }
+    return stop(end);
+}
+
+/** One copy. */
+static uint32_t *short_stream(void) {
+    return stop(copy(STREAM, DDR + 0x10000000u, DDR + 0x20000000u, LONG_COPY_SIZE));
+}
+
+static void fill(uintptr_t address, size_t size, uint32_t seed) {
+    for (size_t i = 0; i < size; i += 4) {
+        seed = seed * 1664525u + 1013904223u;
+        *word(address + i) = seed;
+    }
+}
+
+static bool same(uintptr_t a, uintptr_t b, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        if (bytes_at(a)[i] != bytes_at(b)[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Registers ------------------------------------------------------------ */
+
+static void identify(void) {
+    report("id", NPU(NPU_ID));
+    report("id_secure", *word(NPU_BASE + SECURE + NPU_ID));
+    report("config", NPU(NPU_CONFIG));
+    report("page", PAGE(EMULATOR_ID));
+    report("features", PAGE(EMULATOR_FEATURES));
+    NPU(NPU_BASEP + 8) = 0x11111110;
+    *(volatile uint64_t *)(NPU_BASE + NPU_BASEP + 16) = 0x33333333ull; // one doubleword store
+    report("basep1", NPU(NPU_BASEP + 8));
+    report("basep2", NPU(NPU_BASEP + 16));
+}
+
+static void halfword_access(void) {
+    report("value", *(volatile uint16_t *)NPU_BASE);
+}
+
+/* --- Runs ----------------------------------------------------------------- */
+
+static void only_stop(void) {
+    report("status_before", NPU(NPU_STATUS));
+    report("status", npu_run(STREAM, stop(STREAM)));
+    report("status_after", NPU(NPU_STATUS));
+    report("interrupts", irq_count[NPU_IRQ]);
+}
+
+struct transfer {
+    const char *name;
+    uint32_t from, to, size;
+};
+
+static const struct transfer transfers[] = {
+    {"ddr_to_isram", DDR, ISRAM, 0x1000},
+    {"isram_to_ddr", ISRAM + 16, DDR + 0x2000, 0x1000},
+    {"both_isram_banks", DDR, ISRAM + ISRAM_BANK - 0x800, 0x1000},
+    {"ssram", DDR, SSRAM, 0x1000},
+    {"qspi_read", QSPI, DDR + 0x2000, 0x1000},
+    {"secure_isram", DDR, ISRAM + SECURE + 0x4000, 0x1000},
+    {"secure_qspi", QSPI + SECURE, SSRAM + SECURE + 0x4000, 0x1000},
+    {"end_of_ddr", DDR, DDR + DDR_SIZE - 0x1000, 0x1000},
+};
+
+static void moves(void) {
+    for (size_t i = 0; i < sizeof transfers / sizeof transfers[0]; i++) {
+        const struct transfer *transfer = &transfers[i];
+        if ((transfer->from & ~SECURE) != QSPI) {
+            fill(transfer->from, transfer->size, i);
+        }
+        uint32_t *end = stop(copy(STREAM, transfer->from, transfer->to, transfer->size));
+        uint32_t status = npu_run(STREAM, end);
+        bool right = same(transfer->from, transfer->to, transfer->size);
+        report(transfer->name, right ? status : 0xBAD);
+    }
+}
+
+static const struct transfer faults[] = {
+    {"read_dtcm", 0x20000000, DDR, 0x10},
+    {"write_dtcm", DDR, 0x20000000, 0x10},
+    {"read_secure_dtcm", 0x30000000, DDR, 0x10},
+    {"read_itcm", 0x00000000, DDR, 0x10},
+    {"write_qspi", DDR, QSPI, 0x10},
+    {"across_end_of_ssram", DDR, 0x01200000 - 8, 0x10},
+    {"across_end_of_isram", ISRAM + 2 * ISRAM_BANK - 8, DDR, 0x10},
+    {"across_end_of_ddr", DDR, DDR + DDR_SIZE - 8, 0x10},
+    {"registers", NPU_BASE, DDR, 0x10},
+    {"nothing", 0x1F000000, DDR, 0x10},
+};
+
+static void refused(void) {
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        uint32_t *end = stop(copy(STREAM, faults[i].from, faults[i].to, faults[i].size));
+        report(faults[i].name, npu_run(STREAM, end));
+        NPU(NPU_RESET) = 0;
+    }
+    report("good_after_all", npu_run(STREAM, stop(copy(STREAM, DDR, ISRAM, 0x10))));
+}
+
+static void stream_in_tcm(void) {
+    static uint32_t stream[1];
+    report("status", npu_run(stream, stop(stream)));
+}
+
+/** One copy within DDR, whose file the host looks at. */
+static void move_in_ddr(void) {
+    report("status", npu_run(STREAM, stop(copy(STREAM, DDR + 0x100000, DDR + 0x200000, 0x10000))));
+}
+
+/* --- Interrupts and sleep ------------------------------------------------- */
+
+static void masked(void) {
+    npu_start(STREAM, stop(STREAM));
+    while (!(NPU(NPU_STATUS) & STATUS_IRQ)) {
+    }
+    report("pending", irq_pending(NPU_IRQ));
+    report("interrupts_masked", irq_count[NPU_IRQ]);
+    irq_enable(NPU_IRQ);
+    __asm__ volatile("dsb; isb");
+    report("interrupts_unmasked", irq_count[NPU_IRQ]);
+    report("good_after", npu_run(STREAM, stop(STREAM)));
+}
+
+static void sleep_during_run(void) {
+    uint32_t *end = STREAM;
+    for (int i = 0; i < 4; i++) {
+        end = copy(end, DDR + 0x10000000u, DDR + 0x20000000u, LONG_COPY_SIZE);
+    }
+    report("status", npu_run(STREAM, stop(end)));
+    report("instructions", PAGE(EMULATOR_NPU_INSN_LO));
+    report("idle", PAGE(EMULATOR_NPU_IDLE));
+}
+
+static void poll_during_run(void) {
+    npu_start(STREAM, short_stream());
+    while (!(NPU(NPU_STATUS) & STATUS_IRQ)) {
+    }
+    report("idle", PAGE(EMULATOR_NPU_IDLE));
+}
+
+/* --- Resets --------------------------------------------------------------- */
+
+static void soft_reset(void) {
+    irq_enable(NPU_IRQ);
+    for (uint32_t i = 0; i < 20; i++) {
+        npu_start(STREAM, long_stream());
+        if (!(NPU(NPU_STATUS) & STATUS_RUNNING)) {
+            report("not_running", i);
+        }
+        NPU(NPU_RESET) = 0;
+        if (NPU(NPU_STATUS) & (STATUS_RUNNING | STATUS_IRQ | STATUS_RESETTING)) {
+            report("not_reset", i);
+        }
+    }
+    report("interrupts_of_runs_reset", irq_count[NPU_IRQ]);
+    fill(DDR, 0x1000, 1);
+    report("good_after", npu_run(STREAM, stop(copy(STREAM, DDR, ISRAM, 0x1000))));
+    report("same", same(DDR, ISRAM, 0x1000));
+}
+
+static void reset_machine_during(uint32_t *(*build)(void)) {
+    volatile uint32_t *starts = word(DDR + 0x30000000u); // memory outlives a reset
+    volatile uint32_t *failures = word(DDR + 0x30000004u);
+    if (NPU(NPU_STATUS) & (STATUS_RUNNING | STATUS_IRQ) || NPU(NPU_QSIZE) != 0) {
+        *failures += 1;
+    }
+    *starts += 1;
+    if (*starts < 5) {
+        irq_count[NPU_IRQ] = 0;
+        npu_start(STREAM, build());
+        *word(0xE000ED0C) = 0x05FA0004; // SYSRESETREQ
+        for (;;) {
+        }
+    }
+    report("starts", *starts);
+    report("failures", *failures);
+    report("good_after", npu_run(STREAM, stop(STREAM)));
+}
+
+static void machine_reset(void) {
+    reset_machine_during(long_stream);
+}
+
+/** With a modelled clock the host computes the whole run at its start: a short one will do. */
+static void timed_machine_reset(void) {
+    reset_machine_during(short_stream);
+}
+
+static void exit_during_run(void) {
+    npu_start(STREAM, long_stream());
+    report("status", NPU(NPU_STATUS));
+}
+
+/* --- Emulator page -------------------------------------------------------- */
+
+__attribute__((noinline)) static uint32_t count_loop(uint32_t turns) {
+    uint32_t before = PAGE(EMULATOR_INSN_LO);
+    __asm__ volatile("1: subs %0, #1\n bne 1b" : "+r"(turns)::"cc");
+    return PAGE(EMULATOR_INSN_LO) - before;
+}
+
+static void count_instructions(void) {
+    uint32_t few = count_loop(1000);
+    report("again", count_loop(1000) - few);
+    report("thousand_turns_more", count_loop(2000) - few);
+    report("high", PAGE(EMULATOR_INSN_HI));
+    report("total", PAGE(EMULATOR_INSN_LO));
+}
+
+static void bad_buffers(void) {
+    PAGE(EMULATOR_BUFFER_ADDRESS) = 0x80000000u + 0x60000000u;
+    PAGE(EMULATOR_CONSOLE_SEND) = 16;
+    report("sent", PAGE(EMULATOR_CONSOLE_SENT));
+    PAGE(EMULATOR_BUFFER_ADDRESS) = QSPI;
+    PAGE(EMULATOR_CONSOLE_RECEIVE) = 16;
+    report("received", PAGE(EMULATOR_CONSOLE_COUNT));
+    PAGE(EMULATOR_LOG) = 0x10000000;
+    report("unknown_register", PAGE(0x300));
+}
+
+static void print_log(void) {
+    static const char text[] = "hello from the guest\n";
+    PAGE(EMULATOR_BUFFER_ADDRESS) = (uint32_t)text;
+    PAGE(EMULATOR_LOG) = sizeof text - 1;
+}
+
+static void sleep_until_console(uint32_t reason) {
+    uint32_t before = irq_count[EMULATOR_PAGE_IRQ];
+    PAGE(EMULATOR_CONSOLE_IRQ_ENABLE) = reason;
+    irq_enable(EMULATOR_PAGE_IRQ);
+    sleep_until_changed(&irq_count[EMULATOR_PAGE_IRQ], before);
+}
+
+/** Send back all that comes, plus one, so that an echo of the terminal itself would show. */
+static void echo(void) {
+    static uint8_t buffer[4096];
+    PAGE(EMULATOR_BUFFER_ADDRESS) = (uint32_t)buffer;
+    for (;;) {
+        PAGE(EMULATOR_CONSOLE_RECEIVE) = sizeof buffer;
+        uint32_t size = PAGE(EMULATOR_CONSOLE_COUNT);
+        for (uint32_t i = 0; i < size; i++) {
+            buffer[i]++;
+        }
+        for (uint32_t sent = 0; sent < size;) {
+            PAGE(EMULATOR_BUFFER_ADDRESS) = (uint32_t)buffer + sent;
+            PAGE(EMULATOR_CONSOLE_SEND) = size - sent;
+            sent += PAGE(EMULATOR_CONSOLE_SENT);
+            if (sent < size) {
+                sleep_until_console(EMULATOR_CONSOLE_IRQ_SEND);
+            }
+        }
+        PAGE(EMULATOR_BUFFER_ADDRESS) = (uint32_t)buffer;
+        if (size == 0) {
+            sleep_until_console(EMULATOR_CONSOLE_IRQ_RECEIVE);
+        }
+    }
+}
+
+/** The first client finds what was said before it came. */
+static void greet_then_echo(void) {
+    static const char greeting[] = "before the first client";
+    PAGE(EMULATOR_BUFFER_ADDRESS) = (uint32_t)greeting;
+    PAGE(EMULATOR_CONSOLE_SEND) = sizeof greeting - 1;
+    echo();
+}
+
+/** Receive until a byte 0xFF; report how many there were and their sum. */
+static void count_bytes(void) {
+    static uint8_t buffer[1024];
+    uint32_t count = 0;
+    uint32_t sum = 0;
+    PAGE(EMULATOR_BUFFER_ADDRESS) = (uint32_t)buffer;
+    for (;;) {
+        PAGE(EMULATOR_CONSOLE_RECEIVE) = sizeof buffer;
+        uint32_t size = PAGE(EMULATOR_CONSOLE_COUNT);
+        for (uint32_t i = 0; i < size; i++) {
+            if (buffer[i] == 0xFF) {
+                report("count", count);
+                report("sum", sum);
+                return;
+            }
+            count++;
+            sum += buffer[i];
+        }
+        if (size == 0) {
+            sleep_until_console(EMULATOR_CONSOLE_IRQ_RECEIVE);
+        }
+    }
+}
+
+/** Never take a byte. */
+static void deaf(void) {
+    for (;;) {
+        __asm__ volatile("wfi");
+    }
+}
+
+/* --- Virtual time --------------------------------------------------------- */
+
+static void timed_run(void) {
+    uint32_t *end = stop(copy(STREAM, DDR + 0x10000000u, DDR + 0x20000000u, 0x10000));
+    for (int i = 0; i < 3; i++) {
+        uint32_t start = BOARD_CYCLES;
+        report("status", npu_run(STREAM, end));
+        report("board_cycles", BOARD_CYCLES - start);
+    }
+    report("idle", PAGE(EMULATOR_NPU_IDLE));
+    report("total_cycles", BOARD_CYCLES);
+    report("total_instructions", PAGE(EMULATOR_INSN_LO));
+}
+
+static void timed_reset(void) {
+    irq_enable(NPU_IRQ);
+    npu_start(STREAM, short_stream());
+    report("running", NPU(NPU_STATUS) & STATUS_RUNNING);
+    NPU(NPU_RESET) = 0;
+    report("after_reset", NPU(NPU_STATUS));
+    report("good_after", npu_run(STREAM, stop(STREAM)));
+    report("interrupts", irq_count[NPU_IRQ]);
+}
+
+const struct scenario scenarios[] = {
+    {"identify", identify},
+    {"halfword_access", halfword_access},
+    {"only_stop", only_stop},
+    {"moves", moves},
+    {"move_in_ddr", move_in_ddr},
+    {"refused", refused},
+    {"stream_in_tcm", stream_in_tcm},
+    {"masked", masked},
+    {"sleep_during_run", sleep_during_run},
+    {"poll_during_run", poll_during_run},
+    {"soft_reset", soft_reset},
+    {"machine_reset", machine_reset},
+    {"timed_machine_reset", timed_machine_reset},
+    {"exit_during_run", exit_during_run},
+    {"count_instructions", count_instructions},
+    {"bad_buffers", bad_buffers},
+    {"print_log", print_log},
+    {"echo", echo},
+    {"greet_then_echo", greet_then_echo},
+    {"count_bytes", count_bytes},
+    {"deaf", deaf},
+    {"timed_run", timed_run},
+    {"timed_reset", timed_reset},
+    {NULL, NULL},
+};
