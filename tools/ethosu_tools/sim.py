@@ -28,7 +28,12 @@ class _Error(c.Structure):
 
 
 class _Source(c.Structure):
-    _fields_ = (("file", c.c_void_p), ("file_size", c.c_size_t), ("driver", c.c_void_p))
+    _fields_ = (
+        ("file", c.c_void_p),
+        ("file_size", c.c_size_t),
+        ("driver", c.c_void_p),
+        ("skip_verify", c.c_bool),
+    )
 
 
 class _Memory(c.Structure):
@@ -37,11 +42,17 @@ class _Memory(c.Structure):
         ("object_size", c.c_size_t),
         ("arena", c.c_void_p),
         ("arena_size", c.c_size_t),
+        ("init_steps", c.c_uint32),
     )
 
 
 class _Buffer(c.Structure):
-    _fields_ = (("data", c.c_void_p), ("size", c.c_uint32), ("tensor", c.c_uint32))
+    _fields_ = (
+        ("data", c.c_void_p),
+        ("size", c.c_uint32),
+        ("tensor", c.c_uint16),
+        ("type", c.c_uint16),
+    )
 
 
 # Result and arguments of each function used; without them ctypes would cut pointers to int.

@@ -97,14 +97,15 @@ static int build_buffers(struct builder *builder, const struct fb_vector *list,
         if (status != ETHOSU_MODEL_OK) {
             return status;
         }
-        if (placed.offset < 0) {
+        if (placed.offset < 0 || tensor > UINT16_MAX) {
             return error_set(builder->error, ETHOSU_MODEL_UNSUPPORTED,
-                             "tensor %u is constant, but an input or output of the model",
+                             "tensor %u can't be an input or output of the model",
                              (unsigned)tensor);
         }
         if (builder->loading) {
             *(*next)++ = (struct ethosu_model_buffer){
-                build_address(builder, (uint32_t)placed.offset), placed.tensor.size, tensor};
+                build_address(builder, (uint32_t)placed.offset), placed.tensor.size,
+                (uint16_t)tensor, (uint16_t)placed.tensor.type};
         }
     }
     return ETHOSU_MODEL_OK;
@@ -135,8 +136,10 @@ static int build_init_area(struct builder *builder)
 {
     void *memory = NULL;
     int status = build_object_front(builder, builder->init_limit * sizeof(struct step), &memory);
-    builder->model->init = memory;
-    builder->model->steps = builder->model->init + builder->init_limit;
+    if (memory != NULL) {
+        builder->model->init = memory;
+        builder->model->steps = builder->model->init + builder->init_limit;
+    }
     return status;
 }
 

@@ -15,6 +15,16 @@ const struct ethosu_model_buffer *ethosu_model_outputs(const struct ethosu_model
     return model->buffers + model->inputs;
 }
 
+uint32_t ethosu_model_input_count(const struct ethosu_model *model)
+{
+    return model->inputs;
+}
+
+uint32_t ethosu_model_output_count(const struct ethosu_model *model)
+{
+    return model->outputs;
+}
+
 /** Open the file again: it was sound when the model was loaded, and each read is bounded anyway. */
 static bool open_tensor(const struct ethosu_model *model, uint32_t index, struct tflite *file,
                         struct tflite_tensor *tensor)

@@ -77,7 +77,8 @@ struct ethosu_model;
 struct ethosu_model_buffer {
     void *data;      /**< in the arena */
     uint32_t size;   /**< bytes */
-    uint32_t tensor; /**< index, for ethosu_model_tensor() */
+    uint16_t tensor; /**< index, for ethosu_model_get_tensor() */
+    uint16_t type;   /**< enum ethosu_model_type */
 };
 
 /** TensorFlow Lite's tensor types, as the file numbers them. */
@@ -151,11 +152,14 @@ int ethosu_model_load(const struct ethosu_model_source *source,
 
 void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model_info *info);
 
-/** The model's inputs, info.inputs of them: fill before each inference. */
+/** The model's inputs, in order: fill them before each inference. */
 const struct ethosu_model_buffer *ethosu_model_inputs(const struct ethosu_model *model);
 
-/** The model's outputs, info.outputs of them: valid after an inference, until the next. */
+/** The model's outputs, in order: valid after an inference, until the next. */
 const struct ethosu_model_buffer *ethosu_model_outputs(const struct ethosu_model *model);
+
+uint32_t ethosu_model_input_count(const struct ethosu_model *model);
+uint32_t ethosu_model_output_count(const struct ethosu_model *model);
 
 /** Describe a tensor of the main graph; false when there is no such index. */
 bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,

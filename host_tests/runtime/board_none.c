@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+/** A board without an NPU, for tests that need none: all its memory would be visible. */
+#include "ethosu_board.h"
+
+const struct ethosu_board ethosu_board = {.name = "none"};
+
+bool ethosu_board_npu_present(size_t index)
+{
+    (void)index;
+    return false;
+}
+
+void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
+{
+    (void)index;
+    (void)handler;
+    (void)argument;
+}
+
+void ethosu_board_irq_disconnect(size_t index)
+{
+    (void)index;
+}
+
+uint32_t ethosu_board_ticks_ms(void)
+{
+    return 0;
+}
+
+void ethosu_board_idle(const volatile uint32_t *flag)
+{
+    (void)flag;
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+/** Everything that the runtime can do with the bytes of a file without an NPU. */
+#ifndef EXERCISE_H
+#define EXERCISE_H
+
+#include "ethosu_model.h"
+
+/** Load the file into memory of exactly the measured size, and look at all of it. */
+int exercise(const void *file, size_t size, struct ethosu_model_error *error);
+
+#endif

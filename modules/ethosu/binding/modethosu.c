@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+/** Python module `ethosu`: the NPUs of the board, and models that run on them. */
+#include "binding.h"
+
+#include <string.h>
+
+#include "ethosu_board.h"
+#include "py/mperrno.h"
+#include "py/runtime.h"
+
+/** The board's NPUs. Owned by this file: set up at import, taken down at soft reset. */
+static struct {
+    struct ethosu_driver driver;
+    bool ready;
+} npus[BINDING_MAX_NPUS];
+
+/** What each NPU works with right now: the collector must not take it. */
+MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_kept[4]);
+_Static_assert(BINDING_MAX_NPUS == 4, "ethosu_kept has one entry for each NPU");
+
+static size_t npu_count(void) {
+    return MIN(ethosu_board.npu_count, BINDING_MAX_NPUS);
+}
+
+static void on_interrupt(void *driver) {
+    ethosu_irq_handler(driver);
+}
+
+/** The NPU has finished: what it worked with may go. Called by the interrupt handler. */
+static void on_done(struct ethosu_driver *driver, void *unused) {
+    (void)unused;
+    binding_keep(driver, MP_OBJ_NULL);
+}
+
+static void start_npu(size_t index) {
+    struct ethosu_driver *driver = &npus[index].driver;
+    const struct ethosu_board_npu *npu = &ethosu_board.npus[index];
+    if (npus[index].ready || !ethosu_board_npu_present(index)) {
+        return;
+    }
+    // A failure stays readable in the driver: whoever asks for the NPU gets to know it.
+    npus[index].ready = ethosu_init(driver, (void *)npu->base, npu->fast_memory,
+                                    npu->fast_memory_size, npu->secure, npu->privileged) == 0;
+    if (npus[index].ready) {
+        ethosux_on_done(driver, on_done, NULL);
+        ethosu_board_irq_connect(index, on_interrupt, driver);
+    }
+}
+
+/** import ethosu: set the NPUs up, once. */
+static mp_obj_t ethosu_module_init(void) {
+    for (size_t i = 0; i < npu_count(); ++i) {
+        start_npu(i);
+    }
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_0(ethosu_module_init_obj, ethosu_module_init);
+
+void ethosu_deinit_all(void) {
+    for (size_t i = 0; i < npu_count(); ++i) {
+        if (npus[i].ready) {
+            ethosu_board_irq_disconnect(i);
+            ethosu_deinit(&npus[i].driver);
+            npus[i].ready = false;
+        }
+        MP_STATE_VM(ethosu_kept)[i] = MP_OBJ_NULL;
+    }
+    MP_STATE_VM(ethosu_pending_exception) = MP_OBJ_NULL;
+}
+
+size_t binding_index(const struct ethosu_driver *npu) {
+    size_t index = 0;
+    while (&npus[index].driver != npu) {
+        ++index;
+    }
+    return index;
+}
+
+void binding_keep(const struct ethosu_driver *npu, mp_obj_t object) {
+    MP_STATE_VM(ethosu_kept)[binding_index(npu)] = object;
+}
+
+/** The NPU of this index; raises when it is not there or did not come up. */
+static struct ethosu_driver *npu_at(mp_int_t index) {
+    if (index < 0 || (size_t)index >= npu_count() || !ethosu_board_npu_present((size_t)index)) {
+        binding_raise_os_error(MP_ENODEV, "there is no such NPU on this board");
+    }
+    if (!npus[index].ready) {
+        binding_raise_fault(&npus[index].driver.fault);
+    }
+    return &npus[index].driver;
+}
+
+struct ethosu_driver *binding_choose_npu(mp_obj_t which) {
+    if (which == mp_const_none) {
+        return npu_at(0);
+    }
+    if (!mp_obj_is_str(which)) {
+        return npu_at(mp_obj_get_int(which));
+    }
+    const char *wanted = mp_obj_str_get_str(which);
+    for (size_t i = 0; i < npu_count(); ++i) {
+        char name[ETHOSUX_CONFIG_NAME_SIZE];
+        ethosux_config_name(npus[i].driver.dev.config, name);
+        if (npus[i].ready && strcmp(name, wanted) == 0) {
+            return &npus[i].driver;
+        }
+    }
+    binding_raise_os_error(MP_ENODEV, "no NPU of this board has that config");
+}
+
+void binding_reserve_npu(struct ethosu_driver *npu, uint64_t timeout) {
+    int error = ethosux_reserve_this(npu, timeout);
+    if (MP_STATE_VM(ethosu_pending_exception) != MP_OBJ_NULL) {
+        if (error == 0) {
+            ethosu_release_driver(npu);
+        }
+        binding_raise_pending();
+    }
+    if (error == ETHOSUX_E_NONE_FREE) {
+        binding_raise_os_error(MP_EBUSY, "the NPU is reserved: release it first");
+    }
+    if (error != 0) {
+        binding_raise_fault(ethosux_last_error(npu));
+    }
+}
+
+/** npus(): the configs of the board's NPUs, "ethos-u55-128". */
+static mp_obj_t ethosu_npus(void) {
+    mp_obj_t list = mp_obj_new_list(0, NULL);
+    for (size_t i = 0; i < npu_count(); ++i) {
+        if (npus[i].ready) {
+            char name[ETHOSUX_CONFIG_NAME_SIZE];
+            ethosux_config_name(npus[i].driver.dev.config, name);
+            mp_obj_list_append(list, mp_obj_new_str(name, strlen(name)));
+        }
+    }
+    return list;
+}
+static MP_DEFINE_CONST_FUN_OBJ_0(ethosu_npus_obj, ethosu_npus);
+
+static const mp_rom_map_elem_t ethosu_globals_table[] = {
+    {MP_ROM_QSTR(MP_QSTR___name__), MP_ROM_QSTR(MP_QSTR_ethosu)},
+    {MP_ROM_QSTR(MP_QSTR___init__), MP_ROM_PTR(&ethosu_module_init_obj)},
+    {MP_ROM_QSTR(MP_QSTR_Model), MP_ROM_PTR(&binding_model_type)},
+    {MP_ROM_QSTR(MP_QSTR_NPU), MP_ROM_PTR(&binding_npu_type)},
+    {MP_ROM_QSTR(MP_QSTR_npus), MP_ROM_PTR(&ethosu_npus_obj)},
+    {MP_ROM_QSTR(MP_QSTR_reserve), MP_ROM_PTR(&binding_reserve_obj)},
+};
+static MP_DEFINE_CONST_DICT(ethosu_globals, ethosu_globals_table);
+
+const mp_obj_module_t ethosu_module = {
+    .base = {&mp_type_module},
+    .globals = (mp_obj_dict_t *)&ethosu_globals,
+};
+
+MP_REGISTER_MODULE(MP_QSTR_ethosu, ethosu_module);

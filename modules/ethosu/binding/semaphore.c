@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The driver's semaphore under MicroPython: a wait that sleeps in WFI, runs
+ * pending callbacks, and ends at Ctrl-C. An exception does not jump over the
+ * driver's frames: it is kept, the wait ends as if timed out, so the driver
+ * stops the NPU and clears up, and binding_raise_pending() raises it then.
+ */
+#include "binding.h"
+
+#include "ethosu_board.h"
+#include "py/runtime.h"
+
+/** One for each NPU, one for a caller that waits for an NPU. */
+#define SEMAPHORE_COUNT (BINDING_MAX_NPUS + 1)
+
+struct semaphore {
+    volatile uint32_t count;
+    bool used;
+};
+
+static struct semaphore semaphores[SEMAPHORE_COUNT];
+
+void *ethosu_semaphore_create(void) {
+    for (size_t i = 0; i < SEMAPHORE_COUNT; ++i) {
+        if (!semaphores[i].used) {
+            semaphores[i] = (struct semaphore){.count = 0, .used = true};
+            return &semaphores[i];
+        }
+    }
+    return NULL;
+}
+
+void ethosu_semaphore_destroy(void *sem) {
+    ((struct semaphore *)sem)->used = false;
+}
+
+int ethosu_semaphore_give(void *sem) {
+    __atomic_fetch_add(&((struct semaphore *)sem)->count, 1, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/** Run callbacks; false when an exception came up, which is then kept. */
+static bool run_events(void) {
+    nlr_buf_t nlr;
+    if (nlr_push(&nlr) == 0) {
+        mp_handle_pending(true);
+        nlr_pop();
+        return true;
+    }
+    MP_STATE_VM(ethosu_pending_exception) = MP_OBJ_FROM_PTR(nlr.ret_val);
+    return false;
+}
+
+int ethosu_semaphore_take(void *sem, uint64_t timeout) {
+    struct semaphore *semaphore = sem;
+    uint32_t last = ethosu_board_ticks_ms();
+    uint64_t waited = 0;
+    // One thread takes, interrupts only give: once seen, a count can't go away.
+    while (__atomic_load_n(&semaphore->count, __ATOMIC_ACQUIRE) == 0) {
+        if ((timeout != ETHOSU_SEMAPHORE_WAIT_FOREVER && waited >= timeout) || !run_events()) {
+            return -1;
+        }
+        ethosu_board_idle(&semaphore->count);
+        uint32_t now = ethosu_board_ticks_ms();
+        waited += now - last;
+        last = now;
+    }
+    __atomic_fetch_sub(&semaphore->count, 1, __ATOMIC_ACQ_REL);
+    return 0;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+/** Where a model's bytes come from: a buffer, a file that can be mapped, or a file that is read. */
+#include "source.h"
+
+#include "binding.h"
+#include "py/builtin.h"
+#include "py/mperrno.h"
+#include "py/runtime.h"
+#include "py/stream.h"
+
+/** Move in a file; returns the new position. Raises OSError. */
+static mp_off_t seek(mp_obj_t file, mp_off_t offset, int whence) {
+    struct mp_stream_seek_t request = {.offset = offset, .whence = whence};
+    int error;
+    const mp_stream_p_t *stream = mp_get_stream_raise(file, MP_STREAM_OP_IOCTL);
+    if (stream->ioctl(file, MP_STREAM_SEEK, (mp_uint_t)(uintptr_t)&request, &error) ==
+        MP_STREAM_ERROR) {
+        mp_raise_OSError(error);
+    }
+    return request.offset;
+}
+
+/** Read a whole file into memory whose first byte is aligned for the NPU. */
+static void read_file(mp_obj_t file, struct source *source) {
+    size_t size = (size_t)seek(file, 0, MP_SEEK_END);
+    seek(file, 0, MP_SEEK_SET);
+    // The collector's blocks are aligned to 16 bytes, as the NPU wants it.
+    uint8_t *data = m_new(uint8_t, size + 1);
+    int error;
+    mp_uint_t got = mp_stream_rw(file, data, size, &error, MP_STREAM_RW_READ);
+    if (error != 0) {
+        mp_raise_OSError(error);
+    }
+    source->data = data;
+    source->size = got;
+    source->owner = MP_OBJ_FROM_PTR(data);
+}
+
+void source_open(mp_obj_t from, struct source *source) {
+    mp_buffer_info_t buffer;
+    mp_obj_t holder = from;
+    if (mp_obj_is_str(from)) {
+        mp_obj_t arguments[] = {from, MP_OBJ_NEW_QSTR(MP_QSTR_rb)};
+        holder = mp_builtin_open(MP_ARRAY_SIZE(arguments), arguments, (mp_map_t *)&mp_const_empty_map);
+        // A file in ROMFS lies in memory: it gives its bytes without a copy.
+        if (!mp_get_buffer(holder, &buffer, MP_BUFFER_READ)) {
+            read_file(holder, source);
+            mp_stream_close(holder);
+            return;
+        }
+    } else {
+        binding_get_buffer(from, &buffer, MP_BUFFER_READ, "model");
+    }
+    *source = (struct source){buffer.buf, buffer.len, holder};
+}
