@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InputError, SetupError
 from ..tflite import Tensor
 from .speech import RATE
@@ -13,7 +14,7 @@ BANDS = 40
 SECONDS_PER_ROW = 0.01
 
 
-def from_samples(samples: np.ndarray) -> np.ndarray:
+def from_samples(samples: Array) -> Array:
     """The rows that pymicro-wakeword itself would feed to its models, as float32."""
     try:
         from pymicro_wakeword import MicroWakeWordFeatures
@@ -28,7 +29,7 @@ def from_samples(samples: np.ndarray) -> np.ndarray:
     return np.array(rows, np.float32)
 
 
-def steps(rows: np.ndarray, tensor: Tensor) -> np.ndarray:
+def steps(rows: Array, tensor: Tensor) -> Array:
     """The model's raw inputs, one per inference: whole groups of rows, quantised."""
     size = tensor.shape[1]
     count = len(rows) // size

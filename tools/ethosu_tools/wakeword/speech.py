@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InputError, SetupError
+
+Source = bytes | IO[bytes]
 
 RATE = 16000
 
@@ -22,50 +26,54 @@ MAX_SECONDS = 60
 TIMEOUT_S = 30
 
 
-def say(text: str, voice: str) -> np.ndarray:
+def say(text: str, voice: str) -> Array:
     """What espeak-ng makes of `text`, with silence around it."""
     if not text.strip():
         raise InputError("there is no text to say")
     if len(text) > MAX_TEXT:
         raise InputError(f"the text has {len(text)} characters; the demo says up to {MAX_TEXT}")
     command = ["espeak-ng", "-v", voice, "--stdin", "--stdout"]
-    spoken = _samples(_output_of(command, text.encode(), f"espeak-ng cannot say it as {voice}"))
+    wav = _run(command, text.encode(), f"espeak-ng cannot say it as {voice}")
+    spoken = _resample(wav, "sox cannot resample speech")
     if not spoken.any():
         raise InputError(f"espeak-ng made no sound of {text!r}")
     before = np.zeros(int(SILENCE_BEFORE_S * RATE), np.int16)
     after = np.zeros(int(SILENCE_AFTER_S * RATE), np.int16)
-    return np.concatenate([before, spoken, after])
+    return _limited(np.concatenate([before, spoken, after]), "the speech")
 
 
-def read_wav(path: Path) -> np.ndarray:
+def read_wav(path: Path) -> Array:
     """A WAV file of any rate, width and number of channels."""
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            samples = _resample(file, f"{path} is not a WAV file that sox can read")
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    try:
-        samples = _samples(content)
-    except InputError as error:
-        raise InputError(f"{path} is not a WAV file that sox can read: {error}") from error
+    return _limited(samples, str(path))
+
+
+def _limited(samples: Array, what: str) -> Array:
     if len(samples) > MAX_SECONDS * RATE:
-        seconds = len(samples) / RATE
-        raise InputError(f"{path} lasts {seconds:.0f} s; the demo takes up to {MAX_SECONDS} s")
+        raise InputError(f"{what} lasts more than {MAX_SECONDS} s, which is all the demo takes")
     return samples
 
 
-def _samples(wav: bytes) -> np.ndarray:
+def _resample(wav: Source, failure: str) -> Array:
     """Resample and mix with sox: guarded against clipping, without dither, so reproducible."""
     source = ["--guard", "--no-dither", "-t", "wav", "-"]
     target = ["-t", "raw", "-r", str(RATE), "-c", "1", "-e", "signed", "-b", "16", "-L", "-"]
-    raw = _output_of(["sox", *source, *target], wav, "sox failed")
+    enough = ["trim", "0", str(MAX_SECONDS + 1)]
+    raw = _run(["sox", *source, *target, *enough], wav, failure)
     return np.frombuffer(raw, "<i2").astype(np.int16)
 
 
-def _output_of(command: list[str], stdin: bytes, failure: str) -> bytes:
+def _run(command: list[str], source: Source, failure: str) -> bytes:
+    """Run a program that turns its stdin into its stdout."""
     program = command[0]
+    stdin: Any = {"input": source} if isinstance(source, bytes) else {"stdin": source}
     try:
-        done = subprocess.run(
-            command, input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False
+        done: subprocess.CompletedProcess[bytes] = subprocess.run(
+            command, capture_output=True, timeout=TIMEOUT_S, check=False, **stdin
         )
     except FileNotFoundError:
         raise SetupError(
