@@ -37,7 +37,7 @@ static uint32_t word_at(const struct reader *reader, uint32_t at)
 /** Are `bytes` more there, from the action at the reader's place on? */
 static int need(const struct reader *reader, uint32_t bytes)
 {
-    uint32_t left = reader->size - reader->at;
+    uint32_t left = reader->at < reader->size ? reader->size - reader->at : 0;
     if (left < bytes) {
         return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_CUT, (int)reader->at, left, bytes);
     }
