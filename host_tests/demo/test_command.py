@@ -100,7 +100,7 @@ def test_the_report_says_what_was_compared_and_how_to_go_on(on_reference, capsys
     assert cli.main(["demo", "wakeword", "--say", "okay nabu"]) == 0
     text, progress = capsys.readouterr()
     assert '"okay nabu": detected okay_nabu at 1.9 s' in text
-    assert "probabilities equals TFLite's reference kernels on this PC, bit by bit" in text
+    assert "probabilities equals that of TFLite's reference kernels on this PC, bit by bit" in text
     assert "ethosu qemu --npu ethos-u55-128 --romfs" in text
     assert "mpremote connect PORT repl" in text
     assert "\n1.89 s  raw 2" in progress, "without a terminal each answer is a plain line"

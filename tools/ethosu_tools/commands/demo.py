@@ -193,8 +193,8 @@ def render(data: dict[str, Any]) -> str:
             *(f"{sound['title']}: {sound['verdict']}" for sound in data["sounds"]),
             *_hint(data),
             "",
-            f"Each of the {data['equal_to_reference']} probabilities equals TFLite's reference "
-            "kernels on this PC, bit by bit.",
+            f"Each of the {data['equal_to_reference']} probabilities equals that of TFLite's "
+            "reference kernels on this PC, bit by bit.",
             "",
             *_how_to_go_on(data),
         ]
