@@ -23,6 +23,12 @@ def host_library() -> Path:
     return _built(root() / "build/host/libethosu_host.so", "host")
 
 
+def npu_library() -> Path:
+    """Functional NPU model as a shared library of this machine (ETHOSU_NPU_LIBRARY, if set)."""
+    default = root() / "build/npu_model/libnpu_model.so"
+    return _built(Path(os.environ.get("ETHOSU_NPU_LIBRARY", default)), "-C tools/npu_model shared")
+
+
 def qemu_plugin() -> Path:
     """Plugin that gives QEMU an NPU."""
     return _built(root() / "build/qemu_plugin/libethosu_qemu.so", "plugin")

@@ -6,6 +6,8 @@
 
 #include "npu_internal.h"
 
+enum { BASE_ALIGNMENT = 16 };
+
 static unsigned region_counter(const struct npu *npu, unsigned region)
 {
     return npu->run.region_config >> (2 * region) & 3u;
@@ -38,6 +40,12 @@ static const char *channel_name(enum npu_channel channel)
 uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
                  uint64_t length)
 {
+    if (npu->run.base[region] % BASE_ALIGNMENT != 0) {
+        npu_fail(npu, NPU_FAULT_PARSE, "uses region %u: BASEP%u 0x%" PRIx64
+                 " is not a multiple of %d", region, region, npu->run.base[region],
+                 BASE_ALIGNMENT);
+        return NULL;
+    }
     uint64_t address = npu_address(npu, region, offset);
     uint64_t space = (uint64_t)1 << npu->product->address_bits;
     uint8_t *memory = NULL;
@@ -55,6 +63,5 @@ uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int
                  channel_name(channel), length, address, region, (uint64_t)offset);
         return NULL;
     }
-    npu_count_bytes(npu, channel, region, length);
     return memory;
 }

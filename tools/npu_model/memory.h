@@ -30,14 +30,12 @@ uint64_t npu_address(const struct npu *npu, unsigned region, int64_t offset);
 /**
  * Host pointer to length bytes at a region offset, for one channel.
  *
- * The bytes are counted for the trace and the PMU.
- *
  * @return NULL after recording a bus error
  */
 uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
                  uint64_t length);
 
-/** Count bytes that move through a mapping once more. */
+/** Count bytes that move, for the trace and the PMU. */
 void npu_count_bytes(struct npu *npu, enum npu_channel channel, unsigned region, uint64_t bytes);
 
 #endif

@@ -110,7 +110,7 @@ void npu_finish(npu_t *npu);
 uint64_t npu_cycles(const npu_t *npu);
 
 /** One feature map of an operation, as the command registers describe it. */
-struct npu_operation_map {
+struct npu_feature_map {
     bool used;
     bool is_signed;
     bool nhcwb16;    /**< else NHWC */
@@ -118,7 +118,7 @@ struct npu_operation_map {
     uint8_t region;
     uint32_t height, width, depth;
     int32_t zero_point;
-    uint64_t base[4];                     /**< tile offsets in the region */
+    int64_t base[4];                      /**< tile offsets in the region */
     uint32_t width0, height0, height1;    /**< tile sizes */
     int64_t stride_y, stride_x, stride_c; /**< bytes */
 };
@@ -130,8 +130,8 @@ struct npu_operation {
     uint32_t offset;  /**< of its command, bytes from QBASE */
     const char *name; /**< "NPU_OP_CONV" */
     uint32_t param;   /**< parameter of its command: the mode */
-    struct npu_operation_map ifm, ifm2, ofm;
-    uint16_t kernel_height, kernel_width; /**< dilated */
+    struct npu_feature_map ifm, ifm2, ofm;
+    uint32_t kernel_height, kernel_width; /**< dilated */
     uint64_t macs;
     uint64_t cycles;     /**< estimate */
     uint64_t read[8];    /**< bytes per region, commands not included */

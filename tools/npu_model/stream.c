@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "npu_internal.h"
+#include "operation.h"
 
 static uint32_t load_word(const uint8_t *bytes)
 {
@@ -65,6 +66,7 @@ static bool perform(struct npu *npu, uint32_t param, uint32_t payload)
     struct npu_run *run = &npu->run;
     const struct npu_command *command = &npu_command_table[run->row];
     if (command->execute != NULL) {
+        npu_operation_begin(npu, param);
         return command->execute(npu, param);
     }
     bool with_payload = (command->code & NPU_CODE_CLASS_MASK) == NPU_CODE_CLASS_PAYLOAD;

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+/**
+ * NPU_OP_CONV. One exact path for every IFM (64-bit sums of 32-bit inputs), and
+ * the one that matters: 16-bit inputs, whose products are summed in 32 bits by
+ * npu_dot() over as many inputs as can't overflow.
+ */
+#include <string.h>
+
+#include "conv.h"
+#include "dot.h"
+#include "npu_internal.h"
+#include "operation.h"
+#include "output.h"
+#include "weights.h"
+#include "window.h"
+
+enum {
+    WEIGHT_LIMIT = 255,
+    RUN_MAX = 256,                /**< inputs of a run: safe for any 16-bit input */
+    BLOCK_VALUES = 1 << 15,       /**< accumulators of one block of pixels */
+};
+
+struct conv {
+    struct npu_output output;
+    struct npu_window window;
+    const struct npu_channel_scale *scales;
+    const int16_t *weights; /**< [channel][tap][input] */
+    unsigned accumulator_bits;
+};
+
+/** A run of inputs in the kernel window. */
+struct run {
+    uint32_t ky;
+    uint32_t offset; /**< elements from the start of the padded row */
+    uint32_t inputs;
+    uint32_t weight; /**< of its first input, within a channel */
+};
+
+/** How npu_dot() sees the convolution. */
+struct plan {
+    struct run *runs;
+    struct npu_dot_run *dots;
+    uint32_t run_count;
+    size_t pairs;       /**< of all runs */
+    int64_t sum_limit;  /**< inputs that one 32-bit sum may cover */
+    int16_t *packed;    /**< [channel block][run][pair][lanes][2] */
+};
+
+static size_t divide_up(size_t value, size_t unit)
+{
+    return (value + unit - 1) / unit;
+}
+
+bool npu_accumulator_bits(struct npu *npu, unsigned *bits)
+{
+    uint64_t format;
+    if (!npu_get(npu, NPU_SET_ACC_FORMAT, &format)) {
+        return false;
+    }
+    *bits = format == 0 ? 32 : 40;
+    return format <= 1 || npu_fail(npu, NPU_FAULT_PARSE, "has ACC_FORMAT %u, not supported",
+                                   (unsigned)format);
+}
+
+/** Inputs whose products with any weight can't overflow a 32-bit sum. */
+int64_t npu_sum_limit(const struct npu_feature_map *ifm)
+{
+    int64_t low = ifm->zero_point - npu_map_minimum(ifm);
+    int64_t high = npu_map_maximum(ifm) - ifm->zero_point;
+    int64_t largest = low > high ? low : high;
+    return INT32_MAX / (largest * WEIGHT_LIMIT + 1);
+}
+
+static void add_runs(const struct npu_window *window, struct plan *plan, uint32_t ky,
+                     uint32_t offset, uint32_t inputs, uint32_t weight)
+{
+    (void)window;
+    while (inputs > 0) {
+        uint32_t length = inputs < RUN_MAX ? inputs : RUN_MAX;
+        plan->runs[plan->run_count++] = (struct run){ky, offset, length, weight};
+        plan->pairs += divide_up(length, NPU_DOT_ALIGNMENT_PAIR);
+        offset += length;
+        weight += length;
+        inputs -= length;
+    }
+}
+
+/** Taps beside each other make one run, unless dilation puts a gap between them. */
+static bool plan_runs(struct npu *npu, const struct npu_window *window, struct plan *plan)
+{
+    uint32_t depth = window->ifm.depth;
+    bool gaps = window->dilation_x > 1;
+    uint32_t pieces = gaps ? window->kernel_width : 1;
+    size_t inputs = (size_t)(gaps ? 1 : window->kernel_width) * depth;
+    size_t count = (size_t)window->kernel_height * pieces * divide_up(inputs, RUN_MAX);
+    plan->runs = npu_scratch_get(npu, NPU_BUFFER_RUNS, count,
+                                 sizeof *plan->runs + sizeof *plan->dots);
+    if (plan->runs == NULL) {
+        return false;
+    }
+    plan->dots = (struct npu_dot_run *)(void *)(plan->runs + count);
+    for (uint32_t ky = 0; ky < window->kernel_height; ky++) {
+        for (uint32_t piece = 0; piece < pieces; piece++) {
+            uint32_t offset = piece * window->dilation_x * depth;
+            uint32_t weight = (ky * window->kernel_width + piece) * depth;
+            add_runs(window, plan, ky, offset, (uint32_t)inputs, weight);
+        }
+    }
+    return true;
+}
+
+/** Interleave the weights as npu_dot() wants them; what sticks out is 0. */
+static bool pack_weights(struct npu *npu, const struct conv *conv, struct plan *plan)
+{
+    const struct npu_window *window = &conv->window;
+    size_t channels = conv->output.map.depth;
+    size_t blocks = divide_up(channels, NPU_DOT_LANES);
+    size_t per_block = plan->pairs * NPU_DOT_LANES * NPU_DOT_ALIGNMENT_PAIR;
+    size_t per_channel = (size_t)window->kernel_height * window->kernel_width * window->ifm.depth;
+    plan->packed = npu_scratch_get(npu, NPU_BUFFER_PACKED, blocks, per_block * sizeof(int16_t));
+    if (plan->packed == NULL) {
+        return false;
+    }
+    memset(plan->packed, 0, blocks * per_block * sizeof(int16_t));
+    for (size_t channel = 0; channel < channels; channel++) {
+        const int16_t *source = conv->weights + channel * per_channel;
+        int16_t *target = plan->packed + channel / NPU_DOT_LANES * per_block +
+                          channel % NPU_DOT_LANES * NPU_DOT_ALIGNMENT_PAIR;
+        for (uint32_t r = 0; r < plan->run_count; r++) {
+            const struct run *run = &plan->runs[r];
+            for (uint32_t i = 0; i < run->inputs; i++) {
+                target[(size_t)(i / 2) * NPU_DOT_LANES * 2 + i % 2] = source[run->weight + i];
+            }
+            target += divide_up(run->inputs, 2) * NPU_DOT_LANES * 2;
+        }
+    }
+    return true;
+}
+
+/** Point the dot runs at the window of pixel (oy, ox). */
+static void aim(const struct conv *conv, struct plan *plan, uint32_t oy, uint32_t ox)
+{
+    const struct npu_window *window = &conv->window;
+    size_t start = (size_t)ox * window->stride_x * window->ifm.depth;
+    for (uint32_t r = 0; r < plan->run_count; r++) {
+        const int16_t *row = npu_window_row(window, oy, plan->runs[r].ky);
+        plan->dots[r].input = row + start + plan->runs[r].offset;
+        plan->dots[r].pairs = (uint32_t)divide_up(plan->runs[r].inputs, 2);
+    }
+}
+
+/** Runs from first on that one 32-bit sum may cover; their pairs go to *pairs. */
+static uint32_t runs_per_sum(const struct plan *plan, uint32_t first, size_t *pairs)
+{
+    int64_t inputs = 0;
+    uint32_t run = first;
+    *pairs = 0;
+    while (run < plan->run_count && (run == first || inputs + plan->runs[run].inputs <=
+                                                         plan->sum_limit)) {
+        inputs += plan->runs[run].inputs;
+        *pairs += plan->dots[run].pairs;
+        run++;
+    }
+    return run - first;
+}
+
+/** Accumulate count pixels from the aimed one on, all channels, into acc. */
+static void accumulate(const struct conv *conv, const struct plan *plan, uint32_t count,
+                       int64_t *acc, int32_t *sums)
+{
+    const struct npu_window *window = &conv->window;
+    size_t channels = conv->output.map.depth;
+    size_t step = divide_up(channels, NPU_DOT_LANES) * NPU_DOT_LANES;
+    size_t per_block = plan->pairs * NPU_DOT_LANES * NPU_DOT_ALIGNMENT_PAIR;
+    size_t pixel_step = (size_t)window->stride_x * window->ifm.depth;
+    size_t done = 0;
+    memset(acc, 0, count * channels * sizeof *acc);
+    for (uint32_t run = 0; run < plan->run_count;) {
+        size_t pairs;
+        uint32_t runs = runs_per_sum(plan, run, &pairs);
+        for (size_t lane = 0; lane < step; lane += NPU_DOT_LANES) {
+            const int16_t *weights = plan->packed + lane / NPU_DOT_LANES * per_block +
+                                     done * NPU_DOT_LANES * NPU_DOT_ALIGNMENT_PAIR;
+            npu_dot(plan->dots + run, runs, pixel_step, weights, count, sums + lane, step);
+        }
+        for (uint32_t p = 0; p < count; p++) {
+            for (size_t c = 0; c < channels; c++) {
+                acc[p * channels + c] += sums[p * step + c];
+            }
+        }
+        done += pairs;
+        run += runs;
+    }
+}
+
+/** The exact path for inputs wider than 16 bits. */
+static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, uint32_t count,
+                            int64_t *acc)
+{
+    const struct npu_window *window = &conv->window;
+    size_t depth = window->ifm.depth;
+    for (uint32_t p = 0; p < count; p++) {
+        const int16_t *weight = conv->weights;
+        for (uint32_t c = 0; c < conv->output.map.depth; c++) {
+            int64_t sum = 0;
+            for (uint32_t ky = 0; ky < window->kernel_height; ky++) {
+                const int32_t *row = npu_window_row(window, oy, ky);
+                for (uint32_t kx = 0; kx < window->kernel_width; kx++) {
+                    const int32_t *input =
+                        row + ((size_t)(ox + p) * window->stride_x + kx * window->dilation_x) *
+                                  depth;
+                    for (size_t i = 0; i < depth; i++) {
+                        sum += (int64_t)input[i] * *weight++;
+                    }
+                }
+            }
+            *acc++ = sum;
+        }
+    }
+}
+
+static bool run_rows(struct npu *npu, struct conv *conv, struct plan *plan)
+{
+    const struct npu_feature_map *ofm = &conv->output.map;
+    size_t channels = ofm->depth;
+    size_t step = divide_up(channels, NPU_DOT_LANES) * NPU_DOT_LANES;
+    uint32_t block = (uint32_t)(BLOCK_VALUES / step > 0 ? BLOCK_VALUES / step : 1);
+    int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, block, channels * sizeof *acc);
+    int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, block, step * sizeof *sums);
+    if (acc == NULL || sums == NULL) {
+        return false;
+    }
+    for (uint32_t oy = 0; oy < ofm->height; oy++) {
+        if (!npu_window_advance(npu, &conv->window, oy)) {
+            return false;
+        }
+        for (uint32_t ox = 0; ox < ofm->width; ox += block) {
+            uint32_t count = ofm->width - ox < block ? ofm->width - ox : block;
+            if (conv->window.narrow) {
+                aim(conv, plan, oy, ox);
+                accumulate(conv, plan, count, acc, sums);
+            } else {
+                accumulate_wide(conv, oy, ox, count, acc);
+            }
+            npu_scale_channels(acc, count, channels, conv->scales, conv->accumulator_bits,
+                               conv->output.rounding);
+            if (!npu_output_write(npu, &conv->output, oy, ox, count, acc)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool npu_op_conv(struct npu *npu, uint32_t param)
+{
+    (void)param;
+    struct conv conv = {0};
+    struct plan plan = {0};
+    if (!npu_output_open(npu, &conv.output) ||
+        !npu_window_open(npu, &conv.window, conv.output.map.height, conv.output.map.width) ||
+        !npu_accumulator_bits(npu, &conv.accumulator_bits)) {
+        return false;
+    }
+    if (conv.window.ifm.bits == 32 || conv.output.global_scale) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has %s, not supported",
+                        conv.output.global_scale ? "OFM_SCALE instead of per-channel scales"
+                                                 : "a 32-bit IFM");
+    }
+    bool narrow = npu_map_fits_16(&conv.window.ifm);
+    conv.scales = npu_scales_load(npu, conv.output.map.depth);
+    conv.weights = conv.scales == NULL ? NULL
+                                       : npu_weights_load(npu, &conv.window,
+                                                          conv.output.map.depth, false);
+    if (conv.weights == NULL || !npu_window_prepare(npu, &conv.window, narrow)) {
+        return false;
+    }
+    if (narrow) {
+        plan.sum_limit = npu_sum_limit(&conv.window.ifm);
+        if (!plan_runs(npu, &conv.window, &plan) || !pack_weights(npu, &conv, &plan)) {
+            return false;
+        }
+    }
+    return run_rows(npu, &conv, &plan) &&
+           npu_operation_done(npu, &(struct npu_work){.ifm = &conv.window.ifm,
+                                                      .ofm = &conv.output.map,
+                                                      .window = &conv.window,
+                                                      .inputs = conv.window.ifm.depth});
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+/** What CONV and DEPTHWISE share. */
+#ifndef NPU_CONV_H
+#define NPU_CONV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "npu_model.h"
+
+/** Width of the accumulators, from ACC_FORMAT. */
+bool npu_accumulator_bits(struct npu *npu, unsigned *bits);
+
+/** Inputs whose products with any weight can't overflow a 32-bit sum; at least 256 if 16-bit. */
+int64_t npu_sum_limit(const struct npu_feature_map *ifm);
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+/** NPU_OP_DEPTHWISE: each channel convolved with its own kernel. */
+#include <string.h>
+
+#include "conv.h"
+#include "dot.h"
+#include "npu_internal.h"
+#include "operation.h"
+#include "output.h"
+#include "weights.h"
+#include "window.h"
+
+struct depthwise {
+    struct npu_output output;
+    struct npu_window window;
+    const struct npu_channel_scale *scales;
+    const int16_t *weights; /**< [tap][channel] */
+    const int16_t **inputs; /**< of each tap, for one pixel */
+    unsigned accumulator_bits;
+    uint32_t taps;
+    uint32_t taps_per_sum; /**< that a 32-bit sum may cover */
+};
+
+/** From [channel][tap] to [tap][channel]. */
+static bool transpose_weights(struct npu *npu, struct depthwise *op, const int16_t *weights)
+{
+    size_t channels = op->output.map.depth;
+    int16_t *packed = npu_scratch_get(npu, NPU_BUFFER_PACKED, op->taps, channels * sizeof *packed);
+    if (packed == NULL) {
+        return false;
+    }
+    for (size_t c = 0; c < channels; c++) {
+        for (size_t tap = 0; tap < op->taps; tap++) {
+            packed[tap * channels + c] = *weights++;
+        }
+    }
+    op->weights = packed;
+    return true;
+}
+
+static size_t tap_offset(const struct depthwise *op, uint32_t ox, uint32_t kx)
+{
+    const struct npu_window *window = &op->window;
+    return ((size_t)ox * window->stride_x + kx * window->dilation_x) * window->ifm.depth;
+}
+
+static void accumulate(const struct depthwise *op, uint32_t oy, uint32_t ox, int64_t *acc,
+                       int32_t *sums)
+{
+    const struct npu_window *window = &op->window;
+    uint32_t channels = op->output.map.depth;
+    uint32_t tap = 0;
+    for (uint32_t ky = 0; ky < window->kernel_height; ky++) {
+        const int16_t *row = npu_window_row(window, oy, ky);
+        for (uint32_t kx = 0; kx < window->kernel_width; kx++) {
+            op->inputs[tap++] = row + tap_offset(op, ox, kx);
+        }
+    }
+    memset(acc, 0, channels * sizeof *acc);
+    for (tap = 0; tap < op->taps; tap += op->taps_per_sum) {
+        uint32_t count = op->taps - tap < op->taps_per_sum ? op->taps - tap : op->taps_per_sum;
+        npu_dot_depthwise(op->inputs + tap, count, op->weights + (size_t)tap * channels, channels,
+                          channels, sums);
+        for (uint32_t c = 0; c < channels; c++) {
+            acc[c] += sums[c];
+        }
+    }
+}
+
+/** The exact path for inputs wider than 16 bits. */
+static void accumulate_wide(const struct depthwise *op, uint32_t oy, uint32_t ox, int64_t *acc)
+{
+    const struct npu_window *window = &op->window;
+    uint32_t channels = op->output.map.depth;
+    const int16_t *weight = op->weights;
+    memset(acc, 0, channels * sizeof *acc);
+    for (uint32_t ky = 0; ky < window->kernel_height; ky++) {
+        const int32_t *row = npu_window_row(window, oy, ky);
+        for (uint32_t kx = 0; kx < window->kernel_width; kx++) {
+            const int32_t *input = row + tap_offset(op, ox, kx);
+            for (uint32_t c = 0; c < channels; c++) {
+                acc[c] += (int64_t)input[c] * *weight++;
+            }
+        }
+    }
+}
+
+static bool run_rows(struct npu *npu, struct depthwise *op)
+{
+    const struct npu_feature_map *ofm = &op->output.map;
+    size_t channels = ofm->depth;
+    int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, ofm->width, channels * sizeof *acc);
+    int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, channels, sizeof *sums);
+    if (acc == NULL || sums == NULL) {
+        return false;
+    }
+    for (uint32_t oy = 0; oy < ofm->height; oy++) {
+        if (!npu_window_advance(npu, &op->window, oy)) {
+            return false;
+        }
+        for (uint32_t ox = 0; ox < ofm->width; ox++) {
+            if (op->window.narrow) {
+                accumulate(op, oy, ox, acc + ox * channels, sums);
+            } else {
+                accumulate_wide(op, oy, ox, acc + ox * channels);
+            }
+        }
+        npu_scale_channels(acc, ofm->width, channels, op->scales, op->accumulator_bits,
+                           op->output.rounding);
+        if (!npu_output_write(npu, &op->output, oy, 0, ofm->width, acc)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool open_operation(struct npu *npu, struct depthwise *op)
+{
+    struct npu_feature_map *ofm = &op->output.map;
+    if (!npu_output_open(npu, &op->output) ||
+        !npu_window_open(npu, &op->window, ofm->height, ofm->width) ||
+        !npu_accumulator_bits(npu, &op->accumulator_bits)) {
+        return false;
+    }
+    if (op->window.ifm.bits == 32 || op->output.global_scale) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has %s, not supported",
+                        op->output.global_scale ? "OFM_SCALE instead of per-channel scales"
+                                                : "a 32-bit IFM");
+    }
+    if (op->window.ifm.depth != ofm->depth) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has IFM depth %u but OFM depth %u",
+                        (unsigned)op->window.ifm.depth, (unsigned)ofm->depth);
+    }
+    op->taps = op->window.kernel_height * op->window.kernel_width;
+    int64_t limit = npu_sum_limit(&op->window.ifm);
+    op->taps_per_sum = limit < op->taps ? (uint32_t)limit : op->taps;
+    return true;
+}
+
+bool npu_op_depthwise(struct npu *npu, uint32_t param)
+{
+    (void)param;
+    struct depthwise op = {0};
+    if (!open_operation(npu, &op)) {
+        return false;
+    }
+    op.scales = npu_scales_load(npu, op.output.map.depth);
+    const int16_t *weights =
+        op.scales == NULL ? NULL : npu_weights_load(npu, &op.window, op.output.map.depth, true);
+    op.inputs = npu_scratch_get(npu, NPU_BUFFER_RUNS, op.taps, sizeof *op.inputs);
+    return weights != NULL && op.inputs != NULL && transpose_weights(npu, &op, weights) &&
+           npu_window_prepare(npu, &op.window, npu_map_fits_16(&op.window.ifm)) &&
+           run_rows(npu, &op) &&
+           npu_operation_done(npu, &(struct npu_work){.ifm = &op.window.ifm,
+                                                      .ofm = &op.output.map,
+                                                      .window = &op.window,
+                                                      .inputs = 1});
+}

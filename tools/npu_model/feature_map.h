@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+/** Feature maps: their description in the command registers, and access to their rows. */
+#ifndef NPU_FEATURE_MAP_H
+#define NPU_FEATURE_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memory.h"
+#include "npu_model.h"
+
+/** Decode IFM, IFM2 or OFM; a parse error on nonsense. The caller sets height and width of inputs. */
+bool npu_decode_ifm(struct npu *npu, struct npu_feature_map *map);
+bool npu_decode_ifm2(struct npu *npu, struct npu_feature_map *map);
+/** Only the element type and zero point of IFM2: all that a scalar has. */
+bool npu_decode_ifm2_type(struct npu *npu, struct npu_feature_map *map);
+bool npu_decode_ofm(struct npu *npu, struct npu_feature_map *map);
+
+/** Smallest and largest value that an element can have. */
+int64_t npu_map_minimum(const struct npu_feature_map *map);
+int64_t npu_map_maximum(const struct npu_feature_map *map);
+
+/** Elements with their zero point subtracted fit 16 bits. */
+bool npu_map_fits_16(const struct npu_feature_map *map);
+
+/**
+ * Read pixels [0, width) of row y, all channels, zero point subtracted.
+ *
+ * @param out           [width][depth]
+ * @return false after recording a fault
+ */
+bool npu_read_row_16(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int16_t *out);
+bool npu_read_row_32(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int32_t *out);
+
+/** Write count pixels of row y from x on; values [count][depth] already fit the elements. */
+bool npu_write_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
+                      uint32_t count, const int32_t *values);
+
+#endif

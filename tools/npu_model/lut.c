@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+/** Activation functions: tables that the compiler supplies, and the built-in tanh and sigmoid. */
+#include <string.h>
+
+#include "output.h"
+
+enum {
+    TABLE_STEPS = 256,
+    TANH_BITS = 8,    /**< fraction bits of the argument, in units of 1/12288 */
+    SIGMOID_BITS = 9,
+};
+
+/** 65536 * sigmoid(i / 24), with the deviations of TFLite's own table of it. */
+static const uint16_t sigmoid_table[TABLE_STEPS] = {
+    32768, 33451, 34133, 34813, 35493, 36169, 36843, 37513,
+    38180, 38841, 39498, 40149, 40794, 41432, 42064, 42688,
+    43304, 43912, 44511, 45102, 45683, 46255, 46817, 47369,
+    47911, 48443, 48964, 49475, 49975, 50464, 50942, 51409,
+    51865, 52311, 52745, 53169, 53581, 53983, 54374, 54755,
+    55125, 55485, 55834, 56174, 56503, 56823, 57133, 57433,
+    57724, 58007, 58280, 58544, 58800, 59048, 59288, 59519,
+    59743, 59959, 60168, 60370, 60565, 60753, 60935, 61110,
+    61279, 61441, 61599, 61750, 61896, 62036, 62172, 62302,
+    62428, 62549, 62666, 62778, 62886, 62990, 63090, 63186,
+    63279, 63368, 63454, 63536, 63615, 63691, 63765, 63835,
+    63903, 63968, 64030, 64090, 64148, 64204, 64257, 64308,
+    64357, 64405, 64450, 64494, 64536, 64576, 64614, 64652,
+    64687, 64721, 64754, 64786, 64816, 64845, 64873, 64900,
+    64926, 64950, 64974, 64997, 65019, 65039, 65060, 65079,
+    65097, 65115, 65132, 65149, 65164, 65179, 65194, 65208,
+    65221, 65234, 65246, 65258, 65269, 65280, 65291, 65301,
+    65310, 65319, 65328, 65337, 65345, 65352, 65360, 65367,
+    65374, 65381, 65387, 65393, 65399, 65404, 65410, 65415,
+    65420, 65425, 65429, 65433, 65438, 65442, 65445, 65449,
+    65453, 65456, 65459, 65462, 65465, 65468, 65471, 65474,
+    65476, 65479, 65481, 65483, 65485, 65488, 65489, 65491,
+    65493, 65495, 65497, 65498, 65500, 65501, 65503, 65504,
+    65505, 65507, 65508, 65509, 65510, 65511, 65512, 65513,
+    65514, 65515, 65516, 65517, 65517, 65518, 65519, 65520,
+    65520, 65521, 65522, 65522, 65523, 65523, 65524, 65524,
+    65525, 65525, 65526, 65526, 65526, 65527, 65527, 65528,
+    65528, 65528, 65529, 65529, 65529, 65529, 65530, 65530,
+    65530, 65530, 65531, 65531, 65531, 65531, 65531, 65532,
+    65532, 65532, 65532, 65532, 65532, 65533, 65533, 65533,
+    65533, 65533, 65533, 65533, 65533, 65534, 65534, 65534,
+    65534, 65534, 65534, 65534, 65534, 65534, 65534, 65535,
+};
+
+/** 65536 * sigmoid of |value| / 2^bits / 24, times 2^bits, interpolated. */
+static int64_t half_sigmoid(uint64_t magnitude, unsigned bits, int64_t limit)
+{
+    uint64_t step = magnitude >> bits;
+    int64_t fraction = (int64_t)(magnitude & ((1u << bits) - 1));
+    if (step >= TABLE_STEPS - 1) {
+        return limit;
+    }
+    int64_t low = sigmoid_table[step];
+    int64_t high = sigmoid_table[step + 1];
+    return (low << bits) + fraction * (high - low);
+}
+
+static uint64_t magnitude_of(int64_t value)
+{
+    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
+int32_t npu_tanh(int64_t scaled)
+{
+    int64_t y = half_sigmoid(magnitude_of(scaled), TANH_BITS, (int64_t)0xFFFF << TANH_BITS);
+    int64_t one = (int64_t)1 << 23;
+    int64_t half = 1 << 7;
+    y = scaled >= 0 ? y - one + half : one - y + half - 1;
+    return (int32_t)(y >> 8);
+}
+
+int32_t npu_sigmoid(int64_t scaled)
+{
+    int64_t y = half_sigmoid(magnitude_of(scaled), SIGMOID_BITS, (int64_t)0x7FFF << 10);
+    int64_t one = (int64_t)1 << 25;
+    int64_t half = 1 << 9;
+    y = scaled >= 0 ? y + half : one - y + half - 1;
+    return (int32_t)(y >> 10);
+}
+
+unsigned npu_table_bytes(unsigned ofm_bits)
+{
+    return ofm_bits == 8 ? 256 : ofm_bits == 32 ? 1024 : 2048;
+}
+
+/** 512 pairs of base and slope; the index has 7 fraction bits. */
+static int32_t interpolate(const uint8_t *table, uint32_t index)
+{
+    int16_t entry[2];
+    memcpy(entry, table + (index >> 7) * sizeof entry, sizeof entry);
+    return entry[0] + ((entry[1] * (int32_t)(index & 127) + 64) >> 7);
+}
+
+int32_t npu_table_lookup(const uint8_t *table, unsigned ofm_bits, uint32_t index)
+{
+    if (ofm_bits == 16) {
+        return interpolate(table, index);
+    }
+    if (ofm_bits == 8) {
+        return (int8_t)table[index];
+    }
+    int32_t value;
+    memcpy(&value, table + index * sizeof value, sizeof value);
+    return value;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Trace, events and the cycle estimate.
+ *
+ * The estimate takes the slowest of four that run side by side: the MAC array,
+ * the output unit, and the two memory ports; it knows nothing of latency,
+ * blocks that do not fill the array's buffers, or overlap between operations.
+ */
+#include "operation.h"
+
+#include <string.h>
+
+#include "npu_internal.h"
+#include "window.h"
+
+enum {
+    INPUT_UBLOCK = 8,      /**< inputs that one MAC cycle takes per output */
+    DEPTHWISE_TAPS = 4,    /**< taps that one MAC cycle takes per output */
+    OVERHEAD_CYCLES = 64,  /**< command decoding and pipeline fill */
+    COMMAND_CYCLES = 1,
+};
+
+static uint64_t divide_up(uint64_t value, uint64_t unit)
+{
+    return (value + unit - 1) / unit;
+}
+
+/** Micro blocks of the OFM that the cores compute one after the other. */
+static uint64_t ublocks(const struct npu *npu, const struct npu_feature_map *ofm)
+{
+    const struct npu_product *product = npu->product;
+    return divide_up(ofm->height, product->ublock_height) *
+           divide_up(ofm->width, product->ublock_width) *
+           divide_up(ofm->depth, (uint64_t)product->ublock_depth * product->cores);
+}
+
+static uint64_t mac_cycles(const struct npu *npu, const struct npu_work *work)
+{
+    if (work->window == NULL) {
+        return 0;
+    }
+    uint64_t taps = (uint64_t)work->window->kernel_height * work->window->kernel_width;
+    uint64_t steps = work->inputs > 1 ? taps * divide_up(work->inputs, INPUT_UBLOCK)
+                                      : divide_up(taps, DEPTHWISE_TAPS);
+    return ublocks(npu, work->ofm) * steps * (work->ifm->bits / 8u);
+}
+
+/** The output unit completes one micro block row of 8 values per cycle, 8-bit. */
+static uint64_t output_cycles(const struct npu *npu, const struct npu_work *work)
+{
+    uint64_t values = (uint64_t)work->ofm->height * work->ofm->width * work->ofm->depth;
+    uint64_t per_cycle = npu->product->macs_per_cycle / 32u;
+    return divide_up(values * (work->ofm->bits / 8u), per_cycle);
+}
+
+static uint64_t port_cycles(const struct npu *npu, unsigned port)
+{
+    uint64_t bytes = 0;
+    for (unsigned region = 0; region < NPU_REGION_COUNT; region++) {
+        if ((npu->run.region_config >> (2 * region + 1) & 1u) == port) {
+            bytes += npu->run.trace.read[region] + npu->run.trace.written[region];
+        }
+    }
+    return divide_up(bytes, npu->product->axi_bytes);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void count_events(struct npu *npu, const struct npu_work *work, uint64_t mac,
+                         uint64_t output)
+{
+    if (mac > 0) {
+        npu_pmu_count(npu, NPU_EVENT_MAC_ACTIVE, mac);
+        npu_pmu_count(npu, NPU_EVENT_MAC_DPU_ACTIVE, mac);
+        npu_pmu_count(npu, work->ifm->bits == 8    ? NPU_EVENT_MAC_ACTIVE_8BIT
+                           : work->ifm->bits == 16 ? NPU_EVENT_MAC_ACTIVE_16BIT
+                                                   : NPU_EVENT_MAC_ACTIVE_32BIT,
+                      mac);
+    }
+    npu_pmu_count(npu, NPU_EVENT_AO_ACTIVE, output);
+    npu_pmu_count(npu, work->ofm->bits == 8 ? NPU_EVENT_AO_ACTIVE_8BIT
+                                            : NPU_EVENT_AO_ACTIVE_16BIT,
+                  output);
+}
+
+void npu_add_cycles(struct npu *npu, uint64_t cycles)
+{
+    npu->run.cycles += cycles;
+    npu_pmu_count(npu, NPU_EVENT_CYCLE, cycles);
+    npu_pmu_count(npu, NPU_EVENT_ACTIVE, cycles);
+    npu_pmu_count(npu, NPU_EVENT_AXI0 + NPU_AXI_ENABLED_CYCLES, cycles);
+    npu_pmu_count(npu, NPU_EVENT_AXI1 + NPU_AXI_ENABLED_CYCLES, cycles);
+}
+
+void npu_operation_begin(struct npu *npu, uint32_t param)
+{
+    struct npu_run *run = &npu->run;
+    run->trace = (struct npu_operation){
+        .index = run->operations,
+        .command = run->command,
+        .offset = run->offset,
+        .name = npu_command_table[run->row].name,
+        .param = param,
+    };
+}
+
+static void describe(struct npu_operation *trace, const struct npu_work *work)
+{
+    trace->ofm = *work->ofm;
+    trace->ifm = *work->ifm;
+    if (work->ifm2 != NULL) {
+        trace->ifm2 = *work->ifm2;
+    }
+    if (work->window != NULL) {
+        const struct npu_window *window = work->window;
+        trace->kernel_height = (window->kernel_height - 1) * window->dilation_y + 1;
+        trace->kernel_width = (window->kernel_width - 1) * window->dilation_x + 1;
+        trace->macs = (uint64_t)work->ofm->height * work->ofm->width * work->ofm->depth *
+                      window->kernel_height * window->kernel_width * work->inputs;
+    }
+}
+
+bool npu_operation_done(struct npu *npu, const struct npu_work *work)
+{
+    struct npu_operation *trace = &npu->run.trace;
+    uint64_t mac = 0;
+    uint64_t output = 0;
+    if (work->ofm != NULL) {
+        mac = mac_cycles(npu, work);
+        output = output_cycles(npu, work);
+        count_events(npu, work, mac, output);
+        describe(trace, work);
+    }
+    uint64_t memory = larger(port_cycles(npu, 0), port_cycles(npu, 1));
+    trace->cycles = larger(larger(mac, output), memory) + OVERHEAD_CYCLES;
+    npu_add_cycles(npu, trace->cycles);
+    npu->run.operations++;
+    if (npu->observer != NULL) {
+        npu->observer(npu->observer_context, trace);
+    }
+    return true;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+/** What every operation reports when it is done: trace, events, cycle estimate. */
+#ifndef NPU_OPERATION_H
+#define NPU_OPERATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "npu_model.h"
+
+struct npu_window;
+
+/** What an operation was; members that it does not have are NULL. */
+struct npu_work {
+    const struct npu_feature_map *ifm, *ifm2, *ofm;
+    const struct npu_window *window;
+    uint32_t inputs; /**< input channels that each output channel sums over, 0 for no MACs */
+};
+
+/** Start of an operation: forget the last one's trace. */
+void npu_operation_begin(struct npu *npu, uint32_t param);
+
+/** End of an operation. Always true, for the caller to return. */
+bool npu_operation_done(struct npu *npu, const struct npu_work *work);
+
+#endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+/** NPU_OP_POOL: maximum, average, and sum over all channels. */
+#include <string.h>
+
+#include "npu_internal.h"
+#include "operation.h"
+#include "output.h"
+#include "weights.h"
+#include "window.h"
+
+enum pool_mode { POOL_MAX = 0, POOL_AVERAGE = 1, POOL_REDUCE_SUM = 2 };
+
+struct pool {
+    enum pool_mode mode;
+    struct npu_output output;
+    struct npu_window window;
+    struct npu_scale scale;
+    const struct npu_channel_scale *scales; /**< instead of scale, when not NULL */
+    bool divide; /**< average by the number of elements that are not padding */
+};
+
+static void sum_window(const struct npu_window *window, uint32_t oy, uint32_t ox,
+                       struct npu_taps down, struct npu_taps across, int64_t *acc)
+{
+    size_t depth = window->ifm.depth;
+    memset(acc, 0, depth * sizeof *acc);
+    for (uint32_t ky = down.first; ky < down.last; ky++) {
+        const int32_t *row = npu_window_row(window, oy, ky);
+        for (uint32_t kx = across.first; kx < across.last; kx++) {
+            const int32_t *input =
+                row + ((size_t)ox * window->stride_x + kx * window->dilation_x) * depth;
+            for (size_t c = 0; c < depth; c++) {
+                acc[c] += input[c];
+            }
+        }
+    }
+}
+
+static void maximum_window(const struct npu_window *window, uint32_t oy, uint32_t ox,
+                           struct npu_taps down, struct npu_taps across, int64_t *acc)
+{
+    size_t depth = window->ifm.depth;
+    for (size_t c = 0; c < depth; c++) {
+        acc[c] = npu_map_minimum(&window->ifm) - window->ifm.zero_point;
+    }
+    for (uint32_t ky = down.first; ky < down.last; ky++) {
+        const int32_t *row = npu_window_row(window, oy, ky);
+        for (uint32_t kx = across.first; kx < across.last; kx++) {
+            const int32_t *input =
+                row + ((size_t)ox * window->stride_x + kx * window->dilation_x) * depth;
+            for (size_t c = 0; c < depth; c++) {
+                acc[c] = input[c] > acc[c] ? input[c] : acc[c];
+            }
+        }
+    }
+}
+
+/** 1 / count as a scale, the way the hardware computes it. */
+static struct npu_scale reciprocal(uint32_t count)
+{
+    unsigned bits = 0;
+    while (((uint64_t)1 << bits) < count) {
+        bits++;
+    }
+    uint64_t numerator = ((uint64_t)1 << (31 + bits)) + ((uint64_t)1 << bits);
+    return (struct npu_scale){(uint32_t)(numerator / count), (uint8_t)(31 + bits)};
+}
+
+/** One pixel, scaled. work: [IFM depth]. */
+static void pool_pixel(const struct pool *pool, uint32_t oy, uint32_t ox, int64_t *work,
+                       int64_t *out)
+{
+    const struct npu_window *window = &pool->window;
+    struct npu_taps down = npu_window_taps_y(window, oy);
+    struct npu_taps across = npu_window_taps_x(window, ox);
+    uint32_t count = (down.last - down.first) * (across.last - across.first);
+    size_t channels = pool->output.map.depth;
+    if (pool->mode == POOL_MAX) {
+        maximum_window(window, oy, ox, down, across, out);
+    } else if (pool->mode == POOL_AVERAGE) {
+        sum_window(window, oy, ox, down, across, out);
+    } else {
+        sum_window(window, oy, ox, down, across, work);
+        *out = 0;
+        for (uint32_t c = 0; c < window->ifm.depth; c++) {
+            *out += work[c];
+        }
+    }
+    if (pool->scales != NULL) {
+        npu_scale_channels(out, 1, channels, pool->scales, 40, pool->output.rounding);
+    } else {
+        struct npu_scale scale = pool->divide && count > 0 ? reciprocal(count) : pool->scale;
+        npu_scale_all(out, channels, scale, pool->output.rounding);
+    }
+}
+
+static bool run_rows(struct npu *npu, struct pool *pool)
+{
+    const struct npu_feature_map *ofm = &pool->output.map;
+    size_t channels = ofm->depth;
+    int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, ofm->width, channels * sizeof *acc);
+    int64_t *work = npu_scratch_get(npu, NPU_BUFFER_SUMS, pool->window.ifm.depth, sizeof *work);
+    if (acc == NULL || work == NULL || !npu_window_prepare(npu, &pool->window, false)) {
+        return false;
+    }
+    for (uint32_t oy = 0; oy < ofm->height; oy++) {
+        if (!npu_window_advance(npu, &pool->window, oy)) {
+            return false;
+        }
+        for (uint32_t ox = 0; ox < ofm->width; ox++) {
+            pool_pixel(pool, oy, ox, work, acc + ox * channels);
+        }
+        if (!npu_output_write(npu, &pool->output, oy, 0, ofm->width, acc)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/** What scales the result: OFM_SCALE, the element count, or the scale stream. */
+static bool choose_scale(struct npu *npu, struct pool *pool)
+{
+    if (!pool->output.global_scale) {
+        pool->scales = npu_scales_load(npu, pool->output.map.depth);
+        return pool->scales != NULL;
+    }
+    if (!npu_output_scale(npu, &pool->scale)) {
+        return false;
+    }
+    pool->divide = pool->mode == POOL_AVERAGE && pool->window.padded &&
+                   pool->scale.multiplier == 1 && pool->scale.shift == 0;
+    return true;
+}
+
+bool npu_op_pool(struct npu *npu, uint32_t param)
+{
+    struct pool pool = {.mode = (enum pool_mode)param};
+    if (param > POOL_REDUCE_SUM) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has mode %u", (unsigned)param);
+    }
+    const struct npu_feature_map *ofm = &pool.output.map;
+    if (!npu_output_open(npu, &pool.output) ||
+        !npu_window_open(npu, &pool.window, ofm->height, ofm->width)) {
+        return false;
+    }
+    const struct npu_feature_map *ifm = &pool.window.ifm;
+    uint32_t depth = pool.mode == POOL_REDUCE_SUM ? 1 : ifm->depth;
+    if (ofm->depth != depth) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has IFM depth %u but OFM depth %u",
+                        (unsigned)ifm->depth, (unsigned)ofm->depth);
+    }
+    return choose_scale(npu, &pool) && run_rows(npu, &pool) &&
+           npu_operation_done(npu, &(struct npu_work){.ifm = ifm,
+                                                      .ofm = ofm,
+                                                      .window = &pool.window});
+}

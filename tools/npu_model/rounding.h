@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Scaling with rounding, exactly as command streams ask for it.
+ *
+ * A scale is an unsigned 32-bit multiplier and a right shift of 0..63.
+ */
+#ifndef NPU_ROUNDING_H
+#define NPU_ROUNDING_H
+
+#include <stdint.h>
+
+__extension__ typedef __int128 npu_int128;
+
+/** Values of the round_mode fields. */
+enum npu_rounding {
+    NPU_ROUND_DOUBLE = 0,   /**< TFLite: round at bit 31, then again */
+    NPU_ROUND_TRUNCATE = 1, /**< toward zero */
+    NPU_ROUND_NATURAL = 2,  /**< half toward plus infinity */
+};
+
+struct npu_scale {
+    uint32_t multiplier;
+    uint8_t shift;
+};
+
+static inline int64_t npu_clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+static inline int64_t npu_saturate64(npu_int128 value)
+{
+    return value < INT64_MIN ? INT64_MIN : value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+/** Sign-extend the low bits of value; 1 <= bits <= 64. */
+static inline int64_t npu_sign_extend(uint64_t value, unsigned bits)
+{
+    uint64_t sign = (uint64_t)1 << (bits - 1);
+    uint64_t mask = sign | (sign - 1);
+    return (int64_t)(((value & mask) ^ sign) - sign);
+}
+
+static inline npu_int128 npu_round_natural(npu_int128 product, unsigned shift)
+{
+    npu_int128 half = shift > 0 ? (npu_int128)1 << (shift - 1) : 0;
+    return (product + half) >> shift;
+}
+
+/** Second step of TFLite's rounding: right shift, half away from zero. */
+static inline npu_int128 npu_round_away(npu_int128 value, unsigned shift)
+{
+    npu_int128 mask = ((npu_int128)1 << shift) - 1;
+    npu_int128 threshold = (mask >> 1) + (value < 0);
+    return (value >> shift) + ((value & mask) > threshold);
+}
+
+/** value * multiplier / 2^shift in the given mode, saturated to 64 bits. */
+static inline int64_t npu_round_scale(int64_t value, struct npu_scale scale,
+                                      enum npu_rounding mode)
+{
+    npu_int128 product = (npu_int128)value * scale.multiplier;
+    unsigned shift = scale.shift;
+    npu_int128 result;
+    if (mode == NPU_ROUND_TRUNCATE) {
+        result = product >= 0 ? product >> shift : -(-product >> shift);
+    } else if (mode == NPU_ROUND_NATURAL || shift <= 31) {
+        result = npu_round_natural(product, shift);
+    } else {
+        result = npu_round_away(npu_round_natural(product, 31), shift - 31);
+    }
+    return npu_saturate64(result);
+}
+
+#endif
