@@ -4,7 +4,10 @@
 import contextlib
 import io
 import json
+import os
+import sys
 import wave
+from pathlib import Path
 
 import pytest
 from ethosu_tools import cli
@@ -96,12 +99,18 @@ def test_a_recording_is_heard_like_speech(on_reference, capsys):
     assert sound["verdict"] == "detected okay_nabu at 1.9 s"
 
 
-def test_the_report_says_what_was_compared_and_how_to_go_on(on_reference, capsys):
+@pytest.mark.parametrize("on_path", [True, False])
+def test_the_report_says_what_was_compared_and_how_to_go_on(
+    on_reference, capsys, monkeypatch, on_path
+):
+    environment = Path(sys.executable).parent
+    program = "ethosu" if on_path else os.path.relpath(environment / "ethosu")
+    monkeypatch.setenv("PATH", f"{environment}:/usr/bin:/bin" if on_path else "/usr/bin:/bin")
     assert cli.main(["demo", "wakeword", "--say", "okay nabu"]) == 0
     text, progress = capsys.readouterr()
     assert '"okay nabu": detected okay_nabu at 1.9 s' in text
     assert "probabilities equals that of TFLite's reference kernels on this PC, bit by bit" in text
-    assert "ethosu qemu --npu ethos-u55-128 --romfs" in text
+    assert f"{program} qemu --npu ethos-u55-128 --romfs" in text
     assert "mpremote connect PORT repl" in text
     assert "\n1.89 s  raw 2" in progress, "without a terminal each answer is a plain line"
 

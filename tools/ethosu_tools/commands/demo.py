@@ -5,6 +5,7 @@ import argparse
 import os
 import re
 import shutil
+import sys
 import wave
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -212,7 +213,8 @@ def _hint(data: Mapping[str, Any]) -> list[str]:
 def _how_to_go_on(data: Mapping[str, Any]) -> list[str]:
     rom = Path(os.path.relpath(data["rom"]))
     if data["on"] in ("qemu", "sim"):
-        start = [f"    ethosu qemu --npu {data['npu']} --romfs {rom}", "It says its PORT; then"]
+        ethosu = _program("ethosu")
+        start = [f"    {ethosu} qemu --npu {data['npu']} --romfs {rom}", "It says its PORT; then"]
         port = "PORT"
     else:
         start = []
@@ -220,9 +222,15 @@ def _how_to_go_on(data: Mapping[str, Any]) -> list[str]:
     return [
         "Go on by hand, with the same files on a board:",
         *start,
-        f"    mpremote connect {port} repl",
+        f"    {_program('mpremote')} connect {port} repl",
         "    >>> import ethosu",
         "    >>> from listen import listen",
         f"    >>> {data['try']}",
         f"What was heard lies in {rom.parent}, as .wav files.",
     ]
+
+
+def _program(name: str) -> str:
+    """How to call a program of this Python environment from this shell."""
+    path = Path(sys.executable).with_name(name)
+    return name if shutil.which(name) == str(path) else os.path.relpath(path)
