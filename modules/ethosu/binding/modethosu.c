@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ethosu_board.h"
+#include "py/gc.h"
 #include "py/mperrno.h"
 #include "py/runtime.h"
 
@@ -110,7 +111,11 @@ struct ethosu_driver *binding_choose_npu(mp_obj_t which) {
 }
 
 void binding_reserve_npu(struct ethosu_driver *npu, uint64_t timeout) {
-    int error = ethosux_reserve_this(npu, timeout);
+    int error = ethosux_reserve_this(npu, 0);
+    if (error == ETHOSUX_E_NONE_FREE) {
+        gc_collect(); // a handle that nobody holds any more gives its NPU back
+        error = ethosux_reserve_this(npu, timeout);
+    }
     if (MP_STATE_VM(ethosu_pending_exception) != MP_OBJ_NULL) {
         if (error == 0) {
             ethosu_release_driver(npu);
