@@ -105,7 +105,8 @@ def test_the_report_says_what_was_compared_and_how_to_go_on(
 ):
     environment = Path(sys.executable).parent
     program = "ethosu" if on_path else os.path.relpath(environment / "ethosu")
-    monkeypatch.setenv("PATH", f"{environment}:/usr/bin:/bin" if on_path else "/usr/bin:/bin")
+    others = [path for path in os.get_exec_path() if Path(path) != environment]
+    monkeypatch.setenv("PATH", os.pathsep.join([str(environment), *others] if on_path else others))
     assert cli.main(["demo", "wakeword", "--say", "okay nabu"]) == 0
     text, progress = capsys.readouterr()
     assert '"okay nabu": detected okay_nabu at 1.9 s' in text
