@@ -192,11 +192,11 @@ class Board:
 class QemuBoard(Board):
     """An emulated board; its memory can be read and written beside the serial line."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, *, boot_timeout: float = BOOT_TIMEOUT_S) -> None:
         """Take over a machine that was just started."""
         self.machine = machine
         try:
-            super().__init__(machine.port)
+            super().__init__(machine.port, boot_timeout=boot_timeout)
         except BaseException:
             machine.close()
             raise

@@ -26,22 +26,24 @@ CHUNK_BYTES = 3 * 1024
 BLOCK_STEPS = 32
 ROM_NAME = "model.tflite"
 
-# What the board runs: one step, from the bytes of all inputs to the bytes of all outputs.
+# What the board runs: one step on the bytes of all inputs and of all outputs, or several on memory.
 _LOAD = """\
 import binascii, ethosu, uctypes
 _model = ethosu.Model({path!r})
-def _step(data):
+def _parts(data, sizes):
     view, parts, at = memoryview(data), [], 0
-    for size in {sizes}:
+    for size in sizes:
         parts.append(view[at:at + size])
         at += size
-    return b"".join(bytes(part) for part in _model.predict(parts))
+    return parts
+def _step(source, target):
+    _model.run_into(_parts(source, {inputs}), _parts(target, {outputs}))
 def _steps(count, source, target):
     for _ in range(count):
-        out = _step(uctypes.bytearray_at(source, {total}))
-        uctypes.bytearray_at(target, len(out))[:] = out
-        source += {total}
-        target += len(out)
+        _step(uctypes.bytearray_at(source, {input_bytes}),
+              uctypes.bytearray_at(target, {output_bytes}))
+        source += {input_bytes}
+        target += {output_bytes}
 """
 
 
@@ -76,10 +78,14 @@ class _BoardSession(ABC):
         self.board.close()
 
     def _load(self, path: str) -> None:
-        sizes = [tensor.size for tensor in self.inputs]
-        self.board.exec(
-            _LOAD.format(path=path, sizes=sizes, total=self.input_bytes), timeout=STEP_TIMEOUT_S
+        code = _LOAD.format(
+            path=path,
+            inputs=[tensor.size for tensor in self.inputs],
+            outputs=[tensor.size for tensor in self.outputs],
+            input_bytes=self.input_bytes,
+            output_bytes=self.output_bytes,
         )
+        self.board.exec(code, timeout=STEP_TIMEOUT_S)
         self.npu = str(self.board.eval("ethosu.npus()")[0])
 
     @contextlib.contextmanager
@@ -145,11 +151,14 @@ class SerialSession(_BoardSession):
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
         """Invoke the model step by step."""
-        self.board.exec(f"_data = bytearray({self.input_bytes})")
+        self.board.exec(
+            f"_in, _out = bytearray({self.input_bytes}), bytearray({self.output_bytes})"
+        )
         for index in range(feed.steps):
             self._send(feed.block(index, index + 1)[0])
             text = self.board.exec(
-                "print(binascii.b2a_base64(_step(_data)).decode())", timeout=STEP_TIMEOUT_S
+                "_step(_in, _out)\nprint(binascii.b2a_base64(_out).decode())",
+                timeout=STEP_TIMEOUT_S,
             )
             try:
                 yield self._split(base64.b64decode(text.strip(), validate=True))
@@ -160,4 +169,4 @@ class SerialSession(_BoardSession):
         for at in range(0, len(data), CHUNK_BYTES):
             chunk = data[at : at + CHUNK_BYTES]
             text = base64.b64encode(chunk).decode()
-            self.board.exec(f"_data[{at}:{at + len(chunk)}] = binascii.a2b_base64('{text}')")
+            self.board.exec(f"_in[{at}:{at + len(chunk)}] = binascii.a2b_base64('{text}')")

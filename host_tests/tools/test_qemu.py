@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""The emulated board as a process and as memory: it starts, answers, resets, and never stays."""
+
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from ethosu_tools import qemu, romfs
+from ethosu_tools.board import QemuBoard, open_board
+from ethosu_tools.errors import BoardError, InputError
+
+CONSOLES = pytest.mark.parametrize("console", qemu.CONSOLES)
+WAIT_S = 20
+
+
+def alive(pid):
+    """Is the process there, and not just waiting to be collected?"""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.02)
+
+
+@CONSOLES
+def test_board_answers_and_resets(console):
+    with open_board("qemu", console=console) as board:
+        board.exec("kept = 1")
+        board.interrupt()
+        assert board.eval("'kept' in globals()") is True
+        board.soft_reset()
+        assert board.eval("'kept' in globals()") is False
+        board.exec("kept = 1")
+        board.reset()
+        assert board.eval("'kept' in globals()") is False
+
+
+def test_reset_helps_a_board_that_hangs():
+    with open_board("qemu") as board:
+        board.start("import micropython\nmicropython.kbd_intr(-1)\nwhile True: pass")
+        board.reset()
+        assert board.eval("1 + 1") == 2
+
+
+def test_typed_ctrl_c_stops_a_program():
+    with open_board("qemu") as board:
+        board.start("print('!')\nwhile True: pass")
+        with pytest.raises(BoardError, match="KeyboardInterrupt"):
+            board.finish(on_output=lambda _: board.inject(b"\x03"))
+        assert board.eval("1") == 1
+
+
+def test_files_reach_the_board_and_come_back():
+    data = bytes(range(256)) * 200
+    with open_board("qemu") as board:
+        assert board.file_hash("/x.bin") is None
+        board.write_file("/x.bin", data)
+        assert board.read_file("/x.bin") == data
+
+
+def test_memory_is_the_guests_memory():
+    with open_board("qemu") as board:
+        assert isinstance(board, QemuBoard)
+        board.machine.memory.write(qemu.WINDOW_START, b"from the host")
+        board.exec(f"import uctypes\nw = uctypes.bytearray_at({qemu.WINDOW_START}, 13)")
+        assert board.eval("bytes(w)") == b"from the host"
+        board.exec("w[:] = b'for the host!'")
+        assert board.machine.memory.read(qemu.WINDOW_START, 13) == b"for the host!"
+
+
+@pytest.mark.parametrize("address, size", [(0x5FFFFFFF, 2), (0xDFFFFFFF, 2), (0, 1)])
+def test_addresses_outside_the_memory_are_refused(address, size):
+    memory = qemu.GuestMemory()
+    try:
+        with pytest.raises(ValueError, match="not in the guest's DDR"):
+            memory.read(address, size)
+    finally:
+        memory.close()
+
+
+def test_rom_files_appear_on_the_board():
+    files = {"a.txt": b"hello", "b.bin": bytes(1000)}
+    with qemu.Machine(romfs=romfs.build(files)) as machine, QemuBoard(machine) as board:
+        assert sorted(board.eval("__import__('os').listdir('/rom')")) == ["a.txt", "b.bin"]
+        assert board.read_file("/rom/a.txt") == b"hello"
+        address = board.eval(
+            "__import__('uctypes').addressof(memoryview(open('/rom/a.txt', 'rb')))"
+        )
+        assert address % romfs.ALIGNMENT == 0
+        assert machine.memory.read(address, 5) == b"hello"
+
+
+def test_rom_that_is_too_big_is_refused():
+    with pytest.raises(InputError, match="the board takes"):
+        qemu.Machine(romfs=bytes(qemu.ROMFS_SIZE + 1))
+
+
+def test_unknown_npu_ends_in_the_plugins_sentence():
+    with pytest.raises(BoardError, match=r"QEMU ended at once.*ethos-u99"):
+        qemu.Machine("ethos-u99-1")
+
+
+def test_firmware_that_is_no_firmware_fails_with_the_log(tmp_path):
+    image = tmp_path / "firmware.elf"
+    image.write_bytes(b"not an image")
+    with pytest.raises(BoardError, match="QEMU"), qemu.Machine(firmware=image) as machine:
+        QemuBoard(machine, boot_timeout=1)
+
+
+def test_closing_ends_qemu():
+    machine = qemu.Machine()
+    assert alive(machine.process.pid)
+    machine.close()
+    machine.close()
+    assert not alive(machine.process.pid)
+
+
+FORGETFUL = """\
+    import os, signal, sys
+    from ethosu_tools import qemu
+    machine = qemu.Machine()
+    print(machine.process.pid, flush=True)
+    {ending}
+"""
+
+
+@pytest.mark.parametrize("ending", ["pass", "1 / 0", "os._exit(1)", "os.kill(os.getpid(), 9)"])
+def test_no_qemu_survives_its_tool(ending):
+    program = textwrap.dedent(FORGETFUL).format(ending=ending)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    pid = int(done.stdout)
+    wait_for(lambda: not alive(pid))
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ethosu_qemu_names_the_port_and_ends_on_a_signal(how):
+    command = [sys.executable, "-m", "ethosu_tools.cli", "qemu", "--npu", "ethos-u55-64"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        first = process.stdout.readline()
+        port = first.rpartition(" at ")[2].split(";")[0]
+        try:
+            with open_board(port) as board:
+                assert board.eval("40 + 2") == 42
+        finally:
+            process.send_signal(how)
+        rest = process.stdout.read()
+    assert process.returncode == 0 and "ethos-u55-64" in first and "stopped" in rest
+
+
+def test_ethosu_qemu_as_json_gives_port_and_process():
+    command = [sys.executable, "-m", "ethosu_tools.cli", "qemu", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        text = ""
+        while not text.endswith("}\n"):
+            text += process.stdout.readline()
+        data = json.loads(text)
+        assert alive(data["pid"]) and Path(data["port"]).exists()
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+    assert not alive(data["pid"])
