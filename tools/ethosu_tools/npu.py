@@ -618,10 +618,13 @@ class Session:
         return -(-max(ends, default=1) // _ALIGNMENT) * _ALIGNMENT
 
     def _place_tensors(self) -> None:
+        # A fast scratch of its own (Dedicated_Sram) is planned from 0 on, like the arena.
+        npu_operators = [op for op in self._main.operators if op.name == "ethos-u"]
+        fast = {op.inputs[3] for op in npu_operators if op.inputs[3] != op.inputs[2]}
         for index, tensor in enumerate(self._main.tensors):
             if tensor.content:
                 self._outside[index] = self.npu.add(tensor.content, writable=False)
-            elif tensor.offset < 0 and tensor.size:
+            elif (tensor.offset < 0 or index in fast) and tensor.size:
                 self._outside[index] = self.npu.add(tensor.size)
             if tensor.variable:
                 self._view(index).view(tensor.dtype)[:] = tensor.zero_point
