@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+/** Payload parsing: what Vela writes is read, everything else is refused before any register. */
+#include "fake_npu.h"
+
+#define COP1 0x31504F43u
+#define COP2 0x32504F43u
+
+/** Parse a copy that ends where the allocation ends, so that ASan sees an over-read. */
+static int parse(const uint32_t *words, size_t size, struct ethosux_payload *payload,
+                 struct ethosux_fault *fault)
+{
+    uint8_t *copy = malloc(size > 0 ? size : 1);
+    memcpy(copy, words, size);
+    int error = ethosux_parse_payload(copy, size, payload, fault);
+    if (error == 0) {
+        CHECK(payload->stream >= copy);
+        CHECK(payload->stream + payload->stream_bytes <= copy + size);
+    }
+    free(copy);
+    return error;
+}
+
+static const char *sentence(const struct ethosux_fault *fault)
+{
+    static char text[200];
+    ethosux_describe(fault, text, sizeof text);
+    return text;
+}
+
+TEST(cop1_gives_config_and_stream)
+{
+    struct ethosux_payload payload;
+    CHECK_EQ(parse(good_payload, sizeof good_payload, &payload, NULL), 0);
+    CHECK(payload.has_config);
+    CHECK_EQ(payload.config, 7);
+    CHECK_EQ(payload.id, 0x10066001);
+    CHECK_EQ(payload.stream_bytes, 4);
+}
+
+TEST(cop2_gives_config_and_stream)
+{
+    const uint32_t words[] = {COP2, 1, 64, 0, 2, 56, 44, 0x4D554556u, 1, 20, 0x10003008u,
+                              0x10066001u, 0, 0, 0, ~0u, ~0u, ~0u, 0x00000011u, 0xFFFF0000u};
+    struct ethosux_payload payload;
+    struct ethosux_fault fault = {0};
+    CHECK_EQ(parse(words, sizeof words, &payload, &fault), 0);
+    CHECK_EQ(payload.config, 0x10003008u);
+    CHECK_EQ(payload.id, 0x10066001);
+    CHECK_EQ(payload.stream_bytes, 8);
+}
+
+/** Every cut of a good payload is refused or gives a stream inside it; ASan watches. */
+TEST(a_truncated_payload_is_never_read_past_its_end)
+{
+    const uint32_t cop2[] = {COP2, 1, 64, 0, 2, 56, 44, 0x4D554556u, 1, 20, 7, 1, 0, 0, 0,
+                             ~0u, ~0u, ~0u, 0x11u, 0xFFFF0000u};
+    for (size_t size = 0; size < sizeof good_payload; size++) {
+        struct ethosux_payload payload;
+        CHECK(parse(good_payload, size, &payload, NULL) < 0);
+    }
+    for (size_t size = 0; size < sizeof cop2; size++) {
+        struct ethosux_payload payload;
+        CHECK(parse(cop2, size, &payload, NULL) < 0);
+    }
+}
+
+static void check_refused(const uint32_t *words, size_t size, int code, const char *part)
+{
+    struct ethosux_payload payload;
+    struct ethosux_fault fault = {0};
+    CHECK_EQ(parse(words, size, &payload, &fault), code);
+    CHECK_EQ(fault.code, code);
+    CHECK_TEXT(sentence(&fault), part);
+}
+
+TEST(each_malformed_payload_has_its_own_reason)
+{
+    const uint32_t magic[] = {0x33334C54, 0};
+    const uint32_t action[] = {COP1, 3};
+    const uint32_t twice[] = {COP1, 0x00010002u, 0xFFFF0000u, 0x00010002u, 0xFFFF0000u};
+    const uint32_t empty[] = {COP1, 5, 5};
+    const uint32_t no_words[] = {COP1, 2};
+    const uint32_t too_long[] = {COP1, 0xFFFFFF02u, 0xFFFF0000u};
+    const uint32_t cut_config[] = {COP1, 1, 7};
+    const uint32_t cop2_action[] = {COP2, 1, 12, 0, 9, 4, 0};
+    const uint32_t cop2_metadata[] = {COP2, 1, 12, 0, 2, 8, 0xFFFFFFFC, 0};
+    const uint32_t cop2_entry[] = {COP2, 1, 12, 0, 2, 0xFFFFFFFC, 0, 0};
+    check_refused(magic, sizeof magic, ETHOSUX_E_PAYLOAD_MAGIC, "0x33334c54");
+    check_refused(magic, 7, ETHOSUX_E_PAYLOAD_SIZE, "7 bytes");
+    check_refused(action, sizeof action, ETHOSUX_E_PAYLOAD_ACTION, "action 3 at byte 4");
+    check_refused(twice, sizeof twice, ETHOSUX_E_PAYLOAD_TWICE, "byte 12");
+    check_refused(empty, sizeof empty, ETHOSUX_E_PAYLOAD_EMPTY, "no command stream");
+    check_refused(no_words, sizeof no_words, ETHOSUX_E_PAYLOAD_EMPTY, "no command stream");
+    check_refused(too_long, sizeof too_long, ETHOSUX_E_PAYLOAD_CUT, "67108864 bytes needed, 8");
+    check_refused(cut_config, sizeof cut_config, ETHOSUX_E_PAYLOAD_CUT, "12 bytes needed, 8");
+    check_refused(cop2_action, sizeof cop2_action, ETHOSUX_E_PAYLOAD_ACTION, "action 9");
+    check_refused(cop2_metadata, sizeof cop2_metadata, ETHOSUX_E_PAYLOAD_CUT, "byte 16");
+    check_refused(cop2_entry, sizeof cop2_entry, ETHOSUX_E_PAYLOAD_CUT, "byte 16");
+
+    struct ethosux_payload payload;
+    CHECK_EQ(ethosux_parse_payload(NULL, 8, &payload, NULL), ETHOSUX_E_ARGUMENT);
+}
+
+TEST(a_bad_action_after_the_stream_is_refused_before_the_npu_starts)
+{
+    static _Alignas(16) uint32_t words[12];
+    memcpy(words, good_payload, sizeof good_payload);
+    words[9] = 0xFF;
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    uint64_t bases[1];
+    size_t sizes[1];
+    unsigned writes = fakes[0].writes;
+    CHECK_EQ(ethosu_invoke_v3(drv, words, 40, bases, sizes, 0, NULL), -1);
+    CHECK_EQ(fakes[0].writes, writes);
+    CHECK_EQ(drv->power_request_counter, 0);
+    CHECK_EQ(begins, 0);
+}
+
+TEST(a_model_for_another_npu_is_refused_with_both_names)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-256");
+    CHECK_EQ(start_good(drv), -1);
+    CHECK_EQ(ethosux_last_error(drv)->code, ETHOSUX_E_CONFIG_MISMATCH);
+    CHECK_TEXT(fake_error(drv), "compiled for ethos-u55-128");
+    CHECK_TEXT(fake_error(drv), "NPU is ethos-u55-256");
+}
+
+/** Optimizer config words against a U55-128 of architecture 1.0.6. */
+static int check_config(uint32_t config, uint32_t id)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    uint32_t kept[2] = {good_payload[2], good_payload[3]};
+    good_payload[2] = config;
+    good_payload[3] = id;
+    int code = start_good(drv) == 0 ? 0 : ethosux_last_error(drv)->code;
+    good_payload[2] = kept[0];
+    good_payload[3] = kept[1];
+    ethosu_deinit(drv);
+    return code;
+}
+
+TEST(config_fields_are_compared_as_the_hardware_needs)
+{
+    CHECK_EQ(check_config(0x00001807, 0x10060000), 0); // SHRAM size and patch don't matter
+    CHECK_EQ(check_config(0x10000007, 0x10066001), ETHOSUX_E_CONFIG_MISMATCH);
+    CHECK_EQ(check_config(0x00000017, 0x10066001), ETHOSUX_E_STREAM_VERSION);
+    CHECK_EQ(check_config(0x08000007, 0x10066001), ETHOSUX_E_CUSTOM_DMA);
+    CHECK_EQ(check_config(0x00000007, 0x20066001), ETHOSUX_E_ARCH_MISMATCH);
+    CHECK_EQ(check_config(0x00000007, 0x10166001), ETHOSUX_E_ARCH_MISMATCH);
+}
+
+TEST(a_payload_without_optimizer_config_runs)
+{
+    static _Alignas(16) uint32_t words[] = {COP1, 5, 5, 0x00010002u, 0xFFFF0000u};
+    struct ethosu_driver *drv = fake_driver("ethos-u55-64");
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
+    CHECK_EQ(fakes[0].runs, 1);
+}

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""Building and running the C tests of the driver."""
+
+import re
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REPO = HERE.parents[1]
+C = HERE / "c"
+
+INCLUDES = [
+    f"-I{REPO / path}"
+    for path in ("boards/HOST", "modules/ethosu", "modules/ethosu/driver", "tools/npu_model")
+]
+STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-pthread"]
+SANITIZE = {
+    "address": [
+        "-O1",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
+        "-fno-omit-frame-pointer",
+    ],
+    "thread": ["-O1", "-fsanitize=thread", "-fno-omit-frame-pointer"],
+    "coverage": ["-O0", "--coverage"],
+}
+
+
+def run(command: list[str | Path], timeout: float = 120) -> str:
+    """Run a command, give its standard output; fail with all its output."""
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, timeout=timeout
+    )
+    assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def archive(name: str, sanitizer: str) -> Path:
+    """Build libethosu_`name`.a of the HOST board."""
+    run(["make", "-C", REPO / "boards/HOST", "archives", f"SANITIZE={sanitizer}"], timeout=600)
+    return REPO / "build/host" / sanitizer / f"libethosu_{name}.a"
+
+
+def link(output: Path, sources: list[str], library: Path, sanitizer: str, *more: str) -> Path:
+    """Compile C tests and link them with all of an archive."""
+    whole = ["-Wl,--whole-archive", library, "-Wl,--no-whole-archive"]
+    files = [C / source for source in sources]
+    flags = [*STRICT, *SANITIZE[sanitizer], *INCLUDES]
+    run(["gcc", *flags, "-o", output, *files, *whole, *more, "-lm"])
+    return output
+
+
+def names(source: str) -> list[str]:
+    """Names of the tests in a C source."""
+    return re.findall(r"^TEST\((\w+)\)", (C / source).read_text(), re.MULTILINE)
