@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures for the tests of the model runtime and of the Python module on a board."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def _sources(repo: Path) -> list[Path]:
+    """Runtime and driver, and a board without an NPU to link them with."""
+    module = repo / "modules/ethosu"
+    parts = [path for part in ("model", "driver") for path in sorted((module / part).glob("*.c"))]
+    return [*parts, HERE / "board_none.c", HERE / "exercise.c"]
+
+
+@pytest.fixture(scope="session")
+def build_program(repo, tmp_path_factory):
+    """Builds a C program of this folder with sanitizers: `build_program("damage.c")`."""
+
+    def build(main: str, compiler: str = "gcc", sanitize: str = "address,undefined") -> Path:
+        program = tmp_path_factory.mktemp("program") / Path(main).stem
+        module = repo / "modules/ethosu"
+        command = [
+            compiler,
+            *("-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror"),
+            *(f"-fsanitize={sanitize}", "-fno-sanitize-recover=all"),
+            *(f"-I{folder}" for folder in (module, module / "model", module / "driver")),
+            *_sources(repo),
+            HERE / main,
+            *("-o", program),
+        ]
+        subprocess.run(command, check=True, timeout=120)
+        return program
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def wake_words() -> dict[str, Path]:
+    """The streaming wake-word models of the package pymicro-wakeword, by name."""
+    import pymicro_wakeword
+
+    folder = Path(pymicro_wakeword.__file__).parent / "models"
+    names = ("okay_nabu", "hey_jarvis", "alexa", "hey_mycroft")
+    return {name: folder / f"{name}.tflite" for name in names}
