@@ -96,11 +96,15 @@ test-all: setup build ## Run all tests, larger sweeps too
 lint: setup ## Check the style of Python and C sources
 	$(call say,lint)
 	@$(BIN)/ruff check . $(call or_say,ruff found faults; make format mends the simple ones.)
-	@$(BIN)/ruff format --check . $(call or_say,run make format.)
+	@$(BIN)/ruff format --check . $(call or_say,Python sources are not in form; run: make format)
 	@$(BIN)/mypy $(call or_say,mypy found faults in the types of tools/ethosu_tools.)
+	@git ls-files '*.c' '*.h' | xargs $(BIN)/clang-format --dry-run --Werror \
+	    $(call or_say,C sources are not in form; run: make format)
 
-format: setup ## Format Python sources
-	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+format: setup ## Bring Python and C sources into form
+	$(call say,format)
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+	@git ls-files '*.c' '*.h' | xargs $(BIN)/clang-format -i
 
 lock: setup ## Renew requirements.lock from pyproject.toml
 	$(call say,requirements.lock)
