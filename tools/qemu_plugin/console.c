@@ -185,7 +185,7 @@ void console_start(console_changed changed, void *context) {
 }
 
 void console_close(void) {
-    if (console_exists()) {
-        console.endpoint.kind->close(&console.endpoint);
+    if (console_exists() && console.endpoint.kind->remove) {
+        console.endpoint.kind->remove(&console.endpoint);
     }
 }

@@ -22,8 +22,8 @@ struct console_endpoint_kind {
     bool (*attend)(struct console_endpoint *endpoint);
     /** The client has gone and all its bytes are read: make ready for the next one. */
     void (*forget)(struct console_endpoint *endpoint);
-    /** The process is about to exit. */
-    void (*close)(struct console_endpoint *endpoint);
+    /** Remove what would stay behind when the process exits; NULL: nothing would. */
+    void (*remove)(struct console_endpoint *endpoint);
 };
 
 struct console_endpoint {

@@ -70,14 +70,9 @@ static void pty_forget(struct console_endpoint *endpoint) {
     refresh_terminal(endpoint->path);
 }
 
-static void pty_close(struct console_endpoint *endpoint) {
-    close(endpoint->data);
-}
-
 const struct console_endpoint_kind console_pty = {
     .prefix = "pty",
     .open = pty_open,
     .attend = pty_attend,
     .forget = pty_forget,
-    .close = pty_close,
 };

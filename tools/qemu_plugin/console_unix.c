@@ -56,7 +56,7 @@ static void unix_forget(struct console_endpoint *endpoint) {
     endpoint->data = -1;
 }
 
-static void unix_close(struct console_endpoint *endpoint) {
+static void unix_remove(struct console_endpoint *endpoint) {
     unlink(endpoint->path);
 }
 
@@ -66,5 +66,5 @@ const struct console_endpoint_kind console_unix = {
     .open = unix_open,
     .attend = unix_attend,
     .forget = unix_forget,
-    .close = unix_close,
+    .remove = unix_remove,
 };

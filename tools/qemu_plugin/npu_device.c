@@ -85,7 +85,10 @@ static void resume(struct npu_device *device) {
     }
 }
 
-/** The work is done (or its modelled time is over): tell the guest. */
+/**
+ * The work is done (or its modelled time is over): tell the guest. A fault to
+ * inject into results, status or interrupt has its place here.
+ */
 static void complete(void *context) {
     struct npu_device *device = context;
     last_run.instructions = instruction_count() - device->instructions_at_start;

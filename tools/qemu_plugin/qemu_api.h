@@ -29,9 +29,6 @@ typedef struct Notifier {
     void *links[2];
 } Notifier;
 
-/** Transaction attributes: a bit field that fits one register in every version. */
-typedef uint64_t MemTxAttrs;
-
 enum device_endian {
     DEVICE_NATIVE_ENDIAN,
     DEVICE_BIG_ENDIAN,

@@ -103,9 +103,9 @@ static const struct transfer faults[] = {
     {"read_secure_dtcm", 0x30000000, DDR, 0x10},
     {"read_itcm", 0x00000000, DDR, 0x10},
     {"write_qspi", DDR, QSPI, 0x10},
-    {"across_end_of_ssram", DDR, 0x01200000 - 8, 0x10},
-    {"across_end_of_isram", ISRAM + 2 * ISRAM_BANK - 8, DDR, 0x10},
-    {"across_end_of_ddr", DDR, DDR + DDR_SIZE - 8, 0x10},
+    {"across_end_of_ssram", DDR, 0x01200000 - 16, 0x20},
+    {"across_end_of_isram", ISRAM + 2 * ISRAM_BANK - 16, DDR, 0x20},
+    {"across_end_of_ddr", DDR, DDR + DDR_SIZE - 16, 0x20},
     {"registers", NPU_BASE, DDR, 0x10},
     {"nothing", 0x1F000000, DDR, 0x10},
 };
