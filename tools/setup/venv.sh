@@ -47,7 +47,9 @@ pip() {
     "$venv/bin/python" -m pip --disable-pip-version-check "$@"
 }
 
-pip install --require-hashes -r requirements.lock || {
+# Without an index pip succeeds only when all is there already.
+pip install --quiet --dry-run --no-index --require-hashes -r requirements.lock 2>/dev/null ||
+    pip install --require-hashes -r requirements.lock || {
     echo "error: the Python packages of requirements.lock could not be installed; look at pip's" \
         "lines above, mend the network or the package index, and run make again." >&2
     exit 1
