@@ -46,3 +46,19 @@ def wake_words() -> dict[str, Path]:
     folder = Path(pymicro_wakeword.__file__).parent / "models"
     names = ("okay_nabu", "hey_jarvis", "alexa", "hey_mycroft")
     return {name: folder / f"{name}.tflite" for name in names}
+
+
+@pytest.fixture(scope="session")
+def case_of():
+    """A model's inputs and expected outputs, computed once: `case_of(path, steps)`."""
+    from .exactness import make_case
+
+    cases = {}
+
+    def get(model: Path, steps: int, *, extremes: bool = True):
+        key = model, steps, extremes
+        if key not in cases:
+            cases[key] = make_case(model, steps, extremes=extremes)
+        return cases[key]
+
+    return get
