@@ -25,6 +25,7 @@ OPERATOR_VERSIONS = {
     "CONCATENATION": 2,
     "CONV_2D": 3,
     "DEPTHWISE_CONV_2D": 3,
+    "ELU": 5,
     "FULLY_CONNECTED": 4,
     "LOGISTIC": 2,
     "MAX_POOL_2D": 2,
@@ -51,9 +52,15 @@ class Graph:
         scale: float | np.ndarray | None = None,
         zero_point: int = 0,
         axis: int = 0,
+        variable: bool = False,
     ) -> int:
-        """A tensor without data; several scales mean one per channel, along `axis`."""
-        return self._add_tensor(name, shape, dtype, b"", scale, zero_point, axis)
+        """A tensor without data; several scales mean one per channel, along `axis`.
+
+        A `variable` one keeps its values from one inference to the next.
+        """
+        index = self._add_tensor(name, shape, dtype, b"", scale, zero_point, axis)
+        self.tensors[index][0].isVariable = variable
+        return index
 
     def constant(
         self,
@@ -73,10 +80,12 @@ class Graph:
         inputs: Sequence[int],
         outputs: Sequence[int],
         options: str | None = None,
+        intermediates: Sequence[int] = (),
         **fields: Any,
     ) -> None:
         """Append an operator; `options` names the schema's options table, `fields` fill it."""
         operator = schema.OperatorT()
+        operator.intermediates = list(intermediates)
         operator.inputs = list(inputs)
         operator.outputs = list(outputs)
         if options is not None:

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT
+"""Builds one graph: values, their quantisation, and which value an operator takes next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from ethosu_tools.tflite_writer import Graph, write
+
+from .draws import Draws
+
+# Elements per tensor at most, so that thousands of cases run in minutes.
+MAX_ELEMENTS = 40_000
+
+# TFLite's fused activation functions.
+NONE, RELU, RELU_N1_TO_1, RELU6 = 0, 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor of the graph."""
+
+    index: int
+    shape: tuple[int, ...]
+    dtype: str
+    scale: float
+    zero_point: int
+    low: int  # smallest and largest number that a graph input is fed with
+    high: int
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def elements(self) -> int:
+        return int(np.prod(self.shape))
+
+
+class Unsuitable(Exception):
+    """An operator has no place in this graph; the graph goes on without it."""
+
+
+class Builder:
+    """One graph in the making; operators `pick` values and leave `result`s."""
+
+    def __init__(self, draws: Draws) -> None:
+        self.draws = draws
+        self.graph = Graph("main")
+        self.inputs: list[Value] = []
+        self.operators: list[str] = []
+        self._pool: list[Value] = []
+        self._used: set[int] = set()
+
+    # --- values ---------------------------------------------------------------
+
+    def scale(self) -> float:
+        """A quantisation scale between 1/256 and 1/8; powers of two are the simplest."""
+        scale = 2.0 ** self.draws.integer(-8, -4)
+        if self.draws.chance(80):
+            scale *= 1 + self.draws.integer(1, 999) / 1000
+        return float(np.float32(scale))
+
+    def zero_point(self, dtype: str) -> int:
+        """A zero point that TFLite allows for the type."""
+        if dtype not in ("int8", "uint8"):
+            return 0
+        kind = self.draws.integer(0, 3)
+        low = -128 if dtype == "int8" else 0
+        if kind == 0:
+            return low + 128
+        return low if kind == 1 else low + self.draws.integer(0, 255)
+
+    def input(
+        self,
+        shape: Sequence[int],
+        dtype: str,
+        scale: float | None = None,
+        zero_point: int | None = None,
+        low: int | None = None,
+        high: int | None = None,
+    ) -> Value:
+        """A new input of the graph."""
+        value = self.tensor(shape, dtype, scale, zero_point, "input")
+        if low is not None:
+            value = replace(value, low=low)
+        if high is not None:
+            value = replace(value, high=high)
+        self.inputs.append(value)
+        self._pool.append(value)
+        return value
+
+    def tensor(
+        self,
+        shape: Sequence[int],
+        dtype: str,
+        scale: float | None = None,
+        zero_point: int | None = None,
+        name: str = "t",
+    ) -> Value:
+        """A tensor without data; quantisation that is not given is drawn."""
+        shape = tuple(int(size) for size in shape)
+        if np.prod(shape) > MAX_ELEMENTS:
+            raise Unsuitable(f"{shape} is too large")
+        scale = self.scale() if scale is None else float(np.float32(scale))
+        zero_point = self.zero_point(dtype) if zero_point is None else zero_point
+        name = f"{name}{len(self.graph.tensors)}"
+        index = self.graph.tensor(name, shape, dtype, scale, zero_point)
+        limits = np.iinfo(dtype)
+        low, high = (-1000, 1000) if dtype == "int32" else (limits.min, limits.max)
+        return Value(index, shape, dtype, scale, zero_point, low, high)
+
+    def variable(self, shape: Sequence[int], dtype: str, scale: float, zero_point: int) -> Value:
+        """A tensor that keeps its values from one inference to the next."""
+        index = self.graph.tensor("state", shape, dtype, scale, zero_point, variable=True)
+        return Value(index, tuple(shape), dtype, scale, zero_point, 0, 0)
+
+    def constant(
+        self,
+        array: np.ndarray,
+        scale: float | np.ndarray | None = None,
+        zero_point: int = 0,
+        axis: int = 0,
+    ) -> Value:
+        """A tensor with data."""
+        name = f"c{len(self.graph.tensors)}"
+        index = self.graph.constant(name, array, scale, zero_point, axis)
+        first = 0.0 if scale is None else float(np.atleast_1d(scale)[0])
+        return Value(index, array.shape, array.dtype.name, first, zero_point, 0, 0)
+
+    def integers(self, *numbers: int) -> Value:
+        """A constant int32 vector: shapes, axes, paddings."""
+        return self.constant(np.array(numbers, np.int32))
+
+    def random_constant(
+        self, shape: Sequence[int], dtype: str, scale: float | None = None, zp: int | None = None
+    ) -> Value:
+        """A quantised constant of random values."""
+        limits = np.iinfo(dtype)
+        low, high = (-1000, 1000) if dtype == "int32" else (limits.min, limits.max)
+        data = self.draws.rng().integers(low, high, tuple(shape), dtype, endpoint=True)
+        scale = self.scale() if scale is None else scale
+        return self.constant(data, scale, self.zero_point(dtype) if zp is None else zp)
+
+    # --- operators --------------------------------------------------------------
+
+    def pick(
+        self,
+        dtypes: Sequence[str] = ("int8", "int16"),
+        ranks: Sequence[int] = (4,),
+        batch: bool = False,
+        accept: Callable[[Value], bool] = lambda value: True,
+        largest: int = 24,
+    ) -> Value:
+        """A value for an operator: one of the graph's, or a new input of a random shape."""
+        fits = [
+            value
+            for value in self._pool
+            if value.dtype in dtypes
+            and value.rank in ranks
+            and (batch or value.rank < 4 or value.shape[0] == 1)
+            and accept(value)
+        ]
+        # The newest first: chains are the simplest graphs.
+        if fits and not self.draws.chance(10):
+            return self.draws.choice(fits[::-1])
+        return self.input(self.shape(self.draws.choice(ranks), batch, largest), self.dtype(dtypes))
+
+    def dtype(self, dtypes: Sequence[str]) -> str:
+        """One of the types, for a new input."""
+        return self.draws.choice(dtypes)
+
+    def shape(self, rank: int, batch: bool = False, largest: int = 24) -> tuple[int, ...]:
+        """A shape: N, H, W, C and what is left of it for lower ranks."""
+        draws = self.draws
+        depth = draws.size(48)
+        sides = [draws.size(largest) for _ in range(rank - 1)]
+        if rank >= 4:
+            sides[0] = draws.integer(2, 3) if batch and draws.chance(20) else 1
+        while np.prod(sides) * depth > MAX_ELEMENTS // 4:
+            sides = [max(1, side // 2) for side in sides]
+        return (*sides, depth)
+
+    def operator(
+        self,
+        kind: str,
+        inputs: Sequence[Value | None],
+        outputs: Sequence[Value],
+        options: str | None = None,
+        **fields: Any,
+    ) -> None:
+        """Append an operator; its outputs may be picked from now on."""
+        taken = [-1 if value is None else value.index for value in inputs]
+        self.graph.operator(kind, taken, [value.index for value in outputs], options, **fields)
+        self._used.update(taken)
+        self._pool.extend(outputs)
+        self.operators.append(kind)
+
+    def activation(self) -> int:
+        """A fused activation function."""
+        return self.draws.choice((NONE, NONE, RELU, RELU6, RELU_N1_TO_1))
+
+    def finish(self) -> bytes:
+        """The file: what nobody uses is an output, and sometimes more."""
+        fed = {value.index for value in self.inputs}
+        made = [value for value in self._pool if value.index not in fed]
+        outputs = [value.index for value in made if value.index not in self._used]
+        more = [value.index for value in made if value.index in self._used]
+        if more and self.draws.chance(25):
+            outputs.append(self.draws.choice(more))
+        self.graph.inputs = [value.index for value in self.inputs if value.index in self._used]
+        self.inputs = [value for value in self.inputs if value.index in self._used]
+        self.graph.outputs = outputs
+        return write([self.graph], "generated")

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""One case: a graph, how Vela is to compile it, and what it is fed with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .builder import Builder, Unsuitable, Value
+from .draws import Draws
+from .operators import GENERATORS
+
+NPUS = (
+    "ethos-u55-128",
+    "ethos-u55-32",
+    "ethos-u55-64",
+    "ethos-u55-256",
+    "ethos-u65-256",
+    "ethos-u65-512",
+)
+
+# Systems of Vela's configuration file on which each memory mode is possible.
+SYSTEMS = {
+    "Shared_Sram": ("Ethos_U55_High_End_Embedded", "Ethos_U65_Embedded"),
+    "Sram_Only": ("Ethos_U55_High_End_Embedded", "Ethos_U65_Embedded"),
+    "Dedicated_Sram": ("Ethos_U65_High_End", "Ethos_U65_High_End"),
+}
+
+# Small arenas force cascades, stripes and buffered weights.
+ARENAS = (None, None, 131_072, 49_152, 24_576, 12_288, 6_144)
+
+_MOST_OPERATORS = 5
+_RANDOM_FEEDS = 2
+
+
+@dataclass(frozen=True)
+class Case:
+    """All that is needed to run one comparison, and to say how it came about."""
+
+    seed: int | None
+    choices: tuple[int, ...]
+    model: bytes
+    npu: str
+    options: tuple[str, ...]
+    operators: tuple[str, ...]
+    feeds: tuple[tuple[np.ndarray, ...], ...]
+
+    def __str__(self) -> str:
+        graph = "+".join(self.operators)
+        return f"{graph} on {self.npu} {' '.join(self.options)}"
+
+
+def make(seed: int | None = None, choices: Sequence[int] | None = None) -> Case:
+    """The case of a seed, or of a recorded sequence of choices.
+
+    Consecutive seeds start with consecutive operators of the table, so that every operator has
+    its turn.
+    """
+    draws = Draws(seed, choices)
+    npu, options = _target(draws)
+    b = Builder(draws)
+    names = list(GENERATORS)
+    first = names[draws.integer(0, len(names) - 1, None if seed is None else seed % len(names))]
+    _add(b, first)
+    for _ in range(draws.choice((0, 0, 0, 1, 2, 3, _MOST_OPERATORS - 1))):
+        _add(b, draws.choice(names))
+    if not b.operators:
+        raise Unsuitable(f"{first} found no place")
+    rng = draws.rng()
+    model = b.finish()
+    return Case(
+        seed=seed,
+        choices=tuple(draws.record),
+        model=model,
+        npu=npu,
+        options=options,
+        operators=tuple(b.operators),
+        feeds=tuple(_feeds(rng, b.inputs)),
+    )
+
+
+def _target(draws: Draws) -> tuple[str, tuple[str, ...]]:
+    npu = draws.choice(NPUS)
+    mode = draws.choice(list(SYSTEMS))
+    system = SYSTEMS[mode]["u65" in npu]
+    options = ["--system-config", system, "--memory-mode", mode]
+    options += ["--optimise", draws.choice(("Performance", "Size"))]
+    arena = draws.choice(ARENAS)
+    if arena is not None:
+        options += ["--arena-cache-size", str(arena)]
+    if draws.chance(8):
+        options.append("--debug-force-legacy-core")
+    elif draws.chance(15):
+        options += ["--cop-format", "COP2"]
+        options += ["--separate-io-regions"] * draws.integer(0, 1)
+    return npu, tuple(options)
+
+
+def _add(b: Builder, name: str) -> None:
+    try:
+        GENERATORS[name](b)
+    except Unsuitable:
+        pass
+
+
+def _feeds(rng: np.random.Generator, inputs: Sequence[Value]) -> list[tuple[np.ndarray, ...]]:
+    """Random arrays, and the extremes: all least, all greatest, all zero."""
+    kinds = ("random",) * _RANDOM_FEEDS + ("low", "high", "zero")
+    return [tuple(_array(rng, value, kind) for value in inputs) for kind in kinds]
+
+
+def _array(rng: np.random.Generator, value: Value, kind: str) -> np.ndarray:
+    if kind == "random":
+        return rng.integers(value.low, value.high, value.shape, value.dtype, endpoint=True)
+    zero = min(max(value.zero_point, value.low), value.high)
+    number = {"low": value.low, "high": value.high, "zero": zero}[kind]
+    return np.full(value.shape, number, value.dtype)

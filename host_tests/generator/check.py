@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""Runs one case through LiteRT, Vela and the functional NPU, and says how it went."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+import numpy as np
+from ethosu_tools.errors import ToolError
+from ethosu_tools.npu import NpuError, Session
+from ethosu_tools.oracle import Oracle
+
+from . import coverage, isolated, vela
+from .case import Case
+
+# Operators that may stay on the CPU without computing anything there.
+_FREE = {"RESHAPE"}
+
+
+class Verdict(Enum):
+    """How a case went."""
+
+    EXACT = "exact"
+    DIFFERS = "differs"
+    FAULT = "the NPU stopped with a fault"
+    CPU = "not on the NPU"
+    NO_REFERENCE = "LiteRT does not run it"
+    NO_STREAM = "Vela does not compile it"
+    DIED = "a process died"
+
+    @property
+    def failed(self) -> bool:
+        """The model, or what holds for it, is wrong."""
+        return self in (Verdict.DIFFERS, Verdict.FAULT, Verdict.DIED)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One output that is not the reference's."""
+
+    feed: int
+    output: int
+    wrong: int
+    elements: int
+    largest: int
+
+    def __str__(self) -> str:
+        return (
+            f"feed {self.feed} output {self.output}: {self.wrong} of {self.elements} elements "
+            f"differ, by up to {self.largest}"
+        )
+
+
+@dataclass
+class Result:
+    """The verdict on a case, and what it rests on."""
+
+    verdict: Verdict
+    reason: str = ""
+    differences: list[Difference] = field(default_factory=list)
+    features: Counter[str] = field(default_factory=Counter)
+    compiled: bytes = b""
+    expected: list[list[np.ndarray]] = field(default_factory=list)
+    found: list[list[np.ndarray]] = field(default_factory=list)
+
+    @property
+    def largest(self) -> int:
+        """The largest difference of any element."""
+        return max((difference.largest for difference in self.differences), default=0)
+
+
+def check(case: Case) -> Result:
+    """Run a case in a child process: neither Vela, nor LiteRT, nor our model can take us along."""
+    try:
+        result: Result = isolated.call(_check, case)
+    except isolated.Died as error:
+        return Result(Verdict.DIED, str(error))
+    return result
+
+
+def _check(case: Case) -> Result:
+    try:
+        oracle = Oracle(case.model)
+        expected = [oracle.step(feed) for feed in case.feeds]
+    except ToolError as error:
+        return Result(Verdict.NO_REFERENCE, _general(str(error)))
+    try:
+        compiled = vela.compile_case(case)
+    except vela.Refused as error:
+        return Result(Verdict.NO_STREAM, _general(str(error)))
+    operators = coverage.operators(compiled.model)
+    if operators.keys() - _FREE != {"ethos-u"}:
+        left = ", ".join(sorted(operators.keys() - _FREE - {"ethos-u"}))
+        return Result(Verdict.CPU, f"{left}: {vela.cpu_reason(compiled.log)}")
+    result = Result(Verdict.EXACT, compiled=compiled.model, expected=expected)
+    result.features = coverage.features(compiled.model)
+    return _simulate(case, result)
+
+
+def _simulate(case: Case, result: Result) -> Result:
+    try:
+        with Session(result.compiled, case.npu) as session:
+            for feed in case.feeds:
+                result.found.append(session.run(feed))
+    except NpuError as error:
+        result.verdict, result.reason = Verdict.FAULT, str(error)
+        return result
+    result.differences = _compare(result.expected, result.found)
+    if result.differences:
+        result.verdict = Verdict.DIFFERS
+        result.reason = str(result.differences[0])
+    return result
+
+
+def _compare(expected: list[list[np.ndarray]], found: list[list[np.ndarray]]) -> list[Difference]:
+    differences = []
+    for feed, (wanted_all, got_all) in enumerate(zip(expected, found, strict=True)):
+        for output, (wanted, got) in enumerate(zip(wanted_all, got_all, strict=True)):
+            delta = np.abs(wanted.astype(np.int64) - got.reshape(wanted.shape).astype(np.int64))
+            if delta.any():
+                wrong = int(np.count_nonzero(delta))
+                differences.append(Difference(feed, output, wrong, delta.size, int(delta.max())))
+    return differences
+
+
+def _general(text: str) -> str:
+    """The reason without this case's numbers, so that equal reasons can be counted."""
+    return re.sub(r"-?\d+", "#", text)[:160]
+
+
+def write_failure(case: Case, result: Result, folder: Path) -> Path:
+    """Save everything about a failing case; returns its folder."""
+    name = "-".join(case.operators).lower() or "case"
+    where = folder / f"{name[:60]}-{case.npu}-{case.seed if case.seed is not None else 'replay'}"
+    where.mkdir(parents=True, exist_ok=True)
+    (where / "model.tflite").write_bytes(case.model)
+    (where / "model_vela.tflite").write_bytes(result.compiled)
+    (where / "choices.txt").write_text(" ".join(map(str, case.choices)) + "\n")
+    text = [str(case), f"{result.verdict.value}: {result.reason}", *map(str, result.differences)]
+    (where / "about.txt").write_text("\n".join(text) + "\n")
+    for kind, rows in (("input", case.feeds), ("expected", result.expected), ("found", result.found)):
+        arrays = {f"{feed}_{i}": a for feed, row in enumerate(rows) for i, a in enumerate(row)}
+        np.savez(where / f"{kind}.npz", **arrays)
+    return where

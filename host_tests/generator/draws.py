@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Random choices that can be recorded, replayed and shrunk.
+
+Everything random about a case comes from one sequence of small numbers, where 0 always means the
+simplest choice. A case is reduced by making its sequence shorter and its numbers smaller; the
+operators know nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+class Draws:
+    """A source of choices: random from a seed, or the replay of a recorded sequence."""
+
+    def __init__(self, seed: int | None = None, replay: Sequence[int] | None = None) -> None:
+        self.record: list[int] = []
+        self._replay = None if replay is None else list(replay)
+        self._random = np.random.default_rng(seed)
+
+    def integer(self, low: int, high: int, wish: int | None = None) -> int:
+        """A number of low..high; `low` is the simplest. A first run takes the `wish`."""
+        span = high - low
+        if self._replay is None:
+            random = int(self._random.integers(0, span + 1))
+            number = random if wish is None else wish - low
+        elif len(self.record) < len(self._replay):
+            number = min(self._replay[len(self.record)], span)
+        else:
+            number = 0
+        self.record.append(number)
+        return low + number
+
+    def choice(self, options: Sequence[T]) -> T:
+        """One of `options`; the first is the simplest."""
+        return options[self.integer(0, len(options) - 1)]
+
+    def chance(self, percent: int) -> bool:
+        """True that often; False is the simplest."""
+        return self.integer(0, 99) >= 100 - percent
+
+    def size(self, high: int, low: int = 1) -> int:
+        """A length of low..high, small ones and multiples of 8 more often."""
+        kind = self.integer(0, 3)
+        if kind < 2:
+            return self.integer(low, max(low, high // 4))
+        if kind == 2:
+            return self.integer(low, high)
+        return max(low, min(high, 8 * self.integer(1, max(1, high // 8))))
+
+    def rng(self) -> np.random.Generator:
+        """A generator for bulk data: values that no reduction needs to touch one by one."""
+        return np.random.default_rng(self.integer(0, 9999))

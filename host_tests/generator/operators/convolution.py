@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""Operators with weights: convolutions, fully connected, matrix product."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..builder import Builder, Unsuitable, Value
+
+SAME, VALID = 0, 1
+
+
+def window(size: int, kernel: int, stride: int, dilation: int, padding: int) -> int:
+    """Output length of a sliding window, as TFLite computes it."""
+    reach = (kernel - 1) * dilation + 1
+    if padding == SAME:
+        return -(-size // stride)
+    if size < reach:
+        raise Unsuitable("the window does not fit")
+    return (size - reach) // stride + 1
+
+
+def weights(b: Builder, shape: tuple[int, ...], axis: int, per_channel: bool = True) -> Value:
+    """Random constant weights, symmetric; often per channel, sometimes sparse or few values."""
+    rng = b.draws.rng()
+    style = b.draws.choice(("uniform", "small", "sparse", "clustered", "extreme"))
+    data = rng.integers(-127, 128, shape)
+    if style == "small":
+        data = np.round(rng.normal(0, 12, shape)).clip(-127, 127)
+    elif style == "sparse":
+        data = np.where(rng.random(shape) < 0.8, 0, data)
+    elif style == "clustered":
+        data = rng.choice(rng.integers(-127, 128, rng.integers(1, 20)), shape)
+    elif style == "extreme":
+        data = rng.choice([-127, 127], shape)
+    scale: float | np.ndarray = b.scale() / 8
+    if per_channel and b.draws.chance(70):
+        scale = scale * rng.uniform(0.25, 1, shape[axis])
+    return b.constant(data.astype(np.int8), scale, 0, axis)
+
+
+def bias(b: Builder, x: Value, scales: np.ndarray, count: int) -> Value | None:
+    """Random biases of about the size of the sums; sometimes none."""
+    if b.draws.chance(15):
+        return None
+    wide = x.dtype == "int16" and b.draws.chance(70)
+    limit = 1 << (20 if x.dtype == "int16" else 12)
+    data = b.draws.rng().integers(-limit, limit, count)
+    return b.constant(data.astype(np.int64 if wide else np.int32), scales)
+
+
+def output_scale(b: Builder, x: Value, w: np.ndarray, scale: np.ndarray, terms: int) -> float:
+    """A scale that lets most sums stay in range, and some saturate."""
+    spread = 74 if x.dtype == "int8" else 18_900
+    deviation = float(np.sqrt((w.astype(float) ** 2).mean() * max(terms, 1)))
+    half_range = 128 if x.dtype == "int8" else 32_768
+    wanted = x.scale * float(scale.max()) * max(deviation, 1) * spread * 3 / half_range
+    return wanted * b.draws.choice((1.0, 0.37, 2.7))
+
+
+def weight_scales(b: Builder, w: Value) -> tuple[np.ndarray, np.ndarray]:
+    """The values of constant weights and their scales."""
+    tensor, data = b.graph.tensors[w.index]
+    array = np.frombuffer(data, np.int8).reshape(w.shape)
+    return array, np.asarray(tensor.quantization.scale)
+
+
+def _finish(
+    b: Builder, kind: str, x: Value, w: Value, shape: tuple[int, ...], terms: int, **more: object
+) -> tuple[Value | None, Value]:
+    """Bias and output of a convolution."""
+    array, scale = weight_scales(b, w)
+    out = b.tensor(shape, x.dtype, output_scale(b, x, array, scale, terms))
+    return bias(b, x, scale * x.scale, shape[-1]), out
+
+
+def _given(*values: Value | None) -> list[Value | None]:
+    """The inputs without those that are left out at the end."""
+    return [value for value in values if value is not None]
+
+
+def _sliding(b: Builder, largest: int = 11) -> tuple[int, int, int, int, int, int, int]:
+    draws = b.draws
+    square = not draws.chance(40)
+    kh = draws.choice((1, 3, 2, 5, 7, largest)) if draws.chance(70) else 1
+    kw = kh if square else draws.choice((1, 3, 2, 5, 7, largest))
+    sh = draws.integer(1, 3) if draws.chance(40) else 1
+    sw = sh if square or draws.chance(50) else draws.integer(1, 3)
+    dh = draws.integer(1, 3) if sh == 1 and sw == 1 and draws.chance(25) else 1
+    dw = dh if square else draws.choice((1, dh))
+    return kh, kw, sh, sw, dh, dw, draws.choice((SAME, VALID))
+
+
+def conv_2d(b: Builder) -> None:
+    """CONV_2D, dilated, strided, grouped now and then."""
+    x = b.pick(batch=True)
+    n, h, w, c = x.shape
+    kh, kw, sh, sw, dh, dw, padding = _sliding(b)
+    if padding == VALID and b.draws.chance(10):
+        sh, sw, dh, dw = b.draws.integer(1, 6), b.draws.integer(1, 6), 1, 1
+    groups = b.draws.choice([g for g in (1, 1, 1, 2, 3, 4) if c % g == 0])
+    oc = b.draws.size(48)
+    oc = -(-oc // groups) * groups
+    shape = (n, window(h, kh, sh, dh, padding), window(w, kw, sw, dw, padding), oc)
+    kernel = weights(b, (oc, kh, kw, c // groups), 0)
+    biases, out = _finish(b, "conv", x, kernel, shape, kh * kw * c // groups)
+    b.operator(
+        "CONV_2D",
+        _given(x, kernel, biases),
+        [out],
+        "Conv2DOptions",
+        padding=padding,
+        strideH=sh,
+        strideW=sw,
+        dilationHFactor=dh,
+        dilationWFactor=dw,
+        fusedActivationFunction=b.activation(),
+    )
+
+
+def depthwise_conv_2d(b: Builder) -> None:
+    """DEPTHWISE_CONV_2D with a depth multiplier now and then."""
+    x = b.pick(batch=True)
+    n, h, w, c = x.shape
+    kh, kw, sh, sw, dh, dw, padding = _sliding(b)
+    multiplier = b.draws.integer(1, 4) if b.draws.chance(30) else 1
+    oc = c * multiplier
+    shape = (n, window(h, kh, sh, dh, padding), window(w, kw, sw, dw, padding), oc)
+    kernel = weights(b, (1, kh, kw, oc), 3)
+    biases, out = _finish(b, "depthwise", x, kernel, shape, kh * kw)
+    b.operator(
+        "DEPTHWISE_CONV_2D",
+        _given(x, kernel, biases),
+        [out],
+        "DepthwiseConv2DOptions",
+        padding=padding,
+        strideH=sh,
+        strideW=sw,
+        dilationHFactor=dh,
+        dilationWFactor=dw,
+        depthMultiplier=multiplier,
+        fusedActivationFunction=b.activation(),
+    )
+
+
+def transpose_conv(b: Builder) -> None:
+    """TRANSPOSE_CONV, strides 1x1 and 2x2."""
+    x = b.pick(largest=12)
+    n, h, w, c = x.shape
+    stride = b.draws.choice((2, 1))
+    kh, kw = b.draws.integer(1, 5), b.draws.integer(1, 5)
+    padding = b.draws.choice((SAME, VALID))
+    oc = b.draws.size(24)
+    shape = (n, *(size * stride if padding == SAME else size * stride + max(k - stride, 0)
+                  for size, k in ((h, kh), (w, kw))), oc)
+    kernel = weights(b, (oc, kh, kw, c), 0)
+    biases, out = _finish(b, "transpose", x, kernel, shape, kh * kw * c // stride**2)
+    b.operator(
+        "TRANSPOSE_CONV",
+        _given(b.integers(*shape), kernel, x, biases),
+        [out],
+        "TransposeConvOptions",
+        padding=padding,
+        strideH=stride,
+        strideW=stride,
+    )
+
+
+def fully_connected(b: Builder) -> None:
+    """FULLY_CONNECTED, rows of a batch or all of a feature map."""
+    x = b.pick(ranks=(2, 3, 4))
+    keep = b.draws.chance(30) and x.rank > 2
+    inner = x.shape[-1] if keep or x.rank == 2 or b.draws.chance(50) else x.elements
+    rows = x.elements // inner
+    units = b.draws.size(64)
+    if inner * units > 200_000:
+        raise Unsuitable("too many weights")
+    kernel = weights(b, (units, inner), 0, per_channel=False)
+    shape = (*x.shape[:-1], units) if keep else (rows, units)
+    biases, out = _finish(b, "fc", x, kernel, shape, inner)
+    b.operator(
+        "FULLY_CONNECTED",
+        [x, kernel, biases],
+        [out],
+        "FullyConnectedOptions",
+        keepNumDims=keep,
+        fusedActivationFunction=b.activation(),
+    )
+
+
+def batch_matmul(b: Builder) -> None:
+    """BATCH_MATMUL of two values that change."""
+    x = b.pick(dtypes=("int8",), ranks=(3, 4, 2), batch=True)
+    adjoint_x, adjoint_y = b.draws.chance(20), b.draws.chance(40)
+    *outer, rows, inner = x.shape
+    if adjoint_x:
+        rows, inner = inner, rows
+    columns = b.draws.size(32)
+    other = (*outer, columns, inner) if adjoint_y else (*outer, inner, columns)
+    y = b.input(other, x.dtype)
+    scale = x.scale * y.scale * np.sqrt(inner) * 128 * b.draws.choice((1.0, 0.4, 3.0))
+    out = b.tensor((*outer, rows, columns), x.dtype, scale)
+    options = {"adjX": adjoint_x, "adjY": adjoint_y}
+    b.operator("BATCH_MATMUL", [x, y], [out], "BatchMatMulOptions", **options)
+
+
+OPERATORS = {
+    "BATCH_MATMUL": batch_matmul,
+    "CONV_2D": conv_2d,
+    "DEPTHWISE_CONV_2D": depthwise_conv_2d,
+    "FULLY_CONNECTED": fully_connected,
+    "TRANSPOSE_CONV": transpose_conv,
+}

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Makes a failing case smaller: a shorter sequence of smaller choices that fails alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from . import case as cases
+from .builder import Unsuitable
+from .case import Case
+from .check import Result, check
+
+MOST_TRIALS = 400
+
+
+def reduce_case(case: Case, result: Result, trials: int = MOST_TRIALS) -> tuple[Case, Result]:
+    """The smallest case found that has the same verdict, and its result."""
+    progress = True
+    while progress and trials > 0:
+        progress = False
+        for choices in _simpler(case.choices):
+            if trials <= 0:
+                break
+            trials -= 1
+            found = _try(choices, result)
+            if found is not None and _size(found[0]) < _size(case):
+                case, result = found
+                progress = True
+                break
+    return case, result
+
+
+def _size(case: Case) -> tuple[int, int, int, tuple[int, ...]]:
+    elements = sum(array.size for array in case.feeds[0])
+    return len(case.operators), len(case.choices), elements + sum(case.choices), case.choices
+
+
+def _simpler(choices: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Candidates, the boldest first: without spans, with smaller numbers."""
+    length = len(choices)
+    span = length // 2
+    while span:
+        for start in range(0, length, span):
+            yield (*choices[:start], *choices[start + span :])
+        for start in range(0, length, span):
+            if any(choices[start : start + span]):
+                zeros = [0] * len(choices[start : start + span])
+                yield (*choices[:start], *zeros, *choices[start + span :])
+        span //= 2
+    for at, number in enumerate(choices):
+        for smaller in {number // 2, number - 1} - {number, -1, 0}:
+            yield (*choices[:at], smaller, *choices[at + 1 :])
+
+
+def _try(choices: Sequence[int], result: Result) -> tuple[Case, Result] | None:
+    try:
+        case = cases.make(choices=choices)
+    except Unsuitable:
+        return None
+    found = check(case)
+    return (case, found) if found.verdict is result.verdict else None

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""Vela in this process: a compilation takes milliseconds where a process start takes a second.
+
+Vela can crash and prints much, so this belongs into a child process (see isolated.py).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+from .case import Case
+
+CONFIG_FILE = "Arm/vela.ini"
+
+
+class Refused(Exception):
+    """Vela does not compile the model."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled model, and what Vela said about it."""
+
+    model: bytes
+    log: str
+
+
+def compile_case(case: Case) -> Compiled:
+    """Compile the model of a case as the case asks."""
+    from ethosu.vela import vela
+
+    with tempfile.TemporaryDirectory(prefix="generator-") as folder:
+        work = Path(folder)
+        source = work / "case.tflite"
+        source.write_bytes(case.model)
+        arguments = [
+            *("--accelerator-config", case.npu, "--config", CONFIG_FILE),
+            *("--output-dir", folder, "--show-cpu-operations"),
+            *case.options,
+            str(source),
+        ]
+        log = work / "log.txt"
+        try:
+            with _printing_to(log):
+                status = vela.main(arguments)
+        except (Exception, SystemExit) as error:
+            raise Refused(f"{type(error).__name__}: {_first_line(str(error))}") from error
+        text = log.read_text(errors="replace")
+        product = work / "case_vela.tflite"
+        if status or not product.is_file():
+            raise Refused(_first_line(text))
+        return Compiled(product.read_bytes(), text)
+
+
+def cpu_reason(log: str) -> str:
+    """Why an operator stays on the CPU, in Vela's words without names and numbers."""
+    for line in log.splitlines():
+        if re.search(r"CPU|not supported|unsupported", line) and "CPU operators" not in line:
+            return re.sub(r"\s+", " ", re.sub(r"'[^']*'|\d+", "#", line)).strip()[:160]
+    return "Vela gives no reason"
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return re.sub(r"\d+", "#", lines[0])[:160] if lines else "without a word"
+
+
+@contextmanager
+def _printing_to(path: Path) -> Iterator[None]:
+    """Send what Python and C++ print to a file."""
+    with path.open("w", encoding="utf-8") as file:
+        saved = [os.dup(1), os.dup(2)]
+        try:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+            with redirect_stdout(file), redirect_stderr(file):
+                yield
+        finally:
+            for number, copy in enumerate(saved, start=1):
+                os.dup2(copy, number)
+                os.close(copy)
