@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu run` and `ethosu deploy` on a serial port: an emulated board's UART, or `--port`."""
+
+import json
+
+import numpy as np
+import pytest
+from ethosu_tools import qemu
+from ethosu_tools.board import Board
+
+
+@pytest.fixture(scope="module")
+def port(request, board_npu):
+    """Port of a board that nobody has open."""
+    given = request.config.getoption("--port")
+    if given:
+        yield given
+        return
+    with qemu.Machine(board_npu, console="uart") as machine:
+        Board(machine.port).close()
+        yield machine.port
+
+
+def test_run_equals_the_reference(
+    ethosu, small_models, compiled, inputs, tmp_path, port, board_npu
+):
+    for model in small_models.values():
+        code, out, err = ethosu(
+            "run",
+            compiled(model, board_npu),
+            *("--on", port, "--reference", model, "--json"),
+            *("--input", inputs(model, steps=3), "--output", tmp_path / "out.npz"),
+        )
+        assert (code, err) == (0, "")
+        data = json.loads(out)
+        assert data["equals_reference"] is True and data["npu"] == board_npu
+        with np.load(tmp_path / "out.npz") as saved:
+            assert len(saved["0"]) == 3
+
+
+def test_model_is_sent_once(ethosu, small_models, compiled, inputs, port, board_npu, monkeypatch):
+    model = small_models["small_cnn"]
+    words = ["run", compiled(model, board_npu), "--on", port, "--input", inputs(model)]
+    assert ethosu(*words)[0] == 0
+    monkeypatch.setattr(Board, "write_file", lambda *_: pytest.fail("the model was sent again"))
+    assert ethosu(*words)[0] == 0
+
+
+def test_half_a_model_left_on_the_board_is_replaced(
+    ethosu, small_models, compiled, inputs, port, board_npu
+):
+    model = small_models["small_cnn"]
+    words = ["run", compiled(model, board_npu), "--on", port, "--input", inputs(model)]
+    assert ethosu(*words)[0] == 0
+    with Board(port) as board:
+        board.exec(
+            "import os\nfor name in os.listdir('/'):\n"
+            " if name.startswith('ethosu_'):\n"
+            "  with open('/' + name, 'wb') as f: f.write(b'half')"
+        )
+    assert ethosu(*words)[0] == 0
+
+
+def test_model_for_another_npu_is_refused_by_the_board(
+    ethosu, small_models, compiled, inputs, port, board_npu
+):
+    model = small_models["small_cnn"]
+    other = "ethos-u55-64" if board_npu != "ethos-u55-64" else "ethos-u55-256"
+    words = ["--on", port, "--input", inputs(model)]
+    code, _, err = ethosu("run", compiled(model, other), *words)
+    assert code == 5
+    assert other in err and board_npu in err and "ethosu compile" in err
+    assert ethosu("run", compiled(model, board_npu), *words)[0] == 0
+
+
+def test_deployed_files_are_in_rom_and_used_in_place(
+    ethosu, small_models, compiled, port, board_npu
+):
+    model = compiled(small_models["small_cnn"], board_npu)
+    code, _, err = ethosu("deploy", model, "--on", port)
+    assert (code, err) == (0, "")
+    with Board(port) as board:
+        board.soft_reset()
+        assert board.read_file(f"/rom/{model.name}") == model.read_bytes()
+        board.exec(f"import ethosu\nm = ethosu.Model('/rom/{model.name}')")
+        assert board.eval("m.info()['copied_bytes']") == 0
