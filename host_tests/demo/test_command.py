@@ -104,7 +104,7 @@ def test_the_report_says_what_was_compared_and_how_to_go_on(
     on_reference, capsys, monkeypatch, on_path
 ):
     environment = Path(sys.executable).parent
-    program = "ethosu" if on_path else os.path.relpath(environment / "ethosu")
+    program = "ethosu" if on_path else demo._short(environment / "ethosu")
     others = [path for path in os.get_exec_path() if Path(path) != environment]
     monkeypatch.setenv("PATH", os.pathsep.join([str(environment), *others] if on_path else others))
     assert cli.main(["demo", "wakeword", "--say", "okay nabu"]) == 0

@@ -5,9 +5,12 @@ Each run compares every probability with the reference and fails at the first th
 """
 
 import json
+from pathlib import Path
 
 import pytest
-from ethosu_tools import cli
+from ethosu_tools import cli, romfs
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
 from ethosu_tools.wakeword import words
 
 
@@ -40,3 +43,12 @@ def test_a_board_hears_the_word_and_nothing_else(run_demo, request, board_npu):
     assert [sound["detected_at"] is not None for sound in data["sounds"]] == [True, False]
     assert data["sounds"][0]["verdict"] == "detected okay_nabu at 1.9 s"
     assert data["equal_to_reference"] > 150
+
+
+def test_the_lines_to_go_on_with_work_as_printed(run_demo):
+    data = run_demo("--on", "sim")
+    image = romfs.load_image(Path(data["rom"]))
+    with QemuBoard(Machine(data["npu"], romfs=image)) as board:
+        board.exec("import ethosu\nfrom listen import listen")
+        said = board.exec(data["try"], timeout=30)
+    assert said.splitlines()[-1] == "detected at 1.89 s"

@@ -211,7 +211,7 @@ def _hint(data: Mapping[str, Any]) -> list[str]:
 
 
 def _how_to_go_on(data: Mapping[str, Any]) -> list[str]:
-    rom = Path(os.path.relpath(data["rom"]))
+    rom = _short(Path(data["rom"]))
     if data["on"] in ("qemu", "sim"):
         ethosu = _program("ethosu")
         start = [f"    {ethosu} qemu --npu {data['npu']} --romfs {rom}", "It says its PORT; then"]
@@ -226,11 +226,16 @@ def _how_to_go_on(data: Mapping[str, Any]) -> list[str]:
         "    >>> import ethosu",
         "    >>> from listen import listen",
         f"    >>> {data['try']}",
-        f"What was heard lies in {rom.parent}, as .wav files.",
+        f"What was heard lies in {_short(Path(data['rom']).parent)}, as .wav files.",
     ]
 
 
 def _program(name: str) -> str:
     """How to call a program of this Python environment from this shell."""
     path = Path(sys.executable).with_name(name)
-    return name if shutil.which(name) == str(path) else os.path.relpath(path)
+    return name if shutil.which(name) == str(path) else _short(path)
+
+
+def _short(path: Path) -> str:
+    """The shorter way to write a path here."""
+    return min(os.path.relpath(path), str(path), key=len)

@@ -64,6 +64,7 @@ def open_stage(where: str, npu: str, rom: Path) -> Iterator[Stage]:
         yield on_pc(lambda word: Simulation(rom / f"{word.name}.tflite", npu), rom)
         return
     with _board(where, npu, rom) as board:
+        board.soft_reset()  # mounts what was deployed
         board.exec("import ethosu\nfrom listen import listen")
         yield on_board(board)
 
