@@ -22,6 +22,7 @@ from mpremote.transport_serial import SerialTransport
 
 from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
 from .qemu import Machine
+from .ui import Update
 
 BAUDRATE = 115200
 BOOT_TIMEOUT_S = 10.0
@@ -111,7 +112,7 @@ class Board:
         data: bytes,
         *,
         chunk: int = 4096,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Update | None = None,
     ) -> None:
         """Write a file of the board; `progress` is told bytes done and bytes in all."""
         with self._translated(f"writing {path}"):

@@ -17,6 +17,7 @@ from .board import Board, QemuBoard
 from .errors import BoardError, InputError
 from .qemu import WINDOW_SIZE, WINDOW_START, Machine
 from .tflite import Tensor
+from .ui import Update
 
 # A silence longer than this means that the board hangs; big models take seconds when emulated.
 STEP_TIMEOUT_S = 120
@@ -139,14 +140,14 @@ class EmulatedSession(_BoardSession):
 class SerialSession(_BoardSession):
     """A model on a board at a serial port; the model stays there for the next time."""
 
-    def __init__(self, model: Path, port: str) -> None:
+    def __init__(self, model: Path, port: str, progress: Update | None = None) -> None:
         """Send the model to the board's file system, unless it is there already."""
         data = tflite.read(model)
         super().__init__(Board(port), model)
         path = f"/ethosu_{hashlib.sha256(data).hexdigest()[:12]}.tflite"
         with self._closing_on_error():
             if self.board.file_hash(path) != hashlib.sha256(data).digest():
-                self.board.write_file(path, data)
+                self.board.write_file(path, data, progress=progress)
             self._load(path)
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:

@@ -8,6 +8,7 @@ from typing import Protocol, Self
 
 from .arrays import Array, Feed
 from .tflite import Tensor
+from .ui import Update
 
 
 class Session(Protocol):
@@ -34,12 +35,17 @@ class Session(Protocol):
 
 
 def open_session(
-    model: Path, where: str = "sim", *, npu: str | None = None, console: str = "fast"
+    model: Path,
+    where: str = "sim",
+    *,
+    npu: str | None = None,
+    console: str = "fast",
+    progress: Update | None = None,
 ) -> Session:
     """Load a compiled model on `where`: "sim", "qemu", or a serial port or pyserial URL.
 
     A simulated or emulated NPU is the one that the model was compiled for, unless `npu` names
-    another.
+    another. `progress` is told how much of a model has gone over a serial line.
     """
     # Each of these loads much that the others do not need.
     if where == "sim":
@@ -50,4 +56,4 @@ def open_session(
 
     if where == "qemu":
         return EmulatedSession(model, npu, console=console)
-    return SerialSession(model, where)
+    return SerialSession(model, where, progress)

@@ -9,7 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-Advance = Callable[[float], None]
+# Told how much is done, and how much there is in all.
+Update = Callable[[int, int], None]
 
 
 class Ui:
@@ -30,8 +31,8 @@ class Ui:
             self.console.print(text, style="dim", highlight=False)
 
     @contextmanager
-    def progress(self, title: str, total: float | None) -> Iterator[Advance]:
-        """Show a bar; the yielded function moves it on by so many units."""
+    def progress(self, title: str) -> Iterator[Update]:
+        """Show a bar, which the yielded function moves."""
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -40,5 +41,5 @@ class Ui:
         )
         hidden = not self.console.is_terminal
         with Progress(*columns, console=self.console, transient=True, disable=hidden) as bars:
-            task = bars.add_task(title, total=total)
-            yield lambda units: bars.advance(task, units)
+            task = bars.add_task(title, total=None)
+            yield lambda done, total: bars.update(task, completed=done, total=total)

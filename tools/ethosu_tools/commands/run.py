@@ -53,14 +53,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run all steps."""
     description = tflite.describe_compiled(args.model)
     feed = arrays.check(arrays.load(args.input), description.inputs, args.steps)
+    with ui.progress("sending the model") as progress:
+        session = open_session(
+            args.model, args.on, npu=args.npu, console=args.console, progress=progress
+        )
     rows = []
-    with (
-        open_session(args.model, args.on, npu=args.npu, console=args.console) as session,
-        ui.progress(f"running on {args.on}", feed.steps) as advance,
-    ):
+    with session, ui.progress(f"running on {args.on}") as progress:
         for row in session.run(feed):
             rows.append(row)
-            advance(1)
+            progress(len(rows), feed.steps)
     outputs = arrays.collect(rows, has_time=feed.has_time)
     if args.output:
         arrays.save(args.output, outputs)
