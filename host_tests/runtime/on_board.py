@@ -12,7 +12,8 @@ MODEL = "/model.tflite"
 
 _RUN_ALL = """
 import ethosu
-with ethosu.Model({model!r}) as m, open("/in.bin", "rb") as inputs, open("/out.bin", "wb") as outputs:
+inputs, outputs = open("/in.bin", "rb"), open("/out.bin", "wb")
+with ethosu.Model({model!r}) as m, inputs, outputs:
     for _ in range({steps}):
         for tensor in m.inputs:
             inputs.readinto(tensor.data)
@@ -50,9 +51,7 @@ def load(board: Board, compiled: Path, name: str = "m") -> None:
 def raised(board: Board, code: str) -> str:
     """What an expression or statement raises on the board: "OSError 110 message"."""
     return board.exec(
-        "try:\n"
-        + "".join(f"    {line}\n" for line in code.splitlines())
-        + "    print('nothing')\n"
+        "try:\n" + "".join(f"    {line}\n" for line in code.splitlines()) + "    print('nothing')\n"
         "except Exception as error:\n"
         "    print(type(error).__name__, *error.args)\n"
     ).strip()

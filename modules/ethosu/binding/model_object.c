@@ -22,26 +22,33 @@ model_obj_t *model_alive(mp_obj_t self_in) {
 
 /* ---- loading ---- */
 
-/** Arena memory of its own: aligned to the NPU's needs and to cache lines, which it shares with nobody. */
-static void take_arena(model_obj_t *self, struct ethosu_model_memory *memory) {
-    size_t alignment = MAX(ETHOSU_MODEL_ALIGNMENT, ethosu_board.cache_line);
-    memory->arena_size = (memory->arena_size + alignment - 1) & ~(alignment - 1);
-    uint8_t *block = m_new(uint8_t, memory->arena_size + alignment - ETHOSU_MODEL_ALIGNMENT);
-    self->arena_block = block;
-    memory->arena = (void *)(((uintptr_t)block + alignment - 1) & ~(uintptr_t)(alignment - 1));
+static size_t round_up(size_t value, size_t alignment) {
+    return (value + alignment - 1) & ~(alignment - 1);
 }
 
-static void use_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_memory *memory) {
-    mp_buffer_info_t buffer;
-    binding_get_buffer(arena, &buffer, MP_BUFFER_WRITE, "arena");
-    if (buffer.len < memory->arena_size) {
-        mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("arena has %d bytes, the model needs %d"),
-                          (int)buffer.len, (int)memory->arena_size);
+/**
+ * Memory for the arena: the caller's, or taken here once. Its start and end
+ * are aligned to the NPU's needs and to cache lines, which it shares with nobody.
+ */
+static void place_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_memory *memory) {
+    size_t alignment = MAX(ETHOSU_MODEL_ALIGNMENT, ethosu_board.cache_line);
+    memory->arena_size = round_up(memory->arena_size, alignment);
+    mp_buffer_info_t block;
+    if (arena != mp_const_none) {
+        binding_get_buffer(arena, &block, MP_BUFFER_WRITE, "arena");
+    } else {
+        block.len = memory->arena_size + alignment - ETHOSU_MODEL_ALIGNMENT;
+        block.buf = m_new(uint8_t, block.len);
     }
-    self->arena_block = buffer.buf;
-    memory->arena = buffer.buf;
-    memory->arena_size = buffer.len;
+    uintptr_t start = round_up((uintptr_t)block.buf, alignment);
+    size_t needed = memory->arena_size + (start - (uintptr_t)block.buf);
+    if (block.len < needed) {
+        mp_raise_msg_varg(&mp_type_ValueError,
+                          MP_ERROR_TEXT("arena has %d bytes, the model needs %d there"),
+                          (int)block.len, (int)needed);
+    }
+    self->arena_block = block.buf;
+    memory->arena = (void *)start;
 }
 
 static void load(model_obj_t *self, const struct ethosu_model_source *source, mp_obj_t arena) {
@@ -53,11 +60,7 @@ static void load(model_obj_t *self, const struct ethosu_model_source *source, mp
     }
     memory.object = m_new(uint8_t, memory.object_size);
     self->object = MP_OBJ_FROM_PTR(memory.object);
-    if (arena == mp_const_none) {
-        take_arena(self, &memory);
-    } else {
-        use_arena(self, arena, &memory);
-    }
+    place_arena(self, arena, &memory);
     status = ethosu_model_load(source, &memory, &self->model, &error);
     if (status != ETHOSU_MODEL_OK) {
         self->model = NULL;

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""Python module `ethosu` on a board: what it offers, and that it keeps its promises."""
+
+import numpy as np
+import pytest
+
+from . import on_board
+
+# The NPU's interrupt on MPS3_AN547: 56, in the second word of the NVIC's enable registers.
+MASK = "machine.mem32[0xE000E184] = 1 << 24"
+UNMASK = "machine.mem32[0xE000E104] = 1 << 24"
+
+
+@pytest.fixture
+def emulated(request, board):
+    """The board, with facts that only the emulated one offers."""
+    if request.config.getoption("--port"):
+        pytest.skip("uses addresses and counters of the emulated board")
+    board.exec("import machine, emulator")
+    return board
+
+
+@pytest.fixture
+def cnn(board, board_npu, compiled, small_models, case_of):
+    """A board with small_cnn loaded as `m`, input `x` and the expected output `golden`."""
+    model = small_models["small_cnn"]
+    case = case_of(model, 20)
+    on_board.load(board, compiled(model, board_npu))
+    board.exec(
+        f"from array import array\nx = array('b', {case.inputs[0][0].tobytes()!r})\n"
+        f"golden = {case.outputs[0][0].tobytes()!r}"
+    )
+    return board
+
+
+def test_metadata_in_openmv_form(cnn, small_models, case_of):
+    from ethosu_tools.oracle import Oracle
+
+    oracle = Oracle(small_models["small_cnn"])
+    for side, tensor in (("input", oracle.inputs[0]), ("output", oracle.outputs[0])):
+        assert cnn.eval(f"m.{side}_shape") == (tuple(tensor.shape),)
+        assert cnn.eval(f"m.{side}_dtype") == (np.dtype(tensor.dtype).char,)
+        assert cnn.eval(f"m.{side}_scale") == pytest.approx((tensor.scale,))
+        assert cnn.eval(f"m.{side}_zero_point") == (tensor.zero_point,)
+    assert cnn.eval("m.len") > 1000
+    assert cnn.eval("m.ram") >= cnn.eval("m.info()['arena_size']")
+
+
+def test_predict_returns_new_arrays(cnn):
+    cnn.exec("a = m.predict([x])\nb = m.predict([array('b', bytes(len(x)))])")
+    assert cnn.eval("bytes(a[0]) == golden")
+    assert cnn.eval("bytes(b[0]) != golden")
+
+
+def test_run_into_buffers_of_the_caller(cnn):
+    cnn.exec("y = bytearray(len(golden))\nm.run_into([x], [y])")
+    assert cnn.eval("y == golden")
+
+
+def test_run_in_place(cnn):
+    cnn.exec("m.inputs[0].data[:] = x\nm.run_into()")
+    assert cnn.eval("bytes(m.outputs[0].data) == golden")
+
+
+def test_inference_allocates_nothing(cnn):
+    cnn.exec(
+        "import gc, micropython\ny = bytearray(len(golden))\nins, outs = [x], [y]\n"
+        "m.run_into(ins, outs)\nmicropython.heap_lock()\n"
+        "try:\n    for _ in range(100): m.run_into(ins, outs)\n"
+        "finally: micropython.heap_unlock()"
+    )
+    assert cnn.eval("y == golden")
+
+
+def test_model_from_a_buffer(cnn):
+    cnn.exec("f = open('/model.tflite', 'rb').read()\nn = ethosu.Model(f)")
+    assert cnn.eval("bytes(n.predict([x])[0]) == golden")
+    assert cnn.eval("n.info()['copied_bytes']") == 0
+
+
+def test_misaligned_buffer_is_copied(cnn):
+    cnn.exec("f = open('/model.tflite', 'rb').read()\nn = ethosu.Model(memoryview(b'?' + f)[1:])")
+    assert cnn.eval("n.info()['copied_bytes']") > 0
+    assert cnn.eval("bytes(n.predict([x])[0]) == golden")
+
+
+def test_arena_of_the_caller(cnn):
+    cnn.exec("n = ethosu.Model('/model.tflite', arena=bytearray(m.info()['arena_size'] + 63))")
+    assert cnn.eval("bytes(n.predict([x])[0]) == golden")
+    cnn.exec("a = bytearray(16)")
+    error = on_board.raised(cnn, "ethosu.Model('/model.tflite', arena=a)")
+    assert error.startswith("ValueError arena has 16 bytes, the model needs ")
+
+
+def test_views_survive_deinit_and_collection(cnn):
+    cnn.exec(
+        "import gc\nm.run_into([x])\nview = m.outputs[0].data\nm.deinit()\ndel m\ngc.collect()\n"
+        "garbage = [bytearray(b'\\xA5' * 4096) for _ in range(100)]"
+    )
+    assert cnn.eval("bytes(view) == golden")
+
+
+def test_with_closes_the_model(cnn):
+    cnn.exec("with m as n: pass")
+    assert "closed by deinit()" in on_board.raised(cnn, "n.predict([x])")
+
+
+def test_reset_of_variables(board, board_npu, compiled, small_models):
+    on_board.load(board, compiled(small_models["small_streaming"], board_npu))
+    board.exec("x = bytes([31] * len(m.inputs[0].data))")
+    first, second = board.eval("[bytes(m.predict([x])[0]) for _ in range(2)]")
+    board.exec("m.reset()")
+    assert board.eval("[bytes(m.predict([x])[0]) for _ in range(2)]") == [first, second]
+    assert first != second, "the model has no state to test with"
+
+
+def test_cpu_sleeps_while_the_npu_works(emulated, cnn):
+    cnn.exec("for _ in range(5): m.predict([x])")
+    assert cnn.eval("emulator.npu_slept()") is True
+
+
+def test_masked_interrupt_times_out_and_the_next_inference_is_right(emulated, cnn):
+    cnn.exec(f"n = ethosu.Model('/model.tflite', timeout_ms=50)\n{MASK}")
+    error = on_board.raised(cnn, "n.predict([x])")
+    assert error.startswith("OSError 110 "), error
+    assert "50 ms" in error
+    cnn.exec(UNMASK)
+    assert cnn.eval("bytes(n.predict([x])[0]) == golden")
+
+
+def test_ctrl_c_during_an_inference(emulated, cnn):
+    cnn.exec(MASK)
+    cnn.start("print('begun')\nm.predict([x])")
+    cnn.inject(b"\x03")
+    with pytest.raises(Exception, match="KeyboardInterrupt"):
+        cnn.finish(timeout=5)
+    assert cnn.eval("ethosu.reserve().info()['config']").startswith("ethos-u"), "NPU not given back"
+    cnn.exec(UNMASK)
+    assert cnn.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_callbacks_run_during_an_inference(emulated, cnn):
+    cnn.exec(
+        f"import micropython\nseen = []\nn = ethosu.Model('/model.tflite', timeout_ms=50)\n{MASK}\n"
+        "machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=5,"
+        " callback=lambda timer: seen.append(1))"
+    )
+    assert on_board.raised(cnn, "n.predict([x])").startswith("OSError 110 ")
+    assert cnn.eval("seen") == [1]
+    cnn.exec(UNMASK)
+
+
+def test_reentry_from_a_callback_is_refused(emulated, cnn):
+    cnn.exec(
+        "seen = []\n"
+        "def again(timer):\n"
+        "    try: m.predict([x])\n"
+        "    except OSError as error: seen.append(error.errno)\n"
+        f"n = ethosu.Model('/model.tflite', timeout_ms=50)\n{MASK}\n"
+        "machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=5, callback=again)"
+    )
+    assert on_board.raised(cnn, "n.predict([x])").startswith("OSError 110 ")
+    assert cnn.eval("seen") == [16]
+    cnn.exec(UNMASK)
+    assert cnn.eval("bytes(n.predict([x])[0]) == golden")
+
+
+def test_soft_reset_stops_the_npu(emulated, cnn):
+    cnn.exec(f"{MASK}\nn = ethosu.reserve()")
+    cnn.soft_reset()
+    cnn.exec("import ethosu")
+    assert cnn.eval("ethosu.reserve().info()['resets']") == 1

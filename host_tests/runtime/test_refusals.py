@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Bad input on a board: one clear error each, and the next call works."""
+
+import pytest
+
+from . import on_board
+
+
+@pytest.fixture
+def cnn(board, board_npu, compiled, small_models, case_of):
+    """A board with small_cnn loaded as `m`; whatever was refused, `m` goes on predicting."""
+    model = small_models["small_cnn"]
+    case = case_of(model, 20)
+    on_board.load(board, compiled(model, board_npu))
+    board.exec(f"from array import array\nx = array('b', {case.inputs[0][0].tobytes()!r})")
+    yield board
+    assert board.eval("bytes(m.predict([x])[0])") == case.outputs[0][0].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("m.predict([bytes(3)])", "ValueError input 0 has 3 bytes, "),
+        ("m.predict([array('f', x)])", "TypeError input 0 has typecode 'f', 'b' expected (int8)"),
+        ("m.predict([array('h', x)])", "TypeError input 0 has typecode 'h', 'b' expected (int8)"),
+        ("m.predict([x, x])", "ValueError 2 inputs given, the model has 1"),
+        ("m.predict([])", "ValueError 0 inputs given, the model has 1"),
+        ("m.predict([7])", "TypeError input is of type int, a buffer expected"),
+        ("m.predict(7)", "TypeError "),
+        ("m.run_into([x], [bytes(99)])", "TypeError output is of type bytes, a writable buffer"),
+        ("m.run_into([x], [bytearray(99)])", "ValueError output 0 has 99 bytes, "),
+        ("m.nonsense", "AttributeError "),
+        ("m.len = 3", "AttributeError "),
+    ],
+)
+def test_wrong_arguments(cnn, code, expected):
+    assert on_board.raised(cnn, code).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("ethosu.Model('/missing.tflite')", "OSError 2"),
+        ("ethosu.Model(b'')", "ValueError not a .tflite file: 0 bytes"),
+        ("ethosu.Model(b'this is no model at all')", "ValueError not a .tflite file: 23 bytes"),
+        ("ethosu.Model(7)", "TypeError model is of type int, a buffer expected"),
+        ("ethosu.Model('/model.tflite', npu=5)", "OSError 19 there is no such NPU"),
+        ("ethosu.Model('/model.tflite', npu='ethos-u99')", "OSError 19 no NPU of this board"),
+        ("ethosu.Model('/model.tflite', timeout_ms=-7)", "ValueError timeout_ms is -7"),
+    ],
+)
+def test_not_a_model(cnn, code, expected):
+    assert on_board.raised(cnn, code).startswith(expected)
+
+
+@pytest.mark.parametrize("part", [0.01, 0.3, 0.6, 0.99])
+def test_truncated_file(cnn, part):
+    cnn.exec("f = open('/model.tflite', 'rb').read()")
+    error = on_board.raised(cnn, f"ethosu.Model(f[:int({part} * len(f))])")
+    assert error.startswith("ValueError ")
+    assert "truncated at byte" in error
+
+
+def test_model_for_another_npu(cnn, board_npu, compiled, small_models):
+    other = "ethos-u55-256" if board_npu != "ethos-u55-256" else "ethos-u55-64"
+    path = compiled(small_models["small_cnn"], other)
+    cnn.write_file("/other.tflite", path.read_bytes())
+    assert on_board.raised(cnn, "ethosu.Model('/other.tflite')") == (
+        f"ValueError model was compiled for {other}, the NPU is {board_npu}; "
+        f"run: ethosu compile MODEL.tflite --npu {board_npu}"
+    )
+
+
+def test_model_that_was_never_compiled(cnn, board_npu, small_models):
+    cnn.write_file("/raw.tflite", small_models["small_cnn"].read_bytes())
+    error = on_board.raised(cnn, "ethosu.Model('/raw.tflite')")
+    assert error.startswith("ValueError model has no ethos-u operator")
+    assert error.endswith(f"run: ethosu compile MODEL.tflite --npu {board_npu}")
+
+
+def test_operator_that_vela_left_to_the_cpu(cnn, board_npu, tmp_path, small_models):
+    from ethosu_tools.vela import compile_model
+
+    path = tmp_path / "mixed.tflite"
+    compile_model(small_models["small_cnn"], board_npu, path, more=["--ignore-ops", "CONV_2D"])
+    cnn.write_file("/mixed.tflite", path.read_bytes())
+    error = on_board.raised(cnn, "ethosu.Model('/mixed.tflite')")
+    assert error.startswith("ValueError operator ")
+    assert "(CONV_2D)" in error
+
+
+def test_arena_that_the_npu_cannot_see(request, cnn):
+    if request.config.getoption("--port"):
+        pytest.skip("uses an address of the emulated board")
+    # The middle of the DTCM, which only the CPU reaches; nothing is written there.
+    cnn.exec("import uctypes\na = uctypes.bytearray_at(0x20030000, 65536)")
+    error = on_board.raised(cnn, "ethosu.Model('/model.tflite', arena=a)")
+    assert error.startswith("OSError 14 arena at 0x20030000"), error
+    error = on_board.raised(
+        cnn, "with ethosu.reserve() as n: n.invoke(uctypes.bytes_at(0x20030000, 64), [])"
+    )
+    assert error.startswith("ValueError payload begins with"), error
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("n.wait()", "OSError 22 no inference was started"),
+        ("n.invoke(b'COP1', [])", "ValueError payload is 4 bytes long"),
+        ("n.invoke(bytes(64), [])", "ValueError payload begins with 0x0, expected COP1"),
+        ("n.invoke(bytes(64), [None] * 9)", "ValueError 9 bases given, at most 8"),
+        ("n.invoke(bytes(64), [7])", "TypeError base is of type int, a buffer expected"),
+        ("n.invoke(7, [])", "TypeError payload is of type int, a buffer expected"),
+        ("n.wait(timeout_ms=-2)", "ValueError timeout_ms is -2"),
+        ("m.predict([x])", "OSError 16 the NPU is reserved: release it first"),
+        ("ethosu.reserve()", "OSError 16 the NPU is reserved: release it first"),
+        ("n.release()\nn.wait()", "OSError 1 this NPU was released"),
+        ("n.release()\nn.invoke(b'', [])", "OSError 1 this NPU was released"),
+    ],
+)
+def test_handle(cnn, code, expected):
+    cnn.exec("n = ethosu.reserve()")
+    assert on_board.raised(cnn, code).startswith(expected)
+    cnn.exec("n.release()")
