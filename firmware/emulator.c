@@ -86,7 +86,12 @@ static bool has_peer(void) {
 }
 
 static void send(const char *bytes, size_t size) {
-    transfer(EMULATOR_CONSOLE_SEND, bytes, size);
+    while (size > 0) {
+        transfer(EMULATOR_CONSOLE_SEND, bytes, size);
+        size_t sent = *at(EMULATOR_CONSOLE_SENT); // fewer while the host's program reads slowly
+        bytes += sent;
+        size -= sent;
+    }
 }
 
 const struct console_port emulator_console = {
