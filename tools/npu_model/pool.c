@@ -5,7 +5,6 @@
 #include "npu_internal.h"
 #include "operation.h"
 #include "output.h"
-#include "weights.h"
 #include "window.h"
 
 enum pool_mode { POOL_MAX = 0, POOL_AVERAGE = 1, POOL_REDUCE_SUM = 2 };
@@ -15,7 +14,6 @@ struct pool {
     struct npu_output output;
     struct npu_window window;
     struct npu_scale scale;
-    const struct npu_channel_scale *scales; /**< instead of scale, when not NULL */
     bool divide; /**< average by the number of elements that are not padding */
 };
 
@@ -86,12 +84,8 @@ static void pool_pixel(const struct pool *pool, uint32_t oy, uint32_t ox, int64_
             *out += work[c];
         }
     }
-    if (pool->scales != NULL) {
-        npu_scale_channels(out, 1, channels, pool->scales, 40, pool->output.rounding);
-    } else {
-        struct npu_scale scale = pool->divide && count > 0 ? reciprocal(count) : pool->scale;
-        npu_scale_all(out, channels, scale, pool->output.rounding);
-    }
+    struct npu_scale scale = pool->divide && count > 0 ? reciprocal(count) : pool->scale;
+    npu_scale_all(out, channels, scale, pool->output.rounding);
 }
 
 static bool run_rows(struct npu *npu, struct pool *pool)
@@ -117,12 +111,18 @@ static bool run_rows(struct npu *npu, struct pool *pool)
     return true;
 }
 
-/** What scales the result: OFM_SCALE, the element count, or the scale stream. */
+/**
+ * What scales the result. An average over a padded IFM is divided by the number
+ * of elements that are not padding: Vela asks for it by a unit OFM_SCALE, its
+ * older core by not selecting OFM_SCALE.
+ */
 static bool choose_scale(struct npu *npu, struct pool *pool)
 {
+    pool->scale = (struct npu_scale){1, 0};
     if (!pool->output.global_scale) {
-        pool->scales = npu_scales_load(npu, pool->output.map.depth);
-        return pool->scales != NULL;
+        pool->divide = pool->mode == POOL_AVERAGE;
+        return pool->mode != POOL_REDUCE_SUM ||
+               npu_fail(npu, NPU_FAULT_PARSE, "REDUCE_SUM without OFM_SCALE is not supported");
     }
     if (!npu_output_scale(npu, &pool->scale)) {
         return false;
