@@ -161,6 +161,9 @@ static void put_field(struct text *text, const struct ethosux_fault *fault, char
     case 'i':
         put_number(text, (uint32_t)fault->index);
         break;
+    case 'r':
+        put_number(text, fault->detail);
+        break;
     default:
         put_status(text, fault->status);
         break;

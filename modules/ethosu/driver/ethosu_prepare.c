@@ -16,7 +16,7 @@
 
 // Weak, so that an image without the verifier's file links and goes without it.
 __attribute__((weak)) int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config,
-                                         const size_t *size, int count,
+                                         const size_t *size, int count, uint32_t *written,
                                          struct ethosux_fault *fault);
 
 /** A buffer that the NPU shall use. */
@@ -151,6 +151,23 @@ static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_add
     return 0;
 }
 
+/** Walk the command stream; what it writes must be memory that the NPU can write. */
+static int verify(const struct ethosu_driver *drv, const struct ethosux_payload *payload,
+                  const struct ethosux_program *program, struct ethosux_fault *fault)
+{
+    uint32_t written;
+    int error = ethosux_verify(payload->stream, payload->stream_bytes, drv->dev.config,
+                               program->size, (int)program->count, &written, fault);
+    for (uint32_t i = 0; error == 0 && i < program->count; i++) {
+        if (written >> i & 1) {
+            struct buffer buffer = {program->cpu_base[i], program->size[i], (int)i, true, 1};
+            uint32_t port;
+            error = check_placement(&buffer, &port, fault);
+        }
+    }
+    return error;
+}
+
 /** Is this the program that was made, and so verified, last time? */
 static bool same_program(const struct ethosux_program *a, const struct ethosux_program *b)
 {
@@ -201,8 +218,7 @@ int ethosux_prepare(struct ethosu_driver *drv, struct ethosux_program *program,
     }
     if (error == 0 && !(flags & ETHOSUX_NO_VERIFY) && ethosux_verify != NULL &&
         !same_program(&made, program)) {
-        error = ethosux_verify(payload.stream, payload.stream_bytes, drv->dev.config, made.size,
-                               num_base_addr, fault);
+        error = verify(drv, &payload, &made, fault);
     }
     made.owner = error == 0 ? drv : NULL;
     *program = made;

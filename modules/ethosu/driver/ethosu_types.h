@@ -88,6 +88,7 @@ struct ethosux_fault {
     int index;         /**< number of the base pointer or of the command word; -1: none */
     uint64_t found;
     uint64_t expected;
+    uint32_t detail;   /**< region that was left */
     uint32_t status;   /**< STATUS register at the fault, 0 before a start */
     uint32_t qread;    /**< bytes of command stream consumed at the fault */
 };
