@@ -17,7 +17,7 @@ import pytest
 from qemu_plugin.guest import TIMEOUT_S, Guest, outcome
 
 KIND = ["pty", "unix"]
-NO_PROGRESS_S = 1.0
+NO_PROGRESS_S = 0.5
 
 
 class Client:
@@ -38,8 +38,9 @@ class Client:
         """Leave."""
         if self.socket:
             self.socket.close()
-        else:
+        elif self.fd >= 0:
             os.close(self.fd)
+            self.fd = -1
 
     def write_until_blocked(self, data: bytes) -> int:
         """Write, but read nothing, until all is written or nothing moves any more."""
@@ -127,6 +128,20 @@ def test_clients_come_and_go(guest: Guest, tmp_path: Path, kind: str) -> None:
             with client(path) as one:
                 assert one.exchange(data, len(data)) == echoed(data)
         assert_idle(process)
+
+
+def test_second_client_of_a_socket_waits(guest: Guest, tmp_path: Path) -> None:
+    with (
+        console(guest, "unix", tmp_path, "echo") as (process, path),
+        client(path) as one,
+        client(path) as two,
+    ):
+        assert one.exchange(b"first", 5) == echoed(b"first")
+        two.write_until_blocked(b"second")
+        assert_idle(process)
+        assert not select.select([two.fd], [], [], 0)[0]
+        one.close()
+        assert two.exchange(b"", 6) == echoed(b"second")
 
 
 @pytest.mark.parametrize("kind", KIND)

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from qemu_plugin.guest import Guest
+from qemu_plugin.guest import TIMEOUT_S, Guest
 
 RUNNING = 0x1
 IRQ_RAISED = 0x2
@@ -157,7 +157,15 @@ def test_machine_reset_ends_a_run(guest: Guest, timing: str) -> None:
     assert values["good_after"] == GOOD
 
 
-def test_qemu_exits_during_a_run(guest: Guest) -> None:
+def test_guest_ends_qemu_during_a_run(guest: Guest) -> None:
     outcome = guest.run("exit_during_run")
     assert outcome.values["status"] & RUNNING
     assert outcome.code == 0
+
+
+def test_user_ends_qemu_during_a_run(guest: Guest) -> None:
+    with guest.start("sleep_for_ever_during_run") as process:
+        while not (line := process.stderr.readline()).startswith("status="):
+            assert line, "QEMU ended before the run"
+        process.terminate()
+        assert process.wait(timeout=TIMEOUT_S) == 0

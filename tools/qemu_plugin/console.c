@@ -24,7 +24,7 @@ static struct {
     bool client;     /**< one has the place open now */
     bool had_client; /**< one had it open at some time */
     bool bytes_left; /**< the client, or one that has just gone, may have sent more */
-    bool watched, read, written; /**< what QEMU's main loop looks at for us */
+    bool watched, reading, writing; /**< what QEMU's main loop looks at for us */
 } console;
 
 /** Ask QEMU's main loop for just what can go on now, so that it sleeps otherwise. */
@@ -104,17 +104,17 @@ static void attend(void *opaque) {
 static void update_handlers(void) {
     const struct console_endpoint *endpoint = &console.endpoint;
     bool watched = !(endpoint->kind->next_client_waits && console.bytes_left);
-    bool read = console.bytes_left && fifo_room(&console.to_guest) > 0;
-    bool written = console.client && fifo_used(&console.to_client) > 0;
+    bool reading = console.bytes_left && fifo_room(&console.to_guest) > 0;
+    bool writing = console.client && fifo_used(&console.to_client) > 0;
     if (watched != console.watched) {
         qemu_set_fd_handler(endpoint->watch, watched ? attend : NULL, NULL, NULL);
     }
-    if (read != console.read || written != console.written) {
-        qemu_set_fd_handler(endpoint->data, read ? pump : NULL, written ? pump : NULL, NULL);
+    if (reading != console.reading || writing != console.writing) {
+        qemu_set_fd_handler(endpoint->data, reading ? pump : NULL, writing ? pump : NULL, NULL);
     }
     console.watched = watched;
-    console.read = read;
-    console.written = written;
+    console.reading = reading;
+    console.writing = writing;
 }
 
 /* --- The guest's side ----------------------------------------------------- */

@@ -213,6 +213,14 @@ static void exit_during_run(void) {
     report("status", NPU(NPU_STATUS));
 }
 
+static void sleep_for_ever_during_run(void) {
+    npu_start(STREAM, long_stream());
+    report("status", NPU(NPU_STATUS));
+    for (;;) {
+        __asm__ volatile("wfi");
+    }
+}
+
 /* --- Emulator page -------------------------------------------------------- */
 
 __attribute__((noinline)) static uint32_t count_loop(uint32_t turns) {
@@ -356,6 +364,7 @@ const struct scenario scenarios[] = {
     {"machine_reset", machine_reset},
     {"timed_machine_reset", timed_machine_reset},
     {"exit_during_run", exit_during_run},
+    {"sleep_for_ever_during_run", sleep_for_ever_during_run},
     {"count_instructions", count_instructions},
     {"bad_buffers", bad_buffers},
     {"print_log", print_log},
