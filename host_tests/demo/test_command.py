@@ -7,7 +7,9 @@ import json
 import os
 import sys
 import wave
+from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from ethosu_tools import cli
@@ -59,7 +61,8 @@ def test_a_voice_that_is_not_understood_is_answered_with_another(on_reference, c
 def test_json_has_the_documented_keys(on_reference, capsys):
     _, data = run_json(capsys, "--say", "alexa", "--model", "alexa", "--npu", "ethos-u55-256")
     (sound,) = data.pop("sounds")
-    assert len(sound.pop("raw")) == len(sound.pop("means")) == data.pop("equal_to_reference") > 60
+    lengths = {len(sound.pop(key)) for key in ("times", "raw", "means")}
+    assert lengths == {data.pop("equal_to_reference")} and min(lengths) > 60
     assert sound.pop("seconds") == pytest.approx(2.2, abs=0.3)
     assert sound == {
         "title": '"alexa"',
@@ -77,6 +80,16 @@ def test_json_has_the_documented_keys(on_reference, capsys):
         "rom": str(on_reference / "build/demo/rom"),
         "try": 'listen(ethosu.Model("/rom/alexa.tflite"), "/rom/alexa.f32", cutoff=0.9, window=5)',
     }
+
+
+def test_the_picture_shows_each_sound_and_its_verdict(on_reference, capsys):
+    path = on_reference / "demo.svg"
+    run_json(capsys, "--picture", str(path))
+    svg = ElementTree.parse(path).getroot()
+    texts = [text.text for text in svg.findall(".//{*}text")]
+    kinds = Counter(shape.get("class") for shape in svg.iter())
+    assert '"okay nabu": detected okay_nabu at 1.9 s' in texts
+    assert kinds["mean"] == kinds["sound"] == kinds["cutoff"] == 2 and kinds["detected"] == 1
 
 
 def test_all_that_the_board_gets_is_kept_and_can_be_heard(on_reference, capsys):
@@ -123,6 +136,7 @@ def test_the_report_says_what_was_compared_and_how_to_go_on(
         (["--say", "hi", "--voice", "nobody"], 3, "cannot say it as nobody"),
         (["--wav", "none.wav"], 3, "none.wav cannot be read"),
         (["--output", __file__], 3, "test_command.py cannot be filled: "),
+        (["--picture", "none/a.svg", "--quiet"], 3, "a.svg cannot be written: No such file"),
     ],
 )
 def test_bad_input_ends_in_one_sentence(on_reference, capsys, options, code, message):
@@ -168,17 +182,17 @@ def test_a_board_that_falls_silent_is_told_from_one_that_detects_nothing():
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        (results.Result([1, 2], [], None), "the board answered 2 times, .* 3 times"),
+        (results.Result([], [1, 2], [], None), "the board answered 2 times, .* 3 times"),
         (
-            results.Result([1, 5, 3], [], None),
+            results.Result([], [1, 5, 3], [], None),
             "1 of 3 answers differ .* inference 2: 5 instead of 2",
         ),
-        (results.Result([1, 2, 3], [], 0.09), r"detected the word at 0\.09 s instead of never"),
+        (results.Result([], [1, 2, 3], [], 0.09), r"detected the word at 0\.09 s instead of never"),
     ],
 )
 def test_each_difference_from_the_reference_is_named(found, message):
     with pytest.raises(MismatchError, match=message):
-        results.compare(found, results.Result([1, 2, 3], [], None), "a sound")
+        results.compare(found, results.Result([], [1, 2, 3], [], None), "a sound")
 
 
 def test_the_terminal_chart_rises_above_the_cutoff_and_ends_in_the_verdict():

@@ -16,7 +16,7 @@ from .. import paths, vela
 from ..arrays import Array
 from ..errors import InputError
 from ..ui import Ui
-from ..wakeword import features, listen, plot, results, speech, words
+from ..wakeword import features, listen, picture, plot, results, speech, words
 from ..wakeword.stage import Stage, command, open_stage
 
 VOICE = "en-us"
@@ -90,6 +90,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="where to keep the files (default: build/demo of the source tree)",
     )
+    parser.add_argument(
+        "--picture", type=Path, metavar="FILE.svg", help="draw sound and probability into FILE.svg"
+    )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -109,6 +112,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         for sound, reference in zip(sounds, expected, strict=True):
             found.append(_listen(stage, word, sound, len(reference.raw), ui))
             results.compare(found[-1], reference, sound.title)
+    if args.picture:
+        _draw(args.picture, word, sounds, found)
     return {
         "model": word.name,
         "phrase": word.phrase,
@@ -185,6 +190,18 @@ def _listen(stage: Stage, word: words.WakeWord, sound: Sound, total: int, ui: Ui
 
         stage(word, sound.file, say)
     return results.gather(lines)
+
+
+def _draw(
+    path: Path, word: words.WakeWord, sounds: list[Sound], found: list[results.Result]
+) -> None:
+    panels = [
+        (sound.title, sound.samples, result) for sound, result in zip(sounds, found, strict=True)
+    ]
+    try:
+        path.write_text(picture.draw(word, panels), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def render(data: dict[str, Any]) -> str:

@@ -28,8 +28,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Result:
-    """The raw output and the mean at each inference, and the second of the detection."""
+    """Second, raw output and mean of each inference, and the second of the detection."""
 
+    times: list[float]
     raw: list[int]
     means: list[float]
     detected_at: float | None
@@ -49,6 +50,7 @@ def gather(lines: Sequence[str]) -> Result:
         raise BoardError(f"the board ended without a verdict; the last it said was {last}")
     answers = [answer for line in lines if (answer := parse(line))]
     return Result(
+        times=[answer.seconds for answer in answers],
         raw=[answer.raw for answer in answers],
         means=[answer.mean for answer in answers],
         detected_at=float(verdict[1]) if verdict[1] else None,
@@ -65,6 +67,7 @@ def reference(word: WakeWord, rows: Array) -> Result:
     count = word.detected_at(probabilities)
     seconds_per_step = steps.shape[2] * features.SECONDS_PER_ROW
     return Result(
+        times=[round((step + 1) * seconds_per_step, 2) for step in range(len(raw))],
         raw=raw.tolist(),
         means=word.means(probabilities),
         detected_at=None if count is None else round(count * seconds_per_step, 2),
