@@ -33,12 +33,12 @@ int build_place_tensor(struct builder *builder, uint32_t tensor, struct placed *
         placed->offset = tflite_get_offset(&builder->file, tensor);
     }
     if (placed->offset < 0 || placed->tensor.size == 0) {
+        struct tflite_text name = tflite_get_name(&builder->file, &placed->tensor);
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
                          "tensor %u (%.*s) of subgraph %u: %u bytes of %s without a place in "
                          "OfflineMemoryAllocation",
-                         (unsigned)tensor, (int)placed->tensor.name.length,
-                         placed->tensor.name.bytes, (unsigned)builder->graph_index,
-                         (unsigned)placed->tensor.size,
+                         (unsigned)tensor, (int)name.length, name.bytes,
+                         (unsigned)builder->graph_index, (unsigned)placed->tensor.size,
                          ethosu_model_type_name(placed->tensor.type));
     }
     placed->data = build_address(builder, (uint32_t)placed->offset);
@@ -63,17 +63,17 @@ static int add_state(struct builder *builder, const struct tflite_tensor *tensor
     return build_fill(builder, offset, tensor->size, (uint8_t)zero_point);
 }
 
-/** Check every tensor of the main graph, size the arena, find the state tensors. */
+/** Check every tensor in the arena, size the arena, find the state tensors. */
 static int build_tensors(struct builder *builder)
 {
     for (uint32_t i = 0; i < builder->graph.tensors.count; ++i) {
+        int32_t offset = tflite_get_offset(&builder->file, i);
+        if (offset < 0) {
+            continue; // a constant or a handle: looked at when an operator uses it
+        }
         struct tflite_tensor tensor;
         if (!tflite_get_tensor(&builder->file, &builder->graph, i, &tensor)) {
             return bad_tensor(builder, i);
-        }
-        int32_t offset = tflite_get_offset(&builder->file, i);
-        if (offset < 0 || tensor.data != NULL) {
-            continue;
         }
         int status = build_grow_arena(builder, (uint64_t)offset + tensor.size);
         if (status == ETHOSU_MODEL_OK && tensor.variable) {
@@ -188,6 +188,7 @@ static int build_model(struct builder *builder, const struct ethosu_model_source
 {
     struct ethosu_model *model = builder->model;
     builder->driver = source->driver;
+    builder->variables->count = 0;
     model->file = source->file;
     model->file_size = (uint32_t)source->file_size;
     model->skip_verify = source->skip_verify;
@@ -204,7 +205,8 @@ int ethosu_model_measure(const struct ethosu_model_source *source,
                          struct ethosu_model_memory *memory, struct ethosu_model_error *error)
 {
     struct ethosu_model counts = {0};
-    struct builder builder = {.error = error, .model = &counts};
+    struct known_variables variables;
+    struct builder builder = {.error = error, .model = &counts, .variables = &variables};
     *memory = (struct ethosu_model_memory){0};
     int status = build_model(&builder, source);
     if (status == ETHOSU_MODEL_OK) {
@@ -220,8 +222,10 @@ int ethosu_model_load(const struct ethosu_model_source *source,
                       const struct ethosu_model_memory *memory, struct ethosu_model **model,
                       struct ethosu_model_error *error)
 {
+    struct known_variables variables;
     struct builder builder = {
         .error = error,
+        .variables = &variables,
         .loading = true,
         .model = memory->object,
         .object = {memory->object, sizeof **model, 0, memory->object_size},

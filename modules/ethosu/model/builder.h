@@ -28,6 +28,13 @@ struct handle {
     struct variable *variable;
 };
 
+struct known_variables {
+    struct variable list[MAX_VARIABLES];
+    uint32_t count;
+    struct handle handles[MAX_VARIABLES];
+    uint32_t handle_count;
+};
+
 /** The block that the model object lives in: it fills up from both ends. */
 struct object_memory {
     uint8_t *start; /**< NULL while measuring */
@@ -62,10 +69,7 @@ struct builder {
 
     struct shared_place read_only;    /**< the last copy of a constant */
     struct shared_place fast_scratch; /**< the last scratch beside the arena plan */
-    struct variable variables[MAX_VARIABLES];
-    uint32_t variable_count;
-    struct handle handles[MAX_VARIABLES];
-    uint32_t handle_count;
+    struct known_variables *variables;
     uint32_t initialisers; /**< bit n: CALL_ONCE names subgraph n */
 };
 

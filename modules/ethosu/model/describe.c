@@ -43,9 +43,10 @@ bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
     if (!open_tensor(model, index, &file, &found)) {
         return false;
     }
+    struct tflite_text name = tflite_get_name(&file, &found);
     *tensor = (struct ethosu_model_tensor){
-        .name = found.name.bytes,
-        .name_length = found.name.length,
+        .name = name.bytes,
+        .name_length = name.length,
         .type = found.type,
         .size = found.size,
         .rank = found.shape.count,

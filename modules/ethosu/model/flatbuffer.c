@@ -28,21 +28,22 @@ uint8_t fb_u8(struct flatbuffer *fb, uint32_t position)
     return inside(fb, position, 1) ? fb->data[position] : 0;
 }
 
-static uint32_t fb_u16(struct flatbuffer *fb, uint32_t position)
+/** 16 bits of a place that is known to be inside the file. */
+static uint32_t known_u16(const struct flatbuffer *fb, uint32_t position)
 {
-    uint16_t value = 0;
-    if (inside(fb, position, sizeof value)) {
-        memcpy(&value, fb->data + position, sizeof value);
-    }
+    uint16_t value;
+    memcpy(&value, fb->data + position, sizeof value);
     return value;
 }
 
 uint32_t fb_u32(struct flatbuffer *fb, uint32_t position)
 {
-    uint32_t value = 0;
-    if (inside(fb, position, sizeof value)) {
-        memcpy(&value, fb->data + position, sizeof value);
+    uint32_t value;
+    if (position > fb->size - sizeof value) {
+        mark_bad(fb, position);
+        return 0;
     }
+    memcpy(&value, fb->data + position, sizeof value);
     return value;
 }
 
@@ -50,7 +51,8 @@ uint32_t fb_u32(struct flatbuffer *fb, uint32_t position)
 static uint32_t follow(struct flatbuffer *fb, uint32_t position)
 {
     uint32_t offset = fb_u32(fb, position);
-    if (offset > fb->size || !inside(fb, position + offset, 4)) {
+    if (offset > fb->size - position || fb->size - position - offset < 4) {
+        mark_bad(fb, position);
         return 0;
     }
     return position + offset;
@@ -59,15 +61,18 @@ static uint32_t follow(struct flatbuffer *fb, uint32_t position)
 static struct fb_table table_from(struct flatbuffer *fb, uint32_t position)
 {
     struct fb_table table = {.position = follow(fb, position)};
-    if (table.position != 0) {
-        // The vtable may lie before or behind its table; a wrap-around ends outside the file.
-        table.vtable = table.position - fb_u32(fb, table.position);
-        table.vtable_size = fb_u16(fb, table.vtable);
-        if (!inside(fb, table.vtable, table.vtable_size)) {
-            return (struct fb_table){0};
+    if (table.position == 0) {
+        return table;
+    }
+    // The vtable may lie before or behind its table; a wrap-around ends outside the file.
+    table.vtable = table.position - fb_u32(fb, table.position);
+    if (inside(fb, table.vtable, sizeof(uint16_t))) {
+        table.vtable_size = known_u16(fb, table.vtable);
+        if (inside(fb, table.vtable, table.vtable_size)) {
+            return table;
         }
     }
-    return table;
+    return (struct fb_table){0};
 }
 
 struct fb_table fb_root(struct flatbuffer *fb)
@@ -82,7 +87,7 @@ static uint32_t field_position(struct flatbuffer *fb, const struct fb_table *tab
     if (slot + 2 > table->vtable_size) {
         return 0;
     }
-    uint32_t offset = fb_u16(fb, table->vtable + slot);
+    uint32_t offset = known_u16(fb, table->vtable + slot);
     return offset == 0 ? 0 : table->position + offset;
 }
 

@@ -16,7 +16,7 @@
 /** A file in memory. */
 struct flatbuffer {
     const uint8_t *data;
-    uint32_t size;   /**< bytes, below 2^31 */
+    uint32_t size;   /**< bytes, from 8 to 2^31 - 1 */
     bool bad;        /**< something read so far was malformed */
     uint32_t bad_at; /**< byte offset of the first malformed read */
 };
@@ -25,7 +25,7 @@ struct flatbuffer {
 struct fb_table {
     uint32_t position;
     uint32_t vtable;
-    uint32_t vtable_size;
+    uint32_t vtable_size; /**< bytes, all inside the file */
 };
 
 /** A vector of `count` elements; the absent vector has count 0 and position 0. */

@@ -93,12 +93,13 @@ static int place_read_only(struct builder *builder, const struct tflite_operator
 static int place_fast_scratch(struct builder *builder, struct placed *fast)
 {
     struct shared_place *last = &builder->fast_scratch;
-    if (last->owner != fast->tensor.name.bytes) {
+    const void *owner = builder->file.fb.data + fast->tensor.table.position;
+    if (last->owner != owner) {
         int status = build_reserve(builder, fast->tensor.size, &last->offset);
         if (status != ETHOSU_MODEL_OK) {
             return status;
         }
-        last->owner = fast->tensor.name.bytes;
+        last->owner = owner;
     }
     fast->data = build_address(builder, last->offset);
     return ETHOSU_MODEL_OK;

@@ -95,7 +95,7 @@ static int build_operator(struct builder *builder, uint32_t index)
 static int build_graph(struct builder *builder, uint32_t index)
 {
     builder->graph_index = index;
-    builder->handle_count = 0;
+    builder->variables->handle_count = 0;
     if (!tflite_get_subgraph(&builder->file, index, &builder->graph)) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
                          "subgraph %u: there is none, or it is malformed", (unsigned)index);

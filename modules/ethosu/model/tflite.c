@@ -157,8 +157,7 @@ bool tflite_get_tensor(struct tflite *file, const struct tflite_subgraph *subgra
     struct fb_table table = fb_table_at(fb, &subgraph->tensors, index);
     tensor->type = fb_get_u8(fb, &table, TENSOR_TYPE, 0);
     tensor->shape = fb_get_vector(fb, &table, TENSOR_SHAPE, 4);
-    tensor->name = tflite_get_text(file, &table, TENSOR_NAME);
-    tensor->quantization = fb_get_table(fb, &table, TENSOR_QUANTIZATION);
+    tensor->table = table;
     tensor->variable = fb_get_u8(fb, &table, TENSOR_IS_VARIABLE, 0) != 0;
     tensor->data = NULL;
     if (fb->bad || tensor->shape.count > ETHOSU_MODEL_MAX_RANK || !tensor_size(file, tensor)) {
@@ -195,12 +194,18 @@ int32_t tflite_get_offset(struct tflite *file, uint32_t tensor)
     return (int32_t)fb_u32(&file->fb, file->offsets + 4 * tensor);
 }
 
+struct tflite_text tflite_get_name(struct tflite *file, const struct tflite_tensor *tensor)
+{
+    return tflite_get_text(file, &tensor->table, TENSOR_NAME);
+}
+
 uint32_t tflite_get_channels(struct tflite *file, const struct tflite_tensor *tensor,
                              uint32_t *axis)
 {
     struct flatbuffer *fb = &file->fb;
-    struct fb_vector scales = fb_get_vector(fb, &tensor->quantization, QUANTIZATION_SCALE, 4);
-    *axis = fb_get_u32(fb, &tensor->quantization, QUANTIZATION_AXIS, 0);
+    struct fb_table quantization = fb_get_table(fb, &tensor->table, TENSOR_QUANTIZATION);
+    struct fb_vector scales = fb_get_vector(fb, &quantization, QUANTIZATION_SCALE, 4);
+    *axis = fb_get_u32(fb, &quantization, QUANTIZATION_AXIS, 0);
     return scales.count;
 }
 
@@ -208,8 +213,9 @@ bool tflite_get_channel(struct tflite *file, const struct tflite_tensor *tensor,
                         uint32_t channel, float *scale, int32_t *zero_point)
 {
     struct flatbuffer *fb = &file->fb;
-    struct fb_vector scales = fb_get_vector(fb, &tensor->quantization, QUANTIZATION_SCALE, 4);
-    struct fb_vector zeros = fb_get_vector(fb, &tensor->quantization, QUANTIZATION_ZERO_POINT, 8);
+    struct fb_table quantization = fb_get_table(fb, &tensor->table, TENSOR_QUANTIZATION);
+    struct fb_vector scales = fb_get_vector(fb, &quantization, QUANTIZATION_SCALE, 4);
+    struct fb_vector zeros = fb_get_vector(fb, &quantization, QUANTIZATION_ZERO_POINT, 8);
     *scale = 0.0F;
     *zero_point = 0;
     if (channel >= scales.count) {

@@ -53,8 +53,7 @@ struct tflite_tensor {
     bool variable; /**< state: keeps its value between inferences */
     const uint8_t *data; /**< constant data in the file, or NULL */
     struct fb_vector shape;
-    struct tflite_text name;
-    struct fb_table quantization;
+    struct fb_table table; /**< for what is seldom asked: name, quantization */
 };
 
 struct tflite_operator_call {
@@ -85,6 +84,8 @@ int32_t tflite_get_offset(struct tflite *file, uint32_t tensor);
 /** Scale and zero point of one channel; false when the tensor has no such channel. */
 bool tflite_get_channel(struct tflite *file, const struct tflite_tensor *tensor,
                         uint32_t channel, float *scale, int32_t *zero_point);
+
+struct tflite_text tflite_get_name(struct tflite *file, const struct tflite_tensor *tensor);
 
 /** How many scales a tensor has, and along which dimension they run. */
 uint32_t tflite_get_channels(struct tflite *file, const struct tflite_tensor *tensor,

@@ -19,15 +19,16 @@ static int too_many(struct builder *builder)
 /** The variable of this name, a new one when there is none; NULL: too many. */
 static struct variable *find_variable(struct builder *builder, struct tflite_text name)
 {
-    for (uint32_t i = 0; i < builder->variable_count; ++i) {
-        if (tflite_text_equal(builder->variables[i].name, name)) {
-            return &builder->variables[i];
+    struct known_variables *known = builder->variables;
+    for (uint32_t i = 0; i < known->count; ++i) {
+        if (tflite_text_equal(known->list[i].name, name)) {
+            return &known->list[i];
         }
     }
-    if (builder->variable_count == MAX_VARIABLES) {
+    if (known->count == MAX_VARIABLES) {
         return NULL;
     }
-    struct variable *variable = &builder->variables[builder->variable_count++];
+    struct variable *variable = &known->list[known->count++];
     *variable = (struct variable){.name = name};
     return variable;
 }
@@ -37,13 +38,14 @@ int prepare_var_handle(struct builder *builder, const struct tflite_operator_cal
     struct tflite_text name = tflite_get_text(&builder->file, &call->options,
                                               VAR_HANDLE_SHARED_NAME);
     struct variable *variable = find_variable(builder, name);
-    if (variable == NULL || builder->handle_count == MAX_VARIABLES) {
+    struct known_variables *known = builder->variables;
+    if (variable == NULL || known->handle_count == MAX_VARIABLES) {
         return too_many(builder);
     }
     if (call->outputs.count == 0) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "it has no output");
     }
-    builder->handles[builder->handle_count++] = (struct handle){
+    known->handles[known->handle_count++] = (struct handle){
         fb_u32_at(&builder->file.fb, &call->outputs, 0), variable};
     return ETHOSU_MODEL_OK;
 }
@@ -53,9 +55,10 @@ static struct variable *variable_of(struct builder *builder,
                                     const struct tflite_operator_call *call)
 {
     uint32_t tensor = fb_u32_at(&builder->file.fb, &call->inputs, 0);
-    for (uint32_t i = 0; i < builder->handle_count; ++i) {
-        if (builder->handles[i].tensor == tensor) {
-            return builder->handles[i].variable;
+    const struct known_variables *known = builder->variables;
+    for (uint32_t i = 0; i < known->handle_count; ++i) {
+        if (known->handles[i].tensor == tensor) {
+            return known->handles[i].variable;
         }
     }
     return NULL;
@@ -116,8 +119,8 @@ int prepare_assign_variable(struct builder *builder, const struct tflite_operato
 int build_zero_variables(struct builder *builder)
 {
     int status = ETHOSU_MODEL_OK;
-    for (uint32_t i = 0; i < builder->variable_count && status == ETHOSU_MODEL_OK; ++i) {
-        const struct variable *variable = &builder->variables[i];
+    for (uint32_t i = 0; i < builder->variables->count && status == ETHOSU_MODEL_OK; ++i) {
+        const struct variable *variable = &builder->variables->list[i];
         if (!variable->initialised && variable->size != 0) {
             status = build_fill(builder, variable->offset, variable->size, 0);
         }
