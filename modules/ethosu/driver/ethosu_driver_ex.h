@@ -169,7 +169,12 @@ int ethosux_cancel(struct ethosu_driver *drv);
 /** Time-out of ethosu_wait(drv, true) and ethosu_invoke_*(), milliseconds. */
 void ethosux_set_timeout(struct ethosu_driver *drv, uint64_t timeout);
 
-/** Let ethosu_invoke_*() walk each new command stream first (the default), or not. */
+/**
+ * Let ethosu_invoke_*() walk each new command stream first (the default), or
+ * not. A stream counts as new when its address, its size, or a region's size
+ * differs from the last one's, or the NPU was released in between: who loads
+ * another model to the same place releases first.
+ */
 void ethosux_set_verify(struct ethosu_driver *drv, bool verify);
 
 /** Call `on_done` from the interrupt handler when an inference has completed; NULL: don't. */

@@ -213,6 +213,7 @@ void ethosu_release_driver(struct ethosu_driver *drv)
         return;
     }
     (void)ethosux_cancel(drv);
+    drv->program.owner = NULL; // the next holder's first inference is verified
     if (lock(&drv->fault)) {
         if (drv->reserved) {
             drv->reserved = false;

@@ -168,13 +168,18 @@ static int verify(const struct ethosu_driver *drv, const struct ethosux_payload 
     return error;
 }
 
-/** Is this the program that was made, and so verified, last time? */
-static bool same_program(const struct ethosux_program *a, const struct ethosux_program *b)
+/**
+ * Is this the program that ethosu_invoke_*() ran, and so verified, last time?
+ * Only the handle's own program can tell: a caller's may be uninitialised.
+ */
+static bool verified_before(const struct ethosu_driver *drv, const struct ethosux_program *into,
+                            const struct ethosux_program *made)
 {
-    bool same = a->owner == b->owner && a->stream == b->stream &&
-                a->stream_bytes == b->stream_bytes && a->count == b->count;
-    for (uint32_t i = 0; same && i < a->count; i++) {
-        same = a->size[i] == b->size[i];
+    const struct ethosux_program *last = &drv->program;
+    bool same = into == last && last->owner == drv && last->stream == made->stream &&
+                last->stream_bytes == made->stream_bytes && last->count == made->count;
+    for (uint32_t i = 0; same && i < made->count; i++) {
+        same = last->size[i] == made->size[i];
     }
     return same;
 }
@@ -217,7 +222,7 @@ int ethosux_prepare(struct ethosu_driver *drv, struct ethosux_program *program,
         error = place_bases(drv, base_addr, base_addr_size, &made, fault);
     }
     if (error == 0 && !(flags & ETHOSUX_NO_VERIFY) && ethosux_verify != NULL &&
-        !same_program(&made, program)) {
+        !verified_before(drv, program, &made)) {
         error = verify(drv, &payload, &made, fault);
     }
     made.owner = error == 0 ? drv : NULL;

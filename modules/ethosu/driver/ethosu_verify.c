@@ -49,7 +49,7 @@ struct walk {
     bool stopped;
     uint32_t internal_bytes; /**< SHRAM; 0: not known */
     uint32_t written;        /**< bit per region */
-    uint32_t unset;          /**< code of a register that was used and never set, or 0 */
+    uint32_t unset;          /**< code of the first register used and never set, or 0 */
     struct ethosux_fault *fault;
     uint32_t registers[REGISTER_COUNT];
     uint64_t payloads[PAYLOAD_COUNT];
@@ -112,7 +112,7 @@ static bool known(const struct walk *walk, uint8_t bits, uint32_t param)
 static uint32_t get(struct walk *walk, uint32_t name)
 {
     uint32_t value = walk->registers[name - REGISTER_FIRST];
-    if (value == UNSET_REGISTER) {
+    if (value == UNSET_REGISTER && walk->unset == 0) {
         walk->unset = name;
     }
     return value;
@@ -122,7 +122,7 @@ static uint32_t get(struct walk *walk, uint32_t name)
 static int64_t get_address(struct walk *walk, uint32_t name)
 {
     uint64_t value = walk->payloads[name];
-    if (value == UNSET_PAYLOAD) {
+    if (value == UNSET_PAYLOAD && walk->unset == 0) {
         walk->unset = CODE_PAYLOAD | name;
     }
     return (int64_t)(value & (walk->u65 ? 0xFFFFFFFFFFu : 0xFFFFFFFFu));
