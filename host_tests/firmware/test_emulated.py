@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""What the firmware costs and how it uses the emulator's page: counts that repeat."""
+
+import time
+
+import pytest
+import serial
+from ethosu_tools.board import open_board
+from ethosu_tools.errors import RemoteError
+from ethosu_tools.qemu import Machine
+
+
+def wait_for_log(machine: Machine, words: str) -> str:
+    """The machine's log as soon as these words are in it."""
+    deadline = time.monotonic() + 10
+    while words not in machine.log():
+        assert time.monotonic() < deadline, machine.log()
+        time.sleep(0.05)
+    return machine.log()
+
+
+@pytest.fixture(scope="module")
+def fresh():
+    """A machine that has just been switched on."""
+    with open_board("qemu") as board:
+        yield board
+
+
+def test_boot_to_prompt_takes_few_instructions(fresh):
+    """At the 50 MIPS that QEMU does at the least, 0.1 s are 5 million."""
+    fresh.exec("import emulator")
+    assert fresh.eval("emulator.instructions()") < 5_000_000
+
+
+def test_waiting_is_sleeping(fresh):
+    """A wait that spins costs 20 million instructions in this time."""
+    fresh.exec("""
+import emulator, time, machine, asyncio, select, sys
+poll = select.poll()
+poll.register(sys.stdin, select.POLLIN)
+async def main(): await asyncio.sleep_ms(200)
+waits = (
+    lambda: time.sleep_ms(200), lambda: time.sleep_us(200_000), lambda: machine.lightsleep(200),
+    lambda: poll.poll(200), lambda: asyncio.run(main()),
+)
+def cost(wait):
+    before = emulator.instructions()
+    wait()
+    return emulator.instructions() - before
+""")
+    costs = fresh.eval("[cost(wait) for wait in waits]")
+    assert max(costs) < 400_000, costs
+
+
+def test_waiting_for_input_is_sleeping(fresh):
+    fresh.exec("import emulator, time, sys")
+    fresh.start("""
+before = emulator.instructions()
+sys.stdin.read(1)
+print(emulator.instructions() - before, end="")
+""")
+    with pytest.raises(Exception, match="no proper answer"):
+        fresh.finish(timeout=1)
+    fresh.inject(b"x")
+    assert int(fresh.finish()) < 4_000_000
+
+
+def test_counts_are_exact(fresh):
+    """A loop of three instructions, a thousand times more of it."""
+    fresh.exec("""
+import emulator, machine
+@micropython.asm_thumb
+def spin(r0):
+    label(again)
+    sub(r0, r0, 1)
+    cmp(r0, 0)
+    bne(again)
+def count(n):
+    state = machine.disable_irq()
+    before = emulator.instructions()
+    spin(n)
+    after = emulator.instructions()
+    machine.enable_irq(state)
+    return after - before
+""")
+    short, long = fresh.eval("[min(count(n) for _ in range(20)) for n in (1, 1001)]")
+    assert long - short == 3000
+
+
+def test_fault_report_reaches_the_host(fresh):
+    fresh.start("import machine; machine.mem32[0]")
+    log = wait_for_log(fresh.machine, "skipped once")
+    assert "*** Fault: MemManage" in log and "forbidden data access" in log
+    fresh.interrupt()
+
+
+def test_log_prints_on_the_host(fresh):
+    fresh.exec("import emulator; emulator.log('a line for the host\\n')")
+    assert "a line for the host" in fresh.machine.log()
+
+
+def test_flood_of_the_fast_console(fresh):
+    """Far more than the ring holds, while the program does not read."""
+    fresh.start("""
+import micropython, sys, time
+micropython.kbd_intr(-1)
+time.sleep_ms(200)
+total = 0
+for _ in range(200):
+    total += sum(sys.stdin.buffer.read(1000))
+micropython.kbd_intr(3)
+print(total, end="")
+""")
+    data = bytes(i % 251 for i in range(200_000))
+    fresh.inject(data)
+    assert int(fresh.finish(timeout=20)) == sum(data)
+
+
+def test_uart_works_beside_a_plugin_console():
+    """The console that speaks is answered."""
+    with Machine(console="uart") as machine, serial.Serial(machine.port, timeout=10) as terminal:
+        terminal.write(b"\r\x03\x03print(6 * 7)\r")
+        assert terminal.read_until(b"42\r\n>>> ").endswith(b"42\r\n>>> ")
+
+
+def test_bad_log_argument_is_an_error(fresh):
+    with pytest.raises(RemoteError, match="TypeError"):
+        fresh.exec("import emulator; emulator.log(1)")

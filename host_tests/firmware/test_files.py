@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""RAM disk and ROM file system."""
+
+import hashlib
+import random
+
+import pytest
+from ethosu_tools.board import Board
+from ethosu_tools.errors import RemoteError
+
+
+def test_ram_disk_keeps_bytes_over_resets(board):
+    data = random.Random(1).randbytes(100_000)
+    digest = hashlib.sha256(data).digest()
+    board.write_file("kept.bin", data)
+    board.soft_reset()
+    assert board.file_hash("kept.bin") == digest
+    Board.reset(board)  # by machine.reset(), on an emulated board too
+    assert board.file_hash("kept.bin") == digest
+    board.exec("import os; os.remove('kept.bin')")
+
+
+def test_ram_disk_is_formatted_anew_when_it_is_garbage(board):
+    board.exec("""
+import machine
+disk = machine.RAMDisk()
+disk.writeblocks(0, b"\\xa5" * 4096)
+disk.writeblocks(1, b"\\x5a" * 4096)
+""")
+    board.soft_reset()
+    assert "rom" not in board.eval("__import__('os').listdir('/')")
+    board.exec("open('works', 'w').write('yes')")
+
+
+def test_full_ram_disk_says_so(board):
+    with pytest.raises(RemoteError, match="ENOSPC|28"):
+        board.exec("""
+import os
+chunk = bytes(65536)
+try:
+    with open("big", "wb") as f:
+        while True:
+            f.write(chunk)
+finally:
+    os.remove("big")
+""")
+    board.exec("open('works', 'w').write('yes')")
+
+
+@pytest.mark.parametrize(
+    "access",
+    [
+        "disk.readblocks(2048, bytearray(512))",
+        "disk.readblocks(-1, bytearray(512))",
+        "disk.readblocks(2047, bytearray(512), 3585)",
+        "disk.readblocks(0, bytearray(512), -1)",
+        "disk.readblocks(0x100000, bytearray(512))",
+        "disk.writeblocks(2047, bytes(4097))",
+    ],
+)
+def test_ram_disk_keeps_to_its_bounds(board, access):
+    with pytest.raises(RemoteError, match="EINVAL|OverflowError"):
+        board.exec(f"import machine; disk = machine.RAMDisk(); {access}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("1", 1),
+        ("2, 1", -22),
+        ("3, 0, 1 << 30", -22),
+        ("3, 0", -22),
+        ("4, 0, (1 << 24) + 1, b'x'", -22),
+        ("4, 0, 0", -22),
+        ("9, 0", -22),
+        ("3, 1, 4", -22),
+    ],
+)
+def test_rom_ioctl_refuses_what_it_cannot_do(board, arguments, expected):
+    assert board.eval(f"__import__('vfs').rom_ioctl({arguments})") == expected
+
+
+def test_deploy_that_breaks_off_leaves_no_file_system(board):
+    board.exec("""
+import vfs
+dev = vfs.rom_ioctl(2, 0)
+vfs.rom_ioctl(3, 0, 8)
+vfs.rom_ioctl(4, 0, 0, b"\\xd2\\xcd\\x31\\x04abcd")
+vfs.VfsRom(dev)
+vfs.rom_ioctl(3, 0, 8)
+try:
+    vfs.VfsRom(dev)
+except OSError:
+    print("gone", end="")
+""")

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""mpremote as it comes, against the emulated board's fast console."""
+
+import hashlib
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ethosu_tools.qemu import Machine
+
+MPREMOTE = [sys.executable, "-m", "mpremote"]
+SIZE = 300_000
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Machine]:
+    with Machine() as machine:
+        yield machine
+
+
+@pytest.fixture
+def mpremote(machine):
+    """Runs mpremote with these arguments and returns what it printed."""
+
+    def run(*arguments: str | Path) -> str:
+        command = [*MPREMOTE, "connect", machine.port, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_exec_eval_run(mpremote, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("print('from a script')\n")
+    assert mpremote("exec", "print('hello')") == "hello\n"
+    assert mpremote("eval", "6 * 7") == "42\n"
+    assert mpremote("run", script) == "from a script\n"
+
+
+def test_300_kb_file_there_and_back(mpremote, tmp_path):
+    there, back = tmp_path / "there", tmp_path / "back"
+    there.write_bytes(random.Random(3).randbytes(SIZE))
+    mpremote("fs", "cp", there, ":big")
+    mpremote("fs", "cp", ":big", back)
+    assert back.read_bytes() == there.read_bytes()
+    assert f"{SIZE} big" in mpremote("fs", "ls")
+    mpremote("fs", "rm", ":big")
+
+
+def test_mount_runs_from_a_folder_of_the_host(mpremote, tmp_path):
+    (tmp_path / "there.py").write_text("answer = 42\n")
+    assert "42" in mpremote("mount", tmp_path, "exec", "import there; print(there.answer)")
+
+
+def test_romfs_query_and_deploy(mpremote, tmp_path):
+    data = random.Random(4).randbytes(SIZE)
+    (tmp_path / "module.py").write_text("where = __file__\n")
+    (tmp_path / "weights.bin").write_bytes(data)
+    assert "size 16777216 bytes" in mpremote("romfs", "query")
+    assert "image deployed" in mpremote("romfs", "deploy", tmp_path)
+    mpremote("soft-reset")
+    assert mpremote("exec", "import module; print(module.where)").startswith("/rom/module.")
+    check = "b = memoryview(open('/rom/weights.bin', 'rb')); import hashlib, binascii; "
+    check += "print(binascii.hexlify(hashlib.sha256(b).digest()).decode())"
+    assert mpremote("exec", check).strip() == hashlib.sha256(data).hexdigest()
+
+
+def test_soft_reset_forgets(mpremote):
+    mpremote("exec", "kept = 1")
+    mpremote("soft-reset")
+    assert mpremote("exec", "print('kept' in globals())") == "False\n"
+
+
+def test_ctrl_c_stops_a_script(machine, mpremote, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import time\nprint('sleeping')\ntime.sleep(1000)\n")
+    command = [*MPREMOTE, "connect", machine.port, "run", str(script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stdout.readline() == b"sleeping\r\n"
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=20) != 0
+        finally:
+            process.kill()
+    assert mpremote("eval", "6 * 7") == "42\n"
+
+
+def test_rtc_and_df(mpremote):
+    mpremote("rtc", "--set")
+    assert mpremote("rtc").startswith("(20")
+    assert "/" in mpremote("df")

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""What Python on the board can do."""
+
+import pytest
+
+EXPRESSIONS = {
+    "1 / 3": 1 / 3,  # double precision
+    "2 ** 100": 2**100,
+    "__import__('struct').pack('<d', 2 ** 0.5)": b"\xcd;\x7ff\x9e\xa0\xf6?",
+    "__import__('math').exp(1)": 2.718281828459045,
+    "__import__('json').loads('[1, 2.5]')": [1, 2.5],
+    "__import__('re').match('a(.*)c', 'abc').group(1)": "b",
+    "__import__('binascii').hexlify(__import__('hashlib').sha256(b'').digest())[:8]": b"e3b0c442",
+    "__import__('sys').platform": "mps3-an547",
+    "__import__('os').uname().machine": "MPS3-AN547 with Cortex-M55",
+    "__import__('machine').unique_id()": b"AN547",
+    "__import__('machine').freq()": 32000000,
+    "__import__('time').gmtime(0)[:6]": (1970, 1, 1, 0, 0, 0),
+}
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_value(board, expression):
+    assert board.eval(expression) == EXPRESSIONS[expression]
+
+
+def test_heap_has_several_megabytes_that_the_npu_sees(board):
+    board.exec("import gc, uctypes; big = bytearray(4_000_000)")
+    assert board.eval("gc.mem_free()") > 3_000_000
+    assert 0x60000000 <= board.eval("uctypes.addressof(big)") < 0x70000000
+
+
+def test_objects_held_only_by_registers_and_stack_survive_collection(board):
+    board.exec("""
+import gc
+def churn(depth):
+    keep = [bytearray(b"%d" % depth) for _ in range(20)]
+    if depth:
+        churn(depth - 1)
+    gc.collect()
+    assert all(each == b"%d" % depth for each in keep)
+churn(20)
+""")
+
+
+def test_endless_recursion_raises(board):
+    board.exec("""
+def f(): f()
+try:
+    f()
+except RuntimeError:
+    print("caught", end="")
+""")
+
+
+def test_asyncio_runs_tasks_side_by_side(board):
+    printed = board.exec("""
+import asyncio
+async def say(word, pause):
+    for _ in range(3):
+        await asyncio.sleep_ms(pause)
+        print(word, end="")
+async def main():
+    await asyncio.gather(say("a", 20), say("b", 30))
+asyncio.run(main())
+""")
+    assert sorted(printed) == list("aaabbb") and printed != "aaabbb"
+
+
+def test_timer_and_schedule(board):
+    assert (
+        board.exec("""
+import machine, micropython, time
+seen = []
+timer = machine.Timer(-1, period=5, callback=lambda t: seen.append("t"))
+while len(seen) < 3:
+    time.sleep_ms(1)
+timer.deinit()
+micropython.schedule(lambda x: seen.append(x), "s")
+time.sleep_ms(20)
+print("".join(seen), end="")
+""")
+        == "ttts"
+    )
+
+
+def test_time_goes_on_and_never_back(board):
+    board.exec("""
+import time
+before = time.ticks_us()
+for _ in range(20000):
+    now = time.ticks_us()
+    assert time.ticks_diff(now, before) >= 0, (before, now)
+    before = now
+start = time.ticks_ms()
+time.sleep_ms(50)
+assert 50 <= time.ticks_diff(time.ticks_ms(), start) < 1000
+""")
+
+
+def test_wall_clock_can_be_set(board):
+    board.exec("""
+import machine, time
+machine.RTC().datetime((2031, 2, 3, 0, 4, 5, 6, 0))
+assert time.localtime()[:5] == (2031, 2, 3, 4, 5)
+assert machine.RTC().datetime()[:4] == (2031, 2, 3, 0)  # a Monday
+assert time.time_ns() // 10**9 == time.time() == time.mktime(time.localtime())
+""")
+
+
+def test_select_sees_input_only_when_there_is_some(board):
+    heard = b""
+
+    def on_output(byte: bytes) -> None:
+        nonlocal heard
+        heard += byte
+        if heard == b"0":
+            board.inject(b"xy")
+
+    board.exec(
+        """
+import select, sys
+poll = select.poll()
+poll.register(sys.stdin, select.POLLIN)
+print(len(poll.poll(20)), end="")
+sys.stdin.read(1)
+print(len(poll.poll()), sys.stdin.read(1), end="")
+""",
+        on_output=on_output,
+    )
+    assert heard.startswith(b"01 y")
+
+
+@pytest.mark.parametrize("emitter", ["native", "viper"])
+def test_machine_code_emitters(board, emitter):
+    board.exec(f"""
+@micropython.{emitter}
+def total(n: int) -> int:
+    s = 0
+    for i in range(n):
+        s += i
+    return s
+assert total(1000) == 499500
+""")
+
+
+def test_vector_extension_keeps_its_registers_over_interrupts(board):
+    """Interrupts come all the time here; floats live in FPU registers meanwhile."""
+    board.exec("""
+x = 0.0
+for i in range(100000):
+    x += 0.5
+assert x == 50000.0
+""")
+
+
+def test_soft_reset_begins_anew(board):
+    board.exec("leftover = 1")
+    board.soft_reset()
+    assert board.eval("'leftover' in globals()") is False
+
+
+def test_help_lists_the_modules(board):
+    listed = board.exec("help('modules')").split()
+    for module in ("asyncio/__init__", "emulator", "machine", "select", "time", "vfs"):
+        assert module in listed
