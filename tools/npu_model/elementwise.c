@@ -83,15 +83,9 @@ static int64_t scaled_operand(const struct elementwise *op, int64_t value, struc
 static void add_scaled(const struct elementwise *op, const int32_t *a, const int32_t *b,
                        int64_t sign, int64_t *out)
 {
-    if (op->ifm.bits == 32) {
-        for (size_t i = 0; i < op->row; i++) {
-            out[i] = a[i] + sign * b[i];
-        }
-    } else {
-        for (size_t i = 0; i < op->row; i++) {
-            out[i] = scaled_operand(op, a[i], op->a_scale, SCALE_A_32) +
-                     sign * scaled_operand(op, b[i], op->b_scale, SCALE_B_32);
-        }
+    for (size_t i = 0; i < op->row; i++) {
+        out[i] = scaled_operand(op, a[i], op->a_scale, SCALE_A_32) +
+                 sign * scaled_operand(op, b[i], op->b_scale, SCALE_B_32);
     }
     scale_row(op, out);
 }
@@ -217,8 +211,9 @@ static bool decode_operand_scales(struct npu *npu, struct elementwise *op, uint6
     uint64_t a = 0;
     uint64_t b = 0;
     op->scale_mode = (enum scale_mode)mode;
-    if (mode > SCALE_B_32) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "has IFM scale mode %u", mode);
+    if (mode > SCALE_B_32 || (mode != SCALE_BOTH_16 && op->ifm.bits == 32)) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has IFM scale mode %u with a %u-bit IFM", mode,
+                        op->ifm.bits);
     }
     if (!npu_get(npu, NPU_SET_OPA_SCALE, &a) ||
         (mode == SCALE_BOTH_16 && !npu_get(npu, NPU_SET_OPB_SCALE, &b))) {
@@ -241,7 +236,7 @@ static bool decode_scales(struct npu *npu, struct elementwise *op)
     if (modes[op->mode].ofm_scale && !npu_output_scale(npu, &op->ofm_scale)) {
         return false;
     }
-    bool sums = (op->mode == ADD || op->mode == SUB) && op->ifm.bits != 32;
+    bool sums = op->mode == ADD || op->mode == SUB;
     return !sums || decode_operand_scales(npu, op, precision);
 }
 
