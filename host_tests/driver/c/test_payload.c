@@ -39,7 +39,7 @@ TEST(cop1_gives_config_and_stream)
 
 TEST(cop2_gives_config_and_stream)
 {
-    const uint32_t words[] = {COP2, 1, 64, 0, 2, 56, 44, 0x4D554556u, 1, 20, 0x10003008u,
+    const uint32_t words[] = {COP2, 1, 64, 0, 1, 56, 44, 0x4D554556u, 1, 20, 0x10003008u,
                               0x10066001u, 0, 0, 0, ~0u, ~0u, ~0u, 0x00000011u, 0xFFFF0000u};
     struct ethosux_payload payload;
     struct ethosux_fault fault = {0};
@@ -52,7 +52,7 @@ TEST(cop2_gives_config_and_stream)
 /** Every cut of a good payload is refused or gives a stream inside it; ASan watches. */
 TEST(a_truncated_payload_is_never_read_past_its_end)
 {
-    const uint32_t cop2[] = {COP2, 1, 64, 0, 2, 56, 44, 0x4D554556u, 1, 20, 7, 1, 0, 0, 0,
+    const uint32_t cop2[] = {COP2, 1, 64, 0, 1, 56, 44, 0x4D554556u, 1, 20, 7, 1, 0, 0, 0,
                              ~0u, ~0u, ~0u, 0x11u, 0xFFFF0000u};
     for (size_t size = 0; size < sizeof good_payload; size++) {
         struct ethosux_payload payload;
@@ -83,8 +83,10 @@ TEST(each_malformed_payload_has_its_own_reason)
     const uint32_t too_long[] = {COP1, 0xFFFFFF02u, 0xFFFF0000u};
     const uint32_t cut_config[] = {COP1, 1, 7};
     const uint32_t cop2_action[] = {COP2, 1, 12, 0, 9, 4, 0};
-    const uint32_t cop2_metadata[] = {COP2, 1, 12, 0, 2, 8, 0xFFFFFFFC, 0};
-    const uint32_t cop2_entry[] = {COP2, 1, 12, 0, 2, 0xFFFFFFFC, 0, 0};
+    const uint32_t cop2_metadata[] = {COP2, 1, 16, 0, 1, 8, 0xFFFFFFFC, 0};
+    const uint32_t cop2_entry[] = {COP2, 1, 12, 0, 1, 0xFFFFFFFC, 0, 0};
+    const uint32_t cop2_total[] = {COP2, 1, 20, 0, 1, 8, 0, 0xFFFF0000u};
+    check_refused(cop2_total, sizeof cop2_total, ETHOSUX_E_PAYLOAD_CUT, "byte 16");
     check_refused(magic, sizeof magic, ETHOSUX_E_PAYLOAD_MAGIC, "0x33334c54");
     check_refused(magic, 7, ETHOSUX_E_PAYLOAD_SIZE, "7 bytes");
     check_refused(action, sizeof action, ETHOSUX_E_PAYLOAD_ACTION, "action 3 at byte 4");

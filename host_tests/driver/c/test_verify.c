@@ -190,10 +190,14 @@ TEST(bricks_of_sixteen_channels_are_bounded)
     conv(U55);
     shape(4, 6, 40);
     put(0x114, 1 | 1 << 6 | 1 << 1); // int16, NHCWB16
-    map(0x110, 1, 2000, 3 * 192, 0, 192);
+    map(0x110, 1, 2000, 3 * 192, 32, 192);
     put(0x100 + 4, 7); // IFM depth stays 8
     put(CONV, 0);
     check_exact(U55, 160, 2000 + 3 * 576 + 5 * 32 + 2 * 192 + 32, 1);
+    count--;
+    pay(0x14, 16); // pixels of a brick lie 16 elements apart, nothing else
+    put(CONV, 0);
+    CHECK_EQ(verify(U55, 2), ETHOSUX_E_COMMAND_VALUE);
     count--;
     put(0x114, 2 << 6 | 1);
     put(CONV, 0);

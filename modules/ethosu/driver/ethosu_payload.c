@@ -19,6 +19,9 @@ enum action {
     ACTION_NOP = 5,
 };
 
+/** The one kind of entry that COP2 has. */
+#define ENTRY_COMMAND_STREAM 1u
+
 /** The bytes and how far they are read. */
 struct reader {
     const uint8_t *data;
@@ -99,10 +102,13 @@ static int parse_cop1(struct reader *reader, struct ethosux_payload *payload)
     return error;
 }
 
-/** Header of 16 bytes, entry header of 8, metadata size and metadata, then the stream. */
+/**
+ * Header of 16 bytes with the size of what follows, entry header of 8,
+ * metadata size and metadata, then the stream.
+ */
 static int parse_cop2(struct reader *reader, struct ethosux_payload *payload)
 {
-    enum { ENTRY = 16, ENTRY_SIZE = 20, METADATA_SIZE = 24, METADATA = 28 };
+    enum { TOTAL = 8, ENTRY = 16, ENTRY_SIZE = 20, METADATA_SIZE = 24, METADATA = 28 };
     enum { CONFIG = METADATA + 12, ID = METADATA + 16, METADATA_LEAST = 20 };
 
     reader->at = ENTRY;
@@ -112,12 +118,13 @@ static int parse_cop2(struct reader *reader, struct ethosux_payload *payload)
     }
     uint32_t entry_bytes = word_at(reader, ENTRY_SIZE);
     uint32_t metadata_bytes = word_at(reader, METADATA_SIZE);
-    if (word_at(reader, ENTRY) != ACTION_COMMAND_STREAM) {
+    if (word_at(reader, ENTRY) != ENTRY_COMMAND_STREAM) {
         return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_ACTION, ENTRY,
                               word_at(reader, ENTRY), 0);
     }
     if (entry_bytes < 4 || metadata_bytes > entry_bytes - 4 || metadata_bytes % 4 != 0 ||
-        entry_bytes % 4 != 0 || entry_bytes > reader->size - METADATA_SIZE) {
+        entry_bytes % 4 != 0 || entry_bytes > reader->size - METADATA_SIZE ||
+        word_at(reader, TOTAL) != entry_bytes + (METADATA_SIZE - ENTRY)) {
         return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_CUT, ENTRY,
                               reader->size - METADATA_SIZE, entry_bytes);
     }

@@ -218,12 +218,18 @@ static int get_steps(struct walk *walk, const struct map *map, uint32_t depth,
         return refuse(walk, ETHOSUX_E_COMMAND_VALUE, precision, map->precision);
     }
     int64_t element = 1 << size_log2;
-    *steps = (struct steps){.y = get_stride(walk, map->payloads + STRIDE_Y)};
+    *steps = (struct steps){
+        .y = get_stride(walk, map->payloads + STRIDE_Y),
+        .x = get_stride(walk, map->payloads + STRIDE_X),
+    };
     if (format == 0) {
-        steps->x = get_stride(walk, map->payloads + STRIDE_X);
         steps->run = depth * element;
     } else {
-        steps->x = 16 * element;
+        // Arm does not say whether another step is obeyed or ignored.
+        if (steps->x != 16 * element) {
+            return refuse(walk, ETHOSUX_E_COMMAND_VALUE, (uint64_t)steps->x,
+                          CODE_PAYLOAD | (map->payloads + STRIDE_X));
+        }
         steps->brick = get_stride(walk, map->payloads + STRIDE_C);
         steps->bricks_m1 = (depth - 1) / 16;
         steps->run = (depth < 16 ? depth : 16) * element;

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""NPU calls of a compiled model, as the driver gets them: payload, regions and their sizes."""
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from ethosu.vela.tflite.Model import Model
+from ethosu_tools.tflite import DTYPES, NPU_OPERATOR
+
+
+@dataclass(frozen=True)
+class Call:
+    """One ethos-u operator."""
+
+    payload: bytes
+    constants: bytes
+    sizes: list[int]
+
+    def seed(self) -> bytes:
+        """Input file of c/mutate.c."""
+        header = struct.pack("<2I", len(self.payload), len(self.sizes))
+        sizes = struct.pack(f"<{len(self.sizes)}I", *self.sizes)
+        return header + sizes + self.constants + self.payload
+
+
+def npu_calls(path: Path) -> list[Call]:
+    """Read the NPU calls of a compiled model."""
+    model = Model.GetRootAs(path.read_bytes(), 0)
+    graph = model.Subgraphs(0)
+
+    def data(index: int) -> bytes:
+        buffer = model.Buffers(graph.Tensors(index).Buffer())
+        return buffer.DataAsNumpy().tobytes() if buffer.DataLength() else b""
+
+    def size(index: int) -> int:
+        tensor = graph.Tensors(index)
+        shape = [tensor.Shape(axis) for axis in range(tensor.ShapeLength())]
+        return int(np.prod(shape, dtype=np.int64)) * np.dtype(DTYPES[tensor.Type()]).itemsize
+
+    calls = []
+    for number in range(graph.OperatorsLength()):
+        operator = graph.Operators(number)
+        if model.OperatorCodes(operator.OpcodeIndex()).CustomCode() != NPU_OPERATOR:
+            continue
+        inputs = [operator.Inputs(i) for i in range(operator.InputsLength())]
+        outputs = [operator.Outputs(i) for i in range(operator.OutputsLength())]
+        bases = (inputs[1:] + outputs)[:8]
+        calls.append(Call(data(inputs[0]), data(bases[0]), [size(base) for base in bases]))
+    return calls
