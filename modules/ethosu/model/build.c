@@ -210,8 +210,8 @@ int ethosu_model_measure(const struct ethosu_model_source *source,
     *memory = (struct ethosu_model_memory){0};
     int status = build_model(&builder, source);
     if (status == ETHOSU_MODEL_OK) {
-        memory->object_size = sizeof counts + builder.object.low + builder.object.high +
-                              counts.init_count * sizeof(struct step);
+        size_t front = sizeof counts + builder.object.low + counts.init_count * sizeof(struct step);
+        memory->object_size = ((front + 7) & ~(size_t)7) + builder.object.high;
         memory->arena_size = counts.arena_size;
         memory->init_steps = counts.init_count;
     }
@@ -228,14 +228,16 @@ int ethosu_model_load(const struct ethosu_model_source *source,
         .variables = &variables,
         .loading = true,
         .model = memory->object,
-        .object = {memory->object, sizeof **model, 0, memory->object_size},
+        .object = {memory->object, sizeof **model, 0, memory->object_size & ~(size_t)7},
         .arena = memory->arena,
         .arena_limit = memory->arena_size,
         .init_limit = memory->init_steps,
     };
-    if (memory->object_size < sizeof **model) {
-        return error_set(error, ETHOSU_MODEL_NO_MEMORY, "model object: %u bytes given, %u needed",
-                         (unsigned)memory->object_size, (unsigned)sizeof **model);
+    if (memory->object_size < sizeof **model || (uintptr_t)memory->object % 8 != 0) {
+        return error_set(error, ETHOSU_MODEL_NO_MEMORY,
+                         "model object: %u bytes at 0x%x given, more than %u, aligned to 8, needed",
+                         (unsigned)memory->object_size, (unsigned)(uintptr_t)memory->object,
+                         (unsigned)sizeof **model);
     }
     int status = build_check_arena(&builder, memory);
     if (status != ETHOSU_MODEL_OK) {

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Runtime, driver and NPU model in one sanitized C program: exact, and calm when misused."""
+
+import subprocess
+
+import pytest
+
+from . import exactness
+
+NPU = "ethos-u55-128"
+
+
+@pytest.fixture(scope="session")
+def run_model(repo, tmp_path_factory):
+    """Runs run_model.c under ASan and UBSan: `run_model(compiled, case)` gives the outputs."""
+    folder = tmp_path_factory.mktemp("run_model")
+    make = ["make", "-s", "-C", repo / "boards/HOST", "SANITIZE=address", "archives"]
+    subprocess.run(make, check=True, timeout=300)
+    module, host = repo / "modules/ethosu", repo / "boards/HOST"
+    command = [
+        *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
+        *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+        *(f"-I{path}" for path in (module, module / "model", module / "driver", host)),
+        repo / "host_tests/runtime/run_model.c",
+        # As a whole: the driver's parts refer to each other weakly.
+        "-Wl,--whole-archive",
+        repo / "build/host/address/libethosu_host.a",
+        "-Wl,--no-whole-archive",
+        repo / "build/npu_model/address/libnpu_model.a",
+        *("-lm", "-o", folder / "run_model"),
+    ]
+    subprocess.run(command, check=True, timeout=120)
+
+    def run(compiled, case) -> bytes:
+        rows = (array.tobytes() for row in case.inputs for array in row)
+        (folder / "in").write_bytes(b"".join(rows))
+        steps = str(len(case.inputs))
+        arguments = [NPU, compiled, folder / "in", folder / "out", steps]
+        result = subprocess.run(
+            [folder / "run_model", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr[-3000:]
+        return (folder / "out").read_bytes()
+
+    return run
+
+
+def check(run_model, compiled, case):
+    expected = b"".join(array.tobytes() for row in case.outputs for array in row)
+    assert run_model(compiled, case) == expected
+
+
+@pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
+def test_own_models(run_model, case_of, compiled, small_models, name):
+    check(run_model, compiled(small_models[name], NPU), case_of(small_models[name], 20))
+
+
+def test_wake_word(run_model, case_of, compiled, wake_words):
+    model = wake_words["okay_nabu"]
+    check(run_model, compiled(model, NPU), case_of(model, 100))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", exactness.SHARED)
+def test_shared_models(run_model, case_of, compiled, shared_models, name):
+    model = shared_models / f"{name}.tflite"
+    check(run_model, compiled(model, NPU), case_of(model, 20))
