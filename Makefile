@@ -6,6 +6,8 @@ BOARD ?= MPS3_AN547
 PYTHON ?=
 # DEBIAN=no leaves the installation of Debian packages to you.
 DEBIAN ?= yes
+# V=1 shows each command of the builds.
+V ?=
 # More arguments for pytest: make test TESTS="host_tests/driver -x"
 TESTS ?=
 
@@ -28,6 +30,8 @@ DEBIAN_PACKAGES := \
     qemu-system-arm \
     sox \
     xz-utils
+
+SUBMAKE = +$(MAKE) --no-print-directory $(if $(V),,--silent)
 
 # Steps announce themselves on one line; what they run prints below it.
 say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
@@ -66,17 +70,17 @@ build: host plugin firmware ## Build all: host library, QEMU plugin, firmware
 
 host: $(STAMPS)/debian ## Build the driver with the functional NPU model for this machine
 	$(call say,host library)
-	@+$(MAKE) --no-print-directory -C boards/HOST \
+	@$(SUBMAKE) -C boards/HOST \
 	    $(call or_say,the host library did not build; the compiler's lines above say where.)
 
 plugin: $(STAMPS)/debian ## Build the NPU plugin for QEMU
 	$(call say,QEMU plugin)
-	@+$(MAKE) --no-print-directory -C tools/qemu_plugin \
+	@$(SUBMAKE) -C tools/qemu_plugin \
 	    $(call or_say,the QEMU plugin did not build; the compiler's lines above say where.)
 
 firmware: setup ## Build the firmware for BOARD (default MPS3_AN547)
 	$(call say,firmware for $(BOARD))
-	@+$(MAKE) --no-print-directory -C firmware BOARD=$(BOARD) \
+	@$(SUBMAKE) -C firmware BOARD=$(BOARD) \
 	    $(call or_say,the firmware for $(BOARD) did not build; the lines above say where.)
 
 # --- Use ---------------------------------------------------------------------
