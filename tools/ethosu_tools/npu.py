@@ -377,7 +377,9 @@ class Npu:
             offset = offset + channel * item
         offset += bases[map_.region]
         low = int(offset.min())
-        memory = next(m for m in self.memories if m.covers(low, int(offset.max()) - low + item, False))
+        memory = next(
+            m for m in self.memories if m.covers(low, int(offset.max()) - low + item, False)
+        )
         places = (offset - memory.address)[..., None] + np.arange(item)
         return memory.data[places].copy().view(map_.dtype)[..., 0]
 
@@ -409,12 +411,16 @@ def commands() -> dict[int, tuple[str, int]]:
 
 _ACTION_CONFIG = 1
 _ACTION_STREAM = 2
+_SEPARATE_IO = 2  # bit of COP2's feature flags
 
 
 def command_stream(payload: bytes) -> bytes:
     """Command stream of a driver payload, "COP1" or "COP2"."""
     if payload[:4] == b"COP2":
-        entry, metadata = struct.unpack_from("<I", payload, 20)[0], struct.unpack_from("<I", payload, 24)[0]
+        entry, metadata = (
+            struct.unpack_from("<I", payload, 20)[0],
+            struct.unpack_from("<I", payload, 24)[0],
+        )
         start = 28 + metadata
         return payload[start : start + entry - 4 - metadata]
     if payload[:4] != b"COP1":
@@ -428,6 +434,11 @@ def command_stream(payload: bytes) -> bytes:
             return payload[at : at + length]
         at += 8 if word & 0xFF == _ACTION_CONFIG else 0
     raise InputError("a driver payload holds no command stream")
+
+
+def _has_separate_io(payload: bytes) -> bool:
+    """COP2 says whether inputs and outputs are regions of their own."""
+    return payload[:4] == b"COP2" and bool(struct.unpack_from("<I", payload, 48)[0] & _SEPARATE_IO)
 
 
 @dataclass(frozen=True)
@@ -474,7 +485,9 @@ def _parse(data: bytes) -> list[_Graph]:
             _tensor(model, graph.Tensors(i), next(offsets, -1))
             for i in range(graph.TensorsLength())
         )
-        operators = tuple(_operator(model, graph.Operators(i)) for i in range(graph.OperatorsLength()))
+        operators = tuple(
+            _operator(model, graph.Operators(i)) for i in range(graph.OperatorsLength())
+        )
         inputs = tuple(int(i) for i in _array(graph.InputsAsNumpy()))
         outputs = tuple(int(i) for i in _array(graph.OutputsAsNumpy()))
         graphs.append(_Graph(tensors, operators, inputs, outputs))
@@ -541,7 +554,9 @@ def _operator(model: Any, operator: Any) -> _Operator:
 class Session:
     """A compiled model on the functional NPU; resource variables keep their state."""
 
-    def __init__(self, model: Path | bytes, config: str | None = None, arena_fill: int = 0xA5) -> None:
+    def __init__(
+        self, model: Path | bytes, config: str | None = None, arena_fill: int = 0xA5
+    ) -> None:
         data = model if isinstance(model, bytes) else tflite.read(model)
         self._graphs = _parse(data)
         self._main = self._graphs[0]
@@ -553,7 +568,7 @@ class Session:
         self.bases: list[int] = []
         self._arena = self.npu.add(self._arena_size())
         self._arena.data[:] = arena_fill
-        self._outside: dict[int, Memory] = {}
+        self._places: dict[int, tuple[Memory, int]] = {}
         self._place_tensors()
         self._initialise_variables()
 
@@ -566,7 +581,9 @@ class Session:
     @property
     def inputs(self) -> list[tuple[tuple[int, ...], str]]:
         """Shape and type of every input."""
-        return [(self._main.tensors[i].shape, self._main.tensors[i].dtype) for i in self._main.inputs]
+        return [
+            (self._main.tensors[i].shape, self._main.tensors[i].dtype) for i in self._main.inputs
+        ]
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """One inference: raw quantised inputs in the model's order, raw quantised outputs."""
@@ -618,27 +635,55 @@ class Session:
         return -(-max(ends, default=1) // _ALIGNMENT) * _ALIGNMENT
 
     def _place_tensors(self) -> None:
-        # A fast scratch of its own (Dedicated_Sram) is planned from 0 on, like the arena.
-        npu_operators = [op for op in self._main.operators if op.name == "ethos-u"]
-        fast = {op.inputs[3] for op in npu_operators if op.inputs[3] != op.inputs[2]}
+        for operator in self._main.operators:
+            if operator.name == "ethos-u":
+                self._place_apart(operator)
         for index, tensor in enumerate(self._main.tensors):
+            if index in self._places:
+                continue
             if tensor.content:
-                self._outside[index] = self.npu.add(tensor.content, writable=False)
-            elif (tensor.offset < 0 or index in fast) and tensor.size:
-                self._outside[index] = self.npu.add(tensor.size)
+                self._places[index] = (self.npu.add(tensor.content, writable=False), 0)
+            elif tensor.offset < 0 and tensor.size:
+                self._places[index] = (self.npu.add(tensor.size), 0)
+            else:
+                self._places[index] = (self._arena, max(tensor.offset, 0))
             if tensor.variable:
                 self._view(index).view(tensor.dtype)[:] = tensor.zero_point
 
+    def _place_apart(self, operator: _Operator) -> None:
+        """Place what Vela plans from 0 on, without regard to the arena.
+
+        That is a fast scratch of its own (Dedicated_Sram), and separate inputs and outputs.
+        """
+        payload, _, scratch, fast, *inputs = operator.inputs
+        if fast != scratch:
+            self._place_together([fast])
+        if _has_separate_io(self._main.tensors[payload].content):
+            self._place_together(inputs)
+            self._place_together(operator.outputs)
+
+    def _place_together(self, indices: Sequence[int]) -> None:
+        tensors = [self._main.tensors[index] for index in indices]
+        memory = self.npu.add(max(tensor.offset + tensor.size for tensor in tensors))
+        self._places.update({i: (memory, t.offset) for i, t in zip(indices, tensors, strict=True)})
+
     def _view(self, index: int) -> np.ndarray:
-        tensor = self._main.tensors[index]
-        if index in self._outside:
-            return self._outside[index].data
-        return self._arena.data[tensor.offset : tensor.offset + tensor.size]
+        memory, offset = self._places[index]
+        return memory.data[offset : offset + self._main.tensors[index].size]
 
     def _address(self, index: int) -> int:
-        if index in self._outside:
-            return self._outside[index].address
-        return self._arena.address + max(self._main.tensors[index].offset, 0)
+        memory, offset = self._places[index]
+        return memory.address + offset
+
+    def _bases(self, operator: _Operator) -> list[int]:
+        """Region base pointers: the operator's tensors after the command stream, in order."""
+        payload, *others = operator.inputs
+        if not _has_separate_io(self._main.tensors[payload].content):
+            return [self._address(index) for index in (*others, *operator.outputs)][:8]
+        read_only, scratch, fast, *inputs = others
+        ends = [self._places[inputs[0]][0], self._places[operator.outputs[0]][0]]
+        own = [self._address(index) for index in (read_only, scratch, fast)]
+        return own + [memory.address for memory in ends]
 
     def _value(self, index: int) -> np.ndarray:
         tensor = self._main.tensors[index]
@@ -686,7 +731,7 @@ class Session:
 
     def _run_npu(self, operator: _Operator) -> None:
         stream = self._stream(operator.inputs[0])
-        self.bases = [self._address(i) for i in (*operator.inputs[1:], *operator.outputs)][:8]
+        self.bases = self._bases(operator)
         self.npu.log.clear()
         self.npu.start(stream, self.bases)
         outcome = self.npu.execute()

@@ -91,16 +91,22 @@ static uint32_t read_qread(struct npu *npu, uint32_t offset)
     return atomic_load(&npu->qread);
 }
 
+/** Code of the command whose register lies here: the mirror leaves out unused opcodes. */
+static uint32_t tsu_code(uint32_t offset)
+{
+    if (offset < TSU_CMD1) {
+        uint32_t index = (offset - TSU_CMD0) / 4;
+        return 0x100 + index + (index >= 0x40 ? 0x40 : 0);
+    }
+    uint32_t index = (offset - TSU_CMD1) / 8;
+    uint32_t group = index / 8;
+    return NPU_CODE_CLASS_PAYLOAD | (group + (group >= 4 ? 4 : 0)) << 4 | index % 8;
+}
+
 /** Mirror of the command registers; while the NPU runs they belong to the run. */
 static uint32_t read_tsu(struct npu *npu, uint32_t offset)
 {
-    uint32_t code = offset < TSU_CMD1
-                        ? 0x100 + (offset - TSU_CMD0) / 4
-                        : NPU_CODE_CLASS_PAYLOAD | (offset - TSU_CMD1) / 8;
-    if (code >= 0x140 && code < 0x180) {
-        code += 0x40;
-    }
-    int row = npu_command_find(code);
+    int row = npu_command_find(tsu_code(offset));
     if (npu->running || row < 0) {
         return 0;
     }

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Command streams by hand, for tests that Vela's output cannot reach."""
+
+from __future__ import annotations
+
+import functools
+import struct
+
+from ethosu_tools import npu
+
+_PAYLOAD = 0x4000
+
+
+@functools.cache
+def codes() -> dict[str, int]:
+    """Code of each command; asked for late, when the library is built."""
+    return {name.removeprefix("NPU_"): code for code, (name, _) in npu.commands().items()}
+
+
+# An elementwise, pool or convolution of one row; tests override what they are about.
+DEFAULTS = {
+    "IFM_PAD_TOP": 0, "IFM_PAD_LEFT": 0, "IFM_PAD_RIGHT": 0, "IFM_PAD_BOTTOM": 0,
+    "IFM_DEPTH_M1": 0, "IFM_PRECISION": 0x1, "IFM_UPSCALE": 0, "IFM_ZERO_POINT": 0,
+    "IFM_WIDTH0_M1": 15, "IFM_HEIGHT0_M1": 0, "IFM_HEIGHT1_M1": 0, "IFM_REGION": 0,
+    "OFM_WIDTH_M1": 15, "OFM_HEIGHT_M1": 0, "OFM_DEPTH_M1": 0, "OFM_PRECISION": 0x101,
+    "OFM_BLK_WIDTH_M1": 15, "OFM_BLK_HEIGHT_M1": 0, "OFM_BLK_DEPTH_M1": 7,
+    "OFM_ZERO_POINT": 0, "OFM_WIDTH0_M1": 15, "OFM_HEIGHT0_M1": 0, "OFM_HEIGHT1_M1": 0,
+    "OFM_REGION": 1, "KERNEL_WIDTH_M1": 0, "KERNEL_HEIGHT_M1": 0, "KERNEL_STRIDE": 0,
+    "ACC_FORMAT": 0, "ACTIVATION": 0, "ACTIVATION_MIN": 0xFF80, "ACTIVATION_MAX": 0x7F,
+    "WEIGHT_REGION": 2, "SCALE_REGION": 3, "IFM2_BROADCAST": 0, "IFM2_SCALAR": 0,
+    "IFM2_PRECISION": 0x1, "IFM2_ZERO_POINT": 0, "IFM2_WIDTH0_M1": 15, "IFM2_HEIGHT0_M1": 0,
+    "IFM2_HEIGHT1_M1": 0, "IFM2_REGION": 2, "DMA0_SRC_REGION": 0, "DMA0_DST_REGION": 1,
+    "IFM_BASE0": 0, "IFM_BASE1": 0, "IFM_BASE2": 0, "IFM_BASE3": 0, "IFM_STRIDE_X": 1,
+    "IFM_STRIDE_Y": 16, "IFM_STRIDE_C": 1, "OFM_BASE0": 0, "OFM_BASE1": 0, "OFM_BASE2": 0,
+    "OFM_BASE3": 0, "OFM_STRIDE_X": 1, "OFM_STRIDE_Y": 16, "OFM_STRIDE_C": 1,
+    "IFM2_BASE0": 0, "IFM2_BASE1": 0, "IFM2_BASE2": 0, "IFM2_BASE3": 0, "IFM2_STRIDE_X": 1,
+    "IFM2_STRIDE_Y": 16, "IFM2_STRIDE_C": 1, "WEIGHT_BASE": 0, "WEIGHT_LENGTH": 16,
+    "SCALE_BASE": 0, "SCALE_LENGTH": 16, "OFM_SCALE": 1, "OPA_SCALE": 1, "OPB_SCALE": 1,
+    "DMA0_SRC": 0, "DMA0_DST": 0, "DMA0_LEN": 16,
+}  # fmt: skip
+
+
+class Stream:
+    """A command stream under construction."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+
+    def set(self, **registers: int) -> Stream:
+        """Set registers; payload registers take bits 47:32 of the value as parameter."""
+        for name, value in registers.items():
+            code = codes()[f"SET_{name}"]
+            if code & _PAYLOAD:
+                high = value >> 32 & 0xFFFF
+                self.words += [high << 16 | code, value & 0xFFFFFFFF]
+            else:
+                self.words.append((value & 0xFFFF) << 16 | code)
+        return self
+
+    def defaults(self, **registers: int) -> Stream:
+        """Set every register that operations use, these ones to other values."""
+        return self.set(**{**DEFAULTS, **registers})
+
+    def op(self, name: str, param: int = 0) -> Stream:
+        """Append an operation."""
+        self.words.append(param << 16 | codes()[f"OP_{name}"])
+        return self
+
+    def raw(self, *words: int) -> Stream:
+        """Append words as they are."""
+        self.words += words
+        return self
+
+    def stop(self) -> bytes:
+        """End the stream."""
+        return self.op("STOP", 0xFFFF).bytes()
+
+    def bytes(self) -> bytes:
+        """Give the stream as it stands."""
+        return struct.pack(f"<{len(self.words)}I", *self.words)
+
+
+def execute(config: str, stream: bytes, regions: list[bytes]) -> tuple[npu.Outcome, npu.Npu]:
+    """Run a stream on a fresh NPU; region i holds regions[i], its memory is memories[i + 1]."""
+    device = npu.Npu(config)
+    memory = device.add(stream, writable=False)
+    bases = [device.add(content).address for content in regions]
+    device.start(memory, bases)
+    return device.execute(), device
