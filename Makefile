@@ -39,7 +39,7 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help setup debian build host plugin firmware demo test test-all lint format clean distclean lock
+.PHONY: help setup build model host plugin firmware demo test test-all lint format clean distclean lock
 
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
@@ -68,12 +68,18 @@ $(BIN)/ethosu: requirements.lock pyproject.toml tools/setup/venv.sh | $(STAMPS)/
 
 build: host plugin firmware ## Build all: host library, QEMU plugin, firmware
 
-host: $(STAMPS)/debian ## Build the driver with the functional NPU model for this machine
+# First, since the two below would build it at the same time.
+model: $(STAMPS)/debian ## Build the functional NPU model
+	$(call say,NPU model)
+	@$(SUBMAKE) -C tools/npu_model \
+	    $(call or_say,the NPU model did not build; the compiler's lines above say where.)
+
+host: model ## Build the driver with the functional NPU model for this machine
 	$(call say,host library)
 	@$(SUBMAKE) -C boards/HOST \
 	    $(call or_say,the host library did not build; the compiler's lines above say where.)
 
-plugin: $(STAMPS)/debian ## Build the NPU plugin for QEMU
+plugin: model ## Build the NPU plugin for QEMU
 	$(call say,QEMU plugin)
 	@$(SUBMAKE) -C tools/qemu_plugin \
 	    $(call or_say,the QEMU plugin did not build; the compiler's lines above say where.)
