@@ -22,6 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PINS = ROOT / "firmware" / "micropython.toml"
+BUILD = ROOT / "build" / "micropython"
 GIT_ADDRESS = "https://github.com/micropython/micropython.git"
 GIT_TIMEOUT_S = 300
 
@@ -140,7 +141,7 @@ def find(version: str | None) -> Path:
             return check_tree(Path(given).resolve(), version)
         except SourceError as error:
             say(f"MICROPYTHON_DIR is not used: {error}")
-    tree = ROOT / "build" / "micropython" / version
+    tree = BUILD / version
     if tree.exists():
         try:
             return check_tree(tree, version)

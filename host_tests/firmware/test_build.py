@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""The firmware's build: other MicroPython, other boards, nothing done twice."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from .conftest import start
+
+NEWEST = "1.26.1"
+
+
+@pytest.fixture(scope="module")
+def make(repo):
+    def run(*arguments: str) -> subprocess.CompletedProcess:
+        command = ["make", "-C", str(repo / "firmware"), *arguments]
+        environment = {key: os.environ[key] for key in os.environ if not key.startswith("MAKE")}
+        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=500)
+
+    return run
+
+
+def test_newest_micropython_builds_and_works(make, build_dir):
+    done = make(f"MICROPYTHON_VERSION={NEWEST}", "-j2")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    elf = build_dir / f"firmware/MPS3_AN547-{NEWEST}/firmware.elf"
+    with start(elf) as uart, uart.board() as board:
+        board.exec("import asyncio, ethosu, gc, os, time, vfs")
+        assert board.eval("os.uname().release") == NEWEST
+        board.write_file("file", b"content")
+        board.soft_reset()
+        assert board.eval("open('file').read()") == "content"
+
+
+def test_nothing_is_built_twice(make):
+    make()
+    again = make()
+    assert again.returncode == 0
+    assert not re.search(r"^(CC|LINK) ", again.stdout, re.M), again.stdout
+
+
+def test_size_is_reported(make, build_dir):
+    make()
+    folder = build_dir / "firmware/MPS3_AN547"
+    assert (folder / "firmware.size").read_text().startswith("   text")
+    assert "_gc_heap_start" in (folder / "firmware.map").read_text()
+
+
+def test_unknown_board_names_the_known(make):
+    done = make("BOARD=NOPE")
+    assert done.returncode != 0
+    assert "There is no board NOPE; boards/ has:" in done.stderr and "MPS3_AN547" in done.stderr
+
+
+def test_unknown_version_stops_the_build(make):
+    done = make("MICROPYTHON_VERSION=1.9.9")
+    assert done.returncode != 0 and "1.9.9 is not pinned" in done.stderr
+
+
+def test_missing_compiler_names_the_package(make):
+    done = make("CROSS_COMPILE=no-such-")
+    assert done.returncode != 0 and "gcc-arm-none-eabi" in done.stderr

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Where MicroPython's source comes from, and what is said when it cannot be had."""
+
+import hashlib
+import importlib.util
+import tarfile
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from ethosu_tools import debian
+
+VERSION = "1.25.0"
+HEADER = """
+#define MICROPY_VERSION_MAJOR 1
+#define MICROPY_VERSION_MINOR 25
+#define MICROPY_VERSION_MICRO 0
+"""
+
+
+def make_tree(tree: Path, header: str = HEADER) -> Path:
+    (tree / "py").mkdir(parents=True)
+    (tree / "py/mpconfig.h").write_text(header)
+    return tree
+
+
+@pytest.fixture
+def source(repo, tmp_path, monkeypatch) -> ModuleType:
+    """The fetching script, with an empty build folder and no way out."""
+    spec = importlib.util.spec_from_file_location("fetch", repo / "firmware/fetch_micropython.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.delenv("MICROPYTHON_DIR", raising=False)
+    monkeypatch.setattr(module, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(module, "SOURCES", ())
+    return module
+
+
+def broken(module: ModuleType, words: str):
+    def fetch(pin: dict, tree: Path) -> None:
+        raise module.SourceError(words)
+
+    return fetch
+
+
+def test_given_tree_comes_first(source, tmp_path, monkeypatch):
+    tree = make_tree(tmp_path / "mine")
+    make_tree(source.BUILD / VERSION)
+    monkeypatch.setenv("MICROPYTHON_DIR", str(tree))
+    assert source.find(None) == tree
+
+
+def test_given_tree_of_another_version_is_refused_and_the_next_tried(
+    source, tmp_path, monkeypatch, capsys
+):
+    other = make_tree(tmp_path / "mine", HEADER.replace("25", "19"))
+    cached = make_tree(source.BUILD / VERSION)
+    monkeypatch.setenv("MICROPYTHON_DIR", str(other))
+    assert source.find(VERSION) == cached
+    assert "is MicroPython 1.19.0, expected 1.25.0" in capsys.readouterr().err
+
+
+def test_each_failure_falls_to_the_next(source, capsys):
+    def works(pin: dict, tree: Path) -> None:
+        make_tree(tree)
+
+    source.SOURCES = (("the first", broken(source, "it rains")), ("the second", works))
+    assert source.find(VERSION) == source.BUILD / VERSION
+    said = capsys.readouterr().err
+    assert "the first failed: it rains" in said and "from the second" in said
+
+
+def test_when_all_fail_the_mends_are_named(source):
+    source.SOURCES = (("the only", broken(source, "it rains")),)
+    with pytest.raises(source.SourceError, match="apt-get update.*MICROPYTHON_DIR"):
+        source.find(VERSION)
+    assert not list(source.BUILD.iterdir())
+
+
+def test_broken_cache_is_replaced(source):
+    (source.BUILD / VERSION).mkdir(parents=True)
+    source.SOURCES = (("a source", lambda pin, tree: make_tree(tree)),)
+    assert source.find(VERSION) == source.BUILD / VERSION
+
+
+def test_unknown_version_names_the_known(source):
+    with pytest.raises(source.SourceError, match=r"1\.9\.9 is not pinned .* 1\.25\.0, 1\.26\.1"):
+        source.find("1.9.9")
+
+
+def test_tarball_is_checked_against_the_pin(source, tmp_path, monkeypatch):
+    top = make_tree(tmp_path / "micropython-1.25.0")
+    tarball = tmp_path / "micropython_1.25.0+ds.orig.tar.xz"
+    with tarfile.open(tarball, "w:xz") as archive:
+        archive.add(top, top.name)
+    monkeypatch.setattr(debian, "fetch_source", lambda *arguments: [tarball])
+    monkeypatch.setattr(source.debian, "fetch_source", lambda *arguments: [tarball])
+    pin = {"debian_version": "1", "debian_suite": "x", "orig_sha256": "0" * 64}
+    with pytest.raises(source.SourceError, match="SHA-256 of .* pins 0000"):
+        source.from_debian(pin, tmp_path / "tree")
+    pin["orig_sha256"] = hashlib.sha256(tarball.read_bytes()).hexdigest()
+    source.from_debian(pin, tmp_path / "tree")
+    assert source.check_tree(tmp_path / "tree", VERSION)
+
+
+def test_a_suite_that_does_not_exist_fails_with_one_sentence(tmp_path):
+    """Through the real apt, which asks the archive that this machine uses."""
+    with pytest.raises(debian.DebianError, match="reading the package lists") as error:
+        debian.fetch_source("micropython", "1", "no-such-suite", tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_version_that_does_not_exist_fails_with_one_sentence(tmp_path):
+    with pytest.raises(debian.DebianError, match="fetching micropython=9.9 of"):
+        debian.fetch_source("micropython", "9.9", debian.codename(), tmp_path)
+
+
+def test_without_keyring_nothing_is_fetched(tmp_path, monkeypatch):
+    monkeypatch.setattr(debian, "KEYRING", tmp_path / "none.gpg")
+    with pytest.raises(debian.DebianError, match="install debian-archive-keyring"):
+        debian.fetch_source("micropython", "1", "stable", tmp_path)
