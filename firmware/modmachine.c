@@ -49,7 +49,8 @@ static void mp_machine_set_freq(size_t n_args, const mp_obj_t *args) {
 /** lightsleep([ms]): until the time is over or, without a time, until something comes in. */
 static void mp_machine_lightsleep(size_t n_args, const mp_obj_t *args) {
     if (n_args != 0) {
-        mp_hal_delay_ms((mp_uint_t)mp_obj_get_int(args[0]));
+        mp_int_t ms = mp_obj_get_int(args[0]);
+        mp_hal_delay_ms(ms > 0 ? (mp_uint_t)ms : 0);
         return;
     }
     while (console_waiting() == 0) {

@@ -94,6 +94,21 @@ def test_fault_report_reaches_the_host(fresh):
     fresh.interrupt()
 
 
+def test_deepsleep_ends_in_a_reset(fresh):
+    fresh.start("print('sleep'); import machine; machine.deepsleep(50)")
+    with pytest.raises(Exception, match="no proper answer"):
+        fresh.finish(timeout=1)
+    fresh.interrupt()
+    fresh.exec("import machine")
+    assert fresh.eval("machine.reset_cause() == machine.DEEPSLEEP_RESET")
+
+
+def test_lightsleep_without_a_time_ends_with_input(fresh):
+    fresh.start("import machine, sys; machine.lightsleep(); print(sys.stdin.read(1), end='')")
+    fresh.inject(b"x")
+    assert fresh.finish() == "x"
+
+
 def test_log_prints_on_the_host(fresh):
     fresh.exec("import emulator; emulator.log('a line for the host\\n')")
     assert "a line for the host" in fresh.machine.log()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mpremote as it comes, against the emulated board's fast console."""
+"""mpremote as it comes, against both consoles of the emulated board."""
 
 import hashlib
 import random
@@ -16,9 +16,9 @@ MPREMOTE = [sys.executable, "-m", "mpremote"]
 SIZE = 300_000
 
 
-@pytest.fixture(scope="module")
-def machine() -> Iterator[Machine]:
-    with Machine() as machine:
+@pytest.fixture(scope="module", params=["fast", pytest.param("uart", marks=pytest.mark.slow)])
+def machine(request) -> Iterator[Machine]:
+    with Machine(console=request.param) as machine:
         yield machine
 
 
