@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The memory plan that `ethosu plan` stores in a `.tflite`, as the runtime reads it.
+ *
+ * Tensors lie where TensorFlow Lite's own metadata `OfflineMemoryAllocation`
+ * says. What that cannot say, the scratch of CPU kernels, is in a second
+ * metadata entry named "ethosu_plan". Its buffer is a row of little-endian
+ * 32-bit words, without padding:
+ *
+ *     word  contents
+ *     0     mark: 0x4E4C5045, the bytes "EPLN"
+ *     1     version of this layout: PLAN_VERSION
+ *     2     version of the planner, for error sentences only
+ *     3     bytes of arena that the plan uses, tensors and scratch
+ *     4     number of entries
+ *     5…    the entries, five words each:
+ *           0  index of the operator in subgraph 0, ascending
+ *           1  its builtin operator code
+ *           2  version of the kernel that the size was computed for
+ *           3  offset of its scratch in the arena, a multiple of 16; 0 when it has none
+ *           4  bytes of scratch; 0 when it needs none
+ *
+ * There is one entry for each operator of subgraph 0 that a kernel of kernels/
+ * runs, whether it needs scratch or not; kernels/README.md has the formula of
+ * each. An operator without an entry is taken to have 0 bytes planned.
+ *
+ * A file is refused at load when a mark, version or count is wrong, when an
+ * offset leaves the arena or is misaligned, when an entry names another
+ * operator than the graph has there, when a planned scratch is smaller than
+ * the kernel needs, or when memory that an operator writes overlaps a tensor
+ * that is still wanted. With ETHOSU_ENABLE_ASSERTS planned and needed sizes and
+ * kernel versions must be equal, and sizes are compared again at each run.
+ */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include <stdint.h>
+
+#define PLAN_NAME "ethosu_plan"
+#define PLAN_MARK 0x4E4C5045u
+#define PLAN_VERSION 1u
+
+/** Words before the entries, in order. */
+enum plan_header {
+    PLAN_WORD_MARK,
+    PLAN_WORD_VERSION,
+    PLAN_WORD_PLANNER,
+    PLAN_WORD_ARENA,
+    PLAN_WORD_COUNT,
+    PLAN_HEADER_WORDS,
+};
+
+/** Words of an entry, in order. */
+enum plan_entry_word {
+    PLAN_ENTRY_OPERATOR,
+    PLAN_ENTRY_CODE,
+    PLAN_ENTRY_KERNEL,
+    PLAN_ENTRY_OFFSET,
+    PLAN_ENTRY_SIZE,
+    PLAN_ENTRY_WORDS,
+};
+
+#endif
