@@ -71,7 +71,7 @@ build: host plugin firmware ## Build all: host library, QEMU plugin, firmware
 # First, since the two below would build it at the same time.
 model: $(STAMPS)/debian ## Build the functional NPU model
 	$(call say,NPU model)
-	@$(SUBMAKE) -C tools/npu_model \
+	@$(SUBMAKE) -C tools/npu_model all shared \
 	    $(call or_say,the NPU model did not build; the compiler's lines above say where.)
 
 host: model ## Build the driver with the functional NPU model for this machine
