@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+/**
+ * libFuzzer target: any command stream over any memory ends, in bounds.
+ *
+ * Input: one byte chooses the config, two give the length of the stream, then
+ * the stream; what follows fills the memory (weights, scales, feature maps).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../npu_model.h"
+
+enum { MEMORY_BYTES = 1 << 13, BASE = 0x10000000, HEADER = 3, OPERATIONS = 64 };
+
+struct world {
+    uint8_t *memory;
+    uint8_t *stream;
+    size_t stream_bytes;
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint8_t *map(void *context, uint64_t address, uint64_t length, bool write)
+{
+    struct world *world = context;
+    if (address >= BASE && length <= MEMORY_BYTES && address - BASE <= MEMORY_BYTES - length) {
+        return world->memory + (address - BASE);
+    }
+    if (!write && address == 0 && length <= world->stream_bytes) {
+        return world->stream;
+    }
+    return NULL;
+}
+
+static void irq(void *context, bool level)
+{
+    (void)context;
+    (void)level;
+}
+
+static void run(npu_t *npu, uint32_t stream_bytes)
+{
+    npu_write(npu, 0x020, stream_bytes);
+    for (uint32_t region = 0; region < 8; region++) {
+        npu_write(npu, 0x080 + 8 * region, BASE + region * (MEMORY_BYTES / 16));
+    }
+    if (npu_write(npu, 0x008, 1) != NPU_ACTION_EXECUTE) {
+        abort();
+    }
+    enum npu_outcome outcome = NPU_OUTCOME_IRQ;
+    for (int i = 0; i < OPERATIONS && outcome <= NPU_OUTCOME_STEPPED && outcome != 0; i++) {
+        outcome = npu_execute(npu, 1);
+        npu_finish(npu);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < HEADER) {
+        return 0;
+    }
+    size_t count = 0;
+    while (npu_configs()[count] != NULL) {
+        count++;
+    }
+    const char *config = npu_configs()[data[0] % count];
+    size_t stream_bytes = (size_t)data[1] | (size_t)data[2] << 8;
+    size_t rest = size - HEADER;
+    stream_bytes = stream_bytes < rest ? stream_bytes : rest;
+    size_t memory_bytes = rest - stream_bytes < MEMORY_BYTES ? rest - stream_bytes : MEMORY_BYTES;
+    /* Heap blocks of exactly these sizes, so that the sanitizer sees every step outside. */
+    struct world world = {calloc(1, MEMORY_BYTES), malloc(stream_bytes + 1), stream_bytes};
+    memcpy(world.stream, data + HEADER, stream_bytes);
+    memcpy(world.memory, data + HEADER + stream_bytes, memory_bytes);
+    struct npu_bus bus = {&world, map, irq, NULL};
+    npu_t *npu = npu_create(config, &bus);
+    run(npu, (uint32_t)stream_bytes);
+    npu_destroy(npu);
+    free(world.memory);
+    free(world.stream);
+    return 0;
+}
