@@ -52,6 +52,8 @@ class Builder:
         self.graph = Graph("main")
         self.inputs: list[Value] = []
         self.operators: list[str] = []
+        self.known: list[str] = []
+        self.outputs: list[int] = []
         self._pool: list[Value] = []
         self._used: set[int] = set()
 
@@ -199,6 +201,10 @@ class Builder:
         self._pool.extend(outputs)
         self.operators.append(kind)
 
+    def known_defect(self, text: str) -> None:
+        """Say that Vela or LiteRT is known to be wrong about an operator as it was drawn."""
+        self.known.append(text)
+
     def activation(self) -> int:
         """A fused activation function."""
         return self.draws.choice((NONE, NONE, RELU, RELU6, RELU_N1_TO_1))
@@ -213,5 +219,5 @@ class Builder:
             outputs.append(self.draws.choice(more))
         self.graph.inputs = [value.index for value in self.inputs if value.index in self._used]
         self.inputs = [value for value in self.inputs if value.index in self._used]
-        self.graph.outputs = outputs
+        self.graph.outputs = self.outputs = outputs
         return write([self.graph], "generated")

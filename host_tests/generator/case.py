@@ -10,7 +10,7 @@ import numpy as np
 
 from .builder import Builder, Unsuitable, Value
 from .draws import Draws
-from .operators import GENERATORS
+from .operators import ALONE, GENERATORS
 
 NPUS = (
     "ethos-u55-128",
@@ -45,6 +45,7 @@ class Case:
     npu: str
     options: tuple[str, ...]
     operators: tuple[str, ...]
+    known: tuple[str, ...]
     feeds: tuple[tuple[np.ndarray, ...], ...]
 
     def __str__(self) -> str:
@@ -64,8 +65,9 @@ def make(seed: int | None = None, choices: Sequence[int] | None = None) -> Case:
     names = list(GENERATORS)
     first = names[draws.integer(0, len(names) - 1, None if seed is None else seed % len(names))]
     _add(b, first)
-    for _ in range(draws.choice((0, 0, 0, 1, 2, 3, _MOST_OPERATORS - 1))):
-        _add(b, draws.choice(names))
+    more = [name for name in names if name not in ALONE]
+    for _ in range(0 if first in ALONE else draws.choice((0, 0, 0, 1, 2, 3, _MOST_OPERATORS - 1))):
+        _add(b, draws.choice(more))
     if not b.operators:
         raise Unsuitable(f"{first} found no place")
     rng = draws.rng()
@@ -75,8 +77,9 @@ def make(seed: int | None = None, choices: Sequence[int] | None = None) -> Case:
         choices=tuple(draws.record),
         model=model,
         npu=npu,
-        options=options,
+        options=_without_regions(options) if len(b.inputs + b.outputs) > 2 else options,
         operators=tuple(b.operators),
+        known=tuple(b.known),
         feeds=tuple(_feeds(rng, b.inputs)),
     )
 
@@ -96,6 +99,11 @@ def _target(draws: Draws) -> tuple[str, tuple[str, ...]]:
         options += ["--cop-format", "COP2"]
         options += ["--separate-io-regions"] * draws.integer(0, 1)
     return npu, tuple(options)
+
+
+def _without_regions(options: tuple[str, ...]) -> tuple[str, ...]:
+    """Vela gives all inputs one region and all outputs another; runtimes pass one per tensor."""
+    return tuple(option for option in options if option != "--separate-io-regions")
 
 
 def _add(b: Builder, name: str) -> None:

@@ -22,7 +22,7 @@ def reduce_case(case: Case, result: Result, trials: int = MOST_TRIALS) -> tuple[
             if trials <= 0:
                 break
             trials -= 1
-            found = _try(choices, result)
+            found = _try(choices, case, result)
             if found is not None and _size(found[0]) < _size(case):
                 case, result = found
                 progress = True
@@ -52,10 +52,17 @@ def _simpler(choices: Sequence[int]) -> Iterator[Sequence[int]]:
             yield (*choices[:at], smaller, *choices[at + 1 :])
 
 
-def _try(choices: Sequence[int], result: Result) -> tuple[Case, Result] | None:
+def _try(choices: Sequence[int], larger: Case, result: Result) -> tuple[Case, Result] | None:
     try:
         case = cases.make(choices=choices)
     except Unsuitable:
         return None
+    # Other operators, or another compiler core, would be another defect.
+    if not set(case.operators) <= set(larger.operators) or _legacy(case) != _legacy(larger):
+        return None
     found = check(case)
     return (case, found) if found.verdict is result.verdict else None
+
+
+def _legacy(case: Case) -> bool:
+    return "--debug-force-legacy-core" in case.options

@@ -25,7 +25,6 @@ OPERATOR_VERSIONS = {
     "CONCATENATION": 2,
     "CONV_2D": 3,
     "DEPTHWISE_CONV_2D": 3,
-    "ELU": 5,
     "FULLY_CONNECTED": 4,
     "LOGISTIC": 2,
     "MAX_POOL_2D": 2,

@@ -21,5 +21,14 @@ GENERATORS: dict[str, Callable[[Builder], None]] = dict(
     )
 )
 
+# Operators that make a graph of their own. The reference kernels of LiteRT 1.2.0 lack ELU and add
+# negative numbers wrongly in SUM, so the optimised kernels speak for these two, and an LSTM layer
+# is exact to a bound only, which holds for its own output.
+ALONE = {"ELU", "SUM", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
+OPTIMISED_KERNELS = {"ELU", "SUM"}
+
+# The hardware's own nature: tools/npu_model/README.md says why, and what these bounds are.
+BOUNDS = {"UNIDIRECTIONAL_SEQUENCE_LSTM": 1}
+
 # Operators of Vela's report for which no graph is generated, and why.
 WITHOUT_GENERATOR: dict[str, str] = {}

@@ -94,8 +94,10 @@ def prelu(b: Builder) -> None:
 def softmax(b: Builder) -> None:
     """SOFTMAX along the last axis."""
     x = b.pick(ranks=_RANKS, batch=True)
-    if x.dtype == "int16" or b.draws.chance(15):
+    if x.dtype == "int16":
         out = b.tensor(x.shape, "int16", 1 / 32_768, 0)
+    elif b.draws.chance(15):
+        out = b.tensor(x.shape, "int16", 1 / 65_536, -32_768)
     else:
         out = b.tensor(x.shape, "int8", 1 / 256, -128)
     beta = b.draws.choice((1.0, 1.0, 0.5, 2.0))

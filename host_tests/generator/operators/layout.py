@@ -78,6 +78,8 @@ def mirror_pad(b: Builder) -> None:
     """MIRROR_PAD, both modes."""
     mode = b.draws.choice((0, 1))  # REFLECT leaves the edge out, SYMMETRIC doubles it
     x, out, table = _padded(b, 3, mirror=mode)
+    if out.shape[-1] != x.shape[-1]:
+        b.known_defect("MIRROR_PAD of channels: Vela emits no operation that writes them")
     b.operator("MIRROR_PAD", [x, table], [out], "MirrorPadOptions", mode=mode)
 
 
