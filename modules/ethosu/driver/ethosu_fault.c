@@ -161,6 +161,12 @@ static void put_field(struct text *text, const struct ethosux_fault *fault, char
     case 'i':
         put_number(text, (uint32_t)fault->index);
         break;
+    case 'b':
+        put_string(text, fault->index < 0 ? "command stream" : "base pointer ");
+        if (fault->index >= 0) {
+            put_number(text, (uint32_t)fault->index);
+        }
+        break;
     case 'r':
         put_number(text, fault->detail);
         break;

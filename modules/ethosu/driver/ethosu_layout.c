@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+/** Copying outputs of the NPU into tensors of another layout. */
+#include "ethosu_layout.h"
+
+#include "arm_ethos_io_memcpy.h"
+#include "ethosu_driver_ex.h"
+#include "ethosu_fault.h"
+
+#define OUTER_DIMENSIONS 5
+
+/** Rows of the stream's output, and bytes of a row on either side. */
+struct chunks {
+    size_t count;
+    size_t source;
+    size_t tensor;
+};
+
+/** a * b, or 0 when that does not fit; neither is 0. */
+static size_t multiply(size_t a, size_t b)
+{
+    return a > SIZE_MAX / b ? 0 : a * b;
+}
+
+static int check_arguments(const struct ethosux_layout *layout, struct ethosux_fault *fault)
+{
+    int missing = layout->tensor == NULL         ? 0
+                  : layout->source == NULL       ? 1
+                  : layout->tensor_bytes == 0    ? 2
+                  : layout->source_bytes == 0    ? 3
+                  : layout->element == 0         ? 4
+                  : layout->tensor_element == 0  ? 5
+                                                 : -1;
+    return missing < 0 ? 0 : ethosux_refuse(fault, ETHOSUX_E_LAYOUT_ARGUMENT, missing, 0, 0);
+}
+
+static uint32_t dimension(const struct ethosux_layout *layout, unsigned axis)
+{
+    return layout->shape[axis] == 0 ? 1 : layout->shape[axis];
+}
+
+static int split(const struct ethosux_layout *layout, struct chunks *chunks,
+                 struct ethosux_fault *fault)
+{
+    chunks->count = 1;
+    for (unsigned axis = 0; axis < OUTER_DIMENSIONS && chunks->count != 0; axis++) {
+        chunks->count = multiply(chunks->count, dimension(layout, axis));
+    }
+    chunks->source = multiply(dimension(layout, OUTER_DIMENSIONS), layout->element);
+    if (chunks->count == 0 || layout->tensor_bytes % chunks->count != 0) {
+        return ethosux_refuse(fault, ETHOSUX_E_LAYOUT_SPLIT, -1, layout->tensor_bytes,
+                              chunks->count);
+    }
+    chunks->tensor = layout->tensor_bytes / chunks->count;
+
+    // The last row is read only as far as the tensor wants it.
+    size_t used = chunks->tensor < chunks->source ? chunks->tensor : chunks->source;
+    size_t needed = multiply(chunks->count, chunks->source);
+    if (chunks->source == 0 || needed == 0 ||
+        needed - chunks->source > layout->source_bytes ||
+        layout->source_bytes - (needed - chunks->source) < used) {
+        return ethosux_refuse(fault, ETHOSUX_E_LAYOUT_BOUNDS, -1, layout->source_bytes, needed);
+    }
+    return 0;
+}
+
+/** Only the very same bytes may lie in both places. */
+static int check_overlap(const struct ethosux_layout *layout, const struct chunks *chunks,
+                         struct ethosux_fault *fault)
+{
+    uintptr_t tensor = (uintptr_t)layout->tensor;
+    uintptr_t source = (uintptr_t)layout->source;
+    bool apart = tensor >= source ? tensor - source >= layout->source_bytes
+                                  : source - tensor >= layout->tensor_bytes;
+    if (!apart && (tensor != source || chunks->tensor != chunks->source)) {
+        return ethosux_refuse(fault, ETHOSUX_E_LAYOUT_OVERLAP, -1, source, tensor);
+    }
+    return 0;
+}
+
+static void copy_rows(const struct ethosux_layout *layout, const struct chunks *chunks)
+{
+    uint8_t *to = layout->tensor;
+    const uint8_t *from = layout->source;
+    if (chunks->source == chunks->tensor || chunks->count == 1) {
+        if (to != from) {
+            arm_ethos_io_memcpy(to, from, layout->tensor_bytes);
+        }
+        return;
+    }
+    for (size_t i = 0; i < chunks->count; i++) {
+        arm_ethos_io_memcpy(to + i * chunks->tensor, from + i * chunks->source, chunks->tensor);
+    }
+}
+
+static int8_t sign_extend(unsigned nibble)
+{
+    return (int8_t)((int)(nibble ^ 8) - 8);
+}
+
+static void unpack(const struct ethosux_layout *layout, const struct chunks *chunks)
+{
+    int8_t *to = layout->tensor;
+    const uint8_t *from = layout->source;
+    for (size_t i = 0; i < chunks->count * chunks->source; i++) {
+        *to++ = sign_extend(from[i] & 0xFu);
+        *to++ = sign_extend(from[i] >> 4);
+    }
+}
+
+int ethosux_adjust_layout(const struct ethosux_layout *layout, struct ethosux_fault *fault)
+{
+    struct chunks chunks = {0};
+    int error = check_arguments(layout, fault);
+    if (error == 0) {
+        error = split(layout, &chunks, fault);
+    }
+    if (error == 0) {
+        error = check_overlap(layout, &chunks, fault);
+    }
+    if (error != 0) {
+        return error;
+    }
+    if (chunks.tensor <= chunks.source) {
+        copy_rows(layout, &chunks);
+        return 0;
+    }
+    if (chunks.tensor / 2 != chunks.source || chunks.tensor % 2 != 0 || layout->element != 1 ||
+        layout->tensor_element != 1) {
+        return ethosux_refuse(fault, ETHOSUX_E_LAYOUT_EXPAND, -1, chunks.source, chunks.tensor);
+    }
+    unpack(layout, &chunks);
+    return 0;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+/** Performance counters: thin over the registers, bounded by what the NPU at hand has. */
+#include "pmu_ethosu.h"
+
+#include "ethosu_device.h"
+#include "ethosu_driver_ex.h"
+#include "ethosu_registers.h"
+
+#include <ethosu_io.h>
+
+/** The cycle counter has 48 bits. */
+#define CYCLES_HIGH_MASK 0xFFFFu
+
+/** Fields of PMCCNTR_CFG. */
+#define START_SHIFT 0
+#define STOP_SHIFT 16
+
+static uint32_t get(const struct ethosu_driver *drv, uint32_t offset)
+{
+    return ethosu_io_read(drv->dev.reg, offset);
+}
+
+static void set(const struct ethosu_driver *drv, uint32_t offset, uint32_t value)
+{
+    ethosu_io_write(drv->dev.reg, offset, value);
+}
+
+static bool has_counter(const struct ethosu_driver *drv, uint32_t num)
+{
+    return num < drv->dev.part->pmu_counters;
+}
+
+static bool has_event(const struct ethosu_driver *drv, uint32_t event)
+{
+    const struct ethosux_part *part = drv->dev.part;
+    for (unsigned i = 0; i < part->event_range_count; i++) {
+        if (event >= part->event_ranges[i].first && event <= part->event_ranges[i].last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ETHOSU_PMU_Enable(struct ethosu_driver *drv)
+{
+    if (ethosu_request_power(drv) == 0) {
+        set(drv, NPU_PMCR, NPU_PMCR_ENABLE);
+    }
+}
+
+void ETHOSU_PMU_Disable(struct ethosu_driver *drv)
+{
+    set(drv, NPU_PMCR, 0);
+    ethosu_release_power(drv);
+}
+
+void ETHOSU_PMU_Set_EVTYPER(struct ethosu_driver *drv, uint32_t num,
+                            enum ethosu_pmu_event_type type)
+{
+    if (has_counter(drv, num) && has_event(drv, type)) {
+        set(drv, NPU_PMEVTYPER0 + 4 * num, type);
+    }
+}
+
+enum ethosu_pmu_event_type ETHOSU_PMU_Get_EVTYPER(struct ethosu_driver *drv, uint32_t num)
+{
+    if (has_counter(drv, num)) {
+        uint32_t event = get(drv, NPU_PMEVTYPER0 + 4 * num) & NPU_PMU_EVENT_MASK;
+        if (has_event(drv, event)) {
+            return (enum ethosu_pmu_event_type)event;
+        }
+    }
+    return ETHOSU_PMU_SENTINEL;
+}
+
+uint32_t ETHOSU_PMU_Get_NumEventCounters(void)
+{
+    uint32_t fewest = ETHOSU_PMU_NCOUNTERS;
+    for (struct ethosu_driver *drv = ethosux_next(NULL); drv != NULL; drv = ethosux_next(drv)) {
+        if (drv->dev.part->pmu_counters < fewest) {
+            fewest = drv->dev.part->pmu_counters;
+        }
+    }
+    return fewest;
+}
+
+void ETHOSU_PMU_CYCCNT_Reset(struct ethosu_driver *drv)
+{
+    set(drv, NPU_PMCR, get(drv, NPU_PMCR) | NPU_PMCR_CYCLE_RESET);
+}
+
+void ETHOSU_PMU_EVCNTR_ALL_Reset(struct ethosu_driver *drv)
+{
+    set(drv, NPU_PMCR, get(drv, NPU_PMCR) | NPU_PMCR_EVENT_RESET);
+}
+
+void ETHOSU_PMU_CNTR_Enable(struct ethosu_driver *drv, uint32_t mask)
+{
+    set(drv, NPU_PMCNTENSET, mask);
+}
+
+void ETHOSU_PMU_CNTR_Disable(struct ethosu_driver *drv, uint32_t mask)
+{
+    set(drv, NPU_PMCNTENCLR, mask);
+}
+
+uint32_t ETHOSU_PMU_CNTR_Status(struct ethosu_driver *drv)
+{
+    return get(drv, NPU_PMCNTENSET);
+}
+
+uint64_t ETHOSU_PMU_Get_CCNTR(struct ethosu_driver *drv)
+{
+    // The low word may wrap between two reads; the high word then has moved on.
+    uint32_t high = get(drv, NPU_PMCCNTR_HI) & CYCLES_HIGH_MASK;
+    uint32_t low = get(drv, NPU_PMCCNTR_LO);
+    uint32_t again = get(drv, NPU_PMCCNTR_HI) & CYCLES_HIGH_MASK;
+    if (again != high) {
+        high = again;
+        low = get(drv, NPU_PMCCNTR_LO);
+    }
+    return (uint64_t)high << 32 | low;
+}
+
+void ETHOSU_PMU_Set_CCNTR(struct ethosu_driver *drv, uint64_t val)
+{
+    uint32_t active = ETHOSU_PMU_CNTR_Status(drv) & ETHOSU_PMU_CCNT_Msk;
+    ETHOSU_PMU_CNTR_Disable(drv, active);
+    set(drv, NPU_PMCCNTR_LO, (uint32_t)val);
+    set(drv, NPU_PMCCNTR_HI, (uint32_t)(val >> 32) & CYCLES_HIGH_MASK);
+    ETHOSU_PMU_CNTR_Enable(drv, active);
+}
+
+uint32_t ETHOSU_PMU_Get_EVCNTR(struct ethosu_driver *drv, uint32_t num)
+{
+    return has_counter(drv, num) ? get(drv, NPU_PMEVCNTR0 + 4 * num) : 0;
+}
+
+void ETHOSU_PMU_Set_EVCNTR(struct ethosu_driver *drv, uint32_t num, uint32_t val)
+{
+    if (has_counter(drv, num)) {
+        set(drv, NPU_PMEVCNTR0 + 4 * num, val);
+    }
+}
+
+uint32_t ETHOSU_PMU_Get_CNTR_OVS(struct ethosu_driver *drv)
+{
+    return get(drv, NPU_PMOVSSET);
+}
+
+void ETHOSU_PMU_Set_CNTR_OVS(struct ethosu_driver *drv, uint32_t mask)
+{
+    set(drv, NPU_PMOVSCLR, mask);
+}
+
+void ETHOSU_PMU_Set_CNTR_IRQ_Enable(struct ethosu_driver *drv, uint32_t mask)
+{
+    set(drv, NPU_PMINTSET, mask);
+}
+
+void ETHOSU_PMU_Set_CNTR_IRQ_Disable(struct ethosu_driver *drv, uint32_t mask)
+{
+    set(drv, NPU_PMINTCLR, mask);
+}
+
+uint32_t ETHOSU_PMU_Get_IRQ_Enable(struct ethosu_driver *drv)
+{
+    return get(drv, NPU_PMINTSET);
+}
+
+void ETHOSU_PMU_CNTR_Increment(struct ethosu_driver *drv, uint32_t mask)
+{
+    uint32_t active = ETHOSU_PMU_CNTR_Status(drv) & mask;
+    ETHOSU_PMU_CNTR_Disable(drv, active);
+    if (mask & ETHOSU_PMU_CCNT_Msk) {
+        ETHOSU_PMU_Set_CCNTR(drv, ETHOSU_PMU_Get_CCNTR(drv) + 1);
+    }
+    for (uint32_t num = 0; has_counter(drv, num); num++) {
+        if (mask >> num & 1) {
+            ETHOSU_PMU_Set_EVCNTR(drv, num, ETHOSU_PMU_Get_EVCNTR(drv, num) + 1);
+        }
+    }
+    ETHOSU_PMU_CNTR_Enable(drv, active);
+}
+
+static void set_event(struct ethosu_driver *drv, uint32_t shift, uint32_t event)
+{
+    if (has_event(drv, event)) {
+        uint32_t others = get(drv, NPU_PMCCNTR_CFG) & ~(NPU_PMU_EVENT_MASK << shift);
+        set(drv, NPU_PMCCNTR_CFG, others | event << shift);
+    }
+}
+
+void ETHOSU_PMU_PMCCNTR_CFG_Set_Start_Event(struct ethosu_driver *drv,
+                                            enum ethosu_pmu_event_type start_event)
+{
+    set_event(drv, START_SHIFT, start_event);
+}
+
+void ETHOSU_PMU_PMCCNTR_CFG_Set_Stop_Event(struct ethosu_driver *drv,
+                                           enum ethosu_pmu_event_type stop_event)
+{
+    set_event(drv, STOP_SHIFT, stop_event);
+}
+
+uint32_t ETHOSU_PMU_Get_QREAD(struct ethosu_driver *drv)
+{
+    return get(drv, NPU_QREAD);
+}
+
+uint32_t ETHOSU_PMU_Get_STATUS(struct ethosu_driver *drv)
+{
+    return get(drv, NPU_STATUS);
+}
