@@ -53,7 +53,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run all steps."""
     description = tflite.describe_compiled(args.model)
     feed = arrays.check(arrays.load(args.input), description.inputs, args.steps)
-    with ui.progress("sending the model") as progress:
+    with ui.progress("loading the model") as progress:
         session = open_session(
             args.model, args.on, npu=args.npu, console=args.console, progress=progress
         )

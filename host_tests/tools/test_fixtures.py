@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""The fixture of the third-party models: absent models skip with a reason, and fail where all
+tests have to run."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+USES_MODELS = "def test_models(shared_models):\n    assert shared_models.is_dir()\n"
+
+
+@pytest.fixture
+def run_alone(repo, tmp_path):
+    """Runs a test with the fixtures of this tree in a tree of its own."""
+    tests = tmp_path / "tree" / "host_tests"
+    tests.mkdir(parents=True)
+    shutil.copy(repo / "host_tests/conftest.py", tests)
+    (tests / "test_models.py").write_text(USES_MODELS)
+
+    def run(ci):
+        env = {key: value for key, value in os.environ.items() if key != "CI"}
+        command = [sys.executable, "-m", "pytest", "-ra", "-p", "no:cacheprovider"]
+        done = subprocess.run(
+            command, cwd=tests, env={**env, **ci}, capture_output=True, text=True, timeout=60
+        )
+        return done.stdout
+
+    return run
+
+
+def test_absent_models_skip_with_the_reason(run_alone):
+    output = run_alone({})
+    assert "1 skipped" in output and "third-party models are not part of the tree" in output
+
+
+def test_absent_models_fail_in_continuous_integration(run_alone):
+    assert "1 error" in run_alone({"CI": "true"})
+
+
+def test_present_models_are_used(run_alone, tmp_path):
+    (tmp_path / "shared" / "models").mkdir(parents=True)
+    assert "1 passed" in run_alone({"CI": "true"})
