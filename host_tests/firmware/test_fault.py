@@ -9,7 +9,11 @@ import pytest
 PROGRAMS = {
     "read of null": (
         "import machine; machine.mem32[0]",
-        ["MemManage, exception 4, in the main program", "forbidden data access", "address: 0x00000000"],
+        [
+            "MemManage, exception 4, in the main program",
+            "forbidden data access",
+            "address: 0x00000000",
+        ],
     ),
     "write to a null structure's member": (
         "import machine; machine.mem32[0x100] = 1",

@@ -33,7 +33,7 @@ disk.writeblocks(1, b"\\x5a" * 4096)
 
 
 def test_full_ram_disk_says_so(board):
-    with pytest.raises(RemoteError, match="ENOSPC|28"):
+    with pytest.raises(RemoteError, match=r"ENOSPC|28"):
         board.exec("""
 import os
 chunk = bytes(65536)
@@ -59,7 +59,7 @@ finally:
     ],
 )
 def test_ram_disk_keeps_to_its_bounds(board, access):
-    with pytest.raises(RemoteError, match="EINVAL|OverflowError"):
+    with pytest.raises(RemoteError, match=r"EINVAL|OverflowError"):
         board.exec(f"import machine; disk = machine.RAMDisk(); {access}")
 
 

@@ -72,7 +72,7 @@ def test_each_failure_falls_to_the_next(source, capsys):
 
 def test_when_all_fail_the_mends_are_named(source):
     source.SOURCES = (("the only", broken(source, "it rains")),)
-    with pytest.raises(source.SourceError, match="apt-get update.*MICROPYTHON_DIR"):
+    with pytest.raises(source.SourceError, match=r"apt-get update.*MICROPYTHON_DIR"):
         source.find(VERSION)
     assert not list(source.BUILD.iterdir())
 
@@ -96,7 +96,7 @@ def test_tarball_is_checked_against_the_pin(source, tmp_path, monkeypatch):
     monkeypatch.setattr(debian, "fetch_source", lambda *arguments: [tarball])
     monkeypatch.setattr(source.debian, "fetch_source", lambda *arguments: [tarball])
     pin = {"debian_version": "1", "debian_suite": "x", "orig_sha256": "0" * 64}
-    with pytest.raises(source.SourceError, match="SHA-256 of .* pins 0000"):
+    with pytest.raises(source.SourceError, match=r"SHA-256 of .* pins 0000"):
         source.from_debian(pin, tmp_path / "tree")
     pin["orig_sha256"] = hashlib.sha256(tarball.read_bytes()).hexdigest()
     source.from_debian(pin, tmp_path / "tree")
@@ -111,7 +111,7 @@ def test_a_suite_that_does_not_exist_fails_with_one_sentence(tmp_path):
 
 
 def test_a_version_that_does_not_exist_fails_with_one_sentence(tmp_path):
-    with pytest.raises(debian.DebianError, match="fetching micropython=9.9 of"):
+    with pytest.raises(debian.DebianError, match=r"fetching micropython=9\.9 of"):
         debian.fetch_source("micropython", "9.9", debian.codename(), tmp_path)
 
 
