@@ -2,6 +2,7 @@
 """Fixtures for the tests of the model runtime and of the Python module on a board."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,35 @@ def build_program(repo, tmp_path_factory):
         return program
 
     return build
+
+
+@pytest.fixture(scope="session")
+def vela(tmp_path_factory):
+    """Runs Vela with options of one's own: `vela(model, "--cop-format", "COP2")`."""
+
+    def run(model: Path, *options: str) -> Path:
+        folder = tmp_path_factory.mktemp("vela")
+        command = [sys.executable, "-m", "ethosu.vela", model, *options, "--output-dir", folder]
+        subprocess.run(command, check=True, timeout=120, capture_output=True)
+        (product,) = [*folder.glob("*_vela.tflite"), *folder.glob("*_vela.npz")]
+        return product
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def damage(build_program):
+    """Runs the program of damage.c: `damage("cut", path)`; returns what it printed."""
+    program = build_program("damage.c")
+
+    def run(how: str, path: Path) -> str:
+        result = subprocess.run(
+            [program, how, path], capture_output=True, text=True, timeout=300, check=False
+        )
+        assert result.returncode == 0, result.stderr[-2000:]
+        return result.stdout
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -64,8 +64,21 @@ def test_wake_word(run_model, case_of, compiled, wake_words):
     check(run_model, compiled(model, NPU), case_of(model, 100))
 
 
+def test_payload_of_the_newer_format(run_model, case_of, vela, small_models):
+    model = small_models["small_cnn"]
+    path = vela(model, "--accelerator-config", NPU, "--cop-format", "COP2")
+    check(run_model, path, case_of(model, 20))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", exactness.SHARED)
 def test_shared_models(run_model, case_of, compiled, shared_models, name):
     model = shared_models / f"{name}.tflite"
     check(run_model, compiled(model, NPU), case_of(model, 20))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["add", "conv", "leaky_relu"])
+def test_single_operators_in_int16(run_model, case_of, compiled, shared_models, kind):
+    for model in sorted((shared_models / "ops").glob(f"seanet_{kind}*.tflite")):
+        check(run_model, compiled(model, NPU), case_of(model, 3))

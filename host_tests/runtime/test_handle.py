@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Class `ethosu.NPU` on a board: payloads without a model file, and the life of a handle."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from ethosu_tools.oracle import Oracle
@@ -12,14 +9,10 @@ from . import on_board
 
 
 @pytest.fixture(scope="module")
-def raw(tmp_path_factory, small_models, board_npu):
+def raw(vela, small_models, board_npu):
     """Vela's raw output for small_cnn: command stream, weights, where inputs and outputs lie."""
-    folder = tmp_path_factory.mktemp("raw")
     options = ["--output-format", "raw", "--accelerator-config", board_npu]
-    vela = [sys.executable, "-m", "ethosu.vela", small_models["small_cnn"], *options]
-    subprocess.run([*vela, "--output-dir", folder], check=True, timeout=120, capture_output=True)
-    (path,) = folder.glob("*.npz")
-    return np.load(path)
+    return np.load(vela(small_models["small_cnn"], *options))
 
 
 @pytest.fixture
