@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""A session computes the same anywhere: on the simulated NPU and, through memory, on emulated
+boards. What it computes is what TFLite's reference kernels do, bit by bit."""
+
+from pathlib import Path
+
+import numpy as np
+import pymicro_wakeword
+import pytest
+from ethosu_tools import arrays, remote, tflite
+from ethosu_tools.errors import BoardError, InputError
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.session import open_session
+
+PLACES = [("sim", "ethos-u55-128"), ("qemu", "ethos-u55-128"), ("qemu", "ethos-u55-256")]
+
+
+@pytest.fixture(params=PLACES, ids="-".join)
+def check(request, compiled):
+    """Runs a model in one place and compares: `check(path, inputs)`."""
+
+    def run(path, inputs):
+        where, npu = request.param
+        feed = arrays.check(inputs, tflite.describe(path).inputs)
+        oracle = Oracle(path)
+        seen = set()
+        with open_session(compiled(path, npu), where) as session:
+            assert session.npu == npu
+            for step, outputs in enumerate(session.run(feed)):
+                expected = oracle.step(feed.step(step))
+                for found, wanted in zip(outputs, expected, strict=True):
+                    assert found.dtype == wanted.dtype and found.shape == wanted.shape
+                    assert np.array_equal(found, wanted), f"step {step}"
+                seen.add(outputs[0].tobytes())
+        assert step + 1 == feed.steps
+        assert len(seen) > 1, "inputs that all give the same show nothing"
+
+    return run
+
+
+def random_inputs(path, steps):
+    random = np.random.default_rng(2024)
+    return {
+        str(index): random.integers(-128, 128, (steps, *tensor.shape)).astype(tensor.dtype)
+        for index, tensor in enumerate(tflite.describe(path).inputs)
+    }
+
+
+@pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
+def test_own_model(check, small_models, name):
+    check(small_models[name], random_inputs(small_models[name], steps=5))
+
+
+def test_large_tensors(check, shared_models):
+    path = shared_models / "vww_96_int8.tflite"
+    check(path, random_inputs(path, steps=3))
+
+
+def test_state_is_kept_from_block_to_block(check):
+    """Noise that swells from silence to full scale and back, over several blocks of steps."""
+    path = Path(pymicro_wakeword.__file__).parent / "models" / "okay_nabu.tflite"
+    steps = 3 * remote.BLOCK_STEPS + 4
+    (tensor,) = tflite.describe(path).inputs
+    noise = np.random.default_rng(2025).integers(0, 256, (steps, *tensor.shape))
+    swell = np.sin(np.linspace(0, np.pi, steps)).reshape(steps, 1, 1, 1)
+    check(path, {"0": (noise * swell - 128).round().astype(tensor.dtype)})
+
+
+def test_several_models_are_open_at_once(small_models, compiled):
+    path = small_models["small_cnn"]
+    feed = arrays.check(random_inputs(path, 2), tflite.describe(path).inputs)
+    with (
+        open_session(compiled(path), "sim") as first,
+        open_session(compiled(path), "qemu") as second,
+        open_session(compiled(path), "qemu", console="uart") as third,
+    ):
+        results = [list(session.run(feed)) for session in (first, second, third)]
+    assert np.array_equal(results[0], results[1]) and np.array_equal(results[0], results[2])
+
+
+def test_refused_model_leaves_no_emulator_behind(small_models, compiled, monkeypatch):
+    machines = []
+    real = remote.Machine
+    monkeypatch.setattr(
+        remote, "Machine", lambda *args, **more: machines.append(real(*args, **more)) or machines[0]
+    )
+    with pytest.raises(BoardError, match=r"ethos-u55-64.*ethosu compile"):
+        open_session(compiled(small_models["small_cnn"], "ethos-u55-64"), "qemu", npu=PLACES[0][1])
+    assert len(machines) == 1 and not machines[0].running()
+
+
+def test_model_that_was_not_compiled_is_refused_everywhere(small_models):
+    for where in ("sim", "qemu"):
+        with pytest.raises(InputError, match="never compiled"):
+            open_session(small_models["small_cnn"], where)
