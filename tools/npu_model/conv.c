@@ -11,6 +11,7 @@
 #include "npu_internal.h"
 #include "operation.h"
 #include "output.h"
+#include "requant.h"
 #include "weights.h"
 #include "window.h"
 
@@ -26,6 +27,8 @@ struct conv {
     const struct npu_channel_scale *scales;
     const int16_t *weights; /**< [channel][tap][input] */
     unsigned accumulator_bits;
+    bool quick; /**< all sums fit 32 bits and requant is exact */
+    struct npu_requant requant;
 };
 
 /** A run of inputs in the kernel window. */
@@ -40,6 +43,7 @@ struct run {
 struct plan {
     struct run *runs;
     struct npu_dot_run *dots;
+    size_t inputs;      /**< of all runs */
     uint32_t run_count;
     size_t pairs;       /**< of all runs */
     int64_t sum_limit;  /**< inputs that one 32-bit sum may cover */
@@ -78,7 +82,8 @@ static void add_runs(const struct npu_window *window, struct plan *plan, uint32_
     while (inputs > 0) {
         uint32_t length = inputs < RUN_MAX ? inputs : RUN_MAX;
         plan->runs[plan->run_count++] = (struct run){ky, offset, length, weight};
-        plan->pairs += divide_up(length, NPU_DOT_ALIGNMENT_PAIR);
+        plan->pairs += divide_up(length, NPU_DOT_PAIR);
+        plan->inputs += length;
         offset += length;
         weight += length;
         inputs -= length;
@@ -115,7 +120,7 @@ static bool pack_weights(struct npu *npu, const struct conv *conv, struct plan *
     const struct npu_window *window = &conv->window;
     size_t channels = conv->output.map.depth;
     size_t blocks = divide_up(channels, NPU_DOT_LANES);
-    size_t per_block = plan->pairs * NPU_DOT_LANES * NPU_DOT_ALIGNMENT_PAIR;
+    size_t per_block = plan->pairs * NPU_DOT_LANES * NPU_DOT_PAIR;
     size_t per_channel = (size_t)window->kernel_height * window->kernel_width * window->ifm.depth;
     plan->packed = npu_scratch_get(npu, NPU_BUFFER_PACKED, blocks, per_block * sizeof(int16_t));
     if (plan->packed == NULL) {
@@ -125,7 +130,7 @@ static bool pack_weights(struct npu *npu, const struct conv *conv, struct plan *
     for (size_t channel = 0; channel < channels; channel++) {
         const int16_t *source = conv->weights + channel * per_channel;
         int16_t *target = plan->packed + channel / NPU_DOT_LANES * per_block +
-                          channel % NPU_DOT_LANES * NPU_DOT_ALIGNMENT_PAIR;
+                          channel % NPU_DOT_LANES * NPU_DOT_PAIR;
         for (uint32_t r = 0; r < plan->run_count; r++) {
             const struct run *run = &plan->runs[r];
             for (uint32_t i = 0; i < run->inputs; i++) {
@@ -164,25 +169,32 @@ static uint32_t runs_per_sum(const struct plan *plan, uint32_t first, size_t *pa
     return run - first;
 }
 
+/** 32-bit sums of count pixels over some runs, all channels. */
+static void sum_runs(const struct conv *conv, const struct plan *plan, uint32_t run,
+                     uint32_t runs, size_t pairs_before, uint32_t count, int32_t *sums)
+{
+    size_t step = divide_up(conv->output.map.depth, NPU_DOT_LANES) * NPU_DOT_LANES;
+    size_t per_block = plan->pairs * NPU_DOT_LANES * NPU_DOT_PAIR;
+    size_t pixel_step = (size_t)conv->window.stride_x * conv->window.ifm.depth;
+    for (size_t lane = 0; lane < step; lane += NPU_DOT_LANES) {
+        const int16_t *weights = plan->packed + lane / NPU_DOT_LANES * per_block +
+                                 pairs_before * NPU_DOT_LANES * NPU_DOT_PAIR;
+        npu_dot(plan->dots + run, runs, pixel_step, weights, count, sums + lane, step);
+    }
+}
+
 /** Accumulate count pixels from the aimed one on, all channels, into acc. */
 static void accumulate(const struct conv *conv, const struct plan *plan, uint32_t count,
                        int64_t *acc, int32_t *sums)
 {
-    const struct npu_window *window = &conv->window;
     size_t channels = conv->output.map.depth;
     size_t step = divide_up(channels, NPU_DOT_LANES) * NPU_DOT_LANES;
-    size_t per_block = plan->pairs * NPU_DOT_LANES * NPU_DOT_ALIGNMENT_PAIR;
-    size_t pixel_step = (size_t)window->stride_x * window->ifm.depth;
     size_t done = 0;
     memset(acc, 0, count * channels * sizeof *acc);
     for (uint32_t run = 0; run < plan->run_count;) {
         size_t pairs;
         uint32_t runs = runs_per_sum(plan, run, &pairs);
-        for (size_t lane = 0; lane < step; lane += NPU_DOT_LANES) {
-            const int16_t *weights = plan->packed + lane / NPU_DOT_LANES * per_block +
-                                     done * NPU_DOT_LANES * NPU_DOT_ALIGNMENT_PAIR;
-            npu_dot(plan->dots + run, runs, pixel_step, weights, count, sums + lane, step);
-        }
+        sum_runs(conv, plan, run, runs, done, count, sums);
         for (uint32_t p = 0; p < count; p++) {
             for (size_t c = 0; c < channels; c++) {
                 acc[p * channels + c] += sums[p * step + c];
@@ -219,6 +231,29 @@ static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, u
     }
 }
 
+static bool write_quickly(struct npu *npu, const struct conv *conv, struct plan *plan,
+                          uint32_t oy, uint32_t ox, uint32_t count, int32_t *sums)
+{
+    size_t step = divide_up(conv->output.map.depth, NPU_DOT_LANES) * NPU_DOT_LANES;
+    aim(conv, plan, oy, ox);
+    sum_runs(conv, plan, 0, plan->run_count, 0, count, sums);
+    return npu_requant_write(npu, &conv->requant, &conv->output, oy, ox, count, sums, step);
+}
+
+static bool write_exactly(struct npu *npu, const struct conv *conv, struct plan *plan,
+                          uint32_t oy, uint32_t ox, uint32_t count, int64_t *acc, int32_t *sums)
+{
+    if (conv->window.narrow) {
+        aim(conv, plan, oy, ox);
+        accumulate(conv, plan, count, acc, sums);
+    } else {
+        accumulate_wide(conv, oy, ox, count, acc);
+    }
+    npu_scale_channels(acc, count, conv->output.map.depth, conv->scales, conv->accumulator_bits,
+                       conv->output.rounding);
+    return npu_output_write(npu, &conv->output, oy, ox, count, acc);
+}
+
 static bool run_rows(struct npu *npu, struct conv *conv, struct plan *plan)
 {
     const struct npu_feature_map *ofm = &conv->output.map;
@@ -236,15 +271,10 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct plan *plan)
         }
         for (uint32_t ox = 0; ox < ofm->width; ox += block) {
             uint32_t count = ofm->width - ox < block ? ofm->width - ox : block;
-            if (conv->window.narrow) {
-                aim(conv, plan, oy, ox);
-                accumulate(conv, plan, count, acc, sums);
-            } else {
-                accumulate_wide(conv, oy, ox, count, acc);
-            }
-            npu_scale_channels(acc, count, channels, conv->scales, conv->accumulator_bits,
-                               conv->output.rounding);
-            if (!npu_output_write(npu, &conv->output, oy, ox, count, acc)) {
+            bool done = conv->quick
+                            ? write_quickly(npu, conv, plan, oy, ox, count, sums)
+                            : write_exactly(npu, conv, plan, oy, ox, count, acc, sums);
+            if (!done) {
                 return false;
             }
         }
@@ -280,6 +310,9 @@ bool npu_op_conv(struct npu *npu, uint32_t param)
         if (!plan_runs(npu, &conv.window, &plan) || !pack_weights(npu, &conv, &plan)) {
             return false;
         }
+        conv.quick = (int64_t)plan.inputs <= plan.sum_limit &&
+                     npu_requant_open(npu, &conv.requant, &conv.output, conv.scales,
+                                      conv.accumulator_bits);
     }
     return run_rows(npu, &conv, &plan) &&
            npu_operation_done(npu, &(struct npu_work){.ifm = &conv.window.ifm,

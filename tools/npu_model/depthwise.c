@@ -7,6 +7,7 @@
 #include "npu_internal.h"
 #include "operation.h"
 #include "output.h"
+#include "requant.h"
 #include "weights.h"
 #include "window.h"
 
@@ -19,6 +20,8 @@ struct depthwise {
     unsigned accumulator_bits;
     uint32_t taps;
     uint32_t taps_per_sum; /**< that a 32-bit sum may cover */
+    bool quick;            /**< all sums fit 32 bits and requant is exact */
+    struct npu_requant requant;
 };
 
 /** From [channel][tap] to [tap][channel]. */
@@ -44,11 +47,10 @@ static size_t tap_offset(const struct depthwise *op, uint32_t ox, uint32_t kx)
     return ((size_t)ox * window->stride_x + kx * window->dilation_x) * window->ifm.depth;
 }
 
-static void accumulate(const struct depthwise *op, uint32_t oy, uint32_t ox, int64_t *acc,
-                       int32_t *sums)
+/** Point the inputs at the window of a pixel. */
+static void aim(const struct depthwise *op, uint32_t oy, uint32_t ox)
 {
     const struct npu_window *window = &op->window;
-    uint32_t channels = op->output.map.depth;
     uint32_t tap = 0;
     for (uint32_t ky = 0; ky < window->kernel_height; ky++) {
         const int16_t *row = npu_window_row(window, oy, ky);
@@ -56,8 +58,13 @@ static void accumulate(const struct depthwise *op, uint32_t oy, uint32_t ox, int
             op->inputs[tap++] = row + tap_offset(op, ox, kx);
         }
     }
+}
+
+static void accumulate(const struct depthwise *op, int64_t *acc, int32_t *sums)
+{
+    uint32_t channels = op->output.map.depth;
     memset(acc, 0, channels * sizeof *acc);
-    for (tap = 0; tap < op->taps; tap += op->taps_per_sum) {
+    for (uint32_t tap = 0; tap < op->taps; tap += op->taps_per_sum) {
         uint32_t count = op->taps - tap < op->taps_per_sum ? op->taps - tap : op->taps_per_sum;
         npu_dot_depthwise(op->inputs + tap, count, op->weights + (size_t)tap * channels, channels,
                           channels, sums);
@@ -85,12 +92,43 @@ static void accumulate_wide(const struct depthwise *op, uint32_t oy, uint32_t ox
     }
 }
 
+static bool write_row_quickly(struct npu *npu, const struct depthwise *op, uint32_t oy,
+                              int32_t *sums)
+{
+    uint32_t channels = op->output.map.depth;
+    uint32_t width = op->output.map.width;
+    for (uint32_t ox = 0; ox < width; ox++) {
+        aim(op, oy, ox);
+        npu_dot_depthwise(op->inputs, op->taps, op->weights, channels, channels,
+                          sums + (size_t)ox * channels);
+    }
+    return npu_requant_write(npu, &op->requant, &op->output, oy, 0, width, sums, channels);
+}
+
+static bool write_row_exactly(struct npu *npu, const struct depthwise *op, uint32_t oy,
+                              int64_t *acc, int32_t *sums)
+{
+    const struct npu_feature_map *ofm = &op->output.map;
+    size_t channels = ofm->depth;
+    for (uint32_t ox = 0; ox < ofm->width; ox++) {
+        if (op->window.narrow) {
+            aim(op, oy, ox);
+            accumulate(op, acc + ox * channels, sums);
+        } else {
+            accumulate_wide(op, oy, ox, acc + ox * channels);
+        }
+    }
+    npu_scale_channels(acc, ofm->width, channels, op->scales, op->accumulator_bits,
+                       op->output.rounding);
+    return npu_output_write(npu, &op->output, oy, 0, ofm->width, acc);
+}
+
 static bool run_rows(struct npu *npu, struct depthwise *op)
 {
     const struct npu_feature_map *ofm = &op->output.map;
     size_t channels = ofm->depth;
     int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, ofm->width, channels * sizeof *acc);
-    int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, channels, sizeof *sums);
+    int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, ofm->width, channels * sizeof *sums);
     if (acc == NULL || sums == NULL) {
         return false;
     }
@@ -98,16 +136,8 @@ static bool run_rows(struct npu *npu, struct depthwise *op)
         if (!npu_window_advance(npu, &op->window, oy)) {
             return false;
         }
-        for (uint32_t ox = 0; ox < ofm->width; ox++) {
-            if (op->window.narrow) {
-                accumulate(op, oy, ox, acc + ox * channels, sums);
-            } else {
-                accumulate_wide(op, oy, ox, acc + ox * channels);
-            }
-        }
-        npu_scale_channels(acc, ofm->width, channels, op->scales, op->accumulator_bits,
-                           op->output.rounding);
-        if (!npu_output_write(npu, &op->output, oy, 0, ofm->width, acc)) {
+        if (!(op->quick ? write_row_quickly(npu, op, oy, sums)
+                        : write_row_exactly(npu, op, oy, acc, sums))) {
             return false;
         }
     }
@@ -147,6 +177,9 @@ bool npu_op_depthwise(struct npu *npu, uint32_t param)
     op.scales = npu_scales_load(npu, op.output.map.depth);
     const int16_t *weights =
         op.scales == NULL ? NULL : npu_weights_load(npu, &op.window, op.output.map.depth, true);
+    op.quick = op.scales != NULL && op.taps_per_sum == op.taps &&
+               npu_map_fits_16(&op.window.ifm) &&
+               npu_requant_open(npu, &op.requant, &op.output, op.scales, op.accumulator_bits);
     op.inputs = npu_scratch_get(npu, NPU_BUFFER_RUNS, op.taps, sizeof *op.inputs);
     return weights != NULL && op.inputs != NULL && transpose_weights(npu, &op, weights) &&
            npu_window_prepare(npu, &op.window, npu_map_fits_16(&op.window.ifm)) &&

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "clones.h"
+#include "dot_x86.h"
+
 enum { PIXELS = 4, DEPTHWISE_LANES = 32 };
 
 /** One block of pixels; start: elements from pixel 0 of the runs to the block. */
@@ -22,8 +25,8 @@ static void dot_block(const struct npu_dot_run *runs, uint32_t run_count, size_t
                     acc[p][lane] += a * weights[2 * lane] + b * weights[2 * lane + 1];
                 }
             }
-            input += NPU_DOT_ALIGNMENT_PAIR;
-            weights += NPU_DOT_LANES * NPU_DOT_ALIGNMENT_PAIR;
+            input += NPU_DOT_PAIR;
+            weights += NPU_DOT_LANES * NPU_DOT_PAIR;
         }
     }
     for (uint32_t p = 0; p < pixels; p++) {
@@ -34,26 +37,43 @@ static void dot_block(const struct npu_dot_run *runs, uint32_t run_count, size_t
 void npu_dot(const struct npu_dot_run *runs, uint32_t run_count, size_t pixel_step,
              const int16_t *weights, uint32_t pixels, int32_t *sums, size_t sum_step)
 {
-    for (uint32_t p = 0; p < pixels; p += PIXELS) {
+    uint32_t done =
+        npu_dot_x86(runs, run_count, pixel_step, weights, pixels, sums, sum_step);
+    for (uint32_t p = done; p < pixels; p += PIXELS) {
         uint32_t block = pixels - p < PIXELS ? pixels - p : PIXELS;
         dot_block(runs, run_count, p * pixel_step, pixel_step, weights, block,
                   sums + p * sum_step, sum_step);
     }
 }
 
+NPU_CLONES static void depthwise_lanes(const int16_t *const *inputs, uint32_t taps,
+                                       const int16_t *weights, size_t weight_step, size_t first,
+                                       int32_t *sums)
+{
+    int32_t acc[DEPTHWISE_LANES] = {0};
+    for (uint32_t tap = 0; tap < taps; tap++) {
+        const int16_t *input = inputs[tap] + first;
+        const int16_t *weight = weights + tap * weight_step + first;
+        for (int lane = 0; lane < DEPTHWISE_LANES; lane++) {
+            acc[lane] += input[lane] * weight[lane];
+        }
+    }
+    memcpy(sums + first, acc, sizeof acc);
+}
+
 void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, const int16_t *weights,
                        size_t weight_step, uint32_t channels, int32_t *sums)
 {
-    for (uint32_t c = 0; c < channels; c += DEPTHWISE_LANES) {
-        uint32_t lanes = channels - c < DEPTHWISE_LANES ? channels - c : DEPTHWISE_LANES;
-        int32_t acc[DEPTHWISE_LANES] = {0};
-        for (uint32_t tap = 0; tap < taps; tap++) {
-            const int16_t *input = inputs[tap] + c;
-            const int16_t *weight = weights + tap * weight_step + c;
-            for (uint32_t lane = 0; lane < lanes; lane++) {
-                acc[lane] += input[lane] * weight[lane];
-            }
+    uint32_t c = 0;
+    for (; c + DEPTHWISE_LANES <= channels; c += DEPTHWISE_LANES) {
+        depthwise_lanes(inputs, taps, weights, weight_step, c, sums);
+    }
+    for (uint32_t i = c; i < channels; i++) {
+        sums[i] = 0;
+    }
+    for (uint32_t tap = 0; tap < taps; tap++) {
+        for (uint32_t i = c; i < channels; i++) {
+            sums[i] += inputs[tap][i] * weights[tap * weight_step + i];
         }
-        memcpy(sums + c, acc, lanes * sizeof *sums);
     }
 }

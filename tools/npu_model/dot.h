@@ -8,7 +8,7 @@
 
 enum {
     NPU_DOT_LANES = 16,         /**< output channels computed together */
-    NPU_DOT_ALIGNMENT_PAIR = 2, /**< inputs are multiplied in pairs */
+    NPU_DOT_PAIR = 2, /**< inputs are multiplied in pairs */
 };
 
 /**

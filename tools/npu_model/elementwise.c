@@ -316,6 +316,10 @@ static bool run_rows(struct npu *npu, struct elementwise *op)
     if (out == NULL || op->operand == NULL || op->operand2 == NULL) {
         return false;
     }
+    npu_map_tile(npu, NPU_READ_IFM, &op->ifm);
+    if (op->ifm2.used) {
+        npu_map_tile(npu, NPU_READ_IFM, &op->ifm2);
+    }
     bool swap = modes[op->mode].binary && (op->broadcast & BROADCAST_SWAP) != 0;
     const int32_t *a = swap ? op->operand2 : op->operand;
     const int32_t *b = swap ? op->operand : op->operand2;

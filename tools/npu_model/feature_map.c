@@ -42,6 +42,38 @@ static int64_t maximum(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/** Bytes around an element that an access of some rows and pixels from it on touches. */
+struct extent {
+    int64_t low, high;
+};
+
+static void extend(struct extent *extent, int64_t steps, int64_t stride)
+{
+    extent->low += minimum(0, steps * stride);
+    extent->high += maximum(0, steps * stride);
+}
+
+static struct extent extent_of(const struct npu_feature_map *map, uint32_t rows, uint32_t pixels)
+{
+    uint32_t run = map->nhcwb16 && map->depth > BRICK ? BRICK : map->depth;
+    struct extent extent = {0, (int64_t)run * (map->bits / 8)};
+    extend(&extent, rows - 1, map->stride_y);
+    extend(&extent, pixels - 1, map->stride_x);
+    if (map->nhcwb16) {
+        extend(&extent, (map->depth - 1) / BRICK, map->stride_c);
+    }
+    return extent;
+}
+
+void npu_map_tile(struct npu *npu, enum npu_channel channel, const struct npu_feature_map *map)
+{
+    uint32_t rows = map->height < map->height0 ? map->height : map->height0;
+    uint32_t pixels = map->width < map->width0 ? map->width : map->width0;
+    struct extent extent = extent_of(map, rows, pixels);
+    npu_map_ahead(npu, channel, map->region, map->base[0] + extent.low,
+                  (uint64_t)(extent.high - extent.low));
+}
+
 /** Map the pixels of row y from x on that lie in the tile of x. */
 static bool open_segment(struct npu *npu, enum npu_channel channel,
                          const struct npu_feature_map *map, uint32_t y, uint32_t x, uint32_t count,
@@ -51,25 +83,17 @@ static bool open_segment(struct npu *npu, enum npu_channel channel,
     uint32_t tile_height = right ? map->height1 : map->height0;
     bool lower = y >= tile_height;
     uint32_t pixels = right || count <= map->width0 - x ? count : map->width0 - x;
-    int64_t element = map->bits / 8;
     int64_t start = map->base[(lower ? 2 : 0) + (right ? 1 : 0)] +
                     (int64_t)(lower ? y - tile_height : y) * map->stride_y +
                     (int64_t)(right ? x - map->width0 : x) * map->stride_x;
-    int64_t across = (int64_t)(pixels - 1) * map->stride_x;
-    int64_t last_channels = map->depth * element;
-    int64_t down = 0;
-    if (map->nhcwb16) {
-        down = (int64_t)((map->depth - 1) / BRICK) * map->stride_c;
-        last_channels = (map->depth < BRICK ? map->depth : BRICK) * element;
-    }
-    int64_t low = minimum(0, across) + minimum(0, down);
-    int64_t high = maximum(0, across) + maximum(0, down) + last_channels;
-    uint8_t *memory = npu_map(npu, channel, map->region, start + low, (uint64_t)(high - low));
+    struct extent extent = extent_of(map, 1, pixels);
+    uint8_t *memory = npu_map(npu, channel, map->region, start + extent.low,
+                              (uint64_t)(extent.high - extent.low));
     if (memory == NULL) {
         return false;
     }
-    npu_count_bytes(npu, channel, map->region, (uint64_t)pixels * map->depth * (uint64_t)element);
-    *segment = (struct segment){memory - low, map->stride_x, map->stride_c, pixels};
+    npu_count_bytes(npu, channel, map->region, (uint64_t)pixels * map->depth * (map->bits / 8u));
+    *segment = (struct segment){memory - extent.low, map->stride_x, map->stride_c, pixels};
     return true;
 }
 

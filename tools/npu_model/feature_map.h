@@ -23,6 +23,9 @@ int64_t npu_map_maximum(const struct npu_feature_map *map);
 /** Elements with their zero point subtracted fit 16 bits. */
 bool npu_map_fits_16(const struct npu_feature_map *map);
 
+/** Map what lies in tile 0 ahead of reading or writing its rows. */
+void npu_map_tile(struct npu *npu, enum npu_channel channel, const struct npu_feature_map *map);
+
 /**
  * Read pixels [0, width) of row y, all channels, zero point subtracted.
  *

@@ -37,9 +37,54 @@ static const char *channel_name(enum npu_channel channel)
     return names[channel];
 }
 
+/** Ask the host; NULL when any byte is not visible. */
+static uint8_t *ask(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
+                    uint64_t length)
+{
+    uint64_t address = npu_address(npu, region, offset);
+    uint64_t space = (uint64_t)1 << npu->product->address_bits;
+    if (length > space - address || npu->run.base[region] % BASE_ALIGNMENT != 0) {
+        return NULL;
+    }
+    return npu->bus.map(npu->bus.context, address, length, npu_channel_writes(channel));
+}
+
+void npu_map_ahead(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
+                   uint64_t length)
+{
+    for (int i = 0; i < NPU_MAPPED_MAX; i++) {
+        struct npu_mapped *mapped = &npu->run.mapped[i];
+        if (mapped->length == 0) {
+            uint8_t *memory = ask(npu, channel, region, offset, length);
+            if (memory != NULL) {
+                *mapped = (struct npu_mapped){channel, region, offset, length, memory};
+            }
+            return;
+        }
+    }
+}
+
+static uint8_t *find_mapped(const struct npu *npu, enum npu_channel channel, unsigned region,
+                            int64_t offset, uint64_t length)
+{
+    for (int i = 0; i < NPU_MAPPED_MAX; i++) {
+        const struct npu_mapped *mapped = &npu->run.mapped[i];
+        uint64_t inside = (uint64_t)offset - (uint64_t)mapped->offset;
+        if (mapped->channel == channel && mapped->region == region && offset >= mapped->offset &&
+            inside <= mapped->length && length <= mapped->length - inside && mapped->length > 0) {
+            return mapped->memory + inside;
+        }
+    }
+    return NULL;
+}
+
 uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
                  uint64_t length)
 {
+    uint8_t *found = find_mapped(npu, channel, region, offset, length);
+    if (found != NULL) {
+        return found;
+    }
     if (npu->run.base[region] % BASE_ALIGNMENT != 0) {
         npu_fail(npu, NPU_FAULT_PARSE, "uses region %u: BASEP%u 0x%" PRIx64
                  " is not a multiple of %d", region, region, npu->run.base[region],
@@ -47,11 +92,7 @@ uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int
         return NULL;
     }
     uint64_t address = npu_address(npu, region, offset);
-    uint64_t space = (uint64_t)1 << npu->product->address_bits;
-    uint8_t *memory = NULL;
-    if (length <= space - address) {
-        memory = npu->bus.map(npu->bus.context, address, length, npu_channel_writes(channel));
-    }
+    uint8_t *memory = ask(npu, channel, region, offset, length);
     if (memory == NULL) {
         if (npu->run.fault == NPU_FAULT_NONE) {
             npu->run.fault_interface = (uint8_t)(region_counter(npu, region) >> 1);

@@ -4,6 +4,7 @@
 #define NPU_MEMORY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct npu;
@@ -34,6 +35,26 @@ uint64_t npu_address(const struct npu *npu, unsigned region, int64_t offset);
  */
 uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
                  uint64_t length);
+
+/**
+ * Map a whole feature map with one question to the host, if it lies in one piece.
+ *
+ * Later npu_map() calls inside [offset, offset + length) are answered from it; when
+ * it fails they ask for themselves. Forgotten with the operation.
+ */
+void npu_map_ahead(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
+                   uint64_t length);
+
+/** A piece of memory that npu_map_ahead() got. */
+struct npu_mapped {
+    enum npu_channel channel;
+    unsigned region;
+    int64_t offset;
+    uint64_t length; /**< 0: unused */
+    uint8_t *memory;
+};
+
+enum { NPU_MAPPED_MAX = 3 };
 
 /** Count bytes that move, for the trace and the PMU. */
 void npu_count_bytes(struct npu *npu, enum npu_channel channel, unsigned region, uint64_t bytes);

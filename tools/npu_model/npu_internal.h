@@ -58,6 +58,7 @@ struct npu_run {
     uint8_t fault_interface;
     uint8_t fault_channel;
 
+    struct npu_mapped mapped[NPU_MAPPED_MAX];
     uint64_t cycles; /**< estimate for this npu_execute() */
     struct npu_pmu_run pmu;
     struct npu_operation trace; /**< of the operation being executed */

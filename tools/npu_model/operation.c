@@ -98,6 +98,7 @@ void npu_add_cycles(struct npu *npu, uint64_t cycles)
 void npu_operation_begin(struct npu *npu, uint32_t param)
 {
     struct npu_run *run = &npu->run;
+    memset(run->mapped, 0, sizeof run->mapped);
     run->trace = (struct npu_operation){
         .index = run->operations,
         .command = run->command,

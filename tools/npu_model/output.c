@@ -136,6 +136,7 @@ bool npu_output_open(struct npu *npu, struct npu_output *output)
     }
     bool adds_zero = output->map.bits < 32 || output->activation == NPU_ACTIVATION_TABLE;
     output->zero_point = adds_zero ? output->map.zero_point : 0;
+    npu_map_tile(npu, NPU_WRITE_OFM, &output->map);
     return true;
 }
 

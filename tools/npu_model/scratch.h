@@ -15,6 +15,7 @@ enum npu_buffer {
     NPU_BUFFER_PACKED,   /**< weights in the order of the inner kernels */
     NPU_BUFFER_SUMS,     /**< 32-bit sums */
     NPU_BUFFER_ACC,      /**< accumulators */
+    NPU_BUFFER_REQUANT,  /**< per-channel values of the output stage */
     NPU_BUFFER_RESULT,   /**< OFM values before they are stored */
     NPU_BUFFER_OPERAND,  /**< second operand */
     NPU_BUFFER_COUNT

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+/**
+ * NPU_CLONES: compile a function for several instruction sets and choose at load time.
+ *
+ * Sanitizers cannot be there when the choice is made, so their builds have one version.
+ */
+#ifndef NPU_CLONES_H
+#define NPU_CLONES_H
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define NPU_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), \
+                                  optimize("O3")))
+#define NPU_X86_KERNELS 1
+#else
+#define NPU_CLONES
+#endif
+
+#endif
