@@ -54,6 +54,10 @@ static void count_access(struct NPU_REG *npu)
     if (npu->dead_from != 0 && npu->accesses >= npu->dead_from) {
         npu->dead = true;
     }
+    if (npu->accesses == npu->wrap_at) {
+        *slot(npu, NPU_PMCCNTR_LO) = 0;
+        *slot(npu, NPU_PMCCNTR_HI) += 1;
+    }
     if (npu->accesses == npu->interrupt_at) {
         fake_complete(npu);
     }

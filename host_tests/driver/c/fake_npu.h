@@ -31,6 +31,7 @@ struct NPU_REG {
     unsigned accesses;      /**< reads and writes so far */
     unsigned writes;        /**< writes so far */
     unsigned interrupt_at;  /**< complete and interrupt at this access; 0: never */
+    unsigned wrap_at;       /**< the cycle counter's low word wraps before this access; 0: never */
     unsigned dead_from;     /**< dead from this access on; 0: never */
     unsigned runs, resets;
     uint32_t reset_pending;
