@@ -306,7 +306,7 @@ def mean(case: Case) -> None:
 
 def _resize(case: Case, kind: str, options: str) -> None:
     height, width = case.size(2, 6), case.size(2, 6)
-    factor = case.pick(2, 4) if kind == "RESIZE_BILINEAR" else case.pick(2, 4)
+    factor = case.pick(2, 4)
     corners = bool(case.pick(True, False))
     out = [(s - 1) * factor + 1 if corners else s * factor for s in (height, width)]
     shape = (1, height, width, case.size(1, 20))

@@ -10,7 +10,7 @@ from ethosu_tools.oracle import Oracle
 from npu_model import single_operators
 from npu_model.conftest import CONFIGS, random_inputs
 
-# Where TFLite's kernel computes otherwise than Vela programs the NPU; see tools/npu_model/README.md.
+# Where TFLite computes otherwise than Vela programs the NPU: see tools/npu_model/README.md.
 TOLERANCE = {("absolute", "int16"): 1}
 # Vela 5.2 fills its tables of EXP with wrapped values where the result overflows int32.
 COMPILER_OVERFLOWS = {("exponential", "int8"), ("exponential", "int16")}

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""A compiled model on the functional NPU, driven by registers as a driver would."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from .. import tflite
+from ..errors import InputError
+from .hardware import STATUS_END, Memory, Npu, NpuError, Operation, Outcome, Register
+from .program import Operator, command_stream, has_separate_io, parse
+
+_ALIGNMENT = 16
+
+
+class Session:
+    """A compiled model on the functional NPU; resource variables keep their state."""
+
+    def __init__(
+        self, model: Path | bytes, config: str | None = None, arena_fill: int = 0xA5
+    ) -> None:
+        data = model if isinstance(model, bytes) else tflite.read(model)
+        self._graphs = parse(data)
+        self._main = self._graphs[0]
+        self.npu = Npu(config or self._compiled_for())
+        self._variables: dict[bytes, np.ndarray] = {}
+        self._handles: dict[tuple[int, int], bytes] = {}
+        self._constants: dict[tuple[int, int], Memory] = {}
+        self.bases: list[int] = []
+        self._arena = self.npu.add(self._arena_size())
+        self._arena.data[:] = arena_fill
+        self._places: dict[int, tuple[Memory, int]] = {}
+        self._place_tensors()
+        self._initialise_variables()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.npu.close()
+
+    @property
+    def inputs(self) -> list[tuple[tuple[int, ...], str]]:
+        """Shape and type of every input."""
+        return [
+            (self._main.tensors[i].shape, self._main.tensors[i].dtype) for i in self._main.inputs
+        ]
+
+    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """One inference: raw quantised inputs in the model's order, raw quantised outputs."""
+        if len(inputs) != len(self._main.inputs):
+            raise InputError(f"the model has {len(self._main.inputs)} inputs, {len(inputs)} came")
+        for index, array in zip(self._main.inputs, inputs, strict=True):
+            tensor = self._main.tensors[index]
+            if array.shape != tensor.shape or array.dtype != tensor.dtype:
+                raise InputError(
+                    f"input {tensor.name} must be {tensor.dtype} {tensor.shape}, "
+                    f"found {array.dtype} {array.shape}"
+                )
+            self._view(index)[:] = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
+        for operator in self._main.operators:
+            self._run_operator(0, operator)
+        return [self._value(index) for index in self._main.outputs]
+
+    def trace(self, inputs: Sequence[np.ndarray]) -> list[Operation]:
+        """One inference; returns the operations that it took."""
+        seen: list[Operation] = []
+        self.npu.observe(seen.append)
+        try:
+            self.run(inputs)
+        finally:
+            self.npu.observe(None)
+        return seen
+
+    # Placement
+
+    def _compiled_for(self) -> str:
+        payload = next(
+            (
+                self._main.tensors[operator.inputs[0]].content
+                for operator in self._main.operators
+                if operator.name == "ethos-u"
+            ),
+            None,
+        )
+        if payload is None:
+            raise InputError("the model was never compiled for an NPU")
+        if payload[:4] == b"COP2":
+            (metadata,) = struct.unpack_from("<I", payload, 24)
+            (word,) = struct.unpack_from("<I", payload, 40)
+            return tflite.npu_name(word) if metadata else "ethos-u55-128"
+        return tflite.npu_name(struct.unpack_from("<I", payload, 8)[0])
+
+    def _arena_size(self) -> int:
+        ends = [t.offset + max(t.size, 1) for t in self._main.tensors if t.offset >= 0]
+        return -(-max(ends, default=1) // _ALIGNMENT) * _ALIGNMENT
+
+    def _place_tensors(self) -> None:
+        for operator in self._main.operators:
+            if operator.name == "ethos-u":
+                self._place_apart(operator)
+        for index, tensor in enumerate(self._main.tensors):
+            if index in self._places:
+                continue
+            if tensor.content:
+                self._places[index] = (self.npu.add(tensor.content, writable=False), 0)
+            elif tensor.offset < 0 and tensor.size:
+                self._places[index] = (self.npu.add(tensor.size), 0)
+            else:
+                self._places[index] = (self._arena, max(tensor.offset, 0))
+            if tensor.variable:
+                self._view(index).view(tensor.dtype)[:] = tensor.zero_point
+
+    def _place_apart(self, operator: Operator) -> None:
+        """Place what Vela plans from 0 on, without regard to the arena.
+
+        That is a fast scratch of its own (Dedicated_Sram), and separate inputs and outputs.
+        """
+        payload, _, scratch, fast, *inputs = operator.inputs
+        if fast != scratch:
+            self._place_together([fast])
+        if has_separate_io(self._main.tensors[payload].content):
+            self._place_together(inputs)
+            self._place_together(operator.outputs)
+
+    def _place_together(self, indices: Sequence[int]) -> None:
+        tensors = [self._main.tensors[index] for index in indices]
+        memory = self.npu.add(max(tensor.offset + tensor.size for tensor in tensors))
+        self._places.update({i: (memory, t.offset) for i, t in zip(indices, tensors, strict=True)})
+
+    def _view(self, index: int) -> np.ndarray:
+        memory, offset = self._places[index]
+        return memory.data[offset : offset + self._main.tensors[index].size]
+
+    def _address(self, index: int) -> int:
+        memory, offset = self._places[index]
+        return memory.address + offset
+
+    def _bases(self, operator: Operator) -> list[int]:
+        """Region base pointers: the operator's tensors after the command stream, in order."""
+        payload, *others = operator.inputs
+        if not has_separate_io(self._main.tensors[payload].content):
+            return [self._address(index) for index in (*others, *operator.outputs)][:8]
+        read_only, scratch, fast, *inputs = others
+        ends = [self._places[inputs[0]][0], self._places[operator.outputs[0]][0]]
+        own = [self._address(index) for index in (read_only, scratch, fast)]
+        return own + [memory.address for memory in ends]
+
+    def _value(self, index: int) -> np.ndarray:
+        tensor = self._main.tensors[index]
+        return self._view(index).copy().view(tensor.dtype).reshape(tensor.shape)
+
+    # Operators
+
+    def _initialise_variables(self) -> None:
+        """Run the graphs of CALL_ONCE before anything reads a variable."""
+        for operator in self._main.operators:
+            if operator.name == "CALL_ONCE":
+                for inner in self._graphs[operator.subgraph].operators:
+                    self._run_operator(operator.subgraph, inner)
+
+    def _run_operator(self, graph: int, operator: Operator) -> None:
+        match operator.name:
+            case "ethos-u":
+                self._run_npu(operator)
+            case "VAR_HANDLE":
+                self._handles[graph, operator.outputs[0]] = operator.shared_name
+            case "READ_VARIABLE":
+                name = self._handles[graph, operator.inputs[0]]
+                self._read_variable(name, operator.outputs[0])
+            case "ASSIGN_VARIABLE":
+                handle, value = operator.inputs
+                self._variables[self._handles[graph, handle]] = self._bytes(graph, value)
+            case "RESHAPE":
+                self._view(operator.outputs[0])[:] = self._bytes(graph, operator.inputs[0])
+            case "CALL_ONCE":
+                pass
+            case other:
+                raise InputError(f"operator {other} stays on the CPU, which is not simulated here")
+
+    def _read_variable(self, name: bytes, output: int) -> None:
+        if name not in self._variables:
+            tensor = self._main.tensors[output]
+            fill = np.full(tensor.shape, tensor.zero_point, tensor.dtype)
+            self._variables[name] = np.frombuffer(fill.tobytes(), np.uint8)
+        self._view(output)[:] = self._variables[name]
+
+    def _bytes(self, graph: int, index: int) -> np.ndarray:
+        if graph == 0:
+            return self._view(index).copy()
+        return np.frombuffer(self._graphs[graph].tensors[index].content, np.uint8)
+
+    def _run_npu(self, operator: Operator) -> None:
+        stream = self._stream(operator.inputs[0])
+        self.bases = self._bases(operator)
+        self.npu.log.clear()
+        self.npu.start(stream, self.bases)
+        outcome = self.npu.execute()
+        status = self.npu.acknowledge()
+        if outcome is not Outcome.STOPPED or not status & STATUS_END:
+            self.npu.write(Register.RESET, 0)
+            raise NpuError(outcome, status, self.npu.log)
+
+    def _stream(self, index: int) -> Memory:
+        key = (0, index)
+        if key not in self._constants:
+            content = command_stream(self._main.tensors[index].content)
+            self._constants[key] = self.npu.add(content, writable=False)
+        return self._constants[key]
