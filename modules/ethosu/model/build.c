@@ -134,8 +134,12 @@ static int build_io(struct builder *builder)
 /** Set room aside for the steps of initialisation, which the measuring has counted. */
 static int build_init_area(struct builder *builder)
 {
-    void *memory = NULL;
-    int status = build_object_front(builder, builder->init_limit * sizeof(struct step), &memory);
+    void *memory;
+    size_t size = builder->init_limit * sizeof(struct step);
+    if (size / sizeof(struct step) != builder->init_limit) {
+        size = SIZE_MAX; // not a count of ours: no object has that room
+    }
+    int status = build_object_front(builder, size, &memory);
     if (memory != NULL) {
         builder->model->init = memory;
         builder->model->steps = builder->model->init + builder->init_limit;

@@ -39,7 +39,7 @@ int build_object_front(struct builder *builder, size_t size, void **memory)
     return ETHOSU_MODEL_OK;
 }
 
-int build_object_bytes(struct builder *builder, size_t size, void **memory)
+int build_object_back(struct builder *builder, size_t size, void **memory)
 {
     struct object_memory *object = &builder->object;
     size = round_up(size, 8);

@@ -138,7 +138,7 @@ int build_fill(struct builder *builder, uint32_t offset, uint32_t size, uint8_t 
 int build_object_front(struct builder *builder, size_t size, void **memory);
 
 /** Take bytes from the end of the object, aligned to 8; *memory is NULL while measuring. */
-int build_object_bytes(struct builder *builder, size_t size, void **memory);
+int build_object_back(struct builder *builder, size_t size, void **memory);
 
 /** Refuse the current operator: "operator 3 (NAME) of subgraph 0: why". */
 int build_refuse(struct builder *builder, int status, const char *why);

@@ -162,7 +162,7 @@ static int add_call(struct builder *builder, const struct npu_call *call)
 {
     struct ethosu_model *model = builder->model;
     void *memory;
-    int status = build_object_bytes(builder, sizeof *call, &memory);
+    int status = build_object_back(builder, sizeof *call, &memory);
     if (status != ETHOSU_MODEL_OK) {
         return status;
     }
