@@ -35,18 +35,24 @@ def run(command: list[str | Path], timeout: float = 120) -> str:
     return done.stdout
 
 
-def archive(name: str, sanitizer: str) -> Path:
-    """Build libethosu_`name`.a of the HOST board."""
+DRIVER = "host/{}/libethosu_driver.a"
+BOARD = "host/{}/libhost_board.a"
+MODEL = "npu_model/{}/libnpu_model.a"
+
+
+def archives(sanitizer: str, *kinds: str) -> list[Path]:
+    """Build the archives of the HOST board; give those of `kinds`: DRIVER, BOARD, MODEL."""
     run(["make", "-C", REPO / "boards/HOST", "archives", f"SANITIZE={sanitizer}"], timeout=600)
-    return REPO / "build/host" / sanitizer / f"libethosu_{name}.a"
+    return [REPO / "build" / kind.format(sanitizer) for kind in kinds]
 
 
-def link(output: Path, sources: list[str], library: Path, sanitizer: str, *more: str) -> Path:
-    """Compile C tests and link them with all of an archive."""
-    whole = ["-Wl,--whole-archive", library, "-Wl,--no-whole-archive"]
+def link(output: Path, sanitizer: str, sources: list[str], *kinds: str) -> Path:
+    """Compile C tests and link them with all of these archives."""
+    libraries = archives(sanitizer, *kinds)
+    whole = ["-Wl,--whole-archive", *libraries, "-Wl,--no-whole-archive"]
     files = [C / source for source in sources]
     flags = [*STRICT, *SANITIZE[sanitizer], *INCLUDES]
-    run(["gcc", *flags, "-o", output, *files, *whole, *more, "-lm"])
+    run(["gcc", *flags, "-o", output, *files, *whole, "-lm"])
     return output
 
 

@@ -131,12 +131,9 @@ def check_mutations(program: Path, call: Call, folder: Path, npu: str, count: in
 @pytest.fixture(scope="module")
 def mutate(tmp_path_factory) -> Path:
     """The program of c/mutate.c."""
-    library = cbuild.archive("driver", "address")
-    archive = cbuild.REPO / "build/npu_model/address/libnpu_model.a"
     program = tmp_path_factory.mktemp("mutate") / "mutate"
-    return cbuild.link(
-        program, ["mutate.c", "standalone_board.c"], library, "address", str(archive)
-    )
+    sources = ["mutate.c", "standalone_board.c"]
+    return cbuild.link(program, "address", sources, cbuild.DRIVER, cbuild.MODEL)
 
 
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-512"])
