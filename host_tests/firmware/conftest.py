@@ -2,6 +2,7 @@
 """The firmware on a QEMU as it comes, without our plugin: only the UART, no NPU."""
 
 import contextlib
+import os
 import re
 import select
 import subprocess
@@ -38,10 +39,12 @@ def start(firmware: Path, *options: str) -> Iterator[Uart]:
     command = [find_qemu(), "-machine", "mps3-an547", "-kernel", str(firmware), *options]
     command += ["-serial", "pty", "-monitor", "none", "-display", "none"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        try:
-            yield Uart(process, _find_port(process))
-        finally:
-            process.kill()
+        with contextlib.ExitStack() as stack:
+            stack.callback(process.kill)
+            port = _find_port(process)
+            # QEMU looks only once a second whether somebody has opened the port: hold it open.
+            stack.callback(os.close, os.open(port, os.O_RDWR | os.O_NOCTTY))
+            yield Uart(process, port)
 
 
 def _find_port(process: subprocess.Popen) -> str:
