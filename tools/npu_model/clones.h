@@ -7,11 +7,13 @@
 #ifndef NPU_CLONES_H
 #define NPU_CLONES_H
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define NPU_X86_KERNELS 1 /**< intrinsics are at hand */
+#endif
+
+#if defined(NPU_X86_KERNELS) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define NPU_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), \
                                   optimize("O3")))
-#define NPU_X86_KERNELS 1
 #else
 #define NPU_CLONES
 #endif

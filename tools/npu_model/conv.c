@@ -318,5 +318,11 @@ bool npu_op_conv(struct npu *npu, uint32_t param)
            npu_operation_done(npu, &(struct npu_work){.ifm = &conv.window.ifm,
                                                       .ofm = &conv.output.map,
                                                       .window = &conv.window,
-                                                      .inputs = conv.window.ifm.depth});
+                                                      .inputs = conv.window.ifm.depth,
+                                                      .output_class =
+                                                          conv.accumulator_bits == 32
+                                                              ? NPU_OUTPUT_OTHER
+                                                              : NPU_OUTPUT_MUL_OR_ACC40,
+                                                      .tables = conv.output.activation !=
+                                                                NPU_ACTIVATION_NONE});
 }

@@ -187,5 +187,11 @@ bool npu_op_depthwise(struct npu *npu, uint32_t param)
            npu_operation_done(npu, &(struct npu_work){.ifm = &op.window.ifm,
                                                       .ofm = &op.output.map,
                                                       .window = &op.window,
-                                                      .inputs = 1});
+                                                      .inputs = 1,
+                                                      .output_class =
+                                                          op.accumulator_bits == 32
+                                                              ? NPU_OUTPUT_OTHER
+                                                              : NPU_OUTPUT_MUL_OR_ACC40,
+                                                      .tables = op.output.activation !=
+                                                                NPU_ACTIVATION_NONE});
 }

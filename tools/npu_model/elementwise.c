@@ -335,6 +335,17 @@ static bool run_rows(struct npu *npu, struct elementwise *op)
     return true;
 }
 
+static enum npu_output_class output_class(const struct elementwise *op)
+{
+    if (op->ifm.bits == 32) {
+        return modes[op->mode].binary ? NPU_OUTPUT_BINARY_32 : NPU_OUTPUT_UNARY_32;
+    }
+    if (op->mode == MUL) {
+        return op->output.map.bits == 32 ? NPU_OUTPUT_MUL_TO_32 : NPU_OUTPUT_MUL_OR_ACC40;
+    }
+    return op->mode == ADD || op->mode == SUB ? NPU_OUTPUT_ADD : NPU_OUTPUT_OTHER;
+}
+
 bool npu_op_elementwise(struct npu *npu, uint32_t param)
 {
     struct elementwise op = {.mode = (enum mode)param};
@@ -346,5 +357,7 @@ bool npu_op_elementwise(struct npu *npu, uint32_t param)
                                        .ifm = &op.ifm,
                                        .ifm2 = modes[op.mode].binary ? &op.ifm2 : NULL,
                                        .ofm = &op.output.map,
+                                       .output_class = output_class(&op),
+                                       .tables = op.output.activation != NPU_ACTIVATION_NONE,
                                    });
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Trace, events and the cycle estimate.
- *
- * The estimate takes the slowest of four that run side by side: the MAC array,
- * the output unit, and the two memory ports; it knows nothing of latency,
- * blocks that do not fill the array's buffers, or overlap between operations.
+ * Trace and events of an operation, and what it took: the slowest of four that
+ * run side by side, the MAC array, the output unit and the two memory ports.
  */
 #include "operation.h"
 
@@ -13,44 +10,11 @@
 #include "npu_internal.h"
 #include "window.h"
 
-enum {
-    INPUT_UBLOCK = 8,      /**< inputs that one MAC cycle takes per output */
-    DEPTHWISE_TAPS = 4,    /**< taps that one MAC cycle takes per output */
-    OVERHEAD_CYCLES = 64,  /**< command decoding and pipeline fill */
-    COMMAND_CYCLES = 1,
-};
+enum { OVERHEAD_CYCLES = 64 /**< command decoding and pipeline fill */ };
 
 static uint64_t divide_up(uint64_t value, uint64_t unit)
 {
     return (value + unit - 1) / unit;
-}
-
-/** Micro blocks of the OFM that the cores compute one after the other. */
-static uint64_t ublocks(const struct npu *npu, const struct npu_feature_map *ofm)
-{
-    const struct npu_product *product = npu->product;
-    return divide_up(ofm->height, product->ublock_height) *
-           divide_up(ofm->width, product->ublock_width) *
-           divide_up(ofm->depth, (uint64_t)product->ublock_depth * product->cores);
-}
-
-static uint64_t mac_cycles(const struct npu *npu, const struct npu_work *work)
-{
-    if (work->window == NULL) {
-        return 0;
-    }
-    uint64_t taps = (uint64_t)work->window->kernel_height * work->window->kernel_width;
-    uint64_t steps = work->inputs > 1 ? taps * divide_up(work->inputs, INPUT_UBLOCK)
-                                      : divide_up(taps, DEPTHWISE_TAPS);
-    return ublocks(npu, work->ofm) * steps * (work->ifm->bits / 8u);
-}
-
-/** The output unit completes one micro block row of 8 values per cycle, 8-bit. */
-static uint64_t output_cycles(const struct npu *npu, const struct npu_work *work)
-{
-    uint64_t values = (uint64_t)work->ofm->height * work->ofm->width * work->ofm->depth;
-    uint64_t per_cycle = npu->product->macs_per_cycle / 32u;
-    return divide_up(values * (work->ofm->bits / 8u), per_cycle);
 }
 
 static uint64_t port_cycles(const struct npu *npu, unsigned port)
@@ -86,7 +50,7 @@ static void count_events(struct npu *npu, const struct npu_work *work, uint64_t 
                   output);
 }
 
-void npu_add_cycles(struct npu *npu, uint64_t cycles)
+static void add_cycles(struct npu *npu, uint64_t cycles)
 {
     npu->run.cycles += cycles;
     npu_pmu_count(npu, NPU_EVENT_CYCLE, cycles);
@@ -127,17 +91,17 @@ static void describe(struct npu_operation *trace, const struct npu_work *work)
 bool npu_operation_done(struct npu *npu, const struct npu_work *work)
 {
     struct npu_operation *trace = &npu->run.trace;
-    uint64_t mac = 0;
-    uint64_t output = 0;
+    struct npu_cycle_estimate estimate = {0, 0};
     if (work->ofm != NULL) {
-        mac = mac_cycles(npu, work);
-        output = output_cycles(npu, work);
-        count_events(npu, work, mac, output);
+        if (!npu_estimate_cycles(npu, work, &estimate)) {
+            return false;
+        }
+        count_events(npu, work, estimate.mac, estimate.output);
         describe(trace, work);
     }
     uint64_t memory = larger(port_cycles(npu, 0), port_cycles(npu, 1));
-    trace->cycles = larger(larger(mac, output), memory) + OVERHEAD_CYCLES;
-    npu_add_cycles(npu, trace->cycles);
+    trace->cycles = larger(larger(estimate.mac, estimate.output), memory) + OVERHEAD_CYCLES;
+    add_cycles(npu, trace->cycles);
     npu->run.operations++;
     if (npu->observer != NULL) {
         npu->observer(npu->observer_context, trace);

@@ -152,5 +152,10 @@ bool npu_op_pool(struct npu *npu, uint32_t param)
     return choose_scale(npu, &pool) && run_rows(npu, &pool) &&
            npu_operation_done(npu, &(struct npu_work){.ifm = ifm,
                                                       .ofm = ofm,
-                                                      .window = &pool.window});
+                                                      .window = &pool.window,
+                                                      .output_class = pool.mode == POOL_MAX
+                                                                          ? NPU_OUTPUT_MAX_POOL
+                                                                          : NPU_OUTPUT_OTHER,
+                                                      .tables = pool.output.activation !=
+                                                                NPU_ACTIVATION_NONE});
 }

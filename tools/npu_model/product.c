@@ -9,6 +9,13 @@
 #define CONFIG_WORD(product, shram_kb, macs_log2) \
     ((uint32_t)(product) << 28 | (uint32_t)(shram_kb) << 8 | (uint32_t)(macs_log2))
 
+/* Output speeds: Vela's performance estimation, in sixteenths of a cycle. */
+#define SPEED_32 {32, 48, 48, 48, 64, 96, 16, 32}
+#define SPEED_64 {16, 24, 24, 24, 32, 48, 8, 16}
+#define SPEED_128 {12, 20, 12, 12, 16, 24, 4, 8}
+#define SPEED_256 {10, 18, 8, 6, 8, 12, 2, 4}
+#define SPEED_512 {5, 9, 4, 3, 4, 6, 1, 2}
+
 /** U55: r2p0, architecture 1.1.0. U65: architecture 1.0.6. */
 #define U55(macs, macs_log2, shram_kb, height, width, depth)                              \
     {                                                                                     \
@@ -16,7 +23,8 @@
         .config = CONFIG_WORD(0, shram_kb, macs_log2), .part_id0 = 0x80, .cores = 1,      \
         .address_bits = 32, .dma_outstanding = 1, .axi_bytes = 8,                         \
         .shram_bytes = (shram_kb)*1024u, .macs_per_cycle = (macs),                        \
-        .ublock_height = (height), .ublock_width = (width), .ublock_depth = (depth)       \
+        .ublock_height = (height), .ublock_width = (width), .ublock_depth = (depth),      \
+        .output_sixteenths = SPEED_##macs, .table_sixteenths = 16                         \
     }
 #define U65(macs, macs_log2, core_count)                                                  \
     {                                                                                     \
@@ -24,7 +32,8 @@
         .config = CONFIG_WORD(1, 48 * (core_count), macs_log2), .part_id0 = 0x81,         \
         .cores = (core_count), .address_bits = 40, .dma_outstanding = 2, .axi_bytes = 16, \
         .shram_bytes = 48u * 1024u, .macs_per_cycle = (macs), .ublock_height = 2,         \
-        .ublock_width = 2, .ublock_depth = 8                                              \
+        .ublock_width = 2, .ublock_depth = 8, .output_sixteenths = SPEED_##macs,          \
+        .table_sixteenths = 16 / (core_count)                                             \
     }
 
 static const struct npu_product products[] = {

@@ -17,6 +17,19 @@ enum npu_family {
     NPU_ANY = NPU_U55 | NPU_U65,
 };
 
+/** Kinds of operations that the output unit computes at different speeds. */
+enum npu_output_class {
+    NPU_OUTPUT_BINARY_32,
+    NPU_OUTPUT_UNARY_32,
+    NPU_OUTPUT_MUL_TO_32,
+    NPU_OUTPUT_MUL_OR_ACC40,
+    NPU_OUTPUT_SIMPLE_ADD,
+    NPU_OUTPUT_ADD,
+    NPU_OUTPUT_MAX_POOL,
+    NPU_OUTPUT_OTHER,
+    NPU_OUTPUT_CLASSES
+};
+
 struct npu_product {
     const char *name; /**< Vela's --accelerator-config */
     enum npu_family family;
@@ -31,6 +44,9 @@ struct npu_product {
     uint16_t macs_per_cycle; /**< all cores together, 8-bit */
     /** OFM micro block: the unit in which a core computes. */
     uint8_t ublock_height, ublock_width, ublock_depth;
+    /** Sixteenths of a cycle that an output element takes, by enum npu_output_class. */
+    uint8_t output_sixteenths[NPU_OUTPUT_CLASSES];
+    uint8_t table_sixteenths; /**< at least, with a table, tanh or sigmoid */
 };
 
 /** @return the description, or a null pointer when the name is unknown */

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+/** Faults that a host of the model can let an NPU have, by name. */
+#include "npu_faults.h"
+
+#include <string.h>
+
+/** Registers that faults touch. */
+enum { STATUS = 0x004, RESET = 0x00C, QSIZE = 0x020, PROT = 0x024 };
+
+#define STATUS_RESETTING (1u << 3)
+#define STATUS_END_REACHED (1u << 5)
+#define STATUS_WATCHDOG (1u << 7)
+#define STATUS_ECC (1u << 8)
+#define PROT_PRIVILEGED 1u
+
+static const char *const names[NPU_FAULT_COUNT] = {
+    [NPU_FAULT_IRQ_LOST] = "irq-lost",           // completes, but its interrupt does not come
+    [NPU_FAULT_IRQ_LATE] = "irq-late",           // the interrupt comes after the next reset
+    [NPU_FAULT_IRQ_SPURIOUS] = "irq-spurious",   // one interrupt too many before and after
+    [NPU_FAULT_HANG] = "hang",                   // never completes
+    [NPU_FAULT_BUS_ERROR] = "bus-error",         // each memory access of a run fails
+    [NPU_FAULT_PARSE_ERROR] = "parse-error",     // the command stream is cut short
+    [NPU_FAULT_WATCHDOG] = "watchdog",           // STATUS.wd_fault
+    [NPU_FAULT_ECC_ERROR] = "ecc-error",         // STATUS.ecc_fault
+    [NPU_FAULT_POWER_REFUSED] = "power-refused", // stays off: reads 0 until the next reset
+    [NPU_FAULT_RESET_STUCK] = "reset-stuck",     // a reset, as at power-up, does not end
+    [NPU_FAULT_PROT_STUCK] = "prot-stuck",       // protection state does not follow RESET
+    [NPU_FAULT_DEAD] = "dead",                   // a register read gives all ones
+};
+
+const char *npu_fault_name(unsigned fault) {
+    return fault < NPU_FAULT_COUNT ? names[fault] : NULL;
+}
+
+bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned count) {
+    for (unsigned i = 0; i < NPU_FAULT_COUNT; i++) {
+        if (strcmp(names[i], name) == 0) {
+            faults->due[i] = count;
+            return true;
+        }
+    }
+    return false;
+}
+
+void npu_faults_reset(struct npu_faults *faults) {
+    struct npu_faults fresh = {.off = false};
+    memcpy(fresh.due, faults->due, sizeof fresh.due);
+    *faults = fresh;
+}
+
+bool npu_fault_due(struct npu_faults *faults, enum npu_fault fault) {
+    if (faults->due[fault] == 0) {
+        return false;
+    }
+    faults->due[fault]--;
+    return true;
+}
+
+uint32_t npu_faults_read(struct npu_faults *faults, uint32_t offset, uint32_t value) {
+    if (npu_fault_due(faults, NPU_FAULT_DEAD)) {
+        return UINT32_MAX;
+    }
+    if (faults->off) {
+        return 0;
+    }
+    if (offset == STATUS) {
+        return (value | faults->status_set) & ~faults->status_clear;
+    }
+    if (offset == PROT && npu_fault_due(faults, NPU_FAULT_PROT_STUCK)) {
+        return value ^ PROT_PRIVILEGED;
+    }
+    return value;
+}
+
+bool npu_faults_write(struct npu_faults *faults, uint32_t offset, uint32_t *value) {
+    if (offset == RESET) {
+        bool stuck = npu_fault_due(faults, NPU_FAULT_RESET_STUCK);
+        faults->status_set = stuck ? STATUS_RESETTING : 0;
+        faults->status_clear = 0;
+        faults->off = npu_fault_due(faults, NPU_FAULT_POWER_REFUSED);
+        return true; // an NPU that is off has nothing running either
+    }
+    if (offset == QSIZE && npu_fault_due(faults, NPU_FAULT_PARSE_ERROR)) {
+        *value = 4;
+    }
+    return !faults->off;
+}
+
+void npu_faults_begin(struct npu_faults *faults) {
+    faults->run.spurious = npu_fault_due(faults, NPU_FAULT_IRQ_SPURIOUS);
+    faults->run.hang = npu_fault_due(faults, NPU_FAULT_HANG);
+    faults->run.bus_error = npu_fault_due(faults, NPU_FAULT_BUS_ERROR);
+}
+
+void npu_faults_end(struct npu_faults *faults) {
+    static const struct {
+        enum npu_fault fault;
+        uint32_t bit;
+    } forced[] = {
+        {NPU_FAULT_WATCHDOG, STATUS_WATCHDOG},
+        {NPU_FAULT_ECC_ERROR, STATUS_ECC},
+    };
+    for (unsigned i = 0; i < sizeof forced / sizeof forced[0]; i++) {
+        if (npu_fault_due(faults, forced[i].fault)) {
+            faults->status_set |= forced[i].bit;
+            faults->status_clear |= STATUS_END_REACHED;
+        }
+    }
+}
+
+bool npu_faults_deliver(struct npu_faults *faults) {
+    if (npu_fault_due(faults, NPU_FAULT_IRQ_LOST)) {
+        return false;
+    }
+    bool late = npu_fault_due(faults, NPU_FAULT_IRQ_LATE);
+    faults->irq_held = faults->irq_held || late;
+    return !late;
+}
+
+bool npu_faults_take_held(struct npu_faults *faults, uint32_t offset) {
+    bool taken = faults->irq_held && offset == RESET;
+    faults->irq_held = faults->irq_held && !taken;
+    return taken;
+}
