@@ -46,6 +46,12 @@ def archives(sanitizer: str, *kinds: str) -> list[Path]:
     return [REPO / "build" / kind.format(sanitizer) for kind in kinds]
 
 
+def shared_library() -> Path:
+    """Build driver and HOST board as one shared library."""
+    run(["make", "-C", REPO / "boards/HOST", "driver"], timeout=600)
+    return REPO / "build/host/libethosu_driver.so"
+
+
 def link(output: Path, sanitizer: str, sources: list[str], *kinds: str) -> Path:
     """Compile C tests and link them with all of these archives."""
     libraries = archives(sanitizer, *kinds)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""The driver with a real command stream on the functional model, and each fault of the NPU."""
+
+import ctypes as c
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from driver import cbuild
+from driver.streams import Call, npu_calls
+
+NPU = "ethos-u55-128"
+
+# Fault, what the driver says of the inference that it hits.
+FAULTS = {
+    "irq-lost": "NPU finished, but no interrupt came within 10000 ms",
+    "irq-late": "NPU finished, but no interrupt came within 10000 ms",
+    "hang": "inference took longer than 10000 ms: running",
+    "bus-error": "bus error at ",
+    "parse-error": "command not understood",
+    "watchdog": "watchdog",
+    "ecc-error": "memory error (ECC)",
+    "reset-stuck": "NPU does not end its reset: in reset",
+    "prot-stuck": "NPU is in protection state",
+}
+
+
+@dataclass
+class Host:
+    """The HOST board in this process, with the regions of one NPU call in its memory."""
+
+    library: c.CDLL
+    driver: int
+    call: Call
+    regions: list[c.Array] = field(default_factory=list)
+
+    def alloc(self, size: int) -> c.Array:
+        """Memory that the NPU sees."""
+        address = self.library.host_alloc(c.c_size_t(max(size, 1)))
+        return (c.c_uint8 * size).from_address(address)
+
+    def load(self) -> None:
+        """Put payload and regions into memory that the NPU sees."""
+        self.payload = self.alloc(len(self.call.payload))
+        self.payload[:] = self.call.payload
+        self.regions = [self.alloc(size) for size in self.call.sizes[:3]]
+        self.regions[0][:] = self.call.constants
+
+    def invoke(self, seed: int) -> tuple[int, bytes]:
+        """Run once on random scratch memory; the driver's answer and the scratch after it."""
+        random = np.random.default_rng(seed)
+        size = len(self.regions[1])
+        self.regions[1][:] = random.integers(0, 256, size, dtype=np.uint8).tobytes()
+        count = len(self.regions)
+        bases = (c.c_uint64 * count)(*(c.addressof(region) for region in self.regions))
+        sizes = (c.c_size_t * count)(*(len(region) for region in self.regions))
+        result = self.library.ethosu_invoke_v3(
+            c.c_void_p(self.driver), self.payload, len(self.payload), bases, sizes, count, None
+        )
+        return result, bytes(self.regions[1])
+
+    def error(self) -> str:
+        """The driver's sentence about its last failure."""
+        text = c.create_string_buffer(200)
+        fault = self.library.ethosux_last_error(c.c_void_p(self.driver))
+        self.library.ethosux_describe(c.c_void_p(fault), text, c.c_size_t(len(text)))
+        return text.value.decode()
+
+
+@pytest.fixture(scope="module")
+def library() -> c.CDLL:
+    """The HOST board."""
+    library = c.CDLL(str(cbuild.shared_library()))
+    for name in ("host_alloc", "host_open", "ethosux_last_error"):
+        getattr(library, name).restype = c.c_void_p
+    library.host_log.restype = c.c_char_p
+    library.host_inject.restype = c.c_bool
+    return library
+
+
+@pytest.fixture
+def host(library, compiled, small_models) -> Iterator[Host]:
+    """A reserved NPU with a small model loaded."""
+    (call,) = npu_calls(compiled(small_models["small_cnn"], NPU))
+    driver = library.host_open(0, NPU.encode())
+    assert driver, library.host_log()
+    assert library.ethosux_reserve_this(c.c_void_p(driver), c.c_uint64(0)) == 0
+    host = Host(library, driver, call)
+    host.load()
+    yield host
+    library.host_close(0)
+    for memory in (host.payload, *host.regions):
+        library.host_free(c.byref(memory))
+
+
+def test_the_fault_names_are_those_of_the_board() -> None:
+    """No fault of the board is left out here, but those that have tests of their own."""
+    text = (cbuild.REPO / "boards/HOST/faults.c").read_text()
+    names = {line.split('"')[1] for line in text.splitlines() if line.startswith("    [HOST_")}
+    assert names == {*FAULTS, "irq-spurious", "dead"}
+
+
+@pytest.mark.parametrize("threaded", [False, True], ids=["in the call", "on a thread"])
+def test_inferences_repeat(host, threaded) -> None:
+    """The same input gives the same memory, whoever executes; nothing outside is written."""
+    golden = host.invoke(1)
+    assert golden[0] == 0
+    host.library.host_use_thread(0, threaded)
+    assert host.invoke(2)[1] != golden[1]
+    assert host.invoke(1) == golden
+    assert host.library.host_damaged_guards() == 0
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_ends_in_its_error_and_the_next_inference_is_right(host, fault) -> None:
+    """Named fault, named error, then a bit-exact result."""
+    golden = host.invoke(1)
+    assert golden[0] == 0
+    # A lost interrupt is the board's; the reset that clears a fault comes after it.
+    assert host.library.host_inject(0, fault.encode(), 1)
+    assert host.invoke(1)[0] == -1
+    assert FAULTS[fault] in host.error()
+    assert host.library.host_inject(0, fault.encode(), 0)
+    assert host.invoke(1) == golden
+    assert host.invoke(1) == golden
+
+
+def test_spurious_interrupts_change_nothing(host) -> None:
+    """One before, one after the completion, and one while idle."""
+    golden = host.invoke(1)
+    assert host.library.host_inject(0, b"irq-spurious", 1)
+    host.library.host_interrupt(0)
+    assert host.invoke(1) == golden
+    assert host.invoke(1) == golden
+
+
+@pytest.mark.parametrize("reads", range(1, 12))
+def test_an_npu_that_reads_as_ones_for_a_while_is_survived(host, reads) -> None:
+    """Whatever the driver makes of it, the next inference is right."""
+    golden = host.invoke(1)
+    assert host.library.host_inject(0, b"dead", reads)
+    host.invoke(1)
+    assert host.library.host_inject(0, b"dead", 0)
+    assert host.invoke(1) == golden
+
+
+def test_two_npus_work_side_by_side_and_one_may_fail(host, compiled, small_models) -> None:
+    """Different configs in one process; a hang of one does not touch the other."""
+    other = "ethos-u55-256"
+    (call,) = npu_calls(compiled(small_models["small_cnn"], other))
+    driver = host.library.host_open(1, other.encode())
+    assert host.library.ethosux_reserve_this(c.c_void_p(driver), c.c_uint64(0)) == 0
+    second = Host(host.library, driver, call)
+    second.load()
+    golden, second_golden = host.invoke(1), second.invoke(1)
+    assert host.library.host_inject(1, b"hang", 1)
+    assert second.invoke(1)[0] == -1
+    assert host.invoke(1) == golden
+    assert second.invoke(1) == second_golden
+    host.library.host_close(1)
+
+
+def test_the_board_refuses_what_it_has_not(library) -> None:
+    """Unknown config and fault, a third NPU: an answer and a line of log."""
+    assert not library.host_open(0, b"ethos-u56-1")
+    assert b"knows no such config" in library.host_log()
+    assert not library.host_open(2, NPU.encode())
+    assert b"no NPU of this number" in library.host_log()
+    assert not library.host_inject(0, b"meteorite", 1)
+    assert library.host_log() == b""
+
+
+def test_memory_of_the_board_has_guards(library) -> None:
+    """A byte written past a block is noticed; a block too large is refused."""
+    assert library.host_alloc(c.c_size_t(1 << 40)) is None
+    address = library.host_alloc(c.c_size_t(100))
+    assert library.host_damaged_guards() == 0
+    (c.c_uint8 * 101).from_address(address)[100] = 1
+    assert library.host_damaged_guards() == 1
+    library.host_free(c.c_void_p(address))
+    assert library.host_damaged_guards() == 0
