@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+/**
+ * libFuzzer target: a payload from anywhere, parsed and its stream verified.
+ * AddressSanitizer sees each byte read outside, UBSan each sum that overflows.
+ */
+#include "ethosu_driver_ex.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const uint32_t configs[] = {0x00001807, 0x10006009};
+    static const size_t sizes[3] = {65536, 262144, 4096};
+    struct ethosux_payload payload;
+    struct ethosux_fault fault;
+    char text[200];
+    int error = ethosux_parse_payload(data, size, &payload, &fault);
+    for (unsigned i = 0; i < 2 && error == 0; i++) {
+        uint32_t written;
+        if (payload.stream < data || payload.stream + payload.stream_bytes > data + size) {
+            abort();
+        }
+        error = ethosux_verify(payload.stream, payload.stream_bytes, configs[i], sizes, 3,
+                               &written, &fault);
+    }
+    if (error != 0 && ethosux_describe(&fault, text, sizeof text) >= sizeof text) {
+        abort();
+    }
+    return 0;
+}
