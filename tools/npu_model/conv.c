@@ -25,7 +25,7 @@ struct conv {
     struct npu_output output;
     struct npu_window window;
     const struct npu_channel_scale *scales;
-    const int16_t *weights; /**< [channel][tap][input] */
+    struct npu_weights *weights; /**< plain: [channel][tap][input] */
     unsigned accumulator_bits;
     bool quick; /**< all sums fit 32 bits and requant is exact */
     struct npu_requant requant;
@@ -47,7 +47,7 @@ struct plan {
     uint32_t run_count;
     size_t pairs;       /**< of all runs */
     int64_t sum_limit;  /**< inputs that one 32-bit sum may cover */
-    int16_t *packed;    /**< [channel block][run][pair][lanes][2] */
+    const int16_t *packed; /**< [channel block][run][pair][lanes][2] */
 };
 
 static size_t divide_up(size_t value, size_t unit)
@@ -122,14 +122,18 @@ static bool pack_weights(struct npu *npu, const struct conv *conv, struct plan *
     size_t blocks = divide_up(channels, NPU_DOT_LANES);
     size_t per_block = plan->pairs * NPU_DOT_LANES * NPU_DOT_PAIR;
     size_t per_channel = (size_t)window->kernel_height * window->kernel_width * window->ifm.depth;
-    plan->packed = npu_scratch_get(npu, NPU_BUFFER_PACKED, blocks, per_block * sizeof(int16_t));
-    if (plan->packed == NULL) {
-        return false;
+    plan->packed = conv->weights->packed;
+    if (plan->packed != NULL) {
+        return true;
     }
-    memset(plan->packed, 0, blocks * per_block * sizeof(int16_t));
+    int16_t *packed = npu_cache_pack(&npu->weights, conv->weights, blocks * per_block);
+    if (packed == NULL) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "no host memory for its weights");
+    }
+    plan->packed = packed;
     for (size_t channel = 0; channel < channels; channel++) {
-        const int16_t *source = conv->weights + channel * per_channel;
-        int16_t *target = plan->packed + channel / NPU_DOT_LANES * per_block +
+        const int16_t *source = conv->weights->plain + channel * per_channel;
+        int16_t *target = packed + channel / NPU_DOT_LANES * per_block +
                           channel % NPU_DOT_LANES * NPU_DOT_PAIR;
         for (uint32_t r = 0; r < plan->run_count; r++) {
             const struct run *run = &plan->runs[r];
@@ -212,7 +216,7 @@ static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, u
     const struct npu_window *window = &conv->window;
     size_t depth = window->ifm.depth;
     for (uint32_t p = 0; p < count; p++) {
-        const int16_t *weight = conv->weights;
+        const int16_t *weight = conv->weights->plain;
         for (uint32_t c = 0; c < conv->output.map.depth; c++) {
             int64_t sum = 0;
             for (uint32_t ky = 0; ky < window->kernel_height; ky++) {

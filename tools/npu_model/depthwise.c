@@ -25,16 +25,21 @@ struct depthwise {
 };
 
 /** From [channel][tap] to [tap][channel]. */
-static bool transpose_weights(struct npu *npu, struct depthwise *op, const int16_t *weights)
+static bool transpose_weights(struct npu *npu, struct depthwise *op, struct npu_weights *weights)
 {
     size_t channels = op->output.map.depth;
-    int16_t *packed = npu_scratch_get(npu, NPU_BUFFER_PACKED, op->taps, channels * sizeof *packed);
-    if (packed == NULL) {
-        return false;
+    op->weights = weights->packed;
+    if (op->weights != NULL) {
+        return true;
     }
+    int16_t *packed = npu_cache_pack(&npu->weights, weights, op->taps * channels);
+    if (packed == NULL) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "no host memory for its weights");
+    }
+    const int16_t *plain = weights->plain;
     for (size_t c = 0; c < channels; c++) {
         for (size_t tap = 0; tap < op->taps; tap++) {
-            packed[tap * channels + c] = *weights++;
+            packed[tap * channels + c] = *plain++;
         }
     }
     op->weights = packed;
@@ -175,7 +180,7 @@ bool npu_op_depthwise(struct npu *npu, uint32_t param)
         return false;
     }
     op.scales = npu_scales_load(npu, op.output.map.depth);
-    const int16_t *weights =
+    struct npu_weights *weights =
         op.scales == NULL ? NULL : npu_weights_load(npu, &op.window, op.output.map.depth, true);
     op.quick = op.scales != NULL && op.taps_per_sum == op.taps &&
                npu_map_fits_16(&op.window.ifm) &&

@@ -27,6 +27,7 @@ void npu_destroy(npu_t *npu)
 {
     if (npu != NULL) {
         npu_scratch_free(&npu->scratch);
+        npu_cache_free(&npu->weights);
         free(npu);
     }
 }

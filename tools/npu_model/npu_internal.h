@@ -20,6 +20,7 @@
 #include "pmu.h"
 #include "product.h"
 #include "scratch.h"
+#include "weight_cache.h"
 
 #define NPU_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
 
@@ -84,6 +85,7 @@ struct npu {
     uint32_t lut_written; /**< bit per 64 bytes that a DMA filled since reset */
 
     struct npu_scratch scratch;
+    struct npu_weight_cache weights;
     npu_observer_t observer;
     void *observer_context;
 };

@@ -6,13 +6,11 @@
 #include <stddef.h>
 
 enum npu_buffer {
-    NPU_BUFFER_WEIGHTS,  /**< decoded weights of one operation */
     NPU_BUFFER_SYMBOLS,  /**< weight stream symbols in stream order */
     NPU_BUFFER_MLW,      /**< the weight decoder's own */
     NPU_BUFFER_SCALES,   /**< per-channel scale records */
     NPU_BUFFER_ROWS,     /**< IFM rows that the kernel window needs */
     NPU_BUFFER_RUNS,     /**< runs of inputs that a kernel window consists of */
-    NPU_BUFFER_PACKED,   /**< weights in the order of the inner kernels */
     NPU_BUFFER_SUMS,     /**< 32-bit sums */
     NPU_BUFFER_ACC,      /**< accumulators */
     NPU_BUFFER_REQUANT,  /**< per-channel values of the output stage */

@@ -20,6 +20,8 @@ enum {
     SCALE_SHIFT_MASK = 0x3F,
     INPUT_UBLOCK = 8,    /**< input channels of a micro block */
     SUB_KERNEL = 8,      /**< taps of a sub-kernel along one axis, before dilation */
+    SYMBOLS_PER_CYCLE = 8,
+    WEIGHTS_MAX = 1 << 27,
 };
 
 /** What determines the order of one core's weights. */
@@ -65,6 +67,9 @@ static bool make_order(struct npu *npu, const struct npu_window *window, uint32_
     uint64_t block_m1;
     if (!npu_get(npu, NPU_SET_OFM_BLK_DEPTH_M1, &block_m1)) {
         return false;
+    }
+    if (block_m1 + 1 < cores) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has OFM_BLK_DEPTH 1, too small for two cores");
     }
     bool part_kernel = window->part_kernel && !depthwise;
     bool wide = window->ifm.bits == 16;
@@ -241,15 +246,10 @@ static const uint8_t *map_stream(struct npu *npu, const struct stream_registers 
 }
 
 /** Decode the stream of one core and put its weights into place. */
-static bool load_core(struct npu *npu, const struct order *order, int16_t *out)
+static bool load_core(struct npu *npu, const struct order *order, const uint8_t *stream,
+                      size_t bytes, int16_t *out)
 {
-    uint32_t bytes;
-    const uint8_t *stream =
-        map_stream(npu, &weight_registers[order->core], NPU_READ_WEIGHT, &bytes);
     uint64_t expected = symbol_count(order);
-    if (stream == NULL) {
-        return false;
-    }
     struct npu_mlw_work *work = npu_scratch_get(npu, NPU_BUFFER_MLW, 1, sizeof *work);
     int16_t *symbols = npu_scratch_get(npu, NPU_BUFFER_SYMBOLS, expected, sizeof *symbols);
     if (work == NULL || symbols == NULL) {
@@ -266,32 +266,100 @@ static bool load_core(struct npu *npu, const struct order *order, int16_t *out)
         return npu_fail(npu, NPU_FAULT_WEIGHTS, "has a weight stream of %zu weights, needs %" PRIu64,
                         count, expected);
     }
-    npu_pmu_count(npu, NPU_EVENT_WD_ACTIVE, (count + 7) / 8);
-    npu_pmu_count(npu, NPU_EVENT_WD_PARSE_ACTIVE, (count + 7) / 8);
     place_all(order, symbols, out);
     return true;
 }
 
-const int16_t *npu_weights_load(struct npu *npu, const struct npu_window *window,
-                                uint32_t channels, bool depthwise)
+static void count_events(struct npu *npu, const struct order *order)
 {
-    uint32_t cores;
-    struct order all;
-    if (!active_cores(npu, &cores) ||
-        !make_order(npu, window, channels, depthwise, cores, &all)) {
-        return NULL;
-    }
-    size_t per_channel = (size_t)all.height * all.width * all.inputs;
-    int16_t *out = npu_scratch_get(npu, NPU_BUFFER_WEIGHTS, channels, per_channel * sizeof *out);
-    for (uint32_t core = 0; out != NULL && core < cores && core < channels; core++) {
-        struct order order;
-        narrow_to_core(&order, &all, core);
-        if (order.output_block == 0 || !load_core(npu, &order, out)) {
-            npu_fail(npu, NPU_FAULT_PARSE, "has OFM_BLK_DEPTH 1, too small for two cores");
-            return NULL;
+    uint64_t cycles = (symbol_count(order) + SYMBOLS_PER_CYCLE - 1) / SYMBOLS_PER_CYCLE;
+    npu_pmu_count(npu, NPU_EVENT_WD_ACTIVE, cycles);
+    npu_pmu_count(npu, NPU_EVENT_WD_PARSE_ACTIVE, cycles);
+}
+
+/** Map the streams of all cores that have channels. */
+static bool map_streams(struct npu *npu, const struct order *all,
+                        struct npu_weight_streams *streams)
+{
+    *streams = (struct npu_weight_streams){{NULL}, {0}};
+    for (uint32_t core = 0; core < all->cores && core < all->outputs; core++) {
+        uint32_t bytes = 0;
+        streams->bytes[core] =
+            map_stream(npu, &weight_registers[core], NPU_READ_WEIGHT, &bytes);
+        streams->length[core] = bytes;
+        if (streams->bytes[core] == NULL) {
+            return false;
         }
     }
-    return out;
+    return true;
+}
+
+/** FNV-1a over what determines the order. */
+static uint64_t order_key(const struct order *order)
+{
+    const uint32_t parts[] = {
+        order->outputs,      order->inputs,     order->height,       order->width,
+        order->output_block, order->sub_height, order->sub_width,    order->input_block,
+        order->input_ublock, order->cores,      order->tap_multiple, order->depth_first,
+    };
+    uint64_t key = 0xCBF29CE484222325u;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        key = (key ^ parts[i]) * 0x100000001B3u;
+    }
+    return key;
+}
+
+/** Weights that one operation may have: far above what fits the hardware. */
+static bool check_size(struct npu *npu, const struct order *all, size_t *count)
+{
+    size_t taps = (size_t)all->height * all->width;
+    if (taps > WEIGHTS_MAX || all->inputs > WEIGHTS_MAX / taps ||
+        all->outputs > WEIGHTS_MAX / (taps * all->inputs)) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has more than %d weights", WEIGHTS_MAX);
+    }
+    *count = taps * all->inputs * all->outputs;
+    return true;
+}
+
+static bool decode_all(struct npu *npu, const struct order *all,
+                       const struct npu_weight_streams *streams, int16_t *out)
+{
+    for (uint32_t core = 0; core < all->cores && core < all->outputs; core++) {
+        struct order order;
+        narrow_to_core(&order, all, core);
+        if (!load_core(npu, &order, streams->bytes[core], streams->length[core], out)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct npu_weights *npu_weights_load(struct npu *npu, const struct npu_window *window,
+                                     uint32_t channels, bool depthwise)
+{
+    uint32_t cores;
+    size_t count = 0;
+    struct order all;
+    struct npu_weight_streams streams;
+    if (!active_cores(npu, &cores) ||
+        !make_order(npu, window, channels, depthwise, cores, &all) ||
+        !check_size(npu, &all, &count) || !map_streams(npu, &all, &streams)) {
+        return NULL;
+    }
+    count_events(npu, &all);
+    uint64_t key = order_key(&all);
+    struct npu_weights *weights = npu_cache_find(&npu->weights, key, &streams);
+    if (weights != NULL) {
+        return weights;
+    }
+    weights = npu_cache_add(&npu->weights, key, &streams, count);
+    if (weights == NULL) {
+        npu_fail(npu, NPU_FAULT_PARSE, "no host memory for %zu weights", count);
+    } else if (!decode_all(npu, &all, &streams, weights->plain)) {
+        npu_cache_drop(&npu->weights, weights);
+        weights = NULL;
+    }
+    return weights;
 }
 
 static struct npu_channel_scale scale_record(const uint8_t *bytes)

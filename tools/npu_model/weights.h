@@ -7,17 +7,18 @@
 #include <stdint.h>
 
 #include "output.h"
+#include "weight_cache.h"
 #include "window.h"
 
 /**
- * Decode and order the weights of all cores.
+ * Decode and order the weights of all cores, or find them in the cache.
  *
  * @param depthwise  one input channel per output channel
- * @return           [output channel][tap][input channel], tap = ky * kernel_width + kx, for
- *                   depthwise [output channel][tap]; NULL after recording a fault
+ * @return           plain: [output channel][tap][input channel], tap = ky * kernel_width + kx,
+ *                   for depthwise [output channel][tap]; NULL after recording a fault
  */
-const int16_t *npu_weights_load(struct npu *npu, const struct npu_window *window,
-                                uint32_t channels, bool depthwise);
+struct npu_weights *npu_weights_load(struct npu *npu, const struct npu_window *window,
+                                     uint32_t channels, bool depthwise);
 
 /** Scale records of all channels; NULL after recording a fault. */
 const struct npu_channel_scale *npu_scales_load(struct npu *npu, uint32_t channels);

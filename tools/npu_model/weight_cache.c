@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+/** Weights that were decoded before. */
+#include "weight_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/** Beyond this the entries used longest ago go. */
+static const size_t cache_limit = (size_t)192 << 20;
+
+static size_t entry_bytes(const struct npu_weights *entry)
+{
+    return entry->plain_bytes + entry->packed_bytes + entry->length[0] + entry->length[1];
+}
+
+static void free_entry(struct npu_weights *entry)
+{
+    free(entry->plain);
+    free(entry->packed);
+    free(entry->streams);
+    free(entry);
+}
+
+static bool same_streams(const struct npu_weights *entry,
+                         const struct npu_weight_streams *streams)
+{
+    const uint8_t *copy = entry->streams;
+    for (int core = 0; core < NPU_WEIGHT_CORES; core++) {
+        size_t length = streams->length[core];
+        if (entry->length[core] != length ||
+            (length > 0 && memcmp(copy, streams->bytes[core], length) != 0)) {
+            return false;
+        }
+        copy += length;
+    }
+    return true;
+}
+
+struct npu_weights *npu_cache_find(struct npu_weight_cache *cache, uint64_t key,
+                                   const struct npu_weight_streams *streams)
+{
+    for (int i = 0; i < NPU_CACHE_ENTRIES; i++) {
+        struct npu_weights *entry = cache->entries[i];
+        if (entry != NULL && entry->key == key && same_streams(entry, streams)) {
+            entry->used = ++cache->time;
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+/** Slot of an unused entry, or of the one used longest ago. */
+static int oldest(const struct npu_weight_cache *cache, const struct npu_weights *keep)
+{
+    int found = -1;
+    for (int i = 0; i < NPU_CACHE_ENTRIES; i++) {
+        const struct npu_weights *entry = cache->entries[i];
+        if (entry != NULL && entry != keep &&
+            (found < 0 || entry->used < cache->entries[found]->used)) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+static void evict(struct npu_weight_cache *cache, int slot)
+{
+    cache->bytes -= entry_bytes(cache->entries[slot]);
+    free_entry(cache->entries[slot]);
+    cache->entries[slot] = NULL;
+}
+
+static void make_room(struct npu_weight_cache *cache, const struct npu_weights *keep)
+{
+    while (cache->bytes > cache_limit) {
+        int slot = oldest(cache, keep);
+        if (slot < 0) {
+            return;
+        }
+        evict(cache, slot);
+    }
+}
+
+static int free_slot(struct npu_weight_cache *cache)
+{
+    for (int i = 0; i < NPU_CACHE_ENTRIES; i++) {
+        if (cache->entries[i] == NULL) {
+            return i;
+        }
+    }
+    int slot = oldest(cache, NULL);
+    evict(cache, slot);
+    return slot;
+}
+
+struct npu_weights *npu_cache_add(struct npu_weight_cache *cache, uint64_t key,
+                                  const struct npu_weight_streams *streams, size_t count)
+{
+    struct npu_weights *entry = calloc(1, sizeof *entry);
+    if (entry == NULL) {
+        return NULL;
+    }
+    entry->key = key;
+    entry->used = ++cache->time;
+    entry->plain_bytes = count * sizeof *entry->plain;
+    entry->plain = malloc(entry->plain_bytes);
+    entry->streams = malloc(streams->length[0] + streams->length[1] + 1);
+    if (entry->plain == NULL || entry->streams == NULL) {
+        free_entry(entry);
+        return NULL;
+    }
+    size_t at = 0;
+    for (int core = 0; core < NPU_WEIGHT_CORES; core++) {
+        entry->length[core] = streams->length[core];
+        if (streams->length[core] > 0) {
+            memcpy(entry->streams + at, streams->bytes[core], streams->length[core]);
+        }
+        at += streams->length[core];
+    }
+    cache->entries[free_slot(cache)] = entry;
+    cache->bytes += entry_bytes(entry);
+    make_room(cache, entry);
+    return entry;
+}
+
+int16_t *npu_cache_pack(struct npu_weight_cache *cache, struct npu_weights *weights, size_t count)
+{
+    size_t bytes = count * sizeof *weights->packed;
+    weights->packed = calloc(1, bytes);
+    if (weights->packed != NULL) {
+        weights->packed_bytes = bytes;
+        cache->bytes += bytes;
+        make_room(cache, weights);
+    }
+    return weights->packed;
+}
+
+void npu_cache_drop(struct npu_weight_cache *cache, struct npu_weights *weights)
+{
+    for (int i = 0; i < NPU_CACHE_ENTRIES; i++) {
+        if (cache->entries[i] == weights) {
+            evict(cache, i);
+            return;
+        }
+    }
+}
+
+void npu_cache_free(struct npu_weight_cache *cache)
+{
+    for (int i = 0; i < NPU_CACHE_ENTRIES; i++) {
+        if (cache->entries[i] != NULL) {
+            evict(cache, i);
+        }
+    }
+}
