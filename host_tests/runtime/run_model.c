@@ -19,12 +19,12 @@
 
 static struct ethosu_model_error error;
 
-#define CHECK(condition)                                                                    \
-    do {                                                                                    \
-        if (!(condition)) {                                                                 \
+#define CHECK(condition)                                                                     \
+    do {                                                                                     \
+        if (!(condition)) {                                                                  \
             fprintf(stderr, "line %d: %s is false: %s\n", __LINE__, #condition, error.text); \
-            exit(1);                                                                        \
-        }                                                                                   \
+            exit(1);                                                                         \
+        }                                                                                    \
     } while (0)
 
 static void *read_file(const char *path, size_t *size)

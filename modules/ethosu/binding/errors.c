@@ -9,17 +9,20 @@
 
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_pending_exception);
 
-_Noreturn void binding_raise_os_error(int number, const char *text) {
+_Noreturn void binding_raise_os_error(int number, const char *text)
+{
     mp_obj_t arguments[] = {MP_OBJ_NEW_SMALL_INT(number), mp_obj_new_str(text, strlen(text))};
     nlr_raise(mp_obj_exception_make_new(&mp_type_OSError, MP_ARRAY_SIZE(arguments), 0, arguments));
 }
 
-static _Noreturn void raise_text(const mp_obj_type_t *type, const char *text) {
+static _Noreturn void raise_text(const mp_obj_type_t *type, const char *text)
+{
     mp_obj_t argument = mp_obj_new_str(text, strlen(text));
     nlr_raise(mp_obj_exception_make_new(type, 1, 0, &argument));
 }
 
-_Noreturn void binding_raise_fault(const struct ethosux_fault *fault) {
+_Noreturn void binding_raise_fault(const struct ethosux_fault *fault)
+{
     char text[160];
     ethosux_describe(fault, text, sizeof text);
     int number = ethosux_errno(fault->code);
@@ -30,14 +33,16 @@ _Noreturn void binding_raise_fault(const struct ethosux_fault *fault) {
     binding_raise_os_error(number, text);
 }
 
-_Noreturn void binding_raise_model(int status, const struct ethosu_model_error *error) {
+_Noreturn void binding_raise_model(int status, const struct ethosu_model_error *error)
+{
     if (status == ETHOSU_MODEL_BAD_MEMORY) {
         binding_raise_os_error(MP_EFAULT, error->text);
     }
     raise_text(&mp_type_ValueError, error->text);
 }
 
-void binding_raise_pending(void) {
+void binding_raise_pending(void)
+{
     mp_obj_t exception = MP_STATE_VM(ethosu_pending_exception);
     if (exception != MP_OBJ_NULL) {
         MP_STATE_VM(ethosu_pending_exception) = MP_OBJ_NULL;
@@ -45,7 +50,8 @@ void binding_raise_pending(void) {
     }
 }
 
-uint64_t binding_timeout(mp_int_t milliseconds) {
+uint64_t binding_timeout(mp_int_t milliseconds)
+{
     if (milliseconds < -1) {
         mp_raise_msg_varg(&mp_type_ValueError,
                           MP_ERROR_TEXT("timeout_ms is %d, milliseconds or -1 expected"),
@@ -55,10 +61,10 @@ uint64_t binding_timeout(mp_int_t milliseconds) {
 }
 
 void binding_get_buffer(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t flags,
-                        const char *what) {
+                        const char *what)
+{
     if (!mp_get_buffer(object, buffer, flags)) {
-        mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("%s is of type %s, %s expected"), what,
+        mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("%s is of type %s, %s expected"), what,
                           mp_obj_get_type_str(object),
                           (flags & MP_BUFFER_WRITE) ? "a writable buffer" : "a buffer");
     }

@@ -12,7 +12,8 @@
 #include "py/runtime.h"
 #include "source.h"
 
-model_obj_t *model_alive(mp_obj_t self_in) {
+model_obj_t *model_alive(mp_obj_t self_in)
+{
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->model == NULL) {
         mp_raise_ValueError(MP_ERROR_TEXT("this model was closed by deinit()"));
@@ -22,7 +23,8 @@ model_obj_t *model_alive(mp_obj_t self_in) {
 
 /* ---- loading ---- */
 
-static size_t round_up(size_t value, size_t alignment) {
+static size_t round_up(size_t value, size_t alignment)
+{
     return (value + alignment - 1) & ~(alignment - 1);
 }
 
@@ -30,7 +32,8 @@ static size_t round_up(size_t value, size_t alignment) {
  * Memory for the arena: the caller's, or taken here once. Its start and end
  * are aligned to the NPU's needs and to cache lines, which it shares with nobody.
  */
-static void place_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_memory *memory) {
+static void place_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_memory *memory)
+{
     size_t alignment = MAX(ETHOSU_MODEL_ALIGNMENT, ethosu_board.cache_line);
     memory->arena_size = round_up(memory->arena_size, alignment);
     mp_buffer_info_t block;
@@ -51,7 +54,8 @@ static void place_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_m
     memory->arena = (void *)start;
 }
 
-static void load(model_obj_t *self, const struct ethosu_model_source *source, mp_obj_t arena) {
+static void load(model_obj_t *self, const struct ethosu_model_source *source, mp_obj_t arena)
+{
     struct ethosu_model_memory memory;
     struct ethosu_model_error error;
     int status = ethosu_model_measure(source, &memory, &error);
@@ -70,7 +74,8 @@ static void load(model_obj_t *self, const struct ethosu_model_source *source, mp
 
 /** Model(source, *, npu=None, arena=None, verify=True, timeout_ms=10000) */
 static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t positional, size_t keywords,
-                               const mp_obj_t *arguments) {
+                               const mp_obj_t *arguments)
+{
     enum { ARG_SOURCE, ARG_NPU, ARG_ARENA, ARG_VERIFY, ARG_TIMEOUT };
     static const mp_arg_t allowed[] = {
         {MP_QSTR_source, MP_ARG_REQUIRED | MP_ARG_OBJ, {.u_obj = MP_OBJ_NULL}},
@@ -105,7 +110,8 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t positional, siz
 /* ---- tensors in and out ---- */
 
 /** The sequence of buffers given for inputs or outputs: as many as the model has. Raises. */
-static mp_obj_t *get_sequence(mp_obj_t given, size_t expected, const char *what) {
+static mp_obj_t *get_sequence(mp_obj_t given, size_t expected, const char *what)
+{
     size_t count;
     mp_obj_t *items;
     mp_obj_get_array(given, &count, &items);
@@ -118,7 +124,8 @@ static mp_obj_t *get_sequence(mp_obj_t given, size_t expected, const char *what)
 
 /** Bytes of a tensor that the caller gave; raises when size or type are wrong. */
 static void *get_bytes(const struct ethosu_model_buffer *buffer, mp_obj_t given, mp_uint_t flags,
-                       const char *what, size_t index) {
+                       const char *what, size_t index)
+{
     mp_buffer_info_t info;
     binding_get_buffer(given, &info, flags, what);
     int expected = model_typecode(buffer->type);
@@ -140,22 +147,26 @@ static void *get_bytes(const struct ethosu_model_buffer *buffer, mp_obj_t given,
 /** What is done with each tensor of the model and the bytes that the caller gave for it. */
 typedef void visit_t(const struct ethosu_model_buffer *buffer, void *bytes);
 
-static void visit_nothing(const struct ethosu_model_buffer *buffer, void *bytes) {
+static void visit_nothing(const struct ethosu_model_buffer *buffer, void *bytes)
+{
 }
 
-static void copy_in(const struct ethosu_model_buffer *buffer, void *bytes) {
+static void copy_in(const struct ethosu_model_buffer *buffer, void *bytes)
+{
     if (bytes != buffer->data) {
         arm_ethos_io_memcpy(buffer->data, bytes, buffer->size);
     }
 }
 
-static void copy_out(const struct ethosu_model_buffer *buffer, void *bytes) {
+static void copy_out(const struct ethosu_model_buffer *buffer, void *bytes)
+{
     if (bytes != buffer->data) {
         arm_ethos_io_memcpy(bytes, buffer->data, buffer->size);
     }
 }
 
-static void visit_inputs(const model_obj_t *self, mp_obj_t given, visit_t *visit) {
+static void visit_inputs(const model_obj_t *self, mp_obj_t given, visit_t *visit)
+{
     size_t count = ethosu_model_input_count(self->model);
     const struct ethosu_model_buffer *inputs = ethosu_model_inputs(self->model);
     mp_obj_t *items = get_sequence(given, count, "input");
@@ -164,7 +175,8 @@ static void visit_inputs(const model_obj_t *self, mp_obj_t given, visit_t *visit
     }
 }
 
-static void visit_outputs(const model_obj_t *self, mp_obj_t given, visit_t *visit) {
+static void visit_outputs(const model_obj_t *self, mp_obj_t given, visit_t *visit)
+{
     size_t count = ethosu_model_output_count(self->model);
     const struct ethosu_model_buffer *outputs = ethosu_model_outputs(self->model);
     mp_obj_t *items = get_sequence(given, count, "output");
@@ -174,7 +186,8 @@ static void visit_outputs(const model_obj_t *self, mp_obj_t given, visit_t *visi
 }
 
 /** A new array with the bytes of an output: it stays when the next inference overwrites them. */
-static mp_obj_t new_array(const model_obj_t *self, const struct ethosu_model_buffer *buffer) {
+static mp_obj_t new_array(const model_obj_t *self, const struct ethosu_model_buffer *buffer)
+{
     (void)self;
     mp_obj_array_t *array = m_new_obj(mp_obj_array_t);
     size_t width = MAX(ethosu_model_type_size(buffer->type), 1);
@@ -190,7 +203,8 @@ static mp_obj_t new_array(const model_obj_t *self, const struct ethosu_model_buf
 /* ---- running ---- */
 
 /** Reserve the NPU for this model. Nobody may touch the arena from here to give_back(). Raises. */
-static void reserve(model_obj_t *self) {
+static void reserve(model_obj_t *self)
+{
     if (self->busy) {
         binding_raise_os_error(MP_EBUSY, "an inference of this model is under way");
     }
@@ -200,7 +214,8 @@ static void reserve(model_obj_t *self) {
 }
 
 /** Run on the reserved NPU and give it back; raises when the inference failed. */
-static void run(model_obj_t *self) {
+static void run(model_obj_t *self)
+{
     int status = ethosu_model_invoke(self->model, self->npu);
     struct ethosux_fault fault = *ethosux_last_error(self->npu);
     ethosu_release_driver(self->npu);
@@ -212,7 +227,8 @@ static void run(model_obj_t *self) {
 }
 
 /** predict(inputs): copy them in, run, and return a list of new arrays, one for each output. */
-static mp_obj_t model_predict(mp_obj_t self_in, mp_obj_t inputs) {
+static mp_obj_t model_predict(mp_obj_t self_in, mp_obj_t inputs)
+{
     model_obj_t *self = model_alive(self_in);
     // All checks first: no half of the inputs is ever copied.
     visit_inputs(self, inputs, visit_nothing);
@@ -233,7 +249,8 @@ static MP_DEFINE_CONST_FUN_OBJ_2(model_predict_obj, model_predict);
  * run_into(inputs=None, outputs=None): run without allocating. None leaves
  * inputs as they are in the arena (`model.inputs[0].data`), and outputs there.
  */
-static mp_obj_t model_run_into(size_t count, const mp_obj_t *arguments) {
+static mp_obj_t model_run_into(size_t count, const mp_obj_t *arguments)
+{
     model_obj_t *self = model_alive(arguments[0]);
     mp_obj_t inputs = count > 1 ? arguments[1] : mp_const_none;
     mp_obj_t outputs = count > 2 ? arguments[2] : mp_const_none;
@@ -257,7 +274,8 @@ static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_run_into_obj, 1, 3, model_run_i
 
 /* ---- the rest of its life ---- */
 
-static model_obj_t *idle(mp_obj_t self_in) {
+static model_obj_t *idle(mp_obj_t self_in)
+{
     model_obj_t *self = model_alive(self_in);
     if (self->busy) {
         binding_raise_os_error(MP_EBUSY, "an inference of this model is under way");
@@ -266,14 +284,16 @@ static model_obj_t *idle(mp_obj_t self_in) {
 }
 
 /** reset(): variables and state tensors back to their initial values. */
-static mp_obj_t model_reset(mp_obj_t self_in) {
+static mp_obj_t model_reset(mp_obj_t self_in)
+{
     ethosu_model_reset(idle(self_in)->model);
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_reset_obj, model_reset);
 
 /** deinit(): let go of file and arena. Views of tensors stay valid. Twice does no harm. */
-static mp_obj_t model_deinit(mp_obj_t self_in) {
+static mp_obj_t model_deinit(mp_obj_t self_in)
+{
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->model != NULL) {
         idle(self_in);
@@ -286,14 +306,16 @@ static mp_obj_t model_deinit(mp_obj_t self_in) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_deinit_obj, model_deinit);
 
-static mp_obj_t model_exit(size_t count, const mp_obj_t *arguments) {
+static mp_obj_t model_exit(size_t count, const mp_obj_t *arguments)
+{
     (void)count;
     return model_deinit(arguments[0]);
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_exit_obj, 4, 4, model_exit);
 
 /** info(): config, memory, share of the NPU. */
-static mp_obj_t model_info(mp_obj_t self_in) {
+static mp_obj_t model_info(mp_obj_t self_in)
+{
     struct ethosu_model_info info;
     ethosu_model_get_info(model_alive(self_in)->model, &info);
     const struct {
@@ -315,7 +337,8 @@ static mp_obj_t model_info(mp_obj_t self_in) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_info_obj, model_info);
 
-static void model_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind_t kind) {
+static void model_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind_t kind)
+{
     (void)kind;
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->model == NULL) {
@@ -324,8 +347,8 @@ static void model_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind
     }
     struct ethosu_model_info info;
     ethosu_model_get_info(self->model, &info);
-    mp_printf(print, "<Model %s: %u inputs, %u outputs, arena %u bytes, %u bytes copied>",
-              info.npu, (unsigned)info.inputs, (unsigned)info.outputs, (unsigned)info.arena_size,
+    mp_printf(print, "<Model %s: %u inputs, %u outputs, arena %u bytes, %u bytes copied>", info.npu,
+              (unsigned)info.inputs, (unsigned)info.outputs, (unsigned)info.arena_size,
               (unsigned)info.copied_bytes);
 }
 
@@ -340,7 +363,8 @@ static const mp_rom_map_elem_t model_locals_table[] = {
 };
 static MP_DEFINE_CONST_DICT(model_locals, model_locals_table);
 
-static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination) {
+static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
+{
     if (destination[0] != MP_OBJ_NULL) {
         return; // nothing can be stored
     }
@@ -351,18 +375,20 @@ static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination) 
         struct ethosu_model_info info;
         ethosu_model_get_info(model_alive(self_in)->model, &info);
         destination[0] = mp_obj_new_int_from_uint(info.arena_size + info.object_size);
-    } else if (mp_map_lookup((mp_map_t *)&model_locals.map, MP_OBJ_NEW_QSTR(name),
-                             MP_MAP_LOOKUP) != NULL) {
+    } else if (mp_map_lookup((mp_map_t *)&model_locals.map, MP_OBJ_NEW_QSTR(name), MP_MAP_LOOKUP) !=
+               NULL) {
         destination[1] = MP_OBJ_SENTINEL; // a method: look in locals
     } else {
         model_load_description(model_alive(self_in), name, &destination[0]);
     }
 }
 
+// clang-format off
 MP_DEFINE_CONST_OBJ_TYPE(
     binding_model_type, MP_QSTR_Model, MP_TYPE_FLAG_NONE,
     make_new, model_make_new,
     print, model_print,
     attr, model_attribute,
     locals_dict, &model_locals
-    );
+);
+// clang-format on

@@ -19,21 +19,25 @@ static struct {
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_kept[4]);
 _Static_assert(BINDING_MAX_NPUS == 4, "ethosu_kept has one entry for each NPU");
 
-static size_t npu_count(void) {
+static size_t npu_count(void)
+{
     return MIN(ethosu_board.npu_count, BINDING_MAX_NPUS);
 }
 
-static void on_interrupt(void *driver) {
+static void on_interrupt(void *driver)
+{
     ethosu_irq_handler(driver);
 }
 
 /** The NPU has finished: what it worked with may go. Called by the interrupt handler. */
-static void on_done(struct ethosu_driver *driver, void *unused) {
+static void on_done(struct ethosu_driver *driver, void *unused)
+{
     (void)unused;
     binding_keep(driver, MP_OBJ_NULL);
 }
 
-static void start_npu(size_t index) {
+static void start_npu(size_t index)
+{
     struct ethosu_driver *driver = &npus[index].driver;
     const struct ethosu_board_npu *npu = &ethosu_board.npus[index];
     if (npus[index].ready || !ethosu_board_npu_present(index)) {
@@ -49,7 +53,8 @@ static void start_npu(size_t index) {
 }
 
 /** import ethosu: set the NPUs up, once. */
-static mp_obj_t ethosu_module_init(void) {
+static mp_obj_t ethosu_module_init(void)
+{
     for (size_t i = 0; i < npu_count(); ++i) {
         start_npu(i);
     }
@@ -57,7 +62,8 @@ static mp_obj_t ethosu_module_init(void) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_0(ethosu_module_init_obj, ethosu_module_init);
 
-void ethosu_deinit_all(void) {
+void ethosu_deinit_all(void)
+{
     for (size_t i = 0; i < npu_count(); ++i) {
         if (npus[i].ready) {
             ethosu_board_irq_disconnect(i);
@@ -69,7 +75,8 @@ void ethosu_deinit_all(void) {
     MP_STATE_VM(ethosu_pending_exception) = MP_OBJ_NULL;
 }
 
-size_t binding_index(const struct ethosu_driver *npu) {
+size_t binding_index(const struct ethosu_driver *npu)
+{
     size_t index = 0;
     while (&npus[index].driver != npu) {
         ++index;
@@ -77,12 +84,14 @@ size_t binding_index(const struct ethosu_driver *npu) {
     return index;
 }
 
-void binding_keep(const struct ethosu_driver *npu, mp_obj_t object) {
+void binding_keep(const struct ethosu_driver *npu, mp_obj_t object)
+{
     MP_STATE_VM(ethosu_kept)[binding_index(npu)] = object;
 }
 
 /** The NPU of this index; raises when it is not there or did not come up. */
-static struct ethosu_driver *npu_at(mp_int_t index) {
+static struct ethosu_driver *npu_at(mp_int_t index)
+{
     if (index < 0 || (size_t)index >= npu_count() || !ethosu_board_npu_present((size_t)index)) {
         binding_raise_os_error(MP_ENODEV, "there is no such NPU on this board");
     }
@@ -92,7 +101,8 @@ static struct ethosu_driver *npu_at(mp_int_t index) {
     return &npus[index].driver;
 }
 
-struct ethosu_driver *binding_choose_npu(mp_obj_t which) {
+struct ethosu_driver *binding_choose_npu(mp_obj_t which)
+{
     if (which == mp_const_none) {
         return npu_at(0);
     }
@@ -110,7 +120,8 @@ struct ethosu_driver *binding_choose_npu(mp_obj_t which) {
     binding_raise_os_error(MP_ENODEV, "no NPU of this board has that config");
 }
 
-void binding_reserve_npu(struct ethosu_driver *npu, uint64_t timeout) {
+void binding_reserve_npu(struct ethosu_driver *npu, uint64_t timeout)
+{
     int error = ethosux_reserve_this(npu, 0);
     if (error == ETHOSUX_E_NONE_FREE) {
         gc_collect(); // a handle that nobody holds any more gives its NPU back
@@ -131,7 +142,8 @@ void binding_reserve_npu(struct ethosu_driver *npu, uint64_t timeout) {
 }
 
 /** npus(): the configs of the board's NPUs, "ethos-u55-128". */
-static mp_obj_t ethosu_npus(void) {
+static mp_obj_t ethosu_npus(void)
+{
     mp_obj_t list = mp_obj_new_list(0, NULL);
     for (size_t i = 0; i < npu_count(); ++i) {
         if (npus[i].ready) {

@@ -17,7 +17,8 @@ typedef struct {
 } npu_obj_t;
 
 /** reserve(*, timeout_ms=0, npu=None): an NPU for this caller alone. */
-static mp_obj_t binding_reserve(size_t count, const mp_obj_t *positional, mp_map_t *keywords) {
+static mp_obj_t binding_reserve(size_t count, const mp_obj_t *positional, mp_map_t *keywords)
+{
     enum { ARG_TIMEOUT, ARG_NPU };
     static const mp_arg_t allowed[] = {
         {MP_QSTR_timeout_ms, MP_ARG_KW_ONLY | MP_ARG_INT, {.u_int = 0}},
@@ -39,7 +40,8 @@ static mp_obj_t binding_reserve(size_t count, const mp_obj_t *positional, mp_map
 MP_DEFINE_CONST_FUN_OBJ_KW(binding_reserve_obj, 0, binding_reserve);
 
 /** The handle's NPU; raises when it was released. */
-static npu_obj_t *reserved(mp_obj_t self_in) {
+static npu_obj_t *reserved(mp_obj_t self_in)
+{
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->npu == NULL) {
         binding_raise_os_error(MP_EPERM, "this NPU was released: ethosu.reserve() gives another");
@@ -47,7 +49,8 @@ static npu_obj_t *reserved(mp_obj_t self_in) {
     return self;
 }
 
-static void drop_buffers(npu_obj_t *self) {
+static void drop_buffers(npu_obj_t *self)
+{
     self->payload = MP_OBJ_NULL;
     memset(self->buffers, 0, sizeof self->buffers);
     if (self->npu != NULL) {
@@ -56,7 +59,8 @@ static void drop_buffers(npu_obj_t *self) {
 }
 
 /** Fill in the base pointers; returns how many. Raises. */
-static int take_bases(npu_obj_t *self, mp_obj_t bases, uint64_t *address, size_t *size) {
+static int take_bases(npu_obj_t *self, mp_obj_t bases, uint64_t *address, size_t *size)
+{
     size_t count;
     mp_obj_t *items;
     mp_obj_get_array(bases, &count, &items);
@@ -79,7 +83,8 @@ static int take_bases(npu_obj_t *self, mp_obj_t bases, uint64_t *address, size_t
 }
 
 /** Check payload and bases and start; raises. */
-static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases) {
+static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases)
+{
     if (ethosux_wait(self->npu, 0) == 1) {
         binding_raise_os_error(MP_EBUSY, "an inference is under way: wait() for it first");
     }
@@ -89,8 +94,8 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases) {
     binding_get_buffer(payload, &stream, MP_BUFFER_READ, "payload");
     int count = take_bases(self, bases, address, size);
     self->payload = payload;
-    int error = ethosux_prepare(self->npu, &self->program, stream.buf, stream.len, address, size,
-                                count, 0);
+    int error =
+        ethosux_prepare(self->npu, &self->program, stream.buf, stream.len, address, size, count, 0);
     if (error == 0) {
         // Before the start: from then on the collector must not take this object.
         binding_keep(self->npu, MP_OBJ_FROM_PTR(self));
@@ -102,7 +107,8 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases) {
     }
 }
 
-static void finish(npu_obj_t *self, uint64_t timeout) {
+static void finish(npu_obj_t *self, uint64_t timeout)
+{
     struct ethosu_driver *npu = self->npu;
     int result = ethosux_wait(npu, timeout);
     struct ethosux_fault fault = *ethosux_last_error(npu);
@@ -116,7 +122,8 @@ static void finish(npu_obj_t *self, uint64_t timeout) {
 }
 
 /** invoke(payload, bases, *, timeout_ms=10000): run a payload and wait for it. */
-static mp_obj_t npu_invoke(size_t count, const mp_obj_t *positional, mp_map_t *keywords) {
+static mp_obj_t npu_invoke(size_t count, const mp_obj_t *positional, mp_map_t *keywords)
+{
     enum { ARG_PAYLOAD, ARG_BASES, ARG_TIMEOUT };
     static const mp_arg_t allowed[] = {
         {MP_QSTR_payload, MP_ARG_REQUIRED | MP_ARG_OBJ, {.u_obj = MP_OBJ_NULL}},
@@ -134,14 +141,16 @@ static mp_obj_t npu_invoke(size_t count, const mp_obj_t *positional, mp_map_t *k
 static MP_DEFINE_CONST_FUN_OBJ_KW(npu_invoke_obj, 3, npu_invoke);
 
 /** invoke_async(payload, bases): start a payload; wait() ends it. */
-static mp_obj_t npu_invoke_async(mp_obj_t self_in, mp_obj_t payload, mp_obj_t bases) {
+static mp_obj_t npu_invoke_async(mp_obj_t self_in, mp_obj_t payload, mp_obj_t bases)
+{
     start(reserved(self_in), payload, bases);
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(npu_invoke_async_obj, npu_invoke_async);
 
 /** wait(*, timeout_ms=10000): end what invoke_async() began; in time or never. */
-static mp_obj_t npu_wait(size_t count, const mp_obj_t *positional, mp_map_t *keywords) {
+static mp_obj_t npu_wait(size_t count, const mp_obj_t *positional, mp_map_t *keywords)
+{
     static const mp_arg_t allowed[] = {
         {MP_QSTR_timeout_ms, MP_ARG_INT, {.u_int = BINDING_TIMEOUT_MS}},
     };
@@ -154,30 +163,35 @@ static mp_obj_t npu_wait(size_t count, const mp_obj_t *positional, mp_map_t *key
 static MP_DEFINE_CONST_FUN_OBJ_KW(npu_wait_obj, 1, npu_wait);
 
 /** release(): give the NPU back; an inference under way is stopped. Twice does no harm. */
-static mp_obj_t npu_release(mp_obj_t self_in) {
+static mp_obj_t npu_release(mp_obj_t self_in)
+{
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->npu != NULL) {
         struct ethosu_driver *npu = self->npu;
         ethosu_release_driver(npu);
         drop_buffers(self);
         self->npu = NULL;
+        binding_raise_pending();
     }
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_release_obj, npu_release);
 
-static mp_obj_t npu_exit(size_t count, const mp_obj_t *arguments) {
+static mp_obj_t npu_exit(size_t count, const mp_obj_t *arguments)
+{
     (void)count;
     return npu_release(arguments[0]);
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(npu_exit_obj, 4, 4, npu_exit);
 
-static void store_text(mp_obj_t dict, qstr key, const char *text) {
+static void store_text(mp_obj_t dict, qstr key, const char *text)
+{
     mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(key), mp_obj_new_str(text, strlen(text)));
 }
 
 /** info(): config, architecture and driver version, counters. */
-static mp_obj_t npu_info(mp_obj_t self_in) {
+static mp_obj_t npu_info(mp_obj_t self_in)
+{
     npu_obj_t *self = reserved(self_in);
     struct ethosu_hw_info hw;
     struct ethosu_driver_version version;
@@ -209,7 +223,8 @@ static mp_obj_t npu_info(mp_obj_t self_in) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_info_obj, npu_info);
 
-static void npu_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind_t kind) {
+static void npu_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind_t kind)
+{
     (void)kind;
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     char name[ETHOSUX_CONFIG_NAME_SIZE] = "released";
@@ -231,8 +246,10 @@ static const mp_rom_map_elem_t npu_locals_table[] = {
 };
 static MP_DEFINE_CONST_DICT(npu_locals, npu_locals_table);
 
+// clang-format off
 MP_DEFINE_CONST_OBJ_TYPE(
     binding_npu_type, MP_QSTR_NPU, MP_TYPE_FLAG_NONE,
     print, npu_print,
     locals_dict, &npu_locals
-    );
+);
+// clang-format on

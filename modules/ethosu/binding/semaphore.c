@@ -20,7 +20,8 @@ struct semaphore {
 
 static struct semaphore semaphores[SEMAPHORE_COUNT];
 
-void *ethosu_semaphore_create(void) {
+void *ethosu_semaphore_create(void)
+{
     for (size_t i = 0; i < SEMAPHORE_COUNT; ++i) {
         if (!semaphores[i].used) {
             semaphores[i] = (struct semaphore){.count = 0, .used = true};
@@ -30,17 +31,20 @@ void *ethosu_semaphore_create(void) {
     return NULL;
 }
 
-void ethosu_semaphore_destroy(void *sem) {
+void ethosu_semaphore_destroy(void *sem)
+{
     ((struct semaphore *)sem)->used = false;
 }
 
-int ethosu_semaphore_give(void *sem) {
+int ethosu_semaphore_give(void *sem)
+{
     __atomic_fetch_add(&((struct semaphore *)sem)->count, 1, __ATOMIC_RELEASE);
     return 0;
 }
 
 /** Run callbacks; false when an exception came up, which is then kept. */
-static bool run_events(void) {
+static bool run_events(void)
+{
     nlr_buf_t nlr;
     if (nlr_push(&nlr) == 0) {
         mp_handle_pending(true);
@@ -51,7 +55,8 @@ static bool run_events(void) {
     return false;
 }
 
-int ethosu_semaphore_take(void *sem, uint64_t timeout) {
+int ethosu_semaphore_take(void *sem, uint64_t timeout)
+{
     struct semaphore *semaphore = sem;
     uint32_t last = ethosu_board_ticks_ms();
     uint64_t waited = 0;

@@ -9,7 +9,8 @@
 #include "py/stream.h"
 
 /** Move in a file; returns the new position. Raises OSError. */
-static mp_off_t seek(mp_obj_t file, mp_off_t offset, int whence) {
+static mp_off_t seek(mp_obj_t file, mp_off_t offset, int whence)
+{
     struct mp_stream_seek_t request = {.offset = offset, .whence = whence};
     int error;
     const mp_stream_p_t *stream = mp_get_stream_raise(file, MP_STREAM_OP_IOCTL);
@@ -21,7 +22,8 @@ static mp_off_t seek(mp_obj_t file, mp_off_t offset, int whence) {
 }
 
 /** Read a whole file into memory whose first byte is aligned for the NPU. */
-static void read_file(mp_obj_t file, struct source *source) {
+static void read_file(mp_obj_t file, struct source *source)
+{
     size_t size = (size_t)seek(file, 0, MP_SEEK_END);
     seek(file, 0, MP_SEEK_SET);
     // The collector's blocks are aligned to 16 bytes, as the NPU wants it.
@@ -36,12 +38,14 @@ static void read_file(mp_obj_t file, struct source *source) {
     source->owner = MP_OBJ_FROM_PTR(data);
 }
 
-void source_open(mp_obj_t from, struct source *source) {
+void source_open(mp_obj_t from, struct source *source)
+{
     mp_buffer_info_t buffer;
     mp_obj_t holder = from;
     if (mp_obj_is_str(from)) {
         mp_obj_t arguments[] = {from, MP_OBJ_NEW_QSTR(MP_QSTR_rb)};
-        holder = mp_builtin_open(MP_ARRAY_SIZE(arguments), arguments, (mp_map_t *)&mp_const_empty_map);
+        holder =
+            mp_builtin_open(MP_ARRAY_SIZE(arguments), arguments, (mp_map_t *)&mp_const_empty_map);
         // A file in ROMFS lies in memory: it gives its bytes without a copy.
         if (!mp_get_buffer(holder, &buffer, MP_BUFFER_READ)) {
             read_file(holder, source);

@@ -58,8 +58,7 @@ bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
     tensor->channels = tflite_get_channels(&file, &found, &tensor->axis);
     tflite_get_channel(&file, &found, 0, &tensor->scale, &tensor->zero_point);
     int32_t offset = tflite_get_offset(&file, index);
-    if (found.data == NULL && offset >= 0 &&
-        (uint64_t)offset + found.size <= model->arena_size) {
+    if (found.data == NULL && offset >= 0 && (uint64_t)offset + found.size <= model->arena_size) {
         tensor->data = model->arena + offset;
     }
     return true;
@@ -93,8 +92,8 @@ void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model
     };
     struct ethosux_payload payload;
     if (model->first_call != NULL &&
-        ethosux_parse_payload(model->first_call->payload, model->first_call->payload_size,
-                              &payload, NULL) == 0) {
+        ethosux_parse_payload(model->first_call->payload, model->first_call->payload_size, &payload,
+                              NULL) == 0) {
         ethosux_config_name(payload.config, info->npu);
     }
 }

@@ -111,8 +111,8 @@ struct fb_table fb_get_table(struct flatbuffer *fb, const struct fb_table *table
     return position == 0 ? (struct fb_table){0} : table_from(fb, position);
 }
 
-struct fb_vector fb_get_vector(struct flatbuffer *fb, const struct fb_table *table,
-                               uint32_t field, uint32_t element_size)
+struct fb_vector fb_get_vector(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
+                               uint32_t element_size)
 {
     uint32_t position = field_position(fb, table, field);
     uint32_t start = position == 0 ? 0 : follow(fb, position);

@@ -50,8 +50,8 @@ uint32_t fb_get_u32(struct flatbuffer *fb, const struct fb_table *table, uint32_
 struct fb_table fb_get_table(struct flatbuffer *fb, const struct fb_table *table, uint32_t field);
 
 /** Field that is a vector (or string) of elements of so many bytes, all inside the file. */
-struct fb_vector fb_get_vector(struct flatbuffer *fb, const struct fb_table *table,
-                               uint32_t field, uint32_t element_size);
+struct fb_vector fb_get_vector(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
+                               uint32_t element_size);
 
 /** Table number `index` of a vector of tables; marks the reader bad when there is none. */
 struct fb_table fb_table_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);

@@ -89,7 +89,8 @@ static int place_read_only(struct builder *builder, const struct tflite_operator
     return status;
 }
 
-/** Fast scratch is scratch itself, but for NPUs with a memory of their own: then Vela plans it apart. */
+/** Fast scratch is scratch itself, unless the NPU has a memory of its own: Vela plans that apart.
+ */
 static int place_fast_scratch(struct builder *builder, struct placed *fast)
 {
     struct shared_place *last = &builder->fast_scratch;

@@ -11,11 +11,6 @@
 /** Field of VAR_HANDLE's options. */
 enum { VAR_HANDLE_SHARED_NAME = 1 };
 
-static int too_many(struct builder *builder)
-{
-    return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED, "more than 48 variables");
-}
-
 /** The variable of this name, a new one when there is none; NULL: too many. */
 static struct variable *find_variable(struct builder *builder, struct tflite_text name)
 {
@@ -35,18 +30,18 @@ static struct variable *find_variable(struct builder *builder, struct tflite_tex
 
 int prepare_var_handle(struct builder *builder, const struct tflite_operator_call *call)
 {
-    struct tflite_text name = tflite_get_text(&builder->file, &call->options,
-                                              VAR_HANDLE_SHARED_NAME);
+    struct tflite_text name =
+        tflite_get_text(&builder->file, &call->options, VAR_HANDLE_SHARED_NAME);
     struct variable *variable = find_variable(builder, name);
     struct known_variables *known = builder->variables;
     if (variable == NULL || known->handle_count == MAX_VARIABLES) {
-        return too_many(builder);
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED, "too many variables: at most 48");
     }
     if (call->outputs.count == 0) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "it has no output");
     }
-    known->handles[known->handle_count++] = (struct handle){
-        fb_u32_at(&builder->file.fb, &call->outputs, 0), variable};
+    known->handles[known->handle_count++] =
+        (struct handle){fb_u32_at(&builder->file.fb, &call->outputs, 0), variable};
     return ETHOSU_MODEL_OK;
 }
 
@@ -65,8 +60,7 @@ static struct variable *variable_of(struct builder *builder,
 }
 
 /** Check that variable and tensor fit each other; the first tensor decides the size. */
-static int match(struct builder *builder, struct variable *variable,
-                 const struct placed *placed)
+static int match(struct builder *builder, struct variable *variable, const struct placed *placed)
 {
     if (variable == NULL) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its first input is no VAR_HANDLE");
