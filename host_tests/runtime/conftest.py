@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 def _sources(repo: Path) -> list[Path]:
     """Runtime and driver, and a board without an NPU to link them with."""
     module = repo / "modules/ethosu"
-    parts = [path for part in ("model", "driver") for path in sorted((module / part).glob("*.c"))]
+    parts = [path for part in ("model", "driver") for path in sorted((module / part).rglob("*.c"))]
     return [*parts, HERE / "board_none.c", HERE / "exercise.c"]
 
 

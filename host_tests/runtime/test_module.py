@@ -115,8 +115,11 @@ def test_reset_of_variables(board, board_npu, compiled, small_models):
 
 
 def test_cpu_sleeps_while_the_npu_works(emulated, cnn):
-    cnn.exec("for _ in range(5): m.predict([x])")
-    assert cnn.eval("emulator.npu_slept()") is True
+    # On a busy host the NPU's thread may be done before the CPU gets as far as its WFI.
+    cnn.exec(
+        "slept = 0\nfor _ in range(30):\n    m.predict([x])\n    slept += emulator.npu_slept()"
+    )
+    assert cnn.eval("slept") > 0
 
 
 def test_masked_interrupt_times_out_and_the_next_inference_is_right(emulated, cnn):
