@@ -66,13 +66,22 @@ bool npu_accumulator_bits(struct npu *npu, unsigned *bits)
                                    (unsigned)format);
 }
 
-/** Inputs whose products with any weight can't overflow a 32-bit sum. */
-int64_t npu_sum_limit(const struct npu_feature_map *ifm)
+/** Magnitude of the largest product of an input and a weight. */
+static int64_t largest_product(const struct npu_feature_map *ifm)
 {
     int64_t low = ifm->zero_point - npu_map_minimum(ifm);
     int64_t high = npu_map_maximum(ifm) - ifm->zero_point;
-    int64_t largest = low > high ? low : high;
-    return INT32_MAX / (largest * WEIGHT_LIMIT + 1);
+    return (low > high ? low : high) * WEIGHT_LIMIT;
+}
+
+int64_t npu_sum_limit(const struct npu_feature_map *ifm)
+{
+    return INT32_MAX / (largest_product(ifm) + 1);
+}
+
+int64_t npu_largest_sum(const struct npu_feature_map *ifm, size_t inputs)
+{
+    return (int64_t)inputs * largest_product(ifm);
 }
 
 static void add_runs(const struct npu_window *window, struct plan *plan, uint32_t ky,
@@ -316,7 +325,8 @@ bool npu_op_conv(struct npu *npu, uint32_t param)
         }
         conv.quick = (int64_t)plan.inputs <= plan.sum_limit &&
                      npu_requant_open(npu, &conv.requant, &conv.output, conv.scales,
-                                      conv.accumulator_bits);
+                                      conv.accumulator_bits,
+                                      npu_largest_sum(&conv.window.ifm, plan.inputs));
     }
     return run_rows(npu, &conv, &plan) &&
            npu_operation_done(npu, &(struct npu_work){.ifm = &conv.window.ifm,

@@ -4,6 +4,7 @@
 #define NPU_CONV_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "npu_model.h"
@@ -13,5 +14,8 @@ bool npu_accumulator_bits(struct npu *npu, unsigned *bits);
 
 /** Inputs whose products with any weight can't overflow a 32-bit sum; at least 256 if 16-bit. */
 int64_t npu_sum_limit(const struct npu_feature_map *ifm);
+
+/** Magnitude that a sum over so many inputs cannot exceed. */
+int64_t npu_largest_sum(const struct npu_feature_map *ifm, size_t inputs);
 
 #endif

@@ -15,7 +15,8 @@ struct depthwise {
     struct npu_output output;
     struct npu_window window;
     const struct npu_channel_scale *scales;
-    const int16_t *weights; /**< [tap][channel] */
+    const int16_t *weights; /**< [tap][step] */
+    size_t step;            /**< channels rounded up to whole lanes */
     const int16_t **inputs; /**< of each tap, for one pixel */
     unsigned accumulator_bits;
     uint32_t taps;
@@ -24,7 +25,7 @@ struct depthwise {
     struct npu_requant requant;
 };
 
-/** From [channel][tap] to [tap][channel]. */
+/** From [channel][tap] to [tap][step]; what sticks out is 0. */
 static bool transpose_weights(struct npu *npu, struct depthwise *op, struct npu_weights *weights)
 {
     size_t channels = op->output.map.depth;
@@ -32,14 +33,14 @@ static bool transpose_weights(struct npu *npu, struct depthwise *op, struct npu_
     if (op->weights != NULL) {
         return true;
     }
-    int16_t *packed = npu_cache_pack(&npu->weights, weights, op->taps * channels);
+    int16_t *packed = npu_cache_pack(&npu->weights, weights, op->taps * op->step);
     if (packed == NULL) {
         return npu_fail(npu, NPU_FAULT_PARSE, "no host memory for its weights");
     }
     const int16_t *plain = weights->plain;
     for (size_t c = 0; c < channels; c++) {
         for (size_t tap = 0; tap < op->taps; tap++) {
-            packed[tap * channels + c] = *plain++;
+            packed[tap * op->step + c] = *plain++;
         }
     }
     op->weights = packed;
@@ -71,8 +72,8 @@ static void accumulate(const struct depthwise *op, int64_t *acc, int32_t *sums)
     memset(acc, 0, channels * sizeof *acc);
     for (uint32_t tap = 0; tap < op->taps; tap += op->taps_per_sum) {
         uint32_t count = op->taps - tap < op->taps_per_sum ? op->taps - tap : op->taps_per_sum;
-        npu_dot_depthwise(op->inputs + tap, count, op->weights + (size_t)tap * channels, channels,
-                          channels, sums);
+        npu_dot_depthwise(op->inputs + tap, count, 0, op->weights + tap * op->step, 1, sums,
+                          op->step);
         for (uint32_t c = 0; c < channels; c++) {
             acc[c] += sums[c];
         }
@@ -91,8 +92,9 @@ static void accumulate_wide(const struct depthwise *op, uint32_t oy, uint32_t ox
         for (uint32_t kx = 0; kx < window->kernel_width; kx++) {
             const int32_t *input = row + tap_offset(op, ox, kx);
             for (uint32_t c = 0; c < channels; c++) {
-                acc[c] += (int64_t)input[c] * *weight++;
+                acc[c] += (int64_t)input[c] * weight[c];
             }
+            weight += op->step;
         }
     }
 }
@@ -100,14 +102,11 @@ static void accumulate_wide(const struct depthwise *op, uint32_t oy, uint32_t ox
 static bool write_row_quickly(struct npu *npu, const struct depthwise *op, uint32_t oy,
                               int32_t *sums)
 {
-    uint32_t channels = op->output.map.depth;
     uint32_t width = op->output.map.width;
-    for (uint32_t ox = 0; ox < width; ox++) {
-        aim(op, oy, ox);
-        npu_dot_depthwise(op->inputs, op->taps, op->weights, channels, channels,
-                          sums + (size_t)ox * channels);
-    }
-    return npu_requant_write(npu, &op->requant, &op->output, oy, 0, width, sums, channels);
+    aim(op, oy, 0);
+    npu_dot_depthwise(op->inputs, op->taps, (size_t)op->window.stride_x * op->window.ifm.depth,
+                      op->weights, width, sums, op->step);
+    return npu_requant_write(npu, &op->requant, &op->output, oy, 0, width, sums, op->step);
 }
 
 static bool write_row_exactly(struct npu *npu, const struct depthwise *op, uint32_t oy,
@@ -133,7 +132,7 @@ static bool run_rows(struct npu *npu, struct depthwise *op)
     const struct npu_feature_map *ofm = &op->output.map;
     size_t channels = ofm->depth;
     int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, ofm->width, channels * sizeof *acc);
-    int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, ofm->width, channels * sizeof *sums);
+    int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, ofm->width, op->step * sizeof *sums);
     if (acc == NULL || sums == NULL) {
         return false;
     }
@@ -167,6 +166,7 @@ static bool open_operation(struct npu *npu, struct depthwise *op)
                         (unsigned)op->window.ifm.depth, (unsigned)ofm->depth);
     }
     op->taps = op->window.kernel_height * op->window.kernel_width;
+    op->step = ((size_t)ofm->depth + NPU_DOT_LANES - 1) / NPU_DOT_LANES * NPU_DOT_LANES;
     int64_t limit = npu_sum_limit(&op->window.ifm);
     op->taps_per_sum = limit < op->taps ? (uint32_t)limit : op->taps;
     return true;
@@ -184,7 +184,8 @@ bool npu_op_depthwise(struct npu *npu, uint32_t param)
         op.scales == NULL ? NULL : npu_weights_load(npu, &op.window, op.output.map.depth, true);
     op.quick = op.scales != NULL && op.taps_per_sum == op.taps &&
                npu_map_fits_16(&op.window.ifm) &&
-               npu_requant_open(npu, &op.requant, &op.output, op.scales, op.accumulator_bits);
+               npu_requant_open(npu, &op.requant, &op.output, op.scales, op.accumulator_bits,
+                                npu_largest_sum(&op.window.ifm, op.taps));
     op.inputs = npu_scratch_get(npu, NPU_BUFFER_RUNS, op.taps, sizeof *op.inputs);
     return weights != NULL && op.inputs != NULL && transpose_weights(npu, &op, weights) &&
            npu_window_prepare(npu, &op.window, npu_map_fits_16(&op.window.ifm)) &&

@@ -7,7 +7,7 @@
 #include "clones.h"
 #include "dot_x86.h"
 
-enum { PIXELS = 4, DEPTHWISE_LANES = 32 };
+enum { PIXELS = 4 };
 
 /** One block of pixels; start: elements from pixel 0 of the runs to the block. */
 static void dot_block(const struct npu_dot_run *runs, uint32_t run_count, size_t start,
@@ -47,33 +47,27 @@ void npu_dot(const struct npu_dot_run *runs, uint32_t run_count, size_t pixel_st
 }
 
 NPU_CLONES static void depthwise_lanes(const int16_t *const *inputs, uint32_t taps,
-                                       const int16_t *weights, size_t weight_step, size_t first,
-                                       int32_t *sums)
+                                       size_t pixel_step, const int16_t *weights,
+                                       size_t weight_step, uint32_t pixels, int32_t *sums,
+                                       size_t sum_step, size_t first)
 {
-    int32_t acc[DEPTHWISE_LANES] = {0};
-    for (uint32_t tap = 0; tap < taps; tap++) {
-        const int16_t *input = inputs[tap] + first;
-        const int16_t *weight = weights + tap * weight_step + first;
-        for (int lane = 0; lane < DEPTHWISE_LANES; lane++) {
-            acc[lane] += input[lane] * weight[lane];
+    for (uint32_t p = 0; p < pixels; p++) {
+        int32_t acc[NPU_DOT_LANES] = {0};
+        for (uint32_t tap = 0; tap < taps; tap++) {
+            const int16_t *input = inputs[tap] + p * pixel_step + first;
+            const int16_t *weight = weights + tap * weight_step + first;
+            for (int lane = 0; lane < NPU_DOT_LANES; lane++) {
+                acc[lane] += input[lane] * weight[lane];
+            }
         }
+        memcpy(sums + p * sum_step + first, acc, sizeof acc);
     }
-    memcpy(sums + first, acc, sizeof acc);
 }
 
-void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, const int16_t *weights,
-                       size_t weight_step, uint32_t channels, int32_t *sums)
+void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, size_t pixel_step,
+                       const int16_t *weights, uint32_t pixels, int32_t *sums, size_t step)
 {
-    uint32_t c = 0;
-    for (; c + DEPTHWISE_LANES <= channels; c += DEPTHWISE_LANES) {
-        depthwise_lanes(inputs, taps, weights, weight_step, c, sums);
-    }
-    for (uint32_t i = c; i < channels; i++) {
-        sums[i] = 0;
-    }
-    for (uint32_t tap = 0; tap < taps; tap++) {
-        for (uint32_t i = c; i < channels; i++) {
-            sums[i] += inputs[tap][i] * weights[tap * weight_step + i];
-        }
+    for (size_t first = 0; first < step; first += NPU_DOT_LANES) {
+        depthwise_lanes(inputs, taps, pixel_step, weights, step, pixels, sums, step, first);
     }
 }

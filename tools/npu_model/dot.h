@@ -33,9 +33,15 @@ void npu_dot(const struct npu_dot_run *runs, uint32_t run_count, size_t pixel_st
              const int16_t *weights, uint32_t pixels, int32_t *sums, size_t sum_step);
 
 /**
- * sums[c] = sum over taps of inputs[tap][c] * weights[tap * weight_step + c]
+ * sums[p][c] = sum over taps of inputs[tap][p][c] * weights[tap][c]
+ *
+ * Computes whole lanes: it reads up to NPU_DOT_LANES - 1 inputs past the last channel.
+ *
+ * @param inputs      of pixel 0, for each tap
+ * @param pixel_step  elements from pixel to pixel
+ * @param step        channels, rounded up to whole lanes: step of weights and sums
  */
-void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, const int16_t *weights,
-                       size_t weight_step, uint32_t channels, int32_t *sums);
+void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, size_t pixel_step,
+                       const int16_t *weights, uint32_t pixels, int32_t *sums, size_t step);
 
 #endif

@@ -81,8 +81,10 @@ static inline int load_pair(const int16_t *input)
     }
 
 AVX512_KERNEL(avx512_many, 8)
+AVX512_KERNEL(avx512_some, 3)
 AVX512_KERNEL(avx512_one, 1)
 AVX2_KERNEL(avx2_many, 4)
+AVX2_KERNEL(avx2_some, 3)
 AVX2_KERNEL(avx2_one, 1)
 
 uint32_t npu_dot_x86(const struct npu_dot_run *runs, uint32_t run_count, size_t pixel_step,
@@ -92,15 +94,20 @@ uint32_t npu_dot_x86(const struct npu_dot_run *runs, uint32_t run_count, size_t 
     if (!wide && !__builtin_cpu_supports("avx2")) {
         return 0;
     }
-    uint32_t block = wide ? 8 : 4;
-    kernel_t many = wide ? avx512_many : avx2_many;
-    kernel_t one = wide ? avx512_one : avx2_one;
+    static const struct {
+        uint32_t pixels;
+        kernel_t wide, narrow;
+    } kernels[] = {
+        {8, avx512_many, NULL}, {4, NULL, avx2_many}, {3, avx512_some, avx2_some},
+        {1, avx512_one, avx2_one},
+    };
     uint32_t p = 0;
-    for (; p + block <= pixels; p += block) {
-        many(runs, run_count, p * pixel_step, pixel_step, weights, sums + p * sum_step, sum_step);
-    }
-    for (; p < pixels; p++) {
-        one(runs, run_count, p * pixel_step, pixel_step, weights, sums + p * sum_step, sum_step);
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        kernel_t kernel = wide ? kernels[i].wide : kernels[i].narrow;
+        for (; kernel != NULL && p + kernels[i].pixels <= pixels; p += kernels[i].pixels) {
+            kernel(runs, run_count, p * pixel_step, pixel_step, weights, sums + p * sum_step,
+                   sum_step);
+        }
     }
     return p;
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "clones.h"
 #include "npu_internal.h"
 
 enum { BRICK = 16 };
@@ -100,7 +101,7 @@ static bool open_segment(struct npu *npu, enum npu_channel channel,
 /* Conversion of runs of elements; the compiler makes vectors of these. */
 
 #define LOADER(name, source, target)                                                        \
-    static void name(void *restrict out, const uint8_t *restrict in, size_t count, int32_t zero) \
+    NPU_CLONES static void name(void *restrict out, const uint8_t *restrict in, size_t count, int32_t zero) \
     {                                                                                       \
         target *restrict values = out;                                                      \
         for (size_t i = 0; i < count; i++) {                                                \
@@ -184,7 +185,7 @@ bool npu_read_row_32(struct npu *npu, const struct npu_feature_map *map, uint32_
     return read_row(npu, map, y, out, sizeof *out);
 }
 
-static void store(uint8_t *restrict out, const int32_t *restrict values, size_t count,
+NPU_CLONES static void store(uint8_t *restrict out, const int32_t *restrict values, size_t count,
                   size_t element)
 {
     if (element == 1) {

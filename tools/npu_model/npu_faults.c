@@ -28,11 +28,13 @@ static const char *const names[NPU_FAULT_COUNT] = {
     [NPU_FAULT_DEAD] = "dead",                   // a register read gives all ones
 };
 
-const char *npu_fault_name(unsigned fault) {
+const char *npu_fault_name(unsigned fault)
+{
     return fault < NPU_FAULT_COUNT ? names[fault] : NULL;
 }
 
-bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned count) {
+bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned count)
+{
     for (unsigned i = 0; i < NPU_FAULT_COUNT; i++) {
         if (strcmp(names[i], name) == 0) {
             faults->due[i] = count;
@@ -42,13 +44,15 @@ bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned cou
     return false;
 }
 
-void npu_faults_reset(struct npu_faults *faults) {
+void npu_faults_reset(struct npu_faults *faults)
+{
     struct npu_faults fresh = {.off = false};
     memcpy(fresh.due, faults->due, sizeof fresh.due);
     *faults = fresh;
 }
 
-bool npu_fault_due(struct npu_faults *faults, enum npu_fault fault) {
+bool npu_fault_due(struct npu_faults *faults, enum npu_fault fault)
+{
     if (faults->due[fault] == 0) {
         return false;
     }
@@ -56,7 +60,8 @@ bool npu_fault_due(struct npu_faults *faults, enum npu_fault fault) {
     return true;
 }
 
-uint32_t npu_faults_read(struct npu_faults *faults, uint32_t offset, uint32_t value) {
+uint32_t npu_faults_read(struct npu_faults *faults, uint32_t offset, uint32_t value)
+{
     if (npu_fault_due(faults, NPU_FAULT_DEAD)) {
         return UINT32_MAX;
     }
@@ -72,7 +77,8 @@ uint32_t npu_faults_read(struct npu_faults *faults, uint32_t offset, uint32_t va
     return value;
 }
 
-bool npu_faults_write(struct npu_faults *faults, uint32_t offset, uint32_t *value) {
+bool npu_faults_write(struct npu_faults *faults, uint32_t offset, uint32_t *value)
+{
     if (offset == RESET) {
         bool stuck = npu_fault_due(faults, NPU_FAULT_RESET_STUCK);
         faults->status_set = stuck ? STATUS_RESETTING : 0;
@@ -86,13 +92,15 @@ bool npu_faults_write(struct npu_faults *faults, uint32_t offset, uint32_t *valu
     return !faults->off;
 }
 
-void npu_faults_begin(struct npu_faults *faults) {
+void npu_faults_begin(struct npu_faults *faults)
+{
     faults->run.spurious = npu_fault_due(faults, NPU_FAULT_IRQ_SPURIOUS);
     faults->run.hang = npu_fault_due(faults, NPU_FAULT_HANG);
     faults->run.bus_error = npu_fault_due(faults, NPU_FAULT_BUS_ERROR);
 }
 
-void npu_faults_end(struct npu_faults *faults) {
+void npu_faults_end(struct npu_faults *faults)
+{
     static const struct {
         enum npu_fault fault;
         uint32_t bit;
@@ -108,7 +116,8 @@ void npu_faults_end(struct npu_faults *faults) {
     }
 }
 
-bool npu_faults_deliver(struct npu_faults *faults) {
+bool npu_faults_deliver(struct npu_faults *faults)
+{
     if (npu_fault_due(faults, NPU_FAULT_IRQ_LOST)) {
         return false;
     }
@@ -117,7 +126,8 @@ bool npu_faults_deliver(struct npu_faults *faults) {
     return !late;
 }
 
-bool npu_faults_take_held(struct npu_faults *faults, uint32_t offset) {
+bool npu_faults_take_held(struct npu_faults *faults, uint32_t offset)
+{
     bool taken = faults->irq_held && offset == RESET;
     faults->irq_held = faults->irq_held && !taken;
     return taken;

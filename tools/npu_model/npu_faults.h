@@ -35,12 +35,12 @@ enum npu_fault {
 struct npu_faults {
     unsigned due[NPU_FAULT_COUNT]; /**< how many times each is still to happen */
     struct {
-        bool bus_error; /**< each memory access fails */
-        bool hang;      /**< it shall not be executed until it is aborted */
-        bool spurious;  /**< interrupts that mean nothing, at its start and at its end */
-    } run;              /**< of the run under way */
-    bool off;           /**< power was refused: registers read as 0 */
-    bool irq_held;      /**< an interrupt comes after the next reset */
+        bool bus_error;  /**< each memory access fails */
+        bool hang;       /**< it shall not be executed until it is aborted */
+        bool spurious;   /**< interrupts that mean nothing, at its start and at its end */
+    } run;               /**< of the run under way */
+    bool off;            /**< power was refused: registers read as 0 */
+    bool irq_held;       /**< an interrupt comes after the next reset */
     uint32_t status_set; /**< STATUS bits forced until the next reset */
     uint32_t status_clear;
 };

@@ -5,11 +5,22 @@
 #include "clones.h"
 #include "npu_internal.h"
 
-enum { HIGH_BITS = 31 };
+enum { HIGH_BITS = 31, ARRAYS = 4 };
+
+/** The scale's result fits 32 bits after its first shift, whatever the sum. */
+static bool fits(const struct npu_channel_scale *record, int64_t largest_sum)
+{
+    unsigned shift = record->scale.shift < HIGH_BITS ? record->scale.shift : HIGH_BITS;
+    int64_t bias = record->bias < 0 ? -record->bias : record->bias;
+    int64_t largest = largest_sum + bias;
+    return record->scale.shift >= 1 && record->scale.shift <= HIGH_BITS + 30 &&
+           record->scale.multiplier <= INT32_MAX && largest <= INT32_MAX &&
+           largest * record->scale.multiplier >> shift < (1 << 30);
+}
 
 bool npu_requant_open(struct npu *npu, struct npu_requant *requant,
                       const struct npu_output *output, const struct npu_channel_scale *scales,
-                      unsigned accumulator_bits)
+                      unsigned accumulator_bits, int64_t largest_sum)
 {
     size_t channels = output->map.depth;
     bool activation = output->activation == NPU_ACTIVATION_NONE ||
@@ -18,46 +29,47 @@ bool npu_requant_open(struct npu *npu, struct npu_requant *requant,
         output->map.bits == 32) {
         return false;
     }
-    int32_t *memory = npu_scratch_get(npu, NPU_BUFFER_REQUANT, channels, 3 * sizeof *memory);
+    int32_t *memory = npu_scratch_get(npu, NPU_BUFFER_REQUANT, channels, ARRAYS * sizeof *memory);
     if (memory == NULL) {
         return false;
     }
     int32_t *bias = memory;
-    int32_t *multiplier = memory + channels;
-    int32_t *shift = memory + 2 * channels;
+    int32_t *multiplier = bias + channels;
+    int32_t *shift = multiplier + channels;
+    int32_t *second_shift = shift + channels;
     for (size_t c = 0; c < channels; c++) {
-        struct npu_scale scale = scales[c].scale;
-        if (scale.shift < HIGH_BITS || scale.shift > HIGH_BITS + 30 ||
-            scale.multiplier > INT32_MAX) {
+        if (!fits(&scales[c], largest_sum)) {
             return false;
         }
-        bias[c] = (int32_t)(uint64_t)scales[c].bias;
+        struct npu_scale scale = scales[c].scale;
+        bias[c] = (int32_t)scales[c].bias;
         multiplier[c] = (int32_t)scale.multiplier;
-        shift[c] = scale.shift - HIGH_BITS;
+        shift[c] = scale.shift < HIGH_BITS ? scale.shift : HIGH_BITS;
+        second_shift[c] = scale.shift - shift[c];
     }
-    *requant = (struct npu_requant){bias, multiplier, shift, (int32_t)output->zero_point,
-                                    (int32_t)output->minimum, (int32_t)output->maximum};
+    *requant = (struct npu_requant){
+        bias, multiplier, shift, second_shift, (int32_t)output->zero_point,
+        (int32_t)output->minimum, (int32_t)output->maximum,
+    };
     return true;
 }
 
-/** One pixel: TFLite's double rounding; the accumulator wraps at 32 bits. */
+/** One pixel: TFLite's double rounding. */
 NPU_CLONES static void requant_pixel(const int32_t *restrict sums, const int32_t *restrict bias,
                                      const int32_t *restrict multiplier,
-                                     const int32_t *restrict shift, size_t channels,
+                                     const int32_t *restrict shift,
+                                     const int32_t *restrict second_shift, size_t channels,
                                      int32_t zero_point, int32_t minimum, int32_t maximum,
                                      int32_t *restrict out)
 {
     for (size_t c = 0; c < channels; c++) {
-        int32_t acc = (int32_t)((uint32_t)sums[c] + (uint32_t)bias[c]);
-        int64_t product = (int64_t)acc * multiplier[c] + (1 << 30);
-        int32_t high = (int32_t)((uint64_t)product >> HIGH_BITS);
-        int32_t mask = (int32_t)((1u << shift[c]) - 1);
+        uint64_t half = (uint64_t)1 << shift[c] >> 1;
+        uint64_t product = (uint64_t)((int64_t)(sums[c] + bias[c]) * multiplier[c]) + half;
+        /* The value fits 32 bits: a logical shift brings the right low half. */
+        int32_t high = (int32_t)(uint32_t)(product >> shift[c]);
+        int32_t mask = (int32_t)((1u << second_shift[c]) - 1);
         int32_t threshold = (mask >> 1) + (high < 0);
-        int32_t value = (high >> shift[c]) + ((high & mask) > threshold);
-        /* Far outside the clamp already: the sum cannot be allowed to wrap. */
-        value = value > (1 << 30) ? 1 << 30 : value;
-        value = value < -(1 << 30) ? -(1 << 30) : value;
-        value += zero_point;
+        int32_t value = (high >> second_shift[c]) + ((high & mask) > threshold) + zero_point;
         value = value < minimum ? minimum : value;
         out[c] = value > maximum ? maximum : value;
     }
@@ -74,7 +86,7 @@ bool npu_requant_write(struct npu *npu, const struct npu_requant *requant,
     }
     for (uint32_t p = 0; p < pixels; p++) {
         requant_pixel(sums + p * sum_step, requant->bias, requant->multiplier, requant->shift,
-                      channels, requant->zero_point, requant->minimum, requant->maximum,
+                      requant->second_shift, channels, requant->zero_point, requant->minimum, requant->maximum,
                       result + p * channels);
     }
     if (output->activation == NPU_ACTIVATION_TABLE) {

@@ -13,18 +13,19 @@
 #include "output.h"
 
 struct npu_requant {
-    const int32_t *bias, *multiplier, *shift; /**< per channel; shift: past bit 31 */
+    /** Per channel; the shift is split where double rounding splits it. */
+    const int32_t *bias, *multiplier, *shift, *second_shift;
     int32_t zero_point, minimum, maximum;
 };
 
 /**
- * Prepare.
+ * Prepare. largest_sum: magnitude that no sum exceeds.
  *
  * @return false when this way would not be exact, or memory is short; not a fault
  */
 bool npu_requant_open(struct npu *npu, struct npu_requant *requant,
                       const struct npu_output *output, const struct npu_channel_scale *scales,
-                      unsigned accumulator_bits);
+                      unsigned accumulator_bits, int64_t largest_sum);
 
 /** Requantise sums [pixels][sum_step] of pixels x.. of row y, and store them. */
 bool npu_requant_write(struct npu *npu, const struct npu_requant *requant,
