@@ -6,11 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#define NPU_INITIAL(number)                                                            \
-    {                                                                                  \
-        .index = (number), .lock = PTHREAD_MUTEX_INITIALIZER,                          \
-        .changed = PTHREAD_COND_INITIALIZER                                            \
-    }
+#define NPU_INITIAL(number) \
+    {.index = (number), .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER}
 
 struct NPU_REG host_npus[HOST_NPU_COUNT] = {NPU_INITIAL(0), NPU_INITIAL(1)};
 
@@ -89,8 +86,8 @@ struct ethosu_driver *host_open(unsigned index, const char *config)
         return NULL;
     }
     ethosu_board_irq_connect(index, on_interrupt, &npu->driver);
-    if (ethosu_init(&npu->driver, npu, facts->fast_memory, facts->fast_memory_size,
-                    facts->secure, facts->privileged) != 0) {
+    if (ethosu_init(&npu->driver, npu, facts->fast_memory, facts->fast_memory_size, facts->secure,
+                    facts->privileged) != 0) {
         print_fault(&npu->driver);
         host_npu_destroy(npu);
         return NULL;
@@ -104,7 +101,7 @@ void host_close(unsigned index)
         ethosu_deinit(&host_npus[index].driver);
         ethosu_board_irq_disconnect(index);
         host_npu_destroy(&host_npus[index]);
-        memset(host_npus[index].faults, 0, sizeof host_npus[index].faults);
+        memset(&host_npus[index].faults, 0, sizeof host_npus[index].faults);
     }
 }
 

@@ -65,7 +65,7 @@ unsigned host_damaged_guards(void);
 void host_use_thread(unsigned index, bool on);
 
 /**
- * Inject a fault, by name; see faults.c for the names.
+ * Inject a fault, by name; see tools/npu_model/npu_faults.c for the names.
  *
  * @param count  how many times it shall happen; 0 withdraws it
  * @return       false: no such fault

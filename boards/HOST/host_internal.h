@@ -6,25 +6,10 @@
 #include "ethosu_board.h"
 #include "ethosu_driver_ex.h"
 #include "host.h"
+#include "npu_faults.h"
 #include "npu_model.h"
 
 #include <pthread.h>
-
-/** Faults that can be injected; names in faults.c. */
-enum host_fault {
-    HOST_IRQ_LOST,
-    HOST_IRQ_LATE,
-    HOST_IRQ_SPURIOUS,
-    HOST_HANG,
-    HOST_BUS_ERROR,
-    HOST_PARSE_ERROR,
-    HOST_WATCHDOG,
-    HOST_ECC_ERROR,
-    HOST_RESET_STUCK,
-    HOST_PROT_STUCK,
-    HOST_DEAD,
-    HOST_FAULT_COUNT,
-};
 
 /** One NPU; the driver takes its address for that of the register window. */
 struct NPU_REG {
@@ -40,20 +25,14 @@ struct NPU_REG {
     bool working; /**< a command stream is being executed */
     bool aborted;
 
-    bool level;    /**< of the interrupt line */
-    bool held_irq; /**< an interrupt that comes late */
+    bool level; /**< of the interrupt line */
     void (*handler)(void *argument);
     void *argument;
 
-    unsigned faults[HOST_FAULT_COUNT]; /**< how many times each is still to happen */
-    uint32_t status_set;               /**< STATUS bits forced until the next reset */
-    uint32_t status_clear;
+    struct npu_faults faults;
 };
 
 extern struct NPU_REG host_npus[HOST_NPU_COUNT];
-
-/** Does this fault happen now? Counts it down. The NPU is locked. */
-bool host_fault_due(struct NPU_REG *npu, enum host_fault fault);
 
 /** Create and destroy the model, and its thread. */
 bool host_npu_create(struct NPU_REG *npu, const char *config);

@@ -8,9 +8,6 @@
 
 #include <ethosu_io.h>
 
-/** Registers that faults touch. */
-enum { STATUS = 0x004, CMD = 0x008, RESET = 0x00C, QSIZE = 0x020, PROT = 0x024 };
-
 /** A line that no handler lowers is given up after so many calls. */
 #define STORM_LIMIT 100
 
@@ -56,13 +53,20 @@ static bool line_is_high(struct NPU_REG *npu)
 static void deliver(struct NPU_REG *npu)
 {
     lock(npu);
-    bool lost = npu->level && host_fault_due(npu, HOST_IRQ_LOST);
-    bool late = npu->level && !lost && host_fault_due(npu, HOST_IRQ_LATE);
-    npu->held_irq = npu->held_irq || late;
+    bool delivered = !npu->level || npu_faults_deliver(&npu->faults);
     unlock(npu);
-    for (unsigned i = 0; i < STORM_LIMIT && !lost && !late && line_is_high(npu); i++) {
+    for (unsigned i = 0; i < STORM_LIMIT && delivered && line_is_high(npu); i++) {
         call_handler(npu);
     }
+}
+
+bool host_inject(unsigned index, const char *fault, unsigned count)
+{
+    struct NPU_REG *npu = &host_npus[index];
+    lock(npu);
+    bool known = npu_faults_inject(&npu->faults, fault, count);
+    unlock(npu);
+    return known;
 }
 
 void host_interrupt(unsigned index)
@@ -71,24 +75,6 @@ void host_interrupt(unsigned index)
 }
 
 /* ---- execution ---- */
-
-/** STATUS bits that a fault forces when a command stream has ended. */
-static void force_faults(struct NPU_REG *npu)
-{
-    static const struct {
-        enum host_fault fault;
-        uint32_t bit;
-    } forced[] = {
-        {HOST_WATCHDOG, ETHOSUX_STATUS_WATCHDOG},
-        {HOST_ECC_ERROR, ETHOSUX_STATUS_ECC},
-    };
-    for (unsigned i = 0; i < sizeof forced / sizeof forced[0]; i++) {
-        if (host_fault_due(npu, forced[i].fault)) {
-            npu->status_set |= forced[i].bit;
-            npu->status_clear |= ETHOSUX_STATUS_END_REACHED;
-        }
-    }
-}
 
 /** Execute to the end; NPU_OP_IRQ interrupts on the way. */
 static void execute(struct NPU_REG *npu)
@@ -99,7 +85,7 @@ static void execute(struct NPU_REG *npu)
         lock(npu);
         npu_finish(npu->model);
         if (outcome != NPU_OUTCOME_IRQ) {
-            force_faults(npu);
+            npu_faults_end(&npu->faults);
             npu->working = false;
             pthread_cond_broadcast(&npu->changed);
         }
@@ -115,7 +101,7 @@ static void *work(void *argument)
     while (!npu->quit) {
         if (!npu->working) {
             pthread_cond_wait(&npu->changed, &npu->lock);
-        } else if (npu->faults[HOST_HANG] > 0 && !npu->aborted) {
+        } else if (npu->faults.run.hang && !npu->aborted) {
             pthread_cond_wait(&npu->changed, &npu->lock);
         } else {
             unlock(npu);
@@ -131,8 +117,9 @@ static void *work(void *argument)
 static void begin(struct NPU_REG *npu)
 {
     lock(npu);
-    bool spurious = host_fault_due(npu, HOST_IRQ_SPURIOUS);
-    bool hang = npu->faults[HOST_HANG] > 0;
+    npu_faults_begin(&npu->faults);
+    bool spurious = npu->faults.run.spurious;
+    bool hang = npu->faults.run.hang;
     bool threaded = npu->threaded;
     npu->working = true;
     npu->aborted = false;
@@ -156,7 +143,6 @@ static void end_early(struct NPU_REG *npu)
     npu_abort(npu->model);
     lock(npu);
     npu->aborted = true;
-    (void)host_fault_due(npu, HOST_HANG);
     pthread_cond_broadcast(&npu->changed);
     bool threaded = npu->threaded;
     while (threaded && npu->working) {
@@ -174,35 +160,19 @@ uint32_t ethosu_host_read(volatile struct NPU_REG *reg, uint32_t offset)
 {
     struct NPU_REG *npu = (struct NPU_REG *)(uintptr_t)reg;
     lock(npu);
-    uint32_t value = npu_read(npu->model, offset);
-    if (offset == STATUS) {
-        value = (value | npu->status_set) & ~npu->status_clear;
-    } else if (offset == PROT && host_fault_due(npu, HOST_PROT_STUCK)) {
-        value ^= 1;
-    }
-    if (host_fault_due(npu, HOST_DEAD)) {
-        value = UINT32_MAX;
-    }
+    uint32_t value = npu_faults_read(&npu->faults, offset, npu_read(npu->model, offset));
     unlock(npu);
     return value;
-}
-
-static void before_write(struct NPU_REG *npu, uint32_t offset, uint32_t *value)
-{
-    if (offset == RESET) {
-        npu->status_set = host_fault_due(npu, HOST_RESET_STUCK) ? ETHOSUX_STATUS_RESETTING : 0;
-        npu->status_clear = 0;
-    } else if (offset == QSIZE && host_fault_due(npu, HOST_PARSE_ERROR)) {
-        *value = 4;
-    }
 }
 
 void ethosu_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t value)
 {
     struct NPU_REG *npu = (struct NPU_REG *)(uintptr_t)reg;
     lock(npu);
-    before_write(npu, offset, &value);
-    enum npu_action action = npu_write(npu->model, offset, value);
+    enum npu_action action = NPU_ACTION_NONE;
+    if (npu_faults_write(&npu->faults, offset, &value)) {
+        action = npu_write(npu->model, offset, value);
+    }
     unlock(npu);
 
     if (action == NPU_ACTION_EXECUTE) {
@@ -212,8 +182,7 @@ void ethosu_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t v
     }
 
     lock(npu);
-    bool late = offset == RESET && npu->held_irq;
-    npu->held_irq = npu->held_irq && !late;
+    bool late = npu_faults_take_held(&npu->faults, offset);
     unlock(npu);
     if (late) {
         call_handler(npu);
@@ -226,7 +195,7 @@ static uint8_t *map(void *context, uint64_t address, uint64_t length, bool write
 {
     struct NPU_REG *npu = context;
     lock(npu);
-    bool fails = npu->faults[HOST_BUS_ERROR] > 0;
+    bool fails = npu->faults.run.bus_error;
     unlock(npu);
     return fails ? NULL : host_map(NULL, address, length, write);
 }

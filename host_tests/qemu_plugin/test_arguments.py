@@ -9,7 +9,7 @@ from qemu_plugin.guest import Guest, outcome
 from qemu_plugin.releases import version
 
 WRONG = {
-    "speed=3": 'unknown argument "speed"; known are npu, timing, console, log',
+    "speed=3": 'unknown argument "speed"; known are npu, npu1, timing, console, fault, log',
     "npu=ethos-u55-512": "npu=ethos-u55-512: expected none, ethos-u55-32, ethos-u55-64, ",
     "npu=": "npu=: expected none, ethos-u55-32",
     "timing=fast": "timing=fast: expected host, model or model:MHZ with MHZ from 1 to 10000",
@@ -19,6 +19,10 @@ WRONG = {
     "console=ptyx": 'console=pty takes no address, found "x"',
     "console=unix:": "console=unix:PATH: the path has 0 bytes, a socket's may have 1 to 107",
     "console=unix:/nowhere/socket": "cannot listen at /nowhere/socket: No such file or directory",
+    "fault=slow": "fault=slow: expected [npu., npu1. or dma.]NAME[:COUNT], a device that is there",
+    "fault=npu1.hang": "fault=npu1.hang: expected",
+    "fault=hang:many": "fault=hang:many: expected",
+    "fault=": "fault=: expected",
     "log=loud": "log=loud: expected none, guest_error or all",
 }
 

@@ -32,12 +32,14 @@ static void update_handlers(void);
 
 /* --- Bytes ---------------------------------------------------------------- */
 
-static void client_left(void) {
+static void client_left(void)
+{
     console.client = false;
     fifo_clear(&console.to_client);
 }
 
-static void end_of_bytes(void) {
+static void end_of_bytes(void)
+{
     client_left();
     console.bytes_left = false;
     update_handlers();
@@ -45,7 +47,8 @@ static void end_of_bytes(void) {
 }
 
 /** Read what fits. Ends with the FIFO full, nothing there, or the client gone. */
-static void pump_to_guest(void) {
+static void pump_to_guest(void)
+{
     size_t room;
     while (console.bytes_left && (room = fifo_room(&console.to_guest)) > 0) {
         uint8_t bytes[4096];
@@ -61,7 +64,8 @@ static void pump_to_guest(void) {
     }
 }
 
-static void pump_to_client(void) {
+static void pump_to_client(void)
+{
     const uint8_t *bytes;
     size_t size;
     while (console.client && (size = fifo_peek(&console.to_client, &bytes)) > 0) {
@@ -79,7 +83,8 @@ static void pump_to_client(void) {
 /* --- Main loop ------------------------------------------------------------ */
 
 /** Move what can be moved, and let the guest know. */
-static void pump(void *opaque) {
+static void pump(void *opaque)
+{
     (void)opaque;
     pump_to_guest();
     pump_to_client();
@@ -88,7 +93,8 @@ static void pump(void *opaque) {
 }
 
 /** A client came or went. */
-static void attend(void *opaque) {
+static void attend(void *opaque)
+{
     bool present = console.endpoint.kind->attend(&console.endpoint);
     if (present) {
         console.client = console.had_client = true;
@@ -101,7 +107,8 @@ static void attend(void *opaque) {
     pump(opaque);
 }
 
-static void update_handlers(void) {
+static void update_handlers(void)
+{
     const struct console_endpoint *endpoint = &console.endpoint;
     bool watched = !(endpoint->kind->next_client_waits && console.bytes_left);
     bool reading = console.bytes_left && fifo_room(&console.to_guest) > 0;
@@ -119,23 +126,28 @@ static void update_handlers(void) {
 
 /* --- The guest's side ----------------------------------------------------- */
 
-bool console_exists(void) {
+bool console_exists(void)
+{
     return console.endpoint.kind;
 }
 
-bool console_has_client(void) {
+bool console_has_client(void)
+{
     return console.client;
 }
 
-size_t console_waiting(void) {
+size_t console_waiting(void)
+{
     return fifo_used(&console.to_guest);
 }
 
-size_t console_space(void) {
+size_t console_space(void)
+{
     return console.client ? fifo_room(&console.to_client) : FIFO_SIZE;
 }
 
-size_t console_send(const uint8_t *bytes, size_t size) {
+size_t console_send(const uint8_t *bytes, size_t size)
+{
     if (!console_exists() || (!console.client && console.had_client)) {
         return size;
     }
@@ -145,7 +157,8 @@ size_t console_send(const uint8_t *bytes, size_t size) {
     return console.client ? taken : size;
 }
 
-size_t console_receive(uint8_t *bytes, size_t size) {
+size_t console_receive(uint8_t *bytes, size_t size)
+{
     size_t taken = fifo_take(&console.to_guest, bytes, size);
     if (taken > 0) {
         pump_to_guest();
@@ -156,7 +169,8 @@ size_t console_receive(uint8_t *bytes, size_t size) {
 
 /* --- Life ----------------------------------------------------------------- */
 
-static const struct console_endpoint_kind *find_kind(const char *argument) {
+static const struct console_endpoint_kind *find_kind(const char *argument)
+{
     for (size_t i = 0; i < KIND_COUNT; i++) {
         if (strncmp(argument, kinds[i]->prefix, strlen(kinds[i]->prefix)) == 0) {
             return kinds[i];
@@ -165,7 +179,8 @@ static const struct console_endpoint_kind *find_kind(const char *argument) {
     return NULL;
 }
 
-bool console_open(const char *argument) {
+bool console_open(const char *argument)
+{
     const struct console_endpoint_kind *kind = find_kind(argument);
     if (!kind) {
         message(MESSAGE_NONE, "console=%s: expected pty or unix:PATH", argument);
@@ -175,7 +190,8 @@ bool console_open(const char *argument) {
     return kind->open(&console.endpoint, argument + strlen(kind->prefix));
 }
 
-void console_start(console_changed changed, void *context) {
+void console_start(console_changed changed, void *context)
+{
     console.changed = changed;
     console.context = context;
     if (console_exists()) {
@@ -184,7 +200,8 @@ void console_start(console_changed changed, void *context) {
     }
 }
 
-void console_close(void) {
+void console_close(void)
+{
     if (console_exists() && console.endpoint.kind->remove) {
         console.endpoint.kind->remove(&console.endpoint);
     }

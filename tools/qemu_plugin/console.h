@@ -35,8 +35,8 @@ size_t console_send(const uint8_t *bytes, size_t size);
 /** Deliver up to `size` bytes from the client; returns how many. */
 size_t console_receive(uint8_t *bytes, size_t size);
 
-size_t console_waiting(void);   /**< bytes that console_receive() would deliver */
-size_t console_space(void);     /**< bytes that console_send() would take */
+size_t console_waiting(void); /**< bytes that console_receive() would deliver */
+size_t console_space(void);   /**< bytes that console_send() would take */
 bool console_has_client(void);
 
 /** The process is about to exit. */

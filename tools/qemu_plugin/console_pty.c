@@ -20,7 +20,8 @@
 #include "message.h"
 
 /** Raw bytes in both directions, and nothing left of what the last client did not read. */
-static bool refresh_terminal(const char *path) {
+static bool refresh_terminal(const char *path)
+{
     int terminal = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (terminal < 0) {
         return false;
@@ -34,7 +35,8 @@ static bool refresh_terminal(const char *path) {
     return right;
 }
 
-static bool open_terminal(struct console_endpoint *endpoint) {
+static bool open_terminal(struct console_endpoint *endpoint)
+{
     endpoint->data = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
     if (endpoint->data < 0 || grantpt(endpoint->data) < 0 || unlockpt(endpoint->data) < 0 ||
         ptsname_r(endpoint->data, endpoint->path, sizeof endpoint->path) != 0) {
@@ -46,7 +48,8 @@ static bool open_terminal(struct console_endpoint *endpoint) {
            inotify_add_watch(endpoint->watch, endpoint->path, IN_OPEN | IN_CLOSE) >= 0;
 }
 
-static bool pty_open(struct console_endpoint *endpoint, const char *address) {
+static bool pty_open(struct console_endpoint *endpoint, const char *address)
+{
     if (*address) {
         message(MESSAGE_NONE, "console=pty takes no address, found \"%s\"", address);
         return false;
@@ -58,7 +61,8 @@ static bool pty_open(struct console_endpoint *endpoint, const char *address) {
     return true;
 }
 
-static bool pty_attend(struct console_endpoint *endpoint) {
+static bool pty_attend(struct console_endpoint *endpoint)
+{
     char events[4096];
     while (read(endpoint->watch, events, sizeof events) > 0) {
     }
@@ -66,7 +70,8 @@ static bool pty_attend(struct console_endpoint *endpoint) {
     return poll(&terminal, 1, 0) == 0;
 }
 
-static void pty_forget(struct console_endpoint *endpoint) {
+static void pty_forget(struct console_endpoint *endpoint)
+{
     refresh_terminal(endpoint->path);
 }
 

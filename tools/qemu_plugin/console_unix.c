@@ -14,14 +14,16 @@
 #include "message.h"
 
 /** Remove the socket that an earlier process left; anything else there is not ours. */
-static void remove_stale_socket(const char *path) {
+static void remove_stale_socket(const char *path)
+{
     struct stat found;
     if (lstat(path, &found) == 0 && S_ISSOCK(found.st_mode)) {
         unlink(path);
     }
 }
 
-static bool listen_at(struct console_endpoint *endpoint) {
+static bool listen_at(struct console_endpoint *endpoint)
+{
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path, endpoint->path, strlen(endpoint->path) + 1);
     remove_stale_socket(endpoint->path);
@@ -31,11 +33,13 @@ static bool listen_at(struct console_endpoint *endpoint) {
            listen(endpoint->watch, 4) == 0;
 }
 
-static bool unix_open(struct console_endpoint *endpoint, const char *address) {
+static bool unix_open(struct console_endpoint *endpoint, const char *address)
+{
     size_t length = strlen(address);
     if (length == 0 || length >= sizeof endpoint->path) {
-        message(MESSAGE_NONE, "console=unix:PATH: the path has %zu bytes, a socket's may have 1 to %zu",
-                length, sizeof endpoint->path - 1);
+        message(MESSAGE_NONE,
+                "console=unix:PATH: the path has %zu bytes, a socket's may have 1 to %zu", length,
+                sizeof endpoint->path - 1);
         return false;
     }
     memcpy(endpoint->path, address, length + 1);
@@ -46,17 +50,20 @@ static bool unix_open(struct console_endpoint *endpoint, const char *address) {
     return true;
 }
 
-static bool unix_attend(struct console_endpoint *endpoint) {
+static bool unix_attend(struct console_endpoint *endpoint)
+{
     endpoint->data = accept4(endpoint->watch, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     return endpoint->data >= 0;
 }
 
-static void unix_forget(struct console_endpoint *endpoint) {
+static void unix_forget(struct console_endpoint *endpoint)
+{
     close(endpoint->data);
     endpoint->data = -1;
 }
 
-static void unix_remove(struct console_endpoint *endpoint) {
+static void unix_remove(struct console_endpoint *endpoint)
+{
     unlink(endpoint->path);
 }
 

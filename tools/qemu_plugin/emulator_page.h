@@ -11,7 +11,7 @@
 
 #define EMULATOR_PAGE_BASE 0x4F000000u /**< unused by the AN547 memory map */
 #define EMULATOR_PAGE_SIZE 0x1000u
-#define EMULATOR_PAGE_IRQ 57u /**< NVIC number of the console's interrupt */
+#define EMULATOR_PAGE_IRQ 57u        /**< NVIC number of the console's interrupt */
 #define EMULATOR_PAGE_ID 0x45485531u /**< "1UHE" in memory order */
 
 enum emulator_page_register {
@@ -20,19 +20,33 @@ enum emulator_page_register {
 
     EMULATOR_INSN_LO = 0x010, /**< RO: guest instructions; reading LO latches HI */
     EMULATOR_INSN_HI = 0x014,
-    EMULATOR_NPU_INSN_LO = 0x018, /**< RO: guest instructions between the last NPU start and its completion */
+    EMULATOR_NPU_INSN_LO =
+        0x018, /**< RO: guest instructions between the last NPU start and its completion */
     EMULATOR_NPU_INSN_HI = 0x01C,
-    EMULATOR_NPU_IDLE = 0x020, /**< RO: 1 when the CPU was asleep (WFI) as the last NPU run completed */
+    EMULATOR_NPU_IDLE =
+        0x020, /**< RO: 1 when the CPU was asleep (WFI) as the last NPU run completed */
+    EMULATOR_DMA_INSN_LO =
+        0x028, /**< RO: the same two for the last transfer of the DMA controller */
+    EMULATOR_DMA_INSN_HI = 0x02C,
+    EMULATOR_DMA_IDLE = 0x030,
 
     EMULATOR_BUFFER_ADDRESS = 0x100, /**< RW: guest address for the next transfer */
-    EMULATOR_CONSOLE_SEND = 0x104,   /**< WO: send up to so many bytes from BUFFER_ADDRESS to the console */
+    EMULATOR_CONSOLE_SEND =
+        0x104, /**< WO: send up to so many bytes from BUFFER_ADDRESS to the console */
     EMULATOR_CONSOLE_RECEIVE = 0x108, /**< WO: take up to so many bytes to BUFFER_ADDRESS */
-    EMULATOR_CONSOLE_COUNT = 0x10C,  /**< RO: bytes that the last RECEIVE delivered */
+    EMULATOR_CONSOLE_COUNT = 0x10C,   /**< RO: bytes that the last RECEIVE delivered */
     EMULATOR_CONSOLE_WAITING = 0x110, /**< RO: bytes waiting to be received */
-    EMULATOR_CONSOLE_IRQ_ENABLE = 0x114, /**< RW: EMULATOR_CONSOLE_IRQ_* bits; each is a level, all share one line */
+    EMULATOR_CONSOLE_IRQ_ENABLE =
+        0x114, /**< RW: EMULATOR_CONSOLE_IRQ_* bits; each is a level, all share one line */
     EMULATOR_CONSOLE_PEER = 0x118, /**< RO: 1 while a host program has the console open */
-    EMULATOR_CONSOLE_SENT = 0x11C, /**< RO: bytes that the last SEND took; fewer than asked when the FIFO is full */
-    EMULATOR_CONSOLE_SPACE = 0x120, /**< RO: bytes that a SEND would take now; never 0 while no one listens */
+    EMULATOR_CONSOLE_SENT =
+        0x11C, /**< RO: bytes that the last SEND took; fewer than asked when the FIFO is full */
+    EMULATOR_CONSOLE_SPACE =
+        0x120, /**< RO: bytes that a SEND would take now; never 0 while no one listens */
+
+    EMULATOR_FAULT = 0x180, /**< WO: inject the fault that so many bytes from BUFFER_ADDRESS name,
+                               [DEVICE.]NAME[:COUNT] as in the plugin's argument fault=... */
+    EMULATOR_FAULT_KNOWN = 0x184, /**< RO: 1 when the last FAULT named one */
 
     EMULATOR_LOG = 0x200, /**< WO: print so many bytes from BUFFER_ADDRESS on the host's stderr */
 };

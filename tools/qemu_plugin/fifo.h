@@ -13,15 +13,18 @@ struct fifo {
     uint32_t put, taken; /**< bytes so far, modulo 2^32 */
 };
 
-static inline size_t fifo_used(const struct fifo *fifo) {
+static inline size_t fifo_used(const struct fifo *fifo)
+{
     return fifo->put - fifo->taken;
 }
 
-static inline size_t fifo_room(const struct fifo *fifo) {
+static inline size_t fifo_room(const struct fifo *fifo)
+{
     return FIFO_SIZE - fifo_used(fifo);
 }
 
-static inline void fifo_clear(struct fifo *fifo) {
+static inline void fifo_clear(struct fifo *fifo)
+{
     fifo->taken = fifo->put;
 }
 
@@ -35,7 +38,8 @@ size_t fifo_take(struct fifo *fifo, uint8_t *bytes, size_t size);
 size_t fifo_peek(const struct fifo *fifo, const uint8_t **bytes);
 
 /** Forget the oldest bytes, at most as many as there are. */
-static inline void fifo_drop(struct fifo *fifo, size_t size) {
+static inline void fifo_drop(struct fifo *fifo, size_t size)
+{
     fifo->taken += (uint32_t)size;
 }
 

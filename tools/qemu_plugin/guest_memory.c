@@ -19,7 +19,7 @@ struct memory {
     const char *name;
     const char *blocks[2]; /**< QEMU's names of adjacent RAM blocks; none: the machine's main RAM */
     uint32_t base;
-    bool npu;      /**< on a path of the NPU's ports */
+    bool shared; /**< on a path of the NPU's ports and of the DMA controller's */
     bool writable;
     uint8_t *host;
     uint64_t size; /**< bytes */
@@ -41,7 +41,8 @@ static struct memory memories[] = {
 #define FIRST_ADDRESS_WITHOUT_ALIAS 0x40000000u
 
 /** The main RAM is a backend object, whether the user made it or QEMU. */
-static void find_main_ram(struct memory *memory) {
+static void find_main_ram(struct memory *memory)
+{
     Object *backend = object_property_get_link(qdev_get_machine(), "memory-backend", NULL);
     if (!backend) {
         fatal("this machine has no main RAM to serve as %s", memory->name);
@@ -51,7 +52,8 @@ static void find_main_ram(struct memory *memory) {
     memory->size = memory_region_size(region);
 }
 
-static uint8_t *find_block(const char *name, uint64_t *size) {
+static uint8_t *find_block(const char *name, uint64_t *size)
+{
     RAMBlock *block = qemu_ram_block_by_name(name);
     if (!block) {
         fatal("this machine has no memory called %s: start QEMU with -machine mps3-an547", name);
@@ -65,7 +67,8 @@ static uint8_t *find_block(const char *name, uint64_t *size) {
  * are neighbours for the host too, by putting the same pages behind both.
  * Called before the guest runs.
  */
-static uint8_t *join_blocks(uint8_t *const hosts[2], const uint64_t sizes[2]) {
+static uint8_t *join_blocks(uint8_t *const hosts[2], const uint64_t sizes[2])
+{
     size_t total = (size_t)(sizes[0] + sizes[1]);
     int pages = memfd_create("ethosu-guest-memory", MFD_CLOEXEC);
     if (pages < 0 || ftruncate(pages, (off_t)total) < 0) {
@@ -85,7 +88,8 @@ static uint8_t *join_blocks(uint8_t *const hosts[2], const uint64_t sizes[2]) {
     return right ? view : NULL;
 }
 
-static void find_blocks(struct memory *memory) {
+static void find_blocks(struct memory *memory)
+{
     uint64_t sizes[2] = {0, 0};
     uint8_t *hosts[2] = {find_block(memory->blocks[0], &sizes[0]), NULL};
     memory->host = hosts[0];
@@ -99,7 +103,8 @@ static void find_blocks(struct memory *memory) {
     }
 }
 
-void guest_memory_find(void) {
+void guest_memory_find(void)
+{
     for (size_t i = 0; i < MEMORY_COUNT; i++) {
         struct memory *memory = &memories[i];
         memory->blocks[0] ? find_blocks(memory) : find_main_ram(memory);
@@ -107,7 +112,8 @@ void guest_memory_find(void) {
 }
 
 uint8_t *guest_memory_map(enum guest_memory_master master, uint64_t address, uint64_t length,
-                          bool write) {
+                          bool write)
+{
     if (address < FIRST_ADDRESS_WITHOUT_ALIAS) {
         address &= ~(uint64_t)SECURE_ALIAS;
     }
@@ -117,7 +123,7 @@ uint8_t *guest_memory_map(enum guest_memory_master master, uint64_t address, uin
         if (address < memory->base || offset >= memory->size) {
             continue;
         }
-        bool allowed = (memory->npu || master == MASTER_CPU) && (memory->writable || !write);
+        bool allowed = (memory->shared || master == MASTER_CPU) && (memory->writable || !write);
         return allowed && length <= memory->size - offset ? memory->host + offset : NULL;
     }
     return NULL;

@@ -6,10 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Who asks: the NPU's ports reach fewer memories than the CPU. */
+/** Who asks: the others reach fewer memories than the CPU, whose TCMs are its own. */
 enum guest_memory_master {
     MASTER_CPU,
     MASTER_NPU,
+    MASTER_DMA,
 };
 
 /** Find the memories of the machine; ends QEMU with a sentence when one is missing. */

@@ -11,7 +11,8 @@
 static uint64_t counter_api_1;
 static qemu_plugin_u64 counter_api_2;
 
-static void count_api_1(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
+static void count_api_1(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
     (void)id;
     for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
         qemu_plugin_register_vcpu_insn_exec_inline(qemu_plugin_tb_get_insn(tb, i),
@@ -19,7 +20,8 @@ static void count_api_1(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
     }
 }
 
-static void count_api_2(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
+static void count_api_2(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
     (void)id;
     for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
         qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
@@ -27,7 +29,8 @@ static void count_api_2(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
     }
 }
 
-void instruction_count_install(qemu_plugin_id_t id) {
+void instruction_count_install(qemu_plugin_id_t id)
+{
     if (qemu_api_level() == 1) {
         qemu_plugin_register_vcpu_tb_trans_cb(id, count_api_1);
         return;
@@ -36,7 +39,8 @@ void instruction_count_install(qemu_plugin_id_t id) {
     qemu_plugin_register_vcpu_tb_trans_cb(id, count_api_2);
 }
 
-uint64_t instruction_count(void) {
+uint64_t instruction_count(void)
+{
     // The CPU's thread adds to it without a lock; an aligned 64-bit load is whole.
     return qemu_api_level() == 1 ? __atomic_load_n(&counter_api_1, __ATOMIC_RELAXED)
                                  : qemu_plugin_u64_sum(counter_api_2);

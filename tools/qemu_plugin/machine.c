@@ -20,20 +20,23 @@ struct mapping {
 
 static Object *subsystem;
 
-void machine_find(void) {
+void machine_find(void)
+{
     subsystem = object_resolve_path_type("", "sse-300", NULL);
     if (!subsystem) {
         fatal("this machine is no Corstone-300: start QEMU with -machine mps3-an547");
     }
 }
 
-static uint64_t window_read(void *opaque, uint64_t offset, unsigned size) {
+static uint64_t window_read(void *opaque, uint64_t offset, unsigned size)
+{
     (void)size;
     const struct mapping *mapping = opaque;
     return mapping->window.read(mapping->device, (uint32_t)offset);
 }
 
-static void window_write(void *opaque, uint64_t offset, uint64_t value, unsigned size) {
+static void window_write(void *opaque, uint64_t offset, uint64_t value, unsigned size)
+{
     (void)size;
     const struct mapping *mapping = opaque;
     mapping->window.write(mapping->device, (uint32_t)offset, (uint32_t)value);
@@ -48,7 +51,8 @@ static const MemoryRegionOps window_ops = {
     .impl = {.min_access_size = 4, .max_access_size = 4},
 };
 
-void machine_map(const struct machine_window *window, void *device) {
+void machine_map(const struct machine_window *window, void *device)
+{
     // Never freed: a machine keeps its devices until the process ends.
     struct mapping *mapping = calloc(1, sizeof *mapping);
     if (!mapping) {
@@ -62,6 +66,17 @@ void machine_map(const struct machine_window *window, void *device) {
                                         PRIORITY_OVER_DEVICES);
 }
 
-qemu_irq machine_irq(unsigned number) {
+Object *machine_buses(void)
+{
+    // QEMU's system memory has a stand-in where the subsystem has its internal SRAM.
+    Object *container = object_resolve_path_component(subsystem, "armsse-container[0]");
+    if (!container) {
+        fatal("this QEMU's Corstone-300 has no region \"armsse-container\"");
+    }
+    return container;
+}
+
+qemu_irq machine_irq(unsigned number)
+{
     return qdev_get_gpio_in_named(subsystem, "EXP_IRQ", (int)(number - FIRST_EXPANSION_IRQ));
 }

@@ -27,6 +27,9 @@ void machine_find(void);
 /** Put a window (which is copied) into the CPU's address space, over whatever QEMU has there. */
 void machine_map(const struct machine_window *window, void *device);
 
+/** The memory region that the subsystem's bus masters see; ends QEMU when there is none. */
+Object *machine_buses(void);
+
 /** Input of the interrupt controller with this NVIC number (from 32 on). */
 qemu_irq machine_irq(unsigned number);
 

@@ -9,17 +9,20 @@
 
 static enum message_level wanted = MESSAGE_GUEST_ERROR;
 
-void message_set_level(enum message_level level) {
+void message_set_level(enum message_level level)
+{
     wanted = level;
 }
 
-static void print_line(const char *format, va_list arguments) {
+static void print_line(const char *format, va_list arguments)
+{
     char text[1024];
     vsnprintf(text, sizeof text, format, arguments);
     dprintf(STDERR_FILENO, "ethosu: %s\n", text);
 }
 
-void message(enum message_level level, const char *format, ...) {
+void message(enum message_level level, const char *format, ...)
+{
     if (level > wanted) {
         return;
     }
@@ -29,7 +32,8 @@ void message(enum message_level level, const char *format, ...) {
     va_end(arguments);
 }
 
-void fatal(const char *format, ...) {
+void fatal(const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
     print_line(format, arguments);

@@ -17,6 +17,7 @@
 #include "instruction_count.h"
 #include "machine.h"
 #include "message.h"
+#include "npu_faults.h"
 #include "npu_model.h"
 #include "qemu_api.h"
 #include "worker.h"
@@ -31,31 +32,50 @@ struct npu_device {
     bool running;             /**< started, and npu_finish() still to come */
     enum npu_outcome outcome; /**< of the last npu_execute() */
     uint64_t instructions_at_start;
+    struct npu_faults faults;
+    bool level; /**< of the model's interrupt line */
 };
 
 static struct npu_run_record last_run;
 
-const struct npu_run_record *npu_device_last_run(void) {
+const struct npu_run_record *npu_device_last_run(void)
+{
     return &last_run;
 }
 
-static QEMUTimer *device_timer(struct npu_device *device) {
+static QEMUTimer *device_timer(struct npu_device *device)
+{
     return (QEMUTimer *)device->timer;
 }
 
 /* --- The model's bus ------------------------------------------------------ */
 
-static uint8_t *bus_map(void *context, uint64_t address, uint64_t length, bool write) {
-    (void)context;
-    return guest_memory_map(MASTER_NPU, address, length, write);
-}
-
-static void bus_irq(void *context, bool level) {
+static uint8_t *bus_map(void *context, uint64_t address, uint64_t length, bool write)
+{
     const struct npu_device *device = context;
-    qemu_set_irq(device->irq, level);
+    return device->faults.run.bus_error ? NULL
+                                        : guest_memory_map(MASTER_NPU, address, length, write);
 }
 
-static void bus_log(void *context, enum npu_log_level level, const char *text) {
+static void bus_irq(void *context, bool level)
+{
+    struct npu_device *device = context;
+    bool rises = level && !device->level;
+    device->level = level;
+    if (!level || !rises || npu_faults_deliver(&device->faults)) {
+        qemu_set_irq(device->irq, level);
+    }
+}
+
+/** An interrupt for which no register has a reason. */
+static void pulse_irq(const struct npu_device *device)
+{
+    qemu_set_irq(device->irq, 1);
+    qemu_set_irq(device->irq, device->level);
+}
+
+static void bus_log(void *context, enum npu_log_level level, const char *text)
+{
     const struct npu_device *device = context;
     message(level == NPU_LOG_INFO ? MESSAGE_ALL : MESSAGE_GUEST_ERROR, "%s: %s",
             device->slot->argument, text);
@@ -63,21 +83,27 @@ static void bus_log(void *context, enum npu_log_level level, const char *text) {
 
 /* --- A run ---------------------------------------------------------------- */
 
-static void execute(void *context) {
+static void execute(void *context)
+{
     struct npu_device *device = context;
     device->outcome = npu_execute(device->model, 0);
 }
 
-static void execute_by_virtual_clock(struct npu_device *device) {
+static void execute_by_virtual_clock(struct npu_device *device)
+{
     int64_t start = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     execute(device);
     uint64_t duration = npu_cycles(device->model) * 1000 / device->timing.megahertz;
     timer_mod(device_timer(device), start + (int64_t)duration);
 }
 
-static void resume(struct npu_device *device) {
+static void resume(struct npu_device *device)
+{
     device->running = true;
     device->instructions_at_start = instruction_count();
+    if (device->faults.run.hang) {
+        return;
+    }
     if (device->timing.megahertz) {
         execute_by_virtual_clock(device);
     } else {
@@ -85,61 +111,92 @@ static void resume(struct npu_device *device) {
     }
 }
 
-/**
- * The work is done (or its modelled time is over): tell the guest. A fault to
- * inject into results, status or interrupt has its place here.
- */
-static void complete(void *context) {
+static void begin(struct npu_device *device)
+{
+    npu_faults_begin(&device->faults);
+    if (device->faults.run.spurious) {
+        pulse_irq(device);
+    }
+    resume(device);
+}
+
+/** The work is done (or its modelled time is over): tell the guest. */
+static void complete(void *context)
+{
     struct npu_device *device = context;
     last_run.instructions = instruction_count() - device->instructions_at_start;
     last_run.idle = all_cpu_threads_idle();
     device->running = false;
-    npu_finish(device->model);
     if (device->outcome == NPU_OUTCOME_IRQ) {
+        npu_finish(device->model);
         resume(device);
+        return;
+    }
+    npu_faults_end(&device->faults);
+    npu_finish(device->model);
+    if (device->faults.run.spurious) {
+        pulse_irq(device);
     }
 }
 
 /** Make the model return early; afterwards no thread but ours is in it. */
-static void end_run(struct npu_device *device) {
+static void end_run(struct npu_device *device)
+{
     npu_abort(device->model);
     worker_join(&device->worker);
     timer_del(device_timer(device));
+    if (device->faults.run.hang) {
+        execute(device); // it was never begun; aborted, it ends at once
+        device->faults.run.hang = false;
+    }
     device->running = false;
 }
 
 /* --- Registers ------------------------------------------------------------ */
 
-static uint32_t read_register(void *context, uint32_t offset) {
-    const struct npu_device *device = context;
-    return npu_read(device->model, offset);
+static uint32_t read_register(void *context, uint32_t offset)
+{
+    struct npu_device *device = context;
+    return npu_faults_read(&device->faults, offset, npu_read(device->model, offset));
 }
 
-static void write_register(void *context, uint32_t offset, uint32_t value) {
+static void write_register(void *context, uint32_t offset, uint32_t value)
+{
     struct npu_device *device = context;
+    if (!npu_faults_write(&device->faults, offset, &value)) {
+        return;
+    }
     switch (npu_write(device->model, offset, value)) {
     case NPU_ACTION_NONE:
         break;
     case NPU_ACTION_EXECUTE:
-        resume(device);
+        begin(device);
         break;
     case NPU_ACTION_ABORT:
         end_run(device);
         npu_finish(device->model);
         break;
     }
+    if (npu_faults_take_held(&device->faults, offset)) {
+        pulse_irq(device);
+    }
+}
+
+bool npu_device_inject(struct npu_device *device, const char *fault, unsigned count)
+{
+    return npu_faults_inject(&device->faults, fault, count);
 }
 
 /* --- Life ----------------------------------------------------------------- */
 
 struct npu_device *npu_device_create(const struct npu_slot *slot, const char *config,
-                                     struct npu_timing timing) {
+                                     struct npu_timing timing)
+{
     struct npu_device *device = calloc(1, sizeof *device);
     if (!device) {
         fatal("no memory for %s", slot->argument);
     }
-    const struct npu_bus bus = {
-        .context = device, .map = bus_map, .irq = bus_irq, .log = bus_log};
+    const struct npu_bus bus = {.context = device, .map = bus_map, .irq = bus_irq, .log = bus_log};
     device->slot = slot;
     device->timing = timing;
     device->irq = machine_irq(slot->irq);
@@ -149,22 +206,25 @@ struct npu_device *npu_device_create(const struct npu_slot *slot, const char *co
     }
     worker_init(&device->worker, execute, complete, device);
     timer_init_full(device_timer(device), NULL, QEMU_CLOCK_VIRTUAL, 1, 0, complete, device);
-    machine_map(
-        &(struct machine_window){slot->argument, slot->base, NPU_WINDOW_SIZE, read_register,
-                                 write_register},
-        device);
+    machine_map(&(struct machine_window){slot->argument, slot->base, NPU_WINDOW_SIZE, read_register,
+                                         write_register},
+                device);
     return device;
 }
 
-void npu_device_reset(struct npu_device *device) {
+void npu_device_reset(struct npu_device *device)
+{
     if (device->running) {
         end_run(device);
     }
     npu_reset(device->model);
+    device->level = false;
+    npu_faults_reset(&device->faults);
     qemu_set_irq(device->irq, 0);
 }
 
-void npu_device_stop(struct npu_device *device) {
+void npu_device_stop(struct npu_device *device)
+{
     npu_abort(device->model);
     worker_join(&device->worker);
 }

@@ -39,6 +39,13 @@ void npu_device_reset(struct npu_device *device);
 /** End a run that is under way, from any thread: the process is about to exit. */
 void npu_device_stop(struct npu_device *device);
 
+/**
+ * Let a fault happen `count` times; npu_faults.h has the names.
+ *
+ * @return  false: no such fault
+ */
+bool npu_device_inject(struct npu_device *device, const char *fault, unsigned count);
+
 const struct npu_run_record *npu_device_last_run(void);
 
 #endif

@@ -8,7 +8,7 @@
 #include "message.h"
 #include "npu_model.h"
 
-#define MODEL_MHZ 32        /**< clock of the NPU on the AN547 board */
+#define MODEL_MHZ 32 /**< clock of the NPU on the AN547 board */
 #define MODEL_MHZ_MAX 10000
 
 /** Reads the value of one argument; NULL, or what was expected instead. */
@@ -19,7 +19,8 @@ struct option {
     reader read;
 };
 
-static const char *read_timing(struct options *options, const char *value) {
+static const char *read_timing(struct options *options, const char *value)
+{
     static const char expected[] = "host, model or model:MHZ with MHZ from 1 to 10000";
     static const char prefix[] = "model:";
     unsigned *megahertz = &options->timing.megahertz;
@@ -38,12 +39,28 @@ static const char *read_timing(struct options *options, const char *value) {
     return right ? NULL : expected;
 }
 
-static const char *read_console(struct options *options, const char *value) {
+static const char *read_console(struct options *options, const char *value)
+{
     options->console = value;
     return *value ? NULL : "pty or unix:PATH"; // the console itself judges the rest
 }
 
-static const char *read_log(struct options *options, const char *value) {
+/** The devices, which do not exist yet, judge the name. */
+static const char *read_fault(struct options *options, const char *value)
+{
+    size_t count = 0;
+    while (options->faults[count]) {
+        count++;
+    }
+    if (count == OPTIONS_MAX_FAULTS) {
+        return "at most 8 faults";
+    }
+    options->faults[count] = value;
+    return NULL;
+}
+
+static const char *read_log(struct options *options, const char *value)
+{
     static const char *const levels[] = {
         [MESSAGE_NONE] = "none", [MESSAGE_GUEST_ERROR] = "guest_error", [MESSAGE_ALL] = "all"};
     (void)options;
@@ -59,13 +76,15 @@ static const char *read_log(struct options *options, const char *value) {
 static const struct option table[] = {
     {"timing", read_timing},
     {"console", read_console},
+    {"fault", read_fault},
     {"log", read_log},
 };
 #define OPTION_COUNT (sizeof table / sizeof table[0])
 
 /* --- One argument per NPU of the board ------------------------------------ */
 
-static const char *npu_values(void) {
+static const char *npu_values(void)
+{
     static char text[256];
     size_t used = (size_t)snprintf(text, sizeof text, "none");
     for (const char *const *config = npu_configs(); *config && used < sizeof text; config++) {
@@ -74,7 +93,8 @@ static const char *npu_values(void) {
     return text;
 }
 
-static const char *read_npu(const char **chosen, const char *value) {
+static const char *read_npu(const char **chosen, const char *value)
+{
     if (strcmp(value, "none") == 0) {
         *chosen = NULL;
         return NULL;
@@ -89,7 +109,8 @@ static const char *read_npu(const char **chosen, const char *value) {
 
 /* --- All arguments -------------------------------------------------------- */
 
-static void print_unknown(const char *name) {
+static void print_unknown(const char *name)
+{
     char known[256];
     size_t used = 0;
     known[0] = '\0';
@@ -103,7 +124,8 @@ static void print_unknown(const char *name) {
 
 /** Read NAME=VALUE. False: no argument has that name. */
 static bool read_named(struct options *options, const char *name, const char *value,
-                       const char **expected) {
+                       const char **expected)
+{
     for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
         if (strcmp(board_npus[i].argument, name) == 0) {
             *expected = read_npu(&options->npu[i], value);
@@ -119,7 +141,8 @@ static bool read_named(struct options *options, const char *name, const char *va
     return false;
 }
 
-static bool read_argument(struct options *options, const char *argument) {
+static bool read_argument(struct options *options, const char *argument)
+{
     char name[32];
     const char *equals = strchr(argument, '=');
     int length = equals ? (int)(equals - argument) : (int)strlen(argument);
@@ -136,7 +159,8 @@ static bool read_argument(struct options *options, const char *argument) {
     return !expected;
 }
 
-bool options_parse(struct options *options, int count, char **arguments) {
+bool options_parse(struct options *options, int count, char **arguments)
+{
     *options = (struct options){.timing = {.megahertz = 0}};
     for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
         options->npu[i] = board_npus[i].preset;

@@ -8,10 +8,13 @@
 #include "board.h"
 #include "npu_device.h"
 
+#define OPTIONS_MAX_FAULTS 8
+
 struct options {
     const char *npu[BOARD_NPU_COUNT]; /**< accelerator config; NULL: this NPU is not there */
     struct npu_timing timing;
-    const char *console; /**< NULL: none */
+    const char *console;                        /**< NULL: none */
+    const char *faults[OPTIONS_MAX_FAULTS + 1]; /**< to inject from the start; NULL ends them */
 };
 
 /** Read all arguments. False: one is wrong, and an error was printed. */

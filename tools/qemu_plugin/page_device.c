@@ -3,9 +3,12 @@
 #include "emulator_page.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "console.h"
+#include "dma_device.h"
+#include "faults.h"
 #include "fifo.h"
 #include "guest_memory.h"
 #include "instruction_count.h"
@@ -20,10 +23,12 @@ static struct {
     uint32_t irq_enable;
     uint32_t received; /**< bytes, of the last RECEIVE */
     uint32_t sent;     /**< bytes, of the last SEND */
-    uint32_t high;     /**< word of the 64-bit counter whose low word was read last */
+    uint32_t fault_known;
+    uint32_t high; /**< word of the 64-bit counter whose low word was read last */
 } page;
 
-static void update_irq(void *context) {
+static void update_irq(void *context)
+{
     (void)context;
     uint32_t pending = 0;
     if (console_waiting() > 0) {
@@ -35,16 +40,19 @@ static void update_irq(void *context) {
     qemu_set_irq(page.irq, (pending & page.irq_enable) != 0);
 }
 
-static uint32_t features(void) {
+static uint32_t features(void)
+{
     return EMULATOR_FEATURE_INSN_COUNT | (console_exists() ? EMULATOR_FEATURE_CONSOLE : 0);
 }
 
-static uint32_t latch(uint64_t counter) {
+static uint32_t latch(uint64_t counter)
+{
     page.high = (uint32_t)(counter >> 32);
     return (uint32_t)counter;
 }
 
-static uint32_t page_read(void *context, uint32_t offset) {
+static uint32_t page_read(void *context, uint32_t offset)
+{
     (void)context;
     switch (offset) {
     case EMULATOR_ID:
@@ -55,11 +63,18 @@ static uint32_t page_read(void *context, uint32_t offset) {
         return latch(instruction_count());
     case EMULATOR_NPU_INSN_LO:
         return latch(npu_device_last_run()->instructions);
+    case EMULATOR_DMA_INSN_LO:
+        return latch(dma_device_last_run()->instructions);
     case EMULATOR_INSN_HI:
     case EMULATOR_NPU_INSN_HI:
+    case EMULATOR_DMA_INSN_HI:
         return page.high;
     case EMULATOR_NPU_IDLE:
         return npu_device_last_run()->idle;
+    case EMULATOR_DMA_IDLE:
+        return dma_device_last_run()->idle;
+    case EMULATOR_FAULT_KNOWN:
+        return page.fault_known;
     case EMULATOR_BUFFER_ADDRESS:
         return page.buffer_address;
     case EMULATOR_CONSOLE_COUNT:
@@ -81,7 +96,8 @@ static uint32_t page_read(void *context, uint32_t offset) {
 }
 
 /** The guest's buffer, or NULL when it is not wholly in memory: then nothing is transferred. */
-static uint8_t *buffer(uint32_t size, bool write) {
+static uint8_t *buffer(uint32_t size, bool write)
+{
     uint8_t *bytes = guest_memory_map(MASTER_CPU, page.buffer_address, size, write);
     if (!bytes) {
         message(MESSAGE_GUEST_ERROR, "emulator page: no %smemory for %u bytes at 0x%08x",
@@ -90,17 +106,20 @@ static uint8_t *buffer(uint32_t size, bool write) {
     return bytes;
 }
 
-static void send(uint32_t size) {
+static void send(uint32_t size)
+{
     const uint8_t *bytes = buffer(size, false);
     page.sent = bytes ? (uint32_t)console_send(bytes, size) : 0;
 }
 
-static void receive(uint32_t size) {
+static void receive(uint32_t size)
+{
     uint8_t *bytes = buffer(size, true);
     page.received = bytes ? (uint32_t)console_receive(bytes, size) : 0;
 }
 
-static void print(uint32_t size) {
+static void print(uint32_t size)
+{
     const uint8_t *bytes = buffer(size, false);
     if (bytes) {
         fwrite(bytes, 1, size, stderr);
@@ -108,7 +127,18 @@ static void print(uint32_t size) {
     }
 }
 
-static void page_write(void *context, uint32_t offset, uint32_t value) {
+static void inject(uint32_t size)
+{
+    char text[FAULT_TEXT_SIZE] = "";
+    const uint8_t *bytes = size < sizeof text ? buffer(size, false) : NULL;
+    if (bytes) {
+        memcpy(text, bytes, size);
+    }
+    page.fault_known = faults_inject(text);
+}
+
+static void page_write(void *context, uint32_t offset, uint32_t value)
+{
     (void)context;
     switch (offset) {
     case EMULATOR_BUFFER_ADDRESS:
@@ -123,6 +153,9 @@ static void page_write(void *context, uint32_t offset, uint32_t value) {
     case EMULATOR_CONSOLE_IRQ_ENABLE:
         page.irq_enable = value & (EMULATOR_CONSOLE_IRQ_RECEIVE | EMULATOR_CONSOLE_IRQ_SEND);
         break;
+    case EMULATOR_FAULT:
+        inject(value);
+        break;
     case EMULATOR_LOG:
         print(value);
         break;
@@ -133,7 +166,8 @@ static void page_write(void *context, uint32_t offset, uint32_t value) {
     update_irq(NULL);
 }
 
-void page_device_create(void) {
+void page_device_create(void)
+{
     static const struct machine_window window = {"emulator-page", EMULATOR_PAGE_BASE,
                                                  EMULATOR_PAGE_SIZE, page_read, page_write};
     page.irq = machine_irq(EMULATOR_PAGE_IRQ);
@@ -141,7 +175,8 @@ void page_device_create(void) {
     console_start(update_irq, NULL);
 }
 
-void page_device_reset(void) {
+void page_device_reset(void)
+{
     page.buffer_address = 0;
     page.irq_enable = 0;
     update_irq(NULL);

@@ -3,8 +3,11 @@
  * Brings the parts into a running QEMU: what happens at load, when the machine
  * is ready, at reset and at exit.
  */
+#include <string.h>
+
 #include "board.h"
 #include "console.h"
+#include "faults.h"
 #include "guest_memory.h"
 #include "instruction_count.h"
 #include "machine.h"
@@ -17,17 +20,48 @@
 static struct options options;
 static struct npu_device *npus[BOARD_NPU_COUNT]; /**< NULL: not there */
 
-static void reset(void *opaque) {
+static void reset(void *opaque)
+{
     (void)opaque;
     for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
         if (npus[i]) {
             npu_device_reset(npus[i]);
         }
     }
+    dma_device_reset();
     page_device_reset();
 }
 
-static void on_exit_of_qemu(Notifier *notifier, void *data) {
+bool faults_inject(const char *text)
+{
+    struct fault fault;
+    if (!fault_parse(&fault, text)) {
+        return false;
+    }
+    if (strcmp(fault.device, "dma") == 0) {
+        return dma_device_inject(fault.name, fault.count);
+    }
+    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
+        if (npus[i] && strcmp(fault.device, board_npus[i].argument) == 0) {
+            return npu_device_inject(npus[i], fault.name, fault.count);
+        }
+    }
+    return false;
+}
+
+static void inject_all(void)
+{
+    for (const char *const *text = options.faults; *text; text++) {
+        if (!faults_inject(*text)) {
+            fatal("fault=%s: expected [npu., npu1. or dma.]NAME[:COUNT], a device that is there "
+                  "and a fault that it knows",
+                  *text);
+        }
+    }
+}
+
+static void on_exit_of_qemu(Notifier *notifier, void *data)
+{
     (void)notifier;
     (void)data;
     for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
@@ -38,7 +72,8 @@ static void on_exit_of_qemu(Notifier *notifier, void *data) {
     console_close();
 }
 
-static void on_machine_ready(Notifier *notifier, void *data) {
+static void on_machine_ready(Notifier *notifier, void *data)
+{
     static Notifier exit_notifier = {.notify = on_exit_of_qemu};
     (void)notifier;
     (void)data;
@@ -49,7 +84,9 @@ static void on_machine_ready(Notifier *notifier, void *data) {
             npus[i] = npu_device_create(&board_npus[i], options.npu[i], options.timing);
         }
     }
+    dma_device_create(&board_dma);
     page_device_create();
+    inject_all();
     qemu_register_reset(reset, NULL);
     qemu_add_exit_notifier(&exit_notifier);
 }
@@ -57,8 +94,8 @@ static void on_machine_ready(Notifier *notifier, void *data) {
 QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
                                     char **arguments);
 
-int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
-                        char **arguments) {
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count, char **arguments)
+{
     static Notifier ready_notifier = {.notify = on_machine_ready};
     const char *missing = qemu_api_missing();
     if (missing) {

@@ -22,27 +22,32 @@ static const struct function api_2[] = {QEMU_FUNCTIONS_API_2(ROW){NULL, NULL}};
 QEMU_EXPORT extern int qemu_plugin_version;
 int qemu_plugin_version;
 
-__attribute__((constructor)) static void choose_version(void) {
+__attribute__((constructor)) static void choose_version(void)
+{
     qemu_plugin_version = qemu_api_level();
 }
 
-int qemu_api_level(void) {
+int qemu_api_level(void)
+{
     return qemu_plugin_scoreboard_new ? 2 : 1;
 }
 
-static const char *first_missing(const struct function *function) {
+static const char *first_missing(const struct function *function)
+{
     while (function->name && function->address) {
         function++;
     }
     return function->name;
 }
 
-const char *qemu_api_missing(void) {
+const char *qemu_api_missing(void)
+{
     const char *missing = first_missing(common);
     return missing ? missing : first_missing(qemu_api_level() == 1 ? api_1 : api_2);
 }
 
-const char *qemu_api_version(void) {
+const char *qemu_api_version(void)
+{
     static char text[64];
     VersionInfo *info = qmp_query_version ? qmp_query_version(NULL) : NULL;
     if (!info) {

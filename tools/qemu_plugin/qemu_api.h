@@ -54,6 +54,12 @@ typedef struct MemoryRegionOps {
     } impl;
 } MemoryRegionOps;
 
+/** Attributes of an access, a few bits in one integer: 32 of them up to QEMU 9, then 64. */
+typedef uint64_t MemTxAttrs;
+
+/** A 32-bit access in the byte order of the guest. */
+#define MEMOP_WORD 2u
+
 /** Sizes of QEMU's own objects differ by version; these are ample for all. */
 #define MEMORY_REGION_ROOM 2048
 #define TIMER_ROOM 512
@@ -95,56 +101,69 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
 
 /* --- Functions: X(result, name, parameters) ------------------------------- */
 
-#define QEMU_FUNCTIONS(X)                                                                          \
-    X(void, aio_bh_schedule_oneshot_full,                                                          \
-      (AioContext * context, void (*callback)(void *), void *opaque, const char *name))            \
-    X(bool, all_cpu_threads_idle, (void))                                                          \
-    X(MemoryRegion *, get_system_memory, (void))                                                   \
-    X(MemoryRegion *, host_memory_backend_get_memory, (Object * backend))                          \
-    X(void, memory_region_add_subregion_overlap,                                                   \
-      (MemoryRegion * container, uint64_t offset, MemoryRegion *region, int priority))             \
-    X(void *, memory_region_get_ram_ptr, (MemoryRegion * region))                                  \
-    X(void, memory_region_init_io,                                                                 \
-      (MemoryRegion * region, Object * owner, const MemoryRegionOps *ops, void *opaque,            \
-       const char *name, uint64_t size))                                                           \
-    X(uint64_t, memory_region_size, (MemoryRegion * region))                                       \
-    X(Object *, object_property_get_link, (Object * object, const char *name, Error **error))      \
-    X(Object *, object_resolve_path_type, (const char *path, const char *type, bool *ambiguous))   \
-    X(qemu_irq, qdev_get_gpio_in_named, (Object * device, const char *name, int number))           \
-    X(Object *, qdev_get_machine, (void))                                                          \
-    X(void, qemu_add_exit_notifier, (Notifier * notifier))                                         \
-    X(void, qemu_add_machine_init_done_notifier, (Notifier * notifier))                            \
-    X(int64_t, qemu_clock_get_ns, (enum qemu_clock clock))                                         \
-    X(AioContext *, qemu_get_aio_context, (void))                                                  \
-    X(RAMBlock *, qemu_ram_block_by_name, (const char *name))                                      \
-    X(void *, qemu_ram_get_host_addr, (RAMBlock * block))                                          \
-    X(uint64_t, qemu_ram_get_used_length, (RAMBlock * block))                                      \
-    X(void, qemu_register_reset, (void (*callback)(void *), void *opaque))                         \
-    X(void, qemu_set_fd_handler,                                                                   \
-      (int fd, void (*readable)(void *), void (*writable)(void *), void *opaque))                  \
-    X(void, qemu_set_irq, (qemu_irq irq, int level))                                               \
-    X(void, timer_del, (QEMUTimer * timer))                                                        \
-    X(void, timer_init_full,                                                                       \
-      (QEMUTimer * timer, void *group, enum qemu_clock clock, int scale, int attributes,           \
-       void (*callback)(void *), void *opaque))                                                    \
-    X(void, timer_mod, (QEMUTimer * timer, int64_t expiry))                                        \
-    X(size_t, qemu_plugin_tb_n_insns, (const struct qemu_plugin_tb *tb))                           \
-    X(struct qemu_plugin_insn *, qemu_plugin_tb_get_insn,                                          \
-      (const struct qemu_plugin_tb *tb, size_t index))                                             \
-    X(void, qemu_plugin_register_vcpu_tb_trans_cb,                                                 \
+#define QEMU_FUNCTIONS(X)                                                                        \
+    X(void, aio_bh_schedule_oneshot_full,                                                        \
+      (AioContext * context, void (*callback)(void *), void *opaque, const char *name))          \
+    X(bool, all_cpu_threads_idle, (void))                                                        \
+    X(MemoryRegion *, get_system_memory, (void))                                                 \
+    X(MemoryRegion *, host_memory_backend_get_memory, (Object * backend))                        \
+    X(void, memory_region_add_subregion_overlap,                                                 \
+      (MemoryRegion * container, uint64_t offset, MemoryRegion *region, int priority))           \
+    X(uint32_t, memory_region_dispatch_read,                                                     \
+      (MemoryRegion * region, uint64_t offset, uint64_t *value, unsigned operation,              \
+       MemTxAttrs attributes))                                                                   \
+    X(uint32_t, memory_region_dispatch_write,                                                    \
+      (MemoryRegion * region, uint64_t offset, uint64_t value, unsigned operation,               \
+       MemTxAttrs attributes))                                                                   \
+    X(void *, memory_region_get_ram_ptr, (MemoryRegion * region))                                \
+    X(void, memory_region_init_io,                                                               \
+      (MemoryRegion * region, Object * owner, const MemoryRegionOps *ops, void *opaque,          \
+       const char *name, uint64_t size))                                                         \
+    X(uint64_t, memory_region_size, (MemoryRegion * region))                                     \
+    X(Object *, object_property_get_link, (Object * object, const char *name, Error **error))    \
+    X(bool, object_property_set_link,                                                            \
+      (Object * object, const char *name, Object *value, Error **error))                         \
+    X(Object *, object_resolve_path_component, (Object * parent, const char *name))              \
+    X(Object *, object_resolve_path_type, (const char *path, const char *type, bool *ambiguous)) \
+    X(qemu_irq, qdev_get_gpio_in_named, (Object * device, const char *name, int number))         \
+    X(Object *, qdev_get_machine, (void))                                                        \
+    X(Object *, qdev_new, (const char *type))                                                    \
+    X(void, qemu_add_exit_notifier, (Notifier * notifier))                                       \
+    X(void, qemu_add_machine_init_done_notifier, (Notifier * notifier))                          \
+    X(int64_t, qemu_clock_get_ns, (enum qemu_clock clock))                                       \
+    X(AioContext *, qemu_get_aio_context, (void))                                                \
+    X(RAMBlock *, qemu_ram_block_by_name, (const char *name))                                    \
+    X(void *, qemu_ram_get_host_addr, (RAMBlock * block))                                        \
+    X(uint64_t, qemu_ram_get_used_length, (RAMBlock * block))                                    \
+    X(void, qemu_register_reset, (void (*callback)(void *), void *opaque))                       \
+    X(void, qemu_set_fd_handler,                                                                 \
+      (int fd, void (*readable)(void *), void (*writable)(void *), void *opaque))                \
+    X(void, qemu_set_irq, (qemu_irq irq, int level))                                             \
+    X(void, sysbus_connect_irq, (Object * device, int number, qemu_irq irq))                     \
+    X(MemoryRegion *, sysbus_mmio_get_region, (Object * device, int number))                     \
+    X(bool, sysbus_realize_and_unref, (Object * device, Error * *error))                         \
+    X(void, timer_del, (QEMUTimer * timer))                                                      \
+    X(void, timer_init_full,                                                                     \
+      (QEMUTimer * timer, void *group, enum qemu_clock clock, int scale, int attributes,         \
+       void (*callback)(void *), void *opaque))                                                  \
+    X(void, timer_mod, (QEMUTimer * timer, int64_t expiry))                                      \
+    X(size_t, qemu_plugin_tb_n_insns, (const struct qemu_plugin_tb *tb))                         \
+    X(struct qemu_plugin_insn *, qemu_plugin_tb_get_insn,                                        \
+      (const struct qemu_plugin_tb *tb, size_t index))                                           \
+    X(void, qemu_plugin_register_vcpu_tb_trans_cb,                                               \
       (qemu_plugin_id_t id, qemu_plugin_tb_callback callback))
 
 /** Only QEMU with plugin API 1 (up to 8.2). */
-#define QEMU_FUNCTIONS_API_1(X)                                                                    \
-    X(void, qemu_plugin_register_vcpu_insn_exec_inline,                                            \
+#define QEMU_FUNCTIONS_API_1(X)                         \
+    X(void, qemu_plugin_register_vcpu_insn_exec_inline, \
       (struct qemu_plugin_insn * insn, enum qemu_plugin_op op, void *counter, uint64_t value))
 
 /** Only QEMU with plugin API 2 or later (from 9.0). */
-#define QEMU_FUNCTIONS_API_2(X)                                                                    \
-    X(void, qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu,                                   \
-      (struct qemu_plugin_insn * insn, enum qemu_plugin_op op, qemu_plugin_u64 counter,            \
-       uint64_t value))                                                                            \
-    X(struct qemu_plugin_scoreboard *, qemu_plugin_scoreboard_new, (size_t element_size))          \
+#define QEMU_FUNCTIONS_API_2(X)                                                           \
+    X(void, qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu,                          \
+      (struct qemu_plugin_insn * insn, enum qemu_plugin_op op, qemu_plugin_u64 counter,   \
+       uint64_t value))                                                                   \
+    X(struct qemu_plugin_scoreboard *, qemu_plugin_scoreboard_new, (size_t element_size)) \
     X(uint64_t, qemu_plugin_u64_sum, (qemu_plugin_u64 counter))
 
 /** Used for messages only, when there. */

@@ -7,7 +7,8 @@
 #include "message.h"
 #include "qemu_api.h"
 
-static void set_state(struct worker *worker, enum worker_state state) {
+static void set_state(struct worker *worker, enum worker_state state)
+{
     pthread_mutex_lock(&worker->lock);
     worker->state = state;
     pthread_cond_broadcast(&worker->changed);
@@ -18,7 +19,8 @@ static void set_state(struct worker *worker, enum worker_state state) {
  * On the main loop. A joined work leaves this call pending: then the worker is
  * idle or busy with the next work, and there is nothing to do.
  */
-static void notice_end(void *opaque) {
+static void notice_end(void *opaque)
+{
     struct worker *worker = opaque;
     pthread_mutex_lock(&worker->lock);
     bool done = worker->state == WORKER_DONE;
@@ -31,7 +33,8 @@ static void notice_end(void *opaque) {
     }
 }
 
-static void *run(void *opaque) {
+static void *run(void *opaque)
+{
     struct worker *worker = opaque;
     for (;;) {
         pthread_mutex_lock(&worker->lock);
@@ -46,7 +49,8 @@ static void *run(void *opaque) {
     return NULL;
 }
 
-void worker_init(struct worker *worker, void (*work)(void *), void (*done)(void *), void *context) {
+void worker_init(struct worker *worker, void (*work)(void *), void (*done)(void *), void *context)
+{
     *worker = (struct worker){.work = work, .done = done, .context = context};
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->changed, NULL);
@@ -63,11 +67,13 @@ void worker_init(struct worker *worker, void (*work)(void *), void (*done)(void 
     pthread_detach(thread);
 }
 
-void worker_start(struct worker *worker) {
+void worker_start(struct worker *worker)
+{
     set_state(worker, WORKER_BUSY);
 }
 
-void worker_join(struct worker *worker) {
+void worker_join(struct worker *worker)
+{
     pthread_mutex_lock(&worker->lock);
     while (worker->state == WORKER_BUSY) {
         pthread_cond_wait(&worker->changed, &worker->lock);

@@ -20,7 +20,7 @@ enum worker_state {
 struct worker {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    enum worker_state state; /**< under `lock` */
+    enum worker_state state;     /**< under `lock` */
     void (*work)(void *context); /**< on the worker's thread */
     void (*done)(void *context); /**< on the main loop, unless the work was joined before */
     void *context;

@@ -17,11 +17,13 @@ __attribute__((noreturn)) void finish(int code);
 
 /* --- The CPU and the board ------------------------------------------------ */
 
-static inline volatile uint32_t *word(uintptr_t address) {
+static inline volatile uint32_t *word(uintptr_t address)
+{
     return (volatile uint32_t *)address;
 }
 
-static inline uint8_t *bytes_at(uintptr_t address) {
+static inline uint8_t *bytes_at(uintptr_t address)
+{
     return (uint8_t *)address;
 }
 
@@ -97,5 +99,14 @@ struct scenario {
 };
 
 extern const struct scenario scenarios[];
+
+/* Of the DMA controller, in dma.c. */
+void dma_identify(void);
+void dma_moves(void);
+void dma_list(void);
+void dma_sleep(void);
+void dma_refused(void);
+void dma_cancel(void);
+void dma_three(void);
 
 #endif

@@ -18,7 +18,8 @@ enum opcode {
 
 enum npu_cmd { CMD_RUN = 0x1, CMD_CLEAR_IRQ = 0x2, CMD_CLOCK_AND_POWER = 0xC };
 
-uint32_t *copy(uint32_t *at, uint32_t from, uint32_t to, uint32_t size) {
+uint32_t *copy(uint32_t *at, uint32_t from, uint32_t to, uint32_t size)
+{
     *at++ = CMD0(SET_DMA0_SRC_REGION, 0);
     *at++ = CMD0(SET_DMA0_DST_REGION, 0);
     *at++ = CMD1(SET_DMA0_SRC);
@@ -31,12 +32,14 @@ uint32_t *copy(uint32_t *at, uint32_t from, uint32_t to, uint32_t size) {
     return at;
 }
 
-uint32_t *stop(uint32_t *at) {
+uint32_t *stop(uint32_t *at)
+{
     *at++ = CMD0(OP_STOP, 0xFFFF);
     return at;
 }
 
-void npu_start(const uint32_t *begin, const uint32_t *end) {
+void npu_start(const uint32_t *begin, const uint32_t *end)
+{
     NPU(NPU_QBASE) = (uint32_t)begin;
     NPU(NPU_QBASE + 4) = 0;
     NPU(NPU_QSIZE) = (uint32_t)((uintptr_t)end - (uintptr_t)begin);
@@ -48,12 +51,14 @@ void npu_start(const uint32_t *begin, const uint32_t *end) {
 
 static volatile uint32_t status_at_interrupt;
 
-void npu_interrupt(void) {
+void npu_interrupt(void)
+{
     status_at_interrupt = NPU(NPU_STATUS);
     NPU(NPU_CMD) = CMD_CLOCK_AND_POWER | CMD_CLEAR_IRQ;
 }
 
-uint32_t npu_run(const uint32_t *begin, const uint32_t *end) {
+uint32_t npu_run(const uint32_t *begin, const uint32_t *end)
+{
     uint32_t before = irq_count[NPU_IRQ];
     irq_enable(NPU_IRQ);
     npu_start(begin, end);

@@ -12,7 +12,8 @@
 #define LONG_COPIES 2000
 #define LONG_COPY_SIZE 0x00800000u
 
-static uint32_t *long_stream(void) {
+static uint32_t *long_stream(void)
+{
     uint32_t *end = STREAM;
     for (int i = 0; i < LONG_COPIES; i++) {
         end = copy(end, DDR + 0x10000000u, DDR + 0x20000000u, LONG_COPY_SIZE);
@@ -21,18 +22,21 @@ static uint32_t *long_stream(void) {
 }
 
 /** One copy. */
-static uint32_t *short_stream(void) {
+static uint32_t *short_stream(void)
+{
     return stop(copy(STREAM, DDR + 0x10000000u, DDR + 0x20000000u, LONG_COPY_SIZE));
 }
 
-static void fill(uintptr_t address, size_t size, uint32_t seed) {
+static void fill(uintptr_t address, size_t size, uint32_t seed)
+{
     for (size_t i = 0; i < size; i += 4) {
         seed = seed * 1664525u + 1013904223u;
         *word(address + i) = seed;
     }
 }
 
-static bool same(uintptr_t a, uintptr_t b, size_t size) {
+static bool same(uintptr_t a, uintptr_t b, size_t size)
+{
     for (size_t i = 0; i < size; i++) {
         if (bytes_at(a)[i] != bytes_at(b)[i]) {
             return false;
@@ -43,7 +47,8 @@ static bool same(uintptr_t a, uintptr_t b, size_t size) {
 
 /* --- Registers ------------------------------------------------------------ */
 
-static void identify(void) {
+static void identify(void)
+{
     report("id", NPU(NPU_ID));
     report("id_secure", *word(NPU_BASE + SECURE + NPU_ID));
     report("config", NPU(NPU_CONFIG));
@@ -55,13 +60,15 @@ static void identify(void) {
     report("basep2", NPU(NPU_BASEP + 16));
 }
 
-static void halfword_access(void) {
+static void halfword_access(void)
+{
     report("value", *(volatile uint16_t *)NPU_BASE);
 }
 
 /* --- Runs ----------------------------------------------------------------- */
 
-static void only_stop(void) {
+static void only_stop(void)
+{
     report("status_before", NPU(NPU_STATUS));
     report("status", npu_run(STREAM, stop(STREAM)));
     report("status_after", NPU(NPU_STATUS));
@@ -84,7 +91,8 @@ static const struct transfer transfers[] = {
     {"end_of_ddr", DDR, DDR + DDR_SIZE - 0x1000, 0x1000},
 };
 
-static void moves(void) {
+static void moves(void)
+{
     for (size_t i = 0; i < sizeof transfers / sizeof transfers[0]; i++) {
         const struct transfer *transfer = &transfers[i];
         if ((transfer->from & ~SECURE) != QSPI) {
@@ -110,7 +118,8 @@ static const struct transfer faults[] = {
     {"nothing", 0x1F000000, DDR, 0x10},
 };
 
-static void refused(void) {
+static void refused(void)
+{
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         uint32_t *end = stop(copy(STREAM, faults[i].from, faults[i].to, faults[i].size));
         report(faults[i].name, npu_run(STREAM, end));
@@ -119,19 +128,22 @@ static void refused(void) {
     report("good_after_all", npu_run(STREAM, stop(copy(STREAM, DDR, ISRAM, 0x10))));
 }
 
-static void stream_in_tcm(void) {
+static void stream_in_tcm(void)
+{
     static uint32_t stream[1];
     report("status", npu_run(stream, stop(stream)));
 }
 
 /** One copy within DDR, whose file the host looks at. */
-static void move_in_ddr(void) {
+static void move_in_ddr(void)
+{
     report("status", npu_run(STREAM, stop(copy(STREAM, DDR + 0x100000, DDR + 0x200000, 0x10000))));
 }
 
 /* --- Interrupts and sleep ------------------------------------------------- */
 
-static void masked(void) {
+static void masked(void)
+{
     npu_start(STREAM, stop(STREAM));
     while (!(NPU(NPU_STATUS) & STATUS_IRQ)) {
     }
@@ -143,7 +155,8 @@ static void masked(void) {
     report("good_after", npu_run(STREAM, stop(STREAM)));
 }
 
-static void sleep_during_run(void) {
+static void sleep_during_run(void)
+{
     uint32_t *end = STREAM;
     for (int i = 0; i < 50; i++) { // far longer than even a busy host takes to the WFI
         end = copy(end, DDR + 0x10000000u, DDR + 0x20000000u, LONG_COPY_SIZE);
@@ -153,7 +166,8 @@ static void sleep_during_run(void) {
     report("idle", PAGE(EMULATOR_NPU_IDLE));
 }
 
-static void poll_during_run(void) {
+static void poll_during_run(void)
+{
     npu_start(STREAM, short_stream());
     while (!(NPU(NPU_STATUS) & STATUS_IRQ)) {
     }
@@ -162,7 +176,8 @@ static void poll_during_run(void) {
 
 /* --- Resets --------------------------------------------------------------- */
 
-static void soft_reset(void) {
+static void soft_reset(void)
+{
     irq_enable(NPU_IRQ);
     for (uint32_t i = 0; i < 20; i++) {
         npu_start(STREAM, long_stream());
@@ -180,7 +195,8 @@ static void soft_reset(void) {
     report("same", same(DDR, ISRAM, 0x1000));
 }
 
-static void reset_machine_during(uint32_t *(*build)(void)) {
+static void reset_machine_during(uint32_t *(*build)(void))
+{
     volatile uint32_t *starts = word(DDR + 0x30000000u); // memory outlives a reset
     volatile uint32_t *failures = word(DDR + 0x30000004u);
     if (NPU(NPU_STATUS) & (STATUS_RUNNING | STATUS_IRQ) || NPU(NPU_QSIZE) != 0) {
@@ -199,21 +215,25 @@ static void reset_machine_during(uint32_t *(*build)(void)) {
     report("good_after", npu_run(STREAM, stop(STREAM)));
 }
 
-static void machine_reset(void) {
+static void machine_reset(void)
+{
     reset_machine_during(long_stream);
 }
 
 /** With a modelled clock the host computes the whole run at its start: a short one will do. */
-static void timed_machine_reset(void) {
+static void timed_machine_reset(void)
+{
     reset_machine_during(short_stream);
 }
 
-static void exit_during_run(void) {
+static void exit_during_run(void)
+{
     npu_start(STREAM, long_stream());
     report("status", NPU(NPU_STATUS));
 }
 
-static void sleep_for_ever_during_run(void) {
+static void sleep_for_ever_during_run(void)
+{
     npu_start(STREAM, long_stream());
     report("status", NPU(NPU_STATUS));
     for (;;) {
@@ -223,13 +243,15 @@ static void sleep_for_ever_during_run(void) {
 
 /* --- Emulator page -------------------------------------------------------- */
 
-__attribute__((noinline)) static uint32_t count_loop(uint32_t turns) {
+__attribute__((noinline)) static uint32_t count_loop(uint32_t turns)
+{
     uint32_t before = PAGE(EMULATOR_INSN_LO);
     __asm__ volatile("1: subs %0, #1\n bne 1b" : "+r"(turns)::"cc");
     return PAGE(EMULATOR_INSN_LO) - before;
 }
 
-static void count_instructions(void) {
+static void count_instructions(void)
+{
     uint32_t few = count_loop(1000);
     report("again", count_loop(1000) - few);
     report("thousand_turns_more", count_loop(2000) - few);
@@ -237,7 +259,8 @@ static void count_instructions(void) {
     report("total", PAGE(EMULATOR_INSN_LO));
 }
 
-static void bad_buffers(void) {
+static void bad_buffers(void)
+{
     PAGE(EMULATOR_BUFFER_ADDRESS) = 0x80000000u + 0x60000000u;
     PAGE(EMULATOR_CONSOLE_SEND) = 16;
     report("sent", PAGE(EMULATOR_CONSOLE_SENT));
@@ -248,13 +271,15 @@ static void bad_buffers(void) {
     report("unknown_register", PAGE(0x300));
 }
 
-static void print_log(void) {
+static void print_log(void)
+{
     static const char text[] = "hello from the guest\n";
     PAGE(EMULATOR_BUFFER_ADDRESS) = (uint32_t)text;
     PAGE(EMULATOR_LOG) = sizeof text - 1;
 }
 
-static void sleep_until_console(uint32_t reason) {
+static void sleep_until_console(uint32_t reason)
+{
     uint32_t before = irq_count[EMULATOR_PAGE_IRQ];
     PAGE(EMULATOR_CONSOLE_IRQ_ENABLE) = reason;
     irq_enable(EMULATOR_PAGE_IRQ);
@@ -262,7 +287,8 @@ static void sleep_until_console(uint32_t reason) {
 }
 
 /** Send back all that comes, plus one, so that an echo of the terminal itself would show. */
-static void echo(void) {
+static void echo(void)
+{
     static uint8_t buffer[4096];
     PAGE(EMULATOR_BUFFER_ADDRESS) = (uint32_t)buffer;
     for (;;) {
@@ -287,7 +313,8 @@ static void echo(void) {
 }
 
 /** The first client finds what was said before it came. */
-static void greet_then_echo(void) {
+static void greet_then_echo(void)
+{
     static const char greeting[] = "before the first client";
     PAGE(EMULATOR_BUFFER_ADDRESS) = (uint32_t)greeting;
     PAGE(EMULATOR_CONSOLE_SEND) = sizeof greeting - 1;
@@ -295,7 +322,8 @@ static void greet_then_echo(void) {
 }
 
 /** Receive until a byte 0xFF; report how many there were and their sum. */
-static void count_bytes(void) {
+static void count_bytes(void)
+{
     static uint8_t buffer[1024];
     uint32_t count = 0;
     uint32_t sum = 0;
@@ -319,7 +347,8 @@ static void count_bytes(void) {
 }
 
 /** Never take a byte. */
-static void deaf(void) {
+static void deaf(void)
+{
     for (;;) {
         __asm__ volatile("wfi");
     }
@@ -327,7 +356,8 @@ static void deaf(void) {
 
 /* --- Virtual time --------------------------------------------------------- */
 
-static void timed_run(void) {
+static void timed_run(void)
+{
     uint32_t *end = stop(copy(STREAM, DDR + 0x10000000u, DDR + 0x20000000u, 0x10000));
     for (int i = 0; i < 3; i++) {
         uint32_t start = BOARD_CYCLES;
@@ -339,7 +369,8 @@ static void timed_run(void) {
     report("total_instructions", PAGE(EMULATOR_INSN_LO));
 }
 
-static void timed_reset(void) {
+static void timed_reset(void)
+{
     irq_enable(NPU_IRQ);
     npu_start(STREAM, short_stream());
     report("running", NPU(NPU_STATUS) & STATUS_RUNNING);
@@ -374,5 +405,12 @@ const struct scenario scenarios[] = {
     {"deaf", deaf},
     {"timed_run", timed_run},
     {"timed_reset", timed_reset},
+    {"dma_identify", dma_identify},
+    {"dma_moves", dma_moves},
+    {"dma_list", dma_list},
+    {"dma_sleep", dma_sleep},
+    {"dma_refused", dma_refused},
+    {"dma_cancel", dma_cancel},
+    {"dma_three", dma_three},
     {NULL, NULL},
 };

@@ -12,21 +12,24 @@ enum semihosting { SYS_WRITE0 = 0x04, SYS_GET_CMDLINE = 0x15, SYS_EXIT_EXTENDED 
 extern uint32_t stack_top;
 volatile uint32_t irq_count[96];
 
-static int semihost(int operation, const void *argument) {
+static int semihost(int operation, const void *argument)
+{
     register int r0 __asm__("r0") = operation;
     register const void *r1 __asm__("r1") = argument;
     __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
     return r0;
 }
 
-void finish(int code) {
+void finish(int code)
+{
     const uint32_t reason[2] = {STOPPED_APPLICATION_EXIT, (uint32_t)code};
     semihost(SYS_EXIT_EXTENDED, reason);
     for (;;) {
     }
 }
 
-void report(const char *name, uint32_t value) {
+void report(const char *name, uint32_t value)
+{
     char line[64];
     size_t used = 0;
     while (*name && used < 48) {
@@ -43,15 +46,18 @@ void report(const char *name, uint32_t value) {
     semihost(SYS_WRITE0, line);
 }
 
-void irq_enable(unsigned number) {
+void irq_enable(unsigned number)
+{
     ISER(number) = 1u << number % 32;
 }
 
-bool irq_pending(unsigned number) {
+bool irq_pending(unsigned number)
+{
     return ICSR_PENDING(number);
 }
 
-void sleep_until_changed(volatile uint32_t *counter, uint32_t seen) {
+void sleep_until_changed(volatile uint32_t *counter, uint32_t seen)
+{
     for (;;) {
         __asm__ volatile("cpsid i" ::: "memory");
         bool changed = *counter != seen;
@@ -65,7 +71,8 @@ void sleep_until_changed(volatile uint32_t *counter, uint32_t seen) {
     }
 }
 
-static void irq_handler(void) {
+static void irq_handler(void)
+{
     uint32_t exception;
     __asm__ volatile("mrs %0, ipsr" : "=r"(exception));
     uint32_t number = exception - 16;
@@ -77,14 +84,16 @@ static void irq_handler(void) {
     }
 }
 
-static void fault_handler(void) {
+static void fault_handler(void)
+{
     uint32_t exception;
     __asm__ volatile("mrs %0, ipsr" : "=r"(exception));
     report("fault", exception);
     finish(3);
 }
 
-static bool equal(const char *a, const char *b) {
+static bool equal(const char *a, const char *b)
+{
     while (*a && *a == *b) {
         a++;
         b++;
@@ -92,7 +101,8 @@ static bool equal(const char *a, const char *b) {
     return *a == *b;
 }
 
-__attribute__((noreturn)) static void run_scenario(void) {
+__attribute__((noreturn)) static void run_scenario(void)
+{
     static char name[64];
     struct {
         char *text;
@@ -109,7 +119,8 @@ __attribute__((noreturn)) static void run_scenario(void) {
 }
 
 void reset_handler(void);
-void reset_handler(void) {
+void reset_handler(void)
+{
     *word(0xE000ED88) |= 0xFu << 20; // floating point and vectors on
     __asm__ volatile("dsb; isb; cpsie i");
     run_scenario();

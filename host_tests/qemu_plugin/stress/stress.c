@@ -33,13 +33,15 @@ static struct bottom_half {
 static int pending;
 static atomic_int irq_level;
 
-static void fail(const char *what) {
+static void fail(const char *what)
+{
     fprintf(stderr, "broken: %s\n", what);
     exit(1);
 }
 
 void aio_bh_schedule_oneshot_full(AioContext *context, void (*callback)(void *), void *opaque,
-                                  const char *name) {
+                                  const char *name)
+{
     (void)context;
     (void)name;
     pthread_mutex_lock(&queue_lock);
@@ -51,7 +53,8 @@ void aio_bh_schedule_oneshot_full(AioContext *context, void (*callback)(void *),
     pthread_mutex_unlock(&queue_lock);
 }
 
-static void *main_loop(void *unused) {
+static void *main_loop(void *unused)
+{
     for (;;) {
         pthread_mutex_lock(&queue_lock);
         while (pending == 0) {
@@ -66,36 +69,43 @@ static void *main_loop(void *unused) {
     return unused;
 }
 
-AioContext *qemu_get_aio_context(void) {
+AioContext *qemu_get_aio_context(void)
+{
     return NULL;
 }
 
-bool all_cpu_threads_idle(void) {
+bool all_cpu_threads_idle(void)
+{
     return false;
 }
 
-void qemu_set_irq(qemu_irq irq, int level) {
+void qemu_set_irq(qemu_irq irq, int level)
+{
     (void)irq;
     atomic_store(&irq_level, level);
 }
 
-int64_t qemu_clock_get_ns(enum qemu_clock clock) {
+int64_t qemu_clock_get_ns(enum qemu_clock clock)
+{
     (void)clock;
     return 0;
 }
 
 void timer_init_full(QEMUTimer *timer, void *group, enum qemu_clock clock, int scale,
-                     int attributes, void (*callback)(void *), void *opaque) {
+                     int attributes, void (*callback)(void *), void *opaque)
+{
     (void)timer, (void)group, (void)clock, (void)scale, (void)attributes;
     (void)callback, (void)opaque;
 }
 
-void timer_mod(QEMUTimer *timer, int64_t expiry) {
+void timer_mod(QEMUTimer *timer, int64_t expiry)
+{
     (void)timer, (void)expiry;
     fail("a timer without a modelled clock");
 }
 
-void timer_del(QEMUTimer *timer) {
+void timer_del(QEMUTimer *timer)
+{
     (void)timer;
 }
 
@@ -110,23 +120,27 @@ static struct machine_window window;
 static void *window_device;
 
 uint8_t *guest_memory_map(enum guest_memory_master master, uint64_t address, uint64_t length,
-                          bool write) {
+                          bool write)
+{
     (void)master;
     bool inside = address <= sizeof stream && length <= sizeof stream - address;
     return inside && !write ? (uint8_t *)stream + address : NULL;
 }
 
-void machine_map(const struct machine_window *mapped, void *device) {
+void machine_map(const struct machine_window *mapped, void *device)
+{
     window = *mapped;
     window_device = device;
 }
 
-qemu_irq machine_irq(unsigned number) {
+qemu_irq machine_irq(unsigned number)
+{
     (void)number;
     return NULL;
 }
 
-uint64_t instruction_count(void) {
+uint64_t instruction_count(void)
+{
     static atomic_uint_fast64_t count;
     return ++count;
 }
@@ -137,26 +151,30 @@ enum { STATUS = 0x04, CMD = 0x08, RESET = 0x0C, QBASE = 0x10, QSIZE = 0x20 };
 enum { RUNNING = 0x1, IRQ_RAISED = 0x2, END_REACHED = 0x20 };
 enum { RUN = 0xD, CLEAR_IRQ = 0xE, STOP_REQUEST = 0x1C };
 
-static uint32_t npu_get(uint32_t offset) {
+static uint32_t npu_get(uint32_t offset)
+{
     pthread_mutex_lock(&big_lock);
     uint32_t value = window.read(window_device, offset);
     pthread_mutex_unlock(&big_lock);
     return value;
 }
 
-static void npu_put(uint32_t offset, uint32_t value) {
+static void npu_put(uint32_t offset, uint32_t value)
+{
     pthread_mutex_lock(&big_lock);
     window.write(window_device, offset, value);
     pthread_mutex_unlock(&big_lock);
 }
 
-static void start(void) {
+static void start(void)
+{
     npu_put(QBASE, 0);
     npu_put(QSIZE, sizeof stream);
     npu_put(CMD, RUN);
 }
 
-static void wait_for_end(void) {
+static void wait_for_end(void)
+{
     while (!atomic_load(&irq_level)) {
         usleep(10);
     }
@@ -170,14 +188,16 @@ static void wait_for_end(void) {
     }
 }
 
-static void soft_reset(void) {
+static void soft_reset(void)
+{
     npu_put(RESET, 0);
     if (npu_get(STATUS) != 0 || atomic_load(&irq_level)) {
         fail("something is left after a soft reset");
     }
 }
 
-static void request_stop(void) {
+static void request_stop(void)
+{
     npu_put(CMD, STOP_REQUEST);
     if (npu_get(STATUS) & RUNNING) {
         fail("still running after a stop request");
@@ -185,7 +205,8 @@ static void request_stop(void) {
     soft_reset();
 }
 
-static void reset_machine(struct npu_device *device) {
+static void reset_machine(struct npu_device *device)
+{
     pthread_mutex_lock(&big_lock);
     npu_device_reset(device);
     pthread_mutex_unlock(&big_lock);
@@ -194,7 +215,8 @@ static void reset_machine(struct npu_device *device) {
     }
 }
 
-static void one_turn(struct npu_device *device, int choice) {
+static void one_turn(struct npu_device *device, int choice)
+{
     start();
     if (choice & 4) {
         usleep((useconds_t)(choice * 7));
@@ -215,7 +237,8 @@ static void one_turn(struct npu_device *device, int choice) {
     }
 }
 
-int main(int count, char **arguments) {
+int main(int count, char **arguments)
+{
     static const struct npu_slot slot = {.argument = "npu", .base = 0, .irq = 56};
     int turns = count > 1 ? atoi(arguments[1]) : 1000;
     message_set_level(MESSAGE_NONE);

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/** Scenarios of the DMA controller. Registers: Arm DDI 0218 (PL081), chapter 3. */
+#include "emulator_page.h"
+#include "guest.h"
+
+#define DMA_BASE 0x41200000u
+#define DMA_IRQ 58u
+#define DMA(reg) (*word(DMA_BASE + (reg)))
+
+enum dma_register {
+    TC_STATUS = 0x004,
+    TC_CLEAR = 0x008,
+    ERROR_STATUS = 0x00C,
+    ERROR_CLEAR = 0x010,
+    ENABLED = 0x01C,
+    CONFIGURATION = 0x030,
+    PERIPHERAL_ID = 0xFE0,
+};
+
+/** Registers of channel 1, and the items of a list. */
+struct piece {
+    uint32_t source, destination, next, control;
+};
+#define CHANNEL ((volatile struct piece *)(DMA_BASE + 0x120))
+#define CHANNEL_CONFIGURATION DMA(0x130)
+
+#define BIT 2u        /**< of channel 1 in the status registers */
+#define START 0xC001u /**< enable, both interrupts */
+#define UNITS_MAX 4095u
+
+/** Terminal count interrupt, both addresses step, both sides 1 << `shift` bytes wide. */
+static uint32_t control(unsigned shift, uint32_t units)
+{
+    return 1u << 31 | 3u << 26 | shift << 21 | shift << 18 | units;
+}
+
+static void start(uint32_t from, uint32_t to, unsigned shift, uint32_t units)
+{
+    DMA(CONFIGURATION) = 1;
+    CHANNEL->source = from;
+    CHANNEL->destination = to;
+    CHANNEL->next = 0;
+    CHANNEL->control = control(shift, units);
+    __asm__ volatile("dsb" ::: "memory"); // what the transfer reads is in memory
+    CHANNEL_CONFIGURATION = START;
+}
+
+#define PENDING_CLEAR (*word(0xE000E280 + 4 * (DMA_IRQ / 32)))
+
+/** Sleep until the interrupt; which it was: 1 terminal count, 2 error. */
+static uint32_t wait(void)
+{
+    uint32_t seen = irq_count[DMA_IRQ];
+    irq_enable(DMA_IRQ);
+    sleep_until_changed(&irq_count[DMA_IRQ], seen);
+    uint32_t reasons = (DMA(TC_STATUS) & BIT ? 1 : 0) | (DMA(ERROR_STATUS) & BIT ? 2 : 0);
+    DMA(TC_CLEAR) = BIT;
+    DMA(ERROR_CLEAR) = BIT;
+    PENDING_CLEAR = 1u << DMA_IRQ % 32; // the line was high when its handler left
+    return reasons;
+}
+
+static void fill(uintptr_t address, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        bytes_at(address)[i] = (uint8_t)(i * 7 + (i >> 8));
+    }
+}
+
+static uint32_t matching(uintptr_t a, uintptr_t b, size_t size)
+{
+    size_t count = 0;
+    while (count < size && bytes_at(a)[count] == bytes_at(b)[count]) {
+        count++;
+    }
+    return count;
+}
+
+void dma_identify(void)
+{
+    uint32_t id = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        id |= (DMA(PERIPHERAL_ID + 4 * i) & 0xFF) << 8 * i;
+    }
+    report("id", id);
+    report("id_secure", *word(DMA_BASE + SECURE + PERIPHERAL_ID));
+}
+
+/** Every width, from every memory to another. */
+void dma_moves(void)
+{
+    static const struct {
+        uint32_t from, to;
+    } ways[] = {{DDR, ISRAM}, {ISRAM, SSRAM}, {SSRAM, DDR + 0x100001}, {DDR + 1, ISRAM + 3}};
+    uint32_t right = 0, reasons = 0;
+    for (unsigned i = 0; i < 12; i++) {
+        unsigned shift = i / 4;
+        uint32_t from = ways[i % 4].from & ~((1u << shift) - 1);
+        uint32_t to = ways[i % 4].to & ~((1u << shift) - 1);
+        fill(from, UNITS_MAX << shift);
+        start(from, to, shift, UNITS_MAX);
+        reasons += wait();
+        right += matching(from, to, UNITS_MAX << shift) == UNITS_MAX << shift;
+    }
+    report("right", right);
+    report("reasons", reasons);
+    report("interrupts", irq_count[DMA_IRQ]);
+    report("enabled", DMA(ENABLED));
+}
+
+/** A transfer of three pieces, one interrupt. */
+void dma_list(void)
+{
+    struct piece *items = (struct piece *)(DDR + 0x01000000u);
+    fill(DDR, 0x3000);
+    items[0] = (struct piece){DDR + 0x1000, ISRAM + 0x1000, (uint32_t)&items[1],
+                              control(2, 0x400) & ~(1u << 31)};
+    items[1] = (struct piece){DDR + 0x2000, ISRAM + 0x2000, 0, control(2, 0x400)};
+    DMA(CONFIGURATION) = 1;
+    CHANNEL->source = DDR;
+    CHANNEL->destination = ISRAM;
+    CHANNEL->next = (uint32_t)&items[0];
+    CHANNEL->control = control(2, 0x400) & ~(1u << 31);
+    __asm__ volatile("dsb" ::: "memory");
+    CHANNEL_CONFIGURATION = START;
+    report("reasons", wait());
+    report("matching", matching(DDR, ISRAM, 0x3000));
+}
+
+/** The CPU sleeps meanwhile; a look at the registers sees the transfer under way. */
+void dma_sleep(void)
+{
+    start(DDR, ISRAM, 2, UNITS_MAX);
+    report("enabled_meanwhile", DMA(ENABLED));
+    report("configuration_meanwhile", CHANNEL_CONFIGURATION);
+    report("reasons", wait());
+    report("instructions", *word(EMULATOR_PAGE_BASE + EMULATOR_DMA_INSN_LO));
+    report("idle", *word(EMULATOR_PAGE_BASE + EMULATOR_DMA_IDLE));
+}
+
+/** Memory that only the CPU reaches, and then a transfer that is right. */
+void dma_refused(void)
+{
+    static const struct {
+        const char *name;
+        uint32_t from, to;
+    } ways[] = {
+        {"read_dtcm", 0x20000000, DDR},
+        {"write_dtcm", DDR, 0x20001000},
+        {"write_qspi", DDR, QSPI},
+        {"beyond_ddr", DDR + DDR_SIZE - 8, DDR},
+    };
+    for (unsigned i = 0; i < 4; i++) {
+        start(ways[i].from, ways[i].to, 2, 4);
+        report(ways[i].name, wait());
+    }
+    start(DDR, ISRAM, 2, 4);
+    report("good_after", wait());
+}
+
+/** Disabled before its time, a transfer does not happen. */
+void dma_cancel(void)
+{
+    fill(DDR, 16);
+    *word(ISRAM) = 0x12345678;
+    start(DDR, ISRAM, 2, UNITS_MAX);
+    CHANNEL_CONFIGURATION = 0;
+    for (uint32_t from = BOARD_CYCLES; BOARD_CYCLES - from < 100000;) {
+    }
+    report("untouched", *word(ISRAM));
+    report("enabled", DMA(ENABLED));
+    report("interrupts", irq_pending(DMA_IRQ));
+}
+
+/** For injected faults: three transfers. */
+void dma_three(void)
+{
+    static const char *const names[] = {"first", "second", "third"};
+    for (unsigned i = 0; i < 3; i++) {
+        start(DDR, ISRAM, 2, 4);
+        report(names[i], wait());
+    }
+}
