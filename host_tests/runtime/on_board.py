@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Running the Python module's models on a board, and scripts for it."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 from ethosu_tools.arrays import Array
 from ethosu_tools.board import Board
+from ethosu_tools.errors import RemoteError
 
 MODEL = "/model.tflite"
 
@@ -55,3 +58,18 @@ def raised(board: Board, code: str) -> str:
         "except Exception as error:\n"
         "    print(type(error).__name__, *error.args)\n"
     ).strip()
+
+
+def interrupt(board: Board, code: str) -> None:
+    """Start code that waits for ever, and end it with Ctrl-C once it does."""
+    board.start(f"print('begun')\n{code}")
+    heard = []
+
+    def on_output(data: bytes) -> None:
+        heard.append(data)
+        if len(heard) == 1:
+            time.sleep(0.2)  # the rest of the line is on its way, then the wait begins
+            board.inject(b"\x03")
+
+    with pytest.raises(RemoteError, match="KeyboardInterrupt"):
+        board.finish(timeout=5, on_output=on_output)
