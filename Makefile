@@ -24,6 +24,7 @@ DEBIAN_PACKAGES := \
     gcc-arm-none-eabi \
     git \
     libc6-dev \
+    libclang-rt-dev \
     libnewlib-arm-none-eabi \
     make \
     python3-venv \
