@@ -12,9 +12,19 @@
 
 #include "output.h"
 
+enum { NPU_REQUANT_VECTOR = 8 };
+
+/** Values of some channels; the shift is split where double rounding splits it. */
+struct npu_requant_lane {
+    int32_t bias[NPU_REQUANT_VECTOR];
+    int32_t multiplier[NPU_REQUANT_VECTOR];
+    uint64_t half[NPU_REQUANT_VECTOR]; /**< of the first shift */
+    uint64_t shift[NPU_REQUANT_VECTOR];
+    int32_t second_shift[NPU_REQUANT_VECTOR];
+};
+
 struct npu_requant {
-    /** Per channel; the shift is split where double rounding splits it. */
-    const int32_t *bias, *multiplier, *shift, *second_shift;
+    const struct npu_requant_lane *lanes; /**< all channels, rounded up to NPU_DOT_LANES */
     int32_t zero_point, minimum, maximum;
 };
 
@@ -27,7 +37,7 @@ bool npu_requant_open(struct npu *npu, struct npu_requant *requant,
                       const struct npu_output *output, const struct npu_channel_scale *scales,
                       unsigned accumulator_bits, int64_t largest_sum);
 
-/** Requantise sums [pixels][sum_step] of pixels x.. of row y, and store them. */
+/** Requantise sums [pixels][sum_step], whole lanes, of pixels x.. of row y, and store them. */
 bool npu_requant_write(struct npu *npu, const struct npu_requant *requant,
                        const struct npu_output *output, uint32_t y, uint32_t x, uint32_t pixels,
                        const int32_t *sums, size_t sum_step);
