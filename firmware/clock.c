@@ -20,12 +20,14 @@ volatile uint32_t clock_ticks_ms;
 static uint32_t ticks_high;
 static uint64_t epoch_offset_s;
 
-void clock_start(void) {
+void clock_start(void)
+{
     epoch_offset_s = board_wall_clock();
     SysTick_Config(CYCLES_PER_MS);
 }
 
-void clock_tick(void) {
+void clock_tick(void)
+{
     if (++clock_ticks_ms == 0) {
         ticks_high++;
     }
@@ -34,7 +36,8 @@ void clock_tick(void) {
     }
 }
 
-uint64_t clock_ms(void) {
+uint64_t clock_ms(void)
+{
     uint32_t state = irq_mask();
     uint64_t now = (uint64_t)ticks_high << 32 | clock_ticks_ms;
     irq_restore(state);
@@ -42,7 +45,8 @@ uint64_t clock_ms(void) {
 }
 
 /** Milliseconds, and in *cycles the cycles into the current one. */
-static uint64_t now_fine(uint32_t *cycles) {
+static uint64_t now_fine(uint32_t *cycles)
+{
     uint32_t state = irq_mask();
     uint64_t ms = (uint64_t)ticks_high << 32 | clock_ticks_ms;
     uint32_t left = SysTick->VAL;
@@ -56,22 +60,31 @@ static uint64_t now_fine(uint32_t *cycles) {
     return ms;
 }
 
-uint64_t clock_us(void) {
+uint64_t clock_us(void)
+{
     uint32_t cycles;
     uint64_t ms = now_fine(&cycles);
     return ms * 1000u + cycles / CYCLES_PER_US;
 }
 
-uint32_t clock_cycles(void) {
+uint32_t clock_cycles(void)
+{
     uint32_t cycles;
     uint64_t ms = now_fine(&cycles);
     return (uint32_t)(ms * CYCLES_PER_MS) + cycles;
 }
 
-uint64_t clock_epoch_ns(void) {
+uint64_t clock_epoch_ns(void)
+{
     return (epoch_offset_s * US_PER_S + clock_us()) * NS_PER_US;
 }
 
-void clock_set_epoch(uint64_t seconds) {
+uint32_t clock_epoch_s(void)
+{
+    return (uint32_t)(epoch_offset_s + clock_us() / US_PER_S);
+}
+
+void clock_set_epoch(uint64_t seconds)
+{
     epoch_offset_s = seconds - clock_us() / US_PER_S;
 }

@@ -23,6 +23,9 @@ uint32_t clock_cycles(void);
 /** Nanoseconds since 1970, or since start-up on a board without a wall clock. */
 uint64_t clock_epoch_ns(void);
 
+/** Whole seconds of clock_epoch_ns(); wraps in 2106. */
+uint32_t clock_epoch_s(void);
+
 /** Set the wall clock: it is `seconds` since 1970 now. */
 void clock_set_epoch(uint64_t seconds);
 

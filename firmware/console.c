@@ -24,13 +24,15 @@ static const struct console_port *volatile last_heard = &board_uart;
 /** Some port left bytes outside because the ring was full. */
 static volatile bool stalled;
 
-void console_start(void) {
+void console_start(void)
+{
     for (size_t i = 0; i < PORT_COUNT; i++) {
         started[i] = ports[i]->start();
     }
 }
 
-size_t console_room(void) {
+size_t console_room(void)
+{
     size_t room = ring_room(&ring);
     if (room == 0) {
         stalled = true;
@@ -38,7 +40,8 @@ size_t console_room(void) {
     return room;
 }
 
-void console_receive(const struct console_port *port, uint8_t value) {
+void console_receive(const struct console_port *port, uint8_t value)
+{
     last_heard = port;
     if (value == mp_interrupt_char) {
         mp_sched_keyboard_interrupt();
@@ -47,11 +50,13 @@ void console_receive(const struct console_port *port, uint8_t value) {
     }
 }
 
-size_t console_waiting(void) {
+size_t console_waiting(void)
+{
     return ring_count(&ring);
 }
 
-uint8_t console_read(void) {
+uint8_t console_read(void)
+{
     uint8_t value = ring_get(&ring);
     if (stalled && ring_room(&ring) >= RING_SIZE / 2) {
         uint32_t state = irq_mask();
@@ -66,7 +71,8 @@ uint8_t console_read(void) {
     return value;
 }
 
-void console_write(const char *bytes, size_t size) {
+void console_write(const char *bytes, size_t size)
+{
     bool heard = false;
     for (size_t i = 0; i < PORT_COUNT; i++) {
         if (started[i] && ports[i]->has_peer()) {
@@ -79,7 +85,8 @@ void console_write(const char *bytes, size_t size) {
     }
 }
 
-void console_alarm(const char *text) {
+void console_alarm(const char *text)
+{
     size_t size = strlen(text);
     for (size_t i = 0; i < PORT_COUNT; i++) {
         if (started[i]) {

@@ -10,11 +10,13 @@
 static bool found;
 static uint32_t features;
 
-static volatile uint32_t *at(uint32_t offset) {
+static volatile uint32_t *at(uint32_t offset)
+{
     return (volatile uint32_t *)(EMULATOR_PAGE_BASE + offset);
 }
 
-static void transfer(uint32_t command, const void *buffer, size_t size) {
+static void transfer(uint32_t command, const void *buffer, size_t size)
+{
     // An interrupt between the two writes could start a transfer of its own.
     uint32_t state = irq_mask();
     *at(EMULATOR_BUFFER_ADDRESS) = (uint32_t)(uintptr_t)buffer;
@@ -22,7 +24,8 @@ static void transfer(uint32_t command, const void *buffer, size_t size) {
     irq_restore(state);
 }
 
-bool emulator_probe(void) {
+bool emulator_probe(void)
+{
     uint32_t id = 0;
     found = BOARD_HAS_EMULATOR_PAGE && fault_guarded_read(at(EMULATOR_ID), &id) &&
             id == EMULATOR_PAGE_ID;
@@ -30,15 +33,18 @@ bool emulator_probe(void) {
     return found;
 }
 
-uint32_t emulator_features(void) {
+uint32_t emulator_features(void)
+{
     return features;
 }
 
-uint32_t emulator_register(uint32_t offset) {
+uint32_t emulator_register(uint32_t offset)
+{
     return found ? *at(offset) : 0;
 }
 
-uint64_t emulator_counter(uint32_t offset) {
+uint64_t emulator_counter(uint32_t offset)
+{
     uint32_t state = irq_mask();
     uint32_t low = emulator_register(offset);
     uint32_t high = emulator_register(offset + 4u);
@@ -46,13 +52,15 @@ uint64_t emulator_counter(uint32_t offset) {
     return (uint64_t)high << 32 | low;
 }
 
-void emulator_log(const char *bytes, size_t size) {
+void emulator_log(const char *bytes, size_t size)
+{
     if (found) {
         transfer(EMULATOR_LOG, bytes, size);
     }
 }
 
-static void receive(void *unused) {
+static void receive(void *unused)
+{
     static uint8_t burst[256];
     while (*at(EMULATOR_CONSOLE_WAITING) != 0) {
         size_t room = console_room();
@@ -68,7 +76,8 @@ static void receive(void *unused) {
     }
 }
 
-static bool start(void) {
+static bool start(void)
+{
     if ((features & EMULATOR_FEATURE_CONSOLE) == 0) {
         return false;
     }
@@ -77,15 +86,18 @@ static bool start(void) {
     return true;
 }
 
-static void resume(void) {
+static void resume(void)
+{
     *at(EMULATOR_CONSOLE_IRQ_ENABLE) = 1;
 }
 
-static bool has_peer(void) {
+static bool has_peer(void)
+{
     return *at(EMULATOR_CONSOLE_PEER) != 0;
 }
 
-static void send(const char *bytes, size_t size) {
+static void send(const char *bytes, size_t size)
+{
     while (size > 0) {
         transfer(EMULATOR_CONSOLE_SEND, bytes, size);
         size_t sent = *at(EMULATOR_CONSOLE_SENT); // fewer while the host's program reads slowly

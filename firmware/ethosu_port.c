@@ -12,15 +12,18 @@
 /** Above this, walking a range line by line is dearer than the whole cache. */
 #define WHOLE_CACHE_SIZE 0x10000u
 
-uint32_t ethosu_board_ticks_ms(void) {
+uint32_t ethosu_board_ticks_ms(void)
+{
     return (uint32_t)clock_ms();
 }
 
-void ethosu_board_idle(const volatile uint32_t *flag) {
+void ethosu_board_idle(const volatile uint32_t *flag)
+{
     irq_wait_unless(flag);
 }
 
-static size_t total(const size_t *sizes, int count) {
+static size_t total(const size_t *sizes, int count)
+{
     size_t sum = 0;
     for (int i = 0; i < count; i++) {
         sum = sizes[i] < WHOLE_CACHE_SIZE - sum ? sum + sizes[i] : WHOLE_CACHE_SIZE;
@@ -28,8 +31,8 @@ static size_t total(const size_t *sizes, int count) {
     return sum;
 }
 
-void ethosu_flush_dcache(const uint64_t *base_addr, const size_t *base_addr_size,
-                         int num_base_addr) {
+void ethosu_flush_dcache(const uint64_t *base_addr, const size_t *base_addr_size, int num_base_addr)
+{
     if (total(base_addr_size, num_base_addr) >= WHOLE_CACHE_SIZE) {
         SCB_CleanDCache();
         return;
@@ -40,7 +43,8 @@ void ethosu_flush_dcache(const uint64_t *base_addr, const size_t *base_addr_size
 }
 
 void ethosu_invalidate_dcache(const uint64_t *base_addr, const size_t *base_addr_size,
-                              int num_base_addr) {
+                              int num_base_addr)
+{
     // What the CPU has there was flushed before the run, so cleaning writes back only what a
     // neighbour put into the first or the last line.
     if (total(base_addr_size, num_base_addr) >= WHOLE_CACHE_SIZE) {

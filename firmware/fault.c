@@ -52,8 +52,8 @@ static const struct cause cfsr_causes[] = {
 };
 
 /** Bits of CFSR after which the stacked registers are not to be trusted. */
-#define NOT_STACKED                                                                                \
-    (SCB_CFSR_MSTKERR_Msk | SCB_CFSR_MLSPERR_Msk | SCB_CFSR_STKERR_Msk | SCB_CFSR_LSPERR_Msk |     \
+#define NOT_STACKED                                                                            \
+    (SCB_CFSR_MSTKERR_Msk | SCB_CFSR_MLSPERR_Msk | SCB_CFSR_STKERR_Msk | SCB_CFSR_LSPERR_Msk | \
      SCB_CFSR_STKOF_Msk)
 
 /** Names of exceptions 2 to 7; others are no faults. */
@@ -66,7 +66,8 @@ static const char *const exception_names[] = {
 /** Bounds of the load in fault_guarded_read(), and where it goes on after a fault. */
 extern const char fault_guarded_load[], fault_guarded_failed[];
 
-__attribute__((naked)) bool fault_guarded_read(const volatile uint32_t *address, uint32_t *value) {
+__attribute__((naked)) bool fault_guarded_read(const volatile uint32_t *address, uint32_t *value)
+{
     __asm volatile(".global fault_guarded_load     \n"
                    ".global fault_guarded_failed   \n"
                    "fault_guarded_load:            \n"
@@ -79,7 +80,8 @@ __attribute__((naked)) bool fault_guarded_read(const volatile uint32_t *address,
                    "bx    lr                       \n");
 }
 
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
     char line[128];
     va_list arguments;
     va_start(arguments, format);
@@ -88,7 +90,8 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
     console_alarm(line);
 }
 
-static void say_causes(uint32_t cfsr) {
+static void say_causes(uint32_t cfsr)
+{
     for (size_t i = 0; i < sizeof(cfsr_causes) / sizeof(cfsr_causes[0]); i++) {
         if (cfsr & cfsr_causes[i].mask) {
             say("  cause: %s\r\n", cfsr_causes[i].text);
@@ -101,7 +104,8 @@ static void say_causes(uint32_t cfsr) {
     }
 }
 
-static void say_registers(const struct frame *frame, const struct saved *saved) {
+static void say_registers(const struct frame *frame, const struct saved *saved)
+{
     const uint32_t *high = saved->r4_to_r11;
     say("  r0  %08x  r1  %08x  r2  %08x  r3  %08x\r\n", (unsigned)frame->r[0],
         (unsigned)frame->r[1], (unsigned)frame->r[2], (unsigned)frame->r[3]);
@@ -112,11 +116,12 @@ static void say_registers(const struct frame *frame, const struct saved *saved) 
     say("  r12 %08x  sp  %08x  lr  %08x  pc  %08x  xpsr %08x\r\n", (unsigned)frame->r12,
         (unsigned)(uintptr_t)frame, (unsigned)frame->lr, (unsigned)frame->pc,
         (unsigned)frame->xpsr);
-    say("  where: arm-none-eabi-addr2line -fpe firmware.elf 0x%08x 0x%08x\r\n",
-        (unsigned)frame->pc, (unsigned)frame->lr);
+    say("  where: arm-none-eabi-addr2line -fpe firmware.elf 0x%08x 0x%08x\r\n", (unsigned)frame->pc,
+        (unsigned)frame->lr);
 }
 
-static bool was_guarded_read(struct frame *frame) {
+static bool was_guarded_read(struct frame *frame)
+{
     if (frame->pc != ((uint32_t)(uintptr_t)fault_guarded_load & ~1u)) {
         return false;
     }
@@ -129,7 +134,8 @@ static bool was_guarded_read(struct frame *frame) {
 void fault_report(struct frame *frame, const struct saved *saved);
 
 /** Returns only when the fault was that of fault_guarded_read(). */
-__attribute__((used)) void fault_report(struct frame *frame, const struct saved *saved) {
+__attribute__((used)) void fault_report(struct frame *frame, const struct saved *saved)
+{
     uint32_t cfsr = SCB->CFSR;
     bool stacked = (cfsr & NOT_STACKED) == 0;
     if (stacked && was_guarded_read(frame)) {
@@ -152,7 +158,8 @@ __attribute__((used)) void fault_report(struct frame *frame, const struct saved 
     startup_reset(RESET_FAULT);
 }
 
-__attribute__((naked)) void startup_fault_handler(void) {
+__attribute__((naked)) void startup_fault_handler(void)
+{
     __asm volatile("tst   lr, #4           \n"
                    "ite   eq               \n"
                    "mrseq r0, msp          \n"
@@ -165,7 +172,8 @@ __attribute__((naked)) void startup_fault_handler(void) {
                    "pop   {r4-r11, pc}     \n");
 }
 
-_Noreturn void fault_panic(const char *reason) {
+_Noreturn void fault_panic(const char *reason)
+{
     say("\r\n*** Fatal: %s\r\n*** The board resets; boot.py and main.py are skipped once.\r\n",
         reason);
     startup_reset(RESET_FAULT);

@@ -24,7 +24,8 @@ static struct connection connections[BOARD_IRQ_COUNT];
 /** An interrupt was served since irq_wait() last returned. */
 static volatile uint32_t served;
 
-void irq_connect(unsigned number, void (*handler)(void *argument), void *argument) {
+void irq_connect(unsigned number, void (*handler)(void *argument), void *argument)
+{
     if (number >= BOARD_IRQ_COUNT) {
         return;
     }
@@ -36,7 +37,8 @@ void irq_connect(unsigned number, void (*handler)(void *argument), void *argumen
     NVIC_EnableIRQ(irq);
 }
 
-void irq_disconnect(unsigned number) {
+void irq_disconnect(unsigned number)
+{
     if (number >= BOARD_IRQ_COUNT) {
         return;
     }
@@ -44,22 +46,26 @@ void irq_disconnect(unsigned number) {
     connections[number] = (struct connection){.handler = NULL, .argument = NULL};
 }
 
-uint32_t irq_mask(void) {
+uint32_t irq_mask(void)
+{
     uint32_t state = __get_PRIMASK();
     __disable_irq();
     return state;
 }
 
-void irq_restore(uint32_t state) {
+void irq_restore(uint32_t state)
+{
     __set_PRIMASK(state);
 }
 
-void irq_wait(void) {
+void irq_wait(void)
+{
     irq_wait_unless(&served);
     served = 0;
 }
 
-void irq_wait_unless(const volatile uint32_t *flag) {
+void irq_wait_unless(const volatile uint32_t *flag)
+{
     uint32_t state = irq_mask();
     if (*flag == 0) {
         // WFI wakes for an interrupt that is pending but masked.
@@ -70,7 +76,8 @@ void irq_wait_unless(const volatile uint32_t *flag) {
     __ISB(); // the interrupt that woke is served here
 }
 
-void startup_device_handler(void) {
+void startup_device_handler(void)
+{
     unsigned number = (__get_IPSR() & IPSR_ISR_Msk) - 16u;
     if (number < BOARD_IRQ_COUNT && connections[number].handler != NULL) {
         connections[number].handler(connections[number].argument);
@@ -79,7 +86,8 @@ void startup_device_handler(void) {
     __DSB(); // the device sees its interrupt cleared before the handler is left
 }
 
-void startup_systick_handler(void) {
+void startup_systick_handler(void)
+{
     clock_tick();
     served = 1;
 }

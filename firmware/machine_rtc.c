@@ -5,35 +5,36 @@
 #include "py/runtime.h"
 #include "shared/timeutils/timeutils.h"
 
+#define US_PER_S 1000000u
+
 extern const mp_obj_type_t machine_rtc_type;
 
 static const mp_obj_base_t rtc = {&machine_rtc_type};
 
 static mp_obj_t rtc_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
-                             const mp_obj_t *args) {
+                             const mp_obj_t *args)
+{
     mp_arg_check_num(n_args, n_kw, 0, 0, false);
     return MP_OBJ_FROM_PTR(&rtc);
 }
 
-static mp_obj_t rtc_get(void) {
-    uint64_t ns = clock_epoch_ns();
+static mp_obj_t rtc_get(void)
+{
+    uint64_t us = clock_epoch_ns() / 1000u;
     timeutils_struct_time_t tm;
-    timeutils_seconds_since_epoch_to_struct_time(ns / 1000000000u, &tm);
+    timeutils_seconds_since_epoch_to_struct_time((uint32_t)(us / US_PER_S), &tm);
     mp_obj_t fields[] = {
-        mp_obj_new_int(tm.tm_year),
-        mp_obj_new_int(tm.tm_mon),
-        mp_obj_new_int(tm.tm_mday),
-        mp_obj_new_int(tm.tm_wday),
-        mp_obj_new_int(tm.tm_hour),
-        mp_obj_new_int(tm.tm_min),
-        mp_obj_new_int(tm.tm_sec),
-        mp_obj_new_int_from_uint((mp_uint_t)(ns % 1000000000u / 1000u)),
+        mp_obj_new_int(tm.tm_year), mp_obj_new_int(tm.tm_mon),
+        mp_obj_new_int(tm.tm_mday), mp_obj_new_int(tm.tm_wday),
+        mp_obj_new_int(tm.tm_hour), mp_obj_new_int(tm.tm_min),
+        mp_obj_new_int(tm.tm_sec),  mp_obj_new_int_from_uint((mp_uint_t)(us % US_PER_S)),
     };
     return mp_obj_new_tuple(MP_ARRAY_SIZE(fields), fields);
 }
 
 /** datetime([(year, month, day, weekday, hours, minutes, seconds, subseconds)]) */
-static mp_obj_t rtc_datetime(size_t n_args, const mp_obj_t *args) {
+static mp_obj_t rtc_datetime(size_t n_args, const mp_obj_t *args)
+{
     if (n_args == 1) {
         return rtc_get();
     }

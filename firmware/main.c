@@ -19,14 +19,16 @@
 /** Supplied by modules/ethosu when it is built in: stops the NPUs and drops their jobs. */
 extern void ethosu_deinit_all(void) __attribute__((weak));
 
-void firmware_stop_devices(void) {
+void firmware_stop_devices(void)
+{
     if (ethosu_deinit_all) {
         ethosu_deinit_all();
     }
 }
 
 /** boot.py and main.py; false when one of them asked for a soft reset. */
-static bool run_user_scripts(void) {
+static bool run_user_scripts(void)
+{
     if (pyexec_file_if_exists("boot.py") & PYEXEC_FORCED_EXIT) {
         return false;
     }
@@ -36,7 +38,8 @@ static bool run_user_scripts(void) {
     return true;
 }
 
-static void run_repl(void) {
+static void run_repl(void)
+{
     int forced_exit;
     do {
         if (pyexec_mode_kind == PYEXEC_MODE_RAW_REPL) {
@@ -47,11 +50,13 @@ static void run_repl(void) {
     } while (!forced_exit);
 }
 
-_Noreturn void firmware_main(void) {
+_Noreturn void firmware_main(void)
+{
     clock_start();
     emulator_probe();
     console_start();
-    mp_cstack_init_with_top(_stack_top, (size_t)((char *)_stack_top - (char *)_stack_limit) - STACK_RESERVE);
+    mp_cstack_init_with_top(_stack_top,
+                            (size_t)((char *)_stack_top - (char *)_stack_limit) - STACK_RESERVE);
     gc_init(_gc_heap_start, _gc_heap_end);
     // A script that brings the board down must not do so at every start.
     bool safe_mode = startup_reset_cause() == RESET_FAULT;
@@ -71,7 +76,8 @@ _Noreturn void firmware_main(void) {
     }
 }
 
-void gc_collect(void) {
+void gc_collect(void)
+{
     gc_collect_start();
     __builtin_unwind_init(); // puts the callee-saved registers on the stack
     void **top = (void **)_stack_top;
@@ -82,6 +88,7 @@ void gc_collect(void) {
     gc_collect_end();
 }
 
-_Noreturn void nlr_jump_fail(void *value) {
+_Noreturn void nlr_jump_fail(void *value)
+{
     fault_panic("a Python exception was raised where nothing can catch it");
 }

@@ -8,7 +8,8 @@
 #include "py/obj.h"
 #include "py/runtime.h"
 
-static mp_obj_t emulator_init(void) {
+static mp_obj_t emulator_init(void)
+{
     if ((emulator_features() & EMULATOR_FEATURE_INSN_COUNT) == 0) {
         mp_raise_msg(&mp_type_ImportError,
                      MP_ERROR_TEXT("emulator: not running on QEMU with the ethosu plugin"));
@@ -18,25 +19,29 @@ static mp_obj_t emulator_init(void) {
 static MP_DEFINE_CONST_FUN_OBJ_0(emulator_init_obj, emulator_init);
 
 /** instructions(): guest instructions since the machine started. */
-static mp_obj_t emulator_instructions(void) {
+static mp_obj_t emulator_instructions(void)
+{
     return mp_obj_new_int_from_ull(emulator_counter(EMULATOR_INSN_LO));
 }
 static MP_DEFINE_CONST_FUN_OBJ_0(emulator_instructions_obj, emulator_instructions);
 
 /** npu_instructions(): guest instructions while the last NPU run was under way. */
-static mp_obj_t emulator_npu_instructions(void) {
+static mp_obj_t emulator_npu_instructions(void)
+{
     return mp_obj_new_int_from_ull(emulator_counter(EMULATOR_NPU_INSN_LO));
 }
 static MP_DEFINE_CONST_FUN_OBJ_0(emulator_npu_instructions_obj, emulator_npu_instructions);
 
 /** npu_slept(): did the CPU sleep (WFI) when the last NPU run completed? */
-static mp_obj_t emulator_npu_slept(void) {
+static mp_obj_t emulator_npu_slept(void)
+{
     return mp_obj_new_bool(emulator_register(EMULATOR_NPU_IDLE) != 0);
 }
 static MP_DEFINE_CONST_FUN_OBJ_0(emulator_npu_slept_obj, emulator_npu_slept);
 
 /** log(text): print on the host's stderr. */
-static mp_obj_t emulator_log_text(mp_obj_t text) {
+static mp_obj_t emulator_log_text(mp_obj_t text)
+{
     size_t size;
     const char *bytes = mp_obj_str_get_data(text, &size);
     emulator_log(bytes, size);

@@ -10,44 +10,51 @@
 extern const mp_obj_type_t machine_ramdisk_type;
 extern const mp_obj_type_t machine_rtc_type;
 
-#define MICROPY_PY_MACHINE_EXTRA_GLOBALS                                                           \
-    {MP_ROM_QSTR(MP_QSTR_RAMDisk), MP_ROM_PTR(&machine_ramdisk_type)},                             \
-    {MP_ROM_QSTR(MP_QSTR_RTC), MP_ROM_PTR(&machine_rtc_type)},                                     \
-    {MP_ROM_QSTR(MP_QSTR_Timer), MP_ROM_PTR(&machine_timer_type)},                                 \
-    {MP_ROM_QSTR(MP_QSTR_PWRON_RESET), MP_ROM_INT(RESET_POWER_ON)},                                \
-    {MP_ROM_QSTR(MP_QSTR_HARD_RESET), MP_ROM_INT(RESET_REQUESTED)},                                \
-    {MP_ROM_QSTR(MP_QSTR_DEEPSLEEP_RESET), MP_ROM_INT(RESET_SLEEP)},                               \
-    {MP_ROM_QSTR(MP_QSTR_FAULT_RESET), MP_ROM_INT(RESET_FAULT)},
+#define MICROPY_PY_MACHINE_EXTRA_GLOBALS                                 \
+    {MP_ROM_QSTR(MP_QSTR_RAMDisk), MP_ROM_PTR(&machine_ramdisk_type)},   \
+        {MP_ROM_QSTR(MP_QSTR_RTC), MP_ROM_PTR(&machine_rtc_type)},       \
+        {MP_ROM_QSTR(MP_QSTR_Timer), MP_ROM_PTR(&machine_timer_type)},   \
+        {MP_ROM_QSTR(MP_QSTR_PWRON_RESET), MP_ROM_INT(RESET_POWER_ON)},  \
+        {MP_ROM_QSTR(MP_QSTR_HARD_RESET), MP_ROM_INT(RESET_REQUESTED)},  \
+        {MP_ROM_QSTR(MP_QSTR_DEEPSLEEP_RESET), MP_ROM_INT(RESET_SLEEP)}, \
+        {MP_ROM_QSTR(MP_QSTR_FAULT_RESET), MP_ROM_INT(RESET_FAULT)},
 
-static void mp_machine_idle(void) {
+static void mp_machine_idle(void)
+{
     mp_event_wait_indefinite();
 }
 
-_Noreturn static void mp_machine_reset(void) {
+_Noreturn static void mp_machine_reset(void)
+{
     firmware_stop_devices();
     startup_reset(RESET_REQUESTED);
 }
 
-static mp_int_t mp_machine_reset_cause(void) {
+static mp_int_t mp_machine_reset_cause(void)
+{
     return startup_reset_cause();
 }
 
-static mp_obj_t mp_machine_unique_id(void) {
+static mp_obj_t mp_machine_unique_id(void)
+{
     size_t size;
     const uint8_t *id = board_unique_id(&size);
     return mp_obj_new_bytes(id, size);
 }
 
-static mp_obj_t mp_machine_get_freq(void) {
+static mp_obj_t mp_machine_get_freq(void)
+{
     return MP_OBJ_NEW_SMALL_INT(BOARD_CLOCK_HZ);
 }
 
-static void mp_machine_set_freq(size_t n_args, const mp_obj_t *args) {
+static void mp_machine_set_freq(size_t n_args, const mp_obj_t *args)
+{
     mp_raise_NotImplementedError(MP_ERROR_TEXT("this board's clock is fixed"));
 }
 
 /** lightsleep([ms]): until the time is over or, without a time, until something comes in. */
-static void mp_machine_lightsleep(size_t n_args, const mp_obj_t *args) {
+static void mp_machine_lightsleep(size_t n_args, const mp_obj_t *args)
+{
     if (n_args != 0) {
         mp_int_t ms = mp_obj_get_int(args[0]);
         mp_hal_delay_ms(ms > 0 ? (mp_uint_t)ms : 0);
@@ -58,7 +65,8 @@ static void mp_machine_lightsleep(size_t n_args, const mp_obj_t *args) {
     }
 }
 
-_Noreturn static void mp_machine_deepsleep(size_t n_args, const mp_obj_t *args) {
+_Noreturn static void mp_machine_deepsleep(size_t n_args, const mp_obj_t *args)
+{
     firmware_stop_devices();
     mp_machine_lightsleep(n_args, args);
     startup_reset(RESET_SLEEP);

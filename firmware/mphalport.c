@@ -7,7 +7,8 @@
 #include "py/runtime.h"
 #include "py/stream.h"
 
-uintptr_t mp_hal_stdio_poll(uintptr_t flags) {
+uintptr_t mp_hal_stdio_poll(uintptr_t flags)
+{
     uintptr_t ready = flags & MP_STREAM_POLL_WR;
     if ((flags & MP_STREAM_POLL_RD) && console_waiting() != 0) {
         ready |= MP_STREAM_POLL_RD;
@@ -15,7 +16,8 @@ uintptr_t mp_hal_stdio_poll(uintptr_t flags) {
     return ready;
 }
 
-int mp_hal_stdin_rx_chr(void) {
+int mp_hal_stdin_rx_chr(void)
+{
     for (;;) {
         mp_event_handle_nowait();
         if (console_waiting() != 0) {
@@ -25,28 +27,34 @@ int mp_hal_stdin_rx_chr(void) {
     }
 }
 
-mp_uint_t mp_hal_stdout_tx_strn(const char *bytes, size_t size) {
+mp_uint_t mp_hal_stdout_tx_strn(const char *bytes, size_t size)
+{
     console_write(bytes, size);
     return size;
 }
 
-mp_uint_t mp_hal_ticks_ms(void) {
+mp_uint_t mp_hal_ticks_ms(void)
+{
     return (mp_uint_t)clock_ms();
 }
 
-mp_uint_t mp_hal_ticks_us(void) {
+mp_uint_t mp_hal_ticks_us(void)
+{
     return (mp_uint_t)clock_us();
 }
 
-mp_uint_t mp_hal_ticks_cpu(void) {
+mp_uint_t mp_hal_ticks_cpu(void)
+{
     return clock_cycles();
 }
 
-uint64_t mp_hal_time_ns(void) {
+uint64_t mp_hal_time_ns(void)
+{
     return clock_epoch_ns();
 }
 
-void mp_hal_delay_ms(mp_uint_t ms) {
+void mp_hal_delay_ms(mp_uint_t ms)
+{
     uint64_t end = clock_us() + (uint64_t)ms * 1000u;
     mp_event_handle_nowait();
     while (clock_us() < end) {
@@ -54,7 +62,8 @@ void mp_hal_delay_ms(mp_uint_t ms) {
     }
 }
 
-void mp_hal_delay_us(mp_uint_t us) {
+void mp_hal_delay_us(mp_uint_t us)
+{
     uint64_t end = clock_us() + us;
     while (clock_us() < end) {
         if (end - clock_us() > 2000u) {

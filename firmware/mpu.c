@@ -21,10 +21,11 @@ static const struct {
     [BOARD_DEVICE] = {false, true, DEVICE},
 };
 
-void mpu_enable(const struct board_range *ranges, size_t count) {
+void mpu_enable(const struct board_range *ranges, size_t count)
+{
     ARM_MPU_Disable();
-    ARM_MPU_SetMemAttr(NORMAL, ARM_MPU_ATTR(ARM_MPU_ATTR_MEMORY_(1, 1, 1, 1),
-                                            ARM_MPU_ATTR_MEMORY_(1, 1, 1, 1)));
+    ARM_MPU_SetMemAttr(
+        NORMAL, ARM_MPU_ATTR(ARM_MPU_ATTR_MEMORY_(1, 1, 1, 1), ARM_MPU_ATTR_MEMORY_(1, 1, 1, 1)));
     ARM_MPU_SetMemAttr(DEVICE, ARM_MPU_ATTR(ARM_MPU_ATTR_DEVICE, ARM_MPU_ATTR_DEVICE_nGnRE));
     for (size_t i = 0; i < count; i++) {
         const struct board_range *range = &ranges[i];

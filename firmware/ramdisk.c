@@ -17,18 +17,21 @@ extern const mp_obj_type_t machine_ramdisk_type;
 
 static const mp_obj_base_t ramdisk = {&machine_ramdisk_type};
 
-static size_t disk_size(void) {
+static size_t disk_size(void)
+{
     return (size_t)(_ramdisk_end - _ramdisk_start);
 }
 
 static mp_obj_t ramdisk_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
-                                 const mp_obj_t *args) {
+                                 const mp_obj_t *args)
+{
     mp_arg_check_num(n_args, n_kw, 0, 0, false);
     return MP_OBJ_FROM_PTR(&ramdisk);
 }
 
 /** The disk's memory for a transfer of `size` bytes named by (self, block, buffer[, offset]). */
-static uint8_t *locate(size_t n_args, const mp_obj_t *args, size_t size) {
+static uint8_t *locate(size_t n_args, const mp_obj_t *args, size_t size)
+{
     mp_uint_t block = (mp_uint_t)mp_obj_get_int(args[1]);
     mp_uint_t offset = n_args > 3 ? (mp_uint_t)mp_obj_get_int(args[3]) : 0;
     size_t total = disk_size();
@@ -39,7 +42,8 @@ static uint8_t *locate(size_t n_args, const mp_obj_t *args, size_t size) {
     return _ramdisk_start + block * BLOCK_SIZE + offset;
 }
 
-static mp_obj_t ramdisk_readblocks(size_t n_args, const mp_obj_t *args) {
+static mp_obj_t ramdisk_readblocks(size_t n_args, const mp_obj_t *args)
+{
     mp_buffer_info_t buffer;
     mp_get_buffer_raise(args[2], &buffer, MP_BUFFER_WRITE);
     memcpy(buffer.buf, locate(n_args, args, buffer.len), buffer.len);
@@ -47,7 +51,8 @@ static mp_obj_t ramdisk_readblocks(size_t n_args, const mp_obj_t *args) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(ramdisk_readblocks_obj, 3, 4, ramdisk_readblocks);
 
-static mp_obj_t ramdisk_writeblocks(size_t n_args, const mp_obj_t *args) {
+static mp_obj_t ramdisk_writeblocks(size_t n_args, const mp_obj_t *args)
+{
     mp_buffer_info_t buffer;
     mp_get_buffer_raise(args[2], &buffer, MP_BUFFER_READ);
     memcpy(locate(n_args, args, buffer.len), buffer.buf, buffer.len);
@@ -55,7 +60,8 @@ static mp_obj_t ramdisk_writeblocks(size_t n_args, const mp_obj_t *args) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(ramdisk_writeblocks_obj, 3, 4, ramdisk_writeblocks);
 
-static mp_obj_t ramdisk_ioctl(mp_obj_t self, mp_obj_t command, mp_obj_t argument) {
+static mp_obj_t ramdisk_ioctl(mp_obj_t self, mp_obj_t command, mp_obj_t argument)
+{
     switch (mp_obj_get_int(command)) {
     case MP_BLOCKDEV_IOCTL_INIT:
     case MP_BLOCKDEV_IOCTL_DEINIT:

@@ -19,23 +19,27 @@ struct ring {
 };
 
 /** Bytes that can be read. */
-static inline size_t ring_count(const struct ring *ring) {
+static inline size_t ring_count(const struct ring *ring)
+{
     return ring->written - ring->read;
 }
 
 /** Bytes that can be written. */
-static inline size_t ring_room(const struct ring *ring) {
+static inline size_t ring_room(const struct ring *ring)
+{
     return RING_SIZE - ring_count(ring);
 }
 
 /** Write one byte; the caller has seen that there is room. */
-static inline void ring_put(struct ring *ring, uint8_t value) {
+static inline void ring_put(struct ring *ring, uint8_t value)
+{
     ring->bytes[ring->written % RING_SIZE] = value;
     ring->written = ring->written + 1u;
 }
 
 /** Read one byte; the caller has seen that there is one. */
-static inline uint8_t ring_get(struct ring *ring) {
+static inline uint8_t ring_get(struct ring *ring)
+{
     uint8_t value = ring->bytes[ring->read % RING_SIZE];
     ring->read = ring->read + 1u;
     return value;

@@ -20,11 +20,13 @@ static mp_obj_array_t partition = {
     .typecode = 'B',
 };
 
-static mp_obj_t failure(int error) {
+static mp_obj_t failure(int error)
+{
     return MP_OBJ_NEW_SMALL_INT(-error);
 }
 
-static mp_obj_t prepare(size_t n_args, const mp_obj_t *args) {
+static mp_obj_t prepare(size_t n_args, const mp_obj_t *args)
+{
     if (n_args < 3 || (mp_uint_t)mp_obj_get_int(args[2]) > partition.len) {
         return failure(MP_EINVAL);
     }
@@ -33,7 +35,8 @@ static mp_obj_t prepare(size_t n_args, const mp_obj_t *args) {
     return MP_OBJ_NEW_SMALL_INT(WRITE_UNIT);
 }
 
-static mp_obj_t write(size_t n_args, const mp_obj_t *args) {
+static mp_obj_t write(size_t n_args, const mp_obj_t *args)
+{
     if (n_args < 4) {
         return failure(MP_EINVAL);
     }
@@ -49,7 +52,8 @@ static mp_obj_t write(size_t n_args, const mp_obj_t *args) {
     return MP_OBJ_NEW_SMALL_INT(0);
 }
 
-mp_obj_t mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args) {
+mp_obj_t mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
+{
     partition.items = _romfs_start;
     partition.len = (size_t)(_romfs_end - _romfs_start);
     mp_int_t command = mp_obj_get_int(args[0]);

@@ -43,10 +43,11 @@ const union vector startup_vectors[FIRST_DEVICE + BOARD_IRQ_COUNT]
         [12] = {.handler = startup_fault_handler},
         [14] = {.handler = startup_fault_handler},
         [15] = {.handler = startup_systick_handler},
-        [FIRST_DEVICE ... FIRST_DEVICE + BOARD_IRQ_COUNT - 1] = {.handler = startup_device_handler},
+        [FIRST_DEVICE... FIRST_DEVICE + BOARD_IRQ_COUNT - 1] = {.handler = startup_device_handler},
 };
 
-__attribute__((naked)) _Noreturn void startup_reset_handler(void) {
+__attribute__((naked)) _Noreturn void startup_reset_handler(void)
+{
     __asm volatile("cpsid i                       \n"
                    "ldr   r0, =_handler_stack_top \n"
                    "msr   msp, r0                 \n"
@@ -62,26 +63,30 @@ __attribute__((naked)) _Noreturn void startup_reset_handler(void) {
                    "b     startup_begin           \n");
 }
 
-static void copy_words(uint32_t *to, const uint32_t *from, const uint32_t *end) {
+static void copy_words(uint32_t *to, const uint32_t *from, const uint32_t *end)
+{
     while (to < end) {
         *to++ = *from++;
     }
 }
 
-static void clear_words(uint32_t *at, const uint32_t *end) {
+static void clear_words(uint32_t *at, const uint32_t *end)
+{
     while (at < end) {
         *at++ = 0;
     }
 }
 
-static void enable_core(void) {
+static void enable_core(void)
+{
     SCB->VTOR = (uint32_t)startup_vectors;
     SCB->CCR |= SCB_CCR_DIV_0_TRP_Msk | SCB_CCR_LOB_Msk | SCB_CCR_BP_Msk;
     SCB->SHCSR |= SCB_SHCSR_MEMFAULTENA_Msk | SCB_SHCSR_BUSFAULTENA_Msk |
                   SCB_SHCSR_USGFAULTENA_Msk | SCB_SHCSR_SECUREFAULTENA_Msk;
 }
 
-static void read_record(void) {
+static void read_record(void)
+{
     this_cause = RESET_POWER_ON;
     if (record.magic == RECORD_MAGIC && record.cause <= RESET_FAULT) {
         this_cause = (enum reset_cause)record.cause;
@@ -89,7 +94,8 @@ static void read_record(void) {
     record.magic = 0;
 }
 
-_Noreturn void startup_begin(void) {
+_Noreturn void startup_begin(void)
+{
     // The compiler may use FPU and MVE registers anywhere: first of all, let it.
     SCB->CPACR |= 0xFu << 20;
     __DSB();
@@ -104,11 +110,13 @@ _Noreturn void startup_begin(void) {
     firmware_main();
 }
 
-enum reset_cause startup_reset_cause(void) {
+enum reset_cause startup_reset_cause(void)
+{
     return this_cause;
 }
 
-_Noreturn void startup_reset(enum reset_cause cause) {
+_Noreturn void startup_reset(enum reset_cause cause)
+{
     __disable_irq();
     record = (struct reset_record){.magic = RECORD_MAGIC, .cause = cause};
     SCB_CleanDCache();

@@ -34,7 +34,7 @@ static const struct ethosu_board_npu npus[] = {
 };
 
 static const struct ethosu_board_range npu_ranges[] = {
-    {0x01000000u, 0x00200000u, true, "SSRAM", ETHOSU_PORT_DEFAULT},
+    {0x01000000u, 0x00200000u, false, "SSRAM", ETHOSU_PORT_DEFAULT}, // the code lies there
     {0x21000000u, 0x00400000u, true, "ISRAM", ETHOSU_PORT_DEFAULT},
     {0x28000000u, 0x00800000u, false, "QSPI", ETHOSU_PORT_DEFAULT},
     {0x60000000u, 0x10000000u, true, "DDR", ETHOSU_PORT_DEFAULT},
@@ -50,32 +50,38 @@ const struct ethosu_board ethosu_board = {
 };
 
 /** Stock QEMU has a stub there that reads as 0; an NPU's ID register never does. */
-bool ethosu_board_npu_present(size_t index) {
+bool ethosu_board_npu_present(size_t index)
+{
     uint32_t id = 0;
     return index < ethosu_board.npu_count &&
            fault_guarded_read((const volatile uint32_t *)npus[index].base, &id) && id != 0;
 }
 
-void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument) {
+void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
+{
     irq_connect(NPU_IRQ, handler, argument);
 }
 
-void ethosu_board_irq_disconnect(size_t index) {
+void ethosu_board_irq_disconnect(size_t index)
+{
     irq_disconnect(NPU_IRQ);
 }
 
-void board_init(void) {
+void board_init(void)
+{
     SCB_EnableICache();
     SCB_EnableDCache();
 }
 
-uint32_t board_wall_clock(void) {
+uint32_t board_wall_clock(void)
+{
     uint32_t seconds = 0;
     fault_guarded_read((const volatile uint32_t *)RTC_DATA, &seconds);
     return seconds;
 }
 
-const uint8_t *board_unique_id(size_t *size) {
+const uint8_t *board_unique_id(size_t *size)
+{
     // The FPGA image has no serial number.
     static const uint8_t id[] = {'A', 'N', '5', '4', '7'};
     *size = sizeof(id);

@@ -25,7 +25,8 @@ enum interrupt { RX_RECEIVED = 1u << 1 };
 
 static struct cmsdk_uart *const uart = (struct cmsdk_uart *)0x49303000u;
 
-static void receive(void *unused) {
+static void receive(void *unused)
+{
     uart->interrupt = RX_RECEIVED;
     while (uart->state & RX_FULL) {
         if (console_room() == 0) {
@@ -36,24 +37,28 @@ static void receive(void *unused) {
     }
 }
 
-static bool start(void) {
+static bool start(void)
+{
     uart->baud_divider = BOARD_PERIPHERAL_HZ / BOARD_UART_BAUD;
     uart->control = TX_ENABLE | RX_ENABLE | RX_INTERRUPT;
     irq_connect(UART0_IRQ, receive, NULL);
     return true;
 }
 
-static void resume(void) {
+static void resume(void)
+{
     uart->control = TX_ENABLE | RX_ENABLE | RX_INTERRUPT;
     receive(NULL); // the byte that waits raises no second interrupt
 }
 
 /** There is no telling over two wires. */
-static bool has_peer(void) {
+static bool has_peer(void)
+{
     return false;
 }
 
-static void send(const char *bytes, size_t size) {
+static void send(const char *bytes, size_t size)
+{
     for (size_t i = 0; i < size; i++) {
         while (uart->state & TX_FULL) {
         }
