@@ -38,13 +38,15 @@ def start(firmware: Path, *options: str) -> Iterator[Uart]:
     """Run a firmware on QEMU; *options are more of QEMU's."""
     command = [find_qemu(), "-machine", "mps3-an547", "-kernel", str(firmware), *options]
     command += ["-serial", "pty", "-monitor", "none", "-display", "none"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        with contextlib.ExitStack() as stack:
-            stack.callback(process.kill)
-            port = _find_port(process)
-            # QEMU looks only once a second whether somebody has opened the port: hold it open.
-            stack.callback(os.close, os.open(port, os.O_RDWR | os.O_NOCTTY))
-            yield Uart(process, port)
+    with contextlib.ExitStack() as stack:
+        process = stack.enter_context(
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        )
+        stack.callback(process.kill)
+        port = _find_port(process)
+        # QEMU looks only once a second whether somebody has opened the port: hold it open.
+        stack.callback(os.close, os.open(port, os.O_RDWR | os.O_NOCTTY))
+        yield Uart(process, port)
 
 
 def _find_port(process: subprocess.Popen) -> str:
