@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A pretended board on a pseudo terminal: MicroPython's raw REPL protocol around CPython's exec.
 
-Its faults are those of real links: silence, garbage, a board that goes away in mid-sentence.
+Its faults are those of real links: silence, garbage, a late answer, a board that goes away in
+mid-sentence.
 """
 
 import contextlib
@@ -9,6 +10,7 @@ import functools
 import io
 import os
 import threading
+import time
 import traceback
 import tty
 
@@ -57,6 +59,9 @@ class FakeBoard:
                 self._send(b"R\x00")
             if CTRL_A in pending:
                 pending = b""
+                if self.fault == "late":
+                    self.fault = None
+                    time.sleep(2.5)
                 self._send(b"raw REPL; CTRL-B to exit\r\n>")
             while CTRL_D in pending:
                 code, _, pending = pending.partition(CTRL_D)

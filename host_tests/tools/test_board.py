@@ -53,6 +53,11 @@ def test_board_without_prompt_is_a_time_out(fault):
         Board(fake.port, boot_timeout=1)
 
 
+def test_late_answers_are_not_taken_for_later_ones():
+    with FakeBoard("late") as fake, Board(fake.port) as board:
+        assert [board.eval(str(number)) for number in range(5)] == [0, 1, 2, 3, 4]
+
+
 def test_board_that_goes_away_is_a_broken_link():
     with (
         FakeBoard("vanish") as fake,

@@ -28,6 +28,9 @@ BAUDRATE = 115200
 BOOT_TIMEOUT_S = 10.0
 # mpremote polls in reads of this length, so time-outs are as coarse as this.
 _READ_TIMEOUT_S = 1.0
+# A board that has sent nothing for so long has said what it had to say.
+_QUIET_S = 0.2
+_QUIET_TRIES = 25
 
 OnOutput = Callable[[bytes], None]
 
@@ -133,9 +136,9 @@ class Board:
     def close(self) -> None:
         """Leave the board at its friendly REPL and close the port; safe to call again."""
         with contextlib.suppress(OSError, TransportError):
-            if self._transport.serial.is_open:
-                self._transport.exit_raw_repl()
-                self._transport.close()
+            self._transport.exit_raw_repl()
+        with contextlib.suppress(OSError, TransportError):
+            self._transport.close()
 
     def _failure_details(self) -> str:
         """What else is known when the board fails."""
@@ -152,23 +155,47 @@ class Board:
     def _enter(self, timeout: float) -> None:
         """Reach the raw REPL of a board that may still be booting."""
         deadline = time.monotonic() + timeout
+        attempts = 0
         while True:
+            attempts += 1
             try:
-                with self._translated("waiting for the board's prompt"):
-                    self._transport.enter_raw_repl(soft_reset=False, timeout_overall=1)
-                return
+                self._ask_for_raw_repl()
+                break
             except BoardTimeoutError:
                 if time.monotonic() >= deadline:
                     raise
+        if attempts > 1:
+            self._settle()
+
+    def _ask_for_raw_repl(self) -> None:
+        with self._translated("waiting for the board's prompt"):
+            self._transport.enter_raw_repl(soft_reset=False, timeout_overall=1)
+
+    def _settle(self) -> None:
+        """Let late answers to earlier attempts pass, so that the next answer is to what we ask."""
+        port = self._transport.serial
+        with self._translated("waiting for the board's prompt"):
+            for _ in range(_QUIET_TRIES):
+                time.sleep(_QUIET_S)
+                if not port.in_waiting:
+                    break
+                port.read(port.in_waiting)
+        self._ask_for_raw_repl()
 
     def _reconnect(self) -> None:
         """Find the prompt again after a reset; a port that goes away with it is opened anew."""
-        try:
-            self._enter(BOOT_TIMEOUT_S)
-        except BoardLinkError:
-            self.close()
-            self._transport = self._open()
-            self._enter(BOOT_TIMEOUT_S)
+        deadline = time.monotonic() + BOOT_TIMEOUT_S
+        while True:
+            try:
+                self._enter(BOOT_TIMEOUT_S)
+                return
+            except BoardLinkError:
+                if time.monotonic() >= deadline:
+                    raise
+            with contextlib.suppress(BoardLinkError):
+                self.close()
+                self._transport = self._open()
+            time.sleep(_QUIET_S)
 
     @contextlib.contextmanager
     def _translated(self, what: str) -> Iterator[None]:
