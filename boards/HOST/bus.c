@@ -122,8 +122,7 @@ void host_free(void *memory)
         if (bus.window + bus.blocks[i].start == memory) {
             ASAN_POISON_MEMORY_REGION(memory, bus.blocks[i].size);
             bus.count--;
-            memmove(&bus.blocks[i], &bus.blocks[i + 1],
-                    (bus.count - i) * sizeof bus.blocks[0]);
+            memmove(&bus.blocks[i], &bus.blocks[i + 1], (bus.count - i) * sizeof bus.blocks[0]);
             break;
         }
     }

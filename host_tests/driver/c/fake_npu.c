@@ -79,8 +79,20 @@ uint32_t ethosu_host_read(volatile struct NPU_REG *reg, uint32_t offset)
     return *slot(npu, offset);
 }
 
+static void wipe(struct NPU_REG *npu)
+{
+    uint32_t config = *slot(npu, NPU_CONFIG);
+    uint32_t id = *slot(npu, NPU_ID);
+    memset(npu->registers, 0, sizeof npu->registers);
+    *slot(npu, NPU_CONFIG) = config;
+    *slot(npu, NPU_ID) = id;
+}
+
 static void write_command(struct NPU_REG *npu, uint32_t value)
 {
+    if (npu->loses_power && (value & NPU_CMD_POWER_Q_ENABLE)) {
+        wipe(npu);
+    }
     *slot(npu, NPU_CMD) = value & NPU_CMD_Q_BITS;
     if (value & NPU_CMD_CLEAR_IRQ) {
         *slot(npu, NPU_STATUS) &= ~(uint32_t)ETHOSUX_STATUS_IRQ_RAISED;
@@ -98,12 +110,8 @@ static void write_command(struct NPU_REG *npu, uint32_t value)
 
 static void write_reset(struct NPU_REG *npu, uint32_t value)
 {
-    uint32_t config = *slot(npu, NPU_CONFIG);
-    uint32_t id = *slot(npu, NPU_ID);
     note('X');
-    memset(npu->registers, 0, sizeof npu->registers);
-    *slot(npu, NPU_CONFIG) = config;
-    *slot(npu, NPU_ID) = id;
+    wipe(npu);
     *slot(npu, NPU_PROT) = value ^ npu->prot_flips;
     *slot(npu, NPU_STATUS) = npu->reset_reads > 0 ? ETHOSUX_STATUS_RESETTING : 0;
     *slot(npu, NPU_CMD) = NPU_CMD_Q_BITS;

@@ -25,6 +25,7 @@ struct NPU_REG {
     uint32_t end_status;    /**< STATUS bits that a completion sets */
     uint32_t reset_reads;   /**< STATUS reads until a reset ends */
     uint32_t prot_flips;    /**< bits of PROT that don't follow RESET */
+    bool loses_power;       /**< registers are lost when the power may go */
     bool masked;            /**< the interrupt line leads nowhere */
     bool dead;              /**< every read gives all ones */
     bool running;

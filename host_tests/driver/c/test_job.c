@@ -44,12 +44,35 @@ TEST(an_inference_runs_and_registers_hold_what_it_needs)
     check_clean(drv);
 }
 
-TEST(the_order_is_flush_reset_begin_run_invalidate_end)
+TEST(the_order_is_flush_begin_run_invalidate_end)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
     CHECK_EQ(start_good(drv), 0);
     CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK(strcmp(trace, "fbRie") == 0);
+}
+
+/** The NPU that may be switched off between inferences is set up anew when it was. */
+TEST(lost_power_is_noticed_and_the_npu_reset)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].loses_power = true;
+    check_next_works(drv);
+    CHECK_EQ(fakes[0].resets, 1); // that of init: the power was still on
+    trace[0] = '\0';
+    check_next_works(drv);
     CHECK(strcmp(trace, "fXbRie") == 0);
+    check_next_works(drv);
+    CHECK_EQ(fakes[0].resets, 3);
+    CHECK_EQ(fakes[0].registers[NPU_AXI_LIMIT0 / 4], 0); // lost again
+
+    fakes[0].loses_power = false;
+    check_next_works(drv);
+    fakes[0].registers[NPU_PROT / 4] ^= 1; // as if somebody else had reset it
+    check_next_works(drv);
+    fakes[0].registers[NPU_STATUS / 4] |= ETHOSUX_STATUS_PARSE_ERROR;
+    check_next_works(drv);
+    CHECK_EQ(fakes[0].resets, 6);
 }
 
 TEST(a_failed_npu_is_stopped_before_caches_are_dropped_and_end_is_called)
@@ -58,7 +81,7 @@ TEST(a_failed_npu_is_stopped_before_caches_are_dropped_and_end_is_called)
     fakes[0].end = FAKE_NEVER;
     CHECK_EQ(start_good(drv), 0);
     CHECK_EQ(ethosu_wait(drv, true), -1);
-    CHECK(strcmp(trace, "fXbRXie") == 0);
+    CHECK(strcmp(trace, "fbRXie") == 0);
 }
 
 TEST(the_time_out_is_on_by_default_and_honoured)
@@ -391,12 +414,15 @@ TEST(the_done_callback_comes_once_per_completion)
 TEST(a_reset_that_never_ends_is_an_error_and_leaves_nothing_behind)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].loses_power = true;
+    check_next_works(drv);
+    unsigned begun = begins;
     fakes[0].reset_reads = UINT32_MAX;
     CHECK_EQ(start_good(drv), -1);
     CHECK_EQ(ethosux_last_error(drv)->code, ETHOSUX_E_RESET);
     CHECK_TEXT(fake_error(drv), "in reset");
     check_clean(drv);
-    CHECK_EQ(begins, 0);
+    CHECK_EQ(begins, begun);
     check_next_works(drv);
 
     fakes[0].end = FAKE_NEVER;
@@ -411,6 +437,8 @@ TEST(a_reset_that_never_ends_is_an_error_and_leaves_nothing_behind)
 TEST(a_wrong_protection_state_is_named)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].loses_power = true;
+    check_next_works(drv);
     fakes[0].prot_flips = NPU_PROT_NON_SECURE;
     CHECK_EQ(start_good(drv), -1);
     CHECK_EQ(ethosux_last_error(drv)->code, ETHOSUX_E_PROTECTION);

@@ -30,7 +30,7 @@ TEST(the_pmu_keeps_the_power_on)
 
 TEST(a_pmu_without_power_stays_off)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = fake_driver("ethos-u85-512");
     fakes[0].reset_reads = UINT32_MAX;
     ETHOSU_PMU_Enable(drv);
     CHECK_EQ(reg(NPU_PMCR), 0);

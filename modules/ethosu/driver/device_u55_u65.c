@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** What is particular to Ethos-U55 and Ethos-U65. */
 #include "ethosu_device.h"
-#include "ethosu_driver_ex.h"
-#include "ethosu_registers.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -50,6 +48,7 @@ const struct ethosux_part ethosux_part_u55 = {
     .fault_bits = FAULT_BITS,
     .config_mask = CONFIG_MASK,
     .settings = u55_settings,
+    .witness = &u55_settings[0], // 0 after a reset
     .setting_count = COUNT(u55_settings),
     .event_range_count = COUNT(event_ranges),
     .event_ranges = event_ranges,
@@ -66,6 +65,7 @@ const struct ethosux_part ethosux_part_u65 = {
     .fault_bits = FAULT_BITS,
     .config_mask = CONFIG_MASK,
     .settings = u65_settings,
+    .witness = &u65_settings[0], // 0 after a reset
     .setting_count = COUNT(u65_settings),
     .event_range_count = COUNT(event_ranges),
     .event_ranges = event_ranges,

@@ -5,8 +5,6 @@
  * those of Arm's driver.
  */
 #include "ethosu_device.h"
-#include "ethosu_driver_ex.h"
-#include "ethosu_registers.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -66,6 +64,7 @@ const struct ethosux_part ethosux_part_u85 = {
                   ETHOSUX_STATUS_BRANCH | ETHOSUX_STATUS_ECC,
     .config_mask = 0xF000070Fu, // product, AXI ports, macs_per_cc
     .settings = settings,
+    .witness = NULL, // the reset values are not published
     .setting_count = COUNT(settings),
     .event_range_count = COUNT(event_ranges),
     .event_ranges = event_ranges,

@@ -2,11 +2,7 @@
 /** The device part that all products share. */
 #include "ethosu_device.h"
 
-#include "ethosu_driver_ex.h"
 #include "ethosu_fault.h"
-#include "ethosu_registers.h"
-
-#include <ethosu_io.h>
 
 /** STATUS reads until a reset is given up; an NPU at 1/10 of the CPU's clock needs far fewer. */
 #define RESET_POLLS 100000
@@ -16,20 +12,17 @@ int ethosux_device_probe(struct ethosu_device *dev, struct ethosux_fault *fault)
     dev->config = ethosu_io_read(dev->reg, NPU_CONFIG);
     dev->id = ethosu_io_read(dev->reg, NPU_ID);
     dev->part = ethosux_part_find(dev->config);
+    dev->protection =
+        (dev->privileged ? NPU_PROT_PRIVILEGED : 0) | (dev->secure ? 0 : NPU_PROT_NON_SECURE);
     if (dev->part == NULL || dev->id == 0 || dev->id == UINT32_MAX) {
         return ethosux_refuse(fault, ETHOSUX_E_NO_NPU, -1, dev->config, dev->id);
     }
     return 0;
 }
 
-static uint32_t protection(const struct ethosu_device *dev)
-{
-    return (dev->privileged ? NPU_PROT_PRIVILEGED : 0) | (dev->secure ? 0 : NPU_PROT_NON_SECURE);
-}
-
 int ethosux_device_reset(const struct ethosu_device *dev, struct ethosux_fault *fault)
 {
-    ethosu_io_write(dev->reg, NPU_RESET, protection(dev));
+    ethosu_io_write(dev->reg, NPU_RESET, dev->protection);
 
     int polls = RESET_POLLS;
     while ((ethosu_io_read(dev->reg, NPU_STATUS) & ETHOSUX_STATUS_RESETTING) && --polls > 0) {
@@ -41,46 +34,56 @@ int ethosux_device_reset(const struct ethosu_device *dev, struct ethosux_fault *
     }
 
     uint32_t active = ethosu_io_read(dev->reg, NPU_PROT);
-    if (active != protection(dev)) {
-        return ethosux_refuse(fault, ETHOSUX_E_PROTECTION, -1, active, protection(dev));
+    if (active != dev->protection) {
+        return ethosux_refuse(fault, ETHOSUX_E_PROTECTION, -1, active, dev->protection);
     }
 
-    const struct ethosux_setting *setting = dev->part->settings;
-    for (unsigned i = 0; i < dev->part->setting_count; i++) {
-        ethosu_io_write(dev->reg, setting[i].offset, setting[i].value);
+    const struct ethosux_setting *end = dev->part->settings + dev->part->setting_count;
+    for (const struct ethosux_setting *setting = dev->part->settings; setting != end; setting++) {
+        ethosu_io_write(dev->reg, setting->offset, setting->value);
     }
     return 0;
 }
 
-void ethosux_device_set_power(const struct ethosu_device *dev, bool keep_on)
+int ethosux_device_power_up(const struct ethosu_device *dev, struct ethosux_fault *fault)
 {
-    ethosu_io_write(dev->reg, NPU_CMD, keep_on ? 0 : NPU_CMD_Q_BITS);
-}
+    const struct ethosux_setting *witness = dev->part->witness;
+    const uint32_t unclean =
+        dev->part->fault_bits | ETHOSUX_STATUS_RUNNING | ETHOSUX_STATUS_RESETTING;
 
-static void write_address(const struct ethosu_device *dev, uint32_t offset, uint64_t address)
-{
-    ethosu_io_write(dev->reg, offset, (uint32_t)address);
-    if (dev->part->address_bits > 32) {
-        ethosu_io_write(dev->reg, offset + 4, (uint32_t)(address >> 32));
+    ethosux_device_set_power(dev, true);
+    if (witness != NULL && ethosu_io_read(dev->reg, witness->offset) == witness->value &&
+        ethosu_io_read(dev->reg, NPU_PROT) == dev->protection &&
+        !(ethosu_io_read(dev->reg, NPU_STATUS) & unclean)) {
+        return 0;
     }
-}
-
-static void command(const struct ethosu_device *dev, uint32_t bits)
-{
-    uint32_t kept = ethosu_io_read(dev->reg, NPU_CMD) & NPU_CMD_Q_BITS;
-    ethosu_io_write(dev->reg, NPU_CMD, kept | bits);
+    int error = ethosux_device_reset(dev, fault);
+    ethosux_device_set_power(dev, error == 0);
+    return error;
 }
 
 void ethosux_device_start(const struct ethosu_device *dev, const struct ethosux_program *program)
 {
-    write_address(dev, NPU_QBASE, program->stream);
-    ethosu_io_write(dev->reg, NPU_QSIZE, program->stream_bytes);
-    ethosu_io_write(dev->reg, NPU_QCONFIG, program->qconfig);
-    for (uint32_t i = 0; i < program->count; i++) {
-        write_address(dev, NPU_BASEP0 + 8 * i, program->npu_base[i]);
+    volatile struct NPU_REG *reg = dev->reg;
+    const bool wide = dev->part->address_bits > 32;
+    const uint64_t *base = program->npu_base;
+    const uint64_t *end = base + program->count;
+
+    ethosu_io_write(reg, NPU_QBASE, (uint32_t)program->stream);
+    if (wide) {
+        ethosu_io_write(reg, NPU_QBASE + 4, (uint32_t)(program->stream >> 32));
     }
-    ethosu_io_write(dev->reg, NPU_REGIONCFG, program->regioncfg);
-    command(dev, NPU_CMD_RUN);
+    ethosu_io_write(reg, NPU_QSIZE, program->stream_bytes);
+    ethosu_io_write(reg, NPU_QCONFIG, program->qconfig);
+    for (uint32_t offset = NPU_BASEP0; base != end; base++, offset += 8) {
+        ethosu_io_write(reg, offset, (uint32_t)*base);
+        if (wide) {
+            ethosu_io_write(reg, offset + 4, (uint32_t)(*base >> 32));
+        }
+    }
+    ethosu_io_write(reg, NPU_REGIONCFG, program->regioncfg);
+    // Power and clock are requested while an inference runs: no Q bit is set.
+    ethosu_io_write(reg, NPU_CMD, NPU_CMD_RUN);
 }
 
 bool ethosux_device_acknowledge(const struct ethosu_device *dev, uint32_t *status)
@@ -93,15 +96,10 @@ bool ethosux_device_acknowledge(const struct ethosu_device *dev, uint32_t *statu
         return false;
     }
     // Clear first, then look: what happens in between is seen here or raises anew.
-    command(dev, NPU_CMD_CLEAR_IRQ);
+    uint32_t kept = ethosu_io_read(dev->reg, NPU_CMD) & NPU_CMD_Q_BITS;
+    ethosu_io_write(dev->reg, NPU_CMD, kept | NPU_CMD_CLEAR_IRQ);
     *status = ethosu_io_read(dev->reg, NPU_STATUS);
     return !(*status & ETHOSUX_STATUS_RUNNING) || (*status & dev->part->fault_bits);
-}
-
-bool ethosux_device_succeeded(const struct ethosu_device *dev, uint32_t status)
-{
-    return (status & (dev->part->fault_bits | ETHOSUX_STATUS_END_REACHED)) ==
-           ETHOSUX_STATUS_END_REACHED;
 }
 
 int ethosux_device_check(const struct ethosu_device *dev, uint32_t config, uint32_t id,

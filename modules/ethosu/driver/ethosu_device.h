@@ -7,7 +7,10 @@
 #ifndef ETHOSU_DEVICE_H
 #define ETHOSU_DEVICE_H
 
-#include "ethosu_types.h"
+#include "ethosu_driver_ex.h"
+#include "ethosu_registers.h"
+
+#include <ethosu_io.h>
 
 /** A register and the value that it gets after each reset. */
 struct ethosux_setting {
@@ -33,6 +36,8 @@ struct ethosux_part {
     uint32_t fault_bits;     /**< STATUS bits after which the NPU needs a reset */
     uint32_t config_mask;    /**< CONFIG bits in which a model must equal the NPU */
     const struct ethosux_setting *settings;
+    const struct ethosux_setting *witness; /**< one that tells by its loss that the power was
+                                                off: differs from its reset value; or NULL */
     uint8_t setting_count;
     uint8_t event_range_count;
     const struct ethosux_event_range *event_ranges;
@@ -47,10 +52,16 @@ int ethosux_device_probe(struct ethosu_device *dev, struct ethosux_fault *fault)
 /** Stop whatever runs, set protection and memory attributes. @return 0, or why not */
 int ethosux_device_reset(const struct ethosu_device *dev, struct ethosux_fault *fault);
 
-/** May clock and power go while the NPU is idle? */
-void ethosux_device_set_power(const struct ethosu_device *dev, bool keep_on);
+/** Keep clock and power on; reset the NPU if its state was lost. @return 0, or why not */
+int ethosux_device_power_up(const struct ethosu_device *dev, struct ethosux_fault *fault);
 
-/** Start a checked program. */
+/** May clock and power go while the NPU is idle? */
+static inline void ethosux_device_set_power(const struct ethosu_device *dev, bool keep_on)
+{
+    ethosu_io_write(dev->reg, NPU_CMD, keep_on ? 0 : NPU_CMD_Q_BITS);
+}
+
+/** Start a checked program; power has been requested. */
 void ethosux_device_start(const struct ethosu_device *dev, const struct ethosux_program *program);
 
 /**
@@ -62,7 +73,11 @@ void ethosux_device_start(const struct ethosu_device *dev, const struct ethosux_
 bool ethosux_device_acknowledge(const struct ethosu_device *dev, uint32_t *status);
 
 /** Does this STATUS tell of a stream that ran to its end without a fault? */
-bool ethosux_device_succeeded(const struct ethosu_device *dev, uint32_t status);
+static inline bool ethosux_device_succeeded(const struct ethosu_device *dev, uint32_t status)
+{
+    return (status & (dev->part->fault_bits | ETHOSUX_STATUS_END_REACHED)) ==
+           ETHOSUX_STATUS_END_REACHED;
+}
 
 /** Can a model compiled for (config, id) run here? @return 0, or why not */
 int ethosux_device_check(const struct ethosu_device *dev, uint32_t config, uint32_t id,

@@ -17,10 +17,7 @@
 #include "ethosu_device.h"
 #include "ethosu_fault.h"
 #include "ethosu_pool.h"
-#include "ethosu_registers.h"
 #include "ethosu_sync.h"
-
-#include <ethosu_io.h>
 
 #define SCRATCH_MASK 0x02u
 
@@ -42,8 +39,9 @@ int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void 
     }
     ethosu_deinit(drv); // does nothing to a handle that is new
     *drv = (struct ethosu_driver){
-        .dev = {(volatile struct NPU_REG *)base_address, secure_enable, privilege_enable, NULL,
-                0, 0},
+        .dev = {.reg = (volatile struct NPU_REG *)base_address,
+                .secure = secure_enable,
+                .privileged = privilege_enable},
         .fast_memory = (uintptr_t)fast_memory,
         .fast_memory_size = fast_memory_size,
         .flush_mask = SCRATCH_MASK,
@@ -159,8 +157,8 @@ int ethosu_soft_reset(struct ethosu_driver *drv)
 
 int ethosu_request_power(struct ethosu_driver *drv)
 {
-    // The power may have been off: registers are back at their reset values.
-    if (drv->power_request_counter++ == 0 && reset_npu(drv, &drv->fault) != 0) {
+    if (drv->power_request_counter++ == 0 &&
+        ethosux_device_power_up(&drv->dev, &drv->fault) != 0) {
         drv->power_request_counter--;
         return -1;
     }
@@ -183,11 +181,9 @@ typedef void cache_hook(const uint64_t *base_addr, const size_t *base_addr_size,
 
 static void manage_cache(const struct ethosux_program *program, uint32_t mask, cache_hook *hook)
 {
-    mask &= (1u << program->count) - 1;
-    for (uint32_t i = 0; mask != 0; i++, mask >>= 1) {
-        if ((mask & 1) && program->size[i] != 0) {
-            hook(&program->cpu_base[i], &program->size[i], 1);
-        }
+    for (mask &= program->used; mask != 0; mask &= mask - 1) {
+        int index = __builtin_ctz(mask);
+        hook(&program->cpu_base[index], &program->size[index], 1);
     }
 }
 

@@ -4,7 +4,6 @@
  * The references are weak, so that leaving a file out needs no other change.
  */
 #include "ethosu_device.h"
-#include "ethosu_registers.h"
 
 __attribute__((weak)) extern const struct ethosux_part ethosux_part_u55;
 __attribute__((weak)) extern const struct ethosux_part ethosux_part_u65;

@@ -3,10 +3,6 @@
 #include "pmu_ethosu.h"
 
 #include "ethosu_device.h"
-#include "ethosu_driver_ex.h"
-#include "ethosu_registers.h"
-
-#include <ethosu_io.h>
 
 /** The cycle counter has 48 bits. */
 #define CYCLES_HIGH_MASK 0xFFFFu

@@ -6,7 +6,6 @@
  */
 #include "../ethosu_board.h"
 #include "ethosu_device.h"
-#include "ethosu_driver_ex.h"
 #include "ethosu_fault.h"
 
 #define STREAM (-1)
@@ -146,6 +145,7 @@ static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_add
         }
         program->cpu_base[i] = buffer.address;
         program->size[i] = buffer.size;
+        program->used |= (uint32_t)(buffer.size != 0) << i;
         program->regioncfg |= config << (2 * i);
     }
     return 0;

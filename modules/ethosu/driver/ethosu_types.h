@@ -29,6 +29,7 @@ struct ethosu_device {
     const struct ethosux_part *part; /**< what is particular to this product */
     uint32_t config;     /**< CONFIG register, read at init */
     uint32_t id;         /**< ID register, read at init */
+    uint32_t protection; /**< PROT register that secure and privileged ask for */
 };
 
 enum ethosu_error_codes {
@@ -114,6 +115,7 @@ struct ethosux_program {
     uint32_t qconfig;
     uint32_t regioncfg;
     uint32_t count; /**< base pointers in use */
+    uint32_t used;  /**< a bit for each that has bytes, so that a cache may hold some */
     uint64_t npu_base[ETHOSUX_MAX_BASES]; /**< as the NPU sees them */
     uint64_t cpu_base[ETHOSUX_MAX_BASES]; /**< as the CPU sees them, for the cache hooks */
     size_t size[ETHOSUX_MAX_BASES];       /**< bytes */

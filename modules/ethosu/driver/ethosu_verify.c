@@ -47,6 +47,7 @@ struct walk {
     uint32_t regions;
     bool u65;
     bool stopped;
+    uint32_t bits_end;       /**< of this product's commands: with U65's, or without */
     uint32_t internal_bytes; /**< SHRAM; 0: not known */
     uint32_t written;        /**< bit per region */
     uint32_t unset;          /**< code of the first register used and never set, or 0 */
@@ -59,7 +60,7 @@ struct walk {
 
 /** Which parameter bits have a meaning: a byte per opcode stands for the mask. */
 enum bits {
-    BITS_NONE, // no such command
+    BITS_NONE, // no such command; BITS_NONE - BITS_0001 is larger than any end
     BITS_0001, BITS_0003, BITS_0007, BITS_003F, BITS_007F, BITS_00C7, BITS_00CD, BITS_00FF,
     BITS_027F, BITS_0707, BITS_701F, BITS_C1C7, BITS_C3CD, BITS_FFFF,
 };
@@ -102,11 +103,10 @@ static uint32_t word_at(const struct walk *walk, uint32_t at)
     return word;
 }
 
-/** Does a parameter use only bits that the command has on this product? */
-static bool known(const struct walk *walk, uint8_t bits, uint32_t param)
+/** Does the product have the command, and the parameter only bits that the command has? */
+static inline bool known(const struct walk *walk, uint8_t bits, uint32_t param)
 {
-    uint32_t mask = masks[bits & ~PRODUCTS_U65];
-    return mask != 0 && (walk->u65 || !(bits & PRODUCTS_U65)) && (param & ~mask) == 0;
+    return (uint32_t)bits - BITS_0001 < walk->bits_end && (param & ~masks[bits & ~PRODUCTS_U65]) == 0;
 }
 
 static uint32_t get(struct walk *walk, uint32_t name)
@@ -519,36 +519,46 @@ static const struct operation operations[] = {
 
 #define OPERATION_COUNT (sizeof operations / sizeof operations[0])
 
-/** One command; moves on behind it. */
-static int step(struct walk *walk)
+/** An operation, or a command that nobody knows. */
+static int operate(struct walk *walk, uint32_t word)
 {
-    uint32_t word = word_at(walk, walk->at);
     uint32_t code = CODE(word);
     uint32_t param = word >> 16;
-    uint32_t length = 1;
-    int error = 0;
-
-    if (code - REGISTER_FIRST < REGISTER_COUNT &&
-        known(walk, register_bits[code - REGISTER_FIRST], param)) {
-        walk->registers[code - REGISTER_FIRST] = param;
-    } else if (code - CODE_PAYLOAD < PAYLOAD_COUNT &&
-               known(walk, payload_bits[code - CODE_PAYLOAD], param)) {
-        length = 2;
-        if (walk->at + 1 >= walk->words) {
-            return refuse(walk, ETHOSUX_E_COMMAND_CUT, 0, 0);
-        }
-        walk->payloads[code - CODE_PAYLOAD] =
-            (uint64_t)param << 32 | word_at(walk, walk->at + 1);
-    } else if (code < OPERATION_COUNT && operations[code].check != NULL &&
-               param <= operations[code].largest) {
-        error = operations[code].check(walk, param);
-        if (walk->unset != 0) {
-            error = refuse(walk, ETHOSUX_E_COMMAND_UNSET, walk->unset, 0);
-        }
-    } else {
-        error = refuse(walk, ETHOSUX_E_COMMAND_UNKNOWN, word, 0);
+    if (code - CODE_PAYLOAD < PAYLOAD_COUNT &&
+        known(walk, payload_bits[code - CODE_PAYLOAD], param)) {
+        return refuse(walk, ETHOSUX_E_COMMAND_CUT, 0, 0);
     }
-    walk->at += length;
+    if (code >= OPERATION_COUNT || operations[code].check == NULL ||
+        param > operations[code].largest) {
+        return refuse(walk, ETHOSUX_E_COMMAND_UNKNOWN, word, 0);
+    }
+    int error = operations[code].check(walk, param);
+    return walk->unset == 0 ? error : refuse(walk, ETHOSUX_E_COMMAND_UNSET, walk->unset, 0);
+}
+
+/** Walk to the STOP; setting registers is most of it, so that is done right here. */
+static int run(struct walk *walk)
+{
+    int error = 0;
+    uint32_t at = 0;
+    while (error == 0 && !walk->stopped && at < walk->words) {
+        uint32_t word = word_at(walk, at++);
+        uint32_t code = CODE(word);
+        uint32_t param = word >> 16;
+        if (code - CODE_PAYLOAD < PAYLOAD_COUNT &&
+            known(walk, payload_bits[code - CODE_PAYLOAD], param) && at < walk->words) {
+            walk->payloads[code - CODE_PAYLOAD] = (uint64_t)param << 32 | word_at(walk, at++);
+        } else if (code - REGISTER_FIRST < REGISTER_COUNT &&
+                   known(walk, register_bits[code - REGISTER_FIRST], param)) {
+            walk->registers[code - REGISTER_FIRST] = param;
+        } else {
+            walk->at = at - 1;
+            error = operate(walk, word);
+        }
+    }
+    if (error == 0 && !walk->stopped) {
+        error = ethosux_refuse(walk->fault, ETHOSUX_E_COMMAND_NO_STOP, -1, walk->words, 0);
+    }
     return error;
 }
 
@@ -562,6 +572,7 @@ int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config, con
         .size = size,
         .regions = (uint32_t)count,
         .u65 = product == 1,
+        .bits_end = product == 1 ? 2 * PRODUCTS_U65 : PRODUCTS_U65,
         .internal_bytes = (config >> 8 & 0xFF) * 1024,
         .fault = fault,
     };
@@ -571,13 +582,7 @@ int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config, con
     memset(walk.registers, 0xFF, sizeof walk.registers);
     memset(walk.payloads, 0xFF, sizeof walk.payloads);
 
-    int error = 0;
-    while (error == 0 && !walk.stopped && walk.at < walk.words) {
-        error = step(&walk);
-    }
-    if (error == 0 && !walk.stopped) {
-        error = ethosux_refuse(fault, ETHOSUX_E_COMMAND_NO_STOP, -1, walk.words, 0);
-    }
+    int error = run(&walk);
     if (written != NULL) {
         *written = walk.written;
     }
