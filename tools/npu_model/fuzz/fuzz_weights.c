@@ -5,7 +5,7 @@
 
 #include "../mlw.h"
 
-enum { CAPACITY = 1 << 16 };
+enum { CAPACITY = 1 << 12 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
