@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-FUZZ_SECONDS = 10
+FUZZ_SECONDS = 5
 
 
 def test_sound_file_is_accepted(damage, compiled, small_models):
