@@ -47,6 +47,7 @@ struct walk {
     uint32_t regions;
     bool u65;
     bool stopped;
+    uint32_t high_bits;      /**< of payload registers: addresses have 32 bits on U55, 40 on U65 */
     uint32_t bits_end;       /**< of this product's commands: with U65's, or without */
     uint32_t internal_bytes; /**< SHRAM; 0: not known */
     uint32_t written;        /**< bit per region */
@@ -118,21 +119,20 @@ static uint32_t get(struct walk *walk, uint32_t name)
     return value;
 }
 
-/** Unsigned address or length: 32 bits on U55, 40 on U65. */
+/** Unsigned address or length; walk->high_bits has cut it to size. */
 static int64_t get_address(struct walk *walk, uint32_t name)
 {
     uint64_t value = walk->payloads[name];
-    if (value == UNSET_PAYLOAD && walk->unset == 0) {
+    if (value >> 32 == UNSET_PAYLOAD >> 32 && walk->unset == 0) {
         walk->unset = CODE_PAYLOAD | name;
     }
-    return (int64_t)(value & (walk->u65 ? 0xFFFFFFFFFFu : 0xFFFFFFFFu));
+    return (int64_t)value;
 }
 
 static int64_t get_stride(struct walk *walk, uint32_t name)
 {
     int64_t value = get_address(walk, name);
-    int64_t sign = INT64_C(1) << (walk->u65 ? 39 : 31);
-    return (value ^ sign) - sign;
+    return walk->u65 ? (int64_t)((uint64_t)value << 24) >> 24 : (int32_t)value;
 }
 
 /* ---- accesses ---- */
@@ -267,6 +267,9 @@ static int check_map(struct walk *walk, const struct map *map, const struct shap
     uint32_t upper_right = smaller(shape->height, get(walk, map->registers + HEIGHT1) + 1);
     if (error == 0) {
         error = check_tile(walk, map, BASE0, upper_left, left, &steps);
+    }
+    if (right == 0 && shape->height == upper_left) {
+        return error; // as nearly always
     }
     if (error == 0 && right != 0) {
         error = check_tile(walk, map, BASE1, upper_right, right, &steps);
@@ -539,27 +542,27 @@ static int operate(struct walk *walk, uint32_t word)
 /** Walk to the STOP; setting registers is most of it, so that is done right here. */
 static int run(struct walk *walk)
 {
-    int error = 0;
     uint32_t at = 0;
-    while (error == 0 && !walk->stopped && at < walk->words) {
+    while (at < walk->words) {
         uint32_t word = word_at(walk, at++);
-        uint32_t code = CODE(word);
         uint32_t param = word >> 16;
-        if (code - CODE_PAYLOAD < PAYLOAD_COUNT &&
-            known(walk, payload_bits[code - CODE_PAYLOAD], param) && at < walk->words) {
-            walk->payloads[code - CODE_PAYLOAD] = (uint64_t)param << 32 | word_at(walk, at++);
-        } else if (code - REGISTER_FIRST < REGISTER_COUNT &&
-                   known(walk, register_bits[code - REGISTER_FIRST], param)) {
-            walk->registers[code - REGISTER_FIRST] = param;
+        uint32_t payload = CODE(word) - CODE_PAYLOAD;
+        uint32_t plain = CODE(word) - REGISTER_FIRST;
+        if (payload < PAYLOAD_COUNT && known(walk, payload_bits[payload], param) &&
+            at < walk->words) {
+            uint64_t high = param & walk->high_bits;
+            walk->payloads[payload] = high << 32 | word_at(walk, at++);
+        } else if (plain < REGISTER_COUNT && known(walk, register_bits[plain], param)) {
+            walk->registers[plain] = param;
         } else {
             walk->at = at - 1;
-            error = operate(walk, word);
+            int error = operate(walk, word);
+            if (error != 0 || walk->stopped) {
+                return error;
+            }
         }
     }
-    if (error == 0 && !walk->stopped) {
-        error = ethosux_refuse(walk->fault, ETHOSUX_E_COMMAND_NO_STOP, -1, walk->words, 0);
-    }
-    return error;
+    return ethosux_refuse(walk->fault, ETHOSUX_E_COMMAND_NO_STOP, -1, walk->words, 0);
 }
 
 int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config, const size_t *size,
@@ -572,6 +575,7 @@ int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config, con
         .size = size,
         .regions = (uint32_t)count,
         .u65 = product == 1,
+        .high_bits = product == 1 ? 0xFF : 0,
         .bits_end = product == 1 ? 2 * PRODUCTS_U65 : PRODUCTS_U65,
         .internal_bytes = (config >> 8 & 0xFF) * 1024,
         .fault = fault,
