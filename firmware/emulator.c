@@ -2,10 +2,14 @@
 /** The emulator's register page (tools/qemu_plugin/emulator_page.h). */
 #include "emulator.h"
 
+#include "cpu.h"
 #include "emulator_page.h"
 #include "fault.h"
 #include "irq.h"
 #include "mpconfigboard.h"
+
+/** Tries, each some microseconds of the host's, to send a fault report to a reader that sleeps. */
+#define FAULT_PATIENCE 10000u
 
 static bool found;
 static uint32_t features;
@@ -59,6 +63,15 @@ void emulator_log(const char *bytes, size_t size)
     }
 }
 
+bool emulator_inject(const char *bytes, size_t size)
+{
+    if (!found) {
+        return false;
+    }
+    transfer(EMULATOR_FAULT, bytes, size);
+    return *at(EMULATOR_FAULT_KNOWN) != 0;
+}
+
 static void receive(void *unused)
 {
     static uint8_t burst[256];
@@ -82,13 +95,13 @@ static bool start(void)
         return false;
     }
     irq_connect(EMULATOR_PAGE_IRQ, receive, NULL);
-    *at(EMULATOR_CONSOLE_IRQ_ENABLE) = 1;
+    *at(EMULATOR_CONSOLE_IRQ_ENABLE) = EMULATOR_CONSOLE_IRQ_RECEIVE;
     return true;
 }
 
 static void resume(void)
 {
-    *at(EMULATOR_CONSOLE_IRQ_ENABLE) = 1;
+    *at(EMULATOR_CONSOLE_IRQ_ENABLE) = EMULATOR_CONSOLE_IRQ_RECEIVE;
 }
 
 static bool has_peer(void)
@@ -96,11 +109,25 @@ static bool has_peer(void)
     return *at(EMULATOR_CONSOLE_PEER) != 0;
 }
 
+/** The program waits for a slow reader as long as it takes, a fault report only for a while. */
+static bool wait_for_reader(uint32_t *patience)
+{
+    if (__get_IPSR() != 0) {
+        return (*patience)-- > 0;
+    }
+    irq_wait();
+    return true;
+}
+
 static void send(const char *bytes, size_t size)
 {
+    uint32_t patience = FAULT_PATIENCE;
     while (size > 0) {
         transfer(EMULATOR_CONSOLE_SEND, bytes, size);
         size_t sent = *at(EMULATOR_CONSOLE_SENT); // fewer while the host's program reads slowly
+        if (sent == 0 && !wait_for_reader(&patience)) {
+            return;
+        }
         bytes += sent;
         size -= sent;
     }

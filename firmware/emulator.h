@@ -27,4 +27,7 @@ uint32_t emulator_register(uint32_t offset);
 /** Print on the host's stderr. */
 void emulator_log(const char *bytes, size_t size);
 
+/** Inject the fault that a text names, "npu.hang:1"; false when there is no such fault. */
+bool emulator_inject(const char *bytes, size_t size);
+
 #endif

@@ -4,6 +4,10 @@
  * it raises ImportError where the firmware does not run on the emulator.
  */
 #include "emulator.h"
+
+#include <string.h>
+
+#include "driver/arm_ethos_io_memcpy.h"
 #include "emulator_page.h"
 #include "py/obj.h"
 #include "py/runtime.h"
@@ -39,6 +43,47 @@ static mp_obj_t emulator_npu_slept(void)
 }
 static MP_DEFINE_CONST_FUN_OBJ_0(emulator_npu_slept_obj, emulator_npu_slept);
 
+/** dma_slept(): did the CPU sleep (WFI) when the last DMA transfer completed? */
+static mp_obj_t emulator_dma_slept(void)
+{
+    return mp_obj_new_bool(emulator_register(EMULATOR_DMA_IDLE) != 0);
+}
+static MP_DEFINE_CONST_FUN_OBJ_0(emulator_dma_slept_obj, emulator_dma_slept);
+
+/** copy_cost(to, from, hook): instructions of one copy, by the tensor copy hook or by memcpy(). */
+static mp_obj_t emulator_copy_cost(mp_obj_t to, mp_obj_t from, mp_obj_t hook)
+{
+    mp_buffer_info_t target, source;
+    mp_get_buffer_raise(to, &target, MP_BUFFER_WRITE);
+    mp_get_buffer_raise(from, &source, MP_BUFFER_READ);
+    size_t size = target.len < source.len ? target.len : source.len;
+    bool by_hook = mp_obj_is_true(hook);
+    uint64_t before = emulator_counter(EMULATOR_INSN_LO);
+    if (by_hook) {
+        arm_ethos_io_memcpy(target.buf, source.buf, size);
+    } else {
+        memcpy(target.buf, source.buf, size);
+    }
+    return mp_obj_new_int_from_ull(emulator_counter(EMULATOR_INSN_LO) - before);
+}
+static MP_DEFINE_CONST_FUN_OBJ_3(emulator_copy_cost_obj, emulator_copy_cost);
+
+/** fault(name, count=1): let a device have a fault, "npu1.bus-error"; 0 withdraws it. */
+static mp_obj_t emulator_fault(size_t count, const mp_obj_t *arguments)
+{
+    vstr_t text;
+    vstr_init(&text, 32);
+    const char *name = mp_obj_str_get_str(arguments[0]);
+    vstr_printf(&text, "%s:%d", name, count > 1 ? (int)mp_obj_get_int(arguments[1]) : 1);
+    bool known = emulator_inject(text.buf, text.len);
+    vstr_clear(&text);
+    if (!known) {
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("there is no fault %s"), name);
+    }
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(emulator_fault_obj, 1, 2, emulator_fault);
+
 /** log(text): print on the host's stderr. */
 static mp_obj_t emulator_log_text(mp_obj_t text)
 {
@@ -55,6 +100,9 @@ static const mp_rom_map_elem_t emulator_globals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_instructions), MP_ROM_PTR(&emulator_instructions_obj)},
     {MP_ROM_QSTR(MP_QSTR_npu_instructions), MP_ROM_PTR(&emulator_npu_instructions_obj)},
     {MP_ROM_QSTR(MP_QSTR_npu_slept), MP_ROM_PTR(&emulator_npu_slept_obj)},
+    {MP_ROM_QSTR(MP_QSTR_dma_slept), MP_ROM_PTR(&emulator_dma_slept_obj)},
+    {MP_ROM_QSTR(MP_QSTR_copy_cost), MP_ROM_PTR(&emulator_copy_cost_obj)},
+    {MP_ROM_QSTR(MP_QSTR_fault), MP_ROM_PTR(&emulator_fault_obj)},
     {MP_ROM_QSTR(MP_QSTR_log), MP_ROM_PTR(&emulator_log_obj)},
 };
 static MP_DEFINE_CONST_DICT(emulator_globals, emulator_globals_table);

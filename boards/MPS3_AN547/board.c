@@ -11,8 +11,6 @@
 #include "irq.h"
 #include "startup.h"
 
-#define NPU_BASE 0x48102000u
-#define NPU_IRQ 56u
 #define RTC_DATA 0x4930B000u /**< PL031: seconds since 1970 */
 
 extern uint32_t _ssram_end[], _dtcm_start[], _dtcm_end[], _isram_start[], _isram_end[];
@@ -30,8 +28,10 @@ const struct board_range board_ranges[] = {
 const size_t board_range_count = sizeof(board_ranges) / sizeof(board_ranges[0]);
 
 static const struct ethosu_board_npu npus[] = {
-    {.base = NPU_BASE, .secure = true, .privileged = true},
+    {.base = 0x48102000u, .secure = true, .privileged = true},
+    {.base = 0x48104000u, .secure = true, .privileged = true}, // only on the emulator, if asked for
 };
+static const unsigned npu_irqs[] = {56, 59};
 
 static const struct ethosu_board_range npu_ranges[] = {
     {0x01000000u, 0x00200000u, false, "SSRAM", ETHOSU_PORT_DEFAULT}, // the code lies there
@@ -59,12 +59,12 @@ bool ethosu_board_npu_present(size_t index)
 
 void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
 {
-    irq_connect(NPU_IRQ, handler, argument);
+    irq_connect(npu_irqs[index], handler, argument);
 }
 
 void ethosu_board_irq_disconnect(size_t index)
 {
-    irq_disconnect(NPU_IRQ);
+    irq_disconnect(npu_irqs[index]);
 }
 
 void board_init(void)

@@ -2,4 +2,4 @@
 # How to build for MPS3_AN547.
 
 BOARD_CPU_FLAGS = -mcpu=cortex-m55 -mfloat-abi=hard
-BOARD_SRC = board.c uart.c
+BOARD_SRC = board.c dma.c moddma.c uart.c

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+/** The DMA controller that copies tensors, and what it has done. */
+#ifndef MPS3_AN547_DMA_H
+#define MPS3_AN547_DMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Since start-up. Numbers of copies, but for those called bytes. */
+struct dma_counters {
+    uint32_t transfers; /**< copies that the controller made */
+    uint64_t transfer_bytes;
+    uint32_t cpu_copies; /**< copies that were the CPU's from the start */
+    uint64_t cpu_bytes;
+    uint32_t errors;   /**< transfers that ended with an error: the CPU copied again */
+    uint32_t timeouts; /**< transfers that did not end in time: the same */
+};
+
+struct dma_counters dma_counters(void);
+
+/** Let the CPU make all copies (false), or only those for which it is the better one (true). */
+void dma_enable(bool on);
+
+/** Is there a controller, and is it enabled? */
+bool dma_enabled(void);
+
+#endif
