@@ -141,3 +141,23 @@ def test_uart_works_beside_a_plugin_console():
 def test_bad_log_argument_is_an_error(fresh):
     with pytest.raises(RemoteError, match="TypeError"):
         fresh.exec("import emulator; emulator.log(1)")
+
+
+def test_output_waits_for_a_slow_reader():
+    """Far more than the FIFO holds, read only after a while: nothing is lost."""
+    with open_board("qemu") as board:
+        board.start("for i in range(20000):\n print(i)")
+        time.sleep(0.5)
+        assert board.finish().split() == [str(i) for i in range(20000)]
+
+
+def test_a_fault_does_not_wait_for_a_reader_that_sleeps():
+    with open_board("qemu") as board:
+        board.start("""
+import machine
+EMULATOR_CONSOLE_SPACE = 0x4f000120
+while machine.mem32[EMULATOR_CONSOLE_SPACE] > 200:
+    print("x" * 100)
+machine.mem32[0]
+""")
+        wait_for_log(board.machine, "skipped once")
