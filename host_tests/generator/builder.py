@@ -54,6 +54,10 @@ class Builder:
         self.operators: list[str] = []
         self.known: list[str] = []
         self.outputs: list[int] = []
+        # Results of reductions, and of operators that only rename axes: Vela folds a neighbouring
+        # pair of these into one operation, of the wrong shape.
+        self.reduced: set[int] = set()
+        self.reshaped: set[int] = set()
         self._pool: list[Value] = []
         self._used: set[int] = set()
 
@@ -204,6 +208,12 @@ class Builder:
     def known_defect(self, text: str) -> None:
         """Say that Vela or LiteRT is known to be wrong about an operator as it was drawn."""
         self.known.append(text)
+
+    @property
+    def tensors_outside(self) -> int:
+        """Tensors that the runtime hands to the NPU: inputs, outputs and states."""
+        states = sum(bool(tensor.isVariable) for tensor, _ in self.graph.tensors)
+        return len(self.inputs) + len(self.outputs) + states
 
     def activation(self) -> int:
         """A fused activation function."""

@@ -48,6 +48,11 @@ class Case:
     known: tuple[str, ...]
     feeds: tuple[tuple[np.ndarray, ...], ...]
 
+    @property
+    def legacy(self) -> bool:
+        """Compiled by Vela's deprecated Python core."""
+        return "--debug-force-legacy-core" in self.options
+
     def __str__(self) -> str:
         graph = "+".join(self.operators)
         return f"{graph} on {self.npu} {' '.join(self.options)}"
@@ -77,7 +82,7 @@ def make(seed: int | None = None, choices: Sequence[int] | None = None) -> Case:
         choices=tuple(draws.record),
         model=model,
         npu=npu,
-        options=_without_regions(options) if len(b.inputs + b.outputs) > 2 else options,
+        options=_without_regions(options) if b.tensors_outside > 2 else options,
         operators=tuple(b.operators),
         known=tuple(b.known),
         feeds=tuple(_feeds(rng, b.inputs)),
@@ -93,7 +98,7 @@ def _target(draws: Draws) -> tuple[str, tuple[str, ...]]:
     arena = draws.choice(ARENAS)
     if arena is not None:
         options += ["--arena-cache-size", str(arena)]
-    if draws.chance(8):
+    if draws.chance(4):
         options.append("--debug-force-legacy-core")
     elif draws.chance(15):
         options += ["--cop-format", "COP2"]

@@ -28,6 +28,7 @@ class Verdict(Enum):
     EXACT = "exact"
     BOUNDED = "differs within the bound of its operator"
     DEFECT = "differs, by a known defect of Vela"
+    LEGACY = "differs, compiled by Vela's deprecated core"
     DIFFERS = "differs"
     FAULT = "the NPU stopped with a fault"
     CPU = "not on the NPU"
@@ -81,8 +82,19 @@ def check(case: Case) -> Result:
     try:
         result: Result = isolated.call(_check, case)
     except isolated.Died as error:
-        return Result(Verdict.DIED, str(error))
+        return _blame(case, str(error))
     return result
+
+
+def _blame(case: Case, how: str) -> Result:
+    """Whose crash it was: Vela's, or ours or LiteRT's."""
+    try:
+        isolated.call(vela.compile_case, case)
+    except isolated.Died:
+        return Result(Verdict.NO_STREAM, f"Vela dies of {how} on {'+'.join(case.operators)}")
+    except vela.Refused:
+        pass
+    return Result(Verdict.DIED, how)
 
 
 def _check(case: Case) -> Result:
@@ -111,6 +123,10 @@ def _simulate(case: Case, result: Result) -> Result:
                 result.found.append(session.run(feed))
     except NpuError as error:
         result.verdict, result.reason = Verdict.FAULT, str(error)
+        if case.known:
+            result.verdict, result.reason = Verdict.DEFECT, case.known[0]
+        elif case.legacy:
+            result.verdict = Verdict.LEGACY
         return result
     result.differences = _compare(result.expected, result.found)
     if result.differences:
@@ -122,6 +138,8 @@ def _judge(case: Case, result: Result) -> tuple[Verdict, str]:
     """Whether differences are what is known of this case."""
     if case.known:
         return Verdict.DEFECT, case.known[0]
+    if case.legacy:
+        return Verdict.LEGACY, "+".join(case.operators)
     for operator in case.operators:
         if result.largest <= BOUNDS.get(operator, 0):
             return Verdict.BOUNDED, f"{operator}: by up to {result.largest}"

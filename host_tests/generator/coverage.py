@@ -70,6 +70,57 @@ def features(model: bytes) -> Counter[str]:
     return found
 
 
+# --- What the sample has to show -----------------------------------------------------------------
+
+_MODES = [
+    "CONV",
+    "DEPTHWISE",
+    *(f"POOL {mode}" for mode in ("MAX", "AVERAGE", "REDUCE_SUM")),
+    *(
+        f"ELEMENTWISE {mode}"
+        for mode in ("MUL", "ADD", "SUB", "MIN", "MAX", "LRELU", "ABS", "CLZ", "SHR", "SHL")
+    ),
+    "DMA_START to memory",
+    "DMA_START to table memory",
+    "DMA_WAIT 0",
+    "KERNEL_WAIT 0",
+    "KERNEL_WAIT 1",
+    "STOP 65535",
+]
+_WAYS = [
+    *("CONV order depth-first", "CONV order part-kernel", "CONV upscale zeros"),
+    *("CONV padding uneven", "CONV kernel beyond 8", "CONV two cores", "CONV stride 3"),
+    *("CONV accumulator 0", "CONV accumulator 1"),
+    *("CONV weights in constants", "CONV weights in scratch", "CONV weights in fast scratch"),
+    *("CONV ifm int8 NHWC", "CONV ifm int8 NHCWB16", "CONV ifm int16 NHWC"),
+    *("DEPTHWISE dilation", "DEPTHWISE upscale nearest", "DEPTHWISE ofm int32 NHCWB16"),
+    *("POOL AVERAGE ifm tiles", "POOL AVERAGE ofm reversed", "POOL AVERAGE upscale nearest"),
+    *("POOL AVERAGE activation table", "POOL AVERAGE activation tanh", "POOL AVERAGE padding uneven"),
+    *("POOL AVERAGE activation sigmoid", "POOL AVERAGE ofm int32 NHWC"),
+    *("POOL REDUCE_SUM ifm int32 NHWC", "POOL REDUCE_SUM ifm int16 NHCWB16"),
+    *("POOL REDUCE_SUM ifm int8 NHWC", "POOL MAX kernel beyond 8"),
+    *(f"ELEMENTWISE ADD scale mode {mode}" for mode in range(3)),
+    *(f"ELEMENTWISE SUB scale mode {mode}" for mode in range(3)),
+    *(f"ELEMENTWISE ADD ifm int{bits} NHWC" for bits in (8, 16, 32)),
+    *(f"ELEMENTWISE MUL ifm int{bits} NHWC" for bits in (8, 16, 32)),
+    *(f"ELEMENTWISE SUB {way}" for way in ("broadcast", "scalar", "operands swapped")),
+    *("ELEMENTWISE SUB activation table", "ELEMENTWISE SUB clip 3", "ELEMENTWISE SHR rounding natural"),
+]
+
+# Opcode and mode pairs, and ways to use them, that the sample must contain.
+REQUIRED = [*_MODES, *_WAYS]
+
+# Beginnings of features that Vela 5.2 never emits for TFLite graphs, and why.
+NOT_EMITTED = {
+    "IRQ": "the stream's STOP raises the only interrupt",
+    "PMU_MASK": "profiling of parts of a stream is left to hand-written streams",
+    "DMA_START stride mode 1": "strided transfers need a U65 operation that no TFLite graph makes",
+    "DMA_START stride mode 2": "as stride mode 1",
+    "CONV accumulator 2": "floating accumulators serve no integer model",
+    "CONV rounding truncate": "TFLite rounds; TOSA does not truncate here either",
+    "CONV ofm tiles": "only inputs are rolling buffers",
+}
+
 # --- Features of one operation ------------------------------------------------------------------
 
 State = dict[str, tuple[int, int]]

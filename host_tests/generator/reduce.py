@@ -10,7 +10,7 @@ from .builder import Unsuitable
 from .case import Case
 from .check import Result, check
 
-MOST_TRIALS = 400
+MOST_TRIALS = 200
 
 
 def reduce_case(case: Case, result: Result, trials: int = MOST_TRIALS) -> tuple[Case, Result]:
@@ -58,11 +58,7 @@ def _try(choices: Sequence[int], larger: Case, result: Result) -> tuple[Case, Re
     except Unsuitable:
         return None
     # Other operators, or another compiler core, would be another defect.
-    if not set(case.operators) <= set(larger.operators) or _legacy(case) != _legacy(larger):
+    if not set(case.operators) <= set(larger.operators) or case.legacy != larger.legacy:
         return None
     found = check(case)
     return (case, found) if found.verdict is result.verdict else None
-
-
-def _legacy(case: Case) -> bool:
-    return "--debug-force-legacy-core" in case.options

@@ -6,8 +6,10 @@ Vela can crash and prints much, so this belongs into a child process (see isolat
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -15,6 +17,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .case import Case
+
+
+class _CurrentOutput(io.TextIOBase):
+    """Whatever sys.stdout is when somebody writes."""
+
+    def write(self, text: str) -> int:
+        """Pass the text on."""
+        return sys.stdout.write(text)
+
+
+# Vela binds sys.stdout as a default argument when it is imported.
+with redirect_stdout(_CurrentOutput()):
+    from ethosu.vela import vela
 
 CONFIG_FILE = "Arm/vela.ini"
 
@@ -33,8 +48,6 @@ class Compiled:
 
 def compile_case(case: Case) -> Compiled:
     """Compile the model of a case as the case asks."""
-    from ethosu.vela import vela
-
     with tempfile.TemporaryDirectory(prefix="generator-") as folder:
         work = Path(folder)
         source = work / "case.tflite"
@@ -68,7 +81,7 @@ def cpu_reason(log: str) -> str:
 
 def _first_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return re.sub(r"\d+", "#", lines[0])[:160] if lines else "without a word"
+    return lines[0][:160] if lines else "without a word"
 
 
 @contextmanager

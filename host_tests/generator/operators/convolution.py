@@ -40,13 +40,12 @@ def weights(b: Builder, shape: tuple[int, ...], axis: int, per_channel: bool = T
 
 
 def bias(b: Builder, x: Value, scales: np.ndarray, count: int) -> Value | None:
-    """Random biases of about the size of the sums; sometimes none."""
-    if b.draws.chance(15):
+    """Random biases of about the size of the sums; sometimes none, where LiteRT allows it."""
+    if x.dtype != "int16" and b.draws.chance(15):
         return None
-    wide = x.dtype == "int16" and b.draws.chance(70)
     limit = 1 << (20 if x.dtype == "int16" else 12)
     data = b.draws.rng().integers(-limit, limit, count)
-    return b.constant(data.astype(np.int64 if wide else np.int32), scales)
+    return b.constant(data.astype(np.int64 if x.dtype == "int16" else np.int32), scales)
 
 
 def output_scale(b: Builder, x: Value, w: np.ndarray, scale: np.ndarray, terms: int) -> float:

@@ -64,6 +64,8 @@ def _binary(
             fields["fusedActivationFunction"] = NONE if x.dtype == "int32" else b.activation()
         if kind in ("ADD", "SUB"):
             fields["potScaleInt16"] = False
+        if kind == "MUL" and x.dtype == "int32":
+            b.known_defect("MUL of int32: Vela programs a multiplier, which the NPU does not use")
         b.operator(kind, pair, [out], options, **fields)
 
     return make

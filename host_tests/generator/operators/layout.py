@@ -95,37 +95,43 @@ def _padded(b: Builder, most: int, mirror: int | None = None) -> tuple[Value, Va
     return x, _like(b, x, shape), b.constant(np.array(rows, np.int32))
 
 
+def _renamed(b: Builder, x: Value, shape: Sequence[int]) -> Value:
+    """An output with the same elements under other axes."""
+    out = _like(b, x, shape)
+    b.reshaped.add(out.index)
+    return out
+
+
 def reshape(b: Builder) -> None:
     """RESHAPE to fewer or more axes."""
-    x = b.pick(ranks=_RANKS)
+    x = b.pick(ranks=_RANKS, accept=lambda value: value.index not in b.reduced)
     *outer, depth = x.shape
+    rows = int(np.prod(outer))
     shape = b.draws.choice(
-        ((1, x.elements), (1, *outer[-2:-1], int(np.prod(outer[-1:])) * depth), (1, 1, *x.shape[-2:]),
-         (x.elements // depth, depth))
+        ((1, x.elements), (rows, depth), (1, rows, depth), (1, 1, depth, rows), (1, rows, 1, depth))
     )
-    if np.prod(shape) != x.elements:
-        shape = (1, 1, x.elements // depth, depth)
     target = b.integers(*shape)
-    b.operator(
-        "RESHAPE", [x, target], [_like(b, x, shape)], "ReshapeOptions", newShape=list(shape)
-    )
+    out = _renamed(b, x, shape)
+    b.operator("RESHAPE", [x, target], [out], "ReshapeOptions", newShape=list(shape))
 
 
 def expand_dims(b: Builder) -> None:
     """EXPAND_DIMS."""
-    x = b.pick(ranks=(3, 2))
+    x = b.pick(ranks=(3, 2), accept=lambda value: value.index not in b.reduced)
     axis = b.draws.integer(0, x.rank)
-    out = _like(b, x, (*x.shape[:axis], 1, *x.shape[axis:]))
+    out = _renamed(b, x, (*x.shape[:axis], 1, *x.shape[axis:]))
     b.operator("EXPAND_DIMS", [x, b.integers(axis)], [out], "ExpandDimsOptions")
 
 
 def squeeze(b: Builder) -> None:
     """SQUEEZE of one axis of length 1."""
-    x = b.pick(ranks=(4, 3), accept=lambda value: 1 in value.shape)
+    x = b.pick(
+        ranks=(4, 3), accept=lambda value: 1 in value.shape and value.index not in b.reduced
+    )
     if 1 not in x.shape:
         raise Unsuitable("no axis of length 1")
     axis = b.draws.choice([axis for axis, size in enumerate(x.shape) if size == 1])
-    out = _like(b, x, (*x.shape[:axis], *x.shape[axis + 1 :]))
+    out = _renamed(b, x, (*x.shape[:axis], *x.shape[axis + 1 :]))
     b.operator("SQUEEZE", [x], [out], "SqueezeOptions", squeezeDims=[axis])
 
 

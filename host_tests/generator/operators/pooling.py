@@ -42,7 +42,7 @@ def _pool(kind: str) -> Callable[[Builder], None]:
 
 def _reduce(kind: str, dtypes: tuple[str, ...], same: bool) -> Callable[[Builder], None]:
     def make(b: Builder) -> None:
-        x = b.pick(dtypes=dtypes, ranks=(4, 3, 2))
+        x = b.pick(dtypes=dtypes, ranks=(4, 3, 2), accept=lambda v: v.index not in b.reshaped)
         candidates = ((1, 2), (1,), (2,), (3,), (1, 2, 3)) if x.rank == 4 else ((1,), (x.rank - 1,))
         axes = sorted(set(b.draws.choice(candidates)))
         keep = b.draws.chance(50)
@@ -55,12 +55,11 @@ def _reduce(kind: str, dtypes: tuple[str, ...], same: bool) -> Callable[[Builder
             out = b.tensor(shape, x.dtype, x.scale, x.zero_point)
         else:
             out = b.tensor(shape, x.dtype, x.scale * b.draws.choice((1.0, 0.7, 1.9)))
-        if kind != "MEAN" and all(x.shape[axis] == 1 for axis in axes):
-            b.known_defect(
-                "reduction of axes of length 1: Vela emits a 1x1x1 feature map with padding"
-            )
+        if kind != "MEAN" and (not keep or all(x.shape[axis] == 1 for axis in axes)):
+            b.known_defect(f"{kind} that drops axes or reduces only axes of length 1: Vela emits a wrong shape")
         indices = b.integers(*axes)
         b.operator(kind, [x, indices], [out], "ReducerOptions", keepDims=keep)
+        b.reduced.add(out.index)
 
     return make
 

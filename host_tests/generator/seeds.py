@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Seeds for the fuzz targets of tools/npu_model/fuzz, from what Vela compiles.
+
+    python -m generator.seeds --count 400 FOLDER
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from ethosu.vela.tflite.Model import Model
+from ethosu_tools import npu
+
+from . import case as cases
+from . import coverage, isolated, vela
+from .builder import Unsuitable
+
+# The stream target's memory, and what its regions are apart (fuzz_stream.c).
+_MEMORY = 1 << 13
+_REGION = _MEMORY // 16
+_LONGEST = 3000
+
+
+def main() -> None:
+    """Write `streams/` and `weights/` below the folder."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--count", type=int, default=400)
+    arguments = parser.parse_args()
+    configs = npu.configs()
+    written = 0
+    for kind in ("streams", "weights"):
+        (arguments.folder / kind).mkdir(parents=True, exist_ok=True)
+    for seed in range(arguments.count):
+        try:
+            case = cases.make(seed)
+            pieces = isolated.call(_pieces, case, configs.index(case.npu))
+        except (Unsuitable, vela.Refused, isolated.Died):
+            continue
+        for kind, data in pieces:
+            name = hashlib.sha256(data).hexdigest()[:16]
+            (arguments.folder / kind / name).write_bytes(data)
+            written += 1
+    (arguments.folder / "seeds.txt").write_text(f"{written} seeds from {arguments.count} graphs\n")
+    print(f"{written} seeds")
+
+
+def _pieces(case: cases.Case, config: int) -> list[tuple[str, bytes]]:
+    model = vela.compile_case(case).model
+    constants = _constants(model)
+    pieces = []
+    for stream in coverage.streams(model):
+        if len(stream) <= _LONGEST:
+            memory = constants[:_REGION].ljust(_REGION, b"\0") + constants[_REGION:_MEMORY]
+            header = struct.pack("<BH", config, len(stream))
+            pieces.append(("streams", header + stream + memory[:_MEMORY]))
+        pieces += [("weights", data) for data in _weights(stream, constants)]
+    return pieces
+
+
+def _constants(model: bytes) -> bytes:
+    """The read-only data of the first NPU operator: region 0."""
+    root = Model.GetRootAs(model, 0)
+    graph = root.Subgraphs(0)
+    for index in range(graph.OperatorsLength()):
+        operator = graph.Operators(index)
+        if root.OperatorCodes(operator.OpcodeIndex()).CustomCode() == b"ethos-u":
+            buffer = root.Buffers(graph.Tensors(operator.Inputs(1)).Buffer())
+            return buffer.DataAsNumpy().tobytes() if buffer.DataLength() else b""
+    return b""
+
+
+def _weights(stream: bytes, constants: bytes) -> Iterator[bytes]:
+    """Weight streams that lie in region 0."""
+    base = region = 0
+    for name, param, payload in coverage.commands(stream):
+        if name == "WEIGHT_REGION":
+            region = param
+        elif name == "WEIGHT_BASE":
+            base = payload
+        elif name == "WEIGHT_LENGTH" and region == 0 and 0 < payload <= 4096:
+            yield constants[base : base + payload]
+
+
+if __name__ == "__main__":
+    main()
