@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ethosu_tools import qemu, romfs
+from ethosu_tools import paths, qemu, romfs
 from ethosu_tools.board import QemuBoard, open_board
 from ethosu_tools.errors import BoardError, InputError
 
@@ -104,6 +104,15 @@ def test_rom_files_appear_on_the_board():
 def test_rom_that_is_too_big_is_refused():
     with pytest.raises(InputError, match="the board takes"):
         qemu.Machine(romfs=bytes(qemu.ROMFS_SIZE + 1))
+
+
+def test_plugin_in_a_folder_with_a_comma_is_found(tmp_path, monkeypatch):
+    plugin = tmp_path / "a,b" / "plugin.so"
+    plugin.parent.mkdir()
+    plugin.symlink_to(paths.qemu_plugin())
+    monkeypatch.setattr(paths, "qemu_plugin", lambda: plugin)
+    with qemu.Machine() as machine:
+        assert machine.running()
 
 
 def test_unknown_npu_ends_in_the_plugins_sentence():

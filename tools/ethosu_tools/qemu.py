@@ -172,8 +172,9 @@ class Machine:
 
     def log(self) -> str:
         """All that QEMU, the plugin and the firmware's fault reports have said."""
-        self._log.seek(0)
-        return self._log.read().decode(errors="replace")
+        # QEMU shares the file's position, which therefore must stay.
+        file = self._log.fileno()
+        return os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace")
 
     def log_tail(self, lines: int = 5) -> str:
         """Return the last lines of the log, in one."""
@@ -217,7 +218,7 @@ def find_qemu() -> str:
 def _options(
     image: Path, plugin: Path, npu: str, console: str, memory_fd: int, control_fd: int
 ) -> list[str]:
-    plugin_options = f"{plugin},npu={npu}"
+    plugin_options = f"{_quoted(plugin)},npu={_quoted(npu)}"
     serial = "pty"
     if console == "fast":
         plugin_options += ",console=pty"
@@ -232,6 +233,11 @@ def _options(
         *("-chardev", f"socket,id=control,fd={control_fd}", "-mon", "control,mode=control"),
         *("-display", "none"),
     ]  # fmt: skip
+
+
+def _quoted(value: object) -> str:
+    """A value for one of QEMU's option lists, where a comma would begin the next option."""
+    return str(value).replace(",", ",,")
 
 
 def _start(command: list[str], log: IO[bytes], pass_fds: Sequence[int]) -> subprocess.Popen[bytes]:
