@@ -7,6 +7,10 @@ They are int8, made of random numbers from a fixed seed, and small enough for ev
     small_streaming  a wake-word model in miniature: frames come in, two resource variables hold
                      the past (filled once with values that are not all alike), uint8 out
 
+One more is made only when it is asked for by name, to measure speed with:
+
+    mobilenet_v2     MobileNetV2 1.0 for 224 x 224 images: 300 million multiplications
+
 Weights are scaled so that every layer's output has a standard deviation near 1 and uses most of
 its 8 bits: rounding errors and wrong saturation then show in the result.
 """
@@ -77,18 +81,27 @@ class Net:
         )
         return y
 
-    def depthwise(self, x: Signal, kernel: tuple[int, int], padding: int = SAME) -> Signal:
-        """A depthwise convolution with stride 1 and a scale for each channel."""
-        y = self._signal("depthwise", (*_window(x, kernel, (1, 1), padding), x.shape[3]), NONE)
+    def depthwise(
+        self,
+        x: Signal,
+        kernel: tuple[int, int],
+        stride: int = 1,
+        padding: int = SAME,
+        activation: int = NONE,
+    ) -> Signal:
+        """A depthwise convolution with a scale for each channel."""
+        shape = (*_window(x, kernel, (stride, stride), padding), x.shape[3])
+        y = self._signal("depthwise", shape, activation)
         self.graph.operator(
             "DEPTHWISE_CONV_2D",
             [x.tensor, *self._weights(x, (1, *kernel, x.shape[3]), axis=3)],
             [y.tensor],
             "DepthwiseConv2DOptions",
             padding=padding,
-            strideH=1,
-            strideW=1,
+            strideH=stride,
+            strideW=stride,
             depthMultiplier=1,
+            fusedActivationFunction=activation,
         )
         return y
 
@@ -248,6 +261,40 @@ def small_streaming(seed: int = 2) -> bytes:
     return write([net.graph, init], "small_streaming: random weights")
 
 
+# Inverted residual blocks of MobileNetV2: expansion, depth, how many, stride of the first.
+MOBILENET_V2 = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
+
+
+def mobilenet_v2(seed: int = 3) -> bytes:
+    """The image classifier MobileNetV2 1.0: 224 x 224 x 3 in, 1,000 probabilities out."""
+    net = Net("mobilenet_v2", seed)
+    x = net.conv(net.input((1, 224, 224, 3)), 32, kernel=(3, 3), stride=(2, 2))
+    for expansion, depth, count, stride in MOBILENET_V2:
+        for index in range(count):
+            x = _inverted_residual(net, x, expansion, depth, 1 if index else stride)
+    x = net.pool(net.conv(x, 1280, kernel=(1, 1)), "AVERAGE_POOL_2D", 7)
+    x = net.softmax(net.dense(net.reshape(x, (1, 1280)), 1000, gain=8.0))
+    net.graph.outputs.append(x.tensor)
+    return write([net.graph], "mobilenet_v2: random weights")
+
+
+def _inverted_residual(net: Net, x: Signal, expansion: int, depth: int, stride: int) -> Signal:
+    y = x
+    if expansion > 1:
+        y = net.conv(y, expansion * x.shape[3], kernel=(1, 1))
+    y = net.depthwise(y, (3, 3), stride=stride, activation=RELU)
+    y = net.conv(y, depth, kernel=(1, 1), activation=NONE)
+    return net.add(x, y) if x.shape == y.shape else y
+
+
 def _remember_from(init: Graph, net: Net, x: Signal, variable: str, past: int) -> Signal:
     """`Net.remember`, with random first values that the graph `init` writes to the variable."""
     first = net.random.integers(-128, 128, (1, past, *x.shape[2:])).astype(np.int8)
@@ -273,17 +320,24 @@ MODELS: dict[str, Callable[[], bytes]] = {
     "small_cnn": small_cnn,
     "small_streaming": small_streaming,
 }
+LARGE_MODELS: dict[str, Callable[[], bytes]] = {"mobilenet_v2": mobilenet_v2}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Write every model to a folder."""
-    parser = argparse.ArgumentParser(prog="make_model", description="Make the small test models.")
+    """Write models to a folder."""
+    parser = argparse.ArgumentParser(prog="make_model", description="Make the project's models.")
+    every = MODELS | LARGE_MODELS
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args(arguments).folder
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, make in MODELS.items():
-        path = folder / f"{name}.tflite"
-        path.write_bytes(make())
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(every)}; default: the small ones"
+    )
+    args = parser.parse_args(arguments)
+    args.folder.mkdir(parents=True, exist_ok=True)
+    for name in args.names or MODELS:
+        if name not in every:
+            parser.error(f"no model {name!r}, but {', '.join(every)}")
+        path = args.folder / f"{name}.tflite"
+        path.write_bytes(every[name]())
         print(f"{path} {path.stat().st_size} bytes")
 
 
