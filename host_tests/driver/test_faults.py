@@ -24,7 +24,7 @@ FAULTS = {
     # Its state seems lost, so that it is reset at power-up, and once more at a failure.
     "prot-stuck": ({"prot-stuck": 2}, "NPU is in protection state"),
     "reset-stuck": ({"prot-stuck": 1, "reset-stuck": 1}, "NPU does not end its reset: in reset"),
-    "power-refused": ({"prot-stuck": 1, "power-refused": 1}, "protection state 0x0, 0x1"),
+    "power-refused": ({"power-refused": 1}, "protection state 0x0, 0x1"),
     "reset-stuck at recovery": ({"hang": 1, "reset-stuck": 1}, "NPU does not end its reset"),
 }
 

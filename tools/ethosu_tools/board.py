@@ -245,9 +245,13 @@ class QemuBoard(Board):
 
 
 def open_board(
-    where: str = "qemu", *, npu: str = "ethos-u55-128", console: str = "fast"
+    where: str = "qemu",
+    *,
+    npu: str = "ethos-u55-128",
+    npu1: str | None = None,
+    console: str = "fast",
 ) -> Board | QemuBoard:
     """Open the board at a serial port or pyserial URL, or start an emulated one ("qemu")."""
     if where == "qemu":
-        return QemuBoard(Machine(npu, console=console))
+        return QemuBoard(Machine(npu, console=console, npu1=npu1))
     return Board(where)

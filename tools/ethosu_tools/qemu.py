@@ -121,8 +121,13 @@ class Machine:
         console: str = "fast",
         romfs: bytes | None = None,
         firmware: Path | None = None,
+        npu1: str | None = None,
+        plugin_options: Sequence[str] = (),
     ) -> None:
-        """Start QEMU; `port` then names the console's serial device."""
+        """Start QEMU; `port` then names the console's serial device.
+
+        `npu1` adds a second NPU; `plugin_options` are more of the plugin's, "fault=irq-lost:2".
+        """
         if romfs is not None and len(romfs) > ROMFS_SIZE:
             raise InputError(
                 f"the ROM file system holds {len(romfs):,} bytes, the board takes {ROMFS_SIZE:,}"
@@ -136,9 +141,10 @@ class Machine:
         if romfs is not None:
             self.memory.write(ROMFS_START, romfs)
         self._control = Control()
+        chosen = [f"npu={npu}", *([f"npu1={npu1}"] if npu1 else []), *plugin_options]
         fds = self.memory.fd, self._control.fd
         self.process = _start(
-            [qemu, *_options(image, plugin, npu, console, *fds)], self._log, pass_fds=fds
+            [qemu, *_options(image, [str(plugin), *chosen], console, *fds)], self._log, pass_fds=fds
         )
         self._finalizer = weakref.finalize(self, _stop, self.process, self.memory, self._control)
         try:
@@ -216,18 +222,17 @@ def find_qemu() -> str:
 
 
 def _options(
-    image: Path, plugin: Path, npu: str, console: str, memory_fd: int, control_fd: int
+    image: Path, plugin: Sequence[str], console: str, memory_fd: int, control_fd: int
 ) -> list[str]:
-    plugin_options = f"{_quoted(plugin)},npu={_quoted(npu)}"
     serial = "pty"
     if console == "fast":
-        plugin_options += ",console=pty"
+        plugin = [*plugin, "console=pty"]
         serial = "null"
     return [
         *("-object", f"memory-backend-file,id=ddr,size={DDR_SIZE},share=on,"
           f"mem-path=/proc/self/fd/{memory_fd}"),
         *("-machine", f"{MACHINE},memory-backend=ddr"),
-        *("-plugin", plugin_options),
+        *("-plugin", ",".join(map(_quoted, plugin))),
         *("-kernel", str(image)),
         *("-serial", serial),
         *("-chardev", f"socket,id=control,fd={control_fd}", "-mon", "control,mode=control"),

@@ -5,12 +5,13 @@
 #include <string.h>
 
 /** Registers that faults touch. */
-enum { STATUS = 0x004, RESET = 0x00C, QSIZE = 0x020, PROT = 0x024 };
+enum { STATUS = 0x004, CMD = 0x008, RESET = 0x00C, QSIZE = 0x020, PROT = 0x024 };
 
 #define STATUS_RESETTING (1u << 3)
 #define STATUS_END_REACHED (1u << 5)
 #define STATUS_WATCHDOG (1u << 7)
 #define STATUS_ECC (1u << 8)
+#define CMD_POWER_Q (1u << 3) /**< the NPU may lose its power */
 #define PROT_PRIVILEGED 1u
 
 static const char *const names[NPU_FAULT_COUNT] = {
@@ -22,7 +23,7 @@ static const char *const names[NPU_FAULT_COUNT] = {
     [NPU_FAULT_PARSE_ERROR] = "parse-error",     // the command stream is cut short
     [NPU_FAULT_WATCHDOG] = "watchdog",           // STATUS.wd_fault
     [NPU_FAULT_ECC_ERROR] = "ecc-error",         // STATUS.ecc_fault
-    [NPU_FAULT_POWER_REFUSED] = "power-refused", // stays off: reads 0 until the next reset
+    [NPU_FAULT_POWER_REFUSED] = "power-refused", // stays off: reads 0 until power is released
     [NPU_FAULT_RESET_STUCK] = "reset-stuck",     // a reset, as at power-up, does not end
     [NPU_FAULT_PROT_STUCK] = "prot-stuck",       // protection state does not follow RESET
     [NPU_FAULT_DEAD] = "dead",                   // a register read gives all ones
@@ -77,19 +78,32 @@ uint32_t npu_faults_read(struct npu_faults *faults, uint32_t offset, uint32_t va
     return value;
 }
 
+/** Power is asked for by the write that takes CMD_POWER_Q away. */
+static void follow_power(struct npu_faults *faults, uint32_t command)
+{
+    bool asks = !(command & CMD_POWER_Q);
+    faults->off =
+        asks && (faults->asked ? faults->off : npu_fault_due(faults, NPU_FAULT_POWER_REFUSED));
+    faults->asked = asks;
+}
+
 bool npu_faults_write(struct npu_faults *faults, uint32_t offset, uint32_t *value)
 {
+    if (offset == CMD) {
+        follow_power(faults, *value);
+    }
+    if (faults->off) {
+        return false;
+    }
     if (offset == RESET) {
         bool stuck = npu_fault_due(faults, NPU_FAULT_RESET_STUCK);
         faults->status_set = stuck ? STATUS_RESETTING : 0;
         faults->status_clear = 0;
-        faults->off = npu_fault_due(faults, NPU_FAULT_POWER_REFUSED);
-        return true; // an NPU that is off has nothing running either
-    }
-    if (offset == QSIZE && npu_fault_due(faults, NPU_FAULT_PARSE_ERROR)) {
+        faults->asked = false;
+    } else if (offset == QSIZE && npu_fault_due(faults, NPU_FAULT_PARSE_ERROR)) {
         *value = 4;
     }
-    return !faults->off;
+    return true;
 }
 
 void npu_faults_begin(struct npu_faults *faults)

@@ -39,7 +39,8 @@ struct npu_faults {
         bool hang;       /**< it shall not be executed until it is aborted */
         bool spurious;   /**< interrupts that mean nothing, at its start and at its end */
     } run;               /**< of the run under way */
-    bool off;            /**< power was refused: registers read as 0 */
+    bool asked;          /**< for power */
+    bool off;            /**< power was refused: registers read as 0 until it is released */
     bool irq_held;       /**< an interrupt comes after the next reset */
     uint32_t status_set; /**< STATUS bits forced until the next reset */
     uint32_t status_clear;

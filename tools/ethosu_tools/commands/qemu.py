@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--npu", default="ethos-u55-128", help="the board's NPU (default: %(default)s)"
     )
+    parser.add_argument("--npu1", help="a second NPU (default: none)")
     parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="(default: fast)")
     parser.add_argument(
         "--romfs", type=Path, metavar="DIR|IMAGE", help="what the board's ROM file system holds"
@@ -44,10 +45,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     image = romfs.load_image(args.romfs) if args.romfs else None
     signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     with qemu.Machine(
-        args.npu, console=args.console, romfs=image, firmware=args.firmware
+        args.npu, console=args.console, romfs=image, firmware=args.firmware, npu1=args.npu1
     ) as machine:
         Board(machine.port).close()  # it answers
-        data = {"port": machine.port, "npu": machine.npu, "pid": machine.process.pid}
+        data = {
+            "port": machine.port,
+            "npu": machine.npu,
+            "npu1": args.npu1,
+            "pid": machine.process.pid,
+        }
         ui.result(data, render_start(data))
         try:
             code = machine.process.wait()
@@ -58,8 +64,9 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 def render_start(data: dict[str, Any]) -> str:
     """Say how to reach the board."""
+    npus = " and ".join(npu for npu in (data["npu"], data["npu1"]) if npu)
     return (
-        f"An emulated board with {data['npu']} waits at {data['port']}; try:\n"
+        f"An emulated board with {npus} waits at {data['port']}; try:\n"
         f"    mpremote connect {data['port']} repl\n"
         "Ctrl-C ends it."
     )
