@@ -17,6 +17,7 @@ COMMANDS = {
     "run": "run a compiled model on the simulated NPU, an emulated board or a real one",
     "qemu": "start an emulated board and say how to reach it",
     "deploy": "copy files into a board's ROM file system",
+    "bench": "count instructions: benchmarks that repeat exactly",
     "demo": "a spoken wake word, recognised on an emulated board",
 }
 

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu bench copy`: what it prints, and that a copy by DMA costs the CPU next to nothing."""
+
+import json
+
+import pytest
+from ethosu_tools import cli
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory) -> dict:
+    import contextlib
+    import io
+
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        assert cli.main(["bench", "copy", "--json"]) == 0
+    return json.loads(output.getvalue())
+
+
+def test_64_kb_cost_two_per_cent_of_the_default(result):
+    assert result["dma_to_cpu_instruction_ratio_64k"] <= 0.02
+    assert result["dma_to_cpu_instruction_ratio_64k_unaligned"] <= 0.02
+    assert result["cpu_slept_64k"] is True
+
+
+def test_table_by_size(result):
+    rows = {row["bytes"]: row for row in result["sizes"]}
+    assert min(rows) == 16 and max(rows) == 256 * 1024
+    for size, row in rows.items():
+        assert row["hook_instructions_per_kb"] == pytest.approx(
+            row["hook_instructions"] * 1024 / size, abs=0.1
+        )
+
+
+def test_dma_is_used_exactly_where_it_saves_instructions(result):
+    """The threshold is right: on either side of it, the hook takes the cheaper way."""
+    for row in result["sizes"]:
+        if row["by_dma"]:
+            assert row["hook_instructions"] < row["cpu_instructions"], row
+        else:
+            assert row["hook_instructions"] - row["cpu_instructions"] < 50, row
+
+
+def test_no_transfer_failed(result):
+    assert result["counters"]["errors"] == 0
+    assert result["counters"]["timeouts"] == 0
+
+
+def test_table_for_people(result, capsys):
+    from ethosu_tools.commands import bench
+
+    text = bench.render(result)
+    assert "262,144" in text and "DMA, CPU asleep" in text
