@@ -31,9 +31,9 @@ def build_program(repo, tmp_path_factory):
             *(f"-I{folder}" for folder in (module, module / "model", module / "driver")),
             *_sources(repo),
             HERE / main,
-            *("-o", program),
+            *("-lm", "-o", program),
         ]
-        subprocess.run(command, check=True, timeout=120)
+        subprocess.run(command, check=True, timeout=240)
         return program
 
     return build

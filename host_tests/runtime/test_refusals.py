@@ -78,15 +78,22 @@ def test_model_that_was_never_compiled(cnn, board_npu, small_models):
     assert error.endswith(f"run: ethosu compile MODEL.tflite --npu {board_npu}")
 
 
-def test_operator_that_vela_left_to_the_cpu(cnn, board_npu, tmp_path, small_models):
+def test_operator_that_no_kernel_is_there_for(cnn, board_npu, tmp_path):
+    from ethosu_tools.tflite_writer import Graph, write
     from ethosu_tools.vela import compile_model
 
-    path = tmp_path / "mixed.tflite"
-    compile_model(small_models["small_cnn"], board_npu, path, more=["--ignore-ops", "CONV_2D"])
+    graph = Graph("main")
+    x, y, z = (graph.tensor(name, (1, 8), "int8", 0.1) for name in "xyz")
+    graph.operator("ADD", [x, x], [y], "AddOptions")
+    graph.operator("ABS", [y], [z], "AbsOptions")
+    graph.inputs, graph.outputs = [x], [z]
+    source, path = tmp_path / "abs.tflite", tmp_path / "mixed.tflite"
+    source.write_bytes(write([graph], "an operator without a kernel"))
+    compile_model(source, board_npu, path, more=["--ignore-ops", "ABS"])
     cnn.write_file("/mixed.tflite", path.read_bytes())
     error = on_board.raised(cnn, "ethosu.Model('/mixed.tflite')")
-    assert error.startswith("ValueError operator ")
-    assert "(CONV_2D)" in error
+    assert error.startswith("ValueError operator 1 (ABS) of subgraph 0: ")
+    assert "ETHOSU_KERNELS=all" in error
 
 
 def test_arena_that_the_npu_cannot_see(request, cnn):

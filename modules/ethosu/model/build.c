@@ -2,6 +2,8 @@
 /** Measuring and loading a model: from the file to a plan. See builder.h. */
 #include "builder.h"
 
+#include "plan_check.h"
+
 #include <string.h>
 
 /** A read went wrong: because the file is malformed there, or because the tensor makes no sense. */
@@ -177,7 +179,7 @@ static int open_file(struct builder *builder, const struct ethosu_model_source *
                          "file is malformed or truncated at byte %u of %u",
                          (unsigned)file->fb.bad_at, (unsigned)file->fb.size);
     }
-    if (!file->compiled) {
+    if (!file->compiled && file->plan.count == 0) {
         return refuse_uncompiled(builder);
     }
     if (file->offset_count < builder->graph.tensors.count) {
@@ -196,8 +198,8 @@ static int build_model(struct builder *builder, const struct ethosu_model_source
     model->file = source->file;
     model->file_size = (uint32_t)source->file_size;
     model->skip_verify = source->skip_verify;
-    int (*const stages[])(struct builder *) = {build_io, build_init_area, build_tensors,
-                                               build_graphs};
+    int (*const stages[])(struct builder *) = {build_io,   build_init_area, build_tensors,
+                                               plan_open,  build_graphs,    plan_check_overlaps};
     int status = open_file(builder, source);
     for (size_t i = 0; i < sizeof stages / sizeof stages[0] && status == ETHOSU_MODEL_OK; ++i) {
         status = stages[i](builder);

@@ -71,6 +71,9 @@ struct builder {
     struct shared_place fast_scratch; /**< the last scratch beside the arena plan */
     struct known_variables *variables;
     uint32_t initialisers; /**< bit n: CALL_ONCE names subgraph n */
+
+    uint32_t planned_arena; /**< bytes of the arena that tensors and planned scratch take */
+    uint32_t kernel_count;  /**< operators that a kernel of kernels/ runs */
 };
 
 /** One operator that the runtime knows. */

@@ -46,6 +46,8 @@ enum ethosu_model_status {
     ETHOSU_MODEL_BAD_MEMORY = -6,   /**< arena misaligned or out of the NPU's reach */
     ETHOSU_MODEL_BUSY = -7,         /**< an inference of this model is under way */
     ETHOSU_MODEL_NPU_FAILED = -8,   /**< the driver reported a failure or a time-out */
+    ETHOSU_MODEL_BAD_PLAN = -9,     /**< its memory plan is wrong, or made for other kernels */
+    ETHOSU_MODEL_BAD_VALUE = -10,   /**< a CPU operator met an index outside of its tensor */
 };
 
 /** One sentence, NUL-terminated: what was found, what was expected, and where. */

@@ -25,6 +25,7 @@ struct step {
             uint8_t value;
         } fill;
         struct npu_call *npu;
+        const struct kernel_call *cpu; /**< see kernels/kernel.h */
     };
 };
 

@@ -2,6 +2,8 @@
 /** The operators that the runtime knows: one table, and the walk over the graphs that uses it. */
 #include "builder.h"
 
+#include "kernels/kernel.h"
+
 /** Field of CALL_ONCE's options. */
 enum { CALL_ONCE_SUBGRAPH = 0 };
 
@@ -14,6 +16,8 @@ static int prepare_call_once(struct builder *builder, const struct tflite_operat
 static const struct operator_kernel kernels[] = {
     {TFLITE_CUSTOM, prepare_npu, step_npu},
     {TFLITE_RESHAPE, prepare_reshape, step_copy},
+    {TFLITE_SQUEEZE, prepare_reshape, step_copy},
+    {TFLITE_EXPAND_DIMS, prepare_reshape, step_copy},
     {TFLITE_CALL_ONCE, prepare_call_once, NULL},
     {TFLITE_VAR_HANDLE, prepare_var_handle, NULL},
     {TFLITE_READ_VARIABLE, prepare_read_variable, step_copy},
@@ -62,10 +66,14 @@ static int prepare_call_once(struct builder *builder, const struct tflite_operat
     return ETHOSU_MODEL_OK;
 }
 
-static const struct operator_kernel *find_kernel(uint32_t code)
+/** The runtime's own operators come first: the rest is the CPU's work. */
+static const struct operator_kernel *find_kernel(const struct tflite_operator_call *call)
 {
+    if (call->code == TFLITE_CUSTOM && !tflite_text_is(call->custom, "ethos-u")) {
+        return NULL;
+    }
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; ++i) {
-        if (kernels[i].code == code) {
+        if (kernels[i].code == call->code) {
             return &kernels[i];
         }
     }
@@ -84,12 +92,21 @@ static int build_operator(struct builder *builder, uint32_t index)
     }
     builder->operator_code = call.code;
     builder->custom_name = call.custom;
-    builder->kernel = find_kernel(call.code);
-    if (builder->kernel == NULL) {
-        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "Vela left it to the CPU, and this runtime has no kernel for it");
+    builder->kernel = find_kernel(&call);
+    if (builder->kernel != NULL) {
+        return builder->kernel->prepare(builder, &call);
     }
-    return builder->kernel->prepare(builder, &call);
+    const struct kernel *kernel = kernel_find(&call);
+    if (kernel == NULL) {
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
+                            "Vela left it to the CPU, and this build has no kernel for it; "
+                            "all there are: make firmware ETHOSU_KERNELS=all");
+    }
+    if (builder->graph_index != 0) {
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
+                            "it can't be used to initialise variables");
+    }
+    return kernel->prepare(builder, &call);
 }
 
 static int build_graph(struct builder *builder, uint32_t index)

@@ -2,6 +2,8 @@
 /** What the runtime reads of TensorFlow Lite's schema; see tflite.h. */
 #include "tflite.h"
 
+#include "plan.h"
+
 #include <string.h>
 
 // Field numbers of the schema's tables, in the order of its declarations.
@@ -78,13 +80,18 @@ static void find_offsets(struct tflite *file, const struct fb_table *model)
     struct fb_vector list = fb_get_vector(&file->fb, model, MODEL_METADATA, 4);
     for (uint32_t i = 0; i < list.count && !file->fb.bad; ++i) {
         struct fb_table entry = fb_table_at(&file->fb, &list, i);
-        if (!tflite_text_is(tflite_get_text(file, &entry, METADATA_NAME),
-                            "OfflineMemoryAllocation")) {
+        struct tflite_text name = tflite_get_text(file, &entry, METADATA_NAME);
+        bool plan = tflite_text_is(name, PLAN_NAME);
+        if (!plan && !tflite_text_is(name, "OfflineMemoryAllocation")) {
             continue;
         }
         uint32_t index = fb_get_u32(&file->fb, &entry, METADATA_BUFFER, 0);
         struct fb_vector words = buffer_data(file, index);
         words.count /= 4;
+        if (plan) {
+            file->plan = words;
+            continue;
+        }
         uint32_t count = fb_u32_at(&file->fb, &words, OFFLINE_COUNT_WORD);
         if (words.count >= OFFLINE_HEADER_WORDS && count <= words.count - OFFLINE_HEADER_WORDS) {
             file->offsets = words.position + 4 * OFFLINE_HEADER_WORDS;

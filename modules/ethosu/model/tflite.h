@@ -13,6 +13,8 @@
 enum tflite_operator {
     TFLITE_RESHAPE = 22,
     TFLITE_CUSTOM = 32,
+    TFLITE_SQUEEZE = 43,
+    TFLITE_EXPAND_DIMS = 70,
     TFLITE_CALL_ONCE = 129,
     TFLITE_VAR_HANDLE = 142,
     TFLITE_READ_VARIABLE = 143,
@@ -36,6 +38,7 @@ struct tflite {
     struct fb_vector buffers;
     uint32_t offsets;      /**< file position of OfflineMemoryAllocation's offsets, 0: none */
     uint32_t offset_count; /**< how many */
+    struct fb_vector plan; /**< 32-bit words of the memory plan, see plan.h */
     bool compiled;         /**< some operator code is `ethos-u` */
 };
 

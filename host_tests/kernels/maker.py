@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Random graphs of one operator: what the generators in cases*.py are written with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from ethosu_tools.tflite_writer import Graph, write
+
+Array = np.ndarray
+RANGES = {"int8": (-128, 127), "int16": (-32768, 32767), "int32": (-1000, 1000)}
+STEPS = 2
+
+
+@dataclass
+class Tensor:
+    """A tensor of the graph under construction."""
+
+    index: int
+    shape: tuple[int, ...]
+    dtype: str
+    scale: float | None
+    zero_point: int
+
+
+@dataclass
+class Maker:
+    """A graph of one operator, and the random numbers that it is made of."""
+
+    rng: np.random.Generator
+    graph: Graph = field(default_factory=lambda: Graph("main"))
+    tensors: list[Tensor] = field(default_factory=list)
+    unsigned: bool = False
+    """Write int8 tensors as uint8, with zero points 128 higher: the same numbers, shifted."""
+
+    def pick(self, *choices: Any) -> Any:
+        return choices[self.rng.integers(len(choices))]
+
+    def chance(self, percent: int) -> bool:
+        return bool(self.rng.integers(100) < percent)
+
+    def integer(self, low: int, high: int) -> int:
+        """A number from low to high, both included."""
+        return int(self.rng.integers(low, high + 1))
+
+    def shape(self, least: int = 1, most: int = 4, size: int = 6) -> tuple[int, ...]:
+        return tuple(self.integer(1, size) for _ in range(self.integer(least, most)))
+
+    def scale(self) -> float:
+        return float(np.float32(2.0 ** self.rng.uniform(-8, -2)))
+
+    def zero_point(self, dtype: str) -> int:
+        return self.integer(-128, 127) if dtype == "int8" else 0
+
+    def input(
+        self,
+        shape: Sequence[int],
+        dtype: str = "int8",
+        scale: float | None = None,
+        zero_point: int | None = None,
+    ) -> Tensor:
+        tensor = self._tensor("input", shape, dtype, scale, zero_point)
+        self.graph.inputs.append(tensor.index)
+        self.tensors.append(tensor)
+        return tensor
+
+    def output(
+        self,
+        shape: Sequence[int],
+        dtype: str = "int8",
+        scale: float | None = None,
+        zero_point: int | None = None,
+    ) -> Tensor:
+        tensor = self._tensor("output", shape, dtype, scale, zero_point)
+        self.graph.outputs.append(tensor.index)
+        return tensor
+
+    def like(self, tensor: Tensor, shape: Sequence[int] | None = None) -> Tensor:
+        """An output quantised as a tensor is."""
+        shape = tensor.shape if shape is None else shape
+        return self.output(shape, tensor.dtype, tensor.scale, tensor.zero_point)
+
+    def constant(
+        self,
+        array: Any,
+        dtype: str,
+        scale: float | Array | None = None,
+        zero_point: int = 0,
+        axis: int = 0,
+    ) -> Tensor:
+        array = np.asarray(array, dtype)
+        index = self.graph.constant("constant", array, scale, zero_point, axis)
+        return Tensor(index, array.shape, dtype, None, zero_point)
+
+    def operator(
+        self,
+        kind: str,
+        inputs: Sequence[Any],
+        outputs: Sequence[Tensor],
+        *options: Any,
+        **fields: Any,
+    ) -> None:
+        self.graph.operator(
+            kind,
+            [-1 if tensor is None else tensor.index for tensor in inputs],
+            [tensor.index for tensor in outputs],
+            *options,
+            **fields,
+        )
+
+    def finish(self) -> Case:
+        model = write([self.graph], "kernel test")
+        return Case(model, [[self._values(t, step) for t in self.tensors] for step in range(STEPS)])
+
+    def _tensor(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: str,
+        scale: float | None,
+        zero_point: int | None,
+    ) -> Tensor:
+        shape = tuple(int(size) for size in shape)
+        if dtype in ("int8", "int16"):
+            scale = self.scale() if scale is None else scale
+            zero_point = self.zero_point(dtype) if zero_point is None else zero_point
+        shifted = self.unsigned and dtype == "int8"
+        index = self.graph.tensor(
+            name,
+            shape,
+            "uint8" if shifted else dtype,
+            scale,
+            (zero_point or 0) + (128 if shifted else 0),
+        )
+        return Tensor(index, shape, dtype, scale, zero_point or 0)
+
+    def _values(self, tensor: Tensor, step: int) -> Array:
+        if tensor.dtype == "float32":
+            return self.rng.normal(0, 3, tensor.shape).astype(np.float32)
+        if tensor.dtype == "bool":
+            return self.rng.integers(0, 2, tensor.shape).astype(np.bool_)
+        low, high = RANGES.get(tensor.dtype, (0, 3))
+        if step == 1 and self.chance(30):
+            return np.full(tensor.shape, self.pick(low, high), tensor.dtype)
+        return self.rng.integers(low, high, tensor.shape, tensor.dtype, endpoint=True)
+
+
+@dataclass
+class Case:
+    """A model and what it is fed with, step by step."""
+
+    model: bytes
+    inputs: list[list[Array]]
+
+
+Generator = Callable[[Maker], None]
+GENERATORS: dict[str, Generator] = {}
+
+
+def case(name: str) -> Callable[[Generator], Generator]:
+    """Register a generator for an operator."""
+
+    def register(function: Generator) -> Generator:
+        GENERATORS[name] = function
+        return function
+
+    return register
+
+
+def make(name: str, seed: int, *, unsigned: bool = False) -> Case:
+    """Case number `seed` of an operator."""
+    maker = Maker(np.random.default_rng([seed, *name.encode()]), unsigned=unsigned)
+    GENERATORS[name](maker)
+    return maker.finish()

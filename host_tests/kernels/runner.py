@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""Runs batches of cases: through TFLite's reference kernels, and through ours."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from ethosu_tools.errors import ToolError
+from ethosu_tools.oracle import Oracle
+
+from . import cases, cases_weighted, planner  # noqa: F401  (generators register themselves)
+from .maker import Array, Case, make
+
+
+@dataclass
+class Checked:
+    """A case with what the reference makes of it."""
+
+    seed: int
+    case: Case
+    expected: list[list[Array]]
+
+
+@dataclass
+class Result:
+    """What our runtime answered: a status, and outputs or a sentence."""
+
+    status: int
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        return self.data.decode(errors="replace")
+
+
+# LiteRT's reference for these reads int8 tensors as if they were uint8 (QuantizedMeanOrSum in
+# its reduce.cc): it is asked for the same numbers in uint8 instead.
+READ_AS_UINT8 = {"SUM"}
+
+
+def _reference(name: str, seed: int, case: Case) -> list[list[Array]]:
+    if name not in READ_AS_UINT8:
+        oracle = Oracle(case.model)
+        return [oracle.step(row) for row in case.inputs]
+    oracle = Oracle(make(name, seed, unsigned=True).model)
+    rows = [oracle.step([_shift(array, "int8", "uint8") for array in row]) for row in case.inputs]
+    return [[_shift(array, "uint8", "int8") for array in row] for row in rows]
+
+
+def _shift(array: Array, source: str, target: str) -> Array:
+    """From int8 to uint8 or back, where the numbers keep their order."""
+    return (array.view(np.uint8) ^ 0x80).view(target) if array.dtype == source else array
+
+
+def generate(name: str, count: int) -> Iterator[Checked]:
+    """`count` cases of an operator that LiteRT accepts."""
+    found = 0
+    for seed in range(3 * count):
+        case = make(name, seed)
+        try:
+            expected = _reference(name, seed, case)
+        except ToolError:
+            continue
+        yield Checked(seed, case, expected)
+        found += 1
+        if found == count:
+            return
+    raise AssertionError(f"LiteRT accepted {found} of {3 * count} cases of {name}")
+
+
+def run(
+    program: Path, folder: Path, batch: Sequence[tuple[bytes, list[list[Array]]]]
+) -> list[Result]:
+    """Run models with a plan, each on its inputs, in one process of run_cases.c."""
+    with (folder / "cases").open("wb") as file:
+        for model, inputs in batch:
+            data = b"".join(array.tobytes() for row in inputs for array in row)
+            file.write(struct.pack("<3I", len(model), len(inputs), len(data)))
+            file.write(model)
+            file.write(data)
+    done = subprocess.run(
+        [program, folder / "cases", folder / "results"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return list(_read(folder / "results"))
+
+
+def _read(path: Path) -> Iterator[Result]:
+    data = path.read_bytes()
+    at = 0
+    while at < len(data):
+        status, size = struct.unpack_from("<iI", data, at)
+        yield Result(status, data[at + 8 : at + 8 + size])
+        at += 8 + size
+
+
+def check(program: Path, folder: Path, name: str, count: int) -> list[str]:
+    """Compare our kernel with the reference; returns a line for each case that differs."""
+    checked = list(generate(name, count))
+    batch = [(planner.add_plan(item.case.model), item.case.inputs) for item in checked]
+    results = run(program, folder, batch)
+    assert len(results) == len(checked)
+    return [
+        f"{name} case {item.seed}: {_difference(item, result)}"
+        for item, result in zip(checked, results, strict=True)
+        if _difference(item, result)
+    ]
+
+
+def _difference(item: Checked, result: Result) -> str:
+    if result.status != 0:
+        return f"refused with {result.status}: {result.text}"
+    wanted = b"".join(array.tobytes() for row in item.expected for array in row)
+    if result.data == wanted:
+        return ""
+    at = 0
+    for step, row in enumerate(item.expected):
+        for array in row:
+            found = np.frombuffer(result.data, array.dtype, array.size, at).reshape(array.shape)
+            at += array.nbytes
+            wrong = int(np.count_nonzero(found != array))
+            if wrong:
+                return f"step {step}: {wrong} of {array.size} values differ"
+    return "sizes differ"

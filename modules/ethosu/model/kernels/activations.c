@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+/** RELU, RELU6, RELU_0_TO_1, RELU_N1_TO_1, LEAKY_RELU, HARD_SWISH, LOGISTIC, TANH. */
+#include "unary.h"
+
+#include "sigmoid_table.h"
+
+#include <math.h>
+
+/** Field of LEAKY_RELU's options. */
+enum { OPTION_ALPHA = 0 };
+
+/* ---- ReLU family ---- */
+
+static int32_t relu(const struct unary *p, int32_t value)
+{
+    int32_t scaled = fixed_rescale(value - p->input_zero_point, p->scale[0]);
+    return fixed_clamp(p->output_zero_point + scaled, p->range.low, p->range.high);
+}
+
+static int prepare_clamp(struct builder *builder, const struct tflite_operator_call *call,
+                         const struct kernel *kernel, float low, float high)
+{
+    struct kernel_tensor in;
+    struct kernel_tensor out;
+    struct unary p = {.function = relu};
+    int status = unary_begin_quantized(builder, call, &in, &out, &p);
+    if (status == ETHOSU_MODEL_OK) {
+        status = need_rescale(builder, in.scale / out.scale, &p.scale[0]);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    double least = (double)roundf(low / out.scale) + out.zero_point;
+    double most = (double)roundf(high / out.scale) + out.zero_point;
+    p.range.low = (int32_t)fmax(least, p.range.low);
+    p.range.high = (int32_t)fmin(most, p.range.high);
+    return unary_finish(builder, kernel, &p);
+}
+
+static int prepare_relu(struct builder *builder, const struct tflite_operator_call *call)
+{
+    return prepare_clamp(builder, call, &kernel_RELU, 0.0F, INFINITY);
+}
+
+static int prepare_relu6(struct builder *builder, const struct tflite_operator_call *call)
+{
+    return prepare_clamp(builder, call, &kernel_RELU6, 0.0F, 6.0F);
+}
+
+static int prepare_relu_0_to_1(struct builder *builder, const struct tflite_operator_call *call)
+{
+    return prepare_clamp(builder, call, &kernel_RELU_0_TO_1, 0.0F, 1.0F);
+}
+
+static int prepare_relu_n1_to_1(struct builder *builder, const struct tflite_operator_call *call)
+{
+    return prepare_clamp(builder, call, &kernel_RELU_N1_TO_1, -1.0F, 1.0F);
+}
+
+UNARY_KERNEL(RELU, prepare_relu);
+UNARY_KERNEL(RELU6, prepare_relu6);
+UNARY_KERNEL(RELU_0_TO_1, prepare_relu_0_to_1);
+UNARY_KERNEL(RELU_N1_TO_1, prepare_relu_n1_to_1);
+
+/* ---- LEAKY_RELU ---- */
+
+static int32_t leaky_relu(const struct unary *p, int32_t value)
+{
+    value -= p->input_zero_point;
+    value = fixed_rescale(value, p->scale[value < 0]);
+    return fixed_clamp(p->output_zero_point + value, p->range.low, p->range.high);
+}
+
+static int prepare_leaky_relu(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in;
+    struct kernel_tensor out;
+    struct unary p = {.function = leaky_relu};
+    float alpha = kernel_option_float(builder, call, OPTION_ALPHA, 0.0F);
+    int status = unary_begin_quantized(builder, call, &in, &out, &p);
+    if (status == ETHOSU_MODEL_OK) {
+        status = need_rescale(builder, in.scale / out.scale, &p.scale[0]);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    double slope = in.scale * alpha / out.scale;
+    status = need_rescale(builder, fabs(slope), &p.scale[1]);
+    if (slope < 0) {
+        p.scale[1].multiplier = -p.scale[1].multiplier;
+    }
+    return status == ETHOSU_MODEL_OK ? unary_finish(builder, &kernel_LEAKY_RELU, &p) : status;
+}
+
+UNARY_KERNEL(LEAKY_RELU, prepare_leaky_relu);
+
+/* ---- HARD_SWISH: in 16 bits throughout ---- */
+
+static int32_t saturate_16(int64_t value)
+{
+    return value < INT16_MIN ? INT16_MIN : value > INT16_MAX ? INT16_MAX : (int32_t)value;
+}
+
+/** a * b / 2^15 of 16-bit numbers, rounded to nearest, halves away from zero. */
+static int32_t high_mul_16(int32_t a, int32_t b)
+{
+    int32_t product = a * b;
+    int32_t nudge = product >= 0 ? 1 << 14 : 1 - (1 << 14);
+    return saturate_16((product + nudge) / (1 << 15));
+}
+
+static int32_t hard_swish(const struct unary *p, int32_t value)
+{
+    const struct rescale *to_output = &p->scale[0];
+    const struct rescale *to_gate = &p->scale[1];
+    int32_t fine = (int16_t)((value - p->input_zero_point) * (1 << 7));
+    int32_t gate = fine;
+    // Both saturating shifts: only the last one may take effect.
+    if (to_gate->shift > 0) {
+        gate = saturate_16((int64_t)gate * ((int64_t)1 << (to_gate->shift - 1)));
+    }
+    gate = high_mul_16(gate, to_gate->multiplier);
+    if (to_gate->shift > 0) {
+        gate = saturate_16((int64_t)gate * 2);
+    } else if (to_gate->shift < 0) {
+        gate = fixed_divide_pot(gate, -to_gate->shift);
+    }
+    gate = (gate + (1 << 15)) >> 1; // from [-1, 1] to [0, 1]
+    int32_t product = saturate_16(gate * high_mul_16(fine, to_output->multiplier) / (1 << 15));
+    int32_t result = fixed_divide_pot(product, -to_output->shift) + p->output_zero_point;
+    return fixed_clamp(result, p->range.low, p->range.high);
+}
+
+/** Halve the precision of a multiplier. */
+static void to_16_bits(struct rescale *scale)
+{
+    scale->multiplier = scale->multiplier >= INT32_MAX - (1 << 15)
+                            ? INT16_MAX
+                            : (scale->multiplier + (1 << 15)) >> 16;
+}
+
+static int prepare_hard_swish(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in;
+    struct kernel_tensor out;
+    struct unary p = {.function = hard_swish};
+    int status = unary_begin_quantized(builder, call, &in, &out, &p);
+    if (status == ETHOSU_MODEL_OK && in.type == ETHOSU_TYPE_INT16) {
+        status = kernel_bad_type(builder, &in);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    float fine_scale = (1.0F / 128.0F) * in.scale;
+    float gate_scale = 3.0F / 32768.0F;
+    if (!rescale_from(fine_scale / out.scale, &p.scale[0]) || p.scale[0].shift > 0 ||
+        !rescale_from(fine_scale / gate_scale, &p.scale[1])) {
+        return kernel_unsupported(builder, "its scales are too far apart");
+    }
+    to_16_bits(&p.scale[0]);
+    to_16_bits(&p.scale[1]);
+    return unary_finish(builder, &kernel_HARD_SWISH, &p);
+}
+
+UNARY_KERNEL(HARD_SWISH, prepare_hard_swish);
+
+/* ---- LOGISTIC and TANH ---- */
+
+/** 8 bits: through real numbers; a table hides what that costs. */
+static int32_t from_real(const struct unary *p, float value)
+{
+    float steps = roundf(value * (1.0F / p->output_scale));
+    return fixed_clamp((int32_t)(steps + (float)p->output_zero_point), p->range.low, p->range.high);
+}
+
+static float to_real(const struct unary *p, int32_t value)
+{
+    return p->input_scale * (float)(value - p->input_zero_point);
+}
+
+static int32_t logistic_8(const struct unary *p, int32_t value)
+{
+    return from_real(p, 1.0F / (1.0F + expf(-to_real(p, value))));
+}
+
+static int32_t tanh_8(const struct unary *p, int32_t value)
+{
+    return from_real(p, tanhf(to_real(p, value)));
+}
+
+/** The input as a table position: 24 entries per unit, with so many bits of fraction in all. */
+static int32_t table_position(const struct unary *p, int32_t value)
+{
+    int32_t shift = p->scale[0].shift;
+    int32_t nudge = shift > 0 ? 1 << (shift - 1) : 0;
+    return (int32_t)((uint32_t)value * (uint32_t)p->scale[0].multiplier + (uint32_t)nudge) >> shift;
+}
+
+/** The sigmoid between two table entries; `bits` of the position are fraction. */
+static uint32_t interpolate(uint32_t position, uint32_t bits)
+{
+    uint32_t index = position >> bits;
+    uint32_t below = sigmoid_table[index];
+    uint32_t fraction = position & ((1u << bits) - 1u);
+    return (below << bits) + fraction * (sigmoid_table[index + 1] - below);
+}
+
+static uint32_t magnitude(int32_t value)
+{
+    return value < 0 ? 0u - (uint32_t)value : (uint32_t)value;
+}
+
+static int32_t logistic_16(const struct unary *p, int32_t value)
+{
+    int32_t position = table_position(p, value);
+    uint32_t distance = magnitude(position);
+    uint32_t result = distance >> 9 >= 255 ? 0x7FFFu << 10 : interpolate(distance, 9);
+    result = position >= 0 ? result + (1u << 9) : (1u << 25) - result + (1u << 9) - 1u;
+    return (int32_t)(result >> 10);
+}
+
+/** tanh(x) = 2 sigmoid(2x) - 1: the position counts double, and so does the result. */
+static int32_t tanh_16(const struct unary *p, int32_t value)
+{
+    int32_t position = table_position(p, value);
+    uint32_t distance = magnitude(position);
+    int32_t result = distance >> 8 >= 255 ? 0xFFFF << 8 : (int32_t)interpolate(distance, 8);
+    result = position >= 0 ? result - (1 << 23) + (1 << 7) : -result + (1 << 23) + (1 << 7) - 1;
+    return result >> 8;
+}
+
+/** The input's scale as multiplier and right shift; powers of two need no shift. */
+static int scale_position(struct builder *builder, float scale, int32_t most_shift,
+                          struct rescale *position)
+{
+    float logarithm = logf(scale) * (1.0F / logf(2.0F));
+    float rounded = roundf(logarithm);
+    int32_t shift = 12 + (int32_t)rounded;
+    if (fabsf(logarithm - rounded) < 1e-3F && shift >= 0 && shift <= most_shift) {
+        *position = (struct rescale){3 << shift, 0};
+        return ETHOSU_MODEL_OK;
+    }
+    double multiplier = scale * 4096.0 * 3.0;
+    for (shift = 0; multiplier <= 32767.0 / 2.0 && shift <= 30; ++shift) {
+        multiplier *= 2.0;
+    }
+    *position = (struct rescale){(int32_t)multiplier, shift};
+    return multiplier <= 32767.0 && shift <= 30
+               ? ETHOSU_MODEL_OK
+               : kernel_unsupported(builder, "its input's scale is out of all bounds");
+}
+
+static int prepare_sigmoid(struct builder *builder, const struct tflite_operator_call *call,
+                           const struct kernel *kernel, struct unary *p,
+                           int32_t (*wide)(const struct unary *, int32_t), int32_t most_shift)
+{
+    struct kernel_tensor in;
+    struct kernel_tensor out;
+    int status = unary_begin_quantized(builder, call, &in, &out, p);
+    p->input_scale = in.scale;
+    p->output_scale = out.scale;
+    if (status == ETHOSU_MODEL_OK && in.type == ETHOSU_TYPE_INT16) {
+        p->function = wide;
+        status = scale_position(builder, in.scale, most_shift, &p->scale[0]);
+        if (fabsf(out.scale * 32768.0F - 1.0F) > 1e-3F) {
+            status = kernel_unsupported(builder, "its output's scale is not 1/32768");
+        }
+    }
+    return status == ETHOSU_MODEL_OK ? unary_finish(builder, kernel, p) : status;
+}
+
+static int prepare_logistic(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct unary p = {.function = logistic_8};
+    return prepare_sigmoid(builder, call, &kernel_LOGISTIC, &p, logistic_16, 0);
+}
+
+static int prepare_tanh(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct unary p = {.function = tanh_8};
+    return prepare_sigmoid(builder, call, &kernel_TANH, &p, tanh_16, 1);
+}
+
+UNARY_KERNEL(LOGISTIC, prepare_logistic);
+UNARY_KERNEL(TANH, prepare_tanh);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+/** BATCH_MATMUL: products of matrices, either of which may be transposed or broadcast. */
+#include "element.h"
+#include "nd.h"
+#include "quantization.h"
+
+/** Fields of the options. */
+enum { OPTION_ADJ_X = 0, OPTION_ADJ_Y = 1 };
+
+/** One operand: distances between its rows, and along the sum. */
+struct operand {
+    const void *data;
+    int32_t offset;
+    int32_t row;
+    int32_t step;
+};
+
+struct matmul {
+    struct kernel_call call;
+    struct operand x;
+    struct operand y;
+    void *output;
+    int32_t rows;
+    int32_t columns;
+    int32_t depth;
+    struct rescale scale;
+    int32_t output_offset;
+    struct range range;
+    uint32_t type;
+    struct nd_walk walk; /**< over the batches */
+};
+
+ELEMENT_INLINE int64_t sum_products(const struct matmul *p, int32_t x, int32_t y, uint32_t type)
+{
+    int64_t sum = 0;
+    for (int32_t i = 0; i < p->depth; ++i) {
+        int32_t a = element_load(p->x.data, x + i * p->x.step, type) + p->x.offset;
+        int32_t b = element_load(p->y.data, y + i * p->y.step, type) + p->y.offset;
+        sum += (int64_t)a * b;
+    }
+    return sum;
+}
+
+static void multiply(const struct matmul *p, int32_t x, int32_t y, int32_t output)
+{
+    bool wide = p->type == ETHOSU_TYPE_INT16;
+    for (int32_t i = 0; i < p->rows * p->columns; ++i) {
+        int32_t at_x = x + i / p->columns * p->x.row;
+        int32_t at_y = y + i % p->columns * p->y.row;
+        int32_t value;
+        if (wide) {
+            value = fixed_rescale_64(sum_products(p, at_x, at_y, ETHOSU_TYPE_INT16), p->scale);
+        } else {
+            int64_t sum = sum_products(p, at_x, at_y, ETHOSU_TYPE_INT8);
+            value = fixed_rescale((int32_t)sum, p->scale) + p->output_offset;
+        }
+        element_store(p->output, output + i, p->type,
+                      fixed_clamp(value, p->range.low, p->range.high));
+    }
+}
+
+static int run_matmul(const struct kernel_call *call)
+{
+    const struct matmul *p = (const struct matmul *)call;
+    const struct nd_dimension *row = &p->walk.dimension[0];
+    struct nd_cursor cursor = {0};
+    do {
+        for (int32_t i = 0; i < row->extent; ++i) {
+            multiply(p, cursor.offset[1] + i * row->stride[1],
+                     cursor.offset[2] + i * row->stride[2], cursor.offset[0] + i * row->stride[0]);
+        }
+    } while (nd_next(&p->walk, &cursor));
+    return ETHOSU_MODEL_OK;
+}
+
+/** Rows, or columns when `last`, of a matrix. */
+static int32_t side(const struct kernel_tensor *matrix, bool last)
+{
+    return matrix->shape[matrix->rank - (last ? 1 : 2)];
+}
+
+/** The walk over the batches: the tensors without their matrices, strides in elements. */
+static bool walk_batches(struct matmul *p, struct kernel_tensor *in, struct kernel_tensor *out)
+{
+    int32_t matrix[3] = {side(out, true) * side(out, false),
+                         side(&in[0], true) * side(&in[0], false),
+                         side(&in[1], true) * side(&in[1], false)};
+    struct kernel_tensor batches[3] = {*out, in[0], in[1]};
+    for (int i = 0; i < 3; ++i) {
+        batches[i].rank -= 2;
+    }
+    if (!nd_broadcast(&p->walk, &batches[0], &batches[1], 2)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < p->walk.rank; ++i) {
+        for (int k = 0; k < 3; ++k) {
+            p->walk.dimension[i].stride[k] *= matrix[k];
+        }
+    }
+    return true;
+}
+
+static int prepare_matmul(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in[2];
+    struct kernel_tensor out;
+    int status = kernel_tensors(builder, call, in, 2, &out, 1);
+    for (int i = 0; i < 3 && status == ETHOSU_MODEL_OK; ++i) {
+        const struct kernel_tensor *tensor = i < 2 ? &in[i] : &out;
+        status = need_quantized(builder, tensor);
+        if (status == ETHOSU_MODEL_OK &&
+            (tensor->type == ETHOSU_TYPE_UINT8 || tensor->type != out.type)) {
+            status = kernel_bad_type(builder, tensor);
+        }
+        if (status == ETHOSU_MODEL_OK && tensor->rank < 2) {
+            status = kernel_bad(builder, "a tensor has less than 2 dimensions");
+        }
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    bool adj_x = kernel_option_byte(builder, call, OPTION_ADJ_X, 0) != 0;
+    bool adj_y = kernel_option_byte(builder, call, OPTION_ADJ_Y, 0) != 0;
+    int32_t width_x = side(&in[0], true);
+    int32_t width_y = side(&in[1], true);
+    struct matmul p = {
+        .x = {in[0].data, -in[0].zero_point, adj_x ? 1 : width_x, adj_x ? width_x : 1},
+        .y = {in[1].data, -in[1].zero_point, adj_y ? width_y : 1, adj_y ? 1 : width_y},
+        .output = out.data,
+        .rows = side(&in[0], adj_x),
+        .columns = side(&in[1], !adj_y),
+        .depth = side(&in[0], !adj_x),
+        .output_offset = out.zero_point,
+        .type = out.type,
+    };
+    if (p.depth != side(&in[1], adj_y) || side(&out, false) != p.rows ||
+        side(&out, true) != p.columns || !walk_batches(&p, in, &out)) {
+        return kernel_bad(builder, "its shapes do not fit each other");
+    }
+    range_of_type(out.type, &p.range);
+    double product = (double)in[0].scale * (double)in[1].scale;
+    status = need_rescale(builder, product / (double)out.scale, &p.scale);
+    if (status == ETHOSU_MODEL_OK && out.type == ETHOSU_TYPE_INT16 && p.scale.shift > 7) {
+        status = kernel_bad(builder, "its scales give a factor out of all bounds");
+    }
+    return status == ETHOSU_MODEL_OK
+               ? kernel_add(builder, &kernel_BATCH_MATMUL, &p.call, nd_block_size(&p, &p.walk))
+               : status;
+}
+
+const struct kernel kernel_BATCH_MATMUL = {
+    .code = CODE_BATCH_MATMUL, .version = 1, .prepare = prepare_matmul, .run = run_matmul};

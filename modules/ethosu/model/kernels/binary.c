@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Operators of two tensors, element by element, with broadcasting: ADD, SUB,
+ * MUL, MAXIMUM, MINIMUM, PRELU.
+ */
+#include "element.h"
+#include "nd.h"
+#include "quantization.h"
+
+#include <math.h>
+
+/** Fields of ADD's, SUB's and MUL's options. */
+enum { OPTION_ACTIVATION = 0, OPTION_POT_SCALE = 1 };
+
+struct binary;
+
+/** Does one row: `a` and `b` advance by their strides. */
+typedef void binary_row(const struct binary *p, void *out, const void *a, const void *b);
+
+struct binary {
+    struct kernel_call call;
+    binary_row *row;
+    void *output;
+    const void *input[2];
+    uint32_t element_size;
+    int32_t offset[2]; /**< added to the inputs */
+    int32_t output_offset;
+    int32_t left_shift;
+    struct rescale scale[2];
+    struct rescale output_scale;
+    struct range range;
+    float low, high;
+    bool subtract;
+    struct nd_walk walk; /**< last: only the dimensions in use are kept */
+};
+
+static int run_binary(const struct kernel_call *call)
+{
+    const struct binary *p = (const struct binary *)call;
+    struct nd_cursor cursor = {0};
+    do {
+        p->row(p, element_at(p->output, cursor.offset[0], p->element_size),
+               element_at(p->input[0], cursor.offset[1], p->element_size),
+               element_at(p->input[1], cursor.offset[2], p->element_size));
+    } while (nd_next(&p->walk, &cursor));
+    return ETHOSU_MODEL_OK;
+}
+
+/** One loop for every type and operation: both are constants where it is used. */
+#define DEFINE_ROW(name, type, expression)                                            \
+    static void name(const struct binary *p, void *out, const void *a, const void *b) \
+    {                                                                                 \
+        int32_t step_a = p->walk.dimension[0].stride[1];                              \
+        int32_t step_b = p->walk.dimension[0].stride[2];                              \
+        for (int32_t i = 0; i < p->walk.dimension[0].extent; ++i) {                   \
+            int32_t x = element_load(a, i * step_a, type);                            \
+            int32_t y = element_load(b, i * step_b, type);                            \
+            element_store(out, i, type, expression);                                  \
+        }                                                                             \
+    }
+
+#define DEFINE_FLOAT_ROW(name, expression)                                            \
+    static void name(const struct binary *p, void *out, const void *a, const void *b) \
+    {                                                                                 \
+        int32_t step_a = p->walk.dimension[0].stride[1];                              \
+        int32_t step_b = p->walk.dimension[0].stride[2];                              \
+        for (int32_t i = 0; i < p->walk.dimension[0].extent; ++i) {                   \
+            float x = ((const float *)a)[i * step_a];                                 \
+            float y = ((const float *)b)[i * step_b];                                 \
+            ((float *)out)[i] = expression;                                           \
+        }                                                                             \
+    }
+
+static inline float clamp_float(const struct binary *p, float value)
+{
+    return fminf(fmaxf(value, p->low), p->high);
+}
+
+static inline int32_t clamp(const struct binary *p, int32_t value)
+{
+    return fixed_clamp(value, p->range.low, p->range.high);
+}
+
+/* ---- ADD and SUB ---- */
+
+/** Both inputs on a common scale, with as many more bits as fit. */
+static inline int32_t add(const struct binary *p, int32_t x, int32_t y)
+{
+    x = fixed_rescale(fixed_shift_left(x + p->offset[0], p->left_shift), p->scale[0]);
+    y = fixed_rescale(fixed_shift_left(y + p->offset[1], p->left_shift), p->scale[1]);
+    int32_t sum = p->subtract ? x - y : x + y;
+    return clamp(p, fixed_rescale(sum, p->output_scale) + p->output_offset);
+}
+
+/** Scales that are powers of two: one input is shifted to the other's scale. */
+static inline int32_t add_shifted(const struct binary *p, int32_t x, int32_t y)
+{
+    x = fixed_divide_pot(x, -p->scale[0].shift);
+    y = fixed_divide_pot(y, -p->scale[1].shift);
+    int32_t sum = fixed_clamp(p->subtract ? x - y : x + y, INT16_MIN, INT16_MAX);
+    return clamp(p, sum);
+}
+
+/** Numbers as they are; they wrap around. */
+static inline int32_t add_plain(const struct binary *p, int32_t x, int32_t y)
+{
+    uint32_t sum = p->subtract ? (uint32_t)x - (uint32_t)y : (uint32_t)x + (uint32_t)y;
+    return clamp(p, (int32_t)sum);
+}
+
+DEFINE_ROW(add_int8, ETHOSU_TYPE_INT8, add(p, x, y))
+DEFINE_ROW(add_int16, ETHOSU_TYPE_INT16, add(p, x, y))
+DEFINE_ROW(add_pot, ETHOSU_TYPE_INT16, add_shifted(p, x, y))
+DEFINE_ROW(add_int32, ETHOSU_TYPE_INT32, add_plain(p, x, y))
+DEFINE_FLOAT_ROW(add_float, clamp_float(p, p->subtract ? x - y : x + y))
+
+/** Is a scale a power of two, or as near as TensorFlow Lite asks? */
+static bool is_power_of_two(float scale, int32_t *exponent)
+{
+    float logarithm = logf(scale) * (1.0F / logf(2.0F));
+    float rounded = roundf(logarithm);
+    *exponent = (int32_t)rounded;
+    return fabsf(logarithm - rounded) < 1e-3F;
+}
+
+/** int16 whose three scales are powers of two has a path of its own. */
+static int prepare_pot(struct builder *builder, const struct kernel_tensor *inputs,
+                       const struct kernel_tensor *output, struct binary *p, bool *pot)
+{
+    int32_t exponent[3];
+    *pot = is_power_of_two(inputs[0].scale, &exponent[0]) &&
+           is_power_of_two(inputs[1].scale, &exponent[1]) &&
+           is_power_of_two(output->scale, &exponent[2]);
+    if (!*pot) {
+        return ETHOSU_MODEL_OK;
+    }
+    p->row = add_pot;
+    p->scale[0].shift = exponent[0] - exponent[2];
+    p->scale[1].shift = exponent[1] - exponent[2];
+    int32_t lower = fixed_min(p->scale[0].shift, p->scale[1].shift);
+    int32_t higher = fixed_max(p->scale[0].shift, p->scale[1].shift);
+    return higher == 0 && lower >= -31
+               ? ETHOSU_MODEL_OK
+               : kernel_unsupported(builder, "an input has a larger scale than the output");
+}
+
+static int prepare_add_scales(struct builder *builder, const struct kernel_tensor *inputs,
+                              const struct kernel_tensor *output, struct binary *p)
+{
+    bool wide = output->type == ETHOSU_TYPE_INT16;
+    p->row = wide ? add_int16 : add_int8;
+    p->left_shift = wide ? 15 : 20;
+    double twice_largest = 2.0F * fmaxf(inputs[0].scale, inputs[1].scale);
+    float unit = (float)(1 << p->left_shift) * output->scale;
+    int status = need_rescale(builder, twice_largest / unit, &p->output_scale);
+    for (int i = 0; i < 2 && status == ETHOSU_MODEL_OK; ++i) {
+        p->offset[i] = -inputs[i].zero_point;
+        status = need_rescale(builder, inputs[i].scale / twice_largest, &p->scale[i]);
+    }
+    return status;
+}
+
+static int prepare_add_quantized(struct builder *builder, const struct tflite_operator_call *call,
+                                 const struct kernel_tensor *inputs,
+                                 const struct kernel_tensor *output, struct binary *p)
+{
+    bool pot = output->type == ETHOSU_TYPE_INT16 &&
+               kernel_option_byte(builder, call, OPTION_POT_SCALE, 1) != 0;
+    int status = ETHOSU_MODEL_OK;
+    if (pot) {
+        status = prepare_pot(builder, inputs, output, p, &pot);
+    }
+    return pot ? status : prepare_add_scales(builder, inputs, output, p);
+}
+
+/* ---- MUL ---- */
+
+static inline int32_t multiply(const struct binary *p, int32_t x, int32_t y)
+{
+    int32_t product = (x + p->offset[0]) * (y + p->offset[1]);
+    return clamp(p, fixed_rescale(product, p->output_scale) + p->output_offset);
+}
+
+static inline int32_t multiply_plain(const struct binary *p, int32_t x, int32_t y)
+{
+    return clamp(p, (int32_t)((uint32_t)x * (uint32_t)y));
+}
+
+DEFINE_ROW(mul_int8, ETHOSU_TYPE_INT8, multiply(p, x, y))
+DEFINE_ROW(mul_int16, ETHOSU_TYPE_INT16, multiply(p, x, y))
+DEFINE_ROW(mul_int32, ETHOSU_TYPE_INT32, multiply_plain(p, x, y))
+DEFINE_FLOAT_ROW(mul_float, clamp_float(p, x *y))
+
+static int prepare_mul_quantized(struct builder *builder, const struct tflite_operator_call *call,
+                                 const struct kernel_tensor *inputs,
+                                 const struct kernel_tensor *output, struct binary *p)
+{
+    (void)call;
+    p->row = output->type == ETHOSU_TYPE_INT16 ? mul_int16 : mul_int8;
+    p->offset[0] = -inputs[0].zero_point;
+    p->offset[1] = -inputs[1].zero_point;
+    float product = inputs[0].scale * inputs[1].scale;
+    return need_rescale(builder, product / output->scale, &p->output_scale);
+}
+
+/* ---- MAXIMUM and MINIMUM: of the numbers as they are ---- */
+
+DEFINE_ROW(max_int8, ETHOSU_TYPE_INT8, fixed_max(x, y))
+DEFINE_ROW(max_int16, ETHOSU_TYPE_INT16, fixed_max(x, y))
+DEFINE_ROW(max_int32, ETHOSU_TYPE_INT32, fixed_max(x, y))
+DEFINE_FLOAT_ROW(max_float, x > y ? x : y)
+DEFINE_ROW(min_int8, ETHOSU_TYPE_INT8, fixed_min(x, y))
+DEFINE_ROW(min_int16, ETHOSU_TYPE_INT16, fixed_min(x, y))
+DEFINE_ROW(min_int32, ETHOSU_TYPE_INT32, fixed_min(x, y))
+DEFINE_FLOAT_ROW(min_float, x < y ? x : y)
+
+/* ---- PRELU: the second input is the slope below zero ---- */
+
+static inline int32_t prelu(const struct binary *p, int32_t x, int32_t y)
+{
+    x += p->offset[0];
+    int32_t value =
+        x >= 0 ? fixed_rescale(x, p->scale[0]) : fixed_rescale(x * (y + p->offset[1]), p->scale[1]);
+    return clamp(p, value + p->output_offset);
+}
+
+DEFINE_ROW(prelu_int8, ETHOSU_TYPE_INT8, prelu(p, x, y))
+
+static int prepare_prelu_quantized(struct builder *builder, const struct tflite_operator_call *call,
+                                   const struct kernel_tensor *inputs,
+                                   const struct kernel_tensor *output, struct binary *p)
+{
+    (void)call;
+    p->row = prelu_int8;
+    p->offset[0] = -inputs[0].zero_point;
+    p->offset[1] = -inputs[1].zero_point;
+    if (output->type != ETHOSU_TYPE_INT8) {
+        return kernel_bad_type(builder, output);
+    }
+    float product = inputs[0].scale * inputs[1].scale;
+    int status = need_rescale(builder, inputs[0].scale / output->scale, &p->scale[0]);
+    return status != ETHOSU_MODEL_OK ? status
+                                     : need_rescale(builder, product / output->scale, &p->scale[1]);
+}
+
+/* ---- preparing ---- */
+
+/** What an operator has for each type. */
+struct operation {
+    const struct kernel *kernel;
+    int (*quantized)(struct builder *builder, const struct tflite_operator_call *call,
+                     const struct kernel_tensor *inputs, const struct kernel_tensor *output,
+                     struct binary *p);
+    binary_row *plain; /**< int32 */
+    binary_row *real;  /**< float32 */
+    bool activation;   /**< its options have a fused activation */
+};
+
+/** Find the tensors, and check that their types and shapes fit each other. */
+static int begin(struct builder *builder, const struct tflite_operator_call *call,
+                 struct kernel_tensor *inputs, struct kernel_tensor *output, struct binary *p)
+{
+    int status = kernel_tensors(builder, call, inputs, 2, output, 1);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    if (inputs[0].type != output->type || inputs[1].type != output->type) {
+        return kernel_bad_type(builder, &inputs[0]);
+    }
+    if (!nd_broadcast(&p->walk, output, inputs, 2)) {
+        return kernel_bad(builder, "its shapes can't be broadcast to its output's");
+    }
+    p->output = output->data;
+    p->input[0] = inputs[0].data;
+    p->input[1] = inputs[1].data;
+    p->element_size = output->element_size;
+    p->output_offset = output->zero_point;
+    return ETHOSU_MODEL_OK;
+}
+
+static int prepare_quantized(struct builder *builder, const struct tflite_operator_call *call,
+                             const struct operation *operation, uint32_t activation,
+                             const struct kernel_tensor *tensors, struct binary *p)
+{
+    const struct kernel_tensor *output = &tensors[2];
+    int status = output->type == ETHOSU_TYPE_UINT8 ? kernel_bad_type(builder, output) : 0;
+    for (int i = 0; i < 3 && status == ETHOSU_MODEL_OK; ++i) {
+        status = need_quantized(builder, &tensors[i]);
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = range_of_activation(builder, activation, output, &p->range);
+    }
+    return status != ETHOSU_MODEL_OK ? status
+                                     : operation->quantized(builder, call, tensors, output, p);
+}
+
+static int prepare(struct builder *builder, const struct tflite_operator_call *call,
+                   const struct operation *operation, struct binary *p)
+{
+    struct kernel_tensor tensors[3];
+    const struct kernel_tensor *output = &tensors[2];
+    int status = begin(builder, call, tensors, &tensors[2], p);
+    uint32_t activation =
+        operation->activation ? kernel_option_byte(builder, call, OPTION_ACTIVATION, 0) : 0;
+    if (status == ETHOSU_MODEL_OK) {
+        status = range_of_floats(builder, activation, &p->low, &p->high);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    if (output->type == ETHOSU_TYPE_FLOAT32 && operation->real != NULL) {
+        p->row = operation->real;
+    } else if (output->type == ETHOSU_TYPE_INT32 && operation->plain != NULL) {
+        p->row = operation->plain;
+        p->range.low = isinf(p->low) ? INT32_MIN : (int32_t)p->low;
+        p->range.high = isinf(p->high) ? INT32_MAX : (int32_t)p->high;
+    } else {
+        status = prepare_quantized(builder, call, operation, activation, tensors, p);
+    }
+    return status != ETHOSU_MODEL_OK
+               ? status
+               : kernel_add(builder, operation->kernel, &p->call, nd_block_size(p, &p->walk));
+}
+
+static int prepare_add(struct builder *builder, const struct tflite_operator_call *call)
+{
+    static const struct operation add = {&kernel_ADD, prepare_add_quantized, add_int32, add_float,
+                                         true};
+    struct binary p = {0};
+    return prepare(builder, call, &add, &p);
+}
+
+static int prepare_sub(struct builder *builder, const struct tflite_operator_call *call)
+{
+    static const struct operation sub = {&kernel_SUB, prepare_add_quantized, add_int32, add_float,
+                                         true};
+    struct binary p = {.subtract = true};
+    return prepare(builder, call, &sub, &p);
+}
+
+static int prepare_mul(struct builder *builder, const struct tflite_operator_call *call)
+{
+    static const struct operation mul = {&kernel_MUL, prepare_mul_quantized, mul_int32, mul_float,
+                                         true};
+    struct binary p = {0};
+    return prepare(builder, call, &mul, &p);
+}
+
+static int prepare_prelu(struct builder *builder, const struct tflite_operator_call *call)
+{
+    static const struct operation prelu = {&kernel_PRELU, prepare_prelu_quantized, NULL, NULL,
+                                           false};
+    struct binary p = {0};
+    return prepare(builder, call, &prelu, &p);
+}
+
+/** Rows of MAXIMUM or MINIMUM. */
+struct extremes {
+    const struct kernel *kernel;
+    binary_row *int8;
+    binary_row *int16;
+    binary_row *int32;
+    binary_row *real;
+};
+
+static int prepare_extreme(struct builder *builder, const struct tflite_operator_call *call,
+                           const struct extremes *rows)
+{
+    struct kernel_tensor in[2];
+    struct kernel_tensor out;
+    struct binary p = {0};
+    int status = begin(builder, call, in, &out, &p);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    p.row = out.type == ETHOSU_TYPE_INT8      ? rows->int8
+            : out.type == ETHOSU_TYPE_INT16   ? rows->int16
+            : out.type == ETHOSU_TYPE_INT32   ? rows->int32
+            : out.type == ETHOSU_TYPE_FLOAT32 ? rows->real
+                                              : NULL;
+    return p.row == NULL ? kernel_bad_type(builder, &out)
+                         : kernel_add(builder, rows->kernel, &p.call, nd_block_size(&p, &p.walk));
+}
+
+static int prepare_maximum(struct builder *builder, const struct tflite_operator_call *call)
+{
+    static const struct extremes rows = {&kernel_MAXIMUM, max_int8, max_int16, max_int32,
+                                         max_float};
+    return prepare_extreme(builder, call, &rows);
+}
+
+static int prepare_minimum(struct builder *builder, const struct tflite_operator_call *call)
+{
+    static const struct extremes rows = {&kernel_MINIMUM, min_int8, min_int16, min_int32,
+                                         min_float};
+    return prepare_extreme(builder, call, &rows);
+}
+
+#define DEFINE_KERNEL(name, prepare_function)                         \
+    const struct kernel kernel_##name = {.code = CODE_##name,         \
+                                         .version = 1,                \
+                                         .in_place = true,            \
+                                         .prepare = prepare_function, \
+                                         .run = run_binary}
+
+DEFINE_KERNEL(ADD, prepare_add);
+DEFINE_KERNEL(SUB, prepare_sub);
+DEFINE_KERNEL(MUL, prepare_mul);
+DEFINE_KERNEL(PRELU, prepare_prelu);
+DEFINE_KERNEL(MAXIMUM, prepare_maximum);
+DEFINE_KERNEL(MINIMUM, prepare_minimum);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+/** EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, and SELECT_V2. */
+#include "element.h"
+#include "nd.h"
+#include "quantization.h"
+
+#include <string.h>
+
+/** Each bit lets an order through. */
+enum { LESSER = 1, SAME = 2, LARGER = 4 };
+
+struct compare {
+    struct kernel_call call;
+    const void *input[2];
+    uint8_t *output;
+    uint32_t type;
+    uint32_t element_size;
+    uint8_t allowed;
+    bool scaled;
+    int32_t offset[2];
+    struct rescale scale[2];
+    struct nd_walk walk;
+};
+
+static uint32_t order_of_floats(const struct compare *p, const void *a, const void *b)
+{
+    (void)p;
+    float x = *(const float *)a;
+    float y = *(const float *)b;
+    return x < y ? LESSER : x > y ? LARGER : x == y ? SAME : 0;
+}
+
+static uint32_t order_of_integers(const struct compare *p, const void *a, const void *b)
+{
+    int32_t x = element_load(a, 0, p->type);
+    int32_t y = element_load(b, 0, p->type);
+    if (p->scaled) {
+        x = fixed_rescale(fixed_shift_left(x + p->offset[0], 8), p->scale[0]);
+        y = fixed_rescale(fixed_shift_left(y + p->offset[1], 8), p->scale[1]);
+    }
+    return x < y ? LESSER : x > y ? LARGER : SAME;
+}
+
+static int run_compare(const struct kernel_call *call)
+{
+    const struct compare *p = (const struct compare *)call;
+    const struct nd_dimension *row = &p->walk.dimension[0];
+    bool real = p->type == ETHOSU_TYPE_FLOAT32;
+    struct nd_cursor cursor = {0};
+    do {
+        const void *a = element_at(p->input[0], cursor.offset[1], p->element_size);
+        const void *b = element_at(p->input[1], cursor.offset[2], p->element_size);
+        for (int32_t i = 0; i < row->extent; ++i) {
+            const void *x = element_at(a, i * row->stride[1], p->element_size);
+            const void *y = element_at(b, i * row->stride[2], p->element_size);
+            uint32_t order = real ? order_of_floats(p, x, y) : order_of_integers(p, x, y);
+            uint32_t unordered = order == 0 && p->allowed == (LESSER | LARGER);
+            p->output[cursor.offset[0] + i] = (order & p->allowed) != 0 || unordered;
+        }
+    } while (nd_next(&p->walk, &cursor));
+    return ETHOSU_MODEL_OK;
+}
+
+static int prepare_compare(struct builder *builder, const struct tflite_operator_call *call,
+                           const struct kernel *kernel, uint32_t allowed)
+{
+    struct kernel_tensor in[2];
+    struct kernel_tensor out;
+    struct range range;
+    int status = kernel_tensors(builder, call, in, 2, &out, 1);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    bool known = in[0].type == ETHOSU_TYPE_FLOAT32 || in[0].type == ETHOSU_TYPE_BOOL ||
+                 range_of_type(in[0].type, &range);
+    if (!known || in[0].type != in[1].type || out.type != ETHOSU_TYPE_BOOL) {
+        return kernel_bad_type(builder, &in[0]);
+    }
+    struct compare p = {
+        .input = {in[0].data, in[1].data},
+        .output = out.data,
+        .type = in[0].type,
+        .element_size = in[0].element_size,
+        .allowed = (uint8_t)allowed,
+        .scaled = in[0].type == ETHOSU_TYPE_INT8 || in[0].type == ETHOSU_TYPE_UINT8,
+    };
+    for (int i = 0; i < 2 && p.scaled && status == ETHOSU_MODEL_OK; ++i) {
+        p.offset[i] = -in[i].zero_point;
+        status = need_quantized(builder, &in[i]);
+        if (status == ETHOSU_MODEL_OK) {
+            status = need_rescale(builder, in[i].scale, &p.scale[i]);
+        }
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    if (!nd_broadcast(&p.walk, &out, in, 2)) {
+        return kernel_bad(builder, "its shapes can't be broadcast to its output's");
+    }
+    return kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.walk));
+}
+
+#define DEFINE_COMPARE(name, function, orders)                                            \
+    static int function(struct builder *builder, const struct tflite_operator_call *call) \
+    {                                                                                     \
+        return prepare_compare(builder, call, &kernel_##name, orders);                    \
+    }                                                                                     \
+    const struct kernel kernel_##name = {                                                 \
+        .code = CODE_##name, .version = 1, .prepare = function, .run = run_compare}
+
+DEFINE_COMPARE(EQUAL, prepare_equal, SAME);
+DEFINE_COMPARE(NOT_EQUAL, prepare_not_equal, LESSER | LARGER);
+DEFINE_COMPARE(GREATER, prepare_greater, LARGER);
+DEFINE_COMPARE(GREATER_EQUAL, prepare_greater_equal, LARGER | SAME);
+DEFINE_COMPARE(LESS, prepare_less, LESSER);
+DEFINE_COMPARE(LESS_EQUAL, prepare_less_equal, LESSER | SAME);
+
+/* ---- SELECT_V2 ---- */
+
+struct select {
+    struct kernel_call call;
+    const void *input[3]; /**< condition, values where true, values where false */
+    void *output;
+    uint32_t element_size;
+    struct nd_walk walk;
+};
+
+static int run_select(const struct kernel_call *call)
+{
+    const struct select *p = (const struct select *)call;
+    const struct nd_dimension *row = &p->walk.dimension[0];
+    struct nd_cursor cursor = {0};
+    do {
+        const uint8_t *condition = (const uint8_t *)p->input[0] + cursor.offset[1];
+        for (int32_t i = 0; i < row->extent; ++i) {
+            int k = condition[i * row->stride[1]] != 0 ? 1 : 2;
+            int32_t from = cursor.offset[k + 1] + i * row->stride[k + 1];
+            memcpy(element_at(p->output, cursor.offset[0] + i, p->element_size),
+                   element_at(p->input[k], from, p->element_size), p->element_size);
+        }
+    } while (nd_next(&p->walk, &cursor));
+    return ETHOSU_MODEL_OK;
+}
+
+static int prepare_select(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in[3];
+    struct kernel_tensor out;
+    int status = kernel_tensors(builder, call, in, 3, &out, 1);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    if (in[0].type != ETHOSU_TYPE_BOOL || in[1].type != out.type || in[2].type != out.type) {
+        return kernel_bad_type(builder, &in[0]);
+    }
+    struct select p = {
+        .input = {in[0].data, in[1].data, in[2].data},
+        .output = out.data,
+        .element_size = out.element_size,
+    };
+    if (!nd_broadcast(&p.walk, &out, in, 3)) {
+        return kernel_bad(builder, "its shapes can't be broadcast to its output's");
+    }
+    return kernel_add(builder, &kernel_SELECT_V2, &p.call, nd_block_size(&p, &p.walk));
+}
+
+const struct kernel kernel_SELECT_V2 = {
+    .code = CODE_SELECT_V2, .version = 1, .prepare = prepare_select, .run = run_select};

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+/**
+ * CONV_2D.
+ *
+ * The inputs under the window are gathered into one row (scratch), where
+ * padding has become the zero point; each output is then one sum of products
+ * of that row and a filter. A 1x1 kernel needs no gathering.
+ */
+#include "weighted.h"
+
+#include "element.h"
+
+#include <string.h>
+
+/** Fields of the options. */
+enum { OPTION_ACTIVATION = 3, OPTION_BIAS_TYPE = 6 };
+
+static const struct window_fields window_fields = {
+    .padding = 0, .stride_w = 1, .stride_h = 2, .dilation_w = 4, .dilation_h = 5};
+
+struct conv {
+    struct kernel_call call;
+    struct weighted weighted;
+    struct window_2d window;
+    const uint8_t *input;
+    const int8_t *filter;
+    void *output;
+    int32_t batches;
+    int32_t depth;        /**< channels of the input */
+    int32_t filter_depth; /**< channels of a filter: depth / groups */
+    int32_t filters;      /**< channels of the output */
+    int32_t zero_point;   /**< of the input */
+    uint8_t element_size;
+};
+
+static uint32_t conv_scratch(const struct kernel_call *call)
+{
+    const struct conv *p = (const struct conv *)call;
+    int32_t taps = p->window.y.size * p->window.x.size;
+    return taps == 1 ? 0 : (uint32_t)(taps * p->filter_depth) * p->element_size;
+}
+
+/** Zero points in place of inputs. */
+static void put_zeros(const struct conv *p, uint8_t *to, int32_t count)
+{
+    if (p->element_size == 1) {
+        memset(to, p->zero_point, (size_t)count);
+    } else {
+        memset(to, 0, (size_t)count * sizeof(int16_t));
+    }
+}
+
+/** One line of the window, from one line of the image. */
+static void gather_line(const struct conv *p, uint8_t *to, const uint8_t *line, int32_t x)
+{
+    const struct window *window = &p->window.x;
+    size_t run = (size_t)p->filter_depth * p->element_size;
+    size_t pixel = (size_t)p->depth * p->element_size;
+    if (run == pixel && window->dilation == 1 && x >= 0 && x + window->size <= window->input) {
+        memcpy(to, line + (size_t)x * pixel, (size_t)window->size * pixel);
+        return;
+    }
+    for (int32_t i = 0; i < window->size; ++i, to += run, x += window->dilation) {
+        if (x >= 0 && x < window->input) {
+            memcpy(to, line + (size_t)x * pixel, run);
+        } else {
+            put_zeros(p, to, p->filter_depth);
+        }
+    }
+}
+
+/** The inputs under the window, in the order of a filter's weights. */
+static const uint8_t *gather(const struct conv *p, const uint8_t *image, int32_t y, int32_t x)
+{
+    const struct window_2d *window = &p->window;
+    size_t pixel = (size_t)p->depth * p->element_size;
+    int32_t line_count = window->x.size * p->filter_depth;
+    if (p->call.scratch == NULL) {
+        return image + (size_t)(y * window->x.input + x) * pixel;
+    }
+    uint8_t *to = p->call.scratch;
+    for (int32_t i = 0; i < window->y.size; ++i, y += window->y.dilation) {
+        if (y >= 0 && y < window->y.input) {
+            gather_line(p, to, image + (size_t)y * (size_t)window->x.input * pixel, x);
+        } else {
+            put_zeros(p, to, line_count);
+        }
+        to += (size_t)line_count * p->element_size;
+    }
+    return p->call.scratch;
+}
+
+/** All outputs of one pixel. */
+static void convolve_pixel(const struct conv *p, const uint8_t *image, int32_t y, int32_t x,
+                           void *output)
+{
+    int32_t groups = p->depth / p->filter_depth;
+    int32_t filters = p->filters / groups;
+    int32_t taps = p->window.y.size * p->window.x.size * p->filter_depth;
+    bool wide = p->element_size == 2;
+    for (int32_t group = 0; group < groups; ++group) {
+        const uint8_t *channels = image + (size_t)(group * p->filter_depth) * p->element_size;
+        const void *row = gather(p, channels, y, x);
+        for (int32_t i = group * filters; i < (group + 1) * filters; ++i) {
+            const int8_t *weights = p->filter + (size_t)i * (size_t)taps;
+            int64_t sum = wide ? dot_16(row, weights, taps)
+                               : dot_8(row, weights, taps, p->weighted.input_offset);
+            int32_t value = weighted_finish(&p->weighted, sum, i);
+            element_store(output, i, wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8, value);
+        }
+    }
+}
+
+static int run_conv(const struct kernel_call *call)
+{
+    const struct conv *p = (const struct conv *)call;
+    const struct window_2d *window = &p->window;
+    size_t image_size =
+        (size_t)window->y.input * (size_t)window->x.input * (size_t)p->depth * p->element_size;
+    uint8_t *output = p->output;
+    for (int32_t batch = 0; batch < p->batches; ++batch) {
+        const uint8_t *image = p->input + (size_t)batch * image_size;
+        for (int32_t y = 0; y < window->y.output; ++y) {
+            for (int32_t x = 0; x < window->x.output; ++x) {
+                convolve_pixel(p, image, window_origin(&window->y, y), window_origin(&window->x, x),
+                               output);
+                output += (size_t)p->filters * p->element_size;
+            }
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static int check_shapes(struct builder *builder, const struct kernel_tensor *in,
+                        const struct kernel_tensor *filter, const struct kernel_tensor *out,
+                        const struct window_2d *window)
+{
+    int32_t groups = in->shape[3] / filter->shape[3];
+    bool grouped =
+        groups > 0 && groups * filter->shape[3] == in->shape[3] && filter->shape[0] % groups == 0;
+    bool sized = out->shape[0] == in->shape[0] && out->shape[1] == window->y.output &&
+                 out->shape[2] == window->x.output && out->shape[3] == filter->shape[0];
+    return grouped && sized ? ETHOSU_MODEL_OK
+                            : kernel_bad(builder, "its shapes do not fit each other");
+}
+
+static int prepare_conv(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in[2];
+    struct kernel_tensor out;
+    struct conv p = {0};
+    int status = kernel_tensors(builder, call, in, 2, &out, 1);
+    if (status == ETHOSU_MODEL_OK && (in[0].rank != 4 || in[1].rank != 4 || out.rank != 4)) {
+        status = kernel_bad(builder, "its tensors do not have 4 dimensions");
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = window_2d_prepare(builder, call, &window_fields, &in[0], in[1].shape[1],
+                                   in[1].shape[2], &p.window);
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = check_shapes(builder, &in[0], &in[1], &out, &p.window);
+    }
+    struct weighted_options options = {
+        .bias_input = 2,
+        .channels = in[1].shape[0],
+        .activation = kernel_option_byte(builder, call, OPTION_ACTIVATION, 0),
+        .bias_type = kernel_option_byte(builder, call, OPTION_BIAS_TYPE, 0),
+    };
+    if (status == ETHOSU_MODEL_OK) {
+        status = weighted_prepare(builder, call, &in[0], &in[1], &out, &options, &p.weighted);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    p.input = in[0].data;
+    p.filter = in[1].data;
+    p.output = out.data;
+    p.batches = in[0].shape[0];
+    p.depth = in[0].shape[3];
+    p.filter_depth = in[1].shape[3];
+    p.filters = in[1].shape[0];
+    p.zero_point = in[0].zero_point;
+    p.element_size = (uint8_t)in[0].element_size;
+    return kernel_add(builder, &kernel_CONV_2D, &p.call, sizeof p);
+}
+
+const struct kernel kernel_CONV_2D = {.code = CODE_CONV_2D,
+                                      .version = 1,
+                                      .prepare = prepare_conv,
+                                      .scratch = conv_scratch,
+                                      .run = run_conv};

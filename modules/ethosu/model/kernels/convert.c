@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+/** QUANTIZE, DEQUANTIZE, CAST: from one type or quantisation to another. */
+#include "element.h"
+#include "unary.h"
+
+#include <math.h>
+
+/* ---- QUANTIZE ---- */
+
+static int32_t requantize(const struct unary *p, int32_t value)
+{
+    int64_t scaled =
+        (int64_t)fixed_rescale(value - p->input_zero_point, p->scale[0]) + p->output_zero_point;
+    return scaled < p->range.low    ? p->range.low
+           : scaled > p->range.high ? p->range.high
+                                    : (int32_t)scaled;
+}
+
+static int quantize_floats(const struct kernel_call *call)
+{
+    const struct unary *p = (const struct unary *)call;
+    const float *input = p->input;
+    for (int32_t i = 0; i < p->count; ++i) {
+        float steps = roundf(input[i] / p->output_scale);
+        // What no 32-bit integer holds ends at the type's limit anyhow; NaN becomes the least.
+        float near = fmaxf(fminf(steps, 1e9F), -1e9F);
+        int32_t value = (int32_t)near + p->output_zero_point;
+        element_store(p->output, i, p->output_type,
+                      fixed_clamp(value, p->range.low, p->range.high));
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static int run_quantize(const struct kernel_call *call)
+{
+    const struct unary *p = (const struct unary *)call;
+    return p->input_type == ETHOSU_TYPE_FLOAT32 ? quantize_floats(call) : unary_run(call);
+}
+
+static int prepare_quantize(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in;
+    struct kernel_tensor out;
+    struct unary p = {.function = requantize};
+    int status = unary_begin(builder, call, &in, &out, &p);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    bool real = in.type == ETHOSU_TYPE_FLOAT32;
+    p.output_scale = out.scale;
+    if ((!real && !range_of_type(in.type, &p.range)) || !range_of_type(out.type, &p.range)) {
+        return kernel_bad_type(builder, real ? &out : &in);
+    }
+    if (out.channels != 1 || (!real && in.channels != 1) || !(out.scale > 0.0F)) {
+        return kernel_unsupported(builder, "it has no scale, or one for each channel");
+    }
+    if (!real) {
+        status = need_rescale(builder, (double)in.scale / (double)out.scale, &p.scale[0]);
+    }
+    return status == ETHOSU_MODEL_OK ? unary_finish(builder, &kernel_QUANTIZE, &p) : status;
+}
+
+const struct kernel kernel_QUANTIZE = {
+    .code = CODE_QUANTIZE, .version = 1, .prepare = prepare_quantize, .run = run_quantize};
+
+/* ---- DEQUANTIZE ---- */
+
+struct dequantize {
+    struct kernel_call call;
+    const void *input;
+    float *output;
+    int32_t count;
+    int32_t zero_point;
+    double scale;
+    uint32_t type;
+};
+
+static int run_dequantize(const struct kernel_call *call)
+{
+    const struct dequantize *p = (const struct dequantize *)call;
+    for (int32_t i = 0; i < p->count; ++i) {
+        int32_t steps = element_load(p->input, i, p->type) - p->zero_point;
+        p->output[i] = (float)(p->scale * steps);
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static int prepare_dequantize(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in;
+    struct kernel_tensor out;
+    int status = kernel_tensors(builder, call, &in, 1, &out, 1);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    struct range range;
+    if (!range_of_type(in.type, &range) || out.type != ETHOSU_TYPE_FLOAT32) {
+        return kernel_bad_type(builder, &in);
+    }
+    if (in.channels != 1 || in.count != out.count) {
+        return kernel_unsupported(builder, "it has no scale, or one for each channel");
+    }
+    struct dequantize p = {
+        .input = in.data,
+        .output = out.data,
+        .count = out.count,
+        .zero_point = in.zero_point,
+        .scale = in.scale,
+        .type = in.type,
+    };
+    return kernel_add(builder, &kernel_DEQUANTIZE, &p.call, sizeof p);
+}
+
+const struct kernel kernel_DEQUANTIZE = {
+    .code = CODE_DEQUANTIZE, .version = 1, .prepare = prepare_dequantize, .run = run_dequantize};
+
+/* ---- CAST: of numbers, as C does it ---- */
+
+struct cast {
+    struct kernel_call call;
+    const void *input;
+    void *output;
+    int32_t count;
+    uint8_t from;
+    uint8_t to;
+};
+
+/** A float as an integer: towards zero; what does not fit ends at the limits. */
+static int32_t truncate(float value)
+{
+    return isnan(value)                                       ? INT32_MIN
+           : value >= 2147483648.0F || value < -2147483648.0F ? INT32_MIN
+                                                              : (int32_t)value;
+}
+
+static int run_cast(const struct kernel_call *call)
+{
+    const struct cast *p = (const struct cast *)call;
+    bool from_float = p->from == ETHOSU_TYPE_FLOAT32;
+    for (int32_t i = 0; i < p->count; ++i) {
+        float real = from_float ? ((const float *)p->input)[i] : 0.0F;
+        int32_t value = from_float ? truncate(real) : element_load(p->input, i, p->from);
+        if (p->to == ETHOSU_TYPE_FLOAT32) {
+            ((float *)p->output)[i] = from_float ? real : (float)value;
+        } else if (p->to == ETHOSU_TYPE_BOOL) {
+            ((uint8_t *)p->output)[i] = from_float ? real != 0.0F : value != 0;
+        } else {
+            element_store(p->output, i, p->to, value);
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static bool can_cast(uint32_t type)
+{
+    struct range range;
+    return type == ETHOSU_TYPE_FLOAT32 || type == ETHOSU_TYPE_BOOL || range_of_type(type, &range);
+}
+
+static int prepare_cast(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in;
+    struct kernel_tensor out;
+    int status = kernel_tensors(builder, call, &in, 1, &out, 1);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    if (!can_cast(in.type) || !can_cast(out.type)) {
+        return kernel_bad_type(builder, can_cast(in.type) ? &out : &in);
+    }
+    if (in.count != out.count) {
+        return kernel_bad(builder, "input and output differ in their number of elements");
+    }
+    struct cast p = {
+        .input = in.data,
+        .output = out.data,
+        .count = out.count,
+        .from = (uint8_t)in.type,
+        .to = (uint8_t)out.type,
+    };
+    return kernel_add(builder, &kernel_CAST, &p.call, sizeof p);
+}
+
+const struct kernel kernel_CAST = {
+    .code = CODE_CAST, .version = 1, .prepare = prepare_cast, .run = run_cast};

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+/** DEPTHWISE_CONV_2D: each input channel has filters of its own. */
+#include "weighted.h"
+
+#include "element.h"
+
+#include <string.h>
+
+/** Fields of the options; the multiplier follows from the shapes. */
+enum { OPTION_ACTIVATION = 4 };
+
+static const struct window_fields window_fields = {
+    .padding = 0, .stride_w = 1, .stride_h = 2, .dilation_w = 5, .dilation_h = 6};
+
+/** Channels whose sums are kept at once. */
+enum { BLOCK = 16 };
+
+struct depthwise {
+    struct kernel_call call;
+    struct weighted weighted;
+    struct window_2d window;
+    const void *input;
+    const int8_t *filter;
+    void *output;
+    int32_t batches;
+    int32_t depth;
+    int32_t channels;   /**< of the output */
+    int32_t multiplier; /**< channels / depth */
+    bool wide;          /**< int16, else int8 */
+};
+
+/** Add the products of one place under the window to the sums of a block of channels. */
+static void add_tap_8(const struct depthwise *p, int64_t *sums, const int8_t *values,
+                      const int8_t *weights, int32_t first, int32_t count)
+{
+    for (int32_t i = 0; i < count; ++i) {
+        int32_t value = values[(first + i) / p->multiplier] + p->weighted.input_offset;
+        sums[i] += value * weights[first + i];
+    }
+}
+
+static void add_tap_16(const struct depthwise *p, int64_t *sums, const int16_t *values,
+                       const int8_t *weights, int32_t first, int32_t count)
+{
+    for (int32_t i = 0; i < count; ++i) {
+        sums[i] += values[(first + i) / p->multiplier] * weights[first + i];
+    }
+}
+
+/** The commonest case apart: one filter for each channel, which vectorises. */
+static void add_tap_single(const struct depthwise *p, int32_t *sums, const int8_t *values,
+                           const int8_t *weights, int32_t count)
+{
+    int32_t offset = p->weighted.input_offset;
+    for (int32_t i = 0; i < count; ++i) {
+        sums[i] += (values[i] + offset) * weights[i];
+    }
+}
+
+/** Sums of a block of channels at one place of the window. */
+static void sum_block(const struct depthwise *p, int64_t *sums, int32_t image, int32_t y, int32_t x,
+                      int32_t first, int32_t count)
+{
+    const struct window_2d *window = &p->window;
+    int32_t narrow[BLOCK] = {0};
+    memset(sums, 0, BLOCK * sizeof *sums);
+    for (int32_t i = 0; i < window->y.size; ++i) {
+        int32_t at_y = y + i * window->y.dilation;
+        for (int32_t k = 0; k < window->x.size && at_y >= 0 && at_y < window->y.input; ++k) {
+            int32_t at_x = x + k * window->x.dilation;
+            if (at_x < 0 || at_x >= window->x.input) {
+                continue;
+            }
+            int32_t pixel = ((image * window->y.input + at_y) * window->x.input + at_x) * p->depth;
+            const int8_t *weights = p->filter + (i * window->x.size + k) * p->channels;
+            const int8_t *values = (const int8_t *)p->input + pixel;
+            if (p->wide) {
+                add_tap_16(p, sums, (const int16_t *)p->input + pixel, weights, first, count);
+            } else if (p->multiplier == 1) {
+                add_tap_single(p, narrow, values + first, weights + first, count);
+            } else {
+                add_tap_8(p, sums, values, weights, first, count);
+            }
+        }
+    }
+    for (int32_t i = 0; i < count; ++i) {
+        sums[i] += narrow[i];
+    }
+}
+
+static int run_depthwise(const struct kernel_call *call)
+{
+    const struct depthwise *p = (const struct depthwise *)call;
+    const struct window_2d *window = &p->window;
+    int32_t pixels = p->batches * window->y.output * window->x.output;
+    uint32_t type = p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8;
+    for (int32_t pixel = 0; pixel < pixels; ++pixel) {
+        int32_t line = pixel / window->x.output;
+        int32_t x = window_origin(&window->x, pixel % window->x.output);
+        int32_t y = window_origin(&window->y, line % window->y.output);
+        for (int32_t first = 0; first < p->channels; first += BLOCK) {
+            int64_t sums[BLOCK];
+            int32_t count = fixed_min(BLOCK, p->channels - first);
+            sum_block(p, sums, line / window->y.output, y, x, first, count);
+            for (int32_t i = 0; i < count; ++i) {
+                int32_t value = weighted_finish(&p->weighted, sums[i], first + i);
+                element_store(p->output, pixel * p->channels + first + i, type, value);
+            }
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static bool shapes_fit(const struct kernel_tensor *in, const struct kernel_tensor *filter,
+                       const struct kernel_tensor *out, const struct window_2d *window)
+{
+    return filter->shape[0] == 1 && filter->shape[3] % in->shape[3] == 0 &&
+           out->shape[0] == in->shape[0] && out->shape[1] == window->y.output &&
+           out->shape[2] == window->x.output && out->shape[3] == filter->shape[3];
+}
+
+static int prepare_depthwise(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in[2];
+    struct kernel_tensor out;
+    struct depthwise p = {0};
+    int status = kernel_tensors(builder, call, in, 2, &out, 1);
+    if (status == ETHOSU_MODEL_OK && (in[0].rank != 4 || in[1].rank != 4 || out.rank != 4)) {
+        status = kernel_bad(builder, "its tensors do not have 4 dimensions");
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = window_2d_prepare(builder, call, &window_fields, &in[0], in[1].shape[1],
+                                   in[1].shape[2], &p.window);
+    }
+    if (status == ETHOSU_MODEL_OK && !shapes_fit(&in[0], &in[1], &out, &p.window)) {
+        status = kernel_bad(builder, "its shapes do not fit each other");
+    }
+    struct weighted_options options = {
+        .bias_input = 2,
+        .channels = in[1].shape[3],
+        .activation = kernel_option_byte(builder, call, OPTION_ACTIVATION, 0),
+    };
+    if (status == ETHOSU_MODEL_OK) {
+        status = weighted_prepare(builder, call, &in[0], &in[1], &out, &options, &p.weighted);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    p.input = in[0].data;
+    p.filter = in[1].data;
+    p.output = out.data;
+    p.batches = in[0].shape[0];
+    p.depth = in[0].shape[3];
+    p.channels = in[1].shape[3];
+    p.multiplier = p.channels / p.depth;
+    p.wide = in[0].type == ETHOSU_TYPE_INT16;
+    return kernel_add(builder, &kernel_DEPTHWISE_CONV_2D, &p.call, sizeof p);
+}
+
+const struct kernel kernel_DEPTHWISE_CONV_2D = {.code = CODE_DEPTHWISE_CONV_2D,
+                                                .version = 1,
+                                                .prepare = prepare_depthwise,
+                                                .run = run_depthwise};

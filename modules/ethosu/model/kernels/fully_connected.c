@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+/** FULLY_CONNECTED: each output is one sum of products of an input row and a filter. */
+#include "weighted.h"
+
+#include "element.h"
+
+/** Fields of the options. */
+enum { OPTION_ACTIVATION = 0, OPTION_WEIGHTS_FORMAT = 1, OPTION_BIAS_TYPE = 4 };
+
+struct fully_connected {
+    struct kernel_call call;
+    struct weighted weighted;
+    const uint8_t *input;
+    const int8_t *filter;
+    void *output;
+    int32_t rows;
+    int32_t depth; /**< of a row */
+    int32_t filters;
+    int32_t filter_offset; /**< minus the weights' zero point */
+    bool wide;
+};
+
+/** Weights with a zero point of their own add it once per input. */
+static int64_t offset_sum(const struct fully_connected *p, const uint8_t *row)
+{
+    int64_t sum = 0;
+    uint32_t type = p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8;
+    for (int32_t i = 0; i < p->depth && p->filter_offset != 0; ++i) {
+        sum += element_load(row, i, type) + p->weighted.input_offset;
+    }
+    return sum * p->filter_offset;
+}
+
+static int run_fully_connected(const struct kernel_call *call)
+{
+    const struct fully_connected *p = (const struct fully_connected *)call;
+    uint32_t type = p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8;
+    const uint8_t *row = p->input;
+    for (int32_t i = 0; i < p->rows; ++i) {
+        int64_t offset = offset_sum(p, row);
+        for (int32_t k = 0; k < p->filters; ++k) {
+            const int8_t *weights = p->filter + (size_t)k * (size_t)p->depth;
+            int64_t sum =
+                p->wide ? dot_16((const int16_t *)(const void *)row, weights, p->depth)
+                        : dot_8((const int8_t *)row, weights, p->depth, p->weighted.input_offset);
+            int32_t value = weighted_finish(&p->weighted, sum + offset, k);
+            element_store(p->output, i * p->filters + k, type, value);
+        }
+        row += (size_t)p->depth << p->wide;
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static bool shapes_fit(const struct kernel_tensor *in, const struct kernel_tensor *filter,
+                       const struct kernel_tensor *out)
+{
+    int32_t rows = in->count / filter->shape[1];
+    return rows * filter->shape[1] == in->count && (int64_t)rows * filter->shape[0] == out->count;
+}
+
+static int prepare_fully_connected(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in[2];
+    struct kernel_tensor out;
+    struct fully_connected p = {0};
+    int status = kernel_tensors(builder, call, in, 2, &out, 1);
+    if (status == ETHOSU_MODEL_OK && (in[1].rank != 2 || !shapes_fit(&in[0], &in[1], &out))) {
+        status = kernel_bad(builder, "its shapes do not fit each other");
+    }
+    if (kernel_option_byte(builder, call, OPTION_WEIGHTS_FORMAT, 0) != 0) {
+        status = kernel_unsupported(builder, "its weights are shuffled");
+    }
+    struct weighted_options options = {
+        .bias_input = 2,
+        .channels = in[1].shape[0],
+        .activation = kernel_option_byte(builder, call, OPTION_ACTIVATION, 0),
+        .bias_type = kernel_option_byte(builder, call, OPTION_BIAS_TYPE, 0),
+    };
+    if (status == ETHOSU_MODEL_OK) {
+        status = weighted_prepare(builder, call, &in[0], &in[1], &out, &options, &p.weighted);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    p.input = in[0].data;
+    p.filter = in[1].data;
+    p.output = out.data;
+    p.depth = in[1].shape[1];
+    p.rows = in[0].count / p.depth;
+    p.filters = in[1].shape[0];
+    p.filter_offset = p.weighted.per_channel ? 0 : -in[1].zero_point;
+    p.wide = in[0].type == ETHOSU_TYPE_INT16;
+    return kernel_add(builder, &kernel_FULLY_CONNECTED, &p.call, sizeof p);
+}
+
+const struct kernel kernel_FULLY_CONNECTED = {.code = CODE_FULLY_CONNECTED,
+                                              .version = 1,
+                                              .prepare = prepare_fully_connected,
+                                              .run = run_fully_connected};

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+/** Constant tensors of integers that say what an operator does: axes, paddings, bounds. */
+#ifndef INTEGERS_H
+#define INTEGERS_H
+
+#include "kernel.h"
+
+/** Most integers that an operator's constant may have: two for each dimension. */
+#define INTEGERS_MAX (2u * ETHOSU_MODEL_MAX_RANK)
+
+struct integers {
+    uint32_t count;
+    int32_t value[INTEGERS_MAX];
+};
+
+/** Is this int16, int32 or int64? */
+bool integer_type(uint32_t type);
+
+/** Element of a tensor of such a type. */
+int64_t integer_at(const void *data, uint32_t type, int32_t index);
+
+/**
+ * Read a constant input; what 32 bits can't hold ends at their limits.
+ *
+ * @param count  how many are expected; 0: any number up to ETHOSU_MODEL_MAX_RANK
+ */
+int integers_read(struct builder *builder, const struct tflite_operator_call *call, uint32_t index,
+                  uint32_t count, struct integers *integers);
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/** What all kernels need to be prepared and run; see kernel.h. */
+#include "kernel.h"
+
+#include "plan_check.h"
+
+#include <string.h>
+
+/** A constant that the file has at an odd place is copied into the arena, once per use. */
+static int align_constant(struct builder *builder, struct kernel_tensor *tensor)
+{
+    uint32_t offset;
+    uint32_t size = tensor->file.size;
+    int status = build_reserve(builder, size, &offset);
+    if (status == ETHOSU_MODEL_OK && builder->loading) {
+        tensor->data = memcpy(build_address(builder, offset), tensor->data, size);
+    }
+    builder->model->copied_bytes += size;
+    return status;
+}
+
+static int find_tensor(struct builder *builder, const struct fb_vector *list, uint32_t index,
+                       struct kernel_tensor *tensor)
+{
+    struct placed placed;
+    int status = build_place(builder, list, index, &placed);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    struct tflite *file = &builder->file;
+    *tensor = (struct kernel_tensor){
+        .data = (void *)(uintptr_t)placed.data,
+        .type = placed.tensor.type,
+        .rank = placed.tensor.shape.count,
+        .element_size = ethosu_model_type_size(placed.tensor.type),
+        .constant = placed.offset < 0,
+        .file = placed.tensor,
+    };
+    if (tensor->element_size == 0) {
+        return kernel_bad_type(builder, tensor);
+    }
+    for (uint32_t i = 0; i < tensor->rank; ++i) {
+        tensor->shape[i] = (int32_t)fb_u32_at(&file->fb, &placed.tensor.shape, i);
+    }
+    tensor->count = (int32_t)(placed.tensor.size / tensor->element_size);
+    tensor->channels = tflite_get_channels(file, &placed.tensor, &tensor->axis);
+    tflite_get_channel(file, &placed.tensor, 0, &tensor->scale, &tensor->zero_point);
+    // Arena offsets can be looked at while measuring too, addresses can't.
+    uintptr_t place = tensor->constant ? (uintptr_t)placed.data : (uintptr_t)placed.offset;
+    if (place % tensor->element_size == 0) {
+        return ETHOSU_MODEL_OK;
+    }
+    return tensor->constant ? align_constant(builder, tensor)
+                            : kernel_bad(builder, "a tensor is not aligned to its type");
+}
+
+int kernel_input(struct builder *builder, const struct tflite_operator_call *call, uint32_t index,
+                 struct kernel_tensor *tensor)
+{
+    return find_tensor(builder, &call->inputs, index, tensor);
+}
+
+int kernel_output(struct builder *builder, const struct tflite_operator_call *call, uint32_t index,
+                  struct kernel_tensor *tensor)
+{
+    int status = find_tensor(builder, &call->outputs, index, tensor);
+    if (status == ETHOSU_MODEL_OK && tensor->constant) {
+        status = kernel_bad(builder, "its output is constant");
+    }
+    return status;
+}
+
+int kernel_tensors(struct builder *builder, const struct tflite_operator_call *call,
+                   struct kernel_tensor *inputs, uint32_t input_count,
+                   struct kernel_tensor *outputs, uint32_t output_count)
+{
+    int status = ETHOSU_MODEL_OK;
+    for (uint32_t i = 0; i < input_count && status == ETHOSU_MODEL_OK; ++i) {
+        status = kernel_input(builder, call, i, &inputs[i]);
+    }
+    for (uint32_t i = 0; i < output_count && status == ETHOSU_MODEL_OK; ++i) {
+        status = kernel_output(builder, call, i, &outputs[i]);
+    }
+    return status;
+}
+
+bool kernel_has_input(struct builder *builder, const struct tflite_operator_call *call,
+                      uint32_t index)
+{
+    return index < call->inputs.count &&
+           fb_u32_at(&builder->file.fb, &call->inputs, index) != TFLITE_NO_TENSOR;
+}
+
+int32_t kernel_option(struct builder *builder, const struct tflite_operator_call *call,
+                      uint32_t field, int32_t otherwise)
+{
+    return (int32_t)fb_get_u32(&builder->file.fb, &call->options, field, (uint32_t)otherwise);
+}
+
+uint8_t kernel_option_byte(struct builder *builder, const struct tflite_operator_call *call,
+                           uint32_t field, uint8_t otherwise)
+{
+    return fb_get_u8(&builder->file.fb, &call->options, field, otherwise);
+}
+
+float kernel_option_float(struct builder *builder, const struct tflite_operator_call *call,
+                          uint32_t field, float otherwise)
+{
+    uint32_t bits;
+    memcpy(&bits, &otherwise, sizeof bits);
+    bits = fb_get_u32(&builder->file.fb, &call->options, field, bits);
+    memcpy(&otherwise, &bits, sizeof bits);
+    return otherwise;
+}
+
+int kernel_unsupported(struct builder *builder, const char *why)
+{
+    return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED, why);
+}
+
+int kernel_bad(struct builder *builder, const char *why)
+{
+    return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, why);
+}
+
+int kernel_bad_type(struct builder *builder, const struct kernel_tensor *tensor)
+{
+    struct ethosu_model_error why;
+    error_set(&why, 0, "its kernel can't work with these types (%s)",
+              ethosu_model_type_name(tensor->type));
+    return kernel_unsupported(builder, why.text);
+}
+
+bool kernel_same_shape(const struct kernel_tensor *a, const struct kernel_tensor *b)
+{
+    return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
+}
+
+int kernel_table(struct builder *builder, size_t count, size_t size, void **table)
+{
+    if (count > (64u << 20) / size) {
+        return kernel_bad(builder, "too many channels");
+    }
+    return build_object_back(builder, count * size, table);
+}
+
+/** The step of every kernel. */
+static int step_kernel(struct ethosu_model *model, const struct step *step)
+{
+    (void)model;
+    const struct kernel_call *call = step->cpu;
+#ifdef ETHOSU_ENABLE_ASSERTS
+    uint32_t needed = call->kernel->scratch == NULL ? 0 : call->kernel->scratch(call);
+    if (needed != call->scratch_size) {
+        return ETHOSU_MODEL_BAD_PLAN;
+    }
+#endif
+    return call->kernel->run(call);
+}
+
+int kernel_add(struct builder *builder, const struct kernel *kernel, struct kernel_call *block,
+               size_t size)
+{
+    block->kernel = kernel;
+    uint32_t needed = kernel->scratch == NULL ? 0 : kernel->scratch(block);
+    struct plan_scratch planned;
+    int status = plan_get_scratch(builder, kernel->version, needed, &planned);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    block->scratch = planned.size == 0 ? NULL : build_address(builder, planned.offset);
+    block->scratch_size = planned.size;
+    void *memory;
+    status = build_object_back(builder, size, &memory);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    if (memory != NULL) {
+        memcpy(memory, block, size);
+    }
+    ++builder->kernel_count;
+    struct step step = {.run = step_kernel, .cpu = memory};
+    return build_step(builder, &step);
+}

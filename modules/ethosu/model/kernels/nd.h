@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Walking several tensors at once, along up to 8 dimensions, each with strides
+ * of its own: broadcasting, slicing and transposing are all such walks.
+ *
+ * A walk is rows: the innermost dimension is the caller's loop.
+ */
+#ifndef ND_H
+#define ND_H
+
+#include "kernel.h"
+
+/** Most tensors in a walk. */
+#define ND_TENSORS 4u
+
+/** One dimension: how many elements, and how far apart they are in each tensor. */
+struct nd_dimension {
+    int32_t extent;
+    int32_t stride[ND_TENSORS]; /**< elements; 0: broadcast */
+};
+
+/** Dimensions from the innermost outwards; those that continue each other are one. */
+struct nd_walk {
+    uint32_t rank; /**< at least 1 */
+    struct nd_dimension dimension[ETHOSU_MODEL_MAX_RANK];
+};
+
+/** Where a walk is: begin with zeros. */
+struct nd_cursor {
+    int32_t index[ETHOSU_MODEL_MAX_RANK];
+    int32_t offset[ND_TENSORS]; /**< elements, of the row's start */
+};
+
+/** Strides of a dense tensor, in elements. */
+void nd_dense(const struct kernel_tensor *tensor, int32_t *stride);
+
+/** Drop dimensions of extent 1 and join those that continue each other. */
+void nd_simplify(struct nd_walk *walk);
+
+/** Go to the next row; false after the last. */
+bool nd_next(const struct nd_walk *walk, struct nd_cursor *cursor);
+
+/**
+ * A walk over `output`, tensor 0, with inputs broadcast against it as NumPy does.
+ *
+ * @return  false when a shape does not fit
+ */
+bool nd_broadcast(struct nd_walk *walk, const struct kernel_tensor *output,
+                  const struct kernel_tensor *inputs, uint32_t count);
+
+/** Copy elements along a walk, tensor 0 from tensor 1. */
+void nd_copy(const struct nd_walk *walk, void *destination, const void *source,
+             uint32_t element_size);
+
+/** Bytes of a kernel's block whose last member is this walk: what its rank needs, no more. */
+static inline size_t nd_block_size(const void *block, const struct nd_walk *walk)
+{
+    return (size_t)((const char *)&walk->dimension[walk->rank] - (const char *)block);
+}
+
+#endif

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+/** AVERAGE_POOL_2D and MAX_POOL_2D, of int8 and int16. */
+#include "weighted.h"
+
+#include "element.h"
+
+/** Fields of the options. */
+enum { OPTION_WIDTH = 3, OPTION_HEIGHT = 4, OPTION_ACTIVATION = 5 };
+
+static const struct window_fields window_fields = {.padding = 0, .stride_w = 1, .stride_h = 2};
+
+struct pool {
+    struct kernel_call call;
+    struct window_2d window;
+    const void *input;
+    void *output;
+    int32_t batches;
+    int32_t depth;
+    struct range range;
+    uint32_t type;
+    bool average;
+};
+
+/** The part of a window that lies on the image. */
+struct span {
+    int32_t first;
+    int32_t end;
+};
+
+static struct span clip(const struct window *window, int32_t position)
+{
+    int32_t origin = window_origin(window, position);
+    return (struct span){fixed_max(origin, 0), fixed_min(origin + window->size, window->input)};
+}
+
+ELEMENT_INLINE int32_t pool_channel(const struct pool *p, int32_t batch, struct span y,
+                                    struct span x, int32_t channel, uint32_t type)
+{
+    int32_t count = (y.end - y.first) * (x.end - x.first);
+    int32_t largest = p->range.low;
+    int64_t sum = 0;
+    for (int32_t i = y.first; i < y.end; ++i) {
+        int32_t line = (batch * p->window.y.input + i) * p->window.x.input;
+        for (int32_t k = x.first; k < x.end; ++k) {
+            int32_t value = element_load(p->input, (line + k) * p->depth + channel, type);
+            largest = fixed_max(largest, value);
+            sum += value;
+        }
+    }
+    if (!p->average) {
+        return largest;
+    }
+    return (int32_t)((sum > 0 ? sum + count / 2 : sum - count / 2) / count);
+}
+
+static int run_pool(const struct kernel_call *call)
+{
+    const struct pool *p = (const struct pool *)call;
+    const struct window_2d *window = &p->window;
+    int32_t pixels = p->batches * window->y.output * window->x.output;
+    for (int32_t pixel = 0; pixel < pixels; ++pixel) {
+        int32_t line = pixel / window->x.output;
+        struct span y = clip(&window->y, line % window->y.output);
+        struct span x = clip(&window->x, pixel % window->x.output);
+        int32_t batch = line / window->y.output;
+        for (int32_t i = 0; i < p->depth; ++i) {
+            int32_t value = p->type == ETHOSU_TYPE_INT8
+                                ? pool_channel(p, batch, y, x, i, ETHOSU_TYPE_INT8)
+                                : pool_channel(p, batch, y, x, i, ETHOSU_TYPE_INT16);
+            element_store(p->output, pixel * p->depth + i, p->type,
+                          fixed_clamp(value, p->range.low, p->range.high));
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static int check(struct builder *builder, const struct kernel_tensor *in,
+                 const struct kernel_tensor *out)
+{
+    if (in->type != out->type || (in->type != ETHOSU_TYPE_INT8 && in->type != ETHOSU_TYPE_INT16)) {
+        return kernel_bad_type(builder, in);
+    }
+    if (in->rank != 4 || out->rank != 4 || in->shape[0] != out->shape[0] ||
+        in->shape[3] != out->shape[3]) {
+        return kernel_bad(builder, "its shapes do not fit each other");
+    }
+    // The reference never rescales here; a file that asks for it means something else.
+    return in->scale == out->scale && in->zero_point == out->zero_point
+               ? need_quantized(builder, out)
+               : kernel_unsupported(builder, "its output is quantised otherwise than its input");
+}
+
+static int prepare_pool(struct builder *builder, const struct tflite_operator_call *call,
+                        const struct kernel *kernel, bool average)
+{
+    struct kernel_tensor in;
+    struct kernel_tensor out;
+    struct pool p = {.average = average};
+    uint32_t activation = kernel_option_byte(builder, call, OPTION_ACTIVATION, 0);
+    int status = kernel_tensors(builder, call, &in, 1, &out, 1);
+    if (status == ETHOSU_MODEL_OK) {
+        status = check(builder, &in, &out);
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = window_2d_prepare(builder, call, &window_fields, &in,
+                                   kernel_option(builder, call, OPTION_HEIGHT, 0),
+                                   kernel_option(builder, call, OPTION_WIDTH, 0), &p.window);
+    }
+    if (status == ETHOSU_MODEL_OK &&
+        (out.shape[1] != p.window.y.output || out.shape[2] != p.window.x.output)) {
+        status = kernel_bad(builder, "its shapes do not fit each other");
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = range_of_activation(builder, activation, &out, &p.range);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    p.input = in.data;
+    p.output = out.data;
+    p.batches = in.shape[0];
+    p.depth = in.shape[3];
+    p.type = in.type;
+    return kernel_add(builder, kernel, &p.call, sizeof p);
+}
+
+static int prepare_average(struct builder *builder, const struct tflite_operator_call *call)
+{
+    return prepare_pool(builder, call, &kernel_AVERAGE_POOL_2D, true);
+}
+
+static int prepare_max(struct builder *builder, const struct tflite_operator_call *call)
+{
+    return prepare_pool(builder, call, &kernel_MAX_POOL_2D, false);
+}
+
+const struct kernel kernel_AVERAGE_POOL_2D = {
+    .code = CODE_AVERAGE_POOL_2D, .version = 1, .prepare = prepare_average, .run = run_pool};
+const struct kernel kernel_MAX_POOL_2D = {
+    .code = CODE_MAX_POOL_2D, .version = 1, .prepare = prepare_max, .run = run_pool};

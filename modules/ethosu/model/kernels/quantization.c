@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+/** From scales and zero points to the constants that kernels calculate with. */
+#include "quantization.h"
+
+#include <math.h>
+
+bool rescale_from(double factor, struct rescale *rescale)
+{
+    *rescale = (struct rescale){0, 0};
+    if (!(factor >= 0.0) || !isfinite(factor)) {
+        return false;
+    }
+    int shift;
+    int64_t multiplier = llround(frexp(factor, &shift) * 2147483648.0);
+    if (multiplier == (int64_t)1 << 31) {
+        multiplier /= 2;
+        ++shift;
+    }
+    if (shift < -31) {
+        return true; // so small that nothing is left of it
+    }
+    *rescale = (struct rescale){(int32_t)multiplier, shift};
+    return shift <= 30;
+}
+
+int need_rescale(struct builder *builder, double factor, struct rescale *rescale)
+{
+    return rescale_from(factor, rescale)
+               ? ETHOSU_MODEL_OK
+               : kernel_bad(builder, "its scales give a factor out of all bounds");
+}
+
+bool range_of_type(uint32_t type, struct range *range)
+{
+    switch (type) {
+    case ETHOSU_TYPE_INT8:
+        *range = (struct range){INT8_MIN, INT8_MAX};
+        return true;
+    case ETHOSU_TYPE_UINT8:
+        *range = (struct range){0, UINT8_MAX};
+        return true;
+    case ETHOSU_TYPE_INT16:
+        *range = (struct range){INT16_MIN, INT16_MAX};
+        return true;
+    case ETHOSU_TYPE_INT32:
+        *range = (struct range){INT32_MIN, INT32_MAX};
+        return true;
+    default:
+        return false;
+    }
+}
+
+int need_quantized(struct builder *builder, const struct kernel_tensor *tensor)
+{
+    struct range range;
+    if (!range_of_type(tensor->type, &range) || tensor->type == ETHOSU_TYPE_INT32) {
+        return kernel_bad_type(builder, tensor);
+    }
+    if (tensor->channels == 0 || !(tensor->scale > 0.0F) || !isfinite(tensor->scale)) {
+        return kernel_bad(builder, "a tensor has no scale above 0");
+    }
+    if (tensor->zero_point < range.low || tensor->zero_point > range.high ||
+        (tensor->type == ETHOSU_TYPE_INT16 && tensor->zero_point != 0)) {
+        return kernel_bad(builder, "a zero point does not fit its type");
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/** Real bounds of each activation. */
+static const struct {
+    float low;
+    float high;
+} activations[] = {
+    [ACTIVATION_NONE] = {-INFINITY, INFINITY},
+    [ACTIVATION_RELU] = {0.0F, INFINITY},
+    [ACTIVATION_RELU_N1_TO_1] = {-1.0F, 1.0F},
+    [ACTIVATION_RELU6] = {0.0F, 6.0F},
+};
+
+int range_of_floats(struct builder *builder, uint32_t activation, float *low, float *high)
+{
+    if (activation > ACTIVATION_RELU6) {
+        return kernel_unsupported(builder, "its fused activation is not of the ReLU family");
+    }
+    *low = activations[activation].low;
+    *high = activations[activation].high;
+    return ETHOSU_MODEL_OK;
+}
+
+/** A real bound as a quantised value, as far as the type reaches. */
+static int32_t quantize_bound(float bound, const struct kernel_tensor *output, struct range type)
+{
+    double value = (double)roundf(bound / output->scale) + output->zero_point;
+    return value < type.low ? type.low : value > type.high ? type.high : (int32_t)value;
+}
+
+int range_of_activation(struct builder *builder, uint32_t activation,
+                        const struct kernel_tensor *output, struct range *range)
+{
+    struct range type;
+    float low = 0.0F;
+    float high = 0.0F;
+    if (!range_of_type(output->type, &type)) {
+        return kernel_bad_type(builder, output);
+    }
+    int status = range_of_floats(builder, activation, &low, &high);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    range->low = quantize_bound(low, output, type);
+    range->high = quantize_bound(high, output, type);
+    return ETHOSU_MODEL_OK;
+}

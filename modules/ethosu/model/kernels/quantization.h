@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+/** From scales and zero points to the constants that kernels calculate with. */
+#ifndef QUANTIZATION_H
+#define QUANTIZATION_H
+
+#include "fixed.h"
+#include "kernel.h"
+
+/** Fused activations, as the schema numbers them. */
+enum activation {
+    ACTIVATION_NONE = 0,
+    ACTIVATION_RELU = 1,
+    ACTIVATION_RELU_N1_TO_1 = 2,
+    ACTIVATION_RELU6 = 3,
+};
+
+/** Smallest and largest value of an output. */
+struct range {
+    int32_t low;
+    int32_t high;
+};
+
+/** Fixed-point form of a real factor; false when it has none: not finite, negative, or too large.
+ */
+bool rescale_from(double factor, struct rescale *rescale);
+
+/** Range of int8, int16, …; false for other types. */
+bool range_of_type(uint32_t type, struct range *range);
+
+/** Range of a quantised output with a fused activation; refuses other types and activations. */
+int range_of_activation(struct builder *builder, uint32_t activation,
+                        const struct kernel_tensor *output, struct range *range);
+
+/** Range of a float output with a fused activation. */
+int range_of_floats(struct builder *builder, uint32_t activation, float *low, float *high);
+
+/** Refuse unless the tensor has one positive, finite scale; int16 with zero point 0. */
+int need_quantized(struct builder *builder, const struct kernel_tensor *tensor);
+
+/** Refuse a factor that rescale_from() can't express. */
+int need_rescale(struct builder *builder, double factor, struct rescale *rescale);
+
+#endif

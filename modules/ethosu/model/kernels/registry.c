@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The kernels of this build: all of kernels.def, or those that
+ * ETHOSU_KERNEL_LIST names: KERNEL(ADD) KERNEL(PAD) …, nothing for none.
+ */
+#include "kernel.h"
+
+#define KERNEL(name) &kernel_##name,
+static const struct kernel *const kernels[] = {
+#ifdef ETHOSU_KERNEL_LIST
+    ETHOSU_KERNEL_LIST
+#else
+#include "kernels.def"
+#endif
+        NULL,
+};
+#undef KERNEL
+
+const struct kernel *kernel_find(const struct tflite_operator_call *call)
+{
+    const struct kernel *const *kernel = kernels;
+    for (; *kernel != NULL; ++kernel) {
+        if ((*kernel)->code == call->code &&
+            ((*kernel)->custom == NULL || tflite_text_is(call->custom, (*kernel)->custom))) {
+            break;
+        }
+    }
+    return *kernel;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+/** RESIZE_NEAREST_NEIGHBOR of any type, RESIZE_BILINEAR of int8 and int16. */
+#include "element.h"
+#include "quantization.h"
+
+#include <math.h>
+#include <string.h>
+
+/** Fields of the options: corners and centres. */
+enum { NEAREST_CORNERS = 0, BILINEAR_CORNERS = 2 };
+
+/** Fraction bits of a position between pixels. */
+enum { FRACTION = 10, ONE = 1 << FRACTION };
+
+/** One direction. */
+struct axis {
+    int32_t input;
+    int32_t output;
+    float step;         /**< nearest: input pixels per output pixel */
+    int32_t fixed_step; /**< bilinear: the same with FRACTION bits */
+};
+
+struct resize {
+    struct kernel_call call;
+    struct axis y;
+    struct axis x;
+    const void *input;
+    void *output;
+    int32_t batches;
+    int32_t depth;
+    uint32_t element_size;
+    bool align_corners;
+    bool half_pixel;
+};
+
+/* ---- nearest ---- */
+
+static int32_t nearest(const struct resize *p, const struct axis *axis, int32_t position)
+{
+    float place = ((float)position + (p->half_pixel ? 0.5F : 0.0F)) * axis->step;
+    int32_t index = (int32_t)(p->align_corners ? roundf(place) : floorf(place));
+    return fixed_clamp(index, 0, axis->input - 1);
+}
+
+static int run_nearest(const struct kernel_call *call)
+{
+    const struct resize *p = (const struct resize *)call;
+    size_t pixel = (size_t)p->depth * p->element_size;
+    uint8_t *output = p->output;
+    for (int32_t line = 0; line < p->batches * p->y.output; ++line) {
+        int32_t y = nearest(p, &p->y, line % p->y.output) + line / p->y.output * p->y.input;
+        for (int32_t x = 0; x < p->x.output; ++x, output += pixel) {
+            int32_t from = y * p->x.input + nearest(p, &p->x, x);
+            memcpy(output, (const uint8_t *)p->input + (size_t)from * pixel, pixel);
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/* ---- bilinear ---- */
+
+/** Two neighbours, and how near the position is to the second. */
+struct between {
+    int32_t low;
+    int32_t high;
+    int32_t fraction;
+};
+
+static struct between find_between(const struct resize *p, const struct axis *axis,
+                                   int32_t position)
+{
+    int32_t place = position * axis->fixed_step;
+    if (p->half_pixel) {
+        place += axis->fixed_step / 2 - ONE / 2;
+    }
+    struct between between = {.low = fixed_max(place / ONE, 0)};
+    between.high = fixed_min((place + ONE - 1) / ONE, axis->input - 1);
+    between.fraction = place - between.low * ONE;
+    return between;
+}
+
+ELEMENT_INLINE void blend(const struct resize *p, int32_t image, struct between y, struct between x,
+                          int32_t output, uint32_t type)
+{
+    int32_t corner[4] = {
+        (image + y.low * p->x.input + x.low) * p->depth,
+        (image + y.high * p->x.input + x.low) * p->depth,
+        (image + y.low * p->x.input + x.high) * p->depth,
+        (image + y.high * p->x.input + x.high) * p->depth,
+    };
+    int64_t weight[4] = {
+        (int64_t)(ONE - y.fraction) * (ONE - x.fraction),
+        (int64_t)y.fraction * (ONE - x.fraction),
+        (int64_t)(ONE - y.fraction) * x.fraction,
+        (int64_t)y.fraction * x.fraction,
+    };
+    for (int32_t i = 0; i < p->depth; ++i) {
+        int64_t sum = 0;
+        for (int k = 0; k < 4; ++k) {
+            sum += element_load(p->input, corner[k] + i, type) * weight[k];
+        }
+        int64_t nudge = sum > 0 ? 1 << 19 : -(1 << 19);
+        element_store(p->output, output + i, type, (int32_t)((sum + nudge) / (1 << 20)));
+    }
+}
+
+static int run_bilinear(const struct kernel_call *call)
+{
+    const struct resize *p = (const struct resize *)call;
+    int32_t output = 0;
+    for (int32_t line = 0; line < p->batches * p->y.output; ++line) {
+        struct between y = find_between(p, &p->y, line % p->y.output);
+        int32_t image = line / p->y.output * p->y.input * p->x.input;
+        for (int32_t i = 0; i < p->x.output; ++i, output += p->depth) {
+            struct between x = find_between(p, &p->x, i);
+            if (p->element_size == 1) {
+                blend(p, image, y, x, output, ETHOSU_TYPE_INT8);
+            } else {
+                blend(p, image, y, x, output, ETHOSU_TYPE_INT16);
+            }
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/* ---- preparing ---- */
+
+static struct axis make_axis(int32_t input, int32_t output, bool align_corners)
+{
+    bool corners = align_corners && output > 1;
+    int32_t from = corners ? input - 1 : input;
+    int32_t to = corners ? output - 1 : output;
+    return (struct axis){
+        .input = input,
+        .output = output,
+        .step = (float)from / (float)to,
+        .fixed_step = (int32_t)(((int64_t)from * ONE + to / 2) / to),
+    };
+}
+
+static int prepare_resize(struct builder *builder, const struct tflite_operator_call *call,
+                          const struct kernel *kernel, uint32_t field)
+{
+    struct kernel_tensor in;
+    struct kernel_tensor out;
+    int status = kernel_tensors(builder, call, &in, 1, &out, 1);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    if (in.rank != 4 || out.rank != 4 || in.type != out.type || in.shape[0] != out.shape[0] ||
+        in.shape[3] != out.shape[3] || in.shape[1] > 1 << 15 || in.shape[2] > 1 << 15) {
+        return kernel_bad(builder, "its shapes do not fit each other");
+    }
+    bool corners = kernel_option_byte(builder, call, field, 0) != 0;
+    struct resize p = {
+        .y = make_axis(in.shape[1], out.shape[1], corners),
+        .x = make_axis(in.shape[2], out.shape[2], corners),
+        .input = in.data,
+        .output = out.data,
+        .batches = in.shape[0],
+        .depth = in.shape[3],
+        .element_size = in.element_size,
+        .align_corners = corners,
+        .half_pixel = kernel_option_byte(builder, call, field + 1, 0) != 0,
+    };
+    bool bilinear = kernel->code == CODE_RESIZE_BILINEAR;
+    if (bilinear && in.type != ETHOSU_TYPE_INT8 && in.type != ETHOSU_TYPE_INT16) {
+        return kernel_bad_type(builder, &in);
+    }
+    return kernel_add(builder, kernel, &p.call, sizeof p);
+}
+
+static int prepare_nearest(struct builder *builder, const struct tflite_operator_call *call)
+{
+    return prepare_resize(builder, call, &kernel_RESIZE_NEAREST_NEIGHBOR, NEAREST_CORNERS);
+}
+
+static int prepare_bilinear(struct builder *builder, const struct tflite_operator_call *call)
+{
+    return prepare_resize(builder, call, &kernel_RESIZE_BILINEAR, BILINEAR_CORNERS);
+}
+
+const struct kernel kernel_RESIZE_NEAREST_NEIGHBOR = {.code = CODE_RESIZE_NEAREST_NEIGHBOR,
+                                                      .version = 1,
+                                                      .prepare = prepare_nearest,
+                                                      .run = run_nearest};
+const struct kernel kernel_RESIZE_BILINEAR = {
+    .code = CODE_RESIZE_BILINEAR, .version = 1, .prepare = prepare_bilinear, .run = run_bilinear};

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+/**
+ * SOFTMAX: int8 (to int8 or int16) in gemmlowp's fixed point, int16 with tables.
+ *
+ * The exponentials of a row are kept (in scratch, or for int16 in the output),
+ * since they are needed twice: for their sum, and to be divided by it.
+ */
+#include "quantization.h"
+
+#include <math.h>
+
+/** Field of the options. */
+enum { OPTION_BETA = 0 };
+
+/** Entries of a table over all 16-bit inputs: one for each 128, and the end. */
+enum { TABLE_STEPS = 512 };
+
+struct softmax {
+    struct kernel_call call;
+    const void *input;
+    void *output;
+    int32_t rows;
+    int32_t depth;
+    struct rescale scale; /**< of differences between inputs */
+    int32_t least;        /**< smaller differences have no weight */
+    bool wide_input;
+    bool wide_output;
+    const int16_t *exp_table;        /**< exp(x), x from -10 to 0 */
+    const int16_t *reciprocal_table; /**< 1 / (1 + x), x from 0 to 1 */
+};
+
+/** int8 keeps the exponentials of a row. */
+static uint32_t softmax_scratch(const struct kernel_call *call)
+{
+    const struct softmax *p = (const struct softmax *)call;
+    return p->wide_input ? 0 : (uint32_t)p->depth * (uint32_t)sizeof(int32_t);
+}
+
+/* ---- exp and reciprocal in fixed point; Qn numbers have n integer bits ---- */
+
+/** exp(x), x from -1/4 to 0 in Q0: a series of fourth order around -1/8. */
+static int32_t exp_of_quarter(int32_t value)
+{
+    const int32_t exp_of_minus_eighth = 1895147668;
+    const int32_t third = 715827883;
+    int32_t x = value + (1 << 28);
+    int32_t x2 = fixed_high_mul(x, x);
+    int32_t x3 = fixed_high_mul(x2, x);
+    int32_t x4 = fixed_high_mul(x2, x2);
+    int32_t high = fixed_high_mul(fixed_divide_pot(x4, 2) + x3, third) + x2;
+    int32_t series = x + fixed_divide_pot(high, 1);
+    return exp_of_minus_eighth + fixed_high_mul(exp_of_minus_eighth, series);
+}
+
+/** exp(x), x at most 0 in Q5, as Q0: whole quarters are factors from a table. */
+static int32_t exp_of_negative(int32_t x)
+{
+    static const int32_t factors[] = {
+        // exp(-2^n), n from -2 to 4
+        1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242,
+    };
+    const int32_t quarter = 1 << 24;
+    if (x == 0) {
+        return INT32_MAX;
+    }
+    int32_t rest = (x & (quarter - 1)) - quarter;
+    int32_t quarters = rest - x;
+    int32_t result = exp_of_quarter(fixed_shift_left(rest, 5));
+    for (uint32_t i = 0; i < sizeof factors / sizeof factors[0]; ++i) {
+        if (((uint32_t)quarters >> (24 + i) & 1) != 0) {
+            result = fixed_high_mul(result, factors[i]);
+        }
+    }
+    return result;
+}
+
+/** 1 / (1 + x), x from 0 to 1 in Q0: Newton's method. */
+static int32_t reciprocal(int32_t value)
+{
+    int32_t half = (int32_t)(((int64_t)value + INT32_MAX + 1) / 2);
+    int32_t x = 1515870810 + fixed_high_mul(half, -1010580540); // 48/17 - 32/17 half, in Q2
+    for (int i = 0; i < 3; ++i) {
+        int32_t error = (1 << 29) - fixed_high_mul(half, x);
+        x += fixed_saturating_shift(fixed_high_mul(x, error), 2);
+    }
+    return fixed_saturating_shift(x, 1);
+}
+
+static int32_t leading_zeros(uint32_t value)
+{
+    return value == 0 ? 32 : __builtin_clz(value);
+}
+
+/* ---- int8 ---- */
+
+static int32_t largest_of(const int8_t *row, int32_t count)
+{
+    int32_t largest = INT8_MIN;
+    for (int32_t i = 0; i < count; ++i) {
+        largest = fixed_max(largest, row[i]);
+    }
+    return largest;
+}
+
+/** Exponentials of a row, -1 where there is none; returns their sum in Q12. */
+static int32_t exponentials(const struct softmax *p, const int8_t *row, int32_t *exponential)
+{
+    int32_t largest = largest_of(row, p->depth);
+    int32_t sum = 0;
+    for (int32_t i = 0; i < p->depth; ++i) {
+        int32_t difference = row[i] - largest;
+        exponential[i] = -1;
+        if (difference >= p->least) {
+            int32_t x = fixed_shift_left(difference, p->scale.shift);
+            exponential[i] = exp_of_negative(fixed_high_mul(x, p->scale.multiplier));
+            sum += fixed_divide_pot(exponential[i], 12);
+        }
+    }
+    return sum;
+}
+
+static void run_row(const struct softmax *p, int32_t row)
+{
+    int32_t *exponential = p->call.scratch;
+    int32_t first = row * p->depth;
+    int32_t sum = exponentials(p, (const int8_t *)p->input + first, exponential);
+    int32_t zeros = leading_zeros((uint32_t)sum);
+    int32_t scale = reciprocal((int32_t)(((uint32_t)sum << zeros) - (1u << 31)));
+    int32_t bits = p->wide_output ? 16 : 8;
+    int32_t low = p->wide_output ? INT16_MIN : INT8_MIN;
+    for (int32_t i = 0; i < p->depth; ++i) {
+        int32_t value = low;
+        if (exponential[i] >= 0) {
+            int32_t share = fixed_high_mul(scale, exponential[i]);
+            value += fixed_divide_pot(share, 12 - zeros + 31 - bits);
+        }
+        value = fixed_clamp(value, low, -1 - low);
+        if (p->wide_output) {
+            ((int16_t *)p->output)[first + i] = (int16_t)value;
+        } else {
+            ((int8_t *)p->output)[first + i] = (int8_t)value;
+        }
+    }
+}
+
+/* ---- int16 ---- */
+
+static int32_t look_up(const int16_t *table, int32_t value)
+{
+    int32_t index = 256 + (value >> 7);
+    int32_t slope = (int16_t)(table[index + 1] - table[index]);
+    return (int16_t)(table[index] + ((slope * (value & 0x7F) + 64) >> 7));
+}
+
+static void run_wide_row(const struct softmax *p, int32_t row)
+{
+    const int16_t *input = (const int16_t *)p->input + row * p->depth;
+    int16_t *output = (int16_t *)p->output + row * p->depth;
+    int32_t largest = INT16_MIN;
+    int32_t sum = 0;
+    for (int32_t i = 0; i < p->depth; ++i) {
+        largest = fixed_max(largest, input[i]);
+    }
+    for (int32_t i = 0; i < p->depth; ++i) {
+        int32_t position = fixed_rescale(input[i] - largest, p->scale) + INT16_MAX;
+        output[i] = (int16_t)look_up(p->exp_table, fixed_clamp(position, INT16_MIN, INT16_MAX));
+        sum += output[i];
+    }
+    int32_t zeros = leading_zeros((uint32_t)sum);
+    int32_t shifted = (int32_t)((((int64_t)sum << (zeros - 1)) + (1 << 13)) >> 14);
+    int32_t position = fixed_clamp(shifted - (1 << 15) - (1 << 16), INT16_MIN, INT16_MAX);
+    int64_t scale = look_up(p->reciprocal_table, position);
+    int32_t shift = 31 - zeros;
+    for (int32_t i = 0; i < p->depth; ++i) {
+        int64_t share = (output[i] * scale + (shift > 0 ? 1 << (shift - 1) : 0)) >> shift;
+        output[i] = (int16_t)fixed_clamp((int32_t)share, 0, INT16_MAX);
+    }
+}
+
+static int run_softmax(const struct kernel_call *call)
+{
+    const struct softmax *p = (const struct softmax *)call;
+    for (int32_t row = 0; row < p->rows; ++row) {
+        if (p->wide_input) {
+            run_wide_row(p, row);
+        } else {
+            run_row(p, row);
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/* ---- preparing ---- */
+
+static double reciprocal_of_more(double x)
+{
+    return 1.0 / (1.0 + x);
+}
+
+/** A table of a function from `low` to `high`, whose straight lines err little between entries. */
+static void fill_table(int16_t *table, double (*function)(double), double low, double high)
+{
+    const double unit = 65536.0 / 2.0;
+    double step = (high - low) / TABLE_STEPS;
+    for (int i = 0; i < TABLE_STEPS; ++i) {
+        double here = round(function(low + i * step) * unit);
+        double next = function(low + (i + 1) * step) * unit;
+        double middle = round(function(low + i * step + step / 2) * unit);
+        double error = round((next + here) / 2) - middle;
+        double value = here - round(error / 2);
+        table[i] = (int16_t)fmin(fmax(value, INT16_MIN), INT16_MAX);
+    }
+    table[TABLE_STEPS] = (int16_t)fmin(fmax(round(function(high) * unit), INT16_MIN), INT16_MAX);
+}
+
+static int prepare_tables(struct builder *builder, struct softmax *p)
+{
+    void *memory;
+    int status = kernel_table(builder, 2 * (TABLE_STEPS + 1), sizeof(int16_t), &memory);
+    int16_t *table = memory;
+    if (table != NULL) {
+        fill_table(table, exp, -10.0, 0.0);
+        fill_table(table + TABLE_STEPS + 1, reciprocal_of_more, 0.0, 1.0);
+        p->exp_table = table;
+        p->reciprocal_table = table + TABLE_STEPS + 1;
+    }
+    return status;
+}
+
+/** int8: differences in Q5, and how far below the largest an input still counts. */
+static int prepare_narrow(struct builder *builder, double factor, struct softmax *p)
+{
+    factor = fmin(factor * (1 << 26), 2147483647.0);
+    int status = need_rescale(builder, factor, &p->scale);
+    if (status == ETHOSU_MODEL_OK && p->scale.shift < 1) {
+        return kernel_unsupported(builder, "its input's scale times beta is too small");
+    }
+    p->least = -(int32_t)floor(31.0 * (1 << 26) / (double)((int64_t)1 << p->scale.shift));
+    return status;
+}
+
+static int check(struct builder *builder, const struct kernel_tensor *in,
+                 const struct kernel_tensor *out)
+{
+    int status = need_quantized(builder, in);
+    if (status == ETHOSU_MODEL_OK) {
+        status = need_quantized(builder, out);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    bool narrow = in->type == ETHOSU_TYPE_INT8 && out->type == ETHOSU_TYPE_INT8;
+    bool wide = out->type == ETHOSU_TYPE_INT16 && in->type != ETHOSU_TYPE_UINT8;
+    if (!narrow && !wide) {
+        return kernel_bad_type(builder, in);
+    }
+    return in->count == out->count && in->rank > 0
+               ? ETHOSU_MODEL_OK
+               : kernel_bad(builder, "input and output differ in their number of elements");
+}
+
+static int prepare_softmax(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in;
+    struct kernel_tensor out;
+    float beta = kernel_option_float(builder, call, OPTION_BETA, 0.0F);
+    int status = kernel_tensors(builder, call, &in, 1, &out, 1);
+    if (status == ETHOSU_MODEL_OK) {
+        status = check(builder, &in, &out);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    struct softmax p = {
+        .input = in.data,
+        .output = out.data,
+        .depth = in.shape[in.rank - 1],
+        .rows = in.count / in.shape[in.rank - 1],
+        .wide_input = in.type == ETHOSU_TYPE_INT16,
+        .wide_output = out.type == ETHOSU_TYPE_INT16,
+    };
+    if (p.wide_input) {
+        status = need_rescale(builder, (double)(in.scale * beta) / (10.0 / 65535.0), &p.scale);
+        status = status == ETHOSU_MODEL_OK ? prepare_tables(builder, &p) : status;
+    } else {
+        status = prepare_narrow(builder, (double)beta * (double)in.scale, &p);
+    }
+    return status == ETHOSU_MODEL_OK ? kernel_add(builder, &kernel_SOFTMAX, &p.call, sizeof p)
+                                     : status;
+}
+
+const struct kernel kernel_SOFTMAX = {.code = CODE_SOFTMAX,
+                                      .version = 1,
+                                      .prepare = prepare_softmax,
+                                      .scratch = softmax_scratch,
+                                      .run = run_softmax};

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+/**
+ * SVDF of int8: each filter sees one number of each frame, keeps the last few in
+ * its state, and weighs them by time; the filters of a unit are summed.
+ */
+#include "weighted.h"
+
+#include <string.h>
+
+enum { INPUT_FRAME, INPUT_FEATURES, INPUT_TIMES, INPUT_BIAS, INPUT_STATE };
+enum { OPTION_RANK = 0 };
+
+struct svdf {
+    struct kernel_call call;
+    const int8_t *input;
+    const int8_t *features; /**< weights of a frame's numbers, for each filter */
+    const int16_t *times;   /**< weights of the past, for each filter */
+    const int32_t *bias;    /**< NULL: none */
+    int16_t *state;
+    int8_t *output;
+    int32_t batches;
+    int32_t frame; /**< numbers in a frame */
+    int32_t units;
+    int32_t rank; /**< filters of a unit */
+    int32_t memory;
+    int32_t input_offset;
+    int32_t output_offset;
+    struct rescale to_state;
+    struct rescale to_output;
+};
+
+/** Everything moves on by one; then the new frame enters at each filter's end. */
+static void update_state(const struct svdf *p)
+{
+    int32_t filters = p->units * p->rank;
+    size_t count = (size_t)(p->batches * filters * p->memory);
+    memmove(p->state, p->state + 1, (count - 1) * sizeof *p->state);
+    for (int32_t i = 0; i < p->batches * filters; ++i) {
+        const int8_t *frame = p->input + i / filters * p->frame;
+        const int8_t *weights = p->features + i % filters * p->frame;
+        int64_t sum = dot_8(frame, weights, p->frame, p->input_offset);
+        int32_t value = fixed_rescale((int32_t)sum, p->to_state);
+        p->state[i * p->memory + p->memory - 1] = (int16_t)fixed_clamp(value, INT16_MIN, INT16_MAX);
+    }
+}
+
+static int32_t sum_unit(const struct svdf *p, const int16_t *state, const int16_t *times)
+{
+    uint32_t sum = 0; // wraps around, as the reference's does
+    for (int32_t i = 0; i < p->rank * p->memory; ++i) {
+        sum += (uint32_t)(state[i] * times[i]);
+    }
+    return (int32_t)sum;
+}
+
+static int run_svdf(const struct kernel_call *call)
+{
+    const struct svdf *p = (const struct svdf *)call;
+    update_state(p);
+    for (int32_t i = 0; i < p->batches * p->units; ++i) {
+        int32_t unit = i % p->units;
+        int32_t sum = sum_unit(p, p->state + (size_t)i * (size_t)(p->rank * p->memory),
+                               p->times + (size_t)unit * (size_t)(p->rank * p->memory));
+        sum = (int32_t)((uint32_t)sum + (uint32_t)(p->bias == NULL ? 0 : p->bias[unit]));
+        int32_t value = fixed_rescale(sum, p->to_output) + p->output_offset;
+        p->output[i] = (int8_t)fixed_clamp(value, INT8_MIN, INT8_MAX);
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static int check_types(struct builder *builder, const struct kernel_tensor *in,
+                       const struct kernel_tensor *out)
+{
+    static const uint8_t types[] = {
+        [INPUT_FRAME] = ETHOSU_TYPE_INT8,  [INPUT_FEATURES] = ETHOSU_TYPE_INT8,
+        [INPUT_TIMES] = ETHOSU_TYPE_INT16, [INPUT_BIAS] = ETHOSU_TYPE_INT32,
+        [INPUT_STATE] = ETHOSU_TYPE_INT16,
+    };
+    for (int i = 0; i < 5; ++i) {
+        if (in[i].type != types[i]) {
+            return kernel_bad_type(builder, &in[i]);
+        }
+    }
+    if (out->type != ETHOSU_TYPE_INT8) {
+        return kernel_bad_type(builder, out);
+    }
+    return in[INPUT_STATE].constant || !in[INPUT_STATE].file.variable
+               ? kernel_bad(builder, "its state is not a variable tensor")
+               : ETHOSU_MODEL_OK;
+}
+
+static int prepare_scales(struct builder *builder, const struct kernel_tensor *in,
+                          const struct kernel_tensor *out, struct svdf *p)
+{
+    static const int quantized[] = {INPUT_FRAME, INPUT_FEATURES, INPUT_TIMES, INPUT_STATE};
+    int status = need_quantized(builder, out);
+    for (int i = 0; i < 4 && status == ETHOSU_MODEL_OK; ++i) {
+        status = need_quantized(builder, &in[quantized[i]]);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    float to_state = in[INPUT_FRAME].scale * in[INPUT_FEATURES].scale / in[INPUT_STATE].scale;
+    float to_output = in[INPUT_STATE].scale * in[INPUT_TIMES].scale / out->scale;
+    status = need_rescale(builder, to_state, &p->to_state);
+    return status == ETHOSU_MODEL_OK ? need_rescale(builder, to_output, &p->to_output) : status;
+}
+
+/** Find the tensors; the bias may be left out. */
+static int find_tensors(struct builder *builder, const struct tflite_operator_call *call,
+                        struct kernel_tensor *in, struct kernel_tensor *out)
+{
+    int status = kernel_output(builder, call, 0, out);
+    for (uint32_t i = 0; i < 5 && status == ETHOSU_MODEL_OK; ++i) {
+        if (i == INPUT_BIAS && !kernel_has_input(builder, call, i)) {
+            in[i] = (struct kernel_tensor){.type = ETHOSU_TYPE_INT32, .count = -1};
+        } else {
+            status = kernel_input(builder, call, i, &in[i]);
+        }
+    }
+    return status != ETHOSU_MODEL_OK ? status : check_types(builder, in, out);
+}
+
+static bool shapes_fit(const struct kernel_tensor *in, const struct kernel_tensor *out,
+                       int32_t rank)
+{
+    const struct kernel_tensor *frame = &in[INPUT_FRAME];
+    const struct kernel_tensor *features = &in[INPUT_FEATURES];
+    const struct kernel_tensor *times = &in[INPUT_TIMES];
+    if (frame->rank != 2 || features->rank != 2 || times->rank != 2 || rank <= 0 ||
+        features->shape[0] % rank != 0) {
+        return false;
+    }
+    int32_t units = features->shape[0] / rank;
+    return features->shape[1] == frame->shape[1] && times->shape[0] == features->shape[0] &&
+           (int64_t)frame->shape[0] * times->count == in[INPUT_STATE].count &&
+           (int64_t)frame->shape[0] * units == out->count &&
+           (in[INPUT_BIAS].count < 0 || in[INPUT_BIAS].count == units);
+}
+
+static int prepare_svdf(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in[5];
+    struct kernel_tensor out;
+    struct svdf p = {.rank = kernel_option(builder, call, OPTION_RANK, 0)};
+    int status = find_tensors(builder, call, in, &out);
+    if (status == ETHOSU_MODEL_OK && !shapes_fit(in, &out, p.rank)) {
+        status = kernel_bad(builder, "its shapes do not fit each other");
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = prepare_scales(builder, in, &out, &p);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    p.input = in[INPUT_FRAME].data;
+    p.features = in[INPUT_FEATURES].data;
+    p.times = in[INPUT_TIMES].data;
+    p.bias = in[INPUT_BIAS].data;
+    p.state = in[INPUT_STATE].data;
+    p.output = out.data;
+    p.batches = in[INPUT_FRAME].shape[0];
+    p.frame = in[INPUT_FRAME].shape[1];
+    p.units = in[INPUT_FEATURES].shape[0] / p.rank;
+    p.memory = in[INPUT_TIMES].shape[1];
+    p.input_offset = -in[INPUT_FRAME].zero_point;
+    p.output_offset = out.zero_point;
+    return kernel_add(builder, &kernel_SVDF, &p.call, sizeof p);
+}
+
+const struct kernel kernel_SVDF = {
+    .code = CODE_SVDF, .version = 1, .prepare = prepare_svdf, .run = run_svdf};

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+/**
+ * TRANSPOSE_CONV, from the output's side: each output sums those places of the
+ * window that an input falls on, so that no sums need be kept.
+ */
+#include "weighted.h"
+
+#include "element.h"
+#include "integers.h"
+
+/** Inputs and fields of the options. */
+enum { INPUT_SHAPE, INPUT_FILTER, INPUT_IMAGE, INPUT_BIAS };
+enum { OPTION_ACTIVATION = 3, OPTION_BIAS_TYPE = 4 };
+
+static const struct window_fields window_fields = {.padding = 0, .stride_w = 1, .stride_h = 2};
+
+struct transpose_conv {
+    struct kernel_call call;
+    struct weighted weighted;
+    struct window_2d window; /**< that slides over the output: its `output` is our input */
+    const void *input;
+    const int8_t *filter;
+    void *output;
+    int32_t batches;
+    int32_t depth;   /**< channels of the input */
+    int32_t filters; /**< channels of the output */
+    bool wide;
+};
+
+/** Places of the window that can reach an output position: first, first + stride, … */
+static int32_t first_tap(const struct window *window, int32_t position)
+{
+    return (position + window->pad) % window->stride;
+}
+
+/** The sum of one output; `row_y` and `row_x` are its position. */
+static int64_t sum_output(const struct transpose_conv *p, int32_t batch, int32_t y, int32_t x,
+                          int32_t channel)
+{
+    const struct window *wy = &p->window.y;
+    const struct window *wx = &p->window.x;
+    const int8_t *filter = p->filter + (size_t)channel * (size_t)(wy->size * wx->size * p->depth);
+    int64_t sum = 0;
+    for (int32_t i = first_tap(wy, y); i < wy->size; i += wy->stride) {
+        int32_t in_y = (y + wy->pad - i) / wy->stride;
+        if (y + wy->pad < i || in_y >= wy->output) {
+            continue;
+        }
+        for (int32_t k = first_tap(wx, x); k < wx->size; k += wx->stride) {
+            int32_t in_x = (x + wx->pad - k) / wx->stride;
+            if (x + wx->pad < k || in_x >= wx->output) {
+                continue;
+            }
+            int32_t at = ((batch * wy->output + in_y) * wx->output + in_x) * p->depth;
+            const int8_t *weights = filter + (i * wx->size + k) * p->depth;
+            sum += p->wide ? dot_16((const int16_t *)p->input + at, weights, p->depth)
+                           : dot_8((const int8_t *)p->input + at, weights, p->depth,
+                                   p->weighted.input_offset);
+        }
+    }
+    return sum;
+}
+
+static int run_transpose_conv(const struct kernel_call *call)
+{
+    const struct transpose_conv *p = (const struct transpose_conv *)call;
+    int32_t height = p->window.y.input;
+    int32_t width = p->window.x.input;
+    uint32_t type = p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8;
+    for (int32_t pixel = 0; pixel < p->batches * height * width; ++pixel) {
+        int32_t line = pixel / width;
+        for (int32_t i = 0; i < p->filters; ++i) {
+            int64_t sum = sum_output(p, line / height, line % height, pixel % width, i);
+            int32_t value = weighted_finish(&p->weighted, sum, i);
+            element_store(p->output, pixel * p->filters + i, type, value);
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static bool shapes_fit(const struct kernel_tensor *in, const struct kernel_tensor *filter,
+                       const struct kernel_tensor *out, const struct window_2d *window)
+{
+    return in->shape[0] == out->shape[0] && in->shape[1] == window->y.output &&
+           in->shape[2] == window->x.output && in->shape[3] == filter->shape[3] &&
+           out->shape[3] == filter->shape[0];
+}
+
+static int prepare_transpose_conv(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in[3];
+    struct kernel_tensor out;
+    const struct kernel_tensor *image = &in[INPUT_IMAGE];
+    const struct kernel_tensor *filter = &in[INPUT_FILTER];
+    struct transpose_conv p = {0};
+    int status = kernel_tensors(builder, call, in, 3, &out, 1);
+    if (status == ETHOSU_MODEL_OK && (image->rank != 4 || filter->rank != 4 || out.rank != 4)) {
+        status = kernel_bad(builder, "its tensors do not have 4 dimensions");
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = window_2d_prepare(builder, call, &window_fields, &out, filter->shape[1],
+                                   filter->shape[2], &p.window);
+    }
+    if (status == ETHOSU_MODEL_OK && !shapes_fit(image, filter, &out, &p.window)) {
+        status = kernel_bad(builder, "its shapes do not fit each other");
+    }
+    struct weighted_options options = {
+        .bias_input = INPUT_BIAS,
+        .channels = filter->shape[0],
+        .activation = kernel_option_byte(builder, call, OPTION_ACTIVATION, 0),
+        .bias_type = kernel_option_byte(builder, call, OPTION_BIAS_TYPE, 0),
+    };
+    if (status == ETHOSU_MODEL_OK) {
+        status = weighted_prepare(builder, call, image, filter, &out, &options, &p.weighted);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    p.input = image->data;
+    p.filter = filter->data;
+    p.output = out.data;
+    p.batches = image->shape[0];
+    p.depth = image->shape[3];
+    p.filters = filter->shape[0];
+    p.wide = image->type == ETHOSU_TYPE_INT16;
+    return kernel_add(builder, &kernel_TRANSPOSE_CONV, &p.call, sizeof p);
+}
+
+const struct kernel kernel_TRANSPOSE_CONV = {.code = CODE_TRANSPOSE_CONV,
+                                             .version = 1,
+                                             .prepare = prepare_transpose_conv,
+                                             .run = run_transpose_conv};

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+/**
+ * What operators of one tensor, element by element, have in common; activations.c
+ * and convert.c have the operators.
+ *
+ * 8-bit inputs become a table of 256 values at load, so that an element costs
+ * one load; 16-bit inputs are computed.
+ */
+#include "unary.h"
+
+#include "element.h"
+
+#include <string.h>
+
+/** Room for the table is behind the block: only 8-bit inputs have one. */
+struct unary_block {
+    struct unary unary;
+    uint8_t table[256]; /**< by the input's bits */
+};
+
+static void run_table(const struct unary *p)
+{
+    const uint8_t *table = ((const struct unary_block *)p)->table;
+    const uint8_t *input = p->input;
+    for (int32_t i = 0; i < p->count; ++i) {
+        ((uint8_t *)p->output)[i] = table[input[i]];
+    }
+}
+
+int unary_run(const struct kernel_call *call)
+{
+    const struct unary *p = (const struct unary *)call;
+    if (p->table) {
+        run_table(p);
+        return ETHOSU_MODEL_OK;
+    }
+    for (int32_t i = 0; i < p->count; ++i) {
+        int32_t value = p->function(p, element_load(p->input, i, p->input_type));
+        element_store(p->output, i, p->output_type, value);
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+int unary_begin(struct builder *builder, const struct tflite_operator_call *call,
+                struct kernel_tensor *input, struct kernel_tensor *output, struct unary *p)
+{
+    int status = kernel_tensors(builder, call, input, 1, output, 1);
+    if (status == ETHOSU_MODEL_OK && input->count != output->count) {
+        status = kernel_bad(builder, "input and output differ in their number of elements");
+    }
+    p->input = input->data;
+    p->output = output->data;
+    p->count = output->count;
+    p->input_type = input->type;
+    p->output_type = output->type;
+    p->input_zero_point = input->zero_point;
+    p->output_zero_point = output->zero_point;
+    return status;
+}
+
+int unary_begin_quantized(struct builder *builder, const struct tflite_operator_call *call,
+                          struct kernel_tensor *input, struct kernel_tensor *output,
+                          struct unary *p)
+{
+    int status = unary_begin(builder, call, input, output, p);
+    if (status == ETHOSU_MODEL_OK) {
+        status = need_quantized(builder, input);
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = need_quantized(builder, output);
+    }
+    if (status == ETHOSU_MODEL_OK && !range_of_type(output->type, &p->range)) {
+        status = kernel_bad_type(builder, output);
+    }
+    return status != ETHOSU_MODEL_OK || input->type == output->type
+               ? status
+               : kernel_bad_type(builder, input);
+}
+
+int unary_finish(struct builder *builder, const struct kernel *kernel, struct unary *p)
+{
+    struct unary_block block = {.unary = *p};
+    struct range range;
+    p = &block.unary;
+    p->table = (p->input_type == ETHOSU_TYPE_INT8 || p->input_type == ETHOSU_TYPE_UINT8) &&
+               (p->output_type == ETHOSU_TYPE_INT8 || p->output_type == ETHOSU_TYPE_UINT8);
+    if (!p->table) {
+        return kernel_add(builder, kernel, &p->call, sizeof block.unary);
+    }
+    range_of_type(p->input_type, &range);
+    for (int32_t i = range.low; i <= range.high && builder->loading; ++i) {
+        block.table[(uint8_t)i] = (uint8_t)p->function(p, i);
+    }
+    return kernel_add(builder, kernel, &p->call, sizeof block);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+/** Operators that turn each element of one tensor into one of another; see unary.c. */
+#ifndef UNARY_H
+#define UNARY_H
+
+#include "quantization.h"
+
+struct unary {
+    struct kernel_call call;
+    /** The operator: from a quantised value to a quantised value. */
+    int32_t (*function)(const struct unary *p, int32_t value);
+    const void *input;
+    void *output;
+    int32_t count;
+    uint8_t input_type;
+    uint8_t output_type;
+    bool table; /**< a table of all values follows */
+    int32_t input_zero_point;
+    int32_t output_zero_point;
+    struct range range;      /**< of the output */
+    struct rescale scale[2]; /**< what they mean is the function's business */
+    float input_scale;
+    float output_scale;
+};
+
+/** Find the tensors; types are the caller's business. */
+int unary_begin(struct builder *builder, const struct tflite_operator_call *call,
+                struct kernel_tensor *input, struct kernel_tensor *output, struct unary *p);
+
+/** The same for quantised tensors of one type. */
+int unary_begin_quantized(struct builder *builder, const struct tflite_operator_call *call,
+                          struct kernel_tensor *input, struct kernel_tensor *output,
+                          struct unary *p);
+
+/** Make the table where there is one, and add the step. */
+int unary_finish(struct builder *builder, const struct kernel *kernel, struct unary *p);
+
+int unary_run(const struct kernel_call *call);
+
+/** A kernel of this family. */
+#define UNARY_KERNEL(name, prepare_function)                          \
+    const struct kernel kernel_##name = {.code = CODE_##name,         \
+                                         .version = 1,                \
+                                         .in_place = true,            \
+                                         .prepare = prepare_function, \
+                                         .run = unary_run}
+
+#endif
