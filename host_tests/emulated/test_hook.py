@@ -87,7 +87,7 @@ def test_calls_survive_the_link(image):
 
 def test_template_for_other_boards_compiles(repo, image, tmp_path):
     folders = ("boards/MPS3_AN547", "firmware", "modules/ethosu")
-    micropython = repo / "build/micropython/1.25.0"
+    micropython = next((repo / "build/micropython").glob("1.*"))
     _run(
         *("arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard", "-O2"),
         *("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-c", "-o", tmp_path / "dma.o"),

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Two NPUs on one board: both reserved, at work at once, and alone with their faults."""
 
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+
+from ethosu_tools.board import Board
 from runtime import on_board
 
 from .conftest import NPUS
@@ -56,3 +63,19 @@ def test_a_failing_one_does_not_touch_the_other(two_npus, jobs):
         two_npus.exec("try: jobs[1].wait()\nexcept OSError: pass")
     assert two_npus.eval("jobs[0].npu.info()['resets']") == 1, "the one at set-up"
     assert two_npus.eval("[job.run() for job in jobs]") == [True, True]
+
+
+def test_command_with_a_second_npu():
+    """`ethosu qemu --npu1` starts such a board and says so."""
+    command = [sys.executable, "-m", "ethosu_tools.cli", "qemu", "--json", "--npu1", NPUS[1]]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        said = ""
+        for line in process.stdout:
+            said += line
+            if line.startswith("}"):
+                break
+        data = json.loads(said)
+        with contextlib.closing(Board(data["port"])) as board:
+            assert board.eval("__import__('ethosu').npus()") == [data["npu"], data["npu1"]]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 0

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+/**
+ * boards/MPS3_AN547/dma.c with a data cache, which QEMU does not have, and a
+ * PL081 that fails at times.
+ *
+ * The CPU's bytes and those in memory are two arrays. A line is dirty when the
+ * CPU has changed it since they last met. At every step a line may be evicted
+ * (memory gets what is dirty) or fetched again, at random, as a cache may at
+ * any moment. What is neither flushed, nor invalidated, nor hit by that chance
+ * stays apart, and a copy that relies on it goes wrong.
+ *
+ *     dma_caches COPIES SEED     # exit code 1 and a sentence when a copy is wrong
+ */
+#include "../../../boards/MPS3_AN547/dma.c" // with its statics
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define WINDOW_BASE 0x60000000u
+#define WINDOW_SIZE 0x00040000u
+#define LINES (WINDOW_SIZE / LINE)
+
+static uint8_t *cpu;                /**< what the CPU sees: mapped at WINDOW_BASE */
+static uint8_t met[WINDOW_SIZE];    /**< as they last met */
+static uint8_t memory[WINDOW_SIZE]; /**< what bus masters see */
+static struct piece list_in_memory[LIST_LENGTH];
+static uint32_t now, random_state;
+static bool hung; /**< the transfer under way never ends */
+
+/** What the copy under way shall leave behind, and the bytes on both sides of its destination. */
+static uint8_t expected[WINDOW_SIZE];
+static uint32_t neighbours[2];
+
+static const struct ethosu_board_range ranges[] = {
+    {WINDOW_BASE, WINDOW_SIZE, true, "window", ETHOSU_PORT_DEFAULT}};
+const struct ethosu_board ethosu_board = {.ranges = ranges, .range_count = 1, .cache_line = LINE};
+
+static uint32_t pseudo_random(uint32_t limit)
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return (random_state >> 8) % limit;
+}
+
+/* --- The cache ------------------------------------------------------------ */
+
+static void write_back(size_t line)
+{
+    size_t at = line * LINE;
+    if (memcmp(cpu + at, met + at, LINE) != 0) {
+        memcpy(memory + at, cpu + at, LINE);
+        memcpy(met + at, cpu + at, LINE);
+    }
+}
+
+static void fetch(size_t line)
+{
+    size_t at = line * LINE;
+    if (memcmp(cpu + at, met + at, LINE) == 0) {
+        memcpy(cpu + at, memory + at, LINE);
+        memcpy(met + at, memory + at, LINE);
+    }
+}
+
+/** What a cache may do at any moment. */
+static void live(void)
+{
+    uint32_t odds = 1 + pseudo_random(8);
+    for (size_t line = 0; line < LINES; line++) {
+        if (pseudo_random(odds) == 0) {
+            write_back(line);
+        }
+        if (pseudo_random(odds) == 0) {
+            fetch(line);
+        }
+    }
+}
+
+/** The lines of a range, or none when it is the controller's list. */
+static bool lines_of(uint64_t base, size_t size, size_t *first, size_t *end)
+{
+    if (base == (uintptr_t)list) {
+        memcpy(list_in_memory, list, sizeof list);
+        return false;
+    }
+    *first = (size_t)(base - WINDOW_BASE) / LINE;
+    *end = (size_t)(base - WINDOW_BASE + size + LINE - 1) / LINE;
+    return true;
+}
+
+void ethosu_flush_dcache(const uint64_t *base, const size_t *size, int count)
+{
+    (void)count;
+    live();
+    size_t line = 0, end = 0;
+    for (lines_of(*base, *size, &line, &end); line < end; line++) {
+        write_back(line);
+    }
+    live();
+}
+
+void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int count)
+{
+    (void)count;
+    live();
+    size_t line = 0, end = 0;
+    for (lines_of(*base, *size, &line, &end); line < end; line++) {
+        write_back(line);
+        fetch(line);
+    }
+    live();
+}
+
+/* --- The controller and the board ----------------------------------------- */
+
+static void move(const struct piece *piece)
+{
+    unsigned width = piece->control >> 18 & 7u;
+    size_t size = (size_t)(piece->control & UNITS_MAX) << width;
+    if (piece->source % (1u << width) || piece->destination % LINE % (1u << width)) {
+        puts("a piece is not aligned to its width");
+        exit(1);
+    }
+    memmove(memory + (piece->destination - WINDOW_BASE), memory + (piece->source - WINDOW_BASE),
+            size);
+}
+
+/** Some interrupt handler writes beside the destination. */
+static void disturb(void)
+{
+    for (int i = 0; i < 2; i++) {
+        cpu[neighbours[i]] = expected[neighbours[i]] = (uint8_t)pseudo_random(256);
+    }
+    live();
+}
+
+/** The interrupt comes while the CPU sleeps. */
+void irq_wait_unless(const volatile uint32_t *flag)
+{
+    if (*flag || hung || !(dma->channel.configuration & ENABLE)) {
+        return;
+    }
+    disturb();
+    uint32_t fate = pseudo_random(8);
+    hung = fate == 0;
+    if (hung) {
+        return;
+    }
+    struct piece piece = {dma->channel.piece.source, dma->channel.piece.destination,
+                          dma->channel.piece.next, dma->channel.piece.control};
+    move(&piece);
+    while (fate != 1 && piece.next != 0) {
+        piece = list_in_memory[(piece.next - (uint32_t)(uintptr_t)list) / sizeof piece];
+        move(&piece);
+    }
+    dma->channel.configuration = 0;
+    dma->error_status = fate == 1;
+    dma->done_status = fate != 1;
+    disturb();
+    on_interrupt(NULL);
+    dma->error_status = dma->done_status = 0;
+}
+
+void irq_connect(unsigned number, void (*handler)(void *argument), void *argument)
+{
+    (void)number;
+    (void)handler;
+    (void)argument;
+}
+
+uint32_t irq_mask(void)
+{
+    return 0;
+}
+
+void irq_restore(uint32_t state)
+{
+    (void)state;
+}
+
+uint32_t ethosu_board_ticks_ms(void)
+{
+    return now++;
+}
+
+bool fault_guarded_read(const volatile uint32_t *address, uint32_t *value)
+{
+    *value = *address;
+    return true;
+}
+
+static void *map_at(uintptr_t address, size_t size)
+{
+    void *place = mmap((void *)address, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (place != (void *)address) {
+        puts("the address is taken");
+        exit(2);
+    }
+    return place;
+}
+
+/* --- Copies --------------------------------------------------------------- */
+
+/** Source in the lower half, destination in the upper; both, and all around, freshly written. */
+static bool copy_is_right(void)
+{
+    uint32_t half = WINDOW_SIZE / 2, size = pseudo_random(pseudo_random(4) ? 2000 : half - 128);
+    uint32_t source = pseudo_random(64), target = half + 1 + pseudo_random(64);
+    for (size_t i = 0; i < WINDOW_SIZE; i++) {
+        cpu[i] = (uint8_t)pseudo_random(256);
+    }
+    live();
+    memcpy(expected, cpu, WINDOW_SIZE);
+    memcpy(expected + target, expected + source, size);
+    neighbours[0] = target - 1;
+    neighbours[1] = target + size;
+    hung = false;
+    arm_ethos_io_memcpy(cpu + target, cpu + source, size);
+    live();
+    bool right = memcmp(cpu, expected, WINDOW_SIZE) == 0;
+    for (size_t line = 0; line < LINES; line++) {
+        write_back(line);
+    }
+    return right && memcmp(memory, expected, WINDOW_SIZE) == 0;
+}
+
+int main(int count, char **arguments)
+{
+    int copies = count == 3 ? atoi(arguments[1]) : 0;
+    random_state = count == 3 ? (uint32_t)atoi(arguments[2]) : 0;
+    cpu = map_at(WINDOW_BASE, WINDOW_SIZE);
+    map_at(DMA_BASE, 0x1000);
+    dma->peripheral_id[0] = 0x81;
+    dma->peripheral_id[1] = 0x10;
+    for (int i = 0; i < copies; i++) {
+        if (!copy_is_right()) {
+            printf("copy %d is wrong\n", i);
+            return 1;
+        }
+    }
+    printf("%u %u %u %u\n", (unsigned)counters.transfers, (unsigned)counters.cpu_copies,
+           (unsigned)counters.errors, (unsigned)counters.timeouts);
+    return 0;
+}
