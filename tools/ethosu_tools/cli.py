@@ -13,6 +13,7 @@ from .ui import Ui
 # One module of `commands/` per line.
 COMMANDS = {
     "compile": "compile a TFLite model for an NPU (drives Vela)",
+    "plan": "plan the arena of a compiled model: tensors and scratch of CPU operators together",
     "inspect": "show what a compiled model holds and needs",
     "run": "run a compiled model on the simulated NPU, an emulated board or a real one",
     "qemu": "start an emulated board and say how to reach it",

@@ -6,6 +6,8 @@ Files come from anywhere, so every failure to read one ends in one InputError.
 
 import struct
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -102,8 +104,15 @@ def read(path: Path) -> bytes:
 def describe(path: Path) -> Description:
     """Read and describe a model."""
     data = read(path)
-    try:
+    with reading(path):
         return _describe(data)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Whatever goes wrong while a file's contents are read becomes one InputError."""
+    try:
+        yield
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     except (struct.error, IndexError, ValueError, TypeError, OverflowError, MemoryError) as error:

@@ -6,14 +6,16 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from .. import vela
+from .. import plan, vela
 from ..ui import Ui
 from .inspect import render as render_description
+from .plan import render_sizes
 
 EPILOG = """\
 Without --system-config and --memory-mode the model is compiled for a system like Corstone-300:
 weights stay in the slow memory (flash, DDR), tensors live in SRAM. Vela's whole report is kept
-beside the output, as NAME.report.txt. Any of Vela's own options can be handed on:
+beside the output, as NAME.report.txt. When operators stay on the CPU, their memory is planned as
+`ethosu plan` does. Any of Vela's own options can be handed on:
 
     ethosu compile model.tflite --npu ethos-u55-128 --vela='--optimise Size'
 """
@@ -45,23 +47,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile."""
     ui.note(f"compiling {args.model} for {args.npu}")
-    return vela.compile_model(
+    output = args.output or Path(f"{args.model.stem}_vela.tflite")
+    data = vela.compile_model(
         args.model,
         args.npu,
-        args.output or Path(f"{args.model.stem}_vela.tflite"),
+        output,
         config=args.config,
         system_config=args.system_config,
         memory_mode=args.memory_mode,
         more=args.vela,
     )
+    if not plan.needs_plan(output):
+        return data
+    ui.note("planning memory for the operators that stay on the CPU")
+    planned = plan.plan_file(output, output).as_dict()
+    return data | {"bytes": output.stat().st_size, "plan": planned}
 
 
 def render(data: dict[str, Any]) -> str:
     """Say what came out."""
     estimate = data["estimate"]
+    sizes = [f"plan       {render_sizes(data['plan'])}"] if "plan" in data else []
     return "\n".join(
         [
             render_description(data),
+            *sizes,
             f"estimate   {estimate['cycles']:,} cycles, "
             f"{estimate['inferences_per_second']:,.0f} inferences/s (Vela's figure)",
             f"report     {data['report']}",

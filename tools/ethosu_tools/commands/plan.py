@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu plan`: one arena for a model's tensors and the scratch of its CPU operators."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .. import plan
+from ..errors import UsageError
+from ..plan import picture
+from ..ui import Ui
+
+EPILOG = """\
+`ethosu compile` plans by itself; a plan is to be renewed when a newer runtime asks for it. What the
+NPU addresses stays where Vela put it. The plan becomes metadata of the file (OfflineMemoryAllocation
+and ethosu_plan); all else in it stays as it is, and other runtimes go on reading it.
+
+    ethosu plan model_vela.tflite                       plan it, and write it back
+    ethosu plan model_vela.tflite -o planned.tflite
+    ethosu plan --dry-run build/*.tflite                a table of sizes
+    ethosu plan --dry-run model_vela.tflite --picture arena.svg
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help="a .tflite file")
+    parser.add_argument("-o", "--output", type=Path, help="planned model (default: MODEL itself)")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="write no model")
+    parser.add_argument(
+        "--picture", type=Path, metavar="FILE", help="draw the arena over time (.svg or .html)"
+    )
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Plan each model."""
+    if len(args.models) > 1 and (args.output or args.picture):
+        raise UsageError(f"--output and --picture take one model, not {len(args.models)}")
+    rows = []
+    with ui.progress("planning") as update:
+        for index, model in enumerate(args.models):
+            update(index, len(args.models))
+            output = None if args.dry_run else args.output or model
+            row = plan.plan_file(model, output).as_dict()
+            rows.append({"model": str(model), "output": output and str(output), **row})
+    if args.picture:
+        picture.save(rows[0], args.picture)
+        rows[0]["picture"] = str(args.picture)
+    before = sum(row["arena_before"] or row["arena"] for row in rows)
+    return {"models": rows, "gain": before - sum(row["arena"] for row in rows)}
+
+
+def render(data: dict[str, Any]) -> str:
+    """One model in full, several as a table."""
+    rows = data["models"]
+    if len(rows) > 1:
+        return _table(rows, data["gain"])
+    row = rows[0]
+    lines = [picture.draw_text(row), "", f"arena      {render_sizes(row)}"]
+    if row["without_kernel"]:
+        lines.append(
+            f"no kernel  {', '.join(row['without_kernel'])}: the runtime will refuse these"
+        )
+    lines += [f"{key:<10} {row[key]}" for key in ("output", "picture") if row.get(key)]
+    return "\n".join(lines)
+
+
+def render_sizes(row: dict[str, Any]) -> str:
+    """Sizes and gain in a line."""
+    text = f"{row['arena']:,} bytes, the largest scratch {row['largest_scratch']:,}"
+    if row["arena_before"] is None:
+        return text
+    return (
+        f"{text}; Vela's arena with scratch behind it {row['arena_before']:,}: "
+        f"{row['gain']:,} bytes gained"
+    )
+
+
+def _table(rows: list[dict[str, Any]], gain: int) -> str:
+    lines = [f"{'arena':>12} {'Vela + scratch':>15} {'gain':>10}  model"]
+    for row in rows:
+        before, gained = (
+            ("-", "-") if row["gain"] is None else (f"{row['arena_before']:,}", f"{row['gain']:,}")
+        )
+        lines.append(f"{row['arena']:>12,} {before:>15} {gained:>10}  {row['model']}")
+    return "\n".join([*lines, f"{gain:>39,}  in all"])

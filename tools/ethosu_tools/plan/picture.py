@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""Draws an arena over time, from the plain data of a plan: as text, SVG or HTML.
+
+Time goes to the right, one column for each operator; addresses go up.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, UsageError
+
+Row = Mapping[str, Any]
+
+TEXT_ROWS, TEXT_COLUMNS = 16, 64
+LETTERS = string.ascii_letters + string.digits
+NPU_MARK, FREE_MARK, MANY_MARK = "#", "\N{MIDDLE DOT}", "*"
+
+KINDS = {
+    "tensor": "placed by the planner",
+    "fixed": "where the NPU's commands address it",
+    "scratch": "scratch of a CPU operator",
+    "npu": "what the NPU may use meanwhile",
+}
+LEFT, RIGHT, TOP, BOTTOM = 76, 16, 44, 130  # around the chart, pixels
+CHART_HEIGHT = 360
+STYLE = """\
+text { font: 12px sans-serif; fill: #333 }
+.title { font-weight: bold; font-size: 14px }
+.paper { fill: #fff }
+.frame { fill: none; stroke: #999 }
+.block { stroke: #fff; stroke-width: 1 }
+.tensor { fill: #5b9bd5 }
+.fixed { fill: #2f5d8a }
+.scratch { fill: #e08a1e }
+.npu { fill: #d9dee4 }
+.old { stroke: #c0392b; stroke-dasharray: 5 4 }"""
+
+
+def draw_text(plan: Row) -> str:
+    """The arena as letters, and what each letter stands for."""
+    times = len(plan["operators"]) + 2
+    columns = min(times, TEXT_COLUMNS)
+    step = max(1, -(-plan["arena"] // TEXT_ROWS))
+    blocks = sorted(plan["blocks"], key=lambda block: block["kind"] != "npu")
+    marks = _marks(blocks)
+    lines = []
+    for row in reversed(range(TEXT_ROWS)):
+        cells = "".join(
+            _cell(blocks, marks, row * step, step, _span(column, columns, times))
+            for column in range(columns)
+        )
+        lines.append(f"{row * step:>10,} |{cells}|")
+    legend = [_legend(mark, block) for mark, block in zip(marks, blocks, strict=True)]
+    return "\n".join([*lines, "", *legend])
+
+
+def save(plan: Row, path: Path) -> None:
+    """Draw into a file, in the form that its name asks for."""
+    forms = {".svg": draw_svg, ".html": draw_html}
+    if path.suffix not in forms:
+        raise UsageError(f"a picture ends in {' or '.join(forms)}, found {path.name}")
+    try:
+        path.write_text(forms[path.suffix](plan), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def draw_svg(plan: Row) -> str:
+    """The arena as a picture; pointing at a block names it."""
+    operators = ["inputs", *plan["operators"], "outputs"]
+    column = max(14, min(90, 900 // len(operators)))
+    width = LEFT + RIGHT + max(column * len(operators), 560)
+    height = TOP + CHART_HEIGHT + BOTTOM
+    top = max(plan["arena"], plan["arena_before"] or 0, 1)
+
+    def y(offset: int) -> float:
+        return TOP + CHART_HEIGHT * (1 - offset / top)
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">',
+        f"<style>{STYLE}</style>",
+        f'<rect class="paper" width="{width}" height="{height}"/>',
+        f'<text class="title" x="{LEFT}" y="20">{escape(_title(plan))}</text>',
+        *(_key(index, kind, text) for index, (kind, text) in enumerate(KINDS.items())),
+    ]
+    for block in sorted(plan["blocks"], key=lambda block: block["kind"] != "npu"):
+        parts.append(_rectangle(block, column, y))
+    parts += _axes(plan, operators, column, y)
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def draw_html(plan: Row) -> str:
+    """The picture, and a table of all blocks."""
+    rows = [
+        f"<tr><td>{escape(block['name'])}</td><td>{KINDS[block['kind']]}</td>"
+        f"<td>{block['offset']:,}</td><td>{block['size']:,}</td>"
+        f"<td>{block['first']} \N{EN DASH} {block['last']}</td></tr>"
+        for block in plan["blocks"]
+    ]
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en"><meta charset="utf-8"><title>Arena over time</title>',
+            "<style>body { font: 14px sans-serif } td, th { padding: 2px 12px; text-align: left }"
+            "</style>",
+            draw_svg(plan),
+            "<table><tr><th>block</th><th>kind</th><th>offset</th><th>bytes</th><th>time</th></tr>",
+            *rows,
+            "</table></html>\n",
+        ]
+    )
+
+
+def _title(plan: Row) -> str:
+    text = f"arena {plan['arena']:,} bytes"
+    if plan["arena_before"] is None:
+        return text
+    return f"{text}; Vela's with scratch behind it {plan['arena_before']:,}"
+
+
+def _marks(blocks: Sequence[Row]) -> list[str]:
+    """A letter for each block, as long as there are letters."""
+    letters = iter(LETTERS)
+    return [NPU_MARK if b["kind"] == "npu" else next(letters, MANY_MARK) for b in blocks]
+
+
+def _span(column: int, columns: int, times: int) -> range:
+    return range(column * times // columns, (column + 1) * times // columns)
+
+
+def _cell(blocks: Sequence[Row], marks: Sequence[str], at: int, size: int, times: range) -> str:
+    """The last block of those that touch these bytes at these times."""
+    found = FREE_MARK
+    for mark, block in zip(marks, blocks, strict=True):
+        in_time = block["first"] < times.stop and times.start <= block["last"]
+        in_place = block["offset"] < at + size and at < block["offset"] + block["size"]
+        if in_time and in_place:
+            found = mark
+    return found
+
+
+def _legend(mark: str, block: Row) -> str:
+    end = block["offset"] + block["size"]
+    return (
+        f"{mark:>10}  {block['offset']:>10,} to {end:>10,}  "
+        f"time {block['first']:>3} to {block['last']:>3}  {block['name']}"
+    )
+
+
+def _rectangle(block: Row, column: int, y: Any) -> str:
+    top, bottom = y(block["offset"] + block["size"]), y(block["offset"])
+    return (
+        f'<rect class="block {block["kind"]}" x="{LEFT + column * block["first"]}" y="{top:.1f}" '
+        f'width="{column * (block["last"] - block["first"] + 1)}" height="{bottom - top:.1f}">'
+        f"<title>{escape(block['name'])}: {block['size']:,} bytes at {block['offset']:,}</title>"
+        "</rect>"
+    )
+
+
+def _key(index: int, kind: str, text: str) -> str:
+    x, y = LEFT + 280 * (index % 2), TOP + CHART_HEIGHT + BOTTOM - 34 + 20 * (index // 2)
+    return (
+        f'<rect class="{kind}" x="{x}" y="{y - 10}" width="12" height="12"/>'
+        f'<text x="{x + 18}" y="{y}">{text}</text>'
+    )
+
+
+def _axes(plan: Row, operators: Sequence[str], column: int, y: Any) -> list[str]:
+    right = LEFT + column * len(operators)
+    parts = [
+        f'<rect class="frame" x="{LEFT}" y="{TOP}" width="{right - LEFT}" height="{CHART_HEIGHT}"/>'
+    ]
+    levels = {0, plan["arena"]}
+    if plan["arena_before"]:
+        before = y(plan["arena_before"])
+        levels.add(plan["arena_before"])
+        parts.append(f'<line class="old" x1="{LEFT}" x2="{right}" y1="{before}" y2="{before}"/>')
+    for level in sorted(levels):
+        parts.append(
+            f'<text x="{LEFT - 6}" y="{y(level) + 4:.1f}" text-anchor="end">{level:,}</text>'
+        )
+    for index, name in enumerate(operators):
+        x, base = LEFT + column * (index + 0.5), TOP + CHART_HEIGHT + 10
+        parts.append(
+            f'<text transform="translate({x:.1f} {base}) rotate(35)">{escape(name[:16])}</text>'
+        )
+    return parts

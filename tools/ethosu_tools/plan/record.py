@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""The planner's record in a `.tflite`: the words that modules/ethosu/model/plan.h describes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+
+from ..errors import InputError
+
+OFFSETS_NAME = "OfflineMemoryAllocation"
+RECORD_NAME = "ethosu_plan"
+
+MARK = 0x4E4C5045  # "EPLN"
+VERSION = 1
+# Counts up whenever the planner places otherwise or changes what it writes.
+PLANNER_VERSION = 1
+
+HEADER_WORDS = 5
+ENTRY_WORDS = 5
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One CPU operator: its place in the graph, its code, its kernel's version, its scratch."""
+
+    operator: int
+    code: int
+    kernel: int
+    offset: int
+    size: int
+
+
+def encode(arena: int, entries: Sequence[Entry]) -> bytes:
+    """The record's bytes."""
+    words = [MARK, VERSION, PLANNER_VERSION, arena, len(entries)]
+    for entry in entries:
+        words += astuple(entry)
+    return struct.pack(f"<{len(words)}I", *words)
+
+
+def decode(record: bytes) -> tuple[int, list[Entry]]:
+    """Arena bytes and entries of a record."""
+    words = struct.unpack(f"<{len(record) // 4}I", record[: len(record) // 4 * 4])
+    if len(words) < HEADER_WORDS or words[:2] != (MARK, VERSION):
+        raise InputError(f"{RECORD_NAME} starts with {record[:8].hex()}: not a plan of version 1")
+    arena, count = words[3:HEADER_WORDS]
+    rows = words[HEADER_WORDS:]
+    if len(rows) != count * ENTRY_WORDS:
+        raise InputError(f"{RECORD_NAME} has {len(rows)} words for {count} entries")
+    starts = range(0, len(rows), ENTRY_WORDS)
+    return arena, [Entry(*rows[start : start + ENTRY_WORDS]) for start in starts]
+
+
+def encode_offsets(offsets: Sequence[int | None]) -> bytes:
+    """TFLite's OfflineMemoryAllocation: version, subgraphs, number of tensors, an offset each."""
+    words = [0, 1, len(offsets), *(-1 if offset is None else offset for offset in offsets)]
+    return struct.pack(f"<{len(words)}i", *words)
