@@ -40,7 +40,7 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build model host plugin firmware demo test test-all lint format clean distclean lock
+.PHONY: help setup build model host plugin firmware demo test test-all nightly fuzz coverage lint format clean distclean lock
 
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
@@ -103,6 +103,19 @@ test: setup build ## Run the tests, but for the larger sweeps
 test-all: setup build ## Run all tests, larger sweeps too
 	$(call say,all tests)
 	@$(BIN)/pytest $(TESTS)
+
+nightly: setup ## Check generated graphs on the NPU model for SECONDS (default 3600)
+	$(call say,generated graphs)
+	@+$(MAKE) --no-print-directory -s -C tools/npu_model shared
+	@cd host_tests && ../$(BIN)/python -m generator --seconds $(or $(SECONDS),3600)
+
+fuzz: setup ## Fuzz the NPU model for RUNS of each target (default 10^7)
+	$(call say,fuzzing)
+	@+$(MAKE) --no-print-directory -C tools/npu_model/fuzz campaign
+
+coverage: setup ## Print which lines of the NPU model the tests reach
+	$(call say,line coverage of the NPU model)
+	@+$(MAKE) --no-print-directory -C tools/npu_model -f coverage.mk
 
 lint: setup ## Check the style of Python and C sources
 	$(call say,lint)

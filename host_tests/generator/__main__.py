@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Checks generated cases: one seed, a range, or as many as a time allows.
 
-    python -m generator --seed 17              one case, told in full
-    python -m generator --count 2000           seeds 0..1999
-    python -m generator --seconds 3600         as many as fit, from a seed of the day
-    python -m generator --choices FILE         a case that was reduced and saved
+python -m generator --seed 17              one case, told in full
+python -m generator --count 2000           seeds 0..1999
+python -m generator --seconds 3600         as many as fit, from a seed of the day
+python -m generator --choices FILE         a case that was reduced and saved
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from . import case as cases
-from .builder import Unsuitable
+from .builder import UnsuitableError
 from .check import Result, Verdict, check, write_failure
 from .reduce import reduce_case
 
@@ -70,7 +70,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
             break
         try:
             case = cases.make(seed)
-        except Unsuitable:
+        except UnsuitableError:
             report.unsuitable += 1
             continue
         result = check(case)

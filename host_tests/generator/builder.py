@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,7 +41,7 @@ class Value:
         return int(np.prod(self.shape))
 
 
-class Unsuitable(Exception):
+class UnsuitableError(Exception):
     """An operator has no place in this graph; the graph goes on without it."""
 
 
@@ -54,10 +55,9 @@ class Builder:
         self.operators: list[str] = []
         self.known: list[str] = []
         self.outputs: list[int] = []
-        # Results of reductions, and of operators that only rename axes: Vela folds a neighbouring
-        # pair of these into one operation, of the wrong shape.
-        self.reduced: set[int] = set()
-        self.reshaped: set[int] = set()
+        # Values that Vela is known to mistake next to other operators: see known_defect.
+        self.sliced: set[int] = set()
+        self._renamed: set[int] = set()
         self._pool: list[Value] = []
         self._used: set[int] = set()
 
@@ -110,7 +110,7 @@ class Builder:
         """A tensor without data; quantisation that is not given is drawn."""
         shape = tuple(int(size) for size in shape)
         if np.prod(shape) > MAX_ELEMENTS:
-            raise Unsuitable(f"{shape} is too large")
+            raise UnsuitableError(f"{shape} is too large")
         scale = self.scale() if scale is None else float(np.float32(scale))
         zero_point = self.zero_point(dtype) if zero_point is None else zero_point
         name = f"{name}{len(self.graph.tensors)}"
@@ -209,6 +209,23 @@ class Builder:
         """Say that Vela or LiteRT is known to be wrong about an operator as it was drawn."""
         self.known.append(text)
 
+    def padded(self, x: Value) -> None:
+        """Say that a window slides over `x` and its padding."""
+        if x.index in self.sliced:
+            self.known_defect("padding around a slice: Vela pads as if the slice began elsewhere")
+
+    def renamed(self, x: Value, out: Value) -> None:
+        """Say that `out` is `x` under other axes."""
+        self._renamed |= {x.index, out.index}
+
+    def _find_shared(self) -> None:
+        """Find values with several shapes: Vela may read one in the shape of another."""
+        uses = Counter(i for _, operator in self.graph.operators for i in operator.inputs)
+        made = {value.index for value in self._pool} - {value.index for value in self.inputs}
+        reduced = any(kind in ("REDUCE_MAX", "REDUCE_MIN") for kind in self.operators)
+        if any(uses[i] > 1 for i in self._renamed) or (reduced and self._renamed & made):
+            self.known_defect("value shared between shapes: Vela reads one in the shape of another")
+
     @property
     def tensors_outside(self) -> int:
         """Tensors that the runtime hands to the NPU: inputs, outputs and states."""
@@ -221,6 +238,7 @@ class Builder:
 
     def finish(self) -> bytes:
         """The file: what nobody uses is an output, and sometimes more."""
+        self._find_shared()
         fed = {value.index for value in self.inputs}
         made = [value for value in self._pool if value.index not in fed]
         outputs = [value.index for value in made if value.index not in self._used]

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
-from .builder import Builder, Unsuitable, Value
+from .builder import Builder, UnsuitableError, Value
 from .draws import Draws
 from .operators import ALONE, GENERATORS
 
@@ -74,7 +75,7 @@ def make(seed: int | None = None, choices: Sequence[int] | None = None) -> Case:
     for _ in range(0 if first in ALONE else draws.choice((0, 0, 0, 1, 2, 3, _MOST_OPERATORS - 1))):
         _add(b, draws.choice(more))
     if not b.operators:
-        raise Unsuitable(f"{first} found no place")
+        raise UnsuitableError(f"{first} found no place")
     rng = draws.rng()
     model = b.finish()
     return Case(
@@ -112,10 +113,8 @@ def _without_regions(options: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _add(b: Builder, name: str) -> None:
-    try:
+    with suppress(UnsuitableError):
         GENERATORS[name](b)
-    except Unsuitable:
-        pass
 
 
 def _feeds(rng: np.random.Generator, inputs: Sequence[Value]) -> list[tuple[np.ndarray, ...]]:

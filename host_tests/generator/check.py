@@ -81,7 +81,7 @@ def check(case: Case) -> Result:
     """Run a case in a child process: neither Vela, nor LiteRT, nor our model can take us along."""
     try:
         result: Result = isolated.call(_check, case)
-    except isolated.Died as error:
+    except isolated.DiedError as error:
         return _blame(case, str(error))
     return result
 
@@ -90,9 +90,9 @@ def _blame(case: Case, how: str) -> Result:
     """Whose crash it was: Vela's, or ours or LiteRT's."""
     try:
         isolated.call(vela.compile_case, case)
-    except isolated.Died:
+    except isolated.DiedError:
         return Result(Verdict.NO_STREAM, f"Vela dies of {how} on {'+'.join(case.operators)}")
-    except vela.Refused:
+    except vela.RefusedError:
         pass
     return Result(Verdict.DIED, how)
 
@@ -105,7 +105,7 @@ def _check(case: Case) -> Result:
         return Result(Verdict.NO_REFERENCE, _general(str(error)))
     try:
         compiled = vela.compile_case(case)
-    except vela.Refused as error:
+    except vela.RefusedError as error:
         return Result(Verdict.NO_STREAM, _general(str(error)))
     operators = coverage.operators(compiled.model)
     if operators.keys() - _FREE != {"ethos-u"}:
@@ -172,7 +172,11 @@ def write_failure(case: Case, result: Result, folder: Path) -> Path:
     (where / "choices.txt").write_text(" ".join(map(str, case.choices)) + "\n")
     text = [str(case), f"{result.verdict.value}: {result.reason}", *map(str, result.differences)]
     (where / "about.txt").write_text("\n".join(text) + "\n")
-    for kind, rows in (("input", case.feeds), ("expected", result.expected), ("found", result.found)):
+    for kind, rows in (
+        ("input", case.feeds),
+        ("expected", result.expected),
+        ("found", result.found),
+    ):
         arrays = {f"{feed}_{i}": a for feed, row in enumerate(rows) for i, a in enumerate(row)}
         np.savez(where / f"{kind}.npz", **arrays)
     return where

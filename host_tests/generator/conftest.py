@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: MIT
 """`pytest host_tests/generator -k one_seed --seed N` reruns one case."""
 
+import subprocess
+
+import pytest
+
 
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=None, help="seed of the generated case to rerun")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def npu_library(repo):
+    command = ["make", "-s", "-C", str(repo / "tools/npu_model"), "shared"]
+    subprocess.run(command, check=True, timeout=300)

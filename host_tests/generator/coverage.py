@@ -17,7 +17,9 @@ from ethosu_tools import npu
 
 _PAYLOAD = 0x4000
 _FIRST_REGISTER = 0x100
-_NAMES = {code: name.partition("_")[2].partition("_")[2] for code, (name, _) in npu.commands().items()}
+_NAMES = {
+    code: name.partition("_")[2].partition("_")[2] for code, (name, _) in npu.commands().items()
+}
 
 
 def operators(model: bytes) -> Counter[str]:
@@ -95,7 +97,11 @@ _WAYS = [
     *("CONV ifm int8 NHWC", "CONV ifm int8 NHCWB16", "CONV ifm int16 NHWC"),
     *("DEPTHWISE dilation", "DEPTHWISE upscale nearest", "DEPTHWISE ofm int32 NHCWB16"),
     *("POOL AVERAGE ifm tiles", "POOL AVERAGE ofm reversed", "POOL AVERAGE upscale nearest"),
-    *("POOL AVERAGE activation table", "POOL AVERAGE activation tanh", "POOL AVERAGE padding uneven"),
+    *(
+        "POOL AVERAGE activation table",
+        "POOL AVERAGE activation tanh",
+        "POOL AVERAGE padding uneven",
+    ),
     *("POOL AVERAGE activation sigmoid", "POOL AVERAGE ofm int32 NHWC"),
     *("POOL REDUCE_SUM ifm int32 NHWC", "POOL REDUCE_SUM ifm int16 NHCWB16"),
     *("POOL REDUCE_SUM ifm int8 NHWC", "POOL MAX kernel beyond 8"),
@@ -104,7 +110,11 @@ _WAYS = [
     *(f"ELEMENTWISE ADD ifm int{bits} NHWC" for bits in (8, 16, 32)),
     *(f"ELEMENTWISE MUL ifm int{bits} NHWC" for bits in (8, 16, 32)),
     *(f"ELEMENTWISE SUB {way}" for way in ("broadcast", "scalar", "operands swapped")),
-    *("ELEMENTWISE SUB activation table", "ELEMENTWISE SUB clip 3", "ELEMENTWISE SHR rounding natural"),
+    *(
+        "ELEMENTWISE SUB activation table",
+        "ELEMENTWISE SUB clip 3",
+        "ELEMENTWISE SHR rounding natural",
+    ),
 ]
 
 # Opcode and mode pairs, and ways to use them, that the sample must contain.
@@ -157,9 +167,13 @@ def _kernel(state: State) -> Iterator[str]:
     names = {0: "clamp", 3: "tanh", 4: "sigmoid"}
     yield f"activation {names.get(function, 'table')}"
     yield f"clip {_param(state, 'ACTIVATION') >> 12 & 7}"
-    if _payload(state, "IFM_BASE2") and _payload(state, "IFM_BASE2") != _payload(state, "IFM_BASE0"):
+    if _payload(state, "IFM_BASE2") and _payload(state, "IFM_BASE2") != _payload(
+        state, "IFM_BASE0"
+    ):
         yield "ifm tiles"
-    if _payload(state, "OFM_BASE2") and _payload(state, "OFM_BASE2") != _payload(state, "OFM_BASE0"):
+    if _payload(state, "OFM_BASE2") and _payload(state, "OFM_BASE2") != _payload(
+        state, "OFM_BASE0"
+    ):
         yield "ofm tiles"
     if any(_payload(state, f"OFM_STRIDE_{axis}") >> 31 for axis in "XYC"):
         yield "ofm reversed"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import pickle
 import select
@@ -13,12 +14,12 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 
-class Died(Exception):
+class DiedError(Exception):
     """The child ended without an answer."""
 
 
 def call(function: Callable[..., Any], *arguments: Any, timeout_s: float = 120) -> Any:
-    """The function's result, or its exception; Died after a crash or `timeout_s`."""
+    """The function's result, or its exception; DiedError after a crash or `timeout_s`."""
     sys.stdout.flush()
     sys.stderr.flush()
     read, write = os.pipe()
@@ -33,9 +34,11 @@ def call(function: Callable[..., Any], *arguments: Any, timeout_s: float = 120) 
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     if answer is None:
-        raise Died(f"no answer within {timeout_s} s")
+        raise DiedError(f"no answer within {timeout_s} s")
     if status or not answer:
-        raise Died(signal.Signals(status & 0x7F).name if status & 0x7F else f"exit {status >> 8}")
+        raise DiedError(
+            signal.Signals(status & 0x7F).name if status & 0x7F else f"exit {status >> 8}"
+        )
     failed, result = pickle.loads(answer)
     if failed:
         raise result
@@ -45,6 +48,7 @@ def call(function: Callable[..., Any], *arguments: Any, timeout_s: float = 120) 
 def _answer(pipe: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> NoReturn:
     """In the child: call, send, and leave without the parent's clean-up."""
     status = 1
+    faulthandler.disable()
     try:
         try:
             answer = pickle.dumps((False, function(*arguments)))

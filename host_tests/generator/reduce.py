@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from . import case as cases
-from .builder import Unsuitable
+from .builder import UnsuitableError
 from .case import Case
 from .check import Result, check
 
@@ -55,7 +55,7 @@ def _simpler(choices: Sequence[int]) -> Iterator[Sequence[int]]:
 def _try(choices: Sequence[int], larger: Case, result: Result) -> tuple[Case, Result] | None:
     try:
         case = cases.make(choices=choices)
-    except Unsuitable:
+    except UnsuitableError:
         return None
     # Other operators, or another compiler core, would be another defect.
     if not set(case.operators) <= set(larger.operators) or case.legacy != larger.legacy:

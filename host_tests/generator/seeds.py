@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Seeds for the fuzz targets of tools/npu_model/fuzz, from what Vela compiles.
 
-    python -m generator.seeds --count 400 FOLDER
+python -m generator.seeds --count 400 FOLDER
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ethosu_tools import npu
 
 from . import case as cases
 from . import coverage, isolated, vela
-from .builder import Unsuitable
+from .builder import UnsuitableError
 
 # The stream target's memory, and what its regions are apart (fuzz_stream.c).
 _MEMORY = 1 << 13
@@ -39,7 +39,7 @@ def main() -> None:
         try:
             case = cases.make(seed)
             pieces = isolated.call(_pieces, case, configs.index(case.npu))
-        except (Unsuitable, vela.Refused, isolated.Died):
+        except (UnsuitableError, vela.RefusedError, isolated.DiedError):
             continue
         for kind, data in pieces:
             name = hashlib.sha256(data).hexdigest()[:16]

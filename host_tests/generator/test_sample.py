@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from . import case as cases
-from .builder import Unsuitable
+from .builder import UnsuitableError
 from .check import Verdict, check
 from .coverage import NOT_EMITTED, REQUIRED
 from .operators import BOUNDS, GENERATORS, NEVER_ON_NPU
@@ -22,7 +22,7 @@ def run(seeds):
     for seed in seeds:
         try:
             case = cases.make(seed)
-        except Unsuitable:
+        except UnsuitableError:
             continue
         rows.append((case, check(case)))
     return rows
@@ -37,7 +37,7 @@ def failures(rows):
 
 
 @pytest.fixture(scope="module")
-def sample(request):
+def sample():
     return run(SEEDS)
 
 
@@ -63,10 +63,18 @@ def test_most_of_the_sample_runs_on_the_npu(sample):
 
 
 def test_every_operator_is_exact_somewhere(sample):
-    seen = {name for case, result in sample if result.verdict is Verdict.EXACT
-            for name in case.operators}
-    bounded = {name for case, result in sample if result.verdict is Verdict.BOUNDED
-               for name in case.operators}
+    seen = {
+        name
+        for case, result in sample
+        if result.verdict is Verdict.EXACT
+        for name in case.operators
+    }
+    bounded = {
+        name
+        for case, result in sample
+        if result.verdict is Verdict.BOUNDED
+        for name in case.operators
+    }
     assert GENERATORS.keys() - seen - NEVER_ON_NPU.keys() - (bounded & BOUNDS.keys()) == set()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..builder import Builder, Unsuitable, Value
+from ..builder import Builder, UnsuitableError, Value
 
 SAME, VALID = 0, 1
 
@@ -16,7 +16,7 @@ def window(size: int, kernel: int, stride: int, dilation: int, padding: int) -> 
     if padding == SAME:
         return -(-size // stride)
     if size < reach:
-        raise Unsuitable("the window does not fit")
+        raise UnsuitableError("the window does not fit")
     return (size - reach) // stride + 1
 
 
@@ -95,8 +95,11 @@ def conv_2d(b: Builder) -> None:
     x = b.pick(batch=True)
     n, h, w, c = x.shape
     kh, kw, sh, sw, dh, dw, padding = _sliding(b)
+    if padding == SAME:
+        b.padded(x)
     if padding == VALID and b.draws.chance(10):
         sh, sw, dh, dw = b.draws.integer(1, 6), b.draws.integer(1, 6), 1, 1
+        b.renamed(x, x)  # Vela makes strides beyond 3 another shape of the input
     groups = b.draws.choice([g for g in (1, 1, 1, 2, 3, 4) if c % g == 0])
     oc = b.draws.size(48)
     oc = -(-oc // groups) * groups
@@ -122,6 +125,8 @@ def depthwise_conv_2d(b: Builder) -> None:
     x = b.pick(batch=True)
     n, h, w, c = x.shape
     kh, kw, sh, sw, dh, dw, padding = _sliding(b)
+    if padding == SAME:
+        b.padded(x)
     multiplier = b.draws.integer(1, 4) if b.draws.chance(30) else 1
     oc = c * multiplier
     shape = (n, window(h, kh, sh, dh, padding), window(w, kw, sw, dw, padding), oc)
@@ -149,9 +154,16 @@ def transpose_conv(b: Builder) -> None:
     stride = b.draws.choice((2, 1))
     kh, kw = b.draws.integer(1, 5), b.draws.integer(1, 5)
     padding = b.draws.choice((SAME, VALID))
+    b.padded(x)  # the upscaled input is padded either way
     oc = b.draws.size(24)
-    shape = (n, *(size * stride if padding == SAME else size * stride + max(k - stride, 0)
-                  for size, k in ((h, kh), (w, kw))), oc)
+    shape = (
+        n,
+        *(
+            size * stride if padding == SAME else size * stride + max(k - stride, 0)
+            for size, k in ((h, kh), (w, kw))
+        ),
+        oc,
+    )
     kernel = weights(b, (oc, kh, kw, c), 0)
     biases, out = _finish(b, "transpose", x, kernel, shape, kh * kw * c // stride**2)
     b.operator(
@@ -173,7 +185,7 @@ def fully_connected(b: Builder) -> None:
     rows = x.elements // inner
     units = b.draws.size(64)
     if inner * units > 200_000:
-        raise Unsuitable("too many weights")
+        raise UnsuitableError("too many weights")
     kernel = weights(b, (units, inner), 0, per_channel=False)
     shape = (*x.shape[:-1], units) if keep else (rows, units)
     biases, out = _finish(b, "fc", x, kernel, shape, inner)

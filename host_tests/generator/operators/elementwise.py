@@ -19,9 +19,11 @@ def _other(b: Builder, x: Value, same: bool) -> Value:
     if b.draws.chance(30):
         return b.random_constant(shape, x.dtype, *quant)
     if not same and b.draws.chance(30):
-        return b.pick(
-            dtypes=(x.dtype,), ranks=(x.rank,), batch=True, accept=lambda v: _fits(x, v)
-        ) if shape == x.shape else b.input(shape, x.dtype, *quant)
+        return (
+            b.pick(dtypes=(x.dtype,), ranks=(x.rank,), batch=True, accept=lambda v: _fits(x, v))
+            if shape == x.shape
+            else b.input(shape, x.dtype, *quant)
+        )
     return b.input(shape, x.dtype, *quant)
 
 
@@ -78,8 +80,6 @@ OPERATORS = {
     "MAXIMUM": _binary("MAXIMUM", "MaximumMinimumOptions", ("int8", "int16"), same=True),
     "MINIMUM": _binary("MINIMUM", "MaximumMinimumOptions", ("int8", "int16"), same=True),
     "MUL": _binary("MUL", "MulOptions", _ALL),
-    "SQUARED_DIFFERENCE": _binary(
-        "SQUARED_DIFFERENCE", "SquaredDifferenceOptions", ("int8",)
-    ),
+    "SQUARED_DIFFERENCE": _binary("SQUARED_DIFFERENCE", "SquaredDifferenceOptions", ("int8",)),
     "SUB": _binary("SUB", "SubOptions", _ALL),
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..builder import Builder, Unsuitable, Value
+from ..builder import Builder, UnsuitableError, Value
 
 _RANKS = (4, 3, 2)
 
@@ -54,7 +54,7 @@ def unpack(b: Builder) -> None:
     x = b.pick(ranks=(3, 4), accept=lambda value: any(size <= 4 for size in value.shape[1:]))
     axes = [axis for axis, size in enumerate(x.shape) if size <= 4 and axis > 0]
     if not axes:
-        raise Unsuitable("no short axis")
+        raise UnsuitableError("no short axis")
     axis = b.draws.choice(axes)
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
     outs = [_like(b, x, shape) for _ in range(x.shape[axis])]
@@ -98,13 +98,13 @@ def _padded(b: Builder, most: int, mirror: int | None = None) -> tuple[Value, Va
 def _renamed(b: Builder, x: Value, shape: Sequence[int]) -> Value:
     """An output with the same elements under other axes."""
     out = _like(b, x, shape)
-    b.reshaped.add(out.index)
+    b.renamed(x, out)
     return out
 
 
 def reshape(b: Builder) -> None:
     """RESHAPE to fewer or more axes."""
-    x = b.pick(ranks=_RANKS, accept=lambda value: value.index not in b.reduced)
+    x = b.pick(ranks=_RANKS)
     *outer, depth = x.shape
     rows = int(np.prod(outer))
     shape = b.draws.choice(
@@ -117,7 +117,7 @@ def reshape(b: Builder) -> None:
 
 def expand_dims(b: Builder) -> None:
     """EXPAND_DIMS."""
-    x = b.pick(ranks=(3, 2), accept=lambda value: value.index not in b.reduced)
+    x = b.pick(ranks=(3, 2))
     axis = b.draws.integer(0, x.rank)
     out = _renamed(b, x, (*x.shape[:axis], 1, *x.shape[axis:]))
     b.operator("EXPAND_DIMS", [x, b.integers(axis)], [out], "ExpandDimsOptions")
@@ -125,11 +125,9 @@ def expand_dims(b: Builder) -> None:
 
 def squeeze(b: Builder) -> None:
     """SQUEEZE of one axis of length 1."""
-    x = b.pick(
-        ranks=(4, 3), accept=lambda value: 1 in value.shape and value.index not in b.reduced
-    )
+    x = b.pick(ranks=(4, 3), accept=lambda value: 1 in value.shape)
     if 1 not in x.shape:
-        raise Unsuitable("no axis of length 1")
+        raise UnsuitableError("no axis of length 1")
     axis = b.draws.choice([axis for axis, size in enumerate(x.shape) if size == 1])
     out = _renamed(b, x, (*x.shape[:axis], *x.shape[axis + 1 :]))
     b.operator("SQUEEZE", [x], [out], "SqueezeOptions", squeezeDims=[axis])
@@ -156,7 +154,9 @@ def slice_(b: Builder) -> None:
     x = b.pick(ranks=_RANKS)
     begin, size = _cut(b, x)
     inputs = [x, b.integers(*begin), b.integers(*size)]
-    b.operator("SLICE", inputs, [_like(b, x, size)], "SliceOptions")
+    out = _like(b, x, size)
+    b.operator("SLICE", inputs, [out], "SliceOptions")
+    b.sliced.add(out.index)
 
 
 def strided_slice(b: Builder) -> None:
@@ -169,7 +169,9 @@ def strided_slice(b: Builder) -> None:
     end = [first + count for first, count in zip(begin, size, strict=True)]
     shape = [-(-count // stride) for count, stride in zip(size, strides, strict=True)]
     inputs = [x, b.integers(*begin), b.integers(*end), b.integers(*strides)]
-    b.operator("STRIDED_SLICE", inputs, [_like(b, x, shape)], "StridedSliceOptions")
+    out = _like(b, x, shape)
+    b.operator("STRIDED_SLICE", inputs, [out], "StridedSliceOptions")
+    b.sliced.add(out.index)
 
 
 def split(b: Builder) -> None:
@@ -182,11 +184,12 @@ def split(b: Builder) -> None:
         if x.shape[axis] % parts == 0
     ]
     if not options:
-        raise Unsuitable("no axis to split")
+        raise UnsuitableError("no axis to split")
     axis, parts = b.draws.choice(options)
     shape = (*x.shape[:axis], x.shape[axis] // parts, *x.shape[axis + 1 :])
     outs = [_like(b, x, shape) for _ in range(parts)]
     b.operator("SPLIT", [b.integers(axis), x], outs, "SplitOptions", numSplits=parts)
+    b.sliced.update(out.index for out in outs)
 
 
 def split_v(b: Builder) -> None:
@@ -194,12 +197,13 @@ def split_v(b: Builder) -> None:
     x = b.pick(ranks=_RANKS)
     axis = x.rank - b.draws.integer(1, x.rank - 1)
     if x.shape[axis] < 2:
-        raise Unsuitable("too short to split")
+        raise UnsuitableError("too short to split")
     first = b.draws.integer(1, x.shape[axis] - 1)
     sizes = (first, x.shape[axis] - first)
     outs = [_like(b, x, (*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes]
     inputs = [x, b.integers(*sizes), b.integers(axis)]
     b.operator("SPLIT_V", inputs, outs, "SplitVOptions", numSplits=2)
+    b.sliced.update(out.index for out in outs)
 
 
 def tile(b: Builder) -> None:

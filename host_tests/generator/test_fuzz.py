@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""The fuzz targets of the functional model, bounded, from seeds that Vela compiled."""
+
+import subprocess
+import sys
+
+import pytest
+
+SECONDS = 5
+TARGETS = {"streams": ("fuzz_stream", 12_000), "weights": ("fuzz_weights", 4_096)}
+
+
+@pytest.fixture(scope="module")
+def fuzzers(repo):
+    command = ["make", "-s", "-C", str(repo / "tools/npu_model/fuzz")]
+    subprocess.run(command, check=True, timeout=600)
+    return repo / "build/npu_model/fuzz"
+
+
+@pytest.fixture(scope="module")
+def corpus(repo, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    command = [sys.executable, "-m", "generator.seeds", "--count", "60", str(folder)]
+    subprocess.run(command, check=True, timeout=300, cwd=repo / "host_tests")
+    return folder
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_no_finding(fuzzers, corpus, tmp_path, kind):
+    target, longest = TARGETS[kind]
+    assert any((corpus / kind).iterdir())
+    command = [
+        str(fuzzers / target),
+        f"-max_total_time={SECONDS}",
+        f"-max_len={longest}",
+        "-seed=1",
+        "-timeout=20",
+        f"-artifact_prefix={tmp_path}/",
+        str(corpus / kind),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_findings_of_the_past_stay_mended(repo, fuzzers):
+    command = ["make", "-s", "-C", str(repo / "tools/npu_model/fuzz"), "regress"]
+    subprocess.run(command, check=True, timeout=300, capture_output=True)
