@@ -11,9 +11,10 @@ from ..plan import picture
 from ..ui import Ui
 
 EPILOG = """\
-`ethosu compile` plans by itself; a plan is to be renewed when a newer runtime asks for it. What the
-NPU addresses stays where Vela put it. The plan becomes metadata of the file (OfflineMemoryAllocation
-and ethosu_plan); all else in it stays as it is, and other runtimes go on reading it.
+`ethosu compile` plans by itself; a plan is to be renewed when a newer runtime asks for it. What
+the NPU addresses stays where Vela put it. The plan becomes metadata of the file
+(OfflineMemoryAllocation and ethosu_plan); all else in it stays as it is, and other runtimes go on
+reading it.
 
     ethosu plan model_vela.tflite                       plan it, and write it back
     ethosu plan model_vela.tflite -o planned.tflite

@@ -10,26 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..tflite import NPU_OPERATOR
+from ..tflite import DTYPES, NPU_OPERATOR
 from .record import OFFSETS_NAME
 
 # Bytes of an element by TensorFlow Lite's TensorType; types that are not listed have no memory.
-TYPE_SIZES = {
-    0: 4,
-    1: 2,
-    2: 4,
-    3: 1,
-    4: 8,
-    6: 1,
-    7: 2,
-    8: 8,
-    9: 1,
-    10: 8,
-    11: 16,
-    12: 8,
-    15: 4,
-    16: 2,
-}
+TYPE_SIZES = {number: np.dtype(name).itemsize for number, name in DTYPES.items()}
 INT8 = 9
 
 OFFSETS_HEADER_WORDS = 3  # version, subgraphs, number of tensors

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""From a graph to blocks of memory: which tensors and scratches need a place, and from when to when.
+"""From a graph to blocks of memory: what needs a place, and from when to when.
 
 Time 0 is before the inference, when the inputs are written; operator number i works at time i + 1.
 
-What a command stream addresses stays where Vela put it: inputs and outputs of ethos-u operators, and
-what lives across one, since Vela knows where the NPU works in between and we do not. All that the
-NPU may touch is inside its scratch: while an ethos-u operator runs, everything else stays outside.
+What a command stream addresses stays where Vela put it: inputs and outputs of ethos-u operators.
+So does what lives across one, since Vela knows where the NPU works in between and we do not. All
+that the NPU may touch is inside its scratch: while it works, everything else stays outside.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _with_front(data: bytes, contents: Mapping[str, bytes]) -> bytes:
     front.reserve(8)
     front.data[4:8] = IDENTIFIER
     fields = _root_fields(old)
-    root = front.table({number: 0 for number in {*fields, MODEL_BUFFERS, MODEL_METADATA}})
+    root = front.table(dict.fromkeys({*fields, MODEL_BUFFERS, MODEL_METADATA}, 0))
     front.point(0, root[-1])
     buffers = front.vector(old.BuffersLength() + len(contents))
     metadata = front.vector(len(kept) + len(contents))

@@ -79,7 +79,7 @@ def draw_svg(plan: Row) -> str:
     top = max(plan["arena"], plan["arena_before"] or 0, 1)
 
     def y(offset: int) -> float:
-        return TOP + CHART_HEIGHT * (1 - offset / top)
+        return float(TOP + CHART_HEIGHT * (1 - offset / top))
 
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">',

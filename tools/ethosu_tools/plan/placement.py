@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Places blocks of memory with life times into one arena.
 
-Blocks that live at the same time must not overlap. Some are fixed; two fixed ones may overlap, since
-whoever fixed them knows why. Every strategy is greedy: the blocks in some order, each at the lowest
-place that is free for its whole life. Which order is best differs from graph to graph, so several
-are tried, then the best one is varied for a while, from a fixed seed: the same graph always gets the
-same plan.
+Blocks that live at the same time must not overlap. Some are fixed; two fixed ones may overlap,
+since whoever fixed them knows why. Every strategy is greedy: the blocks in some order, each at the
+lowest place that is free for its whole life. Which order is best differs from graph to graph, so
+several are tried, then the best one is varied for a while, from a fixed seed: the same graph always
+gets the same plan.
 """
 
 from __future__ import annotations
@@ -72,14 +72,9 @@ def lower_bound(blocks: Sequence[Block]) -> int:
     """No placement is smaller than this."""
     fixed = max((b.offset + b.size for b in blocks if b.offset is not None), default=0)
     free = [block for block in blocks if block.offset is None]
-    crowd = max(
-        (
-            sum(b.size for b in free if b.first <= time <= b.last)
-            for time in {b.first for b in free}
-        ),
-        default=0,
-    )
-    return max(fixed, crowd)
+    times = {block.first for block in free}
+    crowds = (sum(b.size for b in free if b.first <= time <= b.last) for time in times)
+    return max(fixed, max(crowds, default=0))
 
 
 def conflicts(blocks: Sequence[Block], offsets: Sequence[int]) -> list[tuple[int, int]]:
