@@ -17,8 +17,8 @@
 
 enum {
     WEIGHT_LIMIT = 255,
-    RUN_MAX = 256,                /**< inputs of a run: safe for any 16-bit input */
-    BLOCK_VALUES = 1 << 15,       /**< accumulators of one block of pixels */
+    RUN_MAX = 256,      /**< inputs of a run: safe for any 16-bit input */
+    BLOCK_PIXELS = 256, /**< computed together: their sums stay in the first cache */
 };
 
 struct conv {
@@ -27,7 +27,8 @@ struct conv {
     const struct npu_channel_scale *scales;
     struct npu_weights *weights; /**< plain: [channel][tap][input] */
     unsigned accumulator_bits;
-    bool quick; /**< all sums fit 32 bits and requant is exact */
+    size_t bricks; /**< of OFM channels */
+    bool quick;    /**< all sums fit 32 bits and requant is exact */
     struct npu_requant requant;
 };
 
@@ -43,10 +44,10 @@ struct run {
 struct plan {
     struct run *runs;
     struct npu_dot_run *dots;
-    size_t inputs;      /**< of all runs */
+    size_t inputs; /**< of all runs */
     uint32_t run_count;
-    size_t pairs;       /**< of all runs */
-    int64_t sum_limit;  /**< inputs that one 32-bit sum may cover */
+    size_t pairs;          /**< of all runs */
+    int64_t sum_limit;     /**< inputs that one 32-bit sum may cover */
     const int16_t *packed; /**< [channel block][run][pair][lanes][2] */
 };
 
@@ -62,16 +63,14 @@ bool npu_accumulator_bits(struct npu *npu, unsigned *bits)
         return false;
     }
     *bits = format == 0 ? 32 : 40;
-    return format <= 1 || npu_fail(npu, NPU_FAULT_PARSE, "has ACC_FORMAT %u, not supported",
-                                   (unsigned)format);
+    return format <= 1 ||
+           npu_fail(npu, NPU_FAULT_PARSE, "has ACC_FORMAT %u, not supported", (unsigned)format);
 }
 
 /** Magnitude of the largest product of an input and a weight. */
 static int64_t largest_product(const struct npu_feature_map *ifm)
 {
-    int64_t low = ifm->zero_point - npu_map_minimum(ifm);
-    int64_t high = npu_map_maximum(ifm) - ifm->zero_point;
-    return (low > high ? low : high) * WEIGHT_LIMIT;
+    return npu_map_largest(ifm) * WEIGHT_LIMIT;
 }
 
 int64_t npu_sum_limit(const struct npu_feature_map *ifm)
@@ -99,7 +98,8 @@ static void add_runs(const struct npu_window *window, struct plan *plan, uint32_
     }
 }
 
-/** Taps beside each other make one run, unless dilation puts a gap between them. */
+/** Taps beside each other make one run, unless dilation puts a gap between
+ * them. */
 static bool plan_runs(struct npu *npu, const struct npu_window *window, struct plan *plan)
 {
     uint32_t depth = window->ifm.depth;
@@ -107,8 +107,8 @@ static bool plan_runs(struct npu *npu, const struct npu_window *window, struct p
     uint32_t pieces = gaps ? window->kernel_width : 1;
     size_t inputs = (size_t)(gaps ? 1 : window->kernel_width) * depth;
     size_t count = (size_t)window->kernel_height * pieces * divide_up(inputs, RUN_MAX);
-    plan->runs = npu_scratch_get(npu, NPU_BUFFER_RUNS, count,
-                                 sizeof *plan->runs + sizeof *plan->dots);
+    plan->runs =
+        npu_scratch_get(npu, NPU_BUFFER_RUNS, count, sizeof *plan->runs + sizeof *plan->dots);
     if (plan->runs == NULL) {
         return false;
     }
@@ -142,8 +142,8 @@ static bool pack_weights(struct npu *npu, const struct conv *conv, struct plan *
     plan->packed = packed;
     for (size_t channel = 0; channel < channels; channel++) {
         const int16_t *source = conv->weights->plain + channel * per_channel;
-        int16_t *target = packed + channel / NPU_DOT_LANES * per_block +
-                          channel % NPU_DOT_LANES * NPU_DOT_PAIR;
+        int16_t *target =
+            packed + channel / NPU_DOT_LANES * per_block + channel % NPU_DOT_LANES * NPU_DOT_PAIR;
         for (uint32_t r = 0; r < plan->run_count; r++) {
             const struct run *run = &plan->runs[r];
             for (uint32_t i = 0; i < run->inputs; i++) {
@@ -167,14 +167,15 @@ static void aim(const struct conv *conv, struct plan *plan, uint32_t oy, uint32_
     }
 }
 
-/** Runs from first on that one 32-bit sum may cover; their pairs go to *pairs. */
+/** Runs from first on that one 32-bit sum may cover; their pairs go to *pairs.
+ */
 static uint32_t runs_per_sum(const struct plan *plan, uint32_t first, size_t *pairs)
 {
     int64_t inputs = 0;
     uint32_t run = first;
     *pairs = 0;
-    while (run < plan->run_count && (run == first || inputs + plan->runs[run].inputs <=
-                                                         plan->sum_limit)) {
+    while (run < plan->run_count &&
+           (run == first || inputs + plan->runs[run].inputs <= plan->sum_limit)) {
         inputs += plan->runs[run].inputs;
         *pairs += plan->dots[run].pairs;
         run++;
@@ -182,39 +183,46 @@ static uint32_t runs_per_sum(const struct plan *plan, uint32_t first, size_t *pa
     return run - first;
 }
 
-/** 32-bit sums of count pixels over some runs, all channels. */
-static void sum_runs(const struct conv *conv, const struct plan *plan, uint32_t run,
-                     uint32_t runs, size_t pairs_before, uint32_t count, int32_t *sums)
+/** 32-bit sums of count pixels over some runs, one brick of channels. */
+static void sum_runs(const struct conv *conv, const struct plan *plan, uint32_t run, uint32_t runs,
+                     size_t pairs_before, size_t brick, uint32_t count, int32_t *sums)
 {
-    size_t step = divide_up(conv->output.map.depth, NPU_DOT_LANES) * NPU_DOT_LANES;
-    size_t per_block = plan->pairs * NPU_DOT_LANES * NPU_DOT_PAIR;
+    const int16_t *weights =
+        plan->packed + (brick * plan->pairs + pairs_before) * NPU_DOT_LANES * NPU_DOT_PAIR;
     size_t pixel_step = (size_t)conv->window.stride_x * conv->window.ifm.depth;
-    for (size_t lane = 0; lane < step; lane += NPU_DOT_LANES) {
-        const int16_t *weights = plan->packed + lane / NPU_DOT_LANES * per_block +
-                                 pairs_before * NPU_DOT_LANES * NPU_DOT_PAIR;
-        npu_dot(plan->dots + run, runs, pixel_step, weights, count, sums + lane, step);
-    }
+    npu_dot(plan->dots + run, runs, pixel_step, weights, count, sums);
 }
 
-/** Accumulate count pixels from the aimed one on, all channels, into acc. */
-static void accumulate(const struct conv *conv, const struct plan *plan, uint32_t count,
-                       int64_t *acc, int32_t *sums)
+/** Accumulate count pixels from the aimed one on, one brick of channels, into
+ * acc. */
+static void accumulate_brick(const struct conv *conv, const struct plan *plan, size_t brick,
+                             uint32_t count, int64_t *acc, int32_t *sums)
 {
-    size_t channels = conv->output.map.depth;
-    size_t step = divide_up(channels, NPU_DOT_LANES) * NPU_DOT_LANES;
+    size_t depth = conv->output.map.depth;
+    size_t first = brick * NPU_BRICK;
+    size_t channels = depth - first < NPU_BRICK ? depth - first : NPU_BRICK;
     size_t done = 0;
-    memset(acc, 0, count * channels * sizeof *acc);
     for (uint32_t run = 0; run < plan->run_count;) {
         size_t pairs;
         uint32_t runs = runs_per_sum(plan, run, &pairs);
-        sum_runs(conv, plan, run, runs, done, count, sums);
+        sum_runs(conv, plan, run, runs, done, brick, count, sums);
         for (uint32_t p = 0; p < count; p++) {
             for (size_t c = 0; c < channels; c++) {
-                acc[p * channels + c] += sums[p * step + c];
+                acc[p * depth + first + c] += sums[p * NPU_BRICK + c];
             }
         }
         done += pairs;
         run += runs;
+    }
+}
+
+/** Accumulate count pixels from the aimed one on, all channels. */
+static void accumulate(const struct conv *conv, const struct plan *plan, uint32_t count,
+                       int64_t *acc, int32_t *sums)
+{
+    memset(acc, 0, count * conv->output.map.depth * sizeof *acc);
+    for (size_t brick = 0; brick < conv->bricks; brick++) {
+        accumulate_brick(conv, plan, brick, count, acc, sums);
     }
 }
 
@@ -232,8 +240,8 @@ static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, u
                 const int32_t *row = npu_window_row(window, oy, ky);
                 for (uint32_t kx = 0; kx < window->kernel_width; kx++) {
                     const int32_t *input =
-                        row + ((size_t)(ox + p) * window->stride_x + kx * window->dilation_x) *
-                                  depth;
+                        row +
+                        ((size_t)(ox + p) * window->stride_x + kx * window->dilation_x) * depth;
                     for (size_t i = 0; i < depth; i++) {
                         sum += (int64_t)input[i] * *weight++;
                     }
@@ -244,17 +252,27 @@ static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, u
     }
 }
 
-static bool write_quickly(struct npu *npu, const struct conv *conv, struct plan *plan,
-                          uint32_t oy, uint32_t ox, uint32_t count, int32_t *sums)
+/** Write pixels of row oy from ox on, at most count; returns how many, 0 after
+ * a fault. */
+static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct plan *plan,
+                              uint32_t oy, uint32_t ox, uint32_t count, int32_t *sums)
 {
-    size_t step = divide_up(conv->output.map.depth, NPU_DOT_LANES) * NPU_DOT_LANES;
+    struct npu_span span;
+    if (!npu_open_pixels(npu, &conv->output.map, oy, ox, count, &span)) {
+        return 0;
+    }
     aim(conv, plan, oy, ox);
-    sum_runs(conv, plan, 0, plan->run_count, 0, count, sums);
-    return npu_requant_write(npu, &conv->requant, &conv->output, oy, ox, count, sums, step);
+    for (size_t brick = 0; brick < conv->bricks; brick++) {
+        sum_runs(conv, plan, 0, plan->run_count, 0, brick, span.pixels, sums);
+        npu_requant(&conv->requant, brick, span.pixels, sums);
+        npu_store_brick(&conv->output.map, &span, brick, sums);
+    }
+    return span.pixels;
 }
 
-static bool write_exactly(struct npu *npu, const struct conv *conv, struct plan *plan,
-                          uint32_t oy, uint32_t ox, uint32_t count, int64_t *acc, int32_t *sums)
+/** The same for any inputs. */
+static uint32_t write_exactly(struct npu *npu, const struct conv *conv, struct plan *plan,
+                              uint32_t oy, uint32_t ox, uint32_t count, int64_t *acc, int32_t *sums)
 {
     if (conv->window.narrow) {
         aim(conv, plan, oy, ox);
@@ -264,17 +282,14 @@ static bool write_exactly(struct npu *npu, const struct conv *conv, struct plan 
     }
     npu_scale_channels(acc, count, conv->output.map.depth, conv->scales, conv->accumulator_bits,
                        conv->output.rounding);
-    return npu_output_write(npu, &conv->output, oy, ox, count, acc);
+    return npu_output_write(npu, &conv->output, oy, ox, count, acc) ? count : 0;
 }
 
 static bool run_rows(struct npu *npu, struct conv *conv, struct plan *plan)
 {
     const struct npu_feature_map *ofm = &conv->output.map;
-    size_t channels = ofm->depth;
-    size_t step = divide_up(channels, NPU_DOT_LANES) * NPU_DOT_LANES;
-    uint32_t block = (uint32_t)(BLOCK_VALUES / step > 0 ? BLOCK_VALUES / step : 1);
-    int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, block, channels * sizeof *acc);
-    int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, block, step * sizeof *sums);
+    int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, BLOCK_PIXELS, ofm->depth * sizeof *acc);
+    int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, BLOCK_PIXELS, NPU_BRICK * sizeof *sums);
     if (acc == NULL || sums == NULL) {
         return false;
     }
@@ -282,14 +297,15 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct plan *plan)
         if (!npu_window_advance(npu, &conv->window, oy)) {
             return false;
         }
-        for (uint32_t ox = 0; ox < ofm->width; ox += block) {
-            uint32_t count = ofm->width - ox < block ? ofm->width - ox : block;
-            bool done = conv->quick
-                            ? write_quickly(npu, conv, plan, oy, ox, count, sums)
-                            : write_exactly(npu, conv, plan, oy, ox, count, acc, sums);
-            if (!done) {
+        for (uint32_t ox = 0; ox < ofm->width;) {
+            uint32_t rest = ofm->width - ox;
+            uint32_t count = rest < BLOCK_PIXELS ? rest : BLOCK_PIXELS;
+            uint32_t done = conv->quick ? write_quickly(npu, conv, plan, oy, ox, count, sums)
+                                        : write_exactly(npu, conv, plan, oy, ox, count, acc, sums);
+            if (done == 0) {
                 return false;
             }
+            ox += done;
         }
     }
     return true;
@@ -310,11 +326,12 @@ bool npu_op_conv(struct npu *npu, uint32_t param)
                         conv.output.global_scale ? "OFM_SCALE instead of per-channel scales"
                                                  : "a 32-bit IFM");
     }
+    conv.bricks = divide_up(conv.output.map.depth, NPU_BRICK);
     bool narrow = npu_map_fits_16(&conv.window.ifm);
     conv.scales = npu_scales_load(npu, conv.output.map.depth);
-    conv.weights = conv.scales == NULL ? NULL
-                                       : npu_weights_load(npu, &conv.window,
-                                                          conv.output.map.depth, false);
+    conv.weights = conv.scales == NULL
+                       ? NULL
+                       : npu_weights_load(npu, &conv.window, conv.output.map.depth, false);
     if (conv.weights == NULL || !npu_window_prepare(npu, &conv.window, narrow)) {
         return false;
     }
@@ -324,19 +341,18 @@ bool npu_op_conv(struct npu *npu, uint32_t param)
             return false;
         }
         conv.quick = (int64_t)plan.inputs <= plan.sum_limit &&
-                     npu_requant_open(npu, &conv.requant, &conv.output, conv.scales,
-                                      conv.accumulator_bits,
-                                      npu_largest_sum(&conv.window.ifm, plan.inputs));
+                     npu_requant_open_channels(npu, &conv.requant, &conv.output, conv.scales,
+                                               conv.accumulator_bits,
+                                               npu_largest_sum(&conv.window.ifm, plan.inputs));
     }
     return run_rows(npu, &conv, &plan) &&
-           npu_operation_done(npu, &(struct npu_work){.ifm = &conv.window.ifm,
-                                                      .ofm = &conv.output.map,
-                                                      .window = &conv.window,
-                                                      .inputs = conv.window.ifm.depth,
-                                                      .output_class =
-                                                          conv.accumulator_bits == 32
-                                                              ? NPU_OUTPUT_OTHER
-                                                              : NPU_OUTPUT_MUL_OR_ACC40,
-                                                      .tables = conv.output.activation !=
-                                                                NPU_ACTIVATION_NONE});
+           npu_operation_done(
+               npu, &(struct npu_work){.ifm = &conv.window.ifm,
+                                       .ofm = &conv.output.map,
+                                       .window = &conv.window,
+                                       .inputs = conv.window.ifm.depth,
+                                       .output_class = conv.accumulator_bits == 32
+                                                           ? NPU_OUTPUT_OTHER
+                                                           : NPU_OUTPUT_MUL_OR_ACC40,
+                                       .tables = conv.output.activation != NPU_ACTIVATION_NONE});
 }

@@ -47,35 +47,18 @@ static bool transpose_weights(struct npu *npu, struct depthwise *op, struct npu_
     return true;
 }
 
-static size_t tap_offset(const struct depthwise *op, uint32_t ox, uint32_t kx)
-{
-    const struct npu_window *window = &op->window;
-    return ((size_t)ox * window->stride_x + kx * window->dilation_x) * window->ifm.depth;
-}
-
-/** Point the inputs at the window of a pixel. */
-static void aim(const struct depthwise *op, uint32_t oy, uint32_t ox)
-{
-    const struct npu_window *window = &op->window;
-    uint32_t tap = 0;
-    for (uint32_t ky = 0; ky < window->kernel_height; ky++) {
-        const int16_t *row = npu_window_row(window, oy, ky);
-        for (uint32_t kx = 0; kx < window->kernel_width; kx++) {
-            op->inputs[tap++] = row + tap_offset(op, ox, kx);
-        }
-    }
-}
-
 static void accumulate(const struct depthwise *op, int64_t *acc, int32_t *sums)
 {
-    uint32_t channels = op->output.map.depth;
+    size_t channels = op->output.map.depth;
     memset(acc, 0, channels * sizeof *acc);
-    for (uint32_t tap = 0; tap < op->taps; tap += op->taps_per_sum) {
-        uint32_t count = op->taps - tap < op->taps_per_sum ? op->taps - tap : op->taps_per_sum;
-        npu_dot_depthwise(op->inputs + tap, count, 0, op->weights + tap * op->step, 1, sums,
-                          op->step);
-        for (uint32_t c = 0; c < channels; c++) {
-            acc[c] += sums[c];
+    for (size_t first = 0; first < channels; first += NPU_BRICK) {
+        for (uint32_t tap = 0; tap < op->taps; tap += op->taps_per_sum) {
+            uint32_t rest = op->taps - tap;
+            npu_dot_depthwise(op->inputs + tap, rest < op->taps_per_sum ? rest : op->taps_per_sum,
+                              first, 0, op->weights + tap * op->step + first, op->step, 1, sums);
+            for (size_t c = 0; c < NPU_BRICK && first + c < channels; c++) {
+                acc[first + c] += sums[c];
+            }
         }
     }
 }
@@ -90,7 +73,7 @@ static void accumulate_wide(const struct depthwise *op, uint32_t oy, uint32_t ox
     for (uint32_t ky = 0; ky < window->kernel_height; ky++) {
         const int32_t *row = npu_window_row(window, oy, ky);
         for (uint32_t kx = 0; kx < window->kernel_width; kx++) {
-            const int32_t *input = row + tap_offset(op, ox, kx);
+            const int32_t *input = row + npu_window_offset(window, ox, kx);
             for (uint32_t c = 0; c < channels; c++) {
                 acc[c] += (int64_t)input[c] * weight[c];
             }
@@ -102,11 +85,23 @@ static void accumulate_wide(const struct depthwise *op, uint32_t oy, uint32_t ox
 static bool write_row_quickly(struct npu *npu, const struct depthwise *op, uint32_t oy,
                               int32_t *sums)
 {
-    uint32_t width = op->output.map.width;
-    aim(op, oy, 0);
-    npu_dot_depthwise(op->inputs, op->taps, (size_t)op->window.stride_x * op->window.ifm.depth,
-                      op->weights, width, sums, op->step);
-    return npu_requant_write(npu, &op->requant, &op->output, oy, 0, width, sums, op->step);
+    const struct npu_feature_map *ofm = &op->output.map;
+    size_t pixel_step = (size_t)op->window.stride_x * op->window.ifm.depth;
+    for (uint32_t ox = 0; ox < ofm->width;) {
+        struct npu_span span;
+        if (!npu_open_pixels(npu, ofm, oy, ox, ofm->width - ox, &span)) {
+            return false;
+        }
+        npu_window_aim(&op->window, oy, ox, op->inputs);
+        for (size_t first = 0; first < ofm->depth; first += NPU_BRICK) {
+            npu_dot_depthwise(op->inputs, op->taps, first, pixel_step, op->weights + first,
+                              op->step, span.pixels, sums);
+            npu_requant(&op->requant, first / NPU_BRICK, span.pixels, sums);
+            npu_store_brick(ofm, &span, first / NPU_BRICK, sums);
+        }
+        ox += span.pixels;
+    }
+    return true;
 }
 
 static bool write_row_exactly(struct npu *npu, const struct depthwise *op, uint32_t oy,
@@ -116,7 +111,7 @@ static bool write_row_exactly(struct npu *npu, const struct depthwise *op, uint3
     size_t channels = ofm->depth;
     for (uint32_t ox = 0; ox < ofm->width; ox++) {
         if (op->window.narrow) {
-            aim(op, oy, ox);
+            npu_window_aim(&op->window, oy, ox, op->inputs);
             accumulate(op, acc + ox * channels, sums);
         } else {
             accumulate_wide(op, oy, ox, acc + ox * channels);
@@ -132,7 +127,7 @@ static bool run_rows(struct npu *npu, struct depthwise *op)
     const struct npu_feature_map *ofm = &op->output.map;
     size_t channels = ofm->depth;
     int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, ofm->width, channels * sizeof *acc);
-    int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, ofm->width, op->step * sizeof *sums);
+    int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, ofm->width, NPU_BRICK * sizeof *sums);
     if (acc == NULL || sums == NULL) {
         return false;
     }
@@ -182,22 +177,21 @@ bool npu_op_depthwise(struct npu *npu, uint32_t param)
     op.scales = npu_scales_load(npu, op.output.map.depth);
     struct npu_weights *weights =
         op.scales == NULL ? NULL : npu_weights_load(npu, &op.window, op.output.map.depth, true);
-    op.quick = op.scales != NULL && op.taps_per_sum == op.taps &&
-               npu_map_fits_16(&op.window.ifm) &&
-               npu_requant_open(npu, &op.requant, &op.output, op.scales, op.accumulator_bits,
-                                npu_largest_sum(&op.window.ifm, op.taps));
+    op.quick =
+        op.scales != NULL && op.taps_per_sum == op.taps && npu_map_fits_16(&op.window.ifm) &&
+        npu_requant_open_channels(npu, &op.requant, &op.output, op.scales, op.accumulator_bits,
+                                  npu_largest_sum(&op.window.ifm, op.taps));
     op.inputs = npu_scratch_get(npu, NPU_BUFFER_RUNS, op.taps, sizeof *op.inputs);
     return weights != NULL && op.inputs != NULL && transpose_weights(npu, &op, weights) &&
            npu_window_prepare(npu, &op.window, npu_map_fits_16(&op.window.ifm)) &&
            run_rows(npu, &op) &&
-           npu_operation_done(npu, &(struct npu_work){.ifm = &op.window.ifm,
-                                                      .ofm = &op.output.map,
-                                                      .window = &op.window,
-                                                      .inputs = 1,
-                                                      .output_class =
-                                                          op.accumulator_bits == 32
-                                                              ? NPU_OUTPUT_OTHER
-                                                              : NPU_OUTPUT_MUL_OR_ACC40,
-                                                      .tables = op.output.activation !=
-                                                                NPU_ACTIVATION_NONE});
+           npu_operation_done(
+               npu, &(struct npu_work){.ifm = &op.window.ifm,
+                                       .ofm = &op.output.map,
+                                       .window = &op.window,
+                                       .inputs = 1,
+                                       .output_class = op.accumulator_bits == 32
+                                                           ? NPU_OUTPUT_OTHER
+                                                           : NPU_OUTPUT_MUL_OR_ACC40,
+                                       .tables = op.output.activation != NPU_ACTIVATION_NONE});
 }

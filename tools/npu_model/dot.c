@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The inner kernels, portable; written so that compilers make vectors of them. */
+/** The inner kernels: the portable ones, and the choice between all. */
 #include "dot.h"
 
 #include <string.h>
@@ -9,10 +9,9 @@
 
 enum { PIXELS = 4 };
 
-/** One block of pixels; start: elements from pixel 0 of the runs to the block. */
-static void dot_block(const struct npu_dot_run *runs, uint32_t run_count, size_t start,
-                      size_t pixel_step, const int16_t *weights, uint32_t pixels, int32_t *sums,
-                      size_t sum_step)
+/** So many pixels, from start elements after pixel 0 of the runs on. */
+static void dot_pixels(const struct npu_dot_run *runs, uint32_t run_count, size_t start,
+                       size_t pixel_step, const int16_t *weights, uint32_t pixels, int32_t *sums)
 {
     int32_t acc[PIXELS][NPU_DOT_LANES] = {{0}};
     for (uint32_t run = 0; run < run_count; run++) {
@@ -29,45 +28,56 @@ static void dot_block(const struct npu_dot_run *runs, uint32_t run_count, size_t
             weights += NPU_DOT_LANES * NPU_DOT_PAIR;
         }
     }
-    for (uint32_t p = 0; p < pixels; p++) {
-        memcpy(sums + p * sum_step, acc[p], sizeof acc[p]);
+    memcpy(sums, acc, pixels * sizeof acc[0]);
+}
+
+static void dot_portable(const struct npu_dot_run *runs, uint32_t run_count, size_t pixel_step,
+                         const int16_t *weights, uint32_t pixels, int32_t *sums)
+{
+    for (uint32_t p = 0; p < pixels; p += PIXELS) {
+        uint32_t count = pixels - p < PIXELS ? pixels - p : PIXELS;
+        dot_pixels(runs, run_count, p * pixel_step, pixel_step, weights, count,
+                   sums + (size_t)p * NPU_DOT_LANES);
     }
 }
+
+static bool always(void)
+{
+    return true;
+}
+
+const struct npu_dot_kernel npu_dot_kernels[] = {
+#ifdef NPU_X86_KERNELS
+    {"avx512vnni", npu_dot_has_avx512, npu_dot_avx512},
+    {"avx2", npu_dot_has_avx2, npu_dot_avx2},
+#endif
+    {"portable", always, dot_portable},
+};
+const unsigned npu_dot_kernel_count = sizeof npu_dot_kernels / sizeof npu_dot_kernels[0];
 
 void npu_dot(const struct npu_dot_run *runs, uint32_t run_count, size_t pixel_step,
-             const int16_t *weights, uint32_t pixels, int32_t *sums, size_t sum_step)
+             const int16_t *weights, uint32_t pixels, int32_t *sums)
 {
-    uint32_t done =
-        npu_dot_x86(runs, run_count, pixel_step, weights, pixels, sums, sum_step);
-    for (uint32_t p = done; p < pixels; p += PIXELS) {
-        uint32_t block = pixels - p < PIXELS ? pixels - p : PIXELS;
-        dot_block(runs, run_count, p * pixel_step, pixel_step, weights, block,
-                  sums + p * sum_step, sum_step);
+    const struct npu_dot_kernel *kernel = npu_dot_kernels;
+    while (!kernel->supported()) {
+        kernel++;
     }
+    kernel->run(runs, run_count, pixel_step, weights, pixels, sums);
 }
 
-NPU_CLONES static void depthwise_lanes(const int16_t *const *inputs, uint32_t taps,
-                                       size_t pixel_step, const int16_t *weights,
-                                       size_t weight_step, uint32_t pixels, int32_t *sums,
-                                       size_t sum_step, size_t first)
+NPU_CLONES void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, size_t first,
+                                  size_t pixel_step, const int16_t *weights, size_t weight_step,
+                                  uint32_t pixels, int32_t *sums)
 {
     for (uint32_t p = 0; p < pixels; p++) {
         int32_t acc[NPU_DOT_LANES] = {0};
         for (uint32_t tap = 0; tap < taps; tap++) {
             const int16_t *input = inputs[tap] + p * pixel_step + first;
-            const int16_t *weight = weights + tap * weight_step + first;
+            const int16_t *weight = weights + tap * weight_step;
             for (int lane = 0; lane < NPU_DOT_LANES; lane++) {
                 acc[lane] += input[lane] * weight[lane];
             }
         }
-        memcpy(sums + p * sum_step + first, acc, sizeof acc);
-    }
-}
-
-void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, size_t pixel_step,
-                       const int16_t *weights, uint32_t pixels, int32_t *sums, size_t step)
-{
-    for (size_t first = 0; first < step; first += NPU_DOT_LANES) {
-        depthwise_lanes(inputs, taps, pixel_step, weights, step, pixels, sums, step, first);
+        memcpy(sums + (size_t)p * NPU_DOT_LANES, acc, sizeof acc);
     }
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-/** npu_dot() with the pair products of AVX2 and AVX-512. */
+/** npu_dot() with the pair products of AVX2 and AVX-512; only where
+ * NPU_X86_KERNELS is defined. */
 #ifndef NPU_DOT_X86_H
 #define NPU_DOT_X86_H
 
 #include "dot.h"
 
-/**
- * As npu_dot(), for as many pixels as this machine has kernels for.
- *
- * @return pixels done, from 0 on; the caller does the rest
- */
-uint32_t npu_dot_x86(const struct npu_dot_run *runs, uint32_t run_count, size_t pixel_step,
-                     const int16_t *weights, uint32_t pixels, int32_t *sums, size_t sum_step);
+bool npu_dot_has_avx512(void);
+npu_dot_t npu_dot_avx512;
+
+bool npu_dot_has_avx2(void);
+npu_dot_t npu_dot_avx2;
 
 #endif

@@ -2,13 +2,16 @@
 /** NPU_OP_ELEMENTWISE: one table row per mode. */
 #include <string.h>
 
+#include "clones.h"
 #include "npu_internal.h"
 #include "operation.h"
 #include "output.h"
+#include "requant.h"
 
 enum mode { MUL, ADD, SUB, MIN, MAX, LRELU, ABS, CLZ, SHR, SHL, MODE_COUNT };
 
 enum {
+    RAW_VALUES = 256, /**< that 8-bit elements can have */
     BROADCAST_H = 1 << 0,
     BROADCAST_W = 1 << 1,
     BROADCAST_C = 1 << 2,
@@ -29,20 +32,31 @@ struct elementwise {
     enum scale_mode scale_mode;
     enum npu_rounding ifm_rounding;
     struct npu_scale ofm_scale, a_scale, b_scale;
-    size_t row; /**< elements of an OFM row */
+    size_t row;        /**< elements of an OFM row */
     int32_t *operand;  /**< IFM row */
     int32_t *operand2; /**< IFM2 row, broadcast */
+
+    /* The way of 8-bit operands, whose results fit 32 bits before the output
+     * stage. */
+    bool quick;
+    struct npu_requant requant;
+    int32_t a_scaled[RAW_VALUES], b_scaled[RAW_VALUES]; /**< ADD and SUB: by raw value */
+    int32_t a_first, b_first;                           /**< smallest value of each operand */
 };
 
 typedef void (*row_function_t)(const struct elementwise *op, const int32_t *a, const int32_t *b,
                                int64_t *out);
 
+typedef void (*quick_function_t)(const struct elementwise *op, const int32_t *a, const int32_t *b,
+                                 int32_t *out);
+
 /** What a mode is. */
 struct mode_row {
     row_function_t compute; /**< a row up to and including the scaling */
     bool binary;
-    bool ofm_scale; /**< uses OFM_SCALE */
-    bool only_32;   /**< takes 32-bit operands only */
+    bool ofm_scale;         /**< uses OFM_SCALE */
+    bool only_32;           /**< takes 32-bit operands only */
+    quick_function_t quick; /**< a row of 8-bit operands up to the scaling, or NULL */
 };
 
 static void scale_row(const struct elementwise *op, int64_t *out)
@@ -64,7 +78,8 @@ static void compute_mul(const struct elementwise *op, const int32_t *a, const in
     npu_scale_all(out, op->row, scale, op->output.rounding);
 }
 
-/** One operand is scaled with 32 bits after it was shifted up; the other is shifted to match. */
+/** One operand is scaled with 32 bits after it was shifted up; the other is
+ * shifted to match. */
 static int64_t scaled_operand(const struct elementwise *op, int64_t value, struct npu_scale scale,
                               enum scale_mode mine)
 {
@@ -151,8 +166,7 @@ static void compute_shr(const struct elementwise *op, const int32_t *a, const in
 {
     for (size_t i = 0; i < op->row; i++) {
         unsigned shift = (unsigned)npu_clamp(b[i], 0, 63);
-        out[i] = npu_round_scale(a[i], (struct npu_scale){1, (uint8_t)shift},
-                                 op->output.rounding);
+        out[i] = npu_round_scale(a[i], (struct npu_scale){1, (uint8_t)shift}, op->output.rounding);
     }
 }
 
@@ -165,12 +179,33 @@ static void compute_shl(const struct elementwise *op, const int32_t *a, const in
     }
 }
 
+NPU_CLONES static void quick_mul(const struct elementwise *op, const int32_t *a, const int32_t *b,
+                                 int32_t *out)
+{
+    for (size_t i = 0; i < op->row; i++) {
+        out[i] = a[i] * b[i];
+    }
+}
+
+NPU_CLONES static void quick_sum(const struct elementwise *op, const int32_t *a, const int32_t *b,
+                                 int32_t *out)
+{
+    for (size_t i = 0; i < op->row; i++) {
+        out[i] = op->a_scaled[a[i] - op->a_first] + op->b_scaled[b[i] - op->b_first];
+    }
+}
+
 static const struct mode_row modes[MODE_COUNT] = {
-    [MUL] = {compute_mul, true, true, false},    [ADD] = {compute_add, true, true, false},
-    [SUB] = {compute_sub, true, true, false},    [MIN] = {compute_min, true, false, false},
-    [MAX] = {compute_max, true, false, false},   [LRELU] = {compute_lrelu, false, true, false},
-    [ABS] = {compute_abs, false, true, false},   [CLZ] = {compute_clz, false, false, true},
-    [SHR] = {compute_shr, true, false, true},    [SHL] = {compute_shl, true, false, true},
+    [MUL] = {compute_mul, true, true, false, quick_mul},
+    [ADD] = {compute_add, true, true, false, quick_sum},
+    [SUB] = {compute_sub, true, true, false, quick_sum},
+    [MIN] = {compute_min, true, false, false, NULL},
+    [MAX] = {compute_max, true, false, false, NULL},
+    [LRELU] = {compute_lrelu, false, true, false, NULL},
+    [ABS] = {compute_abs, false, true, false, NULL},
+    [CLZ] = {compute_clz, false, false, true, NULL},
+    [SHR] = {compute_shr, true, false, true, NULL},
+    [SHL] = {compute_shl, true, false, true, NULL},
 };
 
 static bool decode_scalar(struct npu *npu, struct elementwise *op)
@@ -306,11 +341,60 @@ static bool load_operands(struct npu *npu, struct elementwise *op, uint32_t y)
     return true;
 }
 
+/** Fill the table of one operand of a sum; returns the largest magnitude, past
+ * 32 bits if any is. */
+static int64_t fill_table(const struct elementwise *op, struct npu_scale scale,
+                          enum scale_mode mine, int32_t first, int64_t sign, int32_t *table)
+{
+    int64_t largest = 0;
+    for (int32_t raw = 0; raw < RAW_VALUES; raw++) {
+        int64_t value = sign * scaled_operand(op, first + raw, scale, mine);
+        int64_t magnitude = value < 0 ? -value : value;
+        largest = magnitude > largest ? magnitude : largest;
+        table[raw] = (int32_t)value;
+    }
+    return largest;
+}
+
+static void choose_way(struct npu *npu, struct elementwise *op, bool swap)
+{
+    bool scalar = (op->broadcast & BROADCAST_SCALAR) != 0;
+    if (modes[op->mode].quick == NULL || op->ifm.bits != 8 || scalar) {
+        return;
+    }
+    const struct npu_feature_map *a = swap ? &op->ifm2 : &op->ifm;
+    const struct npu_feature_map *b = swap ? &op->ifm : &op->ifm2;
+    int64_t largest = npu_map_largest(a) * npu_map_largest(b);
+    if (op->mode != MUL) {
+        op->a_first = (int32_t)npu_map_minimum(a) - a->zero_point;
+        op->b_first = (int32_t)npu_map_minimum(b) - b->zero_point;
+        largest = fill_table(op, op->a_scale, SCALE_A_32, op->a_first, 1, op->a_scaled) +
+                  fill_table(op, op->b_scale, SCALE_B_32, op->b_first, op->mode == ADD ? 1 : -1,
+                             op->b_scaled);
+    }
+    op->quick = npu_requant_open_all(npu, &op->requant, &op->output, op->ofm_scale, largest);
+}
+
+/** Compute and store row y of operands that are loaded. out: values before the
+ * output stage. */
+static bool write_row(struct npu *npu, const struct elementwise *op, uint32_t y, const int32_t *a,
+                      const int32_t *b, void *out)
+{
+    uint32_t width = op->output.map.width;
+    if (!op->quick) {
+        modes[op->mode].compute(op, a, b, out);
+        return npu_output_write(npu, &op->output, y, 0, width, out);
+    }
+    modes[op->mode].quick(op, a, b, out);
+    npu_requant(&op->requant, 0, (op->row + NPU_BRICK - 1) / NPU_BRICK, out);
+    return npu_write_pixels(npu, &op->output.map, y, 0, width, out);
+}
+
 static bool run_rows(struct npu *npu, struct elementwise *op)
 {
     const struct npu_feature_map *ofm = &op->output.map;
     op->row = (size_t)ofm->width * ofm->depth;
-    int64_t *out = npu_scratch_get(npu, NPU_BUFFER_ACC, op->row, sizeof *out);
+    void *out = npu_scratch_get(npu, NPU_BUFFER_ACC, op->row + NPU_BRICK, sizeof(int64_t));
     op->operand = npu_scratch_get(npu, NPU_BUFFER_ROWS, op->row, sizeof *op->operand);
     op->operand2 = npu_scratch_get(npu, NPU_BUFFER_OPERAND, op->row, sizeof *op->operand2);
     if (out == NULL || op->operand == NULL || op->operand2 == NULL) {
@@ -323,12 +407,10 @@ static bool run_rows(struct npu *npu, struct elementwise *op)
     bool swap = modes[op->mode].binary && (op->broadcast & BROADCAST_SWAP) != 0;
     const int32_t *a = swap ? op->operand2 : op->operand;
     const int32_t *b = swap ? op->operand : op->operand2;
+    choose_way(npu, op, swap);
     for (uint32_t y = 0; y < ofm->height; y++) {
-        if (npu_should_abort(npu) || !load_operands(npu, op, y)) {
-            return false;
-        }
-        modes[op->mode].compute(op, a, b, out);
-        if (!npu_output_write(npu, &op->output, y, 0, ofm->width, out)) {
+        if (npu_should_abort(npu) || !load_operands(npu, op, y) ||
+            !write_row(npu, op, y, a, b, out)) {
             return false;
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** Access to the rows of feature maps: tiles, NHWC and NHCWB16, element types. */
+/** Access to the rows of feature maps: tiles, NHWC and NHCWB16, element types.
+ */
 #include "feature_map.h"
 
 #include <string.h>
@@ -7,15 +8,7 @@
 #include "clones.h"
 #include "npu_internal.h"
 
-enum { BRICK = 16 };
-
-/** Pixels of one row that lie in one tile, as pieces of equal shape. */
-struct segment {
-    uint8_t *memory;     /**< element (x, channel 0) */
-    int64_t pixel_step;  /**< bytes from pixel to pixel */
-    int64_t brick_step;  /**< NHCWB16: bytes from brick to brick */
-    uint32_t pixels;
-};
+enum { BRICK = NPU_BRICK };
 
 int64_t npu_map_minimum(const struct npu_feature_map *map)
 {
@@ -43,7 +36,13 @@ static int64_t maximum(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/** Bytes around an element that an access of some rows and pixels from it on touches. */
+int64_t npu_map_largest(const struct npu_feature_map *map)
+{
+    return maximum(map->zero_point - npu_map_minimum(map), npu_map_maximum(map) - map->zero_point);
+}
+
+/** Bytes around an element that an access of some rows and pixels from it on
+ * touches. */
 struct extent {
     int64_t low, high;
 };
@@ -75,10 +74,9 @@ void npu_map_tile(struct npu *npu, enum npu_channel channel, const struct npu_fe
                   (uint64_t)(extent.high - extent.low));
 }
 
-/** Map the pixels of row y from x on that lie in the tile of x. */
-static bool open_segment(struct npu *npu, enum npu_channel channel,
-                         const struct npu_feature_map *map, uint32_t y, uint32_t x, uint32_t count,
-                         struct segment *segment)
+/** Open the pixels of row y from x on that lie in the tile of x. */
+static bool open_span(struct npu *npu, enum npu_channel channel, const struct npu_feature_map *map,
+                      uint32_t y, uint32_t x, uint32_t count, struct npu_span *span)
 {
     bool right = x >= map->width0;
     uint32_t tile_height = right ? map->height1 : map->height0;
@@ -93,38 +91,74 @@ static bool open_segment(struct npu *npu, enum npu_channel channel,
     if (memory == NULL) {
         return false;
     }
-    npu_count_bytes(npu, channel, map->region, (uint64_t)pixels * map->depth * (map->bits / 8u));
-    *segment = (struct segment){memory - extent.low, map->stride_x, map->stride_c, pixels};
+    int64_t element = map->bits / 8;
+    npu_count_bytes(npu, channel, map->region, (uint64_t)pixels * map->depth * (uint64_t)element);
+    *span = (struct npu_span){memory - extent.low, map->stride_x,
+                              map->nhcwb16 ? map->stride_c : BRICK * element, pixels};
     return true;
 }
 
-/* Conversion of runs of elements; the compiler makes vectors of these. */
+bool npu_open_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
+                     uint32_t count, struct npu_span *span)
+{
+    return open_span(npu, NPU_WRITE_OFM, map, y, x, count, span);
+}
 
-#define LOADER(name, source, target)                                                        \
-    NPU_CLONES static void name(void *restrict out, const uint8_t *restrict in, size_t count, int32_t zero) \
+/** Channels of the brick that starts at channel c. */
+static size_t brick_channels(const struct npu_feature_map *map, size_t c)
+{
+    return map->depth - c < BRICK ? map->depth - c : BRICK;
+}
+
+/** The span is one array without gaps, in the order of the channels. */
+static bool is_dense(const struct npu_feature_map *map, const struct npu_span *span)
+{
+    return !map->nhcwb16 && span->pixel_step == (int64_t)map->depth * (map->bits / 8);
+}
+
+/* Conversion of pixels of so many elements; the compiler makes vectors of
+ * these. */
+
+#define CONVERT(count, out, in, source, target, zero)                    \
+    for (size_t i_ = 0; i_ < (count); i_++) {                            \
+        source element_;                                                 \
+        memcpy(&element_, (in) + i_ * sizeof element_, sizeof element_); \
+        target value_ = (target)((uint32_t)element_ - (uint32_t)(zero)); \
+        memcpy((out) + i_ * sizeof value_, &value_, sizeof value_);      \
+    }
+
+#define CONVERTER(name, source, target)                                                     \
+    NPU_CLONES static void name(uint8_t *restrict out, int64_t out_step,                    \
+                                const uint8_t *restrict in, int64_t in_step, size_t pixels, \
+                                size_t count, int32_t zero)                                 \
     {                                                                                       \
-        target *restrict values = out;                                                      \
-        for (size_t i = 0; i < count; i++) {                                                \
-            source element;                                                                 \
-            memcpy(&element, in + i * sizeof element, sizeof element);                      \
-            values[i] = (target)((uint32_t)element - (uint32_t)zero);                       \
+        if (count == BRICK) {                                                               \
+            for (size_t p = 0; p < pixels; p++, out += out_step, in += in_step) {           \
+                CONVERT(BRICK, out, in, source, target, zero)                               \
+            }                                                                               \
+            return;                                                                         \
+        }                                                                                   \
+        for (size_t p = 0; p < pixels; p++, out += out_step, in += in_step) {               \
+            CONVERT(count, out, in, source, target, zero)                                   \
         }                                                                                   \
     }
 
-typedef void (*loader_t)(void *restrict out, const uint8_t *restrict in, size_t count,
-                         int32_t zero);
+typedef void (*converter_t)(uint8_t *restrict out, int64_t out_step, const uint8_t *restrict in,
+                            int64_t in_step, size_t pixels, size_t count, int32_t zero);
 
-LOADER(load_u8_16, uint8_t, int16_t)
-LOADER(load_s8_16, int8_t, int16_t)
-LOADER(load_u16_16, uint16_t, int16_t)
-LOADER(load_s16_16, int16_t, int16_t)
-LOADER(load_u8_32, uint8_t, int32_t)
-LOADER(load_s8_32, int8_t, int32_t)
-LOADER(load_u16_32, uint16_t, int32_t)
-LOADER(load_s16_32, int16_t, int32_t)
-LOADER(load_s32_32, int32_t, int32_t)
+CONVERTER(load_u8_16, uint8_t, int16_t)
+CONVERTER(load_s8_16, int8_t, int16_t)
+CONVERTER(load_u16_16, uint16_t, int16_t)
+CONVERTER(load_s16_16, int16_t, int16_t)
+CONVERTER(load_u8_32, uint8_t, int32_t)
+CONVERTER(load_s8_32, int8_t, int32_t)
+CONVERTER(load_u16_32, uint16_t, int32_t)
+CONVERTER(load_s16_32, int16_t, int32_t)
+CONVERTER(load_store_32, int32_t, int32_t)
+CONVERTER(store_8, int32_t, uint8_t)
+CONVERTER(store_16, int32_t, uint16_t)
 
-static loader_t find_loader(const struct npu_feature_map *map, size_t target_size)
+static converter_t find_loader(const struct npu_feature_map *map, size_t target_size)
 {
     bool narrow = target_size == sizeof(int16_t);
     switch (map->bits) {
@@ -135,42 +169,41 @@ static loader_t find_loader(const struct npu_feature_map *map, size_t target_siz
         return map->is_signed ? (narrow ? load_s16_16 : load_s16_32)
                               : (narrow ? load_u16_16 : load_u16_32);
     default:
-        return load_s32_32;
+        return load_store_32;
     }
 }
 
-static void load_segment(const struct npu_feature_map *map, const struct segment *segment,
-                         loader_t load, uint8_t *out, size_t target_size)
+static converter_t find_store(const struct npu_feature_map *map)
 {
-    size_t element = map->bits / 8u;
-    size_t depth = map->depth;
-    if (!map->nhcwb16 && segment->pixel_step == (int64_t)(depth * element)) {
-        load(out, segment->memory, segment->pixels * depth, map->zero_point);
+    return map->bits == 8 ? store_8 : map->bits == 16 ? store_16 : load_store_32;
+}
+
+static void load_span(const struct npu_feature_map *map, const struct npu_span *span,
+                      converter_t load, uint8_t *out, size_t target_size)
+{
+    if (is_dense(map, span)) {
+        load(out, 0, span->memory, 0, 1, (size_t)span->pixels * map->depth, map->zero_point);
         return;
     }
-    size_t run = map->nhcwb16 ? BRICK : depth;
-    for (size_t c = 0; c < depth; c += run) {
-        size_t channels = depth - c < run ? depth - c : run;
-        const uint8_t *brick = segment->memory + (int64_t)(c / run) * segment->brick_step;
-        for (size_t x = 0; x < segment->pixels; x++) {
-            load(out + (x * depth + c) * target_size, brick + (int64_t)x * segment->pixel_step,
-                 channels, map->zero_point);
-        }
+    for (size_t c = 0; c < map->depth; c += BRICK) {
+        const uint8_t *brick = span->memory + (int64_t)(c / BRICK) * span->brick_step;
+        load(out + c * target_size, (int64_t)(map->depth * target_size), brick, span->pixel_step,
+             span->pixels, brick_channels(map, c), map->zero_point);
     }
 }
 
 static bool read_row(struct npu *npu, const struct npu_feature_map *map, uint32_t y, void *out,
                      size_t target_size)
 {
-    loader_t load = find_loader(map, target_size);
+    converter_t load = find_loader(map, target_size);
     for (uint32_t x = 0; x < map->width;) {
-        struct segment segment;
-        if (!open_segment(npu, NPU_READ_IFM, map, y, x, map->width - x, &segment)) {
+        struct npu_span span;
+        if (!open_span(npu, NPU_READ_IFM, map, y, x, map->width - x, &span)) {
             return false;
         }
-        load_segment(map, &segment, load, (uint8_t *)out + (size_t)x * map->depth * target_size,
-                     target_size);
-        x += segment.pixels;
+        load_span(map, &span, load, (uint8_t *)out + (size_t)x * map->depth * target_size,
+                  target_size);
+        x += span.pixels;
     }
     return true;
 }
@@ -185,40 +218,26 @@ bool npu_read_row_32(struct npu *npu, const struct npu_feature_map *map, uint32_
     return read_row(npu, map, y, out, sizeof *out);
 }
 
-NPU_CLONES static void store(uint8_t *restrict out, const int32_t *restrict values, size_t count,
-                  size_t element)
+void npu_store_brick(const struct npu_feature_map *map, const struct npu_span *span, size_t brick,
+                     const int32_t *values)
 {
-    if (element == 1) {
-        for (size_t i = 0; i < count; i++) {
-            out[i] = (uint8_t)values[i];
-        }
-    } else if (element == 2) {
-        for (size_t i = 0; i < count; i++) {
-            uint16_t value = (uint16_t)values[i];
-            memcpy(out + 2 * i, &value, sizeof value);
-        }
-    } else {
-        memcpy(out, values, count * sizeof *values);
-    }
+    find_store(map)(span->memory + (int64_t)brick * span->brick_step, span->pixel_step,
+                    (const uint8_t *)values, BRICK * sizeof *values, span->pixels,
+                    brick_channels(map, brick * BRICK), 0);
 }
 
-static void store_segment(const struct npu_feature_map *map, const struct segment *segment,
-                          const int32_t *values)
+static void store_span(const struct npu_feature_map *map, const struct npu_span *span,
+                       const int32_t *values)
 {
-    size_t element = map->bits / 8u;
-    size_t depth = map->depth;
-    if (!map->nhcwb16 && segment->pixel_step == (int64_t)(depth * element)) {
-        store(segment->memory, values, segment->pixels * depth, element);
+    converter_t store = find_store(map);
+    if (is_dense(map, span)) {
+        store(span->memory, 0, (const uint8_t *)values, 0, 1, (size_t)span->pixels * map->depth, 0);
         return;
     }
-    size_t run = map->nhcwb16 ? BRICK : depth;
-    for (size_t c = 0; c < depth; c += run) {
-        size_t channels = depth - c < run ? depth - c : run;
-        uint8_t *brick = segment->memory + (int64_t)(c / run) * segment->brick_step;
-        for (size_t x = 0; x < segment->pixels; x++) {
-            store(brick + (int64_t)x * segment->pixel_step, values + x * depth + c, channels,
-                  element);
-        }
+    for (size_t c = 0; c < map->depth; c += BRICK) {
+        uint8_t *brick = span->memory + (int64_t)(c / BRICK) * span->brick_step;
+        store(brick, span->pixel_step, (const uint8_t *)(values + c),
+              (int64_t)(map->depth * sizeof *values), span->pixels, brick_channels(map, c), 0);
     }
 }
 
@@ -226,14 +245,14 @@ bool npu_write_pixels(struct npu *npu, const struct npu_feature_map *map, uint32
                       uint32_t count, const int32_t *values)
 {
     while (count > 0) {
-        struct segment segment;
-        if (!open_segment(npu, NPU_WRITE_OFM, map, y, x, count, &segment)) {
+        struct npu_span span;
+        if (!npu_open_pixels(npu, map, y, x, count, &span)) {
             return false;
         }
-        store_segment(map, &segment, values);
-        values += (size_t)segment.pixels * map->depth;
-        x += segment.pixels;
-        count -= segment.pixels;
+        store_span(map, &span, values);
+        values += (size_t)span.pixels * map->depth;
+        x += span.pixels;
+        count -= span.pixels;
     }
     return true;
 }

@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: MIT
-/** Feature maps: their description in the command registers, and access to their rows. */
+/** Feature maps: their description in the command registers, and access to
+ * their rows. */
 #ifndef NPU_FEATURE_MAP_H
 #define NPU_FEATURE_MAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "memory.h"
 #include "npu_model.h"
 
-/** Decode IFM, IFM2 or OFM; a parse error on nonsense. The caller sets height and width of inputs. */
+enum { NPU_BRICK = 16 }; /**< channels that NHCWB16 keeps together */
+
+/** Where the pixels of a row lie that are in one tile. */
+struct npu_span {
+    uint8_t *memory;    /**< first pixel, channel 0 */
+    int64_t pixel_step; /**< bytes from pixel to pixel */
+    int64_t brick_step; /**< bytes from one NPU_BRICK of channels to the next */
+    uint32_t pixels;
+};
+
+/** Decode IFM, IFM2 or OFM; a parse error on nonsense. The caller sets height
+ * and width of inputs. */
 bool npu_decode_ifm(struct npu *npu, struct npu_feature_map *map);
 bool npu_decode_ifm2(struct npu *npu, struct npu_feature_map *map);
 /** Only the element type and zero point of IFM2: all that a scalar has. */
@@ -19,6 +32,9 @@ bool npu_decode_ofm(struct npu *npu, struct npu_feature_map *map);
 /** Smallest and largest value that an element can have. */
 int64_t npu_map_minimum(const struct npu_feature_map *map);
 int64_t npu_map_maximum(const struct npu_feature_map *map);
+
+/** Magnitude that no element with its zero point subtracted exceeds. */
+int64_t npu_map_largest(const struct npu_feature_map *map);
 
 /** Elements with their zero point subtracted fit 16 bits. */
 bool npu_map_fits_16(const struct npu_feature_map *map);
@@ -35,8 +51,19 @@ void npu_map_tile(struct npu *npu, enum npu_channel channel, const struct npu_fe
 bool npu_read_row_16(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int16_t *out);
 bool npu_read_row_32(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int32_t *out);
 
-/** Write count pixels of row y from x on; values [count][depth] already fit the elements. */
+/** Write count pixels of row y from x on; values [count][depth] already fit the
+ * elements. */
 bool npu_write_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
                       uint32_t count, const int32_t *values);
+
+/** Open pixels of row y from x on for writing: as many of count as lie in one
+ * tile, at least 1. */
+bool npu_open_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
+                     uint32_t count, struct npu_span *span);
+
+/** Store one brick of channels of all pixels of a span: values
+ * [pixels][NPU_BRICK]. */
+void npu_store_brick(const struct npu_feature_map *map, const struct npu_span *span, size_t brick,
+                     const int32_t *values);
 
 #endif

@@ -46,17 +46,16 @@ static uint32_t bit(uint64_t value, unsigned position)
 static int64_t implied_size(uint32_t ofm, uint32_t stride, uint64_t kernel_m1, uint64_t before,
                             uint64_t after)
 {
-    return (int64_t)(ofm - 1) * stride + (int64_t)kernel_m1 + 1 - (int64_t)before -
-           (int64_t)after;
+    return (int64_t)(ofm - 1) * stride + (int64_t)kernel_m1 + 1 - (int64_t)before - (int64_t)after;
 }
 
 static bool set_sizes(struct npu *npu, struct npu_window *window, const struct kernel *kernel,
                       uint32_t ofm_height, uint32_t ofm_width)
 {
-    int64_t height = implied_size(ofm_height, window->stride_y, kernel->height_m1, kernel->top,
-                                  kernel->bottom);
-    int64_t width = implied_size(ofm_width, window->stride_x, kernel->width_m1, kernel->left,
-                                 kernel->right);
+    int64_t height =
+        implied_size(ofm_height, window->stride_y, kernel->height_m1, kernel->top, kernel->bottom);
+    int64_t width =
+        implied_size(ofm_width, window->stride_x, kernel->width_m1, kernel->left, kernel->right);
     if (height < 1 || width < 1) {
         return npu_fail(npu, NPU_FAULT_PARSE,
                         "implies an IFM of height %" PRId64 " and width %" PRId64, height, width);
@@ -159,9 +158,8 @@ static bool prepare_row(struct npu *npu, struct npu_window *window, uint32_t pad
     memset(row, 0, window->pad_left * pixel);
     memset(end, 0, (size_t)(row + window->row_bytes - end));
     y = upscaled ? y / 2 : y;
-    bool done = window->narrow
-                    ? npu_read_row_16(npu, &window->ifm, y, (int16_t *)(void *)first)
-                    : npu_read_row_32(npu, &window->ifm, y, (int32_t *)(void *)first);
+    bool done = window->narrow ? npu_read_row_16(npu, &window->ifm, y, (int16_t *)(void *)first)
+                               : npu_read_row_32(npu, &window->ifm, y, (int32_t *)(void *)first);
     if (done && upscaled) {
         upscale_row(window, first);
     }
@@ -186,6 +184,17 @@ bool npu_window_advance(struct npu *npu, struct npu_window *window, uint32_t oy)
 const void *npu_window_row(const struct npu_window *window, uint32_t oy, uint32_t ky)
 {
     return slot_of(window, oy * window->stride_y + ky * window->dilation_y);
+}
+
+void npu_window_aim(const struct npu_window *window, uint32_t oy, uint32_t ox,
+                    const int16_t **inputs)
+{
+    for (uint32_t ky = 0; ky < window->kernel_height; ky++) {
+        const int16_t *row = npu_window_row(window, oy, ky);
+        for (uint32_t kx = 0; kx < window->kernel_width; kx++) {
+            *inputs++ = row + npu_window_offset(window, ox, kx);
+        }
+    }
 }
 
 static struct npu_taps taps(uint32_t start, uint32_t pad, uint32_t size, uint32_t count,

@@ -7,6 +7,7 @@
 #define NPU_WINDOW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "feature_map.h"
@@ -20,8 +21,8 @@ struct npu_window {
     uint32_t dilation_y, dilation_x;
     uint32_t stride_y, stride_x;
     uint32_t pad_top, pad_left;
-    bool padded;       /**< any padding register is not 0 */
-    bool part_kernel;  /**< weight order bit of KERNEL_STRIDE */
+    bool padded;      /**< any padding register is not 0 */
+    bool part_kernel; /**< weight order bit of KERNEL_STRIDE */
     enum npu_upscale upscale;
     uint32_t row_width; /**< pixels of a prepared row */
     bool narrow;        /**< prepared rows hold int16_t, else int32_t */
@@ -33,7 +34,8 @@ struct npu_window {
     uint32_t next; /**< first padded row not prepared yet */
 };
 
-/** Decode kernel, padding, upscale and IFM for an OFM of this height and width. */
+/** Decode kernel, padding, upscale and IFM for an OFM of this height and width.
+ */
 bool npu_window_open(struct npu *npu, struct npu_window *window, uint32_t ofm_height,
                      uint32_t ofm_width);
 
@@ -45,6 +47,16 @@ bool npu_window_advance(struct npu *npu, struct npu_window *window, uint32_t oy)
 
 /** Padded row of tap ky for OFM row oy: [row_width][depth], padding is 0. */
 const void *npu_window_row(const struct npu_window *window, uint32_t oy, uint32_t ky);
+
+/** Elements from the start of a padded row to tap kx of pixel ox. */
+static inline size_t npu_window_offset(const struct npu_window *window, uint32_t ox, uint32_t kx)
+{
+    return ((size_t)ox * window->stride_x + kx * window->dilation_x) * window->ifm.depth;
+}
+
+/** Point inputs [taps] at the taps of a pixel; only for narrow rows. */
+void npu_window_aim(const struct npu_window *window, uint32_t oy, uint32_t ox,
+                    const int16_t **inputs);
 
 /** Range of taps [first, last) along one axis that meet real elements. */
 struct npu_taps {
