@@ -14,24 +14,28 @@ static struct fake_scb fake_scb = {.CCR = 1u << 16};
 #define SCB (&fake_scb)
 #define SCB_CCR_DC_Msk (1u << 16)
 
+/** The core's special registers, set by the test. */
+enum { IPSR, PRIMASK, BASEPRI, FAULTMASK, SPECIAL_COUNT };
+static uint32_t fake_special[SPECIAL_COUNT];
+
 static inline uint32_t __get_IPSR(void)
 {
-    return 0;
+    return fake_special[IPSR];
 }
 
 static inline uint32_t __get_PRIMASK(void)
 {
-    return 0;
+    return fake_special[PRIMASK];
 }
 
 static inline uint32_t __get_BASEPRI(void)
 {
-    return 0;
+    return fake_special[BASEPRI];
 }
 
 static inline uint32_t __get_FAULTMASK(void)
 {
-    return 0;
+    return fake_special[FAULTMASK];
 }
 
 static inline void __DSB(void)
