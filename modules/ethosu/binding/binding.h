@@ -15,12 +15,15 @@
 
 extern const mp_obj_type_t binding_npu_type;
 extern const mp_obj_type_t binding_model_type;
+extern const mp_obj_type_t binding_tensor_type;
+extern const mp_obj_type_t binding_pmu_type;
 
 /** For soft reset, and before the machine is reset: no NPU works in memory after this. */
 void ethosu_deinit_all(void);
 
-/** ethosu.reserve() */
+/** ethosu.reserve(), NPU.pmu() */
 MP_DECLARE_CONST_FUN_OBJ_KW(binding_reserve_obj);
+MP_DECLARE_CONST_FUN_OBJ_VAR(binding_pmu_obj);
 
 /** The NPU that an argument names: None (the first), an index, or a config's name. Raises. */
 struct ethosu_driver *binding_choose_npu(mp_obj_t which);
@@ -33,6 +36,40 @@ size_t binding_index(const struct ethosu_driver *npu);
 
 /** Keep an object alive until the NPU has finished its inference; MP_OBJ_NULL: no more. */
 void binding_keep(const struct ethosu_driver *npu, mp_obj_t object);
+
+/**
+ * Have `callback(object)` called by the scheduler when the NPU has finished;
+ * MP_OBJ_NULL: nothing. What the callback raises is printed.
+ */
+void binding_call_back(const struct ethosu_driver *npu, mp_obj_t callback, mp_obj_t object);
+
+/** How long an inference may take, and since when it runs. */
+struct deadline {
+    uint32_t begun;   /**< ethosu_board_ticks_ms() */
+    uint64_t timeout; /**< milliseconds, or ETHOSU_SEMAPHORE_WAIT_FOREVER */
+};
+
+/** Is an inference under way that the NPU has not finished? */
+bool binding_running(const struct ethosu_driver *npu);
+
+/** Milliseconds that are left, at least 1, so that a wait with them does wait. */
+uint64_t binding_time_left(const struct deadline *deadline);
+
+/** Answer to select.poll(): readable when the NPU has finished, or its time is up. */
+mp_uint_t binding_poll(const struct ethosu_driver *npu, const struct deadline *deadline,
+                       mp_uint_t request, uintptr_t flags, int *error);
+
+/** Call a function of the frozen module `_ethosu`, where the policy is. */
+mp_obj_t binding_call_python(qstr name, size_t positional, const mp_obj_t *arguments,
+                             mp_map_t *keywords);
+
+/** A method that is a function of `_ethosu`. */
+#define BINDING_PYTHON_METHOD(object, name)                                                    \
+    static mp_obj_t object##_call(size_t count, const mp_obj_t *arguments, mp_map_t *keywords) \
+    {                                                                                          \
+        return binding_call_python(name, count, arguments, keywords);                          \
+    }                                                                                          \
+    static MP_DEFINE_CONST_FUN_OBJ_KW(object, 1, object##_call)
 
 /** Raise what a fault of the driver means in Python. */
 _Noreturn void binding_raise_fault(const struct ethosux_fault *fault);
@@ -59,5 +96,11 @@ uint64_t binding_timeout(mp_int_t milliseconds);
  */
 void binding_get_buffer(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t flags,
                         const char *what);
+
+/** dict[key] = text */
+void binding_store_text(mp_obj_t dict, qstr key, const char *text);
+
+/** Name of the NPU's config as a str. */
+mp_obj_t binding_config(const struct ethosu_driver *npu);
 
 #endif

@@ -69,3 +69,8 @@ void binding_get_buffer(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t fla
                           (flags & MP_BUFFER_WRITE) ? "a writable buffer" : "a buffer");
     }
 }
+
+void binding_store_text(mp_obj_t dict, qstr key, const char *text)
+{
+    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(key), mp_obj_new_str(text, strlen(text)));
+}

@@ -4,12 +4,11 @@
 
 #include <string.h>
 
-#include "arm_ethos_io_memcpy.h"
 #include "ethosu_board.h"
-#include "py/binary.h"
+#include "metadata.h"
 #include "py/mperrno.h"
-#include "py/objarray.h"
 #include "py/runtime.h"
+#include "py/stream.h"
 #include "source.h"
 
 model_obj_t *model_alive(mp_obj_t self_in)
@@ -17,6 +16,16 @@ model_obj_t *model_alive(mp_obj_t self_in)
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->model == NULL) {
         mp_raise_ValueError(MP_ERROR_TEXT("this model was closed by deinit()"));
+    }
+    return self;
+}
+
+model_obj_t *model_idle(mp_obj_t self_in)
+{
+    model_obj_t *self = model_alive(self_in);
+    if (self->busy) {
+        binding_raise_os_error(MP_EBUSY,
+                               "an inference of this model is under way: cancel() would stop it");
     }
     return self;
 }
@@ -51,6 +60,7 @@ static void place_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_m
                           (int)block.len, (int)needed);
     }
     self->arena_block = block.buf;
+    self->arena_span = (uint32_t)needed;
     memory->arena = (void *)start;
 }
 
@@ -72,17 +82,33 @@ static void load(model_obj_t *self, const struct ethosu_model_source *source, mp
     }
 }
 
-/** Model(source, *, npu=None, arena=None, verify=True, timeout_ms=10000) */
+/** The NPU to run on: a handle from reserve(), or what reserve() takes as `npu`. Raises. */
+static void choose_npu(model_obj_t *self, mp_obj_t npu)
+{
+    if (mp_obj_is_type(npu, &binding_npu_type)) {
+        self->handle = npu_reserved(npu);
+        self->npu = self->handle->npu;
+    } else {
+        self->npu = binding_choose_npu(npu);
+    }
+}
+
+/**
+ * Model(source, *, npu=None, arena=None, verify=True, timeout_ms=10000,
+ * postprocess=None, real=False)
+ */
 static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t positional, size_t keywords,
                                const mp_obj_t *arguments)
 {
-    enum { ARG_SOURCE, ARG_NPU, ARG_ARENA, ARG_VERIFY, ARG_TIMEOUT };
+    enum { ARG_SOURCE, ARG_NPU, ARG_ARENA, ARG_VERIFY, ARG_TIMEOUT, ARG_POST, ARG_REAL };
     static const mp_arg_t allowed[] = {
         {MP_QSTR_source, MP_ARG_REQUIRED | MP_ARG_OBJ, {.u_obj = MP_OBJ_NULL}},
         {MP_QSTR_npu, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
         {MP_QSTR_arena, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
         {MP_QSTR_verify, MP_ARG_KW_ONLY | MP_ARG_BOOL, {.u_bool = true}},
         {MP_QSTR_timeout_ms, MP_ARG_KW_ONLY | MP_ARG_INT, {.u_int = BINDING_TIMEOUT_MS}},
+        {MP_QSTR_postprocess, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+        {MP_QSTR_real, MP_ARG_KW_ONLY | MP_ARG_BOOL, {.u_bool = false}},
     };
     mp_arg_val_t args[MP_ARRAY_SIZE(allowed)];
     mp_arg_parse_all_kw_array(positional, keywords, arguments, MP_ARRAY_SIZE(allowed), allowed,
@@ -91,9 +117,13 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t positional, siz
     struct source source;
     source_open(args[ARG_SOURCE].u_obj, &source);
 
-    model_obj_t *self = mp_obj_malloc(model_obj_t, type);
+    model_obj_t *self = mp_obj_malloc_with_finaliser(model_obj_t, type);
     memset((uint8_t *)self + sizeof self->base, 0, sizeof *self - sizeof self->base);
-    self->npu = binding_choose_npu(args[ARG_NPU].u_obj);
+    choose_npu(self, args[ARG_NPU].u_obj);
+    self->postprocess = args[ARG_POST].u_obj;
+    self->real = args[ARG_REAL].u_bool;
+    self->file = source.data;
+    self->file_copied = source.copied;
     self->timeout = timeout;
     self->source = source.owner;
     self->file_size = (uint32_t)source.size;
@@ -107,186 +137,12 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t positional, siz
     return MP_OBJ_FROM_PTR(self);
 }
 
-/* ---- tensors in and out ---- */
-
-/** The sequence of buffers given for inputs or outputs: as many as the model has. Raises. */
-static mp_obj_t *get_sequence(mp_obj_t given, size_t expected, const char *what)
-{
-    size_t count;
-    mp_obj_t *items;
-    mp_obj_get_array(given, &count, &items);
-    if (count != expected) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d %ss given, the model has %d"),
-                          (int)count, what, (int)expected);
-    }
-    return items;
-}
-
-/** Bytes of a tensor that the caller gave; raises when size or type are wrong. */
-static void *get_bytes(const struct ethosu_model_buffer *buffer, mp_obj_t given, mp_uint_t flags,
-                       const char *what, size_t index)
-{
-    mp_buffer_info_t info;
-    binding_get_buffer(given, &info, flags, what);
-    int expected = model_typecode(buffer->type);
-    const char *type = ethosu_model_type_name(buffer->type);
-    // Plain bytes are taken as they are; typed arrays must be of the tensor's type.
-    if (info.typecode != BYTEARRAY_TYPECODE && info.typecode != 'B' && info.typecode != expected) {
-        mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("%s %d has typecode '%c', '%c' expected (%s)"), what,
-                          (int)index, info.typecode, expected, type);
-    }
-    if (info.len != buffer->size) {
-        mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("%s %d has %d bytes, %d expected (%s)"), what, (int)index,
-                          (int)info.len, (int)buffer->size, type);
-    }
-    return info.buf;
-}
-
-/** What is done with each tensor of the model and the bytes that the caller gave for it. */
-typedef void visit_t(const struct ethosu_model_buffer *buffer, void *bytes);
-
-static void visit_nothing(const struct ethosu_model_buffer *buffer, void *bytes)
-{
-}
-
-static void copy_in(const struct ethosu_model_buffer *buffer, void *bytes)
-{
-    if (bytes != buffer->data) {
-        arm_ethos_io_memcpy(buffer->data, bytes, buffer->size);
-    }
-}
-
-static void copy_out(const struct ethosu_model_buffer *buffer, void *bytes)
-{
-    if (bytes != buffer->data) {
-        arm_ethos_io_memcpy(bytes, buffer->data, buffer->size);
-    }
-}
-
-static void visit_inputs(const model_obj_t *self, mp_obj_t given, visit_t *visit)
-{
-    size_t count = ethosu_model_input_count(self->model);
-    const struct ethosu_model_buffer *inputs = ethosu_model_inputs(self->model);
-    mp_obj_t *items = get_sequence(given, count, "input");
-    for (size_t i = 0; i < count; ++i) {
-        visit(&inputs[i], get_bytes(&inputs[i], items[i], MP_BUFFER_READ, "input", i));
-    }
-}
-
-static void visit_outputs(const model_obj_t *self, mp_obj_t given, visit_t *visit)
-{
-    size_t count = ethosu_model_output_count(self->model);
-    const struct ethosu_model_buffer *outputs = ethosu_model_outputs(self->model);
-    mp_obj_t *items = get_sequence(given, count, "output");
-    for (size_t i = 0; i < count; ++i) {
-        visit(&outputs[i], get_bytes(&outputs[i], items[i], MP_BUFFER_WRITE, "output", i));
-    }
-}
-
-/** A new array with the bytes of an output: it stays when the next inference overwrites them. */
-static mp_obj_t new_array(const model_obj_t *self, const struct ethosu_model_buffer *buffer)
-{
-    (void)self;
-    mp_obj_array_t *array = m_new_obj(mp_obj_array_t);
-    size_t width = MAX(ethosu_model_type_size(buffer->type), 1);
-    array->base.type = &mp_type_array;
-    array->typecode = (size_t)model_typecode(buffer->type);
-    array->free = 0;
-    array->len = buffer->size / width;
-    array->items = m_new(uint8_t, buffer->size);
-    arm_ethos_io_memcpy(array->items, buffer->data, buffer->size);
-    return MP_OBJ_FROM_PTR(array);
-}
-
-/* ---- running ---- */
-
-/** Reserve the NPU for this model. Nobody may touch the arena from here to give_back(). Raises. */
-static void reserve(model_obj_t *self)
-{
-    if (self->busy) {
-        binding_raise_os_error(MP_EBUSY, "an inference of this model is under way");
-    }
-    binding_reserve_npu(self->npu, 0);
-    ethosux_set_timeout(self->npu, self->timeout);
-    self->busy = true;
-}
-
-/** Run on the reserved NPU and give it back; raises when the inference failed. */
-static void run(model_obj_t *self)
-{
-    int status = ethosu_model_invoke(self->model, self->npu);
-    struct ethosux_fault fault = *ethosux_last_error(self->npu);
-    ethosu_release_driver(self->npu);
-    self->busy = false;
-    binding_raise_pending();
-    if (status != ETHOSU_MODEL_OK) {
-        binding_raise_fault(&fault);
-    }
-}
-
-/** predict(inputs): copy them in, run, and return a list of new arrays, one for each output. */
-static mp_obj_t model_predict(mp_obj_t self_in, mp_obj_t inputs)
-{
-    model_obj_t *self = model_alive(self_in);
-    // All checks first: no half of the inputs is ever copied.
-    visit_inputs(self, inputs, visit_nothing);
-    reserve(self);
-    visit_inputs(self, inputs, copy_in);
-    run(self);
-    size_t count = ethosu_model_output_count(self->model);
-    const struct ethosu_model_buffer *outputs = ethosu_model_outputs(self->model);
-    mp_obj_list_t *list = MP_OBJ_TO_PTR(mp_obj_new_list(count, NULL));
-    for (size_t i = 0; i < count; ++i) {
-        list->items[i] = new_array(self, &outputs[i]);
-    }
-    return MP_OBJ_FROM_PTR(list);
-}
-static MP_DEFINE_CONST_FUN_OBJ_2(model_predict_obj, model_predict);
-
-/**
- * run_into(inputs=None, outputs=None): run without allocating. None leaves
- * inputs as they are in the arena (`model.inputs[0].data`), and outputs there.
- */
-static mp_obj_t model_run_into(size_t count, const mp_obj_t *arguments)
-{
-    model_obj_t *self = model_alive(arguments[0]);
-    mp_obj_t inputs = count > 1 ? arguments[1] : mp_const_none;
-    mp_obj_t outputs = count > 2 ? arguments[2] : mp_const_none;
-    if (inputs != mp_const_none) {
-        visit_inputs(self, inputs, visit_nothing);
-    }
-    if (outputs != mp_const_none) {
-        visit_outputs(self, outputs, visit_nothing);
-    }
-    reserve(self);
-    if (inputs != mp_const_none) {
-        visit_inputs(self, inputs, copy_in);
-    }
-    run(self);
-    if (outputs != mp_const_none) {
-        visit_outputs(self, outputs, copy_out);
-    }
-    return mp_const_none;
-}
-static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_run_into_obj, 1, 3, model_run_into);
-
 /* ---- the rest of its life ---- */
-
-static model_obj_t *idle(mp_obj_t self_in)
-{
-    model_obj_t *self = model_alive(self_in);
-    if (self->busy) {
-        binding_raise_os_error(MP_EBUSY, "an inference of this model is under way");
-    }
-    return self;
-}
 
 /** reset(): variables and state tensors back to their initial values. */
 static mp_obj_t model_reset(mp_obj_t self_in)
 {
-    ethosu_model_reset(idle(self_in)->model);
+    ethosu_model_reset(model_idle(self_in)->model);
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_reset_obj, model_reset);
@@ -296,11 +152,13 @@ static mp_obj_t model_deinit(mp_obj_t self_in)
 {
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->model != NULL) {
-        idle(self_in);
+        model_idle(self_in);
         self->model = NULL;
         self->source = MP_OBJ_NULL;
         self->object = MP_OBJ_NULL;
+        self->file = NULL;
         self->arena_block = NULL;
+        self->tensors[0] = self->tensors[1] = MP_OBJ_NULL;
     }
     return mp_const_none;
 }
@@ -313,26 +171,84 @@ static mp_obj_t model_exit(size_t count, const mp_obj_t *arguments)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_exit_obj, 4, 4, model_exit);
 
-/** info(): config, memory, share of the NPU. */
+/** Where the weights are, for people. */
+static const char *weights_note(const model_obj_t *self, const struct ethosu_model_info *info)
+{
+    if (info->copied_bytes != 0) {
+        return "copied to the arena: misaligned, or out of the NPU's sight";
+    }
+    return self->file_copied ? "used where they lie: the file was read into RAM"
+                             : "used where they lie";
+}
+
+/** cancel(): stop an inference of run() that is under way; the task that awaits it is told. */
+static mp_obj_t model_cancel(mp_obj_t self_in)
+{
+    model_stop(model_alive(self_in));
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(model_cancel_obj, model_cancel);
+
+/** The collector takes a model that nobody holds any more, maybe in the midst of a run(). */
+static mp_obj_t model_finalise(mp_obj_t self_in)
+{
+    model_obj_t *self = MP_OBJ_TO_PTR(self_in);
+    if (self->model != NULL) {
+        model_stop(self);
+    }
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(model_finalise_obj, model_finalise);
+
+/** await run(inputs=None, outputs=None): in the order of asking, while others work */
+BINDING_PYTHON_METHOD(model_run_obj, MP_QSTR_run_model);
+
+/** selftest(): compare with the golden output that `ethosu compile --selftest` stored. */
+BINDING_PYTHON_METHOD(model_selftest_obj, MP_QSTR_selftest);
+
+/** metadata(name): what a tool left in the file under this name, as bytes; None: nothing. */
+static mp_obj_t model_metadata(mp_obj_t self_in, mp_obj_t name)
+{
+    uint32_t size;
+    const void *data =
+        ethosu_model_get_metadata(model_alive(self_in)->model, mp_obj_str_get_str(name), &size);
+    return data == NULL ? mp_const_none : mp_obj_new_bytes(data, size);
+}
+static MP_DEFINE_CONST_FUN_OBJ_2(model_metadata_obj, model_metadata);
+
+/** info(): config, memory, share of the NPU, who compiled it. */
 static mp_obj_t model_info(mp_obj_t self_in)
 {
+    model_obj_t *self = model_alive(self_in);
     struct ethosu_model_info info;
-    ethosu_model_get_info(model_alive(self_in)->model, &info);
+    ethosu_model_get_info(self->model, &info);
     const struct {
         qstr key;
         uint32_t value;
     } numbers[] = {
-        {MP_QSTR_npu_calls, info.npu_calls},     {MP_QSTR_cpu_steps, info.cpu_steps},
-        {MP_QSTR_tensors, info.tensors},         {MP_QSTR_arena_size, info.arena_size},
-        {MP_QSTR_object_size, info.object_size}, {MP_QSTR_copied_bytes, info.copied_bytes},
+        {MP_QSTR_npu_calls, info.npu_calls},
+        {MP_QSTR_cpu_steps, info.cpu_steps},
+        {MP_QSTR_tensors, info.tensors},
+        {MP_QSTR_arena_address, (uint32_t)(uintptr_t)self->arena_block},
+        {MP_QSTR_arena_size, info.arena_size},
+        {MP_QSTR_object_size, info.object_size},
+        {MP_QSTR_file_size, self->file_size},
+        {MP_QSTR_copied_bytes, info.copied_bytes},
     };
-    mp_obj_t dict = mp_obj_new_dict(MP_ARRAY_SIZE(numbers) + 1);
-    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_config),
-                      mp_obj_new_str(info.npu, strlen(info.npu)));
+    mp_obj_t dict = mp_obj_new_dict(MP_ARRAY_SIZE(numbers) + 4);
+    binding_store_text(dict, MP_QSTR_config, info.npu);
     for (size_t i = 0; i < MP_ARRAY_SIZE(numbers); ++i) {
         mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(numbers[i].key),
                           mp_obj_new_int_from_uint(numbers[i].value));
     }
+    uint32_t steps = info.npu_calls + info.cpu_steps;
+    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_npu_share),
+                      mp_obj_new_float((mp_float_t)info.npu_calls / MAX(steps, 1)));
+    uint32_t size;
+    const char *vela = ethosu_model_get_metadata(self->model, "vela_version", &size);
+    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_vela),
+                      vela == NULL ? mp_const_none : mp_obj_new_str(vela, strnlen(vela, size)));
+    binding_store_text(dict, MP_QSTR_weights, weights_note(self, &info));
     return dict;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_info_obj, model_info);
@@ -347,14 +263,30 @@ static void model_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind
     }
     struct ethosu_model_info info;
     ethosu_model_get_info(self->model, &info);
-    mp_printf(print, "<Model %s: %u inputs, %u outputs, arena %u bytes, %u bytes copied>", info.npu,
-              (unsigned)info.inputs, (unsigned)info.outputs, (unsigned)info.arena_size,
-              (unsigned)info.copied_bytes);
+    mp_printf(print, "<Model %s: %u inputs, %u outputs, arena %u bytes at 0x%x, weights %s>",
+              info.npu, (unsigned)info.inputs, (unsigned)info.outputs, (unsigned)info.arena_size,
+              (unsigned)(uintptr_t)self->arena_block, weights_note(self, &info));
 }
+
+static mp_uint_t model_ioctl(mp_obj_t self_in, mp_uint_t request, uintptr_t flags, int *error)
+{
+    model_obj_t *self = MP_OBJ_TO_PTR(self_in);
+    return binding_poll(self->busy ? self->npu : NULL, &self->deadline, request, flags, error);
+}
+
+static const mp_stream_p_t model_stream = {.ioctl = model_ioctl};
 
 static const mp_rom_map_elem_t model_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_predict), MP_ROM_PTR(&model_predict_obj)},
     {MP_ROM_QSTR(MP_QSTR_run_into), MP_ROM_PTR(&model_run_into_obj)},
+    {MP_ROM_QSTR(MP_QSTR_run), MP_ROM_PTR(&model_run_obj)},
+    {MP_ROM_QSTR(MP_QSTR_cancel), MP_ROM_PTR(&model_cancel_obj)},
+    {MP_ROM_QSTR(MP_QSTR_selftest), MP_ROM_PTR(&model_selftest_obj)},
+    {MP_ROM_QSTR(MP_QSTR_metadata), MP_ROM_PTR(&model_metadata_obj)},
+    {MP_ROM_QSTR(MP_QSTR__start), MP_ROM_PTR(&model_start_obj)},
+    {MP_ROM_QSTR(MP_QSTR__step), MP_ROM_PTR(&model_step_obj)},
+    {MP_ROM_QSTR(MP_QSTR__fetch), MP_ROM_PTR(&model_fetch_obj)},
+    {MP_ROM_QSTR(MP_QSTR___del__), MP_ROM_PTR(&model_finalise_obj)},
     {MP_ROM_QSTR(MP_QSTR_reset), MP_ROM_PTR(&model_reset_obj)},
     {MP_ROM_QSTR(MP_QSTR_info), MP_ROM_PTR(&model_info_obj)},
     {MP_ROM_QSTR(MP_QSTR_deinit), MP_ROM_PTR(&model_deinit_obj)},
@@ -363,21 +295,34 @@ static const mp_rom_map_elem_t model_locals_table[] = {
 };
 static MP_DEFINE_CONST_DICT(model_locals, model_locals_table);
 
+/** model.postprocess = callable */
+static void store_attribute(model_obj_t *self, qstr name, mp_obj_t *destination)
+{
+    if (name == MP_QSTR_postprocess && destination[1] != MP_OBJ_NULL) {
+        self->postprocess = destination[1];
+        destination[0] = MP_OBJ_NULL; // done
+    }
+}
+
 static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
 {
-    if (destination[0] != MP_OBJ_NULL) {
-        return; // nothing can be stored
-    }
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
-    if (name == MP_QSTR_len) {
+    if (destination[0] != MP_OBJ_NULL) {
+        store_attribute(self, name, destination);
+    } else if (mp_map_lookup((mp_map_t *)&model_locals.map, MP_OBJ_NEW_QSTR(name), MP_MAP_LOOKUP) !=
+               NULL) {
+        destination[1] = MP_OBJ_SENTINEL; // a method: look in locals
+    } else if (name == MP_QSTR_len) {
         destination[0] = mp_obj_new_int_from_uint(self->file_size);
+    } else if (name == MP_QSTR_postprocess) {
+        destination[0] = self->postprocess;
+    } else if (name == MP_QSTR_npu) {
+        // Which queue run() stands in.
+        destination[0] = MP_OBJ_NEW_SMALL_INT(binding_index(self->npu));
     } else if (name == MP_QSTR_ram) {
         struct ethosu_model_info info;
         ethosu_model_get_info(model_alive(self_in)->model, &info);
         destination[0] = mp_obj_new_int_from_uint(info.arena_size + info.object_size);
-    } else if (mp_map_lookup((mp_map_t *)&model_locals.map, MP_OBJ_NEW_QSTR(name), MP_MAP_LOOKUP) !=
-               NULL) {
-        destination[1] = MP_OBJ_SENTINEL; // a method: look in locals
     } else {
         model_load_description(model_alive(self_in), name, &destination[0]);
     }
@@ -388,6 +333,7 @@ MP_DEFINE_CONST_OBJ_TYPE(
     binding_model_type, MP_QSTR_Model, MP_TYPE_FLAG_NONE,
     make_new, model_make_new,
     print, model_print,
+    protocol, &model_stream,
     attr, model_attribute,
     locals_dict, &model_locals
 );

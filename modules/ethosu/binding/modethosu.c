@@ -5,19 +5,24 @@
 #include <string.h>
 
 #include "ethosu_board.h"
+#include "pmu_ethosu.h"
 #include "py/gc.h"
 #include "py/mperrno.h"
 #include "py/runtime.h"
 
 /** The board's NPUs. Owned by this file: set up at import, taken down at soft reset. */
-static struct {
+static struct npu {
+    mp_sched_node_t node; /**< first: the scheduler gives it back */
     struct ethosu_driver driver;
     bool ready;
 } npus[BINDING_MAX_NPUS];
 
 /** What each NPU works with right now: the collector must not take it. */
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_kept[4]);
-_Static_assert(BINDING_MAX_NPUS == 4, "ethosu_kept has one entry for each NPU");
+/** Whom to call when it has finished, and with what. */
+MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_callback[4]);
+MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_callback_argument[4]);
+_Static_assert(BINDING_MAX_NPUS == 4, "the root pointers have one entry for each NPU");
 
 static size_t npu_count(void)
 {
@@ -29,11 +34,26 @@ static void on_interrupt(void *driver)
     ethosu_irq_handler(driver);
 }
 
-/** The NPU has finished: what it worked with may go. Called by the interrupt handler. */
-static void on_done(struct ethosu_driver *driver, void *unused)
+/** Called by the scheduler some time after on_done(). */
+static void run_callback(mp_sched_node_t *node)
 {
-    (void)unused;
-    binding_keep(driver, MP_OBJ_NULL);
+    size_t index = (size_t)((struct npu *)node - npus);
+    mp_obj_t callback = MP_STATE_VM(ethosu_callback)[index];
+    mp_obj_t argument = MP_STATE_VM(ethosu_callback_argument)[index];
+    if (callback != MP_OBJ_NULL) {
+        binding_call_back(&npus[index].driver, MP_OBJ_NULL, MP_OBJ_NULL);
+        mp_call_function_1_protected(callback, argument);
+    }
+}
+
+/** The NPU has finished: what it worked with may go. Called by the interrupt handler. */
+static void on_done(struct ethosu_driver *driver, void *npu)
+{
+    size_t index = (size_t)((struct npu *)npu - npus);
+    MP_STATE_VM(ethosu_kept)[index] = MP_OBJ_NULL;
+    if (MP_STATE_VM(ethosu_callback)[index] != MP_OBJ_NULL) {
+        mp_sched_schedule_node(&npus[index].node, run_callback);
+    }
 }
 
 static void start_npu(size_t index)
@@ -47,7 +67,7 @@ static void start_npu(size_t index)
     npus[index].ready = ethosu_init(driver, (void *)npu->base, npu->fast_memory,
                                     npu->fast_memory_size, npu->secure, npu->privileged) == 0;
     if (npus[index].ready) {
-        ethosux_on_done(driver, on_done, NULL);
+        ethosux_on_done(driver, on_done, &npus[index]);
         ethosu_board_irq_connect(index, on_interrupt, driver);
     }
 }
@@ -71,6 +91,9 @@ void ethosu_deinit_all(void)
             npus[i].ready = false;
         }
         MP_STATE_VM(ethosu_kept)[i] = MP_OBJ_NULL;
+        MP_STATE_VM(ethosu_callback)[i] = MP_OBJ_NULL;
+        MP_STATE_VM(ethosu_callback_argument)[i] = MP_OBJ_NULL;
+        npus[i].node.callback = NULL; // the scheduler's queue ends with the interpreter
     }
     MP_STATE_VM(ethosu_pending_exception) = MP_OBJ_NULL;
 }
@@ -87,6 +110,20 @@ size_t binding_index(const struct ethosu_driver *npu)
 void binding_keep(const struct ethosu_driver *npu, mp_obj_t object)
 {
     MP_STATE_VM(ethosu_kept)[binding_index(npu)] = object;
+}
+
+void binding_call_back(const struct ethosu_driver *npu, mp_obj_t callback, mp_obj_t object)
+{
+    size_t index = binding_index(npu);
+    MP_STATE_VM(ethosu_callback)[index] = callback;
+    MP_STATE_VM(ethosu_callback_argument)[index] = object;
+}
+
+mp_obj_t binding_config(const struct ethosu_driver *npu)
+{
+    char name[ETHOSUX_CONFIG_NAME_SIZE];
+    ethosux_config_name(npu->dev.config, name);
+    return mp_obj_new_str(name, strlen(name));
 }
 
 /** The NPU of this index; raises when it is not there or did not come up. */
@@ -126,6 +163,8 @@ void binding_reserve_npu(struct ethosu_driver *npu, uint64_t timeout)
     if (error == ETHOSUX_E_NONE_FREE) {
         gc_collect(); // a handle that nobody holds any more gives its NPU back
         error = ethosux_reserve_this(npu, timeout);
+    } else if (error == 0) {
+        return;
     }
     if (MP_STATE_VM(ethosu_pending_exception) != MP_OBJ_NULL) {
         if (error == 0) {
@@ -133,7 +172,7 @@ void binding_reserve_npu(struct ethosu_driver *npu, uint64_t timeout)
         }
         binding_raise_pending();
     }
-    if (error == ETHOSUX_E_NONE_FREE) {
+    if (error == ETHOSUX_E_NONE_FREE && timeout == 0) {
         binding_raise_os_error(MP_EBUSY, "the NPU is reserved: release it first");
     }
     if (error != 0) {
@@ -147,9 +186,7 @@ static mp_obj_t ethosu_npus(void)
     mp_obj_t list = mp_obj_new_list(0, NULL);
     for (size_t i = 0; i < npu_count(); ++i) {
         if (npus[i].ready) {
-            char name[ETHOSUX_CONFIG_NAME_SIZE];
-            ethosux_config_name(npus[i].driver.dev.config, name);
-            mp_obj_list_append(list, mp_obj_new_str(name, strlen(name)));
+            mp_obj_list_append(list, binding_config(&npus[i].driver));
         }
     }
     return list;
@@ -161,8 +198,27 @@ static const mp_rom_map_elem_t ethosu_globals_table[] = {
     {MP_ROM_QSTR(MP_QSTR___init__), MP_ROM_PTR(&ethosu_module_init_obj)},
     {MP_ROM_QSTR(MP_QSTR_Model), MP_ROM_PTR(&binding_model_type)},
     {MP_ROM_QSTR(MP_QSTR_NPU), MP_ROM_PTR(&binding_npu_type)},
+    {MP_ROM_QSTR(MP_QSTR_PMU), MP_ROM_PTR(&binding_pmu_type)},
+    {MP_ROM_QSTR(MP_QSTR_Tensor), MP_ROM_PTR(&binding_tensor_type)},
     {MP_ROM_QSTR(MP_QSTR_npus), MP_ROM_PTR(&ethosu_npus_obj)},
     {MP_ROM_QSTR(MP_QSTR_reserve), MP_ROM_PTR(&binding_reserve_obj)},
+    // The events that people ask for; NPU.pmu() takes any event's number.
+    {MP_ROM_QSTR(MP_QSTR_PMU_CYCLE), MP_ROM_INT(ETHOSU_PMU_CYCLE)},
+    {MP_ROM_QSTR(MP_QSTR_PMU_NPU_IDLE), MP_ROM_INT(ETHOSU_PMU_NPU_IDLE)},
+    {MP_ROM_QSTR(MP_QSTR_PMU_NPU_ACTIVE), MP_ROM_INT(ETHOSU_PMU_NPU_ACTIVE)},
+    {MP_ROM_QSTR(MP_QSTR_PMU_MAC_ACTIVE), MP_ROM_INT(ETHOSU_PMU_MAC_ACTIVE)},
+    {MP_ROM_QSTR(MP_QSTR_PMU_MAC_STALLED_BY_ACC), MP_ROM_INT(ETHOSU_PMU_MAC_STALLED_BY_ACC)},
+    {MP_ROM_QSTR(MP_QSTR_PMU_MAC_STALLED_BY_IB), MP_ROM_INT(ETHOSU_PMU_MAC_STALLED_BY_IB)},
+    {MP_ROM_QSTR(MP_QSTR_PMU_AO_ACTIVE), MP_ROM_INT(ETHOSU_PMU_AO_ACTIVE)},
+    {MP_ROM_QSTR(MP_QSTR_PMU_AO_STALLED_BY_OB), MP_ROM_INT(ETHOSU_PMU_AO_STALLED_BY_OB)},
+    {MP_ROM_QSTR(MP_QSTR_PMU_WD_ACTIVE), MP_ROM_INT(ETHOSU_PMU_WD_ACTIVE)},
+    {MP_ROM_QSTR(MP_QSTR_PMU_WD_STALLED), MP_ROM_INT(ETHOSU_PMU_WD_STALLED)},
+    {MP_ROM_QSTR(MP_QSTR_PMU_AXI0_RD_DATA_BEAT_RECEIVED),
+     MP_ROM_INT(ETHOSU_PMU_AXI0_RD_DATA_BEAT_RECEIVED)},
+    {MP_ROM_QSTR(MP_QSTR_PMU_AXI0_WR_DATA_BEAT_WRITTEN),
+     MP_ROM_INT(ETHOSU_PMU_AXI0_WR_DATA_BEAT_WRITTEN)},
+    {MP_ROM_QSTR(MP_QSTR_PMU_AXI1_RD_DATA_BEAT_RECEIVED),
+     MP_ROM_INT(ETHOSU_PMU_AXI1_RD_DATA_BEAT_RECEIVED)},
 };
 static MP_DEFINE_CONST_DICT(ethosu_globals, ethosu_globals_table);
 

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: MIT
 /** Python class `ethosu.NPU`: a reserved NPU, driven payload by payload. */
-#include "binding.h"
+#include "npu_object.h"
 
 #include <string.h>
 
+#include "ethosu_board.h"
 #include "py/mperrno.h"
 #include "py/runtime.h"
+#include "py/stream.h"
 
-typedef struct {
-    mp_obj_base_t base;
-    struct ethosu_driver *npu; /**< NULL: released */
-    struct ethosux_program program;
-    // What the running inference uses: the collector finds it here.
-    mp_obj_t payload;
-    mp_obj_t buffers[ETHOSUX_MAX_BASES];
-} npu_obj_t;
-
-/** reserve(*, timeout_ms=0, npu=None): an NPU for this caller alone. */
+/**
+ * reserve(*, timeout_ms=-1, npu=None, powered=False): an NPU for this caller
+ * alone. `powered` keeps clock and power on until release(), not only while
+ * an inference runs.
+ */
 static mp_obj_t binding_reserve(size_t count, const mp_obj_t *positional, mp_map_t *keywords)
 {
-    enum { ARG_TIMEOUT, ARG_NPU };
+    enum { ARG_TIMEOUT, ARG_NPU, ARG_POWERED };
     static const mp_arg_t allowed[] = {
-        {MP_QSTR_timeout_ms, MP_ARG_KW_ONLY | MP_ARG_INT, {.u_int = 0}},
+        {MP_QSTR_timeout_ms, MP_ARG_KW_ONLY | MP_ARG_INT, {.u_int = -1}},
         {MP_QSTR_npu, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+        {MP_QSTR_powered, MP_ARG_KW_ONLY | MP_ARG_BOOL, {.u_bool = false}},
     };
     mp_arg_val_t args[MP_ARRAY_SIZE(allowed)];
     mp_arg_parse_all(count, positional, keywords, MP_ARRAY_SIZE(allowed), allowed, args);
@@ -33,14 +31,21 @@ static mp_obj_t binding_reserve(size_t count, const mp_obj_t *positional, mp_map
     npu_obj_t *self = mp_obj_malloc_with_finaliser(npu_obj_t, &binding_npu_type);
     self->npu = NULL;
     binding_reserve_npu(npu, timeout);
-    memset(&self->program, 0, sizeof(*self) - offsetof(npu_obj_t, program));
+    memset((uint8_t *)self + sizeof self->base, 0, sizeof *self - sizeof self->base);
     self->npu = npu;
+    if (args[ARG_POWERED].u_bool) {
+        self->powered = ethosu_request_power(npu) == 0;
+        if (!self->powered) {
+            self->npu = NULL;
+            ethosu_release_driver(npu);
+            binding_raise_fault(ethosux_last_error(npu));
+        }
+    }
     return MP_OBJ_FROM_PTR(self);
 }
 MP_DEFINE_CONST_FUN_OBJ_KW(binding_reserve_obj, 0, binding_reserve);
 
-/** The handle's NPU; raises when it was released. */
-static npu_obj_t *reserved(mp_obj_t self_in)
+npu_obj_t *npu_reserved(mp_obj_t self_in)
 {
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->npu == NULL) {
@@ -55,6 +60,7 @@ static void drop_buffers(npu_obj_t *self)
     memset(self->buffers, 0, sizeof self->buffers);
     if (self->npu != NULL) {
         binding_keep(self->npu, MP_OBJ_NULL);
+        binding_call_back(self->npu, MP_OBJ_NULL, MP_OBJ_NULL);
     }
 }
 
@@ -83,11 +89,17 @@ static int take_bases(npu_obj_t *self, mp_obj_t bases, uint64_t *address, size_t
 }
 
 /** Check payload and bases and start; raises. */
-static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases)
+static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t timeout,
+                  mp_obj_t callback)
 {
+    if (callback != mp_const_none && !mp_obj_is_callable(callback)) {
+        mp_raise_TypeError(MP_ERROR_TEXT("callback must be callable"));
+    }
+    self->deadline.timeout = binding_timeout(timeout);
     if (ethosux_wait(self->npu, 0) == 1) {
         binding_raise_os_error(MP_EBUSY, "an inference is under way: wait() for it first");
     }
+    drop_buffers(self);
     mp_buffer_info_t stream;
     uint64_t address[ETHOSUX_MAX_BASES];
     size_t size[ETHOSUX_MAX_BASES];
@@ -99,6 +111,9 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases)
     if (error == 0) {
         // Before the start: from then on the collector must not take this object.
         binding_keep(self->npu, MP_OBJ_FROM_PTR(self));
+        binding_call_back(self->npu, callback == mp_const_none ? MP_OBJ_NULL : callback,
+                          MP_OBJ_FROM_PTR(self));
+        self->deadline.begun = ethosu_board_ticks_ms();
         error = ethosux_start(self->npu, &self->program, NULL);
     }
     if (error != 0) {
@@ -107,60 +122,116 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases)
     }
 }
 
-static void finish(npu_obj_t *self, uint64_t timeout)
+/**
+ * End the inference under way; raises when it failed.
+ *
+ * @param timeout  milliseconds; -1: what is left of the time it was started with
+ * @return         false: it is still running (timeout 0 only)
+ */
+static bool finish(npu_obj_t *self, mp_int_t timeout)
 {
     struct ethosu_driver *npu = self->npu;
-    int result = ethosux_wait(npu, timeout);
+    uint64_t span = timeout < 0 ? binding_time_left(&self->deadline) : (uint64_t)timeout;
+    int result = ethosux_wait(npu, span);
     struct ethosux_fault fault = *ethosux_last_error(npu);
-    if (result != 1) {
+    if (result < 0) {
         drop_buffers(self);
+    } else if (result == 0) {
+        self->payload = MP_OBJ_NULL;
+        memset(self->buffers, 0, sizeof self->buffers);
     }
     binding_raise_pending();
     if (result < 0) {
+        if (timeout < 0 && ethosux_errno(fault.code) == ETHOSUX_ETIMEDOUT) {
+            fault.found = self->deadline.timeout;
+        }
         binding_raise_fault(&fault);
     }
+    return result == 0;
+}
+
+/** The arguments of invoke() and invoke_async(). */
+static const mp_arg_t invoke_arguments[] = {
+    {MP_QSTR_payload, MP_ARG_REQUIRED | MP_ARG_OBJ, {.u_obj = MP_OBJ_NULL}},
+    {MP_QSTR_bases, MP_ARG_REQUIRED | MP_ARG_OBJ, {.u_obj = MP_OBJ_NULL}},
+    {MP_QSTR_timeout_ms, MP_ARG_KW_ONLY | MP_ARG_INT, {.u_int = BINDING_TIMEOUT_MS}},
+    {MP_QSTR_callback, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+};
+
+static npu_obj_t *parse_and_start(size_t count, const mp_obj_t *positional, mp_map_t *keywords,
+                                  size_t allowed)
+{
+    mp_arg_val_t args[MP_ARRAY_SIZE(invoke_arguments)];
+    npu_obj_t *self = npu_reserved(positional[0]);
+    args[3].u_obj = mp_const_none;
+    mp_arg_parse_all(count - 1, positional + 1, keywords, allowed, invoke_arguments, args);
+    start(self, args[0].u_obj, args[1].u_obj, args[2].u_int, args[3].u_obj);
+    return self;
 }
 
 /** invoke(payload, bases, *, timeout_ms=10000): run a payload and wait for it. */
 static mp_obj_t npu_invoke(size_t count, const mp_obj_t *positional, mp_map_t *keywords)
 {
-    enum { ARG_PAYLOAD, ARG_BASES, ARG_TIMEOUT };
-    static const mp_arg_t allowed[] = {
-        {MP_QSTR_payload, MP_ARG_REQUIRED | MP_ARG_OBJ, {.u_obj = MP_OBJ_NULL}},
-        {MP_QSTR_bases, MP_ARG_REQUIRED | MP_ARG_OBJ, {.u_obj = MP_OBJ_NULL}},
-        {MP_QSTR_timeout_ms, MP_ARG_KW_ONLY | MP_ARG_INT, {.u_int = BINDING_TIMEOUT_MS}},
-    };
-    mp_arg_val_t args[MP_ARRAY_SIZE(allowed)];
-    npu_obj_t *self = reserved(positional[0]);
-    mp_arg_parse_all(count - 1, positional + 1, keywords, MP_ARRAY_SIZE(allowed), allowed, args);
-    uint64_t timeout = binding_timeout(args[ARG_TIMEOUT].u_int);
-    start(self, args[ARG_PAYLOAD].u_obj, args[ARG_BASES].u_obj);
-    finish(self, timeout);
+    finish(parse_and_start(count, positional, keywords, 3), -1);
     return mp_const_none;
 }
-static MP_DEFINE_CONST_FUN_OBJ_KW(npu_invoke_obj, 3, npu_invoke);
+static MP_DEFINE_CONST_FUN_OBJ_KW(npu_invoke_obj, 1, npu_invoke);
 
-/** invoke_async(payload, bases): start a payload; wait() ends it. */
-static mp_obj_t npu_invoke_async(mp_obj_t self_in, mp_obj_t payload, mp_obj_t bases)
+/** invoke_async(payload, bases, *, timeout_ms=10000, callback=None): start; wait() ends it. */
+static mp_obj_t npu_invoke_async(size_t count, const mp_obj_t *positional, mp_map_t *keywords)
 {
-    start(reserved(self_in), payload, bases);
+    parse_and_start(count, positional, keywords, 4);
     return mp_const_none;
 }
-static MP_DEFINE_CONST_FUN_OBJ_3(npu_invoke_async_obj, npu_invoke_async);
+static MP_DEFINE_CONST_FUN_OBJ_KW(npu_invoke_async_obj, 1, npu_invoke_async);
 
-/** wait(*, timeout_ms=10000): end what invoke_async() began; in time or never. */
+/**
+ * wait(timeout_ms=-1): end what invoke_async() began, in time or never. -1: in
+ * the time that it was started with; 0 only looks. True when it has ended.
+ */
 static mp_obj_t npu_wait(size_t count, const mp_obj_t *positional, mp_map_t *keywords)
 {
     static const mp_arg_t allowed[] = {
-        {MP_QSTR_timeout_ms, MP_ARG_INT, {.u_int = BINDING_TIMEOUT_MS}},
+        {MP_QSTR_timeout_ms, MP_ARG_INT, {.u_int = -1}},
     };
     mp_arg_val_t args[MP_ARRAY_SIZE(allowed)];
-    npu_obj_t *self = reserved(positional[0]);
+    npu_obj_t *self = npu_reserved(positional[0]);
     mp_arg_parse_all(count - 1, positional + 1, keywords, MP_ARRAY_SIZE(allowed), allowed, args);
-    finish(self, binding_timeout(args[0].u_int));
-    return mp_const_none;
+    (void)binding_timeout(args[0].u_int);
+    return mp_obj_new_bool(finish(self, args[0].u_int));
 }
 static MP_DEFINE_CONST_FUN_OBJ_KW(npu_wait_obj, 1, npu_wait);
+
+/** done(): has the NPU nothing (more) to do, so that wait() would not block? */
+static mp_obj_t npu_done(mp_obj_t self_in)
+{
+    return mp_obj_new_bool(!binding_running(npu_reserved(self_in)->npu));
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(npu_done_obj, npu_done);
+
+/** cancel(): stop the inference under way, if any; the NPU stays reserved. */
+static mp_obj_t npu_cancel(mp_obj_t self_in)
+{
+    npu_obj_t *self = npu_reserved(self_in);
+    int error = ethosux_cancel(self->npu);
+    drop_buffers(self);
+    if (error != 0) {
+        binding_raise_fault(ethosux_last_error(self->npu));
+    }
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(npu_cancel_obj, npu_cancel);
+
+/** await run(payload, bases, *, timeout_ms=10000): in the order of asking */
+BINDING_PYTHON_METHOD(npu_run_obj, MP_QSTR_run_payload);
+
+static mp_uint_t npu_ioctl(mp_obj_t self_in, mp_uint_t request, uintptr_t flags, int *error)
+{
+    npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
+    return binding_poll(self->npu, &self->deadline, request, flags, error);
+}
+
+static const mp_stream_p_t npu_stream = {.ioctl = npu_ioctl};
 
 /** release(): give the NPU back; an inference under way is stopped. Twice does no harm. */
 static mp_obj_t npu_release(mp_obj_t self_in)
@@ -168,6 +239,10 @@ static mp_obj_t npu_release(mp_obj_t self_in)
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->npu != NULL) {
         struct ethosu_driver *npu = self->npu;
+        if (self->powered) {
+            (void)ethosux_cancel(npu);
+            ethosu_release_power(npu);
+        }
         ethosu_release_driver(npu);
         drop_buffers(self);
         self->npu = NULL;
@@ -184,21 +259,14 @@ static mp_obj_t npu_exit(size_t count, const mp_obj_t *arguments)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(npu_exit_obj, 4, 4, npu_exit);
 
-static void store_text(mp_obj_t dict, qstr key, const char *text)
-{
-    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(key), mp_obj_new_str(text, strlen(text)));
-}
-
 /** info(): config, architecture and driver version, counters. */
 static mp_obj_t npu_info(mp_obj_t self_in)
 {
-    npu_obj_t *self = reserved(self_in);
+    npu_obj_t *self = npu_reserved(self_in);
     struct ethosu_hw_info hw;
     struct ethosu_driver_version version;
-    char name[ETHOSUX_CONFIG_NAME_SIZE];
     ethosu_get_hw_info(self->npu, &hw);
     ethosu_get_driver_version(&version);
-    ethosux_config_name(self->npu->dev.config, name);
     mp_obj_t arch[] = {
         MP_OBJ_NEW_SMALL_INT(hw.version.arch_major_rev),
         MP_OBJ_NEW_SMALL_INT(hw.version.arch_minor_rev),
@@ -210,7 +278,7 @@ static mp_obj_t npu_info(mp_obj_t self_in)
         MP_OBJ_NEW_SMALL_INT(version.patch),
     };
     mp_obj_t dict = mp_obj_new_dict(6);
-    store_text(dict, MP_QSTR_config, name);
+    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_config), binding_config(self->npu));
     mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_macs),
                       MP_OBJ_NEW_SMALL_INT(1 << hw.cfg.macs_per_cc));
     mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_arch), mp_obj_new_tuple(3, arch));
@@ -234,10 +302,27 @@ static void npu_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind_t
     mp_printf(print, "<NPU %s>", name);
 }
 
+/** npu: which of npus() this is; the queue that run() stands in. */
+static void npu_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
+{
+    if (destination[0] != MP_OBJ_NULL) {
+        return; // nothing can be stored
+    }
+    if (name == MP_QSTR_npu) {
+        destination[0] = MP_OBJ_NEW_SMALL_INT(binding_index(npu_reserved(self_in)->npu));
+    } else {
+        destination[1] = MP_OBJ_SENTINEL;
+    }
+}
+
 static const mp_rom_map_elem_t npu_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_invoke), MP_ROM_PTR(&npu_invoke_obj)},
     {MP_ROM_QSTR(MP_QSTR_invoke_async), MP_ROM_PTR(&npu_invoke_async_obj)},
     {MP_ROM_QSTR(MP_QSTR_wait), MP_ROM_PTR(&npu_wait_obj)},
+    {MP_ROM_QSTR(MP_QSTR_done), MP_ROM_PTR(&npu_done_obj)},
+    {MP_ROM_QSTR(MP_QSTR_cancel), MP_ROM_PTR(&npu_cancel_obj)},
+    {MP_ROM_QSTR(MP_QSTR_run), MP_ROM_PTR(&npu_run_obj)},
+    {MP_ROM_QSTR(MP_QSTR_pmu), MP_ROM_PTR(&binding_pmu_obj)},
     {MP_ROM_QSTR(MP_QSTR_release), MP_ROM_PTR(&npu_release_obj)},
     {MP_ROM_QSTR(MP_QSTR_info), MP_ROM_PTR(&npu_info_obj)},
     {MP_ROM_QSTR(MP_QSTR___enter__), MP_ROM_PTR(&mp_identity_obj)},
@@ -250,6 +335,8 @@ static MP_DEFINE_CONST_DICT(npu_locals, npu_locals_table);
 MP_DEFINE_CONST_OBJ_TYPE(
     binding_npu_type, MP_QSTR_NPU, MP_TYPE_FLAG_NONE,
     print, npu_print,
+    protocol, &npu_stream,
+    attr, npu_attribute,
     locals_dict, &npu_locals
 );
 // clang-format on

@@ -9,6 +9,7 @@ struct source {
     const void *data;
     size_t size;    /**< bytes */
     mp_obj_t owner; /**< keeps them where they are */
+    bool copied;    /**< read from a file into RAM */
 };
 
 /** Get at the bytes of a path or a buffer, in place when they can be. Raises. */

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""A board with a model of the project's own, for the tests of the Python face."""
+
+import pytest
+from ethosu_tools.oracle import Oracle
+
+MODEL = "/model.tflite"
+
+
+@pytest.fixture(scope="session")
+def example(small_models):
+    """The small model's reference, an input for it and what comes out, as bytes."""
+    import numpy as np
+
+    oracle = Oracle(small_models["small_cnn"])
+    shape = oracle.inputs[0].shape
+    x = np.random.default_rng(3).integers(-128, 128, shape).astype(np.int8)
+    return oracle, x, oracle.step([x])[0]
+
+
+@pytest.fixture
+def face(board, board_npu, compiled, small_models, example):
+    """The board, with `m` loaded, input `x` and the expected output `golden`."""
+    _, x, y = example
+    board.write_file(MODEL, compiled(small_models["small_cnn"], board_npu).read_bytes())
+    board.exec(
+        f"import ethosu, gc\nfrom array import array\nm = ethosu.Model({MODEL!r})\n"
+        f"x = array('b', {x.tobytes()!r})\ngolden = {y.tobytes()!r}\n"
+    )
+    return board
+
+
+@pytest.fixture
+def emulated(request, face):
+    """The same, with facts that only the emulated board offers."""
+    if request.config.getoption("--port"):
+        pytest.skip("uses registers and counters of the emulated board")
+    face.exec(
+        "import machine, emulator\n"
+        "def mask(): machine.mem32[0xE000E184] = 1 << 24\n"
+        "def unmask(): machine.mem32[0xE000E104] = 1 << 24\n"
+    )
+    return face
+
+
+def raised(board, code: str) -> str:
+    """What code raises on the board: "OSError 110 message"."""
+    return board.exec(
+        "try:\n" + "".join(f"    {line}\n" for line in code.splitlines()) + "    print('nothing')\n"
+        "except Exception as error:\n"
+        "    print(type(error).__name__, *error.args)\n"
+    ).strip()

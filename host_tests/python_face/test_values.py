@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Real and raw values: what goes in, what comes out, and how one stands for the other."""
+
+import numpy as np
+import pytest
+
+from .conftest import raised
+
+
+def quantized(values, tensor, dtype=np.int8):
+    """As TFLite quantises: single precision, halves away from zero, saturated."""
+    steps = np.asarray(values, np.float32) / np.float32(tensor.scale)
+    steps = np.copysign(np.floor(np.abs(steps) + np.float32(0.5)), steps)
+    limits = np.iinfo(dtype)
+    return np.clip(steps + tensor.zero_point, limits.min, limits.max).astype(dtype)
+
+
+@pytest.fixture
+def real(face, example):
+    """Real inputs, far out of range too, as `v` on the board."""
+    oracle, x, _ = example
+    values = np.random.default_rng(5).normal(0, 3, x.size).astype(np.float32)
+    values[:3] = 1e9, -1e9, 0
+    face.exec(f"v = array('f', {[float(value) for value in values]!r})")
+    return face, values, quantized(values, oracle.inputs[0])
+
+
+def test_quantize_rounds_and_saturates(real):
+    board, _, expected = real
+    board.exec("m.inputs[0].quantize(v)")
+    assert board.eval("bytes(m.inputs[0].data)") == expected.tobytes()
+
+
+@pytest.mark.parametrize("kind", ["list(v)", "tuple(v)", "array('d', v)", "memoryview(v)"])
+def test_quantize_takes_any_row_of_numbers(real, kind):
+    board, _, expected = real
+    board.exec(f"y = bytearray(len(v))\nassert m.inputs[0].quantize({kind}, y) is y")
+    assert board.eval("bytes(y)") == expected.tobytes()
+
+
+def test_quantize_takes_integers(face, example):
+    board, tensor = face, example[0].inputs[0]
+    board.exec("y = bytearray(768)\nm.inputs[0].quantize(bytes(range(256)) * 3, y)")
+    expected = quantized(np.tile(np.arange(256), 3), tensor)
+    assert board.eval("bytes(y)") == expected.tobytes()
+
+
+def test_quantize_what_is_not_a_number(face, example):
+    face.exec("y = bytearray(768)\nm.inputs[0].quantize([float('nan'), float('inf')] * 384, y)")
+    zero_point = example[0].inputs[0].zero_point
+    assert face.eval("bytes(y[:2])") == bytes([zero_point & 255, 127])
+
+
+def test_quantize_allocates_nothing(real):
+    board, _, expected = real
+    board.exec(
+        "import micropython\nt = m.inputs[0]\nmicropython.heap_lock()\n"
+        "try: t.quantize(v)\nfinally: micropython.heap_unlock()"
+    )
+    assert board.eval("bytes(t.data)") == expected.tobytes()
+
+
+def test_dequantize(face, example):
+    oracle, _, y = example
+    tensor = oracle.outputs[0]
+    expected = [(int(raw) - tensor.zero_point) * tensor.scale for raw in y.flat]
+    face.exec("m.run_into([x])\nf = array('f', [0] * len(golden))")
+    assert face.eval("list(m.outputs[0].dequantize())") == pytest.approx(expected)
+    assert face.eval("list(m.outputs[0].dequantize(golden, f))") == pytest.approx(expected)
+    assert face.eval("list(f)") == pytest.approx(expected)
+
+
+def test_predict_takes_real_values(real, example):
+    board, _, expected = real
+    board.exec(f"q = {expected.tobytes()!r}\nwanted = bytes(m.predict([q])[0])")
+    assert board.eval("bytes(m.predict([v])[0]) == bytes(m.predict([list(v)])[0]) == wanted")
+    assert board.eval("bytes(m.outputs[0].data) == wanted")
+
+
+def test_real_outputs_when_asked_for(face, example):
+    tensor, y = example[0].outputs[0], example[2]
+    expected = [(int(raw) - tensor.zero_point) * tensor.scale for raw in y.flat]
+    assert face.eval("list(m.predict([x], real=True)[0])") == pytest.approx(expected)
+    face.exec("n = ethosu.Model('/model.tflite', real=True)")
+    assert face.eval("list(n.predict([x])[0])") == pytest.approx(expected)
+    assert face.eval("bytes(n.predict([x], real=False)[0]) == golden")
+
+
+def test_callable_input_writes_into_the_tensor(face):
+    face.exec(
+        "seen = []\n"
+        "def fill(memory, shape, dtype):\n"
+        "    seen.append((len(memory), shape, dtype))\n"
+        "    memory[:] = x\n"
+    )
+    assert face.eval("bytes(m.predict([fill])[0]) == golden")
+    assert face.eval("seen") == [(768, (1, 16, 16, 3), "b")]
+
+
+def test_callable_input_that_raises(face):
+    face.exec("def bad(memory, shape, dtype): raise KeyError(7)")
+    assert raised(face, "m.predict([bad])") == "KeyError 7"
+    assert face.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_callback_and_postprocess(face):
+    face.exec("def best(model, inputs, outputs): return model is m, len(inputs), bytes(outputs[0])")
+    assert face.eval("m.predict([x], best) == m.predict([x], callback=best) == (True, 1, golden)")
+    face.exec("m.postprocess = best")
+    assert face.eval("m.predict([x]) == (True, 1, golden)")
+    face.exec("m = ethosu.Model('/model.tflite', postprocess=lambda model, i, outputs: 5)")
+    assert face.eval("m.predict([x])") == 5
+
+
+def test_all_tensors(face):
+    tensors = face.eval("[(t.index, t.name, t.shape, t.dtype) for t in m.tensors]")
+    assert [index for index, *_ in tensors] == list(range(len(tensors)))
+    assert face.eval("m.inputs[0].index") in range(len(tensors))
+    assert face.eval("m.inputs is m.inputs and m.inputs[0].data is m.inputs[0].data")
+
+
+def test_openmv_script_runs(face, example):
+    tensor, y = example[0].outputs[0], example[2]
+    face.exec(
+        "import ethosu_openmv as ml\nmodel = ml.Model('/model.tflite')\n"
+        "scale, zero_point = model.input_scale[0], model.input_zero_point[0]\n"
+        "image = array('f', [(q - zero_point) * scale for q in x])\n"
+        "scores = list(model.predict([image])[0])\n"
+        "def best(model, inputs, outputs):\n"
+        "    raw = outputs[0]\n"
+        "    s, z = model.output_scale[0], model.output_zero_point[0]\n"
+        "    return max((q - z) * s for q in raw)\n"
+        "top = ml.Model('/model.tflite', postprocess=best).predict([image])\n"
+    )
+    expected = [(int(raw) - tensor.zero_point) * tensor.scale for raw in y.flat]
+    assert face.eval("scores") == pytest.approx(expected)
+    assert face.eval("top") == pytest.approx(max(expected))

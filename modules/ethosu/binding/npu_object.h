@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+/** Python class `ethosu.NPU`: what a Model that runs on a reserved NPU needs to know. */
+#ifndef NPU_OBJECT_H
+#define NPU_OBJECT_H
+
+#include "binding.h"
+
+typedef struct {
+    mp_obj_base_t base;
+    struct ethosu_driver *npu; /**< NULL: released */
+    bool powered;              /**< clock and power stay on between inferences */
+    struct deadline deadline;
+    struct ethosux_program program;
+    // What the running inference uses: the collector finds it here.
+    mp_obj_t payload;
+    mp_obj_t buffers[ETHOSUX_MAX_BASES];
+} npu_obj_t;
+
+/** The handle, still reserved; raises when it was released. */
+npu_obj_t *npu_reserved(mp_obj_t handle);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/** Rows of numbers in Python objects and in tensors, and how quantised ones stand for real ones. */
+#ifndef NUMBERS_H
+#define NUMBERS_H
+
+#include "py/obj.h"
+
+/** real = (raw - zero_point) * scale; scale 0: the numbers are what they are. */
+struct quantization {
+    float scale;
+    int32_t zero_point;
+};
+
+/** Numbers to read: elements of a list or tuple, or of memory with a typecode. */
+struct numbers {
+    const mp_obj_t *items; /**< NULL: in memory */
+    const void *data;
+    size_t count;
+    char typecode; /**< of Python's array module */
+};
+
+/** Look into a list, tuple or buffer; false: it is none of them. */
+bool numbers_of(mp_obj_t object, struct numbers *numbers);
+
+/** Bytes of one number of this typecode; 0: not a type of numbers. */
+size_t numbers_width(char typecode);
+
+/** Number `index`, as it stands there. Raises when an item of a list is no number. */
+mp_float_t numbers_get(const struct numbers *numbers, size_t index);
+
+/** Write a number to memory: integers are rounded to nearest, halves away from 0, and saturate. */
+void numbers_put(void *data, char typecode, size_t index, mp_float_t value);
+
+/** Write the raw value that stands for a real one, as TensorFlow Lite's QUANTIZE does. */
+void numbers_put_quantized(void *data, char typecode, size_t index, float value,
+                           const struct quantization *quantization);
+
+/** The real value that a raw one stands for. */
+float numbers_dequantize(mp_float_t raw, const struct quantization *quantization);
+
+#endif

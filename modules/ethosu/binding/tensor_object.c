@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+/** Python class `ethosu.Tensor`: facts about a tensor, its memory, and real values in it. */
+#include "model_object.h"
+
+#include <string.h>
+
+#include "numbers.h"
+#include "py/objarray.h"
+#include "py/runtime.h"
+
+typedef struct {
+    mp_obj_base_t base;
+    model_obj_t *model;
+    uint32_t index;
+    mp_obj_t data; /**< view of its memory; None for a handle of a variable */
+} tensor_obj_t;
+
+char model_typecode(uint32_t type)
+{
+    static const char codes[] = {
+        [ETHOSU_TYPE_FLOAT32] = 'f', [ETHOSU_TYPE_FLOAT64] = 'd', [ETHOSU_TYPE_BOOL] = 'B',
+        [ETHOSU_TYPE_INT8] = 'b',    [ETHOSU_TYPE_UINT8] = 'B',   [ETHOSU_TYPE_INT16] = 'h',
+        [ETHOSU_TYPE_UINT16] = 'H',  [ETHOSU_TYPE_INT32] = 'i',   [ETHOSU_TYPE_UINT32] = 'I',
+        [ETHOSU_TYPE_INT64] = 'q',   [ETHOSU_TYPE_UINT64] = 'Q',
+    };
+    char code = type < sizeof codes ? codes[type] : 0;
+    return code == 0 ? 'B' : code;
+}
+
+void tensor_get(const model_obj_t *self, uint32_t index, struct ethosu_model_tensor *tensor)
+{
+    // The file is the user's memory: he may have written over it since it was loaded.
+    if (!ethosu_model_get_tensor(self->model, index, tensor)) {
+        mp_raise_ValueError(MP_ERROR_TEXT("the model's file was changed after it was loaded"));
+    }
+}
+
+mp_obj_t tensor_shape(const struct ethosu_model_tensor *tensor)
+{
+    mp_obj_t dimensions[ETHOSU_MODEL_MAX_RANK];
+    for (uint32_t i = 0; i < tensor->rank; ++i) {
+        dimensions[i] = mp_obj_new_int(tensor->shape[i]);
+    }
+    return mp_obj_new_tuple(tensor->rank, dimensions);
+}
+
+mp_obj_t tensor_dtype(uint32_t type)
+{
+    char code = model_typecode(type);
+    return mp_obj_new_str_via_qstr(&code, 1);
+}
+
+mp_obj_t model_view(const model_obj_t *self, const void *data, uint32_t size, uint32_t type)
+{
+    size_t width = MAX(ethosu_model_type_size(type), 1);
+    size_t typecode = (size_t)model_typecode(type);
+    // The collector knows the start of a block only, so the view begins there.
+    uintptr_t block = (uintptr_t)self->arena_block;
+    if ((uintptr_t)data - block < self->arena_span) {
+        typecode |= MP_OBJ_ARRAY_TYPECODE_FLAG_RW;
+    } else {
+        block = (uintptr_t)self->file;
+    }
+    size_t offset = (uintptr_t)data - block;
+    if (offset % width != 0) {
+        typecode = (typecode & MP_OBJ_ARRAY_TYPECODE_FLAG_RW) | 'B';
+        width = 1;
+    }
+    mp_obj_array_t *view = m_new_obj(mp_obj_array_t);
+    mp_obj_memoryview_init(view, typecode, offset / width, size / width, (void *)block);
+    return MP_OBJ_FROM_PTR(view);
+}
+
+mp_obj_t tensor_new(mp_obj_t model, uint32_t index)
+{
+    tensor_obj_t *self = mp_obj_malloc(tensor_obj_t, &binding_tensor_type);
+    self->model = MP_OBJ_TO_PTR(model);
+    self->index = index;
+    struct ethosu_model_tensor tensor;
+    tensor_get(self->model, index, &tensor);
+    self->data = tensor.data == NULL
+                     ? mp_const_none
+                     : model_view(self->model, tensor.data, tensor.size, tensor.type);
+    return MP_OBJ_FROM_PTR(self);
+}
+
+/* ---- real values ---- */
+
+/** Along the channel axis, elements of one channel lie in runs that repeat. */
+struct channels {
+    uint32_t count;
+    size_t run;   /**< elements of one channel in a row */
+    size_t total; /**< elements of the tensor */
+};
+
+static struct channels channels_of(const struct ethosu_model_tensor *tensor, size_t total)
+{
+    struct channels channels = {MAX(tensor->channels, 1), 1, total};
+    if (channels.count == 1) {
+        channels.run = total;
+    }
+    for (uint32_t i = tensor->axis + 1; channels.count > 1 && i < tensor->rank; ++i) {
+        channels.run *= (size_t)tensor->shape[i];
+    }
+    return channels;
+}
+
+static struct quantization channel(const model_obj_t *self, uint32_t index, uint32_t number)
+{
+    struct quantization quantization = {0.0f, 0};
+    (void)ethosu_model_get_channel(self->model, index, number, &quantization.scale,
+                                   &quantization.zero_point);
+    return quantization;
+}
+
+static _Noreturn void raise_count(const char *what, size_t found, size_t expected)
+{
+    mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%s: %d values given, %d expected"), what,
+                      (int)found, (int)expected);
+}
+
+/** Numbers of an object, as many as expected; raises. */
+static void get_numbers(mp_obj_t object, size_t expected, const char *what, struct numbers *numbers)
+{
+    if (!numbers_of(object, numbers)) {
+        mp_raise_msg_varg(&mp_type_TypeError,
+                          MP_ERROR_TEXT("%s is of type %s, a buffer or list of numbers expected"),
+                          what, mp_obj_get_type_str(object));
+    }
+    if (numbers->count != expected) {
+        raise_count(what, numbers->count, expected);
+    }
+}
+
+static size_t elements(const struct ethosu_model_tensor *tensor)
+{
+    return tensor->size / MAX(ethosu_model_type_size(tensor->type), 1);
+}
+
+void tensor_quantize(const model_obj_t *self, uint32_t index, mp_obj_t object, void *bytes,
+                     const char *what)
+{
+    struct ethosu_model_tensor tensor;
+    struct numbers numbers;
+    tensor_get(self, index, &tensor);
+    get_numbers(object, elements(&tensor), what, &numbers);
+    for (size_t i = 0; numbers.items != NULL && i < numbers.count; ++i) {
+        (void)numbers_get(&numbers, i); // raises before anything is written
+    }
+    struct channels channels = channels_of(&tensor, numbers.count);
+    char typecode = model_typecode(tensor.type);
+    for (uint32_t c = 0; c < channels.count; ++c) {
+        struct quantization quantization = channel(self, index, c);
+        for (size_t start = c * channels.run; start < channels.total;
+             start += channels.run * channels.count) {
+            for (size_t i = start; i < start + channels.run; ++i) {
+                numbers_put_quantized(bytes, typecode, i, (float)numbers_get(&numbers, i),
+                                      &quantization);
+            }
+        }
+    }
+}
+
+/** Write the real values of raw numbers to floats. */
+static void dequantize(const model_obj_t *self, uint32_t index, const struct numbers *raw,
+                       void *floats, char typecode)
+{
+    struct ethosu_model_tensor tensor;
+    tensor_get(self, index, &tensor);
+    struct channels channels = channels_of(&tensor, raw->count);
+    for (uint32_t c = 0; c < channels.count; ++c) {
+        struct quantization quantization = channel(self, index, c);
+        for (size_t start = c * channels.run; start < channels.total;
+             start += channels.run * channels.count) {
+            for (size_t i = start; i < start + channels.run; ++i) {
+                numbers_put(floats, typecode, i,
+                            (mp_float_t)numbers_dequantize(numbers_get(raw, i), &quantization));
+            }
+        }
+    }
+}
+
+static mp_obj_t new_floats(size_t count)
+{
+    mp_obj_array_t *array = m_new_obj(mp_obj_array_t);
+    array->base.type = &mp_type_array;
+    array->typecode = 'f';
+    array->free = 0;
+    array->len = count;
+    array->items = m_new(float, count);
+    return MP_OBJ_FROM_PTR(array);
+}
+
+mp_obj_t tensor_dequantize(const model_obj_t *self, uint32_t index, const void *bytes)
+{
+    struct ethosu_model_tensor tensor;
+    tensor_get(self, index, &tensor);
+    struct numbers raw = {NULL, bytes, elements(&tensor), model_typecode(tensor.type)};
+    mp_obj_t floats = new_floats(raw.count);
+    dequantize(self, index, &raw, ((mp_obj_array_t *)MP_OBJ_TO_PTR(floats))->items, 'f');
+    return floats;
+}
+
+/** The tensor's own memory, or the buffer given instead, when it is as large. Raises. */
+static void get_memory(tensor_obj_t *self, mp_obj_t given, mp_uint_t flags, const char *what,
+                       struct ethosu_model_tensor *tensor, mp_buffer_info_t *memory)
+{
+    model_alive(MP_OBJ_FROM_PTR(self->model));
+    tensor_get(self->model, self->index, tensor);
+    if (given == mp_const_none) {
+        given = self->data;
+    }
+    binding_get_buffer(given, memory, flags, what);
+    if (memory->len != tensor->size) {
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%s has %d bytes, %d expected (%s)"),
+                          what, (int)memory->len, (int)tensor->size,
+                          ethosu_model_type_name(tensor->type));
+    }
+}
+
+/**
+ * quantize(numbers, into=None): write real numbers as the tensor's raw values
+ * to its memory, or to a buffer of yours; rounded to nearest, saturated.
+ */
+static mp_obj_t tensor_quantize_method(size_t count, const mp_obj_t *arguments)
+{
+    tensor_obj_t *self = MP_OBJ_TO_PTR(arguments[0]);
+    mp_obj_t into = count > 2 ? arguments[2] : mp_const_none;
+    struct ethosu_model_tensor tensor;
+    mp_buffer_info_t memory;
+    get_memory(self, into, MP_BUFFER_WRITE, "into", &tensor, &memory);
+    if (into == mp_const_none) {
+        model_idle(MP_OBJ_FROM_PTR(self->model));
+    }
+    tensor_quantize(self->model, self->index, arguments[1], memory.buf, "numbers");
+    return into;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(tensor_quantize_obj, 2, 3, tensor_quantize_method);
+
+/**
+ * dequantize(raw=None, into=None): the real values of the tensor's memory, or
+ * of raw values of yours; in a new array('f'), or in a float buffer of yours.
+ */
+static mp_obj_t tensor_dequantize_method(size_t count, const mp_obj_t *arguments)
+{
+    tensor_obj_t *self = MP_OBJ_TO_PTR(arguments[0]);
+    struct ethosu_model_tensor tensor;
+    struct numbers raw;
+    model_alive(MP_OBJ_FROM_PTR(self->model));
+    tensor_get(self->model, self->index, &tensor);
+    mp_obj_t given = count > 1 && arguments[1] != mp_const_none ? arguments[1] : self->data;
+    get_numbers(given, elements(&tensor), "raw", &raw);
+    if (raw.items == NULL && raw.typecode == 'B') {
+        raw.typecode = model_typecode(tensor.type); // plain bytes hold what the tensor holds
+    }
+    mp_obj_t into = count > 2 ? arguments[2] : new_floats(raw.count);
+    mp_buffer_info_t memory;
+    binding_get_buffer(into, &memory, MP_BUFFER_WRITE, "into");
+    char typecode = (char)memory.typecode;
+    if (typecode != 'f' && typecode != 'd') {
+        mp_raise_TypeError(MP_ERROR_TEXT("into: an array('f') or array('d') expected"));
+    }
+    if (memory.len / numbers_width(typecode) != raw.count) {
+        raise_count("into", memory.len / numbers_width(typecode), raw.count);
+    }
+    dequantize(self->model, self->index, &raw, memory.buf, typecode);
+    return into;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(tensor_dequantize_obj, 1, 3, tensor_dequantize_method);
+
+/* ---- the class ---- */
+
+/** A float (an int) for the whole tensor; a tuple when each channel has its own. */
+static mp_obj_t describe_channels(const tensor_obj_t *self,
+                                  const struct ethosu_model_tensor *tensor, bool scales)
+{
+    if (tensor->channels <= 1) {
+        return scales ? mp_obj_new_float_from_f(tensor->scale) : mp_obj_new_int(tensor->zero_point);
+    }
+    mp_obj_tuple_t *tuple = MP_OBJ_TO_PTR(mp_obj_new_tuple(tensor->channels, NULL));
+    for (uint32_t i = 0; i < tensor->channels; ++i) {
+        struct quantization quantization = channel(self->model, self->index, i);
+        tuple->items[i] = scales ? mp_obj_new_float_from_f(quantization.scale)
+                                 : mp_obj_new_int(quantization.zero_point);
+    }
+    return MP_OBJ_FROM_PTR(tuple);
+}
+
+static void tensor_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
+{
+    tensor_obj_t *self = MP_OBJ_TO_PTR(self_in);
+    if (destination[0] != MP_OBJ_NULL) {
+        return; // nothing can be stored
+    }
+    if (name == MP_QSTR_data) {
+        destination[0] = self->data;
+        return;
+    }
+    if (name == MP_QSTR_quantize || name == MP_QSTR_dequantize) {
+        destination[1] = MP_OBJ_SENTINEL;
+        return;
+    }
+    struct ethosu_model_tensor tensor;
+    tensor_get(model_alive(MP_OBJ_FROM_PTR(self->model)), self->index, &tensor);
+    switch (name) {
+    case MP_QSTR_name:
+        destination[0] = mp_obj_new_str(tensor.name, tensor.name_length);
+        break;
+    case MP_QSTR_shape:
+        destination[0] = tensor_shape(&tensor);
+        break;
+    case MP_QSTR_dtype:
+        destination[0] = tensor_dtype(tensor.type);
+        break;
+    case MP_QSTR_scale:
+    case MP_QSTR_zero_point:
+        destination[0] = describe_channels(self, &tensor, name == MP_QSTR_scale);
+        break;
+    case MP_QSTR_axis:
+        destination[0] =
+            tensor.channels > 1 ? mp_obj_new_int_from_uint(tensor.axis) : mp_const_none;
+        break;
+    case MP_QSTR_index:
+        destination[0] = mp_obj_new_int_from_uint(self->index);
+        break;
+    default:
+        break;
+    }
+}
+
+static void tensor_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind_t kind)
+{
+    (void)kind;
+    tensor_obj_t *self = MP_OBJ_TO_PTR(self_in);
+    struct ethosu_model_tensor tensor;
+    if (self->model->model == NULL) {
+        mp_printf(print, "<Tensor of a closed model>");
+        return;
+    }
+    tensor_get(self->model, self->index, &tensor);
+    mp_printf(print, "<Tensor %d: %s ", (int)self->index, ethosu_model_type_name(tensor.type));
+    mp_obj_print_helper(print, tensor_shape(&tensor), PRINT_REPR);
+    mp_printf(print, " %.*s>", (int)tensor.name_length, tensor.name);
+}
+
+static const mp_rom_map_elem_t tensor_locals_table[] = {
+    {MP_ROM_QSTR(MP_QSTR_quantize), MP_ROM_PTR(&tensor_quantize_obj)},
+    {MP_ROM_QSTR(MP_QSTR_dequantize), MP_ROM_PTR(&tensor_dequantize_obj)},
+};
+static MP_DEFINE_CONST_DICT(tensor_locals, tensor_locals_table);
+
+// clang-format off
+MP_DEFINE_CONST_OBJ_TYPE(
+    binding_tensor_type, MP_QSTR_Tensor, MP_TYPE_FLAG_NONE,
+    print, tensor_print,
+    attr, tensor_attribute,
+    locals_dict, &tensor_locals
+);
+// clang-format on
