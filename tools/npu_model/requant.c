@@ -8,59 +8,59 @@
 #include "npu_internal.h"
 
 enum {
-    FIRST_SHIFT_MAX = 31, /**< of double rounding */
-    VECTOR = NPU_REQUANT_VECTOR,
-    VECTORS = NPU_BRICK / VECTOR,
+    DOUBLE_SHIFT = 31, /**< where double rounding splits the shift */
+    SHIFT_MAX = 31,    /**< of 32-bit values */
+    HALF = NPU_REQUANT_HALF,
 };
 
-/** Past these, sums of products and halves could leave 64 bits, or results 32
- * bits. */
+/** From these on, sums of products and halves could leave 64 bits, or sums of results 32 bits. */
 static const int64_t product_limit = (int64_t)1 << 62;
-static const int64_t result_limit = (int64_t)1 << 30;
+static const int64_t result_limit = ((int64_t)1 << 30) - 1;
 
 /** Fill one channel; false when 32 bits would not do. */
-static bool fill_channel(struct npu_requant_lane *lane, size_t channel,
+static bool fill_channel(struct npu_requant_brick *brick, size_t channel,
                          const struct npu_channel_scale *record, enum npu_rounding rounding,
                          int64_t largest_sum)
 {
-    /* A shift of 0 has no half: the same result comes from twice the multiplier
-     * and a shift of 1. */
+    /* A shift of 0 has no half; twice the multiplier and a shift of 1 give the same result. */
     bool unshifted = record->scale.shift == 0;
     int64_t multiplier = (int64_t)record->scale.multiplier << (unshifted ? 1 : 0);
     unsigned shift = unshifted ? 1 : record->scale.shift;
-    bool twice = rounding == NPU_ROUND_DOUBLE && shift > FIRST_SHIFT_MAX;
-    unsigned first = twice ? FIRST_SHIFT_MAX : shift;
+    bool twice = rounding == NPU_ROUND_DOUBLE && shift > DOUBLE_SHIFT;
+    unsigned first = twice ? DOUBLE_SHIFT : shift;
     unsigned second = shift - first;
     int64_t largest = largest_sum + (record->bias < 0 ? -record->bias : record->bias);
     if (largest > INT32_MAX || first > 61 || largest > product_limit / (multiplier + 1) ||
         largest * multiplier >> first >= result_limit) {
         return false;
     }
-    lane->bias[channel] = (int32_t)record->bias;
-    lane->multiplier[channel] = multiplier;
-    lane->half[channel] = (int64_t)1 << (first - 1);
-    lane->shift[channel] = first;
     /* Past this the result is 0 anyway, since the value is below result_limit. */
-    lane->second_shift[channel] = (int32_t)(second < FIRST_SHIFT_MAX ? second : FIRST_SHIFT_MAX);
+    second = second < SHIFT_MAX ? second : SHIFT_MAX;
+    brick->bias[channel] = (int32_t)record->bias;
+    brick->multiplier[channel % 2][channel / 2] = multiplier;
+    brick->half[channel % 2][channel / 2] = (int64_t)1 << (first - 1);
+    brick->shift[channel % 2][channel / 2] = first;
+    brick->second_half[channel] = second > 0 ? 1 << (second - 1) : 0;
+    brick->second_sign[channel] = second > 0 ? -1 : 0;
+    brick->second_shift[channel] = (int32_t)second;
     return true;
 }
 
-/** Room for the lanes of so many bricks, or NULL when the output stage needs
- * another way. */
-static struct npu_requant_lane *get_lanes(struct npu *npu, const struct npu_output *output,
-                                          size_t bricks)
+/** Room for so many bricks, or NULL when the output stage needs another way. */
+static struct npu_requant_brick *get_bricks(struct npu *npu, const struct npu_output *output,
+                                            size_t count)
 {
     bool activation =
         output->activation == NPU_ACTIVATION_NONE || output->activation == NPU_ACTIVATION_TABLE;
     if (output->rounding == NPU_ROUND_TRUNCATE || !activation || output->map.bits == 32) {
         return NULL;
     }
-    struct npu_requant_lane *lanes =
-        npu_scratch_get(npu, NPU_BUFFER_REQUANT, bricks * VECTORS, sizeof *lanes);
-    if (lanes != NULL) {
-        memset(lanes, 0, bricks * VECTORS * sizeof *lanes);
+    struct npu_requant_brick *bricks =
+        npu_scratch_get(npu, NPU_BUFFER_REQUANT, count, sizeof *bricks);
+    if (bricks != NULL) {
+        memset(bricks, 0, count * sizeof *bricks);
     }
-    return lanes;
+    return bricks;
 }
 
 bool npu_requant_open_channels(struct npu *npu, struct npu_requant *requant,
@@ -69,17 +69,18 @@ bool npu_requant_open_channels(struct npu *npu, struct npu_requant *requant,
                                int64_t largest_sum)
 {
     size_t channels = output->map.depth;
-    struct npu_requant_lane *lanes = get_lanes(npu, output, (channels + NPU_BRICK - 1) / NPU_BRICK);
-    if (lanes == NULL || accumulator_bits != 32) {
+    struct npu_requant_brick *bricks =
+        get_bricks(npu, output, (channels + NPU_BRICK - 1) / NPU_BRICK);
+    if (bricks == NULL || accumulator_bits != 32) {
         return false;
     }
     for (size_t c = 0; c < channels; c++) {
-        if (!fill_channel(&lanes[c / VECTOR], c % VECTOR, &scales[c], output->rounding,
+        if (!fill_channel(&bricks[c / NPU_BRICK], c % NPU_BRICK, &scales[c], output->rounding,
                           largest_sum)) {
             return false;
         }
     }
-    *requant = (struct npu_requant){lanes, output};
+    *requant = (struct npu_requant){bricks, output};
     return true;
 }
 
@@ -87,52 +88,56 @@ bool npu_requant_open_all(struct npu *npu, struct npu_requant *requant,
                           const struct npu_output *output, struct npu_scale scale,
                           int64_t largest_sum)
 {
-    struct npu_requant_lane *lanes = get_lanes(npu, output, 1);
-    if (lanes == NULL) {
+    struct npu_requant_brick *bricks = get_bricks(npu, output, 1);
+    if (bricks == NULL) {
         return false;
     }
     const struct npu_channel_scale record = {0, scale};
     for (size_t c = 0; c < NPU_BRICK; c++) {
-        if (!fill_channel(&lanes[c / VECTOR], c % VECTOR, &record, output->rounding, largest_sum)) {
+        if (!fill_channel(bricks, c, &record, output->rounding, largest_sum)) {
             return false;
         }
     }
-    *requant = (struct npu_requant){lanes, output};
+    *requant = (struct npu_requant){bricks, output};
     return true;
 }
 
-/* Vectors of the compiler: it makes the best of what the machine has. */
-typedef int32_t lanes32_t __attribute__((vector_size(4 * VECTOR)));
-typedef uint32_t lanes32u_t __attribute__((vector_size(4 * VECTOR)));
-typedef int64_t lanes64_t __attribute__((vector_size(8 * VECTOR)));
+/*
+ * Vectors of the compiler: it makes the best of what the machine has. Like all of
+ * the model this takes a little-endian machine: the even channel of a pair is low.
+ */
+typedef int32_t brick32_t __attribute__((vector_size(4 * NPU_BRICK)));
+typedef int64_t half64_t __attribute__((vector_size(8 * HALF)));
 
-/** One vector of channels of all pixels: scale, round, zero point, clamp. */
-NPU_CLONES static void scale_vector(const struct npu_requant_lane *lane,
-                                    const struct npu_output *output, size_t pixels, int32_t *values)
+/** All pixels of a brick: scale, round, zero point, clamp. */
+NPU_CLONES static void scale_brick(const struct npu_requant_brick *brick,
+                                   const struct npu_output *output, size_t pixels, int32_t *values)
 {
     const int32_t zero_point = (int32_t)output->zero_point;
     const int32_t minimum = (int32_t)output->minimum;
     const int32_t maximum = (int32_t)output->maximum;
-    lanes32_t bias, second;
-    lanes64_t multiplier, half, shift;
-    memcpy(&bias, lane->bias, sizeof bias);
-    memcpy(&multiplier, lane->multiplier, sizeof multiplier);
-    memcpy(&half, lane->half, sizeof half);
-    memcpy(&shift, lane->shift, sizeof shift);
-    memcpy(&second, lane->second_shift, sizeof second);
-    const lanes32_t mask = (lanes32_t)(((lanes32u_t){0} + 1u) << (lanes32u_t)second) - 1;
-    const lanes32_t threshold = mask >> 1;
+    brick32_t bias, second_half, second_sign, second_shift;
+    half64_t multiplier[2], half[2], shift[2];
+    memcpy(&bias, brick->bias, sizeof bias);
+    memcpy(multiplier, brick->multiplier, sizeof multiplier);
+    memcpy(half, brick->half, sizeof half);
+    memcpy(shift, brick->shift, sizeof shift);
+    memcpy(&second_half, brick->second_half, sizeof second_half);
+    memcpy(&second_sign, brick->second_sign, sizeof second_sign);
+    memcpy(&second_shift, brick->second_shift, sizeof second_shift);
     for (size_t p = 0; p < pixels; p++, values += NPU_BRICK) {
-        lanes32_t sum;
+        brick32_t sum;
         memcpy(&sum, values, sizeof sum);
-        lanes64_t product = __builtin_convertvector(sum + bias, lanes64_t) * multiplier;
-        lanes32_t high = __builtin_convertvector((product + half) >> shift, lanes32_t);
-        /* Half away from zero; comparisons give -1 for true. */
-        lanes32_t up = (high & mask) > threshold - (high < 0);
-        lanes32_t value = (high >> second) - up + zero_point;
-        lanes32_t low = value < minimum;
+        half64_t pairs = (half64_t)(sum + bias);
+        half64_t even = (((pairs << 32) >> 32) * multiplier[0] + half[0]) >> shift[0];
+        half64_t odd = ((pairs >> 32) * multiplier[1] + half[1]) >> shift[1];
+        brick32_t high = (brick32_t)((even & UINT32_MAX) | (odd << 32));
+        /* Half away from zero. */
+        high += second_half + ((high >> 31) & second_sign);
+        brick32_t value = (high >> second_shift) + zero_point;
+        brick32_t low = value < minimum;
         value = (value & ~low) | (minimum & low);
-        lanes32_t above = value > maximum;
+        brick32_t above = value > maximum;
         value = (value & ~above) | (maximum & above);
         memcpy(values, &value, sizeof value);
     }
@@ -141,9 +146,7 @@ NPU_CLONES static void scale_vector(const struct npu_requant_lane *lane,
 void npu_requant(const struct npu_requant *requant, size_t brick, size_t pixels, int32_t *sums)
 {
     const struct npu_output *output = requant->output;
-    for (size_t v = 0; v < VECTORS; v++) {
-        scale_vector(&requant->lanes[brick * VECTORS + v], output, pixels, sums + v * VECTOR);
-    }
+    scale_brick(&requant->bricks[brick], output, pixels, sums);
     if (output->activation == NPU_ACTIVATION_TABLE) {
         for (size_t i = 0; i < pixels * NPU_BRICK; i++) {
             uint32_t index = (uint32_t)(sums[i] - (int32_t)output->table_origin);

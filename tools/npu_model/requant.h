@@ -16,20 +16,25 @@
 
 #include "output.h"
 
-enum { NPU_REQUANT_VECTOR = 8 };
+enum { NPU_REQUANT_HALF = NPU_BRICK / 2 };
 
-/** Values of some channels; the shift is split where double rounding splits it.
+/**
+ * Values of one brick of channels; the shift is split where double rounding splits it.
+ *
+ * 64-bit products are computed for even channels [0] and odd channels [1].
  */
-struct npu_requant_lane {
-    int32_t bias[NPU_REQUANT_VECTOR];
-    int64_t multiplier[NPU_REQUANT_VECTOR];
-    int64_t half[NPU_REQUANT_VECTOR]; /**< of the first shift */
-    int64_t shift[NPU_REQUANT_VECTOR];
-    int32_t second_shift[NPU_REQUANT_VECTOR];
+struct npu_requant_brick {
+    int32_t bias[NPU_BRICK];
+    int64_t multiplier[2][NPU_REQUANT_HALF];
+    int64_t half[2][NPU_REQUANT_HALF]; /**< of the first shift */
+    int64_t shift[2][NPU_REQUANT_HALF];
+    int32_t second_half[NPU_BRICK];
+    int32_t second_sign[NPU_BRICK]; /**< all ones when there is a second shift */
+    int32_t second_shift[NPU_BRICK];
 };
 
 struct npu_requant {
-    const struct npu_requant_lane *lanes; /**< all channels, rounded up to bricks */
+    const struct npu_requant_brick *bricks;
     const struct npu_output *output;
 };
 
