@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""The NPU handle beyond plain invokes: done, cancel, callbacks, await, power, counters."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from .conftest import raised
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory, small_models, board_npu):
+    """Command stream, weights and places that Vela gives out in its raw form."""
+    folder = tmp_path_factory.mktemp("raw")
+    subprocess.run(
+        [sys.executable, "-m", "ethosu.vela", small_models["small_cnn"], "--output-format", "raw",
+         "--accelerator-config", board_npu, "--output-dir", folder],
+        check=True, timeout=120, capture_output=True,
+    )  # fmt: skip
+    (product,) = folder.glob("*_vela.npz")
+    return np.load(product)
+
+
+@pytest.fixture
+def handle(emulated, raw, example):
+    """A board with a reserved NPU `n`, `payload`, `bases`, `fill()` and `right()`."""
+    start, end = int(raw["input_offset"][0]), int(raw["output_offset"][0])
+    emulated.write_file("/payload", raw["cmd_data"].tobytes())
+    emulated.write_file("/weights", raw["weight_data"].tobytes())
+    emulated.exec(
+        "import time, uctypes\n"
+        "payload, weights = open('/payload', 'rb').read(), open('/weights', 'rb').read()\n"
+        f"store = bytearray({int(raw['scratch_shape'][0])} + 32)\n"
+        "skip = -uctypes.addressof(store) % 32\n"
+        "scratch = memoryview(store)[skip:skip + len(store) - 32]\n"
+        "bases = [weights, scratch, scratch]\n"
+        f"def fill(): scratch[{start}:{start} + len(x)] = bytes(x)\n"
+        f"def right(): return bytes(scratch[{end}:{end} + len(golden)]) == golden\n"
+        "n = ethosu.reserve()\n"
+    )
+    return emulated
+
+
+def test_done_and_wait(handle):
+    assert handle.eval("n.done()")
+    handle.exec("mask(); fill(); n.invoke_async(payload, bases)")
+    assert handle.eval("(n.done(), n.wait(0))") == (False, False)
+    handle.exec("unmask()\nwhile not n.done(): pass")
+    assert handle.eval("(n.wait(), right())") == (True, True)
+
+
+def test_wait_keeps_to_the_time_of_the_start(handle):
+    handle.exec("mask(); n.invoke_async(payload, bases, timeout_ms=20)")
+    assert "within 20 ms" in raised(handle, "n.wait()")
+    handle.exec("unmask(); fill(); n.invoke(payload, bases)")
+    assert handle.eval("right()")
+
+
+def test_callback_when_done(handle):
+    handle.exec(
+        "seen = []\nfill()\n"
+        "n.invoke_async(payload, bases, callback=lambda npu: seen.append((npu is n, npu.wait())))\n"
+        "time.sleep_ms(20)"
+    )
+    assert handle.eval("(seen, right())") == ([(True, True)], True)
+
+
+def test_exception_in_a_callback_is_printed_and_nothing_breaks(handle):
+    out = handle.exec(
+        "def bad(npu): raise ValueError('in callback')\n"
+        "fill()\nn.invoke_async(payload, bases, callback=bad)\ntime.sleep_ms(20)\nn.wait()"
+    )
+    assert "ValueError: in callback" in out
+    assert handle.eval("right()")
+
+
+def test_callback_starts_the_next_inference(handle):
+    handle.exec(
+        "left = 5\n"
+        "def again(npu):\n"
+        "    global left\n"
+        "    npu.wait()\n"
+        "    left -= 1\n"
+        "    if left:\n"
+        "        fill(); npu.invoke_async(payload, bases, callback=again)\n"
+        "fill(); n.invoke_async(payload, bases, callback=again)\n"
+        "while left: time.sleep_ms(1)"
+    )
+    assert handle.eval("right()")
+
+
+def test_cancel(handle):
+    handle.exec(
+        "seen = []\nmask()\nn.invoke_async(payload, bases, callback=seen.append)\n"
+        "n.cancel()\nn.cancel()\nunmask()\ntime.sleep_ms(5)"
+    )
+    assert handle.eval("(n.done(), seen)") == (True, [])
+    assert raised(handle, "n.wait()").startswith("OSError 22 no inference was started")
+    handle.exec("fill(); n.invoke(payload, bases)")
+    assert handle.eval("right()")
+
+
+def test_await(handle):
+    handle.exec(
+        "import asyncio\n"
+        "async def main():\n"
+        "    for _ in range(3):\n"
+        "        fill()\n"
+        "        await n.run(payload, bases, timeout_ms=1000)\n"
+        "        assert right()\n"
+        "    mask()\n"
+        "    task = asyncio.create_task(n.run(payload, bases))\n"
+        "    await asyncio.sleep_ms(3)\n"
+        "    task.cancel()\n"
+        "    try: await task\n"
+        "    except asyncio.CancelledError: unmask()\n"
+        "    fill()\n"
+        "    await n.run(payload, bases)\n"
+        "asyncio.run(main())"
+    )
+    assert handle.eval("right()")
+
+
+def test_models_run_on_a_reservation(handle):
+    handle.exec("a, b = (ethosu.Model('/model.tflite', npu=n) for _ in range(2))")
+    assert handle.eval("bytes(a.predict([x])[0]) == bytes(b.predict([x])[0]) == golden")
+    assert raised(handle, "m.predict([x])").startswith("OSError 16 the NPU is reserved")
+    handle.exec("n.release()")
+    assert raised(handle, "a.predict([x])").startswith("OSError 1 this NPU was released")
+    assert handle.eval("bytes(m.predict([x])[0]) == golden")
+
+
+# Register CMD: the bits that let the NPU ask for clock and power to go.
+POWER_BITS = "machine.mem32[0x48102008] & 0xC"
+
+
+def test_power_only_while_running_or_all_the_time(handle):
+    handle.exec("fill(); n.invoke(payload, bases)")
+    idle = handle.eval(POWER_BITS)
+    handle.exec("n.release(); n = ethosu.reserve(powered=True); fill(); n.invoke(payload, bases)")
+    assert handle.eval("right()")
+    assert handle.eval(POWER_BITS) != idle
+    handle.exec("n.release()")
+    assert handle.eval(POWER_BITS) == idle
+
+
+def test_counters(handle):
+    handle.exec(
+        "with n.pmu(ethosu.PMU_NPU_ACTIVE, ethosu.PMU_MAC_ACTIVE) as p:\n"
+        "    fill(); n.invoke(payload, bases)\n"
+        "    live = p.cycles\n"
+        "after = p.cycles"
+    )
+    cycles, active, macs = handle.eval("(after, p[0], p[1])")
+    assert cycles >= active >= macs > 0
+    assert handle.eval("live > 0 and p.cycles == after and len(p) == 2")
+    assert raised(handle, "p[2]").startswith("IndexError")
+    handle.exec("with p: pass")
+    assert handle.eval("p[1]") == 0
+
+
+def test_info_and_names(handle, board_npu):
+    info = handle.eval("n.info()")
+    assert info["config"] == board_npu == handle.eval("ethosu.npus()[n.npu]")
+    assert repr(board_npu).strip("'") in handle.exec("print(n)")
+    handle.exec(f"n.release(); n = ethosu.reserve(npu={board_npu!r}); n.release()")
+    handle.exec("n = ethosu.reserve(npu=0); n.release()")
+
+
+@pytest.mark.parametrize("name", ["EBUSY", "EFAULT", "ECANCELED", "ETIMEDOUT", "EIO", "ENODEV"])
+def test_errors_have_names(face, name):
+    face.exec("import errno")
+    assert face.eval(f"errno.errorcode[errno.{name}]") == name
