@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+from flatbuffers import flexbuffers
 
 from .maker import Maker, Tensor, case
 
@@ -231,3 +232,31 @@ def _svdf(m: Maker) -> None:
     inputs = [x, features, times, bias, state_tensor]
     fields = {"rank": rank, "fusedActivationFunction": 1}
     m.operator("SVDF", inputs, [y], "SVDFOptions", **fields)
+
+
+@case("DETECTION_POSTPROCESS")
+def _detection(m: Maker) -> None:
+    boxes, classes, most = m.integer(1, 60), m.integer(1, 8), m.integer(1, 12)
+    most_classes = m.group = min(m.pick(1, 1, m.integer(1, 3)), classes)
+    background = m.integer(0, 1)
+    options = {
+        "max_detections": most,
+        "max_classes_per_detection": most_classes,
+        "num_classes": classes,
+        "nms_score_threshold": float(m.rng.uniform(-2, 1)),
+        "nms_iou_threshold": float(m.rng.uniform(0.05, 1)),
+        "y_scale": 10.0,
+        "x_scale": 10.0,
+        "h_scale": 5.0,
+        "w_scale": 5.0,
+    }
+    m.custom = ("TFLite_Detection_PostProcess", bytes(flexbuffers.Dumps(options)))
+    anchors = m.rng.uniform(0, 1, (boxes, 4))
+    inputs = [
+        m.input((1, boxes, m.pick(4, 4, 6)), "float32"),
+        m.input((1, boxes, classes + background), "float32"),
+        m.constant(anchors, "float32"),
+    ]
+    places = most * most_classes
+    shapes = ((1, places, 4), (1, places), (1, places), (1,))
+    m.operator("CUSTOM", inputs, [m.output(shape, "float32") for shape in shapes])

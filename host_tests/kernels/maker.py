@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.tflite_writer import Graph, write
+
+from .planner import pack
 
 Array = np.ndarray
 RANGES = {"int8": (-128, 127), "int16": (-32768, 32767), "int32": (-1000, 1000)}
@@ -35,6 +38,10 @@ class Maker:
     tensors: list[Tensor] = field(default_factory=list)
     unsigned: bool = False
     """Write int8 tensors as uint8, with zero points 128 higher: the same numbers, shifted."""
+
+    custom: tuple[str, bytes] | None = None
+    """Name and options of the operator when it is a custom one."""
+    group: int = 0
 
     def pick(self, *choices: Any) -> Any:
         return choices[self.rng.integers(len(choices))]
@@ -113,7 +120,10 @@ class Maker:
 
     def finish(self) -> Case:
         model = write([self.graph], "kernel test")
-        return Case(model, [[self._values(t, step) for t in self.tensors] for step in range(STEPS)])
+        if self.custom:
+            model = _name_custom(model, *self.custom)
+        inputs = [[self._values(t, step) for t in self.tensors] for step in range(STEPS)]
+        return Case(model, inputs, self.group)
 
     def _tensor(
         self,
@@ -148,12 +158,21 @@ class Maker:
         return self.rng.integers(low, high, tensor.shape, tensor.dtype, endpoint=True)
 
 
+def _name_custom(model: bytes, name: str, options: bytes) -> bytes:
+    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
+    tree.operatorCodes[0].customCode = name
+    tree.subgraphs[0].operators[0].customOptions = np.frombuffer(options, np.uint8)
+    return pack(tree)
+
+
 @dataclass
 class Case:
     """A model and what it is fed with, step by step."""
 
     model: bytes
     inputs: list[list[Array]]
+    group: int = 0
+    """Places that a detection takes in the outputs; 0: they hold no detections."""
 
 
 Generator = Callable[[Maker], None]

@@ -23,7 +23,7 @@ KERNEL_VERSION = 1
 ALIGNMENT = 16
 
 # Operators that the runtime itself runs: no kernel, no entry in the plan.
-OWN = {"CUSTOM", "RESHAPE", "SQUEEZE", "EXPAND_DIMS", "CALL_ONCE", "VAR_HANDLE"}
+OWN = {"RESHAPE", "SQUEEZE", "EXPAND_DIMS", "CALL_ONCE", "VAR_HANDLE"}
 OWN |= {"READ_VARIABLE", "ASSIGN_VARIABLE"}
 
 CODES = {
@@ -51,12 +51,17 @@ class Entry:
     size: int
 
 
+CANDIDATE_BYTES = 24  # of DETECTION_POSTPROCESS: a box, its score, a place in the order
+
+
 def scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
     """Bytes of scratch that a kernel needs."""
     first = tensors[operator.inputs[0]]
     if name == "CONV_2D":
         _, height, width, depth = tensors[operator.inputs[1]].shape
         return 0 if height * width == 1 else height * width * depth * SIZES[first.type]
+    if name == "CUSTOM":  # DETECTION_POSTPROCESS
+        return CANDIDATE_BYTES * first.shape[1]
     if name == "SOFTMAX":
         return 4 * first.shape[-1] if first.type == schema.TensorType.INT8 else 0
     return 0

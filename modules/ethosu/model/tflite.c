@@ -20,7 +20,13 @@ enum {
     TENSOR_IS_VARIABLE = 5,
 };
 enum { QUANTIZATION_SCALE = 2, QUANTIZATION_ZERO_POINT = 3, QUANTIZATION_AXIS = 6 };
-enum { OPERATOR_CODE = 0, OPERATOR_INPUTS = 1, OPERATOR_OUTPUTS = 2, OPERATOR_OPTIONS = 4 };
+enum {
+    OPERATOR_CODE = 0,
+    OPERATOR_INPUTS = 1,
+    OPERATOR_OUTPUTS = 2,
+    OPERATOR_OPTIONS = 4,
+    OPERATOR_CUSTOM_OPTIONS = 5,
+};
 enum { BUFFER_DATA = 0 };
 
 /** OfflineMemoryAllocation: version, subgraphs, number of tensors, then one offset each. */
@@ -190,6 +196,7 @@ bool tflite_get_operator(struct tflite *file, const struct tflite_subgraph *subg
     call->inputs = fb_get_vector(fb, &table, OPERATOR_INPUTS, 4);
     call->outputs = fb_get_vector(fb, &table, OPERATOR_OUTPUTS, 4);
     call->options = fb_get_table(fb, &table, OPERATOR_OPTIONS);
+    call->custom_options = fb_get_vector(fb, &table, OPERATOR_CUSTOM_OPTIONS, 1);
     return !fb->bad;
 }
 

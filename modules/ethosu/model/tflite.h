@@ -65,6 +65,7 @@ struct tflite_operator_call {
     struct fb_vector inputs;
     struct fb_vector outputs;
     struct fb_table options;
+    struct fb_vector custom_options; /**< bytes */
 };
 
 /** Find the outermost tables; false when this is no sound .tflite (then see fb.bad). */

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures for the tests of the CPU kernels."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+# The two files of the runtime that assertions change.
+WITH_ASSERTS = ("plan_check.c", "kernels/kernel.c")
+
+
+@pytest.fixture(scope="session")
+def build_cases(repo, build_dir, tmp_path_factory):
+    """Builds run_cases.c on the runtime with sanitizers: `build_cases(asserts=True)`."""
+    make = ["make", "-s", "-j2", "-C", repo / "boards/HOST", "SANITIZE=address"]
+    subprocess.run(make, check=True, timeout=600)
+    module = repo / "modules/ethosu"
+    built: dict[bool, Path] = {}
+
+    def build(*, asserts: bool = False) -> Path:
+        if asserts in built:
+            return built[asserts]
+        program = tmp_path_factory.mktemp("kernels") / "run_cases"
+        changed = [module / "model" / name for name in WITH_ASSERTS] if asserts else []
+        folders = (module / "model", module / "driver", repo / "boards/HOST")
+        sources = {path for folder in folders for path in folder.rglob("*.c")}
+        objects = [
+            build_dir / "host/address" / path.relative_to(repo).with_suffix(".o")
+            for path in sorted(sources - set(changed))
+        ]
+        command = [
+            *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
+            *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+            *(f"-I{folder}" for folder in (module, *folders)),
+            *(["-DETHOSU_ENABLE_ASSERTS"] if asserts else []),
+            *changed,
+            HERE / "run_cases.c",
+            *objects,
+            build_dir / "npu_model/address/libnpu_model.a",
+            *("-lm", "-o", program),
+        ]
+        subprocess.run(command, check=True, timeout=240)
+        built[asserts] = program
+        return program
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def run_cases(build_cases) -> Path:
+    """The program with assertions."""
+    return build_cases(asserts=True)

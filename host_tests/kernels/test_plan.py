@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Memory plans that can't be right are refused at load, with the reason."""
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+
+from . import planner, runner
+from .maker import Maker
+
+BAD_PLAN = -9
+
+
+def _chain():
+    """CONV_2D, SOFTMAX, ADD of the first two: three live tensors, two scratches."""
+    m = Maker(np.random.default_rng(5))
+    x = m.input((1, 6, 6, 4), "int8", 0.02, 3)
+    weights = m.constant(m.rng.integers(-127, 128, (4, 3, 3, 4)), "int8", 0.01)
+    bias = m.constant(m.rng.integers(-99, 99, 4), "int32", 0.0002)
+    conv = m.output((1, 6, 6, 4), "int8", 0.05, -4)
+    soft = m.output((1, 6, 6, 4), "int8", 1 / 256, -128)
+    total = m.output((1, 6, 6, 4), "int8", 0.05, 0)
+    m.graph.outputs = [total.index]
+    m.operator("CONV_2D", [x, weights, bias], [conv], "Conv2DOptions", strideW=1, strideH=1)
+    m.operator("SOFTMAX", [conv], [soft], "SoftmaxOptions", beta=1.0)
+    m.operator("ADD", [conv, soft], [total], "AddOptions", potScaleInt16=False)
+    return m.finish()
+
+
+class Plan:
+    """A good plan that a test spoils."""
+
+    def __init__(self) -> None:
+        self.case = _chain()
+        good = planner.add_plan(self.case.model)
+        self.tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(good, 0))
+        self.offsets = self._words(0)
+        self.plan = self._words(1)
+
+    def _words(self, index):
+        buffer = self.tree.buffers[self.tree.metadata[index].buffer]
+        return np.frombuffer(bytes(buffer.data), np.int32).copy()
+
+    def model(self) -> bytes:
+        for index, words in enumerate((self.offsets, self.plan)):
+            buffer = self.tree.buffers[self.tree.metadata[index].buffer]
+            buffer.data = np.frombuffer(words.astype(np.int32).tobytes(), np.uint8)
+        return planner.pack(self.tree)
+
+    @property
+    def tensors(self) -> np.ndarray:
+        """The offset of each tensor: input, weights, bias, and what the three operators give."""
+        return self.offsets[3:]
+
+
+@pytest.fixture
+def plan():
+    return Plan()
+
+
+@pytest.fixture
+def load(run_cases, tmp_path, plan):
+    """Runs the spoilt plan; gives status and sentence."""
+
+    def run(program=run_cases):
+        (result,) = runner.run(program, tmp_path, [(plan.model(), plan.case.inputs)])
+        return result
+
+    return run
+
+
+def test_good_plan(load):
+    assert load().status == 0
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "expected"),
+    [
+        (0, 0x12345678, "ethosu_plan: mark is 0x12345678, 0x4e4c5045 expected"),
+        (1, 2, "ethosu_plan: version is 0x2, 0x1 expected"),
+        (3, 16, "ethosu_plan: arena size is 0x10, "),
+        (4, 2, "ethosu_plan: number of entries is 0x2, 0x3 expected"),
+        (5, 7, "entry 0 of ethosu_plan: its operator is 7, 0 expected"),
+        (10, 0, "entry 1 of ethosu_plan: its operator is 0, 1 expected"),
+        (6, 25, "entry 0 of ethosu_plan: its operator code is 25, 3 expected"),
+        (8, 24, "entry 0 of ethosu_plan: its offset is 24, 16 expected"),
+        (8, 1 << 20, "entry 0 of ethosu_plan: its end is "),
+        (9, 1 << 20, "entry 0 of ethosu_plan: its end is "),
+    ],
+)
+def test_spoilt_word(load, plan, word, value, expected):
+    plan.plan[word] = value
+    result = load()
+    assert (result.status, result.text[: len(expected)]) == (BAD_PLAN, expected)
+
+
+def test_too_small_scratch(build_cases, load, plan):
+    plan.plan[9] -= 1
+    result = load(build_cases())
+    assert result.status == BAD_PLAN
+    assert result.text == (
+        "operator 0 (CONV_2D) of subgraph 0: 35 bytes of scratch planned, 36 needed "
+        "(planner 0, kernel 1; here kernel 1); run: ethosu plan MODEL.tflite"
+    )
+
+
+def test_too_large_scratch_is_refused_by_assertions_alone(build_cases, load, plan):
+    plan.plan[9] += 1
+    assert load(build_cases()).status == 0
+    assert "37 bytes of scratch planned, 36 needed" in load().text
+
+
+def test_other_kernel_version_is_refused_by_assertions_alone(build_cases, load, plan):
+    plan.plan[7] = 9
+    assert load(build_cases()).status == 0
+    assert "kernel 9; here kernel 1" in load().text
+
+
+def test_operator_without_an_entry(build_cases, load, plan):
+    plan.plan = np.delete(plan.plan, np.arange(5, 10))
+    plan.plan[4] = 2
+    assert "0 bytes of scratch planned, 36 needed" in load(build_cases()).text
+
+
+def test_no_plan_at_all(load, plan):
+    plan.tree.metadata[1].name = "other"
+    assert "it was not compiled for an NPU" in load().text
+
+
+def test_scratch_over_a_live_tensor(load, plan):
+    plan.plan[8] = plan.tensors[0]
+    assert "its scratch at 0 to 36 overlaps tensor 0" in load().text
+
+
+def test_output_over_a_live_tensor(load, plan):
+    plan.tensors[4] = plan.tensors[3]
+    assert "operator 1 (SOFTMAX)" in load().text
+    assert "its output" in load().text
+
+
+def test_output_in_place_where_the_kernel_allows_it(load, plan):
+    plan.tensors[5] = plan.tensors[3]
+    assert load().status == 0
+    plan.tensors[5] += 16
+    assert "operator 2 (ADD)" in load().text
+
+
+def test_dead_memory_is_used_again(load, plan):
+    plan.tensors[4] = plan.tensors[0]
+    assert load().status == 0
+
+
+def test_tensor_beyond_the_planned_arena(load, plan):
+    plan.tensors[5] = plan.plan[3]
+    assert "arena size is" in load().text

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+/**
+ * TFLite_Detection_PostProcess, the end of an SSD: boxes are decoded from their
+ * anchors, and of those that overlap too much only the best stays ("fast"
+ * non-maximum suppression: one list for all classes).
+ */
+#include "flexbuffer.h"
+#include "kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { INPUT_BOXES, INPUT_SCORES, INPUT_ANCHORS };
+enum { OUTPUT_BOXES, OUTPUT_CLASSES, OUTPUT_SCORES, OUTPUT_COUNT };
+
+struct box {
+    float y_min, x_min, y_max, x_max;
+};
+
+/** A box as the network gives it, or an anchor. */
+struct centre {
+    float y, x, h, w;
+};
+
+struct detection {
+    struct kernel_call call;
+    const float *boxes;
+    const float *scores;
+    const struct centre *anchors;
+    struct box *found_boxes;
+    float *found_classes;
+    float *found_scores;
+    float *found_count;
+    int32_t box_count;
+    int32_t box_length; /**< numbers of a box: the first 4 count */
+    int32_t classes;
+    int32_t score_length; /**< numbers of a box's scores: classes, perhaps a background before */
+    int32_t most;         /**< detections */
+    int32_t most_classes; /**< classes of a detection */
+    float least_score;
+    float most_overlap;
+    struct centre scale;
+};
+
+/** What scratch holds of each box. */
+struct candidate {
+    struct box box;
+    float score;   /**< of its best class */
+    int32_t order; /**< candidates by score: numbers of boxes; -1: dropped */
+};
+
+static uint32_t detection_scratch(const struct kernel_call *call)
+{
+    const struct detection *p = (const struct detection *)call;
+    return (uint32_t)p->box_count * (uint32_t)sizeof(struct candidate);
+}
+
+static struct box decode(const struct detection *p, int32_t index)
+{
+    struct centre box;
+    const struct centre *anchor = &p->anchors[index];
+    memcpy(&box, p->boxes + (size_t)index * (size_t)p->box_length, sizeof box);
+    double height = exp((double)box.h / (double)p->scale.h);
+    double width = exp((double)box.w / (double)p->scale.w);
+    float y = (float)((double)box.y / (double)p->scale.y * (double)anchor->h + (double)anchor->y);
+    float x = (float)((double)box.x / (double)p->scale.x * (double)anchor->w + (double)anchor->x);
+    float half_height = (float)(0.5 * height * (double)anchor->h);
+    float half_width = (float)(0.5 * width * (double)anchor->w);
+    return (struct box){y - half_height, x - half_width, y + half_height, x + half_width};
+}
+
+static const float *scores_of(const struct detection *p, int32_t box)
+{
+    return p->scores + (size_t)box * (size_t)p->score_length + (p->score_length - p->classes);
+}
+
+/** The class that comes next after one in the order of scores; -1 begins. */
+static int32_t next_class(const struct detection *p, const float *scores, int32_t previous)
+{
+    int32_t best = -1;
+    for (int32_t i = 0; i < p->classes; ++i) {
+        bool later = previous < 0 || scores[i] < scores[previous] ||
+                     (scores[i] == scores[previous] && i > previous);
+        if (later && (best < 0 || scores[i] > scores[best])) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+/** Does box a come after box b? Equal scores keep the order of the boxes. */
+static bool comes_after(const struct candidate *list, int32_t a, int32_t b)
+{
+    return list[a].score < list[b].score || (list[a].score == list[b].score && a > b);
+}
+
+/** Heap sort of list[].order: move entry `at` down to its place. */
+static void sift(struct candidate *list, int32_t at, int32_t count)
+{
+    int32_t moved = list[at].order;
+    for (int32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        if (child + 1 < count && comes_after(list, list[child + 1].order, list[child].order)) {
+            ++child;
+        }
+        if (!comes_after(list, list[child].order, moved)) {
+            break;
+        }
+        list[at].order = list[child].order;
+        at = child;
+    }
+    list[at].order = moved;
+}
+
+static void sort(struct candidate *list, int32_t count)
+{
+    for (int32_t i = count / 2; i-- > 0;) {
+        sift(list, i, count);
+    }
+    for (int32_t end = count - 1; end > 0; --end) {
+        int32_t last = list[end].order;
+        list[end].order = list[0].order;
+        list[0].order = last;
+        sift(list, 0, end);
+    }
+}
+
+/** Share of two boxes' union that both cover. */
+static float overlap(const struct box *a, const struct box *b)
+{
+    float area_a = (a->y_max - a->y_min) * (a->x_max - a->x_min);
+    float area_b = (b->y_max - b->y_min) * (b->x_max - b->x_min);
+    if (area_a <= 0.0F || area_b <= 0.0F) {
+        return 0.0F;
+    }
+    float height = fminf(a->y_max, b->y_max) - fmaxf(a->y_min, b->y_min);
+    float width = fminf(a->x_max, b->x_max) - fmaxf(a->x_min, b->x_min);
+    float common = fmaxf(height, 0.0F) * fmaxf(width, 0.0F);
+    return common / (area_a + area_b - common);
+}
+
+/** Boxes whose score suffices; -1: a box is upside down. */
+static int32_t find_candidates(const struct detection *p, struct candidate *list)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < p->box_count; ++i) {
+        const float *scores = scores_of(p, i);
+        list[i].box = decode(p, i);
+        list[i].score = scores[next_class(p, scores, -1)];
+        if (list[i].box.y_min > list[i].box.y_max || list[i].box.x_min > list[i].box.x_max) {
+            return -1;
+        }
+        if (list[i].score >= p->least_score) {
+            list[count++].order = i;
+        }
+    }
+    return count;
+}
+
+static void put(const struct detection *p, int32_t place, int32_t box, const struct box *corners)
+{
+    const float *scores = scores_of(p, box);
+    int32_t class = -1;
+    for (int32_t i = 0; i < p->most_classes && i < p->classes; ++i) {
+        class = next_class(p, scores, class);
+        if (class < 0) {
+            break; // scores that are no numbers have no order
+        }
+        p->found_boxes[place * p->most_classes + i] = *corners;
+        p->found_classes[place * p->most_classes + i] = (float)class;
+        p->found_scores[place * p->most_classes + i] = scores[class];
+    }
+}
+
+static int run_detection(const struct kernel_call *call)
+{
+    const struct detection *p = (const struct detection *)call;
+    struct candidate *list = p->call.scratch;
+    int32_t count = find_candidates(p, list);
+    int32_t found = 0;
+    if (count < 0) {
+        return ETHOSU_MODEL_BAD_VALUE;
+    }
+    sort(list, count);
+    size_t places = (size_t)(p->most * p->most_classes);
+    memset(p->found_boxes, 0, places * sizeof *p->found_boxes);
+    memset(p->found_classes, 0, places * sizeof *p->found_classes);
+    memset(p->found_scores, 0, places * sizeof *p->found_scores);
+    for (int32_t i = 0; i < count && found < p->most; ++i) {
+        if (list[i].order < 0) {
+            continue;
+        }
+        const struct box *box = &list[list[i].order].box;
+        put(p, found++, list[i].order, box);
+        for (int32_t k = i + 1; k < count; ++k) {
+            if (list[k].order >= 0 && overlap(box, &list[list[k].order].box) > p->most_overlap) {
+                list[k].order = -1;
+            }
+        }
+    }
+    p->found_count[0] = (float)found;
+    return ETHOSU_MODEL_OK;
+}
+
+/* ---- preparing ---- */
+
+/** A number of the options, `otherwise` when it is not there. */
+static double option(struct builder *builder, const struct tflite_operator_call *call,
+                     const char *key, double otherwise)
+{
+    const struct fb_vector *options = &call->custom_options;
+    double value = otherwise;
+    flexbuffer_number(builder->file.fb.data + options->position, options->count, key, &value);
+    return value;
+}
+
+static bool read_options(struct builder *builder, const struct tflite_operator_call *call,
+                         struct detection *p)
+{
+    double most = option(builder, call, "max_detections", 0);
+    double most_classes = option(builder, call, "max_classes_per_detection", 0);
+    double classes = option(builder, call, "num_classes", 0);
+    p->least_score = (float)option(builder, call, "nms_score_threshold", 0);
+    p->most_overlap = (float)option(builder, call, "nms_iou_threshold", 0);
+    p->scale.y = (float)option(builder, call, "y_scale", 0);
+    p->scale.x = (float)option(builder, call, "x_scale", 0);
+    p->scale.h = (float)option(builder, call, "h_scale", 0);
+    p->scale.w = (float)option(builder, call, "w_scale", 0);
+    bool sane = most >= 1 && most < 32768 && most_classes >= 1 && most_classes < 32768 &&
+                classes >= 1 && classes < 32768 && p->most_overlap > 0.0F &&
+                p->most_overlap <= 1.0F;
+    p->most = sane ? (int32_t)most : 0;
+    p->most_classes = sane ? (int32_t)most_classes : 0;
+    p->classes = sane ? (int32_t)classes : 0;
+    return sane;
+}
+
+static bool shapes_fit(const struct kernel_tensor *in, const struct kernel_tensor *out,
+                       const struct detection *p)
+{
+    const struct kernel_tensor *boxes = &in[INPUT_BOXES];
+    const struct kernel_tensor *scores = &in[INPUT_SCORES];
+    int64_t places = (int64_t)p->most * p->most_classes;
+    return boxes->rank == 3 && boxes->shape[0] == 1 && boxes->shape[2] >= 4 && scores->rank == 3 &&
+           scores->shape[0] == 1 && scores->shape[1] == boxes->shape[1] &&
+           scores->shape[2] >= p->classes && in[INPUT_ANCHORS].count == 4 * boxes->shape[1] &&
+           boxes->shape[1] < 1 << 20 && out[OUTPUT_BOXES].count == 4 * places &&
+           out[OUTPUT_CLASSES].count == places && out[OUTPUT_SCORES].count == places &&
+           out[OUTPUT_COUNT].count == 1;
+}
+
+static int check(struct builder *builder, const struct tflite_operator_call *call,
+                 const struct kernel_tensor *in, const struct kernel_tensor *out,
+                 struct detection *p)
+{
+    for (int i = 0; i < 7; ++i) {
+        const struct kernel_tensor *tensor = i < 3 ? &in[i] : &out[i - 3];
+        if (tensor->type != ETHOSU_TYPE_FLOAT32) {
+            return kernel_bad_type(builder, tensor);
+        }
+    }
+    if (option(builder, call, "use_regular_nms", 0) != 0) {
+        return kernel_unsupported(builder, "it asks for suppression class by class");
+    }
+    return read_options(builder, call, p) && shapes_fit(in, out, p)
+               ? ETHOSU_MODEL_OK
+               : kernel_bad(builder, "its options and shapes do not fit each other");
+}
+
+static int prepare_detection(struct builder *builder, const struct tflite_operator_call *call)
+{
+    struct kernel_tensor in[3];
+    struct kernel_tensor out[4];
+    struct detection p = {0};
+    int status = kernel_tensors(builder, call, in, 3, out, 4);
+    if (status == ETHOSU_MODEL_OK) {
+        status = check(builder, call, in, out, &p);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    p.boxes = in[INPUT_BOXES].data;
+    p.scores = in[INPUT_SCORES].data;
+    p.anchors = in[INPUT_ANCHORS].data;
+    p.found_boxes = out[OUTPUT_BOXES].data;
+    p.found_classes = out[OUTPUT_CLASSES].data;
+    p.found_scores = out[OUTPUT_SCORES].data;
+    p.found_count = out[OUTPUT_COUNT].data;
+    p.box_count = in[INPUT_BOXES].shape[1];
+    p.box_length = in[INPUT_BOXES].shape[2];
+    p.score_length = in[INPUT_SCORES].shape[2];
+    return kernel_add(builder, &kernel_DETECTION_POSTPROCESS, &p.call, sizeof p);
+}
+
+const struct kernel kernel_DETECTION_POSTPROCESS = {.code = CODE_CUSTOM,
+                                                    .version = 1,
+                                                    .custom = "TFLite_Detection_PostProcess",
+                                                    .prepare = prepare_detection,
+                                                    .scratch = detection_scratch,
+                                                    .run = run_detection};

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+/** Numbers in a FlexBuffers map: the options of custom operators. Every read is bounded. */
+#ifndef FLEXBUFFER_H
+#define FLEXBUFFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * Find a number, or a truth value as 0 or 1, in a map.
+ *
+ * @param data  the whole buffer, which ends in its root
+ * @return      false: no such key, or the buffer is no sound map
+ */
+bool flexbuffer_number(const uint8_t *data, uint32_t size, const char *key, double *value);
+
+#endif
