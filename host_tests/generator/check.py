@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from ethosu_tools.errors import ToolError
 from ethosu_tools.npu import NpuError, Session
-from ethosu_tools.oracle import Oracle
+from ethosu_tools.oracle import BUILTIN, REFERENCE, Oracle
 
 from . import coverage, isolated, vela
 from .case import Case
@@ -99,7 +99,8 @@ def _blame(case: Case, how: str) -> Result:
 
 def _check(case: Case) -> Result:
     try:
-        oracle = Oracle(case.model, reference=not OPTIMISED_KERNELS & set(case.operators))
+        optimised = bool(OPTIMISED_KERNELS & set(case.operators))
+        oracle = Oracle(case.model, kernels=BUILTIN if optimised else REFERENCE)
         expected = [oracle.step(feed) for feed in case.feeds]
     except ToolError as error:
         return Result(Verdict.NO_REFERENCE, _general(str(error)))

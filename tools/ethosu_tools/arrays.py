@@ -67,6 +67,19 @@ def save(path: Path, arrays: Mapping[str, Array]) -> None:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
 
 
+def random_inputs(tensors: Sequence[Tensor], random: np.random.Generator) -> list[Array]:
+    """Raw values spread evenly over the whole range of each integer tensor."""
+    return [
+        random.integers(*_range(tensor.dtype), tensor.shape, tensor.dtype, endpoint=True)
+        for tensor in tensors
+    ]
+
+
+def _range(dtype: str) -> tuple[int, int]:
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
+
+
 def check(arrays: Mapping[str, Array], tensors: Sequence[Tensor], steps: int | None = None) -> Feed:
     """Compare arrays with the tensors that they are for; says what differs, where.
 

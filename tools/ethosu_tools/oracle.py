@@ -23,15 +23,20 @@ from .tflite import Tensor
 
 LITERT_VERSION = "1.2.0"
 
+# Sets of kernels, in LiteRT's words; all run on one thread.
+REFERENCE = "BUILTIN_REF"
+BUILTIN = "BUILTIN_WITHOUT_DEFAULT_DELEGATES"
+XNNPACK = "BUILTIN"
+
 
 class Oracle:
     """One model under the reference kernels; resource variables keep their state between steps."""
 
-    def __init__(self, model: bytes | str | Path, *, reference: bool = True) -> None:
-        """Load a model; `reference=False` takes the optimised kernels, for the few operators
-        that the reference kernels lack or compute wrongly.
+    def __init__(self, model: bytes | str | Path, *, kernels: str = REFERENCE) -> None:
+        """Load a model; other kernels than the reference serve to measure time, and the few
+        operators that the reference kernels lack or compute wrongly.
         """
-        self._interpreter = _interpreter(model, reference)
+        self._interpreter = _interpreter(model, kernels)
         inputs = self._interpreter.get_input_details()
         outputs = self._interpreter.get_output_details()
         self.inputs = [_tensor(detail) for detail in inputs]
@@ -75,7 +80,7 @@ def _litert_version() -> str:
         return "none"
 
 
-def _interpreter(model: bytes | str | Path, reference: bool) -> Any:
+def _interpreter(model: bytes | str | Path, kernels: str) -> Any:
     found = _litert_version()
     if found != LITERT_VERSION:
         raise SetupError(
@@ -92,11 +97,12 @@ def _interpreter(model: bytes | str | Path, reference: bool) -> Any:
         raise InputError(f"{name} cannot be read: {error.strerror}") from error
     if not content:
         raise InputError(f"{name} is empty")
-    kernels = OpResolverType.BUILTIN_REF
-    if not reference:
-        kernels = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     try:
-        interpreter = Interpreter(model_content=content, experimental_op_resolver_type=kernels)
+        interpreter = Interpreter(
+            model_content=content,
+            experimental_op_resolver_type=OpResolverType[kernels],
+            num_threads=1,
+        )
         interpreter.allocate_tensors()
     except (ValueError, RuntimeError) as error:
         raise InputError(f"LiteRT does not take {name}: {_one_line(error)}") from error

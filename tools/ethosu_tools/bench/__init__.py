@@ -2,6 +2,6 @@
 """The benchmarks of `ethosu bench`, one module each.
 
 A module here offers the three functions of a command (`commands/__init__.py`);
-`commands/bench.py` lists it. All of them count what repeats, such as
-instructions, and none measures time.
+`commands/bench.py` lists it. They give figures that repeat: counts, such as
+instructions, and where only time will do, ratios of runs in pairs.
 """

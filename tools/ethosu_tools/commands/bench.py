@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench`: benchmarks that count what repeats."""
+"""`ethosu bench`: benchmarks whose figures repeat: counts, and ratios of paired runs."""
 
 import argparse
 import importlib
@@ -9,7 +9,9 @@ from ..ui import Ui
 
 # One module of `bench/` per line.
 BENCHMARKS = {
+    "sim": "speed of the functional NPU model, beside LiteRT on the same machine",
     "copy": "instructions that a copy of tensors costs, by DMA and by the CPU",
+    "overhead": "instructions, text and RAM that the module adds to what the NPU does",
 }
 
 
