@@ -26,7 +26,10 @@ static mp_obj_t dma_module_counters(void)
 }
 static MP_DEFINE_CONST_FUN_OBJ_0(dma_module_counters_obj, dma_module_counters);
 
-/** enable([on]): False leaves all copies to the CPU; returns whether the controller is in use. */
+/**
+ * enable([on]): False leaves all copies to the CPU, over soft resets too; returns whether the
+ * controller is in use.
+ */
 static mp_obj_t dma_module_enable(size_t count, const mp_obj_t *arguments)
 {
     if (count > 0) {

@@ -123,10 +123,12 @@ class Machine:
         firmware: Path | None = None,
         npu1: str | None = None,
         plugin_options: Sequence[str] = (),
+        repeatable: bool = False,
     ) -> None:
         """Start QEMU; `port` then names the console's serial device.
 
         `npu1` adds a second NPU; `plugin_options` are more of the plugin's, "fault=irq-lost:2".
+        A `repeatable` board's time follows its instructions, not the host's clock.
         """
         if romfs is not None and len(romfs) > ROMFS_SIZE:
             raise InputError(
@@ -142,9 +144,15 @@ class Machine:
             self.memory.write(ROMFS_START, romfs)
         self._control = Control()
         chosen = [f"npu={npu}", *([f"npu1={npu1}"] if npu1 else []), *plugin_options]
+        more = []
+        if repeatable:
+            chosen.append("timing=model")
+            more = ["-icount", "shift=3,sleep=off"]
         fds = self.memory.fd, self._control.fd
         self.process = _start(
-            [qemu, *_options(image, [str(plugin), *chosen], console, *fds)], self._log, pass_fds=fds
+            [qemu, *_options(image, [str(plugin), *chosen], console, *fds), *more],
+            self._log,
+            pass_fds=fds,
         )
         self._finalizer = weakref.finalize(self, _stop, self.process, self.memory, self._control)
         try:

@@ -17,7 +17,11 @@ struct fault {
 /** Take such a text apart. False: it is none. */
 bool fault_parse(struct fault *fault, const char *text);
 
-/** Let the named device have the fault. False: the text, the device or the fault is unknown. */
+/**
+ * Let the named device have the fault; in plugin.c, which has the devices.
+ *
+ * @return  false: the text, the device or the fault is unknown
+ */
 bool faults_inject(const char *text);
 
 #endif

@@ -8,8 +8,9 @@ sleeps, with what the weak default does: the C library's memcpy.
 import argparse
 from typing import Any
 
-from ..board import Board, open_board
+from ..board import Board, QemuBoard
 from ..errors import MismatchError
+from ..qemu import Machine
 from ..ui import Ui
 
 SIZES = tuple(16 << shift for shift in range(15))  # 16 bytes to 256 KB
@@ -53,7 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Start a board and copy on it."""
-    with open_board("qemu", npu=args.npu) as board, ui.progress("copying") as update:
+    machine = Machine(args.npu, repeatable=True)
+    with QemuBoard(machine) as board, ui.progress("copying") as update:
         board.exec(_PREPARE.format(size=max(SIZES) + 64, repeats=REPEATS), timeout=60)
         rows = []
         for index, size in enumerate(SIZES):
