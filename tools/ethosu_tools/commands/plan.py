@@ -39,6 +39,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Plan each model."""
     if len(args.models) > 1 and (args.output or args.picture):
         raise UsageError(f"--output and --picture take one model, not {len(args.models)}")
+    if args.picture:
+        picture.check_name(args.picture)
     rows = []
     with ui.progress("planning") as update:
         for index, model in enumerate(args.models):
@@ -61,9 +63,8 @@ def render(data: dict[str, Any]) -> str:
     row = rows[0]
     lines = [picture.draw_text(row), "", f"arena      {render_sizes(row)}"]
     if row["without_kernel"]:
-        lines.append(
-            f"no kernel  {', '.join(row['without_kernel'])}: the runtime will refuse these"
-        )
+        names = ", ".join(row["without_kernel"])
+        lines.append(f"no kernel  {names}: the runtime will refuse the model")
     lines += [f"{key:<10} {row[key]}" for key in ("output", "picture") if row.get(key)]
     return "\n".join(lines)
 

@@ -46,6 +46,16 @@ def _softmax(inputs: Sequence[Tensor | None]) -> int:
     return 4 * logits.shape[-1] if logits.type == INT8 else 0
 
 
+_CANDIDATE_BYTES = 24  # a box, its score, its place in the order
+
+
+def _detection(inputs: Sequence[Tensor | None]) -> int:
+    """A candidate for each box."""
+    boxes = inputs[0]
+    assert boxes is not None
+    return _CANDIDATE_BYTES * boxes.shape[1]
+
+
 _PLAIN = """
     ARG_MAX ARG_MIN AVERAGE_POOL_2D BATCH_MATMUL CAST CONCATENATION DEPTHWISE_CONV_2D DEQUANTIZE
     EQUAL FULLY_CONNECTED GATHER GREATER GREATER_EQUAL LESS LESS_EQUAL MAX_POOL_2D MEAN NOT_EQUAL
@@ -62,6 +72,7 @@ KERNELS: dict[str, Kernel] = {
     **{name: Kernel(_none, in_place=True) for name in _IN_PLACE.split()},
     "CONV_2D": Kernel(_conv_2d),
     "SOFTMAX": Kernel(_softmax),
+    "TFLite_Detection_PostProcess": Kernel(_detection),
 }
 
 # What the runtime does itself, without a kernel; the first three only rename bytes.

@@ -61,13 +61,17 @@ def draw_text(plan: Row) -> str:
 
 def save(plan: Row, path: Path) -> None:
     """Draw into a file, in the form that its name asks for."""
-    forms = {".svg": draw_svg, ".html": draw_html}
-    if path.suffix not in forms:
-        raise UsageError(f"a picture ends in {' or '.join(forms)}, found {path.name}")
+    check_name(path)
     try:
-        path.write_text(forms[path.suffix](plan), encoding="utf-8")
+        path.write_text(FORMS[path.suffix](plan), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def check_name(path: Path) -> None:
+    """Refuse a file name that no form of picture has."""
+    if path.suffix not in FORMS:
+        raise UsageError(f"a picture ends in {' or '.join(FORMS)}, found {path.name}")
 
 
 def draw_svg(plan: Row) -> str:
@@ -190,3 +194,6 @@ def _axes(plan: Row, operators: Sequence[str], column: int, y: Any) -> list[str]
             f'<text transform="translate({x:.1f} {base}) rotate(35)">{escape(name[:16])}</text>'
         )
     return parts
+
+
+FORMS = {".svg": draw_svg, ".html": draw_html}

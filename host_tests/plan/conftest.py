@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""Models of mixed graphs, compiled and planned as `ethosu compile` does."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ethosu_tools import vela
+from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.plan import plan_file
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A model in its three forms, what Vela said, and the plan."""
+
+    source: Path
+    compiled: Path
+    planned: Path
+    facts: dict[str, Any]
+    plan: Any
+
+
+@pytest.fixture(scope="session")
+def mixed(tmp_path_factory):
+    """The models of make_mixed, by name; each is compiled once: `mixed("svdf")`."""
+    folder = tmp_path_factory.mktemp("mixed")
+    done: dict[str, Planned] = {}
+
+    def make(name: str) -> Planned:
+        if name not in done:
+            model = MODELS[name]
+            source, compiled, planned = (
+                folder / f"{name}{end}.tflite" for end in ("", "_vela", "_planned")
+            )
+            source.write_bytes(model.make())
+            facts = vela.compile_model(source, "ethos-u55-128", compiled, more=model.options)
+            done[name] = Planned(source, compiled, planned, facts, plan_file(compiled, planned))
+        return done[name]
+
+    return make

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu plan` and `ethosu compile` from outside."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from ethosu_tools import cli, tflite
+from ethosu_tools.make_mixed import MODELS, main
+from ethosu_tools.plan import metadata
+from ethosu_tools.plan.record import RECORD_NAME
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def ethosu(capsys):
+    """Runs `ethosu ...`; gives exit code, stdout, stderr."""
+
+    def run(*words):
+        capsys.readouterr()
+        try:
+            code = cli.main([str(word) for word in words])
+        except SystemExit as stop:
+            code = stop.code
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def compiled_copy(mixed, tmp_path):
+    path = tmp_path / "m.tflite"
+    path.write_bytes(mixed("attention").compiled.read_bytes())
+    return path
+
+
+def test_compile_plans_by_itself(ethosu, mixed, tmp_path):
+    output = tmp_path / "out.tflite"
+    source = mixed("svdf").source
+    code, out, err = ethosu("compile", source, "-o", output)
+    assert (code, err) == (0, "")
+    assert "plan       2,048 bytes" in out
+    assert metadata.get(output.read_bytes(), RECORD_NAME) is not None
+    assert output.read_bytes() == mixed("svdf").planned.read_bytes()
+
+
+def test_compile_adds_no_plan_where_none_is_needed(ethosu, small_models, tmp_path):
+    output = tmp_path / "out.tflite"
+    code, out, _ = ethosu("compile", small_models["small_streaming"], "-o", output)
+    assert code == 0 and "\nplan" not in out
+    assert metadata.get(output.read_bytes(), RECORD_NAME) is None
+
+
+def test_plan_writes_back_and_draws_text(ethosu, compiled_copy, mixed):
+    code, out, err = ethosu("plan", compiled_copy)
+    assert (code, err) == (0, "")
+    assert compiled_copy.read_bytes() == mixed("attention").planned.read_bytes()
+    assert "scratch of the NPU" in out and "SOFTMAX" in out and "bytes gained" in out
+
+
+def test_dry_run_writes_nothing(ethosu, compiled_copy):
+    before = compiled_copy.read_bytes()
+    assert ethosu("plan", "--dry-run", compiled_copy)[0] == 0
+    assert compiled_copy.read_bytes() == before
+
+
+def test_json_of_several_models(ethosu, mixed):
+    models = [mixed(name).compiled for name in MODELS]
+    code, out, _ = ethosu("plan", "--dry-run", "--json", *models)
+    data = json.loads(out)
+    assert code == 0 and len(data["models"]) == len(MODELS)
+    assert all(row["gain"] >= 0 for row in data["models"])
+    assert data["gain"] == sum(row["gain"] for row in data["models"]) > 0
+
+
+def test_table_of_several_models(ethosu, mixed):
+    models = [mixed(name).compiled for name in ("svdf", "attention")]
+    code, out, _ = ethosu("plan", "--dry-run", *models)
+    assert code == 0 and "Vela + scratch" in out and "in all" in out
+    assert all(str(model) in out for model in models)
+
+
+def test_svg_has_every_block(ethosu, compiled_copy, tmp_path):
+    picture = tmp_path / "arena.svg"
+    code, out, _ = ethosu("plan", "--json", compiled_copy, "--picture", picture)
+    assert code == 0
+    root = ElementTree.fromstring(picture.read_text())
+    shown = [rect.get("class").split()[1] for rect in root.iter(f"{SVG}rect") if len(rect)]
+    blocks = json.loads(out)["models"][0]["blocks"]
+    assert sorted(shown) == sorted(block["kind"] for block in blocks)
+    assert {"npu", "fixed", "tensor", "scratch"} <= set(shown)
+
+
+def test_html_has_picture_and_table(ethosu, compiled_copy, tmp_path):
+    picture = tmp_path / "arena.html"
+    assert ethosu("plan", compiled_copy, "--picture", picture)[0] == 0
+    text = picture.read_text()
+    assert "<svg" in text and "<table>" in text and "scratch of" in text
+
+
+def test_operators_without_a_kernel_are_named(ethosu, tmp_path):
+    from ethosu_tools.tflite_writer import Graph, write
+
+    graph = Graph("floor")
+    x, y = graph.tensor("x", (4,), "float32"), graph.tensor("y", (4,), "float32")
+    graph.inputs, graph.outputs = [x], [y]
+    graph.operator("FLOOR", [x], [y])
+    path = tmp_path / "floor.tflite"
+    path.write_bytes(write([graph], "floor"))
+    code, out, _ = ethosu("plan", path)
+    assert code == 0 and "no kernel  FLOOR: the runtime will refuse the model" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["no.tflite"], 3, "cannot be read"),
+        (["{model}", "--picture", "arena.png"], 2, "a picture ends in .svg or .html"),
+        (["{model}", "{model}", "-o", "x.tflite"], 2, "take one model, not 2"),
+        (["{model}", "-o", "/dev/null/x.tflite"], 3, "cannot be written"),
+    ],
+)
+def test_errors_are_one_sentence(ethosu, compiled_copy, words, code, sentence):
+    before = compiled_copy.read_bytes()
+    found, _, err = ethosu("plan", *(word.format(model=compiled_copy) for word in words))
+    assert found == code and sentence in err and len(err.strip().splitlines()) == 1
+    assert compiled_copy.read_bytes() == before
+
+
+def test_make_mixed_writes_models_and_options(tmp_path):
+    main([str(tmp_path)])
+    for name, model in MODELS.items():
+        assert tflite.read(tmp_path / f"{name}.tflite")
+        assert (tmp_path / f"{name}.options").read_text().split() == list(model.options)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""Plans of random mixed graphs: what must hold whatever Vela's plan looks like."""
+
+import random
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from ethosu_tools.plan import make_plan
+from ethosu_tools.plan.graph import INT8, Graph, Operator, Tensor
+from ethosu_tools.plan.kernels import KERNELS
+from ethosu_tools.plan.placement import ALIGNMENT, Block, place
+
+CODES = {"CONV_2D": 3, "SOFTMAX": 25, "ADD": 0, "RESHAPE": 22, "ethos-u": 32, "SVDF": 27}
+
+
+class Maker:
+    """A random graph in the manner of Vela's output: computed tensors, constants, operators."""
+
+    def __init__(self, seed):
+        self.dice = random.Random(seed)
+        self.tensors = []
+        self.operators = []
+        self.scratch = self.tensor((1,), constant=False)  # its size and place come last
+        self.payload = self.tensor((64,), constant=True)
+        self.inputs = [self.tensor() for _ in range(self.dice.randint(1, 2))]
+        self.values = list(self.inputs)
+
+    def tensor(self, shape=None, constant=False, variable=False):
+        shape = shape or (1, self.dice.choice((1, 7, 16, 100, 999)), self.dice.randint(1, 64))
+        self.tensors.append(Tensor("t", shape, INT8, constant, variable, None))
+        return len(self.tensors) - 1
+
+    def like(self, index):
+        return self.tensor(self.tensors[index].shape)
+
+    def add_operator(self):
+        pick = self.dice.choice(self.values)
+        name = self.dice.choice(("ethos-u", "ethos-u", *CODES))
+        outputs = [self.like(pick) if name in ("ADD", "RESHAPE") else self.tensor()]
+        inputs = [pick]
+        if name == "ethos-u":
+            more = [self.dice.choice(self.values)] if self.dice.random() < 0.3 else []
+            inputs = [self.payload, self.payload, self.scratch, self.scratch, pick, *more]
+        elif name == "CONV_2D":
+            size = self.dice.randint(1, 5)
+            inputs.append(self.tensor((4, size, size, self.dice.randint(1, 300)), constant=True))
+        elif name == "ADD" and self.dice.random() < 0.5:
+            inputs.append(self.tensor((1,), constant=True))
+        elif name == "SVDF":
+            filters = [self.tensor(constant=True), self.tensor(constant=True), -1]
+            inputs += [*filters, self.tensor(variable=True)]
+        self.operators.append(Operator(name, CODES[name], tuple(inputs), tuple(outputs)))
+        self.values += outputs
+
+    def graph(self):
+        for _ in range(self.dice.randint(1, 12)):
+            self.add_operator()
+        outputs = tuple({self.values[-1], self.dice.choice(self.values[len(self.inputs) :])})
+        return Graph(tuple(self.tensors), tuple(self.operators), tuple(self.inputs), outputs)
+
+
+def vela_plans(graph, scratch):
+    """Places as Vela's: greedy over all computed tensors but states, NPU memory below it all."""
+    lives = live_times(graph)
+    known = [i for i in lives if not graph.tensors[i].variable]
+    blocks = [Block(graph.tensors[i].size, min(lives[i]), max(lives[i])) for i in known]
+    placement = place(blocks)
+    offsets = dict(zip(known, placement.offsets, strict=True))
+    tensors = [replace(t, offset=offsets.get(i)) for i, t in enumerate(graph.tensors)]
+    tensors[scratch] = replace(tensors[scratch], offset=0, shape=(max(16, placement.arena),))
+    return replace(graph, tensors=tuple(tensors))
+
+
+def live_times(graph):
+    """Times at which each computed tensor's bytes matter, counted one by one."""
+    end = len(graph.operators) + 1
+    lives = {}
+    for index, tensor in enumerate(graph.tensors):
+        made = [t for t, op in enumerate(graph.operators, 1) if index in op.outputs]
+        made += [0] if index in graph.inputs else []
+        used = [t for t, op in enumerate(graph.operators, 1) if index in op.inputs]
+        used += [end] if index in graph.outputs else []
+        if tensor.variable:
+            made, used = [0], [end]
+        if made and not tensor.constant:
+            lives[index] = range(min(made), max([*used, *made]) + 1)
+    return lives
+
+
+@pytest.fixture(scope="module")
+def plans():
+    """Plans by seed: the index in the list."""
+    makers = [Maker(seed) for seed in range(150)]
+    return [make_plan(vela_plans(maker.graph(), maker.scratch)) for maker in makers]
+
+
+def may_share(graph, a, b, time, offsets):
+    """May these two tensors lie in the same place while this operator runs?"""
+    operator = graph.operators[time - 1] if 1 <= time <= len(graph.operators) else None
+    if operator is None or offsets[a] != offsets[b]:
+        return False
+    in_place = operator.name == "RESHAPE" or (
+        operator.name in KERNELS and KERNELS[operator.name].in_place
+    )
+    reads_writes = any(x in operator.inputs and y in operator.outputs for x, y in ((a, b), (b, a)))
+    return in_place and reads_writes and graph.tensors[a].size == graph.tensors[b].size
+
+
+def test_live_tensors_and_scratch_do_not_overlap(plans):
+    for seed, plan in enumerate(plans):
+        graph = plan.graph
+        offsets, lives = plan.offsets, live_times(graph)
+        entries = {entry.operator + 1: entry for entry in plan.entries}
+        for time in range(len(graph.operators) + 2):
+            ranges = [
+                (offsets[i], offsets[i] + graph.tensors[i].size, i)
+                for i, life in lives.items()
+                if time in life
+            ]
+            if time in entries and entries[time].size:
+                entry = entries[time]
+                ranges.append((entry.offset, entry.offset + entry.size, -1))
+            for a, b in pairwise(sorted(ranges)):
+                assert a[1] <= b[0] or may_share(graph, a[2], b[2], time, offsets), f"seed {seed}"
+
+
+def test_what_the_npu_addresses_is_not_moved(plans):
+    for seed, plan in enumerate(plans):
+        graph = plan.graph
+        for operator in graph.operators:
+            if operator.on_npu:
+                for index in (*operator.inputs[2:], *operator.outputs):
+                    assert plan.offsets[index] == graph.tensors[index].offset, f"seed {seed}"
+
+
+def test_what_lives_while_the_npu_works_is_where_vela_put_it_or_outside(plans):
+    for seed, plan in enumerate(plans):
+        graph = plan.graph
+        for index, life in live_times(graph).items():
+            tensor, offset = graph.tensors[index], plan.offsets[index]
+            if any(t in life for t, op in enumerate(graph.operators, 1) if op.on_npu):
+                outside = offset >= graph.tensors[0].size
+                assert offset == tensor.offset if tensor.offset is not None else outside, (
+                    f"seed {seed}"
+                )
+
+
+def test_never_larger_than_scratch_behind_velas_arena(plans):
+    for seed, plan in enumerate(plans):
+        assert plan.arena <= plan.before, f"seed {seed}"
+
+
+def test_arena_holds_all_and_no_more(plans):
+    for seed, plan in enumerate(plans):
+        graph = plan.graph
+        ends = [
+            offset + tensor.size
+            for offset, tensor in zip(plan.offsets, graph.tensors, strict=True)
+            if offset is not None
+        ]
+        ends += [entry.offset + entry.size for entry in plan.entries]
+        assert plan.arena == max(ends), f"seed {seed}"
+
+
+def test_everything_is_aligned(plans):
+    for seed, plan in enumerate(plans):
+        assert all(offset is None or offset % ALIGNMENT == 0 for offset in plan.offsets), (
+            f"seed {seed}"
+        )
+        assert all(entry.offset % ALIGNMENT == 0 for entry in plan.entries), f"seed {seed}"
+
+
+def test_every_kernel_has_its_entry(plans):
+    for seed, plan in enumerate(plans):
+        graph = plan.graph
+        expected = [i for i, op in enumerate(graph.operators) if op.name in KERNELS]
+        assert [entry.operator for entry in plan.entries] == expected, f"seed {seed}"
+
+
+def test_the_random_graphs_are_not_trivial(plans):
+    assert sum(plan.arena < plan.before for plan in plans) > 20
+    assert sum(plan.moved > 0 for plan in plans) > 5
+    assert any(len(item.tensors) > 1 for plan in plans for item in plan.items)

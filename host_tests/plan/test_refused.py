@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Plans that were tampered with: the runtime refuses them at load, and says why."""
+
+import struct
+
+import pytest
+from ethosu_tools.plan import metadata
+from ethosu_tools.plan.record import OFFSETS_NAME, RECORD_NAME
+
+from . import runtime
+
+FIRST_ENTRY = 5
+
+
+@pytest.fixture
+def spoil(mixed):
+    """Loads mixed_cnn with one word of its metadata changed."""
+    data = mixed("mixed_cnn").planned.read_bytes()
+
+    def change(name, word, value):
+        content = bytearray(metadata.get(data, name))
+        struct.pack_into("<I", content, 4 * word, value)
+        return runtime.load(metadata.put(data, {name: bytes(content)}))
+
+    return change
+
+
+def test_the_plan_itself_is_taken(mixed):
+    assert runtime.load(mixed("mixed_cnn").planned.read_bytes()) == ""
+
+
+def test_without_a_plan_the_needed_scratch_is_named(mixed):
+    reason = runtime.load(mixed("mixed_cnn").compiled.read_bytes())
+    assert "operator 0 (CONV_2D)" in reason and "needs 27 bytes of scratch" in reason
+    assert reason.endswith("run: ethosu plan MODEL.tflite")
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "expected"),
+    [
+        (0, 1, "mark is"),
+        (1, 9, "version is"),
+        (3, 16, "arena size is"),
+        (4, 1, "number of entries is"),
+        (FIRST_ENTRY, 3, "its operator"),
+        (FIRST_ENTRY + 1, 4, "its operator code is 4, 3 expected"),
+        (FIRST_ENTRY + 3, 8, "its offset is 8"),
+        (FIRST_ENTRY + 3, 1 << 30, "its end is"),
+        (FIRST_ENTRY + 3, 1024, "its scratch at 1024 to 1051 overlaps tensor"),
+        (FIRST_ENTRY + 4, 26, "26 bytes of scratch planned, 27 needed (planner 1, kernel 1;"),
+    ],
+)
+def test_spoilt_record(spoil, word, value, expected):
+    assert expected in spoil(RECORD_NAME, word, value)
+
+
+def test_a_result_over_an_operand(spoil):
+    # Tensor 3 is the first convolution's result, at 0; its input lies at 1024.
+    assert "overlaps tensor 0" in spoil(OFFSETS_NAME, 3 + 3, 1024)
+
+
+def test_a_tensor_outside_of_the_arena(spoil):
+    assert "arena size is" in spoil(OFFSETS_NAME, 3 + 3, 1 << 20)
