@@ -2,6 +2,7 @@
 """Placement of blocks: nothing that lives at the same time overlaps, whatever the graph."""
 
 import random
+from itertools import pairwise
 
 import pytest
 from ethosu_tools.plan.placement import ALIGNMENT, Block, align, lower_bound, place
@@ -36,7 +37,7 @@ def test_random_blocks(seed):
     placement = place(blocks)
     for time in range(14):
         ranges = at_work(blocks, placement.offsets, time)
-        assert all(a[1] <= b[0] for a, b in zip(ranges, ranges[1:], strict=False))
+        assert all(a[1] <= b[0] for a, b in pairwise(ranges))
     assert all(offset % ALIGNMENT == 0 for offset in placement.offsets)
     assert all(b.offset in (None, o) for b, o in zip(blocks, placement.offsets, strict=True))
     ends = (o + b.size for o, b in zip(placement.offsets, blocks, strict=True))
