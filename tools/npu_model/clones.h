@@ -2,12 +2,13 @@
 /**
  * NPU_CLONES: compile a function for several instruction sets and choose at load time.
  *
- * Sanitizers cannot be there when the choice is made, so their builds have one version.
+ * Sanitizers cannot be there when the choice is made, so their builds have one version. With
+ * NPU_PLAIN there is nothing but portable C and the exact way of every operation.
  */
 #ifndef NPU_CLONES_H
 #define NPU_CLONES_H
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(NPU_PLAIN)
 #define NPU_X86_KERNELS 1 /**< intrinsics are at hand */
 #endif
 
@@ -16,6 +17,12 @@
                                   optimize("O3")))
 #else
 #define NPU_CLONES
+#endif
+
+#ifdef NPU_PLAIN
+#define NPU_FAST_WAYS 0
+#else
+#define NPU_FAST_WAYS 1 /**< of operations, beside the exact one */
 #endif
 
 #endif

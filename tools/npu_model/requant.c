@@ -52,7 +52,8 @@ static struct npu_requant_brick *get_bricks(struct npu *npu, const struct npu_ou
 {
     bool activation =
         output->activation == NPU_ACTIVATION_NONE || output->activation == NPU_ACTIVATION_TABLE;
-    if (output->rounding == NPU_ROUND_TRUNCATE || !activation || output->map.bits == 32) {
+    if (!NPU_FAST_WAYS || output->rounding == NPU_ROUND_TRUNCATE || !activation ||
+        output->map.bits == 32) {
         return NULL;
     }
     struct npu_requant_brick *bricks =

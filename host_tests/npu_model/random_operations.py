@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT
+"""Single operations with random everything, as command streams: shapes, layouts, strides, scales.
+
+They go further than any compiler would. Weights are random numbers in Vela's encoding: which
+weight they are does not matter, for both sides decode the same stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from ethosu import mlw_codec
+
+from .assembler import Stream
+
+KINDS = ("CONV", "DEPTHWISE", "AVERAGE", "MAX", "MUL", "ADD", "SUB")
+_ELEMENTWISE = {"MUL": 0, "ADD": 1, "SUB": 2}
+_POOL = {"MAX": 0, "AVERAGE": 1}
+_TABLE_ADDRESS = 0x5800  # of the tables in the 24 KB of ethos-u55-128
+_TABLE_BYTES = 256
+_REGION_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A command stream, the memory of its regions, and what it is."""
+
+    stream: bytes
+    regions: list[bytes]
+    description: dict[str, int]
+
+
+@dataclass(frozen=True)
+class _Element:
+    bits: int
+    signed: bool
+
+    @property
+    def range(self) -> tuple[int, int]:
+        low = -(1 << self.bits - 1) if self.signed else 0
+        return low, low + (1 << self.bits) - 1
+
+
+def make(kind: str, seed: int) -> Operation:
+    """One operation of a kind."""
+    random = np.random.default_rng([KINDS.index(kind), seed])
+    shape = tuple(int(random.integers(1, high)) for high in (5, 40, 40))
+    ifm = _Element(int(random.choice([8, 8, 8, 16])), bool(random.integers(2)))
+    registers = _output(random, shape)
+    registers |= _scales(random, kind)
+    weights, scales = b"", b""
+    if kind in _ELEMENTWISE:
+        registers |= _operands(random, ifm, shape)
+        command = ("ELEMENTWISE", _ELEMENTWISE[kind])
+    else:
+        registers |= _window(random, ifm, shape, kind)
+        command = ("POOL", _POOL[kind]) if kind in _POOL else (kind, 0)
+    if kind in ("CONV", "DEPTHWISE"):
+        depthwise = kind == "DEPTHWISE"
+        weights = _weights(random, registers, depthwise)
+        scales = _scale_records(random, shape[2])
+        registers |= {
+            "WEIGHT_LENGTH": len(weights),
+            "SCALE_LENGTH": len(scales),
+            "OFM_PRECISION": registers["OFM_PRECISION"] & ~0x100,
+        }
+    stream = Stream().defaults(**registers)
+    if registers["ACTIVATION"] & 0x1F:
+        stream.set(DMA0_SRC_REGION=4, DMA0_DST_REGION=0x100, DMA0_DST=_TABLE_ADDRESS)
+        stream.set(DMA0_LEN=_TABLE_BYTES).op("DMA_START")
+    second = weights or random.bytes(_REGION_BYTES)
+    regions = [random.bytes(_REGION_BYTES), bytes(_REGION_BYTES), second, scales or bytes(16)]
+    regions.append(random.bytes(_TABLE_BYTES))
+    return Operation(stream.op(*command).stop(), regions, registers)
+
+
+def _layout(
+    random: np.random.Generator, prefix: str, shape: tuple[int, ...], element: _Element
+) -> tuple[dict[str, int], int]:
+    """Strides and tiles of a feature map, and the format bit of its precision."""
+    height, width, depth = shape
+    size = element.bits // 8
+    bricks = bool(random.integers(2))
+    gap = size * int(random.choice([0, 0, 5]))
+    pixel = 16 * size if bricks else depth * size + gap
+    brick = pixel * width if bricks else size
+    row = brick * -(-depth // 16) if bricks else pixel * width + gap
+    return {
+        f"{prefix}_STRIDE_X": pixel,
+        f"{prefix}_STRIDE_C": brick,
+        f"{prefix}_STRIDE_Y": row,
+        f"{prefix}_WIDTH0_M1": width - 1,
+        f"{prefix}_HEIGHT0_M1": height - 1,
+        f"{prefix}_HEIGHT1_M1": height - 1,
+        f"{prefix}_ZERO_POINT": int(random.integers(*element.range, endpoint=True)),
+    }, 0x40 if bricks else 0
+
+
+def _output(random: np.random.Generator, shape: tuple[int, ...]) -> dict[str, int]:
+    height, width, depth = shape
+    ofm = _Element(int(random.choice([8, 8, 8, 16])), bool(random.integers(2)))
+    registers, bricks = _layout(random, "OFM", shape, ofm)
+    rounding = int(random.choice([0, 0, 0, 2, 2, 1]))
+    low, high = ofm.range
+    table = ofm.bits == 8 and random.integers(4) == 0
+    if not table and random.integers(2):
+        low, high = sorted(int(value) for value in random.integers(low, high, 2, endpoint=True))
+    return registers | {
+        "OFM_WIDTH_M1": width - 1,
+        "OFM_HEIGHT_M1": height - 1,
+        "OFM_DEPTH_M1": depth - 1,
+        "OFM_PRECISION": ofm.signed | (ofm.bits == 16) << 1 | bricks | 0x100 | rounding << 14,
+        "ACTIVATION": 16 if table else 0,
+        "ACTIVATION_MIN": low,
+        "ACTIVATION_MAX": high,
+    }
+
+
+def _ifm_precision(random: np.random.Generator, ifm: _Element, bricks: int) -> int:
+    return ifm.signed | (ifm.bits == 16) << 2 | bricks
+
+
+def _window(
+    random: np.random.Generator, ifm: _Element, shape: tuple[int, ...], kind: str
+) -> dict[str, int]:
+    """A kernel and the IFM that it implies."""
+    registers: dict[str, int] = {}
+    sizes, stride_bits = [], 0
+    for axis, name, before, after in (
+        (0, "HEIGHT", "TOP", "BOTTOM"),
+        (1, "WIDTH", "LEFT", "RIGHT"),
+    ):
+        taps, stride = (int(value) for value in random.integers(1, 4, 2))
+        dilation = int(random.integers(1, 3))
+        reach = (taps - 1) * dilation + 1
+        pads = [int(random.integers(0, reach)) if random.integers(2) else 0 for _ in range(2)]
+        size = (shape[axis] - 1) * stride + reach - sum(pads)
+        if size < 1:
+            pads, size = [0, 0], size + sum(pads)
+        sizes.append(size)
+        registers[f"KERNEL_{name}_M1"] = reach - 1
+        registers[f"IFM_PAD_{before}"], registers[f"IFM_PAD_{after}"] = pads
+        low, high, dilated = ((1, 9, 4), (0, 6, 3))[axis]
+        bits = stride - 1
+        stride_bits |= (bits & 1) << low | bits >> 1 << high | (dilation - 1) << dilated
+    layout, bricks = _layout(random, "IFM", (*sizes, shape[2]), ifm)
+    depth = int(random.integers(1, 40)) if kind == "CONV" else shape[2]
+    if kind == "CONV":
+        layout, bricks = _layout(random, "IFM", (*sizes, depth), ifm)
+    return registers | layout | {
+        "KERNEL_STRIDE": stride_bits,
+        "IFM_DEPTH_M1": depth - 1,
+        "IFM_PRECISION": _ifm_precision(random, ifm, bricks),
+    }  # fmt: skip
+
+
+def _operands(random: np.random.Generator, ifm: _Element, shape: tuple[int, ...]) -> dict[str, int]:
+    """Both operands of an elementwise operation: broadcast, scalar, swapped."""
+    first, bricks = _layout(random, "IFM", shape, ifm)
+    broadcast = int(random.choice([0, 0, 1, 2, 4, 7, 0x80])) | int(random.choice([0, 0x40]))
+    other = tuple(1 if broadcast >> bit & 1 else size for bit, size in enumerate(shape))
+    second_type = _Element(ifm.bits, bool(random.integers(2)))
+    second, bricks2 = _layout(random, "IFM2", other, second_type)
+    mode = int(random.integers(3))
+    rounding = int(random.choice([0, 0, 2]))
+    return first | second | {
+        "IFM_DEPTH_M1": shape[2] - 1,
+        "IFM_PRECISION": _ifm_precision(random, ifm, bricks) | mode << 8 | rounding << 14,
+        "IFM2_PRECISION": _ifm_precision(random, second_type, bricks2),
+        "IFM2_BROADCAST": broadcast,
+        "IFM2_SCALAR": int(random.integers(-128, 128)),
+        "OPA_SCALE": _scale(random, 20, 40),
+        "OPB_SCALE": int(random.integers(0, 1 << 16)),
+    }  # fmt: skip
+
+
+def _scale(random: np.random.Generator, low: int, high: int) -> int:
+    """A multiplier near 2^30 … 2^31, now and then any, with a shift as parameter."""
+    if random.integers(8) == 0:
+        return int(random.integers(64)) << 32 | int(random.integers(1 << 32))
+    return int(random.integers(low, high)) << 32 | int(random.integers(1 << 30, 1 << 31))
+
+
+def _scales(random: np.random.Generator, kind: str) -> dict[str, int]:
+    if random.integers(8) == 0:
+        return {"OFM_SCALE": 1}
+    return {"OFM_SCALE": _scale(random, 28, 42) if kind != "ADD" else _scale(random, 40, 56)}
+
+
+def _scale_records(random: np.random.Generator, channels: int) -> bytes:
+    """Bias, multiplier and shift of each channel, 10 bytes."""
+    records = b""
+    for _ in range(channels):
+        scale = _scale(random, 34, 46)
+        bias = int(random.integers(-(1 << 20), 1 << 20))
+        records += bias.to_bytes(5, "little", signed=True)
+        records += (scale & 0xFFFFFFFF).to_bytes(4, "little") + bytes([scale >> 32])
+    return records + bytes(-len(records) % 16)
+
+
+def _weights(random: np.random.Generator, registers: dict[str, int], depthwise: bool) -> bytes:
+    def up(value: int, unit: int) -> int:
+        return -(-value // unit) * unit
+
+    stride = registers["KERNEL_STRIDE"]
+    taps = (registers["KERNEL_HEIGHT_M1"] // (1 + (stride >> 4 & 1)) + 1) * (
+        registers["KERNEL_WIDTH_M1"] // (1 + (stride >> 3 & 1)) + 1
+    )
+    block = 16 if registers["IFM_PRECISION"] & 0xC else 32
+    inputs = 1 if depthwise else up(registers["IFM_DEPTH_M1"] + 1, block)
+    count = up(registers["OFM_DEPTH_M1"] + 1, 8) * inputs * (up(taps, 4) if depthwise else taps)
+    limit = int(random.choice([3, 128, 256]))
+    stream = bytes(mlw_codec.encode(random.integers(1 - limit, limit, count).tolist()))
+    return stream + b"\xff" * (-len(stream) % 16)

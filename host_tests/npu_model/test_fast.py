@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""Every fast way of the model equals the plain one: kernels, and whole operations.
+
+`make plain` builds the model without any of them: portable C, and the exact way of each operation.
+"""
+
+import ctypes
+import subprocess
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from ethosu_tools.npu import Outcome
+from npu_model.assembler import Stream, execute
+from npu_model.random_operations import KINDS, make
+
+SEEDS = range(60)
+LANES = 16
+
+
+@pytest.fixture(scope="module")
+def plain_library(repo):
+    make_plain = ["make", "-s", "-C", str(repo / "tools/npu_model"), "plain"]
+    subprocess.run(make_plain, check=True, timeout=300, capture_output=True)
+    return repo / "build/npu_model/plain/libnpu_model.so"
+
+
+@pytest.fixture
+def run_both(npu_library, plain_library, monkeypatch):
+    """Run an operation on the model as it is and on the plain one: outcome, memory, counts."""
+
+    def run(operation):
+        results = []
+        for library in (npu_library, plain_library):
+            monkeypatch.setenv("ETHOSU_NPU_LIBRARY", str(library))
+            outcome, device = execute("ethos-u55-128", operation.stream, operation.regions)
+            with device:
+                memory = [m.data.copy() for m in device.memories[1:]]
+                results.append((outcome, memory, device.cycles, device.log))
+        return results
+
+    return run
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_operations_equal_the_plain_model(run_both, kind):
+    good = 0
+    for seed in SEEDS:
+        operation = make(kind, seed)
+        fast, plain = run_both(operation)
+        what = f"{kind} seed {seed}: {operation.description}"
+        assert fast[0] is plain[0], f"{what}: {fast[3]} {plain[3]}"
+        for region, (found, expected) in enumerate(zip(fast[1], plain[1], strict=True)):
+            assert np.array_equal(found, expected), f"{what}: region {region} differs"
+        assert fast[2] == plain[2], f"{what}: cycles differ"
+        good += fast[0] is Outcome.STOPPED
+    assert good == len(SEEDS), "every operation is one that the model accepts"
+
+
+class Run(ctypes.Structure):
+    """struct npu_dot_run."""
+
+    _fields_ = (("input", ctypes.c_void_p), ("pairs", ctypes.c_uint32))
+
+
+_DOT = ctypes.CFUNCTYPE(
+    None,
+    ctypes.POINTER(Run),
+    ctypes.c_uint32,
+    ctypes.c_size_t,
+    ctypes.c_void_p,
+    ctypes.c_uint32,
+    ctypes.c_void_p,
+)
+
+
+class Kernel(ctypes.Structure):
+    """struct npu_dot_kernel."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("supported", ctypes.CFUNCTYPE(ctypes.c_bool)),
+        ("run", _DOT),
+    )
+
+
+def kernels(library):
+    loaded = ctypes.CDLL(str(library))
+    count = ctypes.c_uint.in_dll(loaded, "npu_dot_kernel_count").value
+    table = (Kernel * count).in_dll(loaded, "npu_dot_kernels")
+    return [kernel for kernel in table if kernel.supported()]
+
+
+@dataclass
+class Sums:
+    """Random arguments of npu_dot(), and what it must give."""
+
+    runs: list[np.ndarray]  # [pixels][2 * pairs]
+    weights: np.ndarray  # [all pairs][LANES][2]
+
+    @classmethod
+    def random(cls, random, pixels):
+        pairs = random.integers(1, 40, random.integers(1, 5))
+        runs = [random.integers(-510, 511, (pixels, 2 * n), np.int16) for n in pairs]
+        return cls(runs, random.integers(-255, 256, (sum(pairs), LANES, 2), np.int16))
+
+    def expected(self):
+        inputs = np.concatenate(self.runs, axis=1).astype(np.int64)
+        weights = self.weights.astype(np.int64).transpose(0, 2, 1).reshape(-1, LANES)
+        return inputs @ weights
+
+    def computed(self, kernel, pixels):
+        step = 3 + max(run.shape[1] for run in self.runs)
+        rows = np.zeros((len(self.runs), pixels, step), np.int16)
+        for row, run in zip(rows, self.runs, strict=True):
+            row[:, : run.shape[1]] = run
+        runs = (Run * len(self.runs))(
+            *(Run(r.ctypes.data, n.shape[1] // 2) for r, n in zip(rows, self.runs, strict=True))
+        )
+        sums = np.full((pixels, LANES), 0x55555555, np.int32)
+        kernel.run(runs, len(runs), step, self.weights.ctypes.data, pixels, sums.ctypes.data)
+        return sums
+
+
+@pytest.mark.parametrize("pixels", range(1, 20))
+def test_every_kernel_of_this_machine_sums_exactly(npu_library, pixels):
+    table = kernels(npu_library)
+    assert table[-1].name == b"portable", "always there"
+    sums = Sums.random(np.random.default_rng(pixels), pixels)
+    for kernel in table:
+        assert np.array_equal(sums.computed(kernel, pixels), sums.expected()), kernel.name
+
+
+def test_the_plain_model_has_no_other_kernel(plain_library):
+    assert [kernel.name for kernel in kernels(plain_library)] == [b"portable"]
