@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "bench_model.h"
 #include "driver/arm_ethos_io_memcpy.h"
 #include "emulator_page.h"
 #include "py/obj.h"
@@ -102,6 +103,7 @@ static const mp_rom_map_elem_t emulator_globals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_npu_slept), MP_ROM_PTR(&emulator_npu_slept_obj)},
     {MP_ROM_QSTR(MP_QSTR_dma_slept), MP_ROM_PTR(&emulator_dma_slept_obj)},
     {MP_ROM_QSTR(MP_QSTR_copy_cost), MP_ROM_PTR(&emulator_copy_cost_obj)},
+    {MP_ROM_QSTR(MP_QSTR_model_costs), MP_ROM_PTR(&bench_model_costs_obj)},
     {MP_ROM_QSTR(MP_QSTR_fault), MP_ROM_PTR(&emulator_fault_obj)},
     {MP_ROM_QSTR(MP_QSTR_log), MP_ROM_PTR(&emulator_log_obj)},
 };

@@ -73,7 +73,6 @@ static void load(model_obj_t *self, const struct ethosu_model_source *source, mp
         binding_raise_model(status, &error);
     }
     memory.object = m_new(uint8_t, memory.object_size);
-    self->object = MP_OBJ_FROM_PTR(memory.object);
     place_arena(self, arena, &memory);
     status = ethosu_model_load(source, &memory, &self->model, &error);
     if (status != ETHOSU_MODEL_OK) {
@@ -124,7 +123,7 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t positional, siz
     self->real = args[ARG_REAL].u_bool;
     self->file = source.data;
     self->file_copied = source.copied;
-    self->timeout = timeout;
+    self->deadline.timeout = timeout;
     self->source = source.owner;
     self->file_size = (uint32_t)source.size;
     struct ethosu_model_source from = {
@@ -155,7 +154,6 @@ static mp_obj_t model_deinit(mp_obj_t self_in)
         model_idle(self_in);
         self->model = NULL;
         self->source = MP_OBJ_NULL;
-        self->object = MP_OBJ_NULL;
         self->file = NULL;
         self->arena_block = NULL;
         self->tensors[0] = self->tensors[1] = MP_OBJ_NULL;

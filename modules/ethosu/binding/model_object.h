@@ -7,16 +7,14 @@
 
 typedef struct {
     mp_obj_base_t base;
-    struct ethosu_model *model; /**< NULL: deinit() was called */
+    struct ethosu_model *model; /**< on the heap; NULL: deinit() was called */
     struct ethosu_driver *npu;
     npu_obj_t *handle;        /**< runs on this reservation; NULL: reserves for each inference */
-    struct deadline deadline; /**< of the inference under way */
-    uint64_t timeout;         /**< milliseconds */
+    struct deadline deadline; /**< of each inference */
     mp_obj_t source;          /**< keeps the file's bytes where they are */
     const uint8_t *file;      /**< those bytes */
     void *arena_block;        /**< start of the memory that the arena lies in */
     uint32_t arena_span;      /**< bytes from there to the arena's end */
-    mp_obj_t object;          /**< keeps the runtime's object */
     mp_obj_t tensors[2];      /**< tuples of inputs and outputs; MP_OBJ_NULL: not asked for yet */
     mp_obj_t postprocess;
     uint32_t file_size; /**< bytes */

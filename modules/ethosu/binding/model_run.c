@@ -209,7 +209,7 @@ static void give_npu_back(const model_obj_t *self)
 static void run(model_obj_t *self)
 {
     take_npu(self);
-    ethosux_set_timeout(self->npu, self->timeout);
+    ethosux_set_timeout(self->npu, self->deadline.timeout);
     self->busy = true;
     int status = ethosu_model_invoke(self->model, self->npu);
     self->busy = false;
@@ -308,7 +308,7 @@ static mp_obj_t progress(model_obj_t *self, int status)
     binding_raise_pending();
     if (status != ETHOSU_MODEL_OK) {
         if (ethosux_errno(fault.code) == ETHOSUX_ETIMEDOUT) {
-            fault.found = self->timeout;
+            fault.found = self->deadline.timeout;
         }
         binding_raise_fault(&fault);
     }
@@ -324,7 +324,7 @@ static mp_obj_t model_start(size_t count, const mp_obj_t *arguments)
     }
     take_npu(self);
     self->busy = true;
-    self->deadline = (struct deadline){ethosu_board_ticks_ms(), self->timeout};
+    self->deadline.begun = ethosu_board_ticks_ms();
     return progress(self, ethosu_model_start(self->model, self->npu));
 }
 MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_start_obj, 1, 2, model_start);

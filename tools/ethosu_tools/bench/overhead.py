@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu bench overhead`: what the module adds to an NPU that works for nothing.
+
+Counts guest instructions of the emulated board, outside the NPU, for loading a model and for
+inferences, from Python and from C; bytes of RAM beyond the arena that Vela planned; bytes of text.
+"""
+
+import argparse
+import re
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from .. import paths, romfs, tflite
+from ..board import Board, QemuBoard
+from ..errors import InputError, SetupError
+from ..qemu import Machine
+from ..ui import Ui
+from ..vela import compile_model
+
+SHARED = ("hello_world_int8", "kws_ref_model", "vww_96_int8")
+ON_BOARD = Path(__file__).with_name("overhead_on_board.py")
+
+# The board's dicts have no order.
+KEYS = (
+    "instructions_per_run_into",
+    "instructions_per_run_into_reserved",
+    "instructions_per_run_into_with_copies",
+    "instructions_per_predict",
+    "instructions_per_invoke_in_c",
+    "instructions_to_load",
+    "instructions_to_load_in_c",
+    "instructions_to_load_in_c_unverified",
+    "heap_bytes_of_1000_run_into",
+    "bytes_copied_at_load",
+    "object_bytes",
+    "heap_bytes",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "models", nargs="*", type=Path, help="models, compiled or not (default: some that are here)"
+    )
+    parser.add_argument(
+        "--npu", default="ethos-u55-128", help="the board's NPU (default: %(default)s)"
+    )
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Compile the models, put them into the board's ROM file system, count."""
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
+        compiled = _compile(args.models or _models_here(Path(work)), args.npu, Path(work))
+        image = romfs.build(
+            {f"{name}.tflite": path.read_bytes() for name, path in compiled.items()}
+        )
+        rows = {}
+        with QemuBoard(Machine(args.npu, romfs=image)) as board, ui.progress("counting") as update:
+            board.exec(ON_BOARD.read_text())
+            for index, (name, path) in enumerate(compiled.items()):
+                update(index, len(compiled))
+                rows[name] = _measure(board, name, path)
+    return {
+        "board": "MPS3_AN547 on QEMU",
+        "npu": args.npu,
+        "text_bytes": text_by_folder(paths.firmware().with_suffix(".map")),
+        "models": rows,
+    }
+
+
+def _models_here(work: Path) -> list[Path]:
+    """Well-known models that lie beside the tree, else small ones of the project's own."""
+    shared = paths.root().parent / "shared" / "models"
+    models = [shared / f"{name}.tflite" for name in SHARED]
+    if all(path.is_file() for path in models):
+        return models
+    from ..make_model import MODELS
+
+    for name, make in MODELS.items():
+        (work / f"{name}.tflite").write_bytes(make())
+    return [work / f"{name}.tflite" for name in MODELS]
+
+
+def _compile(models: list[Path], npu: str, work: Path) -> dict[str, Path]:
+    compiled = {}
+    for path in models:
+        if path.stem in compiled:
+            raise InputError(f"two models have the name {path.stem}")
+        compiled[path.stem] = path
+        if tflite.describe(path).npu is None:
+            compiled[path.stem] = work / f"{path.stem}_vela.tflite"
+            compile_model(path, npu, compiled[path.stem])
+    return compiled
+
+
+def _measure(board: Board, name: str, path: Path) -> dict[str, Any]:
+    operators = tflite.describe(path).npu_operators
+    words = sum(operator.stream_bytes for operator in operators) // 4
+    arena = max(operator.scratch_bytes for operator in operators)
+    measured: dict[str, Any] = board.eval(f"measure('/rom/{name}.tflite')", timeout=120)
+    found = {key: measured[key] for key in KEYS}
+    verifying = found["instructions_to_load_in_c"] - found["instructions_to_load_in_c_unverified"]
+    return {
+        "file_bytes": path.stat().st_size,
+        "command_words": words,
+        "vela_arena_bytes": arena,
+        **found,
+        "heap_bytes_beyond_vela_arena": found["heap_bytes"] - arena,
+        "verifier_instructions_per_word": round(verifying / words, 1),
+    }
+
+
+def text_by_folder(map_file: Path) -> dict[str, int]:
+    """Bytes of text and constants that each folder of the module has in an image."""
+    try:
+        lines = map_file.read_text(errors="replace")
+    except OSError as error:
+        raise SetupError(f"{map_file} is not there; build it with: make firmware") from error
+    # Only what the linker kept: its memory map, not the list of discarded sections.
+    _, _, kept = lines.partition("Linker script and memory map")
+    folders: Counter[str] = Counter()
+    section = re.compile(
+        r"^ \.(?:text|rodata)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+\S*/ethosu/(\S+)/[^/\s]+\.o$", re.M
+    )
+    for size, folder in section.findall(kept):
+        folders[folder] += int(size, 16)
+    return dict(sorted(folders.items()))
+
+
+def render(data: dict[str, Any]) -> str:
+    """Lay the figures out, a column for each model."""
+    models = data["models"]
+    keys = list(next(iter(models.values())))
+    width = max(len(key) for key in keys)
+    columns = [max(len(name), 9) for name in models]
+    names = (f"{name:>{column}}" for name, column in zip(models, columns, strict=True))
+    lines = [f"{'':{width}}  {'  '.join(names)}"]
+    for key in keys:
+        cells = (
+            f"{model[key]:>{column},}"
+            for model, column in zip(models.values(), columns, strict=True)
+        )
+        lines.append(f"{key.replace('_', ' '):{width}}  {'  '.join(cells)}")
+    text = ", ".join(f"{folder} {size:,}" for folder, size in data["text_bytes"].items())
+    return "\n".join([*lines, "", f"bytes of text: {text}"])
