@@ -53,3 +53,21 @@ def build_cases(repo, build_dir, tmp_path_factory):
 def run_cases(build_cases) -> Path:
     """The program with assertions."""
     return build_cases(asserts=True)
+
+
+@pytest.fixture(scope="session")
+def compile_mixed(tmp_path_factory):
+    """Compiles with operators kept back; gives source, Vela's output and the planned model."""
+    from ethosu_tools import vela
+    from ethosu_tools.plan import plan_file
+
+    folder = tmp_path_factory.mktemp("mixed")
+
+    def compile_it(name, model, options=(), npu="ethos-u55-128"):
+        source, compiled, planned = (folder / f"{name}{end}.tflite" for end in ("", "_v", "_p"))
+        source.write_bytes(model)
+        vela.compile_model(source, npu, compiled, more=options)
+        plan_file(compiled, planned)
+        return source, compiled, planned
+
+    return compile_it

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Mixed graphs, part on the NPU and part on the CPU, equal the reference from end to end."""
+
+import numpy as np
+import pytest
+from ethosu_tools.errors import InputError
+from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.make_model import MODELS as SMALL
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.sim import Simulation
+
+from .maker import random_values
+
+STEPS = 10
+
+# Layers of small_cnn that Vela is told to leave, one choice after the other.
+KEPT = (
+    "CONV_2D",
+    "DEPTHWISE_CONV_2D",
+    "ADD",
+    "AVERAGE_POOL_2D,MAX_POOL_2D",
+    "FULLY_CONNECTED,SOFTMAX",
+    "RESHAPE,FULLY_CONNECTED",
+    "CONV_2D,ADD,SOFTMAX",
+)
+
+
+def _check(source, compiled):
+    oracle = Oracle(source)
+    random = np.random.default_rng(3)
+    with Simulation(compiled) as simulation:
+        for step in range(STEPS):
+            row = [random_values(random, tensor) for tensor in oracle.inputs]
+            pairs = zip(simulation.step(row), oracle.step(row), strict=True)
+            for index, (found, expected) in enumerate(pairs):
+                assert found.tobytes() == expected.tobytes(), f"step {step}, output {index}"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_made_for_it(compile_mixed, name):
+    mixed = MODELS[name]
+    source, _, planned = compile_mixed(name, mixed.make(), mixed.options)
+    _check(source, planned)
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_told_to_leave_layers(compile_mixed, kept):
+    name = kept.replace(",", "_")
+    source, _, planned = compile_mixed(name, SMALL["small_cnn"](), ("--ignore-ops", kept))
+    _check(source, planned)
+
+
+def test_state_beside_cpu_layers(compile_mixed):
+    options = ("--ignore-ops", "CONV_2D,CONCATENATION,STRIDED_SLICE")
+    source, _, planned = compile_mixed("streaming", SMALL["small_streaming"](), options)
+    _check(source, planned)
+
+
+def test_without_a_plan_when_no_scratch_is_needed(compile_mixed):
+    source, compiled, _ = compile_mixed("pools", SMALL["small_cnn"](), ("--ignore-ops", "ADD"))
+    _check(source, compiled)
+
+
+def test_without_a_plan_that_is_needed(compile_mixed):
+    _, compiled, _ = compile_mixed("scratch", SMALL["small_cnn"](), ("--ignore-ops", "CONV_2D"))
+    with pytest.raises(InputError, match=r"\d+ bytes of scratch that nobody planned.*ethosu plan"):
+        Simulation(compiled)
