@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-SUITES = ("streams", "registers", "weights", "rounding", "operators")
+SUITES = ("streams", "registers", "weights", "rounding", "operators", "fast")
 
 
 def runtime(name: str) -> str:
