@@ -12,7 +12,7 @@ TARGET = Path(__file__).parent / "target"
 
 # One inference of a prepared program: start, interrupt handler, wait.
 INFERENCE_MOST = 330
-VERIFY_PER_WORD_MOST = 70
+VERIFY_PER_WORD_MOST = 30
 
 
 def model_header(call: Call) -> str:

@@ -220,12 +220,29 @@ TEST(the_second_core_has_streams_of_its_own)
     check_exact(U65, 672, 384, 0);
 }
 
-TEST(addresses_have_forty_bits_on_u65)
+TEST(addresses_and_steps_beyond_32_bits_are_refused)
 {
+    static const uint64_t beyond = UINT64_C(0x1000000000);
+    for (unsigned i = 0; i < 2; i++) {
+        conv(i == 0 ? U55 : U65);
+        pay(0x10, beyond);
+        put(CONV, 0);
+        CHECK_EQ(verify(i == 0 ? U55 : U65, 2), ETHOSUX_E_COMMAND_VALUE);
+        CHECK_EQ(fault.found, beyond);
+        CHECK_EQ(fault.expected, 0x4010);
+    }
+    size[0] = 160;
+    size[1] = 1048;
     conv(U65);
-    pay(0x10, UINT64_C(0x1000000000));
+    pay(0x10, 1000);
+    pay(0x15, UINT64_C(0xFFFFFFFFD0)); // 40 bits: -48
     put(CONV, 0);
-    check_exact(U65, 160, UINT64_C(0x1000000000) + 192, 1);
+    CHECK_EQ(verify(U65, 2), 0);
+    count--;
+    pay(0x15, UINT64_C(0x00FFFFFFD0)); // 40 bits: nearly 4 GB
+    put(CONV, 0);
+    CHECK_EQ(verify(U65, 2), ETHOSUX_E_COMMAND_VALUE);
+    CHECK_EQ(verify(U55, 2), 0); // 32 bits: -48
 }
 
 TEST(a_pool_reads_scales_only_when_they_are_per_channel)

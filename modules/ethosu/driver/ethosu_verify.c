@@ -16,577 +16,703 @@
 
 #include <string.h>
 
-enum {
-#define OPERATION(opcode, name, largest, check)
-#define REGISTER(opcode, name, bits, products) name = (opcode),
-#define PAYLOAD(opcode, name, bits, products) name = (opcode),
-#include "ethosu_commands.def"
-#undef REGISTER
-#undef PAYLOAD
-#undef OPERATION
-};
-
-/** First number of the registers with 16 bits, and how many numbers each kind has. */
-#define REGISTER_FIRST 0x100u
-#define REGISTER_COUNT 0x90u
-#define PAYLOAD_COUNT 0x94u
-
-/** Register never set; no command can store these. */
-#define UNSET_REGISTER UINT32_MAX
-#define UNSET_PAYLOAD UINT64_MAX
-
-/** Words: opcode [9:0], 0 [13:10], 1 [14] if a payload follows, 0 [15], parameter [31:16]. */
+/* Words: opcode [9:0], 0 [13:10], 1 [14] if a payload follows, 0 [15], parameter [31:16]. */
 #define CODE(word) ((word) & 0xFFFFu)
+#define PARAM(word) ((word) >> 16)
 #define CODE_PAYLOAD 0x4000u
 
-struct walk {
-    const uint8_t *stream;
-    uint32_t words;
-    uint32_t at; /**< word of the command at hand */
-    const size_t *size;
-    uint32_t regions;
-    bool u65;
-    bool stopped;
-    uint32_t high_bits;      /**< of payload registers: addresses have 32 bits on U55, 40 on U65 */
-    uint32_t bits_end;       /**< of this product's commands: with U65's, or without */
-    uint32_t internal_bytes; /**< SHRAM; 0: not known */
-    uint32_t written;        /**< bit per region */
-    uint32_t unset;          /**< code of the first register used and never set, or 0 */
-    struct ethosux_fault *fault;
-    uint32_t registers[REGISTER_COUNT];
-    uint64_t payloads[PAYLOAD_COUNT];
-};
+/** First code of the registers with 16 bits, and how many codes each kind has. */
+#define REGISTER_FIRST 0x100u
+#define REGISTER_CODES 0x90u
+#define PAYLOAD_CODES 0x94u
 
-/* ---- registers ---- */
+/** Values are kept by slot, numbered from 1 in the order of the table; U65's come first. */
+#define OPERATION(opcode, name, largest, needs, check)
+#define REGISTER(opcode, name, bits, products) name,
+#define PAYLOAD(opcode, name, bits, products) name,
+enum { NO_SLOT,
+#include "ethosu_commands.def"
+       SLOT_END, U65_SLOT_LAST = NPU_SET_DMA0_SKIP1 };
+#undef REGISTER
+#undef PAYLOAD
 
-/** Which parameter bits have a meaning: a byte per opcode stands for the mask. */
-enum bits {
-    BITS_NONE, // no such command; BITS_NONE - BITS_0001 is larger than any end
-    BITS_0001, BITS_0003, BITS_0007, BITS_003F, BITS_007F, BITS_00C7, BITS_00CD, BITS_00FF,
-    BITS_027F, BITS_0707, BITS_701F, BITS_C1C7, BITS_C3CD, BITS_FFFF,
-};
-
-static const uint16_t masks[] = {
-    0, 0x0001, 0x0003, 0x0007, 0x003F, 0x007F, 0x00C7, 0x00CD, 0x00FF,
-    0x027F, 0x0707, 0x701F, 0xC1C7, 0xC3CD, 0xFFFF,
-};
-
-#define PRODUCTS_ANY 0x00
-#define PRODUCTS_U65 0x80
-
-#define OPERATION(opcode, name, largest, check)
+#define REGISTER(opcode, name, bits, products) [(opcode) - REGISTER_FIRST] = name,
 #define PAYLOAD(opcode, name, bits, products)
-#define REGISTER(opcode, name, bits, products) \
-    [(opcode) - REGISTER_FIRST] = BITS_##bits | PRODUCTS_##products,
-static const uint8_t register_bits[REGISTER_COUNT] = {
+static const uint8_t register_slots[REGISTER_CODES] = {
 #include "ethosu_commands.def"
 };
 #undef REGISTER
 #undef PAYLOAD
 #define REGISTER(opcode, name, bits, products)
-#define PAYLOAD(opcode, name, bits, products) [opcode] = BITS_##bits | PRODUCTS_##products,
-static const uint8_t payload_bits[PAYLOAD_COUNT] = {
+#define PAYLOAD(opcode, name, bits, products) [opcode] = name,
+static const uint8_t payload_slots[PAYLOAD_CODES] = {
+#include "ethosu_commands.def"
+};
+#undef REGISTER
+#undef PAYLOAD
+
+/** Parameter bits that must be 0. */
+#define REGISTER(opcode, name, bits, products) [name] = 0xFFFF & ~0x##bits,
+#define PAYLOAD(opcode, name, bits, products) \
+    [name] = 0x##bits == 0xFF ? 0xFFFF : 0xFFFF & ~0x##bits,
+static const uint16_t zeros[SLOT_END] = {
 #include "ethosu_commands.def"
 };
 #undef REGISTER
 #undef PAYLOAD
 #undef OPERATION
 
+/** Never set. A register can't hold it, and an address or a step of 2 GB can't be right. */
+#define UNSET INT32_MIN
+
+struct walk {
+    int32_t values[SLOT_END];
+    const uint8_t *stream;
+    const uint8_t *at; /**< the command at hand */
+    const uint8_t *end;
+    const size_t *size;
+    uint32_t regions;
+    bool u65;
+    bool stopped;
+    uint32_t internal_bytes; /**< SHRAM; 0: not known */
+    uint32_t written;        /**< bit per region */
+    uint32_t ready;          /**< bit per enum group: all of it has been set */
+    struct ethosux_fault *fault;
+};
+
 static int refuse(struct walk *walk, int code, uint64_t found, uint64_t expected)
 {
-    return ethosux_refuse(walk->fault, code, (int)walk->at, found, expected);
+    int index = (int)((walk->at - walk->stream) / 4);
+    return ethosux_refuse(walk->fault, code, index, found, expected);
 }
 
-static uint32_t word_at(const struct walk *walk, uint32_t at)
-{
-    uint32_t word;
-    memcpy(&word, walk->stream + 4 * (size_t)at, sizeof word);
-    return word;
-}
+/* ---- registers ---- */
 
-/** Does the product have the command, and the parameter only bits that the command has? */
-static inline bool known(const struct walk *walk, uint8_t bits, uint32_t param)
-{
-    return (uint32_t)bits - BITS_0001 < walk->bits_end && (param & ~masks[bits & ~PRODUCTS_U65]) == 0;
-}
+/** What is used together; a group is looked at until all of it has been set, then never more. */
+enum group { NOTHING, SHAPE, WINDOW, IFM, IFM2, OFM, WEIGHTS, SCALES, WEIGHTS1, SCALES1, DMA };
 
-static uint32_t get(struct walk *walk, uint32_t name)
+/** What the operations need in any case: sets of groups. */
+enum {
+    FOR_NOTHING = 0,
+    FOR_DMA = 1 << DMA,
+    FOR_ELEMENTWISE = 1 << SHAPE | 1 << IFM | 1 << OFM,
+    FOR_POOL = FOR_ELEMENTWISE | 1 << WINDOW,
+    FOR_CONV = FOR_POOL | 1 << WEIGHTS | 1 << SCALES,
+};
+
+/** Slot of the first, and how many. */
+static const struct {
+    uint8_t first;
+    uint8_t count;
+} groups[] = {
+    [SHAPE] = {NPU_SET_IFM_DEPTH_M1, 4},
+    [WINDOW] = {NPU_SET_IFM_PAD_TOP, 8},
+    [IFM] = {NPU_SET_IFM_PRECISION, 8},
+    [IFM2] = {NPU_SET_IFM2_PRECISION, 8},
+    [OFM] = {NPU_SET_OFM_PRECISION, 8},
+    [WEIGHTS] = {NPU_SET_WEIGHT_REGION, 3},
+    [SCALES] = {NPU_SET_SCALE_REGION, 3},
+    [WEIGHTS1] = {NPU_SET_WEIGHT1_BASE, 2},
+    [SCALES1] = {NPU_SET_SCALE1_BASE, 2},
+    [DMA] = {NPU_SET_DMA0_SRC_REGION, 5},
+};
+
+/** The command that sets a slot. */
+static uint32_t code_of(uint32_t slot)
 {
-    uint32_t value = walk->registers[name - REGISTER_FIRST];
-    if (value == UNSET_REGISTER && walk->unset == 0) {
-        walk->unset = name;
+    for (uint32_t code = 0; code < REGISTER_CODES; code++) {
+        if (register_slots[code] == slot) {
+            return REGISTER_FIRST + code;
+        }
     }
-    return value;
-}
-
-/** Unsigned address or length; walk->high_bits has cut it to size. */
-static int64_t get_address(struct walk *walk, uint32_t name)
-{
-    uint64_t value = walk->payloads[name];
-    if (value >> 32 == UNSET_PAYLOAD >> 32 && walk->unset == 0) {
-        walk->unset = CODE_PAYLOAD | name;
+    uint32_t code = 0;
+    while (payload_slots[code] != slot) {
+        code++;
     }
-    return (int64_t)value;
+    return CODE_PAYLOAD | code;
 }
 
-static int64_t get_stride(struct walk *walk, uint32_t name)
+/** A register holds what can't be right. */
+static int refuse_value(struct walk *walk, uint64_t found, uint32_t slot)
 {
-    int64_t value = get_address(walk, name);
-    return walk->u65 ? (int64_t)((uint64_t)value << 24) >> 24 : (int32_t)value;
+    return refuse(walk, ETHOSUX_E_COMMAND_VALUE, found, code_of(slot));
+}
+
+static int need_slots(struct walk *walk, uint32_t first, uint32_t count)
+{
+    for (uint32_t slot = first; slot < first + count; slot++) {
+        if (walk->values[slot] == UNSET) {
+            return refuse(walk, ETHOSUX_E_COMMAND_UNSET, code_of(slot), 0);
+        }
+    }
+    return 0;
+}
+
+/** Has everything in this set of groups been set? @return 0, or refused */
+static __attribute__((noinline)) int complete(struct walk *walk, uint32_t needed)
+{
+    int error = 0;
+    for (uint32_t missing = needed & ~walk->ready; error == 0 && missing != 0;
+         missing &= missing - 1) {
+        uint32_t group = (uint32_t)__builtin_ctz(missing);
+        error = need_slots(walk, groups[group].first, groups[group].count);
+    }
+    walk->ready |= error == 0 ? needed : 0;
+    return error;
+}
+
+static inline int need(struct walk *walk, uint32_t needed)
+{
+    return needed & ~walk->ready ? complete(walk, needed) : 0;
+}
+
+static inline uint32_t get(const struct walk *walk, uint32_t slot)
+{
+    return (uint32_t)walk->values[slot];
 }
 
 /* ---- accesses ---- */
 
-/** An extent in a region, in bytes: from the lowest to one past the highest. */
+/** An access in a region, in bytes: from the lowest to one past the highest. */
 struct extent {
+    uint32_t region;
     int64_t low;
     int64_t high;
 };
 
-static void widen(struct extent *extent, int64_t distance)
+/** So many steps further, up or down; both have less than 32 bits. */
+static inline void widen(struct extent *extent, int32_t count, int32_t step)
 {
-    *(distance < 0 ? &extent->low : &extent->high) += distance;
+    int64_t distance = (int64_t)count * step;
+    if (step < 0) {
+        extent->low += distance;
+    } else {
+        extent->high += distance;
+    }
 }
 
-static int check_extent(struct walk *walk, uint32_t region, const struct extent *extent,
-                        bool write)
+static __attribute__((noinline)) int refuse_extent(struct walk *walk, struct extent extent)
 {
+    uint32_t region = extent.region;
     if (region >= walk->regions) {
         return refuse(walk, ETHOSUX_E_REGION_UNKNOWN, region, walk->regions);
     }
-    if (extent->low < 0 || (uint64_t)extent->high > walk->size[region]) {
-        int64_t reached = extent->low < 0 ? extent->low : extent->high;
-        int error = refuse(walk, ETHOSUX_E_REGION_BOUNDS, (uint64_t)reached, walk->size[region]);
-        if (walk->fault != NULL) {
-            walk->fault->detail = region;
-        }
-        return error;
+    int64_t reached = extent.low < 0 ? extent.low : extent.high;
+    int error = refuse(walk, ETHOSUX_E_REGION_BOUNDS, (uint64_t)reached, walk->size[region]);
+    if (walk->fault != NULL) {
+        walk->fault->detail = region;
     }
-    walk->written |= (uint32_t)write << region;
-    return 0;
+    return error;
 }
 
-static int check_stream(struct walk *walk, uint32_t region_name, uint32_t base_name,
-                        uint32_t length_name)
+static inline int check_extent(struct walk *walk, const struct extent *extent)
 {
-    int64_t base = get_address(walk, base_name);
-    struct extent extent = {base, base + get_address(walk, length_name)};
-    return check_extent(walk, get(walk, region_name), &extent, false);
-}
-
-/** Where the registers of a feature map are. */
-struct map {
-    uint16_t registers; /**< first of its block of 16-bit registers */
-    uint16_t precision;
-    uint8_t size_shift; /**< of the element size in the precision */
-    uint8_t payloads;   /**< first of its block of payload registers */
-};
-
-static const struct map ifm_map = {NPU_SET_IFM_PAD_TOP, NPU_SET_IFM_PRECISION, 2,
-                                   NPU_SET_IFM_BASE0};
-static const struct map ifm2_map = {NPU_SET_IFM2_BROADCAST, NPU_SET_IFM2_PRECISION, 2,
-                                    NPU_SET_IFM2_BASE0};
-static const struct map ofm_map = {0x110, NPU_SET_OFM_PRECISION, 1, NPU_SET_OFM_BASE0};
-
-/** Offsets in the blocks that struct map names. */
-enum { WIDTH0 = 0xA, HEIGHT0 = 0xB, HEIGHT1 = 0xC, REGION = 0xF };
-enum { BASE0 = 0, BASE1 = 1, BASE2 = 2, BASE3 = 3, STRIDE_X = 4, STRIDE_Y = 5, STRIDE_C = 6 };
-
-/** Height, width and depth, 1 or more each. */
-struct shape {
-    uint32_t height;
-    uint32_t width;
-    uint32_t depth;
-};
-
-/** Steps from element to element. */
-struct steps {
-    int64_t y;
-    int64_t x;
-    int64_t brick; /**< from sixteen channels to the next sixteen */
-    int64_t bricks_m1;
-    int64_t run; /**< bytes that lie together */
-};
-
-static int get_steps(struct walk *walk, const struct map *map, uint32_t depth,
-                     struct steps *steps)
-{
-    uint32_t precision = get(walk, map->precision);
-    uint32_t size_log2 = precision >> map->size_shift & 3;
-    uint32_t format = precision >> 6 & 3;
-    if (size_log2 > 2 || format > 1) {
-        return refuse(walk, ETHOSUX_E_COMMAND_VALUE, precision, map->precision);
-    }
-    int64_t element = 1 << size_log2;
-    *steps = (struct steps){
-        .y = get_stride(walk, map->payloads + STRIDE_Y),
-        .x = get_stride(walk, map->payloads + STRIDE_X),
-    };
-    if (format == 0) {
-        steps->run = depth * element;
-    } else {
-        // Arm does not say whether another step is obeyed or ignored.
-        if (steps->x != 16 * element) {
-            return refuse(walk, ETHOSUX_E_COMMAND_VALUE, (uint64_t)steps->x,
-                          CODE_PAYLOAD | (map->payloads + STRIDE_X));
-        }
-        steps->brick = get_stride(walk, map->payloads + STRIDE_C);
-        steps->bricks_m1 = (depth - 1) / 16;
-        steps->run = (depth < 16 ? depth : 16) * element;
-    }
-    return 0;
-}
-
-/** One of the four tiles of a map, rows and columns 0 when it is not used. */
-static int check_tile(struct walk *walk, const struct map *map, uint32_t tile, uint32_t rows,
-                      uint32_t columns, const struct steps *steps)
-{
-    if (rows == 0 || columns == 0) {
+    if (extent->region < walk->regions && extent->low >= 0 &&
+        (uint64_t)extent->high <= walk->size[extent->region]) {
         return 0;
     }
-    int64_t base = get_address(walk, map->payloads + tile);
-    struct extent extent = {base, base + steps->run};
-    widen(&extent, (int64_t)(rows - 1) * steps->y);
-    widen(&extent, (int64_t)(columns - 1) * steps->x);
-    widen(&extent, steps->bricks_m1 * steps->brick);
-    return check_extent(walk, get(walk, map->registers + REGION), &extent, map == &ofm_map);
+    return refuse_extent(walk, *extent);
 }
 
-static uint32_t smaller(uint32_t a, uint32_t b)
+/** Where the values of a feature map are. */
+struct map {
+    uint8_t first;      /**< slot */
+    uint8_t size_shift; /**< of the element size in the precision */
+};
+
+static const struct map ifm_map = {NPU_SET_IFM_PRECISION, 2};
+static const struct map ifm2_map = {NPU_SET_IFM2_PRECISION, 2};
+static const struct map ofm_map = {NPU_SET_OFM_PRECISION, 1};
+
+/** Slots from the first of a map on. */
+enum { PRECISION, WIDTH0, HEIGHT0, HEIGHT1, REGION, STRIDE_X, STRIDE_Y, BASE0, STRIDE_C = 11 };
+
+static inline int32_t smaller(int32_t a, int32_t b)
 {
     return a < b ? a : b;
 }
 
-static int check_map(struct walk *walk, const struct map *map, const struct shape *shape)
+/** A shape is three numbers, each one less than the size: as the registers hold it. */
+enum { HEIGHT_M1, WIDTH_M1, DEPTH_M1 };
+
+/** What the tiles of a map have in common. */
+struct tiling {
+    uint32_t region;
+    uint32_t run; /**< bytes that lie together */
+    int32_t y;    /**< steps */
+    int32_t x;
+    int32_t brick; /**< from sixteen channels to the next sixteen */
+    uint32_t bricks_m1;
+};
+
+/** The maps that are rare: with more than one tile, or a step that is negative. */
+static __attribute__((noinline)) int check_tiles(struct walk *walk, const struct map *map,
+                                                 const int32_t *shape, struct tiling tiling)
 {
-    struct steps steps;
-    int error = get_steps(walk, map, shape->depth, &steps);
-    uint32_t left = smaller(shape->width, get(walk, map->registers + WIDTH0) + 1);
-    uint32_t right = shape->width - left;
-    uint32_t upper_left = smaller(shape->height, get(walk, map->registers + HEIGHT0) + 1);
-    uint32_t upper_right = smaller(shape->height, get(walk, map->registers + HEIGHT1) + 1);
-    if (error == 0) {
-        error = check_tile(walk, map, BASE0, upper_left, left, &steps);
+    const int32_t *values = walk->values + map->first;
+    int32_t height = shape[HEIGHT_M1] + 1;
+    int32_t left = smaller(shape[WIDTH_M1], values[WIDTH0]) + 1;
+    int32_t right = shape[WIDTH_M1] + 1 - left;
+    int32_t upper_left = smaller(shape[HEIGHT_M1], values[HEIGHT0]) + 1;
+    int32_t upper_right = smaller(shape[HEIGHT_M1], values[HEIGHT1]) + 1;
+    const int32_t rows[] = {upper_left, upper_right, height - upper_left, height - upper_right};
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < 4; i++) {
+        int32_t columns = i % 2 == 0 ? left : right;
+        if (rows[i] != 0 && columns != 0) {
+            int64_t base = (uint32_t)values[BASE0 + i];
+            struct extent extent = {tiling.region, base, base + tiling.run};
+            widen(&extent, rows[i] - 1, tiling.y);
+            widen(&extent, columns - 1, tiling.x);
+            widen(&extent, (int32_t)tiling.bricks_m1, tiling.brick);
+            error = need_slots(walk, map->first + BASE0 + i, 1);
+            error = error == 0 ? check_extent(walk, &extent) : error;
+        }
     }
-    if (right == 0 && shape->height == upper_left) {
-        return error; // as nearly always
+    return error;
+}
+
+/** In bricks of sixteen channels pixels lie sixteen elements apart. */
+static int check_bricks(struct walk *walk, const struct map *map, int32_t pixel)
+{
+    int32_t x = walk->values[map->first + STRIDE_X];
+    if (x != pixel) { // Arm does not say whether another step is obeyed or ignored
+        return refuse_value(walk, (uint64_t)x, map->first + STRIDE_X);
     }
-    if (error == 0 && right != 0) {
-        error = check_tile(walk, map, BASE1, upper_right, right, &steps);
+    return need_slots(walk, map->first + STRIDE_C, 1);
+}
+
+static __attribute__((noinline)) int check_map(struct walk *walk, const struct map *map,
+                                               const int32_t *shape)
+{
+    const int32_t *values = walk->values + map->first;
+    uint32_t precision = (uint32_t)values[PRECISION];
+    uint32_t size_log2 = precision >> map->size_shift & 3;
+    uint32_t format = precision >> 6 & 3;
+    uint32_t depth_m1 = (uint32_t)shape[DEPTH_M1];
+    struct tiling tiling = {
+        .region = (uint32_t)values[REGION],
+        .run = (depth_m1 + 1) << size_log2,
+        .y = values[STRIDE_Y],
+        .x = values[STRIDE_X],
+    };
+    if (size_log2 > 2 || format > 1) {
+        return refuse_value(walk, precision, map->first + PRECISION);
     }
-    if (error == 0 && shape->height != upper_left) {
-        error = check_tile(walk, map, BASE2, shape->height - upper_left, left, &steps);
+    if (format == 1) {
+        if (tiling.x != 16 << size_log2 || values[STRIDE_C] == UNSET) {
+            int error = check_bricks(walk, map, 16 << size_log2);
+            if (error != 0) {
+                return error;
+            }
+        }
+        if (depth_m1 >= 16) {
+            tiling.run = 16u << size_log2;
+            tiling.bricks_m1 = depth_m1 / 16;
+            tiling.brick = values[STRIDE_C];
+        }
     }
-    if (error == 0 && right != 0 && shape->height != upper_right) {
-        error = check_tile(walk, map, BASE3, shape->height - upper_right, right, &steps);
+    if ((tiling.y | tiling.x | tiling.brick) < 0 || shape[HEIGHT_M1] > values[HEIGHT0] ||
+        shape[WIDTH_M1] > values[WIDTH0]) {
+        return check_tiles(walk, map, shape, tiling);
     }
+    // At most 32 bits, 19 bits, and three times 16 by 31 bits: far from overflow.
+    uint64_t end = (uint64_t)(uint32_t)values[BASE0] + tiling.run;
+    end += (uint64_t)(uint32_t)shape[HEIGHT_M1] * (uint32_t)tiling.y;
+    end += (uint64_t)(uint32_t)shape[WIDTH_M1] * (uint32_t)tiling.x;
+    end += (uint64_t)tiling.bricks_m1 * (uint32_t)tiling.brick;
+    return check_extent(walk, &(struct extent){tiling.region, 0, (int64_t)end});
+}
+
+static int check_ofm(struct walk *walk)
+{
+    int error = check_map(walk, &ofm_map, walk->values + NPU_SET_OFM_HEIGHT_M1);
+    walk->written |= 1u << (get(walk, NPU_SET_OFM_REGION) & 7);
     return error;
 }
 
 /* ---- operations ---- */
 
-static void get_ofm(struct walk *walk, struct shape *ofm)
+/** Rows or columns of the IFM that those of the OFM are computed from, less one. */
+static inline int32_t input_size_m1(const struct walk *walk, uint32_t output_m1, uint32_t stride,
+                                    uint32_t kernel_m1, uint32_t padding)
 {
-    ofm->height = get(walk, NPU_SET_OFM_HEIGHT_M1) + 1;
-    ofm->width = get(walk, NPU_SET_OFM_WIDTH_M1) + 1;
-    ofm->depth = get(walk, NPU_SET_OFM_DEPTH_M1) + 1;
+    int32_t size_m1 = (int32_t)(output_m1 * stride + kernel_m1 - padding);
+    return get(walk, NPU_SET_IFM_UPSCALE) == 0 ? size_m1 : size_m1 >> 1;
 }
 
-/** Rows or columns of the IFM that those of the OFM are computed from; not positive: none. */
-static int64_t input_size(struct walk *walk, uint32_t output, uint32_t stride,
-                          uint32_t kernel_name, uint32_t pad_before, uint32_t pad_after)
+/** The part of the IFM that a kernel's window moves over. */
+static int check_window(struct walk *walk)
 {
-    int64_t size = (int64_t)(output - 1) * stride + get(walk, kernel_name) + 1;
-    size -= get(walk, pad_before);
-    size -= get(walk, pad_after);
-    return get(walk, NPU_SET_IFM_UPSCALE) == 0 ? size : (size + 1) / 2;
-}
-
-/** IFM and OFM of an operation with a kernel window. */
-static int check_window(struct walk *walk, struct shape *ifm, struct shape *ofm)
-{
-    get_ofm(walk, ofm);
     uint32_t stride = get(walk, NPU_SET_KERNEL_STRIDE);
-    uint32_t stride_x = 1 + (stride & 1) + (stride >> 5 & 2);
-    uint32_t stride_y = 1 + (stride >> 1 & 1) + (stride >> 8 & 2);
-    int64_t height = input_size(walk, ofm->height, stride_y, NPU_SET_KERNEL_HEIGHT_M1,
-                                NPU_SET_IFM_PAD_TOP, NPU_SET_IFM_PAD_BOTTOM);
-    int64_t width = input_size(walk, ofm->width, stride_x, NPU_SET_KERNEL_WIDTH_M1,
-                               NPU_SET_IFM_PAD_LEFT, NPU_SET_IFM_PAD_RIGHT);
-    ifm->depth = get(walk, NPU_SET_IFM_DEPTH_M1) + 1;
-    if (walk->unset != 0 || height < 1 || width < 1) {
-        return refuse(walk, ETHOSUX_E_COMMAND_VALUE, (uint64_t)(height < 1 ? height : width),
-                      NPU_SET_IFM_PAD_BOTTOM);
+    int32_t ifm[] = {
+        [HEIGHT_M1] = input_size_m1(
+            walk, get(walk, NPU_SET_OFM_HEIGHT_M1), 1 + (stride >> 1 & 1) + (stride >> 8 & 2),
+            get(walk, NPU_SET_KERNEL_HEIGHT_M1),
+            get(walk, NPU_SET_IFM_PAD_TOP) + get(walk, NPU_SET_IFM_PAD_BOTTOM)),
+        [WIDTH_M1] = input_size_m1(
+            walk, get(walk, NPU_SET_OFM_WIDTH_M1), 1 + (stride & 1) + (stride >> 5 & 2),
+            get(walk, NPU_SET_KERNEL_WIDTH_M1),
+            get(walk, NPU_SET_IFM_PAD_LEFT) + get(walk, NPU_SET_IFM_PAD_RIGHT)),
+        [DEPTH_M1] = walk->values[NPU_SET_IFM_DEPTH_M1],
+    };
+    int32_t least = smaller(ifm[HEIGHT_M1], ifm[WIDTH_M1]);
+    if (least < 0) {
+        return refuse_value(walk, (uint64_t)(least + INT64_C(1)), NPU_SET_IFM_PAD_BOTTOM);
     }
-    ifm->height = (uint32_t)height;
-    ifm->width = (uint32_t)width;
-    int error = check_map(walk, &ifm_map, ifm);
-    return error == 0 ? check_map(walk, &ofm_map, ofm) : error;
+    return check_map(walk, &ifm_map, ifm);
 }
 
-static int check_depth(struct walk *walk, uint32_t found, uint32_t expected)
+static int check_depth(struct walk *walk)
 {
-    if (found != expected) {
-        return refuse(walk, ETHOSUX_E_COMMAND_VALUE, found - 1, NPU_SET_IFM_DEPTH_M1);
-    }
-    return 0;
+    uint32_t depth_m1 = get(walk, NPU_SET_IFM_DEPTH_M1);
+    return depth_m1 == get(walk, NPU_SET_OFM_DEPTH_M1)
+               ? 0
+               : refuse_value(walk, depth_m1, NPU_SET_IFM_DEPTH_M1);
 }
 
 /** Does the second core take part? It reads streams of its own. */
-static bool two_cores(struct walk *walk, uint32_t channels)
+static bool two_cores(const struct walk *walk)
 {
-    return walk->u65 && get(walk, NPU_SET_PARALLEL_MODE) == 1 && channels > 1;
+    return get(walk, NPU_SET_PARALLEL_MODE) == 1 && get(walk, NPU_SET_OFM_DEPTH_M1) > 0;
 }
 
-static int check_scales(struct walk *walk, uint32_t channels)
+/** Weights or scales: base and length are two slots. */
+static int check_stream(struct walk *walk, uint32_t region, uint32_t slot)
 {
-    int error = check_stream(walk, NPU_SET_SCALE_REGION, NPU_SET_SCALE_BASE,
-                             NPU_SET_SCALE_LENGTH);
-    if (error == 0 && two_cores(walk, channels)) {
-        error = check_stream(walk, NPU_SET_SCALE_REGION, NPU_SET_SCALE1_BASE,
-                             NPU_SET_SCALE1_LENGTH);
+    int64_t base = get(walk, slot);
+    struct extent extent = {region, base, base + get(walk, slot + 1)};
+    return check_extent(walk, &extent);
+}
+
+/** `slot`: the region, then base and length; the second core has another base and length. */
+static int check_streams(struct walk *walk, uint32_t slot, enum group group1)
+{
+    uint32_t region = get(walk, slot);
+    int error = check_stream(walk, region, slot + 1);
+    if (error == 0 && walk->u65) {
+        error = need_slots(walk, NPU_SET_PARALLEL_MODE, 1);
+        if (error == 0 && two_cores(walk)) {
+            error = need(walk, 1u << group1);
+            error = error == 0 ? check_stream(walk, region, groups[group1].first) : error;
+        }
     }
     return error;
 }
 
-static int check_weights(struct walk *walk, uint32_t channels)
+/** CONV, DEPTHWISE, POOL. */
+static int check_kernel(struct walk *walk, uint32_t word)
 {
-    int error = check_stream(walk, NPU_SET_WEIGHT_REGION, NPU_SET_WEIGHT_BASE,
-                             NPU_SET_WEIGHT_LENGTH);
-    if (error == 0 && two_cores(walk, channels)) {
-        error = check_stream(walk, NPU_SET_WEIGHT_REGION, NPU_SET_WEIGHT1_BASE,
-                             NPU_SET_WEIGHT1_LENGTH);
-    }
-    return error == 0 ? check_scales(walk, channels) : error;
-}
-
-static int check_conv(struct walk *walk, uint32_t param)
-{
-    struct shape ifm, ofm;
-    (void)param;
-    int error = check_window(walk, &ifm, &ofm);
-    return error == 0 ? check_weights(walk, ofm.depth) : error;
-}
-
-static int check_depthwise(struct walk *walk, uint32_t param)
-{
-    struct shape ifm, ofm;
-    (void)param;
-    int error = check_window(walk, &ifm, &ofm);
+    enum { CONV = 2, POOL = 5, REDUCE_SUM = 2, GLOBAL_SCALE = 1 << 8 };
+    bool pool = CODE(word) == POOL;
+    int error = check_window(walk);
     if (error == 0) {
-        error = check_depth(walk, ifm.depth, ofm.depth);
+        error = check_ofm(walk);
     }
-    return error == 0 ? check_weights(walk, ofm.depth) : error;
-}
-
-static int check_pool(struct walk *walk, uint32_t param)
-{
-    enum { REDUCE_SUM = 2, GLOBAL_SCALE = 1 << 8 };
-    struct shape ifm, ofm;
-    int error = check_window(walk, &ifm, &ofm);
-    if (error == 0 && param != REDUCE_SUM) {
-        error = check_depth(walk, ifm.depth, ofm.depth);
+    if (error == 0 && CODE(word) != CONV && !(pool && PARAM(word) == REDUCE_SUM)) {
+        error = check_depth(walk);
     }
-    if (error == 0 && !(get(walk, NPU_SET_OFM_PRECISION) & GLOBAL_SCALE)) {
-        error = check_scales(walk, ofm.depth);
+    if (error == 0 && !pool) {
+        error = check_streams(walk, NPU_SET_WEIGHT_REGION, WEIGHTS1);
+    }
+    if (error == 0 && !(pool && (get(walk, NPU_SET_OFM_PRECISION) & GLOBAL_SCALE))) {
+        error = need(walk, 1u << SCALES);
+        error = error == 0 ? check_streams(walk, NPU_SET_SCALE_REGION, SCALES1) : error;
     }
     return error;
 }
 
-static int check_ifm2(struct walk *walk, const struct shape *ofm)
+static int check_ifm2(struct walk *walk)
 {
     enum { BROADCAST_H = 1, BROADCAST_W = 2, BROADCAST_C = 4, SCALAR = 0x80 };
-    uint32_t broadcast = get(walk, NPU_SET_IFM2_BROADCAST);
+    const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
+    int32_t broadcast = walk->values[NPU_SET_IFM2_BROADCAST];
+    if (broadcast == UNSET) {
+        return need_slots(walk, NPU_SET_IFM2_BROADCAST, 1);
+    }
     if (broadcast & SCALAR) {
         return 0;
     }
-    struct shape ifm2 = {
-        broadcast & BROADCAST_H ? 1 : ofm->height,
-        broadcast & BROADCAST_W ? 1 : ofm->width,
-        broadcast & BROADCAST_C ? 1 : ofm->depth,
+    int error = need(walk, 1u << IFM2);
+    if (error != 0) {
+        return error;
+    }
+    int32_t ifm2[] = {
+        [HEIGHT_M1] = broadcast & BROADCAST_H ? 0 : ofm[HEIGHT_M1],
+        [WIDTH_M1] = broadcast & BROADCAST_W ? 0 : ofm[WIDTH_M1],
+        [DEPTH_M1] = broadcast & BROADCAST_C ? 0 : ofm[DEPTH_M1],
     };
-    return check_map(walk, &ifm2_map, &ifm2);
+    return check_map(walk, &ifm2_map, ifm2);
 }
 
-static int check_elementwise(struct walk *walk, uint32_t param)
+static int check_elementwise(struct walk *walk, uint32_t word)
 {
     enum { UNARY_FIRST = 5, UNARY_LAST = 7 }; // LRELU, ABS, CLZ
-    struct shape ofm;
-    get_ofm(walk, &ofm);
-    int error = check_depth(walk, get(walk, NPU_SET_IFM_DEPTH_M1) + 1, ofm.depth);
+    int error = check_depth(walk);
     if (error == 0) {
-        error = check_map(walk, &ifm_map, &ofm);
+        error = check_map(walk, &ifm_map, walk->values + NPU_SET_OFM_HEIGHT_M1);
     }
-    if (error == 0 && (param < UNARY_FIRST || param > UNARY_LAST)) {
-        error = check_ifm2(walk, &ofm);
+    if (error == 0 && (PARAM(word) < UNARY_FIRST || PARAM(word) > UNARY_LAST)) {
+        error = check_ifm2(walk);
     }
-    return error == 0 ? check_map(walk, &ofm_map, &ofm) : error;
+    return error == 0 ? check_ofm(walk) : error;
 }
 
 /* ---- DMA ---- */
-
-struct dma {
-    int64_t length;
-    int64_t rows;
-    int64_t planes;
-    int64_t skip0;
-    int64_t skip1;
-};
 
 /** Region register: region [2:0], internal [8], dimensions - 1 [10:9]. */
 #define DMA_REGION(value) ((value) & 7u)
 #define DMA_INTERNAL 0x100u
 #define DMA_DIMENSIONS_M1(value) ((value) >> 9 & 3u)
 
-static int check_dma_end(struct walk *walk, const struct dma *dma, uint32_t region_name,
-                         uint32_t address_name, bool write)
+/** Rows and planes of a transfer on U65; one of each in one dimension. */
+struct dimensions {
+    int64_t rows;
+    int64_t planes;
+    int32_t skip0;
+    int32_t skip1;
+};
+
+static int get_dimensions(struct walk *walk, uint32_t dimensions_m1, struct dimensions *to)
 {
-    const int64_t limit = INT64_C(1) << 42; // beyond any address, far from overflow
-    uint32_t region = get(walk, region_name);
-    uint32_t dimensions_m1 = DMA_DIMENSIONS_M1(region);
-    int64_t base = get_address(walk, address_name);
-    int64_t row = dma->length + (dimensions_m1 > 0 ? dma->skip0 : 0);
-    int64_t plane = dma->rows * row + (dimensions_m1 > 1 ? dma->skip1 : 0);
-    if (plane > limit || plane < -limit) {
-        return refuse(walk, ETHOSUX_E_COMMAND_VALUE, (uint64_t)plane, region_name);
+    if (dimensions_m1 > (walk->u65 ? 2u : 0u)) {
+        return refuse_value(walk, dimensions_m1, NPU_SET_DMA0_DST_REGION);
     }
-    struct extent extent = {base, base + dma->length};
-    widen(&extent, (dma->rows - 1) * row);
-    widen(&extent, (dma->planes - 1) * plane);
+    int error = need_slots(walk, NPU_SET_DMA0_SIZE0, 2 * dimensions_m1);
+    if (error != 0) {
+        return error;
+    }
+    to->rows = walk->values[NPU_SET_DMA0_SIZE0];
+    to->skip0 = walk->values[NPU_SET_DMA0_SKIP0];
+    if (dimensions_m1 > 1) {
+        to->planes = walk->values[NPU_SET_DMA0_SIZE1];
+        to->skip1 = walk->values[NPU_SET_DMA0_SKIP1];
+    }
+    return to->rows != 0 && to->planes != 0 ? 0 : refuse_value(walk, 0, NPU_SET_DMA0_SIZE0);
+}
+
+/** A transfer in two or three dimensions; both ends have the same rows and planes. */
+static __attribute__((noinline)) int widen_dma(struct walk *walk, uint32_t region,
+                                               uint32_t dimensions_m1, struct extent *extent)
+{
+    struct dimensions dma = {1, 1, 0, 0};
+    int error = get_dimensions(walk, dimensions_m1, &dma);
+    if (error != 0) {
+        return error;
+    }
+    // Length 32 bits, skips 31, rows and planes 16 each: the largest sum has 33 + 16 + 16 bits,
+    // one too many, so a plane is kept below 2^46.
+    int64_t length = extent->high - extent->low;
+    int64_t row = length + (DMA_DIMENSIONS_M1(region) > 0 ? dma.skip0 : 0);
+    int64_t plane = dma.rows * row + (DMA_DIMENSIONS_M1(region) > 1 ? dma.skip1 : 0);
+    if (plane >= INT64_C(1) << 46 || plane <= -(INT64_C(1) << 46)) {
+        return refuse_value(walk, (uint64_t)plane, NPU_SET_DMA0_SRC_REGION);
+    }
+    *(row < 0 ? &extent->low : &extent->high) += (dma.rows - 1) * row;
+    *(plane < 0 ? &extent->low : &extent->high) += (dma.planes - 1) * plane;
+    return 0;
+}
+
+/** One end of a transfer: 0 the source, 1 the target. */
+static int check_dma_end(struct walk *walk, uint32_t dimensions_m1, uint32_t end)
+{
+    uint32_t region = get(walk, NPU_SET_DMA0_SRC_REGION + end);
+    int64_t base = get(walk, NPU_SET_DMA0_SRC + end);
+    struct extent extent = {DMA_REGION(region), base,
+                            base + get(walk, NPU_SET_DMA0_LEN)};
+    if (dimensions_m1 > 0) {
+        int error = widen_dma(walk, region, dimensions_m1, &extent);
+        if (error != 0) {
+            return error;
+        }
+    }
     if (!(region & DMA_INTERNAL)) {
-        return check_extent(walk, DMA_REGION(region), &extent, write);
+        walk->written |= end << DMA_REGION(region);
+        return check_extent(walk, &extent);
     }
-    if (!write || extent.low < 0 ||
+    if (end == 0 || extent.low < 0 ||
         (walk->internal_bytes != 0 && extent.high > walk->internal_bytes)) {
-        return refuse(walk, ETHOSUX_E_COMMAND_VALUE, (uint64_t)extent.high, region_name);
+        return refuse_value(walk, (uint64_t)extent.high, NPU_SET_DMA0_SRC_REGION + end);
     }
     return 0;
 }
 
-static int check_dma(struct walk *walk, uint32_t param)
+static int check_dma(struct walk *walk, uint32_t word)
 {
-    (void)param;
+    (void)word;
     uint32_t source = DMA_DIMENSIONS_M1(get(walk, NPU_SET_DMA0_SRC_REGION));
     uint32_t target = DMA_DIMENSIONS_M1(get(walk, NPU_SET_DMA0_DST_REGION));
     uint32_t dimensions_m1 = source > target ? source : target;
-    struct dma dma = {get_address(walk, NPU_SET_DMA0_LEN), 1, 1, 0, 0};
-    if (dimensions_m1 > (walk->u65 ? 2u : 0u)) {
-        return refuse(walk, ETHOSUX_E_COMMAND_VALUE, dimensions_m1, NPU_SET_DMA0_DST_REGION);
-    }
-    if (dimensions_m1 > 0) {
-        dma.rows = get(walk, NPU_SET_DMA0_SIZE0);
-        dma.skip0 = get_stride(walk, NPU_SET_DMA0_SKIP0);
-    }
-    if (dimensions_m1 > 1) {
-        dma.planes = get(walk, NPU_SET_DMA0_SIZE1);
-        dma.skip1 = get_stride(walk, NPU_SET_DMA0_SKIP1);
-    }
-    if (walk->unset != 0 || dma.rows == 0 || dma.planes == 0) {
-        return refuse(walk, ETHOSUX_E_COMMAND_VALUE, 0, NPU_SET_DMA0_SIZE0);
-    }
-    int error = check_dma_end(walk, &dma, NPU_SET_DMA0_SRC_REGION, NPU_SET_DMA0_SRC, false);
-    return error != 0 ? error
-                      : check_dma_end(walk, &dma, NPU_SET_DMA0_DST_REGION, NPU_SET_DMA0_DST, true);
+    int error = check_dma_end(walk, dimensions_m1, 0);
+    return error == 0 ? check_dma_end(walk, dimensions_m1, 1) : error;
 }
 
-static int check_stop(struct walk *walk, uint32_t param)
+static int check_stop(struct walk *walk, uint32_t word)
 {
-    (void)param;
+    (void)word;
     walk->stopped = true;
     return 0;
 }
 
-static int check_nothing(struct walk *walk, uint32_t param)
+static int check_nothing(struct walk *walk, uint32_t word)
 {
     (void)walk;
-    (void)param;
+    (void)word;
     return 0;
 }
 
 /* ---- the walk ---- */
 
-struct operation {
-    uint16_t largest;
-    int (*check)(struct walk *walk, uint32_t param);
-};
-
-#define OPERATION(opcode, name, largest, check) [opcode] = {largest, check},
+#define OPERATION(opcode, name, largest, needs, check) [opcode] = {largest, FOR_##needs, check},
 #define REGISTER(opcode, name, bits, products)
 #define PAYLOAD(opcode, name, bits, products)
-static const struct operation operations[] = {
+static const struct {
+    uint16_t largest;
+    uint16_t needs;
+    int (*check)(struct walk *walk, uint32_t word);
+} operations[] = {
 #include "ethosu_commands.def"
 };
 #undef PAYLOAD
 #undef REGISTER
 #undef OPERATION
 
-#define OPERATION_COUNT (sizeof operations / sizeof operations[0])
+#define OPERATION_CODES (sizeof operations / sizeof operations[0])
 
-/** An operation, or a command that nobody knows. */
+static inline uint32_t word_at(const uint8_t *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+static bool has_payload(uint32_t word)
+{
+    return CODE(word) - CODE_PAYLOAD < PAYLOAD_CODES;
+}
+
+/** Slot of a word that sets one; NO_SLOT: the product knows no such command. */
+static uint32_t slot_of(const struct walk *walk, uint32_t word)
+{
+    uint32_t code = CODE(word) - REGISTER_FIRST;
+    uint32_t slot = code < REGISTER_CODES ? register_slots[code]
+                    : has_payload(word)   ? payload_slots[CODE(word) - CODE_PAYLOAD]
+                                          : NO_SLOT;
+    return slot > U65_SLOT_LAST || walk->u65 ? slot : NO_SLOT;
+}
+
+/** A command that neither sets a register nor is an operation: why? */
+static int refuse_command(struct walk *walk, uint32_t word)
+{
+    uint32_t slot = slot_of(walk, word);
+    if (slot == NO_SLOT || !has_payload(word) || (PARAM(word) & zeros[slot] & 0xFF00) != 0) {
+        return refuse(walk, ETHOSUX_E_COMMAND_UNKNOWN, word, 0);
+    }
+    if (walk->at == walk->end - 4) {
+        return refuse(walk, ETHOSUX_E_COMMAND_CUT, 0, 0);
+    }
+    uint64_t high = PARAM(word);
+    return refuse_value(walk, high << 32 | word_at(walk->at + 4), slot);
+}
+
 static int operate(struct walk *walk, uint32_t word)
 {
     uint32_t code = CODE(word);
-    uint32_t param = word >> 16;
-    if (code - CODE_PAYLOAD < PAYLOAD_COUNT &&
-        known(walk, payload_bits[code - CODE_PAYLOAD], param)) {
-        return refuse(walk, ETHOSUX_E_COMMAND_CUT, 0, 0);
+    if (code >= OPERATION_CODES || operations[code].check == NULL ||
+        PARAM(word) > operations[code].largest) {
+        return refuse_command(walk, word);
     }
-    if (code >= OPERATION_COUNT || operations[code].check == NULL ||
-        param > operations[code].largest) {
-        return refuse(walk, ETHOSUX_E_COMMAND_UNKNOWN, word, 0);
+    int error = need(walk, operations[code].needs);
+    return error == 0 ? operations[code].check(walk, word) : error;
+}
+
+/**
+ * The walk has reached its STOP. While it set registers it only looked at their
+ * parameters: did it set one that the product has not?
+ */
+static int check_known(struct walk *walk)
+{
+    bool strange = walk->values[NO_SLOT] != UNSET;
+    for (uint32_t slot = 1; !walk->u65 && slot <= U65_SLOT_LAST; slot++) {
+        strange |= walk->values[slot] != UNSET;
     }
-    int error = operations[code].check(walk, param);
-    return walk->unset == 0 ? error : refuse(walk, ETHOSUX_E_COMMAND_UNSET, walk->unset, 0);
+    uint32_t word = 0;
+    for (walk->at = walk->stream; strange; walk->at += has_payload(word) ? 8 : 4) {
+        word = word_at(walk->at);
+        if (CODE(word) >= OPERATION_CODES && slot_of(walk, word) == NO_SLOT) {
+            return refuse(walk, ETHOSUX_E_COMMAND_UNKNOWN, word, 0);
+        }
+    }
+    return 0;
+}
+
+/** Steps of U65 have 40 bits with sign; here they must fit 32. Others have no high bits set. */
+static bool fits(uint32_t slot, uint32_t high, uint32_t low)
+{
+    return zeros[slot] != 0 || (uint8_t)high == (uint8_t)((int32_t)low >> 31);
 }
 
 /** Walk to the STOP; setting registers is most of it, so that is done right here. */
-static int run(struct walk *walk)
+static __attribute__((noinline)) int run(struct walk *walk)
 {
-    uint32_t at = 0;
-    while (at < walk->words) {
-        uint32_t word = word_at(walk, at++);
-        uint32_t param = word >> 16;
-        uint32_t payload = CODE(word) - CODE_PAYLOAD;
-        uint32_t plain = CODE(word) - REGISTER_FIRST;
-        if (payload < PAYLOAD_COUNT && known(walk, payload_bits[payload], param) &&
-            at < walk->words) {
-            uint64_t high = param & walk->high_bits;
-            walk->payloads[payload] = high << 32 | word_at(walk, at++);
-        } else if (plain < REGISTER_COUNT && known(walk, register_bits[plain], param)) {
-            walk->registers[plain] = param;
-        } else {
-            walk->at = at - 1;
-            int error = operate(walk, word);
-            if (error != 0 || walk->stopped) {
-                return error;
+    const uint8_t *at = walk->stream;
+    const uint8_t *last = walk->end - 4;
+    const bool u65 = walk->u65;
+
+    for (; at <= last; at += 4) {
+        uint32_t word = word_at(at);
+        uint32_t code = CODE(word) - REGISTER_FIRST;
+        if (code < REGISTER_CODES) {
+            uint32_t slot = register_slots[code];
+            if (__builtin_expect((PARAM(word) & zeros[slot]) == 0, 1)) {
+                walk->values[slot] = (int32_t)PARAM(word);
+                continue;
             }
         }
+        code = CODE(word) - CODE_PAYLOAD;
+        if (code < PAYLOAD_CODES) {
+            uint32_t slot = payload_slots[code];
+            if (__builtin_expect((PARAM(word) & zeros[slot]) == 0 && at != last, 1)) {
+                uint32_t low = word_at(at + 4);
+                if (__builtin_expect(!u65 || fits(slot, PARAM(word), low), 1)) {
+                    walk->values[slot] = (int32_t)low;
+                    at += 4;
+                    continue;
+                }
+            }
+        }
+        walk->at = at;
+        int error = operate(walk, word);
+        if (error != 0 || walk->stopped) {
+            return error == 0 ? check_known(walk) : error;
+        }
     }
-    return ethosux_refuse(walk->fault, ETHOSUX_E_COMMAND_NO_STOP, -1, walk->words, 0);
+    return ethosux_refuse(walk->fault, ETHOSUX_E_COMMAND_NO_STOP, -1,
+                          (uint64_t)(walk->end - walk->stream) / 4, 0);
 }
 
 int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config, const size_t *size,
                    int count, uint32_t *written, struct ethosux_fault *fault)
 {
-    uint32_t product = NPU_CONFIG_PRODUCT(config);
-    struct walk walk = {
-        .stream = stream,
-        .words = (uint32_t)(stream_bytes / 4),
-        .size = size,
-        .regions = (uint32_t)count,
-        .u65 = product == 1,
-        .high_bits = product == 1 ? 0xFF : 0,
-        .bits_end = product == 1 ? 2 * PRODUCTS_U65 : PRODUCTS_U65,
-        .internal_bytes = (config >> 8 & 0xFF) * 1024,
-        .fault = fault,
-    };
-    if (product > 1) {
+    struct walk walk; // too large to be copied from an initialiser
+    if (NPU_CONFIG_PRODUCT(config) > 1) {
         return ethosux_refuse(fault, ETHOSUX_E_NO_VERIFIER, -1, config, config);
     }
-    memset(walk.registers, 0xFF, sizeof walk.registers);
-    memset(walk.payloads, 0xFF, sizeof walk.payloads);
-
-    int error = run(&walk);
+    for (uint32_t slot = 0; slot < SLOT_END; slot++) {
+        walk.values[slot] = UNSET;
+    }
+    walk.stream = stream;
+    walk.end = walk.stream + stream_bytes / 4 * 4;
+    walk.size = size;
+    walk.regions = (uint32_t)count;
+    walk.u65 = NPU_CONFIG_PRODUCT(config) == 1;
+    walk.stopped = false;
+    walk.internal_bytes = (config >> 8 & 0xFF) * 1024;
+    walk.written = 0;
+    walk.ready = 0;
+    walk.fault = fault;
+    int error = stream_bytes < 4 ? ethosux_refuse(fault, ETHOSUX_E_COMMAND_NO_STOP, -1, 0, 0)
+                                 : run(&walk);
     if (written != NULL) {
         *written = walk.written;
     }
