@@ -119,10 +119,16 @@ def test_files_that_are_no_models_are_refused(tmp_path, content):
 def test_model_cut_anywhere_is_read_or_refused(small_models, compiled, tmp_path):
     data = compiled(small_models["small_cnn"]).read_bytes()
     path = tmp_path / "cut.tflite"
+    path.write_bytes(data)
+    whole = tflite.describe(path)
+    refused = 0
     for size in range(8, len(data), len(data) // 200):
         path.write_bytes(data[:size])
-        with pytest.raises(InputError):
-            tflite.describe(path)
+        try:
+            assert tflite.describe(path) == whole  # only what nobody points to was cut off
+        except InputError:
+            refused += 1
+    assert refused > 150
 
 
 @pytest.mark.parametrize("seed", range(300))

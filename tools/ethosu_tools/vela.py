@@ -11,11 +11,13 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from . import tflite
 from .errors import InputError, SetupError
+from .plan.metadata import put
 
 TIMEOUT_S = 1800
 
@@ -137,7 +139,9 @@ def _keep(compiled: Path, report: str, output: Path) -> None:
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         part = output.with_name(output.name + ".part")
-        part.write_bytes(compiled.read_bytes())
+        part.write_bytes(
+            put(compiled.read_bytes(), {"vela_version": version("ethos-u-vela").encode()})
+        )
         part.replace(output)
         report_path(output).write_text(report)
     except OSError as error:

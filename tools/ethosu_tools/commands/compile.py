@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from .. import plan, vela
+from .. import plan, selftest, vela
 from ..ui import Ui
 from .inspect import render as render_description
 from .plan import render_sizes
@@ -42,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--vela", type=shlex.split, default=[], metavar="OPTIONS", help="more options for Vela"
     )
+    parser.add_argument(
+        "--selftest",
+        action="store_true",
+        help="store a seed and the golden outputs' hashes with the model, for Model.selftest()",
+    )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -57,11 +62,13 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         memory_mode=args.memory_mode,
         more=args.vela,
     )
-    if not plan.needs_plan(output):
-        return data
-    ui.note("planning memory for the operators that stay on the CPU")
-    planned = plan.plan_file(output, output).as_dict()
-    return data | {"bytes": output.stat().st_size, "plan": planned}
+    if plan.needs_plan(output):
+        ui.note("planning memory for the operators that stay on the CPU")
+        data["plan"] = plan.plan_file(output, output).as_dict()
+    if args.selftest:
+        ui.note("running the reference kernels for the self-test")
+        data["selftest_bytes"] = selftest.add(args.model, output)
+    return data | {"bytes": output.stat().st_size}
 
 
 def render(data: dict[str, Any]) -> str:

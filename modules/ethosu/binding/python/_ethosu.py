@@ -80,7 +80,7 @@ def selftest(model):
 
     stored = model.metadata("ethosu_selftest")
     if stored is None:
-        raise ValueError("model has no self-test: run: ethosu compile MODEL.tflite --selftest")
+        raise ValueError("model has no self-test; run: ethosu compile MODEL.tflite --selftest")
     # Mark, version, seed, steps; then for each step a SHA-256 of each output.
     if stored[:4] != b"EST1":
         raise ValueError(f"self-test of an unknown kind: {stored[:4]!r}")

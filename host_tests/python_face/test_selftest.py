@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""A model carries its own proof: `ethosu compile --selftest`, then Model.selftest()."""
+
+import pytest
+from ethosu_tools import selftest
+from ethosu_tools.cli import main
+from ethosu_tools.plan.metadata import get, put
+
+from .conftest import MODEL, raised
+
+
+@pytest.fixture(scope="module", params=["small_cnn", "small_streaming"])
+def proven(request, tmp_path_factory, small_models, board_npu):
+    path = tmp_path_factory.mktemp("selftest") / "proven.tflite"
+    source = small_models[request.param]
+    command = ["compile", str(source), "--npu", board_npu, "-o", str(path), "--selftest", "--quiet"]
+    assert main(command) == 0
+    return path.read_bytes()
+
+
+def test_selftest_passes_and_leaves_the_state_fresh(board, proven):
+    board.write_file(MODEL, proven)
+    board.exec(f"import ethosu\nm = ethosu.Model({MODEL!r})\nx = bytes(len(m.inputs[0].data))")
+    fresh = board.eval("bytes(m.predict([x])[0])")
+    assert board.eval("m.selftest()", timeout=30) is True
+    assert board.eval("bytes(m.predict([x])[0])") == fresh
+
+
+def test_selftest_names_the_output_that_differs(board, proven):
+    content = bytearray(get(proven, selftest.NAME))
+    content[12 + 32] ^= 1  # the second step's hash
+    board.write_file(MODEL, put(proven, {selftest.NAME: bytes(content)}))
+    board.exec(f"import ethosu\nm = ethosu.Model({MODEL!r})")
+    error = raised(board, "m.selftest()")
+    assert error.startswith("RuntimeError output 0 (")
+    assert error.endswith("differs from the golden one at step 1")
+
+
+def test_model_without_a_selftest(face):
+    assert raised(face, "m.selftest()").startswith("ValueError model has no self-test; run: ethosu")
+
+
+def test_info_tells_who_compiled_it(face):
+    from importlib.metadata import version
+
+    assert face.eval("m.info()['vela']") == version("ethos-u-vela")
+    assert face.eval("m.metadata('nothing')") is None
