@@ -16,6 +16,7 @@ COMMANDS = {
     "plan": "plan the arena of a compiled model: tensors and scratch of CPU operators together",
     "inspect": "show what a compiled model holds and needs",
     "run": "run a compiled model on the simulated NPU, an emulated board or a real one",
+    "trace": "show what the NPU does in an inference, operation by operation",
     "qemu": "start an emulated board and say how to reach it",
     "deploy": "copy files into a board's ROM file system",
     "bench": "count instructions: benchmarks that repeat exactly",

@@ -4,6 +4,12 @@
 `Npu` is the bare hardware: a register window and the memory that it sees. `Session` runs a model
 that Vela compiled, programming the registers as a driver would, and keeps the state of resource
 variables from step to step.
+
+    with Session(Path("kws_vela.tflite")) as session:
+        for operation in session.steps(inputs):             # the NPU stands still after each
+            if operation.ofm:
+                print(operation.name, operation.cycles, session.feature_map(operation.ofm))
+        print(session.outputs())
 """
 
 from .hardware import (
@@ -25,6 +31,7 @@ from .hardware import (
 )
 from .program import command_stream
 from .session import Session
+from .trace import traffic
 
 __all__ = [
     "STATUS_BUS_ERROR",
@@ -44,4 +51,5 @@ __all__ = [
     "command_stream",
     "commands",
     "configs",
+    "traffic",
 ]

@@ -4,25 +4,38 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from .. import tflite
 from ..errors import InputError
-from .hardware import STATUS_END, Memory, Npu, NpuError, Operation, Outcome, Register
+from .hardware import STATUS_END, FeatureMap, Memory, Npu, NpuError, Operation, Outcome, Register
 from .program import Operator, command_stream, has_separate_io, parse
 
 _ALIGNMENT = 16
+NPU_OPERATOR = "ethos-u"
 
 
 class Session:
     """A compiled model on the functional NPU; resource variables keep their state."""
 
     def __init__(
-        self, model: Path | bytes, config: str | None = None, arena_fill: int = 0xA5
+        self,
+        model: Path | bytes,
+        config: str | None = None,
+        arena_fill: int = 0xA5,
+        *,
+        skip_cpu: bool = False,
     ) -> None:
+        """Load a compiled model.
+
+        `config` is another NPU than the model's own; `arena_fill` is what memory holds before the
+        first inference. Operators that Vela left on the CPU are refused, or with `skip_cpu` left
+        out: what they would write stays as it was.
+        """
+        self._skip_cpu = skip_cpu
         data = model if isinstance(model, bytes) else tflite.read(model)
         self._graphs = parse(data)
         self._main = self._graphs[0]
@@ -52,6 +65,42 @@ class Session:
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """One inference: raw quantised inputs in the model's order, raw quantised outputs."""
+        self._feed(inputs)
+        for operator in self._main.operators:
+            self._run_operator(0, operator)
+        return self.outputs()
+
+    def outputs(self) -> list[np.ndarray]:
+        """The outputs of the last inference."""
+        return [self._value(index) for index in self._main.outputs]
+
+    def steps(self, inputs: Sequence[np.ndarray]) -> Iterator[Operation]:
+        """One inference, operation by operation: the NPU stands still after each one it yields.
+
+        Meanwhile `feature_map` shows what the operation made; when all are done, `outputs` are.
+        """
+        self._feed(inputs)
+        seen: list[Operation] = []
+        self.npu.observe(seen.append)
+        try:
+            for operator in self._main.operators:
+                if operator.name != NPU_OPERATOR:
+                    self._run_operator(0, operator)
+                    continue
+                for _ in self._execute(operator, operations=1):
+                    yield seen[-1]
+        finally:
+            self.npu.observe(None)
+
+    def trace(self, inputs: Sequence[np.ndarray]) -> list[Operation]:
+        """One inference; returns the operations that it took."""
+        return list(self.steps(inputs))
+
+    def feature_map(self, map_: FeatureMap) -> np.ndarray:
+        """Copy a feature map of the current operation: [height, width, depth], raw values."""
+        return self.npu.feature_map(map_, self.bases)
+
+    def _feed(self, inputs: Sequence[np.ndarray]) -> None:
         if len(inputs) != len(self._main.inputs):
             raise InputError(f"the model has {len(self._main.inputs)} inputs, {len(inputs)} came")
         for index, array in zip(self._main.inputs, inputs, strict=True):
@@ -62,19 +111,6 @@ class Session:
                     f"found {array.dtype} {array.shape}"
                 )
             self._view(index)[:] = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
-        for operator in self._main.operators:
-            self._run_operator(0, operator)
-        return [self._value(index) for index in self._main.outputs]
-
-    def trace(self, inputs: Sequence[np.ndarray]) -> list[Operation]:
-        """One inference; returns the operations that it took."""
-        seen: list[Operation] = []
-        self.npu.observe(seen.append)
-        try:
-            self.run(inputs)
-        finally:
-            self.npu.observe(None)
-        return seen
 
     # Placement
 
@@ -83,7 +119,7 @@ class Session:
             (
                 self._main.tensors[operator.inputs[0]].content
                 for operator in self._main.operators
-                if operator.name == "ethos-u"
+                if operator.name == NPU_OPERATOR
             ),
             None,
         )
@@ -101,7 +137,7 @@ class Session:
 
     def _place_tensors(self) -> None:
         for operator in self._main.operators:
-            if operator.name == "ethos-u":
+            if operator.name == NPU_OPERATOR:
                 self._place_apart(operator)
         for index, tensor in enumerate(self._main.tensors):
             if index in self._places:
@@ -164,9 +200,11 @@ class Session:
                     self._run_operator(operator.subgraph, inner)
 
     def _run_operator(self, graph: int, operator: Operator) -> None:
+        if operator.name == NPU_OPERATOR:
+            for _ in self._execute(operator):
+                pass
+            return
         match operator.name:
-            case "ethos-u":
-                self._run_npu(operator)
             case "VAR_HANDLE":
                 self._handles[graph, operator.outputs[0]] = operator.shared_name
             case "READ_VARIABLE":
@@ -179,7 +217,7 @@ class Session:
                 self._view(operator.outputs[0])[:] = self._bytes(graph, operator.inputs[0])
             case "CALL_ONCE":
                 pass
-            case other:
+            case other if not self._skip_cpu:
                 raise InputError(f"operator {other} stays on the CPU, which is not simulated here")
 
     def _read_variable(self, name: bytes, output: int) -> None:
@@ -194,12 +232,14 @@ class Session:
             return self._view(index).copy()
         return np.frombuffer(self._graphs[graph].tensors[index].content, np.uint8)
 
-    def _run_npu(self, operator: Operator) -> None:
+    def _execute(self, operator: Operator, operations: int = 0) -> Iterator[None]:
+        """Run an NPU operator; yields whenever so many operations are done (0: never)."""
         stream = self._stream(operator.inputs[0])
         self.bases = self._bases(operator)
         self.npu.log.clear()
         self.npu.start(stream, self.bases)
-        outcome = self.npu.execute()
+        while (outcome := self.npu.execute(operations)) is Outcome.STEPPED:
+            yield
         status = self.npu.acknowledge()
         if outcome is not Outcome.STOPPED or not status & STATUS_END:
             self.npu.write(Register.RESET, 0)

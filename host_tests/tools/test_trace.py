@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu trace`: a line per operation, the same as JSON and in a file, maps as arrays."""
+
+import json
+
+import numpy as np
+import pytest
+from ethosu_tools import tflite, vela
+
+
+@pytest.fixture
+def model(compiled, small_models):
+    return compiled(small_models["small_cnn"])
+
+
+def test_one_line_for_each_operation(ethosu, model):
+    code, out, err = ethosu("trace", model)
+    assert (code, err) == (0, "")
+    table, sums = out.split("\n\n")
+    lines = table.splitlines()[1:]
+    assert [int(line.split()[0]) for line in lines] == list(range(len(lines)))
+    assert any("CONV" in line and "int8 8x8x16 @1" in line for line in lines)
+    assert any("ELEMENTWISE ADD" in line for line in lines)
+    assert f"{len(lines)} operations" in sums and "region 0" in sums
+
+
+def test_json_is_what_is_saved_and_the_sums_are_right(ethosu, model, tmp_path):
+    saved, maps = tmp_path / "trace.json", tmp_path / "maps.npz"
+    code, out, _ = ethosu("trace", model, "--json", "--output", saved, "--maps", maps)
+    assert code == 0
+    data = json.loads(out)
+    assert data == json.loads(saved.read_text())
+    operations = data["operations"]
+    assert data["cycles"] == sum(operation["cycles"] for operation in operations)
+    assert data["traffic"]["1"]["written"] == sum(
+        operation["written"].get("1", 0) for operation in operations
+    )
+    arrays = np.load(maps)
+    for index, operation in enumerate(operations):
+        assert (str(index) in arrays) == (operation["ofm"] is not None)
+        if operation["ofm"]:
+            assert arrays[str(index)].shape == tuple(operation["ofm"]["shape"])
+
+
+def test_macs_are_those_that_vela_counts(ethosu, small_models, tmp_path):
+    model = tmp_path / "model.tflite"
+    estimate = vela.compile_model(small_models["small_cnn"], "ethos-u55-128", model)["estimate"]
+    _, out, _ = ethosu("trace", model, "--json")
+    assert json.loads(out)["macs"] == pytest.approx(estimate["macs"], rel=0.05)
+
+
+def test_given_inputs_reach_the_maps(ethosu, model, tmp_path):
+    (tensor,) = tflite.describe(model).inputs
+    results = []
+    for value in (-100, 100):
+        arrays, maps = tmp_path / "in.npz", tmp_path / "maps.npz"
+        np.savez(arrays, **{"0": np.full(tensor.shape, value, tensor.dtype)})
+        assert ethosu("trace", model, "--input", arrays, "--maps", maps)[0] == 0
+        with np.load(maps) as file:
+            results.append(file[max(file.files, key=int)])
+    assert not np.array_equal(*results)
+
+
+def test_another_npu_than_the_model_s_is_refused_by_the_model(ethosu, model):
+    code, _, err = ethosu("trace", model, "--npu", "ethos-u55-7")
+    assert code == 3 and "knows no 'ethos-u55-7'" in err
+
+
+def test_a_model_that_was_never_compiled_is_one_sentence(ethosu, small_models):
+    code, _, err = ethosu("trace", small_models["small_cnn"])
+    assert code == 3 and len(err.strip().splitlines()) == 1

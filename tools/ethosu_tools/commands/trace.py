@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu trace`: what the NPU does in one inference, operation by operation."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, npu, tflite
+from ..errors import InputError
+from ..npu import trace
+from ..ui import Ui
+
+EPILOG = """\
+Each line is one operation of the command stream: what it is, the feature maps (type, height x
+width x depth, @ region), bytes that it reads and writes, and its estimated cycles. Region 0 holds
+constants, region 1 tensors; region 2 is the fast scratch of memory mode Dedicated_Sram. Cycles are
+an estimate for comparing, and no measurement: see tools/npu_model/README.md.
+
+    ethosu trace kws_vela.tflite --maps maps.npz     # every output, as a numpy array
+"""
+
+_HEAD = ("#", "operation", "IFM", "IFM2", "OFM", "kernel", "MACs", "read", "written", "cycles")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("model", type=Path, help="what `ethosu compile` made")
+    parser.add_argument(
+        "--input", type=Path, metavar="NPZ", help="input arrays (default: random numbers)"
+    )
+    parser.add_argument("--npu", help="another NPU than the model's own")
+    parser.add_argument("--output", type=Path, metavar="JSON", help="save the trace there")
+    parser.add_argument(
+        "--maps", type=Path, metavar="NPZ", help='save the OFM of operation n there, under "n"'
+    )
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Run one inference and note what the NPU does."""
+    description = tflite.describe_compiled(args.model)
+    if args.input:
+        feed = arrays.check(arrays.load(args.input), description.inputs)
+        inputs = feed.step(0)
+    else:
+        inputs = arrays.random_inputs(description.inputs, np.random.default_rng(0))
+    operations: list[npu.Operation] = []
+    maps: dict[str, np.ndarray] = {}
+    with npu.Session(args.model, args.npu, skip_cpu=True) as session:
+        for operation in session.steps(inputs):
+            if args.maps and operation.ofm:
+                maps[str(len(operations))] = session.feature_map(operation.ofm)
+            operations.append(operation)
+        config = session.npu.config
+    data = {
+        "model": str(args.model),
+        "npu": config,
+        "cpu_operators_left_out": description.cpu_operators,
+        "macs": sum(operation.macs for operation in operations),
+        "cycles": sum(operation.cycles for operation in operations),
+        "traffic": {str(region): sums for region, sums in trace.traffic(operations).items()},
+        "operations": [trace.as_dict(operation) for operation in operations],
+    }
+    if args.maps:
+        arrays.save(args.maps, maps)
+    if args.output:
+        _save(args.output, data)
+    return data
+
+
+def _save(path: Path, data: dict[str, Any]) -> None:
+    try:
+        path.write_text(json.dumps(data, indent=2) + "\n")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def render(data: dict[str, Any]) -> str:
+    """Lay the operations out in a table, and the sums below."""
+    rows = [_HEAD] + [_row(index, each) for index, each in enumerate(data["operations"])]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    lines = [_line(row, widths) for row in rows]
+    lines += ["", f"{data['model']} on {data['npu']}: {len(rows) - 1} operations, "]
+    lines[-1] += f"{data['macs']:,} MACs, {data['cycles']:,} cycles (estimate)"
+    for region, sums in data["traffic"].items():
+        lines.append(f"region {region}: {sums['read']:,} bytes read, {sums['written']:,} written")
+    if data["cpu_operators_left_out"]:
+        names = ", ".join(f"{n} x {c}" for n, c in data["cpu_operators_left_out"].items())
+        lines.append(f"on the CPU, not traced: {names}")
+    return "\n".join(lines)
+
+
+def _row(index: int, operation: dict[str, Any]) -> tuple[str, ...]:
+    name = operation["name"].removeprefix("NPU_OP_")
+    height, width = operation["kernel"]
+    return (
+        str(index),
+        f"{name} {operation['mode']}" if operation["mode"] else name,
+        *(_map(operation[key]) for key in ("ifm", "ifm2", "ofm")),
+        f"{height}x{width}" if height else "",
+        f"{operation['macs']:,}" if operation["macs"] else "",
+        _traffic(operation["read"]),
+        _traffic(operation["written"]),
+        f"{operation['cycles']:,}",
+    )
+
+
+def _map(map_: dict[str, Any] | None) -> str:
+    if map_ is None:
+        return ""
+    shape = "x".join(str(size) for size in map_["shape"])
+    return f"{map_['dtype']} {shape} @{map_['region']}"
+
+
+def _traffic(amounts: dict[str, int]) -> str:
+    return " ".join(f"{count:,}@{region}" for region, count in amounts.items())
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    numbers = {"#", "MACs", "cycles"}
+    cells = (
+        cell.rjust(width) if head in numbers else cell.ljust(width)
+        for head, cell, width in zip(_HEAD, row, widths, strict=True)
+    )
+    return "  ".join(cells).rstrip()
