@@ -106,6 +106,21 @@ static int place_fast_scratch(struct builder *builder, struct placed *fast)
     return ETHOSU_MODEL_OK;
 }
 
+/** Find fast scratch; a network that needs none still has the tensor, of 0 bytes. */
+static int find_fast_scratch(struct builder *builder, const struct fb_vector *inputs,
+                             struct placed *fast)
+{
+    uint32_t index = fb_u32_at(&builder->file.fb, inputs, INPUT_FAST_SCRATCH);
+    bool read = inputs->count > INPUT_FAST_SCRATCH &&
+                tflite_get_tensor(&builder->file, &builder->graph, index, &fast->tensor);
+    if (read && fast->tensor.data == NULL && fast->tensor.size == 0) {
+        fast->offset = 0;
+        fast->data = build_address(builder, 0);
+        return ETHOSU_MODEL_OK;
+    }
+    return build_place(builder, inputs, INPUT_FAST_SCRATCH, fast);
+}
+
 static int place_scratch(struct builder *builder, const struct tflite_operator_call *operation,
                          struct npu_call *call)
 {
@@ -114,7 +129,7 @@ static int place_scratch(struct builder *builder, const struct tflite_operator_c
     const struct fb_vector *inputs = &operation->inputs;
     int status = build_place(builder, inputs, INPUT_SCRATCH, &scratch);
     if (status == ETHOSU_MODEL_OK) {
-        status = build_place(builder, inputs, INPUT_FAST_SCRATCH, &fast);
+        status = find_fast_scratch(builder, inputs, &fast);
     }
     if (status == ETHOSU_MODEL_OK && (scratch.offset < 0 || fast.offset < 0)) {
         status = build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its scratch is constant");
