@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Random graphs of the generator, of which Vela must leave some operators to the CPU: exact."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from ethosu_tools.errors import ToolError
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.plan import plan_file
+from ethosu_tools.plan.kernels import KERNELS
+from ethosu_tools.sim import Simulation
+from generator import case as cases
+from generator import isolated, vela
+from generator.builder import UnsuitableError
+from generator.operators import BOUNDS, OPTIMISED_KERNELS
+
+SEEDS = range(60)
+MANY_SEEDS = range(2_000, 3_500)
+
+# What the runtime says about an operator that it can't run: no fault of the plan.
+NO_KERNEL = ("no kernel for it", "does not fit its type", "can't work with these types")
+
+
+def mixed_case(seed):
+    """A case of the generator with about half of its kinds of operators kept from the NPU."""
+    try:
+        case = cases.make(seed)
+    except UnsuitableError:
+        return None
+    kept = sorted(set(case.operators) & set(KERNELS))
+    unfit = case.legacy or case.known or set(case.operators) & {*OPTIMISED_KERNELS, *BOUNDS}
+    if unfit or not kept:
+        return None
+    dice = random.Random(seed)
+    chosen = [name for name in kept if dice.random() < 0.5] or [dice.choice(kept)]
+    options = [word for word in case.options if word not in ("--cop-format", "COP2")]
+    options = [word for word in options if word != "--separate-io-regions"]
+    return replace(case, options=(*options, "--ignore-ops", ",".join(chosen)))
+
+
+def run(case, path):
+    """How a case went, in a word; a word that ends in "!" is a failure."""
+    try:
+        path.write_bytes(isolated.call(vela.compile_case, case).model)
+    except vela.RefusedError:
+        return "not compiled"
+    plan = plan_file(path, path)
+    if plan.before is not None and plan.arena > plan.before:
+        return "larger!"
+    if not any(operator.on_npu for operator in plan.graph.operators):
+        return "nothing on the NPU"
+    try:
+        oracle = Oracle(case.model)
+        expected = [oracle.step(feed) for feed in case.feeds]
+    except ToolError:
+        return "no reference"
+    try:
+        with Simulation(path) as simulation:
+            found = [simulation.step(feed) for feed in case.feeds]
+    except ToolError as error:
+        return "no kernel" if any(text in str(error) for text in NO_KERNEL) else f"{error}!"
+    pairs = zip(sum(found, []), sum(expected, []), strict=True)
+    if not all(ours.tobytes() == theirs.tobytes() for ours, theirs in pairs):
+        return "differs!"
+    return "exact, moved" if plan.moved else "exact"
+
+
+def check(seeds, folder):
+    words = Counter()
+    failed = []
+    for seed in seeds:
+        case = mixed_case(seed)
+        if case is not None:
+            word = run(case, folder / f"{seed}.tflite")
+            words[word] += 1
+            failed += [f"seed {seed}: {case}: {word}"] if word.endswith("!") else []
+    assert failed == [], words
+    return words
+
+
+def test_sample_is_exact(tmp_path):
+    words = check(SEEDS, tmp_path)
+    assert words["exact"] + words["exact, moved"] >= 10, words
+
+
+@pytest.mark.slow
+def test_many_are_exact(tmp_path):
+    words = check(MANY_SEEDS, tmp_path)
+    assert words["exact, moved"] >= 20, words
