@@ -6,7 +6,7 @@
     svdf             two SVDF layers with state, each before a fully connected one
     attention        words come in as numbers (GATHER), products of two computed tensors kept back
     segmenter        upscaling by three and a stride of three, ARG_MAX at the end
-    detection        boxes and scores of two feature maps, as far as the post-processing
+    detection        boxes and scores of two feature maps, and the choice of the best among them
 
 Random numbers as in make_model. Operators stay on the CPU because of their shapes and types, or
 because an option of Vela says so: beside each NAME.tflite lies NAME.options, which is for --vela.
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from flatbuffers import flexbuffers
 
 from .make_model import INT8_RMS, NONE, RELU, SAME, VALID, Net, Signal, small_cnn
 from .tflite_writer import write
@@ -49,12 +50,37 @@ class MixedNet(Net):
         self.graph.operator("QUANTIZE", [tensor], [x.tensor], "QuantizeOptions")
         return x
 
-    def float_output(self, x: Signal) -> int:
-        """The real values as float32, an output of the model."""
+    def to_float(self, x: Signal) -> int:
+        """The real values as a float32 tensor."""
         tensor = self.graph.tensor("real", x.shape, "float32")
         self.graph.operator("DEQUANTIZE", [x.tensor], [tensor], "DequantizeOptions")
-        self.graph.outputs.append(tensor)
         return tensor
+
+    def detections(
+        self, boxes: int, scores: int, anchors: np.ndarray, classes: int, most: int
+    ) -> None:
+        """The `most` best boxes that don't hide each other: four float32 outputs of the model."""
+        options = {
+            "max_detections": most,
+            "max_classes_per_detection": 1,
+            "num_classes": classes,
+            "nms_score_threshold": 0.0,
+            "nms_iou_threshold": 0.5,
+            "y_scale": 10.0,
+            "x_scale": 10.0,
+            "h_scale": 5.0,
+            "w_scale": 5.0,
+        }
+        shapes = {"boxes": (1, most, 4), "classes": (1, most), "scores": (1, most), "count": (1,)}
+        graph = self.graph
+        outputs = [graph.tensor(name, shape, "float32") for name, shape in shapes.items()]
+        graph.operator(
+            "TFLite_Detection_PostProcess",
+            [boxes, scores, graph.constant("anchors", anchors.astype(np.float32))],
+            outputs,
+            custom_options=bytes(flexbuffers.Dumps(options)),
+        )
+        graph.outputs += outputs
 
     def embedding(self, shape: tuple[int, ...], words: int, depth: int) -> Signal:
         """An int32 input, and the rows of a table that its numbers name."""
@@ -143,14 +169,6 @@ class MixedNet(Net):
         self.graph.outputs.append(tensor)
         return tensor
 
-    def transpose(self, x: Signal, axes: tuple[int, ...]) -> Signal:
-        """The same values with their axes in another order."""
-        y = self._like(x, "transpose", tuple(x.shape[axis] for axis in axes))
-        self.graph.operator(
-            "TRANSPOSE", [x.tensor, self._integers("axes", axes)], [y.tensor], "TransposeOptions"
-        )
-        return y
-
     def join(self, signals: list[Signal], axis: int) -> Signal:
         """Signals of one quantisation behind each other."""
         shape = list(signals[0].shape)
@@ -176,7 +194,7 @@ def float_ends(seed: int = 11) -> bytes:
     x = net.conv(net.float_input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
     x = net.pool(net.conv(x, 16, kernel=(3, 3)), "MAX_POOL_2D", 2)
     x = net.reshape(net.pool(x, "AVERAGE_POOL_2D", 6), (1, 16))
-    net.float_output(net.softmax(net.dense(x, 10, gain=6.0)))
+    net.graph.outputs.append(net.to_float(net.softmax(net.dense(x, 10, gain=6.0))))
     return net.finish()
 
 
@@ -217,21 +235,29 @@ def segmenter(seed: int = 14) -> bytes:
 
 
 def detection(seed: int = 15, classes: int = 4) -> bytes:
-    """Boxes and scores of 5 x 5 and 3 x 3 anchors, joined, as real numbers."""
+    """Boxes and scores at 5 x 5 and 3 x 3 places, of which the best five come out."""
     net = MixedNet("detection", seed)
     x = net.conv(net.input((1, 40, 40, 3)), 12, kernel=(3, 3), stride=(2, 2))
     large = net.conv(net.pool(x, "MAX_POOL_2D", 4), 24, kernel=(3, 3), padding=SAME)
     small = net.conv(large, 24, kernel=(3, 3), stride=(2, 2))
-    boxes, scores = [], []
+    boxes, scores, anchors = [], [], []
     for features in (large, small):
-        anchors = features.shape[1] * features.shape[2]
+        side = features.shape[1]
         box = net.conv(features, 4, kernel=(3, 3), activation=NONE)
         score = net.conv(features, classes, kernel=(3, 3), activation=NONE)
-        boxes.append(net.reshape(box, (1, anchors, 4)))
-        scores.append(net.reshape(score, (1, anchors, classes)))
-    net.float_output(net.join(boxes, axis=1))
-    net.float_output(net.sigmoid(net.transpose(net.join(scores, axis=1), (0, 2, 1))))
+        boxes.append(net.reshape(box, (1, side**2, 4)))
+        scores.append(net.reshape(score, (1, side**2, classes)))
+        anchors.append(_anchors(side))
+    real_boxes = net.to_float(net.join(boxes, axis=1))
+    real_scores = net.to_float(net.sigmoid(net.join(scores, axis=1)))
+    net.detections(real_boxes, real_scores, np.vstack(anchors), classes, most=5)
     return net.finish()
+
+
+def _anchors(side: int) -> np.ndarray:
+    """Squares side by side that fill the picture: centre and size, from 0 to 1."""
+    centres = (np.argwhere(np.ones((side, side))) + 0.5) / side
+    return np.hstack([centres, np.full_like(centres, 1 / side)])
 
 
 MODELS: dict[str, Mixed] = {
@@ -244,7 +270,7 @@ MODELS: dict[str, Mixed] = {
         attention, ("GATHER", "BATCH_MATMUL"), ("--ignore-ops", "BATCH_MATMUL,SOFTMAX")
     ),
     "segmenter": Mixed(segmenter, ("RESIZE_BILINEAR", "TRANSPOSE_CONV")),
-    "detection": Mixed(detection, ("DEQUANTIZE",)),
+    "detection": Mixed(detection, ("DEQUANTIZE", "TFLite_Detection_PostProcess")),
 }
 
 

@@ -80,10 +80,16 @@ class Graph:
         outputs: Sequence[int],
         options: str | None = None,
         intermediates: Sequence[int] = (),
+        custom_options: bytes = b"",
         **fields: Any,
     ) -> None:
-        """Append an operator; `options` names the schema's options table, `fields` fill it."""
+        """Append an operator; `options` names the schema's options table, `fields` fill it.
+
+        A kind that the schema does not have is a custom operator, which takes `custom_options`.
+        """
         operator = schema.OperatorT()
+        if custom_options:
+            operator.customOptions = np.frombuffer(custom_options, np.uint8)
         operator.intermediates = list(intermediates)
         operator.inputs = list(inputs)
         operator.outputs = list(outputs)
@@ -138,7 +144,9 @@ def write(graphs: Sequence[Graph], description: str) -> bytes:
 
 def _operator_code(kind: str) -> Any:
     code = schema.OperatorCodeT()
-    code.builtinCode = getattr(schema.BuiltinOperator, kind)
+    code.builtinCode = getattr(schema.BuiltinOperator, kind, schema.BuiltinOperator.CUSTOM)
+    if code.builtinCode == schema.BuiltinOperator.CUSTOM:
+        code.customCode = kind
     code.deprecatedBuiltinCode = min(code.builtinCode, 127)
     code.version = OPERATOR_VERSIONS.get(kind, 1)
     return code
