@@ -10,6 +10,9 @@
 #include "py/mperrno.h"
 #include "py/runtime.h"
 
+/** Who waits for an NPU looks for garbage that holds it so often, milliseconds. */
+#define RESERVE_SLICE_MS 100u
+
 /** The board's NPUs. Owned by this file: set up at import, taken down at soft reset. */
 static struct npu {
     mp_sched_node_t node; /**< first: the scheduler gives it back */
@@ -157,14 +160,29 @@ struct ethosu_driver *binding_choose_npu(mp_obj_t which)
     binding_raise_os_error(MP_ENODEV, "no NPU of this board has that config");
 }
 
+/** Reserve, or wait a while; garbage that holds the NPU gives it back. */
+static int reserve_or_wait(struct ethosu_driver *npu, uint64_t timeout)
+{
+    uint64_t waited = 0;
+    int error;
+    do {
+        gc_collect(); // a handle or model that nobody holds any more lets go of its NPU
+        uint64_t slice = MIN(timeout - waited, RESERVE_SLICE_MS);
+        error = ethosux_reserve_this(npu, slice);
+        waited += slice;
+    } while (error == ETHOSUX_E_NONE_FREE && waited < timeout &&
+             MP_STATE_VM(ethosu_pending_exception) == MP_OBJ_NULL);
+    return error;
+}
+
 void binding_reserve_npu(struct ethosu_driver *npu, uint64_t timeout)
 {
     int error = ethosux_reserve_this(npu, 0);
-    if (error == ETHOSUX_E_NONE_FREE) {
-        gc_collect(); // a handle that nobody holds any more gives its NPU back
-        error = ethosux_reserve_this(npu, timeout);
-    } else if (error == 0) {
+    if (error == 0) {
         return;
+    }
+    if (error == ETHOSUX_E_NONE_FREE) {
+        error = reserve_or_wait(npu, timeout);
     }
     if (MP_STATE_VM(ethosu_pending_exception) != MP_OBJ_NULL) {
         if (error == 0) {
@@ -176,7 +194,11 @@ void binding_reserve_npu(struct ethosu_driver *npu, uint64_t timeout)
         binding_raise_os_error(MP_EBUSY, "the NPU is reserved: release it first");
     }
     if (error != 0) {
-        binding_raise_fault(ethosux_last_error(npu));
+        struct ethosux_fault fault = *ethosux_last_error(npu);
+        if (error == ETHOSUX_E_NONE_FREE) {
+            fault.found = timeout; // not its last slice
+        }
+        binding_raise_fault(&fault);
     }
 }
 
