@@ -4,6 +4,7 @@
 import random
 from collections import Counter
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 from ethosu_tools.errors import ToolError
@@ -61,7 +62,7 @@ def run(case, path):
             found = [simulation.step(feed) for feed in case.feeds]
     except ToolError as error:
         return "no kernel" if any(text in str(error) for text in NO_KERNEL) else f"{error}!"
-    pairs = zip(sum(found, []), sum(expected, []), strict=True)
+    pairs = zip(chain(*found), chain(*expected), strict=True)
     if not all(ours.tobytes() == theirs.tobytes() for ours, theirs in pairs):
         return "differs!"
     return "exact, moved" if plan.moved else "exact"
