@@ -16,7 +16,7 @@ HEADERS = sorted(path.name for path in DRIVER.glob("*.h"))
 PATHS = [f"-I{DRIVER}", f"-I{DRIVER.parent}"]
 
 # Bytes of the driver on a Cortex-M55 with -Os, all products, counters, verifier and sentences.
-TEXT_LIMIT = 14_000
+TEXT_LIMIT = 13_200
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_it_compiles_for_the_target_without_a_warning_and_small(objects, capsys)
 def test_it_allocates_prints_and_asserts_nothing(objects) -> None:
     """Undefined symbols of the driver: the board's, and a few of the C library."""
     board = {"ethosu_board", "ethosu_board_idle", "ethosu_board_ticks_ms"}
-    library = {"memcpy", "memset", "strcpy", "strcmp"}
+    library = {"memcpy", "memset", "strcpy", "strcmp", "strlen"}
     runtime = re.compile(r"__aeabi_\w+|__\w+di\d|__sync_\w+")
     lines = cbuild.run(["arm-none-eabi-nm", *objects.values()]).splitlines()
     defined = {line.split()[-1] for line in lines if re.search(r" [TWVRDB] ", line)}

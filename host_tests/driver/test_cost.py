@@ -11,7 +11,7 @@ from driver.streams import Call, npu_calls
 TARGET = Path(__file__).parent / "target"
 
 # One inference of a prepared program: start, interrupt handler, wait.
-INFERENCE_MOST = 330
+INFERENCE_MOST = 310
 VERIFY_PER_WORD_MOST = 30
 
 

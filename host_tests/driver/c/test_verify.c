@@ -242,7 +242,11 @@ TEST(addresses_and_steps_beyond_32_bits_are_refused)
     pay(0x15, UINT64_C(0x00FFFFFFD0)); // 40 bits: nearly 4 GB
     put(CONV, 0);
     CHECK_EQ(verify(U65, 2), ETHOSUX_E_COMMAND_VALUE);
-    CHECK_EQ(verify(U55, 2), 0); // 32 bits: -48
+    conv(U55);
+    pay(0x10, 1000);
+    pay(0x15, UINT64_C(0x00FFFFFFD0)); // 32 bits: -48
+    put(CONV, 0);
+    CHECK_EQ(verify(U55, 2), 0);
 }
 
 TEST(a_pool_reads_scales_only_when_they_are_per_channel)

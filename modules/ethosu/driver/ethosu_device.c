@@ -28,7 +28,7 @@ int ethosux_device_reset(const struct ethosu_device *dev, struct ethosux_fault *
     while ((ethosu_io_read(dev->reg, NPU_STATUS) & ETHOSUX_STATUS_RESETTING) && --polls > 0) {
     }
     if (polls == 0) {
-        ethosux_refuse(fault, ETHOSUX_E_RESET, -1, 0, 0);
+        ethosux_fail(fault, ETHOSUX_E_RESET, -1);
         fault->status = ethosu_io_read(dev->reg, NPU_STATUS);
         return fault->code;
     }
@@ -65,23 +65,23 @@ int ethosux_device_power_up(const struct ethosu_device *dev, struct ethosux_faul
 void ethosux_device_start(const struct ethosu_device *dev, const struct ethosux_program *program)
 {
     volatile struct NPU_REG *reg = dev->reg;
-    const bool wide = dev->part->address_bits > 32;
+    const uint32_t end = NPU_BASEP0 + 8 * program->count;
     const uint64_t *base = program->npu_base;
-    const uint64_t *end = base + program->count;
 
     ethosu_io_write(reg, NPU_QBASE, (uint32_t)program->stream);
-    if (wide) {
-        ethosu_io_write(reg, NPU_QBASE + 4, (uint32_t)(program->stream >> 32));
-    }
     ethosu_io_write(reg, NPU_QSIZE, program->stream_bytes);
     ethosu_io_write(reg, NPU_QCONFIG, program->qconfig);
-    for (uint32_t offset = NPU_BASEP0; base != end; base++, offset += 8) {
-        ethosu_io_write(reg, offset, (uint32_t)*base);
-        if (wide) {
-            ethosu_io_write(reg, offset + 4, (uint32_t)(*base >> 32));
+    ethosu_io_write(reg, NPU_REGIONCFG, program->regioncfg);
+    for (uint32_t offset = NPU_BASEP0; offset != end; offset += 8) {
+        ethosu_io_write(reg, offset, (uint32_t)*base++);
+    }
+    if (dev->part->address_bits > 32) {
+        ethosu_io_write(reg, NPU_QBASE + 4, (uint32_t)(program->stream >> 32));
+        base = program->npu_base;
+        for (uint32_t offset = NPU_BASEP0; offset != end; offset += 8) {
+            ethosu_io_write(reg, offset + 4, (uint32_t)(*base++ >> 32));
         }
     }
-    ethosu_io_write(reg, NPU_REGIONCFG, program->regioncfg);
     // Power and clock are requested while an inference runs: no Q bit is set.
     ethosu_io_write(reg, NPU_CMD, NPU_CMD_RUN);
 }

@@ -26,7 +26,7 @@
 
 static int fail(struct ethosu_driver *drv, int code, int index)
 {
-    return ethosux_refuse(&drv->fault, code, index, 0, 0);
+    return ethosux_fail(&drv->fault, code, index);
 }
 
 /* ---- life of a handle ---- */
@@ -230,7 +230,7 @@ static void clear_up(struct ethosu_driver *drv)
 static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout, uint32_t status)
 {
     uint32_t qread = ethosu_io_read(drv->dev.reg, NPU_QREAD);
-    ethosux_refuse(&drv->fault, code, (int)qread, timeout, 0);
+    ethosux_refuse_wide(&drv->fault, code, (int)qread, timeout, 0);
     drv->fault.status = status;
     drv->fault.qread = qread;
 

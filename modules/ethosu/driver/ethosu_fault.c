@@ -5,36 +5,73 @@
 #include "ethosu_driver_ex.h"
 #include "ethosu_registers.h"
 
-static const struct {
-    uint8_t number;
-    const char *sentence;
-} errors[] = {
-    {0, "no error"},
+#include <string.h>
+
+/* Phrases that several sentences share: in a sentence, a character that is their number. */
+#define AT_WORD "\1"
+#define STREAM "\2"
+#define LAYOUT "\3"
+#define NPU "\4"
+#define MODEL_NEEDS "\5"
+#define PAYLOAD_HAS "\6"
+#define NOT_ALIGNED "\7"
+#define MEMORY_NPU_CANT "\10"
+
+static const char phrases[] = "\0"
+                              "command at word %i\0"
+                              "command stream\0"
+                              "tensor layout: \0"
+                              "the NPU\0"
+                              "model needs \0"
+                              "payload has \0"
+                              "%b is at %F, not aligned to %e bytes\0"
+                              "%b, %e bytes at %F, is in memory that " NPU " can't ";
+
+/** One after the other by their numbers, which follow one another. */
+static const char sentences[] = "no error"
+#define ETHOSUX_ERROR(number, name, errno_name, sentence) "\0" sentence
+#include "ethosu_errors.def"
+#undef ETHOSUX_ERROR
+    ;
+
+#define ETHOSUX_ERROR(number, name, errno_name, sentence) PLACE_##name,
+enum { PLACE_NO_ERROR,
+#include "ethosu_errors.def"
+       ERROR_COUNT };
+#undef ETHOSUX_ERROR
 #define ETHOSUX_ERROR(number, name, errno_name, sentence) \
-    [number] = {ETHOSUX_##errno_name, sentence},
+    _Static_assert(PLACE_##name == (number), "the numbers of errors must follow one another");
+#include "ethosu_errors.def"
+#undef ETHOSUX_ERROR
+
+static const uint8_t errnos[ERROR_COUNT] = {
+#define ETHOSUX_ERROR(number, name, errno_name, sentence) [number] = ETHOSUX_##errno_name,
 #include "ethosu_errors.def"
 #undef ETHOSUX_ERROR
 };
 
-static const struct {
-    uint16_t bit;
-    const char *words;
-} status_bits[] = {
-    {ETHOSUX_STATUS_BUS_ERROR, "bus error"},
-    {ETHOSUX_STATUS_PARSE_ERROR, "command not understood"},
-    {ETHOSUX_STATUS_WATCHDOG, "watchdog"},
-    {ETHOSUX_STATUS_ECC, "memory error (ECC)"},
-    {ETHOSUX_STATUS_BRANCH, "branch out of range"},
-    {ETHOSUX_STATUS_RESETTING, "in reset"},
-    {ETHOSUX_STATUS_RUNNING, "running"},
-    {ETHOSUX_STATUS_END_REACHED, "end reached"},
-};
+/** By bit of STATUS. */
+static const char status_bits[] = "running\0" // 0
+                                  "\0"
+                                  "bus error\0" // 2
+                                  "in reset\0"
+                                  "command not understood\0" // 4
+                                  "end reached\0"
+                                  "\0"
+                                  "watchdog\0"
+                                  "memory error (ECC)\0" // 8
+                                  "branch out of range";
 
-/** STATUS.faulting_channel */
-static const char *const channels[16] = {
-    [0] = "command", [1] = "input feature map", [2] = "weight", [3] = "scale",
-    [4] = "DMA source", [8] = "output feature map", [9] = "DMA destination",
-};
+#define STATUS_BITS 10u
+
+/** By STATUS.faulting_channel; the others follow one another without a name. */
+static const char channels[] = "command\0"
+                               "input feature map\0"
+                               "weight\0"
+                               "scale\0"
+                               "DMA source\0\0\0\0"
+                               "output feature map\0"
+                               "DMA destination\0\0\0\0\0\0";
 
 /** Text under construction; counts on when the buffer is full. */
 struct text {
@@ -43,8 +80,8 @@ struct text {
     size_t length;
 };
 
-int ethosux_refuse(struct ethosux_fault *fault, int code, int index, uint64_t found,
-                   uint64_t expected)
+int ethosux_refuse_wide(struct ethosux_fault *fault, int code, int index, uint64_t found,
+                        uint64_t expected)
 {
     if (fault != NULL) {
         *fault = (struct ethosux_fault){
@@ -53,15 +90,35 @@ int ethosux_refuse(struct ethosux_fault *fault, int code, int index, uint64_t fo
     return code;
 }
 
+int ethosux_refuse(struct ethosux_fault *fault, int code, int index, size_t found,
+                   size_t expected)
+{
+    return ethosux_refuse_wide(fault, code, index, found, expected);
+}
+
+int ethosux_fail(struct ethosux_fault *fault, int code, int index)
+{
+    return ethosux_refuse_wide(fault, code, index, 0, 0);
+}
+
 static unsigned error_index(int error)
 {
     unsigned index = 0u - (unsigned)error;
-    return index < sizeof errors / sizeof errors[0] ? index : 0;
+    return index < ERROR_COUNT ? index : 0;
 }
 
 int ethosux_errno(int error)
 {
-    return errors[error_index(error)].number;
+    return errnos[error_index(error)];
+}
+
+/** The string at an index of a list: strings one after the other. */
+static const char *nth(const char *list, unsigned index)
+{
+    for (; index > 0; index--) {
+        list += strlen(list) + 1;
+    }
+    return list;
 }
 
 static void put_char(struct text *text, char c)
@@ -118,15 +175,16 @@ static void put_config(struct text *text, uint64_t config)
 static void put_status(struct text *text, uint32_t status)
 {
     const char *separator = "";
-    for (unsigned i = 0; i < sizeof status_bits / sizeof status_bits[0]; i++) {
-        if (!(status & status_bits[i].bit)) {
+    for (unsigned bit = STATUS_BITS; bit-- > 0;) {
+        const char *words = nth(status_bits, bit);
+        if (!(status >> bit & 1) || *words == '\0') {
             continue;
         }
         put_string(text, separator);
-        put_string(text, status_bits[i].words);
+        put_string(text, words);
         separator = ", ";
-        const char *channel = channels[NPU_STATUS_CHANNEL(status)];
-        if (status_bits[i].bit == ETHOSUX_STATUS_BUS_ERROR && channel != NULL) {
+        const char *channel = nth(channels, NPU_STATUS_CHANNEL(status));
+        if (1u << bit == ETHOSUX_STATUS_BUS_ERROR && *channel != '\0') {
             put_string(text, " at ");
             put_string(text, channel);
             put_string(text, NPU_STATUS_INTERFACE(status) ? " on port M1" : " on port M0");
@@ -162,7 +220,7 @@ static void put_field(struct text *text, const struct ethosux_fault *fault, char
         put_number(text, (uint32_t)fault->index);
         break;
     case 'b':
-        put_string(text, fault->index < 0 ? "command stream" : "base pointer ");
+        put_string(text, fault->index < 0 ? nth(phrases, STREAM[0]) : "base pointer ");
         if (fault->index >= 0) {
             put_number(text, (uint32_t)fault->index);
         }
@@ -176,16 +234,25 @@ static void put_field(struct text *text, const struct ethosux_fault *fault, char
     }
 }
 
+/** Put a sentence, or one of its phrases, with what the fields in it stand for. */
+static void put_sentence(struct text *text, const struct ethosux_fault *fault,
+                         const char *sentence)
+{
+    for (; *sentence != '\0'; sentence++) {
+        if (*sentence == '%') {
+            put_field(text, fault, *++sentence);
+        } else if (*sentence < ' ') {
+            put_sentence(text, fault, nth(phrases, (unsigned)*sentence));
+        } else {
+            put_char(text, *sentence);
+        }
+    }
+}
+
 size_t ethosux_describe(const struct ethosux_fault *fault, char *text, size_t size)
 {
     struct text out = {text, size, 0};
-    for (const char *s = errors[error_index(fault->code)].sentence; *s != '\0'; s++) {
-        if (*s == '%') {
-            put_field(&out, fault, *++s);
-        } else {
-            put_char(&out, *s);
-        }
-    }
+    put_sentence(&out, fault, nth(sentences, error_index(fault->code)));
     if (size > 0) {
         text[out.length < size ? out.length : size - 1] = '\0';
     }

@@ -6,7 +6,14 @@
 #include "ethosu_types.h"
 
 /** Fill in a fault (NULL: nobody wants to know). @return code */
-int ethosux_refuse(struct ethosux_fault *fault, int code, int index, uint64_t found,
-                   uint64_t expected);
+int ethosux_refuse_wide(struct ethosux_fault *fault, int code, int index, uint64_t found,
+                        uint64_t expected);
+
+/** The same for numbers that have no more bits than an address. */
+int ethosux_refuse(struct ethosux_fault *fault, int code, int index, size_t found,
+                   size_t expected);
+
+/** The same for a sentence without these numbers. */
+int ethosux_fail(struct ethosux_fault *fault, int code, int index);
 
 #endif

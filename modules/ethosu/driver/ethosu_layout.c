@@ -30,7 +30,7 @@ static int check_arguments(const struct ethosux_layout *layout, struct ethosux_f
                   : layout->element == 0         ? 4
                   : layout->tensor_element == 0  ? 5
                                                  : -1;
-    return missing < 0 ? 0 : ethosux_refuse(fault, ETHOSUX_E_LAYOUT_ARGUMENT, missing, 0, 0);
+    return missing < 0 ? 0 : ethosux_fail(fault, ETHOSUX_E_LAYOUT_ARGUMENT, missing);
 }
 
 static uint32_t dimension(const struct ethosux_layout *layout, unsigned axis)

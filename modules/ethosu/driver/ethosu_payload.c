@@ -51,10 +51,10 @@ static int take_stream(struct reader *reader, struct ethosux_payload *payload, u
                        uint32_t bytes)
 {
     if (payload->stream != NULL) {
-        return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_TWICE, (int)reader->at, 0, 0);
+        return ethosux_fail(reader->fault, ETHOSUX_E_PAYLOAD_TWICE, (int)reader->at);
     }
     if (bytes == 0) {
-        return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_EMPTY, (int)reader->at, 0, 0);
+        return ethosux_fail(reader->fault, ETHOSUX_E_PAYLOAD_EMPTY, (int)reader->at);
     }
     payload->stream = reader->data + offset;
     payload->stream_bytes = bytes;
@@ -142,7 +142,7 @@ int ethosux_parse_payload(const void *data, size_t size, struct ethosux_payload 
 {
     *payload = (struct ethosux_payload){0};
     if (data == NULL) {
-        return ethosux_refuse(fault, ETHOSUX_E_ARGUMENT, 1, 0, 0);
+        return ethosux_fail(fault, ETHOSUX_E_ARGUMENT, 1);
     }
     if (size < 8 || size % 4 != 0 || size > INT32_MAX) {
         return ethosux_refuse(fault, ETHOSUX_E_PAYLOAD_SIZE, -1, size, 8);
@@ -154,7 +154,7 @@ int ethosux_parse_payload(const void *data, size_t size, struct ethosux_payload 
     }
     int error = magic == COP1 ? parse_cop1(&reader, payload) : parse_cop2(&reader, payload);
     if (error == 0 && payload->stream == NULL) {
-        error = ethosux_refuse(fault, ETHOSUX_E_PAYLOAD_EMPTY, -1, 0, 0);
+        error = ethosux_fail(fault, ETHOSUX_E_PAYLOAD_EMPTY, -1);
     }
     return error;
 }

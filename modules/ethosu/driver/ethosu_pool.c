@@ -38,7 +38,7 @@ static bool lock(struct ethosux_fault *fault)
     if (pool.mutex != NULL && ethosu_mutex_lock(pool.mutex) == 0) {
         return true;
     }
-    ethosux_refuse(fault, ETHOSUX_E_LOCKED, -1, 0, 0);
+    ethosux_fail(fault, ETHOSUX_E_LOCKED, -1);
     return false;
 }
 
@@ -133,11 +133,11 @@ static int ask(struct request *request, uint64_t timeout, struct ethosux_fault *
         return ethosux_refuse(fault, ETHOSUX_E_NONE_SUCH, -1, 0, request->config);
     }
     if (timeout == 0) {
-        return ethosux_refuse(fault, ETHOSUX_E_NONE_FREE, -1, timeout, 0);
+        return ethosux_fail(fault, ETHOSUX_E_NONE_FREE, -1);
     }
     request->semaphore = ethosu_semaphore_create();
     if (request->semaphore == NULL) {
-        return ethosux_refuse(fault, ETHOSUX_E_NO_SEMAPHORE, -1, 0, 0);
+        return ethosux_fail(fault, ETHOSUX_E_NO_SEMAPHORE, -1);
     }
     struct request **link = &pool.queue;
     while (*link != NULL) {
@@ -179,7 +179,7 @@ static int reserve(struct request *request, uint64_t timeout, struct ethosux_fau
     give_up(request);
     ethosu_semaphore_destroy(request->semaphore);
     if (request->given == NULL) {
-        return ethosux_refuse(fault, ETHOSUX_E_NONE_FREE, -1, timeout, 0);
+        return ethosux_refuse_wide(fault, ETHOSUX_E_NONE_FREE, -1, timeout, 0);
     }
     return 0;
 }
@@ -189,7 +189,7 @@ struct ethosu_driver *ethosux_reserve(const char *config, uint64_t timeout,
 {
     struct request request = {.config = ANY_CONFIG};
     if (config != NULL && !ethosux_config_parse(config, &request.config)) {
-        ethosux_refuse(fault, ETHOSUX_E_ARGUMENT, 0, 0, 0);
+        ethosux_fail(fault, ETHOSUX_E_ARGUMENT, 0);
         return NULL;
     }
     (void)reserve(&request, timeout, fault);

@@ -45,7 +45,7 @@ static int check_alignment(const struct buffer *buffer, struct ethosux_fault *fa
     if (buffer->address % buffer->alignment != 0) {
         int code = buffer->index == STREAM ? ETHOSUX_E_STREAM_ALIGNMENT
                                            : ETHOSUX_E_BASE_ALIGNMENT;
-        return ethosux_refuse(fault, code, buffer->index, buffer->address, buffer->alignment);
+        return ethosux_refuse_wide(fault, code, buffer->index, buffer->address, buffer->alignment);
     }
     return 0;
 }
@@ -61,7 +61,7 @@ static int check_placement(const struct buffer *buffer, uint32_t *port,
     const struct ethosu_board_range *range = range_of(buffer);
     if (range == NULL || (buffer->writable && !range->writable)) {
         int code = range == NULL ? ETHOSUX_E_NOT_REACHABLE : ETHOSUX_E_NOT_WRITABLE;
-        return ethosux_refuse(fault, code, buffer->index, buffer->address, buffer->size);
+        return ethosux_refuse_wide(fault, code, buffer->index, buffer->address, buffer->size);
     }
     *port = range->port;
     return 0;
@@ -84,7 +84,7 @@ static int place(const struct ethosu_device *dev, const struct buffer *buffer,
     *address = ethosu_address_remap(buffer->address, buffer->index);
     uint64_t last = (UINT64_C(1) << dev->part->address_bits) - 1;
     if (*address > last || buffer->size > last - *address) {
-        return ethosux_refuse(fault, ETHOSUX_E_ADDRESS_WIDTH, buffer->index, *address, last);
+        return ethosux_refuse_wide(fault, ETHOSUX_E_ADDRESS_WIDTH, buffer->index, *address, last);
     }
 
     *config = ethosu_config_select(*address, buffer->index);
@@ -188,11 +188,11 @@ static int check_arguments(const struct ethosu_driver *drv, const uint64_t *base
                            const size_t *base_addr_size, int count, struct ethosux_fault *fault)
 {
     if (count < 0 || count > ETHOSUX_MAX_BASES) {
-        return ethosux_refuse(fault, ETHOSUX_E_BASE_COUNT, -1, (uint64_t)count,
+        return ethosux_refuse(fault, ETHOSUX_E_BASE_COUNT, -1, (size_t)count,
                               ETHOSUX_MAX_BASES);
     }
     if (count > 0 && (base_addr == NULL || base_addr_size == NULL)) {
-        return ethosux_refuse(fault, ETHOSUX_E_ARGUMENT, base_addr == NULL ? 3 : 4, 0, 0);
+        return ethosux_fail(fault, ETHOSUX_E_ARGUMENT, base_addr == NULL ? 3 : 4);
     }
     if (drv->dev.part == NULL) {
         return ethosux_refuse(fault, ETHOSUX_E_NO_NPU, -1, drv->dev.config, drv->dev.id);

@@ -83,7 +83,7 @@ struct walk {
 static int refuse(struct walk *walk, int code, uint64_t found, uint64_t expected)
 {
     int index = (int)((walk->at - walk->stream) / 4);
-    return ethosux_refuse(walk->fault, code, index, found, expected);
+    return ethosux_refuse_wide(walk->fault, code, index, found, expected);
 }
 
 /* ---- registers ---- */
@@ -627,8 +627,8 @@ static int operate(struct walk *walk, uint32_t word)
 }
 
 /**
- * The walk has reached its STOP. While it set registers it only looked at their
- * parameters: did it set one that the product has not?
+ * The walk is over. While it set registers it only looked at their parameters:
+ * did it set one that the product has not?
  */
 static int check_known(struct walk *walk)
 {
@@ -684,11 +684,11 @@ static __attribute__((noinline)) int run(struct walk *walk)
         walk->at = at;
         int error = operate(walk, word);
         if (error != 0 || walk->stopped) {
-            return error == 0 ? check_known(walk) : error;
+            return error;
         }
     }
     return ethosux_refuse(walk->fault, ETHOSUX_E_COMMAND_NO_STOP, -1,
-                          (uint64_t)(walk->end - walk->stream) / 4, 0);
+                          (size_t)(walk->end - walk->stream) / 4, 0);
 }
 
 int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config, const size_t *size,
@@ -711,10 +711,11 @@ int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config, con
     walk.written = 0;
     walk.ready = 0;
     walk.fault = fault;
-    int error = stream_bytes < 4 ? ethosux_refuse(fault, ETHOSUX_E_COMMAND_NO_STOP, -1, 0, 0)
+    int error = stream_bytes < 4 ? ethosux_fail(fault, ETHOSUX_E_COMMAND_NO_STOP, -1)
                                  : run(&walk);
+    int unknown = check_known(&walk);
     if (written != NULL) {
         *written = walk.written;
     }
-    return error;
+    return unknown != 0 ? unknown : error;
 }
