@@ -40,12 +40,12 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build model host plugin firmware demo test test-all nightly fuzz coverage lint format clean distclean lock
+.PHONY: help kernel-sizes setup build model host plugin firmware demo test test-all nightly fuzz coverage lint format clean distclean lock
 
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "Start with \`make demo\`. All that is made lies in $(BUILD)/ and $(VENV)/."
 
@@ -89,6 +89,9 @@ firmware: setup ## Build the firmware for BOARD (default MPS3_AN547)
 	$(call say,firmware for $(BOARD))
 	@$(SUBMAKE) -C firmware BOARD=$(BOARD) \
 	    $(call or_say,the firmware for $(BOARD) did not build; the lines above say where.)
+
+kernel-sizes: setup ## Print how many bytes each CPU kernel adds to a firmware
+	@modules/ethosu/model/kernels/sizes.sh $(BUILD)/kernel_sizes
 
 # --- Use ---------------------------------------------------------------------
 

@@ -8,23 +8,23 @@ import pytest
 
 HERE = Path(__file__).parent
 
-# The two files of the runtime that assertions change.
-WITH_ASSERTS = ("plan_check.c", "kernels/kernel.c")
+# The files of the runtime that differ between builds with and without assertions, or kernels.
+CHANGING = ("plan_check.c", "kernels/kernel.c", "kernels/registry.c")
 
 
 @pytest.fixture(scope="session")
 def build_cases(repo, build_dir, tmp_path_factory):
-    """Builds run_cases.c on the runtime with sanitizers: `build_cases(asserts=True)`."""
+    """Builds run_cases.c on the runtime with sanitizers: `build_cases("-DSOMETHING")`."""
     make = ["make", "-s", "-j2", "-C", repo / "boards/HOST", "SANITIZE=address"]
     subprocess.run(make, check=True, timeout=600)
     module = repo / "modules/ethosu"
-    built: dict[bool, Path] = {}
+    built: dict[tuple[str, ...], Path] = {}
 
-    def build(*, asserts: bool = False) -> Path:
-        if asserts in built:
-            return built[asserts]
+    def build(*flags: str) -> Path:
+        if flags in built:
+            return built[flags]
         program = tmp_path_factory.mktemp("kernels") / "run_cases"
-        changed = [module / "model" / name for name in WITH_ASSERTS] if asserts else []
+        changed = [module / "model" / name for name in CHANGING] if flags else []
         folders = (module / "model", module / "driver", repo / "boards/HOST")
         sources = {path for folder in folders for path in folder.rglob("*.c")}
         objects = [
@@ -35,7 +35,7 @@ def build_cases(repo, build_dir, tmp_path_factory):
             *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
             *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
             *(f"-I{folder}" for folder in (module, *folders)),
-            *(["-DETHOSU_ENABLE_ASSERTS"] if asserts else []),
+            *flags,
             *changed,
             HERE / "run_cases.c",
             *objects,
@@ -43,7 +43,7 @@ def build_cases(repo, build_dir, tmp_path_factory):
             *("-lm", "-o", program),
         ]
         subprocess.run(command, check=True, timeout=240)
-        built[asserts] = program
+        built[flags] = program
         return program
 
     return build
@@ -52,7 +52,7 @@ def build_cases(repo, build_dir, tmp_path_factory):
 @pytest.fixture(scope="session")
 def run_cases(build_cases) -> Path:
     """The program with assertions."""
-    return build_cases(asserts=True)
+    return build_cases("-DETHOSU_ENABLE_ASSERTS")
 
 
 @pytest.fixture(scope="session")

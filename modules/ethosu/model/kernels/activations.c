@@ -14,7 +14,7 @@ enum { OPTION_ALPHA = 0 };
 static int32_t relu(const struct unary *p, int32_t value)
 {
     int32_t scaled = fixed_rescale(value - p->input_zero_point, p->scale[0]);
-    return fixed_clamp(p->output_zero_point + scaled, p->range.low, p->range.high);
+    return fixed_clamp(fixed_add(p->output_zero_point, scaled), p->range.low, p->range.high);
 }
 
 static int prepare_clamp(struct builder *builder, const struct tflite_operator_call *call,
@@ -32,8 +32,8 @@ static int prepare_clamp(struct builder *builder, const struct tflite_operator_c
     }
     double least = (double)roundf(low / out.scale) + out.zero_point;
     double most = (double)roundf(high / out.scale) + out.zero_point;
-    p.range.low = (int32_t)fmax(least, p.range.low);
-    p.range.high = (int32_t)fmin(most, p.range.high);
+    p.range.low = (int32_t)fmin(fmax(least, p.range.low), p.range.high);
+    p.range.high = (int32_t)fmin(fmax(most, p.range.low), p.range.high);
     return unary_finish(builder, kernel, &p);
 }
 
@@ -68,7 +68,7 @@ static int32_t leaky_relu(const struct unary *p, int32_t value)
 {
     value -= p->input_zero_point;
     value = fixed_rescale(value, p->scale[value < 0]);
-    return fixed_clamp(p->output_zero_point + value, p->range.low, p->range.high);
+    return fixed_clamp(fixed_add(p->output_zero_point, value), p->range.low, p->range.high);
 }
 
 static int prepare_leaky_relu(struct builder *builder, const struct tflite_operator_call *call)
@@ -169,8 +169,8 @@ UNARY_KERNEL(HARD_SWISH, prepare_hard_swish);
 /** 8 bits: through real numbers; a table hides what that costs. */
 static int32_t from_real(const struct unary *p, float value)
 {
-    float steps = roundf(value * (1.0F / p->output_scale));
-    return fixed_clamp((int32_t)(steps + (float)p->output_zero_point), p->range.low, p->range.high);
+    float steps = roundf(value * (1.0F / p->output_scale)) + (float)p->output_zero_point;
+    return (int32_t)fminf(fmaxf(steps, (float)p->range.low), (float)p->range.high);
 }
 
 static float to_real(const struct unary *p, int32_t value)
@@ -244,10 +244,11 @@ static int scale_position(struct builder *builder, float scale, int32_t most_shi
     for (shift = 0; multiplier <= 32767.0 / 2.0 && shift <= 30; ++shift) {
         multiplier *= 2.0;
     }
+    if (multiplier > 32767.0 || shift > 30) {
+        return kernel_unsupported(builder, "its input's scale is out of all bounds");
+    }
     *position = (struct rescale){(int32_t)multiplier, shift};
-    return multiplier <= 32767.0 && shift <= 30
-               ? ETHOSU_MODEL_OK
-               : kernel_unsupported(builder, "its input's scale is out of all bounds");
+    return ETHOSU_MODEL_OK;
 }
 
 static int prepare_sigmoid(struct builder *builder, const struct tflite_operator_call *call,

@@ -52,7 +52,7 @@ static void multiply(const struct matmul *p, int32_t x, int32_t y, int32_t outpu
             value = fixed_rescale_64(sum_products(p, at_x, at_y, ETHOSU_TYPE_INT16), p->scale);
         } else {
             int64_t sum = sum_products(p, at_x, at_y, ETHOSU_TYPE_INT8);
-            value = fixed_rescale((int32_t)sum, p->scale) + p->output_offset;
+            value = fixed_add(fixed_rescale((int32_t)sum, p->scale), p->output_offset);
         }
         element_store(p->output, output + i, p->type,
                       fixed_clamp(value, p->range.low, p->range.high));

@@ -88,8 +88,8 @@ static inline int32_t add(const struct binary *p, int32_t x, int32_t y)
 {
     x = fixed_rescale(fixed_shift_left(x + p->offset[0], p->left_shift), p->scale[0]);
     y = fixed_rescale(fixed_shift_left(y + p->offset[1], p->left_shift), p->scale[1]);
-    int32_t sum = p->subtract ? x - y : x + y;
-    return clamp(p, fixed_rescale(sum, p->output_scale) + p->output_offset);
+    int32_t sum = p->subtract ? fixed_add(x, -y) : fixed_add(x, y);
+    return clamp(p, fixed_add(fixed_rescale(sum, p->output_scale), p->output_offset));
 }
 
 /** Scales that are powers of two: one input is shifted to the other's scale. */
@@ -178,7 +178,7 @@ static int prepare_add_quantized(struct builder *builder, const struct tflite_op
 static inline int32_t multiply(const struct binary *p, int32_t x, int32_t y)
 {
     int32_t product = (x + p->offset[0]) * (y + p->offset[1]);
-    return clamp(p, fixed_rescale(product, p->output_scale) + p->output_offset);
+    return clamp(p, fixed_add(fixed_rescale(product, p->output_scale), p->output_offset));
 }
 
 static inline int32_t multiply_plain(const struct binary *p, int32_t x, int32_t y)
@@ -221,7 +221,7 @@ static inline int32_t prelu(const struct binary *p, int32_t x, int32_t y)
     x += p->offset[0];
     int32_t value =
         x >= 0 ? fixed_rescale(x, p->scale[0]) : fixed_rescale(x * (y + p->offset[1]), p->scale[1]);
-    return clamp(p, value + p->output_offset);
+    return clamp(p, fixed_add(value, p->output_offset));
 }
 
 DEFINE_ROW(prelu_int8, ETHOSU_TYPE_INT8, prelu(p, x, y))

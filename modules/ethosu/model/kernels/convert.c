@@ -9,8 +9,8 @@
 
 static int32_t requantize(const struct unary *p, int32_t value)
 {
-    int64_t scaled =
-        (int64_t)fixed_rescale(value - p->input_zero_point, p->scale[0]) + p->output_zero_point;
+    int64_t scaled = (int64_t)fixed_rescale(fixed_add(value, -p->input_zero_point), p->scale[0]) +
+                     p->output_zero_point;
     return scaled < p->range.low    ? p->range.low
            : scaled > p->range.high ? p->range.high
                                     : (int32_t)scaled;
@@ -24,7 +24,7 @@ static int quantize_floats(const struct kernel_call *call)
         float steps = roundf(input[i] / p->output_scale);
         // What no 32-bit integer holds ends at the type's limit anyhow; NaN becomes the least.
         float near = fmaxf(fminf(steps, 1e9F), -1e9F);
-        int32_t value = (int32_t)near + p->output_zero_point;
+        int32_t value = fixed_add((int32_t)near, p->output_zero_point);
         element_store(p->output, i, p->output_type,
                       fixed_clamp(value, p->range.low, p->range.high));
     }
@@ -50,6 +50,9 @@ static int prepare_quantize(struct builder *builder, const struct tflite_operato
     p.output_scale = out.scale;
     if ((!real && !range_of_type(in.type, &p.range)) || !range_of_type(out.type, &p.range)) {
         return kernel_bad_type(builder, real ? &out : &in);
+    }
+    if (in.zero_point == INT32_MIN) {
+        return kernel_bad(builder, "a zero point does not fit its type");
     }
     if (out.channels != 1 || (!real && in.channels != 1) || !(out.scale > 0.0F)) {
         return kernel_unsupported(builder, "it has no scale, or one for each channel");
@@ -79,8 +82,8 @@ static int run_dequantize(const struct kernel_call *call)
 {
     const struct dequantize *p = (const struct dequantize *)call;
     for (int32_t i = 0; i < p->count; ++i) {
-        int32_t steps = element_load(p->input, i, p->type) - p->zero_point;
-        p->output[i] = (float)(p->scale * steps);
+        int64_t steps = (int64_t)element_load(p->input, i, p->type) - p->zero_point;
+        p->output[i] = (float)(p->scale * (double)steps);
     }
     return ETHOSU_MODEL_OK;
 }

@@ -43,6 +43,9 @@ static int find_tensor(struct builder *builder, const struct fb_vector *list, ui
         tensor->shape[i] = (int32_t)fb_u32_at(&file->fb, &placed.tensor.shape, i);
     }
     tensor->count = (int32_t)(placed.tensor.size / tensor->element_size);
+    if (tensor->count == 0) {
+        return kernel_bad(builder, "a tensor is empty"); // its other dimensions may be anything
+    }
     tensor->channels = tflite_get_channels(file, &placed.tensor, &tensor->axis);
     tflite_get_channel(file, &placed.tensor, 0, &tensor->scale, &tensor->zero_point);
     // Arena offsets can be looked at while measuring too, addresses can't.

@@ -135,7 +135,7 @@ static int add_part(struct builder *builder, const struct kernel *kernel, const 
     int32_t first = 0;
     nd_dense(in, from);
     for (uint32_t i = in->rank; i-- > 0;) {
-        int64_t last = part->start[i] + (int64_t)part->step[i] * (part->extent[i] - 1);
+        int64_t last = part->start[i] + part->step[i] * ((int64_t)part->extent[i] - 1);
         if (part->extent[i] <= 0 || part->start[i] < 0 || part->start[i] >= in->shape[i] ||
             last < 0 || last >= in->shape[i]) {
             return kernel_bad(builder, "it reaches beyond its input");
@@ -168,7 +168,8 @@ static int prepare_slice(struct builder *builder, const struct tflite_operator_c
     for (uint32_t i = 0; i < in.rank && status == ETHOSU_MODEL_OK; ++i) {
         part.start[i] = begin.value[i];
         part.step[i] = 1;
-        part.extent[i] = size.value[i] == -1 ? in.shape[i] - begin.value[i] : size.value[i];
+        bool rest = size.value[i] == -1 && begin.value[i] >= 0;
+        part.extent[i] = rest ? in.shape[i] - begin.value[i] : size.value[i];
     }
     return status == ETHOSU_MODEL_OK ? add_part(builder, &kernel_SLICE, &part, &in, &out) : status;
 }
@@ -182,12 +183,12 @@ struct slice_spec {
     bool offset; /**< ends count from the beginnings */
 };
 
-static int32_t bound_index(int32_t index, int32_t size, int32_t step)
+static int32_t bound_index(int64_t index, int32_t size, int32_t step)
 {
     index = index < 0 ? index + size : index;
     int32_t low = step > 0 ? 0 : -1;
     int32_t high = step > 0 ? size : size - 1;
-    return index < low ? low : index > high ? high : index;
+    return index < low ? low : index > high ? high : (int32_t)index;
 }
 
 /** One dimension as entry `i` of the specification has it. */
@@ -199,8 +200,8 @@ static void take_range(const struct slice_spec *spec, uint32_t i, int32_t size, 
     if ((spec->begin_mask >> i & 1) != 0) {
         start = step > 0 ? 0 : size - 1;
     }
-    int32_t end = spec->end.value[i] + (spec->offset ? start : 0);
-    end = bound_index(end, size, step);
+    int64_t wanted = (int64_t)spec->end.value[i] + (spec->offset ? start : 0);
+    int32_t end = bound_index(wanted, size, step);
     if ((spec->end_mask >> i & 1) != 0) {
         end = step > 0 ? size : -1;
     }
@@ -208,11 +209,11 @@ static void take_range(const struct slice_spec *spec, uint32_t i, int32_t size, 
         end = start + 1;
         step = 1;
     }
+    int64_t distance = step > 0 ? (int64_t)end - start : (int64_t)start - end;
+    int64_t stride = step > 0 ? step : -(int64_t)step;
     part->start[axis] = start;
-    part->step[axis] = step;
-    int32_t distance = step > 0 ? end - start : start - end;
-    int32_t stride = step > 0 ? step : -step;
-    part->extent[axis] = distance <= 0 ? 0 : (distance + stride - 1) / stride;
+    part->extent[axis] = distance <= 0 ? 0 : (int32_t)((distance + stride - 1) / stride);
+    part->step[axis] = part->extent[axis] == 1 ? 1 : step;
 }
 
 static void take_all(const struct kernel_tensor *in, struct part *part, uint32_t axis)

@@ -43,7 +43,7 @@ static int32_t reduce_one(const struct reduce *p, int32_t first)
         return sum;
     }
     sum = (int32_t)((uint32_t)sum - (uint32_t)p->input_zero_point * (uint32_t)p->count);
-    return fixed_clamp(fixed_rescale(sum, p->scale) + p->output_zero_point, p->range.low,
+    return fixed_clamp(fixed_add(fixed_rescale(sum, p->scale), p->output_zero_point), p->range.low,
                        p->range.high);
 }
 

@@ -106,7 +106,7 @@ static int32_t largest_of(const int8_t *row, int32_t count)
 static int32_t exponentials(const struct softmax *p, const int8_t *row, int32_t *exponential)
 {
     int32_t largest = largest_of(row, p->depth);
-    int32_t sum = 0;
+    int64_t sum = 0;
     for (int32_t i = 0; i < p->depth; ++i) {
         int32_t difference = row[i] - largest;
         exponential[i] = -1;
@@ -116,7 +116,7 @@ static int32_t exponentials(const struct softmax *p, const int8_t *row, int32_t 
             sum += fixed_divide_pot(exponential[i], 12);
         }
     }
-    return sum;
+    return sum > INT32_MAX ? INT32_MAX : (int32_t)sum;
 }
 
 static void run_row(const struct softmax *p, int32_t row)
@@ -157,17 +157,18 @@ static void run_wide_row(const struct softmax *p, int32_t row)
     const int16_t *input = (const int16_t *)p->input + row * p->depth;
     int16_t *output = (int16_t *)p->output + row * p->depth;
     int32_t largest = INT16_MIN;
-    int32_t sum = 0;
+    int64_t sum = 0;
     for (int32_t i = 0; i < p->depth; ++i) {
         largest = fixed_max(largest, input[i]);
     }
     for (int32_t i = 0; i < p->depth; ++i) {
-        int32_t position = fixed_rescale(input[i] - largest, p->scale) + INT16_MAX;
+        int32_t position = fixed_add(fixed_rescale(input[i] - largest, p->scale), INT16_MAX);
         output[i] = (int16_t)look_up(p->exp_table, fixed_clamp(position, INT16_MIN, INT16_MAX));
         sum += output[i];
     }
+    sum = sum > INT32_MAX ? INT32_MAX : sum;
     int32_t zeros = leading_zeros((uint32_t)sum);
-    int32_t shifted = (int32_t)((((int64_t)sum << (zeros - 1)) + (1 << 13)) >> 14);
+    int32_t shifted = (int32_t)(((sum << (zeros - 1)) + (1 << 13)) >> 14);
     int32_t position = fixed_clamp(shifted - (1 << 15) - (1 << 16), INT16_MIN, INT16_MAX);
     int64_t scale = look_up(p->reciprocal_table, position);
     int32_t shift = 31 - zeros;

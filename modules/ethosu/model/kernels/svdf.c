@@ -62,7 +62,7 @@ static int run_svdf(const struct kernel_call *call)
         int32_t sum = sum_unit(p, p->state + (size_t)i * (size_t)(p->rank * p->memory),
                                p->times + (size_t)unit * (size_t)(p->rank * p->memory));
         sum = (int32_t)((uint32_t)sum + (uint32_t)(p->bias == NULL ? 0 : p->bias[unit]));
-        int32_t value = fixed_rescale(sum, p->to_output) + p->output_offset;
+        int32_t value = fixed_add(fixed_rescale(sum, p->to_output), p->output_offset);
         p->output[i] = (int8_t)fixed_clamp(value, INT8_MIN, INT8_MAX);
     }
     return ETHOSU_MODEL_OK;
