@@ -20,6 +20,7 @@ _POOL = {"MAX": 0, "AVERAGE": 1}
 _TABLE_ADDRESS = 0x5800  # of the tables in the 24 KB of ethos-u55-128
 _TABLE_BYTES = 256
 _REGION_BYTES = 1 << 20
+_CLIP_RANGES = (2, 3, 5)  # uint8, int8, int16
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def _output(random: np.random.Generator, shape: tuple[int, ...]) -> dict[str, in
         "OFM_HEIGHT_M1": height - 1,
         "OFM_DEPTH_M1": depth - 1,
         "OFM_PRECISION": ofm.signed | (ofm.bits == 16) << 1 | bricks | 0x100 | rounding << 14,
-        "ACTIVATION": 16 if table else 0,
+        "ACTIVATION": 16 if table else int(random.choice([0, 0, *_CLIP_RANGES])) << 12,
         "ACTIVATION_MIN": low,
         "ACTIVATION_MAX": high,
     }

@@ -65,6 +65,20 @@ def test_operations_equal_the_plain_model(run_both, kind):
     assert good == len(SEEDS), "every operation is one that the model accepts"
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_memory_that_ends_too_early_is_the_same_fault(run_both, kind):
+    """Cut a region: what is beyond its end the NPU does not see."""
+    faults = 0
+    for seed in SEEDS:
+        operation = make(kind, seed)
+        cut = seed % 4
+        operation.regions[cut] = operation.regions[cut][: 1 << seed % 11]
+        fast, plain = run_both(operation)
+        assert fast[0] is plain[0] and fast[3] == plain[3], f"{kind} seed {seed}"
+        faults += fast[0] is Outcome.BUS_ERROR
+    assert faults > len(SEEDS) // 5
+
+
 class Run(ctypes.Structure):
     """struct npu_dot_run."""
 

@@ -193,3 +193,61 @@ def test_performance_mask_gates_the_counters():
 
     assert counted() == counted(1, 0) == 0
     assert counted(1) > 0
+
+
+def test_performance_registers_hold_what_is_written():
+    with Npu("ethos-u55-128") as device:
+        for set_, clear in ((0x184, 0x188), (0x18C, 0x190), (0x194, 0x198)):
+            device.write(set_, 0xFFFFFFFF)
+            assert device.read(set_) == device.read(clear) == 1 << 31 | 0xF
+            device.write(clear, 1 << 31 | 1)
+            assert device.read(set_) == 0xE
+            device.write(clear, 0xE)
+        device.write(Register.PMCCNTR, 0x12345678)
+        device.write(Register.PMCCNTR + 4, 0xFFFFFFFF)
+        assert device.read(Register.PMCCNTR) == 0x12345678
+        assert device.read(Register.PMCCNTR + 4) == 0xFFFF, "the counter has 48 bits"
+        device.write(Register.PMEVCNTR, 7)
+        device.write(Register.PMCR, 2)
+        assert device.read(Register.PMEVCNTR) == 0
+        assert device.read(Register.PMCCNTR) == 0x12345678
+        device.write(Register.PMCR, 4)
+        assert device.read(Register.PMCCNTR) == 0
+
+
+def test_performance_counters_of_one_axi_channel():
+    """PMCAXI_CHAN chooses the channel whose traffic counts: DMA reads and IFM reads differ."""
+
+    def beats(channel: int) -> int:
+        stream = Stream().defaults(DMA0_LEN=1024).op("DMA_START").stop()
+        outcome, device = execute("ethos-u55-128", Stream().stop(), [bytes(1024), bytes(1024)])
+        with device:
+            device.acknowledge()
+            device.write(0x1AC, 1 << 10 | channel)
+            device.write(Register.PMCR, 1)
+            device.write(Register.PMEVTYPER, 0x82)
+            device.write(Register.PMCNTENSET, 1)
+            bases = [memory.address for memory in device.memories[1:]]
+            device.start(device.add(stream), bases, regions=0)
+            assert device.execute() is outcome is Outcome.STOPPED
+            return device.read(Register.PMEVCNTR)
+
+    assert beats(4) == 1024 // 8 and beats(1) == 0
+
+
+def test_a_hardware_reset_is_like_new(device):
+    load(device, Stream().stop())
+    device.write(Register.LOCK, 5)
+    device.execute()
+    assert device.irq
+    device.reset()
+    assert not device.irq
+    assert device.read(Register.STATUS) == device.read(Register.LOCK) == 0
+
+
+def test_the_mirror_of_command_registers_is_closed_while_the_npu_runs(device):
+    load(device, Stream().set(IFM2_REGION=5).op("IRQ").stop())
+    assert device.execute() is Outcome.IRQ
+    assert device.read(0x93C) == 0
+    device.execute()
+    assert device.read(0x93C) == 5

@@ -6,7 +6,7 @@ import pytest
 from ethosu.vela.ethos_u55_regs import ethos_u55_regs as vela_registers
 from ethosu_tools import npu
 from ethosu_tools.npu import Outcome, Register
-from npu_model.assembler import Stream, execute
+from npu_model.assembler import DEFAULTS, Stream, execute
 
 ROOM = [bytes(4096) for _ in range(4)]
 
@@ -62,6 +62,11 @@ def test_malformed_command(stream, words):
     (("CONV", 0), {"WEIGHT_BASE": 8, "OFM_PRECISION": 1}, "WEIGHT_BASE 0x8"),
     (("CONV", 0), {"SCALE_LENGTH": 0, "OFM_PRECISION": 1}, "length 0"),
     (("CONV", 0), {"IFM_PRECISION": 9, "OFM_PRECISION": 1, "IFM_STRIDE_X": 4}, "32-bit IFM"),
+    (("DEPTHWISE", 0), {"IFM_PRECISION": 9, "OFM_PRECISION": 1, "IFM_STRIDE_X": 4}, "32-bit IFM"),
+    (("DEPTHWISE", 0), {}, "OFM_SCALE instead of per-channel scales"),
+    (("DEPTHWISE", 0), {"IFM_DEPTH_M1": 4, "OFM_PRECISION": 1}, "IFM depth 5 but OFM depth 1"),
+    (("POOL", 2), {"OFM_PRECISION": 1}, "REDUCE_SUM without OFM_SCALE"),
+    (("ELEMENTWISE", 1), {"IFM_DEPTH_M1": 4}, "IFM depth 5 but OFM depth 1"),
     (("ELEMENTWISE", 7), {}, "8-bit IFM, not supported"),
     (("ELEMENTWISE", 1), {"IFM2_PRECISION": 5, "IFM2_STRIDE_X": 2}, "8-bit IFM but a 16-bit IFM2"),
     (("ELEMENTWISE", 1), {"IFM_PRECISION": 0x301}, "scale mode 3"),
@@ -78,9 +83,44 @@ def test_malformed_operation(operation, registers, words):
     assert f"NPU_OP_{operation[0]}" in log
 
 
+# Operations with registers for which they succeed, but for weights of their own.
+COMPLETE = {
+    "conv": (("CONV", 0), {"OFM_PRECISION": 1}),
+    "depthwise": (("DEPTHWISE", 0), {"OFM_PRECISION": 1}),
+    "average": (("POOL", 1), {}),
+    "add": (("ELEMENTWISE", 1), {}),
+    "add scalar": (("ELEMENTWISE", 1), {"IFM2_BROADCAST": 0x80}),
+    "multiply": (("ELEMENTWISE", 0), {}),
+    "dma": (("DMA_START", 0), {}),
+}
+
+
+@pytest.mark.parametrize("name", COMPLETE)
+def test_a_register_that_was_never_set_is_named_or_not_used(name):
+    operation, registers = COMPLETE[name]
+    complete = run(Stream().defaults(**registers).op(*operation).stop())
+    missed = 0
+    for register in DEFAULTS:
+        others = {key: value for key, value in {**DEFAULTS, **registers}.items() if key != register}
+        outcome, log, status = run(Stream().set(**others).op(*operation).stop())
+        if outcome is Outcome.PARSE_ERROR:
+            assert f"needs NPU_SET_{register}, which was never set" in log
+            missed += 1
+        else:
+            assert (outcome, log.partition(":")[2], status) == (
+                complete[0],
+                complete[1].partition(":")[2],
+                complete[2],
+            )
+    assert missed >= 5
+
+
 @pytest.mark.parametrize(("operation", "registers", "channel"), [
     (("POOL", 1), {"IFM_BASE0": 4096}, 1),
     (("POOL", 1), {"OFM_BASE0": 0xFFFFFFF0}, 8),
+    (("ELEMENTWISE", 1), {"IFM_BASE0": 4096}, 1),
+    (("ELEMENTWISE", 1), {"IFM2_BASE0": 4096}, 1),
+    (("ELEMENTWISE", 1), {"OFM_BASE0": 0xFFFFFFF0}, 8),
     (("CONV", 0), {"WEIGHT_BASE": 4096, "OFM_PRECISION": 1}, 2),
     (("CONV", 0), {"SCALE_BASE": 4096, "OFM_PRECISION": 1}, 3),
     (("DMA_START", 0), {"DMA0_SRC": 4096}, 4),

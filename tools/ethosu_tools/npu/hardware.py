@@ -230,6 +230,10 @@ class Npu:
         self._lib.npu_finish(self._handle)
         return outcome
 
+    def reset(self) -> None:
+        """Hardware reset; nothing may be running."""
+        self._lib.npu_reset(self._handle)
+
     def abort(self) -> None:
         """Make a running execution return soon."""
         self._lib.npu_abort(self._handle)
