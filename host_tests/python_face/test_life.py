@@ -46,8 +46,9 @@ def work(times):
         total += 3
 def recover():
     asyncio.new_event_loop()
-    asyncio.run(some(n, 1))
     for model in (m, n): model.cancel()
+    ethosu.reserve(timeout_ms=2000).release()
+    asyncio.run(some(n, 1))
     gc.collect()
 """
 

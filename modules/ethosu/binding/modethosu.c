@@ -8,6 +8,7 @@
 #include "pmu_ethosu.h"
 #include "py/gc.h"
 #include "py/mperrno.h"
+#include "py/objstr.h"
 #include "py/runtime.h"
 
 /** Who waits for an NPU looks for garbage that holds it so often, milliseconds. */
@@ -215,8 +216,19 @@ static mp_obj_t ethosu_npus(void)
 }
 static MP_DEFINE_CONST_FUN_OBJ_0(ethosu_npus_obj, ethosu_npus);
 
+/** help() shows it. */
+static const MP_DEFINE_STR_OBJ(
+    module_doc,
+    "Models on an Ethos-U NPU.\n"
+    "  m = ethosu.Model(\"/rom/NAME.tflite\")  # from: ethosu compile; help(ethosu.Model)\n"
+    "  y, = m.predict([x])                   # raw values or floats in, new arrays out\n"
+    "  m.inputs[0].quantize(v); m.run_into() # in place, nothing allocated\n"
+    "  y = await m.run([x])                  # asyncio\n"
+    "  with ethosu.reserve() as npu: ...     # the NPU itself; help(ethosu.NPU)");
+
 static const mp_rom_map_elem_t ethosu_globals_table[] = {
     {MP_ROM_QSTR(MP_QSTR___name__), MP_ROM_QSTR(MP_QSTR_ethosu)},
+    {MP_ROM_QSTR(MP_QSTR___doc__), MP_ROM_PTR(&module_doc)},
     {MP_ROM_QSTR(MP_QSTR___init__), MP_ROM_PTR(&ethosu_module_init_obj)},
     {MP_ROM_QSTR(MP_QSTR_Model), MP_ROM_PTR(&binding_model_type)},
     {MP_ROM_QSTR(MP_QSTR_NPU), MP_ROM_PTR(&binding_npu_type)},

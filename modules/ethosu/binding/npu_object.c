@@ -6,6 +6,7 @@
 
 #include "ethosu_board.h"
 #include "py/mperrno.h"
+#include "py/objstr.h"
 #include "py/runtime.h"
 #include "py/stream.h"
 
@@ -315,6 +316,13 @@ static void npu_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
     }
 }
 
+/** help() shows it. */
+static const MP_DEFINE_STR_OBJ(
+    npu_doc,
+    "reserve(*, timeout_ms, npu, powered) gives an NPU\n"
+    "  invoke(payload, bases, *, timeout_ms), invoke_async(..., callback), await run(payload, bases)\n"
+    "  wait(timeout_ms), done(), cancel(), info(), release(), with; with npu.pmu(event) as p");
+
 static const mp_rom_map_elem_t npu_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_invoke), MP_ROM_PTR(&npu_invoke_obj)},
     {MP_ROM_QSTR(MP_QSTR_invoke_async), MP_ROM_PTR(&npu_invoke_async_obj)},
@@ -328,6 +336,7 @@ static const mp_rom_map_elem_t npu_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR___enter__), MP_ROM_PTR(&mp_identity_obj)},
     {MP_ROM_QSTR(MP_QSTR___exit__), MP_ROM_PTR(&npu_exit_obj)},
     {MP_ROM_QSTR(MP_QSTR___del__), MP_ROM_PTR(&npu_release_obj)},
+    {MP_ROM_QSTR(MP_QSTR___doc__), MP_ROM_PTR(&npu_doc)},
 };
 static MP_DEFINE_CONST_DICT(npu_locals, npu_locals_table);
 
