@@ -29,7 +29,12 @@ def test_ratios_are_of_the_times_beside_them(ethosu, small_models):
 def test_text_names_ratios_and_verdict(ethosu, small_models):
     code, out, _ = ethosu("bench", "sim", small_models["small_cnn"], "--pairs", "1")
     assert code == 0
-    assert out.count("ratio") == 2 and "equals that of TFLite's reference kernels" in out
+    assert out.count("times as long") == 2 and "equals that of TFLite's reference kernels" in out
+
+
+def test_the_emulated_board_is_measured_on_request(ethosu, small_models):
+    data = bench(ethosu, small_models["small_cnn"], "--pairs", "1", "--qemu")
+    assert data["ratio_qemu_to_sim"] > 0 and data["qemu_ms"] > 0 and data["qemu_start_s"] > 0
 
 
 @pytest.mark.parametrize("options", [("--pairs", "0"), ("nowhere.tflite",)])
