@@ -137,3 +137,21 @@ def test_nothing_is_written_when_planning_fails(tmp_path):
     with pytest.raises(InputError):
         plan_file(path, output)
     assert not output.exists()
+
+
+def test_damaged_files_of_every_kind_are_refused_or_planned(mixed, tmp_path):
+    good = bytearray(mixed("attention").planned.read_bytes())
+    random = np.random.default_rng(4)
+    path = tmp_path / "damaged.tflite"
+    refused = 0
+    for _ in range(400):
+        data = good.copy()
+        for place in random.integers(8, len(data), random.integers(1, 6)):
+            data[place] = random.choice([0, 1, 0x7F, 0x80, 0xFF, random.integers(256)])
+        path.write_bytes(data)
+        try:
+            plan_file(path)
+        except InputError as error:
+            refused += 1
+            assert len(str(error).splitlines()) == 1
+    assert refused > 20

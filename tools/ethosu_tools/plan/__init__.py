@@ -99,7 +99,7 @@ class Plan:
         kind, name = "npu", "scratch of the NPU"
         if item.scratch_of is not None:
             operator = self.graph.operators[item.scratch_of].name
-            kind, name = "scratch", f"scratch of {item.scratch_of} {operator}"
+            kind, name = "scratch", f"scratch of {operator}"
         elif names:
             kind, name = "tensor" if item.block.offset is None else "fixed", ", ".join(names)
         return {

@@ -7,30 +7,34 @@ Time goes to the right, one column for each operator; addresses go up.
 from __future__ import annotations
 
 import string
+import textwrap
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, UsageError
+from .placement import ALIGNMENT, align
 
 Row = Mapping[str, Any]
 
-TEXT_ROWS, TEXT_COLUMNS = 16, 64
+TEXT_ROWS, TEXT_COLUMNS, WIDEST_CELL = 16, 64, 6
 LETTERS = string.ascii_letters + string.digits
 NPU_MARK, FREE_MARK, MANY_MARK = "#", "\N{MIDDLE DOT}", "*"
 
 KINDS = {
     "tensor": "placed by the planner",
-    "fixed": "where the NPU's commands address it",
+    "fixed": "stays, since the NPU's commands count on it",
     "scratch": "scratch of a CPU operator",
     "npu": "what the NPU may use meanwhile",
 }
 LEFT, RIGHT, TOP, BOTTOM = 76, 16, 44, 130  # around the chart, pixels
 CHART_HEIGHT = 360
+LINE_HEIGHT, LETTER_WIDTH = 18, 8
 STYLE = """\
 text { font: 12px sans-serif; fill: #333 }
 .title { font-weight: bold; font-size: 14px }
+.name { fill: #fff }
 .paper { fill: #fff }
 .frame { fill: none; stroke: #999 }
 .block { stroke: #fff; stroke-width: 1 }
@@ -45,18 +49,35 @@ def draw_text(plan: Row) -> str:
     """The arena as letters, and what each letter stands for."""
     times = len(plan["operators"]) + 2
     columns = min(times, TEXT_COLUMNS)
-    step = max(1, -(-plan["arena"] // TEXT_ROWS))
+    width = max(1, min(WIDEST_CELL, TEXT_COLUMNS // times))
+    step = align(-(-plan["arena"] // TEXT_ROWS)) or ALIGNMENT
     blocks = sorted(plan["blocks"], key=lambda block: block["kind"] != "npu")
     marks = _marks(blocks)
     lines = []
-    for row in reversed(range(TEXT_ROWS)):
+    for row in reversed(range(-(-plan["arena"] // step))):
         cells = "".join(
-            _cell(blocks, marks, row * step, step, _span(column, columns, times))
+            _cell(blocks, marks, row * step, step, _span(column, columns, times)) * width
             for column in range(columns)
         )
         lines.append(f"{row * step:>10,} |{cells}|")
+    if columns == times:
+        numbers = "".join(f"{time:<{width}}"[:width] for time in range(times))
+        lines += [f"{'time':>10}  {numbers if width > 2 else ''}".rstrip()]
     legend = [_legend(mark, block) for mark, block in zip(marks, blocks, strict=True)]
-    return "\n".join([*lines, "", *legend])
+    return "\n".join([*lines, "", *_operators(plan["operators"]), "", *legend])
+
+
+def _operators(names: Sequence[str]) -> list[str]:
+    """Which operator works at which time."""
+    text = "  ".join(f"{time}:{name}" for time, name in enumerate(names, 1))
+    indent = " " * 10
+    return textwrap.wrap(
+        text,
+        TEXT_COLUMNS + 12,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
 
 
 def save(plan: Row, path: Path) -> None:
@@ -158,12 +179,17 @@ def _legend(mark: str, block: Row) -> str:
 
 def _rectangle(block: Row, column: int, y: Any) -> str:
     top, bottom = y(block["offset"] + block["size"]), y(block["offset"])
-    return (
-        f'<rect class="block {block["kind"]}" x="{LEFT + column * block["first"]}" y="{top:.1f}" '
-        f'width="{column * (block["last"] - block["first"] + 1)}" height="{bottom - top:.1f}">'
-        f"<title>{escape(block['name'])}: {block['size']:,} bytes at {block['offset']:,}</title>"
-        "</rect>"
+    left, width = LEFT + column * block["first"], column * (block["last"] - block["first"] + 1)
+    name = escape(block["name"])
+    shape = (
+        f'<rect class="block {block["kind"]}" x="{left}" y="{top:.1f}" width="{width}" '
+        f'height="{max(bottom - top, 1):.1f}">'
+        f"<title>{name}: {block['size']:,} bytes at {block['offset']:,}</title></rect>"
     )
+    fits = bottom - top >= LINE_HEIGHT and width >= LETTER_WIDTH * len(block["name"])
+    if not fits or block["kind"] == "npu":
+        return shape
+    return f'{shape}<text class="name" x="{left + 5}" y="{top + 14:.1f}">{name}</text>'
 
 
 def _key(index: int, kind: str, text: str) -> str:
@@ -179,12 +205,13 @@ def _axes(plan: Row, operators: Sequence[str], column: int, y: Any) -> list[str]
     parts = [
         f'<rect class="frame" x="{LEFT}" y="{TOP}" width="{right - LEFT}" height="{CHART_HEIGHT}"/>'
     ]
-    levels = {0, plan["arena"]}
     if plan["arena_before"]:
         before = y(plan["arena_before"])
-        levels.add(plan["arena_before"])
         parts.append(f'<line class="old" x1="{LEFT}" x2="{right}" y1="{before}" y2="{before}"/>')
-    for level in sorted(levels):
+        parts.append(
+            f'<text x="{right}" y="{before - 5}" text-anchor="end">{plan["arena_before"]:,}</text>'
+        )
+    for level in (0, plan["arena"]):
         parts.append(
             f'<text x="{LEFT - 6}" y="{y(level) + 4:.1f}" text-anchor="end">{level:,}</text>'
         )
