@@ -28,9 +28,9 @@ int ethosux_device_reset(const struct ethosu_device *dev, struct ethosux_fault *
     while ((ethosu_io_read(dev->reg, NPU_STATUS) & ETHOSUX_STATUS_RESETTING) && --polls > 0) {
     }
     if (polls == 0) {
-        ethosux_fail(fault, ETHOSUX_E_RESET, -1);
-        fault->status = ethosu_io_read(dev->reg, NPU_STATUS);
-        return fault->code;
+        struct ethosux_fault stuck = {.code = ETHOSUX_E_RESET, .index = -1};
+        stuck.status = ethosu_io_read(dev->reg, NPU_STATUS);
+        return ethosux_report(fault, &stuck);
     }
 
     uint32_t active = ethosu_io_read(dev->reg, NPU_PROT);

@@ -16,6 +16,7 @@
 
 #include "ethosu_device.h"
 #include "ethosu_fault.h"
+#include "ethosu_log.h"
 #include "ethosu_pool.h"
 #include "ethosu_sync.h"
 
@@ -28,6 +29,20 @@ static int fail(struct ethosu_driver *drv, int code, int index)
 {
     return ethosux_fail(&drv->fault, code, index);
 }
+
+#if ETHOSU_LOG_SEVERITY >= ETHOSU_LOG_INFO
+static void log_npu(const struct ethosu_driver *drv)
+{
+    char name[ETHOSUX_CONFIG_NAME_SIZE];
+    ethosux_config_name(drv->dev.config, name);
+    ethosux_log(ETHOSU_LOG_INFO, name);
+}
+#else
+static void log_npu(const struct ethosu_driver *drv)
+{
+    (void)drv;
+}
+#endif
 
 /* ---- life of a handle ---- */
 
@@ -64,6 +79,7 @@ int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void 
         ethosu_semaphore_destroy(drv->semaphore);
         return -1;
     }
+    log_npu(drv);
     return 0;
 }
 
@@ -140,6 +156,7 @@ const struct ethosux_fault *ethosux_last_error(const struct ethosu_driver *drv)
 /** Reset the NPU, keeping its power as requested. The fault is filled in only on failure. */
 static int reset_npu(struct ethosu_driver *drv, struct ethosux_fault *fault)
 {
+    ETHOSUX_LOG_DEBUG("reset");
     drv->resets++;
     int error = ethosux_device_reset(&drv->dev, fault);
     if (error == 0) {
@@ -212,6 +229,7 @@ static int launch(struct ethosu_driver *drv, const struct ethosux_program *progr
     drv->job.run = program;
     drv->job.user_arg = user_arg;
     ethosu_inference_begin(drv, user_arg);
+    ETHOSUX_LOG_DEBUG("start");
     ethosux_store(&drv->job.state, ETHOSU_JOB_RUNNING);
     ethosux_device_start(&drv->dev, program);
     return 0;
@@ -223,6 +241,7 @@ static void clear_up(struct ethosu_driver *drv)
     manage_cache(drv->job.run, drv->invalidate_mask, ethosu_invalidate_dcache);
     ethosu_inference_end(drv, drv->job.user_arg);
     ethosu_release_power(drv);
+    ETHOSUX_LOG_DEBUG("end");
     ethosux_store(&drv->job.state, ETHOSU_JOB_IDLE);
 }
 
@@ -230,9 +249,9 @@ static void clear_up(struct ethosu_driver *drv)
 static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout, uint32_t status)
 {
     uint32_t qread = ethosu_io_read(drv->dev.reg, NPU_QREAD);
-    ethosux_refuse_wide(&drv->fault, code, (int)qread, timeout, 0);
-    drv->fault.status = status;
-    drv->fault.qread = qread;
+    struct ethosux_fault why = {.code = code, .index = (int)qread, .found = timeout,
+                                .status = status, .qread = qread};
+    (void)ethosux_report(&drv->fault, &why);
 
     struct ethosux_fault reset_fault;
     int error = reset_npu(drv, &reset_fault);

@@ -3,6 +3,7 @@
 #include "ethosu_fault.h"
 
 #include "ethosu_driver_ex.h"
+#include "ethosu_log.h"
 #include "ethosu_registers.h"
 
 #include <string.h>
@@ -80,14 +81,36 @@ struct text {
     size_t length;
 };
 
+#if ETHOSU_LOG_SEVERITY >= ETHOSU_LOG_ERR
+static void log_fault(const struct ethosux_fault *fault)
+{
+    char text[160];
+    (void)ethosux_describe(fault, text, sizeof text);
+    ethosux_log(ETHOSU_LOG_ERR, text);
+}
+#else
+static void log_fault(const struct ethosux_fault *fault)
+{
+    (void)fault;
+}
+#endif
+
+int ethosux_report(struct ethosux_fault *fault, const struct ethosux_fault *what)
+{
+    log_fault(what);
+    if (fault != NULL) {
+        *fault = *what;
+    }
+    return what->code;
+}
+
 int ethosux_refuse_wide(struct ethosux_fault *fault, int code, int index, uint64_t found,
                         uint64_t expected)
 {
-    if (fault != NULL) {
-        *fault = (struct ethosux_fault){
-            .code = code, .index = index, .found = found, .expected = expected};
-    }
-    return code;
+    return ethosux_report(fault, &(struct ethosux_fault){.code = code,
+                                                         .index = index,
+                                                         .found = found,
+                                                         .expected = expected});
 }
 
 int ethosux_refuse(struct ethosux_fault *fault, int code, int index, size_t found,

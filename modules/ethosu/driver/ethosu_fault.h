@@ -5,7 +5,10 @@
 
 #include "ethosu_types.h"
 
-/** Fill in a fault (NULL: nobody wants to know). @return code */
+/** Log a fault and hand it to the caller (NULL: nobody wants to know). @return its code */
+int ethosux_report(struct ethosux_fault *fault, const struct ethosux_fault *what);
+
+/** The same for a fault of these numbers alone. */
 int ethosux_refuse_wide(struct ethosux_fault *fault, int code, int index, uint64_t found,
                         uint64_t expected);
 

@@ -97,7 +97,7 @@ int ethosux_pool_add(struct ethosu_driver *drv, struct ethosux_fault *fault)
 
 bool ethosux_pool_remove(struct ethosu_driver *drv)
 {
-    if (!lock(NULL)) {
+    if (pool.mutex == NULL || !lock(NULL)) {
         return false;
     }
     struct ethosu_driver **link = find(drv);
@@ -164,10 +164,11 @@ static void give_up(struct request *request)
 
 static int reserve(struct request *request, uint64_t timeout, struct ethosux_fault *fault)
 {
+    if (pool.mutex == NULL) {
+        return ethosux_refuse(fault, ETHOSUX_E_NONE_SUCH, -1, 0, request->config);
+    }
     if (!lock(fault)) {
-        return pool.mutex == NULL ? ethosux_refuse(fault, ETHOSUX_E_NONE_SUCH, -1, 0,
-                                                   request->config)
-                                  : ETHOSUX_E_LOCKED;
+        return ETHOSUX_E_LOCKED;
     }
     int error = ask(request, timeout, fault);
     unlock();

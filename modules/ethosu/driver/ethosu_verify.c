@@ -80,10 +80,15 @@ struct walk {
     struct ethosux_fault *fault;
 };
 
+/** Number of the word at hand. */
+static int index_of(const struct walk *walk)
+{
+    return (int)((walk->at - walk->stream) / 4);
+}
+
 static int refuse(struct walk *walk, int code, uint64_t found, uint64_t expected)
 {
-    int index = (int)((walk->at - walk->stream) / 4);
-    return ethosux_refuse_wide(walk->fault, code, index, found, expected);
+    return ethosux_refuse_wide(walk->fault, code, index_of(walk), found, expected);
 }
 
 /* ---- registers ---- */
@@ -197,12 +202,14 @@ static __attribute__((noinline)) int refuse_extent(struct walk *walk, struct ext
     if (region >= walk->regions) {
         return refuse(walk, ETHOSUX_E_REGION_UNKNOWN, region, walk->regions);
     }
-    int64_t reached = extent.low < 0 ? extent.low : extent.high;
-    int error = refuse(walk, ETHOSUX_E_REGION_BOUNDS, (uint64_t)reached, walk->size[region]);
-    if (walk->fault != NULL) {
-        walk->fault->detail = region;
-    }
-    return error;
+    struct ethosux_fault bounds = {
+        .code = ETHOSUX_E_REGION_BOUNDS,
+        .index = index_of(walk),
+        .found = (uint64_t)(extent.low < 0 ? extent.low : extent.high),
+        .expected = walk->size[region],
+        .detail = region,
+    };
+    return ethosux_report(walk->fault, &bounds);
 }
 
 static inline int check_extent(struct walk *walk, const struct extent *extent)
