@@ -39,6 +39,8 @@ DTYPES = {
 _PAYLOAD_MAGIC = b"COP1"
 _ACTION_CONFIG = 1
 _ACTION_STREAM = 2
+# What the generated reader raises, or lets us run into, where a file is damaged.
+_DAMAGE = (struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError)
 _PRODUCTS = {0: "ethos-u55", 1: "ethos-u65", 2: "ethos-u85"}
 
 
@@ -115,7 +117,7 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    except (struct.error, IndexError, ValueError, TypeError, OverflowError, MemoryError) as error:
+    except (*_DAMAGE, MemoryError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path} is damaged or cut short ({reason})") from error
 

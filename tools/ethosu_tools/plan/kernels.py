@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..errors import InputError
 from .graph import INT8, Tensor
 
 # Bytes of scratch, from an operator's inputs.
@@ -27,22 +28,28 @@ class Kernel:
     version: int = 1
 
 
+def _get(inputs: Sequence[Tensor | None], index: int) -> Tensor:
+    """An input that the operator must have."""
+    found = inputs[index] if index < len(inputs) else None
+    if found is None:
+        raise InputError(f"an operator lacks its input {index}")
+    return found
+
+
 def _none(_: Sequence[Tensor | None]) -> int:
     return 0
 
 
 def _conv_2d(inputs: Sequence[Tensor | None]) -> int:
     """One gathered window; a 1 x 1 filter reads the image itself."""
-    image, filters = inputs[0], inputs[1]
-    assert image is not None and filters is not None
+    image, filters = _get(inputs, 0), _get(inputs, 1)
     _, height, width, depth = filters.shape
     return 0 if height * width == 1 else height * width * depth * image.element_size
 
 
 def _softmax(inputs: Sequence[Tensor | None]) -> int:
     """The exponentials of a row; int16 keeps them in the output."""
-    logits = inputs[0]
-    assert logits is not None
+    logits = _get(inputs, 0)
     return 4 * logits.shape[-1] if logits.type == INT8 else 0
 
 
@@ -51,9 +58,7 @@ _CANDIDATE_BYTES = 24  # a box, its score, its place in the order
 
 def _detection(inputs: Sequence[Tensor | None]) -> int:
     """A candidate for each box."""
-    boxes = inputs[0]
-    assert boxes is not None
-    return _CANDIDATE_BYTES * boxes.shape[1]
+    return _CANDIDATE_BYTES * _get(inputs, 0).shape[1]
 
 
 _PLAIN = """
