@@ -43,6 +43,9 @@ PMU_AXI0_WR_DATA_BEAT_WRITTEN: int
 PMU_AXI1_RD_DATA_BEAT_RECEIVED: int
 """Beats read through port 1: mostly weights and commands."""
 
+def buffer(size: int) -> memoryview:
+    """Zeroed memory for base pointers or an arena: aligned, on cache lines of its own."""
+
 def npus() -> list[str]:
     """Configs of the board's NPUs, such as "ethos-u55-128"; a position here is an index."""
 

@@ -97,6 +97,19 @@ uint64_t binding_timeout(mp_int_t milliseconds);
 void binding_get_buffer(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t flags,
                         const char *what);
 
+/** Memory on the heap that shares no cache line with others. */
+struct block {
+    void *start; /**< as the collector knows it */
+    void *data;  /**< aligned for the NPU and to cache lines */
+    size_t size; /**< bytes from data on, whole cache lines */
+};
+
+/** Round up to what the NPU and the cache need. */
+size_t binding_align(size_t value);
+
+/** Take a block of at least so many bytes. */
+struct block binding_allocate(size_t size);
+
 /** dict[key] = text */
 void binding_store_text(mp_obj_t dict, qstr key, const char *text);
 

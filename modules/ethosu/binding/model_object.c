@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "ethosu_board.h"
 #include "metadata.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"
@@ -33,36 +32,28 @@ model_obj_t *model_idle(mp_obj_t self_in)
 
 /* ---- loading ---- */
 
-static size_t round_up(size_t value, size_t alignment)
-{
-    return (value + alignment - 1) & ~(alignment - 1);
-}
-
-/**
- * Memory for the arena: the caller's, or taken here once. Its start and end
- * are aligned to the NPU's needs and to cache lines, which it shares with nobody.
- */
+/** Memory for the arena: the caller's, or taken here once. Raises. */
 static void place_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_memory *memory)
 {
-    size_t alignment = MAX(ETHOSU_MODEL_ALIGNMENT, ethosu_board.cache_line);
-    memory->arena_size = round_up(memory->arena_size, alignment);
-    mp_buffer_info_t block;
-    if (arena != mp_const_none) {
-        binding_get_buffer(arena, &block, MP_BUFFER_WRITE, "arena");
+    memory->arena_size = binding_align(memory->arena_size);
+    struct block block;
+    if (arena == mp_const_none) {
+        block = binding_allocate(memory->arena_size);
     } else {
-        block.len = memory->arena_size + alignment - ETHOSU_MODEL_ALIGNMENT;
-        block.buf = m_new(uint8_t, block.len);
+        mp_buffer_info_t given;
+        binding_get_buffer(arena, &given, MP_BUFFER_WRITE, "arena");
+        block = (struct block){given.buf, (void *)binding_align((uintptr_t)given.buf), given.len};
+        size_t skipped = (size_t)((uint8_t *)block.data - (uint8_t *)block.start);
+        if (given.len < memory->arena_size + skipped) {
+            mp_raise_msg_varg(&mp_type_ValueError,
+                              MP_ERROR_TEXT("arena has %d bytes, the model needs %d there"),
+                              (int)given.len, (int)(memory->arena_size + skipped));
+        }
     }
-    uintptr_t start = round_up((uintptr_t)block.buf, alignment);
-    size_t needed = memory->arena_size + (start - (uintptr_t)block.buf);
-    if (block.len < needed) {
-        mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("arena has %d bytes, the model needs %d there"),
-                          (int)block.len, (int)needed);
-    }
-    self->arena_block = block.buf;
-    self->arena_span = (uint32_t)needed;
-    memory->arena = (void *)start;
+    self->arena_block = block.start;
+    self->arena_span =
+        (uint32_t)((uint8_t *)block.data - (uint8_t *)block.start + memory->arena_size);
+    memory->arena = block.data;
 }
 
 static void load(model_obj_t *self, const struct ethosu_model_source *source, mp_obj_t arena)

@@ -8,6 +8,7 @@
 #include "pmu_ethosu.h"
 #include "py/gc.h"
 #include "py/mperrno.h"
+#include "py/objarray.h"
 #include "py/objstr.h"
 #include "py/runtime.h"
 
@@ -216,6 +217,24 @@ static mp_obj_t ethosu_npus(void)
 }
 static MP_DEFINE_CONST_FUN_OBJ_0(ethosu_npus_obj, ethosu_npus);
 
+/** buffer(size): zeroed memory that every NPU can use as a base pointer, as a memoryview. */
+static mp_obj_t ethosu_buffer(mp_obj_t size_in)
+{
+    mp_int_t size = mp_obj_get_int(size_in);
+    if (size < 0) {
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("size is %d, 0 or more expected"),
+                          (int)size);
+    }
+    struct block block = binding_allocate((size_t)size);
+    memset(block.data, 0, block.size);
+    mp_obj_array_t *view = m_new_obj(mp_obj_array_t);
+    mp_obj_memoryview_init(view, 'B' | MP_OBJ_ARRAY_TYPECODE_FLAG_RW,
+                           (size_t)((uint8_t *)block.data - (uint8_t *)block.start), (size_t)size,
+                           block.start);
+    return MP_OBJ_FROM_PTR(view);
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(ethosu_buffer_obj, ethosu_buffer);
+
 /** help() shows it. */
 static const MP_DEFINE_STR_OBJ(
     module_doc,
@@ -234,6 +253,7 @@ static const mp_rom_map_elem_t ethosu_globals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_NPU), MP_ROM_PTR(&binding_npu_type)},
     {MP_ROM_QSTR(MP_QSTR_PMU), MP_ROM_PTR(&binding_pmu_type)},
     {MP_ROM_QSTR(MP_QSTR_Tensor), MP_ROM_PTR(&binding_tensor_type)},
+    {MP_ROM_QSTR(MP_QSTR_buffer), MP_ROM_PTR(&ethosu_buffer_obj)},
     {MP_ROM_QSTR(MP_QSTR_npus), MP_ROM_PTR(&ethosu_npus_obj)},
     {MP_ROM_QSTR(MP_QSTR_reserve), MP_ROM_PTR(&binding_reserve_obj)},
     // The events that people ask for; NPU.pmu() takes any event's number.

@@ -114,6 +114,17 @@ static mp_obj_t pmu_unary(mp_unary_op_t operation, mp_obj_t self_in)
     return operation == MP_UNARY_OP_LEN ? MP_OBJ_NEW_SMALL_INT(self->count) : MP_OBJ_NULL;
 }
 
+/** for count in p; also: a, b = p */
+static mp_obj_t pmu_iterate(mp_obj_t self_in, mp_obj_iter_buf_t *space)
+{
+    pmu_obj_t *self = MP_OBJ_TO_PTR(self_in);
+    mp_obj_t values[ETHOSU_PMU_NCOUNTERS];
+    for (uint32_t i = 0; i < self->count; ++i) {
+        values[i] = mp_obj_new_int_from_uint(value_at(self, i));
+    }
+    return mp_getiter(mp_obj_new_tuple(self->count, values), space);
+}
+
 static void pmu_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
 {
     if (destination[0] != MP_OBJ_NULL) {
@@ -149,6 +160,7 @@ MP_DEFINE_CONST_OBJ_TYPE(
     print, pmu_print,
     unary_op, pmu_unary,
     subscr, pmu_subscript,
+    iter, pmu_iterate,
     attr, pmu_attribute,
     locals_dict, &pmu_locals
 );

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+/** Memory for the NPU: aligned, and on cache lines of its own. */
+#include "binding.h"
+
+#include "ethosu_board.h"
+#include "py/runtime.h"
+
+static size_t alignment(void)
+{
+    return MAX(ETHOSU_MODEL_ALIGNMENT, ethosu_board.cache_line);
+}
+
+size_t binding_align(size_t value)
+{
+    return (value + alignment() - 1) & ~(alignment() - 1);
+}
+
+struct block binding_allocate(size_t size)
+{
+    // The collector's blocks are aligned to ETHOSU_MODEL_ALIGNMENT already.
+    size = binding_align(size);
+    uint8_t *start = m_new(uint8_t, size + alignment() - ETHOSU_MODEL_ALIGNMENT);
+    return (struct block){start, (void *)binding_align((uintptr_t)start), size};
+}

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""Two models at once: each waits its turn for the NPU; with two NPUs they work in parallel."""
+
+import asyncio
+
+import ethosu
+
+image = ethosu.Model("/rom/small_cnn.tflite")
+sound = ethosu.Model("/rom/small_streaming.tflite", npu=len(ethosu.npus()) - 1)
+
+
+async def watch(name, model, times):
+    """Run a model again and again."""
+    x = bytes(len(bytes(model.inputs[0].data)))
+    for _ in range(times):
+        (scores,) = await model.run([x])
+        print(name, max(scores))
+
+
+async def main():
+    """Both, until both have finished."""
+    await asyncio.gather(watch("image", image, 3), watch("sound", sound, 3))
+
+
+asyncio.run(main())
