@@ -21,21 +21,33 @@ LANES = 16
 
 
 @pytest.fixture(scope="module")
-def fast_library(npu_library):
-    """The model as it is: the one under the sanitizers when they are what is tested."""
-    return Path(os.environ.get("ETHOSU_NPU_LIBRARY", npu_library))
+def build(repo):
+    """Build a variant of the model: the library."""
+
+    def make_variant(name):
+        command = ["make", "-s", "-C", str(repo / "tools/npu_model"), name]
+        subprocess.run(command, check=True, timeout=300, capture_output=True)
+        return repo / "build/npu_model" / name / "libnpu_model.so"
+
+    return make_variant
+
+
+@pytest.fixture(scope="module", params=["as it is", "avx2"])
+def fast_library(request, build, npu_library):
+    """The model with all that this machine has, or the sanitized one; and with AVX2 alone."""
+    if request.param == "as it is":
+        return Path(os.environ.get("ETHOSU_NPU_LIBRARY", npu_library))
+    return build("avx2")
 
 
 @pytest.fixture(scope="module")
-def plain_library(repo):
-    make_plain = ["make", "-s", "-C", str(repo / "tools/npu_model"), "plain"]
-    subprocess.run(make_plain, check=True, timeout=300, capture_output=True)
-    return repo / "build/npu_model/plain/libnpu_model.so"
+def plain_library(build):
+    return build("plain")
 
 
 @pytest.fixture
 def run_both(fast_library, plain_library, monkeypatch):
-    """Run an operation on the model as it is and on the plain one: outcome, memory, counts."""
+    """Run an operation on the fast model and on the plain one: outcome, memory, cycles, log."""
 
     def run(operation):
         results = []

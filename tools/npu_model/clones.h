@@ -3,7 +3,8 @@
  * NPU_CLONES: compile a function for several instruction sets and choose at load time.
  *
  * Sanitizers cannot be there when the choice is made, so their builds have one version. With
- * NPU_PLAIN there is nothing but portable C and the exact way of every operation.
+ * NPU_PLAIN there is nothing but portable C and the exact way of every operation; with
+ * NPU_NO_AVX512=1 there is what a machine with AVX2 has.
  */
 #ifndef NPU_CLONES_H
 #define NPU_CLONES_H
@@ -12,11 +13,17 @@
 #define NPU_X86_KERNELS 1 /**< intrinsics are at hand */
 #endif
 
-#if defined(NPU_X86_KERNELS) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define NPU_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), \
-                                  optimize("O3")))
-#else
+#ifndef NPU_NO_AVX512
+#define NPU_NO_AVX512 0
+#endif
+
+#if !defined(NPU_X86_KERNELS) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define NPU_CLONES
+#elif NPU_NO_AVX512
+#define NPU_CLONES __attribute__((target_clones("arch=x86-64-v3", "default"), optimize("O3")))
+#else
+#define NPU_CLONES \
+    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
 #endif
 
 #ifdef NPU_PLAIN

@@ -48,8 +48,8 @@ static bool always(void)
 
 const struct npu_dot_kernel npu_dot_kernels[] = {
 #ifdef NPU_X86_KERNELS
-    {"avx512vnni", npu_dot_has_avx512, npu_dot_avx512},
-    {"avx2", npu_dot_has_avx2, npu_dot_avx2},
+    {"avx512vnni", npu_has_avx512, npu_dot_avx512},
+    {"avx2", npu_has_avx2, npu_dot_avx2},
 #endif
     {"portable", always, dot_portable},
 };

@@ -111,9 +111,10 @@ static inline void run_blocks(block_t *const *blocks, uint32_t largest,
     }
 }
 
-bool npu_dot_has_avx512(void)
+bool npu_has_avx512(void)
 {
-    return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw");
+    return !NPU_NO_AVX512 && __builtin_cpu_supports("avx512vnni") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
 }
 
 void npu_dot_avx512(const struct npu_dot_run *runs, uint32_t run_count, size_t pixel_step,
@@ -124,7 +125,7 @@ void npu_dot_avx512(const struct npu_dot_run *runs, uint32_t run_count, size_t p
     run_blocks(blocks, 8, runs, run_count, pixel_step, weights, pixels, sums);
 }
 
-bool npu_dot_has_avx2(void)
+bool npu_has_avx2(void)
 {
     return __builtin_cpu_supports("avx2");
 }

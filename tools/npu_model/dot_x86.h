@@ -6,10 +6,10 @@
 
 #include "dot.h"
 
-bool npu_dot_has_avx512(void);
+bool npu_has_avx512(void);
 npu_dot_t npu_dot_avx512;
 
-bool npu_dot_has_avx2(void);
+bool npu_has_avx2(void);
 npu_dot_t npu_dot_avx2;
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clones.h"
+#include "dot_x86.h"
 #include "npu_internal.h"
 
 enum {
@@ -16,6 +17,12 @@ enum {
 /** From these on, sums of products and halves could leave 64 bits, or sums of results 32 bits. */
 static const int64_t product_limit = (int64_t)1 << 62;
 static const int64_t result_limit = ((int64_t)1 << 30) - 1;
+
+/** Its multiplier fits 31 bits, even when fill_channel() doubles it. */
+static bool is_narrow(struct npu_scale scale)
+{
+    return scale.multiplier <= (uint32_t)INT32_MAX >> (scale.shift == 0 ? 1 : 0);
+}
 
 /** Fill one channel; false when 32 bits would not do. */
 static bool fill_channel(struct npu_requant_brick *brick, size_t channel,
@@ -38,7 +45,8 @@ static bool fill_channel(struct npu_requant_brick *brick, size_t channel,
     second = second < SHIFT_MAX ? second : SHIFT_MAX;
     brick->bias[channel] = (int32_t)record->bias;
     brick->multiplier[channel % 2][channel / 2] = multiplier;
-    brick->half[channel % 2][channel / 2] = (int64_t)1 << (first - 1);
+    brick->offset[channel % 2][channel / 2] = product_limit + ((int64_t)1 << (first - 1));
+    brick->excess[channel] = (int32_t)(uint32_t)(product_limit >> first);
     brick->shift[channel % 2][channel / 2] = first;
     brick->second_half[channel] = second > 0 ? 1 << (second - 1) : 0;
     brick->second_sign[channel] = second > 0 ? -1 : 0;
@@ -75,13 +83,15 @@ bool npu_requant_open_channels(struct npu *npu, struct npu_requant *requant,
     if (bricks == NULL || accumulator_bits != 32) {
         return false;
     }
+    bool narrow = true;
     for (size_t c = 0; c < channels; c++) {
+        narrow = narrow && is_narrow(scales[c].scale);
         if (!fill_channel(&bricks[c / NPU_BRICK], c % NPU_BRICK, &scales[c], output->rounding,
                           largest_sum)) {
             return false;
         }
     }
-    *requant = (struct npu_requant){bricks, output};
+    *requant = (struct npu_requant){bricks, output, narrow};
     return true;
 }
 
@@ -99,7 +109,7 @@ bool npu_requant_open_all(struct npu *npu, struct npu_requant *requant,
             return false;
         }
     }
-    *requant = (struct npu_requant){bricks, output};
+    *requant = (struct npu_requant){bricks, output, is_narrow(scale)};
     return true;
 }
 
@@ -109,6 +119,7 @@ bool npu_requant_open_all(struct npu *npu, struct npu_requant *requant,
  */
 typedef int32_t brick32_t __attribute__((vector_size(4 * NPU_BRICK)));
 typedef int64_t half64_t __attribute__((vector_size(8 * HALF)));
+typedef uint64_t half64u_t __attribute__((vector_size(8 * HALF)));
 
 /** All pixels of a brick: scale, round, zero point, clamp. */
 NPU_CLONES static void scale_brick(const struct npu_requant_brick *brick,
@@ -117,11 +128,13 @@ NPU_CLONES static void scale_brick(const struct npu_requant_brick *brick,
     const int32_t zero_point = (int32_t)output->zero_point;
     const int32_t minimum = (int32_t)output->minimum;
     const int32_t maximum = (int32_t)output->maximum;
-    brick32_t bias, second_half, second_sign, second_shift;
-    half64_t multiplier[2], half[2], shift[2];
+    brick32_t bias, excess, second_half, second_sign, second_shift;
+    half64_t multiplier[2];
+    half64u_t offset[2], shift[2];
     memcpy(&bias, brick->bias, sizeof bias);
     memcpy(multiplier, brick->multiplier, sizeof multiplier);
-    memcpy(half, brick->half, sizeof half);
+    memcpy(offset, brick->offset, sizeof offset);
+    memcpy(&excess, brick->excess, sizeof excess);
     memcpy(shift, brick->shift, sizeof shift);
     memcpy(&second_half, brick->second_half, sizeof second_half);
     memcpy(&second_sign, brick->second_sign, sizeof second_sign);
@@ -130,9 +143,11 @@ NPU_CLONES static void scale_brick(const struct npu_requant_brick *brick,
         brick32_t sum;
         memcpy(&sum, values, sizeof sum);
         half64_t pairs = (half64_t)(sum + bias);
-        half64_t even = (((pairs << 32) >> 32) * multiplier[0] + half[0]) >> shift[0];
-        half64_t odd = ((pairs >> 32) * multiplier[1] + half[1]) >> shift[1];
-        brick32_t high = (brick32_t)((even & UINT32_MAX) | (odd << 32));
+        half64u_t even = (half64u_t)(((pairs << 32) >> 32) * multiplier[0]) + offset[0];
+        half64u_t odd = (half64u_t)((pairs >> 32) * multiplier[1]) + offset[1];
+        even >>= shift[0];
+        odd >>= shift[1];
+        brick32_t high = (brick32_t)((even & UINT32_MAX) | (odd << 32)) - excess;
         /* Half away from zero. */
         high += second_half + ((high >> 31) & second_sign);
         brick32_t value = (high >> second_shift) + zero_point;
@@ -144,10 +159,26 @@ NPU_CLONES static void scale_brick(const struct npu_requant_brick *brick,
     }
 }
 
+typedef void kernel_t(const struct npu_requant_brick *brick, const struct npu_output *output,
+                      size_t pixels, int32_t *values);
+
+/** Without the 64-bit products of AVX-512, compilers need help to find the 32-bit ones of AVX2. */
+static kernel_t *choose_kernel(const struct npu_requant *requant)
+{
+#ifdef NPU_X86_KERNELS
+    if (requant->narrow && !npu_has_avx512() && npu_has_avx2()) {
+        return npu_scale_brick_avx2;
+    }
+#else
+    (void)requant;
+#endif
+    return scale_brick;
+}
+
 void npu_requant(const struct npu_requant *requant, size_t brick, size_t pixels, int32_t *sums)
 {
     const struct npu_output *output = requant->output;
-    scale_brick(&requant->bricks[brick], output, pixels, sums);
+    choose_kernel(requant)(&requant->bricks[brick], output, pixels, sums);
     if (output->activation == NPU_ACTIVATION_TABLE) {
         for (size_t i = 0; i < pixels * NPU_BRICK; i++) {
             uint32_t index = (uint32_t)(sums[i] - (int32_t)output->table_origin);

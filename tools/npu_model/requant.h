@@ -26,8 +26,9 @@ enum { NPU_REQUANT_HALF = NPU_BRICK / 2 };
 struct npu_requant_brick {
     int32_t bias[NPU_BRICK];
     int64_t multiplier[2][NPU_REQUANT_HALF];
-    int64_t half[2][NPU_REQUANT_HALF]; /**< of the first shift */
+    int64_t offset[2][NPU_REQUANT_HALF]; /**< to round, and to make the sum positive */
     int64_t shift[2][NPU_REQUANT_HALF];
+    int32_t excess[NPU_BRICK]; /**< what is left of the offset after the shift */
     int32_t second_half[NPU_BRICK];
     int32_t second_sign[NPU_BRICK]; /**< all ones when there is a second shift */
     int32_t second_shift[NPU_BRICK];
@@ -36,7 +37,12 @@ struct npu_requant_brick {
 struct npu_requant {
     const struct npu_requant_brick *bricks;
     const struct npu_output *output;
+    bool narrow; /**< every multiplier fits 31 bits */
 };
+
+/** Scale, round, add the zero point and clamp all pixels of a brick; narrow multipliers only. */
+void npu_scale_brick_avx2(const struct npu_requant_brick *brick, const struct npu_output *output,
+                          size_t pixels, int32_t *values);
 
 /**
  * Prepare one scale for each channel, or one for all.
