@@ -187,6 +187,14 @@ static void note_read(struct lives *lives, uint32_t tensor, uint32_t time)
     }
 }
 
+/** What a kernel reads and nobody has written is there from the beginning, whatever it holds. */
+static void note_unwritten(struct lives *lives, uint32_t tensor, uint32_t time)
+{
+    if (tensor < lives->count && lives->list[tensor].first == NEVER) {
+        lives->list[tensor].first = time;
+    }
+}
+
 static void note_written(struct lives *lives, uint32_t tensor, uint32_t time)
 {
     if (tensor < lives->count && lives->list[tensor].first > time) {
@@ -230,6 +238,9 @@ static void find_lives(struct builder *builder, struct lives *lives)
         struct tflite_operator_call call;
         if (tflite_get_operator(&builder->file, &builder->graph, i, &call)) {
             note_all(builder, lives, &call.inputs, i + 1, note_read);
+            if (kernel_find(&call) != NULL) {
+                note_all(builder, lives, &call.inputs, 0, note_unwritten);
+            }
             note_all(builder, lives, &call.outputs, i + 1, note_written);
         }
     }
@@ -270,6 +281,18 @@ static int check_written(struct builder *builder, const struct lives *lives,
     return ETHOSU_MODEL_OK;
 }
 
+/** Does an operator name one tensor as input and output? */
+static bool writes_its_input(struct builder *builder, const struct tflite_operator_call *call,
+                             uint32_t tensor)
+{
+    for (uint32_t i = 0; i < call->inputs.count; ++i) {
+        if (fb_u32_at(&builder->file.fb, &call->inputs, i) == tensor) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int check_operator(struct builder *builder, const struct lives *lives,
                           const struct tflite_operator_call *call)
 {
@@ -277,6 +300,9 @@ static int check_operator(struct builder *builder, const struct lives *lives,
     int status = ETHOSU_MODEL_OK;
     for (uint32_t i = 0; i < call->outputs.count && status == ETHOSU_MODEL_OK; ++i) {
         uint32_t tensor = fb_u32_at(&builder->file.fb, &call->outputs, i);
+        if (kernel != NULL && !kernel->in_place && writes_its_input(builder, call, tensor)) {
+            return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its output is its input too");
+        }
         if (tensor < lives->count && lives->list[tensor].end != 0) {
             struct written written = {lives->list[tensor], tensor, kernel != NULL,
                                       kernel != NULL && kernel->in_place};

@@ -15,6 +15,9 @@ static int check_types(struct builder *builder, const struct kernel_tensor *inpu
         (input->type == ETHOSU_TYPE_UINT8 || input->type != output->type)) {
         status = kernel_bad_type(builder, input);
     }
+    if (status == ETHOSU_MODEL_OK) {
+        status = need_quantized(builder, filter);
+    }
     if (status == ETHOSU_MODEL_OK && filter->type != ETHOSU_TYPE_INT8) {
         status = kernel_bad_type(builder, filter);
     }
@@ -93,8 +96,10 @@ int weighted_prepare(struct builder *builder, const struct tflite_operator_call 
     if (status == ETHOSU_MODEL_OK) {
         status = range_of_activation(builder, options->activation, output, &weighted->range);
     }
-    weighted->input_offset = -input->zero_point;
-    weighted->output_offset = output->zero_point;
+    if (status == ETHOSU_MODEL_OK) {
+        weighted->input_offset = -input->zero_point;
+        weighted->output_offset = output->zero_point;
+    }
     return status;
 }
 
