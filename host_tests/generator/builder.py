@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from ethosu_tools.tflite_writer import Graph, write
 
+from . import proofs
 from .draws import Draws
 
 # Elements per tensor at most, so that thousands of cases run in minutes.
@@ -53,7 +54,7 @@ class Builder:
         self.graph = Graph("main")
         self.inputs: list[Value] = []
         self.operators: list[str] = []
-        self.known: list[str] = []
+        self.known: list[proofs.Defect] = []
         self.outputs: list[int] = []
         # Values that Vela is known to mistake next to other operators: see known_defect.
         self.sliced: set[int] = set()
@@ -205,14 +206,20 @@ class Builder:
         self._pool.extend(outputs)
         self.operators.append(kind)
 
-    def known_defect(self, text: str) -> None:
-        """Say that Vela or LiteRT is known to be wrong about an operator as it was drawn."""
-        self.known.append(text)
+    def known_defect(self, text: str, proof: proofs.Proof = proofs.graph_alone) -> None:
+        """Say that Vela is known to be wrong about an operator as it was drawn, and how it shows.
+
+        Without a proof, the graph alone tells.
+        """
+        self.known.append(proofs.Defect(text, proof))
 
     def padded(self, x: Value) -> None:
         """Say that a window slides over `x` and its padding."""
         if x.index in self.sliced:
-            self.known_defect("padding around a slice: Vela pads as if the slice began elsewhere")
+            self.known_defect(
+                "padding around a slice: Vela pads as if the slice began elsewhere",
+                proofs.lopsided_padding,
+            )
 
     def renamed(self, x: Value, out: Value) -> None:
         """Say that `out` is `x` under other axes."""

@@ -12,6 +12,7 @@ import numpy as np
 from .builder import Builder, UnsuitableError, Value
 from .draws import Draws
 from .operators import ALONE, GENERATORS
+from .proofs import Defect
 
 NPUS = (
     "ethos-u55-128",
@@ -46,7 +47,7 @@ class Case:
     npu: str
     options: tuple[str, ...]
     operators: tuple[str, ...]
-    known: tuple[str, ...]
+    known: tuple[Defect, ...]
     feeds: tuple[tuple[np.ndarray, ...], ...]
 
     @property

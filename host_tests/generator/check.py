@@ -124,8 +124,9 @@ def _simulate(case: Case, result: Result) -> Result:
                 result.found.append(session.run(feed))
     except NpuError as error:
         result.verdict, result.reason = Verdict.FAULT, str(error)
-        if case.known:
-            result.verdict, result.reason = Verdict.DEFECT, case.known[0]
+        defect = _defect(case, result)
+        if defect:
+            result.verdict, result.reason = Verdict.DEFECT, defect
         elif case.legacy:
             result.verdict = Verdict.LEGACY
         return result
@@ -137,14 +138,20 @@ def _simulate(case: Case, result: Result) -> Result:
 
 def _judge(case: Case, result: Result) -> tuple[Verdict, str]:
     """Whether differences are what is known of this case."""
-    if case.known:
-        return Verdict.DEFECT, case.known[0]
+    defect = _defect(case, result)
+    if defect:
+        return Verdict.DEFECT, defect
     if case.legacy:
         return Verdict.LEGACY, "+".join(case.operators)
     for operator in case.operators:
         if result.largest <= BOUNDS.get(operator, 0):
             return Verdict.BOUNDED, f"{operator}: by up to {result.largest}"
     return Verdict.DIFFERS, str(result.differences[0])
+
+
+def _defect(case: Case, result: Result) -> str:
+    """The known defect of Vela that the graph may have and the stream does have, or nothing."""
+    return next((known.text for known in case.known if known.proof(result.compiled)), "")
 
 
 def _compare(expected: list[list[np.ndarray]], found: list[list[np.ndarray]]) -> list[Difference]:

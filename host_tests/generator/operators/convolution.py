@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import proofs
 from ..builder import Builder, UnsuitableError, Value
 
 SAME, VALID = 0, 1
@@ -104,6 +105,11 @@ def conv_2d(b: Builder) -> None:
     oc = b.draws.size(48)
     oc = -(-oc // groups) * groups
     shape = (n, window(h, kh, sh, dh, padding), window(w, kw, sw, dw, padding), oc)
+    if padding == SAME and groups > 1 and n > 1:
+        b.known_defect(
+            "groups of a batch: Vela pads as if its own slice began elsewhere",
+            proofs.lopsided_padding,
+        )
     kernel = weights(b, (oc, kh, kw, c // groups), 0)
     biases, out = _finish(b, "conv", x, kernel, shape, kh * kw * c // groups)
     b.operator(
@@ -208,6 +214,11 @@ def batch_matmul(b: Builder) -> None:
         rows, inner = inner, rows
     columns = b.draws.size(32)
     other = (*outer, columns, inner) if adjoint_y else (*outer, inner, columns)
+    if x.index in b.sliced:
+        b.known_defect(
+            "BATCH_MATMUL of a slice: Vela multiplies in the shape of the whole tensor",
+            proofs.overlapping_output,
+        )
     y = b.input(other, x.dtype)
     scale = x.scale * y.scale * np.sqrt(inner) * 128 * b.draws.choice((1.0, 0.4, 3.0))
     out = b.tensor((*outer, rows, columns), x.dtype, scale)

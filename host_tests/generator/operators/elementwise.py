@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+from .. import proofs
 from ..builder import NONE, Builder, Value
 
 
@@ -67,10 +69,22 @@ def _binary(
         if kind in ("ADD", "SUB"):
             fields["potScaleInt16"] = False
         if kind == "MUL" and x.dtype == "int32":
-            b.known_defect("MUL of int32: Vela programs a multiplier, which the NPU does not use")
+            b.known_defect(
+                "MUL of int32: Vela programs a multiplier, which the NPU does not use",
+                proofs.shifted_product,
+            )
+        if kind == "SQUARED_DIFFERENCE" and _overflows(x, y, out):
+            b.known_defect("SQUARED_DIFFERENCE: a multiplier rounds up to 2^31, Vela makes it 1")
         b.operator(kind, pair, [out], options, **fields)
 
     return make
+
+
+def _overflows(x: Value, y: Value, out: Value) -> bool:
+    """Whether a multiplier of SQUARED_DIFFERENCE has a significand of all ones, rounded."""
+    twice = 2 * max(x.scale, y.scale)
+    ratios = (x.scale / twice, y.scale / twice, twice**2 / ((1 << 14) * out.scale))
+    return any(round(math.frexp(ratio)[0] * 2**31) == 2**31 for ratio in ratios)
 
 
 _ALL = ("int8", "int16", "int32")

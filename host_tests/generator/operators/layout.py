@@ -59,6 +59,7 @@ def unpack(b: Builder) -> None:
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
     outs = [_like(b, x, shape) for _ in range(x.shape[axis])]
     b.operator("UNPACK", [x], outs, "UnpackOptions", axis=axis, num=len(outs))
+    b.sliced.update(out.index for out in outs)
 
 
 def pad(b: Builder) -> None:

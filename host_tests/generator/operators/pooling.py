@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .. import proofs
 from ..builder import Builder, UnsuitableError
 from .convolution import SAME, VALID, window
 
@@ -57,10 +58,14 @@ def _reduce(kind: str, dtypes: tuple[str, ...], same: bool) -> Callable[[Builder
             out = b.tensor(shape, x.dtype, x.scale, x.zero_point)
         else:
             out = b.tensor(shape, x.dtype, x.scale * b.draws.choice((1.0, 0.7, 1.9)))
+        wrong_window = proofs.WrongWindow(x.shape[axis] for axis in axes)
         if kind != "MEAN" and (not keep or all(x.shape[axis] == 1 for axis in axes)):
             b.known_defect(
-                f"{kind} that drops axes or reduces only axes of length 1: Vela emits a wrong shape"
+                f"{kind} that drops axes or reduces axes of length 1 only: Vela's shape is wrong",
+                proofs.graph_alone if kind == "SUM" else wrong_window,
             )
+        if kind.startswith("REDUCE") and x.index in b.sliced:
+            b.known_defect(f"{kind} of a slice: Vela takes the output's shape", wrong_window)
         if kind == "SUM" and (len(axes) > 1 or (x.zero_point and axes != [x.rank - 1])):
             b.known_defect("SUM of other axes than the last: Vela sums 8-bit results, or nothing")
         indices = b.integers(*axes)
