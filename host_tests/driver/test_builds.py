@@ -16,7 +16,7 @@ HEADERS = sorted(path.name for path in DRIVER.glob("*.h"))
 PATHS = [f"-I{DRIVER}", f"-I{DRIVER.parent}"]
 
 # Bytes of the driver on a Cortex-M55 with -Os, all products, counters, verifier and sentences.
-TEXT_LIMIT = 13_200
+TEXT_LIMIT = 13_300
 
 
 @pytest.fixture(scope="module")

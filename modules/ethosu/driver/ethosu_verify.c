@@ -62,6 +62,9 @@ static const uint16_t zeros[SLOT_END] = {
 #undef PAYLOAD
 #undef OPERATION
 
+/** Small and in each operation's way: in line with -Os too. */
+#define HOT static inline __attribute__((always_inline))
+
 /** Never set. A register can't hold it, and an address or a step of 2 GB can't be right. */
 #define UNSET INT32_MIN
 
@@ -166,7 +169,7 @@ static __attribute__((noinline)) int complete(struct walk *walk, uint32_t needed
     return error;
 }
 
-static inline int need(struct walk *walk, uint32_t needed)
+HOT int need(struct walk *walk, uint32_t needed)
 {
     return needed & ~walk->ready ? complete(walk, needed) : 0;
 }
@@ -212,7 +215,7 @@ static __attribute__((noinline)) int refuse_extent(struct walk *walk, struct ext
     return ethosux_report(walk->fault, &bounds);
 }
 
-static inline int check_extent(struct walk *walk, const struct extent *extent)
+HOT int check_extent(struct walk *walk, const struct extent *extent)
 {
     if (extent->region < walk->regions && extent->low >= 0 &&
         (uint64_t)extent->high <= walk->size[extent->region]) {
@@ -654,9 +657,9 @@ static int check_known(struct walk *walk)
 }
 
 /** Steps of U65 have 40 bits with sign; here they must fit 32. Others have no high bits set. */
-static bool fits(uint32_t slot, uint32_t high, uint32_t low)
+static bool fits(uint32_t slot, uint32_t word, uint32_t low)
 {
-    return zeros[slot] != 0 || (uint8_t)high == (uint8_t)((int32_t)low >> 31);
+    return zeros[slot] != 0 || (uint8_t)PARAM(word) == (uint8_t)((int32_t)low >> 31);
 }
 
 /** Walk to the STOP; setting registers is most of it, so that is done right here. */
@@ -664,7 +667,7 @@ static __attribute__((noinline)) int run(struct walk *walk)
 {
     const uint8_t *at = walk->stream;
     const uint8_t *last = walk->end - 4;
-    const bool u65 = walk->u65;
+    const uint8_t *plain_end = walk->u65 ? at : last; // up to here a payload needs no more care
 
     for (; at <= last; at += 4) {
         uint32_t word = word_at(at);
@@ -679,13 +682,11 @@ static __attribute__((noinline)) int run(struct walk *walk)
         code = CODE(word) - CODE_PAYLOAD;
         if (code < PAYLOAD_CODES) {
             uint32_t slot = payload_slots[code];
-            if (__builtin_expect((PARAM(word) & zeros[slot]) == 0 && at != last, 1)) {
-                uint32_t low = word_at(at + 4);
-                if (__builtin_expect(!u65 || fits(slot, PARAM(word), low), 1)) {
-                    walk->values[slot] = (int32_t)low;
-                    at += 4;
-                    continue;
-                }
+            if (__builtin_expect((PARAM(word) & zeros[slot]) == 0, 1) &&
+                (at < plain_end || (at != last && fits(slot, word, word_at(at + 4))))) {
+                at += 4;
+                walk->values[slot] = (int32_t)word_at(at);
+                continue;
             }
         }
         walk->at = at;
