@@ -125,6 +125,9 @@ def test_file_errors_are_code_3(ethosu, small_models, compiled, inputs, tmp_path
         ["run", good, "--input", tmp_path / "missing.npz"],
         ["run", good, "--input", npz, "--output", bad / "below_a_file.npz"],
         ["run", good, "--input", npz, "--reference", bad],
+        ["compile", model, "-o", tmp_path],
+        ["run", good, "--input", npz, "--output", tmp_path],
+        ["deploy", good, "-o", bad / "below_a_file.img"],
         ["deploy", tmp_path / "missing", "-o", tmp_path / "rom.img"],
         ["qemu", "--romfs", bad],
     ):

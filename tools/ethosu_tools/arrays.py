@@ -5,6 +5,7 @@ Values are raw quantised numbers. An array has its tensor's shape, or a time axi
 then the model is invoked once per index, keeping its state.
 """
 
+import io
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError, UsageError
+from .files import write_whole
 from .tflite import Tensor
 
 Array = NDArray[np.generic]
@@ -56,15 +58,10 @@ def load(path: Path) -> dict[str, Array]:
 
 def save(path: Path, arrays: Mapping[str, Array]) -> None:
     """Write an .npz file, all or nothing."""
-    part = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("wb") as file:
-            # numpy's own stub takes any array here.
-            np.savez(file, **dict(arrays))  # type: ignore[arg-type]
-        part.replace(path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+    file = io.BytesIO()
+    # numpy's own stub takes any array here.
+    np.savez(file, **dict(arrays))  # type: ignore[arg-type]
+    write_whole(path, file.getvalue())
 
 
 def random_inputs(tensors: Sequence[Tensor], random: np.random.Generator) -> list[Array]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from . import errors
-from .ui import Ui
+from .ui import Ui, sentence
 
 # One module of `commands/` per line.
 COMMANDS = {
@@ -34,7 +34,7 @@ def make_parser(chosen: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=version("ethosu-tools"))
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        command = commands.add_parser(name, help=summary, description=sentence(summary))
         command.add_argument("--json", action="store_true", help="print the result as JSON")
         command.add_argument("--quiet", action="store_true", help="show no progress")
         if name == chosen:
@@ -81,6 +81,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         sys.stdout = None
         return 141
+    except OSError as error:  # a full disk, also under stdout; a file that went away
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"ethosu: {where}{error.strerror or error}", file=sys.stderr)
+        return errors.InputError.exit_code
     return 0
 
 

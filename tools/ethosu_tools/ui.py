@@ -13,6 +13,11 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 Update = Callable[[int, int], None]
 
 
+def sentence(summary: str) -> str:
+    """A command's summary with a capital and a full stop; names in it keep their case."""
+    return summary[:1].upper() + summary[1:] + "."
+
+
 class Ui:
     """Shows results, and what long work is doing."""
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from . import tflite
 from .errors import InputError, SetupError
+from .files import write_whole
 from .plan.metadata import put
 
 TIMEOUT_S = 1800
@@ -136,16 +137,9 @@ def _products(work: Path, source: Path) -> tuple[Path, Path]:
 
 
 def _keep(compiled: Path, report: str, output: Path) -> None:
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        part = output.with_name(output.name + ".part")
-        part.write_bytes(
-            put(compiled.read_bytes(), {"vela_version": version("ethos-u-vela").encode()})
-        )
-        part.replace(output)
-        report_path(output).write_text(report)
-    except OSError as error:
-        raise InputError(f"{output} cannot be written: {error.strerror}") from error
+    note = {"vela_version": version("ethos-u-vela").encode()}
+    write_whole(output, put(compiled.read_bytes(), note))
+    write_whole(report_path(output), report.encode())
 
 
 def _estimate(summary: Path) -> dict[str, float]:

@@ -5,7 +5,7 @@ import argparse
 import importlib
 from typing import Any
 
-from ..ui import Ui
+from ..ui import Ui, sentence
 
 # One module of `bench/` per line.
 BENCHMARKS = {
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the benchmarks and their options."""
     names = parser.add_subparsers(dest="benchmark", metavar="BENCHMARK", required=True)
     for name, summary in BENCHMARKS.items():
-        chosen = names.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        chosen = names.add_parser(name, help=summary, description=sentence(summary))
         # After the benchmark's name too; what was said before it stays.
         for option in ("--json", "--quiet"):
             chosen.add_argument(

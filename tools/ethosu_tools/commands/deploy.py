@@ -9,6 +9,7 @@ from typing import Any
 from .. import romfs
 from ..deploy import deploy_romfs
 from ..errors import UsageError
+from ..files import write_whole
 from ..ui import Ui
 
 EPILOG = """\
@@ -35,7 +36,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     image = romfs.build(tree)
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         output = args.output or Path(work) / "romfs.img"
-        output.write_bytes(image)
+        write_whole(output, image)
         if args.on:
             ui.note(f"sending {len(image):,} bytes to {args.on}")
             deploy_romfs(args.on, str(output), image)
