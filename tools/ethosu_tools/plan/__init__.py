@@ -122,13 +122,12 @@ def make_plan(graph: Graph) -> Plan:
     """Plan a graph's memory; never larger than Vela's plan with the scratch behind it."""
     separate = find_items(graph, share=False)
     before = _size_before(graph, separate)
-    plans = [
-        Plan(graph, tuple(items), placement, _arena(graph, items, placement), before)
-        for items in (separate, find_items(graph, share=True))
-        for placement in (place([item.block for item in items]),)
-    ]
-    # Sharing saves copies too: it wins at equal size.
-    return min(reversed(plans), key=lambda plan: plan.arena)
+    plans = []
+    # Sharing saves copies too: it comes first, and so wins at equal size.
+    for items in (find_items(graph, share=True), separate):
+        placement = place([item.block for item in items])
+        plans.append(Plan(graph, tuple(items), placement, _arena(graph, items, placement), before))
+    return min(plans, key=lambda plan: plan.arena)
 
 
 def plan_file(source: Path, output: Path | None = None) -> Plan:

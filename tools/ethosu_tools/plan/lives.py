@@ -122,37 +122,26 @@ def _merge(
     """The items with these two tensors in one block; None where that can't be."""
     a = next((item for item in items if operand in item.tensors), None)
     b = next((item for item in items if result in item.tensors), None)
-    if a is None or b is None or a is b:
+    if a is None or b is None or a is b or a.block.size != b.block.size:
         return None
-    fixed = {block.offset for block in (a.block, b.block)} - {None}
-    if a.block.size != b.block.size or a.block.last != time or b.block.first != time:
+    if a.block.last != time or b.block.first != time:
         return None
-    if len(fixed) > 1:
+    places = {block.offset for block in (a.block, b.block)} - {None}
+    if len(places) > 1:
         return None
-    block = replace(
-        a.block, last=b.block.last, offset=next(iter(fixed), None), home=_home(a.block, b.block)
-    )
+    home = a.block.home if a.block.home == b.block.home else None
+    block = replace(a.block, last=b.block.last, offset=next(iter(places), None), home=home)
     rest = [item for item in items if item is not a and item is not b]
-    if block.offset is not None and not _is_free(block, rest, _npu_items(graph), (a, b)):
+    moved = [item.block for item in (a, b) if item.block.offset is None]
+    if places and moved and not _is_free(block, moved[0], rest + _npu_items(graph)):
         return None
     return [*rest, Item(block, a.tensors + b.tensors)]
 
 
-def _home(a: Block, b: Block) -> int | None:
-    return a.home if a.home == b.home else None
-
-
-def _is_free(block: Block, items: list[Item], npu: list[Item], merged: tuple[Item, Item]) -> bool:
-    """May the merged block lie at its fixed place?"""
-    for item in items:
-        other = item.block
-        if other.offset is not None and other.meets(block) and _overlap(block, other):
-            return False
-    # While the NPU works, only what Vela itself left there may be in its memory.
-    free = [item.block for item in merged if item.block.offset is None]
-    return not any(
-        item.block.meets(part) and _overlap(block, item.block) for item in npu for part in free
-    )
+def _is_free(block: Block, moved: Block, items: list[Item]) -> bool:
+    """May the block that moves lie where the other one, which keeps its place, lies?"""
+    others = (item.block for item in items if item.block.offset is not None)
+    return not any(other.meets(moved) and _overlap(block, other) for other in others)
 
 
 def _overlap(a: Block, b: Block) -> bool:
