@@ -326,7 +326,7 @@ static __attribute__((noinline)) int check_map(struct walk *walk, const struct m
         shape[WIDTH_M1] > values[WIDTH0]) {
         return check_tiles(walk, map, shape, tiling);
     }
-    // At most 32 bits, 19 bits, and three times 16 by 31 bits: far from overflow.
+    // At most 32 bits, 19 bits, and three times 19 by 31 bits: far from overflow.
     uint64_t end = (uint64_t)(uint32_t)values[BASE0] + tiling.run;
     end += (uint64_t)(uint32_t)shape[HEIGHT_M1] * (uint32_t)tiling.y;
     end += (uint64_t)(uint32_t)shape[WIDTH_M1] * (uint32_t)tiling.x;
