@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import tflite
-from ..errors import InputError
+from ..files import write_whole
 from .graph import Graph, read_graph
 from .kernels import KERNELS, RUNTIME_OPERATORS
 from .lives import Item, find_items
@@ -144,7 +144,7 @@ def plan_file(source: Path, output: Path | None = None) -> Plan:
             },
         )
     if output is not None:
-        _write(output, planned)
+        write_whole(output, planned)
     return plan
 
 
@@ -176,13 +176,3 @@ def _check(plan: Plan) -> None:
     blocks = [item.block for item in plan.items]
     wrong = conflicts(blocks, plan.placement.offsets)
     assert not wrong, f"blocks overlap: {wrong}"
-
-
-def _write(output: Path, data: bytes) -> None:
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        part = output.with_name(output.name + ".part")
-        part.write_bytes(data)
-        part.replace(output)
-    except OSError as error:
-        raise InputError(f"{output} cannot be written: {error.strerror}") from error

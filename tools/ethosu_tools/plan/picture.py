@@ -13,7 +13,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, UsageError
+from ..errors import UsageError
+from ..files import write_whole
 from .placement import ALIGNMENT, align
 
 Row = Mapping[str, Any]
@@ -83,10 +84,7 @@ def _operators(names: Sequence[str]) -> list[str]:
 def save(plan: Row, path: Path) -> None:
     """Draw into a file, in the form that its name asks for."""
     check_name(path)
-    try:
-        path.write_text(FORMS[path.suffix](plan), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+    write_whole(path, FORMS[path.suffix](plan).encode())
 
 
 def check_name(path: Path) -> None:
