@@ -135,3 +135,37 @@ def test_openmv_script_runs(face, example):
     expected = [(int(raw) - tensor.zero_point) * tensor.scale for raw in y.flat]
     assert face.eval("scores") == pytest.approx(expected)
     assert face.eval("top") == pytest.approx(max(expected))
+
+
+def test_scales_per_channel(board, board_npu, tmp_path, small_models):
+    """Weights of an operator that stays on the CPU keep a scale for each channel: all are told."""
+    from ethosu.vela.tflite.Model import Model
+    from ethosu_tools.cli import main
+
+    path = tmp_path / "mixed.tflite"
+    options = ["--npu", board_npu, "-o", str(path), "--vela=--ignore-ops CONV_2D", "--quiet"]
+    assert main(["compile", str(small_models["small_cnn"]), *options]) == 0
+    model = Model.GetRootAs(path.read_bytes(), 0)
+    graph = model.Subgraphs(0)
+    board.write_file("/mixed.tflite", path.read_bytes())
+    board.exec("import ethosu\nm = ethosu.Model('/mixed.tflite')")
+    checked = 0
+    for index in range(graph.TensorsLength()):
+        tensor = graph.Tensors(index)
+        quantization = tensor.Quantization()
+        if quantization is None or quantization.ScaleLength() < 2 or tensor.Type() != 9:
+            continue
+        scales, axis = quantization.ScaleAsNumpy(), quantization.QuantizedDimension()
+        assert board.eval(f"m.tensors[{index}].axis") == axis
+        assert board.eval(f"m.tensors[{index}].scale") == pytest.approx(tuple(scales))
+        raw = model.Buffers(tensor.Buffer()).DataAsNumpy().view(np.int8).reshape(
+            tensor.ShapeAsNumpy()
+        )  # fmt: skip
+        shape = [-1 if one == axis else 1 for one in range(raw.ndim)]
+        expected = raw * scales.reshape(shape)
+        board.exec(f"t = m.tensors[{index}]\nf = t.dequantize()\nq = bytearray(len(f))")
+        assert board.eval("list(f)") == pytest.approx(expected.ravel().tolist(), rel=1e-6)
+        board.exec("t.quantize(f, q)")
+        assert board.eval("bytes(q)") == raw.tobytes()
+        checked += 1
+    assert checked > 0
