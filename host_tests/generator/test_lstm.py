@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Why an LSTM layer differs: its gates use the functions of TFLite's TANH and LOGISTIC, exactly.
+
+TFLite's own LSTM kernel computes them in fixed point, another way; that alone is left to differ.
+"""
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from ethosu_tools.npu import Session
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.tflite_writer import Graph, write
+
+from . import case as cases
+from . import isolated, proofs, vela
+from .operators import GENERATORS
+
+LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
+FUNCTIONS = {3: "TANH", 4: "LOGISTIC"}
+ADD = ("ELEMENTWISE", 1)
+
+# What Vela clamps the sigmoid to afterwards: TFLite's range.
+RANGE = {"TANH": (-32768, 32767), "LOGISTIC": (11, 32757)}
+
+
+LAYERS = 4
+
+
+@pytest.fixture(scope="module")
+def layers():
+    """Graphs of one LSTM layer, and what Vela makes of them; it crashes on some."""
+    found = []
+    for seed in range(list(GENERATORS).index(LSTM), 2_000, len(GENERATORS)):
+        case = cases.make(seed)
+        if case.operators != (LSTM,) or case.legacy:
+            continue
+        with suppress(isolated.DiedError, vela.RefusedError):
+            found.append((case, isolated.call(vela.compile_case, case).model))
+        if len(found) == LAYERS:
+            break
+    return found
+
+
+def sums(case, model):
+    """(function, sum, result) of every addition with a function, in the order of the stream."""
+    kinds = list(proofs.operations(model))
+    results, rows = {}, []
+
+    with Session(model, case.npu) as session:
+
+        def values(fmap):
+            return session.npu.feature_map(fmap, session.bases).reshape(-1).astype(int)
+
+        for feed in case.feeds:
+            place = iter(kinds)
+
+            def observe(operation, place=place):
+                if operation.ofm is None:
+                    return
+                name, mode, state = next(place)
+                function = FUNCTIONS.get(state["ACTIVATION"][0] & 0x1F)
+                if (name, mode) == ADD and function:
+                    # Results may lie upon operands: take those from when they were written.
+                    parts = [
+                        results[one.region, one.base[0]] for one in (operation.ifm, operation.ifm2)
+                    ]
+                    rows.append((function, sum(parts), values(operation.ofm)))
+                results[operation.ofm.region, operation.ofm.base[0]] = values(operation.ofm)
+
+            session.npu.observe(observe)
+            session.run(feed)
+            session.npu.observe(None)
+    return rows
+
+
+def kernel(function, numbers):
+    """TFLite's operator on numbers in units of 1/4096."""
+    graph = Graph("main")
+    x = graph.tensor("x", (1, len(numbers)), "int16", 1 / 4096, 0)
+    y = graph.tensor("y", (1, len(numbers)), "int16", 1 / 32768, 0)
+    graph.operator(function, [x], [y], None)
+    graph.inputs, graph.outputs = [x], [y]
+    (result,) = Oracle(write([graph], function)).step([numbers.astype(np.int16)[None]])
+    return result.reshape(-1)
+
+
+@pytest.mark.parametrize("layer", range(LAYERS))
+def test_gates_of_an_lstm_are_tanh_and_logistic_of_tflite(layers, layer):
+    rows = sums(*layers[layer])
+    for function in FUNCTIONS.values():
+        parts = [(added, result) for name, added, result in rows if name == function]
+        added, result = (np.concatenate(column) for column in zip(*parts, strict=True))
+        expected = kernel(function, added.clip(-32768, 32767))
+        np.testing.assert_array_equal(result.clip(*RANGE[function]), expected)
