@@ -19,7 +19,7 @@ _ELEMENTWISE = {"MUL": 0, "ADD": 1, "SUB": 2}
 _POOL = {"MAX": 0, "AVERAGE": 1}
 _TABLE_ADDRESS = 0x5800  # of the tables in the 24 KB of ethos-u55-128
 _TABLE_BYTES = 256
-_REGION_BYTES = 1 << 20
+_REGION_BYTES = 1 << 18
 _CLIP_RANGES = (2, 3, 5)  # uint8, int8, int16
 
 

@@ -116,7 +116,9 @@ bool npu_requant_open_all(struct npu *npu, struct npu_requant *requant,
 /*
  * Vectors of the compiler: it makes the best of what the machine has. Like all of
  * the model this takes a little-endian machine: the even channel of a pair is low.
+ * Sums are unsigned, since lanes without a channel may hold anything.
  */
+typedef uint32_t brick32u_t __attribute__((vector_size(4 * NPU_BRICK)));
 typedef int32_t brick32_t __attribute__((vector_size(4 * NPU_BRICK)));
 typedef int64_t half64_t __attribute__((vector_size(8 * HALF)));
 typedef uint64_t half64u_t __attribute__((vector_size(8 * HALF)));
@@ -128,9 +130,9 @@ NPU_CLONES static void scale_brick(const struct npu_requant_brick *brick,
     const int32_t zero_point = (int32_t)output->zero_point;
     const int32_t minimum = (int32_t)output->minimum;
     const int32_t maximum = (int32_t)output->maximum;
-    brick32_t bias, excess, second_half, second_sign, second_shift;
-    half64_t multiplier[2];
-    half64u_t offset[2], shift[2];
+    brick32u_t bias, excess, second_half;
+    brick32_t second_sign, second_shift;
+    half64u_t multiplier[2], offset[2], shift[2];
     memcpy(&bias, brick->bias, sizeof bias);
     memcpy(multiplier, brick->multiplier, sizeof multiplier);
     memcpy(offset, brick->offset, sizeof offset);
@@ -140,17 +142,18 @@ NPU_CLONES static void scale_brick(const struct npu_requant_brick *brick,
     memcpy(&second_sign, brick->second_sign, sizeof second_sign);
     memcpy(&second_shift, brick->second_shift, sizeof second_shift);
     for (size_t p = 0; p < pixels; p++, values += NPU_BRICK) {
-        brick32_t sum;
+        brick32u_t sum;
         memcpy(&sum, values, sizeof sum);
         half64_t pairs = (half64_t)(sum + bias);
-        half64u_t even = (half64u_t)(((pairs << 32) >> 32) * multiplier[0]) + offset[0];
-        half64u_t odd = (half64u_t)((pairs >> 32) * multiplier[1]) + offset[1];
+        half64u_t even = (half64u_t)((pairs << 32) >> 32) * multiplier[0] + offset[0];
+        half64u_t odd = (half64u_t)(pairs >> 32) * multiplier[1] + offset[1];
         even >>= shift[0];
         odd >>= shift[1];
-        brick32_t high = (brick32_t)((even & UINT32_MAX) | (odd << 32)) - excess;
+        brick32_t high = (brick32_t)((brick32u_t)((even & UINT32_MAX) | (odd << 32)) - excess);
         /* Half away from zero. */
-        high += second_half + ((high >> 31) & second_sign);
-        brick32_t value = (high >> second_shift) + zero_point;
+        brick32u_t away = second_half + (brick32u_t)((high >> 31) & second_sign);
+        high = (brick32_t)((brick32u_t)high + away) >> second_shift;
+        brick32_t value = (brick32_t)((brick32u_t)high + (uint32_t)zero_point);
         brick32_t low = value < minimum;
         value = (value & ~low) | (minimum & low);
         brick32_t above = value > maximum;
