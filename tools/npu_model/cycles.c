@@ -9,10 +9,10 @@
 #include "window.h"
 
 enum {
-    STEP_CYCLES = 4,       /**< one step of the MAC array on one micro block */
-    INPUTS_PER_STEP = 32,  /**< depth-first, 8-bit: 8 in each cycle */
+    STEP_CYCLES = 4,      /**< one step of the MAC array on one micro block */
+    INPUTS_PER_STEP = 32, /**< depth-first, 8-bit: 8 in each cycle */
     INPUTS_PER_CYCLE = 8,
-    TAPS_PER_STEP = 4,     /**< depthwise and part-kernel, 8-bit */
+    TAPS_PER_STEP = 4, /**< depthwise and part-kernel, 8-bit */
     SUB_KERNEL = 8,
     SIXTEENTHS = 16,
 };
@@ -39,8 +39,7 @@ struct blocks {
     uint64_t depth; /**< micro blocks in depth, per core */
 };
 
-static bool count_blocks(struct npu *npu, const struct npu_feature_map *ofm,
-                         struct blocks *blocks)
+static bool count_blocks(struct npu *npu, const struct npu_feature_map *ofm, struct blocks *blocks)
 {
     uint64_t height, width, depth;
     if (!npu_get(npu, NPU_SET_OFM_BLK_HEIGHT_M1, &height) ||
@@ -54,8 +53,8 @@ static bool count_blocks(struct npu *npu, const struct npu_feature_map *ofm,
     depth = smaller(depth + 1, ofm->depth);
     blocks->count = divide_up(ofm->height, height) * divide_up(ofm->width, width) *
                     divide_up(ofm->depth, depth);
-    blocks->plane = divide_up(height, product->ublock_height) *
-                    divide_up(width, product->ublock_width);
+    blocks->plane =
+        divide_up(height, product->ublock_height) * divide_up(width, product->ublock_width);
     blocks->depth = divide_up(depth, (uint64_t)product->ublock_depth * product->cores);
     return true;
 }

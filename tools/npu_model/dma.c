@@ -25,7 +25,7 @@ struct end {
 
 struct dma {
     struct end source, target;
-    uint64_t length;       /**< bytes of one row */
+    uint64_t length; /**< bytes of one row */
     uint64_t rows, planes;
     int64_t row_skip, plane_skip; /**< bytes after each row and plane */
 };
@@ -66,16 +66,15 @@ static bool check_alignment(struct npu *npu, const struct dma *dma)
 
 static bool decode_strides(struct npu *npu, struct dma *dma)
 {
-    unsigned dimensions = dma->target.dimensions > dma->source.dimensions
-                              ? dma->target.dimensions
-                              : dma->source.dimensions;
+    unsigned dimensions = dma->target.dimensions > dma->source.dimensions ? dma->target.dimensions
+                                                                          : dma->source.dimensions;
     uint64_t size0 = 1, size1 = 1, skip0 = 0, skip1 = 0;
-    if (dimensions > 1 && (!npu_get(npu, NPU_SET_DMA0_SIZE0, &size0) ||
-                           !npu_get(npu, NPU_SET_DMA0_SKIP0, &skip0))) {
+    if (dimensions > 1 &&
+        (!npu_get(npu, NPU_SET_DMA0_SIZE0, &size0) || !npu_get(npu, NPU_SET_DMA0_SKIP0, &skip0))) {
         return false;
     }
-    if (dimensions > 2 && (!npu_get(npu, NPU_SET_DMA0_SIZE1, &size1) ||
-                           !npu_get(npu, NPU_SET_DMA0_SKIP1, &skip1))) {
+    if (dimensions > 2 &&
+        (!npu_get(npu, NPU_SET_DMA0_SIZE1, &size1) || !npu_get(npu, NPU_SET_DMA0_SKIP1, &skip1))) {
         return false;
     }
     dma->rows = size0;
@@ -110,13 +109,13 @@ static uint8_t *map_internal(struct npu *npu, uint64_t offset, uint64_t length)
     if (offset < start || offset - start > NPU_LUT_BYTES ||
         length > NPU_LUT_BYTES - (offset - start)) {
         npu_fail(npu, NPU_FAULT_PARSE,
-                 "writes %" PRIu64 " bytes at internal 0x%" PRIx64 ", outside the tables at 0x%"
-                 PRIx64, length, offset, start);
+                 "writes %" PRIu64 " bytes at internal 0x%" PRIx64
+                 ", outside the tables at 0x%" PRIx64,
+                 length, offset, start);
         return NULL;
     }
     uint64_t at = offset - start;
-    for (uint64_t byte = at / LUT_GRANULE * LUT_GRANULE; byte < at + length;
-         byte += LUT_GRANULE) {
+    for (uint64_t byte = at / LUT_GRANULE * LUT_GRANULE; byte < at + length; byte += LUT_GRANULE) {
         npu->lut_written |= (uint32_t)1 << (byte / LUT_GRANULE);
     }
     return npu->lut + at;
@@ -124,8 +123,7 @@ static uint8_t *map_internal(struct npu *npu, uint64_t offset, uint64_t length)
 
 static bool copy(struct npu *npu, const struct dma *dma, int64_t source, int64_t target)
 {
-    const uint8_t *from =
-        npu_map(npu, NPU_READ_DMA, dma->source.region, source, dma->length);
+    const uint8_t *from = npu_map(npu, NPU_READ_DMA, dma->source.region, source, dma->length);
     if (from == NULL) {
         return false;
     }

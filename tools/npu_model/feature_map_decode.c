@@ -15,13 +15,19 @@ struct map_registers {
     uint8_t precision_shift; /**< of the element size in the precision register */
 };
 
-#define MAP_REGISTERS(map, shift)                                                              \
-    {                                                                                          \
-        #map, NPU_SET_##map##_REGION, NPU_SET_##map##_PRECISION, NPU_SET_##map##_ZERO_POINT,   \
-            NPU_SET_##map##_WIDTH0_M1, NPU_SET_##map##_HEIGHT0_M1, NPU_SET_##map##_HEIGHT1_M1, \
-            NPU_SET_##map##_BASE0, NPU_SET_##map##_STRIDE_X, NPU_SET_##map##_STRIDE_Y,         \
-            NPU_SET_##map##_STRIDE_C, shift                                                    \
-    }
+#define MAP_REGISTERS(map, shift) \
+    {#map,                        \
+     NPU_SET_##map##_REGION,      \
+     NPU_SET_##map##_PRECISION,   \
+     NPU_SET_##map##_ZERO_POINT,  \
+     NPU_SET_##map##_WIDTH0_M1,   \
+     NPU_SET_##map##_HEIGHT0_M1,  \
+     NPU_SET_##map##_HEIGHT1_M1,  \
+     NPU_SET_##map##_BASE0,       \
+     NPU_SET_##map##_STRIDE_X,    \
+     NPU_SET_##map##_STRIDE_Y,    \
+     NPU_SET_##map##_STRIDE_C,    \
+     shift}
 
 static const struct map_registers ifm_registers = MAP_REGISTERS(IFM, 2);
 static const struct map_registers ifm2_registers = MAP_REGISTERS(IFM2, 2);

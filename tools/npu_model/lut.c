@@ -6,11 +6,12 @@
 
 enum {
     TABLE_STEPS = 256,
-    TANH_BITS = 8,    /**< fraction bits of the argument, in units of 1/12288 */
+    TANH_BITS = 8, /**< fraction bits of the argument, in units of 1/12288 */
     SIGMOID_BITS = 9,
 };
 
 /** 65536 * sigmoid(i / 24), with the deviations of TFLite's own table of it. */
+// clang-format off
 static const uint16_t sigmoid_table[TABLE_STEPS] = {
     32768, 33451, 34133, 34813, 35493, 36169, 36843, 37513,
     38180, 38841, 39498, 40149, 40794, 41432, 42064, 42688,
@@ -45,6 +46,7 @@ static const uint16_t sigmoid_table[TABLE_STEPS] = {
     65533, 65533, 65533, 65533, 65533, 65534, 65534, 65534,
     65534, 65534, 65534, 65534, 65534, 65534, 65534, 65535,
 };
+// clang-format on
 
 /** 65536 * sigmoid of |value| / 2^bits / 24, times 2^bits, interpolated. */
 static int64_t half_sigmoid(uint64_t magnitude, unsigned bits, int64_t limit)

@@ -86,9 +86,9 @@ uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int
         return found;
     }
     if (npu->run.base[region] % BASE_ALIGNMENT != 0) {
-        npu_fail(npu, NPU_FAULT_PARSE, "uses region %u: BASEP%u 0x%" PRIx64
-                 " is not a multiple of %d", region, region, npu->run.base[region],
-                 BASE_ALIGNMENT);
+        npu_fail(npu, NPU_FAULT_PARSE,
+                 "uses region %u: BASEP%u 0x%" PRIx64 " is not a multiple of %d", region, region,
+                 npu->run.base[region], BASE_ALIGNMENT);
         return NULL;
     }
     uint64_t address = npu_address(npu, region, offset);

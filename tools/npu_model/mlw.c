@@ -148,7 +148,7 @@ static enum npu_mlw_result read_header(struct decoder *decoder, unsigned zero_di
     slice->zero_divisor = zero_divisor;
     slice->zeros = zero_runs ? slice->weights + (slice->new_palette ? 1 : 0) : 0;
     const struct palette *palette = &decoder->palette;
-    slice->weight_width = slice->compressed  ? weight_divisor
+    slice->weight_width = slice->compressed   ? weight_divisor
                           : palette->size > 0 ? bits_for(palette->size)
                                               : palette->bits;
     return past_end(&decoder->in) ? NPU_MLW_TRUNCATED : NPU_MLW_OK;
@@ -177,8 +177,7 @@ static void read_weight_unary(struct decoder *decoder, uint32_t *running, struct
 }
 
 /** Unary parts of zero runs: ones, ended by a zero. */
-static void read_zero_unary(uint32_t unary, unsigned places, uint32_t *running,
-                            struct chunk *chunk)
+static void read_zero_unary(uint32_t unary, unsigned places, uint32_t *running, struct chunk *chunk)
 {
     chunk->count = 0;
     for (unsigned i = 0; i < places; i++) {
@@ -198,8 +197,8 @@ static enum npu_mlw_result finish_weights(struct decoder *decoder, const struct 
     const struct slice *slice = &decoder->slice;
     const struct palette *palette = &decoder->palette;
     for (unsigned i = 0; i < chunk->count && *done < slice->weights; i++) {
-        uint32_t symbol = chunk->quotient[i] << slice->weight_width |
-                          take(&decoder->in, slice->weight_width);
+        uint32_t symbol =
+            chunk->quotient[i] << slice->weight_width | take(&decoder->in, slice->weight_width);
         int32_t weight;
         if (symbol < palette->size) {
             weight = palette->value[symbol];
@@ -220,8 +219,8 @@ static void finish_zeros(struct decoder *decoder, const struct chunk *chunk, uin
 {
     const struct slice *slice = &decoder->slice;
     for (unsigned i = 0; i < chunk->count && *done < slice->zeros; i++) {
-        decoder->work->zeros[(*done)++] = chunk->quotient[i] << slice->zero_divisor |
-                                          take(&decoder->in, slice->zero_divisor);
+        decoder->work->zeros[(*done)++] =
+            chunk->quotient[i] << slice->zero_divisor | take(&decoder->in, slice->zero_divisor);
     }
 }
 
@@ -302,12 +301,14 @@ static enum npu_mlw_result emit(struct decoder *decoder)
     return NPU_MLW_OK;
 }
 
-enum npu_mlw_result npu_mlw_decode(const uint8_t *stream, size_t bytes,
-                                   struct npu_mlw_work *work, int16_t *out, size_t capacity,
-                                   size_t *count)
+enum npu_mlw_result npu_mlw_decode(const uint8_t *stream, size_t bytes, struct npu_mlw_work *work,
+                                   int16_t *out, size_t capacity, size_t *count)
 {
     struct decoder decoder = {
-        .in = {stream, bytes, 0}, .work = work, .first_slice = true, .out = out,
+        .in = {stream, bytes, 0},
+        .work = work,
+        .first_slice = true,
+        .out = out,
         .capacity = capacity,
     };
     enum npu_mlw_result result = NPU_MLW_OK;

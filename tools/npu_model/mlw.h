@@ -27,9 +27,8 @@ struct npu_mlw_work {
  * @param out    room for capacity weights, each -255..255
  * @param count  weights decoded
  */
-enum npu_mlw_result npu_mlw_decode(const uint8_t *stream, size_t bytes,
-                                   struct npu_mlw_work *work, int16_t *out, size_t capacity,
-                                   size_t *count);
+enum npu_mlw_result npu_mlw_decode(const uint8_t *stream, size_t bytes, struct npu_mlw_work *work,
+                                   int16_t *out, size_t capacity, size_t *count);
 
 /** What a result says, for messages. */
 const char *npu_mlw_text(enum npu_mlw_result result);

@@ -45,14 +45,14 @@ struct npu_run {
     uint64_t base[NPU_REGION_COUNT];
 
     /* Where the stream stands. */
-    uint32_t offset;       /**< of the current command, bytes from QBASE */
-    uint32_t next;         /**< of the command after it */
-    unsigned command;      /**< index of the current command */
-    int row;               /**< its row in the command table, or -1 */
-    unsigned operations;   /**< operations executed since the run started */
-    bool stopped;          /**< NPU_OP_STOP was executed */
-    bool interrupted;      /**< NPU_OP_IRQ was executed */
-    uint16_t irq_mask;     /**< collected irq_history_mask bits */
+    uint32_t offset;     /**< of the current command, bytes from QBASE */
+    uint32_t next;       /**< of the command after it */
+    unsigned command;    /**< index of the current command */
+    int row;             /**< its row in the command table, or -1 */
+    unsigned operations; /**< operations executed since the run started */
+    bool stopped;        /**< NPU_OP_STOP was executed */
+    bool interrupted;    /**< NPU_OP_IRQ was executed */
+    uint16_t irq_mask;   /**< collected irq_history_mask bits */
 
     /* How it failed. */
     enum npu_fault fault;

@@ -62,9 +62,9 @@ enum npu_action {
 
 /** Why npu_execute() returned. */
 enum npu_outcome {
-    NPU_OUTCOME_STOPPED,     /**< NPU_OP_STOP reached */
-    NPU_OUTCOME_IRQ,         /**< NPU_OP_IRQ: call npu_finish(), then npu_execute() again */
-    NPU_OUTCOME_STEPPED,     /**< max_operations done: call npu_execute() again */
+    NPU_OUTCOME_STOPPED, /**< NPU_OP_STOP reached */
+    NPU_OUTCOME_IRQ,     /**< NPU_OP_IRQ: call npu_finish(), then npu_execute() again */
+    NPU_OUTCOME_STEPPED, /**< max_operations done: call npu_execute() again */
     NPU_OUTCOME_BUS_ERROR,
     NPU_OUTCOME_PARSE_ERROR,
     NPU_OUTCOME_ABORTED,
@@ -113,8 +113,8 @@ uint64_t npu_cycles(const npu_t *npu);
 struct npu_feature_map {
     bool used;
     bool is_signed;
-    bool nhcwb16;    /**< else NHWC */
-    uint8_t bits;    /**< 8, 16 or 32 */
+    bool nhcwb16; /**< else NHWC */
+    uint8_t bits; /**< 8, 16 or 32 */
     uint8_t region;
     uint32_t height, width, depth;
     int32_t zero_point;
@@ -133,8 +133,8 @@ struct npu_operation {
     struct npu_feature_map ifm, ifm2, ofm;
     uint32_t kernel_height, kernel_width; /**< dilated */
     uint64_t macs;
-    uint64_t cycles;     /**< estimate */
-    uint64_t read[8];    /**< bytes per region, commands not included */
+    uint64_t cycles;  /**< estimate */
+    uint64_t read[8]; /**< bytes per region, commands not included */
     uint64_t written[8];
 };
 

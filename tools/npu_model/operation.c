@@ -39,14 +39,14 @@ static void count_events(struct npu *npu, const struct npu_work *work, uint64_t 
     if (mac > 0) {
         npu_pmu_count(npu, NPU_EVENT_MAC_ACTIVE, mac);
         npu_pmu_count(npu, NPU_EVENT_MAC_DPU_ACTIVE, mac);
-        npu_pmu_count(npu, work->ifm->bits == 8    ? NPU_EVENT_MAC_ACTIVE_8BIT
-                           : work->ifm->bits == 16 ? NPU_EVENT_MAC_ACTIVE_16BIT
-                                                   : NPU_EVENT_MAC_ACTIVE_32BIT,
+        npu_pmu_count(npu,
+                      work->ifm->bits == 8    ? NPU_EVENT_MAC_ACTIVE_8BIT
+                      : work->ifm->bits == 16 ? NPU_EVENT_MAC_ACTIVE_16BIT
+                                              : NPU_EVENT_MAC_ACTIVE_32BIT,
                       mac);
     }
     npu_pmu_count(npu, NPU_EVENT_AO_ACTIVE, output);
-    npu_pmu_count(npu, work->ofm->bits == 8 ? NPU_EVENT_AO_ACTIVE_8BIT
-                                            : NPU_EVENT_AO_ACTIVE_16BIT,
+    npu_pmu_count(npu, work->ofm->bits == 8 ? NPU_EVENT_AO_ACTIVE_8BIT : NPU_EVENT_AO_ACTIVE_16BIT,
                   output);
 }
 

@@ -70,8 +70,7 @@ static bool check_table_range(struct npu *npu, struct npu_output *output, bool f
     output->table_origin = is_signed ? -(last + 1) / 2 : 0;
     int64_t low = output->minimum - output->table_origin;
     int64_t high = output->maximum - output->table_origin;
-    if (low >= 0 && low <= last && high >= 0 && high <= last &&
-        (map->bits != 16 || is_signed)) {
+    if (low >= 0 && low <= last && high >= 0 && high <= last && (map->bits != 16 || is_signed)) {
         return true;
     }
     return npu_fail(npu, NPU_FAULT_PARSE,
@@ -123,8 +122,7 @@ static bool decode_clamp(struct npu *npu, struct npu_output *output, unsigned cl
 bool npu_output_open(struct npu *npu, struct npu_output *output)
 {
     uint64_t precision, activation;
-    if (!npu_decode_ofm(npu, &output->map) ||
-        !npu_get(npu, NPU_SET_OFM_PRECISION, &precision) ||
+    if (!npu_decode_ofm(npu, &output->map) || !npu_get(npu, NPU_SET_OFM_PRECISION, &precision) ||
         !npu_get(npu, NPU_SET_ACTIVATION, &activation) ||
         !npu_decode_rounding(npu, precision, &output->rounding)) {
         return false;
@@ -179,14 +177,14 @@ bool npu_output_write(struct npu *npu, const struct npu_output *output, uint32_t
     switch (output->activation) {
     case NPU_ACTIVATION_NONE:
         for (size_t i = 0; i < values; i++) {
-            result[i] = (int32_t)npu_clamp(narrow(scaled[i]) + output->zero_point,
-                                           output->minimum, output->maximum);
+            result[i] = (int32_t)npu_clamp(narrow(scaled[i]) + output->zero_point, output->minimum,
+                                           output->maximum);
         }
         break;
     case NPU_ACTIVATION_TABLE:
         for (size_t i = 0; i < values; i++) {
-            int64_t index = npu_clamp(narrow(scaled[i]) + output->zero_point, output->minimum,
-                                      output->maximum);
+            int64_t index =
+                npu_clamp(narrow(scaled[i]) + output->zero_point, output->minimum, output->maximum);
             result[i] = npu_table_lookup(output->table, output->map.bits,
                                          (uint32_t)(index - output->table_origin));
         }
@@ -219,8 +217,8 @@ void npu_scale_channels(int64_t *values, size_t pixels, size_t channels,
         for (size_t c = 0; c < channels; c++) {
             int64_t *value = &values[i * channels + c];
             uint64_t sum = (uint64_t)*value + (uint64_t)scales[c].bias;
-            *value = npu_round_scale(npu_sign_extend(sum, accumulator_bits), scales[c].scale,
-                                     rounding);
+            *value =
+                npu_round_scale(npu_sign_extend(sum, accumulator_bits), scales[c].scale, rounding);
         }
     }
 }

@@ -25,8 +25,8 @@ struct npu_output {
     enum npu_rounding rounding;
     bool global_scale; /**< OFM_SCALE, else per channel from the scale stream */
     enum npu_activation activation;
-    const uint8_t *table;  /**< for NPU_ACTIVATION_TABLE */
-    int64_t table_origin;  /**< value of the table's first entry */
+    const uint8_t *table; /**< for NPU_ACTIVATION_TABLE */
+    int64_t table_origin; /**< value of the table's first entry */
     int64_t zero_point;   /**< that is added: 0 when the hardware adds none */
     int64_t minimum, maximum;
 };

@@ -60,8 +60,7 @@ void npu_pmu_count(struct npu *npu, unsigned event, uint64_t amount)
     }
 }
 
-void npu_pmu_count_axi(struct npu *npu, unsigned counter, enum npu_channel channel,
-                       uint64_t bytes)
+void npu_pmu_count_axi(struct npu *npu, unsigned counter, enum npu_channel channel, uint64_t bytes)
 {
     uint32_t selected = npu->run.pmu.axi_chan;
     if ((selected & AXI_CHANNEL_SELECT) != 0 && (selected & AXI_CHANNEL_MASK) != channel) {

@@ -69,8 +69,7 @@ void npu_pmu_start(struct npu *npu);
 void npu_pmu_count(struct npu *npu, unsigned event, uint64_t amount);
 
 /** Count a transfer. counter: REGIONCFG value, 0/1 is AXI M0, 2/3 is AXI M1. */
-void npu_pmu_count_axi(struct npu *npu, unsigned counter, enum npu_channel channel,
-                       uint64_t bytes);
+void npu_pmu_count_axi(struct npu *npu, unsigned counter, enum npu_channel channel, uint64_t bytes);
 
 /** NPU_OP_PMU_MASK. */
 void npu_pmu_mask(struct npu *npu, bool open);

@@ -17,32 +17,44 @@
 #define SPEED_512 {5, 9, 4, 3, 4, 6, 1, 2}
 
 /** U55: r2p0, architecture 1.1.0. U65: architecture 1.0.6. */
-#define U55(macs, macs_log2, shram_kb, height, width, depth)                              \
-    {                                                                                     \
-        .name = "ethos-u55-" #macs, .family = NPU_U55, .id = 0x10104201u,                 \
-        .config = CONFIG_WORD(0, shram_kb, macs_log2), .part_id0 = 0x80, .cores = 1,      \
-        .address_bits = 32, .dma_outstanding = 1, .axi_bytes = 8,                         \
-        .shram_bytes = (shram_kb)*1024u, .macs_per_cycle = (macs),                        \
-        .ublock_height = (height), .ublock_width = (width), .ublock_depth = (depth),      \
-        .output_sixteenths = SPEED_##macs, .table_sixteenths = 16                         \
-    }
-#define U65(macs, macs_log2, core_count)                                                  \
-    {                                                                                     \
-        .name = "ethos-u65-" #macs, .family = NPU_U65, .id = 0x10066001u,                 \
-        .config = CONFIG_WORD(1, 48 * (core_count), macs_log2), .part_id0 = 0x81,         \
-        .cores = (core_count), .address_bits = 40, .dma_outstanding = 2, .axi_bytes = 16, \
-        .shram_bytes = 48u * 1024u, .macs_per_cycle = (macs), .ublock_height = 2,         \
-        .ublock_width = 2, .ublock_depth = 8, .output_sixteenths = SPEED_##macs,          \
-        .table_sixteenths = 16 / (core_count)                                             \
-    }
+#define U55(macs, macs_log2, shram_kb, height, width, depth) \
+    {.name = "ethos-u55-" #macs,                             \
+     .family = NPU_U55,                                      \
+     .id = 0x10104201u,                                      \
+     .config = CONFIG_WORD(0, shram_kb, macs_log2),          \
+     .part_id0 = 0x80,                                       \
+     .cores = 1,                                             \
+     .address_bits = 32,                                     \
+     .dma_outstanding = 1,                                   \
+     .axi_bytes = 8,                                         \
+     .shram_bytes = (shram_kb) * 1024u,                      \
+     .macs_per_cycle = (macs),                               \
+     .ublock_height = (height),                              \
+     .ublock_width = (width),                                \
+     .ublock_depth = (depth),                                \
+     .output_sixteenths = SPEED_##macs,                      \
+     .table_sixteenths = 16}
+#define U65(macs, macs_log2, core_count)                     \
+    {.name = "ethos-u65-" #macs,                             \
+     .family = NPU_U65,                                      \
+     .id = 0x10066001u,                                      \
+     .config = CONFIG_WORD(1, 48 * (core_count), macs_log2), \
+     .part_id0 = 0x81,                                       \
+     .cores = (core_count),                                  \
+     .address_bits = 40,                                     \
+     .dma_outstanding = 2,                                   \
+     .axi_bytes = 16,                                        \
+     .shram_bytes = 48u * 1024u,                             \
+     .macs_per_cycle = (macs),                               \
+     .ublock_height = 2,                                     \
+     .ublock_width = 2,                                      \
+     .ublock_depth = 8,                                      \
+     .output_sixteenths = SPEED_##macs,                      \
+     .table_sixteenths = 16 / (core_count)}
 
 static const struct npu_product products[] = {
-    U55(32, 5, 16, 1, 1, 4),
-    U55(64, 6, 16, 1, 1, 8),
-    U55(128, 7, 24, 1, 2, 8),
-    U55(256, 8, 48, 2, 2, 8),
-    U65(256, 8, 1),
-    U65(512, 9, 2),
+    U55(32, 5, 16, 1, 1, 4),  U55(64, 6, 16, 1, 1, 8), U55(128, 7, 24, 1, 2, 8),
+    U55(256, 8, 48, 2, 2, 8), U65(256, 8, 1),          U65(512, 9, 2),
 };
 
 enum { PRODUCT_COUNT = sizeof products / sizeof products[0] };
@@ -60,8 +72,8 @@ const struct npu_product *npu_product_find(const char *name)
 const char *const *npu_configs(void)
 {
     static const char *const names[] = {
-        "ethos-u55-32",  "ethos-u55-64",  "ethos-u55-128", "ethos-u55-256",
-        "ethos-u65-256", "ethos-u65-512", NULL,
+        "ethos-u55-32",  "ethos-u55-64", "ethos-u55-128", "ethos-u55-256", "ethos-u65-256",
+        "ethos-u65-512", NULL,
     };
     _Static_assert(sizeof names / sizeof names[0] == PRODUCT_COUNT + 1, "one name per product");
     return names;

@@ -56,8 +56,7 @@ static inline npu_int128 npu_round_away(npu_int128 value, unsigned shift)
 }
 
 /** value * multiplier / 2^shift in the given mode, saturated to 64 bits. */
-static inline int64_t npu_round_scale(int64_t value, struct npu_scale scale,
-                                      enum npu_rounding mode)
+static inline int64_t npu_round_scale(int64_t value, struct npu_scale scale, enum npu_rounding mode)
 {
     npu_int128 product = (npu_int128)value * scale.multiplier;
     unsigned shift = scale.shift;

@@ -6,16 +6,16 @@
 #include <stddef.h>
 
 enum npu_buffer {
-    NPU_BUFFER_SYMBOLS,  /**< weight stream symbols in stream order */
-    NPU_BUFFER_MLW,      /**< the weight decoder's own */
-    NPU_BUFFER_SCALES,   /**< per-channel scale records */
-    NPU_BUFFER_ROWS,     /**< IFM rows that the kernel window needs */
-    NPU_BUFFER_RUNS,     /**< runs of inputs that a kernel window consists of */
-    NPU_BUFFER_SUMS,     /**< 32-bit sums */
-    NPU_BUFFER_ACC,      /**< accumulators */
-    NPU_BUFFER_REQUANT,  /**< per-channel values of the output stage */
-    NPU_BUFFER_RESULT,   /**< OFM values before they are stored */
-    NPU_BUFFER_OPERAND,  /**< second operand */
+    NPU_BUFFER_SYMBOLS, /**< weight stream symbols in stream order */
+    NPU_BUFFER_MLW,     /**< the weight decoder's own */
+    NPU_BUFFER_SCALES,  /**< per-channel scale records */
+    NPU_BUFFER_ROWS,    /**< IFM rows that the kernel window needs */
+    NPU_BUFFER_RUNS,    /**< runs of inputs that a kernel window consists of */
+    NPU_BUFFER_SUMS,    /**< 32-bit sums */
+    NPU_BUFFER_ACC,     /**< accumulators */
+    NPU_BUFFER_REQUANT, /**< per-channel values of the output stage */
+    NPU_BUFFER_RESULT,  /**< OFM values before they are stored */
+    NPU_BUFFER_OPERAND, /**< second operand */
     NPU_BUFFER_COUNT
 };
 

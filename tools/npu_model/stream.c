@@ -20,8 +20,9 @@ static const uint8_t *map_stream(struct npu *npu)
     if (stream == NULL) {
         run->fault_interface = (uint8_t)(run->qconfig >> 1);
         run->fault_channel = NPU_READ_COMMAND;
-        npu_fail(npu, NPU_FAULT_BUS, "of %" PRIu32 " bytes at 0x%" PRIx64
-                 " is not in NPU-visible memory", run->qsize, run->qbase);
+        npu_fail(npu, NPU_FAULT_BUS,
+                 "of %" PRIu32 " bytes at 0x%" PRIx64 " is not in NPU-visible memory", run->qsize,
+                 run->qbase);
     }
     return stream;
 }
@@ -78,10 +79,8 @@ static bool perform(struct npu *npu, uint32_t param, uint32_t payload)
 static enum npu_outcome outcome_of(const struct npu_run *run)
 {
     static const enum npu_outcome outcomes[] = {
-        [NPU_FAULT_NONE] = NPU_OUTCOME_STOPPED,
-        [NPU_FAULT_PARSE] = NPU_OUTCOME_PARSE_ERROR,
-        [NPU_FAULT_BUS] = NPU_OUTCOME_BUS_ERROR,
-        [NPU_FAULT_WEIGHTS] = NPU_OUTCOME_WEIGHT_FAULT,
+        [NPU_FAULT_NONE] = NPU_OUTCOME_STOPPED,    [NPU_FAULT_PARSE] = NPU_OUTCOME_PARSE_ERROR,
+        [NPU_FAULT_BUS] = NPU_OUTCOME_BUS_ERROR,   [NPU_FAULT_WEIGHTS] = NPU_OUTCOME_WEIGHT_FAULT,
         [NPU_FAULT_ABORTED] = NPU_OUTCOME_ABORTED,
     };
     return outcomes[run->fault];

@@ -21,8 +21,7 @@ static void free_entry(struct npu_weights *entry)
     free(entry);
 }
 
-static bool same_streams(const struct npu_weights *entry,
-                         const struct npu_weight_streams *streams)
+static bool same_streams(const struct npu_weights *entry, const struct npu_weight_streams *streams)
 {
     const uint8_t *copy = entry->streams;
     for (int core = 0; core < NPU_WEIGHT_CORES; core++) {

@@ -25,8 +25,8 @@ struct npu_weights {
     int16_t *packed; /**< as the operation laid them out, NULL until it did */
 
     /* The cache's own. */
-    uint64_t key;   /**< order of the weights */
-    uint64_t used;  /**< time of the last use */
+    uint64_t key;  /**< order of the weights */
+    uint64_t used; /**< time of the last use */
     size_t plain_bytes, packed_bytes;
     size_t length[NPU_WEIGHT_CORES];
     uint8_t *streams; /**< copy of all streams, one after the other */
@@ -51,8 +51,7 @@ struct npu_weights *npu_cache_add(struct npu_weight_cache *cache, uint64_t key,
                                   const struct npu_weight_streams *streams, size_t count);
 
 /** Room for the packed weights of an entry; NULL when there is no memory. */
-int16_t *npu_cache_pack(struct npu_weight_cache *cache, struct npu_weights *weights,
-                        size_t count);
+int16_t *npu_cache_pack(struct npu_weight_cache *cache, struct npu_weights *weights, size_t count);
 
 /** Forget an entry whose weights could not be decoded. */
 void npu_cache_drop(struct npu_weight_cache *cache, struct npu_weights *weights);

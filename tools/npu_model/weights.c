@@ -18,16 +18,16 @@ enum {
     STREAM_ALIGNMENT = 16,
     SCALE_BYTES = 10,
     SCALE_SHIFT_MASK = 0x3F,
-    INPUT_UBLOCK = 8,    /**< input channels of a micro block */
-    SUB_KERNEL = 8,      /**< taps of a sub-kernel along one axis, before dilation */
+    INPUT_UBLOCK = 8, /**< input channels of a micro block */
+    SUB_KERNEL = 8,   /**< taps of a sub-kernel along one axis, before dilation */
     SYMBOLS_PER_CYCLE = 8,
     WEIGHTS_MAX = 1 << 27,
 };
 
 /** What determines the order of one core's weights. */
 struct order {
-    uint32_t outputs;      /**< channels of this core */
-    uint32_t inputs;       /**< 1 for depthwise */
+    uint32_t outputs;       /**< channels of this core */
+    uint32_t inputs;        /**< 1 for depthwise */
     uint32_t height, width; /**< kernel */
     uint32_t output_block, output_ublock;
     uint32_t input_block, input_ublock;
@@ -80,11 +80,15 @@ static bool make_order(struct npu *npu, const struct npu_window *window, uint32_
         .width = window->kernel_width,
         .output_block = (uint32_t)block_m1 + 1,
         .output_ublock = npu->product->ublock_depth,
-        .input_block = depthwise ? 1 : part_kernel || wide ? 16 : 32,
+        .input_block = depthwise             ? 1
+                       : part_kernel || wide ? 16
+                                             : 32,
         .input_ublock = depthwise ? 1 : INPUT_UBLOCK,
         .sub_height = SUB_KERNEL / window->dilation_y,
         .sub_width = SUB_KERNEL / window->dilation_x,
-        .tap_multiple = depthwise || (part_kernel && !wide) ? 4 : part_kernel ? 2 : 1,
+        .tap_multiple = depthwise || (part_kernel && !wide) ? 4
+                        : part_kernel                       ? 2
+                                                            : 1,
         .depth_first = !part_kernel && !depthwise,
         .cores = cores,
     };
@@ -110,8 +114,8 @@ static uint64_t symbol_count(const struct order *order)
                              order->tap_multiple);
         }
     }
-    uint64_t inputs = round_up(order->inputs,
-                               order->depth_first ? order->input_block : order->input_ublock);
+    uint64_t inputs =
+        round_up(order->inputs, order->depth_first ? order->input_block : order->input_ublock);
     uint64_t block = order->output_block;
     uint64_t outputs = order->outputs / block * round_up(block, order->output_ublock) +
                        round_up(order->outputs % block, order->output_ublock);
@@ -256,15 +260,14 @@ static bool load_core(struct npu *npu, const struct order *order, const uint8_t 
         return false;
     }
     size_t count = 0;
-    enum npu_mlw_result result =
-        npu_mlw_decode(stream, bytes, work, symbols, expected, &count);
+    enum npu_mlw_result result = npu_mlw_decode(stream, bytes, work, symbols, expected, &count);
     if (result != NPU_MLW_OK) {
         return npu_fail(npu, NPU_FAULT_WEIGHTS, "has a weight stream that %s",
                         npu_mlw_text(result));
     }
     if (count != expected) {
-        return npu_fail(npu, NPU_FAULT_WEIGHTS, "has a weight stream of %zu weights, needs %" PRIu64,
-                        count, expected);
+        return npu_fail(npu, NPU_FAULT_WEIGHTS,
+                        "has a weight stream of %zu weights, needs %" PRIu64, count, expected);
     }
     place_all(order, symbols, out);
     return true;
@@ -284,8 +287,7 @@ static bool map_streams(struct npu *npu, const struct order *all,
     *streams = (struct npu_weight_streams){{NULL}, {0}};
     for (uint32_t core = 0; core < all->cores && core < all->outputs; core++) {
         uint32_t bytes = 0;
-        streams->bytes[core] =
-            map_stream(npu, &weight_registers[core], NPU_READ_WEIGHT, &bytes);
+        streams->bytes[core] = map_stream(npu, &weight_registers[core], NPU_READ_WEIGHT, &bytes);
         streams->length[core] = bytes;
         if (streams->bytes[core] == NULL) {
             return false;
@@ -341,8 +343,7 @@ struct npu_weights *npu_weights_load(struct npu *npu, const struct npu_window *w
     size_t count = 0;
     struct order all;
     struct npu_weight_streams streams;
-    if (!active_cores(npu, &cores) ||
-        !make_order(npu, window, channels, depthwise, cores, &all) ||
+    if (!active_cores(npu, &cores) || !make_order(npu, window, channels, depthwise, cores, &all) ||
         !check_size(npu, &all, &count) || !map_streams(npu, &all, &streams)) {
         return NULL;
     }
@@ -391,8 +392,9 @@ const struct npu_channel_scale *npu_scales_load(struct npu *npu, uint32_t channe
         const uint8_t *stream = map_stream(npu, &scale_registers[core], NPU_READ_SCALE, &bytes);
         uint32_t count = channels_of_core(channels, core, cores);
         if (stream == NULL || bytes / SCALE_BYTES < count) {
-            npu_fail(npu, NPU_FAULT_PARSE, "has %" PRIu32 " bytes of scales for %" PRIu32
-                     " channels", stream == NULL ? 0 : bytes, count);
+            npu_fail(npu, NPU_FAULT_PARSE,
+                     "has %" PRIu32 " bytes of scales for %" PRIu32 " channels",
+                     stream == NULL ? 0 : bytes, count);
             return NULL;
         }
         for (uint32_t i = 0; i < count; i++) {
