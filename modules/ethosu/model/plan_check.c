@@ -348,11 +348,11 @@ int plan_check_overlaps(struct builder *builder)
         return ETHOSU_MODEL_OK; // Vela's own plan for its own operators
     }
     int status = take_room(builder, &lives);
-    if (status != ETHOSU_MODEL_OK || !builder->loading ||
-        !tflite_get_subgraph(&builder->file, 0, &builder->graph)) {
+    if (status != ETHOSU_MODEL_OK || !builder->loading) {
         return status;
     }
     builder->graph_index = 0;
+    tflite_get_subgraph(&builder->file, 0, &builder->graph);
     find_lives(builder, &lives);
     for (uint32_t i = 0; i < builder->graph.operators.count && status == ETHOSU_MODEL_OK; ++i) {
         struct tflite_operator_call call;
@@ -363,5 +363,10 @@ int plan_check_overlaps(struct builder *builder)
             status = check_operator(builder, &lives, &call);
         }
     }
-    return status;
+    const struct flatbuffer *fb = &builder->file.fb;
+    return status != ETHOSU_MODEL_OK || !fb->bad
+               ? status
+               : error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                           "file is malformed or truncated at byte %u of %u", (unsigned)fb->bad_at,
+                           (unsigned)fb->size);
 }

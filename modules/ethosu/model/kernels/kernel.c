@@ -164,6 +164,10 @@ static int step_kernel(struct ethosu_model *model, const struct step *step)
 int kernel_add(struct builder *builder, const struct kernel *kernel, struct kernel_call *block,
                size_t size)
 {
+    // Options and scales were read without a look at each.
+    if (builder->file.fb.bad) {
+        return kernel_bad(builder, "malformed or truncated");
+    }
     block->kernel = kernel;
     uint32_t needed = kernel->scratch == NULL ? 0 : kernel->scratch(block);
     struct plan_scratch planned;

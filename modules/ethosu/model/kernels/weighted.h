@@ -6,6 +6,7 @@
 #ifndef WEIGHTED_H
 #define WEIGHTED_H
 
+#include "dot.h"
 #include "quantization.h"
 
 /** How sums are kept, and brought to the output's scale. */
@@ -53,27 +54,6 @@ static inline int32_t weighted_finish(const struct weighted *p, int64_t sum, int
         p->mode == SUM_16 ? fixed_rescale_64(sum, scale) : fixed_rescale((int32_t)sum, scale);
     return fixed_clamp((int32_t)((uint32_t)value + (uint32_t)p->output_offset), p->range.low,
                        p->range.high);
-}
-
-/** Sum of products of two rows of 8-bit numbers. */
-static inline int64_t dot_8(const int8_t *values, const int8_t *weights, int32_t count,
-                            int32_t value_offset)
-{
-    uint32_t sum = 0; // wraps around, as the reference's does
-    for (int32_t i = 0; i < count; ++i) {
-        sum += (uint32_t)((values[i] + value_offset) * weights[i]);
-    }
-    return (int32_t)sum;
-}
-
-/** The same for 16-bit values. */
-static inline int64_t dot_16(const int16_t *values, const int8_t *weights, int32_t count)
-{
-    int64_t sum = 0;
-    for (int32_t i = 0; i < count; ++i) {
-        sum += values[i] * weights[i];
-    }
-    return sum;
 }
 
 /** A window that slides over an image, in one direction. */
