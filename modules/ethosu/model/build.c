@@ -21,9 +21,25 @@ static int bad_tensor(struct builder *builder, uint32_t tensor)
                      (unsigned)tensor, (unsigned)builder->graph_index);
 }
 
+bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_tensor *tensor)
+{
+    struct kept_tensor *kept = index < TENSORS_KEPT ? &builder->kept[index] : NULL;
+    if (kept != NULL && kept->graph == builder->graph_index + 1) {
+        *tensor = kept->tensor;
+        return true;
+    }
+    if (!tflite_get_tensor(&builder->file, &builder->graph, index, tensor)) {
+        return false;
+    }
+    if (kept != NULL) {
+        *kept = (struct kept_tensor){builder->graph_index + 1, *tensor};
+    }
+    return true;
+}
+
 int build_place_tensor(struct builder *builder, uint32_t tensor, struct placed *placed)
 {
-    if (!tflite_get_tensor(&builder->file, &builder->graph, tensor, &placed->tensor)) {
+    if (!build_get_tensor(builder, tensor, &placed->tensor)) {
         return bad_tensor(builder, tensor);
     }
     placed->data = placed->tensor.data;
@@ -74,7 +90,7 @@ static int build_tensors(struct builder *builder)
             continue; // a constant or a handle: looked at when an operator uses it
         }
         struct tflite_tensor tensor;
-        if (!tflite_get_tensor(&builder->file, &builder->graph, i, &tensor)) {
+        if (!build_get_tensor(builder, i, &tensor)) {
             return bad_tensor(builder, i);
         }
         int status = build_grow_arena(builder, (uint64_t)offset + tensor.size);
@@ -198,8 +214,8 @@ static int build_model(struct builder *builder, const struct ethosu_model_source
     model->file = source->file;
     model->file_size = (uint32_t)source->file_size;
     model->skip_verify = source->skip_verify;
-    int (*const stages[])(struct builder *) = {build_io,   build_init_area, build_tensors,
-                                               plan_open,  build_graphs,    plan_check_overlaps};
+    int (*const stages[])(struct builder *) = {build_io,  build_init_area, build_tensors,
+                                               plan_open, build_graphs,    plan_check_overlaps};
     int status = open_file(builder, source);
     for (size_t i = 0; i < sizeof stages / sizeof stages[0] && status == ETHOSU_MODEL_OK; ++i) {
         status = stages[i](builder);

@@ -17,8 +17,8 @@
 /** A resource variable: memory behind the tensors, known by its name. */
 struct variable {
     struct tflite_text name;
-    uint32_t size;   /**< bytes; 0 while unknown */
-    uint32_t offset; /**< in the arena */
+    uint32_t size;    /**< bytes; 0 while unknown */
+    uint32_t offset;  /**< in the arena */
     bool initialised; /**< a subgraph of CALL_ONCE assigns it */
 };
 
@@ -49,24 +49,33 @@ struct shared_place {
     uint32_t offset;   /**< in the arena */
 };
 
+/** Tensors of the lowest indices, read once: several stages ask for the same ones. */
+#define TENSORS_KEPT 12u
+
+struct kept_tensor {
+    uint32_t graph; /**< 1 + index of its subgraph; 0: nothing is kept here */
+    struct tflite_tensor tensor;
+};
+
 struct builder {
     struct tflite file;
     struct ethosu_driver *driver; /**< may be NULL */
     struct ethosu_model_error *error;
-    bool loading;                 /**< false: measuring */
-    struct ethosu_model *model;   /**< holds the counts while measuring too */
+    bool loading;               /**< false: measuring */
+    struct ethosu_model *model; /**< holds the counts while measuring too */
     struct object_memory object;
-    uint8_t *arena; /**< NULL while measuring */
+    uint8_t *arena;      /**< NULL while measuring */
     size_t arena_limit;  /**< bytes given */
     uint32_t init_limit; /**< initialisation steps there is room for */
 
     uint32_t graph_index;
-    struct tflite_subgraph graph; /**< the current one */
+    struct tflite_subgraph graph;         /**< the current one */
     uint32_t operator_index;              /**< the current one */
     uint32_t operator_code;               /**< its builtin code */
     struct tflite_text custom_name;       /**< its name when it is a custom operator */
     const struct operator_kernel *kernel; /**< what the runtime has for it */
 
+    struct kept_tensor kept[TENSORS_KEPT];
     struct shared_place read_only;    /**< the last copy of a constant */
     struct shared_place fast_scratch; /**< the last scratch beside the arena plan */
     struct known_variables *variables;
@@ -97,6 +106,9 @@ struct tflite_text operator_name(uint32_t code);
 
 /** Prepare all operators: of the main graph, and of the subgraphs that initialise it. */
 int build_graphs(struct builder *builder);
+
+/** Read a tensor of the current subgraph, once; false: it is malformed. */
+bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_tensor *tensor);
 
 /** Find input (or output) number `index` of an operator and its memory. */
 int build_place(struct builder *builder, const struct fb_vector *list, uint32_t index,

@@ -52,8 +52,8 @@ struct ethosu_model {
     uint32_t step_count;
     struct step *init; /**< of ethosu_model_reset() */
     uint32_t init_count;
-    uint32_t npu_calls;
     const struct npu_call *first_call; /**< NULL when there is none */
+    uint16_t npu_calls;
     bool skip_verify;
     uint8_t *arena;
     uint32_t arena_size;

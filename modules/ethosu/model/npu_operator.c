@@ -77,7 +77,7 @@ static int place_read_only(struct builder *builder, const struct tflite_operator
 {
     struct tflite_tensor tensor;
     uint32_t index = fb_u32_at(&builder->file.fb, &operation->inputs, INPUT_READ_ONLY);
-    if (!tflite_get_tensor(&builder->file, &builder->graph, index, &tensor)) {
+    if (!build_get_tensor(builder, index, &tensor)) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its read-only data is malformed");
     }
     if (tensor.data == NULL) {
@@ -111,8 +111,8 @@ static int find_fast_scratch(struct builder *builder, const struct fb_vector *in
                              struct placed *fast)
 {
     uint32_t index = fb_u32_at(&builder->file.fb, inputs, INPUT_FAST_SCRATCH);
-    bool read = inputs->count > INPUT_FAST_SCRATCH &&
-                tflite_get_tensor(&builder->file, &builder->graph, index, &fast->tensor);
+    bool read =
+        inputs->count > INPUT_FAST_SCRATCH && build_get_tensor(builder, index, &fast->tensor);
     if (read && fast->tensor.data == NULL && fast->tensor.size == 0) {
         fast->offset = 0;
         fast->data = build_address(builder, 0);
