@@ -65,8 +65,10 @@ typedef long mp_off_t;
 #define MICROPY_PY_MACHINE_TIMER (1)
 
 // Errors that have a name: MicroPython's own list lacks those of files and of the NPU.
+// clang-format off: it takes the list for nested calls.
 #define MICROPY_PY_ERRNO_LIST \
     X(EPERM) X(ENOENT) X(EIO) X(EBADF) X(EAGAIN) X(ENOMEM) X(EACCES) X(EFAULT) X(EBUSY) \
     X(EEXIST) X(ENODEV) X(ENOTDIR) X(EISDIR) X(EINVAL) X(ENOSPC) X(EROFS) X(EOPNOTSUPP) \
     X(EADDRINUSE) X(ECONNABORTED) X(ECONNRESET) X(ENOBUFS) X(ENOTCONN) X(ETIMEDOUT) \
     X(ECONNREFUSED) X(EHOSTUNREACH) X(EALREADY) X(EINPROGRESS) X(ECANCELED)
+// clang-format on

@@ -51,8 +51,8 @@ struct ethosu_board {
     const struct ethosu_board_npu *npus;
     size_t npu_count;
     const struct ethosu_board_range *ranges; /**< may not overlap */
-    size_t range_count; /**< 0: the driver does not check where buffers are */
-    uint32_t cache_line; /**< bytes; 0: the CPU has no data cache to manage */
+    size_t range_count;                      /**< 0: the driver does not check where buffers are */
+    uint32_t cache_line;                     /**< bytes; 0: the CPU has no data cache to manage */
 };
 
 extern const struct ethosu_board ethosu_board;

@@ -12,8 +12,7 @@
 
 static struct ethosu_driver npu;
 
-void ethosu_flush_dcache(const uint64_t *base_addr, const size_t *base_addr_size,
-                         int num_base_addr)
+void ethosu_flush_dcache(const uint64_t *base_addr, const size_t *base_addr_size, int num_base_addr)
 {
     (void)base_addr;
     (void)base_addr_size;

@@ -21,8 +21,13 @@ int main(void)
     char source[4] = "abc";
     char tensor[4] = "xyz";
     struct ethosux_layout layout = {
-        .tensor = tensor, .tensor_bytes = 4, .tensor_element = 1,
-        .source = source, .source_bytes = 4, .shape = {1, 1, 1, 1, 1, 4}, .element = 1,
+        .tensor = tensor,
+        .tensor_bytes = 4,
+        .tensor_element = 1,
+        .source = source,
+        .source_bytes = 4,
+        .shape = {1, 1, 1, 1, 1, 4},
+        .element = 1,
     };
     int error = ethosux_adjust_layout(&layout, NULL);
     printf("%d %u %s\n", error, calls, tensor);

@@ -187,8 +187,7 @@ uint64_t ethosu_address_remap(uint64_t address, int index)
     return (uint32_t)address + fake_bus_offset;
 }
 
-void ethosu_flush_dcache(const uint64_t *base_addr, const size_t *base_addr_size,
-                         int num_base_addr)
+void ethosu_flush_dcache(const uint64_t *base_addr, const size_t *base_addr_size, int num_base_addr)
 {
     (void)base_addr;
     note('f');

@@ -22,18 +22,18 @@ struct NPU_REG {
     uint32_t registers[0x1000 / 4];
     struct ethosu_driver *driver; /**< whose handler the interrupt line calls */
     enum fake_end end;
-    uint32_t end_status;    /**< STATUS bits that a completion sets */
-    uint32_t reset_reads;   /**< STATUS reads until a reset ends */
-    uint32_t prot_flips;    /**< bits of PROT that don't follow RESET */
-    bool loses_power;       /**< registers are lost when the power may go */
-    bool masked;            /**< the interrupt line leads nowhere */
-    bool dead;              /**< every read gives all ones */
+    uint32_t end_status;  /**< STATUS bits that a completion sets */
+    uint32_t reset_reads; /**< STATUS reads until a reset ends */
+    uint32_t prot_flips;  /**< bits of PROT that don't follow RESET */
+    bool loses_power;     /**< registers are lost when the power may go */
+    bool masked;          /**< the interrupt line leads nowhere */
+    bool dead;            /**< every read gives all ones */
     bool running;
-    unsigned accesses;      /**< reads and writes so far */
-    unsigned writes;        /**< writes so far */
-    unsigned interrupt_at;  /**< complete and interrupt at this access; 0: never */
-    unsigned wrap_at;       /**< the cycle counter's low word wraps before this access; 0: never */
-    unsigned dead_from;     /**< dead from this access on; 0: never */
+    unsigned accesses;     /**< reads and writes so far */
+    unsigned writes;       /**< writes so far */
+    unsigned interrupt_at; /**< complete and interrupt at this access; 0: never */
+    unsigned wrap_at;      /**< the cycle counter's low word wraps before this access; 0: never */
+    unsigned dead_from;    /**< dead from this access on; 0: never */
     unsigned runs, resets;
     uint32_t reset_pending;
 };
@@ -41,7 +41,8 @@ struct NPU_REG {
 /** Two NPUs; both like new at the start of each test. */
 extern struct NPU_REG fakes[2];
 
-/** What the hooks saw, as one letter each: f, i flush and invalidate; b, e begin and end; R, X run and reset. */
+/** What the hooks saw, as one letter each: f, i flush and invalidate; b, e begin and end; R, X run
+ * and reset. */
 extern char trace[256];
 
 /** Bytes and number of the buffers that the cache hooks saw last. */

@@ -22,8 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (payload.stream < data || payload.stream + payload.stream_bytes > data + size) {
             abort();
         }
-        error = ethosux_verify(payload.stream, payload.stream_bytes, configs[i], sizes, 3,
-                               &written, &fault);
+        error = ethosux_verify(payload.stream, payload.stream_bytes, configs[i], sizes, 3, &written,
+                               &fault);
     }
     if (error != 0 && ethosux_describe(&fault, text, sizeof text) >= sizeof text) {
         abort();

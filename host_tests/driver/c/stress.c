@@ -88,9 +88,9 @@ static void *work(void *argument)
 int main(int argc, char **argv)
 {
     static const uint32_t words[15] = {
-        0x31504F43u, 5, 5, 0x000B0002u, // COP1, 11 words of stream
-        0x00000130u, 0x00010131u, 0x4030u, 0, 0x4031u, 0, 0x4032u, 64, 0x010u, 0x011u,
-        0xFFFF0000u,
+        0x31504F43u, 5,           5,       0x000B0002u, // COP1, 11 words of stream
+        0x00000130u, 0x00010131u, 0x4030u, 0,           0x4031u,     0,
+        0x4032u,     64,          0x010u,  0x011u,      0xFFFF0000u,
     };
     pthread_t threads[THREADS];
     rounds = argc == 2 ? (unsigned)strtoul(argv[1], NULL, 10) : 100;

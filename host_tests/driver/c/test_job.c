@@ -377,7 +377,8 @@ TEST(a_prepared_program_starts_again_and_again)
     CHECK_EQ(ethosu_wait(drv, true), 0);
     struct ethosux_program program = {0};
     CHECK_EQ(ethosux_prepare(drv, &program, good_payload, sizeof good_payload, good_bases,
-                             good_sizes, 3, 0), 0);
+                             good_sizes, 3, 0),
+             0);
     for (unsigned i = 0; i < 3; i++) {
         CHECK_EQ(ethosux_start(drv, &program, NULL), 0);
         CHECK_EQ(ethosux_wait(drv, 100), 0);

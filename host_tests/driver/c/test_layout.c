@@ -29,8 +29,12 @@ static void buffers(size_t source_bytes, size_t tensor_bytes)
     }
     memset(tensor, 0xEE, tensor_bytes);
     layout = (struct ethosux_layout){
-        .tensor = tensor, .tensor_bytes = tensor_bytes, .tensor_element = 1,
-        .source = source, .source_bytes = source_bytes, .element = 1,
+        .tensor = tensor,
+        .tensor_bytes = tensor_bytes,
+        .tensor_element = 1,
+        .source = source,
+        .source_bytes = source_bytes,
+        .element = 1,
     };
     copies = 0;
     copied = 0;

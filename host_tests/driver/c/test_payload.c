@@ -39,8 +39,9 @@ TEST(cop1_gives_config_and_stream)
 
 TEST(cop2_gives_config_and_stream)
 {
-    const uint32_t words[] = {COP2, 1, 64, 0, 1, 56, 44, 0x4D554556u, 1, 20, 0x10003008u,
-                              0x10066001u, 0, 0, 0, ~0u, ~0u, ~0u, 0x00000011u, 0xFFFF0000u};
+    const uint32_t words[] = {COP2,        1,   64,  0,           1,           56,         44,
+                              0x4D554556u, 1,   20,  0x10003008u, 0x10066001u, 0,          0,
+                              0,           ~0u, ~0u, ~0u,         0x00000011u, 0xFFFF0000u};
     struct ethosux_payload payload;
     struct ethosux_fault fault = {0};
     CHECK_EQ(parse(words, sizeof words, &payload, &fault), 0);
@@ -52,8 +53,8 @@ TEST(cop2_gives_config_and_stream)
 /** Every cut of a good payload is refused or gives a stream inside it; ASan watches. */
 TEST(a_truncated_payload_is_never_read_past_its_end)
 {
-    const uint32_t cop2[] = {COP2, 1, 64, 0, 1, 56, 44, 0x4D554556u, 1, 20, 7, 1, 0, 0, 0,
-                             ~0u, ~0u, ~0u, 0x11u, 0xFFFF0000u};
+    const uint32_t cop2[] = {COP2, 1, 64, 0, 1, 56,  44,  0x4D554556u, 1,     20,
+                             7,    1, 0,  0, 0, ~0u, ~0u, ~0u,         0x11u, 0xFFFF0000u};
     for (size_t size = 0; size < sizeof good_payload; size++) {
         struct ethosux_payload payload;
         CHECK(parse(good_payload, size, &payload, NULL) < 0);

@@ -294,7 +294,7 @@ TEST(version_and_hardware_are_told)
 TEST(config_names_are_velas)
 {
     static const char *const names[] = {
-        "ethos-u55-32", "ethos-u55-64", "ethos-u55-128", "ethos-u55-256", "ethos-u65-256",
+        "ethos-u55-32",  "ethos-u55-64",  "ethos-u55-128",  "ethos-u55-256",  "ethos-u65-256",
         "ethos-u65-512", "ethos-u85-128", "ethos-u85-1024", "ethos-u85-2048",
     };
     char name[ETHOSUX_CONFIG_NAME_SIZE];

@@ -5,12 +5,11 @@
 static _Alignas(64) uint8_t memory[1024];
 static struct ethosux_program program;
 
-static int prepare(struct ethosu_driver *drv, const uint64_t *bases, const size_t *sizes,
-                   int count)
+static int prepare(struct ethosu_driver *drv, const uint64_t *bases, const size_t *sizes, int count)
 {
     unsigned accesses = fakes[0].accesses;
-    int error = ethosux_prepare(drv, &program, good_payload, sizeof good_payload, bases, sizes,
-                                count, 0);
+    int error =
+        ethosux_prepare(drv, &program, good_payload, sizeof good_payload, bases, sizes, count, 0);
     CHECK_EQ(fakes[0].accesses, accesses); // looks at nothing, writes nothing
     CHECK_EQ(program.owner == NULL, error != 0);
     return error;
@@ -77,15 +76,17 @@ TEST(memory_that_the_npu_cannot_see_is_efault)
     fake_ranges[0].writable = false;
     check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSUX_E_NOT_WRITABLE, 1, "can't write");
     fake_ranges[1].size = 8;
-    check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSUX_E_NOT_REACHABLE, -1, "command stream, 4 bytes at");
+    check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSUX_E_NOT_REACHABLE, -1,
+                  "command stream, 4 bytes at");
 }
 
 /** A stream that writes region 0 must find memory there that can be written. */
 TEST(a_stream_that_writes_read_only_memory_is_refused)
 {
     static _Alignas(16) uint32_t words[] = {
-        0x31504F43u, 5, 5, 0x000A0002u, // COP1, 10 words of stream
-        0x00010130u, 0x00000131u, 0x4030u, 0, 0x4031u, 0, 0x4032u, 16, 0x010u, 0xFFFF0000u,
+        0x31504F43u, 5,           5,       0x000A0002u, // COP1, 10 words of stream
+        0x00010130u, 0x00000131u, 0x4030u, 0,           0x4031u,
+        0,           0x4032u,     16,      0x010u,      0xFFFF0000u,
     };
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
     uint64_t bases[2] = {(uintptr_t)memory, (uintptr_t)memory + 512};
@@ -94,8 +95,7 @@ TEST(a_stream_that_writes_read_only_memory_is_refused)
     fake_ranges[1] = (struct ethosu_board_range){0, SIZE_MAX, true, "ram", 0};
     int error = ethosux_prepare(drv, &program, words, sizeof words, bases, sizes, 2, 0);
     check_refused(drv, error, ETHOSUX_E_NOT_WRITABLE, 0, "base pointer 0");
-    error = ethosux_prepare(drv, &program, words, sizeof words, bases, sizes, 2,
-                            ETHOSUX_NO_VERIFY);
+    error = ethosux_prepare(drv, &program, words, sizeof words, bases, sizes, 2, ETHOSUX_NO_VERIFY);
     CHECK_EQ(error, 0);
 }
 
@@ -104,8 +104,7 @@ TEST(the_boards_port_becomes_the_regions_attribute)
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
     uint64_t bases[3] = {(uintptr_t)memory, (uintptr_t)memory + 512, (uintptr_t)memory + 512};
     size_t sizes[3] = {16, 16, 16};
-    fake_ranges[0] =
-        (struct ethosu_board_range){(uintptr_t)memory, 512, true, "m0", ETHOSU_PORT_2};
+    fake_ranges[0] = (struct ethosu_board_range){(uintptr_t)memory, 512, true, "m0", ETHOSU_PORT_2};
     fake_ranges[1] = (struct ethosu_board_range){0, SIZE_MAX, true, "m1", ETHOSU_PORT_DEFAULT};
     CHECK_EQ(prepare(drv, bases, sizes, 3), 0);
     CHECK_EQ(program.regioncfg, 2 | 0 << 2 | 1 << 4);

@@ -169,7 +169,9 @@ TEST(each_of_the_four_tiles_is_bounded)
     static const struct {
         uint32_t base;
         uint32_t end; // of the tile: rows 0..2 or 3, columns 0..3 or 4..5
-    } tiles[] = {{0x10, 2 * 48 + 4 * 8}, {0x11, 1 * 48 + 2 * 8}, {0x12, 0 * 48 + 4 * 8},
+    } tiles[] = {{0x10, 2 * 48 + 4 * 8},
+                 {0x11, 1 * 48 + 2 * 8},
+                 {0x12, 0 * 48 + 4 * 8},
                  {0x13, 1 * 48 + 2 * 8}};
     for (unsigned i = 0; i < 4; i++) {
         conv(U55);
@@ -423,9 +425,9 @@ TEST(a_region_beyond_the_given_ones_is_refused)
 
 TEST(unknown_commands_cut_commands_and_a_missing_stop_are_refused)
 {
-    static const uint32_t unknown[] = {0x004, 0x00010002, 0x00030005, 0x000A0006, 0x00010010,
-                                       0x106, 0x0008010F, 0x190, 0x1FF, 0x3FF, 0x4007, 0x4094,
-                                       0x402, 0x8000, 0xC000, 0x123, 0x4090, 0x4033};
+    static const uint32_t unknown[] = {
+        0x004, 0x00010002, 0x00030005, 0x000A0006, 0x00010010, 0x106,  0x0008010F, 0x190,  0x1FF,
+        0x3FF, 0x4007,     0x4094,     0x402,      0x8000,     0xC000, 0x123,      0x4090, 0x4033};
     for (unsigned i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         count = 0;
         words[count++] = unknown[i];
@@ -440,8 +442,7 @@ TEST(unknown_commands_cut_commands_and_a_missing_stop_are_refused)
     CHECK_EQ(ethosux_verify(words, 4, U55, size, 2, NULL, &fault), ETHOSUX_E_COMMAND_NO_STOP);
     CHECK_EQ(ethosux_verify(words, 0, U55, size, 2, NULL, NULL), ETHOSUX_E_COMMAND_NO_STOP);
     words[0] = 0;
-    CHECK_EQ(ethosux_verify(words, 4, 0x20000119, size, 2, NULL, &fault),
-             ETHOSUX_E_NO_VERIFIER);
+    CHECK_EQ(ethosux_verify(words, 4, 0x20000119, size, 2, NULL, &fault), ETHOSUX_E_NO_VERIFIER);
 }
 
 TEST(what_stands_behind_the_stop_does_not_matter)

@@ -177,5 +177,8 @@ void reset(void)
 extern char stack_top[];
 
 __attribute__((section(".vectors"), used)) static const void *const vectors[16] = {
-    stack_top, reset, reset, reset,
+    stack_top,
+    reset,
+    reset,
+    reset,
 };

@@ -31,10 +31,10 @@ struct ethosux_part {
     uint8_t macs_log2_last;
     uint8_t address_bits;
     uint8_t pmu_counters;
-    uint8_t qconfig;         /**< default QCONFIG */
-    uint16_t regioncfg;      /**< default REGIONCFG */
-    uint32_t fault_bits;     /**< STATUS bits after which the NPU needs a reset */
-    uint32_t config_mask;    /**< CONFIG bits in which a model must equal the NPU */
+    uint8_t qconfig;      /**< default QCONFIG */
+    uint16_t regioncfg;   /**< default REGIONCFG */
+    uint32_t fault_bits;  /**< STATUS bits after which the NPU needs a reset */
+    uint32_t config_mask; /**< CONFIG bits in which a model must equal the NPU */
     const struct ethosux_setting *settings;
     const struct ethosux_setting *witness; /**< one that tells by its loss that the power was
                                                 off: differs from its reset value; or NULL */

@@ -95,8 +95,8 @@ void ethosu_deinit(struct ethosu_driver *drv)
 
 void ethosu_get_driver_version(struct ethosu_driver_version *ver)
 {
-    *ver = (struct ethosu_driver_version){
-        ETHOSU_DRIVER_VERSION_MAJOR, ETHOSU_DRIVER_VERSION_MINOR, ETHOSU_DRIVER_VERSION_PATCH};
+    *ver = (struct ethosu_driver_version){ETHOSU_DRIVER_VERSION_MAJOR, ETHOSU_DRIVER_VERSION_MINOR,
+                                          ETHOSU_DRIVER_VERSION_PATCH};
 }
 
 void ethosu_get_hw_info(struct ethosu_driver *drv, struct ethosu_hw_info *hw)
@@ -104,20 +104,22 @@ void ethosu_get_hw_info(struct ethosu_driver *drv, struct ethosu_hw_info *hw)
     uint32_t id = drv->dev.id;
     uint32_t config = drv->dev.config;
     *hw = (struct ethosu_hw_info){
-        .version = {
-            .version_status = NPU_ID_VERSION_STATUS(id),
-            .version_minor = NPU_ID_VERSION_MINOR(id),
-            .version_major = NPU_ID_VERSION_MAJOR(id),
-            .product_major = NPU_ID_PRODUCT_MAJOR(id),
-            .arch_patch_rev = NPU_ID_ARCH_PATCH(id),
-            .arch_minor_rev = NPU_ID_ARCH_MINOR(id),
-            .arch_major_rev = NPU_ID_ARCH_MAJOR(id),
-        },
-        .cfg = {
-            .macs_per_cc = NPU_CONFIG_MACS(config),
-            .cmd_stream_version = NPU_CONFIG_STREAM_VERSION(config),
-            .custom_dma = (config & NPU_CONFIG_CUSTOM_DMA) != 0,
-        },
+        .version =
+            {
+                .version_status = NPU_ID_VERSION_STATUS(id),
+                .version_minor = NPU_ID_VERSION_MINOR(id),
+                .version_major = NPU_ID_VERSION_MAJOR(id),
+                .product_major = NPU_ID_PRODUCT_MAJOR(id),
+                .arch_patch_rev = NPU_ID_ARCH_PATCH(id),
+                .arch_minor_rev = NPU_ID_ARCH_MINOR(id),
+                .arch_major_rev = NPU_ID_ARCH_MAJOR(id),
+            },
+        .cfg =
+            {
+                .macs_per_cc = NPU_CONFIG_MACS(config),
+                .cmd_stream_version = NPU_CONFIG_STREAM_VERSION(config),
+                .custom_dma = (config & NPU_CONFIG_CUSTOM_DMA) != 0,
+            },
     };
 }
 
@@ -174,8 +176,7 @@ int ethosu_soft_reset(struct ethosu_driver *drv)
 
 int ethosu_request_power(struct ethosu_driver *drv)
 {
-    if (drv->power_request_counter++ == 0 &&
-        ethosux_device_power_up(&drv->dev, &drv->fault) != 0) {
+    if (drv->power_request_counter++ == 0 && ethosux_device_power_up(&drv->dev, &drv->fault) != 0) {
         drv->power_request_counter--;
         return -1;
     }
@@ -193,8 +194,7 @@ void ethosu_release_power(struct ethosu_driver *drv)
 
 /* ---- an inference ---- */
 
-typedef void cache_hook(const uint64_t *base_addr, const size_t *base_addr_size,
-                        int num_base_addr);
+typedef void cache_hook(const uint64_t *base_addr, const size_t *base_addr_size, int num_base_addr);
 
 static void manage_cache(const struct ethosux_program *program, uint32_t mask, cache_hook *hook)
 {
@@ -217,8 +217,7 @@ static int claim(struct ethosu_driver *drv)
 }
 
 /** Start on a claimed handle: STARTING -> RUNNING, or back to IDLE. */
-static int launch(struct ethosu_driver *drv, const struct ethosux_program *program,
-                  void *user_arg)
+static int launch(struct ethosu_driver *drv, const struct ethosux_program *program, void *user_arg)
 {
     manage_cache(program, drv->flush_mask, ethosu_flush_dcache);
     if (ethosu_request_power(drv) != 0) {
@@ -249,8 +248,8 @@ static void clear_up(struct ethosu_driver *drv)
 static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout, uint32_t status)
 {
     uint32_t qread = ethosu_io_read(drv->dev.reg, NPU_QREAD);
-    struct ethosux_fault why = {.code = code, .index = (int)qread, .found = timeout,
-                                .status = status, .qread = qread};
+    struct ethosux_fault why = {
+        .code = code, .index = (int)qread, .found = timeout, .status = status, .qread = qread};
     (void)ethosux_report(&drv->fault, &why);
 
     struct ethosux_fault reset_fault;
@@ -324,8 +323,7 @@ int ethosux_cancel(struct ethosu_driver *drv)
     return ethosux_load(state) == ETHOSU_JOB_IDLE ? 0 : fail(drv, ETHOSUX_E_BUSY, -1);
 }
 
-int ethosux_start(struct ethosu_driver *drv, const struct ethosux_program *program,
-                  void *user_arg)
+int ethosux_start(struct ethosu_driver *drv, const struct ethosux_program *program, void *user_arg)
 {
     if (program->owner != drv) {
         return fail(drv, ETHOSUX_E_OTHER_NPU, -1);
@@ -342,9 +340,9 @@ int ethosu_invoke_async(struct ethosu_driver *drv, const void *custom_data_ptr,
         return -1;
     }
     size_t size = custom_data_size > 0 ? (size_t)custom_data_size : 0;
-    int error = ethosux_prepare(drv, &drv->program, custom_data_ptr, size, base_addr,
-                                base_addr_size, num_base_addr,
-                                drv->skip_verify ? ETHOSUX_NO_VERIFY : 0);
+    int error =
+        ethosux_prepare(drv, &drv->program, custom_data_ptr, size, base_addr, base_addr_size,
+                        num_base_addr, drv->skip_verify ? ETHOSUX_NO_VERIFY : 0);
     if (error != 0) {
         ethosux_store(&drv->job.state, ETHOSU_JOB_IDLE);
         return -1;

@@ -72,7 +72,7 @@ struct ethosu_driver {
     bool skip_verify;
     uint8_t flush_mask;
     uint8_t invalidate_mask;
-    uint64_t timeout; /**< of ethosu_wait(drv, true) */
+    uint64_t timeout;               /**< of ethosu_wait(drv, true) */
     struct ethosux_program program; /**< of ethosu_invoke_*() */
     struct ethosux_fault fault;     /**< why the last call failed */
     void (*on_done)(struct ethosu_driver *drv, void *argument);
@@ -252,8 +252,8 @@ static inline int ethosu_invoke_v2(const void *custom_data_ptr, const int custom
     int result = -1;
     struct ethosu_driver *drv = ethosu_reserve_driver();
     if (drv != NULL) {
-        result = ethosu_invoke_v3(drv, custom_data_ptr, custom_data_size, base_addr,
-                                  base_addr_size, num_base_addr, NULL);
+        result = ethosu_invoke_v3(drv, custom_data_ptr, custom_data_size, base_addr, base_addr_size,
+                                  num_base_addr, NULL);
         ethosu_release_driver(drv);
     }
     return result;

@@ -138,17 +138,16 @@ int ethosux_parse_payload(const void *data, size_t size, struct ethosux_payload 
  *
  * @param flags  enum ethosux_prepare_flag, or-ed
  */
-int ethosux_prepare(struct ethosu_driver *drv, struct ethosux_program *program,
-                    const void *payload, size_t payload_size, const uint64_t *base_addr,
-                    const size_t *base_addr_size, int num_base_addr, unsigned flags);
+int ethosux_prepare(struct ethosu_driver *drv, struct ethosux_program *program, const void *payload,
+                    size_t payload_size, const uint64_t *base_addr, const size_t *base_addr_size,
+                    int num_base_addr, unsigned flags);
 
 /**
  * Start a prepared inference on a reserved NPU; `program` must stay until it has ended.
  *
  * @return  0: call ethosux_wait()
  */
-int ethosux_start(struct ethosu_driver *drv, const struct ethosux_program *program,
-                  void *user_arg);
+int ethosux_start(struct ethosu_driver *drv, const struct ethosux_program *program, void *user_arg);
 
 /**
  * End the inference under way.

@@ -36,9 +36,11 @@ static const char sentences[] = "no error"
     ;
 
 #define ETHOSUX_ERROR(number, name, errno_name, sentence) PLACE_##name,
-enum { PLACE_NO_ERROR,
+enum {
+    PLACE_NO_ERROR,
 #include "ethosu_errors.def"
-       ERROR_COUNT };
+    ERROR_COUNT
+};
 #undef ETHOSUX_ERROR
 #define ETHOSUX_ERROR(number, name, errno_name, sentence) \
     _Static_assert(PLACE_##name == (number), "the numbers of errors must follow one another");
@@ -107,14 +109,12 @@ int ethosux_report(struct ethosux_fault *fault, const struct ethosux_fault *what
 int ethosux_refuse_wide(struct ethosux_fault *fault, int code, int index, uint64_t found,
                         uint64_t expected)
 {
-    return ethosux_report(fault, &(struct ethosux_fault){.code = code,
-                                                         .index = index,
-                                                         .found = found,
-                                                         .expected = expected});
+    return ethosux_report(fault,
+                          &(struct ethosux_fault){
+                              .code = code, .index = index, .found = found, .expected = expected});
 }
 
-int ethosux_refuse(struct ethosux_fault *fault, int code, int index, size_t found,
-                   size_t expected)
+int ethosux_refuse(struct ethosux_fault *fault, int code, int index, size_t found, size_t expected)
 {
     return ethosux_refuse_wide(fault, code, index, found, expected);
 }
@@ -258,8 +258,7 @@ static void put_field(struct text *text, const struct ethosux_fault *fault, char
 }
 
 /** Put a sentence, or one of its phrases, with what the fields in it stand for. */
-static void put_sentence(struct text *text, const struct ethosux_fault *fault,
-                         const char *sentence)
+static void put_sentence(struct text *text, const struct ethosux_fault *fault, const char *sentence)
 {
     for (; *sentence != '\0'; sentence++) {
         if (*sentence == '%') {

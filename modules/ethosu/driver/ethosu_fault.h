@@ -13,8 +13,7 @@ int ethosux_refuse_wide(struct ethosux_fault *fault, int code, int index, uint64
                         uint64_t expected);
 
 /** The same for numbers that have no more bits than an address. */
-int ethosux_refuse(struct ethosux_fault *fault, int code, int index, size_t found,
-                   size_t expected);
+int ethosux_refuse(struct ethosux_fault *fault, int code, int index, size_t found, size_t expected);
 
 /** The same for a sentence without these numbers. */
 int ethosux_fail(struct ethosux_fault *fault, int code, int index);

@@ -11,8 +11,7 @@ __attribute__((weak)) void ethosu_flush_dcache(const uint64_t *base_addr,
 }
 
 __attribute__((weak)) void ethosu_invalidate_dcache(const uint64_t *base_addr,
-                                                    const size_t *base_addr_size,
-                                                    int num_base_addr)
+                                                    const size_t *base_addr_size, int num_base_addr)
 {
     (void)base_addr;
     (void)base_addr_size;

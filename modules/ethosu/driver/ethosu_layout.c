@@ -23,13 +23,13 @@ static size_t multiply(size_t a, size_t b)
 
 static int check_arguments(const struct ethosux_layout *layout, struct ethosux_fault *fault)
 {
-    int missing = layout->tensor == NULL         ? 0
-                  : layout->source == NULL       ? 1
-                  : layout->tensor_bytes == 0    ? 2
-                  : layout->source_bytes == 0    ? 3
-                  : layout->element == 0         ? 4
-                  : layout->tensor_element == 0  ? 5
-                                                 : -1;
+    int missing = layout->tensor == NULL        ? 0
+                  : layout->source == NULL      ? 1
+                  : layout->tensor_bytes == 0   ? 2
+                  : layout->source_bytes == 0   ? 3
+                  : layout->element == 0        ? 4
+                  : layout->tensor_element == 0 ? 5
+                                                : -1;
     return missing < 0 ? 0 : ethosux_fail(fault, ETHOSUX_E_LAYOUT_ARGUMENT, missing);
 }
 
@@ -55,8 +55,7 @@ static int split(const struct ethosux_layout *layout, struct chunks *chunks,
     // The last row is read only as far as the tensor wants it.
     size_t used = chunks->tensor < chunks->source ? chunks->tensor : chunks->source;
     size_t needed = multiply(chunks->count, chunks->source);
-    if (chunks->source == 0 || needed == 0 ||
-        needed - chunks->source > layout->source_bytes ||
+    if (chunks->source == 0 || needed == 0 || needed - chunks->source > layout->source_bytes ||
         layout->source_bytes - (needed - chunks->source) < used) {
         return ethosux_refuse(fault, ETHOSUX_E_LAYOUT_BOUNDS, -1, layout->source_bytes, needed);
     }

@@ -85,8 +85,7 @@ static int take_action(struct reader *reader, struct ethosux_payload *payload)
             error = take_stream(reader, payload, reader->at + 4, stream_bytes);
         }
     } else if (action != ACTION_NOP) {
-        error = ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_ACTION, (int)reader->at, action,
-                               0);
+        error = ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_ACTION, (int)reader->at, action, 0);
     }
     reader->at += bytes;
     return error;

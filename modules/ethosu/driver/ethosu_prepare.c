@@ -43,16 +43,14 @@ static const struct ethosu_board_range *range_of(const struct buffer *buffer)
 static int check_alignment(const struct buffer *buffer, struct ethosux_fault *fault)
 {
     if (buffer->address % buffer->alignment != 0) {
-        int code = buffer->index == STREAM ? ETHOSUX_E_STREAM_ALIGNMENT
-                                           : ETHOSUX_E_BASE_ALIGNMENT;
+        int code = buffer->index == STREAM ? ETHOSUX_E_STREAM_ALIGNMENT : ETHOSUX_E_BASE_ALIGNMENT;
         return ethosux_refuse_wide(fault, code, buffer->index, buffer->address, buffer->alignment);
     }
     return 0;
 }
 
 /** Can the NPU reach the buffer? Also finds the port that the board states for it. */
-static int check_placement(const struct buffer *buffer, uint32_t *port,
-                           struct ethosux_fault *fault)
+static int check_placement(const struct buffer *buffer, uint32_t *port, struct ethosux_fault *fault)
 {
     *port = ETHOSU_PORT_DEFAULT;
     if (ethosu_board.range_count == 0 || buffer->size == 0) {
@@ -114,8 +112,7 @@ static int base_buffer(const struct ethosu_driver *drv, int index, uint64_t addr
     };
     if (index == FAST_SCRATCH && drv->fast_memory != 0) {
         if (size > drv->fast_memory_size) {
-            return ethosux_refuse(fault, ETHOSUX_E_FAST_MEMORY, index, size,
-                                  drv->fast_memory_size);
+            return ethosux_refuse(fault, ETHOSUX_E_FAST_MEMORY, index, size, drv->fast_memory_size);
         }
         buffer->address = drv->fast_memory;
     }
@@ -137,8 +134,8 @@ static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_add
         uint32_t default_config = (uint32_t)drv->dev.part->regioncfg >> (2 * i) & 3;
         int error = base_buffer(drv, (int)i, base_addr[i], base_addr_size[i], &buffer, fault);
         if (error == 0) {
-            error = place(&drv->dev, &buffer, default_config, &program->npu_base[i], &config,
-                          fault);
+            error =
+                place(&drv->dev, &buffer, default_config, &program->npu_base[i], &config, fault);
         }
         if (error != 0) {
             return error;
@@ -188,8 +185,7 @@ static int check_arguments(const struct ethosu_driver *drv, const uint64_t *base
                            const size_t *base_addr_size, int count, struct ethosux_fault *fault)
 {
     if (count < 0 || count > ETHOSUX_MAX_BASES) {
-        return ethosux_refuse(fault, ETHOSUX_E_BASE_COUNT, -1, (size_t)count,
-                              ETHOSUX_MAX_BASES);
+        return ethosux_refuse(fault, ETHOSUX_E_BASE_COUNT, -1, (size_t)count, ETHOSUX_MAX_BASES);
     }
     if (count > 0 && (base_addr == NULL || base_addr_size == NULL)) {
         return ethosux_fail(fault, ETHOSUX_E_ARGUMENT, base_addr == NULL ? 3 : 4);

@@ -21,8 +21,7 @@ static inline void ethosux_store(volatile uint32_t *word, uint32_t value)
 /** Change a word from one value to another; false when it held something else. */
 static inline bool ethosux_change(volatile uint32_t *word, uint32_t from, uint32_t to)
 {
-    return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL,
-                                       __ATOMIC_ACQUIRE);
+    return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 static inline void ethosux_add(volatile uint32_t *word, uint32_t value)

@@ -24,12 +24,12 @@ struct ethosux_part;
 /** One NPU: where its registers are and how it is to be run. */
 struct ethosu_device {
     volatile struct NPU_REG *reg;
-    uint32_t secure;     /**< not 0: secure state */
-    uint32_t privileged; /**< not 0: privileged level */
+    uint32_t secure;                 /**< not 0: secure state */
+    uint32_t privileged;             /**< not 0: privileged level */
     const struct ethosux_part *part; /**< what is particular to this product */
-    uint32_t config;     /**< CONFIG register, read at init */
-    uint32_t id;         /**< ID register, read at init */
-    uint32_t protection; /**< PROT register that secure and privileged ask for */
+    uint32_t config;                 /**< CONFIG register, read at init */
+    uint32_t id;                     /**< ID register, read at init */
+    uint32_t protection;             /**< PROT register that secure and privileged ask for */
 };
 
 enum ethosu_error_codes {
@@ -86,12 +86,12 @@ struct ethosu_hw_info {
  */
 struct ethosux_fault {
     int code;
-    int index;         /**< number of the base pointer or of the command word; -1: none */
+    int index; /**< number of the base pointer or of the command word; -1: none */
     uint64_t found;
     uint64_t expected;
-    uint32_t detail;   /**< region that was left */
-    uint32_t status;   /**< STATUS register at the fault, 0 before a start */
-    uint32_t qread;    /**< bytes of command stream consumed at the fault */
+    uint32_t detail; /**< region that was left */
+    uint32_t status; /**< STATUS register at the fault, 0 before a start */
+    uint32_t qread;  /**< bytes of command stream consumed at the fault */
 };
 
 /** What a custom operator payload holds; see ethosux_parse_payload(). */

@@ -30,9 +30,12 @@
 #define OPERATION(opcode, name, largest, needs, check)
 #define REGISTER(opcode, name, bits, products) name,
 #define PAYLOAD(opcode, name, bits, products) name,
-enum { NO_SLOT,
+enum {
+    NO_SLOT,
 #include "ethosu_commands.def"
-       SLOT_END, U65_SLOT_LAST = NPU_SET_DMA0_SKIP1 };
+    SLOT_END,
+    U65_SLOT_LAST = NPU_SET_DMA0_SKIP1
+};
 #undef REGISTER
 #undef PAYLOAD
 
@@ -113,16 +116,11 @@ static const struct {
     uint8_t first;
     uint8_t count;
 } groups[] = {
-    [SHAPE] = {NPU_SET_IFM_DEPTH_M1, 4},
-    [WINDOW] = {NPU_SET_IFM_PAD_TOP, 8},
-    [IFM] = {NPU_SET_IFM_PRECISION, 8},
-    [IFM2] = {NPU_SET_IFM2_PRECISION, 8},
-    [OFM] = {NPU_SET_OFM_PRECISION, 8},
-    [WEIGHTS] = {NPU_SET_WEIGHT_REGION, 3},
-    [SCALES] = {NPU_SET_SCALE_REGION, 3},
-    [WEIGHTS1] = {NPU_SET_WEIGHT1_BASE, 2},
-    [SCALES1] = {NPU_SET_SCALE1_BASE, 2},
-    [DMA] = {NPU_SET_DMA0_SRC_REGION, 5},
+    [SHAPE] = {NPU_SET_IFM_DEPTH_M1, 4},  [WINDOW] = {NPU_SET_IFM_PAD_TOP, 8},
+    [IFM] = {NPU_SET_IFM_PRECISION, 8},   [IFM2] = {NPU_SET_IFM2_PRECISION, 8},
+    [OFM] = {NPU_SET_OFM_PRECISION, 8},   [WEIGHTS] = {NPU_SET_WEIGHT_REGION, 3},
+    [SCALES] = {NPU_SET_SCALE_REGION, 3}, [WEIGHTS1] = {NPU_SET_WEIGHT1_BASE, 2},
+    [SCALES1] = {NPU_SET_SCALE1_BASE, 2}, [DMA] = {NPU_SET_DMA0_SRC_REGION, 5},
 };
 
 /** The command that sets a slot. */
@@ -360,10 +358,10 @@ static int check_window(struct walk *walk)
             walk, get(walk, NPU_SET_OFM_HEIGHT_M1), 1 + (stride >> 1 & 1) + (stride >> 8 & 2),
             get(walk, NPU_SET_KERNEL_HEIGHT_M1),
             get(walk, NPU_SET_IFM_PAD_TOP) + get(walk, NPU_SET_IFM_PAD_BOTTOM)),
-        [WIDTH_M1] = input_size_m1(
-            walk, get(walk, NPU_SET_OFM_WIDTH_M1), 1 + (stride & 1) + (stride >> 5 & 2),
-            get(walk, NPU_SET_KERNEL_WIDTH_M1),
-            get(walk, NPU_SET_IFM_PAD_LEFT) + get(walk, NPU_SET_IFM_PAD_RIGHT)),
+        [WIDTH_M1] =
+            input_size_m1(walk, get(walk, NPU_SET_OFM_WIDTH_M1),
+                          1 + (stride & 1) + (stride >> 5 & 2), get(walk, NPU_SET_KERNEL_WIDTH_M1),
+                          get(walk, NPU_SET_IFM_PAD_LEFT) + get(walk, NPU_SET_IFM_PAD_RIGHT)),
         [DEPTH_M1] = walk->values[NPU_SET_IFM_DEPTH_M1],
     };
     int32_t least = smaller(ifm[HEIGHT_M1], ifm[WIDTH_M1]);
@@ -528,8 +526,7 @@ static int check_dma_end(struct walk *walk, uint32_t dimensions_m1, uint32_t end
 {
     uint32_t region = get(walk, NPU_SET_DMA0_SRC_REGION + end);
     int64_t base = get(walk, NPU_SET_DMA0_SRC + end);
-    struct extent extent = {DMA_REGION(region), base,
-                            base + get(walk, NPU_SET_DMA0_LEN)};
+    struct extent extent = {DMA_REGION(region), base, base + get(walk, NPU_SET_DMA0_LEN)};
     if (dimensions_m1 > 0) {
         int error = widen_dma(walk, region, dimensions_m1, &extent);
         if (error != 0) {
@@ -719,8 +716,7 @@ int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config, con
     walk.written = 0;
     walk.ready = 0;
     walk.fault = fault;
-    int error = stream_bytes < 4 ? ethosux_fail(fault, ETHOSUX_E_COMMAND_NO_STOP, -1)
-                                 : run(&walk);
+    int error = stream_bytes < 4 ? ethosux_fail(fault, ETHOSUX_E_COMMAND_NO_STOP, -1) : run(&walk);
     int unknown = check_known(&walk);
     if (written != NULL) {
         *written = walk.written;

@@ -37,27 +37,25 @@ extern "C" {
 #define ETHOSU_PMU_CCNT_Msk (1UL << 31)
 
 /** The thirteen events of one memory port, or of all ports of a kind. */
-#define ETHOSUX_PMU_PORT_EVENTS(port, first)                     \
-    ETHOSU_PMU_##port##_RD_TRANS_ACCEPTED = (first),             \
-    ETHOSU_PMU_##port##_RD_TRANS_COMPLETED = (first) + 1,        \
-    ETHOSU_PMU_##port##_RD_DATA_BEAT_RECEIVED = (first) + 2,     \
-    ETHOSU_PMU_##port##_RD_TRAN_REQ_STALLED = (first) + 3,       \
-    ETHOSU_PMU_##port##_WR_TRANS_ACCEPTED = (first) + 4,         \
-    ETHOSU_PMU_##port##_WR_TRANS_COMPLETED_M = (first) + 5,      \
-    ETHOSU_PMU_##port##_WR_TRANS_COMPLETED_S = (first) + 6,      \
-    ETHOSU_PMU_##port##_WR_DATA_BEAT_WRITTEN = (first) + 7,      \
-    ETHOSU_PMU_##port##_WR_TRAN_REQ_STALLED = (first) + 8,       \
-    ETHOSU_PMU_##port##_WR_DATA_BEAT_STALLED = (first) + 9,      \
-    ETHOSU_PMU_##port##_ENABLED_CYCLES = (first) + 12,           \
-    ETHOSU_PMU_##port##_RD_STALL_LIMIT = (first) + 14,           \
+#define ETHOSUX_PMU_PORT_EVENTS(port, first)                 \
+    ETHOSU_PMU_##port##_RD_TRANS_ACCEPTED = (first),         \
+    ETHOSU_PMU_##port##_RD_TRANS_COMPLETED = (first) + 1,    \
+    ETHOSU_PMU_##port##_RD_DATA_BEAT_RECEIVED = (first) + 2, \
+    ETHOSU_PMU_##port##_RD_TRAN_REQ_STALLED = (first) + 3,   \
+    ETHOSU_PMU_##port##_WR_TRANS_ACCEPTED = (first) + 4,     \
+    ETHOSU_PMU_##port##_WR_TRANS_COMPLETED_M = (first) + 5,  \
+    ETHOSU_PMU_##port##_WR_TRANS_COMPLETED_S = (first) + 6,  \
+    ETHOSU_PMU_##port##_WR_DATA_BEAT_WRITTEN = (first) + 7,  \
+    ETHOSU_PMU_##port##_WR_TRAN_REQ_STALLED = (first) + 8,   \
+    ETHOSU_PMU_##port##_WR_DATA_BEAT_STALLED = (first) + 9,  \
+    ETHOSU_PMU_##port##_ENABLED_CYCLES = (first) + 12,       \
+    ETHOSU_PMU_##port##_RD_STALL_LIMIT = (first) + 14,       \
     ETHOSU_PMU_##port##_WR_STALL_LIMIT = (first) + 15
 
 /** One event for each of the four stream channels of the Ethos-U85's weight decoder. */
-#define ETHOSUX_PMU_CHANNEL_EVENTS(event, first)                 \
-    ETHOSU_PMU_##event##0 = (first),                             \
-    ETHOSU_PMU_##event##1 = (first) + 1,                         \
-    ETHOSU_PMU_##event##2 = (first) + 2,                         \
-    ETHOSU_PMU_##event##3 = (first) + 3
+#define ETHOSUX_PMU_CHANNEL_EVENTS(event, first)                          \
+    ETHOSU_PMU_##event##0 = (first), ETHOSU_PMU_##event##1 = (first) + 1, \
+    ETHOSU_PMU_##event##2 = (first) + 2, ETHOSU_PMU_##event##3 = (first) + 3
 
 enum ethosu_pmu_event_type {
     /* all products */

@@ -59,7 +59,8 @@ struct ethosu_model_error {
 struct ethosu_model_source {
     const void *file; /**< the .tflite, any alignment; 16 and NPU-visible saves copies */
     size_t file_size; /**< bytes */
-    struct ethosu_driver *driver; /**< NPU to check the model against; NULL: at the first inference */
+    struct ethosu_driver
+        *driver;      /**< NPU to check the model against; NULL: at the first inference */
     bool skip_verify; /**< don't walk the command streams: the caller knows they are good */
 };
 
@@ -112,11 +113,11 @@ struct ethosu_model_tensor {
     uint32_t size;        /**< bytes; 0 for resources */
     uint32_t rank;
     int32_t shape[ETHOSU_MODEL_MAX_RANK];
-    uint32_t channels;     /**< quantised values: 0 none, 1 per tensor, else per channel */
-    uint32_t axis;         /**< dimension that the channels run along */
-    float scale;           /**< of channel 0; 0 when not quantised */
-    int32_t zero_point;    /**< of channel 0 */
-    const void *data;      /**< arena, file or copy; NULL for resources */
+    uint32_t channels;  /**< quantised values: 0 none, 1 per tensor, else per channel */
+    uint32_t axis;      /**< dimension that the channels run along */
+    float scale;        /**< of channel 0; 0 when not quantised */
+    int32_t zero_point; /**< of channel 0 */
+    const void *data;   /**< arena, file or copy; NULL for resources */
 };
 
 /** Facts about a loaded model. */

@@ -36,14 +36,14 @@ static const struct {
     const char *name;
     uint8_t size;
 } types[] = {
-    [ETHOSU_TYPE_FLOAT32] = {"float32", 4},   [ETHOSU_TYPE_FLOAT16] = {"float16", 2},
-    [ETHOSU_TYPE_INT32] = {"int32", 4},       [ETHOSU_TYPE_UINT8] = {"uint8", 1},
-    [ETHOSU_TYPE_INT64] = {"int64", 8},       [ETHOSU_TYPE_STRING] = {"string", 0},
-    [ETHOSU_TYPE_BOOL] = {"bool", 1},         [ETHOSU_TYPE_INT16] = {"int16", 2},
+    [ETHOSU_TYPE_FLOAT32] = {"float32", 4},     [ETHOSU_TYPE_FLOAT16] = {"float16", 2},
+    [ETHOSU_TYPE_INT32] = {"int32", 4},         [ETHOSU_TYPE_UINT8] = {"uint8", 1},
+    [ETHOSU_TYPE_INT64] = {"int64", 8},         [ETHOSU_TYPE_STRING] = {"string", 0},
+    [ETHOSU_TYPE_BOOL] = {"bool", 1},           [ETHOSU_TYPE_INT16] = {"int16", 2},
     [ETHOSU_TYPE_COMPLEX64] = {"complex64", 8}, [ETHOSU_TYPE_INT8] = {"int8", 1},
-    [ETHOSU_TYPE_FLOAT64] = {"float64", 8},   [ETHOSU_TYPE_COMPLEX128] = {"complex128", 16},
-    [ETHOSU_TYPE_UINT64] = {"uint64", 8},     [ETHOSU_TYPE_RESOURCE] = {"resource", 0},
-    [ETHOSU_TYPE_VARIANT] = {"variant", 0},   [ETHOSU_TYPE_UINT32] = {"uint32", 4},
+    [ETHOSU_TYPE_FLOAT64] = {"float64", 8},     [ETHOSU_TYPE_COMPLEX128] = {"complex128", 16},
+    [ETHOSU_TYPE_UINT64] = {"uint64", 8},       [ETHOSU_TYPE_RESOURCE] = {"resource", 0},
+    [ETHOSU_TYPE_VARIANT] = {"variant", 0},     [ETHOSU_TYPE_UINT32] = {"uint32", 4},
     [ETHOSU_TYPE_UINT16] = {"uint16", 2},
 };
 
@@ -163,8 +163,8 @@ static bool tensor_size(struct tflite *file, struct tflite_tensor *tensor)
     return true;
 }
 
-bool tflite_get_tensor(struct tflite *file, const struct tflite_subgraph *subgraph,
-                       uint32_t index, struct tflite_tensor *tensor)
+bool tflite_get_tensor(struct tflite *file, const struct tflite_subgraph *subgraph, uint32_t index,
+                       struct tflite_tensor *tensor)
 {
     struct flatbuffer *fb = &file->fb;
     struct fb_table table = fb_table_at(fb, &subgraph->tensors, index);
@@ -223,8 +223,8 @@ uint32_t tflite_get_channels(struct tflite *file, const struct tflite_tensor *te
     return scales.count;
 }
 
-bool tflite_get_channel(struct tflite *file, const struct tflite_tensor *tensor,
-                        uint32_t channel, float *scale, int32_t *zero_point)
+bool tflite_get_channel(struct tflite *file, const struct tflite_tensor *tensor, uint32_t channel,
+                        float *scale, int32_t *zero_point)
 {
     struct flatbuffer *fb = &file->fb;
     struct fb_table quantization = fb_get_table(fb, &tensor->table, TENSOR_QUANTIZATION);

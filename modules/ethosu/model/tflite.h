@@ -51,9 +51,9 @@ struct tflite_subgraph {
 
 /** A tensor as the file describes it. */
 struct tflite_tensor {
-    uint32_t type; /**< enum ethosu_model_type */
-    uint32_t size; /**< bytes; 0 for types without a fixed size */
-    bool variable; /**< state: keeps its value between inferences */
+    uint32_t type;       /**< enum ethosu_model_type */
+    uint32_t size;       /**< bytes; 0 for types without a fixed size */
+    bool variable;       /**< state: keeps its value between inferences */
     const uint8_t *data; /**< constant data in the file, or NULL */
     struct fb_vector shape;
     struct fb_table table; /**< for what is seldom asked: name, quantization */
@@ -75,8 +75,8 @@ bool tflite_open(struct tflite *file, const void *data, uint32_t size);
 bool tflite_get_subgraph(struct tflite *file, uint32_t index, struct tflite_subgraph *subgraph);
 
 /** Read a tensor of a subgraph; false when there is none of this index, or it is malformed. */
-bool tflite_get_tensor(struct tflite *file, const struct tflite_subgraph *subgraph,
-                       uint32_t index, struct tflite_tensor *tensor);
+bool tflite_get_tensor(struct tflite *file, const struct tflite_subgraph *subgraph, uint32_t index,
+                       struct tflite_tensor *tensor);
 
 /** Read an operator of a subgraph; false when it is malformed. */
 bool tflite_get_operator(struct tflite *file, const struct tflite_subgraph *subgraph,
@@ -86,8 +86,8 @@ bool tflite_get_operator(struct tflite *file, const struct tflite_subgraph *subg
 int32_t tflite_get_offset(struct tflite *file, uint32_t tensor);
 
 /** Scale and zero point of one channel; false when the tensor has no such channel. */
-bool tflite_get_channel(struct tflite *file, const struct tflite_tensor *tensor,
-                        uint32_t channel, float *scale, int32_t *zero_point);
+bool tflite_get_channel(struct tflite *file, const struct tflite_tensor *tensor, uint32_t channel,
+                        float *scale, int32_t *zero_point);
 
 struct tflite_text tflite_get_name(struct tflite *file, const struct tflite_tensor *tensor);
 
