@@ -10,9 +10,10 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
 NPU = "ethos-u55-128"
-MODULE = Path(__file__).resolve().parents[2] / "modules/ethosu"
+REPO = Path(__file__).resolve().parents[2]
+MODULE = REPO / "modules/ethosu"
 EXAMPLES = sorted((MODULE / "examples").glob("*.py"))
-PAGES = sorted((MODULE / "docs").glob("*.md"))
+PAGES = [*sorted((MODULE / "docs").glob("*.md")), MODULE / "README.md", REPO / "README.md"]
 EXPECTED = {
     "anomaly": "vibration 0.1 anomaly 0.0\r\n",
     "camera": "frame 3 ",
@@ -42,6 +43,7 @@ def rom(request, compiled, small_models, tmp_path_factory):
     files = {
         f"{name}.tflite": compiled(path, NPU).read_bytes() for name, path in small_models.items()
     }
+    files["small_cnn_vela.tflite"] = files["small_cnn.tflite"]
     image = romfs.build(files | {"proven.tflite": proven.read_bytes()})
     with QemuBoard(Machine(NPU, romfs=image)) as board:
         yield board
@@ -57,8 +59,9 @@ def test_example(rom, path):
     assert EXPECTED[path.stem] in rom.exec(path.read_text(), timeout=30)
 
 
-@pytest.mark.parametrize("page", [*PAGES, MODULE / "README.md"], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPO)))
 def test_page(rom, page):
     rom.soft_reset()
+    assert blocks(page)
     for block in blocks(page):
         rom.exec(block, timeout=30)
