@@ -13,13 +13,13 @@ import io
 import struct
 import time
 from collections.abc import Callable, Iterator
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import serial
 from mpremote.transport import TransportError, TransportExecError
 from mpremote.transport_serial import SerialTransport
 
+from .closing import Closing
 from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
 from .qemu import Machine
 from .ui import Update
@@ -35,7 +35,7 @@ _QUIET_TRIES = 25
 OnOutput = Callable[[bytes], None]
 
 
-class Board:
+class Board(Closing):
     """Runs Python on a board through its raw REPL."""
 
     def __init__(self, port: str, *, boot_timeout: float = BOOT_TIMEOUT_S) -> None:
@@ -43,17 +43,6 @@ class Board:
         self.port = port
         self._transport = self._open()
         self._enter(boot_timeout)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def exec(
         self, code: str | bytes, *, timeout: float = 10, on_output: OnOutput | None = None

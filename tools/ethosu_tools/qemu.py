@@ -19,10 +19,10 @@ import time
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Self
+from typing import IO
 
 from . import paths
+from .closing import Closing
 from .errors import BoardError, InputError, SetupError
 
 MACHINE = "mps3-an547"
@@ -111,7 +111,7 @@ class Control:
         self._theirs.close()
 
 
-class Machine:
+class Machine(Closing):
     """A running emulated board."""
 
     def __init__(
@@ -160,17 +160,6 @@ class Machine:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End QEMU; safe to call again."""

@@ -5,15 +5,14 @@ import base64
 import binascii
 import contextlib
 import hashlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from . import arrays, romfs, tflite
 from .arrays import Array, Feed
 from .board import Board, QemuBoard
+from .closing import Closing
 from .errors import BoardError, InputError
 from .qemu import WINDOW_SIZE, WINDOW_START, Machine
 from .tflite import Tensor
@@ -48,7 +47,7 @@ def _steps(count, source, target):
 """
 
 
-class _BoardSession(ABC):
+class _BoardSession(Closing):
     """A model on a board; how bytes get there and back is for the subclasses."""
 
     def __init__(self, board: Board, model: Path) -> None:
@@ -58,17 +57,6 @@ class _BoardSession(ABC):
         self.outputs: Sequence[Tensor] = description.outputs
         self.input_bytes = sum(tensor.size for tensor in self.inputs)
         self.output_bytes = sum(tensor.size for tensor in self.outputs)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @abstractmethod
     def run(self, feed: Feed) -> Iterator[list[Array]]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from .arrays import Array
 from .errors import InputError
+from .files import write_whole
 from .plan.metadata import put
 from .tflite import Tensor
 
@@ -42,7 +43,7 @@ def add(source: Path, compiled: Path, *, seed: int = 1, steps: int = STEPS) -> i
     for _ in range(steps):
         outputs = oracle.step([_array(blocks, tensor) for tensor in oracle.inputs])
         content += b"".join(hashlib.sha256(output.tobytes()).digest() for output in outputs)
-    compiled.write_bytes(put(compiled.read_bytes(), {NAME: content}))
+    write_whole(compiled, put(compiled.read_bytes(), {NAME: content}))
     return len(content)
 
 

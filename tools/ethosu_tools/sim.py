@@ -9,13 +9,13 @@ import ctypes as c
 import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from . import arrays, paths, tflite
 from .arrays import Array, Feed
+from .closing import Closing
 from .errors import BoardError, InputError, SetupError
 from .tflite import Tensor
 
@@ -96,7 +96,7 @@ def load_library(path: Path | None = None) -> c.CDLL:
     return library
 
 
-class Simulation:
+class Simulation(Closing):
     """One model on one simulated NPU."""
 
     _in_use: ClassVar[set[int]] = set()
@@ -119,17 +119,6 @@ class Simulation:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
         """Invoke the model step by step, keeping its state; yields the outputs of each step."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import paths
+from ..closing import Closing
 from ..errors import InputError, ToolError
 from . import library
 
@@ -157,7 +158,7 @@ class Memory:
 
 
 @dataclass
-class Npu:
+class Npu(Closing):
     """One NPU with its memories; nothing but hardware."""
 
     config: str
@@ -184,12 +185,6 @@ class Npu:
         if self._handle:
             self._lib.npu_destroy(self._handle)
             self._handle = None
-
-    def __enter__(self) -> Npu:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _map(self, _context: int, address: int, length: int, write: bool) -> int | None:
         for memory in self.memories:
