@@ -91,6 +91,21 @@ def test_callback_starts_the_next_inference(handle):
     assert handle.eval("right()")
 
 
+def test_callback_comes_for_its_own_inference(handle):
+    """The scheduler's call for an inference that has ended is not taken for the next one's."""
+    handle.exec(
+        "import micropython\nseen = []\n"
+        "def both(_):\n"  # the scheduler calls nothing else meanwhile
+        "    n.invoke_async(payload, bases, callback=lambda npu: seen.append('first'))\n"
+        "    while not n.done(): pass\n"
+        "    n.wait(); mask()\n"
+        "    n.invoke_async(payload, bases, callback=lambda npu: seen.append('second'))\n"
+        "micropython.schedule(both, None)\n"
+        "time.sleep_ms(5)\nearly = list(seen)\nunmask()\ntime.sleep_ms(10)\nn.wait()\n"
+    )
+    assert handle.eval("(early, seen)") == ([], ["second"])
+
+
 def test_cancel(handle):
     handle.exec(
         "seen = []\nmask()\nn.invoke_async(payload, bases, callback=seen.append)\n"

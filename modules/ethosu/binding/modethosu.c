@@ -45,18 +45,24 @@ static void run_callback(mp_sched_node_t *node)
     size_t index = (size_t)((struct npu *)node - npus);
     mp_obj_t callback = MP_STATE_VM(ethosu_callback)[index];
     mp_obj_t argument = MP_STATE_VM(ethosu_callback_argument)[index];
-    if (callback != MP_OBJ_NULL) {
+    // Put in the queue by an inference that was ended since, it may find the next one at work.
+    if (callback != MP_OBJ_NULL && !binding_running(&npus[index].driver)) {
         binding_call_back(&npus[index].driver, MP_OBJ_NULL, MP_OBJ_NULL);
         mp_call_function_1_protected(callback, argument);
     }
 }
 
-/** The NPU has finished: what it worked with may go. Called by the interrupt handler. */
+/**
+ * The NPU has finished: what it worked with may go. Called by the interrupt handler.
+ *
+ * Who does not block for an inference sleeps in select.poll() or somewhere else: the scheduler
+ * wakes the port, whether there is something to call or not.
+ */
 static void on_done(struct ethosu_driver *driver, void *npu)
 {
     size_t index = (size_t)((struct npu *)npu - npus);
-    MP_STATE_VM(ethosu_kept)[index] = MP_OBJ_NULL;
-    if (MP_STATE_VM(ethosu_callback)[index] != MP_OBJ_NULL) {
+    if (MP_STATE_VM(ethosu_kept)[index] != MP_OBJ_NULL) {
+        MP_STATE_VM(ethosu_kept)[index] = MP_OBJ_NULL;
         mp_sched_schedule_node(&npus[index].node, run_callback);
     }
 }

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""While a task awaits the NPU the CPU sleeps, and the NPU's interrupt alone wakes the loop."""
+
+import pytest
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
+
+NPU = "ethos-u55-128"
+# SysTick's control register: 5 disables its interrupt, 7 enables it.
+SYSTICK = 0xE000E010
+
+
+@pytest.fixture(scope="module")
+def slow(request, compiled, small_models, example):
+    """A board whose NPU, clocked at 1 MHz, takes long; `run()` answers what an inference cost."""
+    if request.config.getoption("--port"):
+        pytest.skip("counts instructions of the emulated board")
+    _, x, y = example
+    with QemuBoard(Machine(NPU, plugin_options=("timing=model:1",))) as board:
+        board.write_file("/model.tflite", compiled(small_models["small_cnn"], NPU).read_bytes())
+        board.exec(
+            "import asyncio, emulator, ethosu, machine, time\n"
+            f"x, golden = {x.tobytes()!r}, {y.tobytes()!r}\n"
+            "m = ethosu.Model('/model.tflite')\n"
+            "async def run():\n"
+            "    (got,) = await m.run([x])\n"
+            "    assert bytes(got) == golden\n"
+            "    return emulator.npu_slept(), emulator.npu_instructions()\n"
+            "asyncio.run(run())"
+        )
+        yield board
+
+
+def test_interrupt_alone_wakes_the_loop(slow):
+    """Without the millisecond tick nothing but the NPU can end the sleep; it is one sleep.
+
+    Of 16 ms, which would be 500,000 instructions of a loop that looks again and again, what is
+    spent is the way from the NPU's start to the sleep.
+    """
+    slow.exec(
+        "async def main():\n"
+        f"    machine.mem32[{SYSTICK}] = 5\n"
+        "    try: return await run()\n"
+        f"    finally: machine.mem32[{SYSTICK}] = 7\n"
+    )
+    slept, instructions = slow.eval("asyncio.run(main())")
+    assert slept
+    assert instructions < 15_000
+
+
+def test_other_tasks_get_the_time(slow):
+    """A task that wants to run each millisecond does, and the CPU sleeps in between."""
+    slow.exec(
+        "turns = 0\n"
+        "async def tick():\n"
+        "    global turns\n"
+        "    while True:\n"
+        "        turns += 1\n"
+        "        await asyncio.sleep_ms(1)\n"
+        "async def main():\n"
+        "    asyncio.create_task(tick())\n"
+        "    return await run()\n"
+    )
+    assert slow.eval("asyncio.run(main())")[0]
+    assert slow.eval("5 < turns < 100")
