@@ -62,44 +62,13 @@ int ethosux_device_power_up(const struct ethosu_device *dev, struct ethosux_faul
     return error;
 }
 
-void ethosux_device_start(const struct ethosu_device *dev, const struct ethosux_program *program)
+void ethosux_device_write_high(const struct ethosu_device *dev,
+                               const struct ethosux_program *program)
 {
-    volatile struct NPU_REG *reg = dev->reg;
-    const uint32_t end = NPU_BASEP0 + 8 * program->count;
-    const uint64_t *base = program->npu_base;
-
-    ethosu_io_write(reg, NPU_QBASE, (uint32_t)program->stream);
-    ethosu_io_write(reg, NPU_QSIZE, program->stream_bytes);
-    ethosu_io_write(reg, NPU_QCONFIG, program->qconfig);
-    ethosu_io_write(reg, NPU_REGIONCFG, program->regioncfg);
-    for (uint32_t offset = NPU_BASEP0; offset != end; offset += 8) {
-        ethosu_io_write(reg, offset, (uint32_t)*base++);
+    ethosu_io_write(dev->reg, NPU_QBASE + 4, (uint32_t)(program->stream >> 32));
+    for (uint32_t i = 0; i < program->count; i++) {
+        ethosu_io_write(dev->reg, NPU_BASEP0 + 8 * i + 4, (uint32_t)(program->npu_base[i] >> 32));
     }
-    if (dev->part->address_bits > 32) {
-        ethosu_io_write(reg, NPU_QBASE + 4, (uint32_t)(program->stream >> 32));
-        base = program->npu_base;
-        for (uint32_t offset = NPU_BASEP0; offset != end; offset += 8) {
-            ethosu_io_write(reg, offset + 4, (uint32_t)(*base++ >> 32));
-        }
-    }
-    // Power and clock are requested while an inference runs: no Q bit is set.
-    ethosu_io_write(reg, NPU_CMD, NPU_CMD_RUN);
-}
-
-bool ethosux_device_acknowledge(const struct ethosu_device *dev, uint32_t *status)
-{
-    uint32_t before = ethosu_io_read(dev->reg, NPU_STATUS);
-    if (before & ETHOSUX_STATUS_PMU_IRQ) {
-        ethosu_io_write(dev->reg, NPU_PMINTCLR, UINT32_MAX);
-    }
-    if (!(before & ETHOSUX_STATUS_IRQ_RAISED)) {
-        return false;
-    }
-    // Clear first, then look: what happens in between is seen here or raises anew.
-    uint32_t kept = ethosu_io_read(dev->reg, NPU_CMD) & NPU_CMD_Q_BITS;
-    ethosu_io_write(dev->reg, NPU_CMD, kept | NPU_CMD_CLEAR_IRQ);
-    *status = ethosu_io_read(dev->reg, NPU_STATUS);
-    return !(*status & ETHOSUX_STATUS_RUNNING) || (*status & dev->part->fault_bits);
 }
 
 int ethosux_device_check(const struct ethosu_device *dev, uint32_t config, uint32_t id,

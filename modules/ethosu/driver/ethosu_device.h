@@ -2,7 +2,8 @@
 /**
  * The device part: all that knows the NPU's registers, behind one small
  * interface. What differs between products is a table, struct ethosux_part,
- * chosen at run time from the CONFIG register.
+ * chosen at run time from the CONFIG register. What every inference does is
+ * inline here, the rest is in ethosu_device.c.
  */
 #ifndef ETHOSU_DEVICE_H
 #define ETHOSU_DEVICE_H
@@ -61,8 +62,28 @@ static inline void ethosux_device_set_power(const struct ethosu_device *dev, boo
     ethosu_io_write(dev->reg, NPU_CMD, keep_on ? 0 : NPU_CMD_Q_BITS);
 }
 
+/** The upper halves of a program's addresses, for products with more than 32 address bits. */
+void ethosux_device_write_high(const struct ethosu_device *dev,
+                               const struct ethosux_program *program);
+
 /** Start a checked program; power has been requested. */
-void ethosux_device_start(const struct ethosu_device *dev, const struct ethosux_program *program);
+static inline void ethosux_device_start(const struct ethosu_device *dev,
+                                        const struct ethosux_program *program)
+{
+    volatile struct NPU_REG *reg = dev->reg;
+    ethosu_io_write(reg, NPU_QBASE, (uint32_t)program->stream);
+    ethosu_io_write(reg, NPU_QSIZE, program->stream_bytes);
+    ethosu_io_write(reg, NPU_QCONFIG, program->qconfig);
+    ethosu_io_write(reg, NPU_REGIONCFG, program->regioncfg);
+    for (uint32_t i = 0; i < program->count; i++) {
+        ethosu_io_write(reg, NPU_BASEP0 + 8 * i, (uint32_t)program->npu_base[i]);
+    }
+    if (dev->part->address_bits > 32) {
+        ethosux_device_write_high(dev, program);
+    }
+    // Power and clock are requested while an inference runs: no Q bit is set.
+    ethosu_io_write(reg, NPU_CMD, NPU_CMD_RUN);
+}
 
 /**
  * Answer the NPU's interrupt.
@@ -70,7 +91,21 @@ void ethosux_device_start(const struct ethosu_device *dev, const struct ethosux_
  * @param status  STATUS after the interrupt was cleared
  * @return        the NPU has completed its command stream, or failed on it
  */
-bool ethosux_device_acknowledge(const struct ethosu_device *dev, uint32_t *status);
+static inline bool ethosux_device_acknowledge(const struct ethosu_device *dev, uint32_t *status)
+{
+    uint32_t before = ethosu_io_read(dev->reg, NPU_STATUS);
+    if (before & ETHOSUX_STATUS_PMU_IRQ) {
+        ethosu_io_write(dev->reg, NPU_PMINTCLR, UINT32_MAX);
+    }
+    if (!(before & ETHOSUX_STATUS_IRQ_RAISED)) {
+        return false;
+    }
+    // Clear first, then look: what happens in between is seen here or raises anew.
+    uint32_t kept = ethosu_io_read(dev->reg, NPU_CMD) & NPU_CMD_Q_BITS;
+    ethosu_io_write(dev->reg, NPU_CMD, kept | NPU_CMD_CLEAR_IRQ);
+    *status = ethosu_io_read(dev->reg, NPU_STATUS);
+    return !(*status & ETHOSUX_STATUS_RUNNING) || (*status & dev->part->fault_bits);
+}
 
 /** Does this STATUS tell of a stream that ran to its end without a fault? */
 static inline bool ethosux_device_succeeded(const struct ethosu_device *dev, uint32_t status)

@@ -200,7 +200,8 @@ static void manage_cache(const struct ethosux_program *program, uint32_t mask, c
 {
     for (mask &= program->used; mask != 0; mask &= mask - 1) {
         int index = __builtin_ctz(mask);
-        hook(&program->cpu_base[index], &program->size[index], 1);
+        const uint64_t address = program->cpu_base[index];
+        hook(&address, &program->size[index], 1);
     }
 }
 
@@ -289,11 +290,16 @@ static int conclude(struct ethosu_driver *drv, bool taken)
     return 0;
 }
 
+static bool at_work(const struct ethosu_driver *drv)
+{
+    uint32_t state = ethosux_load(&drv->job.state);
+    return state == ETHOSU_JOB_RUNNING || state == ETHOSU_JOB_STARTING;
+}
+
 int ethosux_wait(struct ethosu_driver *drv, uint64_t timeout)
 {
     bool taken = false;
-    uint32_t state = ethosux_load(&drv->job.state);
-    while (state == ETHOSU_JOB_RUNNING || state == ETHOSU_JOB_STARTING) {
+    while (at_work(drv)) {
         if (timeout == 0) {
             return 1;
         }
@@ -301,7 +307,6 @@ int ethosux_wait(struct ethosu_driver *drv, uint64_t timeout)
         if (!taken && ethosux_change(&drv->job.state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_ENDING)) {
             return time_out(drv, timeout);
         }
-        state = ethosux_load(&drv->job.state);
     }
     return conclude(drv, taken);
 }
@@ -367,7 +372,7 @@ __attribute__((weak)) void ethosu_irq_handler(struct ethosu_driver *drv)
         ethosux_add(&drv->spurious, 1);
         return;
     }
-    ethosux_store(&drv->job.status, status);
+    drv->job.status = status; // seen by whoever sees the step to DONE
     if (ethosux_change(&drv->job.state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_DONE)) {
         (void)ethosu_semaphore_give(drv->semaphore);
         if (drv->on_done != NULL) {

@@ -24,16 +24,18 @@ struct buffer {
     size_t size;
     int index; /**< STREAM or number of the base pointer */
     bool writable;
-    uint32_t alignment;
+    uint32_t alignment; /**< a power of two */
 };
 
 /** The range that holds a whole buffer, or NULL. */
 static const struct ethosu_board_range *range_of(const struct buffer *buffer)
 {
-    for (size_t i = 0; i < ethosu_board.range_count; i++) {
-        const struct ethosu_board_range *range = &ethosu_board.ranges[i];
-        if (buffer->address >= range->start && buffer->size <= range->size &&
-            buffer->address - range->start <= range->size - buffer->size) {
+    const struct ethosu_board_range *range = ethosu_board.ranges;
+    const struct ethosu_board_range *end = range + ethosu_board.range_count;
+    uintptr_t start = (uintptr_t)buffer->address;
+    for (; start == buffer->address && range != end; range++) {
+        if (start >= range->start && buffer->size <= range->size &&
+            start - range->start <= range->size - buffer->size) {
             return range;
         }
     }
@@ -42,7 +44,7 @@ static const struct ethosu_board_range *range_of(const struct buffer *buffer)
 
 static int check_alignment(const struct buffer *buffer, struct ethosux_fault *fault)
 {
-    if (buffer->address % buffer->alignment != 0) {
+    if ((buffer->address & (buffer->alignment - 1)) != 0) {
         int code = buffer->index == STREAM ? ETHOSUX_E_STREAM_ALIGNMENT : ETHOSUX_E_BASE_ALIGNMENT;
         return ethosux_refuse_wide(fault, code, buffer->index, buffer->address, buffer->alignment);
     }
@@ -140,9 +142,10 @@ static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_add
         if (error != 0) {
             return error;
         }
-        program->cpu_base[i] = buffer.address;
+        program->cpu_base[i] = (uintptr_t)buffer.address;
         program->size[i] = buffer.size;
-        program->used |= (uint32_t)(buffer.size != 0) << i;
+        bool cpu_sees_it = buffer.size != 0 && program->cpu_base[i] == buffer.address;
+        program->used |= (uint32_t)cpu_sees_it << i;
         program->regioncfg |= config << (2 * i);
     }
     return 0;

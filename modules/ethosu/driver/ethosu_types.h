@@ -115,10 +115,10 @@ struct ethosux_program {
     uint32_t qconfig;
     uint32_t regioncfg;
     uint32_t count; /**< base pointers in use */
-    uint32_t used;  /**< a bit for each that has bytes, so that a cache may hold some */
-    uint64_t npu_base[ETHOSUX_MAX_BASES]; /**< as the NPU sees them */
-    uint64_t cpu_base[ETHOSUX_MAX_BASES]; /**< as the CPU sees them, for the cache hooks */
-    size_t size[ETHOSUX_MAX_BASES];       /**< bytes */
+    uint32_t used;  /**< a bit for each whose bytes the CPU's cache may hold */
+    uint64_t npu_base[ETHOSUX_MAX_BASES];  /**< as the NPU sees them */
+    uintptr_t cpu_base[ETHOSUX_MAX_BASES]; /**< as the CPU sees them, for the cache hooks */
+    size_t size[ETHOSUX_MAX_BASES];        /**< bytes */
 };
 
 #ifdef __cplusplus
