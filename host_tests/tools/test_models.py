@@ -2,8 +2,11 @@
 """Reading and compiling models: right figures for good files, one sentence for bad ones."""
 
 import random
+import re
 import struct
+from pathlib import Path
 
+import ethosu
 import pytest
 from ethosu_tools import tflite, vela
 from ethosu_tools.errors import InputError
@@ -48,6 +51,22 @@ def test_options_reach_vela(small_models, tmp_path):
     )
     assert data["memory_mode"] == "Sram_Only"
     assert data["estimate"]["flash_kib"] == 0
+
+
+@pytest.mark.parametrize("mode", vela.MEMORY_MODES)
+def test_memory_modes_of_a_u85(small_models, tmp_path, mode):
+    path = tmp_path / "m.tflite"
+    data = vela.compile_model(small_models["small_cnn"], "ethos-u85-256", path, memory_mode=mode)
+    (operator,) = data["npu_operators"]
+    assert (data["npu"], data["memory_mode"]) == ("ethos-u85-256", mode)
+    assert (operator["fast_scratch_bytes"] > 0) == mode.startswith("Dedicated_Sram")
+    assert (data["estimate"]["dram_kib"] > 0) == (mode != "Sram_Only")
+
+
+def test_memory_modes_are_all_that_vela_has():
+    ini = Path(ethosu.__path__[0]) / "config_files" / vela.CONFIG_FILE
+    modes = re.findall(r"^\[Memory_Mode\.(\w+)\]", ini.read_text(), re.MULTILINE)
+    assert list(vela.MEMORY_MODES) == modes
 
 
 # Both internal SRAM banks of a Corstone-300.

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from . import payload
 from .errors import InputError
 
 IDENTIFIER = b"TFL3"
@@ -35,13 +36,8 @@ DTYPES = {
     16: "uint16",
 }
 
-# Driver actions of Vela's "COP1" payload: command in bits 7:0, a word count above it.
-_PAYLOAD_MAGIC = b"COP1"
-_ACTION_CONFIG = 1
-_ACTION_STREAM = 2
 # What the generated reader raises, or lets us run into, where a file is damaged.
 _DAMAGE = (struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError)
-_PRODUCTS = {0: "ethos-u55", 1: "ethos-u65", 2: "ethos-u85"}
 
 
 @dataclass(frozen=True)
@@ -62,12 +58,13 @@ class Tensor:
 
 @dataclass(frozen=True)
 class NpuOperator:
-    """One command stream for the NPU."""
+    """One command stream for the NPU; fast_scratch_bytes: beside the scratch, 0 when it is that."""
 
     npu: str
     stream_bytes: int
     constant_bytes: int
     scratch_bytes: int
+    fast_scratch_bytes: int
 
 
 @dataclass(frozen=True)
@@ -189,45 +186,22 @@ def _operator_name(code: Any) -> str:
 
 
 def _npu_operator(model: Any, graph: Any, operator: Any) -> NpuOperator:
-    stream, constants, scratch = (graph.Tensors(operator.Inputs(i)) for i in range(3))
-    payload = _buffer(model, stream)
-    npu, stream_bytes = _parse_payload(payload)
+    stream, constants, scratch, fast = (graph.Tensors(operator.Inputs(i)) for i in range(4))
+    shared = operator.Inputs(2) == operator.Inputs(3)
+    content = payload.read(_buffer(model, stream))
     return NpuOperator(
-        npu=npu,
-        stream_bytes=stream_bytes,
+        npu=content.npu,
+        stream_bytes=len(content.stream),
         constant_bytes=len(_buffer(model, constants)),
-        scratch_bytes=int(np.prod([scratch.Shape(i) for i in range(scratch.ShapeLength())])),
+        scratch_bytes=_elements(scratch),
+        fast_scratch_bytes=0 if shared else _elements(fast),
     )
+
+
+def _elements(tensor: Any) -> int:
+    return int(np.prod([tensor.Shape(i) for i in range(tensor.ShapeLength())]))
 
 
 def _buffer(model: Any, tensor: Any) -> bytes:
     buffer = model.Buffers(tensor.Buffer())
     return buffer.DataAsNumpy().tobytes() if buffer.DataLength() else b""
-
-
-def _parse_payload(payload: bytes) -> tuple[str, int]:
-    """NPU and bytes of command stream of a driver payload."""
-    if payload[:4] != _PAYLOAD_MAGIC:
-        raise InputError(f"a driver payload starts with {_PAYLOAD_MAGIC!r}, found {payload[:4]!r}")
-    words = struct.unpack(f"<{len(payload) // 4}I", payload[: len(payload) // 4 * 4])
-    npu, stream_words, at = "unknown", 0, 1
-    while at < len(words):
-        action = words[at] & 0xFF
-        if action == _ACTION_CONFIG:
-            npu = npu_name(words[at + 1])
-            at += 3
-        elif action == _ACTION_STREAM:
-            length = words[at] >> 16 | (words[at] >> 8 & 0xFF) << 16
-            stream_words += length
-            at += 1 + length
-        else:
-            at += 1
-    if at > len(words):
-        raise InputError(f"a command stream ends {(at - len(words)) * 4} bytes after its payload")
-    return npu, stream_words * 4
-
-
-def npu_name(config: int) -> str:
-    """Vela's name of an NPU, from its CONFIG register."""
-    product = _PRODUCTS.get(config >> 28, f"product{config >> 28}")
-    return f"{product}-{1 << (config & 0xF)}"

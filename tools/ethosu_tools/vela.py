@@ -32,18 +32,30 @@ class Target:
 
 
 # Shared_Sram keeps weights in the slow memory and the arena in SRAM; its 4 MiB arena limit is
-# exactly the internal SRAM of a Corstone-300. U65 and U85 systems keep the arena in DRAM.
+# exactly the internal SRAM of a Corstone-300. U65 and U85 systems keep the arena in DRAM, with a
+# fast scratch in SRAM; a U85 of more MACs has more ports, and the system around it is faster.
 _TARGETS = {
-    "ethos-u55": Target("Ethos_U55_High_End_Embedded", "Shared_Sram"),
-    "ethos-u65": Target("Ethos_U65_High_End", "Dedicated_Sram"),
-    "ethos-u85": Target("Ethos_U85_SYS_DRAM_Mid", "Dedicated_Sram"),
+    **{
+        f"ethos-u55-{macs}": Target("Ethos_U55_High_End_Embedded", "Shared_Sram")
+        for macs in (32, 64, 128, 256)
+    },
+    **{f"ethos-u65-{macs}": Target("Ethos_U65_High_End", "Dedicated_Sram") for macs in (256, 512)},
+    **{
+        f"ethos-u85-{macs}": Target(f"Ethos_U85_SYS_DRAM_{size}", "Dedicated_Sram")
+        for macs, size in ((128, "Low"), (256, "Low"), (512, "Mid"), (1024, "Mid"), (2048, "High"))
+    },
 }
 
-NPUS = (
-    *(f"ethos-u55-{macs}" for macs in (32, 64, 128, 256)),
-    *(f"ethos-u65-{macs}" for macs in (256, 512)),
-    *(f"ethos-u85-{macs}" for macs in (128, 256, 512, 1024, 2048)),
-)
+NPUS = tuple(_TARGETS)
+
+_SCRATCH_SIZES = ("256KB", "384KB", "512KB")
+# What lies where, in each mode of Vela's own configuration file.
+MEMORY_MODES = {
+    "Sram_Only": "all in SRAM",
+    "Shared_Sram": "weights in flash or DRAM, the arena in SRAM",
+    "Dedicated_Sram": "weights and arena in DRAM, SRAM is the NPU's fast scratch",
+    **{f"Dedicated_Sram_{size}": f"the same, with {size} of SRAM" for size in _SCRATCH_SIZES},
+}
 
 CONFIG_FILE = "Arm/vela.ini"
 
@@ -68,7 +80,7 @@ def compile_model(
     before = tflite.describe(source)
     if before.npu is not None:
         raise InputError(f"{source} is already compiled, for {before.npu}")
-    default = _TARGETS[npu.rpartition("-")[0]]
+    default = _TARGETS[npu]
     target = Target(system_config or default.system_config, memory_mode or default.memory_mode)
     with tempfile.TemporaryDirectory(prefix="ethosu-vela-") as work:
         options = [

@@ -11,11 +11,14 @@ from ..ui import Ui
 from .inspect import render as render_description
 from .plan import render_sizes
 
-EPILOG = """\
-Without --system-config and --memory-mode the model is compiled for a system like Corstone-300:
-weights stay in the slow memory (flash, DDR), tensors live in SRAM. Vela's whole report is kept
-beside the output, as NAME.report.txt. When operators stay on the CPU, their memory is planned as
-`ethosu plan` does. Any of Vela's own options can be handed on:
+EPILOG = f"""\
+Without --system-config and --memory-mode an Ethos-U55 is taken to sit in a system like
+Corstone-300: weights stay in the slow memory (flash, DDR), tensors live in SRAM (Shared_Sram); for
+U65 and U85 it is Dedicated_Sram. Vela's memory modes are:
+
+{"".join(f"    {name:<22}{what}{chr(10)}" for name, what in vela.MEMORY_MODES.items())}
+Vela's whole report is kept beside the output, as NAME.report.txt. When operators stay on the CPU,
+their memory is planned as `ethosu plan` does. Any of Vela's own options can be handed on:
 
     ethosu compile model.tflite --npu ethos-u55-128 --vela='--optimise Size'
 """

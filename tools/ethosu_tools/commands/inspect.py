@@ -31,9 +31,11 @@ def render(data: dict[str, Any]) -> str:
         f"npu        {data['npu'] or 'none: not compiled yet'}",
     ]
     for operator in data["npu_operators"]:
+        fast = operator["fast_scratch_bytes"]
         lines.append(
             f"ethos-u    {operator['stream_bytes']:,} bytes of commands, "
             f"{operator['constant_bytes']:,} of constants, {operator['scratch_bytes']:,} of scratch"
+            + (f", {fast:,} of fast scratch" if fast else "")
         )
     if data["cpu_operators"]:
         names = (f"{name} x {count}" for name, count in data["cpu_operators"].items())

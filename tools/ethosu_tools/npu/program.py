@@ -3,46 +3,18 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .. import tflite
-from ..errors import InputError
-
-_ACTION_CONFIG = 1
-_ACTION_STREAM = 2
-_SEPARATE_IO = 2  # bit of COP2's feature flags
+from .. import payload, tflite
 
 
-def command_stream(payload: bytes) -> bytes:
-    """Command stream of a driver payload, "COP1" or "COP2"."""
-    if payload[:4] == b"COP2":
-        entry, metadata = (
-            struct.unpack_from("<I", payload, 20)[0],
-            struct.unpack_from("<I", payload, 24)[0],
-        )
-        start = 28 + metadata
-        return payload[start : start + entry - 4 - metadata]
-    if payload[:4] != b"COP1":
-        raise InputError(f"a driver payload starts with b'COP1', found {payload[:4]!r}")
-    at = 4
-    while at + 4 <= len(payload):
-        (word,) = struct.unpack_from("<I", payload, at)
-        at += 4
-        if word & 0xFF == _ACTION_STREAM:
-            length = 4 * (word >> 16 | (word >> 8 & 0xFF) << 16)
-            return payload[at : at + length]
-        at += 8 if word & 0xFF == _ACTION_CONFIG else 0
-    raise InputError("a driver payload holds no command stream")
-
-
-def has_separate_io(payload: bytes) -> bool:
-    """COP2 says whether inputs and outputs are regions of their own."""
-    return payload[:4] == b"COP2" and bool(struct.unpack_from("<I", payload, 48)[0] & _SEPARATE_IO)
+def command_stream(data: bytes) -> bytes:
+    """Command stream of a driver payload."""
+    return payload.read(data).stream
 
 
 @dataclass(frozen=True)

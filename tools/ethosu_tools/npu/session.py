@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from .. import tflite
+from .. import payload, tflite
 from ..errors import InputError
 from .hardware import STATUS_END, FeatureMap, Memory, Npu, NpuError, Operation, Outcome, Register
-from .program import Operator, command_stream, has_separate_io, parse
+from .program import Operator, command_stream, parse
 
 _ALIGNMENT = 16
 NPU_OPERATOR = "ethos-u"
@@ -115,7 +114,7 @@ class Session:
     # Placement
 
     def _compiled_for(self) -> str:
-        payload = next(
+        content = next(
             (
                 self._main.tensors[operator.inputs[0]].content
                 for operator in self._main.operators
@@ -123,13 +122,9 @@ class Session:
             ),
             None,
         )
-        if payload is None:
+        if content is None:
             raise InputError("the model was never compiled for an NPU")
-        if payload[:4] == b"COP2":
-            (metadata,) = struct.unpack_from("<I", payload, 24)
-            (word,) = struct.unpack_from("<I", payload, 40)
-            return tflite.npu_name(word) if metadata else "ethos-u55-128"
-        return tflite.npu_name(struct.unpack_from("<I", payload, 8)[0])
+        return payload.read(content).npu
 
     def _arena_size(self) -> int:
         ends = [t.offset + max(t.size, 1) for t in self._main.tensors if t.offset >= 0]
@@ -156,12 +151,15 @@ class Session:
 
         That is a fast scratch of its own (Dedicated_Sram), and separate inputs and outputs.
         """
-        payload, _, scratch, fast, *inputs = operator.inputs
+        stream, _, scratch, fast, *inputs = operator.inputs
         if fast != scratch:
             self._place_together([fast])
-        if has_separate_io(self._main.tensors[payload].content):
+        if self._has_separate_io(stream):
             self._place_together(inputs)
             self._place_together(operator.outputs)
+
+    def _has_separate_io(self, stream: int) -> bool:
+        return payload.read(self._main.tensors[stream].content).separate_io
 
     def _place_together(self, indices: Sequence[int]) -> None:
         tensors = [self._main.tensors[index] for index in indices]
@@ -178,8 +176,8 @@ class Session:
 
     def _bases(self, operator: Operator) -> list[int]:
         """Region base pointers: the operator's tensors after the command stream, in order."""
-        payload, *others = operator.inputs
-        if not has_separate_io(self._main.tensors[payload].content):
+        stream, *others = operator.inputs
+        if not self._has_separate_io(stream):
             return [self._address(index) for index in (*others, *operator.outputs)][:8]
         read_only, scratch, fast, *inputs = others
         ends = [self._places[inputs[0]][0], self._places[operator.outputs[0]][0]]

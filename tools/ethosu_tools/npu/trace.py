@@ -9,19 +9,23 @@ from typing import Any
 
 from .hardware import Operation
 
+_POOL = ("MAX", "AVERAGE", "REDUCE_SUM", "SUM", "NONE", "MIN", "ARGMAX_X", "ARGMAX_Y")
+_SIMPLE = ("MUL", "ADD", "SUB", "MIN", "MAX", "LRELU", "ABS", "CLZ", "SHR", "SHL", "LSR", "DIV")
+_COMPARE = {16: "CMP_EQ", 17: "CMP_NE", 18: "CMP_GE", 19: "CMP_GT"}
+_BITS = {33: "AND", 34: "OR", 35: "XOR", 36: "NOT", 42: "AND_NOT"}
+
 # Modes of the operations that have some: the parameter of the command.
-MODES = {
-    "NPU_OP_POOL": ("MAX", "AVERAGE", "REDUCE_SUM"),
-    "NPU_OP_ELEMENTWISE": (
-        *("MUL", "ADD", "SUB", "MIN", "MAX", "LRELU", "ABS", "CLZ", "SHR", "SHL"),
-    ),
+MODES: dict[str, dict[int, str]] = {
+    "NPU_OP_CONV": {1: "MATMUL"},
+    "NPU_OP_POOL": dict(enumerate(_POOL)),
+    "NPU_OP_RESIZE": {0: "BILINEAR", 1: "REPLICATE", 2: "NEAREST"},
+    "NPU_OP_ELEMENTWISE": dict(enumerate(_SIMPLE)) | _COMPARE | _BITS,
 }
 
 
 def mode(operation: Operation) -> str | None:
     """Name of the operation's mode, None when it has none."""
-    modes = MODES.get(operation.name)
-    return modes[operation.param] if modes else None
+    return MODES.get(operation.name, {}).get(operation.param)
 
 
 def traffic(operations: Sequence[Operation]) -> dict[int, dict[str, int]]:

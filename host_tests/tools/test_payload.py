@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Driver payloads: COP1 and COP2 say the same, what is malformed is one sentence."""
+
+import random
+
+import pytest
+from ethosu_tools import npu, payload, tflite, vela
+from ethosu_tools.errors import InputError
+
+FORMS = {
+    "COP1": (),
+    "COP2": ("--cop-format", "COP2"),
+    "separate": ("--cop-format", "COP2", "--separate-io-regions"),
+}
+
+
+@pytest.fixture(scope="module")
+def payloads(small_models, tmp_path_factory):
+    """Payloads of one model for a U85, by form; they differ in regions only."""
+    folder = tmp_path_factory.mktemp("payloads")
+
+    def content(form):
+        path = folder / f"{form}.tflite"
+        vela.compile_model(small_models["small_cnn"], "ethos-u85-512", path, more=FORMS[form])
+        assert tflite.describe(path).npu == "ethos-u85-512"
+        (graph, *_) = npu.program.parse(path.read_bytes())
+        (operator,) = (each for each in graph.operators if each.name == "ethos-u")
+        return graph.tensors[operator.inputs[0]].content
+
+    return {form: content(form) for form in FORMS}
+
+
+def test_both_forms_hold_the_same(payloads):
+    read = {form: payload.read(data) for form, data in payloads.items()}
+    assert read["COP1"] == read["COP2"]
+    assert read["separate"].separate_io and not read["COP2"].separate_io
+    assert {each.npu for each in read.values()} == {"ethos-u85-512"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_payload_cut_or_damaged_is_read_or_refused(payloads, form):
+    data = payloads[form]
+    refused = 0
+    for seed in range(300):
+        source = random.Random(seed)
+        bad = bytearray(data[: source.randrange(0, len(data))] if seed % 2 else data)
+        for _ in range(source.randrange(1, 4)):
+            if bad:
+                bad[source.randrange(len(bad)) % 64] = source.randrange(256)
+        try:
+            payload.read(bytes(bad))
+        except InputError as error:
+            refused += len(str(error).splitlines()) == 1
+    assert refused > 150
+
+
+@pytest.mark.parametrize("start", [b"", b"COP3" + bytes(60)])
+def test_an_unknown_form_is_named(start):
+    with pytest.raises(InputError, match=r"starts with b'COP1' or b'COP2', found b'"):
+        payload.read(start)
+
+
+@pytest.mark.parametrize("data", [b"COP1", b"COP1\x05\0\0\0"])
+def test_a_payload_without_stream_is_refused(data):
+    with pytest.raises(InputError, match="holds no command stream"):
+        payload.read(data)
