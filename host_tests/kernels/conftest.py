@@ -9,7 +9,7 @@ import pytest
 HERE = Path(__file__).parent
 
 # The files of the runtime that differ between builds with and without assertions, or kernels.
-CHANGING = ("plan_check.c", "kernels/kernel.c", "kernels/registry.c")
+CHANGING = ("plan_record.c", "kernels/kernel.c", "kernels/registry.c")
 
 
 @pytest.fixture(scope="session")

@@ -6,12 +6,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from ethosu_tools.make_mixed import MixedNet
 
 from . import planner
 from .maker import GENERATORS, make
 
 HERE = Path(__file__).parent
 SECONDS = 10
+MOST_BYTES = 8192
 
 
 def _build(repo, program):
@@ -30,14 +32,25 @@ def _build(repo, program):
     subprocess.run(command, check=True, timeout=300)
 
 
-def _fuzz(repo, folder, limit):
+def _state_beside_the_npu():
+    """A small graph whose plan must keep state out of the NPU's scratch."""
+    net = MixedNet("state", 1)
+    x = net.svdf(net.input((1, 8)), 4, memory=3)
+    net.graph.outputs.append(net.dense(x, 4, gain=1.0).tensor)
+    return net.finish()
+
+
+def _fuzz(repo, folder, compile_mixed, limit):
     program, corpus = folder / "fuzz", folder / "corpus"
     _build(repo, program)
     corpus.mkdir()
+    _, _, planned = compile_mixed("fuzz_state", _state_beside_the_npu())
+    shutil.copy(planned, corpus / "state")
     for name in GENERATORS:
         for seed in range(3):
             (corpus / f"{name}{seed}").write_bytes(planner.add_plan(make(name, seed).model))
-    options = ["-max_len=8192", "-rss_limit_mb=1500", "-timeout=20"]
+    options = [f"-max_len={MOST_BYTES}", "-rss_limit_mb=1500", "-timeout=20"]
+    assert (corpus / "state").stat().st_size <= MOST_BYTES
     result = subprocess.run(
         [program, limit, *options, corpus],
         capture_output=True,
@@ -49,10 +62,10 @@ def _fuzz(repo, folder, limit):
     assert result.returncode == 0, result.stderr[-3000:]
 
 
-def test_for_a_while(repo, tmp_path):
-    _fuzz(repo, tmp_path, f"-max_total_time={SECONDS}")
+def test_for_a_while(repo, tmp_path, compile_mixed):
+    _fuzz(repo, tmp_path, compile_mixed, f"-max_total_time={SECONDS}")
 
 
 @pytest.mark.slow
-def test_a_million(repo, tmp_path):
-    _fuzz(repo, tmp_path, "-runs=1000000")
+def test_a_million(repo, tmp_path, compile_mixed):
+    _fuzz(repo, tmp_path, compile_mixed, "-runs=1000000")

@@ -22,7 +22,12 @@ class Kernel(c.Structure):
 
 @cache
 def library() -> c.CDLL:
-    return sim.load_library()
+    found = sim.load_library()
+    # The board's memory is there from the first NPU on.
+    index = sim.Simulation._take_index()
+    found.host_open(index, b"ethos-u55-128")
+    sim.Simulation._release(found, index, ())
+    return found
 
 
 def kernel(symbol: str) -> Kernel:

@@ -61,3 +61,14 @@ def test_a_result_over_an_operand(spoil):
 
 def test_a_tensor_outside_of_the_arena(spoil):
     assert "arena size is" in spoil(OFFSETS_NAME, 3 + 3, 1 << 20)
+
+
+def test_state_inside_the_scratch_of_the_npu(mixed):
+    # Tensor 4 keeps the state of the first SVDF; between both layers the NPU works at 0 to 320.
+    data = mixed("svdf").planned.read_bytes()
+    offsets = bytearray(metadata.get(data, OFFSETS_NAME))
+    assert runtime.load(data) == ""
+    struct.pack_into("<I", offsets, 4 * (3 + 4), 128)
+    reason = runtime.load(metadata.put(data, {OFFSETS_NAME: bytes(offsets)}))
+    assert "operator 1 (ethos-u)" in reason
+    assert "its scratch at 0 to 320 overlaps tensor 4 at 128 to 896, which keeps state" in reason

@@ -101,6 +101,17 @@ struct placed {
     const void *data; /**< arena addresses are NULL while measuring */
 };
 
+/** Positions in an ethos-u operator's list of inputs; the network's own ones follow. */
+enum npu_input {
+    NPU_INPUT_PAYLOAD,
+    NPU_INPUT_READ_ONLY,
+    NPU_INPUT_SCRATCH,
+    NPU_INPUT_FAST_SCRATCH,
+};
+
+/** Is it an ethos-u operator, one that the NPU runs? */
+bool is_npu(const struct tflite_operator_call *call);
+
 /** Name of a builtin operator code, "?" when unknown. */
 struct tflite_text operator_name(uint32_t code);
 

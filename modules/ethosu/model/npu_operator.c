@@ -10,9 +10,6 @@
 
 #include <string.h>
 
-/** Positions in the operator's list of inputs. */
-enum { INPUT_PAYLOAD, INPUT_READ_ONLY, INPUT_SCRATCH, INPUT_FAST_SCRATCH };
-
 /** Positions in the driver's list of base pointers. */
 enum { BASE_READ_ONLY, BASE_SCRATCH, BASE_FAST_SCRATCH };
 
@@ -76,7 +73,7 @@ static int place_read_only(struct builder *builder, const struct tflite_operator
                            struct npu_call *call)
 {
     struct tflite_tensor tensor;
-    uint32_t index = fb_u32_at(&builder->file.fb, &operation->inputs, INPUT_READ_ONLY);
+    uint32_t index = fb_u32_at(&builder->file.fb, &operation->inputs, NPU_INPUT_READ_ONLY);
     if (!build_get_tensor(builder, index, &tensor)) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its read-only data is malformed");
     }
@@ -110,15 +107,15 @@ static int place_fast_scratch(struct builder *builder, struct placed *fast)
 static int find_fast_scratch(struct builder *builder, const struct fb_vector *inputs,
                              struct placed *fast)
 {
-    uint32_t index = fb_u32_at(&builder->file.fb, inputs, INPUT_FAST_SCRATCH);
+    uint32_t index = fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_FAST_SCRATCH);
     bool read =
-        inputs->count > INPUT_FAST_SCRATCH && build_get_tensor(builder, index, &fast->tensor);
+        inputs->count > NPU_INPUT_FAST_SCRATCH && build_get_tensor(builder, index, &fast->tensor);
     if (read && fast->tensor.data == NULL && fast->tensor.size == 0) {
         fast->offset = 0;
         fast->data = build_address(builder, 0);
         return ETHOSU_MODEL_OK;
     }
-    return build_place(builder, inputs, INPUT_FAST_SCRATCH, fast);
+    return build_place(builder, inputs, NPU_INPUT_FAST_SCRATCH, fast);
 }
 
 static int place_scratch(struct builder *builder, const struct tflite_operator_call *operation,
@@ -127,15 +124,16 @@ static int place_scratch(struct builder *builder, const struct tflite_operator_c
     struct placed scratch;
     struct placed fast;
     const struct fb_vector *inputs = &operation->inputs;
-    int status = build_place(builder, inputs, INPUT_SCRATCH, &scratch);
+    int status = build_place(builder, inputs, NPU_INPUT_SCRATCH, &scratch);
     if (status == ETHOSU_MODEL_OK) {
         status = find_fast_scratch(builder, inputs, &fast);
     }
     if (status == ETHOSU_MODEL_OK && (scratch.offset < 0 || fast.offset < 0)) {
         status = build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its scratch is constant");
     }
-    if (status == ETHOSU_MODEL_OK && fb_u32_at(&builder->file.fb, inputs, INPUT_SCRATCH) !=
-                                         fb_u32_at(&builder->file.fb, inputs, INPUT_FAST_SCRATCH)) {
+    if (status == ETHOSU_MODEL_OK &&
+        fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_SCRATCH) !=
+            fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_FAST_SCRATCH)) {
         status = place_fast_scratch(builder, &fast);
     }
     if (status == ETHOSU_MODEL_OK) {
@@ -150,7 +148,7 @@ static int place_payload(struct builder *builder, const struct tflite_operator_c
 {
     struct placed payload;
     struct shared_place none = {0};
-    int status = build_place(builder, &operation->inputs, INPUT_PAYLOAD, &payload);
+    int status = build_place(builder, &operation->inputs, NPU_INPUT_PAYLOAD, &payload);
     if (status == ETHOSU_MODEL_OK) {
         status = check_payload(builder, &payload);
     }
@@ -194,7 +192,7 @@ static int add_call(struct builder *builder, const struct npu_call *call)
 
 int prepare_npu(struct builder *builder, const struct tflite_operator_call *operation)
 {
-    if (!tflite_text_is(operation->custom, "ethos-u")) {
+    if (!is_npu(operation)) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "this runtime has no such custom operator");
     }

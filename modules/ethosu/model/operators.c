@@ -66,10 +66,15 @@ static int prepare_call_once(struct builder *builder, const struct tflite_operat
     return ETHOSU_MODEL_OK;
 }
 
+bool is_npu(const struct tflite_operator_call *call)
+{
+    return call->code == TFLITE_CUSTOM && tflite_text_is(call->custom, "ethos-u");
+}
+
 /** The runtime's own operators come first: the rest is the CPU's work. */
 static const struct operator_kernel *find_kernel(const struct tflite_operator_call *call)
 {
-    if (call->code == TFLITE_CUSTOM && !tflite_text_is(call->custom, "ethos-u")) {
+    if (call->code == TFLITE_CUSTOM && !is_npu(call)) {
         return NULL;
     }
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; ++i) {

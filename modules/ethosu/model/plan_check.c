@@ -1,161 +1,7 @@
 // SPDX-License-Identifier: MIT
-/** Reading the memory plan; see plan.h for its layout. */
-#include "plan_check.h"
-
+/** Refusing a plan in which memory is written while it is still wanted. */
 #include "kernels/kernel.h"
-#include "plan.h"
-
-#include <string.h>
-
-/** One entry of the plan, decoded. */
-struct entry {
-    uint32_t word[PLAN_ENTRY_WORDS];
-};
-
-static uint32_t plan_word(struct builder *builder, uint32_t index)
-{
-    return fb_u32_at(&builder->file.fb, &builder->file.plan, index);
-}
-
-static struct entry read_entry(struct builder *builder, uint32_t index)
-{
-    struct entry entry;
-    for (uint32_t i = 0; i < PLAN_ENTRY_WORDS; ++i) {
-        entry.word[i] = plan_word(builder, PLAN_HEADER_WORDS + index * PLAN_ENTRY_WORDS + i);
-    }
-    return entry;
-}
-
-static uint32_t entry_count(struct builder *builder)
-{
-    return builder->file.plan.count == 0 ? 0 : plan_word(builder, PLAN_WORD_COUNT);
-}
-
-/** Refuse an entry; `found` and `expected` complete the sentence. */
-static int bad_entry(struct builder *builder, uint32_t index, const char *what, uint32_t found,
-                     uint32_t expected)
-{
-    return error_set(builder->error, ETHOSU_MODEL_BAD_PLAN,
-                     "entry %u of " PLAN_NAME ": %s is %u, %u expected; "
-                     "run: ethosu plan MODEL.tflite",
-                     (unsigned)index, what, (unsigned)found, (unsigned)expected);
-}
-
-static int check_entry(struct builder *builder, uint32_t index, uint32_t *next_operator)
-{
-    struct entry entry = read_entry(builder, index);
-    const uint32_t *word = entry.word;
-    uint32_t operators = builder->graph.operators.count;
-    if (word[PLAN_ENTRY_OPERATOR] < *next_operator || word[PLAN_ENTRY_OPERATOR] >= operators) {
-        return bad_entry(builder, index, "its operator", word[PLAN_ENTRY_OPERATOR], *next_operator);
-    }
-    *next_operator = word[PLAN_ENTRY_OPERATOR] + 1;
-    struct tflite_operator_call call;
-    if (!tflite_get_operator(&builder->file, &builder->graph, word[PLAN_ENTRY_OPERATOR], &call) ||
-        call.code != word[PLAN_ENTRY_CODE]) {
-        return bad_entry(builder, index, "its operator code", word[PLAN_ENTRY_CODE], call.code);
-    }
-    uint32_t misplaced = word[PLAN_ENTRY_OFFSET] % ETHOSU_MODEL_ALIGNMENT;
-    if (misplaced != 0) {
-        return bad_entry(builder, index, "its offset", word[PLAN_ENTRY_OFFSET],
-                         word[PLAN_ENTRY_OFFSET] - misplaced);
-    }
-    uint64_t end = (uint64_t)word[PLAN_ENTRY_OFFSET] + word[PLAN_ENTRY_SIZE];
-    uint32_t arena = plan_word(builder, PLAN_WORD_ARENA);
-    if (end > arena) {
-        return bad_entry(builder, index, "its end", end > UINT32_MAX ? UINT32_MAX : (uint32_t)end,
-                         arena);
-    }
-    return ETHOSU_MODEL_OK;
-}
-
-static int bad_header(struct builder *builder, const char *what, uint32_t found, uint32_t expected)
-{
-    return error_set(builder->error, ETHOSU_MODEL_BAD_PLAN,
-                     PLAN_NAME ": %s is 0x%x, 0x%x expected; run: ethosu plan MODEL.tflite", what,
-                     (unsigned)found, (unsigned)expected);
-}
-
-int plan_open(struct builder *builder)
-{
-    uint32_t words = builder->file.plan.count;
-    builder->planned_arena = builder->model->arena_size;
-    if (words == 0) {
-        return ETHOSU_MODEL_OK;
-    }
-    if (words < PLAN_HEADER_WORDS) {
-        return bad_header(builder, "number of words", words, PLAN_HEADER_WORDS);
-    }
-    uint32_t mark = plan_word(builder, PLAN_WORD_MARK);
-    uint32_t version = plan_word(builder, PLAN_WORD_VERSION);
-    uint32_t count = plan_word(builder, PLAN_WORD_COUNT);
-    if (mark != PLAN_MARK) {
-        return bad_header(builder, "mark", mark, PLAN_MARK);
-    }
-    if (version != PLAN_VERSION) {
-        return bad_header(builder, "version", version, PLAN_VERSION);
-    }
-    if (count != (words - PLAN_HEADER_WORDS) / PLAN_ENTRY_WORDS ||
-        (words - PLAN_HEADER_WORDS) % PLAN_ENTRY_WORDS != 0) {
-        return bad_header(builder, "number of entries", count,
-                          (words - PLAN_HEADER_WORDS) / PLAN_ENTRY_WORDS);
-    }
-    uint32_t arena = plan_word(builder, PLAN_WORD_ARENA);
-    if (arena < builder->planned_arena) {
-        return bad_header(builder, "arena size", arena, builder->planned_arena);
-    }
-    builder->planned_arena = arena;
-    uint32_t next_operator = 0;
-    int status = build_grow_arena(builder, arena);
-    for (uint32_t i = 0; i < count && status == ETHOSU_MODEL_OK; ++i) {
-        status = check_entry(builder, i, &next_operator);
-    }
-    return status;
-}
-
-/** "plan has 96 bytes of scratch, its kernel needs 144". */
-static int refuse_scratch(struct builder *builder, const struct entry *entry, uint32_t version,
-                          uint32_t needed)
-{
-    struct ethosu_model_error why;
-    if (builder->file.plan.count == 0) {
-        error_set(&why, 0,
-                  "it needs %u bytes of scratch that nobody planned; "
-                  "run: ethosu plan MODEL.tflite",
-                  (unsigned)needed);
-    } else {
-        error_set(&why, 0,
-                  "%u bytes of scratch planned, %u needed (planner %u, kernel %u; here kernel %u); "
-                  "run: ethosu plan MODEL.tflite",
-                  (unsigned)entry->word[PLAN_ENTRY_SIZE], (unsigned)needed,
-                  (unsigned)plan_word(builder, PLAN_WORD_PLANNER),
-                  (unsigned)entry->word[PLAN_ENTRY_KERNEL], (unsigned)version);
-    }
-    return build_refuse(builder, ETHOSU_MODEL_BAD_PLAN, why.text);
-}
-
-int plan_get_scratch(struct builder *builder, uint32_t version, uint32_t needed,
-                     struct plan_scratch *scratch)
-{
-    struct entry found = {{0}};
-    uint32_t count = entry_count(builder);
-    for (uint32_t i = 0; i < count; ++i) {
-        struct entry entry = read_entry(builder, i);
-        if (entry.word[PLAN_ENTRY_OPERATOR] == builder->operator_index) {
-            found = entry;
-        }
-    }
-    scratch->offset = found.word[PLAN_ENTRY_OFFSET];
-    scratch->size = found.word[PLAN_ENTRY_SIZE];
-    bool good = scratch->size >= needed;
-#ifdef ETHOSU_ENABLE_ASSERTS
-    bool planned = found.word[PLAN_ENTRY_KERNEL] != 0;
-    good = scratch->size == needed && (!planned || found.word[PLAN_ENTRY_KERNEL] == version);
-#endif
-    return good ? ETHOSU_MODEL_OK : refuse_scratch(builder, &found, version, needed);
-}
-
-/* ---- memory that is written while it is still wanted ---- */
+#include "plan_check.h"
 
 /** A tensor in the arena: where it lies, and from when until when it is wanted. */
 struct life {
@@ -165,7 +11,8 @@ struct life {
     uint32_t last;  /**< time it is read for the last time */
 };
 
-enum { NEVER = UINT32_MAX };
+/** Times: not in this inference; after it, as outputs are; in the next one too, as state is. */
+enum { NEVER = UINT32_MAX, AFTER = NEVER - 1, ALWAYS = NEVER };
 
 struct lives {
     struct life *list;
@@ -202,6 +49,15 @@ static void note_written(struct lives *lives, uint32_t tensor, uint32_t time)
     }
 }
 
+/** State that a command stream addresses lies where Vela has put it. */
+static void note_npu_state(struct lives *lives, uint32_t tensor, uint32_t time)
+{
+    if (tensor < lives->count && lives->list[tensor].last == ALWAYS) {
+        lives->list[tensor].first = 0;
+        lives->list[tensor].last = time;
+    }
+}
+
 static void note_all(struct builder *builder, struct lives *lives, const struct fb_vector *tensors,
                      uint32_t time, void (*note)(struct lives *, uint32_t, uint32_t))
 {
@@ -221,10 +77,7 @@ static void find_places(struct builder *builder, struct lives *lives)
             tensor.data == NULL) {
             life->start = (uint32_t)offset;
             life->end = life->start + tensor.size;
-            if (tensor.variable) {
-                life->first = 0;
-                life->last = NEVER;
-            }
+            life->last = tensor.variable ? ALWAYS : 0;
         }
     }
 }
@@ -233,7 +86,7 @@ static void find_lives(struct builder *builder, struct lives *lives)
 {
     find_places(builder, lives);
     note_all(builder, lives, &builder->graph.inputs, 0, note_written);
-    note_all(builder, lives, &builder->graph.outputs, NEVER, note_read);
+    note_all(builder, lives, &builder->graph.outputs, AFTER, note_read);
     for (uint32_t i = 0; i < builder->graph.operators.count; ++i) {
         struct tflite_operator_call call;
         if (tflite_get_operator(&builder->file, &builder->graph, i, &call)) {
@@ -241,17 +94,25 @@ static void find_lives(struct builder *builder, struct lives *lives)
             if (kernel_find(&call) != NULL) {
                 note_all(builder, lives, &call.inputs, 0, note_unwritten);
             }
+            if (is_npu(&call)) {
+                note_all(builder, lives, &call.inputs, AFTER, note_npu_state);
+                note_all(builder, lives, &call.outputs, AFTER, note_npu_state);
+            }
             note_all(builder, lives, &call.outputs, i + 1, note_written);
         }
     }
+}
+
+static bool apart(const struct life *a, const struct life *b)
+{
+    return a->end <= b->start || b->end <= a->start;
 }
 
 /** Does writing this memory at this time destroy something? */
 static bool destroys(const struct written *written, const struct life *life, uint32_t time)
 {
     const struct life *place = &written->place;
-    bool apart = life->end <= place->start || place->end <= life->start;
-    if (apart || life->first == NEVER || life->first > time || life->last < time) {
+    if (apart(life, place) || life->first == NEVER || life->first > time || life->last < time) {
         return false;
     }
     if (life->first == time || life->last == time) {
@@ -262,23 +123,48 @@ static bool destroys(const struct written *written, const struct life *life, uin
     return true;
 }
 
+/** "its scratch at 0 to 48 overlaps tensor 4 at 16 to 784". */
+static int refuse_overlap(struct builder *builder, const char *what, const struct life *place,
+                          const struct lives *lives, uint32_t tensor)
+{
+    struct ethosu_model_error why;
+    const struct life *life = &lives->list[tensor];
+    error_set(&why, 0,
+              "its %s at %u to %u overlaps tensor %u at %u to %u%s; run: ethosu plan MODEL.tflite",
+              what, (unsigned)place->start, (unsigned)place->end, (unsigned)tensor,
+              (unsigned)life->start, (unsigned)life->end,
+              life->last == ALWAYS ? ", which keeps state" : "");
+    return build_refuse(builder, ETHOSU_MODEL_BAD_PLAN, why.text);
+}
+
 static int check_written(struct builder *builder, const struct lives *lives,
                          const struct written *written)
 {
     uint32_t time = builder->operator_index + 1;
     for (uint32_t i = 0; i < lives->count; ++i) {
         if (i != written->tensor && destroys(written, &lives->list[i], time)) {
-            struct ethosu_model_error why;
-            error_set(&why, 0,
-                      "its %s at %u to %u overlaps tensor %u at %u to %u; "
-                      "run: ethosu plan MODEL.tflite",
-                      written->tensor == NEVER ? "scratch" : "output",
-                      (unsigned)written->place.start, (unsigned)written->place.end, (unsigned)i,
-                      (unsigned)lives->list[i].start, (unsigned)lives->list[i].end);
-            return build_refuse(builder, ETHOSU_MODEL_BAD_PLAN, why.text);
+            return refuse_overlap(builder, written->tensor == NEVER ? "scratch" : "output",
+                                  &written->place, lives, i);
         }
     }
     return ETHOSU_MODEL_OK;
+}
+
+/** An NPU works anywhere in its scratch: no state of the CPU's operators may lie there. */
+static int check_npu(struct builder *builder, const struct lives *lives,
+                     const struct tflite_operator_call *call)
+{
+    struct placed scratch;
+    int status = build_place(builder, &call->inputs, NPU_INPUT_SCRATCH, &scratch);
+    struct life place = {.start = (uint32_t)scratch.offset,
+                         .end = (uint32_t)scratch.offset + scratch.tensor.size};
+    for (uint32_t i = 0; i < lives->count && status == ETHOSU_MODEL_OK; ++i) {
+        const struct life *life = &lives->list[i];
+        if (life->first != NEVER && life->last == ALWAYS && !apart(life, &place)) {
+            status = refuse_overlap(builder, "scratch", &place, lives, i);
+        }
+    }
+    return status;
 }
 
 /** Does an operator name one tensor as input and output? */
@@ -291,6 +177,16 @@ static bool writes_its_input(struct builder *builder, const struct tflite_operat
         }
     }
     return false;
+}
+
+static int check_scratch(struct builder *builder, const struct lives *lives)
+{
+    struct plan_scratch scratch = plan_find_scratch(builder);
+    struct written written = {
+        .place = {.start = scratch.offset, .end = scratch.offset + scratch.size},
+        .tensor = NEVER,
+        .by_cpu = true};
+    return scratch.size == 0 ? ETHOSU_MODEL_OK : check_written(builder, lives, &written);
 }
 
 static int check_operator(struct builder *builder, const struct lives *lives,
@@ -309,20 +205,10 @@ static int check_operator(struct builder *builder, const struct lives *lives,
             status = check_written(builder, lives, &written);
         }
     }
-    uint32_t entries = kernel == NULL ? 0 : entry_count(builder);
-    for (uint32_t i = 0; i < entries && status == ETHOSU_MODEL_OK; ++i) {
-        struct entry entry = read_entry(builder, i);
-        if (entry.word[PLAN_ENTRY_OPERATOR] == builder->operator_index &&
-            entry.word[PLAN_ENTRY_SIZE] != 0) {
-            uint32_t start = entry.word[PLAN_ENTRY_OFFSET];
-            struct written written = {
-                .place = {.start = start, .end = start + entry.word[PLAN_ENTRY_SIZE]},
-                .tensor = NEVER,
-                .by_cpu = true};
-            status = check_written(builder, lives, &written);
-        }
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
     }
-    return status;
+    return is_npu(call) ? check_npu(builder, lives, call) : check_scratch(builder, lives);
 }
 
 /** Room for the table of lives: in the arena, which nothing uses yet but copies of constants. */

@@ -23,6 +23,9 @@ int plan_open(struct builder *builder);
 int plan_get_scratch(struct builder *builder, uint32_t version, uint32_t needed,
                      struct plan_scratch *scratch);
 
+/** The scratch planned for the current operator, checked or not; 0 bytes when there is none. */
+struct plan_scratch plan_find_scratch(struct builder *builder);
+
 /** Refuse a plan in which an operator writes over a tensor that is still wanted. */
 int plan_check_overlaps(struct builder *builder);
 

@@ -53,7 +53,8 @@ def _tensor_items(graph: Graph) -> list[Item]:
         if tensor.constant or tensor.size == 0 or index not in first or index in internal:
             continue
         across = any(first[index] <= time <= last[index] for time in npu_times)
-        stays = tensor.offset is not None and (index in addressed or across)
+        kept = across and not tensor.variable  # Vela plans no state of the CPU's operators
+        stays = tensor.offset is not None and (index in addressed or kept)
         items.append(
             Item(
                 Block(
@@ -61,7 +62,7 @@ def _tensor_items(graph: Graph) -> list[Item]:
                     first=first[index],
                     last=last[index],
                     offset=tensor.offset if stays else None,
-                    home=tensor.offset,
+                    home=None if tensor.variable and not stays else tensor.offset,
                 ),
                 (index,),
             )
@@ -92,8 +93,8 @@ def _lives(graph: Graph) -> tuple[dict[int, int], dict[int, int]]:
             last[index] = time
     for index in graph.outputs:
         last[index] = end
-    for index, tensor in enumerate(graph.tensors):
-        if tensor.variable:
+    for index in last:  # Vela names variables too that no operator uses: they need no place
+        if graph.tensors[index].variable:
             first[index], last[index] = 0, end
     for index in last:
         first.setdefault(index, 0)  # read but never written: as it was before the inference
