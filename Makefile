@@ -40,7 +40,7 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help kernel-sizes setup build model host plugin firmware demo test test-all nightly fuzz coverage lint format clean distclean lock
+.PHONY: help kernel-sizes litert-newest setup build model host plugin firmware demo test test-all nightly fuzz coverage lint format clean distclean lock
 
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
@@ -89,6 +89,16 @@ firmware: setup ## Build the firmware for BOARD (default MPS3_AN547)
 	$(call say,firmware for $(BOARD))
 	@$(SUBMAKE) -C firmware BOARD=$(BOARD) \
 	    $(call or_say,the firmware for $(BOARD) did not build; the lines above say where.)
+
+# The second opinion of host_tests/generator; its fixture asks for it.
+litert-newest: $(BUILD)/litert_newest/ready
+
+$(BUILD)/litert_newest/ready: tools/setup/litert_newest.lock | setup
+	$(call say,newest LiteRT)
+	@$(BIN)/python -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $< \
+	    $(call or_say,the newest LiteRT could not be installed; mend the network and try again.)
+	@touch $@
 
 kernel-sizes: setup ## Print how many bytes each CPU kernel adds to a firmware
 	@modules/ethosu/model/kernels/sizes.sh $(BUILD)/kernel_sizes
