@@ -78,7 +78,6 @@ static void start_npu(size_t index)
     npus[index].ready = ethosu_init(driver, (void *)npu->base, npu->fast_memory,
                                     npu->fast_memory_size, npu->secure, npu->privileged) == 0;
     if (npus[index].ready) {
-        ethosux_on_done(driver, on_done, &npus[index]);
         ethosu_board_irq_connect(index, on_interrupt, driver);
     }
 }
@@ -120,7 +119,9 @@ size_t binding_index(const struct ethosu_driver *npu)
 
 void binding_keep(const struct ethosu_driver *npu, mp_obj_t object)
 {
-    MP_STATE_VM(ethosu_kept)[binding_index(npu)] = object;
+    size_t index = binding_index(npu);
+    MP_STATE_VM(ethosu_kept)[index] = object;
+    ethosux_on_done(&npus[index].driver, object == MP_OBJ_NULL ? NULL : on_done, &npus[index]);
 }
 
 void binding_call_back(const struct ethosu_driver *npu, mp_obj_t callback, mp_obj_t object)

@@ -42,6 +42,13 @@ int ethosu_semaphore_give(void *sem)
     return 0;
 }
 
+/** Is there anything to run? Asked at each sleep; to be ready for an exception costs far more. */
+static bool events_pending(void)
+{
+    return MP_STATE_VM(sched_state) == MP_SCHED_PENDING ||
+           MP_STATE_THREAD(mp_pending_exception) != MP_OBJ_NULL;
+}
+
 /** Run callbacks; false when an exception came up, which is then kept. */
 static bool run_events(void)
 {
@@ -58,17 +65,19 @@ static bool run_events(void)
 int ethosu_semaphore_take(void *sem, uint64_t timeout)
 {
     struct semaphore *semaphore = sem;
-    uint32_t last = ethosu_board_ticks_ms();
     uint64_t waited = 0;
+    uint32_t last = 0;
+    bool slept = false;
     // One thread takes, interrupts only give: once seen, a count can't go away.
     while (__atomic_load_n(&semaphore->count, __ATOMIC_ACQUIRE) == 0) {
-        if ((timeout != ETHOSU_SEMAPHORE_WAIT_FOREVER && waited >= timeout) || !run_events()) {
+        uint32_t now = ethosu_board_ticks_ms();
+        waited += slept ? now - last : 0;
+        if (waited >= timeout || (events_pending() && !run_events())) {
             return -1;
         }
-        ethosu_board_idle(&semaphore->count);
-        uint32_t now = ethosu_board_ticks_ms();
-        waited += now - last;
         last = now;
+        slept = true;
+        ethosu_board_idle(&semaphore->count);
     }
     __atomic_fetch_sub(&semaphore->count, 1, __ATOMIC_ACQ_REL);
     return 0;

@@ -75,7 +75,7 @@ static inline void ethosux_device_start(const struct ethosu_device *dev,
     ethosu_io_write(reg, NPU_QSIZE, program->stream_bytes);
     ethosu_io_write(reg, NPU_QCONFIG, program->qconfig);
     ethosu_io_write(reg, NPU_REGIONCFG, program->regioncfg);
-    for (uint32_t i = 0; i < program->count; i++) {
+    for (uint32_t i = 0, count = program->count; i < count; i++) {
         ethosu_io_write(reg, NPU_BASEP0 + 8 * i, (uint32_t)program->npu_base[i]);
     }
     if (dev->part->address_bits > 32) {

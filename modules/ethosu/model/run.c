@@ -50,21 +50,16 @@ void ethosu_model_reset(struct ethosu_model *model)
     }
 }
 
-/** Run from model->next to the end, or to the first step that answers other than OK. */
-static int walk(struct ethosu_model *model)
+/** Run from this step to the end, or to the first step that answers other than OK. */
+static int walk(struct ethosu_model *model, const struct step *step)
 {
     const struct step *end = model->steps + model->step_count;
-    const struct step *step = model->next;
-    while (step != end) {
-        int status = step->run(model, step);
-        if (status != ETHOSU_MODEL_OK) {
-            model->next = status == ETHOSU_MODEL_PENDING ? step : NULL;
-            return status;
-        }
+    int status = ETHOSU_MODEL_OK;
+    while (step != end && (status = step->run(model, step)) == ETHOSU_MODEL_OK) {
         ++step;
     }
-    model->next = NULL;
-    return ETHOSU_MODEL_OK;
+    model->next = status == ETHOSU_MODEL_PENDING ? step : NULL;
+    return status;
 }
 
 int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver)
@@ -74,7 +69,7 @@ int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver)
     }
     model->driver = driver;
     model->next = model->steps;
-    return walk(model);
+    return walk(model, model->next);
 }
 
 int ethosu_model_resume(struct ethosu_model *model, bool block)
@@ -90,8 +85,7 @@ int ethosu_model_resume(struct ethosu_model *model, bool block)
         model->next = NULL;
         return ETHOSU_MODEL_NPU_FAILED;
     }
-    ++model->next;
-    return walk(model);
+    return walk(model, model->next + 1);
 }
 
 int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver)
