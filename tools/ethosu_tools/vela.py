@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from . import tflite
+from . import debug_table, tflite
 from .errors import InputError, SetupError
 from .files import write_whole
 from .plan.metadata import put
@@ -69,11 +69,12 @@ def compile_model(
     system_config: str | None = None,
     memory_mode: str | None = None,
     more: Sequence[str] = (),
+    debug: bool = True,
 ) -> dict[str, Any]:
     """Compile `source` for `npu` into the file `output`; Vela's report goes beside it.
 
-    `more` are further options in Vela's own words. Returns what the compiled model needs and
-    Vela's estimates.
+    `more` are further options in Vela's own words; `debug` stores the table of operators that an
+    error names. Returns what the compiled model needs and Vela's estimates.
     """
     if npu not in NPUS:
         raise InputError(f"Vela knows no NPU {npu!r}, but {', '.join(NPUS)}")
@@ -90,12 +91,18 @@ def compile_model(
             *("--memory-mode", target.memory_mode),
             *("--output-dir", work),
             "--verbose-performance",
+            *([debug_table.VELA_OPTION] if debug else []),
             *more,
         ]
         report = _run_vela(source, options)
         compiled, summary = _products(Path(work), source)
         estimate = _estimate(summary)
-        _keep(compiled, report, output)
+        notes = {"vela_version": version("ethos-u-vela").encode()}
+        if debug:
+            database = Path(work) / f"{source.stem}_debug.xml"
+            notes[debug_table.NAME] = debug_table.make(database, tflite.read(source))
+        write_whole(output, put(compiled.read_bytes(), notes))
+        write_whole(report_path(output), report.encode())
     return {
         "model": str(output),
         "report": str(report_path(output)),
@@ -146,12 +153,6 @@ def _products(work: Path, source: Path) -> tuple[Path, Path]:
     if not compiled.is_file() or not summaries:
         raise InputError(f"Vela ended well but wrote no model for {source}")
     return compiled, summaries[0]
-
-
-def _keep(compiled: Path, report: str, output: Path) -> None:
-    note = {"vela_version": version("ethos-u-vela").encode()}
-    write_whole(output, put(compiled.read_bytes(), note))
-    write_whole(report_path(output), report.encode())
 
 
 def _estimate(summary: Path) -> dict[str, float]:

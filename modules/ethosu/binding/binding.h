@@ -74,6 +74,10 @@ mp_obj_t binding_call_python(qstr name, size_t positional, const mp_obj_t *argum
 /** Raise what a fault of the driver means in Python. */
 _Noreturn void binding_raise_fault(const struct ethosux_fault *fault);
 
+/** Raise why an inference of a model failed, with the operator's name where it is known. */
+_Noreturn void binding_raise_inference(const struct ethosu_model *model, int status,
+                                       const struct ethosux_fault *fault);
+
 /** Raise OSError(number, text). */
 _Noreturn void binding_raise_os_error(int number, const char *text);
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "error.h"
 #include "py/mperrno.h"
 #include "py/runtime.h"
 
@@ -31,6 +32,27 @@ _Noreturn void binding_raise_fault(const struct ethosux_fault *fault)
         raise_text(&mp_type_ValueError, text);
     }
     binding_raise_os_error(number, text);
+}
+
+_Noreturn void binding_raise_inference(const struct ethosu_model *model, int status,
+                                       const struct ethosux_fault *fault)
+{
+    if (status == ETHOSU_MODEL_BAD_VALUE) {
+        mp_raise_ValueError(MP_ERROR_TEXT("an operator met an index outside of its tensor"));
+    }
+    uint32_t length;
+    const char *name = NULL;
+    if (fault->code == ETHOSUX_E_NPU_FAULT || fault->code == ETHOSUX_E_TIMEOUT) {
+        name = ethosu_model_operator_at(model, fault->qread, &length);
+    }
+    if (name == NULL) {
+        binding_raise_fault(fault);
+    }
+    char text[160];
+    struct ethosu_model_error named;
+    ethosux_describe(fault, text, sizeof text);
+    error_set(&named, 0, "%s; operator %.*s", text, (int)length, name);
+    binding_raise_os_error(ethosux_errno(fault->code), named.text);
 }
 
 _Noreturn void binding_raise_model(int status, const struct ethosu_model_error *error)

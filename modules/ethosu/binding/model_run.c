@@ -217,7 +217,7 @@ static void run(model_obj_t *self)
         struct ethosux_fault fault = *ethosux_last_error(self->npu);
         give_npu_back(self);
         binding_raise_pending();
-        binding_raise_fault(&fault);
+        binding_raise_inference(self->model, status, &fault);
     }
     give_npu_back(self);
     binding_raise_pending();
@@ -310,7 +310,7 @@ static mp_obj_t progress(model_obj_t *self, int status)
         if (ethosux_errno(fault.code) == ETHOSUX_ETIMEDOUT) {
             fault.found = self->deadline.timeout;
         }
-        binding_raise_fault(&fault);
+        binding_raise_inference(self->model, status, &fault);
     }
     return mp_const_true;
 }

@@ -200,6 +200,17 @@ int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver)
  */
 int ethosu_model_resume(struct ethosu_model *model, bool block);
 
+/**
+ * Name of the operator at which the NPU stopped, when the file has a table of
+ * them (`ethosu compile`). A real NPU reads ahead: it may be the one before.
+ *
+ * @param offset  ethosux_last_error(driver)->qread of the inference that failed
+ * @param length  set to the name's bytes
+ * @return        in the file, not NUL-terminated; NULL when nothing is known
+ */
+const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t offset,
+                                     uint32_t *length);
+
 /** Forget an inference under way; the caller has stopped the NPU. */
 void ethosu_model_abandon(struct ethosu_model *model);
 

@@ -50,6 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="store a seed and the golden outputs' hashes with the model, for Model.selftest()",
     )
+    parser.add_argument(
+        "--debug-table",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="store which commands belong to which operator, so that a failed inference names the "
+        "operator (default: yes; some hundred bytes of the file, no RAM)",
+    )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -64,6 +71,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         system_config=args.system_config,
         memory_mode=args.memory_mode,
         more=args.vela,
+        debug=args.debug_table,
     )
     if plan.needs_plan(output):
         ui.note("planning memory for the operators that stay on the CPU")

@@ -2,10 +2,12 @@
 """`ethosu inspect`: what a model holds and needs."""
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .. import tflite
+from .. import debug_table, tflite
+from ..plan.metadata import get
 from ..ui import Ui
 
 
@@ -17,10 +19,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Describe the model."""
     description = tflite.describe(args.model)
+    data = tflite.read(args.model)
+    with tflite.reading(args.model):
+        table = get(data, debug_table.NAME)
+        operators = [] if table is None else debug_table.parse(table)
     return {
         "model": str(args.model),
-        "bytes": args.model.stat().st_size,
+        "bytes": len(data),
         **description.as_dict(),
+        "debug_table": [asdict(entry) for entry in operators],
     }
 
 
@@ -37,6 +44,9 @@ def render(data: dict[str, Any]) -> str:
             f"{operator['constant_bytes']:,} of constants, {operator['scratch_bytes']:,} of scratch"
             + (f", {fast:,} of fast scratch" if fast else "")
         )
+    for entry in data.get("debug_table", ()):
+        place = f"ethos-u {entry['npu_operator']}, to byte {entry['end']:,}"
+        lines.append(f"operator   {entry['name']}  ({place})")
     if data["cpu_operators"]:
         names = (f"{name} x {count}" for name, count in data["cpu_operators"].items())
         lines.append(f"cpu        {', '.join(names)}")

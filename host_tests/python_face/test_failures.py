@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""A failed inference says what failed, and where: status, command, the operator's name."""
+
+import struct
+
+import pytest
+from ethosu_tools import debug_table
+from ethosu_tools.cli import main
+from ethosu_tools.errors import InputError
+from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.plan.metadata import get, put
+
+from .conftest import MODEL, raised
+
+DEPTHWISE, POOL, ELEMENTWISE, IFM_BASE0, STOP = 0x003, 0x005, 0x006, 0x4000, 0x000
+NOWHERE = 0x7FFFFFF0  # beyond every region
+
+
+def stream_at(model: bytes, number: int = 0) -> int:
+    """Where the command stream of an NPU operator begins in a compiled model."""
+    from ethosu.vela.tflite.Model import Model
+
+    root = Model.GetRootAs(model, 0)
+    graph = root.Subgraphs(0)
+    operators = [graph.Operators(index) for index in range(graph.OperatorsLength())]
+    calls = [one for one in operators if root.OperatorCodes(one.OpcodeIndex()).CustomCode()]
+    payload = root.Buffers(graph.Tensors(calls[number].Inputs(0)).Buffer()).DataAsNumpy().tobytes()
+    at = model.index(payload) + 4
+    while model[at] != 2:
+        at += 12 if model[at] == 1 else 4
+    return at + 4
+
+
+def commands(model: bytes, start: int):
+    """Byte in the stream and code of each command."""
+    at = start
+    while True:
+        (word,) = struct.unpack_from("<I", model, at)
+        code = word & 0x43FF
+        yield at - start, code
+        if code == STOP:
+            return
+        at += 8 if word >> 14 & 3 == 1 else 4
+
+
+def aimed_at_nothing(model: bytes, code: int, number: int = 0) -> tuple[bytes, int]:
+    """The model with the first operation of this kind reading where no memory is; its place."""
+    start = stream_at(model, number)
+    address = 0
+    for place, found in commands(model, start):
+        if found == IFM_BASE0:
+            address = start + place + 4
+        elif found == code:
+            break
+    damaged = bytearray(model)
+    struct.pack_into("<I", damaged, address, NOWHERE)
+    return bytes(damaged), place
+
+
+def compile_to(path, source, npu, *options):
+    words = ["compile", str(source), "--npu", npu, "-o", str(path), "--quiet", *options]
+    assert main(words) == 0
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory, small_models, board_npu):
+    return compile_to(
+        tmp_path_factory.mktemp("named") / "m.tflite", small_models["small_cnn"], board_npu
+    )
+
+
+def failure(board, model: bytes, how: str = "m.run_into()") -> str:
+    board.write_file(MODEL, model)
+    board.exec(f"import asyncio, ethosu\nm = ethosu.Model({MODEL!r}, verify=False)")
+    return raised(board, how)
+
+
+@pytest.mark.parametrize(
+    ("code", "operator"),
+    [
+        (DEPTHWISE, "1 DEPTHWISE_CONV_2D depthwise"),
+        (ELEMENTWISE, "3 ADD add"),
+        (POOL, "4 MAX_POOL_2D max_pool_2d"),
+    ],
+)
+@pytest.mark.parametrize("how", ["m.run_into()", "asyncio.run(m.run())"])
+def test_failed_inference_names_the_operator(board, model, code, operator, how):
+    damaged, place = aimed_at_nothing(model, code)
+    error = failure(board, damaged, how)
+    assert error.startswith(
+        f"OSError 5 NPU stopped at byte {place} of the command stream: bus error"
+    )
+    assert "STATUS 0x" in error
+    assert error.endswith(f"; operator {operator}")
+
+
+def test_second_npu_operator_has_names_of_its_own(board, board_npu, small_models, tmp_path):
+    """With ADD on the CPU there are two command streams; the second begins after it."""
+    model = compile_to(
+        tmp_path / "two.tflite", small_models["small_cnn"], board_npu, "--vela=--ignore-ops ADD"
+    )
+    damaged, _ = aimed_at_nothing(model, POOL, 1)
+    assert failure(board, damaged).endswith("; operator 4 MAX_POOL_2D max_pool_2d")
+    damaged, _ = aimed_at_nothing(model, DEPTHWISE, 0)
+    assert failure(board, damaged).endswith("; operator 1 DEPTHWISE_CONV_2D depthwise")
+
+
+def test_model_without_a_table_fails_without_a_name(board, board_npu, small_models, tmp_path):
+    model = compile_to(
+        tmp_path / "bare.tflite", small_models["small_cnn"], board_npu, "--no-debug-table"
+    )
+    assert get(model, debug_table.NAME) is None
+    error = failure(board, aimed_at_nothing(model, ELEMENTWISE)[0])
+    assert error.startswith("OSError 5 NPU stopped at byte ")
+    assert "operator" not in error
+
+
+def test_late_inference_names_the_operator(emulated, model):
+    emulated.exec("emulator.fault('hang')")
+    error = failure(emulated, model, "ethosu.Model('/model.tflite', timeout_ms=20).run_into()")
+    assert error.startswith("OSError 110 inference took longer than 20 ms: running")
+    assert "; operator 0 CONV_2D conv" in error
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda table: b"XDBG" + table[4:],
+        lambda table: table[:4] + struct.pack("<I", 99) + table[8:],
+        lambda table: table[:8] + b"\xff" * 4 + b"\xff" * (len(table) - 12),
+        lambda table: table[:12],
+        lambda table: table[:5],
+        lambda table: b"\0",
+        lambda table: table[:12] + (b"\0" * 4 + b"\xff" * 4 + b"\xf0" * 4) * 5,
+    ],
+)
+def test_damaged_table_costs_the_name_only(board, model, damage):
+    table = get(model, debug_table.NAME)
+    damaged, place = aimed_at_nothing(model, ELEMENTWISE)
+    error = failure(board, put(damaged, {debug_table.NAME: damage(table)}))
+    assert error.startswith(f"OSError 5 NPU stopped at byte {place} ")
+    assert "operator" not in error
+
+
+def test_names_drive_no_terminal(board, model):
+    entries = debug_table.parse(get(model, debug_table.NAME))
+    rows = [debug_table.Entry(one.npu_operator, one.end, "\x1b[2J" + "x" * 300) for one in entries]
+    damaged, _ = aimed_at_nothing(model, ELEMENTWISE)
+    error = failure(board, put(damaged, {debug_table.NAME: debug_table.pack(rows)}))
+    assert "; operator ?[2Jxxxx" in error
+    assert len(error) < 220
+
+
+def test_table_covers_every_operation(model):
+    """The last entry ends at the last operation; entries follow one another."""
+    entries = debug_table.parse(get(model, debug_table.NAME))
+    kinds = {0x001, 0x002, DEPTHWISE, POOL, ELEMENTWISE}
+    places = [at for at, code in commands(model, stream_at(model)) if code in kinds]
+    ends = [entry.end for entry in entries]
+    assert ends == sorted(ends) and set(ends) <= set(places) and ends[-1] == places[-1]
+
+
+def test_inspect_shows_the_table(model, tmp_path, capsys):
+    path = tmp_path / "m.tflite"
+    path.write_bytes(model)
+    assert main(["inspect", str(path)]) == 0
+    assert "operator   1 DEPTHWISE_CONV_2D depthwise  (ethos-u 0, to byte " in (
+        capsys.readouterr().out
+    )
+    path.write_bytes(put(model, {debug_table.NAME: b"nonsense"}))
+    assert main(["inspect", str(path)]) == 3
+
+
+def test_table_of_another_kind_is_refused():
+    with pytest.raises(InputError, match="version 2, 1 is known"):
+        debug_table.parse(debug_table.MARK + struct.pack("<2I", 2, 0))
+
+
+def test_index_outside_of_its_tensor_is_a_value_error(board, board_npu, tmp_path):
+    source = tmp_path / "attention.tflite"
+    mixed = MODELS["attention"]
+    source.write_bytes(mixed.make())
+    model = compile_to(
+        tmp_path / "m.tflite", source, board_npu, f"--vela={' '.join(mixed.options)}"
+    )
+    board.write_file(MODEL, model)
+    board.exec(
+        f"import asyncio, ethosu\nm = ethosu.Model({MODEL!r})\n"
+        "words = bytearray(b'\\xff' * len(bytes(m.inputs[0].data)))"
+    )
+    wrong = "ValueError an operator met an index outside of its tensor"
+    assert raised(board, "m.predict([words])") == wrong
+    assert raised(board, "asyncio.run(m.run([words]))") == wrong
+    assert board.eval("len(m.predict([bytes(len(words))]))") > 0

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Which operator of the model a command of the NPU belongs to: a table that a model carries along.
+
+It comes from Vela's debug database and names the operators of the model as it was before Vela. The
+metadata "ethosu_debug" is a row of little-endian 32-bit words: the mark "EDBG", the version, the
+number of entries, then three words for each entry, in the order of the commands: the NPU operator
+(0 for the first of the graph), the offset in bytes of the operator's last command in its command
+stream, and where in the metadata its name begins. The names, ended by a zero, follow.
+"""
+
+import csv
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from .errors import InputError
+from .plan.graph import Graph, read_graph
+
+NAME = "ethosu_debug"
+MARK = b"EDBG"
+VERSION = 1
+VELA_OPTION = "--enable-debug-db"
+# So that an error sentence holds it; converters make names of several hundred characters.
+LONGEST_NAME = 64
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One operator of the model: all commands up to `end` that no entry before it has."""
+
+    npu_operator: int
+    end: int
+    name: str
+
+
+def make(database: Path, model: bytes) -> bytes:
+    """Turn Vela's database of a compilation into the table; `model` is what Vela was given."""
+    entries: list[Entry] = []
+    for npu_operator, end, name in _commands(database, model):
+        if entries and (entries[-1].npu_operator, entries[-1].name) == (npu_operator, name):
+            entries.pop()
+        entries.append(Entry(npu_operator, end, name))
+    return pack(entries)
+
+
+def pack(entries: list[Entry]) -> bytes:
+    """Lay entries out as the metadata has them."""
+    words = [VERSION, len(entries)]
+    texts = b""
+    for entry in entries:
+        words += [entry.npu_operator, entry.end, 12 + 12 * len(entries) + len(texts)]
+        texts += entry.name.encode() + b"\0"
+    return MARK + struct.pack(f"<{len(words)}I", *words) + texts
+
+
+def parse(table: bytes) -> list[Entry]:
+    """Read what `pack` laid out."""
+    if table[:4] != MARK:
+        raise InputError(f"a debug table begins with {MARK!r}, found {table[:4]!r}")
+    version, count = struct.unpack_from("<2I", table, 4)
+    if version != VERSION:
+        raise InputError(f"the debug table has version {version}, {VERSION} is known")
+    rows = struct.iter_unpack("<3I", table[12 : 12 + 12 * count])
+    return [
+        Entry(npu_operator, end, table[at:].split(b"\0")[0].decode(errors="replace"))
+        for npu_operator, end, at in rows
+    ]
+
+
+def _names(sources: list[dict[str, str]], graph: Graph) -> dict[str, str]:
+    """Name of each of Vela's source operators: its number, what it does, its output's name."""
+    names = {}
+    for position, row in enumerate(sources):
+        names[row["id"]] = row["operator"]
+        # Behind the main graph's operators, which are all there, come those of other graphs.
+        if int(row["ext_key"]) == position < len(graph.operators):
+            operator = graph.operators[position]
+            outputs = [graph.tensors[index].name for index in operator.outputs[:1]]
+            names[row["id"]] = " ".join([str(position), operator.name, *outputs])[:LONGEST_NAME]
+    return names
+
+
+def _commands(database: Path, model: bytes) -> Iterator[tuple[int, int, str]]:
+    """NPU operator, offset and operator's name of each command that starts an operation."""
+    tables = {
+        str(table.get("name")): list(csv.DictReader((table.text or "").strip().splitlines()))
+        for table in ElementTree.parse(database).iter("table")
+    }
+    names = _names(tables["source"], read_graph(model))
+    sources = {row["id"]: row["source_id"] for row in tables["optimised"]}
+    streams = [row["id"] for row in tables["cmdstream"]]
+    for row in tables["queue"]:
+        name = names.get(sources.get(row["optimised_id"], ""), "an operator that Vela added")
+        yield streams.index(row["cmdstream_id"]), int(row["offset"]), name
