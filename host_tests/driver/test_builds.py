@@ -15,8 +15,10 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion", "-Wmissin
 HEADERS = sorted(path.name for path in DRIVER.glob("*.h"))
 PATHS = [f"-I{DRIVER}", f"-I{DRIVER.parent}"]
 
-# Bytes of the driver on a Cortex-M55 with -Os, all products, counters, verifier and sentences.
-TEXT_LIMIT = 13_300
+# Bytes of the driver on a Cortex-M55 with -Os, counters, verifier and sentences included.
+TEXT_LIMIT = 13_600
+U85_FILES = ("device_u85", "ethosu_verify_u85", "ethosu_verify_branch")
+U85_TEXT_LIMIT = 3_600
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +42,18 @@ def text_sizes(objects: dict[str, Path]) -> dict[str, int]:
 def test_it_compiles_for_the_target_without_a_warning_and_small(objects, capsys) -> None:
     """Strict warnings are errors; the size is printed by file."""
     sizes = text_sizes(objects)
+    u85 = sum(sizes[name] for name in U85_FILES)
+    rest = sum(sizes.values()) - u85
     with capsys.disabled():
-        print(f"\ndriver on Cortex-M55, -Os: {sum(sizes.values())} bytes of text {sizes}")
-    assert sum(sizes.values()) <= TEXT_LIMIT
+        print(f"\ndriver on Cortex-M55, -Os: {rest} bytes of text, U85 {u85} more {sizes}")
+    assert rest <= TEXT_LIMIT
+    assert u85 <= U85_TEXT_LIMIT
 
 
 def test_it_allocates_prints_and_asserts_nothing(objects) -> None:
     """Undefined symbols of the driver: the board's, and a few of the C library."""
     board = {"ethosu_board", "ethosu_board_idle", "ethosu_board_ticks_ms"}
-    library = {"memcpy", "memset", "strcpy", "strcmp", "strlen"}
+    library = {"memcpy", "memmove", "memset", "strcpy", "strcmp", "strlen"}
     runtime = re.compile(r"__aeabi_\w+|__\w+di\d|__sync_\w+")
     lines = cbuild.run(["arm-none-eabi-nm", *objects.values()]).splitlines()
     defined = {line.split()[-1] for line in lines if re.search(r" [TWVRDB] ", line)}
@@ -108,7 +113,8 @@ def test_a_cache_hook_of_old_signature_is_rejected() -> None:
 def test_a_product_can_be_left_out(tmp_path) -> None:
     """Without its file a product is unknown, and the rest links."""
     flags = [*cbuild.STRICT, *cbuild.SANITIZE["address"], *cbuild.INCLUDES]
-    kept = [path for path in SOURCES if path.name not in ("device_u85.c", "ethosu_verify.c")]
+    verifier = {path.name for path in DRIVER.glob("ethosu_verify*.c")}
+    kept = [path for path in SOURCES if path.name not in verifier | {"device_u85.c"}]
     sources = [cbuild.C / "test_pool.c", cbuild.C / "fake_npu.c", cbuild.C / "check.c", *kept]
     program = tmp_path / "without"
     cbuild.run(["gcc", *flags, "-o", program, *sources])
@@ -124,11 +130,16 @@ def test_the_interrupt_handler_is_short() -> None:
 
 
 def test_opcodes_equal_velas() -> None:
-    """Every opcode of the verifier's table has the number that Vela gives it."""
+    """Every opcode of the verifier's tables has the number that Vela gives it."""
     from ethosu.vela.ethos_u55_regs import ethos_u55_regs as vela
 
     table = (DRIVER / "ethosu_commands.def").read_text()
-    rows = re.findall(r"^(OPERATION|REGISTER|PAYLOAD)\((0x\w+), (\w+),", table, re.MULTILINE)
+    rows = re.findall(r"^(REGISTER|PAYLOAD)\((0x\w+), (\w+), (?:U5|U6)", table, re.MULTILINE)
+    source = (DRIVER / "ethosu_verify_u55_u65.c").read_text()
+    rows += [
+        ("OPERATION", number, f"NPU_OP_{name}")
+        for number, name in re.findall(r"^    \[(0x\w+)\] = .*// (\w+)", source, re.MULTILINE)
+    ]
     kinds = {"OPERATION": vela.cmd0, "REGISTER": vela.cmd0, "PAYLOAD": vela.cmd1}
     assert len(rows) > 90
     for kind, number, name in rows:

@@ -7,14 +7,15 @@ import pytest
 from driver import cbuild
 from driver.streams import npu_calls
 
-FILES = ("ethosu_payload", "ethosu_verify", "ethosu_fault", "ethosu_names")
+DRIVER = cbuild.REPO / "modules/ethosu/driver"
+FILES = ("ethosu_payload.c", "ethosu_verify*.c", "ethosu_fault.c", "ethosu_names.c")
 
 
 @pytest.fixture(scope="module")
 def fuzzer(tmp_path_factory) -> Path:
     """The program of c/fuzz_payload.c."""
     program = tmp_path_factory.mktemp("fuzz") / "fuzz_payload"
-    sources = [cbuild.REPO / "modules/ethosu/driver" / f"{name}.c" for name in FILES]
+    sources = [path for name in FILES for path in sorted(DRIVER.glob(name))]
     sanitize = ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"]
     flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", *sanitize]
     main = cbuild.C / "fuzz_payload.c"

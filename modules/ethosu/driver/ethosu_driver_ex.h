@@ -185,9 +185,9 @@ void ethosux_on_done(struct ethosu_driver *drv,
 /**
  * Walk a command stream and bound every access by the sizes of its regions.
  * Linear in the stream, no allocation; needs neither NPU nor driver. An image
- * may be linked without it (ethosu_verify.c): then nothing is walked.
+ * may be linked without it (ethosu_verify*.c): then nothing is walked.
  *
- * @param config   CONFIG word of the NPU that shall run it; Ethos-U55 or U65
+ * @param config   CONFIG word of the NPU that shall run it
  * @param size     bytes of each region
  * @param written  set to the regions that are written, a bit each; may be NULL
  * @param fault    set on failure: which word, which numbers; may be NULL

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/**
+ * What the verifier's files share: the walk along a command stream, the
+ * registers that it has seen set, and how an access is bounded.
+ *
+ * A product's file has its operations and its columns of ethosu_commands.def;
+ * all that is the same on every product is here and in ethosu_verify_maps.c.
+ */
+#ifndef ETHOSU_VERIFY_H
+#define ETHOSU_VERIFY_H
+
+#include "ethosu_driver_ex.h"
+
+#include <string.h>
+
+/* Words: opcode [9:0], 0 [13:10], 1 [14] if a payload follows, 0 [15], parameter [31:16]. */
+#define CODE(word) ((word) & 0xFFFFu)
+#define PARAM(word) ((word) >> 16)
+#define CODE_PAYLOAD 0x4000u
+
+/** First code of the registers with 16 bits, and how many codes each kind has. */
+#define REGISTER_FIRST 0x100u
+#define REGISTER_CODES 0x90u
+#define PAYLOAD_CODES 0x98u
+
+/** Values are kept by slot, numbered from 1 in the order of the table. */
+#define REGISTER(opcode, name, products, bits, bits85) name,
+#define PAYLOAD(opcode, name, products, bits, bits85) name,
+enum {
+    NO_SLOT,
+#include "ethosu_commands.def"
+    SLOT_END,
+    U65_SLOT_LAST = NPU_SET_DMA0_SKIP1 /**< up to here U55 has none */
+};
+#undef REGISTER
+#undef PAYLOAD
+
+/** Small and in each operation's way: in line with -Os too. */
+#define HOT static inline __attribute__((always_inline))
+
+/** Never set. A register can't hold it, and an address or a step of 2 GB can't be right. */
+#define UNSET INT32_MIN
+
+struct walk;
+
+/** One that does something: `check` bounds its accesses. */
+struct operation {
+    uint16_t largest; /**< parameter */
+    uint16_t needs;   /**< groups of registers that must have been set */
+    int (*check)(struct walk *walk, uint32_t word);
+};
+
+/** The commands of one generation. */
+struct ethosux_commands {
+    const uint8_t *registers; /**< slot by code, less REGISTER_FIRST */
+    const uint8_t *payloads;  /**< slot by opcode */
+    const uint16_t *zeros;    /**< parameter bits that must be 0, by slot */
+    const struct operation *operations;
+    uint8_t operation_count;
+    uint8_t size_log2_most; /**< of the elements of a feature map */
+    /** What is none of these: refuses it, or checks it. */
+    int (*other)(struct walk *walk, uint32_t word);
+    /** Walks the stream in the end; in one piece if it never branches. */
+    int (*walk)(struct walk *walk);
+};
+
+struct walk {
+    int32_t values[SLOT_END];
+    const struct ethosux_commands *commands;
+    const uint8_t *stream;
+    const uint8_t *at; /**< the command at hand */
+    const uint8_t *end;
+    const size_t *size;
+    uint32_t regions;
+    uint32_t config;
+    bool narrow; /**< addresses have 32 bits, and U65's registers are unknown */
+    bool stopped;
+    uint32_t written; /**< bit per region */
+    uint32_t ready;   /**< bit per enum group: all of it has been set */
+    uint32_t chained; /**< bit per chain buffer of U85 that has been written */
+    struct ethosux_fault *fault;
+};
+
+/** What is used together; a group is looked at until all of it has been set, then never more. */
+enum group { NOTHING, SHAPE, WINDOW, IFM, IFM2, OFM, WEIGHTS, SCALES, WEIGHTS1, SCALES1, DMA };
+
+/** Where the values of a feature map are. */
+struct map {
+    uint8_t first;      /**< slot */
+    uint8_t size_shift; /**< of the element size in the precision */
+};
+
+/** Slots from the first of a map on. */
+enum { PRECISION, WIDTH0, HEIGHT0, HEIGHT1, REGION, STRIDE_X, STRIDE_Y, BASE0, STRIDE_C = 11 };
+
+/** A shape is three numbers, each one less than the size: as the registers hold it. */
+enum { HEIGHT_M1, WIDTH_M1, DEPTH_M1 };
+
+/** An access in a region, in bytes: from the lowest to one past the highest. */
+struct extent {
+    uint32_t region;
+    int64_t low;
+    int64_t high;
+};
+
+extern const struct map ethosux_ifm;
+extern const struct map ethosux_ifm2;
+extern const struct map ethosux_ofm;
+
+/* Each returns 0, or an error that the fault explains. */
+
+/** Walk [at, end), or to a STOP, from registers that were never set. */
+int ethosux_walk_run(struct walk *walk, const uint8_t *at, const uint8_t *end);
+
+/** Walk the stream, which has no branches. */
+int ethosux_walk_straight(struct walk *walk);
+
+/** Walk the stream, which may branch. */
+int ethosux_walk_pieces(struct walk *walk);
+
+/** A branch, or refuse the command. */
+int ethosux_walk_branch(struct walk *walk, uint32_t word);
+
+int ethosux_walk_refuse(struct walk *walk, int code, uint64_t found, uint64_t expected);
+
+/** A command that neither sets a register nor is an operation: why? */
+int ethosux_walk_refuse_command(struct walk *walk, uint32_t word);
+
+/** A register holds what can't be right. */
+int ethosux_walk_refuse_value(struct walk *walk, uint64_t found, uint32_t slot);
+
+/** Has each of these slots been set? */
+int ethosux_walk_need_slots(struct walk *walk, uint32_t first, uint32_t count);
+
+/** Has everything in this set of groups been set? */
+int ethosux_walk_complete(struct walk *walk, uint32_t needed);
+
+/** Say why an access is out of bounds. */
+int ethosux_walk_refuse_extent(struct walk *walk, struct extent extent);
+
+/** Bound a feature map of this shape. */
+int ethosux_walk_map(struct walk *walk, const struct map *map, const int32_t *shape);
+
+/** The shape of the IFM that a kernel's window moves over. */
+int ethosux_walk_window(struct walk *walk, int32_t ifm[3]);
+
+/** The same depth in and out. */
+int ethosux_walk_depth(struct walk *walk);
+
+/** For operations that access nothing. */
+int ethosux_walk_nothing(struct walk *walk, uint32_t word);
+
+int ethosux_walk_stop(struct walk *walk, uint32_t word);
+
+HOT uint32_t word_at(const uint8_t *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+HOT int need(struct walk *walk, uint32_t needed)
+{
+    return needed & ~walk->ready ? ethosux_walk_complete(walk, needed) : 0;
+}
+
+HOT uint32_t get(const struct walk *walk, uint32_t slot)
+{
+    return (uint32_t)walk->values[slot];
+}
+
+HOT int check_extent(struct walk *walk, const struct extent *extent)
+{
+    if (extent->region < walk->regions && extent->low >= 0 &&
+        (uint64_t)extent->high <= walk->size[extent->region]) {
+        return 0;
+    }
+    return ethosux_walk_refuse_extent(walk, *extent);
+}
+
+/** Weights or scales: base and length are two slots. */
+HOT int check_stream(struct walk *walk, uint32_t region, uint32_t slot)
+{
+    int64_t base = get(walk, slot);
+    struct extent extent = {region, base, base + get(walk, slot + 1)};
+    return check_extent(walk, &extent);
+}
+
+HOT int check_ofm(struct walk *walk, const int32_t *shape)
+{
+    int error = ethosux_walk_map(walk, &ethosux_ofm, shape);
+    walk->written |= 1u << (get(walk, NPU_SET_OFM_REGION) & 7);
+    return error;
+}
+
+#endif

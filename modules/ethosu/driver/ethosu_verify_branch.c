@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The verifier: streams that branch.
+ *
+ * The stream is cut where branches go to, and each piece walked as if nothing
+ * had been set before it: whatever way the NPU takes, it meets only commands
+ * that were checked, with the registers that they were checked with. So the
+ * walk stays linear, also of loops; whether they end is not asked.
+ */
+#include "ethosu_verify.h"
+
+#include "ethosu_fault.h"
+
+#define CODE_BRANCH 0x4100u
+#define CODE_STOP 0u
+#define TARGETS 48u /**< enough for loops and conditions nested 16 deep: three each */
+
+/** Where pieces begin, in bytes of the stream, ascending. */
+struct targets {
+    uint32_t count;
+    uint32_t at[TARGETS];
+};
+
+static int insert(struct targets *targets, uint32_t target, struct ethosux_fault *fault)
+{
+    uint32_t place = 0;
+    while (place < targets->count && targets->at[place] < target) {
+        place++;
+    }
+    if (place < targets->count && targets->at[place] == target) {
+        return 0;
+    }
+    if (targets->count == TARGETS) {
+        return ethosux_refuse(fault, ETHOSUX_E_BRANCH_COUNT, -1, TARGETS + 1, TARGETS);
+    }
+    memmove(&targets->at[place + 1], &targets->at[place],
+            (targets->count++ - place) * sizeof targets->at[0]);
+    targets->at[place] = target;
+    return 0;
+}
+
+/** Bytes of a command. */
+static uint32_t length_of(uint32_t word)
+{
+    return word & CODE_PAYLOAD ? 8 : 4;
+}
+
+/** Find where branches go to, up to the last STOP that can be reached. */
+static int collect(const struct walk *walk, struct targets *targets)
+{
+    uint32_t bytes = (uint32_t)(walk->end - walk->stream);
+    uint32_t furthest = 0;
+    uint32_t word = ~CODE_STOP;
+    int error = 0;
+    for (uint32_t at = 0; error == 0 && at < bytes && (CODE(word) != CODE_STOP || at <= furthest);
+         at += length_of(word)) {
+        word = word_at(walk->stream + at);
+        if (CODE(word) == CODE_BRANCH && at + 4 < bytes) {
+            uint32_t target = word_at(walk->stream + at + 4);
+            furthest = target > furthest ? target : furthest;
+            error = insert(targets, target, walk->fault);
+        }
+    }
+    return error;
+}
+
+/** Does a command begin at each target? */
+static int check_targets(const struct walk *walk, const struct targets *targets)
+{
+    uint32_t bytes = (uint32_t)(walk->end - walk->stream);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < targets->count; i++) {
+        while (at < targets->at[i] && at < bytes) {
+            at += length_of(word_at(walk->stream + at));
+        }
+        if (at != targets->at[i] || at >= bytes) {
+            return ethosux_refuse(walk->fault, ETHOSUX_E_BRANCH_TARGET, -1, targets->at[i], bytes);
+        }
+    }
+    return 0;
+}
+
+int ethosux_walk_branch(struct walk *walk, uint32_t word)
+{
+    if (CODE(word) != CODE_BRANCH || PARAM(word) > 1) {
+        return ethosux_walk_refuse_command(walk, word);
+    }
+    if (walk->at == walk->end - 4) {
+        return ethosux_walk_refuse(walk, ETHOSUX_E_COMMAND_CUT, 0, 0);
+    }
+    walk->at += 4;
+    return 0;
+}
+
+int ethosux_walk_pieces(struct walk *walk)
+{
+    struct targets targets;
+    targets.count = 0;
+    int error = collect(walk, &targets);
+    if (error == 0) {
+        error = check_targets(walk, &targets);
+    }
+    const uint8_t *at = walk->stream;
+    for (uint32_t i = 0; error == 0 && i <= targets.count; i++) {
+        const uint8_t *end = i < targets.count ? walk->stream + targets.at[i] : walk->end;
+        error = ethosux_walk_run(walk, at, end);
+        at = end;
+    }
+    return error;
+}

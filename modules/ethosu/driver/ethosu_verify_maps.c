@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+/** The verifier: how far a feature map reaches, and which part of it a kernel's window reads. */
+#include "ethosu_verify.h"
+
+const struct map ethosux_ifm = {NPU_SET_IFM_PRECISION, 2};
+const struct map ethosux_ifm2 = {NPU_SET_IFM2_PRECISION, 2};
+const struct map ethosux_ofm = {NPU_SET_OFM_PRECISION, 1};
+
+static inline int32_t smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+/** What the tiles of a map have in common. */
+struct tiling {
+    uint32_t region;
+    uint32_t run; /**< bytes that lie together */
+    int32_t y;    /**< steps */
+    int32_t x;
+    int32_t brick; /**< from sixteen channels to the next sixteen */
+    uint32_t bricks_m1;
+};
+
+/** So many steps further, up or down; both have less than 32 bits. */
+static inline void widen(struct extent *extent, int32_t count, int32_t step)
+{
+    int64_t distance = (int64_t)count * step;
+    if (step < 0) {
+        extent->low += distance;
+    } else {
+        extent->high += distance;
+    }
+}
+
+/** The maps that are rare: with more than one tile, or a step that is negative. */
+static __attribute__((noinline)) int check_tiles(struct walk *walk, const struct map *map,
+                                                 const int32_t *shape, struct tiling tiling)
+{
+    const int32_t *values = walk->values + map->first;
+    int32_t height = shape[HEIGHT_M1] + 1;
+    int32_t left = smaller(shape[WIDTH_M1], values[WIDTH0]) + 1;
+    int32_t right = shape[WIDTH_M1] + 1 - left;
+    int32_t upper_left = smaller(shape[HEIGHT_M1], values[HEIGHT0]) + 1;
+    int32_t upper_right = smaller(shape[HEIGHT_M1], values[HEIGHT1]) + 1;
+    const int32_t rows[] = {upper_left, upper_right, height - upper_left, height - upper_right};
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < 4; i++) {
+        int32_t columns = i % 2 == 0 ? left : right;
+        if (rows[i] != 0 && columns != 0) {
+            int64_t base = (uint32_t)values[BASE0 + i];
+            struct extent extent = {tiling.region, base, base + tiling.run};
+            widen(&extent, rows[i] - 1, tiling.y);
+            widen(&extent, columns - 1, tiling.x);
+            widen(&extent, (int32_t)tiling.bricks_m1, tiling.brick);
+            error = ethosux_walk_need_slots(walk, map->first + BASE0 + i, 1);
+            error = error == 0 ? check_extent(walk, &extent) : error;
+        }
+    }
+    return error;
+}
+
+/** In bricks of sixteen channels pixels lie sixteen elements apart. */
+static int check_bricks(struct walk *walk, const struct map *map, int32_t pixel)
+{
+    int32_t x = walk->values[map->first + STRIDE_X];
+    if (x != pixel) { // Arm does not say whether another step is obeyed or ignored
+        return ethosux_walk_refuse_value(walk, (uint64_t)x, map->first + STRIDE_X);
+    }
+    return ethosux_walk_need_slots(walk, map->first + STRIDE_C, 1);
+}
+
+int ethosux_walk_map(struct walk *walk, const struct map *map, const int32_t *shape)
+{
+    const int32_t *values = walk->values + map->first;
+    uint32_t precision = (uint32_t)values[PRECISION];
+    uint32_t size_log2 = precision >> map->size_shift & 3;
+    uint32_t format = precision >> 6 & 3;
+    uint32_t depth_m1 = (uint32_t)shape[DEPTH_M1];
+    struct tiling tiling = {
+        .region = (uint32_t)values[REGION],
+        .run = (depth_m1 + 1) << size_log2,
+        .y = values[STRIDE_Y],
+        .x = values[STRIDE_X],
+    };
+    if (size_log2 > walk->commands->size_log2_most || format > 1) {
+        return ethosux_walk_refuse_value(walk, precision, map->first + PRECISION);
+    }
+    if (format == 1) {
+        if (tiling.x != 16 << size_log2 || values[STRIDE_C] == UNSET) {
+            int error = check_bricks(walk, map, 16 << size_log2);
+            if (error != 0) {
+                return error;
+            }
+        }
+        if (depth_m1 >= 16) {
+            tiling.run = 16u << size_log2;
+            tiling.bricks_m1 = depth_m1 / 16;
+            tiling.brick = values[STRIDE_C];
+        }
+    }
+    if ((tiling.y | tiling.x | tiling.brick) < 0 || shape[HEIGHT_M1] > values[HEIGHT0] ||
+        shape[WIDTH_M1] > values[WIDTH0]) {
+        return check_tiles(walk, map, shape, tiling);
+    }
+    // At most 32 bits, 19 bits, and three times 19 by 31 bits: far from overflow.
+    uint64_t end = (uint64_t)(uint32_t)values[BASE0] + tiling.run;
+    end += (uint64_t)(uint32_t)shape[HEIGHT_M1] * (uint32_t)tiling.y;
+    end += (uint64_t)(uint32_t)shape[WIDTH_M1] * (uint32_t)tiling.x;
+    end += (uint64_t)tiling.bricks_m1 * (uint32_t)tiling.brick;
+    return check_extent(walk, &(struct extent){tiling.region, 0, (int64_t)end});
+}
+
+/** Rows or columns of the IFM that those of the OFM are computed from, less one. */
+static inline int32_t input_size_m1(const struct walk *walk, uint32_t output_m1, uint32_t stride,
+                                    uint32_t kernel_m1, uint32_t padding)
+{
+    int32_t size_m1 = (int32_t)(output_m1 * stride + kernel_m1 - padding);
+    return get(walk, NPU_SET_IFM_UPSCALE) == 0 ? size_m1 : size_m1 >> 1;
+}
+
+int ethosux_walk_window(struct walk *walk, int32_t ifm[3])
+{
+    uint32_t stride = get(walk, NPU_SET_KERNEL_STRIDE);
+    ifm[HEIGHT_M1] = input_size_m1(
+        walk, get(walk, NPU_SET_OFM_HEIGHT_M1), 1 + (stride >> 1 & 1) + (stride >> 8 & 2),
+        get(walk, NPU_SET_KERNEL_HEIGHT_M1),
+        get(walk, NPU_SET_IFM_PAD_TOP) + get(walk, NPU_SET_IFM_PAD_BOTTOM));
+    ifm[WIDTH_M1] =
+        input_size_m1(walk, get(walk, NPU_SET_OFM_WIDTH_M1), 1 + (stride & 1) + (stride >> 5 & 2),
+                      get(walk, NPU_SET_KERNEL_WIDTH_M1),
+                      get(walk, NPU_SET_IFM_PAD_LEFT) + get(walk, NPU_SET_IFM_PAD_RIGHT));
+    ifm[DEPTH_M1] = walk->values[NPU_SET_IFM_DEPTH_M1];
+    int32_t least = smaller(ifm[HEIGHT_M1], ifm[WIDTH_M1]);
+    if (least < 0) {
+        return ethosux_walk_refuse_value(walk, (uint64_t)(least + INT64_C(1)),
+                                         NPU_SET_IFM_PAD_BOTTOM);
+    }
+    return 0;
+}
+
+int ethosux_walk_depth(struct walk *walk)
+{
+    uint32_t depth_m1 = get(walk, NPU_SET_IFM_DEPTH_M1);
+    return depth_m1 == get(walk, NPU_SET_OFM_DEPTH_M1)
+               ? 0
+               : ethosux_walk_refuse_value(walk, depth_m1, NPU_SET_IFM_DEPTH_M1);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+/** The verifier: the operations of Ethos-U55 and Ethos-U65, and what each of them accesses. */
+#include "ethosu_verify.h"
+
+/* ---- kernels ---- */
+
+/** Does the second core take part? It reads streams of its own. */
+static bool two_cores(const struct walk *walk)
+{
+    return get(walk, NPU_SET_PARALLEL_MODE) == 1 && get(walk, NPU_SET_OFM_DEPTH_M1) > 0;
+}
+
+/** `slot`: the region, then base and length; the second core has another base and length. */
+static int check_streams(struct walk *walk, uint32_t slot, enum group group1, uint32_t slot1)
+{
+    uint32_t region = get(walk, slot);
+    int error = check_stream(walk, region, slot + 1);
+    if (error == 0 && !walk->narrow) {
+        error = ethosux_walk_need_slots(walk, NPU_SET_PARALLEL_MODE, 1);
+        if (error == 0 && two_cores(walk)) {
+            error = need(walk, 1u << group1);
+            error = error == 0 ? check_stream(walk, region, slot1) : error;
+        }
+    }
+    return error;
+}
+
+/** CONV, DEPTHWISE, POOL. */
+static int check_kernel(struct walk *walk, uint32_t word)
+{
+    enum { CONV = 2, POOL = 5, REDUCE_SUM = 2, GLOBAL_SCALE = 1 << 8 };
+    bool pool = CODE(word) == POOL;
+    int32_t ifm[3];
+    int error = ethosux_walk_window(walk, ifm);
+    if (error == 0) {
+        error = ethosux_walk_map(walk, &ethosux_ifm, ifm);
+    }
+    if (error == 0) {
+        error = check_ofm(walk, walk->values + NPU_SET_OFM_HEIGHT_M1);
+    }
+    if (error == 0 && CODE(word) != CONV && !(pool && PARAM(word) == REDUCE_SUM)) {
+        error = ethosux_walk_depth(walk);
+    }
+    if (error == 0 && !pool) {
+        error = check_streams(walk, NPU_SET_WEIGHT_REGION, WEIGHTS1, NPU_SET_WEIGHT1_BASE);
+    }
+    if (error == 0 && !(pool && (get(walk, NPU_SET_OFM_PRECISION) & GLOBAL_SCALE))) {
+        error = need(walk, 1u << SCALES);
+        error = error == 0 ? check_streams(walk, NPU_SET_SCALE_REGION, SCALES1, NPU_SET_SCALE1_BASE)
+                           : error;
+    }
+    return error;
+}
+
+/* ---- elementwise ---- */
+
+static int check_ifm2(struct walk *walk)
+{
+    enum { BROADCAST_H = 1, BROADCAST_W = 2, BROADCAST_C = 4, SCALAR = 0x80 };
+    const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
+    int32_t broadcast = walk->values[NPU_SET_IFM2_BROADCAST];
+    if (broadcast == UNSET) {
+        return ethosux_walk_need_slots(walk, NPU_SET_IFM2_BROADCAST, 1);
+    }
+    if (broadcast & SCALAR) {
+        return 0;
+    }
+    int error = need(walk, 1u << IFM2);
+    if (error != 0) {
+        return error;
+    }
+    int32_t ifm2[] = {
+        [HEIGHT_M1] = broadcast & BROADCAST_H ? 0 : ofm[HEIGHT_M1],
+        [WIDTH_M1] = broadcast & BROADCAST_W ? 0 : ofm[WIDTH_M1],
+        [DEPTH_M1] = broadcast & BROADCAST_C ? 0 : ofm[DEPTH_M1],
+    };
+    return ethosux_walk_map(walk, &ethosux_ifm2, ifm2);
+}
+
+static int check_elementwise(struct walk *walk, uint32_t word)
+{
+    enum { UNARY_FIRST = 5, UNARY_LAST = 7 }; // LRELU, ABS, CLZ
+    const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
+    int error = ethosux_walk_depth(walk);
+    if (error == 0) {
+        error = ethosux_walk_map(walk, &ethosux_ifm, ofm);
+    }
+    if (error == 0 && (PARAM(word) < UNARY_FIRST || PARAM(word) > UNARY_LAST)) {
+        error = check_ifm2(walk);
+    }
+    return error == 0 ? check_ofm(walk, ofm) : error;
+}
+
+/* ---- DMA ---- */
+
+/** Region register: region [2:0], internal [8], dimensions - 1 [10:9]. */
+#define DMA_REGION(value) ((value) & 7u)
+#define DMA_INTERNAL 0x100u
+#define DMA_DIMENSIONS_M1(value) ((value) >> 9 & 3u)
+
+/** Rows and planes of a transfer on U65; one of each in one dimension. */
+struct dimensions {
+    int64_t rows;
+    int64_t planes;
+    int32_t skip0;
+    int32_t skip1;
+};
+
+static int get_dimensions(struct walk *walk, uint32_t dimensions_m1, struct dimensions *to)
+{
+    if (dimensions_m1 > (walk->narrow ? 0u : 2u)) {
+        return ethosux_walk_refuse_value(walk, dimensions_m1, NPU_SET_DMA0_DST_REGION);
+    }
+    int error = ethosux_walk_need_slots(walk, NPU_SET_DMA0_SIZE0, 2 * dimensions_m1);
+    if (error != 0) {
+        return error;
+    }
+    to->rows = walk->values[NPU_SET_DMA0_SIZE0];
+    to->skip0 = walk->values[NPU_SET_DMA0_SKIP0];
+    if (dimensions_m1 > 1) {
+        to->planes = walk->values[NPU_SET_DMA0_SIZE1];
+        to->skip1 = walk->values[NPU_SET_DMA0_SKIP1];
+    }
+    return to->rows != 0 && to->planes != 0
+               ? 0
+               : ethosux_walk_refuse_value(walk, 0, NPU_SET_DMA0_SIZE0);
+}
+
+/** A transfer in two or three dimensions; both ends have the same rows and planes. */
+static __attribute__((noinline)) int widen_dma(struct walk *walk, uint32_t region,
+                                               uint32_t dimensions_m1, struct extent *extent)
+{
+    struct dimensions dma = {1, 1, 0, 0};
+    int error = get_dimensions(walk, dimensions_m1, &dma);
+    if (error != 0) {
+        return error;
+    }
+    // Length 32 bits, skips 31, rows and planes 16 each: the largest sum has 33 + 16 + 16 bits,
+    // one too many, so a plane is kept below 2^46.
+    int64_t length = extent->high - extent->low;
+    int64_t row = length + (DMA_DIMENSIONS_M1(region) > 0 ? dma.skip0 : 0);
+    int64_t plane = dma.rows * row + (DMA_DIMENSIONS_M1(region) > 1 ? dma.skip1 : 0);
+    if (plane >= INT64_C(1) << 46 || plane <= -(INT64_C(1) << 46)) {
+        return ethosux_walk_refuse_value(walk, (uint64_t)plane, NPU_SET_DMA0_SRC_REGION);
+    }
+    *(row < 0 ? &extent->low : &extent->high) += (dma.rows - 1) * row;
+    *(plane < 0 ? &extent->low : &extent->high) += (dma.planes - 1) * plane;
+    return 0;
+}
+
+/** One end of a transfer: 0 the source, 1 the target. */
+static int check_dma_end(struct walk *walk, uint32_t dimensions_m1, uint32_t end)
+{
+    uint32_t region = get(walk, NPU_SET_DMA0_SRC_REGION + end);
+    uint32_t internal_bytes = (walk->config >> 8 & 0xFF) * 1024; // 0: not known
+    int64_t base = get(walk, NPU_SET_DMA0_SRC + end);
+    struct extent extent = {DMA_REGION(region), base, base + get(walk, NPU_SET_DMA0_LEN)};
+    if (dimensions_m1 > 0) {
+        int error = widen_dma(walk, region, dimensions_m1, &extent);
+        if (error != 0) {
+            return error;
+        }
+    }
+    if (!(region & DMA_INTERNAL)) {
+        walk->written |= end << DMA_REGION(region);
+        return check_extent(walk, &extent);
+    }
+    if (end == 0 || extent.low < 0 || (internal_bytes != 0 && extent.high > internal_bytes)) {
+        return ethosux_walk_refuse_value(walk, (uint64_t)extent.high,
+                                         NPU_SET_DMA0_SRC_REGION + end);
+    }
+    return 0;
+}
+
+static int check_dma(struct walk *walk, uint32_t word)
+{
+    (void)word;
+    uint32_t source = DMA_DIMENSIONS_M1(get(walk, NPU_SET_DMA0_SRC_REGION));
+    uint32_t target = DMA_DIMENSIONS_M1(get(walk, NPU_SET_DMA0_DST_REGION));
+    uint32_t dimensions_m1 = source > target ? source : target;
+    int error = check_dma_end(walk, dimensions_m1, 0);
+    return error == 0 ? check_dma_end(walk, dimensions_m1, 1) : error;
+}
+
+/* ---- tables ---- */
+
+/** What the operations need in any case: sets of groups. */
+enum {
+    FOR_ELEMENTWISE = 1 << SHAPE | 1 << IFM | 1 << OFM,
+    FOR_POOL = FOR_ELEMENTWISE | 1 << WINDOW,
+    FOR_CONV = FOR_POOL | 1 << WEIGHTS | 1 << SCALES,
+};
+
+static const struct operation operations[] = {
+    [0x00] = {0xFFFF, 0, ethosux_walk_stop},          // STOP: mask of interrupts
+    [0x01] = {0xFFFF, 0, ethosux_walk_nothing},       // IRQ: the same
+    [0x02] = {0, FOR_CONV, check_kernel},             // CONV
+    [0x03] = {0, FOR_CONV, check_kernel},             // DEPTHWISE
+    [0x05] = {2, FOR_POOL, check_kernel},             // POOL: mode
+    [0x06] = {9, FOR_ELEMENTWISE, check_elementwise}, // ELEMENTWISE: mode
+    [0x10] = {0, 1 << DMA, check_dma},                // DMA_START
+    [0x11] = {0xF, 0, ethosux_walk_nothing},          // DMA_WAIT
+    [0x12] = {3, 0, ethosux_walk_nothing},            // KERNEL_WAIT
+    [0x13] = {1, 0, ethosux_walk_nothing},            // PMU_MASK
+};
+
+#define IN_U5_U6_U8(...) __VA_ARGS__
+#define IN_U5_U6(...) __VA_ARGS__
+#define IN_U6(...) __VA_ARGS__
+#define IN_U6_U8(...) __VA_ARGS__
+#define IN_U8(...)
+
+#define BITS(bits, bits85) bits
+#include "ethosu_verify_tables.def"
+
+extern const struct ethosux_commands ethosux_commands_u55_u65;
+
+const struct ethosux_commands ethosux_commands_u55_u65 = {
+    .registers = registers,
+    .payloads = payloads,
+    .zeros = zeros,
+    .operations = operations,
+    .operation_count = sizeof operations / sizeof operations[0],
+    .size_log2_most = 2,
+    .other = ethosux_walk_refuse_command,
+    .walk = ethosux_walk_straight,
+};

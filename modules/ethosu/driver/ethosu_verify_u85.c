@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The verifier: the operations of Ethos-U85, and what each of them accesses.
+ *
+ * Of what is known only at run time two things matter. The index of a gather
+ * or scatter is bounded by IDX_MAX, to which the NPU holds it. A branch may
+ * go to the begin of any command of the stream; what it may find in registers
+ * there is not followed, so each has to be set anew behind a target. A stream
+ * that branches back may run for ever, but nowhere else: the time-out ends it.
+ */
+#include "ethosu_verify.h"
+
+#include "ethosu_registers.h"
+
+/* ---- feature maps ---- */
+
+/** Where a feature map is: PRECISION [15:14]. A tile of 3x1 is nowhere described: refused. */
+enum { TILE_2X2, TILE_3X1, CHAINED, NONE };
+
+#define STORAGE(precision) ((precision) >> 14 & 3u)
+#define CHAIN_BUFFERS 6u
+
+static uint32_t storage_of(const struct walk *walk, const struct map *map)
+{
+    return STORAGE(get(walk, map->first + PRECISION));
+}
+
+/** The chain buffer that stands in for a map; `written` holds for what an operation reads. */
+static int check_chained(struct walk *walk, const struct map *map, uint32_t written)
+{
+    int error = ethosux_walk_need_slots(walk, map->first + REGION, 1);
+    uint32_t buffer = get(walk, map->first + REGION);
+    if (error == 0 && (buffer >= CHAIN_BUFFERS || !(written >> buffer & 1))) {
+        error = ethosux_walk_refuse_value(walk, buffer, map->first + REGION);
+    }
+    return error;
+}
+
+/** `group` is that of `map`. */
+static int check_input(struct walk *walk, const struct map *map, enum group group,
+                       const int32_t *shape)
+{
+    int error = ethosux_walk_need_slots(walk, map->first + PRECISION, 1);
+    uint32_t storage = storage_of(walk, map);
+    if (error == 0 && storage == TILE_2X2) {
+        error = need(walk, 1u << group);
+        return error == 0 ? ethosux_walk_map(walk, map, shape) : error;
+    }
+    if (error == 0 && storage == CHAINED) {
+        return check_chained(walk, map, walk->chained);
+    }
+    return error == 0 ? ethosux_walk_refuse_value(walk, get(walk, map->first), map->first) : error;
+}
+
+/** OFM_PRECISION [13:11]: which dimension of the operation is height, width, depth in memory. */
+static const uint8_t transposes[8][3] = {
+    [0] = {HEIGHT_M1, WIDTH_M1, DEPTH_M1}, [1] = {WIDTH_M1, HEIGHT_M1, DEPTH_M1},
+    [2] = {HEIGHT_M1, DEPTH_M1, WIDTH_M1}, [3] = {WIDTH_M1, DEPTH_M1, HEIGHT_M1},
+    [6] = {DEPTH_M1, HEIGHT_M1, WIDTH_M1}, [7] = {DEPTH_M1, WIDTH_M1, HEIGHT_M1},
+};
+
+static int check_output_map(struct walk *walk)
+{
+    uint32_t precision = get(walk, NPU_SET_OFM_PRECISION);
+    const uint8_t *from = transposes[precision >> 11 & 7];
+    const int32_t *shape = walk->values + NPU_SET_OFM_HEIGHT_M1;
+    if (from[1] == from[2]) {
+        return ethosux_walk_refuse_value(walk, precision, NPU_SET_OFM_PRECISION);
+    }
+    int error = need(walk, 1u << OFM);
+    int32_t ofm[] = {shape[from[0]], shape[from[1]], shape[from[2]]};
+    return error == 0 ? check_ofm(walk, ofm) : error;
+}
+
+static int check_output(struct walk *walk)
+{
+    int error = ethosux_walk_need_slots(walk, NPU_SET_OFM_PRECISION, 1);
+    uint32_t precision = get(walk, NPU_SET_OFM_PRECISION);
+    if (error != 0 || STORAGE(precision) == NONE) {
+        return error;
+    }
+    if (STORAGE(precision) == TILE_2X2) {
+        return check_output_map(walk);
+    }
+    if (STORAGE(precision) == TILE_3X1) {
+        return ethosux_walk_refuse_value(walk, precision, NPU_SET_OFM_PRECISION);
+    }
+    error = check_chained(walk, &ethosux_ofm, UINT32_MAX);
+    walk->chained |= error == 0 ? 1u << get(walk, NPU_SET_OFM_REGION) : 0;
+    return error;
+}
+
+/* ---- weights, scales, tables ---- */
+
+static int check_weights(struct walk *walk)
+{
+    static const uint8_t streams[] = {NPU_SET_WEIGHT_BASE, NPU_SET_WEIGHT1_BASE,
+                                      NPU_SET_WEIGHT2_BASE, NPU_SET_WEIGHT3_BASE};
+    uint32_t macs_log2 = NPU_CONFIG_MACS(walk->config);
+    uint32_t cores = macs_log2 <= 8 ? 1 : macs_log2 == 9 ? 2 : 4;
+    int error = ethosux_walk_need_slots(walk, NPU_SET_WEIGHT_REGION, 1);
+    for (uint32_t core = 0; error == 0 && core < cores; core++) {
+        uint32_t slot = streams[core];
+        error = ethosux_walk_need_slots(walk, slot + 1, 1);
+        if (error == 0 && get(walk, slot + 1) != 0) { // a core without weights has no base
+            error = ethosux_walk_need_slots(walk, slot, 1);
+            error = error == 0 ? check_stream(walk, get(walk, NPU_SET_WEIGHT_REGION), slot) : error;
+        }
+    }
+    return error;
+}
+
+/** Those of each channel; one for all is in a register. */
+static int check_scales(struct walk *walk)
+{
+    enum { GLOBAL = 1 << 8 };
+    if (get(walk, NPU_SET_OFM_PRECISION) & GLOBAL) {
+        return 0;
+    }
+    int error = need(walk, 1u << SCALES);
+    return error == 0 ? check_stream(walk, get(walk, NPU_SET_SCALE_REGION), NPU_SET_SCALE_BASE)
+                      : error;
+}
+
+#define LUT_BYTES 2048u
+
+/** ACTIVATION: function [4:0], table [7:5]; tables are counted in the size that the function has.
+ */
+static int check_table(struct walk *walk)
+{
+    static const uint8_t size_log2[] = {
+        [1] = 8, [4] = 8, [5] = 9, [7] = 10, [8] = 11, [9] = 11, [10] = 11, [11] = 11};
+    int error = ethosux_walk_need_slots(walk, NPU_SET_ACTIVATION, 1);
+    uint32_t activation = get(walk, NPU_SET_ACTIVATION);
+    uint32_t function = activation & 0x1F;
+    uint32_t table = activation >> 5 & 7;
+    if (error == 0 && function != 0 &&
+        (function >= sizeof size_log2 || size_log2[function] == 0 ||
+         (table + 1) << size_log2[function] > LUT_BYTES)) {
+        error = ethosux_walk_refuse_value(walk, activation, NPU_SET_ACTIVATION);
+    }
+    return error;
+}
+
+/** What every operation but DMA has in common behind its inputs. */
+static int check_result(struct walk *walk)
+{
+    int error = check_output(walk);
+    if (error == 0) {
+        error = check_scales(walk);
+    }
+    return error == 0 ? check_table(walk) : error;
+}
+
+/* ---- operations ---- */
+
+/** IFM2 as the weights of a CONV: a row of as many vectors as the OFM has channels. */
+static int check_matrix(struct walk *walk)
+{
+    int32_t ifm2[] = {
+        [HEIGHT_M1] = 0,
+        [WIDTH_M1] = walk->values[NPU_SET_OFM_DEPTH_M1],
+        [DEPTH_M1] = walk->values[NPU_SET_IFM_DEPTH_M1],
+    };
+    return check_input(walk, &ethosux_ifm2, IFM2, ifm2);
+}
+
+/** Accumulators may begin with values from IFM2: one for each element of the OFM. */
+static int check_accumulators(struct walk *walk)
+{
+    enum { FROM_IFM2 = 2 };
+    int error = ethosux_walk_need_slots(walk, NPU_SET_ACC_FORMAT, 1);
+    if (error != 0 || (get(walk, NPU_SET_ACC_FORMAT) >> 4 & 3) != FROM_IFM2) {
+        return error;
+    }
+    return check_input(walk, &ethosux_ifm2, IFM2, walk->values + NPU_SET_OFM_HEIGHT_M1);
+}
+
+static int check_kernel(struct walk *walk)
+{
+    int32_t ifm[3];
+    int error = ethosux_walk_window(walk, ifm);
+    if (error == 0) {
+        error = check_input(walk, &ethosux_ifm, IFM, ifm);
+    }
+    if (error == 0) {
+        error = check_accumulators(walk);
+    }
+    return error == 0 ? check_result(walk) : error;
+}
+
+static int check_conv(struct walk *walk, uint32_t word)
+{
+    enum { WEIGHTS_FROM_IFM2 = 1 };
+    int error = check_kernel(walk);
+    if (error != 0) {
+        return error;
+    }
+    return PARAM(word) == WEIGHTS_FROM_IFM2 ? check_matrix(walk) : check_weights(walk);
+}
+
+static int check_depthwise(struct walk *walk, uint32_t word)
+{
+    (void)word;
+    int error = ethosux_walk_depth(walk);
+    if (error == 0) {
+        error = check_kernel(walk);
+    }
+    return error == 0 ? check_weights(walk) : error;
+}
+
+static int check_pool(struct walk *walk, uint32_t word)
+{
+    enum { REDUCE_SUM = 2 };
+    int error = PARAM(word) == REDUCE_SUM ? 0 : ethosux_walk_depth(walk);
+    return error == 0 ? check_kernel(walk) : error;
+}
+
+/** An input of the OFM's shape, unless broadcast. */
+static int check_operand(struct walk *walk, const struct map *map, enum group group,
+                         uint32_t broadcast_slot)
+{
+    enum { BROADCAST_H = 1, BROADCAST_W = 2, BROADCAST_C = 4, SCALAR = 8 };
+    const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
+    int32_t broadcast = walk->values[broadcast_slot];
+    int error = ethosux_walk_need_slots(walk, broadcast_slot, 1);
+    if (error != 0 || (broadcast == SCALAR && storage_of(walk, map) == NONE)) {
+        return error;
+    }
+    int32_t shape[] = {
+        [HEIGHT_M1] = broadcast & BROADCAST_H ? 0 : ofm[HEIGHT_M1],
+        [WIDTH_M1] = broadcast & BROADCAST_W ? 0 : ofm[WIDTH_M1],
+        [DEPTH_M1] = broadcast & BROADCAST_C ? 0 : ofm[DEPTH_M1],
+    };
+    return check_input(walk, map, group, shape);
+}
+
+#define BIT(mode) (UINT64_C(1) << (mode))
+
+/** MUL to SHL, LSR, DIV; comparisons; AND, OR, XOR, NOT; AND_NOT. */
+static const uint64_t elementwise_modes = 0xFFF | 0xFull << 16 | 0xFull << 33 | BIT(42);
+/** LRELU, ABS, CLZ, NOT. */
+static const uint64_t elementwise_unary = BIT(5) | BIT(6) | BIT(7) | BIT(36);
+
+static int check_elementwise(struct walk *walk, uint32_t word)
+{
+    uint32_t mode = PARAM(word);
+    if (!(elementwise_modes >> mode & 1)) {
+        return ethosux_walk_refuse(walk, ETHOSUX_E_COMMAND_UNKNOWN, word, 0);
+    }
+    int error = check_operand(walk, &ethosux_ifm, IFM, NPU_SET_IFM_BROADCAST);
+    if (error == 0 && !(elementwise_unary >> mode & 1)) {
+        error = check_operand(walk, &ethosux_ifm2, IFM2, NPU_SET_IFM2_BROADCAST);
+    }
+    return error == 0 ? check_result(walk) : error;
+}
+
+/** The kernel's size is that of the IFM, which is not left however far a step goes. */
+static int check_resize(struct walk *walk, uint32_t word)
+{
+    (void)word;
+    int error = ethosux_walk_depth(walk);
+    if (error == 0) {
+        error = ethosux_walk_need_slots(walk, NPU_SET_KERNEL_WIDTH_M1, 2);
+    }
+    if (error != 0) {
+        return error;
+    }
+    int32_t ifm[] = {
+        [HEIGHT_M1] = walk->values[NPU_SET_KERNEL_HEIGHT_M1],
+        [WIDTH_M1] = walk->values[NPU_SET_KERNEL_WIDTH_M1],
+        [DEPTH_M1] = walk->values[NPU_SET_IFM_DEPTH_M1],
+    };
+    error = check_input(walk, &ethosux_ifm, IFM, ifm);
+    return error == 0 ? check_result(walk) : error;
+}
+
+/* ---- DMA ---- */
+
+/** Region registers: region [2:0], internal [8], dimensions - 1 [10:9] (source only), indexed [11].
+ */
+#define DMA_REGION(value) ((value) & 7u)
+#define DMA_INTERNAL 0x100u
+#define DMA_DIMENSIONS_M1(value) ((value) >> 9 & 3u)
+#define DMA_INDEXED 0x800u
+
+/** Rows and planes of a transfer, each less one. */
+struct dimensions {
+    int32_t rows_m1;
+    int32_t planes_m1;
+};
+
+static int get_dimensions(struct walk *walk, struct dimensions *to)
+{
+    uint32_t source = get(walk, NPU_SET_DMA0_SRC_REGION);
+    uint32_t target = get(walk, NPU_SET_DMA0_DST_REGION);
+    uint32_t dimensions_m1 = DMA_DIMENSIONS_M1(source);
+    int error = 0;
+    *to = (struct dimensions){0, 0};
+    if (dimensions_m1 > 2 || (source & target & DMA_INDEXED)) {
+        return ethosux_walk_refuse_value(walk, source, NPU_SET_DMA0_SRC_REGION);
+    }
+    if (dimensions_m1 > 0 || ((source | target) & DMA_INDEXED)) {
+        error = ethosux_walk_need_slots(walk, NPU_SET_DMA0_SIZE0, 1);
+        to->rows_m1 = walk->values[NPU_SET_DMA0_SIZE0] - 1;
+    }
+    if (error == 0 && dimensions_m1 > 1) {
+        error = ethosux_walk_need_slots(walk, NPU_SET_DMA0_SIZE1, 1);
+        to->planes_m1 = walk->values[NPU_SET_DMA0_SIZE1] - 1;
+    }
+    if (error == 0 && (to->rows_m1 < 0 || (dimensions_m1 == 0 && to->rows_m1 > 0))) {
+        return ethosux_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_SIZE0), NPU_SET_DMA0_SIZE0);
+    }
+    if (error == 0 && to->planes_m1 < 0) {
+        return ethosux_walk_refuse_value(walk, 0, NPU_SET_DMA0_SIZE1);
+    }
+    return error;
+}
+
+/** So many steps, up or down. Both have 31 bits at most, so that three such sums fit 64. */
+static int widen(struct walk *walk, struct extent *extent, int32_t count, uint32_t step_slot)
+{
+    if (count == 0) {
+        return 0;
+    }
+    int64_t distance = (int64_t)count * walk->values[step_slot];
+    *(distance < 0 ? &extent->low : &extent->high) += distance;
+    return ethosux_walk_need_slots(walk, step_slot, 1);
+}
+
+/** The indices: 32 bits each, a skip after each plane. */
+static int check_indices(struct walk *walk, const struct dimensions *dma)
+{
+    int error = ethosux_walk_need_slots(walk, NPU_SET_DMA0_IDX_REGION, 3);
+    int64_t base = get(walk, NPU_SET_DMA0_IDX);
+    int64_t plane = 4 * ((int64_t)dma->rows_m1 + 1);
+    struct extent extent = {get(walk, NPU_SET_DMA0_IDX_REGION), base, base + plane};
+    if (error == 0 && walk->values[NPU_SET_DMA0_IDX_MAX] < 0) {
+        return ethosux_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_IDX_MAX),
+                                         NPU_SET_DMA0_IDX_MAX);
+    }
+    if (error == 0 && dma->planes_m1 > 0) {
+        error = ethosux_walk_need_slots(walk, NPU_SET_DMA0_IDX_SKIP1, 1);
+        int64_t distance = dma->planes_m1 * (plane + walk->values[NPU_SET_DMA0_IDX_SKIP1]);
+        *(distance < 0 ? &extent.low : &extent.high) += distance;
+    }
+    return error == 0 ? check_extent(walk, &extent) : error;
+}
+
+/** One end of a transfer: 0 the source, 1 the target. Its steps are slots, one after the other. */
+static int check_dma_end(struct walk *walk, const struct dimensions *dma, uint32_t end)
+{
+    uint32_t region = get(walk, NPU_SET_DMA0_SRC_REGION + end);
+    uint32_t strides = end == 0 ? NPU_SET_DMA0_SRC_STRIDE0 : NPU_SET_DMA0_DST_STRIDE0;
+    int64_t base = get(walk, NPU_SET_DMA0_SRC + end);
+    struct extent extent = {DMA_REGION(region), base, base + get(walk, NPU_SET_DMA0_LEN)};
+    int32_t rows_m1 = region & DMA_INDEXED ? walk->values[NPU_SET_DMA0_IDX_MAX] : dma->rows_m1;
+    int error = widen(walk, &extent, rows_m1, strides);
+    if (error == 0) {
+        error = widen(walk, &extent, dma->planes_m1, strides + 1);
+    }
+    if (error != 0) {
+        return error;
+    }
+    if (!(region & DMA_INTERNAL)) {
+        walk->written |= end << DMA_REGION(region);
+        return check_extent(walk, &extent);
+    }
+    if (end == 0 || extent.low < 0 || extent.high > LUT_BYTES) {
+        return ethosux_walk_refuse_value(walk, (uint64_t)extent.high,
+                                         NPU_SET_DMA0_SRC_REGION + end);
+    }
+    return 0;
+}
+
+static int check_dma(struct walk *walk, uint32_t word)
+{
+    (void)word;
+    struct dimensions dma;
+    int error = get_dimensions(walk, &dma);
+    uint32_t ends = get(walk, NPU_SET_DMA0_SRC_REGION) | get(walk, NPU_SET_DMA0_DST_REGION);
+    if (error == 0 && (ends & DMA_INDEXED)) {
+        error = check_indices(walk, &dma);
+    }
+    for (uint32_t end = 0; error == 0 && end < 2; end++) {
+        error = check_dma_end(walk, &dma, end);
+    }
+    return error;
+}
+
+/* ---- tables ---- */
+
+/** What the operations need in any case: sets of groups. Maps and streams are looked at by need. */
+enum { FOR_KERNEL = 1 << SHAPE | 1 << WINDOW };
+
+static const struct operation operations[] = {
+    [0x00] = {0xFFFF, 0, ethosux_walk_stop},      // STOP: mask of interrupts
+    [0x01] = {0xFFFF, 0, ethosux_walk_nothing},   // IRQ: the same
+    [0x02] = {1, FOR_KERNEL, check_conv},         // CONV: weights from IFM2?
+    [0x03] = {0, FOR_KERNEL, check_depthwise},    // DEPTHWISE
+    [0x05] = {7, FOR_KERNEL, check_pool},         // POOL: mode
+    [0x06] = {42, 1 << SHAPE, check_elementwise}, // ELEMENTWISE: mode
+    [0x07] = {2, 1 << SHAPE, check_resize},       // RESIZE: mode
+    [0x10] = {0, 1 << DMA, check_dma},            // DMA_START
+    [0x11] = {3, 0, ethosux_walk_nothing},        // DMA_WAIT
+    [0x12] = {1, 0, ethosux_walk_nothing},        // KERNEL_WAIT
+    [0x13] = {1, 0, ethosux_walk_nothing},        // PMU_MASK
+};
+
+#define IN_U5_U6_U8(...) __VA_ARGS__
+#define IN_U5_U6(...)
+#define IN_U6(...)
+#define IN_U6_U8(...) __VA_ARGS__
+#define IN_U8(...) __VA_ARGS__
+#define BITS(bits, bits85) bits85
+#include "ethosu_verify_tables.def"
+
+extern const struct ethosux_commands ethosux_commands_u85;
+
+const struct ethosux_commands ethosux_commands_u85 = {
+    .registers = registers,
+    .payloads = payloads,
+    .zeros = zeros,
+    .operations = operations,
+    .operation_count = sizeof operations / sizeof operations[0],
+    .size_log2_most = 3,
+    .other = ethosux_walk_branch,
+    .walk = ethosux_walk_pieces,
+};
