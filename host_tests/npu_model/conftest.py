@@ -21,6 +21,13 @@ CONFIGS = (
     "ethos-u65-256",
     "ethos-u65-512",
 )
+U85_CONFIGS = (
+    "ethos-u85-128",
+    "ethos-u85-256",
+    "ethos-u85-512",
+    "ethos-u85-1024",
+    "ethos-u85-2048",
+)
 
 Compile = Callable[..., Path]
 

@@ -1,24 +1,41 @@
 // SPDX-License-Identifier: MIT
-/** The command table, generated from commands.def. */
+/** The command table, generated from commands.def; fields of registers, from fields.def. */
 #include "commands.h"
 
 #include <stddef.h>
 
-#include "product.h"
+enum { NONE = -1, NPU_SET_ABSENT = -1 };
 
 const struct npu_command npu_command_table[NPU_COMMAND_COUNT] = {
-#define OPERATION(code, name, bits, family, function) \
-    {"NPU_OP_" #name, code, bits, family, function},
-#define REGISTER(code, name, bits, family) {"NPU_SET_" #name, code, bits, family, NULL},
-#define PAYLOAD(code, name, bits, family) {"NPU_SET_" #name, code, bits, family, NULL},
+#define OPERATION(code, name, u55, u65, u85, function) \
+    {"NPU_OP_" #name, code, {u55, u65, u85}, function},
+#define REGISTER(code, name, u55, u65, u85) {"NPU_SET_" #name, code, {u55, u65, u85}, NULL},
+#define PAYLOAD(code, name, u55, u65, u85) {"NPU_SET_" #name, code, {u55, u65, u85}, NULL},
 #include "commands.def"
 #undef OPERATION
 #undef REGISTER
 #undef PAYLOAD
 };
 
+const struct npu_field_place *npu_field_places(enum npu_family_index family)
+{
+    static const struct npu_field_place old[NPU_FIELD_COUNT] = {
+#define FIELD(name, row, shift, bits, row85, shift85, bits85) {(int)NPU_SET_##row, shift, bits},
+#include "fields.def"
+#undef FIELD
+    };
+    static const struct npu_field_place u85[NPU_FIELD_COUNT] = {
+#define FIELD(name, row, shift, bits, row85, shift85, bits85) \
+    {(int)NPU_SET_##row85, shift85, bits85},
+#include "fields.def"
+#undef FIELD
+    };
+    static const struct npu_field_place *const places[NPU_FAMILIES] = {old, old, u85};
+    return places[family];
+}
+
 /** The table is sorted by code; a test checks it. */
-int npu_command_find(uint32_t code)
+int npu_command_find(enum npu_family_index family, uint32_t code)
 {
     int low = 0;
     int high = NPU_COMMAND_COUNT;
@@ -30,5 +47,9 @@ int npu_command_find(uint32_t code)
             high = middle;
         }
     }
-    return low < NPU_COMMAND_COUNT && npu_command_table[low].code == code ? low : -1;
+    int found = -1;
+    for (; low < NPU_COMMAND_COUNT && npu_command_table[low].code == code; low++) {
+        found = found < 0 || npu_command_table[low].param_mask[family] >= 0 ? low : found;
+    }
+    return found;
 }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
-/** The command table, generated from commands.def. */
+/** The command table, generated from commands.def; fields of registers, from fields.def. */
 #ifndef NPU_COMMANDS_H
 #define NPU_COMMANDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "product.h"
+
 struct npu;
 
 /** Row numbers of the command table; a register's row is also its storage. */
 enum npu_command_row {
-#define OPERATION(code, name, bits, family, function) NPU_OP_##name,
-#define REGISTER(code, name, bits, family) NPU_SET_##name,
-#define PAYLOAD(code, name, bits, family) NPU_SET_##name,
+#define OPERATION(code, name, u55, u65, u85, function) NPU_OP_##name,
+#define REGISTER(code, name, u55, u65, u85) NPU_SET_##name,
+#define PAYLOAD(code, name, u55, u65, u85) NPU_SET_##name,
 #include "commands.def"
 #undef OPERATION
 #undef REGISTER
@@ -20,11 +22,27 @@ enum npu_command_row {
     NPU_COMMAND_COUNT
 };
 
+/** Fields of the registers, wherever the family keeps them. */
+enum npu_field {
+#define FIELD(name, row, shift, bits, row85, shift85, bits85) NPU_FIELD_##name,
+#include "fields.def"
+#undef FIELD
+    NPU_FIELD_COUNT
+};
+
+struct npu_field_place {
+    int16_t row; /**< enum npu_command_row, or negative: the family has no such field */
+    uint8_t shift, bits;
+};
+
+/** Places of all fields in a family. */
+const struct npu_field_place *npu_field_places(enum npu_family_index family);
+
 struct npu_command {
     const char *name;
-    uint16_t code;       /**< command word bits [15:0] */
-    uint16_t param_mask; /**< meaningful bits of command word bits [31:16] */
-    uint8_t families;    /**< set of enum npu_family */
+    uint16_t code; /**< command word bits [15:0] */
+    /** Meaningful bits of command word bits [31:16], negative where there is no such command. */
+    int32_t param_mask[NPU_FAMILIES];
     /** Execute; NULL for a register. False when the stream has to stop. */
     bool (*execute)(struct npu *npu, uint32_t param);
 };
@@ -40,13 +58,15 @@ enum {
     NPU_CODE_RESERVED_MASK = 0x3C00,
 };
 
-/** Row of the command with this code, or -1. */
-int npu_command_find(uint32_t code);
+/**
+ * Row of the family's command with this code; of another family's, if it has none; or -1.
+ */
+int npu_command_find(enum npu_family_index family, uint32_t code);
 
-#define OPERATION(code, name, bits, family, function) \
+#define OPERATION(code, name, u55, u65, u85, function) \
     bool function(struct npu *npu, uint32_t param);
-#define REGISTER(code, name, bits, family)
-#define PAYLOAD(code, name, bits, family)
+#define REGISTER(code, name, u55, u65, u85)
+#define PAYLOAD(code, name, u55, u65, u85)
 #include "commands.def"
 #undef OPERATION
 #undef REGISTER

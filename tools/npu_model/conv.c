@@ -58,12 +58,12 @@ static size_t divide_up(size_t value, size_t unit)
 
 bool npu_accumulator_bits(struct npu *npu, unsigned *bits)
 {
-    uint64_t format;
-    if (!npu_get(npu, NPU_SET_ACC_FORMAT, &format)) {
+    uint32_t format;
+    if (!npu_get_field(npu, NPU_FIELD_ACC_FORMAT, &format)) {
         return false;
     }
-    *bits = format == 0 ? 32 : 40;
-    return format <= 1 ||
+    *bits = npu->product->family->accumulator_bits[format];
+    return *bits > 0 ||
            npu_fail(npu, NPU_FAULT_PARSE, "has ACC_FORMAT %u, not supported", (unsigned)format);
 }
 
@@ -313,7 +313,9 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct plan *plan)
 
 bool npu_op_conv(struct npu *npu, uint32_t param)
 {
-    (void)param;
+    if (param != 0) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "takes weights from IFM2, not supported");
+    }
     struct conv conv = {0};
     struct plan plan = {0};
     if (!npu_output_open(npu, &conv.output) ||

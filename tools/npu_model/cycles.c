@@ -35,8 +35,9 @@ static uint64_t larger(uint64_t a, uint64_t b)
 /** Blocks that the OFM is computed in, and the micro blocks of one of them. */
 struct blocks {
     uint64_t count;
-    uint64_t plane; /**< micro blocks across and down */
-    uint64_t depth; /**< micro blocks in depth, per core */
+    uint64_t plane;         /**< micro blocks across and down */
+    uint64_t depth;         /**< micro blocks in depth, per core */
+    uint64_t weight_cycles; /**< to bring the weights of one step */
 };
 
 static bool count_blocks(struct npu *npu, const struct npu_feature_map *ofm, struct blocks *blocks)
@@ -47,15 +48,18 @@ static bool count_blocks(struct npu *npu, const struct npu_feature_map *ofm, str
         !npu_get(npu, NPU_SET_OFM_BLK_DEPTH_M1, &depth)) {
         return false;
     }
-    const struct npu_product *product = npu->product;
+    const struct npu_microblock *microblock = npu_microblock(npu);
+    if (microblock == NULL) {
+        return false;
+    }
     height = smaller(height + 1, ofm->height);
     width = smaller(width + 1, ofm->width);
     depth = smaller(depth + 1, ofm->depth);
     blocks->count = divide_up(ofm->height, height) * divide_up(ofm->width, width) *
                     divide_up(ofm->depth, depth);
-    blocks->plane =
-        divide_up(height, product->ublock_height) * divide_up(width, product->ublock_width);
-    blocks->depth = divide_up(depth, (uint64_t)product->ublock_depth * product->cores);
+    blocks->plane = divide_up(height, microblock->height) * divide_up(width, microblock->width);
+    blocks->depth = divide_up(depth, microblock->depth);
+    blocks->weight_cycles = 4u * microblock->depth / npu->product->cores;
     return true;
 }
 
@@ -70,11 +74,9 @@ static uint64_t steps_of(const struct npu_work *work, uint64_t taps)
     return work->inputs > 1 ? steps * divide_up(work->inputs, INPUTS_PER_CYCLE) : steps;
 }
 
-static uint64_t mac_cycles(const struct npu *npu, const struct npu_work *work,
-                           const struct blocks *blocks)
+static uint64_t mac_cycles(const struct npu_work *work, const struct blocks *blocks)
 {
     const struct npu_window *window = work->window;
-    uint64_t weights = 4u * npu->product->ublock_depth; /* cycles to bring those of one step */
     uint64_t cycles = 0;
     for (uint32_t y = 0; y < window->kernel_height; y += SUB_KERNEL) {
         for (uint32_t x = 0; x < window->kernel_width; x += SUB_KERNEL) {
@@ -83,7 +85,8 @@ static uint64_t mac_cycles(const struct npu *npu, const struct npu_work *work,
             if (work->inputs == 0) {
                 cycles += larger(STEP_CYCLES, taps) * blocks->plane * (work->ifm->bits / 8u);
             } else {
-                cycles += larger(weights, STEP_CYCLES * blocks->plane) * steps_of(work, taps);
+                cycles += larger(blocks->weight_cycles, STEP_CYCLES * blocks->plane) *
+                          steps_of(work, taps);
             }
         }
     }
@@ -108,7 +111,7 @@ bool npu_estimate_cycles(struct npu *npu, const struct npu_work *work,
     if (!count_blocks(npu, work->ofm, &blocks)) {
         return false;
     }
-    estimate->mac = work->window != NULL ? mac_cycles(npu, work, &blocks) : 0;
+    estimate->mac = work->window != NULL ? mac_cycles(work, &blocks) : 0;
     estimate->output = output_cycles(npu, work);
     return true;
 }

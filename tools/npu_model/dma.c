@@ -40,10 +40,10 @@ static bool decode_end(struct npu *npu, enum npu_command_row region, enum npu_co
     end->region = value & REGION_MASK;
     end->internal = (value & REGION_INTERNAL) != 0;
     end->dimensions = 1 + (value >> REGION_STRIDE_SHIFT & 3u);
-    if (npu->product->address_bits == 32) {
+    if (npu->product->family->address_bits == 32) {
         end->offset = (uint32_t)end->offset;
     }
-    if (end->dimensions > 3 || (end->dimensions > 1 && npu->product->family == NPU_U55)) {
+    if (end->dimensions > 3 || (end->dimensions > 1 && npu->product->family->index == NPU_U55)) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has stride mode %u in %s", end->dimensions - 1,
                         npu_command_table[region].name);
     }
@@ -53,7 +53,7 @@ static bool decode_end(struct npu *npu, enum npu_command_row region, enum npu_co
 /** U55 copies multiples of 16 bytes; U65 only insists on it inside the NPU. */
 static bool check_alignment(struct npu *npu, const struct dma *dma)
 {
-    bool all = npu->product->family == NPU_U55;
+    bool all = npu->product->family->index == NPU_U55;
     uint64_t bits = 0;
     bits |= all || dma->source.internal ? dma->source.offset : 0;
     bits |= all || dma->target.internal ? dma->target.offset | dma->length : 0;
@@ -79,8 +79,8 @@ static bool decode_strides(struct npu *npu, struct dma *dma)
     }
     dma->rows = size0;
     dma->planes = size1;
-    dma->row_skip = npu_sign_extend(skip0, npu->product->address_bits);
-    dma->plane_skip = npu_sign_extend(skip1, npu->product->address_bits);
+    dma->row_skip = npu_sign_extend(skip0, npu->product->family->address_bits);
+    dma->plane_skip = npu_sign_extend(skip1, npu->product->family->address_bits);
     return true;
 }
 
@@ -91,7 +91,7 @@ static bool decode(struct npu *npu, struct dma *dma)
         !npu_get(npu, NPU_SET_DMA0_LEN, &dma->length) || !decode_strides(npu, dma)) {
         return false;
     }
-    if (npu->product->address_bits == 32) {
+    if (npu->product->family->address_bits == 32) {
         dma->length = (uint32_t)dma->length;
     }
     if (dma->length == 0 || dma->source.internal) {
@@ -102,10 +102,10 @@ static bool decode(struct npu *npu, struct dma *dma)
     return check_alignment(npu, dma);
 }
 
-/** Internal memory that outlives an operation is the last 2 KB of SHRAM: the tables. */
+/** Internal memory that outlives an operation: the lookup tables. */
 static uint8_t *map_internal(struct npu *npu, uint64_t offset, uint64_t length)
 {
-    uint64_t start = npu->product->shram_bytes - NPU_LUT_BYTES;
+    uint64_t start = npu->product->table_address;
     if (offset < start || offset - start > NPU_LUT_BYTES ||
         length > NPU_LUT_BYTES - (offset - start)) {
         npu_fail(npu, NPU_FAULT_PARSE,

@@ -17,7 +17,6 @@ enum {
     BROADCAST_C = 1 << 2,
     BROADCAST_SWAP = 1 << 6, /**< IFM2 is the left operand */
     BROADCAST_SCALAR = 1 << 7,
-    SCALE_MODE_SHIFT = 8,
 };
 
 /** How ADD and SUB bring their operands to one scale. */
@@ -240,11 +239,14 @@ static bool decode_ifm2(struct npu *npu, struct elementwise *op)
 }
 
 /** OPA_SCALE and OPB_SCALE, as far as the scale mode uses them. */
-static bool decode_operand_scales(struct npu *npu, struct elementwise *op, uint64_t precision)
+static bool decode_operand_scales(struct npu *npu, struct elementwise *op)
 {
-    unsigned mode = precision >> SCALE_MODE_SHIFT & 3u;
+    uint32_t mode;
     uint64_t a = 0;
     uint64_t b = 0;
+    if (!npu_get_field(npu, NPU_FIELD_OPERAND_SCALE_MODE, &mode)) {
+        return false;
+    }
     op->scale_mode = (enum scale_mode)mode;
     if (mode > SCALE_B_32 || (mode != SCALE_BOTH_16 && op->ifm.bits == 32)) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has IFM scale mode %u with a %u-bit IFM", mode,
@@ -263,16 +265,15 @@ static bool decode_operand_scales(struct npu *npu, struct elementwise *op, uint6
 
 static bool decode_scales(struct npu *npu, struct elementwise *op)
 {
-    uint64_t precision;
-    if (!npu_get(npu, NPU_SET_IFM_PRECISION, &precision) ||
-        !npu_decode_rounding(npu, precision, &op->ifm_rounding)) {
+    if (!npu_decode_rounding(npu, NPU_FIELD_IFM_ROUNDING, npu->product->family->input_rounding,
+                             &op->ifm_rounding)) {
         return false;
     }
     if (modes[op->mode].ofm_scale && !npu_output_scale(npu, &op->ofm_scale)) {
         return false;
     }
     bool sums = op->mode == ADD || op->mode == SUB;
-    return !sums || decode_operand_scales(npu, op, precision);
+    return !sums || decode_operand_scales(npu, op);
 }
 
 static bool decode(struct npu *npu, struct elementwise *op)
@@ -400,9 +401,8 @@ static bool run_rows(struct npu *npu, struct elementwise *op)
     if (out == NULL || op->operand == NULL || op->operand2 == NULL) {
         return false;
     }
-    npu_map_tile(npu, NPU_READ_IFM, &op->ifm);
-    if (op->ifm2.used) {
-        npu_map_tile(npu, NPU_READ_IFM, &op->ifm2);
+    if (!npu_map_open(npu, NPU_READ_IFM, &op->ifm) || !npu_map_open(npu, NPU_READ_IFM, &op->ifm2)) {
+        return false;
     }
     bool swap = modes[op->mode].binary && (op->broadcast & BROADCAST_SWAP) != 0;
     const int32_t *a = swap ? op->operand2 : op->operand;

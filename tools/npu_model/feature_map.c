@@ -65,13 +65,54 @@ static struct extent extent_of(const struct npu_feature_map *map, uint32_t rows,
     return extent;
 }
 
-void npu_map_tile(struct npu *npu, enum npu_channel channel, const struct npu_feature_map *map)
+static bool open_chain(struct npu *npu, enum npu_channel channel, struct npu_feature_map *map)
 {
-    uint32_t rows = map->height < map->height0 ? map->height : map->height0;
-    uint32_t pixels = map->width < map->width0 ? map->width : map->width0;
-    struct extent extent = extent_of(map, rows, pixels);
-    npu_map_ahead(npu, channel, map->region, map->base[0] + extent.low,
-                  (uint64_t)(extent.high - extent.low));
+    size_t element = map->bits / 8u;
+    size_t pixels = (size_t)map->height * map->width;
+    struct npu_chain *chain = &npu->run.chain[map->region];
+    map->width0 = map->width;
+    map->height0 = map->height;
+    map->stride_x = (int64_t)(map->depth * element);
+    map->stride_y = (int64_t)(map->width * map->depth * element);
+    if (npu_channel_writes(channel)) {
+        *chain = (struct npu_chain){pixels * map->depth * element, npu->run.command, map->bits};
+        return npu_scratch_get(npu, NPU_BUFFER_CHAIN0 + map->region, pixels,
+                               map->depth * element) != NULL;
+    }
+    if (chain->bits != 0 && chain->writer == npu->run.command) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "reads chaining buffer %u, which it also writes",
+                        map->region);
+    }
+    return (chain->bytes >= pixels * map->depth * element && chain->bits == map->bits) ||
+           npu_fail(npu, NPU_FAULT_PARSE,
+                    "reads %zu elements of %u bits from chaining buffer %u, which holds %zu of %u",
+                    pixels * map->depth, map->bits, map->region,
+                    chain->bits == 0 ? 0 : chain->bytes / (chain->bits / 8), chain->bits);
+}
+
+bool npu_map_open(struct npu *npu, enum npu_channel channel, struct npu_feature_map *map)
+{
+    if (map->chained) {
+        return open_chain(npu, channel, map);
+    }
+    if (map->used) {
+        uint32_t rows = map->height < map->height0 ? map->height : map->height0;
+        uint32_t pixels = map->width < map->width0 ? map->width : map->width0;
+        struct extent extent = extent_of(map, rows, pixels);
+        npu_map_ahead(npu, channel, map->region, map->base[0] + extent.low,
+                      (uint64_t)(extent.high - extent.low));
+    }
+    return true;
+}
+
+/** Host memory of some bytes of a map. */
+static uint8_t *map_bytes(struct npu *npu, enum npu_channel channel,
+                          const struct npu_feature_map *map, int64_t start, int64_t length)
+{
+    if (map->chained) {
+        return (uint8_t *)npu->scratch.memory[NPU_BUFFER_CHAIN0 + map->region] + start;
+    }
+    return npu_map(npu, channel, map->region, start, (uint64_t)length);
 }
 
 /** Open the pixels of row y from x on that lie in the tile of x. */
@@ -86,13 +127,15 @@ static bool open_span(struct npu *npu, enum npu_channel channel, const struct np
                     (int64_t)(lower ? y - tile_height : y) * map->stride_y +
                     (int64_t)(right ? x - map->width0 : x) * map->stride_x;
     struct extent extent = extent_of(map, 1, pixels);
-    uint8_t *memory = npu_map(npu, channel, map->region, start + extent.low,
-                              (uint64_t)(extent.high - extent.low));
+    uint8_t *memory = map_bytes(npu, channel, map, start + extent.low, extent.high - extent.low);
     if (memory == NULL) {
         return false;
     }
     int64_t element = map->bits / 8;
-    npu_count_bytes(npu, channel, map->region, (uint64_t)pixels * map->depth * (uint64_t)element);
+    if (!map->chained) {
+        npu_count_bytes(npu, channel, map->region,
+                        (uint64_t)pixels * map->depth * (uint64_t)element);
+    }
     *span = (struct npu_span){memory - extent.low, map->stride_x,
                               map->nhcwb16 ? map->stride_c : BRICK * element, pixels};
     return true;
@@ -119,58 +162,66 @@ static bool is_dense(const struct npu_feature_map *map, const struct npu_span *s
 /* Conversion of pixels of so many elements; the compiler makes vectors of
  * these. */
 
-#define CONVERT(count, out, in, source, target, zero)                    \
+#define CONVERT(count, out, in, source, target, wide, zero)              \
     for (size_t i_ = 0; i_ < (count); i_++) {                            \
         source element_;                                                 \
         memcpy(&element_, (in) + i_ * sizeof element_, sizeof element_); \
-        target value_ = (target)((uint32_t)element_ - (uint32_t)(zero)); \
+        target value_ = (target)((wide)element_ - (wide)(zero));         \
         memcpy((out) + i_ * sizeof value_, &value_, sizeof value_);      \
     }
 
-#define CONVERTER(name, source, target)                                                     \
+#define CONVERTER(name, source, target, wide)                                               \
     NPU_CLONES static void name(uint8_t *restrict out, int64_t out_step,                    \
                                 const uint8_t *restrict in, int64_t in_step, size_t pixels, \
                                 size_t count, int32_t zero)                                 \
     {                                                                                       \
         if (count == BRICK) {                                                               \
             for (size_t p = 0; p < pixels; p++, out += out_step, in += in_step) {           \
-                CONVERT(BRICK, out, in, source, target, zero)                               \
+                CONVERT(BRICK, out, in, source, target, wide, zero)                         \
             }                                                                               \
             return;                                                                         \
         }                                                                                   \
         for (size_t p = 0; p < pixels; p++, out += out_step, in += in_step) {               \
-            CONVERT(count, out, in, source, target, zero)                                   \
+            CONVERT(count, out, in, source, target, wide, zero)                             \
         }                                                                                   \
     }
 
 typedef void (*converter_t)(uint8_t *restrict out, int64_t out_step, const uint8_t *restrict in,
                             int64_t in_step, size_t pixels, size_t count, int32_t zero);
 
-CONVERTER(load_u8_16, uint8_t, int16_t)
-CONVERTER(load_s8_16, int8_t, int16_t)
-CONVERTER(load_u16_16, uint16_t, int16_t)
-CONVERTER(load_s16_16, int16_t, int16_t)
-CONVERTER(load_u8_32, uint8_t, int32_t)
-CONVERTER(load_s8_32, int8_t, int32_t)
-CONVERTER(load_u16_32, uint16_t, int32_t)
-CONVERTER(load_s16_32, int16_t, int32_t)
-CONVERTER(load_store_32, int32_t, int32_t)
-CONVERTER(store_8, int32_t, uint8_t)
-CONVERTER(store_16, int32_t, uint16_t)
+CONVERTER(load_u8_16, uint8_t, int16_t, uint32_t)
+CONVERTER(load_s8_16, int8_t, int16_t, uint32_t)
+CONVERTER(load_u16_16, uint16_t, int16_t, uint32_t)
+CONVERTER(load_s16_16, int16_t, int16_t, uint32_t)
+CONVERTER(load_u8_32, uint8_t, int32_t, uint32_t)
+CONVERTER(load_s8_32, int8_t, int32_t, uint32_t)
+CONVERTER(load_u16_32, uint16_t, int32_t, uint32_t)
+CONVERTER(load_s16_32, int16_t, int32_t, uint32_t)
+CONVERTER(load_store_32, int32_t, int32_t, uint32_t)
+CONVERTER(load_u8_64, uint8_t, int64_t, uint64_t)
+CONVERTER(load_s8_64, int8_t, int64_t, uint64_t)
+CONVERTER(load_u16_64, uint16_t, int64_t, uint64_t)
+CONVERTER(load_s16_64, int16_t, int64_t, uint64_t)
+CONVERTER(load_32_64, int32_t, int64_t, uint64_t)
+CONVERTER(load_64_64, int64_t, int64_t, uint64_t)
+CONVERTER(store_8, int32_t, uint8_t, uint32_t)
+CONVERTER(store_16, int32_t, uint16_t, uint32_t)
 
+/** Loader of elements into values of so many bytes; none makes them narrower. */
 static converter_t find_loader(const struct npu_feature_map *map, size_t target_size)
 {
-    bool narrow = target_size == sizeof(int16_t);
-    switch (map->bits) {
-    case 8:
-        return map->is_signed ? (narrow ? load_s8_16 : load_s8_32)
-                              : (narrow ? load_u8_16 : load_u8_32);
-    case 16:
-        return map->is_signed ? (narrow ? load_s16_16 : load_s16_32)
-                              : (narrow ? load_u16_16 : load_u16_32);
-    default:
-        return load_store_32;
-    }
+    static const struct {
+        converter_t to_16, to_32, to_64;
+    } loaders[][2] = {
+        [1] = {{load_u8_16, load_u8_32, load_u8_64}, {load_s8_16, load_s8_32, load_s8_64}},
+        [2] = {{load_u16_16, load_u16_32, load_u16_64}, {load_s16_16, load_s16_32, load_s16_64}},
+        [4] = {{NULL, NULL, NULL}, {NULL, load_store_32, load_32_64}},
+        [8] = {{NULL, NULL, NULL}, {NULL, NULL, load_64_64}},
+    };
+    unsigned bytes = map->bits / 8u;
+    return target_size == sizeof(int16_t)   ? loaders[bytes][map->is_signed].to_16
+           : target_size == sizeof(int32_t) ? loaders[bytes][map->is_signed].to_32
+                                            : loaders[bytes][map->is_signed].to_64;
 }
 
 static converter_t find_store(const struct npu_feature_map *map)
@@ -218,6 +269,11 @@ bool npu_read_row_32(struct npu *npu, const struct npu_feature_map *map, uint32_
     return read_row(npu, map, y, out, sizeof *out);
 }
 
+bool npu_read_row_64(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int64_t *out)
+{
+    return read_row(npu, map, y, out, sizeof *out);
+}
+
 void npu_store_brick(const struct npu_feature_map *map, const struct npu_span *span, size_t brick,
                      const int32_t *values)
 {
@@ -244,7 +300,7 @@ static void store_span(const struct npu_feature_map *map, const struct npu_span 
 bool npu_write_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
                       uint32_t count, const int32_t *values)
 {
-    while (count > 0) {
+    while (count > 0 && map->used) {
         struct npu_span span;
         if (!npu_open_pixels(npu, map, y, x, count, &span)) {
             return false;

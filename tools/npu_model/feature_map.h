@@ -22,10 +22,11 @@ struct npu_span {
 };
 
 /** Decode IFM, IFM2 or OFM; a parse error on nonsense. The caller sets height
- * and width of inputs. */
+ * and width of inputs. A map that is stored nowhere stays without `used`. */
 bool npu_decode_ifm(struct npu *npu, struct npu_feature_map *map);
 bool npu_decode_ifm2(struct npu *npu, struct npu_feature_map *map);
-/** Only the element type and zero point of IFM2: all that a scalar has. */
+/** Only the element type and zero point: all that a scalar has. */
+bool npu_decode_ifm_type(struct npu *npu, struct npu_feature_map *map);
 bool npu_decode_ifm2_type(struct npu *npu, struct npu_feature_map *map);
 bool npu_decode_ofm(struct npu *npu, struct npu_feature_map *map);
 
@@ -39,8 +40,12 @@ int64_t npu_map_largest(const struct npu_feature_map *map);
 /** Elements with their zero point subtracted fit 16 bits. */
 bool npu_map_fits_16(const struct npu_feature_map *map);
 
-/** Map what lies in tile 0 ahead of reading or writing its rows. */
-void npu_map_tile(struct npu *npu, enum npu_channel channel, const struct npu_feature_map *map);
+/**
+ * Make a map of known size ready for its rows to be read or written: map what
+ * lies in tile 0 ahead; lay out a chaining buffer, or find in it what an earlier
+ * operation left. A map that is not used is ready.
+ */
+bool npu_map_open(struct npu *npu, enum npu_channel channel, struct npu_feature_map *map);
 
 /**
  * Read pixels [0, width) of row y, all channels, zero point subtracted.
@@ -50,9 +55,10 @@ void npu_map_tile(struct npu *npu, enum npu_channel channel, const struct npu_fe
  */
 bool npu_read_row_16(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int16_t *out);
 bool npu_read_row_32(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int32_t *out);
+bool npu_read_row_64(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int64_t *out);
 
 /** Write count pixels of row y from x on; values [count][depth] already fit the
- * elements. */
+ * elements. A map that is not used takes none. */
 bool npu_write_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
                       uint32_t count, const int32_t *values);
 

@@ -12,10 +12,11 @@ struct map_registers {
     enum npu_command_row region, precision, zero_point;
     enum npu_command_row width0, height0, height1;
     enum npu_command_row base0, stride_x, stride_y, stride_c; /**< base0..3 are neighbours */
-    uint8_t precision_shift; /**< of the element size in the precision register */
+    enum npu_field size, storage;
+    unsigned sizes; /**< element sizes that there are */
 };
 
-#define MAP_REGISTERS(map, shift) \
+#define MAP_REGISTERS(map, sizes) \
     {#map,                        \
      NPU_SET_##map##_REGION,      \
      NPU_SET_##map##_PRECISION,   \
@@ -27,27 +28,39 @@ struct map_registers {
      NPU_SET_##map##_STRIDE_X,    \
      NPU_SET_##map##_STRIDE_Y,    \
      NPU_SET_##map##_STRIDE_C,    \
-     shift}
+     NPU_FIELD_##map##_SIZE,      \
+     NPU_FIELD_##map##_STORAGE,   \
+     sizes}
 
-static const struct map_registers ifm_registers = MAP_REGISTERS(IFM, 2);
-static const struct map_registers ifm2_registers = MAP_REGISTERS(IFM2, 2);
-static const struct map_registers ofm_registers = MAP_REGISTERS(OFM, 1);
+static const struct map_registers ifm_registers = MAP_REGISTERS(IFM, 3);
+static const struct map_registers ifm2_registers = MAP_REGISTERS(IFM2, 4);
+static const struct map_registers ofm_registers = MAP_REGISTERS(OFM, 3);
 
 enum { FORMAT_SHIFT = 6, BRICK_ALIGNMENT = 16, TILES = 4 };
+
+/** Values of the storage field. */
+enum { STORAGE_TILED = 0, STORAGE_CHAINED = 2, STORAGE_NONE = 3 };
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
 
 static bool decode_precision(struct npu *npu, const struct map_registers *registers,
                              struct npu_feature_map *map)
 {
     uint64_t precision;
     uint64_t zero_point;
+    uint32_t size;
     if (!npu_get(npu, registers->precision, &precision) ||
+        !npu_get_field(npu, registers->size, &size) ||
         !npu_get(npu, registers->zero_point, &zero_point)) {
         return false;
     }
-    unsigned size = precision >> registers->precision_shift & 3u;
     unsigned format = precision >> FORMAT_SHIFT & 3u;
     map->is_signed = (precision & 1) != 0;
-    if (size > 2 || format > 1 || (size == 2 && !map->is_signed)) {
+    if (size >= smaller(registers->sizes, npu->product->family->element_sizes) || format > 1 ||
+        (size >= 2 && !map->is_signed)) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has %s_PRECISION 0x%04" PRIx64, registers->name,
                         precision);
     }
@@ -59,7 +72,7 @@ static bool decode_precision(struct npu *npu, const struct map_registers *regist
 
 static int64_t signed_address(const struct npu *npu, uint64_t value)
 {
-    return npu_sign_extend(value, npu->product->address_bits);
+    return npu_sign_extend(value, npu->product->family->address_bits);
 }
 
 static bool decode_place(struct npu *npu, const struct map_registers *registers,
@@ -80,7 +93,8 @@ static bool decode_place(struct npu *npu, const struct map_registers *registers,
     map->height1 = (uint32_t)height1 + 1;
     for (unsigned i = 0; i < TILES; i++) {
         uint64_t value = npu_peek(npu, registers->base0 + i);
-        map->base[i] = (int64_t)(npu->product->address_bits == 32 ? (uint32_t)value : value);
+        map->base[i] =
+            (int64_t)(npu->product->family->address_bits == 32 ? (uint32_t)value : value);
     }
     map->stride_x = signed_address(npu, x);
     map->stride_y = signed_address(npu, y);
@@ -106,11 +120,41 @@ static bool check_alignment(struct npu *npu, const struct map_registers *registe
                     map->stride_c, unit);
 }
 
+/** A map that stays inside the NPU: REGION holds the number of its buffer. */
+static bool decode_chain(struct npu *npu, const struct map_registers *registers,
+                         struct npu_feature_map *map)
+{
+    uint64_t buffer;
+    if (!npu_get(npu, registers->region, &buffer)) {
+        return false;
+    }
+    map->used = true;
+    map->chained = true;
+    map->nhcwb16 = false;
+    map->region = (uint8_t)buffer;
+    return buffer < NPU_CHAINS || npu_fail(npu, NPU_FAULT_PARSE, "has %s in chaining buffer %u",
+                                           registers->name, (unsigned)buffer);
+}
+
 static bool decode_map(struct npu *npu, const struct map_registers *registers,
                        struct npu_feature_map *map)
 {
-    return decode_precision(npu, registers, map) && decode_place(npu, registers, map) &&
-           check_alignment(npu, registers, map);
+    uint32_t storage;
+    if (!decode_precision(npu, registers, map) ||
+        !npu_get_field(npu, registers->storage, &storage)) {
+        return false;
+    }
+    switch (storage) {
+    case STORAGE_TILED:
+        return decode_place(npu, registers, map) && check_alignment(npu, registers, map);
+    case STORAGE_CHAINED:
+        return decode_chain(npu, registers, map);
+    case STORAGE_NONE:
+        return true;
+    default:
+        return npu_fail(npu, NPU_FAULT_PARSE, "has %s in 3x1 tiles, not supported",
+                        registers->name);
+    }
 }
 
 bool npu_decode_ifm(struct npu *npu, struct npu_feature_map *map)
@@ -126,6 +170,11 @@ bool npu_decode_ifm(struct npu *npu, struct npu_feature_map *map)
 bool npu_decode_ifm2(struct npu *npu, struct npu_feature_map *map)
 {
     return decode_map(npu, &ifm2_registers, map);
+}
+
+bool npu_decode_ifm_type(struct npu *npu, struct npu_feature_map *map)
+{
+    return decode_precision(npu, &ifm_registers, map);
 }
 
 bool npu_decode_ifm2_type(struct npu *npu, struct npu_feature_map *map)

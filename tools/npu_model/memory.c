@@ -15,7 +15,7 @@ static unsigned region_counter(const struct npu *npu, unsigned region)
 
 uint64_t npu_address(const struct npu *npu, unsigned region, int64_t offset)
 {
-    uint64_t mask = ((uint64_t)1 << npu->product->address_bits) - 1;
+    uint64_t mask = ((uint64_t)1 << npu->product->family->address_bits) - 1;
     return (npu->run.base[region] + (uint64_t)offset) & mask;
 }
 
@@ -42,7 +42,7 @@ static uint8_t *ask(struct npu *npu, enum npu_channel channel, unsigned region, 
                     uint64_t length)
 {
     uint64_t address = npu_address(npu, region, offset);
-    uint64_t space = (uint64_t)1 << npu->product->address_bits;
+    uint64_t space = (uint64_t)1 << npu->product->family->address_bits;
     if (length > space - address || npu->run.base[region] % BASE_ALIGNMENT != 0) {
         return NULL;
     }

@@ -32,6 +32,11 @@ void npu_destroy(npu_t *npu)
     }
 }
 
+uint32_t npu_window_size(const npu_t *npu)
+{
+    return npu->product->family->window_bytes;
+}
+
 void npu_reset(npu_t *npu)
 {
     npu->running = false;

@@ -24,14 +24,15 @@
 
 #define NPU_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
 
-enum { NPU_REGION_COUNT = 8, NPU_LUT_BYTES = 2048 };
+enum { NPU_REGION_COUNT = 8, NPU_LUT_BYTES = 2048, NPU_CHAINS = 6 };
 
 /** Why a run ended badly: the STATUS bit to set. */
 enum npu_fault {
     NPU_FAULT_NONE,
     NPU_FAULT_PARSE,   /**< cmd_parse_error */
     NPU_FAULT_BUS,     /**< bus_status with interface and channel */
-    NPU_FAULT_WEIGHTS, /**< wd_fault */
+    NPU_FAULT_WEIGHTS, /**< wd_fault, or cmd_parse_error where there is none */
+    NPU_FAULT_BRANCH,  /**< branch_fault */
     NPU_FAULT_ABORTED, /**< npu_abort(): no STATUS bit */
 };
 
@@ -49,10 +50,18 @@ struct npu_run {
     uint32_t next;       /**< of the command after it */
     unsigned command;    /**< index of the current command */
     int row;             /**< its row in the command table, or -1 */
+    uint32_t payload;    /**< its payload, when it has one */
     unsigned operations; /**< operations executed since the run started */
     bool stopped;        /**< NPU_OP_STOP was executed */
     bool interrupted;    /**< NPU_OP_IRQ was executed */
     uint16_t irq_mask;   /**< collected irq_history_mask bits */
+
+    /** Chaining buffers: what one operation leaves inside the NPU for the next ones. */
+    struct npu_chain {
+        size_t bytes;    /**< written in this run */
+        unsigned writer; /**< index of the command that wrote it */
+        uint8_t bits;    /**< of its elements, 0: never written */
+    } chain[NPU_CHAINS];
 
     /* How it failed. */
     enum npu_fault fault;
@@ -68,7 +77,7 @@ struct npu_run {
 struct npu {
     const struct npu_product *product;
     struct npu_bus bus;
-    uint32_t registers[NPU_WINDOW_SIZE / 4];
+    uint32_t registers[NPU_WINDOW_MAX / 4];
     struct npu_pmu pmu;
     bool running;
     bool reset_pending; /**< RESET was written while running */
@@ -83,6 +92,8 @@ struct npu {
 
     uint8_t lut[NPU_LUT_BYTES];
     uint32_t lut_written; /**< bit per 64 bytes that a DMA filled since reset */
+
+    bool result_flag; /**< the last element that was stored is not 0 */
 
     struct npu_scratch scratch;
     struct npu_weight_cache weights;
@@ -108,6 +119,12 @@ bool npu_should_abort(struct npu *npu);
 
 /** Value of a register the current operation needs; a parse error when never set. */
 bool npu_get(struct npu *npu, enum npu_command_row row, uint64_t *value);
+
+/** Value of a field of a register the current operation needs; 0 if the family has none. */
+bool npu_get_field(struct npu *npu, enum npu_field field, uint32_t *value);
+
+/** The micro block of the current operation; NULL after a parse error. */
+const struct npu_microblock *npu_microblock(struct npu *npu);
 
 /** Value of a register, 0 when never set. */
 static inline uint64_t npu_peek(const struct npu *npu, enum npu_command_row row)

@@ -27,8 +27,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Size in bytes of the register window (APB). */
+/** Size in bytes of the register window (APB) of Ethos-U55 and U65, and of U85. */
 #define NPU_WINDOW_SIZE 0x1000u
+#define NPU_WINDOW_MAX 0x2000u
 
 typedef struct npu npu_t;
 
@@ -69,6 +70,7 @@ enum npu_outcome {
     NPU_OUTCOME_PARSE_ERROR,
     NPU_OUTCOME_ABORTED,
     NPU_OUTCOME_WEIGHT_FAULT, /**< the weight decoder met a malformed stream */
+    NPU_OUTCOME_BRANCH_FAULT, /**< a branch leads out of the stream */
 };
 
 /**
@@ -80,6 +82,9 @@ enum npu_outcome {
  */
 npu_t *npu_create(const char *config, const struct npu_bus *bus);
 void npu_destroy(npu_t *npu);
+
+/** Size in bytes of the register window: NPU_WINDOW_SIZE or NPU_WINDOW_MAX. */
+uint32_t npu_window_size(const npu_t *npu);
 
 /** Names of the configs that npu_create() knows, NULL-terminated. */
 const char *const *npu_configs(void);
@@ -114,7 +119,8 @@ struct npu_feature_map {
     bool used;
     bool is_signed;
     bool nhcwb16; /**< else NHWC */
-    uint8_t bits; /**< 8, 16 or 32 */
+    bool chained; /**< in chaining buffer `region`; bases, tiles and strides mean nothing */
+    uint8_t bits; /**< 8, 16, 32 or 64 */
     uint8_t region;
     uint32_t height, width, depth;
     int32_t zero_point;
@@ -143,14 +149,19 @@ typedef void (*npu_observer_t)(void *context, const struct npu_operation *operat
 /** Call observer after every executed operation, from the thread in npu_execute(). */
 void npu_observe(npu_t *npu, npu_observer_t observer, void *context);
 
-/** The command set of all products: row index of a table sorted by code. */
+/** One command that a config knows. */
 struct npu_command_info {
     const char *name;    /**< "NPU_SET_IFM_REGION" */
     uint16_t code;       /**< bits [15:0] of the command word */
     uint16_t param_mask; /**< meaningful bits of [31:16] */
 };
 
-/** @return false when there is no such row */
-bool npu_command_info(unsigned row, struct npu_command_info *info);
+/**
+ * The command set of a config, sorted by code.
+ *
+ * @param index  of the command, from 0
+ * @return       false when the config is unknown or has no such command
+ */
+bool npu_command_info(const char *config, unsigned index, struct npu_command_info *info);
 
 #endif

@@ -25,7 +25,7 @@ static uint64_t port_cycles(const struct npu *npu, unsigned port)
             bytes += npu->run.trace.read[region] + npu->run.trace.written[region];
         }
     }
-    return divide_up(bytes, npu->product->axi_bytes);
+    return divide_up(bytes, npu->product->family->axi_bytes);
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)

@@ -7,10 +7,6 @@
 #include "npu_internal.h"
 
 enum {
-    PRECISION_GLOBAL_SCALE = 1 << 8,
-    PRECISION_ROUNDING_SHIFT = 14,
-    ACTIVATION_FUNCTION_MASK = 0x1F,
-    ACTIVATION_CLIP_SHIFT = 12,
     TABLE_FIRST = 16,
     TABLE_LAST = 23,
     TABLE_SLOT_BYTES = 256,
@@ -20,12 +16,44 @@ enum {
 /** Values of the clip range field. */
 enum { CLIP_OFM = 0, CLIP_UINT8 = 2, CLIP_INT8 = 3, CLIP_INT16 = 5 };
 
-bool npu_decode_rounding(struct npu *npu, uint64_t precision, enum npu_rounding *rounding)
+bool npu_decode_rounding(struct npu *npu, enum npu_field field,
+                         const int8_t modes[NPU_ROUNDING_MODES], enum npu_rounding *rounding)
 {
-    unsigned mode = precision >> PRECISION_ROUNDING_SHIFT & 3u;
-    *rounding = (enum npu_rounding)mode;
-    return mode <= NPU_ROUND_NATURAL ||
-           npu_fail(npu, NPU_FAULT_PARSE, "has rounding mode %u", mode);
+    uint32_t value;
+    if (!npu_get_field(npu, field, &value)) {
+        return false;
+    }
+    *rounding = modes[value] < 0 ? NPU_ROUND_NATURAL : (enum npu_rounding)modes[value];
+    return modes[value] >= 0 ||
+           npu_fail(npu, NPU_FAULT_PARSE, "has rounding mode %u", (unsigned)value);
+}
+
+static bool decode_input_scale(struct npu *npu, enum npu_field rounding, enum npu_field shift,
+                               enum npu_field before, enum npu_field multiplier,
+                               struct npu_input_scale *scale)
+{
+    uint32_t right, left;
+    if (!npu_get_field(npu, shift, &right) || !npu_get_field(npu, before, &left) ||
+        !npu_get_field(npu, multiplier, &scale->scale.multiplier) ||
+        !npu_decode_rounding(npu, rounding, npu->product->family->input_rounding,
+                             &scale->rounding)) {
+        return false;
+    }
+    scale->before = left;
+    scale->scale.shift = (uint8_t)(right + left);
+    return true;
+}
+
+bool npu_decode_ifm_scale(struct npu *npu, struct npu_input_scale *scale)
+{
+    return decode_input_scale(npu, NPU_FIELD_IFM_ROUNDING, NPU_FIELD_IFM_SHIFT,
+                              NPU_FIELD_IFM_DOUBLE_ROUND, NPU_FIELD_IFM_MULTIPLIER, scale);
+}
+
+bool npu_decode_ifm2_scale(struct npu *npu, struct npu_input_scale *scale)
+{
+    return decode_input_scale(npu, NPU_FIELD_IFM2_ROUNDING, NPU_FIELD_IFM2_SHIFT,
+                              NPU_FIELD_IFM2_DOUBLE_ROUND, NPU_FIELD_IFM2_MULTIPLIER, scale);
 }
 
 static bool decode_table(struct npu *npu, struct npu_output *output, unsigned slot)
@@ -49,6 +77,10 @@ static bool decode_table(struct npu *npu, struct npu_output *output, unsigned sl
 
 static bool decode_function(struct npu *npu, struct npu_output *output, unsigned function)
 {
+    if (function != 0 && npu->product->family->index == NPU_U85) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has activation function %u, not supported",
+                        function);
+    }
     if (function >= TABLE_FIRST && function <= TABLE_LAST) {
         output->activation = NPU_ACTIVATION_TABLE;
         return decode_table(npu, output, function - TABLE_FIRST);
@@ -121,31 +153,37 @@ static bool decode_clamp(struct npu *npu, struct npu_output *output, unsigned cl
 
 bool npu_output_open(struct npu *npu, struct npu_output *output)
 {
-    uint64_t precision, activation;
-    if (!npu_decode_ofm(npu, &output->map) || !npu_get(npu, NPU_SET_OFM_PRECISION, &precision) ||
-        !npu_get(npu, NPU_SET_ACTIVATION, &activation) ||
-        !npu_decode_rounding(npu, precision, &output->rounding)) {
+    uint32_t global, function, clip;
+    if (!npu_decode_ofm(npu, &output->map) ||
+        !npu_get_field(npu, NPU_FIELD_OFM_GLOBAL_SCALE, &global) ||
+        !npu_get_field(npu, NPU_FIELD_OFM_REVERSE, &output->reverse) ||
+        !npu_get_field(npu, NPU_FIELD_OFM_TRANSPOSE, &output->transpose) ||
+        !npu_get_field(npu, NPU_FIELD_ACTIVATION_FUNCTION, &function) ||
+        !npu_get_field(npu, NPU_FIELD_ACTIVATION_CLIP, &clip) ||
+        !npu_decode_rounding(npu, NPU_FIELD_OFM_ROUNDING, npu->product->family->output_rounding,
+                             &output->rounding)) {
         return false;
     }
-    output->global_scale = (precision & PRECISION_GLOBAL_SCALE) != 0;
-    if (!decode_function(npu, output, activation & ACTIVATION_FUNCTION_MASK) ||
-        !decode_clamp(npu, output, (unsigned)(activation >> ACTIVATION_CLIP_SHIFT))) {
+    output->global_scale = global != 0;
+    if (!decode_function(npu, output, function) || !decode_clamp(npu, output, clip)) {
         return false;
     }
     bool adds_zero = output->map.bits < 32 || output->activation == NPU_ACTIVATION_TABLE;
     output->zero_point = adds_zero ? output->map.zero_point : 0;
-    npu_map_tile(npu, NPU_WRITE_OFM, &output->map);
-    return true;
+    return npu_map_open(npu, NPU_WRITE_OFM, &output->map);
 }
 
 bool npu_output_scale(struct npu *npu, struct npu_scale *scale)
 {
     uint64_t value;
-    if (!npu_get(npu, NPU_SET_OFM_SCALE, &value)) {
+    uint32_t shift, before;
+    if (!npu_get(npu, NPU_SET_OFM_SCALE, &value) ||
+        !npu_get_field(npu, NPU_FIELD_OFM_SHIFT, &shift) ||
+        !npu_get_field(npu, NPU_FIELD_OFM_DOUBLE_ROUND, &before)) {
         return false;
     }
-    *scale = (struct npu_scale){(uint32_t)value, (uint8_t)(value >> 32)};
-    return true;
+    *scale = (struct npu_scale){(uint32_t)value, (uint8_t)shift};
+    return before == 0 || npu_fail(npu, NPU_FAULT_PARSE, "has an OFM scale of dbl_rnd %u", before);
 }
 
 static int64_t activate(const struct npu_output *output, int64_t scaled)

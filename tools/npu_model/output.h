@@ -10,8 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "commands.h"
 #include "feature_map.h"
 #include "rounding.h"
+
+enum npu_reverse { NPU_REVERSE_NONE, NPU_REVERSE_H, NPU_REVERSE_W, NPU_REVERSE_C };
 
 enum npu_activation {
     NPU_ACTIVATION_NONE = 0,
@@ -23,7 +26,9 @@ enum npu_activation {
 struct npu_output {
     struct npu_feature_map map;
     enum npu_rounding rounding;
-    bool global_scale; /**< OFM_SCALE, else per channel from the scale stream */
+    bool global_scale;  /**< OFM_SCALE, else per channel from the scale stream */
+    uint32_t reverse;   /**< enum npu_reverse: the axis that is written backwards */
+    uint32_t transpose; /**< value of OFM_PRECISION.transpose, 0: none */
     enum npu_activation activation;
     const uint8_t *table; /**< for NPU_ACTIVATION_TABLE */
     int64_t table_origin; /**< value of the table's first entry */
@@ -71,7 +76,19 @@ int32_t npu_sigmoid(int64_t scaled);
 /** Look up one value; index: 0..255, or 0..65535 for a 16-bit OFM. */
 int32_t npu_table_lookup(const uint8_t *table, unsigned ofm_bits, uint32_t index);
 
-/** Round mode field of IFM_PRECISION and OFM_PRECISION. */
-bool npu_decode_rounding(struct npu *npu, uint64_t precision, enum npu_rounding *rounding);
+/** Round mode field of an input or of the OFM, by the modes that the family has for it. */
+bool npu_decode_rounding(struct npu *npu, enum npu_field field,
+                         const int8_t modes[NPU_ROUNDING_MODES], enum npu_rounding *rounding);
+
+/** How an input is scaled on Ethos-U85: round(value * 2^before * scale), scale.shift += before. */
+struct npu_input_scale {
+    struct npu_scale scale; /**< its shift has `before` in it */
+    unsigned before;        /**< the field dbl_rnd: bits that the value is shifted up first */
+    enum npu_rounding rounding;
+};
+
+/** Decode IFM_SCALE or IFM2_SCALE of Ethos-U85. */
+bool npu_decode_ifm_scale(struct npu *npu, struct npu_input_scale *scale);
+bool npu_decode_ifm2_scale(struct npu *npu, struct npu_input_scale *scale);
 
 #endif

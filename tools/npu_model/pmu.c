@@ -7,6 +7,7 @@
 #include "npu_internal.h"
 
 enum {
+    PAGE = 0xFFF, /**< Ethos-U85 has the same registers one page further on */
     PMCR = 0x180,
     PMCNTENSET = 0x184,
     PMCNTENCLR = 0x188,
@@ -34,7 +35,7 @@ enum {
 };
 
 #define CYCLE_COUNTER_BIT (1u << 31)
-#define COUNTER_BITS (CYCLE_COUNTER_BIT | ((1u << NPU_PMU_COUNTERS) - 1))
+#define EVENT_TYPE_MASK 0x3FFu
 #define CYCLE_MASK (((uint64_t)1 << 48) - 1)
 
 void npu_pmu_reset(struct npu *npu)
@@ -67,7 +68,8 @@ void npu_pmu_count_axi(struct npu *npu, unsigned counter, enum npu_channel chann
         return;
     }
     unsigned axi = counter < 2 ? NPU_EVENT_AXI0 : NPU_EVENT_AXI1;
-    uint64_t beats = (bytes + npu->product->axi_bytes - 1) / npu->product->axi_bytes;
+    uint64_t beats =
+        (bytes + npu->product->family->axi_bytes - 1) / npu->product->family->axi_bytes;
     uint64_t transactions = (bytes + BYTES_PER_TRANSACTION - 1) / BYTES_PER_TRANSACTION;
     if (npu_channel_writes(channel)) {
         npu_pmu_count(npu, axi + NPU_AXI_WRITE_ACCEPTED, transactions);
@@ -91,10 +93,11 @@ bool npu_pmu_publish(struct npu *npu)
     struct npu_pmu *pmu = &npu->pmu;
     uint64_t *count = npu->run.pmu.count;
     for (unsigned i = 0; i < NPU_PMU_COUNTERS; i++) {
-        if ((pmu->enabled >> i & 1) == 0 || pmu->type[i] >= NPU_PMU_EVENT_LIMIT) {
+        uint32_t event = pmu->type[i] & EVENT_TYPE_MASK;
+        if ((pmu->enabled >> i & 1) == 0 || event >= NPU_PMU_EVENT_LIMIT) {
             continue;
         }
-        uint64_t sum = pmu->counter[i] + count[pmu->type[i]];
+        uint64_t sum = pmu->counter[i] + count[event];
         pmu->counter[i] = (uint32_t)sum;
         pmu->overflow |= sum > UINT32_MAX ? 1u << i : 0;
     }
@@ -138,13 +141,15 @@ static uint32_t *bitset_register(struct npu_pmu *pmu, uint32_t offset)
 uint32_t npu_pmu_read(struct npu *npu, uint32_t offset)
 {
     struct npu_pmu *pmu = &npu->pmu;
+    offset &= PAGE;
     const uint32_t *bitset = bitset_register(pmu, offset);
     if (bitset != NULL) {
         return *bitset;
     }
     switch (offset) {
     case PMCR:
-        return pmu->control | (uint32_t)NPU_PMU_COUNTERS << CONTROL_COUNTERS_SHIFT;
+        return pmu->control | (uint32_t)npu->product->family->pmu_counters
+                                  << CONTROL_COUNTERS_SHIFT;
     case PMCCNTR_LO:
         return (uint32_t)pmu->cycles;
     case PMCCNTR_HI:
@@ -168,10 +173,11 @@ static void write_control(struct npu_pmu *pmu, uint32_t value)
 enum npu_action npu_pmu_write(struct npu *npu, uint32_t offset, uint32_t value)
 {
     struct npu_pmu *pmu = &npu->pmu;
+    offset &= PAGE;
     uint32_t *bitset = bitset_register(pmu, offset);
     if (bitset != NULL) {
         bool set = offset == PMCNTENSET || offset == PMOVSSET || offset == PMINTSET;
-        value &= COUNTER_BITS;
+        value &= CYCLE_COUNTER_BIT | ((1u << npu->product->family->pmu_counters) - 1);
         *bitset = set ? *bitset | value : *bitset & ~value;
         return NPU_ACTION_NONE;
     }

@@ -9,7 +9,7 @@
 #include "memory.h"
 #include "npu_model.h"
 
-enum { NPU_PMU_COUNTERS = 4, NPU_PMU_EVENT_LIMIT = 0x190 };
+enum { NPU_PMU_COUNTERS = 8 /**< of Ethos-U85 */, NPU_PMU_EVENT_LIMIT = 0x190 };
 
 /** Event numbers of PMEVTYPER that the model counts; every other one stays 0. */
 enum npu_pmu_event {

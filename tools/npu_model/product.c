@@ -6,6 +6,66 @@
 
 #include "npu_model.h"
 
+enum {
+    SHRAM_TABLES = 2048, /**< bytes of lookup tables at the end of the SHRAM of U55 and U65 */
+    NONE = -1,
+};
+
+#define ROUNDING_U55 \
+    {NPU_ROUND_DOUBLE, NPU_ROUND_TRUNCATE, NPU_ROUND_NATURAL, NONE, NONE, NONE, NONE, NONE}
+
+/** r2p0, architecture 1.1.0. */
+static const struct npu_family u55 = {
+    .index = NPU_U55,
+    .id = 0x10104201u,
+    .part_id0 = 0x80,
+    .window_bytes = NPU_WINDOW_SIZE,
+    .address_bits = 32,
+    .dma_outstanding = 1,
+    .axi_bytes = 8,
+    .pmu_counters = 4,
+    .element_sizes = 3,
+    .weight_faults = true,
+    .input_rounding = ROUNDING_U55,
+    .output_rounding = ROUNDING_U55,
+    .accumulator_bits = {32, 40},
+};
+
+/** Architecture 1.0.6. */
+static const struct npu_family u65 = {
+    .index = NPU_U65,
+    .id = 0x10066001u,
+    .part_id0 = 0x81,
+    .window_bytes = NPU_WINDOW_SIZE,
+    .address_bits = 40,
+    .dma_outstanding = 2,
+    .axi_bytes = 16,
+    .pmu_counters = 4,
+    .element_sizes = 3,
+    .weight_faults = true,
+    .input_rounding = ROUNDING_U55,
+    .output_rounding = ROUNDING_U55,
+    .accumulator_bits = {32, 40},
+};
+
+/** Architecture 2.0.0. */
+static const struct npu_family u85 = {
+    .index = NPU_U85,
+    .id = 0x20007000u,
+    .part_id0 = 0x82,
+    .window_bytes = NPU_WINDOW_MAX,
+    .address_bits = 40,
+    .dma_outstanding = 4,
+    .axi_bytes = 16,
+    .pmu_counters = 8,
+    .element_sizes = 4,
+    .shares_scales = true,
+    .input_rounding = {NPU_ROUND_DOUBLE, NPU_ROUND_NATURAL, NONE, NONE, NONE, NONE, NONE, NONE},
+    .output_rounding = {NPU_ROUND_DOUBLE, NPU_ROUND_NATURAL, NPU_ROUND_DOUBLE_ASYMMETRIC,
+                        NPU_ROUND_AWAY, NPU_ROUND_TRUNCATE, NPU_ROUND_DOWN, NONE, NONE},
+    .accumulator_bits = {32, 48},
+};
+
 #define CONFIG_WORD(product, shram_kb, macs_log2) \
     ((uint32_t)(product) << 28 | (uint32_t)(shram_kb) << 8 | (uint32_t)(macs_log2))
 
@@ -16,45 +76,58 @@
 #define SPEED_256 {10, 18, 8, 6, 8, 12, 2, 4}
 #define SPEED_512 {5, 9, 4, 3, 4, 6, 1, 2}
 
-/** U55: r2p0, architecture 1.1.0. U65: architecture 1.0.6. */
-#define U55(macs, macs_log2, shram_kb, height, width, depth) \
-    {.name = "ethos-u55-" #macs,                             \
-     .family = NPU_U55,                                      \
-     .id = 0x10104201u,                                      \
-     .config = CONFIG_WORD(0, shram_kb, macs_log2),          \
-     .part_id0 = 0x80,                                       \
-     .cores = 1,                                             \
-     .address_bits = 32,                                     \
-     .dma_outstanding = 1,                                   \
-     .axi_bytes = 8,                                         \
-     .shram_bytes = (shram_kb) * 1024u,                      \
-     .macs_per_cycle = (macs),                               \
-     .ublock_height = (height),                              \
-     .ublock_width = (width),                                \
-     .ublock_depth = (depth),                                \
-     .output_sixteenths = SPEED_##macs,                      \
+#define U55(macs, macs_log2, shram_kb, ...)              \
+    {.name = "ethos-u55-" #macs,                         \
+     .family = &u55,                                     \
+     .config = CONFIG_WORD(0, shram_kb, macs_log2),      \
+     .cores = 1,                                         \
+     .table_address = (shram_kb) * 1024u - SHRAM_TABLES, \
+     .macs_per_cycle = (macs),                           \
+     .microblocks = {__VA_ARGS__},                       \
+     .output_sixteenths = SPEED_##macs,                  \
      .table_sixteenths = 16}
 #define U65(macs, macs_log2, core_count)                     \
     {.name = "ethos-u65-" #macs,                             \
-     .family = NPU_U65,                                      \
-     .id = 0x10066001u,                                      \
+     .family = &u65,                                         \
      .config = CONFIG_WORD(1, 48 * (core_count), macs_log2), \
-     .part_id0 = 0x81,                                       \
      .cores = (core_count),                                  \
-     .address_bits = 40,                                     \
-     .dma_outstanding = 2,                                   \
-     .axi_bytes = 16,                                        \
-     .shram_bytes = 48u * 1024u,                             \
+     .table_address = 48u * 1024u - SHRAM_TABLES,            \
      .macs_per_cycle = (macs),                               \
-     .ublock_height = 2,                                     \
-     .ublock_width = 2,                                      \
-     .ublock_depth = 8,                                      \
+     .microblocks = {{2, 2, 8 * (core_count)}},              \
      .output_sixteenths = SPEED_##macs,                      \
      .table_sixteenths = 16 / (core_count)}
+/** Its output speeds are those of U55 and U65 of as many MACs, and halve as these double. */
+#define U85(macs, config_word, core_count, speed, ...) \
+    {.name = "ethos-u85-" #macs,                       \
+     .family = &u85,                                   \
+     .config = (config_word),                          \
+     .cores = (core_count),                            \
+     .table_address = 0,                               \
+     .macs_per_cycle = (macs),                         \
+     .microblocks = {__VA_ARGS__},                     \
+     .output_sixteenths = speed,                       \
+     .table_sixteenths = 1}
+
+/* Microblocks of U85, at their value of ACC_FORMAT.microblock. */
+#define U1X1(depth) [0] = {1, 1, depth}
+#define U1X2(depth) [1] = {1, 2, depth}
+#define U1X4(depth) [2] = {1, 4, depth}
+#define U2X2(depth) [3] = {2, 2, depth}
+#define U2X4(depth) [4] = {2, 4, depth}
+#define U4X4(depth) [5] = {4, 4, depth}
 
 static const struct npu_product products[] = {
-    U55(32, 5, 16, 1, 1, 4),  U55(64, 6, 16, 1, 1, 8), U55(128, 7, 24, 1, 2, 8),
-    U55(256, 8, 48, 2, 2, 8), U65(256, 8, 1),          U65(512, 9, 2),
+    U55(32, 5, 16, {1, 1, 4}),
+    U55(64, 6, 16, {1, 1, 8}),
+    U55(128, 7, 24, {1, 2, 8}),
+    U55(256, 8, 48, {2, 2, 8}),
+    U65(256, 8, 1),
+    U65(512, 9, 2),
+    U85(128, 0x20000117u, 1, SPEED_128, U1X1(16), U1X2(8)),
+    U85(256, 0x20000118u, 1, SPEED_256, U1X2(16), U1X4(8), U2X2(8)),
+    U85(512, 0x20001119u, 2, SPEED_512, U1X4(16), U2X2(16)),
+    U85(1024, 0x2000251Au, 4, SPEED_512, U1X4(32), U2X2(32), U2X4(16)),
+    U85(2048, 0x2000261Bu, 4, SPEED_512, U1X4(64), U2X2(64), U4X4(16)),
 };
 
 enum { PRODUCT_COUNT = sizeof products / sizeof products[0] };
@@ -72,8 +145,9 @@ const struct npu_product *npu_product_find(const char *name)
 const char *const *npu_configs(void)
 {
     static const char *const names[] = {
-        "ethos-u55-32",  "ethos-u55-64", "ethos-u55-128", "ethos-u55-256", "ethos-u65-256",
-        "ethos-u65-512", NULL,
+        "ethos-u55-32",  "ethos-u55-64",   "ethos-u55-128",  "ethos-u55-256",
+        "ethos-u65-256", "ethos-u65-512",  "ethos-u85-128",  "ethos-u85-256",
+        "ethos-u85-512", "ethos-u85-1024", "ethos-u85-2048", NULL,
     };
     _Static_assert(sizeof names / sizeof names[0] == PRODUCT_COUNT + 1, "one name per product");
     return names;

@@ -2,20 +2,19 @@
 /**
  * Product descriptions: everything that differs between accelerator configs.
  *
- * A further family (Ethos-U85) is a new npu_family bit, its rows in
- * product.c, its lines in commands.def and registers.c, and its weight order.
+ * What a family shares is in struct npu_family; what its commands are, in
+ * commands.def; where they keep a field that another family keeps elsewhere, in
+ * fields.def; its registers, in registers.c.
  */
 #ifndef NPU_PRODUCT_H
 #define NPU_PRODUCT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/** Families, usable as a set in the command and register tables. */
-enum npu_family {
-    NPU_U55 = 1u << 0,
-    NPU_U65 = 1u << 1,
-    NPU_ANY = NPU_U55 | NPU_U65,
-};
+#include "rounding.h"
+
+enum npu_family_index { NPU_U55, NPU_U65, NPU_U85, NPU_FAMILIES };
 
 /** Kinds of operations that the output unit computes at different speeds. */
 enum npu_output_class {
@@ -30,20 +29,44 @@ enum npu_output_class {
     NPU_OUTPUT_CLASSES
 };
 
-struct npu_product {
-    const char *name; /**< Vela's --accelerator-config */
-    enum npu_family family;
+enum {
+    NPU_CORES_MAX = 4,
+    NPU_MICROBLOCKS = 6,    /**< values of ACC_FORMAT.microblock */
+    NPU_ROUNDING_MODES = 8, /**< values of a round_mode field */
+};
+
+/** OFM micro block: the unit in which the MAC array computes. */
+struct npu_microblock {
+    uint8_t height, width;
+    uint8_t depth; /**< of all cores together; 0: the config has no such one */
+};
+
+/** What all configs of a family have in common. */
+struct npu_family {
+    enum npu_family_index index;
     uint32_t id;       /**< ID register */
-    uint32_t config;   /**< CONFIG register */
     uint32_t part_id0; /**< PID0 register */
-    uint8_t cores;
+    uint32_t window_bytes;
     uint8_t address_bits;
     uint8_t dma_outstanding; /**< DMA operations that may be in flight */
     uint8_t axi_bytes;       /**< bytes per AXI beat */
-    uint32_t shram_bytes;    /**< of one core; its last 2 KB hold the lookup tables */
+    uint8_t pmu_counters;
+    uint8_t element_sizes; /**< of feature maps: 8, 16, 32, 64 bits */
+    bool weight_faults;    /**< STATUS has wd_fault; else malformed weights are a parse error */
+    bool shares_scales;    /**< one scale stream for all cores */
+    /** enum npu_rounding by value of a round_mode field of input and OFM scales. */
+    int8_t input_rounding[NPU_ROUNDING_MODES], output_rounding[NPU_ROUNDING_MODES];
+    uint8_t accumulator_bits[4]; /**< by ACC_FORMAT.acc_format, 0: not supported */
+};
+
+struct npu_product {
+    const char *name; /**< Vela's --accelerator-config */
+    const struct npu_family *family;
+    uint32_t config; /**< CONFIG register */
+    uint8_t cores;
+    uint32_t table_address;  /**< of the lookup tables, in the NPU's internal memory */
     uint16_t macs_per_cycle; /**< all cores together, 8-bit */
-    /** OFM micro block: the unit in which a core computes. */
-    uint8_t ublock_height, ublock_width, ublock_depth;
+    struct npu_microblock microblocks[NPU_MICROBLOCKS];
     /** Sixteenths of a cycle that an output element takes, by enum npu_output_class. */
     uint8_t output_sixteenths[NPU_OUTPUT_CLASSES];
     uint8_t table_sixteenths; /**< at least, with a table, tanh or sigmoid */

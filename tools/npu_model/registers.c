@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * The register window: one row per register or register array, nowhere
- * restated. Layout: Arm's interface headers of Ethos-U55 and Ethos-U65.
+ * restated. Layout: Arm's interface headers of Ethos-U55, Ethos-U65 and Ethos-U85.
  */
 #include <string.h>
 
@@ -19,13 +19,22 @@ enum {
     QSIZE = 0x020,
     PROT = 0x024,
     CONFIG = 0x028,
+    COND_STATUS = 0x030,
     REGIONCFG = 0x03C,
     BASEP0 = 0x080,
     BASEP_LAST = 0x0BC,
     TSU_CMD0 = 0x800,
     TSU_CMD0_LAST = 0x93C,
     TSU_CMD1 = 0xA00,
-    TSU_LAST = 0xB58,
+    TSU_LAST = 0xBCC,
+};
+
+/** Sets of families. */
+enum {
+    ON_U65 = 1 << NPU_U65,
+    ON_U85 = 1 << NPU_U85,
+    ON_OLD = 1 << NPU_U55 | ON_U65,
+    ON_ANY = ON_OLD | ON_U85,
 };
 
 enum {
@@ -37,7 +46,8 @@ enum {
     STATUS_END = 1 << 5,
     STATUS_PMU_IRQ = 1 << 6,
     STATUS_WEIGHTS = 1 << 7,
-    STATUS_FAULTS = STATUS_BUS | STATUS_PARSE | STATUS_WEIGHTS,
+    STATUS_BRANCH = 1 << 9,
+    STATUS_FAULTS = STATUS_BUS | STATUS_PARSE | STATUS_WEIGHTS | STATUS_BRANCH,
     STATUS_INTERFACE_SHIFT = 11,
     STATUS_CHANNEL_SHIFT = 12,
     STATUS_HISTORY_SHIFT = 16,
@@ -54,8 +64,8 @@ enum {
 
 struct register_row {
     uint16_t first, last; /**< byte offsets of the first and last word */
-    uint8_t families;
-    uint32_t writable; /**< bits that a plain write stores; 0 is read-only */
+    uint8_t families;     /**< set of ON_ */
+    uint32_t writable;    /**< bits that a plain write stores; 0 is read-only */
     uint32_t reset;
     uint32_t (*read)(struct npu *npu, uint32_t offset);
     enum npu_action (*write)(struct npu *npu, uint32_t offset, uint32_t value);
@@ -70,7 +80,7 @@ static uint32_t *slot(struct npu *npu, uint32_t offset)
 static uint32_t read_id(struct npu *npu, uint32_t offset)
 {
     (void)offset;
-    return npu->product->id;
+    return npu->product->family->id;
 }
 
 static uint32_t read_config(struct npu *npu, uint32_t offset)
@@ -82,7 +92,14 @@ static uint32_t read_config(struct npu *npu, uint32_t offset)
 static uint32_t read_part_id0(struct npu *npu, uint32_t offset)
 {
     (void)offset;
-    return npu->product->part_id0;
+    return npu->product->family->part_id0;
+}
+
+/** The flag that NPU_OP_BRANCH asks for; while the NPU runs it belongs to the run. */
+static uint32_t read_cond_status(struct npu *npu, uint32_t offset)
+{
+    (void)offset;
+    return !npu->running && npu->result_flag ? 1 : 0;
 }
 
 static uint32_t read_qread(struct npu *npu, uint32_t offset)
@@ -94,19 +111,19 @@ static uint32_t read_qread(struct npu *npu, uint32_t offset)
 /** Code of the command whose register lies here: the mirror leaves out unused opcodes. */
 static uint32_t tsu_code(uint32_t offset)
 {
+    static const uint8_t groups[] = {0x00, 0x10, 0x20, 0x30, 0x80, 0x90, 0xA0, 0x38};
     if (offset < TSU_CMD1) {
         uint32_t index = (offset - TSU_CMD0) / 4;
         return 0x100 + index + (index >= 0x40 ? 0x40 : 0);
     }
     uint32_t index = (offset - TSU_CMD1) / 8;
-    uint32_t group = index / 8;
-    return NPU_CODE_CLASS_PAYLOAD | (group + (group >= 4 ? 4 : 0)) << 4 | index % 8;
+    return NPU_CODE_CLASS_PAYLOAD | (groups[index / 8] + index % 8);
 }
 
 /** Mirror of the command registers; while the NPU runs they belong to the run. */
 static uint32_t read_tsu(struct npu *npu, uint32_t offset)
 {
-    int row = npu_command_find(tsu_code(offset));
+    int row = npu_command_find(npu->product->family->index, tsu_code(offset));
     if (npu->running || row < 0) {
         return 0;
     }
@@ -126,7 +143,7 @@ static enum npu_action write_queue(struct npu *npu, uint32_t offset, uint32_t va
 
 static uint64_t read_address(struct npu *npu, uint32_t offset)
 {
-    uint64_t mask = ((uint64_t)1 << npu->product->address_bits) - 1;
+    uint64_t mask = ((uint64_t)1 << npu->product->family->address_bits) - 1;
     return ((uint64_t)*slot(npu, offset + 4) << 32 | *slot(npu, offset)) & mask;
 }
 
@@ -194,57 +211,75 @@ static enum npu_action write_reset(struct npu *npu, uint32_t offset, uint32_t va
 #define WORD 0xFFFFFFFFu
 
 static const struct register_row rows[] = {
-    {ID, ID, NPU_ANY, 0, 0, read_id, NULL, "ID"},
-    {STATUS, STATUS, NPU_ANY, 0, 0, NULL, NULL, "STATUS"},
-    {CMD, CMD, NPU_ANY, WORD, CMD_CLOCK_Q | CMD_POWER_Q, NULL, write_cmd, "CMD"},
-    {RESET, RESET, NPU_ANY, WORD, 0, NULL, write_reset, "RESET"},
-    {QBASE_LO, QBASE_HI, NPU_ANY, WORD, 0, NULL, write_queue, "QBASE"},
-    {QREAD, QREAD, NPU_ANY, 0, 0, read_qread, NULL, "QREAD"},
-    {QCONFIG, QCONFIG, NPU_ANY, 0x3, 0, NULL, NULL, "QCONFIG"},
-    {QSIZE, QSIZE, NPU_ANY, WORD, 0, NULL, write_queue, "QSIZE"},
-    {PROT, PROT, NPU_ANY, 0, 0, NULL, NULL, "PROT"},
-    {CONFIG, CONFIG, NPU_ANY, 0, 0, read_config, NULL, "CONFIG"},
-    {0x02C, 0x02C, NPU_ANY, WORD, 0, NULL, NULL, "LOCK"},
-    {REGIONCFG, REGIONCFG, NPU_ANY, 0xFFFF, 0, NULL, NULL, "REGIONCFG"},
-    {0x040, 0x04C, NPU_ANY, 0xFFFF00F3u, 0, NULL, NULL, "AXI_LIMIT"},
-    {BASEP0, BASEP_LAST, NPU_ANY, WORD, 0, NULL, NULL, "BASEP"},
-    {0x100, 0x108, NPU_ANY, 0, 0, NULL, NULL, "WD/MAC/AO_STATUS"},
-    {0x110, 0x114, NPU_ANY, 0, 0, NULL, NULL, "DMA_STATUS"},
-    {0x140, 0x140, NPU_ANY, 0x3F, 0, NULL, NULL, "CLKFORCE"},
-    {0x144, 0x148, NPU_ANY, WORD, 0, NULL, NULL, "DEBUG_ADDRESS/MISC"},
-    {0x14C, 0x14C, NPU_U65, WORD, 0, NULL, NULL, "DEBUGCORE"},
-    {0x150, 0x150, NPU_ANY, WORD, 0, NULL, NULL, "DEBUG_BLOCK"},
-    {0x180, 0x198, NPU_ANY, WORD, 0, npu_pmu_read, npu_pmu_write, "PMU control"},
-    {0x1A0, 0x1A4, NPU_ANY, WORD, 0, npu_pmu_read, npu_pmu_write, "PMCCNTR"},
-    {0x1A8, 0x1A8, NPU_ANY, 0x03FF03FFu, 0, npu_pmu_read, npu_pmu_write, "PMCCNTR_CFG"},
-    {0x1AC, 0x1AC, NPU_ANY, 0x70F, 0, npu_pmu_read, npu_pmu_write, "PMCAXI_CHAN"},
-    {0x200, 0x2BC, NPU_ANY, 0, 0, NULL, NULL, "TSU_DEBUG"},
-    {0x300, 0x30C, NPU_ANY, WORD, 0, npu_pmu_read, npu_pmu_write, "PMEVCNTR"},
-    {0x380, 0x38C, NPU_ANY, 0x3FF, 0, npu_pmu_read, npu_pmu_write, "PMEVTYPER"},
-    {0x400, 0x7FC, NPU_ANY, 0, 0, NULL, NULL, "SHARED_BUFFER"},
-    {TSU_CMD0, TSU_CMD0_LAST, NPU_ANY, 0, 0, read_tsu, NULL, "TSU"},
-    {TSU_CMD1, TSU_LAST, NPU_ANY, 0, 0, read_tsu, NULL, "TSU"},
-    {0xFC0, 0xFC0, NPU_ANY, 0, 0, NULL, NULL, "REVISION"},
-    {0xFD0, 0xFD0, NPU_ANY, 0, 4, NULL, NULL, "PID4"},
-    {0xFD4, 0xFDC, NPU_ANY, 0, 0, NULL, NULL, "PID5..7"},
-    {0xFE0, 0xFE0, NPU_ANY, 0, 0, read_part_id0, NULL, "PID0"},
-    {0xFE4, 0xFE4, NPU_ANY, 0, 0xB5, NULL, NULL, "PID1"},
-    {0xFE8, 0xFE8, NPU_ANY, 0, 0x0B, NULL, NULL, "PID2"},
-    {0xFEC, 0xFEC, NPU_ANY, 0, 0, NULL, NULL, "PID3"},
-    {0xFF0, 0xFF0, NPU_ANY, 0, 0x0D, NULL, NULL, "CID0"},
-    {0xFF4, 0xFF4, NPU_ANY, 0, 0xF0, NULL, NULL, "CID1"},
-    {0xFF8, 0xFF8, NPU_ANY, 0, 0x05, NULL, NULL, "CID2"},
-    {0xFFC, 0xFFC, NPU_ANY, 0, 0xB1, NULL, NULL, "CID3"},
+    {ID, ID, ON_ANY, 0, 0, read_id, NULL, "ID"},
+    {STATUS, STATUS, ON_ANY, 0, 0, NULL, NULL, "STATUS"},
+    {CMD, CMD, ON_ANY, WORD, CMD_CLOCK_Q | CMD_POWER_Q, NULL, write_cmd, "CMD"},
+    {RESET, RESET, ON_ANY, WORD, 0, NULL, write_reset, "RESET"},
+    {QBASE_LO, QBASE_HI, ON_ANY, WORD, 0, NULL, write_queue, "QBASE"},
+    {QREAD, QREAD, ON_ANY, 0, 0, read_qread, NULL, "QREAD"},
+    {QCONFIG, QCONFIG, ON_ANY, 0x3, 0, NULL, NULL, "QCONFIG"},
+    {QSIZE, QSIZE, ON_ANY, WORD, 0, NULL, write_queue, "QSIZE"},
+    {PROT, PROT, ON_ANY, 0, 0, NULL, NULL, "PROT"},
+    {CONFIG, CONFIG, ON_ANY, 0, 0, read_config, NULL, "CONFIG"},
+    {0x02C, 0x02C, ON_OLD, WORD, 0, NULL, NULL, "LOCK"},
+    {COND_STATUS, COND_STATUS, ON_U85, 0, 0, read_cond_status, NULL, "COND_STATUS"},
+    {0x038, 0x038, ON_U85, 0x3F, 0, NULL, NULL, "POWER_CTRL"},
+    {REGIONCFG, REGIONCFG, ON_ANY, 0xFFFF, 0, NULL, NULL, "REGIONCFG"},
+    {0x040, 0x04C, ON_OLD, 0xFFFF00F3u, 0, NULL, NULL, "AXI_LIMIT"},
+    {0x040, 0x04C, ON_U85, 0xF7, 0, NULL, NULL, "MEM_ATTR"},
+    {0x050, 0x054, ON_U85, 0x31F3F, 0, NULL, NULL, "AXI_SRAM/EXT"},
+    {0x060, 0x064, ON_U85, 0, 0x21F3F, NULL, NULL, "CFG_SRAM/EXT_CAP"},
+    {0x068, 0x07C, ON_U85, WORD, 0, NULL, NULL, "CFG_SRAM/EXT_HASH"},
+    {BASEP0, BASEP_LAST, ON_ANY, WORD, 0, NULL, NULL, "BASEP"},
+    {0x100, 0x108, ON_OLD, 0, 0, NULL, NULL, "WD/MAC/AO_STATUS"},
+    {0x110, 0x114, ON_OLD, 0, 0, NULL, NULL, "DMA_STATUS"},
+    {0x140, 0x140, ON_ANY, 0x3F, 0, NULL, NULL, "CLKFORCE"},
+    {0x144, 0x148, ON_ANY, WORD, 0, NULL, NULL, "DEBUG_ADDRESS/MISC"},
+    {0x14C, 0x14C, ON_U65, WORD, 0, NULL, NULL, "DEBUGCORE"},
+    {0x150, 0x150, ON_OLD, WORD, 0, NULL, NULL, "DEBUG_BLOCK"},
+    {0x154, 0x154, ON_U85, WORD, 0, NULL, NULL, "FEATURE_DISABLE"},
+    {0x180, 0x198, ON_OLD, WORD, 0, npu_pmu_read, npu_pmu_write, "PMU control"},
+    {0x1A0, 0x1A4, ON_OLD, WORD, 0, npu_pmu_read, npu_pmu_write, "PMCCNTR"},
+    {0x1A8, 0x1A8, ON_OLD, 0x03FF03FFu, 0, npu_pmu_read, npu_pmu_write, "PMCCNTR_CFG"},
+    {0x1AC, 0x1AC, ON_OLD, 0x70F, 0, npu_pmu_read, npu_pmu_write, "PMCAXI_CHAN"},
+    {0x200, 0x2BC, ON_ANY, 0, 0, NULL, NULL, "TSU_DEBUG"},
+    {0x300, 0x30C, ON_OLD, WORD, 0, npu_pmu_read, npu_pmu_write, "PMEVCNTR"},
+    {0x380, 0x38C, ON_OLD, 0x3FF, 0, npu_pmu_read, npu_pmu_write, "PMEVTYPER"},
+    {0x400, 0x7FC, ON_ANY, 0, 0, NULL, NULL, "SHARED_BUFFER"},
+    {TSU_CMD0, TSU_CMD0_LAST, ON_ANY, 0, 0, read_tsu, NULL, "TSU"},
+    {TSU_CMD1, TSU_LAST, ON_ANY, 0, 0, read_tsu, NULL, "TSU"},
+    {0xFC0, 0xFC0, ON_ANY, 0, 0, NULL, NULL, "REVISION"},
+    {0xFD0, 0xFD0, ON_ANY, 0, 4, NULL, NULL, "PID4"},
+    {0xFD4, 0xFDC, ON_ANY, 0, 0, NULL, NULL, "PID5..7"},
+    {0xFE0, 0xFE0, ON_ANY, 0, 0, read_part_id0, NULL, "PID0"},
+    {0xFE4, 0xFE4, ON_ANY, 0, 0xB5, NULL, NULL, "PID1"},
+    {0xFE8, 0xFE8, ON_ANY, 0, 0x0B, NULL, NULL, "PID2"},
+    {0xFEC, 0xFEC, ON_ANY, 0, 0, NULL, NULL, "PID3"},
+    {0xFF0, 0xFF0, ON_ANY, 0, 0x0D, NULL, NULL, "CID0"},
+    {0xFF4, 0xFF4, ON_ANY, 0, 0xF0, NULL, NULL, "CID1"},
+    {0xFF8, 0xFF8, ON_ANY, 0, 0x05, NULL, NULL, "CID2"},
+    {0xFFC, 0xFFC, ON_ANY, 0, 0xB1, NULL, NULL, "CID3"},
+    {0x1100, 0x1108, ON_U85, 0, 0, NULL, NULL, "WD/MAC/AO_STATUS"},
+    {0x1110, 0x1114, ON_U85, 0, 0, NULL, NULL, "DMA_STATUS"},
+    {0x1180, 0x1198, ON_U85, WORD, 0, npu_pmu_read, npu_pmu_write, "PMU control"},
+    {0x11A0, 0x11A4, ON_U85, WORD, 0, npu_pmu_read, npu_pmu_write, "PMCCNTR"},
+    {0x11A8, 0x11A8, ON_U85, 0xF3FFF3FFu, 0, npu_pmu_read, npu_pmu_write, "PMCCNTR_CFG"},
+    {0x11AC, 0x11AC, ON_U85, 0x50F, 0, npu_pmu_read, npu_pmu_write, "PMCAXI_CHAN"},
+    {0x11B0, 0x11B0, ON_U85, WORD, 0, NULL, NULL, "PMCLUT"},
+    {0x1300, 0x131C, ON_U85, WORD, 0, npu_pmu_read, npu_pmu_write, "PMEVCNTR"},
+    {0x1380, 0x139C, ON_U85, 0xF3FF, 0, npu_pmu_read, npu_pmu_write, "PMEVTYPER"},
 };
+
+static bool exists(const struct npu *npu, const struct register_row *row)
+{
+    return (row->families >> npu->product->family->index & 1) != 0;
+}
 
 static const struct register_row *find_row(const struct npu *npu, uint32_t offset)
 {
-    if (offset % 4 != 0) {
-        return NULL;
-    }
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (offset >= rows[i].first && offset <= rows[i].last) {
-            return (rows[i].families & npu->product->family) != 0 ? &rows[i] : NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && offset % 4 == 0; i++) {
+        if (offset >= rows[i].first && offset <= rows[i].last && exists(npu, &rows[i])) {
+            return &rows[i];
         }
     }
     return NULL;
@@ -254,7 +289,8 @@ void npu_registers_reset(struct npu *npu)
 {
     memset(npu->registers, 0, sizeof npu->registers);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        for (uint32_t offset = rows[i].first; offset <= rows[i].last; offset += 4) {
+        for (uint32_t offset = rows[i].first; offset <= rows[i].last && exists(npu, &rows[i]);
+             offset += 4) {
             *slot(npu, offset) = rows[i].reset;
         }
     }
@@ -302,13 +338,16 @@ void npu_update_irq(struct npu *npu)
 }
 
 /** STATUS bits that tell how the run failed. */
-static uint32_t fault_status(const struct npu_run *run)
+static uint32_t fault_status(const struct npu *npu)
 {
+    const struct npu_run *run = &npu->run;
     switch (run->fault) {
     case NPU_FAULT_PARSE:
         return STATUS_PARSE | STATUS_IRQ;
     case NPU_FAULT_WEIGHTS:
-        return STATUS_WEIGHTS | STATUS_IRQ;
+        return (npu->product->family->weight_faults ? STATUS_WEIGHTS : STATUS_PARSE) | STATUS_IRQ;
+    case NPU_FAULT_BRANCH:
+        return STATUS_BRANCH | STATUS_IRQ;
     case NPU_FAULT_BUS:
         return STATUS_BUS | STATUS_IRQ | (uint32_t)run->fault_interface << STATUS_INTERFACE_SHIFT |
                (uint32_t)run->fault_channel << STATUS_CHANNEL_SHIFT;
@@ -338,7 +377,7 @@ void npu_finish(npu_t *npu)
     if (run->stopped || run->fault != NPU_FAULT_NONE) {
         npu->running = false;
         *status &= ~(uint32_t)STATUS_RUNNING;
-        *status |= run->fault == NPU_FAULT_NONE ? STATUS_END : fault_status(run);
+        *status |= run->fault == NPU_FAULT_NONE ? STATUS_END : fault_status(npu);
     }
     if (npu_pmu_publish(npu)) {
         *status |= STATUS_PMU_IRQ;

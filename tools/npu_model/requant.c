@@ -60,8 +60,9 @@ static struct npu_requant_brick *get_bricks(struct npu *npu, const struct npu_ou
 {
     bool activation =
         output->activation == NPU_ACTIVATION_NONE || output->activation == NPU_ACTIVATION_TABLE;
-    if (!NPU_FAST_WAYS || output->rounding == NPU_ROUND_TRUNCATE || !activation ||
-        output->map.bits == 32) {
+    bool rounding = output->rounding == NPU_ROUND_DOUBLE || output->rounding == NPU_ROUND_NATURAL;
+    bool straight = output->map.used && output->reverse == 0 && output->transpose == 0;
+    if (!NPU_FAST_WAYS || !rounding || !straight || !activation || output->map.bits > 16) {
         return NULL;
     }
     struct npu_requant_brick *bricks =

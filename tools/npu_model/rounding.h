@@ -11,11 +11,14 @@
 
 __extension__ typedef __int128 npu_int128;
 
-/** Values of the round_mode fields. */
+/** What the round_mode fields choose from; their values differ between families. */
 enum npu_rounding {
-    NPU_ROUND_DOUBLE = 0,   /**< TFLite: round at bit 31, then again */
-    NPU_ROUND_TRUNCATE = 1, /**< toward zero */
-    NPU_ROUND_NATURAL = 2,  /**< half toward plus infinity */
+    NPU_ROUND_DOUBLE,            /**< TFLite: natural at bit 31, then half away from zero */
+    NPU_ROUND_TRUNCATE,          /**< toward zero */
+    NPU_ROUND_NATURAL,           /**< half toward plus infinity */
+    NPU_ROUND_DOUBLE_ASYMMETRIC, /**< natural at bit 31, then natural again */
+    NPU_ROUND_AWAY,              /**< half away from zero */
+    NPU_ROUND_DOWN,              /**< toward minus infinity */
 };
 
 struct npu_scale {
@@ -60,15 +63,21 @@ static inline int64_t npu_round_scale(int64_t value, struct npu_scale scale, enu
 {
     npu_int128 product = (npu_int128)value * scale.multiplier;
     unsigned shift = scale.shift;
-    npu_int128 result;
-    if (mode == NPU_ROUND_TRUNCATE) {
-        result = product >= 0 ? product >> shift : -(-product >> shift);
-    } else if (mode == NPU_ROUND_NATURAL || shift <= 31) {
-        result = npu_round_natural(product, shift);
-    } else {
-        result = npu_round_away(npu_round_natural(product, 31), shift - 31);
+    unsigned rest = shift > 31 ? shift - 31 : 0; /* of the second step of double rounding */
+    switch (mode) {
+    case NPU_ROUND_TRUNCATE:
+        return npu_saturate64(product >= 0 ? product >> shift : -(-product >> shift));
+    case NPU_ROUND_AWAY:
+        return npu_saturate64(npu_round_away(product, shift));
+    case NPU_ROUND_DOWN:
+        return npu_saturate64(product >> shift);
+    case NPU_ROUND_DOUBLE:
+        return npu_saturate64(npu_round_away(npu_round_natural(product, shift - rest), rest));
+    case NPU_ROUND_DOUBLE_ASYMMETRIC:
+        return npu_saturate64(npu_round_natural(npu_round_natural(product, shift - rest), rest));
+    default:
+        return npu_saturate64(npu_round_natural(product, shift));
     }
-    return npu_saturate64(result);
 }
 
 #endif

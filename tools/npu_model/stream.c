@@ -6,6 +6,8 @@
 #include "npu_internal.h"
 #include "operation.h"
 
+enum { BRANCH_ALWAYS = 0 };
+
 static uint32_t load_word(const uint8_t *bytes)
 {
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
@@ -28,7 +30,7 @@ static const uint8_t *map_stream(struct npu *npu)
 }
 
 /** Decode the command at run->offset; false after recording a parse error. */
-static bool decode(struct npu *npu, const uint8_t *stream, uint32_t *param, uint32_t *payload)
+static bool decode(struct npu *npu, const uint8_t *stream, uint32_t *param)
 {
     struct npu_run *run = &npu->run;
     run->row = -1;
@@ -37,32 +39,33 @@ static bool decode(struct npu *npu, const uint8_t *stream, uint32_t *param, uint
                         run->qsize);
     }
     uint32_t word = load_word(stream + run->offset);
-    run->row = npu_command_find(word & NPU_WORD_CODE_MASK);
+    run->row = npu_command_find(npu->product->family->index, word & NPU_WORD_CODE_MASK);
     if (run->row < 0) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has the unknown command word 0x%08" PRIx32, word);
     }
     const struct npu_command *command = &npu_command_table[run->row];
     *param = word >> NPU_WORD_PARAM_SHIFT;
     run->next = run->offset + 4;
-    if ((command->families & npu->product->family) == 0) {
+    int32_t mask = command->param_mask[npu->product->family->index];
+    if (mask < 0) {
         return npu_fail(npu, NPU_FAULT_PARSE, "does not exist on %s", npu->product->name);
     }
-    if ((*param & ~(uint32_t)command->param_mask) != 0) {
+    if ((*param & ~(uint32_t)mask) != 0) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has parameter 0x%04" PRIx32 ", allowed bits 0x%04x",
-                        *param, command->param_mask);
+                        *param, (unsigned)mask);
     }
     if ((command->code & NPU_CODE_CLASS_MASK) == NPU_CODE_CLASS_PAYLOAD) {
         if (run->qsize - run->next < 4) {
             return npu_fail(npu, NPU_FAULT_PARSE, "lacks its payload: the stream ends");
         }
-        *payload = load_word(stream + run->next);
+        run->payload = load_word(stream + run->next);
         run->next += 4;
     }
     return true;
 }
 
 /** Execute or store the decoded command. */
-static bool perform(struct npu *npu, uint32_t param, uint32_t payload)
+static bool perform(struct npu *npu, uint32_t param)
 {
     struct npu_run *run = &npu->run;
     const struct npu_command *command = &npu_command_table[run->row];
@@ -71,7 +74,7 @@ static bool perform(struct npu *npu, uint32_t param, uint32_t payload)
         return command->execute(npu, param);
     }
     bool with_payload = (command->code & NPU_CODE_CLASS_MASK) == NPU_CODE_CLASS_PAYLOAD;
-    npu->command[run->row] = with_payload ? (uint64_t)param << 32 | payload : param;
+    npu->command[run->row] = with_payload ? (uint64_t)param << 32 | run->payload : param;
     npu->command_set[run->row] = true;
     return true;
 }
@@ -79,8 +82,11 @@ static bool perform(struct npu *npu, uint32_t param, uint32_t payload)
 static enum npu_outcome outcome_of(const struct npu_run *run)
 {
     static const enum npu_outcome outcomes[] = {
-        [NPU_FAULT_NONE] = NPU_OUTCOME_STOPPED,    [NPU_FAULT_PARSE] = NPU_OUTCOME_PARSE_ERROR,
-        [NPU_FAULT_BUS] = NPU_OUTCOME_BUS_ERROR,   [NPU_FAULT_WEIGHTS] = NPU_OUTCOME_WEIGHT_FAULT,
+        [NPU_FAULT_NONE] = NPU_OUTCOME_STOPPED,
+        [NPU_FAULT_PARSE] = NPU_OUTCOME_PARSE_ERROR,
+        [NPU_FAULT_BUS] = NPU_OUTCOME_BUS_ERROR,
+        [NPU_FAULT_WEIGHTS] = NPU_OUTCOME_WEIGHT_FAULT,
+        [NPU_FAULT_BRANCH] = NPU_OUTCOME_BRANCH_FAULT,
         [NPU_FAULT_ABORTED] = NPU_OUTCOME_ABORTED,
     };
     return outcomes[run->fault];
@@ -97,8 +103,7 @@ enum npu_outcome npu_execute(npu_t *npu, unsigned max_operations)
     const uint8_t *stream = map_stream(npu);
     while (stream != NULL && !npu_should_abort(npu)) {
         uint32_t param = 0;
-        uint32_t payload = 0;
-        if (!decode(npu, stream, &param, &payload) || !perform(npu, param, payload)) {
+        if (!decode(npu, stream, &param) || !perform(npu, param)) {
             break;
         }
         run->command++;
@@ -152,12 +157,31 @@ bool npu_op_pmu_mask(struct npu *npu, uint32_t param)
     return true;
 }
 
-bool npu_command_info(unsigned row, struct npu_command_info *info)
+/** The target is an offset from QBASE; waiting commands before it made all results final. */
+bool npu_op_branch(struct npu *npu, uint32_t param)
 {
-    if (row >= NPU_COMMAND_COUNT) {
-        return false;
+    struct npu_run *run = &npu->run;
+    if (run->payload % 4 != 0 || run->payload >= run->qsize) {
+        return npu_fail(npu, NPU_FAULT_BRANCH,
+                        "leads to 0x%" PRIx32 ", outside the stream of 0x%" PRIx32 " bytes",
+                        run->payload, run->qsize);
     }
-    const struct npu_command *command = &npu_command_table[row];
-    *info = (struct npu_command_info){command->name, command->code, command->param_mask};
-    return true;
+    if (param == BRANCH_ALWAYS || npu->result_flag) {
+        run->next = run->payload;
+    }
+    return npu_operation_done(npu, &(struct npu_work){0});
+}
+
+bool npu_command_info(const char *config, unsigned index, struct npu_command_info *info)
+{
+    const struct npu_product *product = npu_product_find(config);
+    for (int row = 0; product != NULL && row < NPU_COMMAND_COUNT; row++) {
+        const struct npu_command *command = &npu_command_table[row];
+        int32_t mask = command->param_mask[product->family->index];
+        if (mask >= 0 && index-- == 0) {
+            *info = (struct npu_command_info){command->name, command->code, (uint16_t)mask};
+            return true;
+        }
+    }
+    return false;
 }

@@ -65,7 +65,8 @@ static bool make_order(struct npu *npu, const struct npu_window *window, uint32_
                        bool depthwise, uint32_t cores, struct order *order)
 {
     uint64_t block_m1;
-    if (!npu_get(npu, NPU_SET_OFM_BLK_DEPTH_M1, &block_m1)) {
+    const struct npu_microblock *microblock = npu_microblock(npu);
+    if (microblock == NULL || !npu_get(npu, NPU_SET_OFM_BLK_DEPTH_M1, &block_m1)) {
         return false;
     }
     if (block_m1 + 1 < cores) {
@@ -79,7 +80,7 @@ static bool make_order(struct npu *npu, const struct npu_window *window, uint32_
         .height = window->kernel_height,
         .width = window->kernel_width,
         .output_block = (uint32_t)block_m1 + 1,
-        .output_ublock = npu->product->ublock_depth,
+        .output_ublock = microblock->depth / npu->product->cores,
         .input_block = depthwise             ? 1
                        : part_kernel || wide ? 16
                                              : 32,
@@ -232,7 +233,7 @@ static const uint8_t *map_stream(struct npu *npu, const struct stream_registers 
         !npu_get(npu, registers->length, &bytes)) {
         return NULL;
     }
-    if (npu->product->address_bits == 32) {
+    if (npu->product->family->address_bits == 32) {
         base = (uint32_t)base;
     }
     if (base % STREAM_ALIGNMENT != 0 || bytes % STREAM_ALIGNMENT != 0 || bytes == 0) {

@@ -118,8 +118,7 @@ bool npu_window_prepare(struct npu *npu, struct npu_window *window, bool narrow)
     size_t bytes = (size_t)window->row_width * window->ifm.depth * element;
     window->row_bytes = (bytes + 2 * ROW_SLACK - 1) / ROW_SLACK * ROW_SLACK;
     window->rows = npu_scratch_get(npu, NPU_BUFFER_ROWS, window->slots, window->row_bytes);
-    npu_map_tile(npu, NPU_READ_IFM, &window->ifm);
-    return window->rows != NULL;
+    return window->rows != NULL && npu_map_open(npu, NPU_READ_IFM, &window->ifm);
 }
 
 static void *slot_of(const struct npu_window *window, uint32_t padded_row)

@@ -61,6 +61,7 @@ class Outcome(enum.IntEnum):
     PARSE_ERROR = 4
     ABORTED = 5
     WEIGHT_FAULT = 6
+    BRANCH_FAULT = 7
 
 
 class NpuError(ToolError):
@@ -307,11 +308,11 @@ def _until_null(names: Any) -> Iterator[bytes]:
         index += 1
 
 
-def commands() -> dict[int, tuple[str, int]]:
-    """Give the model's command table: code to name and mask of meaningful parameter bits."""
+def commands(config: str = "ethos-u65-512") -> dict[int, tuple[str, int]]:
+    """Give a config's command table: code to name and mask of meaningful parameter bits."""
     lib = library.load(paths.npu_library())
     table: dict[int, tuple[str, int]] = {}
     info = library.CommandInfoStruct()
-    while lib.npu_command_info(len(table), ctypes.byref(info)):
+    while lib.npu_command_info(config.encode(), len(table), ctypes.byref(info)):
         table[info.code] = (info.name.decode(), info.param_mask)
     return table

@@ -31,6 +31,7 @@ class FeatureMapStruct(ctypes.Structure):
         ("used", ctypes.c_bool),
         ("is_signed", ctypes.c_bool),
         ("nhcwb16", ctypes.c_bool),
+        ("chained", ctypes.c_bool),
         ("bits", ctypes.c_uint8),
         ("region", ctypes.c_uint8),
         ("height", ctypes.c_uint32),
@@ -98,7 +99,11 @@ def load(library: Path) -> ctypes.CDLL:
     lib.npu_observe.restype = None
     lib.npu_observe.argtypes = [ctypes.c_void_p, ObserverFunction, ctypes.c_void_p]
     lib.npu_command_info.restype = ctypes.c_bool
-    lib.npu_command_info.argtypes = [ctypes.c_uint, ctypes.POINTER(CommandInfoStruct)]
+    lib.npu_command_info.argtypes = [
+        ctypes.c_char_p,
+        ctypes.c_uint,
+        ctypes.POINTER(CommandInfoStruct),
+    ]
     for name in ("npu_destroy", "npu_reset", "npu_abort", "npu_finish"):
         function = getattr(lib, name)
         function.restype = None

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../npu_model.h"
+#include "fuzz.h"
 
 enum { MEMORY_BYTES = 1 << 13, BASE = 0x10000000, HEADER = 3, OPERATIONS = 64 };
 enum { ANY_SIZE = 0xE0, SMALL = 15, DEEP = 63, CODE = 0x3FF, CODES = CODE + 1, PAYLOAD = 0x4000 };
@@ -42,25 +42,24 @@ static void irq(void *context, bool level)
 }
 
 /** Per code of a command that sets a length: the bits that small maps leave of it; else 0. */
-static const uint8_t *length_masks(void)
+static const uint8_t *length_masks(const char *config)
 {
     static uint8_t masks[CODES];
-    static bool known;
     struct npu_command_info info;
-    for (unsigned row = 0; !known && npu_command_info(row, &info); row++) {
+    memset(masks, 0, sizeof masks);
+    for (unsigned index = 0; npu_command_info(config, index, &info); index++) {
         size_t end = strlen(info.name);
         if (end > 3 && strcmp(info.name + end - 3, "_M1") == 0) {
             masks[info.code & CODE] = strstr(info.name, "DEPTH") != NULL ? DEEP : SMALL;
         }
     }
-    known = true;
     return masks;
 }
 
 /** Bound every length that the stream sets. */
-static void make_small(uint8_t *stream, size_t bytes)
+static void make_small(const char *config, uint8_t *stream, size_t bytes)
 {
-    const uint8_t *masks = length_masks();
+    const uint8_t *masks = length_masks(config);
     for (size_t at = 0; at + 4 <= bytes;) {
         uint32_t word = (uint32_t)stream[at] | (uint32_t)stream[at + 1] << 8;
         if (word < CODES && masks[word] != 0) {
@@ -92,11 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < HEADER) {
         return 0;
     }
-    size_t count = 0;
-    while (npu_configs()[count] != NULL) {
-        count++;
-    }
-    const char *config = npu_configs()[data[0] % count];
+    const char *config = fuzz_config(data[0]);
     size_t stream_bytes = (size_t)data[1] | (size_t)data[2] << 8;
     size_t rest = size - HEADER;
     stream_bytes = stream_bytes < rest ? stream_bytes : rest;
@@ -105,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct world world = {calloc(1, MEMORY_BYTES), malloc(stream_bytes + 1), stream_bytes};
     memcpy(world.stream, data + HEADER, stream_bytes);
     if (data[0] < ANY_SIZE) {
-        make_small(world.stream, stream_bytes);
+        make_small(config, world.stream, stream_bytes);
     }
     memcpy(world.memory, data + HEADER + stream_bytes, memory_bytes);
     struct npu_bus bus = {&world, map, irq, NULL};

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "../npu_model.h"
+#include "fuzz.h"
 
 enum { HEADER = 3, WORD = 4, PAYLOAD = 0x4000 };
 
@@ -20,22 +20,16 @@ static uint32_t next(uint32_t *state)
     return *state >> 8;
 }
 
-static unsigned table_rows(void)
+/** A command that the config has which the input's first byte chooses. */
+static uint32_t random_command(uint8_t choice, uint32_t *state)
 {
-    static unsigned rows;
+    const char *config = fuzz_config(choice);
     struct npu_command_info info;
-    while (npu_command_info(rows, &info)) {
+    unsigned rows = 0;
+    while (npu_command_info(config, rows, &info)) {
         rows++;
     }
-    return rows;
-}
-
-static uint32_t random_command(uint32_t *state)
-{
-    struct npu_command_info info;
-    if (!npu_command_info(next(state) % table_rows(), &info)) {
-        return 0;
-    }
+    npu_command_info(config, next(state) % rows, &info);
     uint32_t param = next(state) & 0xFFFF;
     if (next(state) % 8 != 0) {
         param &= info.param_mask;
@@ -95,7 +89,7 @@ static void set_length(uint8_t *data, size_t bytes)
 /** Insert one command before another; false when there is no room. */
 static bool insert(uint8_t *data, size_t *size, size_t max_size, size_t bytes, uint32_t *state)
 {
-    uint32_t words[2] = {random_command(state), random_payload(state)};
+    uint32_t words[2] = {random_command(data[0], state), random_payload(state)};
     size_t length = words[0] & PAYLOAD ? 2 * WORD : WORD;
     if (*size + length > max_size || bytes + length > UINT16_MAX) {
         return false;
@@ -136,7 +130,7 @@ static void change(uint8_t *data, size_t bytes, uint32_t *state)
         word ^= 1u << (16 + next(state) % 16);
         memcpy(stream + at, &word, WORD);
     } else {
-        word = (random_command(state) & 0xFFFF0000u) | (word & 0xFFFF);
+        word = (random_command(data[0], state) & 0xFFFF0000u) | (word & 0xFFFF);
         memcpy(stream + at, &word, WORD);
     }
 }
