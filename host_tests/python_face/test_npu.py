@@ -3,9 +3,11 @@
 
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
+from ethosu_tools.errors import RemoteError
 
 from .conftest import raised
 
@@ -56,6 +58,28 @@ def test_wait_keeps_to_the_time_of_the_start(handle):
     assert "within 20 ms" in raised(handle, "n.wait()")
     handle.exec("unmask(); fill(); n.invoke(payload, bases)")
     assert handle.eval("right()")
+
+
+def test_no_time_out_waits_until_interrupted(handle):
+    """-1 stands for no time-out at all: Ctrl-C ends the wait, and stops the NPU."""
+    handle.exec("endless = ethosu.Model('/model.tflite', npu=n, timeout_ms=-1)")
+    for code in ("endless.run_into([x])", "asyncio.run(endless.run([x]))"):
+        handle.exec("import asyncio\nemulator.fault('hang')")
+        handle.start(f"print('begun')\n{code}")
+        with pytest.raises(RemoteError, match="KeyboardInterrupt"):
+            handle.finish(timeout=5, on_output=lambda data: after(handle, data))
+        handle.exec("endless.cancel()")  # the second one's loop was lost
+        assert handle.eval("bytes(endless.predict([x])[0]) == golden")
+    assert raised(handle, "ethosu.Model('/model.tflite', timeout_ms=-2)").startswith(
+        "ValueError timeout_ms is -2, milliseconds or -1 expected"
+    )
+
+
+def after(board, data):
+    """Interrupt a while after the first line."""
+    if data.endswith(b"\n"):
+        time.sleep(0.4)
+        board.inject(b"\x03")
 
 
 def test_callback_when_done(handle):
@@ -174,6 +198,36 @@ def test_counters(handle):
     assert raised(handle, "p[2]").startswith("IndexError")
     handle.exec("with p: pass")
     assert handle.eval("p[1]") == 0
+
+
+def test_release_ends_counting_and_leaves_no_power_request(handle):
+    handle.exec(
+        "fill(); n.invoke(payload, bases)\n"
+        f"idle = {POWER_BITS}\n"
+        "with n.pmu(ethosu.PMU_NPU_ACTIVE) as p:\n"
+        "    fill(); n.invoke(payload, bases)\n"
+        f"    counting = {POWER_BITS}\n"
+        "    n.release()\n"
+        "    kept = p.cycles, p[0]\n"
+        f"released = {POWER_BITS}\n"
+    )
+    assert handle.eval("idle == released != counting")
+    assert handle.eval("p.cycles >= p[0] > 0 and kept == (p.cycles, p[0])")
+    assert raised(handle, "with p: pass").startswith("OSError 1 this NPU was released")
+    handle.exec("with ethosu.reserve() as n: fill(); n.invoke(payload, bases)")
+    assert handle.eval("right()")
+    assert handle.eval(f"idle == {POWER_BITS}")
+
+
+def test_who_counts_last_ends_the_one_before(handle):
+    handle.exec(
+        "with n.pmu() as a:\n"
+        "    fill(); n.invoke(payload, bases)\n"
+        "    with n.pmu() as b: pass\n"
+        "    kept = a.cycles\n"
+        "    fill(); n.invoke(payload, bases)\n"
+    )
+    assert handle.eval("a.cycles == kept > b.cycles")
 
 
 def test_info_and_names(handle, board_npu):

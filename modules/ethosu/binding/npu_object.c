@@ -240,6 +240,7 @@ static mp_obj_t npu_release(mp_obj_t self_in)
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->npu != NULL) {
         struct ethosu_driver *npu = self->npu;
+        binding_pmu_stop(self);
         if (self->powered) {
             (void)ethosux_cancel(npu);
             ethosu_release_power(npu);

@@ -9,6 +9,7 @@ typedef struct {
     mp_obj_base_t base;
     struct ethosu_driver *npu; /**< NULL: released */
     bool powered;              /**< clock and power stay on between inferences */
+    struct pmu *pmu;           /**< who counts, see pmu_object.c; NULL: nobody */
     struct deadline deadline;
     struct ethosux_program program;
     // What the running inference uses: the collector finds it here.
@@ -18,5 +19,8 @@ typedef struct {
 
 /** The handle, still reserved; raises when it was released. */
 npu_obj_t *npu_reserved(mp_obj_t handle);
+
+/** End what counts on this handle, if anything does; it keeps its values. */
+void binding_pmu_stop(npu_obj_t *handle);
 
 #endif

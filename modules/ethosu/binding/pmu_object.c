@@ -5,10 +5,9 @@
 #include "pmu_ethosu.h"
 #include "py/runtime.h"
 
-typedef struct {
+typedef struct pmu {
     mp_obj_base_t base;
     npu_obj_t *handle;
-    bool counting;
     uint8_t count; /**< event counters in use */
     uint16_t events[ETHOSU_PMU_NCOUNTERS];
     uint64_t cycles; /**< when counting ended */
@@ -18,7 +17,7 @@ typedef struct {
 /** The NPU while it counts, NULL when it does not (any more). */
 static struct ethosu_driver *counting(const pmu_obj_t *self)
 {
-    return self->counting ? self->handle->npu : NULL;
+    return self->handle->pmu == self ? self->handle->npu : NULL;
 }
 
 /** pmu(*events): counters of these events, to be used with `with`. */
@@ -32,7 +31,6 @@ static mp_obj_t npu_pmu(size_t count, const mp_obj_t *arguments)
     }
     pmu_obj_t *self = mp_obj_malloc(pmu_obj_t, &binding_pmu_type);
     self->handle = handle;
-    self->counting = false;
     self->cycles = 0;
     self->count = (uint8_t)(count - 1);
     for (uint32_t i = 0; i < self->count; ++i) {
@@ -49,14 +47,29 @@ static mp_obj_t npu_pmu(size_t count, const mp_obj_t *arguments)
 }
 MP_DEFINE_CONST_FUN_OBJ_VAR(binding_pmu_obj, 1, npu_pmu);
 
+void binding_pmu_stop(npu_obj_t *handle)
+{
+    pmu_obj_t *self = handle->pmu;
+    if (self != NULL) {
+        struct ethosu_driver *npu = handle->npu;
+        handle->pmu = NULL;
+        ETHOSU_PMU_CNTR_Disable(npu, ETHOSU_PMU_CCNT_Msk | ((1u << self->count) - 1));
+        self->cycles = ETHOSU_PMU_Get_CCNTR(npu);
+        for (uint32_t i = 0; i < self->count; ++i) {
+            self->values[i] = ETHOSU_PMU_Get_EVCNTR(npu, i);
+        }
+        ETHOSU_PMU_Disable(npu);
+    }
+}
+
+/** Begin to count; what counted on this NPU before ends here. */
 static mp_obj_t pmu_enter(mp_obj_t self_in)
 {
     pmu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     struct ethosu_driver *npu = npu_reserved(MP_OBJ_FROM_PTR(self->handle))->npu;
-    if (!self->counting) {
-        ETHOSU_PMU_Enable(npu);
-        self->counting = true;
-    }
+    binding_pmu_stop(self->handle);
+    ETHOSU_PMU_Enable(npu);
+    self->handle->pmu = self;
     for (uint32_t i = 0; i < self->count; ++i) {
         ETHOSU_PMU_Set_EVTYPER(npu, i, (enum ethosu_pmu_event_type)self->events[i]);
     }
@@ -71,16 +84,9 @@ static mp_obj_t pmu_exit(size_t count, const mp_obj_t *arguments)
 {
     (void)count;
     pmu_obj_t *self = MP_OBJ_TO_PTR(arguments[0]);
-    struct ethosu_driver *npu = counting(self);
-    if (npu != NULL) {
-        ETHOSU_PMU_CNTR_Disable(npu, ETHOSU_PMU_CCNT_Msk | ((1u << self->count) - 1));
-        self->cycles = ETHOSU_PMU_Get_CCNTR(npu);
-        for (uint32_t i = 0; i < self->count; ++i) {
-            self->values[i] = ETHOSU_PMU_Get_EVCNTR(npu, i);
-        }
-        ETHOSU_PMU_Disable(npu);
+    if (counting(self) != NULL) {
+        binding_pmu_stop(self->handle);
     }
-    self->counting = false;
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(pmu_exit_obj, 4, 4, pmu_exit);
