@@ -18,6 +18,7 @@ from pathlib import Path
 from . import case as cases
 from .builder import UnsuitableError
 from .check import Result, Verdict, check, write_failure
+from .families import FAMILIES
 from .reduce import reduce_case
 
 BUILD = Path(__file__).resolve().parents[2] / "build" / "generator"
@@ -26,16 +27,18 @@ BUILD = Path(__file__).resolve().parents[2] / "build" / "generator"
 def main() -> int:
     """Run from the command line; exit status 1 when a case failed."""
     arguments = _arguments()
+    family = FAMILIES[arguments.family]
     if arguments.choices:
         numbers = [int(word) for word in arguments.choices.read_text().split()]
-        return _one(cases.make(choices=numbers))
+        return _one(cases.make(choices=numbers, family=family))
     if arguments.seed is not None:
-        return _one(cases.make(arguments.seed))
+        return _one(cases.make(arguments.seed, family=family))
     return _sweep(arguments)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m generator", description=__doc__)
+    parser.add_argument("--family", choices=FAMILIES, default="u55-u65", help="NPUs to draw for")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--choices", type=Path)
     parser.add_argument("--first", type=int, default=None, help="first seed of a sweep")
@@ -69,7 +72,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         if time.monotonic() > end:
             break
         try:
-            case = cases.make(seed)
+            case = cases.make(seed, family=FAMILIES[arguments.family])
         except UnsuitableError:
             report.unsuitable += 1
             continue

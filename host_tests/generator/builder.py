@@ -42,6 +42,13 @@ class Value:
         return int(np.prod(self.shape))
 
 
+def _limits(dtype: str) -> tuple[int, int]:
+    """Smallest and largest number that is drawn of a type."""
+    if dtype in ("bool", "int32", "int64"):
+        return (0, 1) if dtype == "bool" else (-1000, 1000)
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+
 class UnsuitableError(Exception):
     """An operator has no place in this graph; the graph goes on without it."""
 
@@ -52,6 +59,7 @@ class Builder:
     def __init__(self, draws: Draws) -> None:
         self.draws = draws
         self.graph = Graph("main")
+        self._more_graphs: list[Graph] = []
         self.inputs: list[Value] = []
         self.operators: list[str] = []
         self.known: list[proofs.Defect] = []
@@ -116,8 +124,7 @@ class Builder:
         zero_point = self.zero_point(dtype) if zero_point is None else zero_point
         name = f"{name}{len(self.graph.tensors)}"
         index = self.graph.tensor(name, shape, dtype, scale, zero_point)
-        limits = np.iinfo(dtype)
-        low, high = (-1000, 1000) if dtype == "int32" else (limits.min, limits.max)
+        low, high = _limits(dtype)
         return Value(index, shape, dtype, scale, zero_point, low, high)
 
     def variable(self, shape: Sequence[int], dtype: str, scale: float, zero_point: int) -> Value:
@@ -142,13 +149,16 @@ class Builder:
         """A constant int32 vector: shapes, axes, paddings."""
         return self.constant(np.array(numbers, np.int32))
 
+    def random_data(self, shape: Sequence[int], dtype: str) -> np.ndarray:
+        """Random values of a type."""
+        low, high = _limits(dtype)
+        return self.draws.rng().integers(low, high, tuple(shape), dtype, endpoint=True)
+
     def random_constant(
         self, shape: Sequence[int], dtype: str, scale: float | None = None, zp: int | None = None
     ) -> Value:
         """A quantised constant of random values."""
-        limits = np.iinfo(dtype)
-        low, high = (-1000, 1000) if dtype == "int32" else (limits.min, limits.max)
-        data = self.draws.rng().integers(low, high, tuple(shape), dtype, endpoint=True)
+        data = self.random_data(shape, dtype)
         scale = self.scale() if scale is None else scale
         return self.constant(data, scale, self.zero_point(dtype) if zp is None else zp)
 
@@ -161,20 +171,24 @@ class Builder:
         batch: bool = False,
         accept: Callable[[Value], bool] = lambda value: True,
         largest: int = 24,
+        shape: tuple[int, ...] | None = None,
     ) -> Value:
-        """A value for an operator: one of the graph's, or a new input of a random shape."""
+        """A value for an operator: one of the graph's, or a new input (of `shape`, if given)."""
         fits = [
             value
             for value in self._pool
             if value.dtype in dtypes
             and value.rank in ranks
             and (batch or value.rank < 4 or value.shape[0] == 1)
+            and shape in (None, value.shape)
             and accept(value)
         ]
         # The newest first: chains are the simplest graphs.
         if fits and not self.draws.chance(10):
             return self.draws.choice(fits[::-1])
-        return self.input(self.shape(self.draws.choice(ranks), batch, largest), self.dtype(dtypes))
+        if shape is None:
+            shape = self.shape(self.draws.choice(ranks), batch, largest)
+        return self.input(shape, self.dtype(dtypes))
 
     def dtype(self, dtypes: Sequence[str]) -> str:
         """One of the types, for a new input."""
@@ -205,6 +219,11 @@ class Builder:
         self._used.update(taken)
         self._pool.extend(outputs)
         self.operators.append(kind)
+
+    def add_graph(self, graph: Graph) -> int:
+        """Add a graph that this one calls; returns its index."""
+        self._more_graphs.append(graph)
+        return len(self._more_graphs)
 
     def known_defect(self, text: str, proof: proofs.Proof = proofs.graph_alone) -> None:
         """Say that Vela is known to be wrong about an operator as it was drawn, and how it shows.
@@ -255,4 +274,4 @@ class Builder:
         self.graph.inputs = [value.index for value in self.inputs if value.index in self._used]
         self.inputs = [value for value in self.inputs if value.index in self._used]
         self.graph.outputs = self.outputs = outputs
-        return write([self.graph], "generated")
+        return write([self.graph, *self._more_graphs], "generated")

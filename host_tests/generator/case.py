@@ -11,24 +11,8 @@ import numpy as np
 
 from .builder import Builder, UnsuitableError, Value
 from .draws import Draws
-from .operators import ALONE, GENERATORS
+from .families import U55_U65, Family
 from .proofs import Defect
-
-NPUS = (
-    "ethos-u55-128",
-    "ethos-u55-32",
-    "ethos-u55-64",
-    "ethos-u55-256",
-    "ethos-u65-256",
-    "ethos-u65-512",
-)
-
-# Systems of Vela's configuration file on which each memory mode is possible.
-SYSTEMS = {
-    "Shared_Sram": ("Ethos_U55_High_End_Embedded", "Ethos_U65_Embedded"),
-    "Sram_Only": ("Ethos_U55_High_End_Embedded", "Ethos_U65_Embedded"),
-    "Dedicated_Sram": ("Ethos_U65_High_End", "Ethos_U65_High_End"),
-}
 
 # Small arenas force cascades, stripes and buffered weights.
 ARENAS = (None, None, 131_072, 49_152, 24_576, 12_288, 6_144)
@@ -41,6 +25,7 @@ _RANDOM_FEEDS = 2
 class Case:
     """All that is needed to run one comparison, and to say how it came about."""
 
+    family: Family
     seed: int | None
     choices: tuple[int, ...]
     model: bytes
@@ -60,26 +45,30 @@ class Case:
         return f"{graph} on {self.npu} {' '.join(self.options)}"
 
 
-def make(seed: int | None = None, choices: Sequence[int] | None = None) -> Case:
-    """The case of a seed, or of a recorded sequence of choices.
+def make(
+    seed: int | None = None, choices: Sequence[int] | None = None, family: Family = U55_U65
+) -> Case:
+    """The case of a seed, or of a recorded sequence of choices, for a family of NPUs.
 
     Consecutive seeds start with consecutive operators of the table, so that every operator has
     its turn.
     """
     draws = Draws(seed, choices)
-    npu, options = _target(draws)
+    npu, options = _target(draws, family)
     b = Builder(draws)
-    names = list(GENERATORS)
+    names = list(family.generators)
     first = names[draws.integer(0, len(names) - 1, None if seed is None else seed % len(names))]
-    _add(b, first)
-    more = [name for name in names if name not in ALONE]
-    for _ in range(0 if first in ALONE else draws.choice((0, 0, 0, 1, 2, 3, _MOST_OPERATORS - 1))):
-        _add(b, draws.choice(more))
+    _add(b, family, first)
+    more = [name for name in names if name not in family.alone]
+    others = (0, 0, 0, 1, 2, 3, _MOST_OPERATORS - 1)
+    for _ in range(0 if first in family.alone else draws.choice(others)):
+        _add(b, family, draws.choice(more))
     if not b.operators:
         raise UnsuitableError(f"{first} found no place")
     rng = draws.rng()
     model = b.finish()
     return Case(
+        family=family,
         seed=seed,
         choices=tuple(draws.record),
         model=model,
@@ -91,18 +80,20 @@ def make(seed: int | None = None, choices: Sequence[int] | None = None) -> Case:
     )
 
 
-def _target(draws: Draws) -> tuple[str, tuple[str, ...]]:
-    npu = draws.choice(NPUS)
-    mode = draws.choice(list(SYSTEMS))
-    system = SYSTEMS[mode]["u65" in npu]
+def _target(draws: Draws, family: Family) -> tuple[str, tuple[str, ...]]:
+    npu = draws.choice(family.npus)
+    mode = draws.choice(list(family.systems))
+    systems = family.systems[mode][npu.split("-")[1]]
+    system = systems[0] if len(systems) == 1 else draws.choice(systems)
     options = ["--system-config", system, "--memory-mode", mode]
     options += ["--optimise", draws.choice(("Performance", "Size"))]
     arena = draws.choice(ARENAS)
     if arena is not None:
         options += ["--arena-cache-size", str(arena)]
-    if draws.chance(4):
-        options.append("--debug-force-legacy-core")
-    elif draws.chance(15):
+    for switch, percent in family.switches.items():
+        if draws.chance(percent):
+            return npu, (*options, switch)
+    if draws.chance(15):
         options += ["--cop-format", "COP2"]
         options += ["--separate-io-regions"] * draws.integer(0, 1)
     return npu, tuple(options)
@@ -113,9 +104,9 @@ def _without_regions(options: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(option for option in options if option != "--separate-io-regions")
 
 
-def _add(b: Builder, name: str) -> None:
+def _add(b: Builder, family: Family, name: str) -> None:
     with suppress(UnsuitableError):
-        GENERATORS[name](b)
+        family.generators[name](b)
 
 
 def _feeds(rng: np.random.Generator, inputs: Sequence[Value]) -> list[tuple[np.ndarray, ...]]:

@@ -16,10 +16,9 @@ from ethosu_tools.oracle import BUILTIN, REFERENCE, Oracle
 
 from . import coverage, isolated, vela
 from .case import Case
-from .operators import BOUNDS, OPTIMISED_KERNELS
 
 # Operators that may stay on the CPU without computing anything there.
-_FREE = {"RESHAPE"}
+_FREE = {"CALL_ONCE", "RESHAPE", "VAR_HANDLE"}
 
 
 class Verdict(Enum):
@@ -99,7 +98,7 @@ def _blame(case: Case, how: str) -> Result:
 
 def _check(case: Case) -> Result:
     try:
-        optimised = bool(OPTIMISED_KERNELS & set(case.operators))
+        optimised = bool(case.family.optimised_kernels & set(case.operators))
         oracle = Oracle(case.model, kernels=BUILTIN if optimised else REFERENCE)
         expected = [oracle.step(feed) for feed in case.feeds]
     except ToolError as error:
@@ -144,7 +143,7 @@ def _judge(case: Case, result: Result) -> tuple[Verdict, str]:
     if case.legacy:
         return Verdict.LEGACY, "+".join(case.operators)
     for operator in case.operators:
-        if result.largest <= BOUNDS.get(operator, 0):
+        if result.largest <= case.family.bounds.get(operator, 0):
             return Verdict.BOUNDED, f"{operator}: by up to {result.largest}"
     return Verdict.DIFFERS, str(result.differences[0])
 

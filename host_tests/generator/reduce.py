@@ -54,7 +54,7 @@ def _simpler(choices: Sequence[int]) -> Iterator[Sequence[int]]:
 
 def _try(choices: Sequence[int], larger: Case, result: Result) -> tuple[Case, Result] | None:
     try:
-        case = cases.make(choices=choices)
+        case = cases.make(choices=choices, family=larger.family)
     except UnsuitableError:
         return None
     # Other operators, or another compiler core, would be another defect.

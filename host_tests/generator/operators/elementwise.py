@@ -10,7 +10,7 @@ from .. import proofs
 from ..builder import NONE, Builder, Value
 
 
-def _other(b: Builder, x: Value, same: bool) -> Value:
+def other(b: Builder, x: Value, same: bool) -> Value:
     """The second operand: of the same shape, broadcast, or a constant."""
     shape = x.shape
     if b.draws.chance(50):
@@ -33,7 +33,7 @@ def _fits(x: Value, y: Value) -> bool:
     return all(a in (1, c) for a, c in zip(y.shape, x.shape, strict=True))
 
 
-def _broadcast(x: Value, y: Value) -> tuple[int, ...]:
+def broadcast(x: Value, y: Value) -> tuple[int, ...]:
     short = (1,) * (x.rank - y.rank) + y.shape
     return tuple(max(a, c) for a, c in zip(x.shape, short, strict=True))
 
@@ -54,11 +54,11 @@ def _binary(
 ) -> Callable[[Builder], None]:
     def make(b: Builder) -> None:
         x = b.pick(dtypes=dtypes, ranks=(4, 3, 2), batch=True)
-        y = _other(b, x, same or x.dtype == "int32")
+        y = other(b, x, same or x.dtype == "int32")
         if y.rank != x.rank and y.rank > x.rank:
             x, y = y, x
         pair = [y, x] if b.draws.chance(40) else [x, y]
-        shape = _broadcast(x, y)
+        shape = broadcast(x, y)
         if same or x.dtype == "int32":
             out = b.tensor(shape, x.dtype, x.scale, x.zero_point)
         else:

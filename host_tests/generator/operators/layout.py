@@ -12,7 +12,8 @@ from ..builder import Builder, UnsuitableError, Value
 _RANKS = (4, 3, 2)
 
 
-def _like(b: Builder, x: Value, shape: Sequence[int]) -> Value:
+def like(b: Builder, x: Value, shape: Sequence[int]) -> Value:
+    """An output with the quantisation of `x`."""
     return b.tensor(shape, x.dtype, x.scale, x.zero_point)
 
 
@@ -30,7 +31,7 @@ def concatenation(b: Builder) -> None:
         else:
             parts.append(b.input(shape, x.dtype, *quant))
     total = sum(part.shape[axis] for part in parts)
-    out = _like(b, x, (*x.shape[:axis], total, *x.shape[axis + 1 :]))
+    out = like(b, x, (*x.shape[:axis], total, *x.shape[axis + 1 :]))
     shift = b.draws.choice((0, x.rank))
     b.operator("CONCATENATION", parts, [out], "ConcatenationOptions", axis=axis - shift)
 
@@ -44,9 +45,7 @@ def pack(b: Builder) -> None:
     parts = [x, *others]
     axis = b.draws.integer(0, x.rank)
     shape = (*x.shape[:axis], len(parts), *x.shape[axis:])
-    b.operator(
-        "PACK", parts, [_like(b, x, shape)], "PackOptions", axis=axis, valuesCount=len(parts)
-    )
+    b.operator("PACK", parts, [like(b, x, shape)], "PackOptions", axis=axis, valuesCount=len(parts))
 
 
 def unpack(b: Builder) -> None:
@@ -57,7 +56,7 @@ def unpack(b: Builder) -> None:
         raise UnsuitableError("no short axis")
     axis = b.draws.choice(axes)
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
-    outs = [_like(b, x, shape) for _ in range(x.shape[axis])]
+    outs = [like(b, x, shape) for _ in range(x.shape[axis])]
     b.operator("UNPACK", [x], outs, "UnpackOptions", axis=axis, num=len(outs))
     b.sliced.update(out.index for out in outs)
 
@@ -93,12 +92,12 @@ def _padded(b: Builder, most: int, mirror: int | None = None) -> tuple[Value, Va
             limit = 0
         rows.append([b.draws.integer(0, max(limit, 0)), b.draws.integer(0, max(limit, 0))])
     shape = [size + before + after for size, (before, after) in zip(x.shape, rows, strict=True)]
-    return x, _like(b, x, shape), b.constant(np.array(rows, np.int32))
+    return x, like(b, x, shape), b.constant(np.array(rows, np.int32))
 
 
 def _renamed(b: Builder, x: Value, shape: Sequence[int]) -> Value:
     """An output with the same elements under other axes."""
-    out = _like(b, x, shape)
+    out = like(b, x, shape)
     b.renamed(x, out)
     return out
 
@@ -138,7 +137,7 @@ def reverse(b: Builder) -> None:
     """REVERSE_V2 of one axis."""
     x = b.pick(ranks=_RANKS)
     axis = b.draws.integer(1, x.rank - 1)
-    b.operator("REVERSE_V2", [x, b.integers(axis)], [_like(b, x, x.shape)], "ReverseV2Options")
+    b.operator("REVERSE_V2", [x, b.integers(axis)], [like(b, x, x.shape)], "ReverseV2Options")
 
 
 def _cut(b: Builder, x: Value) -> tuple[list[int], list[int]]:
@@ -155,7 +154,7 @@ def slice_(b: Builder) -> None:
     x = b.pick(ranks=_RANKS)
     begin, size = _cut(b, x)
     inputs = [x, b.integers(*begin), b.integers(*size)]
-    out = _like(b, x, size)
+    out = like(b, x, size)
     b.operator("SLICE", inputs, [out], "SliceOptions")
     b.sliced.add(out.index)
 
@@ -170,7 +169,7 @@ def strided_slice(b: Builder) -> None:
     end = [first + count for first, count in zip(begin, size, strict=True)]
     shape = [-(-count // stride) for count, stride in zip(size, strides, strict=True)]
     inputs = [x, b.integers(*begin), b.integers(*end), b.integers(*strides)]
-    out = _like(b, x, shape)
+    out = like(b, x, shape)
     b.operator("STRIDED_SLICE", inputs, [out], "StridedSliceOptions")
     b.sliced.add(out.index)
 
@@ -188,7 +187,7 @@ def split(b: Builder) -> None:
         raise UnsuitableError("no axis to split")
     axis, parts = b.draws.choice(options)
     shape = (*x.shape[:axis], x.shape[axis] // parts, *x.shape[axis + 1 :])
-    outs = [_like(b, x, shape) for _ in range(parts)]
+    outs = [like(b, x, shape) for _ in range(parts)]
     b.operator("SPLIT", [b.integers(axis), x], outs, "SplitOptions", numSplits=parts)
     b.sliced.update(out.index for out in outs)
 
@@ -201,7 +200,7 @@ def split_v(b: Builder) -> None:
         raise UnsuitableError("too short to split")
     first = b.draws.integer(1, x.shape[axis] - 1)
     sizes = (first, x.shape[axis] - first)
-    outs = [_like(b, x, (*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes]
+    outs = [like(b, x, (*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes]
     inputs = [x, b.integers(*sizes), b.integers(axis)]
     b.operator("SPLIT_V", inputs, outs, "SplitVOptions", numSplits=2)
     b.sliced.update(out.index for out in outs)
@@ -214,7 +213,7 @@ def tile(b: Builder) -> None:
     if x.rank == 4:
         times[0] = 1
     shape = [size * count for size, count in zip(x.shape, times, strict=True)]
-    b.operator("TILE", [x, b.integers(*times)], [_like(b, x, shape)], "TileOptions")
+    b.operator("TILE", [x, b.integers(*times)], [like(b, x, shape)], "TileOptions")
 
 
 def transpose(b: Builder) -> None:
@@ -225,7 +224,7 @@ def transpose(b: Builder) -> None:
     while rest:
         order.append(rest.pop(b.draws.integer(0, len(rest) - 1)))
     shape = [x.shape[axis] for axis in order]
-    b.operator("TRANSPOSE", [x, b.integers(*order)], [_like(b, x, shape)], "TransposeOptions")
+    b.operator("TRANSPOSE", [x, b.integers(*order)], [like(b, x, shape)], "TransposeOptions")
 
 
 OPERATORS: dict[str, Callable[[Builder], None]] = {

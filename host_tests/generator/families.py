@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""Families of NPUs that cases are drawn for: their configs, systems and operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from . import operators
+from .builder import Builder
+from .operators import u85
+
+
+@dataclass(frozen=True)
+class Family:
+    """What Vela can be asked for, and what is known of the answers."""
+
+    name: str
+    npus: tuple[str, ...]
+    # Systems of Vela's configuration file on which a memory mode is possible, by product.
+    systems: Mapping[str, Mapping[str, tuple[str, ...]]]
+    generators: Mapping[str, Callable[[Builder], None]]
+    alone: frozenset[str]
+    optimised_kernels: frozenset[str]
+    bounds: Mapping[str, int]
+    never_on_npu: Mapping[str, str]
+    without_generator: Mapping[str, str]
+    # A switch of Vela's, and in how many percent of the cases; the first that is drawn counts.
+    switches: Mapping[str, int]
+
+
+_EMBEDDED = {"u55": ("Ethos_U55_High_End_Embedded",), "u65": ("Ethos_U65_Embedded",)}
+
+U55_U65 = Family(
+    name="u55-u65",
+    npus=(
+        "ethos-u55-128",
+        "ethos-u55-32",
+        "ethos-u55-64",
+        "ethos-u55-256",
+        "ethos-u65-256",
+        "ethos-u65-512",
+    ),
+    systems={
+        "Shared_Sram": _EMBEDDED,
+        "Sram_Only": _EMBEDDED,
+        "Dedicated_Sram": dict.fromkeys(("u55", "u65"), ("Ethos_U65_High_End",)),
+    },
+    generators=operators.GENERATORS,
+    alone=frozenset(operators.ALONE),
+    optimised_kernels=frozenset(operators.OPTIMISED_KERNELS),
+    bounds=operators.BOUNDS,
+    never_on_npu=operators.NEVER_ON_NPU,
+    without_generator=operators.WITHOUT_GENERATOR,
+    switches={"--debug-force-legacy-core": 4},
+)
+
+_DRAM = tuple(f"Ethos_U85_SYS_DRAM_{size}" for size in ("Low", "Mid", "High"))
+_FLASH = ("Ethos_U85_SYS_Flash_Low", "Ethos_U85_SYS_Flash_High")
+
+U85 = Family(
+    name="u85",
+    npus=tuple(f"ethos-u85-{macs}" for macs in (256, 128, 512, 1024, 2048)),
+    systems={
+        "Shared_Sram": {"u85": _DRAM + _FLASH},
+        "Sram_Only": {"u85": _DRAM},
+        "Dedicated_Sram": {"u85": _DRAM},
+        "Dedicated_Sram_256KB": {"u85": _DRAM},
+    },
+    generators=u85.GENERATORS,
+    alone=frozenset(u85.ALONE),
+    optimised_kernels=frozenset(u85.OPTIMISED_KERNELS),
+    bounds=u85.BOUNDS,
+    never_on_npu=u85.NEVER_ON_NPU,
+    without_generator=u85.WITHOUT_GENERATOR,
+    switches={
+        "--disable-chaining": 10,
+        "--disable-fwd": 5,
+        "--disable-cascading": 5,
+        "--disable-buffering": 5,
+    },
+)
+
+FAMILIES = {family.name: family for family in (U55_U65, U85)}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Operators whose values are true or false, and casts between types: Ethos-U85 only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..builder import Builder, Value
+from .elementwise import broadcast, other
+
+_RANKS = (4, 3, 2)
+_NUMBERS = ("int8", "int16", "int32")
+
+
+def _truth(b: Builder, shape: tuple[int, ...]) -> Value:
+    return b.tensor(shape, "bool", 1.0, 0)
+
+
+def _compare(kind: str, options: str) -> Callable[[Builder], None]:
+    """A comparison, with broadcast; LiteRT has none for int16."""
+
+    def make(b: Builder) -> None:
+        x = b.pick(dtypes=("int8", "int32"), ranks=_RANKS, batch=True)
+        y = other(b, x, same=x.dtype != "int8" or b.draws.chance(50))
+        pair = [y, x] if b.draws.chance(40) else [x, y]
+        b.operator(kind, pair, [_truth(b, broadcast(x, y))], options)
+
+    return make
+
+
+def _logical(kind: str, options: str) -> Callable[[Builder], None]:
+    """AND, OR."""
+
+    def make(b: Builder) -> None:
+        x = b.pick(dtypes=("bool",), ranks=_RANKS, batch=True)
+        y = other(b, x, same=True)
+        b.operator(kind, [x, y], [_truth(b, broadcast(x, y))], options)
+
+    return make
+
+
+def logical_not(b: Builder) -> None:
+    """LOGICAL_NOT."""
+    x = b.pick(dtypes=("bool",), ranks=_RANKS, batch=True)
+    b.operator("LOGICAL_NOT", [x], [_truth(b, x.shape)], "LogicalNotOptions")
+
+
+def _reduce(kind: str) -> Callable[[Builder], None]:
+    """ALL or ANY along some axes."""
+
+    def make(b: Builder) -> None:
+        x = b.pick(dtypes=("bool",), ranks=_RANKS)
+        count = b.draws.choice((1, 1, 2))
+        axes = sorted(
+            {b.draws.integer(x.rank - 3 if x.rank > 2 else 0, x.rank - 1) for _ in range(count)}
+        )
+        keep = b.draws.chance(50)
+        kept = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
+        left = [size for axis, size in enumerate(x.shape) if axis not in axes]
+        out = _truth(b, tuple(kept if keep else left))
+        b.operator(kind, [x, b.integers(*axes)], [out], "ReducerOptions", keepDims=keep)
+
+    return make
+
+
+def _select(kind: str, options: str, broadcasts: bool) -> Callable[[Builder], None]:
+    """One value or the other, element by element."""
+
+    def make(b: Builder) -> None:
+        x = b.pick(dtypes=_NUMBERS, ranks=_RANKS, batch=True)
+        y = (
+            other(b, x, same=True)
+            if broadcasts
+            else b.input(x.shape, x.dtype, x.scale, x.zero_point)
+        )
+        shape = broadcast(x, y)
+        truth = tuple(1 if broadcasts and b.draws.chance(20) else size for size in shape)
+        condition = b.pick(dtypes=("bool",), ranks=(len(truth),), batch=True, shape=truth)
+        out = b.tensor(shape, x.dtype, x.scale, x.zero_point)
+        b.operator(kind, [condition, x, y], [out], options)
+
+    return make
+
+
+def cast(b: Builder) -> None:
+    """CAST between integers, and to and from truth."""
+    types = {"bool": 6, "int8": 9, "uint8": 3, "int16": 7, "int32": 2}
+    x = b.pick(dtypes=tuple(types), ranks=_RANKS, batch=True)
+    dtype = b.draws.choice([name for name in types if name != x.dtype])
+    out = b.tensor(x.shape, dtype, 1.0, 0)
+    b.operator(
+        "CAST", [x], [out], "CastOptions", inDataType=types[x.dtype], outDataType=types[dtype]
+    )
+
+
+OPERATORS = {
+    "CAST": cast,
+    "EQUAL": _compare("EQUAL", "EqualOptions"),
+    "GREATER": _compare("GREATER", "GreaterOptions"),
+    "GREATER_EQUAL": _compare("GREATER_EQUAL", "GreaterEqualOptions"),
+    "LESS": _compare("LESS", "LessOptions"),
+    "LESS_EQUAL": _compare("LESS_EQUAL", "LessEqualOptions"),
+    "LOGICAL_AND": _logical("LOGICAL_AND", "LogicalAndOptions"),
+    "LOGICAL_NOT": logical_not,
+    "LOGICAL_OR": _logical("LOGICAL_OR", "LogicalOrOptions"),
+    "NOT_EQUAL": _compare("NOT_EQUAL", "NotEqualOptions"),
+    "REDUCE_ALL": _reduce("REDUCE_ALL"),
+    "REDUCE_ANY": _reduce("REDUCE_ANY"),
+    "SELECT": _select("SELECT", "SelectOptions", broadcasts=False),
+    "SELECT_V2": _select("SELECT_V2", "SelectV2Options", broadcasts=True),
+}

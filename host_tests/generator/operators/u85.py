@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""One function per operator that Vela can place on an Ethos-U85.
+
+Those of the smaller NPUs, some of them with more freedom, and those that only a U85 has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..builder import Builder
+from . import (
+    activation,
+    convolution,
+    elementwise,
+    indexed,
+    layout,
+    logic,
+    pooling,
+    recurrent,
+    variables,
+)
+
+
+def div(b: Builder) -> None:
+    """DIV of int32, toward zero."""
+    x = b.pick(dtypes=("int32",), ranks=(4, 3, 2))
+    sign = b.draws.choice((1, -1))
+    ends = sorted((sign, sign * b.draws.choice((50, 7, 1000))))
+    y = b.input(x.shape, "int32", x.scale, 0, low=ends[0], high=ends[1])
+    b.operator("DIV", [x, y], [layout.like(b, x, x.shape)], "DivOptions")
+
+
+def resize_bilinear(b: Builder) -> None:
+    """RESIZE_BILINEAR by powers of two, one for each axis."""
+    _resize(b, "RESIZE_BILINEAR", "ResizeBilinearOptions", (2, 4, 1, 8, 16))
+
+
+def resize_nearest(b: Builder) -> None:
+    """RESIZE_NEAREST_NEIGHBOR to any size."""
+    _resize(b, "RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighborOptions", None)
+
+
+def _resize(b: Builder, kind: str, options: str, factors: tuple[int, ...] | None) -> None:
+    draws = b.draws
+    x = b.pick(largest=8)
+    n, h, w, c = x.shape
+    corners, centres = draws.choice(((False, False), (True, False), (False, True)))
+
+    def length(size: int) -> int:
+        if factors is None:
+            return draws.integer(1, 30)
+        factor = draws.choice(factors)
+        return (size - 1) * factor + 1 if corners else size * factor
+
+    size = (length(h), length(w))
+    out = layout.like(b, x, (n, *size, c))
+    fields = {"alignCorners": corners, "halfPixelCenters": centres}
+    b.operator(kind, [x, b.integers(*size)], [out], options, **fields)
+
+
+_OPERATORS: dict[str, Callable[[Builder], None]] = {
+    **activation.OPERATORS,
+    **convolution.OPERATORS,
+    **elementwise.OPERATORS,
+    **layout.OPERATORS,
+    **pooling.OPERATORS,
+    **recurrent.OPERATORS,
+    **indexed.OPERATORS,
+    **logic.OPERATORS,
+    **variables.OPERATORS,
+    "DIV": div,
+    "RESIZE_BILINEAR": resize_bilinear,
+    "RESIZE_NEAREST_NEIGHBOR": resize_nearest,
+}
+GENERATORS = dict(sorted(_OPERATORS.items()))
+
+# As for the smaller NPUs (see __init__.py).
+ALONE = {"ABS", "ELU", "SUM", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
+OPTIMISED_KERNELS = {"ELU", "SUM"}
+BOUNDS = {"ABS": 1, "ELU": 1, "UNIDIRECTIONAL_SEQUENCE_LSTM": 12}
+NEVER_ON_NPU: dict[str, str] = {}
+WITHOUT_GENERATOR: dict[str, str] = {}
