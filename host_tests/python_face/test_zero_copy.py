@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""A large model that `ethosu deploy` put into ROM is used where it lies: not a byte is copied."""
+
+import numpy as np
+import pytest
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.cli import main
+from ethosu_tools.make_model import Net
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.qemu import Machine
+from ethosu_tools.tflite_writer import write
+
+NPU = "ethos-u55-128"
+SIZE = 300 << 10
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A model of more than 300 KB, nearly all of it weights: before and after Vela."""
+    folder = tmp_path_factory.mktemp("large")
+    net = Net("large", 5)
+    x = net.conv(net.input((1, 4, 4, 64)), 600, kernel=(3, 3))
+    net.graph.outputs.append(
+        net.dense(net.reshape(net.pool(x, "MAX_POOL_2D", 4), (1, 600)), 10, gain=2.0).tensor
+    )
+    source, output = folder / "source.tflite", folder / "large.tflite"
+    source.write_bytes(write([net.graph], "large: random weights"))
+    assert main(["compile", str(source), "--npu", NPU, "-o", str(output), "--quiet"]) == 0
+    assert output.stat().st_size > SIZE
+    return source, output
+
+
+@pytest.fixture(scope="module")
+def deployed(request, large, tmp_path_factory):
+    """A board with the model in its ROM, behind a file that ends at an odd place."""
+    if request.config.getoption("--port"):
+        pytest.skip("would replace the ROM file system of a real board")
+    odd = tmp_path_factory.mktemp("odd") / "a_note.txt"
+    odd.write_text("odd")
+    machine = Machine(NPU)
+    words = ["deploy", str(odd), str(large[1]), "--on", machine.port, "--quiet"]
+    assert main(words) == 0
+    with QemuBoard(machine) as board:
+        board.soft_reset()
+        yield board
+
+
+def test_nothing_of_a_large_model_is_copied(deployed, large):
+    deployed.exec(
+        "import dma, ethosu, gc\n"
+        "gc.collect()\nheap, moved = gc.mem_alloc(), dma.counters()['transfer_bytes']\n"
+        "m = ethosu.Model('/rom/large.tflite')\n"
+        "moved = dma.counters()['transfer_bytes'] - moved\n"
+        "gc.collect()\nheap = gc.mem_alloc() - heap"
+    )
+    info = deployed.eval("m.info()")
+    assert info["file_size"] > SIZE
+    assert (info["copied_bytes"], deployed.eval("moved")) == (0, 0)
+    assert info["weights"] == "used where they lie"
+    assert info["arena_size"] < SIZE // 8
+    assert deployed.eval("heap") < info["arena_size"] + 1024
+
+
+def test_its_results_are_exact(deployed, large):
+    oracle = Oracle(large[0])
+    x = np.random.default_rng(7).integers(-128, 128, oracle.inputs[0].shape).astype(np.int8)
+    deployed.write_file("/x", x.tobytes())
+    deployed.exec(
+        "m = ethosu.Model('/rom/large.tflite')\n(y,) = m.predict([open('/x', 'rb').read()])"
+    )
+    assert deployed.eval("bytes(y)") == oracle.step([x])[0].tobytes()
+
+
+def test_the_same_model_in_ram_is_read_once(deployed):
+    """A file of another file system is read into RAM, which the model then uses in place."""
+    deployed.exec(
+        "data = open('/rom/large.tflite', 'rb').read()\n"
+        "with open('/large.tflite', 'wb') as file: file.write(data)\n"
+        "m = ethosu.Model('/large.tflite')\n"
+    )
+    info = deployed.eval("m.info()")
+    assert info["copied_bytes"] == 0
+    assert info["weights"] == "used where they lie: the file was read into RAM"
+
+
+def test_a_misaligned_model_is_copied_once_and_says_so(deployed):
+    deployed.exec(
+        "data = bytearray(1) + open('/rom/large.tflite', 'rb').read()\n"
+        "m = ethosu.Model(memoryview(data)[1:])\n"
+    )
+    info = deployed.eval("m.info()")
+    assert SIZE - 20_000 < info["copied_bytes"] < info["file_size"]
+    assert info["weights"].startswith("copied to the arena: misaligned")
