@@ -302,7 +302,7 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct plan *plan)
             uint32_t count = rest < BLOCK_PIXELS ? rest : BLOCK_PIXELS;
             uint32_t done = conv->quick ? write_quickly(npu, conv, plan, oy, ox, count, sums)
                                         : write_exactly(npu, conv, plan, oy, ox, count, acc, sums);
-            if (done == 0) {
+            if (done == 0 || npu_should_abort(npu)) {
                 return false;
             }
             ox += done;

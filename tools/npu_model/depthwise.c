@@ -94,6 +94,9 @@ static bool write_row_quickly(struct npu *npu, const struct depthwise *op, uint3
         }
         npu_window_aim(&op->window, oy, ox, op->inputs);
         for (size_t first = 0; first < ofm->depth; first += NPU_BRICK) {
+            if (npu_should_abort(npu)) {
+                return false;
+            }
             npu_dot_depthwise(op->inputs, op->taps, first, pixel_step, op->weights + first,
                               op->step, span.pixels, sums);
             npu_requant(&op->requant, first / NPU_BRICK, span.pixels, sums);
@@ -110,6 +113,9 @@ static bool write_row_exactly(struct npu *npu, const struct depthwise *op, uint3
     const struct npu_feature_map *ofm = &op->output.map;
     size_t channels = ofm->depth;
     for (uint32_t ox = 0; ox < ofm->width; ox++) {
+        if (npu_should_abort(npu)) {
+            return false;
+        }
         if (op->window.narrow) {
             npu_window_aim(&op->window, oy, ox, op->inputs);
             accumulate(op, acc + ox * channels, sums);

@@ -124,6 +124,9 @@ static bool write_row_quickly(struct npu *npu, const struct pool *pool, uint32_t
         }
         npu_window_aim(&pool->window, oy, ox, inputs);
         for (size_t first = 0; first < ofm->depth; first += NPU_BRICK) {
+            if (npu_should_abort(npu)) {
+                return false;
+            }
             if (pool->mode == POOL_MAX) {
                 maximum_of_taps(inputs, pool->taps, first, pixel_step, span.pixels, sums);
             } else {
@@ -170,6 +173,9 @@ static bool run_rows(struct npu *npu, struct pool *pool)
             return false;
         }
         for (uint32_t ox = 0; ox < ofm->width; ox++) {
+            if (npu_should_abort(npu)) {
+                return false;
+            }
             pool_pixel(pool, oy, ox, work, acc + ox * channels);
         }
         if (!npu_output_write(npu, &pool->output, oy, 0, ofm->width, acc)) {
