@@ -42,7 +42,6 @@ class _Memory(c.Structure):
         ("object_size", c.c_size_t),
         ("arena", c.c_void_p),
         ("arena_size", c.c_size_t),
-        ("init_steps", c.c_uint32),
     )
 
 

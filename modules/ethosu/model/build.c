@@ -23,16 +23,22 @@ static int bad_tensor(struct builder *builder, uint32_t tensor)
 
 bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_tensor *tensor)
 {
-    struct kept_tensor *kept = index < TENSORS_KEPT ? &builder->kept[index] : NULL;
-    if (kept != NULL && kept->graph == builder->graph_index + 1) {
-        *tensor = kept->tensor;
+    struct kept_tensors *kept = builder->kept;
+    if (kept->graph != builder->graph_index) {
+        kept->graph = builder->graph_index;
+        kept->known = 0;
+    }
+    bool keep = index < TENSORS_KEPT;
+    if (keep && (kept->known >> index & 1) != 0) {
+        *tensor = kept->list[index];
         return true;
     }
     if (!tflite_get_tensor(&builder->file, &builder->graph, index, tensor)) {
         return false;
     }
-    if (kept != NULL) {
-        *kept = (struct kept_tensor){builder->graph_index + 1, *tensor};
+    if (keep) {
+        kept->list[index] = *tensor;
+        kept->known |= 1u << index;
     }
     return true;
 }
@@ -143,26 +149,19 @@ static int build_io(struct builder *builder)
     void *memory;
     int status = build_object_front(builder, count * sizeof(struct ethosu_model_buffer), &memory);
     struct ethosu_model_buffer *next = model->buffers = memory;
+    if (memory != NULL) {
+        model->steps = (void *)(model->buffers + count);
+    }
     if (status == ETHOSU_MODEL_OK) {
         status = build_buffers(builder, &graph->inputs, &next);
     }
     return status != ETHOSU_MODEL_OK ? status : build_buffers(builder, &graph->outputs, &next);
 }
 
-/** Set room aside for the steps of initialisation, which the measuring has counted. */
-static int build_init_area(struct builder *builder)
+/** Was the model never compiled? A plan says that somebody meant it to run on the CPU alone. */
+static bool uncompiled(struct builder *builder)
 {
-    void *memory;
-    size_t size = builder->init_limit * sizeof(struct step);
-    if (size / sizeof(struct step) != builder->init_limit) {
-        size = SIZE_MAX; // not a count of ours: no object has that room
-    }
-    int status = build_object_front(builder, size, &memory);
-    if (memory != NULL) {
-        builder->model->init = memory;
-        builder->model->steps = builder->model->init + builder->init_limit;
-    }
-    return status;
+    return builder->file.plan.count == 0 && !tflite_is_compiled(&builder->file);
 }
 
 static int refuse_uncompiled(struct builder *builder)
@@ -195,13 +194,13 @@ static int open_file(struct builder *builder, const struct ethosu_model_source *
                          "file is malformed or truncated at byte %u of %u",
                          (unsigned)file->fb.bad_at, (unsigned)file->fb.size);
     }
-    if (!file->compiled && file->plan.count == 0) {
-        return refuse_uncompiled(builder);
-    }
     if (file->offset_count < builder->graph.tensors.count) {
-        return error_set(error, ETHOSU_MODEL_BAD_FILE,
-                         "OfflineMemoryAllocation has %u offsets for %u tensors",
-                         (unsigned)file->offset_count, (unsigned)builder->graph.tensors.count);
+        return uncompiled(builder)
+                   ? refuse_uncompiled(builder)
+                   : error_set(error, ETHOSU_MODEL_BAD_FILE,
+                               "OfflineMemoryAllocation has %u offsets for %u tensors",
+                               (unsigned)file->offset_count,
+                               (unsigned)builder->graph.tensors.count);
     }
     return ETHOSU_MODEL_OK;
 }
@@ -209,16 +208,26 @@ static int open_file(struct builder *builder, const struct ethosu_model_source *
 static int build_model(struct builder *builder, const struct ethosu_model_source *source)
 {
     struct ethosu_model *model = builder->model;
+    struct known_variables variables;
+    struct kept_tensors kept;
     builder->driver = source->driver;
-    builder->variables->count = 0;
+    builder->variables = &variables;
+    builder->kept = &kept;
+    variables.count = 0;
+    kept.known = 0;
+    kept.graph = 0;
     model->file = source->file;
     model->file_size = (uint32_t)source->file_size;
     model->skip_verify = source->skip_verify;
-    int (*const stages[])(struct builder *) = {build_io,  build_init_area, build_tensors,
-                                               plan_open, build_graphs,    plan_check_overlaps};
+    int (*const stages[])(struct builder *) = {build_io, build_tensors, plan_open, build_graphs,
+                                               plan_check_overlaps};
     int status = open_file(builder, source);
     for (size_t i = 0; i < sizeof stages / sizeof stages[0] && status == ETHOSU_MODEL_OK; ++i) {
         status = stages[i](builder);
+    }
+    bool suspect = status == ETHOSU_MODEL_OK || status == ETHOSU_MODEL_UNSUPPORTED;
+    if (suspect && model->npu_calls == 0 && uncompiled(builder)) {
+        return refuse_uncompiled(builder);
     }
     return status;
 }
@@ -227,15 +236,13 @@ int ethosu_model_measure(const struct ethosu_model_source *source,
                          struct ethosu_model_memory *memory, struct ethosu_model_error *error)
 {
     struct ethosu_model counts = {0};
-    struct known_variables variables;
-    struct builder builder = {.error = error, .model = &counts, .variables = &variables};
+    struct builder builder = {.error = error, .model = &counts};
     *memory = (struct ethosu_model_memory){0};
     int status = build_model(&builder, source);
     if (status == ETHOSU_MODEL_OK) {
-        size_t front = sizeof counts + builder.object.low + counts.init_count * sizeof(struct step);
+        size_t front = sizeof counts + builder.object.low;
         memory->object_size = ((front + 7) & ~(size_t)7) + builder.object.high;
         memory->arena_size = counts.arena_size;
-        memory->init_steps = counts.init_count;
     }
     return status;
 }
@@ -244,16 +251,13 @@ int ethosu_model_load(const struct ethosu_model_source *source,
                       const struct ethosu_model_memory *memory, struct ethosu_model **model,
                       struct ethosu_model_error *error)
 {
-    struct known_variables variables;
     struct builder builder = {
         .error = error,
-        .variables = &variables,
         .loading = true,
         .model = memory->object,
         .object = {memory->object, sizeof **model, 0, memory->object_size & ~(size_t)7},
         .arena = memory->arena,
         .arena_limit = memory->arena_size,
-        .init_limit = memory->init_steps,
     };
     if (memory->object_size < sizeof **model || (uintptr_t)memory->object % 8 != 0) {
         return error_set(error, ETHOSU_MODEL_NO_MEMORY,
@@ -267,6 +271,7 @@ int ethosu_model_load(const struct ethosu_model_source *source,
     }
     memset(memory->object, 0, sizeof **model);
     builder.model->arena = memory->arena;
+    builder.init_end = &builder.model->init;
     status = build_model(&builder, source);
     if (status == ETHOSU_MODEL_OK) {
         *model = memory->object;

@@ -56,15 +56,15 @@ int build_object_back(struct builder *builder, size_t size, void **memory)
 
 int build_init_step(struct builder *builder, const struct step *step)
 {
-    struct ethosu_model *model = builder->model;
-    if (builder->loading) {
-        if (model->init_count >= builder->init_limit) {
-            return object_full(builder);
-        }
-        model->init[model->init_count] = *step;
+    void *memory;
+    int status = build_object_back(builder, sizeof(struct init_step), &memory);
+    if (memory != NULL) {
+        struct init_step *last = memory;
+        *last = (struct init_step){*step, NULL};
+        *builder->init_end = last;
+        builder->init_end = &last->next;
     }
-    ++model->init_count;
-    return ETHOSU_MODEL_OK;
+    return status;
 }
 
 int build_step(struct builder *builder, const struct step *step)

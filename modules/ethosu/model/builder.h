@@ -52,9 +52,10 @@ struct shared_place {
 /** Tensors of the lowest indices, read once: several stages ask for the same ones. */
 #define TENSORS_KEPT 12u
 
-struct kept_tensor {
-    uint32_t graph; /**< 1 + index of its subgraph; 0: nothing is kept here */
-    struct tflite_tensor tensor;
+struct kept_tensors {
+    uint32_t graph; /**< index of their subgraph */
+    uint32_t known; /**< bit n: list[n] is tensor n */
+    struct tflite_tensor list[TENSORS_KEPT];
 };
 
 struct builder {
@@ -64,9 +65,9 @@ struct builder {
     bool loading;               /**< false: measuring */
     struct ethosu_model *model; /**< holds the counts while measuring too */
     struct object_memory object;
-    uint8_t *arena;      /**< NULL while measuring */
-    size_t arena_limit;  /**< bytes given */
-    uint32_t init_limit; /**< initialisation steps there is room for */
+    struct init_step **init_end; /**< where the next step of initialisation is linked to */
+    uint8_t *arena;              /**< NULL while measuring */
+    size_t arena_limit;          /**< bytes given */
 
     uint32_t graph_index;
     struct tflite_subgraph graph;         /**< the current one */
@@ -75,7 +76,7 @@ struct builder {
     struct tflite_text custom_name;       /**< its name when it is a custom operator */
     const struct operator_kernel *kernel; /**< what the runtime has for it */
 
-    struct kept_tensor kept[TENSORS_KEPT];
+    struct kept_tensors *kept;
     struct shared_place read_only;    /**< the last copy of a constant */
     struct shared_place fast_scratch; /**< the last scratch beside the arena plan */
     struct known_variables *variables;

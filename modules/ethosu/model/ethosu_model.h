@@ -3,17 +3,16 @@
  * Runtime for TensorFlow Lite models that Vela compiled for an Ethos-U NPU.
  *
  * It reads the `.tflite` where it lies, plans every NPU call and copy once,
- * and walks that plan at each inference. It allocates nothing: the caller
- * first asks how much memory a model needs, then loads it into memory of his
- * own.
+ * and walks that plan at each inference. It allocates nothing: a model is
+ * loaded, in one pass, into two blocks of the caller's memory.
  *
  *     struct ethosu_model_source source = {file, file_size, driver};
- *     struct ethosu_model_memory memory;
- *     ethosu_model_measure(&source, &memory, &error);
- *     memory.object = ...; memory.arena = ...;         // memory.*_size bytes each
+ *     struct ethosu_model_memory memory = {object, sizeof object, arena, sizeof arena};
  *     ethosu_model_load(&source, &memory, &model, &error);
  *     memcpy(ethosu_model_inputs(model)[0].data, ...);
  *     ethosu_model_invoke(model, driver);
+ *
+ * Who does not know how much a model needs asks ethosu_model_measure() first.
  *
  * The file must stay where it is while the model is used. One model belongs to
  * one thread at a time. No function here allocates, prints or blocks, but
@@ -70,7 +69,6 @@ struct ethosu_model_memory {
     size_t object_size;
     void *arena; /**< tensors, variables, copies; NPU-visible, aligned to 16 */
     size_t arena_size;
-    uint32_t init_steps; /**< set by measure for load: leave it as it is */
 };
 
 /** A loaded model; it lies in memory.object. */

@@ -13,19 +13,13 @@ static void mark_bad(struct flatbuffer *fb, uint32_t position)
     }
 }
 
-/** Are bytes [position, position + length) inside the file? */
-static bool inside(struct flatbuffer *fb, uint32_t position, uint32_t length)
-{
-    if (position <= fb->size && length <= fb->size - position) {
-        return true;
-    }
-    mark_bad(fb, position);
-    return false;
-}
-
 uint8_t fb_u8(struct flatbuffer *fb, uint32_t position)
 {
-    return inside(fb, position, 1) ? fb->data[position] : 0;
+    if (position < fb->size) {
+        return fb->data[position];
+    }
+    mark_bad(fb, position);
+    return 0;
 }
 
 /** 16 bits of a place that is known to be inside the file. */
@@ -36,42 +30,52 @@ static uint32_t known_u16(const struct flatbuffer *fb, uint32_t position)
     return value;
 }
 
-uint32_t fb_u32(struct flatbuffer *fb, uint32_t position)
+/** 32 bits of a place that is known to be inside the file. */
+static uint32_t known_u32(const struct flatbuffer *fb, uint32_t position)
 {
     uint32_t value;
-    if (position > fb->size - sizeof value) {
-        mark_bad(fb, position);
-        return 0;
-    }
     memcpy(&value, fb->data + position, sizeof value);
     return value;
 }
 
-/** Where the forward offset stored at `position` leads; 0 when it leads out of the file. */
-static uint32_t follow(struct flatbuffer *fb, uint32_t position)
+uint32_t fb_u32(struct flatbuffer *fb, uint32_t position)
 {
-    uint32_t offset = fb_u32(fb, position);
-    if (offset > fb->size - position || fb->size - position - offset < 4) {
-        mark_bad(fb, position);
-        return 0;
+    if (position <= fb->size - 4) {
+        return known_u32(fb, position);
     }
-    return position + offset;
+    mark_bad(fb, position);
+    return 0;
 }
 
-static struct fb_table table_from(struct flatbuffer *fb, uint32_t position)
+/** Where the forward offset stored at `position` leads: to 4 bytes inside the file, or to 0. */
+static uint32_t follow(struct flatbuffer *fb, uint32_t position)
 {
-    struct fb_table table = {.position = follow(fb, position)};
-    if (table.position == 0) {
-        return table;
-    }
-    // The vtable may lie before or behind its table; a wrap-around ends outside the file.
-    table.vtable = table.position - fb_u32(fb, table.position);
-    if (inside(fb, table.vtable, sizeof(uint16_t))) {
-        table.vtable_size = known_u16(fb, table.vtable);
-        if (inside(fb, table.vtable, table.vtable_size)) {
-            return table;
+    uint32_t last = fb->size - 4;
+    if (position <= last) {
+        uint32_t offset = known_u32(fb, position);
+        if (offset <= last - position) {
+            return position + offset;
         }
     }
+    mark_bad(fb, position);
+    return 0;
+}
+
+static struct fb_table table_from(struct flatbuffer *fb, uint32_t place)
+{
+    uint32_t position = follow(fb, place);
+    if (position == 0) {
+        return (struct fb_table){0};
+    }
+    // The vtable may lie before or behind its table; a wrap-around ends outside the file.
+    uint32_t vtable = position - known_u32(fb, position);
+    if (vtable <= fb->size - 2) {
+        uint32_t size = known_u16(fb, vtable);
+        if (size <= fb->size - vtable) {
+            return (struct fb_table){position, vtable, size};
+        }
+    }
+    mark_bad(fb, vtable);
     return (struct fb_table){0};
 }
 
@@ -119,8 +123,8 @@ struct fb_vector fb_get_vector(struct flatbuffer *fb, const struct fb_table *tab
     if (start == 0) {
         return (struct fb_vector){0};
     }
-    uint32_t count = fb_u32(fb, start);
-    if (count > fb->size / element_size || !inside(fb, start + 4, count * element_size)) {
+    uint32_t count = known_u32(fb, start);
+    if (count > (fb->size - 4 - start) / element_size) {
         mark_bad(fb, start);
         return (struct fb_vector){0};
     }

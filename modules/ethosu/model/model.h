@@ -29,6 +29,12 @@ struct step {
     };
 };
 
+/** One step of initialisation. */
+struct init_step {
+    struct step step;
+    struct init_step *next;
+};
+
 /** One NPU operator: what the driver needs to check it and to run it. */
 struct npu_call {
     struct ethosux_program program; /**< made by the driver, for one NPU */
@@ -39,8 +45,8 @@ struct npu_call {
 };
 
 /**
- * One block of memory holds this, then inputs and outputs, the steps of
- * initialisation, the steps of an inference, and at its end the NPU calls.
+ * One block of memory holds this, then inputs and outputs and the steps of an
+ * inference; from its end downwards NPU calls and steps of initialisation.
  */
 struct ethosu_model {
     const void *file;
@@ -50,8 +56,7 @@ struct ethosu_model {
     uint16_t outputs;
     struct step *steps; /**< of an inference */
     uint32_t step_count;
-    struct step *init; /**< of ethosu_model_reset() */
-    uint32_t init_count;
+    struct init_step *init;            /**< of ethosu_model_reset() */
     const struct npu_call *first_call; /**< NULL when there is none */
     uint16_t npu_calls;
     bool skip_verify;

@@ -19,16 +19,12 @@ enum { BASE_READ_ONLY, BASE_SCRATCH, BASE_FAST_SCRATCH };
 /** COP2: offset of the word that tells where inputs and outputs are addressed, and its value. */
 enum { COP2_ADDRESSING = 48, COP2_OWN_REGIONS = 2 };
 
-static int check_config(struct builder *builder, const struct ethosux_payload *payload)
+static int refuse_config(struct builder *builder, uint32_t config)
 {
-    uint32_t npu = builder->driver->dev.config;
-    if (!payload->has_config || ((payload->config ^ npu) & CONFIG_IDENTITY) == 0) {
-        return ETHOSU_MODEL_OK;
-    }
     char model_name[ETHOSUX_CONFIG_NAME_SIZE];
     char npu_name[ETHOSUX_CONFIG_NAME_SIZE];
-    ethosux_config_name(payload->config, model_name);
-    ethosux_config_name(npu, npu_name);
+    ethosux_config_name(config, model_name);
+    ethosux_config_name(builder->driver->dev.config, npu_name);
     return error_set(builder->error, ETHOSU_MODEL_WRONG_NPU,
                      "model was compiled for %s, the NPU is %s; "
                      "run: ethosu compile MODEL.tflite --npu %s",
@@ -43,23 +39,32 @@ static int refuse_fault(struct builder *builder, int status, const struct ethosu
     return build_refuse(builder, status, sentence);
 }
 
+/** What the driver will say of the payload when the model is loaded. */
+static int parse_payload(struct builder *builder, const struct placed *placed)
+{
+    struct ethosux_payload payload;
+    struct ethosux_fault fault;
+    if (ethosux_parse_payload(placed->tensor.data, placed->tensor.size, &payload, &fault) != 0) {
+        return refuse_fault(builder, ETHOSU_MODEL_BAD_FILE, &fault);
+    }
+    bool wrong = builder->driver != NULL && payload.has_config &&
+                 ((payload.config ^ builder->driver->dev.config) & CONFIG_IDENTITY) != 0;
+    return wrong ? refuse_config(builder, payload.config) : ETHOSU_MODEL_OK;
+}
+
 static int check_payload(struct builder *builder, const struct placed *placed)
 {
     const uint8_t *data = placed->tensor.data;
-    struct ethosux_payload payload;
-    struct ethosux_fault fault;
     if (data == NULL) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its command stream is not constant");
     }
-    if (ethosux_parse_payload(data, placed->tensor.size, &payload, &fault) != 0) {
-        return refuse_fault(builder, ETHOSU_MODEL_BAD_FILE, &fault);
-    }
-    if (memcmp(data, "COP2", 4) == 0 && placed->tensor.size > COP2_ADDRESSING &&
+    if (placed->tensor.size > COP2_ADDRESSING && memcmp(data, "COP2", 4) == 0 &&
         data[COP2_ADDRESSING] == COP2_OWN_REGIONS) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "compiled with --separate-io-regions: compile it without");
     }
-    return builder->driver == NULL ? ETHOSU_MODEL_OK : check_config(builder, &payload);
+    bool driver_checks = builder->loading && builder->driver != NULL;
+    return driver_checks ? ETHOSU_MODEL_OK : parse_payload(builder, placed);
 }
 
 static void set_base(struct npu_call *call, uint32_t index, const void *data, uint32_t size)
@@ -167,25 +172,31 @@ static int check_call(struct builder *builder, struct npu_call *call)
         return ETHOSU_MODEL_OK;
     }
     const struct ethosux_fault *fault = ethosux_last_error(driver);
+    if (fault->code == ETHOSUX_E_CONFIG_MISMATCH) {
+        return refuse_config(builder, (uint32_t)fault->found);
+    }
     bool memory = ethosux_errno(fault->code) == ETHOSUX_EFAULT;
     return refuse_fault(builder, memory ? ETHOSU_MODEL_BAD_MEMORY : ETHOSU_MODEL_BAD_FILE, fault);
 }
 
-/** Keep the call in the object, let the driver check it, and add its step. */
-static int add_call(struct builder *builder, const struct npu_call *call)
+/** Find the call's memory, let the driver check it, and add its step. */
+static int add_call(struct builder *builder, const struct tflite_operator_call *operation,
+                    struct npu_call *call)
 {
+    int (*const parts[])(struct builder *, const struct tflite_operator_call *,
+                         struct npu_call *) = {place_payload, place_read_only, place_scratch};
     struct ethosu_model *model = builder->model;
-    void *memory;
-    int status = build_object_back(builder, sizeof *call, &memory);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
+    int status = ETHOSU_MODEL_OK;
+    call->program.owner = NULL;
+    set_base(call, BASE_READ_ONLY, NULL, 0);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == ETHOSU_MODEL_OK; ++i) {
+        status = parts[i](builder, operation, call);
     }
-    struct step step = {.run = builder->kernel->run, .npu = memory};
-    if (memory != NULL) {
-        memcpy(memory, call, sizeof *call);
-        model->first_call = model->first_call == NULL ? step.npu : model->first_call;
-        status = check_call(builder, step.npu);
+    if (status == ETHOSU_MODEL_OK && builder->loading) {
+        model->first_call = model->first_call == NULL ? call : model->first_call;
+        status = check_call(builder, call);
     }
+    struct step step = {.run = builder->kernel->run, .npu = call};
     ++model->npu_calls;
     return status == ETHOSU_MODEL_OK ? build_step(builder, &step) : status;
 }
@@ -200,13 +211,10 @@ int prepare_npu(struct builder *builder, const struct tflite_operator_call *oper
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "the NPU can't be used to initialise variables");
     }
-    struct npu_call call;
-    memset(&call, 0, sizeof call);
-    int (*const parts[])(struct builder *, const struct tflite_operator_call *,
-                         struct npu_call *) = {place_payload, place_read_only, place_scratch};
-    int status = ETHOSU_MODEL_OK;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == ETHOSU_MODEL_OK; ++i) {
-        status = parts[i](builder, operation, &call);
-    }
-    return status == ETHOSU_MODEL_OK ? add_call(builder, &call) : status;
+    struct npu_call counted; // while measuring
+    void *memory;
+    int status = build_object_back(builder, sizeof counted, &memory);
+    return status == ETHOSU_MODEL_OK
+               ? add_call(builder, operation, memory == NULL ? &counted : memory)
+               : status;
 }

@@ -118,7 +118,8 @@ static int build_graph(struct builder *builder, uint32_t index)
 {
     builder->graph_index = index;
     builder->variables->handle_count = 0;
-    if (!tflite_get_subgraph(&builder->file, index, &builder->graph)) {
+    // The main graph was read when the file was opened.
+    if (index != 0 && !tflite_get_subgraph(&builder->file, index, &builder->graph)) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
                          "subgraph %u: there is none, or it is malformed", (unsigned)index);
     }
@@ -132,10 +133,9 @@ static int build_graph(struct builder *builder, uint32_t index)
 int build_graphs(struct builder *builder)
 {
     int status = build_graph(builder, 0);
-    for (uint32_t i = 1; i < MAX_SUBGRAPHS && status == ETHOSU_MODEL_OK; ++i) {
-        if ((builder->initialisers >> i & 1) != 0) {
-            status = build_graph(builder, i);
-        }
+    for (uint32_t named = builder->initialisers; named != 0 && status == ETHOSU_MODEL_OK;
+         named &= named - 1) {
+        status = build_graph(builder, (uint32_t)__builtin_ctz(named));
     }
     return status == ETHOSU_MODEL_OK ? build_zero_variables(builder) : status;
 }

@@ -44,9 +44,8 @@ int step_npu(struct ethosu_model *model, const struct step *step)
 
 void ethosu_model_reset(struct ethosu_model *model)
 {
-    const struct step *end = model->init + model->init_count;
-    for (const struct step *step = model->init; step != end; ++step) {
-        step->run(model, step);
+    for (const struct init_step *init = model->init; init != NULL; init = init->next) {
+        init->step.run(model, &init->step);
     }
 }
 

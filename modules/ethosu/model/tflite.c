@@ -4,8 +4,6 @@
 
 #include "plan.h"
 
-#include <string.h>
-
 // Field numbers of the schema's tables, in the order of its declarations.
 enum { MODEL_OPERATOR_CODES = 1, MODEL_SUBGRAPHS = 2, MODEL_BUFFERS = 4, MODEL_METADATA = 6 };
 enum { METADATA_NAME = 0, METADATA_BUFFER = 1 };
@@ -57,16 +55,6 @@ uint32_t ethosu_model_type_size(uint32_t type)
     return type < sizeof types / sizeof types[0] ? types[type].size : 0;
 }
 
-bool tflite_text_equal(struct tflite_text a, struct tflite_text b)
-{
-    return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
-}
-
-bool tflite_text_is(struct tflite_text text, const char *expected)
-{
-    return tflite_text_equal(text, (struct tflite_text){expected, (uint32_t)strlen(expected)});
-}
-
 struct tflite_text tflite_get_text(struct tflite *file, const struct fb_table *table,
                                    uint32_t field)
 {
@@ -114,14 +102,15 @@ static uint32_t builtin_code(struct tflite *file, const struct fb_table *code)
     return builtin > old ? builtin : old;
 }
 
-static void look_for_npu(struct tflite *file)
+bool tflite_is_compiled(struct tflite *file)
 {
     for (uint32_t i = 0; i < file->operator_codes.count && !file->fb.bad; ++i) {
         struct fb_table code = fb_table_at(&file->fb, &file->operator_codes, i);
         if (tflite_text_is(tflite_get_text(file, &code, CODE_CUSTOM), "ethos-u")) {
-            file->compiled = true;
+            return true;
         }
     }
+    return false;
 }
 
 bool tflite_open(struct tflite *file, const void *data, uint32_t size)
@@ -133,7 +122,6 @@ bool tflite_open(struct tflite *file, const void *data, uint32_t size)
     file->subgraphs = fb_get_vector(fb, &model, MODEL_SUBGRAPHS, 4);
     file->buffers = fb_get_vector(fb, &model, MODEL_BUFFERS, 4);
     find_offsets(file, &model);
-    look_for_npu(file);
     return !fb->bad;
 }
 

@@ -9,6 +9,8 @@
 #include "ethosu_model.h"
 #include "flatbuffer.h"
 
+#include <string.h>
+
 /** Builtin operator codes that the runtime knows by name. */
 enum tflite_operator {
     TFLITE_RESHAPE = 22,
@@ -39,7 +41,6 @@ struct tflite {
     uint32_t offsets;      /**< file position of OfflineMemoryAllocation's offsets, 0: none */
     uint32_t offset_count; /**< how many */
     struct fb_vector plan; /**< 32-bit words of the memory plan, see plan.h */
-    bool compiled;         /**< some operator code is `ethos-u` */
 };
 
 struct tflite_subgraph {
@@ -71,6 +72,9 @@ struct tflite_operator_call {
 /** Find the outermost tables; false when this is no sound .tflite (then see fb.bad). */
 bool tflite_open(struct tflite *file, const void *data, uint32_t size);
 
+/** Is some operator code `ethos-u`? */
+bool tflite_is_compiled(struct tflite *file);
+
 /** Read a subgraph; false when there is none of this index. */
 bool tflite_get_subgraph(struct tflite *file, uint32_t index, struct tflite_subgraph *subgraph);
 
@@ -99,7 +103,14 @@ uint32_t tflite_get_channels(struct tflite *file, const struct tflite_tensor *te
 struct tflite_text tflite_get_text(struct tflite *file, const struct fb_table *table,
                                    uint32_t field);
 
-bool tflite_text_equal(struct tflite_text a, struct tflite_text b);
-bool tflite_text_is(struct tflite_text text, const char *expected);
+static inline bool tflite_text_equal(struct tflite_text a, struct tflite_text b)
+{
+    return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
+}
+
+static inline bool tflite_text_is(struct tflite_text text, const char *expected)
+{
+    return tflite_text_equal(text, (struct tflite_text){expected, (uint32_t)strlen(expected)});
+}
 
 #endif
