@@ -147,3 +147,24 @@ def test_opcodes_equal_velas() -> None:
     known = {name for _, _, name in rows}
     missing = {c.name for kind in (vela.cmd0, vela.cmd1) for c in kind} - known
     assert not missing
+
+
+def test_u85_commands_equal_the_models() -> None:
+    """Code and meaningful parameter bits of each; the model's were written from Arm's headers."""
+    from ethosu_tools.npu.hardware import commands
+
+    row = r"^(REGISTER|PAYLOAD)\((0x\w+), (NPU_SET_\w+), \w*U8, \w+, (\w+)\)"
+    table = (DRIVER / "ethosu_commands.def").read_text()
+    found = {
+        int(number, 16) | (0x4000 if kind == "PAYLOAD" else 0): (name, int(bits, 16))
+        for kind, number, name, bits in re.findall(row, table, re.MULTILINE)
+    }
+    source = (DRIVER / "ethosu_verify_u85.c").read_text()
+    operations = dict(re.findall(r"^    \[(0x\w+)\] = .*// (\w+)", source, re.MULTILINE))
+    model = commands("ethos-u85-256")
+    others = {code: name for code, (name, _) in model.items() if code not in found}
+    expected = {int(code, 16): f"NPU_OP_{name}" for code, name in operations.items()}
+    assert others == expected | {0x4100: "NPU_OP_BRANCH"}
+    for code, (name, bits) in found.items():
+        signed = code >= 0x4000 and bits == 0xFFFF  # 40 bits, of which the verifier wants the sign
+        assert model[code] == (name, 0xFF if signed else bits)

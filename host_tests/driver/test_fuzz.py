@@ -35,7 +35,11 @@ def fuzz(fuzzer: Path, corpus: Path, models: list[Path], runs: int) -> None:
 
 def test_payloads_from_anywhere_are_read_safely(fuzzer, compiled, small_models, tmp_path) -> None:
     """50,000 inputs without a finding."""
-    models = [compiled(path, "ethos-u55-128") for path in small_models.values()]
+    models = [
+        compiled(path, npu)
+        for path in small_models.values()
+        for npu in ("ethos-u55-128", "ethos-u85-256")
+    ]
     fuzz(fuzzer, tmp_path / "corpus", models, 50_000)
 
 
@@ -45,6 +49,6 @@ def test_millions_of_payloads_are_read_safely(fuzzer, compiled, small_models, tm
     models = [
         compiled(path, npu)
         for path in small_models.values()
-        for npu in ("ethos-u55-128", "ethos-u65-512")
+        for npu in ("ethos-u55-128", "ethos-u65-512", "ethos-u85-1024")
     ]
     fuzz(fuzzer, tmp_path / "corpus", models, 3_000_000)

@@ -17,6 +17,11 @@ CONFIGS = {
     "ethos-u55-256": 0x00003008,
     "ethos-u65-256": 0x10003008,
     "ethos-u65-512": 0x10006009,
+    "ethos-u85-128": 0x20000117,
+    "ethos-u85-256": 0x20000118,
+    "ethos-u85-512": 0x20001119,
+    "ethos-u85-1024": 0x2000251A,
+    "ethos-u85-2048": 0x2000261B,
 }
 MODELS = ("hello_world_int8", "kws_ref_model", "ad01_int8", "pretrainedResnet_quant")
 
@@ -91,7 +96,7 @@ def check_accepted(library: ctypes.CDLL, path: Path, npu: str) -> None:
             assert refusal in verify(library, call, CONFIGS[npu], sizes)
 
 
-@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-512"])
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
 def test_small_models_are_accepted(library, compiled, small_models, npu) -> None:
     """What Vela makes of the project's own models passes."""
     for path in small_models.values():

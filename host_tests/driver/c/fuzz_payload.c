@@ -11,13 +11,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const uint32_t configs[] = {0x00001807, 0x10006009};
+    static const uint32_t configs[] = {0x00001807, 0x10006009, 0x2000251A};
     static const size_t sizes[3] = {65536, 262144, 4096};
     struct ethosux_payload payload;
     struct ethosux_fault fault;
     char text[200];
     int error = ethosux_parse_payload(data, size, &payload, &fault);
-    for (unsigned i = 0; i < 2 && error == 0; i++) {
+    bool parsed = error == 0;
+    for (unsigned i = 0; i < 3 && parsed; i++) {
         uint32_t written;
         if (payload.stream < data || payload.stream + payload.stream_bytes > data + size) {
             abort();

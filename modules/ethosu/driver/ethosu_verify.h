@@ -82,7 +82,20 @@ struct walk {
 };
 
 /** What is used together; a group is looked at until all of it has been set, then never more. */
-enum group { NOTHING, SHAPE, WINDOW, IFM, IFM2, OFM, WEIGHTS, SCALES, WEIGHTS1, SCALES1, DMA };
+enum group {
+    NOTHING,
+    SHAPE,
+    OFM_SHAPE,
+    WINDOW,
+    IFM,
+    IFM2,
+    OFM,
+    WEIGHTS,
+    SCALES,
+    WEIGHTS1,
+    SCALES1,
+    DMA
+};
 
 /** Where the values of a feature map are. */
 struct map {

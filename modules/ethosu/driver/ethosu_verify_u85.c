@@ -290,31 +290,29 @@ struct dimensions {
     int32_t planes_m1;
 };
 
+/** How many rows or planes; a number that does not count is not looked at. */
+static int get_size(struct walk *walk, bool counts, uint32_t slot, int32_t *size_m1)
+{
+    int error = counts ? ethosux_walk_need_slots(walk, slot, 1) : 0;
+    *size_m1 = counts && error == 0 ? walk->values[slot] - 1 : 0;
+    return *size_m1 >= 0 ? error : ethosux_walk_refuse_value(walk, 0, slot);
+}
+
 static int get_dimensions(struct walk *walk, struct dimensions *to)
 {
     uint32_t source = get(walk, NPU_SET_DMA0_SRC_REGION);
     uint32_t target = get(walk, NPU_SET_DMA0_DST_REGION);
     uint32_t dimensions_m1 = DMA_DIMENSIONS_M1(source);
-    int error = 0;
-    *to = (struct dimensions){0, 0};
+    bool indexed = ((source | target) & DMA_INDEXED) != 0;
     if (dimensions_m1 > 2 || (source & target & DMA_INDEXED)) {
         return ethosux_walk_refuse_value(walk, source, NPU_SET_DMA0_SRC_REGION);
     }
-    if (dimensions_m1 > 0 || ((source | target) & DMA_INDEXED)) {
-        error = ethosux_walk_need_slots(walk, NPU_SET_DMA0_SIZE0, 1);
-        to->rows_m1 = walk->values[NPU_SET_DMA0_SIZE0] - 1;
+    int error = get_size(walk, dimensions_m1 > 0 || indexed, NPU_SET_DMA0_SIZE0, &to->rows_m1);
+    if (error == 0 && dimensions_m1 == 0 && to->rows_m1 > 0) { // one dimension has one row
+        error = ethosux_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_SIZE0), NPU_SET_DMA0_SIZE0);
     }
-    if (error == 0 && dimensions_m1 > 1) {
-        error = ethosux_walk_need_slots(walk, NPU_SET_DMA0_SIZE1, 1);
-        to->planes_m1 = walk->values[NPU_SET_DMA0_SIZE1] - 1;
-    }
-    if (error == 0 && (to->rows_m1 < 0 || (dimensions_m1 == 0 && to->rows_m1 > 0))) {
-        return ethosux_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_SIZE0), NPU_SET_DMA0_SIZE0);
-    }
-    if (error == 0 && to->planes_m1 < 0) {
-        return ethosux_walk_refuse_value(walk, 0, NPU_SET_DMA0_SIZE1);
-    }
-    return error;
+    return error == 0 ? get_size(walk, dimensions_m1 > 1, NPU_SET_DMA0_SIZE1, &to->planes_m1)
+                      : error;
 }
 
 /** So many steps, up or down. Both have 31 bits at most, so that three such sums fit 64. */
@@ -376,7 +374,7 @@ static int check_dma_end(struct walk *walk, const struct dimensions *dma, uint32
 static int check_dma(struct walk *walk, uint32_t word)
 {
     (void)word;
-    struct dimensions dma;
+    struct dimensions dma = {0, 0};
     int error = get_dimensions(walk, &dma);
     uint32_t ends = get(walk, NPU_SET_DMA0_SRC_REGION) | get(walk, NPU_SET_DMA0_DST_REGION);
     if (error == 0 && (ends & DMA_INDEXED)) {
@@ -394,17 +392,17 @@ static int check_dma(struct walk *walk, uint32_t word)
 enum { FOR_KERNEL = 1 << SHAPE | 1 << WINDOW };
 
 static const struct operation operations[] = {
-    [0x00] = {0xFFFF, 0, ethosux_walk_stop},      // STOP: mask of interrupts
-    [0x01] = {0xFFFF, 0, ethosux_walk_nothing},   // IRQ: the same
-    [0x02] = {1, FOR_KERNEL, check_conv},         // CONV: weights from IFM2?
-    [0x03] = {0, FOR_KERNEL, check_depthwise},    // DEPTHWISE
-    [0x05] = {7, FOR_KERNEL, check_pool},         // POOL: mode
-    [0x06] = {42, 1 << SHAPE, check_elementwise}, // ELEMENTWISE: mode
-    [0x07] = {2, 1 << SHAPE, check_resize},       // RESIZE: mode
-    [0x10] = {0, 1 << DMA, check_dma},            // DMA_START
-    [0x11] = {3, 0, ethosux_walk_nothing},        // DMA_WAIT
-    [0x12] = {1, 0, ethosux_walk_nothing},        // KERNEL_WAIT
-    [0x13] = {1, 0, ethosux_walk_nothing},        // PMU_MASK
+    [0x00] = {0xFFFF, 0, ethosux_walk_stop},          // STOP: mask of interrupts
+    [0x01] = {0xFFFF, 0, ethosux_walk_nothing},       // IRQ: the same
+    [0x02] = {1, FOR_KERNEL, check_conv},             // CONV: weights from IFM2?
+    [0x03] = {0, FOR_KERNEL, check_depthwise},        // DEPTHWISE
+    [0x05] = {7, FOR_KERNEL, check_pool},             // POOL: mode
+    [0x06] = {42, 1 << OFM_SHAPE, check_elementwise}, // ELEMENTWISE: mode
+    [0x07] = {2, 1 << SHAPE, check_resize},           // RESIZE: mode
+    [0x10] = {0, 1 << DMA, check_dma},                // DMA_START
+    [0x11] = {3, 0, ethosux_walk_nothing},            // DMA_WAIT
+    [0x12] = {1, 0, ethosux_walk_nothing},            // KERNEL_WAIT
+    [0x13] = {1, 0, ethosux_walk_nothing},            // PMU_MASK
 };
 
 #define IN_U5_U6_U8(...) __VA_ARGS__
