@@ -6,6 +6,7 @@ import ctypes as c
 import pytest
 from ethosu_tools import paths
 
+CORES = 4
 ENTRIES = 512
 LIMIT = 192 << 20
 
@@ -13,7 +14,7 @@ LIMIT = 192 << 20
 class Streams(c.Structure):
     """struct npu_weight_streams."""
 
-    _fields_ = (("bytes", c.c_char_p * 2), ("length", c.c_size_t * 2))
+    _fields_ = (("bytes", c.c_char_p * CORES), ("length", c.c_size_t * CORES))
 
 
 class Cache(c.Structure):
@@ -46,7 +47,7 @@ class Weights:
 
 
 def streams(first, second):
-    return Streams((first, second), (len(first), len(second)))
+    return Streams((first, second, b"", b""), (len(first), len(second), 0, 0))
 
 
 @pytest.fixture

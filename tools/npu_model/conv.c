@@ -330,7 +330,7 @@ bool npu_op_conv(struct npu *npu, uint32_t param)
     }
     conv.bricks = divide_up(conv.output.map.depth, NPU_BRICK);
     bool narrow = npu_map_fits_16(&conv.window.ifm);
-    conv.scales = npu_scales_load(npu, conv.output.map.depth);
+    conv.scales = npu_scales_load(npu, conv.output.map.depth, conv.output.global_scale);
     conv.weights = conv.scales == NULL
                        ? NULL
                        : npu_weights_load(npu, &conv.window, conv.output.map.depth, false);

@@ -180,7 +180,7 @@ bool npu_op_depthwise(struct npu *npu, uint32_t param)
     if (!open_operation(npu, &op)) {
         return false;
     }
-    op.scales = npu_scales_load(npu, op.output.map.depth);
+    op.scales = npu_scales_load(npu, op.output.map.depth, op.output.global_scale);
     struct npu_weights *weights =
         op.scales == NULL ? NULL : npu_weights_load(npu, &op.window, op.output.map.depth, true);
     op.quick =

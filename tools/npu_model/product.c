@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "npu_model.h"
+#include "weight_order.h"
 
 enum {
     SHRAM_TABLES = 2048, /**< bytes of lookup tables at the end of the SHRAM of U55 and U65 */
@@ -29,6 +30,8 @@ static const struct npu_family u55 = {
     .input_rounding = ROUNDING_U55,
     .output_rounding = ROUNDING_U55,
     .accumulator_bits = {32, 40},
+    .scales = {{40, 32, 9}, {40, 32, 9}},
+    .order = npu_order_u55,
 };
 
 /** Architecture 1.0.6. */
@@ -46,6 +49,8 @@ static const struct npu_family u65 = {
     .input_rounding = ROUNDING_U55,
     .output_rounding = ROUNDING_U55,
     .accumulator_bits = {32, 40},
+    .scales = {{40, 32, 9}, {40, 32, 9}},
+    .order = npu_order_u55,
 };
 
 /** Architecture 2.0.0. */
@@ -59,11 +64,13 @@ static const struct npu_family u85 = {
     .axi_bytes = 16,
     .pmu_counters = 8,
     .element_sizes = 4,
-    .shares_scales = true,
+    .all_cores = true,
     .input_rounding = {NPU_ROUND_DOUBLE, NPU_ROUND_NATURAL, NONE, NONE, NONE, NONE, NONE, NONE},
     .output_rounding = {NPU_ROUND_DOUBLE, NPU_ROUND_NATURAL, NPU_ROUND_DOUBLE_ASYMMETRIC,
                         NPU_ROUND_AWAY, NPU_ROUND_TRUNCATE, NPU_ROUND_DOWN, NONE, NONE},
     .accumulator_bits = {32, 48},
+    .scales = {{32, 31, 8}, {48, 15, 8}},
+    .order = npu_order_u85,
 };
 
 #define CONFIG_WORD(product, shram_kb, macs_log2) \

@@ -41,6 +41,14 @@ struct npu_microblock {
     uint8_t depth; /**< of all cores together; 0: the config has no such one */
 };
 
+/** A record of the scale stream: bias, multiplier after it, shift. */
+struct npu_scale_layout {
+    uint8_t bias_bits, multiplier_bits, shift_byte;
+};
+
+struct npu_order;
+struct npu_weights_shape;
+
 /** What all configs of a family have in common. */
 struct npu_family {
     enum npu_family_index index;
@@ -53,10 +61,13 @@ struct npu_family {
     uint8_t pmu_counters;
     uint8_t element_sizes; /**< of feature maps: 8, 16, 32, 64 bits */
     bool weight_faults;    /**< STATUS has wd_fault; else malformed weights are a parse error */
-    bool shares_scales;    /**< one scale stream for all cores */
+    bool all_cores;        /**< cores always work together, and share one scale stream */
     /** enum npu_rounding by value of a round_mode field of input and OFM scales. */
     int8_t input_rounding[NPU_ROUNDING_MODES], output_rounding[NPU_ROUNDING_MODES];
-    uint8_t accumulator_bits[4]; /**< by ACC_FORMAT.acc_format, 0: not supported */
+    uint8_t accumulator_bits[4];       /**< by ACC_FORMAT.acc_format, 0: not supported */
+    struct npu_scale_layout scales[4]; /**< by the same */
+    /** Order of the weights of an operation. */
+    void (*order)(const struct npu_weights_shape *shape, struct npu_order *order);
 };
 
 struct npu_product {

@@ -10,7 +10,11 @@ static const size_t cache_limit = (size_t)192 << 20;
 
 static size_t entry_bytes(const struct npu_weights *entry)
 {
-    return entry->plain_bytes + entry->packed_bytes + entry->length[0] + entry->length[1];
+    size_t bytes = entry->plain_bytes + entry->packed_bytes;
+    for (int core = 0; core < NPU_WEIGHT_CORES; core++) {
+        bytes += entry->length[core];
+    }
+    return bytes;
 }
 
 static void free_entry(struct npu_weights *entry)
@@ -101,9 +105,13 @@ struct npu_weights *npu_cache_add(struct npu_weight_cache *cache, uint64_t key,
     }
     entry->key = key;
     entry->used = ++cache->time;
+    size_t bytes = 1;
+    for (int core = 0; core < NPU_WEIGHT_CORES; core++) {
+        bytes += streams->length[core];
+    }
     entry->plain_bytes = count * sizeof *entry->plain;
     entry->plain = malloc(entry->plain_bytes);
-    entry->streams = malloc(streams->length[0] + streams->length[1] + 1);
+    entry->streams = malloc(bytes);
     if (entry->plain == NULL || entry->streams == NULL) {
         free_entry(entry);
         return NULL;

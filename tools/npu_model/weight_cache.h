@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NPU_WEIGHT_CORES = 2, NPU_CACHE_ENTRIES = 512 };
+enum { NPU_WEIGHT_CORES = 4, NPU_CACHE_ENTRIES = 512 };
 
 /** Compressed streams of one operation. */
 struct npu_weight_streams {

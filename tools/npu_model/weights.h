@@ -20,7 +20,10 @@
 struct npu_weights *npu_weights_load(struct npu *npu, const struct npu_window *window,
                                      uint32_t channels, bool depthwise);
 
-/** Scale records of all channels; NULL after recording a fault. */
-const struct npu_channel_scale *npu_scales_load(struct npu *npu, uint32_t channels);
+/**
+ * Scale records of all channels: from the scale stream, or OFM_SCALE and no
+ * bias for each; NULL after recording a fault.
+ */
+const struct npu_channel_scale *npu_scales_load(struct npu *npu, uint32_t channels, bool global);
 
 #endif
