@@ -28,6 +28,16 @@ static uint32_t *slot(struct NPU_REG *npu, uint32_t offset)
     return &npu->registers[offset / 4];
 }
 
+/** Counters lie one page further on in Ethos-U85, and in none of the others; here at one place. */
+static uint32_t known(struct NPU_REG *npu, uint32_t offset)
+{
+    uint32_t low = offset % 0x1000;
+    bool counter = (low >= 0x180 && low < 0x1B0) || (low >= 0x300 && low < 0x400);
+    bool u85 = npu->registers[NPU_CONFIG / 4] >> 28 == 2;
+    CHECK_EQ(offset / 0x1000, u85 && counter);
+    return low;
+}
+
 static void interrupt(struct NPU_REG *npu)
 {
     bool high = (*slot(npu, NPU_STATUS) & (ETHOSUX_STATUS_IRQ_RAISED | ETHOSUX_STATUS_PMU_IRQ));
@@ -66,6 +76,7 @@ static void count_access(struct NPU_REG *npu)
 uint32_t ethosu_host_read(volatile struct NPU_REG *reg, uint32_t offset)
 {
     struct NPU_REG *npu = (struct NPU_REG *)(uintptr_t)reg;
+    offset = known(npu, offset);
     count_access(npu);
     if (npu->dead) {
         return UINT32_MAX;
@@ -83,9 +94,13 @@ static void wipe(struct NPU_REG *npu)
 {
     uint32_t config = *slot(npu, NPU_CONFIG);
     uint32_t id = *slot(npu, NPU_ID);
+    uint32_t sram = *slot(npu, NPU_CFG_SRAM_CAP);
+    uint32_t ext = *slot(npu, NPU_CFG_EXT_CAP);
     memset(npu->registers, 0, sizeof npu->registers);
     *slot(npu, NPU_CONFIG) = config;
     *slot(npu, NPU_ID) = id;
+    *slot(npu, NPU_CFG_SRAM_CAP) = sram;
+    *slot(npu, NPU_CFG_EXT_CAP) = ext;
 }
 
 static void write_command(struct NPU_REG *npu, uint32_t value)
@@ -123,6 +138,7 @@ static void write_reset(struct NPU_REG *npu, uint32_t value)
 void ethosu_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t value)
 {
     struct NPU_REG *npu = (struct NPU_REG *)(uintptr_t)reg;
+    offset = known(npu, offset);
     count_access(npu);
     npu->writes++;
     if (npu->dead) {
@@ -233,6 +249,8 @@ void fake_power_up(struct NPU_REG *npu, const char *config)
     *npu = (struct NPU_REG){.end_status = ETHOSUX_STATUS_END_REACHED};
     *slot(npu, NPU_CONFIG) = word;
     *slot(npu, NPU_ID) = word >> 28 == 2 ? 0x20007000u : 0x10066001u;
+    *slot(npu, NPU_CFG_SRAM_CAP) = 15 | 15 << 8 | 2 << 16;
+    *slot(npu, NPU_CFG_EXT_CAP) = 63 | 7 << 8 | 1 << 16;
     *slot(npu, NPU_CMD) = NPU_CMD_Q_BITS;
 }
 

@@ -31,6 +31,7 @@ TEST(the_pmu_keeps_the_power_on)
 TEST(a_pmu_without_power_stays_off)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u85-512");
+    fakes[0].registers[NPU_MEM_ATTR0 / 4 + 3] = 0; // its state is lost
     fakes[0].reset_reads = UINT32_MAX;
     ETHOSU_PMU_Enable(drv);
     CHECK_EQ(reg(NPU_PMCR), 0);
@@ -126,13 +127,27 @@ TEST(u85_gets_memory_attributes_and_ports)
     CHECK_EQ(reg(NPU_MEM_ATTR0 + 8), 4);
     CHECK_EQ(reg(NPU_MEM_ATTR0 + 12), 4);
     CHECK_EQ(reg(NPU_AXI_SRAM), 11 | 15 << 8 | 2 << 16);
-    CHECK_EQ(reg(NPU_AXI_EXT), 63 | 31 << 8 | 2 << 16);
+    CHECK_EQ(reg(NPU_AXI_EXT), 63 | 7 << 8 | 1 << 16); // 32 writes and bursts of 256 are too much
     CHECK_EQ(reg(NPU_POWER_CTRL), 0);
     ETHOSU_PMU_Set_EVTYPER(drv, 7, ETHOSU_PMU_EXT1_WR_STALL_LIMIT);
     CHECK_EQ(ETHOSU_PMU_Get_EVTYPER(drv, 7), ETHOSU_PMU_EXT1_WR_STALL_LIMIT);
     ETHOSU_PMU_Set_EVTYPER(drv, 6, ETHOSU_PMU_ECC_SB1); // U55 and U65 only
     CHECK_EQ(ETHOSU_PMU_Get_EVTYPER(drv, 6), ETHOSU_PMU_NO_EVENT);
     CHECK_EQ(ETHOSU_PMU_Get_NumEventCounters(), 8);
+    CHECK_EQ(ethosux_pmu_counters(drv), 8);
+}
+
+TEST(u85_that_kept_its_state_is_not_reset)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u85-512");
+    unsigned resets = fakes[0].resets;
+    CHECK_EQ(ethosu_request_power(drv), 0);
+    CHECK_EQ(fakes[0].resets, resets);
+    ethosu_release_power(drv);
+    fakes[0].registers[NPU_MEM_ATTR0 / 4 + 3] = 0;
+    CHECK_EQ(ethosu_request_power(drv), 0);
+    CHECK_EQ(fakes[0].resets, resets + 1);
+    ethosu_release_power(drv);
 }
 
 /** COP1 for ethos-u85-512 as Vela configures it. */

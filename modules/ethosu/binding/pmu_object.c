@@ -24,7 +24,7 @@ static struct ethosu_driver *counting(const pmu_obj_t *self)
 static mp_obj_t npu_pmu(size_t count, const mp_obj_t *arguments)
 {
     npu_obj_t *handle = npu_reserved(arguments[0]);
-    uint32_t most = ETHOSU_PMU_Get_NumEventCounters();
+    uint32_t most = ethosux_pmu_counters(handle->npu);
     if (count - 1 > most) {
         mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d events given, the NPU counts %d"),
                           (int)count - 1, (int)most);

@@ -15,17 +15,17 @@
 #define CONFIG_MASK 0xF000000Fu
 
 static const struct ethosux_setting u55_settings[] = {
-    {NPU_AXI_LIMIT0 + 0x0, AXI_LIMIT(32, 16)},
-    {NPU_AXI_LIMIT0 + 0x4, AXI_LIMIT(32, 16)},
-    {NPU_AXI_LIMIT0 + 0x8, AXI_LIMIT(32, 16)},
-    {NPU_AXI_LIMIT0 + 0xC, AXI_LIMIT(32, 16)},
+    {NPU_AXI_LIMIT0 + 0x0, 0, AXI_LIMIT(32, 16)},
+    {NPU_AXI_LIMIT0 + 0x4, 0, AXI_LIMIT(32, 16)},
+    {NPU_AXI_LIMIT0 + 0x8, 0, AXI_LIMIT(32, 16)},
+    {NPU_AXI_LIMIT0 + 0xC, 0, AXI_LIMIT(32, 16)},
 };
 
 static const struct ethosux_setting u65_settings[] = {
-    {NPU_AXI_LIMIT0 + 0x0, AXI_LIMIT(64, 32)},
-    {NPU_AXI_LIMIT0 + 0x4, AXI_LIMIT(64, 32)},
-    {NPU_AXI_LIMIT0 + 0x8, AXI_LIMIT(64, 32)},
-    {NPU_AXI_LIMIT0 + 0xC, AXI_LIMIT(64, 32)},
+    {NPU_AXI_LIMIT0 + 0x0, 0, AXI_LIMIT(64, 32)},
+    {NPU_AXI_LIMIT0 + 0x4, 0, AXI_LIMIT(64, 32)},
+    {NPU_AXI_LIMIT0 + 0x8, 0, AXI_LIMIT(64, 32)},
+    {NPU_AXI_LIMIT0 + 0xC, 0, AXI_LIMIT(64, 32)},
 };
 
 static const struct ethosux_event_range event_ranges[] = {

@@ -27,17 +27,19 @@
 #define NPU_MAC_PWR_RAMP_CYCLES 0u
 #endif
 
-/** AXI_SRAM, AXI_EXT: outstanding reads and writes, bursts of 256 bytes. */
-#define AXI_PORT(reads, writes) (((reads) - 1u) | ((writes) - 1u) << 8 | 2u << 16)
+/** AXI_SRAM, AXI_EXT and their CAP registers: outstanding reads and writes, length of bursts. */
+#define AXI_PORT(reads, writes) (((reads) - 1u) | ((writes) - 1u) << 8 | BURSTS_OF_256)
+#define BURSTS_OF_256 (2u << 16)
+static const uint32_t axi_fields[] = {0x0000003F, 0x00001F00, 0x00030000, 0};
 
 static const struct ethosux_setting settings[] = {
-    {NPU_MEM_ATTR0 + 0x0, NPU_MEM_ATTR_0},
-    {NPU_MEM_ATTR0 + 0x4, NPU_MEM_ATTR_1},
-    {NPU_MEM_ATTR0 + 0x8, NPU_MEM_ATTR_2},
-    {NPU_MEM_ATTR0 + 0xC, NPU_MEM_ATTR_3},
-    {NPU_AXI_SRAM, AXI_PORT(12, 16)},
-    {NPU_AXI_EXT, AXI_PORT(64, 32)},
-    {NPU_POWER_CTRL, NPU_MAC_PWR_RAMP_CYCLES & 0x3Fu},
+    {NPU_MEM_ATTR0 + 0x0, 0, NPU_MEM_ATTR_0},
+    {NPU_MEM_ATTR0 + 0x4, 0, NPU_MEM_ATTR_1},
+    {NPU_MEM_ATTR0 + 0x8, 0, NPU_MEM_ATTR_2},
+    {NPU_MEM_ATTR0 + 0xC, 0, NPU_MEM_ATTR_3},
+    {NPU_AXI_SRAM, NPU_CFG_SRAM_CAP, AXI_PORT(12, 16)},
+    {NPU_AXI_EXT, NPU_CFG_EXT_CAP, AXI_PORT(64, 32)},
+    {NPU_POWER_CTRL, 0, NPU_MAC_PWR_RAMP_CYCLES & 0x3Fu},
 };
 
 static const struct ethosux_event_range event_ranges[] = {
@@ -57,13 +59,15 @@ const struct ethosux_part ethosux_part_u85 = {
     .macs_log2_last = 11,
     .address_bits = 40,
     .pmu_counters = 8,
+    .pmu_offset = 0x1000,
     .qconfig = 2,
     .regioncfg = 0x5553, // region 0: MEM_ATTR3, region 1: MEM_ATTR0, the others: MEM_ATTR1
     .fault_bits = ETHOSUX_STATUS_BUS_ERROR | ETHOSUX_STATUS_PARSE_ERROR | ETHOSUX_STATUS_BRANCH |
                   ETHOSUX_STATUS_ECC,
     .config_mask = 0xF000070Fu, // product, AXI ports, macs_per_cc
     .settings = settings,
-    .witness = NULL, // the reset values are not published
+    .witness = NPU_MEM_ATTR_3 != 0 ? &settings[3] : NULL, // 0 after a reset
+    .limited_fields = axi_fields,
     .setting_count = COUNT(settings),
     .event_range_count = COUNT(event_ranges),
     .event_ranges = event_ranges,

@@ -20,6 +20,22 @@ int ethosux_device_probe(struct ethosu_device *dev, struct ethosux_fault *fault)
     return 0;
 }
 
+/** The value of a setting, each field of it no greater than this NPU can do. */
+static uint32_t possible(const struct ethosu_device *dev, const struct ethosux_setting *setting)
+{
+    if (setting->limit == 0) {
+        return setting->value;
+    }
+    uint32_t limit = ethosu_io_read(dev->reg, setting->limit);
+    uint32_t value = 0;
+    for (const uint32_t *field = dev->part->limited_fields; *field != 0; field++) {
+        uint32_t wanted = setting->value & *field;
+        uint32_t most = limit & *field;
+        value |= wanted < most ? wanted : most;
+    }
+    return value;
+}
+
 int ethosux_device_reset(const struct ethosu_device *dev, struct ethosux_fault *fault)
 {
     ethosu_io_write(dev->reg, NPU_RESET, dev->protection);
@@ -40,7 +56,7 @@ int ethosux_device_reset(const struct ethosu_device *dev, struct ethosux_fault *
 
     const struct ethosux_setting *end = dev->part->settings + dev->part->setting_count;
     for (const struct ethosux_setting *setting = dev->part->settings; setting != end; setting++) {
-        ethosu_io_write(dev->reg, setting->offset, setting->value);
+        ethosu_io_write(dev->reg, setting->offset, possible(dev, setting));
     }
     return 0;
 }

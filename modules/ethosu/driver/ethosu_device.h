@@ -16,6 +16,7 @@
 /** A register and the value that it gets after each reset. */
 struct ethosux_setting {
     uint16_t offset;
+    uint16_t limit; /**< the register that holds the most of each field; 0: there is none */
     uint32_t value;
 };
 
@@ -32,6 +33,7 @@ struct ethosux_part {
     uint8_t macs_log2_last;
     uint8_t address_bits;
     uint8_t pmu_counters;
+    uint16_t pmu_offset;  /**< added to the offsets of the counters' registers */
     uint8_t qconfig;      /**< default QCONFIG */
     uint16_t regioncfg;   /**< default REGIONCFG */
     uint32_t fault_bits;  /**< STATUS bits after which the NPU needs a reset */
@@ -39,6 +41,7 @@ struct ethosux_part {
     const struct ethosux_setting *settings;
     const struct ethosux_setting *witness; /**< one that tells by its loss that the power was
                                                 off: differs from its reset value; or NULL */
+    const uint32_t *limited_fields; /**< masks of the fields of a setting with a limit, then 0 */
     uint8_t setting_count;
     uint8_t event_range_count;
     const struct ethosux_event_range *event_ranges;
@@ -95,7 +98,7 @@ static inline bool ethosux_device_acknowledge(const struct ethosu_device *dev, u
 {
     uint32_t before = ethosu_io_read(dev->reg, NPU_STATUS);
     if (before & ETHOSUX_STATUS_PMU_IRQ) {
-        ethosu_io_write(dev->reg, NPU_PMINTCLR, UINT32_MAX);
+        ethosu_io_write(dev->reg, NPU_PMINTCLR + dev->part->pmu_offset, UINT32_MAX);
     }
     if (!(before & ETHOSUX_STATUS_IRQ_RAISED)) {
         return false;

@@ -180,6 +180,11 @@ void ethosux_set_verify(struct ethosu_driver *drv, bool verify);
 void ethosux_on_done(struct ethosu_driver *drv,
                      void (*on_done)(struct ethosu_driver *drv, void *argument), void *argument);
 
+/* ---- counters ---- */
+
+/** Event counters of this NPU; ETHOSU_PMU_Get_NumEventCounters() gives the least of all NPUs. */
+uint32_t ethosux_pmu_counters(const struct ethosu_driver *drv);
+
 /* ---- checks ---- */
 
 /**

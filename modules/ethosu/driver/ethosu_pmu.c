@@ -3,6 +3,7 @@
 #include "pmu_ethosu.h"
 
 #include "ethosu_device.h"
+#include "ethosu_driver_ex.h"
 
 /** The cycle counter has 48 bits. */
 #define CYCLES_HIGH_MASK 0xFFFFu
@@ -13,12 +14,12 @@
 
 static uint32_t get(const struct ethosu_driver *drv, uint32_t offset)
 {
-    return ethosu_io_read(drv->dev.reg, offset);
+    return ethosu_io_read(drv->dev.reg, offset + drv->dev.part->pmu_offset);
 }
 
 static void set(const struct ethosu_driver *drv, uint32_t offset, uint32_t value)
 {
-    ethosu_io_write(drv->dev.reg, offset, value);
+    ethosu_io_write(drv->dev.reg, offset + drv->dev.part->pmu_offset, value);
 }
 
 static bool has_counter(const struct ethosu_driver *drv, uint32_t num)
@@ -69,13 +70,17 @@ enum ethosu_pmu_event_type ETHOSU_PMU_Get_EVTYPER(struct ethosu_driver *drv, uin
     return ETHOSU_PMU_SENTINEL;
 }
 
+uint32_t ethosux_pmu_counters(const struct ethosu_driver *drv)
+{
+    return drv->dev.part->pmu_counters;
+}
+
 uint32_t ETHOSU_PMU_Get_NumEventCounters(void)
 {
     uint32_t fewest = ETHOSU_PMU_NCOUNTERS;
     for (struct ethosu_driver *drv = ethosux_next(NULL); drv != NULL; drv = ethosux_next(drv)) {
-        if (drv->dev.part->pmu_counters < fewest) {
-            fewest = drv->dev.part->pmu_counters;
-        }
+        uint32_t counters = ethosux_pmu_counters(drv);
+        fewest = counters < fewest ? counters : fewest;
     }
     return fewest;
 }
@@ -201,10 +206,10 @@ void ETHOSU_PMU_PMCCNTR_CFG_Set_Stop_Event(struct ethosu_driver *drv,
 
 uint32_t ETHOSU_PMU_Get_QREAD(struct ethosu_driver *drv)
 {
-    return get(drv, NPU_QREAD);
+    return ethosu_io_read(drv->dev.reg, NPU_QREAD);
 }
 
 uint32_t ETHOSU_PMU_Get_STATUS(struct ethosu_driver *drv)
 {
-    return get(drv, NPU_STATUS);
+    return ethosu_io_read(drv->dev.reg, NPU_STATUS);
 }
