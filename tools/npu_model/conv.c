@@ -6,8 +6,10 @@
  */
 #include <string.h>
 
+#include "accumulators.h"
 #include "conv.h"
 #include "dot.h"
+#include "matmul.h"
 #include "npu_internal.h"
 #include "operation.h"
 #include "output.h"
@@ -25,8 +27,9 @@ struct conv {
     struct npu_output output;
     struct npu_window window;
     const struct npu_channel_scale *scales;
-    struct npu_weights *weights; /**< plain: [channel][tap][input] */
-    unsigned accumulator_bits;
+    struct npu_weights *constant; /**< NULL: the weights come from IFM2 */
+    const int16_t *weights;       /**< [channel][tap][input] */
+    struct npu_accumulators accumulators;
     size_t bricks; /**< of OFM channels */
     bool quick;    /**< all sums fit 32 bits and requant is exact */
     struct npu_requant requant;
@@ -54,17 +57,6 @@ struct plan {
 static size_t divide_up(size_t value, size_t unit)
 {
     return (value + unit - 1) / unit;
-}
-
-bool npu_accumulator_bits(struct npu *npu, unsigned *bits)
-{
-    uint32_t format;
-    if (!npu_get_field(npu, NPU_FIELD_ACC_FORMAT, &format)) {
-        return false;
-    }
-    *bits = npu->product->family->accumulator_bits[format];
-    return *bits > 0 ||
-           npu_fail(npu, NPU_FAULT_PARSE, "has ACC_FORMAT %u, not supported", (unsigned)format);
 }
 
 /** Magnitude of the largest product of an input and a weight. */
@@ -123,6 +115,24 @@ static bool plan_runs(struct npu *npu, const struct npu_window *window, struct p
     return true;
 }
 
+/** Zeroed room for packed weights, which outlives the operation if they are constant. */
+static int16_t *get_packed(struct npu *npu, const struct conv *conv, size_t count)
+{
+    int16_t *packed;
+    if (conv->constant != NULL) {
+        packed = npu_cache_pack(&npu->weights, conv->constant, count);
+    } else {
+        packed = npu_scratch_get(npu, NPU_BUFFER_PACKED, count, sizeof *packed);
+        if (packed != NULL) {
+            memset(packed, 0, count * sizeof *packed);
+        }
+    }
+    if (packed == NULL) {
+        npu_fail(npu, NPU_FAULT_PARSE, "no host memory for its weights");
+    }
+    return packed;
+}
+
 /** Interleave the weights as npu_dot() wants them; what sticks out is 0. */
 static bool pack_weights(struct npu *npu, const struct conv *conv, struct plan *plan)
 {
@@ -131,17 +141,17 @@ static bool pack_weights(struct npu *npu, const struct conv *conv, struct plan *
     size_t blocks = divide_up(channels, NPU_DOT_LANES);
     size_t per_block = plan->pairs * NPU_DOT_LANES * NPU_DOT_PAIR;
     size_t per_channel = (size_t)window->kernel_height * window->kernel_width * window->ifm.depth;
-    plan->packed = conv->weights->packed;
-    if (plan->packed != NULL) {
+    if (conv->constant != NULL && conv->constant->packed != NULL) {
+        plan->packed = conv->constant->packed;
         return true;
     }
-    int16_t *packed = npu_cache_pack(&npu->weights, conv->weights, blocks * per_block);
-    if (packed == NULL) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "no host memory for its weights");
-    }
+    int16_t *packed = get_packed(npu, conv, blocks * per_block);
     plan->packed = packed;
+    if (packed == NULL) {
+        return false;
+    }
     for (size_t channel = 0; channel < channels; channel++) {
-        const int16_t *source = conv->weights->plain + channel * per_channel;
+        const int16_t *source = conv->weights + channel * per_channel;
         int16_t *target =
             packed + channel / NPU_DOT_LANES * per_block + channel % NPU_DOT_LANES * NPU_DOT_PAIR;
         for (uint32_t r = 0; r < plan->run_count; r++) {
@@ -220,7 +230,6 @@ static void accumulate_brick(const struct conv *conv, const struct plan *plan, s
 static void accumulate(const struct conv *conv, const struct plan *plan, uint32_t count,
                        int64_t *acc, int32_t *sums)
 {
-    memset(acc, 0, count * conv->output.map.depth * sizeof *acc);
     for (size_t brick = 0; brick < conv->bricks; brick++) {
         accumulate_brick(conv, plan, brick, count, acc, sums);
     }
@@ -233,7 +242,7 @@ static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, u
     const struct npu_window *window = &conv->window;
     size_t depth = window->ifm.depth;
     for (uint32_t p = 0; p < count; p++) {
-        const int16_t *weight = conv->weights->plain;
+        const int16_t *weight = conv->weights;
         for (uint32_t c = 0; c < conv->output.map.depth; c++) {
             int64_t sum = 0;
             for (uint32_t ky = 0; ky < window->kernel_height; ky++) {
@@ -247,7 +256,7 @@ static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, u
                     }
                 }
             }
-            *acc++ = sum;
+            *acc++ += sum;
         }
     }
 }
@@ -274,13 +283,19 @@ static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct p
 static uint32_t write_exactly(struct npu *npu, const struct conv *conv, struct plan *plan,
                               uint32_t oy, uint32_t ox, uint32_t count, int64_t *acc, int32_t *sums)
 {
+    if (!npu_accumulators_start(npu, &conv->accumulators, oy, ox, count, acc)) {
+        return 0;
+    }
     if (conv->window.narrow) {
         aim(conv, plan, oy, ox);
         accumulate(conv, plan, count, acc, sums);
     } else {
         accumulate_wide(conv, oy, ox, count, acc);
     }
-    npu_scale_channels(acc, count, conv->output.map.depth, conv->scales, conv->accumulator_bits,
+    if (npu_accumulators_leave(&conv->accumulators, oy, ox, count, acc)) {
+        return count;
+    }
+    npu_scale_channels(acc, count, conv->output.map.depth, conv->scales, conv->accumulators.bits,
                        conv->output.rounding);
     return npu_output_write(npu, &conv->output, oy, ox, count, acc) ? count : 0;
 }
@@ -311,49 +326,89 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct plan *plan)
     return true;
 }
 
-bool npu_op_conv(struct npu *npu, uint32_t param)
+/** Bring weights and scales. narrow: set whether npu_dot() can have the weights. */
+static bool load_weights(struct npu *npu, struct conv *conv, bool from_ifm2, bool *narrow)
 {
-    if (param != 0) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "takes weights from IFM2, not supported");
-    }
-    struct conv conv = {0};
-    struct plan plan = {0};
-    if (!npu_output_open(npu, &conv.output) ||
-        !npu_window_open(npu, &conv.window, conv.output.map.height, conv.output.map.width) ||
-        !npu_accumulator_bits(npu, &conv.accumulator_bits)) {
+    uint32_t channels = conv->output.map.depth;
+    int64_t largest = WEIGHT_LIMIT;
+    int16_t *variable = NULL;
+    conv->scales = npu_scales_load(npu, channels, conv->output.global_scale);
+    if (conv->scales == NULL) {
         return false;
     }
-    if (conv.window.ifm.bits == 32 || conv.output.global_scale) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "has %s, not supported",
-                        conv.output.global_scale ? "OFM_SCALE instead of per-channel scales"
-                                                 : "a 32-bit IFM");
-    }
-    conv.bricks = divide_up(conv.output.map.depth, NPU_BRICK);
-    bool narrow = npu_map_fits_16(&conv.window.ifm);
-    conv.scales = npu_scales_load(npu, conv.output.map.depth, conv.output.global_scale);
-    conv.weights = conv.scales == NULL
-                       ? NULL
-                       : npu_weights_load(npu, &conv.window, conv.output.map.depth, false);
-    if (conv.weights == NULL || !npu_window_prepare(npu, &conv.window, narrow)) {
-        return false;
-    }
-    if (narrow) {
-        plan.sum_limit = npu_sum_limit(&conv.window.ifm);
-        if (!plan_runs(npu, &conv.window, &plan) || !pack_weights(npu, &conv, &plan)) {
+    if (from_ifm2) {
+        if (!npu_matmul_weights(npu, &conv->window, channels, &variable, &largest)) {
             return false;
         }
-        conv.quick = (int64_t)plan.inputs <= plan.sum_limit &&
-                     npu_requant_open_channels(npu, &conv.requant, &conv.output, conv.scales,
-                                               conv.accumulator_bits,
-                                               npu_largest_sum(&conv.window.ifm, plan.inputs));
+        conv->weights = variable;
+    } else {
+        conv->constant = npu_weights_load(npu, &conv->window, channels, false);
+        conv->weights = conv->constant == NULL ? NULL : conv->constant->plain;
     }
-    return run_rows(npu, &conv, &plan) &&
+    *narrow = largest <= WEIGHT_LIMIT && npu_map_fits_16(&conv->window.ifm);
+    return conv->weights != NULL;
+}
+
+/** Decide how npu_dot() is to be used, if it is. */
+static bool make_plan(struct npu *npu, struct conv *conv, struct plan *plan)
+{
+    const struct npu_feature_map *ifm = &conv->window.ifm;
+    if (!conv->window.narrow) {
+        return true;
+    }
+    plan->sum_limit = npu_sum_limit(ifm);
+    if (!plan_runs(npu, &conv->window, plan) || !pack_weights(npu, conv, plan)) {
+        return false;
+    }
+    conv->quick =
+        (int64_t)plan->inputs <= plan->sum_limit && npu_accumulators_plain(&conv->accumulators) &&
+        npu_requant_open_channels(npu, &conv->requant, &conv->output, conv->scales,
+                                  conv->accumulators.bits, npu_largest_sum(ifm, plan->inputs));
+    return true;
+}
+
+static bool open_operation(struct npu *npu, struct conv *conv)
+{
+    const struct npu_feature_map *ofm = &conv->output.map;
+    if (!npu_output_open(npu, &conv->output) ||
+        !npu_window_open(npu, &conv->window, ofm->height, ofm->width) ||
+        !npu_accumulators_open(npu, ofm, &conv->accumulators)) {
+        return false;
+    }
+    conv->bricks = divide_up(ofm->depth, NPU_BRICK);
+    return npu_check_scaling(npu, &conv->output, &conv->window.ifm);
+}
+
+bool npu_check_scaling(struct npu *npu, const struct npu_output *output,
+                       const struct npu_feature_map *ifm)
+{
+    bool global = output->global_scale && !npu->product->family->all_cores;
+    return (ifm->bits <= 16 && !global) ||
+           npu_fail(npu, NPU_FAULT_PARSE, "has %s, not supported",
+                    global ? "OFM_SCALE instead of per-channel scales" : "a 32-bit IFM");
+}
+
+bool npu_op_conv(struct npu *npu, uint32_t param)
+{
+    struct conv conv = {0};
+    struct plan plan = {0};
+    bool narrow = false;
+    bool from_ifm2 = param != 0;
+    if (!open_operation(npu, &conv)) {
+        return false;
+    }
+    if (from_ifm2 && conv.accumulators.input == NPU_ACC_IFM2) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "takes both weights and accumulators from IFM2");
+    }
+    return load_weights(npu, &conv, from_ifm2, &narrow) &&
+           npu_window_prepare(npu, &conv.window, narrow) && make_plan(npu, &conv, &plan) &&
+           run_rows(npu, &conv, &plan) &&
            npu_operation_done(
                npu, &(struct npu_work){.ifm = &conv.window.ifm,
                                        .ofm = &conv.output.map,
                                        .window = &conv.window,
                                        .inputs = conv.window.ifm.depth,
-                                       .output_class = conv.accumulator_bits == 32
+                                       .output_class = conv.accumulators.bits == 32
                                                            ? NPU_OUTPUT_OTHER
                                                            : NPU_OUTPUT_MUL_OR_ACC40,
                                        .tables = conv.output.activation != NPU_ACTIVATION_NONE});

@@ -9,11 +9,14 @@
 
 #include "npu_model.h"
 
-/** Width of the accumulators, from ACC_FORMAT. */
-bool npu_accumulator_bits(struct npu *npu, unsigned *bits);
-
 /** Inputs whose products with any weight can't overflow a 32-bit sum; at least 256 if 16-bit. */
 int64_t npu_sum_limit(const struct npu_feature_map *ifm);
+
+struct npu_output;
+
+/** Refuse a 32-bit IFM, and OFM_SCALE for all channels where no compiler asks for it. */
+bool npu_check_scaling(struct npu *npu, const struct npu_output *output,
+                       const struct npu_feature_map *ifm);
 
 /** Magnitude that a sum over so many inputs cannot exceed. */
 int64_t npu_largest_sum(const struct npu_feature_map *ifm, size_t inputs);

@@ -2,6 +2,7 @@
 /** NPU_OP_DEPTHWISE: each channel convolved with its own kernel. */
 #include <string.h>
 
+#include "accumulators.h"
 #include "conv.h"
 #include "dot.h"
 #include "npu_internal.h"
@@ -18,7 +19,7 @@ struct depthwise {
     const int16_t *weights; /**< [tap][step] */
     size_t step;            /**< channels rounded up to whole lanes */
     const int16_t **inputs; /**< of each tap, for one pixel */
-    unsigned accumulator_bits;
+    struct npu_accumulators accumulators;
     uint32_t taps;
     uint32_t taps_per_sum; /**< that a 32-bit sum may cover */
     bool quick;            /**< all sums fit 32 bits and requant is exact */
@@ -50,7 +51,6 @@ static bool transpose_weights(struct npu *npu, struct depthwise *op, struct npu_
 static void accumulate(const struct depthwise *op, int64_t *acc, int32_t *sums)
 {
     size_t channels = op->output.map.depth;
-    memset(acc, 0, channels * sizeof *acc);
     for (size_t first = 0; first < channels; first += NPU_BRICK) {
         for (uint32_t tap = 0; tap < op->taps; tap += op->taps_per_sum) {
             uint32_t rest = op->taps - tap;
@@ -69,7 +69,6 @@ static void accumulate_wide(const struct depthwise *op, uint32_t oy, uint32_t ox
     const struct npu_window *window = &op->window;
     uint32_t channels = op->output.map.depth;
     const int16_t *weight = op->weights;
-    memset(acc, 0, channels * sizeof *acc);
     for (uint32_t ky = 0; ky < window->kernel_height; ky++) {
         const int32_t *row = npu_window_row(window, oy, ky);
         for (uint32_t kx = 0; kx < window->kernel_width; kx++) {
@@ -112,6 +111,9 @@ static bool write_row_exactly(struct npu *npu, const struct depthwise *op, uint3
 {
     const struct npu_feature_map *ofm = &op->output.map;
     size_t channels = ofm->depth;
+    if (!npu_accumulators_start(npu, &op->accumulators, oy, 0, ofm->width, acc)) {
+        return false;
+    }
     for (uint32_t ox = 0; ox < ofm->width; ox++) {
         if (npu_should_abort(npu)) {
             return false;
@@ -123,7 +125,10 @@ static bool write_row_exactly(struct npu *npu, const struct depthwise *op, uint3
             accumulate_wide(op, oy, ox, acc + ox * channels);
         }
     }
-    npu_scale_channels(acc, ofm->width, channels, op->scales, op->accumulator_bits,
+    if (npu_accumulators_leave(&op->accumulators, oy, 0, ofm->width, acc)) {
+        return true;
+    }
+    npu_scale_channels(acc, ofm->width, channels, op->scales, op->accumulators.bits,
                        op->output.rounding);
     return npu_output_write(npu, &op->output, oy, 0, ofm->width, acc);
 }
@@ -154,13 +159,9 @@ static bool open_operation(struct npu *npu, struct depthwise *op)
     struct npu_feature_map *ofm = &op->output.map;
     if (!npu_output_open(npu, &op->output) ||
         !npu_window_open(npu, &op->window, ofm->height, ofm->width) ||
-        !npu_accumulator_bits(npu, &op->accumulator_bits)) {
+        !npu_accumulators_open(npu, ofm, &op->accumulators) ||
+        !npu_check_scaling(npu, &op->output, &op->window.ifm)) {
         return false;
-    }
-    if (op->window.ifm.bits == 32 || op->output.global_scale) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "has %s, not supported",
-                        op->output.global_scale ? "OFM_SCALE instead of per-channel scales"
-                                                : "a 32-bit IFM");
     }
     if (op->window.ifm.depth != ofm->depth) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has IFM depth %u but OFM depth %u",
@@ -185,7 +186,8 @@ bool npu_op_depthwise(struct npu *npu, uint32_t param)
         op.scales == NULL ? NULL : npu_weights_load(npu, &op.window, op.output.map.depth, true);
     op.quick =
         op.scales != NULL && op.taps_per_sum == op.taps && npu_map_fits_16(&op.window.ifm) &&
-        npu_requant_open_channels(npu, &op.requant, &op.output, op.scales, op.accumulator_bits,
+        npu_accumulators_plain(&op.accumulators) &&
+        npu_requant_open_channels(npu, &op.requant, &op.output, op.scales, op.accumulators.bits,
                                   npu_largest_sum(&op.window.ifm, op.taps));
     op.inputs = npu_scratch_get(npu, NPU_BUFFER_RUNS, op.taps, sizeof *op.inputs);
     return weights != NULL && op.inputs != NULL && transpose_weights(npu, &op, weights) &&
@@ -196,7 +198,7 @@ bool npu_op_depthwise(struct npu *npu, uint32_t param)
                                        .ofm = &op.output.map,
                                        .window = &op.window,
                                        .inputs = 1,
-                                       .output_class = op.accumulator_bits == 32
+                                       .output_class = op.accumulators.bits == 32
                                                            ? NPU_OUTPUT_OTHER
                                                            : NPU_OUTPUT_MUL_OR_ACC40,
                                        .tables = op.output.activation != NPU_ACTIVATION_NONE});

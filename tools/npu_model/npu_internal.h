@@ -63,6 +63,11 @@ struct npu_run {
         uint8_t bits;    /**< of its elements, 0: never written */
     } chain[NPU_CHAINS];
 
+    /** Shape of the accumulators that the last operation left for the next one, or 0. */
+    struct npu_kept {
+        uint32_t height, width, depth;
+    } kept;
+
     /* How it failed. */
     enum npu_fault fault;
     uint8_t fault_interface;

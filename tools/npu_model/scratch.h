@@ -16,6 +16,8 @@ enum npu_buffer {
     NPU_BUFFER_REQUANT, /**< per-channel values of the output stage */
     NPU_BUFFER_RESULT,  /**< OFM values before they are stored */
     NPU_BUFFER_OPERAND, /**< second operand */
+    NPU_BUFFER_KEPT,    /**< accumulators for the next operation */
+    NPU_BUFFER_PACKED,  /**< weights that are no constants */
     NPU_BUFFER_CHAIN0,  /**< first of NPU_CHAINS chaining buffers */
     NPU_BUFFER_CHAIN_LAST = NPU_BUFFER_CHAIN0 + 5,
     NPU_BUFFER_COUNT
