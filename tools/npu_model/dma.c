@@ -10,25 +10,40 @@
 enum {
     REGION_MASK = 7,
     REGION_INTERNAL = 1 << 8,
-    REGION_STRIDE_SHIFT = 9,
     ALIGNMENT = 16,
     LUT_GRANULE = 64, /**< bytes per bit of lut_written */
+    INDEX_BYTES = 4,
+    STRIDES_RESERVED = 3, /**< value of stride_mode */
 };
 
 /** One end of the copy. */
 struct end {
     unsigned region;
     bool internal;
-    unsigned dimensions; /**< 1, 2 or 3 */
     uint64_t offset;
+    int64_t row_stride, plane_stride; /**< bytes */
+    bool indexed;                     /**< rows lie where indices say, each one row_stride */
 };
 
 struct dma {
     struct end source, target;
     uint64_t length; /**< bytes of one row */
     uint64_t rows, planes;
-    int64_t row_skip, plane_skip; /**< bytes after each row and plane */
+
+    /* Indices of rows, when an end is indexed: of one plane after the other. */
+    unsigned index_region;
+    int64_t index_offset, index_skip;
+    uint32_t index_max;
 };
+
+/** Get a register that holds a distance in memory. */
+static bool get_distance(struct npu *npu, enum npu_command_row row, int64_t *distance)
+{
+    uint64_t value;
+    bool set = npu_get(npu, row, &value);
+    *distance = npu_sign_extend(value, npu->product->family->address_bits);
+    return set;
+}
 
 static bool decode_end(struct npu *npu, enum npu_command_row region, enum npu_command_row address,
                        struct end *end)
@@ -39,18 +54,13 @@ static bool decode_end(struct npu *npu, enum npu_command_row region, enum npu_co
     }
     end->region = value & REGION_MASK;
     end->internal = (value & REGION_INTERNAL) != 0;
-    end->dimensions = 1 + (value >> REGION_STRIDE_SHIFT & 3u);
     if (npu->product->family->address_bits == 32) {
         end->offset = (uint32_t)end->offset;
-    }
-    if (end->dimensions > 3 || (end->dimensions > 1 && npu->product->family->index == NPU_U55)) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "has stride mode %u in %s", end->dimensions - 1,
-                        npu_command_table[region].name);
     }
     return true;
 }
 
-/** U55 copies multiples of 16 bytes; U65 only insists on it inside the NPU. */
+/** U55 copies multiples of 16 bytes; the others only insist on it inside the NPU. */
 static bool check_alignment(struct npu *npu, const struct dma *dma)
 {
     bool all = npu->product->family->index == NPU_U55;
@@ -64,42 +74,119 @@ static bool check_alignment(struct npu *npu, const struct dma *dma)
                     dma->length, dma->source.offset, dma->target.offset, ALIGNMENT);
 }
 
-static bool decode_strides(struct npu *npu, struct dma *dma)
+/** Sizes of a copy of so many dimensions. */
+static bool decode_sizes(struct npu *npu, struct dma *dma, unsigned dimensions)
 {
-    unsigned dimensions = dma->target.dimensions > dma->source.dimensions ? dma->target.dimensions
-                                                                          : dma->source.dimensions;
-    uint64_t size0 = 1, size1 = 1, skip0 = 0, skip1 = 0;
-    if (dimensions > 1 &&
-        (!npu_get(npu, NPU_SET_DMA0_SIZE0, &size0) || !npu_get(npu, NPU_SET_DMA0_SKIP0, &skip0))) {
+    dma->rows = 1;
+    dma->planes = 1;
+    return (dimensions < 2 || npu_get(npu, NPU_SET_DMA0_SIZE0, &dma->rows)) &&
+           (dimensions < 3 || npu_get(npu, NPU_SET_DMA0_SIZE1, &dma->planes));
+}
+
+/** Ethos-U55 has no strides. */
+static bool decode_row(struct npu *npu, struct dma *dma, unsigned source, unsigned target)
+{
+    unsigned mode = (source > target ? source : target) - 1;
+    return mode == 0 ? decode_sizes(npu, dma, 1)
+                     : npu_fail(npu, NPU_FAULT_PARSE, "has stride mode %u", mode);
+}
+
+static void set_skips(const struct dma *dma, struct end *end, unsigned dimensions,
+                      const int64_t skip[2])
+{
+    end->row_stride = (int64_t)dma->length + (dimensions > 1 ? skip[0] : 0);
+    end->plane_stride = (int64_t)dma->rows * end->row_stride + (dimensions > 2 ? skip[1] : 0);
+}
+
+/** Ethos-U65: each end is strided or not; both skip the same distances. */
+static bool decode_skips(struct npu *npu, struct dma *dma, unsigned source, unsigned target)
+{
+    unsigned dimensions = target > source ? target : source;
+    int64_t skip[2] = {0, 0};
+    if (!decode_sizes(npu, dma, dimensions) ||
+        (dimensions > 1 && !get_distance(npu, NPU_SET_DMA0_SKIP0, &skip[0])) ||
+        (dimensions > 2 && !get_distance(npu, NPU_SET_DMA0_SKIP1, &skip[1]))) {
         return false;
     }
-    if (dimensions > 2 &&
-        (!npu_get(npu, NPU_SET_DMA0_SIZE1, &size1) || !npu_get(npu, NPU_SET_DMA0_SKIP1, &skip1))) {
-        return false;
-    }
-    dma->rows = size0;
-    dma->planes = size1;
-    dma->row_skip = npu_sign_extend(skip0, npu->product->family->address_bits);
-    dma->plane_skip = npu_sign_extend(skip1, npu->product->family->address_bits);
+    set_skips(dma, &dma->source, source, skip);
+    set_skips(dma, &dma->target, target, skip);
     return true;
 }
 
+static bool decode_indices(struct npu *npu, struct dma *dma, unsigned dimensions)
+{
+    uint64_t region, offset, max;
+    if (!npu_get(npu, NPU_SET_DMA0_IDX_REGION, &region) ||
+        !npu_get(npu, NPU_SET_DMA0_IDX, &offset) || !npu_get(npu, NPU_SET_DMA0_IDX_MAX, &max) ||
+        (dimensions > 2 && !get_distance(npu, NPU_SET_DMA0_IDX_SKIP1, &dma->index_skip))) {
+        return false;
+    }
+    dma->index_region = (unsigned)region;
+    dma->index_offset = (int64_t)offset;
+    dma->index_max = (uint32_t)max;
+    return (offset % INDEX_BYTES == 0 && dma->index_skip % INDEX_BYTES == 0) ||
+           npu_fail(npu, NPU_FAULT_PARSE, "has indices at 0x%" PRIx64 ", not a multiple of %d",
+                    offset, INDEX_BYTES);
+}
+
+/** Ethos-U85: one stride mode for both ends, a stride for each; rows of one end by index. */
+static bool decode_strides(struct npu *npu, struct dma *dma, unsigned dimensions, unsigned same)
+{
+    (void)same;
+    uint32_t source, target;
+    if (!decode_sizes(npu, dma, dimensions) ||
+        !npu_get_field(npu, NPU_FIELD_DMA_SOURCE_INDEXED, &source) ||
+        !npu_get_field(npu, NPU_FIELD_DMA_TARGET_INDEXED, &target)) {
+        return false;
+    }
+    if ((source & target) != 0 || (target != 0 && dma->target.internal)) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "indexes %s",
+                        source != 0 ? "both of its ends" : "the lookup tables");
+    }
+    dma->source.indexed = source != 0;
+    dma->target.indexed = target != 0;
+    bool rows = dimensions > 1;
+    return (!(rows || source != 0) ||
+            get_distance(npu, NPU_SET_DMA0_SRC_STRIDE0, &dma->source.row_stride)) &&
+           (!(rows || target != 0) ||
+            get_distance(npu, NPU_SET_DMA0_DST_STRIDE0, &dma->target.row_stride)) &&
+           (dimensions < 3 ||
+            (get_distance(npu, NPU_SET_DMA0_SRC_STRIDE1, &dma->source.plane_stride) &&
+             get_distance(npu, NPU_SET_DMA0_DST_STRIDE1, &dma->target.plane_stride))) &&
+           ((source | target) == 0 || decode_indices(npu, dma, dimensions));
+}
+
+/** How each family says what lies apart, given the dimensions of source and target. */
+static bool (*const decode_shape[NPU_FAMILIES])(struct npu *npu, struct dma *dma, unsigned source,
+                                                unsigned target) = {
+    [NPU_U55] = decode_row,
+    [NPU_U65] = decode_skips,
+    [NPU_U85] = decode_strides,
+};
+
 static bool decode(struct npu *npu, struct dma *dma)
 {
+    uint32_t source, target;
     if (!decode_end(npu, NPU_SET_DMA0_SRC_REGION, NPU_SET_DMA0_SRC, &dma->source) ||
         !decode_end(npu, NPU_SET_DMA0_DST_REGION, NPU_SET_DMA0_DST, &dma->target) ||
-        !npu_get(npu, NPU_SET_DMA0_LEN, &dma->length) || !decode_strides(npu, dma)) {
+        !npu_get(npu, NPU_SET_DMA0_LEN, &dma->length) ||
+        !npu_get_field(npu, NPU_FIELD_DMA_SOURCE_STRIDES, &source) ||
+        !npu_get_field(npu, NPU_FIELD_DMA_TARGET_STRIDES, &target)) {
         return false;
     }
     if (npu->product->family->address_bits == 32) {
         dma->length = (uint32_t)dma->length;
+    }
+    if (source == STRIDES_RESERVED || target == STRIDES_RESERVED) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has stride mode %d", STRIDES_RESERVED);
     }
     if (dma->length == 0 || dma->source.internal) {
         return npu_fail(npu, NPU_FAULT_PARSE, "%s",
                         dma->length == 0 ? "copies 0 bytes"
                                          : "copies from internal memory, not supported");
     }
-    return check_alignment(npu, dma);
+    return decode_shape[npu->product->family->index](npu, dma, 1 + source, 1 + target) &&
+           check_alignment(npu, dma);
 }
 
 /** Internal memory that outlives an operation: the lookup tables. */
@@ -141,6 +228,44 @@ static bool copy(struct npu *npu, const struct dma *dma, int64_t source, int64_t
     return true;
 }
 
+/** Index of a row; where it points past the limit, the memory there is not the NPU's. */
+static bool read_index(struct npu *npu, const struct dma *dma, uint64_t plane, uint64_t row,
+                       uint32_t *index)
+{
+    int64_t offset = dma->index_offset + (int64_t)(plane * dma->rows + row) * INDEX_BYTES +
+                     (int64_t)plane * dma->index_skip;
+    const uint8_t *bytes = npu_map(npu, NPU_READ_DMA, dma->index_region, offset, INDEX_BYTES);
+    if (bytes == NULL) {
+        return false;
+    }
+    npu_count_bytes(npu, NPU_READ_DMA, dma->index_region, INDEX_BYTES);
+    memcpy(index, bytes, sizeof *index);
+    if (*index <= dma->index_max) {
+        return true;
+    }
+    npu->run.fault_channel = NPU_READ_DMA;
+    return npu_fail(npu, NPU_FAULT_BUS,
+                    "has index %" PRId32 " of row %" PRIu64 ", at most %" PRIu32, (int32_t)*index,
+                    plane * dma->rows + row, dma->index_max);
+}
+
+/** Offset of a row; it wraps, as addresses do. */
+static int64_t place(const struct end *end, uint64_t plane, uint64_t row, uint32_t index)
+{
+    return (int64_t)(end->offset + plane * (uint64_t)end->plane_stride +
+                     (end->indexed ? index : row) * (uint64_t)end->row_stride);
+}
+
+static bool copy_row(struct npu *npu, const struct dma *dma, uint64_t plane, uint64_t row)
+{
+    uint32_t index = 0;
+    if ((dma->source.indexed || dma->target.indexed) && !read_index(npu, dma, plane, row, &index)) {
+        return false;
+    }
+    return copy(npu, dma, place(&dma->source, plane, row, index),
+                place(&dma->target, plane, row, index));
+}
+
 bool npu_op_dma_start(struct npu *npu, uint32_t param)
 {
     (void)param;
@@ -148,19 +273,12 @@ bool npu_op_dma_start(struct npu *npu, uint32_t param)
     if (!decode(npu, &dma)) {
         return false;
     }
-    int64_t source = (int64_t)dma.source.offset;
-    int64_t target = (int64_t)dma.target.offset;
-    int64_t length = (int64_t)dma.length;
     for (uint64_t plane = 0; plane < dma.planes; plane++) {
         for (uint64_t row = 0; row < dma.rows; row++) {
-            if (npu_should_abort(npu) || !copy(npu, &dma, source, target)) {
+            if (npu_should_abort(npu) || !copy_row(npu, &dma, plane, row)) {
                 return false;
             }
-            source += length + (dma.source.dimensions > 1 ? dma.row_skip : 0);
-            target += length + (dma.target.dimensions > 1 ? dma.row_skip : 0);
         }
-        source += dma.source.dimensions > 2 ? dma.plane_skip : 0;
-        target += dma.target.dimensions > 2 ? dma.plane_skip : 0;
     }
     return npu_operation_done(npu, &(struct npu_work){0});
 }
