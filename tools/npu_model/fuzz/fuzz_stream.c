@@ -16,7 +16,15 @@
 #include "fuzz.h"
 
 enum { MEMORY_BYTES = 1 << 13, BASE = 0x10000000, HEADER = 3, OPERATIONS = 64 };
-enum { ANY_SIZE = 0xE0, SMALL = 15, DEEP = 63, CODE = 0x3FF, CODES = CODE + 1, PAYLOAD = 0x4000 };
+enum {
+    ANY_SIZE = 0xE0,
+    SMALL = 15,
+    DEEP = 63,
+    CODE = 0x3FF,
+    CODES = CODE + 1,
+    PAYLOAD = 0x4000,
+    CONFIGS = 16
+};
 
 struct world {
     uint8_t *memory;
@@ -45,18 +53,33 @@ static void irq(void *context, bool level)
 }
 
 /** Per code of a command that sets a length: the bits that small maps leave of it; else 0. */
-static const uint8_t *length_masks(const char *config)
+static void find_lengths(const char *config, uint8_t *masks)
 {
-    static uint8_t masks[CODES];
     struct npu_command_info info;
-    memset(masks, 0, sizeof masks);
     for (unsigned index = 0; npu_command_info(config, index, &info); index++) {
         size_t end = strlen(info.name);
         if (end > 3 && strcmp(info.name + end - 3, "_M1") == 0) {
             masks[info.code & CODE] = strstr(info.name, "DEPTH") != NULL ? DEEP : SMALL;
         }
     }
-    return masks;
+}
+
+/** The same, found once for each config. */
+static const uint8_t *length_masks(const char *config)
+{
+    static struct {
+        const char *config;
+        uint8_t masks[CODES];
+    } known[CONFIGS];
+    unsigned row = 0;
+    while (known[row].config != config && known[row].config != NULL) {
+        row++;
+    }
+    if (known[row].config == NULL) {
+        known[row].config = config;
+        find_lengths(config, known[row].masks);
+    }
+    return known[row].masks;
 }
 
 /** Bound every length that the stream sets. */
