@@ -7,9 +7,10 @@ They are int8, made of random numbers from a fixed seed, and small enough for ev
     small_streaming  a wake-word model in miniature: frames come in, two resource variables hold
                      the past (filled once with values that are not all alike), uint8 out
 
-One more is made only when it is asked for by name, to measure speed with:
+Two more are made only when they are asked for by name, to measure with:
 
     mobilenet_v2     MobileNetV2 1.0 for 224 x 224 images: 300 million multiplications
+    weights_300k     more than 300 KB of weights, and little else
 
 Weights are scaled so that every layer's output has a standard deviation near 1 and uses most of
 its 8 bits: rounding errors and wrong saturation then show in the result.
@@ -286,6 +287,15 @@ def mobilenet_v2(seed: int = 3) -> bytes:
     return write([net.graph], "mobilenet_v2: random weights")
 
 
+def weights_300k(seed: int = 5) -> bytes:
+    """A large file with few layers: 4 x 4 x 64 in, ten numbers out."""
+    net = Net("weights_300k", seed)
+    x = net.conv(net.input((1, 4, 4, 64)), 600, kernel=(3, 3))
+    x = net.dense(net.reshape(net.pool(x, "MAX_POOL_2D", 4), (1, 600)), 10, gain=2.0)
+    net.graph.outputs.append(x.tensor)
+    return write([net.graph], "weights_300k: random weights")
+
+
 def _inverted_residual(net: Net, x: Signal, expansion: int, depth: int, stride: int) -> Signal:
     y = x
     if expansion > 1:
@@ -320,7 +330,10 @@ MODELS: dict[str, Callable[[], bytes]] = {
     "small_cnn": small_cnn,
     "small_streaming": small_streaming,
 }
-LARGE_MODELS: dict[str, Callable[[], bytes]] = {"mobilenet_v2": mobilenet_v2}
+LARGE_MODELS: dict[str, Callable[[], bytes]] = {
+    "mobilenet_v2": mobilenet_v2,
+    "weights_300k": weights_300k,
+}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -50,7 +50,7 @@ static bool events_pending(void)
 }
 
 /** Run callbacks; false when an exception came up, which is then kept. */
-static bool run_events(void)
+static MP_NOINLINE bool run_events(void)
 {
     nlr_buf_t nlr;
     if (nlr_push(&nlr) == 0) {
@@ -65,19 +65,20 @@ static bool run_events(void)
 int ethosu_semaphore_take(void *sem, uint64_t timeout)
 {
     struct semaphore *semaphore = sem;
-    uint64_t waited = 0;
-    uint32_t last = 0;
-    bool slept = false;
+    uint32_t begun = 0;
+    bool clock_runs = false; // from the first wake that another caused: most waits need no clock
     // One thread takes, interrupts only give: once seen, a count can't go away.
     while (__atomic_load_n(&semaphore->count, __ATOMIC_ACQUIRE) == 0) {
-        uint32_t now = ethosu_board_ticks_ms();
-        waited += slept ? now - last : 0;
-        if (waited >= timeout || (events_pending() && !run_events())) {
+        if (timeout == 0 || (events_pending() && !run_events())) {
             return -1;
         }
-        last = now;
-        slept = true;
         ethosu_board_idle(&semaphore->count);
+        if (semaphore->count == 0) {
+            uint32_t now = ethosu_board_ticks_ms();
+            begun = clock_runs ? begun : now;
+            clock_runs = true;
+            timeout = now - begun < timeout ? timeout : 0;
+        }
     }
     __atomic_fetch_sub(&semaphore->count, 1, __ATOMIC_ACQ_REL);
     return 0;

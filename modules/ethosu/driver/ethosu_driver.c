@@ -245,12 +245,15 @@ static void clear_up(struct ethosu_driver *drv)
     ethosux_store(&drv->job.state, ETHOSU_JOB_IDLE);
 }
 
-/** Note why the NPU is stopped, stop it, clear up: ENDING -> IDLE. */
-static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout, uint32_t status)
+/** Note why the NPU is stopped, with job.status; stop it, clear up: ENDING -> IDLE. */
+static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout)
 {
     uint32_t qread = ethosu_io_read(drv->dev.reg, NPU_QREAD);
-    struct ethosux_fault why = {
-        .code = code, .index = (int)qread, .found = timeout, .status = status, .qread = qread};
+    struct ethosux_fault why = {.code = code,
+                                .index = (int)qread,
+                                .found = timeout,
+                                .status = drv->job.status,
+                                .qread = qread};
     (void)ethosux_report(&drv->fault, &why);
 
     struct ethosux_fault reset_fault;
@@ -264,10 +267,10 @@ static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout, uint
 
 static int time_out(struct ethosu_driver *drv, uint64_t timeout)
 {
-    uint32_t status = ethosu_io_read(drv->dev.reg, NPU_STATUS);
-    bool finished = !(status & ETHOSUX_STATUS_RUNNING);
+    drv->job.status = ethosu_io_read(drv->dev.reg, NPU_STATUS);
+    bool finished = !(drv->job.status & ETHOSUX_STATUS_RUNNING);
     drv->timeouts++;
-    (void)break_off(drv, finished ? ETHOSUX_E_IRQ_LOST : ETHOSUX_E_TIMEOUT, timeout, status);
+    (void)break_off(drv, finished ? ETHOSUX_E_IRQ_LOST : ETHOSUX_E_TIMEOUT, timeout);
     return -1;
 }
 
@@ -281,9 +284,8 @@ static int conclude(struct ethosu_driver *drv, bool taken)
     if (!taken) {
         (void)ethosu_semaphore_take(drv->semaphore, GIVE_LATENCY);
     }
-    uint32_t status = drv->job.status;
-    if (!ethosux_device_succeeded(&drv->dev, status)) {
-        (void)break_off(drv, ETHOSUX_E_NPU_FAULT, 0, status);
+    if (!ethosux_device_succeeded(&drv->dev, drv->job.status)) {
+        (void)break_off(drv, ETHOSUX_E_NPU_FAULT, 0);
         return -1;
     }
     clear_up(drv);
@@ -320,7 +322,8 @@ int ethosux_cancel(struct ethosu_driver *drv)
 {
     volatile uint32_t *state = &drv->job.state;
     if (ethosux_change(state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_ENDING)) {
-        return break_off(drv, ETHOSUX_E_CANCELLED, 0, ethosu_io_read(drv->dev.reg, NPU_STATUS));
+        drv->job.status = ethosu_io_read(drv->dev.reg, NPU_STATUS);
+        return break_off(drv, ETHOSUX_E_CANCELLED, 0);
     }
     if (ethosux_load(state) == ETHOSU_JOB_DONE) {
         (void)conclude(drv, false);

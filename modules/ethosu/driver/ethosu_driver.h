@@ -53,7 +53,7 @@ enum ethosu_job_result {
  */
 struct ethosu_job {
     volatile uint32_t state;           /**< enum ethosu_job_state, changed atomically */
-    volatile uint32_t status;          /**< STATUS register, as the interrupt handler saw it */
+    volatile uint32_t status;          /**< STATUS register at the end, as its finder saw it */
     const struct ethosux_program *run; /**< what is running */
     void *user_arg;
 };

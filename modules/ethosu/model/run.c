@@ -71,11 +71,9 @@ int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver)
     return walk(model, model->next);
 }
 
-int ethosu_model_resume(struct ethosu_model *model, bool block)
+/** Go on with an inference that waits for the NPU. */
+static int take_up(struct ethosu_model *model, bool block)
 {
-    if (model->next == NULL) {
-        return ETHOSU_MODEL_OK;
-    }
     int waited = ethosu_wait(model->driver, block);
     if (waited > 0) {
         return ETHOSU_MODEL_PENDING;
@@ -87,11 +85,16 @@ int ethosu_model_resume(struct ethosu_model *model, bool block)
     return walk(model, model->next + 1);
 }
 
+int ethosu_model_resume(struct ethosu_model *model, bool block)
+{
+    return model->next == NULL ? ETHOSU_MODEL_OK : take_up(model, block);
+}
+
 int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver)
 {
     int status = ethosu_model_start(model, driver);
     while (status == ETHOSU_MODEL_PENDING) {
-        status = ethosu_model_resume(model, true);
+        status = take_up(model, true);
     }
     return status;
 }
