@@ -16,7 +16,7 @@ HEADERS = sorted(path.name for path in DRIVER.glob("*.h"))
 PATHS = [f"-I{DRIVER}", f"-I{DRIVER.parent}"]
 
 # Bytes of the driver on a Cortex-M55 with -Os, counters, verifier and sentences included.
-TEXT_LIMIT = 13_600
+TEXT_LIMIT = 13_900
 U85_FILES = ("device_u85", "ethosu_verify_u85", "ethosu_verify_branch")
 U85_TEXT_LIMIT = 3_600
 

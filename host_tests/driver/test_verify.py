@@ -35,6 +35,7 @@ class Payload(ctypes.Structure):
         ("has_config", ctypes.c_bool),
         ("config", ctypes.c_uint32),
         ("id", ctypes.c_uint32),
+        ("fast_scratch", ctypes.c_uint32),
     )
 
 
@@ -112,9 +113,9 @@ def test_real_models_are_accepted(library, compiled, shared_models, model, npu) 
 
 
 @pytest.mark.parametrize("form", ["COP1", "COP2"])
-def test_both_payload_forms_are_read(library, small_models, tmp_path, form) -> None:
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u85-256"])
+def test_both_payload_forms_are_read(library, small_models, tmp_path, npu, form) -> None:
     """COP1 and COP2 give the same stream length and config."""
-    npu = "ethos-u55-128"
     source = small_models["small_cnn"]
     options = ["--accelerator-config", npu, "--cop-format", form, "--output-dir", tmp_path]
     cbuild.run([Path(sys.executable).with_name("vela"), source, *options])

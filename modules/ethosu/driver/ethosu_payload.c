@@ -101,39 +101,103 @@ static int parse_cop1(struct reader *reader, struct ethosux_payload *payload)
     return error;
 }
 
-/**
- * Header of 16 bytes with the size of what follows, entry header of 8,
- * metadata size and metadata, then the stream.
- */
+/* Bytes of a COP2 payload: header, one entry, its metadata; the stream follows them. */
+enum {
+    COP2_VERSION = 4,
+    COP2_TOTAL = 8, /**< 64 bits: what follows the header */
+    COP2_ENTRY = 16,
+    COP2_ENTRY_BYTES = 20, /**< what follows this word */
+    COP2_METADATA_BYTES = 24,
+    COP2_METADATA = 28,
+    COP2_METADATA_VERSION = 32,
+    COP2_FIELDS_BYTES = 36,
+    COP2_CONFIG = 40,
+    COP2_ID = 44,
+    COP2_FEATURES = 48,
+    COP2_STAGING = 52, /**< 64 bits: of the fast scratch */
+    COP2_LEAST = 60,
+};
+
+/** Version 1.0, of the payload and of its metadata. */
+#define VERSION_1_0 1u
+/** Addresses are those of the whole network (1), or regions of its inputs and outputs (2). */
+#define FEATURES 3u
+
+/** A word of the payload must be this. */
+static int expect(const struct reader *reader, uint32_t at, uint32_t expected)
+{
+    uint32_t found = word_at(reader, at);
+    return found == expected
+               ? 0
+               : ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_FIELD, (int)at, found, expected);
+}
+
+/** Do the parts fit into one another? */
+static int check_cop2_sizes(struct reader *reader)
+{
+    uint32_t entry_bytes = word_at(reader, COP2_ENTRY_BYTES);
+    uint32_t metadata_bytes = word_at(reader, COP2_METADATA_BYTES);
+    reader->at = COP2_ENTRY;
+    if (entry_bytes > reader->size - COP2_METADATA_BYTES) {
+        return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_CUT, COP2_ENTRY,
+                              reader->size - COP2_METADATA_BYTES, entry_bytes);
+    }
+    uint32_t most = entry_bytes >= 4 ? entry_bytes - 4 : 0;
+    if (entry_bytes % 4 != 0 || metadata_bytes % 4 != 0 || metadata_bytes > most ||
+        metadata_bytes < COP2_LEAST - COP2_METADATA) {
+        return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_FIELD, COP2_METADATA_BYTES,
+                              metadata_bytes, most);
+    }
+    return expect(reader, COP2_TOTAL, entry_bytes + COP2_METADATA_BYTES - COP2_ENTRY);
+}
+
+/** What is the same in all: kind and version of the payload and of its metadata. */
+static int check_cop2_fields(const struct reader *reader)
+{
+    static const struct {
+        uint32_t at;
+        uint32_t value;
+    } fields[] = {
+        {COP2_VERSION, VERSION_1_0},
+        {COP2_TOTAL + 4, 0},
+        {COP2_METADATA, VEUM},
+        {COP2_METADATA_VERSION, VERSION_1_0},
+        {COP2_FIELDS_BYTES, COP2_LEAST - COP2_CONFIG},
+        {COP2_STAGING + 4, 0},
+    };
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < sizeof fields / sizeof fields[0]; i++) {
+        error = expect(reader, fields[i].at, fields[i].value);
+    }
+    uint32_t features = word_at(reader, COP2_FEATURES);
+    return error == 0 && features & ~FEATURES ? expect(reader, COP2_FEATURES, features & FEATURES)
+                                              : error;
+}
+
 static int parse_cop2(struct reader *reader, struct ethosux_payload *payload)
 {
-    enum { TOTAL = 8, ENTRY = 16, ENTRY_SIZE = 20, METADATA_SIZE = 24, METADATA = 28 };
-    enum { CONFIG = METADATA + 12, ID = METADATA + 16, METADATA_LEAST = 20 };
-
-    reader->at = ENTRY;
-    int error = need(reader, METADATA - ENTRY);
+    int error = need(reader, COP2_LEAST);
     if (error != 0) {
         return error;
     }
-    uint32_t entry_bytes = word_at(reader, ENTRY_SIZE);
-    uint32_t metadata_bytes = word_at(reader, METADATA_SIZE);
-    if (word_at(reader, ENTRY) != ENTRY_COMMAND_STREAM) {
-        return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_ACTION, ENTRY,
-                              word_at(reader, ENTRY), 0);
+    uint32_t entry = word_at(reader, COP2_ENTRY);
+    if (entry != ENTRY_COMMAND_STREAM) {
+        return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_ACTION, COP2_ENTRY, entry, 0);
     }
-    if (entry_bytes < 4 || metadata_bytes > entry_bytes - 4 || metadata_bytes % 4 != 0 ||
-        entry_bytes % 4 != 0 || entry_bytes > reader->size - METADATA_SIZE ||
-        word_at(reader, TOTAL) != entry_bytes + (METADATA_SIZE - ENTRY)) {
-        return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_CUT, ENTRY,
-                              reader->size - METADATA_SIZE, entry_bytes);
+    error = check_cop2_sizes(reader);
+    if (error == 0) {
+        error = check_cop2_fields(reader);
     }
-    if (metadata_bytes >= METADATA_LEAST && word_at(reader, METADATA) == VEUM) {
-        payload->has_config = true;
-        payload->config = word_at(reader, CONFIG);
-        payload->id = word_at(reader, ID);
+    if (error != 0) {
+        return error;
     }
-    return take_stream(reader, payload, METADATA + metadata_bytes,
-                       entry_bytes - 4 - metadata_bytes);
+    payload->has_config = true;
+    payload->config = word_at(reader, COP2_CONFIG);
+    payload->id = word_at(reader, COP2_ID);
+    payload->fast_scratch = word_at(reader, COP2_STAGING);
+    uint32_t metadata_bytes = word_at(reader, COP2_METADATA_BYTES);
+    return take_stream(reader, payload, COP2_METADATA + metadata_bytes,
+                       word_at(reader, COP2_ENTRY_BYTES) - 4 - metadata_bytes);
 }
 
 int ethosux_parse_payload(const void *data, size_t size, struct ethosux_payload *payload,

@@ -151,6 +151,17 @@ static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_add
     return 0;
 }
 
+/** A payload that states its fast scratch must find it, be it in the memory given at init. */
+static int check_fast_scratch(const struct ethosux_payload *payload,
+                              const struct ethosux_program *program, struct ethosux_fault *fault)
+{
+    size_t given = program->count > FAST_SCRATCH ? program->size[FAST_SCRATCH] : 0;
+    return payload->fast_scratch <= given
+               ? 0
+               : ethosux_refuse(fault, ETHOSUX_E_FAST_MEMORY, FAST_SCRATCH, payload->fast_scratch,
+                                given);
+}
+
 /** Walk the command stream; what it writes must be memory that the NPU can write. */
 static int verify(const struct ethosu_driver *drv, const struct ethosux_payload *payload,
                   const struct ethosux_program *program, struct ethosux_fault *fault)
@@ -219,6 +230,9 @@ int ethosux_prepare(struct ethosu_driver *drv, struct ethosux_program *program,
     }
     if (error == 0) {
         error = place_bases(drv, base_addr, base_addr_size, &made, fault);
+    }
+    if (error == 0) {
+        error = check_fast_scratch(&payload, &made, fault);
     }
     if (error == 0 && !(flags & ETHOSUX_NO_VERIFY) && ethosux_verify != NULL &&
         !verified_before(drv, program, &made)) {

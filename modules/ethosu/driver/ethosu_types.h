@@ -101,6 +101,7 @@ struct ethosux_payload {
     bool has_config;       /**< the two words below are given */
     uint32_t config;       /**< CONFIG register of the NPU it was compiled for */
     uint32_t id;           /**< ID register of the NPU it was compiled for */
+    uint32_t fast_scratch; /**< bytes of base pointer 2 that it uses, as far as it says so */
 };
 
 /**
