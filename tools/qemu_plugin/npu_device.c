@@ -206,8 +206,8 @@ struct npu_device *npu_device_create(const struct npu_slot *slot, const char *co
     }
     worker_init(&device->worker, execute, complete, device);
     timer_init_full(device_timer(device), NULL, QEMU_CLOCK_VIRTUAL, 1, 0, complete, device);
-    machine_map(&(struct machine_window){slot->argument, slot->base, NPU_WINDOW_SIZE, read_register,
-                                         write_register},
+    machine_map(&(struct machine_window){slot->argument, slot->base, npu_window_size(device->model),
+                                         read_register, write_register},
                 device);
     return device;
 }
