@@ -17,6 +17,12 @@ from .draws import Draws
 # Elements per tensor at most, so that thousands of cases run in minutes.
 MAX_ELEMENTS = 40_000
 
+# Operators that need not read all of their input.
+_DROP = {
+    *("SLICE", "STRIDED_SLICE", "SPLIT", "SPLIT_V", "UNPACK", "SUM", "TRANSPOSE_CONV"),
+    *("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"),
+}
+
 # TFLite's fused activation functions.
 NONE, RELU, RELU_N1_TO_1, RELU6 = 0, 1, 2, 3
 
@@ -65,7 +71,8 @@ class Builder:
         self.known: list[proofs.Defect] = []
         self.outputs: list[int] = []
         # Values that Vela is known to mistake next to other operators: see known_defect.
-        self.sliced: set[int] = set()
+        self.sliced: dict[int, int] = {}  # and where the slice begins, bytes in NHWC
+        self.windows: list[proofs.Proof] = []  # of reductions
         self._renamed: set[int] = set()
         self._pool: list[Value] = []
         self._used: set[int] = set()
@@ -225,11 +232,8 @@ class Builder:
         self._more_graphs.append(graph)
         return len(self._more_graphs)
 
-    def known_defect(self, text: str, proof: proofs.Proof = proofs.graph_alone) -> None:
-        """Say that Vela is known to be wrong about an operator as it was drawn, and how it shows.
-
-        Without a proof, the graph alone tells.
-        """
+    def known_defect(self, text: str, proof: proofs.Proof) -> None:
+        """Say that Vela is wrong about an operator as it was drawn, and how that shows."""
         self.known.append(proofs.Defect(text, proof))
 
     def padded(self, x: Value) -> None:
@@ -239,6 +243,12 @@ class Builder:
                 "padding around a slice: Vela pads as if the slice began elsewhere",
                 proofs.lopsided_padding,
             )
+
+    def cut(self, x: Value, out: Value, begin: Sequence[int]) -> None:
+        """Say that `out` is the part of `x` that begins there."""
+        item = np.dtype(x.dtype).itemsize
+        start = int(np.ravel_multi_index(tuple(begin), x.shape)) * item
+        self.sliced[out.index] = self.sliced.get(x.index, 0) + start
 
     def renamed(self, x: Value, out: Value) -> None:
         """Say that `out` is `x` under other axes."""
@@ -250,7 +260,12 @@ class Builder:
         made = {value.index for value in self._pool} - {value.index for value in self.inputs}
         reduced = any(kind in ("REDUCE_MAX", "REDUCE_MIN") for kind in self.operators)
         if any(uses[i] > 1 for i in self._renamed) or (reduced and self._renamed & made):
-            self.known_defect("value shared between shapes: Vela reads one in the shape of another")
+            kinds = set(self.operators)
+            shows = [proofs.unwritten, *self.windows, *([] if kinds & _DROP else [proofs.unread])]
+            self.known_defect(
+                "value shared between shapes: Vela reads one in the shape of another",
+                proofs.either(*shows),
+            )
 
     @property
     def tensors_outside(self) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import unsigned
 from .builder import Builder, UnsuitableError, Value
 from .draws import Draws
 from .families import U55_U65, Family
@@ -42,7 +43,8 @@ class Case:
 
     def __str__(self) -> str:
         graph = "+".join(self.operators)
-        return f"{graph} on {self.npu} {' '.join(self.options)}"
+        kind = " of uint8" if self.family.unsigned else ""
+        return f"{graph}{kind} on {self.npu} {' '.join(self.options)}"
 
 
 def make(
@@ -66,6 +68,8 @@ def make(
     if not b.operators:
         raise UnsuitableError(f"{first} found no place")
     rng = draws.rng()
+    if family.unsigned:
+        unsigned.rewrite(b.graph)
     model = b.finish()
     return Case(
         family=family,
@@ -75,8 +79,8 @@ def make(
         npu=npu,
         options=_without_regions(options) if b.tensors_outside > 2 else options,
         operators=tuple(b.operators),
-        known=tuple(b.known),
-        feeds=tuple(_feeds(rng, b.inputs)),
+        known=(*b.known, *family.known),
+        feeds=tuple(_feeds(rng, b.inputs, family.unsigned)),
     )
 
 
@@ -109,10 +113,13 @@ def _add(b: Builder, family: Family, name: str) -> None:
         family.generators[name](b)
 
 
-def _feeds(rng: np.random.Generator, inputs: Sequence[Value]) -> list[tuple[np.ndarray, ...]]:
+def _feeds(
+    rng: np.random.Generator, inputs: Sequence[Value], as_unsigned: bool
+) -> list[tuple[np.ndarray, ...]]:
     """Random arrays, and the extremes: all least, all greatest, all zero."""
     kinds = ("random",) * _RANDOM_FEEDS + ("low", "high", "zero")
-    return [tuple(_array(rng, value, kind) for value in inputs) for kind in kinds]
+    feeds = [tuple(_array(rng, value, kind) for value in inputs) for kind in kinds]
+    return [tuple(map(unsigned.raised, feed)) for feed in feeds] if as_unsigned else feeds
 
 
 def _array(rng: np.random.Generator, value: Value, kind: str) -> np.ndarray:

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from . import operators
+from . import operators, proofs
 from .builder import Builder
 from .operators import u85
 
@@ -27,6 +27,10 @@ class Family:
     without_generator: Mapping[str, str]
     # A switch of Vela's, and in how many percent of the cases; the first that is drawn counts.
     switches: Mapping[str, int]
+    # Defects of Vela that any graph may meet.
+    known: tuple[proofs.Defect, ...] = ()
+    # uint8 in place of int8; graphs with 16-bit numbers are left out.
+    unsigned: bool = False
 
 
 _EMBEDDED = {"u55": ("Ethos_U55_High_End_Embedded",), "u65": ("Ethos_U65_Embedded",)}
@@ -53,6 +57,10 @@ U55_U65 = Family(
     never_on_npu=operators.NEVER_ON_NPU,
     without_generator=operators.WITHOUT_GENERATOR,
     switches={"--debug-force-legacy-core": 4},
+    known=(proofs.TABLE_BEYOND_MEMORY, proofs.UNWRITTEN),
+)
+U55_U65_UNSIGNED = replace(
+    U55_U65, name="u55-u65-unsigned", known=(*U55_U65.known, proofs.SIGNED_CLAMP), unsigned=True
 )
 
 _DRAM = tuple(f"Ethos_U85_SYS_DRAM_{size}" for size in ("Low", "Mid", "High"))
@@ -81,4 +89,4 @@ U85 = Family(
     },
 )
 
-FAMILIES = {family.name: family for family in (U55_U65, U85)}
+FAMILIES = {family.name: family for family in (U55_U65, U55_U65_UNSIGNED, U85)}

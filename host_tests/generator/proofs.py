@@ -7,17 +7,26 @@ without it is a failure like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from . import coverage
+import numpy as np
+from ethosu_tools import payload
+from ethosu_tools.npu.program import Graph, Operator, Tensor, parse
+
+from . import coverage, dataflow
+from .dataflow import Hole, State
 
 Proof = Callable[[bytes], bool]
 
-# Register -> parameter, payload; and the operation as "OPCODE", mode.
-State = Mapping[str, tuple[int, int]]
 
-_PRODUCT, _GREATEST = ("ELEMENTWISE", 0), ("POOL", 0)
+_PRODUCT, _DIFFERENCE = ("ELEMENTWISE", 0), ("ELEMENTWISE", 2)
+_GREATEST, _SUM = ("POOL", 0), ("POOL", 2)
+_SCALAR = 1 << 7
+_INTERNAL = 1 << 8
+_NO_ROWS = 0xFFFF  # 0, less one
+_BYTE_TABLE = 256
+_PLACE = 16  # tensors begin at multiples of it
 
 
 @dataclass(frozen=True)
@@ -32,26 +41,23 @@ def operations(model: bytes) -> Iterator[tuple[str, int, State]]:
     """Opcode, mode and registers of every operation on feature maps."""
     for stream in coverage.streams(model):
         state: dict[str, tuple[int, int]] = {}
-        for name, param, payload in coverage.commands(stream):
+        for name, param, word in coverage.commands(stream):
             if name in ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE"):
                 yield name, param, dict(state)
             else:
-                state[name] = (param, payload)
-
-
-def graph_alone(_model: bytes) -> bool:
-    """No proof in the stream: what was drawn has to do."""
-    return True
+                state[name] = (param, word)
 
 
 def lopsided_padding(model: bytes) -> bool:
-    """Padding on one side exceeds that on the other by more than one, which SAME never does."""
+    """Padding on one side exceeds that on the other by more than one, or leaves no input at all."""
     # Stripes of one operation have the padding of their own edges only: take them together.
     for before, behind in (("TOP", "BOTTOM"), ("LEFT", "RIGHT")):
         sides: dict[tuple[object, ...], list[int]] = {}
         for name, _, state in operations(model):
             if name == "ELEMENTWISE":
                 continue
+            if _param(state, "IFM_HEIGHT0_M1") == _NO_ROWS:
+                return True
             window = tuple(state.get(f"KERNEL_{what}") for what in ("HEIGHT_M1", "WIDTH_M1"))
             pair = sides.setdefault((name, *window), [0, 0])
             for at, side in enumerate((before, behind)):
@@ -89,8 +95,189 @@ def shifted_product(model: bytes) -> bool:
     )
 
 
+def signed_clamp(model: bytes) -> bool:
+    """An int8 output is clamped to less than its type has, in a graph without any int8 tensor."""
+    return any(
+        _param(state, "OFM_PRECISION") & 7 == 1
+        and (_param(state, "ACTIVATION_MIN"), _param(state, "ACTIVATION_MAX")) != (0xFF80, 0x7F)
+        for _, _, state in operations(model)
+    )
+
+
+def table_beyond_memory(model: bytes) -> bool:
+    """A table is loaded to the end of SHRAM or past it."""
+    for graph, operator in _npu_operators(model):
+        content = payload.read(graph.tensors[operator.inputs[0]].content)
+        shram = ((content.config or 0) >> 8 & 0xFF) * 1024
+        if any(target >= shram for _, target, _ in _tables(content.stream)):
+            return True
+    return False
+
+
+def falling_table(model: bytes) -> bool:
+    """A table of an exponential has a smaller entry behind a larger one."""
+    for graph, operator in _npu_operators(model):
+        stream = payload.read(graph.tensors[operator.inputs[0]].content).stream
+        constants = graph.tensors[operator.inputs[1]].content
+        for source, _, length in _tables(stream):
+            table = np.frombuffer(constants, np.int8)[source : source + length]
+            if length == _BYTE_TABLE and (np.diff(table.astype(int)) < 0).any():
+                return True
+    return False
+
+
+def unit_multiplier(model: bytes) -> bool:
+    """A 32-bit product has the constant 1 for a multiplier, which is 2^30 at least."""
+    for graph, operator in _npu_operators(model):
+        constants = np.frombuffer(graph.tensors[operator.inputs[1]].content, np.uint8)
+        for name, mode, state in operations(model):
+            if (name, mode) != _PRODUCT or _param(state, "IFM_PRECISION") >> 2 & 3 != 2:
+                continue
+            start = _payload(state, "IFM2_BASE0")
+            if _param(state, "IFM2_REGION") == 0 and constants[start : start + 4].view("<i4") == 1:
+                return True
+    return False
+
+
+def shared_output(model: bytes) -> bool:
+    """A 64-bit output lies upon another input or output: it was planned with half its size."""
+    for graph, operator in _npu_operators(model):
+        ends = {i: graph.tensors[i] for i in (*operator.inputs[4:], *operator.outputs)}
+        for index, wide in ends.items():
+            if wide.dtype != "int64":
+                continue
+            for other, tensor in ends.items():
+                if other != index and _overlap(wide, tensor):
+                    return True
+    return False
+
+
+def _overlap(a: Tensor, b: Tensor) -> bool:
+    return a.offset < b.offset + b.size and b.offset < a.offset + a.size
+
+
+def _npu_operators(model: bytes) -> Iterator[tuple[Graph, Operator]]:
+    graph = parse(model)[0]
+    yield from ((graph, node) for node in graph.operators if node.name == "ethos-u")
+
+
+def _tables(stream: bytes) -> Iterator[tuple[int, int, int]]:
+    """Where each table comes from, where it goes, and its length."""
+    state: dict[str, tuple[int, int]] = {}
+    for name, param, word in coverage.commands(stream):
+        state[name] = (param, word)
+        if name == "DMA_START" and _param(state, "DMA0_DST_REGION") & _INTERNAL:
+            source, target = _payload(state, "DMA0_SRC"), _payload(state, "DMA0_DST")
+            yield source, target, _payload(state, "DMA0_LEN")
+
+
+def unwritten(model: bytes) -> bool:
+    """The stream reads what nothing wrote, goes past its memory, or leaves an output unwritten."""
+    wrong = Hole.READ_UNWRITTEN | Hole.OUTSIDE | Hole.OUTPUT_UNWRITTEN
+    return bool(dataflow.holes(model) & wrong)
+
+
+def unread(model: bytes) -> bool:
+    """Some results are written for nobody, in a graph that drops nothing."""
+    return bool(dataflow.holes(model) & Hole.RESULT_UNREAD)
+
+
+# Any graph may meet these.
+TABLE_BEYOND_MEMORY = Defect("a table is loaded beyond the end of SHRAM", table_beyond_memory)
+UNWRITTEN = Defect("data flow: what is read or put out was never written, or no memory", unwritten)
+SIGNED_CLAMP = Defect("TRANSPOSE of uint8: Vela copies int8, in the range of uint8", signed_clamp)
+
+
+@dataclass(frozen=True)
+class OtherSize:
+    """The last operation of a graph of one reduction makes more than the graph's output."""
+
+    elements: int
+
+    def __call__(self, model: bytes) -> bool:
+        """Whether the stream shows it."""
+        *_, (name, mode, state) = operations(model)
+        height, width, depth = (
+            _param(state, f"OFM_{axis}_M1") + 1 for axis in ("HEIGHT", "WIDTH", "DEPTH")
+        )
+        return height * width * depth != self.elements or ((name, mode) == _SUM and depth > 1)
+
+
+@dataclass(frozen=True)
+class UnwrittenChannels:
+    """No operation that fills a padded tensor, row by row, writes all of its channels."""
+
+    row: int  # bytes from one row to the next, and from one pixel to the next
+    pixel: int
+
+    def __call__(self, model: bytes) -> bool:
+        """Whether the stream shows it."""
+        written = np.zeros(self.pixel, bool)
+        found = False
+        for _, _, state in operations(model):
+            strides = _payload(state, "OFM_STRIDE_Y"), _payload(state, "OFM_STRIDE_X")
+            if strides != (self.row, self.pixel):
+                continue
+            found = True
+            size = (_param(state, "OFM_DEPTH_M1") + 1) << (_param(state, "OFM_PRECISION") >> 1 & 3)
+            written[(_payload(state, "OFM_BASE0") + np.arange(size)) % self.pixel] = True
+        return found and not written.all()
+
+
+@dataclass(frozen=True)
+class LostStart:
+    """A slice is reduced from the start of what it was cut from."""
+
+    start: int  # where the slice begins, bytes in NHWC
+
+    def __call__(self, model: bytes) -> bool:
+        """Whether the stream shows it."""
+        pools = [state for name, mode, state in operations(model) if (name, mode) == _GREATEST]
+        places = {
+            _payload(state, "IFM_BASE0")
+            for state in pools
+            if not _param(state, "IFM_PRECISION") >> 6 & 3
+        }
+        for graph, operator in _npu_operators(model):
+            starts = {graph.tensors[i].offset for i in operator.inputs[4:]}
+            if places & starts and not places & {start + self.start for start in starts}:
+                return True
+        return bool(places) and self.start % _PLACE not in {place % _PLACE for place in places}
+
+
+def beyond_tile(model: bytes) -> bool:
+    """An input has more rows than its first tile, and the next is the same, or of other rows."""
+    for name, _, state in operations(model):
+        if name == "ELEMENTWISE":
+            continue
+        height, _, _ = dataflow.input_size(name, state)
+        step = _payload(state, "IFM_STRIDE_Y")
+        apart = _payload(state, "IFM_BASE0") - _payload(state, "IFM_BASE2")
+        if height > _param(state, "IFM_HEIGHT0_M1") + 1 and (apart == 0 or apart % step):
+            return True
+    return False
+
+
+def repeated(model: bytes) -> bool:
+    """An operand is repeated along an axis, where both have one shape."""
+    return any(
+        name == "ELEMENTWISE"
+        and _param(state, "IFM2_BROADCAST") & 7
+        and not _param(state, "IFM2_BROADCAST") & _SCALAR
+        for name, _, state in operations(model)
+    )
+
+
+def either(*proofs: Proof) -> Proof:
+    """The stream shows one of several things."""
+    return lambda model: any(proof(model) for proof in proofs)
+
+
 class WrongWindow:
-    """A reduction of some axes, one pool for each: the pools have other lengths, or padding."""
+    """A reduction of some axes, one pool for each: the pools have other lengths, or padding.
+
+    REDUCE_MIN is that of the complement, -1 - x: it may also repeat a part of x.
+    """
 
     def __init__(self, lengths: Iterable[int]) -> None:
         self.lengths = frozenset(lengths) - {1}
@@ -104,7 +291,13 @@ class WrongWindow:
         }
         sides = [f"IFM_PAD_{side}" for side in ("TOP", "BOTTOM", "LEFT", "RIGHT")]
         padded = any(_param(state, side) for state in pools for side in sides)
-        return padded or spans - {1} != self.lengths
+        repeated = any(
+            (name, mode) == _DIFFERENCE
+            and _param(state, "IFM2_BROADCAST") & 7
+            and not _param(state, "IFM2_BROADCAST") & _SCALAR
+            for name, mode, state in operations(model)
+        )
+        return padded or repeated or spans - {1} != self.lengths
 
 
 def _param(state: State, name: str) -> int:

@@ -8,16 +8,31 @@ import pytest
 
 from . import case as cases
 from . import check, coverage, proofs
+from .families import U55_U65_UNSIGNED
 
 # Cases that were failures until their cause was read in the command stream.
 SEEDS = {
+    30: "value shared between shapes",
+    52: "ARG_MAX to int64",
+    483: "groups of a batch",
+    488: "SUM that drops axes",
+    735: "MIRROR_PAD of channels",
+    920: "groups of a batch",
+    1213: "SQUARED_DIFFERENCE",
+    2856: "REDUCE_MIN that drops axes",
+    3450: "REDUCE_MAX of a slice",
+    3841: "padding around a slice",
+    3843: "SUM of other axes",
     5047: "BATCH_MATMUL of a slice",
     5378: "BATCH_MATMUL of a slice",
+    6866: "SUB of a slice",
+    9184: "data flow",
     10291: "REDUCE_MAX of a slice",
     10386: "BATCH_MATMUL of a slice",
     11099: "SQUARED_DIFFERENCE",
     11611: "groups of a batch",
 }
+UNSIGNED_SEEDS = {106: "TRANSPOSE of uint8", 491: "a table is loaded beyond", 612: "TRANSPOSE of"}
 
 _CODES = {name: code for code, name in coverage._NAMES.items()}
 
@@ -27,6 +42,13 @@ def test_defect_of_vela_shows_in_the_stream(seed):
     result = check.check(cases.make(seed))
     assert result.verdict is check.Verdict.DEFECT
     assert result.reason.startswith(SEEDS[seed])
+
+
+@pytest.mark.parametrize("seed", UNSIGNED_SEEDS)
+def test_defect_of_vela_with_uint8_shows_in_the_stream(seed):
+    result = check.check(cases.make(seed, family=U55_U65_UNSIGNED))
+    assert result.verdict is check.Verdict.DEFECT
+    assert result.reason.startswith(UNSIGNED_SEEDS[seed])
 
 
 def test_difference_without_proof_is_a_failure():
@@ -76,3 +98,42 @@ def test_shifted_product(monkeypatch, precision, shift, shifted):
 def test_wrong_window(monkeypatch, length, pad, wrong):
     pool = [("KERNEL_WIDTH_M1", 3, None), ("IFM_PAD_RIGHT", pad, None), ("POOL", 0, None)]
     assert shows(monkeypatch, proofs.WrongWindow((1, length)), *pool) == wrong
+
+
+@pytest.mark.parametrize(("low", "high", "precision", "clamped"), [
+    (0xFF80, 0x7F, 0x101, 0),
+    (0, 0x7F, 0x101, 1),
+    (0, 0xFF, 0x100, 0),
+])  # fmt: skip
+def test_signed_clamp(monkeypatch, low, high, precision, clamped):
+    copy = [("ACTIVATION_MIN", low, None), ("ACTIVATION_MAX", high, None)]
+    copy += [("OFM_PRECISION", precision, None), ("POOL", 1, None)]
+    assert shows(monkeypatch, proofs.signed_clamp, *copy) == clamped
+
+
+@pytest.mark.parametrize(
+    ("base2", "rows", "beyond"), [(0, 3, 0), (0, 4, 0), (64, 4, 1), (40, 4, 1)]
+)
+def test_beyond_tile(monkeypatch, base2, rows, beyond):
+    read = [("IFM_HEIGHT0_M1", 2, None), ("OFM_HEIGHT_M1", rows - 1, None)]
+    read += [("IFM_STRIDE_Y", 0, 32), ("IFM_BASE0", 0, 64), ("IFM_BASE2", 0, base2)]
+    assert shows(monkeypatch, proofs.beyond_tile, *read, ("CONV", 0, None)) == beyond
+
+
+@pytest.mark.parametrize(("broadcast", "repeated"), [(0, 0), (0x87, 0), (2, 1)])
+def test_repeated(monkeypatch, broadcast, repeated):
+    operands = [("IFM2_BROADCAST", broadcast, None), ("ELEMENTWISE", 2, None)]
+    assert shows(monkeypatch, proofs.repeated, *operands) == repeated
+
+
+@pytest.mark.parametrize(("first", "depth", "unwritten"), [(0, 8, 0), (3, 5, 1), (3, 8, 0)])
+def test_unwritten_channels(monkeypatch, first, depth, unwritten):
+    fill = [("OFM_STRIDE_Y", 0, 32), ("OFM_STRIDE_X", 0, 8), ("OFM_BASE0", 0, 64 + first)]
+    fill += [("OFM_DEPTH_M1", depth - 1, None), ("POOL", 1, None)]
+    assert shows(monkeypatch, proofs.UnwrittenChannels(32, 8), *fill) == unwritten
+
+
+@pytest.mark.parametrize(("depth", "mode", "other"), [(2, 1, 0), (3, 1, 1), (2, 2, 1)])
+def test_other_size(monkeypatch, depth, mode, other):
+    last = [("OFM_DEPTH_M1", depth - 1, None), ("POOL", mode, None)]
+    assert shows(monkeypatch, proofs.OtherSize(2), *last) == other

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..builder import Builder, Value
+from .. import proofs
+from ..builder import Builder, UnsuitableError, Value
 
 _BOTH = ("int8", "int16")
 _RANKS = (4, 2, 3)
@@ -50,10 +51,17 @@ def _unary(
         elif kind == "LEAKY_RELU" and b.draws.chance(50):
             out = b.tensor(x.shape, x.dtype, x.scale, x.zero_point)
         else:
-            values = function(np.linspace(*_range(x), 256).clip(-8, 8))
+            # Scales further apart than 2^14 overflow in LiteRT's int16.
+            limit = max(8.0, 8 * x.scale)
+            values = function(np.linspace(*_range(x), 256).clip(-limit, limit))
             out = _output(b, x, float(values.min()), float(values.max()))
         if kind == "EXP" and _range(x)[1] > np.log(out.scale * 2.0**31):
-            b.known_defect("EXP beyond 2^31 steps: Vela's table wraps to the least value")
+            if x.dtype == "int16":
+                raise UnsuitableError("LiteRT's own EXP wraps")
+            b.known_defect(
+                "EXP beyond 2^31 steps: Vela's table wraps to the least value",
+                proofs.falling_table,
+            )
         b.operator(kind, [x], [out], options, **_fields(b, kind))
 
     return make

@@ -33,9 +33,13 @@ def _fits(x: Value, y: Value) -> bool:
     return all(a in (1, c) for a, c in zip(y.shape, x.shape, strict=True))
 
 
+def _aligned(x: Value, y: Value) -> tuple[int, ...]:
+    """The smaller shape with as many axes as the other."""
+    return (1,) * (x.rank - y.rank) + y.shape
+
+
 def broadcast(x: Value, y: Value) -> tuple[int, ...]:
-    short = (1,) * (x.rank - y.rank) + y.shape
-    return tuple(max(a, c) for a, c in zip(x.shape, short, strict=True))
+    return tuple(max(a, c) for a, c in zip(x.shape, _aligned(x, y), strict=True))
 
 
 def _scale(b: Builder, kind: str, x: Value, y: Value) -> float:
@@ -73,8 +77,13 @@ def _binary(
                 "MUL of int32: Vela programs a multiplier, which the NPU does not use",
                 proofs.shifted_product,
             )
+        if {x.index, y.index} & b.sliced.keys() and shape == x.shape == _aligned(x, y):
+            b.known_defect(f"{kind} of a slice: Vela repeats an operand", proofs.repeated)
         if kind == "SQUARED_DIFFERENCE" and _overflows(x, y, out):
-            b.known_defect("SQUARED_DIFFERENCE: a multiplier rounds up to 2^31, Vela makes it 1")
+            b.known_defect(
+                "SQUARED_DIFFERENCE: a multiplier rounds up to 2^31, Vela makes it 1",
+                proofs.unit_multiplier,
+            )
         b.operator(kind, pair, [out], options, **fields)
 
     return make

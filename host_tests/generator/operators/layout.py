@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from .. import proofs
 from ..builder import Builder, UnsuitableError, Value
 
 _RANKS = (4, 3, 2)
@@ -58,7 +59,8 @@ def unpack(b: Builder) -> None:
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
     outs = [like(b, x, shape) for _ in range(x.shape[axis])]
     b.operator("UNPACK", [x], outs, "UnpackOptions", axis=axis, num=len(outs))
-    b.sliced.update(out.index for out in outs)
+    for at, out in enumerate(outs):
+        b.cut(x, out, _corner(x, axis, at))
 
 
 def pad(b: Builder) -> None:
@@ -79,7 +81,11 @@ def mirror_pad(b: Builder) -> None:
     mode = b.draws.choice((0, 1))  # REFLECT leaves the edge out, SYMMETRIC doubles it
     x, out, table = _padded(b, 3, mirror=mode)
     if out.shape[-1] != x.shape[-1]:
-        b.known_defect("MIRROR_PAD of channels: Vela emits no operation that writes them")
+        pixel = out.shape[-1] * np.dtype(x.dtype).itemsize
+        b.known_defect(
+            "MIRROR_PAD of channels: Vela emits no operation that writes them",
+            proofs.UnwrittenChannels(pixel * out.shape[-2], pixel),
+        )
     b.operator("MIRROR_PAD", [x, table], [out], "MirrorPadOptions", mode=mode)
 
 
@@ -140,6 +146,10 @@ def reverse(b: Builder) -> None:
     b.operator("REVERSE_V2", [x, b.integers(axis)], [like(b, x, x.shape)], "ReverseV2Options")
 
 
+def _corner(x: Value, axis: int, at: int) -> list[int]:
+    return [at if this == axis else 0 for this in range(x.rank)]
+
+
 def _cut(b: Builder, x: Value) -> tuple[list[int], list[int]]:
     begin = [b.draws.integer(0, size - 1) if b.draws.chance(60) else 0 for size in x.shape]
     size = [
@@ -156,7 +166,7 @@ def slice_(b: Builder) -> None:
     inputs = [x, b.integers(*begin), b.integers(*size)]
     out = like(b, x, size)
     b.operator("SLICE", inputs, [out], "SliceOptions")
-    b.sliced.add(out.index)
+    b.cut(x, out, begin)
 
 
 def strided_slice(b: Builder) -> None:
@@ -171,7 +181,7 @@ def strided_slice(b: Builder) -> None:
     inputs = [x, b.integers(*begin), b.integers(*end), b.integers(*strides)]
     out = like(b, x, shape)
     b.operator("STRIDED_SLICE", inputs, [out], "StridedSliceOptions")
-    b.sliced.add(out.index)
+    b.cut(x, out, begin)
 
 
 def split(b: Builder) -> None:
@@ -189,7 +199,8 @@ def split(b: Builder) -> None:
     shape = (*x.shape[:axis], x.shape[axis] // parts, *x.shape[axis + 1 :])
     outs = [like(b, x, shape) for _ in range(parts)]
     b.operator("SPLIT", [b.integers(axis), x], outs, "SplitOptions", numSplits=parts)
-    b.sliced.update(out.index for out in outs)
+    for at, out in enumerate(outs):
+        b.cut(x, out, _corner(x, axis, at * out.shape[axis]))
 
 
 def split_v(b: Builder) -> None:
@@ -203,7 +214,8 @@ def split_v(b: Builder) -> None:
     outs = [like(b, x, (*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes]
     inputs = [x, b.integers(*sizes), b.integers(axis)]
     b.operator("SPLIT_V", inputs, outs, "SplitVOptions", numSplits=2)
-    b.sliced.update(out.index for out in outs)
+    for at, out in zip((0, first), outs, strict=True):
+        b.cut(x, out, _corner(x, axis, at))
 
 
 def tile(b: Builder) -> None:

@@ -59,15 +59,21 @@ def _reduce(kind: str, dtypes: tuple[str, ...], same: bool) -> Callable[[Builder
         else:
             out = b.tensor(shape, x.dtype, x.scale * b.draws.choice((1.0, 0.7, 1.9)))
         wrong_window = proofs.WrongWindow(x.shape[axis] for axis in axes)
+        other_size = proofs.OtherSize(out.elements)
+        if kind.startswith("REDUCE"):
+            b.windows.append(wrong_window)
         if kind != "MEAN" and (not keep or all(x.shape[axis] == 1 for axis in axes)):
             b.known_defect(
                 f"{kind} that drops axes or reduces axes of length 1 only: Vela's shape is wrong",
-                proofs.graph_alone if kind == "SUM" else wrong_window,
+                other_size if kind == "SUM" else wrong_window,
             )
         if kind.startswith("REDUCE") and x.index in b.sliced:
-            b.known_defect(f"{kind} of a slice: Vela takes the output's shape", wrong_window)
+            lost = proofs.either(wrong_window, proofs.LostStart(b.sliced[x.index]))
+            b.known_defect(f"{kind} of a slice: Vela takes the output's shape or start", lost)
         if kind == "SUM" and (len(axes) > 1 or (x.zero_point and axes != [x.rank - 1])):
-            b.known_defect("SUM of other axes than the last: Vela sums 8-bit results, or nothing")
+            b.known_defect(
+                "SUM of other axes than the last: Vela sums along one of them, or none", other_size
+            )
         indices = b.integers(*axes)
         b.operator(kind, [x, indices], [out], "ReducerOptions", keepDims=keep)
 
@@ -81,7 +87,9 @@ def arg_max(b: Builder) -> None:
     out = b.tensor(x.shape[:-1], output, 1.0, 0)
     kinds = {"int32": 2, "int64": 4}
     if output == "int64":
-        b.known_defect("ARG_MAX to int64: Vela gives the output half of its memory")
+        b.known_defect(
+            "ARG_MAX to int64: Vela gives the output half of its memory", proofs.shared_output
+        )
     axis = b.integers(x.rank - 1)
     b.operator("ARG_MAX", [x, axis], [out], "ArgMaxOptions", outputType=kinds[output])
 

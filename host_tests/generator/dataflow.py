@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""What a command stream reads and writes, byte by byte, decoded here and not by the model.
+
+A right stream writes all of the outputs, reads nothing that nobody wrote, and, where the graph
+drops nothing, lets no result go unread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Flag, auto
+
+import numpy as np
+from ethosu_tools import payload
+from ethosu_tools.npu.program import Graph, Operator, Tensor, parse
+
+from . import coverage
+
+_SPACE = 1 << 22  # bytes of a region that are looked at; generated graphs need far less
+_WRITTEN, _UNREAD = 1, 2
+_CONSTANTS = 0
+_UNARY = (5, 6, 7)  # LRELU, ABS, CLZ
+_SCALAR, _INTERNAL = 1 << 7, 1 << 8
+
+State = Mapping[str, tuple[int, int]]
+
+
+class Hole(Flag):
+    """What is wrong with the flow of data."""
+
+    NONE = 0
+    OUTPUT_UNWRITTEN = auto()
+    READ_UNWRITTEN = auto()
+    OUTSIDE = auto()  # a region has less memory
+    RESULT_UNREAD = auto()
+
+
+def holes(model: bytes) -> Hole:
+    """What is wrong with a compiled model of one NPU operator."""
+    graph = parse(model)[0]
+    operator = next(node for node in graph.operators if node.name == "ethos-u")
+    content = payload.read(graph.tensors[operator.inputs[0]].content)
+    memory = _Memory(graph, operator, content.separate_io)
+    for name, mode, state in _operations(content.stream):
+        memory.run(name, mode, state)
+    return memory.verdict()
+
+
+def _operations(stream: bytes) -> Iterator[tuple[str, int, State]]:
+    state: dict[str, tuple[int, int]] = {}
+    for name, param, word in coverage.commands(stream):
+        if name in ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "DMA_START"):
+            yield name, param, state
+        else:
+            state[name] = (param, word)
+
+
+class _Memory:
+    """Regions, and of each byte whether it was written, and read since."""
+
+    def __init__(self, graph: Graph, operator: Operator, separate_io: bool) -> None:
+        one = np.zeros(_SPACE, np.uint8)
+        fast = one if operator.inputs[3] == operator.inputs[2] else np.zeros(_SPACE, np.uint8)
+        ends = [np.zeros(_SPACE, np.uint8) for _ in range(2)] if separate_io else [one, one]
+        self._regions = {1: one, 2: fast, 3: ends[0], 4: ends[1]}
+        self._sizes = {i: graph.tensors[operator.inputs[i + 1]].size for i in (1, 2)}
+        self._outputs = [(ends[1], graph.tensors[i]) for i in graph.outputs]
+        self._hole = Hole.NONE
+        for index in graph.inputs:
+            _bytes(ends[0], graph.tensors[index])[:] = _WRITTEN | _UNREAD
+        for tensor in graph.tensors:
+            if tensor.variable:
+                _bytes(one, tensor)[:] = _WRITTEN
+
+    def run(self, name: str, mode: int, state: State) -> None:
+        """Read the inputs of an operation, and write its output."""
+        if name == "DMA_START":
+            self._copy(state)
+            return
+        self._read(state, "IFM", input_size(name, state))
+        broadcast = _param(state, "IFM2_BROADCAST")
+        if name == "ELEMENTWISE" and mode not in _UNARY and not broadcast & _SCALAR:
+            size: tuple[int, ...] = _output_size(state)
+            size = tuple(1 if broadcast >> axis & 1 else n for axis, n in enumerate(size))
+            self._read(state, "IFM2", size)
+        region, places = self._open(state, "OFM", _output_size(state))
+        region[places] = _WRITTEN | _UNREAD
+
+    def verdict(self) -> Hole:
+        """All that was found, when the stream has ended."""
+        for region, tensor in self._outputs:
+            if tensor.offset < 0 or not (_bytes(region, tensor) & _WRITTEN).all():
+                self._hole |= Hole.OUTPUT_UNWRITTEN
+            _bytes(region, tensor)[:] = _WRITTEN
+        if any((region & _UNREAD).any() for region in self._regions.values()):
+            self._hole |= Hole.RESULT_UNREAD
+        return self._hole
+
+    def _read(self, state: State, kind: str, size: tuple[int, ...]) -> None:
+        if _param(state, f"{kind}_REGION") == _CONSTANTS:
+            return
+        region, places = self._open(state, kind, size)
+        if not (region[places] & _WRITTEN).all():
+            self._hole |= Hole.READ_UNWRITTEN
+        region[places] &= _WRITTEN
+
+    def _open(
+        self, state: State, kind: str, size: tuple[int, ...]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The region of a feature map, and the places of its bytes there."""
+        number = _param(state, f"{kind}_REGION")
+        places = _places(state, kind, size)
+        if places.size and (places.min() < 0 or places.max() >= self._sizes.get(number, _SPACE)):
+            self._hole |= Hole.OUTSIDE
+        return self._regions[number], places.clip(0, _SPACE - 1)
+
+    def _copy(self, state: State) -> None:
+        length = _payload(state, "DMA0_LEN")
+        source, target = _param(state, "DMA0_SRC_REGION"), _param(state, "DMA0_DST_REGION")
+        if source != _CONSTANTS:
+            start = _payload(state, "DMA0_SRC")
+            self._regions[source][start : start + length] &= _WRITTEN
+        if not target & _INTERNAL:
+            start = _payload(state, "DMA0_DST")
+            self._regions[target][start : start + length] = _WRITTEN
+
+
+def _bytes(region: np.ndarray, tensor: Tensor) -> np.ndarray:
+    return region[tensor.offset : tensor.offset + tensor.size]
+
+
+def _param(state: State, name: str) -> int:
+    return state.get(name, (0, 0))[0]
+
+
+def _payload(state: State, name: str) -> int:
+    return state.get(name, (0, 0))[1]
+
+
+def _output_size(state: State) -> tuple[int, int, int]:
+    height, width, depth = (_param(state, f"OFM_{d}_M1") + 1 for d in ("HEIGHT", "WIDTH", "DEPTH"))
+    return height, width, depth
+
+
+def input_size(name: str, state: State) -> tuple[int, int, int]:
+    """Height, width and depth of an operation's IFM, as its output and window imply them."""
+    height, width, _ = _output_size(state)
+    depth = _param(state, "IFM_DEPTH_M1") + 1
+    if name == "ELEMENTWISE":
+        return height, width, depth
+    stride = _param(state, "KERNEL_STRIDE")
+    down, across = 1 + (stride >> 1 & 1) + (stride >> 8 & 2), 1 + (stride & 1) + (stride >> 5 & 2)
+    pads = {side: _param(state, f"IFM_PAD_{side}") for side in ("TOP", "LEFT", "RIGHT", "BOTTOM")}
+    height = (height - 1) * down + _param(state, "KERNEL_HEIGHT_M1") + 1
+    width = (width - 1) * across + _param(state, "KERNEL_WIDTH_M1") + 1
+    height -= pads["TOP"] + pads["BOTTOM"]
+    width -= pads["LEFT"] + pads["RIGHT"]
+    if _param(state, "IFM_UPSCALE"):
+        height, width = -(-height // 2), -(-width // 2)
+    return height, width, depth
+
+
+def _places(state: State, kind: str, size: tuple[int, ...]) -> np.ndarray:
+    """Offsets of all bytes of a feature map."""
+    precision = _param(state, f"{kind}_PRECISION")
+    item = 1 << (precision >> (1 if kind == "OFM" else 2) & 3)
+    row, column, channel = np.ogrid[: size[0], : size[1], : size[2]]
+    width = _param(state, f"{kind}_WIDTH0_M1") + 1
+    right = column >= width
+    height = np.where(right, *(_param(state, f"{kind}_HEIGHT{n}_M1") + 1 for n in (1, 0)))
+    lower = row >= height
+    bases = np.array([_payload(state, f"{kind}_BASE{n}") for n in range(4)])
+    y, x, c = (_signed(_payload(state, f"{kind}_STRIDE_{axis}")) for axis in "YXC")
+    offset = bases[2 * lower + right] + (row - lower * height) * y + (column - right * width) * x
+    if precision >> 6 & 3:
+        offset = offset + channel // 16 * c + channel % 16 * item
+    else:
+        offset = offset + channel * item
+    return offset[..., None] + np.arange(item)
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 32) if word >> 31 else word

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""The same graph with unsigned 8-bit numbers: all int8 is uint8, 128 steps higher.
+
+TFLite has no scales per channel there, so that each tensor keeps the first of its scales.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from ai_edge_litert.schema_py_generated import TensorType
+from ethosu_tools.tflite_writer import Graph
+
+from .builder import UnsuitableError
+
+_STEPS = 128
+
+
+def rewrite(graph: Graph) -> None:
+    """Make all int8 tensors of a graph uint8, which stand for the same real numbers."""
+    types = {tensor.type for tensor, _ in graph.tensors}
+    if TensorType.INT16 in types or TensorType.INT8 not in types:
+        raise UnsuitableError("16-bit numbers go with int8 weights, and others have no use for it")
+    for place, (tensor, data) in enumerate(graph.tensors):
+        quantization = tensor.quantization
+        if quantization is not None:
+            quantization.scale = quantization.scale[:1]
+            quantization.zeroPoint = quantization.zeroPoint[:1]
+        if tensor.type == TensorType.INT8:
+            tensor.type = TensorType.UINT8
+            quantization.zeroPoint = [quantization.zeroPoint[0] + _STEPS]
+            data = raised(np.frombuffer(data, np.int8)).tobytes()
+        graph.tensors[place] = tensor, data
+
+
+def raised(array: np.ndarray) -> np.ndarray:
+    """An int8 array as uint8, 128 steps higher; any other as it is."""
+    return array.view(np.uint8) ^ _STEPS if array.dtype == np.int8 else array
