@@ -103,7 +103,9 @@ static const mp_rom_map_elem_t emulator_globals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_npu_slept), MP_ROM_PTR(&emulator_npu_slept_obj)},
     {MP_ROM_QSTR(MP_QSTR_dma_slept), MP_ROM_PTR(&emulator_dma_slept_obj)},
     {MP_ROM_QSTR(MP_QSTR_copy_cost), MP_ROM_PTR(&emulator_copy_cost_obj)},
+#ifndef FIRMWARE_PLAIN
     {MP_ROM_QSTR(MP_QSTR_model_costs), MP_ROM_PTR(&bench_model_costs_obj)},
+#endif
     {MP_ROM_QSTR(MP_QSTR_fault), MP_ROM_PTR(&emulator_fault_obj)},
     {MP_ROM_QSTR(MP_QSTR_log), MP_ROM_PTR(&emulator_log_obj)},
 };

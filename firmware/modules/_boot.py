@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Before boot.py: mount the RAM disk, formatted if it has no file system."""
+"""Before boot.py: mount the RAM disk, formatted if need be; modules may lie in /lib too."""
+
+import sys
 
 import machine
 import vfs
@@ -16,3 +18,4 @@ def _mount():
 
 
 _mount()
+sys.path.append("/lib")  # where mpremote mip installs to

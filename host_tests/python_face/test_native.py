@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""The module as a native .mpy: loaded by a firmware at run time, as exact as the built-in one."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from ethosu_tools import selftest
+from ethosu_tools.board import Board, QemuBoard
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.qemu import Machine
+
+from .conftest import raised
+
+NPU = "ethos-u55-128"
+ADDRESS = 0x48102000
+STEPS = 5
+
+
+@pytest.fixture(scope="module")
+def native(repo, tmp_path_factory):
+    """Folder with ethosu.mpy and its package.json, built for the firmware's MicroPython."""
+    folder = tmp_path_factory.mktemp("native")
+    done = subprocess.run(
+        ["make", "-C", repo / "modules/ethosu/natmod", f"BUILD={folder}"],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def not_on_a_port(request):
+    if request.config.getoption("--port"):
+        pytest.skip("the address of the NPU is the emulated board's")
+
+
+@pytest.fixture(scope="module")
+def loaded(request, native):
+    """A board on which `ethosu` is the native module, under a name that the built-in one lacks."""
+    not_on_a_port(request)
+    with QemuBoard(Machine(NPU)) as board:
+        board.write_file("/native.mpy", (native / "ethosu.mpy").read_bytes())
+        board.exec(f"import asyncio, gc, native as ethosu\nethosu.init({ADDRESS})")
+        yield board
+
+
+@pytest.fixture
+def fresh(loaded, compiled, small_models, example):
+    """The same, with model `m`, its input `x` and the output `golden`."""
+    _, x, y = example
+    loaded.write_file("/m.tflite", compiled(small_models["small_cnn"], NPU).read_bytes())
+    loaded.exec(f"x, golden = {x.tobytes()!r}, {y.tobytes()!r}\nm = ethosu.Model('/m.tflite')\n")
+    return loaded
+
+
+def is_exact(board, source, compiled_path):
+    """Runs some steps of a model and compares each with the reference."""
+    oracle = Oracle(source)
+    board.write_file("/exact.tflite", compiled_path.read_bytes())
+    board.exec("k = ethosu.Model('/exact.tflite')")
+    random = np.random.default_rng(8)
+    for _ in range(STEPS):
+        row = [
+            random.integers(
+                np.iinfo(end.dtype).min, np.iinfo(end.dtype).max + 1, end.shape, end.dtype
+            )
+            for end in oracle.inputs
+        ]
+        board.exec(f"out = k.predict({[each.tobytes() for each in row]!r})")
+        found = board.eval("[bytes(each) for each in out]")
+        assert found == [each.tobytes() for each in oracle.step(row)]
+        board.exec("gc.collect()\ngarbage = [bytearray(b'\\xA5' * 2048) for _ in range(50)]")
+
+
+@pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
+def test_exact(loaded, compiled, small_models, name):
+    is_exact(loaded, small_models[name], compiled(small_models[name], NPU))
+
+
+def test_hello_world_is_exact(loaded, compiled, shared_models):
+    source = shared_models / "hello_world_int8.tflite"
+    is_exact(loaded, source, compiled(source, NPU))
+
+
+def test_it_knows_the_npu(fresh):
+    assert fresh.eval("ethosu.npus()") == [NPU]
+    fresh.exec("with ethosu.reserve() as n: info = n.info()")
+    assert fresh.eval("(info['config'], info['macs'])") == (NPU, 128)
+    assert raised(fresh, "ethosu.Model('/m.tflite', npu='ethos-u55-32')").startswith("OSError 19")
+
+
+def test_in_place_and_into_buffers(fresh):
+    fresh.exec("y = bytearray(len(golden))\nm.run_into([x], [y])")
+    assert fresh.eval("bytes(y) == golden")
+    fresh.exec("m.inputs[0].data[:] = memoryview(m.inputs[0].data)\nm.run_into([x])")
+    assert fresh.eval("bytes(m.outputs[0].data) == golden")
+    assert fresh.eval("(m.inputs[0].shape, m.inputs[0].dtype)") == ((1, 16, 16, 3), "b")
+
+
+def test_real_values(fresh, example):
+    tensor = example[0].inputs[0]
+    fresh.exec(f"m.inputs[0].quantize([1e9, -1e9, {tensor.scale}] + [0.0] * 765)")
+    zero = tensor.zero_point
+    assert fresh.eval("list(m.inputs[0].data[:4])") == [127, -128, zero + 1, zero]
+    assert fresh.eval("m.inputs[0].dequantize()[3]") == 0.0
+
+
+def test_asyncio(fresh):
+    fresh.exec(
+        "n = ethosu.Model('/m.tflite')\nturns = 0\n"
+        "async def tick():\n"
+        "    global turns\n"
+        "    while True:\n"
+        "        turns += 1\n"
+        "        await asyncio.sleep_ms(0)\n"
+        "async def go(model):\n"
+        "    for _ in range(3): assert bytes((await model.run([x]))[0]) == golden\n"
+        "async def main():\n"
+        "    asyncio.create_task(tick())\n"
+        "    await asyncio.gather(go(m), go(n))\n"
+        "    task = asyncio.create_task(m.run([x]))\n"
+        "    await asyncio.sleep_ms(0)\n"
+        "    task.cancel()\n"
+        "    try: await task\n"
+        "    except asyncio.CancelledError: pass\n"
+        "    return bytes((await m.run([x]))[0])\n"
+        "last = asyncio.run(main())"
+    )
+    assert fresh.eval("last == golden and turns > 3")
+
+
+def test_faults_end_in_their_errors(fresh):
+    fresh.exec("import emulator\nlate = ethosu.Model('/m.tflite', timeout_ms=20)")
+    fresh.exec("emulator.fault('hang')")
+    assert raised(fresh, "late.run_into([x])").startswith(
+        "OSError 110 inference took longer than 20 ms: running"
+    )
+    fresh.exec("emulator.fault('hang')")
+    assert raised(fresh, "asyncio.run(late.run([x]))").startswith("OSError 110 inference took")
+    fresh.exec("emulator.fault('bus-error')")
+    assert "bus error" in raised(fresh, "m.run_into([x])")
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_bad_models_are_refused(fresh, small_models):
+    fresh.write_file("/raw.tflite", small_models["small_cnn"].read_bytes())
+    assert "ethosu compile" in raised(fresh, "ethosu.Model('/raw.tflite')")
+    assert raised(fresh, "ethosu.Model(b'no model')").startswith("ValueError ")
+    assert raised(fresh, "ethosu.Model('/m.tflite', arena=bytearray(99))").startswith("ValueError")
+    assert raised(fresh, "m.predict([x, x])") == "ValueError 2 buffers given, the model has 1"
+    assert raised(fresh, "m.predict([b'short'])").startswith("ValueError input has 5 values, 768")
+
+
+def test_payloads(fresh):
+    fresh.exec(
+        "import struct\n"
+        "payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)\n"
+        "with ethosu.reserve() as n:\n"
+        "    n.invoke(payload, [None, None])\n"
+        "    n.invoke_async(payload, [])\n"
+        "    while not n.done(): pass\n"
+        "    n.wait()\n"
+        "    asyncio.run(n.run(payload, []))\n"
+    )
+    refused = raised(fresh, "with ethosu.reserve() as n: n.invoke(b'no payload', [])")
+    assert refused.startswith("ValueError payload is 10 bytes long")
+
+
+def test_selftest(loaded, compiled, small_models, tmp_path):
+    path = tmp_path / "proven.tflite"
+    path.write_bytes(compiled(small_models["small_cnn"], NPU).read_bytes())
+    selftest.add(small_models["small_cnn"], path)
+    loaded.write_file("/proven.tflite", path.read_bytes())
+    assert loaded.eval("ethosu.Model('/proven.tflite').selftest()", timeout=30) is True
+
+
+@pytest.mark.slow
+def test_firmware_without_the_module_installs_it(
+    request, repo, build_dir, native, compiled, small_models
+):
+    """Built without module and driver, the firmware gets both by `mpremote mip install`."""
+    not_on_a_port(request)
+    subprocess.run(
+        ["make", "-s", "-j2", "-C", repo / "firmware", "ETHOSU=no"],
+        check=True, timeout=900, capture_output=True,
+    )  # fmt: skip
+    machine = Machine(NPU, firmware=build_dir / "firmware/MPS3_AN547-plain/firmware.elf")
+    with Board(machine.port) as board:
+        assert "ImportError" in raised(board, "import ethosu")
+    subprocess.run(
+        [sys.executable, "-m", "mpremote", "connect", machine.port, "mip", "install",
+         "--target", "/lib", native / "package.json"],
+        check=True, timeout=120, capture_output=True,
+    )  # fmt: skip
+    with QemuBoard(machine) as board:
+        board.exec(f"import gc, ethosu\nethosu.init({ADDRESS})")
+        for source in small_models.values():
+            is_exact(board, source, compiled(source, NPU))

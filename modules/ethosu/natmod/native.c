@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The functions of the native module, all of them steps that do not block:
+ * ethosu.py makes classes of them, keeps the memory alive, and waits.
+ */
+#include "py/dynruntime.h"
+#include "py/objarray.h"
+
+#include <string.h>
+
+#include "ethosu_driver_ex.h"
+#include "ethosu_io.h"
+#include "ethosu_model.h"
+#include "ethosu_registers.h"
+#include "metadata.h"
+#include "port.h"
+
+#define ALIGNMENT 32u /**< of a cache line, which is enough for the NPU too */
+
+struct ethosu_driver natmod_npus[PORT_NPUS];
+uint8_t natmod_ready[PORT_NPUS];
+
+/* ---- exceptions ---- */
+
+static mp_obj_t new_text(const char *string)
+{
+    return mp_obj_new_str(string, strlen(string));
+}
+
+static void raise(qstr type, size_t count, const mp_obj_t *arguments)
+{
+    nlr_raise(mp_call_function_n_kw(mp_load_global(type), count, 0, arguments));
+}
+
+static void raise_os_error(int number, const char *string)
+{
+    mp_obj_t arguments[] = {MP_OBJ_NEW_SMALL_INT(number), new_text(string)};
+    raise(MP_QSTR_OSError, 2, arguments);
+}
+
+static void raise_value_error(const char *string)
+{
+    mp_obj_t argument = new_text(string);
+    raise(MP_QSTR_ValueError, 1, &argument);
+}
+
+/** As the built-in module does: what the caller handed in wrong is a ValueError. */
+static void raise_fault(const struct ethosux_fault *fault)
+{
+    char sentence[160];
+    int number = ethosux_errno(fault->code);
+    ethosux_describe(fault, sentence, sizeof sentence);
+    if (number == ETHOSUX_EINVAL && fault->code != ETHOSUX_E_NOT_STARTED) {
+        raise_value_error(sentence);
+    }
+    raise_os_error(number, sentence);
+}
+
+static void check_model(int status, const struct ethosu_model_error *error)
+{
+    if (status == ETHOSU_MODEL_BAD_MEMORY) {
+        raise_os_error(ETHOSUX_EFAULT, error->text);
+    } else if (status != ETHOSU_MODEL_OK) {
+        raise_value_error(error->text);
+    }
+}
+
+/* ---- arguments ---- */
+
+static struct ethosu_driver *npu_of(mp_obj_t index_in)
+{
+    mp_int_t index = mp_obj_get_int(index_in);
+    if (index < 0 || index >= PORT_NPUS || !natmod_ready[index]) {
+        raise_os_error(ETHOSUX_ENODEV, "there is no such NPU: ethosu.init() comes first");
+    }
+    return &natmod_npus[index];
+}
+
+static mp_buffer_info_t buffer_of(mp_obj_t object, unsigned flags)
+{
+    mp_buffer_info_t buffer;
+    mp_get_buffer_raise(object, &buffer, flags);
+    return buffer;
+}
+
+static void *aligned(const mp_buffer_info_t *buffer)
+{
+    return (void *)(((uintptr_t)buffer->buf + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+}
+
+/** A model's object begins with where the model is in it. */
+static struct ethosu_model *model_of(mp_obj_t object)
+{
+    mp_buffer_info_t buffer = buffer_of(object, MP_BUFFER_READ);
+    return *(struct ethosu_model **)aligned(&buffer);
+}
+
+/* ---- the NPU ---- */
+
+/** _open(index, address, flags): flags 1 secure, 2 privileged. The NPU is reset. */
+static mp_obj_t npu_open(mp_obj_t index_in, mp_obj_t address, mp_obj_t flags_in)
+{
+    mp_int_t index = mp_obj_get_int(index_in);
+    mp_int_t flags = mp_obj_get_int(flags_in);
+    if (index < 0 || index >= PORT_NPUS) {
+        raise_value_error("four NPUs at most");
+    }
+    port_init();
+    if (natmod_ready[index]) {
+        ethosu_deinit(&natmod_npus[index]);
+    }
+    natmod_ready[index] =
+        ethosu_init(&natmod_npus[index], (void *)mp_obj_get_int_truncated(address), NULL, 0,
+                    flags & 1, flags >> 1 & 1) == 0;
+    if (!natmod_ready[index]) {
+        raise_fault(ethosux_last_error(&natmod_npus[index]));
+    }
+    char name[ETHOSUX_CONFIG_NAME_SIZE];
+    ethosux_config_name(natmod_npus[index].dev.config, name);
+    return new_text(name);
+}
+static MP_DEFINE_CONST_FUN_OBJ_3(npu_open_obj, npu_open);
+
+/** _working(index): looks for the NPU's interrupt itself. */
+static mp_obj_t npu_running(mp_obj_t index)
+{
+    struct ethosu_driver *npu = npu_of(index);
+    if (ethosu_io_read(npu->dev.reg, NPU_STATUS) & ETHOSUX_STATUS_IRQ_RAISED) {
+        ethosu_irq_handler(npu);
+    }
+    return mp_obj_new_bool(npu->job.state == ETHOSU_JOB_RUNNING);
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(npu_running_obj, npu_running);
+
+static mp_obj_t npu_reserve(mp_obj_t index)
+{
+    return mp_obj_new_bool(ethosux_reserve_this(npu_of(index), 0) == 0);
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(npu_reserve_obj, npu_reserve);
+
+static mp_obj_t npu_release(mp_obj_t index)
+{
+    ethosu_release_driver(npu_of(index));
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(npu_release_obj, npu_release);
+
+static mp_obj_t npu_cancel(mp_obj_t index)
+{
+    struct ethosu_driver *npu = npu_of(index);
+    if (ethosux_cancel(npu) != 0) {
+        raise_fault(ethosux_last_error(npu));
+    }
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(npu_cancel_obj, npu_cancel);
+
+/** _invoke(index, program, payload, bases): check and start; program is memory for the check. */
+static mp_obj_t npu_invoke(size_t count, const mp_obj_t *arguments)
+{
+    (void)count;
+    struct ethosu_driver *npu = npu_of(arguments[0]);
+    mp_buffer_info_t memory = buffer_of(arguments[1], MP_BUFFER_WRITE);
+    mp_buffer_info_t payload = buffer_of(arguments[2], MP_BUFFER_READ);
+    struct ethosux_program *program = aligned(&memory);
+    uint64_t base[ETHOSUX_MAX_BASES];
+    size_t size[ETHOSUX_MAX_BASES];
+    size_t bases;
+    mp_obj_t *items;
+    mp_obj_get_array(arguments[3], &bases, &items);
+    if (memory.len < sizeof *program + ALIGNMENT || bases > ETHOSUX_MAX_BASES) {
+        raise_value_error("eight bases at most");
+    }
+    for (size_t i = 0; i < bases; ++i) {
+        mp_buffer_info_t buffer = {NULL, 0, 0};
+        if (items[i] != mp_const_none) {
+            buffer = buffer_of(items[i], MP_BUFFER_READ);
+        }
+        base[i] = (uintptr_t)buffer.buf;
+        size[i] = buffer.len;
+    }
+    if (ethosux_prepare(npu, program, payload.buf, payload.len, base, size, (int)bases, 0) != 0 ||
+        ethosux_start(npu, program, NULL) != 0) {
+        raise_fault(ethosux_last_error(npu));
+    }
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(npu_invoke_obj, 4, 4, npu_invoke);
+
+/** Why an inference failed; a time-out names the time that Python gave it. */
+static void raise_failure(struct ethosu_driver *npu, mp_obj_t late)
+{
+    struct ethosux_fault fault = *ethosux_last_error(npu);
+    if (late != mp_const_none && ethosux_errno(fault.code) == ETHOSUX_ETIMEDOUT) {
+        fault.found = (uint32_t)mp_obj_get_int(late);
+    }
+    raise_fault(&fault);
+}
+
+/** _finish(index, late): True when it has ended. late: None, or the time that is up now. */
+static mp_obj_t npu_finish(mp_obj_t index, mp_obj_t late)
+{
+    struct ethosu_driver *npu = npu_of(index);
+    int result = ethosux_wait(npu, late != mp_const_none);
+    if (result < 0) {
+        raise_failure(npu, late);
+    }
+    return mp_obj_new_bool(result == 0);
+}
+static MP_DEFINE_CONST_FUN_OBJ_2(npu_finish_obj, npu_finish);
+
+/** _info(index): MACs, architecture, driver version, time-outs, resets */
+static mp_obj_t npu_info(mp_obj_t index)
+{
+    struct ethosu_driver *npu = npu_of(index);
+    struct ethosu_hw_info hw;
+    struct ethosu_driver_version version;
+    ethosu_get_hw_info(npu, &hw);
+    ethosu_get_driver_version(&version);
+    mp_obj_t arch[] = {
+        MP_OBJ_NEW_SMALL_INT(hw.version.arch_major_rev),
+        MP_OBJ_NEW_SMALL_INT(hw.version.arch_minor_rev),
+        MP_OBJ_NEW_SMALL_INT(hw.version.arch_patch_rev),
+    };
+    mp_obj_t driver[] = {
+        MP_OBJ_NEW_SMALL_INT(version.major),
+        MP_OBJ_NEW_SMALL_INT(version.minor),
+        MP_OBJ_NEW_SMALL_INT(version.patch),
+    };
+    mp_obj_t facts[] = {
+        MP_OBJ_NEW_SMALL_INT(1 << hw.cfg.macs_per_cc),
+        mp_obj_new_tuple(3, arch),
+        mp_obj_new_tuple(3, driver),
+        mp_obj_new_int_from_uint(npu->timeouts),
+        mp_obj_new_int_from_uint(npu->resets),
+    };
+    return mp_obj_new_tuple(MP_ARRAY_SIZE(facts), facts);
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(npu_info_obj, npu_info);
+
+/* ---- models ---- */
+
+static struct ethosu_model_source source_of(const mp_obj_t *arguments)
+{
+    mp_buffer_info_t file = buffer_of(arguments[1], MP_BUFFER_READ);
+    return (struct ethosu_model_source){
+        .file = file.buf,
+        .file_size = file.len,
+        .driver = npu_of(arguments[0]),
+        .skip_verify = !mp_obj_is_true(arguments[2]),
+    };
+}
+
+/** _measure(index, file, verify): bytes of object and arena */
+static mp_obj_t model_measure(mp_obj_t index, mp_obj_t file, mp_obj_t verify)
+{
+    mp_obj_t arguments[] = {index, file, verify};
+    struct ethosu_model_source source = source_of(arguments);
+    struct ethosu_model_memory memory;
+    struct ethosu_model_error error;
+    check_model(ethosu_model_measure(&source, &memory, &error), &error);
+    mp_obj_t sizes[] = {
+        mp_obj_new_int_from_uint(memory.object_size + 2 * ALIGNMENT),
+        mp_obj_new_int_from_uint(memory.arena_size + 2 * ALIGNMENT),
+    };
+    return mp_obj_new_tuple(2, sizes);
+}
+static MP_DEFINE_CONST_FUN_OBJ_3(model_measure_obj, model_measure);
+
+/** _load(index, file, verify, object, arena) */
+static mp_obj_t model_load(size_t count, const mp_obj_t *arguments)
+{
+    (void)count;
+    struct ethosu_model_source source = source_of(arguments);
+    mp_buffer_info_t object = buffer_of(arguments[3], MP_BUFFER_WRITE);
+    mp_buffer_info_t arena = buffer_of(arguments[4], MP_BUFFER_WRITE);
+    if (object.len < 2 * ALIGNMENT || arena.len < ALIGNMENT) {
+        raise_value_error("arena is too small");
+    }
+    uint8_t *header = aligned(&object);
+    struct ethosu_model_memory memory = {
+        .object = header + ALIGNMENT,
+        .object_size = object.len - 2 * ALIGNMENT,
+        .arena = aligned(&arena),
+        .arena_size = (arena.len - ALIGNMENT) & ~(size_t)(ALIGNMENT - 1),
+    };
+    struct ethosu_model_error error;
+    check_model(ethosu_model_load(&source, &memory, (struct ethosu_model **)(void *)header, &error),
+                &error);
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_load_obj, 5, 5, model_load);
+
+/** Answer whether the inference has ended; raises when it failed. */
+static mp_obj_t progress(int status, struct ethosu_driver *npu, mp_obj_t late)
+{
+    if (status == ETHOSU_MODEL_BAD_VALUE) {
+        raise_value_error("an operator met an index outside of its tensor");
+    } else if (status < 0) {
+        raise_failure(npu, late);
+    }
+    return mp_obj_new_bool(status == ETHOSU_MODEL_OK);
+}
+
+/** _start(object, index): True when nothing is left to do */
+static mp_obj_t model_start(mp_obj_t object, mp_obj_t index)
+{
+    struct ethosu_driver *npu = npu_of(index);
+    return progress(ethosu_model_start(model_of(object), npu), npu, mp_const_none);
+}
+static MP_DEFINE_CONST_FUN_OBJ_2(model_start_obj, model_start);
+
+/** _resume(object, index, late): the same, as _finish() */
+static mp_obj_t model_resume(mp_obj_t object, mp_obj_t index, mp_obj_t late)
+{
+    struct ethosu_driver *npu = npu_of(index);
+    ethosux_set_timeout(npu, 1);
+    int status = ethosu_model_resume(model_of(object), late != mp_const_none);
+    return progress(status, npu, late);
+}
+static MP_DEFINE_CONST_FUN_OBJ_3(model_resume_obj, model_resume);
+
+static mp_obj_t model_abandon(mp_obj_t object)
+{
+    ethosu_model_abandon(model_of(object));
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(model_abandon_obj, model_abandon);
+
+static mp_obj_t model_reset(mp_obj_t object)
+{
+    ethosu_model_reset(model_of(object));
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(model_reset_obj, model_reset);
+
+static const char typecodes[] = "f?iBq?Bh?bd?Q??IH"; // by enum ethosu_model_type
+
+static char typecode_of(uint32_t type)
+{
+    char code = type < sizeof typecodes - 1 ? typecodes[type] : '?';
+    return code == '?' ? 'B' : code;
+}
+
+/** A typed view of a tensor in the arena. */
+static mp_obj_t new_view(const mp_buffer_info_t *arena, const struct ethosu_model_buffer *tensor)
+{
+    uint32_t width = ethosu_model_type_size(tensor->type);
+    mp_obj_array_t *view = m_malloc(sizeof *view);
+    view->base.type = MP_OBJ_TO_PTR(mp_load_global(MP_QSTR_memoryview));
+    view->typecode = (uint8_t)(typecode_of(tensor->type) | MP_OBJ_ARRAY_TYPECODE_FLAG_RW);
+    view->free = ((uintptr_t)tensor->data - (uintptr_t)arena->buf) / width; // of a view: its offset
+    view->len = tensor->size / width;
+    view->items = arena->buf;
+    return MP_OBJ_FROM_PTR(view);
+}
+
+/** _ends(object, arena, outputs): for each input (output) index and view */
+static mp_obj_t model_ends(mp_obj_t object, mp_obj_t arena_in, mp_obj_t outputs)
+{
+    struct ethosu_model *model = model_of(object);
+    bool last = mp_obj_is_true(outputs);
+    mp_buffer_info_t arena = buffer_of(arena_in, MP_BUFFER_WRITE);
+    const struct ethosu_model_buffer *ends =
+        last ? ethosu_model_outputs(model) : ethosu_model_inputs(model);
+    uint32_t count = last ? ethosu_model_output_count(model) : ethosu_model_input_count(model);
+    mp_obj_t list = mp_obj_new_list(0, NULL);
+    for (uint32_t i = 0; i < count; ++i) {
+        mp_obj_t pair[] = {MP_OBJ_NEW_SMALL_INT(ends[i].tensor), new_view(&arena, &ends[i])};
+        mp_obj_list_append(list, mp_obj_new_tuple(2, pair));
+    }
+    return list;
+}
+static MP_DEFINE_CONST_FUN_OBJ_3(model_ends_obj, model_ends);
+
+/** _tensor(object, index): name, shape, dtype, scale, zero point */
+static mp_obj_t model_tensor(mp_obj_t object, mp_obj_t index)
+{
+    struct ethosu_model_tensor tensor;
+    if (!ethosu_model_get_tensor(model_of(object), (uint32_t)mp_obj_get_int(index), &tensor)) {
+        raise_value_error("the model's file was changed after it was loaded");
+    }
+    mp_obj_t shape[ETHOSU_MODEL_MAX_RANK];
+    for (uint32_t i = 0; i < tensor.rank; ++i) {
+        shape[i] = mp_obj_new_int(tensor.shape[i]);
+    }
+    char code = typecode_of(tensor.type);
+    mp_obj_t facts[] = {
+        mp_obj_new_str(tensor.name, tensor.name_length),
+        mp_obj_new_tuple(tensor.rank, shape),
+        mp_obj_new_str(&code, 1),
+        mp_obj_new_float_from_f(tensor.scale),
+        mp_obj_new_int(tensor.zero_point),
+    };
+    return mp_obj_new_tuple(MP_ARRAY_SIZE(facts), facts);
+}
+static MP_DEFINE_CONST_FUN_OBJ_2(model_tensor_obj, model_tensor);
+
+/** _model_info(object): config, NPU calls, CPU steps, bytes of arena, of object, copied */
+static mp_obj_t model_info(mp_obj_t object)
+{
+    struct ethosu_model_info info;
+    ethosu_model_get_info(model_of(object), &info);
+    mp_obj_t facts[] = {
+        new_text(info.npu),
+        mp_obj_new_int_from_uint(info.npu_calls),
+        mp_obj_new_int_from_uint(info.cpu_steps),
+        mp_obj_new_int_from_uint(info.arena_size),
+        mp_obj_new_int_from_uint(info.object_size),
+        mp_obj_new_int_from_uint(info.copied_bytes),
+    };
+    return mp_obj_new_tuple(MP_ARRAY_SIZE(facts), facts);
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(model_info_obj, model_info);
+
+/** _metadata(object, name): bytes or None */
+static mp_obj_t model_metadata(mp_obj_t object, mp_obj_t name)
+{
+    uint32_t size;
+    const void *data = ethosu_model_get_metadata(model_of(object), mp_obj_str_get_str(name), &size);
+    return data == NULL ? mp_const_none : mp_obj_new_bytes(data, size);
+}
+static MP_DEFINE_CONST_FUN_OBJ_2(model_metadata_obj, model_metadata);
+
+mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t count, size_t keywords, mp_obj_t *arguments)
+{
+    (void)count;
+    (void)keywords;
+    (void)arguments;
+    MP_DYNRUNTIME_INIT_ENTRY
+    mp_store_global(MP_QSTR__open, MP_OBJ_FROM_PTR(&npu_open_obj));
+    mp_store_global(MP_QSTR__working, MP_OBJ_FROM_PTR(&npu_running_obj));
+    mp_store_global(MP_QSTR__reserve, MP_OBJ_FROM_PTR(&npu_reserve_obj));
+    mp_store_global(MP_QSTR__release, MP_OBJ_FROM_PTR(&npu_release_obj));
+    mp_store_global(MP_QSTR__cancel, MP_OBJ_FROM_PTR(&npu_cancel_obj));
+    mp_store_global(MP_QSTR__invoke, MP_OBJ_FROM_PTR(&npu_invoke_obj));
+    mp_store_global(MP_QSTR__finish, MP_OBJ_FROM_PTR(&npu_finish_obj));
+    mp_store_global(MP_QSTR__info, MP_OBJ_FROM_PTR(&npu_info_obj));
+    mp_store_global(MP_QSTR__measure, MP_OBJ_FROM_PTR(&model_measure_obj));
+    mp_store_global(MP_QSTR__load, MP_OBJ_FROM_PTR(&model_load_obj));
+    mp_store_global(MP_QSTR__start, MP_OBJ_FROM_PTR(&model_start_obj));
+    mp_store_global(MP_QSTR__resume, MP_OBJ_FROM_PTR(&model_resume_obj));
+    mp_store_global(MP_QSTR__abandon, MP_OBJ_FROM_PTR(&model_abandon_obj));
+    mp_store_global(MP_QSTR__reset, MP_OBJ_FROM_PTR(&model_reset_obj));
+    mp_store_global(MP_QSTR__ends, MP_OBJ_FROM_PTR(&model_ends_obj));
+    mp_store_global(MP_QSTR__tensor, MP_OBJ_FROM_PTR(&model_tensor_obj));
+    mp_store_global(MP_QSTR__model_info, MP_OBJ_FROM_PTR(&model_info_obj));
+    mp_store_global(MP_QSTR__metadata, MP_OBJ_FROM_PTR(&model_metadata_obj));
+    MP_DYNRUNTIME_INIT_EXIT
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+/**
+ * What driver and runtime ask of their surroundings, inside a native .mpy: a
+ * board that is described at run time, no interrupt, no blocking, one thread.
+ * Python waits; when it says that time is up, each wait here ends at once.
+ */
+#include "port.h"
+
+#include <stdbool.h>
+
+#include "ethosu_driver.h"
+
+// Elsewhere the board is a constant; here it becomes known at run time.
+#define ethosu_board constant_board
+#include "ethosu_board.h"
+#undef ethosu_board
+
+struct constant_board ethosu_board;
+
+struct semaphore {
+    uint32_t count;
+    bool used;
+};
+
+struct semaphore natmod_semaphores[PORT_NPUS];
+
+void *ethosu_mutex_create(void)
+{
+    return natmod_semaphores; // any address: nobody else is there
+}
+
+int ethosu_mutex_lock(void *mutex)
+{
+    (void)mutex;
+    return 0;
+}
+
+int ethosu_mutex_unlock(void *mutex)
+{
+    (void)mutex;
+    return 0;
+}
+
+void *ethosu_semaphore_create(void)
+{
+    for (unsigned i = 0; i < PORT_NPUS; ++i) {
+        if (!natmod_semaphores[i].used) {
+            natmod_semaphores[i] = (struct semaphore){.used = true};
+            return &natmod_semaphores[i];
+        }
+    }
+    return NULL;
+}
+
+void ethosu_semaphore_destroy(void *sem)
+{
+    ((struct semaphore *)sem)->used = false;
+}
+
+int ethosu_semaphore_give(void *sem)
+{
+    ++((struct semaphore *)sem)->count;
+    return 0;
+}
+
+int ethosu_semaphore_take(void *sem, uint64_t timeout)
+{
+    struct semaphore *semaphore = sem;
+    (void)timeout;
+    if (semaphore->count == 0) {
+        return -1;
+    }
+    --semaphore->count;
+    return 0;
+}
+
+/* ---- data cache: Armv7-M and v8-M Architecture Reference Manual, cache maintenance ---- */
+
+#define REGISTER(address) (*(volatile uint32_t *)(address))
+#define CCR REGISTER(0xE000ED14u)
+#define CCR_DATA_CACHE (1u << 16)
+#define CTR REGISTER(0xE000ED7Cu) /**< 19:16: log2 of the smallest line, in words */
+#define CLEAN_BY_ADDRESS 0xE000EF68u
+#define CLEAN_AND_INVALIDATE_BY_ADDRESS 0xE000EF70u
+
+static uint32_t cache_line(void)
+{
+    return CCR & CCR_DATA_CACHE ? 4u << (CTR >> 16 & 0xF) : 0;
+}
+
+void port_init(void)
+{
+    ethosu_board = (struct constant_board){.name = "native module", .cache_line = cache_line()};
+}
+
+static void maintain(uint32_t operation, const uint64_t *base, const size_t *size, int count)
+{
+    uint32_t line = ethosu_board.cache_line;
+    if (line == 0) {
+        return;
+    }
+    __asm volatile("dsb" ::: "memory");
+    for (int i = 0; i < count; ++i) {
+        uint32_t end = (uint32_t)base[i] + size[i];
+        for (uint32_t at = (uint32_t)base[i] & ~(line - 1); at < end; at += line) {
+            REGISTER(operation) = at;
+        }
+    }
+    __asm volatile("dsb\n isb" ::: "memory");
+}
+
+void ethosu_flush_dcache(const uint64_t *base, const size_t *size, int count)
+{
+    maintain(CLEAN_BY_ADDRESS, base, size, count);
+}
+
+void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int count)
+{
+    // Clean too: a neighbour may have written to the first or the last line.
+    maintain(CLEAN_AND_INVALIDATE_BY_ADDRESS, base, size, count);
+}
