@@ -402,7 +402,7 @@ bool npu_op_conv(struct npu *npu, uint32_t param)
     }
     return load_weights(npu, &conv, from_ifm2, &narrow) &&
            npu_window_prepare(npu, &conv.window, narrow) && make_plan(npu, &conv, &plan) &&
-           run_rows(npu, &conv, &plan) &&
+           run_rows(npu, &conv, &plan) && npu_output_close(npu, &conv.output) &&
            npu_operation_done(
                npu, &(struct npu_work){.ifm = &conv.window.ifm,
                                        .ofm = &conv.output.map,

@@ -192,7 +192,7 @@ bool npu_op_depthwise(struct npu *npu, uint32_t param)
     op.inputs = npu_scratch_get(npu, NPU_BUFFER_RUNS, op.taps, sizeof *op.inputs);
     return weights != NULL && op.inputs != NULL && transpose_weights(npu, &op, weights) &&
            npu_window_prepare(npu, &op.window, npu_map_fits_16(&op.window.ifm)) &&
-           run_rows(npu, &op) &&
+           run_rows(npu, &op) && npu_output_close(npu, &op.output) &&
            npu_operation_done(
                npu, &(struct npu_work){.ifm = &op.window.ifm,
                                        .ofm = &op.output.map,

@@ -282,33 +282,46 @@ void npu_store_brick(const struct npu_feature_map *map, const struct npu_span *s
                     brick_channels(map, brick * BRICK), 0);
 }
 
+/** Store values of so many bytes. */
 static void store_span(const struct npu_feature_map *map, const struct npu_span *span,
-                       const int32_t *values)
+                       converter_t store, const uint8_t *values, size_t size)
 {
-    converter_t store = find_store(map);
     if (is_dense(map, span)) {
-        store(span->memory, 0, (const uint8_t *)values, 0, 1, (size_t)span->pixels * map->depth, 0);
+        store(span->memory, 0, values, 0, 1, (size_t)span->pixels * map->depth, 0);
         return;
     }
     for (size_t c = 0; c < map->depth; c += BRICK) {
         uint8_t *brick = span->memory + (int64_t)(c / BRICK) * span->brick_step;
-        store(brick, span->pixel_step, (const uint8_t *)(values + c),
-              (int64_t)(map->depth * sizeof *values), span->pixels, brick_channels(map, c), 0);
+        store(brick, span->pixel_step, values + c * size, (int64_t)(map->depth * size),
+              span->pixels, brick_channels(map, c), 0);
     }
 }
 
-bool npu_write_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
-                      uint32_t count, const int32_t *values)
+static bool write_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
+                         uint32_t count, converter_t store, const uint8_t *values, size_t size)
 {
     while (count > 0 && map->used) {
         struct npu_span span;
         if (!npu_open_pixels(npu, map, y, x, count, &span)) {
             return false;
         }
-        store_span(map, &span, values);
-        values += (size_t)span.pixels * map->depth;
+        store_span(map, &span, store, values, size);
+        values += (size_t)span.pixels * map->depth * size;
         x += span.pixels;
         count -= span.pixels;
     }
     return true;
+}
+
+bool npu_write_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
+                      uint32_t count, const int32_t *values)
+{
+    return write_pixels(npu, map, y, x, count, find_store(map), (const uint8_t *)values,
+                        sizeof *values);
+}
+
+bool npu_write_pixels_64(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
+                         uint32_t count, const int64_t *values)
+{
+    return write_pixels(npu, map, y, x, count, load_64_64, (const uint8_t *)values, sizeof *values);
 }

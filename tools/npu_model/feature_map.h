@@ -61,6 +61,9 @@ bool npu_read_row_64(struct npu *npu, const struct npu_feature_map *map, uint32_
  * elements. A map that is not used takes none. */
 bool npu_write_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
                       uint32_t count, const int32_t *values);
+/** The same for 64-bit elements. */
+bool npu_write_pixels_64(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
+                         uint32_t count, const int64_t *values);
 
 /** Open pixels of row y from x on for writing: as many of count as lie in one
  * tile, at least 1. */

@@ -34,7 +34,7 @@ struct map_registers {
 
 static const struct map_registers ifm_registers = MAP_REGISTERS(IFM, 3);
 static const struct map_registers ifm2_registers = MAP_REGISTERS(IFM2, 4);
-static const struct map_registers ofm_registers = MAP_REGISTERS(OFM, 3);
+static const struct map_registers ofm_registers = MAP_REGISTERS(OFM, 4);
 
 enum { FORMAT_SHIFT = 6, BRICK_ALIGNMENT = 16, TILES = 4 };
 

@@ -8,6 +8,7 @@ enum {
     TABLE_STEPS = 256,
     TANH_BITS = 8, /**< fraction bits of the argument, in units of 1/12288 */
     SIGMOID_BITS = 9,
+    SEGMENTS = 512, /**< of a table for 16-bit values */
 };
 
 /** 65536 * sigmoid(i / 24), with the deviations of TFLite's own table of it. */
@@ -66,8 +67,9 @@ static uint64_t magnitude_of(int64_t value)
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
 
-int32_t npu_tanh(int64_t scaled)
+int32_t npu_tanh(const uint8_t *table, int64_t scaled)
 {
+    (void)table;
     int64_t y = half_sigmoid(magnitude_of(scaled), TANH_BITS, (int64_t)0xFFFF << TANH_BITS);
     int64_t one = (int64_t)1 << 23;
     int64_t half = 1 << 7;
@@ -75,8 +77,9 @@ int32_t npu_tanh(int64_t scaled)
     return (int32_t)(y >> 8);
 }
 
-int32_t npu_sigmoid(int64_t scaled)
+int32_t npu_sigmoid(const uint8_t *table, int64_t scaled)
 {
+    (void)table;
     int64_t y = half_sigmoid(magnitude_of(scaled), SIGMOID_BITS, (int64_t)0x7FFF << 10);
     int64_t one = (int64_t)1 << 25;
     int64_t half = 1 << 9;
@@ -84,28 +87,76 @@ int32_t npu_sigmoid(int64_t scaled)
     return (int32_t)(y >> 10);
 }
 
-unsigned npu_table_bytes(unsigned ofm_bits)
+/** One of 512 pairs, which the index without its fraction chooses. */
+struct segment {
+    int16_t base, slope;
+};
+
+static struct segment segment_of(const uint8_t *table, uint32_t index)
 {
-    return ofm_bits == 8 ? 256 : ofm_bits == 32 ? 1024 : 2048;
+    struct segment segment;
+    memcpy(&segment, table + index * sizeof segment, sizeof segment);
+    return segment;
 }
 
-/** 512 pairs of base and slope; the index has 7 fraction bits. */
-static int32_t interpolate(const uint8_t *table, uint32_t index)
+/** The value in 1/2^bits, by the segment that it falls into; past the ends the outermost holds. */
+static int64_t interpolate(const uint8_t *table, int64_t scaled, unsigned bits)
 {
-    int16_t entry[2];
-    memcpy(entry, table + (index >> 7) * sizeof entry, sizeof entry);
-    return entry[0] + ((entry[1] * (int32_t)(index & 127) + 64) >> 7);
+    int64_t middle = SEGMENTS / 2;
+    int64_t index = npu_clamp(scaled >> bits, -middle, middle - 1) + middle;
+    int64_t fraction = scaled & (((int64_t)1 << bits) - 1);
+    struct segment segment = segment_of(table, (uint32_t)index);
+    return ((int64_t)segment.base * ((int64_t)1 << bits)) + segment.slope * fraction;
 }
 
-int32_t npu_table_lookup(const uint8_t *table, unsigned ofm_bits, uint32_t index)
+int32_t npu_tanh_of_table(const uint8_t *table, int64_t scaled)
 {
-    if (ofm_bits == 16) {
-        return interpolate(table, index);
-    }
-    if (ofm_bits == 8) {
-        return (int8_t)table[index];
-    }
+    int64_t half = 1 << 7;
+    int64_t y = interpolate(table, scaled, TANH_BITS);
+    return (int32_t)((y + (scaled >= 0 ? half : half - 1)) >> 8);
+}
+
+int32_t npu_sigmoid_of_table(const uint8_t *table, int64_t scaled)
+{
+    int64_t one = (int64_t)1 << 24;
+    int64_t half = 1 << 9;
+    int64_t y = interpolate(table, scaled, SIGMOID_BITS) + one;
+    return (int32_t)((y + (scaled >= 0 ? half : half - 1)) >> 10);
+}
+
+static int32_t look_up_8(const uint8_t *table, uint32_t index)
+{
+    return (int8_t)table[index];
+}
+
+static int32_t look_up_16(const uint8_t *table, uint32_t index)
+{
+    int16_t value;
+    memcpy(&value, table + index * sizeof value, sizeof value);
+    return value;
+}
+
+static int32_t look_up_32(const uint8_t *table, uint32_t index)
+{
     int32_t value;
     memcpy(&value, table + index * sizeof value, sizeof value);
     return value;
 }
+
+/** The index has 7 fraction bits, and so has the result: TOSA's TABLE of 16-bit values. */
+static int32_t look_up_segment(const uint8_t *table, uint32_t index)
+{
+    struct segment segment = segment_of(table, index >> 7);
+    return segment.base * 128 + segment.slope * (int32_t)(index & 127);
+}
+
+static int32_t look_up_segment_rounded(const uint8_t *table, uint32_t index)
+{
+    return (look_up_segment(table, index) + 64) >> 7;
+}
+
+const struct npu_table_form npu_table_8_to_8 = {256, 8, look_up_8};
+const struct npu_table_form npu_table_8_to_16 = {512, 8, look_up_16};
+const struct npu_table_form npu_table_8_to_32 = {1024, 8, look_up_32};
+const struct npu_table_form npu_table_16_to_16 = {2048, 16, look_up_segment_rounded};
+const struct npu_table_form npu_table_16_to_32 = {2048, 16, look_up_segment};

@@ -24,7 +24,12 @@
 
 #define NPU_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
 
-enum { NPU_REGION_COUNT = 8, NPU_LUT_BYTES = 2048, NPU_CHAINS = 6 };
+enum {
+    NPU_REGION_COUNT = 8,
+    NPU_LUT_BYTES = 2048,
+    NPU_CHAINS = 6,
+    NPU_ARRANGED = NPU_CHAINS, /**< number of the buffer in which an OFM is arranged */
+};
 
 /** Why a run ended badly: the STATUS bit to set. */
 enum npu_fault {
@@ -61,7 +66,7 @@ struct npu_run {
         size_t bytes;    /**< written in this run */
         unsigned writer; /**< index of the command that wrote it */
         uint8_t bits;    /**< of its elements, 0: never written */
-    } chain[NPU_CHAINS];
+    } chain[NPU_CHAINS + 1];
 
     /** Shape of the accumulators that the last operation left for the next one, or 0. */
     struct npu_kept {

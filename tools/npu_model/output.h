@@ -17,20 +17,33 @@
 enum npu_reverse { NPU_REVERSE_NONE, NPU_REVERSE_H, NPU_REVERSE_W, NPU_REVERSE_C };
 
 enum npu_activation {
-    NPU_ACTIVATION_NONE = 0,
-    NPU_ACTIVATION_TANH = 3,
-    NPU_ACTIVATION_SIGMOID = 4,
-    NPU_ACTIVATION_TABLE = 16, /**< 16..23: table slot 0..7 */
+    NPU_ACTIVATION_NONE,
+    NPU_ACTIVATION_TABLE, /**< the clamped value indexes a table */
+    NPU_ACTIVATION_CURVE, /**< tanh or sigmoid of the value; the result is clamped */
 };
 
+/** A table that the compiler supplies. */
+struct npu_table_form {
+    uint16_t bytes;
+    uint8_t index_bits; /**< 8 or 16 */
+    int32_t (*look_up)(const uint8_t *table, uint32_t index);
+};
+
+/** Tanh or sigmoid of a value in units of 1/12288; table: NULL if the function has none. */
+typedef int32_t npu_curve_t(const uint8_t *table, int64_t scaled);
+
 struct npu_output {
-    struct npu_feature_map map;
+    struct npu_feature_map map; /**< that the operation writes, whatever becomes of it then */
     enum npu_rounding rounding;
-    bool global_scale;  /**< OFM_SCALE, else per channel from the scale stream */
-    uint32_t reverse;   /**< enum npu_reverse: the axis that is written backwards */
-    uint32_t transpose; /**< value of OFM_PRECISION.transpose, 0: none */
+    bool global_scale;             /**< OFM_SCALE, else per channel from the scale stream */
+    uint32_t reverse;              /**< enum npu_reverse: the axis that is written backwards */
+    uint32_t transpose;            /**< value of OFM_PRECISION.transpose, 0: none */
+    bool arranged;                 /**< reversed or transposed: map is a buffer of the model */
+    struct npu_feature_map target; /**< if arranged: where it goes */
     enum npu_activation activation;
-    const uint8_t *table; /**< for NPU_ACTIVATION_TABLE */
+    const struct npu_table_form *form;
+    const uint8_t *table;
+    npu_curve_t *curve;
     int64_t table_origin; /**< value of the table's first entry */
     int64_t zero_point;   /**< that is added: 0 when the hardware adds none */
     int64_t minimum, maximum;
@@ -44,6 +57,12 @@ struct npu_channel_scale {
 
 /** Decode OFM and activation registers. */
 bool npu_output_open(struct npu *npu, struct npu_output *output);
+
+/** When all is written: bring an arranged OFM to its place, which is then `map`. */
+bool npu_output_close(struct npu *npu, struct npu_output *output);
+
+/** Open the OFM, or the buffer that stands for it (arrange.c). */
+bool npu_arrange_open(struct npu *npu, struct npu_output *output);
 
 /** Value of OFM_SCALE. */
 bool npu_output_scale(struct npu *npu, struct npu_scale *scale);
@@ -65,16 +84,16 @@ void npu_scale_channels(int64_t *values, size_t pixels, size_t channels,
                         const struct npu_channel_scale *scales, unsigned accumulator_bits,
                         enum npu_rounding rounding);
 
-/* Tables (lut.c). */
+/** Decode the ACTIVATION registers; map is known (activation.c). */
+bool npu_activation_open(struct npu *npu, struct npu_output *output);
 
-/** Bytes of the table that turns into OFM elements of so many bits. */
-unsigned npu_table_bytes(unsigned ofm_bits);
+/* Tables and curves (lut.c). */
 
-int32_t npu_tanh(int64_t scaled);
-int32_t npu_sigmoid(int64_t scaled);
+extern const struct npu_table_form npu_table_8_to_8, npu_table_8_to_16, npu_table_8_to_32,
+    npu_table_16_to_16, npu_table_16_to_32;
 
-/** Look up one value; index: 0..255, or 0..65535 for a 16-bit OFM. */
-int32_t npu_table_lookup(const uint8_t *table, unsigned ofm_bits, uint32_t index);
+npu_curve_t npu_tanh, npu_sigmoid;                   /**< built in */
+npu_curve_t npu_tanh_of_table, npu_sigmoid_of_table; /**< of 512 pairs of base and slope */
 
 /** Round mode field of an input or of the OFM, by the modes that the family has for it. */
 bool npu_decode_rounding(struct npu *npu, enum npu_field field,

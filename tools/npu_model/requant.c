@@ -61,8 +61,7 @@ static struct npu_requant_brick *get_bricks(struct npu *npu, const struct npu_ou
     bool activation =
         output->activation == NPU_ACTIVATION_NONE || output->activation == NPU_ACTIVATION_TABLE;
     bool rounding = output->rounding == NPU_ROUND_DOUBLE || output->rounding == NPU_ROUND_NATURAL;
-    bool straight = output->map.used && output->reverse == 0 && output->transpose == 0;
-    if (!NPU_FAST_WAYS || !rounding || !straight || !activation || output->map.bits > 16) {
+    if (!NPU_FAST_WAYS || !rounding || !output->map.used || !activation || output->map.bits > 16) {
         return NULL;
     }
     struct npu_requant_brick *bricks =
@@ -186,7 +185,7 @@ void npu_requant(const struct npu_requant *requant, size_t brick, size_t pixels,
     if (output->activation == NPU_ACTIVATION_TABLE) {
         for (size_t i = 0; i < pixels * NPU_BRICK; i++) {
             uint32_t index = (uint32_t)(sums[i] - (int32_t)output->table_origin);
-            sums[i] = npu_table_lookup(output->table, output->map.bits, index);
+            sums[i] = output->form->look_up(output->table, index);
         }
     }
 }

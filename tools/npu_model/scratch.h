@@ -19,7 +19,7 @@ enum npu_buffer {
     NPU_BUFFER_KEPT,    /**< accumulators for the next operation */
     NPU_BUFFER_PACKED,  /**< weights that are no constants */
     NPU_BUFFER_CHAIN0,  /**< first of NPU_CHAINS chaining buffers */
-    NPU_BUFFER_CHAIN_LAST = NPU_BUFFER_CHAIN0 + 5,
+    NPU_BUFFER_CHAIN_LAST = NPU_BUFFER_CHAIN0 + 6, /**< and that of NPU_ARRANGED */
     NPU_BUFFER_COUNT
 };
 

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+/** What the ACTIVATION registers ask of the output stage: function, table, clamp. */
+#include <inttypes.h>
+
+#include "npu_internal.h"
+#include "output.h"
+
+enum {
+    LUT_GRANULE = 64, /**< bytes per bit of lut_written */
+    SLOT_BYTES = 256, /**< of the table slots of U55 and U65 */
+    FUNCTION_TABLE_FIRST = 16,
+};
+
+/** Clip range fields of U55 and U65, and of U85. */
+enum { CLIP_OFM = 0, CLIP_UINT8 = 2, CLIP_INT8 = 3, CLIP_INT16 = 5 };
+enum { U85_CLIP_REGISTERS = 0, U85_CLIP_NONE = 1 };
+
+/** A function for an OFM of so many bits. */
+struct function {
+    uint8_t first, last; /**< codes: U55 and U65 have one for each table slot */
+    uint8_t ofm_bits;
+    const struct npu_table_form *form; /**< NULL: no table */
+    npu_curve_t *curve;                /**< NULL: the clamped value indexes the table */
+};
+
+static const struct function old_functions[] = {
+    {3, 3, 16, NULL, npu_tanh},
+    {4, 4, 16, NULL, npu_sigmoid},
+    {FUNCTION_TABLE_FIRST, 23, 8, &npu_table_8_to_8, NULL},
+    {FUNCTION_TABLE_FIRST, 23, 16, &npu_table_16_to_16, NULL},
+    {FUNCTION_TABLE_FIRST, 23, 32, &npu_table_8_to_32, NULL},
+    {0},
+};
+
+static const struct function u85_functions[] = {
+    {1, 1, 8, &npu_table_8_to_8, NULL},
+    {4, 4, 8, &npu_table_8_to_8, NULL},
+    {5, 5, 16, &npu_table_8_to_16, NULL},
+    {7, 7, 32, &npu_table_8_to_32, NULL},
+    {8, 8, 16, &npu_table_16_to_16, NULL},
+    {9, 9, 32, &npu_table_16_to_32, NULL},
+    {10, 10, 16, &npu_table_16_to_16, npu_tanh_of_table},
+    {11, 11, 16, &npu_table_16_to_16, npu_sigmoid_of_table},
+    {0},
+};
+
+enum { U85_FUNCTION_UNSIGNED = 1 };
+
+struct activation {
+    uint32_t function, table, clip;
+    bool is_signed; /**< the values that are clamped */
+};
+
+static bool is_u85(const struct npu *npu)
+{
+    return npu->product->family->index == NPU_U85;
+}
+
+static bool decode_table(struct npu *npu, struct npu_output *output, const struct activation *from)
+{
+    unsigned bytes = output->form->bytes;
+    unsigned start =
+        is_u85(npu) ? from->table * bytes : (from->function - FUNCTION_TABLE_FIRST) * SLOT_BYTES;
+    if (start % bytes != 0 || start + bytes > NPU_LUT_BYTES) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "uses table memory at %u for a table of %u bytes",
+                        start, bytes);
+    }
+    for (unsigned at = start; at < start + bytes; at += LUT_GRANULE) {
+        if ((npu->lut_written >> (at / LUT_GRANULE) & 1) == 0) {
+            return npu_fail(npu, NPU_FAULT_PARSE,
+                            "uses a table at %u: no DMA has filled byte %u of it", start,
+                            at - start);
+        }
+    }
+    output->table = npu->lut + start;
+    return true;
+}
+
+static bool decode_function(struct npu *npu, struct npu_output *output,
+                            const struct activation *from)
+{
+    const struct function *row = is_u85(npu) ? u85_functions : old_functions;
+    unsigned bits = output->map.bits;
+    if (from->function == 0) {
+        return true;
+    }
+    while (row->last != 0 &&
+           (from->function < row->first || from->function > row->last || row->ofm_bits != bits)) {
+        row++;
+    }
+    if (row->last == 0) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has activation function %u with a %u-bit OFM",
+                        from->function, bits);
+    }
+    output->activation = row->curve != NULL ? NPU_ACTIVATION_CURVE : NPU_ACTIVATION_TABLE;
+    output->form = row->form;
+    output->curve = row->curve;
+    return row->form == NULL || decode_table(npu, output, from);
+}
+
+/** Values of a signed or unsigned type of so many bits. */
+struct range {
+    int64_t low, high;
+};
+
+static struct range type_range(unsigned bits, bool is_signed)
+{
+    int64_t count = (int64_t)((uint64_t)1 << (bits - 1));
+    return is_signed ? (struct range){-count, count - 1} : (struct range){0, 2 * count - 1};
+}
+
+/** What can be stored, or can index the table. */
+static struct range result_range(const struct npu_output *output, bool is_signed)
+{
+    if (output->map.bits == 64) {
+        return (struct range){INT64_MIN, INT64_MAX};
+    }
+    bool table = output->activation == NPU_ACTIVATION_TABLE;
+    return type_range(table ? output->form->index_bits : output->map.bits, is_signed);
+}
+
+/** The type that the clip range field of U55 and U65 names; low > high: there is none. */
+static struct range clip_range(const struct npu_output *output, unsigned clip)
+{
+    switch (clip) {
+    case CLIP_OFM:
+        return type_range(output->map.bits, output->map.is_signed);
+    case CLIP_UINT8:
+        return type_range(8, false);
+    case CLIP_INT8:
+        return type_range(8, true);
+    case CLIP_INT16:
+        return type_range(16, true);
+    default:
+        return (struct range){1, 0};
+    }
+}
+
+/** What U55 and U65 clamp to. 32-bit elements have no bounds in the registers, which have 16. */
+static bool old_clamp(struct npu *npu, struct npu_output *output, const struct activation *from,
+                      struct range registers)
+{
+    struct range type = clip_range(output, from->clip);
+    bool table = output->activation == NPU_ACTIVATION_TABLE;
+    if (type.low > type.high) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has activation clip range %u", from->clip);
+    }
+    if (from->clip == CLIP_OFM && output->map.bits == 32 && !table) {
+        registers = type;
+    }
+    output->minimum = npu_clamp(registers.low, type.low, type.high);
+    output->maximum = npu_clamp(registers.high, type.low, type.high);
+    return true;
+}
+
+/** Range of the values before they are stored, or before they index a table. */
+static bool decode_clamp(struct npu *npu, struct npu_output *output, const struct activation *from)
+{
+    uint64_t low, high;
+    if (!npu_get(npu, NPU_SET_ACTIVATION_MIN, &low) ||
+        !npu_get(npu, NPU_SET_ACTIVATION_MAX, &high)) {
+        return false;
+    }
+    struct range result = result_range(output, from->is_signed);
+    struct range registers = {(uint16_t)low, (uint16_t)high};
+    if (output->map.is_signed) {
+        registers = (struct range){(int16_t)low, (int16_t)high};
+    }
+    if (!is_u85(npu)) {
+        if (!old_clamp(npu, output, from, registers)) {
+            return false;
+        }
+    } else if (from->clip == U85_CLIP_NONE) {
+        output->minimum = result.low;
+        output->maximum = result.high;
+    } else {
+        output->minimum = npu_clamp(registers.low, result.low, result.high);
+        output->maximum = npu_clamp(registers.high, result.low, result.high);
+    }
+    if (output->activation != NPU_ACTIVATION_TABLE) {
+        return true;
+    }
+    output->table_origin = result.low;
+    bool known_sign = output->form->index_bits == 8 || from->is_signed;
+    return (known_sign && output->minimum >= result.low && output->maximum <= result.high &&
+            output->minimum <= result.high && output->maximum >= result.low) ||
+           npu_fail(npu, NPU_FAULT_PARSE,
+                    "clamps to %" PRId64 "..%" PRId64 ", which its table does not cover",
+                    output->minimum, output->maximum);
+}
+
+bool npu_activation_open(struct npu *npu, struct npu_output *output)
+{
+    struct activation from;
+    if (!npu_get_field(npu, NPU_FIELD_ACTIVATION_FUNCTION, &from.function) ||
+        !npu_get_field(npu, NPU_FIELD_ACTIVATION_TABLE, &from.table) ||
+        !npu_get_field(npu, NPU_FIELD_ACTIVATION_CLIP, &from.clip)) {
+        return false;
+    }
+    if (!decode_function(npu, output, &from)) {
+        return false;
+    }
+    bool u85_table = is_u85(npu) && output->activation == NPU_ACTIVATION_TABLE;
+    from.is_signed = u85_table ? from.function != U85_FUNCTION_UNSIGNED
+                               : output->map.is_signed && (is_u85(npu) || from.clip != CLIP_UINT8);
+    return decode_clamp(npu, output, &from);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/** The modes of ELEMENTWISE: rows of operands that are scaled already. */
+#include "elementwise.h"
+
+#define ROW(name)                                                                 \
+    static void name(const struct npu_elementwise_terms *terms, const int64_t *a, \
+                     const int64_t *b, size_t count, int64_t *out)
+
+/** A row of `expression` in a[i] and b[i]. */
+#define SIMPLE(name, expression)             \
+    ROW(name)                                \
+    {                                        \
+        (void)terms;                         \
+        (void)b;                             \
+        for (size_t i = 0; i < count; i++) { \
+            out[i] = (expression);           \
+        }                                    \
+    }
+
+SIMPLE(compute_mul, npu_saturate64((npu_int128)a[i] * b[i]))
+SIMPLE(compute_add, npu_saturate64((npu_int128)a[i] + b[i]))
+SIMPLE(compute_sub, npu_saturate64((npu_int128)a[i] - b[i]))
+SIMPLE(compute_min, a[i] < b[i] ? a[i] : b[i])
+SIMPLE(compute_max, a[i] > b[i] ? a[i] : b[i])
+SIMPLE(compute_abs, npu_saturate64(a[i] < 0 ? -(npu_int128)a[i] : a[i]))
+SIMPLE(compute_clz, a[i] < 0 ? 0 : a[i] == 0 ? 32 : __builtin_clz((unsigned)a[i]))
+SIMPLE(compute_and, a[i] & b[i])
+SIMPLE(compute_or, a[i] | b[i])
+SIMPLE(compute_xor, a[i] ^ b[i])
+SIMPLE(compute_not, ~a[i])
+SIMPLE(compute_and_not, a[i] & ~b[i])
+
+/* True is all ones. */
+SIMPLE(compute_eq, -(int64_t)(a[i] == b[i]))
+SIMPLE(compute_ne, -(int64_t)(a[i] != b[i]))
+SIMPLE(compute_ge, -(int64_t)(a[i] >= b[i]))
+SIMPLE(compute_gt, -(int64_t)(a[i] > b[i]))
+
+/** Toward zero; what hardware makes of a division by 0 is not known: 0. */
+SIMPLE(compute_div, b[i] == 0 ? 0 : npu_saturate64((npu_int128)a[i] / b[i]))
+
+SIMPLE(compute_shl, (int32_t)(uint32_t)((uint64_t)(uint32_t)a[i] << npu_clamp(b[i], 0, 32)))
+SIMPLE(compute_lsr, (int32_t)(uint32_t)((uint64_t)(uint32_t)a[i] >> npu_clamp(b[i], 0, 32)))
+
+ROW(compute_shr)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct npu_scale scale = {1, (uint8_t)npu_clamp(b[i], 0, 63)};
+        out[i] = npu_round_scale(a[i], scale, terms->rounding);
+    }
+}
+
+ROW(compute_lrelu)
+{
+    (void)b;
+    for (size_t i = 0; i < count; i++) {
+        out[i] = npu_operand_scale(a[i] < 0 ? &terms->negative : &terms->positive, a[i]);
+    }
+}
+
+enum { UNARY = false, BINARY = true, ANY_SIZE = false, ONLY_32 = true, AS_IT_IS = false, SCALED };
+
+const struct npu_elementwise_mode_row npu_elementwise_modes[NPU_EW_MODES] = {
+    [NPU_EW_MUL] = {compute_mul, BINARY, ANY_SIZE, SCALED},
+    [NPU_EW_ADD] = {compute_add, BINARY, ANY_SIZE, SCALED},
+    [NPU_EW_SUB] = {compute_sub, BINARY, ANY_SIZE, SCALED},
+    [NPU_EW_MIN] = {compute_min, BINARY, ANY_SIZE, AS_IT_IS},
+    [NPU_EW_MAX] = {compute_max, BINARY, ANY_SIZE, AS_IT_IS},
+    [NPU_EW_LRELU] = {compute_lrelu, UNARY, ANY_SIZE, AS_IT_IS},
+    [NPU_EW_ABS] = {compute_abs, UNARY, ANY_SIZE, SCALED},
+    [NPU_EW_CLZ] = {compute_clz, UNARY, ONLY_32, AS_IT_IS},
+    [NPU_EW_SHR] = {compute_shr, BINARY, ONLY_32, AS_IT_IS},
+    [NPU_EW_SHL] = {compute_shl, BINARY, ONLY_32, AS_IT_IS},
+    [NPU_EW_LSR] = {compute_lsr, BINARY, ONLY_32, AS_IT_IS},
+    [NPU_EW_DIV] = {compute_div, BINARY, ONLY_32, AS_IT_IS},
+    [NPU_EW_CMP_EQ] = {compute_eq, BINARY, ANY_SIZE, AS_IT_IS},
+    [NPU_EW_CMP_NE] = {compute_ne, BINARY, ANY_SIZE, AS_IT_IS},
+    [NPU_EW_CMP_GE] = {compute_ge, BINARY, ANY_SIZE, AS_IT_IS},
+    [NPU_EW_CMP_GT] = {compute_gt, BINARY, ANY_SIZE, AS_IT_IS},
+    [NPU_EW_AND] = {compute_and, BINARY, ANY_SIZE, AS_IT_IS},
+    [NPU_EW_OR] = {compute_or, BINARY, ANY_SIZE, AS_IT_IS},
+    [NPU_EW_XOR] = {compute_xor, BINARY, ANY_SIZE, AS_IT_IS},
+    [NPU_EW_NOT] = {compute_not, UNARY, ANY_SIZE, AS_IT_IS},
+    [NPU_EW_AND_NOT] = {compute_and_not, BINARY, ANY_SIZE, AS_IT_IS},
+};
