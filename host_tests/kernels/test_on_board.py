@@ -12,12 +12,7 @@ from .maker import random_values
 STEPS = 5
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_exact(board, board_npu, compile_mixed, name):
-    mixed = MODELS[name]
-    source, _, planned = compile_mixed(
-        f"{name}_{board_npu}", mixed.make(), mixed.options, npu=board_npu
-    )
+def _check(board, source, planned):
     oracle = Oracle(source)
     random = np.random.default_rng(4)
     rows = [[random_values(random, tensor) for tensor in oracle.inputs] for _ in range(STEPS)]
@@ -26,6 +21,25 @@ def test_exact(board, board_npu, compile_mixed, name):
     for step, (ours, reference) in enumerate(zip(found, expected, strict=True)):
         for index, (a, b) in enumerate(zip(ours, reference, strict=True)):
             assert a.tobytes() == b.tobytes(), f"step {step}, output {index} differs"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_exact(board, board_npu, compile_mixed, name):
+    mixed = MODELS[name]
+    source, _, planned = compile_mixed(
+        f"{name}_{board_npu}", mixed.make(), mixed.options, npu=board_npu
+    )
+    _check(board, source, planned)
+
+
+def test_exact_with_operators_beside_the_npu(board, board_npu, compile_mixed):
+    mixed = MODELS["two_branches"]
+    source, _, planned = compile_mixed(
+        f"beside_{board_npu}", mixed.make(), mixed.options, npu=board_npu, overlap=True
+    )
+    _check(board, source, planned)
+    on_board.load(board, planned)
+    assert board.eval("m.info()['cpu_steps_beside']") == 2
 
 
 def test_inference_allocates_nothing(board, board_npu, compile_mixed):

@@ -9,7 +9,7 @@ import pytest
 from ethosu_tools.plan import make_plan
 from ethosu_tools.plan.graph import INT8, Graph, Operator, Tensor
 from ethosu_tools.plan.kernels import KERNELS
-from ethosu_tools.plan.placement import ALIGNMENT, Block, place
+from ethosu_tools.plan.placement import ALIGNMENT, Block, align, place
 
 CODES = {"CONV_2D": 3, "SOFTMAX": 25, "ADD": 0, "RESHAPE": 22, "ethos-u": 32, "SVDF": 27}
 
@@ -89,10 +89,28 @@ def live_times(graph):
 
 
 @pytest.fixture(scope="module")
-def plans():
-    """Plans by seed: the index in the list."""
+def graphs():
+    """Random graphs by seed: the index in the list."""
     makers = [Maker(seed) for seed in range(150)]
-    return [make_plan(vela_plans(maker.graph(), maker.scratch)) for maker in makers]
+    return [vela_plans(maker.graph(), maker.scratch) for maker in makers]
+
+
+@pytest.fixture(scope="module")
+def small_plans(graphs):
+    """Their plans."""
+    return [make_plan(graph) for graph in graphs]
+
+
+@pytest.fixture(scope="module")
+def busy_plans(graphs):
+    """Their plans that let the CPU work beside the NPU wherever it can."""
+    return [make_plan(graph, overlap=True) for graph in graphs]
+
+
+@pytest.fixture(scope="module", params=["small_plans", "busy_plans"])
+def plans(request):
+    """Both, in turn."""
+    return request.getfixturevalue(request.param)
 
 
 def may_share(graph, a, b, time, offsets):
@@ -134,20 +152,20 @@ def test_what_the_npu_addresses_is_not_moved(plans):
                     assert plan.offsets[index] == graph.tensors[index].offset, f"seed {seed}"
 
 
-def test_what_lives_while_the_npu_works_is_where_vela_put_it_or_outside(plans):
-    for seed, plan in enumerate(plans):
-        graph = plan.graph
+def test_what_lives_while_the_npu_works_is_where_vela_put_it_or_outside(plans, graphs):
+    for seed, (plan, original) in enumerate(zip(plans, graphs, strict=True)):
+        graph, before = plan.graph, live_times(original)
         for index, life in live_times(graph).items():
             tensor, offset = graph.tensors[index], plan.offsets[index]
-            if any(t in life for t, op in enumerate(graph.operators, 1) if op.on_npu):
-                outside = offset >= graph.tensors[0].size
-                assert offset == tensor.offset if tensor.offset is not None else outside, (
-                    f"seed {seed}"
-                )
+            for time, operator in enumerate(graph.operators, 1):
+                if operator.on_npu and time in life:
+                    known = plan.schedule.order[time - 1] + 1 in before[index]
+                    stays = known and offset == tensor.offset
+                    assert stays or offset >= graph.tensors[0].size, f"seed {seed}"
 
 
-def test_never_larger_than_scratch_behind_velas_arena(plans):
-    for seed, plan in enumerate(plans):
+def test_never_larger_than_scratch_behind_velas_arena(small_plans):
+    for seed, plan in enumerate(small_plans):
         assert plan.arena <= plan.before, f"seed {seed}"
 
 
@@ -178,7 +196,32 @@ def test_every_kernel_has_its_entry(plans):
         assert [entry.operator for entry in plan.entries] == expected, f"seed {seed}"
 
 
-def test_the_random_graphs_are_not_trivial(plans):
-    assert sum(plan.arena < plan.before for plan in plans) > 20
-    assert sum(plan.moved > 0 for plan in plans) > 5
-    assert any(len(item.tensors) > 1 for plan in plans for item in plan.items)
+def test_operators_come_after_those_that_they_wait_for(plans, graphs):
+    for seed, (plan, original) in enumerate(zip(plans, graphs, strict=True)):
+        assert sorted(plan.schedule.order) == list(range(len(original.operators)))
+        known = set(original.inputs)
+        made = {index for operator in original.operators for index in operator.outputs}
+        for operator in plan.graph.operators:
+            assert not {*operator.inputs} & made - known, f"seed {seed}"
+            known |= {*operator.outputs}
+
+
+def test_what_runs_beside_the_npu_shares_no_cache_line_with_it(plans):
+    for seed, plan in enumerate(plans):
+        graph, offsets = plan.graph, plan.offsets
+        scratch = {entry.operator: entry for entry in plan.entries if entry.size}
+        for call, group in plan.schedule.beside.items():
+            end = align(graph.tensors[graph.operators[call].inputs[2]].size) + 16
+            assert group == tuple(range(call + 1, call + 1 + len(group))), f"seed {seed}"
+            for index in group:
+                operator = graph.operators[index]
+                touched = [offsets[i] for i in (*operator.inputs, *operator.outputs) if i >= 0]
+                touched += [scratch[index].offset] if index in scratch else []
+                assert all(o is None or o >= end for o in touched), f"seed {seed}"
+
+
+def test_the_random_graphs_are_not_trivial(small_plans, busy_plans):
+    assert sum(plan.arena < plan.before for plan in small_plans) > 20
+    assert sum(plan.moved > 0 for plan in small_plans) > 5
+    assert any(len(item.tensors) > 1 for plan in small_plans for item in plan.items)
+    assert sum(bool(plan.schedule.beside) for plan in busy_plans) > 10

@@ -6,7 +6,8 @@
  *     run_model CONFIG MODEL INPUTS OUTPUTS STEPS
  *
  * INPUTS holds the input tensors of each step, one behind the other; OUTPUTS
- * gets the outputs alike. Every other step runs through start and resume.
+ * gets the outputs alike. Every other step runs through start and resume, every
+ * other pair of steps with the NPU on a thread of its own.
  */
 #include "ethosu_driver_ex.h"
 #include "ethosu_model.h"
@@ -116,10 +117,12 @@ static void run(struct ethosu_model *model, struct ethosu_driver *driver, FILE *
 {
     const struct ethosu_model_buffer *in = ethosu_model_inputs(model);
     const struct ethosu_model_buffer *out = ethosu_model_outputs(model);
+    ethosux_set_timeout(driver, 60000); // beside a thread time is real
     for (int step = 0; step < steps; ++step) {
         for (uint32_t i = 0; i < ethosu_model_input_count(model); ++i) {
             CHECK(fread(in[i].data, 1, in[i].size, inputs) == in[i].size);
         }
+        host_use_thread(0, step % 4 >= 2);
         int status = step % 2 == 0 ? ethosu_model_invoke(model, driver) : by_steps(model, driver);
         CHECK(status == ETHOSU_MODEL_OK);
         for (uint32_t i = 0; i < ethosu_model_output_count(model); ++i) {
@@ -153,6 +156,7 @@ int main(int argc, char **argv)
     FILE *outputs = fopen(argv[4], "wb");
     CHECK(inputs != NULL && outputs != NULL);
     run(model, driver, inputs, outputs, atoi(argv[5]));
+    host_use_thread(0, false);
     CHECK(fclose(inputs) == 0 && fclose(outputs) == 0);
 
     CHECK(host_damaged_guards() == 0);

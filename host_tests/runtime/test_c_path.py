@@ -4,47 +4,65 @@
 import subprocess
 
 import pytest
+from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.plan import plan_file
+from ethosu_tools.vela import compile_model
 
 from . import exactness
 
 NPU = "ethos-u55-128"
 
 
+# What the compiler is told, by the name that boards/HOST has for it.
+SANITIZERS = {"address": "address,undefined", "thread": "thread"}
+
+
 @pytest.fixture(scope="session")
-def run_model(repo, tmp_path_factory):
+def build_run_model(repo, tmp_path_factory):
+    """Builds run_model.c; `build_run_model("thread")` is a function that runs it."""
+
+    def build(sanitizer):
+        folder = tmp_path_factory.mktemp("run_model")
+        make = ["make", "-s", "-j2", "-C", repo / "boards/HOST", f"SANITIZE={sanitizer}"]
+        subprocess.run(make, check=True, timeout=300)
+        module, host = repo / "modules/ethosu", repo / "boards/HOST"
+        library = repo / "build/host" / sanitizer
+        command = [
+            *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
+            *(f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all"),
+            *(f"-I{path}" for path in (module, module / "model", module / "driver", host)),
+            repo / "host_tests/runtime/run_model.c",
+            library / "libethosu_host.so",
+            f"-Wl,-rpath,{library}",
+            *("-o", folder / "run_model"),
+        ]
+        subprocess.run(command, check=True, timeout=120)
+        return lambda compiled, case: _run(folder, compiled, case)
+
+    return build
+
+
+def _run(folder, compiled, case) -> bytes:
+    """The outputs of all steps."""
+    rows = (array.tobytes() for row in case.inputs for array in row)
+    (folder / "in").write_bytes(b"".join(rows))
+    steps = str(len(case.inputs))
+    arguments = [NPU, compiled, folder / "in", folder / "out", steps]
+    result = subprocess.run(
+        [folder / "run_model", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    return (folder / "out").read_bytes()
+
+
+@pytest.fixture(scope="session")
+def run_model(build_run_model):
     """Runs run_model.c under ASan and UBSan: `run_model(compiled, case)` gives the outputs."""
-    folder = tmp_path_factory.mktemp("run_model")
-    make = ["make", "-s", "-C", repo / "boards/HOST", "SANITIZE=address"]
-    subprocess.run(make, check=True, timeout=300)
-    module, host = repo / "modules/ethosu", repo / "boards/HOST"
-    library = repo / "build/host/address"
-    command = [
-        *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
-        *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-        *(f"-I{path}" for path in (module, module / "model", module / "driver", host)),
-        repo / "host_tests/runtime/run_model.c",
-        library / "libethosu_host.so",
-        f"-Wl,-rpath,{library}",
-        *("-o", folder / "run_model"),
-    ]
-    subprocess.run(command, check=True, timeout=120)
-
-    def run(compiled, case) -> bytes:
-        rows = (array.tobytes() for row in case.inputs for array in row)
-        (folder / "in").write_bytes(b"".join(rows))
-        steps = str(len(case.inputs))
-        arguments = [NPU, compiled, folder / "in", folder / "out", steps]
-        result = subprocess.run(
-            [folder / "run_model", *arguments],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert result.returncode == 0, result.stderr[-3000:]
-        return (folder / "out").read_bytes()
-
-    return run
+    return build_run_model("address")
 
 
 def check(run_model, compiled, case):
@@ -66,6 +84,17 @@ def test_payload_of_the_newer_format(run_model, case_of, vela, small_models):
     model = small_models["small_cnn"]
     path = vela(model, "--accelerator-config", NPU, "--cop-format", "COP2")
     check(run_model, path, case_of(model, 20))
+
+
+@pytest.mark.parametrize("sanitizer", SANITIZERS)
+def test_operators_beside_the_npu(build_run_model, case_of, tmp_path, sanitizer):
+    """The CPU works while the NPU does, on a thread of its own: TSan sees no race."""
+    mixed = MODELS["two_branches"]
+    source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"
+    source.write_bytes(mixed.make())
+    compile_model(source, NPU, compiled, more=mixed.options)
+    assert plan_file(compiled, compiled, overlap=True).schedule.beside == {0: (1, 2)}
+    check(build_run_model(sanitizer), compiled, case_of(source, 40))
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@
     svdf             two SVDF layers with state, each before a fully connected one
     attention        words come in as numbers (GATHER), products of two computed tensors kept back
     segmenter        upscaling by three and a stride of three, ARG_MAX at the end
+    two_branches     an image for the NPU, a sound for the CPU at the same time, and their sum
     detection        boxes and scores of two feature maps, and the choice of the best among them
 
 Random numbers as in make_model. Operators stay on the CPU because of their shapes and types, or
@@ -208,6 +209,17 @@ def svdf(seed: int = 12) -> bytes:
     return net.finish()
 
 
+def two_branches(seed: int = 16) -> bytes:
+    """An image and a frame of sound, which know nothing of each other until their sum."""
+    net = MixedNet("two_branches", seed)
+    image = net.conv(net.input((1, 32, 32, 3)), 8, kernel=(3, 3), stride=(2, 2))
+    image = net.pool(net.conv(image, 16, kernel=(3, 3)), "AVERAGE_POOL_2D", 16)
+    image = net.dense(net.reshape(image, (1, 16)), 24, gain=2.0)
+    sound = net.svdf(net.svdf(net.input((1, 40)), 48, memory=8), 24, memory=10, rank=2)
+    net.graph.outputs.append(net.softmax(net.dense(net.add(image, sound), 6, gain=4.0)).tensor)
+    return net.finish()
+
+
 def attention(seed: int = 13) -> bytes:
     """One head of attention over twelve words, each one of 50."""
     net = MixedNet("attention", seed)
@@ -269,6 +281,7 @@ MODELS: dict[str, Mixed] = {
     "attention": Mixed(
         attention, ("GATHER", "BATCH_MATMUL"), ("--ignore-ops", "BATCH_MATMUL,SOFTMAX")
     ),
+    "two_branches": Mixed(two_branches, ("SVDF", "ADD"), ("--ignore-ops", "ADD")),
     "segmenter": Mixed(segmenter, ("RESIZE_BILINEAR", "TRANSPOSE_CONV")),
     "detection": Mixed(detection, ("DEQUANTIZE", "TFLite_Detection_PostProcess")),
 }

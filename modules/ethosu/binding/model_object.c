@@ -218,6 +218,7 @@ static mp_obj_t model_info(mp_obj_t self_in)
     } numbers[] = {
         {MP_QSTR_npu_calls, info.npu_calls},
         {MP_QSTR_cpu_steps, info.cpu_steps},
+        {MP_QSTR_cpu_steps_beside, info.cpu_steps_beside},
         {MP_QSTR_tensors, info.tensors},
         {MP_QSTR_arena_address, (uint32_t)(uintptr_t)self->arena_block},
         {MP_QSTR_arena_size, info.arena_size},

@@ -225,7 +225,8 @@ static int build_model(struct builder *builder, const struct ethosu_model_source
     for (size_t i = 0; i < sizeof stages / sizeof stages[0] && status == ETHOSU_MODEL_OK; ++i) {
         status = stages[i](builder);
     }
-    bool suspect = status == ETHOSU_MODEL_OK || status == ETHOSU_MODEL_UNSUPPORTED;
+    bool suspect = status == ETHOSU_MODEL_OK || status == ETHOSU_MODEL_UNSUPPORTED ||
+                   status == ETHOSU_MODEL_BAD_PLAN;
     if (suspect && model->npu_calls == 0 && uncompiled(builder)) {
         return refuse_uncompiled(builder);
     }

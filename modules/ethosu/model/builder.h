@@ -49,6 +49,20 @@ struct shared_place {
     uint32_t offset;   /**< in the arena */
 };
 
+/** Bytes of the arena. */
+struct arena_range {
+    uint32_t start;
+    uint32_t end;
+};
+
+/** The NPU call built last, as long as the CPU may go on beside it; see schedule.c. */
+struct busy_npu {
+    bool open;
+    struct arena_range ranges[2]; /**< scratch, fast scratch: all that it may write */
+    uint32_t beside;              /**< operators that run meanwhile */
+    struct step *step;            /**< NULL while measuring */
+};
+
 /** Tensors of the lowest indices, read once: several stages ask for the same ones. */
 #define TENSORS_KEPT 12u
 
@@ -81,6 +95,8 @@ struct builder {
     struct shared_place fast_scratch; /**< the last scratch beside the arena plan */
     struct known_variables *variables;
     uint32_t initialisers; /**< bit n: CALL_ONCE names subgraph n */
+
+    struct busy_npu busy;
 
     uint32_t planned_arena; /**< bytes of the arena that tensors and planned scratch take */
     uint32_t kernel_count;  /**< operators that a kernel of kernels/ runs */
@@ -177,6 +193,15 @@ int prepare_npu(struct builder *builder, const struct tflite_operator_call *call
 int prepare_var_handle(struct builder *builder, const struct tflite_operator_call *call);
 int prepare_read_variable(struct builder *builder, const struct tflite_operator_call *call);
 int prepare_assign_variable(struct builder *builder, const struct tflite_operator_call *call);
+
+/** Before an operator adds its steps: may it run beside the NPU, or must the NPU end first? */
+int schedule_operator(struct builder *builder, const struct tflite_operator_call *call);
+
+/** An NPU call's step has been added (NULL while measuring): the CPU may go on beside it. */
+void schedule_npu(struct builder *builder, struct step *step);
+
+/** No more operators: let the NPU end. */
+int schedule_end(struct builder *builder);
 
 /** Initialise the variables that no subgraph initialises: they begin as zeros. */
 int build_zero_variables(struct builder *builder);

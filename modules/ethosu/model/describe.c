@@ -73,6 +73,19 @@ bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, 
            tflite_get_channel(&file, &found, channel, scale, zero_point);
 }
 
+/** An NPU call beside which the CPU works has two steps, a start and an end. */
+static void count_steps(const struct ethosu_model *model, struct ethosu_model_info *info)
+{
+    bool beside = false;
+    for (uint32_t i = 0; i < model->step_count; ++i) {
+        const struct step *step = &model->steps[i];
+        bool npu = is_npu_step(step);
+        beside = step->run == step_npu_start || (beside && step->run != step_npu_end);
+        info->cpu_steps += !npu && step->run != step_npu_end;
+        info->cpu_steps_beside += beside && !npu;
+    }
+}
+
 void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model_info *info)
 {
     struct tflite file;
@@ -85,11 +98,11 @@ void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model
         .outputs = model->outputs,
         .tensors = graph.tensors.count,
         .npu_calls = model->npu_calls,
-        .cpu_steps = model->step_count - model->npu_calls,
         .arena_size = model->arena_size,
         .object_size = model->object_size,
         .copied_bytes = model->copied_bytes,
     };
+    count_steps(model, info);
     struct ethosux_payload payload;
     if (model->first_call != NULL &&
         ethosux_parse_payload(model->first_call->payload, model->first_call->payload_size, &payload,

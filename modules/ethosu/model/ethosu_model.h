@@ -123,12 +123,13 @@ struct ethosu_model_info {
     uint32_t inputs;
     uint32_t outputs;
     uint32_t tensors;
-    uint32_t npu_calls;    /**< NPU operators per inference */
-    uint32_t cpu_steps;    /**< copies and CPU operators per inference */
-    uint32_t arena_size;   /**< bytes in use, variables and copies included */
-    uint32_t object_size;  /**< bytes in use */
-    uint32_t copied_bytes; /**< constants that could not be used where they lie */
-    char npu[20];          /**< config that it was compiled for: "ethos-u55-128" */
+    uint32_t npu_calls;        /**< NPU operators per inference */
+    uint32_t cpu_steps;        /**< copies and CPU operators per inference */
+    uint32_t cpu_steps_beside; /**< of these, while the NPU works */
+    uint32_t arena_size;       /**< bytes in use, variables and copies included */
+    uint32_t object_size;      /**< bytes in use */
+    uint32_t copied_bytes;     /**< constants that could not be used where they lie */
+    char npu[20];              /**< config that it was compiled for: "ethos-u55-128" */
 };
 
 /**

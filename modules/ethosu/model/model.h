@@ -77,4 +77,17 @@ int step_copy(struct ethosu_model *model, const struct step *step);
 int step_fill(struct ethosu_model *model, const struct step *step);
 int step_npu(struct ethosu_model *model, const struct step *step);
 
+/** An NPU call beside which the CPU goes on: its start, and after other steps its end. */
+int step_npu_start(struct ethosu_model *model, const struct step *step);
+int step_npu_end(struct ethosu_model *model, const struct step *step);
+
+/** Is it an NPU call's only step, or its start? */
+static inline bool is_npu_step(const struct step *step)
+{
+    return step->run == step_npu || step->run == step_npu_start;
+}
+
+/** A step failed: stop the NPU if it is at work beside it. */
+void stop_npu(struct ethosu_model *model);
+
 #endif

@@ -104,6 +104,7 @@ static int place_fast_scratch(struct builder *builder, struct placed *fast)
         }
         last->owner = owner;
     }
+    fast->offset = (int32_t)last->offset;
     fast->data = build_address(builder, last->offset);
     return ETHOSU_MODEL_OK;
 }
@@ -121,6 +122,13 @@ static int find_fast_scratch(struct builder *builder, const struct fb_vector *in
         return ETHOSU_MODEL_OK;
     }
     return build_place(builder, inputs, NPU_INPUT_FAST_SCRATCH, fast);
+}
+
+/** While this call runs, this memory is the NPU's. */
+static void set_busy(struct builder *builder, uint32_t index, const struct placed *placed)
+{
+    uint32_t start = (uint32_t)placed->offset;
+    builder->busy.ranges[index] = (struct arena_range){start, start + placed->tensor.size};
 }
 
 static int place_scratch(struct builder *builder, const struct tflite_operator_call *operation,
@@ -144,6 +152,8 @@ static int place_scratch(struct builder *builder, const struct tflite_operator_c
     if (status == ETHOSU_MODEL_OK) {
         set_base(call, BASE_SCRATCH, scratch.data, scratch.tensor.size);
         set_base(call, BASE_FAST_SCRATCH, fast.data, fast.tensor.size);
+        set_busy(builder, 0, &scratch);
+        set_busy(builder, 1, &fast);
     }
     return status;
 }
@@ -198,7 +208,13 @@ static int add_call(struct builder *builder, const struct tflite_operator_call *
     }
     struct step step = {.run = builder->kernel->run, .npu = call};
     ++model->npu_calls;
-    return status == ETHOSU_MODEL_OK ? build_step(builder, &step) : status;
+    if (status == ETHOSU_MODEL_OK) {
+        status = build_step(builder, &step);
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        schedule_npu(builder, builder->loading ? &model->steps[model->step_count - 1] : NULL);
+    }
+    return status;
 }
 
 int prepare_npu(struct builder *builder, const struct tflite_operator_call *operation)

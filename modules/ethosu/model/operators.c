@@ -98,6 +98,10 @@ static int build_operator(struct builder *builder, uint32_t index)
     builder->operator_code = call.code;
     builder->custom_name = call.custom;
     builder->kernel = find_kernel(&call);
+    int status = schedule_operator(builder, &call);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
     if (builder->kernel != NULL) {
         return builder->kernel->prepare(builder, &call);
     }
@@ -133,6 +137,9 @@ static int build_graph(struct builder *builder, uint32_t index)
 int build_graphs(struct builder *builder)
 {
     int status = build_graph(builder, 0);
+    if (status == ETHOSU_MODEL_OK) {
+        status = schedule_end(builder);
+    }
     for (uint32_t named = builder->initialisers; named != 0 && status == ETHOSU_MODEL_OK;
          named &= named - 1) {
         status = build_graph(builder, (uint32_t)__builtin_ctz(named));

@@ -42,6 +42,26 @@ int step_npu(struct ethosu_model *model, const struct step *step)
                                                             : ETHOSU_MODEL_NPU_FAILED;
 }
 
+int step_npu_start(struct ethosu_model *model, const struct step *step)
+{
+    int status = step_npu(model, step);
+    return status == ETHOSU_MODEL_PENDING ? ETHOSU_MODEL_OK : status;
+}
+
+int step_npu_end(struct ethosu_model *model, const struct step *step)
+{
+    (void)model;
+    (void)step;
+    return ETHOSU_MODEL_PENDING;
+}
+
+void stop_npu(struct ethosu_model *model)
+{
+    if (model->npu_calls != 0) {
+        ethosux_cancel(model->driver);
+    }
+}
+
 void ethosu_model_reset(struct ethosu_model *model)
 {
     for (const struct init_step *init = model->init; init != NULL; init = init->next) {

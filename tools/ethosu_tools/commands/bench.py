@@ -11,6 +11,7 @@ from ..ui import Ui, sentence
 BENCHMARKS = {
     "sim": "speed of the functional NPU model, beside LiteRT on the same machine",
     "copy": "instructions that a copy of tensors costs, by DMA and by the CPU",
+    "overlap": "time gained where the CPU works while the NPU does",
     "overhead": "instructions, text and RAM that the module adds to what the NPU does",
 }
 

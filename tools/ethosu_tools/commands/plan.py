@@ -18,6 +18,7 @@ reading it.
 
     ethosu plan model_vela.tflite                       plan it, and write it back
     ethosu plan model_vela.tflite -o planned.tflite
+    ethosu plan --overlap model_vela.tflite             the CPU works while the NPU does
     ethosu plan --dry-run build/*.tflite                a table of sizes
     ethosu plan --dry-run model_vela.tflite --picture arena.svg
 """
@@ -30,6 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help="a .tflite file")
     parser.add_argument("-o", "--output", type=Path, help="planned model (default: MODEL itself)")
     parser.add_argument("-n", "--dry-run", action="store_true", help="write no model")
+    parser.add_argument(
+        "--overlap",
+        action="store_true",
+        help="let the CPU work beside the NPU even where that takes a larger arena",
+    )
     parser.add_argument(
         "--picture", type=Path, metavar="FILE", help="draw the arena over time (.svg or .html)"
     )
@@ -46,7 +52,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         for index, model in enumerate(args.models):
             update(index, len(args.models))
             output = None if args.dry_run else args.output or model
-            row = plan.plan_file(model, output).as_dict()
+            row = plan.plan_file(model, output, overlap=args.overlap).as_dict()
             rows.append({"model": str(model), "output": output and str(output), **row})
     if args.picture:
         picture.save(rows[0], args.picture)
@@ -65,6 +71,10 @@ def render(data: dict[str, Any]) -> str:
     if row["without_kernel"]:
         names = ", ".join(row["without_kernel"])
         lines.append(f"no kernel  {names}: the runtime will refuse the model")
+    lines += [
+        f"beside     operator {call} (ethos-u): {', '.join(names)}"
+        for call, names in row["beside_npu"].items()
+    ]
     lines += [f"{key:<10} {row[key]}" for key in ("output", "picture") if row.get(key)]
     return "\n".join(lines)
 
@@ -74,9 +84,10 @@ def render_sizes(row: dict[str, Any]) -> str:
     text = f"{row['arena']:,} bytes, the largest scratch {row['largest_scratch']:,}"
     if row["arena_before"] is None:
         return text
+    change = "gained" if row["gain"] >= 0 else "more, for the CPU to work beside the NPU"
     return (
         f"{text}; Vela's arena with scratch behind it {row['arena_before']:,}: "
-        f"{row['gain']:,} bytes gained"
+        f"{abs(row['gain']):,} bytes {change}"
     )
 
 

@@ -3,6 +3,7 @@
 
 graph.py      what the file says: tensors, operators, Vela's own places
 kernels.py    the runtime's CPU kernels and how much scratch each needs
+schedule.py   the order of operators, and which of them run beside the NPU
 lives.py      from when to when each piece of memory is in use, and what must not move
 placement.py  where each piece lies
 record.py     the plan as the runtime reads it
@@ -21,22 +22,28 @@ from ..files import write_whole
 from .graph import Graph, read_graph
 from .kernels import KERNELS, RUNTIME_OPERATORS
 from .lives import Item, find_items
-from .metadata import put
+from .metadata import put, sort_operators
 from .placement import Placement, align, conflicts, place
 from .record import OFFSETS_NAME, RECORD_NAME, Entry, encode, encode_offsets
+from .schedule import Schedule, reorder, unchanged
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Where everything lies. Sizes are bytes."""
+    """Where everything lies. Sizes are bytes; operators are numbered in the order of the plan."""
 
-    graph: Graph
+    schedule: Schedule
     items: tuple[Item, ...]
     placement: Placement
     arena: int
     # What a runtime needs that plans scratch by itself, behind the arena as it was; None: nobody
     # had planned an arena.
     before: int | None
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, its operators in the order of the plan."""
+        return self.schedule.graph
 
     @property
     def offsets(self) -> list[int | None]:
@@ -86,6 +93,10 @@ class Plan:
             "strategy": self.placement.strategy,
             "tensors_moved": self.moved,
             "without_kernel": self.without_kernel,
+            "beside_npu": {
+                call: [self.graph.operators[i].name for i in group]
+                for call, group in self.schedule.beside.items()
+            },
             "operators": [operator.name for operator in self.graph.operators],
             "blocks": [
                 self._block(item, offset)
@@ -118,26 +129,46 @@ def needs_plan(path: Path) -> bool:
     return any(name in KERNELS for name in names)
 
 
-def make_plan(graph: Graph) -> Plan:
-    """Plan a graph's memory; never larger than Vela's plan with the scratch behind it."""
-    separate = find_items(graph, share=False)
+def make_plan(graph: Graph, *, overlap: bool = False) -> Plan:
+    """Plan a graph's memory; never larger than Vela's plan with the scratch behind it.
+
+    The CPU works beside the NPU where that takes no byte more; with `overlap` wherever it can.
+    """
+    separate = find_items(unchanged(graph), graph, share=False)
+    assert separate is not None  # the order that Vela has planned for
     before = _size_before(graph, separate)
+    best = _plan(unchanged(graph), graph, before)
+    assert best is not None
+    chosen: set[int] = set()
+    for call in reorder(graph).calls:
+        plan = _plan(reorder(graph, {*chosen, call}), graph, before)
+        if plan is not None and (overlap or plan.arena <= best.arena):
+            best = plan
+            chosen.add(call)
+    return best
+
+
+def _plan(schedule: Schedule, original: Graph, before: int | None) -> Plan | None:
+    """The best plan for this order; None: there is none."""
     plans = []
     # Sharing saves copies too: it comes first, and so wins at equal size.
-    for items in (find_items(graph, share=True), separate):
-        placement = place([item.block for item in items])
-        plans.append(Plan(graph, tuple(items), placement, _arena(graph, items, placement), before))
-    return min(plans, key=lambda plan: plan.arena)
+    for share in (True, False):
+        items = find_items(schedule, original, share=share)
+        if items is not None:
+            placement = place([item.block for item in items])
+            arena = _arena(schedule.graph, items, placement)
+            plans.append(Plan(schedule, tuple(items), placement, arena, before))
+    return min(plans, key=lambda plan: plan.arena, default=None)
 
 
-def plan_file(source: Path, output: Path | None = None) -> Plan:
+def plan_file(source: Path, output: Path | None = None, *, overlap: bool = False) -> Plan:
     """Plan the model in `source`; `output` (which may be the same) gets it with the plan."""
     data = tflite.read(source)
     with tflite.reading(source):
-        plan = make_plan(read_graph(data))
+        plan = make_plan(read_graph(data), overlap=overlap)
         _check(plan)
         planned = put(
-            data,
+            sort_operators(data, plan.schedule.order),
             {
                 OFFSETS_NAME: encode_offsets(plan.offsets),
                 RECORD_NAME: encode(plan.arena, plan.entries),

@@ -82,7 +82,8 @@ KERNELS: dict[str, Kernel] = {
 
 # What the runtime does itself, without a kernel; the first three only rename bytes.
 RENAMING = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
-RUNTIME_OPERATORS = (*RENAMING, "CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
+STATEFUL = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
+RUNTIME_OPERATORS = (*RENAMING, *STATEFUL)
 
 
 def scratch_bytes(name: str, inputs: Sequence[Tensor | None]) -> int:

@@ -11,7 +11,7 @@ and weights where they lie in the file.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ FILE_ALIGNMENT = 64
 # Fields of the schema's tables, by number.
 MODEL_BUFFERS, MODEL_METADATA = 4, 6
 MODEL_SCALARS = (0,)  # the version; every other field points to a table, string or vector
+GRAPH_OPERATORS = 3
 METADATA_NAME, METADATA_BUFFER = 0, 1
 BUFFER_DATA = 0
 
@@ -45,6 +46,20 @@ def get(data: bytes, name: str) -> bytes | None:
     """Contents of a metadata entry, None when there is none."""
     start, length = _places(data).get(name, (0, -1))
     return None if length < 0 else data[start : start + length]
+
+
+def sort_operators(data: bytes, order: Sequence[int]) -> bytes:
+    """A model with the operators of its main graph in this order, of the same length."""
+    from ethosu.vela.tflite.Model import Model
+
+    table = Model.GetRootAs(data, 0).Subgraphs(0)._tab
+    start = table.Vector(table.Offset(4 + 2 * GRAPH_OPERATORS)) if order else 0
+    slots = [start + 4 * index for index in range(len(order))]
+    targets = [slot + struct.unpack_from("<I", data, slot)[0] for slot in slots]
+    result = bytearray(data)
+    for slot, index in zip(slots, order, strict=True):
+        struct.pack_into("<I", result, slot, targets[index] - slot)
+    return bytes(result)
 
 
 def _places(data: bytes) -> dict[str, tuple[int, int]]:

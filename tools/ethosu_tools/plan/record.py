@@ -15,7 +15,7 @@ RECORD_NAME = "ethosu_plan"
 MARK = 0x4E4C5045  # "EPLN"
 VERSION = 1
 # Counts up whenever the planner places otherwise or changes what it writes.
-PLANNER_VERSION = 1
+PLANNER_VERSION = 2
 
 HEADER_WORDS = 5
 ENTRY_WORDS = 5

@@ -150,15 +150,19 @@ int kernel_table(struct builder *builder, size_t count, size_t size, void **tabl
 /** The step of every kernel. */
 static int step_kernel(struct ethosu_model *model, const struct step *step)
 {
-    (void)model;
     const struct kernel_call *call = step->cpu;
+    int status = ETHOSU_MODEL_OK;
 #ifdef ETHOSU_ENABLE_ASSERTS
     uint32_t needed = call->kernel->scratch == NULL ? 0 : call->kernel->scratch(call);
-    if (needed != call->scratch_size) {
-        return ETHOSU_MODEL_BAD_PLAN;
-    }
+    status = needed == call->scratch_size ? ETHOSU_MODEL_OK : ETHOSU_MODEL_BAD_PLAN;
 #endif
-    return call->kernel->run(call);
+    if (status == ETHOSU_MODEL_OK) {
+        status = call->kernel->run(call);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        stop_npu(model);
+    }
+    return status;
 }
 
 int kernel_add(struct builder *builder, const struct kernel *kernel, struct kernel_call *block,

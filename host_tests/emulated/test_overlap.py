@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu bench overlap`: operators of the CPU beside the NPU save time, and cost nothing else."""
+
+import contextlib
+import io
+import json
+
+from ethosu_tools import cli
+
+
+def test_time_is_saved():
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        assert cli.main(["bench", "overlap", "--json"]) == 0
+    result = json.loads(output.getvalue())
+    apart, beside = result["plans"]["apart"], result["plans"]["beside"]
+    assert (apart["beside_the_npu"], beside["beside_the_npu"]) == (0, 2)
+    assert result["time_ratio"] < 0.7
+    assert beside["instructions"] < apart["instructions"] * 1.01

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu bench overlap`: what is gained where the CPU works while the NPU does.
+
+Runs one model twice on an emulated board whose time follows instructions and NPU cycles alone:
+planned as small as can be, and planned for operators of the CPU beside the NPU.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .. import plan, romfs
+from ..board import Board, QemuBoard
+from ..make_mixed import MODELS
+from ..qemu import Machine
+from ..ui import Ui
+from ..vela import compile_model
+
+INFERENCES = 200
+
+_MEASURE = f"""\
+import emulator, ethosu, time
+def measure(path):
+    model = ethosu.Model(path)
+    model.run_into()
+    begin = time.ticks_us(), emulator.instructions()
+    for _ in range({INFERENCES}):
+        model.run_into()
+    end = time.ticks_us(), emulator.instructions()
+    return time.ticks_diff(end[0], begin[0]), end[1] - begin[1], model.info()
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "model", nargs="?", type=Path, help="a compiled model (default: one made for it)"
+    )
+    parser.add_argument(
+        "--npu", default="ethos-u55-128", help="the board's NPU (default: %(default)s)"
+    )
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Plan the model in both ways and run it."""
+    rows = {}
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
+        compiled = args.model or _made_for_it(args.npu, Path(work))
+        files = {}
+        for name, overlap in (("apart", False), ("beside", True)):
+            planned = Path(work) / f"{name}.tflite"
+            plan.plan_file(compiled, planned, overlap=overlap)
+            files[planned.name] = planned.read_bytes()
+        machine = Machine(args.npu, repeatable=True, romfs=romfs.build(files))
+        with QemuBoard(machine) as board, ui.progress("running") as update:
+            board.exec(_MEASURE)
+            for index, name in enumerate(files):
+                update(index, len(files))
+                rows[Path(name).stem] = _measure(board, name)
+    apart, beside = rows["apart"]["microseconds"], rows["beside"]["microseconds"]
+    return {"board": "MPS3_AN547 on QEMU", "plans": rows, "time_ratio": round(beside / apart, 4)}
+
+
+def _made_for_it(npu: str, work: Path) -> Path:
+    model = MODELS["two_branches"]
+    source, compiled = work / "two_branches.tflite", work / "compiled.tflite"
+    source.write_bytes(model.make())
+    compile_model(source, npu, compiled, more=model.options)
+    return compiled
+
+
+def _measure(board: Board, name: str) -> dict[str, Any]:
+    """Of one inference."""
+    microseconds, instructions, info = board.eval(f"measure('/rom/{name}')", timeout=300)
+    return {
+        "microseconds": round(microseconds / INFERENCES, 1),
+        "instructions": round(instructions / INFERENCES),
+        "cpu_operators": info["cpu_steps"],
+        "beside_the_npu": info["cpu_steps_beside"],
+        "arena_bytes": info["arena_size"],
+    }
+
+
+def render(data: dict[str, Any]) -> str:
+    """Lay both runs out side by side."""
+    rows = data["plans"]
+    lines = [f"{'per inference':<16}" + "".join(f"{name:>10}" for name in rows)]
+    for key in next(iter(rows.values())):
+        cells = "".join(f"{row[key]:>10,}" for row in rows.values())
+        lines.append(f"{key.replace('_', ' '):<16}{cells}")
+    return "\n".join([*lines, "", f"time with the CPU beside the NPU: {data['time_ratio']:.1%}"])
