@@ -54,3 +54,4 @@ def test_a_model_of_300_kb_is_loaded_as_fast_as_a_small_one(figures):
 def test_text_by_folder(figures):
     assert {"driver", "model", "binding"} <= set(figures["text_bytes"])
     assert all(size > 1000 for size in figures["text_bytes"].values())
+    assert 1000 < figures["u85_text_bytes"] < figures["text_bytes"]["driver"]

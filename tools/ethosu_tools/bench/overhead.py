@@ -82,7 +82,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return {
         "board": "MPS3_AN547 on QEMU",
         "npu": args.npu,
-        "text_bytes": text_by_folder(paths.firmware().with_suffix(".map")),
+        **text_bytes(paths.firmware().with_suffix(".map")),
         "aims": AIMS,
         "models": rows,
     }
@@ -131,8 +131,8 @@ def _measure(board: Board, name: str, path: Path) -> dict[str, Any]:
     }
 
 
-def text_by_folder(map_file: Path) -> dict[str, int]:
-    """Bytes of text and constants that each folder of the module has in an image."""
+def text_bytes(map_file: Path) -> dict[str, Any]:
+    """Bytes of text and constants in an image: of each folder of the module, of U85's files."""
     try:
         lines = map_file.read_text(errors="replace")
     except OSError as error:
@@ -140,12 +140,14 @@ def text_by_folder(map_file: Path) -> dict[str, int]:
     # Only what the linker kept: its memory map, not the list of discarded sections.
     _, _, kept = lines.partition("Linker script and memory map")
     folders: Counter[str] = Counter()
+    u85 = 0
     section = re.compile(
-        r"^ \.(?:text|rodata)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+\S*/ethosu/(\S+)/[^/\s]+\.o$", re.M
+        r"^ \.(?:text|rodata)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+\S*/ethosu/(\S+)/(\w+)\.o$", re.M
     )
-    for size, folder in section.findall(kept):
+    for size, folder, file in section.findall(kept):
         folders[folder] += int(size, 16)
-    return dict(sorted(folders.items()))
+        u85 += int(size, 16) if file.endswith("_u85") else 0
+    return {"text_bytes": dict(sorted(folders.items())), "u85_text_bytes": u85}
 
 
 def render(data: dict[str, Any]) -> str:
@@ -163,4 +165,5 @@ def render(data: dict[str, Any]) -> str:
         )
         lines.append("  ".join([f"{key.replace('_', ' '):{width}}", *cells]).rstrip())
     text = ", ".join(f"{folder} {size:,}" for folder, size in data["text_bytes"].items())
+    text += f"; for Ethos-U85 alone {data['u85_text_bytes']:,}"
     return "\n".join([*lines, "", f"bytes of text: {text}"])
