@@ -10,7 +10,7 @@ import pytest
 from driver import cbuild
 from driver.streams import Call, npu_calls
 
-NPU = "ethos-u55-128"
+NPUS = ("ethos-u55-128", "ethos-u85-256")
 
 # What is injected, how often; what the driver says of the inference that it hits.
 FAULTS = {
@@ -21,12 +21,17 @@ FAULTS = {
     "parse-error": ({"parse-error": 1}, "command not understood"),
     "watchdog": ({"watchdog": 1}, "watchdog"),
     "ecc-error": ({"ecc-error": 1}, "memory error (ECC)"),
+    "branch-error": ({"branch-error": 1}, "branch out of range"),
     # Its state seems lost, so that it is reset at power-up, and once more at a failure.
     "prot-stuck": ({"prot-stuck": 2}, "NPU is in protection state"),
     "reset-stuck": ({"prot-stuck": 1, "reset-stuck": 1}, "NPU does not end its reset: in reset"),
     "power-refused": ({"power-refused": 1}, "protection state 0x0, 0x1"),
     "reset-stuck at recovery": ({"hang": 1, "reset-stuck": 1}, "NPU does not end its reset"),
 }
+
+# STATUS bits that are reserved on other products.
+OWN = {"watchdog": "ethos-u55-128", "branch-error": "ethos-u85-256"}
+CASES = [(npu, fault) for npu in NPUS for fault in FAULTS if OWN.get(fault, npu) == npu]
 
 
 @dataclass
@@ -82,11 +87,12 @@ def library() -> c.CDLL:
     return library
 
 
-@pytest.fixture
-def host(library, compiled, small_models) -> Iterator[Host]:
+@pytest.fixture(params=NPUS)
+def host(request, library, compiled, small_models) -> Iterator[Host]:
     """A reserved NPU with a small model loaded."""
-    (call,) = npu_calls(compiled(small_models["small_cnn"], NPU))
-    driver = library.host_open(0, NPU.encode())
+    npu = request.param
+    (call,) = npu_calls(compiled(small_models["small_cnn"], npu))
+    driver = library.host_open(0, npu.encode())
     assert driver, library.host_log()
     assert library.ethosux_reserve_this(c.c_void_p(driver), c.c_uint64(0)) == 0
     host = Host(library, driver, call)
@@ -117,7 +123,7 @@ def test_inferences_repeat(host, threaded) -> None:
     assert host.library.host_damaged_guards() == 0
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("host", "fault"), CASES, indirect=["host"])
 def test_each_fault_ends_in_its_error_and_the_next_inference_is_right(host, fault) -> None:
     """Named fault, named error, then a bit-exact result."""
     golden = host.invoke(1)
@@ -172,7 +178,7 @@ def test_the_board_refuses_what_it_has_not(library) -> None:
     """Unknown config and fault, a third NPU: an answer and a line of log."""
     assert not library.host_open(0, b"ethos-u56-1")
     assert b"knows no such config" in library.host_log()
-    assert not library.host_open(2, NPU.encode())
+    assert not library.host_open(2, NPUS[0].encode())
     assert b"no NPU of this number" in library.host_log()
     assert not library.host_inject(0, b"meteorite", 1)
     assert library.host_log() == b""

@@ -23,6 +23,7 @@ CONFIGS = {
     "ethos-u85-1024": 0x2000251A,
     "ethos-u85-2048": 0x2000261B,
 }
+MUTATED = [f"ethos-{npu}" for npu in ("u55-128", "u55-256", "u65-256", "u85-256", "u85-1024")]
 MODELS = ("hello_world_int8", "kws_ref_model", "ad01_int8", "pretrainedResnet_quant")
 
 
@@ -141,7 +142,7 @@ def mutate(tmp_path_factory) -> Path:
     return cbuild.link(program, "address", sources, cbuild.DRIVER, cbuild.MODEL)
 
 
-@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-512"])
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
 def test_accepted_mutations_stay_inside(mutate, compiled, small_models, tmp_path, npu) -> None:
     """2,000 mutations of each small model, run on the functional model."""
     for name, path in small_models.items():
@@ -152,7 +153,7 @@ def test_accepted_mutations_stay_inside(mutate, compiled, small_models, tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u55-256", "ethos-u65-256"])
+@pytest.mark.parametrize("npu", MUTATED)
 @pytest.mark.parametrize("model", MODELS)
 def test_accepted_mutations_of_real_models_stay_inside(
     mutate, compiled, shared_models, tmp_path, model, npu

@@ -12,10 +12,10 @@ from ethosu_tools.npu import STATUS_END, STATUS_WEIGHT_FAULT, Register
 
 NAMES = (
     *("irq-lost", "irq-late", "irq-spurious", "hang", "bus-error", "parse-error", "watchdog"),
-    *("ecc-error", "power-refused", "reset-stuck", "prot-stuck", "dead"),
+    *("ecc-error", "branch-error", "power-refused", "reset-stuck", "prot-stuck", "dead"),
 )
 POWER_Q = 8
-RESETTING, ECC = 1 << 3, 1 << 8
+RESETTING, ECC, BRANCH = 1 << 3, 1 << 8, 1 << 9
 
 
 class State(c.Structure):
@@ -108,7 +108,10 @@ def test_a_parse_error_is_a_stream_cut_short(faults):
     assert [faults.write(Register.QSIZE, 64), faults.write(Register.QSIZE, 64)] == [4, 64]
 
 
-@pytest.mark.parametrize(("name", "bit"), [("watchdog", STATUS_WEIGHT_FAULT), ("ecc-error", ECC)])
+@pytest.mark.parametrize(
+    ("name", "bit"),
+    [("watchdog", STATUS_WEIGHT_FAULT), ("ecc-error", ECC), ("branch-error", BRANCH)],
+)
 def test_forced_status_bits_last_until_a_reset(faults, name, bit):
     faults.inject(name)
     faults("end")

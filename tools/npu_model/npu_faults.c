@@ -11,6 +11,7 @@ enum { STATUS = 0x004, CMD = 0x008, RESET = 0x00C, QSIZE = 0x020, PROT = 0x024 }
 #define STATUS_END_REACHED (1u << 5)
 #define STATUS_WATCHDOG (1u << 7)
 #define STATUS_ECC (1u << 8)
+#define STATUS_BRANCH (1u << 9) /**< Ethos-U85 */
 #define CMD_POWER_Q (1u << 3) /**< the NPU may lose its power */
 #define PROT_PRIVILEGED 1u
 
@@ -23,6 +24,7 @@ static const char *const names[NPU_FAULT_COUNT] = {
     [NPU_FAULT_PARSE_ERROR] = "parse-error",     // the command stream is cut short
     [NPU_FAULT_WATCHDOG] = "watchdog",           // STATUS.wd_fault
     [NPU_FAULT_ECC_ERROR] = "ecc-error",         // STATUS.ecc_fault
+    [NPU_FAULT_BRANCH_ERROR] = "branch-error",   // STATUS.branch_fault
     [NPU_FAULT_POWER_REFUSED] = "power-refused", // stays off: reads 0 until power is released
     [NPU_FAULT_RESET_STUCK] = "reset-stuck",     // a reset, as at power-up, does not end
     [NPU_FAULT_PROT_STUCK] = "prot-stuck",       // protection state does not follow RESET
@@ -121,6 +123,7 @@ void npu_faults_end(struct npu_faults *faults)
     } forced[] = {
         {NPU_FAULT_WATCHDOG, STATUS_WATCHDOG},
         {NPU_FAULT_ECC_ERROR, STATUS_ECC},
+        {NPU_FAULT_BRANCH_ERROR, STATUS_BRANCH},
     };
     for (unsigned i = 0; i < sizeof forced / sizeof forced[0]; i++) {
         if (npu_fault_due(faults, forced[i].fault)) {
