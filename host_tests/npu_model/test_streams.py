@@ -178,3 +178,41 @@ def test_40_bit_addresses_of_u65():
         device.start(memory, [0x22_0000_0000, out.address])
         assert device.execute() is Outcome.STOPPED, device.log
         np.testing.assert_array_equal(out.data[:16], np.arange(16))
+
+
+@pytest.mark.parametrize("map_", ["IFM", "OFM", "IFM2"])
+@pytest.mark.parametrize("tile", range(1, 4))
+def test_tiles_that_were_never_set_are_not_at_zero(map_, tile):
+    name = f"{map_}_BASE{tile}"
+    others = {key: value for key, value in DEFAULTS.items() if key != name}
+    outcome, log, _ = run(Stream().set(**others).op("ELEMENTWISE", 1).stop())
+    assert outcome is Outcome.PARSE_ERROR
+    assert f"needs NPU_SET_{name}, which was never set" in log
+
+
+def test_a_fault_names_command_offset_operation_operand_and_address():
+    stream = Stream().defaults(IFM2_BASE0=0x4000)
+    index, offset = len(DEFAULTS), len(stream.bytes())
+    outcome, device = execute("ethos-u55-128", stream.op("ELEMENTWISE", 1).stop(), ROOM)
+    with device:
+        assert outcome is Outcome.BUS_ERROR
+        address = device.memories[3].address + 0x4000
+        (line,) = device.log
+        assert line.startswith(f"command {index} at 0x{offset:x}: NPU_OP_ELEMENTWISE IFM read of ")
+        assert f"at 0x{address:x} (region 2 + 0x4000)" in line
+
+
+def test_state_does_not_outlive_a_reset():
+    """Registers and tables that an earlier stream has set are unknown again."""
+    stream = Stream().defaults().op("POOL", 1)
+    outcome, device = execute("ethos-u55-128", stream.stop(), ROOM)
+    with device:
+        assert outcome is Outcome.STOPPED
+        bases = [memory.address for memory in device.memories[1:]]
+        again = device.add(Stream().op("POOL", 1).stop())
+        for reset, expected in ((False, Outcome.STOPPED), (True, Outcome.PARSE_ERROR)):
+            if reset:
+                device.write(Register.RESET, 0)
+            device.acknowledge()
+            device.start(again, bases)
+            assert device.execute() is expected

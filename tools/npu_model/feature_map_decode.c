@@ -78,12 +78,11 @@ static int64_t signed_address(const struct npu *npu, uint64_t value)
 static bool decode_place(struct npu *npu, const struct map_registers *registers,
                          struct npu_feature_map *map)
 {
-    uint64_t region, width0, height0, height1, base, x, y, c;
+    uint64_t region, width0, height0, height1, x, y, c;
     if (!npu_get(npu, registers->region, &region) || !npu_get(npu, registers->width0, &width0) ||
         !npu_get(npu, registers->height0, &height0) ||
-        !npu_get(npu, registers->height1, &height1) || !npu_get(npu, registers->base0, &base) ||
-        !npu_get(npu, registers->stride_x, &x) || !npu_get(npu, registers->stride_y, &y) ||
-        !npu_get(npu, registers->stride_c, &c)) {
+        !npu_get(npu, registers->height1, &height1) || !npu_get(npu, registers->stride_x, &x) ||
+        !npu_get(npu, registers->stride_y, &y) || !npu_get(npu, registers->stride_c, &c)) {
         return false;
     }
     map->used = true;
@@ -92,7 +91,10 @@ static bool decode_place(struct npu *npu, const struct map_registers *registers,
     map->height0 = (uint32_t)height0 + 1;
     map->height1 = (uint32_t)height1 + 1;
     for (unsigned i = 0; i < TILES; i++) {
-        uint64_t value = npu_peek(npu, registers->base0 + i);
+        uint64_t value;
+        if (!npu_get(npu, registers->base0 + i, &value)) {
+            return false;
+        }
         map->base[i] =
             (int64_t)(npu->product->family->address_bits == 32 ? (uint32_t)value : value);
     }

@@ -78,7 +78,7 @@ void npu_log(struct npu *npu, enum npu_log_level level, const char *format, ...)
     log_line(npu, level, line);
 }
 
-bool npu_fail(struct npu *npu, enum npu_fault fault, const char *format, ...)
+bool npu_fail(struct npu *npu, enum npu_run_fault fault, const char *format, ...)
 {
     struct npu_run *run = &npu->run;
     if (run->fault != NPU_FAULT_NONE) {

@@ -32,7 +32,7 @@ enum {
 };
 
 /** Why a run ended badly: the STATUS bit to set. */
-enum npu_fault {
+enum npu_run_fault {
     NPU_FAULT_NONE,
     NPU_FAULT_PARSE,   /**< cmd_parse_error */
     NPU_FAULT_BUS,     /**< bus_status with interface and channel */
@@ -74,7 +74,7 @@ struct npu_run {
     } kept;
 
     /* How it failed. */
-    enum npu_fault fault;
+    enum npu_run_fault fault;
     uint8_t fault_interface;
     uint8_t fault_channel;
 
@@ -120,7 +120,7 @@ void npu_log(struct npu *npu, enum npu_log_level level, const char *format, ...)
  *
  * @return false, for the caller to return
  */
-bool npu_fail(struct npu *npu, enum npu_fault fault, const char *format, ...) NPU_PRINTF(3, 4);
+bool npu_fail(struct npu *npu, enum npu_run_fault fault, const char *format, ...) NPU_PRINTF(3, 4);
 
 /** True when the current run was asked to end; records NPU_FAULT_ABORTED. */
 bool npu_should_abort(struct npu *npu);

@@ -8,6 +8,9 @@
 
 enum { BRANCH_ALWAYS = 0 };
 
+/** What Arm's driver asks of a command stream's address. */
+enum { BASE_ALIGNMENT = 16 };
+
 static uint32_t load_word(const uint8_t *bytes)
 {
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
@@ -18,6 +21,11 @@ static uint32_t load_word(const uint8_t *bytes)
 static const uint8_t *map_stream(struct npu *npu)
 {
     struct npu_run *run = &npu->run;
+    if (run->qbase % BASE_ALIGNMENT != 0) {
+        npu_fail(npu, NPU_FAULT_PARSE, "begins at QBASE 0x%" PRIx64 ", not a multiple of %d",
+                 run->qbase, BASE_ALIGNMENT);
+        return NULL;
+    }
     const uint8_t *stream = npu->bus.map(npu->bus.context, run->qbase, run->qsize, false);
     if (stream == NULL) {
         run->fault_interface = (uint8_t)(run->qconfig >> 1);
