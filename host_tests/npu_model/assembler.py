@@ -12,9 +12,9 @@ _PAYLOAD = 0x4000
 
 
 @functools.cache
-def codes() -> dict[str, int]:
+def codes(config: str) -> dict[str, int]:
     """Code of each command; asked for late, when the library is built."""
-    return {name.removeprefix("NPU_"): code for code, (name, _) in npu.commands().items()}
+    return {name.removeprefix("NPU_"): code for code, (name, _) in npu.commands(config).items()}
 
 
 # An elementwise, pool or convolution of one row; tests override what they are about.
@@ -39,17 +39,26 @@ DEFAULTS = {
     "DMA0_SRC": 0, "DMA0_DST": 0, "DMA0_LEN": 16,
 }  # fmt: skip
 
+# The same for Ethos-U85: what it has not, and what it has instead.
+_NOT_U85 = {"IFM2_SCALAR", "OPA_SCALE", "OPB_SCALE"}
+U85_DEFAULTS = {key: value for key, value in DEFAULTS.items() if key not in _NOT_U85} | {
+    "ACC_FORMAT": 0x300, "WEIGHT_FORMAT": 0, "OFM_SCALE": 1 << 45 | 1, "IFM_SCALE": 1,
+    "IFM2_SCALE": 1, "OP_SCALAR": 0, "IFM_BROADCAST": 0, "DMA0_SIZE0": 1, "OFM_BLK_DEPTH_M1": 15,
+}  # fmt: skip
+
 
 class Stream:
     """A command stream under construction."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: str = "ethos-u65-512") -> None:
         self.words: list[int] = []
+        self._codes = codes(config)
+        self._defaults = U85_DEFAULTS if "u85" in config else DEFAULTS
 
     def set(self, **registers: int) -> Stream:
         """Set registers; payload registers take bits 47:32 of the value as parameter."""
         for name, value in registers.items():
-            code = codes()[f"SET_{name}"]
+            code = self._codes[f"SET_{name}"]
             if code & _PAYLOAD:
                 high = value >> 32 & 0xFFFF
                 self.words += [high << 16 | code, value & 0xFFFFFFFF]
@@ -59,11 +68,12 @@ class Stream:
 
     def defaults(self, **registers: int) -> Stream:
         """Set every register that operations use, these ones to other values."""
-        return self.set(**{**DEFAULTS, **registers})
+        return self.set(**{**self._defaults, **registers})
 
-    def op(self, name: str, param: int = 0) -> Stream:
+    def op(self, name: str, param: int = 0, payload: int | None = None) -> Stream:
         """Append an operation."""
-        self.words.append(param << 16 | codes()[f"OP_{name}"])
+        self.words.append(param << 16 | self._codes[f"OP_{name}"])
+        self.words += [] if payload is None else [payload]
         return self
 
     def raw(self, *words: int) -> Stream:
