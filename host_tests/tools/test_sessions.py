@@ -8,7 +8,7 @@ import numpy as np
 import pymicro_wakeword
 import pytest
 from ethosu_tools import arrays, remote, tflite
-from ethosu_tools.errors import BoardError, InputError
+from ethosu_tools.errors import InputError
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.session import open_session
 
@@ -84,9 +84,27 @@ def test_refused_model_leaves_no_emulator_behind(small_models, compiled, monkeyp
     monkeypatch.setattr(
         remote, "Machine", lambda *args, **more: machines.append(real(*args, **more)) or machines[0]
     )
-    with pytest.raises(BoardError, match=r"ethos-u55-64.*ethosu compile"):
+    with pytest.raises(InputError, match=r"ethos-u55-64.*ethosu compile"):
         open_session(compiled(small_models["small_cnn"], "ethos-u55-64"), "qemu", npu=PLACES[0][1])
     assert len(machines) == 1 and not machines[0].running()
+
+
+@pytest.mark.parametrize(
+    ("model_npu", "npu"),
+    [("ethos-u85-256", "ethos-u55-128"), ("ethos-u55-128", "ethos-u85-256")],
+)
+def test_model_for_another_npu_is_refused_alike_everywhere(small_models, compiled, model_npu, npu):
+    """The same error, so the same exit code, in the same words."""
+    model = compiled(small_models["small_cnn"], model_npu)
+    words = set()
+    for where in ("sim", "qemu"):
+        with pytest.raises(InputError) as caught:
+            open_session(model, where, npu=npu)
+        words.add(str(caught.value))
+    assert words == {
+        f"{model}: model was compiled for {model_npu}, the NPU is {npu}; "
+        f"run: ethosu compile MODEL.tflite --npu {npu}"
+    }
 
 
 def test_model_that_was_not_compiled_is_refused_everywhere(small_models):

@@ -53,12 +53,14 @@ class BoardLinkError(BoardError):
 
 
 class RemoteError(BoardError):
-    """Code on the board raised; `traceback` holds the board's own words."""
+    """Code on the board raised; `traceback` holds the board's own words, `kind` the exception."""
 
     def __init__(self, traceback: str) -> None:
         """Keep the board's traceback and show its last line."""
         self.traceback = traceback.strip()
-        super().__init__("on the board: " + (self.traceback.splitlines() or ["?"])[-1])
+        last_line = (self.traceback.splitlines() or ["?"])[-1]
+        self.kind, _, self.text = last_line.partition(": ")
+        super().__init__(f"on the board: {last_line}")
 
 
 class MismatchError(ToolError):

@@ -13,7 +13,7 @@ from . import arrays, romfs, tflite
 from .arrays import Array, Feed
 from .board import Board, QemuBoard
 from .closing import Closing
-from .errors import BoardError, InputError
+from .errors import BoardError, InputError, RemoteError
 from .qemu import WINDOW_SIZE, WINDOW_START, Machine
 from .tflite import Tensor
 from .ui import Update
@@ -52,6 +52,7 @@ class _BoardSession(Closing):
 
     def __init__(self, board: Board, model: Path) -> None:
         description = tflite.describe_compiled(model)
+        self._model = model
         self.board = board
         self.inputs: Sequence[Tensor] = description.inputs
         self.outputs: Sequence[Tensor] = description.outputs
@@ -74,7 +75,12 @@ class _BoardSession(Closing):
             input_bytes=self.input_bytes,
             output_bytes=self.output_bytes,
         )
-        self.board.exec(code, timeout=STEP_TIMEOUT_S)
+        try:
+            self.board.exec(code, timeout=STEP_TIMEOUT_S)
+        except RemoteError as error:
+            if error.kind == "ValueError":  # the model's fault: the same as where it is simulated
+                raise InputError(f"{self._model}: {error.text}") from error
+            raise
         self.npu = str(self.board.eval("ethosu.npus()")[0])
 
     @contextlib.contextmanager
