@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from ethosu_tools import npu
 from ethosu_tools.npu import Outcome
-
 from npu_model.assembler import U85_DEFAULTS, Stream, execute
 
 CONFIG = "ethos-u85-256"
@@ -42,12 +41,12 @@ def test_each_config_is_what_its_payload_says(npu_library):
     (stream().defaults(ACC_FORMAT=0x320).op("CONV"), "begins with an IFM2 of 8 bits, needs 32"),
     (stream().defaults(ACC_FORMAT=0x320, IFM2_PRECISION=9, IFM2_STRIDE_X=4).op("CONV", 1),
      "both weights and accumulators"),
-    (stream().defaults(KERNEL_WIDTH_M1=1, IFM_PAD_LEFT=1).op("CONV", 1), "IFM2 for a kernel of 1x2"),
+    (stream().defaults(KERNEL_WIDTH_M1=1, IFM_PAD_LEFT=1).op("CONV", 1), "a kernel of 1x2"),
     (stream().defaults(IFM2_PRECISION=5, IFM2_STRIDE_X=2).op("CONV", 1), "weights of 16 bits"),
     (stream().defaults(IFM_PRECISION=0xD).op("POOL", 1), "IFM_PRECISION 0x000d"),
     (stream().defaults(IFM_PRECISION=0x4001).op("POOL", 1), "IFM in 3x1 tiles"),
     (stream().defaults(IFM_PRECISION=_CHAINED | 1, IFM_REGION=6).op("CONV"), "chaining buffer 6"),
-    (stream().defaults(IFM_PRECISION=_CHAINED | 1, IFM_REGION=5).op("CONV", 1), "which holds 0 of 0"),
+    (stream().defaults(IFM_PRECISION=_CHAINED | 1, IFM_REGION=5).op("CONV", 1), "holds 0 of 0"),
     (stream().defaults(OFM_SCALE=1 << 38 | 1).op("CONV", 1), "dbl_rnd 1"),
     (stream().defaults(OFM_SCALE=6 << 45 | 1).op("CONV", 1), "rounding mode 6"),
     (stream().defaults(WEIGHT_FORMAT=1, OFM_PRECISION=1).op("DEPTHWISE"), "weights of format 0x1"),
