@@ -64,6 +64,8 @@ typedef long mp_off_t;
 #define MICROPY_PY_MACHINE_PULSE (0)
 #define MICROPY_PY_MACHINE_TIMER (1)
 
+// Numbers of errors as MicroPython's other ports have them, not the C library's.
+#define MICROPY_USE_INTERNAL_ERRNO (1)
 // Errors that have a name: MicroPython's own list lacks those of files and of the NPU.
 // clang-format off: it takes the list for nested calls.
 #define MICROPY_PY_ERRNO_LIST \

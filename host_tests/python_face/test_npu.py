@@ -242,3 +242,19 @@ def test_info_and_names(handle, board_npu):
 def test_errors_have_names(face, name):
     face.exec("import errno")
     assert face.eval(f"errno.errorcode[errno.{name}]") == name
+
+
+def test_errors_are_those_of_module_errno(handle):
+    """What is raised can be compared with the names of `errno`, and prints with its name."""
+    handle.exec(
+        "import errno\nk = ethosu.Model('/model.tflite', npu=n, timeout_ms=20)\n"
+        "emulator.fault('hang')"
+    )
+    late = raised(handle, "k.run_into([x])")
+    assert late.startswith(f"OSError {handle.eval('errno.ETIMEDOUT')} inference took longer")
+    busy = raised(handle, "m.run_into([x])")
+    assert busy.startswith(f"OSError {handle.eval('errno.EBUSY')} the NPU is reserved")
+    cancelled = raised(handle, "k._start([x])\nk.cancel()\nk._step()")
+    assert cancelled.startswith(f"OSError {handle.eval('errno.ECANCELED')} the inference was")
+    handle.exec("emulator.fault('hang')\ntry: k.run_into([x])\nexcept OSError as e: late = str(e)")
+    assert handle.eval("late").startswith("[Errno 110] ETIMEDOUT: inference took longer than 20 ms")

@@ -12,6 +12,10 @@ MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_pending_exception);
 
 _Noreturn void binding_raise_os_error(int number, const char *text)
 {
+    // The driver's numbers are Linux's; a port may have others for these two.
+    number = number == ETHOSUX_ETIMEDOUT   ? MP_ETIMEDOUT
+             : number == ETHOSUX_ECANCELED ? MP_ECANCELED
+                                           : number;
     mp_obj_t arguments[] = {MP_OBJ_NEW_SMALL_INT(number), mp_obj_new_str(text, strlen(text))};
     nlr_raise(mp_obj_exception_make_new(&mp_type_OSError, MP_ARRAY_SIZE(arguments), 0, arguments));
 }
