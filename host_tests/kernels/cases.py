@@ -166,7 +166,10 @@ def _softmax(m: Maker) -> None:
         scale = float(np.float32(2 ** m.rng.uniform(-15, -8)))
     elif m.chance(20):
         out = "int16"
-    y = m.output(shape, out, *((1 / 256, -128) if out == "int8" else (1 / 32768, 0)))
+    quantized = (1 / 256, -128) if out == "int8" else (1 / 32768, 0)
+    if dtype == "int8" and out == "int16":
+        quantized = m.pick((1 / 65536, -32768), (1 / 32768, 0))
+    y = m.output(shape, out, *quantized)
     beta = m.pick(1.0, 1.0, 0.5, 2.0)
     m.operator("SOFTMAX", [m.input(shape, dtype, scale)], [y], "SoftmaxOptions", beta=beta)
 

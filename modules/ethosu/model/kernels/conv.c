@@ -13,7 +13,12 @@
 #include <string.h>
 
 /** Fields of the options. */
-enum { OPTION_ACTIVATION = 3, OPTION_BIAS_TYPE = 6 };
+static const struct weighted_fields weighted_fields = {
+    .bias_input = 2,
+    .channel_axis = 0,
+    .activation = 3,
+    .bias_type = 6,
+};
 
 static const struct window_fields window_fields = {
     .padding = 0, .stride_w = 1, .stride_h = 2, .dilation_w = 4, .dilation_h = 5};
@@ -160,14 +165,9 @@ static int prepare_conv(struct builder *builder, const struct tflite_operator_ca
     if (status == ETHOSU_MODEL_OK) {
         status = check_shapes(builder, &in[0], &in[1], &out, &p.window);
     }
-    struct weighted_options options = {
-        .bias_input = 2,
-        .channels = in[1].shape[0],
-        .activation = kernel_option_byte(builder, call, OPTION_ACTIVATION, 0),
-        .bias_type = kernel_option_byte(builder, call, OPTION_BIAS_TYPE, 0),
-    };
     if (status == ETHOSU_MODEL_OK) {
-        status = weighted_prepare(builder, call, &in[0], &in[1], &out, &options, &p.weighted);
+        status =
+            weighted_prepare(builder, call, &in[0], &in[1], &out, &weighted_fields, &p.weighted);
     }
     if (status != ETHOSU_MODEL_OK) {
         return status;

@@ -7,7 +7,12 @@
 #include <string.h>
 
 /** Fields of the options; the multiplier follows from the shapes. */
-enum { OPTION_ACTIVATION = 4 };
+static const struct weighted_fields weighted_fields = {
+    .bias_input = 2,
+    .channel_axis = 3,
+    .activation = 4,
+    .bias_type = NO_BIAS_TYPE,
+};
 
 static const struct window_fields window_fields = {
     .padding = 0, .stride_w = 1, .stride_h = 2, .dilation_w = 5, .dilation_h = 6};
@@ -135,13 +140,9 @@ static int prepare_depthwise(struct builder *builder, const struct tflite_operat
     if (status == ETHOSU_MODEL_OK && !shapes_fit(&in[0], &in[1], &out, &p.window)) {
         status = kernel_bad(builder, "its shapes do not fit each other");
     }
-    struct weighted_options options = {
-        .bias_input = 2,
-        .channels = in[1].shape[3],
-        .activation = kernel_option_byte(builder, call, OPTION_ACTIVATION, 0),
-    };
     if (status == ETHOSU_MODEL_OK) {
-        status = weighted_prepare(builder, call, &in[0], &in[1], &out, &options, &p.weighted);
+        status =
+            weighted_prepare(builder, call, &in[0], &in[1], &out, &weighted_fields, &p.weighted);
     }
     if (status != ETHOSU_MODEL_OK) {
         return status;

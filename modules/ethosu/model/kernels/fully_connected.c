@@ -5,7 +5,13 @@
 #include "element.h"
 
 /** Fields of the options. */
-enum { OPTION_ACTIVATION = 0, OPTION_WEIGHTS_FORMAT = 1, OPTION_BIAS_TYPE = 4 };
+enum { OPTION_WEIGHTS_FORMAT = 1 };
+static const struct weighted_fields weighted_fields = {
+    .bias_input = 2,
+    .channel_axis = 0,
+    .activation = 0,
+    .bias_type = 4,
+};
 
 struct fully_connected {
     struct kernel_call call;
@@ -70,14 +76,9 @@ static int prepare_fully_connected(struct builder *builder, const struct tflite_
     if (kernel_option_byte(builder, call, OPTION_WEIGHTS_FORMAT, 0) != 0) {
         status = kernel_unsupported(builder, "its weights are shuffled");
     }
-    struct weighted_options options = {
-        .bias_input = 2,
-        .channels = in[1].shape[0],
-        .activation = kernel_option_byte(builder, call, OPTION_ACTIVATION, 0),
-        .bias_type = kernel_option_byte(builder, call, OPTION_BIAS_TYPE, 0),
-    };
     if (status == ETHOSU_MODEL_OK) {
-        status = weighted_prepare(builder, call, &in[0], &in[1], &out, &options, &p.weighted);
+        status =
+            weighted_prepare(builder, call, &in[0], &in[1], &out, &weighted_fields, &p.weighted);
     }
     if (status != ETHOSU_MODEL_OK) {
         return status;

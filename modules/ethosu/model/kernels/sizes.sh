@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 build=$1
 flags=${2:--mcpu=cortex-m55 -mthumb -mfloat-abi=hard -O2}
 cross=${CROSS_COMPILE:-arm-none-eabi-}
-shared="kernel quantization nd integers unary weighted"
+shared="kernel copy quantization nd integers unary weighted"
 module=$here/../..
 
 mkdir -p "$build"

@@ -10,7 +10,12 @@
 
 /** Inputs and fields of the options. */
 enum { INPUT_SHAPE, INPUT_FILTER, INPUT_IMAGE, INPUT_BIAS };
-enum { OPTION_ACTIVATION = 3, OPTION_BIAS_TYPE = 4 };
+static const struct weighted_fields weighted_fields = {
+    .bias_input = INPUT_BIAS,
+    .channel_axis = 0,
+    .activation = 3,
+    .bias_type = 4,
+};
 
 static const struct window_fields window_fields = {.padding = 0, .stride_w = 1, .stride_h = 2};
 
@@ -104,14 +109,9 @@ static int prepare_transpose_conv(struct builder *builder, const struct tflite_o
     if (status == ETHOSU_MODEL_OK && !shapes_fit(image, filter, &out, &p.window)) {
         status = kernel_bad(builder, "its shapes do not fit each other");
     }
-    struct weighted_options options = {
-        .bias_input = INPUT_BIAS,
-        .channels = filter->shape[0],
-        .activation = kernel_option_byte(builder, call, OPTION_ACTIVATION, 0),
-        .bias_type = kernel_option_byte(builder, call, OPTION_BIAS_TYPE, 0),
-    };
     if (status == ETHOSU_MODEL_OK) {
-        status = weighted_prepare(builder, call, image, filter, &out, &options, &p.weighted);
+        status =
+            weighted_prepare(builder, call, image, filter, &out, &weighted_fields, &p.weighted);
     }
     if (status != ETHOSU_MODEL_OK) {
         return status;

@@ -25,13 +25,13 @@ static int check_types(struct builder *builder, const struct kernel_tensor *inpu
 }
 
 static int find_bias(struct builder *builder, const struct tflite_operator_call *call,
-                     const struct weighted_options *options, struct weighted *weighted)
+                     uint32_t input, int32_t channels, struct weighted *weighted)
 {
     struct kernel_tensor bias;
-    if (!kernel_has_input(builder, call, options->bias_input)) {
+    if (!kernel_has_input(builder, call, input)) {
         return ETHOSU_MODEL_OK;
     }
-    int status = kernel_input(builder, call, options->bias_input, &bias);
+    int status = kernel_input(builder, call, input, &bias);
     if (status != ETHOSU_MODEL_OK) {
         return status;
     }
@@ -40,7 +40,7 @@ static int find_bias(struct builder *builder, const struct tflite_operator_call 
     if ((wide ? !weighted->bias_64 : bias.type != ETHOSU_TYPE_INT32)) {
         return kernel_bad_type(builder, &bias);
     }
-    if (bias.count != options->channels) {
+    if (bias.count != channels) {
         return kernel_bad(builder, "its bias does not have one value for each channel");
     }
     weighted->bias = bias.data;
@@ -80,21 +80,27 @@ static int find_scales(struct builder *builder, const struct kernel_tensor *inpu
 
 int weighted_prepare(struct builder *builder, const struct tflite_operator_call *call,
                      const struct kernel_tensor *input, const struct kernel_tensor *filter,
-                     const struct kernel_tensor *output, const struct weighted_options *options,
+                     const struct kernel_tensor *output, const struct weighted_fields *fields,
                      struct weighted *weighted)
 {
     int status = check_types(builder, input, filter, output);
-    weighted->mode = input->type == ETHOSU_TYPE_INT8           ? SUM_8
-                     : options->bias_type == ETHOSU_TYPE_INT32 ? SUM_16_32
-                                                               : SUM_16;
+    int32_t channels = filter->shape[fields->channel_axis];
+    uint8_t bias_type = fields->bias_type == NO_BIAS_TYPE
+                            ? 0
+                            : kernel_option_byte(builder, call, fields->bias_type, 0);
+    weighted->mode = input->type == ETHOSU_TYPE_INT8  ? SUM_8
+                     : bias_type == ETHOSU_TYPE_INT32 ? SUM_16_32
+                                                      : SUM_16;
     if (status == ETHOSU_MODEL_OK) {
-        status = find_bias(builder, call, options, weighted);
+        status = find_bias(builder, call, fields->bias_input, channels, weighted);
     }
     if (status == ETHOSU_MODEL_OK) {
-        status = find_scales(builder, input, filter, output, options->channels, weighted);
+        status = find_scales(builder, input, filter, output, channels, weighted);
     }
     if (status == ETHOSU_MODEL_OK) {
-        status = range_of_activation(builder, options->activation, output, &weighted->range);
+        status =
+            range_of_activation(builder, kernel_option_byte(builder, call, fields->activation, 0),
+                                output, &weighted->range);
     }
     if (status == ETHOSU_MODEL_OK) {
         weighted->input_offset = -input->zero_point;

@@ -28,18 +28,20 @@ struct weighted {
     struct range range;
 };
 
-/** Where the bias lies, how many channels there are, what the options say. */
-struct weighted_options {
-    uint32_t bias_input;
-    int32_t channels;
-    uint32_t activation;
-    uint32_t bias_type; /**< declared type of the sums; 0: not declared */
+/** Where an operator has what its sums need. */
+struct weighted_fields {
+    uint8_t bias_input;
+    uint8_t channel_axis; /**< of the filter */
+    uint8_t activation;   /**< field of the options */
+    uint8_t bias_type;    /**< field with the declared type of the sums, or NO_BIAS_TYPE */
 };
+
+enum { NO_BIAS_TYPE = UINT8_MAX };
 
 /** Check input, filter, bias and output, and compute the scales. */
 int weighted_prepare(struct builder *builder, const struct tflite_operator_call *call,
                      const struct kernel_tensor *input, const struct kernel_tensor *filter,
-                     const struct kernel_tensor *output, const struct weighted_options *options,
+                     const struct kernel_tensor *output, const struct weighted_fields *fields,
                      struct weighted *weighted);
 
 /** The output value of a channel. */

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+/** Strided copies; see copy.h. */
+#include "copy.h"
+
+#include "element.h"
+
+#include <string.h>
+
+int run_copy(const struct kernel_call *call)
+{
+    const struct copy *p = (const struct copy *)call;
+    const void *value = p->value == NULL ? p->pattern : p->value;
+    if (p->fill != NULL && p->element_size == 1) {
+        memset(p->fill, *(const uint8_t *)value, (size_t)p->fill_count);
+    } else if (p->fill != NULL) {
+        for (int32_t i = 0; i < p->fill_count; ++i) {
+            memcpy(element_at(p->fill, i, p->element_size), value, p->element_size);
+        }
+    }
+    nd_copy(&p->walk, p->output, p->input, p->element_size);
+    return ETHOSU_MODEL_OK;
+}
+
+int add_copy(struct builder *builder, const struct kernel *kernel, struct copy *p,
+             const struct kernel_tensor *output, int32_t to, const struct kernel_tensor *input,
+             int32_t from)
+{
+    p->element_size = output->element_size;
+    p->output = builder->loading ? element_at(output->data, to, p->element_size) : NULL;
+    p->input = builder->loading ? element_at(input->data, from, p->element_size) : NULL;
+    nd_simplify(&p->walk);
+    return kernel_add(builder, kernel, &p->call, nd_block_size(p, &p->walk));
+}
+
+int find_pair(struct builder *builder, const struct tflite_operator_call *call,
+              struct kernel_tensor *input, struct kernel_tensor *output)
+{
+    int status = kernel_tensors(builder, call, input, 1, output, 1);
+    return status != ETHOSU_MODEL_OK || input->type == output->type
+               ? status
+               : kernel_bad(builder, "input and output differ in type");
+}
+
+int find_axis(struct builder *builder, int32_t axis, const struct kernel_tensor *tensor,
+              uint32_t *found)
+{
+    int32_t rank = (int32_t)tensor->rank;
+    *found = (uint32_t)(axis < 0 ? axis + rank : axis);
+    return *found < tensor->rank ? ETHOSU_MODEL_OK
+                                 : kernel_bad(builder, "it names an axis that there is not");
+}

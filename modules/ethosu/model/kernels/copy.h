@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/** Operators that move elements and change none become strided copies. */
+#ifndef COPY_H
+#define COPY_H
+
+#include "integers.h"
+#include "nd.h"
+
+/** Fill a tensor if need be, then copy into it. */
+struct copy {
+    struct kernel_call call;
+    void *output;
+    const void *input;
+    uint32_t element_size;
+    void *fill;        /**< NULL: nothing to fill */
+    const void *value; /**< of the filling; NULL: `pattern` */
+    int32_t fill_count;
+    uint8_t pattern[8];
+    struct nd_walk walk;
+};
+
+int run_copy(const struct kernel_call *call);
+
+#define COPY_KERNEL(name, prepare_function) \
+    const struct kernel kernel_##name = {   \
+        .code = CODE_##name, .version = 1, .prepare = prepare_function, .run = run_copy}
+
+/** Add a copy; `to` and `from` are the first elements that it touches. */
+int add_copy(struct builder *builder, const struct kernel *kernel, struct copy *p,
+             const struct kernel_tensor *output, int32_t to, const struct kernel_tensor *input,
+             int32_t from);
+
+/** Input 0 and output 0, of one type. */
+int find_pair(struct builder *builder, const struct tflite_operator_call *call,
+              struct kernel_tensor *input, struct kernel_tensor *output);
+
+/** The dimension that an axis names; axes below 0 count from the last one. */
+int find_axis(struct builder *builder, int32_t axis, const struct kernel_tensor *tensor,
+              uint32_t *found);
+
+#endif
