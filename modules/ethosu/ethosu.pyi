@@ -103,9 +103,10 @@ class Model:
     ) -> None:
         """Load a model from a path or a buffer.
 
-        `npu`: an index, a config, or a handle of reserve() to run on. `arena`: memory to use
-        instead of the heap's. `verify=False` trusts the command stream. `timeout_ms` of each
-        inference, -1 for none. `real`: predict() answers real values.
+        `npu`: an index, a config, or a handle of reserve() to run on; None: the one that the model
+        was compiled for. `arena`: memory to use instead of the heap's. `verify=False` trusts the
+        command stream. `timeout_ms` of each inference, -1 for none. `real`: predict() answers real
+        values.
         """
 
     def __enter__(self) -> Self:

@@ -56,11 +56,17 @@ static void place_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_m
     memory->arena = block.data;
 }
 
-static void load(model_obj_t *self, const struct ethosu_model_source *source, mp_obj_t arena)
+/** `any`: whichever NPU the model was compiled for. */
+static void load(model_obj_t *self, struct ethosu_model_source *source, bool any, mp_obj_t arena)
 {
     struct ethosu_model_memory memory;
     struct ethosu_model_error error;
     int status = ethosu_model_measure(source, &memory, &error);
+    for (struct ethosu_driver *npu = ethosux_next(NULL);
+         any && status == ETHOSU_MODEL_WRONG_NPU && npu != NULL; npu = ethosux_next(npu)) {
+        source->driver = self->npu = npu;
+        status = ethosu_model_measure(source, &memory, &error);
+    }
     if (status != ETHOSU_MODEL_OK) {
         binding_raise_model(status, &error);
     }
@@ -124,7 +130,7 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t positional, siz
         .driver = self->npu,
         .skip_verify = !args[ARG_VERIFY].u_bool,
     };
-    load(self, &from, args[ARG_ARENA].u_obj);
+    load(self, &from, args[ARG_NPU].u_obj == mp_const_none, args[ARG_ARENA].u_obj);
     return MP_OBJ_FROM_PTR(self);
 }
 
