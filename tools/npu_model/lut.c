@@ -99,12 +99,17 @@ static struct segment segment_of(const uint8_t *table, uint32_t index)
     return segment;
 }
 
-/** The value in 1/2^bits, by the segment that it falls into; past the ends the outermost holds. */
+/**
+ * The value in 1/2^bits, by the segment that it falls into. Values past the ends become the
+ * outermost, of the same magnitude on both sides: so Vela's table gives TFLite's results there.
+ */
 static int64_t interpolate(const uint8_t *table, int64_t scaled, unsigned bits)
 {
     int64_t middle = SEGMENTS / 2;
-    int64_t index = npu_clamp(scaled >> bits, -middle, middle - 1) + middle;
-    int64_t fraction = scaled & (((int64_t)1 << bits) - 1);
+    int64_t largest = middle * ((int64_t)1 << bits) - 1;
+    int64_t value = npu_clamp(scaled, -largest, largest);
+    int64_t index = (value >> bits) + middle;
+    int64_t fraction = value & (((int64_t)1 << bits) - 1);
     struct segment segment = segment_of(table, (uint32_t)index);
     return ((int64_t)segment.base * ((int64_t)1 << bits)) + segment.slope * fraction;
 }

@@ -88,6 +88,9 @@ static int64_t narrow(int64_t scaled)
 /** Zero point, clamp, function: one value before it is stored. */
 static int32_t finish(const struct npu_output *output, int64_t scaled)
 {
+    if (output->wraps) {
+        return (int32_t)((uint32_t)scaled + (uint32_t)output->zero_point);
+    }
     bool curve = output->activation == NPU_ACTIVATION_CURVE;
     int64_t value = curve ? output->curve(output->table, narrow(scaled)) : narrow(scaled);
     value = npu_clamp(value + output->zero_point, output->minimum, output->maximum);

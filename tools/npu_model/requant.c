@@ -61,7 +61,8 @@ static struct npu_requant_brick *get_bricks(struct npu *npu, const struct npu_ou
     bool activation =
         output->activation == NPU_ACTIVATION_NONE || output->activation == NPU_ACTIVATION_TABLE;
     bool rounding = output->rounding == NPU_ROUND_DOUBLE || output->rounding == NPU_ROUND_NATURAL;
-    if (!NPU_FAST_WAYS || !rounding || !output->map.used || !activation || output->map.bits > 16) {
+    if (!NPU_FAST_WAYS || !rounding || output->wraps || !output->map.used || !activation ||
+        output->map.bits > 16) {
         return NULL;
     }
     struct npu_requant_brick *bricks =

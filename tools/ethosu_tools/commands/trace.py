@@ -16,8 +16,9 @@ from ..ui import Ui
 EPILOG = """\
 Each line is one operation of the command stream: what it is, the feature maps (type, height x
 width x depth, @ region), bytes that it reads and writes, and its estimated cycles. Region 0 holds
-constants, region 1 tensors; region 2 is the fast scratch of memory mode Dedicated_Sram. Cycles are
-an estimate for comparing, and no measurement: see tools/npu_model/README.md.
+constants, region 1 tensors; region 2 is the fast scratch of memory mode Dedicated_Sram. What is in
+a chain stays inside the NPU, from one operation to the next. Cycles are an estimate for comparing,
+and no measurement: see tools/npu_model/README.md.
 
     ethosu trace kws_vela.tflite --maps maps.npz     # every output, as a numpy array
 """
@@ -52,7 +53,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     maps: dict[str, np.ndarray] = {}
     with npu.Session(args.model, args.npu, skip_cpu=True) as session:
         for operation in session.steps(inputs):
-            if args.maps and operation.ofm:
+            if args.maps and operation.ofm and not operation.ofm.chained:
                 maps[str(len(operations))] = session.feature_map(operation.ofm)
             operations.append(operation)
         config = session.npu.config
@@ -113,7 +114,8 @@ def _map(map_: dict[str, Any] | None) -> str:
     if map_ is None:
         return ""
     shape = "x".join(str(size) for size in map_["shape"])
-    return f"{map_['dtype']} {shape} @{map_['region']}"
+    place = f"chain {map_['region']}" if map_["chained"] else f"@{map_['region']}"
+    return f"{map_['dtype']} {shape} {place}"
 
 
 def _traffic(amounts: dict[str, int]) -> str:

@@ -79,9 +79,10 @@ class NpuError(ToolError):
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """One feature map of an operation."""
+    """One feature map of an operation; chained: in chaining buffer `region` inside the NPU."""
 
     region: int
+    chained: bool
     base: tuple[int, ...]
     shape: tuple[int, int, int]
     dtype: str
@@ -97,6 +98,7 @@ class FeatureMap:
             return None
         return cls(
             region=map_.region,
+            chained=map_.chained,
             base=tuple(map_.base),
             shape=(map_.height, map_.width, map_.depth),
             dtype=f"{'int' if map_.is_signed else 'uint'}{map_.bits}",
@@ -268,6 +270,8 @@ class Npu(Closing):
 
     def feature_map(self, map_: FeatureMap, bases: Sequence[int]) -> np.ndarray:
         """Copy a feature map out of memory, as an array [height, width, depth]."""
+        if map_.chained:
+            raise InputError("a chained feature map never leaves the NPU")
         item = np.dtype(map_.dtype).itemsize
         height, width, depth = map_.shape
         row = np.arange(height)[:, None, None]

@@ -45,8 +45,10 @@ class Session:
         self.bases: list[int] = []
         self._arena = self.npu.add(self._arena_size())
         self._arena.data[:] = arena_fill
-        self._places: dict[int, tuple[Memory, int]] = {}
-        self._place_tensors()
+        # By graph and tensor: the graphs that CALL_ONCE runs share the arena with the main one.
+        self._places: dict[tuple[int, int], tuple[Memory, int]] = {}
+        for graph in range(len(self._graphs)):
+            self._place_tensors(graph)
         self._initialise_variables()
 
     def __enter__(self) -> Session:
@@ -86,7 +88,7 @@ class Session:
                 if operator.name != NPU_OPERATOR:
                     self._run_operator(0, operator)
                     continue
-                for _ in self._execute(operator, operations=1):
+                for _ in self._execute(0, operator, operations=1):
                     yield seen[-1]
         finally:
             self.npu.observe(None)
@@ -127,61 +129,64 @@ class Session:
         return payload.read(content).npu
 
     def _arena_size(self) -> int:
-        ends = [t.offset + max(t.size, 1) for t in self._main.tensors if t.offset >= 0]
+        tensors = [tensor for graph in self._graphs for tensor in graph.tensors]
+        ends = [t.offset + max(t.size, 1) for t in tensors if t.offset >= 0]
         return -(-max(ends, default=1) // _ALIGNMENT) * _ALIGNMENT
 
-    def _place_tensors(self) -> None:
-        for operator in self._main.operators:
+    def _place_tensors(self, graph: int) -> None:
+        for operator in self._graphs[graph].operators:
             if operator.name == NPU_OPERATOR:
-                self._place_apart(operator)
-        for index, tensor in enumerate(self._main.tensors):
-            if index in self._places:
+                self._place_apart(graph, operator)
+        for index, tensor in enumerate(self._graphs[graph].tensors):
+            place = (graph, index)
+            if place in self._places:
                 continue
             if tensor.content:
-                self._places[index] = (self.npu.add(tensor.content, writable=False), 0)
+                self._places[place] = (self.npu.add(tensor.content, writable=False), 0)
             elif tensor.offset < 0 and tensor.size:
-                self._places[index] = (self.npu.add(tensor.size), 0)
+                self._places[place] = (self.npu.add(tensor.size), 0)
             else:
-                self._places[index] = (self._arena, max(tensor.offset, 0))
+                self._places[place] = (self._arena, max(tensor.offset, 0))
             if tensor.variable:
-                self._view(index).view(tensor.dtype)[:] = tensor.zero_point
+                self._view(index, graph).view(tensor.dtype)[:] = tensor.zero_point
 
-    def _place_apart(self, operator: Operator) -> None:
+    def _place_apart(self, graph: int, operator: Operator) -> None:
         """Place what Vela plans from 0 on, without regard to the arena.
 
         That is a fast scratch of its own (Dedicated_Sram), and separate inputs and outputs.
         """
         stream, _, scratch, fast, *inputs = operator.inputs
         if fast != scratch:
-            self._place_together([fast])
-        if self._has_separate_io(stream):
-            self._place_together(inputs)
-            self._place_together(operator.outputs)
+            self._place_together(graph, [fast])
+        if self._has_separate_io(graph, stream):
+            self._place_together(graph, inputs)
+            self._place_together(graph, operator.outputs)
 
-    def _has_separate_io(self, stream: int) -> bool:
-        return payload.read(self._main.tensors[stream].content).separate_io
+    def _has_separate_io(self, graph: int, stream: int) -> bool:
+        return payload.read(self._graphs[graph].tensors[stream].content).separate_io
 
-    def _place_together(self, indices: Sequence[int]) -> None:
-        tensors = [self._main.tensors[index] for index in indices]
+    def _place_together(self, graph: int, indices: Sequence[int]) -> None:
+        tensors = [self._graphs[graph].tensors[index] for index in indices]
         memory = self.npu.add(max(tensor.offset + tensor.size for tensor in tensors))
-        self._places.update({i: (memory, t.offset) for i, t in zip(indices, tensors, strict=True)})
+        for index, tensor in zip(indices, tensors, strict=True):
+            self._places[graph, index] = (memory, tensor.offset)
 
-    def _view(self, index: int) -> np.ndarray:
-        memory, offset = self._places[index]
-        return memory.data[offset : offset + self._main.tensors[index].size]
+    def _view(self, index: int, graph: int = 0) -> np.ndarray:
+        memory, offset = self._places[graph, index]
+        return memory.data[offset : offset + self._graphs[graph].tensors[index].size]
 
-    def _address(self, index: int) -> int:
-        memory, offset = self._places[index]
+    def _address(self, graph: int, index: int) -> int:
+        memory, offset = self._places[graph, index]
         return memory.address + offset
 
-    def _bases(self, operator: Operator) -> list[int]:
+    def _bases(self, graph: int, operator: Operator) -> list[int]:
         """Region base pointers: the operator's tensors after the command stream, in order."""
         stream, *others = operator.inputs
-        if not self._has_separate_io(stream):
-            return [self._address(index) for index in (*others, *operator.outputs)][:8]
+        if not self._has_separate_io(graph, stream):
+            return [self._address(graph, i) for i in (*others, *operator.outputs)][:8]
         read_only, scratch, fast, *inputs = others
-        ends = [self._places[inputs[0]][0], self._places[operator.outputs[0]][0]]
-        own = [self._address(index) for index in (read_only, scratch, fast)]
+        ends = [self._places[graph, inputs[0]][0], self._places[graph, operator.outputs[0]][0]]
+        own = [self._address(graph, index) for index in (read_only, scratch, fast)]
         return own + [memory.address for memory in ends]
 
     def _value(self, index: int) -> np.ndarray:
@@ -199,7 +204,7 @@ class Session:
 
     def _run_operator(self, graph: int, operator: Operator) -> None:
         if operator.name == NPU_OPERATOR:
-            for _ in self._execute(operator):
+            for _ in self._execute(graph, operator):
                 pass
             return
         match operator.name:
@@ -212,7 +217,7 @@ class Session:
                 handle, value = operator.inputs
                 self._variables[self._handles[graph, handle]] = self._bytes(graph, value)
             case "RESHAPE":
-                self._view(operator.outputs[0])[:] = self._bytes(graph, operator.inputs[0])
+                self._view(operator.outputs[0], graph)[:] = self._bytes(graph, operator.inputs[0])
             case "CALL_ONCE":
                 pass
             case other if not self._skip_cpu:
@@ -226,14 +231,12 @@ class Session:
         self._view(output)[:] = self._variables[name]
 
     def _bytes(self, graph: int, index: int) -> np.ndarray:
-        if graph == 0:
-            return self._view(index).copy()
-        return np.frombuffer(self._graphs[graph].tensors[index].content, np.uint8)
+        return self._view(index, graph).copy()
 
-    def _execute(self, operator: Operator, operations: int = 0) -> Iterator[None]:
+    def _execute(self, graph: int, operator: Operator, operations: int = 0) -> Iterator[None]:
         """Run an NPU operator; yields whenever so many operations are done (0: never)."""
-        stream = self._stream(operator.inputs[0])
-        self.bases = self._bases(operator)
+        stream = self._stream(graph, operator.inputs[0])
+        self.bases = self._bases(graph, operator)
         self.npu.log.clear()
         self.npu.start(stream, self.bases)
         while (outcome := self.npu.execute(operations)) is Outcome.STEPPED:
@@ -243,9 +246,9 @@ class Session:
             self.npu.write(Register.RESET, 0)
             raise NpuError(outcome, status, self.npu.log)
 
-    def _stream(self, index: int) -> Memory:
-        key = (0, index)
+    def _stream(self, graph: int, index: int) -> Memory:
+        key = (graph, index)
         if key not in self._constants:
-            content = command_stream(self._main.tensors[index].content)
+            content = command_stream(self._graphs[graph].tensors[index].content)
             self._constants[key] = self.npu.add(content, writable=False)
         return self._constants[key]
