@@ -130,7 +130,10 @@ class Builder:
         scale = self.scale() if scale is None else float(np.float32(scale))
         zero_point = self.zero_point(dtype) if zero_point is None else zero_point
         name = f"{name}{len(self.graph.tensors)}"
-        index = self.graph.tensor(name, shape, dtype, scale, zero_point)
+        # As converters write it: truth has no quantisation.
+        index = self.graph.tensor(
+            name, shape, dtype, None if dtype == "bool" else scale, zero_point
+        )
         low, high = _limits(dtype)
         return Value(index, shape, dtype, scale, zero_point, low, high)
 
@@ -148,6 +151,8 @@ class Builder:
     ) -> Value:
         """A tensor with data."""
         name = f"c{len(self.graph.tensors)}"
+        if array.dtype == bool:
+            scale = None
         index = self.graph.constant(name, array, scale, zero_point, axis)
         first = 0.0 if scale is None else float(np.atleast_1d(scale)[0])
         return Value(index, array.shape, array.dtype.name, first, zero_point, 0, 0)
@@ -271,7 +276,7 @@ class Builder:
     def tensors_outside(self) -> int:
         """Tensors that the runtime hands to the NPU: inputs, outputs and states."""
         states = sum(bool(tensor.isVariable) for tensor, _ in self.graph.tensors)
-        return len(self.inputs) + len(self.outputs) + states
+        return len(self.inputs) + len(self.outputs) + states + len(self._more_graphs)
 
     def activation(self) -> int:
         """A fused activation function."""

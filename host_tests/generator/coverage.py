@@ -18,7 +18,9 @@ from ethosu_tools import npu
 _PAYLOAD = 0x4000
 _FIRST_REGISTER = 0x100
 _NAMES = {
-    code: name.partition("_")[2].partition("_")[2] for code, (name, _) in npu.commands().items()
+    code: name.partition("_")[2].partition("_")[2]
+    for config in ("ethos-u85-256", "ethos-u65-512")
+    for code, (name, _) in npu.commands(config).items()
 }
 
 
