@@ -17,7 +17,7 @@ from ethosu_tools.npu.program import Graph, Operator, Tensor, parse
 from . import coverage
 
 _SPACE = 1 << 22  # bytes of a region that are looked at; generated graphs need far less
-_WRITTEN, _UNREAD = 1, 2
+_WRITTEN, _UNREAD, _GIVEN = 1, 2, 4
 _CONSTANTS = 0
 _UNARY = (5, 6, 7)  # LRELU, ABS, CLZ
 _SCALAR, _INTERNAL = 1 << 7, 1 << 8
@@ -32,6 +32,7 @@ class Hole(Flag):
     OUTPUT_UNWRITTEN = auto()
     READ_UNWRITTEN = auto()
     OUTSIDE = auto()  # a region has less memory
+    INPUT_DAMAGED = auto()  # one map is read of an input of the graph and of a result
     RESULT_UNREAD = auto()
 
 
@@ -67,7 +68,7 @@ class _Memory:
         self._outputs = [(ends[1], graph.tensors[i]) for i in graph.outputs]
         self._hole = Hole.NONE
         for index in graph.inputs:
-            _bytes(ends[0], graph.tensors[index])[:] = _WRITTEN | _UNREAD
+            _bytes(ends[0], graph.tensors[index])[:] = _WRITTEN | _UNREAD | _GIVEN
         for tensor in graph.tensors:
             if tensor.variable:
                 _bytes(one, tensor)[:] = _WRITTEN
@@ -100,9 +101,12 @@ class _Memory:
         if _param(state, f"{kind}_REGION") == _CONSTANTS:
             return
         region, places = self._open(state, kind, size)
-        if not (region[places] & _WRITTEN).all():
+        seen = region[places]
+        if not (seen & _WRITTEN).all():
             self._hole |= Hole.READ_UNWRITTEN
-        region[places] &= _WRITTEN
+        if (seen & _GIVEN).any() and not (seen & _GIVEN).all():
+            self._hole |= Hole.INPUT_DAMAGED
+        region[places] &= ~np.uint8(_UNREAD)
 
     def _open(
         self, state: State, kind: str, size: tuple[int, ...]
@@ -119,7 +123,7 @@ class _Memory:
         source, target = _param(state, "DMA0_SRC_REGION"), _param(state, "DMA0_DST_REGION")
         if source != _CONSTANTS:
             start = _payload(state, "DMA0_SRC")
-            self._regions[source][start : start + length] &= _WRITTEN
+            self._regions[source][start : start + length] &= ~np.uint8(_UNREAD)
         if not target & _INTERNAL:
             start = _payload(state, "DMA0_DST")
             self._regions[target][start : start + length] = _WRITTEN

@@ -172,9 +172,8 @@ def _tables(stream: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def unwritten(model: bytes) -> bool:
-    """The stream reads what nothing wrote, goes past its memory, or leaves an output unwritten."""
-    wrong = Hole.READ_UNWRITTEN | Hole.OUTSIDE | Hole.OUTPUT_UNWRITTEN
-    return bool(dataflow.holes(model) & wrong)
+    """The stream reads what nothing wrote or what another result lies upon, or the like."""
+    return bool(dataflow.holes(model) & ~Hole.RESULT_UNREAD)
 
 
 def unread(model: bytes) -> bool:
@@ -184,13 +183,15 @@ def unread(model: bytes) -> bool:
 
 # Any graph may meet these.
 TABLE_BEYOND_MEMORY = Defect("a table is loaded beyond the end of SHRAM", table_beyond_memory)
-UNWRITTEN = Defect("data flow: what is read or put out was never written, or no memory", unwritten)
+UNWRITTEN = Defect(
+    "data flow: something is read or put out that was never written there", unwritten
+)
 SIGNED_CLAMP = Defect("TRANSPOSE of uint8: Vela copies int8, in the range of uint8", signed_clamp)
 
 
 @dataclass(frozen=True)
 class OtherSize:
-    """The last operation of a graph of one reduction makes more than the graph's output."""
+    """A graph of one sum: its last operation makes more than the output, or there is padding."""
 
     elements: int
 
@@ -200,7 +201,11 @@ class OtherSize:
         height, width, depth = (
             _param(state, f"OFM_{axis}_M1") + 1 for axis in ("HEIGHT", "WIDTH", "DEPTH")
         )
-        return height * width * depth != self.elements or ((name, mode) == _SUM and depth > 1)
+        padded = any(
+            _param(state, f"IFM_PAD_{side}") for side in ("TOP", "BOTTOM", "LEFT", "RIGHT")
+        )
+        deep = (name, mode) == _SUM and depth > 1
+        return padded or deep or height * width * depth != self.elements
 
 
 @dataclass(frozen=True)
@@ -232,10 +237,9 @@ class LostStart:
 
     def __call__(self, model: bytes) -> bool:
         """Whether the stream shows it."""
-        pools = [state for name, mode, state in operations(model) if (name, mode) == _GREATEST]
         places = {
             _payload(state, "IFM_BASE0")
-            for state in pools
+            for state in _greatest_of(model)
             if not _param(state, "IFM_PRECISION") >> 6 & 3
         }
         for graph, operator in _npu_operators(model):
@@ -284,20 +288,33 @@ class WrongWindow:
 
     def __call__(self, model: bytes) -> bool:
         """Whether the stream shows it."""
-        pools = [state for name, mode, state in operations(model) if (name, mode) == _GREATEST]
-        spans = {
-            (_param(state, "KERNEL_HEIGHT_M1") + 1) * (_param(state, "KERNEL_WIDTH_M1") + 1)
-            for state in pools
-        }
-        sides = [f"IFM_PAD_{side}" for side in ("TOP", "BOTTOM", "LEFT", "RIGHT")]
-        padded = any(_param(state, side) for state in pools for side in sides)
+        spans = {_span(state) for state in _greatest_of(model)}
         repeated = any(
             (name, mode) == _DIFFERENCE
             and _param(state, "IFM2_BROADCAST") & 7
             and not _param(state, "IFM2_BROADCAST") & _SCALAR
             for name, mode, state in operations(model)
         )
+        padded = any(_is_padded(state) for state in _greatest_of(model))
         return padded or repeated or spans - {1} != self.lengths
+
+    def padded(self, model: bytes) -> bool:
+        """Whether one of its pools, and no other, has padding."""
+        return any(
+            _span(state) in self.lengths and _is_padded(state) for state in _greatest_of(model)
+        )
+
+
+def _greatest_of(model: bytes) -> list[State]:
+    return [state for name, mode, state in operations(model) if (name, mode) == _GREATEST]
+
+
+def _span(state: State) -> int:
+    return (_param(state, "KERNEL_HEIGHT_M1") + 1) * (_param(state, "KERNEL_WIDTH_M1") + 1)
+
+
+def _is_padded(state: State) -> bool:
+    return any(_param(state, f"IFM_PAD_{side}") for side in ("TOP", "BOTTOM", "LEFT", "RIGHT"))
 
 
 def _param(state: State, name: str) -> int:
