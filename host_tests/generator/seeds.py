@@ -18,6 +18,7 @@ from ethosu_tools import npu
 from . import case as cases
 from . import coverage, isolated, vela
 from .builder import UnsuitableError
+from .families import FAMILIES
 
 # The stream target's memory, and what its regions are apart (fuzz_stream.c).
 _MEMORY = 1 << 13
@@ -32,12 +33,13 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=400)
     arguments = parser.parse_args()
     configs = npu.configs()
+    families = list(FAMILIES.values())
     written = 0
     for kind in ("streams", "weights"):
         (arguments.folder / kind).mkdir(parents=True, exist_ok=True)
     for seed in range(arguments.count):
         try:
-            case = cases.make(seed)
+            case = cases.make(seed // len(families), family=families[seed % len(families)])
             pieces = isolated.call(_pieces, case, configs.index(case.npu))
         except (UnsuitableError, vela.RefusedError, isolated.DiedError):
             continue
