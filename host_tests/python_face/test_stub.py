@@ -101,3 +101,38 @@ def test_help_is_of_use(face):
         assert word in text
     assert "predict(inputs" in face.exec("help(ethosu.Model)")
     assert "invoke(payload" in face.exec("help(ethosu.NPU)")
+
+
+def test_every_name_is_used_by_a_test_or_an_example(stub, repo):
+    """By a dot in front: in what the tests run on the board, in the examples, on the pages."""
+    module = repo / "modules/ethosu"
+    places = [
+        *(path for path in (repo / "host_tests").rglob("*.py") if path.name != "test_stub.py"),
+        *(module / "examples").glob("*.py"),
+        *(module / "docs").glob("*.md"),
+    ]
+    text = "\n".join(path.read_text() for path in places)
+    names = documented(stub.body)[0].union(
+        *(documented(node.body)[0] for node in classes(stub).values())
+    )
+    shown = {name for name in names if f".{name}" in text or name.startswith("PMU_")}
+    # What is used without its name: the classes that only calls give, `with`, p[0], len(p).
+    assert names - shown <= {"NPU", "PMU", "Tensor"} | SPECIAL | {"__enter__", "__exit__"}
+
+
+def test_every_event_can_be_counted(stub, face):
+    """Each PMU_ name of the stub is an event of this NPU, another one than the rest."""
+    events = sorted(name for name in documented(stub.body)[0] if name.startswith("PMU_"))
+    face.exec(
+        "counts = {}\n"
+        "with ethosu.reserve() as n:\n"
+        "    k = ethosu.Model('/model.tflite', npu=n)\n"
+        f"    for name in {events!r}:\n"
+        "        with n.pmu(getattr(ethosu, name)) as p: k.run_into([x])\n"
+        "        counts[name] = p[0]\n"
+    )
+    counts = face.eval("counts")
+    assert counts["PMU_NPU_ACTIVE"] >= counts["PMU_MAC_ACTIVE"] > 0
+    assert counts["PMU_CYCLE"] >= counts["PMU_NPU_ACTIVE"]
+    assert counts["PMU_AXI0_WR_DATA_BEAT_WRITTEN"] > 0
+    assert len({face.eval(f"ethosu.{name}") for name in events}) == len(events) == len(counts)

@@ -119,6 +119,21 @@ def test_all_tensors(face):
     assert face.eval("m.inputs is m.inputs and m.inputs[0].data is m.inputs[0].data")
 
 
+def test_attributes_tell_of_the_ends(face, example):
+    """The ten of OpenMV's, as the reference has them."""
+    oracle = example[0]
+    for name, (tensor,) in (("input", oracle.inputs), ("output", oracle.outputs)):
+        facts = f"m.{name}_shape, m.{name}_dtype, m.{name}_scale, m.{name}_zero_point"
+        (shape,), dtype, (scale,), zero_points = face.eval(f"({facts})")
+        assert (shape, dtype, zero_points) == (tensor.shape, ("b",), (tensor.zero_point,))
+        assert scale == pytest.approx(tensor.scale, rel=1e-6)
+    assert face.eval("(m.output_shape, m.output_dtype)") == (((1, 10),), ("b",))
+    assert face.eval("(m.len, m.ram >= m.info()['arena_size'])") == (
+        len(face.read_file("/model.tflite")),
+        True,
+    )
+
+
 def test_openmv_script_runs(face, example):
     tensor, y = example[0].outputs[0], example[2]
     face.exec(
@@ -135,6 +150,27 @@ def test_openmv_script_runs(face, example):
     expected = [(int(raw) - tensor.zero_point) * tensor.scale for raw in y.flat]
     assert face.eval("scores") == pytest.approx(expected)
     assert face.eval("top") == pytest.approx(max(expected))
+
+
+def test_openmv_labels_and_callbacks(face):
+    """Labels come from the file beside the model; who is called gets the model with them."""
+    face.write_file("/two.dots.tflite", face.read_file("/model.tflite"))
+    face.write_file("/two.dots.txt", b"silence\nyes\r\nno")
+    face.exec(
+        "import ethosu_openmv as ml\n"
+        "def first(model, inputs, outputs): return model.labels[:2], bytes(outputs[0])\n"
+        "model = ml.Model('/two.dots.tflite', first)\n"
+        "other = ml.Model('/model.tflite', load_to_fb=True)\n"
+    )
+    assert face.eval("model.labels") == ["silence", "yes", "no"]
+    assert face.eval("model.predict([x]) == (['silence', 'yes'], golden)")
+    assert face.eval("other.labels") is None
+    assert face.eval("other.predict([x], callback=lambda m, i, o: m is other)") is True
+    face.exec("other.postprocess = lambda m, i, o: 5")
+    assert face.eval("other.predict([x])") == 5
+    assert face.eval("other.input_shape") == ((1, 16, 16, 3),)
+    face.exec("with open('/model.tflite', 'rb') as file: data = file.read()")
+    assert face.eval("ml.Model(data).labels") is None
 
 
 def test_scales_per_channel(board, board_npu, tmp_path, small_models):
