@@ -9,12 +9,11 @@
 #include "window.h"
 
 enum {
-    STEP_CYCLES = 4,      /**< one step of the MAC array on one micro block */
-    INPUTS_PER_STEP = 32, /**< depth-first, 8-bit: 8 in each cycle */
+    STEP_CYCLES = 4, /**< one step of the MAC array on one micro block */
     INPUTS_PER_CYCLE = 8,
     TAPS_PER_STEP = 4, /**< depthwise and part-kernel, 8-bit */
     SUB_KERNEL = 8,
-    SIXTEENTHS = 16,
+    OUTPUT_UNIT = 32,
 };
 
 static uint64_t divide_up(uint64_t value, uint64_t unit)
@@ -67,14 +66,26 @@ static bool count_blocks(struct npu *npu, const struct npu_feature_map *ofm, str
 static uint64_t steps_of(const struct npu_work *work, uint64_t taps)
 {
     uint64_t words = work->ifm->bits / 8u;
-    if (work->inputs > 1 && !work->window->part_kernel) {
-        return taps * divide_up(work->inputs * words, INPUTS_PER_STEP);
-    }
     uint64_t steps = divide_up(taps * words, TAPS_PER_STEP);
     return work->inputs > 1 ? steps * divide_up(work->inputs, INPUTS_PER_CYCLE) : steps;
 }
 
-static uint64_t mac_cycles(const struct npu_work *work, const struct blocks *blocks)
+static bool is_depth_first(const struct npu_work *work)
+{
+    return work->inputs > 1 && !work->window->part_kernel;
+}
+
+/** Cycles of one sub-kernel of a depth-first convolution, for one micro block in depth. */
+static uint64_t depth_first_cycles(const struct npu *npu, const struct npu_work *work,
+                                   const struct blocks *blocks, uint64_t taps)
+{
+    uint64_t inputs = npu->product->family->step_inputs;
+    uint64_t steps = taps * divide_up(work->inputs * (work->ifm->bits / 8u), inputs);
+    return larger(blocks->weight_cycles, inputs / INPUTS_PER_CYCLE * blocks->plane) * steps;
+}
+
+static uint64_t mac_cycles(const struct npu *npu, const struct npu_work *work,
+                           const struct blocks *blocks)
 {
     const struct npu_window *window = work->window;
     uint64_t cycles = 0;
@@ -83,7 +94,10 @@ static uint64_t mac_cycles(const struct npu_work *work, const struct blocks *blo
             uint64_t taps = smaller(SUB_KERNEL, window->kernel_height - y) *
                             smaller(SUB_KERNEL, window->kernel_width - x);
             if (work->inputs == 0) {
-                cycles += larger(STEP_CYCLES, taps) * blocks->plane * (work->ifm->bits / 8u);
+                cycles += larger(STEP_CYCLES, taps) * blocks->plane * (work->ifm->bits / 8u) *
+                          npu->product->family->pool_cycles;
+            } else if (is_depth_first(work)) {
+                cycles += depth_first_cycles(npu, work, blocks, taps);
             } else {
                 cycles += larger(blocks->weight_cycles, STEP_CYCLES * blocks->plane) *
                           steps_of(work, taps);
@@ -96,12 +110,12 @@ static uint64_t mac_cycles(const struct npu_work *work, const struct blocks *blo
 static uint64_t output_cycles(const struct npu *npu, const struct npu_work *work)
 {
     const struct npu_product *product = npu->product;
-    uint64_t sixteenths = product->output_sixteenths[work->output_class];
+    uint64_t cost = product->output_32nds[work->output_class];
     if (work->tables) {
-        sixteenths = larger(sixteenths, product->table_sixteenths);
+        cost = larger(cost, product->table_32nds);
     }
     uint64_t elements = (uint64_t)work->ofm->height * work->ofm->width * work->ofm->depth;
-    return divide_up(elements * sixteenths, SIXTEENTHS);
+    return divide_up(elements * cost, OUTPUT_UNIT);
 }
 
 bool npu_estimate_cycles(struct npu *npu, const struct npu_work *work,
@@ -111,7 +125,7 @@ bool npu_estimate_cycles(struct npu *npu, const struct npu_work *work,
     if (!count_blocks(npu, work->ofm, &blocks)) {
         return false;
     }
-    estimate->mac = work->window != NULL ? mac_cycles(work, &blocks) : 0;
+    estimate->mac = work->window != NULL ? mac_cycles(npu, work, &blocks) : 0;
     estimate->output = output_cycles(npu, work);
     return true;
 }

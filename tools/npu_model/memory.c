@@ -8,9 +8,9 @@
 
 enum { BASE_ALIGNMENT = 16 };
 
-static unsigned region_counter(const struct npu *npu, unsigned region)
+unsigned npu_region_port(const struct npu *npu, unsigned region)
 {
-    return npu->run.region_config >> (2 * region) & 3u;
+    return npu->run.port[npu->run.region_config >> (2 * region) & 3u];
 }
 
 uint64_t npu_address(const struct npu *npu, unsigned region, int64_t offset)
@@ -23,7 +23,7 @@ void npu_count_bytes(struct npu *npu, enum npu_channel channel, unsigned region,
 {
     struct npu_operation *trace = &npu->run.trace;
     *(npu_channel_writes(channel) ? &trace->written[region] : &trace->read[region]) += bytes;
-    npu_pmu_count_axi(npu, region_counter(npu, region), channel, bytes);
+    npu_pmu_count_axi(npu, npu_region_port(npu, region), channel, bytes);
 }
 
 static const char *channel_name(enum npu_channel channel)
@@ -95,7 +95,7 @@ uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int
     uint8_t *memory = ask(npu, channel, region, offset, length);
     if (memory == NULL) {
         if (npu->run.fault == NPU_FAULT_NONE) {
-            npu->run.fault_interface = (uint8_t)(region_counter(npu, region) >> 1);
+            npu->run.fault_interface = (uint8_t)npu_region_port(npu, region);
             npu->run.fault_channel = (uint8_t)channel;
         }
         npu_fail(npu, NPU_FAULT_BUS,

@@ -25,6 +25,9 @@ static inline bool npu_channel_writes(enum npu_channel channel)
     return channel >= NPU_WRITE_OFM;
 }
 
+/** AXI port that a region lies behind: M0 or M1, of Ethos-U85 SRAM or EXT. */
+unsigned npu_region_port(const struct npu *npu, unsigned region);
+
 /** Address of an offset into a region, wrapped to the product's address width. */
 uint64_t npu_address(const struct npu *npu, unsigned region, int64_t offset);
 

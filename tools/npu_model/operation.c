@@ -21,11 +21,11 @@ static uint64_t port_cycles(const struct npu *npu, unsigned port)
 {
     uint64_t bytes = 0;
     for (unsigned region = 0; region < NPU_REGION_COUNT; region++) {
-        if ((npu->run.region_config >> (2 * region + 1) & 1u) == port) {
+        if (npu_region_port(npu, region) == port) {
             bytes += npu->run.trace.read[region] + npu->run.trace.written[region];
         }
     }
-    return divide_up(bytes, npu->product->family->axi_bytes);
+    return divide_up(bytes, (uint64_t)npu->product->family->axi_bytes * npu->product->axis[port]);
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -39,13 +39,16 @@ static void count_events(struct npu *npu, const struct npu_work *work, uint64_t 
     if (mac > 0) {
         npu_pmu_count(npu, NPU_EVENT_MAC_ACTIVE, mac);
         npu_pmu_count(npu, NPU_EVENT_MAC_DPU_ACTIVE, mac);
-        npu_pmu_count(npu,
-                      work->ifm->bits == 8    ? NPU_EVENT_MAC_ACTIVE_8BIT
-                      : work->ifm->bits == 16 ? NPU_EVENT_MAC_ACTIVE_16BIT
-                                              : NPU_EVENT_MAC_ACTIVE_32BIT,
-                      mac);
     }
     npu_pmu_count(npu, NPU_EVENT_AO_ACTIVE, output);
+    if (!npu->product->family->width_events) {
+        return;
+    }
+    npu_pmu_count(npu,
+                  work->ifm->bits == 8    ? NPU_EVENT_MAC_ACTIVE_8BIT
+                  : work->ifm->bits == 16 ? NPU_EVENT_MAC_ACTIVE_16BIT
+                                          : NPU_EVENT_MAC_ACTIVE_32BIT,
+                  mac);
     npu_pmu_count(npu, work->ofm->bits == 8 ? NPU_EVENT_AO_ACTIVE_8BIT : NPU_EVENT_AO_ACTIVE_16BIT,
                   output);
 }

@@ -61,13 +61,13 @@ void npu_pmu_count(struct npu *npu, unsigned event, uint64_t amount)
     }
 }
 
-void npu_pmu_count_axi(struct npu *npu, unsigned counter, enum npu_channel channel, uint64_t bytes)
+void npu_pmu_count_axi(struct npu *npu, unsigned port, enum npu_channel channel, uint64_t bytes)
 {
     uint32_t selected = npu->run.pmu.axi_chan;
     if ((selected & AXI_CHANNEL_SELECT) != 0 && (selected & AXI_CHANNEL_MASK) != channel) {
         return;
     }
-    unsigned axi = counter < 2 ? NPU_EVENT_AXI0 : NPU_EVENT_AXI1;
+    unsigned axi = port == 0 ? NPU_EVENT_AXI0 : NPU_EVENT_AXI1;
     uint64_t beats =
         (bytes + npu->product->family->axi_bytes - 1) / npu->product->family->axi_bytes;
     uint64_t transactions = (bytes + BYTES_PER_TRANSACTION - 1) / BYTES_PER_TRANSACTION;

@@ -27,6 +27,7 @@ enum npu_pmu_event {
     NPU_EVENT_AO_ACTIVE_16BIT = 0x42,
     NPU_EVENT_WD_ACTIVE = 0x50,
     NPU_EVENT_WD_PARSE_ACTIVE = 0x54,
+    NPU_EVENT_WD_PARSE_ACTIVE_SC0 = 0x64, /**< of Ethos-U85, and SC1 to SC3 after it */
     NPU_EVENT_AXI0 = 0x80,
     NPU_EVENT_AXI1 = 0x180,
 };
@@ -68,8 +69,8 @@ void npu_pmu_start(struct npu *npu);
 /** Count an event amount times, if counting is on. */
 void npu_pmu_count(struct npu *npu, unsigned event, uint64_t amount);
 
-/** Count a transfer. counter: REGIONCFG value, 0/1 is AXI M0, 2/3 is AXI M1. */
-void npu_pmu_count_axi(struct npu *npu, unsigned counter, enum npu_channel channel, uint64_t bytes);
+/** Count a transfer over an AXI port, see npu_region_port(). */
+void npu_pmu_count_axi(struct npu *npu, unsigned port, enum npu_channel channel, uint64_t bytes);
 
 /** NPU_OP_PMU_MASK. */
 void npu_pmu_mask(struct npu *npu, bool open);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "npu_model.h"
+#include "pmu.h"
 #include "weight_order.h"
 
 enum {
@@ -25,6 +26,10 @@ static const struct npu_family u55 = {
     .dma_outstanding = 1,
     .axi_bytes = 8,
     .pmu_counters = 4,
+    .width_events = true,
+    .parse_event = NPU_EVENT_WD_PARSE_ACTIVE,
+    .step_inputs = 32,
+    .pool_cycles = 1,
     .element_sizes = 3,
     .weight_faults = true,
     .input_rounding = ROUNDING_U55,
@@ -44,6 +49,10 @@ static const struct npu_family u65 = {
     .dma_outstanding = 2,
     .axi_bytes = 16,
     .pmu_counters = 4,
+    .width_events = true,
+    .parse_event = NPU_EVENT_WD_PARSE_ACTIVE,
+    .step_inputs = 32,
+    .pool_cycles = 1,
     .element_sizes = 3,
     .weight_faults = true,
     .input_rounding = ROUNDING_U55,
@@ -63,6 +72,10 @@ static const struct npu_family u85 = {
     .dma_outstanding = 4,
     .axi_bytes = 16,
     .pmu_counters = 8,
+    .memory_attributes = true,
+    .parse_event = NPU_EVENT_WD_PARSE_ACTIVE_SC0,
+    .step_inputs = 64,
+    .pool_cycles = 4,
     .element_sizes = 4,
     .all_cores = true,
     .input_rounding = {NPU_ROUND_DOUBLE, NPU_ROUND_NATURAL, NONE, NONE, NONE, NONE, NONE, NONE},
@@ -76,12 +89,12 @@ static const struct npu_family u85 = {
 #define CONFIG_WORD(product, shram_kb, macs_log2) \
     ((uint32_t)(product) << 28 | (uint32_t)(shram_kb) << 8 | (uint32_t)(macs_log2))
 
-/* Output speeds: Vela's performance estimation, in sixteenths of a cycle. */
-#define SPEED_32 {32, 48, 48, 48, 64, 96, 16, 32}
-#define SPEED_64 {16, 24, 24, 24, 32, 48, 8, 16}
-#define SPEED_128 {12, 20, 12, 12, 16, 24, 4, 8}
-#define SPEED_256 {10, 18, 8, 6, 8, 12, 2, 4}
-#define SPEED_512 {5, 9, 4, 3, 4, 6, 1, 2}
+/* Output speeds: Vela's performance estimation, in 32nds of a cycle. */
+#define SPEED_32 {64, 96, 96, 96, 128, 192, 32, 64}
+#define SPEED_64 {32, 48, 48, 48, 64, 96, 16, 32}
+#define SPEED_128 {24, 40, 24, 24, 32, 48, 8, 16}
+#define SPEED_256 {20, 36, 16, 12, 16, 24, 4, 8}
+#define SPEED_512 {10, 18, 8, 6, 8, 12, 2, 4}
 
 #define U55(macs, macs_log2, shram_kb, ...)              \
     {.name = "ethos-u55-" #macs,                         \
@@ -91,8 +104,9 @@ static const struct npu_family u85 = {
      .table_address = (shram_kb) * 1024u - SHRAM_TABLES, \
      .macs_per_cycle = (macs),                           \
      .microblocks = {__VA_ARGS__},                       \
-     .output_sixteenths = SPEED_##macs,                  \
-     .table_sixteenths = 16}
+     .axis = {1, 1},                                     \
+     .output_32nds = SPEED_##macs,                       \
+     .table_32nds = 32}
 #define U65(macs, macs_log2, core_count)                     \
     {.name = "ethos-u65-" #macs,                             \
      .family = &u65,                                         \
@@ -101,19 +115,21 @@ static const struct npu_family u85 = {
      .table_address = 48u * 1024u - SHRAM_TABLES,            \
      .macs_per_cycle = (macs),                               \
      .microblocks = {{2, 2, 8 * (core_count)}},              \
-     .output_sixteenths = SPEED_##macs,                      \
-     .table_sixteenths = 16 / (core_count)}
-/** Its output speeds are those of U55 and U65 of as many MACs, and halve as these double. */
-#define U85(macs, config_word, core_count, speed, ...) \
-    {.name = "ethos-u85-" #macs,                       \
-     .family = &u85,                                   \
-     .config = (config_word),                          \
-     .cores = (core_count),                            \
-     .table_address = 0,                               \
-     .macs_per_cycle = (macs),                         \
-     .microblocks = {__VA_ARGS__},                     \
-     .output_sixteenths = speed,                       \
-     .table_sixteenths = 1}
+     .axis = {1, 1},                                         \
+     .output_32nds = SPEED_##macs,                           \
+     .table_32nds = 32 / (core_count)}
+/** Speeds: of binary operators and of others on 32 bits, on 16 bits, on 8 bits and tables. */
+#define U85(macs, config_word, core_count, sram, ext, binary, wide, half, fast, ...) \
+    {.name = "ethos-u85-" #macs,                                                     \
+     .family = &u85,                                                                 \
+     .config = (config_word),                                                        \
+     .cores = (core_count),                                                          \
+     .table_address = 0,                                                             \
+     .macs_per_cycle = (macs),                                                       \
+     .microblocks = {__VA_ARGS__},                                                   \
+     .axis = {sram, ext},                                                            \
+     .output_32nds = {binary, wide, wide, half, fast, fast, fast, fast},             \
+     .table_32nds = (fast)}
 
 /* Microblocks of U85, at their value of ACC_FORMAT.microblock. */
 #define U1X1(depth) [0] = {1, 1, depth}
@@ -130,11 +146,11 @@ static const struct npu_product products[] = {
     U55(256, 8, 48, {2, 2, 8}),
     U65(256, 8, 1),
     U65(512, 9, 2),
-    U85(128, 0x20000117u, 1, SPEED_128, U1X1(16), U1X2(8)),
-    U85(256, 0x20000118u, 1, SPEED_256, U1X2(16), U1X4(8), U2X2(8)),
-    U85(512, 0x20001119u, 2, SPEED_512, U1X4(16), U2X2(16)),
-    U85(1024, 0x2000251Au, 4, SPEED_512, U1X4(32), U2X2(32), U2X4(16)),
-    U85(2048, 0x2000261Bu, 4, SPEED_512, U1X4(64), U2X2(64), U4X4(16)),
+    U85(128, 0x20000117u, 1, 2, 1, 32, 16, 16, 16, U1X1(16), U1X2(8)),
+    U85(256, 0x20000118u, 1, 2, 1, 16, 8, 8, 8, U1X2(16), U1X4(8), U2X2(8)),
+    U85(512, 0x20001119u, 2, 2, 1, 8, 8, 4, 4, U1X4(16), U2X2(16)),
+    U85(1024, 0x2000251Au, 4, 2, 2, 8, 8, 4, 2, U1X4(32), U2X2(32), U2X4(16)),
+    U85(2048, 0x2000261Bu, 4, 4, 2, 4, 4, 2, 1, U1X4(64), U2X2(64), U4X4(16)),
 };
 
 enum { PRODUCT_COUNT = sizeof products / sizeof products[0] };

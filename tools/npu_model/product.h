@@ -59,9 +59,14 @@ struct npu_family {
     uint8_t dma_outstanding; /**< DMA operations that may be in flight */
     uint8_t axi_bytes;       /**< bytes per AXI beat */
     uint8_t pmu_counters;
-    uint8_t element_sizes; /**< of feature maps: 8, 16, 32, 64 bits */
-    bool weight_faults;    /**< STATUS has wd_fault; else malformed weights are a parse error */
-    bool all_cores;        /**< cores always work together, and share one scale stream */
+    bool width_events;      /**< the PMU tells 8, 16 and 32 bits apart */
+    bool memory_attributes; /**< MEM_ATTR says which AXI port; else the number of the limit does */
+    uint16_t parse_event;   /**< the PMU's for work of the weight decoder's parser */
+    uint8_t step_inputs;    /**< inputs of a depth-first step of the MAC array */
+    uint8_t pool_cycles;    /**< of a pool, per tap, micro block and byte of an element */
+    uint8_t element_sizes;  /**< of feature maps: 8, 16, 32, 64 bits */
+    bool weight_faults;     /**< STATUS has wd_fault; else malformed weights are a parse error */
+    bool all_cores;         /**< cores always work together, and share one scale stream */
     /** enum npu_rounding by value of a round_mode field of input and OFM scales. */
     int8_t input_rounding[NPU_ROUNDING_MODES], output_rounding[NPU_ROUNDING_MODES];
     uint8_t accumulator_bits[4];       /**< by ACC_FORMAT.acc_format, 0: not supported */
@@ -78,9 +83,10 @@ struct npu_product {
     uint32_t table_address;  /**< of the lookup tables, in the NPU's internal memory */
     uint16_t macs_per_cycle; /**< all cores together, 8-bit */
     struct npu_microblock microblocks[NPU_MICROBLOCKS];
-    /** Sixteenths of a cycle that an output element takes, by enum npu_output_class. */
-    uint8_t output_sixteenths[NPU_OUTPUT_CLASSES];
-    uint8_t table_sixteenths; /**< at least, with a table, tanh or sigmoid */
+    uint8_t axis[2]; /**< AXI interfaces that work side by side behind each port */
+    /** 32nds of a cycle that an output element takes, by enum npu_output_class. */
+    uint8_t output_32nds[NPU_OUTPUT_CLASSES];
+    uint8_t table_32nds; /**< at least, with a table, tanh or sigmoid */
 };
 
 /** @return the description, or a null pointer when the name is unknown */

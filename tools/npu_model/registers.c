@@ -21,6 +21,7 @@ enum {
     CONFIG = 0x028,
     COND_STATUS = 0x030,
     REGIONCFG = 0x03C,
+    MEM_ATTR = 0x040,
     BASEP0 = 0x080,
     BASEP_LAST = 0x0BC,
     TSU_CMD0 = 0x800,
@@ -61,6 +62,8 @@ enum {
     CMD_STOP = 1 << 4,
     CMD_HISTORY_SHIFT = 16,
 };
+
+enum { MEM_ATTRS = 4, MEM_ATTR_PORT = 2 };
 
 struct register_row {
     uint16_t first, last; /**< byte offsets of the first and last word */
@@ -161,6 +164,11 @@ static enum npu_action start(struct npu *npu)
     run->qsize = *slot(npu, QSIZE);
     run->qconfig = *slot(npu, QCONFIG);
     run->region_config = *slot(npu, REGIONCFG);
+    for (uint32_t i = 0; i < MEM_ATTRS; i++) {
+        uint32_t attributes = *slot(npu, MEM_ATTR + 4 * i);
+        bool own = npu->product->family->memory_attributes;
+        run->port[i] = (uint8_t)((own ? attributes >> MEM_ATTR_PORT : i >> 1) & 1);
+    }
     for (uint32_t i = 0; i < NPU_REGION_COUNT; i++) {
         run->base[i] = read_address(npu, BASEP0 + 8 * i);
     }
@@ -226,7 +234,7 @@ static const struct register_row rows[] = {
     {0x038, 0x038, ON_U85, 0x3F, 0, NULL, NULL, "POWER_CTRL"},
     {REGIONCFG, REGIONCFG, ON_ANY, 0xFFFF, 0, NULL, NULL, "REGIONCFG"},
     {0x040, 0x04C, ON_OLD, 0xFFFF00F3u, 0, NULL, NULL, "AXI_LIMIT"},
-    {0x040, 0x04C, ON_U85, 0xF7, 0, NULL, NULL, "MEM_ATTR"},
+    {MEM_ATTR, 0x04C, ON_U85, 0xF7, 0, NULL, NULL, "MEM_ATTR"},
     {0x050, 0x054, ON_U85, 0x31F3F, 0, NULL, NULL, "AXI_SRAM/EXT"},
     {0x060, 0x064, ON_U85, 0, 0x21F3F, NULL, NULL, "CFG_SRAM/EXT_CAP"},
     {0x068, 0x07C, ON_U85, WORD, 0, NULL, NULL, "CFG_SRAM/EXT_HASH"},

@@ -28,7 +28,7 @@ static const uint8_t *map_stream(struct npu *npu)
     }
     const uint8_t *stream = npu->bus.map(npu->bus.context, run->qbase, run->qsize, false);
     if (stream == NULL) {
-        run->fault_interface = (uint8_t)(run->qconfig >> 1);
+        run->fault_interface = run->port[run->qconfig];
         run->fault_channel = NPU_READ_COMMAND;
         npu_fail(npu, NPU_FAULT_BUS,
                  "of %" PRIu32 " bytes at 0x%" PRIx64 " is not in NPU-visible memory", run->qsize,

@@ -198,7 +198,7 @@ static void count_events(struct npu *npu, const struct npu_order *order)
     }
     uint64_t cycles = (symbols + SYMBOLS_PER_CYCLE - 1) / SYMBOLS_PER_CYCLE;
     npu_pmu_count(npu, NPU_EVENT_WD_ACTIVE, cycles);
-    npu_pmu_count(npu, NPU_EVENT_WD_PARSE_ACTIVE, cycles);
+    npu_pmu_count(npu, npu->product->family->parse_event, cycles);
 }
 
 /** A core without channels has no stream; all cores of a fast one are in the first. */
