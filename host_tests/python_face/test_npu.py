@@ -75,6 +75,14 @@ def test_no_time_out_waits_until_interrupted(handle):
     )
 
 
+@pytest.mark.parametrize("how", ["k.run_into([x])", "asyncio.run(k.run([x]))"])
+def test_time_out_of_nothing_is_the_shortest(emulated, how):
+    emulated.exec("import asyncio\nk = ethosu.Model('/model.tflite', timeout_ms=0)")
+    emulated.exec("emulator.fault('hang')")
+    assert raised(emulated, how).startswith("OSError 110 inference took longer than 1 ms")
+    assert emulated.eval("bytes(m.predict([x])[0]) == golden")
+
+
 def after(board, data):
     """Interrupt a while after the first line."""
     if data.endswith(b"\n"):

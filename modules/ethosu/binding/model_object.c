@@ -121,7 +121,7 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t positional, siz
     self->real = args[ARG_REAL].u_bool;
     self->file = source.data;
     self->file_copied = source.copied;
-    self->deadline.timeout = timeout;
+    self->deadline.timeout = MAX(timeout, 1); // a wait of 0 only looks
     self->source = source.owner;
     self->file_size = (uint32_t)source.size;
     struct ethosu_model_source from = {
