@@ -4,9 +4,12 @@
 
 ETHOSU_DIR := $(USERMOD_DIR)
 
-SRC_USERMOD_C += $(sort $(foreach folder,driver model model/kernels binding, \
-	$(wildcard $(ETHOSU_DIR)/$(folder)/*.c)))
-
+# What a build may leave out; README.md says what that saves.
+ETHOSU_VERIFY ?= 1
+ETHOSU_U85 ?= 1
+ETHOSU_PMU ?= 1
+# full, or terse: numbers instead of sentences, no texts for help().
+ETHOSU_MESSAGES ?= full
 # CPU kernels: all, none, or names of model/kernels/kernels.def: "CONV_2D PAD SOFTMAX".
 ETHOSU_KERNELS ?= all
 ETHOSU_KERNELS_KNOWN := $(shell sed -n 's/^KERNEL(\(.*\))/\1/p' $(ETHOSU_DIR)/model/kernels/kernels.def)
@@ -18,6 +21,36 @@ ifeq ($(filter all,$(ETHOSU_KERNELS)),)
 ETHOSU_KERNEL_LIST := $(foreach name,$(filter-out none,$(ETHOSU_KERNELS)),KERNEL($(name)))
 CFLAGS_USERMOD += '-DETHOSU_KERNEL_LIST=$(ETHOSU_KERNEL_LIST)'
 endif
+
+ETHOSU_LEFT_OUT := \
+	$(if $(filter 0,$(ETHOSU_VERIFY)),driver/ethosu_verify%) \
+	$(if $(filter 0,$(ETHOSU_U85)),driver/device_u85.c driver/ethosu_verify_u85.c driver/ethosu_verify_branch_u85.c) \
+	$(if $(filter 0,$(ETHOSU_PMU)),driver/ethosu_pmu.c binding/pmu_object.c) \
+	$(if $(filter terse,$(ETHOSU_MESSAGES)),driver/ethosu_sentences.c model/operator_names.c) \
+	$(if $(filter none,$(ETHOSU_KERNELS)),model/kernels/% model/plan_check.c model/plan_record.c model/schedule.c)
+ETHOSU_INSTEAD := \
+	$(if $(filter terse,$(ETHOSU_MESSAGES)),minimal/no_sentences.c) \
+	$(if $(filter none,$(ETHOSU_KERNELS)),minimal/no_kernels.c)
+CFLAGS_USERMOD += \
+	$(if $(filter 0,$(ETHOSU_PMU)),-DETHOSU_NO_PMU) \
+	$(if $(filter terse,$(ETHOSU_MESSAGES)),-DETHOSU_MESSAGES_TERSE)
+
+ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \
+	$(sort $(foreach folder,driver model model/kernels binding, \
+		$(wildcard $(ETHOSU_DIR)/$(folder)/*.c)))))
+SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
+
+# What works at each inference, or along each number, is made fast, all else small.
+ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_device.c driver/ethosu_pool.c \
+	driver/ethosu_hooks_sync.c \
+	model/run.c model/flatbuffer.c model/tflite.c model/kernels/% \
+	binding/model_run.c binding/numbers.c binding/semaphore.c
+
+# $(call ETHOSU_OBJ,SOURCES). Flags of a target come behind those of the port, and win.
+ETHOSU_OBJ = $(patsubst %.c,$(BUILD)/$(patsubst $(USER_C_MODULES)/%,%,$(ETHOSU_DIR))/%.o,$(1))
+$(call ETHOSU_OBJ,$(filter $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -O2
+$(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -Os
+
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off
 

@@ -71,6 +71,15 @@ mp_obj_t binding_call_python(qstr name, size_t positional, const mp_obj_t *argum
     }                                                                                          \
     static MP_DEFINE_CONST_FUN_OBJ_KW(object, 1, object##_call)
 
+/** What help() shows of a module or type, and its entry in the table; a terse build has neither. */
+#ifdef ETHOSU_MESSAGES_TERSE
+#define BINDING_DOC(name, text)
+#define BINDING_DOC_ENTRY(name)
+#else
+#define BINDING_DOC(name, text) static const MP_DEFINE_STR_OBJ(name, text);
+#define BINDING_DOC_ENTRY(name) {MP_ROM_QSTR(MP_QSTR___doc__), MP_ROM_PTR(&name)},
+#endif
+
 /** Raise what a fault of the driver means in Python. */
 _Noreturn void binding_raise_fault(const struct ethosux_fault *fault);
 

@@ -273,13 +273,12 @@ static mp_uint_t model_ioctl(mp_obj_t self_in, mp_uint_t request, uintptr_t flag
 
 static const mp_stream_p_t model_stream = {.ioctl = model_ioctl};
 
-/** help() shows it. */
-static const MP_DEFINE_STR_OBJ(
+BINDING_DOC(
     model_doc,
     "Model(source, *, npu, arena, verify, timeout_ms, postprocess, real)\n"
     "  predict(inputs, callback, *, real), run_into(inputs, outputs), await run(inputs, outputs)\n"
     "  inputs, outputs, tensors: .data .shape .dtype .scale .zero_point .quantize() .dequantize()\n"
-    "  info(), reset(), selftest(), cancel(), deinit(), with; input_shape and the like");
+    "  info(), reset(), selftest(), cancel(), deinit(), with; input_shape and the like")
 
 static const mp_rom_map_elem_t model_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_predict), MP_ROM_PTR(&model_predict_obj)},
@@ -297,8 +296,7 @@ static const mp_rom_map_elem_t model_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_deinit), MP_ROM_PTR(&model_deinit_obj)},
     {MP_ROM_QSTR(MP_QSTR___enter__), MP_ROM_PTR(&mp_identity_obj)},
     {MP_ROM_QSTR(MP_QSTR___exit__), MP_ROM_PTR(&model_exit_obj)},
-    {MP_ROM_QSTR(MP_QSTR___doc__), MP_ROM_PTR(&model_doc)},
-};
+    BINDING_DOC_ENTRY(model_doc)};
 static MP_DEFINE_CONST_DICT(model_locals, model_locals_table);
 
 /** model.postprocess = callable */

@@ -242,27 +242,25 @@ static mp_obj_t ethosu_buffer(mp_obj_t size_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(ethosu_buffer_obj, ethosu_buffer);
 
-/** help() shows it. */
-static const MP_DEFINE_STR_OBJ(
-    module_doc,
-    "Models on an Ethos-U NPU.\n"
-    "  m = ethosu.Model(\"/rom/NAME.tflite\")  # from: ethosu compile; help(ethosu.Model)\n"
-    "  y, = m.predict([x])                   # raw values or floats in, new arrays out\n"
-    "  m.inputs[0].quantize(v); m.run_into() # in place, nothing allocated\n"
-    "  y = await m.run([x])                  # asyncio\n"
-    "  with ethosu.reserve() as npu: ...     # the NPU itself; help(ethosu.NPU)");
+BINDING_DOC(module_doc,
+            "Models on an Ethos-U NPU.\n"
+            "  m = ethosu.Model(\"/rom/NAME.tflite\")  # from: ethosu compile; help(ethosu.Model)\n"
+            "  y, = m.predict([x])                   # raw values or floats in, new arrays out\n"
+            "  m.inputs[0].quantize(v); m.run_into() # in place, nothing allocated\n"
+            "  y = await m.run([x])                  # asyncio\n"
+            "  with ethosu.reserve() as npu: ...     # the NPU itself; help(ethosu.NPU)")
 
 static const mp_rom_map_elem_t ethosu_globals_table[] = {
     {MP_ROM_QSTR(MP_QSTR___name__), MP_ROM_QSTR(MP_QSTR_ethosu)},
-    {MP_ROM_QSTR(MP_QSTR___doc__), MP_ROM_PTR(&module_doc)},
     {MP_ROM_QSTR(MP_QSTR___init__), MP_ROM_PTR(&ethosu_module_init_obj)},
     {MP_ROM_QSTR(MP_QSTR_Model), MP_ROM_PTR(&binding_model_type)},
     {MP_ROM_QSTR(MP_QSTR_NPU), MP_ROM_PTR(&binding_npu_type)},
-    {MP_ROM_QSTR(MP_QSTR_PMU), MP_ROM_PTR(&binding_pmu_type)},
     {MP_ROM_QSTR(MP_QSTR_Tensor), MP_ROM_PTR(&binding_tensor_type)},
     {MP_ROM_QSTR(MP_QSTR_buffer), MP_ROM_PTR(&ethosu_buffer_obj)},
     {MP_ROM_QSTR(MP_QSTR_npus), MP_ROM_PTR(&ethosu_npus_obj)},
     {MP_ROM_QSTR(MP_QSTR_reserve), MP_ROM_PTR(&binding_reserve_obj)},
+#ifndef ETHOSU_NO_PMU
+    {MP_ROM_QSTR(MP_QSTR_PMU), MP_ROM_PTR(&binding_pmu_type)},
     // The events that people ask for; NPU.pmu() takes any event's number.
     {MP_ROM_QSTR(MP_QSTR_PMU_CYCLE), MP_ROM_INT(ETHOSU_PMU_CYCLE)},
     {MP_ROM_QSTR(MP_QSTR_PMU_NPU_IDLE), MP_ROM_INT(ETHOSU_PMU_NPU_IDLE)},
@@ -280,7 +278,8 @@ static const mp_rom_map_elem_t ethosu_globals_table[] = {
      MP_ROM_INT(ETHOSU_PMU_AXI0_WR_DATA_BEAT_WRITTEN)},
     {MP_ROM_QSTR(MP_QSTR_PMU_AXI1_RD_DATA_BEAT_RECEIVED),
      MP_ROM_INT(ETHOSU_PMU_AXI1_RD_DATA_BEAT_RECEIVED)},
-};
+#endif
+    BINDING_DOC_ENTRY(module_doc)};
 static MP_DEFINE_CONST_DICT(ethosu_globals, ethosu_globals_table);
 
 const mp_obj_module_t ethosu_module = {

@@ -317,12 +317,11 @@ static void npu_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
     }
 }
 
-/** help() shows it. */
-static const MP_DEFINE_STR_OBJ(
+BINDING_DOC(
     npu_doc,
     "reserve(*, timeout_ms, npu, powered) gives an NPU\n"
     "  invoke(payload, bases, *, timeout_ms), invoke_async(..., callback), await run(payload, bases)\n"
-    "  wait(timeout_ms), done(), cancel(), info(), release(), with; with npu.pmu(event) as p");
+    "  wait(timeout_ms), done(), cancel(), info(), release(), with; with npu.pmu(event) as p")
 
 static const mp_rom_map_elem_t npu_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_invoke), MP_ROM_PTR(&npu_invoke_obj)},
@@ -331,14 +330,15 @@ static const mp_rom_map_elem_t npu_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_done), MP_ROM_PTR(&npu_done_obj)},
     {MP_ROM_QSTR(MP_QSTR_cancel), MP_ROM_PTR(&npu_cancel_obj)},
     {MP_ROM_QSTR(MP_QSTR_run), MP_ROM_PTR(&npu_run_obj)},
+#ifndef ETHOSU_NO_PMU
     {MP_ROM_QSTR(MP_QSTR_pmu), MP_ROM_PTR(&binding_pmu_obj)},
+#endif
     {MP_ROM_QSTR(MP_QSTR_release), MP_ROM_PTR(&npu_release_obj)},
     {MP_ROM_QSTR(MP_QSTR_info), MP_ROM_PTR(&npu_info_obj)},
     {MP_ROM_QSTR(MP_QSTR___enter__), MP_ROM_PTR(&mp_identity_obj)},
     {MP_ROM_QSTR(MP_QSTR___exit__), MP_ROM_PTR(&npu_exit_obj)},
     {MP_ROM_QSTR(MP_QSTR___del__), MP_ROM_PTR(&npu_release_obj)},
-    {MP_ROM_QSTR(MP_QSTR___doc__), MP_ROM_PTR(&npu_doc)},
-};
+    BINDING_DOC_ENTRY(npu_doc)};
 static MP_DEFINE_CONST_DICT(npu_locals, npu_locals_table);
 
 // clang-format off

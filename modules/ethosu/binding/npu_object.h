@@ -21,6 +21,13 @@ typedef struct {
 npu_obj_t *npu_reserved(mp_obj_t handle);
 
 /** End what counts on this handle, if anything does; it keeps its values. */
+#ifdef ETHOSU_NO_PMU
+static inline void binding_pmu_stop(npu_obj_t *handle)
+{
+    (void)handle;
+}
+#else
 void binding_pmu_stop(npu_obj_t *handle);
+#endif
 
 #endif

@@ -186,6 +186,10 @@ int build_object_back(struct builder *builder, size_t size, void **memory);
 /** Refuse the current operator: "operator 3 (NAME) of subgraph 0: why". */
 int build_refuse(struct builder *builder, int status, const char *why);
 
+#ifdef ETHOSU_MESSAGES_TERSE
+#define build_refuse(builder, status, why) error_set((builder)->error, status, "%s", why)
+#endif
+
 /** Prepare an ethos-u operator: an NPU call. */
 int prepare_npu(struct builder *builder, const struct tflite_operator_call *call);
 

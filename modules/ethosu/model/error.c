@@ -49,7 +49,7 @@ static const char *put_argument(struct sentence *out, const char *directive, va_
     return directive + 1;
 }
 
-int error_set(struct ethosu_model_error *error, int status, const char *format, ...)
+int(error_set)(struct ethosu_model_error *error, int status, const char *format, ...)
 {
     if (error == NULL) {
         return status;
@@ -68,3 +68,10 @@ int error_set(struct ethosu_model_error *error, int status, const char *format, 
     *out.next = '\0';
     return status;
 }
+
+#ifdef ETHOSU_MESSAGES_TERSE
+int error_at(struct ethosu_model_error *error, int status, const char *file, unsigned line)
+{
+    return (error_set)(error, status, "refused at %s:%u", file, line);
+}
+#endif

@@ -17,4 +17,14 @@ int error_set(struct ethosu_model_error *error, int status, const char *format, 
 #endif
     ;
 
+#ifdef ETHOSU_MESSAGES_TERSE
+/** Instead of a sentence: where in the runtime's source it would have been made. */
+int error_at(struct ethosu_model_error *error, int status, const char *file, unsigned line);
+
+// The arguments are looked at by the compiler, and not evaluated.
+#define error_set(error, status, ...)                     \
+    ((void)sizeof(error_set(error, status, __VA_ARGS__)), \
+     error_at(error, status, __FILE_NAME__, __LINE__))
+#endif
+
 #endif

@@ -36,7 +36,7 @@ static int refuse_fault(struct builder *builder, int status, const struct ethosu
 {
     char sentence[128];
     ethosux_describe(fault, sentence, sizeof sentence);
-    return build_refuse(builder, status, sentence);
+    return (build_refuse)(builder, status, sentence); // terse builds have its numbers
 }
 
 /** What the driver will say of the payload when the model is loaded. */

@@ -24,14 +24,24 @@ static const struct operator_kernel kernels[] = {
     {TFLITE_ASSIGN_VARIABLE, prepare_assign_variable, step_copy},
 };
 
-int build_refuse(struct builder *builder, int status, const char *why)
+// Weak, so that a build can leave the names out.
+__attribute__((weak)) struct tflite_text operator_name(uint32_t code);
+
+static struct tflite_text name_of(const struct builder *builder)
 {
-    struct tflite_text name = builder->operator_code == TFLITE_CUSTOM
-                                  ? builder->custom_name
-                                  : operator_name(builder->operator_code);
-    return error_set(builder->error, status, "operator %u (%.*s) of subgraph %u: %s",
-                     (unsigned)builder->operator_index, (int)name.length, name.bytes,
-                     (unsigned)builder->graph_index, why);
+    if (builder->operator_code == TFLITE_CUSTOM) {
+        return builder->custom_name;
+    }
+    return operator_name == NULL ? (struct tflite_text){"?", 1}
+                                 : operator_name(builder->operator_code);
+}
+
+int(build_refuse)(struct builder *builder, int status, const char *why)
+{
+    struct tflite_text name = name_of(builder);
+    return (error_set)(builder->error, status, "operator %u (%.*s) of subgraph %u: %s",
+                       (unsigned)builder->operator_index, (int)name.length, name.bytes,
+                       (unsigned)builder->graph_index, why);
 }
 
 /** An input that changes its shape alone: bytes move only when the plan gave it two places. */

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/** Faults in words, without the C library's printf. */
+#include "ethosu_driver_ex.h"
+#include "ethosu_registers.h"
+
+#include <string.h>
+
+/* Phrases that several sentences share: in a sentence, a character that is their number. */
+#define AT_WORD "\1"
+#define STREAM "\2"
+#define LAYOUT "\3"
+#define NPU "\4"
+#define MODEL_NEEDS "\5"
+#define PAYLOAD_HAS "\6"
+#define NOT_ALIGNED "\7"
+#define MEMORY_NPU_CANT "\10"
+
+static const char phrases[] = "\0"
+                              "command at word %i\0"
+                              "command stream\0"
+                              "tensor layout: \0"
+                              "the NPU\0"
+                              "model needs \0"
+                              "payload has \0"
+                              "%b is at %F, not aligned to %e bytes\0"
+                              "%b, %e bytes at %F, is in memory that " NPU " can't ";
+
+/** One after the other by their numbers, which follow one another. */
+static const char sentences[] = "no error"
+#define ETHOSUX_ERROR(number, name, errno_name, sentence) "\0" sentence
+#include "ethosu_errors.def"
+#undef ETHOSUX_ERROR
+    ;
+
+/** Sentences beside the first. */
+#define ETHOSUX_ERROR(number, name, errno_name, sentence) +1
+enum {
+    ERROR_LAST =
+#include "ethosu_errors.def"
+};
+#undef ETHOSUX_ERROR
+
+/** By bit of STATUS. */
+static const char status_bits[] = "running\0" // 0
+                                  "\0"
+                                  "bus error\0" // 2
+                                  "in reset\0"
+                                  "command not understood\0" // 4
+                                  "end reached\0"
+                                  "\0"
+                                  "watchdog\0"
+                                  "memory error (ECC)\0" // 8
+                                  "branch out of range";
+
+#define STATUS_BITS 10u
+
+/** By STATUS.faulting_channel; the others follow one another without a name. */
+static const char channels[] = "command\0"
+                               "input feature map\0"
+                               "weight\0"
+                               "scale\0"
+                               "DMA source\0\0\0\0"
+                               "output feature map\0"
+                               "DMA destination\0\0\0\0\0\0";
+
+/** Text under construction; counts on when the buffer is full. */
+struct text {
+    char *start;
+    size_t size;
+    size_t length;
+};
+
+/** The string at an index of a list: strings one after the other. */
+static const char *nth(const char *list, unsigned index)
+{
+    for (; index > 0; index--) {
+        list += strlen(list) + 1;
+    }
+    return list;
+}
+
+static const char *sentence_of(int error)
+{
+    unsigned index = 0u - (unsigned)error;
+    return nth(sentences, index <= ERROR_LAST ? index : 0);
+}
+
+static void put_char(struct text *text, char c)
+{
+    if (text->length + 1 < text->size) {
+        text->start[text->length] = c;
+    }
+    text->length++;
+}
+
+static void put_string(struct text *text, const char *string)
+{
+    while (*string != '\0') {
+        put_char(text, *string++);
+    }
+}
+
+static void put_hex(struct text *text, uint64_t number)
+{
+    int shift = 60;
+    while (shift > 0 && number >> shift == 0) {
+        shift -= 4;
+    }
+    put_string(text, "0x");
+    for (; shift >= 0; shift -= 4) {
+        put_char(text, "0123456789abcdef"[number >> shift & 15]);
+    }
+}
+
+/** Decimal; what needs more than 32 bits is hexadecimal, which spares a 64-bit division. */
+static void put_number(struct text *text, uint64_t number)
+{
+    uint32_t rest = (uint32_t)number;
+    uint32_t unit = 1;
+    if (rest != number) {
+        put_hex(text, number);
+        return;
+    }
+    while (rest / unit >= 10) {
+        unit *= 10;
+    }
+    for (; unit > 0; unit /= 10) {
+        put_char(text, (char)('0' + rest / unit % 10));
+    }
+}
+
+static void put_config(struct text *text, uint64_t config)
+{
+    char name[ETHOSUX_CONFIG_NAME_SIZE];
+    ethosux_config_name((uint32_t)config, name);
+    put_string(text, name);
+}
+
+static void put_status(struct text *text, uint32_t status)
+{
+    const char *separator = "";
+    for (unsigned bit = STATUS_BITS; bit-- > 0;) {
+        const char *words = nth(status_bits, bit);
+        if (!(status >> bit & 1) || *words == '\0') {
+            continue;
+        }
+        put_string(text, separator);
+        put_string(text, words);
+        separator = ", ";
+        const char *channel = nth(channels, NPU_STATUS_CHANNEL(status));
+        if (1u << bit == ETHOSUX_STATUS_BUS_ERROR && *channel != '\0') {
+            put_string(text, " at ");
+            put_string(text, channel);
+            put_string(text, NPU_STATUS_INTERFACE(status) ? " on port M1" : " on port M0");
+        }
+    }
+    put_string(text, " (STATUS ");
+    put_hex(text, status);
+    put_char(text, ')');
+}
+
+static void put_field(struct text *text, const struct ethosux_fault *fault, char field)
+{
+    switch (field) {
+    case 'f':
+        put_number(text, fault->found);
+        break;
+    case 'e':
+        put_number(text, fault->expected);
+        break;
+    case 'F':
+        put_hex(text, fault->found);
+        break;
+    case 'E':
+        put_hex(text, fault->expected);
+        break;
+    case 'C':
+        put_config(text, fault->found);
+        break;
+    case 'D':
+        put_config(text, fault->expected);
+        break;
+    case 'i':
+        put_number(text, (uint32_t)fault->index);
+        break;
+    case 'b':
+        put_string(text, fault->index < 0 ? nth(phrases, STREAM[0]) : "base pointer ");
+        if (fault->index >= 0) {
+            put_number(text, (uint32_t)fault->index);
+        }
+        break;
+    case 'r':
+        put_number(text, fault->detail);
+        break;
+    default:
+        put_status(text, fault->status);
+        break;
+    }
+}
+
+/** Put a sentence, or one of its phrases, with what the fields in it stand for. */
+static void put_sentence(struct text *text, const struct ethosux_fault *fault, const char *sentence)
+{
+    for (; *sentence != '\0'; sentence++) {
+        if (*sentence == '%') {
+            put_field(text, fault, *++sentence);
+        } else if (*sentence < ' ') {
+            put_sentence(text, fault, nth(phrases, (unsigned)*sentence));
+        } else {
+            put_char(text, *sentence);
+        }
+    }
+}
+
+size_t ethosux_describe(const struct ethosux_fault *fault, char *text, size_t size)
+{
+    struct text out = {text, size, 0};
+    put_sentence(&out, fault, sentence_of(fault->code));
+    if (size > 0) {
+        text[out.length < size ? out.length : size - 1] = '\0';
+    }
+    return out.length;
+}
