@@ -45,3 +45,17 @@ def test_info_tells_who_compiled_it(face):
 
     assert face.eval("m.info()['vela']") == version("ethos-u-vela")
     assert face.eval("m.metadata('nothing')") is None
+
+
+def test_repr_tells_where_and_by_whom(face, board_npu):
+    text = face.eval("repr(m)")
+    info = face.eval("m.info()")
+    for part in (
+        f"<Model {board_npu}: ",
+        "1 steps on the NPU, 0 on the CPU",
+        f"arena {info['arena_size']} bytes at 0x{info['arena_address']:x}",
+        f"weights {info['weights']}",
+        f"Vela {info['vela']}>",
+    ):
+        assert part in text
+    assert info["npu_share"] == 1.0

@@ -212,6 +212,14 @@ static mp_obj_t model_metadata(mp_obj_t self_in, mp_obj_t name)
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_metadata_obj, model_metadata);
 
+/** Version of Vela that compiled the model, as a str; None when the file does not tell. */
+static mp_obj_t vela_version(const model_obj_t *self)
+{
+    uint32_t size;
+    const char *vela = ethosu_model_get_metadata(self->model, "vela_version", &size);
+    return vela == NULL ? mp_const_none : mp_obj_new_str(vela, strnlen(vela, size));
+}
+
 /** info(): config, memory, share of the NPU, who compiled it. */
 static mp_obj_t model_info(mp_obj_t self_in)
 {
@@ -241,10 +249,7 @@ static mp_obj_t model_info(mp_obj_t self_in)
     uint32_t steps = info.npu_calls + info.cpu_steps;
     mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_npu_share),
                       mp_obj_new_float((mp_float_t)info.npu_calls / MAX(steps, 1)));
-    uint32_t size;
-    const char *vela = ethosu_model_get_metadata(self->model, "vela_version", &size);
-    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_vela),
-                      vela == NULL ? mp_const_none : mp_obj_new_str(vela, strnlen(vela, size)));
+    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_vela), vela_version(self));
     binding_store_text(dict, MP_QSTR_weights, weights_note(self, &info));
     return dict;
 }
@@ -260,9 +265,14 @@ static void model_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind
     }
     struct ethosu_model_info info;
     ethosu_model_get_info(self->model, &info);
-    mp_printf(print, "<Model %s: %u inputs, %u outputs, arena %u bytes at 0x%x, weights %s>",
-              info.npu, (unsigned)info.inputs, (unsigned)info.outputs, (unsigned)info.arena_size,
+    mp_printf(print,
+              "<Model %s: %u inputs, %u outputs, %u steps on the NPU, %u on the CPU, "
+              "arena %u bytes at 0x%x, weights %s, Vela ",
+              info.npu, (unsigned)info.inputs, (unsigned)info.outputs, (unsigned)info.npu_calls,
+              (unsigned)info.cpu_steps, (unsigned)info.arena_size,
               (unsigned)(uintptr_t)self->arena_block, weights_note(self, &info));
+    mp_obj_print_helper(print, vela_version(self), PRINT_STR);
+    mp_print_str(print, ">");
 }
 
 static mp_uint_t model_ioctl(mp_obj_t self_in, mp_uint_t request, uintptr_t flags, int *error)
