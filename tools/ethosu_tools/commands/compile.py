@@ -3,10 +3,13 @@
 
 import argparse
 import shlex
+import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import plan, selftest, vela
+from .. import plan, selftest, tflite, vela
+from ..errors import UsageError
+from ..plan.ends import fold_ends
 from ..ui import Ui
 from .inspect import render as render_description
 from .plan import render_sizes
@@ -51,6 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="store a seed and the golden outputs' hashes with the model, for Model.selftest()",
     )
     parser.add_argument(
+        "--fold-ends",
+        action="store_true",
+        help="leave out QUANTIZE of float inputs and DEQUANTIZE into outputs: the compiled model's "
+        "ends are quantised, and predict() of real numbers writes straight into the NPU's tensor",
+    )
+    parser.add_argument(
         "--debug-table",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -61,18 +70,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile."""
+    if args.selftest and args.fold_ends:
+        raise UsageError("a self-test compares outputs as MODEL has them: not with --fold-ends")
     ui.note(f"compiling {args.model} for {args.npu}")
     output = args.output or Path(f"{args.model.stem}_vela.tflite")
-    data = vela.compile_model(
-        args.model,
-        args.npu,
-        output,
-        config=args.config,
-        system_config=args.system_config,
-        memory_mode=args.memory_mode,
-        more=args.vela,
-        debug=args.debug_table,
-    )
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
+        source, folded = args.model, list[str]()
+        if args.fold_ends:
+            source, folded = _fold_ends(args.model, Path(work))
+        data = vela.compile_model(
+            source,
+            args.npu,
+            output,
+            config=args.config,
+            system_config=args.system_config,
+            memory_mode=args.memory_mode,
+            more=args.vela,
+            debug=args.debug_table,
+        )
+    if folded:
+        data["folded"] = folded
     if plan.needs_plan(output):
         ui.note("planning memory for the operators that stay on the CPU")
         data["plan"] = plan.plan_file(output, output).as_dict()
@@ -80,6 +97,16 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         ui.note("running the reference kernels for the self-test")
         data["selftest_bytes"] = selftest.add(args.model, output)
     return data | {"bytes": output.stat().st_size}
+
+
+def _fold_ends(model: Path, folder: Path) -> tuple[Path, list[str]]:
+    """A copy of the model with quantised ends, and the names of what it lost."""
+    data = tflite.read(model)
+    with tflite.reading(model):
+        data, folded = fold_ends(data)
+    copy = folder / model.name
+    copy.write_bytes(data)
+    return copy, folded
 
 
 def render(data: dict[str, Any]) -> str:
@@ -90,6 +117,7 @@ def render(data: dict[str, Any]) -> str:
         [
             render_description(data),
             *sizes,
+            *([f"folded     {', '.join(data['folded'])}"] if "folded" in data else []),
             f"estimate   {estimate['cycles']:,} cycles, "
             f"{estimate['inferences_per_second']:,.0f} inferences/s (Vela's figure)",
             f"report     {data['report']}",

@@ -8,6 +8,7 @@ lives.py      from when to when each piece of memory is in use, and what must no
 placement.py  where each piece lies
 record.py     the plan as the runtime reads it
 metadata.py   how it gets into the file
+ends.py       quantised ends in place of float ones, before Vela
 picture.py    how it looks
 """
 
@@ -22,7 +23,7 @@ from ..files import write_whole
 from .graph import Graph, read_graph
 from .kernels import KERNELS, RUNTIME_OPERATORS
 from .lives import Item, find_items
-from .metadata import put, sort_operators
+from .metadata import put, set_graph
 from .placement import Placement, align, conflicts, place
 from .record import OFFSETS_NAME, RECORD_NAME, Entry, encode, encode_offsets
 from .schedule import Schedule, reorder, unchanged
@@ -168,7 +169,7 @@ def plan_file(source: Path, output: Path | None = None, *, overlap: bool = False
         plan = make_plan(read_graph(data), overlap=overlap)
         _check(plan)
         planned = put(
-            sort_operators(data, plan.schedule.order),
+            set_graph(data, plan.schedule.order, plan.graph.inputs, plan.graph.outputs),
             {
                 OFFSETS_NAME: encode_offsets(plan.offsets),
                 RECORD_NAME: encode(plan.arena, plan.entries),

@@ -15,7 +15,7 @@ from .record import OFFSETS_NAME
 
 # Bytes of an element by TensorFlow Lite's TensorType; types that are not listed have no memory.
 TYPE_SIZES = {number: np.dtype(name).itemsize for number, name in DTYPES.items()}
-INT8 = 9
+FLOAT32, INT8 = 0, 9
 
 OFFSETS_HEADER_WORDS = 3  # version, subgraphs, number of tensors
 MAX_ARENA = 2**31 - 1  # offsets are signed 32-bit words

@@ -23,7 +23,7 @@ FILE_ALIGNMENT = 64
 # Fields of the schema's tables, by number.
 MODEL_BUFFERS, MODEL_METADATA = 4, 6
 MODEL_SCALARS = (0,)  # the version; every other field points to a table, string or vector
-GRAPH_OPERATORS = 3
+GRAPH_INPUTS, GRAPH_OUTPUTS, GRAPH_OPERATORS = 1, 2, 3
 METADATA_NAME, METADATA_BUFFER = 0, 1
 BUFFER_DATA = 0
 
@@ -48,17 +48,31 @@ def get(data: bytes, name: str) -> bytes | None:
     return None if length < 0 else data[start : start + length]
 
 
-def sort_operators(data: bytes, order: Sequence[int]) -> bytes:
-    """A model with the operators of its main graph in this order, of the same length."""
+def set_graph(
+    data: bytes, order: Sequence[int], inputs: Sequence[int], outputs: Sequence[int]
+) -> bytes:
+    """A model of the same length whose main graph has these operators and ends.
+
+    `order` has numbers of operators, each once; there are as many inputs and outputs as before.
+    """
     from ethosu.vela.tflite.Model import Model
 
     table = Model.GetRootAs(data, 0).Subgraphs(0)._tab
-    start = table.Vector(table.Offset(4 + 2 * GRAPH_OPERATORS)) if order else 0
-    slots = [start + 4 * index for index in range(len(order))]
-    targets = [slot + struct.unpack_from("<I", data, slot)[0] for slot in slots]
     result = bytearray(data)
-    for slot, index in zip(slots, order, strict=True):
-        struct.pack_into("<I", result, slot, targets[index] - slot)
+
+    def vector(field: int) -> int:
+        return int(table.Vector(table.Offset(4 + 2 * field)))
+
+    for field_number, tensors in ((GRAPH_INPUTS, inputs), (GRAPH_OUTPUTS, outputs)):
+        if tensors:
+            struct.pack_into(f"<{len(tensors)}i", result, vector(field_number), *tensors)
+    if order:
+        start = vector(GRAPH_OPERATORS)
+        struct.pack_into("<I", result, start - 4, len(order))
+        for position, index in enumerate(order):
+            slot, old = start + 4 * position, start + 4 * index
+            target = old + struct.unpack_from("<I", data, old)[0]
+            struct.pack_into("<I", result, slot, target - slot)
     return bytes(result)
 
 
