@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from . import arrays, paths, tflite
+from . import paths, tflite
 from .arrays import Array, Feed
 from .closing import Closing
 from .errors import BoardError, InputError, SetupError
@@ -115,6 +115,10 @@ class Simulation(Closing):
         try:
             self._driver = self._open_npu()
             self._model = self._load(model)
+            # A loaded model's buffers stay where they are.
+            self._input_places = self._places("ethosu_model_inputs", self.inputs)
+            self._output_places = self._places("ethosu_model_outputs", self.outputs)
+            self._output_types = [np.dtype(tensor.dtype) for tensor in self.outputs]
         except BaseException:
             self.close()
             raise
@@ -126,14 +130,13 @@ class Simulation(Closing):
 
     def step(self, inputs: Sequence[Array]) -> list[Array]:
         """Invoke the model once."""
-        buffers = self._library.ethosu_model_inputs(self._model)
-        for index, array in enumerate(inputs):
-            data = np.ascontiguousarray(array).tobytes()
-            if len(data) != buffers[index].size:
-                raise InputError(
-                    f"input {index} takes {buffers[index].size} bytes, found {len(data)}"
-                )
-            c.memmove(buffers[index].data, data, len(data))
+        for index, (array, (place, size)) in enumerate(
+            zip(inputs, self._input_places, strict=True)
+        ):
+            data = array.tobytes()
+            if len(data) != size:
+                raise InputError(f"input {index} takes {size} bytes, found {len(data)}")
+            c.memmove(place, data, size)
         if self._library.ethosu_model_invoke(self._model, self._driver) != 0:
             raise BoardError(f"the inference failed: {self._reason()}")
         return self._outputs()
@@ -199,13 +202,18 @@ class Simulation(Closing):
         self._memory.append(memory)
         return int(memory)
 
+    def _places(self, function: str, tensors: Sequence[Tensor]) -> list[tuple[int, int]]:
+        """Address and size of each of the model's buffers."""
+        buffers = getattr(self._library, function)(self._model)
+        return [(buffers[i].data, buffers[i].size) for i in range(len(tensors))]
+
     def _outputs(self) -> list[Array]:
-        buffers = self._library.ethosu_model_outputs(self._model)
-        data = b"".join(
-            c.string_at(buffers[index].data, buffers[index].size)
-            for index in range(len(self.outputs))
-        )
-        return arrays.split(data, self.outputs)
+        return [
+            np.frombuffer(c.string_at(place, size), dtype).reshape(tensor.shape).copy()
+            for (place, size), dtype, tensor in zip(
+                self._output_places, self._output_types, self.outputs, strict=True
+            )
+        ]
 
     def _reason(self) -> str:
         text = c.create_string_buffer(256)

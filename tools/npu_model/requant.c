@@ -37,7 +37,9 @@ static bool fill_channel(struct npu_requant_brick *brick, size_t channel,
     unsigned first = twice ? DOUBLE_SHIFT : shift;
     unsigned second = shift - first;
     int64_t largest = largest_sum + (record->bias < 0 ? -record->bias : record->bias);
-    if (largest > INT32_MAX || first > 61 || largest > product_limit / (multiplier + 1) ||
+    /* Of 31 and 33 bits: the product cannot wrap. */
+    if (largest > INT32_MAX || first > 61 ||
+        (uint64_t)largest * (uint64_t)(multiplier + 1) > (uint64_t)product_limit ||
         largest * multiplier >> first >= result_limit) {
         return false;
     }

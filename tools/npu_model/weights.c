@@ -278,12 +278,12 @@ struct npu_weights *npu_weights_load(struct npu *npu, const struct npu_window *w
     return weights;
 }
 
-/** Little-endian, so many bits. */
-static uint64_t load_bits(const uint8_t *bytes, unsigned bits)
+/** Bits [first, first + bits) of a record. */
+static uint64_t field_of(uint64_t low, uint64_t high, unsigned first, unsigned bits)
 {
-    uint64_t value = 0;
-    for (unsigned i = 0; i * 8 < bits; i++) {
-        value |= (uint64_t)bytes[i] << (8 * i);
+    uint64_t value = first < 64 ? low >> first : high >> (first - 64);
+    if (first > 0 && first < 64) {
+        value |= high << (64 - first);
     }
     return value & (((uint64_t)1 << bits) - 1);
 }
@@ -291,11 +291,15 @@ static uint64_t load_bits(const uint8_t *bytes, unsigned bits)
 static struct npu_channel_scale scale_record(const uint8_t *bytes,
                                              const struct npu_scale_layout *layout)
 {
-    uint64_t bias = load_bits(bytes, layout->bias_bits);
+    uint64_t low;
+    uint16_t high;
+    memcpy(&low, bytes, sizeof low);
+    memcpy(&high, bytes + sizeof low, sizeof high);
+    uint64_t multiplier = field_of(low, high, layout->bias_bits, layout->multiplier_bits);
     return (struct npu_channel_scale){
-        .bias = npu_sign_extend(bias, layout->bias_bits),
-        .scale = {(uint32_t)load_bits(bytes + layout->bias_bits / 8, layout->multiplier_bits),
-                  (uint8_t)load_bits(bytes + layout->shift_byte, SHIFT_BITS)},
+        .bias = npu_sign_extend(field_of(low, high, 0, layout->bias_bits), layout->bias_bits),
+        .scale = {(uint32_t)multiplier,
+                  (uint8_t)field_of(low, high, 8u * layout->shift_byte, SHIFT_BITS)},
     };
 }
 
