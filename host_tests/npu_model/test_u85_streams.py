@@ -92,6 +92,28 @@ def test_a_branch_skips_what_is_between():
         assert outcome is Outcome.STOPPED, device.log
 
 
+def branching(value: int) -> Stream:
+    """1 is added to a value, then a branch leaves out what nobody knows unless that gives 0."""
+    first = stream().defaults(OFM_WIDTH_M1=0, OP_SCALAR=1, IFM2_BROADCAST=8, IFM2_PRECISION=0xC001)
+    first.set(IFM_BASE0=value % 256).op("ELEMENTWISE", 1)
+    return first.op("BRANCH", 1, len(first.bytes()) + 12).raw(0x3FF)
+
+
+@pytest.mark.parametrize(("value", "taken"), [(0, True), (-2, True), (-1, False)])
+def test_a_branch_by_the_result_flag(value, taken):
+    outcome, device = run(branching(value).stop())
+    with device:
+        assert outcome is (Outcome.STOPPED if taken else Outcome.PARSE_ERROR), device.log
+        assert device.read(0x030) == taken
+
+
+def test_a_branch_by_a_result_that_is_not_there():
+    outcome, device = run(stream().op("BRANCH", 1, 0).stop())
+    with device:
+        assert outcome is Outcome.BRANCH_FAULT
+        assert "no operation stored any" in device.log[0]
+
+
 def test_an_endless_branch_can_be_stepped():
     with npu.Npu(CONFIG) as device:
         device.start(device.add(stream().op("BRANCH", 0, 0).stop()), [])

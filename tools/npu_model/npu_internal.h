@@ -82,7 +82,8 @@ struct npu_run {
     struct npu_mapped mapped[NPU_MAPPED_MAX];
     uint64_t cycles; /**< estimate for this npu_execute() */
     struct npu_pmu_run pmu;
-    struct npu_operation trace; /**< of the operation being executed */
+    struct npu_operation trace;      /**< of the operation being executed */
+    struct npu_feature_map last_ofm; /**< of the operation before it that had one */
 };
 
 struct npu {
@@ -104,7 +105,7 @@ struct npu {
     uint8_t lut[NPU_LUT_BYTES];
     uint32_t lut_written; /**< bit per 64 bytes that a DMA filled since reset */
 
-    bool result_flag; /**< the last element that was stored is not 0 */
+    bool result_flag; /**< what the last conditional branch asked for */
 
     struct npu_scratch scratch;
     struct npu_weight_cache weights;

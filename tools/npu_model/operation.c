@@ -101,6 +101,7 @@ bool npu_operation_done(struct npu *npu, const struct npu_work *work)
         }
         count_events(npu, work, estimate.mac, estimate.output);
         describe(trace, work);
+        npu->run.last_ofm = *work->ofm;
     }
     uint64_t memory = larger(port_cycles(npu, 0), port_cycles(npu, 1));
     trace->cycles = larger(larger(estimate.mac, estimate.output), memory) + OVERHEAD_CYCLES;

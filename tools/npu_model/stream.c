@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "feature_map.h"
 #include "npu_internal.h"
 #include "operation.h"
 
@@ -165,6 +166,23 @@ bool npu_op_pmu_mask(struct npu *npu, uint32_t param)
     return true;
 }
 
+/** The result flag: the last element of the last OFM is not 0. */
+static bool read_result(struct npu *npu)
+{
+    struct npu_feature_map map = npu->run.last_ofm;
+    if (!map.used || map.chained) {
+        return npu_fail(npu, NPU_FAULT_BRANCH, "asks for a result, but no operation stored any");
+    }
+    size_t elements = (size_t)map.width * map.depth;
+    int32_t *row = npu_scratch_get(npu, NPU_BUFFER_ROWS, elements, sizeof *row);
+    map.zero_point = 0;
+    if (row == NULL || !npu_read_row_32(npu, &map, map.height - 1, row)) {
+        return false;
+    }
+    npu->result_flag = row[elements - 1] != 0;
+    return true;
+}
+
 /** The target is an offset from QBASE; waiting commands before it made all results final. */
 bool npu_op_branch(struct npu *npu, uint32_t param)
 {
@@ -173,6 +191,9 @@ bool npu_op_branch(struct npu *npu, uint32_t param)
         return npu_fail(npu, NPU_FAULT_BRANCH,
                         "leads to 0x%" PRIx32 ", outside the stream of 0x%" PRIx32 " bytes",
                         run->payload, run->qsize);
+    }
+    if (param != BRANCH_ALWAYS && !read_result(npu)) {
+        return false;
     }
     if (param == BRANCH_ALWAYS || npu->result_flag) {
         run->next = run->payload;
