@@ -32,6 +32,36 @@ def test_each_config_is_what_its_payload_says(npu_library):
             assert device.read(npu.Register.ID) == 0x2000_7000
 
 
+def test_the_port_of_a_region_is_in_its_memory_attributes():
+    """REGIONCFG picks one of MEM_ATTR0..3, whose bit 2 is the port: 0 SRAM, 1 EXT."""
+    content = stream().defaults(DMA0_SRC=4096).op("DMA_START").stop()
+    for attributes, interface in ((0x0, 0), (0x4, 1), (0x23, 0), (0x27, 1)):
+        with npu.Npu(CONFIG) as device:
+            device.write(0x040 + 4 * 2, attributes)
+            device.start(device.add(content), [device.add(64).address] * 4, regions=0xAAAA)
+            assert device.execute() is Outcome.BUS_ERROR
+            assert device.read(npu.Register.STATUS) >> 11 & 1 == interface
+
+
+def test_eight_counters_lie_one_page_further_on():
+    """Cycles, activity and the beats of both ports, in counters 0, 7 and 3 to 6."""
+    content = stream().defaults(DMA0_LEN=64).op("DMA_START").stop()
+    events = {0: 0x11, 7: 0x23, 3: 0x82, 4: 0x87, 5: 0x182, 6: 0x187}
+    with npu.Npu(CONFIG) as device:
+        assert device.read(0x1180) >> 11 & 0x1F == 8
+        device.write(0x040 + 4, 4)
+        for counter, event in events.items():
+            device.write(0x1380 + 4 * counter, event)
+        device.write(0x1180, 7)
+        device.write(0x1184, 0x8000_00FF)
+        memories = [device.add(64) for _ in range(2)]
+        device.start(device.add(content), [m.address for m in memories], regions=0x4)
+        assert device.execute() is Outcome.STOPPED, device.log
+        found = [device.read(0x1300 + 4 * counter) for counter in events]
+        assert found == [device.cycles, device.cycles, 4, 0, 0, 4]
+        assert device.read(0x11A0) == device.cycles
+
+
 @pytest.mark.parametrize(("content", "words"), [
     (stream().defaults(ACC_FORMAT=0x000).op("CONV"), "has microblock 0"),
     (stream().defaults(ACC_FORMAT=0x700).op("CONV"), "has microblock 7"),
