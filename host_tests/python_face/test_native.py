@@ -143,6 +143,21 @@ def test_faults_end_in_their_errors(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
+def test_forgotten_job_keeps_its_memory(fresh):
+    """Nobody holds the handle; what the NPU may still write to is not given to others."""
+    fresh.exec(
+        "import emulator, struct\nemulator.fault('hang')\n"
+        "payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)\n"
+        "ethosu.reserve().invoke_async(payload, [None, bytearray(64)])"
+    )
+    fresh.exec("gc.collect()\ngarbage = [bytearray(b'\\xA5' * 64) for _ in range(500)]")
+    fresh.exec("(job,) = ethosu._at_work.values()")
+    assert fresh.eval("bytes(job._kept[1][1])") == bytes(64)
+    fresh.exec("job.release()")
+    assert fresh.eval("len(ethosu._at_work)") == 0
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+
+
 def test_bad_models_are_refused(fresh, small_models):
     fresh.write_file("/raw.tflite", small_models["small_cnn"].read_bytes())
     assert "ethosu compile" in raised(fresh, "ethosu.Model('/raw.tflite')")

@@ -38,6 +38,24 @@ def test_quantize_takes_any_row_of_numbers(real, kind):
     assert board.eval("bytes(y)") == expected.tobytes()
 
 
+def test_any_object_with_the_buffer_protocol_will_do(real):
+    """As a ulab array is: it gives bytes, and the typecode of its numbers."""
+    board, _, expected = real
+    board.exec(
+        "import framebuf, uctypes\nstore = bytearray(x)\n"
+        "image = framebuf.FrameBuffer(store, 16, 48, framebuf.GS8)\n"
+        "there = uctypes.bytearray_at(uctypes.addressof(store), 768)\n"
+        "typed = memoryview(array('b', x))\n"
+        "part = memoryview(array('f', [0.0] * 16 + list(v) + [0.0] * 16))[16:784]\n"
+        "y = bytearray(768)\nm.inputs[0].quantize(part, y)"
+    )
+    for name in ("image", "there", "typed"):
+        assert board.eval(f"bytes(m.predict([{name}])[0]) == golden"), name
+    assert board.eval("bytes(y)") == expected.tobytes()
+    board.exec("wanted = bytes(m.predict([y])[0])")
+    assert board.eval("bytes(m.predict([part])[0]) == wanted")
+
+
 def test_quantize_takes_integers(face, example):
     board, tensor = face, example[0].inputs[0]
     board.exec("y = bytearray(768)\nm.inputs[0].quantize(bytes(range(256)) * 3, y)")

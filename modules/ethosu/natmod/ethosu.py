@@ -17,6 +17,8 @@ _PROGRAM_SIZE = 384
 _SPINS_MS = 2
 
 _npus = {}
+# What each NPU works with: nobody may take that memory, though he has forgotten the job.
+_at_work = {}
 
 
 def init(address, *, npu=0, secure=True, privileged=True):
@@ -102,6 +104,7 @@ class NPU(_Job):
     def invoke_async(self, payload, bases, *, timeout_ms=10000):
         """Start a payload; wait() ends it."""
         self._kept = payload, list(bases)
+        _at_work[self.npu] = self
         self._begun = time.ticks_ms()
         self._timeout_ms = timeout_ms
         _invoke(self.npu, self._program, payload, self._kept[1])
@@ -113,7 +116,7 @@ class NPU(_Job):
         except BaseException:
             self.cancel()
             raise
-        self._kept = None
+        self._forget()
 
     def done(self):
         """Has the NPU nothing to do, so that wait() would not block?"""
@@ -122,6 +125,10 @@ class NPU(_Job):
     def cancel(self):
         """Stop what runs; the NPU stays reserved."""
         _cancel(self.npu)
+        self._forget()
+
+    def _forget(self):
+        _at_work.pop(self.npu, None)
         self._kept = None
 
     def run(self, payload, bases, timeout_ms=10000):
@@ -136,9 +143,9 @@ class NPU(_Job):
     def release(self):
         """Give the NPU back; what runs is stopped. Twice does no harm."""
         if self.npu is not None:
-            _cancel(self.npu)
+            self.cancel()
             _release(self.npu)
-            self.npu = self._kept = None
+            self.npu = None
 
     def __exit__(self, *error):
         self.release()
@@ -231,6 +238,7 @@ class Model(_Job):
         if not _reserve(self.npu):
             raise OSError(16, "the NPU is reserved: release it first")
         self._busy = True
+        _at_work[self.npu] = self
         self._begun = time.ticks_ms()
         return self._progress(_start, self.npu)
 
@@ -243,9 +251,13 @@ class Model(_Job):
     def _progress(self, step, *arguments):
         ended = step(self._object, *arguments)
         if ended:
-            self._busy = False
-            _release(self.npu)
+            self._end()
         return ended
+
+    def _end(self):
+        self._busy = False
+        _at_work.pop(self.npu, None)
+        _release(self.npu)
 
     def _fetch(self, outputs=None):
         if outputs is None:
@@ -258,8 +270,7 @@ class Model(_Job):
         if self._busy:
             _cancel(self.npu)
             _abandon(self._object)
-            _release(self.npu)
-            self._busy = False
+            self._end()
 
     def reset(self):
         """Put variables (the state of a streaming model) back to their first values."""
