@@ -69,6 +69,8 @@ class Builder:
         self.inputs: list[Value] = []
         self.operators: list[str] = []
         self.known: list[proofs.Defect] = []
+        # What an operator picks that does not care.
+        self.types: tuple[str, ...] = ("int8", "int16")
         self.outputs: list[int] = []
         # Values that Vela is known to mistake next to other operators: see known_defect.
         self.sliced: dict[int, int] = {}  # and where the slice begins, bytes in NHWC
@@ -178,7 +180,7 @@ class Builder:
 
     def pick(
         self,
-        dtypes: Sequence[str] = ("int8", "int16"),
+        dtypes: Sequence[str] | None = None,
         ranks: Sequence[int] = (4,),
         batch: bool = False,
         accept: Callable[[Value], bool] = lambda value: True,
@@ -186,6 +188,7 @@ class Builder:
         shape: tuple[int, ...] | None = None,
     ) -> Value:
         """A value for an operator: one of the graph's, or a new input (of `shape`, if given)."""
+        dtypes = dtypes or self.types
         fits = [
             value
             for value in self._pool

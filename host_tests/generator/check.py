@@ -112,7 +112,7 @@ def _check(case: Case) -> Result:
         left = ", ".join(sorted(operators.keys() - _FREE - {"ethos-u"}))
         return Result(Verdict.CPU, f"{left}: {vela.cpu_reason(compiled.log)}")
     result = Result(Verdict.EXACT, compiled=compiled.model, expected=expected)
-    result.features = coverage.features(compiled.model)
+    result.features = case.family.features(compiled.model)
     return _simulate(case, result)
 
 

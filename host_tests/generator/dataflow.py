@@ -22,6 +22,13 @@ _CONSTANTS = 0
 _UNARY = (5, 6, 7)  # LRELU, ABS, CLZ
 _SCALAR, _INTERNAL = 1 << 7, 1 << 8
 
+_U85 = 2
+_CHAINED = 2  # of the storages: 3 is nowhere
+_NOT, _POOL_NONE, _FROM_IFM2 = 36, 4, 2
+_SCALAR_U85, _INDEXED = 1 << 3, 1 << 11
+# The axes of a transposed output, in memory.
+_TRANSPOSES = {0: "HWC", 1: "WHC", 2: "HCW", 3: "WCH", 6: "CHW", 7: "CWH"}
+
 State = Mapping[str, tuple[int, int]]
 
 
@@ -41,7 +48,8 @@ def holes(model: bytes) -> Hole:
     graph = parse(model)[0]
     operator = next(node for node in graph.operators if node.name == "ethos-u")
     content = payload.read(graph.tensors[operator.inputs[0]].content)
-    memory = _Memory(graph, operator, content.separate_io)
+    kind = _MemoryU85 if (content.config or 0) >> 28 == _U85 else _Memory
+    memory = kind(graph, operator, content.separate_io)
     for name, mode, state in _operations(content.stream):
         memory.run(name, mode, state)
     return memory.verdict()
@@ -50,7 +58,7 @@ def holes(model: bytes) -> Hole:
 def _operations(stream: bytes) -> Iterator[tuple[str, int, State]]:
     state: dict[str, tuple[int, int]] = {}
     for name, param, word in coverage.commands(stream):
-        if name in ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "DMA_START"):
+        if name in ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "RESIZE", "DMA_START"):
             yield name, param, state
         else:
             state[name] = (param, word)
@@ -127,6 +135,86 @@ class _Memory:
         if not target & _INTERNAL:
             start = _payload(state, "DMA0_DST")
             self._regions[target][start : start + length] = _WRITTEN
+
+
+class _MemoryU85(_Memory):
+    """The same for an Ethos-U85; what stays in a chain is not looked at."""
+
+    def __init__(self, graph: Graph, operator: Operator, separate_io: bool) -> None:
+        """Variables are inputs of the operator alone: they have their values."""
+        super().__init__(graph, operator, separate_io)
+        for index in set(operator.inputs[4:]) - set(graph.inputs):
+            _bytes(self._regions[1], graph.tensors[index])[:] = _WRITTEN
+
+    def run(self, name: str, mode: int, state: State) -> None:
+        """Read the inputs of an operation, and write its output."""
+        if name == "DMA_START":
+            self._copy(state)
+            return
+        output = _output_size(state)
+        if name == "ELEMENTWISE":
+            self._read_operand(state, "IFM", output)
+            if mode not in (*_UNARY, _NOT):
+                self._read_operand(state, "IFM2", output)
+        elif name == "RESIZE":
+            rows, columns = (_param(state, f"KERNEL_{d}_M1") + 1 for d in ("HEIGHT", "WIDTH"))
+            self._read_stored(state, "IFM", (rows, columns, output[2]))
+        elif (name, mode) != ("POOL", _POOL_NONE):
+            self._read_stored(state, "IFM", input_size(name, state))
+        if name == "CONV" and mode:
+            self._read_stored(state, "IFM2", (1, output[2], _param(state, "IFM_DEPTH_M1") + 1))
+        elif name != "ELEMENTWISE" and _param(state, "ACC_FORMAT") >> 4 & 3 == _FROM_IFM2:
+            self._read_stored(state, "IFM2", output)
+        precision = _param(state, "OFM_PRECISION")
+        if precision >> 14 < _CHAINED:
+            order = _TRANSPOSES[precision >> 11 & 7]
+            size = tuple(output["HWC".index(axis)] for axis in order)
+            region, places = self._open(state, "OFM", size)
+            region[places] = _WRITTEN | _UNREAD
+
+    def _read_operand(self, state: State, kind: str, output: tuple[int, ...]) -> None:
+        broadcast = _param(state, f"{kind}_BROADCAST")
+        if not broadcast & _SCALAR_U85:
+            size = tuple(1 if broadcast >> axis & 1 else n for axis, n in enumerate(output))
+            self._read_stored(state, kind, size)
+
+    def _read_stored(self, state: State, kind: str, size: tuple[int, ...]) -> None:
+        if _param(state, f"{kind}_PRECISION") >> 14 < _CHAINED:
+            self._read(state, kind, size)
+
+    def _copy(self, state: State) -> None:
+        source, target = _param(state, "DMA0_SRC_REGION"), _param(state, "DMA0_DST_REGION")
+        dimensions = source >> 9 & 3
+        rows = _param(state, "DMA0_SIZE0") if dimensions else 1
+        planes = _param(state, "DMA0_SIZE1") if dimensions > 1 else 1
+        if (source | target) & _INDEXED:
+            self._touch(_param(state, "DMA0_IDX_REGION"), _payload(state, "DMA0_IDX"), 4 * rows)
+        for end, region in (("SRC", source), ("DST", target)):
+            if region & _INTERNAL:
+                continue
+            for start, length in _ranges(state, end, region, rows, planes):
+                if end == "SRC":
+                    self._touch(region & 7, start, length)
+                else:
+                    self._regions[region & 7][start : start + length] = _WRITTEN | _UNREAD
+
+    def _touch(self, region: int, start: int, length: int) -> None:
+        if region != _CONSTANTS:
+            self._regions[region][start : start + length] &= ~np.uint8(_UNREAD)
+
+
+def _ranges(
+    state: State, end: str, region: int, rows: int, planes: int
+) -> Iterator[tuple[int, int]]:
+    """Starts and lengths of what one end of a copy touches; all of it, if rows have indices."""
+    start, length = _payload(state, f"DMA0_{end}"), _payload(state, "DMA0_LEN")
+    row_step, plane_step = (_payload(state, f"DMA0_{end}_STRIDE{n}") for n in (0, 1))
+    if region & _INDEXED:
+        yield start, (_payload(state, "DMA0_IDX_MAX") + 1) * row_step
+        return
+    for plane in range(planes):
+        for row in range(rows):
+            yield start + plane * plane_step + row * row_step, length
 
 
 def _bytes(region: np.ndarray, tensor: Tensor) -> np.ndarray:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from . import operators, proofs
+from . import coverage, coverage_u85, operators, proofs
 from .builder import Builder
 from .operators import u85
 
@@ -29,6 +30,7 @@ class Family:
     switches: Mapping[str, int]
     # Defects of Vela that any graph may meet.
     known: tuple[proofs.Defect, ...] = ()
+    features: Callable[[bytes], Counter[str]] = coverage.features
     # uint8 in place of int8; graphs with 16-bit numbers are left out.
     unsigned: bool = False
 
@@ -87,6 +89,8 @@ U85 = Family(
         "--disable-cascading": 5,
         "--disable-buffering": 5,
     },
+    features=coverage_u85.features,
+    known=(proofs.UNWRITTEN,),
 )
 
 FAMILIES = {family.name: family for family in (U55_U65, U55_U65_UNSIGNED, U85)}

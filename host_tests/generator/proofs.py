@@ -7,6 +7,7 @@ without it is a failure like any other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -21,7 +22,9 @@ Proof = Callable[[bytes], bool]
 
 
 _PRODUCT, _DIFFERENCE = ("ELEMENTWISE", 0), ("ELEMENTWISE", 2)
-_GREATEST, _SUM = ("POOL", 0), ("POOL", 2)
+_EXTREMES, _SUM = (("POOL", 0), ("POOL", 5)), ("POOL", 2)
+_SHIFT = 0x3F
+_NEAREST = ("RESIZE", 2)
 _SCALAR = 1 << 7
 _INTERNAL = 1 << 8
 _NO_ROWS = 0xFFFF  # 0, less one
@@ -42,7 +45,7 @@ def operations(model: bytes) -> Iterator[tuple[str, int, State]]:
     for stream in coverage.streams(model):
         state: dict[str, tuple[int, int]] = {}
         for name, param, word in coverage.commands(stream):
-            if name in ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE"):
+            if name in ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "RESIZE"):
                 yield name, param, dict(state)
             else:
                 state[name] = (param, word)
@@ -90,8 +93,29 @@ def shifted_product(model: bytes) -> bool:
     return any(
         (name, mode) == _PRODUCT
         and _param(state, "IFM_PRECISION") >> 2 & 3 == 2
-        and _param(state, "OFM_SCALE") != 0
+        and _param(state, "OFM_SCALE") & _SHIFT != 0
         for name, mode, state in operations(model)
+    )
+
+
+def pixel_centres(model: bytes) -> bool:
+    """A RESIZE to the nearest begins beside its first element, where TFLite begins upon it."""
+    return any(
+        (name, mode) == _NEAREST
+        and (_param(state, "RESIZE_X_OFFSET") or _param(state, "RESIZE_Y_OFFSET"))
+        for name, mode, state in operations(model)
+    )
+
+
+def moved_state(model: bytes) -> bool:
+    """A tensor that two graphs share by its name has another place in the arena in each."""
+    main, *others = parse(model)
+    places = {tensor.name: tensor.offset for tensor in main.tensors}
+    return any(
+        places.get(tensor.name, tensor.offset) != tensor.offset
+        for graph in others
+        for tensor in graph.tensors
+        if ":" in tensor.name
     )
 
 
@@ -197,15 +221,13 @@ class OtherSize:
 
     def __call__(self, model: bytes) -> bool:
         """Whether the stream shows it."""
-        *_, (name, mode, state) = operations(model)
-        height, width, depth = (
-            _param(state, f"OFM_{axis}_M1") + 1 for axis in ("HEIGHT", "WIDTH", "DEPTH")
+        found = list(operations(model))
+        _, _, last = found[-1]
+        sizes = [_param(last, f"OFM_{axis}_M1") + 1 for axis in ("HEIGHT", "WIDTH", "DEPTH")]
+        deep = any(
+            (name, mode) == _SUM and _param(state, "OFM_DEPTH_M1") for name, mode, state in found
         )
-        padded = any(
-            _param(state, f"IFM_PAD_{side}") for side in ("TOP", "BOTTOM", "LEFT", "RIGHT")
-        )
-        deep = (name, mode) == _SUM and depth > 1
-        return padded or deep or height * width * depth != self.elements
+        return _is_padded(last) or deep or math.prod(sizes) != self.elements
 
 
 @dataclass(frozen=True)
@@ -224,9 +246,17 @@ class UnwrittenChannels:
             if strides != (self.row, self.pixel):
                 continue
             found = True
+            if self._copies_rows(state):
+                continue
             size = (_param(state, "OFM_DEPTH_M1") + 1) << (_param(state, "OFM_PRECISION") >> 1 & 3)
             written[(_payload(state, "OFM_BASE0") + np.arange(size)) % self.pixel] = True
         return found and not written.all()
+
+    def _copies_rows(self, state: State) -> bool:
+        """Pixels of the tensor become others of it, channel by channel."""
+        strides = _payload(state, "IFM_STRIDE_Y"), _payload(state, "IFM_STRIDE_X")
+        apart = _payload(state, "IFM_BASE0") - _payload(state, "OFM_BASE0")
+        return strides == (self.row, self.pixel) and apart % self.pixel == 0
 
 
 @dataclass(frozen=True)
@@ -239,7 +269,7 @@ class LostStart:
         """Whether the stream shows it."""
         places = {
             _payload(state, "IFM_BASE0")
-            for state in _greatest_of(model)
+            for state in _extremes_of(model)
             if not _param(state, "IFM_PRECISION") >> 6 & 3
         }
         for graph, operator in _npu_operators(model):
@@ -288,25 +318,25 @@ class WrongWindow:
 
     def __call__(self, model: bytes) -> bool:
         """Whether the stream shows it."""
-        spans = {_span(state) for state in _greatest_of(model)}
+        spans = {_span(state) for state in _extremes_of(model)}
         repeated = any(
             (name, mode) == _DIFFERENCE
             and _param(state, "IFM2_BROADCAST") & 7
             and not _param(state, "IFM2_BROADCAST") & _SCALAR
             for name, mode, state in operations(model)
         )
-        padded = any(_is_padded(state) for state in _greatest_of(model))
+        padded = any(_is_padded(state) for state in _extremes_of(model))
         return padded or repeated or spans - {1} != self.lengths
 
     def padded(self, model: bytes) -> bool:
         """Whether one of its pools, and no other, has padding."""
         return any(
-            _span(state) in self.lengths and _is_padded(state) for state in _greatest_of(model)
+            _span(state) in self.lengths and _is_padded(state) for state in _extremes_of(model)
         )
 
 
-def _greatest_of(model: bytes) -> list[State]:
-    return [state for name, mode, state in operations(model) if (name, mode) == _GREATEST]
+def _extremes_of(model: bytes) -> list[State]:
+    return [state for name, mode, state in operations(model) if (name, mode) in _EXTREMES]
 
 
 def _span(state: State) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .. import proofs
 from ..builder import Builder
 from . import (
     activation,
@@ -54,16 +55,35 @@ def _resize(b: Builder, kind: str, options: str, factors: tuple[int, ...] | None
         return (size - 1) * factor + 1 if corners else size * factor
 
     size = (length(h), length(w))
+    if factors is None and not corners and not centres and (size[0] % h or size[1] % w):
+        b.known_defect(
+            "RESIZE_NEAREST_NEIGHBOR by no whole factor: Vela takes the centres of pixels",
+            proofs.pixel_centres,
+        )
     out = layout.like(b, x, (n, *size, c))
     fields = {"alignCorners": corners, "halfPixelCenters": centres}
     b.operator(kind, [x, b.integers(*size)], [out], options, **fields)
+
+
+def _wide(make: Callable[[Builder], None]) -> Callable[[Builder], None]:
+    """The operator, of int32 now and then."""
+
+    def make_wide(b: Builder) -> None:
+        usual = b.types
+        b.types = ("int32",) if b.draws.chance(20) else usual
+        try:
+            make(b)
+        finally:
+            b.types = usual
+
+    return make_wide
 
 
 _OPERATORS: dict[str, Callable[[Builder], None]] = {
     **activation.OPERATORS,
     **convolution.OPERATORS,
     **elementwise.OPERATORS,
-    **layout.OPERATORS,
+    **{name: _wide(make) for name, make in layout.OPERATORS.items()},
     **pooling.OPERATORS,
     **recurrent.OPERATORS,
     **indexed.OPERATORS,
