@@ -167,7 +167,9 @@ class Session:
 
     def _place_together(self, graph: int, indices: Sequence[int]) -> None:
         tensors = [self._graphs[graph].tensors[index] for index in indices]
-        memory = self.npu.add(max(tensor.offset + tensor.size for tensor in tensors))
+        end = max(tensor.offset + tensor.size for tensor in tensors)
+        # Vela may fill an output with zeros beyond its end, up to a multiple of 16.
+        memory = self.npu.add(-(-end // _ALIGNMENT) * _ALIGNMENT)
         for index, tensor in zip(indices, tensors, strict=True):
             self._places[graph, index] = (memory, tensor.offset)
 
