@@ -297,4 +297,5 @@ class Builder:
         self.graph.inputs = [value.index for value in self.inputs if value.index in self._used]
         self.inputs = [value for value in self.inputs if value.index in self._used]
         self.graph.outputs = self.outputs = outputs
-        return write([self.graph, *self._more_graphs], "generated")
+        model: bytes = write([self.graph, *self._more_graphs], "generated")
+        return model

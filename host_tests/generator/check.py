@@ -185,5 +185,5 @@ def write_failure(case: Case, result: Result, folder: Path) -> Path:
         ("found", result.found),
     ):
         arrays = {f"{feed}_{i}": a for feed, row in enumerate(rows) for i, a in enumerate(row)}
-        np.savez(where / f"{kind}.npz", **arrays)
+        np.savez(where / f"{kind}.npz", allow_pickle=False, **arrays)
     return where

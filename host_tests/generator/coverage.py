@@ -13,14 +13,15 @@ from collections.abc import Iterator
 
 from ethosu.vela.tflite.BuiltinOperator import BuiltinOperator
 from ethosu.vela.tflite.Model import Model
-from ethosu_tools import npu
+from ethosu_tools.npu import command_stream
+from ethosu_tools.npu import commands as command_table
 
 _PAYLOAD = 0x4000
 _FIRST_REGISTER = 0x100
 _NAMES = {
     code: name.partition("_")[2].partition("_")[2]
     for config in ("ethos-u85-256", "ethos-u65-512")
-    for code, (name, _) in npu.commands(config).items()
+    for code, (name, _) in command_table(config).items()
 }
 
 
@@ -46,7 +47,7 @@ def streams(model: bytes) -> Iterator[bytes]:
         operator = graph.Operators(index)
         if root.OperatorCodes(operator.OpcodeIndex()).CustomCode() == b"ethos-u":
             tensor = graph.Tensors(operator.Inputs(0))
-            yield npu.command_stream(root.Buffers(tensor.Buffer()).DataAsNumpy().tobytes())
+            yield command_stream(root.Buffers(tensor.Buffer()).DataAsNumpy().tobytes())
 
 
 def commands(stream: bytes) -> Iterator[tuple[str, int, int]]:

@@ -89,10 +89,10 @@ class _Memory:
         self._read(state, "IFM", input_size(name, state))
         broadcast = _param(state, "IFM2_BROADCAST")
         if name == "ELEMENTWISE" and mode not in _UNARY and not broadcast & _SCALAR:
-            size: tuple[int, ...] = _output_size(state)
+            size: tuple[int, ...] = output_size(state)
             size = tuple(1 if broadcast >> axis & 1 else n for axis, n in enumerate(size))
             self._read(state, "IFM2", size)
-        region, places = self._open(state, "OFM", _output_size(state))
+        region, places = self._open(state, "OFM", output_size(state))
         region[places] = _WRITTEN | _UNREAD
 
     def verdict(self) -> Hole:
@@ -121,10 +121,10 @@ class _Memory:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The region of a feature map, and the places of its bytes there."""
         number = _param(state, f"{kind}_REGION")
-        places = _places(state, kind, size)
-        if places.size and (places.min() < 0 or places.max() >= self._sizes.get(number, _SPACE)):
+        where = places(state, kind, size)
+        if where.size and (where.min() < 0 or where.max() >= self._sizes.get(number, _SPACE)):
             self._hole |= Hole.OUTSIDE
-        return self._regions[number], places.clip(0, _SPACE - 1)
+        return self._regions[number], where.clip(0, _SPACE - 1)
 
     def _copy(self, state: State) -> None:
         length = _payload(state, "DMA0_LEN")
@@ -229,14 +229,15 @@ def _payload(state: State, name: str) -> int:
     return state.get(name, (0, 0))[1]
 
 
-def _output_size(state: State) -> tuple[int, int, int]:
+def output_size(state: State) -> tuple[int, int, int]:
+    """Height, width and depth of an operation's OFM."""
     height, width, depth = (_param(state, f"OFM_{d}_M1") + 1 for d in ("HEIGHT", "WIDTH", "DEPTH"))
     return height, width, depth
 
 
 def input_size(name: str, state: State) -> tuple[int, int, int]:
     """Height, width and depth of an operation's IFM, as its output and window imply them."""
-    height, width, _ = _output_size(state)
+    height, width, _ = output_size(state)
     depth = _param(state, "IFM_DEPTH_M1") + 1
     if name == "ELEMENTWISE":
         return height, width, depth
@@ -252,7 +253,7 @@ def input_size(name: str, state: State) -> tuple[int, int, int]:
     return height, width, depth
 
 
-def _places(state: State, kind: str, size: tuple[int, ...]) -> np.ndarray:
+def places(state: State, kind: str, size: tuple[int, ...]) -> np.ndarray:
     """Offsets of all bytes of a feature map."""
     precision = _param(state, f"{kind}_PRECISION")
     item = 1 << (precision >> (1 if kind == "OFM" else 2) & 3)
@@ -268,7 +269,8 @@ def _places(state: State, kind: str, size: tuple[int, ...]) -> np.ndarray:
         offset = offset + channel // 16 * c + channel % 16 * item
     else:
         offset = offset + channel * item
-    return offset[..., None] + np.arange(item)
+    every: np.ndarray = offset[..., None] + np.arange(item)
+    return every
 
 
 def _signed(word: int) -> int:

@@ -11,7 +11,7 @@ import io
 import struct
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -46,16 +46,16 @@ def _interpreter(model: bytes, kernels: str) -> Any:
     return interpreter
 
 
-def send(pipe: BinaryIO, arrays: Mapping[str, np.ndarray]) -> None:
+def send(pipe: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
     """One message."""
     archive = io.BytesIO()
-    np.savez(archive, **arrays)
+    np.savez(archive, allow_pickle=False, **arrays)
     content = archive.getvalue()
     pipe.write(struct.pack("<Q", len(content)) + content)
     pipe.flush()
 
 
-def receive(pipe: BinaryIO) -> Arrays | None:
+def receive(pipe: IO[bytes]) -> Arrays | None:
     """The next message; None when the other side has ended."""
     head = pipe.read(8)
     if len(head) < 8:

@@ -158,8 +158,10 @@ def _rounds_once(
         return False
     as_before = {"int8": twice, "int16": with_short_multiplier}[old[operator.outputs[0]].dtype.name]
     return all(
-        np.array_equal(given[operator.outputs[0]], _fully_connected(model, operator, given, *how))
-        for given, *how in ((old, as_before, np.float32), (new, once, np.float64))
+        np.array_equal(
+            given[operator.outputs[0]], _fully_connected(model, operator, given, scaled, precision)
+        )
+        for given, scaled, precision in ((old, as_before, np.float32), (new, once, np.float64))
     )
 
 
@@ -179,7 +181,8 @@ def _fully_connected(
 
     def constant(index: int, dtype: type) -> np.ndarray:
         data = root.Buffers(graph.Tensors(index).Buffer()).DataAsNumpy().view(dtype)
-        return data.reshape(graph.Tensors(index).ShapeAsNumpy()).astype(np.int64)
+        values: np.ndarray = data.reshape(graph.Tensors(index).ShapeAsNumpy()).astype(np.int64)
+        return values
 
     def quantisation(index: int) -> tuple[float, int]:
         ends = graph.Tensors(index).Quantization()

@@ -26,6 +26,7 @@ _EXTREMES, _SUM = (("POOL", 0), ("POOL", 5)), ("POOL", 2)
 _SHIFT = 0x3F
 _NEAREST = ("RESIZE", 2)
 _SCALAR = 1 << 7
+_ONE = (1).to_bytes(4, "little")
 _INTERNAL = 1 << 8
 _NO_ROWS = 0xFFFF  # 0, less one
 _BYTE_TABLE = 256
@@ -158,22 +159,42 @@ def unit_multiplier(model: bytes) -> bool:
             if (name, mode) != _PRODUCT or _param(state, "IFM_PRECISION") >> 2 & 3 != 2:
                 continue
             start = _payload(state, "IFM2_BASE0")
-            if _param(state, "IFM2_REGION") == 0 and constants[start : start + 4].view("<i4") == 1:
+            if _param(state, "IFM2_REGION") == 0 and constants[start : start + 4].tobytes() == _ONE:
                 return True
     return False
 
 
 def shared_output(model: bytes) -> bool:
-    """A 64-bit output lies upon another input or output: it was planned with half its size."""
+    """A 64-bit output lies upon other data: it was planned with half its size."""
     for graph, operator in _npu_operators(model):
         ends = {i: graph.tensors[i] for i in (*operator.inputs[4:], *operator.outputs)}
         for index, wide in ends.items():
             if wide.dtype != "int64":
                 continue
-            for other, tensor in ends.items():
-                if other != index and _overlap(wide, tensor):
-                    return True
+            others = [tensor for other, tensor in ends.items() if other != index]
+            if any(_overlap(wide, tensor) for tensor in others) or _used_later(model, wide):
+                return True
     return False
+
+
+def _used_later(model: bytes, output: Tensor) -> bool:
+    """Whether operations reach into an output after those that write its 32-bit words."""
+    within = []
+    for name, _, state in operations(model):
+        reached = dataflow.places(state, "OFM", dataflow.output_size(state))
+        read = dataflow.places(state, "IFM", dataflow.input_size(name, state))
+        ends = [
+            places
+            for places, kind in ((reached, "OFM"), (read, "IFM"))
+            if _param(state, f"{kind}_REGION")
+        ]
+        inside = any(((p >= output.offset) & (p < output.offset + output.size)).any() for p in ends)
+        mine = _payload(state, "OFM_BASE0") == output.offset and (
+            _param(state, "OFM_PRECISION") >> 1 & 3 == 2
+        )
+        within.append((mine, inside))
+    last = max((at for at, (mine, _) in enumerate(within) if mine), default=len(within))
+    return any(inside for _, inside in within[last + 1 :])
 
 
 def _overlap(a: Tensor, b: Tensor) -> bool:

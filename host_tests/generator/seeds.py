@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ethosu.vela.tflite.Model import Model
-from ethosu_tools import npu
+from ethosu_tools.npu import configs as npu_configs
 
 from . import case as cases
 from . import coverage, isolated, vela
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=400)
     arguments = parser.parse_args()
-    configs = npu.configs()
+    configs = npu_configs()
     families = list(FAMILIES.values())
     written = 0
     for kind in ("streams", "weights"):

@@ -17,7 +17,8 @@ _RANKS = (4, 2, 3)
 
 def _range(value: Value) -> tuple[float, float]:
     limits = np.iinfo(value.dtype)
-    return tuple((end - value.zero_point) * value.scale for end in (limits.min, limits.max))
+    low, high = ((end - value.zero_point) * value.scale for end in (limits.min, limits.max))
+    return low, high
 
 
 def _output(b: Builder, x: Value, low: float, high: float, dtype: str | None = None) -> Value:
@@ -146,7 +147,8 @@ def _relu(
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
+    result: np.ndarray = 1 / (1 + np.exp(-x))
+    return result
 
 
 _UNIT = {"int8": (1 / 128, 0), "int16": (1 / 32_768, 0)}
