@@ -51,6 +51,18 @@ ETHOSU_OBJ = $(patsubst %.c,$(BUILD)/$(patsubst $(USER_C_MODULES)/%,%,$(ETHOSU_D
 $(call ETHOSU_OBJ,$(filter $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -O2
 $(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -Os
 
+# Another choice is another module: the last one is kept, and what it made is made anew.
+ETHOSU_CHOICE := $(foreach name,VERIFY U85 PMU MESSAGES KERNELS,$(name)=$(strip $(ETHOSU_$(name))))
+ifneq ($(BUILD),)
+ETHOSU_CHOSEN := $(BUILD)/ethosu.choice
+ifneq ($(ETHOSU_CHOICE),$(file <$(ETHOSU_CHOSEN)))
+$(shell mkdir -p $(BUILD))
+$(file >$(ETHOSU_CHOSEN),$(ETHOSU_CHOICE))
+endif
+$(call ETHOSU_OBJ,$(ETHOSU_SRC)): $(ETHOSU_CHOSEN)
+QSTR_GLOBAL_DEPENDENCIES += $(ETHOSU_CHOSEN)
+endif
+
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off
 
