@@ -40,7 +40,7 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help kernel-sizes litert-newest setup build model host plugin firmware demo test test-all nightly fuzz coverage lint format clean distclean lock
+.PHONY: help native kernel-sizes litert-newest setup build model host plugin firmware demo test test-all nightly fuzz coverage lint format clean distclean lock
 
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
@@ -99,6 +99,11 @@ $(BUILD)/litert_newest/ready: tools/setup/litert_newest.lock | setup
 	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $< \
 	    $(call or_say,the newest LiteRT could not be installed; mend the network and try again.)
 	@touch $@
+
+native: setup ## Build the module as a native .mpy, for firmware that lacks it
+	$(call say,native module)
+	@$(SUBMAKE) -C modules/ethosu/natmod \
+	    $(call or_say,the native module did not build; the lines above say where.)
 
 kernel-sizes: setup ## Print how many bytes each CPU kernel adds to a firmware
 	@modules/ethosu/model/kernels/sizes.sh $(BUILD)/kernel_sizes

@@ -12,6 +12,7 @@ from ethosu_tools.plan.metadata import get, put
 
 from .conftest import MODEL, raised
 
+OPERATIONS = {0x002, 0x003, 0x005, 0x006, 0x007}  # CONV, DEPTHWISE, POOL, ELEMENTWISE, RESIZE
 DEPTHWISE, POOL, ELEMENTWISE, IFM_BASE0, STOP = 0x003, 0x005, 0x006, 0x4000, 0x000
 NOWHERE = 0x7FFFFFF0  # beyond every region
 
@@ -152,13 +153,16 @@ def test_names_drive_no_terminal(board, model):
     assert len(error) < 220
 
 
-def test_table_covers_every_operation(model):
-    """The last entry ends at the last operation; entries follow one another."""
+@pytest.mark.parametrize("npu", ["ethos-u55-32", "ethos-u65-512", "ethos-u85-256"])
+@pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
+def test_table_covers_every_operation(small_models, compiled, name, npu):
+    """Entries follow one another, each ends at an operation, the last at the last one."""
+    model = compiled(small_models[name], npu).read_bytes()
     entries = debug_table.parse(get(model, debug_table.NAME))
-    kinds = {0x001, 0x002, DEPTHWISE, POOL, ELEMENTWISE}
-    places = [at for at, code in commands(model, stream_at(model)) if code in kinds]
+    places = [at for at, code in commands(model, stream_at(model)) if code in OPERATIONS]
     ends = [entry.end for entry in entries]
-    assert ends == sorted(ends) and set(ends) <= set(places) and ends[-1] == places[-1]
+    assert ends == sorted(set(ends)) and set(ends) <= set(places) and ends[-1] == places[-1]
+    assert {entry.npu_operator for entry in entries} == {0}
 
 
 def test_inspect_shows_the_table(model, tmp_path, capsys):

@@ -38,7 +38,7 @@ class Entry:
 def make(database: Path, model: bytes) -> bytes:
     """Turn Vela's database of a compilation into the table; `model` is what Vela was given."""
     entries: list[Entry] = []
-    for npu_operator, end, name in _commands(database, model):
+    for npu_operator, end, name in sorted(_commands(database, model)):
         if entries and (entries[-1].npu_operator, entries[-1].name) == (npu_operator, name):
             entries.pop()
         entries.append(Entry(npu_operator, end, name))
@@ -70,11 +70,14 @@ def parse(table: bytes) -> list[Entry]:
 
 
 def _names(sources: list[dict[str, str]], graph: Graph) -> dict[str, str]:
-    """Name of each of Vela's source operators: its number, what it does, its output's name."""
+    """Name of each of Vela's source operators: its number, what it does, its output's name.
+
+    Behind the main graph's operators, which are all there, come those of other graphs: without a
+    name, for they are not run by an inference.
+    """
     names = {}
     for position, row in enumerate(sources):
-        names[row["id"]] = row["operator"]
-        # Behind the main graph's operators, which are all there, come those of other graphs.
+        names[row["id"]] = ""
         if int(row["ext_key"]) == position < len(graph.operators):
             operator = graph.operators[position]
             outputs = [graph.tensors[index].name for index in operator.outputs[:1]]
@@ -93,4 +96,5 @@ def _commands(database: Path, model: bytes) -> Iterator[tuple[int, int, str]]:
     streams = [row["id"] for row in tables["cmdstream"]]
     for row in tables["queue"]:
         name = names.get(sources.get(row["optimised_id"], ""), "an operator that Vela added")
-        yield streams.index(row["cmdstream_id"]), int(row["offset"]), name
+        if name:
+            yield streams.index(row["cmdstream_id"]), int(row["offset"]), name
