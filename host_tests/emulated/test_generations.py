@@ -144,6 +144,27 @@ def test_fault_of_u85(pair, fault):
 
 
 @pytest.mark.parametrize("machine", PAIRS[:1], ids="+".join, indirect=True)
+def test_variables_that_the_npu_initialises_begin_anew_after_reset(pair, small_models, compiled):
+    """For U85 Vela gives the NPU a command stream of its own for that; also after a failure."""
+    case = exactness.make_case(small_models["small_streaming"], 4, extremes=False)
+    steps = [
+        (row[0].tobytes(), out[0].tobytes())
+        for row, out in zip(case.inputs, case.outputs, strict=True)
+    ]
+    on_board.load(pair.board, compiled(case.model, U85), "s")
+    pair.board.exec(f"steps = {steps!r}")
+    run = "[bytes(s.predict([a])[0]) == b for a, b in steps]"
+    assert pair.board.eval(run) == [True] * 4
+    assert pair.board.eval(run) != [True] * 4, "they keep their values"
+    pair.board.exec("s.reset()")
+    assert pair.board.eval(run) == [True] * 4
+    pair.board.exec("s.reset()\nemulator.fault('npu1.bus-error')")
+    assert on_board.raised(pair.board, "s.predict([steps[0][0]])").startswith(f"OSError {EIO} ")
+    assert pair.board.eval(run) == [True] * 4
+    assert pair.board.eval("s.info()['npu_calls']") == 1
+
+
+@pytest.mark.parametrize("machine", PAIRS[:1], ids="+".join, indirect=True)
 @pytest.mark.parametrize("form", ["COP1", "COP2"])
 @pytest.mark.parametrize("mode", MODES)
 def test_memory_mode_of_u85(pair, small_models, case, tmp_path, mode, form):

@@ -12,7 +12,13 @@ from ethosu_tools.errors import InputError
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.session import open_session
 
-PLACES = [("sim", "ethos-u55-128"), ("qemu", "ethos-u55-128"), ("qemu", "ethos-u55-256")]
+PLACES = [
+    ("sim", "ethos-u55-128"),
+    ("sim", "ethos-u85-1024"),
+    ("qemu", "ethos-u55-128"),
+    ("qemu", "ethos-u55-256"),
+    ("qemu", "ethos-u85-256"),
+]
 
 
 @pytest.fixture(params=PLACES, ids="-".join)

@@ -53,9 +53,7 @@ int build_place_tensor(struct builder *builder, uint32_t tensor, struct placed *
     if (placed->data != NULL) {
         return ETHOSU_MODEL_OK;
     }
-    if (builder->graph_index == 0) {
-        placed->offset = tflite_get_offset(&builder->file, tensor);
-    }
+    placed->offset = tflite_get_offset(&builder->file, tensor);
     if (placed->offset < 0 || placed->tensor.size == 0) {
         struct tflite_text name = tflite_get_name(&builder->file, &placed->tensor);
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,

@@ -69,7 +69,7 @@ int build_init_step(struct builder *builder, const struct step *step)
 
 int build_step(struct builder *builder, const struct step *step)
 {
-    if (builder->graph_index != 0) {
+    if (builder->graph_index != 0 && !builder->in_prologue) {
         return build_init_step(builder, step);
     }
     void *memory;

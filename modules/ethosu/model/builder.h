@@ -95,6 +95,7 @@ struct builder {
     struct shared_place fast_scratch; /**< the last scratch beside the arena plan */
     struct known_variables *variables;
     uint32_t initialisers; /**< bit n: CALL_ONCE names subgraph n */
+    bool in_prologue;      /**< in one that the NPU runs: its steps go before all others */
 
     struct busy_npu busy;
 

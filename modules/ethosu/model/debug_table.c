@@ -23,7 +23,7 @@ static uint32_t word(const char *table, uint32_t index)
 static uint32_t failed_call(const struct ethosu_model *model)
 {
     uint32_t number = 0;
-    for (uint32_t i = 0; i < model->step_count; ++i) {
+    for (uint32_t i = model->prologue; i < model->step_count; ++i) {
         if (is_npu_step(&model->steps[i])) {
             if (&model->steps[i].npu->program == model->driver->job.run) {
                 break;

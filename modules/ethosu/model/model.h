@@ -56,7 +56,9 @@ struct ethosu_model {
     uint16_t outputs;
     struct step *steps; /**< of an inference */
     uint32_t step_count;
-    struct init_step *init;            /**< of ethosu_model_reset() */
+    uint32_t prologue;        /**< of these, the first: by which the NPU initialises variables */
+    const struct step *first; /**< where an inference begins: with the prologue, or behind it */
+    struct init_step *init;   /**< of ethosu_model_reset() */
     const struct npu_call *first_call; /**< NULL when there is none */
     uint16_t npu_calls;
     bool skip_verify;
@@ -76,6 +78,9 @@ int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
 int step_copy(struct ethosu_model *model, const struct step *step);
 int step_fill(struct ethosu_model *model, const struct step *step);
 int step_npu(struct ethosu_model *model, const struct step *step);
+
+/** The end of the prologue, which the next inference leaves out. */
+int step_initialised(struct ethosu_model *model, const struct step *step);
 
 /** An NPU call beside which the CPU goes on: its start, and after other steps its end. */
 int step_npu_start(struct ethosu_model *model, const struct step *step);

@@ -207,11 +207,11 @@ static int add_call(struct builder *builder, const struct tflite_operator_call *
         status = check_call(builder, call);
     }
     struct step step = {.run = builder->kernel->run, .npu = call};
-    ++model->npu_calls;
+    model->npu_calls += !builder->in_prologue;
     if (status == ETHOSU_MODEL_OK) {
         status = build_step(builder, &step);
     }
-    if (status == ETHOSU_MODEL_OK) {
+    if (status == ETHOSU_MODEL_OK && !builder->in_prologue) {
         schedule_npu(builder, builder->loading ? &model->steps[model->step_count - 1] : NULL);
     }
     return status;
@@ -223,9 +223,9 @@ int prepare_npu(struct builder *builder, const struct tflite_operator_call *oper
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "this runtime has no such custom operator");
     }
-    if (builder->graph_index != 0) {
+    if (builder->graph_index != 0 && !builder->in_prologue) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "the NPU can't be used to initialise variables");
+                            "the NPU and the CPU can't share the initialisation of variables");
     }
     struct npu_call counted; // while measuring
     void *memory;

@@ -65,20 +65,76 @@ static int prepare_reshape(struct builder *builder, const struct tflite_operator
     return build_copy(builder, (uint32_t)output.offset, input.data, input.tensor.size);
 }
 
-/** Initialisation of variables: it is done when the model is loaded, before anything reads them. */
+bool is_npu(const struct tflite_operator_call *call)
+{
+    return call->code == TFLITE_CUSTOM && tflite_text_is(call->custom, "ethos-u");
+}
+
+/** Enter a subgraph: its tensors have the offsets behind those of the subgraphs before it. */
+static int enter_graph(struct builder *builder, uint32_t index)
+{
+    builder->graph_index = index;
+    builder->file.offset_first = 0;
+    for (uint32_t i = 0; i <= index; ++i) {
+        builder->file.offset_first += i == 0 ? 0 : builder->graph.tensors.count;
+        if (!tflite_get_subgraph(&builder->file, i, &builder->graph)) {
+            return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                             "subgraph %u: there is none, or it is malformed", (unsigned)i);
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static int build_operator(struct builder *builder, uint32_t index);
+
+/** The NPU's only operator of a subgraph, as steps before all others. */
+static int build_prologue(struct builder *builder)
+{
+    struct step end = {.run = step_initialised};
+    int status = ETHOSU_MODEL_OK;
+    for (uint32_t i = 0; i < builder->graph.tensors.count && status == ETHOSU_MODEL_OK; ++i) {
+        struct tflite_tensor tensor;
+        int32_t offset = tflite_get_offset(&builder->file, i);
+        if (offset >= 0 && build_get_tensor(builder, i, &tensor)) {
+            status = build_grow_arena(builder, (uint64_t)offset + tensor.size);
+        }
+    }
+    builder->in_prologue = true;
+    if (status == ETHOSU_MODEL_OK) {
+        status = build_operator(builder, 0);
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = build_step(builder, &end);
+    }
+    builder->in_prologue = false;
+    builder->model->prologue = builder->model->step_count;
+    return status;
+}
+
+/**
+ * Initialisation of variables, before anything reads them. Vela leaves it to
+ * the CPU, which does it when the model is loaded; or for Ethos-U85 gives it
+ * to the NPU, in one operator: then an inference begins with it.
+ */
 static int prepare_call_once(struct builder *builder, const struct tflite_operator_call *call)
 {
     uint32_t index = fb_get_u32(&builder->file.fb, &call->options, CALL_ONCE_SUBGRAPH, 0);
     if (builder->graph_index != 0 || index == 0 || index >= MAX_SUBGRAPHS) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED, "it names no subgraph of its own");
     }
-    builder->initialisers |= 1u << index;
-    return ETHOSU_MODEL_OK;
-}
-
-bool is_npu(const struct tflite_operator_call *call)
-{
-    return call->code == TFLITE_CUSTOM && tflite_text_is(call->custom, "ethos-u");
+    uint32_t operator_index = builder->operator_index;
+    struct tflite_operator_call first;
+    int status = enter_graph(builder, index);
+    bool alone = status == ETHOSU_MODEL_OK && builder->graph.operators.count == 1 &&
+                 tflite_get_operator(&builder->file, &builder->graph, 0, &first) &&
+                 is_npu(&first) && builder->model->step_count == 0;
+    if (alone) {
+        status = build_prologue(builder);
+    } else {
+        builder->initialisers |= 1u << index;
+    }
+    builder->operator_index = operator_index;
+    return status == ETHOSU_MODEL_OK ? enter_graph(builder, 0) : status;
 }
 
 /** The runtime's own operators come first: the rest is the CPU's work. */
@@ -130,14 +186,9 @@ static int build_operator(struct builder *builder, uint32_t index)
 
 static int build_graph(struct builder *builder, uint32_t index)
 {
-    builder->graph_index = index;
     builder->variables->handle_count = 0;
     // The main graph was read when the file was opened.
-    if (index != 0 && !tflite_get_subgraph(&builder->file, index, &builder->graph)) {
-        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "subgraph %u: there is none, or it is malformed", (unsigned)index);
-    }
-    int status = ETHOSU_MODEL_OK;
+    int status = index == 0 ? ETHOSU_MODEL_OK : enter_graph(builder, index);
     for (uint32_t i = 0; i < builder->graph.operators.count && status == ETHOSU_MODEL_OK; ++i) {
         status = build_operator(builder, i);
     }

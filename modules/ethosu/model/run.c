@@ -62,8 +62,15 @@ void stop_npu(struct ethosu_model *model)
     }
 }
 
+int step_initialised(struct ethosu_model *model, const struct step *step)
+{
+    model->first = step + 1;
+    return ETHOSU_MODEL_OK;
+}
+
 void ethosu_model_reset(struct ethosu_model *model)
 {
+    model->first = model->steps;
     for (const struct init_step *init = model->init; init != NULL; init = init->next) {
         init->step.run(model, &init->step);
     }
@@ -87,7 +94,7 @@ int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver)
         return ETHOSU_MODEL_BUSY;
     }
     model->driver = driver;
-    model->next = model->steps;
+    model->next = model->first;
     return walk(model, model->next);
 }
 

@@ -190,10 +190,11 @@ bool tflite_get_operator(struct tflite *file, const struct tflite_subgraph *subg
 
 int32_t tflite_get_offset(struct tflite *file, uint32_t tensor)
 {
-    if (tensor >= file->offset_count) {
+    uint64_t index = (uint64_t)file->offset_first + tensor;
+    if (index >= file->offset_count) {
         return -1;
     }
-    return (int32_t)fb_u32(&file->fb, file->offsets + 4 * tensor);
+    return (int32_t)fb_u32(&file->fb, file->offsets + 4 * (uint32_t)index);
 }
 
 struct tflite_text tflite_get_name(struct tflite *file, const struct tflite_tensor *tensor)

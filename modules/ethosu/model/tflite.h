@@ -40,6 +40,7 @@ struct tflite {
     struct fb_vector buffers;
     uint32_t offsets;      /**< file position of OfflineMemoryAllocation's offsets, 0: none */
     uint32_t offset_count; /**< how many */
+    uint32_t offset_first; /**< which of them is that of the current subgraph's first tensor */
     struct fb_vector plan; /**< 32-bit words of the memory plan, see plan.h */
 };
 
