@@ -13,30 +13,25 @@ enum {
     NONE = -1,
 };
 
-#define ROUNDING_U55 \
-    {NPU_ROUND_DOUBLE, NPU_ROUND_TRUNCATE, NPU_ROUND_NATURAL, NONE, NONE, NONE, NONE, NONE}
+/** What U55 and U65 have in common. */
+#define U55_U65                                                                                  \
+    .window_bytes = NPU_WINDOW_SIZE, .pmu_counters = 4, .width_events = true,                    \
+    .parse_event = NPU_EVENT_WD_PARSE_ACTIVE, .step_inputs = 32, .pool_cycles = 1,               \
+    .element_sizes = 3, .weight_faults = true,                                                   \
+    .input_rounding =                                                                            \
+        {NPU_ROUND_DOUBLE, NPU_ROUND_TRUNCATE, NPU_ROUND_NATURAL, NONE, NONE, NONE, NONE, NONE}, \
+    .output_rounding =                                                                           \
+        {NPU_ROUND_DOUBLE, NPU_ROUND_TRUNCATE, NPU_ROUND_NATURAL, NONE, NONE, NONE, NONE, NONE}, \
+    .accumulator_bits = {32, 40}, .scales = {{40, 32, 9}, {40, 32, 9}}, .order = npu_order_u55
 
 /** r2p0, architecture 1.1.0. */
 static const struct npu_family u55 = {
     .index = NPU_U55,
     .id = 0x10104201u,
     .part_id0 = 0x80,
-    .window_bytes = NPU_WINDOW_SIZE,
     .address_bits = 32,
-    .dma_outstanding = 1,
     .axi_bytes = 8,
-    .pmu_counters = 4,
-    .width_events = true,
-    .parse_event = NPU_EVENT_WD_PARSE_ACTIVE,
-    .step_inputs = 32,
-    .pool_cycles = 1,
-    .element_sizes = 3,
-    .weight_faults = true,
-    .input_rounding = ROUNDING_U55,
-    .output_rounding = ROUNDING_U55,
-    .accumulator_bits = {32, 40},
-    .scales = {{40, 32, 9}, {40, 32, 9}},
-    .order = npu_order_u55,
+    U55_U65,
 };
 
 /** Architecture 1.0.6. */
@@ -44,22 +39,9 @@ static const struct npu_family u65 = {
     .index = NPU_U65,
     .id = 0x10066001u,
     .part_id0 = 0x81,
-    .window_bytes = NPU_WINDOW_SIZE,
     .address_bits = 40,
-    .dma_outstanding = 2,
     .axi_bytes = 16,
-    .pmu_counters = 4,
-    .width_events = true,
-    .parse_event = NPU_EVENT_WD_PARSE_ACTIVE,
-    .step_inputs = 32,
-    .pool_cycles = 1,
-    .element_sizes = 3,
-    .weight_faults = true,
-    .input_rounding = ROUNDING_U55,
-    .output_rounding = ROUNDING_U55,
-    .accumulator_bits = {32, 40},
-    .scales = {{40, 32, 9}, {40, 32, 9}},
-    .order = npu_order_u55,
+    U55_U65,
 };
 
 /** Architecture 2.0.0. */
@@ -69,7 +51,6 @@ static const struct npu_family u85 = {
     .part_id0 = 0x82,
     .window_bytes = NPU_WINDOW_MAX,
     .address_bits = 40,
-    .dma_outstanding = 4,
     .axi_bytes = 16,
     .pmu_counters = 8,
     .memory_attributes = true,

@@ -30,7 +30,6 @@ enum npu_output_class {
 };
 
 enum {
-    NPU_CORES_MAX = 4,
     NPU_MICROBLOCKS = 6,    /**< values of ACC_FORMAT.microblock */
     NPU_ROUNDING_MODES = 8, /**< values of a round_mode field */
 };
@@ -56,8 +55,7 @@ struct npu_family {
     uint32_t part_id0; /**< PID0 register */
     uint32_t window_bytes;
     uint8_t address_bits;
-    uint8_t dma_outstanding; /**< DMA operations that may be in flight */
-    uint8_t axi_bytes;       /**< bytes per AXI beat */
+    uint8_t axi_bytes; /**< bytes per AXI beat */
     uint8_t pmu_counters;
     bool width_events;      /**< the PMU tells 8, 16 and 32 bits apart */
     bool memory_attributes; /**< MEM_ATTR says which AXI port; else the number of the limit does */
