@@ -120,6 +120,16 @@ def test_a_product_can_be_left_out(tmp_path) -> None:
     cbuild.run([program, "init_twice_is_one_driver"])
 
 
+def test_a_board_sets_what_u85_is_to_find(tmp_path) -> None:
+    """Macros of its makefile: memory attributes, and a power ramp."""
+    macros = ["-DNPU_MEM_ATTR_0=0x21", "-DNPU_MEM_ATTR_3=0", "-DNPU_MAC_PWR_RAMP_CYCLES=7"]
+    table = tmp_path / "device_u85.s"
+    flags = ["-std=c11", "-Os", *WARNINGS, *macros, *PATHS]
+    cbuild.run([*TARGET, *flags, "-S", DRIVER / "device_u85.c", "-o", table])
+    numbers = re.findall(r"\.(?:short|word)\t(\w+)", table.read_text().partition("settings")[2])
+    assert {"33", "7"} <= set(numbers)
+
+
 def test_the_interrupt_handler_is_short() -> None:
     """Under 15 lines: read, acknowledge, store, signal."""
     text = (DRIVER / "ethosu_driver.c").read_text()
