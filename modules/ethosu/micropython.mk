@@ -24,7 +24,7 @@ endif
 
 ETHOSU_LEFT_OUT := \
 	$(if $(filter 0,$(ETHOSU_VERIFY)),driver/ethosu_verify%) \
-	$(if $(filter 0,$(ETHOSU_U85)),driver/device_u85.c driver/ethosu_verify_u85.c driver/ethosu_verify_branch_u85.c) \
+	$(if $(filter 0,$(ETHOSU_U85)),$(patsubst $(ETHOSU_DIR)/%,%,$(wildcard $(ETHOSU_DIR)/driver/*_u85.c))) \
 	$(if $(filter 0,$(ETHOSU_PMU)),driver/ethosu_pmu.c binding/pmu_object.c) \
 	$(if $(filter terse,$(ETHOSU_MESSAGES)),driver/ethosu_sentences.c model/operator_names.c) \
 	$(if $(filter none,$(ETHOSU_KERNELS)),model/kernels/% model/plan_check.c model/plan_record.c model/schedule.c)

@@ -64,17 +64,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--npu", default="ethos-u55-128", help="the board's NPU (default: %(default)s)"
     )
+    parser.add_argument(
+        "--firmware", type=Path, help="an image beside its .map (default: the one of make firmware)"
+    )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile the models, put them into the board's ROM file system, count."""
+    firmware = args.firmware or paths.firmware()
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         compiled = _compile(args.models or _models_here(Path(work)), args.npu, Path(work))
         image = romfs.build(
             {f"{name}.tflite": path.read_bytes() for name, path in compiled.items()}
         )
         rows = {}
-        with QemuBoard(Machine(args.npu, romfs=image)) as board, ui.progress("counting") as update:
+        with (
+            QemuBoard(Machine(args.npu, romfs=image, firmware=firmware)) as board,
+            ui.progress("counting") as update,
+        ):
             board.exec(ON_BOARD.read_text())
             for index, (name, path) in enumerate(compiled.items()):
                 update(index, len(compiled))
@@ -82,7 +89,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return {
         "board": "MPS3_AN547 on QEMU",
         "npu": args.npu,
-        **text_bytes(paths.firmware().with_suffix(".map")),
+        **text_bytes(firmware.with_suffix(".map")),
         "aims": AIMS,
         "models": rows,
     }
@@ -147,7 +154,11 @@ def text_bytes(map_file: Path) -> dict[str, Any]:
     for size, folder, file in section.findall(kept):
         folders[folder] += int(size, 16)
         u85 += int(size, 16) if file.endswith("_u85") else 0
-    return {"text_bytes": dict(sorted(folders.items())), "u85_text_bytes": u85}
+    return {
+        "text_bytes": dict(sorted(folders.items())),
+        "text_bytes_without_kernels": folders.total() - folders["model/kernels"],
+        "u85_text_bytes": u85,
+    }
 
 
 def render(data: dict[str, Any]) -> str:
@@ -165,5 +176,6 @@ def render(data: dict[str, Any]) -> str:
         )
         lines.append("  ".join([f"{key.replace('_', ' '):{width}}", *cells]).rstrip())
     text = ", ".join(f"{folder} {size:,}" for folder, size in data["text_bytes"].items())
-    text += f"; for Ethos-U85 alone {data['u85_text_bytes']:,}"
+    text += f"; without kernels {data['text_bytes_without_kernels']:,}"
+    text += f", for Ethos-U85 alone {data['u85_text_bytes']:,}"
     return "\n".join([*lines, "", f"bytes of text: {text}"])

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""A build that leaves out all it may: it works, it is small, it refuses in numbers."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from ethosu_tools import romfs
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.errors import RemoteError
+from ethosu_tools.qemu import Machine
+
+OPTIONS = (
+    "ETHOSU_VERIFY=0",
+    "ETHOSU_U85=0",
+    "ETHOSU_PMU=0",
+    "ETHOSU_MESSAGES=terse",
+    "ETHOSU_KERNELS=none",
+)
+# Driver, runtime for the NPU's operator alone, and Python module.
+TEXT_MOST = 26_500
+C_TEXT_MOST = 14_700
+
+
+def sources(repo, *options):
+    """The module's sources in a build with these options, and what its fast ones are."""
+    text = (
+        f"USERMOD_DIR := {repo}/modules/ethosu\n"
+        "include $(USERMOD_DIR)/micropython.mk\n"
+        "all:\n\t@echo $(ETHOSU_SRC)\n\t@echo $(filter $(ETHOSU_FAST),$(ETHOSU_SRC))\n"
+    )
+    command = ["make", "-s", "-f", "-", "all", *options]
+    done = subprocess.run(command, input=text, check=True, capture_output=True, text=True)
+    return (set(line.split()) for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("option", "left_out"),
+    [
+        ("ETHOSU_VERIFY=0", {"driver/ethosu_verify.c", "driver/ethosu_verify_maps.c"}),
+        ("ETHOSU_U85=0", {"driver/device_u85.c", "driver/ethosu_verify_u85.c"}),
+        ("ETHOSU_PMU=0", {"driver/ethosu_pmu.c", "binding/pmu_object.c"}),
+        ("ETHOSU_MESSAGES=terse", {"driver/ethosu_sentences.c", "model/operator_names.c"}),
+        ("ETHOSU_KERNELS=none", {"model/kernels/kernel.c", "model/schedule.c"}),
+    ],
+)
+def test_an_option_leaves_files_out(repo, option, left_out):
+    every, _ = sources(repo)
+    fewer, _ = sources(repo, option)
+    assert left_out <= every and not left_out & fewer
+    if option == "ETHOSU_U85=0":
+        assert not [name for name in fewer if "u85" in name]
+
+
+def test_what_runs_at_each_inference_is_made_fast(repo):
+    _, fast = sources(repo)
+    assert {"driver/ethosu_driver.c", "driver/ethosu_device.c", "model/run.c"} <= fast
+    assert "driver/ethosu_sentences.c" not in fast
+
+
+@pytest.fixture(scope="module")
+def minimal(repo, tmp_path_factory):
+    build = tmp_path_factory.mktemp("minimal")
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    command = ["make", "-C", repo / "firmware", "-j2", f"BUILD={build}", *OPTIONS]
+    subprocess.run(command, check=True, capture_output=True, env=environment, timeout=500)
+    return build / "firmware.elf"
+
+
+@pytest.mark.slow
+def test_it_is_small_and_fast(minimal, small_models):
+    command = [sys.executable, "-m", "ethosu_tools.cli", "bench", "overhead", "--json"]
+    command += ["--firmware", minimal, small_models["small_cnn"]]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    figures = json.loads(done.stdout)
+    text = figures["text_bytes"]
+    assert "model/kernels" not in text and figures["u85_text_bytes"] == 0
+    assert figures["text_bytes_without_kernels"] == sum(text.values()) <= TEXT_MOST
+    assert sum(text.values()) - text["binding"] <= C_TEXT_MOST
+    row = figures["models"]["small_cnn"]
+    assert row["verifier_instructions_per_word"] < 1
+    assert row["instructions_per_invoke_in_c"] <= figures["aims"]["instructions_per_invoke_in_c"]
+
+
+@pytest.mark.slow
+def test_it_refuses_in_numbers(minimal):
+    image = romfs.build({"none.tflite": bytes(100)})
+    with QemuBoard(Machine(romfs=image, firmware=minimal)) as board:
+        board.exec("import ethosu")
+        with pytest.raises(RemoteError, match=r"ValueError: refused at build\.c:\d+"):
+            board.exec("ethosu.Model('/rom/none.tflite')")
+        with pytest.raises(RemoteError, match="ValueError: 2 ffffffff 4 8 0"):
+            board.exec("ethosu.reserve().invoke(b'COP1', [])")
+        assert not board.eval("hasattr(ethosu, 'PMU')")
