@@ -27,8 +27,9 @@
  * A file is refused at load when a mark, version or count is wrong, when an
  * offset leaves the arena or is misaligned, when an entry names another
  * operator than the graph has there, when a planned scratch is smaller than
- * the kernel needs, or when memory that an operator writes overlaps a tensor
- * that is still wanted. With ETHOSU_ENABLE_ASSERTS planned and needed sizes and
+ * the kernel needs, when memory that an operator writes overlaps a tensor that
+ * is still wanted, or when state of a CPU operator lies in an NPU call's
+ * scratch. With ETHOSU_ENABLE_ASSERTS planned and needed sizes and
  * kernel versions must be equal, and sizes are compared again at each run.
  */
 #ifndef PLAN_H
