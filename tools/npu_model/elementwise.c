@@ -126,11 +126,14 @@ static bool decode_second(struct npu *npu, struct elementwise *op)
 /** Beside a chained operand, U85 has no use for IFM_DEPTH. */
 static bool check_depth(struct npu *npu, const struct elementwise *op)
 {
-    uint64_t depth = npu_peek(npu, NPU_SET_IFM_DEPTH_M1) + 1;
-    return op->ifm.is_scalar || op->ifm.map.chained || op->ifm2.map.chained ||
-           depth == op->ifm.map.depth ||
-           npu_fail(npu, NPU_FAULT_PARSE, "has IFM depth %u but OFM depth %u", (unsigned)depth,
-                    (unsigned)op->output.map.depth);
+    uint64_t depth_m1;
+    if (op->ifm.is_scalar || op->ifm.map.chained || op->ifm2.map.chained) {
+        return true;
+    }
+    return npu_get(npu, NPU_SET_IFM_DEPTH_M1, &depth_m1) &&
+           (depth_m1 + 1 == op->ifm.map.depth ||
+            npu_fail(npu, NPU_FAULT_PARSE, "has IFM depth %u but OFM depth %u",
+                     (unsigned)depth_m1 + 1, (unsigned)op->output.map.depth));
 }
 
 static bool decode(struct npu *npu, struct elementwise *op)

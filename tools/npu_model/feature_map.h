@@ -24,6 +24,8 @@ struct npu_span {
 /** Decode IFM, IFM2 or OFM; a parse error on nonsense. The caller sets height
  * and width of inputs. A map that is stored nowhere stays without `used`. */
 bool npu_decode_ifm(struct npu *npu, struct npu_feature_map *map);
+/** Without the depth, which the caller sets too. */
+bool npu_decode_ifm_operand(struct npu *npu, struct npu_feature_map *map);
 bool npu_decode_ifm2(struct npu *npu, struct npu_feature_map *map);
 /** Only the element type and zero point: all that a scalar has. */
 bool npu_decode_ifm_type(struct npu *npu, struct npu_feature_map *map);

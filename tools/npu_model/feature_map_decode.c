@@ -162,13 +162,16 @@ static bool decode_map(struct npu *npu, const struct map_registers *registers,
 bool npu_decode_ifm(struct npu *npu, struct npu_feature_map *map)
 {
     uint64_t depth;
-    if (!decode_map(npu, &ifm_registers, map)) {
+    if (!npu_get(npu, NPU_SET_IFM_DEPTH_M1, &depth)) {
         return false;
     }
-    /* What the NPU has in a chain needs no depth. */
-    depth = npu_peek(npu, NPU_SET_IFM_DEPTH_M1);
     map->depth = (uint32_t)depth + 1;
-    return map->chained || npu_get(npu, NPU_SET_IFM_DEPTH_M1, &depth);
+    return decode_map(npu, &ifm_registers, map);
+}
+
+bool npu_decode_ifm_operand(struct npu *npu, struct npu_feature_map *map)
+{
+    return decode_map(npu, &ifm_registers, map);
 }
 
 bool npu_decode_ifm2(struct npu *npu, struct npu_feature_map *map)

@@ -14,7 +14,7 @@ struct operand_fields {
 };
 
 static const struct operand_fields first_fields = {NPU_FIELD_IFM_BROADCAST, NPU_FIELD_IFM_IS_SCALAR,
-                                                   npu_decode_ifm, npu_decode_ifm_type};
+                                                   npu_decode_ifm_operand, npu_decode_ifm_type};
 static const struct operand_fields second_fields = {
     NPU_FIELD_IFM2_BROADCAST, NPU_FIELD_IFM2_IS_SCALAR, npu_decode_ifm2, npu_decode_ifm2_type};
 
