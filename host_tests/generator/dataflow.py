@@ -151,7 +151,7 @@ class _MemoryU85(_Memory):
         if name == "DMA_START":
             self._copy(state)
             return
-        output = _output_size(state)
+        output = output_size(state)
         if name == "ELEMENTWISE":
             self._read_operand(state, "IFM", output)
             if mode not in (*_UNARY, _NOT):
@@ -169,8 +169,10 @@ class _MemoryU85(_Memory):
         if precision >> 14 < _CHAINED:
             order = _TRANSPOSES[precision >> 11 & 7]
             size = tuple(output["HWC".index(axis)] for axis in order)
-            region, places = self._open(state, "OFM", size)
-            region[places] = _WRITTEN | _UNREAD
+            region, where = self._open(state, "OFM", size)
+            if (region[where] & (_UNREAD | _GIVEN) == _UNREAD).any():
+                self._hole |= Hole.RESULT_UNREAD
+            region[where] = _WRITTEN | _UNREAD
 
     def _read_operand(self, state: State, kind: str, output: tuple[int, ...]) -> None:
         broadcast = _param(state, f"{kind}_BROADCAST")

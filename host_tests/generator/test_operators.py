@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every operator that Vela can place on an Ethos-U55 or U65 has a generator."""
+"""Every operator that Vela can place on an Ethos-U has a generator."""
 
 import re
 import subprocess
@@ -8,18 +8,35 @@ from pathlib import Path
 
 import pytest
 
-from .operators import ALONE, BOUNDS, GENERATORS, NEVER_ON_NPU, OPTIMISED_KERNELS, WITHOUT_GENERATOR
+from .families import U55_U65, U85
 
-TABLE = "## Ethos-U55 and Ethos-U65 TFLite Summary Table"
+TABLES = {
+    "## Ethos-U55 and Ethos-U65 TFLite Summary Table": U55_U65,
+    "## Ethos-U85 TFLite Summary Table": U85,
+}
 
 
 @pytest.fixture(scope="module")
-def reported(tmp_path_factory) -> set[str]:
+def report(tmp_path_factory) -> str:
     folder: Path = tmp_path_factory.mktemp("report")
     command = [sys.executable, "-m", "ethosu.vela", "--supported-ops-report"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=120)
-    text = (folder / "SUPPORTED_OPS.md").read_text()
-    table = text[text.index(TABLE) + len(TABLE) :].partition("\n## ")[0]
+    return (folder / "SUPPORTED_OPS.md").read_text()
+
+
+@pytest.fixture(params=TABLES, ids=[family.name for family in TABLES.values()])
+def title(request) -> str:
+    return request.param
+
+
+@pytest.fixture
+def family(title):
+    return TABLES[title]
+
+
+@pytest.fixture
+def reported(report, title) -> set[str]:
+    table = report[report.index(title) + len(title) :].partition("\n## ")[0]
     return set(re.findall(r"^\| ([A-Z0-9_]+) \|", table, re.MULTILINE))
 
 
@@ -28,18 +45,18 @@ def test_report_is_understood(reported):
     assert {"CONV_2D", "UNPACK", "UNIDIRECTIONAL_SEQUENCE_LSTM"} <= reported
 
 
-def test_every_reported_operator_has_a_generator_or_a_reason(reported):
-    assert reported - GENERATORS.keys() - WITHOUT_GENERATOR.keys() == set()
+def test_every_reported_operator_has_a_generator_or_a_reason(reported, family):
+    assert reported - family.generators.keys() - family.without_generator.keys() == set()
 
 
-def test_no_generator_is_for_an_operator_outside_the_report(reported):
-    assert (GENERATORS.keys() | WITHOUT_GENERATOR.keys()) - reported == set()
+def test_no_generator_is_for_an_operator_outside_the_report(reported, family):
+    assert (family.generators.keys() | family.without_generator.keys()) - reported == set()
 
 
-def test_special_treatment_names_operators_that_exist():
-    special = ALONE | OPTIMISED_KERNELS | BOUNDS.keys() | NEVER_ON_NPU.keys()
-    assert special <= GENERATORS.keys()
+def test_special_treatment_names_operators_that_exist(family):
+    special = family.optimised_kernels | family.bounds.keys() | family.never_on_npu.keys()
+    assert family.alone | special <= family.generators.keys()
 
 
-def test_what_is_bounded_or_judged_by_other_kernels_stands_alone():
-    assert (OPTIMISED_KERNELS | BOUNDS.keys()) <= ALONE
+def test_what_is_bounded_or_judged_by_other_kernels_stands_alone(family):
+    assert family.optimised_kernels | family.bounds.keys() <= family.alone

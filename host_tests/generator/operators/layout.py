@@ -236,7 +236,9 @@ def transpose(b: Builder) -> None:
     while rest:
         order.append(rest.pop(b.draws.integer(0, len(rest) - 1)))
     shape = [x.shape[axis] for axis in order]
-    b.operator("TRANSPOSE", [x, b.integers(*order)], [like(b, x, shape)], "TransposeOptions")
+    out = like(b, x, shape)
+    b.renamed(x, out)  # Vela makes another shape of it where it can
+    b.operator("TRANSPOSE", [x, b.integers(*order)], [out], "TransposeOptions")
 
 
 OPERATORS: dict[str, Callable[[Builder], None]] = {
