@@ -34,6 +34,19 @@ def shared_models() -> Path:
 
 
 @pytest.fixture(scope="session")
+def newer_qemu() -> Path:
+    """qemu-system-arm of Debian's backports, beside the installed one."""
+    from qemu_plugin import releases
+
+    try:
+        return releases.backports()
+    except releases.ReleaseMissingError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(f"NOT TESTED WITH A NEWER QEMU: {error}")
+
+
+@pytest.fixture(scope="session")
 def small_models(tmp_path_factory) -> dict[str, Path]:
     """The project's own small models, by name."""
     from ethosu_tools.make_model import MODELS

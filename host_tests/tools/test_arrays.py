@@ -112,8 +112,11 @@ def cut_short(path):
 
 FILES = {
     "missing": (lambda path: None, "cannot be read: No such file"),
-    "empty": (lambda path: path.write_bytes(b""), "not a sound .npz"),
-    "text": (lambda path: path.write_bytes(b"hello"), "not a sound .npz"),
+    "empty": (lambda path: path.write_bytes(b""), "expected b'PK.* at its start, found b''"),
+    "text": (
+        lambda path: path.write_bytes(b"hello"),
+        "expected b'PK.* at its start, found b'hell'",
+    ),
     "bare array": (bare_array, "one bare array"),
     "pickled object": (pickled_object, "not a sound .npz"),
     "cut short": (cut_short, "not a sound .npz"),

@@ -135,6 +135,16 @@ def test_files_that_are_no_models_are_refused(tmp_path, content):
             read(path)
 
 
+def test_model_cut_short_says_how_much_is_missing(small_models, tmp_path):
+    content = small_models["small_cnn"].read_bytes()
+    path = tmp_path / "cut.tflite"
+    path.write_bytes(content[:1500])
+    with pytest.raises(
+        InputError, match=r"cut short: it has 1,500 bytes, its tables reach to byte"
+    ):
+        tflite.describe(path)
+
+
 def test_model_cut_anywhere_is_read_or_refused(small_models, compiled, tmp_path):
     data = compiled(small_models["small_cnn"]).read_bytes()
     path = tmp_path / "cut.tflite"

@@ -120,9 +120,18 @@ def test_unknown_npu_ends_in_the_plugins_sentence():
         qemu.Machine("ethos-u99-1")
 
 
-def test_firmware_that_is_no_firmware_fails_with_the_log(tmp_path):
+def test_firmware_that_is_no_firmware_is_refused(tmp_path):
     image = tmp_path / "firmware.elf"
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        qemu.Machine(firmware=image)
     image.write_bytes(b"not an image")
+    with pytest.raises(InputError, match=r"expected b'.x7fELF' at its start, found b'not '"):
+        qemu.Machine(firmware=image)
+
+
+def test_firmware_that_does_not_boot_fails_with_the_log(tmp_path):
+    image = tmp_path / "firmware.elf"
+    image.write_bytes(b"\x7fELF and no more")
     with pytest.raises(BoardError, match="QEMU"), qemu.Machine(firmware=image) as machine:
         QemuBoard(machine, boot_timeout=1)
 

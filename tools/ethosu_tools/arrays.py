@@ -41,9 +41,19 @@ class Feed:
         ]
 
 
+# Beginnings of an archive, and of one bare array.
+_ZIP, _ARRAY = b"PK\x03\x04", b"\x93NUM"
+
+
 def load(path: Path) -> dict[str, Array]:
     """Read an .npz file; pickled objects are refused."""
     try:
+        with path.open("rb") as opened:
+            start = opened.read(len(_ZIP))
+        if start not in (_ZIP, _ARRAY):
+            raise InputError(
+                f"{path} is not an .npz file: expected {_ZIP!r} at its start, found {start!r}"
+            )
         file = np.load(path, allow_pickle=False)
         if not isinstance(file, np.lib.npyio.NpzFile):
             raise InputError(f"{path} holds one bare array; write it with numpy.savez")

@@ -30,6 +30,8 @@ OLDEST_QEMU = (7, 2)
 
 DDR_START = 0x60000000
 DDR_SIZE = 2 << 30
+_ELF = b"\x7fELF"
+
 # Layout of the DDR as the firmware's memory map has it.
 ROMFS_START = 0x62000000
 ROMFS_SIZE = 16 << 20
@@ -111,6 +113,20 @@ class Control:
         self._theirs.close()
 
 
+def _elf(image: Path) -> Path:
+    """The image, if it is one: QEMU would start with anything, and say nothing."""
+    try:
+        with image.open("rb") as file:
+            start = file.read(len(_ELF))
+    except OSError as error:
+        raise InputError(f"{image} cannot be read: {error.strerror}") from error
+    if start != _ELF:
+        raise InputError(
+            f"{image} is no firmware image: expected {_ELF!r} at its start, found {start!r}"
+        )
+    return image
+
+
 class Machine(Closing):
     """A running emulated board."""
 
@@ -135,7 +151,7 @@ class Machine(Closing):
                 f"the ROM file system holds {len(romfs):,} bytes, the board takes {ROMFS_SIZE:,}"
             )
         qemu = find_qemu()
-        image = firmware or paths.firmware()
+        image = _elf(firmware or paths.firmware())
         plugin = paths.qemu_plugin()
         self.npu = npu
         self.memory = GuestMemory()

@@ -4,6 +4,7 @@
 Files come from anywhere, so every failure to read one ends in one InputError.
 """
 
+import re
 import struct
 from collections import Counter
 from collections.abc import Iterator
@@ -115,8 +116,15 @@ def reading(path: Path) -> Iterator[None]:
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     except (*_DAMAGE, MemoryError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{path} is damaged or cut short ({reason})") from error
+        raise InputError(f"{path} is damaged or cut short: {_damage(error)}") from error
+
+
+def _damage(error: BaseException) -> str:
+    """What is wrong in our words, if it is that something lies behind the end."""
+    found = re.search(r"at least (\d+) bytes.*actual buffer size is (\d+)", str(error))
+    if found:
+        return f"it has {int(found[2]):,} bytes, its tables reach to byte {int(found[1]):,}"
+    return " ".join(str(error).split())
 
 
 def describe_compiled(path: Path) -> Description:
