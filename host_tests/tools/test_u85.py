@@ -32,7 +32,9 @@ def model(small_cnn, tmp_path):
     return path
 
 
-@pytest.mark.parametrize(("mode", "config"), zip(vela.MEMORY_MODES, itertools.cycle(CONFIGS)))
+@pytest.mark.parametrize(
+    ("mode", "config"), list(zip(vela.MEMORY_MODES, itertools.cycle(CONFIGS), strict=False))
+)
 def test_driver_and_model_are_exact(small_cnn, feed, tmp_path, mode, config):
     inputs, wanted = feed
     path = tmp_path / "model.tflite"
