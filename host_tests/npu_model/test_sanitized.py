@@ -10,6 +10,7 @@ import pytest
 
 HERE = Path(__file__).parent
 SUITES = ("streams", "registers", "weights", "rounding", "operators", "fast")
+SUITES_U85 = ("u85_streams", "u85_weights", "u85_accumulators")
 
 
 def runtime(name: str) -> str:
@@ -32,7 +33,7 @@ def test_clean_under_sanitizers(sanitized, repo):
         "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter's own
         "ETHOSU_NPU_LIBRARY": str(sanitized),
     }
-    files = [str(HERE / f"test_{suite}.py") for suite in SUITES]
+    files = [str(HERE / f"test_{suite}.py") for suite in SUITES + SUITES_U85]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *files],
         env=environment,
