@@ -12,11 +12,11 @@ SYSTICK = 0xE000E010
 
 @pytest.fixture(scope="module")
 def slow(request, compiled, small_models, example):
-    """A board whose NPU, clocked at 1 MHz, takes long; `run()` answers what an inference cost."""
+    """A board whose time follows its instructions; `run()` answers what an inference cost."""
     if request.config.getoption("--port"):
         pytest.skip("counts instructions of the emulated board")
     _, x, y = example
-    with QemuBoard(Machine(NPU, plugin_options=("timing=model:1",))) as board:
+    with QemuBoard(Machine(NPU, repeatable=True)) as board:
         board.write_file("/model.tflite", compiled(small_models["small_cnn"], NPU).read_bytes())
         board.exec(
             "import asyncio, emulator, ethosu, machine, time\n"
@@ -34,8 +34,8 @@ def slow(request, compiled, small_models, example):
 def test_interrupt_alone_wakes_the_loop(slow):
     """Without the millisecond tick nothing but the NPU can end the sleep; it is one sleep.
 
-    Of 16 ms, which would be 500,000 instructions of a loop that looks again and again, what is
-    spent is the way from the NPU's start to the sleep.
+    Of the half millisecond, which would be 60,000 instructions of a loop that looks again and
+    again, what is spent is the way from the NPU's start to the sleep.
     """
     slow.exec(
         "async def main():\n"
@@ -49,7 +49,7 @@ def test_interrupt_alone_wakes_the_loop(slow):
 
 
 def test_other_tasks_get_the_time(slow):
-    """A task that wants to run each millisecond does, and the CPU sleeps in between."""
+    """A task that wants to run each millisecond does; the CPU sleeps in between, if not always."""
     slow.exec(
         "turns = 0\n"
         "async def tick():\n"
@@ -59,7 +59,9 @@ def test_other_tasks_get_the_time(slow):
         "        await asyncio.sleep_ms(1)\n"
         "async def main():\n"
         "    asyncio.create_task(tick())\n"
-        "    return await run()\n"
+        "    slept = 0\n"
+        "    for _ in range(20): slept += (await run())[0]\n"
+        "    return slept\n"
     )
-    assert slow.eval("asyncio.run(main())")[0]
-    assert slow.eval("5 < turns < 100")
+    assert slow.eval("asyncio.run(main())") > 2
+    assert slow.eval("turns > 5")
