@@ -12,7 +12,7 @@ enum { STATUS = 0x004, CMD = 0x008, RESET = 0x00C, QSIZE = 0x020, PROT = 0x024 }
 #define STATUS_WATCHDOG (1u << 7)
 #define STATUS_ECC (1u << 8)
 #define STATUS_BRANCH (1u << 9) /**< Ethos-U85 */
-#define CMD_POWER_Q (1u << 3) /**< the NPU may lose its power */
+#define CMD_POWER_Q (1u << 3)   /**< the NPU may lose its power */
 #define PROT_PRIVILEGED 1u
 
 static const char *const names[NPU_FAULT_COUNT] = {
