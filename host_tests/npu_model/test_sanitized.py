@@ -10,7 +10,7 @@ import pytest
 
 HERE = Path(__file__).parent
 SUITES = ("streams", "registers", "weights", "rounding", "operators", "fast")
-SUITES_U85 = ("u85_streams", "u85_weights", "u85_accumulators")
+SUITES_U85 = ("u85_streams", "u85_operators", "u85_weights", "u85_accumulators")
 
 
 def runtime(name: str) -> str:

@@ -23,7 +23,7 @@ FOUR_BYTES = {
     for kind in ("IFM", "IFM2", "OFM")
     for axis, size in (("X", 4), ("Y", 64), ("C", 4))
 }
-LSR, DIV, SHR, SHL, XOR, NOT = 10, 11, 8, 9, 35, 36
+LSR, DIV, CLZ, SHR, SHL, XOR, NOT = 10, 11, 7, 8, 9, 35, 36
 
 
 def run(stream: Stream, *inputs: np.ndarray) -> np.ndarray:
@@ -56,6 +56,14 @@ def test_logical_shift_fills_with_zeros():
 
 def test_left_shift_loses_what_leaves_the_word():
     assert (elementwise(SHL, A, B) == (A.astype(np.int64) << B).astype(np.int32)).all()
+
+
+def test_leading_zeros_are_counted_in_the_low_word_of_a_scaled_operand():
+    """Scaled by 4, 2**30 leaves the word, and nothing of it is there to count."""
+    words = [value * 4 & 0xFFFFFFFF for value in [*A.tolist()[:-1], 2**30]]
+    operand = np.append(A[:-1], np.int32(2**30))
+    wanted = [32 - word.bit_length() for word in words]
+    assert elementwise(CLZ, operand, B, IFM_SCALE=4).tolist() == wanted
 
 
 ROUNDINGS = {
