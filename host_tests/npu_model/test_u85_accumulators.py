@@ -84,6 +84,32 @@ def test_what_is_left_is_kept_once(npu_library, operands):
         assert "keeps accumulators of 1x3x8, but 0x0x0 were left" in device.log[0]
 
 
+@pytest.mark.parametrize("precision", [5, 0x205, 0x805, 0x8005], ids=hex)
+def test_who_leaves_accumulators_writes_no_ofm(npu_library, operands, precision):
+    """Neither plain, nor reversed, transposed or chained."""
+    inputs, weights, _ = operands
+    leaving = registers(ACC_FORMAT=RESET | LEAVE, OFM_PRECISION=precision)
+    stream = Stream(CONFIG).defaults(**leaving).op("CONV").stop()
+    before = bytes(range(OUTPUTS * PIXELS * 4))
+    regions = [inputs.tobytes(), before, encode(weights[0], "raw"), bytes(80), bytes(96)]
+    outcome, device = execute(CONFIG, stream, regions)
+    with device:
+        assert outcome is Outcome.STOPPED, device.log
+        assert device.memories[2].data.tobytes() == before
+
+
+def test_who_leaves_accumulators_fills_no_chaining_buffer(npu_library, operands):
+    inputs, weights, _ = operands
+    leaving = registers(ACC_FORMAT=RESET | LEAVE, OFM_PRECISION=0x8005)
+    stream = Stream(CONFIG).defaults(**leaving).op("CONV")
+    stream.set(IFM_PRECISION=0x8009, OFM_PRECISION=0x105).op("ELEMENTWISE", 5)
+    regions = [inputs.tobytes(), bytes(96), encode(weights[0], "raw"), bytes(80), bytes(96)]
+    outcome, device = execute(CONFIG, stream.stop(), regions)
+    with device:
+        assert outcome is Outcome.PARSE_ERROR
+        assert "from chaining buffer 0, which holds 0" in device.log[0]
+
+
 @pytest.mark.parametrize("zero_point", [0, -5, 127])
 def test_weights_from_ifm2(npu_library, operands, zero_point):
     inputs, _, _ = operands

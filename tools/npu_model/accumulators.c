@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "npu_internal.h"
+#include "output.h"
 #include "rounding.h"
 
 static bool decode_ifm2(struct npu *npu, const struct npu_feature_map *ofm,
@@ -37,9 +38,10 @@ static bool check_kept(struct npu *npu, const struct npu_feature_map *ofm)
                     ofm->height, ofm->width, ofm->depth, kept->height, kept->width, kept->depth);
 }
 
-bool npu_accumulators_open(struct npu *npu, const struct npu_feature_map *ofm,
+bool npu_accumulators_open(struct npu *npu, struct npu_output *output,
                            struct npu_accumulators *accumulators)
 {
+    const struct npu_feature_map *ofm = &output->map;
     uint32_t format, input, leave;
     if (!npu_get_field(npu, NPU_FIELD_ACC_FORMAT, &format) ||
         !npu_get_field(npu, NPU_FIELD_ACC_INPUT, &input) ||
@@ -64,6 +66,7 @@ bool npu_accumulators_open(struct npu *npu, const struct npu_feature_map *ofm,
     npu->run.kept = (struct npu_kept){0, 0, 0};
     if (leave != 0) {
         npu->run.kept = (struct npu_kept){ofm->height, ofm->width, ofm->depth};
+        npu_output_drop(npu, output);
     }
     if (leave != 0 || input == NPU_ACC_KEEP) {
         accumulators->kept = npu_scratch_get(npu, NPU_BUFFER_KEPT, (size_t)ofm->height * ofm->width,

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "feature_map.h"
+#include "output.h"
 
 /** Values of ACC_FORMAT.acc_input. */
 enum npu_accumulator_input { NPU_ACC_RESET = 0, NPU_ACC_KEEP = 1, NPU_ACC_IFM2 = 2 };
@@ -26,11 +27,11 @@ struct npu_accumulators {
 };
 
 /**
- * Decode ACC_FORMAT for an operation with this OFM.
+ * Decode ACC_FORMAT for an operation with this OFM, which is dropped if they are left.
  *
  * @return  false after a parse error; also when it keeps what no operation of this shape left
  */
-bool npu_accumulators_open(struct npu *npu, const struct npu_feature_map *ofm,
+bool npu_accumulators_open(struct npu *npu, struct npu_output *output,
                            struct npu_accumulators *accumulators);
 
 /** They begin with 0 and end in the OFM. */

@@ -178,6 +178,10 @@ static bool decode_clamp(struct npu *npu, struct npu_output *output, const struc
         output->minimum = npu_clamp(registers.low, result.low, result.high);
         output->maximum = npu_clamp(registers.high, result.low, result.high);
     }
+    if (output->minimum > output->maximum) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "clamps to %" PRId64 "..%" PRId64, output->minimum,
+                        output->maximum);
+    }
     if (output->activation != NPU_ACTIVATION_TABLE) {
         return true;
     }

@@ -45,6 +45,15 @@ bool npu_arrange_open(struct npu *npu, struct npu_output *output)
            npu_map_open(npu, NPU_WRITE_OFM, map);
 }
 
+void npu_output_drop(struct npu *npu, struct npu_output *output)
+{
+    if (output->map.chained) {
+        npu->run.chain[output->map.region] = (struct npu_chain){0};
+    }
+    output->map.used = false;
+    output->arranged = false;
+}
+
 /** Bytes from one element of the buffer to the next, along H, W and C of memory. */
 struct walk {
     const uint8_t *start;

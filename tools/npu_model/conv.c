@@ -372,7 +372,7 @@ static bool open_operation(struct npu *npu, struct conv *conv)
     const struct npu_feature_map *ofm = &conv->output.map;
     if (!npu_output_open(npu, &conv->output) ||
         !npu_window_open(npu, &conv->window, ofm->height, ofm->width) ||
-        !npu_accumulators_open(npu, ofm, &conv->accumulators)) {
+        !npu_accumulators_open(npu, &conv->output, &conv->accumulators)) {
         return false;
     }
     conv->bricks = divide_up(ofm->depth, NPU_BRICK);

@@ -159,7 +159,7 @@ static bool open_operation(struct npu *npu, struct depthwise *op)
     struct npu_feature_map *ofm = &op->output.map;
     if (!npu_output_open(npu, &op->output) ||
         !npu_window_open(npu, &op->window, ofm->height, ofm->width) ||
-        !npu_accumulators_open(npu, ofm, &op->accumulators) ||
+        !npu_accumulators_open(npu, &op->output, &op->accumulators) ||
         !npu_check_scaling(npu, &op->output, &op->window.ifm)) {
         return false;
     }

@@ -59,6 +59,9 @@ struct npu_channel_scale {
 /** Decode OFM and activation registers. */
 bool npu_output_open(struct npu *npu, struct npu_output *output);
 
+/** After opening: nothing will be written, not even into a chaining buffer. */
+void npu_output_drop(struct npu *npu, struct npu_output *output);
+
 /** When all is written: bring an arranged OFM to its place, which is then `map`. */
 bool npu_output_close(struct npu *npu, struct npu_output *output);
 

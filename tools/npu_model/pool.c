@@ -352,7 +352,7 @@ bool npu_op_pool(struct npu *npu, uint32_t param)
     const struct npu_feature_map *ofm = &pool.output.map;
     if (!npu_output_open(npu, &pool.output) ||
         !npu_window_open(npu, &pool.window, ofm->height, ofm->width) ||
-        !npu_accumulators_open(npu, ofm, &pool.accumulators) || !check_mode(npu, &pool) ||
+        !npu_accumulators_open(npu, &pool.output, &pool.accumulators) || !check_mode(npu, &pool) ||
         !choose_scale(npu, &pool)) {
         return false;
     }
