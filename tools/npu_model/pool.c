@@ -238,6 +238,9 @@ static bool run_row(struct npu *npu, const struct pool *pool, uint32_t oy, int64
         return false;
     }
     for (uint32_t ox = 0; ox < ofm->width && pool->mode != POOL_NONE; ox++) {
+        if (npu_should_abort(npu)) {
+            return false;
+        }
         pool_pixel(pool, oy, ox, acc + (size_t)ox * ofm->depth);
     }
     if (npu_accumulators_leave(&pool->accumulators, oy, 0, ofm->width, acc)) {
