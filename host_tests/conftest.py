@@ -2,11 +2,15 @@
 """Fixtures for the tests of all parts; `board` comes from ethosu_tools.pytest_plugin."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 REPO = Path(__file__).resolve().parents[1]
+
+# A shell that starts pytest with `&` has it and its children ignore Ctrl-C, which tests send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -163,10 +163,20 @@ def test_no_qemu_survives_its_tool(ending):
     wait_for(lambda: not alive(pid))
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_ethosu_qemu_names_the_port_and_ends_on_a_signal(how):
+def ignore_interrupts():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize(
+    "how, background", [(signal.SIGINT, None), (signal.SIGTERM, None), (signal.SIGTERM, "&")]
+)
+def test_ethosu_qemu_names_the_port_and_ends_on_a_signal(how, background):
+    """Also in the background of a script, where shells have SIGINT ignored."""
     command = [sys.executable, "-m", "ethosu_tools.cli", "qemu", "--npu", "ethos-u55-64"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    prepare = ignore_interrupts if background else None
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, preexec_fn=prepare
+    ) as process:
         first = process.stdout.readline()
         port = first.rpartition(" at ")[2].split(";")[0]
         try:

@@ -2,7 +2,6 @@
 """`ethosu qemu`: an emulated board to play with."""
 
 import argparse
-import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -43,7 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Start a board, say where it is, and wait for its end."""
     image = romfs.load_image(args.romfs) if args.romfs else None
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    # SIGTERM ends it as Ctrl-C does, also where a shell's `&` made SIGINT ignored.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with qemu.Machine(
         args.npu, console=args.console, romfs=image, firmware=args.firmware, npu1=args.npu1
     ) as machine:
