@@ -4,7 +4,10 @@
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
+from ethosu_tools.plan import metadata, record
+from ethosu_tools.tflite_writer import Graph, write
 
 FUZZ_SECONDS = 5
 
@@ -33,6 +36,38 @@ def test_inputs_in_regions_of_their_own_are_refused(damage, vela, small_models):
     options = ["--accelerator-config", "ethos-u55-128", "--cop-format", "COP2"]
     path = vela(small_models["small_cnn"], *options, "--separate-io-regions")
     assert "compiled with --separate-io-regions" in damage("load", path)
+
+
+def _initialised_at(offset: int) -> bytes:
+    """A model whose second graph copies 16 bytes to this place when the model is loaded."""
+    main, init = Graph("main"), Graph("init")
+    x = main.tensor("x", (16,), "int8", 0.5)
+    y = main.tensor("y", (4, 4), "int8", 0.5)
+    main.operator("CALL_ONCE", [], [], "CallOnceOptions", initSubgraphIndex=1)
+    main.operator("RESHAPE", [x], [y], "ReshapeOptions", newShape=[4, 4])
+    main.inputs, main.outputs = [x], [y]
+    source = init.constant("source", np.arange(16, dtype=np.int8), 0.5)
+    target = init.tensor("target", (4, 4), "int8", 0.5)
+    init.operator("RESHAPE", [source], [target], "ReshapeOptions", newShape=[4, 4])
+    places = {
+        record.OFFSETS_NAME: record.encode_offsets([0, 16, None, offset]),
+        record.RECORD_NAME: record.encode(32, []),
+    }
+    return metadata.put(write([main, init], "two graphs"), places)
+
+
+@pytest.mark.parametrize(
+    ("offset", "expected"),
+    [
+        (16, "0 "),
+        (1 << 20, "0 "),  # and the arena is that large
+        ((1 << 31) - 16, "arena of more than 2 GB planned"),
+    ],
+)
+def test_other_graphs_lie_in_the_arena_too(damage, tmp_path, offset, expected):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(_initialised_at(offset))
+    assert expected in damage("load", path)
 
 
 def _fuzz(build_program, compiled, small_models, tmp_path, limit):

@@ -85,8 +85,8 @@ static int add_state(struct builder *builder, const struct tflite_tensor *tensor
     return build_fill(builder, offset, tensor->size, (uint8_t)zero_point);
 }
 
-/** Check every tensor in the arena, size the arena, find the state tensors. */
-static int build_tensors(struct builder *builder)
+/** Check every tensor of the current graph in the arena, size the arena, find the state tensors. */
+static int build_graph_tensors(struct builder *builder)
 {
     for (uint32_t i = 0; i < builder->graph.tensors.count; ++i) {
         int32_t offset = tflite_get_offset(&builder->file, i);
@@ -98,7 +98,7 @@ static int build_tensors(struct builder *builder)
             return bad_tensor(builder, i);
         }
         int status = build_grow_arena(builder, (uint64_t)offset + tensor.size);
-        if (status == ETHOSU_MODEL_OK && tensor.variable) {
+        if (status == ETHOSU_MODEL_OK && tensor.variable && builder->graph_index == 0) {
             status = add_state(builder, &tensor, (uint32_t)offset);
         }
         if (status != ETHOSU_MODEL_OK) {
@@ -106,6 +106,21 @@ static int build_tensors(struct builder *builder)
         }
     }
     return ETHOSU_MODEL_OK;
+}
+
+/** Those of all graphs, before anything is put behind them. */
+static int build_tensors(struct builder *builder)
+{
+    uint32_t graphs = builder->file.subgraphs.count;
+    int status = build_graph_tensors(builder);
+    builder->planned_arena = builder->model->arena_size;
+    for (uint32_t i = 1; i < graphs && i < MAX_SUBGRAPHS && status == ETHOSU_MODEL_OK; ++i) {
+        status = build_enter_graph(builder, i);
+        if (status == ETHOSU_MODEL_OK) {
+            status = build_graph_tensors(builder);
+        }
+    }
+    return graphs > 1 && status == ETHOSU_MODEL_OK ? build_enter_graph(builder, 0) : status;
 }
 
 /** Record where inputs or outputs of the model lie. */

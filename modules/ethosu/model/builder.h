@@ -14,6 +14,9 @@
 /** Most resource variables, and handles to them in one subgraph, that a model may have. */
 #define MAX_VARIABLES 48u
 
+/** Subgraphs that are looked at: bits of builder.initialisers. */
+#define MAX_SUBGRAPHS 32u
+
 /** A resource variable: memory behind the tensors, known by its name. */
 struct variable {
     struct tflite_text name;
@@ -99,7 +102,7 @@ struct builder {
 
     struct busy_npu busy;
 
-    uint32_t planned_arena; /**< bytes of the arena that tensors and planned scratch take */
+    uint32_t planned_arena; /**< bytes that tensors of the main graph and planned scratch take */
     uint32_t kernel_count;  /**< operators that a kernel of kernels/ runs */
 };
 
@@ -135,6 +138,9 @@ struct tflite_text operator_name(uint32_t code);
 
 /** Prepare all operators: of the main graph, and of the subgraphs that initialise it. */
 int build_graphs(struct builder *builder);
+
+/** Enter a subgraph: its tensors have the offsets behind those of the subgraphs before it. */
+int build_enter_graph(struct builder *builder, uint32_t index);
 
 /** Read a tensor of the current subgraph, once; false: it is malformed. */
 bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_tensor *tensor);

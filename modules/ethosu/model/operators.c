@@ -7,9 +7,6 @@
 /** Field of CALL_ONCE's options. */
 enum { CALL_ONCE_SUBGRAPH = 0 };
 
-/** Subgraphs that CALL_ONCE may name: bits of builder.initialisers. */
-enum { MAX_SUBGRAPHS = 32 };
-
 static int prepare_reshape(struct builder *builder, const struct tflite_operator_call *call);
 static int prepare_call_once(struct builder *builder, const struct tflite_operator_call *call);
 
@@ -70,8 +67,7 @@ bool is_npu(const struct tflite_operator_call *call)
     return call->code == TFLITE_CUSTOM && tflite_text_is(call->custom, "ethos-u");
 }
 
-/** Enter a subgraph: its tensors have the offsets behind those of the subgraphs before it. */
-static int enter_graph(struct builder *builder, uint32_t index)
+int build_enter_graph(struct builder *builder, uint32_t index)
 {
     builder->graph_index = index;
     builder->file.offset_first = 0;
@@ -91,18 +87,8 @@ static int build_operator(struct builder *builder, uint32_t index);
 static int build_prologue(struct builder *builder)
 {
     struct step end = {.run = step_initialised};
-    int status = ETHOSU_MODEL_OK;
-    for (uint32_t i = 0; i < builder->graph.tensors.count && status == ETHOSU_MODEL_OK; ++i) {
-        struct tflite_tensor tensor;
-        int32_t offset = tflite_get_offset(&builder->file, i);
-        if (offset >= 0 && build_get_tensor(builder, i, &tensor)) {
-            status = build_grow_arena(builder, (uint64_t)offset + tensor.size);
-        }
-    }
     builder->in_prologue = true;
-    if (status == ETHOSU_MODEL_OK) {
-        status = build_operator(builder, 0);
-    }
+    int status = build_operator(builder, 0);
     if (status == ETHOSU_MODEL_OK) {
         status = build_step(builder, &end);
     }
@@ -124,7 +110,7 @@ static int prepare_call_once(struct builder *builder, const struct tflite_operat
     }
     uint32_t operator_index = builder->operator_index;
     struct tflite_operator_call first;
-    int status = enter_graph(builder, index);
+    int status = build_enter_graph(builder, index);
     bool alone = status == ETHOSU_MODEL_OK && builder->graph.operators.count == 1 &&
                  tflite_get_operator(&builder->file, &builder->graph, 0, &first) &&
                  is_npu(&first) && builder->model->step_count == 0;
@@ -134,7 +120,7 @@ static int prepare_call_once(struct builder *builder, const struct tflite_operat
         builder->initialisers |= 1u << index;
     }
     builder->operator_index = operator_index;
-    return status == ETHOSU_MODEL_OK ? enter_graph(builder, 0) : status;
+    return status == ETHOSU_MODEL_OK ? build_enter_graph(builder, 0) : status;
 }
 
 /** The runtime's own operators come first: the rest is the CPU's work. */
@@ -188,7 +174,7 @@ static int build_graph(struct builder *builder, uint32_t index)
 {
     builder->variables->handle_count = 0;
     // The main graph was read when the file was opened.
-    int status = index == 0 ? ETHOSU_MODEL_OK : enter_graph(builder, index);
+    int status = index == 0 ? ETHOSU_MODEL_OK : build_enter_graph(builder, index);
     for (uint32_t i = 0; i < builder->graph.operators.count && status == ETHOSU_MODEL_OK; ++i) {
         status = build_operator(builder, i);
     }

@@ -76,7 +76,6 @@ static int bad_header(struct builder *builder, const char *what, uint32_t found,
 int plan_open(struct builder *builder)
 {
     uint32_t words = builder->file.plan.count;
-    builder->planned_arena = builder->model->arena_size;
     if (words == 0) {
         return ETHOSU_MODEL_OK;
     }
