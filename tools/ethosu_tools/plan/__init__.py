@@ -23,7 +23,7 @@ from ..files import write_whole
 from .graph import Graph, read_graph
 from .kernels import KERNELS, RUNTIME_OPERATORS
 from .lives import Item, find_items
-from .metadata import put, set_graph
+from .metadata import get, put, set_graph
 from .placement import Placement, align, conflicts, place
 from .record import OFFSETS_NAME, RECORD_NAME, Entry, encode, encode_offsets
 from .schedule import Schedule, reorder, unchanged
@@ -171,7 +171,7 @@ def plan_file(source: Path, output: Path | None = None, *, overlap: bool = False
         planned = put(
             set_graph(data, plan.schedule.order, plan.graph.inputs, plan.graph.outputs),
             {
-                OFFSETS_NAME: encode_offsets(plan.offsets),
+                OFFSETS_NAME: encode_offsets(plan.offsets, get(data, OFFSETS_NAME)),
                 RECORD_NAME: encode(plan.arena, plan.entries),
             },
         )

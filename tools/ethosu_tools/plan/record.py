@@ -53,7 +53,14 @@ def decode(record: bytes) -> tuple[int, list[Entry]]:
     return arena, [Entry(*rows[start : start + ENTRY_WORDS]) for start in starts]
 
 
-def encode_offsets(offsets: Sequence[int | None]) -> bytes:
-    """TFLite's OfflineMemoryAllocation: version, subgraphs, number of tensors, an offset each."""
-    words = [0, 1, len(offsets), *(-1 if offset is None else offset for offset in offsets)]
-    return struct.pack(f"<{len(words)}i", *words)
+def encode_offsets(offsets: Sequence[int | None], before: bytes | None = None) -> bytes:
+    """TFLite's OfflineMemoryAllocation: version, subgraphs, number of tensors, an offset each.
+
+    These are the main graph's; those of the graphs behind it stay as they were `before`.
+    """
+    version, graphs, rest = 0, 1, ()
+    if before is not None:
+        version, graphs, _, *old = struct.unpack(f"<{len(before) // 4}i", before)
+        rest = tuple(old[len(offsets) :])
+    places = [*(-1 if offset is None else offset for offset in offsets), *rest]
+    return struct.pack(f"<{3 + len(places)}i", version, graphs, len(places), *places)
