@@ -11,6 +11,9 @@ V ?=
 # More arguments for pytest: make test TESTS="host_tests/driver -x"
 TESTS ?=
 
+# What hangs for ten minutes ends the run, and says where.
+HANGS := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+
 BUILD := build
 STAMPS := $(BUILD)/stamps
 VENV := .venv
@@ -116,7 +119,7 @@ demo: setup build ## Speak a wake word to an emulated board
 
 test: setup build ## Run the tests, but for the larger sweeps
 	$(call say,tests)
-	@$(BIN)/pytest -m "not slow" $(TESTS)
+	@$(BIN)/pytest -m "not slow" $(HANGS) $(TESTS)
 
 test-all: setup build ## Run all tests, larger sweeps too
 	$(call say,all tests)
