@@ -238,6 +238,29 @@ def test_who_counts_last_ends_the_one_before(handle):
     assert handle.eval("a.cycles == kept > b.cycles")
 
 
+def test_who_is_only_made_disturbs_nobody(handle):
+    handle.exec(
+        "with n.pmu(ethosu.PMU_MAC_ACTIVE) as a:\n"
+        "    b = n.pmu(ethosu.PMU_NPU_ACTIVE)\n"
+        "    fill(); n.invoke(payload, bases)\n"
+        "with n.pmu(ethosu.PMU_MAC_ACTIVE) as c:\n"
+        "    fill(); n.invoke(payload, bases)\n"
+    )
+    assert handle.eval("a[0] == c[0] > 0")
+
+
+def test_what_the_payload_writes_must_be_writable(handle):
+    handle.exec(
+        "fixed = bytes(len(scratch) + 32)\nskip = -uctypes.addressof(fixed) % 32\n"
+        "fixed = memoryview(fixed)[skip : skip + len(scratch)]"
+    )
+    assert raised(handle, "n.invoke(payload, [weights, fixed, fixed])").startswith(
+        "TypeError base that the payload writes is of type memoryview, a writable buffer expected"
+    )
+    handle.exec("fill(); n.invoke(payload, bases)")
+    assert handle.eval("right() and bytes(fixed) == bytes(len(fixed))")
+
+
 def test_info_and_names(handle, board_npu):
     info = handle.eval("n.info()")
     assert info["config"] == board_npu == handle.eval("ethosu.npus()[n.npu]")

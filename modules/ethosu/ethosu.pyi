@@ -104,9 +104,9 @@ class Model:
         """Load a model from a path or a buffer.
 
         `npu`: an index, a config, or a handle of reserve() to run on; None: the one that the model
-        was compiled for. `arena`: memory to use instead of the heap's. `verify=False` trusts the
-        command stream. `timeout_ms` of each inference, -1 for none. `real`: predict() answers real
-        values.
+        was compiled for. `arena`: memory to use instead of the heap's; like the model's buffer it
+        must not be resized. `verify=False` trusts the command stream. `timeout_ms` of each
+        inference, -1 for none. `real`: predict() answers real values.
         """
 
     def __enter__(self) -> Self:

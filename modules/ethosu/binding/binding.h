@@ -43,6 +43,22 @@ void binding_keep(const struct ethosu_driver *npu, mp_obj_t object);
  */
 void binding_call_back(const struct ethosu_driver *npu, mp_obj_t callback, mp_obj_t object);
 
+/** Who is at work on an NPU. What shares a handle shares the NPU, so its reservation is not enough.
+ */
+struct binding_work {
+    struct model_obj *model; /**< or NULL; the collector does not look here, and may take it */
+    bool awaited; /**< C code waits: callbacks that run meanwhile may stop the NPU, but not start it
+                   */
+};
+
+struct binding_work *binding_work(struct ethosu_driver *npu);
+
+/** Raise OSError(EBUSY) when somebody is at work on this NPU. */
+void binding_check_idle(struct ethosu_driver *npu);
+
+/** Stop what runs on this NPU, and wake who waits for it; the driver's error. */
+int binding_stop(struct ethosu_driver *npu);
+
 /** How long an inference may take, and since when it runs. */
 struct deadline {
     uint32_t begun;   /**< ethosu_board_ticks_ms() */
@@ -87,6 +103,9 @@ _Noreturn void binding_raise_fault(const struct ethosux_fault *fault);
 _Noreturn void binding_raise_inference(const struct ethosu_model *model, int status,
                                        const struct ethosux_fault *fault);
 
+/** Raise OSError(ECANCELED). */
+_Noreturn void binding_raise_cancelled(void);
+
 /** Raise OSError(number, text). */
 _Noreturn void binding_raise_os_error(int number, const char *text);
 
@@ -109,6 +128,9 @@ uint64_t binding_timeout(mp_int_t milliseconds);
  */
 void binding_get_buffer(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t flags,
                         const char *what);
+
+/** A list, tuple or None as it is; what else can be iterated, which may run Python, as a tuple. */
+mp_obj_t binding_sequence(mp_obj_t given);
 
 /** Memory on the heap that shares no cache line with others. */
 struct block {

@@ -20,6 +20,11 @@ _Noreturn void binding_raise_os_error(int number, const char *text)
     nlr_raise(mp_obj_exception_make_new(&mp_type_OSError, MP_ARRAY_SIZE(arguments), 0, arguments));
 }
 
+_Noreturn void binding_raise_cancelled(void)
+{
+    binding_raise_os_error(MP_ECANCELED, "the inference was cancelled");
+}
+
 static _Noreturn void raise_text(const mp_obj_type_t *type, const char *text)
 {
     mp_obj_t argument = mp_obj_new_str(text, strlen(text));
@@ -43,6 +48,9 @@ _Noreturn void binding_raise_inference(const struct ethosu_model *model, int sta
 {
     if (status == ETHOSU_MODEL_BAD_VALUE) {
         mp_raise_ValueError(MP_ERROR_TEXT("an operator met an index outside of its tensor"));
+    }
+    if (fault->code == ETHOSUX_E_NOT_STARTED) {
+        binding_raise_cancelled(); // by a callback, while it ran
     }
     uint32_t length;
     const char *name = NULL;
@@ -94,6 +102,15 @@ void binding_get_buffer(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t fla
                           mp_obj_get_type_str(object),
                           (flags & MP_BUFFER_WRITE) ? "a writable buffer" : "a buffer");
     }
+}
+
+mp_obj_t binding_sequence(mp_obj_t given)
+{
+    if (given == mp_const_none || mp_obj_is_type(given, &mp_type_list) ||
+        mp_obj_is_type(given, &mp_type_tuple)) {
+        return given;
+    }
+    return MP_OBJ_TYPE_GET_SLOT(&mp_type_tuple, make_new)(&mp_type_tuple, 1, 0, &given);
 }
 
 void binding_store_text(mp_obj_t dict, qstr key, const char *text)

@@ -1,12 +1,34 @@
 // SPDX-License-Identifier: MIT
 /** What handles and models share about an inference under way: its time, polling, Python parts. */
-#include "binding.h"
+#include "model_object.h"
 
 #include "ethosu_board.h"
 #include "py/builtin.h"
 #include "py/mperrno.h"
 #include "py/runtime.h"
 #include "py/stream.h"
+
+void binding_check_idle(struct ethosu_driver *npu)
+{
+    const struct binding_work *work = binding_work(npu);
+    if (work->awaited || work->model != NULL) {
+        binding_raise_os_error(MP_EBUSY, "the NPU is at work: wait, or cancel() it");
+    }
+}
+
+int binding_stop(struct ethosu_driver *npu)
+{
+    const struct binding_work *work = binding_work(npu);
+    if (work->model != NULL && !work->awaited) {
+        model_stop(work->model);
+    }
+    bool wake = work->awaited && npu->job.state != ETHOSU_JOB_IDLE;
+    int error = ethosux_cancel(npu);
+    if (wake) {
+        ethosu_semaphore_give(npu->semaphore);
+    }
+    return error;
+}
 
 bool binding_running(const struct ethosu_driver *npu)
 {

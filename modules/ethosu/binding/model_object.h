@@ -5,7 +5,7 @@
 
 #include "npu_object.h"
 
-typedef struct {
+typedef struct model_obj {
     mp_obj_base_t base;
     struct ethosu_model *model; /**< on the heap; NULL: deinit() was called */
     struct ethosu_driver *npu;
@@ -63,7 +63,7 @@ mp_obj_t tensor_dequantize(const model_obj_t *self, uint32_t index, const void *
 
 /** predict(), run_into(), run() and the steps of an inference that does not block. */
 MP_DECLARE_CONST_FUN_OBJ_KW(model_predict_obj);
-MP_DECLARE_CONST_FUN_OBJ_VAR_BETWEEN(model_run_into_obj);
+MP_DECLARE_CONST_FUN_OBJ_KW(model_run_into_obj);
 MP_DECLARE_CONST_FUN_OBJ_VAR_BETWEEN(model_start_obj);
 MP_DECLARE_CONST_FUN_OBJ_1(model_step_obj);
 MP_DECLARE_CONST_FUN_OBJ_VAR_BETWEEN(model_fetch_obj);

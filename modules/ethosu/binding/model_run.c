@@ -128,7 +128,7 @@ static void write_inputs(model_obj_t *self, mp_obj_t given)
     for (size_t pass = 0; pass < 2; ++pass) {
         for (size_t i = 0; i < count; ++i) {
             input.tensor = &tensors[i];
-            input.given = items[i];
+            input.given = get_sequence(given, count, "input")[i]; // a callable may change the list
             look_at_input(&input, i);
             if (pass == 1) {
                 write_input(self, &input);
@@ -191,15 +191,20 @@ static mp_obj_t new_outputs(const model_obj_t *self, bool real)
 /** Make the NPU the model's. Raises. */
 static void take_npu(model_obj_t *self)
 {
+    binding_check_idle(self->npu);
     if (self->handle != NULL) {
         npu_reserved(MP_OBJ_FROM_PTR(self->handle));
     } else {
         binding_reserve_npu(self->npu, 0);
     }
+    binding_work(self->npu)->model = self;
+    self->busy = true;
 }
 
-static void give_npu_back(const model_obj_t *self)
+static void give_npu_back(model_obj_t *self)
 {
+    self->busy = false;
+    binding_work(self->npu)->model = NULL;
     if (self->handle == NULL) {
         ethosu_release_driver(self->npu);
     }
@@ -209,10 +214,11 @@ static void give_npu_back(const model_obj_t *self)
 static void run(model_obj_t *self)
 {
     take_npu(self);
+    struct binding_work *work = binding_work(self->npu);
     ethosux_set_timeout(self->npu, self->deadline.timeout);
-    self->busy = true;
+    work->awaited = true;
     int status = ethosu_model_invoke(self->model, self->npu);
-    self->busy = false;
+    work->awaited = false;
     if (status != ETHOSU_MODEL_OK) {
         struct ethosux_fault fault = *ethosux_last_error(self->npu);
         give_npu_back(self);
@@ -238,13 +244,14 @@ static mp_obj_t model_predict(size_t count, const mp_obj_t *positional, mp_map_t
     };
     mp_arg_val_t args[MP_ARRAY_SIZE(allowed)];
     mp_arg_parse_all(count - 1, positional + 1, keywords, MP_ARRAY_SIZE(allowed), allowed, args);
+    mp_obj_t inputs = binding_sequence(args[ARG_INPUTS].u_obj);
     model_obj_t *self = model_idle(positional[0]);
     mp_obj_t callback = args[ARG_CALLBACK].u_obj;
     if (callback == mp_const_none) {
         callback = self->postprocess;
     }
     mp_obj_t real = args[ARG_REAL].u_obj;
-    write_inputs(self, args[ARG_INPUTS].u_obj);
+    write_inputs(self, inputs);
     run(self);
     mp_obj_t outputs =
         new_outputs(self, real == mp_const_none ? self->real && callback == mp_const_none
@@ -257,15 +264,37 @@ static mp_obj_t model_predict(size_t count, const mp_obj_t *positional, mp_map_t
 }
 MP_DEFINE_CONST_FUN_OBJ_KW(model_predict_obj, 1, model_predict);
 
+/** The arguments of run_into(). Iterating them may run Python: before anything is looked at. */
+static void get_buffers(size_t count, const mp_obj_t *arguments, mp_map_t *keywords,
+                        mp_obj_t *inputs, mp_obj_t *outputs)
+{
+    static const mp_arg_t allowed[] = {
+        {MP_QSTR_inputs, MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+        {MP_QSTR_outputs, MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+    };
+    if (keywords->used == 0 && count <= 1 + MP_ARRAY_SIZE(allowed)) {
+        *inputs = binding_sequence(arguments[1]);
+        *outputs = count > 2 ? binding_sequence(arguments[2]) : mp_const_none;
+        return; // the usual case, which need not be parsed
+    }
+    mp_arg_val_t args[MP_ARRAY_SIZE(allowed)];
+    mp_arg_parse_all(count - 1, arguments + 1, keywords, MP_ARRAY_SIZE(allowed), allowed, args);
+    *inputs = binding_sequence(args[0].u_obj);
+    *outputs = binding_sequence(args[1].u_obj);
+}
+
 /**
  * run_into(inputs=None, outputs=None): run without allocating. None leaves
  * inputs as they are in the arena (`model.inputs[0].data`), and outputs there.
  */
-static mp_obj_t model_run_into(size_t count, const mp_obj_t *arguments)
+static mp_obj_t model_run_into(size_t count, const mp_obj_t *arguments, mp_map_t *keywords)
 {
+    mp_obj_t inputs = mp_const_none;
+    mp_obj_t outputs = mp_const_none;
+    if (count + keywords->used > 1) {
+        get_buffers(count, arguments, keywords, &inputs, &outputs);
+    }
     model_obj_t *self = model_idle(arguments[0]);
-    mp_obj_t inputs = count > 1 ? arguments[1] : mp_const_none;
-    mp_obj_t outputs = count > 2 ? arguments[2] : mp_const_none;
     if (outputs != mp_const_none) {
         visit_outputs(self, outputs, false);
     }
@@ -278,19 +307,25 @@ static mp_obj_t model_run_into(size_t count, const mp_obj_t *arguments)
     }
     return mp_const_none;
 }
-MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_run_into_obj, 1, 3, model_run_into);
+MP_DEFINE_CONST_FUN_OBJ_KW(model_run_into_obj, 1, model_run_into);
 
 /* ---- without blocking: what run() of the module `_ethosu` is made of ---- */
 
 void model_stop(model_obj_t *self)
 {
-    if (self->busy) {
-        (void)ethosux_cancel(self->npu);
-        ethosu_model_abandon(self->model);
-        binding_keep(self->npu, MP_OBJ_NULL);
-        give_npu_back(self);
-        self->busy = false;
+    struct binding_work *work = binding_work(self->npu);
+    if (!self->busy) {
+        return;
     }
+    if (work->awaited) {
+        (void)binding_stop(self->npu); // run() clears up, when this callback has returned
+        return;
+    }
+    work->model = NULL;
+    (void)binding_stop(self->npu);
+    ethosu_model_abandon(self->model);
+    binding_keep(self->npu, MP_OBJ_NULL);
+    give_npu_back(self);
 }
 
 /** Answer whether the inference has ended; raises when it failed. */
@@ -315,26 +350,30 @@ static mp_obj_t progress(model_obj_t *self, int status)
     return mp_const_true;
 }
 
-/** _start(inputs=None): write inputs and begin; True when nothing is left to do. */
+/** _start(inputs=None, outputs=None): write inputs and begin; True when nothing is left to do. */
 static mp_obj_t model_start(size_t count, const mp_obj_t *arguments)
 {
+    mp_obj_t inputs = count > 1 ? binding_sequence(arguments[1]) : mp_const_none;
+    mp_obj_t outputs = count > 2 ? binding_sequence(arguments[2]) : mp_const_none;
     model_obj_t *self = model_idle(arguments[0]);
-    if (count > 1 && arguments[1] != mp_const_none) {
-        write_inputs(self, arguments[1]);
+    if (outputs != mp_const_none) {
+        visit_outputs(self, outputs, false);
+    }
+    if (inputs != mp_const_none) {
+        write_inputs(self, inputs);
     }
     take_npu(self);
-    self->busy = true;
     self->deadline.begun = ethosu_board_ticks_ms();
     return progress(self, ethosu_model_start(self->model, self->npu));
 }
-MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_start_obj, 1, 2, model_start);
+MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_start_obj, 1, 3, model_start);
 
 /** _step(): go on when select.poll() says so; True when the inference has ended. */
 static mp_obj_t model_step(mp_obj_t self_in)
 {
     model_obj_t *self = model_alive(self_in);
     if (!self->busy) {
-        binding_raise_os_error(MP_ECANCELED, "the inference was cancelled");
+        binding_raise_cancelled();
     }
     bool running = binding_running(self->npu);
     uint64_t left = binding_time_left(&self->deadline);
@@ -349,9 +388,10 @@ MP_DEFINE_CONST_FUN_OBJ_1(model_step_obj, model_step);
 /** _fetch(outputs=None): a list of new arrays, or None when they were copied to buffers. */
 static mp_obj_t model_fetch(size_t count, const mp_obj_t *arguments)
 {
+    mp_obj_t outputs = count > 1 ? binding_sequence(arguments[1]) : mp_const_none;
     model_obj_t *self = model_idle(arguments[0]);
-    if (count > 1 && arguments[1] != mp_const_none) {
-        visit_outputs(self, arguments[1], true);
+    if (outputs != mp_const_none) {
+        visit_outputs(self, outputs, true);
         return mp_const_none;
     }
     return new_outputs(self, self->real);

@@ -19,6 +19,7 @@
 static struct npu {
     mp_sched_node_t node; /**< first: the scheduler gives it back */
     struct ethosu_driver driver;
+    struct binding_work work;
     bool ready;
 } npus[BINDING_MAX_NPUS];
 
@@ -48,7 +49,10 @@ static void run_callback(mp_sched_node_t *node)
     // Put in the queue by an inference that was ended since, it may find the next one at work.
     if (callback != MP_OBJ_NULL && !binding_running(&npus[index].driver)) {
         binding_call_back(&npus[index].driver, MP_OBJ_NULL, MP_OBJ_NULL);
-        mp_call_function_1_protected(callback, argument);
+        // Through the queue: a callback that starts the next inference leaves time for others.
+        if (!mp_sched_schedule(callback, argument)) {
+            mp_call_function_1_protected(callback, argument);
+        }
     }
 }
 
@@ -103,9 +107,15 @@ void ethosu_deinit_all(void)
         MP_STATE_VM(ethosu_kept)[i] = MP_OBJ_NULL;
         MP_STATE_VM(ethosu_callback)[i] = MP_OBJ_NULL;
         MP_STATE_VM(ethosu_callback_argument)[i] = MP_OBJ_NULL;
+        npus[i].work = (struct binding_work){.model = NULL};
         npus[i].node.callback = NULL; // the scheduler's queue ends with the interpreter
     }
     MP_STATE_VM(ethosu_pending_exception) = MP_OBJ_NULL;
+}
+
+struct binding_work *binding_work(struct ethosu_driver *npu)
+{
+    return &((struct npu *)((uint8_t *)npu - offsetof(struct npu, driver)))->work;
 }
 
 size_t binding_index(const struct ethosu_driver *npu)

@@ -81,12 +81,24 @@ static int take_bases(npu_obj_t *self, mp_obj_t bases, uint64_t *address, size_t
         if (items[i] != mp_const_none) {
             mp_buffer_info_t buffer;
             binding_get_buffer(items[i], &buffer, MP_BUFFER_READ, "base");
-            address[i] = (uintptr_t)buffer.buf;
+            address[i] = buffer.len == 0 ? 0 : (uintptr_t)buffer.buf; // nothing lies anywhere
             size[i] = buffer.len;
         }
         self->buffers[i] = items[i];
     }
     return (int)count;
+}
+
+/** What the command stream writes to must be memory that may be written; raises. */
+static void check_written(const npu_obj_t *self)
+{
+    mp_buffer_info_t buffer;
+    for (uint32_t mask = self->program.written; mask != 0; mask &= mask - 1) {
+        mp_obj_t base = self->buffers[__builtin_ctz(mask)];
+        if (base != mp_const_none) {
+            binding_get_buffer(base, &buffer, MP_BUFFER_WRITE, "base that the payload writes");
+        }
+    }
 }
 
 /** Check payload and bases and start; raises. */
@@ -97,6 +109,7 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
         mp_raise_TypeError(MP_ERROR_TEXT("callback must be callable"));
     }
     self->deadline.timeout = binding_timeout(timeout);
+    binding_check_idle(self->npu);
     if (ethosux_wait(self->npu, 0) == 1) {
         binding_raise_os_error(MP_EBUSY, "an inference is under way: wait() for it first");
     }
@@ -110,6 +123,7 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
     int error =
         ethosux_prepare(self->npu, &self->program, stream.buf, stream.len, address, size, count, 0);
     if (error == 0) {
+        check_written(self);
         // Before the start: from then on the collector must not take this object.
         binding_keep(self->npu, MP_OBJ_FROM_PTR(self));
         binding_call_back(self->npu, callback == mp_const_none ? MP_OBJ_NULL : callback,
@@ -133,7 +147,11 @@ static bool finish(npu_obj_t *self, mp_int_t timeout)
 {
     struct ethosu_driver *npu = self->npu;
     uint64_t span = timeout < 0 ? binding_time_left(&self->deadline) : (uint64_t)timeout;
+    binding_check_idle(npu);
+    bool begun = binding_running(npu);
+    binding_work(npu)->awaited = true;
     int result = ethosux_wait(npu, span);
+    binding_work(npu)->awaited = false;
     struct ethosux_fault fault = *ethosux_last_error(npu);
     if (result < 0) {
         drop_buffers(self);
@@ -143,6 +161,9 @@ static bool finish(npu_obj_t *self, mp_int_t timeout)
     }
     binding_raise_pending();
     if (result < 0) {
+        if (begun && fault.code == ETHOSUX_E_NOT_STARTED) {
+            binding_raise_cancelled();
+        }
         if (timeout < 0 && ethosux_errno(fault.code) == ETHOSUX_ETIMEDOUT) {
             fault.found = self->deadline.timeout;
         }
@@ -163,10 +184,11 @@ static npu_obj_t *parse_and_start(size_t count, const mp_obj_t *positional, mp_m
                                   size_t allowed)
 {
     mp_arg_val_t args[MP_ARRAY_SIZE(invoke_arguments)];
-    npu_obj_t *self = npu_reserved(positional[0]);
     args[3].u_obj = mp_const_none;
     mp_arg_parse_all(count - 1, positional + 1, keywords, allowed, invoke_arguments, args);
-    start(self, args[0].u_obj, args[1].u_obj, args[2].u_int, args[3].u_obj);
+    mp_obj_t bases = binding_sequence(args[1].u_obj);
+    npu_obj_t *self = npu_reserved(positional[0]);
+    start(self, args[0].u_obj, bases, args[2].u_int, args[3].u_obj);
     return self;
 }
 
@@ -214,7 +236,7 @@ static MP_DEFINE_CONST_FUN_OBJ_1(npu_done_obj, npu_done);
 static mp_obj_t npu_cancel(mp_obj_t self_in)
 {
     npu_obj_t *self = npu_reserved(self_in);
-    int error = ethosux_cancel(self->npu);
+    int error = binding_stop(self->npu);
     drop_buffers(self);
     if (error != 0) {
         binding_raise_fault(ethosux_last_error(self->npu));
@@ -241,8 +263,8 @@ static mp_obj_t npu_release(mp_obj_t self_in)
     if (self->npu != NULL) {
         struct ethosu_driver *npu = self->npu;
         binding_pmu_stop(self);
+        (void)binding_stop(npu);
         if (self->powered) {
-            (void)ethosux_cancel(npu);
             ethosu_release_power(npu);
         }
         ethosu_release_driver(npu);

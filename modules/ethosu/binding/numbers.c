@@ -78,7 +78,13 @@ static mp_float_t get_integer(const uint8_t *at, size_t width, bool is_signed)
 mp_float_t numbers_get(const struct numbers *numbers, size_t index)
 {
     if (numbers->items != NULL) {
-        return mp_obj_get_float(numbers->items[index]);
+        mp_obj_t item = numbers->items[index];
+        // A __float__() written in Python could take the list away meanwhile.
+        if (!mp_obj_is_float(item) && !mp_obj_is_int(item) && !mp_obj_is_bool(item)) {
+            mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("can't convert %s to float"),
+                              mp_obj_get_type_str(item));
+        }
+        return mp_obj_get_float(item);
     }
     size_t width = numbers_width(numbers->typecode);
     const uint8_t *at = (const uint8_t *)numbers->data + index * width;

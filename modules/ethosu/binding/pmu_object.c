@@ -35,8 +35,7 @@ static mp_obj_t npu_pmu(size_t count, const mp_obj_t *arguments)
     self->count = (uint8_t)(count - 1);
     for (uint32_t i = 0; i < self->count; ++i) {
         mp_int_t event = mp_obj_get_int(arguments[i + 1]);
-        ETHOSU_PMU_Set_EVTYPER(handle->npu, i, (enum ethosu_pmu_event_type)event);
-        if ((mp_int_t)ETHOSU_PMU_Get_EVTYPER(handle->npu, i) != event) {
+        if (!ethosux_pmu_has_event(handle->npu, (uint32_t)event)) {
             mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("this NPU has no PMU event 0x%x"),
                               (unsigned)event);
         }

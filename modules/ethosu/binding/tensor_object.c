@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "numbers.h"
+#include "py/binary.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
 
@@ -201,59 +202,90 @@ mp_obj_t tensor_dequantize(const model_obj_t *self, uint32_t index, const void *
     return floats;
 }
 
-/** The tensor's own memory, or the buffer given instead, when it is as large. Raises. */
-static void get_memory(tensor_obj_t *self, mp_obj_t given, mp_uint_t flags, const char *what,
-                       struct ethosu_model_tensor *tensor, mp_buffer_info_t *memory)
+/** The tensor's own memory, or the buffer given instead, when it can hold its raw values. Raises.
+ */
+static void get_memory(tensor_obj_t *self, mp_obj_t given, struct ethosu_model_tensor *tensor,
+                       mp_buffer_info_t *memory)
 {
     model_alive(MP_OBJ_FROM_PTR(self->model));
     tensor_get(self->model, self->index, tensor);
-    if (given == mp_const_none) {
-        given = self->data;
+    binding_get_buffer(given == mp_const_none ? self->data : given, memory, MP_BUFFER_WRITE,
+                       given == mp_const_none ? "tensor" : "into");
+    int expected = model_typecode(tensor->type);
+    if (memory->typecode != BYTEARRAY_TYPECODE && memory->typecode != 'B' &&
+        memory->typecode != expected) {
+        mp_raise_msg_varg(&mp_type_TypeError,
+                          MP_ERROR_TEXT("into has typecode '%c', '%c' expected (%s)"),
+                          memory->typecode, expected, ethosu_model_type_name(tensor->type));
     }
-    binding_get_buffer(given, memory, flags, what);
     if (memory->len != tensor->size) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%s has %d bytes, %d expected (%s)"),
-                          what, (int)memory->len, (int)tensor->size,
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("into has %d bytes, %d expected (%s)"),
+                          (int)memory->len, (int)tensor->size,
                           ethosu_model_type_name(tensor->type));
     }
+}
+
+/** Both arguments of quantize() or dequantize(), by position or name; None when not given. */
+static void get_arguments(size_t count, const mp_obj_t *arguments, mp_map_t *keywords, qstr first,
+                          mp_arg_val_t values[2])
+{
+    const mp_arg_t allowed[] = {
+        {(uint16_t)first, MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+        {MP_QSTR_into, MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+    };
+    mp_arg_parse_all(count - 1, arguments + 1, keywords, MP_ARRAY_SIZE(allowed), allowed, values);
 }
 
 /**
  * quantize(numbers, into=None): write real numbers as the tensor's raw values
  * to its memory, or to a buffer of yours; rounded to nearest, saturated.
  */
-static mp_obj_t tensor_quantize_method(size_t count, const mp_obj_t *arguments)
+static mp_obj_t tensor_quantize_method(size_t count, const mp_obj_t *arguments, mp_map_t *keywords)
 {
     tensor_obj_t *self = MP_OBJ_TO_PTR(arguments[0]);
-    mp_obj_t into = count > 2 ? arguments[2] : mp_const_none;
+    mp_arg_val_t given[2];
+    get_arguments(count, arguments, keywords, MP_QSTR_numbers, given);
+    mp_obj_t into = given[1].u_obj;
     struct ethosu_model_tensor tensor;
     mp_buffer_info_t memory;
-    get_memory(self, into, MP_BUFFER_WRITE, "into", &tensor, &memory);
+    get_memory(self, into, &tensor, &memory);
     if (into == mp_const_none) {
         model_idle(MP_OBJ_FROM_PTR(self->model));
     }
-    tensor_quantize(self->model, self->index, arguments[1], memory.buf, "numbers");
+    tensor_quantize(self->model, self->index, given[0].u_obj, memory.buf, "numbers");
     return into;
 }
-static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(tensor_quantize_obj, 2, 3, tensor_quantize_method);
+static MP_DEFINE_CONST_FUN_OBJ_KW(tensor_quantize_obj, 1, tensor_quantize_method);
+
+/** Raw values to read: plain bytes hold what the tensor holds. Raises. */
+static void get_raw(mp_obj_t given, const struct ethosu_model_tensor *tensor, struct numbers *raw)
+{
+    mp_buffer_info_t buffer;
+    size_t expected = elements(tensor);
+    if (mp_get_buffer(given, &buffer, MP_BUFFER_READ) && buffer.len == tensor->size &&
+        (buffer.typecode == BYTEARRAY_TYPECODE || buffer.typecode == 'B')) {
+        *raw = (struct numbers){NULL, buffer.buf, expected, model_typecode(tensor->type)};
+    } else {
+        get_numbers(given, expected, "raw", raw);
+    }
+}
 
 /**
  * dequantize(raw=None, into=None): the real values of the tensor's memory, or
  * of raw values of yours; in a new array('f'), or in a float buffer of yours.
  */
-static mp_obj_t tensor_dequantize_method(size_t count, const mp_obj_t *arguments)
+static mp_obj_t tensor_dequantize_method(size_t count, const mp_obj_t *arguments,
+                                         mp_map_t *keywords)
 {
     tensor_obj_t *self = MP_OBJ_TO_PTR(arguments[0]);
+    mp_arg_val_t given[2];
     struct ethosu_model_tensor tensor;
     struct numbers raw;
+    get_arguments(count, arguments, keywords, MP_QSTR_raw, given);
     model_alive(MP_OBJ_FROM_PTR(self->model));
     tensor_get(self->model, self->index, &tensor);
-    mp_obj_t given = count > 1 && arguments[1] != mp_const_none ? arguments[1] : self->data;
-    get_numbers(given, elements(&tensor), "raw", &raw);
-    if (raw.items == NULL && raw.typecode == 'B') {
-        raw.typecode = model_typecode(tensor.type); // plain bytes hold what the tensor holds
-    }
-    mp_obj_t into = count > 2 ? arguments[2] : new_floats(raw.count);
+    get_raw(given[0].u_obj == mp_const_none ? self->data : given[0].u_obj, &tensor, &raw);
+    mp_obj_t into = given[1].u_obj == mp_const_none ? new_floats(raw.count) : given[1].u_obj;
     mp_buffer_info_t memory;
     binding_get_buffer(into, &memory, MP_BUFFER_WRITE, "into");
     char typecode = (char)memory.typecode;
@@ -266,7 +298,7 @@ static mp_obj_t tensor_dequantize_method(size_t count, const mp_obj_t *arguments
     dequantize(self->model, self->index, &raw, memory.buf, typecode);
     return into;
 }
-static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(tensor_dequantize_obj, 1, 3, tensor_dequantize_method);
+static MP_DEFINE_CONST_FUN_OBJ_KW(tensor_dequantize_obj, 1, tensor_dequantize_method);
 
 /* ---- the class ---- */
 

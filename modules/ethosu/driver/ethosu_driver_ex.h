@@ -185,6 +185,9 @@ void ethosux_on_done(struct ethosu_driver *drv,
 /** Event counters of this NPU; ETHOSU_PMU_Get_NumEventCounters() gives the least of all NPUs. */
 uint32_t ethosux_pmu_counters(const struct ethosu_driver *drv);
 
+/** Can this NPU count the event of this number? */
+bool ethosux_pmu_has_event(const struct ethosu_driver *drv, uint32_t event);
+
 /* ---- checks ---- */
 
 /**

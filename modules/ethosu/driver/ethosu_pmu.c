@@ -27,7 +27,7 @@ static bool has_counter(const struct ethosu_driver *drv, uint32_t num)
     return num < drv->dev.part->pmu_counters;
 }
 
-static bool has_event(const struct ethosu_driver *drv, uint32_t event)
+bool ethosux_pmu_has_event(const struct ethosu_driver *drv, uint32_t event)
 {
     const struct ethosux_part *part = drv->dev.part;
     for (unsigned i = 0; i < part->event_range_count; i++) {
@@ -54,7 +54,7 @@ void ETHOSU_PMU_Disable(struct ethosu_driver *drv)
 void ETHOSU_PMU_Set_EVTYPER(struct ethosu_driver *drv, uint32_t num,
                             enum ethosu_pmu_event_type type)
 {
-    if (has_counter(drv, num) && has_event(drv, type)) {
+    if (has_counter(drv, num) && ethosux_pmu_has_event(drv, type)) {
         set(drv, NPU_PMEVTYPER0 + 4 * num, type);
     }
 }
@@ -63,7 +63,7 @@ enum ethosu_pmu_event_type ETHOSU_PMU_Get_EVTYPER(struct ethosu_driver *drv, uin
 {
     if (has_counter(drv, num)) {
         uint32_t event = get(drv, NPU_PMEVTYPER0 + 4 * num) & NPU_PMU_EVENT_MASK;
-        if (has_event(drv, event)) {
+        if (ethosux_pmu_has_event(drv, event)) {
             return (enum ethosu_pmu_event_type)event;
         }
     }
@@ -186,7 +186,7 @@ void ETHOSU_PMU_CNTR_Increment(struct ethosu_driver *drv, uint32_t mask)
 
 static void set_event(struct ethosu_driver *drv, uint32_t shift, uint32_t event)
 {
-    if (has_event(drv, event)) {
+    if (ethosux_pmu_has_event(drv, event)) {
         uint32_t others = get(drv, NPU_PMCCNTR_CFG) & ~(NPU_PMU_EVENT_MASK << shift);
         set(drv, NPU_PMCCNTR_CFG, others | event << shift);
     }

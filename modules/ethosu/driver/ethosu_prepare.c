@@ -164,13 +164,12 @@ static int check_fast_scratch(const struct ethosux_payload *payload,
 
 /** Walk the command stream; what it writes must be memory that the NPU can write. */
 static int verify(const struct ethosu_driver *drv, const struct ethosux_payload *payload,
-                  const struct ethosux_program *program, struct ethosux_fault *fault)
+                  struct ethosux_program *program, struct ethosux_fault *fault)
 {
-    uint32_t written;
     int error = ethosux_verify(payload->stream, payload->stream_bytes, drv->dev.config,
-                               program->size, (int)program->count, &written, fault);
+                               program->size, (int)program->count, &program->written, fault);
     for (uint32_t i = 0; error == 0 && i < program->count; i++) {
-        if (written >> i & 1) {
+        if (program->written >> i & 1) {
             struct buffer buffer = {program->cpu_base[i], program->size[i], (int)i, true, 1};
             uint32_t port;
             error = check_placement(&buffer, &port, fault);

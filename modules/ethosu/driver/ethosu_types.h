@@ -115,8 +115,9 @@ struct ethosux_program {
     uint32_t stream_bytes;
     uint32_t qconfig;
     uint32_t regioncfg;
-    uint32_t count; /**< base pointers in use */
-    uint32_t used;  /**< a bit for each whose bytes the CPU's cache may hold */
+    uint32_t count;   /**< base pointers in use */
+    uint32_t used;    /**< a bit for each whose bytes the CPU's cache may hold */
+    uint32_t written; /**< a bit for each that the command stream writes, when it was verified */
     uint64_t npu_base[ETHOSUX_MAX_BASES];  /**< as the NPU sees them */
     uintptr_t cpu_base[ETHOSUX_MAX_BASES]; /**< as the CPU sees them, for the cache hooks */
     size_t size[ETHOSUX_MAX_BASES];        /**< bytes */

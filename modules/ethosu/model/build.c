@@ -279,7 +279,7 @@ int ethosu_model_load(const struct ethosu_model_source *source,
                          (unsigned)memory->object_size, (unsigned)(uintptr_t)memory->object,
                          (unsigned)sizeof **model);
     }
-    int status = build_check_arena(&builder, memory);
+    int status = build_check_arena(&builder, memory, source);
     if (status != ETHOSU_MODEL_OK) {
         return status;
     }

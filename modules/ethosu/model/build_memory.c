@@ -143,17 +143,23 @@ static bool reachable(const void *data, size_t size, bool write)
     return ethosu_board.range_count == 0;
 }
 
-int build_check_arena(struct builder *builder, const struct ethosu_model_memory *memory)
+int build_check_arena(struct builder *builder, const struct ethosu_model_memory *memory,
+                      const struct ethosu_model_source *source)
 {
-    if ((uintptr_t)memory->arena % ETHOSU_MODEL_ALIGNMENT == 0 &&
-        reachable(memory->arena, memory->arena_size, true)) {
+    uintptr_t arena = (uintptr_t)memory->arena;
+    uintptr_t file = (uintptr_t)source->file;
+    if (arena < file + source->file_size && file < arena + memory->arena_size) {
+        return error_set(builder->error, ETHOSU_MODEL_BAD_MEMORY,
+                         "arena at 0x%x, %u bytes: it shares memory with the file of the model",
+                         (unsigned)arena, (unsigned)memory->arena_size);
+    }
+    if (arena % ETHOSU_MODEL_ALIGNMENT == 0 && reachable(memory->arena, memory->arena_size, true)) {
         return ETHOSU_MODEL_OK;
     }
     return error_set(builder->error, ETHOSU_MODEL_BAD_MEMORY,
                      "arena at 0x%x, %u bytes: memory that the NPU can write, aligned to %u, "
                      "expected",
-                     (unsigned)(uintptr_t)memory->arena, (unsigned)memory->arena_size,
-                     ETHOSU_MODEL_ALIGNMENT);
+                     (unsigned)arena, (unsigned)memory->arena_size, ETHOSU_MODEL_ALIGNMENT);
 }
 
 int build_visible(struct builder *builder, struct shared_place *last, const void *data,

@@ -156,7 +156,8 @@ int build_place_tensor(struct builder *builder, uint32_t tensor, struct placed *
 int build_grow_arena(struct builder *builder, uint64_t end);
 
 /** Can the NPU use the arena given? */
-int build_check_arena(struct builder *builder, const struct ethosu_model_memory *memory);
+int build_check_arena(struct builder *builder, const struct ethosu_model_memory *memory,
+                      const struct ethosu_model_source *source);
 
 /** Take arena bytes behind all tensors, aligned to ETHOSU_MODEL_ALIGNMENT. */
 int build_reserve(struct builder *builder, uint32_t size, uint32_t *offset);

@@ -229,7 +229,7 @@ class Model(_Job):
         """Run once while other tasks work; await it."""
         return run_model(self, inputs, outputs)
 
-    def _start(self, inputs=None):
+    def _start(self, inputs=None, outputs=None):
         if self._busy:
             raise OSError(16, "an inference of this model is under way: cancel() would stop it")
         for tensor, given in _pairs(self.inputs, self.inputs if inputs is None else inputs):

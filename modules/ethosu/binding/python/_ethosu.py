@@ -36,7 +36,7 @@ async def run_model(model, inputs=None, outputs=None):
     async with _queue(npu):
         _running[npu] = model
         try:
-            ended = model._start(inputs)
+            ended = model._start(inputs, outputs)
             while not ended:
                 await _ready(model)
                 ended = model._step()

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: MIT
+"""Whatever a caller hands in: one clear error, nothing half done, and the NPU works on."""
+
+import pytest
+
+from .conftest import raised
+
+BUSY, CANCELLED, NO_NPU, RELEASED = "OSError 16 ", "OSError 125 ", "OSError 19 ", "OSError 1 "
+TOO_LARGE = "OverflowError "  # as all of MicroPython says of an int beyond the machine's
+
+_FILE = "f = bytearray(open('/model.tflite', 'rb').read())\n"
+
+# What is run, and how what it raises begins; "nothing": it is right.
+TABLES = {
+    "Model": [
+        ("ethosu.Model()", "TypeError 'source' argument required"),
+        ("ethosu.Model(None)", "TypeError model is of type NoneType, a buffer expected"),
+        ("ethosu.Model(5)", "TypeError model is of type int"),
+        ("ethosu.Model([])", "TypeError model is of type list"),
+        ("ethosu.Model('/nothing')", "OSError 2"),
+        ("ethosu.Model('')", "OSError "),
+        ("ethosu.Model('/')", "OSError "),
+        ("ethosu.Model(b'')", "ValueError not a .tflite file: 0 bytes"),
+        ("ethosu.Model(b'TFL3' * 9)", "ValueError file is malformed or truncated at byte 0 of 36"),
+        ("ethosu.Model('/model.tflite', 5)", "TypeError extra positional"),
+        ("ethosu.Model('/model.tflite', other=5)", "TypeError extra keyword"),
+        ("ethosu.Model('/model.tflite', npu=-1)", NO_NPU),
+        ("ethosu.Model('/model.tflite', npu=99)", NO_NPU),
+        ("ethosu.Model('/model.tflite', npu=1 << 70)", TOO_LARGE),
+        ("ethosu.Model('/model.tflite', npu=2.5)", "TypeError "),
+        ("ethosu.Model('/model.tflite', npu='')", NO_NPU),
+        ("ethosu.Model('/model.tflite', npu='x' * 5000)", NO_NPU),
+        ("ethosu.Model('/model.tflite', npu=m)", "TypeError "),
+        ("ethosu.Model('/model.tflite', arena=5)", "TypeError arena is of type int"),
+        ("ethosu.Model('/model.tflite', arena=bytes(9999))", "TypeError arena is of type bytes"),
+        ("ethosu.Model('/model.tflite', arena=bytearray(0))", "ValueError arena has 0 bytes"),
+        (_FILE + "ethosu.Model(f, arena=f)", "OSError 14 arena at 0x"),
+        (_FILE + "f += bytes(9999)\nethosu.Model(memoryview(f)[:-9999], arena=f)", "OSError 14 "),
+        (_FILE + "f += bytes(9999)\nethosu.Model(f, arena=memoryview(f)[4096:])", "OSError 14 "),
+        ("ethosu.Model('/model.tflite', timeout_ms=-2)", "ValueError timeout_ms is -2"),
+        ("ethosu.Model('/model.tflite', timeout_ms='1')", "TypeError "),
+        ("ethosu.Model('/model.tflite', timeout_ms=1 << 70)", TOO_LARGE),
+        ("ethosu.Model('/model.tflite', postprocess=5).predict([x])", "TypeError 'int' object is"),
+        ("m.inputs = 5", "AttributeError "),
+        ("del m.npu", "AttributeError "),
+        ("m.reset(5)", "TypeError "),
+        ("m.metadata(5)", "TypeError "),
+        ("assert m.metadata('x' * 9999) is m.metadata('') is None", "nothing"),
+        ("m.selftest()", "ValueError model has no self-test; run: ethosu compile"),
+        ("m[0]", "TypeError "),
+        ("m()", "TypeError "),
+        ("m._step()", CANCELLED),
+        ("ethosu.Model.predict(5, [x])", "TypeError argument should be a 'Model'"),
+        ("ethosu.Model.__del__('x')", "TypeError argument should be a 'Model'"),
+    ],
+    "inputs and outputs": [
+        ("m.predict()", "TypeError 'inputs' argument required"),
+        ("m.predict(5)", "TypeError "),
+        ("m.predict(x)", "ValueError 768 inputs given, the model has 1"),
+        ("m.predict([])", "ValueError 0 inputs given"),
+        ("m.predict([x, x])", "ValueError 2 inputs given"),
+        ("m.predict([None])", "TypeError input is of type NoneType"),
+        ("m.predict([{}])", "TypeError input is of type dict"),
+        ("m.predict(['abc'])", "ValueError input 0 has 3 bytes, 768 expected (int8)"),
+        ("m.predict([b''])", "ValueError input 0 has 0 bytes"),
+        ("m.predict([array('h', range(384))])", "TypeError input 0 has typecode 'h', 'b' expected"),
+        ("m.predict([array('O', [0] * 192)])", "TypeError input 0 has typecode 'O'"),
+        ("m.predict([array('f', [0] * 767)])", "ValueError input 0 has 767 values"),
+        ("m.predict([array('d')])", "ValueError input 0 has 0 values"),
+        ("m.predict([[0] * 767])", "ValueError input 0 has 767 values"),
+        ("m.predict([[0] * 767 + [None]])", "TypeError can't convert NoneType to float"),
+        ("m.predict([[0] * 767 + [1j]])", "TypeError can't convert complex to float"),
+        ("m.predict([[1 << 2000] * 768])", "nothing"),
+        ("m.predict([x], 5)", "TypeError 'int' object is"),
+        ("m.predict([x], None, True)", "TypeError extra positional"),
+        ("m.predict([x], other=1)", "TypeError extra keyword"),
+        ("assert bytes(m.predict(inputs=[x])[0]) == golden", "nothing"),
+        ("assert bytes(m.predict(iter((x,)))[0]) == golden", "nothing"),
+        ("m.run_into(5)", "TypeError "),
+        ("m.run_into(None, None, None)", "TypeError extra positional"),
+        ("m.run_into(other=1)", "TypeError extra keyword"),
+        ("m.run_into([x], 5)", "TypeError "),
+        ("m.run_into([x], [])", "ValueError 0 outputs given"),
+        ("m.run_into([x], [bytes(10)])", "TypeError output is of type bytes, a writable buffer"),
+        ("m.run_into([x], [memoryview(bytes(10))])", "TypeError output is of type memoryview"),
+        ("m.run_into([x], [bytearray(9)])", "ValueError output 0 has 9 bytes, 10 expected"),
+        ("m.run_into([x], [bytearray(0)])", "ValueError output 0 has 0 bytes"),
+        ("m.run_into([x], [array('h', range(5))])", "TypeError output 0 has typecode 'h'"),
+        ("m.run_into([x], [None])", "TypeError output is of type NoneType"),
+        ("y = bytearray(10)\nm.run_into(outputs=[y], inputs=[x])\nassert y == golden", "nothing"),
+        ("y = m.inputs[0].data[:10]\nm.run_into([x], [y])\nassert y == golden", "nothing"),
+        ("m.run_into([m.inputs[0].data], [m.outputs[0].data])", "nothing"),
+        ("asyncio.run(m.run(5))", "TypeError "),
+        ("asyncio.run(m.run([x], [bytes(10)]))", "TypeError output is of type bytes"),
+        ("asyncio.run(m.run([x], [bytearray(9)]))", "ValueError output 0 has 9 bytes"),
+        ("asyncio.run(m.run([x], other=5))", "TypeError "),
+        ("y = bytearray(10)\nasyncio.run(m.run(outputs=[y], inputs=[x]))\nassert y == golden",
+         "nothing"),
+    ],
+    "Tensor": [
+        ("t = m.inputs[0]\nt.quantize()", "TypeError numbers is of type NoneType"),
+        ("t.quantize(5)", "TypeError numbers is of type int, a buffer or list of numbers"),
+        ("t.quantize(m)", "TypeError numbers is of type Model"),
+        ("t.quantize(array('O', [1] * 768))", "TypeError numbers is of type array"),
+        ("t.quantize([])", "ValueError numbers: 0 values given, 768 expected"),
+        ("t.quantize([0] * 767 + ['a'])", "TypeError can't convert str to float"),
+        ("t.quantize([0] * 768, 5)", "TypeError into is of type int, a writable buffer"),
+        ("t.quantize([0] * 768, bytes(768))", "TypeError into is of type bytes"),
+        ("t.quantize([0] * 768, bytearray(767))", "ValueError into has 767 bytes, 768 expected"),
+        ("t.quantize([0] * 768, array('f', [0] * 192))", "TypeError into has typecode 'f', 'b'"),
+        ("y = bytearray(768)\nassert t.quantize(into=y, numbers=[0] * 768) is y", "nothing"),
+        ("t.quantize([0] * 768, None, 5)", "TypeError "),
+        ("t.dequantize(5)", "TypeError raw is of type int"),
+        ("t.dequantize([0] * 767)", "ValueError raw: 767 values given, 768 expected"),
+        ("t.dequantize(['a'] * 768)", "TypeError can't convert str to float"),
+        ("t.dequantize(bytes(768), bytearray(768))", "TypeError into: an array('f') or array('d')"),
+        ("t.dequantize(into=array('f', [0] * 767))", "ValueError into: 767 values given"),
+        ("t.dequantize(None, bytes(768))", "TypeError into is of type bytes"),
+        ("f = array('d', [0] * 768)\nassert t.dequantize(into=f) is f", "nothing"),
+        ("assert len(t.dequantize(None, None)) == 768", "nothing"),
+        ("t.shape = 5", "AttributeError "),
+        ("ethosu.Tensor(m, 0)", "TypeError can't create 'Tensor' instances"),
+        ("ethosu.Tensor.quantize(m, [1])", "TypeError argument should be a 'Tensor'"),
+    ],
+    "buffer, reserve, npus": [
+        ("ethosu.buffer()", "TypeError "),
+        ("ethosu.buffer('a')", "TypeError "),
+        ("ethosu.buffer(-1)", "ValueError size is -1, 0 or more expected"),
+        ("ethosu.buffer(1 << 30)", "MemoryError "),
+        ("ethosu.buffer((1 << 31) - 1)", "MemoryError "),
+        ("ethosu.buffer(1 << 70)", TOO_LARGE),
+        ("assert len(ethosu.buffer(0)) == 0", "nothing"),
+        ("ethosu.npus(5)", "TypeError "),
+        ("ethosu.reserve(5)", "TypeError "),
+        ("ethosu.reserve(npu=7)", NO_NPU),
+        ("ethosu.reserve(npu='ethos-u55-1')", NO_NPU),
+        ("ethosu.reserve(npu=m)", "TypeError "),
+        ("ethosu.reserve(timeout_ms=-2)", "ValueError timeout_ms is -2"),
+        ("ethosu.reserve(timeout_ms='a')", "TypeError "),
+        ("ethosu.reserve(timeout_ms=1 << 70)", TOO_LARGE),
+        ("ethosu.NPU()", "TypeError can't create 'NPU' instances"),
+        ("ethosu.PMU()", "TypeError can't create 'PMU' instances"),
+    ],
+}  # fmt: skip
+
+# On a reserved NPU `n`; `payload` does nothing.
+ON_AN_NPU = [
+    ("n.invoke()", "TypeError 'payload' argument required"),
+    ("n.invoke(payload)", "TypeError 'bases' argument required"),
+    ("n.invoke(5, [])", "TypeError payload is of type int, a buffer expected"),
+    ("n.invoke(b'', [])", "ValueError payload is 0 bytes long"),
+    ("n.invoke(payload[:-1], [])", "ValueError payload is 19 bytes long, a multiple of 4"),
+    ("n.invoke(memoryview(b'?' + payload)[1:], [])", "ValueError command stream is at 0x"),
+    ("n.invoke(bytes(16), [])", "ValueError payload begins with "),
+    ("n.invoke(payload, None)", "TypeError "),
+    ("n.invoke(payload, 5)", "TypeError "),
+    ("n.invoke(payload, [5])", "TypeError base is of type int"),
+    ("n.invoke(payload, [None] * 9)", "ValueError 9 bases given, at most 8 expected"),
+    ("n.invoke(payload, (None for _ in range(8)))", "nothing"),
+    ("n.invoke(payload, [b'', b'', b''])", "nothing"),
+    ("n.invoke(payload, [None, memoryview(bytearray(64))[1:]])", "ValueError base pointer 1 is at"),
+    ("s = ethosu.buffer(256)\nn.invoke(payload, [s, s, s, s, s[16:], s, None, s])", "nothing"),
+    ("n.invoke(payload, [], timeout_ms=-2)", "ValueError timeout_ms is -2"),
+    ("n.invoke(payload, [], timeout_ms='a')", "TypeError "),
+    ("n.invoke(payload, [], timeout_ms=1 << 70)", TOO_LARGE),
+    ("n.invoke(payload, [], callback=print)", "TypeError extra keyword"),
+    ("n.invoke_async(payload, [], callback=5)", "TypeError callback must be callable"),
+    ("n.wait()", "OSError 22 no inference was started"),
+    ("n.wait(-5)", "ValueError timeout_ms is -5"),
+    ("n.wait('a')", "TypeError "),
+    ("n.pmu(-1)", "ValueError this NPU has no PMU event 0xffffffff"),
+    ("n.pmu(1 << 16)", "ValueError this NPU has no PMU event 0x10000"),
+    ("n.pmu(1 << 40)", TOO_LARGE),
+    ("n.pmu('a')", "TypeError "),
+    ("n.pmu(*[17] * 50)", "ValueError 50 events given, the NPU counts 4"),
+    ("p = n.pmu(17)\np[1]", "IndexError "),
+    ("p['a']", "TypeError "),
+    ("p[0] = 5", "TypeError "),
+    ("p.cycles = 5", "AttributeError "),
+    ("p.__exit__(None, None, None)", "nothing"),
+    ("m.predict([x])", BUSY + "the NPU is reserved"),
+    ("ethosu.reserve(timeout_ms=0)", BUSY + "the NPU is reserved"),
+    ("ethosu.reserve(timeout_ms=20)", "OSError 110 no NPU became free within 20 ms"),
+    ("ethosu.NPU.release(m)", "TypeError argument should be a 'NPU'"),
+]
+
+# On a released NPU `n`, and a model `k` on it; on a model `c` that was closed, with its tensor `t`.
+ON_WHAT_IS_GONE = [
+    *((f"n.{call}", RELEASED + "this NPU was released") for call in (
+        "invoke(payload, [])", "invoke_async(payload, [])", "wait()", "done()", "cancel()",
+        "info()", "pmu()", "npu")),
+    ("ethosu.Model('/model.tflite', npu=n)", RELEASED),
+    ("asyncio.run(n.run(payload, []))", RELEASED),
+    ("k.run_into()", RELEASED),
+    ("k.predict([x])", RELEASED),
+    ("asyncio.run(k.run([x]))", RELEASED),
+    ("n.release()\nwith n: pass", "nothing"),
+    *((f"c.{call}", "ValueError this model was closed by deinit()") for call in (
+        "predict([x])", "run_into()", "reset()", "cancel()", "info()", "metadata('a')",
+        "selftest()", "inputs", "tensors", "input_shape", "ram", "_step()", "_fetch()")),
+    ("asyncio.run(c.run([x]))", "ValueError this model was closed by deinit()"),
+    ("t.quantize([0] * 768)", "ValueError this model was closed by deinit()"),
+    ("t.dequantize()", "ValueError this model was closed by deinit()"),
+    ("t.shape", "ValueError this model was closed by deinit()"),
+    ("assert len(bytes(t.data)) == 768", "nothing"),
+    ("str((c, t, n))", "nothing"),
+    ("c.deinit()\nwith c: pass", "nothing"),
+]  # fmt: skip
+
+# Code of the caller's that is called, and does what it should not.
+CALLED = {
+    "numbers that run Python": (
+        "class Number:\n    def __float__(self):\n        row.clear()\n        return 1.0\n"
+        "row = [Number()] + [0.5] * 767\nm.predict([row])",
+        "TypeError can't convert Number to float",
+    ),
+    "a sequence that closes the model": (
+        "class Row:\n    def __iter__(self):\n        k.deinit()\n        return iter([x])\n"
+        "k = ethosu.Model('/model.tflite')\nk.predict(Row())",
+        "ValueError this model was closed",
+    ),
+    "an input that closes the model": (
+        "def fill(*a): k.deinit()\nk = ethosu.Model('/model.tflite')\nk.predict([fill])",
+        "ValueError this model was closed",
+    ),
+    "an input that empties its list": (
+        "def fill(memory, *a):\n    row.clear()\n    gc.collect()\n    memory[:] = x\n"
+        "row = [fill]\nassert bytes(m.predict(row)[0]) == golden",
+        "nothing",
+    ),
+    "an input that empties the list of outputs": (
+        "def fill(memory, *a): row.clear()\nrow = [bytearray(10)]\nm.run_into([fill], row)",
+        "ValueError 0 outputs given",
+    ),
+    "an input that leaves the model at work": (
+        "def fill(*a): k._start([x])\nk = ethosu.Model('/model.tflite')\n"
+        "try: k.predict([fill])\nfinally: k.cancel()",
+        BUSY + "an inference of this model is under way",
+    ),
+    "an input for ever": (
+        "def fill(*a): m.predict([fill])\nm.predict([fill])", "RuntimeError maximum recursion"
+    ),
+    "a callback for ever": (
+        "def again(model, ins, outs): return model.predict(ins, again)\nm.predict([x], again)",
+        "RuntimeError maximum recursion",
+    ),
+    "a callback that closes the model": (
+        "k = ethosu.Model('/model.tflite')\nk.predict([x], lambda model, *a: model.deinit())\n"
+        "k.info()",
+        "ValueError this model was closed",
+    ),
+    "an input that writes too much": (
+        "def fill(memory, *a): memory[768] = 1\nm.predict([fill])", "IndexError "
+    ),
+    "a class that begins without its base": (
+        "class Mine(ethosu.Model):\n    def __init__(self): self.predict([x])\nMine()",
+        "AttributeError ",
+    ),
+    "a class that loads twice": (
+        "class Mine(ethosu.Model):\n    def __init__(self, path):\n"
+        "        super().__init__(path)\n        super().__init__(path)\n"
+        "assert bytes(Mine('/model.tflite').predict([x])[0]) == golden",
+        "nothing",
+    ),
+}  # fmt: skip
+
+_SETUP = (
+    "import asyncio, struct\n"
+    "payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)\n"
+)
+
+
+def check(board, rows):
+    """Run each row; after it the NPU must be right."""
+    wrong = []
+    for code, expected in rows:
+        found = raised(board, code)
+        if not found.startswith(expected):
+            wrong.append((code, found, expected))
+    assert not wrong
+    assert board.eval("bytes(m.predict([x])[0]) == golden")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_arguments(face, table):
+    face.exec(_SETUP)
+    check(face, TABLES[table])
+
+
+def test_arguments_on_an_npu(face):
+    face.exec(_SETUP + "n = ethosu.reserve()")
+    check(face, [*ON_AN_NPU, ("n.release()", "nothing")])
+
+
+def test_what_is_gone(face):
+    face.exec(
+        _SETUP + "n = ethosu.reserve()\nk = ethosu.Model('/model.tflite', npu=n)\nn.release()\n"
+        "c = ethosu.Model('/model.tflite')\nt = c.inputs[0]\nc.deinit()\n"
+    )
+    check(face, ON_WHAT_IS_GONE)
+
+
+@pytest.mark.parametrize("case", CALLED)
+def test_code_of_the_caller(face, case):
+    face.exec(_SETUP)
+    check(face, [CALLED[case]])

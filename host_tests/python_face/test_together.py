@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""One NPU, several that want it: a handle, its models, callbacks. Nobody gets another's result."""
+
+import pytest
+
+from .conftest import raised
+
+# `later(f)` has the scheduler call f while the code below waits for an NPU whose interrupt is
+# masked; what it raises is kept in `seen`.
+_SETUP = """
+import asyncio, struct, time
+payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
+seen = []
+def later(*functions):
+    def call(timer):
+        for function in functions:
+            try: function()
+            except Exception as error: seen.append((type(error).__name__, error.args[0]))
+        unmask()
+    mask()
+    machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=5, callback=call)
+n = ethosu.reserve()
+k, l = (ethosu.Model('/model.tflite', npu=n, timeout_ms=5000) for _ in range(2))
+y = bytearray(10)
+"""
+CANCELLED = "OSError 125 the inference was cancelled"
+BUSY = ("OSError", 16)
+
+
+@pytest.fixture
+def shared(emulated):
+    """A reserved NPU `n` with two models, `k` and `l`, on it."""
+    emulated.exec(_SETUP)
+    return emulated
+
+
+def all_is_well(board):
+    """Handle, its models and, after it was released, others work."""
+    board.exec("time.sleep_ms(2)\nn.cancel()\nn.invoke(payload, [])")
+    assert board.eval("[bytes(one.predict([x])[0]) == golden for one in (k, l)]") == [True] * 2
+    board.exec("n.release()")
+    assert board.eval("bytes(m.predict([x])[0]) == golden")
+
+
+WAITS = {
+    "invoke": "n.invoke(payload, [])",
+    "wait": "n.invoke_async(payload, []); n.wait()",
+    "wait for ever": "n.invoke_async(payload, [], timeout_ms=-1); n.wait()",
+    "run_into": "k.run_into([x], [y])",
+    "predict": "k.predict([x])",
+}
+
+
+@pytest.mark.parametrize("wait", WAITS)
+@pytest.mark.parametrize("stop", ["n.cancel", "n.cancel, n.cancel"])
+def test_a_callback_may_cancel_what_is_waited_for(shared, wait, stop):
+    begun = "t = time.ticks_ms()\n"
+    assert raised(shared, f"{begun}later({stop})\n{WAITS[wait]}") == CANCELLED
+    assert shared.eval("time.ticks_diff(time.ticks_ms(), t) < 2000 and seen == []")
+    all_is_well(shared)
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_a_callback_may_release_what_is_waited_for(shared, wait):
+    """Others may take the NPU then, and use it when the one that waited has left."""
+    shared.exec("def take():\n    global o\n    o = ethosu.reserve()\n    o.invoke(payload, [])")
+    assert raised(shared, f"later(n.release, take)\n{WAITS[wait]}") == CANCELLED
+    assert shared.eval("seen") == [BUSY]
+    shared.exec("o.invoke(payload, [])\no.release()")
+    assert shared.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_a_model_is_cancelled_by_a_callback(shared):
+    shared.exec("n.release()\nn = None")
+    assert raised(shared, "later(m.cancel, m.cancel)\nm.run_into([x])") == CANCELLED
+    assert shared.eval("seen == [] and bytes(m.predict([x])[0]) == golden")
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_a_callback_can_start_nothing_on_an_npu_that_is_waited_for(shared, wait):
+    shared.exec(
+        "later(lambda: n.invoke(payload, []), lambda: n.invoke_async(payload, []), n.wait,\n"
+        f"    l.run_into, lambda: l.predict([x]), lambda: m.predict([x]), l._start)\n{WAITS[wait]}"
+    )
+    assert shared.eval("seen") == [BUSY] * 7
+    assert shared.eval("y == golden") or wait != "run_into"
+    all_is_well(shared)
+
+
+def test_a_callback_after_a_cancel_starts_nothing_either(shared):
+    """Else the one that waits would take the new inference for its own."""
+    again = "later(n.cancel, lambda: n.invoke_async(payload, []))"
+    assert raised(shared, f"{again}\nn.invoke(payload, [])") == CANCELLED
+    assert shared.eval("seen") == [BUSY]
+    all_is_well(shared)
+
+
+TASK = """
+async def main():
+    global result
+    mask()
+    task = asyncio.create_task(k.run([x]))
+    await asyncio.sleep_ms(5)
+    for function in {functions}:
+        try: function()
+        except Exception as error: seen.append((type(error).__name__, error.args[0]))
+    unmask()
+    try: result = bytes((await task)[0]) == golden
+    except OSError as error: result = error.errno
+asyncio.run(main())
+"""
+
+
+def test_others_on_the_handle_are_refused_while_a_task_awaits(shared):
+    others = "(lambda: n.invoke(payload, []), n.wait, l.run_into, lambda: m.predict([x]), l._start)"
+    shared.exec(TASK.format(functions=others))
+    assert shared.eval("result") is True
+    assert shared.eval("seen") == [BUSY] * 5
+    all_is_well(shared)
+
+
+def test_cancel_of_the_handle_ends_the_task_on_it(shared):
+    """And what is started then is not disturbed by the task's end."""
+    shared.exec(TASK.format(functions="(n.cancel, lambda: n.invoke_async(payload, []))"))
+    assert shared.eval("(result, seen)") == (125, [])
+    assert shared.eval("n.wait()") is True
+    all_is_well(shared)
+
+
+def test_release_of_the_handle_ends_the_task_on_it(shared):
+    shared.exec(TASK.format(functions="(n.release,)"))
+    assert shared.eval("(result, seen)") == (125, [])
+    assert raised(shared, "k.run_into()").startswith("OSError 1 this NPU was released")
+    assert shared.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_forgotten_model_leaves_the_handle_to_others(shared):
+    shared.exec(
+        "def begin(): ethosu.Model('/model.tflite', npu=n)._start([x])\n"
+        "begin()\ntime.sleep_ms(2)\ngc.collect()"
+    )
+    all_is_well(shared)
+
+
+def test_callbacks_that_start_the_next_inference_leave_time_for_others(shared):
+    """Even when each of them waits until its own has ended."""
+    shared.exec(
+        "count = 0\n"
+        "def again(npu):\n"
+        "    global count\n"
+        "    count += 1\n"
+        "    npu.invoke_async(payload, [], callback=again)\n"
+        "    npu.wait()\n"
+        "n.invoke_async(payload, [], callback=again)\n"
+        "time.sleep_ms(20)\nn.release()\nlast = count\ntime.sleep_ms(5)\n"
+    )
+    assert shared.eval("last == count > 1")
+    assert shared.eval("bytes(m.predict([x])[0]) == golden")
