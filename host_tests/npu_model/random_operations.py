@@ -12,11 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from ethosu import mlw_codec
 
+from . import random_operations_u85 as u85
 from .assembler import Stream
+from .random_operations_u85 import up
 
 KINDS = ("CONV", "DEPTHWISE", "AVERAGE", "MAX", "MUL", "ADD", "SUB")
+U85_KINDS = (*KINDS, "SUM")
+CONFIG = "ethos-u55-128"
 _ELEMENTWISE = {"MUL": 0, "ADD": 1, "SUB": 2}
-_POOL = {"MAX": 0, "AVERAGE": 1}
+_POOL = {"MAX": 0, "AVERAGE": 1, "SUM": 3}
 _TABLE_ADDRESS = 0x5800  # of the tables in the 24 KB of ethos-u55-128
 _TABLE_BYTES = 256
 _REGION_BYTES = 1 << 18
@@ -27,6 +31,7 @@ _CLIP_RANGES = (2, 3, 5)  # uint8, int8, int16
 class Operation:
     """A command stream, the memory of its regions, and what it is."""
 
+    config: str
     stream: bytes
     regions: list[bytes]
     description: dict[str, int]
@@ -43,12 +48,15 @@ class _Element:
         return low, low + (1 << self.bits) - 1
 
 
-def make(kind: str, seed: int) -> Operation:
+def make(kind: str, seed: int, config: str = CONFIG) -> Operation:
     """One operation of a kind."""
-    random = np.random.default_rng([KINDS.index(kind), seed])
+    random = np.random.default_rng([U85_KINDS.index(kind), seed])
     shape = tuple(int(random.integers(1, high)) for high in (5, 40, 40))
     ifm = _Element(int(random.choice([8, 8, 8, 16])), bool(random.integers(2)))
-    registers = _output(random, shape)
+    is_u85 = config == u85.CONFIG
+    arranged, stored = u85.arrangement(random, shape) if is_u85 else (0, shape)
+    registers = _output(random, shape, stored)
+    registers["OFM_PRECISION"] |= arranged
     registers |= _scales(random, kind)
     weights, scales = b"", b""
     if kind in _ELEMENTWISE:
@@ -59,21 +67,25 @@ def make(kind: str, seed: int) -> Operation:
         command = ("POOL", _POOL[kind]) if kind in _POOL else (kind, 0)
     if kind in ("CONV", "DEPTHWISE"):
         depthwise = kind == "DEPTHWISE"
-        weights = _weights(random, registers, depthwise)
-        scales = _scale_records(random, shape[2])
+        symbols = u85.symbols if is_u85 else _symbols
+        weights = _weights(random, symbols(registers, _taps(registers), depthwise))
+        scales = _scale_records(random, shape[2], 4 if is_u85 else 5)
         registers |= {
             "WEIGHT_LENGTH": len(weights),
             "SCALE_LENGTH": len(scales),
             "OFM_PRECISION": registers["OFM_PRECISION"] & ~0x100,
         }
-    stream = Stream().defaults(**registers)
+    if is_u85:
+        registers = u85.translate(random, registers, binary=kind in _ELEMENTWISE)
+    stream = Stream(config).defaults(**registers)
     if registers["ACTIVATION"] & 0x1F:
-        stream.set(DMA0_SRC_REGION=4, DMA0_DST_REGION=0x100, DMA0_DST=_TABLE_ADDRESS)
+        address = 0 if is_u85 else _TABLE_ADDRESS
+        stream.set(DMA0_SRC_REGION=4, DMA0_DST_REGION=0x100, DMA0_DST=address)
         stream.set(DMA0_LEN=_TABLE_BYTES).op("DMA_START")
     second = weights or random.bytes(_REGION_BYTES)
     regions = [random.bytes(_REGION_BYTES), bytes(_REGION_BYTES), second, scales or bytes(16)]
     regions.append(random.bytes(_TABLE_BYTES))
-    return Operation(stream.op(*command).stop(), regions, registers)
+    return Operation(config, stream.op(*command).stop(), regions, registers)
 
 
 def _layout(
@@ -98,10 +110,13 @@ def _layout(
     }, 0x40 if bricks else 0
 
 
-def _output(random: np.random.Generator, shape: tuple[int, ...]) -> dict[str, int]:
+def _output(
+    random: np.random.Generator, shape: tuple[int, ...], stored: tuple[int, ...]
+) -> dict[str, int]:
+    """An OFM of a shape, which in memory is another where its axes are swapped."""
     height, width, depth = shape
     ofm = _Element(int(random.choice([8, 8, 8, 16])), bool(random.integers(2)))
-    registers, bricks = _layout(random, "OFM", shape, ofm)
+    registers, bricks = _layout(random, "OFM", stored, ofm)
     rounding = int(random.choice([0, 0, 0, 2, 2, 1]))
     low, high = ofm.range
     table = ofm.bits == 8 and random.integers(4) == 0
@@ -189,28 +204,33 @@ def _scales(random: np.random.Generator, kind: str) -> dict[str, int]:
     return {"OFM_SCALE": _scale(random, 28, 42) if kind != "ADD" else _scale(random, 40, 56)}
 
 
-def _scale_records(random: np.random.Generator, channels: int) -> bytes:
+def _scale_records(random: np.random.Generator, channels: int, bias_bytes: int) -> bytes:
     """Bias, multiplier and shift of each channel, 10 bytes."""
     records = b""
     for _ in range(channels):
         scale = _scale(random, 34, 46)
         bias = int(random.integers(-(1 << 20), 1 << 20))
-        records += bias.to_bytes(5, "little", signed=True)
-        records += (scale & 0xFFFFFFFF).to_bytes(4, "little") + bytes([scale >> 32])
+        record = bias.to_bytes(bias_bytes, "little", signed=True)
+        record += (scale & 0x7FFFFFFF).to_bytes(4, "little") + bytes([scale >> 32])
+        records += record.ljust(10, b"\0")
     return records + bytes(-len(records) % 16)
 
 
-def _weights(random: np.random.Generator, registers: dict[str, int], depthwise: bool) -> bytes:
-    def up(value: int, unit: int) -> int:
-        return -(-value // unit) * unit
-
-    stride = registers["KERNEL_STRIDE"]
-    taps = (registers["KERNEL_HEIGHT_M1"] // (1 + (stride >> 4 & 1)) + 1) * (
-        registers["KERNEL_WIDTH_M1"] // (1 + (stride >> 3 & 1)) + 1
-    )
-    block = 16 if registers["IFM_PRECISION"] & 0xC else 32
-    inputs = 1 if depthwise else up(registers["IFM_DEPTH_M1"] + 1, block)
-    count = up(registers["OFM_DEPTH_M1"] + 1, 8) * inputs * (up(taps, 4) if depthwise else taps)
+def _weights(random: np.random.Generator, count: int) -> bytes:
     limit = int(random.choice([3, 128, 256]))
     stream = bytes(mlw_codec.encode(random.integers(1 - limit, limit, count).tolist()))
     return stream + b"\xff" * (-len(stream) % 16)
+
+
+def _taps(registers: dict[str, int]) -> int:
+    stride = registers["KERNEL_STRIDE"]
+    height = registers["KERNEL_HEIGHT_M1"] // (1 + (stride >> 4 & 1)) + 1
+    return height * (registers["KERNEL_WIDTH_M1"] // (1 + (stride >> 3 & 1)) + 1)
+
+
+def _symbols(registers: dict[str, int], taps: int, depthwise: bool) -> int:
+    """Weights in a stream of ethos-u55-128, padding included."""
+    wide = registers["IFM_PRECISION"] & 0xC
+    inputs = 1 if depthwise else up(registers["IFM_DEPTH_M1"] + 1, 16 if wide else 32)
+    taps = up(taps, 4) if depthwise else taps
+    return up(registers["OFM_DEPTH_M1"] + 1, 8) * inputs * taps

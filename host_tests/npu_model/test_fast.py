@@ -7,17 +7,20 @@
 import ctypes
 import os
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools.npu import Outcome
+from ethosu_tools.npu import Outcome, commands
+from npu_model import random_operations_u85 as u85
 from npu_model.assembler import execute
-from npu_model.random_operations import KINDS, make
+from npu_model.random_operations import CONFIG, KINDS, U85_KINDS, make
 
 SEEDS = range(60)
+OPERATIONS = [(CONFIG, kind) for kind in KINDS] + [(u85.CONFIG, kind) for kind in U85_KINDS]
 LANES = 16
+PAYLOAD = 0x4000
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +56,7 @@ def run_both(fast_library, plain_library, monkeypatch):
         results = []
         for library in (fast_library, plain_library):
             monkeypatch.setenv("ETHOSU_NPU_LIBRARY", str(library))
-            outcome, device = execute("ethos-u55-128", operation.stream, operation.regions)
+            outcome, device = execute(operation.config, operation.stream, operation.regions)
             with device:
                 memory = [m.data.copy() for m in device.memories[1:]]
                 results.append((outcome, memory, device.cycles, device.log))
@@ -62,11 +65,11 @@ def run_both(fast_library, plain_library, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_operations_equal_the_plain_model(run_both, kind):
+@pytest.mark.parametrize(("config", "kind"), OPERATIONS)
+def test_operations_equal_the_plain_model(run_both, config, kind):
     good = 0
     for seed in SEEDS:
-        operation = make(kind, seed)
+        operation = make(kind, seed, config)
         fast, plain = run_both(operation)
         what = f"{kind} seed {seed}: {operation.description}"
         assert fast[0] is plain[0], f"{what}: {fast[3]} {plain[3]}"
@@ -77,12 +80,44 @@ def test_operations_equal_the_plain_model(run_both, kind):
     assert good == len(SEEDS), "every operation is one that the model accepts"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_memory_that_ends_too_early_is_the_same_fault(run_both, kind):
+def damage(config, stream, random):
+    """Change one register, but none that sets a size."""
+    known = commands(config)
+    words = np.frombuffer(stream, "<u4").copy()
+    places, at = [], 0
+    while at < len(words):
+        name = known[words[at] & 0xFFFF][0]
+        if name.startswith("NPU_SET") and not name.endswith("_M1"):
+            places.append(at)
+        at += 2 if words[at] & PAYLOAD else 1
+    at = random.choice(places)
+    if words[at] & PAYLOAD and random.integers(2):
+        words[at + 1] ^= 1 << random.integers(32)
+    else:
+        words[at] ^= 1 << random.integers(16, 32)
+    return words.tobytes()
+
+
+@pytest.mark.parametrize(("config", "kind"), OPERATIONS)
+def test_damaged_operations_equal_the_plain_model(run_both, config, kind):
+    """Whatever they do now, and however it ends."""
+    outcomes = set()
+    for seed in SEEDS:
+        operation = make(kind, seed, config)
+        stream = damage(config, operation.stream, np.random.default_rng(seed))
+        fast, plain = run_both(replace(operation, stream=stream))
+        assert fast[0] is plain[0] and fast[2:] == plain[2:], f"{kind} seed {seed}"
+        assert all(map(np.array_equal, fast[1], plain[1])), f"{kind} seed {seed}"
+        outcomes.add(fast[0])
+    assert {Outcome.STOPPED, Outcome.PARSE_ERROR} <= outcomes
+
+
+@pytest.mark.parametrize(("config", "kind"), OPERATIONS)
+def test_memory_that_ends_too_early_is_the_same_fault(run_both, config, kind):
     """Cut a region: what is beyond its end the NPU does not see."""
     faults = 0
     for seed in SEEDS:
-        operation = make(kind, seed)
+        operation = make(kind, seed, config)
         cut = seed % 4
         operation.regions[cut] = operation.regions[cut][: 1 << seed % 11]
         fast, plain = run_both(operation)
