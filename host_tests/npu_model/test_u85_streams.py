@@ -137,6 +137,23 @@ def test_a_branch_by_the_result_flag(value, taken):
         assert device.read(0x030) == taken
 
 
+@pytest.mark.parametrize("value", [0, 1, 0x80, 1 << 56])
+@pytest.mark.parametrize(("size", "bits"), [(1, 16), (2, 32), (3, 64)])
+def test_a_branch_by_a_result_of_any_size(value, size, bits):
+    """The sum of an operand and the number 0, of which what the OFM has no room for is lost."""
+    element = min(size, 2)
+    content = stream().defaults(
+        OFM_WIDTH_M1=0, IFM_PRECISION=1 | element << 2, IFM2_PRECISION=0xC001 | element << 2,
+        IFM_STRIDE_X=4, OFM_STRIDE_X=8, IFM2_BROADCAST=8, OFM_PRECISION=0x101 | size << 1,
+        ACTIVATION=1 << 12,
+    ).op("ELEMENTWISE", 1)  # fmt: skip
+    content.op("BRANCH", 1, len(content.bytes()) + 12).raw(0x3FF)
+    outcome, device = run(content.stop(), [value.to_bytes(8, "little"), *ROOM[1:]])
+    with device:
+        stored = int.from_bytes(device.memories[2].data[: bits // 8].tobytes(), "little")
+        assert outcome is (Outcome.STOPPED if stored else Outcome.PARSE_ERROR), device.log
+
+
 def test_a_branch_by_a_result_that_is_not_there():
     outcome, device = run(stream().op("BRANCH", 1, 0).stop())
     with device:

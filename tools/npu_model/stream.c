@@ -174,9 +174,9 @@ static bool read_result(struct npu *npu)
         return npu_fail(npu, NPU_FAULT_BRANCH, "asks for a result, but no operation stored any");
     }
     size_t elements = (size_t)map.width * map.depth;
-    int32_t *row = npu_scratch_get(npu, NPU_BUFFER_ROWS, elements, sizeof *row);
+    int64_t *row = npu_scratch_get(npu, NPU_BUFFER_ROWS, elements, sizeof *row);
     map.zero_point = 0;
-    if (row == NULL || !npu_read_row_32(npu, &map, map.height - 1, row)) {
+    if (row == NULL || !npu_read_row_64(npu, &map, map.height - 1, row)) {
         return false;
     }
     npu->result_flag = row[elements - 1] != 0;
