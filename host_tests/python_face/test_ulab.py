@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""ulab's arrays go in and out: ULAB_DIR names a checkout of its source, built into a firmware."""
+
+import os
+import subprocess
+
+import pytest
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
+
+from .conftest import MODEL, raised
+
+pytestmark = pytest.mark.slow
+NPU = "ethos-u55-128"
+
+
+@pytest.fixture(scope="module")
+def ulab(request, repo, build_dir, compiled, small_models, example):
+    """A board with ulab as `np`, model `m`, input `x` and the expected output `golden`."""
+    source = os.environ.get("ULAB_DIR")
+    if source is None or request.config.getoption("--port"):
+        pytest.skip("NOT TESTED WITH ULAB: set ULAB_DIR to a checkout of its source")
+    subprocess.run(
+        ["make", "-s", "-j2", "-C", repo / "firmware", f"ULAB_DIR={source}"],
+        check=True, timeout=900, capture_output=True,
+    )  # fmt: skip
+    _, x, y = example
+    firmware = build_dir / "firmware/MPS3_AN547-ulab/firmware.elf"
+    with QemuBoard(Machine(NPU, firmware=firmware)) as board:
+        board.write_file(MODEL, compiled(small_models["small_cnn"], NPU).read_bytes())
+        board.exec(
+            "import ethosu\nfrom array import array\nfrom ulab import numpy as np\n"
+            f"m = ethosu.Model({MODEL!r})\n"
+            f"x = np.frombuffer({x.tobytes()!r}, dtype=np.int8)\ngolden = {y.tobytes()!r}\n"
+        )
+        yield board
+
+
+def test_raw_values(ulab):
+    assert ulab.eval("bytes(m.predict([x])[0]) == golden")
+    assert ulab.eval("bytes(m.predict([x.reshape((16, 48))])[0]) == golden")
+    ulab.exec("y = np.zeros(10, dtype=np.int8)\nm.run_into([x], [y])")
+    assert ulab.eval("y.tobytes() == golden")
+
+
+def test_real_values(ulab):
+    ulab.exec(
+        "real = (np.array(x) - m.input_zero_point[0]) * m.input_scale[0]\n"
+        "assert bytes(m.predict([real])[0]) == golden\n"
+        "raw = np.zeros(768, dtype=np.int8)\nm.inputs[0].quantize(real, raw)\n"
+        "scores = np.zeros(10)\nm.outputs[0].dequantize(golden, scores)\n"
+        "seen = np.array(m.predict([x], real=True)[0])"
+    )
+    assert ulab.eval("raw.tobytes() == x.tobytes()")
+    assert ulab.eval("max(abs(scores - seen)) < 1e-6")
+
+
+def test_callable_input_and_post_processor(ulab):
+    """A script in OpenMV's way: arrays of ulab in, scores as an array."""
+    ulab.exec(
+        "def fill(memory, shape, dtype): memory[:] = x.tobytes()\n"
+        "def best(model, inputs, outputs):\n"
+        "    raw = np.array(outputs[0])\n"
+        "    return np.argmax((raw - model.output_zero_point[0]) * model.output_scale[0])\n"
+        "import ethosu_openmv as ml\n"
+        "wanted = max(range(10), key=lambda i: (golden[i] + 128) & 255)\n"
+    )
+    assert ulab.eval(f"ml.Model({MODEL!r}, best).predict([fill]) == wanted")
+
+
+def test_wrong_arrays(ulab):
+    assert raised(ulab, "m.predict([np.zeros(767, dtype=np.int8)])").startswith("ValueError input")
+    assert raised(ulab, "m.predict([np.zeros(768, dtype=np.int16)])").startswith("TypeError input")
+    assert raised(ulab, "m.predict([np.zeros(767)])").startswith("ValueError input 0 has 767")
+    assert ulab.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_views(ulab):
+    """A slice is taken where it lies; one with steps is no buffer, its copy is."""
+    ulab.exec(
+        "wide, thin = (np.zeros(1536, dtype=np.int8) for _ in range(2))\n"
+        "wide[768:] = x\nthin[::2] = x"
+    )
+    assert ulab.eval("bytes(m.predict([wide[768:]])[0]) == golden")
+    assert raised(ulab, "m.predict([thin[::2]])") == (
+        "TypeError input is of type ndarray, a buffer expected"
+    )
+    assert ulab.eval("bytes(m.predict([thin[::2].copy()])[0]) == golden")
