@@ -96,7 +96,7 @@ def _conv(m: Maker) -> None:
 @case("DEPTHWISE_CONV_2D")
 def _depthwise(m: Maker) -> None:
     kernel = m.pick((3, 3), (m.integer(1, 5), m.integer(1, 5)))
-    depth, multiplier = m.integer(1, 36), m.pick(1, 1, 2, 3)
+    depth, multiplier = m.pick(m.integer(1, 36), m.integer(1, 140), 1), m.pick(1, 1, 2, 3)
     fields = {"padding": m.pick(SAME, VALID), **_strides(m), **_dilations(m)}
     image = _image(m, kernel, fields)
     x = m.input((m.integer(1, 2), *image, depth), m.pick("int8", "int8", "int16"))
@@ -111,7 +111,7 @@ def _depthwise(m: Maker) -> None:
 @case("TRANSPOSE_CONV")
 def _transpose_conv(m: Maker) -> None:
     kernel = (m.integer(1, 5), m.integer(1, 5))
-    depth, filters = m.integer(1, 6), m.integer(1, 5)
+    depth, filters = m.pick(m.integer(1, 6), m.integer(1, 20)), m.integer(1, 5)
     fields = {"padding": m.pick(SAME, VALID), **_strides(m)}
     image = (m.integer(1, 6), m.integer(1, 6))
     out = []
@@ -123,6 +123,9 @@ def _transpose_conv(m: Maker) -> None:
         out = [
             (n - 1) * fields[f"stride{s}"] + k for n, k, s in zip(image, kernel, "HW", strict=True)
         ]
+    if m.chance(30):  # other sizes that give the same number of windows
+        other = [max(1, size + m.integer(-2, 2)) for size in out]
+        out = other if _windows(other, kernel, fields) == image else out
     dtype = m.pick("int8", "int8", "int16")
     x = m.input((m.integer(1, 2), *image, depth), dtype)
     w, scales = _weights(m, (filters, *kernel, depth), 0)

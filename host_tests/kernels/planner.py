@@ -51,6 +51,8 @@ class Entry:
     size: int
 
 
+CMSIS_NN = 256  # more in a kernel's version when CMSIS-NN computes it
+CMSIS_NN_KERNELS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 CANDIDATE_BYTES = 24  # of DETECTION_POSTPROCESS: a box, its score, a place in the order
 
 
@@ -67,7 +69,34 @@ def scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
     return 0
 
 
-def add_plan(model: bytes) -> bytes:
+def cmsis_nn_scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
+    """Bytes of scratch when CMSIS-NN computes: formulas of kernels/README.md."""
+    shapes = [() if index < 0 else tuple(tensors[index].shape) for index in operator.inputs]
+    wide = tensors[operator.outputs[0]].type == schema.TensorType.INT16
+    if name == "FULLY_CONNECTED":
+        return 0 if wide else 4 * shapes[1][0]
+    first, height, width, last = shapes[1]
+    image = shapes[2 if name == "TRANSPOSE_CONV" else 0]
+    window = height * width * image[3]
+    lines = 4 * 16 * -(-window * (2 if wide else 1) // 16)
+    if name == "CONV_2D":
+        return 0 if height * width == 1 and not wide else lines
+    if name == "DEPTHWISE_CONV_2D":
+        if wide:
+            return 8 * window + 8 if image[3] == last else 0
+        if image[3] == 1 and last > 1:
+            return lines + height * width * last
+        return 4 * 124 * height * width if image[3] == last else 0
+    if wide:
+        return 0
+    options = operator.builtinOptions
+    if options.strideH <= 2 and options.strideW <= 2 and last > 16:
+        return lines + window * first
+    sums = (image[2] - 1) * options.strideW + max(width, options.strideW, options.strideH)
+    return 4 * first * sums * max(height, options.strideH)
+
+
+def add_plan(model: bytes, *, cmsis_nn: bool = False) -> bytes:
     """The model with a plan in its metadata."""
     tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
     graph = tree.subgraphs[0]
@@ -84,8 +113,11 @@ def add_plan(model: bytes) -> bytes:
         code = tree.operatorCodes[operator.opcodeIndex].builtinCode
         if CODES[code] in OWN:
             continue
-        size = scratch_size(CODES[code], graph.tensors, operator)
-        entries.append(Entry(index, code, KERNEL_VERSION, end if size else 0, size))
+        librarys = cmsis_nn and CODES[code] in CMSIS_NN_KERNELS
+        sizes = cmsis_nn_scratch_size if librarys else scratch_size
+        size = sizes(CODES[code], graph.tensors, operator)
+        version = KERNEL_VERSION + (CMSIS_NN if librarys else 0)
+        entries.append(Entry(index, code, version, end if size else 0, size))
         end = _align(end + size)
     return write_plan(tree, offsets, entries, end)
 

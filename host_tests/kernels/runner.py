@@ -112,10 +112,14 @@ def _read(path: Path) -> Iterator[Result]:
         at += 8 + size
 
 
-def check(program: Path, folder: Path, name: str, count: int) -> list[str]:
+def check(
+    program: Path, folder: Path, name: str, count: int, *, cmsis_nn: bool = False
+) -> list[str]:
     """Compare our kernel with the reference; returns a line for each case that differs."""
     checked = list(generate(name, count))
-    batch = [(planner.add_plan(item.case.model), item.case.inputs) for item in checked]
+    batch = [
+        (planner.add_plan(item.case.model, cmsis_nn=cmsis_nn), item.case.inputs) for item in checked
+    ]
     results = run(program, folder, batch)
     assert len(results) == len(checked)
     return [

@@ -6,7 +6,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 
 from . import planner, runner
-from .maker import Maker
+from .maker import Maker, make
 
 BAD_PLAN = -9
 
@@ -153,3 +153,14 @@ def test_dead_memory_is_used_again(load, plan):
 def test_tensor_beyond_the_planned_arena(load, plan):
     plan.tensors[5] = plan.plan[3]
     assert "arena size is" in load().text
+
+
+def test_plan_for_cmsis_nn(build_cases, run_cases, tmp_path):
+    """Its scratch is enough for our own kernels, but assertions tell them apart."""
+    case = make("FULLY_CONNECTED", 0)
+    batch = [(planner.add_plan(case.model, cmsis_nn=True), case.inputs)]
+    (result,) = runner.run(build_cases(), tmp_path, batch)
+    assert result.status == 0
+    (result,) = runner.run(run_cases, tmp_path, batch)
+    assert result.status == BAD_PLAN
+    assert "kernel 1+CMSIS-NN; here kernel 1); run: ethosu plan MODEL.tflite" in result.text

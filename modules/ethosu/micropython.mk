@@ -22,6 +22,16 @@ ETHOSU_KERNEL_LIST := $(foreach name,$(filter-out none,$(ETHOSU_KERNELS)),KERNEL
 CFLAGS_USERMOD += '-DETHOSU_KERNEL_LIST=$(ETHOSU_KERNEL_LIST)'
 endif
 
+# A tree of CMSIS-NN for the operators with weights; empty: our own loops.
+CMSIS_NN_DIR ?=
+include $(ETHOSU_DIR)/cmsis_nn.mk
+CFLAGS_USERMOD += $(CMSIS_NN_USE)
+CMSIS_NN_OBJ := $(addprefix $(BUILD)/cmsis_nn/,$(CMSIS_NN_SRC:.c=.o))
+SRC_USERMOD_LIB_C += $(addprefix cmsis_nn/,$(CMSIS_NN_SRC))
+$(CMSIS_NN_OBJ): CFLAGS += $(CMSIS_NN_CFLAGS)
+$(BUILD)/cmsis_nn/%.o: $(CMSIS_NN_DIR)/Source/%.c
+	$(call compile_c)
+
 ETHOSU_LEFT_OUT := \
 	$(if $(filter 0,$(ETHOSU_VERIFY)),driver/ethosu_verify%) \
 	$(if $(filter 0,$(ETHOSU_U85)),$(patsubst $(ETHOSU_DIR)/%,%,$(wildcard $(ETHOSU_DIR)/driver/*_u85.c))) \
@@ -52,7 +62,8 @@ $(call ETHOSU_OBJ,$(filter $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -O2
 $(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -Os
 
 # Another choice is another module: the last one is kept, and what it made is made anew.
-ETHOSU_CHOICE := $(foreach name,VERIFY U85 PMU MESSAGES KERNELS,$(name)=$(strip $(ETHOSU_$(name))))
+ETHOSU_CHOICE := $(foreach name,VERIFY U85 PMU MESSAGES KERNELS,$(name)=$(strip $(ETHOSU_$(name)))) \
+	CMSIS_NN_DIR=$(CMSIS_NN_DIR)
 ifneq ($(BUILD),)
 ETHOSU_CHOSEN := $(BUILD)/ethosu.choice
 ifneq ($(ETHOSU_CHOICE),$(file <$(ETHOSU_CHOSEN)))

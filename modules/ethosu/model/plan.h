@@ -16,7 +16,8 @@
  *     5…    the entries, five words each:
  *           0  index of the operator in subgraph 0, ascending
  *           1  its builtin operator code
- *           2  version of the kernel that the size was computed for
+ *           2  version of the kernel that the size was computed for; 256 more when
+ *              CMSIS-NN computes in its place
  *           3  offset of its scratch in the arena, a multiple of 16; 0 when it has none
  *           4  bytes of scratch; 0 when it needs none
  *

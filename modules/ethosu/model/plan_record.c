@@ -2,6 +2,7 @@
 /** Reading the memory plan; see plan.h for its layout. */
 #include "plan_check.h"
 
+#include "kernels/kernel.h"
 #include "plan.h"
 
 /** One entry of the plan, decoded. */
@@ -109,23 +110,32 @@ int plan_open(struct builder *builder)
     return status;
 }
 
-/** "plan has 96 bytes of scratch, its kernel needs 144". */
+/** How sentences tell a kernel of this runtime from one that CMSIS-NN computes. */
+static const char *kind(uint32_t version)
+{
+    return (version & KERNEL_CMSIS_NN) == 0 ? "" : "+CMSIS-NN";
+}
+
+/** "96 bytes of scratch planned, 144 needed …". */
 static int refuse_scratch(struct builder *builder, const struct entry *entry, uint32_t version,
                           uint32_t needed)
 {
     struct ethosu_model_error why;
+    const char *option = (version & KERNEL_CMSIS_NN) == 0 ? "" : " --cmsis-nn";
+    const uint32_t planned = entry->word[PLAN_ENTRY_KERNEL];
     if (builder->file.plan.count == 0) {
         error_set(&why, 0,
                   "it needs %u bytes of scratch that nobody planned; "
-                  "run: ethosu plan MODEL.tflite",
-                  (unsigned)needed);
+                  "run: ethosu plan%s MODEL.tflite",
+                  (unsigned)needed, option);
     } else {
         error_set(&why, 0,
-                  "%u bytes of scratch planned, %u needed (planner %u, kernel %u; here kernel %u); "
-                  "run: ethosu plan MODEL.tflite",
+                  "%u bytes of scratch planned, %u needed (planner %u, kernel %u%s; here kernel "
+                  "%u%s); run: ethosu plan%s MODEL.tflite",
                   (unsigned)entry->word[PLAN_ENTRY_SIZE], (unsigned)needed,
                   (unsigned)plan_word(builder, PLAN_WORD_PLANNER),
-                  (unsigned)entry->word[PLAN_ENTRY_KERNEL], (unsigned)version);
+                  (unsigned)(planned % KERNEL_CMSIS_NN), kind(planned),
+                  (unsigned)(version % KERNEL_CMSIS_NN), kind(version), option);
     }
     return build_refuse(builder, ETHOSU_MODEL_BAD_PLAN, why.text);
 }

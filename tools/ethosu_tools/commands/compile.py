@@ -60,6 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ends are quantised, and predict() of real numbers writes straight into the NPU's tensor",
     )
     parser.add_argument(
+        "--cmsis-nn",
+        action="store_true",
+        help="plan for a firmware that was built with CMSIS_NN_DIR",
+    )
+    parser.add_argument(
         "--debug-table",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -92,7 +97,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         data["folded"] = folded
     if plan.needs_plan(output):
         ui.note("planning memory for the operators that stay on the CPU")
-        data["plan"] = plan.plan_file(output, output).as_dict()
+        data["plan"] = plan.plan_file(output, output, cmsis_nn=args.cmsis_nn).as_dict()
     if args.selftest:
         ui.note("running the reference kernels for the self-test")
         data["selftest_bytes"] = selftest.add(args.model, output)

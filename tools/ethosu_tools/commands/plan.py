@@ -19,6 +19,7 @@ reading it.
     ethosu plan model_vela.tflite                       plan it, and write it back
     ethosu plan model_vela.tflite -o planned.tflite
     ethosu plan --overlap model_vela.tflite             the CPU works while the NPU does
+    ethosu plan --cmsis-nn model_vela.tflite            for a firmware with CMSIS-NN
     ethosu plan --dry-run build/*.tflite                a table of sizes
     ethosu plan --dry-run model_vela.tflite --picture arena.svg
 """
@@ -37,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="let the CPU work beside the NPU even where that takes a larger arena",
     )
     parser.add_argument(
+        "--cmsis-nn",
+        action="store_true",
+        help="plan for a firmware that was built with CMSIS_NN_DIR",
+    )
+    parser.add_argument(
         "--picture", type=Path, metavar="FILE", help="draw the arena over time (.svg or .html)"
     )
 
@@ -52,7 +58,9 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         for index, model in enumerate(args.models):
             update(index, len(args.models))
             output = None if args.dry_run else args.output or model
-            row = plan.plan_file(model, output, overlap=args.overlap).as_dict()
+            row = plan.plan_file(
+                model, output, overlap=args.overlap, cmsis_nn=args.cmsis_nn
+            ).as_dict()
             rows.append({"model": str(model), "output": output and str(output), **row})
     if args.picture:
         picture.save(rows[0], args.picture)

@@ -21,7 +21,7 @@ from typing import Any
 from .. import tflite
 from ..files import write_whole
 from .graph import Graph, read_graph
-from .kernels import KERNELS, RUNTIME_OPERATORS
+from .kernels import KERNELS, RUNTIME_OPERATORS, kernel_version
 from .lives import Item, find_items
 from .metadata import get, put, set_graph
 from .placement import Placement, align, conflicts, place
@@ -63,9 +63,12 @@ class Plan:
             for item, offset in zip(self.items, self.placement.offsets, strict=True)
             if item.scratch_of is not None
         }
+        graph = self.graph
         return [
-            Entry(index, operator.code, KERNELS[operator.name].version, *scratch.get(index, (0, 0)))
-            for index, operator in enumerate(self.graph.operators)
+            Entry(
+                index, operator.code, kernel_version(operator, graph), *scratch.get(index, (0, 0))
+            )
+            for index, operator in enumerate(graph.operators)
             if operator.name in KERNELS
         ]
 
@@ -162,11 +165,16 @@ def _plan(schedule: Schedule, original: Graph, before: int | None) -> Plan | Non
     return min(plans, key=lambda plan: plan.arena, default=None)
 
 
-def plan_file(source: Path, output: Path | None = None, *, overlap: bool = False) -> Plan:
-    """Plan the model in `source`; `output` (which may be the same) gets it with the plan."""
+def plan_file(
+    source: Path, output: Path | None = None, *, overlap: bool = False, cmsis_nn: bool = False
+) -> Plan:
+    """Plan the model in `source`; `output` (which may be the same) gets it with the plan.
+
+    With `cmsis_nn` for a runtime that was built with CMSIS-NN.
+    """
     data = tflite.read(source)
     with tflite.reading(source):
-        plan = make_plan(read_graph(data), overlap=overlap)
+        plan = make_plan(read_graph(data, cmsis_nn=cmsis_nn), overlap=overlap)
         _check(plan)
         planned = put(
             set_graph(data, plan.schedule.order, plan.graph.inputs, plan.graph.outputs),

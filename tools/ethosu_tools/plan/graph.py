@@ -54,6 +54,7 @@ class Operator:
     code: int
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    stride: tuple[int, int] = (1, 1)  # of TRANSPOSE_CONV: height, width
 
     @property
     def on_npu(self) -> bool:
@@ -69,13 +70,14 @@ class Graph:
     operators: tuple[Operator, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    cmsis_nn: bool = False  # does the runtime compute with CMSIS-NN where it can?
 
     def tensors_of(self, operator: Operator) -> list[Tensor | None]:
         """An operator's inputs."""
         return [None if index < 0 else self.tensors[index] for index in operator.inputs]
 
 
-def read_graph(data: bytes) -> Graph:
+def read_graph(data: bytes, *, cmsis_nn: bool = False) -> Graph:
     """Read the main graph of a `.tflite` file."""
     from ethosu.vela.tflite.Model import Model
 
@@ -95,7 +97,11 @@ def read_graph(data: bytes) -> Graph:
         _operator(model, graph.Operators(index)) for index in range(graph.OperatorsLength())
     )
     result = Graph(
-        tensors, operators, _indices(graph.InputsAsNumpy()), _indices(graph.OutputsAsNumpy())
+        tensors,
+        operators,
+        _indices(graph.InputsAsNumpy()),
+        _indices(graph.OutputsAsNumpy()),
+        cmsis_nn,
     )
     _check_indices(result)
     return result
@@ -138,7 +144,20 @@ def _operator(model: Any, operator: Any) -> Operator:
         code=number,
         inputs=_indices(operator.InputsAsNumpy()),
         outputs=_indices(operator.OutputsAsNumpy()),
+        stride=_stride(operator),
     )
+
+
+def _stride(operator: Any) -> tuple[int, int]:
+    from ethosu.vela.tflite.BuiltinOptions import BuiltinOptions
+    from ethosu.vela.tflite.TransposeConvOptions import TransposeConvOptions
+
+    table = operator.BuiltinOptions()
+    if table is None or operator.BuiltinOptionsType() != BuiltinOptions.TransposeConvOptions:
+        return (1, 1)
+    options = TransposeConvOptions()
+    options.Init(table.Bytes, table.Pos)
+    return (int(options.StrideH()), int(options.StrideW()))
 
 
 def _indices(vector: Any) -> tuple[int, ...]:

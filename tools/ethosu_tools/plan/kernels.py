@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..errors import InputError
-from .graph import INT8, Tensor
+from .graph import INT8, Graph, Operator, Tensor
 
-# Bytes of scratch, from an operator's inputs.
-Scratch = Callable[[Sequence[Tensor | None]], int]
+# Bytes of scratch, from an operator and its inputs.
+Scratch = Callable[[Operator, Sequence[Tensor | None]], int]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,11 @@ class Kernel:
     scratch: Scratch
     in_place: bool = False  # its output may lie exactly where an input of the same size lies
     version: int = 1
+    cmsis_nn: Scratch | None = None  # in a build where CMSIS-NN computes it
+
+
+# In the version of a kernel that CMSIS-NN computes.
+CMSIS_NN = 0x100
 
 
 def _get(inputs: Sequence[Tensor | None], index: int) -> Tensor:
@@ -36,18 +41,18 @@ def _get(inputs: Sequence[Tensor | None], index: int) -> Tensor:
     return found
 
 
-def _none(_: Sequence[Tensor | None]) -> int:
+def _none(_: Operator, __: Sequence[Tensor | None]) -> int:
     return 0
 
 
-def _conv_2d(inputs: Sequence[Tensor | None]) -> int:
+def _conv_2d(_: Operator, inputs: Sequence[Tensor | None]) -> int:
     """One gathered window; a 1 x 1 filter reads the image itself."""
     image, filters = _get(inputs, 0), _get(inputs, 1)
-    _, height, width, depth = filters.shape
+    height, width, depth = filters.shape[1:]
     return 0 if height * width == 1 else height * width * depth * image.element_size
 
 
-def _softmax(inputs: Sequence[Tensor | None]) -> int:
+def _softmax(_: Operator, inputs: Sequence[Tensor | None]) -> int:
     """The exponentials of a row; int16 keeps them in the output."""
     logits = _get(inputs, 0)
     return 4 * logits.shape[-1] if logits.type == INT8 else 0
@@ -56,26 +61,80 @@ def _softmax(inputs: Sequence[Tensor | None]) -> int:
 _CANDIDATE_BYTES = 24  # a box, its score, its place in the order
 
 
-def _detection(inputs: Sequence[Tensor | None]) -> int:
+def _detection(_: Operator, inputs: Sequence[Tensor | None]) -> int:
     """A candidate for each box."""
     return _CANDIDATE_BYTES * _get(inputs, 0).shape[1]
 
 
 _PLAIN = """
-    ARG_MAX ARG_MIN AVERAGE_POOL_2D BATCH_MATMUL CAST CONCATENATION DEPTHWISE_CONV_2D DEQUANTIZE
-    EQUAL FULLY_CONNECTED GATHER GREATER GREATER_EQUAL LESS LESS_EQUAL MAX_POOL_2D MEAN NOT_EQUAL
-    PAD PADV2 QUANTIZE RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR SELECT_V2 SLICE SPLIT SPLIT_V
-    STRIDED_SLICE SUM SVDF TRANSPOSE TRANSPOSE_CONV
+    ARG_MAX ARG_MIN AVERAGE_POOL_2D BATCH_MATMUL CAST CONCATENATION DEQUANTIZE EQUAL GATHER GREATER
+    GREATER_EQUAL LESS LESS_EQUAL MAX_POOL_2D MEAN NOT_EQUAL PAD PADV2 QUANTIZE RESIZE_BILINEAR
+    RESIZE_NEAREST_NEIGHBOR SELECT_V2 SLICE SPLIT SPLIT_V STRIDED_SLICE SUM SVDF TRANSPOSE
 """
 _IN_PLACE = """
     ADD HARD_SWISH LEAKY_RELU LOGISTIC MAXIMUM MINIMUM MUL PRELU RELU RELU6 RELU_0_TO_1
     RELU_N1_TO_1 SUB TANH
 """
 
+# With CMSIS-NN (modules/ethosu/model/kernels/cmsis_nn.c): the most that any core asks for.
+_WINDOWS, _VECTOR = 4, 16  # inputs that it gathers at once, bytes of a vector
+_CHANNEL_BLOCK = 124  # channels of a depthwise convolution
+_TAIL = 8  # behind the inputs of a depthwise convolution of int16
+_SUM_BYTES = 4
+_DEPTH_TO_REVERSE = 16  # from more channels on TRANSPOSE_CONV becomes a convolution
+
+
+def _gathered(places: int, depth: int, element_size: int) -> int:
+    return _WINDOWS * (-(-places * depth * element_size // _VECTOR) * _VECTOR)
+
+
+def _cmsis_nn_conv_2d(_: Operator, inputs: Sequence[Tensor | None]) -> int:
+    """Windows of whole vectors; a 1 x 1 filter of int8 reads the image itself."""
+    image, filters = _get(inputs, 0), _get(inputs, 1)
+    places = filters.shape[1] * filters.shape[2]
+    if places == 1 and image.type == INT8:
+        return 0
+    return _gathered(places, image.shape[3], image.element_size)
+
+
+def _cmsis_nn_depthwise_conv_2d(_: Operator, inputs: Sequence[Tensor | None]) -> int:
+    """Windows of a block of channels; of one channel those of CONV_2D, and weights transposed."""
+    image, filters = _get(inputs, 0), _get(inputs, 1)
+    height, width, channels = filters.shape[1:]
+    depth = image.shape[3]
+    if image.type != INT8:
+        size = _WINDOWS * height * width * depth * image.element_size + _TAIL
+        return size if channels == depth else 0
+    if depth == 1 < channels:
+        return _gathered(height * width, 1, 1) + height * width * channels
+    return _WINDOWS * _CHANNEL_BLOCK * height * width if channels == depth else 0
+
+
+def _cmsis_nn_fully_connected(_: Operator, inputs: Sequence[Tensor | None]) -> int:
+    """What biases and zero points add to each sum."""
+    row, filters = _get(inputs, 0), _get(inputs, 1)
+    return _SUM_BYTES * filters.shape[0] if row.type == INT8 else 0
+
+
+def _cmsis_nn_transpose_conv(operator: Operator, inputs: Sequence[Tensor | None]) -> int:
+    """Windows and reversed filters, or the sums of the lines that a line of the input reaches."""
+    filters, image = _get(inputs, 1), _get(inputs, 2)
+    count, height, width, depth = filters.shape
+    if image.type != INT8:
+        return 0
+    if max(operator.stride) <= 2 and depth > _DEPTH_TO_REVERSE:
+        return _gathered(height * width, depth, 1) + height * width * depth * count
+    columns = (image.shape[2] - 1) * operator.stride[1] + max(width, *operator.stride)
+    return columns * max(height, operator.stride[0]) * count * _SUM_BYTES
+
+
 KERNELS: dict[str, Kernel] = {
     **{name: Kernel(_none) for name in _PLAIN.split()},
     **{name: Kernel(_none, in_place=True) for name in _IN_PLACE.split()},
-    "CONV_2D": Kernel(_conv_2d),
+    "CONV_2D": Kernel(_conv_2d, cmsis_nn=_cmsis_nn_conv_2d),
+    "DEPTHWISE_CONV_2D": Kernel(_none, cmsis_nn=_cmsis_nn_depthwise_conv_2d),
+    "FULLY_CONNECTED": Kernel(_none, cmsis_nn=_cmsis_nn_fully_connected),
+    "TRANSPOSE_CONV": Kernel(_none, cmsis_nn=_cmsis_nn_transpose_conv),
     "SOFTMAX": Kernel(_softmax),
     "TFLite_Detection_PostProcess": Kernel(_detection),
 }
@@ -86,6 +145,14 @@ STATEFUL = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
 RUNTIME_OPERATORS = (*RENAMING, *STATEFUL)
 
 
-def scratch_bytes(name: str, inputs: Sequence[Tensor | None]) -> int:
+def scratch_bytes(operator: Operator, graph: Graph) -> int:
     """Bytes of scratch that the kernel of an operator needs."""
-    return KERNELS[name].scratch(inputs)
+    kernel = KERNELS[operator.name]
+    scratch = kernel.cmsis_nn if graph.cmsis_nn and kernel.cmsis_nn else kernel.scratch
+    return scratch(operator, graph.tensors_of(operator))
+
+
+def kernel_version(operator: Operator, graph: Graph) -> int:
+    """The version that the plan names, so that another kernel's scratch is not taken for it."""
+    kernel = KERNELS[operator.name]
+    return kernel.version + (CMSIS_NN if graph.cmsis_nn and kernel.cmsis_nn else 0)

@@ -219,7 +219,7 @@ def _scratch_items(graph: Graph) -> list[Item]:
     items = []
     for time, operator in _timed(graph):
         if operator.name in KERNELS:
-            size = scratch_bytes(operator.name, graph.tensors_of(operator))
+            size = scratch_bytes(operator, graph)
             if size:
                 items.append(Item(Block(size, time, time), scratch_of=time - 1))
     return items

@@ -6,7 +6,7 @@
  * padding has become the zero point; each output is then one sum of products
  * of that row and a filter. A 1x1 kernel needs no gathering.
  */
-#include "weighted.h"
+#include "cmsis_nn.h"
 
 #include "element.h"
 
@@ -18,49 +18,37 @@ static const struct weighted_fields weighted_fields = {
     .channel_axis = 0,
     .activation = 3,
     .bias_type = 6,
+    .scale_each = CMSIS_NN_VERSION != 0,
 };
 
 static const struct window_fields window_fields = {
     .padding = 0, .stride_w = 1, .stride_h = 2, .dilation_w = 4, .dilation_h = 5};
 
-struct conv {
-    struct kernel_call call;
-    struct weighted weighted;
-    struct window_2d window;
-    const uint8_t *input;
-    const int8_t *filter;
-    void *output;
-    int32_t batches;
-    int32_t depth;        /**< channels of the input */
-    int32_t filter_depth; /**< channels of a filter: depth / groups */
-    int32_t filters;      /**< channels of the output */
-    int32_t zero_point;   /**< of the input */
-    uint8_t element_size;
-};
-
 static uint32_t conv_scratch(const struct kernel_call *call)
 {
-    const struct conv *p = (const struct conv *)call;
+    const struct weighted_call *p = (const struct weighted_call *)call;
     int32_t taps = p->window.y.size * p->window.x.size;
-    return taps == 1 ? 0 : (uint32_t)(taps * p->filter_depth) * p->element_size;
+    uint32_t own = taps == 1 ? 0 : (uint32_t)(taps * p->filter_depth) << p->wide;
+    uint32_t librarys = cmsis_nn_conv_scratch(p);
+    return own > librarys ? own : librarys;
 }
 
 /** Zero points in place of inputs. */
-static void put_zeros(const struct conv *p, uint8_t *to, int32_t count)
+static void put_zeros(const struct weighted_call *p, uint8_t *to, int32_t count)
 {
-    if (p->element_size == 1) {
-        memset(to, p->zero_point, (size_t)count);
-    } else {
+    if (p->wide) {
         memset(to, 0, (size_t)count * sizeof(int16_t));
+    } else {
+        memset(to, -p->weighted.input_offset, (size_t)count);
     }
 }
 
 /** One line of the window, from one line of the image. */
-static void gather_line(const struct conv *p, uint8_t *to, const uint8_t *line, int32_t x)
+static void gather_line(const struct weighted_call *p, uint8_t *to, const uint8_t *line, int32_t x)
 {
     const struct window *window = &p->window.x;
-    size_t run = (size_t)p->filter_depth * p->element_size;
-    size_t pixel = (size_t)p->depth * p->element_size;
+    size_t run = (size_t)p->filter_depth << p->wide;
+    size_t pixel = (size_t)p->depth << p->wide;
     if (run == pixel && window->dilation == 1 && x >= 0 && x + window->size <= window->input) {
         memcpy(to, line + (size_t)x * pixel, (size_t)window->size * pixel);
         return;
@@ -75,12 +63,13 @@ static void gather_line(const struct conv *p, uint8_t *to, const uint8_t *line, 
 }
 
 /** The inputs under the window, in the order of a filter's weights. */
-static const uint8_t *gather(const struct conv *p, const uint8_t *image, int32_t y, int32_t x)
+static const uint8_t *gather(const struct weighted_call *p, const uint8_t *image, int32_t y,
+                             int32_t x)
 {
     const struct window_2d *window = &p->window;
-    size_t pixel = (size_t)p->depth * p->element_size;
+    size_t pixel = (size_t)p->depth << p->wide;
     int32_t line_count = window->x.size * p->filter_depth;
-    if (p->call.scratch == NULL) {
+    if (p->window.y.size * p->window.x.size == 1) {
         return image + (size_t)(y * window->x.input + x) * pixel;
     }
     uint8_t *to = p->call.scratch;
@@ -90,46 +79,48 @@ static const uint8_t *gather(const struct conv *p, const uint8_t *image, int32_t
         } else {
             put_zeros(p, to, line_count);
         }
-        to += (size_t)line_count * p->element_size;
+        to += (size_t)line_count << p->wide;
     }
     return p->call.scratch;
 }
 
 /** All outputs of one pixel. */
-static void convolve_pixel(const struct conv *p, const uint8_t *image, int32_t y, int32_t x,
-                           void *output)
+static void convolve_pixel(const struct weighted_call *p, const uint8_t *image, int32_t y,
+                           int32_t x, void *output)
 {
     int32_t groups = p->depth / p->filter_depth;
     int32_t filters = p->filters / groups;
     int32_t taps = p->window.y.size * p->window.x.size * p->filter_depth;
-    bool wide = p->element_size == 2;
     for (int32_t group = 0; group < groups; ++group) {
-        const uint8_t *channels = image + (size_t)(group * p->filter_depth) * p->element_size;
+        const uint8_t *channels = image + ((size_t)(group * p->filter_depth) << p->wide);
         const void *row = gather(p, channels, y, x);
         for (int32_t i = group * filters; i < (group + 1) * filters; ++i) {
             const int8_t *weights = p->filter + (size_t)i * (size_t)taps;
-            int64_t sum = wide ? dot_16(row, weights, taps)
-                               : dot_8(row, weights, taps, p->weighted.input_offset);
+            int64_t sum = p->wide ? dot_16(row, weights, taps)
+                                  : dot_8(row, weights, taps, p->weighted.input_offset);
             int32_t value = weighted_finish(&p->weighted, sum, i);
-            element_store(output, i, wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8, value);
+            element_store(output, i, p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8, value);
         }
     }
 }
 
 static int run_conv(const struct kernel_call *call)
 {
-    const struct conv *p = (const struct conv *)call;
+    const struct weighted_call *p = (const struct weighted_call *)call;
     const struct window_2d *window = &p->window;
-    size_t image_size =
-        (size_t)window->y.input * (size_t)window->x.input * (size_t)p->depth * p->element_size;
+    size_t image_size = (size_t)window->y.input * (size_t)window->x.input * (size_t)p->depth
+                        << p->wide;
     uint8_t *output = p->output;
+    if (cmsis_nn_conv(p)) {
+        return ETHOSU_MODEL_OK;
+    }
     for (int32_t batch = 0; batch < p->batches; ++batch) {
-        const uint8_t *image = p->input + (size_t)batch * image_size;
+        const uint8_t *image = (const uint8_t *)p->input + (size_t)batch * image_size;
         for (int32_t y = 0; y < window->y.output; ++y) {
             for (int32_t x = 0; x < window->x.output; ++x) {
                 convolve_pixel(p, image, window_origin(&window->y, y), window_origin(&window->x, x),
                                output);
-                output += (size_t)p->filters * p->element_size;
+                output += (size_t)p->filters << p->wide;
             }
         }
     }
@@ -153,7 +144,7 @@ static int prepare_conv(struct builder *builder, const struct tflite_operator_ca
 {
     struct kernel_tensor in[2];
     struct kernel_tensor out;
-    struct conv p = {0};
+    struct weighted_call p = {0};
     int status = kernel_tensors(builder, call, in, 2, &out, 1);
     if (status == ETHOSU_MODEL_OK && (in[0].rank != 4 || in[1].rank != 4 || out.rank != 4)) {
         status = kernel_bad(builder, "its tensors do not have 4 dimensions");
@@ -179,13 +170,12 @@ static int prepare_conv(struct builder *builder, const struct tflite_operator_ca
     p.depth = in[0].shape[3];
     p.filter_depth = in[1].shape[3];
     p.filters = in[1].shape[0];
-    p.zero_point = in[0].zero_point;
-    p.element_size = (uint8_t)in[0].element_size;
+    p.wide = in[0].type == ETHOSU_TYPE_INT16;
     return kernel_add(builder, &kernel_CONV_2D, &p.call, sizeof p);
 }
 
 const struct kernel kernel_CONV_2D = {.code = CODE_CONV_2D,
-                                      .version = 1,
+                                      .version = 1 | CMSIS_NN_VERSION,
                                       .prepare = prepare_conv,
                                       .scratch = conv_scratch,
                                       .run = run_conv};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** DEPTHWISE_CONV_2D: each input channel has filters of its own. */
-#include "weighted.h"
+#include "cmsis_nn.h"
 
 #include "element.h"
 
@@ -12,6 +12,7 @@ static const struct weighted_fields weighted_fields = {
     .channel_axis = 3,
     .activation = 4,
     .bias_type = NO_BIAS_TYPE,
+    .scale_each = CMSIS_NN_VERSION != 0,
 };
 
 static const struct window_fields window_fields = {
@@ -20,40 +21,28 @@ static const struct window_fields window_fields = {
 /** Channels whose sums are kept at once. */
 enum { BLOCK = 16 };
 
-struct depthwise {
-    struct kernel_call call;
-    struct weighted weighted;
-    struct window_2d window;
-    const void *input;
-    const int8_t *filter;
-    void *output;
-    int32_t batches;
-    int32_t depth;
-    int32_t channels;   /**< of the output */
-    int32_t multiplier; /**< channels / depth */
-    bool wide;          /**< int16, else int8 */
-};
-
 /** Add the products of one place under the window to the sums of a block of channels. */
-static void add_tap_8(const struct depthwise *p, int64_t *sums, const int8_t *values,
+static void add_tap_8(const struct weighted_call *p, int64_t *sums, const int8_t *values,
                       const int8_t *weights, int32_t first, int32_t count)
 {
+    int32_t multiplier = p->filters / p->depth;
     for (int32_t i = 0; i < count; ++i) {
-        int32_t value = values[(first + i) / p->multiplier] + p->weighted.input_offset;
+        int32_t value = values[(first + i) / multiplier] + p->weighted.input_offset;
         sums[i] += value * weights[first + i];
     }
 }
 
-static void add_tap_16(const struct depthwise *p, int64_t *sums, const int16_t *values,
+static void add_tap_16(const struct weighted_call *p, int64_t *sums, const int16_t *values,
                        const int8_t *weights, int32_t first, int32_t count)
 {
+    int32_t multiplier = p->filters / p->depth;
     for (int32_t i = 0; i < count; ++i) {
-        sums[i] += values[(first + i) / p->multiplier] * weights[first + i];
+        sums[i] += values[(first + i) / multiplier] * weights[first + i];
     }
 }
 
 /** The commonest case apart: one filter for each channel, which vectorises. */
-static void add_tap_single(const struct depthwise *p, int32_t *sums, const int8_t *values,
+static void add_tap_single(const struct weighted_call *p, int32_t *sums, const int8_t *values,
                            const int8_t *weights, int32_t count)
 {
     int32_t offset = p->weighted.input_offset;
@@ -63,8 +52,8 @@ static void add_tap_single(const struct depthwise *p, int32_t *sums, const int8_
 }
 
 /** Sums of a block of channels at one place of the window. */
-static void sum_block(const struct depthwise *p, int64_t *sums, int32_t image, int32_t y, int32_t x,
-                      int32_t first, int32_t count)
+static void sum_block(const struct weighted_call *p, int64_t *sums, int32_t image, int32_t y,
+                      int32_t x, int32_t first, int32_t count)
 {
     const struct window_2d *window = &p->window;
     int32_t narrow[BLOCK] = {0};
@@ -77,11 +66,11 @@ static void sum_block(const struct depthwise *p, int64_t *sums, int32_t image, i
                 continue;
             }
             int32_t pixel = ((image * window->y.input + at_y) * window->x.input + at_x) * p->depth;
-            const int8_t *weights = p->filter + (i * window->x.size + k) * p->channels;
+            const int8_t *weights = p->filter + (i * window->x.size + k) * p->filters;
             const int8_t *values = (const int8_t *)p->input + pixel;
             if (p->wide) {
                 add_tap_16(p, sums, (const int16_t *)p->input + pixel, weights, first, count);
-            } else if (p->multiplier == 1) {
+            } else if (p->filters == p->depth) {
                 add_tap_single(p, narrow, values + first, weights + first, count);
             } else {
                 add_tap_8(p, sums, values, weights, first, count);
@@ -93,23 +82,31 @@ static void sum_block(const struct depthwise *p, int64_t *sums, int32_t image, i
     }
 }
 
+static uint32_t depthwise_scratch(const struct kernel_call *call)
+{
+    return cmsis_nn_depthwise_conv_scratch((const struct weighted_call *)call);
+}
+
 static int run_depthwise(const struct kernel_call *call)
 {
-    const struct depthwise *p = (const struct depthwise *)call;
+    const struct weighted_call *p = (const struct weighted_call *)call;
     const struct window_2d *window = &p->window;
     int32_t pixels = p->batches * window->y.output * window->x.output;
     uint32_t type = p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8;
+    if (cmsis_nn_depthwise_conv(p)) {
+        return ETHOSU_MODEL_OK;
+    }
     for (int32_t pixel = 0; pixel < pixels; ++pixel) {
         int32_t line = pixel / window->x.output;
         int32_t x = window_origin(&window->x, pixel % window->x.output);
         int32_t y = window_origin(&window->y, line % window->y.output);
-        for (int32_t first = 0; first < p->channels; first += BLOCK) {
+        for (int32_t first = 0; first < p->filters; first += BLOCK) {
             int64_t sums[BLOCK];
-            int32_t count = fixed_min(BLOCK, p->channels - first);
+            int32_t count = fixed_min(BLOCK, p->filters - first);
             sum_block(p, sums, line / window->y.output, y, x, first, count);
             for (int32_t i = 0; i < count; ++i) {
                 int32_t value = weighted_finish(&p->weighted, sums[i], first + i);
-                element_store(p->output, pixel * p->channels + first + i, type, value);
+                element_store(p->output, pixel * p->filters + first + i, type, value);
             }
         }
     }
@@ -128,7 +125,7 @@ static int prepare_depthwise(struct builder *builder, const struct tflite_operat
 {
     struct kernel_tensor in[2];
     struct kernel_tensor out;
-    struct depthwise p = {0};
+    struct weighted_call p = {0};
     int status = kernel_tensors(builder, call, in, 2, &out, 1);
     if (status == ETHOSU_MODEL_OK && (in[0].rank != 4 || in[1].rank != 4 || out.rank != 4)) {
         status = kernel_bad(builder, "its tensors do not have 4 dimensions");
@@ -152,13 +149,14 @@ static int prepare_depthwise(struct builder *builder, const struct tflite_operat
     p.output = out.data;
     p.batches = in[0].shape[0];
     p.depth = in[0].shape[3];
-    p.channels = in[1].shape[3];
-    p.multiplier = p.channels / p.depth;
+    p.filter_depth = 1;
+    p.filters = in[1].shape[3];
     p.wide = in[0].type == ETHOSU_TYPE_INT16;
     return kernel_add(builder, &kernel_DEPTHWISE_CONV_2D, &p.call, sizeof p);
 }
 
 const struct kernel kernel_DEPTHWISE_CONV_2D = {.code = CODE_DEPTHWISE_CONV_2D,
-                                                .version = 1,
+                                                .version = 1 | CMSIS_NN_VERSION,
                                                 .prepare = prepare_depthwise,
+                                                .scratch = depthwise_scratch,
                                                 .run = run_depthwise};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** FULLY_CONNECTED: each output is one sum of products of an input row and a filter. */
-#include "weighted.h"
+#include "cmsis_nn.h"
 
 #include "element.h"
 
@@ -13,21 +13,8 @@ static const struct weighted_fields weighted_fields = {
     .bias_type = 4,
 };
 
-struct fully_connected {
-    struct kernel_call call;
-    struct weighted weighted;
-    const uint8_t *input;
-    const int8_t *filter;
-    void *output;
-    int32_t rows;
-    int32_t depth; /**< of a row */
-    int32_t filters;
-    int32_t filter_offset; /**< minus the weights' zero point */
-    bool wide;
-};
-
 /** Weights with a zero point of their own add it once per input. */
-static int64_t offset_sum(const struct fully_connected *p, const uint8_t *row)
+static int64_t offset_sum(const struct weighted_call *p, const uint8_t *row)
 {
     int64_t sum = 0;
     uint32_t type = p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8;
@@ -37,12 +24,20 @@ static int64_t offset_sum(const struct fully_connected *p, const uint8_t *row)
     return sum * p->filter_offset;
 }
 
+static uint32_t fully_connected_scratch(const struct kernel_call *call)
+{
+    return cmsis_nn_fully_connected_scratch((const struct weighted_call *)call);
+}
+
 static int run_fully_connected(const struct kernel_call *call)
 {
-    const struct fully_connected *p = (const struct fully_connected *)call;
+    const struct weighted_call *p = (const struct weighted_call *)call;
     uint32_t type = p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8;
     const uint8_t *row = p->input;
-    for (int32_t i = 0; i < p->rows; ++i) {
+    if (cmsis_nn_fully_connected(p)) {
+        return ETHOSU_MODEL_OK;
+    }
+    for (int32_t i = 0; i < p->batches; ++i) {
         int64_t offset = offset_sum(p, row);
         for (int32_t k = 0; k < p->filters; ++k) {
             const int8_t *weights = p->filter + (size_t)k * (size_t)p->depth;
@@ -68,7 +63,7 @@ static int prepare_fully_connected(struct builder *builder, const struct tflite_
 {
     struct kernel_tensor in[2];
     struct kernel_tensor out;
-    struct fully_connected p = {0};
+    struct weighted_call p = {0};
     int status = kernel_tensors(builder, call, in, 2, &out, 1);
     if (status == ETHOSU_MODEL_OK && (in[1].rank != 2 || !shapes_fit(&in[0], &in[1], &out))) {
         status = kernel_bad(builder, "its shapes do not fit each other");
@@ -87,7 +82,8 @@ static int prepare_fully_connected(struct builder *builder, const struct tflite_
     p.filter = in[1].data;
     p.output = out.data;
     p.depth = in[1].shape[1];
-    p.rows = in[0].count / p.depth;
+    p.filter_depth = p.depth;
+    p.batches = in[0].count / p.depth;
     p.filters = in[1].shape[0];
     p.filter_offset = p.weighted.per_channel ? 0 : -in[1].zero_point;
     p.wide = in[0].type == ETHOSU_TYPE_INT16;
@@ -95,6 +91,7 @@ static int prepare_fully_connected(struct builder *builder, const struct tflite_
 }
 
 const struct kernel kernel_FULLY_CONNECTED = {.code = CODE_FULLY_CONNECTED,
-                                              .version = 1,
+                                              .version = 1 | CMSIS_NN_VERSION,
                                               .prepare = prepare_fully_connected,
+                                              .scratch = fully_connected_scratch,
                                               .run = run_fully_connected};

@@ -70,6 +70,9 @@ enum kernel_code {
     CODE_RELU_0_TO_1 = 152,
 };
 
+/** Bit of a version: CMSIS-NN computes, which needs another scratch. */
+#define KERNEL_CMSIS_NN 0x100u
+
 /** What precedes every kernel's block of constants. */
 struct kernel_call {
     const struct kernel *kernel;

@@ -3,7 +3,7 @@
  * TRANSPOSE_CONV, from the output's side: each output sums those places of the
  * window that an input falls on, so that no sums need be kept.
  */
-#include "weighted.h"
+#include "cmsis_nn.h"
 
 #include "element.h"
 #include "integers.h"
@@ -15,22 +15,10 @@ static const struct weighted_fields weighted_fields = {
     .channel_axis = 0,
     .activation = 3,
     .bias_type = 4,
+    .scale_each = CMSIS_NN_VERSION != 0,
 };
 
 static const struct window_fields window_fields = {.padding = 0, .stride_w = 1, .stride_h = 2};
-
-struct transpose_conv {
-    struct kernel_call call;
-    struct weighted weighted;
-    struct window_2d window; /**< that slides over the output: its `output` is our input */
-    const void *input;
-    const int8_t *filter;
-    void *output;
-    int32_t batches;
-    int32_t depth;   /**< channels of the input */
-    int32_t filters; /**< channels of the output */
-    bool wide;
-};
 
 /** Places of the window that can reach an output position: first, first + stride, … */
 static int32_t first_tap(const struct window *window, int32_t position)
@@ -39,7 +27,7 @@ static int32_t first_tap(const struct window *window, int32_t position)
 }
 
 /** The sum of one output; `row_y` and `row_x` are its position. */
-static int64_t sum_output(const struct transpose_conv *p, int32_t batch, int32_t y, int32_t x,
+static int64_t sum_output(const struct weighted_call *p, int32_t batch, int32_t y, int32_t x,
                           int32_t channel)
 {
     const struct window *wy = &p->window.y;
@@ -66,12 +54,20 @@ static int64_t sum_output(const struct transpose_conv *p, int32_t batch, int32_t
     return sum;
 }
 
+static uint32_t transpose_conv_scratch(const struct kernel_call *call)
+{
+    return cmsis_nn_transpose_conv_scratch((const struct weighted_call *)call);
+}
+
 static int run_transpose_conv(const struct kernel_call *call)
 {
-    const struct transpose_conv *p = (const struct transpose_conv *)call;
+    const struct weighted_call *p = (const struct weighted_call *)call;
     int32_t height = p->window.y.input;
     int32_t width = p->window.x.input;
     uint32_t type = p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8;
+    if (cmsis_nn_transpose_conv(p)) {
+        return ETHOSU_MODEL_OK;
+    }
     for (int32_t pixel = 0; pixel < p->batches * height * width; ++pixel) {
         int32_t line = pixel / width;
         for (int32_t i = 0; i < p->filters; ++i) {
@@ -97,7 +93,7 @@ static int prepare_transpose_conv(struct builder *builder, const struct tflite_o
     struct kernel_tensor out;
     const struct kernel_tensor *image = &in[INPUT_IMAGE];
     const struct kernel_tensor *filter = &in[INPUT_FILTER];
-    struct transpose_conv p = {0};
+    struct weighted_call p = {0};
     int status = kernel_tensors(builder, call, in, 3, &out, 1);
     if (status == ETHOSU_MODEL_OK && (image->rank != 4 || filter->rank != 4 || out.rank != 4)) {
         status = kernel_bad(builder, "its tensors do not have 4 dimensions");
@@ -121,12 +117,14 @@ static int prepare_transpose_conv(struct builder *builder, const struct tflite_o
     p.output = out.data;
     p.batches = image->shape[0];
     p.depth = image->shape[3];
+    p.filter_depth = p.depth;
     p.filters = filter->shape[0];
     p.wide = image->type == ETHOSU_TYPE_INT16;
     return kernel_add(builder, &kernel_TRANSPOSE_CONV, &p.call, sizeof p);
 }
 
 const struct kernel kernel_TRANSPOSE_CONV = {.code = CODE_TRANSPOSE_CONV,
-                                             .version = 1,
+                                             .version = 1 | CMSIS_NN_VERSION,
                                              .prepare = prepare_transpose_conv,
+                                             .scratch = transpose_conv_scratch,
                                              .run = run_transpose_conv};

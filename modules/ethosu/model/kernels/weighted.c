@@ -3,6 +3,7 @@
 #include "weighted.h"
 
 #include <math.h>
+#include <string.h>
 
 static int check_types(struct builder *builder, const struct kernel_tensor *input,
                        const struct kernel_tensor *filter, const struct kernel_tensor *output)
@@ -28,6 +29,7 @@ static int find_bias(struct builder *builder, const struct tflite_operator_call 
                      uint32_t input, int32_t channels, struct weighted *weighted)
 {
     struct kernel_tensor bias;
+    weighted->narrow = true;
     if (!kernel_has_input(builder, call, input)) {
         return ETHOSU_MODEL_OK;
     }
@@ -44,35 +46,45 @@ static int find_bias(struct builder *builder, const struct tflite_operator_call 
         return kernel_bad(builder, "its bias does not have one value for each channel");
     }
     weighted->bias = bias.data;
+    weighted->narrow = bias.constant;
+    for (int32_t i = 0; i < channels && weighted->narrow && weighted->bias_64; ++i) {
+        int64_t value; // while measuring they may lie at any address
+        memcpy(&value, (const uint8_t *)bias.data + (size_t)i * sizeof value, sizeof value);
+        weighted->narrow = value >= INT32_MIN && value <= INT32_MAX;
+    }
     return ETHOSU_MODEL_OK;
 }
 
 static int find_scales(struct builder *builder, const struct kernel_tensor *input,
                        const struct kernel_tensor *filter, const struct kernel_tensor *output,
-                       int32_t channels, struct weighted *weighted)
+                       int32_t channels, bool scale_each, struct weighted *weighted)
 {
-    weighted->per_channel = filter->channels > 1;
+    weighted->per_channel = filter->channels > 1 || scale_each;
     uint32_t count = weighted->per_channel ? (uint32_t)channels : 1;
-    if (filter->channels != count) {
+    if (filter->channels != 1 && filter->channels != count) {
         return kernel_bad(builder, "its weights have neither one scale nor one for each channel");
     }
     void *memory;
-    int status = kernel_table(builder, count, sizeof(struct rescale), &memory);
-    struct rescale *table = memory;
-    weighted->scale = table;
+    int status = kernel_table(builder, 2 * (size_t)count, sizeof(int32_t), &memory);
+    int32_t *table = memory;
+    weighted->multipliers = table;
+    weighted->shifts = table == NULL ? NULL : table + count;
     for (uint32_t i = 0; i < count && status == ETHOSU_MODEL_OK; ++i) {
         float scale;
         int32_t zero_point;
         struct rescale rescale;
-        tflite_get_channel(&builder->file, &filter->file, i, &scale, &zero_point);
+        uint32_t channel = filter->channels > 1 ? i : 0;
+        tflite_get_channel(&builder->file, &filter->file, channel, &scale, &zero_point);
         double factor = (double)input->scale * (double)scale / (double)output->scale;
         status = need_rescale(builder, factor, &rescale);
         // The 64-bit form shifts by 15 bits less the factor's own.
         if (status == ETHOSU_MODEL_OK && weighted->mode == SUM_16 && rescale.shift > 7) {
             status = kernel_bad(builder, "its scales give a factor out of all bounds");
         }
+        weighted->narrow = weighted->narrow && rescale.shift <= -2;
         if (table != NULL) {
-            table[i] = rescale;
+            table[i] = rescale.multiplier;
+            table[count + i] = rescale.shift;
         }
     }
     return status;
@@ -95,7 +107,8 @@ int weighted_prepare(struct builder *builder, const struct tflite_operator_call 
         status = find_bias(builder, call, fields->bias_input, channels, weighted);
     }
     if (status == ETHOSU_MODEL_OK) {
-        status = find_scales(builder, input, filter, output, channels, weighted);
+        status =
+            find_scales(builder, input, filter, output, channels, fields->scale_each, weighted);
     }
     if (status == ETHOSU_MODEL_OK) {
         status =

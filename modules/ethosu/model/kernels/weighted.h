@@ -18,10 +18,12 @@ enum sum_mode {
 
 /** From the sums of an output's channels to their values. */
 struct weighted {
-    const void *bias; /**< int32, or int64 when bias_64; NULL: none */
-    const struct rescale *scale;
+    const void *bias;           /**< int32, or int64 when bias_64; NULL: none */
+    const int32_t *multipliers; /**< of struct rescale */
+    const int32_t *shifts;
     bool per_channel; /**< a scale for each channel, else one */
     bool bias_64;
+    bool narrow;  /**< int16 with biases and scales that lead 31-bit sums to 31-bit values */
     uint8_t mode; /**< enum sum_mode */
     int32_t input_offset;
     int32_t output_offset;
@@ -34,6 +36,7 @@ struct weighted_fields {
     uint8_t channel_axis; /**< of the filter */
     uint8_t activation;   /**< field of the options */
     uint8_t bias_type;    /**< field with the declared type of the sums, or NO_BIAS_TYPE */
+    bool scale_each;      /**< keep a scale for each channel even if they are all the same */
 };
 
 enum { NO_BIAS_TYPE = UINT8_MAX };
@@ -47,7 +50,8 @@ int weighted_prepare(struct builder *builder, const struct tflite_operator_call 
 /** The output value of a channel. */
 static inline int32_t weighted_finish(const struct weighted *p, int64_t sum, int32_t channel)
 {
-    struct rescale scale = p->scale[p->per_channel ? channel : 0];
+    int32_t at = p->per_channel ? channel : 0;
+    struct rescale scale = {p->multipliers[at], p->shifts[at]};
     if (p->bias != NULL) {
         sum +=
             p->bias_64 ? ((const int64_t *)p->bias)[channel] : ((const int32_t *)p->bias)[channel];
@@ -88,6 +92,22 @@ int window_prepare(struct builder *builder, uint32_t padding, struct window *win
 int window_2d_prepare(struct builder *builder, const struct tflite_operator_call *call,
                       const struct window_fields *fields, const struct kernel_tensor *image,
                       int32_t height, int32_t width, struct window_2d *window);
+
+/** An operator with weights, as it runs. TRANSPOSE_CONV's windows slide over its output. */
+struct weighted_call {
+    struct kernel_call call;
+    struct weighted weighted;
+    struct window_2d window; /**< FULLY_CONNECTED has none */
+    const void *input;
+    const int8_t *filter;
+    void *output;
+    int32_t batches;       /**< images, or rows of FULLY_CONNECTED */
+    int32_t depth;         /**< channels of the input */
+    int32_t filter_depth;  /**< channels of a filter: fewer than depth when they are in groups */
+    int32_t filters;       /**< channels of the output */
+    int32_t filter_offset; /**< minus the weights' zero point */
+    bool wide;             /**< int16, else int8 */
+};
 
 /** First place of the window in the image, at an output position. */
 static inline int32_t window_origin(const struct window *window, int32_t position)

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/**
+ * How often CMSIS-NN has computed an operator, for a program that is compiled with
+ * -finstrument-functions: at its end the sum goes into the file that CMSIS_NN_CALLS names.
+ */
+#include <arm_nnfunctions.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define UNTRACED __attribute__((no_instrument_function))
+
+void __cyg_profile_func_enter(void *function, void *caller);
+void __cyg_profile_func_exit(void *function, void *caller);
+
+static unsigned calls;
+
+UNTRACED void __cyg_profile_func_enter(void *function, void *caller)
+{
+    (void)caller;
+    calls += function == (void *)arm_convolve_wrapper_s8 ||
+             function == (void *)arm_convolve_wrapper_s16 ||
+             function == (void *)arm_depthwise_conv_wrapper_s8 ||
+             function == (void *)arm_depthwise_conv_wrapper_s16 ||
+             function == (void *)arm_fully_connected_wrapper_s8 ||
+             function == (void *)arm_fully_connected_s16 ||
+             function == (void *)arm_transpose_conv_wrapper_s8;
+}
+
+UNTRACED void __cyg_profile_func_exit(void *function, void *caller)
+{
+    (void)function;
+    (void)caller;
+}
+
+__attribute__((destructor)) UNTRACED static void write_calls(void)
+{
+    const char *path = getenv("CMSIS_NN_CALLS");
+    FILE *file = path == NULL ? NULL : fopen(path, "w");
+    if (file != NULL) {
+        fprintf(file, "%u\n", calls);
+        fclose(file);
+    }
+}
