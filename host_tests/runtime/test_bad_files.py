@@ -2,14 +2,20 @@
 """No file, however damaged, makes the runtime read or write outside its memory (ASan, UBSan)."""
 
 import shutil
+import struct
 import subprocess
 
 import numpy as np
 import pytest
+from ethosu_tools.errors import InputError
 from ethosu_tools.plan import metadata, record
+from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite_writer import Graph, write
 
 FUZZ_SECONDS = 5
+
+# From the mark of a COP1 payload to its stream: mark, config and id, padding, head of the stream.
+COP1_HEADER = 32
 
 
 def test_sound_file_is_accepted(damage, compiled, small_models):
@@ -68,6 +74,18 @@ def test_other_graphs_lie_in_the_arena_too(damage, tmp_path, offset, expected):
     path = tmp_path / "model.tflite"
     path.write_bytes(_initialised_at(offset))
     assert expected in damage("load", path)
+
+
+def test_a_stream_that_writes_its_constants_is_refused(compiled, small_models, tmp_path):
+    """They may lie over the stream itself: what it writes there would run unverified."""
+    path = tmp_path / "model.tflite"
+    data = bytearray(compiled(small_models["small_cnn"]).read_bytes())
+    start = data.index(b"COP1") + COP1_HEADER
+    copy = (0x130, 0x131, 0x4030, 0, 0x4031, 16, 0x4032, 16, 0x10, 0xFFFF0000)  # in region 0
+    struct.pack_into("<10I", data, start, *copy)
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"command stream writes base pointer 0, which holds"):
+        Simulation(path)
 
 
 def _fuzz(build_program, compiled, small_models, tmp_path, limit):

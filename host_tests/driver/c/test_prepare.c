@@ -97,6 +97,10 @@ TEST(a_stream_that_writes_read_only_memory_is_refused)
     check_refused(drv, error, ETHOSUX_E_NOT_WRITABLE, 0, "base pointer 0");
     error = ethosux_prepare(drv, &program, words, sizeof words, bases, sizes, 2, ETHOSUX_NO_VERIFY);
     CHECK_EQ(error, 0);
+    fake_ranges[0].writable = true;
+    CHECK_EQ(ethosux_prepare(drv, &program, words, sizeof words, bases, sizes, 2, 0), 0);
+    error = ethosux_prepare(drv, &program, words, sizeof words, bases, sizes, 2, ETHOSUX_CONSTANTS);
+    check_refused(drv, error, ETHOSUX_E_CONSTANTS_WRITTEN, 0, "writes base pointer 0, which holds");
 }
 
 TEST(the_boards_port_becomes_the_regions_attribute)
@@ -172,7 +176,11 @@ TEST(verifying_can_be_switched_off_and_is_done_once_per_stream)
     ethosux_set_verify(drv, false);
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
     ethosux_set_verify(drv, true);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), -1);
+    words[4] = 0;
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
 
+    words[4] = 0x3FF;
     ethosu_release_driver(drv); // forgets what was verified
     CHECK(ethosu_reserve_driver() == drv);
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), -1);
@@ -194,7 +202,7 @@ TEST(invoke_v2_and_the_macro_run)
 TEST(every_error_has_a_sentence_and_an_errno)
 {
     char text[200];
-    for (int code = -1; code >= ETHOSUX_E_LAYOUT_OVERLAP; code--) {
+    for (int code = -1; code >= ETHOSUX_E_CONSTANTS_WRITTEN; code--) {
         struct ethosux_fault fault = {.code = code, .found = 7, .expected = 9};
         size_t length = ethosux_describe(&fault, text, sizeof text);
         CHECK(length > 10 && length == strlen(text));

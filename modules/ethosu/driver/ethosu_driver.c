@@ -138,6 +138,7 @@ void ethosux_set_timeout(struct ethosu_driver *drv, uint64_t timeout)
 void ethosux_set_verify(struct ethosu_driver *drv, bool verify)
 {
     drv->skip_verify = !verify;
+    drv->program.owner = NULL; // what ran unverified is new
 }
 
 void ethosux_on_done(struct ethosu_driver *drv,

@@ -118,6 +118,7 @@ struct ethosu_driver *ethosux_next(const struct ethosu_driver *drv);
 
 enum ethosux_prepare_flag {
     ETHOSUX_NO_VERIFY = 1, /**< don't walk the command stream: the caller knows it is good */
+    ETHOSUX_CONSTANTS = 2, /**< base pointer 0 holds constants: who writes them is refused */
 };
 
 /** Answer of ethosu_config_select() for "no opinion". */

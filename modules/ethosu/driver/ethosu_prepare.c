@@ -9,6 +9,7 @@
 #include "ethosu_fault.h"
 
 #define STREAM (-1)
+#define CONSTANTS 0
 #define SCRATCH 1
 #define FAST_SCRATCH 2
 #define NPU_ALIGNMENT 16u
@@ -164,10 +165,13 @@ static int check_fast_scratch(const struct ethosux_payload *payload,
 
 /** Walk the command stream; what it writes must be memory that the NPU can write. */
 static int verify(const struct ethosu_driver *drv, const struct ethosux_payload *payload,
-                  struct ethosux_program *program, struct ethosux_fault *fault)
+                  struct ethosux_program *program, unsigned flags, struct ethosux_fault *fault)
 {
     int error = ethosux_verify(payload->stream, payload->stream_bytes, drv->dev.config,
                                program->size, (int)program->count, &program->written, fault);
+    if (error == 0 && (flags & ETHOSUX_CONSTANTS) && (program->written >> CONSTANTS & 1)) {
+        error = ethosux_fail(fault, ETHOSUX_E_CONSTANTS_WRITTEN, CONSTANTS);
+    }
     for (uint32_t i = 0; error == 0 && i < program->count; i++) {
         if (program->written >> i & 1) {
             struct buffer buffer = {program->cpu_base[i], program->size[i], (int)i, true, 1};
@@ -235,7 +239,7 @@ int ethosux_prepare(struct ethosu_driver *drv, struct ethosux_program *program,
     }
     if (error == 0 && !(flags & ETHOSUX_NO_VERIFY) && ethosux_verify != NULL &&
         !verified_before(drv, program, &made)) {
-        error = verify(drv, &payload, &made, fault);
+        error = verify(drv, &payload, &made, flags, fault);
     }
     made.owner = error == 0 ? drv : NULL;
     *program = made;

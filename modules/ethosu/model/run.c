@@ -24,11 +24,12 @@ int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
                      struct ethosu_driver *driver)
 {
     uint64_t base[NPU_BASES];
+    unsigned flags = ETHOSUX_CONSTANTS | (model->skip_verify ? ETHOSUX_NO_VERIFY : 0);
     for (uint32_t i = 0; i < NPU_BASES; ++i) {
         base[i] = (uintptr_t)call->base[i];
     }
     return ethosux_prepare(driver, &call->program, call->payload, call->payload_size, base,
-                           call->size, (int)NPU_BASES, model->skip_verify ? ETHOSUX_NO_VERIFY : 0);
+                           call->size, (int)NPU_BASES, flags);
 }
 
 int step_npu(struct ethosu_model *model, const struct step *step)
