@@ -2,10 +2,16 @@
 """OpenMV's `ml.Model` on this module: `import ethosu_openmv as ml`, and its scripts run.
 
 Inputs given as floats are real values, quantised for the model; outputs are real values, but raw
-ones for a post-processor, which looks at `model.output_scale` and `model.output_zero_point`.
+ones for a post-processor, which looks at `model.output_scale` and `model.output_zero_point`. Where
+the firmware has ulab, outputs are its arrays.
 """
 
 import ethosu
+
+try:
+    from ulab import numpy as np
+except ImportError:
+    np = None
 
 
 class Model(ethosu.Model):
@@ -20,9 +26,22 @@ class Model(ethosu.Model):
     def predict(self, inputs, *, callback=None):
         """Run once; real outputs, or what the callback or post-processor makes of raw ones."""
         after = callback or self.postprocess
-        if after is None:
-            return super().predict(inputs)
-        return after(self, inputs, super().predict(inputs, real=False))
+        outputs = super().predict(inputs, real=after is None)
+        if np is not None:
+            codes = self.output_dtype if after else "f" * len(outputs)
+            ends = zip(outputs, codes, self.output_shape)  # noqa: B905  (MicroPython's)
+            outputs = [_shaped(*each) for each in ends]
+        return outputs if after is None else after(self, inputs, outputs)
+
+
+def _shaped(values, code, shape):
+    """An array of ulab; flat when the firmware's ulab has not so many dimensions."""
+    kinds = {"b": np.int8, "B": np.uint8, "h": np.int16, "H": np.uint16}
+    shaped = np.array(values, dtype=kinds.get(code, np.float))
+    try:
+        return shaped.reshape(shape)
+    except ValueError:
+        return shaped
 
 
 def _labels(path):
