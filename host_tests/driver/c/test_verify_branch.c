@@ -119,6 +119,16 @@ TEST(an_unknown_register_is_found_in_each_piece)
     put(DMA_WAIT, 0);
     CHECK_EQ(verify(U85, 2), ETHOSUX_E_COMMAND_UNKNOWN);
     CHECK_EQ(fault.found, 0x106);
+    count = 0;
+    branch(1, 16);
+    put(STOP, 0);
+    put(0x106, 0); // nobody reaches this one
+    put(DMA_WAIT, 0);
+    CHECK_EQ(verify(U85, 2), 0);
+    words[4] = 0x106;
+    CHECK_EQ(verify(U85, 2), ETHOSUX_E_COMMAND_UNKNOWN);
+    CHECK_EQ(fault.found, 0x106);
+    CHECK_EQ(fault.index, 4);
 }
 
 TEST(more_targets_than_can_be_kept_are_refused)

@@ -170,19 +170,22 @@ static int operate(struct walk *walk, uint32_t word)
 }
 
 /**
- * The walk is over. While it set registers it only looked at their parameters:
- * did it set one that the product has not?
+ * The walk from `at` is over. While it set registers it only looked at their
+ * parameters: did it set one that the product has not?
  */
-static int check_known(struct walk *walk)
+static int check_known(struct walk *walk, const uint8_t *at, const uint8_t *end)
 {
-    bool strange = walk->values[NO_SLOT] != UNSET;
+    bool strange = walk->values[NO_SLOT] != UNSET || walk->doubtful;
     for (uint32_t slot = 1; walk->narrow && slot <= U65_SLOT_LAST; slot++) {
         strange |= walk->values[slot] != UNSET;
     }
     uint32_t word = 0;
-    for (walk->at = walk->stream; strange; walk->at += word & CODE_PAYLOAD ? 8 : 4) {
-        word = word_at(walk->at);
-        if (CODE(word) >= walk->commands->operation_count && slot_of(walk, word) == NO_SLOT) {
+    for (; strange && at < end; at += word & CODE_PAYLOAD ? 8 : 4) {
+        word = word_at(at);
+        bool sets = CODE(word) - REGISTER_FIRST < REGISTER_CODES ||
+                    CODE(word) - CODE_PAYLOAD < PAYLOAD_CODES;
+        if (sets && slot_of(walk, word) == NO_SLOT) {
+            walk->at = at;
             return ethosux_walk_refuse(walk, ETHOSUX_E_COMMAND_UNKNOWN, word, 0);
         }
     }
@@ -203,6 +206,7 @@ static void forget(struct walk *walk)
     walk->ready = 0;
     walk->chained = 0;
     walk->stopped = false;
+    walk->doubtful = false;
 }
 
 /** Setting registers is most of it, so that is done right here. */
@@ -230,7 +234,11 @@ static __attribute__((noinline)) int run(struct walk *walk, const uint8_t *at, c
             if (__builtin_expect((PARAM(word) & zeros[slot]) == 0, 1) &&
                 (at < plain_end || (at != last && fits(zeros[slot], word, word_at(at + 4))))) {
                 at += 4;
-                walk->values[slot] = (int32_t)word_at(at);
+                int32_t value = (int32_t)word_at(at);
+                walk->values[slot] = value;
+                if (__builtin_expect(value == UNSET, 0)) {
+                    walk->doubtful = true;
+                }
                 continue;
             }
         }
@@ -248,7 +256,7 @@ int ethosux_walk_run(struct walk *walk, const uint8_t *at, const uint8_t *end)
 {
     forget(walk);
     int error = run(walk, at, end);
-    int unknown = check_known(walk);
+    int unknown = check_known(walk, at, error != 0 || walk->stopped ? walk->at : end);
     return unknown != 0 ? unknown : error;
 }
 

@@ -75,6 +75,7 @@ struct walk {
     uint32_t config;
     bool narrow; /**< addresses have 32 bits, and U65's registers are unknown */
     bool stopped;
+    bool doubtful;    /**< a payload was UNSET: its slot can't tell that it was set */
     uint32_t written; /**< bit per region */
     uint32_t ready;   /**< bit per enum group: all of it has been set */
     uint32_t chained; /**< bit per chain buffer of U85 that has been written */
