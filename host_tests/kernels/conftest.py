@@ -63,11 +63,11 @@ def compile_mixed(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("mixed")
 
-    def compile_it(name, model, options=(), npu="ethos-u55-128", *, overlap=False):
+    def compile_it(name, model, options=(), npu="ethos-u55-128", **choices):
         source, compiled, planned = (folder / f"{name}{end}.tflite" for end in ("", "_v", "_p"))
         source.write_bytes(model)
         vela.compile_model(source, npu, compiled, more=options)
-        plan_file(compiled, planned, overlap=overlap)
+        plan_file(compiled, planned, **choices)
         return source, compiled, planned
 
     return compile_it

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.qemu import Machine
 
-from . import planner, runner
+from . import boards, planner, runner
 from .maker import STEPS, make
 
 HERE = Path(__file__).parent
@@ -105,3 +108,31 @@ def test_own_plan_is_refused_with_cmsis_nn(build_with, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_equals_the_reference_on_many(with_cmsis_nn, tmp_path, monkeypatch, name):
     _check(with_cmsis_nn, tmp_path, monkeypatch, name, MANY)
+
+
+@pytest.fixture(scope="module")
+def cmsis_nn_board(repo, cmsis_nn, tmp_path_factory):
+    """A board whose firmware has CMSIS-NN, for vectors of a Cortex-M55, and assertions."""
+    folder = tmp_path_factory.mktemp("firmware")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    command = ["make", "-C", repo / "firmware", "-j2", f"BUILD={folder}"]
+    command += [f"CMSIS_NN_DIR={cmsis_nn}"]
+    environment["CFLAGS_EXTRA"] = "-DETHOSU_ENABLE_ASSERTS"
+    subprocess.run(command, check=True, capture_output=True, env=environment, timeout=550)
+    with QemuBoard(Machine(firmware=folder / "firmware.elf")) as board:
+        yield board
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_equals_the_reference_on_a_board(cmsis_nn_board, name):
+    """And allocates nothing."""
+    boards.check_cases(cmsis_nn_board, name, CASES, cmsis_nn=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mixed_cnn", "detection"])
+def test_mixed_graph_on_a_board(cmsis_nn_board, compile_mixed, name):
+    mixed = MODELS[name]
+    source, _, planned = compile_mixed(name, mixed.make(), mixed.options, cmsis_nn=True)
+    boards.check_graph(cmsis_nn_board, source, planned)

@@ -12,6 +12,7 @@ BENCHMARKS = {
     "sim": "speed of the functional NPU model, beside LiteRT on the same machine",
     "copy": "instructions that a copy of tensors costs, by DMA and by the CPU",
     "overlap": "time gained where the CPU works while the NPU does",
+    "kernels": "instructions of CPU operators with weights, with and without CMSIS-NN",
     "overhead": "instructions, text and RAM that the module adds to what the NPU does",
 }
 
