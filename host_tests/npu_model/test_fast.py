@@ -17,7 +17,7 @@ from npu_model import random_operations_u85 as u85
 from npu_model.assembler import execute
 from npu_model.random_operations import CONFIG, KINDS, U85_KINDS, make
 
-SEEDS = range(60)
+SEEDS = range(30)
 OPERATIONS = [(CONFIG, kind) for kind in KINDS] + [(u85.CONFIG, kind) for kind in U85_KINDS]
 LANES = 16
 PAYLOAD = 0x4000

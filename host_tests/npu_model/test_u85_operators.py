@@ -172,6 +172,16 @@ def test_a_table_of_wider_values(function):
     assert (found == table[BYTES.astype(int) + 128]).all()
 
 
+def test_without_a_clamp_the_low_bits_index_the_table():
+    """So Vela fuses a function of int8 into CAST, which leaves the upper bits out."""
+    table = np.random.default_rng(4).permutation(256).astype(np.uint8)
+    values = np.random.default_rng(5).integers(-32768, 32767, COUNT).astype("<i2")
+    content = stream().set(DMA0_SRC_REGION=2, DMA0_DST_REGION=0x100, DMA0_LEN=256).op("DMA_START")
+    content.set(IFM_PRECISION=5, IFM_STRIDE_X=2, IFM_STRIDE_Y=32, ACTIVATION=4 | 1 << 12)
+    found = run(content.op("POOL", 3), values, table)[:COUNT].view(np.uint8)
+    assert (found == table[values.astype(np.int8).astype(int) + 128]).all()
+
+
 def test_a_table_of_16_bit_segments_keeps_its_fraction():
     """TOSA's TABLE of int16: 512 pairs of base and slope, 7 bits of fraction, no rounding."""
     pairs = np.random.default_rng(2).integers(-3000, 3000, (512, 2)).astype("<i2")

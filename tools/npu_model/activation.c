@@ -171,7 +171,7 @@ static bool decode_clamp(struct npu *npu, struct npu_output *output, const struc
             return false;
         }
     } else if (from->clip == U85_CLIP_NONE) {
-        output->wraps = output->activation == NPU_ACTIVATION_NONE;
+        output->wraps = output->activation != NPU_ACTIVATION_CURVE;
         output->minimum = result.low;
         output->maximum = result.high;
     } else {

@@ -85,11 +85,22 @@ static int64_t narrow(int64_t scaled)
     return npu_clamp(scaled, -((int64_t)1 << 40), (int64_t)1 << 40);
 }
 
+/** Without any clamp the low bits are what is stored, or what indexes the table. */
+static int32_t wrap(const struct npu_output *output, int64_t scaled)
+{
+    uint32_t value = (uint32_t)scaled + (uint32_t)output->zero_point;
+    if (output->activation == NPU_ACTIVATION_NONE) {
+        return (int32_t)value;
+    }
+    uint32_t mask = (1u << output->form->index_bits) - 1;
+    return output->form->look_up(output->table, (value - (uint32_t)output->table_origin) & mask);
+}
+
 /** Zero point, clamp, function: one value before it is stored. */
 static int32_t finish(const struct npu_output *output, int64_t scaled)
 {
     if (output->wraps) {
-        return (int32_t)((uint32_t)scaled + (uint32_t)output->zero_point);
+        return wrap(output, scaled);
     }
     bool curve = output->activation == NPU_ACTIVATION_CURVE;
     int64_t value = curve ? output->curve(output->table, narrow(scaled)) : narrow(scaled);

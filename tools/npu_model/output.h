@@ -47,7 +47,7 @@ struct npu_output {
     int64_t table_origin; /**< value of the table's first entry */
     int64_t zero_point;   /**< that is added: 0 when the hardware adds none */
     int64_t minimum, maximum;
-    bool wraps; /**< no clamp at all: the low bits are stored */
+    bool wraps; /**< no clamp at all: the low bits are stored, or index the table */
 };
 
 /** One record of the scale stream. */
