@@ -25,6 +25,8 @@ _PRODUCT, _DIFFERENCE = ("ELEMENTWISE", 0), ("ELEMENTWISE", 2)
 _EXTREMES, _SUM = (("POOL", 0), ("POOL", 5)), ("POOL", 2)
 _SHIFT = 0x3F
 _NEAREST = ("RESIZE", 2)
+_Y_OFFSET = "AB_START"  # so U55 calls what is RESIZE_Y_OFFSET
+_AND, _CHAINED = ("ELEMENTWISE", 33), 2
 _SCALAR = 1 << 7
 _ONE = (1).to_bytes(4, "little")
 _INTERNAL = 1 << 8
@@ -99,11 +101,20 @@ def shifted_product(model: bytes) -> bool:
     )
 
 
+def shared_scales(model: bytes) -> bool:
+    """Convolutions of different inputs have the same biases and scales."""
+    seen: dict[tuple[int, int], tuple[int, int]] = {}
+    for name, _, state in operations(model):
+        scales = _param(state, "SCALE_REGION"), _payload(state, "SCALE_BASE")
+        if name == "CONV" and seen.setdefault(scales, _at(state, "IFM")) != _at(state, "IFM"):
+            return True
+    return False
+
+
 def pixel_centres(model: bytes) -> bool:
     """A RESIZE to the nearest begins beside its first element, where TFLite begins upon it."""
     return any(
-        (name, mode) == _NEAREST
-        and (_param(state, "RESIZE_X_OFFSET") or _param(state, "RESIZE_Y_OFFSET"))
+        (name, mode) == _NEAREST and (_param(state, "RESIZE_X_OFFSET") or _param(state, _Y_OFFSET))
         for name, mode, state in operations(model)
     )
 
@@ -301,16 +312,46 @@ class LostStart:
 
 
 def beyond_tile(model: bytes) -> bool:
-    """An input has more rows than its first tile, and the next is the same, or of other rows."""
+    """An input is larger than its first tile, and the next is the same, or of other rows."""
     for name, _, state in operations(model):
         if name == "ELEMENTWISE":
             continue
-        height, _, _ = dataflow.input_size(name, state)
-        step = _payload(state, "IFM_STRIDE_Y")
-        apart = _payload(state, "IFM_BASE0") - _payload(state, "IFM_BASE2")
-        if height > _param(state, "IFM_HEIGHT0_M1") + 1 and (apart == 0 or apart % step):
-            return True
+        size = dataflow.input_size(name, state)
+        for at, tile, other, axis in ((0, "HEIGHT0", 2, "Y"), (1, "WIDTH0", 1, "X")):
+            step = _payload(state, f"IFM_STRIDE_{axis}")
+            apart = _payload(state, "IFM_BASE0") - _payload(state, f"IFM_BASE{other}")
+            beyond = size[at] > _param(state, f"IFM_{tile}_M1") + 1
+            if beyond and (apart == 0 or (step and apart % step)):
+                return True
     return False
+
+
+@dataclass(frozen=True)
+class TruthAsMask:
+    """An operation takes for a mask what was made a truth, 0 or 1, for an output of the graph."""
+
+    reader: tuple[str, int]
+
+    def __call__(self, model: bytes) -> bool:
+        """Whether the stream shows it."""
+        for graph, operator in _npu_operators(model):
+            constants = graph.tensors[operator.inputs[1]].content
+            truths: set[tuple[int, int]] = set()
+            for name, mode, state in operations(model):
+                if (name, mode) == self.reader and truths & {_at(state, "IFM"), _at(state, "IFM2")}:
+                    return True
+                if _param(state, "OFM_PRECISION") >> 14 >= _CHAINED:
+                    continue
+                region, one = _at(state, "IFM2")
+                if (name, mode) == _AND and region == 0 and constants[one : one + 1] == _ONE[:1]:
+                    truths.add(_at(state, "OFM"))
+                else:
+                    truths.discard(_at(state, "OFM"))
+        return False
+
+
+def _at(state: State, kind: str) -> tuple[int, int]:
+    return _param(state, f"{kind}_REGION"), _payload(state, f"{kind}_BASE0")
 
 
 def repeated(model: bytes) -> bool:

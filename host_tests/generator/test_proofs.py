@@ -8,7 +8,7 @@ import pytest
 
 from . import case as cases
 from . import check, coverage, proofs
-from .families import U55_U65_UNSIGNED
+from .families import U55_U65_UNSIGNED, U85
 
 # Cases that were failures until their cause was read in the command stream.
 SEEDS = {
@@ -34,6 +34,16 @@ SEEDS = {
 }
 UNSIGNED_SEEDS = {106: "TRANSPOSE of uint8", 491: "a table is loaded beyond", 612: "TRANSPOSE of"}
 
+U85_SEEDS = {
+    737: "data flow",
+    500276: "a comparison that is an output",
+    500737: "RESIZE_NEAREST_NEIGHBOR",
+    501580: "groups of equal weights",
+    503259: "a comparison that is an output",
+    506035: "a comparison that is an output",
+    506627: "a comparison that is an output",
+}
+
 _CODES = {name: code for code, name in coverage._NAMES.items()}
 
 
@@ -49,6 +59,13 @@ def test_defect_of_vela_with_uint8_shows_in_the_stream(seed):
     result = check.check(cases.make(seed, family=U55_U65_UNSIGNED))
     assert result.verdict is check.Verdict.DEFECT
     assert result.reason.startswith(UNSIGNED_SEEDS[seed])
+
+
+@pytest.mark.parametrize("seed", U85_SEEDS)
+def test_defect_of_vela_for_u85_shows_in_the_stream(seed):
+    result = check.check(cases.make(seed, family=U85))
+    assert result.verdict is check.Verdict.DEFECT
+    assert result.reason.startswith(U85_SEEDS[seed])
 
 
 def test_difference_without_proof_is_a_failure():

@@ -12,6 +12,20 @@ from .elementwise import broadcast, other
 _RANKS = (4, 3, 2)
 _SCALES = tuple(2.0**-bits for bits in (4, 5, 6, 7, 8))
 _NUMBERS = ("int8", "int16", "int32")
+# What reads masks, 0 or -1: ALL holds where the greatest is -1, ANY where the least is.
+_MASKED = {
+    "REDUCE_ALL": ("POOL", 0),
+    "REDUCE_ANY": ("POOL", 5),
+    "SELECT": ("ELEMENTWISE", 42),
+    "SELECT_V2": ("ELEMENTWISE", 42),
+}
+
+
+def _masked(b: Builder, kind: str) -> None:
+    b.known_defect(
+        "a comparison that is an output: Vela takes its truth for a mask",
+        proofs.TruthAsMask(_MASKED[kind]),
+    )
 
 
 def _truth(b: Builder, shape: tuple[int, ...]) -> Value:
@@ -83,6 +97,7 @@ def _reduce(kind: str) -> Callable[[Builder], None]:
                 f"{kind} that drops axes or reduces axes of length 1 only: Vela's shape is wrong",
                 proofs.WrongWindow(x.shape[axis] for axis in axes),
             )
+        _masked(b, kind)
         b.operator(kind, [x, b.integers(*axes)], [out], "ReducerOptions", keepDims=keep)
 
     return make
@@ -102,6 +117,7 @@ def _select(kind: str, options: str, broadcasts: bool) -> Callable[[Builder], No
         truth = tuple(1 if broadcasts and b.draws.chance(20) else size for size in shape)
         condition = b.pick(dtypes=("bool",), ranks=(len(truth),), batch=True, shape=truth)
         out = b.tensor(shape, x.dtype, x.scale, x.zero_point)
+        _masked(b, kind)
         b.operator(kind, [condition, x, y], [out], options)
 
     return make
