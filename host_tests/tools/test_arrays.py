@@ -129,3 +129,12 @@ def test_files_that_hold_no_arrays_are_refused(tmp_path, make, message):
     make(path)
     with pytest.raises(InputError, match=message):
         arrays.load(path)
+
+
+def test_random_inputs_cover_each_type_and_indices_are_0():
+    tensors = [Tensor("t", (1000,), dtype, 1.0, 0) for dtype in ("int8", "bool", "int32")]
+    whole, truth, indices = arrays.random_inputs(tensors, np.random.default_rng(0))
+    assert (whole.min(), whole.max()) == (-128, 127)
+    assert truth.dtype == bool
+    assert set(truth.tolist()) == {False, True}
+    assert not indices.any()

@@ -75,7 +75,10 @@ def save(path: Path, arrays: Mapping[str, Array]) -> None:
 
 
 def random_inputs(tensors: Sequence[Tensor], random: np.random.Generator) -> list[Array]:
-    """Raw values spread evenly over the whole range of each integer tensor."""
+    """Raw values spread evenly over the whole range of each integer tensor.
+
+    Numbers of 32 bits and more are 0: they are indices, mostly, and 0 is a good one of any.
+    """
     return [
         random.integers(*_range(tensor.dtype), tensor.shape, tensor.dtype, endpoint=True)
         for tensor in tensors
@@ -83,6 +86,10 @@ def random_inputs(tensors: Sequence[Tensor], random: np.random.Generator) -> lis
 
 
 def _range(dtype: str) -> tuple[int, int]:
+    if dtype == "bool":
+        return 0, 1
+    if np.dtype(dtype).itemsize > np.dtype("int16").itemsize:
+        return 0, 0
     limits = np.iinfo(dtype)
     return int(limits.min), int(limits.max)
 
