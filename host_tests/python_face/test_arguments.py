@@ -304,3 +304,35 @@ def test_what_is_gone(face):
 def test_code_of_the_caller(face, case):
     face.exec(_SETUP)
     check(face, [CALLED[case]])
+
+
+@pytest.mark.parametrize("address", [0, 0x20000000, 0xFFFFFF00])
+def test_arena_where_the_npu_sees_nothing(emulated, address):
+    emulated.exec(f"import uctypes\nplace = uctypes.bytearray_at({address}, 99999)")
+    check(emulated, [("ethosu.Model('/model.tflite', arena=place)", "OSError 14 arena at 0x")])
+
+
+def test_full_heap(face):
+    """What needs memory says so; run_into() needs none."""
+    face.exec(
+        _SETUP + "rest = []\ndef fill():\n"
+        "    for size in (200000, 2000, 100, 16):\n"
+        "        try:\n"
+        "            while True: rest.append(bytearray(size))\n"
+        "        except MemoryError: pass\n"
+        "def caught(call):\n"
+        "    try: call()\n"
+        "    except MemoryError: return 1\n"
+        "    return 0\n"
+        "calls = (lambda: ethosu.Model('/model.tflite'), lambda: ethosu.buffer(5000),\n"
+        "         ethosu.reserve, lambda: m.predict([x]), lambda: asyncio.run(m.run([x])))\n"
+        "ins, outs, seen = [x], [bytearray(10)], [0] * 6\n"
+        "def go():\n"
+        "    fill()\n"
+        "    for i, call in enumerate(calls): seen[i] = caught(call)\n"
+        "    m.run_into(ins, outs)\n"
+        "    seen[5] = outs[0] == golden\n"
+        "go()\nrest = None\ngc.collect()"
+    )
+    assert face.eval("seen[:3] + seen[5:]") == [1, 1, 1, True]
+    check(face, [("ethosu.reserve().release()", "nothing")])
