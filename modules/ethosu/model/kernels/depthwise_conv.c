@@ -41,16 +41,6 @@ static void add_tap_16(const struct weighted_call *p, int64_t *sums, const int16
     }
 }
 
-/** The commonest case apart: one filter for each channel, which vectorises. */
-static void add_tap_single(const struct weighted_call *p, int32_t *sums, const int8_t *values,
-                           const int8_t *weights, int32_t count)
-{
-    int32_t offset = p->weighted.input_offset;
-    for (int32_t i = 0; i < count; ++i) {
-        sums[i] += (values[i] + offset) * weights[i];
-    }
-}
-
 /** Sums of a block of channels at one place of the window. */
 static void sum_block(const struct weighted_call *p, int64_t *sums, int32_t image, int32_t y,
                       int32_t x, int32_t first, int32_t count)
@@ -70,8 +60,9 @@ static void sum_block(const struct weighted_call *p, int64_t *sums, int32_t imag
             const int8_t *values = (const int8_t *)p->input + pixel;
             if (p->wide) {
                 add_tap_16(p, sums, (const int16_t *)p->input + pixel, weights, first, count);
-            } else if (p->filters == p->depth) {
-                add_tap_single(p, narrow, values + first, weights + first, count);
+            } else if (p->filters == p->depth) { // the commonest case apart, for vectors
+                add_products_8(narrow, values + first, weights + first, count,
+                               p->weighted.input_offset);
             } else {
                 add_tap_8(p, sums, values, weights, first, count);
             }

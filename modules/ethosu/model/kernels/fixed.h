@@ -29,15 +29,13 @@ static inline int32_t fixed_clamp(int32_t value, int32_t low, int32_t high)
     return fixed_min(fixed_max(value, low), high);
 }
 
-/** a * b / 2^31, rounded to nearest, halves away from zero; the one overflow saturates. */
+/** a * b / 2^31, rounded to nearest, halves upwards; the one overflow saturates. */
 static inline int32_t fixed_high_mul(int32_t a, int32_t b)
 {
     if (a == INT32_MIN && b == INT32_MIN) {
         return INT32_MAX;
     }
-    int64_t product = (int64_t)a * b;
-    int64_t nudge = product >= 0 ? (int64_t)1 << 30 : 1 - ((int64_t)1 << 30);
-    return (int32_t)((product + nudge) / ((int64_t)1 << 31));
+    return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
 }
 
 /** value / 2^exponent, rounded to nearest, halves away from zero; exponent 0 to 31. */
@@ -63,8 +61,8 @@ static inline int32_t fixed_shift_left(int32_t value, int32_t shift)
 /** value times a real factor, rounded twice. */
 static inline int32_t fixed_rescale(int32_t value, struct rescale factor)
 {
-    int32_t left = factor.shift > 0 ? factor.shift : 0;
-    int32_t right = factor.shift > 0 ? 0 : -factor.shift;
+    int32_t left = fixed_max(factor.shift, 0);
+    int32_t right = fixed_max(-factor.shift, 0);
     return fixed_divide_pot(fixed_high_mul(fixed_shift_left(value, left), factor.multiplier),
                             right);
 }
