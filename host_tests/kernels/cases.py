@@ -353,18 +353,20 @@ def _gather(m: Maker) -> None:
 # --- Reductions --------------------------------------------------------------
 
 
+SUMMED = ("int8", "int8", "int16", "int32")
+
+
 def _reduce(kind: str):
     @case(kind)
     def generate(m: Maker) -> None:
         shape = m.shape(1, 4, 8)
         axes = [axis for axis in range(len(shape)) if m.chance(50)] or [len(shape) - 1]
         keep = m.chance(50)
-        dtype = (
-            m.pick("int8", "int8", "int16") if kind == "MEAN" else m.pick("int8", "int8", "int32")
-        )
+        dtype = m.pick("int8", "int8", "int16") if kind == "MEAN" else m.pick(*SUMMED)
         x = m.input(shape, dtype)
         out = [1 if i in axes else n for i, n in enumerate(shape) if keep or i not in axes]
-        y = m.like(x, out) if m.chance(30) else m.output(out, dtype)
+        same = m.chance(30) or (kind, dtype) == ("SUM", "int16")
+        y = m.like(x, out) if same else m.output(out, dtype)
         written = [axis - len(shape) if m.chance(30) else axis for axis in axes]
         inputs = [x, m.constant(written, "int32")]
         m.operator(kind, inputs, [y], "ReducerOptions", keepDims=keep)

@@ -15,7 +15,7 @@ struct reduce {
     int32_t output_zero_point;
     struct rescale scale;
     struct range range;
-    bool plain;             /**< int32: the sum as it is */
+    bool plain;             /**< int32, and SUM of int16: the sum as it is, wrapped around */
     struct nd_walk reduced; /**< over the elements that become one */
     struct nd_walk kept;    /**< over the outputs; last */
 };
@@ -121,10 +121,12 @@ static int prepare_reduce(struct builder *builder, const struct tflite_operator_
         return status;
     }
     bool mean = kernel->code == CODE_MEAN;
-    p.plain = !mean && in.type == ETHOSU_TYPE_INT32;
-    if (in.type != out.type || in.type == ETHOSU_TYPE_UINT8 ||
-        (!mean && in.type == ETHOSU_TYPE_INT16)) {
+    p.plain = !mean && (in.type == ETHOSU_TYPE_INT32 || in.type == ETHOSU_TYPE_INT16);
+    if (in.type != out.type || in.type == ETHOSU_TYPE_UINT8) {
         return kernel_bad_type(builder, &in);
+    }
+    if (!mean && in.type == ETHOSU_TYPE_INT16 && in.scale != out.scale) {
+        return kernel_unsupported(builder, "its output is quantised otherwise than its input");
     }
     if (!p.plain) {
         status = need_quantized(builder, &in);
