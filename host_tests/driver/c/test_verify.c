@@ -356,19 +356,26 @@ TEST(a_region_beyond_the_given_ones_is_refused)
     CHECK_TEXT(sentence(), "uses region 2, only 2 are given");
 }
 
+static void check_unknown(uint32_t word, uint32_t payload)
+{
+    words[0] = word;
+    words[1] = payload;
+    count = 2;
+    CHECK_EQ(verify(U55, 2), ETHOSUX_E_COMMAND_UNKNOWN);
+    CHECK_EQ(fault.index, 0);
+    CHECK_EQ(fault.found, word);
+}
+
 TEST(unknown_commands_cut_commands_and_a_missing_stop_are_refused)
 {
     static const uint32_t unknown[] = {
         0x004, 0x00010002, 0x00030005, 0x000A0006, 0x00010010, 0x106,  0x0008010F, 0x190,  0x1FF,
         0x3FF, 0x4007,     0x4094,     0x402,      0x8000,     0xC000, 0x123,      0x4090, 0x4033};
-    for (unsigned i = 0; i < 2 * sizeof unknown / sizeof unknown[0]; i++) {
-        count = 0;
-        words[count++] = unknown[i / 2];
-        words[count++] = i % 2 == 0 ? 0 : 0x80000000; // which stands for "never set"
-        CHECK_EQ(verify(U55, 2), ETHOSUX_E_COMMAND_UNKNOWN);
-        CHECK_EQ(fault.index, 0);
-        CHECK_EQ(fault.found, unknown[i / 2]);
+    for (unsigned i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        check_unknown(unknown[i], 0);
     }
+    check_unknown(0x4007, 0x80000000); // which stands for "never set"
+    check_unknown(0x4094, 0x80000000);
     words[0] = 0x4000;
     CHECK_EQ(ethosux_verify(words, 4, U55, size, 2, NULL, &fault), ETHOSUX_E_COMMAND_CUT);
     words[0] = 0x012;

@@ -175,12 +175,12 @@ static int operate(struct walk *walk, uint32_t word)
  */
 static int check_known(struct walk *walk, const uint8_t *at, const uint8_t *end)
 {
-    bool strange = walk->values[NO_SLOT] != UNSET || walk->doubtful;
+    int32_t strange = walk->values[NO_SLOT] ^ UNSET;
     for (uint32_t slot = 1; walk->narrow && slot <= U65_SLOT_LAST; slot++) {
-        strange |= walk->values[slot] != UNSET;
+        strange |= walk->values[slot] ^ UNSET;
     }
     uint32_t word = 0;
-    for (; strange && at < end; at += word & CODE_PAYLOAD ? 8 : 4) {
+    for (; strange != 0 && at < end; at += word & CODE_PAYLOAD ? 8 : 4) {
         word = word_at(at);
         bool sets = CODE(word) - REGISTER_FIRST < REGISTER_CODES ||
                     CODE(word) - CODE_PAYLOAD < PAYLOAD_CODES;
@@ -200,13 +200,15 @@ static bool fits(uint32_t zeros, uint32_t word, uint32_t low)
 
 static void forget(struct walk *walk)
 {
-    for (uint32_t slot = 0; slot < SLOT_END; slot++) {
+    for (uint32_t slot = 0; slot < SLOTS; slot += 4) { // -Os unrolls nothing
         walk->values[slot] = UNSET;
+        walk->values[slot + 1] = UNSET;
+        walk->values[slot + 2] = UNSET;
+        walk->values[slot + 3] = UNSET;
     }
     walk->ready = 0;
     walk->chained = 0;
     walk->stopped = false;
-    walk->doubtful = false;
 }
 
 /** Setting registers is most of it, so that is done right here. */
@@ -231,14 +233,10 @@ static __attribute__((noinline)) int run(struct walk *walk, const uint8_t *at, c
         code = CODE(word) - CODE_PAYLOAD;
         if (code < PAYLOAD_CODES) {
             uint32_t slot = payloads[code];
-            if (__builtin_expect((PARAM(word) & zeros[slot]) == 0, 1) &&
+            if (__builtin_expect(slot != NO_SLOT && (PARAM(word) & zeros[slot]) == 0, 1) &&
                 (at < plain_end || (at != last && fits(zeros[slot], word, word_at(at + 4))))) {
                 at += 4;
-                int32_t value = (int32_t)word_at(at);
-                walk->values[slot] = value;
-                if (__builtin_expect(value == UNSET, 0)) {
-                    walk->doubtful = true;
-                }
+                walk->values[slot] = (int32_t)word_at(at);
                 continue;
             }
         }

@@ -30,6 +30,7 @@ enum {
     NO_SLOT,
 #include "ethosu_commands.def"
     SLOT_END,
+    SLOTS = (SLOT_END + 3) / 4 * 4,
     U65_SLOT_LAST = NPU_SET_DMA0_SKIP1 /**< up to here U55 has none */
 };
 #undef REGISTER
@@ -65,7 +66,7 @@ struct ethosux_commands {
 };
 
 struct walk {
-    int32_t values[SLOT_END];
+    int32_t values[SLOTS];
     const struct ethosux_commands *commands;
     const uint8_t *stream;
     const uint8_t *at; /**< the command at hand */
@@ -75,7 +76,6 @@ struct walk {
     uint32_t config;
     bool narrow; /**< addresses have 32 bits, and U65's registers are unknown */
     bool stopped;
-    bool doubtful;    /**< a payload was UNSET: its slot can't tell that it was set */
     uint32_t written; /**< bit per region */
     uint32_t ready;   /**< bit per enum group: all of it has been set */
     uint32_t chained; /**< bit per chain buffer of U85 that has been written */
