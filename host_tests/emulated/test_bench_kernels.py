@@ -17,4 +17,4 @@ def test_figures_repeat_and_are_no_worse(capsys):
     assert [row["layer"] for row in rows] == list(LAYERS)
     assert rows == _run(capsys)
     for row in rows:
-        assert row["own"] < 25 * row["products"]
+        assert row["own"] < 12 * row["products"]

@@ -8,8 +8,6 @@
  */
 #include "cmsis_nn.h"
 
-#include "element.h"
-
 #include <string.h>
 
 /** Fields of the options. */
@@ -86,20 +84,23 @@ static const uint8_t *gather(const struct weighted_call *p, const uint8_t *image
 
 /** All outputs of one pixel. */
 static void convolve_pixel(const struct weighted_call *p, const uint8_t *image, int32_t y,
-                           int32_t x, void *output)
+                           int32_t x, int32_t at)
 {
+    union sums sums;
     int32_t groups = p->depth / p->filter_depth;
     int32_t filters = p->filters / groups;
     int32_t taps = p->window.y.size * p->window.x.size * p->filter_depth;
     for (int32_t group = 0; group < groups; ++group) {
         const uint8_t *channels = image + ((size_t)(group * p->filter_depth) << p->wide);
         const void *row = gather(p, channels, y, x);
-        for (int32_t i = group * filters; i < (group + 1) * filters; ++i) {
-            const int8_t *weights = p->filter + (size_t)i * (size_t)taps;
-            int64_t sum = p->wide ? dot_16(row, weights, taps)
-                                  : dot_8(row, weights, taps, p->weighted.input_offset);
-            int32_t value = weighted_finish(&p->weighted, sum, i);
-            element_store(output, i, p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8, value);
+        int32_t end = (group + 1) * filters;
+        for (int32_t first = group * filters; first < end; first += SUM_BLOCK) {
+            int32_t count = fixed_min(SUM_BLOCK, end - first);
+            for (int32_t i = 0; i < count; ++i) {
+                weighted_dot(p, &sums, i, row, p->filter + (size_t)(first + i) * (size_t)taps,
+                             taps);
+            }
+            weighted_store(p, &sums, first, count, at + first);
         }
     }
 }
@@ -110,7 +111,7 @@ static int run_conv(const struct kernel_call *call)
     const struct window_2d *window = &p->window;
     size_t image_size = (size_t)window->y.input * (size_t)window->x.input * (size_t)p->depth
                         << p->wide;
-    uint8_t *output = p->output;
+    int32_t output = 0;
     if (cmsis_nn_conv(p)) {
         return ETHOSU_MODEL_OK;
     }
@@ -120,7 +121,7 @@ static int run_conv(const struct kernel_call *call)
             for (int32_t x = 0; x < window->x.output; ++x) {
                 convolve_pixel(p, image, window_origin(&window->y, y), window_origin(&window->x, x),
                                output);
-                output += (size_t)p->filters << p->wide;
+                output += p->filters;
             }
         }
     }

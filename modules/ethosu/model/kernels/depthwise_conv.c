@@ -2,8 +2,6 @@
 /** DEPTHWISE_CONV_2D: each input channel has filters of its own. */
 #include "cmsis_nn.h"
 
-#include "element.h"
-
 #include <string.h>
 
 /** Fields of the options; the multiplier follows from the shapes. */
@@ -18,11 +16,8 @@ static const struct weighted_fields weighted_fields = {
 static const struct window_fields window_fields = {
     .padding = 0, .stride_w = 1, .stride_h = 2, .dilation_w = 5, .dilation_h = 6};
 
-/** Channels whose sums are kept at once. */
-enum { BLOCK = 16 };
-
 /** Add the products of one place under the window to the sums of a block of channels. */
-static void add_tap_8(const struct weighted_call *p, int64_t *sums, const int8_t *values,
+static void add_tap_8(const struct weighted_call *p, int32_t *sums, const int8_t *values,
                       const int8_t *weights, int32_t first, int32_t count)
 {
     int32_t multiplier = p->filters / p->depth;
@@ -42,12 +37,11 @@ static void add_tap_16(const struct weighted_call *p, int64_t *sums, const int16
 }
 
 /** Sums of a block of channels at one place of the window. */
-static void sum_block(const struct weighted_call *p, int64_t *sums, int32_t image, int32_t y,
+static void sum_block(const struct weighted_call *p, union sums *sums, int32_t image, int32_t y,
                       int32_t x, int32_t first, int32_t count)
 {
     const struct window_2d *window = &p->window;
-    int32_t narrow[BLOCK] = {0};
-    memset(sums, 0, BLOCK * sizeof *sums);
+    memset(sums, 0, sizeof *sums);
     for (int32_t i = 0; i < window->y.size; ++i) {
         int32_t at_y = y + i * window->y.dilation;
         for (int32_t k = 0; k < window->x.size && at_y >= 0 && at_y < window->y.input; ++k) {
@@ -59,17 +53,14 @@ static void sum_block(const struct weighted_call *p, int64_t *sums, int32_t imag
             const int8_t *weights = p->filter + (i * window->x.size + k) * p->filters;
             const int8_t *values = (const int8_t *)p->input + pixel;
             if (p->wide) {
-                add_tap_16(p, sums, (const int16_t *)p->input + pixel, weights, first, count);
+                add_tap_16(p, sums->wide, (const int16_t *)p->input + pixel, weights, first, count);
             } else if (p->filters == p->depth) { // the commonest case apart, for vectors
-                add_products_8(narrow, values + first, weights + first, count,
+                add_products_8(sums->narrow, values + first, weights + first, count,
                                p->weighted.input_offset);
             } else {
-                add_tap_8(p, sums, values, weights, first, count);
+                add_tap_8(p, sums->narrow, values, weights, first, count);
             }
         }
-    }
-    for (int32_t i = 0; i < count; ++i) {
-        sums[i] += narrow[i];
     }
 }
 
@@ -83,7 +74,6 @@ static int run_depthwise(const struct kernel_call *call)
     const struct weighted_call *p = (const struct weighted_call *)call;
     const struct window_2d *window = &p->window;
     int32_t pixels = p->batches * window->y.output * window->x.output;
-    uint32_t type = p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8;
     if (cmsis_nn_depthwise_conv(p)) {
         return ETHOSU_MODEL_OK;
     }
@@ -91,14 +81,11 @@ static int run_depthwise(const struct kernel_call *call)
         int32_t line = pixel / window->x.output;
         int32_t x = window_origin(&window->x, pixel % window->x.output);
         int32_t y = window_origin(&window->y, line % window->y.output);
-        for (int32_t first = 0; first < p->filters; first += BLOCK) {
-            int64_t sums[BLOCK];
-            int32_t count = fixed_min(BLOCK, p->filters - first);
-            sum_block(p, sums, line / window->y.output, y, x, first, count);
-            for (int32_t i = 0; i < count; ++i) {
-                int32_t value = weighted_finish(&p->weighted, sums[i], first + i);
-                element_store(p->output, pixel * p->filters + first + i, type, value);
-            }
+        for (int32_t first = 0; first < p->filters; first += SUM_BLOCK) {
+            union sums sums;
+            int32_t count = fixed_min(SUM_BLOCK, p->filters - first);
+            sum_block(p, &sums, line / window->y.output, y, x, first, count);
+            weighted_store(p, &sums, first, count, pixel * p->filters + first);
         }
     }
     return ETHOSU_MODEL_OK;

@@ -24,6 +24,16 @@ static int64_t offset_sum(const struct weighted_call *p, const uint8_t *row)
     return sum * p->filter_offset;
 }
 
+static void add_offset(const struct weighted_call *p, union sums *sums, int32_t place,
+                       int64_t offset)
+{
+    if (p->wide) {
+        sums->wide[place] += offset;
+    } else {
+        sums->narrow[place] = fixed_add(sums->narrow[place], (int32_t)offset);
+    }
+}
+
 static uint32_t fully_connected_scratch(const struct kernel_call *call)
 {
     return cmsis_nn_fully_connected_scratch((const struct weighted_call *)call);
@@ -32,20 +42,21 @@ static uint32_t fully_connected_scratch(const struct kernel_call *call)
 static int run_fully_connected(const struct kernel_call *call)
 {
     const struct weighted_call *p = (const struct weighted_call *)call;
-    uint32_t type = p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8;
     const uint8_t *row = p->input;
     if (cmsis_nn_fully_connected(p)) {
         return ETHOSU_MODEL_OK;
     }
     for (int32_t i = 0; i < p->batches; ++i) {
         int64_t offset = offset_sum(p, row);
-        for (int32_t k = 0; k < p->filters; ++k) {
-            const int8_t *weights = p->filter + (size_t)k * (size_t)p->depth;
-            int64_t sum =
-                p->wide ? dot_16((const int16_t *)(const void *)row, weights, p->depth)
-                        : dot_8((const int8_t *)row, weights, p->depth, p->weighted.input_offset);
-            int32_t value = weighted_finish(&p->weighted, sum + offset, k);
-            element_store(p->output, i * p->filters + k, type, value);
+        for (int32_t first = 0; first < p->filters; first += SUM_BLOCK) {
+            union sums sums;
+            int32_t count = fixed_min(SUM_BLOCK, p->filters - first);
+            for (int32_t k = 0; k < count; ++k) {
+                const int8_t *weights = p->filter + (size_t)(first + k) * (size_t)p->depth;
+                weighted_dot(p, &sums, k, row, weights, p->depth);
+                add_offset(p, &sums, k, offset);
+            }
+            weighted_store(p, &sums, first, count, i * p->filters + first);
         }
         row += (size_t)p->depth << p->wide;
     }

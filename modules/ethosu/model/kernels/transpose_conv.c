@@ -5,7 +5,6 @@
  */
 #include "cmsis_nn.h"
 
-#include "element.h"
 #include "integers.h"
 
 /** Inputs and fields of the options. */
@@ -54,6 +53,15 @@ static int64_t sum_output(const struct weighted_call *p, int32_t batch, int32_t 
     return sum;
 }
 
+static void put_sum(const struct weighted_call *p, union sums *sums, int32_t place, int64_t sum)
+{
+    if (p->wide) {
+        sums->wide[place] = sum;
+    } else {
+        sums->narrow[place] = (int32_t)sum;
+    }
+}
+
 static uint32_t transpose_conv_scratch(const struct kernel_call *call)
 {
     return cmsis_nn_transpose_conv_scratch((const struct weighted_call *)call);
@@ -64,16 +72,19 @@ static int run_transpose_conv(const struct kernel_call *call)
     const struct weighted_call *p = (const struct weighted_call *)call;
     int32_t height = p->window.y.input;
     int32_t width = p->window.x.input;
-    uint32_t type = p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8;
     if (cmsis_nn_transpose_conv(p)) {
         return ETHOSU_MODEL_OK;
     }
     for (int32_t pixel = 0; pixel < p->batches * height * width; ++pixel) {
         int32_t line = pixel / width;
-        for (int32_t i = 0; i < p->filters; ++i) {
-            int64_t sum = sum_output(p, line / height, line % height, pixel % width, i);
-            int32_t value = weighted_finish(&p->weighted, sum, i);
-            element_store(p->output, pixel * p->filters + i, type, value);
+        for (int32_t first = 0; first < p->filters; first += SUM_BLOCK) {
+            union sums sums;
+            int32_t count = fixed_min(SUM_BLOCK, p->filters - first);
+            for (int32_t i = 0; i < count; ++i) {
+                int64_t sum = sum_output(p, line / height, line % height, pixel % width, first + i);
+                put_sum(p, &sums, i, sum);
+            }
+            weighted_store(p, &sums, first, count, pixel * p->filters + first);
         }
     }
     return ETHOSU_MODEL_OK;

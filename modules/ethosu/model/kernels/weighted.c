@@ -162,3 +162,67 @@ int window_2d_prepare(struct builder *builder, const struct tflite_operator_call
     int status = window_prepare(builder, padding, &window->y);
     return status == ETHOSU_MODEL_OK ? window_prepare(builder, padding, &window->x) : status;
 }
+
+/** The value of a channel. */
+static int32_t finish(const struct weighted *p, int64_t sum, int32_t channel)
+{
+    int32_t at = p->per_channel ? channel : 0;
+    struct rescale scale = {p->multipliers[at], p->shifts[at]};
+    if (p->bias != NULL) {
+        sum +=
+            p->bias_64 ? ((const int64_t *)p->bias)[channel] : ((const int32_t *)p->bias)[channel];
+    }
+    int32_t value =
+        p->mode == SUM_16 ? fixed_rescale_64(sum, scale) : fixed_rescale((int32_t)sum, scale);
+    return fixed_clamp(fixed_add(value, p->output_offset), p->range.low, p->range.high);
+}
+
+#if defined(__ARM_FEATURE_MVE)
+/** As finish() does, four channels at a time. */
+static void store_8(const struct weighted *p, const int32_t *sums, int32_t first, int32_t count,
+                    int8_t *values)
+{
+    const int32_t *bias = p->bias;
+    const int32x4_t zero = vdupq_n_s32(0);
+    for (int32_t i = 0; i < count; i += 4) {
+        int32_t at = first + i;
+        mve_pred16_t rest = vctp32q((uint32_t)(count - i));
+        int32x4_t sum = vldrwq_z_s32(sums + i, rest);
+        int32x4_t multiplier = p->per_channel ? vldrwq_z_s32(p->multipliers + at, rest)
+                                              : vdupq_n_s32(p->multipliers[0]);
+        int32x4_t shift =
+            p->per_channel ? vldrwq_z_s32(p->shifts + at, rest) : vdupq_n_s32(p->shifts[0]);
+        if (bias != NULL) {
+            sum = vaddq_s32(sum, vldrwq_z_s32(bias + at, rest));
+        }
+        int32x4_t right = vminq_s32(shift, zero);
+        int32x4_t value = vqrdmulhq_s32(vshlq_s32(sum, vmaxq_s32(shift, zero)), multiplier);
+        // Halves go away from zero, where the shift that rounds would lead them upwards.
+        value = vqaddq_s32(value, vshrq_n_s32(vandq_s32(value, right), 31));
+        value = vaddq_n_s32(vrshlq_s32(value, right), p->output_offset);
+        value = vmaxq_s32(value, vdupq_n_s32(p->range.low));
+        value = vminq_s32(value, vdupq_n_s32(p->range.high));
+        vstrbq_p_s32(values + i, value, rest);
+    }
+}
+#else
+static void store_8(const struct weighted *p, const int32_t *sums, int32_t first, int32_t count,
+                    int8_t *values)
+{
+    for (int32_t i = 0; i < count; ++i) {
+        values[i] = (int8_t)finish(p, sums[i], first + i);
+    }
+}
+#endif
+
+void weighted_store(const struct weighted_call *p, const union sums *sums, int32_t first,
+                    int32_t count, int32_t at)
+{
+    if (!p->wide) {
+        store_8(&p->weighted, sums->narrow, first, count, (int8_t *)p->output + at);
+        return;
+    }
+    for (int32_t i = 0; i < count; ++i) {
+        ((int16_t *)p->output)[at + i] = (int16_t)finish(&p->weighted, sums->wide[i], first + i);
+    }
+}

@@ -47,21 +47,6 @@ int weighted_prepare(struct builder *builder, const struct tflite_operator_call 
                      const struct kernel_tensor *output, const struct weighted_fields *fields,
                      struct weighted *weighted);
 
-/** The output value of a channel. */
-static inline int32_t weighted_finish(const struct weighted *p, int64_t sum, int32_t channel)
-{
-    int32_t at = p->per_channel ? channel : 0;
-    struct rescale scale = {p->multipliers[at], p->shifts[at]};
-    if (p->bias != NULL) {
-        sum +=
-            p->bias_64 ? ((const int64_t *)p->bias)[channel] : ((const int32_t *)p->bias)[channel];
-    }
-    int32_t value =
-        p->mode == SUM_16 ? fixed_rescale_64(sum, scale) : fixed_rescale((int32_t)sum, scale);
-    return fixed_clamp((int32_t)((uint32_t)value + (uint32_t)p->output_offset), p->range.low,
-                       p->range.high);
-}
-
 /** A window that slides over an image, in one direction. */
 struct window {
     int32_t input;  /**< size of the image */
@@ -108,6 +93,30 @@ struct weighted_call {
     int32_t filter_offset; /**< minus the weights' zero point */
     bool wide;             /**< int16, else int8 */
 };
+
+/** Channels whose sums are kept at once. */
+enum { SUM_BLOCK = 16 };
+
+/** Sums of some of an output's channels, without their biases. */
+union sums {
+    int32_t narrow[SUM_BLOCK]; /**< of int8 */
+    int64_t wide[SUM_BLOCK];   /**< of int16 */
+};
+
+/** Bring the sums of `count` channels from `first` on to their values, which go to output `at`. */
+void weighted_store(const struct weighted_call *p, const union sums *sums, int32_t first,
+                    int32_t count, int32_t at);
+
+/** The sum of products of two rows, at a place of the block. */
+static inline void weighted_dot(const struct weighted_call *p, union sums *sums, int32_t place,
+                                const void *row, const int8_t *weights, int32_t count)
+{
+    if (p->wide) {
+        sums->wide[place] = dot_16(row, weights, count);
+    } else {
+        sums->narrow[place] = (int32_t)dot_8(row, weights, count, p->weighted.input_offset);
+    }
+}
 
 /** First place of the window in the image, at an output position. */
 static inline int32_t window_origin(const struct window *window, int32_t position)
