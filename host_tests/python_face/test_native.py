@@ -143,6 +143,47 @@ def test_faults_end_in_their_errors(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
+_CALLBACK = """
+import emulator, machine, struct, time
+payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
+late = ethosu.Model('/m.tflite', timeout_ms=3000)
+def later(*functions):
+    def call(timer):
+        for function in functions: function()
+    emulator.fault('hang')
+    machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=5, callback=call)
+"""
+
+
+@pytest.mark.parametrize("others", ["", ", m._start", ", lambda: late._start([x])"])
+def test_callback_cancels_the_inference_that_is_waited_for(fresh, others):
+    """Who waits is told, though another inference has begun in its place: that one goes on."""
+    fresh.exec(_CALLBACK)
+    code = f"later(late.cancel{others})\nlate.run_into([x])"
+    assert raised(fresh, code) == "OSError 125 the inference was cancelled"
+    fresh.exec("time.sleep_ms(5)")
+    for model in ("m", "late"):
+        fresh.exec(f"while ethosu._working(0): pass\nif {model}._job: assert {model}._step()")
+    assert fresh.eval("bytes(m.predict([x])[0]) == bytes(late.predict([x])[0]) == golden")
+
+
+def test_callback_cancels_the_payload_that_is_waited_for(fresh):
+    fresh.exec(_CALLBACK + "n = ethosu.reserve()")
+    for others in ("n.cancel", "n.cancel, lambda: n.invoke_async(payload, [])", "n.release"):
+        code = f"later({others})\nn.invoke(payload, [], timeout_ms=3000)"
+        assert raised(fresh, code) == "OSError 125 the inference was cancelled"
+    assert raised(fresh, "n.invoke(payload, [])").startswith("OSError 1 this NPU was released")
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_busy_model_goes_on_when_it_is_asked_again(fresh):
+    fresh.exec("m._start([x])")
+    for call in ("m.run_into([x])", "m.predict([x])", "m._start()"):
+        assert raised(fresh, call).startswith("OSError 16 an inference of this model is under way")
+    fresh.exec("while ethosu._working(0): pass\nassert m._step()")
+    assert fresh.eval("bytes(m._fetch()[0]) == golden")
+
+
 def test_forgotten_job_keeps_its_memory(fresh):
     """Nobody holds the handle; what the NPU may still write to is not given to others."""
     fresh.exec(

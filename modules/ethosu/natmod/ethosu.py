@@ -69,6 +69,12 @@ def _wait(npu, begun, timeout_ms):
             machine.idle()
 
 
+def _check_same(job, begun):
+    """A callback that ran during a wait may have ended the job, and begun another."""
+    if job is not begun:
+        raise OSError(125, "the inference was cancelled")
+
+
 class _Job(io.IOBase):
     """What select.poll() may look at while an inference runs."""
 
@@ -103,18 +109,28 @@ class NPU(_Job):
 
     def invoke_async(self, payload, bases, *, timeout_ms=10000):
         """Start a payload; wait() ends it."""
-        self._kept = payload, list(bases)
-        _at_work[self.npu] = self
+        if self.npu is None:
+            raise OSError(1, "this NPU was released: ethosu.reserve() gives another")
+        if _working(self.npu):
+            raise OSError(16, "an inference is under way: wait() for it first")
+        self.cancel()  # what has ended, and nobody waited for
+        kept = payload, list(bases)
         self._begun = time.ticks_ms()
         self._timeout_ms = timeout_ms
-        _invoke(self.npu, self._program, payload, self._kept[1])
+        _invoke(self.npu, self._program, payload, kept[1])
+        self._kept = kept
+        _at_work[self.npu] = self
 
     def wait(self):
         """End what was started, in the time given then."""
+        kept = self._kept
         try:
-            _finish(self.npu, _wait(self.npu, self._begun, self._timeout_ms))
+            late = _wait(self.npu, self._begun, self._timeout_ms)
+            _check_same(self._kept, kept)
+            _finish(self.npu, late)
         except BaseException:
-            self.cancel()
+            if self._kept is kept:
+                self.cancel()
             raise
         self._forget()
 
@@ -197,7 +213,7 @@ class Model(_Job):
         self.npu = _index(npu)
         self._timeout_ms = timeout_ms
         self._begun = 0
-        self._busy = False
+        self._job = None
         object_size, arena_size = _measure(self.npu, self._file, verify)
         self._object = bytearray(object_size)
         self._arena = bytearray(arena_size) if arena is None else arena
@@ -214,13 +230,16 @@ class Model(_Job):
 
     def run_into(self, inputs=None, outputs=None):
         """Run once; None leaves the tensors in the arena, where they are."""
+        ended = self._start(inputs)
+        job = self._job
         try:
-            ended = self._start(inputs)
             while not ended:
                 late = _wait(self.npu, self._begun, self._timeout_ms)
+                _check_same(self._job, job)
                 ended = self._progress(_resume, self.npu, late)
         except BaseException:
-            self.cancel()
+            if self._job is job:
+                self.cancel()
             raise
         if outputs is not None:
             self._fetch(outputs)
@@ -230,20 +249,24 @@ class Model(_Job):
         return run_model(self, inputs, outputs)
 
     def _start(self, inputs=None, outputs=None):
-        if self._busy:
+        if self._job:
             raise OSError(16, "an inference of this model is under way: cancel() would stop it")
         for tensor, given in _pairs(self.inputs, self.inputs if inputs is None else inputs):
             if given is not tensor:
                 _fill(tensor, given)
         if not _reserve(self.npu):
             raise OSError(16, "the NPU is reserved: release it first")
-        self._busy = True
+        self._job = [self]  # another one each time
         _at_work[self.npu] = self
         self._begun = time.ticks_ms()
-        return self._progress(_start, self.npu)
+        try:
+            return self._progress(_start, self.npu)
+        except BaseException:
+            self.cancel()
+            raise
 
     def _step(self):
-        if not self._busy:
+        if not self._job:
             raise OSError(125, "the inference was cancelled")
         late = _late(self.npu, self._begun, self._timeout_ms)
         return self._progress(_resume, self.npu, late)
@@ -255,7 +278,7 @@ class Model(_Job):
         return ended
 
     def _end(self):
-        self._busy = False
+        self._job = None
         _at_work.pop(self.npu, None)
         _release(self.npu)
 
@@ -267,7 +290,7 @@ class Model(_Job):
 
     def cancel(self):
         """Stop an inference that is under way."""
-        if self._busy:
+        if self._job:
             _cancel(self.npu)
             _abandon(self._object)
             self._end()
