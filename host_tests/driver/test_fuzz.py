@@ -8,14 +8,14 @@ from driver import cbuild
 from driver.streams import npu_calls
 
 DRIVER = cbuild.REPO / "modules/ethosu/driver"
-FILES = ("ethosu_payload.c", "ethosu_verify*.c", "ethosu_fault.c", "ethosu_names.c")
+PARTS = ("payload", "verify*", "fault", "names", "sentences")
 
 
 @pytest.fixture(scope="module")
 def fuzzer(tmp_path_factory) -> Path:
     """The program of c/fuzz_payload.c."""
     program = tmp_path_factory.mktemp("fuzz") / "fuzz_payload"
-    sources = [path for name in FILES for path in sorted(DRIVER.glob(name))]
+    sources = [path for part in PARTS for path in sorted(DRIVER.glob(f"ethosu_{part}.c"))]
     sanitize = ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"]
     flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", *sanitize]
     main = cbuild.C / "fuzz_payload.c"

@@ -130,7 +130,7 @@ static void refused(void)
 
 static void stream_in_tcm(void)
 {
-    static uint32_t stream[1];
+    static _Alignas(16) uint32_t stream[4];
     report("status", npu_run(stream, stop(stream)));
 }
 
