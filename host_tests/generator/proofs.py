@@ -25,6 +25,7 @@ _PRODUCT, _DIFFERENCE = ("ELEMENTWISE", 0), ("ELEMENTWISE", 2)
 _EXTREMES, _SUM = (("POOL", 0), ("POOL", 5)), ("POOL", 2)
 _SHIFT = 0x3F
 _NEAREST = ("RESIZE", 2)
+_STEPS = 16  # of whole elements that RESIZE can go
 _Y_OFFSET = "AB_START"  # so U55 calls what is RESIZE_Y_OFFSET
 _AND, _CHAINED = ("ELEMENTWISE", 33), 2
 _SCALAR = 1 << 7
@@ -117,6 +118,19 @@ def pixel_centres(model: bytes) -> bool:
         (name, mode) == _NEAREST and (_param(state, "RESIZE_X_OFFSET") or _param(state, _Y_OFFSET))
         for name, mode, state in operations(model)
     )
+
+
+def lost_step(model: bytes) -> bool:
+    """A RESIZE ends more rows or columns before the end of its input than a step can have."""
+    for name, _, state in operations(model):
+        for size, axis in (("HEIGHT", "Y"), ("WIDTH", "X")) if name == "RESIZE" else ():
+            parts = _param(state, f"RESIZE_{axis}_SCALE_N_M1") + 1
+            step = _param(state, f"RESIZE_{axis}_STEP") % _STEPS * parts
+            step += _payload(state, f"RESIZE_{axis}_STEP")
+            reached = _param(state, f"OFM_{size}_M1") * step // parts
+            if _param(state, f"KERNEL_{size}_M1") - reached >= _STEPS:
+                return True
+    return False
 
 
 def moved_state(model: bytes) -> bool:

@@ -41,6 +41,7 @@ U85_SEEDS = {
     501580: "groups of equal weights",
     503259: "a comparison that is an output",
     506035: "a comparison that is an output",
+    506711: "RESIZE by steps",
     506627: "a comparison that is an output",
 }
 

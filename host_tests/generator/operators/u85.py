@@ -22,6 +22,8 @@ from . import (
     variables,
 )
 
+_LARGE_STEP = 16
+
 
 def div(b: Builder) -> None:
     """DIV of int32, toward zero."""
@@ -60,6 +62,8 @@ def _resize(b: Builder, kind: str, options: str, factors: tuple[int, ...] | None
             "RESIZE_NEAREST_NEIGHBOR by no whole factor: Vela takes the centres of pixels",
             proofs.pixel_centres,
         )
+    if h >= _LARGE_STEP * (size[0] - 1) or w >= _LARGE_STEP * (size[1] - 1):
+        b.known_defect("RESIZE by steps of 16 or more: Vela cuts them to 4 bits", proofs.lost_step)
     out = layout.like(b, x, (n, *size, c))
     fields = {"alignCorners": corners, "halfPixelCenters": centres}
     b.operator(kind, [x, b.integers(*size)], [out], options, **fields)
