@@ -237,8 +237,7 @@ int plan_check_overlaps(struct builder *builder)
     if (status != ETHOSU_MODEL_OK || !builder->loading) {
         return status;
     }
-    builder->graph_index = 0;
-    tflite_get_subgraph(&builder->file, 0, &builder->graph);
+    status = build_enter_graph(builder, 0);
     find_lives(builder, &lives);
     for (uint32_t i = 0; i < builder->graph.operators.count && status == ETHOSU_MODEL_OK; ++i) {
         struct tflite_operator_call call;
