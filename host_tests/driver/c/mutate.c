@@ -19,8 +19,10 @@
 #define REGION_DISTANCE 0x10000000u
 #define STREAM_ADDRESS 0xF0000000u
 
-/** What a run may cost: mutated shapes can be huge with strides of 0. */
+/** What a run may cost: mutated shapes can be huge with strides of 0, and branches go back. */
 #define MAP_LIMIT 3000u
+#define OPERATION_LIMIT 10000u
+#define ROUND_LIMIT 100u
 
 static uint8_t *payload, *mutated, *regions[8];
 static uint32_t payload_size, count, stream_offset, stream_bytes;
@@ -73,10 +75,15 @@ static void run(void)
         npu_write(npu, 0x080 + 8 * i, (i + 1) * REGION_DISTANCE);
     }
     if (npu_write(npu, 0x008, 1) == NPU_ACTION_EXECUTE) {
-        while (npu_execute(npu, 0) == NPU_OUTCOME_IRQ) {
+        enum npu_outcome outcome = NPU_OUTCOME_IRQ;
+        for (uint32_t round = 0; outcome == NPU_OUTCOME_IRQ; round++) {
+            outcome = npu_execute(npu, OPERATION_LIMIT);
+            if (outcome == NPU_OUTCOME_STEPPED || round == ROUND_LIMIT) {
+                npu_abort(npu);
+                outcome = npu_execute(npu, 0);
+            }
             npu_finish(npu);
         }
-        npu_finish(npu);
     }
 }
 
