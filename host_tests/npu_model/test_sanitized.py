@@ -22,7 +22,7 @@ def runtime(name: str) -> str:
 @pytest.fixture(scope="module")
 def sanitized(repo: Path) -> Path:
     make = ["make", "-s", "-C", str(repo / "tools/npu_model"), "sanitize"]
-    subprocess.run(make, check=True, timeout=300, capture_output=True)
+    subprocess.run(make, check=True, timeout=580, capture_output=True)
     return repo / "build/npu_model/sanitize/libnpu_model.so"
 
 
@@ -40,7 +40,7 @@ def test_clean_under_sanitizers(sanitized, repo):
         cwd=repo,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=580,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
