@@ -15,7 +15,7 @@
 
 #include "fuzz.h"
 
-enum { MEMORY_BYTES = 1 << 13, BASE = 0x10000000, HEADER = 3, OPERATIONS = 64 };
+enum { MEMORY_BYTES = 1 << 13, BASE = 0x10000000, HEADER = 3, OPERATIONS = 64, LIMIT = 20000 };
 enum {
     ANY_SIZE = 0xE0,
     SMALL = 15,
@@ -104,11 +104,11 @@ static void abort_running(int signal)
     npu_abort(running);
 }
 
-/** Abort what runs after so many seconds of processor time; 0: never. */
-static void set_limit(long seconds)
+/** Abort what runs after so many microseconds of processor time; 0: never. */
+static void set_limit(long microseconds)
 {
     signal(SIGVTALRM, abort_running);
-    setitimer(ITIMER_VIRTUAL, &(struct itimerval){{seconds, 0}, {seconds, 0}}, NULL);
+    setitimer(ITIMER_VIRTUAL, &(struct itimerval){{0, microseconds}, {0, microseconds}}, NULL);
 }
 
 static void run(npu_t *npu, uint32_t stream_bytes)
@@ -147,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct npu_bus bus = {&world, map, irq, NULL};
     npu_t *npu = npu_create(config, &bus);
     running = npu;
-    set_limit(1);
+    set_limit(LIMIT);
     run(npu, (uint32_t)stream_bytes);
     set_limit(0);
     npu_destroy(npu);
