@@ -100,17 +100,18 @@ static struct segment segment_of(const uint8_t *table, uint32_t index)
 }
 
 /**
- * The value in 1/2^bits, by the segment that it falls into. Values past the ends become the
- * outermost, of the same magnitude on both sides: so Vela's table gives TFLite's results there.
+ * The value in 1/2^bits, by the segment that it falls into, by sign and magnitude: values past the
+ * ends become the outermost of their side, and a negative value between two segments belongs to the
+ * outer one. So Vela's table gives TFLite's results everywhere.
  */
 static int64_t interpolate(const uint8_t *table, int64_t scaled, unsigned bits)
 {
     int64_t middle = SEGMENTS / 2;
     int64_t largest = middle * ((int64_t)1 << bits) - 1;
     int64_t value = npu_clamp(scaled, -largest, largest);
-    int64_t index = (value >> bits) + middle;
-    int64_t fraction = value & (((int64_t)1 << bits) - 1);
-    struct segment segment = segment_of(table, (uint32_t)index);
+    int64_t step = (value < 0 ? value - 1 : value) >> bits;
+    int64_t fraction = value - step * ((int64_t)1 << bits);
+    struct segment segment = segment_of(table, (uint32_t)(step + middle));
     return ((int64_t)segment.base * ((int64_t)1 << bits)) + segment.slope * fraction;
 }
 
