@@ -101,6 +101,14 @@ TEST(a_stream_that_writes_read_only_memory_is_refused)
     CHECK_EQ(ethosux_prepare(drv, &program, words, sizeof words, bases, sizes, 2, 0), 0);
     error = ethosux_prepare(drv, &program, words, sizeof words, bases, sizes, 2, ETHOSUX_CONSTANTS);
     check_refused(drv, error, ETHOSUX_E_CONSTANTS_WRITTEN, 0, "writes base pointer 0, which holds");
+
+    // The stream of last time, verified then, writes other memory of the same size now.
+    struct ethosux_program *last = &drv->program;
+    CHECK_EQ(ethosux_prepare(drv, last, words, sizeof words, bases, sizes, 2, 0), 0);
+    fake_ranges[0] = (struct ethosu_board_range){(uintptr_t)memory + 256, 256, false, "rom", 0};
+    bases[0] += 256;
+    error = ethosux_prepare(drv, last, words, sizeof words, bases, sizes, 2, 0);
+    check_refused(drv, error, ETHOSUX_E_NOT_WRITABLE, 0, "base pointer 0");
 }
 
 TEST(the_boards_port_becomes_the_regions_attribute)

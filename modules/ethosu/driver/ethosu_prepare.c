@@ -107,12 +107,14 @@ static int place_stream(const struct ethosu_device *dev, const struct ethosux_pa
 }
 
 /** The buffer of a base pointer: fast memory may stand in, a managed cache asks for more. */
-static int base_buffer(const struct ethosu_driver *drv, int index, uint64_t address, size_t size,
-                       struct buffer *buffer, struct ethosux_fault *fault)
+static int base_buffer(const struct ethosu_driver *drv, const struct ethosux_program *program,
+                       int index, uint64_t address, struct buffer *buffer,
+                       struct ethosux_fault *fault)
 {
-    *buffer = (struct buffer){
-        address, size, index, index == SCRATCH || index == FAST_SCRATCH, NPU_ALIGNMENT,
-    };
+    size_t size = program->size[index];
+    uint32_t written = program->written | 1u << SCRATCH | 1u << FAST_SCRATCH;
+    bool writable = written >> index & 1;
+    *buffer = (struct buffer){address, size, index, writable, NPU_ALIGNMENT};
     if (index == FAST_SCRATCH && drv->fast_memory != 0) {
         if (size > drv->fast_memory_size) {
             return ethosux_refuse(fault, ETHOSUX_E_FAST_MEMORY, index, size, drv->fast_memory_size);
@@ -127,15 +129,14 @@ static int base_buffer(const struct ethosu_driver *drv, int index, uint64_t addr
 }
 
 static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_addr,
-                       const size_t *base_addr_size, struct ethosux_program *program,
-                       struct ethosux_fault *fault)
+                       struct ethosux_program *program, struct ethosux_fault *fault)
 {
     program->regioncfg = 0;
     for (uint32_t i = 0; i < program->count; i++) {
         struct buffer buffer;
         uint32_t config = 0;
         uint32_t default_config = (uint32_t)drv->dev.part->regioncfg >> (2 * i) & 3;
-        int error = base_buffer(drv, (int)i, base_addr[i], base_addr_size[i], &buffer, fault);
+        int error = base_buffer(drv, program, (int)i, base_addr[i], &buffer, fault);
         if (error == 0) {
             error =
                 place(&drv->dev, &buffer, default_config, &program->npu_base[i], &config, fault);
@@ -144,7 +145,6 @@ static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_add
             return error;
         }
         program->cpu_base[i] = (uintptr_t)buffer.address;
-        program->size[i] = buffer.size;
         bool cpu_sees_it = buffer.size != 0 && program->cpu_base[i] == buffer.address;
         program->used |= (uint32_t)cpu_sees_it << i;
         program->regioncfg |= config << (2 * i);
@@ -163,25 +163,6 @@ static int check_fast_scratch(const struct ethosux_payload *payload,
                                 given);
 }
 
-/** Walk the command stream; what it writes must be memory that the NPU can write. */
-static int verify(const struct ethosu_driver *drv, const struct ethosux_payload *payload,
-                  struct ethosux_program *program, unsigned flags, struct ethosux_fault *fault)
-{
-    int error = ethosux_verify(payload->stream, payload->stream_bytes, drv->dev.config,
-                               program->size, (int)program->count, &program->written, fault);
-    if (error == 0 && (flags & ETHOSUX_CONSTANTS) && (program->written >> CONSTANTS & 1)) {
-        error = ethosux_fail(fault, ETHOSUX_E_CONSTANTS_WRITTEN, CONSTANTS);
-    }
-    for (uint32_t i = 0; error == 0 && i < program->count; i++) {
-        if (program->written >> i & 1) {
-            struct buffer buffer = {program->cpu_base[i], program->size[i], (int)i, true, 1};
-            uint32_t port;
-            error = check_placement(&buffer, &port, fault);
-        }
-    }
-    return error;
-}
-
 /**
  * Is this the program that ethosu_invoke_*() ran, and so verified, last time?
  * Only the handle's own program can tell: a caller's may be uninitialised.
@@ -196,6 +177,24 @@ static bool verified_before(const struct ethosu_driver *drv, const struct ethosu
         same = last->size[i] == made->size[i];
     }
     return same;
+}
+
+/** Which regions the command stream writes, and whether it keeps to them all. */
+static int verify(const struct ethosu_driver *drv, const struct ethosux_payload *payload,
+                  const struct ethosux_program *into, struct ethosux_program *made, unsigned flags,
+                  struct ethosux_fault *fault)
+{
+    int error = 0;
+    if (verified_before(drv, into, made)) {
+        made->written = into->written;
+    } else {
+        error = ethosux_verify(payload->stream, payload->stream_bytes, drv->dev.config, made->size,
+                               (int)made->count, &made->written, fault);
+    }
+    if (error == 0 && (flags & ETHOSUX_CONSTANTS) && (made->written >> CONSTANTS & 1)) {
+        error = ethosux_fail(fault, ETHOSUX_E_CONSTANTS_WRITTEN, CONSTANTS);
+    }
+    return error;
 }
 
 static int check_arguments(const struct ethosu_driver *drv, const uint64_t *base_addr,
@@ -232,14 +231,16 @@ int ethosux_prepare(struct ethosu_driver *drv, struct ethosux_program *program,
         error = place_stream(&drv->dev, &payload, &made, fault);
     }
     if (error == 0) {
-        error = place_bases(drv, base_addr, base_addr_size, &made, fault);
-    }
-    if (error == 0) {
+        for (uint32_t i = 0; i < made.count; i++) {
+            made.size[i] = base_addr_size[i];
+        }
         error = check_fast_scratch(&payload, &made, fault);
     }
-    if (error == 0 && !(flags & ETHOSUX_NO_VERIFY) && ethosux_verify != NULL &&
-        !verified_before(drv, program, &made)) {
-        error = verify(drv, &payload, &made, flags, fault);
+    if (error == 0 && !(flags & ETHOSUX_NO_VERIFY) && ethosux_verify != NULL) {
+        error = verify(drv, &payload, program, &made, flags, fault);
+    }
+    if (error == 0) {
+        error = place_bases(drv, base_addr, &made, fault);
     }
     made.owner = error == 0 ? drv : NULL;
     *program = made;
