@@ -144,14 +144,15 @@ def test_cancel(handle):
         "n.cancel()\nn.cancel()\nunmask()\ntime.sleep_ms(5)"
     )
     assert handle.eval("(n.done(), seen)") == (True, [])
+    assert raised(handle, "n.wait()") == "OSError 125 the inference was cancelled"
     assert raised(handle, "n.wait()").startswith("OSError 22 no inference was started")
-    handle.exec("fill(); n.invoke(payload, bases)")
+    handle.exec("n.cancel(); fill(); n.invoke(payload, bases)")
     assert handle.eval("right()")
 
 
 def test_await(handle):
     handle.exec(
-        "import asyncio\n"
+        "import asyncio, errno\n"
         "async def main():\n"
         "    for _ in range(3):\n"
         "        fill()\n"
@@ -162,7 +163,12 @@ def test_await(handle):
         "    await asyncio.sleep_ms(3)\n"
         "    task.cancel()\n"
         "    try: await task\n"
-        "    except asyncio.CancelledError: unmask()\n"
+        "    except asyncio.CancelledError: pass\n"
+        "    task = asyncio.create_task(n.run(payload, bases))\n"
+        "    await asyncio.sleep_ms(3)\n"
+        "    n.cancel()\n"  # by another task
+        "    try: await task\n"
+        "    except OSError as error: assert error.errno == errno.ECANCELED; unmask()\n"
         "    fill()\n"
         "    await n.run(payload, bases)\n"
         "asyncio.run(main())"

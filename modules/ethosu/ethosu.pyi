@@ -244,7 +244,7 @@ class NPU:
         """Has the NPU nothing to do, so that wait() would not block?"""
 
     def cancel(self) -> None:
-        """Stop what runs; the NPU stays reserved."""
+        """Stop what runs, so that its wait() or run() raises OSError(ECANCELED); stays reserved."""
 
     async def run(
         self, payload: _Buffer, bases: Sequence[_Buffer | None], timeout_ms: int = 10000

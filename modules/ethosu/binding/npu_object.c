@@ -129,6 +129,7 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
         binding_call_back(self->npu, callback == mp_const_none ? MP_OBJ_NULL : callback,
                           MP_OBJ_FROM_PTR(self));
         self->deadline.begun = ethosu_board_ticks_ms();
+        self->cancelled = false;
         error = ethosux_start(self->npu, &self->program, NULL);
     }
     if (error != 0) {
@@ -153,6 +154,8 @@ static bool finish(npu_obj_t *self, mp_int_t timeout)
     int result = ethosux_wait(npu, span);
     binding_work(npu)->awaited = false;
     struct ethosux_fault fault = *ethosux_last_error(npu);
+    bool cancelled = begun || self->cancelled;
+    self->cancelled = false;
     if (result < 0) {
         drop_buffers(self);
     } else if (result == 0) {
@@ -161,7 +164,7 @@ static bool finish(npu_obj_t *self, mp_int_t timeout)
     }
     binding_raise_pending();
     if (result < 0) {
-        if (begun && fault.code == ETHOSUX_E_NOT_STARTED) {
+        if (cancelled && fault.code == ETHOSUX_E_NOT_STARTED) {
             binding_raise_cancelled();
         }
         if (timeout < 0 && ethosux_errno(fault.code) == ETHOSUX_ETIMEDOUT) {
@@ -236,6 +239,7 @@ static MP_DEFINE_CONST_FUN_OBJ_1(npu_done_obj, npu_done);
 static mp_obj_t npu_cancel(mp_obj_t self_in)
 {
     npu_obj_t *self = npu_reserved(self_in);
+    self->cancelled |= self->payload != MP_OBJ_NULL;
     int error = binding_stop(self->npu);
     drop_buffers(self);
     if (error != 0) {

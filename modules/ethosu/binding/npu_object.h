@@ -9,6 +9,7 @@ typedef struct {
     mp_obj_base_t base;
     struct ethosu_driver *npu; /**< NULL: released */
     bool powered;              /**< clock and power stay on between inferences */
+    bool cancelled;            /**< by cancel(), before wait() ended it; wait() says so once */
     struct pmu *pmu;           /**< who counts, see pmu_object.c; NULL: nobody */
     struct deadline deadline;
     struct ethosux_program program;

@@ -101,6 +101,7 @@ class NPU(_Job):
         self._kept = None
         self._begun = 0
         self._timeout_ms = -1
+        self._cancelled = False
 
     def invoke(self, payload, bases, *, timeout_ms=10000):
         """Run a payload with up to eight base pointers, and wait for it."""
@@ -114,6 +115,7 @@ class NPU(_Job):
         if _working(self.npu):
             raise OSError(16, "an inference is under way: wait() for it first")
         self.cancel()  # what has ended, and nobody waited for
+        self._cancelled = False
         kept = payload, list(bases)
         self._begun = time.ticks_ms()
         self._timeout_ms = timeout_ms
@@ -123,6 +125,9 @@ class NPU(_Job):
 
     def wait(self):
         """End what was started, in the time given then."""
+        if self._cancelled:
+            self._cancelled = False
+            raise OSError(125, "the inference was cancelled")
         kept = self._kept
         try:
             late = _wait(self.npu, self._begun, self._timeout_ms)
@@ -131,6 +136,7 @@ class NPU(_Job):
         except BaseException:
             if self._kept is kept:
                 self.cancel()
+            self._cancelled = False
             raise
         self._forget()
 
@@ -140,6 +146,7 @@ class NPU(_Job):
 
     def cancel(self):
         """Stop what runs; the NPU stays reserved."""
+        self._cancelled |= self._kept is not None
         _cancel(self.npu)
         self._forget()
 
