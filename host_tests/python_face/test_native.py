@@ -219,6 +219,10 @@ def test_payloads(fresh):
         "    n.wait()\n"
         "    asyncio.run(n.run(payload, []))\n"
     )
+    fresh.exec("n = ethosu.reserve(); n.invoke_async(payload, []); n.cancel()")
+    assert raised(fresh, "n.wait()") == "OSError 125 the inference was cancelled"
+    assert raised(fresh, "n.wait()").startswith("OSError 22 no inference was started")
+    fresh.exec("n.release()")
     refused = raised(fresh, "with ethosu.reserve() as n: n.invoke(b'no payload', [])")
     assert refused.startswith("ValueError payload is 10 bytes long")
 
