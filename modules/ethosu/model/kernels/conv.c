@@ -10,18 +10,6 @@
 
 #include <string.h>
 
-/** Fields of the options. */
-static const struct weighted_fields weighted_fields = {
-    .bias_input = 2,
-    .channel_axis = 0,
-    .activation = 3,
-    .bias_type = 6,
-    .scale_each = CMSIS_NN_VERSION != 0,
-};
-
-static const struct window_fields window_fields = {
-    .padding = 0, .stride_w = 1, .stride_h = 2, .dilation_w = 4, .dilation_h = 5};
-
 static uint32_t conv_scratch(const struct kernel_call *call)
 {
     const struct weighted_call *p = (const struct weighted_call *)call;
@@ -128,51 +116,31 @@ static int run_conv(const struct kernel_call *call)
     return ETHOSU_MODEL_OK;
 }
 
-static int check_shapes(struct builder *builder, const struct kernel_tensor *in,
-                        const struct kernel_tensor *filter, const struct kernel_tensor *out,
-                        const struct window_2d *window)
+/** The filters may be in groups, each of which sees as many channels as a filter has. */
+static bool channels_fit(const struct kernel_tensor *in, const struct kernel_tensor *filter,
+                         const struct kernel_tensor *out)
 {
     int32_t groups = in->shape[3] / filter->shape[3];
-    bool grouped =
-        groups > 0 && groups * filter->shape[3] == in->shape[3] && filter->shape[0] % groups == 0;
-    bool sized = out->shape[0] == in->shape[0] && out->shape[1] == window->y.output &&
-                 out->shape[2] == window->x.output && out->shape[3] == filter->shape[0];
-    return grouped && sized ? ETHOSU_MODEL_OK
-                            : kernel_bad(builder, "its shapes do not fit each other");
+    return groups > 0 && groups * filter->shape[3] == in->shape[3] &&
+           filter->shape[0] % groups == 0 && out->shape[3] == filter->shape[0];
 }
+
+static const struct weighted_image sliding = {
+    .weighted = {.bias_input = 2,
+                 .channel_axis = 0,
+                 .activation = 3,
+                 .bias_type = 6,
+                 .scale_each = CMSIS_NN_VERSION != 0},
+    .window = {.padding = 0, .stride_w = 1, .stride_h = 2, .dilation_w = 4, .dilation_h = 5},
+    .channels_fit = channels_fit,
+};
 
 static int prepare_conv(struct builder *builder, const struct tflite_operator_call *call)
 {
-    struct kernel_tensor in[2];
-    struct kernel_tensor out;
     struct weighted_call p = {0};
-    int status = kernel_tensors(builder, call, in, 2, &out, 1);
-    if (status == ETHOSU_MODEL_OK && (in[0].rank != 4 || in[1].rank != 4 || out.rank != 4)) {
-        status = kernel_bad(builder, "its tensors do not have 4 dimensions");
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status = window_2d_prepare(builder, call, &window_fields, &in[0], in[1].shape[1],
-                                   in[1].shape[2], &p.window);
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status = check_shapes(builder, &in[0], &in[1], &out, &p.window);
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status =
-            weighted_prepare(builder, call, &in[0], &in[1], &out, &weighted_fields, &p.weighted);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
-    p.input = in[0].data;
-    p.filter = in[1].data;
-    p.output = out.data;
-    p.batches = in[0].shape[0];
-    p.depth = in[0].shape[3];
-    p.filter_depth = in[1].shape[3];
-    p.filters = in[1].shape[0];
-    p.wide = in[0].type == ETHOSU_TYPE_INT16;
-    return kernel_add(builder, &kernel_CONV_2D, &p.call, sizeof p);
+    int status = weighted_image_prepare(builder, call, &sliding, &p);
+    return status == ETHOSU_MODEL_OK ? kernel_add(builder, &kernel_CONV_2D, &p.call, sizeof p)
+                                     : status;
 }
 
 const struct kernel kernel_CONV_2D = {.code = CODE_CONV_2D,

@@ -4,18 +4,6 @@
 
 #include <string.h>
 
-/** Fields of the options; the multiplier follows from the shapes. */
-static const struct weighted_fields weighted_fields = {
-    .bias_input = 2,
-    .channel_axis = 3,
-    .activation = 4,
-    .bias_type = NO_BIAS_TYPE,
-    .scale_each = CMSIS_NN_VERSION != 0,
-};
-
-static const struct window_fields window_fields = {
-    .padding = 0, .stride_w = 1, .stride_h = 2, .dilation_w = 5, .dilation_h = 6};
-
 /** Add the products of one place under the window to the sums of a block of channels. */
 static void add_tap_8(const struct weighted_call *p, int32_t *sums, const int8_t *values,
                       const int8_t *weights, int32_t first, int32_t count)
@@ -91,45 +79,32 @@ static int run_depthwise(const struct kernel_call *call)
     return ETHOSU_MODEL_OK;
 }
 
-static bool shapes_fit(const struct kernel_tensor *in, const struct kernel_tensor *filter,
-                       const struct kernel_tensor *out, const struct window_2d *window)
+static bool channels_fit(const struct kernel_tensor *in, const struct kernel_tensor *filter,
+                         const struct kernel_tensor *out)
 {
     return filter->shape[0] == 1 && filter->shape[3] % in->shape[3] == 0 &&
-           out->shape[0] == in->shape[0] && out->shape[1] == window->y.output &&
-           out->shape[2] == window->x.output && out->shape[3] == filter->shape[3];
+           out->shape[3] == filter->shape[3];
 }
+
+/** The options' multiplier is not read: it follows from the shapes. */
+static const struct weighted_image sliding = {
+    .weighted = {.bias_input = 2,
+                 .channel_axis = 3,
+                 .activation = 4,
+                 .bias_type = NO_BIAS_TYPE,
+                 .scale_each = CMSIS_NN_VERSION != 0},
+    .window = {.padding = 0, .stride_w = 1, .stride_h = 2, .dilation_w = 5, .dilation_h = 6},
+    .channels_fit = channels_fit,
+};
 
 static int prepare_depthwise(struct builder *builder, const struct tflite_operator_call *call)
 {
-    struct kernel_tensor in[2];
-    struct kernel_tensor out;
     struct weighted_call p = {0};
-    int status = kernel_tensors(builder, call, in, 2, &out, 1);
-    if (status == ETHOSU_MODEL_OK && (in[0].rank != 4 || in[1].rank != 4 || out.rank != 4)) {
-        status = kernel_bad(builder, "its tensors do not have 4 dimensions");
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status = window_2d_prepare(builder, call, &window_fields, &in[0], in[1].shape[1],
-                                   in[1].shape[2], &p.window);
-    }
-    if (status == ETHOSU_MODEL_OK && !shapes_fit(&in[0], &in[1], &out, &p.window)) {
-        status = kernel_bad(builder, "its shapes do not fit each other");
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status =
-            weighted_prepare(builder, call, &in[0], &in[1], &out, &weighted_fields, &p.weighted);
-    }
+    int status = weighted_image_prepare(builder, call, &sliding, &p);
     if (status != ETHOSU_MODEL_OK) {
         return status;
     }
-    p.input = in[0].data;
-    p.filter = in[1].data;
-    p.output = out.data;
-    p.batches = in[0].shape[0];
-    p.depth = in[0].shape[3];
     p.filter_depth = 1;
-    p.filters = in[1].shape[3];
-    p.wide = in[0].type == ETHOSU_TYPE_INT16;
     return kernel_add(builder, &kernel_DEPTHWISE_CONV_2D, &p.call, sizeof p);
 }
 

@@ -163,6 +163,50 @@ int window_2d_prepare(struct builder *builder, const struct tflite_operator_call
     return status == ETHOSU_MODEL_OK ? window_prepare(builder, padding, &window->x) : status;
 }
 
+/** Input, filter and output have four dimensions, and the window's places are the output's. */
+static int prepare_window(struct builder *builder, const struct tflite_operator_call *call,
+                          const struct weighted_image *image, const struct kernel_tensor in[2],
+                          const struct kernel_tensor *out, struct window_2d *window)
+{
+    if (in[0].rank != 4 || in[1].rank != 4 || out->rank != 4) {
+        return kernel_bad(builder, "its tensors do not have 4 dimensions");
+    }
+    int status = window_2d_prepare(builder, call, &image->window, &in[0], in[1].shape[1],
+                                   in[1].shape[2], window);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    bool fits = out->shape[0] == in[0].shape[0] && out->shape[1] == window->y.output &&
+                out->shape[2] == window->x.output && image->channels_fit(&in[0], &in[1], out);
+    return fits ? ETHOSU_MODEL_OK : kernel_bad(builder, "its shapes do not fit each other");
+}
+
+int weighted_image_prepare(struct builder *builder, const struct tflite_operator_call *call,
+                           const struct weighted_image *image, struct weighted_call *p)
+{
+    struct kernel_tensor in[2];
+    struct kernel_tensor out;
+    int status = kernel_tensors(builder, call, in, 2, &out, 1);
+    if (status == ETHOSU_MODEL_OK) {
+        status = prepare_window(builder, call, image, in, &out, &p->window);
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status =
+            weighted_prepare(builder, call, &in[0], &in[1], &out, &image->weighted, &p->weighted);
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        p->input = in[0].data;
+        p->filter = in[1].data;
+        p->output = out.data;
+        p->batches = in[0].shape[0];
+        p->depth = in[0].shape[3];
+        p->filter_depth = in[1].shape[3];
+        p->filters = out.shape[3];
+        p->wide = in[0].type == ETHOSU_TYPE_INT16;
+    }
+    return status;
+}
+
 /** The value of a channel. */
 static int32_t finish(const struct weighted *p, int64_t sum, int32_t channel)
 {

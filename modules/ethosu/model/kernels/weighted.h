@@ -94,6 +94,19 @@ struct weighted_call {
     bool wide;             /**< int16, else int8 */
 };
 
+/** An operator whose window slides over its input: where its options are, and what fits. */
+struct weighted_image {
+    struct weighted_fields weighted;
+    struct window_fields window;
+    /** Do the channels of input, filter and output fit each other? */
+    bool (*channels_fit)(const struct kernel_tensor *input, const struct kernel_tensor *filter,
+                         const struct kernel_tensor *output);
+};
+
+/** Check such an operator and fill in all of its call. */
+int weighted_image_prepare(struct builder *builder, const struct tflite_operator_call *call,
+                           const struct weighted_image *image, struct weighted_call *p);
+
 /** Channels whose sums are kept at once. */
 enum { SUM_BLOCK = 16 };
 
