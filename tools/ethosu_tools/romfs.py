@@ -26,11 +26,10 @@ Tree = Mapping[str, "bytes | Tree"]
 
 def build(tree: Tree) -> bytes:
     """Build an image of these files and directories; its address must be aligned to 16."""
-    payload = _entries(tree, ALIGNMENT)
+    payload = _entries(tree, len(_MAGIC) + _LENGTH_BYTES)
     if len(payload) % 2:
         payload += _record(_PADDING, b"\0", length_bytes=1)
-    # The header fills one unit of alignment, so that offsets in the payload stay aligned.
-    return _MAGIC + _number(len(payload), ALIGNMENT - len(_MAGIC)) + payload
+    return _MAGIC + _number(len(payload), _LENGTH_BYTES) + payload
 
 
 def read_tree(path: Path) -> Tree:
