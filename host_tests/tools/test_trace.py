@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from ethosu_tools import tflite, vela
+from ethosu_tools import make_mixed, tflite, vela
 
 
 @pytest.fixture
@@ -61,9 +61,27 @@ def test_given_inputs_reach_the_maps(ethosu, model, tmp_path):
     assert not np.array_equal(*results)
 
 
-def test_another_npu_than_the_model_s_is_refused_by_the_model(ethosu, model):
+def test_an_unknown_npu_is_refused(ethosu, model):
     code, _, err = ethosu("trace", model, "--npu", "ethos-u55-7")
-    assert code == 3 and "knows no 'ethos-u55-7'" in err
+    assert code == 2 and "invalid choice: 'ethos-u55-7'" in err
+
+
+def test_a_model_that_was_cut_short_is_one_sentence(ethosu, model, tmp_path):
+    short = tmp_path / "short.tflite"
+    short.write_bytes(model.read_bytes()[:-1])
+    code, _, err = ethosu("trace", short)
+    assert code == 3 and f"{short} is damaged or cut short: it has" in err
+
+
+def test_a_model_of_real_numbers_is_traced(ethosu, tmp_path):
+    source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"
+    source.write_bytes(make_mixed.MODELS["float_ends"].make())
+    vela.compile_model(source, "ethos-u55-128", compiled)
+    code, out, _ = ethosu("trace", compiled, "--json")
+    assert code == 0 and json.loads(out)["cpu_operators_left_out"] == {
+        "QUANTIZE": 1,
+        "DEQUANTIZE": 1,
+    }
 
 
 def test_a_model_that_was_never_compiled_is_one_sentence(ethosu, small_models):

@@ -75,14 +75,17 @@ def save(path: Path, arrays: Mapping[str, Array]) -> None:
 
 
 def random_inputs(tensors: Sequence[Tensor], random: np.random.Generator) -> list[Array]:
-    """Raw values spread evenly over the whole range of each integer tensor.
+    """Raw values spread evenly over the whole range of each integer tensor; floats from -1 to 1.
 
-    Numbers of 32 bits and more are 0: they are indices, mostly, and 0 is a good one of any.
+    Integers of 32 bits and more are 0: they are indices, mostly, and 0 is a good one of any.
     """
-    return [
-        random.integers(*_range(tensor.dtype), tensor.shape, tensor.dtype, endpoint=True)
-        for tensor in tensors
-    ]
+    return [_random(tensor, random) for tensor in tensors]
+
+
+def _random(tensor: Tensor, random: np.random.Generator) -> Array:
+    if np.issubdtype(tensor.dtype, np.floating):
+        return random.uniform(-1, 1, tensor.shape).astype(tensor.dtype)
+    return random.integers(*_range(tensor.dtype), tensor.shape, tensor.dtype, endpoint=True)
 
 
 def _range(dtype: str) -> tuple[int, int]:

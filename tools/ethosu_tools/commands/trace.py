@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, npu, tflite
+from .. import arrays, npu, tflite, vela
 from ..errors import InputError
 from ..npu import trace
 from ..ui import Ui
@@ -34,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input", type=Path, metavar="NPZ", help="input arrays (default: random numbers)"
     )
-    parser.add_argument("--npu", help="another NPU than the model's own")
+    parser.add_argument(
+        "--npu", choices=vela.NPUS, metavar="NPU", help="another NPU than the model's own"
+    )
     parser.add_argument("--output", type=Path, metavar="JSON", help="save the trace there")
     parser.add_argument(
         "--maps", type=Path, metavar="NPZ", help='save the OFM of operation n there, under "n"'
@@ -51,7 +53,10 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         inputs = arrays.random_inputs(description.inputs, np.random.default_rng(0))
     operations: list[npu.Operation] = []
     maps: dict[str, np.ndarray] = {}
-    with npu.Session(args.model, args.npu, skip_cpu=True) as session:
+    with (
+        tflite.reading(args.model),
+        npu.Session(args.model, args.npu, skip_cpu=True) as session,
+    ):
         for operation in session.steps(inputs):
             if args.maps and operation.ofm and not operation.ofm.chained:
                 maps[str(len(operations))] = session.feature_map(operation.ofm)
