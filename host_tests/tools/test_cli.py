@@ -7,7 +7,10 @@ import sys
 
 import numpy as np
 import pytest
+from ethosu_tools import tflite
 from ethosu_tools.cli import COMMANDS
+from ethosu_tools.ui import Ui
+from rich.console import Console
 
 
 def one_sentence(err):
@@ -143,6 +146,26 @@ def test_errors_as_json_name_their_kind(ethosu, tmp_path):
     assert one_sentence(err) == f"ethosu: {data['error']}"
 
 
+def test_ctrl_c_is_one_sentence_and_one_document(ethosu, small_models, monkeypatch):
+    def interrupted(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tflite, "describe", interrupted)
+    code, out, err = ethosu("inspect", small_models["small_cnn"], "--json")
+    assert code == 130 and json.loads(out)["kind"] == "KeyboardInterrupt"
+    assert one_sentence(err) == "ethosu: stopped"
+
+
+def test_names_with_brackets_are_no_markup(capsys):
+    ui = Ui()
+    ui.console = Console(stderr=True, force_terminal=True)
+    ui.note("compiling [/x]/m[red].tflite")
+    with ui.progress("running on [/x]"):
+        pass
+    err = capsys.readouterr().err
+    assert "[/x]/m[red].tflite" in err and "running on [/x]" in err
+
+
 def test_model_for_another_npu_is_refused_with_the_mend(ethosu, small_models, compiled, inputs):
     model = small_models["small_cnn"]
     code, _, err = ethosu(
@@ -156,7 +179,7 @@ def test_model_for_another_npu_is_refused_with_the_mend(ethosu, small_models, co
 def test_unknown_npu_is_refused(ethosu, small_models, compiled, inputs):
     model = small_models["small_cnn"]
     code, _, err = ethosu("run", compiled(model), "--input", inputs(model), "--npu", "ethos-u99-1")
-    assert code == 3 and "ethos-u99-1" in one_sentence(err)
+    assert code == 2 and "ethos-u99-1" in err and "choose from 'ethos-u55-32'" in err
 
 
 def test_missing_build_products_are_code_4_with_the_mend(
@@ -197,6 +220,14 @@ def test_missing_port_is_code_5(ethosu, small_models, compiled, inputs):
 def test_deploy_wants_a_place(ethosu, small_models):
     code, _, err = ethosu("deploy", small_models["small_cnn"])
     assert code == 2 and "--on PORT" in one_sentence(err)
+
+
+def test_deploy_refuses_two_files_of_one_name(ethosu, small_models, tmp_path):
+    model = small_models["small_cnn"]
+    other = tmp_path / model.name
+    other.write_bytes(b"another")
+    code, _, err = ethosu("deploy", model, other, "-o", tmp_path / "rom.img")
+    assert code == 2 and f"named {model.name}: {other}" in one_sentence(err)
 
 
 def test_deploy_keeps_the_image(ethosu, small_models, tmp_path):

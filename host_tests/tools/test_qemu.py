@@ -125,13 +125,15 @@ def test_firmware_that_is_no_firmware_is_refused(tmp_path):
     with pytest.raises(InputError, match="cannot be read: No such file"):
         qemu.Machine(firmware=image)
     image.write_bytes(b"not an image")
-    with pytest.raises(InputError, match=r"expected b'.x7fELF' at its start, found b'not '"):
+    with pytest.raises(InputError, match=r"expected b'.x7fELF' at byte 0, found b'not '"):
         qemu.Machine(firmware=image)
+    with pytest.raises(InputError, match=r"for Arm: .* at byte 18, found"):
+        qemu.Machine(firmware=Path(sys.executable))
 
 
 def test_firmware_that_does_not_boot_fails_with_the_log(tmp_path):
     image = tmp_path / "firmware.elf"
-    image.write_bytes(b"\x7fELF and no more")
+    image.write_bytes(b"\x7fELF".ljust(18) + b"\x28\0 and no more")
     with pytest.raises(BoardError, match="QEMU"), qemu.Machine(firmware=image) as machine:
         QemuBoard(machine, boot_timeout=1)
 
@@ -197,5 +199,6 @@ def test_ethosu_qemu_as_json_gives_port_and_process():
         data = json.loads(text)
         assert alive(data["pid"]) and Path(data["port"]).exists()
         process.send_signal(signal.SIGINT)
-        process.stdout.read()
+        rest = process.stdout.read()
+    assert rest == "", "one document"
     assert not alive(data["pid"])

@@ -2,6 +2,7 @@
 """The `ethosu` command: lists the subcommands, prints what they return."""
 
 import argparse
+import contextlib
 import importlib
 import sys
 from collections.abc import Sequence
@@ -64,28 +65,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `ethosu` with these arguments; returns the exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     chosen = next((word for word in argv if not word.startswith("-")), None)
-    args = make_parser(chosen).parse_args(argv)
-    command = command_module(args.command)
-    ui = Ui(as_json=args.json, quiet=args.quiet)
+    ui = None
     try:
+        args = make_parser(chosen).parse_args(argv)
+        command = command_module(args.command)
+        ui = Ui(as_json=args.json, quiet=args.quiet)
         data = command.execute(args, ui)
         ui.result(data, command.render(data))
     except errors.ToolError as error:
-        if args.json:
-            ui.result({"error": str(error), "kind": type(error).__name__}, "")
-        print(f"ethosu: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("ethosu: stopped", file=sys.stderr)
-        return 130
+        return _failed(ui, error, str(error), error.exit_code)
+    except KeyboardInterrupt as error:
+        return _failed(ui, error, "stopped", 130)
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         sys.stdout = None
         return 141
     except OSError as error:  # a full disk, also under stdout; a file that went away
         where = f"{error.filename}: " if error.filename else ""
-        print(f"ethosu: {where}{error.strerror or error}", file=sys.stderr)
-        return errors.InputError.exit_code
+        text = f"{where}{error.strerror or error}"
+        return _failed(ui, error, text, errors.InputError.exit_code)
     return 0
+
+
+def _failed(ui: Ui | None, error: BaseException, text: str, exit_code: int) -> int:
+    """Say in one sentence what went wrong."""
+    if ui and ui.as_json:
+        with contextlib.suppress(OSError):
+            ui.result({"error": text, "kind": type(error).__name__}, "")
+    print(f"ethosu: {text}", file=sys.stderr)
+    return exit_code
 
 
 if __name__ == "__main__":

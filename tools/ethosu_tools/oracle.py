@@ -36,7 +36,8 @@ class Oracle:
         """Load a model; other kernels than the reference serve to measure time, and the few
         operators that the reference kernels lack or compute wrongly.
         """
-        self._interpreter = _interpreter(model, kernels)
+        self._name = "the model" if isinstance(model, bytes) else str(model)
+        self._interpreter = _interpreter(model, self._name, kernels)
         inputs = self._interpreter.get_input_details()
         outputs = self._interpreter.get_output_details()
         self.inputs = [_tensor(detail) for detail in inputs]
@@ -51,7 +52,7 @@ class Oracle:
                 self._interpreter.set_tensor(index, np.ascontiguousarray(array))
             self._interpreter.invoke()
         except (ValueError, RuntimeError) as error:
-            raise InputError(f"LiteRT could not run the model: {_one_line(error)}") from error
+            raise InputError(f"LiteRT could not run {self._name}: {_one_line(error)}") from error
         return [self._interpreter.get_tensor(index) for index in self._output_ids]
 
 
@@ -80,7 +81,7 @@ def _litert_version() -> str:
         return "none"
 
 
-def _interpreter(model: bytes | str | Path, kernels: str) -> Any:
+def _interpreter(model: bytes | str | Path, name: str, kernels: str) -> Any:
     found = _litert_version()
     if found != LITERT_VERSION:
         raise SetupError(
@@ -90,7 +91,6 @@ def _interpreter(model: bytes | str | Path, kernels: str) -> Any:
     # Imported here so that commands that need no reference start without LiteRT.
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-    name = "the model" if isinstance(model, bytes) else str(model)
     try:
         content = model if isinstance(model, bytes) else Path(model).read_bytes()
     except OSError as error:

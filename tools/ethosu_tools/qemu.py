@@ -30,7 +30,9 @@ OLDEST_QEMU = (7, 2)
 
 DDR_START = 0x60000000
 DDR_SIZE = 2 << 30
+# How an ELF file begins, and how it says at byte 18 that it is for Arm (EM_ARM).
 _ELF = b"\x7fELF"
+_ARM = (40).to_bytes(2, "little")
 
 # Layout of the DDR as the firmware's memory map has it.
 ROMFS_START = 0x62000000
@@ -117,13 +119,16 @@ def _elf(image: Path) -> Path:
     """The image, if it is one: QEMU would start with anything, and say nothing."""
     try:
         with image.open("rb") as file:
-            start = file.read(len(_ELF))
+            head = file.read(20)
     except OSError as error:
         raise InputError(f"{image} cannot be read: {error.strerror}") from error
-    if start != _ELF:
-        raise InputError(
-            f"{image} is no firmware image: expected {_ELF!r} at its start, found {start!r}"
-        )
+    for at, expected in ((0, _ELF), (18, _ARM)):
+        found = head[at : at + len(expected)]
+        if found != expected:
+            raise InputError(
+                f"{image} is no firmware image for Arm: expected {expected!r} at byte {at}, "
+                f"found {found!r}"
+            )
     return image
 
 

@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
 # Told how much is done, and how much there is in all.
 Update = Callable[[int, int], None]
 
@@ -23,23 +20,37 @@ class Ui:
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
         """Print results as JSON or as text; show no progress when `quiet`."""
+        from rich.console import Console  # slow to load, and Ctrl-C is not heard meanwhile
+
         self.as_json = as_json
+        self._printed = False
         self.console = Console(stderr=True, quiet=quiet)
 
     def result(self, data: dict[str, Any], text: str) -> None:
-        """Print a result in the form that was asked for."""
+        """Print a result in the form that was asked for; of JSON only the first, one document."""
+        if self.as_json and self._printed:
+            return
+        self._printed = True
         print(json.dumps(data, indent=2) if self.as_json else text, flush=True)
 
     def note(self, text: str) -> None:
         """Say one line about what happens now (terminals only)."""
         if self.console.is_terminal:
-            self.console.print(text, style="dim", highlight=False)
+            self.console.print(text, style="dim", highlight=False, markup=False, emoji=False)
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Update]:
         """Show a bar, which the yielded function moves."""
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            TaskProgressColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TaskProgressColumn(),
             TimeRemainingColumn(),

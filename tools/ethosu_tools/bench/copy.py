@@ -12,6 +12,7 @@ from ..board import Board, QemuBoard
 from ..errors import MismatchError
 from ..qemu import Machine
 from ..ui import Ui
+from ..vela import NPUS
 
 SIZES = tuple(16 << shift for shift in range(15))  # 16 bytes to 256 KB
 REFERENCE_BYTES = 64 * 1024
@@ -48,7 +49,11 @@ def _measure(size, target_offset, source_offset):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "--npu", default="ethos-u55-128", help="the board's NPU (default: %(default)s)"
+        "--npu",
+        default="ethos-u55-128",
+        choices=NPUS,
+        metavar="NPU",
+        help="the board's NPU (default: %(default)s)",
     )
 
 

@@ -18,7 +18,7 @@ from ..errors import InputError, SetupError
 from ..make_model import LARGE_MODELS, MODELS
 from ..qemu import Machine
 from ..ui import Ui
-from ..vela import compile_model
+from ..vela import NPUS, compile_model
 
 SHARED = ("hello_world_int8", "kws_ref_model", "vww_96_int8")
 ON_BOARD = Path(__file__).with_name("overhead_on_board.py")
@@ -62,7 +62,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "models", nargs="*", type=Path, help="models, compiled or not (default: some that are here)"
     )
     parser.add_argument(
-        "--npu", default="ethos-u55-128", help="the board's NPU (default: %(default)s)"
+        "--npu",
+        default="ethos-u55-128",
+        choices=NPUS,
+        metavar="NPU",
+        help="the board's NPU (default: %(default)s)",
     )
     parser.add_argument(
         "--firmware", type=Path, help="an image beside its .map (default: the one of make firmware)"

@@ -15,7 +15,7 @@ from ..board import Board, QemuBoard
 from ..make_mixed import MODELS
 from ..qemu import Machine
 from ..ui import Ui
-from ..vela import compile_model
+from ..vela import NPUS, compile_model
 
 INFERENCES = 200
 
@@ -38,7 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model", nargs="?", type=Path, help="a compiled model (default: one made for it)"
     )
     parser.add_argument(
-        "--npu", default="ethos-u55-128", help="the board's NPU (default: %(default)s)"
+        "--npu",
+        default="ethos-u55-128",
+        choices=NPUS,
+        metavar="NPU",
+        help="the board's NPU (default: %(default)s)",
     )
 
 

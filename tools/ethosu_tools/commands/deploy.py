@@ -32,7 +32,10 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         raise UsageError("deploy needs a board (--on PORT), a file for the image (-o), or both")
     tree: dict[str, Any] = {}
     for path in args.files:
-        tree.update(romfs.read_tree(path))
+        for name, content in romfs.read_tree(path).items():
+            if name in tree:
+                raise UsageError(f"two of the files are named {name}: {path} is the second")
+            tree[name] = content
     image = romfs.build(tree)
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         output = args.output or Path(work) / "romfs.img"
@@ -51,4 +54,4 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 def render(data: dict[str, Any]) -> str:
     """Say what went where."""
     where = " and ".join(str(place) for place in (data["image"], data["port"]) if place)
-    return f"{', '.join(data['files'])}: {data['bytes']:,} bytes in {where}"
+    return f"{', '.join(data['files']) or 'no files'}: {data['bytes']:,} bytes in {where}"

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from .. import qemu, romfs
+from .. import qemu, romfs, vela
 from ..board import Board
 from ..errors import BoardError
 from ..ui import Ui
@@ -29,9 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument(
-        "--npu", default="ethos-u55-128", help="the board's NPU (default: %(default)s)"
+        "--npu",
+        default="ethos-u55-128",
+        choices=vela.NPUS,
+        metavar="NPU",
+        help="the board's NPU (default: %(default)s)",
     )
-    parser.add_argument("--npu1", help="a second NPU (default: none)")
+    parser.add_argument(
+        "--npu1", choices=vela.NPUS, metavar="NPU", help="a second NPU (default: none)"
+    )
     parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="(default: fast)")
     parser.add_argument(
         "--romfs", type=Path, metavar="DIR|IMAGE", help="what the board's ROM file system holds"

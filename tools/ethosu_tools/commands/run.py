@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, qemu, tflite
+from .. import arrays, qemu, tflite, vela
 from ..arrays import Array, Feed
 from ..errors import MismatchError
 from ..session import open_session
@@ -39,7 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", type=Path, required=True, metavar="NPZ", help="input arrays")
     parser.add_argument("--output", type=Path, metavar="NPZ", help="where the output arrays go")
     parser.add_argument("--steps", type=int, help="run only so many steps")
-    parser.add_argument("--npu", help="another simulated or emulated NPU than the model's own")
+    parser.add_argument(
+        "--npu",
+        choices=vela.NPUS,
+        metavar="NPU",
+        help="another simulated or emulated NPU than the model's own",
+    )
     parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="of qemu")
     parser.add_argument(
         "--reference",

@@ -30,7 +30,7 @@ def watch(
     """
     console.print(Text(title, style="bold"))
     if not console.is_terminal:
-        yield lambda line: console.print(line, highlight=False)
+        yield lambda line: console.print(line, highlight=False, markup=False, emoji=False)
         return
     lines: list[str] = []
     means: list[float] = []
