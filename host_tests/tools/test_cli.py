@@ -65,6 +65,14 @@ def test_compile_then_inspect(ethosu, small_models, tmp_path):
     assert code == 0 and "npu        ethos-u55-64" in out
 
 
+def test_compile_does_not_overwrite_its_input(ethosu, small_models, tmp_path):
+    model = tmp_path / "cnn.tflite"
+    model.write_bytes(small_models["small_cnn"].read_bytes())
+    code, _, err = ethosu("compile", model, "-o", tmp_path / "." / "cnn.tflite")
+    assert code == 2 and f"would overwrite {model}" in one_sentence(err)
+    assert model.read_bytes() == small_models["small_cnn"].read_bytes()
+
+
 def test_compile_as_json(ethosu, small_models, tmp_path):
     code, out, _ = ethosu(
         "compile", small_models["small_cnn"], "-o", tmp_path / "cnn.tflite", "--json"

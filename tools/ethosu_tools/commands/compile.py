@@ -77,8 +77,10 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile."""
     if args.selftest and args.fold_ends:
         raise UsageError("a self-test compares outputs as MODEL has them: not with --fold-ends")
-    ui.note(f"compiling {args.model} for {args.npu}")
     output = args.output or Path(f"{args.model.stem}_vela.tflite")
+    if output.resolve() == args.model.resolve():
+        raise UsageError(f"the compiled model would overwrite {args.model}; choose another -o")
+    ui.note(f"compiling {args.model} for {args.npu}")
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         source, folded = args.model, list[str]()
         if args.fold_ends:
