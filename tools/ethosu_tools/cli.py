@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 
 from . import errors
 from .ui import Ui, sentence
@@ -27,6 +26,8 @@ COMMANDS = {
 
 def make_parser(chosen: str | None) -> argparse.ArgumentParser:
     """Build the parser; only the chosen command's module is imported."""
+    from importlib.metadata import version  # slow to load: here Ctrl-C is heard
+
     parser = argparse.ArgumentParser(
         prog="ethosu",
         description="Compile, run and test models for Arm Ethos-U NPUs under MicroPython.",

@@ -20,7 +20,7 @@ class Ui:
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
         """Print results as JSON or as text; show no progress when `quiet`."""
-        from rich.console import Console  # slow to load, and Ctrl-C is not heard meanwhile
+        from rich.console import Console  # slow to load: here Ctrl-C is heard
 
         self.as_json = as_json
         self._printed = False
