@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from ethosu_tools.tflite_writer import Graph, write
 
-from . import proofs
+from . import places, proofs
 from .draws import Draws
 
 # Elements per tensor at most, so that thousands of cases run in minutes.
@@ -74,7 +74,9 @@ class Builder:
         self.outputs: list[int] = []
         # Values that Vela is known to mistake next to other operators: see known_defect.
         self.sliced: dict[int, int] = {}  # and where the slice begins, bytes in NHWC
+        self.cuts: dict[int, places.LostPlace] = {}  # of what has rows, columns and channels
         self.windows: list[proofs.Proof] = []  # of reductions
+        self.selects_repeat = False  # operands of SELECT_V2
         self._renamed: set[int] = set()
         self._pool: list[Value] = []
         self._used: set[int] = set()
@@ -252,11 +254,16 @@ class Builder:
                 proofs.lopsided_padding,
             )
 
-    def cut(self, x: Value, out: Value, begin: Sequence[int]) -> None:
-        """Say that `out` is the part of `x` that begins there."""
+    def cut(
+        self, x: Value, out: Value, begin: Sequence[int], steps: Sequence[int] = (1, 1, 1, 1)
+    ) -> None:
+        """Say that `out` is the part of `x` that begins there, or every so many of its elements."""
         item = np.dtype(x.dtype).itemsize
         start = int(np.ravel_multi_index(tuple(begin), x.shape)) * item
         self.sliced[out.index] = self.sliced.get(x.index, 0) + start
+        if out.rank == 4:
+            axes = (tuple(numbers)[1:] for numbers in (x.shape, out.shape, begin, steps))
+            self.cuts[out.index] = places.LostPlace(*axes)
 
     def renamed(self, x: Value, out: Value) -> None:
         """Say that `out` is `x` under other axes."""
@@ -269,7 +276,9 @@ class Builder:
         reduced = any(kind in ("REDUCE_MAX", "REDUCE_MIN") for kind in self.operators)
         if any(uses[i] > 1 for i in self._renamed) or (reduced and self._renamed & made):
             kinds = set(self.operators)
-            shows = [proofs.unwritten, *self.windows, *([] if kinds & _DROP else [proofs.unread])]
+            shows = [places.unwritten, places.beyond_width, *self.windows]
+            shows += [] if kinds & _DROP else [places.unread]
+            shows += [] if self.selects_repeat else [proofs.repeated_choice]
             self.known_defect(
                 "value shared between shapes: Vela reads one in the shape of another",
                 proofs.either(*shows),

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from . import coverage, coverage_u85, operators, proofs
+from . import coverage, coverage_u85, operators, places, proofs
 from .builder import Builder
 from .operators import u85
 
@@ -59,7 +59,7 @@ U55_U65 = Family(
     never_on_npu=operators.NEVER_ON_NPU,
     without_generator=operators.WITHOUT_GENERATOR,
     switches={"--debug-force-legacy-core": 4},
-    known=(proofs.TABLE_BEYOND_MEMORY, proofs.UNWRITTEN),
+    known=(places.TABLE_BEYOND_MEMORY, places.UNWRITTEN),
 )
 U55_U65_UNSIGNED = replace(
     U55_U65, name="u55-u65-unsigned", known=(*U55_U65.known, proofs.SIGNED_CLAMP), unsigned=True
@@ -90,7 +90,7 @@ U85 = Family(
         "--disable-buffering": 5,
     },
     features=coverage_u85.features,
-    known=(proofs.UNWRITTEN,),
+    known=(places.UNWRITTEN,),
 )
 
 FAMILIES = {family.name: family for family in (U55_U65, U55_U65_UNSIGNED, U85)}

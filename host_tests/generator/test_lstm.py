@@ -13,7 +13,7 @@ from ethosu_tools.oracle import Oracle
 from ethosu_tools.tflite_writer import Graph, write
 
 from . import case as cases
-from . import isolated, proofs, vela
+from . import isolated, registers, vela
 from .operators import GENERATORS
 
 LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
@@ -44,7 +44,7 @@ def layers():
 
 def sums(case, model):
     """(function, sum, result) of every addition with a function, in the order of the stream."""
-    kinds = list(proofs.operations(model))
+    kinds = list(registers.operations(model))
     results, rows = {}, []
 
     with Session(model, case.npu) as session:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from . import case as cases
-from . import check, coverage, proofs
+from . import check, coverage, places, proofs
 from .families import U55_U65_UNSIGNED, U85
 
 # Cases that were failures until their cause was read in the command stream.
@@ -40,9 +40,19 @@ U85_SEEDS = {
     500737: "RESIZE_NEAREST_NEIGHBOR",
     501580: "groups of equal weights",
     503259: "a comparison that is an output",
+    503277: "TRANSPOSE_CONV from or into a part",
+    504211: "TRANSPOSE_CONV from or into a part",
+    505861: "TRANSPOSE_CONV from or into a part",
     506035: "a comparison that is an output",
-    506711: "RESIZE by steps",
     506627: "a comparison that is an output",
+    506662: "value shared between shapes",
+    506711: "RESIZE by steps",
+    601034: "value shared between shapes",
+    601333: "DEPTHWISE_CONV_2D by a multiplier",
+    602749: "a comparison that is an output",
+    603290: "REDUCE_MAX of a slice",
+    607383: "BATCH_MATMUL of a slice",
+    3004941: "TRANSPOSE_CONV from or into a part",
 }
 
 _CODES = {name: code for code, name in coverage._NAMES.items()}
@@ -67,6 +77,12 @@ def test_defect_of_vela_for_u85_shows_in_the_stream(seed):
     result = check.check(cases.make(seed, family=U85))
     assert result.verdict is check.Verdict.DEFECT
     assert result.reason.startswith(U85_SEEDS[seed])
+
+
+def test_corners_of_padding_are_written_twice():
+    result = check.check(cases.make(910978, family=U85))
+    assert result.verdict is check.Verdict.EXACT
+    assert not places.unread(result.compiled)
 
 
 def test_difference_without_proof_is_a_failure():
@@ -102,7 +118,7 @@ def test_padding_of_stripes_counts_together(monkeypatch):
 @pytest.mark.parametrize(("stride", "overlapping"), [(8, 0), (7, 1)])
 def test_overlapping_output(monkeypatch, stride, overlapping):
     output = [("OFM_DEPTH_M1", 7, None), ("OFM_STRIDE_X", 0, stride), ("POOL", 1, None)]
-    assert shows(monkeypatch, proofs.overlapping_output, *output) == overlapping
+    assert shows(monkeypatch, places.overlapping_output, *output) == overlapping
 
 
 @pytest.mark.parametrize(("precision", "shift", "shifted"), [(9, 0, 0), (1, 30, 0), (9, 30, 1)])
@@ -135,7 +151,7 @@ def test_signed_clamp(monkeypatch, low, high, precision, clamped):
 def test_beyond_tile(monkeypatch, base2, rows, beyond):
     read = [("IFM_HEIGHT0_M1", 2, None), ("OFM_HEIGHT_M1", rows - 1, None)]
     read += [("IFM_STRIDE_Y", 0, 32), ("IFM_BASE0", 0, 64), ("IFM_BASE2", 0, base2)]
-    assert shows(monkeypatch, proofs.beyond_tile, *read, ("CONV", 0, None)) == beyond
+    assert shows(monkeypatch, places.beyond_tile, *read, ("CONV", 0, None)) == beyond
 
 
 @pytest.mark.parametrize(("broadcast", "repeated"), [(0, 0), (0x87, 0), (2, 1)])
@@ -148,10 +164,92 @@ def test_repeated(monkeypatch, broadcast, repeated):
 def test_unwritten_channels(monkeypatch, first, depth, unwritten):
     fill = [("OFM_STRIDE_Y", 0, 32), ("OFM_STRIDE_X", 0, 8), ("OFM_BASE0", 0, 64 + first)]
     fill += [("OFM_DEPTH_M1", depth - 1, None), ("POOL", 1, None)]
-    assert shows(monkeypatch, proofs.UnwrittenChannels(32, 8), *fill) == unwritten
+    assert shows(monkeypatch, places.UnwrittenChannels(32, 8), *fill) == unwritten
 
 
 @pytest.mark.parametrize(("depth", "mode", "other"), [(2, 1, 0), (3, 1, 1), (2, 2, 1)])
 def test_other_size(monkeypatch, depth, mode, other):
     last = [("OFM_DEPTH_M1", depth - 1, None), ("POOL", mode, None)]
     assert shows(monkeypatch, proofs.OtherSize(2), *last) == other
+
+
+@pytest.mark.parametrize(("columns", "broadcast", "beyond"), [(8, 0, 0), (9, 0, 1), (9, 2, 0)])
+def test_beyond_width(monkeypatch, columns, broadcast, beyond):
+    read = [("IFM_WIDTH0_M1", 7, None), ("IFM2_WIDTH0_M1", 15, None)]
+    read += [("OFM_WIDTH_M1", columns - 1, None), ("IFM_BROADCAST", broadcast, None)]
+    assert shows(monkeypatch, places.beyond_width, *read, ("ELEMENTWISE", 1, None)) == beyond
+
+
+@pytest.mark.parametrize(("mode", "broadcast", "repeated"), [(42, 0, 0), (42, 1, 1), (33, 1, 0)])
+def test_repeated_choice(monkeypatch, mode, broadcast, repeated):
+    operands = [("IFM_BROADCAST", broadcast, None), ("ELEMENTWISE", mode, None)]
+    assert shows(monkeypatch, proofs.repeated_choice, *operands) == repeated
+
+
+@pytest.mark.parametrize(("step", "lost"), [(96, 0), (8, 0), (48, 1)])
+def test_lost_step(monkeypatch, step, lost):
+    first = [("IFM_STRIDE_Y", 0, 96), ("IFM_STRIDE_X", 0, 8), ("IFM_BASE0", 0, 40)]
+    parts = [*first, ("CONV", 1, None), ("IFM_BASE0", 0, 40 + step), ("CONV", 1, None)]
+    assert shows(monkeypatch, places.LostStep(2), *parts) == lost
+
+
+def test_step_from_one_product_to_another_is_not_lost(monkeypatch):
+    first = [("IFM_STRIDE_Y", 0, 96), ("IFM_STRIDE_X", 0, 8), ("IFM_BASE0", 0, 40)]
+    other = [("POOL", 3, None), ("IFM_BASE0", 0, 88), ("CONV", 1, None)]
+    assert not shows(monkeypatch, places.LostStep(2), *first, ("CONV", 1, None), *other)
+
+
+def convolution(rows, columns, y, read, written):
+    """A 1x1 convolution of an input of 4x4x1 bytes, with rows of 8 bytes, without its padding."""
+    for side, size in (("HEIGHT", rows), ("WIDTH", columns)):
+        yield f"OFM_{side}_M1", size - 1, None
+        yield f"OFM_{side}0_M1", size - 1, None
+    for name, size in (("IFM_STRIDE_Y", 8), ("IFM_STRIDE_X", 1), ("OFM_STRIDE_Y", y)):
+        yield name, 0, size
+    yield from (("OFM_STRIDE_X", 0, y // 8), ("IFM_BASE0", 0, read), ("OFM_BASE0", 0, written))
+    yield "CONV", 0, None
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "beside"), [(64, 128, 0), (64, 137, 0), (64, 112, 1), (0, 128, 1)]
+)
+def test_beside_zeros(monkeypatch, read, written, beside):
+    pads = [("IFM_PAD_BOTTOM", 4, None), ("IFM_PAD_RIGHT", 4, None)]
+    none = [("IFM_PAD_BOTTOM", 0, None), ("IFM_PAD_RIGHT", 0, None)]
+    stream = [*pads, *convolution(8, 8, 8, 64, 128), *none]
+    stream += convolution(4, 4, 16, read, written)
+    assert shows(monkeypatch, places.beside_zeros, *stream) == beside
+
+
+def test_padded_convolution_is_no_fill_for_another(monkeypatch):
+    stream = [("IFM_PAD_BOTTOM", 4, None), *convolution(8, 8, 8, 64, 128)]
+    stream += [("IFM_PAD_BOTTOM", 0, None), *convolution(8, 8, 16, 64, 256)]
+    assert not shows(monkeypatch, places.beside_zeros, *stream)
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "apart"), [(64, 129, 0), (72, 129, 1), (72, 136, 1), (72, 256, 0)]
+)
+def test_parts_apart(monkeypatch, read, written, apart):
+    stream = [*convolution(4, 4, 16, 64, 128), *convolution(4, 4, 16, read, written)]
+    assert shows(monkeypatch, places.PartsApart(8, 8), *stream) == apart
+
+
+def test_halves_of_channels_are_no_parts(monkeypatch):
+    stream = [*convolution(4, 4, 8, 64, 128), ("OFM_STRIDE_X", 0, 2)]
+    stream += [*convolution(4, 4, 8, 72, 129)]
+    assert not shows(monkeypatch, places.PartsApart(8, 8), *stream)
+
+
+@pytest.mark.parametrize(
+    ("made", "reads", "lost"),
+    [(8, (64,), 1), (8, (80,), 0), (8, (64, 80), 0), (4, (64,), 0), (8, (66,), 0)],
+)
+def test_lost_place(monkeypatch, made, reads, lost):
+    """The third row of eight is where the part begins; what has four rows is a copy of it."""
+    monkeypatch.setattr(places, "npu_operators", lambda _model: [])
+    stream = [*convolution(made, 8, 8, 0, 64)]
+    for base in reads:
+        stream += convolution(4, 4, 8, base, 256)
+    part = places.LostPlace((8, 8, 1), (4, 4, 1), (2, 0, 0), (1, 1, 1))
+    assert shows(monkeypatch, part, *stream) == lost

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from . import case as cases
-from . import proofs
+from . import places
 from .builder import UnsuitableError
 from .check import Verdict, check
 from .coverage_u85 import NOT_EMITTED, REQUIRED
@@ -67,7 +67,7 @@ def test_every_operator_is_exact_somewhere_or_within_its_bound(sample):
 
 def test_no_exact_case_looks_as_if_data_were_lost(sample):
     exact = [result for _, result in sample if result.verdict is Verdict.EXACT]
-    assert not any(proofs.unwritten(result.compiled) for result in exact)
+    assert not any(places.unwritten(result.compiled) for result in exact)
 
 
 def test_all_configs_take_part(sample):

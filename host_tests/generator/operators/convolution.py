@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import proofs
+from .. import places, proofs
 from ..builder import Builder, UnsuitableError, Value
 
 SAME, VALID = 0, 1
@@ -108,14 +108,14 @@ def conv_2d(b: Builder) -> None:
     if groups > 1 and n > 1:
         b.known_defect(
             "groups of a batch: Vela pads as if its own slice began elsewhere, or reads past it",
-            proofs.either(proofs.lopsided_padding, proofs.beyond_tile),
+            proofs.either(proofs.lopsided_padding, places.beyond_tile),
         )
     kernel = weights(b, (oc, kh, kw, c // groups), 0)
     parts = np.split(weight_scales(b, kernel)[0], groups)
     if groups > 1 and all(np.array_equal(part, parts[0]) for part in parts):
         b.known_defect(
             "groups of equal weights: Vela gives all of them the biases of one",
-            proofs.shared_scales,
+            places.shared_scales,
         )
     biases, out = _finish(b, "conv", x, kernel, shape, kh * kw * c // groups)
     b.operator(
@@ -140,6 +140,11 @@ def depthwise_conv_2d(b: Builder) -> None:
     if padding == SAME:
         b.padded(x)
     multiplier = b.draws.integer(1, 4) if b.draws.chance(30) else 1
+    if multiplier > 1:
+        b.known_defect(
+            "DEPTHWISE_CONV_2D by a multiplier into a part of a tensor: Vela loses its strides",
+            places.damaged,
+        )
     oc = c * multiplier
     shape = (n, window(h, kh, sh, dh, padding), window(w, kw, sw, dw, padding), oc)
     kernel = weights(b, (1, kh, kw, oc), 3)
@@ -176,6 +181,16 @@ def transpose_conv(b: Builder) -> None:
         ),
         oc,
     )
+    lost: list[proofs.Proof] = []
+    if min(kh, kw) < stride:
+        lost.append(places.beside_zeros)
+    if x.index in b.cuts:
+        lost += [b.cuts[x.index], places.PartsApart(*shape[1:3])]
+    if lost:
+        b.known_defect(
+            "TRANSPOSE_CONV from or into a part of a tensor: Vela loses its rows and columns",
+            proofs.either(*lost),
+        )
     kernel = weights(b, (oc, kh, kw, c), 0)
     biases, out = _finish(b, "transpose", x, kernel, shape, kh * kw * c // stride**2)
     b.operator(
@@ -223,7 +238,7 @@ def batch_matmul(b: Builder) -> None:
     if x.index in b.sliced:
         b.known_defect(
             "BATCH_MATMUL of a slice: Vela multiplies in the shape of the whole tensor",
-            proofs.overlapping_output,
+            proofs.either(places.overlapping_output, places.LostStep(x.shape[-2])),
         )
     y = b.input(other, x.dtype)
     scale = x.scale * y.scale * np.sqrt(inner) * 128 * b.draws.choice((1.0, 0.4, 3.0))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .. import proofs
+from .. import places
 from ..builder import Builder, UnsuitableError, Value
 
 _RANKS = (4, 3, 2)
@@ -84,7 +84,7 @@ def mirror_pad(b: Builder) -> None:
         pixel = out.shape[-1] * np.dtype(x.dtype).itemsize
         b.known_defect(
             "MIRROR_PAD of channels: Vela emits no operation that writes them",
-            proofs.UnwrittenChannels(pixel * out.shape[-2], pixel),
+            places.UnwrittenChannels(pixel * out.shape[-2], pixel),
         )
     b.operator("MIRROR_PAD", [x, table], [out], "MirrorPadOptions", mode=mode)
 
@@ -181,7 +181,7 @@ def strided_slice(b: Builder) -> None:
     inputs = [x, b.integers(*begin), b.integers(*end), b.integers(*strides)]
     out = like(b, x, shape)
     b.operator("STRIDED_SLICE", inputs, [out], "StridedSliceOptions")
-    b.cut(x, out, begin)
+    b.cut(x, out, begin, strides)
 
 
 def split(b: Builder) -> None:

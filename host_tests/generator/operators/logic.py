@@ -16,8 +16,8 @@ _NUMBERS = ("int8", "int16", "int32")
 _MASKED = {
     "REDUCE_ALL": ("POOL", 0),
     "REDUCE_ANY": ("POOL", 5),
-    "SELECT": ("ELEMENTWISE", 42),
-    "SELECT_V2": ("ELEMENTWISE", 42),
+    "SELECT": proofs.CHOICE,
+    "SELECT_V2": proofs.CHOICE,
 }
 
 
@@ -117,6 +117,7 @@ def _select(kind: str, options: str, broadcasts: bool) -> Callable[[Builder], No
         truth = tuple(1 if broadcasts and b.draws.chance(20) else size for size in shape)
         condition = b.pick(dtypes=("bool",), ranks=(len(truth),), batch=True, shape=truth)
         out = b.tensor(shape, x.dtype, x.scale, x.zero_point)
+        b.selects_repeat |= {x.shape, y.shape, truth} != {shape}
         _masked(b, kind)
         b.operator(kind, [condition, x, y], [out], options)
 

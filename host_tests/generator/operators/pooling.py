@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .. import proofs
+from .. import places, proofs
 from ..builder import Builder, UnsuitableError
 from .convolution import SAME, VALID, window
 
@@ -69,7 +69,7 @@ def _reduce(kind: str, dtypes: tuple[str, ...], same: bool) -> Callable[[Builder
                 other_size if kind == "SUM" else wrong_window,
             )
         if kind.startswith("REDUCE") and x.index in b.sliced:
-            lost = proofs.either(wrong_window, proofs.LostStart(b.sliced[x.index]))
+            lost = proofs.either(wrong_window, places.LostStart(b.sliced[x.index]))
             b.known_defect(f"{kind} of a slice: Vela takes the output's shape or start", lost)
         if kind == "SUM" and (len(axes) > 1 or (x.zero_point and axes != [x.rank - 1])):
             b.known_defect(
@@ -89,7 +89,7 @@ def arg_max(b: Builder) -> None:
     kinds = {"int32": 2, "int64": 4}
     if output == "int64":
         b.known_defect(
-            "ARG_MAX to int64: Vela gives the output half of its memory", proofs.shared_output
+            "ARG_MAX to int64: Vela gives the output half of its memory", places.shared_output
         )
     axis = b.integers(x.rank - 1)
     b.operator("ARG_MAX", [x, axis], [out], "ArgMaxOptions", outputType=kinds[output])

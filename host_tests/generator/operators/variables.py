@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ethosu_tools.tflite_writer import Graph
 
-from .. import proofs
+from .. import places
 from ..builder import Builder
 from .layout import like
 
@@ -30,13 +30,14 @@ def streaming(b: Builder) -> None:
     window = like(b, x, (x.shape[0], past + x.shape[1], *x.shape[2:]))
     b.operator("CONCATENATION", [before, x], [window], "ConcatenationOptions", axis=1)
     newest = like(b, x, before.shape)
-    begin = b.integers(0, x.shape[1], *[0] * (x.rank - 2))
-    size = b.integers(*before.shape)
-    b.operator("SLICE", [window, begin, size], [newest], "SliceOptions")
+    begin = (0, x.shape[1], *[0] * (x.rank - 2))
+    inputs = [window, b.integers(*begin), b.integers(*before.shape)]
+    b.operator("SLICE", inputs, [newest], "SliceOptions")
+    b.cut(window, newest, begin)
     graph.operator("ASSIGN_VARIABLE", [handle, newest.index], [], "AssignVariableOptions")
     b.known_defect(
         "a variable with a start value: Vela gives it another place in the graph that sets it",
-        proofs.moved_state,
+        places.moved_state,
     )
     b.operators += ["READ_VARIABLE", "ASSIGN_VARIABLE"]
 
