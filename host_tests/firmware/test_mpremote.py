@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ethosu_tools import romfs
 from ethosu_tools.qemu import Machine
 
 MPREMOTE = [sys.executable, "-m", "mpremote"]
@@ -69,6 +70,16 @@ def test_romfs_query_and_deploy(mpremote, tmp_path):
     check = "b = memoryview(open('/rom/weights.bin', 'rb')); import hashlib, binascii; "
     check += "print(binascii.hexlify(hashlib.sha256(b).digest()).decode())"
     assert mpremote("exec", check).strip() == hashlib.sha256(data).hexdigest()
+
+
+def test_romfs_query_reads_an_image_of_ours():
+    """Its length is among the first twelve bytes, where mpremote looks."""
+    image = romfs.build({"weights.bin": random.Random(5).randbytes(SIZE), "module.py": b"pass"})
+    with Machine(romfs=image) as machine:
+        command = [*MPREMOTE, "connect", machine.port, "romfs", "query"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    head = 3 + 5  # mark and length
+    assert f"ROMFS image size: {len(image) - head}\n" in done.stdout, done.stdout + done.stderr
 
 
 def test_soft_reset_forgets(mpremote):
