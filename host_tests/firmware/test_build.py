@@ -62,3 +62,8 @@ def test_unknown_version_stops_the_build(make):
 def test_missing_compiler_names_the_package(make):
     done = make("CROSS_COMPILE=no-such-")
     assert done.returncode != 0 and "gcc-arm-none-eabi" in done.stderr
+
+
+def test_a_folder_without_ulab_is_refused(make, tmp_path):
+    done = make(f"ULAB_DIR={tmp_path}")
+    assert done.returncode != 0 and f"{tmp_path} has no code/micropython.mk" in done.stderr
