@@ -219,7 +219,7 @@ class _MemoryU85(_Memory):
                 if end == "SRC":
                     self._touch(region & 7, start, length)
                 else:
-                    self._regions[region & 7][start : start + length] = _WRITTEN | _UNREAD
+                    self._regions[region & 7][start : start + length] = _WRITTEN
                     self._owners[id(self._regions[region & 7])][start : start + length] = 0
 
     def _touch(self, region: int, start: int, length: int) -> None:

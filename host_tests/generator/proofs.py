@@ -122,15 +122,16 @@ def falling_table(model: bytes) -> bool:
 def unit_multiplier(model: bytes) -> bool:
     """A 32-bit product has the constant 1 for a multiplier, which is 2^30 at least."""
     for graph, operator in npu_operators(model):
-        constants = np.frombuffer(graph.tensors[operator.inputs[1]].content, np.uint8)
+        constants = graph.tensors[operator.inputs[1]].content
         for name, mode, state in operations(model):
             if (name, mode) != _PRODUCT or parameter(state, "IFM_PRECISION") >> 2 & 3 != 2:
                 continue
-            start = word(state, "IFM2_BASE0")
-            if (
-                parameter(state, "IFM2_REGION") == 0
-                and constants[start : start + 4].tobytes() == _ONE
-            ):
+            region, start = place(state, "IFM2")
+            if _is_scalar(state):
+                one = word(state, "OP_SCALAR") == 1
+            else:
+                one = region == 0 and constants[start : start + 4] == _ONE
+            if one:
                 return True
     return False
 
@@ -182,8 +183,12 @@ class TruthAsMask:
 
 def _adds_nothing(name: str, mode: int, state: State) -> bool:
     """Whether an operation copies its input into another type, by adding the scalar 0."""
-    scalar = parameter(state, "IFM2_PRECISION") >> 14 > CHAINED
-    return (name, mode) == _ADDITION and scalar and word(state, "OP_SCALAR") == 0
+    return (name, mode) == _ADDITION and _is_scalar(state) and word(state, "OP_SCALAR") == 0
+
+
+def _is_scalar(state: State) -> bool:
+    """Whether the second operand is a number in a register of the Ethos-U85."""
+    return parameter(state, "IFM2_PRECISION") >> 14 > CHAINED
 
 
 def repeated(model: bytes) -> bool:

@@ -52,6 +52,7 @@ U85_SEEDS = {
     602749: "a comparison that is an output",
     603290: "REDUCE_MAX of a slice",
     607383: "BATCH_MATMUL of a slice",
+    910284: "SQUARED_DIFFERENCE",
     3004941: "TRANSPOSE_CONV from or into a part",
 }
 
