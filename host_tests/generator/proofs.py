@@ -195,7 +195,7 @@ def repeated(model: bytes) -> bool:
     """An operand is repeated along an axis, where both have one shape."""
     return any(
         name == "ELEMENTWISE"
-        and parameter(state, "IFM2_BROADCAST") & 7
+        and _repeats(state, "IFM2")
         and not parameter(state, "IFM2_BROADCAST") & _SCALAR
         for name, _, state in operations(model)
     )
@@ -204,9 +204,16 @@ def repeated(model: bytes) -> bool:
 def repeated_choice(model: bytes) -> bool:
     """An operand of SELECT is repeated along an axis, where all have one shape."""
     return any(
-        (name, mode) == CHOICE
-        and any(parameter(state, f"{kind}_BROADCAST") & 7 for kind in ("IFM", "IFM2"))
+        (name, mode) == CHOICE and (_repeats(state, "IFM") or _repeats(state, "IFM2"))
         for name, mode, state in operations(model)
+    )
+
+
+def _repeats(state: State, kind: str) -> bool:
+    """Whether an operand is repeated along an axis that is longer than 1."""
+    return any(
+        parameter(state, f"{kind}_BROADCAST") >> at & 1 and parameter(state, f"OFM_{axis}_M1")
+        for at, axis in enumerate(("HEIGHT", "WIDTH", "DEPTH"))
     )
 
 

@@ -155,9 +155,12 @@ def test_beyond_tile(monkeypatch, base2, rows, beyond):
     assert shows(monkeypatch, places.beyond_tile, *read, ("CONV", 0, None)) == beyond
 
 
-@pytest.mark.parametrize(("broadcast", "repeated"), [(0, 0), (0x87, 0), (2, 1)])
-def test_repeated(monkeypatch, broadcast, repeated):
-    operands = [("IFM2_BROADCAST", broadcast, None), ("ELEMENTWISE", 2, None)]
+@pytest.mark.parametrize(
+    ("broadcast", "columns", "repeated"), [(0, 2, 0), (0x87, 2, 0), (2, 2, 1), (2, 1, 0)]
+)
+def test_repeated(monkeypatch, broadcast, columns, repeated):
+    operands = [("IFM2_BROADCAST", broadcast, None), ("OFM_WIDTH_M1", columns - 1, None)]
+    operands.append(("ELEMENTWISE", 2, None))
     assert shows(monkeypatch, proofs.repeated, *operands) == repeated
 
 
@@ -183,7 +186,8 @@ def test_beyond_width(monkeypatch, columns, broadcast, beyond):
 
 @pytest.mark.parametrize(("mode", "broadcast", "repeated"), [(42, 0, 0), (42, 1, 1), (33, 1, 0)])
 def test_repeated_choice(monkeypatch, mode, broadcast, repeated):
-    operands = [("IFM_BROADCAST", broadcast, None), ("ELEMENTWISE", mode, None)]
+    operands = [("IFM_BROADCAST", broadcast, None), ("OFM_HEIGHT_M1", 3, None)]
+    operands.append(("ELEMENTWISE", mode, None))
     assert shows(monkeypatch, proofs.repeated_choice, *operands) == repeated
 
 
