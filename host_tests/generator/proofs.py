@@ -22,6 +22,7 @@ Proof = Callable[[bytes], bool]
 CHOICE = ("ELEMENTWISE", 42)  # of the numbers where a mask is 0
 _PRODUCT, _ADDITION, _DIFFERENCE = (("ELEMENTWISE", mode) for mode in (0, 1, 2))
 _EXTREMES, _SUM = (("POOL", 0), ("POOL", 5)), ("POOL", 2)
+_PLACES_ALONG = {("POOL", 6): ("WIDTH", "HEIGHT"), ("POOL", 7): ("HEIGHT", "WIDTH")}  # ARGMAX
 _AND = ("ELEMENTWISE", 33)
 _NEAREST = ("RESIZE", 2)
 _SHIFT = 0x3F
@@ -73,6 +74,16 @@ def shifted_product(model: bytes) -> bool:
         and parameter(state, "OFM_SCALE") & _SHIFT != 0
         for name, mode, state in operations(model)
     )
+
+
+def counts_across(model: bytes) -> bool:
+    """ARGMAX counts places along the axis of its window that has one, and not along the other."""
+    for name, mode, state in operations(model):
+        if axes := _PLACES_ALONG.get((name, mode)):
+            along, across = (parameter(state, f"KERNEL_{axis}_M1") for axis in axes)
+            if along == 0 and across > 0:
+                return True
+    return False
 
 
 def pixel_centres(model: bytes) -> bool:

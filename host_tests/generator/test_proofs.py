@@ -51,6 +51,7 @@ U85_SEEDS = {
     601333: "DEPTHWISE_CONV_2D by a multiplier",
     602749: "a comparison that is an output",
     603290: "REDUCE_MAX of a slice",
+    606880: "ARG_MAX of a slice",
     607383: "BATCH_MATMUL of a slice",
     910284: "SQUARED_DIFFERENCE",
     3004941: "TRANSPOSE_CONV from or into a part",
@@ -175,6 +176,15 @@ def test_unwritten_channels(monkeypatch, first, depth, unwritten):
 def test_other_size(monkeypatch, depth, mode, other):
     last = [("OFM_DEPTH_M1", depth - 1, None), ("POOL", mode, None)]
     assert shows(monkeypatch, proofs.OtherSize(2), *last) == other
+
+
+@pytest.mark.parametrize(
+    ("mode", "height", "width", "across"),
+    [(6, 1, 6, 0), (7, 6, 1, 0), (7, 1, 6, 1), (6, 6, 1, 1), (7, 1, 1, 0), (1, 1, 6, 0)],
+)
+def test_counts_across(monkeypatch, mode, height, width, across):
+    window = [("KERNEL_HEIGHT_M1", height - 1, None), ("KERNEL_WIDTH_M1", width - 1, None)]
+    assert shows(monkeypatch, proofs.counts_across, *window, ("POOL", mode, None)) == across
 
 
 @pytest.mark.parametrize(("columns", "broadcast", "beyond"), [(8, 0, 0), (9, 0, 1), (9, 2, 0)])
