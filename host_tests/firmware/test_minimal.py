@@ -73,7 +73,7 @@ def minimal(repo, tmp_path_factory):
 def test_it_is_small_and_fast(minimal, small_models):
     command = [sys.executable, "-m", "ethosu_tools.cli", "bench", "overhead", "--json"]
     command += ["--firmware", minimal, small_models["small_cnn"]]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=120)
     figures = json.loads(done.stdout)
     text = figures["text_bytes"]
     assert "model/kernels" not in text and figures["u85_text_bytes"] == 0
