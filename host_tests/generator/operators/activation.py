@@ -13,6 +13,7 @@ from ..builder import Builder, UnsuitableError, Value
 
 _BOTH = ("int8", "int16")
 _RANKS = (4, 2, 3)
+_TIE = 2.0**-15  # two steps of a single-precision number of 8 bits before the point
 
 
 def _range(value: Value) -> tuple[float, float]:
@@ -32,6 +33,14 @@ def _output(b: Builder, x: Value, low: float, high: float, dtype: str | None = N
     return b.tensor(x.shape, dtype, scale, zero_point)
 
 
+def _no_ties(function: Callable[[np.ndarray], np.ndarray], x: Value, out: Value) -> None:
+    """LiteRT computes its table in single precision and Vela in double: near ties they differ."""
+    if x.dtype == "int8":
+        values = function((np.arange(-128, 128) - x.zero_point) * float(np.float32(x.scale)))
+        if np.any(np.abs(values / out.scale % 1 - 0.5) < _TIE):
+            raise UnsuitableError("a value in the middle of two steps")
+
+
 def _unary(
     kind: str,
     function: Callable[[np.ndarray], np.ndarray],
@@ -45,6 +54,7 @@ def _unary(
         x = b.pick(dtypes=dtypes, ranks=_RANKS, batch=True)
         if fixed is not None:
             out = b.tensor(x.shape, x.dtype, *fixed[x.dtype])
+            _no_ties(function, x, out)
         elif kind == "ABS":
             # Ratios that are exact or far from a tie: LiteRT divides the scales in single
             # precision and Vela in double.
