@@ -143,6 +143,28 @@ def unread(model: bytes) -> bool:
 
 
 @dataclass(frozen=True)
+class LargeQuarter:
+    """An operation for every other row and column of an image twice the size makes too many."""
+
+    rows: int  # of the image that is resized
+    columns: int
+
+    def __call__(self, model: bytes) -> bool:
+        """Whether the stream shows it."""
+        for name, _, state in operations(model):
+            precision = parameter(state, "OFM_PRECISION")
+            depth = _BRICK if precision >> 6 & 3 else parameter(state, "OFM_DEPTH_M1") + 1
+            doubled = word(state, "OFM_STRIDE_X") == 2 * (depth << (precision >> 1 & 3))
+            large = (
+                parameter(state, "OFM_HEIGHT_M1") >= self.rows
+                or parameter(state, "OFM_WIDTH_M1") >= self.columns
+            )
+            if name == "DEPTHWISE" and doubled and large:
+                return True
+        return False
+
+
+@dataclass(frozen=True)
 class UnwrittenChannels:
     """No operation that fills a padded tensor, row by row, writes all of its channels."""
 

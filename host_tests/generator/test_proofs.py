@@ -31,6 +31,7 @@ SEEDS = {
     10386: "BATCH_MATMUL of a slice",
     11099: "SQUARED_DIFFERENCE",
     11611: "groups of a batch",
+    20261121000135: "RESIZE_BILINEAR into a PAD",
 }
 UNSIGNED_SEEDS = {106: "TRANSPOSE of uint8", 491: "a table is loaded beyond", 612: "TRANSPOSE of"}
 
@@ -185,6 +186,17 @@ def test_other_size(monkeypatch, depth, mode, other):
 def test_counts_across(monkeypatch, mode, height, width, across):
     window = [("KERNEL_HEIGHT_M1", height - 1, None), ("KERNEL_WIDTH_M1", width - 1, None)]
     assert shows(monkeypatch, proofs.counts_across, *window, ("POOL", mode, None)) == across
+
+
+@pytest.mark.parametrize(
+    ("stride", "rows", "columns", "large"),
+    [(16, 2, 8, 0), (16, 3, 8, 1), (16, 2, 9, 1), (8, 3, 9, 0), (24, 3, 9, 0)],
+)
+def test_large_quarter(monkeypatch, stride, rows, columns, large):
+    quarter = [("OFM_PRECISION", 1 << 1, None), ("OFM_DEPTH_M1", 3, None)]
+    quarter += [("OFM_STRIDE_X", 0, stride), ("OFM_HEIGHT_M1", rows - 1, None)]
+    quarter += [("OFM_WIDTH_M1", columns - 1, None), ("DEPTHWISE", 0, None)]
+    assert shows(monkeypatch, places.LargeQuarter(2, 8), *quarter) == large
 
 
 @pytest.mark.parametrize(("columns", "broadcast", "beyond"), [(8, 0, 0), (9, 0, 1), (9, 2, 0)])

@@ -109,6 +109,11 @@ def _resize(kind: str, options: str, halves: tuple[int, ...]) -> Callable[[Build
         else:
             size = (h * factor, w * factor)
         out = b.tensor((n, *size, c), x.dtype, x.scale, x.zero_point)
+        if kind == "RESIZE_BILINEAR" and centres:
+            b.known_defect(
+                "RESIZE_BILINEAR into a PAD: Vela computes it in the padded shape, from its start",
+                places.LargeQuarter(h, w),
+            )
         b.operator(
             kind,
             [x, b.integers(*size)],
