@@ -26,6 +26,7 @@ from .ui import Update
 
 BAUDRATE = 115200
 BOOT_TIMEOUT_S = 10.0
+EMULATED_BOOT_TIMEOUT_S = 30.0  # the host may be busy
 # mpremote polls in reads of this length, so time-outs are as coarse as this.
 _READ_TIMEOUT_S = 1.0
 # A board that has sent nothing for so long has said what it had to say.
@@ -41,6 +42,7 @@ class Board(Closing):
     def __init__(self, port: str, *, boot_timeout: float = BOOT_TIMEOUT_S) -> None:
         """Open the port and interrupt whatever runs there."""
         self.port = port
+        self._boot_timeout = boot_timeout
         self._transport = self._open()
         self._enter(boot_timeout)
 
@@ -173,10 +175,10 @@ class Board(Closing):
 
     def _reconnect(self) -> None:
         """Find the prompt again after a reset; a port that goes away with it is opened anew."""
-        deadline = time.monotonic() + BOOT_TIMEOUT_S
+        deadline = time.monotonic() + self._boot_timeout
         while True:
             try:
-                self._enter(BOOT_TIMEOUT_S)
+                self._enter(self._boot_timeout)
                 return
             except BoardLinkError:
                 if time.monotonic() >= deadline:
@@ -209,7 +211,7 @@ class Board(Closing):
 class QemuBoard(Board):
     """An emulated board; its memory can be read and written beside the serial line."""
 
-    def __init__(self, machine: Machine, *, boot_timeout: float = BOOT_TIMEOUT_S) -> None:
+    def __init__(self, machine: Machine, *, boot_timeout: float = EMULATED_BOOT_TIMEOUT_S) -> None:
         """Take over a machine that was just started."""
         self.machine = machine
         try:
