@@ -73,7 +73,7 @@ class Builder:
         self.types: tuple[str, ...] = ("int8", "int16")
         self.outputs: list[int] = []
         # Values that Vela is known to mistake next to other operators: see known_defect.
-        self.sliced: dict[int, int] = {}  # and where the slice begins, bytes in NHWC
+        self.sliced: dict[int, np.ndarray] = {}  # and which elements of the whole it has
         self.cuts: dict[int, places.LostPlace] = {}  # of what has rows, columns and channels
         self.windows: list[proofs.Proof] = []  # of reductions
         self.selects_repeat = False  # operands of SELECT_V2
@@ -255,12 +255,19 @@ class Builder:
             )
 
     def cut(
-        self, x: Value, out: Value, begin: Sequence[int], steps: Sequence[int] = (1, 1, 1, 1)
+        self,
+        x: Value,
+        out: Value,
+        begin: Sequence[int],
+        size: Sequence[int],
+        steps: Sequence[int] = (1, 1, 1, 1),
     ) -> None:
         """Say that `out` is the part of `x` that begins there, or every so many of its elements."""
-        item = np.dtype(x.dtype).itemsize
-        start = int(np.ravel_multi_index(tuple(begin), x.shape)) * item
-        self.sliced[out.index] = self.sliced.get(x.index, 0) + start
+        whole = self.sliced.get(x.index, np.arange(x.elements)).reshape(x.shape)
+        spans = zip(begin, size, steps, strict=False)
+        self.sliced[out.index] = whole[
+            tuple(slice(at, at + (count - 1) * step + 1, step) for at, count, step in spans)
+        ]
         if out.rank == 4:
             axes = (tuple(numbers)[1:] for numbers in (x.shape, out.shape, begin, steps))
             self.cuts[out.index] = places.LostPlace(*axes)

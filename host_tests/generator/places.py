@@ -213,6 +213,33 @@ class LostStart:
         return bool(found) and self.start % _PLACE not in {base % _PLACE for base in found}
 
 
+class BesideSlice:
+    """A reduction that begins where a slice of an input does reads as much, but not the slice."""
+
+    def __init__(self, part: np.ndarray) -> None:
+        """Where the elements of the slice are, bytes from the start of what it was cut from."""
+        self.part = np.unique(part)
+
+    def __call__(self, model: bytes) -> bool:
+        """Whether the stream shows it."""
+        starts = {
+            graph.tensors[i].offset
+            for graph, operator in npu_operators(model)
+            for i in operator.inputs[4:]
+        }
+        same, other = 0, 0
+        for state in extremes(model):
+            start = word(state, "IFM_BASE0") - int(self.part[0])
+            if start not in starts or parameter(state, "IFM_PRECISION") >> 6 & 3:
+                continue
+            size = dataflow.input_size("POOL", state)
+            read = np.unique(dataflow.places(state, "IFM", size)[..., 0]) - start
+            if read.size == self.part.size:
+                equal = np.array_equal(read, self.part)
+                same, other = same + equal, other + (not equal)
+        return other > 0 and same == 0
+
+
 def beyond_tile(model: bytes) -> bool:
     """An input is larger than its first tile, and the next is the same, or of other rows."""
     for name, _, state in operations(model):

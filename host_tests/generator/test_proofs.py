@@ -3,7 +3,9 @@
 
 import struct
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from . import case as cases
@@ -31,6 +33,7 @@ SEEDS = {
     10386: "BATCH_MATMUL of a slice",
     11099: "SQUARED_DIFFERENCE",
     11611: "groups of a batch",
+    6000268: "REDUCE_MAX of a slice",
     20261121000135: "RESIZE_BILINEAR into a PAD",
 }
 UNSIGNED_SEEDS = {106: "TRANSPOSE of uint8", 491: "a table is loaded beyond", 612: "TRANSPOSE of"}
@@ -280,3 +283,30 @@ def test_lost_place(monkeypatch, made, reads, lost):
         stream += convolution(4, 4, 8, base, 256)
     part = places.LostPlace((8, 8, 1), (4, 4, 1), (2, 0, 0), (1, 1, 1))
     assert shows(monkeypatch, part, *stream) == lost
+
+
+def pool(base, row):
+    """Commands of a REDUCE_MAX of two rows of eight columns that are `row` bytes apart."""
+    yield from (("IFM_HEIGHT0_M1", 1, None), ("IFM_WIDTH0_M1", 7, None), ("OFM_HEIGHT_M1", 1, None))
+    yield from (("KERNEL_WIDTH_M1", 7, None), ("IFM_BASE0", 0, base))
+    yield from (("IFM_STRIDE_Y", 0, row), ("IFM_STRIDE_X", 0, 1), ("IFM_STRIDE_C", 0, 1))
+    yield ("POOL", 0, None)
+
+
+@pytest.mark.parametrize(
+    ("pools", "beside"),
+    [
+        ([(48, 8)], 1),  # as if there were nothing between the rows
+        ([(48, 24)], 0),
+        ([(48, 8), (48, 24)], 0),  # something else, and the slice
+        ([(96, 8)], 0),  # a copy
+    ],
+)
+def test_beside_slice(monkeypatch, pools, beside):
+    """Eight columns of the first of three rows, of two images; the input lies at 48."""
+    graph = SimpleNamespace(tensors=[SimpleNamespace(offset=48)])
+    operator = SimpleNamespace(inputs=[0] * 5)
+    monkeypatch.setattr(places, "npu_operators", lambda _model: [(graph, operator)])
+    part = places.BesideSlice(np.arange(48).reshape(2, 3, 8)[:, :1])
+    stream = [command for base, row in pools for command in pool(base, row)]
+    assert shows(monkeypatch, part, *stream) == beside

@@ -60,7 +60,7 @@ def unpack(b: Builder) -> None:
     outs = [like(b, x, shape) for _ in range(x.shape[axis])]
     b.operator("UNPACK", [x], outs, "UnpackOptions", axis=axis, num=len(outs))
     for at, out in enumerate(outs):
-        b.cut(x, out, _corner(x, axis, at))
+        b.cut(x, out, _corner(x, axis, at), (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
 
 
 def pad(b: Builder) -> None:
@@ -166,7 +166,7 @@ def slice_(b: Builder) -> None:
     inputs = [x, b.integers(*begin), b.integers(*size)]
     out = like(b, x, size)
     b.operator("SLICE", inputs, [out], "SliceOptions")
-    b.cut(x, out, begin)
+    b.cut(x, out, begin, size)
 
 
 def strided_slice(b: Builder) -> None:
@@ -181,7 +181,7 @@ def strided_slice(b: Builder) -> None:
     inputs = [x, b.integers(*begin), b.integers(*end), b.integers(*strides)]
     out = like(b, x, shape)
     b.operator("STRIDED_SLICE", inputs, [out], "StridedSliceOptions")
-    b.cut(x, out, begin, strides)
+    b.cut(x, out, begin, shape, strides)
 
 
 def split(b: Builder) -> None:
@@ -200,7 +200,7 @@ def split(b: Builder) -> None:
     outs = [like(b, x, shape) for _ in range(parts)]
     b.operator("SPLIT", [b.integers(axis), x], outs, "SplitOptions", numSplits=parts)
     for at, out in enumerate(outs):
-        b.cut(x, out, _corner(x, axis, at * out.shape[axis]))
+        b.cut(x, out, _corner(x, axis, at * out.shape[axis]), out.shape)
 
 
 def split_v(b: Builder) -> None:
@@ -215,7 +215,7 @@ def split_v(b: Builder) -> None:
     inputs = [x, b.integers(*sizes), b.integers(axis)]
     b.operator("SPLIT_V", inputs, outs, "SplitVOptions", numSplits=2)
     for at, out in zip((0, first), outs, strict=True):
-        b.cut(x, out, _corner(x, axis, at))
+        b.cut(x, out, _corner(x, axis, at), out.shape)
 
 
 def tile(b: Builder) -> None:

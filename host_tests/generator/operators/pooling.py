@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from .. import places, proofs
 from ..builder import Builder, UnsuitableError
 from .convolution import SAME, VALID, window
@@ -69,7 +71,10 @@ def _reduce(kind: str, dtypes: tuple[str, ...], same: bool) -> Callable[[Builder
                 other_size if kind == "SUM" else wrong_window,
             )
         if kind.startswith("REDUCE") and x.index in b.sliced:
-            lost = proofs.either(wrong_window, places.LostStart(b.sliced[x.index]))
+            part = b.sliced[x.index] * np.dtype(x.dtype).itemsize
+            lost = proofs.either(
+                wrong_window, places.LostStart(int(part.min())), places.BesideSlice(part)
+            )
             b.known_defect(f"{kind} of a slice: Vela takes the output's shape or start", lost)
         if kind == "SUM" and (len(axes) > 1 or (x.zero_point and axes != [x.rank - 1])):
             b.known_defect(

@@ -33,7 +33,7 @@ def streaming(b: Builder) -> None:
     begin = (0, x.shape[1], *[0] * (x.rank - 2))
     inputs = [window, b.integers(*begin), b.integers(*before.shape)]
     b.operator("SLICE", inputs, [newest], "SliceOptions")
-    b.cut(window, newest, begin)
+    b.cut(window, newest, begin, newest.shape)
     graph.operator("ASSIGN_VARIABLE", [handle, newest.index], [], "AssignVariableOptions")
     b.known_defect(
         "a variable with a start value: Vela gives it another place in the graph that sets it",
