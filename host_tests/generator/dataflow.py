@@ -284,7 +284,7 @@ def places(state: State, kind: str, size: tuple[int, ...]) -> np.ndarray:
     height = np.where(right, *(parameter(state, f"{kind}_HEIGHT{n}_M1") + 1 for n in (1, 0)))
     lower = row >= height
     bases = np.array([word(state, f"{kind}_BASE{n}") for n in range(4)])
-    y, x, c = map(_signed, strides(state, kind))
+    y, x, c = map(signed, strides(state, kind))
     offset = bases[2 * lower + right] + (row - lower * height) * y + (column - right * width) * x
     if precision >> 6 & 3:
         offset = offset + channel // 16 * c + channel % 16 * item
@@ -294,5 +294,6 @@ def places(state: State, kind: str, size: tuple[int, ...]) -> np.ndarray:
     return every
 
 
-def _signed(word: int) -> int:
+def signed(word: int) -> int:
+    """A 32-bit number of two's complement."""
     return word - (1 << 32) if word >> 31 else word

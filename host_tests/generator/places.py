@@ -170,27 +170,34 @@ class UnwrittenChannels:
 
     row: int  # bytes from one row to the next, and from one pixel to the next
     pixel: int
+    size: int  # of the tensor, bytes
 
     def __call__(self, model: bytes) -> bool:
         """Whether the stream shows it."""
-        written = np.zeros(self.pixel, bool)
-        found = False
+        tensors: list[tuple[int, int, np.ndarray]] = []  # and what of a pixel is written
+        for region, base, size in sorted(self._parts(model)):
+            if not tensors or tensors[-1][0] != region or base - tensors[-1][1] >= self.size:
+                tensors.append((region, base, np.zeros(self.pixel, bool)))
+            tensors[-1][2][(base + np.arange(size)) % self.pixel] = True
+        return any(not written.all() for _, _, written in tensors)
+
+    def _parts(self, model: bytes) -> Iterator[tuple[int, int, int]]:
+        """Where some channels are written, and how many bytes of each pixel."""
         for _, _, state in operations(model):
-            if strides(state, "OFM")[:2] != (self.row, self.pixel):
-                continue
-            found = True
-            if self._copies_rows(state):
-                continue
-            size = (parameter(state, "OFM_DEPTH_M1") + 1) << (
-                parameter(state, "OFM_PRECISION") >> 1 & 3
-            )
-            written[(word(state, "OFM_BASE0") + np.arange(size)) % self.pixel] = True
-        return found and not written.all()
+            depth = parameter(state, "OFM_DEPTH_M1") + 1
+            size = depth << (parameter(state, "OFM_PRECISION") >> 1 & 3)
+            part = size < self.pixel and self._has_its_steps(state, "OFM")
+            if part and not self._copies_rows(state):
+                yield (*place(state, "OFM"), size)
+
+    def _has_its_steps(self, state: State, kind: str) -> bool:
+        steps = tuple(abs(dataflow.signed(step)) for step in strides(state, kind)[:2])
+        return steps == (self.row, self.pixel)
 
     def _copies_rows(self, state: State) -> bool:
         """Pixels of the tensor become others of it, channel by channel."""
         apart = word(state, "IFM_BASE0") - word(state, "OFM_BASE0")
-        return strides(state, "IFM")[:2] == (self.row, self.pixel) and apart % self.pixel == 0
+        return self._has_its_steps(state, "IFM") and apart % self.pixel == 0
 
 
 @dataclass(frozen=True)

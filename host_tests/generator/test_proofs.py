@@ -33,6 +33,8 @@ SEEDS = {
     10386: "BATCH_MATMUL of a slice",
     11099: "SQUARED_DIFFERENCE",
     11611: "groups of a batch",
+    7002456: "MIRROR_PAD of channels",
+    7006839: "MIRROR_PAD of channels",
     6000268: "REDUCE_MAX of a slice",
     20261121000135: "RESIZE_BILINEAR into a PAD",
 }
@@ -58,6 +60,7 @@ U85_SEEDS = {
     606880: "ARG_MAX of a slice",
     607383: "BATCH_MATMUL of a slice",
     910284: "SQUARED_DIFFERENCE",
+    7006168: "MIRROR_PAD of channels",
     3004941: "TRANSPOSE_CONV from or into a part",
 }
 
@@ -173,7 +176,7 @@ def test_repeated(monkeypatch, broadcast, columns, repeated):
 def test_unwritten_channels(monkeypatch, first, depth, unwritten):
     fill = [("OFM_STRIDE_Y", 0, 32), ("OFM_STRIDE_X", 0, 8), ("OFM_BASE0", 0, 64 + first)]
     fill += [("OFM_DEPTH_M1", depth - 1, None), ("POOL", 1, None)]
-    assert shows(monkeypatch, places.UnwrittenChannels(32, 8), *fill) == unwritten
+    assert shows(monkeypatch, places.UnwrittenChannels(32, 8, 96), *fill) == unwritten
 
 
 @pytest.mark.parametrize(("depth", "mode", "other"), [(2, 1, 0), (3, 1, 1), (2, 2, 1)])

@@ -81,10 +81,11 @@ def mirror_pad(b: Builder) -> None:
     mode = b.draws.choice((0, 1))  # REFLECT leaves the edge out, SYMMETRIC doubles it
     x, out, table = _padded(b, 3, mirror=mode)
     if out.shape[-1] != x.shape[-1]:
-        pixel = out.shape[-1] * np.dtype(x.dtype).itemsize
+        item = np.dtype(x.dtype).itemsize
+        pixel = out.shape[-1] * item
         b.known_defect(
             "MIRROR_PAD of channels: Vela emits no operation that writes them",
-            places.UnwrittenChannels(pixel * out.shape[-2], pixel),
+            places.UnwrittenChannels(pixel * out.shape[-2], pixel, out.elements * item),
         )
     b.operator("MIRROR_PAD", [x, table], [out], "MirrorPadOptions", mode=mode)
 
