@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Line coverage of the functional model.
 
-python -m generator.lines run --count 300     run generated graphs in this process
+python -m generator.lines run --count 1000    run generated graphs in this process
 python -m generator.lines report FOLDER       read gcov's notes and data, print what was missed
 """
 
@@ -20,6 +20,7 @@ from ethosu_tools.npu import Session
 from . import case as cases
 from . import isolated, vela
 from .builder import UnsuitableError
+from .families import U55_U65, U85
 
 
 def main() -> None:
@@ -27,13 +28,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     actions = parser.add_subparsers(dest="action", required=True)
     run = actions.add_parser("run")
-    run.add_argument("--count", type=int, default=300)
+    run.add_argument("--count", type=int, default=1000)
     actions.add_parser("report").add_argument("folder", type=Path)
     arguments = parser.parse_args()
     if arguments.action == "run":
         _run(arguments.count)
     else:
-        _report(arguments.folder)
+        _report(arguments.folder.resolve())
 
 
 def _run(count: int) -> None:
@@ -41,7 +42,7 @@ def _run(count: int) -> None:
     done = 0
     for seed in range(count):
         try:
-            case = cases.make(seed)
+            case = cases.make(seed // 2, family=(U55_U65, U85)[seed % 2])
             compiled = isolated.call(vela.compile_case, case)
             with Session(compiled.model, case.npu) as session:
                 session.run(case.feeds[0])

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 # Prints which lines of the functional model the tests reach:
 #
-#   make -C tools/npu_model -f coverage.mk            the tests, and COUNT (300) generated graphs
+#   make -C tools/npu_model -f coverage.mk            the tests, and COUNT (1000) generated graphs
 
 ROOT := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))/../..)
 MODEL := $(ROOT)/tools/npu_model
 BUILD := $(ROOT)/build/npu_model/coverage
 PYTHON ?= $(ROOT)/.venv/bin/python
-COUNT ?= 300
+COUNT ?= 1000
 export ETHOSU_NPU_LIBRARY := $(BUILD)/libnpu_model.so
 
 .PHONY: coverage library
