@@ -4,6 +4,7 @@
 A process, because Vela's native core can crash on a damaged model.
 """
 
+import argparse
 import csv
 import re
 import subprocess
@@ -47,6 +48,18 @@ _TARGETS = {
 }
 
 NPUS = tuple(_TARGETS)
+
+
+def add_npu_option(
+    parser: argparse.ArgumentParser,
+    text: str,
+    *,
+    default: str | None = "ethos-u55-128",
+    option: str = "--npu",
+) -> None:
+    """Declare an option that names an NPU; another name is a wrong command line."""
+    parser.add_argument(option, default=default, choices=NPUS, metavar="NPU", help=text)
+
 
 _SCRATCH_SIZES = ("256KB", "384KB", "512KB")
 # What lies where, in each mode of Vela's own configuration file.

@@ -8,11 +8,11 @@ sleeps, with what the weak default does: the C library's memcpy.
 import argparse
 from typing import Any
 
+from .. import vela
 from ..board import Board, QemuBoard
 from ..errors import MismatchError
 from ..qemu import Machine
 from ..ui import Ui
-from ..vela import NPUS
 
 SIZES = tuple(16 << shift for shift in range(15))  # 16 bytes to 256 KB
 REFERENCE_BYTES = 64 * 1024
@@ -48,13 +48,7 @@ def _measure(size, target_offset, source_offset):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "--npu",
-        default="ethos-u55-128",
-        choices=NPUS,
-        metavar="NPU",
-        help="the board's NPU (default: %(default)s)",
-    )
+    vela.add_npu_option(parser, "the board's NPU (default: %(default)s)")
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:

@@ -6,6 +6,7 @@ counted by its shape: what falls on padding counts too.
 """
 
 import argparse
+import math
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +41,7 @@ def _conv(
 ) -> Layer:
     def build(net: MixedNet) -> tuple[Signal, int]:
         y = net.conv(net.input(shape), depth, kernel=kernel, stride=stride)
-        return y, _count(y.shape) * kernel[0] * kernel[1] * shape[3]
+        return y, math.prod(y.shape) * kernel[0] * kernel[1] * shape[3]
 
     return build
 
@@ -48,7 +49,7 @@ def _conv(
 def _depthwise(shape: tuple[int, ...], kernel: tuple[int, int]) -> Layer:
     def build(net: MixedNet) -> tuple[Signal, int]:
         y = net.depthwise(net.input(shape), kernel=kernel)
-        return y, _count(y.shape) * kernel[0] * kernel[1]
+        return y, math.prod(y.shape) * kernel[0] * kernel[1]
 
     return build
 
@@ -60,13 +61,9 @@ def _dense(depth: int, filters: int) -> Layer:
 def _transpose_conv(shape: tuple[int, ...], depth: int) -> Layer:
     def build(net: MixedNet) -> tuple[Signal, int]:
         y = net.transpose_conv(net.input(shape), depth, stride=2)
-        return y, _count(y.shape) * shape[3]
+        return y, math.prod(y.shape) * shape[3]
 
     return build
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    return shape[0] * shape[1] * shape[2] * shape[3]
 
 
 LAYERS: dict[str, Layer] = {

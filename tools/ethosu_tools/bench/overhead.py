@@ -12,13 +12,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from .. import paths, romfs, tflite
+from .. import paths, romfs, tflite, vela
 from ..board import Board, QemuBoard
 from ..errors import InputError, SetupError
 from ..make_model import LARGE_MODELS, MODELS
 from ..qemu import Machine
 from ..ui import Ui
-from ..vela import NPUS, compile_model
 
 SHARED = ("hello_world_int8", "kws_ref_model", "vww_96_int8")
 ON_BOARD = Path(__file__).with_name("overhead_on_board.py")
@@ -61,13 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "models", nargs="*", type=Path, help="models, compiled or not (default: some that are here)"
     )
-    parser.add_argument(
-        "--npu",
-        default="ethos-u55-128",
-        choices=NPUS,
-        metavar="NPU",
-        help="the board's NPU (default: %(default)s)",
-    )
+    vela.add_npu_option(parser, "the board's NPU (default: %(default)s)")
     parser.add_argument(
         "--firmware", type=Path, help="an image beside its .map (default: the one of make firmware)"
     )
@@ -121,7 +114,7 @@ def _compile(models: list[Path], npu: str, work: Path) -> dict[str, Path]:
         compiled[path.stem] = path
         if tflite.describe(path).npu is None:
             compiled[path.stem] = work / f"{path.stem}_vela.tflite"
-            compile_model(path, npu, compiled[path.stem])
+            vela.compile_model(path, npu, compiled[path.stem])
     return compiled
 
 

@@ -10,12 +10,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import plan, romfs
+from .. import plan, romfs, vela
 from ..board import Board, QemuBoard
 from ..make_mixed import MODELS
 from ..qemu import Machine
 from ..ui import Ui
-from ..vela import NPUS, compile_model
 
 INFERENCES = 200
 
@@ -37,13 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model", nargs="?", type=Path, help="a compiled model (default: one made for it)"
     )
-    parser.add_argument(
-        "--npu",
-        default="ethos-u55-128",
-        choices=NPUS,
-        metavar="NPU",
-        help="the board's NPU (default: %(default)s)",
-    )
+    vela.add_npu_option(parser, "the board's NPU (default: %(default)s)")
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -70,7 +63,7 @@ def _made_for_it(npu: str, work: Path) -> Path:
     model = MODELS["two_branches"]
     source, compiled = work / "two_branches.tflite", work / "compiled.tflite"
     source.write_bytes(model.make())
-    compile_model(source, npu, compiled, more=model.options)
+    vela.compile_model(source, npu, compiled, more=model.options)
     return compiled
 
 

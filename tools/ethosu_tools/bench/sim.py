@@ -50,9 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help=f"a .tflite file before compiling (default: the project's own {DEFAULT_MODEL})",
     )
-    parser.add_argument(
-        "--npu", default="ethos-u55-256", choices=vela.NPUS, metavar="NPU", help="the NPU to be"
-    )
+    vela.add_npu_option(parser, "the NPU to be", default="ethos-u55-256")
     parser.add_argument("--qemu", action="store_true", help="measure on an emulated board, too")
     parser.add_argument("--pairs", type=int, default=15, help="measured pairs (default: 15)")
 

@@ -32,12 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("model", type=Path, help="the .tflite file, int8 or int16 quantised")
-    parser.add_argument(
-        "--npu",
-        default="ethos-u55-128",
-        choices=vela.NPUS,
-        metavar="NPU",
-        help="NPU and its number of MACs, such as ethos-u55-256 (default: %(default)s)",
+    vela.add_npu_option(
+        parser, "NPU and its number of MACs, such as ethos-u55-256 (default: %(default)s)"
     )
     parser.add_argument(
         "-o", "--output", type=Path, help="compiled model (default: NAME_vela.tflite, here)"

@@ -76,13 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="qemu (an emulated board), sim (the NPU model in this process) or the serial port "
         "of a board (default: %(default)s)",
     )
-    parser.add_argument(
-        "--npu",
-        default="ethos-u55-128",
-        choices=vela.NPUS,
-        metavar="NPU",
-        help="the NPU to compile for (default: %(default)s)",
-    )
+    vela.add_npu_option(parser, "the NPU to compile for (default: %(default)s)")
     parser.add_argument(
         "-o",
         "--output",

@@ -28,16 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument(
-        "--npu",
-        default="ethos-u55-128",
-        choices=vela.NPUS,
-        metavar="NPU",
-        help="the board's NPU (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--npu1", choices=vela.NPUS, metavar="NPU", help="a second NPU (default: none)"
-    )
+    vela.add_npu_option(parser, "the board's NPU (default: %(default)s)")
+    vela.add_npu_option(parser, "a second NPU (default: none)", default=None, option="--npu1")
     parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="(default: fast)")
     parser.add_argument(
         "--romfs", type=Path, metavar="DIR|IMAGE", help="what the board's ROM file system holds"

@@ -39,11 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", type=Path, required=True, metavar="NPZ", help="input arrays")
     parser.add_argument("--output", type=Path, metavar="NPZ", help="where the output arrays go")
     parser.add_argument("--steps", type=int, help="run only so many steps")
-    parser.add_argument(
-        "--npu",
-        choices=vela.NPUS,
-        metavar="NPU",
-        help="another simulated or emulated NPU than the model's own",
+    vela.add_npu_option(
+        parser, "another simulated or emulated NPU than the model's own", default=None
     )
     parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="of qemu")
     parser.add_argument(

@@ -34,9 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input", type=Path, metavar="NPZ", help="input arrays (default: random numbers)"
     )
-    parser.add_argument(
-        "--npu", choices=vela.NPUS, metavar="NPU", help="another NPU than the model's own"
-    )
+    vela.add_npu_option(parser, "another NPU than the model's own", default=None)
     parser.add_argument("--output", type=Path, metavar="JSON", help="save the trace there")
     parser.add_argument(
         "--maps", type=Path, metavar="NPZ", help='save the OFM of operation n there, under "n"'
