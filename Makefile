@@ -8,7 +8,7 @@ PYTHON ?=
 DEBIAN ?= yes
 # V=1 shows each command of the builds.
 V ?=
-# More arguments for pytest: make test TESTS="host_tests/driver -x"
+# More arguments for pytest: make test TESTS="host_tests/modules/ethosu/driver -x"
 TESTS ?=
 
 # What hangs for ten minutes ends the run, and says where.
@@ -43,7 +43,7 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help native kernel-sizes litert-newest setup build model host plugin firmware demo test test-all nightly fuzz coverage lint format clean distclean lock
+.PHONY: help native kernel-sizes litert-newest setup build sim sim-host plugin firmware demo test test-all nightly fuzz coverage lint format clean distclean lock
 
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
@@ -70,20 +70,20 @@ $(BIN)/ethosu: requirements.lock pyproject.toml tools/setup/venv.sh | $(STAMPS)/
 
 # --- Parts -------------------------------------------------------------------
 
-build: host plugin firmware ## Build all: host library, QEMU plugin, firmware
+build: sim-host plugin firmware ## Build all: simulator, QEMU plugin, firmware
 
 # First, since the two below would build it at the same time.
-model: $(STAMPS)/debian ## Build the functional NPU model
-	$(call say,NPU model)
-	@$(SUBMAKE) -C tools/npu_model all shared \
-	    $(call or_say,the NPU model did not build; the compiler's lines above say where.)
+sim: $(STAMPS)/debian ## Build the simulator of the NPU
+	$(call say,simulator)
+	@$(SUBMAKE) -C tools/npu_sim all shared \
+	    $(call or_say,the simulator did not build; the compiler's lines above say where.)
 
-host: model ## Build the driver with the functional NPU model for this machine
-	$(call say,host library)
-	@$(SUBMAKE) -C boards/HOST \
-	    $(call or_say,the host library did not build; the compiler's lines above say where.)
+sim-host: sim ## Build driver and runtime with the simulator for this machine
+	$(call say,simulator with driver and runtime)
+	@$(SUBMAKE) -C tools/sim_host \
+	    $(call or_say,driver and runtime did not build with the simulator; the compiler's lines above say where.)
 
-plugin: model ## Build the NPU plugin for QEMU
+plugin: sim ## Build the NPU plugin for QEMU
 	$(call say,QEMU plugin)
 	@$(SUBMAKE) -C tools/qemu_plugin \
 	    $(call or_say,the QEMU plugin did not build; the compiler's lines above say where.)
@@ -109,7 +109,7 @@ native: setup ## Build the module as a native .mpy, for firmware that lacks it
 	    $(call or_say,the native module did not build; the lines above say where.)
 
 kernel-sizes: setup ## Print how many bytes each CPU kernel adds to a firmware
-	@modules/ethosu/model/kernels/sizes.sh $(BUILD)/kernel_sizes
+	@modules/ethosu/runtime/kernels/sizes.sh $(BUILD)/kernel_sizes
 
 # --- Use ---------------------------------------------------------------------
 
@@ -125,18 +125,18 @@ test-all: setup build ## Run all tests, larger sweeps too
 	$(call say,all tests)
 	@$(BIN)/pytest $(TESTS)
 
-nightly: setup ## Check generated graphs on the NPU model for SECONDS (default 3600)
+nightly: setup ## Check generated graphs on the NPU simulator for SECONDS (default 3600)
 	$(call say,generated graphs)
-	@+$(MAKE) --no-print-directory -s -C tools/npu_model shared
+	@+$(MAKE) --no-print-directory -s -C tools/npu_sim shared
 	@cd host_tests && ../$(BIN)/python -m generator --seconds $(or $(SECONDS),3600)
 
-fuzz: setup ## Fuzz the NPU model for RUNS of each target (default 10^7)
+fuzz: setup ## Fuzz the NPU simulator for RUNS of each target (default 10^7)
 	$(call say,fuzzing)
-	@+$(MAKE) --no-print-directory -C tools/npu_model/fuzz campaign
+	@+$(MAKE) --no-print-directory -C tools/npu_sim/fuzz campaign
 
-coverage: setup ## Print which lines of the NPU model the tests reach
-	$(call say,line coverage of the NPU model)
-	@+$(MAKE) --no-print-directory -C tools/npu_model -f coverage.mk
+coverage: setup ## Print which lines of the NPU simulator the tests reach
+	$(call say,line coverage of the NPU simulator)
+	@+$(MAKE) --no-print-directory -C tools/npu_sim -f coverage.mk
 
 lint: setup ## Check the style of Python and C sources
 	$(call say,lint)

@@ -8,8 +8,8 @@
 #include "emulator.h"
 #include "emulator_page.h"
 #include "ethosu_board.h"
-#include "model/ethosu_model.h"
-#include "driver/ethosu_driver_ex.h"
+#include "runtime/ethosu_model.h"
+#include "driver/ethosu_ext.h"
 #include "py/runtime.h"
 
 /** Of so many inferences the cheapest counts: the others were interrupted by the clock's tick. */
@@ -79,8 +79,8 @@ static mp_obj_t emulator_model_costs(mp_obj_t file)
 {
     mp_buffer_info_t buffer;
     mp_get_buffer_raise(file, &buffer, MP_BUFFER_READ);
-    struct ethosu_driver *npu = ethosux_next(NULL);
-    if (npu == NULL || ethosux_reserve_this(npu, 0) != 0) {
+    struct ethosu_driver *npu = ethosu_ext_next(NULL);
+    if (npu == NULL || ethosu_ext_reserve_this(npu, 0) != 0) {
         mp_raise_msg(&mp_type_OSError, MP_ERROR_TEXT("no NPU is free"));
     }
     struct run run = {

@@ -40,7 +40,7 @@ def shared_models() -> Path:
 @pytest.fixture(scope="session")
 def newer_qemu() -> Path:
     """qemu-system-arm of Debian's backports, beside the installed one."""
-    from qemu_plugin import releases
+    from tools.qemu_plugin import releases
 
     try:
         return releases.backports()

@@ -12,5 +12,5 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="session", autouse=True)
 def npu_library(repo):
-    command = ["make", "-s", "-C", str(repo / "tools/npu_model"), "shared"]
+    command = ["make", "-s", "-C", str(repo / "tools/npu_sim"), "shared"]
     subprocess.run(command, check=True, timeout=300)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Line coverage of the functional model.
+"""Line coverage of the simulator.
 
 python -m generator.lines run --count 1000    run generated graphs in this process
 python -m generator.lines report FOLDER       read gcov's notes and data, print what was missed
@@ -59,7 +59,7 @@ def _report(folder: Path) -> None:
         text = subprocess.run(command, capture_output=True, check=True, cwd=folder).stdout
         for document in text.splitlines():
             for file in json.loads(document)["files"]:
-                if "npu_model" not in Path(file["file"]).parts:
+                if "npu_sim" not in Path(file["file"]).parts:
                     continue  # the compiler's own headers
                 lines = hits[Path(file["file"]).name]
                 for line in file["lines"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Seeds for the fuzz targets of tools/npu_model/fuzz, from what Vela compiles.
+"""Seeds for the fuzz targets of tools/npu_sim/fuzz, from what Vela compiles.
 
 python -m generator.seeds --count 400 FOLDER
 """

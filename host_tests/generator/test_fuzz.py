@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The fuzz targets of the functional model, bounded, from seeds that Vela compiled."""
+"""The fuzz targets of the simulator, bounded, from seeds that Vela compiled."""
 
 import subprocess
 import sys
@@ -12,9 +12,9 @@ TARGETS = {"streams": ("fuzz_stream", 12_000), "weights": ("fuzz_weights", 4_096
 
 @pytest.fixture(scope="module")
 def fuzzers(repo):
-    command = ["make", "-s", "-C", str(repo / "tools/npu_model/fuzz")]
+    command = ["make", "-s", "-C", str(repo / "tools/npu_sim/fuzz")]
     subprocess.run(command, check=True, timeout=600)
-    return repo / "build/npu_model/fuzz"
+    return repo / "build/npu_sim/fuzz"
 
 
 @pytest.fixture(scope="module")
@@ -43,5 +43,5 @@ def test_no_finding(fuzzers, corpus, tmp_path, kind):
 
 
 def test_findings_of_the_past_stay_mended(repo, fuzzers):
-    command = ["make", "-s", "-C", str(repo / "tools/npu_model/fuzz"), "regress"]
+    command = ["make", "-s", "-C", str(repo / "tools/npu_sim/fuzz"), "regress"]
     subprocess.run(command, check=True, timeout=300, capture_output=True)

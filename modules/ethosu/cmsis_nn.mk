@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # CMSIS-NN from the tree that CMSIS_NN_DIR names, for operators with weights: what is compiled of
-# it, and how. model/kernels/README.md says which operators, and which versions were tried.
+# it, and how. runtime/kernels/README.md says which operators, and which versions were tried.
 
 ifneq ($(CMSIS_NN_DIR),)
 ifeq ($(wildcard $(CMSIS_NN_DIR)/Include/arm_nnfunctions.h),)

@@ -10,9 +10,9 @@ ETHOSU_U85 ?= 1
 ETHOSU_PMU ?= 1
 # full, or terse: numbers instead of sentences, no texts for help().
 ETHOSU_MESSAGES ?= full
-# CPU kernels: all, none, or names of model/kernels/kernels.def: "CONV_2D PAD SOFTMAX".
+# CPU kernels: all, none, or names of runtime/kernels/kernels.def: "CONV_2D PAD SOFTMAX".
 ETHOSU_KERNELS ?= all
-ETHOSU_KERNELS_KNOWN := $(shell sed -n 's/^KERNEL(\(.*\))/\1/p' $(ETHOSU_DIR)/model/kernels/kernels.def)
+ETHOSU_KERNELS_KNOWN := $(shell sed -n 's/^KERNEL(\(.*\))/\1/p' $(ETHOSU_DIR)/runtime/kernels/kernels.def)
 ETHOSU_KERNELS_UNKNOWN := $(filter-out all none $(ETHOSU_KERNELS_KNOWN),$(ETHOSU_KERNELS))
 ifneq ($(ETHOSU_KERNELS_UNKNOWN),)
 $(error ETHOSU_KERNELS: no kernel $(ETHOSU_KERNELS_UNKNOWN); there are: $(ETHOSU_KERNELS_KNOWN))
@@ -36,8 +36,8 @@ ETHOSU_LEFT_OUT := \
 	$(if $(filter 0,$(ETHOSU_VERIFY)),driver/ethosu_verify%) \
 	$(if $(filter 0,$(ETHOSU_U85)),$(patsubst $(ETHOSU_DIR)/%,%,$(wildcard $(ETHOSU_DIR)/driver/*_u85.c))) \
 	$(if $(filter 0,$(ETHOSU_PMU)),driver/ethosu_pmu.c binding/pmu_object.c) \
-	$(if $(filter terse,$(ETHOSU_MESSAGES)),driver/ethosu_sentences.c model/operator_names.c) \
-	$(if $(filter none,$(ETHOSU_KERNELS)),model/kernels/% model/plan_check.c model/plan_record.c model/schedule.c)
+	$(if $(filter terse,$(ETHOSU_MESSAGES)),driver/ethosu_sentences.c runtime/operator_names.c) \
+	$(if $(filter none,$(ETHOSU_KERNELS)),runtime/kernels/% runtime/plan_check.c runtime/plan_record.c runtime/schedule.c)
 ETHOSU_INSTEAD := \
 	$(if $(filter terse,$(ETHOSU_MESSAGES)),minimal/no_sentences.c) \
 	$(if $(filter none,$(ETHOSU_KERNELS)),minimal/no_kernels.c)
@@ -46,14 +46,14 @@ CFLAGS_USERMOD += \
 	$(if $(filter terse,$(ETHOSU_MESSAGES)),-DETHOSU_MESSAGES_TERSE)
 
 ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \
-	$(sort $(foreach folder,driver model model/kernels binding, \
+	$(sort $(foreach folder,driver runtime runtime/kernels binding, \
 		$(wildcard $(ETHOSU_DIR)/$(folder)/*.c)))))
 SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # What works at each inference, or along each number, is made fast, all else small.
 ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_device.c driver/ethosu_pool.c \
 	driver/ethosu_hooks_sync.c \
-	model/run.c model/flatbuffer.c model/tflite.c model/kernels/% \
+	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
 	binding/model_run.c binding/numbers.c binding/semaphore.c
 
 # $(call ETHOSU_OBJ,SOURCES). Flags of a target come behind those of the port, and win.
@@ -77,4 +77,4 @@ endif
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off
 
-CFLAGS_USERMOD += -I$(ETHOSU_DIR) -I$(ETHOSU_DIR)/driver -I$(ETHOSU_DIR)/model -I$(ETHOSU_DIR)/binding
+CFLAGS_USERMOD += -I$(ETHOSU_DIR) -I$(ETHOSU_DIR)/driver -I$(ETHOSU_DIR)/runtime -I$(ETHOSU_DIR)/binding

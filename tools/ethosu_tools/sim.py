@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Runs compiled models in this process: our driver and runtime on the functional NPU model.
+"""Runs compiled models in this process: our driver and runtime on the NPU simulator.
 
-The library is plain C (boards/HOST/host.h, modules/ethosu/model/ethosu_model.h); the structures
+The library is plain C (sim_host.h, ethosu_model.h); the structures
 below are those of the headers.
 """
 
@@ -56,16 +56,16 @@ class _Buffer(c.Structure):
 
 # Result and arguments of each function used; without them ctypes would cut pointers to int.
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
-    "host_open": (c.c_void_p, c.c_uint, c.c_char_p),
-    "host_close": (None, c.c_uint),
-    "host_configs": (c.POINTER(c.c_char_p),),
-    "host_alloc": (c.c_void_p, c.c_size_t),
-    "host_free": (None, c.c_void_p),
-    "host_cycles": (c.c_uint64, c.c_uint),
-    "host_log": (c.c_char_p,),
-    "ethosux_reserve_this": (c.c_int, c.c_void_p, c.c_uint64),
-    "ethosux_last_error": (c.c_void_p, c.c_void_p),
-    "ethosux_describe": (c.c_size_t, c.c_void_p, c.c_char_p, c.c_size_t),
+    "sim_host_open": (c.c_void_p, c.c_uint, c.c_char_p),
+    "sim_host_close": (None, c.c_uint),
+    "sim_host_configs": (c.POINTER(c.c_char_p),),
+    "sim_host_alloc": (c.c_void_p, c.c_size_t),
+    "sim_host_free": (None, c.c_void_p),
+    "sim_host_cycles": (c.c_uint64, c.c_uint),
+    "sim_host_log": (c.c_char_p,),
+    "ethosu_ext_reserve_this": (c.c_int, c.c_void_p, c.c_uint64),
+    "ethosu_ext_last_error": (c.c_void_p, c.c_void_p),
+    "ethosu_ext_describe": (c.c_size_t, c.c_void_p, c.c_char_p, c.c_size_t),
     "ethosu_release_driver": (None, c.c_void_p),
     "ethosu_model_measure": (c.c_int, c.POINTER(_Source), c.POINTER(_Memory), c.POINTER(_Error)),
     "ethosu_model_load": (
@@ -91,7 +91,9 @@ def load_library(path: Path | None = None) -> c.CDLL:
             function = getattr(library, name)
             function.restype, function.argtypes = result, arguments
     except (OSError, AttributeError) as error:
-        raise SetupError(f"{path} does not fit these tools ({error}); run: make host") from error
+        raise SetupError(
+            f"{path} does not fit these tools ({error}); run: make sim-host"
+        ) from error
     return library
 
 
@@ -148,7 +150,7 @@ class Simulation(Closing):
     @property
     def cycles(self) -> int:
         """Estimated NPU cycles of the last inference."""
-        return int(self._library.host_cycles(self._index))
+        return int(self._library.sim_host_cycles(self._index))
 
     def close(self) -> None:
         """Give NPU and memory back; safe to call again."""
@@ -165,16 +167,16 @@ class Simulation(Closing):
 
     @classmethod
     def _release(cls, library: c.CDLL, index: int, memory: Sequence[int]) -> None:
-        library.host_close(index)
+        library.sim_host_close(index)
         for block in memory:
-            library.host_free(block)
+            library.sim_host_free(block)
         cls._in_use.discard(index)
 
     def _open_npu(self) -> int:
-        driver = self._library.host_open(self._index, self.npu.encode())
+        driver = self._library.sim_host_open(self._index, self.npu.encode())
         if not driver:
             raise InputError(f"there is no simulated {self.npu}: {self._log()}")
-        if self._library.ethosux_reserve_this(driver, _TIMEOUT_MS) != 0:
+        if self._library.ethosu_ext_reserve_this(driver, _TIMEOUT_MS) != 0:
             raise BoardError(f"the simulated NPU cannot be reserved: {self._log()}")
         return int(driver)
 
@@ -196,7 +198,7 @@ class Simulation(Closing):
         return model
 
     def _alloc(self, size: int) -> int:
-        memory = self._library.host_alloc(max(size, 1))
+        memory = self._library.sim_host_alloc(max(size, 1))
         if not memory:
             raise InputError(f"the simulated NPU sees too little memory for {size:,} bytes more")
         self._memory.append(memory)
@@ -217,11 +219,11 @@ class Simulation(Closing):
 
     def _reason(self) -> str:
         text = c.create_string_buffer(256)
-        fault = self._library.ethosux_last_error(self._driver)
-        self._library.ethosux_describe(fault, text, len(text))
+        fault = self._library.ethosu_ext_last_error(self._driver)
+        self._library.ethosu_ext_describe(fault, text, len(text))
         return "; ".join(
             part for part in (text.value.decode(errors="replace"), self._log()) if part
         )
 
     def _log(self) -> str:
-        return " ".join(self._library.host_log().decode(errors="replace").split())
+        return " ".join(self._library.sim_host_log().decode(errors="replace").split())

@@ -9,7 +9,7 @@
 /** How much is printed; a level includes those before it. */
 enum message_level {
     MESSAGE_NONE, /**< only what the user must see: errors of arguments, the console's path */
-    MESSAGE_GUEST_ERROR, /**< the guest did what it should not, or what the model lacks */
+    MESSAGE_GUEST_ERROR, /**< the guest did what it should not, or what the simulator lacks */
     MESSAGE_ALL,
 };
 

@@ -2,7 +2,7 @@
 /**
  * One NPU of the emulated board.
  *
- * The "register thread" of npu_model.h is whoever holds QEMU's big lock: the
+ * The "register thread" of npu_sim.h is whoever holds QEMU's big lock: the
  * CPU in a register access, the main loop in a completion. Command streams run
  * on a worker thread, so the guest really sleeps meanwhile; with a modelled
  * clock they run inside the register access that starts them, since only then
@@ -18,13 +18,13 @@
 #include "machine.h"
 #include "message.h"
 #include "npu_faults.h"
-#include "npu_model.h"
+#include "npu_sim.h"
 #include "qemu_api.h"
 #include "worker.h"
 
 struct npu_device {
     const struct npu_slot *slot;
-    npu_t *model;
+    npu_t *sim;
     qemu_irq irq;
     struct npu_timing timing;
     struct worker worker;
@@ -33,7 +33,7 @@ struct npu_device {
     enum npu_outcome outcome; /**< of the last npu_execute() */
     uint64_t instructions_at_start;
     struct npu_faults faults;
-    bool level; /**< of the model's interrupt line */
+    bool level; /**< of the simulator's interrupt line */
 };
 
 static struct npu_run_record last_run;
@@ -48,7 +48,7 @@ static QEMUTimer *device_timer(struct npu_device *device)
     return (QEMUTimer *)device->timer;
 }
 
-/* --- The model's bus ------------------------------------------------------ */
+/* --- The simulator's bus ------------------------------------------------------ */
 
 static uint8_t *bus_map(void *context, uint64_t address, uint64_t length, bool write)
 {
@@ -86,14 +86,14 @@ static void bus_log(void *context, enum npu_log_level level, const char *text)
 static void execute(void *context)
 {
     struct npu_device *device = context;
-    device->outcome = npu_execute(device->model, 0);
+    device->outcome = npu_execute(device->sim, 0);
 }
 
 static void execute_by_virtual_clock(struct npu_device *device)
 {
     int64_t start = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     execute(device);
-    uint64_t duration = npu_cycles(device->model) * 1000 / device->timing.megahertz;
+    uint64_t duration = npu_cycles(device->sim) * 1000 / device->timing.megahertz;
     timer_mod(device_timer(device), start + (int64_t)duration);
 }
 
@@ -128,21 +128,21 @@ static void complete(void *context)
     last_run.idle = all_cpu_threads_idle();
     device->running = false;
     if (device->outcome == NPU_OUTCOME_IRQ) {
-        npu_finish(device->model);
+        npu_finish(device->sim);
         resume(device);
         return;
     }
     npu_faults_end(&device->faults);
-    npu_finish(device->model);
+    npu_finish(device->sim);
     if (device->faults.run.spurious) {
         pulse_irq(device);
     }
 }
 
-/** Make the model return early; afterwards no thread but ours is in it. */
+/** Make the simulator return early; afterwards no thread but ours is in it. */
 static void end_run(struct npu_device *device)
 {
-    npu_abort(device->model);
+    npu_abort(device->sim);
     worker_join(&device->worker);
     timer_del(device_timer(device));
     if (device->faults.run.hang) {
@@ -157,7 +157,7 @@ static void end_run(struct npu_device *device)
 static uint32_t read_register(void *context, uint32_t offset)
 {
     struct npu_device *device = context;
-    return npu_faults_read(&device->faults, offset, npu_read(device->model, offset));
+    return npu_faults_read(&device->faults, offset, npu_read(device->sim, offset));
 }
 
 static void write_register(void *context, uint32_t offset, uint32_t value)
@@ -166,7 +166,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
     if (!npu_faults_write(&device->faults, offset, &value)) {
         return;
     }
-    switch (npu_write(device->model, offset, value)) {
+    switch (npu_write(device->sim, offset, value)) {
     case NPU_ACTION_NONE:
         break;
     case NPU_ACTION_EXECUTE:
@@ -174,7 +174,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
         break;
     case NPU_ACTION_ABORT:
         end_run(device);
-        npu_finish(device->model);
+        npu_finish(device->sim);
         break;
     }
     if (npu_faults_take_held(&device->faults, offset)) {
@@ -200,14 +200,15 @@ struct npu_device *npu_device_create(const struct npu_slot *slot, const char *co
     device->slot = slot;
     device->timing = timing;
     device->irq = machine_irq(slot->irq);
-    device->model = npu_create(config, &bus);
-    if (!device->model) {
+    device->sim = npu_create(config, &bus);
+    if (!device->sim) {
         fatal("no memory for %s=%s", slot->argument, config);
     }
     worker_init(&device->worker, execute, complete, device);
     timer_init_full(device_timer(device), NULL, QEMU_CLOCK_VIRTUAL, 1, 0, complete, device);
-    machine_map(&(struct machine_window){slot->argument, slot->base, npu_window_size(device->model),
-                                         read_register, write_register},
+    machine_map(&(struct machine_window){slot->argument, slot->base,
+                                         npu_registers_size(device->sim), read_register,
+                                         write_register},
                 device);
     return device;
 }
@@ -217,7 +218,7 @@ void npu_device_reset(struct npu_device *device)
     if (device->running) {
         end_run(device);
     }
-    npu_reset(device->model);
+    npu_reset(device->sim);
     device->level = false;
     npu_faults_reset(&device->faults);
     qemu_set_irq(device->irq, 0);
@@ -225,6 +226,6 @@ void npu_device_reset(struct npu_device *device)
 
 void npu_device_stop(struct npu_device *device)
 {
-    npu_abort(device->model);
+    npu_abort(device->sim);
     worker_join(&device->worker);
 }

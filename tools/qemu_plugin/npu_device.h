@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** One NPU of the emulated board: the functional model behind registers and an interrupt. */
+/** One NPU of the emulated board: the simulator behind registers and an interrupt. */
 #ifndef NPU_DEVICE_H
 #define NPU_DEVICE_H
 

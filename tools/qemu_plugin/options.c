@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "message.h"
-#include "npu_model.h"
+#include "npu_sim.h"
 
 #define MODEL_MHZ 32 /**< clock of the NPU on the AN547 board */
 #define MODEL_MHZ_MAX 10000

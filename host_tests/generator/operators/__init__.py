@@ -27,7 +27,7 @@ GENERATORS: dict[str, Callable[[Builder], None]] = dict(
 ALONE = {"ABS", "ELU", "SUM", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
 OPTIMISED_KERNELS = {"ELU", "SUM"}
 
-# The hardware's own nature: tools/npu_model/README.md says why, and what these bounds are.
+# The hardware's own nature: tools/npu_sim/README.md says why, and what these bounds are.
 BOUNDS = {"ABS": 1, "ELU": 1, "UNIDIRECTIONAL_SEQUENCE_LSTM": 12}
 
 # Operators of Vela's report that it left on the CPU whatever was tried, with its reason.

@@ -3,7 +3,7 @@
 #ifndef BINDING_H
 #define BINDING_H
 
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 #include "ethosu_model.h"
 #include "py/obj.h"
 
@@ -97,11 +97,11 @@ mp_obj_t binding_call_python(qstr name, size_t positional, const mp_obj_t *argum
 #endif
 
 /** Raise what a fault of the driver means in Python. */
-_Noreturn void binding_raise_fault(const struct ethosux_fault *fault);
+_Noreturn void binding_raise_fault(const struct ethosu_ext_fault *fault);
 
 /** Raise why an inference of a model failed, with the operator's name where it is known. */
 _Noreturn void binding_raise_inference(const struct ethosu_model *model, int status,
-                                       const struct ethosux_fault *fault);
+                                       const struct ethosu_ext_fault *fault);
 
 /** Raise OSError(ECANCELED). */
 _Noreturn void binding_raise_cancelled(void);

@@ -13,9 +13,9 @@ MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_pending_exception);
 _Noreturn void binding_raise_os_error(int number, const char *text)
 {
     // The driver's numbers are Linux's; a port may have others for these two.
-    number = number == ETHOSUX_ETIMEDOUT   ? MP_ETIMEDOUT
-             : number == ETHOSUX_ECANCELED ? MP_ECANCELED
-                                           : number;
+    number = number == ETHOSU_EXT_ETIMEDOUT   ? MP_ETIMEDOUT
+             : number == ETHOSU_EXT_ECANCELED ? MP_ECANCELED
+                                              : number;
     mp_obj_t arguments[] = {MP_OBJ_NEW_SMALL_INT(number), mp_obj_new_str(text, strlen(text))};
     nlr_raise(mp_obj_exception_make_new(&mp_type_OSError, MP_ARRAY_SIZE(arguments), 0, arguments));
 }
@@ -31,30 +31,30 @@ static _Noreturn void raise_text(const mp_obj_type_t *type, const char *text)
     nlr_raise(mp_obj_exception_make_new(type, 1, 0, &argument));
 }
 
-_Noreturn void binding_raise_fault(const struct ethosux_fault *fault)
+_Noreturn void binding_raise_fault(const struct ethosu_ext_fault *fault)
 {
     char text[160];
-    ethosux_describe(fault, text, sizeof text);
-    int number = ethosux_errno(fault->code);
+    ethosu_ext_describe(fault, text, sizeof text);
+    int number = ethosu_ext_errno(fault->code);
     // What the caller handed in was wrong: that is a ValueError, as everywhere in Python.
-    if (number == ETHOSUX_EINVAL && fault->code != ETHOSUX_E_NOT_STARTED) {
+    if (number == ETHOSU_EXT_EINVAL && fault->code != ETHOSU_EXT_E_NOT_STARTED) {
         raise_text(&mp_type_ValueError, text);
     }
     binding_raise_os_error(number, text);
 }
 
 _Noreturn void binding_raise_inference(const struct ethosu_model *model, int status,
-                                       const struct ethosux_fault *fault)
+                                       const struct ethosu_ext_fault *fault)
 {
     if (status == ETHOSU_MODEL_BAD_VALUE) {
         mp_raise_ValueError(MP_ERROR_TEXT("an operator met an index outside of its tensor"));
     }
-    if (fault->code == ETHOSUX_E_NOT_STARTED) {
+    if (fault->code == ETHOSU_EXT_E_NOT_STARTED) {
         binding_raise_cancelled(); // by a callback, while it ran
     }
     uint32_t length;
     const char *name = NULL;
-    if (fault->code == ETHOSUX_E_NPU_FAULT || fault->code == ETHOSUX_E_TIMEOUT) {
+    if (fault->code == ETHOSU_EXT_E_NPU_FAULT || fault->code == ETHOSU_EXT_E_TIMEOUT) {
         name = ethosu_model_operator_at(model, fault->qread, &length);
     }
     if (name == NULL) {
@@ -62,9 +62,9 @@ _Noreturn void binding_raise_inference(const struct ethosu_model *model, int sta
     }
     char text[160];
     struct ethosu_model_error named;
-    ethosux_describe(fault, text, sizeof text);
+    ethosu_ext_describe(fault, text, sizeof text);
     error_set(&named, 0, "%s; operator %.*s", text, (int)length, name);
-    binding_raise_os_error(ethosux_errno(fault->code), named.text);
+    binding_raise_os_error(ethosu_ext_errno(fault->code), named.text);
 }
 
 _Noreturn void binding_raise_model(int status, const struct ethosu_model_error *error)

@@ -23,7 +23,7 @@ int binding_stop(struct ethosu_driver *npu)
         model_stop(work->model);
     }
     bool wake = work->awaited && npu->job.state != ETHOSU_JOB_IDLE;
-    int error = ethosux_cancel(npu);
+    int error = ethosu_ext_cancel(npu);
     if (wake) {
         ethosu_semaphore_give(npu->semaphore);
     }

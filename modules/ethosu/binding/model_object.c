@@ -62,8 +62,8 @@ static void load(model_obj_t *self, struct ethosu_model_source *source, bool any
     struct ethosu_model_memory memory;
     struct ethosu_model_error error;
     int status = ethosu_model_measure(source, &memory, &error);
-    for (struct ethosu_driver *npu = ethosux_next(NULL);
-         any && status == ETHOSU_MODEL_WRONG_NPU && npu != NULL; npu = ethosux_next(npu)) {
+    for (struct ethosu_driver *npu = ethosu_ext_next(NULL);
+         any && status == ETHOSU_MODEL_WRONG_NPU && npu != NULL; npu = ethosu_ext_next(npu)) {
         source->driver = self->npu = npu;
         status = ethosu_model_measure(source, &memory, &error);
     }

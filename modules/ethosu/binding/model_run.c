@@ -215,12 +215,12 @@ static void run(model_obj_t *self)
 {
     take_npu(self);
     struct binding_work *work = binding_work(self->npu);
-    ethosux_set_timeout(self->npu, self->deadline.timeout);
+    ethosu_ext_set_timeout(self->npu, self->deadline.timeout);
     work->awaited = true;
     int status = ethosu_model_invoke(self->model, self->npu);
     work->awaited = false;
     if (status != ETHOSU_MODEL_OK) {
-        struct ethosux_fault fault = *ethosux_last_error(self->npu);
+        struct ethosu_ext_fault fault = *ethosu_ext_last_error(self->npu);
         give_npu_back(self);
         binding_raise_pending();
         binding_raise_inference(self->model, status, &fault);
@@ -338,11 +338,11 @@ static mp_obj_t progress(model_obj_t *self, int status)
         }
         return mp_const_false;
     }
-    struct ethosux_fault fault = *ethosux_last_error(self->npu);
+    struct ethosu_ext_fault fault = *ethosu_ext_last_error(self->npu);
     model_stop(self);
     binding_raise_pending();
     if (status != ETHOSU_MODEL_OK) {
-        if (ethosux_errno(fault.code) == ETHOSUX_ETIMEDOUT) {
+        if (ethosu_ext_errno(fault.code) == ETHOSU_EXT_ETIMEDOUT) {
             fault.found = self->deadline.timeout;
         }
         binding_raise_inference(self->model, status, &fault);
@@ -380,7 +380,7 @@ static mp_obj_t model_step(mp_obj_t self_in)
     if (running && left > 1) {
         return mp_const_false;
     }
-    ethosux_set_timeout(self->npu, left);
+    ethosu_ext_set_timeout(self->npu, left);
     return progress(self, ethosu_model_resume(self->model, running));
 }
 MP_DEFINE_CONST_FUN_OBJ_1(model_step_obj, model_step);

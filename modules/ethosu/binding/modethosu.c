@@ -131,7 +131,7 @@ void binding_keep(const struct ethosu_driver *npu, mp_obj_t object)
 {
     size_t index = binding_index(npu);
     MP_STATE_VM(ethosu_kept)[index] = object;
-    ethosux_on_done(&npus[index].driver, object == MP_OBJ_NULL ? NULL : on_done, &npus[index]);
+    ethosu_ext_on_done(&npus[index].driver, object == MP_OBJ_NULL ? NULL : on_done, &npus[index]);
 }
 
 void binding_call_back(const struct ethosu_driver *npu, mp_obj_t callback, mp_obj_t object)
@@ -143,8 +143,8 @@ void binding_call_back(const struct ethosu_driver *npu, mp_obj_t callback, mp_ob
 
 mp_obj_t binding_config(const struct ethosu_driver *npu)
 {
-    char name[ETHOSUX_CONFIG_NAME_SIZE];
-    ethosux_config_name(npu->dev.config, name);
+    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    ethosu_ext_config_name(npu->dev.config, name);
     return mp_obj_new_str(name, strlen(name));
 }
 
@@ -170,8 +170,8 @@ struct ethosu_driver *binding_choose_npu(mp_obj_t which)
     }
     const char *wanted = mp_obj_str_get_str(which);
     for (size_t i = 0; i < npu_count(); ++i) {
-        char name[ETHOSUX_CONFIG_NAME_SIZE];
-        ethosux_config_name(npus[i].driver.dev.config, name);
+        char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+        ethosu_ext_config_name(npus[i].driver.dev.config, name);
         if (npus[i].ready && strcmp(name, wanted) == 0) {
             return &npus[i].driver;
         }
@@ -187,20 +187,20 @@ static int reserve_or_wait(struct ethosu_driver *npu, uint64_t timeout)
     do {
         gc_collect(); // a handle or model that nobody holds any more lets go of its NPU
         uint64_t slice = MIN(timeout - waited, RESERVE_SLICE_MS);
-        error = ethosux_reserve_this(npu, slice);
+        error = ethosu_ext_reserve_this(npu, slice);
         waited += slice;
-    } while (error == ETHOSUX_E_NONE_FREE && waited < timeout &&
+    } while (error == ETHOSU_EXT_E_NONE_FREE && waited < timeout &&
              MP_STATE_VM(ethosu_pending_exception) == MP_OBJ_NULL);
     return error;
 }
 
 void binding_reserve_npu(struct ethosu_driver *npu, uint64_t timeout)
 {
-    int error = ethosux_reserve_this(npu, 0);
+    int error = ethosu_ext_reserve_this(npu, 0);
     if (error == 0) {
         return;
     }
-    if (error == ETHOSUX_E_NONE_FREE) {
+    if (error == ETHOSU_EXT_E_NONE_FREE) {
         error = reserve_or_wait(npu, timeout);
     }
     if (MP_STATE_VM(ethosu_pending_exception) != MP_OBJ_NULL) {
@@ -209,12 +209,12 @@ void binding_reserve_npu(struct ethosu_driver *npu, uint64_t timeout)
         }
         binding_raise_pending();
     }
-    if (error == ETHOSUX_E_NONE_FREE && timeout == 0) {
+    if (error == ETHOSU_EXT_E_NONE_FREE && timeout == 0) {
         binding_raise_os_error(MP_EBUSY, "the NPU is reserved: release it first");
     }
     if (error != 0) {
-        struct ethosux_fault fault = *ethosux_last_error(npu);
-        if (error == ETHOSUX_E_NONE_FREE) {
+        struct ethosu_ext_fault fault = *ethosu_ext_last_error(npu);
+        if (error == ETHOSU_EXT_E_NONE_FREE) {
             fault.found = timeout; // not its last slice
         }
         binding_raise_fault(&fault);

@@ -39,7 +39,7 @@ static mp_obj_t binding_reserve(size_t count, const mp_obj_t *positional, mp_map
         if (!self->powered) {
             self->npu = NULL;
             ethosu_release_driver(npu);
-            binding_raise_fault(ethosux_last_error(npu));
+            binding_raise_fault(ethosu_ext_last_error(npu));
         }
     }
     return MP_OBJ_FROM_PTR(self);
@@ -71,9 +71,9 @@ static int take_bases(npu_obj_t *self, mp_obj_t bases, uint64_t *address, size_t
     size_t count;
     mp_obj_t *items;
     mp_obj_get_array(bases, &count, &items);
-    if (count > ETHOSUX_MAX_BASES) {
+    if (count > ETHOSU_EXT_MAX_BASES) {
         mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d bases given, at most %d expected"),
-                          (int)count, ETHOSUX_MAX_BASES);
+                          (int)count, ETHOSU_EXT_MAX_BASES);
     }
     for (size_t i = 0; i < count; ++i) {
         address[i] = 0;
@@ -110,18 +110,18 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
     }
     self->deadline.timeout = binding_timeout(timeout);
     binding_check_idle(self->npu);
-    if (ethosux_wait(self->npu, 0) == 1) {
+    if (ethosu_ext_wait(self->npu, 0) == 1) {
         binding_raise_os_error(MP_EBUSY, "an inference is under way: wait() for it first");
     }
     drop_buffers(self);
     mp_buffer_info_t stream;
-    uint64_t address[ETHOSUX_MAX_BASES];
-    size_t size[ETHOSUX_MAX_BASES];
+    uint64_t address[ETHOSU_EXT_MAX_BASES];
+    size_t size[ETHOSU_EXT_MAX_BASES];
     binding_get_buffer(payload, &stream, MP_BUFFER_READ, "payload");
     int count = take_bases(self, bases, address, size);
     self->payload = payload;
-    int error =
-        ethosux_prepare(self->npu, &self->program, stream.buf, stream.len, address, size, count, 0);
+    int error = ethosu_ext_prepare(self->npu, &self->program, stream.buf, stream.len, address, size,
+                                   count, 0);
     if (error == 0) {
         check_written(self);
         // Before the start: from then on the collector must not take this object.
@@ -130,11 +130,11 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
                           MP_OBJ_FROM_PTR(self));
         self->deadline.begun = ethosu_board_ticks_ms();
         self->cancelled = false;
-        error = ethosux_start(self->npu, &self->program, NULL);
+        error = ethosu_ext_start(self->npu, &self->program, NULL);
     }
     if (error != 0) {
         drop_buffers(self);
-        binding_raise_fault(ethosux_last_error(self->npu));
+        binding_raise_fault(ethosu_ext_last_error(self->npu));
     }
 }
 
@@ -151,9 +151,9 @@ static bool finish(npu_obj_t *self, mp_int_t timeout)
     binding_check_idle(npu);
     bool begun = binding_running(npu);
     binding_work(npu)->awaited = true;
-    int result = ethosux_wait(npu, span);
+    int result = ethosu_ext_wait(npu, span);
     binding_work(npu)->awaited = false;
-    struct ethosux_fault fault = *ethosux_last_error(npu);
+    struct ethosu_ext_fault fault = *ethosu_ext_last_error(npu);
     bool cancelled = begun || self->cancelled;
     self->cancelled = false;
     if (result < 0) {
@@ -164,10 +164,10 @@ static bool finish(npu_obj_t *self, mp_int_t timeout)
     }
     binding_raise_pending();
     if (result < 0) {
-        if (cancelled && fault.code == ETHOSUX_E_NOT_STARTED) {
+        if (cancelled && fault.code == ETHOSU_EXT_E_NOT_STARTED) {
             binding_raise_cancelled();
         }
-        if (timeout < 0 && ethosux_errno(fault.code) == ETHOSUX_ETIMEDOUT) {
+        if (timeout < 0 && ethosu_ext_errno(fault.code) == ETHOSU_EXT_ETIMEDOUT) {
             fault.found = self->deadline.timeout;
         }
         binding_raise_fault(&fault);
@@ -243,7 +243,7 @@ static mp_obj_t npu_cancel(mp_obj_t self_in)
     int error = binding_stop(self->npu);
     drop_buffers(self);
     if (error != 0) {
-        binding_raise_fault(ethosux_last_error(self->npu));
+        binding_raise_fault(ethosu_ext_last_error(self->npu));
     }
     return mp_const_none;
 }
@@ -323,9 +323,9 @@ static void npu_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind_t
 {
     (void)kind;
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
-    char name[ETHOSUX_CONFIG_NAME_SIZE] = "released";
+    char name[ETHOSU_EXT_CONFIG_NAME_SIZE] = "released";
     if (self->npu != NULL) {
-        ethosux_config_name(self->npu->dev.config, name);
+        ethosu_ext_config_name(self->npu->dev.config, name);
     }
     mp_printf(print, "<NPU %s>", name);
 }

@@ -12,10 +12,10 @@ typedef struct {
     bool cancelled;            /**< by cancel(), before wait() ended it; wait() says so once */
     struct pmu *pmu;           /**< who counts, see pmu_object.c; NULL: nobody */
     struct deadline deadline;
-    struct ethosux_program program;
+    struct ethosu_ext_program program;
     // What the running inference uses: the collector finds it here.
     mp_obj_t payload;
-    mp_obj_t buffers[ETHOSUX_MAX_BASES];
+    mp_obj_t buffers[ETHOSU_EXT_MAX_BASES];
 } npu_obj_t;
 
 /** The handle, still reserved; raises when it was released. */

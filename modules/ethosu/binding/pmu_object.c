@@ -24,7 +24,7 @@ static struct ethosu_driver *counting(const pmu_obj_t *self)
 static mp_obj_t npu_pmu(size_t count, const mp_obj_t *arguments)
 {
     npu_obj_t *handle = npu_reserved(arguments[0]);
-    uint32_t most = ethosux_pmu_counters(handle->npu);
+    uint32_t most = ethosu_ext_pmu_counters(handle->npu);
     if (count - 1 > most) {
         mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d events given, the NPU counts %d"),
                           (int)count - 1, (int)most);
@@ -35,7 +35,7 @@ static mp_obj_t npu_pmu(size_t count, const mp_obj_t *arguments)
     self->count = (uint8_t)(count - 1);
     for (uint32_t i = 0; i < self->count; ++i) {
         mp_int_t event = mp_obj_get_int(arguments[i + 1]);
-        if (!ethosux_pmu_has_event(handle->npu, (uint32_t)event)) {
+        if (!ethosu_ext_pmu_has_event(handle->npu, (uint32_t)event)) {
             mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("this NPU has no PMU event 0x%x"),
                               (unsigned)event);
         }

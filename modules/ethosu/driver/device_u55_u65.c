@@ -7,37 +7,37 @@
 /** AXI_LIMIT: outstanding reads and writes; bursts of 64 bytes, device memory. */
 #define AXI_LIMIT(reads, writes) (((reads) - 1u) << 16 | ((writes) - 1u) << 24)
 
-#define FAULT_BITS                                                                     \
-    (ETHOSUX_STATUS_BUS_ERROR | ETHOSUX_STATUS_PARSE_ERROR | ETHOSUX_STATUS_WATCHDOG | \
-     ETHOSUX_STATUS_ECC)
+#define FAULT_BITS                                                                              \
+    (ETHOSU_EXT_STATUS_BUS_ERROR | ETHOSU_EXT_STATUS_PARSE_ERROR | ETHOSU_EXT_STATUS_WATCHDOG | \
+     ETHOSU_EXT_STATUS_ECC)
 
 /** product, macs_per_cc */
 #define CONFIG_MASK 0xF000000Fu
 
-static const struct ethosux_setting u55_settings[] = {
+static const struct ethosu_ext_setting u55_settings[] = {
     {NPU_AXI_LIMIT0 + 0x0, 0, AXI_LIMIT(32, 16)},
     {NPU_AXI_LIMIT0 + 0x4, 0, AXI_LIMIT(32, 16)},
     {NPU_AXI_LIMIT0 + 0x8, 0, AXI_LIMIT(32, 16)},
     {NPU_AXI_LIMIT0 + 0xC, 0, AXI_LIMIT(32, 16)},
 };
 
-static const struct ethosux_setting u65_settings[] = {
+static const struct ethosu_ext_setting u65_settings[] = {
     {NPU_AXI_LIMIT0 + 0x0, 0, AXI_LIMIT(64, 32)},
     {NPU_AXI_LIMIT0 + 0x4, 0, AXI_LIMIT(64, 32)},
     {NPU_AXI_LIMIT0 + 0x8, 0, AXI_LIMIT(64, 32)},
     {NPU_AXI_LIMIT0 + 0xC, 0, AXI_LIMIT(64, 32)},
 };
 
-static const struct ethosux_event_range event_ranges[] = {
+static const struct ethosu_ext_event_range event_ranges[] = {
     {0x00, 0x00}, {0x11, 0x11},   {0x20, 0x23},   {0x30, 0x3A},   {0x40, 0x48},
     {0x50, 0x5B}, {0x80, 0x89},   {0x8C, 0x8C},   {0x8E, 0x8F},   {0xA0, 0xA6},
     {0xB0, 0xB1}, {0x180, 0x189}, {0x18C, 0x18C}, {0x18E, 0x18F}, {0x1B1, 0x1B1},
 };
 
-extern const struct ethosux_part ethosux_part_u55;
-extern const struct ethosux_part ethosux_part_u65;
+extern const struct ethosu_ext_part ethosu_ext_part_u55;
+extern const struct ethosu_ext_part ethosu_ext_part_u65;
 
-const struct ethosux_part ethosux_part_u55 = {
+const struct ethosu_ext_part ethosu_ext_part_u55 = {
     .product = 0,
     .macs_log2_first = 5,
     .macs_log2_last = 8,
@@ -54,7 +54,7 @@ const struct ethosux_part ethosux_part_u55 = {
     .event_ranges = event_ranges,
 };
 
-const struct ethosux_part ethosux_part_u65 = {
+const struct ethosu_ext_part ethosu_ext_part_u65 = {
     .product = 1,
     .macs_log2_first = 8,
     .macs_log2_last = 9,

@@ -32,7 +32,7 @@
 #define BURSTS_OF_256 (2u << 16)
 static const uint32_t axi_fields[] = {0x0000003F, 0x00001F00, 0x00030000, 0};
 
-static const struct ethosux_setting settings[] = {
+static const struct ethosu_ext_setting settings[] = {
     {NPU_MEM_ATTR0 + 0x0, 0, NPU_MEM_ATTR_0},
     {NPU_MEM_ATTR0 + 0x4, 0, NPU_MEM_ATTR_1},
     {NPU_MEM_ATTR0 + 0x8, 0, NPU_MEM_ATTR_2},
@@ -42,7 +42,7 @@ static const struct ethosux_setting settings[] = {
     {NPU_POWER_CTRL, 0, NPU_MAC_PWR_RAMP_CYCLES & 0x3Fu},
 };
 
-static const struct ethosux_event_range event_ranges[] = {
+static const struct ethosu_ext_event_range event_ranges[] = {
     {0x00, 0x00},   {0x11, 0x11},   {0x20, 0x21},   {0x23, 0x23},   {0x30, 0x30},   {0x33, 0x37},
     {0x40, 0x40},   {0x43, 0x48},   {0x50, 0x51},   {0x53, 0x55},   {0x59, 0x5B},   {0x60, 0x7B},
     {0x80, 0x89},   {0x8C, 0x8C},   {0x8E, 0x8F},   {0xA0, 0xA6},   {0xB0, 0xB5},   {0x180, 0x189},
@@ -51,9 +51,9 @@ static const struct ethosux_event_range event_ranges[] = {
     {0x28C, 0x28C}, {0x28E, 0x299}, {0x29C, 0x29C}, {0x29E, 0x29F},
 };
 
-extern const struct ethosux_part ethosux_part_u85;
+extern const struct ethosu_ext_part ethosu_ext_part_u85;
 
-const struct ethosux_part ethosux_part_u85 = {
+const struct ethosu_ext_part ethosu_ext_part_u85 = {
     .product = 2,
     .macs_log2_first = 7,
     .macs_log2_last = 11,
@@ -62,8 +62,8 @@ const struct ethosux_part ethosux_part_u85 = {
     .pmu_offset = 0x1000,
     .qconfig = 2,
     .regioncfg = 0x5553, // region 0: MEM_ATTR3, region 1: MEM_ATTR0, the others: MEM_ATTR1
-    .fault_bits = ETHOSUX_STATUS_BUS_ERROR | ETHOSUX_STATUS_PARSE_ERROR | ETHOSUX_STATUS_BRANCH |
-                  ETHOSUX_STATUS_ECC,
+    .fault_bits = ETHOSU_EXT_STATUS_BUS_ERROR | ETHOSU_EXT_STATUS_PARSE_ERROR |
+                  ETHOSU_EXT_STATUS_BRANCH | ETHOSU_EXT_STATUS_ECC,
     .config_mask = 0xF000070Fu, // product, AXI ports, macs_per_cc
     .settings = settings,
     .witness = NPU_MEM_ATTR_3 != 0 ? &settings[3] : NULL, // 0 after a reset

@@ -7,21 +7,21 @@
 /** STATUS reads until a reset is given up; an NPU at 1/10 of the CPU's clock needs far fewer. */
 #define RESET_POLLS 100000
 
-int ethosux_device_probe(struct ethosu_device *dev, struct ethosux_fault *fault)
+int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *fault)
 {
     dev->config = ethosu_io_read(dev->reg, NPU_CONFIG);
     dev->id = ethosu_io_read(dev->reg, NPU_ID);
-    dev->part = ethosux_part_find(dev->config);
+    dev->part = ethosu_ext_part_find(dev->config);
     dev->protection =
         (dev->privileged ? NPU_PROT_PRIVILEGED : 0) | (dev->secure ? 0 : NPU_PROT_NON_SECURE);
     if (dev->part == NULL || dev->id == 0 || dev->id == UINT32_MAX) {
-        return ethosux_refuse(fault, ETHOSUX_E_NO_NPU, -1, dev->config, dev->id);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_NPU, -1, dev->config, dev->id);
     }
     return 0;
 }
 
 /** The value of a setting, each field of it no greater than this NPU can do. */
-static uint32_t possible(const struct ethosu_device *dev, const struct ethosux_setting *setting)
+static uint32_t possible(const struct ethosu_device *dev, const struct ethosu_ext_setting *setting)
 {
     if (setting->limit == 0) {
         return setting->value;
@@ -36,50 +36,51 @@ static uint32_t possible(const struct ethosu_device *dev, const struct ethosux_s
     return value;
 }
 
-int ethosux_device_reset(const struct ethosu_device *dev, struct ethosux_fault *fault)
+int ethosu_ext_device_reset(const struct ethosu_device *dev, struct ethosu_ext_fault *fault)
 {
     ethosu_io_write(dev->reg, NPU_RESET, dev->protection);
 
     int polls = RESET_POLLS;
-    while ((ethosu_io_read(dev->reg, NPU_STATUS) & ETHOSUX_STATUS_RESETTING) && --polls > 0) {
+    while ((ethosu_io_read(dev->reg, NPU_STATUS) & ETHOSU_EXT_STATUS_RESETTING) && --polls > 0) {
     }
     if (polls == 0) {
-        struct ethosux_fault stuck = {.code = ETHOSUX_E_RESET, .index = -1};
+        struct ethosu_ext_fault stuck = {.code = ETHOSU_EXT_E_RESET, .index = -1};
         stuck.status = ethosu_io_read(dev->reg, NPU_STATUS);
-        return ethosux_report(fault, &stuck);
+        return ethosu_ext_report(fault, &stuck);
     }
 
     uint32_t active = ethosu_io_read(dev->reg, NPU_PROT);
     if (active != dev->protection) {
-        return ethosux_refuse(fault, ETHOSUX_E_PROTECTION, -1, active, dev->protection);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_PROTECTION, -1, active, dev->protection);
     }
 
-    const struct ethosux_setting *end = dev->part->settings + dev->part->setting_count;
-    for (const struct ethosux_setting *setting = dev->part->settings; setting != end; setting++) {
+    const struct ethosu_ext_setting *end = dev->part->settings + dev->part->setting_count;
+    for (const struct ethosu_ext_setting *setting = dev->part->settings; setting != end;
+         setting++) {
         ethosu_io_write(dev->reg, setting->offset, possible(dev, setting));
     }
     return 0;
 }
 
-int ethosux_device_power_up(const struct ethosu_device *dev, struct ethosux_fault *fault)
+int ethosu_ext_device_power_up(const struct ethosu_device *dev, struct ethosu_ext_fault *fault)
 {
-    const struct ethosux_setting *witness = dev->part->witness;
+    const struct ethosu_ext_setting *witness = dev->part->witness;
     const uint32_t unclean =
-        dev->part->fault_bits | ETHOSUX_STATUS_RUNNING | ETHOSUX_STATUS_RESETTING;
+        dev->part->fault_bits | ETHOSU_EXT_STATUS_RUNNING | ETHOSU_EXT_STATUS_RESETTING;
 
-    ethosux_device_set_power(dev, true);
+    ethosu_ext_device_set_power(dev, true);
     if (witness != NULL && ethosu_io_read(dev->reg, witness->offset) == witness->value &&
         ethosu_io_read(dev->reg, NPU_PROT) == dev->protection &&
         !(ethosu_io_read(dev->reg, NPU_STATUS) & unclean)) {
         return 0;
     }
-    int error = ethosux_device_reset(dev, fault);
-    ethosux_device_set_power(dev, error == 0);
+    int error = ethosu_ext_device_reset(dev, fault);
+    ethosu_ext_device_set_power(dev, error == 0);
     return error;
 }
 
-void ethosux_device_write_high(const struct ethosu_device *dev,
-                               const struct ethosux_program *program)
+void ethosu_ext_device_write_high(const struct ethosu_device *dev,
+                                  const struct ethosu_ext_program *program)
 {
     ethosu_io_write(dev->reg, NPU_QBASE + 4, (uint32_t)(program->stream >> 32));
     for (uint32_t i = 0; i < program->count; i++) {
@@ -87,23 +88,23 @@ void ethosux_device_write_high(const struct ethosu_device *dev,
     }
 }
 
-int ethosux_device_check(const struct ethosu_device *dev, uint32_t config, uint32_t id,
-                         struct ethosux_fault *fault)
+int ethosu_ext_device_check(const struct ethosu_device *dev, uint32_t config, uint32_t id,
+                            struct ethosu_ext_fault *fault)
 {
     if ((config ^ dev->config) & dev->part->config_mask) {
-        return ethosux_refuse(fault, ETHOSUX_E_CONFIG_MISMATCH, -1, config, dev->config);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_CONFIG_MISMATCH, -1, config, dev->config);
     }
     if (NPU_CONFIG_STREAM_VERSION(config) != NPU_CONFIG_STREAM_VERSION(dev->config)) {
-        return ethosux_refuse(fault, ETHOSUX_E_STREAM_VERSION, -1,
-                              NPU_CONFIG_STREAM_VERSION(config),
-                              NPU_CONFIG_STREAM_VERSION(dev->config));
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_STREAM_VERSION, -1,
+                                 NPU_CONFIG_STREAM_VERSION(config),
+                                 NPU_CONFIG_STREAM_VERSION(dev->config));
     }
     if (config & ~dev->config & NPU_CONFIG_CUSTOM_DMA) {
-        return ethosux_refuse(fault, ETHOSUX_E_CUSTOM_DMA, -1, config, dev->config);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_CUSTOM_DMA, -1, config, dev->config);
     }
     if (NPU_ID_ARCH_MAJOR(id) != NPU_ID_ARCH_MAJOR(dev->id) ||
         NPU_ID_ARCH_MINOR(id) > NPU_ID_ARCH_MINOR(dev->id)) {
-        return ethosux_refuse(fault, ETHOSUX_E_ARCH_MISMATCH, -1, id, dev->id);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_ARCH_MISMATCH, -1, id, dev->id);
     }
     return 0;
 }

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: MIT
 /**
  * The device part: all that knows the NPU's registers, behind one small
- * interface. What differs between products is a table, struct ethosux_part,
+ * interface. What differs between products is a table, struct ethosu_ext_part,
  * chosen at run time from the CONFIG register. What every inference does is
  * inline here, the rest is in ethosu_device.c.
  */
 #ifndef ETHOSU_DEVICE_H
 #define ETHOSU_DEVICE_H
 
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 #include "ethosu_registers.h"
 
 #include <ethosu_io.h>
 
 /** A register and the value that it gets after each reset. */
-struct ethosux_setting {
+struct ethosu_ext_setting {
     uint16_t offset;
     uint16_t limit; /**< the register that holds the most of each field; 0: there is none */
     uint32_t value;
 };
 
 /** First and last number of a run of PMU events. */
-struct ethosux_event_range {
+struct ethosu_ext_event_range {
     uint16_t first;
     uint16_t last;
 };
 
 /** What is particular to one product. */
-struct ethosux_part {
+struct ethosu_ext_part {
     uint8_t product;         /**< CONFIG.product */
     uint8_t macs_log2_first; /**< smallest and largest CONFIG.macs_per_cc */
     uint8_t macs_log2_last;
@@ -38,40 +38,40 @@ struct ethosux_part {
     uint16_t regioncfg;   /**< default REGIONCFG */
     uint32_t fault_bits;  /**< STATUS bits after which the NPU needs a reset */
     uint32_t config_mask; /**< CONFIG bits in which a model must equal the NPU */
-    const struct ethosux_setting *settings;
-    const struct ethosux_setting *witness; /**< one that tells by its loss that the power was
+    const struct ethosu_ext_setting *settings;
+    const struct ethosu_ext_setting *witness; /**< one that tells by its loss that the power was
                                                 off: differs from its reset value; or NULL */
     const uint32_t *limited_fields; /**< masks of the fields of a setting with a limit, then 0 */
     uint8_t setting_count;
     uint8_t event_range_count;
-    const struct ethosux_event_range *event_ranges;
+    const struct ethosu_ext_event_range *event_ranges;
 };
 
 /** The part for a CONFIG word, or NULL. */
-const struct ethosux_part *ethosux_part_find(uint32_t config);
+const struct ethosu_ext_part *ethosu_ext_part_find(uint32_t config);
 
 /** Find out what NPU is there: fills part, config, id. @return 0, or why not */
-int ethosux_device_probe(struct ethosu_device *dev, struct ethosux_fault *fault);
+int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *fault);
 
 /** Stop whatever runs, set protection and memory attributes. @return 0, or why not */
-int ethosux_device_reset(const struct ethosu_device *dev, struct ethosux_fault *fault);
+int ethosu_ext_device_reset(const struct ethosu_device *dev, struct ethosu_ext_fault *fault);
 
 /** Keep clock and power on; reset the NPU if its state was lost. @return 0, or why not */
-int ethosux_device_power_up(const struct ethosu_device *dev, struct ethosux_fault *fault);
+int ethosu_ext_device_power_up(const struct ethosu_device *dev, struct ethosu_ext_fault *fault);
 
 /** May clock and power go while the NPU is idle? */
-static inline void ethosux_device_set_power(const struct ethosu_device *dev, bool keep_on)
+static inline void ethosu_ext_device_set_power(const struct ethosu_device *dev, bool keep_on)
 {
     ethosu_io_write(dev->reg, NPU_CMD, keep_on ? 0 : NPU_CMD_Q_BITS);
 }
 
 /** The upper halves of a program's addresses, for products with more than 32 address bits. */
-void ethosux_device_write_high(const struct ethosu_device *dev,
-                               const struct ethosux_program *program);
+void ethosu_ext_device_write_high(const struct ethosu_device *dev,
+                                  const struct ethosu_ext_program *program);
 
 /** Start a checked program; power has been requested. */
-static inline void ethosux_device_start(const struct ethosu_device *dev,
-                                        const struct ethosux_program *program)
+static inline void ethosu_ext_device_start(const struct ethosu_device *dev,
+                                           const struct ethosu_ext_program *program)
 {
     volatile struct NPU_REG *reg = dev->reg;
     ethosu_io_write(reg, NPU_QBASE, (uint32_t)program->stream);
@@ -82,7 +82,7 @@ static inline void ethosux_device_start(const struct ethosu_device *dev,
         ethosu_io_write(reg, NPU_BASEP0 + 8 * i, (uint32_t)program->npu_base[i]);
     }
     if (dev->part->address_bits > 32) {
-        ethosux_device_write_high(dev, program);
+        ethosu_ext_device_write_high(dev, program);
     }
     // Power and clock are requested while an inference runs: no Q bit is set.
     ethosu_io_write(reg, NPU_CMD, NPU_CMD_RUN);
@@ -94,31 +94,31 @@ static inline void ethosux_device_start(const struct ethosu_device *dev,
  * @param status  STATUS after the interrupt was cleared
  * @return        the NPU has completed its command stream, or failed on it
  */
-static inline bool ethosux_device_acknowledge(const struct ethosu_device *dev, uint32_t *status)
+static inline bool ethosu_ext_device_acknowledge(const struct ethosu_device *dev, uint32_t *status)
 {
     uint32_t before = ethosu_io_read(dev->reg, NPU_STATUS);
-    if (before & ETHOSUX_STATUS_PMU_IRQ) {
+    if (before & ETHOSU_EXT_STATUS_PMU_IRQ) {
         ethosu_io_write(dev->reg, NPU_PMINTCLR + dev->part->pmu_offset, UINT32_MAX);
     }
-    if (!(before & ETHOSUX_STATUS_IRQ_RAISED)) {
+    if (!(before & ETHOSU_EXT_STATUS_IRQ_RAISED)) {
         return false;
     }
     // Clear first, then look: what happens in between is seen here or raises anew.
     uint32_t kept = ethosu_io_read(dev->reg, NPU_CMD) & NPU_CMD_Q_BITS;
     ethosu_io_write(dev->reg, NPU_CMD, kept | NPU_CMD_CLEAR_IRQ);
     *status = ethosu_io_read(dev->reg, NPU_STATUS);
-    return !(*status & ETHOSUX_STATUS_RUNNING) || (*status & dev->part->fault_bits);
+    return !(*status & ETHOSU_EXT_STATUS_RUNNING) || (*status & dev->part->fault_bits);
 }
 
 /** Does this STATUS tell of a stream that ran to its end without a fault? */
-static inline bool ethosux_device_succeeded(const struct ethosu_device *dev, uint32_t status)
+static inline bool ethosu_ext_device_succeeded(const struct ethosu_device *dev, uint32_t status)
 {
-    return (status & (dev->part->fault_bits | ETHOSUX_STATUS_END_REACHED)) ==
-           ETHOSUX_STATUS_END_REACHED;
+    return (status & (dev->part->fault_bits | ETHOSU_EXT_STATUS_END_REACHED)) ==
+           ETHOSU_EXT_STATUS_END_REACHED;
 }
 
 /** Can a model compiled for (config, id) run here? @return 0, or why not */
-int ethosux_device_check(const struct ethosu_device *dev, uint32_t config, uint32_t id,
-                         struct ethosux_fault *fault);
+int ethosu_ext_device_check(const struct ethosu_device *dev, uint32_t config, uint32_t id,
+                            struct ethosu_ext_fault *fault);
 
 #endif

@@ -12,7 +12,7 @@
  * once for it; every other step belongs to a thread. Whoever makes the step to
  * ENDING clears up, alone: the state is the truth, the semaphore only wakes.
  */
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 
 #include "ethosu_device.h"
 #include "ethosu_fault.h"
@@ -27,15 +27,15 @@
 
 static int fail(struct ethosu_driver *drv, int code, int index)
 {
-    return ethosux_fail(&drv->fault, code, index);
+    return ethosu_ext_fail(&drv->fault, code, index);
 }
 
 #if ETHOSU_LOG_SEVERITY >= ETHOSU_LOG_INFO
 static void log_npu(const struct ethosu_driver *drv)
 {
-    char name[ETHOSUX_CONFIG_NAME_SIZE];
-    ethosux_config_name(drv->dev.config, name);
-    ethosux_log(ETHOSU_LOG_INFO, name);
+    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    ethosu_ext_config_name(drv->dev.config, name);
+    ethosu_ext_log(ETHOSU_LOG_INFO, name);
 }
 #else
 static void log_npu(const struct ethosu_driver *drv)
@@ -64,18 +64,18 @@ int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void 
         .timeout = ETHOSU_SEMAPHORE_WAIT_INFERENCE,
     };
     if (base_address == NULL) {
-        fail(drv, ETHOSUX_E_ARGUMENT, 1);
+        fail(drv, ETHOSU_EXT_E_ARGUMENT, 1);
         return -1;
     }
-    if (ethosux_device_probe(&drv->dev, &drv->fault) != 0 || ethosu_soft_reset(drv) != 0) {
+    if (ethosu_ext_device_probe(&drv->dev, &drv->fault) != 0 || ethosu_soft_reset(drv) != 0) {
         return -1;
     }
     drv->semaphore = ethosu_semaphore_create();
     if (drv->semaphore == NULL) {
-        fail(drv, ETHOSUX_E_NO_SEMAPHORE, -1);
+        fail(drv, ETHOSU_EXT_E_NO_SEMAPHORE, -1);
         return -1;
     }
-    if (ethosux_pool_add(drv, &drv->fault) != 0) {
+    if (ethosu_ext_pool_add(drv, &drv->fault) != 0) {
         ethosu_semaphore_destroy(drv->semaphore);
         return -1;
     }
@@ -85,9 +85,9 @@ int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void 
 
 void ethosu_deinit(struct ethosu_driver *drv)
 {
-    if (ethosux_pool_remove(drv)) {
-        (void)ethosux_cancel(drv);
-        ethosux_device_set_power(&drv->dev, false);
+    if (ethosu_ext_pool_remove(drv)) {
+        (void)ethosu_ext_cancel(drv);
+        ethosu_ext_device_set_power(&drv->dev, false);
         ethosu_semaphore_destroy(drv->semaphore);
         drv->semaphore = NULL;
     }
@@ -130,26 +130,26 @@ void ethosu_set_basep_cache_mask(struct ethosu_driver *drv, uint8_t flush_mask,
     drv->invalidate_mask = invalidate_mask;
 }
 
-void ethosux_set_timeout(struct ethosu_driver *drv, uint64_t timeout)
+void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout)
 {
     drv->timeout = timeout;
 }
 
-void ethosux_set_verify(struct ethosu_driver *drv, bool verify)
+void ethosu_ext_set_verify(struct ethosu_driver *drv, bool verify)
 {
     drv->skip_verify = !verify;
     drv->program.owner = NULL; // what ran unverified is new
 }
 
-void ethosux_on_done(struct ethosu_driver *drv,
-                     void (*on_done)(struct ethosu_driver *drv, void *argument), void *argument)
+void ethosu_ext_on_done(struct ethosu_driver *drv,
+                        void (*on_done)(struct ethosu_driver *drv, void *argument), void *argument)
 {
     drv->on_done = NULL;
     drv->on_done_argument = argument;
     drv->on_done = on_done;
 }
 
-const struct ethosux_fault *ethosux_last_error(const struct ethosu_driver *drv)
+const struct ethosu_ext_fault *ethosu_ext_last_error(const struct ethosu_driver *drv)
 {
     return &drv->fault;
 }
@@ -157,27 +157,28 @@ const struct ethosux_fault *ethosux_last_error(const struct ethosu_driver *drv)
 /* ---- power and reset ---- */
 
 /** Reset the NPU, keeping its power as requested. The fault is filled in only on failure. */
-static int reset_npu(struct ethosu_driver *drv, struct ethosux_fault *fault)
+static int reset_npu(struct ethosu_driver *drv, struct ethosu_ext_fault *fault)
 {
-    ETHOSUX_LOG_DEBUG("reset");
+    ETHOSU_EXT_LOG_DEBUG("reset");
     drv->resets++;
-    int error = ethosux_device_reset(&drv->dev, fault);
+    int error = ethosu_ext_device_reset(&drv->dev, fault);
     if (error == 0) {
-        ethosux_device_set_power(&drv->dev, drv->power_request_counter > 0);
+        ethosu_ext_device_set_power(&drv->dev, drv->power_request_counter > 0);
     }
     return error;
 }
 
 int ethosu_soft_reset(struct ethosu_driver *drv)
 {
-    uint32_t state = ethosux_load(&drv->job.state);
-    int error = state == ETHOSU_JOB_IDLE ? reset_npu(drv, &drv->fault) : ethosux_cancel(drv);
+    uint32_t state = ethosu_ext_load(&drv->job.state);
+    int error = state == ETHOSU_JOB_IDLE ? reset_npu(drv, &drv->fault) : ethosu_ext_cancel(drv);
     return error == 0 ? 0 : -1;
 }
 
 int ethosu_request_power(struct ethosu_driver *drv)
 {
-    if (drv->power_request_counter++ == 0 && ethosux_device_power_up(&drv->dev, &drv->fault) != 0) {
+    if (drv->power_request_counter++ == 0 &&
+        ethosu_ext_device_power_up(&drv->dev, &drv->fault) != 0) {
         drv->power_request_counter--;
         return -1;
     }
@@ -187,9 +188,9 @@ int ethosu_request_power(struct ethosu_driver *drv)
 void ethosu_release_power(struct ethosu_driver *drv)
 {
     if (drv->power_request_counter == 0) {
-        fail(drv, ETHOSUX_E_POWER_UNDERFLOW, -1);
+        fail(drv, ETHOSU_EXT_E_POWER_UNDERFLOW, -1);
     } else if (--drv->power_request_counter == 0) {
-        ethosux_device_set_power(&drv->dev, false);
+        ethosu_ext_device_set_power(&drv->dev, false);
     }
 }
 
@@ -197,7 +198,7 @@ void ethosu_release_power(struct ethosu_driver *drv)
 
 typedef void cache_hook(const uint64_t *base_addr, const size_t *base_addr_size, int num_base_addr);
 
-static void manage_cache(const struct ethosux_program *program, uint32_t mask, cache_hook *hook)
+static void manage_cache(const struct ethosu_ext_program *program, uint32_t mask, cache_hook *hook)
 {
     for (mask &= program->used; mask != 0; mask &= mask - 1) {
         int index = __builtin_ctz(mask);
@@ -210,29 +211,30 @@ static void manage_cache(const struct ethosux_program *program, uint32_t mask, c
 static int claim(struct ethosu_driver *drv)
 {
     if (!drv->reserved) {
-        return fail(drv, ETHOSUX_E_NOT_RESERVED, -1);
+        return fail(drv, ETHOSU_EXT_E_NOT_RESERVED, -1);
     }
-    if (!ethosux_change(&drv->job.state, ETHOSU_JOB_IDLE, ETHOSU_JOB_STARTING)) {
-        return fail(drv, ETHOSUX_E_BUSY, -1);
+    if (!ethosu_ext_change(&drv->job.state, ETHOSU_JOB_IDLE, ETHOSU_JOB_STARTING)) {
+        return fail(drv, ETHOSU_EXT_E_BUSY, -1);
     }
     return 0;
 }
 
 /** Start on a claimed handle: STARTING -> RUNNING, or back to IDLE. */
-static int launch(struct ethosu_driver *drv, const struct ethosux_program *program, void *user_arg)
+static int launch(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
+                  void *user_arg)
 {
     manage_cache(program, drv->flush_mask, ethosu_flush_dcache);
     if (ethosu_request_power(drv) != 0) {
-        ethosux_store(&drv->job.state, ETHOSU_JOB_IDLE);
+        ethosu_ext_store(&drv->job.state, ETHOSU_JOB_IDLE);
         return drv->fault.code;
     }
-    drv->fault.code = ETHOSUX_OK;
+    drv->fault.code = ETHOSU_EXT_OK;
     drv->job.run = program;
     drv->job.user_arg = user_arg;
     ethosu_inference_begin(drv, user_arg);
-    ETHOSUX_LOG_DEBUG("start");
-    ethosux_store(&drv->job.state, ETHOSU_JOB_RUNNING);
-    ethosux_device_start(&drv->dev, program);
+    ETHOSU_EXT_LOG_DEBUG("start");
+    ethosu_ext_store(&drv->job.state, ETHOSU_JOB_RUNNING);
+    ethosu_ext_device_start(&drv->dev, program);
     return 0;
 }
 
@@ -242,22 +244,22 @@ static void clear_up(struct ethosu_driver *drv)
     manage_cache(drv->job.run, drv->invalidate_mask, ethosu_invalidate_dcache);
     ethosu_inference_end(drv, drv->job.user_arg);
     ethosu_release_power(drv);
-    ETHOSUX_LOG_DEBUG("end");
-    ethosux_store(&drv->job.state, ETHOSU_JOB_IDLE);
+    ETHOSU_EXT_LOG_DEBUG("end");
+    ethosu_ext_store(&drv->job.state, ETHOSU_JOB_IDLE);
 }
 
 /** Note why the NPU is stopped, with job.status; stop it, clear up: ENDING -> IDLE. */
 static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout)
 {
     uint32_t qread = ethosu_io_read(drv->dev.reg, NPU_QREAD);
-    struct ethosux_fault why = {.code = code,
-                                .index = (int)qread,
-                                .found = timeout,
-                                .status = drv->job.status,
-                                .qread = qread};
-    (void)ethosux_report(&drv->fault, &why);
+    struct ethosu_ext_fault why = {.code = code,
+                                   .index = (int)qread,
+                                   .found = timeout,
+                                   .status = drv->job.status,
+                                   .qread = qread};
+    (void)ethosu_ext_report(&drv->fault, &why);
 
-    struct ethosux_fault reset_fault;
+    struct ethosu_ext_fault reset_fault;
     int error = reset_npu(drv, &reset_fault);
     if (error != 0) {
         drv->fault = reset_fault;
@@ -269,24 +271,24 @@ static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout)
 static int time_out(struct ethosu_driver *drv, uint64_t timeout)
 {
     drv->job.status = ethosu_io_read(drv->dev.reg, NPU_STATUS);
-    bool finished = !(drv->job.status & ETHOSUX_STATUS_RUNNING);
+    bool finished = !(drv->job.status & ETHOSU_EXT_STATUS_RUNNING);
     drv->timeouts++;
-    (void)break_off(drv, finished ? ETHOSUX_E_IRQ_LOST : ETHOSUX_E_TIMEOUT, timeout);
+    (void)break_off(drv, finished ? ETHOSU_EXT_E_IRQ_LOST : ETHOSU_EXT_E_TIMEOUT, timeout);
     return -1;
 }
 
 /** Take the result: DONE -> ENDING -> IDLE. */
 static int conclude(struct ethosu_driver *drv, bool taken)
 {
-    if (!ethosux_change(&drv->job.state, ETHOSU_JOB_DONE, ETHOSU_JOB_ENDING)) {
-        fail(drv, ETHOSUX_E_NOT_STARTED, -1);
+    if (!ethosu_ext_change(&drv->job.state, ETHOSU_JOB_DONE, ETHOSU_JOB_ENDING)) {
+        fail(drv, ETHOSU_EXT_E_NOT_STARTED, -1);
         return -2;
     }
     if (!taken) {
         (void)ethosu_semaphore_take(drv->semaphore, GIVE_LATENCY);
     }
-    if (!ethosux_device_succeeded(&drv->dev, drv->job.status)) {
-        (void)break_off(drv, ETHOSUX_E_NPU_FAULT, 0);
+    if (!ethosu_ext_device_succeeded(&drv->dev, drv->job.status)) {
+        (void)break_off(drv, ETHOSU_EXT_E_NPU_FAULT, 0);
         return -1;
     }
     clear_up(drv);
@@ -295,11 +297,11 @@ static int conclude(struct ethosu_driver *drv, bool taken)
 
 static bool at_work(const struct ethosu_driver *drv)
 {
-    uint32_t state = ethosux_load(&drv->job.state);
+    uint32_t state = ethosu_ext_load(&drv->job.state);
     return state == ETHOSU_JOB_RUNNING || state == ETHOSU_JOB_STARTING;
 }
 
-int ethosux_wait(struct ethosu_driver *drv, uint64_t timeout)
+int ethosu_ext_wait(struct ethosu_driver *drv, uint64_t timeout)
 {
     bool taken = false;
     while (at_work(drv)) {
@@ -307,7 +309,7 @@ int ethosux_wait(struct ethosu_driver *drv, uint64_t timeout)
             return 1;
         }
         taken = ethosu_semaphore_take(drv->semaphore, timeout) >= 0;
-        if (!taken && ethosux_change(&drv->job.state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_ENDING)) {
+        if (!taken && ethosu_ext_change(&drv->job.state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_ENDING)) {
             return time_out(drv, timeout);
         }
     }
@@ -316,26 +318,27 @@ int ethosux_wait(struct ethosu_driver *drv, uint64_t timeout)
 
 int ethosu_wait(struct ethosu_driver *drv, bool block)
 {
-    return ethosux_wait(drv, block ? drv->timeout : 0);
+    return ethosu_ext_wait(drv, block ? drv->timeout : 0);
 }
 
-int ethosux_cancel(struct ethosu_driver *drv)
+int ethosu_ext_cancel(struct ethosu_driver *drv)
 {
     volatile uint32_t *state = &drv->job.state;
-    if (ethosux_change(state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_ENDING)) {
+    if (ethosu_ext_change(state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_ENDING)) {
         drv->job.status = ethosu_io_read(drv->dev.reg, NPU_STATUS);
-        return break_off(drv, ETHOSUX_E_CANCELLED, 0);
+        return break_off(drv, ETHOSU_EXT_E_CANCELLED, 0);
     }
-    if (ethosux_load(state) == ETHOSU_JOB_DONE) {
+    if (ethosu_ext_load(state) == ETHOSU_JOB_DONE) {
         (void)conclude(drv, false);
     }
-    return ethosux_load(state) == ETHOSU_JOB_IDLE ? 0 : fail(drv, ETHOSUX_E_BUSY, -1);
+    return ethosu_ext_load(state) == ETHOSU_JOB_IDLE ? 0 : fail(drv, ETHOSU_EXT_E_BUSY, -1);
 }
 
-int ethosux_start(struct ethosu_driver *drv, const struct ethosux_program *program, void *user_arg)
+int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
+                     void *user_arg)
 {
     if (program->owner != drv) {
-        return fail(drv, ETHOSUX_E_OTHER_NPU, -1);
+        return fail(drv, ETHOSU_EXT_E_OTHER_NPU, -1);
     }
     int error = claim(drv);
     return error == 0 ? launch(drv, program, user_arg) : error;
@@ -350,10 +353,10 @@ int ethosu_invoke_async(struct ethosu_driver *drv, const void *custom_data_ptr,
     }
     size_t size = custom_data_size > 0 ? (size_t)custom_data_size : 0;
     int error =
-        ethosux_prepare(drv, &drv->program, custom_data_ptr, size, base_addr, base_addr_size,
-                        num_base_addr, drv->skip_verify ? ETHOSUX_NO_VERIFY : 0);
+        ethosu_ext_prepare(drv, &drv->program, custom_data_ptr, size, base_addr, base_addr_size,
+                           num_base_addr, drv->skip_verify ? ETHOSU_EXT_NO_VERIFY : 0);
     if (error != 0) {
-        ethosux_store(&drv->job.state, ETHOSU_JOB_IDLE);
+        ethosu_ext_store(&drv->job.state, ETHOSU_JOB_IDLE);
         return -1;
     }
     return launch(drv, &drv->program, user_arg) == 0 ? 0 : -1;
@@ -371,13 +374,13 @@ int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
 __attribute__((weak)) void ethosu_irq_handler(struct ethosu_driver *drv)
 {
     uint32_t status;
-    bool completed = ethosux_device_acknowledge(&drv->dev, &status);
-    if (!completed || ethosux_load(&drv->job.state) != ETHOSU_JOB_RUNNING) {
-        ethosux_add(&drv->spurious, 1);
+    bool completed = ethosu_ext_device_acknowledge(&drv->dev, &status);
+    if (!completed || ethosu_ext_load(&drv->job.state) != ETHOSU_JOB_RUNNING) {
+        ethosu_ext_add(&drv->spurious, 1);
         return;
     }
     drv->job.status = status; // seen by whoever sees the step to DONE
-    if (ethosux_change(&drv->job.state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_DONE)) {
+    if (ethosu_ext_change(&drv->job.state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_DONE)) {
         (void)ethosu_semaphore_give(drv->semaphore);
         if (drv->on_done != NULL) {
             drv->on_done(drv, drv->on_done_argument);

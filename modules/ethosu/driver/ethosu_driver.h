@@ -4,7 +4,7 @@
  *
  * Names, constants and signatures are Arm's, so that code written for its
  * driver compiles and links unchanged; the implementation and what is in
- * ethosu_driver_ex.h are this project's. Where this driver promises more than
+ * ethosu_ext.h are this project's. Where this driver promises more than
  * Arm's it says so below.
  */
 #ifndef ETHOSU_DRIVER_H
@@ -52,9 +52,9 @@ enum ethosu_job_result {
  * RUNNING to DONE, and nothing else; every other step is a thread's.
  */
 struct ethosu_job {
-    volatile uint32_t state;           /**< enum ethosu_job_state, changed atomically */
-    volatile uint32_t status;          /**< STATUS register at the end, as its finder saw it */
-    const struct ethosux_program *run; /**< what is running */
+    volatile uint32_t state;              /**< enum ethosu_job_state, changed atomically */
+    volatile uint32_t status;             /**< STATUS register at the end, as its finder saw it */
+    const struct ethosu_ext_program *run; /**< what is running */
     void *user_arg;
 };
 
@@ -72,9 +72,9 @@ struct ethosu_driver {
     bool skip_verify;
     uint8_t flush_mask;
     uint8_t invalidate_mask;
-    uint64_t timeout;               /**< of ethosu_wait(drv, true) */
-    struct ethosux_program program; /**< of ethosu_invoke_*() */
-    struct ethosux_fault fault;     /**< why the last call failed */
+    uint64_t timeout;                  /**< of ethosu_wait(drv, true) */
+    struct ethosu_ext_program program; /**< of ethosu_invoke_*() */
+    struct ethosu_ext_fault fault;     /**< why the last call failed */
     void (*on_done)(struct ethosu_driver *drv, void *argument);
     void *on_done_argument;
     volatile uint32_t spurious; /**< interrupts that completed no inference */
@@ -154,7 +154,7 @@ uint64_t ethosu_address_remap(uint64_t address, int index);
 
 /**
  * Memory attribute (QCONFIG, REGIONCFG field) to reach an address with. The
- * default returns ETHOSUX_CONFIG_DEFAULT: what the board's ranges or else the
+ * default returns ETHOSU_EXT_CONFIG_DEFAULT: what the board's ranges or else the
  * product's table say.
  *
  * @param address  as the NPU sees it
@@ -171,7 +171,7 @@ unsigned int ethosu_config_select(uint64_t address, int index);
  * @param base_address      its registers
  * @param fast_memory       buffer that replaces base pointer 2 in every inference, or NULL
  * @param fast_memory_size  bytes
- * @return                  0, or -1: ethosux_last_error() says why
+ * @return                  0, or -1: ethosu_ext_last_error() says why
  */
 int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void *fast_memory,
                 const size_t fast_memory_size, uint32_t secure_enable, uint32_t privilege_enable);
@@ -209,7 +209,7 @@ void ethosu_set_basep_cache_mask(struct ethosu_driver *drv, uint8_t flush_mask,
  * @param base_addr_size    their sizes in bytes
  * @param num_base_addr     at most 8
  * @param user_arg          for ethosu_inference_begin() and _end()
- * @return                  0, or -1: ethosux_last_error() says why
+ * @return                  0, or -1: ethosu_ext_last_error() says why
  */
 int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
                      const int custom_data_size, uint64_t *const base_addr,
@@ -235,7 +235,7 @@ int ethosu_invoke_async(struct ethosu_driver *drv, const void *custom_data_ptr,
 int ethosu_wait(struct ethosu_driver *drv, bool block);
 
 /**
- * Reserve a free NPU, waiting at most ETHOSUX_RESERVE_TIMEOUT milliseconds.
+ * Reserve a free NPU, waiting at most ETHOSU_EXT_RESERVE_TIMEOUT milliseconds.
  *
  * @return  NULL when none became free
  */

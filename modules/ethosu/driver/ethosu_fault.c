@@ -2,42 +2,42 @@
 /** Faults: filling them in. */
 #include "ethosu_fault.h"
 
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 #include "ethosu_log.h"
 
-#define ETHOSUX_ERROR(number, name, errno_name, sentence) PLACE_##name,
+#define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) PLACE_##name,
 enum {
     PLACE_NO_ERROR,
 #include "ethosu_errors.def"
     ERROR_COUNT
 };
-#undef ETHOSUX_ERROR
-#define ETHOSUX_ERROR(number, name, errno_name, sentence) \
+#undef ETHOSU_EXT_ERROR
+#define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) \
     _Static_assert(PLACE_##name == (number), "the numbers of errors must follow one another");
 #include "ethosu_errors.def"
-#undef ETHOSUX_ERROR
+#undef ETHOSU_EXT_ERROR
 
 static const uint8_t errnos[ERROR_COUNT] = {
-#define ETHOSUX_ERROR(number, name, errno_name, sentence) [number] = ETHOSUX_##errno_name,
+#define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) [number] = ETHOSU_EXT_##errno_name,
 #include "ethosu_errors.def"
-#undef ETHOSUX_ERROR
+#undef ETHOSU_EXT_ERROR
 };
 
 #if ETHOSU_LOG_SEVERITY >= ETHOSU_LOG_ERR
-static void log_fault(const struct ethosux_fault *fault)
+static void log_fault(const struct ethosu_ext_fault *fault)
 {
     char text[160];
-    (void)ethosux_describe(fault, text, sizeof text);
-    ethosux_log(ETHOSU_LOG_ERR, text);
+    (void)ethosu_ext_describe(fault, text, sizeof text);
+    ethosu_ext_log(ETHOSU_LOG_ERR, text);
 }
 #else
-static void log_fault(const struct ethosux_fault *fault)
+static void log_fault(const struct ethosu_ext_fault *fault)
 {
     (void)fault;
 }
 #endif
 
-int ethosux_report(struct ethosux_fault *fault, const struct ethosux_fault *what)
+int ethosu_ext_report(struct ethosu_ext_fault *fault, const struct ethosu_ext_fault *what)
 {
     log_fault(what);
     if (fault != NULL) {
@@ -46,22 +46,23 @@ int ethosux_report(struct ethosux_fault *fault, const struct ethosux_fault *what
     return what->code;
 }
 
-int ethosux_refuse_wide(struct ethosux_fault *fault, int code, int index, uint64_t found,
-                        uint64_t expected)
+int ethosu_ext_refuse_wide(struct ethosu_ext_fault *fault, int code, int index, uint64_t found,
+                           uint64_t expected)
 {
-    return ethosux_report(fault,
-                          &(struct ethosux_fault){
-                              .code = code, .index = index, .found = found, .expected = expected});
+    return ethosu_ext_report(
+        fault, &(struct ethosu_ext_fault){
+                   .code = code, .index = index, .found = found, .expected = expected});
 }
 
-int ethosux_refuse(struct ethosux_fault *fault, int code, int index, size_t found, size_t expected)
+int ethosu_ext_refuse(struct ethosu_ext_fault *fault, int code, int index, size_t found,
+                      size_t expected)
 {
-    return ethosux_refuse_wide(fault, code, index, found, expected);
+    return ethosu_ext_refuse_wide(fault, code, index, found, expected);
 }
 
-int ethosux_fail(struct ethosux_fault *fault, int code, int index)
+int ethosu_ext_fail(struct ethosu_ext_fault *fault, int code, int index)
 {
-    return ethosux_refuse_wide(fault, code, index, 0, 0);
+    return ethosu_ext_refuse_wide(fault, code, index, 0, 0);
 }
 
 static unsigned error_index(int error)
@@ -70,7 +71,7 @@ static unsigned error_index(int error)
     return index < ERROR_COUNT ? index : 0;
 }
 
-int ethosux_errno(int error)
+int ethosu_ext_errno(int error)
 {
     return errnos[error_index(error)];
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Defaults of the hooks that know nothing of threads. */
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 
 __attribute__((weak)) void ethosu_flush_dcache(const uint64_t *base_addr,
                                                const size_t *base_addr_size, int num_base_addr)
@@ -40,5 +40,5 @@ __attribute__((weak)) unsigned int ethosu_config_select(uint64_t address, int in
 {
     (void)address;
     (void)index;
-    return ETHOSUX_CONFIG_DEFAULT;
+    return ETHOSU_EXT_CONFIG_DEFAULT;
 }

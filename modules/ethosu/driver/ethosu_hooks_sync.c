@@ -20,7 +20,7 @@ static volatile uint32_t mutex_locked;
 
 __attribute__((weak)) void *ethosu_mutex_create(void)
 {
-    ethosux_store(&mutex_locked, 0);
+    ethosu_ext_store(&mutex_locked, 0);
     return (void *)&mutex_locked;
 }
 
@@ -31,20 +31,20 @@ __attribute__((weak)) void ethosu_mutex_destroy(void *mutex)
 
 __attribute__((weak)) int ethosu_mutex_lock(void *mutex)
 {
-    return ethosux_change(mutex, 0, 1) ? 0 : -1;
+    return ethosu_ext_change(mutex, 0, 1) ? 0 : -1;
 }
 
 __attribute__((weak)) int ethosu_mutex_unlock(void *mutex)
 {
-    ethosux_store(mutex, 0);
+    ethosu_ext_store(mutex, 0);
     return 0;
 }
 
 __attribute__((weak)) void *ethosu_semaphore_create(void)
 {
     for (unsigned i = 0; i < SEMAPHORE_COUNT; i++) {
-        if (ethosux_change(&semaphores[i].used, 0, 1)) {
-            ethosux_store(&semaphores[i].count, 0);
+        if (ethosu_ext_change(&semaphores[i].used, 0, 1)) {
+            ethosu_ext_store(&semaphores[i].count, 0);
             return &semaphores[i];
         }
     }
@@ -54,7 +54,7 @@ __attribute__((weak)) void *ethosu_semaphore_create(void)
 __attribute__((weak)) void ethosu_semaphore_destroy(void *sem)
 {
     struct semaphore *semaphore = sem;
-    ethosux_store(&semaphore->used, 0);
+    ethosu_ext_store(&semaphore->used, 0);
 }
 
 __attribute__((weak)) int ethosu_semaphore_take(void *sem, uint64_t timeout)
@@ -65,9 +65,9 @@ __attribute__((weak)) int ethosu_semaphore_take(void *sem, uint64_t timeout)
     bool asked = false;
 
     for (;;) {
-        uint32_t count = ethosux_load(&semaphore->count);
+        uint32_t count = ethosu_ext_load(&semaphore->count);
         if (count > 0) {
-            if (ethosux_change(&semaphore->count, count, count - 1)) {
+            if (ethosu_ext_change(&semaphore->count, count, count - 1)) {
                 return 0;
             }
             continue;
@@ -86,6 +86,6 @@ __attribute__((weak)) int ethosu_semaphore_take(void *sem, uint64_t timeout)
 __attribute__((weak)) int ethosu_semaphore_give(void *sem)
 {
     struct semaphore *semaphore = sem;
-    ethosux_add(&semaphore->count, 1);
+    ethosu_ext_add(&semaphore->count, 1);
     return 0;
 }

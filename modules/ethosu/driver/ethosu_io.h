@@ -3,7 +3,7 @@
  * Access to the NPU's registers on a target: plain memory-mapped reads and writes.
  *
  * A build that reaches an NPU in another way puts a header of this name, with
- * the same two functions, earlier on its include path (boards/HOST does).
+ * the same two functions, earlier on its include path (tools/sim_host does).
  */
 #ifndef ETHOSU_IO_H
 #define ETHOSU_IO_H

@@ -3,7 +3,7 @@
 #include "ethosu_layout.h"
 
 #include "arm_ethos_io_memcpy.h"
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 #include "ethosu_fault.h"
 
 #define OUTER_DIMENSIONS 5
@@ -21,7 +21,7 @@ static size_t multiply(size_t a, size_t b)
     return a > SIZE_MAX / b ? 0 : a * b;
 }
 
-static int check_arguments(const struct ethosux_layout *layout, struct ethosux_fault *fault)
+static int check_arguments(const struct ethosu_ext_layout *layout, struct ethosu_ext_fault *fault)
 {
     int missing = layout->tensor == NULL        ? 0
                   : layout->source == NULL      ? 1
@@ -30,16 +30,16 @@ static int check_arguments(const struct ethosux_layout *layout, struct ethosux_f
                   : layout->element == 0        ? 4
                   : layout->tensor_element == 0 ? 5
                                                 : -1;
-    return missing < 0 ? 0 : ethosux_fail(fault, ETHOSUX_E_LAYOUT_ARGUMENT, missing);
+    return missing < 0 ? 0 : ethosu_ext_fail(fault, ETHOSU_EXT_E_LAYOUT_ARGUMENT, missing);
 }
 
-static uint32_t dimension(const struct ethosux_layout *layout, unsigned axis)
+static uint32_t dimension(const struct ethosu_ext_layout *layout, unsigned axis)
 {
     return layout->shape[axis] == 0 ? 1 : layout->shape[axis];
 }
 
-static int split(const struct ethosux_layout *layout, struct chunks *chunks,
-                 struct ethosux_fault *fault)
+static int split(const struct ethosu_ext_layout *layout, struct chunks *chunks,
+                 struct ethosu_ext_fault *fault)
 {
     chunks->count = 1;
     for (unsigned axis = 0; axis < OUTER_DIMENSIONS && chunks->count != 0; axis++) {
@@ -47,8 +47,8 @@ static int split(const struct ethosux_layout *layout, struct chunks *chunks,
     }
     chunks->source = multiply(dimension(layout, OUTER_DIMENSIONS), layout->element);
     if (chunks->count == 0 || layout->tensor_bytes % chunks->count != 0) {
-        return ethosux_refuse(fault, ETHOSUX_E_LAYOUT_SPLIT, -1, layout->tensor_bytes,
-                              chunks->count);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_LAYOUT_SPLIT, -1, layout->tensor_bytes,
+                                 chunks->count);
     }
     chunks->tensor = layout->tensor_bytes / chunks->count;
 
@@ -57,26 +57,27 @@ static int split(const struct ethosux_layout *layout, struct chunks *chunks,
     size_t needed = multiply(chunks->count, chunks->source);
     if (chunks->source == 0 || needed == 0 || needed - chunks->source > layout->source_bytes ||
         layout->source_bytes - (needed - chunks->source) < used) {
-        return ethosux_refuse(fault, ETHOSUX_E_LAYOUT_BOUNDS, -1, layout->source_bytes, needed);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_LAYOUT_BOUNDS, -1, layout->source_bytes,
+                                 needed);
     }
     return 0;
 }
 
 /** Only the very same bytes may lie in both places. */
-static int check_overlap(const struct ethosux_layout *layout, const struct chunks *chunks,
-                         struct ethosux_fault *fault)
+static int check_overlap(const struct ethosu_ext_layout *layout, const struct chunks *chunks,
+                         struct ethosu_ext_fault *fault)
 {
     uintptr_t tensor = (uintptr_t)layout->tensor;
     uintptr_t source = (uintptr_t)layout->source;
     bool apart = tensor >= source ? tensor - source >= layout->source_bytes
                                   : source - tensor >= layout->tensor_bytes;
     if (!apart && (tensor != source || chunks->tensor != chunks->source)) {
-        return ethosux_refuse(fault, ETHOSUX_E_LAYOUT_OVERLAP, -1, source, tensor);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_LAYOUT_OVERLAP, -1, source, tensor);
     }
     return 0;
 }
 
-static void copy_rows(const struct ethosux_layout *layout, const struct chunks *chunks)
+static void copy_rows(const struct ethosu_ext_layout *layout, const struct chunks *chunks)
 {
     uint8_t *to = layout->tensor;
     const uint8_t *from = layout->source;
@@ -96,7 +97,7 @@ static int8_t sign_extend(unsigned nibble)
     return (int8_t)((int)(nibble ^ 8) - 8);
 }
 
-static void unpack(const struct ethosux_layout *layout, const struct chunks *chunks)
+static void unpack(const struct ethosu_ext_layout *layout, const struct chunks *chunks)
 {
     int8_t *to = layout->tensor;
     const uint8_t *from = layout->source;
@@ -106,7 +107,7 @@ static void unpack(const struct ethosux_layout *layout, const struct chunks *chu
     }
 }
 
-int ethosux_adjust_layout(const struct ethosux_layout *layout, struct ethosux_fault *fault)
+int ethosu_ext_adjust_layout(const struct ethosu_ext_layout *layout, struct ethosu_ext_fault *fault)
 {
     struct chunks chunks = {0};
     int error = check_arguments(layout, fault);
@@ -125,7 +126,8 @@ int ethosux_adjust_layout(const struct ethosux_layout *layout, struct ethosux_fa
     }
     if (chunks.tensor / 2 != chunks.source || chunks.tensor % 2 != 0 || layout->element != 1 ||
         layout->tensor_element != 1) {
-        return ethosux_refuse(fault, ETHOSUX_E_LAYOUT_EXPAND, -1, chunks.source, chunks.tensor);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_LAYOUT_EXPAND, -1, chunks.source,
+                                 chunks.tensor);
     }
     unpack(layout, &chunks);
     return 0;

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /** What the command stream has written, and what the tensor wants. */
-struct ethosux_layout {
+struct ethosu_ext_layout {
     void *tensor;
     size_t tensor_bytes;
     uint32_t tensor_element; /**< bytes per element; 1 and signed for 4-bit values */
@@ -31,9 +31,10 @@ struct ethosux_layout {
  * Everything is checked before the first byte is written.
  *
  * @param fault  set on failure; may be NULL
- * @return       0 or an enum ethosux_error
+ * @return       0 or an enum ethosu_ext_error
  */
-int ethosux_adjust_layout(const struct ethosux_layout *layout, struct ethosux_fault *fault);
+int ethosu_ext_adjust_layout(const struct ethosu_ext_layout *layout,
+                             struct ethosu_ext_fault *fault);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
  * The driver's log: off, and then it costs nothing. A build that wants one
- * defines ETHOSU_LOG_SEVERITY and supplies ethosux_log().
+ * defines ETHOSU_LOG_SEVERITY and supplies ethosu_ext_log().
  *
  * The levels have the names and numbers of Arm's driver. ERR: each refusal and
- * failure, as ethosux_describe() words it. INFO: each NPU that is found.
+ * failure, as ethosu_ext_describe() words it. INFO: each NPU that is found.
  * DEBUG: each start, end and reset. Nothing is logged from an interrupt.
  */
 #ifndef ETHOSU_LOG_H
@@ -26,16 +26,16 @@ extern "C" {
 #endif
 
 /** Supplied by who raises the level: print one line. `text` is gone after the call. */
-void ethosux_log(int severity, const char *text);
+void ethosu_ext_log(int severity, const char *text);
 
 #ifdef __cplusplus
 }
 #endif
 
 #if ETHOSU_LOG_SEVERITY >= ETHOSU_LOG_DEBUG
-#define ETHOSUX_LOG_DEBUG(text) ethosux_log(ETHOSU_LOG_DEBUG, text)
+#define ETHOSU_EXT_LOG_DEBUG(text) ethosu_ext_log(ETHOSU_LOG_DEBUG, text)
 #else
-#define ETHOSUX_LOG_DEBUG(text) ((void)0)
+#define ETHOSU_EXT_LOG_DEBUG(text) ((void)0)
 #endif
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Names of accelerator configs, in Vela's spelling. */
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 #include "ethosu_registers.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static const char *const products[] = {"55", "65", "85"};
 
 #define PREFIX_LENGTH (sizeof prefix - 1)
 
-void ethosux_config_name(uint32_t config, char name[ETHOSUX_CONFIG_NAME_SIZE])
+void ethosu_ext_config_name(uint32_t config, char name[ETHOSU_EXT_CONFIG_NAME_SIZE])
 {
     uint32_t product = NPU_CONFIG_PRODUCT(config);
     if (product >= sizeof products / sizeof products[0]) {
@@ -32,12 +32,12 @@ void ethosux_config_name(uint32_t config, char name[ETHOSUX_CONFIG_NAME_SIZE])
     *end = '\0';
 }
 
-bool ethosux_config_parse(const char *name, uint32_t *config)
+bool ethosu_ext_config_parse(const char *name, uint32_t *config)
 {
     for (uint32_t product = 0; product < sizeof products / sizeof products[0]; product++) {
         for (uint32_t macs = 0; macs < 16; macs++) {
-            char candidate[ETHOSUX_CONFIG_NAME_SIZE];
-            ethosux_config_name(product << 28 | macs, candidate);
+            char candidate[ETHOSU_EXT_CONFIG_NAME_SIZE];
+            ethosu_ext_config_name(product << 28 | macs, candidate);
             if (strcmp(candidate, name) == 0) {
                 *config = product << 28 | macs;
                 return true;

@@ -4,7 +4,7 @@
  * is, and for which NPU it was compiled. Reads COP1, a list of driver actions,
  * and COP2, one entry with metadata. Never reads outside [data, data + size).
  */
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 #include "ethosu_fault.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ struct reader {
     const uint8_t *data;
     uint32_t size;
     uint32_t at;
-    struct ethosux_fault *fault;
+    struct ethosu_ext_fault *fault;
 };
 
 static uint32_t word_at(const struct reader *reader, uint32_t at)
@@ -42,19 +42,20 @@ static int need(const struct reader *reader, uint32_t bytes)
 {
     uint32_t left = reader->at < reader->size ? reader->size - reader->at : 0;
     if (left < bytes) {
-        return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_CUT, (int)reader->at, left, bytes);
+        return ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_CUT, (int)reader->at, left,
+                                 bytes);
     }
     return 0;
 }
 
-static int take_stream(struct reader *reader, struct ethosux_payload *payload, uint32_t offset,
+static int take_stream(struct reader *reader, struct ethosu_ext_payload *payload, uint32_t offset,
                        uint32_t bytes)
 {
     if (payload->stream != NULL) {
-        return ethosux_fail(reader->fault, ETHOSUX_E_PAYLOAD_TWICE, (int)reader->at);
+        return ethosu_ext_fail(reader->fault, ETHOSU_EXT_E_PAYLOAD_TWICE, (int)reader->at);
     }
     if (bytes == 0) {
-        return ethosux_fail(reader->fault, ETHOSUX_E_PAYLOAD_EMPTY, (int)reader->at);
+        return ethosu_ext_fail(reader->fault, ETHOSU_EXT_E_PAYLOAD_EMPTY, (int)reader->at);
     }
     payload->stream = reader->data + offset;
     payload->stream_bytes = bytes;
@@ -62,7 +63,7 @@ static int take_stream(struct reader *reader, struct ethosux_payload *payload, u
 }
 
 /** One driver action: command[7:0], length high part[15:8], length low part[31:16]. */
-static int take_action(struct reader *reader, struct ethosux_payload *payload)
+static int take_action(struct reader *reader, struct ethosu_ext_payload *payload)
 {
     uint32_t word = word_at(reader, reader->at);
     uint32_t action = word & 0xFFu;
@@ -85,13 +86,14 @@ static int take_action(struct reader *reader, struct ethosux_payload *payload)
             error = take_stream(reader, payload, reader->at + 4, stream_bytes);
         }
     } else if (action != ACTION_NOP) {
-        error = ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_ACTION, (int)reader->at, action, 0);
+        error = ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_ACTION, (int)reader->at,
+                                  action, 0);
     }
     reader->at += bytes;
     return error;
 }
 
-static int parse_cop1(struct reader *reader, struct ethosux_payload *payload)
+static int parse_cop1(struct reader *reader, struct ethosu_ext_payload *payload)
 {
     int error = 0;
     reader->at = 4;
@@ -127,9 +129,9 @@ enum {
 static int expect(const struct reader *reader, uint32_t at, uint32_t expected)
 {
     uint32_t found = word_at(reader, at);
-    return found == expected
-               ? 0
-               : ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_FIELD, (int)at, found, expected);
+    return found == expected ? 0
+                             : ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_FIELD, (int)at,
+                                                 found, expected);
 }
 
 /** Do the parts fit into one another? */
@@ -139,14 +141,14 @@ static int check_cop2_sizes(struct reader *reader)
     uint32_t metadata_bytes = word_at(reader, COP2_METADATA_BYTES);
     reader->at = COP2_ENTRY;
     if (entry_bytes > reader->size - COP2_METADATA_BYTES) {
-        return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_CUT, COP2_ENTRY,
-                              reader->size - COP2_METADATA_BYTES, entry_bytes);
+        return ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_CUT, COP2_ENTRY,
+                                 reader->size - COP2_METADATA_BYTES, entry_bytes);
     }
     uint32_t most = entry_bytes >= 4 ? entry_bytes - 4 : 0;
     if (entry_bytes % 4 != 0 || metadata_bytes % 4 != 0 || metadata_bytes > most ||
         metadata_bytes < COP2_LEAST - COP2_METADATA) {
-        return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_FIELD, COP2_METADATA_BYTES,
-                              metadata_bytes, most);
+        return ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_FIELD, COP2_METADATA_BYTES,
+                                 metadata_bytes, most);
     }
     return expect(reader, COP2_TOTAL, entry_bytes + COP2_METADATA_BYTES - COP2_ENTRY);
 }
@@ -174,7 +176,7 @@ static int check_cop2_fields(const struct reader *reader)
                                               : error;
 }
 
-static int parse_cop2(struct reader *reader, struct ethosux_payload *payload)
+static int parse_cop2(struct reader *reader, struct ethosu_ext_payload *payload)
 {
     int error = need(reader, COP2_LEAST);
     if (error != 0) {
@@ -182,7 +184,7 @@ static int parse_cop2(struct reader *reader, struct ethosux_payload *payload)
     }
     uint32_t entry = word_at(reader, COP2_ENTRY);
     if (entry != ENTRY_COMMAND_STREAM) {
-        return ethosux_refuse(reader->fault, ETHOSUX_E_PAYLOAD_ACTION, COP2_ENTRY, entry, 0);
+        return ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_ACTION, COP2_ENTRY, entry, 0);
     }
     error = check_cop2_sizes(reader);
     if (error == 0) {
@@ -200,24 +202,24 @@ static int parse_cop2(struct reader *reader, struct ethosux_payload *payload)
                        word_at(reader, COP2_ENTRY_BYTES) - 4 - metadata_bytes);
 }
 
-int ethosux_parse_payload(const void *data, size_t size, struct ethosux_payload *payload,
-                          struct ethosux_fault *fault)
+int ethosu_ext_parse_payload(const void *data, size_t size, struct ethosu_ext_payload *payload,
+                             struct ethosu_ext_fault *fault)
 {
-    *payload = (struct ethosux_payload){0};
+    *payload = (struct ethosu_ext_payload){0};
     if (data == NULL) {
-        return ethosux_fail(fault, ETHOSUX_E_ARGUMENT, 1);
+        return ethosu_ext_fail(fault, ETHOSU_EXT_E_ARGUMENT, 1);
     }
     if (size < 8 || size % 4 != 0 || size > INT32_MAX) {
-        return ethosux_refuse(fault, ETHOSUX_E_PAYLOAD_SIZE, -1, size, 8);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_PAYLOAD_SIZE, -1, size, 8);
     }
     struct reader reader = {data, (uint32_t)size, 0, fault};
     uint32_t magic = word_at(&reader, 0);
     if (magic != COP1 && magic != COP2) {
-        return ethosux_refuse(fault, ETHOSUX_E_PAYLOAD_MAGIC, -1, magic, COP1);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_PAYLOAD_MAGIC, -1, magic, COP1);
     }
     int error = magic == COP1 ? parse_cop1(&reader, payload) : parse_cop2(&reader, payload);
     if (error == 0 && payload->stream == NULL) {
-        error = ethosux_fail(fault, ETHOSUX_E_PAYLOAD_EMPTY, -1);
+        error = ethosu_ext_fail(fault, ETHOSU_EXT_E_PAYLOAD_EMPTY, -1);
     }
     return error;
 }

@@ -3,7 +3,7 @@
 #include "pmu_ethosu.h"
 
 #include "ethosu_device.h"
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 
 /** The cycle counter has 48 bits. */
 #define CYCLES_HIGH_MASK 0xFFFFu
@@ -27,9 +27,9 @@ static bool has_counter(const struct ethosu_driver *drv, uint32_t num)
     return num < drv->dev.part->pmu_counters;
 }
 
-bool ethosux_pmu_has_event(const struct ethosu_driver *drv, uint32_t event)
+bool ethosu_ext_pmu_has_event(const struct ethosu_driver *drv, uint32_t event)
 {
-    const struct ethosux_part *part = drv->dev.part;
+    const struct ethosu_ext_part *part = drv->dev.part;
     for (unsigned i = 0; i < part->event_range_count; i++) {
         if (event >= part->event_ranges[i].first && event <= part->event_ranges[i].last) {
             return true;
@@ -54,7 +54,7 @@ void ETHOSU_PMU_Disable(struct ethosu_driver *drv)
 void ETHOSU_PMU_Set_EVTYPER(struct ethosu_driver *drv, uint32_t num,
                             enum ethosu_pmu_event_type type)
 {
-    if (has_counter(drv, num) && ethosux_pmu_has_event(drv, type)) {
+    if (has_counter(drv, num) && ethosu_ext_pmu_has_event(drv, type)) {
         set(drv, NPU_PMEVTYPER0 + 4 * num, type);
     }
 }
@@ -63,14 +63,14 @@ enum ethosu_pmu_event_type ETHOSU_PMU_Get_EVTYPER(struct ethosu_driver *drv, uin
 {
     if (has_counter(drv, num)) {
         uint32_t event = get(drv, NPU_PMEVTYPER0 + 4 * num) & NPU_PMU_EVENT_MASK;
-        if (ethosux_pmu_has_event(drv, event)) {
+        if (ethosu_ext_pmu_has_event(drv, event)) {
             return (enum ethosu_pmu_event_type)event;
         }
     }
     return ETHOSU_PMU_SENTINEL;
 }
 
-uint32_t ethosux_pmu_counters(const struct ethosu_driver *drv)
+uint32_t ethosu_ext_pmu_counters(const struct ethosu_driver *drv)
 {
     return drv->dev.part->pmu_counters;
 }
@@ -78,8 +78,9 @@ uint32_t ethosux_pmu_counters(const struct ethosu_driver *drv)
 uint32_t ETHOSU_PMU_Get_NumEventCounters(void)
 {
     uint32_t fewest = ETHOSU_PMU_NCOUNTERS;
-    for (struct ethosu_driver *drv = ethosux_next(NULL); drv != NULL; drv = ethosux_next(drv)) {
-        uint32_t counters = ethosux_pmu_counters(drv);
+    for (struct ethosu_driver *drv = ethosu_ext_next(NULL); drv != NULL;
+         drv = ethosu_ext_next(drv)) {
+        uint32_t counters = ethosu_ext_pmu_counters(drv);
         fewest = counters < fewest ? counters : fewest;
     }
     return fewest;
@@ -186,7 +187,7 @@ void ETHOSU_PMU_CNTR_Increment(struct ethosu_driver *drv, uint32_t mask)
 
 static void set_event(struct ethosu_driver *drv, uint32_t shift, uint32_t event)
 {
-    if (ethosux_pmu_has_event(drv, event)) {
+    if (ethosu_ext_pmu_has_event(drv, event)) {
         uint32_t others = get(drv, NPU_PMCCNTR_CFG) & ~(NPU_PMU_EVENT_MASK << shift);
         set(drv, NPU_PMCCNTR_CFG, others | event << shift);
     }

@@ -8,7 +8,7 @@
  */
 #include "ethosu_pool.h"
 
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 #include "ethosu_fault.h"
 #include "ethosu_registers.h"
 
@@ -33,12 +33,12 @@ static struct {
     struct request *queue;
 } pool;
 
-static bool lock(struct ethosux_fault *fault)
+static bool lock(struct ethosu_ext_fault *fault)
 {
     if (pool.mutex != NULL && ethosu_mutex_lock(pool.mutex) == 0) {
         return true;
     }
-    ethosux_fail(fault, ETHOSUX_E_LOCKED, -1);
+    ethosu_ext_fail(fault, ETHOSU_EXT_E_LOCKED, -1);
     return false;
 }
 
@@ -80,13 +80,13 @@ static void hand_out(struct ethosu_driver *drv)
     }
 }
 
-int ethosux_pool_add(struct ethosu_driver *drv, struct ethosux_fault *fault)
+int ethosu_ext_pool_add(struct ethosu_driver *drv, struct ethosu_ext_fault *fault)
 {
     if (pool.mutex == NULL) {
         pool.mutex = ethosu_mutex_create();
     }
     if (!lock(fault)) {
-        return ETHOSUX_E_LOCKED;
+        return ETHOSU_EXT_E_LOCKED;
     }
     drv->next = pool.drivers;
     pool.drivers = drv;
@@ -95,7 +95,7 @@ int ethosux_pool_add(struct ethosu_driver *drv, struct ethosux_fault *fault)
     return 0;
 }
 
-bool ethosux_pool_remove(struct ethosu_driver *drv)
+bool ethosu_ext_pool_remove(struct ethosu_driver *drv)
 {
     if (pool.mutex == NULL || !lock(NULL)) {
         return false;
@@ -110,13 +110,13 @@ bool ethosux_pool_remove(struct ethosu_driver *drv)
     return found;
 }
 
-struct ethosu_driver *ethosux_next(const struct ethosu_driver *drv)
+struct ethosu_driver *ethosu_ext_next(const struct ethosu_driver *drv)
 {
     return drv == NULL ? pool.drivers : drv->next;
 }
 
 /** Take a free NPU, or queue up. @return 0, or why neither is possible */
-static int ask(struct request *request, uint64_t timeout, struct ethosux_fault *fault)
+static int ask(struct request *request, uint64_t timeout, struct ethosu_ext_fault *fault)
 {
     bool known = false;
     for (struct ethosu_driver *drv = pool.drivers; drv != NULL; drv = drv->next) {
@@ -130,14 +130,14 @@ static int ask(struct request *request, uint64_t timeout, struct ethosux_fault *
         }
     }
     if (!known) {
-        return ethosux_refuse(fault, ETHOSUX_E_NONE_SUCH, -1, 0, request->config);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NONE_SUCH, -1, 0, request->config);
     }
     if (timeout == 0) {
-        return ethosux_fail(fault, ETHOSUX_E_NONE_FREE, -1);
+        return ethosu_ext_fail(fault, ETHOSU_EXT_E_NONE_FREE, -1);
     }
     request->semaphore = ethosu_semaphore_create();
     if (request->semaphore == NULL) {
-        return ethosux_fail(fault, ETHOSUX_E_NO_SEMAPHORE, -1);
+        return ethosu_ext_fail(fault, ETHOSU_EXT_E_NO_SEMAPHORE, -1);
     }
     struct request **link = &pool.queue;
     while (*link != NULL) {
@@ -162,13 +162,13 @@ static void give_up(struct request *request)
     unlock();
 }
 
-static int reserve(struct request *request, uint64_t timeout, struct ethosux_fault *fault)
+static int reserve(struct request *request, uint64_t timeout, struct ethosu_ext_fault *fault)
 {
     if (pool.mutex == NULL) {
-        return ethosux_refuse(fault, ETHOSUX_E_NONE_SUCH, -1, 0, request->config);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NONE_SUCH, -1, 0, request->config);
     }
     if (!lock(fault)) {
-        return ETHOSUX_E_LOCKED;
+        return ETHOSU_EXT_E_LOCKED;
     }
     int error = ask(request, timeout, fault);
     unlock();
@@ -180,24 +180,24 @@ static int reserve(struct request *request, uint64_t timeout, struct ethosux_fau
     give_up(request);
     ethosu_semaphore_destroy(request->semaphore);
     if (request->given == NULL) {
-        return ethosux_refuse_wide(fault, ETHOSUX_E_NONE_FREE, -1, timeout, 0);
+        return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_NONE_FREE, -1, timeout, 0);
     }
     return 0;
 }
 
-struct ethosu_driver *ethosux_reserve(const char *config, uint64_t timeout,
-                                      struct ethosux_fault *fault)
+struct ethosu_driver *ethosu_ext_reserve(const char *config, uint64_t timeout,
+                                         struct ethosu_ext_fault *fault)
 {
     struct request request = {.config = ANY_CONFIG};
-    if (config != NULL && !ethosux_config_parse(config, &request.config)) {
-        ethosux_fail(fault, ETHOSUX_E_ARGUMENT, 0);
+    if (config != NULL && !ethosu_ext_config_parse(config, &request.config)) {
+        ethosu_ext_fail(fault, ETHOSU_EXT_E_ARGUMENT, 0);
         return NULL;
     }
     (void)reserve(&request, timeout, fault);
     return request.given;
 }
 
-int ethosux_reserve_this(struct ethosu_driver *drv, uint64_t timeout)
+int ethosu_ext_reserve_this(struct ethosu_driver *drv, uint64_t timeout)
 {
     struct request request = {.config = ANY_CONFIG, .this = drv};
     return reserve(&request, timeout, &drv->fault);
@@ -205,7 +205,7 @@ int ethosux_reserve_this(struct ethosu_driver *drv, uint64_t timeout)
 
 struct ethosu_driver *ethosu_reserve_driver(void)
 {
-    return ethosux_reserve(NULL, ETHOSUX_RESERVE_TIMEOUT, NULL);
+    return ethosu_ext_reserve(NULL, ETHOSU_EXT_RESERVE_TIMEOUT, NULL);
 }
 
 void ethosu_release_driver(struct ethosu_driver *drv)
@@ -213,7 +213,7 @@ void ethosu_release_driver(struct ethosu_driver *drv)
     if (drv == NULL || !drv->reserved) {
         return;
     }
-    (void)ethosux_cancel(drv);
+    (void)ethosu_ext_cancel(drv);
     drv->program.owner = NULL; // the next holder's first inference is verified
     if (lock(&drv->fault)) {
         if (drv->reserved) {

@@ -6,9 +6,9 @@
 #include "ethosu_driver.h"
 
 /** Take part in the list, free to be reserved. @return 0, or why not */
-int ethosux_pool_add(struct ethosu_driver *drv, struct ethosux_fault *fault);
+int ethosu_ext_pool_add(struct ethosu_driver *drv, struct ethosu_ext_fault *fault);
 
 /** Leave the list; false when the handle was not in it. */
-bool ethosux_pool_remove(struct ethosu_driver *drv);
+bool ethosu_ext_pool_remove(struct ethosu_driver *drv);
 
 #endif

@@ -15,9 +15,9 @@
 #define NPU_ALIGNMENT 16u
 
 // Weak, so that an image without the verifier's file links and goes without it.
-__attribute__((weak)) int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config,
-                                         const size_t *size, int count, uint32_t *written,
-                                         struct ethosux_fault *fault);
+__attribute__((weak)) int ethosu_ext_verify(const void *stream, size_t stream_bytes,
+                                            uint32_t config, const size_t *size, int count,
+                                            uint32_t *written, struct ethosu_ext_fault *fault);
 
 /** A buffer that the NPU shall use. */
 struct buffer {
@@ -43,17 +43,20 @@ static const struct ethosu_board_range *range_of(const struct buffer *buffer)
     return NULL;
 }
 
-static int check_alignment(const struct buffer *buffer, struct ethosux_fault *fault)
+static int check_alignment(const struct buffer *buffer, struct ethosu_ext_fault *fault)
 {
     if ((buffer->address & (buffer->alignment - 1)) != 0) {
-        int code = buffer->index == STREAM ? ETHOSUX_E_STREAM_ALIGNMENT : ETHOSUX_E_BASE_ALIGNMENT;
-        return ethosux_refuse_wide(fault, code, buffer->index, buffer->address, buffer->alignment);
+        int code =
+            buffer->index == STREAM ? ETHOSU_EXT_E_STREAM_ALIGNMENT : ETHOSU_EXT_E_BASE_ALIGNMENT;
+        return ethosu_ext_refuse_wide(fault, code, buffer->index, buffer->address,
+                                      buffer->alignment);
     }
     return 0;
 }
 
 /** Can the NPU reach the buffer? Also finds the port that the board states for it. */
-static int check_placement(const struct buffer *buffer, uint32_t *port, struct ethosux_fault *fault)
+static int check_placement(const struct buffer *buffer, uint32_t *port,
+                           struct ethosu_ext_fault *fault)
 {
     *port = ETHOSU_PORT_DEFAULT;
     if (ethosu_board.range_count == 0 || buffer->size == 0) {
@@ -61,8 +64,8 @@ static int check_placement(const struct buffer *buffer, uint32_t *port, struct e
     }
     const struct ethosu_board_range *range = range_of(buffer);
     if (range == NULL || (buffer->writable && !range->writable)) {
-        int code = range == NULL ? ETHOSUX_E_NOT_REACHABLE : ETHOSUX_E_NOT_WRITABLE;
-        return ethosux_refuse_wide(fault, code, buffer->index, buffer->address, buffer->size);
+        int code = range == NULL ? ETHOSU_EXT_E_NOT_REACHABLE : ETHOSU_EXT_E_NOT_WRITABLE;
+        return ethosu_ext_refuse_wide(fault, code, buffer->index, buffer->address, buffer->size);
     }
     *port = range->port;
     return 0;
@@ -71,7 +74,7 @@ static int check_placement(const struct buffer *buffer, uint32_t *port, struct e
 /** Address and attributes of a buffer from the NPU's side. */
 static int place(const struct ethosu_device *dev, const struct buffer *buffer,
                  uint32_t default_config, uint64_t *address, uint32_t *config,
-                 struct ethosux_fault *fault)
+                 struct ethosu_ext_fault *fault)
 {
     uint32_t port;
     int error = check_alignment(buffer, fault);
@@ -85,19 +88,20 @@ static int place(const struct ethosu_device *dev, const struct buffer *buffer,
     *address = ethosu_address_remap(buffer->address, buffer->index);
     uint64_t last = (UINT64_C(1) << dev->part->address_bits) - 1;
     if (*address > last || buffer->size > last - *address) {
-        return ethosux_refuse_wide(fault, ETHOSUX_E_ADDRESS_WIDTH, buffer->index, *address, last);
+        return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_ADDRESS_WIDTH, buffer->index, *address,
+                                      last);
     }
 
     *config = ethosu_config_select(*address, buffer->index);
-    if (*config == ETHOSUX_CONFIG_DEFAULT) {
+    if (*config == ETHOSU_EXT_CONFIG_DEFAULT) {
         *config = port == ETHOSU_PORT_DEFAULT ? default_config : port - ETHOSU_PORT_0;
     }
     *config &= 3;
     return 0;
 }
 
-static int place_stream(const struct ethosu_device *dev, const struct ethosux_payload *payload,
-                        struct ethosux_program *program, struct ethosux_fault *fault)
+static int place_stream(const struct ethosu_device *dev, const struct ethosu_ext_payload *payload,
+                        struct ethosu_ext_program *program, struct ethosu_ext_fault *fault)
 {
     struct buffer buffer = {
         (uintptr_t)payload->stream, payload->stream_bytes, STREAM, false, NPU_ALIGNMENT,
@@ -107,9 +111,9 @@ static int place_stream(const struct ethosu_device *dev, const struct ethosux_pa
 }
 
 /** The buffer of a base pointer: fast memory may stand in, a managed cache asks for more. */
-static int base_buffer(const struct ethosu_driver *drv, const struct ethosux_program *program,
+static int base_buffer(const struct ethosu_driver *drv, const struct ethosu_ext_program *program,
                        int index, uint64_t address, struct buffer *buffer,
-                       struct ethosux_fault *fault)
+                       struct ethosu_ext_fault *fault)
 {
     size_t size = program->size[index];
     uint32_t written = program->written | 1u << SCRATCH | 1u << FAST_SCRATCH;
@@ -117,7 +121,8 @@ static int base_buffer(const struct ethosu_driver *drv, const struct ethosux_pro
     *buffer = (struct buffer){address, size, index, writable, NPU_ALIGNMENT};
     if (index == FAST_SCRATCH && drv->fast_memory != 0) {
         if (size > drv->fast_memory_size) {
-            return ethosux_refuse(fault, ETHOSUX_E_FAST_MEMORY, index, size, drv->fast_memory_size);
+            return ethosu_ext_refuse(fault, ETHOSU_EXT_E_FAST_MEMORY, index, size,
+                                     drv->fast_memory_size);
         }
         buffer->address = drv->fast_memory;
     }
@@ -129,7 +134,7 @@ static int base_buffer(const struct ethosu_driver *drv, const struct ethosux_pro
 }
 
 static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_addr,
-                       struct ethosux_program *program, struct ethosux_fault *fault)
+                       struct ethosu_ext_program *program, struct ethosu_ext_fault *fault)
 {
     program->regioncfg = 0;
     for (uint32_t i = 0; i < program->count; i++) {
@@ -153,24 +158,25 @@ static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_add
 }
 
 /** A payload that states its fast scratch must find it, be it in the memory given at init. */
-static int check_fast_scratch(const struct ethosux_payload *payload,
-                              const struct ethosux_program *program, struct ethosux_fault *fault)
+static int check_fast_scratch(const struct ethosu_ext_payload *payload,
+                              const struct ethosu_ext_program *program,
+                              struct ethosu_ext_fault *fault)
 {
     size_t given = program->count > FAST_SCRATCH ? program->size[FAST_SCRATCH] : 0;
     return payload->fast_scratch <= given
                ? 0
-               : ethosux_refuse(fault, ETHOSUX_E_FAST_MEMORY, FAST_SCRATCH, payload->fast_scratch,
-                                given);
+               : ethosu_ext_refuse(fault, ETHOSU_EXT_E_FAST_MEMORY, FAST_SCRATCH,
+                                   payload->fast_scratch, given);
 }
 
 /**
  * Is this the program that ethosu_invoke_*() ran, and so verified, last time?
  * Only the handle's own program can tell: a caller's may be uninitialised.
  */
-static bool verified_before(const struct ethosu_driver *drv, const struct ethosux_program *into,
-                            const struct ethosux_program *made)
+static bool verified_before(const struct ethosu_driver *drv, const struct ethosu_ext_program *into,
+                            const struct ethosu_ext_program *made)
 {
-    const struct ethosux_program *last = &drv->program;
+    const struct ethosu_ext_program *last = &drv->program;
     bool same = into == last && last->owner == drv && last->stream == made->stream &&
                 last->stream_bytes == made->stream_bytes && last->count == made->count;
     for (uint32_t i = 0; same && i < made->count; i++) {
@@ -180,52 +186,53 @@ static bool verified_before(const struct ethosu_driver *drv, const struct ethosu
 }
 
 /** Which regions the command stream writes, and whether it keeps to them all. */
-static int verify(const struct ethosu_driver *drv, const struct ethosux_payload *payload,
-                  const struct ethosux_program *into, struct ethosux_program *made, unsigned flags,
-                  struct ethosux_fault *fault)
+static int verify(const struct ethosu_driver *drv, const struct ethosu_ext_payload *payload,
+                  const struct ethosu_ext_program *into, struct ethosu_ext_program *made,
+                  unsigned flags, struct ethosu_ext_fault *fault)
 {
     int error = 0;
     if (verified_before(drv, into, made)) {
         made->written = into->written;
     } else {
-        error = ethosux_verify(payload->stream, payload->stream_bytes, drv->dev.config, made->size,
-                               (int)made->count, &made->written, fault);
+        error = ethosu_ext_verify(payload->stream, payload->stream_bytes, drv->dev.config,
+                                  made->size, (int)made->count, &made->written, fault);
     }
-    if (error == 0 && (flags & ETHOSUX_CONSTANTS) && (made->written >> CONSTANTS & 1)) {
-        error = ethosux_fail(fault, ETHOSUX_E_CONSTANTS_WRITTEN, CONSTANTS);
+    if (error == 0 && (flags & ETHOSU_EXT_CONSTANTS) && (made->written >> CONSTANTS & 1)) {
+        error = ethosu_ext_fail(fault, ETHOSU_EXT_E_CONSTANTS_WRITTEN, CONSTANTS);
     }
     return error;
 }
 
 static int check_arguments(const struct ethosu_driver *drv, const uint64_t *base_addr,
-                           const size_t *base_addr_size, int count, struct ethosux_fault *fault)
+                           const size_t *base_addr_size, int count, struct ethosu_ext_fault *fault)
 {
-    if (count < 0 || count > ETHOSUX_MAX_BASES) {
-        return ethosux_refuse(fault, ETHOSUX_E_BASE_COUNT, -1, (size_t)count, ETHOSUX_MAX_BASES);
+    if (count < 0 || count > ETHOSU_EXT_MAX_BASES) {
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_BASE_COUNT, -1, (size_t)count,
+                                 ETHOSU_EXT_MAX_BASES);
     }
     if (count > 0 && (base_addr == NULL || base_addr_size == NULL)) {
-        return ethosux_fail(fault, ETHOSUX_E_ARGUMENT, base_addr == NULL ? 3 : 4);
+        return ethosu_ext_fail(fault, ETHOSU_EXT_E_ARGUMENT, base_addr == NULL ? 3 : 4);
     }
     if (drv->dev.part == NULL) {
-        return ethosux_refuse(fault, ETHOSUX_E_NO_NPU, -1, drv->dev.config, drv->dev.id);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_NPU, -1, drv->dev.config, drv->dev.id);
     }
     return 0;
 }
 
-int ethosux_prepare(struct ethosu_driver *drv, struct ethosux_program *program,
-                    const void *payload_data, size_t payload_size, const uint64_t *base_addr,
-                    const size_t *base_addr_size, int num_base_addr, unsigned flags)
+int ethosu_ext_prepare(struct ethosu_driver *drv, struct ethosu_ext_program *program,
+                       const void *payload_data, size_t payload_size, const uint64_t *base_addr,
+                       const size_t *base_addr_size, int num_base_addr, unsigned flags)
 {
-    struct ethosux_fault *fault = &drv->fault;
-    struct ethosux_payload payload;
-    struct ethosux_program made = {.owner = drv, .count = (uint32_t)num_base_addr};
+    struct ethosu_ext_fault *fault = &drv->fault;
+    struct ethosu_ext_payload payload;
+    struct ethosu_ext_program made = {.owner = drv, .count = (uint32_t)num_base_addr};
 
     int error = check_arguments(drv, base_addr, base_addr_size, num_base_addr, fault);
     if (error == 0) {
-        error = ethosux_parse_payload(payload_data, payload_size, &payload, fault);
+        error = ethosu_ext_parse_payload(payload_data, payload_size, &payload, fault);
     }
     if (error == 0 && payload.has_config) {
-        error = ethosux_device_check(&drv->dev, payload.config, payload.id, fault);
+        error = ethosu_ext_device_check(&drv->dev, payload.config, payload.id, fault);
     }
     if (error == 0) {
         error = place_stream(&drv->dev, &payload, &made, fault);
@@ -236,7 +243,7 @@ int ethosux_prepare(struct ethosu_driver *drv, struct ethosux_program *program,
         }
         error = check_fast_scratch(&payload, &made, fault);
     }
-    if (error == 0 && !(flags & ETHOSUX_NO_VERIFY) && ethosux_verify != NULL) {
+    if (error == 0 && !(flags & ETHOSU_EXT_NO_VERIFY) && ethosu_ext_verify != NULL) {
         error = verify(drv, &payload, program, &made, flags, fault);
     }
     if (error == 0) {

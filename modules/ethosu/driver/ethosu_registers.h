@@ -10,7 +10,7 @@
 #define ETHOSU_REGISTERS_H
 
 /** Byte offsets. */
-enum ethosux_register {
+enum ethosu_ext_register {
     NPU_ID = 0x000,
     NPU_STATUS = 0x004,
     NPU_CMD = 0x008,
@@ -44,7 +44,7 @@ enum ethosux_register {
     NPU_PMEVTYPER0 = 0x380,
 };
 
-/* STATUS: enum ethosux_status_bit names the common bits */
+/* STATUS: enum ethosu_ext_status_bit names the common bits */
 #define NPU_STATUS_INTERFACE(status) (((status) >> 11) & 0x1u)
 #define NPU_STATUS_CHANNEL(status) (((status) >> 12) & 0xFu)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Faults in words, without the C library's printf. */
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 #include "ethosu_registers.h"
 
 #include <string.h>
@@ -27,18 +27,18 @@ static const char phrases[] = "\0"
 
 /** One after the other by their numbers, which follow one another. */
 static const char sentences[] = "no error"
-#define ETHOSUX_ERROR(number, name, errno_name, sentence) "\0" sentence
+#define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) "\0" sentence
 #include "ethosu_errors.def"
-#undef ETHOSUX_ERROR
+#undef ETHOSU_EXT_ERROR
     ;
 
 /** Sentences beside the first. */
-#define ETHOSUX_ERROR(number, name, errno_name, sentence) +1
+#define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) +1
 enum {
     ERROR_LAST =
 #include "ethosu_errors.def"
 };
-#undef ETHOSUX_ERROR
+#undef ETHOSU_EXT_ERROR
 
 /** By bit of STATUS. */
 static const char status_bits[] = "running\0" // 0
@@ -131,8 +131,8 @@ static void put_number(struct text *text, uint64_t number)
 
 static void put_config(struct text *text, uint64_t config)
 {
-    char name[ETHOSUX_CONFIG_NAME_SIZE];
-    ethosux_config_name((uint32_t)config, name);
+    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    ethosu_ext_config_name((uint32_t)config, name);
     put_string(text, name);
 }
 
@@ -148,7 +148,7 @@ static void put_status(struct text *text, uint32_t status)
         put_string(text, words);
         separator = ", ";
         const char *channel = nth(channels, NPU_STATUS_CHANNEL(status));
-        if (1u << bit == ETHOSUX_STATUS_BUS_ERROR && *channel != '\0') {
+        if (1u << bit == ETHOSU_EXT_STATUS_BUS_ERROR && *channel != '\0') {
             put_string(text, " at ");
             put_string(text, channel);
             put_string(text, NPU_STATUS_INTERFACE(status) ? " on port M1" : " on port M0");
@@ -159,7 +159,7 @@ static void put_status(struct text *text, uint32_t status)
     put_char(text, ')');
 }
 
-static void put_field(struct text *text, const struct ethosux_fault *fault, char field)
+static void put_field(struct text *text, const struct ethosu_ext_fault *fault, char field)
 {
     switch (field) {
     case 'f':
@@ -199,7 +199,8 @@ static void put_field(struct text *text, const struct ethosux_fault *fault, char
 }
 
 /** Put a sentence, or one of its phrases, with what the fields in it stand for. */
-static void put_sentence(struct text *text, const struct ethosux_fault *fault, const char *sentence)
+static void put_sentence(struct text *text, const struct ethosu_ext_fault *fault,
+                         const char *sentence)
 {
     for (; *sentence != '\0'; sentence++) {
         if (*sentence == '%') {
@@ -212,7 +213,7 @@ static void put_sentence(struct text *text, const struct ethosux_fault *fault, c
     }
 }
 
-size_t ethosux_describe(const struct ethosux_fault *fault, char *text, size_t size)
+size_t ethosu_ext_describe(const struct ethosu_ext_fault *fault, char *text, size_t size)
 {
     struct text out = {text, size, 0};
     put_sentence(&out, fault, sentence_of(fault->code));

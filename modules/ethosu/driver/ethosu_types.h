@@ -3,7 +3,7 @@
  * Types that the driver shares with its users.
  *
  * Names above the line "additions" are those of Arm's Ethos-U core driver, so
- * that code written for it compiles. The additions are named ethosux_*.
+ * that code written for it compiles. The additions are named ethosu_ext_*.
  */
 #ifndef ETHOSU_TYPES_H
 #define ETHOSU_TYPES_H
@@ -19,17 +19,17 @@ extern "C" {
 /** Register window of one NPU; only the device part looks inside. */
 struct NPU_REG;
 
-struct ethosux_part;
+struct ethosu_ext_part;
 
 /** One NPU: where its registers are and how it is to be run. */
 struct ethosu_device {
     volatile struct NPU_REG *reg;
-    uint32_t secure;                 /**< not 0: secure state */
-    uint32_t privileged;             /**< not 0: privileged level */
-    const struct ethosux_part *part; /**< what is particular to this product */
-    uint32_t config;                 /**< CONFIG register, read at init */
-    uint32_t id;                     /**< ID register, read at init */
-    uint32_t protection;             /**< PROT register that secure and privileged ask for */
+    uint32_t secure;                    /**< not 0: secure state */
+    uint32_t privileged;                /**< not 0: privileged level */
+    const struct ethosu_ext_part *part; /**< what is particular to this product */
+    uint32_t config;                    /**< CONFIG register, read at init */
+    uint32_t id;                        /**< ID register, read at init */
+    uint32_t protection;                /**< PROT register that secure and privileged ask for */
 };
 
 enum ethosu_error_codes {
@@ -78,13 +78,13 @@ struct ethosu_hw_info {
 /* ---- additions ---- */
 
 /** Base pointers (regions) that a command stream can name. */
-#define ETHOSUX_MAX_BASES 8
+#define ETHOSU_EXT_MAX_BASES 8
 
 /**
- * Why a call failed. `code` is an enum ethosux_error; the other fields mean
- * what the sentence of that code says, see ethosux_describe().
+ * Why a call failed. `code` is an enum ethosu_ext_error; the other fields mean
+ * what the sentence of that code says, see ethosu_ext_describe().
  */
-struct ethosux_fault {
+struct ethosu_ext_fault {
     int code;
     int index; /**< number of the base pointer or of the command word; -1: none */
     uint64_t found;
@@ -94,8 +94,8 @@ struct ethosux_fault {
     uint32_t qread;  /**< bytes of command stream consumed at the fault */
 };
 
-/** What a custom operator payload holds; see ethosux_parse_payload(). */
-struct ethosux_payload {
+/** What a custom operator payload holds; see ethosu_ext_parse_payload(). */
+struct ethosu_ext_payload {
     const uint8_t *stream; /**< first command word, inside the payload */
     uint32_t stream_bytes; /**< a multiple of 4, not 0 */
     bool has_config;       /**< the two words below are given */
@@ -106,10 +106,10 @@ struct ethosux_payload {
 
 /**
  * A checked inference, ready to be started any number of times: made by
- * ethosux_prepare(), read by ethosux_start(). Valid for the driver it was made
+ * ethosu_ext_prepare(), read by ethosu_ext_start(). Valid for the driver it was made
  * for, while payload and buffers stay where they are.
  */
-struct ethosux_program {
+struct ethosu_ext_program {
     const struct ethosu_driver *owner; /**< NULL: not prepared */
     uint64_t stream;                   /**< command stream, as the NPU sees it */
     uint32_t stream_bytes;
@@ -118,9 +118,9 @@ struct ethosux_program {
     uint32_t count;   /**< base pointers in use */
     uint32_t used;    /**< a bit for each whose bytes the CPU's cache may hold */
     uint32_t written; /**< a bit for each that the command stream writes, when it was verified */
-    uint64_t npu_base[ETHOSUX_MAX_BASES];  /**< as the NPU sees them */
-    uintptr_t cpu_base[ETHOSUX_MAX_BASES]; /**< as the CPU sees them, for the cache hooks */
-    size_t size[ETHOSUX_MAX_BASES];        /**< bytes */
+    uint64_t npu_base[ETHOSU_EXT_MAX_BASES];  /**< as the NPU sees them */
+    uintptr_t cpu_base[ETHOSU_EXT_MAX_BASES]; /**< as the CPU sees them, for the cache hooks */
+    size_t size[ETHOSU_EXT_MAX_BASES];        /**< bytes */
 };
 
 #ifdef __cplusplus

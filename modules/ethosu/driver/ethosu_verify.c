@@ -16,14 +16,14 @@
 #include "ethosu_registers.h"
 
 // Weak, so that leaving a product's file out needs no other change.
-__attribute__((weak)) extern const struct ethosux_commands ethosux_commands_u55_u65;
-__attribute__((weak)) extern const struct ethosux_commands ethosux_commands_u85;
+__attribute__((weak)) extern const struct ethosu_ext_commands ethosu_ext_commands_u55_u65;
+__attribute__((weak)) extern const struct ethosu_ext_commands ethosu_ext_commands_u85;
 
 /** By CONFIG.product. */
-static const struct ethosux_commands *const products[] = {
-    &ethosux_commands_u55_u65,
-    &ethosux_commands_u55_u65,
-    &ethosux_commands_u85,
+static const struct ethosu_ext_commands *const products[] = {
+    &ethosu_ext_commands_u55_u65,
+    &ethosu_ext_commands_u55_u65,
+    &ethosu_ext_commands_u85,
 };
 
 #define PRODUCTS (sizeof products / sizeof products[0])
@@ -49,9 +49,9 @@ static int index_of(const struct walk *walk)
     return (int)((walk->at - walk->stream) / 4);
 }
 
-int ethosux_walk_refuse(struct walk *walk, int code, uint64_t found, uint64_t expected)
+int ethosu_ext_walk_refuse(struct walk *walk, int code, uint64_t found, uint64_t expected)
 {
-    return ethosux_refuse_wide(walk->fault, code, index_of(walk), found, expected);
+    return ethosu_ext_refuse_wide(walk->fault, code, index_of(walk), found, expected);
 }
 
 /** The command that sets a slot. */
@@ -69,46 +69,46 @@ static uint32_t code_of(const struct walk *walk, uint32_t slot)
     return CODE_PAYLOAD | code;
 }
 
-int ethosux_walk_refuse_value(struct walk *walk, uint64_t found, uint32_t slot)
+int ethosu_ext_walk_refuse_value(struct walk *walk, uint64_t found, uint32_t slot)
 {
-    return ethosux_walk_refuse(walk, ETHOSUX_E_COMMAND_VALUE, found, code_of(walk, slot));
+    return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_VALUE, found, code_of(walk, slot));
 }
 
-int ethosux_walk_refuse_extent(struct walk *walk, struct extent extent)
+int ethosu_ext_walk_refuse_extent(struct walk *walk, struct extent extent)
 {
     uint32_t region = extent.region;
     if (region >= walk->regions) {
-        return ethosux_walk_refuse(walk, ETHOSUX_E_REGION_UNKNOWN, region, walk->regions);
+        return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_REGION_UNKNOWN, region, walk->regions);
     }
-    struct ethosux_fault bounds = {
-        .code = ETHOSUX_E_REGION_BOUNDS,
+    struct ethosu_ext_fault bounds = {
+        .code = ETHOSU_EXT_E_REGION_BOUNDS,
         .index = index_of(walk),
         .found = (uint64_t)(extent.low < 0 ? extent.low : extent.high),
         .expected = walk->size[region],
         .detail = region,
     };
-    return ethosux_report(walk->fault, &bounds);
+    return ethosu_ext_report(walk->fault, &bounds);
 }
 
 /* ---- registers ---- */
 
-int ethosux_walk_need_slots(struct walk *walk, uint32_t first, uint32_t count)
+int ethosu_ext_walk_need_slots(struct walk *walk, uint32_t first, uint32_t count)
 {
     for (uint32_t slot = first; slot < first + count; slot++) {
         if (walk->values[slot] == UNSET) {
-            return ethosux_walk_refuse(walk, ETHOSUX_E_COMMAND_UNSET, code_of(walk, slot), 0);
+            return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_UNSET, code_of(walk, slot), 0);
         }
     }
     return 0;
 }
 
-int ethosux_walk_complete(struct walk *walk, uint32_t needed)
+int ethosu_ext_walk_complete(struct walk *walk, uint32_t needed)
 {
     int error = 0;
     for (uint32_t missing = needed & ~walk->ready; error == 0 && missing != 0;
          missing &= missing - 1) {
         uint32_t group = (uint32_t)__builtin_ctz(missing);
-        error = ethosux_walk_need_slots(walk, groups[group].first, groups[group].count);
+        error = ethosu_ext_walk_need_slots(walk, groups[group].first, groups[group].count);
     }
     walk->ready |= error == 0 ? needed : 0;
     return error;
@@ -116,14 +116,14 @@ int ethosux_walk_complete(struct walk *walk, uint32_t needed)
 
 /* ---- the walk ---- */
 
-int ethosux_walk_nothing(struct walk *walk, uint32_t word)
+int ethosu_ext_walk_nothing(struct walk *walk, uint32_t word)
 {
     (void)walk;
     (void)word;
     return 0;
 }
 
-int ethosux_walk_stop(struct walk *walk, uint32_t word)
+int ethosu_ext_walk_stop(struct walk *walk, uint32_t word)
 {
     (void)word;
     walk->stopped = true;
@@ -133,7 +133,7 @@ int ethosux_walk_stop(struct walk *walk, uint32_t word)
 /** Slot of a word that sets one; NO_SLOT: the product knows no such command. */
 static uint32_t slot_of(const struct walk *walk, uint32_t word)
 {
-    const struct ethosux_commands *commands = walk->commands;
+    const struct ethosu_ext_commands *commands = walk->commands;
     uint32_t code = CODE(word) - REGISTER_FIRST;
     uint32_t opcode = CODE(word) - CODE_PAYLOAD;
     uint32_t slot = code < REGISTER_CODES    ? commands->registers[code]
@@ -142,23 +142,23 @@ static uint32_t slot_of(const struct walk *walk, uint32_t word)
     return slot > U65_SLOT_LAST || !walk->narrow ? slot : NO_SLOT;
 }
 
-int ethosux_walk_refuse_command(struct walk *walk, uint32_t word)
+int ethosu_ext_walk_refuse_command(struct walk *walk, uint32_t word)
 {
     uint32_t slot = slot_of(walk, word);
     if (slot == NO_SLOT || !(word & CODE_PAYLOAD) ||
         (PARAM(word) & walk->commands->zeros[slot] & 0xFF00) != 0) {
-        return ethosux_walk_refuse(walk, ETHOSUX_E_COMMAND_UNKNOWN, word, 0);
+        return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_UNKNOWN, word, 0);
     }
     if (walk->at == walk->end - 4) {
-        return ethosux_walk_refuse(walk, ETHOSUX_E_COMMAND_CUT, 0, 0);
+        return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_CUT, 0, 0);
     }
     uint64_t high = PARAM(word);
-    return ethosux_walk_refuse_value(walk, high << 32 | word_at(walk->at + 4), slot);
+    return ethosu_ext_walk_refuse_value(walk, high << 32 | word_at(walk->at + 4), slot);
 }
 
 static int operate(struct walk *walk, uint32_t word)
 {
-    const struct ethosux_commands *commands = walk->commands;
+    const struct ethosu_ext_commands *commands = walk->commands;
     uint32_t code = CODE(word);
     const struct operation *operation = &commands->operations[code];
     if (code >= commands->operation_count || operation->check == NULL ||
@@ -186,7 +186,7 @@ static int check_known(struct walk *walk, const uint8_t *at, const uint8_t *end)
                     CODE(word) - CODE_PAYLOAD < PAYLOAD_CODES;
         if (sets && slot_of(walk, word) == NO_SLOT) {
             walk->at = at;
-            return ethosux_walk_refuse(walk, ETHOSUX_E_COMMAND_UNKNOWN, word, 0);
+            return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_UNKNOWN, word, 0);
         }
     }
     return 0;
@@ -250,7 +250,7 @@ static __attribute__((noinline)) int run(struct walk *walk, const uint8_t *at, c
     return 0;
 }
 
-int ethosux_walk_run(struct walk *walk, const uint8_t *at, const uint8_t *end)
+int ethosu_ext_walk_run(struct walk *walk, const uint8_t *at, const uint8_t *end)
 {
     forget(walk);
     int error = run(walk, at, end);
@@ -258,18 +258,18 @@ int ethosux_walk_run(struct walk *walk, const uint8_t *at, const uint8_t *end)
     return unknown != 0 ? unknown : error;
 }
 
-int ethosux_walk_straight(struct walk *walk)
+int ethosu_ext_walk_straight(struct walk *walk)
 {
-    return ethosux_walk_run(walk, walk->stream, walk->end);
+    return ethosu_ext_walk_run(walk, walk->stream, walk->end);
 }
 
-int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config, const size_t *size,
-                   int count, uint32_t *written, struct ethosux_fault *fault)
+int ethosu_ext_verify(const void *stream, size_t stream_bytes, uint32_t config, const size_t *size,
+                      int count, uint32_t *written, struct ethosu_ext_fault *fault)
 {
     struct walk walk; // too large to be copied from an initialiser
     uint32_t product = NPU_CONFIG_PRODUCT(config);
     if (product >= PRODUCTS || products[product] == NULL) {
-        return ethosux_refuse(fault, ETHOSUX_E_NO_VERIFIER, -1, config, config);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_VERIFIER, -1, config, config);
     }
     walk.commands = products[product];
     walk.stream = stream;
@@ -283,7 +283,7 @@ int ethosux_verify(const void *stream, size_t stream_bytes, uint32_t config, con
     walk.fault = fault;
     int error = stream_bytes >= 4 ? walk.commands->walk(&walk) : 0;
     if (error == 0 && !walk.stopped) {
-        error = ethosux_refuse(fault, ETHOSUX_E_COMMAND_NO_STOP, -1, stream_bytes / 4, 0);
+        error = ethosu_ext_refuse(fault, ETHOSU_EXT_E_COMMAND_NO_STOP, -1, stream_bytes / 4, 0);
     }
     if (written != NULL) {
         *written = walk.written;

@@ -9,7 +9,7 @@
 #ifndef ETHOSU_VERIFY_H
 #define ETHOSU_VERIFY_H
 
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 
 #include <string.h>
 
@@ -52,7 +52,7 @@ struct operation {
 };
 
 /** The commands of one generation. */
-struct ethosux_commands {
+struct ethosu_ext_commands {
     const uint8_t *registers; /**< slot by code, less REGISTER_FIRST */
     const uint8_t *payloads;  /**< slot by opcode */
     const uint16_t *zeros;    /**< parameter bits that must be 0, by slot */
@@ -67,7 +67,7 @@ struct ethosux_commands {
 
 struct walk {
     int32_t values[SLOTS];
-    const struct ethosux_commands *commands;
+    const struct ethosu_ext_commands *commands;
     const uint8_t *stream;
     const uint8_t *at; /**< the command at hand */
     const uint8_t *end;
@@ -79,7 +79,7 @@ struct walk {
     uint32_t written; /**< bit per region */
     uint32_t ready;   /**< bit per enum group: all of it has been set */
     uint32_t chained; /**< bit per chain buffer of U85 that has been written */
-    struct ethosux_fault *fault;
+    struct ethosu_ext_fault *fault;
 };
 
 /** What is used together; a group is looked at until all of it has been set, then never more. */
@@ -117,54 +117,54 @@ struct extent {
     int64_t high;
 };
 
-extern const struct map ethosux_ifm;
-extern const struct map ethosux_ifm2;
-extern const struct map ethosux_ofm;
+extern const struct map ethosu_ext_ifm;
+extern const struct map ethosu_ext_ifm2;
+extern const struct map ethosu_ext_ofm;
 
 /* Each returns 0, or an error that the fault explains. */
 
 /** Walk [at, end), or to a STOP, from registers that were never set. */
-int ethosux_walk_run(struct walk *walk, const uint8_t *at, const uint8_t *end);
+int ethosu_ext_walk_run(struct walk *walk, const uint8_t *at, const uint8_t *end);
 
 /** Walk the stream, which has no branches. */
-int ethosux_walk_straight(struct walk *walk);
+int ethosu_ext_walk_straight(struct walk *walk);
 
 /** Walk the stream, which may branch. */
-int ethosux_walk_pieces(struct walk *walk);
+int ethosu_ext_walk_pieces(struct walk *walk);
 
 /** A branch, or refuse the command. */
-int ethosux_walk_branch(struct walk *walk, uint32_t word);
+int ethosu_ext_walk_branch(struct walk *walk, uint32_t word);
 
-int ethosux_walk_refuse(struct walk *walk, int code, uint64_t found, uint64_t expected);
+int ethosu_ext_walk_refuse(struct walk *walk, int code, uint64_t found, uint64_t expected);
 
 /** A command that neither sets a register nor is an operation: why? */
-int ethosux_walk_refuse_command(struct walk *walk, uint32_t word);
+int ethosu_ext_walk_refuse_command(struct walk *walk, uint32_t word);
 
 /** A register holds what can't be right. */
-int ethosux_walk_refuse_value(struct walk *walk, uint64_t found, uint32_t slot);
+int ethosu_ext_walk_refuse_value(struct walk *walk, uint64_t found, uint32_t slot);
 
 /** Has each of these slots been set? */
-int ethosux_walk_need_slots(struct walk *walk, uint32_t first, uint32_t count);
+int ethosu_ext_walk_need_slots(struct walk *walk, uint32_t first, uint32_t count);
 
 /** Has everything in this set of groups been set? */
-int ethosux_walk_complete(struct walk *walk, uint32_t needed);
+int ethosu_ext_walk_complete(struct walk *walk, uint32_t needed);
 
 /** Say why an access is out of bounds. */
-int ethosux_walk_refuse_extent(struct walk *walk, struct extent extent);
+int ethosu_ext_walk_refuse_extent(struct walk *walk, struct extent extent);
 
 /** Bound a feature map of this shape. */
-int ethosux_walk_map(struct walk *walk, const struct map *map, const int32_t *shape);
+int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t *shape);
 
 /** The shape of the IFM that a kernel's window moves over. */
-int ethosux_walk_window(struct walk *walk, int32_t ifm[3]);
+int ethosu_ext_walk_window(struct walk *walk, int32_t ifm[3]);
 
 /** The same depth in and out. */
-int ethosux_walk_depth(struct walk *walk);
+int ethosu_ext_walk_depth(struct walk *walk);
 
 /** For operations that access nothing. */
-int ethosux_walk_nothing(struct walk *walk, uint32_t word);
+int ethosu_ext_walk_nothing(struct walk *walk, uint32_t word);
 
-int ethosux_walk_stop(struct walk *walk, uint32_t word);
+int ethosu_ext_walk_stop(struct walk *walk, uint32_t word);
 
 HOT uint32_t word_at(const uint8_t *at)
 {
@@ -175,7 +175,7 @@ HOT uint32_t word_at(const uint8_t *at)
 
 HOT int need(struct walk *walk, uint32_t needed)
 {
-    return needed & ~walk->ready ? ethosux_walk_complete(walk, needed) : 0;
+    return needed & ~walk->ready ? ethosu_ext_walk_complete(walk, needed) : 0;
 }
 
 HOT uint32_t get(const struct walk *walk, uint32_t slot)
@@ -189,7 +189,7 @@ HOT int check_extent(struct walk *walk, const struct extent *extent)
         (uint64_t)extent->high <= walk->size[extent->region]) {
         return 0;
     }
-    return ethosux_walk_refuse_extent(walk, *extent);
+    return ethosu_ext_walk_refuse_extent(walk, *extent);
 }
 
 /** Weights or scales: base and length are two slots. */
@@ -202,7 +202,7 @@ HOT int check_stream(struct walk *walk, uint32_t region, uint32_t slot)
 
 HOT int check_ofm(struct walk *walk, const int32_t *shape)
 {
-    int error = ethosux_walk_map(walk, &ethosux_ofm, shape);
+    int error = ethosu_ext_walk_map(walk, &ethosu_ext_ofm, shape);
     walk->written |= 1u << (get(walk, NPU_SET_OFM_REGION) & 7);
     return error;
 }

@@ -21,7 +21,7 @@ struct targets {
     uint32_t at[TARGETS];
 };
 
-static int insert(struct targets *targets, uint32_t target, struct ethosux_fault *fault)
+static int insert(struct targets *targets, uint32_t target, struct ethosu_ext_fault *fault)
 {
     uint32_t place = 0;
     while (place < targets->count && targets->at[place] < target) {
@@ -31,7 +31,7 @@ static int insert(struct targets *targets, uint32_t target, struct ethosux_fault
         return 0;
     }
     if (targets->count == TARGETS) {
-        return ethosux_refuse(fault, ETHOSUX_E_BRANCH_COUNT, -1, TARGETS + 1, TARGETS);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_BRANCH_COUNT, -1, TARGETS + 1, TARGETS);
     }
     memmove(&targets->at[place + 1], &targets->at[place],
             (targets->count++ - place) * sizeof targets->at[0]);
@@ -74,25 +74,26 @@ static int check_targets(const struct walk *walk, const struct targets *targets)
             at += length_of(word_at(walk->stream + at));
         }
         if (at != targets->at[i] || at >= bytes) {
-            return ethosux_refuse(walk->fault, ETHOSUX_E_BRANCH_TARGET, -1, targets->at[i], bytes);
+            return ethosu_ext_refuse(walk->fault, ETHOSU_EXT_E_BRANCH_TARGET, -1, targets->at[i],
+                                     bytes);
         }
     }
     return 0;
 }
 
-int ethosux_walk_branch(struct walk *walk, uint32_t word)
+int ethosu_ext_walk_branch(struct walk *walk, uint32_t word)
 {
     if (CODE(word) != CODE_BRANCH || PARAM(word) > 1) {
-        return ethosux_walk_refuse_command(walk, word);
+        return ethosu_ext_walk_refuse_command(walk, word);
     }
     if (walk->at == walk->end - 4) {
-        return ethosux_walk_refuse(walk, ETHOSUX_E_COMMAND_CUT, 0, 0);
+        return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_CUT, 0, 0);
     }
     walk->at += 4;
     return 0;
 }
 
-int ethosux_walk_pieces(struct walk *walk)
+int ethosu_ext_walk_pieces(struct walk *walk)
 {
     struct targets targets;
     targets.count = 0;
@@ -103,7 +104,7 @@ int ethosux_walk_pieces(struct walk *walk)
     const uint8_t *at = walk->stream;
     for (uint32_t i = 0; error == 0 && i <= targets.count; i++) {
         const uint8_t *end = i < targets.count ? walk->stream + targets.at[i] : walk->end;
-        error = ethosux_walk_run(walk, at, end);
+        error = ethosu_ext_walk_run(walk, at, end);
         at = end;
     }
     return error;

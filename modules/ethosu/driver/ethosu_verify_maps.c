@@ -2,9 +2,9 @@
 /** The verifier: how far a feature map reaches, and which part of it a kernel's window reads. */
 #include "ethosu_verify.h"
 
-const struct map ethosux_ifm = {NPU_SET_IFM_PRECISION, 2};
-const struct map ethosux_ifm2 = {NPU_SET_IFM2_PRECISION, 2};
-const struct map ethosux_ofm = {NPU_SET_OFM_PRECISION, 1};
+const struct map ethosu_ext_ifm = {NPU_SET_IFM_PRECISION, 2};
+const struct map ethosu_ext_ifm2 = {NPU_SET_IFM2_PRECISION, 2};
+const struct map ethosu_ext_ofm = {NPU_SET_OFM_PRECISION, 1};
 
 static inline int32_t smaller(int32_t a, int32_t b)
 {
@@ -52,7 +52,7 @@ static __attribute__((noinline)) int check_tiles(struct walk *walk, const struct
             widen(&extent, rows[i] - 1, tiling.y);
             widen(&extent, columns - 1, tiling.x);
             widen(&extent, (int32_t)tiling.bricks_m1, tiling.brick);
-            error = ethosux_walk_need_slots(walk, map->first + BASE0 + i, 1);
+            error = ethosu_ext_walk_need_slots(walk, map->first + BASE0 + i, 1);
             error = error == 0 ? check_extent(walk, &extent) : error;
         }
     }
@@ -64,12 +64,12 @@ static int check_bricks(struct walk *walk, const struct map *map, int32_t pixel)
 {
     int32_t x = walk->values[map->first + STRIDE_X];
     if (x != pixel) { // Arm does not say whether another step is obeyed or ignored
-        return ethosux_walk_refuse_value(walk, (uint64_t)x, map->first + STRIDE_X);
+        return ethosu_ext_walk_refuse_value(walk, (uint64_t)x, map->first + STRIDE_X);
     }
-    return ethosux_walk_need_slots(walk, map->first + STRIDE_C, 1);
+    return ethosu_ext_walk_need_slots(walk, map->first + STRIDE_C, 1);
 }
 
-int ethosux_walk_map(struct walk *walk, const struct map *map, const int32_t *shape)
+int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t *shape)
 {
     const int32_t *values = walk->values + map->first;
     uint32_t precision = (uint32_t)values[PRECISION];
@@ -83,7 +83,7 @@ int ethosux_walk_map(struct walk *walk, const struct map *map, const int32_t *sh
         .x = values[STRIDE_X],
     };
     if (size_log2 > walk->commands->size_log2_most || format > 1) {
-        return ethosux_walk_refuse_value(walk, precision, map->first + PRECISION);
+        return ethosu_ext_walk_refuse_value(walk, precision, map->first + PRECISION);
     }
     if (format == 1) {
         if (tiling.x != 16 << size_log2 || values[STRIDE_C] == UNSET) {
@@ -118,7 +118,7 @@ static inline int32_t input_size_m1(const struct walk *walk, uint32_t output_m1,
     return get(walk, NPU_SET_IFM_UPSCALE) == 0 ? size_m1 : size_m1 >> 1;
 }
 
-int ethosux_walk_window(struct walk *walk, int32_t ifm[3])
+int ethosu_ext_walk_window(struct walk *walk, int32_t ifm[3])
 {
     uint32_t stride = get(walk, NPU_SET_KERNEL_STRIDE);
     ifm[HEIGHT_M1] = input_size_m1(
@@ -132,16 +132,16 @@ int ethosux_walk_window(struct walk *walk, int32_t ifm[3])
     ifm[DEPTH_M1] = walk->values[NPU_SET_IFM_DEPTH_M1];
     int32_t least = smaller(ifm[HEIGHT_M1], ifm[WIDTH_M1]);
     if (least < 0) {
-        return ethosux_walk_refuse_value(walk, (uint64_t)(least + INT64_C(1)),
-                                         NPU_SET_IFM_PAD_BOTTOM);
+        return ethosu_ext_walk_refuse_value(walk, (uint64_t)(least + INT64_C(1)),
+                                            NPU_SET_IFM_PAD_BOTTOM);
     }
     return 0;
 }
 
-int ethosux_walk_depth(struct walk *walk)
+int ethosu_ext_walk_depth(struct walk *walk)
 {
     uint32_t depth_m1 = get(walk, NPU_SET_IFM_DEPTH_M1);
     return depth_m1 == get(walk, NPU_SET_OFM_DEPTH_M1)
                ? 0
-               : ethosux_walk_refuse_value(walk, depth_m1, NPU_SET_IFM_DEPTH_M1);
+               : ethosu_ext_walk_refuse_value(walk, depth_m1, NPU_SET_IFM_DEPTH_M1);
 }

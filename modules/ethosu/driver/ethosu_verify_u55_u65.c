@@ -16,7 +16,7 @@ static int check_streams(struct walk *walk, uint32_t slot, enum group group1, ui
     uint32_t region = get(walk, slot);
     int error = check_stream(walk, region, slot + 1);
     if (error == 0 && !walk->narrow) {
-        error = ethosux_walk_need_slots(walk, NPU_SET_PARALLEL_MODE, 1);
+        error = ethosu_ext_walk_need_slots(walk, NPU_SET_PARALLEL_MODE, 1);
         if (error == 0 && two_cores(walk)) {
             error = need(walk, 1u << group1);
             error = error == 0 ? check_stream(walk, region, slot1) : error;
@@ -31,15 +31,15 @@ static int check_kernel(struct walk *walk, uint32_t word)
     enum { CONV = 2, POOL = 5, REDUCE_SUM = 2, GLOBAL_SCALE = 1 << 8 };
     bool pool = CODE(word) == POOL;
     int32_t ifm[3];
-    int error = ethosux_walk_window(walk, ifm);
+    int error = ethosu_ext_walk_window(walk, ifm);
     if (error == 0) {
-        error = ethosux_walk_map(walk, &ethosux_ifm, ifm);
+        error = ethosu_ext_walk_map(walk, &ethosu_ext_ifm, ifm);
     }
     if (error == 0) {
         error = check_ofm(walk, walk->values + NPU_SET_OFM_HEIGHT_M1);
     }
     if (error == 0 && CODE(word) != CONV && !(pool && PARAM(word) == REDUCE_SUM)) {
-        error = ethosux_walk_depth(walk);
+        error = ethosu_ext_walk_depth(walk);
     }
     if (error == 0 && !pool) {
         error = check_streams(walk, NPU_SET_WEIGHT_REGION, WEIGHTS1, NPU_SET_WEIGHT1_BASE);
@@ -60,7 +60,7 @@ static int check_ifm2(struct walk *walk)
     const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
     int32_t broadcast = walk->values[NPU_SET_IFM2_BROADCAST];
     if (broadcast == UNSET) {
-        return ethosux_walk_need_slots(walk, NPU_SET_IFM2_BROADCAST, 1);
+        return ethosu_ext_walk_need_slots(walk, NPU_SET_IFM2_BROADCAST, 1);
     }
     if (broadcast & SCALAR) {
         return 0;
@@ -74,16 +74,16 @@ static int check_ifm2(struct walk *walk)
         [WIDTH_M1] = broadcast & BROADCAST_W ? 0 : ofm[WIDTH_M1],
         [DEPTH_M1] = broadcast & BROADCAST_C ? 0 : ofm[DEPTH_M1],
     };
-    return ethosux_walk_map(walk, &ethosux_ifm2, ifm2);
+    return ethosu_ext_walk_map(walk, &ethosu_ext_ifm2, ifm2);
 }
 
 static int check_elementwise(struct walk *walk, uint32_t word)
 {
     enum { UNARY_FIRST = 5, UNARY_LAST = 7 }; // LRELU, ABS, CLZ
     const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
-    int error = ethosux_walk_depth(walk);
+    int error = ethosu_ext_walk_depth(walk);
     if (error == 0) {
-        error = ethosux_walk_map(walk, &ethosux_ifm, ofm);
+        error = ethosu_ext_walk_map(walk, &ethosu_ext_ifm, ofm);
     }
     if (error == 0 && (PARAM(word) < UNARY_FIRST || PARAM(word) > UNARY_LAST)) {
         error = check_ifm2(walk);
@@ -109,9 +109,9 @@ struct dimensions {
 static int get_dimensions(struct walk *walk, uint32_t dimensions_m1, struct dimensions *to)
 {
     if (dimensions_m1 > (walk->narrow ? 0u : 2u)) {
-        return ethosux_walk_refuse_value(walk, dimensions_m1, NPU_SET_DMA0_DST_REGION);
+        return ethosu_ext_walk_refuse_value(walk, dimensions_m1, NPU_SET_DMA0_DST_REGION);
     }
-    int error = ethosux_walk_need_slots(walk, NPU_SET_DMA0_SIZE0, 2 * dimensions_m1);
+    int error = ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_SIZE0, 2 * dimensions_m1);
     if (error != 0) {
         return error;
     }
@@ -123,7 +123,7 @@ static int get_dimensions(struct walk *walk, uint32_t dimensions_m1, struct dime
     }
     return to->rows != 0 && to->planes != 0
                ? 0
-               : ethosux_walk_refuse_value(walk, 0, NPU_SET_DMA0_SIZE0);
+               : ethosu_ext_walk_refuse_value(walk, 0, NPU_SET_DMA0_SIZE0);
 }
 
 /** A transfer in two or three dimensions; both ends have the same rows and planes. */
@@ -141,7 +141,7 @@ static __attribute__((noinline)) int widen_dma(struct walk *walk, uint32_t regio
     int64_t row = length + (DMA_DIMENSIONS_M1(region) > 0 ? dma.skip0 : 0);
     int64_t plane = dma.rows * row + (DMA_DIMENSIONS_M1(region) > 1 ? dma.skip1 : 0);
     if (plane >= INT64_C(1) << 46 || plane <= -(INT64_C(1) << 46)) {
-        return ethosux_walk_refuse_value(walk, (uint64_t)plane, NPU_SET_DMA0_SRC_REGION);
+        return ethosu_ext_walk_refuse_value(walk, (uint64_t)plane, NPU_SET_DMA0_SRC_REGION);
     }
     *(row < 0 ? &extent->low : &extent->high) += (dma.rows - 1) * row;
     *(plane < 0 ? &extent->low : &extent->high) += (dma.planes - 1) * plane;
@@ -166,8 +166,8 @@ static int check_dma_end(struct walk *walk, uint32_t dimensions_m1, uint32_t end
         return check_extent(walk, &extent);
     }
     if (end == 0 || extent.low < 0 || (internal_bytes != 0 && extent.high > internal_bytes)) {
-        return ethosux_walk_refuse_value(walk, (uint64_t)extent.high,
-                                         NPU_SET_DMA0_SRC_REGION + end);
+        return ethosu_ext_walk_refuse_value(walk, (uint64_t)extent.high,
+                                            NPU_SET_DMA0_SRC_REGION + end);
     }
     return 0;
 }
@@ -192,16 +192,16 @@ enum {
 };
 
 static const struct operation operations[] = {
-    [0x00] = {0xFFFF, 0, ethosux_walk_stop},          // STOP: mask of interrupts
-    [0x01] = {0xFFFF, 0, ethosux_walk_nothing},       // IRQ: the same
+    [0x00] = {0xFFFF, 0, ethosu_ext_walk_stop},       // STOP: mask of interrupts
+    [0x01] = {0xFFFF, 0, ethosu_ext_walk_nothing},    // IRQ: the same
     [0x02] = {0, FOR_CONV, check_kernel},             // CONV
     [0x03] = {0, FOR_CONV, check_kernel},             // DEPTHWISE
     [0x05] = {2, FOR_POOL, check_kernel},             // POOL: mode
     [0x06] = {9, FOR_ELEMENTWISE, check_elementwise}, // ELEMENTWISE: mode
     [0x10] = {0, 1 << DMA, check_dma},                // DMA_START
-    [0x11] = {0xF, 0, ethosux_walk_nothing},          // DMA_WAIT
-    [0x12] = {3, 0, ethosux_walk_nothing},            // KERNEL_WAIT
-    [0x13] = {1, 0, ethosux_walk_nothing},            // PMU_MASK
+    [0x11] = {0xF, 0, ethosu_ext_walk_nothing},       // DMA_WAIT
+    [0x12] = {3, 0, ethosu_ext_walk_nothing},         // KERNEL_WAIT
+    [0x13] = {1, 0, ethosu_ext_walk_nothing},         // PMU_MASK
 };
 
 #define IN_U5_U6_U8(...) __VA_ARGS__
@@ -213,15 +213,15 @@ static const struct operation operations[] = {
 #define BITS(bits, bits85) bits
 #include "ethosu_verify_tables.def"
 
-extern const struct ethosux_commands ethosux_commands_u55_u65;
+extern const struct ethosu_ext_commands ethosu_ext_commands_u55_u65;
 
-const struct ethosux_commands ethosux_commands_u55_u65 = {
+const struct ethosu_ext_commands ethosu_ext_commands_u55_u65 = {
     .registers = registers,
     .payloads = payloads,
     .zeros = zeros,
     .operations = operations,
     .operation_count = sizeof operations / sizeof operations[0],
     .size_log2_most = 2,
-    .other = ethosux_walk_refuse_command,
-    .walk = ethosux_walk_straight,
+    .other = ethosu_ext_walk_refuse_command,
+    .walk = ethosu_ext_walk_straight,
 };

@@ -28,10 +28,10 @@ static uint32_t storage_of(const struct walk *walk, const struct map *map)
 /** The chain buffer that stands in for a map; `written` holds for what an operation reads. */
 static int check_chained(struct walk *walk, const struct map *map, uint32_t written)
 {
-    int error = ethosux_walk_need_slots(walk, map->first + REGION, 1);
+    int error = ethosu_ext_walk_need_slots(walk, map->first + REGION, 1);
     uint32_t buffer = get(walk, map->first + REGION);
     if (error == 0 && (buffer >= CHAIN_BUFFERS || !(written >> buffer & 1))) {
-        error = ethosux_walk_refuse_value(walk, buffer, map->first + REGION);
+        error = ethosu_ext_walk_refuse_value(walk, buffer, map->first + REGION);
     }
     return error;
 }
@@ -40,16 +40,17 @@ static int check_chained(struct walk *walk, const struct map *map, uint32_t writ
 static int check_input(struct walk *walk, const struct map *map, enum group group,
                        const int32_t *shape)
 {
-    int error = ethosux_walk_need_slots(walk, map->first + PRECISION, 1);
+    int error = ethosu_ext_walk_need_slots(walk, map->first + PRECISION, 1);
     uint32_t storage = storage_of(walk, map);
     if (error == 0 && storage == TILE_2X2) {
         error = need(walk, 1u << group);
-        return error == 0 ? ethosux_walk_map(walk, map, shape) : error;
+        return error == 0 ? ethosu_ext_walk_map(walk, map, shape) : error;
     }
     if (error == 0 && storage == CHAINED) {
         return check_chained(walk, map, walk->chained);
     }
-    return error == 0 ? ethosux_walk_refuse_value(walk, get(walk, map->first), map->first) : error;
+    return error == 0 ? ethosu_ext_walk_refuse_value(walk, get(walk, map->first), map->first)
+                      : error;
 }
 
 /** OFM_PRECISION [13:11]: which dimension of the operation is height, width, depth in memory. */
@@ -65,7 +66,7 @@ static int check_output_map(struct walk *walk)
     const uint8_t *from = transposes[precision >> 11 & 7];
     const int32_t *shape = walk->values + NPU_SET_OFM_HEIGHT_M1;
     if (from[1] == from[2]) {
-        return ethosux_walk_refuse_value(walk, precision, NPU_SET_OFM_PRECISION);
+        return ethosu_ext_walk_refuse_value(walk, precision, NPU_SET_OFM_PRECISION);
     }
     int error = need(walk, 1u << OFM);
     int32_t ofm[] = {shape[from[0]], shape[from[1]], shape[from[2]]};
@@ -74,7 +75,7 @@ static int check_output_map(struct walk *walk)
 
 static int check_output(struct walk *walk)
 {
-    int error = ethosux_walk_need_slots(walk, NPU_SET_OFM_PRECISION, 1);
+    int error = ethosu_ext_walk_need_slots(walk, NPU_SET_OFM_PRECISION, 1);
     uint32_t precision = get(walk, NPU_SET_OFM_PRECISION);
     if (error != 0 || STORAGE(precision) == NONE) {
         return error;
@@ -83,9 +84,9 @@ static int check_output(struct walk *walk)
         return check_output_map(walk);
     }
     if (STORAGE(precision) == TILE_3X1) {
-        return ethosux_walk_refuse_value(walk, precision, NPU_SET_OFM_PRECISION);
+        return ethosu_ext_walk_refuse_value(walk, precision, NPU_SET_OFM_PRECISION);
     }
-    error = check_chained(walk, &ethosux_ofm, UINT32_MAX);
+    error = check_chained(walk, &ethosu_ext_ofm, UINT32_MAX);
     walk->chained |= error == 0 ? 1u << get(walk, NPU_SET_OFM_REGION) : 0;
     return error;
 }
@@ -98,12 +99,12 @@ static int check_weights(struct walk *walk)
                                       NPU_SET_WEIGHT2_BASE, NPU_SET_WEIGHT3_BASE};
     uint32_t macs_log2 = NPU_CONFIG_MACS(walk->config);
     uint32_t cores = macs_log2 <= 8 ? 1 : macs_log2 == 9 ? 2 : 4;
-    int error = ethosux_walk_need_slots(walk, NPU_SET_WEIGHT_REGION, 1);
+    int error = ethosu_ext_walk_need_slots(walk, NPU_SET_WEIGHT_REGION, 1);
     for (uint32_t core = 0; error == 0 && core < cores; core++) {
         uint32_t slot = streams[core];
-        error = ethosux_walk_need_slots(walk, slot + 1, 1);
+        error = ethosu_ext_walk_need_slots(walk, slot + 1, 1);
         if (error == 0 && get(walk, slot + 1) != 0) { // a core without weights has no base
-            error = ethosux_walk_need_slots(walk, slot, 1);
+            error = ethosu_ext_walk_need_slots(walk, slot, 1);
             error = error == 0 ? check_stream(walk, get(walk, NPU_SET_WEIGHT_REGION), slot) : error;
         }
     }
@@ -130,14 +131,14 @@ static int check_table(struct walk *walk)
 {
     static const uint8_t size_log2[] = {
         [1] = 8, [4] = 8, [5] = 9, [7] = 10, [8] = 11, [9] = 11, [10] = 11, [11] = 11};
-    int error = ethosux_walk_need_slots(walk, NPU_SET_ACTIVATION, 1);
+    int error = ethosu_ext_walk_need_slots(walk, NPU_SET_ACTIVATION, 1);
     uint32_t activation = get(walk, NPU_SET_ACTIVATION);
     uint32_t function = activation & 0x1F;
     uint32_t table = activation >> 5 & 7;
     if (error == 0 && function != 0 &&
         (function >= sizeof size_log2 || size_log2[function] == 0 ||
          (table + 1) << size_log2[function] > LUT_BYTES)) {
-        error = ethosux_walk_refuse_value(walk, activation, NPU_SET_ACTIVATION);
+        error = ethosu_ext_walk_refuse_value(walk, activation, NPU_SET_ACTIVATION);
     }
     return error;
 }
@@ -162,26 +163,26 @@ static int check_matrix(struct walk *walk)
         [WIDTH_M1] = walk->values[NPU_SET_OFM_DEPTH_M1],
         [DEPTH_M1] = walk->values[NPU_SET_IFM_DEPTH_M1],
     };
-    return check_input(walk, &ethosux_ifm2, IFM2, ifm2);
+    return check_input(walk, &ethosu_ext_ifm2, IFM2, ifm2);
 }
 
 /** Accumulators may begin with values from IFM2: one for each element of the OFM. */
 static int check_accumulators(struct walk *walk)
 {
     enum { FROM_IFM2 = 2 };
-    int error = ethosux_walk_need_slots(walk, NPU_SET_ACC_FORMAT, 1);
+    int error = ethosu_ext_walk_need_slots(walk, NPU_SET_ACC_FORMAT, 1);
     if (error != 0 || (get(walk, NPU_SET_ACC_FORMAT) >> 4 & 3) != FROM_IFM2) {
         return error;
     }
-    return check_input(walk, &ethosux_ifm2, IFM2, walk->values + NPU_SET_OFM_HEIGHT_M1);
+    return check_input(walk, &ethosu_ext_ifm2, IFM2, walk->values + NPU_SET_OFM_HEIGHT_M1);
 }
 
 static int check_kernel(struct walk *walk)
 {
     int32_t ifm[3];
-    int error = ethosux_walk_window(walk, ifm);
+    int error = ethosu_ext_walk_window(walk, ifm);
     if (error == 0) {
-        error = check_input(walk, &ethosux_ifm, IFM, ifm);
+        error = check_input(walk, &ethosu_ext_ifm, IFM, ifm);
     }
     if (error == 0) {
         error = check_accumulators(walk);
@@ -202,7 +203,7 @@ static int check_conv(struct walk *walk, uint32_t word)
 static int check_depthwise(struct walk *walk, uint32_t word)
 {
     (void)word;
-    int error = ethosux_walk_depth(walk);
+    int error = ethosu_ext_walk_depth(walk);
     if (error == 0) {
         error = check_kernel(walk);
     }
@@ -212,7 +213,7 @@ static int check_depthwise(struct walk *walk, uint32_t word)
 static int check_pool(struct walk *walk, uint32_t word)
 {
     enum { REDUCE_SUM = 2 };
-    int error = PARAM(word) == REDUCE_SUM ? 0 : ethosux_walk_depth(walk);
+    int error = PARAM(word) == REDUCE_SUM ? 0 : ethosu_ext_walk_depth(walk);
     return error == 0 ? check_kernel(walk) : error;
 }
 
@@ -223,7 +224,7 @@ static int check_operand(struct walk *walk, const struct map *map, enum group gr
     enum { BROADCAST_H = 1, BROADCAST_W = 2, BROADCAST_C = 4, SCALAR = 8 };
     const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
     int32_t broadcast = walk->values[broadcast_slot];
-    int error = ethosux_walk_need_slots(walk, broadcast_slot, 1);
+    int error = ethosu_ext_walk_need_slots(walk, broadcast_slot, 1);
     if (error != 0 || (broadcast == SCALAR && storage_of(walk, map) == NONE)) {
         return error;
     }
@@ -246,11 +247,11 @@ static int check_elementwise(struct walk *walk, uint32_t word)
 {
     uint32_t mode = PARAM(word);
     if (!(elementwise_modes >> mode & 1)) {
-        return ethosux_walk_refuse(walk, ETHOSUX_E_COMMAND_UNKNOWN, word, 0);
+        return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_UNKNOWN, word, 0);
     }
-    int error = check_operand(walk, &ethosux_ifm, IFM, NPU_SET_IFM_BROADCAST);
+    int error = check_operand(walk, &ethosu_ext_ifm, IFM, NPU_SET_IFM_BROADCAST);
     if (error == 0 && !(elementwise_unary >> mode & 1)) {
-        error = check_operand(walk, &ethosux_ifm2, IFM2, NPU_SET_IFM2_BROADCAST);
+        error = check_operand(walk, &ethosu_ext_ifm2, IFM2, NPU_SET_IFM2_BROADCAST);
     }
     return error == 0 ? check_result(walk) : error;
 }
@@ -259,9 +260,9 @@ static int check_elementwise(struct walk *walk, uint32_t word)
 static int check_resize(struct walk *walk, uint32_t word)
 {
     (void)word;
-    int error = ethosux_walk_depth(walk);
+    int error = ethosu_ext_walk_depth(walk);
     if (error == 0) {
-        error = ethosux_walk_need_slots(walk, NPU_SET_KERNEL_WIDTH_M1, 2);
+        error = ethosu_ext_walk_need_slots(walk, NPU_SET_KERNEL_WIDTH_M1, 2);
     }
     if (error != 0) {
         return error;
@@ -271,7 +272,7 @@ static int check_resize(struct walk *walk, uint32_t word)
         [WIDTH_M1] = walk->values[NPU_SET_KERNEL_WIDTH_M1],
         [DEPTH_M1] = walk->values[NPU_SET_IFM_DEPTH_M1],
     };
-    error = check_input(walk, &ethosux_ifm, IFM, ifm);
+    error = check_input(walk, &ethosu_ext_ifm, IFM, ifm);
     return error == 0 ? check_result(walk) : error;
 }
 
@@ -293,9 +294,9 @@ struct dimensions {
 /** How many rows or planes; a number that does not count is not looked at. */
 static int get_size(struct walk *walk, bool counts, uint32_t slot, int32_t *size_m1)
 {
-    int error = counts ? ethosux_walk_need_slots(walk, slot, 1) : 0;
+    int error = counts ? ethosu_ext_walk_need_slots(walk, slot, 1) : 0;
     *size_m1 = counts && error == 0 ? walk->values[slot] - 1 : 0;
-    return *size_m1 >= 0 ? error : ethosux_walk_refuse_value(walk, 0, slot);
+    return *size_m1 >= 0 ? error : ethosu_ext_walk_refuse_value(walk, 0, slot);
 }
 
 static int get_dimensions(struct walk *walk, struct dimensions *to)
@@ -305,11 +306,12 @@ static int get_dimensions(struct walk *walk, struct dimensions *to)
     uint32_t dimensions_m1 = DMA_DIMENSIONS_M1(source);
     bool indexed = ((source | target) & DMA_INDEXED) != 0;
     if (dimensions_m1 > 2 || (source & target & DMA_INDEXED)) {
-        return ethosux_walk_refuse_value(walk, source, NPU_SET_DMA0_SRC_REGION);
+        return ethosu_ext_walk_refuse_value(walk, source, NPU_SET_DMA0_SRC_REGION);
     }
     int error = get_size(walk, dimensions_m1 > 0 || indexed, NPU_SET_DMA0_SIZE0, &to->rows_m1);
     if (error == 0 && dimensions_m1 == 0 && to->rows_m1 > 0) { // one dimension has one row
-        error = ethosux_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_SIZE0), NPU_SET_DMA0_SIZE0);
+        error =
+            ethosu_ext_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_SIZE0), NPU_SET_DMA0_SIZE0);
     }
     return error == 0 ? get_size(walk, dimensions_m1 > 1, NPU_SET_DMA0_SIZE1, &to->planes_m1)
                       : error;
@@ -323,22 +325,22 @@ static int widen(struct walk *walk, struct extent *extent, int32_t count, uint32
     }
     int64_t distance = (int64_t)count * walk->values[step_slot];
     *(distance < 0 ? &extent->low : &extent->high) += distance;
-    return ethosux_walk_need_slots(walk, step_slot, 1);
+    return ethosu_ext_walk_need_slots(walk, step_slot, 1);
 }
 
 /** The indices: 32 bits each, a skip after each plane. */
 static int check_indices(struct walk *walk, const struct dimensions *dma)
 {
-    int error = ethosux_walk_need_slots(walk, NPU_SET_DMA0_IDX_REGION, 3);
+    int error = ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_IDX_REGION, 3);
     int64_t base = get(walk, NPU_SET_DMA0_IDX);
     int64_t plane = 4 * ((int64_t)dma->rows_m1 + 1);
     struct extent extent = {get(walk, NPU_SET_DMA0_IDX_REGION), base, base + plane};
     if (error == 0 && walk->values[NPU_SET_DMA0_IDX_MAX] < 0) {
-        return ethosux_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_IDX_MAX),
-                                         NPU_SET_DMA0_IDX_MAX);
+        return ethosu_ext_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_IDX_MAX),
+                                            NPU_SET_DMA0_IDX_MAX);
     }
     if (error == 0 && dma->planes_m1 > 0) {
-        error = ethosux_walk_need_slots(walk, NPU_SET_DMA0_IDX_SKIP1, 1);
+        error = ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_IDX_SKIP1, 1);
         int64_t distance = dma->planes_m1 * (plane + walk->values[NPU_SET_DMA0_IDX_SKIP1]);
         *(distance < 0 ? &extent.low : &extent.high) += distance;
     }
@@ -365,8 +367,8 @@ static int check_dma_end(struct walk *walk, const struct dimensions *dma, uint32
         return check_extent(walk, &extent);
     }
     if (end == 0 || extent.low < 0 || extent.high > LUT_BYTES) {
-        return ethosux_walk_refuse_value(walk, (uint64_t)extent.high,
-                                         NPU_SET_DMA0_SRC_REGION + end);
+        return ethosu_ext_walk_refuse_value(walk, (uint64_t)extent.high,
+                                            NPU_SET_DMA0_SRC_REGION + end);
     }
     return 0;
 }
@@ -392,17 +394,17 @@ static int check_dma(struct walk *walk, uint32_t word)
 enum { FOR_KERNEL = 1 << SHAPE | 1 << WINDOW };
 
 static const struct operation operations[] = {
-    [0x00] = {0xFFFF, 0, ethosux_walk_stop},          // STOP: mask of interrupts
-    [0x01] = {0xFFFF, 0, ethosux_walk_nothing},       // IRQ: the same
+    [0x00] = {0xFFFF, 0, ethosu_ext_walk_stop},       // STOP: mask of interrupts
+    [0x01] = {0xFFFF, 0, ethosu_ext_walk_nothing},    // IRQ: the same
     [0x02] = {1, FOR_KERNEL, check_conv},             // CONV: weights from IFM2?
     [0x03] = {0, FOR_KERNEL, check_depthwise},        // DEPTHWISE
     [0x05] = {7, FOR_KERNEL, check_pool},             // POOL: mode
     [0x06] = {42, 1 << OFM_SHAPE, check_elementwise}, // ELEMENTWISE: mode
     [0x07] = {2, 1 << SHAPE, check_resize},           // RESIZE: mode
     [0x10] = {0, 1 << DMA, check_dma},                // DMA_START
-    [0x11] = {3, 0, ethosux_walk_nothing},            // DMA_WAIT
-    [0x12] = {1, 0, ethosux_walk_nothing},            // KERNEL_WAIT
-    [0x13] = {1, 0, ethosux_walk_nothing},            // PMU_MASK
+    [0x11] = {3, 0, ethosu_ext_walk_nothing},         // DMA_WAIT
+    [0x12] = {1, 0, ethosu_ext_walk_nothing},         // KERNEL_WAIT
+    [0x13] = {1, 0, ethosu_ext_walk_nothing},         // PMU_MASK
 };
 
 #define IN_U5_U6_U8(...) __VA_ARGS__
@@ -413,15 +415,15 @@ static const struct operation operations[] = {
 #define BITS(bits, bits85) bits85
 #include "ethosu_verify_tables.def"
 
-extern const struct ethosux_commands ethosux_commands_u85;
+extern const struct ethosu_ext_commands ethosu_ext_commands_u85;
 
-const struct ethosux_commands ethosux_commands_u85 = {
+const struct ethosu_ext_commands ethosu_ext_commands_u85 = {
     .registers = registers,
     .payloads = payloads,
     .zeros = zeros,
     .operations = operations,
     .operation_count = sizeof operations / sizeof operations[0],
     .size_log2_most = 3,
-    .other = ethosux_walk_branch,
-    .walk = ethosux_walk_pieces,
+    .other = ethosu_ext_walk_branch,
+    .walk = ethosu_ext_walk_pieces,
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * What a build for the NPU's operator alone (ETHOSU_KERNELS=none) has instead of model/kernels/,
+ * What a build for the NPU's operator alone (ETHOSU_KERNELS=none) has instead of runtime/kernels/,
  * plan_check.c, plan_record.c and schedule.c: no CPU operator, so no plan for one, and nothing to
  * do beside the NPU.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Faults in numbers: what a terse build has instead of the driver's ethosu_sentences.c. */
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 
 static size_t put_char(char *text, size_t size, size_t length, char c)
 {
@@ -11,7 +11,7 @@ static size_t put_char(char *text, size_t size, size_t length, char c)
 }
 
 /** "1c 3 64 0 2": code, index, found, expected and STATUS, all hexadecimal. */
-size_t ethosux_describe(const struct ethosux_fault *fault, char *text, size_t size)
+size_t ethosu_ext_describe(const struct ethosu_ext_fault *fault, char *text, size_t size)
 {
     const uint64_t numbers[] = {0u - (unsigned)fault->code, (uint32_t)fault->index, fault->found,
                                 fault->expected, fault->status};

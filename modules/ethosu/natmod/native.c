@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "ethosu_driver_ex.h"
+#include "ethosu_ext.h"
 #include "ethosu_io.h"
 #include "ethosu_model.h"
 #include "ethosu_registers.h"
@@ -45,12 +45,12 @@ static void raise_value_error(const char *string)
 }
 
 /** As the built-in module does: what the caller handed in wrong is a ValueError. */
-static void raise_fault(const struct ethosux_fault *fault)
+static void raise_fault(const struct ethosu_ext_fault *fault)
 {
     char sentence[160];
-    int number = ethosux_errno(fault->code);
-    ethosux_describe(fault, sentence, sizeof sentence);
-    if (number == ETHOSUX_EINVAL && fault->code != ETHOSUX_E_NOT_STARTED) {
+    int number = ethosu_ext_errno(fault->code);
+    ethosu_ext_describe(fault, sentence, sizeof sentence);
+    if (number == ETHOSU_EXT_EINVAL && fault->code != ETHOSU_EXT_E_NOT_STARTED) {
         raise_value_error(sentence);
     }
     raise_os_error(number, sentence);
@@ -59,7 +59,7 @@ static void raise_fault(const struct ethosux_fault *fault)
 static void check_model(int status, const struct ethosu_model_error *error)
 {
     if (status == ETHOSU_MODEL_BAD_MEMORY) {
-        raise_os_error(ETHOSUX_EFAULT, error->text);
+        raise_os_error(ETHOSU_EXT_EFAULT, error->text);
     } else if (status != ETHOSU_MODEL_OK) {
         raise_value_error(error->text);
     }
@@ -71,7 +71,7 @@ static struct ethosu_driver *npu_of(mp_obj_t index_in)
 {
     mp_int_t index = mp_obj_get_int(index_in);
     if (index < 0 || index >= PORT_NPUS || !natmod_ready[index]) {
-        raise_os_error(ETHOSUX_ENODEV, "there is no such NPU: ethosu.init() comes first");
+        raise_os_error(ETHOSU_EXT_ENODEV, "there is no such NPU: ethosu.init() comes first");
     }
     return &natmod_npus[index];
 }
@@ -113,10 +113,10 @@ static mp_obj_t npu_open(mp_obj_t index_in, mp_obj_t address, mp_obj_t flags_in)
         ethosu_init(&natmod_npus[index], (void *)mp_obj_get_int_truncated(address), NULL, 0,
                     flags & 1, flags >> 1 & 1) == 0;
     if (!natmod_ready[index]) {
-        raise_fault(ethosux_last_error(&natmod_npus[index]));
+        raise_fault(ethosu_ext_last_error(&natmod_npus[index]));
     }
-    char name[ETHOSUX_CONFIG_NAME_SIZE];
-    ethosux_config_name(natmod_npus[index].dev.config, name);
+    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    ethosu_ext_config_name(natmod_npus[index].dev.config, name);
     return new_text(name);
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(npu_open_obj, npu_open);
@@ -125,7 +125,7 @@ static MP_DEFINE_CONST_FUN_OBJ_3(npu_open_obj, npu_open);
 static mp_obj_t npu_running(mp_obj_t index)
 {
     struct ethosu_driver *npu = npu_of(index);
-    if (ethosu_io_read(npu->dev.reg, NPU_STATUS) & ETHOSUX_STATUS_IRQ_RAISED) {
+    if (ethosu_io_read(npu->dev.reg, NPU_STATUS) & ETHOSU_EXT_STATUS_IRQ_RAISED) {
         ethosu_irq_handler(npu);
     }
     return mp_obj_new_bool(npu->job.state == ETHOSU_JOB_RUNNING);
@@ -134,7 +134,7 @@ static MP_DEFINE_CONST_FUN_OBJ_1(npu_running_obj, npu_running);
 
 static mp_obj_t npu_reserve(mp_obj_t index)
 {
-    return mp_obj_new_bool(ethosux_reserve_this(npu_of(index), 0) == 0);
+    return mp_obj_new_bool(ethosu_ext_reserve_this(npu_of(index), 0) == 0);
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_reserve_obj, npu_reserve);
 
@@ -148,8 +148,8 @@ static MP_DEFINE_CONST_FUN_OBJ_1(npu_release_obj, npu_release);
 static mp_obj_t npu_cancel(mp_obj_t index)
 {
     struct ethosu_driver *npu = npu_of(index);
-    if (ethosux_cancel(npu) != 0) {
-        raise_fault(ethosux_last_error(npu));
+    if (ethosu_ext_cancel(npu) != 0) {
+        raise_fault(ethosu_ext_last_error(npu));
     }
     return mp_const_none;
 }
@@ -162,13 +162,13 @@ static mp_obj_t npu_invoke(size_t count, const mp_obj_t *arguments)
     struct ethosu_driver *npu = npu_of(arguments[0]);
     mp_buffer_info_t memory = buffer_of(arguments[1], MP_BUFFER_WRITE);
     mp_buffer_info_t payload = buffer_of(arguments[2], MP_BUFFER_READ);
-    struct ethosux_program *program = aligned(&memory);
-    uint64_t base[ETHOSUX_MAX_BASES];
-    size_t size[ETHOSUX_MAX_BASES];
+    struct ethosu_ext_program *program = aligned(&memory);
+    uint64_t base[ETHOSU_EXT_MAX_BASES];
+    size_t size[ETHOSU_EXT_MAX_BASES];
     size_t bases;
     mp_obj_t *items;
     mp_obj_get_array(arguments[3], &bases, &items);
-    if (memory.len < sizeof *program + ALIGNMENT || bases > ETHOSUX_MAX_BASES) {
+    if (memory.len < sizeof *program + ALIGNMENT || bases > ETHOSU_EXT_MAX_BASES) {
         raise_value_error("eight bases at most");
     }
     for (size_t i = 0; i < bases; ++i) {
@@ -179,9 +179,10 @@ static mp_obj_t npu_invoke(size_t count, const mp_obj_t *arguments)
         base[i] = (uintptr_t)buffer.buf;
         size[i] = buffer.len;
     }
-    if (ethosux_prepare(npu, program, payload.buf, payload.len, base, size, (int)bases, 0) != 0 ||
-        ethosux_start(npu, program, NULL) != 0) {
-        raise_fault(ethosux_last_error(npu));
+    if (ethosu_ext_prepare(npu, program, payload.buf, payload.len, base, size, (int)bases, 0) !=
+            0 ||
+        ethosu_ext_start(npu, program, NULL) != 0) {
+        raise_fault(ethosu_ext_last_error(npu));
     }
     return mp_const_none;
 }
@@ -190,8 +191,8 @@ static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(npu_invoke_obj, 4, 4, npu_invoke);
 /** Why an inference failed; a time-out names the time that Python gave it. */
 static void raise_failure(struct ethosu_driver *npu, mp_obj_t late)
 {
-    struct ethosux_fault fault = *ethosux_last_error(npu);
-    if (late != mp_const_none && ethosux_errno(fault.code) == ETHOSUX_ETIMEDOUT) {
+    struct ethosu_ext_fault fault = *ethosu_ext_last_error(npu);
+    if (late != mp_const_none && ethosu_ext_errno(fault.code) == ETHOSU_EXT_ETIMEDOUT) {
         fault.found = (uint32_t)mp_obj_get_int(late);
     }
     raise_fault(&fault);
@@ -201,7 +202,7 @@ static void raise_failure(struct ethosu_driver *npu, mp_obj_t late)
 static mp_obj_t npu_finish(mp_obj_t index, mp_obj_t late)
 {
     struct ethosu_driver *npu = npu_of(index);
-    int result = ethosux_wait(npu, late != mp_const_none);
+    int result = ethosu_ext_wait(npu, late != mp_const_none);
     if (result < 0) {
         raise_failure(npu, late);
     }
@@ -314,7 +315,7 @@ static MP_DEFINE_CONST_FUN_OBJ_2(model_start_obj, model_start);
 static mp_obj_t model_resume(mp_obj_t object, mp_obj_t index, mp_obj_t late)
 {
     struct ethosu_driver *npu = npu_of(index);
-    ethosux_set_timeout(npu, 1);
+    ethosu_ext_set_timeout(npu, 1);
     int status = ethosu_model_resume(model_of(object), late != mp_const_none);
     return progress(status, npu, late);
 }

@@ -153,7 +153,7 @@ def text_bytes(map_file: Path) -> dict[str, Any]:
         u85 += int(size, 16) if file.endswith("_u85") else 0
     return {
         "text_bytes": dict(sorted(folders.items())),
-        "text_bytes_without_kernels": folders.total() - folders["model/kernels"],
+        "text_bytes_without_kernels": folders.total() - folders["runtime/kernels"],
         "u85_text_bytes": u85,
     }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench sim`: how fast the functional NPU model is, beside LiteRT on the same machine.
+"""`ethosu bench sim`: how fast the NPU simulator is, beside LiteRT on the same machine.
 
 Time does not repeat on a busy machine, a ratio does: one inference of ours and one of LiteRT's run
 after each other, both on one thread, and the median of many such pairs counts. With `--qemu` the
@@ -162,7 +162,7 @@ def render(data: dict[str, Any]) -> str:
     """Lay times and ratios out."""
     verdict = "equals" if data["equals_reference"] else "DIFFERS from"
     rows = [
-        ("functional NPU model", "sim_ms", None),
+        ("NPU simulator", "sim_ms", None),
         ("LiteRT, built-in kernels", "litert_builtin_ms", "ratio_to_litert_builtin"),
         ("LiteRT with XNNPACK", "xnnpack_ms", "ratio_to_xnnpack"),
     ]

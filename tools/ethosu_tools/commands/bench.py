@@ -9,7 +9,7 @@ from ..ui import Ui, sentence
 
 # One module of `bench/` per line.
 BENCHMARKS = {
-    "sim": "speed of the functional NPU model, beside LiteRT on the same machine",
+    "sim": "speed of the NPU simulator, beside LiteRT on the same machine",
     "copy": "instructions that a copy of tensors costs, by DMA and by the CPU",
     "overlap": "time gained where the CPU works while the NPU does",
     "kernels": "instructions of CPU operators with weights, with and without CMSIS-NN",

@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--on",
         default="qemu",
         metavar="WHERE",
-        help="qemu (an emulated board), sim (the NPU model in this process) or the serial port "
+        help="qemu (an emulated board), sim (the NPU simulator in this process) or the serial port "
         "of a board (default: %(default)s)",
     )
     vela.add_npu_option(parser, "the NPU to compile for (default: %(default)s)")

@@ -18,7 +18,7 @@ Each line is one operation of the command stream: what it is, the feature maps (
 width x depth, @ region), bytes that it reads and writes, and its estimated cycles. Region 0 holds
 constants, region 1 tensors; region 2 is the fast scratch of memory mode Dedicated_Sram. What is in
 a chain stays inside the NPU, from one operation to the next. Cycles are an estimate for comparing,
-and no measurement: see tools/npu_model/README.md.
+and no measurement: see tools/npu_sim/README.md.
 
     ethosu trace kws_vela.tflite --maps maps.npz     # every output, as a numpy array
 """

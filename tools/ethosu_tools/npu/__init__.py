@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The functional NPU model from Python: registers, single steps, feature maps, traces.
+"""The NPU simulator from Python: registers, single steps, feature maps, traces.
 
 `Npu` is the bare hardware: a register window and the memory that it sees. `Session` runs a model
 that Vela compiled, programming the registers as a driver would, and keeps the state of resource

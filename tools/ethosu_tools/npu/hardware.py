@@ -181,7 +181,9 @@ class Npu(Closing):
         self._observer: Any = None
         self._handle = self._lib.npu_create(self.config.encode(), ctypes.byref(self._bus))
         if not self._handle:
-            raise InputError(f"the NPU model knows no {self.config!r}, but {', '.join(configs())}")
+            raise InputError(
+                f"the NPU simulator knows no {self.config!r}, but {', '.join(configs())}"
+            )
 
     def close(self) -> None:
         """Give the model's memory back."""

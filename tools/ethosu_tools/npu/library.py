@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The C interface of the functional NPU model (tools/npu_model/npu_model.h)."""
+"""The C interface of the NPU simulator (tools/npu_sim/npu_sim.h)."""
 
 from __future__ import annotations
 

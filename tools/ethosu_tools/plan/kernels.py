@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The CPU kernels of the runtime, as the planner must know them.
 
-The C side of this table is modules/ethosu/model/kernels: `kernels.def` has the names, each
+The C side of this table is modules/ethosu/runtime/kernels: `kernels.def` has the names, each
 `struct kernel` its version, its scratch, and whether it may work in place. A size that differs from
 the C one is a defect which shows as soon as a model is loaded; a size that changes on purpose
 changes the kernel's version on both sides.
@@ -76,7 +76,7 @@ _IN_PLACE = """
     RELU_N1_TO_1 SUB TANH
 """
 
-# With CMSIS-NN (modules/ethosu/model/kernels/cmsis_nn.c): the most that any core asks for.
+# With CMSIS-NN (modules/ethosu/runtime/kernels/cmsis_nn.c): the most that any core asks for.
 _WINDOWS, _VECTOR = 4, 16  # inputs that it gathers at once, bytes of a vector
 _CHANNEL_BLOCK = 124  # channels of a depthwise convolution
 _TAIL = 8  # behind the inputs of a depthwise convolution of int16

@@ -20,7 +20,7 @@ from .placement import Block, align
 from .schedule import Schedule, addressed, unchanged
 
 # Bytes between memory of the CPU and of the NPU at work, behind a multiple of ALIGNMENT: no cache
-# line holds both (modules/ethosu/model/schedule.c).
+# line holds both (modules/ethosu/runtime/schedule.c).
 GAP = 16
 
 

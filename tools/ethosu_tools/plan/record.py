@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The planner's record in a `.tflite`: the words that modules/ethosu/model/plan.h describes."""
+"""The planner's record in a `.tflite`: the words that modules/ethosu/runtime/plan.h describes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Sorts operators so that the CPU has something to do while the NPU works.
 
-The runtime (modules/ethosu/model/schedule.c) goes on beside a running ethos-u operator with the
+The runtime (modules/ethosu/runtime/schedule.c) goes on beside a running ethos-u operator with the
 operators that follow it, as long as they touch none of its memory. So an operator that waits for
 nothing of the NPU's is moved behind a call that doesn't wait for it either. Tensors that command
 streams address are memory of the NPU: who reads or writes them can't run meanwhile.

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""One emulated board with two NPUs for all tests here, on each release of QEMU."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
+from modules.ethosu.runtime.conftest import vela  # noqa: F401  # the fixture
+
+from modules.ethosu.runtime import exactness
+from tools.qemu_plugin import releases
+
+NPUS = ("ethos-u55-256", "ethos-u55-128")
+MODEL = "small_cnn"
+
+# Runs the raw command stream of an NPU: start(0), then wait(0) or wait(1).
+_HANDLES = """
+import gc, uctypes
+class Job:
+    def __init__(self, index, scratch_size, input_at, output_at):
+        self.npu = ethosu.reserve(npu=index)
+        self.payload = open("/payload%d" % index, "rb").read()
+        self.weights = open("/weights%d" % index, "rb").read()
+        store = bytearray(scratch_size + 32)
+        skip = -uctypes.addressof(store) % 32
+        self.scratch = memoryview(store)[skip:skip + scratch_size]
+        self.input_at, self.output_at = input_at, output_at
+    def start(self):
+        self.scratch[self.input_at:self.input_at + len(x)] = x
+        self.scratch[self.output_at:self.output_at + len(golden)] = bytes(len(golden))
+        self.npu.invoke_async(self.payload, [self.weights, self.scratch, self.scratch])
+    def wait(self, timeout_ms=1000):
+        self.npu.wait(timeout_ms=timeout_ms)
+        return bytes(self.scratch[self.output_at:self.output_at + len(golden)]) == golden
+    def run(self):
+        self.start()
+        return self.wait()
+    def running(self):
+        return machine.mem32[(0x48102004, 0x48104004)[jobs.index(self)]] & 1
+"""
+
+
+def _start(program: Path) -> Iterator[QemuBoard]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ETHOSU_QEMU", str(program))
+        machine = Machine(NPUS[0], npu1=NPUS[1])
+    with QemuBoard(machine) as board:
+        yield board
+
+
+@pytest.fixture(scope="session")
+def installed() -> Iterator[QemuBoard]:
+    yield from _start(releases.installed())
+
+
+@pytest.fixture(scope="session")
+def newer(newer_qemu: Path) -> Iterator[QemuBoard]:
+    yield from _start(newer_qemu)
+
+
+def _fresh(board: QemuBoard) -> QemuBoard:
+    board.soft_reset()
+    board.exec("import dma, emulator, ethosu, machine\ndma.enable(True)")
+    return board
+
+
+@pytest.fixture
+def two_npus(installed: QemuBoard) -> QemuBoard:
+    """The board on the installed QEMU, after a soft reset."""
+    return _fresh(installed)
+
+
+@pytest.fixture(params=["installed", "newer"])
+def each(request: pytest.FixtureRequest) -> QemuBoard:
+    """The board on every release of QEMU, after a soft reset."""
+    return _fresh(request.getfixturevalue(request.param))
+
+
+@pytest.fixture(scope="session")
+def case(small_models: dict[str, Path]) -> exactness.Case:
+    """Input and expected output of the model."""
+    return exactness.make_case(small_models[MODEL], 1, extremes=False)
+
+
+def _put_case(board: QemuBoard, case: exactness.Case) -> None:
+    board.exec(f"x = {case.inputs[0][0].tobytes()!r}\ngolden = {case.outputs[0][0].tobytes()!r}")
+
+
+@pytest.fixture(scope="session")
+def load(
+    small_models: dict[str, Path], compiled: Callable[..., Path], case: exactness.Case
+) -> Callable[[QemuBoard], None]:
+    """Loads the model on a board: `m` on its NPU; `right()` is whether the result is exact."""
+
+    def put(board: QemuBoard) -> None:
+        board.write_file("/m.tflite", compiled(small_models[MODEL], NPUS[0]).read_bytes())
+        board.exec("m = ethosu.Model('/m.tflite', timeout_ms=100)")
+        board.exec("def right(): return bytes(m.predict([x])[0]) == golden")
+        _put_case(board, case)
+
+    return put
+
+
+@pytest.fixture(scope="session")
+def jobs(
+    vela: Callable[..., Path],  # noqa: F811
+    small_models: dict[str, Path],
+    case: exactness.Case,
+) -> Callable[[QemuBoard], None]:
+    """Puts `jobs` on a board: one command stream of the model for each NPU."""
+    streams = []
+    for npu in NPUS:
+        options = ["--output-format", "raw", "--accelerator-config", npu]
+        streams.append(np.load(vela(small_models[MODEL], *options)))
+
+    def put(board: QemuBoard) -> None:
+        _put_case(board, case)
+        board.exec(_HANDLES + "jobs = []")
+        for index, raw in enumerate(streams):
+            board.write_file(f"/payload{index}", raw["cmd_data"].tobytes())
+            board.write_file(f"/weights{index}", raw["weight_data"].tobytes())
+            places = raw["scratch_shape"], raw["input_offset"], raw["output_offset"]
+            numbers = ", ".join(str(int(place[0])) for place in places)
+            board.exec(f"jobs.append(Job({index}, {numbers}))")
+
+    return put

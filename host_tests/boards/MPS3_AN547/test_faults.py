@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""Each fault that the emulator can inject ends in its error; the next inference is exact."""
+
+import pytest
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
+
+from modules.ethosu.runtime import on_board
+
+from .conftest import NPUS
+
+EIO, ETIMEDOUT = 5, 110
+
+# Faults to inject, the errno, words of the message. A reset happens at recovery, or when the
+# NPU's state is not as it was left.
+FAULTS = {
+    "irq-lost": (["irq-lost"], ETIMEDOUT, "no interrupt came within 100 ms: end reached"),
+    "irq-late": (["irq-late"], ETIMEDOUT, "no interrupt came within 100 ms: end reached"),
+    "hang": (["hang"], ETIMEDOUT, "inference took longer than 100 ms: running"),
+    "bus-error": (["bus-error"], EIO, "bus error at command"),
+    "parse-error": (["parse-error"], EIO, "stopped at byte 4 of the command stream: command not"),
+    "watchdog": (["watchdog"], EIO, "watchdog"),
+    "ecc-error": (["ecc-error"], EIO, "memory error (ECC)"),
+    "power-refused": (["power-refused"], EIO, "protection state 0x0, 0x1 requested"),
+    "reset-stuck": (["hang", "reset-stuck"], EIO, "NPU does not end its reset: in reset"),
+    "prot-stuck": (["prot-stuck:2"], EIO, "protection state 0x0, 0x1 requested"),
+}
+HARMLESS = ["irq-spurious", "irq-spurious:3", "dead"]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault(each, load, fault):
+    names, errno, words = FAULTS[fault]
+    load(each)
+    assert each.eval("right()")
+    for name in names:
+        each.exec(f"emulator.fault({name.partition(':')[0]!r}, {name.partition(':')[2] or 1})")
+    error = on_board.raised(each, "m.predict([x])")
+    assert error.startswith(f"OSError {errno} "), error
+    assert words in error
+    assert each.eval("[right() for _ in range(3)]") == [True] * 3
+
+
+@pytest.mark.parametrize("fault", HARMLESS)
+def test_fault_that_nobody_notices(two_npus, load, fault):
+    load(two_npus)
+    name, _, count = fault.partition(":")
+    two_npus.exec(f"emulator.fault({name!r}, {count or 1})")
+    assert two_npus.eval("[right() for _ in range(4)]") == [True] * 4
+
+
+def test_all_faults_in_a_row(two_npus, load):
+    load(two_npus)
+    two_npus.exec(f"faults = {[names for names, _, _ in FAULTS.values()]!r}\nwrong = failed = 0")
+    two_npus.exec(
+        "for _ in range(3):\n"
+        "    for names in faults:\n"
+        "        for name in names:\n"
+        "            name, count = (name + ':1').split(':')[:2]\n"
+        "            emulator.fault(name, int(count))\n"
+        "        try: m.predict([x])\n"
+        "        except OSError: failed += 1\n"
+        "        wrong += not right()",
+        timeout=30,
+    )
+    assert two_npus.eval("(wrong, failed)") == (0, 3 * len(FAULTS))
+
+
+def test_withdrawn_fault_does_not_happen(two_npus, load):
+    load(two_npus)
+    two_npus.exec("emulator.fault('hang', 5)\nemulator.fault('hang', 0)")
+    assert two_npus.eval("right()")
+
+
+@pytest.mark.parametrize("name", ["", "slow", "npu2.hang", "hang.npu", "dma.irq-lost", "h" * 100])
+def test_unknown_fault_is_refused(two_npus, name):
+    error = on_board.raised(two_npus, f"emulator.fault({name!r})")
+    assert error == f"ValueError there is no fault {name}".strip()
+
+
+def test_fault_from_the_command_line(load):
+    with QemuBoard(Machine(NPUS[0], plugin_options=["fault=npu.bus-error:2"])) as board:
+        board.exec("import ethosu")
+        load(board)
+        for _ in range(2):
+            assert on_board.raised(board, "m.predict([x])").startswith(f"OSError {EIO} ")
+        assert board.eval("right()")

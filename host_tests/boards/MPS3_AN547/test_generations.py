@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""Three generations of NPUs with one firmware image: an Ethos-U85 beside a U55 or a U65."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
+from ethosu_tools.vela import compile_model
+
+from modules.ethosu.runtime import exactness, on_board
+from tools.qemu_plugin import releases
+
+U85 = "ethos-u85-256"
+PAIRS = [("ethos-u55-128", U85), (U85, "ethos-u65-512")]
+MODEL = "small_cnn"
+# What systems with an Ethos-U85 use: where the arena is, and whether fast scratch is apart.
+MODES = {
+    "Sram_Only": "Ethos_U85_SYS_Flash_High",
+    "Shared_Sram": "Ethos_U85_SYS_Flash_High",
+    "Dedicated_Sram": "Ethos_U85_SYS_DRAM_Mid",
+    "Dedicated_Sram_256KB": "Ethos_U85_SYS_DRAM_Mid",
+}
+# Of which one is unknown to the other products.
+EVENTS = [0x11, 0x20, 0x23, 0x30, 0x40, 0x50, 0x82, 0x29F]
+
+EIO, ETIMEDOUT = 5, 110
+FAULTS = {
+    "irq-lost": (["irq-lost"], ETIMEDOUT, "no interrupt came within 100 ms: end reached"),
+    "hang": (["hang"], ETIMEDOUT, "inference took longer than 100 ms: running"),
+    "bus-error": (["bus-error"], EIO, "bus error at command"),
+    "parse-error": (["parse-error"], EIO, "stopped at byte 4 of the command stream: command not"),
+    "ecc-error": (["ecc-error"], EIO, "memory error (ECC)"),
+    "branch-error": (["branch-error"], EIO, "branch out of range (STATUS 0x"),
+    "reset-stuck": (["hang", "reset-stuck"], EIO, "NPU does not end its reset: in reset"),
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A board with two NPUs; on each of them `m[0]` and `m[1]` are loaded by their own config."""
+
+    board: QemuBoard
+    npus: tuple[str, str]
+
+    @property
+    def u85(self) -> int:
+        """Which of the two it is."""
+        return self.npus.index(U85)
+
+
+@pytest.fixture(scope="module", params=PAIRS, ids="+".join)
+def machine(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ETHOSU_QEMU", str(releases.installed()))
+        started = Machine(request.param[0], npu1=request.param[1])
+    with QemuBoard(started) as board:
+        yield Pair(board, request.param)
+
+
+@pytest.fixture
+def pair(
+    machine: Pair,
+    small_models: dict[str, Path],
+    compiled: Callable[..., Path],
+    case: exactness.Case,
+) -> Pair:
+    """The board after a soft reset, with one model for each NPU; `right(i)`: is it exact?"""
+    board = machine.board
+    board.soft_reset()
+    board.exec("import emulator, ethosu\nm = [None, None]")
+    for index, npu in reversed([*enumerate(machine.npus)]):
+        board.write_file(f"/m{index}.tflite", compiled(small_models[MODEL], npu).read_bytes())
+        board.exec(f"m[{index}] = ethosu.Model('/m{index}.tflite', timeout_ms=100)")
+    board.exec(f"x = {case.inputs[0][0].tobytes()!r}\ngolden = {case.outputs[0][0].tobytes()!r}")
+    board.exec("def right(i): return bytes(m[i].predict([x])[0]) == golden")
+    return machine
+
+
+def test_each_model_finds_its_own_npu(pair):
+    assert pair.board.eval("ethosu.npus()") == list(pair.npus)
+    assert pair.board.eval("[model.npu for model in m]") == [0, 1]
+    assert pair.board.eval("[right(i) for i in (0, 1, 1, 0, 0, 1)]") == [True] * 6
+
+
+def test_reserve_finds_the_npu_by_its_config(pair):
+    found = pair.board.eval(f"[ethosu.reserve(npu=name).info()['config'] for name in {pair.npus}]")
+    assert found == list(pair.npus)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", PAIRS[:1], ids="+".join, indirect=True)
+@pytest.mark.parametrize("name", [*exactness.SHARED, "trained_lstm_int8"])
+def test_real_model_on_u85(pair, shared_models, compiled, name):
+    """Random inputs and both extremes, bit by bit."""
+    case = exactness.make_case(shared_models / f"{name}.tflite", 2)
+    found = on_board.run_all(pair.board, compiled(case.model, U85), case.inputs, case.outputs[0])
+    for step, outputs in enumerate(found):
+        exactness.assert_equal(outputs, case.outputs[step], step)
+
+
+def test_model_for_neither_is_refused(pair, small_models, compiled):
+    other = "ethos-u85-512"
+    pair.board.write_file("/other.tflite", compiled(small_models[MODEL], other).read_bytes())
+    error = on_board.raised(pair.board, "ethosu.Model('/other.tflite')")
+    assert error.startswith(f"ValueError model was compiled for {other}, the NPU is ethos-u")
+
+
+def test_each_counts_as_many_events_as_it_has(pair):
+    """Eight on U85, four on the other; each reserves, counts, and is exact meanwhile."""
+    for index, count in ((pair.u85, 8), (1 - pair.u85, 4)):
+        name = pair.npus[index]
+        events = EVENTS[-count:] if count == 8 else EVENTS[:count]
+        pair.board.exec(
+            f"n = ethosu.reserve(npu={name!r})\n"
+            f"model = ethosu.Model('/m{index}.tflite', npu=n)\n"
+            f"with n.pmu(*{events}) as p: exact = bytes(model.predict([x])[0]) == golden\n"
+        )
+        assert pair.board.eval("exact")
+        counts = pair.board.eval("[p[i] for i in range(len(p))]")
+        assert len(counts) == count
+        assert counts[events.index(0x23)] > 0, "the NPU was active"
+        assert counts[events.index(0x30)] > 0, "so were its MACs"
+        error = on_board.raised(pair.board, f"n.pmu(*{[0x11] * (count + 1)})")
+        assert error == f"ValueError {count + 1} events given, the NPU counts {count}"
+        pair.board.exec("model.deinit()\nn.release()")
+    name = pair.npus[1 - pair.u85]
+    error = on_board.raised(pair.board, f"ethosu.reserve(npu={name!r}).pmu(0x29F)")
+    assert error == "ValueError this NPU has no PMU event 0x29f"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_of_u85(pair, fault):
+    """It is named, the next inference is exact, and the other NPU does not notice."""
+    names, errno, words = FAULTS[fault]
+    device = ("npu", "npu1")[pair.u85]
+    for name in names:
+        pair.board.exec(f"emulator.fault('{device}.{name}')")
+    error = on_board.raised(pair.board, f"m[{pair.u85}].predict([x])")
+    assert error.startswith(f"OSError {errno} "), error
+    assert words in error
+    assert pair.board.eval("[right(i) for i in (0, 1, 1, 0)]") == [True] * 4
+
+
+@pytest.mark.parametrize("machine", PAIRS[:1], ids="+".join, indirect=True)
+def test_variables_that_the_npu_initialises_begin_anew_after_reset(pair, small_models, compiled):
+    """For U85 Vela gives the NPU a command stream of its own for that; also after a failure."""
+    case = exactness.make_case(small_models["small_streaming"], 4, extremes=False)
+    steps = [
+        (row[0].tobytes(), out[0].tobytes())
+        for row, out in zip(case.inputs, case.outputs, strict=True)
+    ]
+    on_board.load(pair.board, compiled(case.model, U85), "s")
+    pair.board.exec(f"steps = {steps!r}")
+    run = "[bytes(s.predict([a])[0]) == b for a, b in steps]"
+    assert pair.board.eval(run) == [True] * 4
+    assert pair.board.eval(run) != [True] * 4, "they keep their values"
+    pair.board.exec("s.reset()")
+    assert pair.board.eval(run) == [True] * 4
+    pair.board.exec("s.reset()\nemulator.fault('npu1.bus-error')")
+    assert on_board.raised(pair.board, "s.predict([steps[0][0]])").startswith(f"OSError {EIO} ")
+    assert pair.board.eval(run) == [True] * 4
+    assert pair.board.eval("s.info()['npu_calls']") == 1
+
+
+@pytest.mark.parametrize("machine", PAIRS[:1], ids="+".join, indirect=True)
+@pytest.mark.parametrize("form", ["COP1", "COP2"])
+@pytest.mark.parametrize("mode", MODES)
+def test_memory_mode_of_u85(pair, small_models, case, tmp_path, mode, form):
+    """Arena in fast or slow memory, fast scratch apart or not, in both forms of the payload."""
+    path = tmp_path / "model.tflite"
+    compile_model(
+        small_models[MODEL],
+        U85,
+        path,
+        system_config=MODES[mode],
+        memory_mode=mode,
+        more=["--cop-format", form],
+    )
+    found = on_board.run_all(pair.board, path, case.inputs, case.outputs[0])
+    for step, outputs in enumerate(found):
+        exactness.assert_equal(outputs, case.outputs[step], step)

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+/**
+ * libFuzzer target: a payload from anywhere, parsed and its stream verified.
+ * AddressSanitizer sees each byte read outside, UBSan each sum that overflows.
+ */
+#include "ethosu_ext.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const uint32_t configs[] = {0x00001807, 0x10006009, 0x2000251A};
+    static const size_t sizes[3] = {65536, 262144, 4096};
+    struct ethosu_ext_payload payload;
+    struct ethosu_ext_fault fault;
+    char text[200];
+    int error = ethosu_ext_parse_payload(data, size, &payload, &fault);
+    bool parsed = error == 0;
+    for (unsigned i = 0; i < 3 && parsed; i++) {
+        uint32_t written;
+        if (payload.stream < data || payload.stream + payload.stream_bytes > data + size) {
+            abort();
+        }
+        error = ethosu_ext_verify(payload.stream, payload.stream_bytes, configs[i], sizes, 3,
+                                  &written, &fault);
+    }
+    if (error != 0 && ethosu_ext_describe(&fault, text, sizeof text) >= sizeof text) {
+        abort();
+    }
+    return 0;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+/** A program with the driver's log: one inference, then one that the NPU fails, then a refusal. */
+#include "ethosu_log.h"
+#include "fake_npu.h"
+
+void ethosu_ext_log(int severity, const char *text)
+{
+    printf("%d %s\n", severity, text);
+}
+
+TEST(all)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    fakes[0].end_status = ETHOSU_EXT_STATUS_BUS_ERROR;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), -1);
+    CHECK_EQ(ethosu_wait(drv, true), -2);
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+/** The least board: for programs that link the driver and drive no NPU. */
+#include "ethosu_board.h"
+
+#include <ethosu_io.h>
+#include <stdlib.h>
+
+const struct ethosu_board ethosu_board = {.name = "none"};
+
+uint32_t ethosu_board_ticks_ms(void)
+{
+    return 0;
+}
+
+void ethosu_board_idle(const volatile uint32_t *flag)
+{
+    (void)flag;
+    abort();
+}
+
+uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset)
+{
+    (void)reg;
+    (void)offset;
+    return 0;
+}
+
+void sim_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t value)
+{
+    (void)reg;
+    (void)offset;
+    (void)value;
+}

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: MIT
+/** One inference, in all the ways that it can go: each test is a trap for a naive driver. */
+#include "fake_npu.h"
+
+/** Nothing of an ended inference is left: pairs closed, power off, handle idle. */
+static void check_clean(const struct ethosu_driver *drv)
+{
+    CHECK_EQ(begins, ends);
+    CHECK_EQ(drv->power_request_counter, 0);
+    CHECK_EQ(drv->job.state, ETHOSU_JOB_IDLE);
+}
+
+/** The next inference on this handle must be right, whatever came before. */
+static void check_next_works(struct ethosu_driver *drv)
+{
+    struct NPU_REG *npu = &fakes[0];
+    npu->end = FAKE_ON_SLEEP;
+    npu->end_status = ETHOSU_EXT_STATUS_END_REACHED;
+    npu->masked = npu->dead = false;
+    npu->dead_from = npu->interrupt_at = 0;
+    npu->reset_reads = npu->prot_flips = 0;
+    fake_on_sleep = NULL;
+    unsigned runs = npu->runs;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, false), 1); // a leftover count would end it here
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(npu->runs, runs + 1);
+    check_clean(drv);
+}
+
+TEST(an_inference_runs_and_registers_hold_what_it_needs)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(start_good(drv), 0);
+    const uint32_t *registers = fakes[0].registers;
+    CHECK_EQ(registers[NPU_QBASE / 4], (uint32_t)((uintptr_t)good_payload + 32));
+    CHECK_EQ(registers[NPU_QSIZE / 4], 4);
+    CHECK_EQ(registers[NPU_QCONFIG / 4], 2);
+    CHECK_EQ(registers[NPU_REGIONCFG / 4], 0x13);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK_EQ(registers[NPU_BASEP0 / 4 + 2 * i], (uint32_t)good_bases[i]);
+    }
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    check_clean(drv);
+}
+
+TEST(the_order_is_flush_begin_run_invalidate_end)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK(strcmp(trace, "fbRie") == 0);
+}
+
+/** The NPU that may be switched off between inferences is set up anew when it was. */
+TEST(lost_power_is_noticed_and_the_npu_reset)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].loses_power = true;
+    check_next_works(drv);
+    CHECK_EQ(fakes[0].resets, 1); // that of init: the power was still on
+    trace[0] = '\0';
+    check_next_works(drv);
+    CHECK(strcmp(trace, "fXbRie") == 0);
+    check_next_works(drv);
+    CHECK_EQ(fakes[0].resets, 3);
+    CHECK_EQ(fakes[0].registers[NPU_AXI_LIMIT0 / 4], 0); // lost again
+
+    fakes[0].loses_power = false;
+    check_next_works(drv);
+    fakes[0].registers[NPU_PROT / 4] ^= 1; // as if somebody else had reset it
+    check_next_works(drv);
+    fakes[0].registers[NPU_STATUS / 4] |= ETHOSU_EXT_STATUS_PARSE_ERROR;
+    check_next_works(drv);
+    CHECK_EQ(fakes[0].resets, 6);
+}
+
+TEST(a_failed_npu_is_stopped_before_caches_are_dropped_and_end_is_called)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].end = FAKE_NEVER;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), -1);
+    CHECK(strcmp(trace, "fbRXie") == 0);
+}
+
+TEST(the_time_out_is_on_by_default_and_honoured)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].end = FAKE_NEVER;
+    uint32_t start = fake_ms;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), -1);
+    CHECK_EQ(fake_ms - start, ETHOSU_SEMAPHORE_WAIT_INFERENCE);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_TIMEOUT);
+    CHECK_EQ(ethosu_ext_errno(ethosu_ext_last_error(drv)->code), ETHOSU_EXT_ETIMEDOUT);
+    CHECK_TEXT(fake_error(drv), "10000 ms: running");
+    check_next_works(drv);
+}
+
+TEST(the_time_out_can_be_set_and_survives_the_clock_wrapping)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].end = FAKE_NEVER;
+    fake_ms = UINT32_MAX - 5;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_ext_wait(drv, 20), -1);
+    CHECK_EQ(fake_ms, 14);
+    ethosu_ext_set_timeout(drv, 3);
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), -1);
+    CHECK_EQ(fake_ms, 17);
+    check_next_works(drv);
+}
+
+TEST(a_lost_interrupt_is_a_time_out_that_says_so)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].masked = true;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), -1);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_IRQ_LOST);
+    CHECK_EQ(ethosu_ext_errno(ethosu_ext_last_error(drv)->code), ETHOSU_EXT_ETIMEDOUT);
+    CHECK_TEXT(fake_error(drv), "no interrupt came within 10000 ms: end reached");
+    check_next_works(drv);
+}
+
+/** The interrupt comes at every register access between a poll and the end of the release. */
+TEST(an_interrupt_between_poll_and_reset_leaves_no_stale_completion)
+{
+    for (unsigned at = 1; at < 40; at++) {
+        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+        fakes[0].end = FAKE_NEVER;
+        CHECK_EQ(start_good(drv), 0);
+        CHECK_EQ(ethosu_wait(drv, false), 1);
+        fakes[0].interrupt_at = fakes[0].accesses + at;
+        ethosu_release_driver(drv);
+        check_clean(drv);
+        CHECK(ethosu_reserve_driver() == drv);
+        check_next_works(drv);
+        ethosu_deinit(drv);
+    }
+}
+
+/** The same for the time-out. */
+TEST(an_interrupt_during_the_time_out_leaves_no_stale_completion)
+{
+    for (unsigned at = 1; at < 40; at++) {
+        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+        fakes[0].end = FAKE_NEVER;
+        CHECK_EQ(start_good(drv), 0);
+        fakes[0].interrupt_at = fakes[0].accesses + at;
+        int result = ethosu_ext_wait(drv, 5);
+        CHECK(result == -1 || result == 0);
+        check_clean(drv);
+        check_next_works(drv);
+        ethosu_deinit(drv);
+    }
+}
+
+static struct ethosu_driver *late_driver;
+
+static void complete_in_the_last_moment(void)
+{
+    fake_complete(&fakes[0]);
+}
+
+TEST(an_inference_that_ends_as_the_time_runs_out_is_a_success)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].end = FAKE_NEVER;
+    fake_on_sleep = complete_in_the_last_moment;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_ext_wait(drv, 1), 0);
+    check_next_works(drv);
+}
+
+TEST(a_spurious_interrupt_while_idle_changes_nothing)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    ethosu_irq_handler(drv);
+    ethosu_irq_handler(drv);
+    CHECK_EQ(drv->job.state, ETHOSU_JOB_IDLE);
+    CHECK_EQ(drv->spurious, 2);
+    check_next_works(drv);
+}
+
+TEST(a_late_interrupt_of_an_old_job_does_not_complete_the_new_one)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].end = FAKE_NEVER;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_ext_wait(drv, 5), -1);
+    CHECK_EQ(start_good(drv), 0);
+    ethosu_irq_handler(drv); // latched by the interrupt controller before the reset
+    CHECK_EQ(ethosu_wait(drv, false), 1);
+    fake_complete(&fakes[0]);
+    CHECK_EQ(ethosu_wait(drv, false), 0);
+    check_next_works(drv);
+}
+
+TEST(a_doubled_interrupt_completes_once)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(start_good(drv), 0);
+    ethosu_irq_handler(drv);
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    ethosu_irq_handler(drv);
+    check_next_works(drv);
+}
+
+TEST(an_interrupt_of_a_counter_is_no_completion_and_is_silenced)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].end = FAKE_NEVER;
+    CHECK_EQ(start_good(drv), 0);
+    fakes[0].registers[NPU_PMINTSET / 4] = 0xF;
+    fakes[0].registers[NPU_STATUS / 4] |= ETHOSU_EXT_STATUS_PMU_IRQ;
+    ethosu_irq_handler(drv);
+    CHECK_EQ(fakes[0].registers[NPU_PMINTSET / 4], 0);
+    CHECK_EQ(ethosu_wait(drv, false), 1);
+    CHECK_EQ(ethosu_ext_cancel(drv), 0);
+    check_next_works(drv);
+}
+
+TEST(an_interrupt_from_within_the_stream_is_no_completion)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].end = FAKE_NEVER;
+    CHECK_EQ(start_good(drv), 0);
+    fakes[0].registers[NPU_STATUS / 4] |= ETHOSU_EXT_STATUS_IRQ_RAISED; // NPU_OP_IRQ
+    ethosu_irq_handler(drv);
+    CHECK_EQ(ethosu_wait(drv, false), 1);
+    fake_complete(&fakes[0]);
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    check_clean(drv);
+}
+
+TEST(each_fault_of_the_npu_is_decoded_and_the_next_inference_is_right)
+{
+    static const struct {
+        uint32_t status;
+        const char *words;
+    } faults[] = {
+        {ETHOSU_EXT_STATUS_BUS_ERROR | 2u << 12 | 1u << 11, "bus error at weight on port M1"},
+        {ETHOSU_EXT_STATUS_BUS_ERROR | 8u << 12, "bus error at output feature map on port M0"},
+        {ETHOSU_EXT_STATUS_BUS_ERROR | 15u << 12, "bus error (STATUS"},
+        {ETHOSU_EXT_STATUS_PARSE_ERROR, "command not understood"},
+        {ETHOSU_EXT_STATUS_WATCHDOG, "watchdog"},
+        {ETHOSU_EXT_STATUS_ECC, "ECC"},
+        {ETHOSU_EXT_STATUS_ECC | ETHOSU_EXT_STATUS_END_REACHED, "ECC), end reached"},
+        {0, "byte 12 of the command stream"},
+    };
+    for (unsigned i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+        fakes[0].end = FAKE_ON_SLEEP;
+        fakes[0].end_status = faults[i].status;
+        CHECK_EQ(start_good(drv), 0);
+        fakes[0].registers[NPU_QREAD / 4] = 12;
+        CHECK_EQ(ethosu_wait(drv, true), -1);
+        CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_NPU_FAULT);
+        CHECK_EQ(ethosu_ext_last_error(drv)->qread, 12);
+        CHECK_TEXT(fake_error(drv), faults[i].words);
+        check_clean(drv);
+        check_next_works(drv);
+        ethosu_deinit(drv);
+    }
+}
+
+TEST(the_callers_base_arrays_are_copied)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(start_good(drv), 0);
+    memset(good_bases, 0xEE, sizeof good_bases);
+    size_t kept = good_sizes[1];
+    good_sizes[1] = 1;
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(invalidated_bytes, kept);
+    good_sizes[1] = kept;
+}
+
+TEST(cache_hooks_get_bytes_of_the_masked_bases_only)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(flush_calls, 1);
+    CHECK_EQ(flushed_bytes, good_sizes[1]);
+    CHECK_EQ(invalidate_calls, 1);
+    CHECK_EQ(invalidated_bytes, good_sizes[1]);
+
+    ethosu_set_basep_cache_mask(drv, 0xFF, 0x04);
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(flush_calls, 4);
+    CHECK_EQ(invalidate_calls, 2);
+    CHECK_EQ(invalidated_bytes, good_sizes[2]);
+
+    ethosu_set_basep_cache_mask(drv, 0, 0);
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(flush_calls, 4);
+    CHECK_EQ(invalidate_calls, 2);
+}
+
+TEST(waiting_twice_or_with_nothing_running_is_answered)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(ethosu_wait(drv, true), -2);
+    CHECK_EQ(ethosu_wait(drv, false), -2);
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(ethosu_wait(drv, true), -2);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_NOT_STARTED);
+    check_clean(drv);
+}
+
+TEST(a_second_start_is_refused_and_the_first_goes_on)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].end = FAKE_NEVER;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(start_good(drv), -1);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_BUSY);
+    CHECK_EQ(fakes[0].runs, 1);
+    fake_complete(&fakes[0]);
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    check_clean(drv);
+}
+
+TEST(cancel_stops_and_pairs_and_is_harmless_when_idle)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(ethosu_ext_cancel(drv), 0);
+    fakes[0].end = FAKE_NEVER;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_ext_cancel(drv), 0);
+    CHECK(!fakes[0].running);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_CANCELLED);
+    CHECK_EQ(ethosu_ext_errno(ETHOSU_EXT_E_CANCELLED), ETHOSU_EXT_ECANCELED);
+    check_clean(drv);
+    CHECK_EQ(ethosu_wait(drv, true), -2);
+
+    fakes[0].end = FAKE_AT_ONCE; // completed, nobody has waited
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_ext_cancel(drv), 0);
+    check_next_works(drv);
+}
+
+TEST(a_soft_reset_cancels_what_runs)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(ethosu_soft_reset(drv), 0);
+    fakes[0].end = FAKE_NEVER;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_soft_reset(drv), 0);
+    CHECK(!fakes[0].running);
+    check_clean(drv);
+    check_next_works(drv);
+}
+
+TEST(invoking_a_handle_that_is_not_reserved_is_refused)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    ethosu_release_driver(drv);
+    unsigned accesses = fakes[0].accesses;
+    CHECK_EQ(start_good(drv), -1);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_NOT_RESERVED);
+    CHECK_EQ(ethosu_ext_errno(ETHOSU_EXT_E_NOT_RESERVED), ETHOSU_EXT_EPERM);
+    CHECK_EQ(fakes[0].accesses, accesses);
+}
+
+TEST(a_prepared_program_starts_again_and_again)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    struct ethosu_ext_program program = {0};
+    CHECK_EQ(ethosu_ext_prepare(drv, &program, good_payload, sizeof good_payload, good_bases,
+                                good_sizes, 3, 0),
+             0);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK_EQ(ethosu_ext_start(drv, &program, NULL), 0);
+        CHECK_EQ(ethosu_ext_wait(drv, 100), 0);
+    }
+    CHECK_EQ(fakes[0].runs, 4);
+    check_clean(drv);
+
+    program.owner = NULL;
+    CHECK_EQ(ethosu_ext_start(drv, &program, NULL), ETHOSU_EXT_E_OTHER_NPU);
+    check_next_works(drv);
+}
+
+static void count_done(struct ethosu_driver *drv, void *argument)
+{
+    CHECK(drv == late_driver);
+    (*(unsigned *)argument)++;
+}
+
+TEST(the_done_callback_comes_once_per_completion)
+{
+    unsigned done = 0;
+    late_driver = fake_driver("ethos-u55-128");
+    ethosu_ext_on_done(late_driver, count_done, &done);
+    check_next_works(late_driver);
+    CHECK_EQ(done, 1);
+    ethosu_irq_handler(late_driver);
+    CHECK_EQ(done, 1);
+    ethosu_ext_on_done(late_driver, NULL, NULL);
+    check_next_works(late_driver);
+    CHECK_EQ(done, 1);
+}
+
+/** A reset that never ends, at each reset that an inference needs. */
+TEST(a_reset_that_never_ends_is_an_error_and_leaves_nothing_behind)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].loses_power = true;
+    check_next_works(drv);
+    unsigned begun = begins;
+    fakes[0].reset_reads = UINT32_MAX;
+    CHECK_EQ(start_good(drv), -1);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_RESET);
+    CHECK_TEXT(fake_error(drv), "in reset");
+    check_clean(drv);
+    CHECK_EQ(begins, begun);
+    check_next_works(drv);
+
+    fakes[0].end = FAKE_NEVER;
+    CHECK_EQ(start_good(drv), 0);
+    fakes[0].reset_reads = UINT32_MAX;
+    CHECK(ethosu_ext_cancel(drv) != 0);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_RESET);
+    check_clean(drv);
+    check_next_works(drv);
+}
+
+TEST(a_wrong_protection_state_is_named)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].loses_power = true;
+    check_next_works(drv);
+    fakes[0].prot_flips = NPU_PROT_NON_SECURE;
+    CHECK_EQ(start_good(drv), -1);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_PROTECTION);
+    CHECK_TEXT(fake_error(drv), "state 0x3, 0x1 requested");
+    check_next_works(drv);
+}
+
+/** The NPU dies (reads as all ones) from the Nth access on, for every N. */
+TEST(an_npu_that_dies_at_any_access_ends_in_an_error_and_no_leak)
+{
+    for (unsigned at = 1; at < 60; at++) {
+        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+        fakes[0].end = FAKE_ON_SLEEP;
+        fakes[0].dead_from = fakes[0].accesses + at;
+        if (start_good(drv) == 0) {
+            (void)ethosu_ext_wait(drv, 5);
+        }
+        check_clean(drv);
+        check_next_works(drv);
+        ethosu_deinit(drv);
+    }
+}
+
+/* ---- every order of calls ---- */
+
+static void call(struct ethosu_driver *drv, unsigned which)
+{
+    switch (which) {
+    case 0:
+        (void)start_good(drv);
+        break;
+    case 1:
+        (void)ethosu_wait(drv, false);
+        break;
+    case 2:
+        (void)ethosu_ext_wait(drv, 3);
+        break;
+    case 3:
+        (void)ethosu_ext_cancel(drv);
+        break;
+    case 4:
+        ethosu_release_driver(drv);
+        break;
+    case 5:
+        (void)ethosu_ext_reserve_this(drv, 0);
+        break;
+    case 6:
+        ethosu_irq_handler(drv);
+        break;
+    case 7:
+        fake_complete(&fakes[0]);
+        break;
+    default:
+        (void)ethosu_soft_reset(drv);
+        break;
+    }
+}
+
+/** Nine calls in all sequences of five: no hang, and at the end everything is closed. */
+TEST(every_sequence_of_calls_leaves_the_driver_usable)
+{
+    for (unsigned sequence = 0; sequence < 9 * 9 * 9 * 9 * 9; sequence++) {
+        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+        fakes[0].end = FAKE_NEVER;
+        unsigned rest = sequence;
+        for (unsigned i = 0; i < 5; i++, rest /= 9) {
+            call(drv, rest % 9);
+            CHECK(begins - ends <= 1);
+        }
+        CHECK_EQ(ethosu_ext_cancel(drv), 0);
+        (void)ethosu_ext_reserve_this(drv, 0);
+        check_next_works(drv);
+        ethosu_deinit(drv);
+    }
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+/** Life of handles: init, reserve by kind and with a time-out, release, deinit, power. */
+#include "fake_npu.h"
+
+static struct ethosu_driver drivers[2];
+
+/** Two NPUs of different configs, none reserved. */
+static void two_npus(void)
+{
+    static const char *const configs[] = {"ethos-u55-256", "ethos-u55-128"};
+    for (unsigned i = 0; i < 2; i++) {
+        fake_power_up(&fakes[i], configs[i]);
+        CHECK_EQ(ethosu_init(&drivers[i], &fakes[i], NULL, 0, 1, 1), 0);
+        fakes[i].driver = &drivers[i];
+    }
+}
+
+TEST(init_refuses_what_is_no_npu)
+{
+    struct ethosu_driver drv;
+    memset(&drv, 0xA5, sizeof drv);
+    CHECK_EQ(ethosu_init(&drv, NULL, NULL, 0, 1, 1), -1);
+    CHECK_EQ(ethosu_ext_last_error(&drv)->code, ETHOSU_EXT_E_ARGUMENT);
+    CHECK_EQ(ethosu_init(NULL, &fakes[0], NULL, 0, 1, 1), -1);
+
+    CHECK_EQ(ethosu_init(&drv, &fakes[0], NULL, 0, 1, 1), -1); // reads as zeros
+    CHECK_EQ(ethosu_ext_last_error(&drv)->code, ETHOSU_EXT_E_NO_NPU);
+    fake_power_up(&fakes[0], "ethos-u55-128");
+    fakes[0].dead = true;
+    CHECK_EQ(ethosu_init(&drv, &fakes[0], NULL, 0, 1, 1), -1);
+    CHECK_TEXT(fake_error(&drv), "CONFIG 0xffffffff");
+    fakes[0].dead = false;
+    fakes[0].reset_reads = UINT32_MAX;
+    CHECK_EQ(ethosu_init(&drv, &fakes[0], NULL, 0, 1, 1), -1);
+    CHECK_EQ(ethosu_ext_last_error(&drv)->code, ETHOSU_EXT_E_RESET);
+    CHECK(ethosu_ext_next(NULL) == NULL);
+}
+
+TEST(init_sets_protection_and_limits)
+{
+    struct ethosu_driver drv;
+    fake_power_up(&fakes[0], "ethos-u55-128");
+    fakes[0].reset_reads = 1000;
+    CHECK_EQ(ethosu_init(&drv, &fakes[0], NULL, 0, 0, 0), 0);
+    CHECK_EQ(fakes[0].registers[NPU_PROT / 4], 2); // non-secure user
+    CHECK_EQ(fakes[0].registers[NPU_AXI_LIMIT0 / 4], 0x0F1F0000);
+    CHECK_EQ(fakes[0].registers[NPU_AXI_LIMIT0 / 4 + 3], 0x0F1F0000);
+    CHECK_EQ(fakes[0].registers[NPU_CMD / 4], NPU_CMD_Q_BITS);
+}
+
+TEST(init_twice_is_one_driver)
+{
+    two_npus();
+    CHECK_EQ(ethosu_init(&drivers[0], &fakes[0], NULL, 0, 1, 1), 0);
+    unsigned count = 0;
+    for (struct ethosu_driver *drv = ethosu_ext_next(NULL); drv != NULL;
+         drv = ethosu_ext_next(drv)) {
+        CHECK(++count <= 2);
+    }
+    CHECK_EQ(count, 2);
+}
+
+TEST(semaphores_that_run_out_are_an_error)
+{
+    static struct ethosu_driver many[12];
+    unsigned made = 0;
+    fake_power_up(&fakes[0], "ethos-u55-128");
+    while (made < 12 && ethosu_init(&many[made], &fakes[0], NULL, 0, 1, 1) == 0) {
+        made++;
+    }
+    CHECK_EQ(made, 9);
+    CHECK_EQ(ethosu_ext_last_error(&many[made])->code, ETHOSU_EXT_E_NO_SEMAPHORE);
+    ethosu_deinit(&many[0]);
+    CHECK_EQ(ethosu_init(&many[0], &fakes[0], NULL, 0, 1, 1), 0);
+    for (unsigned i = 0; i < made; i++) {
+        CHECK(ethosu_ext_reserve(NULL, 0, NULL) != NULL);
+    }
+    struct ethosu_ext_fault fault;
+    CHECK(ethosu_ext_reserve(NULL, 5, &fault) == NULL);
+    CHECK_EQ(fault.code, ETHOSU_EXT_E_NO_SEMAPHORE);
+}
+
+TEST(reserve_gives_each_npu_once_and_then_null_in_time)
+{
+    two_npus();
+    struct ethosu_driver *a = ethosu_reserve_driver();
+    struct ethosu_driver *b = ethosu_reserve_driver();
+    CHECK(a != NULL && b != NULL && a != b);
+    uint32_t start = fake_ms;
+    CHECK(ethosu_reserve_driver() == NULL);
+    CHECK_EQ(fake_ms - start, ETHOSU_EXT_RESERVE_TIMEOUT);
+    ethosu_release_driver(a);
+    CHECK(ethosu_reserve_driver() == a);
+}
+
+TEST(reserve_by_config_gives_that_config)
+{
+    struct ethosu_ext_fault fault;
+    two_npus();
+    CHECK(ethosu_ext_reserve("ethos-u55-128", 0, NULL) == &drivers[1]);
+    CHECK(ethosu_ext_reserve("ethos-u55-128", 7, &fault) == NULL);
+    CHECK_EQ(fault.code, ETHOSU_EXT_E_NONE_FREE);
+    CHECK(ethosu_ext_reserve("ethos-u65-512", 7, &fault) == NULL);
+    CHECK_EQ(fault.code, ETHOSU_EXT_E_NONE_SUCH);
+    CHECK(ethosu_ext_reserve("ethos-u99", 7, &fault) == NULL);
+    CHECK_EQ(fault.code, ETHOSU_EXT_E_ARGUMENT);
+    CHECK_EQ(ethosu_ext_reserve_this(&drivers[0], 0), 0);
+    CHECK_EQ(ethosu_ext_reserve_this(&drivers[0], 0), ETHOSU_EXT_E_NONE_FREE);
+}
+
+TEST(reserve_without_any_driver_says_so)
+{
+    struct ethosu_ext_fault fault;
+    CHECK(ethosu_ext_reserve(NULL, 7, &fault) == NULL);
+    CHECK_EQ(fault.code, ETHOSU_EXT_E_NONE_SUCH);
+    CHECK(ethosu_reserve_driver() == NULL);
+    CHECK_EQ(ethosu_invoke_v2(good_payload, GOOD_PAYLOAD_SIZE, NULL, NULL, 0), -1);
+}
+
+static void release_second(void)
+{
+    fake_on_sleep = NULL;
+    ethosu_release_driver(&drivers[1]);
+}
+
+static void release_first(void)
+{
+    fake_on_sleep = release_second;
+    ethosu_release_driver(&drivers[0]);
+}
+
+/** A caller that waits for one config is not woken for good by another's release. */
+TEST(a_release_goes_to_a_caller_that_can_use_it)
+{
+    two_npus();
+    CHECK(ethosu_reserve_driver() != NULL);
+    CHECK(ethosu_reserve_driver() != NULL);
+    fake_on_sleep = release_first;
+    CHECK(ethosu_ext_reserve("ethos-u55-128", 100, NULL) == &drivers[1]);
+    CHECK(drivers[1].reserved);
+    CHECK(!drivers[0].reserved);
+}
+
+static void init_again(void)
+{
+    fake_on_sleep = NULL;
+    CHECK_EQ(ethosu_init(&drivers[0], &fakes[0], NULL, 0, 1, 1), 0);
+}
+
+TEST(an_npu_that_is_initialised_goes_to_who_waits)
+{
+    two_npus();
+    CHECK(ethosu_ext_reserve("ethos-u55-256", 0, NULL) == &drivers[0]);
+    fake_on_sleep = init_again;
+    CHECK(ethosu_ext_reserve("ethos-u55-256", 100, NULL) == &drivers[0]);
+}
+
+TEST(double_release_does_no_harm)
+{
+    two_npus();
+    struct ethosu_driver *drv = ethosu_reserve_driver();
+    ethosu_release_driver(drv);
+    ethosu_release_driver(drv);
+    ethosu_release_driver(NULL);
+    CHECK(ethosu_reserve_driver() != ethosu_reserve_driver());
+    CHECK(ethosu_ext_reserve(NULL, 0, NULL) == NULL);
+}
+
+TEST(deinit_of_a_reserved_running_driver_ends_everything)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].end = FAKE_NEVER;
+    CHECK_EQ(start_good(drv), 0);
+    ethosu_deinit(drv);
+    CHECK_EQ(begins, ends);
+    CHECK(!fakes[0].running);
+    CHECK(ethosu_ext_next(NULL) == NULL);
+    CHECK_EQ(start_good(drv), -1);
+    ethosu_deinit(drv);
+    ethosu_release_driver(drv);
+    CHECK(ethosu_ext_reserve(NULL, 0, NULL) == NULL);
+}
+
+TEST(init_again_while_running_ends_what_ran)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fakes[0].end = FAKE_NEVER;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_init(drv, &fakes[0], NULL, 0, 1, 1), 0);
+    CHECK_EQ(begins, ends);
+    CHECK(!fakes[0].running);
+}
+
+TEST(two_npus_run_side_by_side_and_one_may_fail)
+{
+    two_npus();
+    CHECK_EQ(ethosu_ext_reserve_this(&drivers[0], 0), 0);
+    CHECK_EQ(ethosu_ext_reserve_this(&drivers[1], 0), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        fakes[i].end = FAKE_NEVER;
+        good_payload[2] = drivers[i].dev.config;
+        CHECK_EQ(start_good(&drivers[i]), 0);
+    }
+    fakes[0].end_status = ETHOSU_EXT_STATUS_BUS_ERROR;
+    fake_complete(&fakes[0]);
+    CHECK_EQ(ethosu_wait(&drivers[0], true), -1);
+    CHECK_EQ(ethosu_wait(&drivers[1], false), 1);
+    fake_complete(&fakes[1]);
+    CHECK_EQ(ethosu_wait(&drivers[1], true), 0);
+    CHECK_EQ(begins, ends);
+}
+
+static struct ethosu_driver *reentrant;
+static int reentrant_result;
+
+static void reserve_from_an_interrupt(void)
+{
+    fake_on_sleep = NULL;
+    reentrant_result = ethosu_ext_reserve_this(reentrant, 0);
+}
+
+TEST(reserving_while_somebody_waits_is_answered)
+{
+    two_npus();
+    CHECK(ethosu_reserve_driver() != NULL);
+    CHECK(ethosu_reserve_driver() != NULL);
+    reentrant = &drivers[0];
+    fake_on_sleep = reserve_from_an_interrupt;
+    CHECK(ethosu_ext_reserve(NULL, 5, NULL) == NULL);
+    CHECK_EQ(reentrant_result, ETHOSU_EXT_E_NONE_FREE);
+}
+
+TEST(a_call_from_within_the_driver_is_refused_not_hung)
+{
+    two_npus();
+    void *mutex = ethosu_mutex_create(); // the default has but one
+    CHECK_EQ(ethosu_mutex_lock(mutex), 0);
+    CHECK(ethosu_mutex_lock(mutex) < 0);
+    struct ethosu_ext_fault fault;
+    CHECK(ethosu_ext_reserve(NULL, 0, &fault) == NULL);
+    CHECK_EQ(fault.code, ETHOSU_EXT_E_LOCKED);
+    CHECK_EQ(ethosu_init(&(struct ethosu_driver){0}, &fakes[0], NULL, 0, 1, 1), -1);
+    CHECK_EQ(ethosu_mutex_unlock(mutex), 0);
+    ethosu_mutex_destroy(mutex);
+    CHECK(ethosu_ext_reserve(NULL, 0, &fault) != NULL);
+}
+
+TEST(power_requests_are_counted)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    const uint32_t *command = &fakes[0].registers[NPU_CMD / 4];
+    CHECK_EQ(ethosu_request_power(drv), 0);
+    CHECK_EQ(ethosu_request_power(drv), 0);
+    CHECK_EQ(*command, 0);
+    CHECK_EQ(ethosu_soft_reset(drv), 0);
+    CHECK_EQ(*command, 0); // a reset keeps the power as requested
+    ethosu_release_power(drv);
+    CHECK_EQ(*command, 0);
+    ethosu_release_power(drv);
+    CHECK_EQ(*command, NPU_CMD_Q_BITS);
+    ethosu_release_power(drv);
+    CHECK_EQ(drv->power_request_counter, 0);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_POWER_UNDERFLOW);
+}
+
+TEST(power_held_by_the_user_survives_an_inference)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(ethosu_request_power(drv), 0);
+    unsigned resets = fakes[0].resets;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(fakes[0].resets, resets);
+    CHECK_EQ(drv->power_request_counter, 1);
+    CHECK_EQ(fakes[0].registers[NPU_CMD / 4], 0);
+}
+
+TEST(version_and_hardware_are_told)
+{
+    struct ethosu_driver_version version;
+    struct ethosu_hw_info info;
+    ethosu_get_driver_version(&version);
+    CHECK_EQ(version.major, ETHOSU_DRIVER_VERSION_MAJOR);
+    ethosu_get_hw_info(fake_driver("ethos-u55-128"), &info);
+    CHECK_EQ(info.cfg.macs_per_cc, 7);
+    CHECK_EQ(info.cfg.cmd_stream_version, 0);
+    CHECK_EQ(info.cfg.custom_dma, 0);
+    CHECK_EQ(info.version.arch_major_rev, 1);
+    CHECK_EQ(info.version.arch_minor_rev, 0);
+    CHECK_EQ(info.version.arch_patch_rev, 6);
+    CHECK_EQ(info.version.product_major, 6);
+    CHECK_EQ(info.version.version_status, 1);
+}
+
+TEST(config_names_are_velas)
+{
+    static const char *const names[] = {
+        "ethos-u55-32",  "ethos-u55-64",  "ethos-u55-128",  "ethos-u55-256",  "ethos-u65-256",
+        "ethos-u65-512", "ethos-u85-128", "ethos-u85-1024", "ethos-u85-2048",
+    };
+    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        uint32_t config;
+        CHECK(ethosu_ext_config_parse(names[i], &config));
+        ethosu_ext_config_name(config, name);
+        CHECK(strcmp(name, names[i]) == 0);
+    }
+    ethosu_ext_config_name(0x70000000, name);
+    CHECK(strcmp(name, "unknown") == 0);
+    ethosu_ext_config_name(0x2000000F, name);
+    CHECK(strcmp(name, "ethos-u85-32768") == 0);
+    CHECK(!ethosu_ext_config_parse("ethos-u55-12", &(uint32_t){0}));
+}

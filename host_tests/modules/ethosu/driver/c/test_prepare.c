@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+/** Checks before the first register is written: alignment, placement, sizes, arguments. */
+#include "fake_npu.h"
+
+static _Alignas(64) uint8_t memory[1024];
+static struct ethosu_ext_program program;
+
+static int prepare(struct ethosu_driver *drv, const uint64_t *bases, const size_t *sizes, int count)
+{
+    unsigned accesses = fakes[0].accesses;
+    int error = ethosu_ext_prepare(drv, &program, good_payload, sizeof good_payload, bases, sizes,
+                                   count, 0);
+    CHECK_EQ(fakes[0].accesses, accesses); // looks at nothing, writes nothing
+    CHECK_EQ(program.owner == NULL, error != 0);
+    return error;
+}
+
+static void check_refused(struct ethosu_driver *drv, int error, int code, int index,
+                          const char *text)
+{
+    CHECK_EQ(error, code);
+    CHECK_EQ(ethosu_ext_last_error(drv)->index, index);
+    CHECK_TEXT(fake_error(drv), text);
+}
+
+TEST(a_misaligned_base_is_named_with_its_address)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    uint64_t bases[3] = {(uintptr_t)memory + 8, (uintptr_t)memory, (uintptr_t)memory};
+    size_t sizes[3] = {16, 16, 16};
+    char address[64];
+    snprintf(address, sizeof address, "base pointer 0 is at 0x%llx", (unsigned long long)bases[0]);
+    check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_BASE_ALIGNMENT, 0, address);
+    CHECK_TEXT(fake_error(drv), "not aligned to 16");
+    CHECK_EQ(ethosu_ext_errno(ETHOSU_EXT_E_BASE_ALIGNMENT), ETHOSU_EXT_EINVAL);
+}
+
+TEST(a_base_whose_cache_is_managed_is_aligned_to_the_cache_line)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    uint64_t bases[3] = {(uintptr_t)memory + 16, (uintptr_t)memory + 16, (uintptr_t)memory};
+    size_t sizes[3] = {16, 16, 16};
+    check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_BASE_ALIGNMENT, 1,
+                  "not aligned to 32");
+    ethosu_set_basep_cache_mask(drv, 0, 0);
+    CHECK_EQ(prepare(drv, bases, sizes, 3), 0);
+}
+
+TEST(a_misaligned_command_stream_is_named)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    memcpy(memory + 4, good_payload, sizeof good_payload);
+    int error =
+        ethosu_ext_prepare(drv, &program, memory + 4, sizeof good_payload, NULL, NULL, 0, 0);
+    check_refused(drv, error, ETHOSU_EXT_E_STREAM_ALIGNMENT, -1, "command stream is at 0x");
+}
+
+TEST(memory_that_the_npu_cannot_see_is_efault)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    uint64_t bases[3] = {(uintptr_t)memory, (uintptr_t)memory + 512, 0};
+    size_t sizes[3] = {16, 256, 0};
+    fake_ranges[0] = (struct ethosu_board_range){(uintptr_t)memory, 512, true, "low", 0};
+    fake_ranges[1] = (struct ethosu_board_range){(uintptr_t)good_payload, 64, false, "rom", 0};
+    check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_NOT_REACHABLE, 1,
+                  "base pointer 1, 256 bytes at");
+    CHECK_EQ(ethosu_ext_errno(ETHOSU_EXT_E_NOT_REACHABLE), ETHOSU_EXT_EFAULT);
+
+    bases[1] = (uintptr_t)memory + 256;
+    CHECK_EQ(prepare(drv, bases, sizes, 3), 0);
+    sizes[1] = 257; // one byte over the end
+    check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_NOT_REACHABLE, 1, "257 bytes");
+    sizes[1] = SIZE_MAX; // wraps around
+    check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_NOT_REACHABLE, 1, "bytes at");
+
+    sizes[1] = 16;
+    fake_ranges[0].writable = false;
+    check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_NOT_WRITABLE, 1, "can't write");
+    fake_ranges[1].size = 8;
+    check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_NOT_REACHABLE, -1,
+                  "command stream, 4 bytes at");
+}
+
+/** A stream that writes region 0 must find memory there that can be written. */
+TEST(a_stream_that_writes_read_only_memory_is_refused)
+{
+    static _Alignas(16) uint32_t words[] = {
+        0x31504F43u, 5,           5,       0x000A0002u, // COP1, 10 words of stream
+        0x00010130u, 0x00000131u, 0x4030u, 0,           0x4031u,
+        0,           0x4032u,     16,      0x010u,      0xFFFF0000u,
+    };
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    uint64_t bases[2] = {(uintptr_t)memory, (uintptr_t)memory + 512};
+    size_t sizes[2] = {16, 16};
+    fake_ranges[0] = (struct ethosu_board_range){(uintptr_t)memory, 512, false, "rom", 0};
+    fake_ranges[1] = (struct ethosu_board_range){0, SIZE_MAX, true, "ram", 0};
+    int error = ethosu_ext_prepare(drv, &program, words, sizeof words, bases, sizes, 2, 0);
+    check_refused(drv, error, ETHOSU_EXT_E_NOT_WRITABLE, 0, "base pointer 0");
+    error = ethosu_ext_prepare(drv, &program, words, sizeof words, bases, sizes, 2,
+                               ETHOSU_EXT_NO_VERIFY);
+    CHECK_EQ(error, 0);
+    fake_ranges[0].writable = true;
+    CHECK_EQ(ethosu_ext_prepare(drv, &program, words, sizeof words, bases, sizes, 2, 0), 0);
+    error = ethosu_ext_prepare(drv, &program, words, sizeof words, bases, sizes, 2,
+                               ETHOSU_EXT_CONSTANTS);
+    check_refused(drv, error, ETHOSU_EXT_E_CONSTANTS_WRITTEN, 0,
+                  "writes base pointer 0, which holds");
+
+    // The stream of last time, verified then, writes other memory of the same size now.
+    struct ethosu_ext_program *last = &drv->program;
+    CHECK_EQ(ethosu_ext_prepare(drv, last, words, sizeof words, bases, sizes, 2, 0), 0);
+    fake_ranges[0] = (struct ethosu_board_range){(uintptr_t)memory + 256, 256, false, "rom", 0};
+    bases[0] += 256;
+    error = ethosu_ext_prepare(drv, last, words, sizeof words, bases, sizes, 2, 0);
+    check_refused(drv, error, ETHOSU_EXT_E_NOT_WRITABLE, 0, "base pointer 0");
+}
+
+TEST(the_boards_port_becomes_the_regions_attribute)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    uint64_t bases[3] = {(uintptr_t)memory, (uintptr_t)memory + 512, (uintptr_t)memory + 512};
+    size_t sizes[3] = {16, 16, 16};
+    fake_ranges[0] = (struct ethosu_board_range){(uintptr_t)memory, 512, true, "m0", ETHOSU_PORT_2};
+    fake_ranges[1] = (struct ethosu_board_range){0, SIZE_MAX, true, "m1", ETHOSU_PORT_DEFAULT};
+    CHECK_EQ(prepare(drv, bases, sizes, 3), 0);
+    CHECK_EQ(program.regioncfg, 2 | 0 << 2 | 1 << 4);
+}
+
+TEST(an_address_that_the_bus_lacks_is_refused)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    fake_bus_offset = UINT64_C(1) << 32;
+    CHECK_EQ(start_good(drv), -1);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_ADDRESS_WIDTH);
+    CHECK_TEXT(fake_error(drv), "last address 0xffffffff");
+    ethosu_deinit(drv);
+
+    drv = fake_driver("ethos-u65-256"); // has 40 bits
+    good_payload[2] = drv->dev.config;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(fakes[0].registers[NPU_QBASE / 4 + 1], 1);
+    CHECK_EQ(fakes[0].registers[NPU_BASEP0 / 4 + 1], 1);
+    CHECK_EQ(fakes[0].registers[NPU_REGIONCFG / 4], 0x1B);
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+}
+
+TEST(arguments_are_checked)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    uint64_t bases[9] = {0};
+    size_t sizes[9] = {0};
+    CHECK_EQ(prepare(drv, bases, sizes, 9), ETHOSU_EXT_E_BASE_COUNT);
+    CHECK_EQ(prepare(drv, bases, sizes, -1), ETHOSU_EXT_E_BASE_COUNT);
+    CHECK_EQ(prepare(drv, NULL, sizes, 1), ETHOSU_EXT_E_ARGUMENT);
+    CHECK_EQ(prepare(drv, bases, NULL, 1), ETHOSU_EXT_E_ARGUMENT);
+    CHECK_EQ(prepare(drv, bases, sizes, 8), 0); // regions of 0 bytes: none
+    CHECK_EQ(ethosu_invoke_async(drv, good_payload, -4, bases, sizes, 0, NULL), -1);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_PAYLOAD_SIZE);
+    drv->dev.part = NULL;
+    CHECK_EQ(prepare(drv, bases, sizes, 0), ETHOSU_EXT_E_NO_NPU);
+}
+
+TEST(fast_memory_stands_in_for_base_two)
+{
+    static struct ethosu_driver drv;
+    fake_power_up(&fakes[0], "ethos-u55-128");
+    CHECK_EQ(ethosu_init(&drv, &fakes[0], memory, 128, 1, 1), 0);
+    fakes[0].driver = &drv;
+    CHECK(ethosu_reserve_driver() == &drv);
+    CHECK_EQ(start_good(&drv), 0);
+    CHECK_EQ(fakes[0].registers[NPU_BASEP0 / 4 + 4], (uint32_t)(uintptr_t)memory);
+    CHECK(good_bases[2] != (uintptr_t)memory); // the caller's array stays as it is
+    CHECK_EQ(ethosu_wait(&drv, true), 0);
+
+    good_sizes[2] = 129;
+    CHECK_EQ(start_good(&drv), -1);
+    CHECK_TEXT(fake_error(&drv), "needs 129 bytes of fast memory, 128 are there");
+}
+
+TEST(verifying_can_be_switched_off_and_is_done_once_per_stream)
+{
+    static _Alignas(16) uint32_t words[] = {0x31504F43u, 5, 5, 0x00020002u, 0x000u, 0x3FFu};
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    words[4] = 0x3FF; // unknown
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), -1);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_COMMAND_UNKNOWN);
+    CHECK_EQ(fakes[0].runs, 0);
+    ethosu_ext_set_verify(drv, false);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
+    ethosu_ext_set_verify(drv, true);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), -1);
+    words[4] = 0;
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
+
+    words[4] = 0x3FF;
+    ethosu_release_driver(drv); // forgets what was verified
+    CHECK(ethosu_reserve_driver() == drv);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), -1);
+    words[4] = 0;
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
+}
+
+TEST(invoke_v2_and_the_macro_run)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(ethosu_invoke(drv, good_payload, GOOD_PAYLOAD_SIZE, NULL, NULL, 0), 0);
+    ethosu_release_driver(drv);
+    CHECK_EQ(ethosu_invoke_v2(good_payload, GOOD_PAYLOAD_SIZE, NULL, NULL, 0), 0);
+    CHECK_EQ(fakes[0].runs, 2);
+    CHECK(!drv->reserved);
+}
+
+TEST(every_error_has_a_sentence_and_an_errno)
+{
+    char text[200];
+    for (int code = -1; code >= ETHOSU_EXT_E_CONSTANTS_WRITTEN; code--) {
+        struct ethosu_ext_fault fault = {.code = code, .found = 7, .expected = 9};
+        size_t length = ethosu_ext_describe(&fault, text, sizeof text);
+        CHECK(length > 10 && length == strlen(text));
+        CHECK(strchr(text, '%') == NULL);
+        CHECK(ethosu_ext_errno(code) > 0);
+        CHECK_EQ(ethosu_ext_describe(&fault, NULL, 0), length);
+        char cut[8];
+        CHECK_EQ(ethosu_ext_describe(&fault, cut, sizeof cut), length);
+        CHECK_EQ(strlen(cut), 7);
+    }
+    struct ethosu_ext_fault none = {0};
+    ethosu_ext_describe(&none, text, sizeof text);
+    CHECK(strcmp(text, "no error") == 0);
+    CHECK_EQ(ethosu_ext_errno(0), 0);
+    CHECK_EQ(ethosu_ext_errno(-1000), 0);
+    none = (struct ethosu_ext_fault){.code = ETHOSU_EXT_E_PAYLOAD_SIZE, .found = UINT64_C(1) << 40};
+    ethosu_ext_describe(&none, text, sizeof text);
+    CHECK_TEXT(text, "0x10000000000 bytes");
+}

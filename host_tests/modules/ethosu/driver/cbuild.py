@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Building and running the C tests of the driver."""
+
+import re
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REPO = HERE.parents[3]
+C = HERE / "c"
+
+INCLUDES = [
+    f"-I{REPO / path}"
+    for path in ("tools/sim_host", "modules/ethosu", "modules/ethosu/driver", "tools/npu_sim")
+]
+STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-pthread"]
+SANITIZE = {
+    "address": [
+        "-O1",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
+        "-fno-omit-frame-pointer",
+    ],
+    "thread": ["-O1", "-fsanitize=thread", "-fno-omit-frame-pointer"],
+    "coverage": ["-O0", "--coverage"],
+}
+
+
+def run(command: list[str | Path], timeout: float = 120) -> str:
+    """Run a command, give its standard output; fail with all its output."""
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, timeout=timeout
+    )
+    assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+DRIVER = "sim_host/{}/libethosu_driver.a"
+BOARD = "sim_host/{}/libsim_host.a"
+SIM = "npu_sim/{}/libnpu_sim.a"
+
+
+def archives(sanitizer: str, *kinds: str) -> list[Path]:
+    """Build the archives of sim_host; give those of `kinds`: DRIVER, BOARD, SIM."""
+    run(["make", "-C", REPO / "tools/sim_host", "archives", f"SANITIZE={sanitizer}"], timeout=600)
+    return [REPO / "build" / kind.format(sanitizer) for kind in kinds]
+
+
+def shared_library() -> Path:
+    """Build driver and sim_host as one shared library."""
+    run(["make", "-C", REPO / "tools/sim_host", "driver"], timeout=600)
+    return REPO / "build/sim_host/libethosu_driver.so"
+
+
+def link(output: Path, sanitizer: str, sources: list[str], *kinds: str) -> Path:
+    """Compile C tests and link them with all of these archives."""
+    libraries = archives(sanitizer, *kinds)
+    whole = ["-Wl,--whole-archive", *libraries, "-Wl,--no-whole-archive"]
+    files = [C / source for source in sources]
+    flags = [*STRICT, *SANITIZE[sanitizer], *INCLUDES]
+    run(["gcc", *flags, "-o", output, *files, *whole, "-lm"])
+    return output
+
+
+def names(source: str) -> list[str]:
+    """Names of the tests in a C source."""
+    return re.findall(r"^TEST\((\w+)\)", (C / source).read_text(), re.MULTILINE)

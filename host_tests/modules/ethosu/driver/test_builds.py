@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""How the driver compiles and links: for the target, with Arm's names, with overrides."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from modules.ethosu.driver import cbuild
+
+DRIVER = cbuild.REPO / "modules/ethosu/driver"
+SOURCES = sorted(DRIVER.glob("*.c"))
+TARGET = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion", "-Wmissing-prototypes"]
+HEADERS = sorted(path.name for path in DRIVER.glob("*.h"))
+PATHS = [f"-I{DRIVER}", f"-I{DRIVER.parent}"]
+
+# Bytes of the driver on a Cortex-M55 with -Os, counters, verifier and sentences included.
+TEXT_LIMIT = 13_900
+U85_TEXT_LIMIT = 3_600
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory) -> dict[str, Path]:
+    """The driver compiled for a Cortex-M55, by file."""
+    folder = tmp_path_factory.mktemp("target")
+    made = {}
+    for source in SOURCES:
+        made[source.stem] = folder / f"{source.stem}.o"
+        flags = ["-std=c11", "-Os", "-ffunction-sections", *WARNINGS, *PATHS]
+        cbuild.run([*TARGET, *flags, "-c", source, "-o", made[source.stem]])
+    return made
+
+
+def text_sizes(objects: dict[str, Path]) -> dict[str, int]:
+    """Bytes of text and constants, by file."""
+    lines = cbuild.run(["arm-none-eabi-size", *objects.values()]).splitlines()[1:]
+    return {name: int(line.split()[0]) for name, line in zip(objects, lines, strict=True)}
+
+
+def test_it_compiles_for_the_target_without_a_warning_and_small(objects, capsys) -> None:
+    """Strict warnings are errors; the size is printed by file."""
+    sizes = text_sizes(objects)
+    u85 = sum(size for name, size in sizes.items() if name.endswith("_u85"))
+    rest = sum(sizes.values()) - u85
+    with capsys.disabled():
+        print(f"\ndriver on Cortex-M55, -Os: {rest} bytes of text, U85 {u85} more {sizes}")
+    assert rest <= TEXT_LIMIT
+    assert u85 <= U85_TEXT_LIMIT
+
+
+def test_it_allocates_prints_and_asserts_nothing(objects) -> None:
+    """Undefined symbols of the driver: the board's, and a few of the C library."""
+    board = {"ethosu_board", "ethosu_board_idle", "ethosu_board_ticks_ms"}
+    library = {"memcpy", "memmove", "memset", "strcpy", "strcmp", "strlen"}
+    runtime = re.compile(r"__aeabi_\w+|__\w+di\d|__sync_\w+")
+    lines = cbuild.run(["arm-none-eabi-nm", *objects.values()]).splitlines()
+    defined = {line.split()[-1] for line in lines if re.search(r" [TWVRDB] ", line)}
+    needed = {line.split()[-1] for line in lines if re.search(r" [Uvw] ", line)}
+    foreign = {name for name in needed - defined if not runtime.fullmatch(name)}
+    assert foreign <= board | library
+
+
+def test_the_copy_hook_is_weak_and_alone_in_its_file(objects) -> None:
+    """So that no compiler can inline the default past a board's override."""
+    lines = cbuild.run(["arm-none-eabi-nm", objects["arm_ethos_io_memcpy"]]).splitlines()
+    defined = [line.split()[-2:] for line in lines if " U " not in line and " $" not in line]
+    assert [entry for entry in defined if entry[0] != "t"] == [["W", "arm_ethos_io_memcpy"]]
+    callers = [
+        path.stem
+        for path in SOURCES
+        if "arm_ethos_io_memcpy(" in path.read_text() and path.stem != "arm_ethos_io_memcpy"
+    ]
+    assert callers == ["ethosu_layout"]
+
+
+def test_a_boards_copy_hook_wins(tmp_path) -> None:
+    """The strong definition is called, the weak one not."""
+    sources = ["copy_override.c", "standalone_board.c"]
+    program = cbuild.link(tmp_path / "override", "address", sources, cbuild.DRIVER)
+    assert cbuild.run([program]) == "0 1 xyz\n"
+
+
+def test_a_program_for_arms_driver_compiles_links_and_runs(tmp_path) -> None:
+    """Every published name, with -Werror, as C and on the target."""
+    sources = ["arm_names.c", "standalone_board.c"]
+    program = cbuild.link(tmp_path / "arm_names", "address", sources, cbuild.DRIVER)
+    assert "no NPU there" in cbuild.run([program])
+    for npu in ("ETHOSU55", "ETHOSU65", "ETHOSU85"):
+        flags = ["-std=c11", "-Os", *WARNINGS, "-Wno-missing-prototypes", f"-U{npu}", *PATHS]
+        cbuild.run([*TARGET, *flags, "-c", cbuild.C / "arm_names.c", "-o", tmp_path / "a.o"])
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_each_header_stands_alone_in_c_and_cpp(header, tmp_path) -> None:
+    """A header needs no other before it."""
+    source = tmp_path / "one.c"
+    source.write_text(f"#include <{header}>\n#include <{header}>\nint main(void) {{ return 0; }}\n")
+    flags = [*WARNINGS[:3], *PATHS, "-fsyntax-only"]
+    cbuild.run(["gcc", "-std=c11", *flags, source])
+    cbuild.run(["g++", "-x", "c++", *flags, source])
+
+
+def test_a_cache_hook_of_old_signature_is_rejected() -> None:
+    """It would link in C and flush garbage; the header makes it a compile error."""
+    command = ["gcc", "-std=c11", *PATHS, "-fsyntax-only", cbuild.C / "old_hook.c"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "conflicting types" in done.stderr
+
+
+def test_a_product_can_be_left_out(tmp_path) -> None:
+    """Without its file a product is unknown, and the rest links."""
+    flags = [*cbuild.STRICT, *cbuild.SANITIZE["address"], *cbuild.INCLUDES]
+    left_out = {*DRIVER.glob("ethosu_verify*.c"), *DRIVER.glob("*_u85.c")}
+    kept = [path for path in SOURCES if path not in left_out]
+    sources = [cbuild.C / "test_pool.c", cbuild.C / "fake_npu.c", cbuild.C / "check.c", *kept]
+    program = tmp_path / "without"
+    cbuild.run(["gcc", *flags, "-o", program, *sources])
+    cbuild.run([program, "init_twice_is_one_driver"])
+
+
+def test_a_board_sets_what_u85_is_to_find(tmp_path) -> None:
+    """Macros of its makefile: memory attributes, and a power ramp."""
+    macros = ["-DNPU_MEM_ATTR_0=0x21", "-DNPU_MEM_ATTR_3=0", "-DNPU_MAC_PWR_RAMP_CYCLES=7"]
+    table = tmp_path / "device_u85.s"
+    flags = ["-std=c11", "-Os", *WARNINGS, *macros, *PATHS]
+    cbuild.run([*TARGET, *flags, "-S", DRIVER / "device_u85.c", "-o", table])
+    numbers = re.findall(r"\.(?:short|word)\t(\w+)", table.read_text().partition("settings")[2])
+    assert {"33", "7"} <= set(numbers)
+
+
+def test_the_interrupt_handler_is_short() -> None:
+    """Under 15 lines: read, acknowledge, store, signal."""
+    text = (DRIVER / "ethosu_driver.c").read_text()
+    body = re.search(r"void ethosu_irq_handler\(.*?\n\{\n(.*?)^\}", text, re.DOTALL | re.MULTILINE)
+    assert body is not None
+    assert len(body[1].splitlines()) < 15
+
+
+def test_opcodes_equal_velas() -> None:
+    """Every opcode of the verifier's tables has the number that Vela gives it."""
+    from ethosu.vela.ethos_u55_regs import ethos_u55_regs as vela
+
+    table = (DRIVER / "ethosu_commands.def").read_text()
+    rows = re.findall(r"^(REGISTER|PAYLOAD)\((0x\w+), (\w+), (?:U5|U6)", table, re.MULTILINE)
+    source = (DRIVER / "ethosu_verify_u55_u65.c").read_text()
+    rows += [
+        ("OPERATION", number, f"NPU_OP_{name}")
+        for number, name in re.findall(r"^    \[(0x\w+)\] = .*// (\w+)", source, re.MULTILINE)
+    ]
+    kinds = {"OPERATION": vela.cmd0, "REGISTER": vela.cmd0, "PAYLOAD": vela.cmd1}
+    assert len(rows) > 90
+    for kind, number, name in rows:
+        assert kinds[kind][name].value == int(number, 16), name
+    known = {name for _, _, name in rows}
+    missing = {c.name for kind in (vela.cmd0, vela.cmd1) for c in kind} - known
+    assert not missing
+
+
+def test_u85_commands_equal_the_models() -> None:
+    """Code and meaningful parameter bits of each; the model's were written from Arm's headers."""
+    from ethosu_tools.npu.hardware import commands
+
+    row = r"^(REGISTER|PAYLOAD)\((0x\w+), (NPU_SET_\w+), \w*U8, \w+, (\w+)\)"
+    table = (DRIVER / "ethosu_commands.def").read_text()
+    found = {
+        int(number, 16) | (0x4000 if kind == "PAYLOAD" else 0): (name, int(bits, 16))
+        for kind, number, name, bits in re.findall(row, table, re.MULTILINE)
+    }
+    source = (DRIVER / "ethosu_verify_u85.c").read_text()
+    operations = dict(re.findall(r"^    \[(0x\w+)\] = .*// (\w+)", source, re.MULTILINE))
+    model = commands("ethos-u85-256")
+    others = {code: name for code, (name, _) in model.items() if code not in found}
+    expected = {int(code, 16): f"NPU_OP_{name}" for code, name in operations.items()}
+    assert others == expected | {0x4100: "NPU_OP_BRANCH"}
+    for code, (name, bits) in found.items():
+        signed = code >= 0x4000 and bits == 0xFFFF  # 40 bits, of which the verifier wants the sign
+        assert model[code] == (name, 0xFF if signed else bits)

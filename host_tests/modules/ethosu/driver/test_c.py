@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""The driver against a scripted register block, under ASan and UBSan.
+
+Each test is a TEST() of a C source; run one alone with `pytest -k its_name`.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from modules.ethosu.driver import cbuild
+
+SOURCES = sorted(path.name for path in cbuild.C.glob("test_*.c"))
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One program for each C source."""
+    folder = tmp_path_factory.mktemp("driver")
+    frame = ["fake_npu.c", "check.c", "walked.c"]
+    return {
+        source: cbuild.link(folder / source[:-2], "address", [source, *frame], cbuild.DRIVER)
+        for source in SOURCES
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "name"), [(source, name) for source in SOURCES for name in cbuild.names(source)]
+)
+def test_driver(programs: dict[str, Path], source: str, name: str) -> None:
+    """One named test of a C source."""
+    cbuild.run([programs[source], name])

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""How much of the driver its C tests reach."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from modules.ethosu.driver import cbuild
+
+LINES_LEAST = 97.0
+BRANCHES_LEAST = 90.0
+DRIVER = "modules/ethosu/driver/"
+
+
+def run_all(folder: Path) -> None:
+    """Build and run every C test with gcov's counters."""
+    for source in sorted(path.name for path in cbuild.C.glob("test_*.c")):
+        sources = [source, "fake_npu.c", "check.c", "walked.c"]
+        program = cbuild.link(folder / source[:-2], "coverage", sources, cbuild.DRIVER)
+        for name in cbuild.names(source):
+            cbuild.run([program, name])
+    sources = ["arm_names.c", "standalone_board.c"]
+    cbuild.run([cbuild.link(folder / "arm_names", "coverage", sources, cbuild.DRIVER)])
+
+
+def gcov(objects: Path) -> list[dict]:
+    """Files of the driver as gcov reports them."""
+    data = sorted(objects.rglob("*.gcda"))
+    command = ["gcov", "--branch-probabilities", "--json-format", "--stdout", *data]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=objects)
+    reports = [json.loads(line) for line in done.stdout.splitlines() if line]
+    return [file for report in reports for file in report["files"] if DRIVER in file["file"]]
+
+
+@pytest.mark.slow
+def test_lines_and_branches_are_covered(tmp_path, capsys) -> None:
+    """At least 97 % of the lines and 90 % of the branches; what is left is listed."""
+    objects = cbuild.REPO / "build/sim_host/coverage"
+    for old in objects.rglob("*.gcda"):
+        old.unlink()
+    run_all(tmp_path)
+    lines = branches = lines_hit = branches_hit = 0
+    left = []
+    for file in gcov(objects):
+        if not file["file"].endswith(".c"):
+            continue
+        for line in file["lines"]:
+            lines += 1
+            lines_hit += line["count"] > 0
+            branches += len(line["branches"])
+            branches_hit += sum(branch["count"] > 0 for branch in line["branches"])
+            if line["count"] == 0:
+                left.append(f"{Path(file['file']).name}:{line['line_number']}")
+    line_share, branch_share = 100 * lines_hit / lines, 100 * branches_hit / branches
+    with capsys.disabled():
+        print(
+            f"\ndriver: {line_share:.1f} % of lines, {branch_share:.1f} % of branches, not {left}"
+        )
+    assert line_share >= LINES_LEAST
+    assert branch_share >= BRANCHES_LEAST

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""The driver with a real command stream on the simulator, and each fault of the NPU."""
+
+import ctypes as c
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from modules.ethosu.driver import cbuild
+from modules.ethosu.driver.streams import Call, npu_calls
+
+NPUS = ("ethos-u55-128", "ethos-u85-256")
+
+# What is injected, how often; what the driver says of the inference that it hits.
+FAULTS = {
+    "irq-lost": ({"irq-lost": 1}, "NPU finished, but no interrupt came within 10000 ms"),
+    "irq-late": ({"irq-late": 1}, "NPU finished, but no interrupt came within 10000 ms"),
+    "hang": ({"hang": 1}, "inference took longer than 10000 ms: running"),
+    "bus-error": ({"bus-error": 1}, "bus error at "),
+    "parse-error": ({"parse-error": 1}, "command not understood"),
+    "watchdog": ({"watchdog": 1}, "watchdog"),
+    "ecc-error": ({"ecc-error": 1}, "memory error (ECC)"),
+    "branch-error": ({"branch-error": 1}, "branch out of range"),
+    # Its state seems lost, so that it is reset at power-up, and once more at a failure.
+    "prot-stuck": ({"prot-stuck": 2}, "NPU is in protection state"),
+    "reset-stuck": ({"prot-stuck": 1, "reset-stuck": 1}, "NPU does not end its reset: in reset"),
+    "power-refused": ({"power-refused": 1}, "protection state 0x0, 0x1"),
+    "reset-stuck at recovery": ({"hang": 1, "reset-stuck": 1}, "NPU does not end its reset"),
+}
+
+# STATUS bits that are reserved on other products.
+OWN = {"watchdog": "ethos-u55-128", "branch-error": "ethos-u85-256"}
+CASES = [(npu, fault) for npu in NPUS for fault in FAULTS if OWN.get(fault, npu) == npu]
+
+
+@dataclass
+class Host:
+    """The sim_host in this process, with the regions of one NPU call in its memory."""
+
+    library: c.CDLL
+    driver: int
+    call: Call
+    regions: list[c.Array] = field(default_factory=list)
+
+    def alloc(self, size: int) -> c.Array:
+        """Memory that the NPU sees."""
+        address = self.library.sim_host_alloc(c.c_size_t(max(size, 1)))
+        return (c.c_uint8 * size).from_address(address)
+
+    def load(self) -> None:
+        """Put payload and regions into memory that the NPU sees."""
+        self.payload = self.alloc(len(self.call.payload))
+        self.payload[:] = self.call.payload
+        self.regions = [self.alloc(size) for size in self.call.sizes[:3]]
+        self.regions[0][:] = self.call.constants
+
+    def invoke(self, seed: int) -> tuple[int, bytes]:
+        """Run once on random scratch memory; the driver's answer and the scratch after it."""
+        random = np.random.default_rng(seed)
+        size = len(self.regions[1])
+        self.regions[1][:] = random.integers(0, 256, size, dtype=np.uint8).tobytes()
+        count = len(self.regions)
+        bases = (c.c_uint64 * count)(*(c.addressof(region) for region in self.regions))
+        sizes = (c.c_size_t * count)(*(len(region) for region in self.regions))
+        result = self.library.ethosu_invoke_v3(
+            c.c_void_p(self.driver), self.payload, len(self.payload), bases, sizes, count, None
+        )
+        return result, bytes(self.regions[1])
+
+    def error(self) -> str:
+        """The driver's sentence about its last failure."""
+        text = c.create_string_buffer(200)
+        fault = self.library.ethosu_ext_last_error(c.c_void_p(self.driver))
+        self.library.ethosu_ext_describe(c.c_void_p(fault), text, c.c_size_t(len(text)))
+        return text.value.decode()
+
+
+@pytest.fixture(scope="module")
+def library() -> c.CDLL:
+    """The sim_host."""
+    library = c.CDLL(str(cbuild.shared_library()))
+    for name in ("sim_host_alloc", "sim_host_open", "ethosu_ext_last_error"):
+        getattr(library, name).restype = c.c_void_p
+    library.sim_host_log.restype = c.c_char_p
+    library.sim_host_inject.restype = c.c_bool
+    return library
+
+
+@pytest.fixture(params=NPUS)
+def host(request, library, compiled, small_models) -> Iterator[Host]:
+    """A reserved NPU with a small model loaded."""
+    npu = request.param
+    (call,) = npu_calls(compiled(small_models["small_cnn"], npu))
+    driver = library.sim_host_open(0, npu.encode())
+    assert driver, library.sim_host_log()
+    assert library.ethosu_ext_reserve_this(c.c_void_p(driver), c.c_uint64(0)) == 0
+    host = Host(library, driver, call)
+    host.load()
+    yield host
+    library.sim_host_close(0)
+    for memory in (host.payload, *host.regions):
+        library.sim_host_free(c.byref(memory))
+
+
+def test_no_fault_is_left_out() -> None:
+    """No fault is left out here, but those that have tests of their own."""
+    text = (cbuild.REPO / "tools/npu_sim/npu_faults.c").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("    [NPU_FAULT_")]
+    names = {row.split('"')[1] for row in rows}
+    injected = {name for faults, _ in FAULTS.values() for name in faults}
+    assert names == {*injected, "irq-spurious", "dead"}
+
+
+@pytest.mark.parametrize("threaded", [False, True], ids=["in the call", "on a thread"])
+def test_inferences_repeat(host, threaded) -> None:
+    """The same input gives the same memory, whoever executes; nothing outside is written."""
+    golden = host.invoke(1)
+    assert golden[0] == 0
+    host.library.sim_host_use_thread(0, threaded)
+    assert host.invoke(2)[1] != golden[1]
+    assert host.invoke(1) == golden
+    assert host.library.sim_host_damaged_guards() == 0
+
+
+@pytest.mark.parametrize(("host", "fault"), CASES, indirect=["host"])
+def test_each_fault_ends_in_its_error_and_the_next_inference_is_right(host, fault) -> None:
+    """Named fault, named error, then a bit-exact result."""
+    golden = host.invoke(1)
+    assert golden[0] == 0
+    faults, sentence = FAULTS[fault]
+    for name, count in faults.items():
+        assert host.library.sim_host_inject(0, name.encode(), count)
+    assert host.invoke(1)[0] == -1
+    assert sentence in host.error()
+    for name in faults:
+        assert host.library.sim_host_inject(0, name.encode(), 0)
+    assert host.invoke(1) == golden
+    assert host.invoke(1) == golden
+
+
+def test_spurious_interrupts_change_nothing(host) -> None:
+    """One before, one after the completion, and one while idle."""
+    golden = host.invoke(1)
+    assert host.library.sim_host_inject(0, b"irq-spurious", 1)
+    host.library.sim_host_interrupt(0)
+    assert host.invoke(1) == golden
+    assert host.invoke(1) == golden
+
+
+@pytest.mark.parametrize("reads", range(1, 12))
+def test_an_npu_that_reads_as_ones_for_a_while_is_survived(host, reads) -> None:
+    """Whatever the driver makes of it, the next inference is right."""
+    golden = host.invoke(1)
+    assert host.library.sim_host_inject(0, b"dead", reads)
+    host.invoke(1)
+    assert host.library.sim_host_inject(0, b"dead", 0)
+    assert host.invoke(1) == golden
+
+
+def test_two_npus_work_side_by_side_and_one_may_fail(host, compiled, small_models) -> None:
+    """Different configs in one process; a hang of one does not touch the other."""
+    other = "ethos-u55-256"
+    (call,) = npu_calls(compiled(small_models["small_cnn"], other))
+    driver = host.library.sim_host_open(1, other.encode())
+    assert host.library.ethosu_ext_reserve_this(c.c_void_p(driver), c.c_uint64(0)) == 0
+    second = Host(host.library, driver, call)
+    second.load()
+    golden, second_golden = host.invoke(1), second.invoke(1)
+    assert host.library.sim_host_inject(1, b"hang", 1)
+    assert second.invoke(1)[0] == -1
+    assert host.invoke(1) == golden
+    assert second.invoke(1) == second_golden
+    host.library.sim_host_close(1)
+
+
+def test_the_board_refuses_what_it_has_not(library) -> None:
+    """Unknown config and fault, a third NPU: an answer and a line of log."""
+    assert not library.sim_host_open(0, b"ethos-u56-1")
+    assert b"knows no such config" in library.sim_host_log()
+    assert not library.sim_host_open(2, NPUS[0].encode())
+    assert b"no NPU of this number" in library.sim_host_log()
+    assert not library.sim_host_inject(0, b"meteorite", 1)
+    assert library.sim_host_log() == b""
+
+
+def test_memory_of_the_board_has_guards(library) -> None:
+    """A byte written past a block is noticed; a block too large is refused."""
+    assert library.sim_host_alloc(c.c_size_t(1 << 40)) is None
+    address = library.sim_host_alloc(c.c_size_t(100))
+    assert library.sim_host_damaged_guards() == 0
+    (c.c_uint8 * 101).from_address(address)[100] = 1
+    assert library.sim_host_damaged_guards() == 1
+    library.sim_host_free(c.c_void_p(address))
+    assert library.sim_host_damaged_guards() == 0

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""TensorFlow Lite Micro's own ethos-u kernel with this driver's headers.
+
+Runs when ETHOSU_TFLM_DIR names a tree of tflite-micro in which its makefile has
+downloaded flatbuffers.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from modules.ethosu.driver import cbuild
+
+KERNEL = "tensorflow/lite/micro/kernels/ethos_u/ethosu.cc"
+FLATBUFFERS = "tensorflow/lite/micro/tools/make/downloads/flatbuffers/include"
+
+
+@pytest.fixture
+def tflm() -> Path:
+    """The tree of tflite-micro."""
+    folder = os.environ.get("ETHOSU_TFLM_DIR")
+    if not folder:
+        pytest.skip("ETHOSU_TFLM_DIR is not set: no tree of tflite-micro at hand")
+    return Path(folder)
+
+
+@pytest.mark.parametrize("compiler", ["g++", "arm-none-eabi-g++ -mcpu=cortex-m55 -mfloat-abi=hard"])
+def test_tflms_kernel_compiles_unchanged(tflm, tmp_path, compiler) -> None:
+    """It compiles, and calls nothing of the driver that ours does not define."""
+    paths = [tflm, tflm / FLATBUFFERS, cbuild.REPO / "modules/ethosu/driver"]
+    for path in (tflm / KERNEL, tflm / FLATBUFFERS):
+        assert path.exists(), f"{path} is not there"
+    output = tmp_path / "ethosu.o"
+    includes = [f"-I{path}" for path in paths]
+    command = [*compiler.split(), "-std=c++17", "-Wall", "-Werror", *includes]
+    cbuild.run([*command, "-c", tflm / KERNEL, "-o", output])
+    (driver,) = cbuild.archives("address", cbuild.DRIVER)
+    defined = set(re.findall(r" [TW] (ethosu_\w+)", cbuild.run(["nm", driver])))
+    needed = set(re.findall(r" U (ethosu_\w+)", cbuild.run(["nm", output])))
+    assert "ethosu_invoke_v3" in needed
+    assert needed <= defined

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""The verifier with Vela's own output, and with mutations of it."""
+
+import ctypes
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from modules.ethosu.driver import cbuild
+from modules.ethosu.driver.streams import Call, npu_calls
+
+CONFIGS = {
+    "ethos-u55-32": 0x00001005,
+    "ethos-u55-64": 0x00001006,
+    "ethos-u55-128": 0x00001807,
+    "ethos-u55-256": 0x00003008,
+    "ethos-u65-256": 0x10003008,
+    "ethos-u65-512": 0x10006009,
+    "ethos-u85-128": 0x20000117,
+    "ethos-u85-256": 0x20000118,
+    "ethos-u85-512": 0x20001119,
+    "ethos-u85-1024": 0x2000251A,
+    "ethos-u85-2048": 0x2000261B,
+}
+MUTATED = [f"ethos-{npu}" for npu in ("u55-128", "u55-256", "u65-256", "u85-256", "u85-1024")]
+MODELS = ("hello_world_int8", "kws_ref_model", "ad01_int8", "pretrainedResnet_quant")
+
+
+class Payload(ctypes.Structure):
+    """struct ethosu_ext_payload."""
+
+    _fields_ = (
+        ("stream", ctypes.c_void_p),
+        ("stream_bytes", ctypes.c_uint32),
+        ("has_config", ctypes.c_bool),
+        ("config", ctypes.c_uint32),
+        ("id", ctypes.c_uint32),
+        ("fast_scratch", ctypes.c_uint32),
+    )
+
+
+class Fault(ctypes.Structure):
+    """struct ethosu_ext_fault."""
+
+    _fields_ = (
+        ("code", ctypes.c_int),
+        ("index", ctypes.c_int),
+        ("found", ctypes.c_uint64),
+        ("expected", ctypes.c_uint64),
+        ("detail", ctypes.c_uint32),
+        ("status", ctypes.c_uint32),
+        ("qread", ctypes.c_uint32),
+    )
+
+
+@pytest.fixture(scope="module")
+def library() -> ctypes.CDLL:
+    """The driver in this process."""
+    return ctypes.CDLL(str(cbuild.shared_library()))
+
+
+def verify(library: ctypes.CDLL, call: Call, config: int, sizes: list[int]) -> str:
+    """Empty when the call's stream is accepted, else the driver's sentence."""
+    payload, fault = Payload(), Fault()
+    text = ctypes.create_string_buffer(200)
+    memory = ctypes.create_string_buffer(call.payload, len(call.payload))
+    array = (ctypes.c_size_t * len(sizes))(*sizes)
+    error = library.ethosu_ext_parse_payload(
+        memory, ctypes.c_size_t(len(call.payload)), ctypes.byref(payload), ctypes.byref(fault)
+    )
+    if error == 0:
+        assert payload.config == config
+        error = library.ethosu_ext_verify(
+            ctypes.c_void_p(payload.stream),
+            ctypes.c_size_t(payload.stream_bytes),
+            ctypes.c_uint32(config),
+            array,
+            len(sizes),
+            None,
+            ctypes.byref(fault),
+        )
+    if error == 0:
+        return ""
+    library.ethosu_ext_describe(ctypes.byref(fault), text, ctypes.c_size_t(len(text)))
+    return text.value.decode()
+
+
+def check_accepted(library: ctypes.CDLL, path: Path, npu: str) -> None:
+    """Every stream of a model is accepted, and refused without one of its regions."""
+    calls = npu_calls(path)
+    assert calls
+    for call in calls:
+        assert verify(library, call, CONFIGS[npu], call.sizes) == ""
+        for region in range(2):
+            sizes = [0 if index == region else size for index, size in enumerate(call.sizes)]
+            refusal = f"of region {region}, which has 0 bytes"
+            assert refusal in verify(library, call, CONFIGS[npu], sizes)
+
+
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
+def test_small_models_are_accepted(library, compiled, small_models, npu) -> None:
+    """What Vela makes of the project's own models passes."""
+    for path in small_models.values():
+        check_accepted(library, compiled(path, npu), npu)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("npu", CONFIGS)
+@pytest.mark.parametrize("model", [*MODELS, "vww_96_int8", "trained_lstm_int8"])
+def test_real_models_are_accepted(library, compiled, shared_models, model, npu) -> None:
+    """What Vela makes of real models passes, for every config."""
+    check_accepted(library, compiled(shared_models / f"{model}.tflite", npu), npu)
+
+
+@pytest.mark.parametrize("form", ["COP1", "COP2"])
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u85-256"])
+def test_both_payload_forms_are_read(library, small_models, tmp_path, npu, form) -> None:
+    """COP1 and COP2 give the same stream length and config."""
+    source = small_models["small_cnn"]
+    options = ["--accelerator-config", npu, "--cop-format", form, "--output-dir", tmp_path]
+    cbuild.run([Path(sys.executable).with_name("vela"), source, *options])
+    (call,) = npu_calls(tmp_path / "small_cnn_vela.tflite")
+    assert call.payload[:4] == form.encode()
+    assert verify(library, call, CONFIGS[npu], call.sizes) == ""
+
+
+def check_mutations(program: Path, call: Call, folder: Path, npu: str, count: int) -> None:
+    """Accepted mutations of a stream touch nothing outside their regions."""
+    seed = folder / "seed"
+    seed.write_bytes(call.seed())
+    result = json.loads(cbuild.run([program, seed, npu, count, 0], timeout=900))
+    assert result["outside"] == 0
+    assert result["accepted"] > count // 100
+
+
+@pytest.fixture(scope="module")
+def mutate(tmp_path_factory) -> Path:
+    """The program of c/mutate.c."""
+    program = tmp_path_factory.mktemp("mutate") / "mutate"
+    sources = ["mutate.c", "standalone_board.c"]
+    return cbuild.link(program, "address", sources, cbuild.DRIVER, cbuild.SIM)
+
+
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
+def test_accepted_mutations_stay_inside(mutate, compiled, small_models, tmp_path, npu) -> None:
+    """2,000 mutations of each small model, run on the simulator."""
+    for name, path in small_models.items():
+        for number, call in enumerate(npu_calls(compiled(path, npu))):
+            folder = tmp_path / f"{name}_{number}"
+            folder.mkdir()
+            check_mutations(mutate, call, folder, npu, 2000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("npu", MUTATED)
+@pytest.mark.parametrize("model", MODELS)
+def test_accepted_mutations_of_real_models_stay_inside(
+    mutate, compiled, shared_models, tmp_path, model, npu
+) -> None:
+    """10,000 mutations of each real model and config: more than 10^5 in all."""
+    (call,) = npu_calls(compiled(shared_models / f"{model}.tflite", npu))[:1]
+    check_mutations(mutate, call, tmp_path, npu, 10000)

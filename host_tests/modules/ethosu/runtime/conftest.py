@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures for the tests of the model runtime and of the Python module on a board."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def _sources(repo: Path) -> list[Path]:
+    """Runtime and driver, and a board without an NPU to link them with."""
+    module = repo / "modules/ethosu"
+    parts = [
+        path for part in ("runtime", "driver") for path in sorted((module / part).rglob("*.c"))
+    ]
+    return [*parts, HERE / "board_none.c", HERE / "exercise.c"]
+
+
+@pytest.fixture(scope="session")
+def build_program(repo, tmp_path_factory):
+    """Builds a C program of this folder with sanitizers: `build_program("damage.c")`."""
+
+    def build(main: str, compiler: str = "gcc", sanitize: str = "address,undefined") -> Path:
+        program = tmp_path_factory.mktemp("program") / Path(main).stem
+        module = repo / "modules/ethosu"
+        command = [
+            compiler,
+            *("-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror"),
+            *(f"-fsanitize={sanitize}", "-fno-sanitize-recover=all"),
+            *(f"-I{folder}" for folder in (module, module / "runtime", module / "driver")),
+            *_sources(repo),
+            HERE / main,
+            *("-lm", "-o", program),
+        ]
+        subprocess.run(command, check=True, timeout=240)
+        return program
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def vela(tmp_path_factory):
+    """Runs Vela with options of one's own: `vela(model, "--cop-format", "COP2")`."""
+
+    def run(model: Path, *options: str) -> Path:
+        folder = tmp_path_factory.mktemp("vela")
+        command = [sys.executable, "-m", "ethosu.vela", model, *options, "--output-dir", folder]
+        subprocess.run(command, check=True, timeout=120, capture_output=True)
+        (product,) = [*folder.glob("*_vela.tflite"), *folder.glob("*_vela.npz")]
+        return product
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def damage(build_program):
+    """Runs the program of damage.c: `damage("cut", path)`; returns what it printed."""
+    program = build_program("damage.c")
+
+    def run(how: str, path: Path) -> str:
+        result = subprocess.run(
+            [program, how, path], capture_output=True, text=True, timeout=300, check=False
+        )
+        assert result.returncode == 0, result.stderr[-2000:]
+        return result.stdout
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def wake_words() -> dict[str, Path]:
+    """The streaming wake-word models of the package pymicro-wakeword, by name."""
+    import pymicro_wakeword
+
+    folder = Path(pymicro_wakeword.__file__).parent / "models"
+    names = ("okay_nabu", "hey_jarvis", "alexa", "hey_mycroft")
+    return {name: folder / f"{name}.tflite" for name in names}
+
+
+@pytest.fixture(scope="session")
+def case_of():
+    """A model's inputs and expected outputs, computed once: `case_of(path, steps)`."""
+    from .exactness import make_case
+
+    cases = {}
+
+    def get(model: Path, steps: int, *, extremes: bool = True):
+        key = model, steps, extremes
+        if key not in cases:
+            cases[key] = make_case(model, steps, extremes=extremes)
+        return cases[key]
+
+    return get

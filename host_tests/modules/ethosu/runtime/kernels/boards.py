@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Mixed graphs and single operators on a board, against the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from ethosu_tools.board import Board
+from ethosu_tools.oracle import Oracle
+
+from modules.ethosu.runtime import on_board
+
+from . import planner, runner
+from .maker import random_values
+
+STEPS = 5
+
+_RUN_LOCKED = """
+import ethosu, micropython
+def run(steps):
+    with open("/in.bin", "rb") as inputs, open("/out.bin", "wb") as outputs:
+        model = ethosu.Model("/model.tflite")
+        for _ in range(steps):
+            for tensor in model.inputs:
+                inputs.readinto(tensor.data)
+            micropython.heap_lock()
+            try:
+                model.run_into()
+            finally:
+                micropython.heap_unlock()
+            for tensor in model.outputs:
+                outputs.write(tensor.data)
+        model.deinit()
+"""
+
+
+def check_graph(board: Board, source: Path, planned: Path) -> None:
+    """A planned model gives what its source does on the reference."""
+    oracle = Oracle(source)
+    random = np.random.default_rng(4)
+    rows = [[random_values(random, tensor) for tensor in oracle.inputs] for _ in range(STEPS)]
+    expected = [oracle.step(row) for row in rows]
+    found = on_board.run_all(board, planned, rows, expected[0])
+    for step, (ours, reference) in enumerate(zip(found, expected, strict=True)):
+        for index, (a, b) in enumerate(zip(ours, reference, strict=True)):
+            assert a.tobytes() == b.tobytes(), f"step {step}, output {index} differs"
+
+
+def check_cases(board: Board, name: str, count: int, *, cmsis_nn: bool = False) -> None:
+    """Generated cases of an operator are exact, and take no byte of heap: a MemoryError."""
+    board.exec(_RUN_LOCKED)
+    for item in runner.generate(name, count):
+        board.write_file("/model.tflite", planner.add_plan(item.case.model, cmsis_nn=cmsis_nn))
+        data = b"".join(array.tobytes() for row in item.case.inputs for array in row)
+        board.write_file("/in.bin", data)
+        board.exec(f"run({len(item.case.inputs)})")
+        expected = b"".join(array.tobytes() for row in item.expected for array in row)
+        assert board.read_file("/out.bin") == expected, f"case {item.seed}"

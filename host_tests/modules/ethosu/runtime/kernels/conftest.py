@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures for the tests of the CPU kernels."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+# The files of the runtime that differ between builds with and without assertions, or kernels.
+CHANGING = ("plan_record.c", "kernels/kernel.c", "kernels/registry.c")
+
+
+@pytest.fixture(scope="session")
+def build_cases(repo, build_dir, tmp_path_factory):
+    """Builds run_cases.c on the runtime with sanitizers: `build_cases("-DSOMETHING")`."""
+    make = ["make", "-s", "-j2", "-C", repo / "tools/sim_host", "SANITIZE=address"]
+    subprocess.run(make, check=True, timeout=600)
+    module = repo / "modules/ethosu"
+    built: dict[tuple[str, ...], Path] = {}
+
+    def build(*flags: str) -> Path:
+        if flags in built:
+            return built[flags]
+        program = tmp_path_factory.mktemp("kernels") / "run_cases"
+        changed = [module / "runtime" / name for name in CHANGING] if flags else []
+        folders = (module / "runtime", module / "driver", repo / "tools/sim_host")
+        sources = {path for folder in folders for path in folder.rglob("*.c")}
+        objects = [
+            build_dir / "sim_host/address" / path.relative_to(repo).with_suffix(".o")
+            for path in sorted(sources - set(changed))
+        ]
+        command = [
+            *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
+            *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+            *(f"-I{folder}" for folder in (module, *folders)),
+            *flags,
+            *changed,
+            HERE / "run_cases.c",
+            *objects,
+            build_dir / "npu_sim/address/libnpu_sim.a",
+            *("-lm", "-o", program),
+        ]
+        subprocess.run(command, check=True, timeout=240)
+        built[flags] = program
+        return program
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def run_cases(build_cases) -> Path:
+    """The program with assertions."""
+    return build_cases("-DETHOSU_ENABLE_ASSERTS")
+
+
+@pytest.fixture(scope="session")
+def compile_mixed(tmp_path_factory):
+    """Compiles with operators kept back; gives source, Vela's output and the planned model."""
+    from ethosu_tools import vela
+    from ethosu_tools.plan import plan_file
+
+    folder = tmp_path_factory.mktemp("mixed")
+
+    def compile_it(name, model, options=(), npu="ethos-u55-128", **choices):
+        source, compiled, planned = (folder / f"{name}{end}.tflite" for end in ("", "_v", "_p"))
+        source.write_bytes(model)
+        vela.compile_model(source, npu, compiled, more=options)
+        plan_file(compiled, planned, **choices)
+        return source, compiled, planned
+
+    return compile_it

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""Operators with weights computed by CMSIS-NN: the same bits, in the scratch that was planned.
+
+Runs when CMSIS_NN_DIR names a tree of CMSIS-NN.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.qemu import Machine
+
+from . import boards, planner, runner
+from .maker import STEPS, make
+
+HERE = Path(__file__).parent
+NAMES = planner.CMSIS_NN_KERNELS
+CASES = 100
+MANY = 1000
+BAD_PLAN = -9
+
+# CMSIS-NN has no int16 for TRANSPOSE_CONV, CONV_2D in groups and FULLY_CONNECTED with many scales.
+LEAST_SHARE = {"CONV_2D": 0.7, "TRANSPOSE_CONV": 0.5, "FULLY_CONNECTED": 0.6}
+
+
+@pytest.fixture(scope="session")
+def cmsis_nn() -> Path:
+    """The tree of CMSIS-NN."""
+    folder = os.environ.get("CMSIS_NN_DIR")
+    if not folder:
+        pytest.skip("CMSIS_NN_DIR is not set: no tree of CMSIS-NN at hand")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def build_with(repo, build_dir, cmsis_nn, tmp_path_factory):
+    """Builds run_cases.c with CMSIS-NN and sanitizers: `build_with("-DSOMETHING")`."""
+
+    def build(*flags: str) -> Path:
+        folder = tmp_path_factory.mktemp("cmsis_nn")
+        make_it = ["make", "-s", "-j2", "-C", repo / "tools/sim_host", "SANITIZE=address"]
+        make_it += [f"BUILD={folder}", f"CMSIS_NN_DIR={cmsis_nn}"]
+        make_it += [f"CPPFLAGS={' '.join((*flags, '-finstrument-functions'))}"]
+        subprocess.run(make_it, check=True, timeout=600)
+        program, module = folder / "run_cases", repo / "modules/ethosu"
+        command = [
+            *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
+            *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+            *(f"-I{path}" for path in (module, module / "runtime", module / "driver")),
+            *(f"-I{repo / 'tools/sim_host'}", f"-I{cmsis_nn / 'Include'}"),
+            *(HERE / "run_cases.c", HERE / "count_cmsis_nn.c"),
+            *sorted(folder.rglob("*.o")),
+            build_dir / "npu_sim/address/libnpu_sim.a",
+            *("-lm", "-o", program),
+        ]
+        subprocess.run(command, check=True, timeout=240)
+        return program
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def with_cmsis_nn(build_with) -> Path:
+    """The program with assertions."""
+    return build_with("-DETHOSU_ENABLE_ASSERTS")
+
+
+def _check(program, folder, monkeypatch, name, count):
+    monkeypatch.setenv("CMSIS_NN_CALLS", str(folder / "calls"))
+    assert runner.check(program, folder, name, count, cmsis_nn=True) == []
+    share = int((folder / "calls").read_text()) / (count * STEPS)
+    assert share >= LEAST_SHARE.get(name, 0.9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_equals_the_reference(with_cmsis_nn, tmp_path, monkeypatch, name):
+    _check(with_cmsis_nn, tmp_path, monkeypatch, name, CASES)
+
+
+def _filters(model):
+    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
+    (operator,) = tree.subgraphs[0].operators
+    return tree.subgraphs[0].tensors[operator.inputs[1]].shape[0]
+
+
+def _load(program, folder, model, case):
+    (result,) = runner.run(program, folder, [(model, case.inputs)])
+    return result
+
+
+def test_own_plan_is_refused_with_cmsis_nn(build_with, tmp_path):
+    case = make("FULLY_CONNECTED", 0)
+    result = _load(build_with(), tmp_path, planner.add_plan(case.model), case)
+    filters = _filters(case.model)
+    assert result.status == BAD_PLAN
+    assert result.text == (
+        f"operator 0 (FULLY_CONNECTED) of subgraph 0: 0 bytes of scratch planned, {4 * filters} "
+        "needed (planner 0, kernel 1; here kernel 1+CMSIS-NN); "
+        "run: ethosu plan --cmsis-nn MODEL.tflite"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_equals_the_reference_on_many(with_cmsis_nn, tmp_path, monkeypatch, name):
+    _check(with_cmsis_nn, tmp_path, monkeypatch, name, MANY)
+
+
+@pytest.fixture(scope="module")
+def cmsis_nn_board(repo, cmsis_nn, tmp_path_factory):
+    """A board whose firmware has CMSIS-NN, for vectors of a Cortex-M55, and assertions."""
+    folder = tmp_path_factory.mktemp("firmware")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    command = ["make", "-C", repo / "firmware", "-j2", f"BUILD={folder}"]
+    command += [f"CMSIS_NN_DIR={cmsis_nn}"]
+    environment["CFLAGS_EXTRA"] = "-DETHOSU_ENABLE_ASSERTS"
+    subprocess.run(command, check=True, capture_output=True, env=environment, timeout=550)
+    with QemuBoard(Machine(firmware=folder / "firmware.elf")) as board:
+        yield board
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_equals_the_reference_on_a_board(cmsis_nn_board, name):
+    """And allocates nothing."""
+    boards.check_cases(cmsis_nn_board, name, CASES, cmsis_nn=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mixed_cnn", "detection"])
+def test_mixed_graph_on_a_board(cmsis_nn_board, compile_mixed, name):
+    mixed = MODELS[name]
+    source, _, planned = compile_mixed(name, mixed.make(), mixed.options, cmsis_nn=True)
+    boards.check_graph(cmsis_nn_board, source, planned)

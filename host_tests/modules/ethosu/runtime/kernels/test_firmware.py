@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""A firmware has the kernels that its builder asks for, and no others."""
+
+import os
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.qemu import Machine
+
+from modules.ethosu.runtime import on_board
+
+from .maker import random_values
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def build(repo, tmp_path_factory):
+    """Builds a firmware in one folder, again and again: `build("SOFTMAX")`."""
+    folder = tmp_path_factory.mktemp("firmware")
+
+    def run(kernels):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+        command = ["make", "-C", repo / "firmware", "-j2", f"BUILD={folder}"]
+        command += [f"ETHOSU_KERNELS={kernels}", "CMSIS_NN_DIR="]
+        subprocess.run(command, check=True, capture_output=True, env=environment, timeout=550)
+        return folder / "firmware.elf"
+
+    return run
+
+
+def kernel_files(firmware):
+    """Object files of kernels that the linker kept anything of, by its map."""
+    text = firmware.with_suffix(".map").read_text(errors="replace")
+    _, _, kept = text.partition("Linker script and memory map")
+    return set(re.findall(r"^ \.text\S*\s+0x\w+\s+0x\w+\s+\S*/model/kernels/(\w+)\.o", kept, re.M))
+
+
+def check(board, source, compiled):
+    oracle = Oracle(source)
+    row = [random_values(np.random.default_rng(9), tensor) for tensor in oracle.inputs]
+    expected = oracle.step(row)
+    (found,) = on_board.run_all(board, compiled, [row], expected)
+    assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
+
+
+def test_without_kernels_then_with_those_that_are_named(
+    build, compile_mixed, small_models, compiled
+):
+    mixed = MODELS["mixed_cnn"]
+    source, _, planned = compile_mixed("chosen", mixed.make(), mixed.options)
+    npu_only = compiled(small_models["small_cnn"])
+
+    firmware = build("none")
+    assert kernel_files(firmware) == set()
+    with QemuBoard(Machine(firmware=firmware)) as board:
+        check(board, small_models["small_cnn"], npu_only)
+        board.write_file("/mixed.tflite", planned.read_bytes())
+        reason = on_board.raised(board, "import ethosu\nethosu.Model('/mixed.tflite')")
+        assert "operator 0 (CONV_2D)" in reason
+        assert "make firmware ETHOSU_KERNELS=all" in reason
+
+    firmware = build("CONV_2D ADD SOFTMAX")
+    assert {"conv", "binary", "softmax"} <= kernel_files(firmware)
+    assert not {"svdf", "pool", "resize"} & kernel_files(firmware)
+    with QemuBoard(Machine(firmware=firmware)) as board:
+        check(board, source, planned)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""No damaged model makes a kernel read or write outside its memory (libFuzzer, ASan, UBSan)."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from ethosu_tools.make_mixed import MixedNet
+
+from . import planner
+from .maker import GENERATORS, make
+
+HERE = Path(__file__).parent
+SECONDS = 10
+MOST_BYTES = 8192
+
+
+def _build(repo, program):
+    clang = shutil.which("clang")
+    assert clang, "clang is missing: apt-get install clang"
+    module = repo / "modules/ethosu"
+    folders = (module / "runtime", module / "driver")
+    command = [
+        *(clang, "-std=gnu11", "-g", "-O1", "-fno-sanitize-recover=all"),
+        "-fsanitize=fuzzer,address,undefined",
+        *(f"-I{folder}" for folder in (module, *folders)),
+        *sorted(path for folder in folders for path in folder.rglob("*.c")),
+        *(HERE.parent / "runtime/board_none.c", HERE / "fuzz_kernels.c"),
+        *("-lm", "-o", program),
+    ]
+    subprocess.run(command, check=True, timeout=300)
+
+
+def _state_beside_the_npu():
+    """A small graph whose plan must keep state out of the NPU's scratch."""
+    net = MixedNet("state", 1)
+    x = net.svdf(net.input((1, 8)), 4, memory=3)
+    net.graph.outputs.append(net.dense(x, 4, gain=1.0).tensor)
+    return net.finish()
+
+
+def _fuzz(repo, folder, compile_mixed, limit):
+    program, corpus = folder / "fuzz", folder / "corpus"
+    _build(repo, program)
+    corpus.mkdir()
+    _, _, planned = compile_mixed("fuzz_state", _state_beside_the_npu())
+    shutil.copy(planned, corpus / "state")
+    for name in GENERATORS:
+        for seed in range(3):
+            (corpus / f"{name}{seed}").write_bytes(planner.add_plan(make(name, seed).model))
+    options = [f"-max_len={MOST_BYTES}", "-rss_limit_mb=1500", "-timeout=20"]
+    assert (corpus / "state").stat().st_size <= MOST_BYTES
+    result = subprocess.run(
+        [program, limit, *options, corpus],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=3600,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+
+
+def test_for_a_while(repo, tmp_path, compile_mixed):
+    _fuzz(repo, tmp_path, compile_mixed, f"-max_total_time={SECONDS}")
+
+
+@pytest.mark.slow
+def test_a_million(repo, tmp_path, compile_mixed):
+    _fuzz(repo, tmp_path, compile_mixed, "-runs=1000000")

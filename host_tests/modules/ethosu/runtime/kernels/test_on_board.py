@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""Mixed graphs on a board: exact, and without a byte of heap."""
+
+import pytest
+from ethosu_tools.make_mixed import MODELS
+
+from modules.ethosu.runtime import on_board
+
+from . import boards, runner  # noqa: F401  (its import registers the generators)
+from .maker import GENERATORS
+
+CASES = 4
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_exact(board, board_npu, compile_mixed, name):
+    mixed = MODELS[name]
+    source, _, planned = compile_mixed(
+        f"{name}_{board_npu}", mixed.make(), mixed.options, npu=board_npu
+    )
+    boards.check_graph(board, source, planned)
+
+
+def test_exact_with_operators_beside_the_npu(board, board_npu, compile_mixed):
+    mixed = MODELS["two_branches"]
+    source, _, planned = compile_mixed(
+        f"beside_{board_npu}", mixed.make(), mixed.options, npu=board_npu, overlap=True
+    )
+    boards.check_graph(board, source, planned)
+    on_board.load(board, planned)
+    assert board.eval("m.info()['cpu_steps_beside']") == 2
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_every_kernel_is_exact_and_allocates_nothing(board, name):
+    """With the instructions of a Cortex-M55, vectors too; a byte of heap would be a MemoryError."""
+    boards.check_cases(board, name, CASES)
+
+
+def test_a_mixed_graph_allocates_nothing(board, board_npu, compile_mixed):
+    mixed = MODELS["mixed_cnn"]
+    _, _, planned = compile_mixed("heap", mixed.make(), mixed.options, npu=board_npu)
+    on_board.load(board, planned)
+    board.exec(
+        "import micropython\n"
+        "def often():\n"
+        "    m.run_into()\n"
+        "    micropython.heap_lock()\n"
+        "    try:\n"
+        "        for _ in range(20): m.run_into()\n"
+        "    finally:\n"
+        "        micropython.heap_unlock()\n"
+        "often()"
+    )
+    assert board.eval("m.info()['cpu_steps']") > 0

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Run a compiled model on the PC (tools/sim_host), with sanitizers around runtime,
+ * driver and NPU simulator; and use the runtime wrongly on the way.
+ *
+ *     run_model CONFIG MODEL INPUTS OUTPUTS STEPS
+ *
+ * INPUTS holds the input tensors of each step, one behind the other; OUTPUTS
+ * gets the outputs alike. Every other step runs through start and resume, every
+ * other pair of steps with the NPU on a thread of its own.
+ */
+#include "ethosu_ext.h"
+#include "ethosu_model.h"
+#include "sim_host.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct ethosu_model_error error;
+
+#define CHECK(condition)                                                                     \
+    do {                                                                                     \
+        if (!(condition)) {                                                                  \
+            fprintf(stderr, "line %d: %s is false: %s\n", __LINE__, #condition, error.text); \
+            exit(1);                                                                         \
+        }                                                                                    \
+    } while (0)
+
+static void *read_file(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    CHECK(file != NULL);
+    CHECK(fseek(file, 0, SEEK_END) == 0);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    void *data = sim_host_alloc(*size);
+    CHECK(data != NULL && fread(data, 1, *size, file) == *size);
+    fclose(file);
+    return data;
+}
+
+/** Wrong memory is refused, with a reason, and nothing is written outside of it. */
+static void check_refusals(const struct ethosu_model_source *source,
+                           const struct ethosu_model_memory *good)
+{
+    struct ethosu_model *model;
+    struct ethosu_model_memory memory = *good;
+    for (size_t less = 1; less <= good->object_size; less += 7) {
+        memory.object_size = good->object_size - less;
+        memory.object = malloc(memory.object_size + 1);
+        CHECK(ethosu_model_load(source, &memory, &model, &error) == ETHOSU_MODEL_NO_MEMORY);
+        free(memory.object);
+    }
+    memory = *good;
+    memory.arena_size -= 1;
+    CHECK(ethosu_model_load(source, &memory, &model, &error) == ETHOSU_MODEL_NO_MEMORY);
+    memory = *good;
+    memory.arena = (char *)memory.arena + 8;
+    CHECK(ethosu_model_load(source, &memory, &model, &error) == ETHOSU_MODEL_BAD_MEMORY);
+    static uint8_t invisible[16];
+    memory.arena = invisible;
+    CHECK(ethosu_model_load(source, &memory, &model, &error) == ETHOSU_MODEL_BAD_MEMORY);
+}
+
+/** Memory that is large enough need not be measured: the model tells what it took. */
+static void check_unmeasured(const struct ethosu_model_source *source,
+                             const struct ethosu_model_memory *measured)
+{
+    struct ethosu_model *model;
+    struct ethosu_model_info info;
+    struct ethosu_model_memory memory = {
+        .object_size = 2 * measured->object_size + 3,
+        .arena_size = 2 * measured->arena_size,
+    };
+    memory.object = malloc(memory.object_size);
+    memory.arena = sim_host_alloc(memory.arena_size);
+    CHECK(ethosu_model_load(source, &memory, &model, &error) == ETHOSU_MODEL_OK);
+    ethosu_model_get_info(model, &info);
+    CHECK(info.object_size <= measured->object_size && info.arena_size == measured->arena_size);
+    CHECK(ethosu_model_invoke(model, source->driver) == ETHOSU_MODEL_OK);
+    free(memory.object);
+    sim_host_free(memory.arena);
+}
+
+static int by_steps(struct ethosu_model *model, struct ethosu_driver *driver)
+{
+    int status = ethosu_model_start(model, driver);
+    CHECK(status == ETHOSU_MODEL_PENDING);
+    CHECK(ethosu_model_start(model, driver) == ETHOSU_MODEL_BUSY);
+    while ((status = ethosu_model_resume(model, false)) == ETHOSU_MODEL_PENDING) {
+    }
+    return status;
+}
+
+/** A failing NPU is reported, and forgotten by the next inference. */
+static void check_failure(struct ethosu_model *model, struct ethosu_driver *driver)
+{
+    static const char *const faults[] = {"bus-error", "irq-lost", "hang", "parse-error"};
+    ethosu_ext_set_timeout(driver, 20);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; ++i) {
+        CHECK(sim_host_inject(0, faults[i], 1));
+        CHECK(ethosu_model_invoke(model, driver) == ETHOSU_MODEL_NPU_FAILED);
+        CHECK(ethosu_ext_last_error(driver)->code != ETHOSU_EXT_OK);
+        sim_host_inject(0, faults[i], 0);
+        CHECK(ethosu_model_invoke(model, driver) == ETHOSU_MODEL_OK);
+    }
+    CHECK(ethosu_model_start(model, driver) == ETHOSU_MODEL_PENDING);
+    CHECK(ethosu_ext_cancel(driver) == 0);
+    ethosu_model_abandon(model);
+    ethosu_model_reset(model);
+}
+
+static void run(struct ethosu_model *model, struct ethosu_driver *driver, FILE *inputs,
+                FILE *outputs, int steps)
+{
+    const struct ethosu_model_buffer *in = ethosu_model_inputs(model);
+    const struct ethosu_model_buffer *out = ethosu_model_outputs(model);
+    ethosu_ext_set_timeout(driver, 60000); // beside a thread time is real
+    for (int step = 0; step < steps; ++step) {
+        for (uint32_t i = 0; i < ethosu_model_input_count(model); ++i) {
+            CHECK(fread(in[i].data, 1, in[i].size, inputs) == in[i].size);
+        }
+        sim_host_use_thread(0, step % 4 >= 2);
+        int status = step % 2 == 0 ? ethosu_model_invoke(model, driver) : by_steps(model, driver);
+        CHECK(status == ETHOSU_MODEL_OK);
+        for (uint32_t i = 0; i < ethosu_model_output_count(model); ++i) {
+            CHECK(fwrite(out[i].data, 1, out[i].size, outputs) == out[i].size);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 6);
+    struct ethosu_driver *driver = sim_host_open(0, argv[1]);
+    struct ethosu_model_source source = {.driver = driver};
+    struct ethosu_model_memory memory;
+    struct ethosu_model *model;
+    if (driver == NULL) {
+        fprintf(stderr, "%s\n", sim_host_log());
+        return 1;
+    }
+    CHECK(ethosu_ext_reserve_this(driver, 0) == 0);
+    source.file = read_file(argv[2], &source.file_size);
+    CHECK(ethosu_model_measure(&source, &memory, &error) == ETHOSU_MODEL_OK);
+    memory.object = malloc(memory.object_size);
+    memory.arena = sim_host_alloc(memory.arena_size);
+    check_refusals(&source, &memory);
+    check_unmeasured(&source, &memory);
+    CHECK(ethosu_model_load(&source, &memory, &model, &error) == ETHOSU_MODEL_OK);
+    check_failure(model, driver);
+
+    FILE *inputs = fopen(argv[3], "rb");
+    FILE *outputs = fopen(argv[4], "wb");
+    CHECK(inputs != NULL && outputs != NULL);
+    run(model, driver, inputs, outputs, atoi(argv[5]));
+    sim_host_use_thread(0, false);
+    CHECK(fclose(inputs) == 0 && fclose(outputs) == 0);
+
+    CHECK(sim_host_damaged_guards() == 0);
+    sim_host_close(0);
+    free(memory.object);
+    sim_host_free(memory.arena);
+    sim_host_free((void *)(uintptr_t)source.file);
+    return 0;
+}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Runtime, driver and NPU simulator in one sanitized C program: exact, and calm when misused."""
+
+import subprocess
+
+import pytest
+from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.plan import plan_file
+from ethosu_tools.vela import compile_model
+
+from . import exactness
+
+NPU = "ethos-u55-128"
+
+
+# What the compiler is told, by the name that tools/sim_host has for it.
+SANITIZERS = {"address": "address,undefined", "thread": "thread"}
+
+
+@pytest.fixture(scope="session")
+def build_run_model(repo, tmp_path_factory):
+    """Builds run_model.c; `build_run_model("thread")` is a function that runs it."""
+
+    def build(sanitizer):
+        folder = tmp_path_factory.mktemp("run_model")
+        make = ["make", "-s", "-j2", "-C", repo / "tools/sim_host", f"SANITIZE={sanitizer}"]
+        subprocess.run(make, check=True, timeout=300)
+        module, host = repo / "modules/ethosu", repo / "tools/sim_host"
+        library = repo / "build/sim_host" / sanitizer
+        command = [
+            *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
+            *(f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all"),
+            *(f"-I{path}" for path in (module, module / "runtime", module / "driver", host)),
+            repo / "host_tests/modules/ethosu/runtime/run_model.c",
+            library / "libethosu_sim.so",
+            f"-Wl,-rpath,{library}",
+            *("-o", folder / "run_model"),
+        ]
+        subprocess.run(command, check=True, timeout=120)
+        return lambda compiled, case: _run(folder, compiled, case)
+
+    return build
+
+
+def _run(folder, compiled, case) -> bytes:
+    """The outputs of all steps."""
+    rows = (array.tobytes() for row in case.inputs for array in row)
+    (folder / "in").write_bytes(b"".join(rows))
+    steps = str(len(case.inputs))
+    arguments = [NPU, compiled, folder / "in", folder / "out", steps]
+    result = subprocess.run(
+        [folder / "run_model", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    return (folder / "out").read_bytes()
+
+
+@pytest.fixture(scope="session")
+def run_model(build_run_model):
+    """Runs run_model.c under ASan and UBSan: `run_model(compiled, case)` gives the outputs."""
+    return build_run_model("address")
+
+
+def check(run_model, compiled, case):
+    expected = b"".join(array.tobytes() for row in case.outputs for array in row)
+    assert run_model(compiled, case) == expected
+
+
+@pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
+def test_own_models(run_model, case_of, compiled, small_models, name):
+    check(run_model, compiled(small_models[name], NPU), case_of(small_models[name], 20))
+
+
+def test_wake_word(run_model, case_of, compiled, wake_words):
+    model = wake_words["okay_nabu"]
+    check(run_model, compiled(model, NPU), case_of(model, 100))
+
+
+def test_payload_of_the_newer_format(run_model, case_of, vela, small_models):
+    model = small_models["small_cnn"]
+    path = vela(model, "--accelerator-config", NPU, "--cop-format", "COP2")
+    check(run_model, path, case_of(model, 20))
+
+
+@pytest.mark.parametrize("sanitizer", SANITIZERS)
+def test_operators_beside_the_npu(build_run_model, case_of, tmp_path, sanitizer):
+    """The CPU works while the NPU does, on a thread of its own: TSan sees no race."""
+    mixed = MODELS["two_branches"]
+    source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"
+    source.write_bytes(mixed.make())
+    compile_model(source, NPU, compiled, more=mixed.options)
+    assert plan_file(compiled, compiled, overlap=True).schedule.beside == {0: (1, 2)}
+    check(build_run_model(sanitizer), compiled, case_of(source, 40))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", exactness.SHARED)
+def test_shared_models(run_model, case_of, compiled, shared_models, name):
+    model = shared_models / f"{name}.tflite"
+    check(run_model, compiled(model, NPU), case_of(model, 20))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["add", "conv", "leaky_relu"])
+def test_single_operators_in_int16(run_model, case_of, compiled, shared_models, kind):
+    for model in sorted((shared_models / "ops").glob(f"seanet_{kind}*.tflite")):
+        check(run_model, compiled(model, NPU), case_of(model, 3))

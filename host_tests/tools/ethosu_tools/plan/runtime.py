@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""What the C runtime says about a planned model, through the host library."""
+
+from __future__ import annotations
+
+import ctypes as c
+from functools import cache
+
+from ethosu_tools import sim
+
+
+class Kernel(c.Structure):
+    """struct kernel of kernels/kernel.h, as far as the planner knows it too."""
+
+    _fields_ = (
+        ("code", c.c_uint16),
+        ("in_place", c.c_bool),
+        ("version", c.c_uint16),
+        ("custom", c.c_char_p),
+    )
+
+
+@cache
+def library() -> c.CDLL:
+    found = sim.load_library()
+    # The board's memory is there from the first NPU on.
+    index = sim.Simulation._take_index()
+    found.sim_host_open(index, b"ethos-u55-128")
+    sim.Simulation._release(found, index, ())
+    return found
+
+
+def kernel(symbol: str) -> Kernel:
+    """The kernel that kernels.def calls so."""
+    return Kernel.in_dll(library(), f"kernel_{symbol}")
+
+
+def load(model: bytes) -> str:
+    """Load a model without an NPU: an empty text, or the reason why the runtime refuses it."""
+    lib = library()
+    file = lib.sim_host_alloc(len(model))
+    c.memmove(file, model, len(model))
+    blocks = [file]
+    source = sim._Source(file, len(model), None)
+    memory, error, loaded = sim._Memory(), sim._Error(), c.c_void_p()
+    status = lib.ethosu_model_measure(c.byref(source), c.byref(memory), c.byref(error))
+    if status == 0:
+        memory.object = lib.sim_host_alloc(max(1, memory.object_size))
+        memory.arena = lib.sim_host_alloc(max(1, memory.arena_size))
+        blocks += [memory.object, memory.arena]
+        status = lib.ethosu_model_load(
+            c.byref(source), c.byref(memory), c.byref(loaded), c.byref(error)
+        )
+    for block in blocks:
+        lib.sim_host_free(block)
+    return error.text.decode() if status else ""
+
+
+class Info(c.Structure):
+    """struct ethosu_model_info."""
+
+    _fields_ = (
+        ("inputs", c.c_uint32),
+        ("outputs", c.c_uint32),
+        ("tensors", c.c_uint32),
+        ("npu_calls", c.c_uint32),
+        ("cpu_steps", c.c_uint32),
+        ("cpu_steps_beside", c.c_uint32),
+        ("arena_size", c.c_uint32),
+        ("object_size", c.c_uint32),
+        ("copied_bytes", c.c_uint32),
+        ("npu", c.c_char * 20),
+    )
+
+
+def info(simulation: sim.Simulation) -> Info:
+    """What the runtime says of a model that it has loaded."""
+    found = Info()
+    library().ethosu_model_get_info(simulation._model, c.byref(found))
+    return found

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Float ends of a graph become quantised ones: the same results, less memory."""
+
+import contextlib
+import io
+import json
+
+import numpy as np
+import pytest
+from ethosu_tools import cli
+from ethosu_tools.make_mixed import MODELS, MixedNet
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.plan import plan_file
+from ethosu_tools.plan.ends import fold_ends
+from ethosu_tools.plan.graph import read_graph
+from ethosu_tools.sim import Simulation
+
+from modules.ethosu.runtime import on_board
+
+from . import runtime
+
+STEPS = 20
+
+
+def quantise(values, tensor):
+    """As TFLite's QUANTIZE: in single precision, halves away from zero."""
+    limit = np.iinfo(tensor.dtype)
+    real = values / np.float32(tensor.scale)
+    rounded = np.copysign(np.floor(np.abs(real) + np.float32(0.5)), real) + tensor.zero_point
+    return np.clip(rounded, limit.min, limit.max).astype(tensor.dtype)
+
+
+def dequantise(values, tensor):
+    """As TFLite's DEQUANTIZE."""
+    real = np.float64(np.float32(tensor.scale)) * (values.astype(np.int32) - tensor.zero_point)
+    return real.astype(np.float32)
+
+
+@pytest.fixture
+def compile_it(tmp_path):
+    """Runs `ethosu compile`: the compiled file and what the command said."""
+
+    def run(source, *options):
+        output, said = tmp_path / f"compiled{len(options)}.tflite", io.StringIO()
+        with contextlib.redirect_stdout(said):
+            assert cli.main(["compile", str(source), "-o", str(output), "--json", *options]) == 0
+        return output, json.loads(said.getvalue())
+
+    return run
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "float_ends.tflite"
+    path.write_bytes(MODELS["float_ends"].make())
+    return path
+
+
+def test_same_results_and_a_smaller_arena(source, compile_it):
+    as_it_was, _ = compile_it(source)
+    path, said = compile_it(source, "--fold-ends")
+    assert said["folded"] == ["input", "real"]
+    assert plan_file(path).arena < 0.75 * plan_file(as_it_was).arena
+    oracle, random = Oracle(source), np.random.default_rng(5)
+    with Simulation(path) as simulation:
+        (end,), (out,) = simulation.inputs, simulation.outputs
+        assert (end.dtype, out.dtype) == ("int8", "int8")
+        assert runtime.info(simulation).cpu_steps == 0
+        for _ in range(STEPS):
+            image = random.normal(0, 1, end.shape).astype(np.float32)
+            found = dequantise(simulation.step([quantise(image, end)])[0], out)
+            assert found.tobytes() == oracle.step([image])[0].tobytes()
+
+
+def test_nothing_to_fold():
+    data = MODELS["svdf"].make()
+    assert fold_ends(data) == (data, [])
+
+
+def test_an_end_that_something_else_needs_stays():
+    """A float input that is an output too."""
+    net = MixedNet("seen", 2)
+    x = net.conv(net.float_input((1, 8, 8, 3)), 4, kernel=(3, 3))
+    net.graph.outputs += [net.to_float(x), net.graph.inputs[0]]
+    data, lost = fold_ends(net.finish())
+    assert lost == ["real"]
+    assert [op.name for op in read_graph(data).operators] == ["QUANTIZE", "CONV_2D"]
+
+
+def test_a_self_test_of_folded_ends_is_refused(source, capsys):
+    assert cli.main(["compile", str(source), "--selftest", "--fold-ends"]) == 2
+    assert "not with --fold-ends" in capsys.readouterr().err
+
+
+def test_predict_with_real_numbers(board, board_npu, source, compile_it):
+    """The user of a board sees float arrays go in and out as before."""
+    path, _ = compile_it(source, "--fold-ends", "--npu", board_npu)
+    on_board.load(board, path)
+    image = np.random.default_rng(6).normal(0, 1, (1, 24, 24, 3)).astype(np.float32)
+    board.write_file("/in.bin", image.tobytes())
+    board.exec(
+        "from array import array\n"
+        "image = array('f', open('/in.bin', 'rb').read())\n"
+        "with open('/out.bin', 'wb') as file: file.write(m.predict([image], real=True)[0])"
+    )
+    expected = Oracle(source).step([image])[0]
+    assert board.read_file("/out.bin") == expected.tobytes()
+    assert board.eval("m.inputs[0].dtype") == "b"

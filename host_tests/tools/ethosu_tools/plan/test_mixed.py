@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Mixed graphs as Vela leaves them, and models of other makers: never larger than before.
+
+That their results are exact is shown in host_tests/modules/ethosu/runtime/kernels.
+"""
+
+import pytest
+from ethosu_tools import vela
+from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.make_model import LARGE_MODELS
+from ethosu_tools.plan import plan_file
+from modules.ethosu.runtime.exactness import SHARED
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_vela_leaves_to_the_cpu_what_it_should(mixed, name):
+    facts = mixed(name).facts
+    assert set(MODELS[name].on_cpu) <= set(facts["cpu_operators"])
+    assert facts["npu_operators"], "the NPU has something to do too"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_never_larger_than_scratch_behind_velas_arena(mixed, name):
+    plan = mixed(name).plan
+    assert plan.arena <= plan.before
+
+
+def test_models_without_cpu_operators_keep_velas_plan(compiled, small_models):
+    plan = plan_file(compiled(small_models["small_cnn"]))
+    assert (plan.entries, plan.moved, plan.arena) == ([], 0, plan.before)
+
+
+def gain_of(path):
+    """Bytes gained; negative would be a defect."""
+    plan = plan_file(path)
+    print(f"{path.name}: arena {plan.arena:,}, Vela's with scratch behind it {plan.before:,}")
+    return plan.before - plan.arena
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*SHARED, "person_detect", "trained_lstm_int8"])
+def test_shared_models(compiled, shared_models, name):
+    assert gain_of(compiled(shared_models / f"{name}.tflite")) >= 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", ["CONV_2D", "DEPTHWISE_CONV_2D", "SOFTMAX,ADD,AVERAGE_POOL_2D"])
+@pytest.mark.parametrize("name", ["kws_ref_model", "pretrainedResnet_quant", "vww_96_int8"])
+def test_shared_models_with_operators_kept_from_the_npu(shared_models, tmp_path, name, kept):
+    output = tmp_path / f"{name}_{kept}.tflite"
+    source = shared_models / f"{name}.tflite"
+    vela.compile_model(source, "ethos-u55-128", output, more=("--ignore-ops", kept))
+    assert gain_of(output) >= 0
+
+
+@pytest.mark.slow
+def test_a_large_model_on_the_cpu_alone_is_planned_in_time(tmp_path):
+    path = tmp_path / "mobilenet_v2.tflite"
+    path.write_bytes(LARGE_MODELS["mobilenet_v2"]())
+    plan = plan_file(path, path)
+    # Its widest layer reads 112 x 112 x 96 and writes 56 x 56 x 96; nothing else lives then.
+    assert plan.arena == 112 * 112 * 96 + 56 * 56 * 96

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""The planner's table of kernels and the runtime's say the same."""
+
+import re
+
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from ethosu.vela.tflite.BuiltinOperator import BuiltinOperator
+from ethosu_tools.plan import plan_file, record
+from ethosu_tools.plan.kernels import KERNELS
+from modules.ethosu.runtime.kernels.maker import GENERATORS, make
+
+from modules.ethosu.runtime.kernels import planner, runner  # noqa: F401  (its import registers the generators)
+
+from . import runtime
+
+CASES = 8
+
+
+@pytest.fixture(scope="module")
+def in_c(repo):
+    """The runtime's kernels by the operator's name."""
+    text = (repo / "modules/ethosu/runtime/kernels/kernels.def").read_text()
+    found = {}
+    for symbol in re.findall(r"^KERNEL\((\w+)\)", text, re.MULTILINE):
+        kernel = runtime.kernel(symbol)
+        found[kernel.custom.decode() if kernel.custom else symbol] = kernel
+    return found
+
+
+def test_same_names(in_c):
+    assert set(KERNELS) == set(in_c)
+
+
+def test_same_versions_and_leave_to_work_in_place(in_c):
+    ours = {name: (kernel.version, kernel.in_place) for name, kernel in KERNELS.items()}
+    assert ours == {name: (kernel.version, kernel.in_place) for name, kernel in in_c.items()}
+
+
+def test_codes_are_the_schemas(in_c):
+    for name, kernel in in_c.items():
+        code = BuiltinOperator.CUSTOM if kernel.custom else getattr(BuiltinOperator, name)
+        assert kernel.code == code
+
+
+def test_layout_of_the_record_is_plan_h(repo):
+    text = (repo / "modules/ethosu/runtime/plan.h").read_text()
+    assert f'#define PLAN_NAME "{record.RECORD_NAME}"' in text
+    assert f"#define PLAN_MARK 0x{record.MARK:X}u" in text
+    assert f"#define PLAN_VERSION {record.VERSION}u" in text
+    words = re.findall(r"^    (PLAN_WORD|PLAN_ENTRY)_[A-Z]+,", text, re.MULTILINE)
+    assert words.count("PLAN_WORD") == record.HEADER_WORDS
+    assert words.count("PLAN_ENTRY") == record.ENTRY_WORDS + 1  # and the count itself
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_same_scratch_for_generated_cases(name, tmp_path):
+    """What the planner gives is taken, one byte less is not: both sides computed the same."""
+    path = tmp_path / "case.tflite"
+    for seed in range(CASES):
+        path.write_bytes(make(name, seed).model)
+        plan = plan_file(path, path)
+        data = path.read_bytes()
+        assert runtime.load(data) == "", f"case {seed}"
+        (entry,) = plan.entries
+        if entry.size:
+            reason = runtime.load(with_scratch(data, plan, entry.size - 1))
+            wanted = f"{entry.size - 1} bytes of scratch planned, {entry.size} needed"
+            assert wanted in reason, f"case {seed}"
+        assert plan.before is None
+
+
+@pytest.mark.parametrize("name", planner.CMSIS_NN_KERNELS)
+def test_scratch_for_cmsis_nn(name, tmp_path):
+    """What kernels/README.md says; a runtime with CMSIS-NN compares it with what it computes."""
+    path = tmp_path / "case.tflite"
+    sizes = set()
+    for seed in range(100):
+        model = make(name, seed).model
+        path.write_bytes(model)
+        (entry,) = plan_file(path, path, cmsis_nn=True).entries
+        assert entry.kernel == KERNELS[name].version + planner.CMSIS_NN
+        tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
+        (graph,) = tree.subgraphs
+        wanted = planner.cmsis_nn_scratch_size(name, graph.tensors, graph.operators[0])
+        assert entry.size == wanted, f"case {seed}"
+        sizes.add(entry.size)
+    assert len(sizes) > 5
+
+
+def with_scratch(data, plan, size):
+    """The file with another size of its only scratch."""
+    (entry,) = plan.entries
+    changed = record.Entry(entry.operator, entry.code, entry.kernel, entry.offset, size)
+    old, new = record.encode(plan.arena, [entry]), record.encode(plan.arena, [changed])
+    assert data.count(old) == 1
+    return data.replace(old, new)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""The CPU works beside the NPU where that is safe, and only there."""
+
+import numpy as np
+import pytest
+from ethosu_tools import vela
+from ethosu_tools.errors import BoardError
+from ethosu_tools.make_mixed import MODELS, MixedNet
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.plan import make_plan, plan_file
+from ethosu_tools.plan.graph import INT8, Graph, Operator, Tensor
+from ethosu_tools.plan.metadata import put
+from ethosu_tools.plan.record import OFFSETS_NAME, encode_offsets
+from ethosu_tools.sim import Simulation
+
+from . import runtime
+
+STEPS = 10
+NPU = "ethos-u55-128"
+
+
+@pytest.fixture
+def branches(tmp_path):
+    """Source, Vela's output and the planned file of two_branches."""
+    model = MODELS["two_branches"]
+    paths = [tmp_path / f"{name}.tflite" for name in ("source", "vela", "planned")]
+    paths[0].write_bytes(model.make())
+    vela.compile_model(paths[0], NPU, paths[1], more=model.options)
+    return paths
+
+
+def run(source, compiled, threaded=False):
+    """Check a model against the reference; returns its facts."""
+    oracle, random = Oracle(source), np.random.default_rng(8)
+    with Simulation(compiled) as simulation:
+        runtime.library().sim_host_use_thread(simulation._index, threaded)
+        for _ in range(STEPS):
+            row = [random.integers(-128, 128, t.shape, np.int8) for t in oracle.inputs]
+            for ours, theirs in zip(simulation.step(row), oracle.step(row), strict=True):
+                assert ours.tobytes() == theirs.tobytes()
+        runtime.library().sim_host_use_thread(simulation._index, False)
+        return runtime.info(simulation)
+
+
+@pytest.mark.parametrize("threaded", [False, True])
+def test_two_branches(branches, threaded):
+    source, compiled, planned = branches
+    plan = plan_file(compiled, planned, overlap=True)
+    facts = run(source, planned, threaded)
+    assert plan.schedule.beside == {0: (1, 2)}
+    assert (facts.npu_calls, facts.cpu_steps, facts.cpu_steps_beside) == (2, 3, 2)
+    assert facts.arena_size == plan.arena
+
+
+def test_no_byte_is_spent_on_it_unasked(branches):
+    source, compiled, planned = branches
+    plan = plan_file(compiled, planned)
+    assert (plan.schedule.beside, plan.arena) == ({}, plan.before)
+    assert run(source, planned).cpu_steps_beside == 0
+
+
+@pytest.mark.parametrize(
+    ("tensor", "offset", "beside"),
+    [
+        (0, 5008, 0),  # what the first SVDF reads
+        (5, 5008, 0),  # what it writes
+        (9, 9728, 1),  # the second one's state: in a cache line with the NPU's scratch
+        (10, 5008, 1),
+    ],
+)
+def test_who_touches_memory_of_the_npu_waits(branches, tensor, offset, beside):
+    """The runtime believes no order that the file has."""
+    _, compiled, planned = branches
+    offsets = plan_file(compiled, planned, overlap=True).offsets
+    offsets[tensor] = offset
+    planned.write_bytes(put(planned.read_bytes(), {OFFSETS_NAME: encode_offsets(offsets)}))
+    with Simulation(planned) as simulation:
+        assert runtime.info(simulation).cpu_steps_beside == beside
+
+
+def test_memory_that_is_free_anyway_is_used():
+    """A large scratch behind the NPU's memory: before, there is room for the other branch."""
+
+    def tensor(shape, offset, constant=False):
+        return Tensor("t", shape, INT8, constant, False, offset)
+
+    tensors = (
+        tensor((1, 4000), 0),  # scratch of the NPU: all that Vela has placed
+        tensor((64,), None, constant=True),
+        tensor((1, 1000), 0),  # what the NPU reads, and gives
+        tensor((1, 1000), 1008),
+        tensor((1, 500), 2016),  # the other branch
+        tensor((1, 500), 2528),
+        tensor((4, 5, 5, 300), None, constant=True),
+        tensor((1, 400), 3040),
+    )
+    operators = (
+        Operator("TANH", 28, (4,), (5,)),
+        Operator("ethos-u", 32, (1, 1, 0, 0, 2), (3,)),
+        Operator("CONV_2D", 3, (3, 6, -1), (7,)),
+        Operator("ADD", 0, (7, 5), (7,)),
+    )
+    plan = make_plan(Graph(tensors, operators[:3], (2, 4), (5, 7)))
+    assert plan.schedule.beside == {0: (1,)}
+    assert plan.schedule.order == (1, 0, 2)
+    assert plan.arena <= plan.before == 4000 + 5 * 5 * 300
+    written_twice = Graph(tensors, operators, (2, 4), (7,))
+    assert make_plan(written_twice).schedule.beside == {}
+
+
+def test_an_operator_that_fails_beside_the_npu(tmp_path):
+    """A row that a table does not have: refused, the NPU stopped, the next inference exact."""
+    net = MixedNet("rows", 3)
+    image = net.pool(net.conv(net.input((1, 16, 16, 3)), 16, kernel=(3, 3)), "MAX_POOL_2D", 16)
+    words = net.embedding((1,), words=50, depth=16)
+    net.graph.outputs.append(net.add(net.reshape(image, (1, 16)), words).tensor)
+    source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"
+    source.write_bytes(net.finish())
+    vela.compile_model(source, NPU, compiled, more=("--ignore-ops", "ADD"))
+    assert plan_file(compiled, compiled, overlap=True).schedule.beside
+    oracle = Oracle(source)
+    row = [np.ones(t.shape, t.dtype) for t in oracle.inputs]
+    expected = oracle.step(row)[0].tobytes()
+    wrong = [np.full_like(a, 50) if a.dtype == np.int32 else a for a in row]
+    with Simulation(compiled) as simulation:
+        assert runtime.info(simulation).cpu_steps_beside > 0
+        for threaded in (False, True):
+            runtime.library().sim_host_use_thread(simulation._index, threaded)
+            with pytest.raises(BoardError, match="the inference failed"):
+                simulation.step(wrong)
+            assert simulation.step(row)[0].tobytes() == expected
+        runtime.library().sim_host_use_thread(simulation._index, False)

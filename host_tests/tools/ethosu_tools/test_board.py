@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""The Board interface against a pretended board: answers, errors, broken links."""
+
+import pytest
+from ethosu_tools.board import Board
+from ethosu_tools.errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
+
+from tools.ethosu_tools.fake_board import FakeBoard
+
+
+@pytest.fixture
+def fake():
+    with FakeBoard() as fake, Board(fake.port, boot_timeout=3) as board:
+        yield board
+
+
+def test_exec_returns_what_the_code_printed(fake):
+    assert fake.exec("print('one'); print(2)") == "one\n2\n"
+
+
+def test_eval_returns_the_value(fake):
+    assert fake.eval("{'a': [1, b'\\x00\\xff']}") == {"a": [1, b"\x00\xff"]}
+
+
+def test_exception_of_the_board_is_named_and_the_next_call_works(fake):
+    with pytest.raises(RemoteError, match="on the board: ZeroDivisionError") as caught:
+        fake.exec("1 / 0")
+    assert "Traceback" in caught.value.traceback
+    assert fake.eval("1") == 1
+
+
+def test_value_without_literal_is_refused(fake):
+    with pytest.raises(BoardError, match="no literal value"):
+        fake.eval("object()")
+
+
+def test_soft_reset_comes_back_to_the_raw_repl(fake):
+    fake.soft_reset()
+    assert fake.eval("3") == 3
+
+
+def test_output_streams_to_the_callback(fake):
+    seen = bytearray()
+    assert fake.exec("print('x' * 9)", on_output=seen.extend) == ""
+    assert bytes(seen).strip(b"\x04\n") == b"x" * 9
+
+
+@pytest.mark.parametrize("fault", ["silent", "garbage"])
+def test_board_without_prompt_is_a_time_out(fault):
+    with (
+        FakeBoard(fault) as fake,
+        pytest.raises(BoardTimeoutError, match="waiting for the board's prompt"),
+    ):
+        Board(fake.port, boot_timeout=1)
+
+
+def test_late_answers_are_not_taken_for_later_ones():
+    with FakeBoard("late") as fake, Board(fake.port) as board:
+        assert [board.eval(str(number)) for number in range(5)] == [0, 1, 2, 3, 4]
+
+
+def test_board_that_goes_away_is_a_broken_link():
+    with (
+        FakeBoard("vanish") as fake,
+        Board(fake.port, boot_timeout=3) as board,
+        pytest.raises((BoardLinkError, BoardTimeoutError)),
+    ):
+        board.exec("print(1)", timeout=1)
+
+
+def test_missing_port_is_named():
+    with pytest.raises(BoardLinkError, match="/dev/no_such_port cannot be opened"):
+        Board("/dev/no_such_port")

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: MIT
+"""The `ethosu` command from outside: help, results, errors in one sentence, exit codes."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from ethosu_tools import tflite
+from ethosu_tools.cli import COMMANDS
+from ethosu_tools.ui import Ui
+from rich.console import Console
+
+
+def one_sentence(err):
+    """The error text, which must be a single line."""
+    lines = err.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("ethosu: "), err
+    return lines[0]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_explains_itself(ethosu, command):
+    code, out, _ = ethosu(command, "--help")
+    assert code == 0
+    assert f"usage: ethosu {command}" in out and "--json" in out
+
+
+def test_help_lists_commands_and_exit_codes(ethosu):
+    code, out, _ = ethosu("--help")
+    assert code == 0
+    assert all(command in out for command in COMMANDS) and "Exit codes: 0 done" in out
+
+
+def test_each_command_is_one_module(repo):
+    modules = {path.stem for path in (repo / "tools/ethosu_tools/commands").glob("*.py")}
+    assert modules - {"__init__"} == set(COMMANDS)
+
+
+def test_installed_script_runs():
+    done = subprocess.run(
+        [sys.executable, "-m", "ethosu_tools.cli", "--version"], capture_output=True, text=True
+    )
+    assert done.returncode == 0 and done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["fly"], ["compile"], ["run", "m.tflite"], ["compile", "-x"]]
+)
+def test_wrong_command_lines_are_code_2(ethosu, words):
+    code, _, err = ethosu(*words)
+    assert code == 2 and "usage:" in err
+
+
+def test_compile_then_inspect(ethosu, small_models, tmp_path):
+    output = tmp_path / "made" / "cnn.tflite"
+    code, out, err = ethosu(
+        "compile", small_models["small_cnn"], "--npu", "ethos-u55-64", "-o", output
+    )
+    assert (code, err) == (0, "")
+    assert "ethos-u55-64" in out and str(output.with_suffix(".report.txt")) in out
+    assert output.with_suffix(".report.txt").is_file()
+    code, out, _ = ethosu("inspect", output)
+    assert code == 0 and "npu        ethos-u55-64" in out
+
+
+def test_compile_does_not_overwrite_its_input(ethosu, small_models, tmp_path):
+    model = tmp_path / "cnn.tflite"
+    model.write_bytes(small_models["small_cnn"].read_bytes())
+    code, _, err = ethosu("compile", model, "-o", tmp_path / "." / "cnn.tflite")
+    assert code == 2 and f"would overwrite {model}" in one_sentence(err)
+    assert model.read_bytes() == small_models["small_cnn"].read_bytes()
+
+
+def test_compile_as_json(ethosu, small_models, tmp_path):
+    code, out, _ = ethosu(
+        "compile", small_models["small_cnn"], "-o", tmp_path / "cnn.tflite", "--json"
+    )
+    data = json.loads(out)
+    assert code == 0
+    assert data["npu"] == "ethos-u55-128" and data["estimate"]["cycles"] > 0
+    assert data["inputs"][0]["dtype"] == "int8"
+
+
+def test_run_on_sim_equals_the_reference(ethosu, small_models, compiled, inputs, tmp_path):
+    model = small_models["small_cnn"]
+    code, out, err = ethosu(
+        "run",
+        compiled(model),
+        *("--input", inputs(model), "--output", tmp_path / "out.npz"),
+        *("--reference", model, "--json"),
+    )
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    assert data["equals_reference"] is True and data["steps"] == 1
+    with np.load(tmp_path / "out.npz") as saved:
+        assert list(saved["0"].shape) == data["outputs"]["0"]["shape"]
+
+
+def test_run_keeps_state_between_steps(ethosu, small_models, compiled, inputs, tmp_path):
+    model = small_models["small_streaming"]
+    code, out, _ = ethosu(
+        "run",
+        compiled(model),
+        *("--input", inputs(model, steps=6), "--output", tmp_path / "out.npz"),
+        *("--steps", 5, "--reference", model, "--json"),
+    )
+    assert code == 0 and json.loads(out)["steps"] == 5
+    with np.load(tmp_path / "out.npz") as saved:
+        assert len(saved["0"]) == 5
+
+
+def test_difference_from_the_reference_is_code_6(ethosu, small_models, compiled, inputs, tmp_path):
+    from ethosu_tools.make_model import small_cnn
+
+    model, other = small_models["small_cnn"], tmp_path / "other.tflite"
+    other.write_bytes(small_cnn(seed=99))
+    code, _, err = ethosu("run", compiled(model), "--input", inputs(model), "--reference", other)
+    assert code == 6 and "differs from the reference" in one_sentence(err)
+
+
+def test_file_errors_are_code_3(ethosu, small_models, compiled, inputs, tmp_path):
+    model = small_models["small_cnn"]
+    good, npz, bad = compiled(model), inputs(model), tmp_path / "bad"
+    bad.write_bytes(b"not what it should be")
+    for words in (
+        ["compile", bad],
+        ["compile", tmp_path / "missing.tflite"],
+        ["compile", good],
+        ["compile", model, "-o", bad / "below_a_file.tflite"],
+        ["inspect", bad],
+        ["run", bad, "--input", npz],
+        ["run", model, "--input", npz],
+        ["run", good, "--input", bad],
+        ["run", good, "--input", tmp_path / "missing.npz"],
+        ["run", good, "--input", npz, "--output", bad / "below_a_file.npz"],
+        ["run", good, "--input", npz, "--reference", bad],
+        ["compile", model, "-o", tmp_path],
+        ["run", good, "--input", npz, "--output", tmp_path],
+        ["deploy", good, "-o", bad / "below_a_file.img"],
+        ["deploy", tmp_path / "missing", "-o", tmp_path / "rom.img"],
+        ["qemu", "--romfs", bad],
+    ):
+        code, out, err = ethosu(*words)
+        assert (code, out) == (3, ""), words
+        one_sentence(err)
+
+
+def test_errors_as_json_name_their_kind(ethosu, tmp_path):
+    code, out, err = ethosu("inspect", tmp_path / "missing.tflite", "--json")
+    data = json.loads(out)
+    assert code == 3 and data["kind"] == "InputError"
+    assert one_sentence(err) == f"ethosu: {data['error']}"
+
+
+def test_ctrl_c_is_one_sentence_and_one_document(ethosu, small_models, monkeypatch):
+    def interrupted(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tflite, "describe", interrupted)
+    code, out, err = ethosu("inspect", small_models["small_cnn"], "--json")
+    assert code == 130 and json.loads(out)["kind"] == "KeyboardInterrupt"
+    assert one_sentence(err) == "ethosu: stopped"
+
+
+def test_names_with_brackets_are_no_markup(capsys):
+    ui = Ui()
+    ui.console = Console(stderr=True, force_terminal=True)
+    ui.note("compiling [/x]/m[red].tflite")
+    with ui.progress("running on [/x]"):
+        pass
+    err = capsys.readouterr().err
+    assert "[/x]/m[red].tflite" in err and "running on [/x]" in err
+
+
+def test_model_for_another_npu_is_refused_with_the_mend(ethosu, small_models, compiled, inputs):
+    model = small_models["small_cnn"]
+    code, _, err = ethosu(
+        "run", compiled(model, "ethos-u55-64"), "--input", inputs(model), "--npu", "ethos-u55-256"
+    )
+    text = one_sentence(err)
+    assert code == 3
+    assert "ethos-u55-64" in text and "ethos-u55-256" in text and "ethosu compile" in text
+
+
+def test_unknown_npu_is_refused(ethosu, small_models, compiled, inputs):
+    model = small_models["small_cnn"]
+    code, _, err = ethosu("run", compiled(model), "--input", inputs(model), "--npu", "ethos-u99-1")
+    assert code == 2 and "ethos-u99-1" in err and "choose from 'ethos-u55-32'" in err
+
+
+def test_missing_build_products_are_code_4_with_the_mend(
+    ethosu, small_models, compiled, inputs, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("ETHOSU_ROOT", str(tmp_path))
+    model = small_models["small_cnn"]
+    words = ["run", compiled(model), "--input", inputs(model)]
+    code, _, err = ethosu(*words, "--on", "sim")
+    assert code == 4 and "build it with: make sim-host" in one_sentence(err)
+    code, _, err = ethosu(*words, "--on", "qemu")
+    assert code == 4 and "build it with: make" in one_sentence(err)
+
+
+def test_missing_qemu_is_code_4_with_the_mend(ethosu, monkeypatch):
+    monkeypatch.setenv("ETHOSU_QEMU", "no-such-qemu")
+    code, _, err = ethosu("qemu")
+    assert code == 4 and "install Debian's qemu-system-arm" in one_sentence(err)
+
+
+def test_old_qemu_is_code_4_with_both_versions(ethosu, monkeypatch, tmp_path):
+    old = tmp_path / "qemu-system-arm"
+    old.write_text("#!/bin/sh\necho QEMU emulator version 6.1.0\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("ETHOSU_QEMU", str(old))
+    code, _, err = ethosu("qemu")
+    assert code == 4 and "version 6.1, but the NPU plugin needs 7.2" in one_sentence(err)
+
+
+def test_missing_port_is_code_5(ethosu, small_models, compiled, inputs):
+    model = small_models["small_cnn"]
+    code, _, err = ethosu(
+        "run", compiled(model), "--input", inputs(model), "--on", "/dev/no_such_port"
+    )
+    assert code == 5 and "/dev/no_such_port cannot be opened" in one_sentence(err)
+
+
+def test_deploy_wants_a_place(ethosu, small_models):
+    code, _, err = ethosu("deploy", small_models["small_cnn"])
+    assert code == 2 and "--on PORT" in one_sentence(err)
+
+
+def test_deploy_refuses_two_files_of_one_name(ethosu, small_models, tmp_path):
+    model = small_models["small_cnn"]
+    other = tmp_path / model.name
+    other.write_bytes(b"another")
+    code, _, err = ethosu("deploy", model, other, "-o", tmp_path / "rom.img")
+    assert code == 2 and f"named {model.name}: {other}" in one_sentence(err)
+
+
+def test_deploy_keeps_the_image(ethosu, small_models, tmp_path):
+    image = tmp_path / "rom.img"
+    code, out, _ = ethosu("deploy", small_models["small_cnn"], "-o", image, "--json")
+    assert code == 0
+    assert json.loads(out)["bytes"] == image.stat().st_size
+    assert small_models["small_cnn"].read_bytes() in image.read_bytes()

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""The simulated NPU in this process: its C structures, its life, its results."""
+
+import ctypes
+import subprocess
+
+import numpy as np
+import pytest
+from ethosu_tools import arrays, sim
+from ethosu_tools.errors import InputError, SetupError
+from ethosu_tools.oracle import Oracle
+
+STRUCTURES = {
+    "ethosu_model_error": sim._Error,
+    "ethosu_model_source": sim._Source,
+    "ethosu_model_memory": sim._Memory,
+    "ethosu_model_buffer": sim._Buffer,
+}
+
+
+def test_structures_are_those_of_the_header(repo, tmp_path):
+    lines = []
+    for name, structure in STRUCTURES.items():
+        lines.append(f'printf("%zu\\n", sizeof(struct {name}));')
+        lines += [
+            f'printf("%zu\\n", offsetof(struct {name}, {field[0]}));'
+            for field in structure._fields_
+        ]
+    source = tmp_path / "layout.c"
+    body = "\n".join(lines)
+    source.write_text(
+        f'#include <stdio.h>\n#include "ethosu_model.h"\nint main(void) {{\n{body}\n}}\n'
+    )
+    include = repo / "modules/ethosu/runtime"
+    subprocess.run(["cc", "-I", include, source, "-o", tmp_path / "layout"], check=True)
+    printed = subprocess.run([tmp_path / "layout"], check=True, capture_output=True, text=True)
+    expected = []
+    for structure in STRUCTURES.values():
+        expected.append(ctypes.sizeof(structure))
+        expected += [getattr(structure, field[0]).offset for field in structure._fields_]
+    assert [int(line) for line in printed.stdout.split()] == expected
+
+
+def random_inputs(session, seed):
+    random = np.random.default_rng(seed)
+    return [
+        random.integers(-128, 128, tensor.shape).astype(tensor.dtype) for tensor in session.inputs
+    ]
+
+
+@pytest.mark.parametrize("npu", [f"ethos-u55-{macs}" for macs in (32, 64, 128, 256)])
+def test_steps_equal_the_reference_on_each_npu(small_models, compiled, npu):
+    for model in small_models.values():
+        oracle = Oracle(model)
+        with sim.Simulation(compiled(model, npu)) as simulation:
+            for seed in range(5):
+                inputs = random_inputs(simulation, seed)
+                for found, expected in zip(
+                    simulation.step(inputs), oracle.step(inputs), strict=True
+                ):
+                    assert np.array_equal(found, expected)
+            assert simulation.cycles > 0
+
+
+def test_reset_brings_the_first_answer_back(small_models, compiled):
+    with sim.Simulation(compiled(small_models["small_streaming"])) as simulation:
+        inputs = random_inputs(simulation, 1)
+        first = simulation.step(inputs)
+        second = simulation.step(random_inputs(simulation, 2))
+        simulation.reset()
+        assert np.array_equal(simulation.step(inputs), first)
+        assert np.array_equal(simulation.step(random_inputs(simulation, 2)), second)
+
+
+def test_two_npus_work_side_by_side_and_a_third_is_refused(small_models, compiled):
+    model = small_models["small_cnn"]
+    with (
+        sim.Simulation(compiled(model, "ethos-u55-64")) as first,
+        sim.Simulation(compiled(model, "ethos-u55-256")) as second,
+    ):
+        inputs = random_inputs(first, 3)
+        assert np.array_equal(first.step(inputs), second.step(inputs))
+        with pytest.raises(SetupError, match="at most 2 NPUs"):
+            sim.Simulation(compiled(model))
+    with sim.Simulation(compiled(model)) as third:
+        third.step(inputs)
+
+
+def test_simulation_that_is_forgotten_gives_its_npu_back(small_models, compiled):
+    for _ in range(2 * sim.NPU_COUNT):
+        sim.Simulation(compiled(small_models["small_cnn"]))
+
+
+def test_input_of_the_wrong_size_is_refused_and_the_next_step_works(small_models, compiled):
+    with sim.Simulation(compiled(small_models["small_cnn"])) as simulation:
+        with pytest.raises(InputError, match=r"input 0 takes .* bytes, found 3"):
+            simulation.step([np.zeros(3, np.int8)])
+        simulation.step(random_inputs(simulation, 1))
+
+
+def test_library_of_another_kind_is_refused(tmp_path):
+    other = tmp_path / "other.so"
+    subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", other], check=True)
+    with pytest.raises(SetupError, match=r"does not fit these tools .* run: make sim-host"):
+        sim.load_library(other)
+
+
+def test_feed_runs_all_its_steps(small_models, compiled):
+    model = compiled(small_models["small_streaming"])
+    with sim.Simulation(model) as simulation:
+        data = np.stack([random_inputs(simulation, seed)[0] for seed in range(4)])
+        feed = arrays.check({"0": data}, simulation.inputs)
+        rows = list(simulation.run(feed))
+        simulation.reset()
+        again = [simulation.step([row]) for row in data]
+    assert np.array_equal(rows, again) and len(rows) == 4

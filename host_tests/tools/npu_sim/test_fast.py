@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""Every fast way of the model equals the plain one: kernels, and whole operations.
+
+`make plain` builds the model without any of them: portable C, and the exact way of each operation.
+"""
+
+import ctypes
+import os
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ethosu_tools.npu import Outcome, commands
+
+from tools.npu_sim import random_operations_u85 as u85
+from tools.npu_sim.assembler import execute
+from tools.npu_sim.random_operations import CONFIG, KINDS, U85_KINDS, make
+
+SEEDS = range(30)
+OPERATIONS = [(CONFIG, kind) for kind in KINDS] + [(u85.CONFIG, kind) for kind in U85_KINDS]
+LANES = 16
+PAYLOAD = 0x4000
+
+
+@pytest.fixture(scope="module")
+def build(repo):
+    """Build a variant of the model: the library."""
+
+    def make_variant(name):
+        command = ["make", "-s", "-C", str(repo / "tools/npu_sim"), name]
+        subprocess.run(command, check=True, timeout=300, capture_output=True)
+        return repo / "build/npu_sim" / name / "libnpu_sim.so"
+
+    return make_variant
+
+
+@pytest.fixture(scope="module", params=["as it is", "avx2"])
+def fast_library(request, build, npu_library):
+    """The model with all that this machine has, or the sanitized one; and with AVX2 alone."""
+    if request.param == "as it is":
+        return Path(os.environ.get("ETHOSU_NPU_LIBRARY", npu_library))
+    return build("avx2")
+
+
+@pytest.fixture(scope="module")
+def plain_library(build):
+    return build("plain")
+
+
+@pytest.fixture
+def run_both(fast_library, plain_library, monkeypatch):
+    """Run an operation on the fast model and on the plain one: outcome, memory, cycles, log."""
+
+    def run(operation):
+        results = []
+        for library in (fast_library, plain_library):
+            monkeypatch.setenv("ETHOSU_NPU_LIBRARY", str(library))
+            outcome, device = execute(operation.config, operation.stream, operation.regions)
+            with device:
+                memory = [m.data.copy() for m in device.memories[1:]]
+                results.append((outcome, memory, device.cycles, device.log))
+        return results
+
+    return run
+
+
+@pytest.mark.parametrize(("config", "kind"), OPERATIONS)
+def test_operations_equal_the_plain_model(run_both, config, kind):
+    good = 0
+    for seed in SEEDS:
+        operation = make(kind, seed, config)
+        fast, plain = run_both(operation)
+        what = f"{kind} seed {seed}: {operation.description}"
+        assert fast[0] is plain[0], f"{what}: {fast[3]} {plain[3]}"
+        for region, (found, expected) in enumerate(zip(fast[1], plain[1], strict=True)):
+            assert np.array_equal(found, expected), f"{what}: region {region} differs"
+        assert fast[2] == plain[2], f"{what}: cycles differ"
+        good += fast[0] is Outcome.STOPPED
+    assert good == len(SEEDS), "every operation is one that the model accepts"
+
+
+def damage(config, stream, random):
+    """Change one register, but none that sets a size."""
+    known = commands(config)
+    words = np.frombuffer(stream, "<u4").copy()
+    places, at = [], 0
+    while at < len(words):
+        name = known[words[at] & 0xFFFF][0]
+        if name.startswith("NPU_SET") and not name.endswith("_M1"):
+            places.append(at)
+        at += 2 if words[at] & PAYLOAD else 1
+    at = random.choice(places)
+    if words[at] & PAYLOAD and random.integers(2):
+        words[at + 1] ^= 1 << random.integers(32)
+    else:
+        words[at] ^= 1 << random.integers(16, 32)
+    return words.tobytes()
+
+
+@pytest.mark.parametrize(("config", "kind"), OPERATIONS)
+def test_damaged_operations_equal_the_plain_model(run_both, config, kind):
+    """Whatever they do now, and however it ends."""
+    outcomes = set()
+    for seed in SEEDS:
+        operation = make(kind, seed, config)
+        stream = damage(config, operation.stream, np.random.default_rng(seed))
+        fast, plain = run_both(replace(operation, stream=stream))
+        assert fast[0] is plain[0] and fast[2:] == plain[2:], f"{kind} seed {seed}"
+        assert all(map(np.array_equal, fast[1], plain[1])), f"{kind} seed {seed}"
+        outcomes.add(fast[0])
+    assert {Outcome.STOPPED, Outcome.PARSE_ERROR} <= outcomes
+
+
+@pytest.mark.parametrize(("config", "kind"), OPERATIONS)
+def test_memory_that_ends_too_early_is_the_same_fault(run_both, config, kind):
+    """Cut a region: what is beyond its end the NPU does not see."""
+    faults = 0
+    for seed in SEEDS:
+        operation = make(kind, seed, config)
+        cut = seed % 4
+        operation.regions[cut] = operation.regions[cut][: 1 << seed % 11]
+        fast, plain = run_both(operation)
+        assert fast[0] is plain[0] and fast[3] == plain[3], f"{kind} seed {seed}"
+        faults += fast[0] is Outcome.BUS_ERROR
+    assert faults > len(SEEDS) // 5
+
+
+class Run(ctypes.Structure):
+    """struct npu_dot_run."""
+
+    _fields_ = (("input", ctypes.c_void_p), ("pairs", ctypes.c_uint32))
+
+
+_DOT = ctypes.CFUNCTYPE(
+    None,
+    ctypes.POINTER(Run),
+    ctypes.c_uint32,
+    ctypes.c_size_t,
+    ctypes.c_void_p,
+    ctypes.c_uint32,
+    ctypes.c_void_p,
+)
+
+
+class Kernel(ctypes.Structure):
+    """struct npu_dot_kernel."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("supported", ctypes.CFUNCTYPE(ctypes.c_bool)),
+        ("run", _DOT),
+    )
+
+
+def kernels(library):
+    loaded = ctypes.CDLL(str(library))
+    count = ctypes.c_uint.in_dll(loaded, "npu_dot_kernel_count").value
+    table = (Kernel * count).in_dll(loaded, "npu_dot_kernels")
+    return [kernel for kernel in table if kernel.supported()]
+
+
+@dataclass
+class Sums:
+    """Random arguments of npu_dot(), and what it must give."""
+
+    runs: list[np.ndarray]  # [pixels][2 * pairs]
+    weights: np.ndarray  # [all pairs][LANES][2]
+
+    @classmethod
+    def random(cls, random, pixels):
+        pairs = random.integers(1, 40, random.integers(1, 5))
+        runs = [random.integers(-510, 511, (pixels, 2 * n), np.int16) for n in pairs]
+        return cls(runs, random.integers(-255, 256, (sum(pairs), LANES, 2), np.int16))
+
+    def expected(self):
+        inputs = np.concatenate(self.runs, axis=1).astype(np.int64)
+        weights = self.weights.astype(np.int64).transpose(0, 2, 1).reshape(-1, LANES)
+        return inputs @ weights
+
+    def computed(self, kernel, pixels):
+        step = 3 + max(run.shape[1] for run in self.runs)
+        rows = np.zeros((len(self.runs), pixels, step), np.int16)
+        for row, run in zip(rows, self.runs, strict=True):
+            row[:, : run.shape[1]] = run
+        runs = (Run * len(self.runs))(
+            *(Run(r.ctypes.data, n.shape[1] // 2) for r, n in zip(rows, self.runs, strict=True))
+        )
+        sums = np.full((pixels, LANES), 0x55555555, np.int32)
+        kernel.run(runs, len(runs), step, self.weights.ctypes.data, pixels, sums.ctypes.data)
+        return sums
+
+
+@pytest.mark.parametrize("pixels", range(1, 20))
+def test_every_kernel_of_this_machine_sums_exactly(fast_library, pixels):
+    table = kernels(fast_library)
+    assert table[-1].name == b"portable", "always there"
+    sums = Sums.random(np.random.default_rng(pixels), pixels)
+    for kernel in table:
+        assert np.array_equal(sums.computed(kernel, pixels), sums.expected()), kernel.name
+
+
+def test_the_plain_model_has_no_other_kernel(plain_library):
+    assert [kernel.name for kernel in kernels(plain_library)] == [b"portable"]

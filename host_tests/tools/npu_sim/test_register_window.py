@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Each register holds the bits that it has, forgets them at a reset, and serves the next run."""
+
+import pytest
+from ethosu_tools.npu import STATUS_BUS_ERROR, STATUS_END, Memory, Npu, Outcome, Register
+
+from tools.npu_sim.assembler import Stream
+
+WORD = 0xFFFFFFFF
+PMU_IRQ = 1 << 6
+
+# Bits that a driver can write, by register: Arm's interface headers.
+WRITABLE = {
+    0x010: WORD,  # QBASE
+    0x014: WORD,
+    0x01C: 0x3,  # QCONFIG
+    0x020: WORD,  # QSIZE
+    0x02C: WORD,  # LOCK
+    0x03C: 0xFFFF,  # REGIONCFG: two bits for each of eight regions
+    **{0x040 + 4 * i: 0xFFFF00F3 for i in range(4)},  # AXI_LIMIT0..3
+    **{0x080 + 4 * i: WORD for i in range(16)},  # BASEP0..7
+    0x140: 0x3F,  # CLKFORCE
+}
+READ_ONLY = [Register.ID, Register.STATUS, Register.QREAD, Register.PROT, Register.CONFIG]
+CONFIGS = ["ethos-u55-128", "ethos-u65-512"]
+
+
+@pytest.fixture(params=CONFIGS)
+def device(request):
+    with Npu(request.param) as npu:
+        yield npu
+
+
+def test_registers_hold_their_bits_until_a_reset(device):
+    for offset, mask in WRITABLE.items():
+        for value in (WORD, 0x55555555, 0xAAAAAAAA):
+            device.write(offset, value)
+            assert device.read(offset) == value & mask, hex(offset)
+        device.write(offset, WORD)
+    device.write(Register.RESET, 0)
+    assert [hex(offset) for offset in WRITABLE if device.read(offset)] == []
+    assert device.log == []
+
+
+def test_read_only_registers_say_so(device):
+    for offset in READ_ONLY:
+        before = device.read(offset)
+        device.write(offset, WORD)
+        assert device.read(offset) == before
+    assert len(device.log) == len(READ_ONLY)
+
+
+def test_command_keeps_the_clock_and_power_requests_alone(device):
+    device.write(Register.CMD, 0xFFFF0000 | 0xE)
+    assert device.read(Register.CMD) == 0xC
+    device.write(Register.CMD, 0)
+    assert device.read(Register.CMD) == 0
+
+
+@pytest.mark.parametrize("state", range(4))
+def test_reset_takes_over_privilege_and_security(device, state):
+    device.write(Register.RESET, 0xFFFFFFFC | state)
+    assert device.read(Register.PROT) == state
+    assert device.read(Register.RESET) == 0
+    assert device.read(Register.STATUS) == 0
+    device.write(Register.RESET, 0)
+    assert device.read(Register.PROT) == 0
+
+
+def test_a_run_takes_its_registers_when_it_starts(device):
+    """What is written while it runs serves the next."""
+    stream = device.add(Stream().defaults().op("IRQ").op("POOL", 1).stop())
+    room = [device.add(bytes(range(64))), device.add(64), device.add(64)]
+    device.start(stream, [room[0].address, room[1].address])
+    assert device.execute() is Outcome.IRQ
+    device.write(Register.BASEP + 8, room[2].address)
+    assert device.execute() is Outcome.STOPPED
+    assert room[1].data[:16].tolist() == list(range(16)) and not room[2].data.any()
+    device.acknowledge()
+    device.write(Register.CMD, 0xD)
+    assert device.execute() is Outcome.IRQ and device.execute() is Outcome.STOPPED
+    assert room[2].data[:16].tolist() == list(range(16))
+
+
+def test_read_pointer_stands_behind_the_command_that_was_executed(device):
+    stream = Stream().set(IFM_REGION=1, DMA0_LEN=16).op("IRQ")
+    behind = len(stream.bytes())
+    device.start(device.add(stream.raw(WORD).bytes()), [])
+    assert device.execute() is Outcome.IRQ
+    assert device.read(Register.QREAD) == behind
+    assert device.execute() is Outcome.PARSE_ERROR
+    assert device.read(Register.QREAD) == behind, "the command that failed is not behind it"
+
+
+def test_base_pointers_have_as_many_bits_as_addresses():
+    """An Ethos-U55 leaves the upper words out."""
+    stream = Stream().defaults().op("POOL", 1).stop()
+    for config, outcome in zip(CONFIGS, (Outcome.STOPPED, Outcome.BUS_ERROR), strict=True):
+        with Npu(config) as device:
+            device.memories.append(Memory(0x1000, device.add(bytes(64)).data))
+            device.start(device.add(stream), [0x12_0000_1000, device.add(64).address])
+            assert device.execute() is outcome
+            failed = outcome is Outcome.BUS_ERROR
+            assert device.read(Register.STATUS) & (STATUS_BUS_ERROR | STATUS_END) == (
+                STATUS_BUS_ERROR if failed else STATUS_END
+            )
+
+
+def test_command_stream_is_aligned(device):
+    memory = device.add(bytes(8) + Stream().stop())
+    device.start(Memory(memory.address + 8, memory.data[8:]), [])
+    assert device.execute() is Outcome.PARSE_ERROR
+    assert "QBASE" in device.log[-1] and "not a multiple of 16" in device.log[-1]
+
+
+@pytest.mark.parametrize("counter", ["event", "cycles"])
+def test_overflow_of_a_counter_interrupts_if_asked(device, counter):
+    bit = 1 if counter == "event" else 1 << 31
+    stream = device.add(Stream().defaults(DMA0_LEN=64).op("DMA_START").stop())
+    room = [device.add(64).address, device.add(64).address]
+    device.write(Register.PMCR, 1)
+    device.write(Register.PMCNTENSET, bit)
+    for asked in (0, bit):
+        device.write(0x194, asked)  # PMINTSET
+        device.write(Register.PMEVTYPER, 0x23)
+        device.write(Register.PMEVCNTR, WORD)
+        device.write(Register.PMCCNTR, WORD)
+        device.write(Register.PMCCNTR + 4, 0xFFFF)
+        device.start(stream, room)
+        device.execute()
+        assert device.read(0x190) == bit, "PMOVSCLR"
+        assert bool(device.read(Register.STATUS) & PMU_IRQ) == bool(asked)
+        device.acknowledge()
+        device.write(0x190, WORD)
+        assert device.read(0x190) == 0 and not device.irq
+    low = Register.PMEVCNTR if counter == "event" else Register.PMCCNTR
+    assert device.read(low) == device.cycles - 1

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+"""The register window behaves as Arm's interface headers say."""
+
+import pytest
+from ethosu_tools.npu import (
+    STATUS_BUS_ERROR,
+    STATUS_END,
+    STATUS_IRQ,
+    STATUS_PARSE_ERROR,
+    STATUS_RUNNING,
+    Npu,
+    Outcome,
+    Register,
+)
+
+from tools.npu_sim.assembler import Stream, execute
+
+EXECUTE, ABORT = 1, 2
+RUN, CLEAR_IRQ, STOP_REQUEST = 1, 2, 16
+
+# CONFIG as Vela writes it into each payload, ID by family.
+CONFIG_WORDS = {
+    "ethos-u55-32": 0x00001005,
+    "ethos-u55-64": 0x00001006,
+    "ethos-u55-128": 0x00001807,
+    "ethos-u55-256": 0x00003008,
+    "ethos-u65-256": 0x10003008,
+    "ethos-u65-512": 0x10006009,
+}
+
+
+@pytest.fixture
+def device():
+    with Npu("ethos-u55-128") as npu:
+        yield npu
+
+
+def load(device: Npu, stream: bytes) -> None:
+    device.start(device.add(stream, writable=False), [])
+
+
+@pytest.mark.parametrize(("config", "word"), CONFIG_WORDS.items())
+def test_identity(config, word):
+    with Npu(config) as device:
+        assert device.read(Register.CONFIG) == word
+        expected = 0x10104201 if "u55" in config else 0x10066001
+        assert device.read(Register.ID) == expected
+        device.write(Register.ID, 0)
+        assert device.read(Register.ID) == expected
+        assert [device.read(0xFF0 + 4 * i) for i in range(4)] == [0x0D, 0xF0, 0x05, 0xB1]
+
+
+def test_reset_state(device):
+    assert device.read(Register.STATUS) == 0
+    assert device.read(Register.CMD) == 0xC
+    assert device.read(Register.PMCR) == 4 << 11
+
+
+def test_soft_reset_activates_privilege_and_clears(device):
+    device.write(Register.LOCK, 0x1234)
+    device.write(Register.BASEP, 0x60000000)
+    device.write(Register.RESET, 3)
+    assert device.read(Register.STATUS) == 0
+    assert device.read(Register.PROT) == 3
+    assert device.read(Register.LOCK) == device.read(Register.BASEP) == 0
+
+
+def test_run_to_stop(device):
+    load(device, Stream().stop())
+    assert device.read(Register.STATUS) == STATUS_RUNNING
+    assert device.execute() is Outcome.STOPPED
+    assert device.read(Register.STATUS) == 0xFFFF << 16 | STATUS_END | STATUS_IRQ
+    assert device.irq
+    assert device.read(Register.QREAD) == 4
+    device.write(Register.CMD, 0xC | CLEAR_IRQ)
+    assert not device.irq
+    assert device.read(Register.STATUS) == 0xFFFF << 16 | STATUS_END
+    device.write(Register.CMD, 0xFFFF << 16 | 0xC)
+    assert device.read(Register.STATUS) == STATUS_END
+    device.write(Register.QSIZE, 4)
+    assert device.read(Register.STATUS) == 0
+
+
+def test_irq_command_interrupts_without_stopping(device):
+    load(device, Stream().op("IRQ", 0x0012).stop())
+    assert device.execute() is Outcome.IRQ
+    assert device.read(Register.STATUS) == 0x0012 << 16 | STATUS_IRQ | STATUS_RUNNING
+    assert device.irq
+    device.write(Register.CMD, 0xC | CLEAR_IRQ)
+    assert not device.irq
+    assert device.execute() is Outcome.STOPPED
+    assert device.read(Register.STATUS) >> 16 == 0xFFFF
+
+
+def test_single_steps():
+    stream = Stream().defaults().op("DMA_START").op("POOL", 1).op("DMA_START").stop()
+    outcome, device = execute("ethos-u55-128", Stream().stop(), [bytes(range(64)), bytes(64)])
+    with device:
+        device.acknowledge()
+        seen = []
+        device.observe(lambda operation: seen.append(operation.name))
+        bases = [memory.address for memory in device.memories[1:]]
+        device.start(device.add(stream), bases)
+        outcomes = [device.execute(1) for _ in range(4)]
+        assert outcomes == [Outcome.STEPPED] * 3 + [Outcome.STOPPED]
+        assert seen == ["NPU_OP_DMA_START", "NPU_OP_POOL", "NPU_OP_DMA_START"]
+    assert outcome is Outcome.STOPPED
+
+
+@pytest.mark.parametrize("how", [(Register.RESET, 0), (Register.CMD, 0xC | STOP_REQUEST)])
+def test_reset_and_stop_abort_a_running_stream(device, how):
+    load(device, Stream().stop())
+    assert device.write(*how) == ABORT
+    if how[0] == Register.RESET:
+        assert device.read(Register.STATUS) & 8
+        assert device.read(Register.CONFIG) == 0, "only STATUS can be read during a reset"
+    device.abort()
+    assert device.execute() is Outcome.ABORTED
+    assert device.read(Register.STATUS) & (STATUS_RUNNING | STATUS_END | STATUS_IRQ) == 0
+    load(device, Stream().stop())
+    assert device.execute() is Outcome.STOPPED
+
+
+def test_a_fault_asks_for_a_reset(device):
+    load(device, Stream().raw(0xFFFFFFFF).bytes())
+    assert device.execute() is Outcome.PARSE_ERROR
+    assert device.read(Register.STATUS) & (STATUS_PARSE_ERROR | STATUS_IRQ)
+    assert device.acknowledge() & STATUS_PARSE_ERROR
+    load(device, Stream().stop())
+    assert device.read(Register.STATUS) & STATUS_RUNNING == 0
+    device.write(Register.RESET, 0)
+    load(device, Stream().stop())
+    assert device.execute() is Outcome.STOPPED
+
+
+def test_stream_outside_memory_is_a_bus_error_of_the_command_channel(device):
+    device.write(Register.QBASE, 0x1000)
+    device.write(Register.QSIZE, 16)
+    device.write(Register.QCONFIG, 2)
+    assert device.write(Register.CMD, RUN) == EXECUTE
+    assert device.execute() is Outcome.BUS_ERROR
+    status = device.read(Register.STATUS)
+    assert status & STATUS_BUS_ERROR
+    assert status >> 11 & 0x1F == 1, "interface M1, channel 0"
+
+
+def test_command_registers_can_be_read_back(device):
+    load(device, Stream().set(IFM2_REGION=5, DMA0_LEN=0x1_2345_6780).stop())
+    device.execute()
+    assert device.read(0x93C) == 5
+    assert [device.read(0xAD0), device.read(0xAD4)] == [0x23456780, 1]
+
+
+def test_unknown_registers_are_logged(device):
+    assert device.read(0x060) == 0
+    device.write(0x0FC, 1)
+    device.write(Register.STATUS, 1)
+    assert len(device.log) == 3
+
+
+def test_performance_counters_count_what_runs():
+    stream = Stream().defaults(DMA0_LEN=1024).op("DMA_START").stop()
+    outcome, device = execute("ethos-u55-128", Stream().stop(), [bytes(1024), bytes(1024)])
+    assert outcome is Outcome.STOPPED
+    with device:
+        device.acknowledge()
+        device.write(Register.PMCR, 1 | 2 | 4)
+        for index, event in enumerate((0x23, 0x82, 0x87, 0x30)):
+            device.write(Register.PMEVTYPER + 4 * index, event)
+        device.write(Register.PMCNTENSET, 1 << 31 | 0xF)
+        bases = [memory.address for memory in device.memories[1:]]
+        device.start(device.add(stream), bases, regions=0)
+        device.execute()
+        cycles = device.read(Register.PMCCNTR)
+        counters = [device.read(Register.PMEVCNTR + 4 * i) for i in range(4)]
+        assert counters == [cycles, 1024 // 8, 1024 // 8, 0]
+        assert device.cycles == cycles > 1024 // 8
+
+
+def test_performance_mask_gates_the_counters():
+    def counted(*mask):
+        stream = Stream().defaults()
+        for value in mask:
+            stream.op("PMU_MASK", value)
+        outcome, device = execute("ethos-u55-128", Stream().stop(), [bytes(64), bytes(64)])
+        with device:
+            device.acknowledge()
+            device.write(Register.PMCR, 1 | 8)
+            device.write(Register.PMCNTENSET, 1 << 31)
+            bases = [memory.address for memory in device.memories[1:]]
+            device.start(device.add(stream.op("DMA_START").stop()), bases)
+            assert device.execute() is outcome is Outcome.STOPPED
+            return device.read(Register.PMCCNTR)
+
+    assert counted() == counted(1, 0) == 0
+    assert counted(1) > 0
+
+
+def test_performance_registers_hold_what_is_written():
+    with Npu("ethos-u55-128") as device:
+        for set_, clear in ((0x184, 0x188), (0x18C, 0x190), (0x194, 0x198)):
+            device.write(set_, 0xFFFFFFFF)
+            assert device.read(set_) == device.read(clear) == 1 << 31 | 0xF
+            device.write(clear, 1 << 31 | 1)
+            assert device.read(set_) == 0xE
+            device.write(clear, 0xE)
+        device.write(Register.PMCCNTR, 0x12345678)
+        device.write(Register.PMCCNTR + 4, 0xFFFFFFFF)
+        assert device.read(Register.PMCCNTR) == 0x12345678
+        assert device.read(Register.PMCCNTR + 4) == 0xFFFF, "the counter has 48 bits"
+        device.write(Register.PMEVCNTR, 7)
+        device.write(Register.PMCR, 2)
+        assert device.read(Register.PMEVCNTR) == 0
+        assert device.read(Register.PMCCNTR) == 0x12345678
+        device.write(Register.PMCR, 4)
+        assert device.read(Register.PMCCNTR) == 0
+
+
+def test_performance_counters_of_one_axi_channel():
+    """PMCAXI_CHAN chooses the channel whose traffic counts: DMA reads and IFM reads differ."""
+
+    def beats(channel: int) -> int:
+        stream = Stream().defaults(DMA0_LEN=1024).op("DMA_START").stop()
+        outcome, device = execute("ethos-u55-128", Stream().stop(), [bytes(1024), bytes(1024)])
+        with device:
+            device.acknowledge()
+            device.write(0x1AC, 1 << 10 | channel)
+            device.write(Register.PMCR, 1)
+            device.write(Register.PMEVTYPER, 0x82)
+            device.write(Register.PMCNTENSET, 1)
+            bases = [memory.address for memory in device.memories[1:]]
+            device.start(device.add(stream), bases, regions=0)
+            assert device.execute() is outcome is Outcome.STOPPED
+            return device.read(Register.PMEVCNTR)
+
+    assert beats(4) == 1024 // 8 and beats(1) == 0
+
+
+def test_a_hardware_reset_is_like_new(device):
+    load(device, Stream().stop())
+    device.write(Register.LOCK, 5)
+    device.execute()
+    assert device.irq
+    device.reset()
+    assert not device.irq
+    assert device.read(Register.STATUS) == device.read(Register.LOCK) == 0
+
+
+def test_the_mirror_of_command_registers_is_closed_while_the_npu_runs(device):
+    load(device, Stream().set(IFM2_REGION=5).op("IRQ").stop())
+    assert device.execute() is Outcome.IRQ
+    assert device.read(0x93C) == 0
+    device.execute()
+    assert device.read(0x93C) == 5

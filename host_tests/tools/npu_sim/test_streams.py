@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""Malformed streams: each ends in the right fault and a log line that names what is wrong."""
+
+import numpy as np
+import pytest
+from ethosu.vela.ethos_u55_regs import ethos_u55_regs as vela_registers
+from ethosu_tools import npu
+from ethosu_tools.npu import Outcome, Register
+
+from tools.npu_sim.assembler import DEFAULTS, Stream, execute
+
+ROOM = [bytes(4096) for _ in range(4)]
+
+
+def run(stream: bytes, config: str = "ethos-u55-128"):
+    outcome, device = execute(config, stream, ROOM)
+    with device:
+        return outcome, "".join(device.log), device.read(Register.STATUS)
+
+
+def test_command_table_equals_velas():
+    """Every command that Vela knows, by its code and name, and no other."""
+    expected = {c.value: c.name for c in vela_registers.cmd0}
+    expected |= {c.value | 0x4000: c.name for c in vela_registers.cmd1}
+    assert {code: name for code, (name, _) in npu.commands().items()} == expected
+    assert list(npu.commands()) == sorted(expected), "the model searches the table by code"
+
+
+@pytest.mark.parametrize(("stream", "words"), [
+    (Stream().bytes(), "without NPU_OP_STOP"),
+    (Stream().set(IFM_REGION=1).bytes(), "without NPU_OP_STOP"),
+    (Stream().raw(0x000003FF).bytes(), "unknown command word 0x000003ff"),
+    (Stream().raw(0x00008000).bytes(), "unknown command word"),
+    (Stream().raw(0x00004000).bytes(), "lacks its payload"),
+    (Stream().set(IFM_REGION=9).bytes(), "NPU_SET_IFM_REGION has parameter 0x0009"),
+    (Stream().set(PARALLEL_MODE=0).stop(), "does not exist on ethos-u55-128"),
+    (Stream().op("POOL", 3).stop(), "has mode 3"),
+    (Stream().op("ELEMENTWISE", 10).stop(), "has mode 10"),
+    (Stream().op("CONV").stop(), "needs NPU_SET_OFM_HEIGHT_M1, which was never set"),
+])  # fmt: skip
+def test_malformed_command(stream, words):
+    outcome, log, status = run(stream)
+    assert outcome is Outcome.PARSE_ERROR
+    assert words in log
+    assert status & npu.STATUS_PARSE_ERROR
+    assert status & npu.STATUS_IRQ
+
+
+@pytest.mark.parametrize(("operation", "registers", "words"), [
+    (("POOL", 1), {"IFM_PRECISION": 0xC}, "IFM_PRECISION 0x000c"),
+    (("POOL", 1), {"OFM_PRECISION": 0xC101}, "rounding mode 3"),
+    (("POOL", 1), {"IFM_UPSCALE": 3}, "IFM_UPSCALE 3"),
+    (("POOL", 1), {"IFM_PAD_LEFT": 100}, "implies an IFM"),
+    (("POOL", 1), {"IFM_DEPTH_M1": 4}, "IFM depth 5 but OFM depth 1"),
+    (("POOL", 1), {"ACTIVATION": 5}, "activation function 5"),
+    (("POOL", 1), {"ACTIVATION": 16}, "no DMA has filled"),
+    (("POOL", 1), {"ACTIVATION": 3}, "activation function 3 with a 8-bit OFM"),
+    (("POOL", 1), {"ACTIVATION": 0x1000}, "clip range 1"),
+    (("POOL", 1), {"ACTIVATION_MIN": 8, "ACTIVATION_MAX": 7}, "clamps to 8..7"),
+    (("POOL", 1), {"KERNEL_STRIDE": 0x20}, "4x4 kernel decomposition"),
+    (("POOL", 1), {"KERNEL_STRIDE": 0x08, "KERNEL_WIDTH_M1": 3}, "that dilation"),
+    (("POOL", 1), {"IFM_PRECISION": 0x45, "IFM_BASE0": 8}, "misaligned IFM"),
+    (("CONV", 0), {"ACC_FORMAT": 2, "OFM_PRECISION": 1}, "ACC_FORMAT 2"),
+    (("CONV", 0), {"WEIGHT_BASE": 8, "OFM_PRECISION": 1}, "WEIGHT_BASE 0x8"),
+    (("CONV", 0), {"SCALE_LENGTH": 0, "OFM_PRECISION": 1}, "length 0"),
+    (("CONV", 0), {"IFM_PRECISION": 9, "OFM_PRECISION": 1, "IFM_STRIDE_X": 4}, "32-bit IFM"),
+    (("DEPTHWISE", 0), {"IFM_PRECISION": 9, "OFM_PRECISION": 1, "IFM_STRIDE_X": 4}, "32-bit IFM"),
+    (("DEPTHWISE", 0), {}, "OFM_SCALE instead of per-channel scales"),
+    (("DEPTHWISE", 0), {"IFM_DEPTH_M1": 4, "OFM_PRECISION": 1}, "IFM depth 5 but OFM depth 1"),
+    (("POOL", 2), {"OFM_PRECISION": 1}, "REDUCE_SUM without OFM_SCALE"),
+    (("ELEMENTWISE", 1), {"IFM_DEPTH_M1": 4}, "IFM depth 5 but OFM depth 1"),
+    (("ELEMENTWISE", 7), {}, "8-bit IFM, not supported"),
+    (("ELEMENTWISE", 1), {"IFM2_PRECISION": 5, "IFM2_STRIDE_X": 2}, "8-bit IFM but a 16-bit IFM2"),
+    (("ELEMENTWISE", 1), {"IFM_PRECISION": 0x301}, "scale mode 3"),
+    (("DMA_START", 0), {"DMA0_LEN": 8}, "not multiples of 16"),
+    (("DMA_START", 0), {"DMA0_LEN": 0}, "copies 0 bytes"),
+    (("DMA_START", 0), {"DMA0_DST_REGION": 0x200}, "stride mode 1"),
+    (("DMA_START", 0), {"DMA0_DST_REGION": 0x100}, "outside the tables"),
+    (("DMA_START", 0), {"DMA0_SRC_REGION": 0x100}, "internal memory"),
+])  # fmt: skip
+def test_malformed_operation(operation, registers, words):
+    outcome, log, _ = run(Stream().defaults(**registers).op(*operation).stop())
+    assert outcome is Outcome.PARSE_ERROR
+    assert words in log
+    assert f"NPU_OP_{operation[0]}" in log
+
+
+# Operations with registers for which they succeed, but for weights of their own.
+COMPLETE = {
+    "conv": (("CONV", 0), {"OFM_PRECISION": 1}),
+    "depthwise": (("DEPTHWISE", 0), {"OFM_PRECISION": 1}),
+    "average": (("POOL", 1), {}),
+    "add": (("ELEMENTWISE", 1), {}),
+    "add scalar": (("ELEMENTWISE", 1), {"IFM2_BROADCAST": 0x80}),
+    "multiply": (("ELEMENTWISE", 0), {}),
+    "dma": (("DMA_START", 0), {}),
+}
+
+
+@pytest.mark.parametrize("name", COMPLETE)
+def test_a_register_that_was_never_set_is_named_or_not_used(name):
+    operation, registers = COMPLETE[name]
+    complete = run(Stream().defaults(**registers).op(*operation).stop())
+    missed = 0
+    for register in DEFAULTS:
+        others = {key: value for key, value in {**DEFAULTS, **registers}.items() if key != register}
+        outcome, log, status = run(Stream().set(**others).op(*operation).stop())
+        if outcome is Outcome.PARSE_ERROR:
+            assert f"needs NPU_SET_{register}, which was never set" in log
+            missed += 1
+        else:
+            assert (outcome, log.partition(":")[2], status) == (
+                complete[0],
+                complete[1].partition(":")[2],
+                complete[2],
+            )
+    assert missed >= 5
+
+
+@pytest.mark.parametrize(("operation", "registers", "channel"), [
+    (("POOL", 1), {"IFM_BASE0": 4096}, 1),
+    (("POOL", 1), {"OFM_BASE0": 0xFFFFFFF0}, 8),
+    (("ELEMENTWISE", 1), {"IFM_BASE0": 4096}, 1),
+    (("ELEMENTWISE", 1), {"IFM2_BASE0": 4096}, 1),
+    (("ELEMENTWISE", 1), {"OFM_BASE0": 0xFFFFFFF0}, 8),
+    (("CONV", 0), {"WEIGHT_BASE": 4096, "OFM_PRECISION": 1}, 2),
+    (("CONV", 0), {"SCALE_BASE": 4096, "OFM_PRECISION": 1}, 3),
+    (("DMA_START", 0), {"DMA0_SRC": 4096}, 4),
+    (("DMA_START", 0), {"DMA0_DST": 4096}, 9),
+])  # fmt: skip
+def test_access_outside_memory(operation, registers, channel):
+    outcome, log, status = run(Stream().defaults(**registers).op(*operation).stop())
+    assert outcome is Outcome.BUS_ERROR
+    assert status & npu.STATUS_BUS_ERROR
+    assert status >> 12 & 0xF == channel
+    assert "not NPU-visible memory" in log
+
+
+def test_faulting_interface_is_the_regions():
+    stream = Stream().defaults(IFM_BASE0=4096).op("POOL", 1).stop()
+    for field, interface in ((0, 0), (1, 0), (2, 1), (3, 1)):
+        with npu.Npu("ethos-u55-128") as device:
+            memory = device.add(stream)
+            device.start(memory, [device.add(64).address] * 4, regions=0x5555 & ~3 | field)
+            assert device.execute() is Outcome.BUS_ERROR
+            assert device.read(Register.STATUS) >> 11 & 1 == interface
+
+
+def test_base_pointers_are_aligned():
+    stream = Stream().defaults().op("POOL", 1).stop()
+    with npu.Npu("ethos-u55-128") as device:
+        memory = device.add(stream)
+        device.start(memory, [device.add(64).address + 8] * 4)
+        assert device.execute() is Outcome.PARSE_ERROR
+        assert "BASEP0" in device.log[0]
+
+
+def test_strided_dma_of_u65():
+    """2D: 3 rows of 16 bytes, 16 bytes apart; 3D: 2 planes of that, 32 bytes apart."""
+    source = np.arange(96, dtype=np.uint8)
+    registers = {"DMA0_SIZE0": 3, "DMA0_SIZE1": 2, "DMA0_SKIP0": 16, "DMA0_SKIP1": 32}
+    for mode, planes in ((0x200, 1), (0x400, 2)):
+        stream = Stream().defaults(DMA0_DST_REGION=mode | 1, **registers).op("DMA_START").stop()
+        outcome, device = execute("ethos-u65-256", stream, [source.tobytes(), bytes(512)])
+        with device:
+            assert outcome is Outcome.STOPPED, device.log
+            expected = np.zeros(512, np.uint8)
+            for row in range(3 * planes):
+                at = row * 32 + row // 3 * 32
+                expected[at : at + 16] = source[row * 16 : row * 16 + 16]
+            np.testing.assert_array_equal(device.memories[2].data, expected)
+
+
+def test_40_bit_addresses_of_u65():
+    stream = Stream().defaults(IFM_BASE0=0x12_0000_0000).op("POOL", 1).stop()
+    with npu.Npu("ethos-u65-512") as device:
+        memory = device.add(stream)
+        device.memories.append(npu.Memory(0x34_0000_0000, device.add(bytes(range(64))).data))
+        out = device.add(64)
+        device.start(memory, [0x22_0000_0000, out.address])
+        assert device.execute() is Outcome.STOPPED, device.log
+        np.testing.assert_array_equal(out.data[:16], np.arange(16))
+
+
+@pytest.mark.parametrize("map_", ["IFM", "OFM", "IFM2"])
+@pytest.mark.parametrize("tile", range(1, 4))
+def test_tiles_that_were_never_set_are_not_at_zero(map_, tile):
+    name = f"{map_}_BASE{tile}"
+    others = {key: value for key, value in DEFAULTS.items() if key != name}
+    outcome, log, _ = run(Stream().set(**others).op("ELEMENTWISE", 1).stop())
+    assert outcome is Outcome.PARSE_ERROR
+    assert f"needs NPU_SET_{name}, which was never set" in log
+
+
+def test_a_fault_names_command_offset_operation_operand_and_address():
+    stream = Stream().defaults(IFM2_BASE0=0x4000)
+    index, offset = len(DEFAULTS), len(stream.bytes())
+    outcome, device = execute("ethos-u55-128", stream.op("ELEMENTWISE", 1).stop(), ROOM)
+    with device:
+        assert outcome is Outcome.BUS_ERROR
+        address = device.memories[3].address + 0x4000
+        (line,) = device.log
+        assert line.startswith(f"command {index} at 0x{offset:x}: NPU_OP_ELEMENTWISE IFM read of ")
+        assert f"at 0x{address:x} (region 2 + 0x4000)" in line
+
+
+def test_state_does_not_outlive_a_reset():
+    """Registers and tables that an earlier stream has set are unknown again."""
+    stream = Stream().defaults().op("POOL", 1)
+    outcome, device = execute("ethos-u55-128", stream.stop(), ROOM)
+    with device:
+        assert outcome is Outcome.STOPPED
+        bases = [memory.address for memory in device.memories[1:]]
+        again = device.add(Stream().op("POOL", 1).stop())
+        for reset, expected in ((False, Outcome.STOPPED), (True, Outcome.PARSE_ERROR)):
+            if reset:
+                device.write(Register.RESET, 0)
+            device.acknowledge()
+            device.start(again, bases)
+            assert device.execute() is expected

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""Accumulators that outlive an operation of Ethos-U85, and weights that come from IFM2."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+from ethosu_tools.npu import Outcome
+
+from tools.npu_sim.assembler import Stream, execute
+from tools.npu_sim.test_u85_weights import CONFIG, INPUTS, OUTPUTS, encode
+
+PIXELS = 3
+RESET, KEEP, FROM_IFM2, LEAVE = 0x300, 0x310, 0x320, 0x40
+INT32 = 0x9
+
+
+def registers(**more: int) -> dict[str, int]:
+    """A 1x1 convolution of three pixels to int32, neither scaled nor clamped."""
+    row = OUTPUTS * PIXELS * 4
+    return {
+        "IFM_DEPTH_M1": INPUTS - 1, "IFM_STRIDE_X": INPUTS, "IFM_STRIDE_Y": PIXELS * INPUTS,
+        "OFM_WIDTH_M1": PIXELS - 1, "OFM_DEPTH_M1": OUTPUTS - 1, "OFM_PRECISION": 5,
+        "OFM_STRIDE_X": 4 * OUTPUTS, "OFM_STRIDE_Y": row, "ACTIVATION": 0x1000,
+        "WEIGHT_FORMAT": 1, "WEIGHT_LENGTH": 544, "SCALE_LENGTH": 80, "IFM2_REGION": 4,
+        "IFM2_PRECISION": INT32, "IFM2_STRIDE_X": 4 * OUTPUTS, "IFM2_STRIDE_Y": row, **more,
+    }  # fmt: skip
+
+
+def run(stream: Stream, inputs: np.ndarray, weights: np.ndarray, ifm2: np.ndarray) -> np.ndarray:
+    """The int32 OFM; weights [n] are streams one after the other, the bias of channel c is c."""
+    scales = b"".join(struct.pack("<iIBB", channel, 1, 0, 0) for channel in range(OUTPUTS))
+    streams = b"".join(encode(each, "raw") for each in weights)
+    regions = [inputs.tobytes(), bytes(4 * OUTPUTS * PIXELS), streams, scales, ifm2.tobytes()]
+    outcome, device = execute(CONFIG, stream.stop(), regions)
+    with device:
+        assert outcome is Outcome.STOPPED, device.log
+        out = device.memories[2].data.copy().view(np.int32)
+    return out.reshape(PIXELS, OUTPUTS)
+
+
+@pytest.fixture
+def operands() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    random = np.random.default_rng(11)
+    inputs = random.integers(-128, 127, (2, PIXELS, INPUTS), np.int8, endpoint=True)
+    weights = random.integers(-128, 127, (2, OUTPUTS, INPUTS), np.int32, endpoint=True)
+    start = random.integers(-(1 << 31), (1 << 31) - 1, (PIXELS, OUTPUTS), np.int64, endpoint=True)
+    return inputs, weights, start.astype(np.int32)
+
+
+def products(inputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Sums of products, without bias."""
+    return inputs.astype(np.int32) @ weights.T
+
+
+def test_one_operation_begins_where_another_ended(npu_library, operands):
+    inputs, weights, start = operands
+    stream = Stream(CONFIG).defaults(**registers(ACC_FORMAT=RESET | LEAVE)).op("CONV")
+    stream.set(ACC_FORMAT=KEEP, IFM_BASE0=PIXELS * INPUTS, WEIGHT_BASE=544).op("CONV")
+    found = run(stream, inputs, weights, start)
+    expected = products(inputs[0], weights[0]) + products(inputs[1], weights[1])
+    np.testing.assert_array_equal(found, expected + np.arange(OUTPUTS))
+
+
+def test_accumulators_begin_with_ifm2_and_wrap(npu_library, operands):
+    inputs, weights, start = operands
+    stream = Stream(CONFIG).defaults(**registers(ACC_FORMAT=FROM_IFM2)).op("CONV")
+    found = run(stream, inputs, weights, start)
+    with np.errstate(over="ignore"):
+        expected = start + products(inputs[0], weights[0]) + np.arange(OUTPUTS, dtype=np.int32)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_what_is_left_is_kept_once(npu_library, operands):
+    """An operation that writes its OFM leaves nothing."""
+    inputs, weights, _ = operands
+    stream = Stream(CONFIG).defaults(**registers(ACC_FORMAT=RESET)).op("CONV")
+    stream.set(ACC_FORMAT=KEEP).op("CONV")
+    regions = [inputs.tobytes(), bytes(96), encode(weights[0], "raw"), bytes(80), bytes(96)]
+    outcome, device = execute(CONFIG, stream.stop(), regions)
+    with device:
+        assert outcome is Outcome.PARSE_ERROR
+        assert "keeps accumulators of 1x3x8, but 0x0x0 were left" in device.log[0]
+
+
+@pytest.mark.parametrize("precision", [5, 0x205, 0x805, 0x8005], ids=hex)
+def test_who_leaves_accumulators_writes_no_ofm(npu_library, operands, precision):
+    """Neither plain, nor reversed, transposed or chained."""
+    inputs, weights, _ = operands
+    leaving = registers(ACC_FORMAT=RESET | LEAVE, OFM_PRECISION=precision)
+    stream = Stream(CONFIG).defaults(**leaving).op("CONV").stop()
+    before = bytes(range(OUTPUTS * PIXELS * 4))
+    regions = [inputs.tobytes(), before, encode(weights[0], "raw"), bytes(80), bytes(96)]
+    outcome, device = execute(CONFIG, stream, regions)
+    with device:
+        assert outcome is Outcome.STOPPED, device.log
+        assert device.memories[2].data.tobytes() == before
+
+
+def test_who_leaves_accumulators_fills_no_chaining_buffer(npu_library, operands):
+    inputs, weights, _ = operands
+    leaving = registers(ACC_FORMAT=RESET | LEAVE, OFM_PRECISION=0x8005)
+    stream = Stream(CONFIG).defaults(**leaving).op("CONV")
+    stream.set(IFM_PRECISION=0x8009, OFM_PRECISION=0x105).op("ELEMENTWISE", 5)
+    regions = [inputs.tobytes(), bytes(96), encode(weights[0], "raw"), bytes(80), bytes(96)]
+    outcome, device = execute(CONFIG, stream.stop(), regions)
+    with device:
+        assert outcome is Outcome.PARSE_ERROR
+        assert "from chaining buffer 0, which holds 0" in device.log[0]
+
+
+@pytest.mark.parametrize("zero_point", [0, -5, 127])
+def test_weights_from_ifm2(npu_library, operands, zero_point):
+    inputs, _, _ = operands
+    random = np.random.default_rng(12)
+    weights = random.integers(-128, 127, (OUTPUTS, INPUTS), np.int8, endpoint=True)
+    stream = Stream(CONFIG).defaults(
+        **registers(IFM2_PRECISION=1, IFM2_STRIDE_X=INPUTS, IFM2_STRIDE_Y=OUTPUTS * INPUTS),
+        IFM2_ZERO_POINT=zero_point, IFM2_WIDTH0_M1=OUTPUTS - 1,
+    )  # fmt: skip
+    stream.set(OFM_PRECISION=0x105, WEIGHT_FORMAT=0)
+    found = run(stream.op("CONV", 1), inputs, np.zeros((1, OUTPUTS, INPUTS), int), weights)
+    np.testing.assert_array_equal(found, products(inputs[0], weights.astype(np.int32) - zero_point))

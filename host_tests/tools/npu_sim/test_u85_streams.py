@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""Command streams that only Ethos-U85 has: branches, strides and indices, chains, accumulators."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ethosu_tools import npu
+from ethosu_tools.npu import Outcome
+
+from tools.npu_sim.assembler import U85_DEFAULTS, Stream, execute
+
+CONFIG = "ethos-u85-256"
+ROOM = [bytes(range(256)), bytes(1024), bytes(256), bytes(256)]
+STATUS_BRANCH_FAULT = 1 << 9
+_CHAINED = 0x8000
+
+
+def stream() -> Stream:
+    return Stream(CONFIG)
+
+
+def run(content: bytes, regions: list[bytes] | None = None) -> tuple[Outcome, npu.Npu]:
+    return execute(CONFIG, content, regions or ROOM)
+
+
+def test_each_config_is_what_its_payload_says(npu_library):
+    words = {128: 0x17, 256: 0x18, 512: 0x1119, 1024: 0x251A, 2048: 0x261B}
+    for macs, low in words.items():
+        with npu.Npu(f"ethos-u85-{macs}") as device:
+            assert device.read(npu.Register.CONFIG) & 0x0FFF_FEFF == low & ~0x100
+            assert device.read(npu.Register.CONFIG) >> 28 == 2
+            assert device.read(npu.Register.ID) == 0x2000_7000
+
+
+def test_the_port_of_a_region_is_in_its_memory_attributes():
+    """REGIONCFG picks one of MEM_ATTR0..3, whose bit 2 is the port: 0 SRAM, 1 EXT."""
+    content = stream().defaults(DMA0_SRC=4096).op("DMA_START").stop()
+    for attributes, interface in ((0x0, 0), (0x4, 1), (0x23, 0), (0x27, 1)):
+        with npu.Npu(CONFIG) as device:
+            device.write(0x040 + 4 * 2, attributes)
+            device.start(device.add(content), [device.add(64).address] * 4, regions=0xAAAA)
+            assert device.execute() is Outcome.BUS_ERROR
+            assert device.read(npu.Register.STATUS) >> 11 & 1 == interface
+
+
+def test_eight_counters_lie_one_page_further_on():
+    """Cycles, activity and the beats of both ports, in counters 0, 7 and 3 to 6."""
+    content = stream().defaults(DMA0_LEN=64).op("DMA_START").stop()
+    events = {0: 0x11, 7: 0x23, 3: 0x82, 4: 0x87, 5: 0x182, 6: 0x187}
+    with npu.Npu(CONFIG) as device:
+        assert device.read(0x1180) >> 11 & 0x1F == 8
+        device.write(0x040 + 4, 4)
+        for counter, event in events.items():
+            device.write(0x1380 + 4 * counter, event)
+        device.write(0x1180, 7)
+        device.write(0x1184, 0x8000_00FF)
+        memories = [device.add(64) for _ in range(2)]
+        device.start(device.add(content), [m.address for m in memories], regions=0x4)
+        assert device.execute() is Outcome.STOPPED, device.log
+        found = [device.read(0x1300 + 4 * counter) for counter in events]
+        assert found == [device.cycles, device.cycles, 4, 0, 0, 4]
+        assert device.read(0x11A0) == device.cycles
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    (stream().defaults(ACC_FORMAT=0x000).op("CONV"), "has microblock 0"),
+    (stream().defaults(ACC_FORMAT=0x700).op("CONV"), "has microblock 7"),
+    (stream().defaults(ACC_FORMAT=0x302).op("CONV"), "ACC_FORMAT 2 with input 0"),
+    (stream().defaults(ACC_FORMAT=0x330).op("CONV"), "input 3"),
+    (stream().defaults(ACC_FORMAT=0x310).op("CONV"), "keeps accumulators of 1x16x1, but 0x0x0"),
+    (stream().defaults(ACC_FORMAT=0x320).op("CONV"), "begins with an IFM2 of 8 bits, needs 32"),
+    (stream().defaults(ACC_FORMAT=0x320, IFM2_PRECISION=9, IFM2_STRIDE_X=4).op("CONV", 1),
+     "both weights and accumulators"),
+    (stream().defaults(KERNEL_WIDTH_M1=1, IFM_PAD_LEFT=1).op("CONV", 1), "a kernel of 1x2"),
+    (stream().defaults(IFM2_PRECISION=5, IFM2_STRIDE_X=2).op("CONV", 1), "weights of 16 bits"),
+    (stream().defaults(IFM_PRECISION=0xD).op("POOL", 1), "IFM_PRECISION 0x000d"),
+    (stream().defaults(IFM_PRECISION=0x4001).op("POOL", 1), "IFM in 3x1 tiles"),
+    (stream().defaults(IFM_PRECISION=_CHAINED | 1, IFM_REGION=6).op("CONV"), "chaining buffer 6"),
+    (stream().defaults(IFM_PRECISION=_CHAINED | 1, IFM_REGION=5).op("CONV", 1), "holds 0 of 0"),
+    (stream().defaults(OFM_SCALE=1 << 38 | 1).op("CONV", 1), "dbl_rnd 1"),
+    (stream().defaults(OFM_SCALE=6 << 45 | 1).op("CONV", 1), "rounding mode 6"),
+    (stream().defaults(WEIGHT_FORMAT=1, OFM_PRECISION=1).op("DEPTHWISE"), "weights of format 0x1"),
+    (stream().defaults(DMA0_SRC_REGION=0x600).op("DMA_START"), "stride mode 3"),
+    (stream().defaults(DMA0_SRC_REGION=0x800, DMA0_SRC_STRIDE0=16).op("DMA_START"),
+     "needs NPU_SET_DMA0_IDX_REGION"),
+    (stream().defaults(DMA0_SRC_REGION=0x800, DMA0_DST_REGION=0x801).op("DMA_START"),
+     "indexes both of its ends"),
+    (stream().defaults(DMA0_DST_REGION=0x100, DMA0_DST=2048).op("DMA_START"), "outside the tables"),
+    (stream().set(IFM_REGION=0).raw(0x00000181), "NPU_SET_IFM2_SCALAR does not exist"),
+    (stream().raw(0x00010012 | 2 << 16), "KERNEL_WAIT has parameter 0x0003"),
+])  # fmt: skip
+def test_malformed_operation(content, words):
+    outcome, device = run(content.stop())
+    with device:
+        assert outcome is Outcome.PARSE_ERROR, device.log
+        assert words in "".join(device.log)
+        assert device.read(npu.Register.STATUS) & npu.STATUS_PARSE_ERROR
+
+
+def test_malformed_weights_are_a_parse_error():
+    """STATUS of Ethos-U85 has no wd_fault."""
+    outcome, device = run(stream().defaults(OFM_PRECISION=1).op("CONV").stop(), [bytes(256)] * 4)
+    with device:
+        assert outcome is Outcome.WEIGHT_FAULT
+        assert device.read(npu.Register.STATUS) & npu.STATUS_PARSE_ERROR
+        assert not device.read(npu.Register.STATUS) & npu.STATUS_WEIGHT_FAULT
+
+
+@pytest.mark.parametrize("target", [6, 0x1000, 0xFFFFFFFC])
+def test_a_branch_out_of_the_stream(target):
+    outcome, device = run(stream().op("BRANCH", 0, target).stop())
+    with device:
+        assert outcome is Outcome.BRANCH_FAULT
+        assert device.read(npu.Register.STATUS) & STATUS_BRANCH_FAULT
+        assert f"leads to 0x{target:x}, outside the stream of 0xc bytes" in device.log[0]
+
+
+def test_a_branch_skips_what_is_between():
+    content = stream().op("BRANCH", 0, 12).raw(0x3FF).stop()
+    outcome, device = run(content)
+    with device:
+        assert outcome is Outcome.STOPPED, device.log
+
+
+def branching(value: int) -> Stream:
+    """1 is added to a value, then a branch leaves out what nobody knows unless that gives 0."""
+    first = stream().defaults(OFM_WIDTH_M1=0, OP_SCALAR=1, IFM2_BROADCAST=8, IFM2_PRECISION=0xC001)
+    first.set(IFM_BASE0=value % 256).op("ELEMENTWISE", 1)
+    return first.op("BRANCH", 1, len(first.bytes()) + 12).raw(0x3FF)
+
+
+@pytest.mark.parametrize(("value", "taken"), [(0, True), (-2, True), (-1, False)])
+def test_a_branch_by_the_result_flag(value, taken):
+    outcome, device = run(branching(value).stop())
+    with device:
+        assert outcome is (Outcome.STOPPED if taken else Outcome.PARSE_ERROR), device.log
+        assert device.read(0x030) == taken
+
+
+@pytest.mark.parametrize("value", [0, 1, 0x80, 1 << 56])
+@pytest.mark.parametrize(("size", "bits"), [(1, 16), (2, 32), (3, 64)])
+def test_a_branch_by_a_result_of_any_size(value, size, bits):
+    """The sum of an operand and the number 0, of which what the OFM has no room for is lost."""
+    element = min(size, 2)
+    content = stream().defaults(
+        OFM_WIDTH_M1=0, IFM_PRECISION=1 | element << 2, IFM2_PRECISION=0xC001 | element << 2,
+        IFM_STRIDE_X=4, OFM_STRIDE_X=8, IFM2_BROADCAST=8, OFM_PRECISION=0x101 | size << 1,
+        ACTIVATION=1 << 12,
+    ).op("ELEMENTWISE", 1)  # fmt: skip
+    content.op("BRANCH", 1, len(content.bytes()) + 12).raw(0x3FF)
+    outcome, device = run(content.stop(), [value.to_bytes(8, "little"), *ROOM[1:]])
+    with device:
+        stored = int.from_bytes(device.memories[2].data[: bits // 8].tobytes(), "little")
+        assert outcome is (Outcome.STOPPED if stored else Outcome.PARSE_ERROR), device.log
+
+
+def test_a_branch_by_a_result_that_is_not_there():
+    outcome, device = run(stream().op("BRANCH", 1, 0).stop())
+    with device:
+        assert outcome is Outcome.BRANCH_FAULT
+        assert "no operation stored any" in device.log[0]
+
+
+def test_an_endless_branch_can_be_stepped():
+    with npu.Npu(CONFIG) as device:
+        device.start(device.add(stream().op("BRANCH", 0, 0).stop()), [])
+        for _ in range(3):
+            assert device.execute(1) is Outcome.STEPPED
+            assert device.read(npu.Register.QREAD) == 0
+
+
+def copies(**registers: int) -> np.ndarray:
+    """Region 1 after a DMA from region 0; region 2 holds the indices 3, 0, 2, 0, 1, 0."""
+    indices = np.array([3, 0, 2, 0, 1, 0], np.int32).tobytes()
+    content = stream().defaults(DMA0_IDX_REGION=2, DMA0_IDX=0, **registers).op("DMA_START").stop()
+    outcome, device = run(content, [bytes(range(256)), bytes(256), indices, bytes(16)])
+    with device:
+        assert outcome is Outcome.STOPPED, device.log
+        return device.memories[2].data.copy()
+
+
+def test_strides_of_both_ends():
+    out = copies(DMA0_SRC_REGION=0x400, DMA0_LEN=3, DMA0_SIZE0=2, DMA0_SIZE1=2,
+                 DMA0_SRC_STRIDE0=5, DMA0_SRC_STRIDE1=100, DMA0_DST_STRIDE0=4,
+                 DMA0_DST_STRIDE1=20)  # fmt: skip
+    expected = np.zeros(256, np.uint8)
+    for plane in range(2):
+        for row in range(2):
+            at = plane * 100 + row * 5
+            expected[plane * 20 + row * 4 :][:3] = range(at, at + 3)
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_rows_by_index():
+    """Gather of 2 planes of 3 indices; scatter of the three first rows."""
+    gathered = copies(DMA0_SRC_REGION=0xC00, DMA0_LEN=4, DMA0_SIZE0=3, DMA0_SIZE1=2,
+                      DMA0_IDX_MAX=3, DMA0_IDX_SKIP1=0, DMA0_SRC_STRIDE0=4, DMA0_SRC_STRIDE1=64,
+                      DMA0_DST_STRIDE0=4, DMA0_DST_STRIDE1=12)  # fmt: skip
+    rows = np.arange(256, dtype=np.uint8).reshape(-1, 4)
+    expected = np.concatenate([rows[[3, 0, 2]], rows[[16, 17, 16]]]).ravel()
+    np.testing.assert_array_equal(gathered[:24], expected)
+    scattered = copies(DMA0_SRC_REGION=0x200, DMA0_DST_REGION=0x801, DMA0_LEN=4, DMA0_SIZE0=3,
+                       DMA0_IDX_MAX=3, DMA0_SRC_STRIDE0=4, DMA0_DST_STRIDE0=8)  # fmt: skip
+    out = np.zeros((4, 8), np.uint8)
+    out[[3, 0, 2], :4] = rows[:3]
+    np.testing.assert_array_equal(scattered[:32], out.ravel())
+
+
+def test_indices_of_64_bits_are_read_by_their_lower_half():
+    out = copies(DMA0_SRC_REGION=0xC00, DMA0_LEN=4, DMA0_SIZE0=1, DMA0_SIZE1=3, DMA0_IDX_MAX=3,
+                 DMA0_IDX_SKIP1=4, DMA0_SRC_STRIDE0=4, DMA0_SRC_STRIDE1=0, DMA0_DST_STRIDE0=0,
+                 DMA0_DST_STRIDE1=4)  # fmt: skip
+    rows = np.arange(256, dtype=np.uint8).reshape(-1, 4)
+    np.testing.assert_array_equal(out[:12], rows[[3, 2, 1]].ravel())
+
+
+@pytest.mark.parametrize("index", [4, -1])
+def test_an_index_past_the_limit(index):
+    content = stream().defaults(
+        DMA0_SRC_REGION=0x800, DMA0_IDX_REGION=2, DMA0_IDX=0, DMA0_IDX_MAX=3, DMA0_SRC_STRIDE0=16
+    )
+    indices = np.array([index], np.int32).tobytes()
+    outcome, device = run(content.op("DMA_START").stop(), [*ROOM[:2], indices, bytes(16)])
+    with device:
+        assert outcome is Outcome.BUS_ERROR
+        assert f"has index {index} of row 0, at most 3" in device.log[0]
+
+
+def test_registers_of_the_dma_are_needed_only_where_they_are_used():
+    unused = {"DMA0_SIZE0": 1}
+    registers = {k: v for k, v in U85_DEFAULTS.items() if k.startswith("DMA0") and k not in unused}
+    outcome, device = run(stream().set(**registers).op("DMA_START").stop())
+    with device:
+        assert outcome is Outcome.STOPPED, device.log

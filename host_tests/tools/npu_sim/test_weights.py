@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""The weight decoder reads what Vela's own encoder writes, in every encoding.
+
+A depthwise convolution of 1x1 with n channels has a stream of n weights; its input is 1, its
+scale 1, so its 32-bit output is the weights themselves.
+"""
+
+import numpy as np
+import pytest
+from ethosu import mlw_codec
+from ethosu_tools.npu import Outcome
+
+from tools.npu_sim.assembler import Stream, execute
+
+UBLOCK = 8
+TAPS = 4  # a depthwise sub-kernel is padded to this
+
+
+def padded(stream: bytes) -> bytes:
+    """Vela fills up to 16 bytes with end-of-stream markers."""
+    return stream + b"\xff" * (-len(stream) % 16)
+
+
+def decode(stream: bytes, count: int, config: str = "ethos-u55-128"):
+    """Decode a stream of `count` weights on the NPU: outcome, weights."""
+    channels = count // TAPS
+    block = next(size for size in (128, 64, 32, 16, 8) if size % UBLOCK == 0)
+    commands = Stream().defaults(
+        IFM_DEPTH_M1=channels - 1, OFM_DEPTH_M1=channels - 1, OFM_WIDTH_M1=TAPS - 1,
+        IFM_WIDTH0_M1=255, OFM_WIDTH0_M1=255, OFM_PRECISION=0x5, OFM_BLK_DEPTH_M1=block - 1,
+        KERNEL_WIDTH_M1=TAPS - 1, IFM_STRIDE_X=channels, OFM_STRIDE_X=4 * channels,
+        IFM_STRIDE_Y=65536, OFM_STRIDE_Y=65536, WEIGHT_LENGTH=len(stream),
+        SCALE_LENGTH=-(-10 * channels // 16) * 16, ACTIVATION_MIN=0, ACTIVATION_MAX=0,
+    ).op("DEPTHWISE").stop()  # fmt: skip
+    # Input pixel 3 is 1, all others 0: output pixel x is the weight of tap 3 - x.
+    pixels = np.zeros((2 * TAPS, channels), np.int8)
+    pixels[TAPS - 1] = 1
+    scales = bytes(5) + (1).to_bytes(4, "little") + b"\0"
+    outcome, device = execute(
+        config,
+        commands,
+        [pixels.tobytes(), bytes(4 * count), stream, padded(scales * channels)],
+    )
+    with device:
+        out = device.memories[2].data.view(np.int32).reshape(TAPS, channels)[::-1]
+        return outcome, stream_order(out), device.log
+
+
+def stream_order(taps: np.ndarray) -> np.ndarray:
+    """Weights [tap][channel] in the order of the stream."""
+    blocks = taps.reshape(TAPS, -1, UBLOCK)
+    return blocks.transpose(1, 0, 2).reshape(-1)
+
+
+def sample(kind: str, count: int, random: np.random.Generator) -> np.ndarray:
+    """Weights that lead the encoder to different slices."""
+    if kind == "uniform":
+        return random.integers(-255, 256, count)
+    if kind == "normal":
+        return np.clip(random.normal(0, 20, count).round(), -255, 255)
+    if kind == "sparse":
+        return np.where(random.random(count) < 0.9, 0, random.integers(-127, 128, count))
+    if kind == "palette":
+        return random.choice([-90, -3, 0, 5, 17, 120], count)
+    if kind == "two":
+        return random.choice([-1, 1], count)
+    if kind == "zeros":
+        return np.zeros(count)
+    parts = np.array_split(np.empty(count), 5)
+    kinds = ("sparse", "uniform", "palette", "normal", "zeros")
+    return np.concatenate(
+        [sample(k, len(part), random) for k, part in zip(kinds, parts, strict=True)]
+    )
+
+
+@pytest.mark.parametrize("count", [32, 64, 4000, 70016])
+@pytest.mark.parametrize(
+    "kind", ["uniform", "normal", "sparse", "palette", "two", "zeros", "mixed"]
+)
+def test_decodes_what_vela_encodes(kind, count):
+    weights = sample(kind, count, np.random.default_rng(count)).astype(np.int64)
+    stream = padded(bytes(mlw_codec.encode(weights.tolist())))
+    outcome, found, log = decode(stream, count)
+    assert outcome is Outcome.STOPPED, log
+    np.testing.assert_array_equal(found, weights)
+
+
+def test_concatenated_streams_are_one():
+    parts = [np.arange(-16, 16), np.full(32, 7), np.zeros(64, int)]
+    stream = padded(b"".join(bytes(mlw_codec.encode(part.tolist())) for part in parts))
+    outcome, found, log = decode(stream, 128)
+    assert outcome is Outcome.STOPPED, log
+    np.testing.assert_array_equal(found, np.concatenate(parts))
+
+
+@pytest.mark.parametrize("count", [32, 96])
+def test_wrong_number_of_weights_is_a_decoder_fault(count):
+    stream = padded(bytes(mlw_codec.encode(list(range(64)))))
+    outcome, _, log = decode(stream, count)
+    assert outcome is Outcome.WEIGHT_FAULT
+    assert "weight stream" in log[0]
+
+
+def test_damaged_streams_end_in_a_fault_or_in_weights():
+    """Every single damaged byte: never a crash, never a hang."""
+    stream = bytearray(padded(bytes(mlw_codec.encode(list(range(-32, 32))))))
+    for position in range(len(stream)):
+        damaged = bytearray(stream)
+        damaged[position] ^= 0x5A
+        outcome, _, _ = decode(bytes(damaged), 64)
+        assert outcome in (Outcome.STOPPED, Outcome.WEIGHT_FAULT)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures: each test that uses `guest` runs with every release of QEMU."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools.qemu_plugin import releases
+from tools.qemu_plugin.guest import Guest, build
+
+
+@pytest.fixture(scope="session", params=["installed", "backports"])
+def qemu(request: pytest.FixtureRequest) -> Path:
+    """qemu-system-arm of one release."""
+    if request.param == "backports":
+        newer: Path = request.getfixturevalue("newer_qemu")
+        return newer
+    return releases.installed()
+
+
+@pytest.fixture(scope="session")
+def plugin(repo: Path, build_dir: Path) -> Path:
+    """The plugin, up to date."""
+    make = ["make", "-s", "-C", repo / "tools/qemu_plugin"]
+    done = subprocess.run(make, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return build_dir / "qemu_plugin/libethosu_qemu.so"
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bare-metal test program."""
+    path = tmp_path_factory.mktemp("guest") / "guest.elf"
+    build(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def guest(qemu: Path, plugin: Path, program: Path) -> Guest:
+    """All that is needed to run a scenario."""
+    return Guest(qemu, plugin, program)

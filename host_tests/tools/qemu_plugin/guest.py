@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Runs one scenario of the bare-metal test program (``guest/``) in QEMU."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+TIMEOUT_S = 60
+SOURCES = Path(__file__).resolve().parent / "guest"
+TOOLS = SOURCES.parents[3] / "tools"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a scenario left behind."""
+
+    values: dict[str, int]
+    """What the guest reported, in order."""
+    messages: list[str]
+    """The plugin's lines, without their prefix."""
+    output: str
+    """Everything on stderr."""
+    code: int
+    """Exit code of QEMU."""
+
+
+def build(program: Path) -> None:
+    """Compile the test program."""
+    flags = [
+        "-mcpu=cortex-m55",
+        "-mthumb",
+        "-mfloat-abi=hard",
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+    ]
+    bare = [
+        "-ffreestanding",
+        "-nostdlib",
+        f"-T{SOURCES / 'guest.ld'}",
+        f"-I{TOOLS / 'qemu_plugin'}",
+    ]
+    sources = sorted(SOURCES.glob("*.c"))
+    subprocess.run(["arm-none-eabi-gcc", *flags, *bare, "-o", program, *sources], check=True)
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A release of QEMU, the plugin and the test program."""
+
+    qemu: Path
+    plugin: Path
+    program: Path
+
+    def command(self, scenario: str, arguments: str, more: Sequence[str]) -> list[str]:
+        """The command line of QEMU; `arguments` are the plugin's, such as ``npu=none``."""
+        quiet = ["-display", "none", "-serial", "none"]
+        semihosting = f"enable=on,target=native,arg={scenario}"
+        plugin = f"{self.plugin},{arguments}" if arguments else str(self.plugin)
+        machine = ["-machine", "mps3-an547", "-kernel", str(self.program)]
+        return [
+            *(str(self.qemu), *machine, *quiet, "-semihosting-config", semihosting),
+            *("-plugin", plugin, *more),
+        ]
+
+    def run(self, scenario: str, arguments: str = "", more: Sequence[str] = ()) -> Outcome:
+        """Run a scenario to its end."""
+        done = subprocess.run(
+            self.command(scenario, arguments, more),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+        )
+        return outcome(done.stderr, done.returncode)
+
+    @contextmanager
+    def start(
+        self, scenario: str, arguments: str = "", more: Sequence[str] = ()
+    ) -> Iterator[subprocess.Popen[str]]:
+        """Run a scenario in the background; it ends with the ``with`` at the latest."""
+        process = subprocess.Popen(
+            self.command(scenario, arguments, more),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def outcome(output: str, code: int) -> Outcome:
+    """Sort what QEMU, the plugin and the guest printed."""
+    reports = re.findall(r"^(\w+)=(0x[0-9a-f]{8})$", output, re.MULTILINE)
+    values = {name: int(value, 16) for name, value in reports}
+    messages = re.findall(r"^ethosu: (.*)$", output, re.MULTILINE)
+    return Outcome(values, messages, output, code)

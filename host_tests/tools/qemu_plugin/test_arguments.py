@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""What the plugin refuses, and how it says so: one sentence, and QEMU ends."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools.qemu_plugin.guest import Guest, outcome
+from tools.qemu_plugin.releases import version
+
+WRONG = {
+    "speed=3": 'unknown argument "speed"; known are npu, npu1, timing, console, fault, log',
+    "npu=ethos-u55-512": "npu=ethos-u55-512: expected none, ethos-u55-32, ethos-u55-64, ",
+    "npu=": "npu=: expected none, ethos-u55-32",
+    "timing=fast": "timing=fast: expected host, model or model:MHZ with MHZ from 1 to 10000",
+    "timing=model:0": "timing=model:0: expected host, model or model:MHZ",
+    "timing=model:5x": "timing=model:5x: expected host, model or model:MHZ",
+    "console=tcp": "console=tcp: expected pty or unix:PATH",
+    "console=ptyx": 'console=pty takes no address, found "x"',
+    "console=unix:": "console=unix:PATH: the path has 0 bytes, a socket's may have 1 to 107",
+    "console=unix:/nowhere/socket": "cannot listen at /nowhere/socket: No such file or directory",
+    "fault=slow": "fault=slow: expected [npu., npu1. or dma.]NAME[:COUNT], a device that is there",
+    "fault=npu1.hang": "fault=npu1.hang: expected",
+    "fault=hang:many": "fault=hang:many: expected",
+    "fault=": "fault=: expected",
+    "log=loud": "log=loud: expected none, guest_error or all",
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG)
+def test_wrong_argument(guest: Guest, arguments: str) -> None:
+    refused = guest.run("identify", arguments)
+    assert refused.code == 1
+    assert len(refused.messages) == 1
+    assert refused.messages[0].startswith(WRONG[arguments])
+    assert not refused.values, "the guest did not start"
+
+
+def test_another_machine_is_refused(guest: Guest) -> None:
+    command = [guest.qemu, "-machine", "mps2-an505", "-display", "none", "-plugin", guest.plugin]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert outcome(done.stderr, 1).messages == [
+        "this machine is no Corstone-300: start QEMU with -machine mps3-an547"
+    ]
+
+
+def without(plugin: Path, function: str, changed: Path) -> Path:
+    """A copy of the plugin that asks for a function by a name that no QEMU exports."""
+    name = b"\0" + function.encode() + b"\0"
+    content = plugin.read_bytes()
+    assert name in content
+    # The dynamic string table comes first in the file, before the plugin's own messages.
+    other = b"\0" + b"x" * len(function) + b"\0"
+    changed.write_bytes(content.replace(name, other, 1))
+    return changed
+
+
+@pytest.mark.parametrize("function", ["memory_region_init_io", "aio_bh_schedule_oneshot_full"])
+def test_qemu_that_lacks_a_function_is_refused(guest: Guest, tmp_path: Path, function: str) -> None:
+    plugin = without(guest.plugin, function, tmp_path / "plugin.so")
+    refused = Guest(guest.qemu, plugin, guest.program).run("identify")
+    release = ".".join(str(part) for part in version(guest.qemu))
+    assert refused.code == 1
+    assert refused.messages == [
+        f"this QEMU, version {release} for arm, does not export {function}, which the plugin "
+        "needs; qemu-system-arm as Debian builds it, 7.2 or 10.x, does"
+    ]
+
+
+def test_guest_errors_can_be_silenced(guest: Guest) -> None:
+    assert len(guest.run("stream_in_tcm", "log=guest_error").messages) == 1
+    assert guest.run("stream_in_tcm", "log=none").messages == []

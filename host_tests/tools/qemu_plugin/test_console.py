@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""The emulator page: fast console, host log, bad buffers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import select
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tools.qemu_plugin.guest import TIMEOUT_S, Guest, outcome
+
+KIND = ["pty", "unix"]
+NO_PROGRESS_S = 0.5
+
+
+class Client:
+    """A program on the host that has the console open."""
+
+    def __init__(self, path: str) -> None:
+        self.socket = None
+        if path.startswith("/dev/"):
+            # Nothing is set up: the terminal must be raw already.
+            self.fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        else:
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.connect(path)
+            self.socket.setblocking(False)
+            self.fd = self.socket.fileno()
+
+    def close(self) -> None:
+        """Leave."""
+        if self.socket:
+            self.socket.close()
+        elif self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def write_until_blocked(self, data: bytes) -> int:
+        """Write, but read nothing, until all is written or nothing moves any more."""
+        done = 0
+        while done < len(data) and select.select([], [self.fd], [], NO_PROGRESS_S)[1]:
+            with contextlib.suppress(BlockingIOError):
+                done += os.write(self.fd, data[done : done + 65536])
+        return done
+
+    def exchange(self, data: bytes, expected: int) -> bytes:
+        """Write all, and read until so many bytes came, both at full speed."""
+        received = bytearray()
+        while data or len(received) < expected:
+            readable, writable, _ = select.select(
+                [self.fd], [self.fd] if data else [], [], TIMEOUT_S
+            )
+            assert readable or writable, f"stuck after {len(received)} of {expected} bytes"
+            if readable:
+                received += os.read(self.fd, 65536)
+            if writable:
+                with contextlib.suppress(BlockingIOError):
+                    data = data[os.write(self.fd, data[:65536]) :]
+        return bytes(received)
+
+
+@contextlib.contextmanager
+def console(
+    guest: Guest, kind: str, folder: Path, scenario: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A guest whose console is open for clients, and where."""
+    argument = "pty" if kind == "pty" else f"unix:{folder / 'console'}"
+    with guest.start(scenario, f"console={argument}") as process:
+        for line in process.stderr:
+            if line.startswith("ethosu: console "):
+                yield process, line.split()[-1]
+                return
+        pytest.fail("the console was not announced")
+
+
+@contextlib.contextmanager
+def client(path: str) -> Iterator[Client]:
+    """A client that leaves at the end."""
+    one = Client(path)
+    try:
+        yield one
+    finally:
+        one.close()
+
+
+def echoed(data: bytes) -> bytes:
+    """What the guest sends back: each byte plus one."""
+    return bytes((byte + 1) & 0xFF for byte in data)
+
+
+def random_bytes(size: int) -> bytes:
+    """All byte values, so also those a terminal would interpret."""
+    return random.Random(size).randbytes(size)
+
+
+@pytest.mark.parametrize("kind", KIND)
+def test_echo_at_full_speed_is_byte_exact(guest: Guest, tmp_path: Path, kind: str) -> None:
+    data = random_bytes(1_000_000)
+    with console(guest, kind, tmp_path, "echo") as (_, path), client(path) as one:
+        assert one.exchange(data, len(data)) == echoed(data)
+
+
+@pytest.mark.parametrize("kind", KIND)
+def test_a_client_that_does_not_read_makes_the_guest_wait(
+    guest: Guest, tmp_path: Path, kind: str
+) -> None:
+    data = random_bytes(2_000_000)
+    with console(guest, kind, tmp_path, "echo") as (process, path), client(path) as one:
+        sent = one.write_until_blocked(data)
+        assert sent < len(data), "the FIFOs are bounded"
+        assert_idle(process)
+        rest = data[sent:]
+        assert one.exchange(rest, len(data)) == echoed(data)
+
+
+@pytest.mark.parametrize("kind", KIND)
+def test_clients_come_and_go(guest: Guest, tmp_path: Path, kind: str) -> None:
+    with console(guest, kind, tmp_path, "echo") as (process, path):
+        for turn in range(10):
+            data = random_bytes(1000 + turn)
+            with client(path) as one:
+                assert one.exchange(data, len(data)) == echoed(data)
+        assert_idle(process)
+
+
+def test_second_client_of_a_socket_waits(guest: Guest, tmp_path: Path) -> None:
+    with (
+        console(guest, "unix", tmp_path, "echo") as (process, path),
+        client(path) as one,
+        client(path) as two,
+    ):
+        assert one.exchange(b"first", 5) == echoed(b"first")
+        two.write_until_blocked(b"second")
+        assert_idle(process)
+        assert not select.select([two.fd], [], [], 0)[0]
+        one.close()
+        assert two.exchange(b"", 6) == echoed(b"second")
+
+
+@pytest.mark.parametrize("kind", KIND)
+def test_bytes_of_a_client_that_left_arrive(guest: Guest, tmp_path: Path, kind: str) -> None:
+    data = random_bytes(100_000).replace(b"\xff", b"\xfe")
+    with console(guest, kind, tmp_path, "count_bytes") as (process, path):
+        with client(path) as one:
+            one.exchange(data, 0)
+        with client(path) as two:
+            two.exchange(data + b"\xff", 0)
+            values = outcome(process.communicate(timeout=TIMEOUT_S)[1], 0).values
+    assert values == {"count": 2 * len(data), "sum": 2 * sum(data) & 0xFFFFFFFF}
+
+
+@pytest.mark.parametrize("kind", KIND)
+def test_first_client_finds_what_was_said_before(guest: Guest, tmp_path: Path, kind: str) -> None:
+    greeting = b"before the first client"
+    with console(guest, kind, tmp_path, "greet_then_echo") as (_, path):
+        with client(path) as one:
+            assert one.exchange(b"", len(greeting)) == greeting
+        with client(path) as two:
+            assert two.exchange(b"a", 1) == b"b", "the next one does not"
+
+
+@pytest.mark.parametrize("kind", KIND)
+def test_guest_that_does_not_read_makes_the_client_wait(
+    guest: Guest, tmp_path: Path, kind: str
+) -> None:
+    data = random_bytes(1_000_000)
+    with console(guest, kind, tmp_path, "deaf") as (process, path):
+        with client(path) as one:
+            assert 65536 <= one.write_until_blocked(data) < len(data)
+            assert_idle(process)
+        assert_idle(process)
+
+
+def assert_idle(process: subprocess.Popen[str]) -> None:
+    """QEMU sleeps: of the next half second it uses little (CPU time, not wall time, is judged)."""
+
+    def used_ticks() -> int:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    time.sleep(0.2)
+    before = used_ticks()
+    time.sleep(0.5)
+    assert used_ticks() - before <= 0.2 * os.sysconf("SC_CLK_TCK")
+
+
+def test_pty_is_idle_before_the_first_client(guest: Guest, tmp_path: Path) -> None:
+    with console(guest, "pty", tmp_path, "deaf") as (process, _):
+        assert_idle(process)
+
+
+def test_socket_is_removed_at_exit(guest: Guest, tmp_path: Path) -> None:
+    path = tmp_path / "console"
+    guest.run("identify", f"console=unix:{path}")
+    assert not path.exists()
+
+
+def test_file_in_place_of_the_socket_is_kept(guest: Guest, tmp_path: Path) -> None:
+    path = tmp_path / "console"
+    path.write_text("mine")
+    refused = guest.run("identify", f"console=unix:{path}")
+    assert refused.messages == [f"cannot listen at {path}: Address already in use"]
+    assert path.read_text() == "mine"
+
+
+def test_features_tell_of_the_console(guest: Guest) -> None:
+    assert guest.run("identify").values["features"] == 0x2
+    assert guest.run("identify", "console=pty").values["features"] == 0x3
+
+
+def test_guest_writes_on_the_host_s_stderr(guest: Guest) -> None:
+    assert "hello from the guest\n" in guest.run("print_log").output
+
+
+def test_bad_buffers_move_nothing(guest: Guest) -> None:
+    outcome = guest.run("bad_buffers")
+    assert outcome.values == {"sent": 0, "received": 0, "unknown_register": 0}
+    assert outcome.messages == [
+        "emulator page: no memory for 16 bytes at 0xe0000000",
+        "emulator page: no writable memory for 16 bytes at 0x28000000",
+        "emulator page: no memory for 268435456 bytes at 0x28000000",
+        "emulator page: no register to read at 0x300",
+    ]

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""What repeats: the count of instructions, and virtual time with a modelled NPU clock."""
+
+import subprocess
+
+import pytest
+
+from tools.qemu_plugin.guest import Guest
+
+BOARD_MHZ = 32
+REPEATABLE = ["-icount", "shift=3,sleep=off"]
+
+
+def test_instructions_are_counted_exactly(guest: Guest) -> None:
+    values = guest.run("count_instructions").values
+    assert values["again"] == 0
+    assert values["thousand_turns_more"] == 2 * 1000, "the loop has two instructions"
+
+
+@pytest.mark.parametrize("more", [[], REPEATABLE], ids=["free", "icount"])
+def test_instruction_count_repeats(guest: Guest, more: list[str]) -> None:
+    runs = [guest.run("count_instructions", more=more).values for _ in range(2)]
+    assert runs[0] == runs[1]
+    assert runs[0]["total"] > 0
+
+
+def test_host_reads_the_counter(guest: Guest) -> None:
+    command = guest.command("deaf", "", ["-monitor", "stdio"])
+    dialogue = "xp /1wx 0x4f000000\nxp /1wx 0x4f000010\nquit\n"
+    done = subprocess.run(command, input=dialogue, capture_output=True, text=True, timeout=60)
+    assert "000000004f000000: 0x45485531" in done.stdout
+    assert "000000004f000010: 0x" in done.stdout
+
+
+def test_modelled_time_repeats(guest: Guest) -> None:
+    runs = [guest.run("timed_run", "timing=model:100", REPEATABLE).values for _ in range(2)]
+    assert runs[0] == runs[1]
+    assert runs[0]["idle"] == 1, "the CPU sleeps through the modelled time"
+
+
+def test_modelled_time_follows_the_clock(guest: Guest) -> None:
+    cycles = {
+        mhz: guest.run("timed_run", f"timing=model:{mhz}", REPEATABLE).values["board_cycles"]
+        for mhz in (1, 2, 4)
+    }
+    # Time of the NPU is N / MHZ, all other time is the same.
+    assert cycles[1] - cycles[2] == pytest.approx(2 * (cycles[2] - cycles[4]), abs=4)
+    assert cycles[2] - cycles[4] > 100
+
+
+def test_default_model_clock_is_the_board_s(guest: Guest) -> None:
+    plain = guest.run("timed_run", "timing=model", REPEATABLE).values
+    assert plain == guest.run("timed_run", f"timing=model:{BOARD_MHZ}", REPEATABLE).values

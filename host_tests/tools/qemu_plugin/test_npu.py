@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""The NPU in the emulated board: registers, memories, interrupt, resets."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.qemu_plugin.guest import TIMEOUT_S, Guest
+
+RUNNING = 0x1
+IRQ_RAISED = 0x2
+BUS_ERROR = 0x4
+END_REACHED = 0x20
+HISTORY = 0xFFFF0000
+GOOD = HISTORY | END_REACHED | IRQ_RAISED
+
+CONFIG_WORDS = {
+    "ethos-u55-32": 0x00001005,
+    "ethos-u55-64": 0x00001006,
+    "ethos-u55-128": 0x00001807,
+    "ethos-u55-256": 0x00003008,
+}
+
+READ_FAULT = 4
+WRITE_FAULT = 9
+FAULTS = {
+    "read_dtcm": READ_FAULT,
+    "write_dtcm": WRITE_FAULT,
+    "read_secure_dtcm": READ_FAULT,
+    "read_itcm": READ_FAULT,
+    "write_qspi": WRITE_FAULT,
+    "across_end_of_ssram": WRITE_FAULT,
+    "across_end_of_isram": READ_FAULT,
+    "across_end_of_ddr": WRITE_FAULT,
+    "registers": READ_FAULT,
+    "nothing": READ_FAULT,
+}
+
+
+def fault_channel(status: int) -> int:
+    """STATUS.faulting_channel."""
+    return status >> 12 & 0xF
+
+
+@pytest.mark.parametrize("config", CONFIG_WORDS)
+def test_registers_answer_at_both_addresses(guest: Guest, config: str) -> None:
+    values = guest.run("identify", f"npu={config}").values
+    assert values["id"] >> 28 == 1, "an Ethos-U of architecture 1"
+    assert values["id_secure"] == values["id"]
+    assert values["config"] == CONFIG_WORDS[config]
+
+
+def test_doubleword_store_is_two_words(guest: Guest) -> None:
+    values = guest.run("identify").values
+    assert values["basep1"] == 0x11111110
+    assert values["basep2"] == 0x33333333
+
+
+def test_halfword_access_is_a_bus_fault(guest: Guest) -> None:
+    assert "fault" in guest.run("halfword_access").values
+
+
+def test_without_npu_the_board_is_as_qemu_has_it(guest: Guest) -> None:
+    values = guest.run("identify", "npu=none").values
+    assert values["id"] == 0
+    assert values["page"] == 0x45485531
+
+
+def test_stop_raises_one_interrupt(guest: Guest) -> None:
+    values = guest.run("only_stop").values
+    assert values["status_before"] == 0
+    assert values["status"] == GOOD
+    assert values["status_after"] == GOOD & ~IRQ_RAISED
+    assert values["interrupts"] == 1
+
+
+def test_npu_moves_data_between_all_memories_it_sees(guest: Guest) -> None:
+    values = guest.run("moves").values
+    assert len(values) == 8
+    assert set(values.values()) == {GOOD}, values
+
+
+@pytest.mark.parametrize("share", ["on", "off"])
+def test_ddr_may_be_a_file_of_the_host(guest: Guest, tmp_path: Path, share: str) -> None:
+    size = 2 << 30
+    source, target, length = 0x100000, 0x200000, 0x10000
+    data = bytes(range(256)) * (length // 256)
+    ddr = tmp_path / "ddr"
+    with ddr.open("wb") as file:
+        file.truncate(size)
+        file.seek(source)
+        file.write(data)
+    backend = f"memory-backend-file,id=ram,size={size},mem-path={ddr},share={share}"
+    more = ["-object", backend, "-machine", "memory-backend=ram"]
+    assert guest.run("move_in_ddr", "", more).values["status"] == GOOD
+    with ddr.open("rb") as file:
+        file.seek(target)
+        moved = file.read(length)
+    ddr.unlink()
+    assert moved == (data if share == "on" else bytes(length))
+
+
+def test_other_memories_are_bus_errors(guest: Guest) -> None:
+    outcome = guest.run("refused")
+    values = outcome.values
+    assert values.pop("good_after_all") == GOOD
+    assert all(status & BUS_ERROR for status in values.values()), values
+    assert {name: fault_channel(status) for name, status in values.items()} == FAULTS
+    assert len(outcome.messages) == len(FAULTS), "each is logged"
+
+
+def test_stream_in_tcm_is_a_bus_error_of_the_command_channel(guest: Guest) -> None:
+    status = guest.run("stream_in_tcm").values["status"]
+    assert status & BUS_ERROR and not status & END_REACHED
+    assert fault_channel(status) == 0
+
+
+def test_masked_interrupt_waits(guest: Guest) -> None:
+    values = guest.run("masked").values
+    assert values["pending"] == 1
+    assert values["interrupts_masked"] == 0
+    assert values["interrupts_unmasked"] == 1
+    assert values["good_after"] == GOOD
+
+
+def test_cpu_sleeps_while_the_npu_runs(guest: Guest) -> None:
+    values = guest.run("sleep_during_run").values
+    assert values["status"] == GOOD
+    assert values["idle"] == 1
+    assert values["instructions"] < 50, "from the start to the WFI, and none after"
+
+
+def test_a_cpu_that_polls_is_not_asleep(guest: Guest) -> None:
+    assert guest.run("poll_during_run").values["idle"] == 0
+
+
+@pytest.mark.parametrize("timing", ["host", "model"])
+def test_soft_reset_ends_a_run(guest: Guest, timing: str) -> None:
+    scenario = "soft_reset" if timing == "host" else "timed_reset"
+    values = guest.run(scenario, f"timing={timing}").values
+    assert "not_running" not in values and "not_reset" not in values
+    assert values["good_after"] == GOOD
+    if timing == "host":
+        assert values["interrupts_of_runs_reset"] == 0
+        assert values["same"] == 1
+    else:
+        assert values["running"] == RUNNING
+        assert values["after_reset"] == 0
+        assert values["interrupts"] == 1
+
+
+@pytest.mark.parametrize("timing", ["host", "model"])
+def test_machine_reset_ends_a_run(guest: Guest, timing: str) -> None:
+    scenario = "machine_reset" if timing == "host" else "timed_machine_reset"
+    values = guest.run(scenario, f"timing={timing}").values
+    assert values["starts"] == 5
+    assert values["failures"] == 0
+    assert values["good_after"] == GOOD
+
+
+def test_guest_ends_qemu_during_a_run(guest: Guest) -> None:
+    outcome = guest.run("exit_during_run")
+    assert outcome.values["status"] & RUNNING
+    assert outcome.code == 0
+
+
+def test_user_ends_qemu_during_a_run(guest: Guest) -> None:
+    with guest.start("sleep_for_ever_during_run") as process:
+        while not (line := process.stderr.readline()).startswith("status="):
+            assert line, "QEMU ended before the run"
+        process.terminate()
+        assert process.wait(timeout=TIMEOUT_S) == 0

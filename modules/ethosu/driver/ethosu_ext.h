@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+/**
+ * What this driver offers beyond Arm's interface: reasons for failures,
+ * prepared inferences, time-outs, cancel, a choice of NPU, checks.
+ *
+ * All names begin with ethosu_ext_ or ETHOSU_EXT_, so that they can't clash with a
+ * later version of Arm's header.
+ *
+ * An inference that runs many times is checked once:
+ *
+ *     struct ethosu_driver *npu = ethosu_ext_reserve("ethos-u55-128", 1000, &fault);
+ *     ethosu_ext_prepare(npu, &program, payload, payload_size, bases, sizes, count, 0);
+ *     for (;;) {
+ *         ethosu_ext_start(npu, &program, NULL);
+ *         ethosu_ext_wait(npu, 100);      // milliseconds; 0 only looks
+ *     }
+ *     ethosu_release_driver(npu);
+ *
+ * Functions that return int return 0 or an enum ethosu_ext_error, which is
+ * negative, unless they say otherwise.
+ */
+#ifndef ETHOSU_EXT_H
+#define ETHOSU_EXT_H
+
+#include "ethosu_driver.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- reasons ---- */
+
+/** Why a call failed: ETHOSU_EXT_E_ARGUMENT and so on, negative; the list is ethosu_errors.def. */
+enum ethosu_ext_error {
+    ETHOSU_EXT_OK = 0,
+#define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) ETHOSU_EXT_E_##name = -(number),
+#include "ethosu_errors.def"
+#undef ETHOSU_EXT_ERROR
+};
+
+/** Number of an errno as MicroPython and Linux count them; not the C library's on every target. */
+enum ethosu_ext_errno {
+    ETHOSU_EXT_EPERM = 1,
+    ETHOSU_EXT_EIO = 5,
+    ETHOSU_EXT_ENOMEM = 12,
+    ETHOSU_EXT_EFAULT = 14,
+    ETHOSU_EXT_EBUSY = 16,
+    ETHOSU_EXT_ENODEV = 19,
+    ETHOSU_EXT_EINVAL = 22,
+    ETHOSU_EXT_ETIMEDOUT = 110,
+    ETHOSU_EXT_ECANCELED = 125,
+};
+
+/** The errno that stands for an enum ethosu_ext_error, positive; 0 for ETHOSU_EXT_OK. */
+int ethosu_ext_errno(int error);
+
+/**
+ * One sentence about a fault, with its numbers, always NUL-terminated.
+ *
+ * @param text  may be NULL when size is 0
+ * @param size  bytes of text
+ * @return      bytes that the whole sentence needs, NUL not counted
+ */
+size_t ethosu_ext_describe(const struct ethosu_ext_fault *fault, char *text, size_t size);
+
+/** Why the last call on this handle failed; code is ETHOSU_EXT_OK when none did. */
+const struct ethosu_ext_fault *ethosu_ext_last_error(const struct ethosu_driver *drv);
+
+/** Bits of struct ethosu_ext_status, whatever the product. */
+enum ethosu_ext_status_bit {
+    ETHOSU_EXT_STATUS_RUNNING = 1u << 0,
+    ETHOSU_EXT_STATUS_IRQ_RAISED = 1u << 1,
+    ETHOSU_EXT_STATUS_BUS_ERROR = 1u << 2,
+    ETHOSU_EXT_STATUS_RESETTING = 1u << 3,
+    ETHOSU_EXT_STATUS_PARSE_ERROR = 1u << 4,
+    ETHOSU_EXT_STATUS_END_REACHED = 1u << 5,
+    ETHOSU_EXT_STATUS_PMU_IRQ = 1u << 6,
+    ETHOSU_EXT_STATUS_WATCHDOG = 1u << 7, /**< Ethos-U55 and U65 */
+    ETHOSU_EXT_STATUS_ECC = 1u << 8,
+    ETHOSU_EXT_STATUS_BRANCH = 1u << 9, /**< Ethos-U85 */
+};
+
+/* ---- names ---- */
+
+/** Bytes that hold any config name, NUL included. */
+#define ETHOSU_EXT_CONFIG_NAME_SIZE 20
+
+/** Name of a CONFIG word in Vela's spelling, "ethos-u55-128". */
+void ethosu_ext_config_name(uint32_t config, char name[ETHOSU_EXT_CONFIG_NAME_SIZE]);
+
+/** CONFIG word (product and MACs only) of a name; false when it is none. */
+bool ethosu_ext_config_parse(const char *name, uint32_t *config);
+
+/* ---- which NPU ---- */
+
+/** How long ethosu_reserve_driver() waits, milliseconds. */
+#ifndef ETHOSU_EXT_RESERVE_TIMEOUT
+#define ETHOSU_EXT_RESERVE_TIMEOUT 10000u
+#endif
+
+/**
+ * Reserve an NPU, in the order of asking.
+ *
+ * @param config   name of a config, or NULL for any
+ * @param timeout  milliseconds; 0 does not wait
+ * @param fault    set when NULL is returned; may be NULL
+ */
+struct ethosu_driver *ethosu_ext_reserve(const char *config, uint64_t timeout,
+                                         struct ethosu_ext_fault *fault);
+
+/** Reserve this very NPU. */
+int ethosu_ext_reserve_this(struct ethosu_driver *drv, uint64_t timeout);
+
+/** Walk the list of NPUs: NULL gives the first, the last gives NULL. */
+struct ethosu_driver *ethosu_ext_next(const struct ethosu_driver *drv);
+
+/* ---- inferences ---- */
+
+enum ethosu_ext_prepare_flag {
+    ETHOSU_EXT_NO_VERIFY = 1, /**< don't walk the command stream: the caller knows it is good */
+    ETHOSU_EXT_CONSTANTS = 2, /**< base pointer 0 holds constants: who writes them is refused */
+};
+
+/** Answer of ethosu_config_select() for "no opinion". */
+#define ETHOSU_EXT_CONFIG_DEFAULT (~0u)
+
+/**
+ * Read a payload (COP1 or COP2) without running it. All bounds are checked.
+ *
+ * @param payload  set on success
+ * @param fault    set on failure; may be NULL
+ */
+int ethosu_ext_parse_payload(const void *data, size_t size, struct ethosu_ext_payload *payload,
+                             struct ethosu_ext_fault *fault);
+
+/**
+ * Check an inference: payload, config, alignment, placement, command stream.
+ * No register of the NPU is written. Parameters as ethosu_invoke_v3().
+ *
+ * @param flags  enum ethosu_ext_prepare_flag, or-ed
+ */
+int ethosu_ext_prepare(struct ethosu_driver *drv, struct ethosu_ext_program *program,
+                       const void *payload, size_t payload_size, const uint64_t *base_addr,
+                       const size_t *base_addr_size, int num_base_addr, unsigned flags);
+
+/**
+ * Start a prepared inference on a reserved NPU; `program` must stay until it has ended.
+ *
+ * @return  0: call ethosu_ext_wait()
+ */
+int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
+                     void *user_arg);
+
+/**
+ * End the inference under way.
+ *
+ * @param timeout  milliseconds; 0 only looks; ETHOSU_SEMAPHORE_WAIT_FOREVER
+ * @return         as ethosu_wait(): 0 success, 1 still running (timeout 0 only),
+ *                 -1 failed or timed out (the NPU is stopped and ready again), -2 there is none
+ */
+int ethosu_ext_wait(struct ethosu_driver *drv, uint64_t timeout);
+
+/**
+ * Stop the inference under way and clear up.
+ *
+ * @return  0: there is none any more; else the NPU could not be stopped
+ */
+int ethosu_ext_cancel(struct ethosu_driver *drv);
+
+/** Time-out of ethosu_wait(drv, true) and ethosu_invoke_*(), milliseconds. */
+void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout);
+
+/**
+ * Let ethosu_invoke_*() walk each new command stream first (the default), or
+ * not. A stream counts as new when its address, its size, or a region's size
+ * differs from the last one's, or the NPU was released in between: who loads
+ * another model to the same place releases first.
+ */
+void ethosu_ext_set_verify(struct ethosu_driver *drv, bool verify);
+
+/** Call `on_done` from the interrupt handler when an inference has completed; NULL: don't. */
+void ethosu_ext_on_done(struct ethosu_driver *drv,
+                        void (*on_done)(struct ethosu_driver *drv, void *argument), void *argument);
+
+/* ---- counters ---- */
+
+/** Event counters of this NPU; ETHOSU_PMU_Get_NumEventCounters() gives the least of all NPUs. */
+uint32_t ethosu_ext_pmu_counters(const struct ethosu_driver *drv);
+
+/** Can this NPU count the event of this number? */
+bool ethosu_ext_pmu_has_event(const struct ethosu_driver *drv, uint32_t event);
+
+/* ---- checks ---- */
+
+/**
+ * Walk a command stream and bound every access by the sizes of its regions.
+ * Linear in the stream, no allocation; needs neither NPU nor driver. An image
+ * may be linked without it (ethosu_verify*.c): then nothing is walked.
+ *
+ * @param config   CONFIG word of the NPU that shall run it
+ * @param size     bytes of each region
+ * @param written  set to the regions that are written, a bit each; may be NULL
+ * @param fault    set on failure: which word, which numbers; may be NULL
+ */
+int ethosu_ext_verify(const void *stream, size_t stream_bytes, uint32_t config, const size_t *size,
+                      int count, uint32_t *written, struct ethosu_ext_fault *fault);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

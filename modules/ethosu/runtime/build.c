@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+/** Measuring and loading a model: from the file to a plan. See builder.h. */
+#include "builder.h"
+
+#include "plan_check.h"
+
+#include <string.h>
+
+/** A read went wrong: because the file is malformed there, or because the tensor makes no sense. */
+static int bad_tensor(struct builder *builder, uint32_t tensor)
+{
+    const struct flatbuffer *fb = &builder->file.fb;
+    if (fb->bad) {
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                         "tensor %u of subgraph %u: malformed or truncated at byte %u of %u",
+                         (unsigned)tensor, (unsigned)builder->graph_index, (unsigned)fb->bad_at,
+                         (unsigned)fb->size);
+    }
+    return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                     "tensor %u of subgraph %u: shape and data do not fit each other",
+                     (unsigned)tensor, (unsigned)builder->graph_index);
+}
+
+bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_tensor *tensor)
+{
+    struct kept_tensors *kept = builder->kept;
+    if (kept->graph != builder->graph_index) {
+        kept->graph = builder->graph_index;
+        kept->known = 0;
+    }
+    bool keep = index < TENSORS_KEPT;
+    if (keep && (kept->known >> index & 1) != 0) {
+        *tensor = kept->list[index];
+        return true;
+    }
+    if (!tflite_get_tensor(&builder->file, &builder->graph, index, tensor)) {
+        return false;
+    }
+    if (keep) {
+        kept->list[index] = *tensor;
+        kept->known |= 1u << index;
+    }
+    return true;
+}
+
+int build_place_tensor(struct builder *builder, uint32_t tensor, struct placed *placed)
+{
+    if (!build_get_tensor(builder, tensor, &placed->tensor)) {
+        return bad_tensor(builder, tensor);
+    }
+    placed->data = placed->tensor.data;
+    placed->offset = -1;
+    if (placed->data != NULL) {
+        return ETHOSU_MODEL_OK;
+    }
+    placed->offset = tflite_get_offset(&builder->file, tensor);
+    if (placed->offset < 0 || placed->tensor.size == 0) {
+        struct tflite_text name = tflite_get_name(&builder->file, &placed->tensor);
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                         "tensor %u (%.*s) of subgraph %u: %u bytes of %s without a place in "
+                         "OfflineMemoryAllocation",
+                         (unsigned)tensor, (int)name.length, name.bytes,
+                         (unsigned)builder->graph_index, (unsigned)placed->tensor.size,
+                         ethosu_model_type_name(placed->tensor.type));
+    }
+    placed->data = build_address(builder, (uint32_t)placed->offset);
+    return ETHOSU_MODEL_OK;
+}
+
+int build_place(struct builder *builder, const struct fb_vector *list, uint32_t index,
+                struct placed *placed)
+{
+    if (index >= list->count) {
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "too few inputs or outputs");
+    }
+    return build_place_tensor(builder, fb_u32_at(&builder->file.fb, list, index), placed);
+}
+
+/** State keeps its value between inferences; it begins as its zero point in every byte. */
+static int add_state(struct builder *builder, const struct tflite_tensor *tensor, uint32_t offset)
+{
+    float scale;
+    int32_t zero_point;
+    tflite_get_channel(&builder->file, tensor, 0, &scale, &zero_point);
+    return build_fill(builder, offset, tensor->size, (uint8_t)zero_point);
+}
+
+/** Check every tensor of the current graph in the arena, size the arena, find the state tensors. */
+static int build_graph_tensors(struct builder *builder)
+{
+    for (uint32_t i = 0; i < builder->graph.tensors.count; ++i) {
+        int32_t offset = tflite_get_offset(&builder->file, i);
+        if (offset < 0) {
+            continue; // a constant or a handle: looked at when an operator uses it
+        }
+        struct tflite_tensor tensor;
+        if (!build_get_tensor(builder, i, &tensor)) {
+            return bad_tensor(builder, i);
+        }
+        int status = build_grow_arena(builder, (uint64_t)offset + tensor.size);
+        if (status == ETHOSU_MODEL_OK && tensor.variable && builder->graph_index == 0) {
+            status = add_state(builder, &tensor, (uint32_t)offset);
+        }
+        if (status != ETHOSU_MODEL_OK) {
+            return status;
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/** Those of all graphs, before anything is put behind them. */
+static int build_tensors(struct builder *builder)
+{
+    uint32_t graphs = builder->file.subgraphs.count;
+    int status = build_graph_tensors(builder);
+    builder->planned_arena = builder->model->arena_size;
+    for (uint32_t i = 1; i < graphs && i < MAX_SUBGRAPHS && status == ETHOSU_MODEL_OK; ++i) {
+        status = build_enter_graph(builder, i);
+        if (status == ETHOSU_MODEL_OK) {
+            status = build_graph_tensors(builder);
+        }
+    }
+    return graphs > 1 && status == ETHOSU_MODEL_OK ? build_enter_graph(builder, 0) : status;
+}
+
+/** Record where inputs or outputs of the model lie. */
+static int build_buffers(struct builder *builder, const struct fb_vector *list,
+                         struct ethosu_model_buffer **next)
+{
+    for (uint32_t i = 0; i < list->count; ++i) {
+        struct placed placed;
+        uint32_t tensor = fb_u32_at(&builder->file.fb, list, i);
+        int status = build_place_tensor(builder, tensor, &placed);
+        if (status != ETHOSU_MODEL_OK) {
+            return status;
+        }
+        if (placed.offset < 0 || tensor > UINT16_MAX) {
+            return error_set(builder->error, ETHOSU_MODEL_UNSUPPORTED,
+                             "tensor %u can't be an input or output of the model",
+                             (unsigned)tensor);
+        }
+        if (builder->loading) {
+            *(*next)++ = (struct ethosu_model_buffer){
+                build_address(builder, (uint32_t)placed.offset), placed.tensor.size,
+                (uint16_t)tensor, (uint16_t)placed.tensor.type};
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static int build_io(struct builder *builder)
+{
+    const struct tflite_subgraph *graph = &builder->graph;
+    struct ethosu_model *model = builder->model;
+    if (graph->inputs.count > UINT16_MAX || graph->outputs.count > UINT16_MAX) {
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE, "%u inputs and %u outputs",
+                         (unsigned)graph->inputs.count, (unsigned)graph->outputs.count);
+    }
+    model->inputs = (uint16_t)graph->inputs.count;
+    model->outputs = (uint16_t)graph->outputs.count;
+    size_t count = (size_t)model->inputs + model->outputs;
+    void *memory;
+    int status = build_object_front(builder, count * sizeof(struct ethosu_model_buffer), &memory);
+    struct ethosu_model_buffer *next = model->buffers = memory;
+    if (memory != NULL) {
+        model->steps = (void *)(model->buffers + count);
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = build_buffers(builder, &graph->inputs, &next);
+    }
+    return status != ETHOSU_MODEL_OK ? status : build_buffers(builder, &graph->outputs, &next);
+}
+
+/** Was the model never compiled? A plan says that somebody meant it to run on the CPU alone. */
+static bool uncompiled(struct builder *builder)
+{
+    return builder->file.plan.count == 0 && !tflite_is_compiled(&builder->file);
+}
+
+static int refuse_uncompiled(struct builder *builder)
+{
+    char config[ETHOSU_EXT_CONFIG_NAME_SIZE] = "ethos-u55-128";
+    if (builder->driver != NULL) {
+        ethosu_ext_config_name(builder->driver->dev.config, config);
+    }
+    return error_set(builder->error, ETHOSU_MODEL_NOT_COMPILED,
+                     "model has no ethos-u operator: it was not compiled for an NPU; "
+                     "run: ethosu compile MODEL.tflite --npu %s",
+                     config);
+}
+
+static int open_file(struct builder *builder, const struct ethosu_model_source *source)
+{
+    struct ethosu_model_error *error = builder->error;
+    if (source->file_size < 8 || memcmp((const uint8_t *)source->file + 4, "TFL3", 4) != 0) {
+        return error_set(error, ETHOSU_MODEL_BAD_FILE,
+                         "not a .tflite file: %u bytes without the mark TFL3 at byte 4",
+                         (unsigned)source->file_size);
+    }
+    if (source->file_size > INT32_MAX) {
+        return error_set(error, ETHOSU_MODEL_BAD_FILE, "file is larger than 2 GB");
+    }
+    struct tflite *file = &builder->file;
+    if (!tflite_open(file, source->file, (uint32_t)source->file_size) ||
+        !tflite_get_subgraph(file, 0, &builder->graph)) {
+        return error_set(error, ETHOSU_MODEL_BAD_FILE,
+                         "file is malformed or truncated at byte %u of %u",
+                         (unsigned)file->fb.bad_at, (unsigned)file->fb.size);
+    }
+    if (file->offset_count < builder->graph.tensors.count) {
+        return uncompiled(builder)
+                   ? refuse_uncompiled(builder)
+                   : error_set(error, ETHOSU_MODEL_BAD_FILE,
+                               "OfflineMemoryAllocation has %u offsets for %u tensors",
+                               (unsigned)file->offset_count,
+                               (unsigned)builder->graph.tensors.count);
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static int build_model(struct builder *builder, const struct ethosu_model_source *source)
+{
+    struct ethosu_model *model = builder->model;
+    struct known_variables variables;
+    struct kept_tensors kept;
+    builder->driver = source->driver;
+    builder->variables = &variables;
+    builder->kept = &kept;
+    variables.count = 0;
+    kept.known = 0;
+    kept.graph = 0;
+    model->file = source->file;
+    model->file_size = (uint32_t)source->file_size;
+    model->skip_verify = source->skip_verify;
+    int (*const stages[])(struct builder *) = {build_io, build_tensors, plan_open, build_graphs,
+                                               plan_check_overlaps};
+    int status = open_file(builder, source);
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0] && status == ETHOSU_MODEL_OK; ++i) {
+        status = stages[i](builder);
+    }
+    bool suspect = status == ETHOSU_MODEL_OK || status == ETHOSU_MODEL_UNSUPPORTED ||
+                   status == ETHOSU_MODEL_BAD_PLAN;
+    if (suspect && model->npu_calls == 0 && uncompiled(builder)) {
+        return refuse_uncompiled(builder);
+    }
+    return status;
+}
+
+int ethosu_model_measure(const struct ethosu_model_source *source,
+                         struct ethosu_model_memory *memory, struct ethosu_model_error *error)
+{
+    struct ethosu_model counts = {0};
+    struct builder builder = {.error = error, .model = &counts};
+    *memory = (struct ethosu_model_memory){0};
+    int status = build_model(&builder, source);
+    if (status == ETHOSU_MODEL_OK) {
+        size_t front = sizeof counts + builder.object.low;
+        memory->object_size = ((front + 7) & ~(size_t)7) + builder.object.high;
+        memory->arena_size = counts.arena_size;
+    }
+    return status;
+}
+
+int ethosu_model_load(const struct ethosu_model_source *source,
+                      const struct ethosu_model_memory *memory, struct ethosu_model **model,
+                      struct ethosu_model_error *error)
+{
+    struct builder builder = {
+        .error = error,
+        .loading = true,
+        .model = memory->object,
+        .object = {memory->object, sizeof **model, 0, memory->object_size & ~(size_t)7},
+        .arena = memory->arena,
+        .arena_limit = memory->arena_size,
+    };
+    if (memory->object_size < sizeof **model || (uintptr_t)memory->object % 8 != 0) {
+        return error_set(error, ETHOSU_MODEL_NO_MEMORY,
+                         "model object: %u bytes at 0x%x given, more than %u, aligned to 8, needed",
+                         (unsigned)memory->object_size, (unsigned)(uintptr_t)memory->object,
+                         (unsigned)sizeof **model);
+    }
+    int status = build_check_arena(&builder, memory, source);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    memset(memory->object, 0, sizeof **model);
+    builder.model->arena = memory->arena;
+    builder.init_end = &builder.model->init;
+    status = build_model(&builder, source);
+    if (status == ETHOSU_MODEL_OK) {
+        *model = memory->object;
+        (*model)->object_size = (uint32_t)(builder.object.low + builder.object.high);
+        ethosu_model_reset(*model);
+    }
+    return status;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+/** Facts about a loaded model, read from its file when somebody asks. */
+#include "model.h"
+#include "tflite.h"
+
+#include <string.h>
+
+const struct ethosu_model_buffer *ethosu_model_inputs(const struct ethosu_model *model)
+{
+    return model->buffers;
+}
+
+const struct ethosu_model_buffer *ethosu_model_outputs(const struct ethosu_model *model)
+{
+    return model->buffers + model->inputs;
+}
+
+uint32_t ethosu_model_input_count(const struct ethosu_model *model)
+{
+    return model->inputs;
+}
+
+uint32_t ethosu_model_output_count(const struct ethosu_model *model)
+{
+    return model->outputs;
+}
+
+/** Open the file again: it was sound when the model was loaded, and each read is bounded anyway. */
+static bool open_tensor(const struct ethosu_model *model, uint32_t index, struct tflite *file,
+                        struct tflite_tensor *tensor)
+{
+    struct tflite_subgraph graph;
+    return tflite_open(file, model->file, model->file_size) &&
+           tflite_get_subgraph(file, 0, &graph) && index < graph.tensors.count &&
+           tflite_get_tensor(file, &graph, index, tensor);
+}
+
+bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
+                             struct ethosu_model_tensor *tensor)
+{
+    struct tflite file;
+    struct tflite_tensor found;
+    if (!open_tensor(model, index, &file, &found)) {
+        return false;
+    }
+    struct tflite_text name = tflite_get_name(&file, &found);
+    *tensor = (struct ethosu_model_tensor){
+        .name = name.bytes,
+        .name_length = name.length,
+        .type = found.type,
+        .size = found.size,
+        .rank = found.shape.count,
+        .data = found.data,
+    };
+    for (uint32_t i = 0; i < found.shape.count; ++i) {
+        tensor->shape[i] = (int32_t)fb_u32_at(&file.fb, &found.shape, i);
+    }
+    tensor->channels = tflite_get_channels(&file, &found, &tensor->axis);
+    tflite_get_channel(&file, &found, 0, &tensor->scale, &tensor->zero_point);
+    int32_t offset = tflite_get_offset(&file, index);
+    if (found.data == NULL && offset >= 0 && (uint64_t)offset + found.size <= model->arena_size) {
+        tensor->data = model->arena + offset;
+    }
+    return true;
+}
+
+bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
+                              float *scale, int32_t *zero_point)
+{
+    struct tflite file;
+    struct tflite_tensor found;
+    return open_tensor(model, index, &file, &found) &&
+           tflite_get_channel(&file, &found, channel, scale, zero_point);
+}
+
+/** An NPU call beside which the CPU works has two steps, a start and an end. */
+static void count_steps(const struct ethosu_model *model, struct ethosu_model_info *info)
+{
+    bool beside = false;
+    for (uint32_t i = model->prologue; i < model->step_count; ++i) {
+        const struct step *step = &model->steps[i];
+        bool npu = is_npu_step(step);
+        beside = step->run == step_npu_start || (beside && step->run != step_npu_end);
+        info->cpu_steps += !npu && step->run != step_npu_end;
+        info->cpu_steps_beside += beside && !npu;
+    }
+}
+
+void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model_info *info)
+{
+    struct tflite file;
+    struct tflite_subgraph graph = {0};
+    if (tflite_open(&file, model->file, model->file_size)) {
+        tflite_get_subgraph(&file, 0, &graph);
+    }
+    *info = (struct ethosu_model_info){
+        .inputs = model->inputs,
+        .outputs = model->outputs,
+        .tensors = graph.tensors.count,
+        .npu_calls = model->npu_calls,
+        .arena_size = model->arena_size,
+        .object_size = model->object_size,
+        .copied_bytes = model->copied_bytes,
+    };
+    count_steps(model, info);
+    struct ethosu_ext_payload payload;
+    if (model->first_call != NULL &&
+        ethosu_ext_parse_payload(model->first_call->payload, model->first_call->payload_size,
+                                 &payload, NULL) == 0) {
+        ethosu_ext_config_name(payload.config, info->npu);
+    }
+}

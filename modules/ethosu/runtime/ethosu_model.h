@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Runtime for TensorFlow Lite models that Vela compiled for an Ethos-U NPU.
+ *
+ * It reads the `.tflite` where it lies, plans every NPU call and copy once,
+ * and walks that plan at each inference. It allocates nothing: a model is
+ * loaded, in one pass, into two blocks of the caller's memory.
+ *
+ *     struct ethosu_model_source source = {file, file_size, driver};
+ *     struct ethosu_model_memory memory = {object, sizeof object, arena, sizeof arena};
+ *     ethosu_model_load(&source, &memory, &model, &error);
+ *     memcpy(ethosu_model_inputs(model)[0].data, ...);
+ *     ethosu_model_invoke(model, driver);
+ *
+ * Who does not know how much a model needs asks ethosu_model_measure() first.
+ *
+ * The file must stay where it is while the model is used. One model belongs to
+ * one thread at a time. No function here allocates, prints or blocks, but
+ * ethosu_model_invoke(), which waits as ethosu_wait() does.
+ */
+#ifndef ETHOSU_MODEL_H
+#define ETHOSU_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ethosu_driver;
+
+/** Alignment in bytes of arena, command stream and read-only data: what the NPU asks for. */
+#define ETHOSU_MODEL_ALIGNMENT 16u
+
+/** Most dimensions that a tensor may have. */
+#define ETHOSU_MODEL_MAX_RANK 8u
+
+/** What a call answers: 0, PENDING, or a negative reason. */
+enum ethosu_model_status {
+    ETHOSU_MODEL_OK = 0,
+    ETHOSU_MODEL_PENDING = 1,       /**< the NPU is still at work */
+    ETHOSU_MODEL_BAD_FILE = -1,     /**< not a .tflite, truncated or malformed */
+    ETHOSU_MODEL_NOT_COMPILED = -2, /**< a .tflite that never went through Vela */
+    ETHOSU_MODEL_UNSUPPORTED = -3,  /**< an operator or a feature this runtime lacks */
+    ETHOSU_MODEL_WRONG_NPU = -4,    /**< compiled for another NPU */
+    ETHOSU_MODEL_NO_MEMORY = -5,    /**< object or arena smaller than measured */
+    ETHOSU_MODEL_BAD_MEMORY = -6,   /**< arena misaligned or out of the NPU's reach */
+    ETHOSU_MODEL_BUSY = -7,         /**< an inference of this model is under way */
+    ETHOSU_MODEL_NPU_FAILED = -8,   /**< the driver reported a failure or a time-out */
+    ETHOSU_MODEL_BAD_PLAN = -9,     /**< its memory plan is wrong, or made for other kernels */
+    ETHOSU_MODEL_BAD_VALUE = -10,   /**< a CPU operator met an index outside of its tensor */
+};
+
+/** One sentence, NUL-terminated: what was found, what was expected, and where. */
+struct ethosu_model_error {
+    char text[192];
+};
+
+/** The model to load and the NPU it shall run on. */
+struct ethosu_model_source {
+    const void *file; /**< the .tflite, any alignment; 16 and NPU-visible saves copies */
+    size_t file_size; /**< bytes */
+    struct ethosu_driver
+        *driver;      /**< NPU to check the model against; NULL: at the first inference */
+    bool skip_verify; /**< don't walk the command streams: the caller knows they are good */
+};
+
+/** Memory that a model needs (measure) and gets (load). */
+struct ethosu_model_memory {
+    void *object; /**< for the CPU only; aligned to 8 */
+    size_t object_size;
+    void *arena; /**< tensors, variables, copies; NPU-visible, aligned to 16 */
+    size_t arena_size;
+};
+
+/** A loaded model; it lies in memory.object. */
+struct ethosu_model;
+
+/** Data of one input or output of the model. */
+struct ethosu_model_buffer {
+    void *data;      /**< in the arena */
+    uint32_t size;   /**< bytes */
+    uint16_t tensor; /**< index, for ethosu_model_get_tensor() */
+    uint16_t type;   /**< enum ethosu_model_type */
+};
+
+/** TensorFlow Lite's tensor types, as the file numbers them. */
+enum ethosu_model_type {
+    ETHOSU_TYPE_FLOAT32 = 0,
+    ETHOSU_TYPE_FLOAT16 = 1,
+    ETHOSU_TYPE_INT32 = 2,
+    ETHOSU_TYPE_UINT8 = 3,
+    ETHOSU_TYPE_INT64 = 4,
+    ETHOSU_TYPE_STRING = 5,
+    ETHOSU_TYPE_BOOL = 6,
+    ETHOSU_TYPE_INT16 = 7,
+    ETHOSU_TYPE_COMPLEX64 = 8,
+    ETHOSU_TYPE_INT8 = 9,
+    ETHOSU_TYPE_FLOAT64 = 10,
+    ETHOSU_TYPE_COMPLEX128 = 11,
+    ETHOSU_TYPE_UINT64 = 12,
+    ETHOSU_TYPE_RESOURCE = 13,
+    ETHOSU_TYPE_VARIANT = 14,
+    ETHOSU_TYPE_UINT32 = 15,
+    ETHOSU_TYPE_UINT16 = 16,
+};
+
+/** Description of one tensor of the main graph. */
+struct ethosu_model_tensor {
+    const char *name;     /**< in the file, not NUL-terminated */
+    uint32_t name_length; /**< bytes */
+    uint32_t type;        /**< enum ethosu_model_type */
+    uint32_t size;        /**< bytes; 0 for resources */
+    uint32_t rank;
+    int32_t shape[ETHOSU_MODEL_MAX_RANK];
+    uint32_t channels;  /**< quantised values: 0 none, 1 per tensor, else per channel */
+    uint32_t axis;      /**< dimension that the channels run along */
+    float scale;        /**< of channel 0; 0 when not quantised */
+    int32_t zero_point; /**< of channel 0 */
+    const void *data;   /**< arena, file or copy; NULL for resources */
+};
+
+/** Facts about a loaded model. */
+struct ethosu_model_info {
+    uint32_t inputs;
+    uint32_t outputs;
+    uint32_t tensors;
+    uint32_t npu_calls;        /**< NPU operators per inference */
+    uint32_t cpu_steps;        /**< copies and CPU operators per inference */
+    uint32_t cpu_steps_beside; /**< of these, while the NPU works */
+    uint32_t arena_size;       /**< bytes in use, variables and copies included */
+    uint32_t object_size;      /**< bytes in use */
+    uint32_t copied_bytes;     /**< constants that could not be used where they lie */
+    char npu[20];              /**< config that it was compiled for: "ethos-u55-128" */
+};
+
+/**
+ * Check a file and tell how much memory it needs: sets both sizes of `memory`,
+ * and both pointers to NULL.
+ *
+ * @param error  may be NULL; on failure says why
+ * @return       ETHOSU_MODEL_OK or a negative enum ethosu_model_status
+ */
+int ethosu_model_measure(const struct ethosu_model_source *source,
+                         struct ethosu_model_memory *memory, struct ethosu_model_error *error);
+
+/**
+ * Load a model into the memory given, and initialise its state.
+ *
+ * @param model  set on success; valid until the caller takes the memory back
+ * @return       ETHOSU_MODEL_OK or a negative enum ethosu_model_status
+ */
+int ethosu_model_load(const struct ethosu_model_source *source,
+                      const struct ethosu_model_memory *memory, struct ethosu_model **model,
+                      struct ethosu_model_error *error);
+
+void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model_info *info);
+
+/** The model's inputs, in order: fill them before each inference. */
+const struct ethosu_model_buffer *ethosu_model_inputs(const struct ethosu_model *model);
+
+/** The model's outputs, in order: valid after an inference, until the next. */
+const struct ethosu_model_buffer *ethosu_model_outputs(const struct ethosu_model *model);
+
+uint32_t ethosu_model_input_count(const struct ethosu_model *model);
+uint32_t ethosu_model_output_count(const struct ethosu_model *model);
+
+/** Describe a tensor of the main graph; false when there is no such index. */
+bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
+                             struct ethosu_model_tensor *tensor);
+
+/** Scale and zero point of one channel of a tensor; false when there is none. */
+bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
+                              float *scale, int32_t *zero_point);
+
+/** Put variables and state tensors back to their initial values. */
+void ethosu_model_reset(struct ethosu_model *model);
+
+/**
+ * Run one inference and wait for it. The driver must be reserved by the caller.
+ *
+ * Inputs may share memory with intermediate results and outputs: write them
+ * anew before each inference.
+ *
+ * @return  ETHOSU_MODEL_OK, _BUSY or _NPU_FAILED: ethosu_ext_last_error(driver) says why
+ */
+int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver);
+
+/**
+ * Begin an inference: run the plan until the NPU is at work.
+ *
+ * @return  ETHOSU_MODEL_PENDING: call ethosu_model_resume();
+ *          ETHOSU_MODEL_OK: the model had nothing for the NPU; else as invoke
+ */
+int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver);
+
+/**
+ * Go on with an inference: take the NPU's result, run the plan on.
+ *
+ * @param block  wait for the NPU, else answer PENDING while it is at work
+ */
+int ethosu_model_resume(struct ethosu_model *model, bool block);
+
+/**
+ * Name of the operator at which the NPU stopped, when the file has a table of
+ * them (`ethosu compile`). A real NPU reads ahead: it may be the one before.
+ *
+ * @param offset  ethosu_ext_last_error(driver)->qread of the inference that failed
+ * @param length  set to the name's bytes
+ * @return        in the file, not NUL-terminated; NULL when nothing is known
+ */
+const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t offset,
+                                     uint32_t *length);
+
+/** Forget an inference under way; the caller has stopped the NPU. */
+void ethosu_model_abandon(struct ethosu_model *model);
+
+/** "int8", "float32", …; "?" for an unknown type. */
+const char *ethosu_model_type_name(uint32_t type);
+
+/** Bytes per element; 0 for types without a fixed size. */
+uint32_t ethosu_model_type_size(uint32_t type);
+
+#endif

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+/** A loaded model as the runtime keeps it: a plan of steps, in one block of memory. */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include "ethosu_ext.h"
+#include "ethosu_model.h"
+
+/** Base pointers of an NPU call: read-only data, scratch, fast scratch (regions 0, 1, 2). */
+#define NPU_BASES 3u
+
+/** One entry of the plan. */
+struct step {
+    /** Do it; answers enum ethosu_model_status, PENDING when the NPU has been started. */
+    int (*run)(struct ethosu_model *model, const struct step *step);
+    union {
+        struct {
+            void *destination;
+            const void *source;
+            uint32_t size;
+        } copy;
+        struct {
+            void *destination;
+            uint32_t size;
+            uint8_t value;
+        } fill;
+        struct npu_call *npu;
+        const struct kernel_call *cpu; /**< see kernels/kernel.h */
+    };
+};
+
+/** One step of initialisation. */
+struct init_step {
+    struct step step;
+    struct init_step *next;
+};
+
+/** One NPU operator: what the driver needs to check it and to run it. */
+struct npu_call {
+    struct ethosu_ext_program program; /**< made by the driver, for one NPU */
+    void *base[NPU_BASES];
+    size_t size[NPU_BASES]; /**< bytes */
+    const void *payload;
+    size_t payload_size; /**< bytes */
+};
+
+/**
+ * One block of memory holds this, then inputs and outputs and the steps of an
+ * inference; from its end downwards NPU calls and steps of initialisation.
+ */
+struct ethosu_model {
+    const void *file;
+    uint32_t file_size;
+    struct ethosu_model_buffer *buffers; /**< inputs, then outputs */
+    uint16_t inputs;
+    uint16_t outputs;
+    struct step *steps; /**< of an inference */
+    uint32_t step_count;
+    uint32_t prologue;        /**< of these, the first: by which the NPU initialises variables */
+    const struct step *first; /**< where an inference begins: with the prologue, or behind it */
+    struct init_step *init;   /**< of ethosu_model_reset() */
+    const struct npu_call *first_call; /**< NULL when there is none */
+    uint16_t npu_calls;
+    bool skip_verify;
+    uint8_t *arena;
+    uint32_t arena_size;
+    uint32_t object_size;
+    uint32_t copied_bytes;
+    const struct step *next;      /**< the step under way; NULL between inferences */
+    struct ethosu_driver *driver; /**< of the inference under way */
+};
+
+/** Let the driver check a call for this NPU; answers 0 or an enum ethosu_ext_error. */
+int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
+                     struct ethosu_driver *driver);
+
+/** What steps can do. */
+int step_copy(struct ethosu_model *model, const struct step *step);
+int step_fill(struct ethosu_model *model, const struct step *step);
+int step_npu(struct ethosu_model *model, const struct step *step);
+
+/** The end of the prologue, which the next inference leaves out. */
+int step_initialised(struct ethosu_model *model, const struct step *step);
+
+/** An NPU call beside which the CPU goes on: its start, and after other steps its end. */
+int step_npu_start(struct ethosu_model *model, const struct step *step);
+int step_npu_end(struct ethosu_model *model, const struct step *step);
+
+/** Is it an NPU call's only step, or its start? */
+static inline bool is_npu_step(const struct step *step)
+{
+    return step->run == step_npu || step->run == step_npu_start;
+}
+
+/** A step failed: stop the NPU if it is at work beside it. */
+void stop_npu(struct ethosu_model *model);
+
+#endif

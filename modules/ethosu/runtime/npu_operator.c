@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The ethos-u operator: Vela's output becomes one call of the driver.
+ *
+ * Its inputs are, in this order: command stream, read-only data (weights),
+ * scratch, fast scratch, then the network's inputs. The last two kinds lie
+ * inside scratch, where the command stream addresses them.
+ */
+#include "builder.h"
+
+#include <string.h>
+
+/** Positions in the driver's list of base pointers. */
+enum { BASE_READ_ONLY, BASE_SCRATCH, BASE_FAST_SCRATCH };
+
+/** Product and MACs of a CONFIG word: what a command stream is made for. */
+#define CONFIG_IDENTITY 0xF000000Fu
+
+/** COP2: offset of the word that tells where inputs and outputs are addressed, and its value. */
+enum { COP2_ADDRESSING = 48, COP2_OWN_REGIONS = 2 };
+
+static int refuse_config(struct builder *builder, uint32_t config)
+{
+    char model_name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    char npu_name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    ethosu_ext_config_name(config, model_name);
+    ethosu_ext_config_name(builder->driver->dev.config, npu_name);
+    return error_set(builder->error, ETHOSU_MODEL_WRONG_NPU,
+                     "model was compiled for %s, the NPU is %s; "
+                     "run: ethosu compile MODEL.tflite --npu %s",
+                     model_name, npu_name, npu_name);
+}
+
+/** Refuse with the driver's own sentence. */
+static int refuse_fault(struct builder *builder, int status, const struct ethosu_ext_fault *fault)
+{
+    char sentence[128];
+    ethosu_ext_describe(fault, sentence, sizeof sentence);
+    return (build_refuse)(builder, status, sentence); // terse builds have its numbers
+}
+
+/** What the driver will say of the payload when the model is loaded. */
+static int parse_payload(struct builder *builder, const struct placed *placed)
+{
+    struct ethosu_ext_payload payload;
+    struct ethosu_ext_fault fault;
+    if (ethosu_ext_parse_payload(placed->tensor.data, placed->tensor.size, &payload, &fault) != 0) {
+        return refuse_fault(builder, ETHOSU_MODEL_BAD_FILE, &fault);
+    }
+    bool wrong = builder->driver != NULL && payload.has_config &&
+                 ((payload.config ^ builder->driver->dev.config) & CONFIG_IDENTITY) != 0;
+    return wrong ? refuse_config(builder, payload.config) : ETHOSU_MODEL_OK;
+}
+
+static int check_payload(struct builder *builder, const struct placed *placed)
+{
+    const uint8_t *data = placed->tensor.data;
+    if (data == NULL) {
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its command stream is not constant");
+    }
+    if (placed->tensor.size > COP2_ADDRESSING && memcmp(data, "COP2", 4) == 0 &&
+        data[COP2_ADDRESSING] == COP2_OWN_REGIONS) {
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
+                            "compiled with --separate-io-regions: compile it without");
+    }
+    bool driver_checks = builder->loading && builder->driver != NULL;
+    return driver_checks ? ETHOSU_MODEL_OK : parse_payload(builder, placed);
+}
+
+static void set_base(struct npu_call *call, uint32_t index, const void *data, uint32_t size)
+{
+    // The NPU only reads what is constant: nothing is written through this pointer.
+    call->base[index] = (void *)(uintptr_t)data;
+    call->size[index] = size;
+}
+
+static int place_read_only(struct builder *builder, const struct tflite_operator_call *operation,
+                           struct npu_call *call)
+{
+    struct tflite_tensor tensor;
+    uint32_t index = fb_u32_at(&builder->file.fb, &operation->inputs, NPU_INPUT_READ_ONLY);
+    if (!build_get_tensor(builder, index, &tensor)) {
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its read-only data is malformed");
+    }
+    if (tensor.data == NULL) {
+        return ETHOSU_MODEL_OK; // a network without weights
+    }
+    const void *data;
+    int status = build_visible(builder, &builder->read_only, tensor.data, tensor.size, &data);
+    set_base(call, BASE_READ_ONLY, data, tensor.size);
+    return status;
+}
+
+/** Fast scratch is scratch itself, unless the NPU has a memory of its own: Vela plans that apart.
+ */
+static int place_fast_scratch(struct builder *builder, struct placed *fast)
+{
+    struct shared_place *last = &builder->fast_scratch;
+    const void *owner = builder->file.fb.data + fast->tensor.table.position;
+    if (last->owner != owner) {
+        int status = build_reserve(builder, fast->tensor.size, &last->offset);
+        if (status != ETHOSU_MODEL_OK) {
+            return status;
+        }
+        last->owner = owner;
+    }
+    fast->offset = (int32_t)last->offset;
+    fast->data = build_address(builder, last->offset);
+    return ETHOSU_MODEL_OK;
+}
+
+/** Find fast scratch; a network that needs none still has the tensor, of 0 bytes. */
+static int find_fast_scratch(struct builder *builder, const struct fb_vector *inputs,
+                             struct placed *fast)
+{
+    uint32_t index = fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_FAST_SCRATCH);
+    bool read =
+        inputs->count > NPU_INPUT_FAST_SCRATCH && build_get_tensor(builder, index, &fast->tensor);
+    if (read && fast->tensor.data == NULL && fast->tensor.size == 0) {
+        fast->offset = 0;
+        fast->data = build_address(builder, 0);
+        return ETHOSU_MODEL_OK;
+    }
+    return build_place(builder, inputs, NPU_INPUT_FAST_SCRATCH, fast);
+}
+
+/** While this call runs, this memory is the NPU's. */
+static void set_busy(struct builder *builder, uint32_t index, const struct placed *placed)
+{
+    uint32_t start = (uint32_t)placed->offset;
+    builder->busy.ranges[index] = (struct arena_range){start, start + placed->tensor.size};
+}
+
+static int place_scratch(struct builder *builder, const struct tflite_operator_call *operation,
+                         struct npu_call *call)
+{
+    struct placed scratch;
+    struct placed fast;
+    const struct fb_vector *inputs = &operation->inputs;
+    int status = build_place(builder, inputs, NPU_INPUT_SCRATCH, &scratch);
+    if (status == ETHOSU_MODEL_OK) {
+        status = find_fast_scratch(builder, inputs, &fast);
+    }
+    if (status == ETHOSU_MODEL_OK && (scratch.offset < 0 || fast.offset < 0)) {
+        status = build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its scratch is constant");
+    }
+    if (status == ETHOSU_MODEL_OK &&
+        fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_SCRATCH) !=
+            fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_FAST_SCRATCH)) {
+        status = place_fast_scratch(builder, &fast);
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        set_base(call, BASE_SCRATCH, scratch.data, scratch.tensor.size);
+        set_base(call, BASE_FAST_SCRATCH, fast.data, fast.tensor.size);
+        set_busy(builder, 0, &scratch);
+        set_busy(builder, 1, &fast);
+    }
+    return status;
+}
+
+static int place_payload(struct builder *builder, const struct tflite_operator_call *operation,
+                         struct npu_call *call)
+{
+    struct placed payload;
+    struct shared_place none = {0};
+    int status = build_place(builder, &operation->inputs, NPU_INPUT_PAYLOAD, &payload);
+    if (status == ETHOSU_MODEL_OK) {
+        status = check_payload(builder, &payload);
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = build_visible(builder, &none, payload.data, payload.tensor.size, &call->payload);
+    }
+    call->payload_size = payload.tensor.size;
+    return status;
+}
+
+/** Let the driver check the call as far as it can without running it. */
+static int check_call(struct builder *builder, struct npu_call *call)
+{
+    struct ethosu_driver *driver = builder->driver;
+    if (driver == NULL || npu_call_prepare(builder->model, call, driver) == 0) {
+        return ETHOSU_MODEL_OK;
+    }
+    const struct ethosu_ext_fault *fault = ethosu_ext_last_error(driver);
+    if (fault->code == ETHOSU_EXT_E_CONFIG_MISMATCH) {
+        return refuse_config(builder, (uint32_t)fault->found);
+    }
+    bool memory = ethosu_ext_errno(fault->code) == ETHOSU_EXT_EFAULT;
+    return refuse_fault(builder, memory ? ETHOSU_MODEL_BAD_MEMORY : ETHOSU_MODEL_BAD_FILE, fault);
+}
+
+/** Find the call's memory, let the driver check it, and add its step. */
+static int add_call(struct builder *builder, const struct tflite_operator_call *operation,
+                    struct npu_call *call)
+{
+    int (*const parts[])(struct builder *, const struct tflite_operator_call *,
+                         struct npu_call *) = {place_payload, place_read_only, place_scratch};
+    struct ethosu_model *model = builder->model;
+    int status = ETHOSU_MODEL_OK;
+    call->program.owner = NULL;
+    set_base(call, BASE_READ_ONLY, NULL, 0);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == ETHOSU_MODEL_OK; ++i) {
+        status = parts[i](builder, operation, call);
+    }
+    if (status == ETHOSU_MODEL_OK && builder->loading) {
+        model->first_call = model->first_call == NULL ? call : model->first_call;
+        status = check_call(builder, call);
+    }
+    struct step step = {.run = builder->kernel->run, .npu = call};
+    model->npu_calls += !builder->in_prologue;
+    if (status == ETHOSU_MODEL_OK) {
+        status = build_step(builder, &step);
+    }
+    if (status == ETHOSU_MODEL_OK && !builder->in_prologue) {
+        schedule_npu(builder, builder->loading ? &model->steps[model->step_count - 1] : NULL);
+    }
+    return status;
+}
+
+int prepare_npu(struct builder *builder, const struct tflite_operator_call *operation)
+{
+    if (!is_npu(operation)) {
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
+                            "this runtime has no such custom operator");
+    }
+    if (builder->graph_index != 0 && !builder->in_prologue) {
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
+                            "the NPU and the CPU can't share the initialisation of variables");
+    }
+    struct npu_call counted; // while measuring
+    void *memory;
+    int status = build_object_back(builder, sizeof counted, &memory);
+    return status == ETHOSU_MODEL_OK
+               ? add_call(builder, operation, memory == NULL ? &counted : memory)
+               : status;
+}

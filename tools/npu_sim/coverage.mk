@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+# Prints which lines of the simulator the tests reach:
+#
+#   make -C tools/npu_sim -f coverage.mk            the tests, and COUNT (1000) generated graphs
+
+ROOT := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))/../..)
+SIM := $(ROOT)/tools/npu_sim
+BUILD := $(ROOT)/build/npu_sim/coverage
+PYTHON ?= $(ROOT)/.venv/bin/python
+COUNT ?= 1000
+export ETHOSU_NPU_LIBRARY := $(BUILD)/libnpu_sim.so
+
+.PHONY: coverage library
+coverage: library
+	rm -f $(BUILD)/*.gcda
+	cd $(ROOT) && $(PYTHON) -m pytest -q -m "not slow" host_tests/tools/npu_sim
+	cd $(ROOT)/host_tests && $(PYTHON) -m generator.lines run --count $(COUNT)
+	cd $(ROOT)/host_tests && $(PYTHON) -m generator.lines report $(BUILD)
+
+library:
+	$(MAKE) -s -f $(SIM)/Makefile BUILD=$(BUILD) CFLAGS="-O0 -g --coverage" shared

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/** Feature maps: their description in the command registers, and access to
+ * their rows. */
+#ifndef NPU_FEATURE_MAP_H
+#define NPU_FEATURE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "memory.h"
+#include "npu_sim.h"
+
+enum { NPU_BRICK = 16 }; /**< channels that NHCWB16 keeps together */
+
+/** Where the pixels of a row lie that are in one tile. */
+struct npu_span {
+    uint8_t *memory;    /**< first pixel, channel 0 */
+    int64_t pixel_step; /**< bytes from pixel to pixel */
+    int64_t brick_step; /**< bytes from one NPU_BRICK of channels to the next */
+    uint32_t pixels;
+};
+
+/** Decode IFM, IFM2 or OFM; a parse error on nonsense. The caller sets height
+ * and width of inputs. A map that is stored nowhere stays without `used`. */
+bool npu_decode_ifm(struct npu *npu, struct npu_feature_map *map);
+/** Without the depth, which the caller sets too. */
+bool npu_decode_ifm_operand(struct npu *npu, struct npu_feature_map *map);
+bool npu_decode_ifm2(struct npu *npu, struct npu_feature_map *map);
+/** Only the element type and zero point: all that a scalar has. */
+bool npu_decode_ifm_type(struct npu *npu, struct npu_feature_map *map);
+bool npu_decode_ifm2_type(struct npu *npu, struct npu_feature_map *map);
+bool npu_decode_ofm(struct npu *npu, struct npu_feature_map *map);
+
+/** Smallest and largest value that an element can have. */
+int64_t npu_map_minimum(const struct npu_feature_map *map);
+int64_t npu_map_maximum(const struct npu_feature_map *map);
+
+/** Magnitude that no element with its zero point subtracted exceeds. */
+int64_t npu_map_largest(const struct npu_feature_map *map);
+
+/** Elements with their zero point subtracted fit 16 bits. */
+bool npu_map_fits_16(const struct npu_feature_map *map);
+
+/**
+ * Make a map of known size ready for its rows to be read or written: map what
+ * lies in tile 0 ahead; lay out a chaining buffer, or find in it what an earlier
+ * operation left. A map that is not used is ready.
+ */
+bool npu_map_open(struct npu *npu, enum npu_channel channel, struct npu_feature_map *map);
+
+/**
+ * Read pixels [0, width) of row y, all channels, zero point subtracted.
+ *
+ * @param out           [width][depth]
+ * @return false after recording a fault
+ */
+bool npu_read_row_16(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int16_t *out);
+bool npu_read_row_32(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int32_t *out);
+bool npu_read_row_64(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int64_t *out);
+
+/** Write count pixels of row y from x on; values [count][depth] already fit the
+ * elements. A map that is not used takes none. */
+bool npu_write_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
+                      uint32_t count, const int32_t *values);
+/** The same for 64-bit elements. */
+bool npu_write_pixels_64(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
+                         uint32_t count, const int64_t *values);
+
+/** Open pixels of row y from x on for writing: as many of count as lie in one
+ * tile, at least 1. */
+bool npu_open_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
+                     uint32_t count, struct npu_span *span);
+
+/** Store one brick of channels of all pixels of a span: values
+ * [pixels][NPU_BRICK]. */
+void npu_store_brick(const struct npu_feature_map *map, const struct npu_span *span, size_t brick,
+                     const int32_t *values);
+
+#endif

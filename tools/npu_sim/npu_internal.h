@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The model's state, shared by its files.
+ *
+ * Two owners: the register thread owns struct npu except for `run`; the thread
+ * inside npu_execute() owns `run`, which npu_write() fills before and
+ * npu_finish() reads after. Atomics are the only fields that both touch.
+ */
+#ifndef NPU_INTERNAL_H
+#define NPU_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "commands.h"
+#include "memory.h"
+#include "npu_sim.h"
+#include "pmu.h"
+#include "product.h"
+#include "scratch.h"
+#include "weight_cache.h"
+
+#define NPU_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+
+enum {
+    NPU_REGION_COUNT = 8,
+    NPU_LUT_BYTES = 2048,
+    NPU_CHAINS = 6,
+    NPU_ARRANGED = NPU_CHAINS, /**< number of the buffer in which an OFM is arranged */
+};
+
+/** Why a run ended badly: the STATUS bit to set. */
+enum npu_run_fault {
+    NPU_FAULT_NONE,
+    NPU_FAULT_PARSE,   /**< cmd_parse_error */
+    NPU_FAULT_BUS,     /**< bus_status with interface and channel */
+    NPU_FAULT_WEIGHTS, /**< wd_fault, or cmd_parse_error where there is none */
+    NPU_FAULT_BRANCH,  /**< branch_fault */
+    NPU_FAULT_ABORTED, /**< npu_abort(): no STATUS bit */
+};
+
+/** Everything that belongs to the thread inside npu_execute(). */
+struct npu_run {
+    /* Copied from the registers when the run starts. */
+    uint64_t qbase;
+    uint32_t qsize;
+    uint32_t qconfig;
+    uint32_t region_config;
+    uint8_t port[4]; /**< AXI port by REGIONCFG and QCONFIG value */
+    uint64_t base[NPU_REGION_COUNT];
+
+    /* Where the stream stands. */
+    uint32_t offset;     /**< of the current command, bytes from QBASE */
+    uint32_t next;       /**< of the command after it */
+    unsigned command;    /**< index of the current command */
+    int row;             /**< its row in the command table, or -1 */
+    uint32_t payload;    /**< its payload, when it has one */
+    unsigned operations; /**< operations executed since the run started */
+    bool stopped;        /**< NPU_OP_STOP was executed */
+    bool interrupted;    /**< NPU_OP_IRQ was executed */
+    uint16_t irq_mask;   /**< collected irq_history_mask bits */
+
+    /** Chaining buffers: what one operation leaves inside the NPU for the next ones. */
+    struct npu_chain {
+        size_t bytes;    /**< written in this run */
+        unsigned writer; /**< index of the command that wrote it */
+        uint8_t bits;    /**< of its elements, 0: never written */
+    } chain[NPU_CHAINS + 1];
+
+    /** Shape of the accumulators that the last operation left for the next one, or 0. */
+    struct npu_kept {
+        uint32_t height, width, depth;
+    } kept;
+
+    /* How it failed. */
+    enum npu_run_fault fault;
+    uint8_t fault_interface;
+    uint8_t fault_channel;
+
+    struct npu_mapped mapped[NPU_MAPPED_MAX];
+    uint64_t cycles; /**< estimate for this npu_execute() */
+    struct npu_pmu_run pmu;
+    struct npu_operation trace;      /**< of the operation being executed */
+    struct npu_feature_map last_ofm; /**< of the operation before it that had one */
+};
+
+struct npu {
+    const struct npu_product *product;
+    struct npu_bus bus;
+    uint32_t registers[NPU_REGISTERS_MAX / 4];
+    struct npu_pmu pmu;
+    bool running;
+    bool reset_pending; /**< RESET was written while running */
+    bool irq_level;
+    atomic_bool abort;
+    atomic_uint qread;
+    struct npu_run run;
+
+    /* Command registers: they survive STOP, a reset forgets them. */
+    uint64_t command[NPU_COMMAND_COUNT];
+    bool command_set[NPU_COMMAND_COUNT];
+
+    uint8_t lut[NPU_LUT_BYTES];
+    uint32_t lut_written; /**< bit per 64 bytes that a DMA filled since reset */
+
+    bool result_flag; /**< what the last conditional branch asked for */
+
+    struct npu_scratch scratch;
+    struct npu_weight_cache weights;
+    npu_observer_t observer;
+    void *observer_context;
+};
+
+/** Log one line. */
+void npu_log(struct npu *npu, enum npu_log_level level, const char *format, ...) NPU_PRINTF(3, 4);
+
+/**
+ * Record the first fault of the run and log it with command index, name and
+ * stream offset.
+ *
+ * @return false, for the caller to return
+ */
+bool npu_fail(struct npu *npu, enum npu_run_fault fault, const char *format, ...) NPU_PRINTF(3, 4);
+
+/** True when the current run was asked to end; records NPU_FAULT_ABORTED. */
+bool npu_should_abort(struct npu *npu);
+
+/* Command registers (state.c). */
+
+/** Value of a register the current operation needs; a parse error when never set. */
+bool npu_get(struct npu *npu, enum npu_command_row row, uint64_t *value);
+
+/** Value of a field of a register the current operation needs; 0 if the family has none. */
+bool npu_get_field(struct npu *npu, enum npu_field field, uint32_t *value);
+
+/** The micro block of the current operation; NULL after a parse error. */
+const struct npu_microblock *npu_microblock(struct npu *npu);
+
+/** Value of a register, 0 when never set. */
+static inline uint64_t npu_peek(const struct npu *npu, enum npu_command_row row)
+{
+    return npu->command[row];
+}
+
+void npu_state_reset(struct npu *npu);
+
+/* Registers (registers.c). */
+
+void npu_registers_reset(struct npu *npu);
+void npu_update_irq(struct npu *npu);
+
+#endif

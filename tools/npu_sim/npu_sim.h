@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Functional model of an Arm Ethos-U NPU: its register-level face.
+ *
+ * The model knows registers, the command stream and the arithmetic. It does
+ * not know who hosts it: a host (an emulator, a test, a simulator process)
+ * gives it a bus, forwards register accesses, and decides on which thread a
+ * command stream is executed.
+ *
+ * Life of one inference, seen from the host:
+ *
+ *     npu_write(CMD, run) -> NPU_ACTION_EXECUTE      register thread
+ *     npu_execute()                                   any one thread
+ *     npu_finish()                                    register thread
+ *         -> STATUS is updated, bus.irq(level) is called
+ *
+ * Threads: npu_read(), npu_write(), npu_finish() and npu_reset() belong to one
+ * thread at a time (the "register thread"). npu_execute() may run beside
+ * npu_read() and npu_write(); a write that answers NPU_ACTION_ABORT (soft
+ * reset, stop request while running) asks the host to call npu_abort(), to
+ * wait until npu_execute() has returned, and then to call npu_finish().
+ */
+#ifndef NPU_SIM_H
+#define NPU_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Size in bytes of the register window (APB) of Ethos-U55 and U65, and of U85. */
+#define NPU_REGISTERS_SIZE 0x1000u
+#define NPU_REGISTERS_MAX 0x2000u
+
+typedef struct npu npu_t;
+
+enum npu_log_level {
+    NPU_LOG_GUEST_ERROR,   /**< the program drove the NPU wrongly */
+    NPU_LOG_UNIMPLEMENTED, /**< the program is right, the model lacks it */
+    NPU_LOG_INFO,
+};
+
+/** What the model may reach, supplied by the host. */
+struct npu_bus {
+    void *context;
+    /**
+     * Host pointer to guest bytes [address, address + length), or NULL when any
+     * of them is not visible to the NPU (the model then reports a bus error).
+     * Called from the thread that runs npu_execute().
+     */
+    uint8_t *(*map)(void *context, uint64_t address, uint64_t length, bool write);
+    /** New level of the interrupt line. Called from the register thread only. */
+    void (*irq)(void *context, bool level);
+    /** One line of text, no newline; may be NULL. Called from any thread. */
+    void (*log)(void *context, enum npu_log_level level, const char *message);
+};
+
+/** What the host has to do after a register write. */
+enum npu_action {
+    NPU_ACTION_NONE,
+    NPU_ACTION_EXECUTE, /**< call npu_execute(), then npu_finish() */
+    NPU_ACTION_ABORT,   /**< call npu_abort(), join npu_execute(), call npu_finish() */
+};
+
+/** Why npu_execute() returned. */
+enum npu_outcome {
+    NPU_OUTCOME_STOPPED, /**< NPU_OP_STOP reached */
+    NPU_OUTCOME_IRQ,     /**< NPU_OP_IRQ: call npu_finish(), then npu_execute() again */
+    NPU_OUTCOME_STEPPED, /**< max_operations done: call npu_execute() again */
+    NPU_OUTCOME_BUS_ERROR,
+    NPU_OUTCOME_PARSE_ERROR,
+    NPU_OUTCOME_ABORTED,
+    NPU_OUTCOME_WEIGHT_FAULT, /**< the weight decoder met a malformed stream */
+    NPU_OUTCOME_BRANCH_FAULT, /**< a branch leads out of the stream */
+};
+
+/**
+ * Create a model in its reset state.
+ *
+ * @param config  accelerator config in Vela's spelling, "ethos-u55-128"
+ * @param bus     copied; its context must outlive the model
+ * @return        NULL when the config is unknown or memory is short
+ */
+npu_t *npu_create(const char *config, const struct npu_bus *bus);
+void npu_destroy(npu_t *npu);
+
+/** Size in bytes of the register window: NPU_REGISTERS_SIZE or NPU_REGISTERS_MAX. */
+uint32_t npu_registers_size(const npu_t *npu);
+
+/** Names of the configs that npu_create() knows, NULL-terminated. */
+const char *const *npu_configs(void);
+
+/** Hardware reset (not the soft reset of the RESET register). */
+void npu_reset(npu_t *npu);
+
+/** Read the 32-bit register at byte offset (multiple of 4) of the window. */
+uint32_t npu_read(npu_t *npu, uint32_t offset);
+
+/** Write the 32-bit register at byte offset (multiple of 4) of the window. */
+enum npu_action npu_write(npu_t *npu, uint32_t offset, uint32_t value);
+
+/**
+ * Execute the command stream from where it stands.
+ *
+ * @param max_operations  stop after so many operations (single step: 1), 0 for no limit
+ */
+enum npu_outcome npu_execute(npu_t *npu, unsigned max_operations);
+
+/** Make a running npu_execute() return soon; callable from any thread. */
+void npu_abort(npu_t *npu);
+
+/** Publish the outcome of npu_execute() in the registers and on the IRQ line. */
+void npu_finish(npu_t *npu);
+
+/** Estimated cycles of the last npu_execute(); deterministic, see README.md. */
+uint64_t npu_cycles(const npu_t *npu);
+
+/** One feature map of an operation, as the command registers describe it. */
+struct npu_feature_map {
+    bool used;
+    bool is_signed;
+    bool nhcwb16; /**< else NHWC */
+    bool chained; /**< in chaining buffer `region`; bases, tiles and strides mean nothing */
+    uint8_t bits; /**< 8, 16, 32 or 64 */
+    uint8_t region;
+    uint32_t height, width, depth;
+    int32_t zero_point;
+    int64_t base[4];                      /**< tile offsets in the region */
+    uint32_t width0, height0, height1;    /**< tile sizes */
+    int64_t stride_y, stride_x, stride_c; /**< bytes */
+};
+
+/** What one operation was and did, for tools that trace. */
+struct npu_operation {
+    unsigned index;   /**< of the operation in the stream, from 0 */
+    unsigned command; /**< index of its command in the stream */
+    uint32_t offset;  /**< of its command, bytes from QBASE */
+    const char *name; /**< "NPU_OP_CONV" */
+    uint32_t param;   /**< parameter of its command: the mode */
+    struct npu_feature_map ifm, ifm2, ofm;
+    uint32_t kernel_height, kernel_width; /**< dilated */
+    uint64_t macs;
+    uint64_t cycles;  /**< estimate */
+    uint64_t read[8]; /**< bytes per region, commands not included */
+    uint64_t written[8];
+};
+
+typedef void (*npu_observer_t)(void *context, const struct npu_operation *operation);
+
+/** Call observer after every executed operation, from the thread in npu_execute(). */
+void npu_observe(npu_t *npu, npu_observer_t observer, void *context);
+
+/** One command that a config knows. */
+struct npu_command_info {
+    const char *name;    /**< "NPU_SET_IFM_REGION" */
+    uint16_t code;       /**< bits [15:0] of the command word */
+    uint16_t param_mask; /**< meaningful bits of [31:16] */
+};
+
+/**
+ * The command set of a config, sorted by code.
+ *
+ * @param index  of the command, from 0
+ * @return       false when the config is unknown or has no such command
+ */
+bool npu_command_info(const char *config, unsigned index, struct npu_command_info *info);
+
+#endif

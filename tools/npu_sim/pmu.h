@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/** Performance counters: events counted while a stream runs, published when it ends. */
+#ifndef NPU_PMU_H
+#define NPU_PMU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memory.h"
+#include "npu_sim.h"
+
+enum { NPU_PMU_COUNTERS = 8 /**< of Ethos-U85 */, NPU_PMU_EVENT_LIMIT = 0x190 };
+
+/** Event numbers of PMEVTYPER that the model counts; every other one stays 0. */
+enum npu_pmu_event {
+    NPU_EVENT_NONE = 0x00,
+    NPU_EVENT_CYCLE = 0x11,
+    NPU_EVENT_IDLE = 0x20,
+    NPU_EVENT_ACTIVE = 0x23,
+    NPU_EVENT_MAC_ACTIVE = 0x30,
+    NPU_EVENT_MAC_ACTIVE_8BIT = 0x31,
+    NPU_EVENT_MAC_ACTIVE_16BIT = 0x32,
+    NPU_EVENT_MAC_DPU_ACTIVE = 0x33,
+    NPU_EVENT_MAC_ACTIVE_32BIT = 0x38,
+    NPU_EVENT_AO_ACTIVE = 0x40,
+    NPU_EVENT_AO_ACTIVE_8BIT = 0x41,
+    NPU_EVENT_AO_ACTIVE_16BIT = 0x42,
+    NPU_EVENT_WD_ACTIVE = 0x50,
+    NPU_EVENT_WD_PARSE_ACTIVE = 0x54,
+    NPU_EVENT_WD_PARSE_ACTIVE_SC0 = 0x64, /**< of Ethos-U85, and SC1 to SC3 after it */
+    NPU_EVENT_AXI0 = 0x80,
+    NPU_EVENT_AXI1 = 0x180,
+};
+
+/** Event numbers relative to NPU_EVENT_AXI0 and NPU_EVENT_AXI1. */
+enum npu_pmu_axi_event {
+    NPU_AXI_READ_ACCEPTED = 0x0,
+    NPU_AXI_READ_COMPLETED = 0x1,
+    NPU_AXI_READ_BEAT = 0x2,
+    NPU_AXI_WRITE_ACCEPTED = 0x4,
+    NPU_AXI_WRITE_COMPLETED_M = 0x5,
+    NPU_AXI_WRITE_COMPLETED_S = 0x6,
+    NPU_AXI_WRITE_BEAT = 0x7,
+    NPU_AXI_ENABLED_CYCLES = 0xC,
+};
+
+/** Owned by the thread inside npu_execute(). */
+struct npu_pmu_run {
+    bool enabled;      /**< PMCR.cnt_en when the run started */
+    bool gated;        /**< PMCR.mask_en: NPU_OP_PMU_MASK decides */
+    bool open;         /**< the gate */
+    uint32_t axi_chan; /**< PMCAXI_CHAN */
+    uint64_t count[NPU_PMU_EVENT_LIMIT];
+};
+
+/** Owned by the register thread. */
+struct npu_pmu {
+    uint32_t control, enabled, overflow, interrupt, cycle_config, axi_chan;
+    uint64_t cycles;
+    uint32_t counter[NPU_PMU_COUNTERS];
+    uint32_t type[NPU_PMU_COUNTERS];
+};
+
+void npu_pmu_reset(struct npu *npu);
+
+/** Start of a run: take over the register values. */
+void npu_pmu_start(struct npu *npu);
+
+/** Count an event amount times, if counting is on. */
+void npu_pmu_count(struct npu *npu, unsigned event, uint64_t amount);
+
+/** Count a transfer over an AXI port, see npu_region_port(). */
+void npu_pmu_count_axi(struct npu *npu, unsigned port, enum npu_channel channel, uint64_t bytes);
+
+/** NPU_OP_PMU_MASK. */
+void npu_pmu_mask(struct npu *npu, bool open);
+
+/** Add what the run counted to the counters. True when a PMU interrupt is due. */
+bool npu_pmu_publish(struct npu *npu);
+
+/* Register handlers. */
+uint32_t npu_pmu_read(struct npu *npu, uint32_t offset);
+enum npu_action npu_pmu_write(struct npu *npu, uint32_t offset, uint32_t value);
+
+#endif

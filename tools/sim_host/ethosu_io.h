@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+/** Access to the registers of an NPU that is not memory-mapped: calls into this process. */
+#ifndef ETHOSU_IO_H
+#define ETHOSU_IO_H
+
+#include <stdint.h>
+
+struct NPU_REG;
+
+/** Supplied by npu.c, or by a test that stands in for the NPU. */
+uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset);
+void sim_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t value);
+
+static inline uint32_t ethosu_io_read(volatile struct NPU_REG *reg, uint32_t offset)
+{
+    return sim_host_read(reg, offset);
+}
+
+static inline void ethosu_io_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t value)
+{
+    sim_host_write(reg, offset, value);
+}
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The board that is this process: up to two NPUs whose registers are answered
+ * by the simulator, and memory that they see.
+ *
+ * Plain C types only, so that ctypes can load it:
+ *
+ *     lib.sim_host_open(0, b"ethos-u55-128")     -> handle of the driver
+ *     lib.sim_host_alloc(size)                   -> memory that the NPU sees
+ *     ... ethosu_model_*(), ethosu_*() on that handle ...
+ *     lib.sim_host_close(0)
+ */
+#ifndef SIM_HOST_H
+#define SIM_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ethosu_driver;
+
+/** NPUs that can be open at once. */
+#define SIM_HOST_NPU_COUNT 2
+
+/** First bus address of the memory that the NPUs see. */
+#define SIM_HOST_BUS_BASE 0x60000000u
+
+/** Bytes of address space for it; only what is used costs memory. */
+#define SIM_HOST_BUS_SIZE 0x40000000u
+
+/**
+ * Create an NPU and its driver; one that was open is closed first.
+ *
+ * @param config  "ethos-u55-128" and so on
+ * @return        the driver's handle, not reserved; NULL: sim_host_log() says why
+ */
+struct ethosu_driver *sim_host_open(unsigned index, const char *config);
+
+/** Take driver and NPU away. */
+void sim_host_close(unsigned index);
+
+/** Names of the configs that sim_host_open() knows, ended by NULL. */
+const char *const *sim_host_configs(void);
+
+/**
+ * Memory that the NPUs see, zeroed, aligned to 64, with a guard zone on either
+ * side: an access of an NPU outside of it is a bus error, and under
+ * AddressSanitizer an access of the CPU is an error too.
+ *
+ * @return  NULL when there is none left
+ */
+void *sim_host_alloc(size_t size);
+
+/** Give memory of sim_host_alloc() back; NULL does nothing. */
+void sim_host_free(void *memory);
+
+/** Guard zones that somebody has written to, among the memory in use. */
+unsigned sim_host_damaged_guards(void);
+
+/**
+ * Let an NPU work on a thread of its own, which also calls the interrupt
+ * handler, or (the default) inside the register write that starts it. Without
+ * threads time is virtual: it passes only while the driver waits.
+ */
+void sim_host_use_thread(unsigned index, bool on);
+
+/**
+ * Inject a fault, by name; see tools/npu_sim/npu_faults.c for the names.
+ *
+ * @param count  how many times it shall happen; 0 withdraws it
+ * @return       false: no such fault
+ */
+bool sim_host_inject(unsigned index, const char *fault, unsigned count);
+
+/** Call the interrupt handler now, as if the line had been raised. */
+void sim_host_interrupt(unsigned index);
+
+/** Estimated NPU cycles of the last inference. */
+uint64_t sim_host_cycles(unsigned index);
+
+/** What the simulator and this process have logged since the last call; "" if nothing. */
+const char *sim_host_log(void);
+
+#endif

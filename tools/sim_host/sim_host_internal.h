@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+/** What the files of this board share. */
+#ifndef SIM_HOST_INTERNAL_H
+#define SIM_HOST_INTERNAL_H
+
+#include "ethosu_board.h"
+#include "ethosu_ext.h"
+#include "sim_host.h"
+#include "npu_faults.h"
+#include "npu_sim.h"
+
+#include <pthread.h>
+
+/** One NPU; the driver takes its address for that of the register window. */
+struct NPU_REG {
+    unsigned index;
+    npu_t *sim; /**< NULL: not open */
+    struct ethosu_driver driver;
+
+    pthread_mutex_t lock; /**< guards the simulator's registers and all below */
+    pthread_cond_t changed;
+    pthread_t worker;
+    bool threaded;
+    bool quit;
+    bool working; /**< a command stream is being executed */
+    bool aborted;
+
+    bool level; /**< of the interrupt line */
+    void (*handler)(void *argument);
+    void *argument;
+
+    struct npu_faults faults;
+};
+
+extern struct NPU_REG sim_host_npus[SIM_HOST_NPU_COUNT];
+
+/** Create and destroy the simulator, and its thread. */
+bool sim_host_npu_create(struct NPU_REG *npu, const char *config);
+void sim_host_npu_destroy(struct NPU_REG *npu);
+
+/** Answers of struct npu_bus. */
+uint8_t *sim_host_map(void *context, uint64_t address, uint64_t length, bool write);
+
+/** The range of CPU addresses that the NPUs see. */
+void sim_host_bus_open(struct ethosu_board_range *range);
+
+/** Any NPU on a thread of its own? Then time is real. */
+bool sim_host_time_is_real(void);
+
+/** Add a line to the log. */
+void sim_host_print(const char *line);
+
+#endif
