@@ -42,8 +42,8 @@ def sources(repo, *options):
         ("ETHOSU_VERIFY=0", {"driver/ethosu_verify.c", "driver/ethosu_verify_maps.c"}),
         ("ETHOSU_U85=0", {"driver/device_u85.c", "driver/ethosu_verify_u85.c"}),
         ("ETHOSU_PMU=0", {"driver/ethosu_pmu.c", "binding/pmu_object.c"}),
-        ("ETHOSU_MESSAGES=terse", {"driver/ethosu_sentences.c", "model/operator_names.c"}),
-        ("ETHOSU_KERNELS=none", {"model/kernels/kernel.c", "model/schedule.c"}),
+        ("ETHOSU_MESSAGES=terse", {"driver/ethosu_sentences.c", "runtime/operator_names.c"}),
+        ("ETHOSU_KERNELS=none", {"runtime/kernels/kernel.c", "runtime/schedule.c"}),
     ],
 )
 def test_an_option_leaves_files_out(repo, option, left_out):
@@ -56,7 +56,7 @@ def test_an_option_leaves_files_out(repo, option, left_out):
 
 def test_what_runs_at_each_inference_is_made_fast(repo):
     _, fast = sources(repo)
-    assert {"driver/ethosu_driver.c", "driver/ethosu_device.c", "model/run.c"} <= fast
+    assert {"driver/ethosu_driver.c", "driver/ethosu_device.c", "runtime/run.c"} <= fast
     assert "driver/ethosu_sentences.c" not in fast
 
 
@@ -76,7 +76,7 @@ def test_it_is_small_and_fast(minimal, small_models):
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=120)
     figures = json.loads(done.stdout)
     text = figures["text_bytes"]
-    assert "model/kernels" not in text and figures["u85_text_bytes"] == 0
+    assert "runtime/kernels" not in text and figures["u85_text_bytes"] == 0
     assert figures["text_bytes_without_kernels"] == sum(text.values()) <= TEXT_MOST
     assert sum(text.values()) - text["binding"] <= C_TEXT_MOST
     row = figures["models"]["small_cnn"]
