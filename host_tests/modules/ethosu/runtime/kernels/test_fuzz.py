@@ -26,7 +26,7 @@ def _build(repo, program):
         "-fsanitize=fuzzer,address,undefined",
         *(f"-I{folder}" for folder in (module, *folders)),
         *sorted(path for folder in folders for path in folder.rglob("*.c")),
-        *(HERE.parent / "runtime/board_none.c", HERE / "fuzz_kernels.c"),
+        *(HERE.parent / "board_none.c", HERE / "fuzz_kernels.c"),
         *("-lm", "-o", program),
     ]
     subprocess.run(command, check=True, timeout=300)
