@@ -1,16 +1,42 @@
 // SPDX-License-Identifier: MIT
 /**
- * What the NPU driver asks of any Cortex-M board that runs this firmware: time,
- * the sleep that misses no interrupt, and the data cache.
+ * What the NPU driver asks of any Cortex-M board that runs this firmware: the
+ * NPUs of its table, time, the sleep that misses no interrupt, and the data cache.
  */
 #include "clock.h"
 #include "cpu.h"
-#include "driver/ethosu_driver.h"
+#include "ethosu_driver.h"
 #include "ethosu_board.h"
+#include "fault.h"
 #include "irq.h"
 
-/** Above this, walking a range line by line is dearer than the whole cache. */
+/** Above this size a whole-cache operation is cheaper than a loop over the lines. */
 #define WHOLE_CACHE_SIZE 0x10000u
+
+/** Bytes of a line of the Cortex-M55's caches. */
+#define LINE 32u
+
+/**
+ * An FPGA without the NPU, and QEMU without the plugin, have nothing there, or
+ * registers that read as 0. An NPU's first register, ID, never does.
+ */
+bool ethosu_board_npu_present(size_t index)
+{
+    uint32_t id = 0;
+    return index < ethosu_board.npu_count &&
+           fault_guarded_read((const volatile uint32_t *)ethosu_board.npus[index].base, &id) &&
+           id != 0;
+}
+
+void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
+{
+    irq_connect(ethosu_board.npus[index].irq, handler, argument);
+}
+
+void ethosu_board_irq_disconnect(size_t index)
+{
+    irq_disconnect(ethosu_board.npus[index].irq);
+}
 
 uint32_t ethosu_board_ticks_ms(void)
 {
@@ -52,20 +78,27 @@ void ethosu_flush_dcache(const uint64_t *base_addr, const size_t *base_addr_size
     }
 }
 
+/** A line that holds other data too is written back before it is dropped. */
+static void clean_edge(uint64_t address)
+{
+    if (address % LINE != 0) {
+        SCB_CleanDCache_by_Addr((void *)(uintptr_t)(address / LINE * LINE), (int32_t)LINE);
+    }
+}
+
 void ethosu_invalidate_dcache(const uint64_t *base_addr, const size_t *base_addr_size,
                               int num_base_addr)
 {
     if (!cache_is_on()) {
         return;
     }
-    // What the CPU has there was flushed before the run, so cleaning writes back only what a
-    // neighbour put into the first or the last line.
     if (total(base_addr_size, num_base_addr) >= WHOLE_CACHE_SIZE) {
         SCB_CleanInvalidateDCache();
         return;
     }
     for (int i = 0; i < num_base_addr; i++) {
-        SCB_CleanInvalidateDCache_by_Addr((void *)(uintptr_t)base_addr[i],
-                                          (int32_t)base_addr_size[i]);
+        clean_edge(base_addr[i]);
+        clean_edge(base_addr[i] + base_addr_size[i]);
+        SCB_InvalidateDCache_by_Addr((void *)(uintptr_t)base_addr[i], (int32_t)base_addr_size[i]);
     }
 }

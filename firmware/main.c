@@ -55,6 +55,9 @@ _Noreturn void firmware_main(void)
     clock_start();
     emulator_probe();
     console_start();
+    if (!startup_map_fits()) {
+        fault_panic("the board has more memories than the memory protection unit has regions");
+    }
     mp_cstack_init_with_top(_stack_top,
                             (size_t)((char *)_stack_top - (char *)_stack_limit) - STACK_RESERVE);
     gc_init(_gc_heap_start, _gc_heap_end);

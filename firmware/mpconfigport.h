@@ -3,7 +3,7 @@
 #include <alloca.h>
 #include <stdint.h>
 
-#include "mpconfigboard.h"
+#include "cpu.h"
 
 #define MICROPY_CONFIG_ROM_LEVEL (MICROPY_CONFIG_ROM_LEVEL_EXTRA_FEATURES)
 
@@ -13,6 +13,10 @@ typedef uint32_t mp_uint_t;
 typedef long mp_off_t;
 #define MP_SSIZE_MAX (0x7fffffff)
 #define MP_STATE_PORT MP_STATE_VM
+// Native code is written as data and fetched as instructions: py/emitglue.c asks for this, and for
+// __ICACHE_PRESENT and SCB_InvalidateICache() of CMSIS.
+#define MP_HAL_CLEAN_DCACHE(address, size) \
+    (SCB_CleanDCache_by_Addr((volatile void *)(uintptr_t)(address), (int32_t)(size)))
 #define MICROPY_MAKE_POINTER_CALLABLE(p) ((void *)((mp_uint_t)(p) | 1))
 #define MICROPY_EMIT_THUMB (1)
 #define MICROPY_EMIT_INLINE_THUMB (1)

@@ -13,15 +13,16 @@
 #define RING_SIZE 8192u
 
 struct ring {
-    volatile uint32_t written; /**< bytes ever written, modulo 2^32 */
-    volatile uint32_t read;    /**< bytes ever read, modulo 2^32 */
+    uint32_t written; /**< bytes ever written, modulo 2^32 */
+    uint32_t read;    /**< bytes ever read, modulo 2^32 */
     uint8_t bytes[RING_SIZE];
 };
 
 /** Bytes that can be read. */
 static inline size_t ring_count(const struct ring *ring)
 {
-    return ring->written - ring->read;
+    return __atomic_load_n(&ring->written, __ATOMIC_ACQUIRE) -
+           __atomic_load_n(&ring->read, __ATOMIC_ACQUIRE);
 }
 
 /** Bytes that can be written. */
@@ -30,18 +31,20 @@ static inline size_t ring_room(const struct ring *ring)
     return RING_SIZE - ring_count(ring);
 }
 
-/** Write one byte; the caller has seen that there is room. */
+/** Write one byte; the caller has seen that there is room. The index follows the byte. */
 static inline void ring_put(struct ring *ring, uint8_t value)
 {
-    ring->bytes[ring->written % RING_SIZE] = value;
-    ring->written = ring->written + 1u;
+    uint32_t written = ring->written;
+    ring->bytes[written % RING_SIZE] = value;
+    __atomic_store_n(&ring->written, written + 1u, __ATOMIC_RELEASE);
 }
 
 /** Read one byte; the caller has seen that there is one. */
 static inline uint8_t ring_get(struct ring *ring)
 {
-    uint8_t value = ring->bytes[ring->read % RING_SIZE];
-    ring->read = ring->read + 1u;
+    uint32_t read = ring->read;
+    uint8_t value = ring->bytes[read % RING_SIZE];
+    __atomic_store_n(&ring->read, read + 1u, __ATOMIC_RELEASE);
     return value;
 }
 

@@ -11,6 +11,7 @@
 
 #include "board.h"
 #include "cpu.h"
+#include "driver/ethosu_memory.h"
 #include "mpu.h"
 
 /** Marks a reset record as written by startup_reset(), not left by chance. */
@@ -23,6 +24,7 @@ struct reset_record {
 
 static struct reset_record record __attribute__((section(".noinit")));
 static enum reset_cause this_cause;
+static bool map_fits;
 
 _Noreturn void startup_reset_handler(void);
 _Noreturn void startup_begin(void);
@@ -104,10 +106,16 @@ _Noreturn void startup_begin(void)
     clear_words(_bss_start, _bss_end);
     enable_core();
     read_record();
-    mpu_enable(board_ranges, board_range_count);
+    ethosu_memory_use(&ethosu_board);
+    map_fits = mpu_enable(&ethosu_board);
     board_init();
     __enable_irq();
     firmware_main();
+}
+
+bool startup_map_fits(void)
+{
+    return map_fits;
 }
 
 enum reset_cause startup_reset_cause(void)

@@ -6,6 +6,7 @@
 #ifndef FIRMWARE_STARTUP_H
 #define FIRMWARE_STARTUP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** Symbols of sections.ld and of the board's memory.ld: only their addresses mean anything. */
@@ -23,6 +24,9 @@ enum reset_cause {
     RESET_SLEEP,
     RESET_FAULT,
 };
+
+/** Has the memory protection unit a region for each memory of the board? */
+bool startup_map_fits(void);
 
 /** Why this run of the firmware began. */
 enum reset_cause startup_reset_cause(void);

@@ -8,7 +8,6 @@
 #include "cpu.h"
 #include "ethosu_board.h"
 #include "fault.h"
-#include "irq.h"
 #include "startup.h"
 
 #define RTC_DATA 0x4930B000u /**< PL031: seconds since 1970 */
@@ -16,56 +15,31 @@
 extern uint32_t _ssram_end[], _dtcm_start[], _dtcm_end[], _isram_start[], _isram_end[];
 extern uint32_t _qspi_start[], _qspi_end[], _ddr_start[], _ddr_end[];
 
-const struct board_range board_ranges[] = {
-    {_code_start, _code_end, BOARD_CODE},
-    {_code_end, _ssram_end, BOARD_DATA},
-    {_dtcm_start, _dtcm_end, BOARD_DATA},
-    {_isram_start, _isram_end, BOARD_DATA},
-    {_qspi_start, _qspi_end, BOARD_CODE},
-    {_ddr_start, _ddr_end, BOARD_HEAP},
-    {(void *)0x40000000u, (void *)0x60000000u, BOARD_DEVICE},
+static const struct ethosu_memory memories[] = {
+    {"DDR", _ddr_start, _ddr_end, .masters = ETHOSU_MASTERS_ALL, .cpu = ETHOSU_CPU_ALL},
+    {"SSRAM, code", _code_start, _code_end, .masters = ETHOSU_MASTERS_READ, .cpu = ETHOSU_CPU_CODE},
+    {"SSRAM", _code_end, _ssram_end, .masters = ETHOSU_MASTERS_ALL},
+    {"DTCM", _dtcm_start, _dtcm_end, .cache = ETHOSU_CACHE_NONE},
+    {"ISRAM", _isram_start, _isram_end, .masters = ETHOSU_MASTERS_ALL},
+    {"QSPI", _qspi_start, _qspi_end, .masters = ETHOSU_MASTERS_READ, .cpu = ETHOSU_CPU_CODE},
+    {"peripherals", (void *)0x40000000u, (void *)0x60000000u, .cache = ETHOSU_CACHE_NONE,
+     .cpu = ETHOSU_CPU_REGISTERS},
 };
-const size_t board_range_count = sizeof(board_ranges) / sizeof(board_ranges[0]);
 
-static const struct ethosu_board_npu npus[] = {
-    {.base = 0x48102000u, .secure = true, .privileged = true},
-    {.base = 0x48104000u, .secure = true, .privileged = true}, // only on the emulator, if asked for
-};
-static const unsigned npu_irqs[] = {56, 59};
-
-static const struct ethosu_board_range npu_ranges[] = {
-    {0x01000000u, 0x00200000u, false, "SSRAM", ETHOSU_PORT_DEFAULT}, // the code lies there
-    {0x21000000u, 0x00400000u, true, "ISRAM", ETHOSU_PORT_DEFAULT},
-    {0x28000000u, 0x00800000u, false, "QSPI", ETHOSU_PORT_DEFAULT},
-    {0x60000000u, 0x10000000u, true, "DDR", ETHOSU_PORT_DEFAULT},
+static const struct ethosu_npu npus[] = {
+    {.base = 0x48102000u, .irq = 56, .secure = true, .privileged = true},
+    // Only on the emulator, if asked for.
+    {.base = 0x48104000u, .irq = 59, .secure = true, .privileged = true},
 };
 
 const struct ethosu_board ethosu_board = {
     .name = BOARD_NAME,
+    .memories = memories,
+    .memory_count = sizeof(memories) / sizeof(memories[0]),
+    .cache_line = 32,
     .npus = npus,
     .npu_count = sizeof(npus) / sizeof(npus[0]),
-    .ranges = npu_ranges,
-    .range_count = sizeof(npu_ranges) / sizeof(npu_ranges[0]),
-    .cache_line = 32,
 };
-
-/** Stock QEMU has a stub there that reads as 0; an NPU's ID register never does. */
-bool ethosu_board_npu_present(size_t index)
-{
-    uint32_t id = 0;
-    return index < ethosu_board.npu_count &&
-           fault_guarded_read((const volatile uint32_t *)npus[index].base, &id) && id != 0;
-}
-
-void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
-{
-    irq_connect(npu_irqs[index], handler, argument);
-}
-
-void ethosu_board_irq_disconnect(size_t index)
-{
-    irq_disconnect(npu_irqs[index]);
-}
 
 void board_init(void)
 {

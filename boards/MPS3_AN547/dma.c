@@ -20,8 +20,7 @@
 
 #include "cpu.h"
 #include "driver/arm_ethos_io_memcpy.h"
-#include "driver/ethosu_driver.h"
-#include "ethosu_board.h"
+#include "driver/ethosu_memory.h"
 #include "fault.h"
 #include "irq.h"
 
@@ -109,11 +108,6 @@ static struct {
 
 /* --- The controller ------------------------------------------------------- */
 
-static bool cache_is_on(void)
-{
-    return SCB->CCR & SCB_CCR_DC_Msk;
-}
-
 /** Take the next piece off the job. */
 static struct piece cut_piece(void)
 {
@@ -136,16 +130,14 @@ static void make_list(void)
         list[++last] = cut_piece();
     }
     list[last].control |= CONTROL_INTERRUPT;
-    if (cache_is_on()) {
-        ethosu_flush_dcache(&(uint64_t){(uintptr_t)list}, &(size_t){sizeof list}, 1);
-    }
+    ethosu_memory_clean(list, sizeof list);
 }
 
 static void start_list(void)
 {
     make_list();
     dma->channel.piece = list[0];
-    __DSB(); // what the controller reads has left the CPU
+    ethosu_memory_barrier(); // what the controller reads has left the CPU
     dma->channel.configuration = ENABLE | INTERRUPTS;
 }
 
@@ -205,18 +197,6 @@ static void halt(void)
 
 /* --- May it copy this? ---------------------------------------------------- */
 
-/** Its bus is the one of the NPU: both reach the same memories. */
-static bool reaches(uintptr_t start, size_t size, bool write)
-{
-    for (size_t i = 0; i < ethosu_board.range_count; i++) {
-        const struct ethosu_board_range *range = &ethosu_board.ranges[i];
-        if (start - range->start < range->size && size <= range->size - (start - range->start)) {
-            return range->writable || !write;
-        }
-    }
-    return false;
-}
-
 static bool can_wait(void)
 {
     return __get_IPSR() == 0 && (__get_PRIMASK() | __get_BASEPRI() | __get_FAULTMASK()) == 0;
@@ -225,7 +205,8 @@ static bool can_wait(void)
 static bool suits(const void *to, const void *from, size_t size)
 {
     return size >= DMA_MIN_SIZE && !disabled && can_wait() && job.done && present() &&
-           reaches((uintptr_t)from, size, false) && reaches((uintptr_t)to, size, true);
+           ethosu_memory_reaches(from, size, ETHOSU_DMA_READS) &&
+           ethosu_memory_reaches(to, size, ETHOSU_DMA_WRITES);
 }
 
 /* --- Caches --------------------------------------------------------------- */
@@ -233,18 +214,14 @@ static bool suits(const void *to, const void *from, size_t size)
 /** What the CPU has written comes into memory; it keeps no line of the destination. */
 static void before_transfer(uint8_t *to, const uint8_t *from, size_t size)
 {
-    if (cache_is_on()) {
-        ethosu_flush_dcache(&(uint64_t){(uintptr_t)from}, &size, 1);
-        ethosu_invalidate_dcache(&(uint64_t){(uintptr_t)to}, &size, 1);
-    }
+    ethosu_memory_clean(from, size);
+    ethosu_memory_discard(to, size);
 }
 
 /** What the CPU has fetched of the destination ahead of its time is old. */
 static void after_transfer(uint8_t *to, size_t size)
 {
-    if (cache_is_on()) {
-        ethosu_invalidate_dcache(&(uint64_t){(uintptr_t)to}, &size, 1);
-    }
+    ethosu_memory_discard(to, size);
 }
 
 /* --- A transfer ----------------------------------------------------------- */

@@ -16,8 +16,7 @@
 
 #include "cpu.h"
 #include "driver/arm_ethos_io_memcpy.h"
-#include "driver/ethosu_driver.h"
-#include "ethosu_board.h"
+#include "driver/ethosu_memory.h"
 #include "irq.h"
 
 /** Below this many bytes the CPU is cheaper. Measure: set-up, interrupt and cache upkeep count. */
@@ -58,17 +57,19 @@ void dma_interrupt(void *unused)
 }
 
 /**
- * FILL IN: is the controller there, and does it reach both ranges? Many do not
- * see the CPU's tightly coupled memories, nor write flash. If the image also
- * runs where the controller is missing, probe it once with
- * fault_guarded_read() and connect the interrupt then.
+ * FILL IN: is the controller there? If the image also runs where it is missing,
+ * probe it once with fault_guarded_read() and connect the interrupt then.
  */
+static bool controller_present(void)
+{
+    return false;
+}
+
+/** Many controllers don't see the CPU's tightly coupled memories: the board's table says so. */
 static bool controller_suits(const uint8_t *to, const uint8_t *from, size_t size)
 {
-    (void)to;
-    (void)from;
-    (void)size;
-    return false;
+    return controller_present() && ethosu_memory_reaches(from, size, ETHOSU_DMA_READS) &&
+           ethosu_memory_reaches(to, size, ETHOSU_DMA_WRITES);
 }
 
 /**
@@ -83,16 +84,16 @@ static bool can_wait(void)
 
 /**
  * Caches: what the CPU wrote has to be in memory before the controller reads
- * it (flush the source). No dirty line of the destination may be evicted over
- * the new data (invalidate before), and none fetched ahead meanwhile may hide
- * it (invalidate after). Lines at the ends belong to neighbours too: so the
+ * it (clean the source). No dirty line of the destination may be evicted over
+ * the new data (discard before), and none fetched ahead meanwhile may hide
+ * it (discard after). Lines at the ends belong to neighbours too: so the
  * controller gets whole lines only.
  */
 static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
 {
-    const uint64_t source = (uintptr_t)from, target = (uintptr_t)to;
-    ethosu_flush_dcache(&source, &size, 1);
-    ethosu_invalidate_dcache(&target, &size, 1);
+    ethosu_memory_clean(from, size);
+    ethosu_memory_discard(to, size);
+    ethosu_memory_barrier();
     failed = false;
     done = 0;
     uint32_t begin = ethosu_board_ticks_ms();
@@ -105,7 +106,7 @@ static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
         failed = true;
         done = 1;
     }
-    ethosu_invalidate_dcache(&target, &size, 1);
+    ethosu_memory_discard(to, size);
     return !failed;
 }
 

@@ -52,7 +52,7 @@ SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # What works at each inference, or along each number, is made fast, all else small.
 ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_device.c driver/ethosu_pool.c \
-	driver/ethosu_hooks_sync.c \
+	driver/ethosu_hooks_sync.c driver/ethosu_memory.c \
 	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
 	binding/model_run.c binding/numbers.c binding/semaphore.c
 

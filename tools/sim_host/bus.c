@@ -50,7 +50,7 @@ static size_t extent(const struct block *block)
     return round_up(block->size) + GUARD;
 }
 
-void sim_host_bus_open(struct ethosu_board_range *range)
+void sim_host_bus_open(struct ethosu_memory *memory)
 {
     pthread_mutex_lock(&bus.lock);
     if (bus.window == NULL) {
@@ -58,8 +58,9 @@ void sim_host_bus_open(struct ethosu_board_range *range)
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         bus.window = window == MAP_FAILED ? NULL : window;
     }
-    range->start = (uintptr_t)bus.window;
-    range->size = bus.window == NULL ? 0 : SIM_HOST_BUS_SIZE;
+    memory->start = bus.window;
+    memory->end = bus.window == NULL ? NULL : bus.window + SIM_HOST_BUS_SIZE;
+    memory->npu_address = SIM_HOST_BUS_BASE;
     pthread_mutex_unlock(&bus.lock);
 }
 
@@ -107,8 +108,8 @@ static void *alloc_locked(size_t size)
 
 void *sim_host_alloc(size_t size)
 {
-    struct ethosu_board_range range;
-    sim_host_bus_open(&range);
+    struct ethosu_memory memory_of_window;
+    sim_host_bus_open(&memory_of_window);
     pthread_mutex_lock(&bus.lock);
     void *memory = alloc_locked(size);
     pthread_mutex_unlock(&bus.lock);
@@ -170,11 +171,4 @@ uint8_t *sim_host_map(void *context, uint64_t address, uint64_t length, bool wri
     }
     pthread_mutex_unlock(&bus.lock);
     return found;
-}
-
-uint64_t ethosu_address_remap(uint64_t address, int index)
-{
-    (void)index;
-    uint64_t offset = address - (uintptr_t)bus.window;
-    return offset < SIM_HOST_BUS_SIZE ? SIM_HOST_BUS_BASE + offset : address;
 }

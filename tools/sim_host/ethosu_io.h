@@ -11,6 +11,11 @@ struct NPU_REG;
 uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset);
 void sim_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t value);
 
+static inline void ethosu_io_barrier(void)
+{
+    __asm__ volatile("" ::: "memory"); // the locks of sim_host_write() do the rest
+}
+
 static inline uint32_t ethosu_io_read(volatile struct NPU_REG *reg, uint32_t offset)
 {
     return sim_host_read(reg, offset);

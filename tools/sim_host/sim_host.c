@@ -11,20 +11,20 @@
 
 struct NPU_REG sim_host_npus[SIM_HOST_NPU_COUNT] = {NPU_INITIAL(0), NPU_INITIAL(1)};
 
-static const struct ethosu_board_npu npus[SIM_HOST_NPU_COUNT] = {
+static const struct ethosu_npu npus[SIM_HOST_NPU_COUNT] = {
     {.base = (uintptr_t)&sim_host_npus[0], .secure = true, .privileged = true},
     {.base = (uintptr_t)&sim_host_npus[1], .secure = true, .privileged = true},
 };
 
 /** Known when the first NPU is opened. */
-static struct ethosu_board_range window = {.writable = true, .name = "bus window"};
+static struct ethosu_memory window = {.name = "bus window", .masters = ETHOSU_MASTERS_ALL};
 
 const struct ethosu_board ethosu_board = {
     .name = "sim_host",
     .npus = npus,
     .npu_count = SIM_HOST_NPU_COUNT,
-    .ranges = &window,
-    .range_count = 1,
+    .memories = &window,
+    .memory_count = 1,
 };
 
 /* ---- log ---- */
@@ -78,9 +78,10 @@ struct ethosu_driver *sim_host_open(unsigned index, const char *config)
         return NULL;
     }
     struct NPU_REG *npu = &sim_host_npus[index];
-    const struct ethosu_board_npu *facts = &npus[index];
+    const struct ethosu_npu *facts = &npus[index];
     sim_host_close(index);
     sim_host_bus_open(&window);
+    ethosu_memory_use(&ethosu_board);
     if (!sim_host_npu_create(npu, config)) {
         sim_host_print("the simulator knows no such config");
         return NULL;

@@ -3,7 +3,7 @@
 #ifndef SIM_HOST_INTERNAL_H
 #define SIM_HOST_INTERNAL_H
 
-#include "ethosu_board.h"
+#include "ethosu_memory.h"
 #include "ethosu_ext.h"
 #include "sim_host.h"
 #include "npu_faults.h"
@@ -42,7 +42,7 @@ void sim_host_npu_destroy(struct NPU_REG *npu);
 uint8_t *sim_host_map(void *context, uint64_t address, uint64_t length, bool write);
 
 /** The range of CPU addresses that the NPUs see. */
-void sim_host_bus_open(struct ethosu_board_range *range);
+void sim_host_bus_open(struct ethosu_memory *memory);
 
 /** Any NPU on a thread of its own? Then time is real. */
 bool sim_host_time_is_real(void);

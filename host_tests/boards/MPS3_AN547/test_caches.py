@@ -10,20 +10,19 @@ COPIES = 150
 
 # Lines of dma.c that keep the cache right, and the CPU from a sleep that nothing ends.
 UPKEEP = {
-    "source flushed": "        ethosu_flush_dcache(&(uint64_t){(uintptr_t)from}, &size, 1);\n",
-    "list flushed": "        ethosu_flush_dcache(&(uint64_t){(uintptr_t)list}",
-    "destination invalidated before": "    before_transfer(to, from, size);\n",
-    "destination invalidated after": "    after_transfer(to, size);\n",
+    "source cleaned": "    ethosu_memory_clean(from, size);\n",
+    "list cleaned": "    ethosu_memory_clean(list, sizeof list);\n",
+    "destination discarded before": "    before_transfer(to, from, size);\n",
+    "destination discarded after": "    after_transfer(to, size);\n",
     "whole lines only": "    size_t head = -(uintptr_t)to % LINE;\n",
     "not in a handler": "__get_IPSR() == 0 && ",
     "not with interrupts masked": "__get_PRIMASK() | ",
 }
 INSTEAD = {
-    "list flushed": "        if (0) ethosu_flush_dcache(&(uint64_t){(uintptr_t)list}",
-    "destination invalidated before": (
-        "    ethosu_flush_dcache(&(uint64_t){(uintptr_t)from}, &size, 1); (void)before_transfer;\n"
+    "destination discarded before": (
+        "    ethosu_memory_clean(from, size); (void)before_transfer;\n"
     ),
-    "destination invalidated after": "    (void)after_transfer;\n",
+    "destination discarded after": "    (void)after_transfer;\n",
     "whole lines only": "    size_t head = -(uintptr_t)to % 4;\n",
 }
 
@@ -33,13 +32,14 @@ def _build(repo: Path, board: Path, program: Path) -> Path:
     here = repo / "host_tests/boards/MPS3_AN547/c"
     source = program.with_suffix(".c")
     text = (here / "dma_caches.c").read_text()
-    source.write_text(text.replace("../../../boards/MPS3_AN547/dma.c", str(board)))
-    folders = (here, board.parent, repo / "boards/MPS3_AN547", repo / "modules/ethosu")
+    source.write_text(text.replace("../../../../boards/MPS3_AN547/dma.c", str(board)))
+    module = repo / "modules/ethosu"
+    folders = (here, board.parent, repo / "boards/MPS3_AN547", module, module / "driver")
     subprocess.run(
         ["gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter"]
         + ["-fsanitize=undefined", "-fno-sanitize-recover=all", "-no-pie"]
         + [f"-I{folder}" for folder in (*folders, repo / "firmware")]
-        + ["-o", program, source],
+        + ["-o", program, source, module / "driver/ethosu_memory.c"],
         check=True,
         timeout=60,
     )

@@ -145,6 +145,12 @@ size_t binding_align(size_t value);
 /** Take a block of at least so many bytes. */
 struct block binding_allocate(size_t size);
 
+/**
+ * The size of a buffer with the rest of its last cache line, if nothing else can lie there: as in
+ * what ethosu.buffer() gives. Else its size.
+ */
+size_t binding_whole_lines(mp_obj_t object, const mp_buffer_info_t *buffer);
+
 /** dict[key] = text */
 void binding_store_text(mp_obj_t dict, qstr key, const char *text);
 

@@ -2,12 +2,14 @@
 /** Memory for the NPU: aligned, and on cache lines of its own. */
 #include "binding.h"
 
-#include "ethosu_board.h"
+#include "ethosu_memory.h"
+#include "py/gc.h"
+#include "py/objarray.h"
 #include "py/runtime.h"
 
 static size_t alignment(void)
 {
-    return MAX(ETHOSU_MODEL_ALIGNMENT, ethosu_board.cache_line);
+    return MAX(ETHOSU_MODEL_ALIGNMENT, ethosu_memory_line());
 }
 
 size_t binding_align(size_t value)
@@ -21,4 +23,18 @@ struct block binding_allocate(size_t size)
     size = binding_align(size);
     uint8_t *start = m_new(uint8_t, size + alignment() - ETHOSU_MODEL_ALIGNMENT);
     return (struct block){start, (void *)binding_align((uintptr_t)start), size};
+}
+
+size_t binding_whole_lines(mp_obj_t object, const mp_buffer_info_t *buffer)
+{
+    if (!mp_obj_is_type(object, &mp_type_memoryview) &&
+        !mp_obj_is_type(object, &mp_type_bytearray)) {
+        return buffer->len;
+    }
+    // The collector's block ends with this line, so the line belongs to the block's last bytes.
+    const mp_obj_array_t *array = MP_OBJ_TO_PTR(object);
+    uintptr_t block_end = (uintptr_t)array->items + gc_nbytes(array->items);
+    uintptr_t line_end = binding_align((uintptr_t)buffer->buf + buffer->len);
+    bool last = line_end <= block_end && block_end - line_end < alignment();
+    return last ? line_end - (uintptr_t)buffer->buf : buffer->len;
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ethosu_board.h"
+#include "ethosu_memory.h"
 #include "pmu_ethosu.h"
 #include "py/gc.h"
 #include "py/mperrno.h"
@@ -74,7 +74,7 @@ static void on_done(struct ethosu_driver *driver, void *npu)
 static void start_npu(size_t index)
 {
     struct ethosu_driver *driver = &npus[index].driver;
-    const struct ethosu_board_npu *npu = &ethosu_board.npus[index];
+    const struct ethosu_npu *npu = &ethosu_board.npus[index];
     if (npus[index].ready || !ethosu_board_npu_present(index)) {
         return;
     }
@@ -89,6 +89,7 @@ static void start_npu(size_t index)
 /** import ethosu: set the NPUs up, once. */
 static mp_obj_t ethosu_module_init(void)
 {
+    ethosu_memory_use(&ethosu_board);
     for (size_t i = 0; i < npu_count(); ++i) {
         start_npu(i);
     }

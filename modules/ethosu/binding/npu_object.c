@@ -82,7 +82,7 @@ static int take_bases(npu_obj_t *self, mp_obj_t bases, uint64_t *address, size_t
             mp_buffer_info_t buffer;
             binding_get_buffer(items[i], &buffer, MP_BUFFER_READ, "base");
             address[i] = buffer.len == 0 ? 0 : (uintptr_t)buffer.buf; // nothing lies anywhere
-            size[i] = buffer.len;
+            size[i] = buffer.len == 0 ? 0 : binding_whole_lines(items[i], &buffer);
         }
         self->buffers[i] = items[i];
     }

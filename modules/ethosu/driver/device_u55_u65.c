@@ -14,18 +14,21 @@
 /** product, macs_per_cc */
 #define CONFIG_MASK 0xF000000Fu
 
-static const struct ethosu_ext_setting u55_settings[] = {
-    {NPU_AXI_LIMIT0 + 0x0, 0, AXI_LIMIT(32, 16)},
-    {NPU_AXI_LIMIT0 + 0x4, 0, AXI_LIMIT(32, 16)},
-    {NPU_AXI_LIMIT0 + 0x8, 0, AXI_LIMIT(32, 16)},
-    {NPU_AXI_LIMIT0 + 0xC, 0, AXI_LIMIT(32, 16)},
+#define SETTING(register, member) {(register), 0, offsetof(struct ethosu_npu_settings, member)}
+
+static const struct ethosu_ext_setting settings[] = {
+    SETTING(NPU_AXI_LIMIT0 + 0x0, axi_limit[0]),
+    SETTING(NPU_AXI_LIMIT0 + 0x4, axi_limit[1]),
+    SETTING(NPU_AXI_LIMIT0 + 0x8, axi_limit[2]),
+    SETTING(NPU_AXI_LIMIT0 + 0xC, axi_limit[3]),
 };
 
-static const struct ethosu_ext_setting u65_settings[] = {
-    {NPU_AXI_LIMIT0 + 0x0, 0, AXI_LIMIT(64, 32)},
-    {NPU_AXI_LIMIT0 + 0x4, 0, AXI_LIMIT(64, 32)},
-    {NPU_AXI_LIMIT0 + 0x8, 0, AXI_LIMIT(64, 32)},
-    {NPU_AXI_LIMIT0 + 0xC, 0, AXI_LIMIT(64, 32)},
+static const struct ethosu_npu_settings u55_defaults = {
+    .axi_limit = {AXI_LIMIT(32, 16), AXI_LIMIT(32, 16), AXI_LIMIT(32, 16), AXI_LIMIT(32, 16)},
+};
+
+static const struct ethosu_npu_settings u65_defaults = {
+    .axi_limit = {AXI_LIMIT(64, 32), AXI_LIMIT(64, 32), AXI_LIMIT(64, 32), AXI_LIMIT(64, 32)},
 };
 
 static const struct ethosu_ext_event_range event_ranges[] = {
@@ -47,9 +50,10 @@ const struct ethosu_ext_part ethosu_ext_part_u55 = {
     .regioncfg = 0x5553, // region 0: 3 (M1), region 1: 0 (M0), the others: 1 (M0)
     .fault_bits = FAULT_BITS,
     .config_mask = CONFIG_MASK,
-    .settings = u55_settings,
-    .witness = &u55_settings[0], // 0 after a reset
-    .setting_count = COUNT(u55_settings),
+    .settings = settings,
+    .defaults = &u55_defaults,
+    .reads_only = 1u << 2 | 1u << 3, // AXI_LIMIT2 and 3: M1
+    .setting_count = COUNT(settings),
     .event_range_count = COUNT(event_ranges),
     .event_ranges = event_ranges,
 };
@@ -64,9 +68,9 @@ const struct ethosu_ext_part ethosu_ext_part_u65 = {
     .regioncfg = 0x555B, // region 0: 3, region 1: 2 (both M1), the others: 1 (M0)
     .fault_bits = FAULT_BITS,
     .config_mask = CONFIG_MASK,
-    .settings = u65_settings,
-    .witness = &u65_settings[0], // 0 after a reset
-    .setting_count = COUNT(u65_settings),
+    .settings = settings,
+    .defaults = &u65_defaults,
+    .setting_count = COUNT(settings),
     .event_range_count = COUNT(event_ranges),
     .event_ranges = event_ranges,
 };

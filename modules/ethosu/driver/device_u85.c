@@ -1,45 +1,34 @@
 // SPDX-License-Identifier: MIT
-/**
- * What is particular to Ethos-U85. Memory attributes and the MAC's power ramp
- * depend on the board: its makefile may define the macros, whose names are
- * those of Arm's driver.
- */
+/** What is particular to Ethos-U85. */
 #include "ethosu_device.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* MEM_ATTR: memory domain [1:0], AXI port [2] (0 SRAM, 1 EXT), memory type [7:4] */
-#ifndef NPU_MEM_ATTR_0
-#define NPU_MEM_ATTR_0 0x0u
-#endif
-#ifndef NPU_MEM_ATTR_1
-#define NPU_MEM_ATTR_1 0x0u
-#endif
-#ifndef NPU_MEM_ATTR_2
-#define NPU_MEM_ATTR_2 0x4u
-#endif
-#ifndef NPU_MEM_ATTR_3
-#define NPU_MEM_ATTR_3 0x4u
-#endif
-
-/** Units of four cycles over which the MACs power up, 0 to 63. */
-#ifndef NPU_MAC_PWR_RAMP_CYCLES
-#define NPU_MAC_PWR_RAMP_CYCLES 0u
-#endif
+/** MEM_ATTR: memory domain [1:0], AXI port [2] (0 SRAM, 1 EXT), memory type [7:4] */
+enum { PORT_SRAM = 0x0, PORT_EXT = 0x4 };
 
 /** AXI_SRAM, AXI_EXT and their CAP registers: outstanding reads and writes, length of bursts. */
 #define AXI_PORT(reads, writes) (((reads) - 1u) | ((writes) - 1u) << 8 | BURSTS_OF_256)
 #define BURSTS_OF_256 (2u << 16)
 static const uint32_t axi_fields[] = {0x0000003F, 0x00001F00, 0x00030000, 0};
 
+static const struct ethosu_npu_settings defaults = {
+    .mem_attr = {PORT_SRAM, PORT_SRAM, PORT_EXT, PORT_EXT},
+    .axi_sram = AXI_PORT(12, 16),
+    .axi_ext = AXI_PORT(64, 32),
+};
+
+#define SETTING(register, limit, member) \
+    {(register), (limit), offsetof(struct ethosu_npu_settings, member)}
+
 static const struct ethosu_ext_setting settings[] = {
-    {NPU_MEM_ATTR0 + 0x0, 0, NPU_MEM_ATTR_0},
-    {NPU_MEM_ATTR0 + 0x4, 0, NPU_MEM_ATTR_1},
-    {NPU_MEM_ATTR0 + 0x8, 0, NPU_MEM_ATTR_2},
-    {NPU_MEM_ATTR0 + 0xC, 0, NPU_MEM_ATTR_3},
-    {NPU_AXI_SRAM, NPU_CFG_SRAM_CAP, AXI_PORT(12, 16)},
-    {NPU_AXI_EXT, NPU_CFG_EXT_CAP, AXI_PORT(64, 32)},
-    {NPU_POWER_CTRL, 0, NPU_MAC_PWR_RAMP_CYCLES & 0x3Fu},
+    SETTING(NPU_MEM_ATTR0 + 0x0, 0, mem_attr[0]),
+    SETTING(NPU_MEM_ATTR0 + 0x4, 0, mem_attr[1]),
+    SETTING(NPU_MEM_ATTR0 + 0x8, 0, mem_attr[2]),
+    SETTING(NPU_MEM_ATTR0 + 0xC, 0, mem_attr[3]),
+    SETTING(NPU_AXI_SRAM, NPU_CFG_SRAM_CAP, axi_sram),
+    SETTING(NPU_AXI_EXT, NPU_CFG_EXT_CAP, axi_ext),
+    SETTING(NPU_POWER_CTRL, 0, power_ramp),
 };
 
 static const struct ethosu_ext_event_range event_ranges[] = {
@@ -66,7 +55,7 @@ const struct ethosu_ext_part ethosu_ext_part_u85 = {
                   ETHOSU_EXT_STATUS_BRANCH | ETHOSU_EXT_STATUS_ECC,
     .config_mask = 0xF000070Fu, // product, AXI ports, macs_per_cc
     .settings = settings,
-    .witness = NPU_MEM_ATTR_3 != 0 ? &settings[3] : NULL, // 0 after a reset
+    .defaults = &defaults,
     .limited_fields = axi_fields,
     .setting_count = COUNT(settings),
     .event_range_count = COUNT(event_ranges),

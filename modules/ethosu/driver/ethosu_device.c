@@ -4,8 +4,36 @@
 
 #include "ethosu_fault.h"
 
-/** STATUS reads until a reset is given up; an NPU at 1/10 of the CPU's clock needs far fewer. */
-#define RESET_POLLS 100000
+#include <string.h>
+
+/** STATUS reads in which a reset ends; then a slow NPU gets milliseconds. */
+#define RESET_POLLS 1000
+#define RESET_TIMEOUT_MS 100
+
+/** What a setting is to hold. */
+static uint32_t wanted(const struct ethosu_device *dev, const struct ethosu_ext_setting *setting)
+{
+    uint32_t value;
+    memcpy(&value, (const uint8_t *)dev->settings + setting->value, sizeof value);
+    return value;
+}
+
+/**
+ * A setting that tells whether the NPU has lost its state: one that holds
+ * other than 0, its value after a reset. The four of AXI_LIMIT or MEM_ATTR are 0
+ * then, the others need not be.
+ */
+static void choose_witness(struct ethosu_device *dev)
+{
+    dev->witness_offset = 0;
+    for (int i = 0; i < 4; i++) {
+        const struct ethosu_ext_setting *setting = &dev->part->settings[i];
+        if (wanted(dev, setting) != 0) {
+            dev->witness_offset = setting->offset;
+            dev->witness_value = wanted(dev, setting);
+        }
+    }
+}
 
 int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *fault)
 {
@@ -17,33 +45,53 @@ int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *
     if (dev->part == NULL || dev->id == 0 || dev->id == UINT32_MAX) {
         return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_NPU, -1, dev->config, dev->id);
     }
+    const struct ethosu_npu *npu = dev->npu;
+    dev->settings = npu != NULL && npu->settings != NULL ? npu->settings : dev->part->defaults;
+    choose_witness(dev);
     return 0;
 }
 
 /** The value of a setting, each field of it no greater than this NPU can do. */
 static uint32_t possible(const struct ethosu_device *dev, const struct ethosu_ext_setting *setting)
 {
+    uint32_t asked = wanted(dev, setting);
     if (setting->limit == 0) {
-        return setting->value;
+        return asked;
     }
     uint32_t limit = ethosu_io_read(dev->reg, setting->limit);
     uint32_t value = 0;
     for (const uint32_t *field = dev->part->limited_fields; *field != 0; field++) {
-        uint32_t wanted = setting->value & *field;
+        uint32_t part = asked & *field;
         uint32_t most = limit & *field;
-        value |= wanted < most ? wanted : most;
+        value |= part < most ? part : most;
     }
     return value;
 }
 
-int ethosu_ext_device_reset(const struct ethosu_device *dev, struct ethosu_ext_fault *fault)
+static bool resetting(const struct ethosu_device *dev)
+{
+    return (ethosu_io_read(dev->reg, NPU_STATUS) & ETHOSU_EXT_STATUS_RESETTING) != 0;
+}
+
+/** Wait for the end of a reset; false: it does not come. Nobody gives the semaphore meanwhile. */
+static bool reset_ends(const struct ethosu_device *dev, void *semaphore)
+{
+    for (int polls = 0; polls < RESET_POLLS; polls++) {
+        if (!resetting(dev)) {
+            return true;
+        }
+    }
+    for (int waited = 0; waited < RESET_TIMEOUT_MS && resetting(dev); waited++) {
+        (void)ethosu_semaphore_take(semaphore, 1);
+    }
+    return !resetting(dev);
+}
+
+int ethosu_ext_device_reset(const struct ethosu_device *dev, void *semaphore,
+                            struct ethosu_ext_fault *fault)
 {
     ethosu_io_write(dev->reg, NPU_RESET, dev->protection);
-
-    int polls = RESET_POLLS;
-    while ((ethosu_io_read(dev->reg, NPU_STATUS) & ETHOSU_EXT_STATUS_RESETTING) && --polls > 0) {
-    }
-    if (polls == 0) {
+    if (!reset_ends(dev, semaphore)) {
         struct ethosu_ext_fault stuck = {.code = ETHOSU_EXT_E_RESET, .index = -1};
         stuck.status = ethosu_io_read(dev->reg, NPU_STATUS);
         return ethosu_ext_report(fault, &stuck);
@@ -62,19 +110,20 @@ int ethosu_ext_device_reset(const struct ethosu_device *dev, struct ethosu_ext_f
     return 0;
 }
 
-int ethosu_ext_device_power_up(const struct ethosu_device *dev, struct ethosu_ext_fault *fault)
+int ethosu_ext_device_power_up(const struct ethosu_device *dev, void *semaphore,
+                               struct ethosu_ext_fault *fault)
 {
-    const struct ethosu_ext_setting *witness = dev->part->witness;
     const uint32_t unclean =
         dev->part->fault_bits | ETHOSU_EXT_STATUS_RUNNING | ETHOSU_EXT_STATUS_RESETTING;
 
     ethosu_ext_device_set_power(dev, true);
-    if (witness != NULL && ethosu_io_read(dev->reg, witness->offset) == witness->value &&
+    if (dev->witness_offset != 0 &&
+        ethosu_io_read(dev->reg, dev->witness_offset) == dev->witness_value &&
         ethosu_io_read(dev->reg, NPU_PROT) == dev->protection &&
         !(ethosu_io_read(dev->reg, NPU_STATUS) & unclean)) {
         return 0;
     }
-    int error = ethosu_ext_device_reset(dev, fault);
+    int error = ethosu_ext_device_reset(dev, semaphore, fault);
     ethosu_ext_device_set_power(dev, error == 0);
     return error;
 }
@@ -84,7 +133,7 @@ void ethosu_ext_device_write_high(const struct ethosu_device *dev,
 {
     ethosu_io_write(dev->reg, NPU_QBASE + 4, (uint32_t)(program->stream >> 32));
     for (uint32_t i = 0; i < program->count; i++) {
-        ethosu_io_write(dev->reg, NPU_BASEP0 + 8 * i + 4, (uint32_t)(program->npu_base[i] >> 32));
+        ethosu_io_write(dev->reg, NPU_BASEP0 + 8 * i + 4, (uint32_t)(program->base[i].npu >> 32));
     }
 }
 

@@ -11,13 +11,15 @@
 #include "ethosu_ext.h"
 #include "ethosu_registers.h"
 
+#include "../ethosu_board.h"
+
 #include <ethosu_io.h>
 
-/** A register and the value that it gets after each reset. */
+/** A register that gets a value of struct ethosu_npu_settings after each reset. */
 struct ethosu_ext_setting {
     uint16_t offset;
     uint16_t limit; /**< the register that holds the most of each field; 0: there is none */
-    uint32_t value;
+    uint16_t value; /**< offset in struct ethosu_npu_settings */
 };
 
 /** First and last number of a run of PMU events. */
@@ -39,8 +41,8 @@ struct ethosu_ext_part {
     uint32_t fault_bits;  /**< STATUS bits after which the NPU needs a reset */
     uint32_t config_mask; /**< CONFIG bits in which a model must equal the NPU */
     const struct ethosu_ext_setting *settings;
-    const struct ethosu_ext_setting *witness; /**< one that tells by its loss that the power was
-                                                off: differs from its reset value; or NULL */
+    const struct ethosu_npu_settings *defaults; /**< where the board says nothing */
+    uint8_t reads_only;             /**< a bit for each REGIONCFG value whose port can't write */
     const uint32_t *limited_fields; /**< masks of the fields of a setting with a limit, then 0 */
     uint8_t setting_count;
     uint8_t event_range_count;
@@ -54,10 +56,12 @@ const struct ethosu_ext_part *ethosu_ext_part_find(uint32_t config);
 int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *fault);
 
 /** Stop whatever runs, set protection and memory attributes. @return 0, or why not */
-int ethosu_ext_device_reset(const struct ethosu_device *dev, struct ethosu_ext_fault *fault);
+int ethosu_ext_device_reset(const struct ethosu_device *dev, void *semaphore,
+                            struct ethosu_ext_fault *fault);
 
 /** Keep clock and power on; reset the NPU if its state was lost. @return 0, or why not */
-int ethosu_ext_device_power_up(const struct ethosu_device *dev, struct ethosu_ext_fault *fault);
+int ethosu_ext_device_power_up(const struct ethosu_device *dev, void *semaphore,
+                               struct ethosu_ext_fault *fault);
 
 /** May clock and power go while the NPU is idle? */
 static inline void ethosu_ext_device_set_power(const struct ethosu_device *dev, bool keep_on)
@@ -78,12 +82,16 @@ static inline void ethosu_ext_device_start(const struct ethosu_device *dev,
     ethosu_io_write(reg, NPU_QSIZE, program->stream_bytes);
     ethosu_io_write(reg, NPU_QCONFIG, program->qconfig);
     ethosu_io_write(reg, NPU_REGIONCFG, program->regioncfg);
-    for (uint32_t i = 0, count = program->count; i < count; i++) {
-        ethosu_io_write(reg, NPU_BASEP0 + 8 * i, (uint32_t)program->npu_base[i]);
+    const struct ethosu_ext_base *base = program->base;
+    uint32_t offset = NPU_BASEP0;
+    for (uint32_t left = program->count; left != 0; left--, base++, offset += 8) {
+        ethosu_io_write(reg, offset, (uint32_t)base->npu);
     }
     if (dev->part->address_bits > 32) {
         ethosu_ext_device_write_high(dev, program);
     }
+    // What the CPU wrote and cleaned is in memory before the NPU reads it.
+    ethosu_io_barrier();
     // Power and clock are requested while an inference runs: no Q bit is set.
     ethosu_io_write(reg, NPU_CMD, NPU_CMD_RUN);
 }

@@ -14,13 +14,12 @@
  */
 #include "ethosu_ext.h"
 
+#include "ethosu_memory.h"
 #include "ethosu_device.h"
 #include "ethosu_fault.h"
 #include "ethosu_log.h"
 #include "ethosu_pool.h"
 #include "ethosu_sync.h"
-
-#define SCRATCH_MASK 0x02u
 
 /** The interrupt handler gives right after its step; milliseconds to wait for that. */
 #define GIVE_LATENCY 1000u
@@ -46,6 +45,78 @@ static void log_npu(const struct ethosu_driver *drv)
 
 /* ---- life of a handle ---- */
 
+/** Does the board route what this NPU writes to a port that only reads? */
+static int check_ports(const struct ethosu_device *dev, struct ethosu_ext_fault *fault)
+{
+    const struct ethosu_board *board = ethosu_memory_board();
+    for (size_t i = 0; i < board->memory_count; i++) {
+        const struct ethosu_memory *memory = &board->memories[i];
+        uint32_t config = memory->port - (uint32_t)ETHOSU_PORT_0;
+        if (memory->port != ETHOSU_PORT_DEFAULT && (memory->masters & ETHOSU_NPU_WRITES) &&
+            (dev->part->reads_only >> config & 1)) {
+            return ethosu_ext_refuse(fault, ETHOSU_EXT_E_BOARD_PORT, (int)i, config, 0);
+        }
+    }
+    return 0;
+}
+
+/** Switch the NPU's clock and power, where the board can. */
+static inline int switch_power(struct ethosu_driver *drv, bool on)
+{
+    if (drv->dev.power == NULL || drv->dev.power(drv->dev.npu, on) || !on) {
+        return 0;
+    }
+    return fail(drv, ETHOSU_EXT_E_POWER, -1);
+}
+
+/** Nobody needs clock and power any more. */
+static void power_down(struct ethosu_driver *drv)
+{
+    ethosu_ext_device_set_power(&drv->dev, false);
+    (void)switch_power(drv, false);
+}
+
+/** Reset the NPU, keeping its power as requested. The fault is filled in only on failure. */
+static int reset_npu(struct ethosu_driver *drv, struct ethosu_ext_fault *fault)
+{
+    ETHOSU_EXT_LOG_DEBUG("reset");
+    drv->resets++;
+    int error = ethosu_ext_device_reset(&drv->dev, drv->semaphore, fault);
+    if (error == 0) {
+        ethosu_ext_device_set_power(&drv->dev, drv->power_request_counter > 0);
+    }
+    return error;
+}
+
+/** Find the NPU and bring it into its initial state. Its power is on. */
+static int bring_up(struct ethosu_driver *drv)
+{
+    int error = ethosu_ext_device_probe(&drv->dev, &drv->fault);
+    if (error != 0) {
+        return error;
+    }
+    error = check_ports(&drv->dev, &drv->fault);
+    return error != 0 ? error : reset_npu(drv, &drv->fault);
+}
+
+/** Take what the driver needs of its surroundings; the NPU is up. */
+static int enlist(struct ethosu_driver *drv)
+{
+    drv->semaphore = ethosu_semaphore_create();
+    if (drv->semaphore == NULL) {
+        return fail(drv, ETHOSU_EXT_E_NO_SEMAPHORE, -1);
+    }
+    int error = bring_up(drv);
+    if (error == 0) {
+        error = ethosu_ext_pool_add(drv, &drv->fault);
+    }
+    if (error != 0) {
+        ethosu_semaphore_destroy(drv->semaphore);
+        drv->semaphore = NULL;
+    }
+    return error;
+}
+
 int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void *fast_memory,
                 const size_t fast_memory_size, uint32_t secure_enable, uint32_t privilege_enable)
 {
@@ -56,27 +127,23 @@ int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void 
     *drv = (struct ethosu_driver){
         .dev = {.reg = (volatile struct NPU_REG *)base_address,
                 .secure = secure_enable,
-                .privileged = privilege_enable},
+                .privileged = privilege_enable,
+                .npu = ethosu_memory_npu((uintptr_t)base_address)},
         .fast_memory = (uintptr_t)fast_memory,
         .fast_memory_size = fast_memory_size,
-        .flush_mask = SCRATCH_MASK,
-        .invalidate_mask = SCRATCH_MASK,
         .timeout = ETHOSU_SEMAPHORE_WAIT_INFERENCE,
     };
     if (base_address == NULL) {
         fail(drv, ETHOSU_EXT_E_ARGUMENT, 1);
         return -1;
     }
-    if (ethosu_ext_device_probe(&drv->dev, &drv->fault) != 0 || ethosu_soft_reset(drv) != 0) {
+    drv->dev.power = drv->dev.npu != NULL ? drv->dev.npu->power : NULL;
+    if (switch_power(drv, true) != 0) {
         return -1;
     }
-    drv->semaphore = ethosu_semaphore_create();
-    if (drv->semaphore == NULL) {
-        fail(drv, ETHOSU_EXT_E_NO_SEMAPHORE, -1);
-        return -1;
-    }
-    if (ethosu_ext_pool_add(drv, &drv->fault) != 0) {
-        ethosu_semaphore_destroy(drv->semaphore);
+    int error = enlist(drv);
+    (void)switch_power(drv, false);
+    if (error != 0) {
         return -1;
     }
     log_npu(drv);
@@ -87,7 +154,9 @@ void ethosu_deinit(struct ethosu_driver *drv)
 {
     if (ethosu_ext_pool_remove(drv)) {
         (void)ethosu_ext_cancel(drv);
-        ethosu_ext_device_set_power(&drv->dev, false);
+        if (drv->power_request_counter > 0) {
+            power_down(drv);
+        }
         ethosu_semaphore_destroy(drv->semaphore);
         drv->semaphore = NULL;
     }
@@ -156,33 +225,53 @@ const struct ethosu_ext_fault *ethosu_ext_last_error(const struct ethosu_driver 
 
 /* ---- power and reset ---- */
 
-/** Reset the NPU, keeping its power as requested. The fault is filled in only on failure. */
-static int reset_npu(struct ethosu_driver *drv, struct ethosu_ext_fault *fault)
+int ethosu_soft_reset(struct ethosu_driver *drv)
 {
-    ETHOSU_EXT_LOG_DEBUG("reset");
-    drv->resets++;
-    int error = ethosu_ext_device_reset(&drv->dev, fault);
-    if (error == 0) {
-        ethosu_ext_device_set_power(&drv->dev, drv->power_request_counter > 0);
+    if (ethosu_ext_load(&drv->job.state) != ETHOSU_JOB_IDLE) {
+        return ethosu_ext_cancel(drv) == 0 ? 0 : -1;
+    }
+    if (switch_power(drv, true) != 0) {
+        return -1;
+    }
+    int error = reset_npu(drv, &drv->fault);
+    if (drv->power_request_counter == 0) {
+        (void)switch_power(drv, false);
+    }
+    return error == 0 ? 0 : -1;
+}
+
+/** Clock and power for the first who asks for them. */
+static int power_up(struct ethosu_driver *drv)
+{
+    int error = switch_power(drv, true);
+    if (error != 0) {
+        return error;
+    }
+    error = ethosu_ext_device_power_up(&drv->dev, drv->semaphore, &drv->fault);
+    if (error != 0) {
+        (void)switch_power(drv, false);
     }
     return error;
 }
 
-int ethosu_soft_reset(struct ethosu_driver *drv)
+/** In line: each inference asks. */
+static inline __attribute__((always_inline)) int request_power(struct ethosu_driver *drv)
 {
-    uint32_t state = ethosu_ext_load(&drv->job.state);
-    int error = state == ETHOSU_JOB_IDLE ? reset_npu(drv, &drv->fault) : ethosu_ext_cancel(drv);
-    return error == 0 ? 0 : -1;
+    if (drv->power_request_counter++ != 0) {
+        return 0;
+    }
+    int error = drv->dev.power != NULL
+                    ? power_up(drv)
+                    : ethosu_ext_device_power_up(&drv->dev, drv->semaphore, &drv->fault);
+    if (__builtin_expect(error != 0, 0)) {
+        drv->power_request_counter--;
+    }
+    return error;
 }
 
 int ethosu_request_power(struct ethosu_driver *drv)
 {
-    if (drv->power_request_counter++ == 0 &&
-        ethosu_ext_device_power_up(&drv->dev, &drv->fault) != 0) {
-        drv->power_request_counter--;
-        return -1;
-    }
-    return 0;
+    return request_power(drv) == 0 ? 0 : -1;
 }
 
 void ethosu_release_power(struct ethosu_driver *drv)
@@ -190,20 +279,34 @@ void ethosu_release_power(struct ethosu_driver *drv)
     if (drv->power_request_counter == 0) {
         fail(drv, ETHOSU_EXT_E_POWER_UNDERFLOW, -1);
     } else if (--drv->power_request_counter == 0) {
-        ethosu_ext_device_set_power(&drv->dev, false);
+        power_down(drv);
     }
 }
 
 /* ---- an inference ---- */
 
-typedef void cache_hook(const uint64_t *base_addr, const size_t *base_addr_size, int num_base_addr);
-
-static void manage_cache(const struct ethosu_ext_program *program, uint32_t mask, cache_hook *hook)
+/** The base pointer of the lowest bit. */
+static inline const struct ethosu_ext_base *first_base(const struct ethosu_ext_program *program,
+                                                       uint32_t mask)
 {
-    for (mask &= program->used; mask != 0; mask &= mask - 1) {
-        int index = __builtin_ctz(mask);
-        const uint64_t address = program->cpu_base[index];
-        hook(&address, &program->size[index], 1);
+    return &program->base[__builtin_ctz(mask)];
+}
+
+/** Bring what the CPU wrote to memory, and leave no dirty line where the NPU writes. */
+static void clean_caches(const struct ethosu_ext_program *program)
+{
+    for (uint32_t mask = program->clean; mask != 0; mask &= mask - 1) {
+        const struct ethosu_ext_base *base = first_base(program, mask);
+        ethosu_flush_dcache(&base->cpu, &base->size, 1);
+    }
+}
+
+/** Drop the CPU's copies of what the NPU wrote. */
+static void discard_caches(const struct ethosu_ext_program *program)
+{
+    for (uint32_t mask = program->discard; mask != 0; mask &= mask - 1) {
+        const struct ethosu_ext_base *base = first_base(program, mask);
+        ethosu_invalidate_dcache(&base->discard, &base->discard_size, 1);
     }
 }
 
@@ -223,8 +326,8 @@ static int claim(struct ethosu_driver *drv)
 static int launch(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
                   void *user_arg)
 {
-    manage_cache(program, drv->flush_mask, ethosu_flush_dcache);
-    if (ethosu_request_power(drv) != 0) {
+    clean_caches(program);
+    if (request_power(drv) != 0) {
         ethosu_ext_store(&drv->job.state, ETHOSU_JOB_IDLE);
         return drv->fault.code;
     }
@@ -241,7 +344,7 @@ static int launch(struct ethosu_driver *drv, const struct ethosu_ext_program *pr
 /** What every end of an inference needs: ENDING -> IDLE. The NPU stands still. */
 static void clear_up(struct ethosu_driver *drv)
 {
-    manage_cache(drv->job.run, drv->invalidate_mask, ethosu_invalidate_dcache);
+    discard_caches(drv->job.run);
     ethosu_inference_end(drv, drv->job.user_arg);
     ethosu_release_power(drv);
     ETHOSU_EXT_LOG_DEBUG("end");

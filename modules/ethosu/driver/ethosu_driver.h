@@ -193,8 +193,9 @@ void ethosu_get_driver_version(struct ethosu_driver_version *ver);
 void ethosu_get_hw_info(struct ethosu_driver *drv, struct ethosu_hw_info *hw);
 
 /**
- * Which base pointers are flushed before and invalidated after an inference:
- * bit n stands for base pointer n. The default is base pointer 1, scratch.
+ * Base pointers to flush before, and to invalidate after, each inference that is
+ * prepared or invoked from now on; bit n stands for base pointer n. The driver
+ * does what the board's memories need by itself: this adds to it.
  */
 void ethosu_set_basep_cache_mask(struct ethosu_driver *drv, uint8_t flush_mask,
                                  uint8_t invalidate_mask);

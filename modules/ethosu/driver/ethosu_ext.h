@@ -118,7 +118,13 @@ struct ethosu_driver *ethosu_ext_next(const struct ethosu_driver *drv);
 
 enum ethosu_ext_prepare_flag {
     ETHOSU_EXT_NO_VERIFY = 1, /**< don't walk the command stream: the caller knows it is good */
-    ETHOSU_EXT_CONSTANTS = 2, /**< base pointer 0 holds constants: who writes them is refused */
+    ETHOSU_EXT_CONSTANTS = 2, /**< refuse a command stream that writes base pointer 0 */
+    /**
+     * The caller owns the cache lines at both ends of each buffer and does not
+     * write to them while the NPU works: don't ask that what is written lies on
+     * lines of its own.
+     */
+    ETHOSU_EXT_OWN_LINES = 4,
 };
 
 /** Answer of ethosu_config_select() for "no opinion". */
@@ -142,6 +148,13 @@ int ethosu_ext_parse_payload(const void *data, size_t size, struct ethosu_ext_pa
 int ethosu_ext_prepare(struct ethosu_driver *drv, struct ethosu_ext_program *program,
                        const void *payload, size_t payload_size, const uint64_t *base_addr,
                        const size_t *base_addr_size, int num_base_addr, unsigned flags);
+
+/**
+ * Clean the command stream, base pointer 0 (if the stream does not write it)
+ * and base pointer 2 again, as ethosu_ext_prepare() did: to be called when the
+ * CPU has changed them since.
+ */
+void ethosu_ext_clean(const struct ethosu_ext_program *program);
 
 /**
  * Start a prepared inference on a reserved NPU; `program` must stay until it has ended.
@@ -199,11 +212,11 @@ bool ethosu_ext_pmu_has_event(const struct ethosu_driver *drv, uint32_t event);
  *
  * @param config   CONFIG word of the NPU that shall run it
  * @param size     bytes of each region
- * @param written  set to the regions that are written, a bit each; may be NULL
+ * @param writes   set to what is written of each region; may be NULL
  * @param fault    set on failure: which word, which numbers; may be NULL
  */
 int ethosu_ext_verify(const void *stream, size_t stream_bytes, uint32_t config, const size_t *size,
-                      int count, uint32_t *written, struct ethosu_ext_fault *fault);
+                      int count, struct ethosu_ext_writes *writes, struct ethosu_ext_fault *fault);
 
 #ifdef __cplusplus
 }

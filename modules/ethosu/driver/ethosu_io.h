@@ -3,7 +3,7 @@
  * Access to the NPU's registers on a target: plain memory-mapped reads and writes.
  *
  * A build that reaches an NPU in another way puts a header of this name, with
- * the same two functions, earlier on its include path (tools/sim_host does).
+ * the same functions, earlier on its include path (tools/sim_host does).
  */
 #ifndef ETHOSU_IO_H
 #define ETHOSU_IO_H
@@ -11,6 +11,19 @@
 #include <stdint.h>
 
 struct NPU_REG;
+
+/**
+ * All that the CPU has written, cleaned or discarded before is in memory before
+ * any access that follows (Armv8-M Architecture Reference Manual, DSB).
+ */
+static inline void ethosu_io_barrier(void)
+{
+#ifdef __arm__
+    __asm volatile("dsb sy" ::: "memory");
+#else
+    __sync_synchronize();
+#endif
+}
 
 /** Read the register at a byte offset. */
 static inline uint32_t ethosu_io_read(volatile struct NPU_REG *reg, uint32_t offset)

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: MIT
 /**
  * Checks of an inference before the first register is written, and the program
- * that comes out of them: addresses as the NPU sees them, memory attributes,
- * buffers for the cache hooks.
+ * that comes out of them: addresses as the NPU sees them, ports, and what has
+ * to be done for the CPU's data cache before and after each run.
+ *
+ * Caches. The command stream, the constants and the fast scratch are cleaned
+ * here, once: the CPU does not write them between runs, or says so
+ * (ethosu_ext_clean()). The other base pointers are cleaned before each run,
+ * since the CPU writes inputs there. So no line that the NPU writes is dirty
+ * while it works: evicted, it would overwrite the NPU's results. After the run
+ * the written part is discarded, and nothing else: the CPU may have written to
+ * the rest meanwhile.
  */
-#include "../ethosu_board.h"
+#include "ethosu_memory.h"
 #include "ethosu_device.h"
 #include "ethosu_fault.h"
+
+#include <string.h>
 
 #define STREAM (-1)
 #define CONSTANTS 0
@@ -17,108 +27,125 @@
 // Weak, so that an image without the verifier's file links and goes without it.
 __attribute__((weak)) int ethosu_ext_verify(const void *stream, size_t stream_bytes,
                                             uint32_t config, const size_t *size, int count,
-                                            uint32_t *written, struct ethosu_ext_fault *fault);
+                                            struct ethosu_ext_writes *writes,
+                                            struct ethosu_ext_fault *fault);
 
-/** A buffer that the NPU shall use. */
+/** A buffer that the NPU uses, and what is found out about it. */
 struct buffer {
     uint64_t address; /**< as the CPU sees it */
     size_t size;
-    int index; /**< STREAM or number of the base pointer */
-    bool writable;
-    uint32_t alignment; /**< a power of two */
+    int index;               /**< STREAM or number of the base pointer */
+    bool written;            /**< by the command stream */
+    bool writable;           /**< it has to be: it is written, or scratch */
+    uint32_t default_config; /**< where the board names no port */
+
+    const struct ethosu_memory *memory; /**< NULL: of no bytes, so it is nowhere */
+    uint64_t npu_address;
+    uint32_t config; /**< value of REGIONCFG or QCONFIG */
 };
 
-/** The range that holds a whole buffer, or NULL. */
-static const struct ethosu_board_range *range_of(const struct buffer *buffer)
-{
-    const struct ethosu_board_range *range = ethosu_board.ranges;
-    const struct ethosu_board_range *end = range + ethosu_board.range_count;
-    uintptr_t start = (uintptr_t)buffer->address;
-    for (; start == buffer->address && range != end; range++) {
-        if (start >= range->start && buffer->size <= range->size &&
-            start - range->start <= range->size - buffer->size) {
-            return range;
-        }
-    }
-    return NULL;
-}
+/* ---- where a buffer is ---- */
 
-static int check_alignment(const struct buffer *buffer, struct ethosu_ext_fault *fault)
+static int find_memory(struct buffer *buffer, struct ethosu_ext_fault *fault)
 {
-    if ((buffer->address & (buffer->alignment - 1)) != 0) {
+    buffer->memory = NULL;
+    if ((buffer->address & (NPU_ALIGNMENT - 1)) != 0) {
         int code =
             buffer->index == STREAM ? ETHOSU_EXT_E_STREAM_ALIGNMENT : ETHOSU_EXT_E_BASE_ALIGNMENT;
-        return ethosu_ext_refuse_wide(fault, code, buffer->index, buffer->address,
-                                      buffer->alignment);
+        return ethosu_ext_refuse_wide(fault, code, buffer->index, buffer->address, NPU_ALIGNMENT);
     }
-    return 0;
-}
-
-/** Can the NPU reach the buffer? Also finds the port that the board states for it. */
-static int check_placement(const struct buffer *buffer, uint32_t *port,
-                           struct ethosu_ext_fault *fault)
-{
-    *port = ETHOSU_PORT_DEFAULT;
-    if (ethosu_board.range_count == 0 || buffer->size == 0) {
+    if (buffer->size == 0) {
         return 0;
     }
-    const struct ethosu_board_range *range = range_of(buffer);
-    if (range == NULL || (buffer->writable && !range->writable)) {
-        int code = range == NULL ? ETHOSU_EXT_E_NOT_REACHABLE : ETHOSU_EXT_E_NOT_WRITABLE;
-        return ethosu_ext_refuse_wide(fault, code, buffer->index, buffer->address, buffer->size);
+    const struct ethosu_memory *memory = ethosu_memory_find(buffer->address, buffer->size);
+    if (memory == NULL || !(memory->masters & ETHOSU_NPU_READS)) {
+        return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_NOT_REACHABLE, buffer->index,
+                                      buffer->address, buffer->size);
     }
-    *port = range->port;
+    if (buffer->writable && !(memory->masters & ETHOSU_NPU_WRITES)) {
+        return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_NOT_WRITABLE, buffer->index,
+                                      buffer->address, buffer->size);
+    }
+    buffer->memory = memory;
     return 0;
 }
 
-/** Address and attributes of a buffer from the NPU's side. */
-static int place(const struct ethosu_device *dev, const struct buffer *buffer,
-                 uint32_t default_config, uint64_t *address, uint32_t *config,
+static int find_npu_address(const struct ethosu_device *dev, struct buffer *buffer,
+                            struct ethosu_ext_fault *fault)
+{
+    uint64_t address = buffer->address;
+    if (buffer->memory != NULL) {
+        address = ethosu_memory_npu_address(buffer->memory, address);
+    }
+    buffer->npu_address = ethosu_address_remap(address, buffer->index);
+    uint64_t last = (UINT64_C(1) << dev->part->address_bits) - 1;
+    if (buffer->npu_address > last || buffer->size > last - buffer->npu_address) {
+        return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_ADDRESS_WIDTH, buffer->index,
+                                      buffer->npu_address, last);
+    }
+    return 0;
+}
+
+static int find_port(const struct ethosu_device *dev, struct buffer *buffer,
+                     struct ethosu_ext_fault *fault)
+{
+    uint32_t port = buffer->memory == NULL ? ETHOSU_PORT_DEFAULT : buffer->memory->port;
+    buffer->config = ethosu_config_select(buffer->npu_address, buffer->index);
+    if (buffer->config == ETHOSU_EXT_CONFIG_DEFAULT) {
+        buffer->config =
+            port == ETHOSU_PORT_DEFAULT ? buffer->default_config : port - ETHOSU_PORT_0;
+    }
+    buffer->config &= 3;
+    if (buffer->size != 0 && buffer->writable && (dev->part->reads_only >> buffer->config & 1)) {
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_PORT_READS_ONLY, buffer->index,
+                                 (size_t)buffer->address, buffer->config);
+    }
+    return 0;
+}
+
+/** Memory, NPU's address and port of a buffer. */
+static int place(const struct ethosu_device *dev, struct buffer *buffer,
                  struct ethosu_ext_fault *fault)
 {
-    uint32_t port;
-    int error = check_alignment(buffer, fault);
-    if (error == 0) {
-        error = check_placement(buffer, &port, fault);
-    }
+    int error = find_memory(buffer, fault);
     if (error != 0) {
         return error;
     }
-
-    *address = ethosu_address_remap(buffer->address, buffer->index);
-    uint64_t last = (UINT64_C(1) << dev->part->address_bits) - 1;
-    if (*address > last || buffer->size > last - *address) {
-        return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_ADDRESS_WIDTH, buffer->index, *address,
-                                      last);
-    }
-
-    *config = ethosu_config_select(*address, buffer->index);
-    if (*config == ETHOSU_EXT_CONFIG_DEFAULT) {
-        *config = port == ETHOSU_PORT_DEFAULT ? default_config : port - ETHOSU_PORT_0;
-    }
-    *config &= 3;
-    return 0;
+    error = find_npu_address(dev, buffer, fault);
+    return error != 0 ? error : find_port(dev, buffer, fault);
 }
 
 static int place_stream(const struct ethosu_device *dev, const struct ethosu_ext_payload *payload,
                         struct ethosu_ext_program *program, struct ethosu_ext_fault *fault)
 {
     struct buffer buffer = {
-        (uintptr_t)payload->stream, payload->stream_bytes, STREAM, false, NPU_ALIGNMENT,
+        .address = (uintptr_t)payload->stream,
+        .size = payload->stream_bytes,
+        .index = STREAM,
+        .default_config = dev->part->qconfig,
     };
+    int error = place(dev, &buffer, fault);
+    program->stream = buffer.npu_address;
+    program->cpu_stream = (uintptr_t)payload->stream;
     program->stream_bytes = payload->stream_bytes;
-    return place(dev, &buffer, dev->part->qconfig, &program->stream, &program->qconfig, fault);
+    program->qconfig = (uint8_t)buffer.config;
+    return error;
 }
 
-/** The buffer of a base pointer: fast memory may stand in, a managed cache asks for more. */
+/** The buffer of a base pointer; fast memory given at init may stand in. */
 static int base_buffer(const struct ethosu_driver *drv, const struct ethosu_ext_program *program,
                        int index, uint64_t address, struct buffer *buffer,
                        struct ethosu_ext_fault *fault)
 {
-    size_t size = program->size[index];
-    uint32_t written = program->written | 1u << SCRATCH | 1u << FAST_SCRATCH;
-    bool writable = written >> index & 1;
-    *buffer = (struct buffer){address, size, index, writable, NPU_ALIGNMENT};
+    size_t size = program->base[index].size;
+    *buffer = (struct buffer){
+        .address = address,
+        .size = size,
+        .index = index,
+        .written = program->written >> index & 1,
+        .writable = (program->written | 1u << SCRATCH | 1u << FAST_SCRATCH) >> index & 1,
+        .default_config = (uint32_t)drv->dev.part->regioncfg >> (2 * index) & 3,
+    };
     if (index == FAST_SCRATCH && drv->fast_memory != 0) {
         if (size > drv->fast_memory_size) {
             return ethosu_ext_refuse(fault, ETHOSU_EXT_E_FAST_MEMORY, index, size,
@@ -126,81 +153,224 @@ static int base_buffer(const struct ethosu_driver *drv, const struct ethosu_ext_
         }
         buffer->address = drv->fast_memory;
     }
-    bool cached = (drv->flush_mask | drv->invalidate_mask) >> index & 1;
-    if (cached && ethosu_board.cache_line > NPU_ALIGNMENT) {
-        buffer->alignment = ethosu_board.cache_line;
-    }
     return 0;
 }
 
+/* ---- the data cache ---- */
+
+/** The part of a base pointer that the command stream writes. */
+struct span {
+    uint64_t start; /**< as the CPU sees it */
+    uint64_t end;
+};
+
+/**
+ * The CPU can't keep its own bytes apart from the NPU's in one cache line: what
+ * is written must lie on lines that belong to the buffer as a whole.
+ */
+static int check_lines(const struct buffer *buffer, const struct span *written,
+                       struct ethosu_ext_fault *fault)
+{
+    uint64_t mask = ethosu_memory_line() - 1;
+    bool start_shared = (written->start & ~mask) < buffer->address;
+    if (!start_shared && ((written->end + mask) & ~mask) <= buffer->address + buffer->size) {
+        return 0;
+    }
+    return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_CACHE_LINE, buffer->index,
+                                  start_shared ? written->start : written->end, mask + 1);
+}
+
+/** What the cache needs before and after each run. */
+static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buffer,
+                      const struct span *written, unsigned flags,
+                      struct ethosu_ext_program *program, struct ethosu_ext_fault *fault)
+{
+    int index = buffer->index;
+    struct ethosu_ext_base *base = &program->base[index];
+    const uint8_t bit = (uint8_t)(1u << index);
+    base->cpu = buffer->address;
+    base->discard = base->cpu;
+    base->discard_size = base->size;
+    bool seen_by_cpu = base->cpu == (uintptr_t)base->cpu;
+    if (buffer->memory == NULL || !seen_by_cpu) {
+        return 0;
+    }
+    program->clean |= drv->flush_mask & bit;
+    program->discard |= drv->invalidate_mask & bit;
+    if (ethosu_memory_needs_clean(buffer->memory)) {
+        bool once = index == FAST_SCRATCH || (index == CONSTANTS && !buffer->written);
+        *(once ? &program->clean_once : &program->clean) |= bit;
+    }
+    if (!buffer->written) {
+        return 0;
+    }
+    base->discard = written->start;
+    base->discard_size = (size_t)(written->end - written->start);
+    if (!ethosu_memory_needs_discard(buffer->memory)) {
+        return 0;
+    }
+    program->discard |= bit;
+    return flags & ETHOSU_EXT_OWN_LINES ? 0 : check_lines(buffer, written, fault);
+}
+
+/**
+ * Scratch and fast scratch are one buffer, unless fast scratch has a memory of
+ * its own: what is written of both is discarded in one go.
+ */
+static void join_scratch(struct ethosu_ext_program *program)
+{
+    const uint8_t both = 1u << SCRATCH | 1u << FAST_SCRATCH;
+    struct ethosu_ext_base *scratch = &program->base[SCRATCH];
+    const struct ethosu_ext_base *fast = &program->base[FAST_SCRATCH];
+    if ((program->discard & both) != both || fast->cpu - scratch->cpu > scratch->size ||
+        fast->size > scratch->size - (fast->cpu - scratch->cpu)) {
+        return;
+    }
+    uint64_t scratch_end = scratch->discard + scratch->discard_size;
+    uint64_t fast_end = fast->discard + fast->discard_size;
+    scratch->discard = scratch->discard < fast->discard ? scratch->discard : fast->discard;
+    uint64_t end = scratch_end > fast_end ? scratch_end : fast_end;
+    scratch->discard_size = (size_t)(end - scratch->discard);
+    program->discard &= (uint8_t)~(1u << FAST_SCRATCH);
+}
+
+void ethosu_ext_clean(const struct ethosu_ext_program *program)
+{
+    ethosu_memory_clean((const void *)program->cpu_stream, program->stream_bytes);
+    for (uint32_t mask = program->clean_once; mask != 0; mask &= mask - 1) {
+        const struct ethosu_ext_base *base = &program->base[__builtin_ctz(mask)];
+        ethosu_flush_dcache(&base->cpu, &base->size, 1);
+    }
+}
+
 static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_addr,
+                       const struct ethosu_ext_writes *writes, unsigned flags,
                        struct ethosu_ext_program *program, struct ethosu_ext_fault *fault)
 {
-    program->regioncfg = 0;
     for (uint32_t i = 0; i < program->count; i++) {
         struct buffer buffer;
-        uint32_t config = 0;
-        uint32_t default_config = (uint32_t)drv->dev.part->regioncfg >> (2 * i) & 3;
         int error = base_buffer(drv, program, (int)i, base_addr[i], &buffer, fault);
-        if (error == 0) {
-            error =
-                place(&drv->dev, &buffer, default_config, &program->npu_base[i], &config, fault);
-        }
         if (error != 0) {
             return error;
         }
-        program->cpu_base[i] = (uintptr_t)buffer.address;
-        bool cpu_sees_it = buffer.size != 0 && program->cpu_base[i] == buffer.address;
-        program->used |= (uint32_t)cpu_sees_it << i;
-        program->regioncfg |= config << (2 * i);
+        error = place(&drv->dev, &buffer, fault);
+        if (error != 0) {
+            return error;
+        }
+        struct span written = {buffer.address + writes->start[i], buffer.address + writes->end[i]};
+        error = plan_cache(drv, &buffer, &written, flags, program, fault);
+        if (error != 0) {
+            return error;
+        }
+        program->base[i].npu = buffer.npu_address;
+        program->regioncfg |= (uint16_t)(buffer.config << (2 * i));
     }
+    join_scratch(program);
     return 0;
 }
+
+/* ---- the command stream ---- */
 
 /** A payload that states its fast scratch must find it, be it in the memory given at init. */
 static int check_fast_scratch(const struct ethosu_ext_payload *payload,
                               const struct ethosu_ext_program *program,
                               struct ethosu_ext_fault *fault)
 {
-    size_t given = program->count > FAST_SCRATCH ? program->size[FAST_SCRATCH] : 0;
-    return payload->fast_scratch <= given
-               ? 0
-               : ethosu_ext_refuse(fault, ETHOSU_EXT_E_FAST_MEMORY, FAST_SCRATCH,
-                                   payload->fast_scratch, given);
+    size_t given = program->count > FAST_SCRATCH ? program->base[FAST_SCRATCH].size : 0;
+    if (payload->fast_scratch <= given) {
+        return 0;
+    }
+    return ethosu_ext_refuse(fault, ETHOSU_EXT_E_FAST_MEMORY, FAST_SCRATCH, payload->fast_scratch,
+                             given);
 }
 
 /**
- * Is this the program that ethosu_invoke_*() ran, and so verified, last time?
- * Only the handle's own program can tell: a caller's may be uninitialised.
+ * Is this the program that ethosu_invoke_*() ran last time? Only the handle's
+ * own program can tell: a caller's may be uninitialised.
  */
-static bool verified_before(const struct ethosu_driver *drv, const struct ethosu_ext_program *into,
-                            const struct ethosu_ext_program *made)
+static bool ran_before(const struct ethosu_driver *drv, const struct ethosu_ext_program *into,
+                       const struct ethosu_ext_program *made)
 {
     const struct ethosu_ext_program *last = &drv->program;
-    bool same = into == last && last->owner == drv && last->stream == made->stream &&
-                last->stream_bytes == made->stream_bytes && last->count == made->count;
-    for (uint32_t i = 0; same && i < made->count; i++) {
-        same = last->size[i] == made->size[i];
+    if (into != last || last->owner != drv || last->stream != made->stream ||
+        last->stream_bytes != made->stream_bytes || last->count != made->count) {
+        return false;
     }
-    return same;
+    for (uint32_t i = 0; i < made->count; i++) {
+        if (last->base[i].size != made->base[i].size) {
+            return false;
+        }
+    }
+    return true;
 }
 
-/** Which regions the command stream writes, and whether it keeps to them all. */
-static int verify(const struct ethosu_driver *drv, const struct ethosu_ext_payload *payload,
-                  const struct ethosu_ext_program *into, struct ethosu_ext_program *made,
-                  unsigned flags, struct ethosu_ext_fault *fault)
+/** Was what is cleaned once cleaned where it is now, when this program ran before? */
+static bool cleaned_before(const struct ethosu_ext_program *last,
+                           const struct ethosu_ext_program *made)
 {
-    int error = 0;
-    if (verified_before(drv, into, made)) {
-        made->written = into->written;
+    for (uint32_t mask = made->clean_once; mask != 0; mask &= mask - 1) {
+        int index = __builtin_ctz(mask);
+        if (!(last->clean_once >> index & 1) || last->base[index].cpu != made->base[index].cpu) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/** Nobody has read the stream: it may write all but the constants. */
+static void assume_writes(const struct ethosu_ext_program *made, struct ethosu_ext_writes *writes)
+{
+    for (uint32_t i = 0; i < made->count; i++) {
+        writes->start[i] = 0;
+        writes->end[i] = i == CONSTANTS ? 0 : made->base[i].size;
+    }
+}
+
+/** What the stream wrote when it ran before: it is the same. */
+static void recall_writes(const struct ethosu_ext_program *last, struct ethosu_ext_writes *writes)
+{
+    for (uint32_t i = 0; i < last->count; i++) {
+        const struct ethosu_ext_base *base = &last->base[i];
+        writes->start[i] = (size_t)(base->discard - base->cpu);
+        writes->end[i] = last->written >> i & 1 ? writes->start[i] + base->discard_size : 0;
+    }
+}
+
+static int read_writes(const struct ethosu_driver *drv, const struct ethosu_ext_payload *payload,
+                       const struct ethosu_ext_program *made, struct ethosu_ext_writes *writes,
+                       struct ethosu_ext_fault *fault)
+{
+    size_t size[ETHOSU_EXT_MAX_BASES];
+    for (uint32_t i = 0; i < made->count; i++) {
+        size[i] = made->base[i].size;
+    }
+    return ethosu_ext_verify(payload->stream, payload->stream_bytes, drv->dev.config, size,
+                             made->count, writes, fault);
+}
+
+/** Which parts of the regions the command stream writes, and whether it keeps to them all. */
+static int find_writes(const struct ethosu_driver *drv, const struct ethosu_ext_payload *payload,
+                       const struct ethosu_ext_program *last, struct ethosu_ext_program *made,
+                       struct ethosu_ext_writes *writes, unsigned flags,
+                       struct ethosu_ext_fault *fault)
+{
+    if (last != NULL) {
+        recall_writes(last, writes);
+    } else if ((flags & ETHOSU_EXT_NO_VERIFY) || ethosu_ext_verify == NULL) {
+        assume_writes(made, writes);
     } else {
-        error = ethosu_ext_verify(payload->stream, payload->stream_bytes, drv->dev.config,
-                                  made->size, (int)made->count, &made->written, fault);
+        int error = read_writes(drv, payload, made, writes, fault);
+        if (error != 0) {
+            return error;
+        }
     }
-    if (error == 0 && (flags & ETHOSU_EXT_CONSTANTS) && (made->written >> CONSTANTS & 1)) {
-        error = ethosu_ext_fail(fault, ETHOSU_EXT_E_CONSTANTS_WRITTEN, CONSTANTS);
+    for (uint32_t i = 0; i < made->count; i++) {
+        made->written |= (uint8_t)((writes->end[i] != 0) << i);
     }
-    return error;
+    if ((flags & ETHOSU_EXT_CONSTANTS) && (made->written >> CONSTANTS & 1)) {
+        return ethosu_ext_fail(fault, ETHOSU_EXT_E_CONSTANTS_WRITTEN, CONSTANTS);
+    }
+    return 0;
 }
 
 static int check_arguments(const struct ethosu_driver *drv, const uint64_t *base_addr,
@@ -219,37 +389,69 @@ static int check_arguments(const struct ethosu_driver *drv, const uint64_t *base
     return 0;
 }
 
+static int read_payload(const struct ethosu_driver *drv, const void *data, size_t size,
+                        struct ethosu_ext_payload *payload, struct ethosu_ext_fault *fault)
+{
+    int error = ethosu_ext_parse_payload(data, size, payload, fault);
+    if (error != 0 || !payload->has_config) {
+        return error;
+    }
+    return ethosu_ext_device_check(&drv->dev, payload->config, payload->id, fault);
+}
+
+/** Fill in `made`, all but its owner. */
+static int make_program(struct ethosu_driver *drv, const struct ethosu_ext_program *into,
+                        struct ethosu_ext_program *made, const struct ethosu_ext_payload *payload,
+                        const uint64_t *base_addr, unsigned flags)
+{
+    struct ethosu_ext_fault *fault = &drv->fault;
+    int error = place_stream(&drv->dev, payload, made, fault);
+    if (error != 0) {
+        return error;
+    }
+    error = check_fast_scratch(payload, made, fault);
+    if (error != 0) {
+        return error;
+    }
+    const struct ethosu_ext_program *last = ran_before(drv, into, made) ? into : NULL;
+    struct ethosu_ext_writes writes;
+    error = find_writes(drv, payload, last, made, &writes, flags, fault);
+    if (error != 0) {
+        return error;
+    }
+    error = place_bases(drv, base_addr, &writes, flags, made, fault);
+    if (error != 0) {
+        return error;
+    }
+    if (last == NULL || !cleaned_before(last, made)) {
+        ethosu_ext_clean(made);
+    }
+    return 0;
+}
+
 int ethosu_ext_prepare(struct ethosu_driver *drv, struct ethosu_ext_program *program,
                        const void *payload_data, size_t payload_size, const uint64_t *base_addr,
                        const size_t *base_addr_size, int num_base_addr, unsigned flags)
 {
-    struct ethosu_ext_fault *fault = &drv->fault;
     struct ethosu_ext_payload payload;
-    struct ethosu_ext_program made = {.owner = drv, .count = (uint32_t)num_base_addr};
-
-    int error = check_arguments(drv, base_addr, base_addr_size, num_base_addr, fault);
+    struct ethosu_ext_program made;
+    memset(&made, 0, offsetof(struct ethosu_ext_program, base));
+    int error = check_arguments(drv, base_addr, base_addr_size, num_base_addr, &drv->fault);
     if (error == 0) {
-        error = ethosu_ext_parse_payload(payload_data, payload_size, &payload, fault);
-    }
-    if (error == 0 && payload.has_config) {
-        error = ethosu_ext_device_check(&drv->dev, payload.config, payload.id, fault);
+        error = read_payload(drv, payload_data, payload_size, &payload, &drv->fault);
     }
     if (error == 0) {
-        error = place_stream(&drv->dev, &payload, &made, fault);
-    }
-    if (error == 0) {
+        made.count = (uint8_t)num_base_addr;
         for (uint32_t i = 0; i < made.count; i++) {
-            made.size[i] = base_addr_size[i];
+            made.base[i].size = base_addr_size[i];
         }
-        error = check_fast_scratch(&payload, &made, fault);
+        error = make_program(drv, program, &made, &payload, base_addr, flags);
     }
-    if (error == 0 && !(flags & ETHOSU_EXT_NO_VERIFY) && ethosu_ext_verify != NULL) {
-        error = verify(drv, &payload, program, &made, flags, fault);
+    if (error != 0) {
+        program->owner = NULL;
+        return error;
     }
-    if (error == 0) {
-        error = place_bases(drv, base_addr, &made, fault);
-    }
-    made.owner = error == 0 ? drv : NULL;
-    *program = made;
-    return error;
+    made.owner = drv;
+    memcpy(program, &made, ETHOSU_EXT_PROGRAM_SIZE(made.count));
+    return 0;
 }

@@ -20,6 +20,8 @@ extern "C" {
 struct NPU_REG;
 
 struct ethosu_ext_part;
+struct ethosu_npu;
+struct ethosu_npu_settings;
 
 /** One NPU: where its registers are and how it is to be run. */
 struct ethosu_device {
@@ -30,6 +32,13 @@ struct ethosu_device {
     uint32_t config;                    /**< CONFIG register, read at init */
     uint32_t id;                        /**< ID register, read at init */
     uint32_t protection;                /**< PROT register that secure and privileged ask for */
+
+    /* additions */
+    const struct ethosu_npu *npu; /**< what the board says of it; NULL: nothing */
+    bool (*power)(const struct ethosu_npu *npu, bool on); /**< the board's switch, or NULL */
+    const struct ethosu_npu_settings *settings; /**< the board's, or the product's defaults */
+    uint32_t witness_value;  /**< a setting that a reset changes: it tells that power was off */
+    uint16_t witness_offset; /**< its register; 0: there is none */
 };
 
 enum ethosu_error_codes {
@@ -104,24 +113,46 @@ struct ethosu_ext_payload {
     uint32_t fast_scratch; /**< bytes of base pointer 2 that it uses, as far as it says so */
 };
 
+/** What a command stream writes of each region: from the first byte to before the last. */
+struct ethosu_ext_writes {
+    size_t start[ETHOSU_EXT_MAX_BASES]; /**< bytes from the base pointer */
+    size_t end[ETHOSU_EXT_MAX_BASES];   /**< 0: it writes nothing there */
+};
+
+/** A base pointer of a program; addresses have 64 bits as Arm's cache hooks want them. */
+struct ethosu_ext_base {
+    uint64_t npu;        /**< address as the NPU sees it */
+    uint64_t cpu;        /**< as the CPU sees it */
+    uint64_t discard;    /**< what is discarded after a run, as the CPU sees it; all of the base if
+                            the command stream does not write it */
+    size_t size;         /**< bytes */
+    size_t discard_size; /**< bytes */
+};
+
 /**
  * A checked inference, ready to be started any number of times: made by
- * ethosu_ext_prepare(), read by ethosu_ext_start(). Valid for the driver it was made
- * for, while payload and buffers stay where they are.
+ * ethosu_ext_prepare(), read by ethosu_ext_start(). Valid for the driver it was
+ * made for, while payload and buffers stay where they are.
  */
 struct ethosu_ext_program {
     const struct ethosu_driver *owner; /**< NULL: not prepared */
-    uint64_t stream;                   /**< command stream, as the NPU sees it */
+    uintptr_t cpu_stream;              /**< command stream, as the CPU sees it */
+    uint64_t stream;                   /**< as the NPU sees it */
     uint32_t stream_bytes;
-    uint32_t qconfig;
-    uint32_t regioncfg;
-    uint32_t count;   /**< base pointers in use */
-    uint32_t used;    /**< a bit for each whose bytes the CPU's cache may hold */
-    uint32_t written; /**< a bit for each that the command stream writes, when it was verified */
-    uint64_t npu_base[ETHOSU_EXT_MAX_BASES];  /**< as the NPU sees them */
-    uintptr_t cpu_base[ETHOSU_EXT_MAX_BASES]; /**< as the CPU sees them, for the cache hooks */
-    size_t size[ETHOSU_EXT_MAX_BASES];        /**< bytes */
+    uint16_t regioncfg; /**< two bits for each base pointer */
+    uint8_t qconfig;
+    uint8_t count; /**< base pointers in use */
+    /* Bits by base pointer. */
+    uint8_t written;    /**< the command stream writes it */
+    uint8_t clean_once; /**< cleaned when the program is prepared */
+    uint8_t clean;      /**< cleaned before each run */
+    uint8_t discard;    /**< the written part is discarded after each run */
+    struct ethosu_ext_base base[ETHOSU_EXT_MAX_BASES];
 };
+
+/** Bytes that a program for so many base pointers needs: the driver uses no more of it. */
+#define ETHOSU_EXT_PROGRAM_SIZE(count) \
+    (offsetof(struct ethosu_ext_program, base) + (count) * sizeof(struct ethosu_ext_base))
 
 #ifdef __cplusplus
 }

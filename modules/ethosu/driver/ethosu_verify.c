@@ -264,7 +264,7 @@ int ethosu_ext_walk_straight(struct walk *walk)
 }
 
 int ethosu_ext_verify(const void *stream, size_t stream_bytes, uint32_t config, const size_t *size,
-                      int count, uint32_t *written, struct ethosu_ext_fault *fault)
+                      int count, struct ethosu_ext_writes *writes, struct ethosu_ext_fault *fault)
 {
     struct walk walk; // too large to be copied from an initialiser
     uint32_t product = NPU_CONFIG_PRODUCT(config);
@@ -279,14 +279,17 @@ int ethosu_ext_verify(const void *stream, size_t stream_bytes, uint32_t config, 
     walk.config = config;
     walk.narrow = product == 0;
     walk.stopped = false;
-    walk.written = 0;
+    for (uint32_t region = 0; region < ETHOSU_EXT_MAX_BASES; region++) {
+        walk.writes.start[region] = SIZE_MAX;
+        walk.writes.end[region] = 0;
+    }
     walk.fault = fault;
     int error = stream_bytes >= 4 ? walk.commands->walk(&walk) : 0;
     if (error == 0 && !walk.stopped) {
         error = ethosu_ext_refuse(fault, ETHOSU_EXT_E_COMMAND_NO_STOP, -1, stream_bytes / 4, 0);
     }
-    if (written != NULL) {
-        *written = walk.written;
+    if (writes != NULL) {
+        *writes = walk.writes;
     }
     return error;
 }

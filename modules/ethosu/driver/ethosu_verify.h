@@ -76,7 +76,7 @@ struct walk {
     uint32_t config;
     bool narrow; /**< addresses have 32 bits, and U65's registers are unknown */
     bool stopped;
-    uint32_t written; /**< bit per region */
+    struct ethosu_ext_writes writes;
     uint32_t ready;   /**< bit per enum group: all of it has been set */
     uint32_t chained; /**< bit per chain buffer of U85 that has been written */
     struct ethosu_ext_fault *fault;
@@ -152,7 +152,7 @@ int ethosu_ext_walk_complete(struct walk *walk, uint32_t needed);
 /** Say why an access is out of bounds. */
 int ethosu_ext_walk_refuse_extent(struct walk *walk, struct extent extent);
 
-/** Bound a feature map of this shape. */
+/** Bound a feature map of this shape; what the OFM covers counts as written. */
 int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t *shape);
 
 /** The shape of the IFM that a kernel's window moves over. */
@@ -200,11 +200,21 @@ HOT int check_stream(struct walk *walk, uint32_t region, uint32_t slot)
     return check_extent(walk, &extent);
 }
 
+/** Note that a region is written, from one byte to before another; both are in its bounds. */
+HOT void note_write(struct walk *walk, uint32_t region, size_t start, size_t end)
+{
+    struct ethosu_ext_writes *writes = &walk->writes;
+    if (start < writes->start[region]) {
+        writes->start[region] = start;
+    }
+    if (end > writes->end[region]) {
+        writes->end[region] = end;
+    }
+}
+
 HOT int check_ofm(struct walk *walk, const int32_t *shape)
 {
-    int error = ethosu_ext_walk_map(walk, &ethosu_ext_ofm, shape);
-    walk->written |= 1u << (get(walk, NPU_SET_OFM_REGION) & 7);
-    return error;
+    return ethosu_ext_walk_map(walk, &ethosu_ext_ofm, shape);
 }
 
 #endif

@@ -54,6 +54,9 @@ static __attribute__((noinline)) int check_tiles(struct walk *walk, const struct
             widen(&extent, (int32_t)tiling.bricks_m1, tiling.brick);
             error = ethosu_ext_walk_need_slots(walk, map->first + BASE0 + i, 1);
             error = error == 0 ? check_extent(walk, &extent) : error;
+            if (error == 0 && map == &ethosu_ext_ofm) {
+                note_write(walk, tiling.region, (size_t)extent.low, (size_t)extent.high);
+            }
         }
     }
     return error;
@@ -107,7 +110,11 @@ int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t 
     end += (uint64_t)(uint32_t)shape[HEIGHT_M1] * (uint32_t)tiling.y;
     end += (uint64_t)(uint32_t)shape[WIDTH_M1] * (uint32_t)tiling.x;
     end += (uint64_t)tiling.bricks_m1 * (uint32_t)tiling.brick;
-    return check_extent(walk, &(struct extent){tiling.region, 0, (int64_t)end});
+    int error = check_extent(walk, &(struct extent){tiling.region, 0, (int64_t)end});
+    if (error == 0 && map == &ethosu_ext_ofm) {
+        note_write(walk, tiling.region, (uint32_t)values[BASE0], (size_t)end);
+    }
+    return error;
 }
 
 /** Rows or columns of the IFM that those of the OFM are computed from, less one. */

@@ -162,8 +162,11 @@ static int check_dma_end(struct walk *walk, uint32_t dimensions_m1, uint32_t end
         }
     }
     if (!(region & DMA_INTERNAL)) {
-        walk->written |= end << DMA_REGION(region);
-        return check_extent(walk, &extent);
+        int error = check_extent(walk, &extent);
+        if (error == 0 && end == 1) {
+            note_write(walk, extent.region, (size_t)extent.low, (size_t)extent.high);
+        }
+        return error;
     }
     if (end == 0 || extent.low < 0 || (internal_bytes != 0 && extent.high > internal_bytes)) {
         return ethosu_ext_walk_refuse_value(walk, (uint64_t)extent.high,

@@ -363,8 +363,11 @@ static int check_dma_end(struct walk *walk, const struct dimensions *dma, uint32
         return error;
     }
     if (!(region & DMA_INTERNAL)) {
-        walk->written |= end << DMA_REGION(region);
-        return check_extent(walk, &extent);
+        error = check_extent(walk, &extent);
+        if (error == 0 && end == 1) {
+            note_write(walk, extent.region, (size_t)extent.low, (size_t)extent.high);
+        }
+        return error;
     }
     if (end == 0 || extent.low < 0 || extent.high > LUT_BYTES) {
         return ethosu_ext_walk_refuse_value(walk, (uint64_t)extent.high,

@@ -9,13 +9,10 @@
 #include <stdbool.h>
 
 #include "ethosu_driver.h"
+#include "ethosu_memory.h"
 
-// Elsewhere the board is a constant; here it becomes known at run time.
-#define ethosu_board constant_board
-#include "ethosu_board.h"
-#undef ethosu_board
-
-struct constant_board ethosu_board;
+/** All that can be known: the cache's line. */
+struct ethosu_board natmod_board;
 
 struct semaphore {
     uint32_t count;
@@ -90,12 +87,13 @@ static uint32_t cache_line(void)
 
 void port_init(void)
 {
-    ethosu_board = (struct constant_board){.name = "native module", .cache_line = cache_line()};
+    natmod_board.cache_line = cache_line();
+    ethosu_memory_use(&natmod_board);
 }
 
 static void maintain(uint32_t operation, const uint64_t *base, const size_t *size, int count)
 {
-    uint32_t line = ethosu_board.cache_line;
+    uint32_t line = natmod_board.cache_line;
     if (line == 0) {
         return;
     }

@@ -2,6 +2,7 @@
 /** Measuring and loading a model: from the file to a plan. See builder.h. */
 #include "builder.h"
 
+#include "ethosu_memory.h"
 #include "plan_check.h"
 
 #include <string.h>
@@ -256,7 +257,7 @@ int ethosu_model_measure(const struct ethosu_model_source *source,
     if (status == ETHOSU_MODEL_OK) {
         size_t front = sizeof counts + builder.object.low;
         memory->object_size = ((front + 7) & ~(size_t)7) + builder.object.high;
-        memory->arena_size = counts.arena_size;
+        memory->arena_size = ethosu_memory_align(counts.arena_size);
     }
     return status;
 }

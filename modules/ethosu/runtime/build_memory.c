@@ -2,7 +2,7 @@
 /** Memory for a plan: the model object, and the arena behind Vela's tensors. See builder.h. */
 #include "builder.h"
 
-#include "ethosu_board.h"
+#include "ethosu_memory.h"
 
 #include <string.h>
 
@@ -129,20 +129,6 @@ int build_reserve(struct builder *builder, uint32_t size, uint32_t *offset)
     return build_grow_arena(builder, start + size);
 }
 
-/** Can every NPU of the board read (and write) these bytes? */
-static bool reachable(const void *data, size_t size, bool write)
-{
-    uintptr_t start = (uintptr_t)data;
-    for (size_t i = 0; i < ethosu_board.range_count; ++i) {
-        const struct ethosu_board_range *range = &ethosu_board.ranges[i];
-        if (start >= range->start && start - range->start <= range->size &&
-            size <= range->size - (start - range->start) && (range->writable || !write)) {
-            return true;
-        }
-    }
-    return ethosu_board.range_count == 0;
-}
-
 int build_check_arena(struct builder *builder, const struct ethosu_model_memory *memory,
                       const struct ethosu_model_source *source)
 {
@@ -153,20 +139,27 @@ int build_check_arena(struct builder *builder, const struct ethosu_model_memory 
                          "arena at 0x%x, %u bytes: it shares memory with the file of the model",
                          (unsigned)arena, (unsigned)memory->arena_size);
     }
-    if (arena % ETHOSU_MODEL_ALIGNMENT == 0 && reachable(memory->arena, memory->arena_size, true)) {
+    // Whole cache lines: so nothing that the CPU writes meanwhile shares one with the NPU's
+    // results.
+    size_t line = ethosu_memory_line();
+    size_t alignment = line > ETHOSU_MODEL_ALIGNMENT ? line : ETHOSU_MODEL_ALIGNMENT;
+    if (arena % alignment == 0 && memory->arena_size % line == 0 &&
+        ethosu_memory_reaches(memory->arena, memory->arena_size,
+                              ETHOSU_NPU_READS | ETHOSU_NPU_WRITES)) {
         return ETHOSU_MODEL_OK;
     }
     return error_set(builder->error, ETHOSU_MODEL_BAD_MEMORY,
-                     "arena at 0x%x, %u bytes: memory that the NPU can write, aligned to %u, "
-                     "expected",
-                     (unsigned)arena, (unsigned)memory->arena_size, ETHOSU_MODEL_ALIGNMENT);
+                     "arena at 0x%x, %u bytes: memory that the NPU can write, both ends aligned to "
+                     "%u, expected",
+                     (unsigned)arena, (unsigned)memory->arena_size, (unsigned)alignment);
 }
 
 int build_visible(struct builder *builder, struct shared_place *last, const void *data,
                   uint32_t size, const void **visible)
 {
     *visible = data;
-    if (((uintptr_t)data % ETHOSU_MODEL_ALIGNMENT == 0 && reachable(data, size, false)) ||
+    if (((uintptr_t)data % ETHOSU_MODEL_ALIGNMENT == 0 &&
+         ethosu_memory_reaches(data, size, ETHOSU_NPU_READS)) ||
         size == 0) {
         return ETHOSU_MODEL_OK;
     }

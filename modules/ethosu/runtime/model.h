@@ -37,12 +37,15 @@ struct init_step {
 
 /** One NPU operator: what the driver needs to check it and to run it. */
 struct npu_call {
-    struct ethosu_ext_program program; /**< made by the driver, for one NPU */
     void *base[NPU_BASES];
     size_t size[NPU_BASES]; /**< bytes */
     const void *payload;
-    size_t payload_size; /**< bytes */
+    size_t payload_size;               /**< bytes */
+    struct ethosu_ext_program program; /**< made by the driver, for one NPU; has NPU_BASES bases */
 };
+
+/** Bytes of a struct npu_call that are used. */
+#define NPU_CALL_SIZE (offsetof(struct npu_call, program) + ETHOSU_EXT_PROGRAM_SIZE(NPU_BASES))
 
 /**
  * One block of memory holds this, then inputs and outputs and the steps of an

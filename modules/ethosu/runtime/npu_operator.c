@@ -229,7 +229,7 @@ int prepare_npu(struct builder *builder, const struct tflite_operator_call *oper
     }
     struct npu_call counted; // while measuring
     void *memory;
-    int status = build_object_back(builder, sizeof counted, &memory);
+    int status = build_object_back(builder, NPU_CALL_SIZE, &memory);
     return status == ETHOSU_MODEL_OK
                ? add_call(builder, operation, memory == NULL ? &counted : memory)
                : status;

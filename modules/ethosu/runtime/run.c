@@ -24,7 +24,8 @@ int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
                      struct ethosu_driver *driver)
 {
     uint64_t base[NPU_BASES];
-    unsigned flags = ETHOSU_EXT_CONSTANTS | (model->skip_verify ? ETHOSU_EXT_NO_VERIFY : 0);
+    unsigned flags = ETHOSU_EXT_CONSTANTS | ETHOSU_EXT_OWN_LINES |
+                     (model->skip_verify ? ETHOSU_EXT_NO_VERIFY : 0);
     for (uint32_t i = 0; i < NPU_BASES; ++i) {
         base[i] = (uintptr_t)call->base[i];
     }

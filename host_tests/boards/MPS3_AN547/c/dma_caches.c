@@ -6,12 +6,12 @@
  * The CPU's bytes and those in memory are two arrays. A line is dirty when the
  * CPU has changed it since they last met. At every step a line may be evicted
  * (memory gets what is dirty) or fetched again, at random, as a cache may at
- * any moment. What is neither flushed, nor invalidated, nor hit by that chance
+ * any moment. What is neither cleaned, nor discarded, nor hit by that chance
  * stays apart, and a copy that relies on it goes wrong.
  *
  *     dma_caches COPIES SEED     # exit code 1 and a sentence when a copy is wrong
  */
-#include "../../../boards/MPS3_AN547/dma.c" // with its statics
+#include "../../../../boards/MPS3_AN547/dma.c" // with its statics
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,9 +32,11 @@ static bool hung; /**< the transfer under way never ends */
 static uint8_t expected[WINDOW_SIZE];
 static uint32_t neighbours[2];
 
-static const struct ethosu_board_range ranges[] = {
-    {WINDOW_BASE, WINDOW_SIZE, true, "window", ETHOSU_PORT_DEFAULT}};
-const struct ethosu_board ethosu_board = {.ranges = ranges, .range_count = 1, .cache_line = LINE};
+static const struct ethosu_memory memories[] = {{"window", (void *)WINDOW_BASE,
+                                                 (void *)(WINDOW_BASE + WINDOW_SIZE),
+                                                 .masters = ETHOSU_MASTERS_ALL}};
+const struct ethosu_board ethosu_board = {
+    .memories = memories, .memory_count = 1, .cache_line = LINE};
 
 static uint32_t pseudo_random(uint32_t limit)
 {
@@ -243,6 +245,7 @@ int main(int count, char **arguments)
 {
     int copies = count == 3 ? atoi(arguments[1]) : 0;
     random_state = count == 3 ? (uint32_t)atoi(arguments[2]) : 0;
+    ethosu_memory_use(&ethosu_board);
     cpu = map_at(WINDOW_BASE, WINDOW_SIZE);
     map_at(DMA_BASE, 0x1000);
     dma->peripheral_id[0] = 0x81;

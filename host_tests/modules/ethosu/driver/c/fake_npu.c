@@ -6,8 +6,8 @@
 
 struct NPU_REG fakes[2];
 char trace[256];
-size_t flushed_bytes, invalidated_bytes;
-unsigned flush_calls, invalidate_calls, begins, ends;
+struct fake_spans flushed, invalidated;
+unsigned begins, ends;
 uint32_t fake_ms;
 void (*fake_on_sleep)(void);
 
@@ -170,10 +170,19 @@ void sim_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t valu
 
 /* ---- board ---- */
 
-struct ethosu_board_range fake_ranges[2] = {{0, SIZE_MAX, true, "all", ETHOSU_PORT_DEFAULT}};
+struct ethosu_memory fake_memories[2] = {
+    {.name = "all", .end = (void *)UINTPTR_MAX, .masters = ETHOSU_MASTERS_ALL}};
+
+struct ethosu_npu fake_npus[2] = {{.base = (uintptr_t)&fakes[0]}, {.base = (uintptr_t)&fakes[1]}};
 
 const struct ethosu_board ethosu_board = {
-    .name = "fake", .ranges = fake_ranges, .range_count = 2, .cache_line = FAKE_CACHE_LINE};
+    .name = "fake",
+    .memories = fake_memories,
+    .memory_count = 2,
+    .cache_line = FAKE_CACHE_LINE,
+    .npus = fake_npus,
+    .npu_count = 2,
+};
 
 uint32_t ethosu_board_ticks_ms(void)
 {
@@ -204,25 +213,28 @@ uint64_t ethosu_address_remap(uint64_t address, int index)
     return (uint32_t)address + fake_bus_offset;
 }
 
+static void record(struct fake_spans *spans, const uint64_t *start, const size_t *size, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (spans->count < sizeof spans->size / sizeof spans->size[0]) {
+            spans->start[spans->count] = (uintptr_t)start[i];
+            spans->size[spans->count] = size[i];
+        }
+        spans->count++;
+    }
+}
+
 void ethosu_flush_dcache(const uint64_t *base_addr, const size_t *base_addr_size, int num_base_addr)
 {
-    (void)base_addr;
     note('f');
-    for (int i = 0; i < num_base_addr; i++) {
-        flushed_bytes = base_addr_size[i];
-        flush_calls++;
-    }
+    record(&flushed, base_addr, base_addr_size, num_base_addr);
 }
 
 void ethosu_invalidate_dcache(const uint64_t *base_addr, const size_t *base_addr_size,
                               int num_base_addr)
 {
-    (void)base_addr;
     note('i');
-    for (int i = 0; i < num_base_addr; i++) {
-        invalidated_bytes = base_addr_size[i];
-        invalidate_calls++;
-    }
+    record(&invalidated, base_addr, base_addr_size, num_base_addr);
 }
 
 void ethosu_inference_begin(struct ethosu_driver *drv, void *user_arg)
@@ -259,6 +271,7 @@ static struct ethosu_driver first_driver;
 
 struct ethosu_driver *fake_driver(const char *config)
 {
+    ethosu_memory_use(&ethosu_board);
     fake_power_up(&fakes[0], config);
     CHECK_EQ(ethosu_init(&first_driver, &fakes[0], NULL, 0, 1, 1), 0);
     fakes[0].driver = &first_driver;

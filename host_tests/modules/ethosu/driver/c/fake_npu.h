@@ -7,7 +7,7 @@
 #define FAKE_NPU_H
 
 #include "check.h"
-#include "ethosu_board.h"
+#include "ethosu_memory.h"
 #include "ethosu_ext.h"
 #include "ethosu_registers.h"
 
@@ -41,13 +41,17 @@ struct NPU_REG {
 /** Two NPUs; both like new at the start of each test. */
 extern struct NPU_REG fakes[2];
 
-/** What the hooks saw, as one letter each: f, i flush and invalidate; b, e begin and end; R, X run
- * and reset. */
+/** What the hooks saw, as one letter each: f, i flush and invalidate; b, e begin and end; P, p
+ * power on and off; R, X run and reset. */
 extern char trace[256];
 
-/** Bytes and number of the buffers that the cache hooks saw last. */
-extern size_t flushed_bytes, invalidated_bytes;
-extern unsigned flush_calls, invalidate_calls;
+/** Buffers that the cache hooks saw: the first of them, and how many there were. */
+struct fake_spans {
+    uintptr_t start[32];
+    size_t size[32];
+    unsigned count;
+};
+extern struct fake_spans flushed, invalidated;
 extern unsigned begins, ends;
 
 /** Added to every bus address. */
@@ -65,8 +69,11 @@ void fake_power_up(struct NPU_REG *npu, const char *config);
 /** Complete the running command stream and raise the interrupt. */
 void fake_complete(struct NPU_REG *npu);
 
-/** Ranges of the board: all memory, until a test changes them. */
-extern struct ethosu_board_range fake_ranges[2];
+/** Memories of the board: all addresses, until a test changes them. */
+extern struct ethosu_memory fake_memories[2];
+
+/** NPUs of the board, at fakes[0] and fakes[1]. */
+extern struct ethosu_npu fake_npus[2];
 
 /** Cache line of the board. */
 #define FAKE_CACHE_LINE 32u

@@ -19,12 +19,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int error = ethosu_ext_parse_payload(data, size, &payload, &fault);
     bool parsed = error == 0;
     for (unsigned i = 0; i < 3 && parsed; i++) {
-        uint32_t written;
+        struct ethosu_ext_writes writes;
         if (payload.stream < data || payload.stream + payload.stream_bytes > data + size) {
             abort();
         }
         error = ethosu_ext_verify(payload.stream, payload.stream_bytes, configs[i], sizes, 3,
-                                  &written, &fault);
+                                  &writes, &fault);
     }
     if (error != 0 && ethosu_ext_describe(&fault, text, sizeof text) >= sizeof text) {
         abort();

@@ -28,6 +28,7 @@ static uint8_t *payload, *mutated, *regions[8];
 static uint32_t payload_size, count, stream_offset, stream_bytes;
 static size_t sizes[8];
 static npu_t *npu;
+static struct ethosu_ext_writes writes; /**< as the verifier reports them */
 static unsigned maps, outside;
 static uint64_t random_state;
 
@@ -54,6 +55,13 @@ static uint8_t *map(void *context, uint64_t address, uint64_t length, bool write
                 length);
         outside++;
         return NULL;
+    }
+    if (write && (offset < writes.start[region] || offset + length > writes.end[region])) {
+        fprintf(stderr,
+                "writes bytes %" PRIu64 " to %" PRIu64 " of region %" PRIu64
+                ", %zu to %zu reported\n",
+                offset, offset + length, region, writes.start[region], writes.end[region]);
+        outside++;
     }
     return regions[region] + offset;
 }
@@ -167,7 +175,7 @@ int main(int argc, char **argv)
         mutate(number);
         unsigned before = outside;
         if (ethosu_ext_verify(mutated + stream_offset, stream_bytes, config, sizes, (int)count,
-                              NULL, NULL) == 0) {
+                              &writes, NULL) == 0) {
             accepted++;
             run();
         }

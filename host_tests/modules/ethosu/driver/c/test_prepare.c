@@ -35,17 +35,6 @@ TEST(a_misaligned_base_is_named_with_its_address)
     CHECK_EQ(ethosu_ext_errno(ETHOSU_EXT_E_BASE_ALIGNMENT), ETHOSU_EXT_EINVAL);
 }
 
-TEST(a_base_whose_cache_is_managed_is_aligned_to_the_cache_line)
-{
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    uint64_t bases[3] = {(uintptr_t)memory + 16, (uintptr_t)memory + 16, (uintptr_t)memory};
-    size_t sizes[3] = {16, 16, 16};
-    check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_BASE_ALIGNMENT, 1,
-                  "not aligned to 32");
-    ethosu_set_basep_cache_mask(drv, 0, 0);
-    CHECK_EQ(prepare(drv, bases, sizes, 3), 0);
-}
-
 TEST(a_misaligned_command_stream_is_named)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
@@ -60,8 +49,10 @@ TEST(memory_that_the_npu_cannot_see_is_efault)
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
     uint64_t bases[3] = {(uintptr_t)memory, (uintptr_t)memory + 512, 0};
     size_t sizes[3] = {16, 256, 0};
-    fake_ranges[0] = (struct ethosu_board_range){(uintptr_t)memory, 512, true, "low", 0};
-    fake_ranges[1] = (struct ethosu_board_range){(uintptr_t)good_payload, 64, false, "rom", 0};
+    fake_memories[0] =
+        (struct ethosu_memory){"low", memory, memory + 512, .masters = ETHOSU_MASTERS_ALL};
+    fake_memories[1] = (struct ethosu_memory){"rom", good_payload, (uint8_t *)good_payload + 64,
+                                              .masters = ETHOSU_MASTERS_READ};
     check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_NOT_REACHABLE, 1,
                   "base pointer 1, 256 bytes at");
     CHECK_EQ(ethosu_ext_errno(ETHOSU_EXT_E_NOT_REACHABLE), ETHOSU_EXT_EFAULT);
@@ -74,9 +65,9 @@ TEST(memory_that_the_npu_cannot_see_is_efault)
     check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_NOT_REACHABLE, 1, "bytes at");
 
     sizes[1] = 16;
-    fake_ranges[0].writable = false;
+    fake_memories[0].masters = ETHOSU_MASTERS_READ;
     check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_NOT_WRITABLE, 1, "can't write");
-    fake_ranges[1].size = 8;
+    fake_memories[1].end = (uint8_t *)good_payload + 8;
     check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_NOT_REACHABLE, -1,
                   "command stream, 4 bytes at");
 }
@@ -89,17 +80,19 @@ TEST(a_stream_that_writes_read_only_memory_is_refused)
         0x00010130u, 0x00000131u, 0x4030u, 0,           0x4031u,
         0,           0x4032u,     16,      0x010u,      0xFFFF0000u,
     };
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = fake_driver("ethos-u65-256"); // region 0 of U55 is read only at all
     uint64_t bases[2] = {(uintptr_t)memory, (uintptr_t)memory + 512};
-    size_t sizes[2] = {16, 16};
-    fake_ranges[0] = (struct ethosu_board_range){(uintptr_t)memory, 512, false, "rom", 0};
-    fake_ranges[1] = (struct ethosu_board_range){0, SIZE_MAX, true, "ram", 0};
+    size_t sizes[2] = {32, 32};
+    fake_memories[0] =
+        (struct ethosu_memory){"rom", memory, memory + 512, .masters = ETHOSU_MASTERS_READ};
+    fake_memories[1] = (struct ethosu_memory){
+        .name = "ram", .end = (void *)UINTPTR_MAX, .masters = ETHOSU_MASTERS_ALL};
     int error = ethosu_ext_prepare(drv, &program, words, sizeof words, bases, sizes, 2, 0);
     check_refused(drv, error, ETHOSU_EXT_E_NOT_WRITABLE, 0, "base pointer 0");
     error = ethosu_ext_prepare(drv, &program, words, sizeof words, bases, sizes, 2,
                                ETHOSU_EXT_NO_VERIFY);
     CHECK_EQ(error, 0);
-    fake_ranges[0].writable = true;
+    fake_memories[0].masters = ETHOSU_MASTERS_ALL;
     CHECK_EQ(ethosu_ext_prepare(drv, &program, words, sizeof words, bases, sizes, 2, 0), 0);
     error = ethosu_ext_prepare(drv, &program, words, sizeof words, bases, sizes, 2,
                                ETHOSU_EXT_CONSTANTS);
@@ -109,7 +102,8 @@ TEST(a_stream_that_writes_read_only_memory_is_refused)
     // The stream of last time, verified then, writes other memory of the same size now.
     struct ethosu_ext_program *last = &drv->program;
     CHECK_EQ(ethosu_ext_prepare(drv, last, words, sizeof words, bases, sizes, 2, 0), 0);
-    fake_ranges[0] = (struct ethosu_board_range){(uintptr_t)memory + 256, 256, false, "rom", 0};
+    fake_memories[0] =
+        (struct ethosu_memory){"rom", memory + 256, memory + 512, .masters = ETHOSU_MASTERS_READ};
     bases[0] += 256;
     error = ethosu_ext_prepare(drv, last, words, sizeof words, bases, sizes, 2, 0);
     check_refused(drv, error, ETHOSU_EXT_E_NOT_WRITABLE, 0, "base pointer 0");
@@ -120,8 +114,10 @@ TEST(the_boards_port_becomes_the_regions_attribute)
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
     uint64_t bases[3] = {(uintptr_t)memory, (uintptr_t)memory + 512, (uintptr_t)memory + 512};
     size_t sizes[3] = {16, 16, 16};
-    fake_ranges[0] = (struct ethosu_board_range){(uintptr_t)memory, 512, true, "m0", ETHOSU_PORT_2};
-    fake_ranges[1] = (struct ethosu_board_range){0, SIZE_MAX, true, "m1", ETHOSU_PORT_DEFAULT};
+    fake_memories[0] = (struct ethosu_memory){
+        "m1", memory, memory + 512, .masters = ETHOSU_MASTERS_READ, .port = ETHOSU_PORT_2};
+    fake_memories[1] = (struct ethosu_memory){
+        .name = "m0", .end = (void *)UINTPTR_MAX, .masters = ETHOSU_MASTERS_ALL};
     CHECK_EQ(prepare(drv, bases, sizes, 3), 0);
     CHECK_EQ(program.regioncfg, 2 | 0 << 2 | 1 << 4);
 }

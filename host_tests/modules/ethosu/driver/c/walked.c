@@ -8,6 +8,7 @@ uint32_t count;
 size_t size[8];
 struct ethosu_ext_fault fault;
 uint32_t written;
+struct ethosu_ext_writes writes;
 
 void put(uint32_t code, uint32_t param)
 {
@@ -37,7 +38,11 @@ int verify(uint32_t config, uint32_t regions)
 {
     put(0, 0xFFFF);
     fault = (struct ethosu_ext_fault){0};
-    int error = ethosu_ext_verify(words, 4 * count, config, size, (int)regions, &written, &fault);
+    int error = ethosu_ext_verify(words, 4 * count, config, size, (int)regions, &writes, &fault);
+    written = 0;
+    for (uint32_t i = 0; i < ETHOSU_EXT_MAX_BASES; i++) {
+        written |= (uint32_t)(writes.end[i] != 0) << i;
+    }
     CHECK_EQ(fault.code, error);
     count--;
     return error;

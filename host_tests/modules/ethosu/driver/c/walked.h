@@ -10,6 +10,7 @@ extern uint32_t count; /**< of words */
 extern size_t size[8]; /**< of regions */
 extern struct ethosu_ext_fault fault;
 extern uint32_t written; /**< regions, a bit each */
+extern struct ethosu_ext_writes writes;
 
 /** A command with a parameter; with a payload. */
 void put(uint32_t code, uint32_t param);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+/** Questions about memory, answered from the board's table; see ethosu_memory.h. */
+#include "ethosu_memory.h"
+
+#include "ethosu_driver.h"
+
+#include <ethosu_io.h>
+
+/** What a board without a table of its own has: one memory, all addresses. */
+static const struct ethosu_memory anywhere = {
+    .name = "memory",
+    .end = (const void *)UINTPTR_MAX,
+    .masters = ETHOSU_MASTERS_ALL,
+};
+
+static const struct ethosu_board nothing_known = {.name = "unknown"};
+
+/** NULL: none. Owned by this file. */
+static const struct ethosu_board *in_use;
+
+void ethosu_memory_use(const struct ethosu_board *board)
+{
+    in_use = board;
+}
+
+const struct ethosu_board *ethosu_memory_board(void)
+{
+    return in_use != NULL ? in_use : &nothing_known;
+}
+
+const struct ethosu_npu *ethosu_memory_npu(uintptr_t base)
+{
+    const struct ethosu_board *board = ethosu_memory_board();
+    for (size_t i = 0; i < board->npu_count; i++) {
+        if (board->npus[i].base == base) {
+            return &board->npus[i];
+        }
+    }
+    return NULL;
+}
+
+const struct ethosu_memory *ethosu_memory_find(uint64_t address, size_t size)
+{
+    const struct ethosu_board *board = ethosu_memory_board();
+    if (board->memory_count == 0) {
+        return &anywhere;
+    }
+    for (size_t i = 0; i < board->memory_count; i++) {
+        const struct ethosu_memory *memory = &board->memories[i];
+        uintptr_t start = (uintptr_t)memory->start;
+        uintptr_t end = (uintptr_t)memory->end;
+        if (address >= start && address <= end && size <= end - address) {
+            return memory;
+        }
+    }
+    return NULL;
+}
+
+bool ethosu_memory_reaches(const void *start, size_t size, unsigned masters)
+{
+    const struct ethosu_memory *memory = ethosu_memory_find((uintptr_t)start, size);
+    return memory != NULL && (memory->masters & masters) == masters;
+}
+
+uint64_t ethosu_memory_npu_address(const struct ethosu_memory *memory, uint64_t address)
+{
+    return memory->npu_address == 0 ? address
+                                    : memory->npu_address + (address - (uintptr_t)memory->start);
+}
+
+size_t ethosu_memory_line(void)
+{
+    uint32_t line = ethosu_memory_board()->cache_line;
+    return line > 1 ? line : 1;
+}
+
+uintptr_t ethosu_memory_align(uintptr_t value)
+{
+    uintptr_t mask = ethosu_memory_line() - 1;
+    return (value + mask) & ~mask;
+}
+
+void ethosu_memory_clean(const void *start, size_t size)
+{
+    const struct ethosu_memory *memory = ethosu_memory_find((uintptr_t)start, size);
+    if (size != 0 && (memory == NULL || ethosu_memory_needs_clean(memory))) {
+        const uint64_t address = (uintptr_t)start;
+        ethosu_flush_dcache(&address, &size, 1);
+    }
+}
+
+void ethosu_memory_discard(const void *start, size_t size)
+{
+    const struct ethosu_memory *memory = ethosu_memory_find((uintptr_t)start, size);
+    if (size != 0 && (memory == NULL || ethosu_memory_needs_discard(memory))) {
+        const uint64_t address = (uintptr_t)start;
+        ethosu_invalidate_dcache(&address, &size, 1);
+    }
+}
+
+void ethosu_memory_barrier(void)
+{
+    ethosu_io_barrier();
+}
