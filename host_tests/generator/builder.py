@@ -3,25 +3,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from ethosu_tools.tflite_writer import Graph, write
 
-from . import places, proofs
 from .draws import Draws
 
 # Elements per tensor at most, so that thousands of cases run in minutes.
 MAX_ELEMENTS = 40_000
-
-# Operators that need not read all of their input.
-_DROP = {
-    *("SLICE", "STRIDED_SLICE", "SPLIT", "SPLIT_V", "UNPACK", "SUM", "TRANSPOSE_CONV"),
-    *("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"),
-}
 
 # TFLite's fused activation functions.
 NONE, RELU, RELU_N1_TO_1, RELU6 = 0, 1, 2, 3
@@ -62,22 +54,22 @@ class UnsuitableError(Exception):
 class Builder:
     """One graph in the making; operators `pick` values and leave `result`s."""
 
-    def __init__(self, draws: Draws) -> None:
+    def __init__(self, draws: Draws, npu: str = "") -> None:
         self.draws = draws
+        self.npu = npu
         self.graph = Graph("main")
         self._more_graphs: list[Graph] = []
         self.inputs: list[Value] = []
         self.operators: list[str] = []
-        self.known: list[proofs.Defect] = []
         # What an operator picks that does not care.
         self.types: tuple[str, ...] = ("int8", "int16")
         self.outputs: list[int] = []
-        # Values that Vela is known to mistake next to other operators: see known_defect.
-        self.sliced: dict[int, np.ndarray] = {}  # and which elements of the whole it has
-        self.cuts: dict[int, places.LostPlace] = {}  # of what has rows, columns and channels
-        self.windows: list[proofs.Proof] = []  # of reductions
-        self.selects_repeat = False  # operands of SELECT_V2
-        self._renamed: set[int] = set()
+        # Values that some operators must avoid, since Vela compiles the pair wrongly (defects.py).
+        self.parts: set[int] = set()  # results of SLICE, SPLIT, ...
+        self.reshaped: set[int] = set()  # inputs and outputs of RESHAPE, TRANSPOSE, ...
+        self.standalone: set[int] = set()  # not to be reshaped or put into a larger tensor
+        self.internal: set[int] = set()  # not to be an output of the graph
+        self.without_table: set[int] = set()  # not to be read by an operator with a table
         self._pool: list[Value] = []
         self._used: set[int] = set()
 
@@ -188,8 +180,14 @@ class Builder:
         accept: Callable[[Value], bool] = lambda value: True,
         largest: int = 24,
         shape: tuple[int, ...] | None = None,
+        avoid: Collection[int] = (),
     ) -> Value:
-        """A value for an operator: one of the graph's, or a new input (of `shape`, if given)."""
+        """A value for an operator: one of the graph's, or a new input (of `shape`, if given).
+
+        Of the graph's values it takes none whose index is in `avoid`.
+        """
+        # Vela defect: shared-between-shapes
+        avoid = {*avoid, *(self.reshaped & self._used)}
         dtypes = dtypes or self.types
         fits = [
             value
@@ -198,6 +196,7 @@ class Builder:
             and value.rank in ranks
             and (batch or value.rank < 4 or value.shape[0] == 1)
             and shape in (None, value.shape)
+            and value.index not in avoid
             and accept(value)
         ]
         # The newest first: chains are the simplest graphs.
@@ -242,54 +241,12 @@ class Builder:
         self._more_graphs.append(graph)
         return len(self._more_graphs)
 
-    def known_defect(self, text: str, proof: proofs.Proof) -> None:
-        """Say that Vela is wrong about an operator as it was drawn, and how that shows."""
-        self.known.append(proofs.Defect(text, proof))
-
-    def padded(self, x: Value) -> None:
-        """Say that a window slides over `x` and its padding."""
-        if x.index in self.sliced:
-            self.known_defect(
-                "padding around a slice: Vela pads as if the slice began elsewhere",
-                proofs.lopsided_padding,
-            )
-
-    def cut(
-        self,
-        x: Value,
-        out: Value,
-        begin: Sequence[int],
-        size: Sequence[int],
-        steps: Sequence[int] = (1, 1, 1, 1),
-    ) -> None:
-        """Say that `out` is the part of `x` that begins there, or every so many of its elements."""
-        whole = self.sliced.get(x.index, np.arange(x.elements)).reshape(x.shape)
-        spans = zip(begin, size, steps, strict=False)
-        self.sliced[out.index] = whole[
-            tuple(slice(at, at + (count - 1) * step + 1, step) for at, count, step in spans)
-        ]
-        if out.rank == 4:
-            axes = (tuple(numbers)[1:] for numbers in (x.shape, out.shape, begin, steps))
-            self.cuts[out.index] = places.LostPlace(*axes)
-
-    def renamed(self, x: Value, out: Value) -> None:
-        """Say that `out` is `x` under other axes."""
-        self._renamed |= {x.index, out.index}
-
-    def _find_shared(self) -> None:
-        """Find values with several shapes: Vela may read one in the shape of another."""
-        uses = Counter(i for _, operator in self.graph.operators for i in operator.inputs)
-        made = {value.index for value in self._pool} - {value.index for value in self.inputs}
-        reduced = any(kind in ("REDUCE_MAX", "REDUCE_MIN") for kind in self.operators)
-        if any(uses[i] > 1 for i in self._renamed) or (reduced and self._renamed & made):
-            kinds = set(self.operators)
-            shows = [places.unwritten, places.beyond_width, *self.windows]
-            shows += [] if kinds & _DROP else [places.unread]
-            shows += [] if self.selects_repeat else [proofs.repeated_choice]
-            self.known_defect(
-                "value shared between shapes: Vela reads one in the shape of another",
-                proofs.either(*shows),
-            )
+    def pick_to_reshape(self, **conditions: Any) -> Value:
+        """A value that one operator alone reads, in another shape."""
+        # Vela defect: shared-between-shapes
+        x = self.pick(avoid=self._used | self.standalone, **conditions)
+        self.reshaped.add(x.index)
+        return x
 
     @property
     def tensors_outside(self) -> int:
@@ -303,11 +260,10 @@ class Builder:
 
     def finish(self) -> bytes:
         """The file: what nobody uses is an output, and sometimes more."""
-        self._find_shared()
         fed = {value.index for value in self.inputs}
         made = [value for value in self._pool if value.index not in fed]
         outputs = [value.index for value in made if value.index not in self._used]
-        more = [value.index for value in made if value.index in self._used]
+        more = [value.index for value in made if value.index in self._used - self.internal]
         if more and self.draws.chance(25):
             outputs.append(self.draws.choice(more))
         self.graph.inputs = [value.index for value in self.inputs if value.index in self._used]

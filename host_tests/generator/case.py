@@ -13,7 +13,6 @@ from . import unsigned
 from .builder import Builder, UnsuitableError, Value
 from .draws import Draws
 from .families import U55_U65, Family
-from .proofs import Defect
 
 # Small arenas force cascades, stripes and buffered weights.
 ARENAS = (None, None, 131_072, 49_152, 24_576, 12_288, 6_144)
@@ -33,13 +32,7 @@ class Case:
     npu: str
     options: tuple[str, ...]
     operators: tuple[str, ...]
-    known: tuple[Defect, ...]
     feeds: tuple[tuple[np.ndarray, ...], ...]
-
-    @property
-    def legacy(self) -> bool:
-        """Compiled by Vela's deprecated Python core."""
-        return "--debug-force-legacy-core" in self.options
 
     def __str__(self) -> str:
         graph = "+".join(self.operators)
@@ -57,7 +50,7 @@ def make(
     """
     draws = Draws(seed, choices)
     npu, options = _target(draws, family)
-    b = Builder(draws)
+    b = Builder(draws, npu)
     names = list(family.generators)
     first = names[draws.integer(0, len(names) - 1, None if seed is None else seed % len(names))]
     _add(b, family, first)
@@ -79,8 +72,7 @@ def make(
         npu=npu,
         options=_without_regions(options) if b.tensors_outside > 2 else options,
         operators=tuple(b.operators),
-        known=(*b.known, *family.known),
-        feeds=tuple(_feeds(rng, b.inputs, family.unsigned)),
+        feeds=feeds(rng, b.inputs, family.unsigned),
     )
 
 
@@ -113,13 +105,13 @@ def _add(b: Builder, family: Family, name: str) -> None:
         family.generators[name](b)
 
 
-def _feeds(
+def feeds(
     rng: np.random.Generator, inputs: Sequence[Value], as_unsigned: bool
-) -> list[tuple[np.ndarray, ...]]:
+) -> tuple[tuple[np.ndarray, ...], ...]:
     """Random arrays, and the extremes: all least, all greatest, all zero."""
     kinds = ("random",) * _RANDOM_FEEDS + ("low", "high", "zero")
-    feeds = [tuple(_array(rng, value, kind) for value in inputs) for kind in kinds]
-    return [tuple(map(unsigned.raised, feed)) for feed in feeds] if as_unsigned else feeds
+    rows = (tuple(_array(rng, value, kind) for value in inputs) for kind in kinds)
+    return tuple(tuple(map(unsigned.raised, row)) if as_unsigned else row for row in rows)
 
 
 def _array(rng: np.random.Generator, value: Value, kind: str) -> np.ndarray:

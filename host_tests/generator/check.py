@@ -26,8 +26,6 @@ class Verdict(Enum):
 
     EXACT = "exact"
     BOUNDED = "differs within the bound of its operator"
-    DEFECT = "differs, by a known defect of Vela"
-    LEGACY = "differs, compiled by Vela's deprecated core"
     DIFFERS = "differs"
     FAULT = "the NPU stopped with a fault"
     CPU = "not on the NPU"
@@ -123,11 +121,6 @@ def _simulate(case: Case, result: Result) -> Result:
                 result.found.append(session.run(feed))
     except NpuError as error:
         result.verdict, result.reason = Verdict.FAULT, str(error)
-        defect = _defect(case, result)
-        if defect:
-            result.verdict, result.reason = Verdict.DEFECT, defect
-        elif case.legacy:
-            result.verdict = Verdict.LEGACY
         return result
     result.differences = _compare(result.expected, result.found)
     if result.differences:
@@ -136,21 +129,11 @@ def _simulate(case: Case, result: Result) -> Result:
 
 
 def _judge(case: Case, result: Result) -> tuple[Verdict, str]:
-    """Whether differences are what is known of this case."""
-    defect = _defect(case, result)
-    if defect:
-        return Verdict.DEFECT, defect
-    if case.legacy:
-        return Verdict.LEGACY, "+".join(case.operators)
+    """Whether differences are within the bound of an operator."""
     for operator in case.operators:
         if result.largest <= case.family.bounds.get(operator, 0):
             return Verdict.BOUNDED, f"{operator}: by up to {result.largest}"
     return Verdict.DIFFERS, str(result.differences[0])
-
-
-def _defect(case: Case, result: Result) -> str:
-    """The known defect of Vela that the graph may have and the stream does have, or nothing."""
-    return next((known.text for known in case.known if known.proof(result.compiled)), "")
 
 
 def _compare(expected: list[list[np.ndarray]], found: list[list[np.ndarray]]) -> list[Difference]:

@@ -8,6 +8,7 @@ import pytest
 
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=None, help="seed of the generated case to rerun")
+    parser.addoption("--family", default=None, help="its family: u55-u65, u55-u65-unsigned, u85")
 
 
 @pytest.fixture(scope="session", autouse=True)

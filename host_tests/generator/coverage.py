@@ -11,13 +11,17 @@ import struct
 from collections import Counter
 from collections.abc import Iterator
 
-from ethosu.vela.tflite.BuiltinOperator import BuiltinOperator
-from ethosu.vela.tflite.Model import Model
 from ethosu_tools.npu import command_stream
 from ethosu_tools.npu import commands as command_table
+from ethosu_tools.npu.program import parse
 
-_PAYLOAD = 0x4000
-_FIRST_REGISTER = 0x100
+NPU_OPERATOR = "ethos-u"
+PAYLOAD = 0x4000
+OPERATIONS = ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "RESIZE")  # on feature maps
+
+# Parameter and payload of the command that set each register last.
+State = dict[str, tuple[int, int]]
+
 _NAMES = {
     code: name.partition("_")[2].partition("_")[2]
     for config in ("ethos-u85-256", "ethos-u65-512")
@@ -27,27 +31,24 @@ _NAMES = {
 
 def operators(model: bytes) -> Counter[str]:
     """The operators of a compiled model's main graph, by name."""
-    root = Model.GetRootAs(model, 0)
-    graph = root.Subgraphs(0)
-    names = {value: name for name, value in vars(BuiltinOperator).items() if name.isupper()}
-    found: Counter[str] = Counter()
-    for index in range(graph.OperatorsLength()):
-        code = root.OperatorCodes(graph.Operators(index).OpcodeIndex())
-        custom = code.CustomCode()
-        number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
-        found[custom.decode() if custom else names.get(number, str(number))] += 1
-    return found
+    return Counter(operator.name for operator in parse(model)[0].operators)
 
 
 def streams(model: bytes) -> Iterator[bytes]:
-    """The command streams of a compiled model."""
-    root = Model.GetRootAs(model, 0)
-    graph = root.Subgraphs(0)
-    for index in range(graph.OperatorsLength()):
-        operator = graph.Operators(index)
-        if root.OperatorCodes(operator.OpcodeIndex()).CustomCode() == b"ethos-u":
-            tensor = graph.Tensors(operator.Inputs(0))
-            yield command_stream(root.Buffers(tensor.Buffer()).DataAsNumpy().tobytes())
+    """The command streams of a compiled model's main graph."""
+    graph = parse(model)[0]
+    for operator in graph.operators:
+        if operator.name == NPU_OPERATOR:
+            yield command_stream(graph.tensors[operator.inputs[0]].content)
+
+
+def constants(model: bytes) -> bytes:
+    """The read-only data (region 0) of the first NPU operator; empty if there is none."""
+    graph = parse(model)[0]
+    of_npu = (
+        graph.tensors[node.inputs[1]] for node in graph.operators if node.name == NPU_OPERATOR
+    )
+    return next((tensor.content for tensor in of_npu), b"")
 
 
 def commands(stream: bytes) -> Iterator[tuple[str, int, int]]:
@@ -56,9 +57,20 @@ def commands(stream: bytes) -> Iterator[tuple[str, int, int]]:
     at = 0
     while at < len(words):
         word = words[at]
-        has_payload = bool(word & _PAYLOAD)
+        has_payload = bool(word & PAYLOAD)
         yield _NAMES[word & 0xFFFF], word >> 16, words[at + 1] if has_payload else 0
         at += 2 if has_payload else 1
+
+
+def operations(model: bytes) -> Iterator[tuple[str, int, State]]:
+    """Opcode, mode and registers (parameter, payload) of every operation on feature maps."""
+    for stream in streams(model):
+        state: State = {}
+        for name, mode, payload in commands(stream):
+            if name in OPERATIONS:
+                yield name, mode, dict(state)
+            else:
+                state[name] = (mode, payload)
 
 
 def features(model: bytes) -> Counter[str]:
@@ -135,8 +147,6 @@ NOT_EMITTED = {
 }
 
 # --- Features of one operation ------------------------------------------------------------------
-
-State = dict[str, tuple[int, int]]
 
 _ELEMENTWISE = ("MUL", "ADD", "SUB", "MIN", "MAX", "LRELU", "ABS", "CLZ", "SHR", "SHL")
 _UNARY = ("LRELU", "ABS", "CLZ")

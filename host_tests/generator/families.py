@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from . import coverage, coverage_u85, operators, places, proofs
+from . import coverage, coverage_u85, operators
 from .builder import Builder
 from .operators import u85
 
@@ -28,8 +28,6 @@ class Family:
     without_generator: Mapping[str, str]
     # A switch of Vela's, and in how many percent of the cases; the first that is drawn counts.
     switches: Mapping[str, int]
-    # Defects of Vela that any graph may meet.
-    known: tuple[proofs.Defect, ...] = ()
     features: Callable[[bytes], Counter[str]] = coverage.features
     # uint8 in place of int8; graphs with 16-bit numbers are left out.
     unsigned: bool = False
@@ -58,11 +56,14 @@ U55_U65 = Family(
     bounds=operators.BOUNDS,
     never_on_npu=operators.NEVER_ON_NPU,
     without_generator=operators.WITHOUT_GENERATOR,
-    switches={"--debug-force-legacy-core": 4},
-    known=(places.TABLE_BEYOND_MEMORY, places.UNWRITTEN),
+    switches={},
 )
 U55_U65_UNSIGNED = replace(
-    U55_U65, name="u55-u65-unsigned", known=(*U55_U65.known, proofs.SIGNED_CLAMP), unsigned=True
+    U55_U65,
+    name="u55-u65-unsigned",
+    # Vela defect: transpose-uint8
+    generators={name: make for name, make in operators.GENERATORS.items() if name != "TRANSPOSE"},
+    unsigned=True,
 )
 
 _DRAM = tuple(f"Ethos_U85_SYS_DRAM_{size}" for size in ("Low", "Mid", "High"))
@@ -90,7 +91,6 @@ U85 = Family(
         "--disable-buffering": 5,
     },
     features=coverage_u85.features,
-    known=(places.UNWRITTEN,),
 )
 
 FAMILIES = {family.name: family for family in (U55_U65, U55_U65_UNSIGNED, U85)}

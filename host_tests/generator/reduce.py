@@ -57,8 +57,8 @@ def _try(choices: Sequence[int], larger: Case, result: Result) -> tuple[Case, Re
         case = cases.make(choices=choices, family=larger.family)
     except UnsuitableError:
         return None
-    # Other operators, or another compiler core, would be another defect.
-    if not set(case.operators) <= set(larger.operators) or case.legacy != larger.legacy:
+    # Other operators would be another defect.
+    if not set(case.operators) <= set(larger.operators):
         return None
     found = check(case)
     return (case, found) if found.verdict is result.verdict else None

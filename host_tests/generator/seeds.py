@@ -12,7 +12,6 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from ethosu.vela.tflite.Model import Model
 from ethosu_tools.npu import configs as npu_configs
 
 from . import case as cases
@@ -53,7 +52,7 @@ def main() -> None:
 
 def _pieces(case: cases.Case, config: int) -> list[tuple[str, bytes]]:
     model = vela.compile_case(case).model
-    constants = _constants(model)
+    constants = coverage.constants(model)
     pieces = []
     for stream in coverage.streams(model):
         if len(stream) <= _LONGEST:
@@ -62,18 +61,6 @@ def _pieces(case: cases.Case, config: int) -> list[tuple[str, bytes]]:
             pieces.append(("streams", header + stream + memory[:_MEMORY]))
         pieces += [("weights", data) for data in _weights(stream, constants)]
     return pieces
-
-
-def _constants(model: bytes) -> bytes:
-    """The read-only data of the first NPU operator: region 0."""
-    root = Model.GetRootAs(model, 0)
-    graph = root.Subgraphs(0)
-    for index in range(graph.OperatorsLength()):
-        operator = graph.Operators(index)
-        if root.OperatorCodes(operator.OpcodeIndex()).CustomCode() == b"ethos-u":
-            buffer = root.Buffers(graph.Tensors(operator.Inputs(1)).Buffer())
-            return buffer.DataAsNumpy().tobytes() if buffer.DataLength() else b""
-    return b""
 
 
 def _weights(stream: bytes, constants: bytes) -> Iterator[bytes]:

@@ -38,7 +38,7 @@ def comparison(kind, scales):
     feed = tuple(np.ascontiguousarray(grid)[None] for grid in np.meshgrid(numbers, numbers))
     options = ("--system-config", "Ethos_U85_SYS_DRAM_Mid", "--memory-mode", "Sram_Only")
     model = write([graph], kind)
-    return Case(U85, None, (), model, "ethos-u85-256", options, (kind,), (), (feed,))
+    return Case(U85, None, (), model, "ethos-u85-256", options, (kind,), (feed,))
 
 
 @pytest.mark.parametrize("scales", SCALES)

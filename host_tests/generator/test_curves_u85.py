@@ -25,7 +25,7 @@ def test_every_int16_number_is_exact(kind, scale):
     graph.operator(kind, graph.inputs, graph.outputs)
     options = ("--system-config", "Ethos_U85_SYS_DRAM_Mid", "--memory-mode", "Sram_Only")
     model = write([graph], kind)
-    case = Case(U85, None, (), model, "ethos-u85-256", options, (kind,), (), ((numbers,),))
+    case = Case(U85, None, (), model, "ethos-u85-256", options, (kind,), ((numbers,),))
     (wanted,) = Oracle(model, kernels=REFERENCE).step((numbers,))
     with Session(isolated.call(vela.compile_case, case).model) as session:
         (found,) = session.run((numbers,))

@@ -9,7 +9,7 @@ from . import case as cases
 from .check import Verdict, check
 
 # Scales whose ratio brings results next to a tie.
-SEEDS = (18_598, 25_088, 27_728)
+SEEDS = (1_823, 3_143, 4_188)
 
 
 def elu(x, scale, out_scale, precision):

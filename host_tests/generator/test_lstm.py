@@ -13,7 +13,7 @@ from ethosu_tools.oracle import Oracle
 from ethosu_tools.tflite_writer import Graph, write
 
 from . import case as cases
-from . import isolated, registers, vela
+from . import coverage, isolated, vela
 from .operators import GENERATORS
 
 LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
@@ -33,7 +33,7 @@ def layers():
     found = []
     for seed in range(list(GENERATORS).index(LSTM), 2_000, len(GENERATORS)):
         case = cases.make(seed)
-        if case.operators != (LSTM,) or case.legacy:
+        if case.operators != (LSTM,):
             continue
         with suppress(isolated.DiedError, vela.RefusedError):
             found.append((case, isolated.call(vela.compile_case, case).model))
@@ -44,7 +44,7 @@ def layers():
 
 def sums(case, model):
     """(function, sum, result) of every addition with a function, in the order of the stream."""
-    kinds = list(registers.operations(model))
+    kinds = list(coverage.operations(model))
     results, rows = {}, []
 
     with Session(model, case.npu) as session:

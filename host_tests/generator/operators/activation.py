@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from .. import proofs
 from ..builder import Builder, UnsuitableError, Value
 
 _BOTH = ("int8", "int16")
 _RANKS = (4, 2, 3)
+_LARGEST_SCALE = 4  # 32,768 steps of it in LiteRT's units, 1 / 12,288, fit into 32 bits
+_LARGEST_SOFTMAX_SCALE = 8
 _TIE = 2.0**-15  # two steps of a single-precision number of 8 bits before the point
 
 
@@ -51,8 +52,10 @@ def _unary(
     """An operator whose output range follows from its function, or is TFLite's `fixed` one."""
 
     def make(b: Builder) -> None:
-        x = b.pick(dtypes=dtypes, ranks=_RANKS, batch=True)
+        x = b.pick(dtypes=dtypes, ranks=_RANKS, batch=True, avoid=b.without_table)
         if fixed is not None:
+            if x.dtype == "int16" and x.scale > _LARGEST_SCALE:
+                raise UnsuitableError("LiteRT's own int16 kernel wraps")
             out = b.tensor(x.shape, x.dtype, *fixed[x.dtype])
             _no_ties(function, x, out)
         elif kind == "ABS":
@@ -67,12 +70,8 @@ def _unary(
             values = function(np.linspace(*_range(x), 256).clip(-limit, limit))
             out = _output(b, x, float(values.min()), float(values.max()))
         if kind == "EXP" and _range(x)[1] > np.log(out.scale * 2.0**31):
-            if x.dtype == "int16":
-                raise UnsuitableError("LiteRT's own EXP wraps")
-            b.known_defect(
-                "EXP beyond 2^31 steps: Vela's table wraps to the least value",
-                proofs.falling_table,
-            )
+            # Vela defect: exp-overflow. LiteRT's own int16 EXP wraps, too.
+            raise UnsuitableError("EXP beyond 2^31 steps")
         b.operator(kind, [x], [out], options, **_fields(b, kind))
 
     return make
@@ -121,6 +120,8 @@ def prelu(b: Builder) -> None:
 def softmax(b: Builder) -> None:
     """SOFTMAX along the last axis."""
     x = b.pick(ranks=_RANKS, batch=True)
+    if x.dtype == "int16" and x.scale >= _LARGEST_SOFTMAX_SCALE:
+        raise UnsuitableError("LiteRT's own int16 kernel wraps")
     if x.dtype == "int16":
         out = b.tensor(x.shape, "int16", 1 / 32_768, 0)
     elif b.draws.chance(15):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import places, proofs
 from ..builder import Builder, UnsuitableError, Value
 
 SAME, VALID = 0, 1
@@ -79,7 +78,13 @@ def _given(*values: Value | None) -> list[Value | None]:
     return [value for value in values if value is not None]
 
 
-def _sliding(b: Builder, largest: int = 11) -> tuple[int, int, int, int, int, int, int]:
+def paddings(b: Builder, x: Value) -> int:
+    """How a window goes over the edges of `x`."""
+    # Vela defect: padding-of-slice
+    return VALID if x.index in b.parts else b.draws.choice((SAME, VALID))
+
+
+def _sliding(b: Builder, x: Value, largest: int = 11) -> tuple[int, int, int, int, int, int, int]:
     draws = b.draws
     square = not draws.chance(40)
     kh = draws.choice((1, 3, 2, 5, 7, largest)) if draws.chance(70) else 1
@@ -88,35 +93,27 @@ def _sliding(b: Builder, largest: int = 11) -> tuple[int, int, int, int, int, in
     sw = sh if square or draws.chance(50) else draws.integer(1, 3)
     dh = draws.integer(1, 3) if sh == 1 and sw == 1 and draws.chance(25) else 1
     dw = dh if square else draws.choice((1, dh))
-    return kh, kw, sh, sw, dh, dw, draws.choice((SAME, VALID))
+    return kh, kw, sh, sw, dh, dw, paddings(b, x)
 
 
 def conv_2d(b: Builder) -> None:
     """CONV_2D, dilated, strided, grouped now and then."""
     x = b.pick(batch=True)
     n, h, w, c = x.shape
-    kh, kw, sh, sw, dh, dw, padding = _sliding(b)
-    if padding == SAME:
-        b.padded(x)
+    kh, kw, sh, sw, dh, dw, padding = _sliding(b, x)
     if padding == VALID and b.draws.chance(10):
+        x = b.pick_to_reshape(shape=x.shape)  # Vela reshapes the input for strides beyond 3
         sh, sw, dh, dw = b.draws.integer(1, 6), b.draws.integer(1, 6), 1, 1
-        b.renamed(x, x)  # Vela makes strides beyond 3 another shape of the input
-    groups = b.draws.choice([g for g in (1, 1, 1, 2, 3, 4) if c % g == 0])
+    # Vela defect: groups-of-batch
+    groups = b.draws.choice([g for g in (1, 1, 1, 2, 3, 4) if c % g == 0]) if n == 1 else 1
     oc = b.draws.size(48)
     oc = -(-oc // groups) * groups
     shape = (n, window(h, kh, sh, dh, padding), window(w, kw, sw, dw, padding), oc)
-    if groups > 1 and n > 1:
-        b.known_defect(
-            "groups of a batch: Vela pads as if its own slice began elsewhere, or reads past it",
-            proofs.either(proofs.lopsided_padding, places.beyond_tile),
-        )
     kernel = weights(b, (oc, kh, kw, c // groups), 0)
     parts = np.split(weight_scales(b, kernel)[0], groups)
     if groups > 1 and all(np.array_equal(part, parts[0]) for part in parts):
-        b.known_defect(
-            "groups of equal weights: Vela gives all of them the biases of one",
-            places.shared_scales,
-        )
+        # Vela defect: groups-of-equal-weights
+        raise UnsuitableError("groups of equal weights")
     biases, out = _finish(b, "conv", x, kernel, shape, kh * kw * c // groups)
     b.operator(
         "CONV_2D",
@@ -136,19 +133,15 @@ def depthwise_conv_2d(b: Builder) -> None:
     """DEPTHWISE_CONV_2D with a depth multiplier now and then."""
     x = b.pick(batch=True)
     n, h, w, c = x.shape
-    kh, kw, sh, sw, dh, dw, padding = _sliding(b)
-    if padding == SAME:
-        b.padded(x)
+    kh, kw, sh, sw, dh, dw, padding = _sliding(b, x)
     multiplier = b.draws.integer(1, 4) if b.draws.chance(30) else 1
-    if multiplier > 1:
-        b.known_defect(
-            "DEPTHWISE_CONV_2D by a multiplier into a part of a tensor: Vela loses its strides",
-            places.damaged,
-        )
     oc = c * multiplier
     shape = (n, window(h, kh, sh, dh, padding), window(w, kw, sw, dw, padding), oc)
     kernel = weights(b, (1, kh, kw, oc), 3)
     biases, out = _finish(b, "depthwise", x, kernel, shape, kh * kw)
+    if multiplier > 1:
+        # Vela defect: depthwise-multiplier-into-part
+        b.standalone.add(out.index)
     b.operator(
         "DEPTHWISE_CONV_2D",
         _given(x, kernel, biases),
@@ -166,12 +159,11 @@ def depthwise_conv_2d(b: Builder) -> None:
 
 def transpose_conv(b: Builder) -> None:
     """TRANSPOSE_CONV, strides 1x1 and 2x2."""
-    x = b.pick(largest=12)
+    x = b.pick(largest=12, avoid=b.parts)  # Vela defect: transpose-conv-of-slice
     n, h, w, c = x.shape
     stride = b.draws.choice((2, 1))
     kh, kw = b.draws.integer(1, 5), b.draws.integer(1, 5)
     padding = b.draws.choice((SAME, VALID))
-    b.padded(x)  # the upscaled input is padded either way
     oc = b.draws.size(24)
     shape = (
         n,
@@ -181,18 +173,11 @@ def transpose_conv(b: Builder) -> None:
         ),
         oc,
     )
-    lost: list[proofs.Proof] = []
-    if min(kh, kw) < stride:
-        lost.append(places.beside_zeros)
-    if x.index in b.cuts:
-        lost += [b.cuts[x.index], places.PartsApart(*shape[1:3])]
-    if lost:
-        b.known_defect(
-            "TRANSPOSE_CONV from or into a part of a tensor: Vela loses its rows and columns",
-            proofs.either(*lost),
-        )
     kernel = weights(b, (oc, kh, kw, c), 0)
     biases, out = _finish(b, "transpose", x, kernel, shape, kh * kw * c // stride**2)
+    if min(kh, kw) < stride:
+        # Vela defect: transpose-conv-into-part
+        b.standalone.add(out.index)
     b.operator(
         "TRANSPOSE_CONV",
         _given(b.integers(*shape), kernel, x, biases),
@@ -228,18 +213,14 @@ def fully_connected(b: Builder) -> None:
 
 def batch_matmul(b: Builder) -> None:
     """BATCH_MATMUL of two values that change."""
-    x = b.pick(dtypes=("int8",), ranks=(3, 4, 2), batch=True)
+    # Vela defect: batch-matmul-of-slice
+    x = b.pick(dtypes=("int8",), ranks=(3, 4, 2), batch=True, avoid=b.parts)
     adjoint_x, adjoint_y = b.draws.chance(20), b.draws.chance(40)
     *outer, rows, inner = x.shape
     if adjoint_x:
         rows, inner = inner, rows
     columns = b.draws.size(32)
     other = (*outer, columns, inner) if adjoint_y else (*outer, inner, columns)
-    if x.index in b.sliced:
-        b.known_defect(
-            "BATCH_MATMUL of a slice: Vela multiplies in the shape of the whole tensor",
-            proofs.either(places.overlapping_output, places.LostStep(x.shape[-2])),
-        )
     y = b.input(other, x.dtype)
     scale = x.scale * y.scale * np.sqrt(inner) * 128 * b.draws.choice((1.0, 0.4, 3.0))
     out = b.tensor((*outer, rows, columns), x.dtype, scale)

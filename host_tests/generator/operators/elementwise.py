@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .. import proofs
-from ..builder import NONE, Builder, Value
+from ..builder import NONE, Builder, UnsuitableError, Value
 
 
 def other(b: Builder, x: Value, same: bool) -> Value:
@@ -72,18 +71,10 @@ def _binary(
             fields["fusedActivationFunction"] = NONE if x.dtype == "int32" else b.activation()
         if kind in ("ADD", "SUB"):
             fields["potScaleInt16"] = False
-        if kind == "MUL" and x.dtype == "int32":
-            b.known_defect(
-                "MUL of int32: Vela programs a multiplier, which the NPU does not use",
-                proofs.shifted_product,
-            )
-        if {x.index, y.index} & b.sliced.keys() and shape == x.shape == _aligned(x, y):
-            b.known_defect(f"{kind} of a slice: Vela repeats an operand", proofs.repeated)
+        if {x.index, y.index} & b.parts and shape == x.shape == _aligned(x, y):
+            raise UnsuitableError("Vela defect: elementwise-of-slice")
         if kind == "SQUARED_DIFFERENCE" and _overflows(x, y, out):
-            b.known_defect(
-                "SQUARED_DIFFERENCE: a multiplier rounds up to 2^31, Vela makes it 1",
-                proofs.unit_multiplier,
-            )
+            raise UnsuitableError("Vela defect: squared-difference-multiplier")
         b.operator(kind, pair, [out], options, **fields)
 
     return make
@@ -102,7 +93,7 @@ OPERATORS = {
     "ADD": _binary("ADD", "AddOptions", _ALL),
     "MAXIMUM": _binary("MAXIMUM", "MaximumMinimumOptions", ("int8", "int16"), same=True),
     "MINIMUM": _binary("MINIMUM", "MaximumMinimumOptions", ("int8", "int16"), same=True),
-    "MUL": _binary("MUL", "MulOptions", _ALL),
+    "MUL": _binary("MUL", "MulOptions", ("int8", "int16")),  # Vela defect: mul-int32
     "SQUARED_DIFFERENCE": _binary("SQUARED_DIFFERENCE", "SquaredDifferenceOptions", ("int8",)),
     "SUB": _binary("SUB", "SubOptions", _ALL),
 }

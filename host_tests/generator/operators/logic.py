@@ -5,27 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .. import proofs
-from ..builder import Builder, Value
+from ..builder import Builder, UnsuitableError, Value
 from .elementwise import broadcast, other
+from .pooling import reduced
 
 _RANKS = (4, 3, 2)
 _SCALES = tuple(2.0**-bits for bits in (4, 5, 6, 7, 8))
 _NUMBERS = ("int8", "int16", "int32")
-# What reads masks, 0 or -1: ALL holds where the greatest is -1, ANY where the least is.
-_MASKED = {
-    "REDUCE_ALL": ("POOL", 0),
-    "REDUCE_ANY": ("POOL", 5),
-    "SELECT": proofs.CHOICE,
-    "SELECT_V2": proofs.CHOICE,
-}
-
-
-def _masked(b: Builder, kind: str) -> None:
-    b.known_defect(
-        "a comparison that is an output: Vela takes its truth for a mask",
-        proofs.TruthAsMask(_MASKED[kind]),
-    )
 
 
 def _truth(b: Builder, shape: tuple[int, ...]) -> Value:
@@ -88,17 +74,11 @@ def _reduce(kind: str) -> Callable[[Builder], None]:
         axes = sorted(
             {b.draws.integer(x.rank - 3 if x.rank > 2 else 0, x.rank - 1) for _ in range(count)}
         )
-        keep = b.draws.chance(50)
-        kept = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
-        left = [size for axis, size in enumerate(x.shape) if axis not in axes]
-        out = _truth(b, tuple(kept if keep else left))
-        if not keep or all(x.shape[axis] == 1 for axis in axes):
-            b.known_defect(
-                f"{kind} that drops axes or reduces axes of length 1 only: Vela's shape is wrong",
-                proofs.WrongWindow(x.shape[axis] for axis in axes),
-            )
-        _masked(b, kind)
-        b.operator(kind, [x, b.integers(*axes)], [out], "ReducerOptions", keepDims=keep)
+        if all(x.shape[axis] == 1 for axis in axes):
+            raise UnsuitableError("Vela defect: reduce-without-dims")
+        out = _truth(b, reduced(x, axes, True))
+        b.internal.add(x.index)  # Vela defect: truth-as-mask
+        b.operator(kind, [x, b.integers(*axes)], [out], "ReducerOptions", keepDims=True)
 
     return make
 
@@ -117,8 +97,7 @@ def _select(kind: str, options: str, broadcasts: bool) -> Callable[[Builder], No
         truth = tuple(1 if broadcasts and b.draws.chance(20) else size for size in shape)
         condition = b.pick(dtypes=("bool",), ranks=(len(truth),), batch=True, shape=truth)
         out = b.tensor(shape, x.dtype, x.scale, x.zero_point)
-        b.selects_repeat |= {x.shape, y.shape, truth} != {shape}
-        _masked(b, kind)
+        b.internal.add(condition.index)  # Vela defect: truth-as-mask
         b.operator(kind, [condition, x, y], [out], options)
 
     return make

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from .. import places, proofs
-from ..builder import Builder, UnsuitableError
-from .convolution import SAME, VALID, window
+from ..builder import Builder, UnsuitableError, Value
+from .convolution import VALID, paddings, window
 
 
 def _pool(kind: str) -> Callable[[Builder], None]:
@@ -22,9 +19,7 @@ def _pool(kind: str) -> Callable[[Builder], None]:
             kh, kw = min(h, 20), min(w, 20)
         sh = draws.integer(1, 3)
         sw = sh if draws.chance(60) else draws.integer(1, 3)
-        padding = draws.choice((SAME, VALID))
-        if padding == SAME:
-            b.padded(x)
+        padding = paddings(b, x)
         if padding == VALID and draws.chance(15):
             sh, sw = draws.integer(1, 8), draws.integer(1, 8)
         shape = (n, window(h, kh, sh, 1, padding), window(w, kw, sw, 1, padding), c)
@@ -45,43 +40,59 @@ def _pool(kind: str) -> Callable[[Builder], None]:
     return make
 
 
-def _reduce(kind: str, dtypes: tuple[str, ...], same: bool) -> Callable[[Builder], None]:
+def axes_of(b: Builder, x: Value) -> list[int]:
+    """Axes that MEAN, REDUCE_MAX and REDUCE_MIN can reduce on the NPU."""
+    candidates = ((1, 2), (1,), (2,), (3,), (1, 2, 3)) if x.rank == 4 else ((1,), (x.rank - 1,))
+    return sorted(set(b.draws.choice(candidates)))
+
+
+def reduced(x: Value, axes: Sequence[int], keep: bool) -> tuple[int, ...]:
+    """The shape that is left."""
+    if keep:
+        return tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
+    shape = tuple(size for axis, size in enumerate(x.shape) if axis not in axes)
+    if not shape:
+        raise UnsuitableError("nothing is left")
+    return shape
+
+
+def mean(b: Builder) -> None:
+    """MEAN along one axis or several."""
+    x = b.pick(ranks=(4, 3, 2))
+    axes, keep = axes_of(b, x), b.draws.chance(50)
+    scale = x.scale * b.draws.choice((1.0, 0.7, 1.9))
+    out = b.tensor(reduced(x, axes, keep), x.dtype, scale)
+    b.operator("MEAN", [x, b.integers(*axes)], [out], "ReducerOptions", keepDims=keep)
+
+
+def sum_(b: Builder) -> None:
+    """SUM along the last axis."""
+    # Vela defect: sum-of-several-axes
+    x = b.pick(dtypes=("int8",), ranks=(4, 3, 2), accept=_is_long)
+    if not _is_long(x):
+        raise UnsuitableError("an axis of length 1")
+    axes = [x.rank - 1]
+    out = b.tensor(reduced(x, axes, True), x.dtype, x.scale, x.zero_point)
+    b.operator("SUM", [x, b.integers(*axes)], [out], "ReducerOptions", keepDims=True)
+
+
+def _is_long(x: Value) -> bool:
+    return x.shape[-1] > 1
+
+
+def _extreme(kind: str) -> Callable[[Builder], None]:
+    """REDUCE_MAX or REDUCE_MIN."""
+
     def make(b: Builder) -> None:
-        x = b.pick(dtypes=dtypes, ranks=(4, 3, 2))
-        candidates = ((1, 2), (1,), (2,), (3,), (1, 2, 3)) if x.rank == 4 else ((1,), (x.rank - 1,))
-        axes = sorted(set(b.draws.choice(candidates)))
-        keep = b.draws.chance(50)
-        shape = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
-        if not keep:
-            shape = [size for axis, size in enumerate(x.shape) if axis not in axes]
-        if not shape:
-            raise UnsuitableError("nothing is left")
-        if same:
-            out = b.tensor(shape, x.dtype, x.scale, x.zero_point)
-        else:
-            out = b.tensor(shape, x.dtype, x.scale * b.draws.choice((1.0, 0.7, 1.9)))
-        wrong_window = proofs.WrongWindow(x.shape[axis] for axis in axes)
-        other_size = proofs.OtherSize(out.elements)
-        if kind.startswith("REDUCE"):
-            b.windows.append(wrong_window)
-            b.known_defect(f"{kind} before a PAD: Vela pads its input", wrong_window.padded)
-        if kind != "MEAN" and (not keep or all(x.shape[axis] == 1 for axis in axes)):
-            b.known_defect(
-                f"{kind} that drops axes or reduces axes of length 1 only: Vela's shape is wrong",
-                other_size if kind == "SUM" else wrong_window,
-            )
-        if kind.startswith("REDUCE") and x.index in b.sliced:
-            part = b.sliced[x.index] * np.dtype(x.dtype).itemsize
-            lost = proofs.either(
-                wrong_window, places.LostStart(int(part.min())), places.BesideSlice(part)
-            )
-            b.known_defect(f"{kind} of a slice: Vela takes the output's shape or start", lost)
-        if kind == "SUM" and (len(axes) > 1 or (x.zero_point and axes != [x.rank - 1])):
-            b.known_defect(
-                "SUM of other axes than the last: Vela sums along one of them, or none", other_size
-            )
-        indices = b.integers(*axes)
-        b.operator(kind, [x, indices], [out], "ReducerOptions", keepDims=keep)
+        # Vela defect: reduce-of-slice
+        # Vela defect: shared-between-shapes
+        x = b.pick(ranks=(4, 3, 2), avoid=b.parts | b.reshaped)
+        axes = axes_of(b, x)
+        if all(x.shape[axis] == 1 for axis in axes):
+            raise UnsuitableError("Vela defect: reduce-without-dims")
+        out = b.tensor(reduced(x, axes, True), x.dtype, x.scale, x.zero_point)
+        b.standalone |= {x.index, out.index}  # Vela defect: reduce-before-pad
+        b.operator(kind, [x, b.integers(*axes)], [out], "ReducerOptions", keepDims=True)
 
     return make
 
@@ -89,15 +100,9 @@ def _reduce(kind: str, dtypes: tuple[str, ...], same: bool) -> Callable[[Builder
 def arg_max(b: Builder) -> None:
     """ARG_MAX along the last axis."""
     x = b.pick(dtypes=("int8",), ranks=(4, 3, 2))
-    output = b.draws.choice(("int32", "int64"))
-    out = b.tensor(x.shape[:-1], output, 1.0, 0)
-    kinds = {"int32": 2, "int64": 4}
-    if output == "int64":
-        b.known_defect(
-            "ARG_MAX to int64: Vela gives the output half of its memory", places.shared_output
-        )
+    out = b.tensor(x.shape[:-1], "int32", 1.0, 0)  # Vela defect: arg-max-to-int64
     axis = b.integers(x.rank - 1)
-    b.operator("ARG_MAX", [x, axis], [out], "ArgMaxOptions", outputType=kinds[output])
+    b.operator("ARG_MAX", [x, axis], [out], "ArgMaxOptions", outputType=2)
 
 
 def _resize(kind: str, options: str, halves: tuple[int, ...]) -> Callable[[Builder], None]:
@@ -115,10 +120,8 @@ def _resize(kind: str, options: str, halves: tuple[int, ...]) -> Callable[[Build
             size = (h * factor, w * factor)
         out = b.tensor((n, *size, c), x.dtype, x.scale, x.zero_point)
         if kind == "RESIZE_BILINEAR" and centres:
-            b.known_defect(
-                "RESIZE_BILINEAR into a PAD: Vela computes it in the padded shape, from its start",
-                places.LargeQuarter(h, w),
-            )
+            # Vela defect: resize-bilinear-before-pad
+            b.standalone.add(out.index)
         b.operator(
             kind,
             [x, b.integers(*size)],
@@ -131,18 +134,16 @@ def _resize(kind: str, options: str, halves: tuple[int, ...]) -> Callable[[Build
     return make
 
 
-_BOTH = ("int8", "int16")
-
 OPERATORS = {
     "ARG_MAX": arg_max,
     "AVERAGE_POOL_2D": _pool("AVERAGE_POOL_2D"),
     "MAX_POOL_2D": _pool("MAX_POOL_2D"),
-    "MEAN": _reduce("MEAN", _BOTH, same=False),
-    "REDUCE_MAX": _reduce("REDUCE_MAX", _BOTH, same=True),
-    "REDUCE_MIN": _reduce("REDUCE_MIN", _BOTH, same=True),
+    "MEAN": mean,
+    "REDUCE_MAX": _extreme("REDUCE_MAX"),
+    "REDUCE_MIN": _extreme("REDUCE_MIN"),
     "RESIZE_BILINEAR": _resize("RESIZE_BILINEAR", "ResizeBilinearOptions", (2,)),
     "RESIZE_NEAREST_NEIGHBOR": _resize(
         "RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighborOptions", (2, 4, 8)
     ),
-    "SUM": _reduce("SUM", ("int8",), same=True),
+    "SUM": sum_,
 }

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .. import proofs
-from ..builder import Builder
+from ..builder import Builder, UnsuitableError
 from . import (
     activation,
     convolution,
@@ -58,12 +57,9 @@ def _resize(b: Builder, kind: str, options: str, factors: tuple[int, ...] | None
 
     size = (length(h), length(w))
     if factors is None and not corners and not centres and (size[0] % h or size[1] % w):
-        b.known_defect(
-            "RESIZE_NEAREST_NEIGHBOR by no whole factor: Vela takes the centres of pixels",
-            proofs.pixel_centres,
-        )
+        centres = True  # Vela defect: resize-nearest-centres
     if h >= _LARGE_STEP * (size[0] - 1) or w >= _LARGE_STEP * (size[1] - 1):
-        b.known_defect("RESIZE by steps of 16 or more: Vela cuts them to 4 bits", proofs.lost_step)
+        raise UnsuitableError("Vela defect: resize-steps")
     out = layout.like(b, x, (n, *size, c))
     fields = {"alignCorners": corners, "halfPixelCenters": centres}
     b.operator(kind, [x, b.integers(*size)], [out], options, **fields)
@@ -100,7 +96,10 @@ _OPERATORS: dict[str, Callable[[Builder], None]] = {
 GENERATORS = dict(sorted(_OPERATORS.items()))
 
 # As for the smaller NPUs (see __init__.py).
-ALONE = {"ABS", "ELU", "SUM", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
+ALONE = {
+    *("ABS", "ELU", "SUM", "UNIDIRECTIONAL_SEQUENCE_LSTM"),
+    *("READ_VARIABLE", "ASSIGN_VARIABLE"),  # Vela defect: variable-start-value
+}
 OPTIMISED_KERNELS = {"ELU", "SUM"}
 BOUNDS = {"ABS": 1, "ELU": 1, "UNIDIRECTIONAL_SEQUENCE_LSTM": 12}
 NEVER_ON_NPU: dict[str, str] = {}

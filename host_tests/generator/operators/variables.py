@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from ethosu_tools.tflite_writer import Graph
 
-from .. import places
 from ..builder import Builder
 from .layout import like
 
@@ -33,12 +32,7 @@ def streaming(b: Builder) -> None:
     begin = (0, x.shape[1], *[0] * (x.rank - 2))
     inputs = [window, b.integers(*begin), b.integers(*before.shape)]
     b.operator("SLICE", inputs, [newest], "SliceOptions")
-    b.cut(window, newest, begin, newest.shape)
     graph.operator("ASSIGN_VARIABLE", [handle, newest.index], [], "AssignVariableOptions")
-    b.known_defect(
-        "a variable with a start value: Vela gives it another place in the graph that sets it",
-        places.moved_state,
-    )
     b.operators += ["READ_VARIABLE", "ASSIGN_VARIABLE"]
 
 

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""Each known defect of Vela still shows, is Vela's, is avoided and is in the README."""
+
+import re
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ethosu_tools.npu import NpuError, Session, command_stream
+from ethosu_tools.npu.program import parse
+from ethosu_tools.oracle import BUILTIN, REFERENCE, Oracle
+
+from . import coverage, isolated, unsigned, vela
+from .builder import Builder
+from .case import Case, feeds
+from .defects import DEFECTS, Constant, Count, Offset, Register
+from .draws import Draws
+from .families import U55_U65, U85
+
+HERE = Path(__file__).parent
+# Of these the parameter is looked at, not the payload: shifts and whole steps.
+PARAMETERS = ("OFM_SCALE", "RESIZE_X_STEP", "RESIZE_Y_STEP")
+
+
+def make(defect):
+    """The row's graph as a case, not yet compiled."""
+    b = Builder(Draws(replay=defect.choices))
+    defect.graph(b)
+    if defect.unsigned:
+        unsigned.rewrite(b.graph)
+    model = b.finish()
+    family = U85 if "u85" in defect.npu else U55_U65
+    rows = feeds(np.random.default_rng(0), b.inputs, defect.unsigned)
+    return Case(family, None, (), model, defect.npu, defect.options, tuple(b.operators), rows)
+
+
+class Repaired(Session):
+    """A session whose command streams have the required registers."""
+
+    def __init__(self, model, rows):
+        self._rows = {(row.operation, row.name): row for row in rows}
+        super().__init__(model)
+
+    def _stream(self, graph, index):
+        content = command_stream(self._graphs[graph].tensors[index].content)
+        return self.npu.add(repaired(content, self._rows), writable=False)
+
+
+def value(name, param, payload):
+    """Of a command that sets a register; payload None: it has none."""
+    return param if payload is None or name in PARAMETERS else payload
+
+
+def encoded(command, number=None):
+    """The bytes of a command, with another value of the register."""
+    code, name, param, payload = command
+    if number is not None:
+        if payload is None or name in PARAMETERS:
+            param = number
+        else:
+            payload = number
+    head = struct.pack("<HH", code, param)
+    return head if payload is None else head + struct.pack("<I", payload)
+
+
+def repaired(stream, rows):
+    """The stream with each row's register set to the required value, for its operation alone."""
+    at, result, original, current = 0, [], {}, {}
+    for command in commands(stream):
+        _, name, *numbers = command
+        if name not in coverage.OPERATIONS:
+            row = rows.get((at, name))
+            original[name] = command
+            current[name] = row.required if row else value(name, *numbers)
+            result.append(encoded(command, current[name]))
+            continue
+        for register in {register for _, register in rows} & original.keys():
+            row = rows.get((at, register))
+            wanted = row.required if row else value(*original[register][1:])
+            if current[register] != wanted:
+                result.append(encoded(original[register], wanted))
+                current[register] = wanted
+        row = rows.get((at, name))
+        result.append(encoded(command, row.required if row else None))
+        at += 1
+    return b"".join(result)
+
+
+def commands(stream):
+    """Code, name, parameter, and payload or None of each command."""
+    at = 0
+    for name, param, payload in coverage.commands(stream):
+        (code,) = struct.unpack_from("<H", stream, at)
+        long = bool(code & coverage.PAYLOAD)
+        yield code, name, param, payload if long else None
+        at += 8 if long else 4
+
+
+def found(model, fact):
+    """What a compiled graph has in place of what it should."""
+    operations = list(coverage.operations(model))
+    graphs = parse(model)
+    match fact:
+        case Register(at, name):
+            opcode, mode, state = operations[at]
+            if name == opcode:
+                return mode
+            param, payload = state[name]
+            return param if name in PARAMETERS else payload or param
+        case Constant(offset, before):
+            return coverage.constants(model)[offset : offset + len(before)]
+        case Offset(graph, name):
+            return next(t.offset for t in graphs[graph].tensors if t.name.endswith(name))
+        case Count(name):
+            return sum(opcode == name for opcode, _, _ in operations)
+
+
+def with_constants(model, facts):
+    """The model with the required constants."""
+    content = coverage.constants(model)
+    for fact in facts:
+        end = fact.offset + len(fact.required)
+        other = content[: fact.offset] + fact.required + content[end:]
+        assert model.count(content) == 1
+        model, content = model.replace(content, other), other
+    return model
+
+
+def expected(case):
+    optimised = case.family.optimised_kernels & set(case.operators)
+    oracle = Oracle(case.model, kernels=BUILTIN if optimised else REFERENCE)
+    return [oracle.step(feed) for feed in case.feeds]
+
+
+def run(session, case):
+    """Outputs for all feeds, None when the NPU refuses the stream."""
+    try:
+        with session:
+            return [session.run(feed) for feed in case.feeds]
+    except NpuError:
+        return None
+
+
+def same(outputs, wanted):
+    return outputs is not None and all(
+        np.array_equal(ours.reshape(theirs.shape), theirs)
+        for row, wanted_row in zip(outputs, wanted, strict=True)
+        for ours, theirs in zip(row, wanted_row, strict=True)
+    )
+
+
+@pytest.fixture(scope="module", params=DEFECTS, ids=lambda defect: defect.name)
+def compiled(request):
+    """A defect, its case and what Vela makes of it."""
+    case = make(request.param)
+    return request.param, case, isolated.call(vela.compile_case, case).model
+
+
+def test_vela_still_compiles_it_wrongly(compiled):
+    defect, case, model = compiled
+    assert not same(run(Session(model), case), expected(case)), (
+        f"Vela compiles this graph right: take the row {defect.name} out of defects.py, and what "
+        f"avoids it (the comment `Vela defect: {defect.name}`) out of the generator"
+    )
+
+
+def test_compiled_graph_shows_it(compiled):
+    defect, _, model = compiled
+    assert [found(model, fact) for fact in defect.shows] == [fact.found for fact in defect.shows]
+
+
+def test_required_registers_give_the_right_result(compiled):
+    """So that nothing else, and not the simulator, is wrong."""
+    defect, case, model = compiled
+    if defect.repaired:
+        model = with_constants(model, [fact for fact in defect.shows if isinstance(fact, Constant)])
+        rows = [fact for fact in defect.shows if isinstance(fact, Register)]
+        assert same(run(Repaired(model, rows), case), expected(case))
+
+
+def test_repair_without_rows_changes_nothing():
+    case = make(DEFECTS[0])
+    model = isolated.call(vela.compile_case, case).model
+    (stream,) = coverage.streams(model)
+    assert repaired(stream, {}) == stream
+
+
+def test_generator_avoids_each_defect():
+    """A comment, or an error, in the generator names each row; no other name is there."""
+    text = "".join(path.read_text() for path in sorted(HERE.rglob("*.py")))
+    named = set(re.findall(r"Vela defect: ([a-z0-9-]+)", text))
+    assert named == {defect.name for defect in DEFECTS}
+
+
+def test_readme_has_each_defect():
+    text = (HERE / "README.md").read_text()
+    rows = [f"| `{defect.name}` | {defect.does} | " for defect in DEFECTS]
+    assert [row for row in rows if row not in text] == []
+    assert text.count("| `") - text.count("| `", 0, text.index("## Known")) == len(rows)
