@@ -170,13 +170,18 @@ def test_compiled_graph_shows_it(compiled):
     assert [found(model, fact) for fact in defect.shows] == [fact.found for fact in defect.shows]
 
 
+@pytest.mark.parametrize(
+    "compiled",
+    [defect for defect in DEFECTS if defect.repaired],
+    ids=lambda defect: defect.name,
+    indirect=True,
+)
 def test_required_registers_give_the_right_result(compiled):
     """So that nothing else, and not the simulator, is wrong."""
     defect, case, model = compiled
-    if defect.repaired:
-        model = with_constants(model, [fact for fact in defect.shows if isinstance(fact, Constant)])
-        rows = [fact for fact in defect.shows if isinstance(fact, Register)]
-        assert same(run(Repaired(model, rows), case), expected(case))
+    model = with_constants(model, [fact for fact in defect.shows if isinstance(fact, Constant)])
+    rows = [fact for fact in defect.shows if isinstance(fact, Register)]
+    assert same(run(Repaired(model, rows), case), expected(case))
 
 
 def test_repair_without_rows_changes_nothing():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ _RANKS = (4, 2, 3)
 _LARGEST_SCALE = 4  # 32,768 steps of it in LiteRT's units, 1 / 12,288, fit into 32 bits
 _LARGEST_SOFTMAX_SCALE = 8
 _TIE = 2.0**-15  # two steps of a single-precision number of 8 bits before the point
+_FIXED_POINT_TIE = 2.0**-11  # what LiteRT's 16-bit HARD_SWISH can be off
 
 
 def _range(value: Value) -> tuple[float, float]:
@@ -34,11 +36,13 @@ def _output(b: Builder, x: Value, low: float, high: float, dtype: str | None = N
     return b.tensor(x.shape, dtype, scale, zero_point)
 
 
-def _no_ties(function: Callable[[np.ndarray], np.ndarray], x: Value, out: Value) -> None:
+def _no_ties(
+    function: Callable[[np.ndarray], np.ndarray], x: Value, out: Value, tie: float = _TIE
+) -> None:
     """LiteRT computes its table in single precision and Vela in double: near ties they differ."""
     if x.dtype == "int8":
         values = function((np.arange(-128, 128) - x.zero_point) * float(np.float32(x.scale)))
-        if np.any(np.abs(values / out.scale % 1 - 0.5) < _TIE):
+        if np.any(np.abs(values / out.scale % 1 - 0.5) < tie):
             raise UnsuitableError("a value in the middle of two steps")
 
 
@@ -69,6 +73,11 @@ def _unary(
             limit = max(8.0, 8 * x.scale)
             values = function(np.linspace(*_range(x), 256).clip(-limit, limit))
             out = _output(b, x, float(values.min()), float(values.max()))
+        if kind == "HARD_SWISH":
+            _no_ties(function, x, out, _FIXED_POINT_TIE)
+        if kind == "GELU":
+            _no_ties(_gelu, x, out)
+            _no_ties(_approximate_gelu, x, out)
         if kind == "EXP" and _range(x)[1] > np.log(out.scale * 2.0**31):
             # Vela defect: exp-overflow. LiteRT's own int16 EXP wraps, too.
             raise UnsuitableError("EXP beyond 2^31 steps")
@@ -162,6 +171,17 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
     return result
 
 
+def _gelu(x: np.ndarray) -> np.ndarray:
+    shares = [0.5 + 0.5 * math.erf(value / math.sqrt(2)) for value in x]
+    result: np.ndarray = x * np.array(shares)
+    return result
+
+
+def _approximate_gelu(x: np.ndarray) -> np.ndarray:
+    result: np.ndarray = x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    return result
+
+
 _UNIT = {"int8": (1 / 128, 0), "int16": (1 / 32_768, 0)}
 _PROBABILITY = {"int8": (1 / 256, -128), "int16": (1 / 32_768, 0)}
 
@@ -169,7 +189,7 @@ OPERATORS = {
     "ABS": _unary("ABS", np.abs, options="AbsOptions"),
     "ELU": _unary("ELU", lambda x: np.where(x < 0, np.expm1(x), x), ("int8",)),
     "EXP": _unary("EXP", np.exp, options="ExpOptions"),
-    "GELU": _unary("GELU", lambda x: x * _sigmoid(1.702 * x), ("int8",), "GeluOptions"),
+    "GELU": _unary("GELU", _gelu, ("int8",), "GeluOptions"),
     "HARD_SWISH": _unary(
         "HARD_SWISH", lambda x: x * np.clip(x + 3, 0, 6) / 6, ("int8",), "HardSwishOptions"
     ),
