@@ -223,6 +223,21 @@ const struct ethosu_ext_fault *ethosu_ext_last_error(const struct ethosu_driver 
     return &drv->fault;
 }
 
+uint32_t ethosu_ext_config(const struct ethosu_driver *drv)
+{
+    return drv->dev.config;
+}
+
+const struct ethosu_ext_program *ethosu_ext_last_program(const struct ethosu_driver *drv)
+{
+    return drv->job.run;
+}
+
+void ethosu_ext_get_counts(const struct ethosu_driver *drv, struct ethosu_ext_counts *counts)
+{
+    *counts = (struct ethosu_ext_counts){drv->timeouts, drv->resets, drv->spurious};
+}
+
 /* ---- power and reset ---- */
 
 int ethosu_soft_reset(struct ethosu_driver *drv)
@@ -398,7 +413,7 @@ static int conclude(struct ethosu_driver *drv, bool taken)
     return 0;
 }
 
-static bool at_work(const struct ethosu_driver *drv)
+bool ethosu_ext_is_running(const struct ethosu_driver *drv)
 {
     uint32_t state = ethosu_ext_load(&drv->job.state);
     return state == ETHOSU_JOB_RUNNING || state == ETHOSU_JOB_STARTING;
@@ -407,7 +422,7 @@ static bool at_work(const struct ethosu_driver *drv)
 int ethosu_ext_wait(struct ethosu_driver *drv, uint64_t timeout)
 {
     bool taken = false;
-    while (at_work(drv)) {
+    while (ethosu_ext_is_running(drv)) {
         if (timeout == 0) {
             return 1;
         }
@@ -435,6 +450,11 @@ int ethosu_ext_cancel(struct ethosu_driver *drv)
         (void)conclude(drv, false);
     }
     return ethosu_ext_load(state) == ETHOSU_JOB_IDLE ? 0 : fail(drv, ETHOSU_EXT_E_BUSY, -1);
+}
+
+void ethosu_ext_wake(struct ethosu_driver *drv)
+{
+    (void)ethosu_semaphore_give(drv->semaphore);
 }
 
 int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program *program,

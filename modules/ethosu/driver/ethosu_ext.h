@@ -114,6 +114,9 @@ int ethosu_ext_reserve_this(struct ethosu_driver *drv, uint64_t timeout);
 /** Walk the list of NPUs: NULL gives the first, the last gives NULL. */
 struct ethosu_driver *ethosu_ext_next(const struct ethosu_driver *drv);
 
+/** CONFIG register of this NPU, read at init; ethosu_ext_config_name() makes a name of it. */
+uint32_t ethosu_ext_config(const struct ethosu_driver *drv);
+
 /* ---- inferences ---- */
 
 enum ethosu_ext_prepare_flag {
@@ -180,6 +183,19 @@ int ethosu_ext_wait(struct ethosu_driver *drv, uint64_t timeout);
  */
 int ethosu_ext_cancel(struct ethosu_driver *drv);
 
+/** Is an inference under way that the NPU has not finished? */
+bool ethosu_ext_is_running(const struct ethosu_driver *drv);
+
+/**
+ * Wake the caller that is blocked in ethosu_ext_wait() or ethosu_wait(): it looks at the state of
+ * its inference again. To be called, once, after ethosu_ext_cancel() has ended that inference from
+ * within the wait, in an override of ethosu_semaphore_take() that runs other code.
+ */
+void ethosu_ext_wake(struct ethosu_driver *drv);
+
+/** What was started last; NULL when nothing was. Only to be compared: its memory may be gone. */
+const struct ethosu_ext_program *ethosu_ext_last_program(const struct ethosu_driver *drv);
+
 /** Time-out of ethosu_wait(drv, true) and ethosu_invoke_*(), milliseconds. */
 void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout);
 
@@ -196,6 +212,15 @@ void ethosu_ext_on_done(struct ethosu_driver *drv,
                         void (*on_done)(struct ethosu_driver *drv, void *argument), void *argument);
 
 /* ---- counters ---- */
+
+/** What has happened to an NPU since ethosu_init(). */
+struct ethosu_ext_counts {
+    uint32_t timeouts; /**< inferences that were stopped because they were late */
+    uint32_t resets;   /**< resets of the NPU, that of ethosu_init() included */
+    uint32_t spurious; /**< interrupts that completed no inference */
+};
+
+void ethosu_ext_get_counts(const struct ethosu_driver *drv, struct ethosu_ext_counts *counts);
 
 /** Event counters of this NPU; ETHOSU_PMU_Get_NumEventCounters() gives the least of all NPUs. */
 uint32_t ethosu_ext_pmu_counters(const struct ethosu_driver *drv);

@@ -182,7 +182,7 @@ static int refuse_uncompiled(struct builder *builder)
 {
     char config[ETHOSU_EXT_CONFIG_NAME_SIZE] = "ethos-u55-128";
     if (builder->driver != NULL) {
-        ethosu_ext_config_name(builder->driver->dev.config, config);
+        ethosu_ext_config_name(ethosu_ext_config(builder->driver), config);
     }
     return error_set(builder->error, ETHOSU_MODEL_NOT_COMPILED,
                      "model has no ethos-u operator: it was not compiled for an NPU; "

@@ -22,10 +22,11 @@ static uint32_t word(const char *table, uint32_t index)
 /** Number of the NPU call whose program the driver ran last; their count when it is none. */
 static uint32_t failed_call(const struct ethosu_model *model)
 {
+    const struct ethosu_ext_program *last = ethosu_ext_last_program(model->driver);
     uint32_t number = 0;
     for (uint32_t i = model->prologue; i < model->step_count; ++i) {
         if (is_npu_step(&model->steps[i])) {
-            if (&model->steps[i].npu->program == model->driver->job.run) {
+            if (&model->steps[i].npu->program == last) {
                 break;
             }
             ++number;

@@ -24,7 +24,7 @@ static int refuse_config(struct builder *builder, uint32_t config)
     char model_name[ETHOSU_EXT_CONFIG_NAME_SIZE];
     char npu_name[ETHOSU_EXT_CONFIG_NAME_SIZE];
     ethosu_ext_config_name(config, model_name);
-    ethosu_ext_config_name(builder->driver->dev.config, npu_name);
+    ethosu_ext_config_name(ethosu_ext_config(builder->driver), npu_name);
     return error_set(builder->error, ETHOSU_MODEL_WRONG_NPU,
                      "model was compiled for %s, the NPU is %s; "
                      "run: ethosu compile MODEL.tflite --npu %s",
@@ -48,7 +48,7 @@ static int parse_payload(struct builder *builder, const struct placed *placed)
         return refuse_fault(builder, ETHOSU_MODEL_BAD_FILE, &fault);
     }
     bool wrong = builder->driver != NULL && payload.has_config &&
-                 ((payload.config ^ builder->driver->dev.config) & CONFIG_IDENTITY) != 0;
+                 ((payload.config ^ ethosu_ext_config(builder->driver)) & CONFIG_IDENTITY) != 0;
     return wrong ? refuse_config(builder, payload.config) : ETHOSU_MODEL_OK;
 }
 

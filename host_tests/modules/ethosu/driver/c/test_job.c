@@ -177,6 +177,49 @@ TEST(an_inference_that_ends_as_the_time_runs_out_is_a_success)
     check_next_works(drv);
 }
 
+static void cancel_from_within_the_wait(void)
+{
+    if (ethosu_ext_is_running(late_driver)) {
+        CHECK_EQ(ethosu_ext_cancel(late_driver), 0);
+        ethosu_ext_wake(late_driver);
+    }
+}
+
+TEST(a_wait_whose_inference_is_cancelled_from_within_ends_at_once)
+{
+    struct ethosu_driver *drv = late_driver = fake_driver("ethos-u55-128");
+    fakes[0].end = FAKE_NEVER;
+    fake_on_sleep = cancel_from_within_the_wait;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_ext_wait(drv, ETHOSU_SEMAPHORE_WAIT_FOREVER), -2);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_NOT_STARTED);
+    check_next_works(drv);
+}
+
+TEST(facts_about_a_handle)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    uint32_t config;
+    CHECK(ethosu_ext_config_parse("ethos-u55-128", &config));
+    CHECK_EQ(ethosu_ext_config(drv) & 0xF000000Fu, config);
+    CHECK(ethosu_ext_last_program(drv) == NULL);
+    CHECK(!ethosu_ext_is_running(drv));
+    fakes[0].end = FAKE_NEVER;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK(ethosu_ext_is_running(drv));
+    CHECK(ethosu_ext_last_program(drv) == &drv->program);
+    CHECK_EQ(ethosu_ext_wait(drv, 5), -1);
+    CHECK(!ethosu_ext_is_running(drv));
+    CHECK(ethosu_ext_last_program(drv) == &drv->program);
+    ethosu_irq_handler(drv);
+    struct ethosu_ext_counts counts;
+    ethosu_ext_get_counts(drv, &counts);
+    CHECK_EQ(counts.timeouts, 1);
+    CHECK_EQ(counts.resets, drv->resets);
+    CHECK_EQ(counts.spurious, 1);
+    check_next_works(drv);
+}
+
 TEST(a_spurious_interrupt_while_idle_changes_nothing)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
