@@ -1,82 +1,95 @@
 // SPDX-License-Identifier: MIT
-/** What handles and models share about an inference under way: its time, polling, Python parts. */
-#include "model_object.h"
+/** The job of an NPU: who is told of its end, and what is kept alive until then; see job.h. */
+#include "job.h"
 
-#include "ethosu_board.h"
-#include "py/builtin.h"
+#include "npus.h"
 #include "py/mperrno.h"
-#include "py/runtime.h"
-#include "py/stream.h"
+#include "raise.h"
 
-void binding_check_idle(struct ethosu_driver *npu)
+/** What each NPU works with: roots of the collector. */
+MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_pinned[4]);
+/** What is called when it has finished, and the argument. */
+MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_callback[4]);
+MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_callback_argument[4]);
+_Static_assert(BINDING_MAX_NPUS == 4, "the root pointers have one entry for each NPU");
+
+void job_check_idle(struct ethosu_driver *npu)
 {
-    const struct binding_work *work = binding_work(npu);
-    if (work->awaited || work->model != NULL) {
-        binding_raise_os_error(MP_EBUSY, "the NPU is at work: wait, or cancel() it");
+    const struct job *job = job_of(npu);
+    if (job->wait != JOB_NO_WAIT || job->owner != NULL) {
+        binding_raise_os_error(MP_EBUSY, "the NPU is busy: wait for it, or cancel() it");
     }
 }
 
-int binding_stop(struct ethosu_driver *npu)
+int job_stop(struct ethosu_driver *npu)
 {
-    const struct binding_work *work = binding_work(npu);
-    if (work->model != NULL && !work->awaited) {
-        model_stop(work->model);
+    struct job *job = job_of(npu);
+    if (job->wait == JOB_STOPPED) {
+        return 0; // the waiting code cleans up
     }
-    bool wake = work->awaited && npu->job.state != ETHOSU_JOB_IDLE;
     int error = ethosu_ext_cancel(npu);
-    if (wake) {
-        ethosu_semaphore_give(npu->semaphore);
+    if (job->wait == JOB_WAITING) {
+        job->wait = JOB_STOPPED;
+        ethosu_ext_wake(npu);
+    } else if (job->owner != NULL) {
+        void *owner = job->owner;
+        job_pin(npu, MP_OBJ_NULL);
+        job_end(npu);
+        job->on_stop(owner);
     }
     return error;
 }
 
-bool binding_running(const struct ethosu_driver *npu)
+/** Called by the scheduler, some time after on_done(). */
+static void run_callback(mp_sched_node_t *node)
 {
-    uint32_t state = npu->job.state;
-    return state == ETHOSU_JOB_RUNNING || state == ETHOSU_JOB_STARTING;
-}
-
-uint64_t binding_time_left(const struct deadline *deadline)
-{
-    uint32_t elapsed = ethosu_board_ticks_ms() - deadline->begun;
-    if (deadline->timeout == ETHOSU_SEMAPHORE_WAIT_FOREVER) {
-        return deadline->timeout;
-    }
-    return elapsed < deadline->timeout ? deadline->timeout - elapsed : 1;
-}
-
-static bool time_is_up(const struct deadline *deadline)
-{
-    return ethosu_board_ticks_ms() - deadline->begun >= deadline->timeout;
-}
-
-mp_uint_t binding_poll(const struct ethosu_driver *npu, const struct deadline *deadline,
-                       mp_uint_t request, uintptr_t flags, int *error)
-{
-    if (request != MP_STREAM_POLL) {
-        *error = MP_EINVAL;
-        return MP_STREAM_ERROR;
-    }
-    bool ready = npu == NULL || !binding_running(npu) || time_is_up(deadline);
-    return ready ? flags & MP_STREAM_POLL_RD : 0;
-}
-
-mp_obj_t binding_call_python(qstr name, size_t positional, const mp_obj_t *arguments,
-                             mp_map_t *keywords)
-{
-    mp_obj_t module = mp_import_name(MP_QSTR__ethosu, mp_const_none, MP_OBJ_NEW_SMALL_INT(0));
-    mp_obj_t function = mp_load_attr(module, name);
-    size_t given = keywords->used;
-    mp_obj_t *all = alloca((positional + 2 * given) * sizeof *all);
-    size_t next = 0;
-    for (; next < positional; ++next) {
-        all[next] = arguments[next];
-    }
-    for (size_t i = 0; i < keywords->alloc; ++i) {
-        if (mp_map_slot_is_filled(keywords, i)) {
-            all[next++] = keywords->table[i].key;
-            all[next++] = keywords->table[i].value;
+    struct ethosu_driver *npu = (void *)((uint8_t *)node - offsetof(struct npu, job));
+    size_t index = npus_index(npu);
+    mp_obj_t callback = MP_STATE_VM(ethosu_callback)[index];
+    mp_obj_t argument = MP_STATE_VM(ethosu_callback_argument)[index];
+    // An inference that was ended since may have queued this call while the next one runs.
+    if (callback != MP_OBJ_NULL && !ethosu_ext_is_running(npu)) {
+        job_set_callback(npu, MP_OBJ_NULL, MP_OBJ_NULL);
+        // Through the queue: a callback that starts the next inference leaves time for others.
+        if (!mp_sched_schedule(callback, argument)) {
+            mp_call_function_1_protected(callback, argument);
         }
     }
-    return mp_call_function_n_kw(function, positional, given, all);
+}
+
+/**
+ * The NPU has finished. Called by the interrupt handler.
+ *
+ * A program that does not block for an inference sleeps in select.poll() or elsewhere: the
+ * scheduler wakes the port, even if there is no callback to run.
+ */
+static void on_done(struct ethosu_driver *npu, void *unused)
+{
+    (void)unused;
+    size_t index = npus_index(npu);
+    if (MP_STATE_VM(ethosu_pinned)[index] != MP_OBJ_NULL) {
+        MP_STATE_VM(ethosu_pinned)[index] = MP_OBJ_NULL;
+        mp_sched_schedule_node(&job_of(npu)->node, run_callback);
+    }
+}
+
+void job_pin(struct ethosu_driver *npu, mp_obj_t object)
+{
+    MP_STATE_VM(ethosu_pinned)[npus_index(npu)] = object;
+    ethosu_ext_on_done(npu, object == MP_OBJ_NULL ? NULL : on_done, NULL);
+}
+
+void job_set_callback(struct ethosu_driver *npu, mp_obj_t callback, mp_obj_t argument)
+{
+    size_t index = npus_index(npu);
+    MP_STATE_VM(ethosu_callback)[index] = callback;
+    MP_STATE_VM(ethosu_callback_argument)[index] = argument;
+}
+
+void job_deinit(struct ethosu_driver *npu)
+{
+    MP_STATE_VM(ethosu_pinned)[npus_index(npu)] = MP_OBJ_NULL;
+    job_set_callback(npu, MP_OBJ_NULL, MP_OBJ_NULL);
+    // The scheduler's queue ends with the interpreter: its node is free again.
+    *job_of(npu) = (struct job){.owner = NULL};
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /** Memory for the NPU: aligned, and on cache lines of its own. */
-#include "binding.h"
+#include "block.h"
 
 #include "ethosu_memory.h"
+#include "ethosu_model.h"
 #include "py/gc.h"
 #include "py/objarray.h"
 #include "py/runtime.h"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-/** Attributes of `ethosu.Model` that tell about its tensors, in the form of OpenMV's `ml.Model`. */
-#include "model_object.h"
+/** Attributes of `ethosu.Model` that describe its tensors, as OpenMV's `ml.Model` names them. */
+#include "model_describe.h"
 
 #include "py/objtuple.h"
 #include "py/runtime.h"
+#include "tensor_object.h"
 
-/** What an attribute tells of one input (or output). */
+/** Value of an attribute for one input (or output). */
 typedef mp_obj_t describe_t(const struct ethosu_model_tensor *tensor);
 
 static mp_obj_t describe_dtype(const struct ethosu_model_tensor *tensor)
@@ -31,7 +32,7 @@ static mp_obj_t describe_all(model_obj_t *self, bool outputs, describe_t *descri
         outputs ? ethosu_model_outputs(model) : ethosu_model_inputs(model);
     size_t count = outputs ? ethosu_model_output_count(model) : ethosu_model_input_count(model);
     mp_obj_tuple_t *tuple = MP_OBJ_TO_PTR(mp_obj_new_tuple(count, NULL));
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < count; i++) {
         if (describe == NULL) {
             tuple->items[i] = tensor_new(MP_OBJ_FROM_PTR(self), buffers[i].tensor);
         } else {
@@ -43,7 +44,8 @@ static mp_obj_t describe_all(model_obj_t *self, bool outputs, describe_t *descri
     return MP_OBJ_FROM_PTR(tuple);
 }
 
-mp_obj_t model_tensors(model_obj_t *self, bool outputs)
+/** The tuple `inputs` (or `outputs`), made once. */
+static mp_obj_t end_tensors(model_obj_t *self, bool outputs)
 {
     if (self->tensors[outputs] == MP_OBJ_NULL) {
         self->tensors[outputs] = describe_all(self, outputs, NULL);
@@ -57,7 +59,7 @@ static mp_obj_t all_tensors(model_obj_t *self)
     struct ethosu_model_info info;
     ethosu_model_get_info(self->model, &info);
     mp_obj_tuple_t *tuple = MP_OBJ_TO_PTR(mp_obj_new_tuple(info.tensors, NULL));
-    for (uint32_t i = 0; i < info.tensors; ++i) {
+    for (uint32_t i = 0; i < info.tensors; i++) {
         tuple->items[i] = tensor_new(MP_OBJ_FROM_PTR(self), i);
     }
     return MP_OBJ_FROM_PTR(tuple);
@@ -76,14 +78,14 @@ bool model_load_description(model_obj_t *self, qstr name, mp_obj_t *value)
         {MP_QSTR_input_zero_point, MP_QSTR_output_zero_point, describe_zero_point},
     };
     if (name == MP_QSTR_inputs || name == MP_QSTR_outputs) {
-        *value = model_tensors(self, name == MP_QSTR_outputs);
+        *value = end_tensors(self, name == MP_QSTR_outputs);
         return true;
     }
     if (name == MP_QSTR_tensors) {
         *value = all_tensors(self);
         return true;
     }
-    for (size_t i = 0; i < MP_ARRAY_SIZE(table); ++i) {
+    for (size_t i = 0; i < MP_ARRAY_SIZE(table); i++) {
         if (name == table[i].input || name == table[i].output) {
             *value = describe_all(self, name == table[i].output, table[i].describe);
             return true;

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: MIT
-/** Python class `ethosu.Model`: a compiled model, loaded and ready to predict. */
+/** Python class `ethosu.Model`: a compiled model, loaded; see model_object.h. */
 #include "model_object.h"
 
 #include <string.h>
 
+#include "arguments.h"
+#include "block.h"
+#include "doc.h"
+#include "frozen.h"
 #include "metadata.h"
+#include "model_describe.h"
+#include "model_run.h"
+#include "npus.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"
 #include "py/runtime.h"
 #include "py/stream.h"
+#include "raise.h"
 #include "source.h"
 
-model_obj_t *model_alive(mp_obj_t self_in)
+model_obj_t *model_open(mp_obj_t self_in)
 {
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->model == NULL) {
@@ -22,18 +30,18 @@ model_obj_t *model_alive(mp_obj_t self_in)
 
 model_obj_t *model_idle(mp_obj_t self_in)
 {
-    model_obj_t *self = model_alive(self_in);
-    if (self->busy) {
+    model_obj_t *self = model_open(self_in);
+    if (model_is_busy(self)) {
         binding_raise_os_error(MP_EBUSY,
-                               "an inference of this model is under way: cancel() would stop it");
+                               "this model runs an inference: wait for it, or cancel() it");
     }
     return self;
 }
 
 /* ---- loading ---- */
 
-/** Memory for the arena: the caller's, or taken here once. Raises. */
-static void place_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_memory *memory)
+/** Memory for the arena: the caller's buffer, or a new block. Raises. */
+static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_memory *memory)
 {
     memory->arena_size = binding_align(memory->arena_size);
     struct block block;
@@ -56,7 +64,11 @@ static void place_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_m
     memory->arena = block.data;
 }
 
-/** `any`: whichever NPU the model was compiled for. */
+/**
+ * Check the model, and load it.
+ *
+ * @param any  the caller named no NPU: use the one that the model was compiled for
+ */
 static void load(model_obj_t *self, struct ethosu_model_source *source, bool any, mp_obj_t arena)
 {
     struct ethosu_model_memory memory;
@@ -71,7 +83,7 @@ static void load(model_obj_t *self, struct ethosu_model_source *source, bool any
         binding_raise_model(status, &error);
     }
     memory.object = m_new(uint8_t, memory.object_size);
-    place_arena(self, arena, &memory);
+    set_arena(self, arena, &memory);
     status = ethosu_model_load(source, &memory, &self->model, &error);
     if (status != ETHOSU_MODEL_OK) {
         self->model = NULL;
@@ -86,7 +98,7 @@ static void choose_npu(model_obj_t *self, mp_obj_t npu)
         self->handle = npu_reserved(npu);
         self->npu = self->handle->npu;
     } else {
-        self->npu = binding_choose_npu(npu);
+        self->npu = npus_choose(npu);
     }
 }
 
@@ -94,11 +106,11 @@ static void choose_npu(model_obj_t *self, mp_obj_t npu)
  * Model(source, *, npu=None, arena=None, verify=True, timeout_ms=10000,
  * postprocess=None, real=False)
  */
-static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t positional, size_t keywords,
-                               const mp_obj_t *arguments)
+static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
+                               const mp_obj_t *pos_args)
 {
     enum { ARG_SOURCE, ARG_NPU, ARG_ARENA, ARG_VERIFY, ARG_TIMEOUT, ARG_POST, ARG_REAL };
-    static const mp_arg_t allowed[] = {
+    static const mp_arg_t allowed_args[] = {
         {MP_QSTR_source, MP_ARG_REQUIRED | MP_ARG_OBJ, {.u_obj = MP_OBJ_NULL}},
         {MP_QSTR_npu, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
         {MP_QSTR_arena, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
@@ -107,8 +119,8 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t positional, siz
         {MP_QSTR_postprocess, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
         {MP_QSTR_real, MP_ARG_KW_ONLY | MP_ARG_BOOL, {.u_bool = false}},
     };
-    mp_arg_val_t args[MP_ARRAY_SIZE(allowed)];
-    mp_arg_parse_all_kw_array(positional, keywords, arguments, MP_ARRAY_SIZE(allowed), allowed,
+    mp_arg_val_t args[MP_ARRAY_SIZE(allowed_args)];
+    mp_arg_parse_all_kw_array(n_args, n_kw, pos_args, MP_ARRAY_SIZE(allowed_args), allowed_args,
                               args);
     uint64_t timeout = binding_timeout(args[ARG_TIMEOUT].u_int);
     struct source source;
@@ -134,7 +146,7 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t positional, siz
     return MP_OBJ_FROM_PTR(self);
 }
 
-/* ---- the rest of its life ---- */
+/* ---- methods ---- */
 
 /** reset(): variables and state tensors back to their initial values. */
 static mp_obj_t model_reset(mp_obj_t self_in)
@@ -144,7 +156,7 @@ static mp_obj_t model_reset(mp_obj_t self_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_reset_obj, model_reset);
 
-/** deinit(): let go of file and arena. Views of tensors stay valid. Twice does no harm. */
+/** deinit(): free file and arena. Views of tensors stay valid. A second call does nothing. */
 static mp_obj_t model_deinit(mp_obj_t self_in)
 {
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
@@ -160,32 +172,31 @@ static mp_obj_t model_deinit(mp_obj_t self_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_deinit_obj, model_deinit);
 
-static mp_obj_t model_exit(size_t count, const mp_obj_t *arguments)
+static mp_obj_t model_exit(size_t n_args, const mp_obj_t *args)
 {
-    (void)count;
-    return model_deinit(arguments[0]);
+    (void)n_args;
+    return model_deinit(args[0]);
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_exit_obj, 4, 4, model_exit);
 
-/** Where the weights are, for people. */
+/** Sentence that says where the weights are. */
 static const char *weights_note(const model_obj_t *self, const struct ethosu_model_info *info)
 {
     if (info->copied_bytes != 0) {
-        return "copied to the arena: misaligned, or out of the NPU's sight";
+        return "copied to the arena: misaligned, or not reachable by the NPU";
     }
-    return self->file_copied ? "used where they lie: the file was read into RAM"
-                             : "used where they lie";
+    return self->file_copied ? "used in place: the file was read into RAM" : "used in place";
 }
 
-/** cancel(): stop an inference of run() that is under way; the task that awaits it is told. */
+/** cancel(): stop the inference under way, if there is one; its run() raises OSError(ECANCELED). */
 static mp_obj_t model_cancel(mp_obj_t self_in)
 {
-    model_stop(model_alive(self_in));
+    model_stop(model_open(self_in));
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_cancel_obj, model_cancel);
 
-/** The collector takes a model that nobody holds any more, maybe in the midst of a run(). */
+/** The collector frees a model that the program has lost, maybe while run() is under way. */
 static mp_obj_t model_finalise(mp_obj_t self_in)
 {
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
@@ -196,23 +207,23 @@ static mp_obj_t model_finalise(mp_obj_t self_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_finalise_obj, model_finalise);
 
-/** await run(inputs=None, outputs=None): in the order of asking, while others work */
-BINDING_PYTHON_METHOD(model_run_obj, MP_QSTR_run_model);
+/** await run(inputs=None, outputs=None): tasks get the NPU in the order of asking. */
+BINDING_FROZEN_METHOD(model_run_obj, MP_QSTR_run_model);
 
 /** selftest(): compare with the golden output that `ethosu compile --selftest` stored. */
-BINDING_PYTHON_METHOD(model_selftest_obj, MP_QSTR_selftest);
+BINDING_FROZEN_METHOD(model_selftest_obj, MP_QSTR_selftest);
 
-/** metadata(name): what a tool left in the file under this name, as bytes; None: nothing. */
+/** metadata(name): bytes that a tool stored in the file under this name; None: there are none. */
 static mp_obj_t model_metadata(mp_obj_t self_in, mp_obj_t name)
 {
     uint32_t size;
     const void *data =
-        ethosu_model_get_metadata(model_alive(self_in)->model, mp_obj_str_get_str(name), &size);
+        ethosu_model_get_metadata(model_open(self_in)->model, mp_obj_str_get_str(name), &size);
     return data == NULL ? mp_const_none : mp_obj_new_bytes(data, size);
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_metadata_obj, model_metadata);
 
-/** Version of Vela that compiled the model, as a str; None when the file does not tell. */
+/** Version of Vela that compiled the model, as a str; None when the file does not say. */
 static mp_obj_t vela_version(const model_obj_t *self)
 {
     uint32_t size;
@@ -220,10 +231,15 @@ static mp_obj_t vela_version(const model_obj_t *self)
     return vela == NULL ? mp_const_none : mp_obj_new_str(vela, strnlen(vela, size));
 }
 
-/** info(): config, memory, share of the NPU, who compiled it. */
+static void store_text(mp_obj_t dict, qstr key, const char *text)
+{
+    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(key), mp_obj_new_str(text, strlen(text)));
+}
+
+/** info(): config, memory, share of the NPU, version of Vela. */
 static mp_obj_t model_info(mp_obj_t self_in)
 {
-    model_obj_t *self = model_alive(self_in);
+    model_obj_t *self = model_open(self_in);
     struct ethosu_model_info info;
     ethosu_model_get_info(self->model, &info);
     const struct {
@@ -241,8 +257,8 @@ static mp_obj_t model_info(mp_obj_t self_in)
         {MP_QSTR_copied_bytes, info.copied_bytes},
     };
     mp_obj_t dict = mp_obj_new_dict(MP_ARRAY_SIZE(numbers) + 4);
-    binding_store_text(dict, MP_QSTR_config, info.npu);
-    for (size_t i = 0; i < MP_ARRAY_SIZE(numbers); ++i) {
+    store_text(dict, MP_QSTR_config, info.npu);
+    for (size_t i = 0; i < MP_ARRAY_SIZE(numbers); i++) {
         mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(numbers[i].key),
                           mp_obj_new_int_from_uint(numbers[i].value));
     }
@@ -250,7 +266,7 @@ static mp_obj_t model_info(mp_obj_t self_in)
     mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_npu_share),
                       mp_obj_new_float((mp_float_t)info.npu_calls / MAX(steps, 1)));
     mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_vela), vela_version(self));
-    binding_store_text(dict, MP_QSTR_weights, weights_note(self, &info));
+    store_text(dict, MP_QSTR_weights, weights_note(self, &info));
     return dict;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_info_obj, model_info);
@@ -278,7 +294,8 @@ static void model_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind
 static mp_uint_t model_ioctl(mp_obj_t self_in, mp_uint_t request, uintptr_t flags, int *error)
 {
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
-    return binding_poll(self->busy ? self->npu : NULL, &self->deadline, request, flags, error);
+    return deadline_poll(&self->deadline, model_is_busy(self) ? self->npu : NULL, request, flags,
+                         error);
 }
 
 static const mp_stream_p_t model_stream = {.ioctl = model_ioctl};
@@ -331,14 +348,13 @@ static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
     } else if (name == MP_QSTR_postprocess) {
         destination[0] = self->postprocess;
     } else if (name == MP_QSTR_npu) {
-        // Which queue run() stands in.
-        destination[0] = MP_OBJ_NEW_SMALL_INT(binding_index(self->npu));
+        destination[0] = MP_OBJ_NEW_SMALL_INT(npus_index(self->npu));
     } else if (name == MP_QSTR_ram) {
         struct ethosu_model_info info;
-        ethosu_model_get_info(model_alive(self_in)->model, &info);
+        ethosu_model_get_info(model_open(self_in)->model, &info);
         destination[0] = mp_obj_new_int_from_uint(info.arena_size + info.object_size);
     } else {
-        model_load_description(model_alive(self_in), name, &destination[0]);
+        model_load_description(model_open(self_in), name, &destination[0]);
     }
 }
 

@@ -1,37 +1,44 @@
 // SPDX-License-Identifier: MIT
-/** Python class `ethosu.NPU`: a reserved NPU, driven payload by payload. */
+/** Python class `ethosu.NPU`: a reserved NPU that runs payloads; see npu_object.h. */
 #include "npu_object.h"
 
 #include <string.h>
 
+#include "arguments.h"
+#include "block.h"
+#include "doc.h"
 #include "ethosu_board.h"
+#include "frozen.h"
+#include "npus.h"
+#include "pmu_object.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"
 #include "py/runtime.h"
 #include "py/stream.h"
+#include "raise.h"
 
 /**
  * reserve(*, timeout_ms=-1, npu=None, powered=False): an NPU for this caller
  * alone. `powered` keeps clock and power on until release(), not only while
  * an inference runs.
  */
-static mp_obj_t binding_reserve(size_t count, const mp_obj_t *positional, mp_map_t *keywords)
+static mp_obj_t npu_reserve(size_t n_args, const mp_obj_t *pos_args, mp_map_t *kw_args)
 {
     enum { ARG_TIMEOUT, ARG_NPU, ARG_POWERED };
-    static const mp_arg_t allowed[] = {
+    static const mp_arg_t allowed_args[] = {
         {MP_QSTR_timeout_ms, MP_ARG_KW_ONLY | MP_ARG_INT, {.u_int = -1}},
         {MP_QSTR_npu, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
         {MP_QSTR_powered, MP_ARG_KW_ONLY | MP_ARG_BOOL, {.u_bool = false}},
     };
-    mp_arg_val_t args[MP_ARRAY_SIZE(allowed)];
-    mp_arg_parse_all(count, positional, keywords, MP_ARRAY_SIZE(allowed), allowed, args);
+    mp_arg_val_t args[MP_ARRAY_SIZE(allowed_args)];
+    mp_arg_parse_all(n_args, pos_args, kw_args, MP_ARRAY_SIZE(allowed_args), allowed_args, args);
     uint64_t timeout = binding_timeout(args[ARG_TIMEOUT].u_int);
-    struct ethosu_driver *npu = binding_choose_npu(args[ARG_NPU].u_obj);
+    struct ethosu_driver *npu = npus_choose(args[ARG_NPU].u_obj);
 
-    // The object first: nothing may go wrong once the NPU is reserved.
+    // The object first: an allocation that fails would leave the NPU reserved.
     npu_obj_t *self = mp_obj_malloc_with_finaliser(npu_obj_t, &binding_npu_type);
     self->npu = NULL;
-    binding_reserve_npu(npu, timeout);
+    npus_reserve(npu, timeout);
     memset((uint8_t *)self + sizeof self->base, 0, sizeof *self - sizeof self->base);
     self->npu = npu;
     if (args[ARG_POWERED].u_bool) {
@@ -44,7 +51,7 @@ static mp_obj_t binding_reserve(size_t count, const mp_obj_t *positional, mp_map
     }
     return MP_OBJ_FROM_PTR(self);
 }
-MP_DEFINE_CONST_FUN_OBJ_KW(binding_reserve_obj, 0, binding_reserve);
+MP_DEFINE_CONST_FUN_OBJ_KW(npu_reserve_obj, 0, npu_reserve);
 
 npu_obj_t *npu_reserved(mp_obj_t self_in)
 {
@@ -60,13 +67,13 @@ static void drop_buffers(npu_obj_t *self)
     self->payload = MP_OBJ_NULL;
     memset(self->buffers, 0, sizeof self->buffers);
     if (self->npu != NULL) {
-        binding_keep(self->npu, MP_OBJ_NULL);
-        binding_call_back(self->npu, MP_OBJ_NULL, MP_OBJ_NULL);
+        job_pin(self->npu, MP_OBJ_NULL);
+        job_set_callback(self->npu, MP_OBJ_NULL, MP_OBJ_NULL);
     }
 }
 
-/** Fill in the base pointers; returns how many. Raises. */
-static int take_bases(npu_obj_t *self, mp_obj_t bases, uint64_t *address, size_t *size)
+/** Read the sequence of base pointers; returns their number. Raises. */
+static int get_bases(npu_obj_t *self, mp_obj_t bases, uint64_t *address, size_t *size)
 {
     size_t count;
     mp_obj_t *items;
@@ -75,13 +82,14 @@ static int take_bases(npu_obj_t *self, mp_obj_t bases, uint64_t *address, size_t
         mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d bases given, at most %d expected"),
                           (int)count, ETHOSU_EXT_MAX_BASES);
     }
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < count; i++) {
         address[i] = 0;
         size[i] = 0;
         if (items[i] != mp_const_none) {
             mp_buffer_info_t buffer;
             binding_get_buffer(items[i], &buffer, MP_BUFFER_READ, "base");
-            address[i] = buffer.len == 0 ? 0 : (uintptr_t)buffer.buf; // nothing lies anywhere
+            address[i] =
+                buffer.len == 0 ? 0 : (uintptr_t)buffer.buf; // an empty buffer has no address
             size[i] = buffer.len == 0 ? 0 : binding_whole_lines(items[i], &buffer);
         }
         self->buffers[i] = items[i];
@@ -89,7 +97,7 @@ static int take_bases(npu_obj_t *self, mp_obj_t bases, uint64_t *address, size_t
     return (int)count;
 }
 
-/** What the command stream writes to must be memory that may be written; raises. */
+/** Raise TypeError when the command stream writes to a buffer that is read-only. */
 static void check_written(const npu_obj_t *self)
 {
     mp_buffer_info_t buffer;
@@ -101,7 +109,7 @@ static void check_written(const npu_obj_t *self)
     }
 }
 
-/** Check payload and bases and start; raises. */
+/** Check payload and bases, then start the NPU. Raises. */
 static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t timeout,
                   mp_obj_t callback)
 {
@@ -109,7 +117,7 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
         mp_raise_TypeError(MP_ERROR_TEXT("callback must be callable"));
     }
     self->deadline.timeout = binding_timeout(timeout);
-    binding_check_idle(self->npu);
+    job_check_idle(self->npu);
     if (ethosu_ext_wait(self->npu, 0) == 1) {
         binding_raise_os_error(MP_EBUSY, "an inference is under way: wait() for it first");
     }
@@ -118,16 +126,16 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
     uint64_t address[ETHOSU_EXT_MAX_BASES];
     size_t size[ETHOSU_EXT_MAX_BASES];
     binding_get_buffer(payload, &stream, MP_BUFFER_READ, "payload");
-    int count = take_bases(self, bases, address, size);
+    int count = get_bases(self, bases, address, size);
     self->payload = payload;
     int error = ethosu_ext_prepare(self->npu, &self->program, stream.buf, stream.len, address, size,
                                    count, 0);
     if (error == 0) {
         check_written(self);
-        // Before the start: from then on the collector must not take this object.
-        binding_keep(self->npu, MP_OBJ_FROM_PTR(self));
-        binding_call_back(self->npu, callback == mp_const_none ? MP_OBJ_NULL : callback,
-                          MP_OBJ_FROM_PTR(self));
+        // Before the start: from then on the collector must not free this object.
+        job_pin(self->npu, MP_OBJ_FROM_PTR(self));
+        job_set_callback(self->npu, callback == mp_const_none ? MP_OBJ_NULL : callback,
+                         MP_OBJ_FROM_PTR(self));
         self->deadline.begun = ethosu_board_ticks_ms();
         self->cancelled = false;
         error = ethosu_ext_start(self->npu, &self->program, NULL);
@@ -141,18 +149,18 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
 /**
  * End the inference under way; raises when it failed.
  *
- * @param timeout  milliseconds; -1: what is left of the time it was started with
+ * @param timeout  milliseconds; -1: the rest of the time-out of its start
  * @return         false: it is still running (timeout 0 only)
  */
 static bool finish(npu_obj_t *self, mp_int_t timeout)
 {
     struct ethosu_driver *npu = self->npu;
-    uint64_t span = timeout < 0 ? binding_time_left(&self->deadline) : (uint64_t)timeout;
-    binding_check_idle(npu);
-    bool begun = binding_running(npu);
-    binding_work(npu)->awaited = true;
+    uint64_t span = timeout < 0 ? deadline_left(&self->deadline) : (uint64_t)timeout;
+    job_check_idle(npu);
+    bool begun = ethosu_ext_is_running(npu);
+    job_wait(npu);
     int result = ethosu_ext_wait(npu, span);
-    binding_work(npu)->awaited = false;
+    job_waited(npu);
     struct ethosu_ext_fault fault = *ethosu_ext_last_error(npu);
     bool cancelled = begun || self->cancelled;
     self->cancelled = false;
@@ -183,55 +191,56 @@ static const mp_arg_t invoke_arguments[] = {
     {MP_QSTR_callback, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
 };
 
-static npu_obj_t *parse_and_start(size_t count, const mp_obj_t *positional, mp_map_t *keywords,
+static npu_obj_t *parse_and_start(size_t n_args, const mp_obj_t *pos_args, mp_map_t *kw_args,
                                   size_t allowed)
 {
     mp_arg_val_t args[MP_ARRAY_SIZE(invoke_arguments)];
     args[3].u_obj = mp_const_none;
-    mp_arg_parse_all(count - 1, positional + 1, keywords, allowed, invoke_arguments, args);
+    mp_arg_parse_all(n_args - 1, pos_args + 1, kw_args, allowed, invoke_arguments, args);
     mp_obj_t bases = binding_sequence(args[1].u_obj);
-    npu_obj_t *self = npu_reserved(positional[0]);
+    npu_obj_t *self = npu_reserved(pos_args[0]);
     start(self, args[0].u_obj, bases, args[2].u_int, args[3].u_obj);
     return self;
 }
 
 /** invoke(payload, bases, *, timeout_ms=10000): run a payload and wait for it. */
-static mp_obj_t npu_invoke(size_t count, const mp_obj_t *positional, mp_map_t *keywords)
+static mp_obj_t npu_invoke(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args)
 {
-    finish(parse_and_start(count, positional, keywords, 3), -1);
+    finish(parse_and_start(n_args, args, kw_args, 3), -1);
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_KW(npu_invoke_obj, 1, npu_invoke);
 
 /** invoke_async(payload, bases, *, timeout_ms=10000, callback=None): start; wait() ends it. */
-static mp_obj_t npu_invoke_async(size_t count, const mp_obj_t *positional, mp_map_t *keywords)
+static mp_obj_t npu_invoke_async(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args)
 {
-    parse_and_start(count, positional, keywords, 4);
+    parse_and_start(n_args, args, kw_args, 4);
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_KW(npu_invoke_async_obj, 1, npu_invoke_async);
 
 /**
- * wait(timeout_ms=-1): end what invoke_async() began, in time or never. -1: in
- * the time that it was started with; 0 only looks. True when it has ended.
+ * wait(timeout_ms=-1): wait for what invoke_async() started; True when it has ended. A late one
+ * is stopped. -1: the rest of the time-out of its start; 0: do not wait, only look.
  */
-static mp_obj_t npu_wait(size_t count, const mp_obj_t *positional, mp_map_t *keywords)
+static mp_obj_t npu_wait(size_t n_args, const mp_obj_t *pos_args, mp_map_t *kw_args)
 {
-    static const mp_arg_t allowed[] = {
+    static const mp_arg_t allowed_args[] = {
         {MP_QSTR_timeout_ms, MP_ARG_INT, {.u_int = -1}},
     };
-    mp_arg_val_t args[MP_ARRAY_SIZE(allowed)];
-    npu_obj_t *self = npu_reserved(positional[0]);
-    mp_arg_parse_all(count - 1, positional + 1, keywords, MP_ARRAY_SIZE(allowed), allowed, args);
+    mp_arg_val_t args[MP_ARRAY_SIZE(allowed_args)];
+    npu_obj_t *self = npu_reserved(pos_args[0]);
+    mp_arg_parse_all(n_args - 1, pos_args + 1, kw_args, MP_ARRAY_SIZE(allowed_args), allowed_args,
+                     args);
     (void)binding_timeout(args[0].u_int);
     return mp_obj_new_bool(finish(self, args[0].u_int));
 }
 static MP_DEFINE_CONST_FUN_OBJ_KW(npu_wait_obj, 1, npu_wait);
 
-/** done(): has the NPU nothing (more) to do, so that wait() would not block? */
+/** done(): True when wait() would not block. */
 static mp_obj_t npu_done(mp_obj_t self_in)
 {
-    return mp_obj_new_bool(!binding_running(npu_reserved(self_in)->npu));
+    return mp_obj_new_bool(!ethosu_ext_is_running(npu_reserved(self_in)->npu));
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_done_obj, npu_done);
 
@@ -240,7 +249,7 @@ static mp_obj_t npu_cancel(mp_obj_t self_in)
 {
     npu_obj_t *self = npu_reserved(self_in);
     self->cancelled |= self->payload != MP_OBJ_NULL;
-    int error = binding_stop(self->npu);
+    int error = job_stop(self->npu);
     drop_buffers(self);
     if (error != 0) {
         binding_raise_fault(ethosu_ext_last_error(self->npu));
@@ -249,13 +258,13 @@ static mp_obj_t npu_cancel(mp_obj_t self_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_cancel_obj, npu_cancel);
 
-/** await run(payload, bases, *, timeout_ms=10000): in the order of asking */
-BINDING_PYTHON_METHOD(npu_run_obj, MP_QSTR_run_payload);
+/** await run(payload, bases, *, timeout_ms=10000): tasks get the NPU in the order of asking. */
+BINDING_FROZEN_METHOD(npu_run_obj, MP_QSTR_run_payload);
 
 static mp_uint_t npu_ioctl(mp_obj_t self_in, mp_uint_t request, uintptr_t flags, int *error)
 {
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
-    return binding_poll(self->npu, &self->deadline, request, flags, error);
+    return deadline_poll(&self->deadline, self->npu, request, flags, error);
 }
 
 static const mp_stream_p_t npu_stream = {.ioctl = npu_ioctl};
@@ -266,8 +275,8 @@ static mp_obj_t npu_release(mp_obj_t self_in)
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->npu != NULL) {
         struct ethosu_driver *npu = self->npu;
-        binding_pmu_stop(self);
-        (void)binding_stop(npu);
+        pmu_stop(self);
+        (void)job_stop(npu);
         if (self->powered) {
             ethosu_release_power(npu);
         }
@@ -280,10 +289,10 @@ static mp_obj_t npu_release(mp_obj_t self_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_release_obj, npu_release);
 
-static mp_obj_t npu_exit(size_t count, const mp_obj_t *arguments)
+static mp_obj_t npu_exit(size_t n_args, const mp_obj_t *args)
 {
-    (void)count;
-    return npu_release(arguments[0]);
+    (void)n_args;
+    return npu_release(args[0]);
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(npu_exit_obj, 4, 4, npu_exit);
 
@@ -293,7 +302,9 @@ static mp_obj_t npu_info(mp_obj_t self_in)
     npu_obj_t *self = npu_reserved(self_in);
     struct ethosu_hw_info hw;
     struct ethosu_driver_version version;
+    struct ethosu_ext_counts counts;
     ethosu_get_hw_info(self->npu, &hw);
+    ethosu_ext_get_counts(self->npu, &counts);
     ethosu_get_driver_version(&version);
     mp_obj_t arch[] = {
         MP_OBJ_NEW_SMALL_INT(hw.version.arch_major_rev),
@@ -306,15 +317,15 @@ static mp_obj_t npu_info(mp_obj_t self_in)
         MP_OBJ_NEW_SMALL_INT(version.patch),
     };
     mp_obj_t dict = mp_obj_new_dict(6);
-    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_config), binding_config(self->npu));
+    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_config), npus_config(self->npu));
     mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_macs),
                       MP_OBJ_NEW_SMALL_INT(1 << hw.cfg.macs_per_cc));
     mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_arch), mp_obj_new_tuple(3, arch));
     mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_driver), mp_obj_new_tuple(3, driver));
     mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_timeouts),
-                      mp_obj_new_int_from_uint(self->npu->timeouts));
+                      mp_obj_new_int_from_uint(counts.timeouts));
     mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_resets),
-                      mp_obj_new_int_from_uint(self->npu->resets));
+                      mp_obj_new_int_from_uint(counts.resets));
     return dict;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_info_obj, npu_info);
@@ -325,19 +336,19 @@ static void npu_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind_t
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     char name[ETHOSU_EXT_CONFIG_NAME_SIZE] = "released";
     if (self->npu != NULL) {
-        ethosu_ext_config_name(self->npu->dev.config, name);
+        ethosu_ext_config_name(ethosu_ext_config(self->npu), name);
     }
     mp_printf(print, "<NPU %s>", name);
 }
 
-/** npu: which of npus() this is; the queue that run() stands in. */
+/** npu: position in npus(); run() has a queue for each. */
 static void npu_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
 {
     if (destination[0] != MP_OBJ_NULL) {
         return; // nothing can be stored
     }
     if (name == MP_QSTR_npu) {
-        destination[0] = MP_OBJ_NEW_SMALL_INT(binding_index(npu_reserved(self_in)->npu));
+        destination[0] = MP_OBJ_NEW_SMALL_INT(npus_index(npu_reserved(self_in)->npu));
     } else {
         destination[1] = MP_OBJ_SENTINEL;
     }
@@ -345,7 +356,7 @@ static void npu_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
 
 BINDING_DOC(
     npu_doc,
-    "reserve(*, timeout_ms, npu, powered) gives an NPU\n"
+    "reserve(*, timeout_ms, npu, powered) returns an NPU\n"
     "  invoke(payload, bases, *, timeout_ms), invoke_async(..., callback), await run(payload, bases)\n"
     "  wait(timeout_ms), done(), cancel(), info(), release(), with; with npu.pmu(event) as p")
 
@@ -357,7 +368,7 @@ static const mp_rom_map_elem_t npu_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_cancel), MP_ROM_PTR(&npu_cancel_obj)},
     {MP_ROM_QSTR(MP_QSTR_run), MP_ROM_PTR(&npu_run_obj)},
 #ifndef ETHOSU_NO_PMU
-    {MP_ROM_QSTR(MP_QSTR_pmu), MP_ROM_PTR(&binding_pmu_obj)},
+    {MP_ROM_QSTR(MP_QSTR_pmu), MP_ROM_PTR(&npu_pmu_obj)},
 #endif
     {MP_ROM_QSTR(MP_QSTR_release), MP_ROM_PTR(&npu_release_obj)},
     {MP_ROM_QSTR(MP_QSTR_info), MP_ROM_PTR(&npu_info_obj)},

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-/** Python class `ethosu.NPU`: what a Model that runs on a reserved NPU needs to know. */
+/** Python class `ethosu.NPU`: the handle of a reserved NPU. */
 #ifndef NPU_OBJECT_H
 #define NPU_OBJECT_H
 
-#include "binding.h"
+#include "deadline.h"
+
+extern const mp_obj_type_t binding_npu_type;
 
 typedef struct {
     mp_obj_base_t base;
     struct ethosu_driver *npu; /**< NULL: released */
     bool powered;              /**< clock and power stay on between inferences */
-    bool cancelled;            /**< by cancel(), before wait() ended it; wait() says so once */
-    struct pmu *pmu;           /**< who counts, see pmu_object.c; NULL: nobody */
+    bool cancelled;            /**< cancel() stopped a job that wait() has not ended yet */
+    struct pmu *pmu;           /**< the PMU object that counts; NULL: none */
     struct deadline deadline;
     struct ethosu_ext_program program;
     // What the running inference uses: the collector finds it here.
@@ -21,14 +23,7 @@ typedef struct {
 /** The handle, still reserved; raises when it was released. */
 npu_obj_t *npu_reserved(mp_obj_t handle);
 
-/** End what counts on this handle, if anything does; it keeps its values. */
-#ifdef ETHOSU_NO_PMU
-static inline void binding_pmu_stop(npu_obj_t *handle)
-{
-    (void)handle;
-}
-#else
-void binding_pmu_stop(npu_obj_t *handle);
-#endif
+/** ethosu.reserve() */
+MP_DECLARE_CONST_FUN_OBJ_KW(npu_reserve_obj);
 
 #endif

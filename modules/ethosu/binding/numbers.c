@@ -31,7 +31,7 @@ static const struct kind {
 
 static const struct kind *kind_of(char typecode)
 {
-    for (size_t i = 0; i < MP_ARRAY_SIZE(kinds); ++i) {
+    for (size_t i = 0; i < MP_ARRAY_SIZE(kinds); i++) {
         if (kinds[i].typecode == typecode) {
             return &kinds[i];
         }

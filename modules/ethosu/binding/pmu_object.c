@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** Python class `ethosu.PMU`: the NPU's counters, for the length of a `with`. */
-#include "npu_object.h"
+/** Python class `ethosu.PMU`: the NPU's counters, inside a `with` block; see pmu_object.h. */
+#include "pmu_object.h"
 
 #include "pmu_ethosu.h"
 #include "py/runtime.h"
@@ -14,27 +14,27 @@ typedef struct pmu {
     uint32_t values[ETHOSU_PMU_NCOUNTERS];
 } pmu_obj_t;
 
-/** The NPU while it counts, NULL when it does not (any more). */
+/** The NPU while it counts, NULL when it does not. */
 static struct ethosu_driver *counting(const pmu_obj_t *self)
 {
     return self->handle->pmu == self ? self->handle->npu : NULL;
 }
 
 /** pmu(*events): counters of these events, to be used with `with`. */
-static mp_obj_t npu_pmu(size_t count, const mp_obj_t *arguments)
+static mp_obj_t npu_pmu(size_t n_args, const mp_obj_t *args)
 {
-    npu_obj_t *handle = npu_reserved(arguments[0]);
+    npu_obj_t *handle = npu_reserved(args[0]);
     uint32_t most = ethosu_ext_pmu_counters(handle->npu);
-    if (count - 1 > most) {
+    if (n_args - 1 > most) {
         mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d events given, the NPU counts %d"),
-                          (int)count - 1, (int)most);
+                          (int)n_args - 1, (int)most);
     }
     pmu_obj_t *self = mp_obj_malloc(pmu_obj_t, &binding_pmu_type);
     self->handle = handle;
     self->cycles = 0;
-    self->count = (uint8_t)(count - 1);
-    for (uint32_t i = 0; i < self->count; ++i) {
-        mp_int_t event = mp_obj_get_int(arguments[i + 1]);
+    self->count = (uint8_t)(n_args - 1);
+    for (uint32_t i = 0; i < self->count; i++) {
+        mp_int_t event = mp_obj_get_int(args[i + 1]);
         if (!ethosu_ext_pmu_has_event(handle->npu, (uint32_t)event)) {
             mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("this NPU has no PMU event 0x%x"),
                               (unsigned)event);
@@ -44,9 +44,9 @@ static mp_obj_t npu_pmu(size_t count, const mp_obj_t *arguments)
     }
     return MP_OBJ_FROM_PTR(self);
 }
-MP_DEFINE_CONST_FUN_OBJ_VAR(binding_pmu_obj, 1, npu_pmu);
+MP_DEFINE_CONST_FUN_OBJ_VAR(npu_pmu_obj, 1, npu_pmu);
 
-void binding_pmu_stop(npu_obj_t *handle)
+void pmu_stop(npu_obj_t *handle)
 {
     pmu_obj_t *self = handle->pmu;
     if (self != NULL) {
@@ -54,7 +54,7 @@ void binding_pmu_stop(npu_obj_t *handle)
         handle->pmu = NULL;
         ETHOSU_PMU_CNTR_Disable(npu, ETHOSU_PMU_CCNT_Msk | ((1u << self->count) - 1));
         self->cycles = ETHOSU_PMU_Get_CCNTR(npu);
-        for (uint32_t i = 0; i < self->count; ++i) {
+        for (uint32_t i = 0; i < self->count; i++) {
             self->values[i] = ETHOSU_PMU_Get_EVCNTR(npu, i);
         }
         ETHOSU_PMU_Disable(npu);
@@ -66,10 +66,10 @@ static mp_obj_t pmu_enter(mp_obj_t self_in)
 {
     pmu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     struct ethosu_driver *npu = npu_reserved(MP_OBJ_FROM_PTR(self->handle))->npu;
-    binding_pmu_stop(self->handle);
+    pmu_stop(self->handle);
     ETHOSU_PMU_Enable(npu);
     self->handle->pmu = self;
-    for (uint32_t i = 0; i < self->count; ++i) {
+    for (uint32_t i = 0; i < self->count; i++) {
         ETHOSU_PMU_Set_EVTYPER(npu, i, (enum ethosu_pmu_event_type)self->events[i]);
     }
     ETHOSU_PMU_CYCCNT_Reset(npu);
@@ -79,12 +79,12 @@ static mp_obj_t pmu_enter(mp_obj_t self_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(pmu_enter_obj, pmu_enter);
 
-static mp_obj_t pmu_exit(size_t count, const mp_obj_t *arguments)
+static mp_obj_t pmu_exit(size_t n_args, const mp_obj_t *args)
 {
-    (void)count;
-    pmu_obj_t *self = MP_OBJ_TO_PTR(arguments[0]);
+    (void)n_args;
+    pmu_obj_t *self = MP_OBJ_TO_PTR(args[0]);
     if (counting(self) != NULL) {
-        binding_pmu_stop(self->handle);
+        pmu_stop(self->handle);
     }
     return mp_const_none;
 }
@@ -124,7 +124,7 @@ static mp_obj_t pmu_iterate(mp_obj_t self_in, mp_obj_iter_buf_t *space)
 {
     pmu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     mp_obj_t values[ETHOSU_PMU_NCOUNTERS];
-    for (uint32_t i = 0; i < self->count; ++i) {
+    for (uint32_t i = 0; i < self->count; i++) {
         values[i] = mp_obj_new_int_from_uint(value_at(self, i));
     }
     return mp_getiter(mp_obj_new_tuple(self->count, values), space);
@@ -147,7 +147,7 @@ static void pmu_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind_t
     (void)kind;
     pmu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     mp_printf(print, "<PMU cycles=%u", (unsigned)cycles(self));
-    for (uint32_t i = 0; i < self->count; ++i) {
+    for (uint32_t i = 0; i < self->count; i++) {
         mp_printf(print, ", 0x%x=%u", (unsigned)self->events[i], (unsigned)value_at(self, i));
     }
     mp_printf(print, ">");

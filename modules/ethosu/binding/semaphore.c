@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /**
  * The driver's semaphore under MicroPython: a wait that sleeps in WFI, runs
- * pending callbacks, and ends at Ctrl-C. An exception does not jump over the
- * driver's frames: it is kept, the wait ends as if timed out, so the driver
- * stops the NPU and clears up, and binding_raise_pending() raises it then.
+ * pending callbacks, and ends at Ctrl-C. An exception must not unwind the
+ * driver's frames: it is kept, and the wait ends as if timed out. The driver
+ * stops the NPU and cleans up, then binding_raise_pending() raises it.
  */
-#include "binding.h"
-
 #include "ethosu_board.h"
+#include "npus.h"
 #include "py/runtime.h"
+#include "raise.h"
 
 /** One for each NPU, one for a caller that waits for an NPU. */
 #define SEMAPHORE_COUNT (BINDING_MAX_NPUS + 1)
@@ -22,7 +22,7 @@ static struct semaphore semaphores[SEMAPHORE_COUNT];
 
 void *ethosu_semaphore_create(void)
 {
-    for (size_t i = 0; i < SEMAPHORE_COUNT; ++i) {
+    for (size_t i = 0; i < SEMAPHORE_COUNT; i++) {
         if (!semaphores[i].used) {
             semaphores[i] = (struct semaphore){.count = 0, .used = true};
             return &semaphores[i];
@@ -42,14 +42,14 @@ int ethosu_semaphore_give(void *sem)
     return 0;
 }
 
-/** Is there anything to run? Asked at each sleep; to be ready for an exception costs far more. */
+/** Cheap check before each WFI, so that nlr_push() is needed only when there is work. */
 static bool events_pending(void)
 {
     return MP_STATE_VM(sched_state) == MP_SCHED_PENDING ||
            MP_STATE_THREAD(mp_pending_exception) != MP_OBJ_NULL;
 }
 
-/** Run callbacks; false when an exception came up, which is then kept. */
+/** Run callbacks; false when one raised an exception, which is kept. */
 static MP_NOINLINE bool run_events(void)
 {
     nlr_buf_t nlr;
@@ -58,7 +58,7 @@ static MP_NOINLINE bool run_events(void)
         nlr_pop();
         return true;
     }
-    MP_STATE_VM(ethosu_pending_exception) = MP_OBJ_FROM_PTR(nlr.ret_val);
+    binding_keep_exception(MP_OBJ_FROM_PTR(nlr.ret_val));
     return false;
 }
 
@@ -66,8 +66,8 @@ int ethosu_semaphore_take(void *sem, uint64_t timeout)
 {
     struct semaphore *semaphore = sem;
     uint32_t begun = 0;
-    bool clock_runs = false; // from the first wake that another caused: most waits need no clock
-    // One thread takes, interrupts only give: once seen, a count can't go away.
+    bool clock_runs = false; // most waits end at the first wake, and need no clock
+    // Only one thread takes, interrupts only give: a count that was seen stays.
     while (__atomic_load_n(&semaphore->count, __ATOMIC_ACQUIRE) == 0) {
         if (timeout == 0 || (events_pending() && !run_events())) {
             return -1;

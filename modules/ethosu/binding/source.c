@@ -2,7 +2,7 @@
 /** Where a model's bytes come from: a buffer, a file that can be mapped, or a file that is read. */
 #include "source.h"
 
-#include "binding.h"
+#include "arguments.h"
 #include "py/builtin.h"
 #include "py/mperrno.h"
 #include "py/runtime.h"
@@ -44,9 +44,8 @@ void source_open(mp_obj_t from, struct source *source)
     mp_buffer_info_t buffer;
     mp_obj_t holder = from;
     if (mp_obj_is_str(from)) {
-        mp_obj_t arguments[] = {from, MP_OBJ_NEW_QSTR(MP_QSTR_rb)};
-        holder =
-            mp_builtin_open(MP_ARRAY_SIZE(arguments), arguments, (mp_map_t *)&mp_const_empty_map);
+        mp_obj_t args[] = {from, MP_OBJ_NEW_QSTR(MP_QSTR_rb)};
+        holder = mp_builtin_open(MP_ARRAY_SIZE(args), args, (mp_map_t *)&mp_const_empty_map);
         // A file in ROMFS lies in memory: it gives its bytes without a copy.
         if (!mp_get_buffer(holder, &buffer, MP_BUFFER_READ)) {
             read_file(holder, source);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-/** Python class `ethosu.Tensor`: facts about a tensor, its memory, and real values in it. */
-#include "model_object.h"
+/** Python class `ethosu.Tensor`: a tensor's description, its memory, its real values. */
+#include "tensor_object.h"
 
 #include <string.h>
 
+#include "arguments.h"
 #include "numbers.h"
 #include "py/binary.h"
 #include "py/objarray.h"
@@ -16,7 +17,7 @@ typedef struct {
     mp_obj_t data; /**< view of its memory; None for a handle of a variable */
 } tensor_obj_t;
 
-char model_typecode(uint32_t type)
+char tensor_typecode(uint32_t type)
 {
     static const char codes[] = {
         [ETHOSU_TYPE_FLOAT32] = 'f', [ETHOSU_TYPE_FLOAT64] = 'd', [ETHOSU_TYPE_BOOL] = 'B',
@@ -30,7 +31,7 @@ char model_typecode(uint32_t type)
 
 void tensor_get(const model_obj_t *self, uint32_t index, struct ethosu_model_tensor *tensor)
 {
-    // The file is the user's memory: he may have written over it since it was loaded.
+    // The model's buffer belongs to the caller and may have changed since it was loaded.
     if (!ethosu_model_get_tensor(self->model, index, tensor)) {
         mp_raise_ValueError(MP_ERROR_TEXT("the model's file was changed after it was loaded"));
     }
@@ -39,7 +40,7 @@ void tensor_get(const model_obj_t *self, uint32_t index, struct ethosu_model_ten
 mp_obj_t tensor_shape(const struct ethosu_model_tensor *tensor)
 {
     mp_obj_t dimensions[ETHOSU_MODEL_MAX_RANK];
-    for (uint32_t i = 0; i < tensor->rank; ++i) {
+    for (uint32_t i = 0; i < tensor->rank; i++) {
         dimensions[i] = mp_obj_new_int(tensor->shape[i]);
     }
     return mp_obj_new_tuple(tensor->rank, dimensions);
@@ -47,14 +48,14 @@ mp_obj_t tensor_shape(const struct ethosu_model_tensor *tensor)
 
 mp_obj_t tensor_dtype(uint32_t type)
 {
-    char code = model_typecode(type);
+    char code = tensor_typecode(type);
     return mp_obj_new_str_via_qstr(&code, 1);
 }
 
-mp_obj_t model_view(const model_obj_t *self, const void *data, uint32_t size, uint32_t type)
+mp_obj_t tensor_view(const model_obj_t *self, const void *data, uint32_t size, uint32_t type)
 {
     size_t width = MAX(ethosu_model_type_size(type), 1);
-    size_t typecode = (size_t)model_typecode(type);
+    size_t typecode = (size_t)tensor_typecode(type);
     // The collector knows the start of a block only, so the view begins there.
     uintptr_t block = (uintptr_t)self->arena_block;
     if ((uintptr_t)data - block < self->arena_span) {
@@ -81,7 +82,7 @@ mp_obj_t tensor_new(mp_obj_t model, uint32_t index)
     tensor_get(self->model, index, &tensor);
     self->data = tensor.data == NULL
                      ? mp_const_none
-                     : model_view(self->model, tensor.data, tensor.size, tensor.type);
+                     : tensor_view(self->model, tensor.data, tensor.size, tensor.type);
     return MP_OBJ_FROM_PTR(self);
 }
 
@@ -100,7 +101,7 @@ static struct channels channels_of(const struct ethosu_model_tensor *tensor, siz
     if (channels.count == 1) {
         channels.run = total;
     }
-    for (uint32_t i = tensor->axis + 1; channels.count > 1 && i < tensor->rank; ++i) {
+    for (uint32_t i = tensor->axis + 1; channels.count > 1 && i < tensor->rank; i++) {
         channels.run *= (size_t)tensor->shape[i];
     }
     return channels;
@@ -145,16 +146,16 @@ void tensor_quantize(const model_obj_t *self, uint32_t index, mp_obj_t object, v
     struct numbers numbers;
     tensor_get(self, index, &tensor);
     get_numbers(object, elements(&tensor), what, &numbers);
-    for (size_t i = 0; numbers.items != NULL && i < numbers.count; ++i) {
+    for (size_t i = 0; numbers.items != NULL && i < numbers.count; i++) {
         (void)numbers_get(&numbers, i); // raises before anything is written
     }
     struct channels channels = channels_of(&tensor, numbers.count);
-    char typecode = model_typecode(tensor.type);
-    for (uint32_t c = 0; c < channels.count; ++c) {
+    char typecode = tensor_typecode(tensor.type);
+    for (uint32_t c = 0; c < channels.count; c++) {
         struct quantization quantization = channel(self, index, c);
         for (size_t start = c * channels.run; start < channels.total;
              start += channels.run * channels.count) {
-            for (size_t i = start; i < start + channels.run; ++i) {
+            for (size_t i = start; i < start + channels.run; i++) {
                 numbers_put_quantized(bytes, typecode, i, (float)numbers_get(&numbers, i),
                                       &quantization);
             }
@@ -169,11 +170,11 @@ static void dequantize(const model_obj_t *self, uint32_t index, const struct num
     struct ethosu_model_tensor tensor;
     tensor_get(self, index, &tensor);
     struct channels channels = channels_of(&tensor, raw->count);
-    for (uint32_t c = 0; c < channels.count; ++c) {
+    for (uint32_t c = 0; c < channels.count; c++) {
         struct quantization quantization = channel(self, index, c);
         for (size_t start = c * channels.run; start < channels.total;
              start += channels.run * channels.count) {
-            for (size_t i = start; i < start + channels.run; ++i) {
+            for (size_t i = start; i < start + channels.run; i++) {
                 numbers_put(floats, typecode, i,
                             (mp_float_t)numbers_dequantize(numbers_get(raw, i), &quantization));
             }
@@ -196,7 +197,7 @@ mp_obj_t tensor_dequantize(const model_obj_t *self, uint32_t index, const void *
 {
     struct ethosu_model_tensor tensor;
     tensor_get(self, index, &tensor);
-    struct numbers raw = {NULL, bytes, elements(&tensor), model_typecode(tensor.type)};
+    struct numbers raw = {NULL, bytes, elements(&tensor), tensor_typecode(tensor.type)};
     mp_obj_t floats = new_floats(raw.count);
     dequantize(self, index, &raw, ((mp_obj_array_t *)MP_OBJ_TO_PTR(floats))->items, 'f');
     return floats;
@@ -207,11 +208,11 @@ mp_obj_t tensor_dequantize(const model_obj_t *self, uint32_t index, const void *
 static void get_memory(tensor_obj_t *self, mp_obj_t given, struct ethosu_model_tensor *tensor,
                        mp_buffer_info_t *memory)
 {
-    model_alive(MP_OBJ_FROM_PTR(self->model));
+    model_open(MP_OBJ_FROM_PTR(self->model));
     tensor_get(self->model, self->index, tensor);
     binding_get_buffer(given == mp_const_none ? self->data : given, memory, MP_BUFFER_WRITE,
                        given == mp_const_none ? "tensor" : "into");
-    int expected = model_typecode(tensor->type);
+    int expected = tensor_typecode(tensor->type);
     if (memory->typecode != BYTEARRAY_TYPECODE && memory->typecode != 'B' &&
         memory->typecode != expected) {
         mp_raise_msg_varg(&mp_type_TypeError,
@@ -226,25 +227,26 @@ static void get_memory(tensor_obj_t *self, mp_obj_t given, struct ethosu_model_t
 }
 
 /** Both arguments of quantize() or dequantize(), by position or name; None when not given. */
-static void get_arguments(size_t count, const mp_obj_t *arguments, mp_map_t *keywords, qstr first,
+static void get_arguments(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args, qstr first,
                           mp_arg_val_t values[2])
 {
-    const mp_arg_t allowed[] = {
+    const mp_arg_t allowed_args[] = {
         {(uint16_t)first, MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
         {MP_QSTR_into, MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
     };
-    mp_arg_parse_all(count - 1, arguments + 1, keywords, MP_ARRAY_SIZE(allowed), allowed, values);
+    mp_arg_parse_all(n_args - 1, args + 1, kw_args, MP_ARRAY_SIZE(allowed_args), allowed_args,
+                     values);
 }
 
 /**
  * quantize(numbers, into=None): write real numbers as the tensor's raw values
  * to its memory, or to a buffer of yours; rounded to nearest, saturated.
  */
-static mp_obj_t tensor_quantize_method(size_t count, const mp_obj_t *arguments, mp_map_t *keywords)
+static mp_obj_t tensor_quantize_method(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args)
 {
-    tensor_obj_t *self = MP_OBJ_TO_PTR(arguments[0]);
+    tensor_obj_t *self = MP_OBJ_TO_PTR(args[0]);
     mp_arg_val_t given[2];
-    get_arguments(count, arguments, keywords, MP_QSTR_numbers, given);
+    get_arguments(n_args, args, kw_args, MP_QSTR_numbers, given);
     mp_obj_t into = given[1].u_obj;
     struct ethosu_model_tensor tensor;
     mp_buffer_info_t memory;
@@ -264,7 +266,7 @@ static void get_raw(mp_obj_t given, const struct ethosu_model_tensor *tensor, st
     size_t expected = elements(tensor);
     if (mp_get_buffer(given, &buffer, MP_BUFFER_READ) && buffer.len == tensor->size &&
         (buffer.typecode == BYTEARRAY_TYPECODE || buffer.typecode == 'B')) {
-        *raw = (struct numbers){NULL, buffer.buf, expected, model_typecode(tensor->type)};
+        *raw = (struct numbers){NULL, buffer.buf, expected, tensor_typecode(tensor->type)};
     } else {
         get_numbers(given, expected, "raw", raw);
     }
@@ -274,15 +276,14 @@ static void get_raw(mp_obj_t given, const struct ethosu_model_tensor *tensor, st
  * dequantize(raw=None, into=None): the real values of the tensor's memory, or
  * of raw values of yours; in a new array('f'), or in a float buffer of yours.
  */
-static mp_obj_t tensor_dequantize_method(size_t count, const mp_obj_t *arguments,
-                                         mp_map_t *keywords)
+static mp_obj_t tensor_dequantize_method(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args)
 {
-    tensor_obj_t *self = MP_OBJ_TO_PTR(arguments[0]);
+    tensor_obj_t *self = MP_OBJ_TO_PTR(args[0]);
     mp_arg_val_t given[2];
     struct ethosu_model_tensor tensor;
     struct numbers raw;
-    get_arguments(count, arguments, keywords, MP_QSTR_raw, given);
-    model_alive(MP_OBJ_FROM_PTR(self->model));
+    get_arguments(n_args, args, kw_args, MP_QSTR_raw, given);
+    model_open(MP_OBJ_FROM_PTR(self->model));
     tensor_get(self->model, self->index, &tensor);
     get_raw(given[0].u_obj == mp_const_none ? self->data : given[0].u_obj, &tensor, &raw);
     mp_obj_t into = given[1].u_obj == mp_const_none ? new_floats(raw.count) : given[1].u_obj;
@@ -310,7 +311,7 @@ static mp_obj_t describe_channels(const tensor_obj_t *self,
         return scales ? mp_obj_new_float_from_f(tensor->scale) : mp_obj_new_int(tensor->zero_point);
     }
     mp_obj_tuple_t *tuple = MP_OBJ_TO_PTR(mp_obj_new_tuple(tensor->channels, NULL));
-    for (uint32_t i = 0; i < tensor->channels; ++i) {
+    for (uint32_t i = 0; i < tensor->channels; i++) {
         struct quantization quantization = channel(self->model, self->index, i);
         tuple->items[i] = scales ? mp_obj_new_float_from_f(quantization.scale)
                                  : mp_obj_new_int(quantization.zero_point);
@@ -333,7 +334,7 @@ static void tensor_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
         return;
     }
     struct ethosu_model_tensor tensor;
-    tensor_get(model_alive(MP_OBJ_FROM_PTR(self->model)), self->index, &tensor);
+    tensor_get(model_open(MP_OBJ_FROM_PTR(self->model)), self->index, &tensor);
     switch (name) {
     case MP_QSTR_name:
         destination[0] = mp_obj_new_str(tensor.name, tensor.name_length);

@@ -257,7 +257,7 @@ class Model(_Job):
 
     def _start(self, inputs=None, outputs=None):
         if self._job:
-            raise OSError(16, "an inference of this model is under way: cancel() would stop it")
+            raise OSError(16, "this model runs an inference: wait for it, or cancel() it")
         for tensor, given in _pairs(self.inputs, self.inputs if inputs is None else inputs):
             if given is not tensor:
                 _fill(tensor, given)

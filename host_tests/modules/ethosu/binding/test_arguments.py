@@ -235,7 +235,7 @@ CALLED = {
     "an input that leaves the model at work": (
         "def fill(*a): k._start([x])\nk = ethosu.Model('/model.tflite')\n"
         "try: k.predict([fill])\nfinally: k.cancel()",
-        BUSY + "an inference of this model is under way",
+        BUSY + "this model runs an inference",
     ),
     "an input for ever": (
         "def fill(*a): m.predict([fill])\nm.predict([fill])", "RuntimeError maximum recursion"

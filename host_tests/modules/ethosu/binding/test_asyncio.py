@@ -134,7 +134,7 @@ def test_a_loop_that_was_given_up_blocks_nobody(emulated):
 
 def test_busy_model_refuses_and_can_be_cancelled(emulated):
     emulated.exec("import asyncio\nmask()\nm._start([x])")
-    assert raised(emulated, "m.predict([x])").startswith("OSError 16 an inference of this model")
+    assert raised(emulated, "m.predict([x])").startswith("OSError 16 this model runs")
     assert raised(emulated, "m.inputs[0].quantize([0] * 768)").startswith("OSError 16 ")
     emulated.exec("m.cancel()\nm.cancel()\nunmask()")
     assert emulated.eval("bytes(m.predict([x])[0]) == golden")

@@ -179,7 +179,7 @@ def test_callback_cancels_the_payload_that_is_waited_for(fresh):
 def test_busy_model_goes_on_when_it_is_asked_again(fresh):
     fresh.exec("m._start([x])")
     for call in ("m.run_into([x])", "m.predict([x])", "m._start()"):
-        assert raised(fresh, call).startswith("OSError 16 an inference of this model is under way")
+        assert raised(fresh, call).startswith("OSError 16 this model runs an inference")
     fresh.exec("while ethosu._working(0): pass\nassert m._step()")
     assert fresh.eval("bytes(m._fetch()[0]) == golden")
 

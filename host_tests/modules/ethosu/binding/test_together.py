@@ -156,3 +156,20 @@ def test_callbacks_that_start_the_next_inference_leave_time_for_others(shared):
     )
     assert shared.eval("last == count > 1")
     assert shared.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_a_callback_during_the_last_wait_of_a_task_starts_nothing(shared):
+    """A late step of run() waits for the NPU, too: its end must not be another job's."""
+    shared.exec(
+        "import micropython\nlate = ethosu.Model('/model.tflite', npu=n, timeout_ms=1)\n"
+        "def call(_):\n"
+        "    n.cancel()\n"
+        "    try: n.invoke_async(payload, [])\n"
+        "    except OSError as error: seen.append(('OSError', error.errno))\n"
+        "mask()\nlate._start([x])\ntime.sleep_ms(2)"
+    )
+    # No jump between the two: the scheduler calls inside the wait.
+    assert raised(shared, "micropython.schedule(call, None); late._step()") == CANCELLED
+    assert shared.eval("seen") == [BUSY]
+    shared.exec("unmask()")
+    all_is_well(shared)

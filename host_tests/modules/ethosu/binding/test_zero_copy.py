@@ -56,7 +56,7 @@ def test_nothing_of_a_large_model_is_copied(deployed, large):
     info = deployed.eval("m.info()")
     assert info["file_size"] > SIZE
     assert (info["copied_bytes"], deployed.eval("moved")) == (0, 0)
-    assert info["weights"] == "used where they lie"
+    assert info["weights"] == "used in place"
     assert info["arena_size"] < SIZE // 8
     assert deployed.eval("heap") < info["arena_size"] + 1024
 
@@ -80,7 +80,7 @@ def test_the_same_model_in_ram_is_read_once(deployed):
     )
     info = deployed.eval("m.info()")
     assert info["copied_bytes"] == 0
-    assert info["weights"] == "used where they lie: the file was read into RAM"
+    assert info["weights"] == "used in place: the file was read into RAM"
 
 
 def test_a_misaligned_model_is_copied_once_and_says_so(deployed):

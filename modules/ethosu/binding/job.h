@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The job of an NPU: the inference of a model, or a payload of a handle. One state machine, job.c,
+ * stops it and tells the parties: the owner, and the code that waits for it.
+ *
+ *               job_wait()            job_stop(), by a callback
+ *     NO_WAIT ------------> WAITING ---------------------------> STOPPED
+ *        ^                     |                                    |
+ *        +---------------------+----------- job_waited() -----------+
+ *
+ * While C code waits for the NPU, MicroPython's scheduler runs callbacks. A callback may stop the
+ * job, but not start another: the code that waits would take it for its own. So a stop during a
+ * wait only ends the wait, and the waiting code cleans up. A stop at any other time cleans up at
+ * once.
+ */
+#ifndef JOB_H
+#define JOB_H
+
+#include "ethosu_ext.h"
+#include "py/runtime.h"
+
+enum job_wait {
+    JOB_NO_WAIT, /**< no C code waits for this NPU */
+    JOB_WAITING, /**< C code waits for it, inside the driver */
+    JOB_STOPPED, /**< a callback has stopped what C code waited for; it has not returned yet */
+};
+
+struct job {
+    mp_sched_node_t node; /**< first: the scheduler passes it to job.c */
+    void *owner;          /**< the model at work; weak, no root of the collector; NULL: none */
+    void (*on_stop)(void *owner); /**< tells the owner that its job was stopped */
+    enum job_wait wait;
+};
+
+/** An NPU that the module serves. */
+struct npu {
+    struct ethosu_driver driver; /**< first: job_of() finds the rest by it */
+    struct job job;
+    bool ready; /**< ethosu_init() succeeded */
+};
+
+static inline struct job *job_of(struct ethosu_driver *npu)
+{
+    return &((struct npu *)npu)->job;
+}
+
+/** A model takes the NPU: job_stop() will call `on_stop(owner)`, after it was stopped. */
+static inline void job_begin(struct ethosu_driver *npu, void *owner, void (*on_stop)(void *owner))
+{
+    job_of(npu)->owner = owner;
+    job_of(npu)->on_stop = on_stop;
+}
+
+/** The owner's job has ended. */
+static inline void job_end(struct ethosu_driver *npu)
+{
+    job_of(npu)->owner = NULL;
+}
+
+/** To be called before and after each wait for the NPU. */
+static inline void job_wait(struct ethosu_driver *npu)
+{
+    job_of(npu)->wait = JOB_WAITING;
+}
+
+static inline void job_waited(struct ethosu_driver *npu)
+{
+    job_of(npu)->wait = JOB_NO_WAIT;
+}
+
+/** Raise OSError(EBUSY) when a model runs on this NPU, or C code waits for it. */
+void job_check_idle(struct ethosu_driver *npu);
+
+/** Stop what runs on this NPU, and tell the parties; an enum ethosu_ext_error. */
+int job_stop(struct ethosu_driver *npu);
+
+/** Keep an object alive until the NPU has finished. MP_OBJ_NULL: no longer. */
+void job_pin(struct ethosu_driver *npu, mp_obj_t object);
+
+/**
+ * Have the scheduler call `callback(argument)` when the NPU has finished what
+ * an object was pinned for. MP_OBJ_NULL: nothing is called. An exception of the
+ * callback is printed.
+ */
+void job_set_callback(struct ethosu_driver *npu, mp_obj_t callback, mp_obj_t argument);
+
+/** Forget everything about an NPU that was taken out. */
+void job_deinit(struct ethosu_driver *npu);
+
+#endif

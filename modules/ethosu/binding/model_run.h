@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+/** Inferences of an `ethosu.Model`. */
+#ifndef MODEL_RUN_H
+#define MODEL_RUN_H
+
+#include "model_object.h"
+
+/** Stop the inference under way, if there is one. */
+void model_stop(model_obj_t *self);
+
+/** predict(), run_into(), and the steps of run(). */
+MP_DECLARE_CONST_FUN_OBJ_KW(model_predict_obj);
+MP_DECLARE_CONST_FUN_OBJ_KW(model_run_into_obj);
+MP_DECLARE_CONST_FUN_OBJ_VAR_BETWEEN(model_start_obj);
+MP_DECLARE_CONST_FUN_OBJ_1(model_step_obj);
+MP_DECLARE_CONST_FUN_OBJ_VAR_BETWEEN(model_fetch_obj);
+
+#endif

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+/** The NPUs of the board: set up at import, taken out at soft reset, chosen, reserved. */
+#include "npus.h"
+
+#include <string.h>
+
+#include "ethosu_memory.h"
+#include "py/gc.h"
+#include "py/mperrno.h"
+#include "py/objstr.h"
+#include "raise.h"
+
+/** Interval (ms) at which a waiting reserve() runs the garbage collector, to free leaked handles.
+ */
+#define RESERVE_SLICE_MS 100u
+
+/** The board's NPUs. Owned by this file; the job in each by job.c. */
+static struct npu npus[BINDING_MAX_NPUS];
+
+static size_t npu_count(void)
+{
+    return MIN(ethosu_board.npu_count, BINDING_MAX_NPUS);
+}
+
+static void on_interrupt(void *driver)
+{
+    ethosu_irq_handler(driver);
+}
+
+static void start_npu(size_t index)
+{
+    struct ethosu_driver *driver = &npus[index].driver;
+    const struct ethosu_npu *npu = &ethosu_board.npus[index];
+    if (npus[index].ready || !ethosu_board_npu_present(index)) {
+        return;
+    }
+    // The driver keeps the reason of a failure: npu_at() raises it.
+    npus[index].ready = ethosu_init(driver, (void *)npu->base, npu->fast_memory,
+                                    npu->fast_memory_size, npu->secure, npu->privileged) == 0;
+    if (npus[index].ready) {
+        ethosu_board_irq_connect(index, on_interrupt, driver);
+    }
+}
+
+void npus_init(void)
+{
+    ethosu_memory_use(&ethosu_board);
+    for (size_t i = 0; i < npu_count(); i++) {
+        start_npu(i);
+    }
+}
+
+void ethosu_deinit_all(void)
+{
+    for (size_t i = 0; i < npu_count(); i++) {
+        if (npus[i].ready) {
+            ethosu_board_irq_disconnect(i);
+            ethosu_deinit(&npus[i].driver);
+            npus[i].ready = false;
+        }
+        job_deinit(&npus[i].driver);
+    }
+    binding_keep_exception(MP_OBJ_NULL);
+}
+
+size_t npus_index(const struct ethosu_driver *npu)
+{
+    return (size_t)((const struct npu *)npu - npus);
+}
+
+mp_obj_t npus_config(const struct ethosu_driver *npu)
+{
+    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    ethosu_ext_config_name(ethosu_ext_config(npu), name);
+    return mp_obj_new_str(name, strlen(name));
+}
+
+/** The NPU of this index; raises when there is none or its start failed. */
+static struct ethosu_driver *npu_at(mp_int_t index)
+{
+    if (index < 0 || (size_t)index >= npu_count() || !ethosu_board_npu_present((size_t)index)) {
+        binding_raise_os_error(MP_ENODEV, "this board has no NPU %d; ethosu.npus() lists its NPUs",
+                               (int)index);
+    }
+    if (!npus[index].ready) {
+        binding_raise_fault(ethosu_ext_last_error(&npus[index].driver));
+    }
+    return &npus[index].driver;
+}
+
+struct ethosu_driver *npus_choose(mp_obj_t which)
+{
+    if (which == mp_const_none) {
+        return npu_at(0);
+    }
+    if (!mp_obj_is_str(which)) {
+        return npu_at(mp_obj_get_int(which));
+    }
+    const char *wanted = mp_obj_str_get_str(which);
+    for (size_t i = 0; i < npu_count(); i++) {
+        char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+        ethosu_ext_config_name(ethosu_ext_config(&npus[i].driver), name);
+        if (npus[i].ready && strcmp(name, wanted) == 0) {
+            return &npus[i].driver;
+        }
+    }
+    binding_raise_os_error(MP_ENODEV, "this board has no NPU '%.40s'; ethosu.npus() lists its NPUs",
+                           wanted);
+}
+
+/** Reserve, or wait for the NPU; the collector releases handles that the program has lost. */
+static int reserve_or_wait(struct ethosu_driver *npu, uint64_t timeout)
+{
+    uint64_t waited = 0;
+    int error;
+    do {
+        gc_collect(); // the finaliser of a lost handle or model releases its NPU
+        uint64_t slice = MIN(timeout - waited, RESERVE_SLICE_MS);
+        error = ethosu_ext_reserve_this(npu, slice);
+        waited += slice;
+    } while (error == ETHOSU_EXT_E_NONE_FREE && waited < timeout && !binding_is_exception_kept());
+    return error;
+}
+
+void npus_reserve(struct ethosu_driver *npu, uint64_t timeout)
+{
+    int error = ethosu_ext_reserve_this(npu, 0);
+    if (error == 0) {
+        return;
+    }
+    if (error == ETHOSU_EXT_E_NONE_FREE) {
+        error = reserve_or_wait(npu, timeout);
+    }
+    if (binding_is_exception_kept()) {
+        if (error == 0) {
+            ethosu_release_driver(npu);
+        }
+        binding_raise_pending();
+    }
+    if (error == ETHOSU_EXT_E_NONE_FREE && timeout == 0) {
+        binding_raise_os_error(MP_EBUSY, "the NPU is reserved: release it first");
+    }
+    if (error != 0) {
+        struct ethosu_ext_fault fault = *ethosu_ext_last_error(npu);
+        if (error == ETHOSU_EXT_E_NONE_FREE) {
+            fault.found = timeout; // not its last slice
+        }
+        binding_raise_fault(&fault);
+    }
+}
+
+/** npus(): the configs of the board's NPUs, "ethos-u55-128". */
+static mp_obj_t list_npus(void)
+{
+    mp_obj_t list = mp_obj_new_list(0, NULL);
+    for (size_t i = 0; i < npu_count(); i++) {
+        if (npus[i].ready) {
+            mp_obj_list_append(list, npus_config(&npus[i].driver));
+        }
+    }
+    return list;
+}
+MP_DEFINE_CONST_FUN_OBJ_0(npus_obj, list_npus);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+/** Python class `ethosu.PMU`: the counters of a reserved NPU. */
+#ifndef PMU_OBJECT_H
+#define PMU_OBJECT_H
+
+#include "npu_object.h"
+
+extern const mp_obj_type_t binding_pmu_type;
+
+/** NPU.pmu() */
+MP_DECLARE_CONST_FUN_OBJ_VAR(npu_pmu_obj);
+
+/** Stop the PMU object that counts on this handle, if there is one; it keeps its values. */
+#ifdef ETHOSU_NO_PMU
+static inline void pmu_stop(npu_obj_t *handle)
+{
+    (void)handle;
+}
+#else
+void pmu_stop(npu_obj_t *handle);
+#endif
+
+#endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+/** Exceptions: what the driver and the runtime report, in Python's terms; see raise.h. */
+#include <stdarg.h> // before MicroPython: vstr_vprintf() is declared with it only
+
+#include "raise.h"
+
+#include <string.h>
+
+#include "error.h"
+#include "py/mperrno.h"
+#include "py/runtime.h"
+
+MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_pending_exception);
+
+static _Noreturn void raise_os_error(int number, mp_obj_t sentence)
+{
+    // The driver's numbers are Linux's; a port may have others for these two.
+    number = number == ETHOSU_EXT_ETIMEDOUT   ? MP_ETIMEDOUT
+             : number == ETHOSU_EXT_ECANCELED ? MP_ECANCELED
+                                              : number;
+    mp_obj_t args[] = {MP_OBJ_NEW_SMALL_INT(number), sentence};
+    nlr_raise(mp_obj_exception_make_new(&mp_type_OSError, MP_ARRAY_SIZE(args), 0, args));
+}
+
+_Noreturn void binding_raise_os_error(int number, const char *format, ...)
+{
+    vstr_t sentence;
+    va_list args;
+    vstr_init(&sentence, 64);
+    va_start(args, format);
+    vstr_vprintf(&sentence, format, args);
+    va_end(args);
+    raise_os_error(number, mp_obj_new_str_from_vstr(&sentence));
+}
+
+_Noreturn void binding_raise_cancelled(void)
+{
+    binding_raise_os_error(MP_ECANCELED, "the inference was cancelled");
+}
+
+static _Noreturn void raise_text(const mp_obj_type_t *type, const char *text)
+{
+    mp_obj_t sentence = mp_obj_new_str(text, strlen(text));
+    nlr_raise(mp_obj_exception_make_new(type, 1, 0, &sentence));
+}
+
+_Noreturn void binding_raise_fault(const struct ethosu_ext_fault *fault)
+{
+    char text[160];
+    ethosu_ext_describe(fault, text, sizeof text);
+    int number = ethosu_ext_errno(fault->code);
+    // A wrong argument is a ValueError, as everywhere in Python.
+    if (number == ETHOSU_EXT_EINVAL && fault->code != ETHOSU_EXT_E_NOT_STARTED) {
+        raise_text(&mp_type_ValueError, text);
+    }
+    binding_raise_os_error(number, "%s", text);
+}
+
+_Noreturn void binding_raise_inference(const struct ethosu_model *model, int status,
+                                       const struct ethosu_ext_fault *fault)
+{
+    if (status == ETHOSU_MODEL_BAD_VALUE) {
+        mp_raise_ValueError(MP_ERROR_TEXT("an operator got an index outside of its tensor"));
+    }
+    if (fault->code == ETHOSU_EXT_E_NOT_STARTED) {
+        binding_raise_cancelled(); // a callback cancelled it
+    }
+    uint32_t length;
+    const char *name = NULL;
+    if (fault->code == ETHOSU_EXT_E_NPU_FAULT || fault->code == ETHOSU_EXT_E_TIMEOUT) {
+        name = ethosu_model_operator_at(model, fault->qread, &length);
+    }
+    if (name == NULL) {
+        binding_raise_fault(fault);
+    }
+    char text[160];
+    struct ethosu_model_error named;
+    ethosu_ext_describe(fault, text, sizeof text);
+    error_set(&named, 0, "%s; operator %.*s", text, (int)length, name);
+    binding_raise_os_error(ethosu_ext_errno(fault->code), "%s", named.text);
+}
+
+_Noreturn void binding_raise_model(int status, const struct ethosu_model_error *error)
+{
+    if (status == ETHOSU_MODEL_BAD_MEMORY) {
+        binding_raise_os_error(MP_EFAULT, "%s", error->text);
+    }
+    raise_text(&mp_type_ValueError, error->text);
+}
+
+void binding_keep_exception(mp_obj_t exception)
+{
+    MP_STATE_VM(ethosu_pending_exception) = exception;
+}
+
+bool binding_is_exception_kept(void)
+{
+    return MP_STATE_VM(ethosu_pending_exception) != MP_OBJ_NULL;
+}
+
+void binding_raise_pending(void)
+{
+    mp_obj_t exception = MP_STATE_VM(ethosu_pending_exception);
+    if (exception != MP_OBJ_NULL) {
+        MP_STATE_VM(ethosu_pending_exception) = MP_OBJ_NULL;
+        nlr_raise(exception);
+    }
+}
