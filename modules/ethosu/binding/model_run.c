@@ -6,13 +6,13 @@
 #include "arm_ethos_io_memcpy.h"
 #include "ethosu_board.h"
 #include "npus.h"
-#include "numbers.h"
 #include "py/binary.h"
 #include "py/mperrno.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
 #include "raise.h"
 #include "tensor_object.h"
+#include "values.h"
 
 /* ---- tensors in and out ---- */
 
@@ -40,7 +40,7 @@ struct exchange {
 static void check_raw(const struct ethosu_model_buffer *tensor, const mp_buffer_info_t *given,
                       const char *what, size_t index)
 {
-    int expected = tensor_typecode(tensor->type);
+    int expected = values_typecode(tensor->type);
     const char *type = ethosu_model_type_name(tensor->type);
     // Plain bytes fit any tensor; typed arrays must be of the tensor's type.
     if (given->typecode != BYTEARRAY_TYPECODE && given->typecode != 'B' &&
@@ -59,7 +59,7 @@ static void check_raw(const struct ethosu_model_buffer *tensor, const mp_buffer_
 /** Are these real numbers, for a tensor that holds quantised ones? The typecode decides. */
 static bool is_real(const struct ethosu_model_buffer *tensor, int typecode)
 {
-    return (typecode == 'f' || typecode == 'd') && tensor_typecode(tensor->type) != typecode;
+    return (typecode == 'f' || typecode == 'd') && values_typecode(tensor->type) != typecode;
 }
 
 /** Check one input, and find its bytes; raises when it does not fit the tensor. */
@@ -169,7 +169,7 @@ static mp_obj_t new_array(const struct ethosu_model_buffer *buffer)
     mp_obj_array_t *array = m_new_obj(mp_obj_array_t);
     size_t width = MAX(ethosu_model_type_size(buffer->type), 1);
     array->base.type = &mp_type_array;
-    array->typecode = (size_t)tensor_typecode(buffer->type);
+    array->typecode = (size_t)values_typecode(buffer->type);
     array->free = 0;
     array->len = buffer->size / width;
     array->items = m_new(uint8_t, buffer->size);

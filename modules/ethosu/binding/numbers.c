@@ -78,13 +78,7 @@ static mp_float_t get_integer(const uint8_t *at, size_t width, bool is_signed)
 mp_float_t numbers_get(const struct numbers *numbers, size_t index)
 {
     if (numbers->items != NULL) {
-        mp_obj_t item = numbers->items[index];
-        // A __float__() written in Python could take the list away meanwhile.
-        if (!mp_obj_is_float(item) && !mp_obj_is_int(item) && !mp_obj_is_bool(item)) {
-            mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("can't convert %s to float"),
-                              mp_obj_get_type_str(item));
-        }
-        return mp_obj_get_float(item);
+        return numbers_from_object(numbers->items[index]);
     }
     size_t width = numbers_width(numbers->typecode);
     const uint8_t *at = (const uint8_t *)numbers->data + index * width;

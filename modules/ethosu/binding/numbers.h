@@ -25,6 +25,13 @@ bool numbers_of(mp_obj_t object, struct numbers *numbers);
 /** Bytes of one number of this typecode; 0: not a type of numbers. */
 size_t numbers_width(char typecode);
 
+/**
+ * A float, an int or a bool as a number; raises TypeError for other objects,
+ * whose __float__() could run Python and change the list they are in. Supplied by the module that
+ * uses this file: tensor_object.c, and native.c of the native module.
+ */
+mp_float_t numbers_from_object(mp_obj_t item);
+
 /** Number `index`, as it stands there. Raises when an item of a list is no number. */
 mp_float_t numbers_get(const struct numbers *numbers, size_t index);
 

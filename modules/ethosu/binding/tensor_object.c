@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "arguments.h"
-#include "numbers.h"
 #include "py/binary.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
+#include "values.h"
 
 typedef struct {
     mp_obj_base_t base;
@@ -16,18 +16,6 @@ typedef struct {
     uint32_t index;
     mp_obj_t data; /**< view of its memory; None for a handle of a variable */
 } tensor_obj_t;
-
-char tensor_typecode(uint32_t type)
-{
-    static const char codes[] = {
-        [ETHOSU_TYPE_FLOAT32] = 'f', [ETHOSU_TYPE_FLOAT64] = 'd', [ETHOSU_TYPE_BOOL] = 'B',
-        [ETHOSU_TYPE_INT8] = 'b',    [ETHOSU_TYPE_UINT8] = 'B',   [ETHOSU_TYPE_INT16] = 'h',
-        [ETHOSU_TYPE_UINT16] = 'H',  [ETHOSU_TYPE_INT32] = 'i',   [ETHOSU_TYPE_UINT32] = 'I',
-        [ETHOSU_TYPE_INT64] = 'q',   [ETHOSU_TYPE_UINT64] = 'Q',
-    };
-    char code = type < sizeof codes ? codes[type] : 0;
-    return code == 0 ? 'B' : code;
-}
 
 void tensor_get(const model_obj_t *self, uint32_t index, struct ethosu_model_tensor *tensor)
 {
@@ -48,14 +36,14 @@ mp_obj_t tensor_shape(const struct ethosu_model_tensor *tensor)
 
 mp_obj_t tensor_dtype(uint32_t type)
 {
-    char code = tensor_typecode(type);
+    char code = values_typecode(type);
     return mp_obj_new_str_via_qstr(&code, 1);
 }
 
 mp_obj_t tensor_view(const model_obj_t *self, const void *data, uint32_t size, uint32_t type)
 {
     size_t width = MAX(ethosu_model_type_size(type), 1);
-    size_t typecode = (size_t)tensor_typecode(type);
+    size_t typecode = (size_t)values_typecode(type);
     // The collector knows the start of a block only, so the view begins there.
     uintptr_t block = (uintptr_t)self->arena_block;
     if ((uintptr_t)data - block < self->arena_span) {
@@ -88,31 +76,13 @@ mp_obj_t tensor_new(mp_obj_t model, uint32_t index)
 
 /* ---- real values ---- */
 
-/** Along the channel axis, elements of one channel lie in runs that repeat. */
-struct channels {
-    uint32_t count;
-    size_t run;   /**< elements of one channel in a row */
-    size_t total; /**< elements of the tensor */
-};
-
-static struct channels channels_of(const struct ethosu_model_tensor *tensor, size_t total)
+mp_float_t numbers_from_object(mp_obj_t item)
 {
-    struct channels channels = {MAX(tensor->channels, 1), 1, total};
-    if (channels.count == 1) {
-        channels.run = total;
+    if (!mp_obj_is_float(item) && !mp_obj_is_int(item) && !mp_obj_is_bool(item)) {
+        mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("can't convert %s to float"),
+                          mp_obj_get_type_str(item));
     }
-    for (uint32_t i = tensor->axis + 1; channels.count > 1 && i < tensor->rank; i++) {
-        channels.run *= (size_t)tensor->shape[i];
-    }
-    return channels;
-}
-
-static struct quantization channel(const model_obj_t *self, uint32_t index, uint32_t number)
-{
-    struct quantization quantization = {0.0f, 0};
-    (void)ethosu_model_get_channel(self->model, index, number, &quantization.scale,
-                                   &quantization.zero_point);
-    return quantization;
+    return mp_obj_get_float(item);
 }
 
 static _Noreturn void raise_count(const char *what, size_t found, size_t expected)
@@ -134,52 +104,17 @@ static void get_numbers(mp_obj_t object, size_t expected, const char *what, stru
     }
 }
 
-static size_t elements(const struct ethosu_model_tensor *tensor)
-{
-    return tensor->size / MAX(ethosu_model_type_size(tensor->type), 1);
-}
-
 void tensor_quantize(const model_obj_t *self, uint32_t index, mp_obj_t object, void *bytes,
                      const char *what)
 {
     struct ethosu_model_tensor tensor;
     struct numbers numbers;
     tensor_get(self, index, &tensor);
-    get_numbers(object, elements(&tensor), what, &numbers);
+    get_numbers(object, values_count(&tensor), what, &numbers);
     for (size_t i = 0; numbers.items != NULL && i < numbers.count; i++) {
         (void)numbers_get(&numbers, i); // raises before anything is written
     }
-    struct channels channels = channels_of(&tensor, numbers.count);
-    char typecode = tensor_typecode(tensor.type);
-    for (uint32_t c = 0; c < channels.count; c++) {
-        struct quantization quantization = channel(self, index, c);
-        for (size_t start = c * channels.run; start < channels.total;
-             start += channels.run * channels.count) {
-            for (size_t i = start; i < start + channels.run; i++) {
-                numbers_put_quantized(bytes, typecode, i, (float)numbers_get(&numbers, i),
-                                      &quantization);
-            }
-        }
-    }
-}
-
-/** Write the real values of raw numbers to floats. */
-static void dequantize(const model_obj_t *self, uint32_t index, const struct numbers *raw,
-                       void *floats, char typecode)
-{
-    struct ethosu_model_tensor tensor;
-    tensor_get(self, index, &tensor);
-    struct channels channels = channels_of(&tensor, raw->count);
-    for (uint32_t c = 0; c < channels.count; c++) {
-        struct quantization quantization = channel(self, index, c);
-        for (size_t start = c * channels.run; start < channels.total;
-             start += channels.run * channels.count) {
-            for (size_t i = start; i < start + channels.run; i++) {
-                numbers_put(floats, typecode, i,
-                            (mp_float_t)numbers_dequantize(numbers_get(raw, i), &quantization));
-            }
-        }
-    }
+    values_quantize(self->model, index, &tensor, &numbers, bytes);
 }
 
 static mp_obj_t new_floats(size_t count)
@@ -197,9 +132,10 @@ mp_obj_t tensor_dequantize(const model_obj_t *self, uint32_t index, const void *
 {
     struct ethosu_model_tensor tensor;
     tensor_get(self, index, &tensor);
-    struct numbers raw = {NULL, bytes, elements(&tensor), tensor_typecode(tensor.type)};
+    struct numbers raw = {NULL, bytes, values_count(&tensor), values_typecode(tensor.type)};
     mp_obj_t floats = new_floats(raw.count);
-    dequantize(self, index, &raw, ((mp_obj_array_t *)MP_OBJ_TO_PTR(floats))->items, 'f');
+    values_dequantize(self->model, index, &tensor, &raw,
+                      ((mp_obj_array_t *)MP_OBJ_TO_PTR(floats))->items, 'f');
     return floats;
 }
 
@@ -212,7 +148,7 @@ static void get_memory(tensor_obj_t *self, mp_obj_t given, struct ethosu_model_t
     tensor_get(self->model, self->index, tensor);
     binding_get_buffer(given == mp_const_none ? self->data : given, memory, MP_BUFFER_WRITE,
                        given == mp_const_none ? "tensor" : "into");
-    int expected = tensor_typecode(tensor->type);
+    int expected = values_typecode(tensor->type);
     if (memory->typecode != BYTEARRAY_TYPECODE && memory->typecode != 'B' &&
         memory->typecode != expected) {
         mp_raise_msg_varg(&mp_type_TypeError,
@@ -263,10 +199,10 @@ static MP_DEFINE_CONST_FUN_OBJ_KW(tensor_quantize_obj, 1, tensor_quantize_method
 static void get_raw(mp_obj_t given, const struct ethosu_model_tensor *tensor, struct numbers *raw)
 {
     mp_buffer_info_t buffer;
-    size_t expected = elements(tensor);
+    size_t expected = values_count(tensor);
     if (mp_get_buffer(given, &buffer, MP_BUFFER_READ) && buffer.len == tensor->size &&
         (buffer.typecode == BYTEARRAY_TYPECODE || buffer.typecode == 'B')) {
-        *raw = (struct numbers){NULL, buffer.buf, expected, tensor_typecode(tensor->type)};
+        *raw = (struct numbers){NULL, buffer.buf, expected, values_typecode(tensor->type)};
     } else {
         get_numbers(given, expected, "raw", raw);
     }
@@ -296,7 +232,7 @@ static mp_obj_t tensor_dequantize_method(size_t n_args, const mp_obj_t *args, mp
     if (memory.len / numbers_width(typecode) != raw.count) {
         raise_count("into", memory.len / numbers_width(typecode), raw.count);
     }
-    dequantize(self->model, self->index, &raw, memory.buf, typecode);
+    values_dequantize(self->model->model, self->index, &tensor, &raw, memory.buf, typecode);
     return into;
 }
 static MP_DEFINE_CONST_FUN_OBJ_KW(tensor_dequantize_obj, 1, tensor_dequantize_method);
@@ -312,7 +248,7 @@ static mp_obj_t describe_channels(const tensor_obj_t *self,
     }
     mp_obj_tuple_t *tuple = MP_OBJ_TO_PTR(mp_obj_new_tuple(tensor->channels, NULL));
     for (uint32_t i = 0; i < tensor->channels; i++) {
-        struct quantization quantization = channel(self->model, self->index, i);
+        struct quantization quantization = values_channel(self->model->model, self->index, i);
         tuple->items[i] = scales ? mp_obj_new_float_from_f(quantization.scale)
                                  : mp_obj_new_int(quantization.zero_point);
     }

@@ -7,9 +7,6 @@
 
 extern const mp_obj_type_t binding_tensor_type;
 
-/** Typecode of Python's array module for an enum ethosu_model_type; 'B' if there is none. */
-char tensor_typecode(uint32_t type);
-
 /** A typed view of memory in the arena, or in the file (read-only); it keeps that memory alive. */
 mp_obj_t tensor_view(const model_obj_t *self, const void *data, uint32_t size, uint32_t type);
 

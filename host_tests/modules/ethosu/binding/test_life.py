@@ -98,7 +98,7 @@ def soak(program, inferences, seed):
             board.soft_reset()
             program()
     board.exec("recover()\nwork(20)\nrecover()")
-    assert abs(board.eval("gc.mem_free()") - free) < 8192
+    assert free - board.eval("gc.mem_free()") < 8192  # nothing is lost; garbage of the start may be
 
 
 def test_anything_at_any_moment(program):
