@@ -16,6 +16,9 @@ _Numbers = Any  # a buffer or a list or tuple of numbers
 _Fill = Callable[[memoryview, tuple[int, ...], str], object]
 _Post = Callable[[Model, Sequence[Any], list[array[Any]]], Any]
 
+__version__: str
+"""Version of the module: "0.2.0"."""
+
 PMU_CYCLE: int
 """Clock cycles."""
 PMU_NPU_IDLE: int
@@ -43,7 +46,7 @@ PMU_AXI0_WR_DATA_BEAT_WRITTEN: int
 PMU_AXI1_RD_DATA_BEAT_RECEIVED: int
 """Beats read through port 1: mostly weights and commands."""
 
-def buffer(size: int) -> memoryview:
+def buffer(size: int, /) -> memoryview:
     """Zeroed memory for base pointers or an arena: aligned, on cache lines of its own."""
 
 def npus() -> list[str]:
@@ -164,7 +167,7 @@ class Model:
         model's variables are reset before and after.
         """
 
-    def metadata(self, name: str) -> bytes | None:
+    def metadata(self, name: str, /) -> bytes | None:
         """Data that a tool left in the file under this name."""
 
     def info(self) -> dict[str, Any]:
@@ -277,7 +280,7 @@ class PMU:
     ) -> None:
         """Stop counting."""
 
-    def __getitem__(self, index: int) -> int:
+    def __getitem__(self, index: int, /) -> int:
         """Count of an event, in the order given."""
 
     def __len__(self) -> int:

@@ -300,12 +300,8 @@ static mp_uint_t model_ioctl(mp_obj_t self_in, mp_uint_t request, uintptr_t flag
 
 static const mp_stream_p_t model_stream = {.ioctl = model_ioctl};
 
-BINDING_DOC(
-    model_doc,
-    "Model(source, *, npu, arena, verify, timeout_ms, postprocess, real)\n"
-    "  predict(inputs, callback, *, real), run_into(inputs, outputs), await run(inputs, outputs)\n"
-    "  inputs, outputs, tensors: .data .shape .dtype .scale .zero_point .quantize() .dequantize()\n"
-    "  info(), reset(), selftest(), cancel(), deinit(), with; input_shape and the like")
+BINDING_DOC(model_doc,
+            "A compiled model: m = Model(source), y, = m.predict([x]); ethosu.pyi has every method")
 
 static const mp_rom_map_elem_t model_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_predict), MP_ROM_PTR(&model_predict_obj)},

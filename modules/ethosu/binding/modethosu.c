@@ -10,9 +10,10 @@
 
 #include <string.h>
 
-#include "ethosu_memory.h"
+#include "ethosu_version.h"
 #include "pmu_ethosu.h"
 #include "py/objarray.h"
+#include "py/objstr.h"
 #include "py/runtime.h"
 
 /** import ethosu: set the NPUs up, once. */
@@ -41,6 +42,8 @@ static mp_obj_t ethosu_buffer(mp_obj_t size_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(ethosu_buffer_obj, ethosu_buffer);
 
+static const MP_DEFINE_STR_OBJ(version_obj, ETHOSU_VERSION);
+
 BINDING_DOC(module_doc,
             "Models on an Ethos-U NPU.\n"
             "  m = ethosu.Model(\"/rom/NAME.tflite\")  # from: ethosu compile; help(ethosu.Model)\n"
@@ -52,6 +55,7 @@ BINDING_DOC(module_doc,
 static const mp_rom_map_elem_t ethosu_globals_table[] = {
     {MP_ROM_QSTR(MP_QSTR___name__), MP_ROM_QSTR(MP_QSTR_ethosu)},
     {MP_ROM_QSTR(MP_QSTR___init__), MP_ROM_PTR(&ethosu_module_init_obj)},
+    {MP_ROM_QSTR(MP_QSTR___version__), MP_ROM_PTR(&version_obj)},
     {MP_ROM_QSTR(MP_QSTR_Model), MP_ROM_PTR(&binding_model_type)},
     {MP_ROM_QSTR(MP_QSTR_NPU), MP_ROM_PTR(&binding_npu_type)},
     {MP_ROM_QSTR(MP_QSTR_Tensor), MP_ROM_PTR(&binding_tensor_type)},

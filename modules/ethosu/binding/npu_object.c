@@ -354,11 +354,7 @@ static void npu_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
     }
 }
 
-BINDING_DOC(
-    npu_doc,
-    "reserve(*, timeout_ms, npu, powered) returns an NPU\n"
-    "  invoke(payload, bases, *, timeout_ms), invoke_async(..., callback), await run(payload, bases)\n"
-    "  wait(timeout_ms), done(), cancel(), info(), release(), with; with npu.pmu(event) as p")
+BINDING_DOC(npu_doc, "A reserved NPU: with ethosu.reserve() as n; ethosu.pyi has every method")
 
 static const mp_rom_map_elem_t npu_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_invoke), MP_ROM_PTR(&npu_invoke_obj)},

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Module `ethosu` as a native .mpy: the board is named at run time, completion is looked for.
+"""Module `ethosu` as a native .mpy: the classes of ethosu.pyi, over the functions of native.c.
 
-The functions that begin with an underscore and are not defined here are those of native.c; the
-asyncio face and the self-test are those of the built-in module.
+The functions that begin with an underscore and are not defined here are those of native.c; run()
+and the self-test are those of the built-in module, `_ethosu.py`. The program names the NPU's
+address at run time, and the module polls the NPU: native code cannot connect an interrupt.
 """
 # ruff: noqa: B905, F821, SIM115  (MicroPython's zip; native functions; a view keeps its file open)
 
@@ -14,11 +15,14 @@ import machine
 
 # Bytes that hold a checked payload.
 _PROGRAM_SIZE = 384
-_SPINS_MS = 2
+# A wait polls this long without a break, milliseconds, then once per machine.idle().
+_POLL_MS = 2
+# Bytes by which a buffer is larger, so that both ends can be on cache lines of their own.
+_SLACK = 64
 
 _npus = {}
-# What each NPU works with: nobody may take that memory, though he has forgotten the job.
-_at_work = {}
+# The job of each NPU, pinned: the collector must not free memory that the NPU uses.
+_pinned = {}
 
 
 def init(address, *, npu=0, secure=True, privileged=True):
@@ -33,7 +37,14 @@ def npus():
     return [_npus[index] for index in sorted(_npus)]
 
 
-def reserve(*, timeout_ms=-1, npu=None):
+def buffer(size):
+    """Zeroed memory for base pointers: aligned, on cache lines of its own."""
+    if size < 0:
+        raise ValueError(f"size is {size}, 0 or more expected")
+    return _view(bytearray(size + _SLACK), size)
+
+
+def reserve(*, timeout_ms=-1, npu=None, powered=False):
     """Take an NPU for yourself, by index or config; waits until it is free."""
     index = _index(npu)
     begun = time.ticks_ms()
@@ -41,29 +52,29 @@ def reserve(*, timeout_ms=-1, npu=None):
         if timeout_ms >= 0 and time.ticks_diff(time.ticks_ms(), begun) >= timeout_ms:
             raise OSError(16, "the NPU is reserved: release it first")
         machine.idle()
-    return NPU(index)
+    return NPU(index, powered)
 
 
 def _index(npu):
     for index, config in _npus.items():
         if npu in (index, config) or npu is None:
             return index
-    raise OSError(19, "there is no such NPU: ethosu.init(address) comes first")
+    raise OSError(19, f"there is no NPU {npu!r}: call ethosu.init(address) first")
 
 
 def _late(npu, begun, timeout_ms):
     """The time-out when it is over, else None."""
     late = timeout_ms >= 0 and time.ticks_diff(time.ticks_ms(), begun) >= timeout_ms
-    return timeout_ms if late and _working(npu) else None
+    return timeout_ms if late and _is_running(npu) else None
 
 
 def _wait(npu, begun, timeout_ms):
     """Sleep until the NPU has finished; returns the time-out when that was earlier, else None."""
-    while _working(npu):
+    while _is_running(npu):
         late = _late(npu, begun, timeout_ms)
         if late is not None:
             return late
-        if time.ticks_diff(time.ticks_ms(), begun) < _SPINS_MS:
+        if time.ticks_diff(time.ticks_ms(), begun) < _POLL_MS:
             time.sleep_ms(0)
         else:
             machine.idle()
@@ -85,7 +96,7 @@ class _Job(io.IOBase):
         """Readable when the NPU has finished, or its time is up."""
         if request != self._POLL:
             return -1
-        busy = _working(self.npu) and _late(self.npu, self._begun, self._timeout_ms) is None
+        busy = _is_running(self.npu) and _late(self.npu, self._begun, self._timeout_ms) is None
         return 0 if busy else flags & self._READABLE
 
     def __enter__(self):
@@ -95,13 +106,16 @@ class _Job(io.IOBase):
 class NPU(_Job):
     """A reserved NPU, driven payload by payload."""
 
-    def __init__(self, npu):
+    def __init__(self, npu, powered):
         self.npu = npu
+        self._powered = powered
         self._program = bytearray(_PROGRAM_SIZE)
-        self._kept = None
+        self._buffers = None
         self._begun = 0
         self._timeout_ms = -1
         self._cancelled = False
+        if powered:
+            _power(npu, True)
 
     def invoke(self, payload, bases, *, timeout_ms=10000):
         """Run a payload with up to eight base pointers, and wait for it."""
@@ -112,47 +126,52 @@ class NPU(_Job):
         """Start a payload; wait() ends it."""
         if self.npu is None:
             raise OSError(1, "this NPU was released: ethosu.reserve() gives another")
-        if _working(self.npu):
+        if _is_running(self.npu):
             raise OSError(16, "an inference is under way: wait() for it first")
-        self.cancel()  # what has ended, and nobody waited for
+        self.cancel()  # one that has ended, but was not waited for
         self._cancelled = False
-        kept = payload, list(bases)
+        buffers = payload, list(bases)
         self._begun = time.ticks_ms()
         self._timeout_ms = timeout_ms
-        _invoke(self.npu, self._program, payload, kept[1])
-        self._kept = kept
-        _at_work[self.npu] = self
+        _invoke(self.npu, self._program, payload, buffers[1])
+        self._buffers = buffers
+        _pinned[self.npu] = self
 
-    def wait(self):
-        """End what was started, in the time given then."""
+    def wait(self, timeout_ms=-1):
+        """Wait for what was started: True when it has ended, False when it still runs."""
+        if timeout_ms == 0 and _is_running(self.npu):
+            return False
+        if timeout_ms > 0:
+            self._begun, self._timeout_ms = time.ticks_ms(), timeout_ms
         if self._cancelled:
             self._cancelled = False
             raise OSError(125, "the inference was cancelled")
-        kept = self._kept
+        buffers = self._buffers
         try:
             late = _wait(self.npu, self._begun, self._timeout_ms)
-            _check_same(self._kept, kept)
+            _check_same(self._buffers, buffers)
             _finish(self.npu, late)
         except BaseException:
-            if self._kept is kept:
+            if self._buffers is buffers:
                 self.cancel()
             self._cancelled = False
             raise
         self._forget()
+        return True
 
     def done(self):
         """Has the NPU nothing to do, so that wait() would not block?"""
-        return not _working(self.npu)
+        return not _is_running(self.npu)
 
     def cancel(self):
         """Stop what runs; the NPU stays reserved."""
-        self._cancelled |= self._kept is not None
+        self._cancelled |= self._buffers is not None
         _cancel(self.npu)
         self._forget()
 
     def _forget(self):
-        _at_work.pop(self.npu, None)
-        self._kept = None
+        _pinned.pop(self.npu, None)
+        self._buffers = None
 
     def run(self, payload, bases, timeout_ms=10000):
         """Run a payload while other tasks work; await it."""
@@ -167,6 +186,8 @@ class NPU(_Job):
         """Give the NPU back; what runs is stopped. Twice does no harm."""
         if self.npu is not None:
             self.cancel()
+            if self._powered:
+                _power(self.npu, False)
             _release(self.npu)
             self.npu = None
 
@@ -181,23 +202,27 @@ class Tensor:
         self.index = index
         self.data = data
         self._model = model  # its memory
-        self.name, self.shape, self.dtype, self.scale, self.zero_point = _tensor(
+        self.name, self.shape, self.dtype, self.scale, self.zero_point, self.axis = _tensor(
             model._object, index
         )
 
-    def quantize(self, numbers):
-        """Write real numbers as raw values: rounded to nearest, saturated."""
-        lowest, highest = {"b": (-128, 127), "B": (0, 255), "h": (-32768, 32767)}[self.dtype]
-        if len(numbers) != len(self.data):
-            raise ValueError(f"{len(numbers)} values given, {len(self.data)} expected")
-        for position, number in enumerate(numbers):
-            steps = number / self.scale
-            raw = int(steps + 0.5 if steps >= 0 else steps - 0.5) + self.zero_point
-            self.data[position] = min(max(raw, lowest), highest)
+    def quantize(self, numbers, into=None):
+        """Write real numbers as raw values to the tensor, or into a buffer of yours."""
+        _quantize(self._model._object, self.index, numbers, self.data if into is None else into)
+        return into
 
-    def dequantize(self):
-        """Real values of the tensor, in a new array("f")."""
-        return array("f", ((raw - self.zero_point) * self.scale for raw in self.data))
+    def dequantize(self, raw=None, into=None):
+        """Real values of the tensor, or of raw values of yours; in a new array("f"), or into."""
+        if into is None:
+            into = array("f", (0.0 for _ in self.data))
+        _dequantize(self._model._object, self.index, self.data if raw is None else raw, into)
+        return into
+
+    def _write(self, given):
+        if callable(given):
+            given(self.data, self.shape, self.dtype)
+        else:
+            _write(self._model._object, self.index, given, self.data)
 
 
 def _source(source):
@@ -215,25 +240,43 @@ def _source(source):
 class Model(_Job):
     """A model that `ethosu compile` made for the NPU alone."""
 
-    def __init__(self, source, *, npu=None, arena=None, verify=True, timeout_ms=10000):
+    def __init__(
+        self, source, *, npu=None, arena=None, verify=True, timeout_ms=10000, postprocess=None,
+        real=False,
+    ):  # fmt: skip
         self._file = _source(source)
-        self.npu = _index(npu)
+        self._handle = npu if isinstance(npu, NPU) else None
+        self.npu = npu.npu if self._handle else _index(npu)
+        self.postprocess = postprocess
+        self._real = real
         self._timeout_ms = timeout_ms
         self._begun = 0
         self._job = None
         object_size, arena_size = _measure(self.npu, self._file, verify)
         self._object = bytearray(object_size)
         self._arena = bytearray(arena_size) if arena is None else arena
+        self.len = len(self._file)
+        self.ram = object_size + arena_size
         _load(self.npu, self._file, verify, self._object, self._arena)
         self.inputs, self.outputs = (
-            tuple(Tensor(self, *end) for end in _ends(self._object, self._arena, outputs))
+            tuple(Tensor(self, *each) for each in _buffers(self._object, self._arena, outputs))
             for outputs in (False, True)
         )
 
-    def predict(self, inputs):
-        """Run once on raw values; returns a list with a new array for each output."""
+    def __getattr__(self, name):
+        """`input_shape` and its like: one entry for each input (or output)."""
+        end, _, what = name.partition("_")
+        tensors = {"input": self.inputs, "output": self.outputs}.get(end)
+        if tensors is None or what not in ("shape", "dtype", "scale", "zero_point"):
+            raise AttributeError(name)
+        return tuple(getattr(tensor, what) for tensor in tensors)
+
+    def predict(self, inputs, callback=None, *, real=None):
+        """Run once; returns a list with a new array for each output."""
+        after = self.postprocess if callback is None else callback
         self.run_into(inputs)
-        return self._fetch()
+        outputs = self._results(self._real and after is None if real is None else real)
+        return outputs if after is None else after(self, inputs, outputs)
 
     def run_into(self, inputs=None, outputs=None):
         """Run once; None leaves the tensors in the arena, where they are."""
@@ -258,19 +301,25 @@ class Model(_Job):
     def _start(self, inputs=None, outputs=None):
         if self._job:
             raise OSError(16, "this model runs an inference: wait for it, or cancel() it")
-        for tensor, given in _pairs(self.inputs, self.inputs if inputs is None else inputs):
-            if given is not tensor:
-                _fill(tensor, given)
-        if not _reserve(self.npu):
-            raise OSError(16, "the NPU is reserved: release it first")
+        if inputs is not None:
+            for tensor, given in _pairs(self.inputs, inputs):
+                tensor._write(given)
+        self._acquire_npu()
         self._job = [self]  # another one each time
-        _at_work[self.npu] = self
+        _pinned[self.npu] = self
         self._begun = time.ticks_ms()
         try:
             return self._progress(_start, self.npu)
         except BaseException:
             self.cancel()
             raise
+
+    def _acquire_npu(self):
+        if self._handle:
+            if self._handle.npu is None:
+                raise OSError(1, "this NPU was released: ethosu.reserve() gives another")
+        elif not _reserve(self.npu):
+            raise OSError(16, "the NPU is reserved: release it first")
 
     def _step(self):
         if not self._job:
@@ -286,12 +335,18 @@ class Model(_Job):
 
     def _end(self):
         self._job = None
-        _at_work.pop(self.npu, None)
-        _release(self.npu)
+        _pinned.pop(self.npu, None)
+        if not self._handle:
+            _release(self.npu)
+
+    def _results(self, real):
+        if real:
+            return [tensor.dequantize() for tensor in self.outputs]
+        return [array(tensor.dtype, bytes(tensor.data)) for tensor in self.outputs]
 
     def _fetch(self, outputs=None):
         if outputs is None:
-            return [array(tensor.dtype, bytes(tensor.data)) for tensor in self.outputs]
+            return self._results(self._real)
         for tensor, given in _pairs(self.outputs, outputs):
             memoryview(given)[:] = tensor.data
 
@@ -320,7 +375,7 @@ class Model(_Job):
         return dict(zip(names, _model_info(self._object)))
 
     def deinit(self):
-        """Stop what runs; the memory goes when nobody holds the model."""
+        """Stop what runs; the collector frees the memory with the model."""
         self.cancel()
 
     def __exit__(self, *error):
@@ -332,11 +387,3 @@ def _pairs(tensors, given):
     if len(given) != len(tensors):
         raise ValueError(f"{len(given)} buffers given, the model has {len(tensors)}")
     return zip(tensors, given)
-
-
-def _fill(tensor, given):
-    """Raw values to a tensor: an array of its type, or plain bytes."""
-    raw = memoryview(given)
-    if len(bytes(raw)) != len(bytes(tensor.data)):
-        raise ValueError(f"input has {len(raw)} values, {len(tensor.data)} expected")
-    tensor.data[:] = array(tensor.dtype, bytes(raw))

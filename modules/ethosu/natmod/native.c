@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT
 /**
- * The functions of the native module, all of them steps that do not block:
- * ethosu.py makes classes of them, keeps the memory alive, and waits.
+ * The functions of the native module. None of them blocks: ethosu.py makes
+ * classes of them, keeps memory alive, and waits.
  */
 #include "py/dynruntime.h"
 #include "py/objarray.h"
 
 #include <string.h>
 
+#include "arm_ethos_io_memcpy.h"
+#include "error.h"
 #include "ethosu_ext.h"
 #include "ethosu_io.h"
 #include "ethosu_model.h"
 #include "ethosu_registers.h"
+#include "ethosu_version.h"
 #include "metadata.h"
 #include "port.h"
+#include "values.h"
 
 #define ALIGNMENT 32u /**< of a cache line, which is enough for the NPU too */
 
@@ -27,9 +31,9 @@ static mp_obj_t new_text(const char *string)
     return mp_obj_new_str(string, strlen(string));
 }
 
-static void raise(qstr type, size_t count, const mp_obj_t *arguments)
+static void raise(qstr type, size_t n_args, const mp_obj_t *args)
 {
-    nlr_raise(mp_call_function_n_kw(mp_load_global(type), count, 0, arguments));
+    nlr_raise(mp_call_function_n_kw(mp_load_global(type), n_args, 0, args));
 }
 
 static void raise_os_error(int number, const char *string)
@@ -44,7 +48,21 @@ static void raise_value_error(const char *string)
     raise(MP_QSTR_ValueError, 1, &argument);
 }
 
-/** As the built-in module does: what the caller handed in wrong is a ValueError. */
+static void raise_type_error(const char *string)
+{
+    mp_obj_t argument = new_text(string);
+    raise(MP_QSTR_TypeError, 1, &argument);
+}
+
+static void raise_size(const char *what, const char *unit, size_t found, size_t expected)
+{
+    struct ethosu_model_error error;
+    error_set(&error, 0, "%s has %u %s, %u expected", what, (unsigned)found, unit,
+              (unsigned)expected);
+    raise_value_error(error.text);
+}
+
+/** A wrong argument is a ValueError, as in the built-in module. */
 static void raise_fault(const struct ethosu_ext_fault *fault)
 {
     char sentence[160];
@@ -71,7 +89,7 @@ static struct ethosu_driver *npu_of(mp_obj_t index_in)
 {
     mp_int_t index = mp_obj_get_int(index_in);
     if (index < 0 || index >= PORT_NPUS || !natmod_ready[index]) {
-        raise_os_error(ETHOSU_EXT_ENODEV, "there is no such NPU: ethosu.init() comes first");
+        raise_os_error(ETHOSU_EXT_ENODEV, "there is no such NPU: call ethosu.init(address) first");
     }
     return &natmod_npus[index];
 }
@@ -116,19 +134,19 @@ static mp_obj_t npu_open(mp_obj_t index_in, mp_obj_t address, mp_obj_t flags_in)
         raise_fault(ethosu_ext_last_error(&natmod_npus[index]));
     }
     char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
-    ethosu_ext_config_name(natmod_npus[index].dev.config, name);
+    ethosu_ext_config_name(ethosu_ext_config(&natmod_npus[index]), name);
     return new_text(name);
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(npu_open_obj, npu_open);
 
-/** _working(index): looks for the NPU's interrupt itself. */
+/** _is_running(index): polls the NPU's interrupt. */
 static mp_obj_t npu_running(mp_obj_t index)
 {
     struct ethosu_driver *npu = npu_of(index);
     if (ethosu_io_read(npu->dev.reg, NPU_STATUS) & ETHOSU_EXT_STATUS_IRQ_RAISED) {
         ethosu_irq_handler(npu);
     }
-    return mp_obj_new_bool(npu->job.state == ETHOSU_JOB_RUNNING);
+    return mp_obj_new_bool(ethosu_ext_is_running(npu));
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_running_obj, npu_running);
 
@@ -155,23 +173,36 @@ static mp_obj_t npu_cancel(mp_obj_t index)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_cancel_obj, npu_cancel);
 
-/** _invoke(index, program, payload, bases): check and start; program is memory for the check. */
-static mp_obj_t npu_invoke(size_t count, const mp_obj_t *arguments)
+/** _power(index, on): keep clock and power on between inferences, or no longer. */
+static mp_obj_t npu_power(mp_obj_t index, mp_obj_t on)
 {
-    (void)count;
-    struct ethosu_driver *npu = npu_of(arguments[0]);
-    mp_buffer_info_t memory = buffer_of(arguments[1], MP_BUFFER_WRITE);
-    mp_buffer_info_t payload = buffer_of(arguments[2], MP_BUFFER_READ);
+    struct ethosu_driver *npu = npu_of(index);
+    if (!mp_obj_is_true(on)) {
+        ethosu_release_power(npu);
+    } else if (ethosu_request_power(npu) != 0) {
+        raise_fault(ethosu_ext_last_error(npu));
+    }
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_2(npu_power_obj, npu_power);
+
+/** _invoke(index, program, payload, bases): check and start; program is memory for the check. */
+static mp_obj_t npu_invoke(size_t n_args, const mp_obj_t *args)
+{
+    (void)n_args;
+    struct ethosu_driver *npu = npu_of(args[0]);
+    mp_buffer_info_t memory = buffer_of(args[1], MP_BUFFER_WRITE);
+    mp_buffer_info_t payload = buffer_of(args[2], MP_BUFFER_READ);
     struct ethosu_ext_program *program = aligned(&memory);
     uint64_t base[ETHOSU_EXT_MAX_BASES];
     size_t size[ETHOSU_EXT_MAX_BASES];
     size_t bases;
     mp_obj_t *items;
-    mp_obj_get_array(arguments[3], &bases, &items);
+    mp_obj_get_array(args[3], &bases, &items);
     if (memory.len < sizeof *program + ALIGNMENT || bases > ETHOSU_EXT_MAX_BASES) {
-        raise_value_error("eight bases at most");
+        raise_size("bases", "entries", bases, ETHOSU_EXT_MAX_BASES);
     }
-    for (size_t i = 0; i < bases; ++i) {
+    for (size_t i = 0; i < bases; i++) {
         mp_buffer_info_t buffer = {NULL, 0, 0};
         if (items[i] != mp_const_none) {
             buffer = buffer_of(items[i], MP_BUFFER_READ);
@@ -198,7 +229,7 @@ static void raise_failure(struct ethosu_driver *npu, mp_obj_t late)
     raise_fault(&fault);
 }
 
-/** _finish(index, late): True when it has ended. late: None, or the time that is up now. */
+/** _finish(index, late): True when it has ended. late: None, or the time-out that is over. */
 static mp_obj_t npu_finish(mp_obj_t index, mp_obj_t late)
 {
     struct ethosu_driver *npu = npu_of(index);
@@ -216,7 +247,9 @@ static mp_obj_t npu_info(mp_obj_t index)
     struct ethosu_driver *npu = npu_of(index);
     struct ethosu_hw_info hw;
     struct ethosu_driver_version version;
+    struct ethosu_ext_counts counts;
     ethosu_get_hw_info(npu, &hw);
+    ethosu_ext_get_counts(npu, &counts);
     ethosu_get_driver_version(&version);
     mp_obj_t arch[] = {
         MP_OBJ_NEW_SMALL_INT(hw.version.arch_major_rev),
@@ -232,8 +265,8 @@ static mp_obj_t npu_info(mp_obj_t index)
         MP_OBJ_NEW_SMALL_INT(1 << hw.cfg.macs_per_cc),
         mp_obj_new_tuple(3, arch),
         mp_obj_new_tuple(3, driver),
-        mp_obj_new_int_from_uint(npu->timeouts),
-        mp_obj_new_int_from_uint(npu->resets),
+        mp_obj_new_int_from_uint(counts.timeouts),
+        mp_obj_new_int_from_uint(counts.resets),
     };
     return mp_obj_new_tuple(MP_ARRAY_SIZE(facts), facts);
 }
@@ -269,12 +302,12 @@ static mp_obj_t model_measure(mp_obj_t index, mp_obj_t file, mp_obj_t verify)
 static MP_DEFINE_CONST_FUN_OBJ_3(model_measure_obj, model_measure);
 
 /** _load(index, file, verify, object, arena) */
-static mp_obj_t model_load(size_t count, const mp_obj_t *arguments)
+static mp_obj_t model_load(size_t n_args, const mp_obj_t *args)
 {
-    (void)count;
-    struct ethosu_model_source source = source_of(arguments);
-    mp_buffer_info_t object = buffer_of(arguments[3], MP_BUFFER_WRITE);
-    mp_buffer_info_t arena = buffer_of(arguments[4], MP_BUFFER_WRITE);
+    (void)n_args;
+    struct ethosu_model_source source = source_of(args);
+    mp_buffer_info_t object = buffer_of(args[3], MP_BUFFER_WRITE);
+    mp_buffer_info_t arena = buffer_of(args[4], MP_BUFFER_WRITE);
     if (object.len < 2 * ALIGNMENT || arena.len < ALIGNMENT) {
         raise_value_error("arena is too small");
     }
@@ -296,7 +329,7 @@ static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_load_obj, 5, 5, model_load);
 static mp_obj_t progress(int status, struct ethosu_driver *npu, mp_obj_t late)
 {
     if (status == ETHOSU_MODEL_BAD_VALUE) {
-        raise_value_error("an operator met an index outside of its tensor");
+        raise_value_error("an operator got an index outside of its tensor");
     } else if (status < 0) {
         raise_failure(npu, late);
     }
@@ -335,63 +368,202 @@ static mp_obj_t model_reset(mp_obj_t object)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_reset_obj, model_reset);
 
-static const char typecodes[] = "f?iBq?Bh?bd?Q??IH"; // by enum ethosu_model_type
-
-static char typecode_of(uint32_t type)
-{
-    char code = type < sizeof typecodes - 1 ? typecodes[type] : '?';
-    return code == '?' ? 'B' : code;
-}
-
 /** A typed view of a tensor in the arena. */
 static mp_obj_t new_view(const mp_buffer_info_t *arena, const struct ethosu_model_buffer *tensor)
 {
-    uint32_t width = ethosu_model_type_size(tensor->type);
+    uint32_t size = ethosu_model_type_size(tensor->type);
+    uint32_t width = size == 0 ? 1 : size;
     mp_obj_array_t *view = m_malloc(sizeof *view);
     view->base.type = MP_OBJ_TO_PTR(mp_load_global(MP_QSTR_memoryview));
-    view->typecode = (uint8_t)(typecode_of(tensor->type) | MP_OBJ_ARRAY_TYPECODE_FLAG_RW);
+    view->typecode = (uint8_t)(values_typecode(tensor->type) | MP_OBJ_ARRAY_TYPECODE_FLAG_RW);
     view->free = ((uintptr_t)tensor->data - (uintptr_t)arena->buf) / width; // of a view: its offset
     view->len = tensor->size / width;
     view->items = arena->buf;
     return MP_OBJ_FROM_PTR(view);
 }
 
-/** _ends(object, arena, outputs): for each input (output) index and view */
-static mp_obj_t model_ends(mp_obj_t object, mp_obj_t arena_in, mp_obj_t outputs)
+/** _buffers(object, arena, outputs): for each input (or output) index and view */
+static mp_obj_t model_buffers(mp_obj_t object, mp_obj_t arena_in, mp_obj_t outputs)
 {
     struct ethosu_model *model = model_of(object);
-    bool last = mp_obj_is_true(outputs);
+    bool of_outputs = mp_obj_is_true(outputs);
     mp_buffer_info_t arena = buffer_of(arena_in, MP_BUFFER_WRITE);
-    const struct ethosu_model_buffer *ends =
-        last ? ethosu_model_outputs(model) : ethosu_model_inputs(model);
-    uint32_t count = last ? ethosu_model_output_count(model) : ethosu_model_input_count(model);
+    const struct ethosu_model_buffer *buffers =
+        of_outputs ? ethosu_model_outputs(model) : ethosu_model_inputs(model);
+    uint32_t count =
+        of_outputs ? ethosu_model_output_count(model) : ethosu_model_input_count(model);
     mp_obj_t list = mp_obj_new_list(0, NULL);
-    for (uint32_t i = 0; i < count; ++i) {
-        mp_obj_t pair[] = {MP_OBJ_NEW_SMALL_INT(ends[i].tensor), new_view(&arena, &ends[i])};
+    for (uint32_t i = 0; i < count; i++) {
+        mp_obj_t pair[] = {MP_OBJ_NEW_SMALL_INT(buffers[i].tensor), new_view(&arena, &buffers[i])};
         mp_obj_list_append(list, mp_obj_new_tuple(2, pair));
     }
     return list;
 }
-static MP_DEFINE_CONST_FUN_OBJ_3(model_ends_obj, model_ends);
+static MP_DEFINE_CONST_FUN_OBJ_3(model_buffers_obj, model_buffers);
 
-/** _tensor(object, index): name, shape, dtype, scale, zero point */
-static mp_obj_t model_tensor(mp_obj_t object, mp_obj_t index)
+/** _view(memory, size): the aligned bytes of a larger buffer */
+static mp_obj_t aligned_view(mp_obj_t memory_in, mp_obj_t size)
+{
+    mp_buffer_info_t memory = buffer_of(memory_in, MP_BUFFER_WRITE);
+    struct ethosu_model_buffer bytes = {
+        .data = aligned(&memory),
+        .size = (uint32_t)mp_obj_get_int(size),
+        .type = ETHOSU_TYPE_UINT8,
+    };
+    return new_view(&memory, &bytes);
+}
+static MP_DEFINE_CONST_FUN_OBJ_2(aligned_view_obj, aligned_view);
+
+/* ---- values of tensors ---- */
+
+mp_float_t numbers_from_object(mp_obj_t item)
+{
+    const mp_obj_type_t *type = mp_obj_get_type(item);
+    if (type != &mp_type_int && type != &mp_type_bool &&
+        type != MP_OBJ_TO_PTR(mp_load_global(MP_QSTR_float))) {
+        raise_type_error("a list of numbers expected");
+    }
+    return mp_obj_get_float(item);
+}
+
+static struct ethosu_model_tensor tensor_of(mp_obj_t object, mp_obj_t index)
 {
     struct ethosu_model_tensor tensor;
     if (!ethosu_model_get_tensor(model_of(object), (uint32_t)mp_obj_get_int(index), &tensor)) {
         raise_value_error("the model's file was changed after it was loaded");
     }
+    return tensor;
+}
+
+static struct numbers numbers_in(mp_obj_t given, size_t expected)
+{
+    struct numbers numbers;
+    if (!numbers_of(given, &numbers)) {
+        raise_type_error("a buffer or list of numbers expected");
+    }
+    if (numbers.count != expected) {
+        raise_size("input", "values", numbers.count, expected);
+    }
+    return numbers;
+}
+
+/** Is this a buffer of plain bytes, or of the tensor's type? */
+static bool is_raw(const mp_buffer_info_t *buffer, const struct ethosu_model_tensor *tensor)
+{
+    return buffer->typecode == BYTEARRAY_TYPECODE || buffer->typecode == 'B' ||
+           buffer->typecode == values_typecode(tensor->type);
+}
+
+/** Memory for all raw values of a tensor. */
+static void *raw_memory(mp_obj_t memory_in, const struct ethosu_model_tensor *tensor)
+{
+    mp_buffer_info_t memory = buffer_of(memory_in, MP_BUFFER_WRITE);
+    if (!is_raw(&memory, tensor)) {
+        raise_type_error("into: bytes, or an array of the tensor's typecode expected");
+    }
+    if (memory.len != tensor->size) {
+        raise_size("into", "bytes", memory.len, tensor->size);
+    }
+    return memory.buf;
+}
+
+/** _quantize(object, index, numbers, into) */
+static mp_obj_t model_quantize(size_t n_args, const mp_obj_t *args)
+{
+    (void)n_args;
+    struct ethosu_model_tensor tensor = tensor_of(args[0], args[1]);
+    struct numbers numbers = numbers_in(args[2], values_count(&tensor));
+    values_quantize(model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]), &tensor, &numbers,
+                    raw_memory(args[3], &tensor));
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_quantize_obj, 4, 4, model_quantize);
+
+/** _dequantize(object, index, raw, into) */
+static mp_obj_t model_dequantize(size_t n_args, const mp_obj_t *args)
+{
+    (void)n_args;
+    struct ethosu_model_tensor tensor = tensor_of(args[0], args[1]);
+    mp_buffer_info_t given;
+    struct numbers raw;
+    if (mp_get_buffer(args[2], &given, MP_BUFFER_READ) && given.len == tensor.size &&
+        is_raw(&given, &tensor)) {
+        raw =
+            (struct numbers){NULL, given.buf, values_count(&tensor), values_typecode(tensor.type)};
+    } else {
+        raw = numbers_in(args[2], values_count(&tensor));
+    }
+    mp_buffer_info_t into = buffer_of(args[3], MP_BUFFER_WRITE);
+    if (into.typecode != 'f' && into.typecode != 'd') {
+        raise_type_error("into: an array('f') or array('d') expected");
+    }
+    if (into.len / numbers_width((char)into.typecode) != raw.count) {
+        raise_size("into", "bytes", into.len, raw.count * numbers_width((char)into.typecode));
+    }
+    values_dequantize(model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]), &tensor, &raw, into.buf,
+                      (char)into.typecode);
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_dequantize_obj, 4, 4, model_dequantize);
+
+/** _write(object, index, given, into): raw values, or real ones by their type, to an input */
+static mp_obj_t model_write(size_t n_args, const mp_obj_t *args)
+{
+    struct ethosu_model_tensor tensor = tensor_of(args[0], args[1]);
+    mp_buffer_info_t given;
+    if (!mp_get_buffer(args[2], &given, MP_BUFFER_READ) ||
+        (!is_raw(&given, &tensor) && (given.typecode == 'f' || given.typecode == 'd'))) {
+        return model_quantize(n_args, args);
+    }
+    if (!is_raw(&given, &tensor)) {
+        raise_type_error("input: bytes, real numbers, or an array of its typecode expected");
+    }
+    if (given.len != tensor.size) {
+        raise_size("input", "bytes", given.len, tensor.size);
+    }
+    void *into = raw_memory(args[3], &tensor);
+    if (into != given.buf) {
+        arm_ethos_io_memcpy(into, given.buf, given.len);
+    }
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_write_obj, 4, 4, model_write);
+
+/** Scale (or zero point) of a tensor; a tuple when each channel has its own. */
+static mp_obj_t describe_channels(mp_obj_t object, mp_obj_t index,
+                                  const struct ethosu_model_tensor *tensor, bool scale)
+{
+    mp_obj_t list = mp_obj_new_list(0, NULL);
+    uint32_t count = tensor->channels > 1 ? tensor->channels : 1;
+    for (uint32_t i = 0; i < count; i++) {
+        struct quantization one =
+            values_channel(model_of(object), (uint32_t)mp_obj_get_int(index), i);
+        mp_obj_t value =
+            scale ? mp_obj_new_float_from_f(one.scale) : mp_obj_new_int(one.zero_point);
+        if (count == 1) {
+            return value;
+        }
+        mp_obj_list_append(list, value);
+    }
+    return mp_call_function_n_kw(mp_load_global(MP_QSTR_tuple), 1, 0, &list);
+}
+
+/** _tensor(object, index): name, shape, dtype, scale, zero point, axis */
+static mp_obj_t model_tensor(mp_obj_t object, mp_obj_t index)
+{
+    struct ethosu_model_tensor tensor = tensor_of(object, index);
     mp_obj_t shape[ETHOSU_MODEL_MAX_RANK];
-    for (uint32_t i = 0; i < tensor.rank; ++i) {
+    for (uint32_t i = 0; i < tensor.rank; i++) {
         shape[i] = mp_obj_new_int(tensor.shape[i]);
     }
-    char code = typecode_of(tensor.type);
+    char code = values_typecode(tensor.type);
     mp_obj_t facts[] = {
         mp_obj_new_str(tensor.name, tensor.name_length),
         mp_obj_new_tuple(tensor.rank, shape),
         mp_obj_new_str(&code, 1),
-        mp_obj_new_float_from_f(tensor.scale),
-        mp_obj_new_int(tensor.zero_point),
+        describe_channels(object, index, &tensor, true),
+        describe_channels(object, index, &tensor, false),
+        tensor.channels > 1 ? mp_obj_new_int_from_uint(tensor.axis) : mp_const_none,
     };
     return mp_obj_new_tuple(MP_ARRAY_SIZE(facts), facts);
 }
@@ -429,8 +601,9 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t count, size_t keywords, mp_obj_t
     (void)keywords;
     (void)arguments;
     MP_DYNRUNTIME_INIT_ENTRY
+    mp_store_global(MP_QSTR___version__, new_text(ETHOSU_VERSION));
     mp_store_global(MP_QSTR__open, MP_OBJ_FROM_PTR(&npu_open_obj));
-    mp_store_global(MP_QSTR__working, MP_OBJ_FROM_PTR(&npu_running_obj));
+    mp_store_global(MP_QSTR__is_running, MP_OBJ_FROM_PTR(&npu_running_obj));
     mp_store_global(MP_QSTR__reserve, MP_OBJ_FROM_PTR(&npu_reserve_obj));
     mp_store_global(MP_QSTR__release, MP_OBJ_FROM_PTR(&npu_release_obj));
     mp_store_global(MP_QSTR__cancel, MP_OBJ_FROM_PTR(&npu_cancel_obj));
@@ -443,7 +616,12 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t count, size_t keywords, mp_obj_t
     mp_store_global(MP_QSTR__resume, MP_OBJ_FROM_PTR(&model_resume_obj));
     mp_store_global(MP_QSTR__abandon, MP_OBJ_FROM_PTR(&model_abandon_obj));
     mp_store_global(MP_QSTR__reset, MP_OBJ_FROM_PTR(&model_reset_obj));
-    mp_store_global(MP_QSTR__ends, MP_OBJ_FROM_PTR(&model_ends_obj));
+    mp_store_global(MP_QSTR__view, MP_OBJ_FROM_PTR(&aligned_view_obj));
+    mp_store_global(MP_QSTR__power, MP_OBJ_FROM_PTR(&npu_power_obj));
+    mp_store_global(MP_QSTR__quantize, MP_OBJ_FROM_PTR(&model_quantize_obj));
+    mp_store_global(MP_QSTR__dequantize, MP_OBJ_FROM_PTR(&model_dequantize_obj));
+    mp_store_global(MP_QSTR__write, MP_OBJ_FROM_PTR(&model_write_obj));
+    mp_store_global(MP_QSTR__buffers, MP_OBJ_FROM_PTR(&model_buffers_obj));
     mp_store_global(MP_QSTR__tensor, MP_OBJ_FROM_PTR(&model_tensor_obj));
     mp_store_global(MP_QSTR__model_info, MP_OBJ_FROM_PTR(&model_info_obj));
     mp_store_global(MP_QSTR__metadata, MP_OBJ_FROM_PTR(&model_metadata_obj));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * What driver and runtime ask of their surroundings, inside a native .mpy: a
- * board that is described at run time, no interrupt, no blocking, one thread.
- * Python waits; when it says that time is up, each wait here ends at once.
+ * The hooks of driver and runtime, inside a native .mpy: a board that is
+ * described at run time, no interrupt, one thread. Nothing blocks: Python
+ * waits, and when it reports a time-out, each wait here ends at once.
  */
 #include "port.h"
 
@@ -23,7 +23,7 @@ struct semaphore natmod_semaphores[PORT_NPUS];
 
 void *ethosu_mutex_create(void)
 {
-    return natmod_semaphores; // any address: nobody else is there
+    return natmod_semaphores; // any address: there is one thread
 }
 
 int ethosu_mutex_lock(void *mutex)
@@ -40,7 +40,7 @@ int ethosu_mutex_unlock(void *mutex)
 
 void *ethosu_semaphore_create(void)
 {
-    for (unsigned i = 0; i < PORT_NPUS; ++i) {
+    for (unsigned i = 0; i < PORT_NPUS; i++) {
         if (!natmod_semaphores[i].used) {
             natmod_semaphores[i] = (struct semaphore){.used = true};
             return &natmod_semaphores[i];
@@ -56,7 +56,7 @@ void ethosu_semaphore_destroy(void *sem)
 
 int ethosu_semaphore_give(void *sem)
 {
-    ++((struct semaphore *)sem)->count;
+    ((struct semaphore *)sem)->count++;
     return 0;
 }
 
@@ -67,7 +67,7 @@ int ethosu_semaphore_take(void *sem, uint64_t timeout)
     if (semaphore->count == 0) {
         return -1;
     }
-    --semaphore->count;
+    semaphore->count--;
     return 0;
 }
 
@@ -98,7 +98,7 @@ static void maintain(uint32_t operation, const uint64_t *base, const size_t *siz
         return;
     }
     __asm volatile("dsb" ::: "memory");
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count; i++) {
         uint32_t end = (uint32_t)base[i] + size[i];
         for (uint32_t at = (uint32_t)base[i] & ~(line - 1); at < end; at += line) {
             REGISTER(operation) = at;
@@ -114,6 +114,6 @@ void ethosu_flush_dcache(const uint64_t *base, const size_t *size, int count)
 
 void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int count)
 {
-    // Clean too: a neighbour may have written to the first or the last line.
+    // Clean too: the first and the last line may hold data of others.
     maintain(CLEAN_AND_INVALIDATE_BY_ADDRESS, base, size, count);
 }

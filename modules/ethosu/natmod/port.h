@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/** The surroundings of driver and runtime inside a native .mpy; see port.c. */
+/** The hooks of driver and runtime inside a native .mpy; see port.c. */
 #ifndef NATMOD_PORT_H
 #define NATMOD_PORT_H
 
 /** NPUs that init() can name. */
 #define PORT_NPUS 4
 
-/** Look at the data cache, which has to be on or off by now. */
+/** Read whether the data cache is on; it must not be switched later. */
 void port_init(void);
 
 #endif

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""ethosu.pyi as the one contract of the module, and its check against a module on a board."""
+
+import ast
+from pathlib import Path
+
+STUB = Path(__file__).resolve().parents[4] / "modules/ethosu/ethosu.pyi"
+
+# Names that MicroPython's dir() lists of every module and class.
+INTERNAL = {"__name__", "__bases__", "__init__", "__class__", "__del__", "__doc__", "__qualname__",
+            "__dict__", "__module__", "__file__", "__getattr__"}  # fmt: skip
+# Methods that dir() of a class in C does not list: the class has slots for them.
+SLOTS = {"__getitem__", "__len__", "__init__"}
+
+# Each class's object on the board.
+OBJECTS = {"Model": "m", "Tensor": "m.inputs[0]", "NPU": "n", "PMU": "n.pmu()"}
+
+WITHOUT_WAITING = {"reserve": {"timeout_ms": 0}}
+
+_FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def parse() -> ast.Module:
+    """The stub."""
+    return ast.parse(STUB.read_text())
+
+
+def classes(tree: ast.Module) -> dict[str, ast.ClassDef]:
+    """Classes of a file by name."""
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def functions(body: list[ast.stmt]) -> list[_FUNCTION]:
+    """Functions of a module, methods of a class."""
+    return [node for node in body if isinstance(node, _FUNCTION)]
+
+
+def variables(body: list[ast.stmt]) -> list[str]:
+    """Names that a body declares with a type."""
+    return [node.target.id for node in body if isinstance(node, ast.AnnAssign)]
+
+
+def documented(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
+    """Names that a body declares, and those of them without a docstring."""
+    names, bare = set(), set()
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign):
+            name = node.target.id
+            doc = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+        elif isinstance(node, _FUNCTION | ast.ClassDef):
+            name, doc = node.name, ast.get_docstring(node)
+        else:
+            continue
+        names.add(name)
+        if not doc:
+            bare.add(name)
+    return names, bare
+
+
+def named_parameters(function: _FUNCTION) -> list[str]:
+    """Parameters that a caller may give by name."""
+    arguments = function.args
+    return [each.arg for each in (*arguments.args, *arguments.kwonlyargs) if each.arg != "self"]
+
+
+def entries(tree: ast.Module) -> dict[str, str]:
+    """Everything that the stub promises: its name here, and an expression that tells of it.
+
+    "npus": a name of the module; "Model.run": one of an object; "Model.run(inputs)": a parameter
+    that is taken by name. The expression is True on a board whose module keeps the promise.
+    """
+    found = {name: f"hasattr(ethosu, {name!r})" for name in documented(tree.body)[0]}
+    for function in functions(tree.body):
+        for name in named_parameters(function):
+            # The only NPU is reserved: a call that waits for it would not return.
+            call = f"ethosu.{function.name}(**dict({WITHOUT_WAITING.get(function.name, {})}, **k))"
+            found[f"{function.name}({name})"] = f"takes(lambda **k: {call}, {name!r})"
+    for kind, node in classes(tree).items():
+        owner = OBJECTS[kind]
+        for name in variables(node.body):
+            found[f"{kind}.{name}"] = f"hasattr({owner}, {name!r})"
+        for method in functions(node.body):
+            full = f"{kind}.{method.name}"
+            if method.name == "__init__":
+                target = f"ethosu.{kind}"
+            elif method.name in SLOTS:
+                continue  # test_values.py uses them
+            else:
+                target = f"{owner}.{method.name}"
+                found[full] = f"hasattr({owner}, {method.name!r})"
+            for name in named_parameters(method):
+                if method.name != "__exit__":
+                    found[f"{full}({name})"] = f"takes(lambda **k: {target}(**k), {name!r})"
+    return found
+
+
+# takes(f, name): is this parameter known? Its value is wrong, so that nothing else happens.
+ON_BOARD = """
+class Wrong: pass
+def takes(function, name):
+    try: function(**{name: Wrong()})
+    except Exception as error: return 'keyword' not in str(error)
+    return True
+"""
+
+
+def broken(board, tree: ast.Module) -> set[str]:
+    """Entries of the stub that the board's module `ethosu` does not keep.
+
+    The board has a model `m` and a reserved NPU `n`.
+    """
+    board.exec(ON_BOARD)
+    wrong = set()
+    for name, expression in entries(tree).items():
+        out = board.exec(
+            f"try: print({expression})\nexcept Exception as error: print(repr(error))"
+        ).strip()
+        if out != "True":
+            wrong.add(name)
+    return wrong
