@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models and NPUs: MicroPython's way to an Arm Ethos-U.
+"""Models and NPUs: the MicroPython module for Arm Ethos-U.
 
 A buffer is any object with the buffer protocol: bytes, bytearray, array, memoryview, an open file
 of a ROM file system, a ulab array. Raw values are what the model computes with, mostly int8; real
@@ -22,7 +22,7 @@ __version__: str
 PMU_CYCLE: int
 """Clock cycles."""
 PMU_NPU_IDLE: int
-"""Cycles in which the NPU did nothing."""
+"""Cycles in which the NPU was idle."""
 PMU_NPU_ACTIVE: int
 """Cycles in which the NPU worked."""
 PMU_MAC_ACTIVE: int
@@ -47,20 +47,24 @@ PMU_AXI1_RD_DATA_BEAT_RECEIVED: int
 """Beats read through port 1: mostly weights and commands."""
 
 def buffer(size: int, /) -> memoryview:
-    """Zeroed memory for base pointers or an arena: aligned, on cache lines of its own."""
+    """Zeroed memory for base pointers or an arena: aligned, on cache lines of its own.
+
+    `size`: bytes. ValueError: it is negative. MemoryError: the heap has no such block.
+    """
 
 def npus() -> list[str]:
-    """Configs of the board's NPUs, such as "ethos-u55-128"; a position here is an index."""
+    """Configs of the board's NPUs, such as "ethos-u55-128"; the position is the NPU's index."""
 
 def reserve(*, timeout_ms: int = -1, npu: int | str | None = None, powered: bool = False) -> NPU:
-    """Take an NPU for yourself, by index or config; waits until it is free.
+    """Reserve an NPU, by index or config; wait until it is free.
 
-    `timeout_ms`: -1 waits for ever, 0 not at all (OSError EBUSY), else ETIMEDOUT. `powered` keeps
-    clock and power on until release(), which saves time between inferences and costs energy.
+    `timeout_ms`: -1 waits without end, 0 does not wait (OSError EBUSY), else OSError ETIMEDOUT.
+    `powered` keeps clock and power on until release(): inferences start faster, energy is lost.
+    OSError ENODEV: there is no such NPU.
     """
 
 class Model:
-    """A model that `ethosu compile` made, loaded and ready."""
+    """A loaded model, which `ethosu compile` made."""
 
     input_shape: tuple[tuple[int, ...], ...]
     """One entry per input, as in all attributes of this kind."""
@@ -83,7 +87,7 @@ class Model:
     outputs: tuple[Tensor, ...]
     """The output tensors, made once."""
     tensors: tuple[Tensor, ...]
-    """All tensors of the graph, made anew at each look."""
+    """All tensors of the graph; each access makes a new tuple."""
     len: int
     """Bytes of the file."""
     ram: int
@@ -91,7 +95,7 @@ class Model:
     npu: int
     """Index of the NPU that it runs on."""
     postprocess: _Post | None
-    """What predict() hands its outputs to; may be assigned."""
+    """Called by predict() with the model, inputs and outputs; may be assigned."""
 
     def __init__(
         self,
@@ -106,14 +110,15 @@ class Model:
     ) -> None:
         """Load a model from a path or a buffer.
 
-        `npu`: an index, a config, or a handle of reserve() to run on; None: the one that the model
-        was compiled for. `arena`: memory to use instead of the heap's; like the model's buffer it
-        must not be resized. `verify=False` trusts the command stream. `timeout_ms` of each
-        inference, -1 for none. `real`: predict() answers real values.
+        `npu`: an index, a config, or a handle of reserve(); None: the NPU that the model was
+        compiled for. `arena`: memory to use instead of the heap; do not resize it, nor the model's
+        buffer. `verify=False`: the command stream is not checked. `timeout_ms`: of each inference,
+        -1 for none. `real`: predict() returns real values. ValueError: the model is malformed, or
+        can't run here. OSError EFAULT: the arena is in memory that the NPU can't reach.
         """
 
     def __enter__(self) -> Self:
-        """Use it with `with`."""
+        """Return the object itself, for `with`."""
 
     def __exit__(
         self,
@@ -134,7 +139,8 @@ class Model:
 
         An input is a buffer of raw values (typecode of the tensor, or plain bytes), or real
         values (an array of floats, a list), or a callable(memory, shape, dtype) that writes the
-        raw values itself. With a callback or postprocess: what (model, inputs, outputs) gives.
+        raw values itself. With a callback or postprocess, the result of
+        callback(model, inputs, outputs). OSError: EBUSY, ETIMEDOUT, EIO, ECANCELED.
         """
 
     def run_into(
@@ -142,49 +148,49 @@ class Model:
         inputs: Sequence[_Numbers | _Fill] | None = None,
         outputs: Sequence[_Buffer] | None = None,
     ) -> None:
-        """Run once without allocating; None leaves the tensors in the arena, where they are."""
+        """Run once without allocating. None: the tensors stay in the arena, nothing is copied."""
 
     async def run(
         self,
         inputs: Sequence[_Numbers | _Fill] | None = None,
         outputs: Sequence[_Buffer] | None = None,
     ) -> list[array[Any]] | None:
-        """Run once while other tasks work; models queue for their NPU in the order of asking.
+        """Run once while other tasks run; models wait for their NPU in a queue.
 
         Without `outputs`: a list of new arrays. Cancelling the task stops the NPU.
         """
 
     def cancel(self) -> None:
-        """Stop a run() that is under way, or that a lost event loop has left behind."""
+        """Stop the inference under way; its run() raises OSError(ECANCELED)."""
 
     def reset(self) -> None:
-        """Put variables (the state of a streaming model) back to their first values."""
+        """Set variables (the state of a streaming model) to their initial values."""
 
     def selftest(self) -> bool:
-        """Compare with the golden outputs of `ethosu compile --selftest`.
+        """Compare with the expected outputs that `ethosu compile --selftest` stored.
 
-        RuntimeError names the first output that differs, ValueError: there is no self-test. The
-        model's variables are reset before and after.
+        True: all are equal. RuntimeError names the first output that differs. ValueError: the model
+        has no self-test. The model's variables are reset before and after.
         """
 
     def metadata(self, name: str, /) -> bytes | None:
-        """Data that a tool left in the file under this name."""
+        """Bytes that a tool stored in the file under this name; None: there are none."""
 
     def info(self) -> dict[str, Any]:
-        """Config, Vela's version, arena, where the weights are, sizes, share of the NPU."""
+        """Config, version of Vela, arena, place of the weights, sizes, share of the NPU."""
 
     def deinit(self) -> None:
-        """Let go of file and arena; views of tensors stay valid."""
+        """Free file and arena; views of tensors stay valid. A second call does nothing."""
 
 class Tensor:
     """One tensor of a model."""
 
     index: int
-    """Its number in the graph."""
+    """Number of the tensor in the graph."""
     name: str
-    """Its name in the file."""
+    """Name of the tensor in the file."""
     shape: tuple[int, ...]
-    """Its dimensions."""
+    """Dimensions."""
     dtype: str
     """Typecode of `array`."""
     scale: float | tuple[float, ...]
@@ -192,27 +198,27 @@ class Tensor:
     zero_point: int | tuple[int, ...]
     """The raw value of 0; a tuple when each channel has its own."""
     axis: int | None
-    """The dimension that the channels run along."""
+    """Dimension of the channels; None: one scale for the whole tensor."""
     data: memoryview | None
-    """Its memory in the arena; None for a handle of a variable."""
+    """Memory of the tensor in the arena; None for a handle of a variable."""
 
     def quantize(self, numbers: _Numbers, into: _Buffer | None = None) -> _Buffer | None:
-        """Write real numbers as raw values to the tensor, or into a buffer of yours.
+        """Write real numbers as raw values to the tensor, or to your buffer `into`.
 
-        Rounded to nearest, halves away from zero; saturated.
+        Rounded to nearest, halves away from zero; saturated. Returns `into`.
         """
 
     def dequantize(self, raw: _Numbers | None = None, into: _Buffer | None = None) -> _Buffer:
-        """Real values of the tensor, or of raw values of yours; in a new array("f"), or into."""
+        """Real values of the tensor, or of your values `raw`; in a new array("f"), or in `into`."""
 
 class NPU:
-    """A reserved NPU, driven payload by payload."""
+    """A reserved NPU; it runs payloads, and models that were loaded with `npu=` this handle."""
 
     npu: int
-    """Its index in npus()."""
+    """Index in npus()."""
 
     def __enter__(self) -> Self:
-        """Use it with `with`."""
+        """Return the object itself, for `with`."""
 
     def __exit__(
         self,
@@ -225,7 +231,12 @@ class NPU:
     def invoke(
         self, payload: _Buffer, bases: Sequence[_Buffer | None], *, timeout_ms: int = 10000
     ) -> None:
-        """Run a payload ("COP1" or "COP2") with up to eight base pointers, and wait for it."""
+        """Run a payload ("COP1" or "COP2") with up to eight base pointers, and wait for it.
+
+        `bases`: a buffer or None for each region of the command stream. What the NPU writes must be
+        on cache lines of its own, as buffer() is. ValueError: payload or bases are wrong. OSError
+        EFAULT: the NPU can't reach a buffer; ETIMEDOUT, EIO: the NPU was stopped.
+        """
 
     def invoke_async(
         self,
@@ -235,42 +246,43 @@ class NPU:
         timeout_ms: int = 10000,
         callback: Callable[[NPU], object] | None = None,
     ) -> None:
-        """Start a payload; wait() ends it. The scheduler calls callback(npu) when it is done."""
+        """Start a payload; then call wait(). The scheduler calls callback(npu) at its end."""
 
     def wait(self, timeout_ms: int = -1) -> bool:
-        """End what was started; True when it has ended, False when it runs on (0 only looks).
+        """Wait for what was started; True when it has ended.
 
-        -1: as long as it may take by its start. Late: the NPU is stopped, OSError ETIMEDOUT.
+        -1: wait for the rest of its time-out. 0: do not wait, return False while it runs. A late
+        one is stopped: OSError ETIMEDOUT.
         """
 
     def done(self) -> bool:
-        """Has the NPU nothing to do, so that wait() would not block?"""
+        """True when wait() would not block."""
 
     def cancel(self) -> None:
-        """Stop what runs, so that its wait() or run() raises OSError(ECANCELED); stays reserved."""
+        """Stop the inference: its wait() or run() raises OSError(ECANCELED)."""
 
     async def run(
         self, payload: _Buffer, bases: Sequence[_Buffer | None], timeout_ms: int = 10000
     ) -> None:
-        """Run a payload while other tasks work; cancelling the task stops the NPU."""
+        """Run a payload while other tasks run; cancelling the task stops the NPU."""
 
     def pmu(self, *events: int) -> PMU:
-        """Counters of these events (PMU_... or any event's number), to be used with `with`."""
+        """Counters of these events (PMU_... or an event's number), to be used in a `with`."""
 
     def info(self) -> dict[str, Any]:
-        """Config, MACs, versions of architecture and driver, time-outs and resets so far."""
+        """Config, MACs, versions of architecture and driver, number of time-outs and resets."""
 
     def release(self) -> None:
-        """Give the NPU back; what runs is stopped. Twice does no harm."""
+        """Stop the inference and free the NPU. A second call does nothing."""
 
 class PMU:
-    """The NPU's counters: they count inside `with`, and keep their values after it."""
+    """Counters of the NPU: they count inside a `with`, and keep their values after it."""
 
     cycles: int
     """Clock cycles."""
 
     def __enter__(self) -> Self:
-        """Begin at zero."""
+        """Reset the counters and start them."""
 
     def __exit__(
         self,
@@ -278,7 +290,7 @@ class PMU:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop counting."""
+        """Stop the counters."""
 
     def __getitem__(self, index: int, /) -> int:
         """Count of an event, in the order given."""

@@ -15,7 +15,7 @@ struct deadline {
 uint64_t deadline_left(const struct deadline *deadline);
 
 /**
- * Answer to select.poll(): readable when the NPU has finished, or its time is up.
+ * Result for select.poll(): readable when the NPU has finished, or its time is up.
  *
  * @param npu  NULL: no inference is under way
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The job of an NPU: who is told of its end, and what is kept alive until then; see job.h. */
+/** The job of an NPU: its states, the objects that it pins, its callback; see job.h. */
 #include "job.h"
 
 #include "npus.h"

@@ -9,7 +9,7 @@
  *        +---------------------+----------- job_waited() -----------+
  *
  * While C code waits for the NPU, MicroPython's scheduler runs callbacks. A callback may stop the
- * job, but not start another: the code that waits would take it for its own. So a stop during a
+ * job, but not start another: the waiting code would mistake it for its own. So a stop during a
  * wait only ends the wait, and the waiting code cleans up. A stop at any other time cleans up at
  * once.
  */
@@ -44,7 +44,7 @@ static inline struct job *job_of(struct ethosu_driver *npu)
     return &((struct npu *)npu)->job;
 }
 
-/** A model takes the NPU: job_stop() will call `on_stop(owner)`, after it was stopped. */
+/** A model starts an inference: after a stop, job_stop() calls `on_stop(owner)`. */
 static inline void job_begin(struct ethosu_driver *npu, void *owner, void (*on_stop)(void *owner))
 {
     job_of(npu)->owner = owner;
@@ -84,7 +84,7 @@ void job_pin(struct ethosu_driver *npu, mp_obj_t object);
  */
 void job_set_callback(struct ethosu_driver *npu, mp_obj_t callback, mp_obj_t argument);
 
-/** Forget everything about an NPU that was taken out. */
+/** Clear the job of an NPU after ethosu_deinit(). */
 void job_deinit(struct ethosu_driver *npu);
 
 #endif

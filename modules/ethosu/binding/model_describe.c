@@ -2,6 +2,7 @@
 /** Attributes of `ethosu.Model` that describe its tensors, as OpenMV's `ml.Model` names them. */
 #include "model_describe.h"
 
+#include "info.h"
 #include "py/objtuple.h"
 #include "py/runtime.h"
 #include "tensor_object.h"
@@ -72,7 +73,7 @@ bool model_load_description(model_obj_t *self, qstr name, mp_obj_t *value)
         uint16_t output;
         describe_t *describe;
     } table[] = {
-        {MP_QSTR_input_shape, MP_QSTR_output_shape, tensor_shape},
+        {MP_QSTR_input_shape, MP_QSTR_output_shape, info_shape},
         {MP_QSTR_input_dtype, MP_QSTR_output_dtype, describe_dtype},
         {MP_QSTR_input_scale, MP_QSTR_output_scale, describe_scale},
         {MP_QSTR_input_zero_point, MP_QSTR_output_zero_point, describe_zero_point},

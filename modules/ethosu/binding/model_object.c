@@ -6,6 +6,7 @@
 
 #include "arguments.h"
 #include "block.h"
+#include "info.h"
 #include "doc.h"
 #include "frozen.h"
 #include "metadata.h"
@@ -179,15 +180,6 @@ static mp_obj_t model_exit(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_exit_obj, 4, 4, model_exit);
 
-/** Sentence that says where the weights are. */
-static const char *weights_note(const model_obj_t *self, const struct ethosu_model_info *info)
-{
-    if (info->copied_bytes != 0) {
-        return "copied to the arena: misaligned, or not reachable by the NPU";
-    }
-    return self->file_copied ? "used in place: the file was read into RAM" : "used in place";
-}
-
 /** cancel(): stop the inference under way, if there is one; its run() raises OSError(ECANCELED). */
 static mp_obj_t model_cancel(mp_obj_t self_in)
 {
@@ -223,51 +215,12 @@ static mp_obj_t model_metadata(mp_obj_t self_in, mp_obj_t name)
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_metadata_obj, model_metadata);
 
-/** Version of Vela that compiled the model, as a str; None when the file does not say. */
-static mp_obj_t vela_version(const model_obj_t *self)
-{
-    uint32_t size;
-    const char *vela = ethosu_model_get_metadata(self->model, "vela_version", &size);
-    return vela == NULL ? mp_const_none : mp_obj_new_str(vela, strnlen(vela, size));
-}
-
-static void store_text(mp_obj_t dict, qstr key, const char *text)
-{
-    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(key), mp_obj_new_str(text, strlen(text)));
-}
-
 /** info(): config, memory, share of the NPU, version of Vela. */
 static mp_obj_t model_info(mp_obj_t self_in)
 {
     model_obj_t *self = model_open(self_in);
-    struct ethosu_model_info info;
-    ethosu_model_get_info(self->model, &info);
-    const struct {
-        qstr key;
-        uint32_t value;
-    } numbers[] = {
-        {MP_QSTR_npu_calls, info.npu_calls},
-        {MP_QSTR_cpu_steps, info.cpu_steps},
-        {MP_QSTR_cpu_steps_beside, info.cpu_steps_beside},
-        {MP_QSTR_tensors, info.tensors},
-        {MP_QSTR_arena_address, (uint32_t)(uintptr_t)self->arena_block},
-        {MP_QSTR_arena_size, info.arena_size},
-        {MP_QSTR_object_size, info.object_size},
-        {MP_QSTR_file_size, self->file_size},
-        {MP_QSTR_copied_bytes, info.copied_bytes},
-    };
-    mp_obj_t dict = mp_obj_new_dict(MP_ARRAY_SIZE(numbers) + 4);
-    store_text(dict, MP_QSTR_config, info.npu);
-    for (size_t i = 0; i < MP_ARRAY_SIZE(numbers); i++) {
-        mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(numbers[i].key),
-                          mp_obj_new_int_from_uint(numbers[i].value));
-    }
-    uint32_t steps = info.npu_calls + info.cpu_steps;
-    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_npu_share),
-                      mp_obj_new_float((mp_float_t)info.npu_calls / MAX(steps, 1)));
-    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_vela), vela_version(self));
-    store_text(dict, MP_QSTR_weights, weights_note(self, &info));
-    return dict;
+    const struct info_more more = {self->arena_block, self->file_size, self->file_copied};
+    return info_model(self->model, &more);
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_info_obj, model_info);
 
@@ -286,8 +239,8 @@ static void model_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind
               "arena %u bytes at 0x%x, weights %s, Vela ",
               info.npu, (unsigned)info.inputs, (unsigned)info.outputs, (unsigned)info.npu_calls,
               (unsigned)info.cpu_steps, (unsigned)info.arena_size,
-              (unsigned)(uintptr_t)self->arena_block, weights_note(self, &info));
-    mp_obj_print_helper(print, vela_version(self), PRINT_STR);
+              (unsigned)(uintptr_t)self->arena_block, info_weights(&info, self->file_copied));
+    mp_obj_print_helper(print, info_vela(self->model), PRINT_STR);
     mp_print_str(print, ">");
 }
 

@@ -17,7 +17,7 @@ typedef struct model_obj {
     struct deadline deadline; /**< of each inference */
     mp_obj_t source;          /**< owner of the file's bytes, for the collector */
     const uint8_t *file;      /**< those bytes */
-    void *arena_block;        /**< start of the memory that the arena lies in */
+    void *arena_block;        /**< start of the block that holds the arena */
     uint32_t arena_span;      /**< bytes from there to the arena's end */
     mp_obj_t tensors[2];      /**< tuples of inputs and outputs; MP_OBJ_NULL: not made yet */
     mp_obj_t postprocess;

@@ -4,6 +4,7 @@
 
 #include "arguments.h"
 #include "arm_ethos_io_memcpy.h"
+#include "info.h"
 #include "ethosu_board.h"
 #include "npus.h"
 #include "py/binary.h"
@@ -94,7 +95,7 @@ static void call_input(model_obj_t *self, const struct exchange *input)
     tensor_get(self, input->tensor->tensor, &tensor);
     mp_obj_t call_args[] = {
         tensor_view(self, input->tensor->data, input->tensor->size, tensor.type),
-        tensor_shape(&tensor),
+        info_shape(&tensor),
         tensor_dtype(tensor.type),
     };
     mp_call_function_n_kw(input->given, MP_ARRAY_SIZE(call_args), 0, call_args);

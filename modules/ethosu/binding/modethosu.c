@@ -64,7 +64,7 @@ static const mp_rom_map_elem_t ethosu_globals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_reserve), MP_ROM_PTR(&npu_reserve_obj)},
 #ifndef ETHOSU_NO_PMU
     {MP_ROM_QSTR(MP_QSTR_PMU), MP_ROM_PTR(&binding_pmu_type)},
-    // The events that people ask for; NPU.pmu() takes any event's number.
+    // The most useful events; NPU.pmu() accepts any event's number.
     {MP_ROM_QSTR(MP_QSTR_PMU_CYCLE), MP_ROM_INT(ETHOSU_PMU_CYCLE)},
     {MP_ROM_QSTR(MP_QSTR_PMU_NPU_IDLE), MP_ROM_INT(ETHOSU_PMU_NPU_IDLE)},
     {MP_ROM_QSTR(MP_QSTR_PMU_NPU_ACTIVE), MP_ROM_INT(ETHOSU_PMU_NPU_ACTIVE)},

@@ -6,6 +6,7 @@
 
 #include "arguments.h"
 #include "block.h"
+#include "info.h"
 #include "doc.h"
 #include "ethosu_board.h"
 #include "frozen.h"
@@ -57,7 +58,7 @@ npu_obj_t *npu_reserved(mp_obj_t self_in)
 {
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->npu == NULL) {
-        binding_raise_os_error(MP_EPERM, "this NPU was released: ethosu.reserve() gives another");
+        binding_raise_os_error(MP_EPERM, "this NPU was released: call ethosu.reserve() again");
     }
     return self;
 }
@@ -269,7 +270,7 @@ static mp_uint_t npu_ioctl(mp_obj_t self_in, mp_uint_t request, uintptr_t flags,
 
 static const mp_stream_p_t npu_stream = {.ioctl = npu_ioctl};
 
-/** release(): give the NPU back; an inference under way is stopped. Twice does no harm. */
+/** release(): stop the inference under way, free the NPU. A second call does nothing. */
 static mp_obj_t npu_release(mp_obj_t self_in)
 {
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
@@ -296,37 +297,10 @@ static mp_obj_t npu_exit(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(npu_exit_obj, 4, 4, npu_exit);
 
-/** info(): config, architecture and driver version, counters. */
+/** info(): config, MACs, versions, number of time-outs and resets. */
 static mp_obj_t npu_info(mp_obj_t self_in)
 {
-    npu_obj_t *self = npu_reserved(self_in);
-    struct ethosu_hw_info hw;
-    struct ethosu_driver_version version;
-    struct ethosu_ext_counts counts;
-    ethosu_get_hw_info(self->npu, &hw);
-    ethosu_ext_get_counts(self->npu, &counts);
-    ethosu_get_driver_version(&version);
-    mp_obj_t arch[] = {
-        MP_OBJ_NEW_SMALL_INT(hw.version.arch_major_rev),
-        MP_OBJ_NEW_SMALL_INT(hw.version.arch_minor_rev),
-        MP_OBJ_NEW_SMALL_INT(hw.version.arch_patch_rev),
-    };
-    mp_obj_t driver[] = {
-        MP_OBJ_NEW_SMALL_INT(version.major),
-        MP_OBJ_NEW_SMALL_INT(version.minor),
-        MP_OBJ_NEW_SMALL_INT(version.patch),
-    };
-    mp_obj_t dict = mp_obj_new_dict(6);
-    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_config), npus_config(self->npu));
-    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_macs),
-                      MP_OBJ_NEW_SMALL_INT(1 << hw.cfg.macs_per_cc));
-    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_arch), mp_obj_new_tuple(3, arch));
-    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_driver), mp_obj_new_tuple(3, driver));
-    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_timeouts),
-                      mp_obj_new_int_from_uint(counts.timeouts));
-    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(MP_QSTR_resets),
-                      mp_obj_new_int_from_uint(counts.resets));
-    return dict;
+    return info_npu(npu_reserved(self_in)->npu);
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_info_obj, npu_info);
 

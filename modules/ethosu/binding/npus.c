@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The NPUs of the board: set up at import, taken out at soft reset, chosen, reserved. */
+/** The NPUs of the board: init at import, deinit at soft reset, choice, reservation; see npus.h. */
 #include "npus.h"
 
 #include <string.h>

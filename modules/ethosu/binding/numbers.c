@@ -13,7 +13,7 @@ static const struct kind {
     char typecode;
     uint8_t width; /**< bytes */
     float lowest;
-    float highest; /**< the nearest float that does not lie above */
+    float highest; /**< the largest float that is not above the type's maximum */
 } kinds[] = {
     {'b', 1, -128.0f, 127.0f},
     {'B', 1, 0.0f, 255.0f},

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/** Rows of numbers in Python objects and in tensors, and how quantised ones stand for real ones. */
+/** Arrays of numbers in Python objects and in tensors, raw and real ones. */
 #ifndef NUMBERS_H
 #define NUMBERS_H
 
 #include "py/obj.h"
 
-/** real = (raw - zero_point) * scale; scale 0: the numbers are what they are. */
+/** real = (raw - zero_point) * scale; scale 0: the numbers are not quantised. */
 struct quantization {
     float scale;
     int32_t zero_point;
@@ -19,7 +19,7 @@ struct numbers {
     char typecode; /**< of Python's array module */
 };
 
-/** Look into a list, tuple or buffer; false: it is none of them. */
+/** Read a list, tuple or buffer; false: it is none of them. */
 bool numbers_of(mp_obj_t object, struct numbers *numbers);
 
 /** Bytes of one number of this typecode; 0: not a type of numbers. */
@@ -32,17 +32,17 @@ size_t numbers_width(char typecode);
  */
 mp_float_t numbers_from_object(mp_obj_t item);
 
-/** Number `index`, as it stands there. Raises when an item of a list is no number. */
+/** Number `index`, unchanged. Raises when an item of a list is no number. */
 mp_float_t numbers_get(const struct numbers *numbers, size_t index);
 
 /** Write a number to memory: integers are rounded to nearest, halves away from 0, and saturate. */
 void numbers_put(void *data, char typecode, size_t index, mp_float_t value);
 
-/** Write the raw value that stands for a real one, as TensorFlow Lite's QUANTIZE does. */
+/** Write the raw value of a real one, as TensorFlow Lite's QUANTIZE does. */
 void numbers_put_quantized(void *data, char typecode, size_t index, float value,
                            const struct quantization *quantization);
 
-/** The real value that a raw one stands for. */
+/** The real value of a raw one. */
 float numbers_dequantize(mp_float_t raw, const struct quantization *quantization);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Where a model's bytes come from: a buffer, a file that can be mapped, or a file that is read. */
+/** The bytes of a model; see source.h. */
 #include "source.h"
 
 #include "arguments.h"
@@ -46,7 +46,7 @@ void source_open(mp_obj_t from, struct source *source)
     if (mp_obj_is_str(from)) {
         mp_obj_t args[] = {from, MP_OBJ_NEW_QSTR(MP_QSTR_rb)};
         holder = mp_builtin_open(MP_ARRAY_SIZE(args), args, (mp_map_t *)&mp_const_empty_map);
-        // A file in ROMFS lies in memory: it gives its bytes without a copy.
+        // A file in ROMFS is in memory: its buffer is that memory, not a copy.
         if (!mp_get_buffer(holder, &buffer, MP_BUFFER_READ)) {
             read_file(holder, source);
             mp_stream_close(holder);

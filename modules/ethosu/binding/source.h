@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Where a model's bytes come from. */
+/** The bytes of a model: a buffer, a file in ROM, a file that is read. */
 #ifndef SOURCE_H
 #define SOURCE_H
 
@@ -8,11 +8,11 @@
 struct source {
     const void *data;
     size_t size;    /**< bytes */
-    mp_obj_t owner; /**< keeps them where they are */
+    mp_obj_t owner; /**< object that owns them */
     bool copied;    /**< read from a file into RAM */
 };
 
-/** Get at the bytes of a path or a buffer, in place when they can be. Raises. */
+/** Get the bytes of a path or a buffer, in place if possible. Raises. */
 void source_open(mp_obj_t from, struct source *source);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "info.h"
 #include "py/binary.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
@@ -23,15 +24,6 @@ void tensor_get(const model_obj_t *self, uint32_t index, struct ethosu_model_ten
     if (!ethosu_model_get_tensor(self->model, index, tensor)) {
         mp_raise_ValueError(MP_ERROR_TEXT("the model's file was changed after it was loaded"));
     }
-}
-
-mp_obj_t tensor_shape(const struct ethosu_model_tensor *tensor)
-{
-    mp_obj_t dimensions[ETHOSU_MODEL_MAX_RANK];
-    for (uint32_t i = 0; i < tensor->rank; i++) {
-        dimensions[i] = mp_obj_new_int(tensor->shape[i]);
-    }
-    return mp_obj_new_tuple(tensor->rank, dimensions);
 }
 
 mp_obj_t tensor_dtype(uint32_t type)
@@ -239,22 +231,6 @@ static MP_DEFINE_CONST_FUN_OBJ_KW(tensor_dequantize_obj, 1, tensor_dequantize_me
 
 /* ---- the class ---- */
 
-/** A float (an int) for the whole tensor; a tuple when each channel has its own. */
-static mp_obj_t describe_channels(const tensor_obj_t *self,
-                                  const struct ethosu_model_tensor *tensor, bool scales)
-{
-    if (tensor->channels <= 1) {
-        return scales ? mp_obj_new_float_from_f(tensor->scale) : mp_obj_new_int(tensor->zero_point);
-    }
-    mp_obj_tuple_t *tuple = MP_OBJ_TO_PTR(mp_obj_new_tuple(tensor->channels, NULL));
-    for (uint32_t i = 0; i < tensor->channels; i++) {
-        struct quantization quantization = values_channel(self->model->model, self->index, i);
-        tuple->items[i] = scales ? mp_obj_new_float_from_f(quantization.scale)
-                                 : mp_obj_new_int(quantization.zero_point);
-    }
-    return MP_OBJ_FROM_PTR(tuple);
-}
-
 static void tensor_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
 {
     tensor_obj_t *self = MP_OBJ_TO_PTR(self_in);
@@ -276,18 +252,18 @@ static void tensor_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
         destination[0] = mp_obj_new_str(tensor.name, tensor.name_length);
         break;
     case MP_QSTR_shape:
-        destination[0] = tensor_shape(&tensor);
+        destination[0] = info_shape(&tensor);
         break;
     case MP_QSTR_dtype:
         destination[0] = tensor_dtype(tensor.type);
         break;
     case MP_QSTR_scale:
     case MP_QSTR_zero_point:
-        destination[0] = describe_channels(self, &tensor, name == MP_QSTR_scale);
+        destination[0] =
+            info_channels(self->model->model, self->index, &tensor, name == MP_QSTR_scale);
         break;
     case MP_QSTR_axis:
-        destination[0] =
-            tensor.channels > 1 ? mp_obj_new_int_from_uint(tensor.axis) : mp_const_none;
+        destination[0] = info_axis(&tensor);
         break;
     case MP_QSTR_index:
         destination[0] = mp_obj_new_int_from_uint(self->index);
@@ -308,7 +284,7 @@ static void tensor_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kin
     }
     tensor_get(self->model, self->index, &tensor);
     mp_printf(print, "<Tensor %d: %s ", (int)self->index, ethosu_model_type_name(tensor.type));
-    mp_obj_print_helper(print, tensor_shape(&tensor), PRINT_REPR);
+    mp_obj_print_helper(print, info_shape(&tensor), PRINT_REPR);
     mp_printf(print, " %.*s>", (int)tensor.name_length, tensor.name);
 }
 

@@ -13,8 +13,7 @@ mp_obj_t tensor_view(const model_obj_t *self, const void *data, uint32_t size, u
 /** New `ethosu.Tensor` for a tensor of the main graph. Raises. */
 mp_obj_t tensor_new(mp_obj_t model, uint32_t index);
 
-/** Shape as a tuple, and dtype as a str of one typecode. */
-mp_obj_t tensor_shape(const struct ethosu_model_tensor *tensor);
+/** dtype: a str of one typecode. */
 mp_obj_t tensor_dtype(uint32_t type);
 
 /** Describe a tensor; raises when the model's buffer has changed so that it can't be read. */

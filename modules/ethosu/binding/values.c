@@ -21,7 +21,7 @@ size_t values_count(const struct ethosu_model_tensor *tensor)
     return tensor->size / MAX(ethosu_model_type_size(tensor->type), 1);
 }
 
-/** Elements of one channel lie in runs, and the runs of all channels follow one another. */
+/** A channel has runs of consecutive elements; the runs of all channels alternate. */
 struct channels {
     uint32_t count;
     size_t run; /**< elements of one channel in a row */

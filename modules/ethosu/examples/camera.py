@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""asyncio: the next picture is taken while the NPU looks at the one before."""
+"""asyncio: a task takes the next picture while the NPU runs on the last one."""
 
 import asyncio
 
@@ -12,14 +12,14 @@ scores = bytearray(len(model.outputs[0].data))
 
 
 async def take(frame, number):
-    """Stands for a camera whose DMA fills a frame."""
+    """In place of a camera whose DMA fills a frame."""
     for i in range(0, size, 64):
         frame[i : i + 64] = bytes([(number * 16 + i) & 255]) * min(64, size - i)
         await asyncio.sleep_ms(0)
 
 
 async def main():
-    """Look at each frame while the other one is filled."""
+    """Run on each frame while the other one is filled."""
     await take(frames[0], 0)
     for number in range(1, 5):
         following = asyncio.create_task(take(frames[number % 2], number))

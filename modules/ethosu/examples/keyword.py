@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keyword spotting in the OpenMV way: labels, and a post-processor that looks at raw scores."""
+"""Keyword spotting in the OpenMV way: labels, and a post-processor for raw scores."""
 
 from array import array
 
@@ -18,6 +18,6 @@ def best_label(model, inputs, outputs):
 
 model = ml.Model(MODEL, postprocess=best_label)
 size = len(model.inputs[0].data)
-features = array("f", [0.01 * (i % 50) for i in range(size)])  # stands for a spectrogram
+features = array("f", [0.01 * (i % 50) for i in range(size)])  # in place of a spectrogram
 label, probability = model.predict([features])
 print("heard", label, probability)

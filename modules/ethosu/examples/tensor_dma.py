@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tensors that a DMA controller copies while the CPU sleeps; in place nothing is copied."""
+"""A DMA controller copies tensors while the CPU sleeps; tensors in the arena need no copy."""
 
 import ethosu
 

@@ -45,7 +45,7 @@ def buffer(size):
 
 
 def reserve(*, timeout_ms=-1, npu=None, powered=False):
-    """Take an NPU for yourself, by index or config; waits until it is free."""
+    """Reserve an NPU, by index or config; wait until it is free."""
     index = _index(npu)
     begun = time.ticks_ms()
     while not _reserve(index):
@@ -87,7 +87,7 @@ def _check_same(job, begun):
 
 
 class _Job(io.IOBase):
-    """What select.poll() may look at while an inference runs."""
+    """A job that select.poll() can wait for."""
 
     _POLL = 3
     _READABLE = 1
@@ -125,7 +125,7 @@ class NPU(_Job):
     def invoke_async(self, payload, bases, *, timeout_ms=10000):
         """Start a payload; wait() ends it."""
         if self.npu is None:
-            raise OSError(1, "this NPU was released: ethosu.reserve() gives another")
+            raise OSError(1, "this NPU was released: call ethosu.reserve() again")
         if _is_running(self.npu):
             raise OSError(16, "an inference is under way: wait() for it first")
         self.cancel()  # one that has ended, but was not waited for
@@ -160,11 +160,11 @@ class NPU(_Job):
         return True
 
     def done(self):
-        """Has the NPU nothing to do, so that wait() would not block?"""
+        """True when wait() would not block."""
         return not _is_running(self.npu)
 
     def cancel(self):
-        """Stop what runs; the NPU stays reserved."""
+        """Stop the inference; the NPU stays reserved."""
         self._cancelled |= self._buffers is not None
         _cancel(self.npu)
         self._forget()
@@ -179,11 +179,10 @@ class NPU(_Job):
 
     def info(self):
         """Config, MACs, versions of architecture and driver, time-outs and resets so far."""
-        names = "macs", "arch", "driver", "timeouts", "resets"
-        return dict(zip(names, _info(self.npu)), config=_npus[self.npu])
+        return _info(self.npu)
 
     def release(self):
-        """Give the NPU back; what runs is stopped. Twice does no harm."""
+        """Stop the inference and free the NPU. A second call does nothing."""
         if self.npu is not None:
             self.cancel()
             if self._powered:
@@ -226,15 +225,15 @@ class Tensor:
 
 
 def _source(source):
-    """Bytes of a model: where a ROM file system has them, or read."""
+    """Bytes of a model, and whether they were copied: a ROM file system has them in place."""
     if not isinstance(source, str):
-        return source
+        return source, False
     file = open(source, "rb")
     try:
-        return memoryview(file)
+        return memoryview(file), False
     except TypeError:
         with file:
-            return file.read()
+            return file.read(), True
 
 
 class Model(_Job):
@@ -244,7 +243,7 @@ class Model(_Job):
         self, source, *, npu=None, arena=None, verify=True, timeout_ms=10000, postprocess=None,
         real=False,
     ):  # fmt: skip
-        self._file = _source(source)
+        self._file, self._copied = _source(source)
         self._handle = npu if isinstance(npu, NPU) else None
         self.npu = npu.npu if self._handle else _index(npu)
         self.postprocess = postprocess
@@ -279,7 +278,7 @@ class Model(_Job):
         return outputs if after is None else after(self, inputs, outputs)
 
     def run_into(self, inputs=None, outputs=None):
-        """Run once; None leaves the tensors in the arena, where they are."""
+        """Run once. None: the tensors stay in the arena, nothing is copied."""
         ended = self._start(inputs)
         job = self._job
         try:
@@ -317,7 +316,7 @@ class Model(_Job):
     def _acquire_npu(self):
         if self._handle:
             if self._handle.npu is None:
-                raise OSError(1, "this NPU was released: ethosu.reserve() gives another")
+                raise OSError(1, "this NPU was released: call ethosu.reserve() again")
         elif not _reserve(self.npu):
             raise OSError(16, "the NPU is reserved: release it first")
 
@@ -358,11 +357,11 @@ class Model(_Job):
             self._end()
 
     def reset(self):
-        """Put variables (the state of a streaming model) back to their first values."""
+        """Set variables (the state of a streaming model) to their initial values."""
         _reset(self._object)
 
     def metadata(self, name):
-        """Data that a tool left in the file under this name."""
+        """Bytes that a tool stored in the file under this name."""
         return _metadata(self._object, name)
 
     def selftest(self):
@@ -370,9 +369,8 @@ class Model(_Job):
         return selftest(self)
 
     def info(self):
-        """Config, sizes, calls."""
-        names = "config", "npu_calls", "cpu_steps", "arena_size", "object_size", "copied_bytes"
-        return dict(zip(names, _model_info(self._object)))
+        """Config, version of Vela, arena, place of the weights, sizes, share of the NPU."""
+        return _model_info(self._object, self._arena, self.len, self._copied)
 
     def deinit(self):
         """Stop what runs; the collector frees the memory with the model."""
@@ -383,7 +381,7 @@ class Model(_Job):
 
 
 def _pairs(tensors, given):
-    """Each tensor with what the caller has for it."""
+    """Each tensor with the caller's buffer for it."""
     if len(given) != len(tensors):
         raise ValueError(f"{len(given)} buffers given, the model has {len(tensors)}")
     return zip(tensors, given)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arm_ethos_io_memcpy.h"
+#include "info.h"
 #include "error.h"
 #include "ethosu_ext.h"
 #include "ethosu_io.h"
@@ -241,34 +242,10 @@ static mp_obj_t npu_finish(mp_obj_t index, mp_obj_t late)
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(npu_finish_obj, npu_finish);
 
-/** _info(index): MACs, architecture, driver version, time-outs, resets */
+/** _info(index): as NPU.info() */
 static mp_obj_t npu_info(mp_obj_t index)
 {
-    struct ethosu_driver *npu = npu_of(index);
-    struct ethosu_hw_info hw;
-    struct ethosu_driver_version version;
-    struct ethosu_ext_counts counts;
-    ethosu_get_hw_info(npu, &hw);
-    ethosu_ext_get_counts(npu, &counts);
-    ethosu_get_driver_version(&version);
-    mp_obj_t arch[] = {
-        MP_OBJ_NEW_SMALL_INT(hw.version.arch_major_rev),
-        MP_OBJ_NEW_SMALL_INT(hw.version.arch_minor_rev),
-        MP_OBJ_NEW_SMALL_INT(hw.version.arch_patch_rev),
-    };
-    mp_obj_t driver[] = {
-        MP_OBJ_NEW_SMALL_INT(version.major),
-        MP_OBJ_NEW_SMALL_INT(version.minor),
-        MP_OBJ_NEW_SMALL_INT(version.patch),
-    };
-    mp_obj_t facts[] = {
-        MP_OBJ_NEW_SMALL_INT(1 << hw.cfg.macs_per_cc),
-        mp_obj_new_tuple(3, arch),
-        mp_obj_new_tuple(3, driver),
-        mp_obj_new_int_from_uint(counts.timeouts),
-        mp_obj_new_int_from_uint(counts.resets),
-    };
-    return mp_obj_new_tuple(MP_ARRAY_SIZE(facts), facts);
+    return info_npu(npu_of(index));
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_info_obj, npu_info);
 
@@ -529,62 +506,37 @@ static mp_obj_t model_write(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_write_obj, 4, 4, model_write);
 
-/** Scale (or zero point) of a tensor; a tuple when each channel has its own. */
-static mp_obj_t describe_channels(mp_obj_t object, mp_obj_t index,
-                                  const struct ethosu_model_tensor *tensor, bool scale)
-{
-    mp_obj_t list = mp_obj_new_list(0, NULL);
-    uint32_t count = tensor->channels > 1 ? tensor->channels : 1;
-    for (uint32_t i = 0; i < count; i++) {
-        struct quantization one =
-            values_channel(model_of(object), (uint32_t)mp_obj_get_int(index), i);
-        mp_obj_t value =
-            scale ? mp_obj_new_float_from_f(one.scale) : mp_obj_new_int(one.zero_point);
-        if (count == 1) {
-            return value;
-        }
-        mp_obj_list_append(list, value);
-    }
-    return mp_call_function_n_kw(mp_load_global(MP_QSTR_tuple), 1, 0, &list);
-}
-
 /** _tensor(object, index): name, shape, dtype, scale, zero point, axis */
 static mp_obj_t model_tensor(mp_obj_t object, mp_obj_t index)
 {
     struct ethosu_model_tensor tensor = tensor_of(object, index);
-    mp_obj_t shape[ETHOSU_MODEL_MAX_RANK];
-    for (uint32_t i = 0; i < tensor.rank; i++) {
-        shape[i] = mp_obj_new_int(tensor.shape[i]);
-    }
+    const struct ethosu_model *model = model_of(object);
+    uint32_t number = (uint32_t)mp_obj_get_int(index);
     char code = values_typecode(tensor.type);
     mp_obj_t facts[] = {
         mp_obj_new_str(tensor.name, tensor.name_length),
-        mp_obj_new_tuple(tensor.rank, shape),
+        info_shape(&tensor),
         mp_obj_new_str(&code, 1),
-        describe_channels(object, index, &tensor, true),
-        describe_channels(object, index, &tensor, false),
-        tensor.channels > 1 ? mp_obj_new_int_from_uint(tensor.axis) : mp_const_none,
+        info_channels(model, number, &tensor, true),
+        info_channels(model, number, &tensor, false),
+        info_axis(&tensor),
     };
     return mp_obj_new_tuple(MP_ARRAY_SIZE(facts), facts);
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_tensor_obj, model_tensor);
 
-/** _model_info(object): config, NPU calls, CPU steps, bytes of arena, of object, copied */
-static mp_obj_t model_info(mp_obj_t object)
+/** _model_info(object, arena, file_size, file_copied): as Model.info() */
+static mp_obj_t model_info(size_t n_args, const mp_obj_t *args)
 {
-    struct ethosu_model_info info;
-    ethosu_model_get_info(model_of(object), &info);
-    mp_obj_t facts[] = {
-        new_text(info.npu),
-        mp_obj_new_int_from_uint(info.npu_calls),
-        mp_obj_new_int_from_uint(info.cpu_steps),
-        mp_obj_new_int_from_uint(info.arena_size),
-        mp_obj_new_int_from_uint(info.object_size),
-        mp_obj_new_int_from_uint(info.copied_bytes),
+    (void)n_args;
+    const struct info_more more = {
+        buffer_of(args[1], MP_BUFFER_READ).buf,
+        (uint32_t)mp_obj_get_int(args[2]),
+        mp_obj_is_true(args[3]),
     };
-    return mp_obj_new_tuple(MP_ARRAY_SIZE(facts), facts);
+    return info_model(model_of(args[0]), &more);
 }
-static MP_DEFINE_CONST_FUN_OBJ_1(model_info_obj, model_info);
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_info_obj, 4, 4, model_info);
 
 /** _metadata(object, name): bytes or None */
 static mp_obj_t model_metadata(mp_obj_t object, mp_obj_t name)

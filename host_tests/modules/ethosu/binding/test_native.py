@@ -171,6 +171,17 @@ def test_attributes_are_those_of_the_built_in_module(fresh, face):
     for name in (*ends, *(f"inputs[0].{what}" for what in tensor), "len"):
         assert fresh.eval(f"m.{name}") == face.eval(f"m.{name}")
     assert fresh.eval("m.ram") >= face.eval("m.ram") > 0
+    own = ("arena_address", "arena_size", "object_size")  # each module has its own memory
+    infos = [
+        {key: value for key, value in board.eval("m.info()").items() if key not in own}
+        for board in (fresh, face)
+    ]
+    assert infos[0] == infos[1]
+    for board in (fresh, face):
+        board.exec("with ethosu.reserve() as n: facts = n.info()")
+    facts = [board.eval("facts") for board in (fresh, face)]
+    assert facts[0].keys() == facts[1].keys()
+    assert facts[0]["arch"] == facts[1]["arch"] and facts[0]["config"] == facts[1]["config"]
 
 
 def test_memory_and_handles(fresh):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The policy of module `ethosu`: its asyncio face and the self-test; called by its classes."""
+"""Methods of the module `ethosu` that are written in Python: asyncio and the self-test."""
 
 import asyncio
 from asyncio import core
 
-# For each NPU: the lock that tasks queue for, in the order of asking, and who has it.
+# For each NPU: a lock, for which tasks wait in a queue, and the job of the task that has it.
 _locks = {}
 _running = {}
 # The event loop that they belong to.
@@ -12,7 +12,7 @@ _loop = None
 
 
 def _queue(npu):
-    """The queue of an NPU; tasks of an event loop that was given up do not block it."""
+    """The lock of an NPU; jobs of an event loop that has ended are cancelled."""
     global _loop
     if core._io_queue is not _loop:
         _loop = core._io_queue
@@ -26,7 +26,7 @@ def _queue(npu):
 
 
 def _ready(job):
-    """Sleep until the NPU has finished with a job, or its time is up."""
+    """Sleep until the NPU has finished a job, or its time is up."""
     yield core._io_queue.queue_read(job)
 
 

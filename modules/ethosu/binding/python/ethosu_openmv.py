@@ -2,7 +2,7 @@
 """OpenMV's `ml.Model` on this module: `import ethosu_openmv as ml`, and its scripts run.
 
 Inputs given as floats are real values, quantised for the model; outputs are real values, but raw
-ones for a post-processor, which looks at `model.output_scale` and `model.output_zero_point`. Where
+ones for a post-processor, which uses `model.output_scale` and `model.output_zero_point`. Where
 the firmware has ulab, outputs are its arrays.
 """
 
@@ -15,10 +15,10 @@ except ImportError:
 
 
 class Model(ethosu.Model):
-    """A model whose predict() answers real values; `labels` are the lines of PATH's .txt file."""
+    """A model whose predict() returns real values; `labels` are the lines of PATH's .txt file."""
 
     def __init__(self, path, postprocess=None, *, load_to_fb=False, **options):
-        """Load a model. `load_to_fb` is taken and of no effect: a ROM file is used in place."""
+        """Load a model. `load_to_fb` has no effect: a ROM file is used in place."""
         super().__init__(path, real=True, **options)
         self.postprocess = postprocess
         self.labels = _labels(path)
@@ -45,7 +45,7 @@ def _shaped(values, code, shape):
 
 
 def _labels(path):
-    """Lines of the text file beside a model; None: there is none."""
+    """Lines of the text file with a model's name; None: there is none."""
     if not isinstance(path, str):
         return None
     try:

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/** Descriptions of NPUs, models and tensors as Python objects; see info.h. */
+#include "info.h"
+
+#include <string.h>
+
+#include "metadata.h"
+#include "py/objtuple.h"
+#include "py/runtime.h"
+#include "values.h"
+
+static void store(mp_obj_t dict, qstr key, mp_obj_t value)
+{
+    mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(key), value);
+}
+
+static void store_text(mp_obj_t dict, qstr key, const char *text)
+{
+    store(dict, key, mp_obj_new_str(text, strlen(text)));
+}
+
+static mp_obj_t new_version(uint32_t major, uint32_t minor, uint32_t patch)
+{
+    mp_obj_t numbers[] = {
+        MP_OBJ_NEW_SMALL_INT(major),
+        MP_OBJ_NEW_SMALL_INT(minor),
+        MP_OBJ_NEW_SMALL_INT(patch),
+    };
+    return mp_obj_new_tuple(MP_ARRAY_SIZE(numbers), numbers);
+}
+
+mp_obj_t info_npu(struct ethosu_driver *npu)
+{
+    struct ethosu_hw_info hw;
+    struct ethosu_driver_version version;
+    struct ethosu_ext_counts counts;
+    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    ethosu_get_hw_info(npu, &hw);
+    ethosu_get_driver_version(&version);
+    ethosu_ext_get_counts(npu, &counts);
+    ethosu_ext_config_name(ethosu_ext_config(npu), name);
+    mp_obj_t dict = mp_obj_new_dict(6);
+    store_text(dict, MP_QSTR_config, name);
+    store(dict, MP_QSTR_macs, MP_OBJ_NEW_SMALL_INT(1 << hw.cfg.macs_per_cc));
+    store(dict, MP_QSTR_arch,
+          new_version(hw.version.arch_major_rev, hw.version.arch_minor_rev,
+                      hw.version.arch_patch_rev));
+    store(dict, MP_QSTR_driver, new_version(version.major, version.minor, version.patch));
+    store(dict, MP_QSTR_timeouts, mp_obj_new_int_from_uint(counts.timeouts));
+    store(dict, MP_QSTR_resets, mp_obj_new_int_from_uint(counts.resets));
+    return dict;
+}
+
+mp_obj_t info_vela(const struct ethosu_model *model)
+{
+    uint32_t size;
+    const char *vela = ethosu_model_get_metadata(model, "vela_version", &size);
+    return vela == NULL ? mp_const_none : mp_obj_new_str(vela, strnlen(vela, size));
+}
+
+const char *info_weights(const struct ethosu_model_info *info, bool file_copied)
+{
+    if (info->copied_bytes != 0) {
+        return "copied to the arena: misaligned, or not reachable by the NPU";
+    }
+    return file_copied ? "used in place: the file was read into RAM" : "used in place";
+}
+
+mp_obj_t info_model(const struct ethosu_model *model, const struct info_more *more)
+{
+    struct ethosu_model_info info;
+    ethosu_model_get_info(model, &info);
+    const struct {
+        qstr key;
+        uint32_t value;
+    } numbers[] = {
+        {MP_QSTR_npu_calls, info.npu_calls},
+        {MP_QSTR_cpu_steps, info.cpu_steps},
+        {MP_QSTR_cpu_steps_beside, info.cpu_steps_beside},
+        {MP_QSTR_tensors, info.tensors},
+        {MP_QSTR_arena_address, (uint32_t)(uintptr_t)more->arena},
+        {MP_QSTR_arena_size, info.arena_size},
+        {MP_QSTR_object_size, info.object_size},
+        {MP_QSTR_file_size, more->file_size},
+        {MP_QSTR_copied_bytes, info.copied_bytes},
+    };
+    mp_obj_t dict = mp_obj_new_dict(MP_ARRAY_SIZE(numbers) + 4);
+    store_text(dict, MP_QSTR_config, info.npu);
+    for (size_t i = 0; i < MP_ARRAY_SIZE(numbers); i++) {
+        store(dict, numbers[i].key, mp_obj_new_int_from_uint(numbers[i].value));
+    }
+    uint32_t steps = info.npu_calls + info.cpu_steps;
+    store(dict, MP_QSTR_npu_share, mp_obj_new_float((mp_float_t)info.npu_calls / MAX(steps, 1)));
+    store(dict, MP_QSTR_vela, info_vela(model));
+    store_text(dict, MP_QSTR_weights, info_weights(&info, more->file_copied));
+    return dict;
+}
+
+mp_obj_t info_shape(const struct ethosu_model_tensor *tensor)
+{
+    mp_obj_t dimensions[ETHOSU_MODEL_MAX_RANK];
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        dimensions[i] = mp_obj_new_int(tensor->shape[i]);
+    }
+    return mp_obj_new_tuple(tensor->rank, dimensions);
+}
+
+mp_obj_t info_channels(const struct ethosu_model *model, uint32_t index,
+                       const struct ethosu_model_tensor *tensor, bool scales)
+{
+    if (tensor->channels <= 1) {
+        return scales ? mp_obj_new_float_from_f(tensor->scale) : mp_obj_new_int(tensor->zero_point);
+    }
+    mp_obj_tuple_t *tuple = MP_OBJ_TO_PTR(mp_obj_new_tuple(tensor->channels, NULL));
+    for (uint32_t i = 0; i < tensor->channels; i++) {
+        struct quantization quantization = values_channel(model, index, i);
+        tuple->items[i] = scales ? mp_obj_new_float_from_f(quantization.scale)
+                                 : mp_obj_new_int(quantization.zero_point);
+    }
+    return MP_OBJ_FROM_PTR(tuple);
+}
+
+mp_obj_t info_axis(const struct ethosu_model_tensor *tensor)
+{
+    return tensor->channels > 1 ? mp_obj_new_int_from_uint(tensor->axis) : mp_const_none;
+}
