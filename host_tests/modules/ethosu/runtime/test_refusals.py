@@ -47,7 +47,7 @@ def test_wrong_arguments(cnn, code, expected):
         ("ethosu.Model(b'this is no model at all')", "ValueError not a .tflite file: 23 bytes"),
         ("ethosu.Model(7)", "TypeError model is of type int, a buffer expected"),
         ("ethosu.Model('/model.tflite', npu=5)", "OSError 19 this board has no NPU"),
-        ("ethosu.Model('/model.tflite', npu='ethos-u99')", "OSError 19 this board has no NPU 'ethos-u99'"),
+        ("ethosu.Model('/model.tflite', npu='ethos-u99')", "OSError 19 this board has no NPU 'eth"),
         ("ethosu.Model('/model.tflite', timeout_ms=-7)", "ValueError timeout_ms is -7"),
     ],
 )
