@@ -89,7 +89,7 @@ static int add_state(struct builder *builder, const struct tflite_tensor *tensor
 /** Check every tensor of the current graph in the arena, size the arena, find the state tensors. */
 static int build_graph_tensors(struct builder *builder)
 {
-    for (uint32_t i = 0; i < builder->graph.tensors.count; ++i) {
+    for (uint32_t i = 0; i < builder->graph.tensors.count; i++) {
         int32_t offset = tflite_get_offset(&builder->file, i);
         if (offset < 0) {
             continue; // a constant or a handle: looked at when an operator uses it
@@ -98,12 +98,9 @@ static int build_graph_tensors(struct builder *builder)
         if (!build_get_tensor(builder, i, &tensor)) {
             return bad_tensor(builder, i);
         }
-        int status = build_grow_arena(builder, (uint64_t)offset + tensor.size);
-        if (status == ETHOSU_MODEL_OK && tensor.variable && builder->graph_index == 0) {
-            status = add_state(builder, &tensor, (uint32_t)offset);
-        }
-        if (status != ETHOSU_MODEL_OK) {
-            return status;
+        TRY(build_grow_arena(builder, (uint64_t)offset + tensor.size));
+        if (tensor.variable && builder->graph_index == 0) {
+            TRY(add_state(builder, &tensor, (uint32_t)offset));
         }
     }
     return ETHOSU_MODEL_OK;
@@ -113,28 +110,23 @@ static int build_graph_tensors(struct builder *builder)
 static int build_tensors(struct builder *builder)
 {
     uint32_t graphs = builder->file.subgraphs.count;
-    int status = build_graph_tensors(builder);
+    TRY(build_graph_tensors(builder));
     builder->planned_arena = builder->model->arena_size;
-    for (uint32_t i = 1; i < graphs && i < MAX_SUBGRAPHS && status == ETHOSU_MODEL_OK; ++i) {
-        status = build_enter_graph(builder, i);
-        if (status == ETHOSU_MODEL_OK) {
-            status = build_graph_tensors(builder);
-        }
+    for (uint32_t i = 1; i < graphs && i < MAX_SUBGRAPHS; i++) {
+        TRY(build_enter_graph(builder, i));
+        TRY(build_graph_tensors(builder));
     }
-    return graphs > 1 && status == ETHOSU_MODEL_OK ? build_enter_graph(builder, 0) : status;
+    return graphs > 1 ? build_enter_graph(builder, 0) : ETHOSU_MODEL_OK;
 }
 
 /** Record where inputs or outputs of the model lie. */
 static int build_buffers(struct builder *builder, const struct fb_vector *list,
                          struct ethosu_model_buffer **next)
 {
-    for (uint32_t i = 0; i < list->count; ++i) {
+    for (uint32_t i = 0; i < list->count; i++) {
         struct placed placed;
         uint32_t tensor = fb_u32_at(&builder->file.fb, list, i);
-        int status = build_place_tensor(builder, tensor, &placed);
-        if (status != ETHOSU_MODEL_OK) {
-            return status;
-        }
+        TRY(build_place_tensor(builder, tensor, &placed));
         if (placed.offset < 0 || tensor > UINT16_MAX) {
             return error_set(builder->error, ETHOSU_MODEL_UNSUPPORTED,
                              "tensor %u can't be an input or output of the model",
@@ -161,15 +153,13 @@ static int build_io(struct builder *builder)
     model->outputs = (uint16_t)graph->outputs.count;
     size_t count = (size_t)model->inputs + model->outputs;
     void *memory;
-    int status = build_object_front(builder, count * sizeof(struct ethosu_model_buffer), &memory);
+    TRY(build_object_front(builder, count * sizeof(struct ethosu_model_buffer), &memory));
     struct ethosu_model_buffer *next = model->buffers = memory;
     if (memory != NULL) {
         model->steps = (void *)(model->buffers + count);
     }
-    if (status == ETHOSU_MODEL_OK) {
-        status = build_buffers(builder, &graph->inputs, &next);
-    }
-    return status != ETHOSU_MODEL_OK ? status : build_buffers(builder, &graph->outputs, &next);
+    TRY(build_buffers(builder, &graph->inputs, &next));
+    return build_buffers(builder, &graph->outputs, &next);
 }
 
 /** Was the model never compiled? A plan says that somebody meant it to run on the CPU alone. */
@@ -219,6 +209,17 @@ static int open_file(struct builder *builder, const struct ethosu_model_source *
     return ETHOSU_MODEL_OK;
 }
 
+/** Read the file and build the plan, one stage after the other. */
+static int build_stages(struct builder *builder, const struct ethosu_model_source *source)
+{
+    TRY(open_file(builder, source));
+    TRY(build_io(builder));
+    TRY(build_tensors(builder));
+    TRY(plan_open(builder));
+    TRY(build_graphs(builder));
+    return plan_check_overlaps(builder);
+}
+
 static int build_model(struct builder *builder, const struct ethosu_model_source *source)
 {
     struct ethosu_model *model = builder->model;
@@ -233,12 +234,7 @@ static int build_model(struct builder *builder, const struct ethosu_model_source
     model->file = source->file;
     model->file_size = (uint32_t)source->file_size;
     model->skip_verify = source->skip_verify;
-    int (*const stages[])(struct builder *) = {build_io, build_tensors, plan_open, build_graphs,
-                                               plan_check_overlaps};
-    int status = open_file(builder, source);
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0] && status == ETHOSU_MODEL_OK; ++i) {
-        status = stages[i](builder);
-    }
+    int status = build_stages(builder, source);
     bool suspect = status == ETHOSU_MODEL_OK || status == ETHOSU_MODEL_UNSUPPORTED ||
                    status == ETHOSU_MODEL_BAD_PLAN;
     if (suspect && model->npu_calls == 0 && uncompiled(builder)) {
@@ -253,13 +249,11 @@ int ethosu_model_measure(const struct ethosu_model_source *source,
     struct ethosu_model counts = {0};
     struct builder builder = {.error = error, .model = &counts};
     *memory = (struct ethosu_model_memory){0};
-    int status = build_model(&builder, source);
-    if (status == ETHOSU_MODEL_OK) {
-        size_t front = sizeof counts + builder.object.low;
-        memory->object_size = ((front + 7) & ~(size_t)7) + builder.object.high;
-        memory->arena_size = ethosu_memory_align(counts.arena_size);
-    }
-    return status;
+    TRY(build_model(&builder, source));
+    size_t front = sizeof counts + builder.object.low;
+    memory->object_size = ((front + 7) & ~(size_t)7) + builder.object.high;
+    memory->arena_size = ethosu_memory_align(counts.arena_size);
+    return ETHOSU_MODEL_OK;
 }
 
 int ethosu_model_load(const struct ethosu_model_source *source,
@@ -280,18 +274,13 @@ int ethosu_model_load(const struct ethosu_model_source *source,
                          (unsigned)memory->object_size, (unsigned)(uintptr_t)memory->object,
                          (unsigned)sizeof **model);
     }
-    int status = build_check_arena(&builder, memory, source);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(build_check_arena(&builder, memory, source));
     memset(memory->object, 0, sizeof **model);
     builder.model->arena = memory->arena;
     builder.init_end = &builder.model->init;
-    status = build_model(&builder, source);
-    if (status == ETHOSU_MODEL_OK) {
-        *model = memory->object;
-        (*model)->object_size = (uint32_t)(builder.object.low + builder.object.high);
-        ethosu_model_reset(*model);
-    }
-    return status;
+    TRY(build_model(&builder, source));
+    *model = memory->object;
+    (*model)->object_size = (uint32_t)(builder.object.low + builder.object.high);
+    ethosu_model_reset(*model);
+    return ETHOSU_MODEL_OK;
 }

@@ -57,14 +57,14 @@ int build_object_back(struct builder *builder, size_t size, void **memory)
 int build_init_step(struct builder *builder, const struct step *step)
 {
     void *memory;
-    int status = build_object_back(builder, sizeof(struct init_step), &memory);
+    TRY(build_object_back(builder, sizeof(struct init_step), &memory));
     if (memory != NULL) {
         struct init_step *last = memory;
         *last = (struct init_step){*step, NULL};
         *builder->init_end = last;
         builder->init_end = &last->next;
     }
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 int build_step(struct builder *builder, const struct step *step)
@@ -73,12 +73,12 @@ int build_step(struct builder *builder, const struct step *step)
         return build_init_step(builder, step);
     }
     void *memory;
-    int status = build_object_front(builder, sizeof *step, &memory);
+    TRY(build_object_front(builder, sizeof *step, &memory));
     if (memory != NULL) {
         memcpy(memory, step, sizeof *step);
     }
-    ++builder->model->step_count;
-    return status;
+    builder->model->step_count++;
+    return ETHOSU_MODEL_OK;
 }
 
 int build_copy(struct builder *builder, uint32_t offset, const void *source, uint32_t size)

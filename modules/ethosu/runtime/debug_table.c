@@ -24,12 +24,12 @@ static uint32_t failed_call(const struct ethosu_model *model)
 {
     const struct ethosu_ext_program *last = ethosu_ext_last_program(model->driver);
     uint32_t number = 0;
-    for (uint32_t i = model->prologue; i < model->step_count; ++i) {
+    for (uint32_t i = model->prologue; i < model->step_count; i++) {
         if (is_npu_step(&model->steps[i])) {
             if (&model->steps[i].npu->program == last) {
                 break;
             }
-            ++number;
+            number++;
         }
     }
     return number;
@@ -47,7 +47,7 @@ const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t 
     uint32_t call = failed_call(model);
     uint32_t words = size / 4;
     for (uint32_t at = HEADER_WORDS, left = word(table, WORD_COUNT);
-         left > 0 && at + ENTRY_WORDS <= words; at += ENTRY_WORDS, --left) {
+         left > 0 && at + ENTRY_WORDS <= words; at += ENTRY_WORDS, left--) {
         uint32_t name = word(table, at + ENTRY_NAME);
         if (word(table, at + ENTRY_CALL) == call && offset <= word(table, at + ENTRY_END) &&
             name < size) {

@@ -52,7 +52,7 @@ bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
         .rank = found.shape.count,
         .data = found.data,
     };
-    for (uint32_t i = 0; i < found.shape.count; ++i) {
+    for (uint32_t i = 0; i < found.shape.count; i++) {
         tensor->shape[i] = (int32_t)fb_u32_at(&file.fb, &found.shape, i);
     }
     tensor->channels = tflite_get_channels(&file, &found, &tensor->axis);
@@ -77,7 +77,7 @@ bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, 
 static void count_steps(const struct ethosu_model *model, struct ethosu_model_info *info)
 {
     bool beside = false;
-    for (uint32_t i = model->prologue; i < model->step_count; ++i) {
+    for (uint32_t i = model->prologue; i < model->step_count; i++) {
         const struct step *step = &model->steps[i];
         bool npu = is_npu_step(step);
         beside = step->run == step_npu_start || (beside && step->run != step_npu_end);

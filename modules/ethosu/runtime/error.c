@@ -14,7 +14,7 @@ static void put_bytes(struct sentence *out, const char *bytes, size_t length)
 {
     size_t room = (size_t)(out->end - out->next);
     size_t fitting = length < room ? length : room;
-    for (size_t i = 0; i < fitting; ++i) {
+    for (size_t i = 0; i < fitting; i++) {
         // Names come from files: nothing in them may drive a terminal.
         out->next[i] = bytes[i] >= ' ' && bytes[i] <= '~' ? bytes[i] : '?';
     }

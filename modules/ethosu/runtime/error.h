@@ -17,6 +17,15 @@ int error_set(struct ethosu_model_error *error, int status, const char *format, 
 #endif
     ;
 
+/** Return from the caller with the status of a call that failed. */
+#define TRY(call)                            \
+    do {                                     \
+        int try_status = (call);             \
+        if (try_status != ETHOSU_MODEL_OK) { \
+            return try_status;               \
+        }                                    \
+    } while (0)
+
 #ifdef ETHOSU_MESSAGES_TERSE
 /** Instead of a sentence: where in the runtime's source it would have been made. */
 int error_at(struct ethosu_model_error *error, int status, const char *file, unsigned line);

@@ -19,7 +19,7 @@ const void *ethosu_model_get_metadata(const struct ethosu_model *model, const ch
     struct flatbuffer *fb = &file.fb;
     struct fb_table root = fb_root(fb);
     struct fb_vector list = fb_get_vector(fb, &root, MODEL_METADATA, 4);
-    for (uint32_t i = 0; i < list.count && !fb->bad; ++i) {
+    for (uint32_t i = 0; i < list.count && !fb->bad; i++) {
         struct fb_table entry = fb_table_at(fb, &list, i);
         if (tflite_text_is(tflite_get_text(&file, &entry, METADATA_NAME), name)) {
             uint32_t index = fb_get_u32(fb, &entry, METADATA_BUFFER, 0);

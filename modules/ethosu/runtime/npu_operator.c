@@ -193,28 +193,23 @@ static int check_call(struct builder *builder, struct npu_call *call)
 static int add_call(struct builder *builder, const struct tflite_operator_call *operation,
                     struct npu_call *call)
 {
-    int (*const parts[])(struct builder *, const struct tflite_operator_call *,
-                         struct npu_call *) = {place_payload, place_read_only, place_scratch};
     struct ethosu_model *model = builder->model;
-    int status = ETHOSU_MODEL_OK;
     call->program.owner = NULL;
     set_base(call, BASE_READ_ONLY, NULL, 0);
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == ETHOSU_MODEL_OK; ++i) {
-        status = parts[i](builder, operation, call);
-    }
-    if (status == ETHOSU_MODEL_OK && builder->loading) {
+    TRY(place_payload(builder, operation, call));
+    TRY(place_read_only(builder, operation, call));
+    TRY(place_scratch(builder, operation, call));
+    if (builder->loading) {
         model->first_call = model->first_call == NULL ? call : model->first_call;
-        status = check_call(builder, call);
+        TRY(check_call(builder, call));
     }
     struct step step = {.run = builder->kernel->run, .npu = call};
-    model->npu_calls += !builder->in_prologue;
-    if (status == ETHOSU_MODEL_OK) {
-        status = build_step(builder, &step);
-    }
-    if (status == ETHOSU_MODEL_OK && !builder->in_prologue) {
+    TRY(build_step(builder, &step));
+    if (!builder->in_prologue) {
+        model->npu_calls++;
         schedule_npu(builder, builder->loading ? &model->steps[model->step_count - 1] : NULL);
     }
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 int prepare_npu(struct builder *builder, const struct tflite_operator_call *operation)
@@ -229,8 +224,6 @@ int prepare_npu(struct builder *builder, const struct tflite_operator_call *oper
     }
     struct npu_call counted; // while measuring
     void *memory;
-    int status = build_object_back(builder, NPU_CALL_SIZE, &memory);
-    return status == ETHOSU_MODEL_OK
-               ? add_call(builder, operation, memory == NULL ? &counted : memory)
-               : status;
+    TRY(build_object_back(builder, NPU_CALL_SIZE, &memory));
+    return add_call(builder, operation, memory == NULL ? &counted : memory);
 }

@@ -32,7 +32,7 @@ static const char names[] =
 struct tflite_text operator_name(uint32_t code)
 {
     const char *name = names;
-    for (; code > 0; --code) {
+    for (; code > 0; code--) {
         const char *blank = strchr(name, ' ');
         if (blank == NULL) {
             return (struct tflite_text){"?", 1};

@@ -46,12 +46,10 @@ static int prepare_reshape(struct builder *builder, const struct tflite_operator
 {
     struct placed input;
     struct placed output;
-    int status = build_place(builder, &call->inputs, 0, &input);
-    if (status == ETHOSU_MODEL_OK) {
-        status = build_place(builder, &call->outputs, 0, &output);
-    }
-    if (status != ETHOSU_MODEL_OK || input.offset == output.offset) {
-        return status;
+    TRY(build_place(builder, &call->inputs, 0, &input));
+    TRY(build_place(builder, &call->outputs, 0, &output));
+    if (input.offset == output.offset) {
+        return ETHOSU_MODEL_OK;
     }
     int64_t distance = (int64_t)input.offset - output.offset;
     uint64_t apart = (uint64_t)(distance < 0 ? -distance : distance);
@@ -71,7 +69,7 @@ int build_enter_graph(struct builder *builder, uint32_t index)
 {
     builder->graph_index = index;
     builder->file.offset_first = 0;
-    for (uint32_t i = 0; i <= index; ++i) {
+    for (uint32_t i = 0; i <= index; i++) {
         builder->file.offset_first += i == 0 ? 0 : builder->graph.tensors.count;
         if (!tflite_get_subgraph(&builder->file, i, &builder->graph)) {
             return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
@@ -88,13 +86,11 @@ static int build_prologue(struct builder *builder)
 {
     struct step end = {.run = step_initialised};
     builder->in_prologue = true;
-    int status = build_operator(builder, 0);
-    if (status == ETHOSU_MODEL_OK) {
-        status = build_step(builder, &end);
-    }
+    TRY(build_operator(builder, 0));
+    TRY(build_step(builder, &end));
     builder->in_prologue = false;
     builder->model->prologue = builder->model->step_count;
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 /**
@@ -110,17 +106,17 @@ static int prepare_call_once(struct builder *builder, const struct tflite_operat
     }
     uint32_t operator_index = builder->operator_index;
     struct tflite_operator_call first;
-    int status = build_enter_graph(builder, index);
-    bool alone = status == ETHOSU_MODEL_OK && builder->graph.operators.count == 1 &&
+    TRY(build_enter_graph(builder, index));
+    bool alone = builder->graph.operators.count == 1 &&
                  tflite_get_operator(&builder->file, &builder->graph, 0, &first) &&
                  is_npu(&first) && builder->model->step_count == 0;
     if (alone) {
-        status = build_prologue(builder);
+        TRY(build_prologue(builder));
     } else {
         builder->initialisers |= 1u << index;
     }
     builder->operator_index = operator_index;
-    return status == ETHOSU_MODEL_OK ? build_enter_graph(builder, 0) : status;
+    return build_enter_graph(builder, 0);
 }
 
 /** The runtime's own operators come first: the rest is the CPU's work. */
@@ -129,7 +125,7 @@ static const struct operator_kernel *find_kernel(const struct tflite_operator_ca
     if (call->code == TFLITE_CUSTOM && !is_npu(call)) {
         return NULL;
     }
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; ++i) {
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
         if (kernels[i].code == call->code) {
             return &kernels[i];
         }
@@ -150,10 +146,7 @@ static int build_operator(struct builder *builder, uint32_t index)
     builder->operator_code = call.code;
     builder->custom_name = call.custom;
     builder->kernel = find_kernel(&call);
-    int status = schedule_operator(builder, &call);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(schedule_operator(builder, &call));
     if (builder->kernel != NULL) {
         return builder->kernel->prepare(builder, &call);
     }
@@ -173,23 +166,21 @@ static int build_operator(struct builder *builder, uint32_t index)
 static int build_graph(struct builder *builder, uint32_t index)
 {
     builder->variables->handle_count = 0;
-    // The main graph was read when the file was opened.
-    int status = index == 0 ? ETHOSU_MODEL_OK : build_enter_graph(builder, index);
-    for (uint32_t i = 0; i < builder->graph.operators.count && status == ETHOSU_MODEL_OK; ++i) {
-        status = build_operator(builder, i);
+    if (index != 0) { // the main graph was read when the file was opened
+        TRY(build_enter_graph(builder, index));
     }
-    return status;
+    for (uint32_t i = 0; i < builder->graph.operators.count; i++) {
+        TRY(build_operator(builder, i));
+    }
+    return ETHOSU_MODEL_OK;
 }
 
 int build_graphs(struct builder *builder)
 {
-    int status = build_graph(builder, 0);
-    if (status == ETHOSU_MODEL_OK) {
-        status = schedule_end(builder);
+    TRY(build_graph(builder, 0));
+    TRY(schedule_end(builder));
+    for (uint32_t named = builder->initialisers; named != 0; named &= named - 1) {
+        TRY(build_graph(builder, (uint32_t)__builtin_ctz(named)));
     }
-    for (uint32_t named = builder->initialisers; named != 0 && status == ETHOSU_MODEL_OK;
-         named &= named - 1) {
-        status = build_graph(builder, (uint32_t)__builtin_ctz(named));
-    }
-    return status == ETHOSU_MODEL_OK ? build_zero_variables(builder) : status;
+    return build_zero_variables(builder);
 }

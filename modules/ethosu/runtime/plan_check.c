@@ -61,14 +61,14 @@ static void note_npu_state(struct lives *lives, uint32_t tensor, uint32_t time)
 static void note_all(struct builder *builder, struct lives *lives, const struct fb_vector *tensors,
                      uint32_t time, void (*note)(struct lives *, uint32_t, uint32_t))
 {
-    for (uint32_t i = 0; i < tensors->count; ++i) {
+    for (uint32_t i = 0; i < tensors->count; i++) {
         note(lives, fb_u32_at(&builder->file.fb, tensors, i), time);
     }
 }
 
 static void find_places(struct builder *builder, struct lives *lives)
 {
-    for (uint32_t i = 0; i < lives->count; ++i) {
+    for (uint32_t i = 0; i < lives->count; i++) {
         struct life *life = &lives->list[i];
         struct tflite_tensor tensor;
         int32_t offset = tflite_get_offset(&builder->file, i);
@@ -87,7 +87,7 @@ static void find_lives(struct builder *builder, struct lives *lives)
     find_places(builder, lives);
     note_all(builder, lives, &builder->graph.inputs, 0, note_written);
     note_all(builder, lives, &builder->graph.outputs, AFTER, note_read);
-    for (uint32_t i = 0; i < builder->graph.operators.count; ++i) {
+    for (uint32_t i = 0; i < builder->graph.operators.count; i++) {
         struct tflite_operator_call call;
         if (tflite_get_operator(&builder->file, &builder->graph, i, &call)) {
             note_all(builder, lives, &call.inputs, i + 1, note_read);
@@ -141,7 +141,7 @@ static int check_written(struct builder *builder, const struct lives *lives,
                          const struct written *written)
 {
     uint32_t time = builder->operator_index + 1;
-    for (uint32_t i = 0; i < lives->count; ++i) {
+    for (uint32_t i = 0; i < lives->count; i++) {
         if (i != written->tensor && destroys(written, &lives->list[i], time)) {
             return refuse_overlap(builder, written->tensor == NEVER ? "scratch" : "output",
                                   &written->place, lives, i);
@@ -155,23 +155,23 @@ static int check_npu(struct builder *builder, const struct lives *lives,
                      const struct tflite_operator_call *call)
 {
     struct placed scratch;
-    int status = build_place(builder, &call->inputs, NPU_INPUT_SCRATCH, &scratch);
+    TRY(build_place(builder, &call->inputs, NPU_INPUT_SCRATCH, &scratch));
     struct life place = {.start = (uint32_t)scratch.offset,
                          .end = (uint32_t)scratch.offset + scratch.tensor.size};
-    for (uint32_t i = 0; i < lives->count && status == ETHOSU_MODEL_OK; ++i) {
+    for (uint32_t i = 0; i < lives->count; i++) {
         const struct life *life = &lives->list[i];
         if (life->first != NEVER && life->last == ALWAYS && !apart(life, &place)) {
-            status = refuse_overlap(builder, "scratch", &place, lives, i);
+            return refuse_overlap(builder, "scratch", &place, lives, i);
         }
     }
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 /** Does an operator name one tensor as input and output? */
 static bool writes_its_input(struct builder *builder, const struct tflite_operator_call *call,
                              uint32_t tensor)
 {
-    for (uint32_t i = 0; i < call->inputs.count; ++i) {
+    for (uint32_t i = 0; i < call->inputs.count; i++) {
         if (fb_u32_at(&builder->file.fb, &call->inputs, i) == tensor) {
             return true;
         }
@@ -193,8 +193,7 @@ static int check_operator(struct builder *builder, const struct lives *lives,
                           const struct tflite_operator_call *call)
 {
     const struct kernel *kernel = kernel_find(call);
-    int status = ETHOSU_MODEL_OK;
-    for (uint32_t i = 0; i < call->outputs.count && status == ETHOSU_MODEL_OK; ++i) {
+    for (uint32_t i = 0; i < call->outputs.count; i++) {
         uint32_t tensor = fb_u32_at(&builder->file.fb, &call->outputs, i);
         if (kernel != NULL && !kernel->in_place && writes_its_input(builder, call, tensor)) {
             return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its output is its input too");
@@ -202,11 +201,8 @@ static int check_operator(struct builder *builder, const struct lives *lives,
         if (tensor < lives->count && lives->list[tensor].end != 0) {
             struct written written = {lives->list[tensor], tensor, kernel != NULL,
                                       kernel != NULL && kernel->in_place};
-            status = check_written(builder, lives, &written);
+            TRY(check_written(builder, lives, &written));
         }
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
     }
     return is_npu(call) ? check_npu(builder, lives, call) : check_scratch(builder, lives);
 }
@@ -218,10 +214,7 @@ static int take_room(struct builder *builder, struct lives *lives)
     uint32_t offset = 0;
     uint32_t size = lives->count * (uint32_t)sizeof(struct life);
     if (size > builder->planned_arena) {
-        int status = build_reserve(builder, size, &offset);
-        if (status != ETHOSU_MODEL_OK) {
-            return status;
-        }
+        TRY(build_reserve(builder, size, &offset));
     }
     lives->list = build_address(builder, offset);
     return ETHOSU_MODEL_OK;
@@ -233,25 +226,24 @@ int plan_check_overlaps(struct builder *builder)
     if (builder->kernel_count == 0) {
         return ETHOSU_MODEL_OK; // Vela's own plan for its own operators
     }
-    int status = take_room(builder, &lives);
-    if (status != ETHOSU_MODEL_OK || !builder->loading) {
-        return status;
+    TRY(take_room(builder, &lives));
+    if (!builder->loading) {
+        return ETHOSU_MODEL_OK;
     }
-    status = build_enter_graph(builder, 0);
+    TRY(build_enter_graph(builder, 0));
     find_lives(builder, &lives);
-    for (uint32_t i = 0; i < builder->graph.operators.count && status == ETHOSU_MODEL_OK; ++i) {
+    for (uint32_t i = 0; i < builder->graph.operators.count; i++) {
         struct tflite_operator_call call;
         builder->operator_index = i;
         if (tflite_get_operator(&builder->file, &builder->graph, i, &call)) {
             builder->operator_code = call.code;
             builder->custom_name = call.custom;
-            status = check_operator(builder, &lives, &call);
+            TRY(check_operator(builder, &lives, &call));
         }
     }
     const struct flatbuffer *fb = &builder->file.fb;
-    return status != ETHOSU_MODEL_OK || !fb->bad
-               ? status
-               : error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                           "file is malformed or truncated at byte %u of %u", (unsigned)fb->bad_at,
-                           (unsigned)fb->size);
+    return !fb->bad ? ETHOSU_MODEL_OK
+                    : error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                                "file is malformed or truncated at byte %u of %u",
+                                (unsigned)fb->bad_at, (unsigned)fb->size);
 }

@@ -18,7 +18,7 @@ static uint32_t plan_word(struct builder *builder, uint32_t index)
 static struct entry read_entry(struct builder *builder, uint32_t index)
 {
     struct entry entry;
-    for (uint32_t i = 0; i < PLAN_ENTRY_WORDS; ++i) {
+    for (uint32_t i = 0; i < PLAN_ENTRY_WORDS; i++) {
         entry.word[i] = plan_word(builder, PLAN_HEADER_WORDS + index * PLAN_ENTRY_WORDS + i);
     }
     return entry;
@@ -103,11 +103,11 @@ int plan_open(struct builder *builder)
     }
     builder->planned_arena = arena;
     uint32_t next_operator = 0;
-    int status = build_grow_arena(builder, arena);
-    for (uint32_t i = 0; i < count && status == ETHOSU_MODEL_OK; ++i) {
-        status = check_entry(builder, i, &next_operator);
+    TRY(build_grow_arena(builder, arena));
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(check_entry(builder, i, &next_operator));
     }
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 /** How sentences tell a kernel of this runtime from one that CMSIS-NN computes. */
@@ -145,7 +145,7 @@ static struct entry find_entry(struct builder *builder)
 {
     struct entry found = {{0}};
     uint32_t count = entry_count(builder);
-    for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t i = 0; i < count; i++) {
         struct entry entry = read_entry(builder, i);
         if (entry.word[PLAN_ENTRY_OPERATOR] == builder->operator_index) {
             found = entry;

@@ -26,7 +26,7 @@ int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
     uint64_t base[NPU_BASES];
     unsigned flags = ETHOSU_EXT_CONSTANTS | ETHOSU_EXT_OWN_LINES |
                      (model->skip_verify ? ETHOSU_EXT_NO_VERIFY : 0);
-    for (uint32_t i = 0; i < NPU_BASES; ++i) {
+    for (uint32_t i = 0; i < NPU_BASES; i++) {
         base[i] = (uintptr_t)call->base[i];
     }
     return ethosu_ext_prepare(driver, &call->program, call->payload, call->payload_size, base,
@@ -84,7 +84,7 @@ static int walk(struct ethosu_model *model, const struct step *step)
     const struct step *end = model->steps + model->step_count;
     int status = ETHOSU_MODEL_OK;
     while (step != end && (status = step->run(model, step)) == ETHOSU_MODEL_OK) {
-        ++step;
+        step++;
     }
     model->next = status == ETHOSU_MODEL_PENDING ? step : NULL;
     return status;

@@ -37,7 +37,7 @@ static bool meets_npu(const struct builder *builder, uint32_t start, uint32_t si
 /** Does any of these tensors lie where the NPU works? */
 static bool any_meets_npu(struct builder *builder, const struct fb_vector *tensors)
 {
-    for (uint32_t i = 0; i < tensors->count; ++i) {
+    for (uint32_t i = 0; i < tensors->count; i++) {
         uint32_t index = fb_u32_at(&builder->file.fb, tensors, i);
         int32_t offset = index == TFLITE_NO_TENSOR ? -1 : tflite_get_offset(&builder->file, index);
         struct tflite_tensor tensor;
@@ -75,7 +75,7 @@ int schedule_operator(struct builder *builder, const struct tflite_operator_call
     if (!may_run_beside(builder, call)) {
         return schedule_end(builder);
     }
-    ++busy->beside;
+    busy->beside++;
     if (busy->step != NULL) {
         busy->step->run = step_npu_start;
     }

@@ -72,7 +72,7 @@ static struct fb_vector buffer_data(struct tflite *file, uint32_t index)
 static void find_offsets(struct tflite *file, const struct fb_table *model)
 {
     struct fb_vector list = fb_get_vector(&file->fb, model, MODEL_METADATA, 4);
-    for (uint32_t i = 0; i < list.count && !file->fb.bad; ++i) {
+    for (uint32_t i = 0; i < list.count && !file->fb.bad; i++) {
         struct fb_table entry = fb_table_at(&file->fb, &list, i);
         struct tflite_text name = tflite_get_text(file, &entry, METADATA_NAME);
         bool plan = tflite_text_is(name, PLAN_NAME);
@@ -104,7 +104,7 @@ static uint32_t builtin_code(struct tflite *file, const struct fb_table *code)
 
 bool tflite_is_compiled(struct tflite *file)
 {
-    for (uint32_t i = 0; i < file->operator_codes.count && !file->fb.bad; ++i) {
+    for (uint32_t i = 0; i < file->operator_codes.count && !file->fb.bad; i++) {
         struct fb_table code = fb_table_at(&file->fb, &file->operator_codes, i);
         if (tflite_text_is(tflite_get_text(file, &code, CODE_CUSTOM), "ethos-u")) {
             return true;
@@ -140,7 +140,7 @@ bool tflite_get_subgraph(struct tflite *file, uint32_t index, struct tflite_subg
 static bool tensor_size(struct tflite *file, struct tflite_tensor *tensor)
 {
     uint64_t size = ethosu_model_type_size(tensor->type);
-    for (uint32_t i = 0; i < tensor->shape.count; ++i) {
+    for (uint32_t i = 0; i < tensor->shape.count; i++) {
         uint32_t dimension = fb_u32_at(&file->fb, &tensor->shape, i);
         size *= dimension;
         if (dimension > INT32_MAX || size > INT32_MAX) {

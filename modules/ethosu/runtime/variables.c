@@ -15,7 +15,7 @@ enum { VAR_HANDLE_SHARED_NAME = 1 };
 static struct variable *find_variable(struct builder *builder, struct tflite_text name)
 {
     struct known_variables *known = builder->variables;
-    for (uint32_t i = 0; i < known->count; ++i) {
+    for (uint32_t i = 0; i < known->count; i++) {
         if (tflite_text_equal(known->list[i].name, name)) {
             return &known->list[i];
         }
@@ -51,7 +51,7 @@ static struct variable *variable_of(struct builder *builder,
 {
     uint32_t tensor = fb_u32_at(&builder->file.fb, &call->inputs, 0);
     const struct known_variables *known = builder->variables;
-    for (uint32_t i = 0; i < known->handle_count; ++i) {
+    for (uint32_t i = 0; i < known->handle_count; i++) {
         if (known->handles[i].tensor == tensor) {
             return known->handles[i].variable;
         }
@@ -81,13 +81,8 @@ int prepare_read_variable(struct builder *builder, const struct tflite_operator_
 {
     struct placed output;
     struct variable *variable = variable_of(builder, call);
-    int status = build_place(builder, &call->outputs, 0, &output);
-    if (status == ETHOSU_MODEL_OK) {
-        status = match(builder, variable, &output);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(build_place(builder, &call->outputs, 0, &output));
+    TRY(match(builder, variable, &output));
     if (output.offset < 0) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its output is constant");
     }
@@ -99,25 +94,19 @@ int prepare_assign_variable(struct builder *builder, const struct tflite_operato
 {
     struct placed input;
     struct variable *variable = variable_of(builder, call);
-    int status = build_place(builder, &call->inputs, 1, &input);
-    if (status == ETHOSU_MODEL_OK) {
-        status = match(builder, variable, &input);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(build_place(builder, &call->inputs, 1, &input));
+    TRY(match(builder, variable, &input));
     variable->initialised |= builder->graph_index != 0;
     return build_copy(builder, variable->offset, input.data, variable->size);
 }
 
 int build_zero_variables(struct builder *builder)
 {
-    int status = ETHOSU_MODEL_OK;
-    for (uint32_t i = 0; i < builder->variables->count && status == ETHOSU_MODEL_OK; ++i) {
+    for (uint32_t i = 0; i < builder->variables->count; i++) {
         const struct variable *variable = &builder->variables->list[i];
         if (!variable->initialised && variable->size != 0) {
-            status = build_fill(builder, variable->offset, variable->size, 0);
+            TRY(build_fill(builder, variable->offset, variable->size, 0));
         }
     }
-    return status;
+    return ETHOSU_MODEL_OK;
 }

@@ -23,13 +23,8 @@ static int prepare_clamp(struct builder *builder, const struct tflite_operator_c
     struct kernel_tensor in;
     struct kernel_tensor out;
     struct unary p = {.function = relu};
-    int status = unary_begin_quantized(builder, call, &in, &out, &p);
-    if (status == ETHOSU_MODEL_OK) {
-        status = need_rescale(builder, in.scale / out.scale, &p.scale[0]);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(unary_begin_quantized(builder, call, &in, &out, &p));
+    TRY(need_rescale(builder, in.scale / out.scale, &p.scale[0]));
     double least = (double)roundf(low / out.scale) + out.zero_point;
     double most = (double)roundf(high / out.scale) + out.zero_point;
     p.range.low = (int32_t)fmin(fmax(least, p.range.low), p.range.high);
@@ -77,19 +72,14 @@ static int prepare_leaky_relu(struct builder *builder, const struct tflite_opera
     struct kernel_tensor out;
     struct unary p = {.function = leaky_relu};
     float alpha = kernel_option_float(builder, call, OPTION_ALPHA, 0.0F);
-    int status = unary_begin_quantized(builder, call, &in, &out, &p);
-    if (status == ETHOSU_MODEL_OK) {
-        status = need_rescale(builder, in.scale / out.scale, &p.scale[0]);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(unary_begin_quantized(builder, call, &in, &out, &p));
+    TRY(need_rescale(builder, in.scale / out.scale, &p.scale[0]));
     double slope = in.scale * alpha / out.scale;
-    status = need_rescale(builder, fabs(slope), &p.scale[1]);
+    TRY(need_rescale(builder, fabs(slope), &p.scale[1]));
     if (slope < 0) {
         p.scale[1].multiplier = -p.scale[1].multiplier;
     }
-    return status == ETHOSU_MODEL_OK ? unary_finish(builder, &kernel_LEAKY_RELU, &p) : status;
+    return unary_finish(builder, &kernel_LEAKY_RELU, &p);
 }
 
 UNARY_KERNEL(LEAKY_RELU, prepare_leaky_relu);
@@ -144,12 +134,9 @@ static int prepare_hard_swish(struct builder *builder, const struct tflite_opera
     struct kernel_tensor in;
     struct kernel_tensor out;
     struct unary p = {.function = hard_swish};
-    int status = unary_begin_quantized(builder, call, &in, &out, &p);
-    if (status == ETHOSU_MODEL_OK && in.type == ETHOSU_TYPE_INT16) {
-        status = kernel_bad_type(builder, &in);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
+    TRY(unary_begin_quantized(builder, call, &in, &out, &p));
+    if (in.type == ETHOSU_TYPE_INT16) {
+        return kernel_bad_type(builder, &in);
     }
     float fine_scale = (1.0F / 128.0F) * in.scale;
     float gate_scale = 3.0F / 32768.0F;
@@ -241,7 +228,7 @@ static int scale_position(struct builder *builder, float scale, int32_t most_shi
         return ETHOSU_MODEL_OK;
     }
     double multiplier = scale * 4096.0 * 3.0;
-    for (shift = 0; multiplier <= 32767.0 / 2.0 && shift <= 30; ++shift) {
+    for (shift = 0; multiplier <= 32767.0 / 2.0 && shift <= 30; shift++) {
         multiplier *= 2.0;
     }
     if (multiplier > 32767.0 || shift > 30) {
@@ -257,17 +244,17 @@ static int prepare_sigmoid(struct builder *builder, const struct tflite_operator
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
-    int status = unary_begin_quantized(builder, call, &in, &out, p);
+    TRY(unary_begin_quantized(builder, call, &in, &out, p));
     p->input_scale = in.scale;
     p->output_scale = out.scale;
-    if (status == ETHOSU_MODEL_OK && in.type == ETHOSU_TYPE_INT16) {
+    if (in.type == ETHOSU_TYPE_INT16) {
         p->function = wide;
-        status = scale_position(builder, in.scale, most_shift, &p->scale[0]);
+        TRY(scale_position(builder, in.scale, most_shift, &p->scale[0]));
         if (fabsf(out.scale * 32768.0F - 1.0F) > 1e-3F) {
-            status = kernel_unsupported(builder, "its output's scale is not 1/32768");
+            return kernel_unsupported(builder, "its output's scale is not 1/32768");
         }
     }
-    return status == ETHOSU_MODEL_OK ? unary_finish(builder, kernel, p) : status;
+    return unary_finish(builder, kernel, p);
 }
 
 static int prepare_logistic(struct builder *builder, const struct tflite_operator_call *call)

@@ -33,7 +33,7 @@ struct matmul {
 ELEMENT_INLINE int64_t sum_products(const struct matmul *p, int32_t x, int32_t y, uint32_t type)
 {
     int64_t sum = 0;
-    for (int32_t i = 0; i < p->depth; ++i) {
+    for (int32_t i = 0; i < p->depth; i++) {
         int32_t a = element_load(p->x.data, x + i * p->x.step, type) + p->x.offset;
         int32_t b = element_load(p->y.data, y + i * p->y.step, type) + p->y.offset;
         sum += (int64_t)a * b;
@@ -44,7 +44,7 @@ ELEMENT_INLINE int64_t sum_products(const struct matmul *p, int32_t x, int32_t y
 static void multiply(const struct matmul *p, int32_t x, int32_t y, int32_t output)
 {
     bool wide = p->type == ETHOSU_TYPE_INT16;
-    for (int32_t i = 0; i < p->rows * p->columns; ++i) {
+    for (int32_t i = 0; i < p->rows * p->columns; i++) {
         int32_t at_x = x + i / p->columns * p->x.row;
         int32_t at_y = y + i % p->columns * p->y.row;
         int32_t value;
@@ -65,7 +65,7 @@ static int run_matmul(const struct kernel_call *call)
     const struct nd_dimension *row = &p->walk.dimension[0];
     struct nd_cursor cursor = {0};
     do {
-        for (int32_t i = 0; i < row->extent; ++i) {
+        for (int32_t i = 0; i < row->extent; i++) {
             multiply(p, cursor.offset[1] + i * row->stride[1],
                      cursor.offset[2] + i * row->stride[2], cursor.offset[0] + i * row->stride[0]);
         }
@@ -86,39 +86,53 @@ static bool walk_batches(struct matmul *p, struct kernel_tensor *in, struct kern
                          side(&in[0], true) * side(&in[0], false),
                          side(&in[1], true) * side(&in[1], false)};
     struct kernel_tensor batches[3] = {*out, in[0], in[1]};
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 3; i++) {
         batches[i].rank -= 2;
     }
     if (!nd_broadcast(&p->walk, &batches[0], &batches[1], 2)) {
         return false;
     }
-    for (uint32_t i = 0; i < p->walk.rank; ++i) {
-        for (int k = 0; k < 3; ++k) {
+    for (uint32_t i = 0; i < p->walk.rank; i++) {
+        for (int k = 0; k < 3; k++) {
             p->walk.dimension[i].stride[k] *= matrix[k];
         }
     }
     return true;
 }
 
+static int check_matrix(struct builder *builder, const struct kernel_tensor *matrix, uint32_t type)
+{
+    TRY(need_quantized(builder, matrix));
+    if (matrix->type == ETHOSU_TYPE_UINT8 || matrix->type != type) {
+        return kernel_bad_type(builder, matrix);
+    }
+    if (matrix->rank < 2) {
+        return kernel_bad(builder, "a tensor has less than 2 dimensions");
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/** Range and scale of the output. */
+static int prepare_scale(struct builder *builder, const struct kernel_tensor *in,
+                         const struct kernel_tensor *out, struct matmul *p)
+{
+    range_of_type(out->type, &p->range);
+    double product = (double)in[0].scale * (double)in[1].scale;
+    TRY(need_rescale(builder, product / (double)out->scale, &p->scale));
+    if (out->type == ETHOSU_TYPE_INT16 && p->scale.shift > 7) {
+        return kernel_bad(builder, "its scales give a factor out of all bounds");
+    }
+    return ETHOSU_MODEL_OK;
+}
+
 static int prepare_matmul(struct builder *builder, const struct tflite_operator_call *call)
 {
     struct kernel_tensor in[2];
     struct kernel_tensor out;
-    int status = kernel_tensors(builder, call, in, 2, &out, 1);
-    for (int i = 0; i < 3 && status == ETHOSU_MODEL_OK; ++i) {
-        const struct kernel_tensor *tensor = i < 2 ? &in[i] : &out;
-        status = need_quantized(builder, tensor);
-        if (status == ETHOSU_MODEL_OK &&
-            (tensor->type == ETHOSU_TYPE_UINT8 || tensor->type != out.type)) {
-            status = kernel_bad_type(builder, tensor);
-        }
-        if (status == ETHOSU_MODEL_OK && tensor->rank < 2) {
-            status = kernel_bad(builder, "a tensor has less than 2 dimensions");
-        }
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_tensors(builder, call, in, 2, &out, 1));
+    TRY(check_matrix(builder, &in[0], out.type));
+    TRY(check_matrix(builder, &in[1], out.type));
+    TRY(check_matrix(builder, &out, out.type));
     bool adj_x = kernel_option_byte(builder, call, OPTION_ADJ_X, 0) != 0;
     bool adj_y = kernel_option_byte(builder, call, OPTION_ADJ_Y, 0) != 0;
     int32_t width_x = side(&in[0], true);
@@ -137,15 +151,8 @@ static int prepare_matmul(struct builder *builder, const struct tflite_operator_
         side(&out, true) != p.columns || !walk_batches(&p, in, &out)) {
         return kernel_bad(builder, "its shapes do not fit each other");
     }
-    range_of_type(out.type, &p.range);
-    double product = (double)in[0].scale * (double)in[1].scale;
-    status = need_rescale(builder, product / (double)out.scale, &p.scale);
-    if (status == ETHOSU_MODEL_OK && out.type == ETHOSU_TYPE_INT16 && p.scale.shift > 7) {
-        status = kernel_bad(builder, "its scales give a factor out of all bounds");
-    }
-    return status == ETHOSU_MODEL_OK
-               ? kernel_add(builder, &kernel_BATCH_MATMUL, &p.call, nd_block_size(&p, &p.walk))
-               : status;
+    TRY(prepare_scale(builder, in, &out, &p));
+    return kernel_add(builder, &kernel_BATCH_MATMUL, &p.call, nd_block_size(&p, &p.walk));
 }
 
 const struct kernel kernel_BATCH_MATMUL = {

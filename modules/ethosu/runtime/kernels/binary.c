@@ -52,7 +52,7 @@ static int run_binary(const struct kernel_call *call)
     {                                                                                 \
         int32_t step_a = p->walk.dimension[0].stride[1];                              \
         int32_t step_b = p->walk.dimension[0].stride[2];                              \
-        for (int32_t i = 0; i < p->walk.dimension[0].extent; ++i) {                   \
+        for (int32_t i = 0; i < p->walk.dimension[0].extent; i++) {                   \
             int32_t x = element_load(a, i * step_a, type);                            \
             int32_t y = element_load(b, i * step_b, type);                            \
             element_store(out, i, type, expression);                                  \
@@ -64,7 +64,7 @@ static int run_binary(const struct kernel_call *call)
     {                                                                                 \
         int32_t step_a = p->walk.dimension[0].stride[1];                              \
         int32_t step_b = p->walk.dimension[0].stride[2];                              \
-        for (int32_t i = 0; i < p->walk.dimension[0].extent; ++i) {                   \
+        for (int32_t i = 0; i < p->walk.dimension[0].extent; i++) {                   \
             float x = ((const float *)a)[i * step_a];                                 \
             float y = ((const float *)b)[i * step_b];                                 \
             ((float *)out)[i] = expression;                                           \
@@ -152,12 +152,12 @@ static int prepare_add_scales(struct builder *builder, const struct kernel_tenso
     p->left_shift = wide ? 15 : 20;
     double twice_largest = 2.0F * fmaxf(inputs[0].scale, inputs[1].scale);
     float unit = (float)(1 << p->left_shift) * output->scale;
-    int status = need_rescale(builder, twice_largest / unit, &p->output_scale);
-    for (int i = 0; i < 2 && status == ETHOSU_MODEL_OK; ++i) {
+    TRY(need_rescale(builder, twice_largest / unit, &p->output_scale));
+    for (int i = 0; i < 2; i++) {
         p->offset[i] = -inputs[i].zero_point;
-        status = need_rescale(builder, inputs[i].scale / twice_largest, &p->scale[i]);
+        TRY(need_rescale(builder, inputs[i].scale / twice_largest, &p->scale[i]));
     }
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 static int prepare_add_quantized(struct builder *builder, const struct tflite_operator_call *call,
@@ -166,11 +166,10 @@ static int prepare_add_quantized(struct builder *builder, const struct tflite_op
 {
     bool pot = output->type == ETHOSU_TYPE_INT16 &&
                kernel_option_byte(builder, call, OPTION_POT_SCALE, 1) != 0;
-    int status = ETHOSU_MODEL_OK;
     if (pot) {
-        status = prepare_pot(builder, inputs, output, p, &pot);
+        TRY(prepare_pot(builder, inputs, output, p, &pot));
     }
-    return pot ? status : prepare_add_scales(builder, inputs, output, p);
+    return pot ? ETHOSU_MODEL_OK : prepare_add_scales(builder, inputs, output, p);
 }
 
 /* ---- MUL ---- */
@@ -238,9 +237,8 @@ static int prepare_prelu_quantized(struct builder *builder, const struct tflite_
         return kernel_bad_type(builder, output);
     }
     float product = inputs[0].scale * inputs[1].scale;
-    int status = need_rescale(builder, inputs[0].scale / output->scale, &p->scale[0]);
-    return status != ETHOSU_MODEL_OK ? status
-                                     : need_rescale(builder, product / output->scale, &p->scale[1]);
+    TRY(need_rescale(builder, inputs[0].scale / output->scale, &p->scale[0]));
+    return need_rescale(builder, product / output->scale, &p->scale[1]);
 }
 
 /* ---- preparing ---- */
@@ -260,10 +258,7 @@ struct operation {
 static int begin(struct builder *builder, const struct tflite_operator_call *call,
                  struct kernel_tensor *inputs, struct kernel_tensor *output, struct binary *p)
 {
-    int status = kernel_tensors(builder, call, inputs, 2, output, 1);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_tensors(builder, call, inputs, 2, output, 1));
     if (inputs[0].type != output->type || inputs[1].type != output->type) {
         return kernel_bad_type(builder, &inputs[0]);
     }
@@ -283,15 +278,14 @@ static int prepare_quantized(struct builder *builder, const struct tflite_operat
                              const struct kernel_tensor *tensors, struct binary *p)
 {
     const struct kernel_tensor *output = &tensors[2];
-    int status = output->type == ETHOSU_TYPE_UINT8 ? kernel_bad_type(builder, output) : 0;
-    for (int i = 0; i < 3 && status == ETHOSU_MODEL_OK; ++i) {
-        status = need_quantized(builder, &tensors[i]);
+    if (output->type == ETHOSU_TYPE_UINT8) {
+        return kernel_bad_type(builder, output);
     }
-    if (status == ETHOSU_MODEL_OK) {
-        status = range_of_activation(builder, activation, output, &p->range);
+    for (int i = 0; i < 3; i++) {
+        TRY(need_quantized(builder, &tensors[i]));
     }
-    return status != ETHOSU_MODEL_OK ? status
-                                     : operation->quantized(builder, call, tensors, output, p);
+    TRY(range_of_activation(builder, activation, output, &p->range));
+    return operation->quantized(builder, call, tensors, output, p);
 }
 
 static int prepare(struct builder *builder, const struct tflite_operator_call *call,
@@ -299,15 +293,10 @@ static int prepare(struct builder *builder, const struct tflite_operator_call *c
 {
     struct kernel_tensor tensors[3];
     const struct kernel_tensor *output = &tensors[2];
-    int status = begin(builder, call, tensors, &tensors[2], p);
+    TRY(begin(builder, call, tensors, &tensors[2], p));
     uint32_t activation =
         operation->activation ? kernel_option_byte(builder, call, OPTION_ACTIVATION, 0) : 0;
-    if (status == ETHOSU_MODEL_OK) {
-        status = range_of_floats(builder, activation, &p->low, &p->high);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(range_of_floats(builder, activation, &p->low, &p->high));
     if (output->type == ETHOSU_TYPE_FLOAT32 && operation->real != NULL) {
         p->row = operation->real;
     } else if (output->type == ETHOSU_TYPE_INT32 && operation->plain != NULL) {
@@ -315,11 +304,9 @@ static int prepare(struct builder *builder, const struct tflite_operator_call *c
         p->range.low = isinf(p->low) ? INT32_MIN : (int32_t)p->low;
         p->range.high = isinf(p->high) ? INT32_MAX : (int32_t)p->high;
     } else {
-        status = prepare_quantized(builder, call, operation, activation, tensors, p);
+        TRY(prepare_quantized(builder, call, operation, activation, tensors, p));
     }
-    return status != ETHOSU_MODEL_OK
-               ? status
-               : kernel_add(builder, operation->kernel, &p->call, nd_block_size(p, &p->walk));
+    return kernel_add(builder, operation->kernel, &p->call, nd_block_size(p, &p->walk));
 }
 
 static int prepare_add(struct builder *builder, const struct tflite_operator_call *call)
@@ -369,10 +356,7 @@ static int prepare_extreme(struct builder *builder, const struct tflite_operator
     struct kernel_tensor in[2];
     struct kernel_tensor out;
     struct binary p = {0};
-    int status = begin(builder, call, in, &out, &p);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(begin(builder, call, in, &out, &p));
     p.row = out.type == ETHOSU_TYPE_INT8      ? rows->int8
             : out.type == ETHOSU_TYPE_INT16   ? rows->int16
             : out.type == ETHOSU_TYPE_INT32   ? rows->int32

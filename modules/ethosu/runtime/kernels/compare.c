@@ -50,7 +50,7 @@ static int run_compare(const struct kernel_call *call)
     do {
         const void *a = element_at(p->input[0], cursor.offset[1], p->element_size);
         const void *b = element_at(p->input[1], cursor.offset[2], p->element_size);
-        for (int32_t i = 0; i < row->extent; ++i) {
+        for (int32_t i = 0; i < row->extent; i++) {
             const void *x = element_at(a, i * row->stride[1], p->element_size);
             const void *y = element_at(b, i * row->stride[2], p->element_size);
             uint32_t order = real ? order_of_floats(p, x, y) : order_of_integers(p, x, y);
@@ -67,10 +67,7 @@ static int prepare_compare(struct builder *builder, const struct tflite_operator
     struct kernel_tensor in[2];
     struct kernel_tensor out;
     struct range range;
-    int status = kernel_tensors(builder, call, in, 2, &out, 1);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_tensors(builder, call, in, 2, &out, 1));
     bool known = in[0].type == ETHOSU_TYPE_FLOAT32 || in[0].type == ETHOSU_TYPE_BOOL ||
                  range_of_type(in[0].type, &range);
     if (!known || in[0].type != in[1].type || out.type != ETHOSU_TYPE_BOOL) {
@@ -84,15 +81,10 @@ static int prepare_compare(struct builder *builder, const struct tflite_operator
         .allowed = (uint8_t)allowed,
         .scaled = in[0].type == ETHOSU_TYPE_INT8 || in[0].type == ETHOSU_TYPE_UINT8,
     };
-    for (int i = 0; i < 2 && p.scaled && status == ETHOSU_MODEL_OK; ++i) {
+    for (int i = 0; i < 2 && p.scaled; i++) {
         p.offset[i] = -in[i].zero_point;
-        status = need_quantized(builder, &in[i]);
-        if (status == ETHOSU_MODEL_OK) {
-            status = need_rescale(builder, in[i].scale, &p.scale[i]);
-        }
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
+        TRY(need_quantized(builder, &in[i]));
+        TRY(need_rescale(builder, in[i].scale, &p.scale[i]));
     }
     if (!nd_broadcast(&p.walk, &out, in, 2)) {
         return kernel_bad(builder, "its shapes can't be broadcast to its output's");
@@ -132,7 +124,7 @@ static int run_select(const struct kernel_call *call)
     struct nd_cursor cursor = {0};
     do {
         const uint8_t *condition = (const uint8_t *)p->input[0] + cursor.offset[1];
-        for (int32_t i = 0; i < row->extent; ++i) {
+        for (int32_t i = 0; i < row->extent; i++) {
             int k = condition[i * row->stride[1]] != 0 ? 1 : 2;
             int32_t from = cursor.offset[k + 1] + i * row->stride[k + 1];
             memcpy(element_at(p->output, cursor.offset[0] + i, p->element_size),
@@ -146,10 +138,7 @@ static int prepare_select(struct builder *builder, const struct tflite_operator_
 {
     struct kernel_tensor in[3];
     struct kernel_tensor out;
-    int status = kernel_tensors(builder, call, in, 3, &out, 1);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_tensors(builder, call, in, 3, &out, 1));
     if (in[0].type != ETHOSU_TYPE_BOOL || in[1].type != out.type || in[2].type != out.type) {
         return kernel_bad_type(builder, &in[0]);
     }

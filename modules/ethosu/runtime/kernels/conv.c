@@ -39,7 +39,7 @@ static void gather_line(const struct weighted_call *p, uint8_t *to, const uint8_
         memcpy(to, line + (size_t)x * pixel, (size_t)window->size * pixel);
         return;
     }
-    for (int32_t i = 0; i < window->size; ++i, to += run, x += window->dilation) {
+    for (int32_t i = 0; i < window->size; i++, to += run, x += window->dilation) {
         if (x >= 0 && x < window->input) {
             memcpy(to, line + (size_t)x * pixel, run);
         } else {
@@ -59,7 +59,7 @@ static const uint8_t *gather(const struct weighted_call *p, const uint8_t *image
         return image + (size_t)(y * window->x.input + x) * pixel;
     }
     uint8_t *to = p->call.scratch;
-    for (int32_t i = 0; i < window->y.size; ++i, y += window->y.dilation) {
+    for (int32_t i = 0; i < window->y.size; i++, y += window->y.dilation) {
         if (y >= 0 && y < window->y.input) {
             gather_line(p, to, image + (size_t)y * (size_t)window->x.input * pixel, x);
         } else {
@@ -78,13 +78,13 @@ static void convolve_pixel(const struct weighted_call *p, const uint8_t *image, 
     int32_t groups = p->depth / p->filter_depth;
     int32_t filters = p->filters / groups;
     int32_t taps = p->window.y.size * p->window.x.size * p->filter_depth;
-    for (int32_t group = 0; group < groups; ++group) {
+    for (int32_t group = 0; group < groups; group++) {
         const uint8_t *channels = image + ((size_t)(group * p->filter_depth) << p->wide);
         const void *row = gather(p, channels, y, x);
         int32_t end = (group + 1) * filters;
         for (int32_t first = group * filters; first < end; first += SUM_BLOCK) {
             int32_t count = fixed_min(SUM_BLOCK, end - first);
-            for (int32_t i = 0; i < count; ++i) {
+            for (int32_t i = 0; i < count; i++) {
                 weighted_dot(p, &sums, i, row, p->filter + (size_t)(first + i) * (size_t)taps,
                              taps);
             }
@@ -103,10 +103,10 @@ static int run_conv(const struct kernel_call *call)
     if (cmsis_nn_conv(p)) {
         return ETHOSU_MODEL_OK;
     }
-    for (int32_t batch = 0; batch < p->batches; ++batch) {
+    for (int32_t batch = 0; batch < p->batches; batch++) {
         const uint8_t *image = (const uint8_t *)p->input + (size_t)batch * image_size;
-        for (int32_t y = 0; y < window->y.output; ++y) {
-            for (int32_t x = 0; x < window->x.output; ++x) {
+        for (int32_t y = 0; y < window->y.output; y++) {
+            for (int32_t x = 0; x < window->x.output; x++) {
                 convolve_pixel(p, image, window_origin(&window->y, y), window_origin(&window->x, x),
                                output);
                 output += p->filters;
@@ -138,9 +138,8 @@ static const struct weighted_image sliding = {
 static int prepare_conv(struct builder *builder, const struct tflite_operator_call *call)
 {
     struct weighted_call p = {0};
-    int status = weighted_image_prepare(builder, call, &sliding, &p);
-    return status == ETHOSU_MODEL_OK ? kernel_add(builder, &kernel_CONV_2D, &p.call, sizeof p)
-                                     : status;
+    TRY(weighted_image_prepare(builder, call, &sliding, &p));
+    return kernel_add(builder, &kernel_CONV_2D, &p.call, sizeof p);
 }
 
 const struct kernel kernel_CONV_2D = {.code = CODE_CONV_2D,

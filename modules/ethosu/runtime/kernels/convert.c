@@ -20,7 +20,7 @@ static int quantize_floats(const struct kernel_call *call)
 {
     const struct unary *p = (const struct unary *)call;
     const float *input = p->input;
-    for (int32_t i = 0; i < p->count; ++i) {
+    for (int32_t i = 0; i < p->count; i++) {
         float steps = roundf(input[i] / p->output_scale);
         // What no 32-bit integer holds ends at the type's limit anyhow; NaN becomes the least.
         float near = fmaxf(fminf(steps, 1e9F), -1e9F);
@@ -42,10 +42,7 @@ static int prepare_quantize(struct builder *builder, const struct tflite_operato
     struct kernel_tensor in;
     struct kernel_tensor out;
     struct unary p = {.function = requantize};
-    int status = unary_begin(builder, call, &in, &out, &p);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(unary_begin(builder, call, &in, &out, &p));
     bool real = in.type == ETHOSU_TYPE_FLOAT32;
     p.output_scale = out.scale;
     if ((!real && !range_of_type(in.type, &p.range)) || !range_of_type(out.type, &p.range)) {
@@ -58,9 +55,9 @@ static int prepare_quantize(struct builder *builder, const struct tflite_operato
         return kernel_unsupported(builder, "it has no scale, or one for each channel");
     }
     if (!real) {
-        status = need_rescale(builder, (double)in.scale / (double)out.scale, &p.scale[0]);
+        TRY(need_rescale(builder, (double)in.scale / (double)out.scale, &p.scale[0]));
     }
-    return status == ETHOSU_MODEL_OK ? unary_finish(builder, &kernel_QUANTIZE, &p) : status;
+    return unary_finish(builder, &kernel_QUANTIZE, &p);
 }
 
 const struct kernel kernel_QUANTIZE = {
@@ -81,7 +78,7 @@ struct dequantize {
 static int run_dequantize(const struct kernel_call *call)
 {
     const struct dequantize *p = (const struct dequantize *)call;
-    for (int32_t i = 0; i < p->count; ++i) {
+    for (int32_t i = 0; i < p->count; i++) {
         int64_t steps = (int64_t)element_load(p->input, i, p->type) - p->zero_point;
         p->output[i] = (float)(p->scale * (double)steps);
     }
@@ -92,10 +89,7 @@ static int prepare_dequantize(struct builder *builder, const struct tflite_opera
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
-    int status = kernel_tensors(builder, call, &in, 1, &out, 1);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_tensors(builder, call, &in, 1, &out, 1));
     struct range range;
     if (!range_of_type(in.type, &range) || out.type != ETHOSU_TYPE_FLOAT32) {
         return kernel_bad_type(builder, &in);
@@ -140,7 +134,7 @@ static int run_cast(const struct kernel_call *call)
 {
     const struct cast *p = (const struct cast *)call;
     bool from_float = p->from == ETHOSU_TYPE_FLOAT32;
-    for (int32_t i = 0; i < p->count; ++i) {
+    for (int32_t i = 0; i < p->count; i++) {
         float real = from_float ? ((const float *)p->input)[i] : 0.0F;
         int32_t value = from_float ? truncate(real) : element_load(p->input, i, p->from);
         if (p->to == ETHOSU_TYPE_FLOAT32) {
@@ -164,10 +158,7 @@ static int prepare_cast(struct builder *builder, const struct tflite_operator_ca
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
-    int status = kernel_tensors(builder, call, &in, 1, &out, 1);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_tensors(builder, call, &in, 1, &out, 1));
     if (!can_cast(in.type) || !can_cast(out.type)) {
         return kernel_bad_type(builder, can_cast(in.type) ? &out : &in);
     }

@@ -13,7 +13,7 @@ int run_copy(const struct kernel_call *call)
     if (p->fill != NULL && p->element_size == 1) {
         memset(p->fill, *(const uint8_t *)value, (size_t)p->fill_count);
     } else if (p->fill != NULL) {
-        for (int32_t i = 0; i < p->fill_count; ++i) {
+        for (int32_t i = 0; i < p->fill_count; i++) {
             memcpy(element_at(p->fill, i, p->element_size), value, p->element_size);
         }
     }
@@ -35,10 +35,9 @@ int add_copy(struct builder *builder, const struct kernel *kernel, struct copy *
 int find_pair(struct builder *builder, const struct tflite_operator_call *call,
               struct kernel_tensor *input, struct kernel_tensor *output)
 {
-    int status = kernel_tensors(builder, call, input, 1, output, 1);
-    return status != ETHOSU_MODEL_OK || input->type == output->type
-               ? status
-               : kernel_bad(builder, "input and output differ in type");
+    TRY(kernel_tensors(builder, call, input, 1, output, 1));
+    return input->type == output->type ? ETHOSU_MODEL_OK
+                                       : kernel_bad(builder, "input and output differ in type");
 }
 
 int find_axis(struct builder *builder, int32_t axis, const struct kernel_tensor *tensor,

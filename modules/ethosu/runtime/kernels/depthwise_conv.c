@@ -9,7 +9,7 @@ static void add_tap_8(const struct weighted_call *p, int32_t *sums, const int8_t
                       const int8_t *weights, int32_t first, int32_t count)
 {
     int32_t multiplier = p->filters / p->depth;
-    for (int32_t i = 0; i < count; ++i) {
+    for (int32_t i = 0; i < count; i++) {
         int32_t value = values[(first + i) / multiplier] + p->weighted.input_offset;
         sums[i] += value * weights[first + i];
     }
@@ -19,7 +19,7 @@ static void add_tap_16(const struct weighted_call *p, int64_t *sums, const int16
                        const int8_t *weights, int32_t first, int32_t count)
 {
     int32_t multiplier = p->filters / p->depth;
-    for (int32_t i = 0; i < count; ++i) {
+    for (int32_t i = 0; i < count; i++) {
         sums[i] += values[(first + i) / multiplier] * weights[first + i];
     }
 }
@@ -30,9 +30,9 @@ static void sum_block(const struct weighted_call *p, union sums *sums, int32_t i
 {
     const struct window_2d *window = &p->window;
     memset(sums, 0, sizeof *sums);
-    for (int32_t i = 0; i < window->y.size; ++i) {
+    for (int32_t i = 0; i < window->y.size; i++) {
         int32_t at_y = y + i * window->y.dilation;
-        for (int32_t k = 0; k < window->x.size && at_y >= 0 && at_y < window->y.input; ++k) {
+        for (int32_t k = 0; k < window->x.size && at_y >= 0 && at_y < window->y.input; k++) {
             int32_t at_x = x + k * window->x.dilation;
             if (at_x < 0 || at_x >= window->x.input) {
                 continue;
@@ -65,7 +65,7 @@ static int run_depthwise(const struct kernel_call *call)
     if (cmsis_nn_depthwise_conv(p)) {
         return ETHOSU_MODEL_OK;
     }
-    for (int32_t pixel = 0; pixel < pixels; ++pixel) {
+    for (int32_t pixel = 0; pixel < pixels; pixel++) {
         int32_t line = pixel / window->x.output;
         int32_t x = window_origin(&window->x, pixel % window->x.output);
         int32_t y = window_origin(&window->y, line % window->y.output);
@@ -100,10 +100,7 @@ static const struct weighted_image sliding = {
 static int prepare_depthwise(struct builder *builder, const struct tflite_operator_call *call)
 {
     struct weighted_call p = {0};
-    int status = weighted_image_prepare(builder, call, &sliding, &p);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(weighted_image_prepare(builder, call, &sliding, &p));
     p.filter_depth = 1;
     return kernel_add(builder, &kernel_DEPTHWISE_CONV_2D, &p.call, sizeof p);
 }

@@ -78,7 +78,7 @@ static const float *scores_of(const struct detection *p, int32_t box)
 static int32_t next_class(const struct detection *p, const float *scores, int32_t previous)
 {
     int32_t best = -1;
-    for (int32_t i = 0; i < p->classes; ++i) {
+    for (int32_t i = 0; i < p->classes; i++) {
         bool later = previous < 0 || scores[i] < scores[previous] ||
                      (scores[i] == scores[previous] && i > previous);
         if (later && (best < 0 || scores[i] > scores[best])) {
@@ -100,7 +100,7 @@ static void sift(struct candidate *list, int32_t at, int32_t count)
     int32_t moved = list[at].order;
     for (int32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
         if (child + 1 < count && comes_after(list, list[child + 1].order, list[child].order)) {
-            ++child;
+            child++;
         }
         if (!comes_after(list, list[child].order, moved)) {
             break;
@@ -116,7 +116,7 @@ static void sort(struct candidate *list, int32_t count)
     for (int32_t i = count / 2; i-- > 0;) {
         sift(list, i, count);
     }
-    for (int32_t end = count - 1; end > 0; --end) {
+    for (int32_t end = count - 1; end > 0; end--) {
         int32_t last = list[end].order;
         list[end].order = list[0].order;
         list[0].order = last;
@@ -142,7 +142,7 @@ static float overlap(const struct box *a, const struct box *b)
 static int32_t find_candidates(const struct detection *p, struct candidate *list)
 {
     int32_t count = 0;
-    for (int32_t i = 0; i < p->box_count; ++i) {
+    for (int32_t i = 0; i < p->box_count; i++) {
         const float *scores = scores_of(p, i);
         list[i].box = decode(p, i);
         list[i].score = scores[next_class(p, scores, -1)];
@@ -160,7 +160,7 @@ static void put(const struct detection *p, int32_t place, int32_t box, const str
 {
     const float *scores = scores_of(p, box);
     int32_t class = -1;
-    for (int32_t i = 0; i < p->most_classes && i < p->classes; ++i) {
+    for (int32_t i = 0; i < p->most_classes && i < p->classes; i++) {
         class = next_class(p, scores, class);
         if (class < 0) {
             break; // scores that are no numbers have no order
@@ -185,13 +185,13 @@ static int run_detection(const struct kernel_call *call)
     memset(p->found_boxes, 0, places * sizeof *p->found_boxes);
     memset(p->found_classes, 0, places * sizeof *p->found_classes);
     memset(p->found_scores, 0, places * sizeof *p->found_scores);
-    for (int32_t i = 0; i < count && found < p->most; ++i) {
+    for (int32_t i = 0; i < count && found < p->most; i++) {
         if (list[i].order < 0) {
             continue;
         }
         const struct box *box = &list[list[i].order].box;
         put(p, found++, list[i].order, box);
-        for (int32_t k = i + 1; k < count; ++k) {
+        for (int32_t k = i + 1; k < count; k++) {
             if (list[k].order >= 0 && overlap(box, &list[list[k].order].box) > p->most_overlap) {
                 list[k].order = -1;
             }
@@ -252,7 +252,7 @@ static int check(struct builder *builder, const struct tflite_operator_call *cal
                  const struct kernel_tensor *in, const struct kernel_tensor *out,
                  struct detection *p)
 {
-    for (int i = 0; i < 7; ++i) {
+    for (int i = 0; i < 7; i++) {
         const struct kernel_tensor *tensor = i < 3 ? &in[i] : &out[i - 3];
         if (tensor->type != ETHOSU_TYPE_FLOAT32) {
             return kernel_bad_type(builder, tensor);
@@ -271,13 +271,8 @@ static int prepare_detection(struct builder *builder, const struct tflite_operat
     struct kernel_tensor in[3];
     struct kernel_tensor out[4];
     struct detection p = {0};
-    int status = kernel_tensors(builder, call, in, 3, out, 4);
-    if (status == ETHOSU_MODEL_OK) {
-        status = check(builder, call, in, out, &p);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_tensors(builder, call, in, 3, out, 4));
+    TRY(check(builder, call, in, out, &p));
     p.boxes = in[INPUT_BOXES].data;
     p.scores = in[INPUT_SCORES].data;
     p.anchors = in[INPUT_ANCHORS].data;

@@ -56,7 +56,7 @@ static inline int64_t dot_8(const int8_t *values, const int8_t *weights, int32_t
                             int32_t value_offset)
 {
     uint32_t sum = 0; // wraps around, as the reference's does
-    for (int32_t i = 0; i < count; ++i) {
+    for (int32_t i = 0; i < count; i++) {
         sum += (uint32_t)((values[i] + value_offset) * weights[i]);
     }
     return (int32_t)sum;
@@ -65,7 +65,7 @@ static inline int64_t dot_8(const int8_t *values, const int8_t *weights, int32_t
 static inline int64_t dot_16(const int16_t *values, const int8_t *weights, int32_t count)
 {
     int64_t sum = 0;
-    for (int32_t i = 0; i < count; ++i) {
+    for (int32_t i = 0; i < count; i++) {
         sum += values[i] * weights[i];
     }
     return sum;
@@ -74,7 +74,7 @@ static inline int64_t dot_16(const int16_t *values, const int8_t *weights, int32
 static inline void add_products_8(int32_t *sums, const int8_t *values, const int8_t *weights,
                                   int32_t count, int32_t value_offset)
 {
-    for (int32_t i = 0; i < count; ++i) {
+    for (int32_t i = 0; i < count; i++) {
         sums[i] += (values[i] + value_offset) * weights[i];
     }
 }

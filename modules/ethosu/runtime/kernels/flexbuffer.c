@@ -115,7 +115,7 @@ bool flexbuffer_number(const uint8_t *data, uint32_t size, const char *key, doub
     uint64_t count = read_bits(&flex, map - width, width);
     uint32_t key_width = (uint32_t)read_bits(&flex, map - 2u * width, width);
     uint64_t keys = follow(&flex, map - 3u * width, width);
-    for (uint64_t i = 0; i < count && i < flex.size && !flex.bad; ++i) {
+    for (uint64_t i = 0; i < count && i < flex.size && !flex.bad; i++) {
         if (is_key(&flex, follow(&flex, keys + i * key_width, key_width), key)) {
             uint8_t value_type = (uint8_t)read_bits(&flex, map + count * width + i, 1);
             *value = read_number(&flex, map + i * width, width, value_type);

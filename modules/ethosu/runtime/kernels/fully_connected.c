@@ -18,7 +18,7 @@ static int64_t offset_sum(const struct weighted_call *p, const uint8_t *row)
 {
     int64_t sum = 0;
     uint32_t type = p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8;
-    for (int32_t i = 0; i < p->depth && p->filter_offset != 0; ++i) {
+    for (int32_t i = 0; i < p->depth && p->filter_offset != 0; i++) {
         sum += element_load(row, i, type) + p->weighted.input_offset;
     }
     return sum * p->filter_offset;
@@ -46,12 +46,12 @@ static int run_fully_connected(const struct kernel_call *call)
     if (cmsis_nn_fully_connected(p)) {
         return ETHOSU_MODEL_OK;
     }
-    for (int32_t i = 0; i < p->batches; ++i) {
+    for (int32_t i = 0; i < p->batches; i++) {
         int64_t offset = offset_sum(p, row);
         for (int32_t first = 0; first < p->filters; first += SUM_BLOCK) {
             union sums sums;
             int32_t count = fixed_min(SUM_BLOCK, p->filters - first);
-            for (int32_t k = 0; k < count; ++k) {
+            for (int32_t k = 0; k < count; k++) {
                 const int8_t *weights = p->filter + (size_t)(first + k) * (size_t)p->depth;
                 weighted_dot(p, &sums, k, row, weights, p->depth);
                 add_offset(p, &sums, k, offset);
@@ -75,20 +75,14 @@ static int prepare_fully_connected(struct builder *builder, const struct tflite_
     struct kernel_tensor in[2];
     struct kernel_tensor out;
     struct weighted_call p = {0};
-    int status = kernel_tensors(builder, call, in, 2, &out, 1);
-    if (status == ETHOSU_MODEL_OK && (in[1].rank != 2 || !shapes_fit(&in[0], &in[1], &out))) {
-        status = kernel_bad(builder, "its shapes do not fit each other");
+    TRY(kernel_tensors(builder, call, in, 2, &out, 1));
+    if (in[1].rank != 2 || !shapes_fit(&in[0], &in[1], &out)) {
+        return kernel_bad(builder, "its shapes do not fit each other");
     }
     if (kernel_option_byte(builder, call, OPTION_WEIGHTS_FORMAT, 0) != 0) {
-        status = kernel_unsupported(builder, "its weights are shuffled");
+        return kernel_unsupported(builder, "its weights are shuffled");
     }
-    if (status == ETHOSU_MODEL_OK) {
-        status =
-            weighted_prepare(builder, call, &in[0], &in[1], &out, &weighted_fields, &p.weighted);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(weighted_prepare(builder, call, &in[0], &in[1], &out, &weighted_fields, &p.weighted));
     p.input = in[0].data;
     p.filter = in[1].data;
     p.output = out.data;

@@ -23,11 +23,11 @@ static int run_gather(const struct kernel_call *call)
 {
     const struct gather *p = (const struct gather *)call;
     uint8_t *output = p->output;
-    for (int32_t batch = 0; batch < p->batches; ++batch) {
-        for (int32_t outer = 0; outer < p->outer; ++outer) {
+    for (int32_t batch = 0; batch < p->batches; batch++) {
+        for (int32_t outer = 0; outer < p->outer; outer++) {
             const uint8_t *rows =
                 p->input + (size_t)(batch * p->outer + outer) * (size_t)p->size * p->run;
-            for (int32_t i = 0; i < p->count; ++i) {
+            for (int32_t i = 0; i < p->count; i++) {
                 int64_t index = integer_at(p->indices, p->index_type, batch * p->count + i);
                 if (index < 0 || index >= p->size) {
                     return ETHOSU_MODEL_BAD_VALUE;
@@ -43,7 +43,7 @@ static int run_gather(const struct kernel_call *call)
 static int32_t product(const struct kernel_tensor *tensor, uint32_t first, uint32_t end)
 {
     int32_t result = 1;
-    for (uint32_t i = first; i < end; ++i) {
+    for (uint32_t i = first; i < end; i++) {
         result *= tensor->shape[i];
     }
     return result;
@@ -54,13 +54,8 @@ static int prepare_gather(struct builder *builder, const struct tflite_operator_
     struct kernel_tensor in[2];
     struct kernel_tensor out;
     uint32_t axis;
-    int status = kernel_tensors(builder, call, in, 2, &out, 1);
-    if (status == ETHOSU_MODEL_OK) {
-        status = find_axis(builder, kernel_option(builder, call, GATHER_AXIS, 0), &in[0], &axis);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_tensors(builder, call, in, 2, &out, 1));
+    TRY(find_axis(builder, kernel_option(builder, call, GATHER_AXIS, 0), &in[0], &axis));
     int32_t batch_dims = kernel_option(builder, call, GATHER_BATCH_DIMS, 0);
     uint32_t batched = (uint32_t)(batch_dims < 0 ? batch_dims + (int32_t)in[1].rank : batch_dims);
     if (batched > axis || batched > in[1].rank ||

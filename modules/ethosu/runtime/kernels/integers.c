@@ -33,11 +33,8 @@ int integers_read(struct builder *builder, const struct tflite_operator_call *ca
                   uint32_t count, struct integers *integers)
 {
     struct kernel_tensor tensor;
-    int status = kernel_input(builder, call, index, &tensor);
+    TRY(kernel_input(builder, call, index, &tensor));
     *integers = (struct integers){0};
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
     if (!tensor.constant) {
         return kernel_unsupported(builder, "an input that must be constant is computed");
     }
@@ -49,7 +46,7 @@ int integers_read(struct builder *builder, const struct tflite_operator_call *ca
         return kernel_bad(builder, "a constant input has a wrong number of elements");
     }
     integers->count = found;
-    for (uint32_t i = 0; i < found; ++i) {
+    for (uint32_t i = 0; i < found; i++) {
         int64_t value = integer_at(tensor.data, tensor.type, (int32_t)i);
         integers->value[i] = value > INT32_MAX   ? INT32_MAX
                              : value < INT32_MIN ? INT32_MIN

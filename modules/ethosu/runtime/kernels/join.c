@@ -10,7 +10,7 @@ static void around_axis(const struct kernel_tensor *tensor, uint32_t axis, int32
                         int32_t *after)
 {
     *before = *after = 1;
-    for (uint32_t i = 0; i < tensor->rank; ++i) {
+    for (uint32_t i = 0; i < tensor->rank; i++) {
         if (i != axis) {
             *(i < axis ? before : after) *= tensor->shape[i];
         }
@@ -22,7 +22,7 @@ static bool fits_whole(const struct kernel_tensor *whole, const struct kernel_te
                        uint32_t axis)
 {
     bool fits = part->rank == whole->rank && part->type == whole->type;
-    for (uint32_t i = 0; i < whole->rank && fits; ++i) {
+    for (uint32_t i = 0; i < whole->rank && fits; i++) {
         fits = i == axis || part->shape[i] == whole->shape[i];
     }
     return fits;
@@ -48,25 +48,18 @@ static int prepare_concatenation(struct builder *builder, const struct tflite_op
 {
     struct kernel_tensor out;
     uint32_t axis;
-    int status = kernel_output(builder, call, 0, &out);
-    if (status == ETHOSU_MODEL_OK) {
-        status =
-            find_axis(builder, kernel_option(builder, call, CONCATENATION_AXIS, 0), &out, &axis);
-    }
-    if (status == ETHOSU_MODEL_OK &&
-        kernel_option_byte(builder, call, CONCATENATION_ACTIVATION, 0) != 0) {
-        status = kernel_unsupported(builder, "it has a fused activation");
+    TRY(kernel_output(builder, call, 0, &out));
+    TRY(find_axis(builder, kernel_option(builder, call, CONCATENATION_AXIS, 0), &out, &axis));
+    if (kernel_option_byte(builder, call, CONCATENATION_ACTIVATION, 0) != 0) {
+        return kernel_unsupported(builder, "it has a fused activation");
     }
     int32_t position = 0;
-    for (uint32_t i = 0; i < call->inputs.count && status == ETHOSU_MODEL_OK; ++i) {
+    for (uint32_t i = 0; i < call->inputs.count; i++) {
         struct kernel_tensor in;
         struct copy p = {0};
         int32_t before;
         int32_t after;
-        status = kernel_input(builder, call, i, &in);
-        if (status != ETHOSU_MODEL_OK) {
-            break;
-        }
+        TRY(kernel_input(builder, call, i, &in));
         if (!fits_whole(&out, &in, axis) || in.shape[axis] > out.shape[axis] - position) {
             return kernel_bad(builder, "an input does not fit its output");
         }
@@ -75,12 +68,11 @@ static int prepare_concatenation(struct builder *builder, const struct tflite_op
         }
         p.walk = part_walk(&out, &in, axis, 0);
         around_axis(&out, axis, &before, &after);
-        status = add_copy(builder, &kernel_CONCATENATION, &p, &out, position * after, &in, 0);
+        TRY(add_copy(builder, &kernel_CONCATENATION, &p, &out, position * after, &in, 0));
         position += in.shape[axis];
     }
-    return status != ETHOSU_MODEL_OK || position == out.shape[axis]
-               ? status
-               : kernel_bad(builder, "its inputs do not fill its output");
+    return position == out.shape[axis] ? ETHOSU_MODEL_OK
+                                       : kernel_bad(builder, "its inputs do not fill its output");
 }
 
 COPY_KERNEL(CONCATENATION, prepare_concatenation);
@@ -91,32 +83,25 @@ static int add_splits(struct builder *builder, const struct tflite_operator_call
     struct kernel_tensor in;
     struct integers axes;
     uint32_t axis;
-    int status = kernel_input(builder, call, input, &in);
-    if (status == ETHOSU_MODEL_OK) {
-        status = integers_read(builder, call, axis_input, 1, &axes);
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status = find_axis(builder, axes.value[0], &in, &axis);
-    }
+    TRY(kernel_input(builder, call, input, &in));
+    TRY(integers_read(builder, call, axis_input, 1, &axes));
+    TRY(find_axis(builder, axes.value[0], &in, &axis));
     int32_t position = 0;
-    for (uint32_t i = 0; i < call->outputs.count && status == ETHOSU_MODEL_OK; ++i) {
+    for (uint32_t i = 0; i < call->outputs.count; i++) {
         struct kernel_tensor out;
         struct copy p = {0};
         int32_t before;
         int32_t after;
-        status = kernel_output(builder, call, i, &out);
-        if (status != ETHOSU_MODEL_OK) {
-            break;
-        }
+        TRY(kernel_output(builder, call, i, &out));
         if (!fits_whole(&in, &out, axis) || out.shape[axis] > in.shape[axis] - position) {
             return kernel_bad(builder, "an output does not fit its input");
         }
         p.walk = part_walk(&in, &out, axis, 1);
         around_axis(&in, axis, &before, &after);
-        status = add_copy(builder, kernel, &p, &out, 0, &in, position * after);
+        TRY(add_copy(builder, kernel, &p, &out, 0, &in, position * after));
         position += out.shape[axis];
     }
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 static int prepare_split(struct builder *builder, const struct tflite_operator_call *call)

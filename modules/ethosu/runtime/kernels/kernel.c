@@ -11,22 +11,19 @@ static int align_constant(struct builder *builder, struct kernel_tensor *tensor)
 {
     uint32_t offset;
     uint32_t size = tensor->file.size;
-    int status = build_reserve(builder, size, &offset);
-    if (status == ETHOSU_MODEL_OK && builder->loading) {
+    TRY(build_reserve(builder, size, &offset));
+    if (builder->loading) {
         tensor->data = memcpy(build_address(builder, offset), tensor->data, size);
     }
     builder->model->copied_bytes += size;
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 static int find_tensor(struct builder *builder, const struct fb_vector *list, uint32_t index,
                        struct kernel_tensor *tensor)
 {
     struct placed placed;
-    int status = build_place(builder, list, index, &placed);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(build_place(builder, list, index, &placed));
     struct tflite *file = &builder->file;
     *tensor = (struct kernel_tensor){
         .data = (void *)(uintptr_t)placed.data,
@@ -39,7 +36,7 @@ static int find_tensor(struct builder *builder, const struct fb_vector *list, ui
     if (tensor->element_size == 0) {
         return kernel_bad_type(builder, tensor);
     }
-    for (uint32_t i = 0; i < tensor->rank; ++i) {
+    for (uint32_t i = 0; i < tensor->rank; i++) {
         tensor->shape[i] = (int32_t)fb_u32_at(&file->fb, &placed.tensor.shape, i);
     }
     tensor->count = (int32_t)(placed.tensor.size / tensor->element_size);
@@ -66,25 +63,24 @@ int kernel_input(struct builder *builder, const struct tflite_operator_call *cal
 int kernel_output(struct builder *builder, const struct tflite_operator_call *call, uint32_t index,
                   struct kernel_tensor *tensor)
 {
-    int status = find_tensor(builder, &call->outputs, index, tensor);
-    if (status == ETHOSU_MODEL_OK && tensor->constant) {
-        status = kernel_bad(builder, "its output is constant");
+    TRY(find_tensor(builder, &call->outputs, index, tensor));
+    if (tensor->constant) {
+        return kernel_bad(builder, "its output is constant");
     }
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 int kernel_tensors(struct builder *builder, const struct tflite_operator_call *call,
                    struct kernel_tensor *inputs, uint32_t input_count,
                    struct kernel_tensor *outputs, uint32_t output_count)
 {
-    int status = ETHOSU_MODEL_OK;
-    for (uint32_t i = 0; i < input_count && status == ETHOSU_MODEL_OK; ++i) {
-        status = kernel_input(builder, call, i, &inputs[i]);
+    for (uint32_t i = 0; i < input_count; i++) {
+        TRY(kernel_input(builder, call, i, &inputs[i]));
     }
-    for (uint32_t i = 0; i < output_count && status == ETHOSU_MODEL_OK; ++i) {
-        status = kernel_output(builder, call, i, &outputs[i]);
+    for (uint32_t i = 0; i < output_count; i++) {
+        TRY(kernel_output(builder, call, i, &outputs[i]));
     }
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 bool kernel_has_input(struct builder *builder, const struct tflite_operator_call *call,
@@ -151,14 +147,14 @@ int kernel_table(struct builder *builder, size_t count, size_t size, void **tabl
 static int step_kernel(struct ethosu_model *model, const struct step *step)
 {
     const struct kernel_call *call = step->cpu;
-    int status = ETHOSU_MODEL_OK;
 #ifdef ETHOSU_ENABLE_ASSERTS
     uint32_t needed = call->kernel->scratch == NULL ? 0 : call->kernel->scratch(call);
-    status = needed == call->scratch_size ? ETHOSU_MODEL_OK : ETHOSU_MODEL_BAD_PLAN;
-#endif
-    if (status == ETHOSU_MODEL_OK) {
-        status = call->kernel->run(call);
+    if (needed != call->scratch_size) {
+        stop_npu(model);
+        return ETHOSU_MODEL_BAD_PLAN;
     }
+#endif
+    int status = call->kernel->run(call);
     if (status != ETHOSU_MODEL_OK) {
         stop_npu(model);
     }
@@ -175,21 +171,15 @@ int kernel_add(struct builder *builder, const struct kernel *kernel, struct kern
     block->kernel = kernel;
     uint32_t needed = kernel->scratch == NULL ? 0 : kernel->scratch(block);
     struct plan_scratch planned;
-    int status = plan_get_scratch(builder, kernel->version, needed, &planned);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(plan_get_scratch(builder, kernel->version, needed, &planned));
     block->scratch = planned.size == 0 ? NULL : build_address(builder, planned.offset);
     block->scratch_size = planned.size;
     void *memory;
-    status = build_object_back(builder, size, &memory);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(build_object_back(builder, size, &memory));
     if (memory != NULL) {
         memcpy(memory, block, size);
     }
-    ++builder->kernel_count;
+    builder->kernel_count++;
     struct step step = {.run = step_kernel, .cpu = memory};
     return build_step(builder, &step);
 }

@@ -16,7 +16,7 @@ void nd_dense(const struct kernel_tensor *tensor, int32_t *stride)
 /** Does `outer` go on where `inner` ends, in every tensor? */
 static bool continues(const struct nd_dimension *inner, const struct nd_dimension *outer)
 {
-    for (uint32_t i = 0; i < ND_TENSORS; ++i) {
+    for (uint32_t i = 0; i < ND_TENSORS; i++) {
         if (outer->stride[i] != inner->stride[i] * inner->extent) {
             return false;
         }
@@ -27,7 +27,7 @@ static bool continues(const struct nd_dimension *inner, const struct nd_dimensio
 void nd_simplify(struct nd_walk *walk)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < walk->rank; ++i) {
+    for (uint32_t i = 0; i < walk->rank; i++) {
         struct nd_dimension *dimension = &walk->dimension[i];
         if (dimension->extent == 1) {
             continue;
@@ -46,11 +46,11 @@ void nd_simplify(struct nd_walk *walk)
 
 bool nd_next(const struct nd_walk *walk, struct nd_cursor *cursor)
 {
-    for (uint32_t i = 1; i < walk->rank; ++i) {
+    for (uint32_t i = 1; i < walk->rank; i++) {
         const struct nd_dimension *dimension = &walk->dimension[i];
         bool wraps = ++cursor->index[i] == dimension->extent;
         int32_t steps = wraps ? 1 - dimension->extent : 1;
-        for (uint32_t k = 0; k < ND_TENSORS; ++k) {
+        for (uint32_t k = 0; k < ND_TENSORS; k++) {
             cursor->offset[k] += steps * dimension->stride[k];
         }
         if (!wraps) {
@@ -67,18 +67,18 @@ bool nd_broadcast(struct nd_walk *walk, const struct kernel_tensor *output,
     int32_t stride[ETHOSU_MODEL_MAX_RANK];
     *walk = (struct nd_walk){.rank = output->rank};
     nd_dense(output, stride);
-    for (uint32_t i = 0; i < output->rank; ++i) {
+    for (uint32_t i = 0; i < output->rank; i++) {
         struct nd_dimension *dimension = &walk->dimension[output->rank - 1 - i];
         dimension->extent = output->shape[i];
         dimension->stride[0] = stride[i];
     }
-    for (uint32_t k = 0; k < count; ++k) {
+    for (uint32_t k = 0; k < count; k++) {
         const struct kernel_tensor *input = &inputs[k];
         if (input->rank > output->rank) {
             return false;
         }
         nd_dense(input, stride);
-        for (uint32_t i = 0; i < input->rank; ++i) {
+        for (uint32_t i = 0; i < input->rank; i++) {
             struct nd_dimension *dimension = &walk->dimension[input->rank - 1 - i];
             if (input->shape[i] != 1 && input->shape[i] != dimension->extent) {
                 return false;
@@ -106,7 +106,7 @@ void nd_copy(const struct nd_walk *walk, void *destination, const void *source,
             memcpy(out, in, (size_t)row->extent * element_size);
             continue;
         }
-        for (int32_t i = 0; i < row->extent; ++i) {
+        for (int32_t i = 0; i < row->extent; i++) {
             memcpy(out + i * row->stride[0] * size, in + i * row->stride[1] * size, element_size);
         }
     } while (nd_next(walk, &cursor));

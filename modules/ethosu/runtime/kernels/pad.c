@@ -8,20 +8,15 @@ static int add_pad(struct builder *builder, const struct tflite_operator_call *c
     struct kernel_tensor in;
     struct kernel_tensor out;
     struct integers pads;
-    int status = find_pair(builder, call, &in, &out);
-    if (status == ETHOSU_MODEL_OK) {
-        status = integers_read(builder, call, 1, 2 * in.rank, &pads);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(find_pair(builder, call, &in, &out));
+    TRY(integers_read(builder, call, 1, 2 * in.rank, &pads));
     int32_t from[ETHOSU_MODEL_MAX_RANK];
     int32_t to[ETHOSU_MODEL_MAX_RANK];
     int32_t first = 0;
     nd_dense(&in, from);
     nd_dense(&out, to);
     p->walk.rank = in.rank;
-    for (uint32_t i = 0; i < in.rank; ++i) {
+    for (uint32_t i = 0; i < in.rank; i++) {
         int64_t padded = (int64_t)pads.value[2 * i] + in.shape[i] + pads.value[2 * i + 1];
         if (pads.value[2 * i] < 0 || pads.value[2 * i + 1] < 0 || out.rank != in.rank ||
             padded != out.shape[i]) {
@@ -52,13 +47,8 @@ static int prepare_padv2(struct builder *builder, const struct tflite_operator_c
     struct copy p = {0};
     struct kernel_tensor in;
     struct kernel_tensor value;
-    int status = kernel_input(builder, call, 0, &in);
-    if (status == ETHOSU_MODEL_OK) {
-        status = kernel_input(builder, call, 2, &value);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_input(builder, call, 0, &in));
+    TRY(kernel_input(builder, call, 2, &value));
     if (value.count != 1 || value.type != in.type) {
         return kernel_bad(builder, "its value is not one element of its input's type");
     }

@@ -39,9 +39,9 @@ ELEMENT_INLINE int32_t pool_channel(const struct pool *p, int32_t batch, struct 
     int32_t count = (y.end - y.first) * (x.end - x.first);
     int32_t largest = p->range.low;
     int64_t sum = 0;
-    for (int32_t i = y.first; i < y.end; ++i) {
+    for (int32_t i = y.first; i < y.end; i++) {
         int32_t line = (batch * p->window.y.input + i) * p->window.x.input;
-        for (int32_t k = x.first; k < x.end; ++k) {
+        for (int32_t k = x.first; k < x.end; k++) {
             int32_t value = element_load(p->input, (line + k) * p->depth + channel, type);
             largest = fixed_max(largest, value);
             sum += value;
@@ -58,12 +58,12 @@ static int run_pool(const struct kernel_call *call)
     const struct pool *p = (const struct pool *)call;
     const struct window_2d *window = &p->window;
     int32_t pixels = p->batches * window->y.output * window->x.output;
-    for (int32_t pixel = 0; pixel < pixels; ++pixel) {
+    for (int32_t pixel = 0; pixel < pixels; pixel++) {
         int32_t line = pixel / window->x.output;
         struct span y = clip(&window->y, line % window->y.output);
         struct span x = clip(&window->x, pixel % window->x.output);
         int32_t batch = line / window->y.output;
-        for (int32_t i = 0; i < p->depth; ++i) {
+        for (int32_t i = 0; i < p->depth; i++) {
             int32_t value = p->type == ETHOSU_TYPE_INT8
                                 ? pool_channel(p, batch, y, x, i, ETHOSU_TYPE_INT8)
                                 : pool_channel(p, batch, y, x, i, ETHOSU_TYPE_INT16);
@@ -97,25 +97,15 @@ static int prepare_pool(struct builder *builder, const struct tflite_operator_ca
     struct kernel_tensor out;
     struct pool p = {.average = average};
     uint32_t activation = kernel_option_byte(builder, call, OPTION_ACTIVATION, 0);
-    int status = kernel_tensors(builder, call, &in, 1, &out, 1);
-    if (status == ETHOSU_MODEL_OK) {
-        status = check(builder, &in, &out);
+    TRY(kernel_tensors(builder, call, &in, 1, &out, 1));
+    TRY(check(builder, &in, &out));
+    TRY(window_2d_prepare(builder, call, &window_fields, &in,
+                          kernel_option(builder, call, OPTION_HEIGHT, 0),
+                          kernel_option(builder, call, OPTION_WIDTH, 0), &p.window));
+    if (out.shape[1] != p.window.y.output || out.shape[2] != p.window.x.output) {
+        return kernel_bad(builder, "its shapes do not fit each other");
     }
-    if (status == ETHOSU_MODEL_OK) {
-        status = window_2d_prepare(builder, call, &window_fields, &in,
-                                   kernel_option(builder, call, OPTION_HEIGHT, 0),
-                                   kernel_option(builder, call, OPTION_WIDTH, 0), &p.window);
-    }
-    if (status == ETHOSU_MODEL_OK &&
-        (out.shape[1] != p.window.y.output || out.shape[2] != p.window.x.output)) {
-        status = kernel_bad(builder, "its shapes do not fit each other");
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status = range_of_activation(builder, activation, &out, &p.range);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(range_of_activation(builder, activation, &out, &p.range));
     p.input = in.data;
     p.output = out.data;
     p.batches = in.shape[0];

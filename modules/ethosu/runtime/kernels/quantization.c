@@ -14,7 +14,7 @@ bool rescale_from(double factor, struct rescale *rescale)
     int64_t multiplier = llround(frexp(factor, &shift) * 2147483648.0);
     if (multiplier == (int64_t)1 << 31) {
         multiplier /= 2;
-        ++shift;
+        shift++;
     }
     if (shift < -31) {
         return true; // so small that nothing is left of it
@@ -103,10 +103,7 @@ int range_of_activation(struct builder *builder, uint32_t activation,
     if (!range_of_type(output->type, &type)) {
         return kernel_bad_type(builder, output);
     }
-    int status = range_of_floats(builder, activation, &low, &high);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(range_of_floats(builder, activation, &low, &high));
     range->low = quantize_bound(low, output, type);
     range->high = quantize_bound(high, output, type);
     return ETHOSU_MODEL_OK;

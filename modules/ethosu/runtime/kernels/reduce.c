@@ -27,7 +27,7 @@ ELEMENT_INLINE int32_t sum_elements(const struct reduce *p, int32_t first, uint3
     uint32_t sum = 0; // wraps around, as the reference's does
     do {
         int32_t at = first + cursor.offset[1];
-        for (int32_t i = 0; i < row->extent; ++i) {
+        for (int32_t i = 0; i < row->extent; i++) {
             sum += (uint32_t)element_load(p->input, at + i * row->stride[1], type);
         }
     } while (nd_next(&p->reduced, &cursor));
@@ -53,7 +53,7 @@ static int run_reduce(const struct kernel_call *call)
     const struct nd_dimension *row = &p->kept.dimension[0];
     struct nd_cursor cursor = {0};
     do {
-        for (int32_t i = 0; i < row->extent; ++i) {
+        for (int32_t i = 0; i < row->extent; i++) {
             int32_t value = reduce_one(p, cursor.offset[1] + i * row->stride[1]);
             element_store(p->output, cursor.offset[0] + i, p->type, value);
         }
@@ -70,8 +70,8 @@ static int sort_dimensions(struct builder *builder, const struct tflite_operator
     int32_t stride[ETHOSU_MODEL_MAX_RANK];
     uint32_t gone = 0;
     int32_t outputs = 1;
-    int status = integers_read(builder, call, 1, 0, &axes);
-    for (uint32_t i = 0; i < axes.count; ++i) {
+    TRY(integers_read(builder, call, 1, 0, &axes));
+    for (uint32_t i = 0; i < axes.count; i++) {
         int32_t axis = axes.value[i] < 0 ? axes.value[i] + (int32_t)in->rank : axes.value[i];
         if (axis < 0 || axis >= (int32_t)in->rank) {
             return kernel_bad(builder, "it names an axis that there is not");
@@ -93,8 +93,8 @@ static int sort_dimensions(struct builder *builder, const struct tflite_operator
     }
     nd_simplify(&p->reduced);
     nd_simplify(&p->kept);
-    return status != ETHOSU_MODEL_OK || outputs == out->count
-               ? status
+    return outputs == out->count
+               ? ETHOSU_MODEL_OK
                : kernel_bad(builder, "its output does not have as many elements as are left");
 }
 
@@ -113,13 +113,8 @@ static int prepare_reduce(struct builder *builder, const struct tflite_operator_
     struct kernel_tensor in;
     struct kernel_tensor out;
     struct reduce p = {0};
-    int status = kernel_tensors(builder, call, &in, 1, &out, 1);
-    if (status == ETHOSU_MODEL_OK) {
-        status = sort_dimensions(builder, call, &in, &out, &p);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_tensors(builder, call, &in, 1, &out, 1));
+    TRY(sort_dimensions(builder, call, &in, &out, &p));
     bool mean = kernel->code == CODE_MEAN;
     p.plain = !mean && (in.type == ETHOSU_TYPE_INT32 || in.type == ETHOSU_TYPE_INT16);
     if (in.type != out.type || in.type == ETHOSU_TYPE_UINT8) {
@@ -129,11 +124,9 @@ static int prepare_reduce(struct builder *builder, const struct tflite_operator_
         return kernel_unsupported(builder, "its output is quantised otherwise than its input");
     }
     if (!p.plain) {
-        status = need_quantized(builder, &in);
-        status = status == ETHOSU_MODEL_OK ? need_quantized(builder, &out) : status;
-        if (status == ETHOSU_MODEL_OK) {
-            status = need_rescale(builder, (double)in.scale / (double)out.scale, &p.scale);
-        }
+        TRY(need_quantized(builder, &in));
+        TRY(need_quantized(builder, &out));
+        TRY(need_rescale(builder, (double)in.scale / (double)out.scale, &p.scale));
         if (mean) {
             divide_scale(&p);
         }
@@ -144,9 +137,7 @@ static int prepare_reduce(struct builder *builder, const struct tflite_operator_
     p.type = in.type;
     p.input_zero_point = in.zero_point;
     p.output_zero_point = out.zero_point;
-    return status == ETHOSU_MODEL_OK
-               ? kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.kept))
-               : status;
+    return kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.kept));
 }
 
 static int prepare_mean(struct builder *builder, const struct tflite_operator_call *call)
@@ -193,10 +184,10 @@ static bool better(const struct arg *p, int32_t candidate, int32_t best)
 static int run_arg(const struct kernel_call *call)
 {
     const struct arg *p = (const struct arg *)call;
-    for (int32_t i = 0; i < p->outer * p->inner; ++i) {
+    for (int32_t i = 0; i < p->outer * p->inner; i++) {
         int32_t first = i / p->inner * p->size * p->inner + i % p->inner;
         int32_t best = 0;
-        for (int32_t k = 1; k < p->size; ++k) {
+        for (int32_t k = 1; k < p->size; k++) {
             best = better(p, first + k * p->inner, first + best * p->inner) ? k : best;
         }
         if (p->wide) {
@@ -215,13 +206,8 @@ static int prepare_arg(struct builder *builder, const struct tflite_operator_cal
     struct kernel_tensor out;
     struct integers axes;
     struct range range;
-    int status = kernel_tensors(builder, call, &in, 1, &out, 1);
-    if (status == ETHOSU_MODEL_OK) {
-        status = integers_read(builder, call, 1, 1, &axes);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_tensors(builder, call, &in, 1, &out, 1));
+    TRY(integers_read(builder, call, 1, 1, &axes));
     bool known = in.type == ETHOSU_TYPE_FLOAT32 || range_of_type(in.type, &range);
     if (!known || (out.type != ETHOSU_TYPE_INT32 && out.type != ETHOSU_TYPE_INT64)) {
         return kernel_bad_type(builder, &in);
@@ -240,7 +226,7 @@ static int prepare_arg(struct builder *builder, const struct tflite_operator_cal
         .largest = kernel->code == CODE_ARG_MAX,
         .wide = out.type == ETHOSU_TYPE_INT64,
     };
-    for (int32_t i = 0; i < (int32_t)in.rank; ++i) {
+    for (int32_t i = 0; i < (int32_t)in.rank; i++) {
         p.outer *= i < axis ? in.shape[i] : 1;
         p.inner *= i > axis ? in.shape[i] : 1;
     }

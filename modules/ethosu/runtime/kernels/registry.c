@@ -19,7 +19,7 @@ static const struct kernel *const kernels[] = {
 const struct kernel *kernel_find(const struct tflite_operator_call *call)
 {
     const struct kernel *const *kernel = kernels;
-    for (; *kernel != NULL; ++kernel) {
+    for (; *kernel != NULL; kernel++) {
         if ((*kernel)->code == call->code &&
             ((*kernel)->custom == NULL || tflite_text_is(call->custom, (*kernel)->custom))) {
             break;

@@ -47,9 +47,9 @@ static int run_nearest(const struct kernel_call *call)
     const struct resize *p = (const struct resize *)call;
     size_t pixel = (size_t)p->depth * p->element_size;
     uint8_t *output = p->output;
-    for (int32_t line = 0; line < p->batches * p->y.output; ++line) {
+    for (int32_t line = 0; line < p->batches * p->y.output; line++) {
         int32_t y = nearest(p, &p->y, line % p->y.output) + line / p->y.output * p->y.input;
-        for (int32_t x = 0; x < p->x.output; ++x, output += pixel) {
+        for (int32_t x = 0; x < p->x.output; x++, output += pixel) {
             int32_t from = y * p->x.input + nearest(p, &p->x, x);
             memcpy(output, (const uint8_t *)p->input + (size_t)from * pixel, pixel);
         }
@@ -94,9 +94,9 @@ ELEMENT_INLINE void blend(const struct resize *p, int32_t image, struct between 
         (int64_t)(ONE - y.fraction) * x.fraction,
         (int64_t)y.fraction * x.fraction,
     };
-    for (int32_t i = 0; i < p->depth; ++i) {
+    for (int32_t i = 0; i < p->depth; i++) {
         int64_t sum = 0;
-        for (int k = 0; k < 4; ++k) {
+        for (int k = 0; k < 4; k++) {
             sum += element_load(p->input, corner[k] + i, type) * weight[k];
         }
         int64_t nudge = sum > 0 ? 1 << 19 : -(1 << 19);
@@ -108,10 +108,10 @@ static int run_bilinear(const struct kernel_call *call)
 {
     const struct resize *p = (const struct resize *)call;
     int32_t output = 0;
-    for (int32_t line = 0; line < p->batches * p->y.output; ++line) {
+    for (int32_t line = 0; line < p->batches * p->y.output; line++) {
         struct between y = find_between(p, &p->y, line % p->y.output);
         int32_t image = line / p->y.output * p->y.input * p->x.input;
-        for (int32_t i = 0; i < p->x.output; ++i, output += p->depth) {
+        for (int32_t i = 0; i < p->x.output; i++, output += p->depth) {
             struct between x = find_between(p, &p->x, i);
             if (p->element_size == 1) {
                 blend(p, image, y, x, output, ETHOSU_TYPE_INT8);
@@ -143,10 +143,7 @@ static int prepare_resize(struct builder *builder, const struct tflite_operator_
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
-    int status = kernel_tensors(builder, call, &in, 1, &out, 1);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_tensors(builder, call, &in, 1, &out, 1));
     if (in.rank != 4 || out.rank != 4 || in.type != out.type || in.shape[0] != out.shape[0] ||
         in.shape[3] != out.shape[3] || in.shape[1] > 1 << 15 || in.shape[2] > 1 << 15) {
         return kernel_bad(builder, "its shapes do not fit each other");

@@ -51,21 +51,17 @@ static int prepare_slice(struct builder *builder, const struct tflite_operator_c
     struct kernel_tensor out;
     struct integers begin;
     struct integers size;
-    int status = find_pair(builder, call, &in, &out);
-    if (status == ETHOSU_MODEL_OK) {
-        status = integers_read(builder, call, 1, in.rank, &begin);
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status = integers_read(builder, call, 2, in.rank, &size);
-    }
+    TRY(find_pair(builder, call, &in, &out));
+    TRY(integers_read(builder, call, 1, in.rank, &begin));
+    TRY(integers_read(builder, call, 2, in.rank, &size));
     struct part part = {.rank = in.rank};
-    for (uint32_t i = 0; i < in.rank && status == ETHOSU_MODEL_OK; ++i) {
+    for (uint32_t i = 0; i < in.rank; i++) {
         part.start[i] = begin.value[i];
         part.step[i] = 1;
         bool rest = size.value[i] == -1 && begin.value[i] >= 0;
         part.extent[i] = rest ? in.shape[i] - begin.value[i] : size.value[i];
     }
-    return status == ETHOSU_MODEL_OK ? add_part(builder, &kernel_SLICE, &part, &in, &out) : status;
+    return add_part(builder, &kernel_SLICE, &part, &in, &out);
 }
 
 COPY_KERNEL(SLICE, prepare_slice);
@@ -121,7 +117,7 @@ static void take_all(const struct kernel_tensor *in, struct part *part, uint32_t
 static uint32_t ellipsis_width(const struct slice_spec *spec, uint32_t rank)
 {
     uint32_t named = 0;
-    for (uint32_t i = 0; i < spec->begin.count; ++i) {
+    for (uint32_t i = 0; i < spec->begin.count; i++) {
         named += ((spec->ellipsis_mask | spec->new_axis_mask) >> i & 1) == 0;
     }
     return rank > named ? rank - named : 0;
@@ -131,7 +127,7 @@ static int take_part(struct builder *builder, const struct slice_spec *spec,
                      const struct kernel_tensor *in, struct part *part)
 {
     uint32_t axis = 0;
-    for (uint32_t i = 0; i < spec->begin.count; ++i) {
+    for (uint32_t i = 0; i < spec->begin.count; i++) {
         uint32_t width = 1;
         bool all = (spec->ellipsis_mask >> i & 1) != 0;
         if (all) {
@@ -143,7 +139,7 @@ static int take_part(struct builder *builder, const struct slice_spec *spec,
             spec->step.value[i] == INT32_MIN) {
             return kernel_bad(builder, "it has more entries than its input dimensions, or step 0");
         }
-        for (uint32_t k = 0; k < width; ++k, ++axis) {
+        for (uint32_t k = 0; k < width; k++, axis++) {
             if (all) {
                 take_all(in, part, axis);
             } else {
@@ -169,22 +165,13 @@ static int prepare_strided_slice(struct builder *builder, const struct tflite_op
         .shrink_mask = (uint32_t)kernel_option(builder, call, STRIDED_SLICE_SHRINK, 0),
         .offset = kernel_option_byte(builder, call, STRIDED_SLICE_OFFSET, 0) != 0,
     };
-    int status = find_pair(builder, call, &in, &out);
-    if (status == ETHOSU_MODEL_OK) {
-        status = integers_read(builder, call, 1, 0, &spec.begin);
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status = integers_read(builder, call, 2, spec.begin.count, &spec.end);
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status = integers_read(builder, call, 3, spec.begin.count, &spec.step);
-    }
+    TRY(find_pair(builder, call, &in, &out));
+    TRY(integers_read(builder, call, 1, 0, &spec.begin));
+    TRY(integers_read(builder, call, 2, spec.begin.count, &spec.end));
+    TRY(integers_read(builder, call, 3, spec.begin.count, &spec.step));
     struct part part = {.rank = in.rank};
-    if (status == ETHOSU_MODEL_OK) {
-        status = take_part(builder, &spec, &in, &part);
-    }
-    return status == ETHOSU_MODEL_OK ? add_part(builder, &kernel_STRIDED_SLICE, &part, &in, &out)
-                                     : status;
+    TRY(take_part(builder, &spec, &in, &part));
+    return add_part(builder, &kernel_STRIDED_SLICE, &part, &in, &out);
 }
 
 COPY_KERNEL(STRIDED_SLICE, prepare_strided_slice);

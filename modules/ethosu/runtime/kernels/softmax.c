@@ -66,7 +66,7 @@ static int32_t exp_of_negative(int32_t x)
     int32_t rest = (x & (quarter - 1)) - quarter;
     int32_t quarters = rest - x;
     int32_t result = exp_of_quarter(fixed_shift_left(rest, 5));
-    for (uint32_t i = 0; i < sizeof factors / sizeof factors[0]; ++i) {
+    for (uint32_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
         if (((uint32_t)quarters >> (24 + i) & 1) != 0) {
             result = fixed_high_mul(result, factors[i]);
         }
@@ -79,7 +79,7 @@ static int32_t reciprocal(int32_t value)
 {
     int32_t half = (int32_t)(((int64_t)value + INT32_MAX + 1) / 2);
     int32_t x = 1515870810 + fixed_high_mul(half, -1010580540); // 48/17 - 32/17 half, in Q2
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 3; i++) {
         int32_t error = (1 << 29) - fixed_high_mul(half, x);
         x += fixed_saturating_shift(fixed_high_mul(x, error), 2);
     }
@@ -96,7 +96,7 @@ static int32_t leading_zeros(uint32_t value)
 static int32_t largest_of(const int8_t *row, int32_t count)
 {
     int32_t largest = INT8_MIN;
-    for (int32_t i = 0; i < count; ++i) {
+    for (int32_t i = 0; i < count; i++) {
         largest = fixed_max(largest, row[i]);
     }
     return largest;
@@ -107,7 +107,7 @@ static int32_t exponentials(const struct softmax *p, const int8_t *row, int32_t 
 {
     int32_t largest = largest_of(row, p->depth);
     int64_t sum = 0;
-    for (int32_t i = 0; i < p->depth; ++i) {
+    for (int32_t i = 0; i < p->depth; i++) {
         int32_t difference = row[i] - largest;
         exponential[i] = -1;
         if (difference >= p->least) {
@@ -128,7 +128,7 @@ static void run_row(const struct softmax *p, int32_t row)
     int32_t scale = reciprocal((int32_t)(((uint32_t)sum << zeros) - (1u << 31)));
     int32_t bits = p->wide_output ? 16 : 8;
     int32_t low = p->wide_output ? INT16_MIN : INT8_MIN;
-    for (int32_t i = 0; i < p->depth; ++i) {
+    for (int32_t i = 0; i < p->depth; i++) {
         int32_t value = low;
         if (exponential[i] >= 0) {
             int32_t share = fixed_high_mul(scale, exponential[i]);
@@ -158,10 +158,10 @@ static void run_wide_row(const struct softmax *p, int32_t row)
     int16_t *output = (int16_t *)p->output + row * p->depth;
     int32_t largest = INT16_MIN;
     int64_t sum = 0;
-    for (int32_t i = 0; i < p->depth; ++i) {
+    for (int32_t i = 0; i < p->depth; i++) {
         largest = fixed_max(largest, input[i]);
     }
-    for (int32_t i = 0; i < p->depth; ++i) {
+    for (int32_t i = 0; i < p->depth; i++) {
         int32_t position = fixed_add(fixed_rescale(input[i] - largest, p->scale), INT16_MAX);
         output[i] = (int16_t)look_up(p->exp_table, fixed_clamp(position, INT16_MIN, INT16_MAX));
         sum += output[i];
@@ -172,7 +172,7 @@ static void run_wide_row(const struct softmax *p, int32_t row)
     int32_t position = fixed_clamp(shifted - (1 << 15) - (1 << 16), INT16_MIN, INT16_MAX);
     int64_t scale = look_up(p->reciprocal_table, position);
     int32_t shift = 31 - zeros;
-    for (int32_t i = 0; i < p->depth; ++i) {
+    for (int32_t i = 0; i < p->depth; i++) {
         int64_t share = (output[i] * scale + (shift > 0 ? 1 << (shift - 1) : 0)) >> shift;
         output[i] = (int16_t)fixed_clamp((int32_t)share, 0, INT16_MAX);
     }
@@ -181,7 +181,7 @@ static void run_wide_row(const struct softmax *p, int32_t row)
 static int run_softmax(const struct kernel_call *call)
 {
     const struct softmax *p = (const struct softmax *)call;
-    for (int32_t row = 0; row < p->rows; ++row) {
+    for (int32_t row = 0; row < p->rows; row++) {
         if (p->wide_input) {
             run_wide_row(p, row);
         } else {
@@ -203,7 +203,7 @@ static void fill_table(int16_t *table, double (*function)(double), double low, d
 {
     const double unit = 65536.0 / 2.0;
     double step = (high - low) / TABLE_STEPS;
-    for (int i = 0; i < TABLE_STEPS; ++i) {
+    for (int i = 0; i < TABLE_STEPS; i++) {
         double here = round(function(low + i * step) * unit);
         double next = function(low + (i + 1) * step) * unit;
         double middle = round(function(low + i * step + step / 2) * unit);
@@ -217,7 +217,7 @@ static void fill_table(int16_t *table, double (*function)(double), double low, d
 static int prepare_tables(struct builder *builder, struct softmax *p)
 {
     void *memory;
-    int status = kernel_table(builder, 2 * (TABLE_STEPS + 1), sizeof(int16_t), &memory);
+    TRY(kernel_table(builder, 2 * (TABLE_STEPS + 1), sizeof(int16_t), &memory));
     int16_t *table = memory;
     if (table != NULL) {
         fill_table(table, exp, -10.0, 0.0);
@@ -225,19 +225,19 @@ static int prepare_tables(struct builder *builder, struct softmax *p)
         p->exp_table = table;
         p->reciprocal_table = table + TABLE_STEPS + 1;
     }
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 /** int8: differences in Q5, and how far below the largest an input still counts. */
 static int prepare_narrow(struct builder *builder, double factor, struct softmax *p)
 {
     factor = fmin(factor * (1 << 26), 2147483647.0);
-    int status = need_rescale(builder, factor, &p->scale);
-    if (status == ETHOSU_MODEL_OK && p->scale.shift < 1) {
+    TRY(need_rescale(builder, factor, &p->scale));
+    if (p->scale.shift < 1) {
         return kernel_unsupported(builder, "its input's scale times beta is too small");
     }
     p->least = -(int32_t)floor(31.0 * (1 << 26) / (double)((int64_t)1 << p->scale.shift));
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 static int check(struct builder *builder, const struct kernel_tensor *in,
@@ -245,12 +245,9 @@ static int check(struct builder *builder, const struct kernel_tensor *in,
 {
     // The reference gives int16 made of int8 its lowest zero point, and looks at neither.
     bool widens = in->type == ETHOSU_TYPE_INT8 && out->type == ETHOSU_TYPE_INT16;
-    int status = need_quantized(builder, in);
-    if (status == ETHOSU_MODEL_OK && !widens) {
-        status = need_quantized(builder, out);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
+    TRY(need_quantized(builder, in));
+    if (!widens) {
+        TRY(need_quantized(builder, out));
     }
     bool narrow = in->type == ETHOSU_TYPE_INT8 && out->type == ETHOSU_TYPE_INT8;
     bool wide = out->type == ETHOSU_TYPE_INT16 && in->type != ETHOSU_TYPE_UINT8;
@@ -267,13 +264,8 @@ static int prepare_softmax(struct builder *builder, const struct tflite_operator
     struct kernel_tensor in;
     struct kernel_tensor out;
     float beta = kernel_option_float(builder, call, OPTION_BETA, 0.0F);
-    int status = kernel_tensors(builder, call, &in, 1, &out, 1);
-    if (status == ETHOSU_MODEL_OK) {
-        status = check(builder, &in, &out);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_tensors(builder, call, &in, 1, &out, 1));
+    TRY(check(builder, &in, &out));
     struct softmax p = {
         .input = in.data,
         .output = out.data,
@@ -283,13 +275,12 @@ static int prepare_softmax(struct builder *builder, const struct tflite_operator
         .wide_output = out.type == ETHOSU_TYPE_INT16,
     };
     if (p.wide_input) {
-        status = need_rescale(builder, (double)(in.scale * beta) / (10.0 / 65535.0), &p.scale);
-        status = status == ETHOSU_MODEL_OK ? prepare_tables(builder, &p) : status;
+        TRY(need_rescale(builder, (double)(in.scale * beta) / (10.0 / 65535.0), &p.scale));
+        TRY(prepare_tables(builder, &p));
     } else {
-        status = prepare_narrow(builder, (double)beta * (double)in.scale, &p);
+        TRY(prepare_narrow(builder, (double)beta * (double)in.scale, &p));
     }
-    return status == ETHOSU_MODEL_OK ? kernel_add(builder, &kernel_SOFTMAX, &p.call, sizeof p)
-                                     : status;
+    return kernel_add(builder, &kernel_SOFTMAX, &p.call, sizeof p);
 }
 
 const struct kernel kernel_SOFTMAX = {.code = CODE_SOFTMAX,

@@ -35,7 +35,7 @@ static void update_state(const struct svdf *p)
     int32_t filters = p->units * p->rank;
     size_t count = (size_t)(p->batches * filters * p->memory);
     memmove(p->state, p->state + 1, (count - 1) * sizeof *p->state);
-    for (int32_t i = 0; i < p->batches * filters; ++i) {
+    for (int32_t i = 0; i < p->batches * filters; i++) {
         const int8_t *frame = p->input + i / filters * p->frame;
         const int8_t *weights = p->features + i % filters * p->frame;
         int64_t sum = dot_8(frame, weights, p->frame, p->input_offset);
@@ -47,7 +47,7 @@ static void update_state(const struct svdf *p)
 static int32_t sum_unit(const struct svdf *p, const int16_t *state, const int16_t *times)
 {
     uint32_t sum = 0; // wraps around, as the reference's does
-    for (int32_t i = 0; i < p->rank * p->memory; ++i) {
+    for (int32_t i = 0; i < p->rank * p->memory; i++) {
         sum += (uint32_t)(state[i] * times[i]);
     }
     return (int32_t)sum;
@@ -57,7 +57,7 @@ static int run_svdf(const struct kernel_call *call)
 {
     const struct svdf *p = (const struct svdf *)call;
     update_state(p);
-    for (int32_t i = 0; i < p->batches * p->units; ++i) {
+    for (int32_t i = 0; i < p->batches * p->units; i++) {
         int32_t unit = i % p->units;
         int32_t sum = sum_unit(p, p->state + (size_t)i * (size_t)(p->rank * p->memory),
                                p->times + (size_t)unit * (size_t)(p->rank * p->memory));
@@ -76,7 +76,7 @@ static int check_types(struct builder *builder, const struct kernel_tensor *in,
         [INPUT_TIMES] = ETHOSU_TYPE_INT16, [INPUT_BIAS] = ETHOSU_TYPE_INT32,
         [INPUT_STATE] = ETHOSU_TYPE_INT16,
     };
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < 5; i++) {
         if (in[i].type != types[i]) {
             return kernel_bad_type(builder, &in[i]);
         }
@@ -93,32 +93,29 @@ static int prepare_scales(struct builder *builder, const struct kernel_tensor *i
                           const struct kernel_tensor *out, struct svdf *p)
 {
     static const int quantized[] = {INPUT_FRAME, INPUT_FEATURES, INPUT_TIMES, INPUT_STATE};
-    int status = need_quantized(builder, out);
-    for (int i = 0; i < 4 && status == ETHOSU_MODEL_OK; ++i) {
-        status = need_quantized(builder, &in[quantized[i]]);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
+    TRY(need_quantized(builder, out));
+    for (int i = 0; i < 4; i++) {
+        TRY(need_quantized(builder, &in[quantized[i]]));
     }
     float to_state = in[INPUT_FRAME].scale * in[INPUT_FEATURES].scale / in[INPUT_STATE].scale;
     float to_output = in[INPUT_STATE].scale * in[INPUT_TIMES].scale / out->scale;
-    status = need_rescale(builder, to_state, &p->to_state);
-    return status == ETHOSU_MODEL_OK ? need_rescale(builder, to_output, &p->to_output) : status;
+    TRY(need_rescale(builder, to_state, &p->to_state));
+    return need_rescale(builder, to_output, &p->to_output);
 }
 
 /** Find the tensors; the bias may be left out. */
 static int find_tensors(struct builder *builder, const struct tflite_operator_call *call,
                         struct kernel_tensor *in, struct kernel_tensor *out)
 {
-    int status = kernel_output(builder, call, 0, out);
-    for (uint32_t i = 0; i < 5 && status == ETHOSU_MODEL_OK; ++i) {
+    TRY(kernel_output(builder, call, 0, out));
+    for (uint32_t i = 0; i < 5; i++) {
         if (i == INPUT_BIAS && !kernel_has_input(builder, call, i)) {
             in[i] = (struct kernel_tensor){.type = ETHOSU_TYPE_INT32, .count = -1};
         } else {
-            status = kernel_input(builder, call, i, &in[i]);
+            TRY(kernel_input(builder, call, i, &in[i]));
         }
     }
-    return status != ETHOSU_MODEL_OK ? status : check_types(builder, in, out);
+    return check_types(builder, in, out);
 }
 
 static bool shapes_fit(const struct kernel_tensor *in, const struct kernel_tensor *out,
@@ -143,16 +140,11 @@ static int prepare_svdf(struct builder *builder, const struct tflite_operator_ca
     struct kernel_tensor in[5];
     struct kernel_tensor out;
     struct svdf p = {.rank = kernel_option(builder, call, OPTION_RANK, 0)};
-    int status = find_tensors(builder, call, in, &out);
-    if (status == ETHOSU_MODEL_OK && !shapes_fit(in, &out, p.rank)) {
-        status = kernel_bad(builder, "its shapes do not fit each other");
+    TRY(find_tensors(builder, call, in, &out));
+    if (!shapes_fit(in, &out, p.rank)) {
+        return kernel_bad(builder, "its shapes do not fit each other");
     }
-    if (status == ETHOSU_MODEL_OK) {
-        status = prepare_scales(builder, in, &out, &p);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(prepare_scales(builder, in, &out, &p));
     p.input = in[INPUT_FRAME].data;
     p.features = in[INPUT_FEATURES].data;
     p.times = in[INPUT_TIMES].data;

@@ -7,20 +7,15 @@ static int prepare_transpose(struct builder *builder, const struct tflite_operat
     struct kernel_tensor in;
     struct kernel_tensor out;
     struct integers order;
-    int status = find_pair(builder, call, &in, &out);
-    if (status == ETHOSU_MODEL_OK) {
-        status = integers_read(builder, call, 1, in.rank, &order);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(find_pair(builder, call, &in, &out));
+    TRY(integers_read(builder, call, 1, in.rank, &order));
     int32_t from[ETHOSU_MODEL_MAX_RANK];
     int32_t to[ETHOSU_MODEL_MAX_RANK];
     struct copy p = {.walk.rank = in.rank};
     uint32_t seen = 0;
     nd_dense(&in, from);
     nd_dense(&out, to);
-    for (uint32_t i = 0; i < in.rank; ++i) {
+    for (uint32_t i = 0; i < in.rank; i++) {
         int32_t axis = order.value[i] < 0 ? order.value[i] + (int32_t)in.rank : order.value[i];
         if (axis < 0 || axis >= (int32_t)in.rank || out.rank != in.rank ||
             out.shape[i] != in.shape[axis]) {

@@ -75,12 +75,12 @@ static int run_transpose_conv(const struct kernel_call *call)
     if (cmsis_nn_transpose_conv(p)) {
         return ETHOSU_MODEL_OK;
     }
-    for (int32_t pixel = 0; pixel < p->batches * height * width; ++pixel) {
+    for (int32_t pixel = 0; pixel < p->batches * height * width; pixel++) {
         int32_t line = pixel / width;
         for (int32_t first = 0; first < p->filters; first += SUM_BLOCK) {
             union sums sums;
             int32_t count = fixed_min(SUM_BLOCK, p->filters - first);
-            for (int32_t i = 0; i < count; ++i) {
+            for (int32_t i = 0; i < count; i++) {
                 int64_t sum = sum_output(p, line / height, line % height, pixel % width, first + i);
                 put_sum(p, &sums, i, sum);
             }
@@ -105,24 +105,16 @@ static int prepare_transpose_conv(struct builder *builder, const struct tflite_o
     const struct kernel_tensor *image = &in[INPUT_IMAGE];
     const struct kernel_tensor *filter = &in[INPUT_FILTER];
     struct weighted_call p = {0};
-    int status = kernel_tensors(builder, call, in, 3, &out, 1);
-    if (status == ETHOSU_MODEL_OK && (image->rank != 4 || filter->rank != 4 || out.rank != 4)) {
-        status = kernel_bad(builder, "its tensors do not have 4 dimensions");
+    TRY(kernel_tensors(builder, call, in, 3, &out, 1));
+    if (image->rank != 4 || filter->rank != 4 || out.rank != 4) {
+        return kernel_bad(builder, "its tensors do not have 4 dimensions");
     }
-    if (status == ETHOSU_MODEL_OK) {
-        status = window_2d_prepare(builder, call, &window_fields, &out, filter->shape[1],
-                                   filter->shape[2], &p.window);
+    TRY(window_2d_prepare(builder, call, &window_fields, &out, filter->shape[1], filter->shape[2],
+                          &p.window));
+    if (!shapes_fit(image, filter, &out, &p.window)) {
+        return kernel_bad(builder, "its shapes do not fit each other");
     }
-    if (status == ETHOSU_MODEL_OK && !shapes_fit(image, filter, &out, &p.window)) {
-        status = kernel_bad(builder, "its shapes do not fit each other");
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status =
-            weighted_prepare(builder, call, image, filter, &out, &weighted_fields, &p.weighted);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(weighted_prepare(builder, call, image, filter, &out, &weighted_fields, &p.weighted));
     p.input = image->data;
     p.filter = filter->data;
     p.output = out.data;

@@ -22,7 +22,7 @@ static void run_table(const struct unary *p)
 {
     const uint8_t *table = ((const struct unary_block *)p)->table;
     const uint8_t *input = p->input;
-    for (int32_t i = 0; i < p->count; ++i) {
+    for (int32_t i = 0; i < p->count; i++) {
         ((uint8_t *)p->output)[i] = table[input[i]];
     }
 }
@@ -34,7 +34,7 @@ int unary_run(const struct kernel_call *call)
         run_table(p);
         return ETHOSU_MODEL_OK;
     }
-    for (int32_t i = 0; i < p->count; ++i) {
+    for (int32_t i = 0; i < p->count; i++) {
         int32_t value = p->function(p, element_load(p->input, i, p->input_type));
         element_store(p->output, i, p->output_type, value);
     }
@@ -44,9 +44,9 @@ int unary_run(const struct kernel_call *call)
 int unary_begin(struct builder *builder, const struct tflite_operator_call *call,
                 struct kernel_tensor *input, struct kernel_tensor *output, struct unary *p)
 {
-    int status = kernel_tensors(builder, call, input, 1, output, 1);
-    if (status == ETHOSU_MODEL_OK && input->count != output->count) {
-        status = kernel_bad(builder, "input and output differ in their number of elements");
+    TRY(kernel_tensors(builder, call, input, 1, output, 1));
+    if (input->count != output->count) {
+        return kernel_bad(builder, "input and output differ in their number of elements");
     }
     p->input = input->data;
     p->output = output->data;
@@ -55,26 +55,20 @@ int unary_begin(struct builder *builder, const struct tflite_operator_call *call
     p->output_type = output->type;
     p->input_zero_point = input->zero_point;
     p->output_zero_point = output->zero_point;
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 int unary_begin_quantized(struct builder *builder, const struct tflite_operator_call *call,
                           struct kernel_tensor *input, struct kernel_tensor *output,
                           struct unary *p)
 {
-    int status = unary_begin(builder, call, input, output, p);
-    if (status == ETHOSU_MODEL_OK) {
-        status = need_quantized(builder, input);
+    TRY(unary_begin(builder, call, input, output, p));
+    TRY(need_quantized(builder, input));
+    TRY(need_quantized(builder, output));
+    if (!range_of_type(output->type, &p->range)) {
+        return kernel_bad_type(builder, output);
     }
-    if (status == ETHOSU_MODEL_OK) {
-        status = need_quantized(builder, output);
-    }
-    if (status == ETHOSU_MODEL_OK && !range_of_type(output->type, &p->range)) {
-        status = kernel_bad_type(builder, output);
-    }
-    return status != ETHOSU_MODEL_OK || input->type == output->type
-               ? status
-               : kernel_bad_type(builder, input);
+    return input->type == output->type ? ETHOSU_MODEL_OK : kernel_bad_type(builder, input);
 }
 
 int unary_finish(struct builder *builder, const struct kernel *kernel, struct unary *p)
@@ -88,7 +82,7 @@ int unary_finish(struct builder *builder, const struct kernel *kernel, struct un
         return kernel_add(builder, kernel, &p->call, sizeof block.unary);
     }
     range_of_type(p->input_type, &range);
-    for (int32_t i = range.low; i <= range.high && builder->loading; ++i) {
+    for (int32_t i = range.low; i <= range.high && builder->loading; i++) {
         block.table[(uint8_t)i] = (uint8_t)p->function(p, i);
     }
     return kernel_add(builder, kernel, &p->call, sizeof block);

@@ -8,21 +8,16 @@
 static int check_types(struct builder *builder, const struct kernel_tensor *input,
                        const struct kernel_tensor *filter, const struct kernel_tensor *output)
 {
-    int status = need_quantized(builder, input);
-    if (status == ETHOSU_MODEL_OK) {
-        status = need_quantized(builder, output);
+    TRY(need_quantized(builder, input));
+    TRY(need_quantized(builder, output));
+    if (input->type == ETHOSU_TYPE_UINT8 || input->type != output->type) {
+        return kernel_bad_type(builder, input);
     }
-    if (status == ETHOSU_MODEL_OK &&
-        (input->type == ETHOSU_TYPE_UINT8 || input->type != output->type)) {
-        status = kernel_bad_type(builder, input);
+    TRY(need_quantized(builder, filter));
+    if (filter->type != ETHOSU_TYPE_INT8) {
+        return kernel_bad_type(builder, filter);
     }
-    if (status == ETHOSU_MODEL_OK) {
-        status = need_quantized(builder, filter);
-    }
-    if (status == ETHOSU_MODEL_OK && filter->type != ETHOSU_TYPE_INT8) {
-        status = kernel_bad_type(builder, filter);
-    }
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 static int find_bias(struct builder *builder, const struct tflite_operator_call *call,
@@ -33,13 +28,10 @@ static int find_bias(struct builder *builder, const struct tflite_operator_call 
     if (!kernel_has_input(builder, call, input)) {
         return ETHOSU_MODEL_OK;
     }
-    int status = kernel_input(builder, call, input, &bias);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(kernel_input(builder, call, input, &bias));
     weighted->bias_64 = bias.type == ETHOSU_TYPE_INT64;
     bool wide = weighted->mode == SUM_16;
-    if ((wide ? !weighted->bias_64 : bias.type != ETHOSU_TYPE_INT32)) {
+    if (wide ? !weighted->bias_64 : bias.type != ETHOSU_TYPE_INT32) {
         return kernel_bad_type(builder, &bias);
     }
     if (bias.count != channels) {
@@ -47,7 +39,7 @@ static int find_bias(struct builder *builder, const struct tflite_operator_call 
     }
     weighted->bias = bias.data;
     weighted->narrow = bias.constant;
-    for (int32_t i = 0; i < channels && weighted->narrow && weighted->bias_64; ++i) {
+    for (int32_t i = 0; i < channels && weighted->narrow && weighted->bias_64; i++) {
         int64_t value; // while measuring they may lie at any address
         memcpy(&value, (const uint8_t *)bias.data + (size_t)i * sizeof value, sizeof value);
         weighted->narrow = value >= INT32_MIN && value <= INT32_MAX;
@@ -65,21 +57,21 @@ static int find_scales(struct builder *builder, const struct kernel_tensor *inpu
         return kernel_bad(builder, "its weights have neither one scale nor one for each channel");
     }
     void *memory;
-    int status = kernel_table(builder, 2 * (size_t)count, sizeof(int32_t), &memory);
+    TRY(kernel_table(builder, 2 * (size_t)count, sizeof(int32_t), &memory));
     int32_t *table = memory;
     weighted->multipliers = table;
     weighted->shifts = table == NULL ? NULL : table + count;
-    for (uint32_t i = 0; i < count && status == ETHOSU_MODEL_OK; ++i) {
+    for (uint32_t i = 0; i < count; i++) {
         float scale;
         int32_t zero_point;
         struct rescale rescale;
         uint32_t channel = filter->channels > 1 ? i : 0;
         tflite_get_channel(&builder->file, &filter->file, channel, &scale, &zero_point);
         double factor = (double)input->scale * (double)scale / (double)output->scale;
-        status = need_rescale(builder, factor, &rescale);
+        TRY(need_rescale(builder, factor, &rescale));
         // The 64-bit form shifts by 15 bits less the factor's own.
-        if (status == ETHOSU_MODEL_OK && weighted->mode == SUM_16 && rescale.shift > 7) {
-            status = kernel_bad(builder, "its scales give a factor out of all bounds");
+        if (weighted->mode == SUM_16 && rescale.shift > 7) {
+            return kernel_bad(builder, "its scales give a factor out of all bounds");
         }
         weighted->narrow = weighted->narrow && rescale.shift <= -2;
         if (table != NULL) {
@@ -87,7 +79,7 @@ static int find_scales(struct builder *builder, const struct kernel_tensor *inpu
             table[count + i] = rescale.shift;
         }
     }
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 int weighted_prepare(struct builder *builder, const struct tflite_operator_call *call,
@@ -95,7 +87,7 @@ int weighted_prepare(struct builder *builder, const struct tflite_operator_call 
                      const struct kernel_tensor *output, const struct weighted_fields *fields,
                      struct weighted *weighted)
 {
-    int status = check_types(builder, input, filter, output);
+    TRY(check_types(builder, input, filter, output));
     int32_t channels = filter->shape[fields->channel_axis];
     uint8_t bias_type = fields->bias_type == NO_BIAS_TYPE
                             ? 0
@@ -103,23 +95,13 @@ int weighted_prepare(struct builder *builder, const struct tflite_operator_call 
     weighted->mode = input->type == ETHOSU_TYPE_INT8  ? SUM_8
                      : bias_type == ETHOSU_TYPE_INT32 ? SUM_16_32
                                                       : SUM_16;
-    if (status == ETHOSU_MODEL_OK) {
-        status = find_bias(builder, call, fields->bias_input, channels, weighted);
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status =
-            find_scales(builder, input, filter, output, channels, fields->scale_each, weighted);
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status =
-            range_of_activation(builder, kernel_option_byte(builder, call, fields->activation, 0),
-                                output, &weighted->range);
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        weighted->input_offset = -input->zero_point;
-        weighted->output_offset = output->zero_point;
-    }
-    return status;
+    TRY(find_bias(builder, call, fields->bias_input, channels, weighted));
+    TRY(find_scales(builder, input, filter, output, channels, fields->scale_each, weighted));
+    TRY(range_of_activation(builder, kernel_option_byte(builder, call, fields->activation, 0),
+                            output, &weighted->range));
+    weighted->input_offset = -input->zero_point;
+    weighted->output_offset = output->zero_point;
+    return ETHOSU_MODEL_OK;
 }
 
 int window_prepare(struct builder *builder, uint32_t padding, struct window *window)
@@ -159,8 +141,8 @@ int window_2d_prepare(struct builder *builder, const struct tflite_operator_call
         .stride = kernel_option(builder, call, fields->stride_w, 0),
         .dilation = dilated ? kernel_option(builder, call, fields->dilation_w, 1) : 1,
     };
-    int status = window_prepare(builder, padding, &window->y);
-    return status == ETHOSU_MODEL_OK ? window_prepare(builder, padding, &window->x) : status;
+    TRY(window_prepare(builder, padding, &window->y));
+    return window_prepare(builder, padding, &window->x);
 }
 
 /** Input, filter and output have four dimensions, and the window's places are the output's. */
@@ -171,11 +153,8 @@ static int prepare_window(struct builder *builder, const struct tflite_operator_
     if (in[0].rank != 4 || in[1].rank != 4 || out->rank != 4) {
         return kernel_bad(builder, "its tensors do not have 4 dimensions");
     }
-    int status = window_2d_prepare(builder, call, &image->window, &in[0], in[1].shape[1],
-                                   in[1].shape[2], window);
-    if (status != ETHOSU_MODEL_OK) {
-        return status;
-    }
+    TRY(window_2d_prepare(builder, call, &image->window, &in[0], in[1].shape[1], in[1].shape[2],
+                          window));
     bool fits = out->shape[0] == in[0].shape[0] && out->shape[1] == window->y.output &&
                 out->shape[2] == window->x.output && image->channels_fit(&in[0], &in[1], out);
     return fits ? ETHOSU_MODEL_OK : kernel_bad(builder, "its shapes do not fit each other");
@@ -186,25 +165,18 @@ int weighted_image_prepare(struct builder *builder, const struct tflite_operator
 {
     struct kernel_tensor in[2];
     struct kernel_tensor out;
-    int status = kernel_tensors(builder, call, in, 2, &out, 1);
-    if (status == ETHOSU_MODEL_OK) {
-        status = prepare_window(builder, call, image, in, &out, &p->window);
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status =
-            weighted_prepare(builder, call, &in[0], &in[1], &out, &image->weighted, &p->weighted);
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        p->input = in[0].data;
-        p->filter = in[1].data;
-        p->output = out.data;
-        p->batches = in[0].shape[0];
-        p->depth = in[0].shape[3];
-        p->filter_depth = in[1].shape[3];
-        p->filters = out.shape[3];
-        p->wide = in[0].type == ETHOSU_TYPE_INT16;
-    }
-    return status;
+    TRY(kernel_tensors(builder, call, in, 2, &out, 1));
+    TRY(prepare_window(builder, call, image, in, &out, &p->window));
+    TRY(weighted_prepare(builder, call, &in[0], &in[1], &out, &image->weighted, &p->weighted));
+    p->input = in[0].data;
+    p->filter = in[1].data;
+    p->output = out.data;
+    p->batches = in[0].shape[0];
+    p->depth = in[0].shape[3];
+    p->filter_depth = in[1].shape[3];
+    p->filters = out.shape[3];
+    p->wide = in[0].type == ETHOSU_TYPE_INT16;
+    return ETHOSU_MODEL_OK;
 }
 
 /** The value of a channel. */
@@ -253,7 +225,7 @@ static void store_8(const struct weighted *p, const int32_t *sums, int32_t first
 static void store_8(const struct weighted *p, const int32_t *sums, int32_t first, int32_t count,
                     int8_t *values)
 {
-    for (int32_t i = 0; i < count; ++i) {
+    for (int32_t i = 0; i < count; i++) {
         values[i] = (int8_t)finish(p, sums[i], first + i);
     }
 }
@@ -266,7 +238,7 @@ void weighted_store(const struct weighted_call *p, const union sums *sums, int32
         store_8(&p->weighted, sums->narrow, first, count, (int8_t *)p->output + at);
         return;
     }
-    for (int32_t i = 0; i < count; ++i) {
+    for (int32_t i = 0; i < count; i++) {
         ((int16_t *)p->output)[at + i] = (int16_t)finish(&p->weighted, sums->wide[i], first + i);
     }
 }
