@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 /** Names of accelerator configs, in Vela's spelling. */
 #include "ethosu_ext.h"
+#include "ethosu_format.h"
 #include "ethosu_registers.h"
 
 #include <string.h>
 
-static const char prefix[] = "ethos-u";
 static const char *const products[] = {"55", "65", "85"};
-
-#define PREFIX_LENGTH (sizeof prefix - 1)
 
 void ethosu_ext_config_name(uint32_t config, char name[ETHOSU_EXT_CONFIG_NAME_SIZE])
 {
@@ -17,19 +15,12 @@ void ethosu_ext_config_name(uint32_t config, char name[ETHOSU_EXT_CONFIG_NAME_SI
         strcpy(name, "unknown");
         return;
     }
-    strcpy(name, prefix);
-    strcpy(name + PREFIX_LENGTH, products[product]);
-    char *end = name + PREFIX_LENGTH + 2;
-    *end++ = '-';
-    uint32_t divisor = 10000;
-    uint32_t macs = 1u << NPU_CONFIG_MACS(config);
-    while (divisor > macs) {
-        divisor /= 10;
-    }
-    for (; divisor > 0; divisor /= 10) {
-        *end++ = (char)('0' + macs / divisor % 10);
-    }
-    *end = '\0';
+    struct ethosu_text text = {name, ETHOSU_EXT_CONFIG_NAME_SIZE, 0};
+    ethosu_text_string(&text, "ethos-u");
+    ethosu_text_string(&text, products[product]);
+    ethosu_text_char(&text, '-');
+    ethosu_text_decimal(&text, 1u << NPU_CONFIG_MACS(config));
+    ethosu_text_end(&text);
 }
 
 bool ethosu_ext_config_parse(const char *name, uint32_t *config)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** Faults in words, without the C library's printf. */
 #include "ethosu_ext.h"
+#include "ethosu_format.h"
 #include "ethosu_registers.h"
 
 #include <string.h>
@@ -63,13 +64,6 @@ static const char channels[] = "command\0"
                                "output feature map\0"
                                "DMA destination\0\0\0\0\0\0";
 
-/** Text under construction; counts on when the buffer is full. */
-struct text {
-    char *start;
-    size_t size;
-    size_t length;
-};
-
 /** The string at an index of a list: strings one after the other. */
 static const char *nth(const char *list, unsigned index)
 {
@@ -85,58 +79,30 @@ static const char *sentence_of(int error)
     return nth(sentences, index <= ERROR_LAST ? index : 0);
 }
 
-static void put_char(struct text *text, char c)
+static void put_hex(struct ethosu_text *text, uint64_t number)
 {
-    if (text->length + 1 < text->size) {
-        text->start[text->length] = c;
-    }
-    text->length++;
+    ethosu_text_string(text, "0x");
+    ethosu_text_hex(text, number);
 }
 
-static void put_string(struct text *text, const char *string)
+/** Numbers of more than 32 bits are hexadecimal, which needs no 64-bit division. */
+static void put_number(struct ethosu_text *text, uint64_t number)
 {
-    while (*string != '\0') {
-        put_char(text, *string++);
-    }
-}
-
-static void put_hex(struct text *text, uint64_t number)
-{
-    int shift = 60;
-    while (shift > 0 && number >> shift == 0) {
-        shift -= 4;
-    }
-    put_string(text, "0x");
-    for (; shift >= 0; shift -= 4) {
-        put_char(text, "0123456789abcdef"[number >> shift & 15]);
-    }
-}
-
-/** Decimal; what needs more than 32 bits is hexadecimal, which spares a 64-bit division. */
-static void put_number(struct text *text, uint64_t number)
-{
-    uint32_t rest = (uint32_t)number;
-    uint32_t unit = 1;
-    if (rest != number) {
+    if (number > UINT32_MAX) {
         put_hex(text, number);
-        return;
-    }
-    while (rest / unit >= 10) {
-        unit *= 10;
-    }
-    for (; unit > 0; unit /= 10) {
-        put_char(text, (char)('0' + rest / unit % 10));
+    } else {
+        ethosu_text_decimal(text, (uint32_t)number);
     }
 }
 
-static void put_config(struct text *text, uint64_t config)
+static void put_config(struct ethosu_text *text, uint64_t config)
 {
     char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
     ethosu_ext_config_name((uint32_t)config, name);
-    put_string(text, name);
+    ethosu_text_string(text, name);
 }
 
-static void put_status(struct text *text, uint32_t status)
+static void put_status(struct ethosu_text *text, uint32_t status)
 {
     const char *separator = "";
     for (unsigned bit = STATUS_BITS; bit-- > 0;) {
@@ -144,22 +110,22 @@ static void put_status(struct text *text, uint32_t status)
         if (!(status >> bit & 1) || *words == '\0') {
             continue;
         }
-        put_string(text, separator);
-        put_string(text, words);
+        ethosu_text_string(text, separator);
+        ethosu_text_string(text, words);
         separator = ", ";
         const char *channel = nth(channels, NPU_STATUS_CHANNEL(status));
         if (1u << bit == ETHOSU_EXT_STATUS_BUS_ERROR && *channel != '\0') {
-            put_string(text, " at ");
-            put_string(text, channel);
-            put_string(text, NPU_STATUS_INTERFACE(status) ? " on port M1" : " on port M0");
+            ethosu_text_string(text, " at ");
+            ethosu_text_string(text, channel);
+            ethosu_text_string(text, NPU_STATUS_INTERFACE(status) ? " on port M1" : " on port M0");
         }
     }
-    put_string(text, " (STATUS ");
+    ethosu_text_string(text, " (STATUS ");
     put_hex(text, status);
-    put_char(text, ')');
+    ethosu_text_char(text, ')');
 }
 
-static void put_field(struct text *text, const struct ethosu_ext_fault *fault, char field)
+static void put_field(struct ethosu_text *text, const struct ethosu_ext_fault *fault, char field)
 {
     switch (field) {
     case 'f':
@@ -184,7 +150,7 @@ static void put_field(struct text *text, const struct ethosu_ext_fault *fault, c
         put_number(text, (uint32_t)fault->index);
         break;
     case 'b':
-        put_string(text, fault->index < 0 ? nth(phrases, STREAM[0]) : "base pointer ");
+        ethosu_text_string(text, fault->index < 0 ? nth(phrases, STREAM[0]) : "base pointer ");
         if (fault->index >= 0) {
             put_number(text, (uint32_t)fault->index);
         }
@@ -199,7 +165,7 @@ static void put_field(struct text *text, const struct ethosu_ext_fault *fault, c
 }
 
 /** Put a sentence, or one of its phrases, with what the fields in it stand for. */
-static void put_sentence(struct text *text, const struct ethosu_ext_fault *fault,
+static void put_sentence(struct ethosu_text *text, const struct ethosu_ext_fault *fault,
                          const char *sentence)
 {
     for (; *sentence != '\0'; sentence++) {
@@ -208,17 +174,14 @@ static void put_sentence(struct text *text, const struct ethosu_ext_fault *fault
         } else if (*sentence < ' ') {
             put_sentence(text, fault, nth(phrases, (unsigned)*sentence));
         } else {
-            put_char(text, *sentence);
+            ethosu_text_char(text, *sentence);
         }
     }
 }
 
 size_t ethosu_ext_describe(const struct ethosu_ext_fault *fault, char *text, size_t size)
 {
-    struct text out = {text, size, 0};
+    struct ethosu_text out = {text, size, 0};
     put_sentence(&out, fault, sentence_of(fault->code));
-    if (size > 0) {
-        text[out.length < size ? out.length : size - 1] = '\0';
-    }
-    return out.length;
+    return ethosu_text_end(&out);
 }
