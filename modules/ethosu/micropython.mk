@@ -12,7 +12,7 @@ ETHOSU_PMU ?= 1
 ETHOSU_MESSAGES ?= full
 # CPU kernels: all, none, or names of runtime/kernels/kernels.def: "CONV_2D PAD SOFTMAX".
 ETHOSU_KERNELS ?= all
-ETHOSU_KERNELS_KNOWN := $(shell sed -n 's/^KERNEL(\(.*\))/\1/p' $(ETHOSU_DIR)/runtime/kernels/kernels.def)
+ETHOSU_KERNELS_KNOWN := $(shell sed -n 's/^KERNEL(\([A-Z0-9_]*\),.*)/\1/p' $(ETHOSU_DIR)/runtime/kernels/kernels.def)
 ETHOSU_KERNELS_UNKNOWN := $(filter-out all none $(ETHOSU_KERNELS_KNOWN),$(ETHOSU_KERNELS))
 ifneq ($(ETHOSU_KERNELS_UNKNOWN),)
 $(error ETHOSU_KERNELS: no kernel $(ETHOSU_KERNELS_UNKNOWN); there are: $(ETHOSU_KERNELS_KNOWN))

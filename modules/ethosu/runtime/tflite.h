@@ -11,16 +11,11 @@
 
 #include <string.h>
 
-/** Builtin operator codes that the runtime knows by name. */
+/** Builtin operator codes. */
 enum tflite_operator {
-    TFLITE_RESHAPE = 22,
-    TFLITE_CUSTOM = 32,
-    TFLITE_SQUEEZE = 43,
-    TFLITE_EXPAND_DIMS = 70,
-    TFLITE_CALL_ONCE = 129,
-    TFLITE_VAR_HANDLE = 142,
-    TFLITE_READ_VARIABLE = 143,
-    TFLITE_ASSIGN_VARIABLE = 144,
+#define OPERATOR(name, code) TFLITE_##name = (code),
+#include "operators.def"
+#undef OPERATOR
 };
 
 /** Index of a tensor that an operator leaves out. */

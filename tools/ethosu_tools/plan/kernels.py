@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT
 """The CPU kernels of the runtime, as the planner must know them.
 
-The C side of this table is modules/ethosu/runtime/kernels: `kernels.def` has the names, each
-`struct kernel` its version, its scratch, and whether it may work in place. A size that differs from
-the C one is a defect which shows as soon as a model is loaded; a size that changes on purpose
-changes the kernel's version on both sides.
+Their names, versions and properties are those of modules/ethosu/runtime/kernels/kernels.def. The
+size of the scratch that some kernels need is computed here as in their C sources; a size that
+differs is refused when the model is loaded.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from .. import paths
 from ..errors import InputError
 from .graph import INT8, Graph, Operator, Tensor
 
@@ -66,17 +67,7 @@ def _detection(_: Operator, inputs: Sequence[Tensor | None]) -> int:
     return _CANDIDATE_BYTES * _get(inputs, 0).shape[1]
 
 
-_PLAIN = """
-    ARG_MAX ARG_MIN AVERAGE_POOL_2D BATCH_MATMUL CAST CONCATENATION DEQUANTIZE EQUAL GATHER GREATER
-    GREATER_EQUAL LESS LESS_EQUAL MAX_POOL_2D MEAN NOT_EQUAL PAD PADV2 QUANTIZE RESIZE_BILINEAR
-    RESIZE_NEAREST_NEIGHBOR SELECT_V2 SLICE SPLIT SPLIT_V STRIDED_SLICE SUM SVDF TRANSPOSE
-"""
-_IN_PLACE = """
-    ADD HARD_SWISH LEAKY_RELU LOGISTIC MAXIMUM MINIMUM MUL PRELU RELU RELU6 RELU_0_TO_1
-    RELU_N1_TO_1 SUB TANH
-"""
-
-# With CMSIS-NN (modules/ethosu/runtime/kernels/cmsis_nn.c): the most that any core asks for.
+# With CMSIS-NN: as modules/ethosu/runtime/kernels/cmsis_nn_scratch.c computes it.
 _WINDOWS, _VECTOR = 4, 16  # inputs that it gathers at once, bytes of a vector
 _CHANNEL_BLOCK = 124  # channels of a depthwise convolution
 _TAIL = 8  # behind the inputs of a depthwise convolution of int16
@@ -128,16 +119,36 @@ def _cmsis_nn_transpose_conv(operator: Operator, inputs: Sequence[Tensor | None]
     return columns * max(height, operator.stride[0]) * count * _SUM_BYTES
 
 
-KERNELS: dict[str, Kernel] = {
-    **{name: Kernel(_none) for name in _PLAIN.split()},
-    **{name: Kernel(_none, in_place=True) for name in _IN_PLACE.split()},
-    "CONV_2D": Kernel(_conv_2d, cmsis_nn=_cmsis_nn_conv_2d),
-    "DEPTHWISE_CONV_2D": Kernel(_none, cmsis_nn=_cmsis_nn_depthwise_conv_2d),
-    "FULLY_CONNECTED": Kernel(_none, cmsis_nn=_cmsis_nn_fully_connected),
-    "TRANSPOSE_CONV": Kernel(_none, cmsis_nn=_cmsis_nn_transpose_conv),
-    "SOFTMAX": Kernel(_softmax),
-    "TFLite_Detection_PostProcess": Kernel(_detection),
+_SCRATCH: dict[str, Scratch] = {
+    "CONV_2D": _conv_2d,
+    "SOFTMAX": _softmax,
+    "DETECTION_POSTPROCESS": _detection,
 }
+_CMSIS_NN_SCRATCH: dict[str, Scratch] = {
+    "CONV_2D": _cmsis_nn_conv_2d,
+    "DEPTHWISE_CONV_2D": _cmsis_nn_depthwise_conv_2d,
+    "FULLY_CONNECTED": _cmsis_nn_fully_connected,
+    "TRANSPOSE_CONV": _cmsis_nn_transpose_conv,
+}
+_CUSTOM_NAMES = {"DETECTION_POSTPROCESS": "TFLite_Detection_PostProcess"}
+
+
+def _read_kernels() -> dict[str, Kernel]:
+    """The rows of kernels.def by the operator's name in a model."""
+    table = paths.root() / "modules/ethosu/runtime/kernels/kernels.def"
+    rows = re.findall(r"^KERNEL\((\w+), (\d+), (\w+)\)", table.read_text(), re.MULTILINE)
+    return {
+        _CUSTOM_NAMES.get(name, name): Kernel(
+            _SCRATCH.get(name, _none),
+            in_place=column == "IN_PLACE",
+            version=int(version),
+            cmsis_nn=_CMSIS_NN_SCRATCH[name] if column == "CMSIS_NN" else None,
+        )
+        for name, version, column in rows
+    }
+
+
+KERNELS = _read_kernels()
 
 # What the runtime does itself, without a kernel; the first three only rename bytes.
 RENAMING = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")

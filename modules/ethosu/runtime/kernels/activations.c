@@ -52,10 +52,10 @@ static int prepare_relu_n1_to_1(struct builder *builder, const struct tflite_ope
     return prepare_clamp(builder, call, &kernel_RELU_N1_TO_1, -1.0F, 1.0F);
 }
 
-UNARY_KERNEL(RELU, prepare_relu);
-UNARY_KERNEL(RELU6, prepare_relu6);
-UNARY_KERNEL(RELU_0_TO_1, prepare_relu_0_to_1);
-UNARY_KERNEL(RELU_N1_TO_1, prepare_relu_n1_to_1);
+DEFINE_KERNEL(RELU, .prepare = prepare_relu, .run = unary_run);
+DEFINE_KERNEL(RELU6, .prepare = prepare_relu6, .run = unary_run);
+DEFINE_KERNEL(RELU_0_TO_1, .prepare = prepare_relu_0_to_1, .run = unary_run);
+DEFINE_KERNEL(RELU_N1_TO_1, .prepare = prepare_relu_n1_to_1, .run = unary_run);
 
 /* ---- LEAKY_RELU ---- */
 
@@ -82,7 +82,7 @@ static int prepare_leaky_relu(struct builder *builder, const struct tflite_opera
     return unary_finish(builder, &kernel_LEAKY_RELU, &p);
 }
 
-UNARY_KERNEL(LEAKY_RELU, prepare_leaky_relu);
+DEFINE_KERNEL(LEAKY_RELU, .prepare = prepare_leaky_relu, .run = unary_run);
 
 /* ---- HARD_SWISH: in 16 bits throughout ---- */
 
@@ -149,7 +149,7 @@ static int prepare_hard_swish(struct builder *builder, const struct tflite_opera
     return unary_finish(builder, &kernel_HARD_SWISH, &p);
 }
 
-UNARY_KERNEL(HARD_SWISH, prepare_hard_swish);
+DEFINE_KERNEL(HARD_SWISH, .prepare = prepare_hard_swish, .run = unary_run);
 
 /* ---- LOGISTIC and TANH ---- */
 
@@ -269,5 +269,5 @@ static int prepare_tanh(struct builder *builder, const struct tflite_operator_ca
     return prepare_sigmoid(builder, call, &kernel_TANH, &p, tanh_16, 1);
 }
 
-UNARY_KERNEL(LOGISTIC, prepare_logistic);
-UNARY_KERNEL(TANH, prepare_tanh);
+DEFINE_KERNEL(LOGISTIC, .prepare = prepare_logistic, .run = unary_run);
+DEFINE_KERNEL(TANH, .prepare = prepare_tanh, .run = unary_run);

@@ -155,5 +155,4 @@ static int prepare_matmul(struct builder *builder, const struct tflite_operator_
     return kernel_add(builder, &kernel_BATCH_MATMUL, &p.call, nd_block_size(&p, &p.walk));
 }
 
-const struct kernel kernel_BATCH_MATMUL = {
-    .code = CODE_BATCH_MATMUL, .version = 1, .prepare = prepare_matmul, .run = run_matmul};
+DEFINE_KERNEL(BATCH_MATMUL, .prepare = prepare_matmul, .run = run_matmul);

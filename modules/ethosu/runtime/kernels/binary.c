@@ -380,16 +380,9 @@ static int prepare_minimum(struct builder *builder, const struct tflite_operator
     return prepare_extreme(builder, call, &rows);
 }
 
-#define DEFINE_KERNEL(name, prepare_function)                         \
-    const struct kernel kernel_##name = {.code = CODE_##name,         \
-                                         .version = 1,                \
-                                         .in_place = true,            \
-                                         .prepare = prepare_function, \
-                                         .run = run_binary}
-
-DEFINE_KERNEL(ADD, prepare_add);
-DEFINE_KERNEL(SUB, prepare_sub);
-DEFINE_KERNEL(MUL, prepare_mul);
-DEFINE_KERNEL(PRELU, prepare_prelu);
-DEFINE_KERNEL(MAXIMUM, prepare_maximum);
-DEFINE_KERNEL(MINIMUM, prepare_minimum);
+DEFINE_KERNEL(ADD, .prepare = prepare_add, .run = run_binary);
+DEFINE_KERNEL(SUB, .prepare = prepare_sub, .run = run_binary);
+DEFINE_KERNEL(MUL, .prepare = prepare_mul, .run = run_binary);
+DEFINE_KERNEL(PRELU, .prepare = prepare_prelu, .run = run_binary);
+DEFINE_KERNEL(MAXIMUM, .prepare = prepare_maximum, .run = run_binary);
+DEFINE_KERNEL(MINIMUM, .prepare = prepare_minimum, .run = run_binary);

@@ -6,9 +6,8 @@
  * compiled with CMSIS_NN_USE_SINGLE_ROUNDING), so results are the same, but for
  * what the conditions here leave to our own loops: each says why.
  *
- * Scratch is the most that any core asks for, by our own formulas, so that the
- * planner need not know the core. Before each call CMSIS-NN is asked what it
- * takes: a version that takes more than was planned is not called.
+ * Before each call CMSIS-NN is asked how much scratch it needs: a version that
+ * needs more than was planned (cmsis_nn_scratch.c) is not called.
  */
 #ifdef ETHOSU_CMSIS_NN
 #include "cmsis_nn.h"
@@ -22,29 +21,6 @@
 /** With fewer products of int16 and int8 than this, a sum fits in the 32 bits that it is kept in.
  */
 #define MOST_TAPS_16 511
-
-/** Channels of a depthwise convolution that CMSIS-NN gathers at once, with MVE. */
-#define CHANNEL_BLOCK 124u
-
-/** Inputs that CMSIS-NN gathers at once: positions of the window, and bytes of a vector. */
-#define WINDOWS 4u
-#define VECTOR 16u
-
-static uint32_t round_up(uint32_t value, uint32_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
-
-static uint32_t places(const struct weighted_call *p)
-{
-    return (uint32_t)(p->window.y.size * p->window.x.size);
-}
-
-/** Bytes of inputs under several places of the window. */
-static uint32_t gathered(const struct weighted_call *p, uint32_t depth)
-{
-    return WINDOWS * round_up((places(p) * depth) << p->wide, VECTOR);
-}
 
 // --- What all share ----------------------------------------------------------
 
@@ -60,7 +36,7 @@ static bool is_small(const struct weighted_call *p)
 {
     return window_is_small(&p->window.y) && window_is_small(&p->window.x) &&
            p->depth <= INT16_MAX && p->filters <= INT16_MAX &&
-           (int64_t)places(p) * p->filter_depth <= UINT16_MAX;
+           (int64_t)cmsis_nn_positions(p) * p->filter_depth <= UINT16_MAX;
 }
 
 /**
@@ -130,11 +106,6 @@ static cmsis_nn_conv_params conv_params_of(const struct weighted_call *p)
 
 // --- CONV_2D -----------------------------------------------------------------
 
-uint32_t cmsis_nn_conv_scratch(const struct weighted_call *p)
-{
-    return places(p) == 1 && !p->wide ? 0 : gathered(p, (uint32_t)p->depth);
-}
-
 static bool conv_16(const struct weighted_call *p)
 {
     struct shapes shapes = shapes_of(p);
@@ -142,7 +113,7 @@ static bool conv_16(const struct weighted_call *p)
     cmsis_nn_per_channel_quant_params scales = scales_of(p);
     cmsis_nn_context scratch = scratch_of(p);
     cmsis_nn_bias_data bias = {p->weighted.bias, p->weighted.mode == SUM_16_32};
-    int32_t taps = (int32_t)places(p) * p->filter_depth;
+    int32_t taps = (int32_t)cmsis_nn_positions(p) * p->filter_depth;
     bool grouped = p->filter_depth != p->depth; // int16 knows none
     if (grouped || !(bias.is_int32_bias || is_exact_16(p, taps)) ||
         !has_room(p, arm_convolve_wrapper_s16_get_buffer_size(&params, &shapes.input,
@@ -182,18 +153,6 @@ bool cmsis_nn_conv(const struct weighted_call *p)
 
 // --- DEPTHWISE_CONV_2D -------------------------------------------------------
 
-uint32_t cmsis_nn_depthwise_conv_scratch(const struct weighted_call *p)
-{
-    if (p->wide) {
-        // The rest is for vectors that reach beyond the last input.
-        return p->filters == p->depth ? WINDOWS * places(p) * (uint32_t)p->depth * 2 + 8 : 0;
-    }
-    if (p->depth == 1 && p->filters > 1) { // by way of CONV_2D, with the weights transposed
-        return gathered(p, 1) + places(p) * (uint32_t)p->filters;
-    }
-    return p->filters == p->depth ? WINDOWS * CHANNEL_BLOCK * places(p) : 0;
-}
-
 bool cmsis_nn_depthwise_conv(const struct weighted_call *p)
 {
     struct shapes shapes = shapes_of(p);
@@ -215,7 +174,7 @@ bool cmsis_nn_depthwise_conv(const struct weighted_call *p)
         return false;
     }
     if (p->wide) {
-        return is_exact_16(p, (int32_t)places(p)) &&
+        return is_exact_16(p, (int32_t)cmsis_nn_positions(p)) &&
                has_room(p, arm_depthwise_conv_wrapper_s16_get_buffer_size(
                                &params, &shapes.input, &shapes.filter, &shapes.output)) &&
                arm_depthwise_conv_wrapper_s16(&scratch, &params, &scales, &shapes.input, p->input,
@@ -231,11 +190,6 @@ bool cmsis_nn_depthwise_conv(const struct weighted_call *p)
 }
 
 // --- FULLY_CONNECTED ---------------------------------------------------------
-
-uint32_t cmsis_nn_fully_connected_scratch(const struct weighted_call *p)
-{
-    return p->wide ? 0 : (uint32_t)p->filters * (uint32_t)sizeof(int32_t);
-}
 
 static bool fully_connected_16(const struct weighted_call *p, const struct shapes *shapes,
                                const cmsis_nn_fc_params *params)
@@ -286,29 +240,6 @@ bool cmsis_nn_fully_connected(const struct weighted_call *p)
 
 // --- TRANSPOSE_CONV ----------------------------------------------------------
 
-/** It becomes a convolution of the input stretched to twice its size, with the filters reversed. */
-static bool is_reversed(const struct weighted_call *p)
-{
-    return p->window.y.stride <= 2 && p->window.x.stride <= 2 && p->depth > 16;
-}
-
-uint32_t cmsis_nn_transpose_conv_scratch(const struct weighted_call *p)
-{
-    const struct window *y = &p->window.y;
-    const struct window *x = &p->window.x;
-    if (p->wide) {
-        return 0;
-    }
-    if (is_reversed(p)) {
-        return gathered(p, (uint32_t)p->depth) + places(p) * (uint32_t)(p->depth * p->filters);
-    }
-    // Sums of the lines that one line of the input reaches.
-    uint32_t stride = (uint32_t)fixed_max(x->stride, y->stride);
-    uint32_t width = (uint32_t)((x->output - 1) * x->stride + fixed_max(x->size, (int32_t)stride));
-    uint32_t height = (uint32_t)fixed_max(y->size, y->stride);
-    return width * height * (uint32_t)p->filters * (uint32_t)sizeof(int32_t);
-}
-
 /**
  * Are all outputs among the sums, and no others? CMSIS-NN writes whole strides of lines, as many as
  * the input has less those that are padding, and looks for no output beyond the filters' reach.
@@ -341,7 +272,7 @@ bool cmsis_nn_transpose_conv(const struct weighted_call *p)
     cmsis_nn_per_channel_quant_params scales = scales_of(p);
     // Release 7.0.0 misplaces lines where the padding is no multiple of the stride.
     bool straight = sums_fit(y) && sums_fit(x) && y->pad % y->stride == 0;
-    if (p->wide || !is_small(p) || !(is_reversed(p) || straight)) { // int16 is not there
+    if (p->wide || !is_small(p) || !(cmsis_nn_is_reversed(p) || straight)) { // int16 is not there
         return false;
     }
     int32_t sums =

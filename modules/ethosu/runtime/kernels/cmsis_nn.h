@@ -11,30 +11,49 @@
 
 #include "weighted.h"
 
-#ifdef ETHOSU_CMSIS_NN
-/** Is part of a kernel's version: such a kernel has another scratch. */
-#define CMSIS_NN_VERSION KERNEL_CMSIS_NN
-#define CMSIS_NN(name)                                                 \
-    uint32_t cmsis_nn_##name##_scratch(const struct weighted_call *p); \
-    bool cmsis_nn_##name(const struct weighted_call *p);
+// With ETHOSU_CMSIS_NN_SIZES alone the scratch is CMSIS-NN's and our own loops run: for tests of
+// the sizes where CMSIS-NN is not at hand.
+#if defined(ETHOSU_CMSIS_NN) || defined(ETHOSU_CMSIS_NN_SIZES)
+#define CMSIS_NN_SCRATCH(name) uint32_t cmsis_nn_##name##_scratch(const struct weighted_call *p);
 #else
-#define CMSIS_NN_VERSION 0
-#define CMSIS_NN(name)                                                              \
+#define CMSIS_NN_SCRATCH(name)                                                      \
     static inline uint32_t cmsis_nn_##name##_scratch(const struct weighted_call *p) \
     {                                                                               \
         (void)p;                                                                    \
         return 0;                                                                   \
-    }                                                                               \
-    static inline bool cmsis_nn_##name(const struct weighted_call *p)               \
-    {                                                                               \
-        (void)p;                                                                    \
-        return false;                                                               \
     }
 #endif
+
+#ifdef ETHOSU_CMSIS_NN
+#define CMSIS_NN_RUN(name) bool cmsis_nn_##name(const struct weighted_call *p);
+#else
+#define CMSIS_NN_RUN(name)                                            \
+    static inline bool cmsis_nn_##name(const struct weighted_call *p) \
+    {                                                                 \
+        (void)p;                                                      \
+        return false;                                                 \
+    }
+#endif
+
+#define CMSIS_NN(name)     \
+    CMSIS_NN_SCRATCH(name) \
+    CMSIS_NN_RUN(name)
 
 CMSIS_NN(conv)
 CMSIS_NN(depthwise_conv)
 CMSIS_NN(fully_connected)
 CMSIS_NN(transpose_conv)
+
+/** Positions in a filter's window. */
+static inline uint32_t cmsis_nn_positions(const struct weighted_call *p)
+{
+    return (uint32_t)(p->window.y.size * p->window.x.size);
+}
+
+/** TRANSPOSE_CONV as a convolution of the input stretched to twice its size, filters reversed. */
+static inline bool cmsis_nn_is_reversed(const struct weighted_call *p)
+{
+    return p->window.y.stride <= 2 && p->window.x.stride <= 2 && p->depth > 16;
+}
 
 #endif

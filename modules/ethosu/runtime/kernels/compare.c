@@ -97,8 +97,7 @@ static int prepare_compare(struct builder *builder, const struct tflite_operator
     {                                                                                     \
         return prepare_compare(builder, call, &kernel_##name, orders);                    \
     }                                                                                     \
-    const struct kernel kernel_##name = {                                                 \
-        .code = CODE_##name, .version = 1, .prepare = function, .run = run_compare}
+    DEFINE_KERNEL(name, .prepare = function, .run = run_compare)
 
 DEFINE_COMPARE(EQUAL, prepare_equal, SAME);
 DEFINE_COMPARE(NOT_EQUAL, prepare_not_equal, LESSER | LARGER);
@@ -153,5 +152,4 @@ static int prepare_select(struct builder *builder, const struct tflite_operator_
     return kernel_add(builder, &kernel_SELECT_V2, &p.call, nd_block_size(&p, &p.walk));
 }
 
-const struct kernel kernel_SELECT_V2 = {
-    .code = CODE_SELECT_V2, .version = 1, .prepare = prepare_select, .run = run_select};
+DEFINE_KERNEL(SELECT_V2, .prepare = prepare_select, .run = run_select);

@@ -130,7 +130,7 @@ static const struct weighted_image sliding = {
                  .channel_axis = 0,
                  .activation = 3,
                  .bias_type = 6,
-                 .scale_each = CMSIS_NN_VERSION != 0},
+                 .scale_each = KERNEL_BUILD == KERNEL_CMSIS_NN},
     .window = {.padding = 0, .stride_w = 1, .stride_h = 2, .dilation_w = 4, .dilation_h = 5},
     .channels_fit = channels_fit,
 };
@@ -142,8 +142,4 @@ static int prepare_conv(struct builder *builder, const struct tflite_operator_ca
     return kernel_add(builder, &kernel_CONV_2D, &p.call, sizeof p);
 }
 
-const struct kernel kernel_CONV_2D = {.code = CODE_CONV_2D,
-                                      .version = 1 | CMSIS_NN_VERSION,
-                                      .prepare = prepare_conv,
-                                      .scratch = conv_scratch,
-                                      .run = run_conv};
+DEFINE_KERNEL(CONV_2D, .prepare = prepare_conv, .scratch = conv_scratch, .run = run_conv);

@@ -60,8 +60,7 @@ static int prepare_quantize(struct builder *builder, const struct tflite_operato
     return unary_finish(builder, &kernel_QUANTIZE, &p);
 }
 
-const struct kernel kernel_QUANTIZE = {
-    .code = CODE_QUANTIZE, .version = 1, .prepare = prepare_quantize, .run = run_quantize};
+DEFINE_KERNEL(QUANTIZE, .prepare = prepare_quantize, .run = run_quantize);
 
 /* ---- DEQUANTIZE ---- */
 
@@ -108,8 +107,7 @@ static int prepare_dequantize(struct builder *builder, const struct tflite_opera
     return kernel_add(builder, &kernel_DEQUANTIZE, &p.call, sizeof p);
 }
 
-const struct kernel kernel_DEQUANTIZE = {
-    .code = CODE_DEQUANTIZE, .version = 1, .prepare = prepare_dequantize, .run = run_dequantize};
+DEFINE_KERNEL(DEQUANTIZE, .prepare = prepare_dequantize, .run = run_dequantize);
 
 /* ---- CAST: of numbers, as C does it ---- */
 
@@ -175,5 +173,4 @@ static int prepare_cast(struct builder *builder, const struct tflite_operator_ca
     return kernel_add(builder, &kernel_CAST, &p.call, sizeof p);
 }
 
-const struct kernel kernel_CAST = {
-    .code = CODE_CAST, .version = 1, .prepare = prepare_cast, .run = run_cast};
+DEFINE_KERNEL(CAST, .prepare = prepare_cast, .run = run_cast);

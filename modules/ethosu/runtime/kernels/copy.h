@@ -21,10 +21,6 @@ struct copy {
 
 int run_copy(const struct kernel_call *call);
 
-#define COPY_KERNEL(name, prepare_function) \
-    const struct kernel kernel_##name = {   \
-        .code = CODE_##name, .version = 1, .prepare = prepare_function, .run = run_copy}
-
 /** Add a copy; `to` and `from` are the first elements that it touches. */
 int add_copy(struct builder *builder, const struct kernel *kernel, struct copy *p,
              const struct kernel_tensor *output, int32_t to, const struct kernel_tensor *input,

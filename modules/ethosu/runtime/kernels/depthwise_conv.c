@@ -92,7 +92,7 @@ static const struct weighted_image sliding = {
                  .channel_axis = 3,
                  .activation = 4,
                  .bias_type = NO_BIAS_TYPE,
-                 .scale_each = CMSIS_NN_VERSION != 0},
+                 .scale_each = KERNEL_BUILD == KERNEL_CMSIS_NN},
     .window = {.padding = 0, .stride_w = 1, .stride_h = 2, .dilation_w = 5, .dilation_h = 6},
     .channels_fit = channels_fit,
 };
@@ -105,8 +105,5 @@ static int prepare_depthwise(struct builder *builder, const struct tflite_operat
     return kernel_add(builder, &kernel_DEPTHWISE_CONV_2D, &p.call, sizeof p);
 }
 
-const struct kernel kernel_DEPTHWISE_CONV_2D = {.code = CODE_DEPTHWISE_CONV_2D,
-                                                .version = 1 | CMSIS_NN_VERSION,
-                                                .prepare = prepare_depthwise,
-                                                .scratch = depthwise_scratch,
-                                                .run = run_depthwise};
+DEFINE_KERNEL(DEPTHWISE_CONV_2D, .prepare = prepare_depthwise, .scratch = depthwise_scratch,
+              .run = run_depthwise);

@@ -286,9 +286,8 @@ static int prepare_detection(struct builder *builder, const struct tflite_operat
     return kernel_add(builder, &kernel_DETECTION_POSTPROCESS, &p.call, sizeof p);
 }
 
-const struct kernel kernel_DETECTION_POSTPROCESS = {.code = CODE_CUSTOM,
-                                                    .version = 1,
-                                                    .custom = "TFLite_Detection_PostProcess",
-                                                    .prepare = prepare_detection,
-                                                    .scratch = detection_scratch,
-                                                    .run = run_detection};
+/** All custom operators have this code; the name tells them apart. */
+#define TFLITE_DETECTION_POSTPROCESS TFLITE_CUSTOM
+
+DEFINE_KERNEL(DETECTION_POSTPROCESS, .custom = "TFLite_Detection_PostProcess",
+              .prepare = prepare_detection, .scratch = detection_scratch, .run = run_detection);

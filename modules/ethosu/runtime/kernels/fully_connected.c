@@ -95,8 +95,5 @@ static int prepare_fully_connected(struct builder *builder, const struct tflite_
     return kernel_add(builder, &kernel_FULLY_CONNECTED, &p.call, sizeof p);
 }
 
-const struct kernel kernel_FULLY_CONNECTED = {.code = CODE_FULLY_CONNECTED,
-                                              .version = 1 | CMSIS_NN_VERSION,
-                                              .prepare = prepare_fully_connected,
-                                              .scratch = fully_connected_scratch,
-                                              .run = run_fully_connected};
+DEFINE_KERNEL(FULLY_CONNECTED, .prepare = prepare_fully_connected,
+              .scratch = fully_connected_scratch, .run = run_fully_connected);

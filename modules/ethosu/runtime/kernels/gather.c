@@ -83,5 +83,4 @@ static int prepare_gather(struct builder *builder, const struct tflite_operator_
     return kernel_add(builder, &kernel_GATHER, &p.call, sizeof p);
 }
 
-const struct kernel kernel_GATHER = {
-    .code = CODE_GATHER, .version = 1, .prepare = prepare_gather, .run = run_gather};
+DEFINE_KERNEL(GATHER, .prepare = prepare_gather, .run = run_gather);

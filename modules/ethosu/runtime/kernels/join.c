@@ -75,7 +75,7 @@ static int prepare_concatenation(struct builder *builder, const struct tflite_op
                                        : kernel_bad(builder, "its inputs do not fill its output");
 }
 
-COPY_KERNEL(CONCATENATION, prepare_concatenation);
+DEFINE_KERNEL(CONCATENATION, .prepare = prepare_concatenation, .run = run_copy);
 
 static int add_splits(struct builder *builder, const struct tflite_operator_call *call,
                       const struct kernel *kernel, uint32_t input, uint32_t axis_input)
@@ -114,5 +114,5 @@ static int prepare_split_v(struct builder *builder, const struct tflite_operator
     return add_splits(builder, call, &kernel_SPLIT_V, 0, 2);
 }
 
-COPY_KERNEL(SPLIT, prepare_split);
-COPY_KERNEL(SPLIT_V, prepare_split_v);
+DEFINE_KERNEL(SPLIT, .prepare = prepare_split, .run = run_copy);
+DEFINE_KERNEL(SPLIT_V, .prepare = prepare_split_v, .run = run_copy);

@@ -3,8 +3,8 @@
  * CPU kernels: the operators that Vela leaves beside the NPU.
  *
  * A kernel is one `struct kernel` (its operator, how to prepare it, how much
- * scratch it needs, how to run it); kernels.def lists them all, registry.c
- * holds those that a build has. Preparing happens once per operator, at load:
+ * scratch it needs, how to run it). kernels.def lists all kernels, registry.c
+ * holds those of a build. Preparing happens once per operator, at load:
  * it checks everything that the kernel relies on, and leaves a small block of
  * constants in the model object. Running reads that block and can't fail but
  * for indices that are data.
@@ -17,61 +17,19 @@
 
 #include "builder.h"
 
-/** Builtin operator codes of the kernels, as the schema numbers them. */
-enum kernel_code {
-    CODE_ADD = 0,
-    CODE_AVERAGE_POOL_2D = 1,
-    CODE_CONCATENATION = 2,
-    CODE_CONV_2D = 3,
-    CODE_DEPTHWISE_CONV_2D = 4,
-    CODE_DEQUANTIZE = 6,
-    CODE_FULLY_CONNECTED = 9,
-    CODE_LOGISTIC = 14,
-    CODE_MAX_POOL_2D = 17,
-    CODE_MUL = 18,
-    CODE_RELU = 19,
-    CODE_RELU_N1_TO_1 = 20,
-    CODE_RELU6 = 21,
-    CODE_RESIZE_BILINEAR = 23,
-    CODE_SOFTMAX = 25,
-    CODE_SVDF = 27,
-    CODE_TANH = 28,
-    CODE_CUSTOM = TFLITE_CUSTOM,
-    CODE_PAD = 34,
-    CODE_GATHER = 36,
-    CODE_TRANSPOSE = 39,
-    CODE_MEAN = 40,
-    CODE_SUB = 41,
-    CODE_STRIDED_SLICE = 45,
-    CODE_SPLIT = 49,
-    CODE_CAST = 53,
-    CODE_PRELU = 54,
-    CODE_MAXIMUM = 55,
-    CODE_ARG_MAX = 56,
-    CODE_MINIMUM = 57,
-    CODE_LESS = 58,
-    CODE_PADV2 = 60,
-    CODE_GREATER = 61,
-    CODE_GREATER_EQUAL = 62,
-    CODE_LESS_EQUAL = 63,
-    CODE_SLICE = 65,
-    CODE_TRANSPOSE_CONV = 67,
-    CODE_EQUAL = 71,
-    CODE_NOT_EQUAL = 72,
-    CODE_SUM = 74,
-    CODE_ARG_MIN = 79,
-    CODE_RESIZE_NEAREST_NEIGHBOR = 97,
-    CODE_LEAKY_RELU = 98,
-    CODE_SPLIT_V = 102,
-    CODE_QUANTIZE = 114,
-    CODE_HARD_SWISH = 117,
-    CODE_SELECT_V2 = 123,
-    CODE_BATCH_MATMUL = 126,
-    CODE_RELU_0_TO_1 = 152,
+/** The last column of kernels.def. */
+enum kernel_property {
+    KERNEL_PLAIN = 0,
+    KERNEL_IN_PLACE = 1,
+    KERNEL_CMSIS_NN = 0x100, /**< also the bit of a version: CMSIS-NN needs another scratch */
 };
 
-/** Bit of a version: CMSIS-NN computes, which needs another scratch. */
-#define KERNEL_CMSIS_NN 0x100u
+/** Property that changes the versions of this build. */
+#if defined(ETHOSU_CMSIS_NN) || defined(ETHOSU_CMSIS_NN_SIZES)
+#define KERNEL_BUILD KERNEL_CMSIS_NN
+#else
+#define KERNEL_BUILD KERNEL_PLAIN
+#endif
 
 /** What precedes every kernel's block of constants. */
 struct kernel_call {
@@ -82,9 +40,9 @@ struct kernel_call {
 
 /** One operator that the CPU can run. */
 struct kernel {
-    uint16_t code;      /**< enum kernel_code */
-    bool in_place;      /**< its output may lie exactly where an input of the same size lies */
-    uint16_t version;   /**< counts up whenever scratch() answers otherwise than before */
+    uint16_t code; /**< enum tflite_operator */
+    bool in_place;
+    uint16_t version;
     const char *custom; /**< name of a custom operator, else NULL */
     /** Check the operator and call kernel_add(); answers enum ethosu_model_status. */
     int (*prepare)(struct builder *builder, const struct tflite_operator_call *call);
@@ -94,10 +52,22 @@ struct kernel {
     int (*run)(const struct kernel_call *call);
 };
 
-/** Every kernel there is: kernel_ADD and so on. */
-#define KERNEL(name) extern const struct kernel kernel_##name;
+/** What kernels.def says of each. */
+#define KERNEL(name, version, property)                                  \
+    extern const struct kernel kernel_##name;                            \
+    enum {                                                               \
+        VERSION_##name = (version) | (KERNEL_##property & KERNEL_BUILD), \
+        IN_PLACE_##name = KERNEL_##property == KERNEL_IN_PLACE,          \
+    };
 #include "kernels.def"
 #undef KERNEL
+
+/** Define kernel_NAME: `DEFINE_KERNEL(ADD, .prepare = prepare_add, .run = run_binary);`. */
+#define DEFINE_KERNEL(name, ...)                                      \
+    const struct kernel kernel_##name = {.code = TFLITE_##name,       \
+                                         .in_place = IN_PLACE_##name, \
+                                         .version = VERSION_##name,   \
+                                         __VA_ARGS__}
 
 /** A tensor as kernels see it. */
 struct kernel_tensor {

@@ -56,5 +56,5 @@ static int prepare_padv2(struct builder *builder, const struct tflite_operator_c
     return add_pad(builder, call, &kernel_PADV2, &p);
 }
 
-COPY_KERNEL(PAD, prepare_pad);
-COPY_KERNEL(PADV2, prepare_padv2);
+DEFINE_KERNEL(PAD, .prepare = prepare_pad, .run = run_copy);
+DEFINE_KERNEL(PADV2, .prepare = prepare_padv2, .run = run_copy);

@@ -124,7 +124,5 @@ static int prepare_max(struct builder *builder, const struct tflite_operator_cal
     return prepare_pool(builder, call, &kernel_MAX_POOL_2D, false);
 }
 
-const struct kernel kernel_AVERAGE_POOL_2D = {
-    .code = CODE_AVERAGE_POOL_2D, .version = 1, .prepare = prepare_average, .run = run_pool};
-const struct kernel kernel_MAX_POOL_2D = {
-    .code = CODE_MAX_POOL_2D, .version = 1, .prepare = prepare_max, .run = run_pool};
+DEFINE_KERNEL(AVERAGE_POOL_2D, .prepare = prepare_average, .run = run_pool);
+DEFINE_KERNEL(MAX_POOL_2D, .prepare = prepare_max, .run = run_pool);

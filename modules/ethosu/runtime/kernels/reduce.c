@@ -115,7 +115,7 @@ static int prepare_reduce(struct builder *builder, const struct tflite_operator_
     struct reduce p = {0};
     TRY(kernel_tensors(builder, call, &in, 1, &out, 1));
     TRY(sort_dimensions(builder, call, &in, &out, &p));
-    bool mean = kernel->code == CODE_MEAN;
+    bool mean = kernel->code == TFLITE_MEAN;
     p.plain = !mean && (in.type == ETHOSU_TYPE_INT32 || in.type == ETHOSU_TYPE_INT16);
     if (in.type != out.type || in.type == ETHOSU_TYPE_UINT8) {
         return kernel_bad_type(builder, &in);
@@ -150,10 +150,8 @@ static int prepare_sum(struct builder *builder, const struct tflite_operator_cal
     return prepare_reduce(builder, call, &kernel_SUM);
 }
 
-const struct kernel kernel_MEAN = {
-    .code = CODE_MEAN, .version = 1, .prepare = prepare_mean, .run = run_reduce};
-const struct kernel kernel_SUM = {
-    .code = CODE_SUM, .version = 1, .prepare = prepare_sum, .run = run_reduce};
+DEFINE_KERNEL(MEAN, .prepare = prepare_mean, .run = run_reduce);
+DEFINE_KERNEL(SUM, .prepare = prepare_sum, .run = run_reduce);
 
 /* ---- ARG_MAX and ARG_MIN: the first of the extremes ---- */
 
@@ -223,7 +221,7 @@ static int prepare_arg(struct builder *builder, const struct tflite_operator_cal
         .size = in.shape[axis],
         .inner = 1,
         .type = (uint8_t)in.type,
-        .largest = kernel->code == CODE_ARG_MAX,
+        .largest = kernel->code == TFLITE_ARG_MAX,
         .wide = out.type == ETHOSU_TYPE_INT64,
     };
     for (int32_t i = 0; i < (int32_t)in.rank; i++) {
@@ -245,7 +243,5 @@ static int prepare_arg_min(struct builder *builder, const struct tflite_operator
     return prepare_arg(builder, call, &kernel_ARG_MIN);
 }
 
-const struct kernel kernel_ARG_MAX = {
-    .code = CODE_ARG_MAX, .version = 1, .prepare = prepare_arg_max, .run = run_arg};
-const struct kernel kernel_ARG_MIN = {
-    .code = CODE_ARG_MIN, .version = 1, .prepare = prepare_arg_min, .run = run_arg};
+DEFINE_KERNEL(ARG_MAX, .prepare = prepare_arg_max, .run = run_arg);
+DEFINE_KERNEL(ARG_MIN, .prepare = prepare_arg_min, .run = run_arg);

@@ -5,11 +5,12 @@
  */
 #include "kernel.h"
 
-#define KERNEL(name) &kernel_##name,
 static const struct kernel *const kernels[] = {
 #ifdef ETHOSU_KERNEL_LIST
+#define KERNEL(name) &kernel_##name,
     ETHOSU_KERNEL_LIST
 #else
+#define KERNEL(name, version, property) &kernel_##name,
 #include "kernels.def"
 #endif
         NULL,

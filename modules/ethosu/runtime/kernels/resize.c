@@ -160,7 +160,7 @@ static int prepare_resize(struct builder *builder, const struct tflite_operator_
         .align_corners = corners,
         .half_pixel = kernel_option_byte(builder, call, field + 1, 0) != 0,
     };
-    bool bilinear = kernel->code == CODE_RESIZE_BILINEAR;
+    bool bilinear = kernel->code == TFLITE_RESIZE_BILINEAR;
     if (bilinear && in.type != ETHOSU_TYPE_INT8 && in.type != ETHOSU_TYPE_INT16) {
         return kernel_bad_type(builder, &in);
     }
@@ -177,9 +177,5 @@ static int prepare_bilinear(struct builder *builder, const struct tflite_operato
     return prepare_resize(builder, call, &kernel_RESIZE_BILINEAR, BILINEAR_CORNERS);
 }
 
-const struct kernel kernel_RESIZE_NEAREST_NEIGHBOR = {.code = CODE_RESIZE_NEAREST_NEIGHBOR,
-                                                      .version = 1,
-                                                      .prepare = prepare_nearest,
-                                                      .run = run_nearest};
-const struct kernel kernel_RESIZE_BILINEAR = {
-    .code = CODE_RESIZE_BILINEAR, .version = 1, .prepare = prepare_bilinear, .run = run_bilinear};
+DEFINE_KERNEL(RESIZE_NEAREST_NEIGHBOR, .prepare = prepare_nearest, .run = run_nearest);
+DEFINE_KERNEL(RESIZE_BILINEAR, .prepare = prepare_bilinear, .run = run_bilinear);

@@ -37,7 +37,7 @@ for name in $shared; do
     common=$((common + size))
     mv "$build/$name.o" "$build/$name.shared"
 done
-sed -n 's/^KERNEL(\(.*\))/\1/p' "$here/kernels.def" | while read -r name; do
+sed -n 's/^KERNEL(\([A-Z0-9_]*\).*/\1/p' "$here/kernels.def" | while read -r name; do
     printf '%7d  %s\n' "$(size_of "kernel_$name" "$build"/*.o)" "$name"
 done | sort -rn
 printf '%7d  %s\n' "$common" "shared by all: $shared"

@@ -64,7 +64,7 @@ static int prepare_slice(struct builder *builder, const struct tflite_operator_c
     return add_part(builder, &kernel_SLICE, &part, &in, &out);
 }
 
-COPY_KERNEL(SLICE, prepare_slice);
+DEFINE_KERNEL(SLICE, .prepare = prepare_slice, .run = run_copy);
 
 /** What the options and constants of a STRIDED_SLICE say, entry by entry. */
 struct slice_spec {
@@ -174,4 +174,4 @@ static int prepare_strided_slice(struct builder *builder, const struct tflite_op
     return add_part(builder, &kernel_STRIDED_SLICE, &part, &in, &out);
 }
 
-COPY_KERNEL(STRIDED_SLICE, prepare_strided_slice);
+DEFINE_KERNEL(STRIDED_SLICE, .prepare = prepare_strided_slice, .run = run_copy);

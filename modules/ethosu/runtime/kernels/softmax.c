@@ -283,8 +283,4 @@ static int prepare_softmax(struct builder *builder, const struct tflite_operator
     return kernel_add(builder, &kernel_SOFTMAX, &p.call, sizeof p);
 }
 
-const struct kernel kernel_SOFTMAX = {.code = CODE_SOFTMAX,
-                                      .version = 1,
-                                      .prepare = prepare_softmax,
-                                      .scratch = softmax_scratch,
-                                      .run = run_softmax};
+DEFINE_KERNEL(SOFTMAX, .prepare = prepare_softmax, .scratch = softmax_scratch, .run = run_softmax);

@@ -160,5 +160,4 @@ static int prepare_svdf(struct builder *builder, const struct tflite_operator_ca
     return kernel_add(builder, &kernel_SVDF, &p.call, sizeof p);
 }
 
-const struct kernel kernel_SVDF = {
-    .code = CODE_SVDF, .version = 1, .prepare = prepare_svdf, .run = run_svdf};
+DEFINE_KERNEL(SVDF, .prepare = prepare_svdf, .run = run_svdf);

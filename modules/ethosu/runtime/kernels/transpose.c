@@ -31,4 +31,4 @@ static int prepare_transpose(struct builder *builder, const struct tflite_operat
     return add_copy(builder, &kernel_TRANSPOSE, &p, &out, 0, &in, 0);
 }
 
-COPY_KERNEL(TRANSPOSE, prepare_transpose);
+DEFINE_KERNEL(TRANSPOSE, .prepare = prepare_transpose, .run = run_copy);

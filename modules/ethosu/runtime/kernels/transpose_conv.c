@@ -14,7 +14,7 @@ static const struct weighted_fields weighted_fields = {
     .channel_axis = 0,
     .activation = 3,
     .bias_type = 4,
-    .scale_each = CMSIS_NN_VERSION != 0,
+    .scale_each = KERNEL_BUILD == KERNEL_CMSIS_NN,
 };
 
 static const struct window_fields window_fields = {.padding = 0, .stride_w = 1, .stride_h = 2};
@@ -126,8 +126,5 @@ static int prepare_transpose_conv(struct builder *builder, const struct tflite_o
     return kernel_add(builder, &kernel_TRANSPOSE_CONV, &p.call, sizeof p);
 }
 
-const struct kernel kernel_TRANSPOSE_CONV = {.code = CODE_TRANSPOSE_CONV,
-                                             .version = 1 | CMSIS_NN_VERSION,
-                                             .prepare = prepare_transpose_conv,
-                                             .scratch = transpose_conv_scratch,
-                                             .run = run_transpose_conv};
+DEFINE_KERNEL(TRANSPOSE_CONV, .prepare = prepare_transpose_conv, .scratch = transpose_conv_scratch,
+              .run = run_transpose_conv);

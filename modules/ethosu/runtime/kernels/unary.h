@@ -37,12 +37,4 @@ int unary_finish(struct builder *builder, const struct kernel *kernel, struct un
 
 int unary_run(const struct kernel_call *call);
 
-/** A kernel of this family. */
-#define UNARY_KERNEL(name, prepare_function)                          \
-    const struct kernel kernel_##name = {.code = CODE_##name,         \
-                                         .version = 1,                \
-                                         .in_place = true,            \
-                                         .prepare = prepare_function, \
-                                         .run = unary_run}
-
 #endif

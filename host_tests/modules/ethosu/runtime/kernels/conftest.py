@@ -8,8 +8,11 @@ import pytest
 
 HERE = Path(__file__).parent
 
-# The files of the runtime that differ between builds with and without assertions, or kernels.
+# The files of the runtime that differ between builds with and without assertions, some kernels, or
+# the scratch of CMSIS-NN.
 CHANGING = ("plan_record.c", "kernels/kernel.c", "kernels/registry.c")
+CMSIS_NN = ("conv.c", "depthwise_conv.c", "fully_connected.c", "transpose_conv.c")
+CHANGING += tuple(f"kernels/{name}" for name in (*CMSIS_NN, "cmsis_nn_scratch.c"))
 
 
 @pytest.fixture(scope="session")
