@@ -221,6 +221,24 @@ def _transpose(m: Maker) -> None:
     m.operator("TRANSPOSE", [x, m.constant(order, "int32")], [y], "TransposeOptions")
 
 
+def _blocks(kind: str, options: str):
+    @case(kind)
+    def generate(m: Maker) -> None:
+        block = m.integer(1, 4)
+        batches, height, width, channels = (m.integer(1, size) for size in (2, 5, 5, 4))
+        space = batches, height * block, width * block, channels
+        depth = batches, height, width, channels * block * block
+        source, target = (depth, space) if kind == "DEPTH_TO_SPACE" else (space, depth)
+        x = m.input(source, m.pick("int8", "int8", "int32", "float32"))
+        m.operator(kind, [x], [m.like(x, target)], options, blockSize=block)
+
+    return generate
+
+
+_blocks("DEPTH_TO_SPACE", "DepthToSpaceOptions")
+_blocks("SPACE_TO_DEPTH", "SpaceToDepthOptions")
+
+
 @case("SLICE")
 def _slice(m: Maker) -> None:
     shape = m.shape(1, 4)
