@@ -76,7 +76,7 @@ mp_obj_t info_model(const struct ethosu_model *model, const struct info_more *mo
     } numbers[] = {
         {MP_QSTR_npu_calls, info.npu_calls},
         {MP_QSTR_cpu_steps, info.cpu_steps},
-        {MP_QSTR_cpu_steps_beside, info.cpu_steps_beside},
+        {MP_QSTR_cpu_steps_overlapped, info.cpu_steps_overlapped},
         {MP_QSTR_tensors, info.tensors},
         {MP_QSTR_arena_address, (uint32_t)(uintptr_t)more->arena},
         {MP_QSTR_arena_size, info.arena_size},

@@ -206,7 +206,7 @@ static void release_npu(void *model)
 /** job_stop() has stopped the NPU in the middle of an inference. */
 static void on_stop(void *model)
 {
-    ethosu_model_abandon(((model_obj_t *)model)->model);
+    ethosu_model_forget(((model_obj_t *)model)->model);
     release_npu(model);
 }
 

@@ -333,7 +333,7 @@ static MP_DEFINE_CONST_FUN_OBJ_3(model_resume_obj, model_resume);
 
 static mp_obj_t model_abandon(mp_obj_t object)
 {
-    ethosu_model_abandon(model_of(object));
+    ethosu_model_forget(model_of(object));
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_abandon_obj, model_abandon);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Measuring and loading a model: from the file to a plan. See builder.h. */
+/** Measures and loads a model: from the file to the steps. See builder.h. */
 #include "builder.h"
 
 #include "ethosu_memory.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/** A read went wrong: because the file is malformed there, or because the tensor makes no sense. */
+/** Refuse a tensor that could not be read: the file is malformed, or the sizes contradict. */
 static int bad_tensor(struct builder *builder, uint32_t tensor)
 {
     const struct flatbuffer *fb = &builder->file.fb;
@@ -18,66 +18,66 @@ static int bad_tensor(struct builder *builder, uint32_t tensor)
                          (unsigned)fb->size);
     }
     return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                     "tensor %u of subgraph %u: shape and data do not fit each other",
+                     "tensor %u of subgraph %u: its shape and the size of its data do not match",
                      (unsigned)tensor, (unsigned)builder->graph_index);
 }
 
 bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_tensor *tensor)
 {
-    struct kept_tensors *kept = builder->kept;
-    if (kept->graph != builder->graph_index) {
-        kept->graph = builder->graph_index;
-        kept->known = 0;
+    struct tensor_cache *cache = builder->cache;
+    if (cache->graph != builder->graph_index) {
+        cache->graph = builder->graph_index;
+        cache->valid = 0;
     }
-    bool keep = index < TENSORS_KEPT;
-    if (keep && (kept->known >> index & 1) != 0) {
-        *tensor = kept->list[index];
+    bool keep = index < TENSOR_CACHE_SIZE;
+    if (keep && (cache->valid >> index & 1) != 0) {
+        *tensor = cache->list[index];
         return true;
     }
     if (!tflite_get_tensor(&builder->file, &builder->graph, index, tensor)) {
         return false;
     }
     if (keep) {
-        kept->list[index] = *tensor;
-        kept->known |= 1u << index;
+        cache->list[index] = *tensor;
+        cache->valid |= 1u << index;
     }
     return true;
 }
 
-int build_place_tensor(struct builder *builder, uint32_t tensor, struct placed *placed)
+int build_find_tensor(struct builder *builder, uint32_t tensor, struct operand *operand)
 {
-    if (!build_get_tensor(builder, tensor, &placed->tensor)) {
+    if (!build_get_tensor(builder, tensor, &operand->tensor)) {
         return bad_tensor(builder, tensor);
     }
-    placed->data = placed->tensor.data;
-    placed->offset = -1;
-    if (placed->data != NULL) {
+    operand->data = operand->tensor.data;
+    operand->offset = -1;
+    if (operand->data != NULL) {
         return ETHOSU_MODEL_OK;
     }
-    placed->offset = tflite_get_offset(&builder->file, tensor);
-    if (placed->offset < 0 || placed->tensor.size == 0) {
-        struct tflite_text name = tflite_get_name(&builder->file, &placed->tensor);
+    operand->offset = tflite_get_offset(&builder->file, tensor);
+    if (operand->offset < 0 || operand->tensor.size == 0) {
+        struct tflite_text name = tflite_get_name(&builder->file, &operand->tensor);
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
                          "tensor %u (%.*s) of subgraph %u: %u bytes of %s without a place in "
                          "OfflineMemoryAllocation",
                          (unsigned)tensor, (int)name.length, name.bytes,
-                         (unsigned)builder->graph_index, (unsigned)placed->tensor.size,
-                         ethosu_model_type_name(placed->tensor.type));
+                         (unsigned)builder->graph_index, (unsigned)operand->tensor.size,
+                         ethosu_model_type_name(operand->tensor.type));
     }
-    placed->data = build_address(builder, (uint32_t)placed->offset);
+    operand->data = build_address(builder, (uint32_t)operand->offset);
     return ETHOSU_MODEL_OK;
 }
 
-int build_place(struct builder *builder, const struct fb_vector *list, uint32_t index,
-                struct placed *placed)
+int build_find_operand(struct builder *builder, const struct fb_vector *list, uint32_t index,
+                       struct operand *operand)
 {
     if (index >= list->count) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "too few inputs or outputs");
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "it has too few inputs or outputs");
     }
-    return build_place_tensor(builder, fb_u32_at(&builder->file.fb, list, index), placed);
+    return build_find_tensor(builder, fb_u32_at(&builder->file.fb, list, index), operand);
 }
 
-/** State keeps its value between inferences; it begins as its zero point in every byte. */
+/** State keeps its value between inferences; at first each byte is its zero point. */
 static int add_state(struct builder *builder, const struct tflite_tensor *tensor, uint32_t offset)
 {
     float scale;
@@ -92,7 +92,7 @@ static int build_graph_tensors(struct builder *builder)
     for (uint32_t i = 0; i < builder->graph.tensors.count; i++) {
         int32_t offset = tflite_get_offset(&builder->file, i);
         if (offset < 0) {
-            continue; // a constant or a handle: looked at when an operator uses it
+            continue; // a constant or a handle: checked when an operator uses it
         }
         struct tflite_tensor tensor;
         if (!build_get_tensor(builder, i, &tensor)) {
@@ -106,7 +106,7 @@ static int build_graph_tensors(struct builder *builder)
     return ETHOSU_MODEL_OK;
 }
 
-/** Those of all graphs, before anything is put behind them. */
+/** Size the arena for the tensors of all graphs, before anything is added behind them. */
 static int build_tensors(struct builder *builder)
 {
     uint32_t graphs = builder->file.subgraphs.count;
@@ -119,23 +119,23 @@ static int build_tensors(struct builder *builder)
     return graphs > 1 ? build_enter_graph(builder, 0) : ETHOSU_MODEL_OK;
 }
 
-/** Record where inputs or outputs of the model lie. */
+/** Record the addresses of the model's inputs or outputs. */
 static int build_buffers(struct builder *builder, const struct fb_vector *list,
                          struct ethosu_model_buffer **next)
 {
     for (uint32_t i = 0; i < list->count; i++) {
-        struct placed placed;
+        struct operand operand;
         uint32_t tensor = fb_u32_at(&builder->file.fb, list, i);
-        TRY(build_place_tensor(builder, tensor, &placed));
-        if (placed.offset < 0 || tensor > UINT16_MAX) {
+        TRY(build_find_tensor(builder, tensor, &operand));
+        if (operand.offset < 0 || tensor > UINT16_MAX) {
             return error_set(builder->error, ETHOSU_MODEL_UNSUPPORTED,
                              "tensor %u can't be an input or output of the model",
                              (unsigned)tensor);
         }
         if (builder->loading) {
             *(*next)++ = (struct ethosu_model_buffer){
-                build_address(builder, (uint32_t)placed.offset), placed.tensor.size,
-                (uint16_t)tensor, (uint16_t)placed.tensor.type};
+                build_address(builder, (uint32_t)operand.offset), operand.tensor.size,
+                (uint16_t)tensor, (uint16_t)operand.tensor.type};
         }
     }
     return ETHOSU_MODEL_OK;
@@ -162,7 +162,7 @@ static int build_io(struct builder *builder)
     return build_buffers(builder, &graph->outputs, &next);
 }
 
-/** Was the model never compiled? A plan says that somebody meant it to run on the CPU alone. */
+/** Was the model never compiled? A file with a plan may run on the CPU only. */
 static bool uncompiled(struct builder *builder)
 {
     return builder->file.plan.count == 0 && !tflite_is_compiled(&builder->file);
@@ -223,14 +223,14 @@ static int build_stages(struct builder *builder, const struct ethosu_model_sourc
 static int build_model(struct builder *builder, const struct ethosu_model_source *source)
 {
     struct ethosu_model *model = builder->model;
-    struct known_variables variables;
-    struct kept_tensors kept;
+    struct variable_table variables;
+    struct tensor_cache cache;
     builder->driver = source->driver;
     builder->variables = &variables;
-    builder->kept = &kept;
+    builder->cache = &cache;
     variables.count = 0;
-    kept.known = 0;
-    kept.graph = 0;
+    cache.valid = 0;
+    cache.graph = 0;
     model->file = source->file;
     model->file_size = (uint32_t)source->file_size;
     model->skip_verify = source->skip_verify;

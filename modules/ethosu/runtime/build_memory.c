@@ -154,7 +154,7 @@ int build_check_arena(struct builder *builder, const struct ethosu_model_memory 
                      (unsigned)arena, (unsigned)memory->arena_size, (unsigned)alignment);
 }
 
-int build_visible(struct builder *builder, struct shared_place *last, const void *data,
+int build_visible(struct builder *builder, struct shared_block *last, const void *data,
                   uint32_t size, const void **visible)
 {
     *visible = data;

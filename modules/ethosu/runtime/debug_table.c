@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Which operator of the graph a command belongs to, by the table that
- * `ethosu compile` leaves in the file: tools/ethosu_tools/debug_table.py has its layout.
+ * Finds the operator that a command belongs to, in the table that `ethosu
+ * compile` adds to the file; tools/ethosu_tools/debug_table.py has its layout.
  */
 #include "metadata.h"
 #include "model.h"
@@ -15,7 +15,7 @@ enum { ENTRY_CALL, ENTRY_END, ENTRY_NAME, ENTRY_WORDS };
 static uint32_t word(const char *table, uint32_t index)
 {
     uint32_t value;
-    memcpy(&value, table + 4 * index, sizeof value); // the file may lie anywhere
+    memcpy(&value, table + 4 * index, sizeof value); // the file may have any alignment
     return value;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Facts about a loaded model, read from its file when somebody asks. */
+/** Facts about a loaded model, read from its file on request. */
 #include "model.h"
 #include "tflite.h"
 
@@ -25,7 +25,7 @@ uint32_t ethosu_model_output_count(const struct ethosu_model *model)
     return model->outputs;
 }
 
-/** Open the file again: it was sound when the model was loaded, and each read is bounded anyway. */
+/** Open the file again: it was valid when the model was loaded, and each read is bounded. */
 static bool open_tensor(const struct ethosu_model *model, uint32_t index, struct tflite *file,
                         struct tflite_tensor *tensor)
 {
@@ -73,16 +73,16 @@ bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, 
            tflite_get_channel(&file, &found, channel, scale, zero_point);
 }
 
-/** An NPU call beside which the CPU works has two steps, a start and an end. */
+/** An NPU call with overlapping CPU operators has two steps, its start and its end. */
 static void count_steps(const struct ethosu_model *model, struct ethosu_model_info *info)
 {
-    bool beside = false;
+    bool overlapped = false;
     for (uint32_t i = model->prologue; i < model->step_count; i++) {
         const struct step *step = &model->steps[i];
         bool npu = is_npu_step(step);
-        beside = step->run == step_npu_start || (beside && step->run != step_npu_end);
+        overlapped = step->run == step_npu_start || (overlapped && step->run != step_npu_end);
         info->cpu_steps += !npu && step->run != step_npu_end;
-        info->cpu_steps_beside += beside && !npu;
+        info->cpu_steps_overlapped += overlapped && !npu;
     }
 }
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-/** Error sentences without the C library's printf, which is larger than the runtime. */
+/** Error sentences, without the C library's printf, which is larger than the runtime. */
 #ifndef ERROR_H
 #define ERROR_H
 
 #include "ethosu_model.h"
 
 /**
- * Write a sentence; knows %s, %.*s, %u and %x (unsigned int), and cuts what does not fit.
+ * Write a sentence; understands %s, %.*s, %u and %x (unsigned int). Text that does not fit is
+ * cut off.
  *
  * @param error   may be NULL
- * @param status  answered as it is, so that a caller can write `return error_set(...)`
+ * @param status  returned unchanged, so that a caller can write `return error_set(...)`
  */
 int error_set(struct ethosu_model_error *error, int status, const char *format, ...)
 #if defined(__GNUC__)
@@ -30,7 +31,7 @@ int error_set(struct ethosu_model_error *error, int status, const char *format, 
 /** Instead of a sentence: where in the runtime's source it would have been made. */
 int error_at(struct ethosu_model_error *error, int status, const char *file, unsigned line);
 
-// The arguments are looked at by the compiler, and not evaluated.
+// The compiler checks the arguments; they are not evaluated.
 #define error_set(error, status, ...)                     \
     ((void)sizeof(error_set(error, status, __VA_ARGS__)), \
      error_at(error, status, __FILE_NAME__, __LINE__))

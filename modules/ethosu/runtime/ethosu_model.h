@@ -2,9 +2,9 @@
 /**
  * Runtime for TensorFlow Lite models that Vela compiled for an Ethos-U NPU.
  *
- * It reads the `.tflite` where it lies, plans every NPU call and copy once,
- * and walks that plan at each inference. It allocates nothing: a model is
- * loaded, in one pass, into two blocks of the caller's memory.
+ * Loading reads the `.tflite` in place and makes a list of steps: NPU calls,
+ * copies, CPU operators. An inference runs these steps. The runtime allocates
+ * nothing: a model is loaded, in one pass, into two blocks of the caller's memory.
  *
  *     struct ethosu_model_source source = {file, file_size, driver};
  *     struct ethosu_model_memory memory = {object, sizeof object, arena, sizeof arena};
@@ -12,11 +12,11 @@
  *     memcpy(ethosu_model_inputs(model)[0].data, ...);
  *     ethosu_model_invoke(model, driver);
  *
- * Who does not know how much a model needs asks ethosu_model_measure() first.
+ * ethosu_model_measure() tells how much memory a model needs.
  *
- * The file must stay where it is while the model is used. One model belongs to
- * one thread at a time. No function here allocates, prints or blocks, but
- * ethosu_model_invoke(), which waits as ethosu_wait() does.
+ * The file must not move or change while the model is used. Only one thread at a
+ * time may use a model. No function allocates or prints. Only ethosu_model_invoke()
+ * and ethosu_model_resume(model, true) block: they call ethosu_wait().
  */
 #ifndef ETHOSU_MODEL_H
 #define ETHOSU_MODEL_H
@@ -33,20 +33,20 @@ struct ethosu_driver;
 /** Most dimensions that a tensor may have. */
 #define ETHOSU_MODEL_MAX_RANK 8u
 
-/** What a call answers: 0, PENDING, or a negative reason. */
+/** Result of a call: OK, PENDING, or a negative reason. */
 enum ethosu_model_status {
     ETHOSU_MODEL_OK = 0,
-    ETHOSU_MODEL_PENDING = 1,       /**< the NPU is still at work */
+    ETHOSU_MODEL_PENDING = 1,       /**< the NPU is running */
     ETHOSU_MODEL_BAD_FILE = -1,     /**< not a .tflite, truncated or malformed */
     ETHOSU_MODEL_NOT_COMPILED = -2, /**< a .tflite that never went through Vela */
     ETHOSU_MODEL_UNSUPPORTED = -3,  /**< an operator or a feature this runtime lacks */
     ETHOSU_MODEL_WRONG_NPU = -4,    /**< compiled for another NPU */
     ETHOSU_MODEL_NO_MEMORY = -5,    /**< object or arena smaller than measured */
-    ETHOSU_MODEL_BAD_MEMORY = -6,   /**< arena misaligned or out of the NPU's reach */
-    ETHOSU_MODEL_BUSY = -7,         /**< an inference of this model is under way */
+    ETHOSU_MODEL_BAD_MEMORY = -6,   /**< arena misaligned or not reachable by the NPU */
+    ETHOSU_MODEL_BUSY = -7,         /**< an inference of this model is running */
     ETHOSU_MODEL_NPU_FAILED = -8,   /**< the driver reported a failure or a time-out */
     ETHOSU_MODEL_BAD_PLAN = -9,     /**< its memory plan is wrong, or made for other kernels */
-    ETHOSU_MODEL_BAD_VALUE = -10,   /**< a CPU operator met an index outside of its tensor */
+    ETHOSU_MODEL_BAD_VALUE = -10,   /**< an input of a CPU operator has a value it can't use */
 };
 
 /** One sentence, NUL-terminated: what was found, what was expected, and where. */
@@ -54,24 +54,24 @@ struct ethosu_model_error {
     char text[192];
 };
 
-/** The model to load and the NPU it shall run on. */
+/** The model to load and the NPU to run it on. */
 struct ethosu_model_source {
-    const void *file; /**< the .tflite, any alignment; 16 and NPU-visible saves copies */
+    const void *file; /**< the .tflite; aligned to 16 and readable by the NPU it needs no copies */
     size_t file_size; /**< bytes */
     struct ethosu_driver
         *driver;      /**< NPU to check the model against; NULL: at the first inference */
-    bool skip_verify; /**< don't walk the command streams: the caller knows they are good */
+    bool skip_verify; /**< do not verify the command streams: the caller trusts them */
 };
 
 /** Memory that a model needs (measure) and gets (load). */
 struct ethosu_model_memory {
     void *object; /**< for the CPU only; aligned to 8 */
     size_t object_size;
-    void *arena; /**< tensors, variables, copies; NPU-visible, aligned to 16 */
+    void *arena; /**< tensors, variables, copies; writable by the NPU, aligned to 16 */
     size_t arena_size;
 };
 
-/** A loaded model; it lies in memory.object. */
+/** A loaded model, in memory.object. */
 struct ethosu_model;
 
 /** Data of one input or output of the model. */
@@ -123,13 +123,13 @@ struct ethosu_model_info {
     uint32_t inputs;
     uint32_t outputs;
     uint32_t tensors;
-    uint32_t npu_calls;        /**< NPU operators per inference */
-    uint32_t cpu_steps;        /**< copies and CPU operators per inference */
-    uint32_t cpu_steps_beside; /**< of these, while the NPU works */
-    uint32_t arena_size;       /**< bytes in use, variables and copies included */
-    uint32_t object_size;      /**< bytes in use */
-    uint32_t copied_bytes;     /**< constants that could not be used where they lie */
-    char npu[20];              /**< config that it was compiled for: "ethos-u55-128" */
+    uint32_t npu_calls;            /**< NPU operators per inference */
+    uint32_t cpu_steps;            /**< copies and CPU operators per inference */
+    uint32_t cpu_steps_overlapped; /**< of these, run while the NPU works */
+    uint32_t arena_size;           /**< bytes in use, variables and copies included */
+    uint32_t object_size;          /**< bytes in use */
+    uint32_t copied_bytes;         /**< constants that the NPU cannot read in the file */
+    char npu[20];                  /**< config that it was compiled for: "ethos-u55-128" */
 };
 
 /**
@@ -145,7 +145,7 @@ int ethosu_model_measure(const struct ethosu_model_source *source,
 /**
  * Load a model into the memory given, and initialise its state.
  *
- * @param model  set on success; valid until the caller takes the memory back
+ * @param model  set on success; valid until the caller reuses the memory
  * @return       ETHOSU_MODEL_OK or a negative enum ethosu_model_status
  */
 int ethosu_model_load(const struct ethosu_model_source *source,
@@ -177,15 +177,15 @@ void ethosu_model_reset(struct ethosu_model *model);
 /**
  * Run one inference and wait for it. The driver must be reserved by the caller.
  *
- * Inputs may share memory with intermediate results and outputs: write them
- * anew before each inference.
+ * Inputs may share memory with intermediate results and outputs: write all
+ * inputs before each inference.
  *
  * @return  ETHOSU_MODEL_OK, _BUSY or _NPU_FAILED: ethosu_ext_last_error(driver) says why
  */
 int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver);
 
 /**
- * Begin an inference: run the plan until the NPU is at work.
+ * Begin an inference: run the steps until the NPU has to be waited for.
  *
  * @return  ETHOSU_MODEL_PENDING: call ethosu_model_resume();
  *          ETHOSU_MODEL_OK: the model had nothing for the NPU; else as invoke
@@ -193,15 +193,16 @@ int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver
 int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver);
 
 /**
- * Go on with an inference: take the NPU's result, run the plan on.
+ * Continue an inference: check that the NPU has finished, run the next steps.
  *
- * @param block  wait for the NPU, else answer PENDING while it is at work
+ * @param block  wait for the NPU, else return PENDING while it is running
  */
 int ethosu_model_resume(struct ethosu_model *model, bool block);
 
 /**
- * Name of the operator at which the NPU stopped, when the file has a table of
- * them (`ethosu compile`). A real NPU reads ahead: it may be the one before.
+ * Name of the operator at which the NPU stopped, if the file has a table of them
+ * (`ethosu compile` adds it). A real NPU reads commands ahead: the operator before
+ * may be the one that failed.
  *
  * @param offset  ethosu_ext_last_error(driver)->qread of the inference that failed
  * @param length  set to the name's bytes
@@ -210,8 +211,8 @@ int ethosu_model_resume(struct ethosu_model *model, bool block);
 const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t offset,
                                      uint32_t *length);
 
-/** Forget an inference under way; the caller has stopped the NPU. */
-void ethosu_model_abandon(struct ethosu_model *model);
+/** Forget an unfinished inference. The caller must have stopped the NPU. */
+void ethosu_model_forget(struct ethosu_model *model);
 
 /** "int8", "float32", …; "?" for an unknown type. */
 const char *ethosu_model_type_name(uint32_t type);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/** Remember the first malformed place. */
+/** Remember the first malformed position. */
 static void mark_bad(struct flatbuffer *fb, uint32_t position)
 {
     if (!fb->bad) {
@@ -22,7 +22,7 @@ uint8_t fb_u8(struct flatbuffer *fb, uint32_t position)
     return 0;
 }
 
-/** 16 bits of a place that is known to be inside the file. */
+/** 16 bits at a position that was checked. */
 static uint32_t known_u16(const struct flatbuffer *fb, uint32_t position)
 {
     uint16_t value;
@@ -30,7 +30,7 @@ static uint32_t known_u16(const struct flatbuffer *fb, uint32_t position)
     return value;
 }
 
-/** 32 bits of a place that is known to be inside the file. */
+/** 32 bits at a position that was checked. */
 static uint32_t known_u32(const struct flatbuffer *fb, uint32_t position)
 {
     uint32_t value;
@@ -47,7 +47,7 @@ uint32_t fb_u32(struct flatbuffer *fb, uint32_t position)
     return 0;
 }
 
-/** Where the forward offset stored at `position` leads: to 4 bytes inside the file, or to 0. */
+/** Target of the forward offset stored at `position`: 4 bytes inside the file, or 0. */
 static uint32_t follow(struct flatbuffer *fb, uint32_t position)
 {
     uint32_t last = fb->size - 4;
@@ -67,7 +67,7 @@ static struct fb_table table_from(struct flatbuffer *fb, uint32_t place)
     if (position == 0) {
         return (struct fb_table){0};
     }
-    // The vtable may lie before or behind its table; a wrap-around ends outside the file.
+    // The vtable may be before or behind its table; a wrap-around ends outside the file.
     uint32_t vtable = position - known_u32(fb, position);
     if (vtable <= fb->size - 2) {
         uint32_t size = known_u16(fb, vtable);
@@ -96,17 +96,17 @@ static uint32_t field_position(struct flatbuffer *fb, const struct fb_table *tab
 }
 
 uint8_t fb_get_u8(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
-                  uint8_t otherwise)
+                  uint8_t fallback)
 {
     uint32_t position = field_position(fb, table, field);
-    return position == 0 ? otherwise : fb_u8(fb, position);
+    return position == 0 ? fallback : fb_u8(fb, position);
 }
 
 uint32_t fb_get_u32(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
-                    uint32_t otherwise)
+                    uint32_t fallback)
 {
     uint32_t position = field_position(fb, table, field);
-    return position == 0 ? otherwise : fb_u32(fb, position);
+    return position == 0 ? fallback : fb_u32(fb, position);
 }
 
 struct fb_table fb_get_table(struct flatbuffer *fb, const struct fb_table *table, uint32_t field)

@@ -2,10 +2,9 @@
 /**
  * Bounded reader for FlatBuffers, the encoding of `.tflite` files.
  *
- * Every read is checked against the end of the file. A read that would leave
- * it answers 0 and marks the reader as bad, for good: a parser reads on and
- * looks at `bad` once per object. Little-endian
- * hosts only. Format: FlatBuffers' "Internals" page.
+ * Every read is checked against the end of the file. A read beyond it returns 0
+ * and sets `bad`, which stays set: a parser continues and checks `bad` once per
+ * object. Little-endian hosts only. Format: FlatBuffers' "Internals" page.
  */
 #ifndef FLATBUFFER_H
 #define FLATBUFFER_H
@@ -40,13 +39,13 @@ uint32_t fb_u32(struct flatbuffer *fb, uint32_t position);
 /** The table that the file starts with. */
 struct fb_table fb_root(struct flatbuffer *fb);
 
-/** Scalar fields: their value, or `otherwise` when absent. */
+/** Scalar fields: their value, or `fallback` when absent. */
 uint8_t fb_get_u8(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
-                  uint8_t otherwise);
+                  uint8_t fallback);
 uint32_t fb_get_u32(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
-                    uint32_t otherwise);
+                    uint32_t fallback);
 
-/** Field that is a table of its own. */
+/** Field that is a table. */
 struct fb_table fb_get_table(struct flatbuffer *fb, const struct fb_table *table, uint32_t field);
 
 /** Field that is a vector (or string) of elements of so many bytes, all inside the file. */

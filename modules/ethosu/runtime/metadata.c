@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Looking for a metadata entry; see metadata.h. */
+/** Finds a metadata entry; see metadata.h. */
 #include "metadata.h"
 
 #include "model.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A loaded model as the runtime keeps it: a plan of steps, in one block of memory. */
+/** A loaded model as the runtime keeps it: a list of steps, in one block of memory. */
 #ifndef MODEL_H
 #define MODEL_H
 
@@ -9,9 +9,9 @@
 /** Base pointers of an NPU call: read-only data, scratch, fast scratch (regions 0, 1, 2). */
 #define NPU_BASES 3u
 
-/** One entry of the plan. */
+/** One step of an inference. */
 struct step {
-    /** Do it; answers enum ethosu_model_status, PENDING when the NPU has been started. */
+    /** Run the step; returns enum ethosu_model_status, PENDING when the NPU was started. */
     int (*run)(struct ethosu_model *model, const struct step *step);
     union {
         struct {
@@ -48,8 +48,8 @@ struct npu_call {
 #define NPU_CALL_SIZE (offsetof(struct npu_call, program) + ETHOSU_EXT_PROGRAM_SIZE(NPU_BASES))
 
 /**
- * One block of memory holds this, then inputs and outputs and the steps of an
- * inference; from its end downwards NPU calls and steps of initialisation.
+ * One block of memory: this struct, inputs and outputs, the steps of an
+ * inference; and from its end downwards NPU calls and steps of initialisation.
  */
 struct ethosu_model {
     const void *file;
@@ -59,8 +59,8 @@ struct ethosu_model {
     uint16_t outputs;
     struct step *steps; /**< of an inference */
     uint32_t step_count;
-    uint32_t prologue;        /**< of these, the first: by which the NPU initialises variables */
-    const struct step *first; /**< where an inference begins: with the prologue, or behind it */
+    uint32_t prologue;        /**< the first of them: with these the NPU initialises variables */
+    const struct step *first; /**< of the next inference: of the prologue, or behind it */
     struct init_step *init;   /**< of ethosu_model_reset() */
     const struct npu_call *first_call; /**< NULL when there is none */
     uint16_t npu_calls;
@@ -69,23 +69,23 @@ struct ethosu_model {
     uint32_t arena_size;
     uint32_t object_size;
     uint32_t copied_bytes;
-    const struct step *next;      /**< the step under way; NULL between inferences */
-    struct ethosu_driver *driver; /**< of the inference under way */
+    const struct step *next;      /**< the running step; NULL between inferences */
+    struct ethosu_driver *driver; /**< of the running inference */
 };
 
-/** Let the driver check a call for this NPU; answers 0 or an enum ethosu_ext_error. */
+/** Let the driver check a call for this NPU; returns 0 or an enum ethosu_ext_error. */
 int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
                      struct ethosu_driver *driver);
 
-/** What steps can do. */
+/** Functions of steps. */
 int step_copy(struct ethosu_model *model, const struct step *step);
 int step_fill(struct ethosu_model *model, const struct step *step);
 int step_npu(struct ethosu_model *model, const struct step *step);
 
-/** The end of the prologue, which the next inference leaves out. */
+/** The end of the prologue: the next inference begins behind it. */
 int step_initialised(struct ethosu_model *model, const struct step *step);
 
-/** An NPU call beside which the CPU goes on: its start, and after other steps its end. */
+/** An NPU call with overlapping CPU operators: its start, and after these operators its end. */
 int step_npu_start(struct ethosu_model *model, const struct step *step);
 int step_npu_end(struct ethosu_model *model, const struct step *step);
 
@@ -95,7 +95,7 @@ static inline bool is_npu_step(const struct step *step)
     return step->run == step_npu || step->run == step_npu_start;
 }
 
-/** A step failed: stop the NPU if it is at work beside it. */
+/** A step failed: stop the NPU if it is running. */
 void stop_npu(struct ethosu_model *model);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * The ethos-u operator: Vela's output becomes one call of the driver.
+ * The ethos-u operator, which Vela makes: it becomes one call of the driver.
  *
  * Its inputs are, in this order: command stream, read-only data (weights),
- * scratch, fast scratch, then the network's inputs. The last two kinds lie
- * inside scratch, where the command stream addresses them.
+ * scratch, fast scratch, then the network's inputs. The command stream
+ * addresses the network's inputs as parts of scratch.
  */
 #include "builder.h"
 
@@ -16,7 +16,7 @@ enum { BASE_READ_ONLY, BASE_SCRATCH, BASE_FAST_SCRATCH };
 /** Product and MACs of a CONFIG word: what a command stream is made for. */
 #define CONFIG_IDENTITY 0xF000000Fu
 
-/** COP2: offset of the word that tells where inputs and outputs are addressed, and its value. */
+/** COP2: offset of the word that says how inputs and outputs are addressed, and its value. */
 enum { COP2_ADDRESSING = 48, COP2_OWN_REGIONS = 2 };
 
 static int refuse_config(struct builder *builder, uint32_t config)
@@ -31,20 +31,21 @@ static int refuse_config(struct builder *builder, uint32_t config)
                      model_name, npu_name, npu_name);
 }
 
-/** Refuse with the driver's own sentence. */
+/** Refuse with the driver's sentence. */
 static int refuse_fault(struct builder *builder, int status, const struct ethosu_ext_fault *fault)
 {
     char sentence[128];
     ethosu_ext_describe(fault, sentence, sizeof sentence);
-    return (build_refuse)(builder, status, sentence); // terse builds have its numbers
+    return (build_refuse)(builder, status, sentence); // in terse builds the fault's numbers
 }
 
-/** What the driver will say of the payload when the model is loaded. */
-static int parse_payload(struct builder *builder, const struct placed *placed)
+/** Check the payload as the driver will when the model is loaded. */
+static int parse_payload(struct builder *builder, const struct operand *operand)
 {
     struct ethosu_ext_payload payload;
     struct ethosu_ext_fault fault;
-    if (ethosu_ext_parse_payload(placed->tensor.data, placed->tensor.size, &payload, &fault) != 0) {
+    if (ethosu_ext_parse_payload(operand->tensor.data, operand->tensor.size, &payload, &fault) !=
+        0) {
         return refuse_fault(builder, ETHOSU_MODEL_BAD_FILE, &fault);
     }
     bool wrong = builder->driver != NULL && payload.has_config &&
@@ -52,24 +53,25 @@ static int parse_payload(struct builder *builder, const struct placed *placed)
     return wrong ? refuse_config(builder, payload.config) : ETHOSU_MODEL_OK;
 }
 
-static int check_payload(struct builder *builder, const struct placed *placed)
+static int check_payload(struct builder *builder, const struct operand *operand)
 {
-    const uint8_t *data = placed->tensor.data;
+    const uint8_t *data = operand->tensor.data;
     if (data == NULL) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its command stream is not constant");
     }
-    if (placed->tensor.size > COP2_ADDRESSING && memcmp(data, "COP2", 4) == 0 &&
+    if (operand->tensor.size > COP2_ADDRESSING && memcmp(data, "COP2", 4) == 0 &&
         data[COP2_ADDRESSING] == COP2_OWN_REGIONS) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "compiled with --separate-io-regions: compile it without");
+                            "it was compiled with --separate-io-regions, which is not supported; "
+                            "compile the model without this option");
     }
     bool driver_checks = builder->loading && builder->driver != NULL;
-    return driver_checks ? ETHOSU_MODEL_OK : parse_payload(builder, placed);
+    return driver_checks ? ETHOSU_MODEL_OK : parse_payload(builder, operand);
 }
 
 static void set_base(struct npu_call *call, uint32_t index, const void *data, uint32_t size)
 {
-    // The NPU only reads what is constant: nothing is written through this pointer.
+    // Nothing is written through a pointer to constants: the NPU only reads them.
     call->base[index] = (void *)(uintptr_t)data;
     call->size[index] = size;
 }
@@ -91,11 +93,11 @@ static int place_read_only(struct builder *builder, const struct tflite_operator
     return status;
 }
 
-/** Fast scratch is scratch itself, unless the NPU has a memory of its own: Vela plans that apart.
+/** Reserve memory for fast scratch that is another tensor than scratch: Vela planned it separately.
  */
-static int place_fast_scratch(struct builder *builder, struct placed *fast)
+static int place_fast_scratch(struct builder *builder, struct operand *fast)
 {
-    struct shared_place *last = &builder->fast_scratch;
+    struct shared_block *last = &builder->fast_scratch;
     const void *owner = builder->file.fb.data + fast->tensor.table.position;
     if (last->owner != owner) {
         int status = build_reserve(builder, fast->tensor.size, &last->offset);
@@ -111,7 +113,7 @@ static int place_fast_scratch(struct builder *builder, struct placed *fast)
 
 /** Find fast scratch; a network that needs none still has the tensor, of 0 bytes. */
 static int find_fast_scratch(struct builder *builder, const struct fb_vector *inputs,
-                             struct placed *fast)
+                             struct operand *fast)
 {
     uint32_t index = fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_FAST_SCRATCH);
     bool read =
@@ -121,23 +123,23 @@ static int find_fast_scratch(struct builder *builder, const struct fb_vector *in
         fast->data = build_address(builder, 0);
         return ETHOSU_MODEL_OK;
     }
-    return build_place(builder, inputs, NPU_INPUT_FAST_SCRATCH, fast);
+    return build_find_operand(builder, inputs, NPU_INPUT_FAST_SCRATCH, fast);
 }
 
-/** While this call runs, this memory is the NPU's. */
-static void set_busy(struct builder *builder, uint32_t index, const struct placed *placed)
+/** Only the NPU may use this memory while the call runs. */
+static void set_npu_range(struct builder *builder, uint32_t index, const struct operand *operand)
 {
-    uint32_t start = (uint32_t)placed->offset;
-    builder->busy.ranges[index] = (struct arena_range){start, start + placed->tensor.size};
+    uint32_t start = (uint32_t)operand->offset;
+    builder->overlap.ranges[index] = (struct arena_range){start, start + operand->tensor.size};
 }
 
 static int place_scratch(struct builder *builder, const struct tflite_operator_call *operation,
                          struct npu_call *call)
 {
-    struct placed scratch;
-    struct placed fast;
+    struct operand scratch;
+    struct operand fast;
     const struct fb_vector *inputs = &operation->inputs;
-    int status = build_place(builder, inputs, NPU_INPUT_SCRATCH, &scratch);
+    int status = build_find_operand(builder, inputs, NPU_INPUT_SCRATCH, &scratch);
     if (status == ETHOSU_MODEL_OK) {
         status = find_fast_scratch(builder, inputs, &fast);
     }
@@ -152,8 +154,8 @@ static int place_scratch(struct builder *builder, const struct tflite_operator_c
     if (status == ETHOSU_MODEL_OK) {
         set_base(call, BASE_SCRATCH, scratch.data, scratch.tensor.size);
         set_base(call, BASE_FAST_SCRATCH, fast.data, fast.tensor.size);
-        set_busy(builder, 0, &scratch);
-        set_busy(builder, 1, &fast);
+        set_npu_range(builder, 0, &scratch);
+        set_npu_range(builder, 1, &fast);
     }
     return status;
 }
@@ -161,9 +163,9 @@ static int place_scratch(struct builder *builder, const struct tflite_operator_c
 static int place_payload(struct builder *builder, const struct tflite_operator_call *operation,
                          struct npu_call *call)
 {
-    struct placed payload;
-    struct shared_place none = {0};
-    int status = build_place(builder, &operation->inputs, NPU_INPUT_PAYLOAD, &payload);
+    struct operand payload;
+    struct shared_block none = {0};
+    int status = build_find_operand(builder, &operation->inputs, NPU_INPUT_PAYLOAD, &payload);
     if (status == ETHOSU_MODEL_OK) {
         status = check_payload(builder, &payload);
     }
@@ -220,7 +222,8 @@ int prepare_npu(struct builder *builder, const struct tflite_operator_call *oper
     }
     if (builder->graph_index != 0 && !builder->in_prologue) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "the NPU and the CPU can't share the initialisation of variables");
+                            "a subgraph that initialises variables has operators for the NPU and "
+                            "for the CPU");
     }
     struct npu_call counted; // while measuring
     void *memory;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The operators that the runtime knows: one table, and the walk over the graphs that uses it. */
+/** The operators without a kernel, and the walk over the graphs. */
 #include "builder.h"
 
 #include "kernels/kernel.h"
@@ -21,7 +21,7 @@ static const struct operator_kernel kernels[] = {
     {TFLITE_ASSIGN_VARIABLE, prepare_assign_variable, step_copy},
 };
 
-// Weak, so that a build can leave the names out.
+// Weak: a terse build is linked without the names.
 __attribute__((weak)) struct tflite_text operator_name(uint32_t code);
 
 static struct tflite_text name_of(const struct builder *builder)
@@ -41,13 +41,13 @@ int(build_refuse)(struct builder *builder, int status, const char *why)
                        (unsigned)builder->graph_index, why);
 }
 
-/** An input that changes its shape alone: bytes move only when the plan gave it two places. */
+/** Only the shape changes: a copy is needed only if input and output have different offsets. */
 static int prepare_reshape(struct builder *builder, const struct tflite_operator_call *call)
 {
-    struct placed input;
-    struct placed output;
-    TRY(build_place(builder, &call->inputs, 0, &input));
-    TRY(build_place(builder, &call->outputs, 0, &output));
+    struct operand input;
+    struct operand output;
+    TRY(build_find_operand(builder, &call->inputs, 0, &input));
+    TRY(build_find_operand(builder, &call->outputs, 0, &output));
     if (input.offset == output.offset) {
         return ETHOSU_MODEL_OK;
     }
@@ -55,7 +55,8 @@ static int prepare_reshape(struct builder *builder, const struct tflite_operator
     uint64_t apart = (uint64_t)(distance < 0 ? -distance : distance);
     if (output.offset < 0 || input.tensor.size != output.tensor.size ||
         (input.offset >= 0 && apart < output.tensor.size)) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "input and output do not match");
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
+                            "its input and output differ in size, or overlap");
     }
     return build_copy(builder, (uint32_t)output.offset, input.data, input.tensor.size);
 }
@@ -73,7 +74,7 @@ int build_enter_graph(struct builder *builder, uint32_t index)
         builder->file.offset_first += i == 0 ? 0 : builder->graph.tensors.count;
         if (!tflite_get_subgraph(&builder->file, i, &builder->graph)) {
             return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                             "subgraph %u: there is none, or it is malformed", (unsigned)i);
+                             "subgraph %u does not exist or is malformed", (unsigned)i);
         }
     }
     return ETHOSU_MODEL_OK;
@@ -81,7 +82,7 @@ int build_enter_graph(struct builder *builder, uint32_t index)
 
 static int build_operator(struct builder *builder, uint32_t index);
 
-/** The NPU's only operator of a subgraph, as steps before all others. */
+/** A subgraph of one NPU operator: its steps come before all others. */
 static int build_prologue(struct builder *builder)
 {
     struct step end = {.run = step_initialised};
@@ -94,15 +95,16 @@ static int build_prologue(struct builder *builder)
 }
 
 /**
- * Initialisation of variables, before anything reads them. Vela leaves it to
- * the CPU, which does it when the model is loaded; or for Ethos-U85 gives it
- * to the NPU, in one operator: then an inference begins with it.
+ * Initialisation of variables. Vela leaves it to the CPU, which does it when
+ * the model is loaded; or, for Ethos-U85, makes one NPU operator of it, with
+ * which the first inference begins.
  */
 static int prepare_call_once(struct builder *builder, const struct tflite_operator_call *call)
 {
     uint32_t index = fb_get_u32(&builder->file.fb, &call->options, CALL_ONCE_SUBGRAPH, 0);
     if (builder->graph_index != 0 || index == 0 || index >= MAX_SUBGRAPHS) {
-        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED, "it names no subgraph of its own");
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
+                            "it is not in the main graph, or names a subgraph that can't be used");
     }
     uint32_t operator_index = builder->operator_index;
     struct tflite_operator_call first;
@@ -119,7 +121,7 @@ static int prepare_call_once(struct builder *builder, const struct tflite_operat
     return build_enter_graph(builder, 0);
 }
 
-/** The runtime's own operators come first: the rest is the CPU's work. */
+/** The row of an operator without a kernel; NULL: a kernel computes it. */
 static const struct operator_kernel *find_kernel(const struct tflite_operator_call *call)
 {
     if (call->code == TFLITE_CUSTOM && !is_npu(call)) {
@@ -153,12 +155,13 @@ static int build_operator(struct builder *builder, uint32_t index)
     const struct kernel *kernel = kernel_find(&call);
     if (kernel == NULL) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "Vela left it to the CPU, and this build has no kernel for it; "
-                            "all there are: make firmware ETHOSU_KERNELS=all");
+                            "Vela left it to the CPU, and this firmware has no kernel for it; "
+                            "to build all kernels in: make firmware ETHOSU_KERNELS=all");
     }
     if (builder->graph_index != 0) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "it can't be used to initialise variables");
+                            "it is in a subgraph that initialises variables, where CPU kernels "
+                            "are not supported");
     }
     return kernel->prepare(builder, &call);
 }

@@ -2,10 +2,9 @@
 /**
  * The memory plan that `ethosu plan` stores in a `.tflite`, as the runtime reads it.
  *
- * Tensors lie where TensorFlow Lite's own metadata `OfflineMemoryAllocation`
- * says. What that cannot say, the scratch of CPU kernels, is in a second
- * metadata entry named "ethosu_plan". Its buffer is a row of little-endian
- * 32-bit words, without padding:
+ * TensorFlow Lite's metadata `OfflineMemoryAllocation` has the offsets of the
+ * tensors. A second metadata entry, "ethosu_plan", has the scratch of CPU
+ * kernels. Its buffer consists of little-endian 32-bit words, without padding:
  *
  *     word  contents
  *     0     mark: 0x4E4C5045, the bytes "EPLN"
@@ -16,22 +15,24 @@
  *     5…    the entries, five words each:
  *           0  index of the operator in subgraph 0, ascending
  *           1  its builtin operator code
- *           2  version of the kernel that the size was computed for; 256 more when
- *              CMSIS-NN computes in its place
+ *           2  version of the kernel that the size was computed for; plus 256 if
+ *              CMSIS-NN computes it
  *           3  offset of its scratch in the arena, a multiple of 16; 0 when it has none
  *           4  bytes of scratch; 0 when it needs none
  *
- * There is one entry for each operator of subgraph 0 that a kernel of kernels/
- * runs, whether it needs scratch or not; kernels/README.md has the formula of
- * each. An operator without an entry is taken to have 0 bytes planned.
+ * There is one entry for each operator of subgraph 0 that has a kernel in
+ * kernels/, whether it needs scratch or not; kernels/README.md has the sizes.
+ * An operator without an entry has 0 bytes planned.
  *
- * A file is refused at load when a mark, version or count is wrong, when an
- * offset leaves the arena or is misaligned, when an entry names another
- * operator than the graph has there, when a planned scratch is smaller than
- * the kernel needs, when memory that an operator writes overlaps a tensor that
- * is still wanted, or when state of a CPU operator lies in an NPU call's
- * scratch. With ETHOSU_ENABLE_ASSERTS planned and needed sizes and
- * kernel versions must be equal, and sizes are compared again at each run.
+ * A file is refused at load if
+ * - the mark, the version or a count is wrong,
+ * - an offset is outside of the arena or misaligned,
+ * - an entry names another operator than the graph,
+ * - the planned scratch is smaller than the kernel needs,
+ * - an operator overwrites a tensor that is still needed,
+ * - state of a CPU operator is in the scratch of an NPU call.
+ * With ETHOSU_ENABLE_ASSERTS planned and needed sizes and kernel versions must
+ * be equal, and sizes are compared again at each run.
  */
 #ifndef PLAN_H
 #define PLAN_H

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT
-/** Reading the memory plan of plan.h, and refusing one that can't be right. */
+/** Reads the memory plan of plan.h, and refuses an invalid one. */
 #ifndef PLAN_CHECK_H
 #define PLAN_CHECK_H
 
 #include "builder.h"
 
-/** Where the scratch of an operator lies. */
+/** The scratch of an operator. */
 struct plan_scratch {
     uint32_t offset; /**< in the arena */
     uint32_t size;   /**< bytes */
 };
 
-/** Check the plan as far as the file alone tells, and let the arena be as large as planned. */
+/** Check the plan's header and entries, and make the arena as large as planned. */
 int plan_open(struct builder *builder);
 
 /**
  * The scratch planned for the current operator.
  *
  * @param version  of its kernel
- * @param needed   bytes that this kernel asks for
+ * @param needed   bytes that this kernel needs
  */
 int plan_get_scratch(struct builder *builder, uint32_t version, uint32_t needed,
                      struct plan_scratch *scratch);
 
-/** The scratch planned for the current operator, checked or not; 0 bytes when there is none. */
+/** The scratch planned for the current operator, unchecked; 0 bytes when there is none. */
 struct plan_scratch plan_find_scratch(struct builder *builder);
 
-/** Refuse a plan in which an operator writes over a tensor that is still wanted. */
+/** Refuse a plan in which an operator overwrites a tensor that is still needed. */
 int plan_check_overlaps(struct builder *builder);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Reading the memory plan; see plan.h for its layout. */
+/** Reads the memory plan; see plan.h for its layout. */
 #include "plan_check.h"
 
 #include "kernels/kernel.h"
@@ -110,7 +110,7 @@ int plan_open(struct builder *builder)
     return ETHOSU_MODEL_OK;
 }
 
-/** How sentences tell a kernel of this runtime from one that CMSIS-NN computes. */
+/** How error sentences mark a kernel that CMSIS-NN computes. */
 static const char *kind(uint32_t version)
 {
     return (version & KERNEL_CMSIS_NN) == 0 ? "" : "+CMSIS-NN";
@@ -125,7 +125,7 @@ static int refuse_scratch(struct builder *builder, const struct entry *entry, ui
     const uint32_t planned = entry->word[PLAN_ENTRY_KERNEL];
     if (builder->file.plan.count == 0) {
         error_set(&why, 0,
-                  "it needs %u bytes of scratch that nobody planned; "
+                  "it needs %u bytes of scratch, and the file has no memory plan; "
                   "run: ethosu plan%s MODEL.tflite",
                   (unsigned)needed, option);
     } else {

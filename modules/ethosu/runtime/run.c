@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Walking the plan of a loaded model: inference and initialisation. */
+/** Runs the steps of a loaded model: inference and initialisation. */
 #include "model.h"
 
 #include "arm_ethos_io_memcpy.h"
@@ -78,8 +78,8 @@ void ethosu_model_reset(struct ethosu_model *model)
     }
 }
 
-/** Run from this step to the end, or to the first step that answers other than OK. */
-static int walk(struct ethosu_model *model, const struct step *step)
+/** Run the steps from this one to the end, or to the first that does not return OK. */
+static int run_steps(struct ethosu_model *model, const struct step *step)
 {
     const struct step *end = model->steps + model->step_count;
     int status = ETHOSU_MODEL_OK;
@@ -97,11 +97,11 @@ int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver)
     }
     model->driver = driver;
     model->next = model->first;
-    return walk(model, model->next);
+    return run_steps(model, model->next);
 }
 
-/** Go on with an inference that waits for the NPU. */
-static int take_up(struct ethosu_model *model, bool block)
+/** Continue an inference that waits for the NPU. */
+static int continue_inference(struct ethosu_model *model, bool block)
 {
     int waited = ethosu_wait(model->driver, block);
     if (waited > 0) {
@@ -111,24 +111,24 @@ static int take_up(struct ethosu_model *model, bool block)
         model->next = NULL;
         return ETHOSU_MODEL_NPU_FAILED;
     }
-    return walk(model, model->next + 1);
+    return run_steps(model, model->next + 1);
 }
 
 int ethosu_model_resume(struct ethosu_model *model, bool block)
 {
-    return model->next == NULL ? ETHOSU_MODEL_OK : take_up(model, block);
+    return model->next == NULL ? ETHOSU_MODEL_OK : continue_inference(model, block);
 }
 
 int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver)
 {
     int status = ethosu_model_start(model, driver);
     while (status == ETHOSU_MODEL_PENDING) {
-        status = take_up(model, true);
+        status = continue_inference(model, true);
     }
     return status;
 }
 
-void ethosu_model_abandon(struct ethosu_model *model)
+void ethosu_model_forget(struct ethosu_model *model)
 {
     model->next = NULL;
 }

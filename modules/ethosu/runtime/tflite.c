@@ -96,7 +96,7 @@ static void find_offsets(struct tflite *file, const struct fb_table *model)
 
 static uint32_t builtin_code(struct tflite *file, const struct fb_table *code)
 {
-    // Codes below 127 may stand in the old byte-wide field alone.
+    // Older files have codes below 127 in the byte-wide field only.
     uint32_t old = fb_get_u8(&file->fb, code, CODE_SHORT, 0);
     uint32_t builtin = fb_get_u32(&file->fb, code, CODE_BUILTIN, 0);
     return builtin > old ? builtin : old;

@@ -27,7 +27,7 @@ struct tflite_text {
     uint32_t length;
 };
 
-/** A file whose outermost tables have been found. */
+/** An open file: its outermost tables. */
 struct tflite {
     struct flatbuffer fb;
     struct fb_vector operator_codes;
@@ -53,7 +53,7 @@ struct tflite_tensor {
     bool variable;       /**< state: keeps its value between inferences */
     const uint8_t *data; /**< constant data in the file, or NULL */
     struct fb_vector shape;
-    struct fb_table table; /**< for what is seldom asked: name, quantization */
+    struct fb_table table; /**< for name and quantization, which are read when needed */
 };
 
 struct tflite_operator_call {
@@ -65,7 +65,7 @@ struct tflite_operator_call {
     struct fb_vector custom_options; /**< bytes */
 };
 
-/** Find the outermost tables; false when this is no sound .tflite (then see fb.bad). */
+/** Find the outermost tables; false when this is no valid .tflite (then see fb.bad). */
 bool tflite_open(struct tflite *file, const void *data, uint32_t size);
 
 /** Is some operator code `ethos-u`? */

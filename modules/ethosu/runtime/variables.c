@@ -3,18 +3,18 @@
  * Resource variables: state that a streaming model keeps between inferences.
  *
  * VAR_HANDLE names a variable, READ_VARIABLE copies it into a tensor,
- * ASSIGN_VARIABLE copies a tensor into it. The variables lie behind Vela's
- * arena. A handle is a tensor known while the plan is built, and nothing more.
+ * ASSIGN_VARIABLE copies a tensor into it. The variables are in the arena behind
+ * Vela's tensors. Handles exist only while the model is loaded.
  */
 #include "builder.h"
 
 /** Field of VAR_HANDLE's options. */
 enum { VAR_HANDLE_SHARED_NAME = 1 };
 
-/** The variable of this name, a new one when there is none; NULL: too many. */
+/** The variable of this name, a new one if there is none; NULL: too many. */
 static struct variable *find_variable(struct builder *builder, struct tflite_text name)
 {
-    struct known_variables *known = builder->variables;
+    struct variable_table *known = builder->variables;
     for (uint32_t i = 0; i < known->count; i++) {
         if (tflite_text_equal(known->list[i].name, name)) {
             return &known->list[i];
@@ -33,9 +33,10 @@ int prepare_var_handle(struct builder *builder, const struct tflite_operator_cal
     struct tflite_text name =
         tflite_get_text(&builder->file, &call->options, VAR_HANDLE_SHARED_NAME);
     struct variable *variable = find_variable(builder, name);
-    struct known_variables *known = builder->variables;
+    struct variable_table *known = builder->variables;
     if (variable == NULL || known->handle_count == MAX_VARIABLES) {
-        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED, "too many variables: at most 48");
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
+                            "the model has more than 48 variables");
     }
     if (call->outputs.count == 0) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "it has no output");
@@ -45,12 +46,12 @@ int prepare_var_handle(struct builder *builder, const struct tflite_operator_cal
     return ETHOSU_MODEL_OK;
 }
 
-/** The variable behind an operator's first input; NULL when that is no handle. */
+/** The variable that an operator's first input stands for; NULL when it is no handle. */
 static struct variable *variable_of(struct builder *builder,
                                     const struct tflite_operator_call *call)
 {
     uint32_t tensor = fb_u32_at(&builder->file.fb, &call->inputs, 0);
-    const struct known_variables *known = builder->variables;
+    const struct variable_table *known = builder->variables;
     for (uint32_t i = 0; i < known->handle_count; i++) {
         if (known->handles[i].tensor == tensor) {
             return known->handles[i].variable;
@@ -59,29 +60,30 @@ static struct variable *variable_of(struct builder *builder,
     return NULL;
 }
 
-/** Check that variable and tensor fit each other; the first tensor decides the size. */
-static int match(struct builder *builder, struct variable *variable, const struct placed *placed)
+/** Check that variable and tensor have the same size; the first tensor sets the variable's. */
+static int match(struct builder *builder, struct variable *variable, const struct operand *operand)
 {
     if (variable == NULL) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its first input is no VAR_HANDLE");
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
+                            "its first input is not the output of a VAR_HANDLE");
     }
-    uint32_t size = placed->tensor.size;
+    uint32_t size = operand->tensor.size;
     if (variable->size == 0 && size != 0) {
         variable->size = size;
         return build_reserve(builder, size, &variable->offset);
     }
     if (variable->size != size || size == 0) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
-                            "its tensor has another size than its variable");
+                            "its tensor and its variable differ in size");
     }
     return ETHOSU_MODEL_OK;
 }
 
 int prepare_read_variable(struct builder *builder, const struct tflite_operator_call *call)
 {
-    struct placed output;
+    struct operand output;
     struct variable *variable = variable_of(builder, call);
-    TRY(build_place(builder, &call->outputs, 0, &output));
+    TRY(build_find_operand(builder, &call->outputs, 0, &output));
     TRY(match(builder, variable, &output));
     if (output.offset < 0) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its output is constant");
@@ -92,9 +94,9 @@ int prepare_read_variable(struct builder *builder, const struct tflite_operator_
 
 int prepare_assign_variable(struct builder *builder, const struct tflite_operator_call *call)
 {
-    struct placed input;
+    struct operand input;
     struct variable *variable = variable_of(builder, call);
-    TRY(build_place(builder, &call->inputs, 1, &input));
+    TRY(build_find_operand(builder, &call->inputs, 1, &input));
     TRY(match(builder, variable, &input));
     variable->initialised |= builder->graph_index != 0;
     return build_copy(builder, variable->offset, input.data, variable->size);

@@ -74,7 +74,7 @@ def _measure(board: Board, name: str) -> dict[str, Any]:
         "microseconds": round(microseconds / INFERENCES, 1),
         "instructions": round(instructions / INFERENCES),
         "cpu_operators": info["cpu_steps"],
-        "beside_the_npu": info["cpu_steps_beside"],
+        "beside_the_npu": info["cpu_steps_overlapped"],
         "arena_bytes": info["arena_size"],
     }
 

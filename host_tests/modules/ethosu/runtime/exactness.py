@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Inputs for a model, and what TFLite's reference kernels make of them: the only truth here."""
+"""Inputs for a model, and the outputs of TFLite's reference kernels for them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ SHARED = (
 
 @dataclass(frozen=True)
 class Case:
-    """A model in its original form, with the inputs of each step and the outputs expected."""
+    """A model before compilation, with the inputs and the expected outputs of each step."""
 
     model: Path
     inputs: Sequence[Sequence[Array]]
@@ -29,7 +29,7 @@ class Case:
 
 
 def make_case(model: Path, steps: int, *, extremes: bool = True, seed: int = 7) -> Case:
-    """Random inputs, then the two extremes; all in one go, so that state is carried along."""
+    """Random inputs, then the two extremes; state is kept from step to step."""
     oracle = Oracle(model)
     random = np.random.default_rng(seed)
     limits = [np.iinfo(tensor.dtype) for tensor in oracle.inputs]

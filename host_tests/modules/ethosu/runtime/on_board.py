@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Running the Python module's models on a board, and scripts for it."""
+"""Runs models on a board with the Python module."""
 
 import time
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ def raised(board: Board, code: str) -> str:
 
 
 def interrupt(board: Board, code: str) -> None:
-    """Start code that waits for ever, and end it with Ctrl-C once it does."""
+    """Start code that never returns, and interrupt it with Ctrl-C."""
     board.start(f"print('begun')\n{code}")
     heard = []
 

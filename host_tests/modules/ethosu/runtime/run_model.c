@@ -108,7 +108,7 @@ static void check_failure(struct ethosu_model *model, struct ethosu_driver *driv
     }
     CHECK(ethosu_model_start(model, driver) == ETHOSU_MODEL_PENDING);
     CHECK(ethosu_ext_cancel(driver) == 0);
-    ethosu_model_abandon(model);
+    ethosu_model_forget(model);
     ethosu_model_reset(model);
 }
 

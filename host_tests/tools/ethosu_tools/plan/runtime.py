@@ -65,7 +65,7 @@ class Info(c.Structure):
         ("tensors", c.c_uint32),
         ("npu_calls", c.c_uint32),
         ("cpu_steps", c.c_uint32),
-        ("cpu_steps_beside", c.c_uint32),
+        ("cpu_steps_overlapped", c.c_uint32),
         ("arena_size", c.c_uint32),
         ("object_size", c.c_uint32),
         ("copied_bytes", c.c_uint32),

@@ -48,7 +48,7 @@ def test_two_branches(branches, threaded):
     plan = plan_file(compiled, planned, overlap=True)
     facts = run(source, planned, threaded)
     assert plan.schedule.beside == {0: (1, 2)}
-    assert (facts.npu_calls, facts.cpu_steps, facts.cpu_steps_beside) == (2, 3, 2)
+    assert (facts.npu_calls, facts.cpu_steps, facts.cpu_steps_overlapped) == (2, 3, 2)
     assert facts.arena_size == plan.arena
 
 
@@ -56,7 +56,7 @@ def test_no_byte_is_spent_on_it_unasked(branches):
     source, compiled, planned = branches
     plan = plan_file(compiled, planned)
     assert (plan.schedule.beside, plan.arena) == ({}, plan.before)
-    assert run(source, planned).cpu_steps_beside == 0
+    assert run(source, planned).cpu_steps_overlapped == 0
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_who_touches_memory_of_the_npu_waits(branches, tensor, offset, beside):
     offsets[tensor] = offset
     planned.write_bytes(put(planned.read_bytes(), {OFFSETS_NAME: encode_offsets(offsets)}))
     with Simulation(planned) as simulation:
-        assert runtime.info(simulation).cpu_steps_beside == beside
+        assert runtime.info(simulation).cpu_steps_overlapped == beside
 
 
 def test_memory_that_is_free_anyway_is_used():
@@ -123,7 +123,7 @@ def test_an_operator_that_fails_beside_the_npu(tmp_path):
     expected = oracle.step(row)[0].tobytes()
     wrong = [np.full_like(a, 50) if a.dtype == np.int32 else a for a in row]
     with Simulation(compiled) as simulation:
-        assert runtime.info(simulation).cpu_steps_beside > 0
+        assert runtime.info(simulation).cpu_steps_overlapped > 0
         for threaded in (False, True):
             runtime.library().sim_host_use_thread(simulation._index, threaded)
             with pytest.raises(BoardError, match="the inference failed"):

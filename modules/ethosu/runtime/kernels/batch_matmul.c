@@ -7,8 +7,8 @@
 /** Fields of the options. */
 enum { OPTION_ADJ_X = 0, OPTION_ADJ_Y = 1 };
 
-/** One operand: distances between its rows, and along the sum. */
-struct operand {
+/** One input: distances between its rows, and between the factors of a sum. */
+struct matrix {
     const void *data;
     int32_t offset;
     int32_t row;
@@ -17,8 +17,8 @@ struct operand {
 
 struct matmul {
     struct kernel_call call;
-    struct operand x;
-    struct operand y;
+    struct matrix x;
+    struct matrix y;
     void *output;
     int32_t rows;
     int32_t columns;
@@ -107,7 +107,7 @@ static int check_matrix(struct builder *builder, const struct kernel_tensor *mat
         return kernel_bad_type(builder, matrix);
     }
     if (matrix->rank < 2) {
-        return kernel_bad(builder, "a tensor has less than 2 dimensions");
+        return kernel_bad(builder, "a tensor has fewer than 2 dimensions");
     }
     return ETHOSU_MODEL_OK;
 }
@@ -120,7 +120,7 @@ static int prepare_scale(struct builder *builder, const struct kernel_tensor *in
     double product = (double)in[0].scale * (double)in[1].scale;
     TRY(need_rescale(builder, product / (double)out->scale, &p->scale));
     if (out->type == ETHOSU_TYPE_INT16 && p->scale.shift > 7) {
-        return kernel_bad(builder, "its scales give a factor out of all bounds");
+        return kernel_bad(builder, "the factor that its scales give is too large");
     }
     return ETHOSU_MODEL_OK;
 }
@@ -149,7 +149,7 @@ static int prepare_matmul(struct builder *builder, const struct tflite_operator_
     };
     if (p.depth != side(&in[1], adj_y) || side(&out, false) != p.rows ||
         side(&out, true) != p.columns || !walk_batches(&p, in, &out)) {
-        return kernel_bad(builder, "its shapes do not fit each other");
+        return kernel_bad(builder, "its shapes do not match");
     }
     TRY(prepare_scale(builder, in, &out, &p));
     return kernel_add(builder, &kernel_BATCH_MATMUL, &p.call, nd_block_size(&p, &p.walk));

@@ -14,7 +14,7 @@ enum { OPTION_ACTIVATION = 0, OPTION_POT_SCALE = 1 };
 
 struct binary;
 
-/** Does one row: `a` and `b` advance by their strides. */
+/** Computes one row: `a` and `b` advance by their strides. */
 typedef void binary_row(const struct binary *p, void *out, const void *a, const void *b);
 
 struct binary {
@@ -31,7 +31,7 @@ struct binary {
     struct range range;
     float low, high;
     bool subtract;
-    struct nd_walk walk; /**< last: only the dimensions in use are kept */
+    struct nd_walk walk; /**< last member: only the dimensions in use are stored */
 };
 
 static int run_binary(const struct kernel_call *call)
@@ -92,7 +92,7 @@ static inline int32_t add(const struct binary *p, int32_t x, int32_t y)
     return clamp(p, fixed_add(fixed_rescale(sum, p->output_scale), p->output_offset));
 }
 
-/** Scales that are powers of two: one input is shifted to the other's scale. */
+/** All scales are powers of two: one input is shifted to the other's scale. */
 static inline int32_t add_shifted(const struct binary *p, int32_t x, int32_t y)
 {
     x = fixed_divide_pot(x, -p->scale[0].shift);
@@ -101,7 +101,7 @@ static inline int32_t add_shifted(const struct binary *p, int32_t x, int32_t y)
     return clamp(p, sum);
 }
 
-/** Numbers as they are; they wrap around. */
+/** Integers without scales; the sum wraps around. */
 static inline int32_t add_plain(const struct binary *p, int32_t x, int32_t y)
 {
     uint32_t sum = p->subtract ? (uint32_t)x - (uint32_t)y : (uint32_t)x + (uint32_t)y;
@@ -123,7 +123,7 @@ static bool is_power_of_two(float scale, int32_t *exponent)
     return fabsf(logarithm - rounded) < 1e-3F;
 }
 
-/** int16 whose three scales are powers of two has a path of its own. */
+/** int16 whose three scales are powers of two: shifts instead of multipliers. */
 static int prepare_pot(struct builder *builder, const struct kernel_tensor *inputs,
                        const struct kernel_tensor *output, struct binary *p, bool *pot)
 {
@@ -202,7 +202,7 @@ static int prepare_mul_quantized(struct builder *builder, const struct tflite_op
     return need_rescale(builder, product / output->scale, &p->output_scale);
 }
 
-/* ---- MAXIMUM and MINIMUM: of the numbers as they are ---- */
+/* ---- MAXIMUM and MINIMUM: of the stored numbers ---- */
 
 DEFINE_ROW(max_int8, ETHOSU_TYPE_INT8, fixed_max(x, y))
 DEFINE_ROW(max_int16, ETHOSU_TYPE_INT16, fixed_max(x, y))
@@ -243,7 +243,7 @@ static int prepare_prelu_quantized(struct builder *builder, const struct tflite_
 
 /* ---- preparing ---- */
 
-/** What an operator has for each type. */
+/** An operator's functions for each type. */
 struct operation {
     const struct kernel *kernel;
     int (*quantized)(struct builder *builder, const struct tflite_operator_call *call,
@@ -254,7 +254,7 @@ struct operation {
     bool activation;   /**< its options have a fused activation */
 };
 
-/** Find the tensors, and check that their types and shapes fit each other. */
+/** Find the tensors, and check that their types are equal and their shapes can be broadcast. */
 static int begin(struct builder *builder, const struct tflite_operator_call *call,
                  struct kernel_tensor *inputs, struct kernel_tensor *output, struct binary *p)
 {

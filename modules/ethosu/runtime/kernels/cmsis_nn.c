@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * CMSIS-NN in place of our own loops; see cmsis_nn.h.
+ * CMSIS-NN instead of our own loops; see cmsis_nn.h.
  *
  * CMSIS-NN rounds as TensorFlow Lite's reference does (twice, unless it is
- * compiled with CMSIS_NN_USE_SINGLE_ROUNDING), so results are the same, but for
- * what the conditions here leave to our own loops: each says why.
+ * compiled with CMSIS_NN_USE_SINGLE_ROUNDING). Where its results would differ,
+ * a condition selects our own loops and says why.
  *
  * Before each call CMSIS-NN is asked how much scratch it needs: a version that
  * needs more than was planned (cmsis_nn_scratch.c) is not called.
@@ -18,13 +18,12 @@
 #error "CMSIS_NN_USE_SINGLE_ROUNDING: results would differ from TensorFlow Lite's reference"
 #endif
 
-/** With fewer products of int16 and int8 than this, a sum fits in the 32 bits that it is kept in.
- */
+/** Up to this many products of int16 and int8, a sum fits into CMSIS-NN's 32 bits. */
 #define MOST_TAPS_16 511
 
 // --- What all share ----------------------------------------------------------
 
-/** Sizes and positions are kept in 16 bits in places. */
+/** CMSIS-NN stores some sizes and positions in 16 bits. */
 static bool window_is_small(const struct window *window)
 {
     int64_t reach = (int64_t)window->size * window->dilation;
@@ -40,8 +39,8 @@ static bool is_small(const struct weighted_call *p)
 }
 
 /**
- * Are sums of int16 exact? CMSIS-NN keeps them in 32 bits before the bias, and
- * drops what a value has beyond 31 bits before it rounds.
+ * Are sums of int16 exact? CMSIS-NN stores them in 32 bits before it adds the
+ * bias, and cuts values to 31 bits before it rounds.
  */
 static bool is_exact_16(const struct weighted_call *p, int32_t taps)
 {
@@ -63,7 +62,7 @@ static cmsis_nn_activation activation_of(const struct weighted_call *p)
     return (cmsis_nn_activation){p->weighted.range.low, p->weighted.range.high};
 }
 
-/** It is declared to write the tables, and only reads them. */
+/** CMSIS-NN declares the tables as writable, but only reads them. */
 static cmsis_nn_per_channel_quant_params scales_of(const struct weighted_call *p)
 {
     return (cmsis_nn_per_channel_quant_params){(int32_t *)(uintptr_t)p->weighted.multipliers,
@@ -114,7 +113,7 @@ static bool conv_16(const struct weighted_call *p)
     cmsis_nn_context scratch = scratch_of(p);
     cmsis_nn_bias_data bias = {p->weighted.bias, p->weighted.mode == SUM_16_32};
     int32_t taps = (int32_t)cmsis_nn_positions(p) * p->filter_depth;
-    bool grouped = p->filter_depth != p->depth; // int16 knows none
+    bool grouped = p->filter_depth != p->depth; // not supported for int16
     if (grouped || !(bias.is_int32_bias || is_exact_16(p, taps)) ||
         !has_room(p, arm_convolve_wrapper_s16_get_buffer_size(&params, &shapes.input,
                                                               &shapes.filter, &shapes.output))) {
@@ -131,8 +130,8 @@ bool cmsis_nn_conv(const struct weighted_call *p)
     cmsis_nn_conv_params params = conv_params_of(p);
     cmsis_nn_per_channel_quant_params scales = scales_of(p);
     cmsis_nn_context scratch = scratch_of(p);
-    // It steps from group to group through biases that may not be there, and in one line gathers
-    // a window's inputs even where the line is shorter.
+    // With groups it reads biases even if there are none; with one line it reads a whole window
+    // even if the line is shorter.
     bool astray =
         (p->filter_depth != p->depth && p->weighted.bias == NULL) ||
         (p->window.y.input == 1 && p->window.y.size == 1 && p->window.x.input < p->window.x.size);
@@ -195,7 +194,7 @@ static bool fully_connected_16(const struct weighted_call *p, const struct shape
                                const cmsis_nn_fc_params *params)
 {
     cmsis_nn_context scratch = scratch_of(p);
-    // Weights of int16 rows have one scale here, and no zero point.
+    // For int16 it supports one scale and no zero point of the weights.
     if (p->weighted.per_channel || p->filter_offset != 0 || !is_exact_16(p, p->depth)) {
         return false;
     }
@@ -229,7 +228,7 @@ bool cmsis_nn_fully_connected(const struct weighted_call *p)
         return false;
     }
 #if defined(ARM_MATH_MVEI)
-    // Biases, and what the zero points add to each sum whatever the input.
+    // Biases, and the part of each sum that comes from the zero points.
     arm_vector_sum_s8(scratch.buf, p->depth, p->filters, p->filter, params.input_offset,
                       params.filter_offset, p->weighted.bias);
 #endif
@@ -241,8 +240,8 @@ bool cmsis_nn_fully_connected(const struct weighted_call *p)
 // --- TRANSPOSE_CONV ----------------------------------------------------------
 
 /**
- * Are all outputs among the sums, and no others? CMSIS-NN writes whole strides of lines, as many as
- * the input has less those that are padding, and looks for no output beyond the filters' reach.
+ * Does CMSIS-NN write all outputs, and nothing else? It writes whole strides of lines: as many as
+ * the input has lines, without the padding; it ignores outputs that no filter reaches.
  */
 static bool sums_fit(const struct window *window)
 {
@@ -270,9 +269,10 @@ bool cmsis_nn_transpose_conv(const struct weighted_call *p)
     shapes.output = shapes.input;
     shapes.output.c = p->filters;
     cmsis_nn_per_channel_quant_params scales = scales_of(p);
-    // Release 7.0.0 misplaces lines where the padding is no multiple of the stride.
+    // Release 7.0.0 writes lines to wrong addresses if the padding is no multiple of the stride.
     bool straight = sums_fit(y) && sums_fit(x) && y->pad % y->stride == 0;
-    if (p->wide || !is_small(p) || !(cmsis_nn_is_reversed(p) || straight)) { // int16 is not there
+    if (p->wide || !is_small(p) ||
+        !(cmsis_nn_is_reversed(p) || straight)) { // not supported for int16
         return false;
     }
     int32_t sums =

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /**
- * CMSIS-NN in place of our own loops, in a build that is given CMSIS_NN_DIR.
+ * CMSIS-NN instead of our own loops, in a build with CMSIS_NN_DIR.
  *
- * For each operator: how much scratch it needs, whatever core it is compiled
- * for, and its run, which answers false where CMSIS-NN can't do it or would not
- * give the same bits. Our own loop runs then, in the same scratch.
+ * For each operator two functions: the size of its scratch, the same for all
+ * cores; and its run, which returns false if CMSIS-NN does not support this
+ * call or would compute other bits. Then our own loop runs, in the same scratch.
  */
 #ifndef CMSIS_NN_H
 #define CMSIS_NN_H
 
 #include "weighted.h"
 
-// With ETHOSU_CMSIS_NN_SIZES alone the scratch is CMSIS-NN's and our own loops run: for tests of
-// the sizes where CMSIS-NN is not at hand.
+// ETHOSU_CMSIS_NN_SIZES alone is for tests without CMSIS-NN's sources: the sizes of scratch are
+// those for CMSIS-NN, and our own loops run.
 #if defined(ETHOSU_CMSIS_NN) || defined(ETHOSU_CMSIS_NN_SIZES)
 #define CMSIS_NN_SCRATCH(name) uint32_t cmsis_nn_##name##_scratch(const struct weighted_call *p);
 #else

@@ -2,9 +2,9 @@
 /**
  * CONV_2D.
  *
- * The inputs under the window are gathered into one row (scratch), where
- * padding has become the zero point; each output is then one sum of products
- * of that row and a filter. A 1x1 kernel needs no gathering.
+ * The inputs under the window are copied into one row (scratch), in which
+ * padding is the zero point. Each output is one sum of products of that row
+ * and a filter. A 1x1 filter needs no copy.
  */
 #include "cmsis_nn.h"
 
@@ -15,11 +15,11 @@ static uint32_t conv_scratch(const struct kernel_call *call)
     const struct weighted_call *p = (const struct weighted_call *)call;
     int32_t taps = p->window.y.size * p->window.x.size;
     uint32_t own = taps == 1 ? 0 : (uint32_t)(taps * p->filter_depth) << p->wide;
-    uint32_t librarys = cmsis_nn_conv_scratch(p);
-    return own > librarys ? own : librarys;
+    uint32_t library = cmsis_nn_conv_scratch(p);
+    return own > library ? own : library;
 }
 
-/** Zero points in place of inputs. */
+/** Write zero points for inputs that are padding. */
 static void put_zeros(const struct weighted_call *p, uint8_t *to, int32_t count)
 {
     if (p->wide) {
@@ -116,7 +116,7 @@ static int run_conv(const struct kernel_call *call)
     return ETHOSU_MODEL_OK;
 }
 
-/** The filters may be in groups, each of which sees as many channels as a filter has. */
+/** The filters may be in groups: each group reads as many channels as a filter has. */
 static bool channels_fit(const struct kernel_tensor *in, const struct kernel_tensor *filter,
                          const struct kernel_tensor *out)
 {

@@ -22,7 +22,7 @@ static int quantize_floats(const struct kernel_call *call)
     const float *input = p->input;
     for (int32_t i = 0; i < p->count; i++) {
         float steps = roundf(input[i] / p->output_scale);
-        // What no 32-bit integer holds ends at the type's limit anyhow; NaN becomes the least.
+        // Numbers beyond 32 bits are clamped to the type's limits; NaN becomes the lowest.
         float near = fmaxf(fminf(steps, 1e9F), -1e9F);
         int32_t value = fixed_add((int32_t)near, p->output_zero_point);
         element_store(p->output, i, p->output_type,
@@ -49,7 +49,7 @@ static int prepare_quantize(struct builder *builder, const struct tflite_operato
         return kernel_bad_type(builder, real ? &out : &in);
     }
     if (in.zero_point == INT32_MIN) {
-        return kernel_bad(builder, "a zero point does not fit its type");
+        return kernel_bad(builder, "a zero point is outside of its type's range");
     }
     if (out.channels != 1 || (!real && in.channels != 1) || !(out.scale > 0.0F)) {
         return kernel_unsupported(builder, "it has no scale, or one for each channel");
@@ -120,7 +120,7 @@ struct cast {
     uint8_t to;
 };
 
-/** A float as an integer: towards zero; what does not fit ends at the limits. */
+/** A float as an integer, rounded towards zero; INT32_MIN if it does not fit. */
 static int32_t truncate(float value)
 {
     return isnan(value)                                       ? INT32_MIN

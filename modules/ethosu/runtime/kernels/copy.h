@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-/** Operators that move elements and change none become strided copies. */
+/** Strided copies, for operators that move elements without changing them. */
 #ifndef COPY_H
 #define COPY_H
 
 #include "integers.h"
 #include "nd.h"
 
-/** Fill a tensor if need be, then copy into it. */
+/** Fill a tensor if there is something to fill, then copy into it. */
 struct copy {
     struct kernel_call call;
     void *output;
     const void *input;
     uint32_t element_size;
     void *fill;        /**< NULL: nothing to fill */
-    const void *value; /**< of the filling; NULL: `pattern` */
+    const void *value; /**< to fill with; NULL: `pattern` */
     int32_t fill_count;
     uint8_t pattern[8];
     struct nd_walk walk;
@@ -21,7 +21,7 @@ struct copy {
 
 int run_copy(const struct kernel_call *call);
 
-/** Add a copy; `to` and `from` are the first elements that it touches. */
+/** Add a copy; `to` and `from` are the first elements that it writes and reads. */
 int add_copy(struct builder *builder, const struct kernel *kernel, struct copy *p,
              const struct kernel_tensor *output, int32_t to, const struct kernel_tensor *input,
              int32_t from);

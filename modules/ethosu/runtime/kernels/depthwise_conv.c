@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/** DEPTHWISE_CONV_2D: each input channel has filters of its own. */
+/** DEPTHWISE_CONV_2D: each input channel has its own filters. */
 #include "cmsis_nn.h"
 
 #include <string.h>
 
-/** Add the products of one place under the window to the sums of a block of channels. */
+/** Add the products at one position of the window to the sums of a block of channels. */
 static void add_tap_8(const struct weighted_call *p, int32_t *sums, const int8_t *values,
                       const int8_t *weights, int32_t first, int32_t count)
 {
@@ -24,7 +24,7 @@ static void add_tap_16(const struct weighted_call *p, int64_t *sums, const int16
     }
 }
 
-/** Sums of a block of channels at one place of the window. */
+/** Sums of a block of channels, at one position of the window in the image. */
 static void sum_block(const struct weighted_call *p, union sums *sums, int32_t image, int32_t y,
                       int32_t x, int32_t first, int32_t count)
 {
@@ -42,7 +42,7 @@ static void sum_block(const struct weighted_call *p, union sums *sums, int32_t i
             const int8_t *values = (const int8_t *)p->input + pixel;
             if (p->wide) {
                 add_tap_16(p, sums->wide, (const int16_t *)p->input + pixel, weights, first, count);
-            } else if (p->filters == p->depth) { // the commonest case apart, for vectors
+            } else if (p->filters == p->depth) { // the most frequent case, with vectors
                 add_products_8(sums->narrow, values + first, weights + first, count,
                                p->weighted.input_offset);
             } else {
@@ -86,7 +86,7 @@ static bool channels_fit(const struct kernel_tensor *in, const struct kernel_ten
            out->shape[3] == filter->shape[3];
 }
 
-/** The options' multiplier is not read: it follows from the shapes. */
+/** The multiplier in the options is ignored: the shapes determine it. */
 static const struct weighted_image sliding = {
     .weighted = {.bias_input = 2,
                  .channel_axis = 3,

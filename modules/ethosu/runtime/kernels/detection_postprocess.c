@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * TFLite_Detection_PostProcess, the end of an SSD: boxes are decoded from their
- * anchors, and of those that overlap too much only the best stays ("fast"
- * non-maximum suppression: one list for all classes).
+ * TFLite_Detection_PostProcess, the end of an SSD: decodes boxes from their
+ * anchors, and keeps of boxes that overlap too much only the one with the best
+ * score ("fast" non-maximum suppression: one list for all classes).
  */
 #include "flexbuffer.h"
 #include "kernel.h"
@@ -17,7 +17,7 @@ struct box {
     float y_min, x_min, y_max, x_max;
 };
 
-/** A box as the network gives it, or an anchor. */
+/** A box as the network computes it, or an anchor. */
 struct centre {
     float y, x, h, w;
 };
@@ -34,15 +34,15 @@ struct detection {
     int32_t box_count;
     int32_t box_length; /**< numbers of a box: the first 4 count */
     int32_t classes;
-    int32_t score_length; /**< numbers of a box's scores: classes, perhaps a background before */
-    int32_t most;         /**< detections */
-    int32_t most_classes; /**< classes of a detection */
-    float least_score;
-    float most_overlap;
+    int32_t score_length;   /**< numbers of a box's scores: classes, perhaps a background before */
+    int32_t max_detections; /**< detections */
+    int32_t max_classes;    /**< classes of a detection */
+    float min_score;
+    float max_overlap;
     struct centre scale;
 };
 
-/** What scratch holds of each box. */
+/** Scratch of each box. */
 struct candidate {
     struct box box;
     float score;   /**< of its best class */
@@ -94,7 +94,7 @@ static bool comes_after(const struct candidate *list, int32_t a, int32_t b)
     return list[a].score < list[b].score || (list[a].score == list[b].score && a > b);
 }
 
-/** Heap sort of list[].order: move entry `at` down to its place. */
+/** Heap sort of list[].order: move entry `at` down to its position. */
 static void sift(struct candidate *list, int32_t at, int32_t count)
 {
     int32_t moved = list[at].order;
@@ -138,7 +138,7 @@ static float overlap(const struct box *a, const struct box *b)
     return common / (area_a + area_b - common);
 }
 
-/** Boxes whose score suffices; -1: a box is upside down. */
+/** Number of boxes whose score is high enough; -1: the limits of a box are in wrong order. */
 static int32_t find_candidates(const struct detection *p, struct candidate *list)
 {
     int32_t count = 0;
@@ -149,25 +149,25 @@ static int32_t find_candidates(const struct detection *p, struct candidate *list
         if (list[i].box.y_min > list[i].box.y_max || list[i].box.x_min > list[i].box.x_max) {
             return -1;
         }
-        if (list[i].score >= p->least_score) {
+        if (list[i].score >= p->min_score) {
             list[count++].order = i;
         }
     }
     return count;
 }
 
-static void put(const struct detection *p, int32_t place, int32_t box, const struct box *corners)
+static void put(const struct detection *p, int32_t slot, int32_t box, const struct box *corners)
 {
     const float *scores = scores_of(p, box);
     int32_t class = -1;
-    for (int32_t i = 0; i < p->most_classes && i < p->classes; i++) {
+    for (int32_t i = 0; i < p->max_classes && i < p->classes; i++) {
         class = next_class(p, scores, class);
         if (class < 0) {
-            break; // scores that are no numbers have no order
+            break; // NaN has no order
         }
-        p->found_boxes[place * p->most_classes + i] = *corners;
-        p->found_classes[place * p->most_classes + i] = (float)class;
-        p->found_scores[place * p->most_classes + i] = scores[class];
+        p->found_boxes[slot * p->max_classes + i] = *corners;
+        p->found_classes[slot * p->max_classes + i] = (float)class;
+        p->found_scores[slot * p->max_classes + i] = scores[class];
     }
 }
 
@@ -181,18 +181,18 @@ static int run_detection(const struct kernel_call *call)
         return ETHOSU_MODEL_BAD_VALUE;
     }
     sort(list, count);
-    size_t places = (size_t)(p->most * p->most_classes);
-    memset(p->found_boxes, 0, places * sizeof *p->found_boxes);
-    memset(p->found_classes, 0, places * sizeof *p->found_classes);
-    memset(p->found_scores, 0, places * sizeof *p->found_scores);
-    for (int32_t i = 0; i < count && found < p->most; i++) {
+    size_t slots = (size_t)(p->max_detections * p->max_classes);
+    memset(p->found_boxes, 0, slots * sizeof *p->found_boxes);
+    memset(p->found_classes, 0, slots * sizeof *p->found_classes);
+    memset(p->found_scores, 0, slots * sizeof *p->found_scores);
+    for (int32_t i = 0; i < count && found < p->max_detections; i++) {
         if (list[i].order < 0) {
             continue;
         }
         const struct box *box = &list[list[i].order].box;
         put(p, found++, list[i].order, box);
         for (int32_t k = i + 1; k < count; k++) {
-            if (list[k].order >= 0 && overlap(box, &list[list[k].order].box) > p->most_overlap) {
+            if (list[k].order >= 0 && overlap(box, &list[list[k].order].box) > p->max_overlap) {
                 list[k].order = -1;
             }
         }
@@ -203,12 +203,12 @@ static int run_detection(const struct kernel_call *call)
 
 /* ---- preparing ---- */
 
-/** A number of the options, `otherwise` when it is not there. */
+/** A number of the options, `fallback` if it is absent. */
 static double option(struct builder *builder, const struct tflite_operator_call *call,
-                     const char *key, double otherwise)
+                     const char *key, double fallback)
 {
     const struct fb_vector *options = &call->custom_options;
-    double value = otherwise;
+    double value = fallback;
     flexbuffer_number(builder->file.fb.data + options->position, options->count, key, &value);
     return value;
 }
@@ -216,20 +216,20 @@ static double option(struct builder *builder, const struct tflite_operator_call 
 static bool read_options(struct builder *builder, const struct tflite_operator_call *call,
                          struct detection *p)
 {
-    double most = option(builder, call, "max_detections", 0);
-    double most_classes = option(builder, call, "max_classes_per_detection", 0);
+    double detections = option(builder, call, "max_detections", 0);
+    double classes_each = option(builder, call, "max_classes_per_detection", 0);
     double classes = option(builder, call, "num_classes", 0);
-    p->least_score = (float)option(builder, call, "nms_score_threshold", 0);
-    p->most_overlap = (float)option(builder, call, "nms_iou_threshold", 0);
+    p->min_score = (float)option(builder, call, "nms_score_threshold", 0);
+    p->max_overlap = (float)option(builder, call, "nms_iou_threshold", 0);
     p->scale.y = (float)option(builder, call, "y_scale", 0);
     p->scale.x = (float)option(builder, call, "x_scale", 0);
     p->scale.h = (float)option(builder, call, "h_scale", 0);
     p->scale.w = (float)option(builder, call, "w_scale", 0);
-    bool sane = most >= 1 && most < 32768 && most_classes >= 1 && most_classes < 32768 &&
-                classes >= 1 && classes < 32768 && p->most_overlap > 0.0F &&
-                p->most_overlap <= 1.0F;
-    p->most = sane ? (int32_t)most : 0;
-    p->most_classes = sane ? (int32_t)most_classes : 0;
+    bool sane = detections >= 1 && detections < 32768 && classes_each >= 1 &&
+                classes_each < 32768 && classes >= 1 && classes < 32768 && p->max_overlap > 0.0F &&
+                p->max_overlap <= 1.0F;
+    p->max_detections = sane ? (int32_t)detections : 0;
+    p->max_classes = sane ? (int32_t)classes_each : 0;
     p->classes = sane ? (int32_t)classes : 0;
     return sane;
 }
@@ -239,12 +239,12 @@ static bool shapes_fit(const struct kernel_tensor *in, const struct kernel_tenso
 {
     const struct kernel_tensor *boxes = &in[INPUT_BOXES];
     const struct kernel_tensor *scores = &in[INPUT_SCORES];
-    int64_t places = (int64_t)p->most * p->most_classes;
+    int64_t slots = (int64_t)p->max_detections * p->max_classes;
     return boxes->rank == 3 && boxes->shape[0] == 1 && boxes->shape[2] >= 4 && scores->rank == 3 &&
            scores->shape[0] == 1 && scores->shape[1] == boxes->shape[1] &&
            scores->shape[2] >= p->classes && in[INPUT_ANCHORS].count == 4 * boxes->shape[1] &&
-           boxes->shape[1] < 1 << 20 && out[OUTPUT_BOXES].count == 4 * places &&
-           out[OUTPUT_CLASSES].count == places && out[OUTPUT_SCORES].count == places &&
+           boxes->shape[1] < 1 << 20 && out[OUTPUT_BOXES].count == 4 * slots &&
+           out[OUTPUT_CLASSES].count == slots && out[OUTPUT_SCORES].count == slots &&
            out[OUTPUT_COUNT].count == 1;
 }
 
@@ -263,7 +263,7 @@ static int check(struct builder *builder, const struct tflite_operator_call *cal
     }
     return read_options(builder, call, p) && shapes_fit(in, out, p)
                ? ETHOSU_MODEL_OK
-               : kernel_bad(builder, "its options and shapes do not fit each other");
+               : kernel_bad(builder, "its options and shapes do not match");
 }
 
 static int prepare_detection(struct builder *builder, const struct tflite_operator_call *call)

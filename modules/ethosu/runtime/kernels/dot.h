@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Products of two rows, summed or each for itself: where the time of operators with weights goes.
- * With MVE (Helium) 16 or 4 products at a time; the sums are the same.
+ * Products of two rows, summed or one by one: operators with weights spend most of their time here.
+ * With MVE (Helium) 16 or 4 products at a time; the results are the same.
  */
 #ifndef DOT_H
 #define DOT_H
@@ -38,7 +38,7 @@ static inline int64_t dot_16(const int16_t *values, const int8_t *weights, int32
     return sum;
 }
 
-/** Each sum gains (value + offset) * weight. */
+/** Add (value + offset) * weight to each sum. */
 static inline void add_products_8(int32_t *sums, const int8_t *values, const int8_t *weights,
                                   int32_t count, int32_t value_offset)
 {

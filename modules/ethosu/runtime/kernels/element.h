@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Elements of any type, as kernels loop over them. With a constant type, which
- * inlining gives them, these are single loads and stores that gcc vectorises.
+ * Loads and stores of elements of any type. Always inline: with a constant type
+ * they are single loads and stores, which gcc can vectorise.
  */
 #ifndef ELEMENT_H
 #define ELEMENT_H

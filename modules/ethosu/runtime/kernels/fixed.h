@@ -46,13 +46,13 @@ static inline int32_t fixed_divide_pot(int32_t value, int32_t exponent)
     return (value >> exponent) + ((value & mask) > threshold);
 }
 
-/** The sum as a two's complement machine has it. */
+/** The sum, wrapped around. */
 static inline int32_t fixed_add(int32_t a, int32_t b)
 {
     return (int32_t)((uint32_t)a + (uint32_t)b);
 }
 
-/** Shift to the left as a two's complement machine does: what leaves at the top is lost. */
+/** Shift to the left; bits beyond 32 are lost. */
 static inline int32_t fixed_shift_left(int32_t value, int32_t shift)
 {
     return (int32_t)((uint32_t)value << shift);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * Reading a FlexBuffers map. Format: FlexBuffers' "Internals" page: offsets
- * lead backwards, a vector's size stands before its elements and their types
- * behind, a map's keys are a vector of their own.
+ * Reads a FlexBuffers map. Format: FlexBuffers' "Internals" page: offsets point
+ * backwards, a vector's size is before its elements and their types are behind
+ * them, a map's keys are a separate vector.
  */
 #include "flexbuffer.h"
 
@@ -42,7 +42,7 @@ static uint64_t read_bits(struct flexbuffer *flex, uint64_t position, uint32_t w
     return bits;
 }
 
-/** Where the offset at a position leads. */
+/** The target of the offset at a position. */
 static uint64_t follow(struct flexbuffer *flex, uint64_t position, uint32_t width)
 {
     uint64_t offset = read_bits(flex, position, width);

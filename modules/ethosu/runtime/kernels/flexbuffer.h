@@ -10,7 +10,7 @@
  * Find a number, or a truth value as 0 or 1, in a map.
  *
  * @param data  the whole buffer, which ends in its root
- * @return      false: no such key, or the buffer is no sound map
+ * @return      false: no such key, or the buffer is no valid map
  */
 bool flexbuffer_number(const uint8_t *data, uint32_t size, const char *key, double *value);
 

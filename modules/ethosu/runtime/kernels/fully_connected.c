@@ -13,7 +13,7 @@ static const struct weighted_fields weighted_fields = {
     .bias_type = 4,
 };
 
-/** Weights with a zero point of their own add it once per input. */
+/** The part of the sums that comes from the weights' zero point. */
 static int64_t offset_sum(const struct weighted_call *p, const uint8_t *row)
 {
     int64_t sum = 0;
@@ -24,13 +24,13 @@ static int64_t offset_sum(const struct weighted_call *p, const uint8_t *row)
     return sum * p->filter_offset;
 }
 
-static void add_offset(const struct weighted_call *p, union sums *sums, int32_t place,
+static void add_offset(const struct weighted_call *p, union sums *sums, int32_t index,
                        int64_t offset)
 {
     if (p->wide) {
-        sums->wide[place] += offset;
+        sums->wide[index] += offset;
     } else {
-        sums->narrow[place] = fixed_add(sums->narrow[place], (int32_t)offset);
+        sums->narrow[index] = fixed_add(sums->narrow[index], (int32_t)offset);
     }
 }
 
@@ -77,10 +77,10 @@ static int prepare_fully_connected(struct builder *builder, const struct tflite_
     struct weighted_call p = {0};
     TRY(kernel_tensors(builder, call, in, 2, &out, 1));
     if (in[1].rank != 2 || !shapes_fit(&in[0], &in[1], &out)) {
-        return kernel_bad(builder, "its shapes do not fit each other");
+        return kernel_bad(builder, "its shapes do not match");
     }
     if (kernel_option_byte(builder, call, OPTION_WEIGHTS_FORMAT, 0) != 0) {
-        return kernel_unsupported(builder, "its weights are shuffled");
+        return kernel_unsupported(builder, "its weights have the shuffled format");
     }
     TRY(weighted_prepare(builder, call, &in[0], &in[1], &out, &weighted_fields, &p.weighted));
     p.input = in[0].data;

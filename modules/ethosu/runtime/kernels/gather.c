@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** GATHER: slices whose places are data. */
+/** GATHER: slices at positions that are data. */
 #include "copy.h"
 #include "element.h"
 
@@ -16,7 +16,7 @@ struct gather {
     int32_t outer;   /**< dimensions between them and the axis */
     int32_t size;    /**< of the axis */
     int32_t count;   /**< indices per batch */
-    size_t run;      /**< bytes of what lies behind the axis */
+    size_t run;      /**< bytes of the dimensions behind the axis */
 };
 
 static int run_gather(const struct kernel_call *call)
@@ -60,7 +60,7 @@ static int prepare_gather(struct builder *builder, const struct tflite_operator_
     uint32_t batched = (uint32_t)(batch_dims < 0 ? batch_dims + (int32_t)in[1].rank : batch_dims);
     if (batched > axis || batched > in[1].rank ||
         memcmp(in[0].shape, in[1].shape, batched * sizeof in[0].shape[0]) != 0) {
-        return kernel_bad(builder, "its batch dimensions do not fit its shapes");
+        return kernel_bad(builder, "its batch dimensions do not match its shapes");
     }
     if (!integer_type(in[1].type) || in[0].type != out.type) {
         return kernel_bad_type(builder, &in[1]);
@@ -78,7 +78,8 @@ static int prepare_gather(struct builder *builder, const struct tflite_operator_
     };
     uint64_t bytes = (uint64_t)p.run * (uint32_t)p.batches * (uint32_t)p.outer;
     if (bytes * (uint32_t)p.count != out.file.size) {
-        return kernel_bad(builder, "its output does not have as many elements as it takes");
+        return kernel_bad(builder,
+                          "its output has another number of elements than its indices select");
     }
     return kernel_add(builder, &kernel_GATHER, &p.call, sizeof p);
 }

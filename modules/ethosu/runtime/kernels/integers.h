@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Constant tensors of integers that say what an operator does: axes, paddings, bounds. */
+/** Constant tensors of integers that parametrise an operator: axes, paddings, bounds. */
 #ifndef INTEGERS_H
 #define INTEGERS_H
 
@@ -20,7 +20,7 @@ bool integer_type(uint32_t type);
 int64_t integer_at(const void *data, uint32_t type, int32_t index);
 
 /**
- * Read a constant input; what 32 bits can't hold ends at their limits.
+ * Read a constant input; values beyond 32 bits are clamped.
  *
  * @param count  how many are expected; 0: any number up to ETHOSU_MODEL_MAX_RANK
  */

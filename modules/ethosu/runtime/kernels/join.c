@@ -17,7 +17,7 @@ static void around_axis(const struct kernel_tensor *tensor, uint32_t axis, int32
     }
 }
 
-/** Does a part fit the whole, but for the axis? */
+/** Do part and whole have the same shape, except along the axis? */
 static bool fits_whole(const struct kernel_tensor *whole, const struct kernel_tensor *part,
                        uint32_t axis)
 {
@@ -28,7 +28,7 @@ static bool fits_whole(const struct kernel_tensor *whole, const struct kernel_te
     return fits;
 }
 
-/** Walk over a part that lies in the whole: tensor `in_whole` is the whole, the other the part. */
+/** Walk over a part of the whole: tensor number `in_whole` is the whole, the other the part. */
 static struct nd_walk part_walk(const struct kernel_tensor *whole, const struct kernel_tensor *part,
                                 uint32_t axis, uint32_t in_whole)
 {
@@ -61,18 +61,19 @@ static int prepare_concatenation(struct builder *builder, const struct tflite_op
         int32_t after;
         TRY(kernel_input(builder, call, i, &in));
         if (!fits_whole(&out, &in, axis) || in.shape[axis] > out.shape[axis] - position) {
-            return kernel_bad(builder, "an input does not fit its output");
+            return kernel_bad(builder, "an input has another type or shape than its output");
         }
         if (out.element_size == 1 && (in.scale != out.scale || in.zero_point != out.zero_point)) {
-            return kernel_unsupported(builder, "an input is quantised otherwise than its output");
+            return kernel_unsupported(builder, "an input has another quantisation than its output");
         }
         p.walk = part_walk(&out, &in, axis, 0);
         around_axis(&out, axis, &before, &after);
         TRY(add_copy(builder, &kernel_CONCATENATION, &p, &out, position * after, &in, 0));
         position += in.shape[axis];
     }
-    return position == out.shape[axis] ? ETHOSU_MODEL_OK
-                                       : kernel_bad(builder, "its inputs do not fill its output");
+    return position == out.shape[axis]
+               ? ETHOSU_MODEL_OK
+               : kernel_bad(builder, "its inputs together have another size than its output");
 }
 
 DEFINE_KERNEL(CONCATENATION, .prepare = prepare_concatenation, .run = run_copy);
@@ -94,7 +95,7 @@ static int add_splits(struct builder *builder, const struct tflite_operator_call
         int32_t after;
         TRY(kernel_output(builder, call, i, &out));
         if (!fits_whole(&in, &out, axis) || out.shape[axis] > in.shape[axis] - position) {
-            return kernel_bad(builder, "an output does not fit its input");
+            return kernel_bad(builder, "an output has another type or shape than its input");
         }
         p.walk = part_walk(&in, &out, axis, 1);
         around_axis(&in, axis, &before, &after);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/** A constant that the file has at an odd place is copied into the arena, once per use. */
+/** Copy a constant that is misaligned in the file into the arena, once per use. */
 static int align_constant(struct builder *builder, struct kernel_tensor *tensor)
 {
     uint32_t offset;
@@ -22,31 +22,31 @@ static int align_constant(struct builder *builder, struct kernel_tensor *tensor)
 static int find_tensor(struct builder *builder, const struct fb_vector *list, uint32_t index,
                        struct kernel_tensor *tensor)
 {
-    struct placed placed;
-    TRY(build_place(builder, list, index, &placed));
+    struct operand operand;
+    TRY(build_find_operand(builder, list, index, &operand));
     struct tflite *file = &builder->file;
     *tensor = (struct kernel_tensor){
-        .data = (void *)(uintptr_t)placed.data,
-        .type = placed.tensor.type,
-        .rank = placed.tensor.shape.count,
-        .element_size = ethosu_model_type_size(placed.tensor.type),
-        .constant = placed.offset < 0,
-        .file = placed.tensor,
+        .data = (void *)(uintptr_t)operand.data,
+        .type = operand.tensor.type,
+        .rank = operand.tensor.shape.count,
+        .element_size = ethosu_model_type_size(operand.tensor.type),
+        .constant = operand.offset < 0,
+        .file = operand.tensor,
     };
     if (tensor->element_size == 0) {
         return kernel_bad_type(builder, tensor);
     }
     for (uint32_t i = 0; i < tensor->rank; i++) {
-        tensor->shape[i] = (int32_t)fb_u32_at(&file->fb, &placed.tensor.shape, i);
+        tensor->shape[i] = (int32_t)fb_u32_at(&file->fb, &operand.tensor.shape, i);
     }
-    tensor->count = (int32_t)(placed.tensor.size / tensor->element_size);
+    tensor->count = (int32_t)(operand.tensor.size / tensor->element_size);
     if (tensor->count == 0) {
-        return kernel_bad(builder, "a tensor is empty"); // its other dimensions may be anything
+        return kernel_bad(builder, "a tensor is empty"); // its other dimensions are unchecked
     }
-    tensor->channels = tflite_get_channels(file, &placed.tensor, &tensor->axis);
-    tflite_get_channel(file, &placed.tensor, 0, &tensor->scale, &tensor->zero_point);
-    // Arena offsets can be looked at while measuring too, addresses can't.
-    uintptr_t place = tensor->constant ? (uintptr_t)placed.data : (uintptr_t)placed.offset;
+    tensor->channels = tflite_get_channels(file, &operand.tensor, &tensor->axis);
+    tflite_get_channel(file, &operand.tensor, 0, &tensor->scale, &tensor->zero_point);
+    // While measuring there are arena offsets, but no addresses.
+    uintptr_t place = tensor->constant ? (uintptr_t)operand.data : (uintptr_t)operand.offset;
     if (place % tensor->element_size == 0) {
         return ETHOSU_MODEL_OK;
     }
@@ -91,25 +91,25 @@ bool kernel_has_input(struct builder *builder, const struct tflite_operator_call
 }
 
 int32_t kernel_option(struct builder *builder, const struct tflite_operator_call *call,
-                      uint32_t field, int32_t otherwise)
+                      uint32_t field, int32_t fallback)
 {
-    return (int32_t)fb_get_u32(&builder->file.fb, &call->options, field, (uint32_t)otherwise);
+    return (int32_t)fb_get_u32(&builder->file.fb, &call->options, field, (uint32_t)fallback);
 }
 
 uint8_t kernel_option_byte(struct builder *builder, const struct tflite_operator_call *call,
-                           uint32_t field, uint8_t otherwise)
+                           uint32_t field, uint8_t fallback)
 {
-    return fb_get_u8(&builder->file.fb, &call->options, field, otherwise);
+    return fb_get_u8(&builder->file.fb, &call->options, field, fallback);
 }
 
 float kernel_option_float(struct builder *builder, const struct tflite_operator_call *call,
-                          uint32_t field, float otherwise)
+                          uint32_t field, float fallback)
 {
     uint32_t bits;
-    memcpy(&bits, &otherwise, sizeof bits);
+    memcpy(&bits, &fallback, sizeof bits);
     bits = fb_get_u32(&builder->file.fb, &call->options, field, bits);
-    memcpy(&otherwise, &bits, sizeof bits);
-    return otherwise;
+    memcpy(&fallback, &bits, sizeof bits);
+    return fallback;
 }
 
 int kernel_unsupported(struct builder *builder, const char *why)
@@ -125,7 +125,7 @@ int kernel_bad(struct builder *builder, const char *why)
 int kernel_bad_type(struct builder *builder, const struct kernel_tensor *tensor)
 {
     struct ethosu_model_error why;
-    error_set(&why, 0, "its kernel can't work with these types (%s)",
+    error_set(&why, 0, "its kernel does not support this type, or these types together: %s",
               ethosu_model_type_name(tensor->type));
     return kernel_unsupported(builder, why.text);
 }
@@ -164,7 +164,7 @@ static int step_kernel(struct ethosu_model *model, const struct step *step)
 int kernel_add(struct builder *builder, const struct kernel *kernel, struct kernel_call *block,
                size_t size)
 {
-    // Options and scales were read without a look at each.
+    // Options and scales were read without a check of each read.
     if (builder->file.fb.bad) {
         return kernel_bad(builder, "malformed or truncated");
     }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /**
- * CPU kernels: the operators that Vela leaves beside the NPU.
+ * CPU kernels: the operators that Vela leaves to the CPU.
  *
  * A kernel is one `struct kernel` (its operator, how to prepare it, how much
  * scratch it needs, how to run it). kernels.def lists all kernels, registry.c
- * holds those of a build. Preparing happens once per operator, at load:
- * it checks everything that the kernel relies on, and leaves a small block of
- * constants in the model object. Running reads that block and can't fail but
- * for indices that are data.
+ * holds those of a build. Preparing happens once per operator, at load: it
+ * checks everything that the kernel relies on, and stores a small block of
+ * constants in the model object. Running reads that block; it fails only for
+ * indices that are data.
  *
- * Preparing runs twice, as everything in builder.h: to measure, when the
+ * Preparing runs twice, like everything in builder.h: to measure, when the
  * addresses of computed tensors are NULL, and to load.
  */
 #ifndef KERNEL_H
@@ -31,7 +31,7 @@ enum kernel_property {
 #define KERNEL_BUILD KERNEL_PLAIN
 #endif
 
-/** What precedes every kernel's block of constants. */
+/** The start of every kernel's block of constants. */
 struct kernel_call {
     const struct kernel *kernel;
     void *scratch;         /**< aligned to 16; NULL when it needs none */
@@ -44,11 +44,11 @@ struct kernel {
     bool in_place;
     uint16_t version;
     const char *custom; /**< name of a custom operator, else NULL */
-    /** Check the operator and call kernel_add(); answers enum ethosu_model_status. */
+    /** Check the operator and call kernel_add(); returns enum ethosu_model_status. */
     int (*prepare)(struct builder *builder, const struct tflite_operator_call *call);
     /** Bytes of scratch, from the block of constants alone; NULL: none. */
     uint32_t (*scratch)(const struct kernel_call *call);
-    /** Do it; answers enum ethosu_model_status. */
+    /** Compute the outputs; returns enum ethosu_model_status. */
     int (*run)(const struct kernel_call *call);
 };
 
@@ -100,35 +100,35 @@ int kernel_tensors(struct builder *builder, const struct tflite_operator_call *c
                    struct kernel_tensor *inputs, uint32_t input_count,
                    struct kernel_tensor *outputs, uint32_t output_count);
 
-/** Does the operator have this input? Optional ones may be left out. */
+/** Does the operator have this input? Optional inputs may be absent. */
 bool kernel_has_input(struct builder *builder, const struct tflite_operator_call *call,
                       uint32_t index);
 
 /** Fields of the operator's options. */
 int32_t kernel_option(struct builder *builder, const struct tflite_operator_call *call,
-                      uint32_t field, int32_t otherwise);
+                      uint32_t field, int32_t fallback);
 uint8_t kernel_option_byte(struct builder *builder, const struct tflite_operator_call *call,
-                           uint32_t field, uint8_t otherwise);
+                           uint32_t field, uint8_t fallback);
 float kernel_option_float(struct builder *builder, const struct tflite_operator_call *call,
-                          uint32_t field, float otherwise);
+                          uint32_t field, float fallback);
 
-/** Refuse: what the kernel can't do; what no sound file says. */
+/** Refuse the operator: the kernel does not support it; the file is invalid. */
 int kernel_unsupported(struct builder *builder, const char *why);
 int kernel_bad(struct builder *builder, const char *why);
 
-/** Refuse a type: "input of type float32 …". */
+/** Refuse the operator because of a tensor's type. */
 int kernel_bad_type(struct builder *builder, const struct kernel_tensor *tensor);
 
 /**
  * Add the current operator's step: copy its block of constants into the model
- * object, and give it the scratch that was planned.
+ * object, and set the scratch that was planned.
  *
  * @param block  begins with struct kernel_call
  */
 int kernel_add(struct builder *builder, const struct kernel *kernel, struct kernel_call *block,
                size_t size);
 
-/** Take memory of the model object for `count` constants; NULL while measuring. */
+/** Reserve memory of the model object for `count` constants; NULL while measuring. */
 int kernel_table(struct builder *builder, size_t count, size_t size, void **table);
 
 bool kernel_same_shape(const struct kernel_tensor *a, const struct kernel_tensor *b);

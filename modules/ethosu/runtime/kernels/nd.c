@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Walking several tensors at once; see nd.h. */
+/** Walks over several tensors at once; see nd.h. */
 #include "nd.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ void nd_dense(const struct kernel_tensor *tensor, int32_t *stride)
     }
 }
 
-/** Does `outer` go on where `inner` ends, in every tensor? */
+/** Does `outer` continue where `inner` ends, in each tensor? */
 static bool continues(const struct nd_dimension *inner, const struct nd_dimension *outer)
 {
     for (uint32_t i = 0; i < ND_TENSORS; i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * Walking several tensors at once, along up to 8 dimensions, each with strides
- * of its own: broadcasting, slicing and transposing are all such walks.
+ * Walks over several tensors at once, along up to 8 dimensions; each tensor has
+ * its own strides. Broadcasting, slicing and transposing are such walks.
  *
- * A walk is rows: the innermost dimension is the caller's loop.
+ * A walk goes from row to row: the innermost dimension is the caller's loop.
  */
 #ifndef ND_H
 #define ND_H
@@ -19,13 +19,13 @@ struct nd_dimension {
     int32_t stride[ND_TENSORS]; /**< elements; 0: broadcast */
 };
 
-/** Dimensions from the innermost outwards; those that continue each other are one. */
+/** Dimensions from the innermost outwards. */
 struct nd_walk {
     uint32_t rank; /**< at least 1 */
     struct nd_dimension dimension[ETHOSU_MODEL_MAX_RANK];
 };
 
-/** Where a walk is: begin with zeros. */
+/** Position of a walk: all zeros at the start. */
 struct nd_cursor {
     int32_t index[ETHOSU_MODEL_MAX_RANK];
     int32_t offset[ND_TENSORS]; /**< elements, of the row's start */
@@ -34,7 +34,7 @@ struct nd_cursor {
 /** Strides of a dense tensor, in elements. */
 void nd_dense(const struct kernel_tensor *tensor, int32_t *stride);
 
-/** Drop dimensions of extent 1 and join those that continue each other. */
+/** Drop dimensions of extent 1 and join those that are contiguous in all tensors. */
 void nd_simplify(struct nd_walk *walk);
 
 /** Go to the next row; false after the last. */
@@ -43,7 +43,7 @@ bool nd_next(const struct nd_walk *walk, struct nd_cursor *cursor);
 /**
  * A walk over `output`, tensor 0, with inputs broadcast against it as NumPy does.
  *
- * @return  false when a shape does not fit
+ * @return  false when a shape can't be broadcast
  */
 bool nd_broadcast(struct nd_walk *walk, const struct kernel_tensor *output,
                   const struct kernel_tensor *inputs, uint32_t count);
@@ -52,7 +52,7 @@ bool nd_broadcast(struct nd_walk *walk, const struct kernel_tensor *output,
 void nd_copy(const struct nd_walk *walk, void *destination, const void *source,
              uint32_t element_size);
 
-/** Bytes of a kernel's block whose last member is this walk: what its rank needs, no more. */
+/** Bytes of a kernel's block whose last member is this walk, without its unused dimensions. */
 static inline size_t nd_block_size(const void *block, const struct nd_walk *walk)
 {
     return (size_t)((const char *)&walk->dimension[walk->rank] - (const char *)block);

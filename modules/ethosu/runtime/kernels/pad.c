@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** PAD and PADV2: a copy amid a filling. */
+/** PAD and PADV2: fill the output, then copy the input into it. */
 #include "copy.h"
 
 static int add_pad(struct builder *builder, const struct tflite_operator_call *call,
@@ -20,7 +20,7 @@ static int add_pad(struct builder *builder, const struct tflite_operator_call *c
         int64_t padded = (int64_t)pads.value[2 * i] + in.shape[i] + pads.value[2 * i + 1];
         if (pads.value[2 * i] < 0 || pads.value[2 * i + 1] < 0 || out.rank != in.rank ||
             padded != out.shape[i]) {
-            return kernel_bad(builder, "its paddings do not fit its shapes");
+            return kernel_bad(builder, "its paddings do not match its shapes");
         }
         first += pads.value[2 * i] * to[i];
         p->walk.dimension[in.rank - 1 - i] =
@@ -50,7 +50,7 @@ static int prepare_padv2(struct builder *builder, const struct tflite_operator_c
     TRY(kernel_input(builder, call, 0, &in));
     TRY(kernel_input(builder, call, 2, &value));
     if (value.count != 1 || value.type != in.type) {
-        return kernel_bad(builder, "its value is not one element of its input's type");
+        return kernel_bad(builder, "its padding value is not one element of its input's type");
     }
     p.value = value.data;
     return add_pad(builder, call, &kernel_PADV2, &p);

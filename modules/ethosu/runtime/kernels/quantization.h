@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** From scales and zero points to the constants that kernels calculate with. */
+/** Converts scales and zero points to the constants of integer arithmetic. */
 #ifndef QUANTIZATION_H
 #define QUANTIZATION_H
 
@@ -20,8 +20,7 @@ struct range {
     int32_t high;
 };
 
-/** Fixed-point form of a real factor; false when it has none: not finite, negative, or too large.
- */
+/** Fixed-point form of a real factor; false if it is not finite, negative, or too large. */
 bool rescale_from(double factor, struct rescale *rescale);
 
 /** Range of int8, int16, …; false for other types. */
@@ -37,7 +36,7 @@ int range_of_floats(struct builder *builder, uint32_t activation, float *low, fl
 /** Refuse unless the tensor has one positive, finite scale; int16 with zero point 0. */
 int need_quantized(struct builder *builder, const struct kernel_tensor *tensor);
 
-/** Refuse a factor that rescale_from() can't express. */
+/** Fixed-point form of a real factor; refuses the operator where rescale_from() fails. */
 int need_rescale(struct builder *builder, double factor, struct rescale *rescale);
 
 #endif

@@ -15,9 +15,9 @@ struct reduce {
     int32_t output_zero_point;
     struct rescale scale;
     struct range range;
-    bool plain;             /**< int32, and SUM of int16: the sum as it is, wrapped around */
+    bool plain;             /**< int32, and SUM of int16: the sum without scales, wrapped around */
     struct nd_walk reduced; /**< over the elements that become one */
-    struct nd_walk kept;    /**< over the outputs; last */
+    struct nd_walk kept;    /**< over the outputs; last member */
 };
 
 ELEMENT_INLINE int32_t sum_elements(const struct reduce *p, int32_t first, uint32_t type)
@@ -61,7 +61,7 @@ static int run_reduce(const struct kernel_call *call)
     return ETHOSU_MODEL_OK;
 }
 
-/** Sort the input's dimensions into those that stay and those that go. */
+/** Sort the input's dimensions into those that are reduced and those that are kept. */
 static int sort_dimensions(struct builder *builder, const struct tflite_operator_call *call,
                            const struct kernel_tensor *in, const struct kernel_tensor *out,
                            struct reduce *p)
@@ -74,7 +74,7 @@ static int sort_dimensions(struct builder *builder, const struct tflite_operator
     for (uint32_t i = 0; i < axes.count; i++) {
         int32_t axis = axes.value[i] < 0 ? axes.value[i] + (int32_t)in->rank : axes.value[i];
         if (axis < 0 || axis >= (int32_t)in->rank) {
-            return kernel_bad(builder, "it names an axis that there is not");
+            return kernel_bad(builder, "it names an axis that its input does not have");
         }
         gone |= 1u << axis;
     }
@@ -95,7 +95,9 @@ static int sort_dimensions(struct builder *builder, const struct tflite_operator
     nd_simplify(&p->kept);
     return outputs == out->count
                ? ETHOSU_MODEL_OK
-               : kernel_bad(builder, "its output does not have as many elements as are left");
+               : kernel_bad(
+                     builder,
+                     "its output has another number of elements than its input after the reduction");
 }
 
 /** A mean is a sum with a smaller factor. */
@@ -121,7 +123,7 @@ static int prepare_reduce(struct builder *builder, const struct tflite_operator_
         return kernel_bad_type(builder, &in);
     }
     if (!mean && in.type == ETHOSU_TYPE_INT16 && in.scale != out.scale) {
-        return kernel_unsupported(builder, "its output is quantised otherwise than its input");
+        return kernel_unsupported(builder, "its output has another quantisation than its input");
     }
     if (!p.plain) {
         TRY(need_quantized(builder, &in));
@@ -212,7 +214,7 @@ static int prepare_arg(struct builder *builder, const struct tflite_operator_cal
     }
     int32_t axis = axes.value[0] < 0 ? axes.value[0] + (int32_t)in.rank : axes.value[0];
     if (axis < 0 || axis >= (int32_t)in.rank) {
-        return kernel_bad(builder, "it names an axis that there is not");
+        return kernel_bad(builder, "it names an axis that its input does not have");
     }
     struct arg p = {
         .input = in.data,
@@ -230,7 +232,9 @@ static int prepare_arg(struct builder *builder, const struct tflite_operator_cal
     }
     return p.outer * p.inner == out.count
                ? kernel_add(builder, kernel, &p.call, sizeof p)
-               : kernel_bad(builder, "its output does not have as many elements as are left");
+               : kernel_bad(
+                     builder,
+                     "its output has another number of elements than its input after the reduction");
 }
 
 static int prepare_arg_max(struct builder *builder, const struct tflite_operator_call *call)

@@ -59,7 +59,7 @@ static int run_nearest(const struct kernel_call *call)
 
 /* ---- bilinear ---- */
 
-/** Two neighbours, and how near the position is to the second. */
+/** Two neighbours, and the distance from the first to the position. */
 struct between {
     int32_t low;
     int32_t high;
@@ -146,7 +146,7 @@ static int prepare_resize(struct builder *builder, const struct tflite_operator_
     TRY(kernel_tensors(builder, call, &in, 1, &out, 1));
     if (in.rank != 4 || out.rank != 4 || in.type != out.type || in.shape[0] != out.shape[0] ||
         in.shape[3] != out.shape[3] || in.shape[1] > 1 << 15 || in.shape[2] > 1 << 15) {
-        return kernel_bad(builder, "its shapes do not fit each other");
+        return kernel_bad(builder, "its shapes do not match");
     }
     bool corners = kernel_option_byte(builder, call, field, 0) != 0;
     struct resize p = {

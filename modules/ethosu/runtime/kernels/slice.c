@@ -32,7 +32,7 @@ static int add_part(struct builder *builder, const struct kernel *kernel, const 
         int64_t last = part->start[i] + part->step[i] * ((int64_t)part->extent[i] - 1);
         if (part->extent[i] <= 0 || part->start[i] < 0 || part->start[i] >= in->shape[i] ||
             last < 0 || last >= in->shape[i]) {
-            return kernel_bad(builder, "it reaches beyond its input");
+            return kernel_bad(builder, "the slice is empty or exceeds its input");
         }
         p.walk.dimension[in->rank - 1 - i] = (struct nd_dimension){
             .extent = part->extent[i], .stride = {(int32_t)step, from[i] * part->step[i]}};
@@ -40,7 +40,7 @@ static int add_part(struct builder *builder, const struct kernel *kernel, const 
         step *= part->extent[i];
     }
     if (step != out->count) {
-        return kernel_bad(builder, "its output does not have as many elements as it takes");
+        return kernel_bad(builder, "its output has another number of elements than the slice");
     }
     return add_copy(builder, kernel, &p, out, 0, in, first);
 }
@@ -66,11 +66,11 @@ static int prepare_slice(struct builder *builder, const struct tflite_operator_c
 
 DEFINE_KERNEL(SLICE, .prepare = prepare_slice, .run = run_copy);
 
-/** What the options and constants of a STRIDED_SLICE say, entry by entry. */
+/** Options and constants of a STRIDED_SLICE: one entry for each dimension or mask bit. */
 struct slice_spec {
     struct integers begin, end, step;
     uint32_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_mask;
-    bool offset; /**< ends count from the beginnings */
+    bool offset; /**< ends are relative to the begins */
 };
 
 static int32_t bound_index(int64_t index, int32_t size, int32_t step)
@@ -81,7 +81,7 @@ static int32_t bound_index(int64_t index, int32_t size, int32_t step)
     return index < low ? low : index > high ? high : (int32_t)index;
 }
 
-/** One dimension as entry `i` of the specification has it. */
+/** The range of one dimension, from entry `i` of the specification. */
 static void take_range(const struct slice_spec *spec, uint32_t i, int32_t size, struct part *part,
                        uint32_t axis)
 {
@@ -133,11 +133,12 @@ static int take_part(struct builder *builder, const struct slice_spec *spec,
         if (all) {
             width = ellipsis_width(spec, in->rank);
         } else if ((spec->new_axis_mask >> i & 1) != 0) {
-            continue; // one more dimension of extent 1: nothing to copy otherwise
+            continue; // an output dimension of extent 1 does not change the copy
         }
         if (axis + width > in->rank || spec->step.value[i] == 0 ||
             spec->step.value[i] == INT32_MIN) {
-            return kernel_bad(builder, "it has more entries than its input dimensions, or step 0");
+            return kernel_bad(builder,
+                              "it has more entries than its input has dimensions, or a step of 0");
         }
         for (uint32_t k = 0; k < width; k++, axis++) {
             if (all) {

@@ -2,8 +2,8 @@
 /**
  * SOFTMAX: int8 (to int8 or int16) in gemmlowp's fixed point, int16 with tables.
  *
- * The exponentials of a row are kept (in scratch, or for int16 in the output),
- * since they are needed twice: for their sum, and to be divided by it.
+ * The exponentials of a row are stored (in scratch, or for int16 in the output)
+ * because they are used twice: to compute their sum, and to be divided by it.
  */
 #include "quantization.h"
 
@@ -21,15 +21,15 @@ struct softmax {
     void *output;
     int32_t rows;
     int32_t depth;
-    struct rescale scale; /**< of differences between inputs */
-    int32_t least;        /**< smaller differences have no weight */
+    struct rescale scale;   /**< of differences between inputs */
+    int32_t min_difference; /**< the exponentials of smaller differences count as 0 */
     bool wide_input;
     bool wide_output;
     const int16_t *exp_table;        /**< exp(x), x from -10 to 0 */
     const int16_t *reciprocal_table; /**< 1 / (1 + x), x from 0 to 1 */
 };
 
-/** int8 keeps the exponentials of a row. */
+/** int8 stores the exponentials of a row. */
 static uint32_t softmax_scratch(const struct kernel_call *call)
 {
     const struct softmax *p = (const struct softmax *)call;
@@ -102,7 +102,7 @@ static int32_t largest_of(const int8_t *row, int32_t count)
     return largest;
 }
 
-/** Exponentials of a row, -1 where there is none; returns their sum in Q12. */
+/** Exponentials of a row, -1 for those that count as 0; returns their sum in Q12. */
 static int32_t exponentials(const struct softmax *p, const int8_t *row, int32_t *exponential)
 {
     int32_t largest = largest_of(row, p->depth);
@@ -110,7 +110,7 @@ static int32_t exponentials(const struct softmax *p, const int8_t *row, int32_t 
     for (int32_t i = 0; i < p->depth; i++) {
         int32_t difference = row[i] - largest;
         exponential[i] = -1;
-        if (difference >= p->least) {
+        if (difference >= p->min_difference) {
             int32_t x = fixed_shift_left(difference, p->scale.shift);
             exponential[i] = exp_of_negative(fixed_high_mul(x, p->scale.multiplier));
             sum += fixed_divide_pot(exponential[i], 12);
@@ -198,7 +198,7 @@ static double reciprocal_of_more(double x)
     return 1.0 / (1.0 + x);
 }
 
-/** A table of a function from `low` to `high`, whose straight lines err little between entries. */
+/** A table of a function from `low` to `high`, as TensorFlow Lite makes it for interpolation. */
 static void fill_table(int16_t *table, double (*function)(double), double low, double high)
 {
     const double unit = 65536.0 / 2.0;
@@ -228,7 +228,7 @@ static int prepare_tables(struct builder *builder, struct softmax *p)
     return ETHOSU_MODEL_OK;
 }
 
-/** int8: differences in Q5, and how far below the largest an input still counts. */
+/** int8: the scale of differences in Q5, and the lowest difference that counts. */
 static int prepare_narrow(struct builder *builder, double factor, struct softmax *p)
 {
     factor = fmin(factor * (1 << 26), 2147483647.0);
@@ -236,14 +236,14 @@ static int prepare_narrow(struct builder *builder, double factor, struct softmax
     if (p->scale.shift < 1) {
         return kernel_unsupported(builder, "its input's scale times beta is too small");
     }
-    p->least = -(int32_t)floor(31.0 * (1 << 26) / (double)((int64_t)1 << p->scale.shift));
+    p->min_difference = -(int32_t)floor(31.0 * (1 << 26) / (double)((int64_t)1 << p->scale.shift));
     return ETHOSU_MODEL_OK;
 }
 
 static int check(struct builder *builder, const struct kernel_tensor *in,
                  const struct kernel_tensor *out)
 {
-    // The reference gives int16 made of int8 its lowest zero point, and looks at neither.
+    // From int8 to int16 the reference ignores the output's scale and zero point.
     bool widens = in->type == ETHOSU_TYPE_INT8 && out->type == ETHOSU_TYPE_INT16;
     TRY(need_quantized(builder, in));
     if (!widens) {

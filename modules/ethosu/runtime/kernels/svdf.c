@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * SVDF of int8: each filter sees one number of each frame, keeps the last few in
- * its state, and weighs them by time; the filters of a unit are summed.
+ * SVDF of int8: each filter computes one number from each frame, stores the last
+ * few numbers in its state, and sums them with weights; a unit adds its filters.
  */
 #include "weighted.h"
 
@@ -29,7 +29,7 @@ struct svdf {
     struct rescale to_output;
 };
 
-/** Everything moves on by one; then the new frame enters at each filter's end. */
+/** Move the state by one number, then append to each filter the number of the new frame. */
 static void update_state(const struct svdf *p)
 {
     int32_t filters = p->units * p->rank;
@@ -103,7 +103,7 @@ static int prepare_scales(struct builder *builder, const struct kernel_tensor *i
     return need_rescale(builder, to_output, &p->to_output);
 }
 
-/** Find the tensors; the bias may be left out. */
+/** Find the tensors; the bias is optional. */
 static int find_tensors(struct builder *builder, const struct tflite_operator_call *call,
                         struct kernel_tensor *in, struct kernel_tensor *out)
 {
@@ -142,7 +142,7 @@ static int prepare_svdf(struct builder *builder, const struct tflite_operator_ca
     struct svdf p = {.rank = kernel_option(builder, call, OPTION_RANK, 0)};
     TRY(find_tensors(builder, call, in, &out));
     if (!shapes_fit(in, &out, p.rank)) {
-        return kernel_bad(builder, "its shapes do not fit each other");
+        return kernel_bad(builder, "its shapes do not match");
     }
     TRY(prepare_scales(builder, in, &out, &p));
     p.input = in[INPUT_FRAME].data;

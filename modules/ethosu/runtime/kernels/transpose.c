@@ -19,7 +19,7 @@ static int prepare_transpose(struct builder *builder, const struct tflite_operat
         int32_t axis = order.value[i] < 0 ? order.value[i] + (int32_t)in.rank : order.value[i];
         if (axis < 0 || axis >= (int32_t)in.rank || out.rank != in.rank ||
             out.shape[i] != in.shape[axis]) {
-            return kernel_bad(builder, "its order of dimensions does not fit its shapes");
+            return kernel_bad(builder, "its order of dimensions does not match its shapes");
         }
         seen |= 1u << axis;
         p.walk.dimension[in.rank - 1 - i] =

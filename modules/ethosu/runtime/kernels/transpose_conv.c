@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * TRANSPOSE_CONV, from the output's side: each output sums those places of the
- * window that an input falls on, so that no sums need be kept.
+ * TRANSPOSE_CONV, output by output: each output sums the products of all window
+ * positions that contribute to it, so that no partial sums are stored.
  */
 #include "cmsis_nn.h"
 
@@ -19,13 +19,13 @@ static const struct weighted_fields weighted_fields = {
 
 static const struct window_fields window_fields = {.padding = 0, .stride_w = 1, .stride_h = 2};
 
-/** Places of the window that can reach an output position: first, first + stride, … */
+/** Positions in the window that contribute to an output: first, first + stride, … */
 static int32_t first_tap(const struct window *window, int32_t position)
 {
     return (position + window->pad) % window->stride;
 }
 
-/** The sum of one output; `row_y` and `row_x` are its position. */
+/** The sum of the output at y, x. */
 static int64_t sum_output(const struct weighted_call *p, int32_t batch, int32_t y, int32_t x,
                           int32_t channel)
 {
@@ -53,12 +53,12 @@ static int64_t sum_output(const struct weighted_call *p, int32_t batch, int32_t 
     return sum;
 }
 
-static void put_sum(const struct weighted_call *p, union sums *sums, int32_t place, int64_t sum)
+static void put_sum(const struct weighted_call *p, union sums *sums, int32_t index, int64_t sum)
 {
     if (p->wide) {
-        sums->wide[place] = sum;
+        sums->wide[index] = sum;
     } else {
-        sums->narrow[place] = (int32_t)sum;
+        sums->narrow[index] = (int32_t)sum;
     }
 }
 
@@ -112,7 +112,7 @@ static int prepare_transpose_conv(struct builder *builder, const struct tflite_o
     TRY(window_2d_prepare(builder, call, &window_fields, &out, filter->shape[1], filter->shape[2],
                           &p.window));
     if (!shapes_fit(image, filter, &out, &p.window)) {
-        return kernel_bad(builder, "its shapes do not fit each other");
+        return kernel_bad(builder, "its shapes do not match");
     }
     TRY(weighted_prepare(builder, call, image, filter, &out, &weighted_fields, &p.weighted));
     p.input = image->data;

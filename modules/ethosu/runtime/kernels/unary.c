@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * What operators of one tensor, element by element, have in common; activations.c
+ * The common part of operators of one tensor, element by element; activations.c
  * and convert.c have the operators.
  *
- * 8-bit inputs become a table of 256 values at load, so that an element costs
- * one load; 16-bit inputs are computed.
+ * For 8-bit inputs a table of 256 results is computed at load; results of 16-bit
+ * inputs are computed at each run.
  */
 #include "unary.h"
 
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/** Room for the table is behind the block: only 8-bit inputs have one. */
+/** The table is behind the block: only 8-bit inputs have one. */
 struct unary_block {
     struct unary unary;
     uint8_t table[256]; /**< by the input's bits */

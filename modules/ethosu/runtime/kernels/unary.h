@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Operators that turn each element of one tensor into one of another; see unary.c. */
+/** Operators of one tensor, element by element; see unary.c. */
 #ifndef UNARY_H
 #define UNARY_H
 
@@ -18,12 +18,12 @@ struct unary {
     int32_t input_zero_point;
     int32_t output_zero_point;
     struct range range;      /**< of the output */
-    struct rescale scale[2]; /**< what they mean is the function's business */
+    struct rescale scale[2]; /**< for the function */
     float input_scale;
     float output_scale;
 };
 
-/** Find the tensors; types are the caller's business. */
+/** Find the tensors; the caller checks their types. */
 int unary_begin(struct builder *builder, const struct tflite_operator_call *call,
                 struct kernel_tensor *input, struct kernel_tensor *output, struct unary *p);
 
@@ -32,7 +32,7 @@ int unary_begin_quantized(struct builder *builder, const struct tflite_operator_
                           struct kernel_tensor *input, struct kernel_tensor *output,
                           struct unary *p);
 
-/** Make the table where there is one, and add the step. */
+/** Compute the table for 8-bit inputs, and add the step. */
 int unary_finish(struct builder *builder, const struct kernel *kernel, struct unary *p);
 
 int unary_run(const struct kernel_call *call);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Preparing the operators with weights; see weighted.h. */
+/** Prepares the operators with weights, and stores their results; see weighted.h. */
 #include "weighted.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ static int find_bias(struct builder *builder, const struct tflite_operator_call 
     weighted->bias = bias.data;
     weighted->narrow = bias.constant;
     for (int32_t i = 0; i < channels && weighted->narrow && weighted->bias_64; i++) {
-        int64_t value; // while measuring they may lie at any address
+        int64_t value; // by memcpy: misaligned while measuring
         memcpy(&value, (const uint8_t *)bias.data + (size_t)i * sizeof value, sizeof value);
         weighted->narrow = value >= INT32_MIN && value <= INT32_MAX;
     }
@@ -71,7 +71,7 @@ static int find_scales(struct builder *builder, const struct kernel_tensor *inpu
         TRY(need_rescale(builder, factor, &rescale));
         // The 64-bit form shifts by 15 bits less the factor's own.
         if (weighted->mode == SUM_16 && rescale.shift > 7) {
-            return kernel_bad(builder, "its scales give a factor out of all bounds");
+            return kernel_bad(builder, "the factor that its scales give is too large");
         }
         weighted->narrow = weighted->narrow && rescale.shift <= -2;
         if (table != NULL) {
@@ -109,7 +109,8 @@ int window_prepare(struct builder *builder, uint32_t padding, struct window *win
     const int64_t most = 1 << 20;
     if (window->size <= 0 || window->stride <= 0 || window->dilation <= 0 || window->size > most ||
         window->stride > most || window->dilation > most || padding > PADDING_VALID) {
-        return kernel_bad(builder, "its kernel, strides, dilations or padding make no sense");
+        return kernel_bad(builder,
+                          "its kernel size, a stride, a dilation or its padding is invalid");
     }
     int64_t covered = (int64_t)(window->size - 1) * window->dilation + 1;
     int64_t room = window->input + (int64_t)window->stride;
@@ -145,7 +146,7 @@ int window_2d_prepare(struct builder *builder, const struct tflite_operator_call
     return window_prepare(builder, padding, &window->x);
 }
 
-/** Input, filter and output have four dimensions, and the window's places are the output's. */
+/** Check that input, filter and output have four dimensions and match the window. */
 static int prepare_window(struct builder *builder, const struct tflite_operator_call *call,
                           const struct weighted_image *image, const struct kernel_tensor in[2],
                           const struct kernel_tensor *out, struct window_2d *window)
@@ -157,7 +158,7 @@ static int prepare_window(struct builder *builder, const struct tflite_operator_
                           window));
     bool fits = out->shape[0] == in[0].shape[0] && out->shape[1] == window->y.output &&
                 out->shape[2] == window->x.output && image->channels_fit(&in[0], &in[1], out);
-    return fits ? ETHOSU_MODEL_OK : kernel_bad(builder, "its shapes do not fit each other");
+    return fits ? ETHOSU_MODEL_OK : kernel_bad(builder, "its shapes do not match");
 }
 
 int weighted_image_prepare(struct builder *builder, const struct tflite_operator_call *call,
@@ -194,7 +195,7 @@ static int32_t finish(const struct weighted *p, int64_t sum, int32_t channel)
 }
 
 #if defined(__ARM_FEATURE_MVE)
-/** As finish() does, four channels at a time. */
+/** Same as finish(), four channels at a time. */
 static void store_8(const struct weighted *p, const int32_t *sums, int32_t first, int32_t count,
                     int8_t *values)
 {
@@ -213,7 +214,7 @@ static void store_8(const struct weighted *p, const int32_t *sums, int32_t first
         }
         int32x4_t right = vminq_s32(shift, zero);
         int32x4_t value = vqrdmulhq_s32(vshlq_s32(sum, vmaxq_s32(shift, zero)), multiplier);
-        // Halves go away from zero, where the shift that rounds would lead them upwards.
+        // Rounds halves away from zero; the rounding shift alone would round them upwards.
         value = vqaddq_s32(value, vshrq_n_s32(vandq_s32(value, right), 31));
         value = vaddq_n_s32(vrshlq_s32(value, right), p->output_offset);
         value = vmaxq_s32(value, vdupq_n_s32(p->range.low));

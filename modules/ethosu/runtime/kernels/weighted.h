@@ -9,7 +9,7 @@
 #include "dot.h"
 #include "quantization.h"
 
-/** How sums are kept, and brought to the output's scale. */
+/** Width of the sums, and how they are rescaled. */
 enum sum_mode {
     SUM_8,     /**< int8 input: 32-bit sums, rounded twice */
     SUM_16,    /**< int16 input: 64-bit sums, 16-bit multipliers */
@@ -23,20 +23,20 @@ struct weighted {
     const int32_t *shifts;
     bool per_channel; /**< a scale for each channel, else one */
     bool bias_64;
-    bool narrow;  /**< int16 with biases and scales that lead 31-bit sums to 31-bit values */
+    bool narrow;  /**< int16 whose biases and scales give 31-bit values for 31-bit sums */
     uint8_t mode; /**< enum sum_mode */
     int32_t input_offset;
     int32_t output_offset;
     struct range range;
 };
 
-/** Where an operator has what its sums need. */
+/** Positions of an operator's inputs and options. */
 struct weighted_fields {
     uint8_t bias_input;
     uint8_t channel_axis; /**< of the filter */
     uint8_t activation;   /**< field of the options */
     uint8_t bias_type;    /**< field with the declared type of the sums, or NO_BIAS_TYPE */
-    bool scale_each;      /**< keep a scale for each channel even if they are all the same */
+    bool scale_each;      /**< store a scale for each channel even if they are all equal */
 };
 
 enum { NO_BIAS_TYPE = UINT8_MAX };
@@ -50,11 +50,11 @@ int weighted_prepare(struct builder *builder, const struct tflite_operator_call 
 /** A window that slides over an image, in one direction. */
 struct window {
     int32_t input;  /**< size of the image */
-    int32_t output; /**< places that the window takes */
+    int32_t output; /**< positions of the window in the image */
     int32_t size;   /**< of the window */
     int32_t stride;
     int32_t dilation;
-    int32_t pad; /**< elements before the image's first that the window's first place covers */
+    int32_t pad; /**< elements that the first position covers before the image begins */
 };
 
 /** Two of them: height and width. */
@@ -65,7 +65,7 @@ struct window_2d {
 
 enum { PADDING_SAME = 0, PADDING_VALID = 1 };
 
-/** Where an operator's options have what a window needs; dilations are absent when 0. */
+/** Option fields of a window; dilations are absent when 0. */
 struct window_fields {
     uint8_t padding, stride_w, stride_h, dilation_w, dilation_h;
 };
@@ -94,11 +94,11 @@ struct weighted_call {
     bool wide;             /**< int16, else int8 */
 };
 
-/** An operator whose window slides over its input: where its options are, and what fits. */
+/** An operator whose window slides over its input: its option fields, and its check of shapes. */
 struct weighted_image {
     struct weighted_fields weighted;
     struct window_fields window;
-    /** Do the channels of input, filter and output fit each other? */
+    /** Do the channels of input, filter and output match? */
     bool (*channels_fit)(const struct kernel_tensor *input, const struct kernel_tensor *filter,
                          const struct kernel_tensor *output);
 };
@@ -107,7 +107,7 @@ struct weighted_image {
 int weighted_image_prepare(struct builder *builder, const struct tflite_operator_call *call,
                            const struct weighted_image *image, struct weighted_call *p);
 
-/** Channels whose sums are kept at once. */
+/** Channels whose sums are computed together. */
 enum { SUM_BLOCK = 16 };
 
 /** Sums of some of an output's channels, without their biases. */
@@ -116,22 +116,22 @@ union sums {
     int64_t wide[SUM_BLOCK];   /**< of int16 */
 };
 
-/** Bring the sums of `count` channels from `first` on to their values, which go to output `at`. */
+/** Rescale the sums of `count` channels from `first` on, and store them from output `at` on. */
 void weighted_store(const struct weighted_call *p, const union sums *sums, int32_t first,
                     int32_t count, int32_t at);
 
-/** The sum of products of two rows, at a place of the block. */
-static inline void weighted_dot(const struct weighted_call *p, union sums *sums, int32_t place,
+/** Compute one sum of the block: of products of two rows. */
+static inline void weighted_dot(const struct weighted_call *p, union sums *sums, int32_t index,
                                 const void *row, const int8_t *weights, int32_t count)
 {
     if (p->wide) {
-        sums->wide[place] = dot_16(row, weights, count);
+        sums->wide[index] = dot_16(row, weights, count);
     } else {
-        sums->narrow[place] = (int32_t)dot_8(row, weights, count, p->weighted.input_offset);
+        sums->narrow[index] = (int32_t)dot_8(row, weights, count, p->weighted.input_offset);
     }
 }
 
-/** First place of the window in the image, at an output position. */
+/** The first position that the window covers in the image, for an output position. */
 static inline int32_t window_origin(const struct window *window, int32_t position)
 {
     return position * window->stride - window->pad;

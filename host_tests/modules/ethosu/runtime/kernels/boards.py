@@ -36,7 +36,7 @@ def run(steps):
 
 
 def check_graph(board: Board, source: Path, planned: Path) -> None:
-    """A planned model gives what its source does on the reference."""
+    """A planned model computes the same as its source on the reference."""
     oracle = Oracle(source)
     random = np.random.default_rng(4)
     rows = [[random_values(random, tensor) for tensor in oracle.inputs] for _ in range(STEPS)]
@@ -48,7 +48,7 @@ def check_graph(board: Board, source: Path, planned: Path) -> None:
 
 
 def check_cases(board: Board, name: str, count: int, *, cmsis_nn: bool = False) -> None:
-    """Generated cases of an operator are exact, and take no byte of heap: a MemoryError."""
+    """Generated cases of an operator equal the reference; the heap is locked meanwhile."""
     board.exec(_RUN_LOCKED)
     for item in runner.generate(name, count):
         board.write_file("/model.tflite", planner.add_plan(item.case.model, cmsis_nn=cmsis_nn))

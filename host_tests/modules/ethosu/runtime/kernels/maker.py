@@ -172,7 +172,7 @@ class Case:
     model: bytes
     inputs: list[list[Array]]
     group: int = 0
-    """Places that a detection takes in the outputs; 0: they hold no detections."""
+    """Entries of the outputs for each detection; 0: the outputs are no detections."""
 
 
 Generator = Callable[[Maker], None]

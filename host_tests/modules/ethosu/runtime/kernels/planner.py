@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A memory plan for test models: every tensor and scratch apart, in order.
+"""A memory plan for test models: all tensors and scratch one after the other, without overlap.
 
 It writes what the runtime reads (modules/ethosu/runtime/plan.h). The size of each kernel's scratch
 is that of `ethosu plan`; a runtime with assertions compares it with its own.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs batches of cases: through TFLite's reference kernels, and through ours."""
+"""Runs batches of cases with TFLite's reference kernels and with ours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .maker import Array, Case, make
 
 @dataclass
 class Checked:
-    """A case with what the reference makes of it."""
+    """A case with the outputs of the reference."""
 
     seed: int
     case: Case
@@ -28,7 +28,7 @@ class Checked:
 
 @dataclass
 class Result:
-    """What our runtime answered: a status, and outputs or a sentence."""
+    """The result of our runtime: a status, and outputs or an error sentence."""
 
     status: int
     data: bytes
@@ -38,8 +38,8 @@ class Result:
         return self.data.decode(errors="replace")
 
 
-# LiteRT's reference for these reads int8 tensors as if they were uint8 (QuantizedMeanOrSum in
-# its reduce.cc): it is asked for the same numbers in uint8 instead.
+# LiteRT's reference reads int8 tensors of these as uint8 (QuantizedMeanOrSum in its reduce.cc):
+# the tests give it the same numbers in uint8.
 READ_AS_UINT8 = {"SUM"}
 
 
@@ -54,7 +54,7 @@ def _reference(name: str, seed: int, case: Case) -> list[list[Array]]:
 
 
 def _clear_rest(row: list[Array], group: int) -> list[Array]:
-    """The reference leaves what it finds behind the last detection; ours are zeros."""
+    """The reference leaves the entries behind the last detection unchanged; ours are zeros."""
     *lists, (count,) = row
     for array in lists:
         array[:, int(count) * group :] = 0
@@ -62,7 +62,7 @@ def _clear_rest(row: list[Array], group: int) -> list[Array]:
 
 
 def _shift(array: Array, source: str, target: str) -> Array:
-    """From int8 to uint8 or back, where the numbers keep their order."""
+    """From int8 to uint8 or back, with the order of the numbers unchanged."""
     return (array.view(np.uint8) ^ 0x80).view(target) if array.dtype == source else array
 
 

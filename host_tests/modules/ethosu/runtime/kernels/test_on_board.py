@@ -28,7 +28,7 @@ def test_exact_with_operators_beside_the_npu(board, board_npu, compile_mixed):
     )
     boards.check_graph(board, source, planned)
     on_board.load(board, planned)
-    assert board.eval("m.info()['cpu_steps_beside']") == 2
+    assert board.eval("m.info()['cpu_steps_overlapped']") == 2
 
 
 @pytest.mark.parametrize("name", GENERATORS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory plans that can't be right are refused at load, with the reason."""
+"""Invalid memory plans are refused at load, with the reason."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def _chain():
 
 
 class Plan:
-    """A good plan that a test spoils."""
+    """A valid plan that a test damages."""
 
     def __init__(self) -> None:
         self.case = _chain()
@@ -49,7 +49,7 @@ class Plan:
 
     @property
     def tensors(self) -> np.ndarray:
-        """The offset of each tensor: input, weights, bias, and what the three operators give."""
+        """The offset of each tensor: input, weights, bias, outputs of the three operators."""
         return self.offsets[3:]
 
 
@@ -60,7 +60,7 @@ def plan():
 
 @pytest.fixture
 def load(run_cases, tmp_path, plan):
-    """Runs the spoilt plan; gives status and sentence."""
+    """Loads the damaged plan; returns status and error sentence."""
 
     def run(program=run_cases):
         (result,) = runner.run(program, tmp_path, [(plan.model(), plan.case.inputs)])
@@ -88,7 +88,7 @@ def test_good_plan(load):
         (9, 1 << 20, "entry 0 of ethosu_plan: its end is "),
     ],
 )
-def test_spoilt_word(load, plan, word, value, expected):
+def test_damaged_word(load, plan, word, value, expected):
     plan.plan[word] = value
     result = load()
     assert (result.status, result.text[: len(expected)]) == (BAD_PLAN, expected)
