@@ -10,7 +10,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 from modules.ethosu.runtime.conftest import vela  # noqa: F401  # the fixture
 
-from modules.ethosu.runtime import exactness
+from modules.ethosu.runtime import reference_cases
 from tools.qemu_plugin import releases
 
 NPUS = ("ethos-u55-256", "ethos-u55-128")
@@ -80,18 +80,18 @@ def each(request: pytest.FixtureRequest) -> QemuBoard:
 
 
 @pytest.fixture(scope="session")
-def case(small_models: dict[str, Path]) -> exactness.Case:
+def case(small_models: dict[str, Path]) -> reference_cases.Case:
     """Input and expected output of the model."""
-    return exactness.make_case(small_models[MODEL], 1, extremes=False)
+    return reference_cases.make_case(small_models[MODEL], 1, extremes=False)
 
 
-def _put_case(board: QemuBoard, case: exactness.Case) -> None:
+def _put_case(board: QemuBoard, case: reference_cases.Case) -> None:
     board.exec(f"x = {case.inputs[0][0].tobytes()!r}\ngolden = {case.outputs[0][0].tobytes()!r}")
 
 
 @pytest.fixture(scope="session")
 def load(
-    small_models: dict[str, Path], compiled: Callable[..., Path], case: exactness.Case
+    small_models: dict[str, Path], compiled: Callable[..., Path], case: reference_cases.Case
 ) -> Callable[[QemuBoard], None]:
     """Loads the model on a board: `m` on its NPU; `right()` is whether the result is exact."""
 
@@ -108,7 +108,7 @@ def load(
 def jobs(
     vela: Callable[..., Path],  # noqa: F811
     small_models: dict[str, Path],
-    case: exactness.Case,
+    case: reference_cases.Case,
 ) -> Callable[[QemuBoard], None]:
     """Puts `jobs` on a board: one command stream of the model for each NPU."""
     streams = []

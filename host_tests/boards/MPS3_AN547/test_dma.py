@@ -5,7 +5,7 @@ import pytest
 from ethosu_tools.board import Board
 from firmware.conftest import start
 
-from modules.ethosu.runtime import on_board
+from modules.ethosu.runtime import board_models
 
 # Copies within a frame of other bytes; `changes` of the counters since the last look.
 HELPERS = """
@@ -105,7 +105,7 @@ def test_read_only_memory_is_a_source(local):
 
 
 def test_sizes_have_to_agree(local):
-    error = on_board.raised(local, "dma.copy(bytearray(5), bytes(6))")
+    error = board_models.raised(local, "dma.copy(bytearray(5), bytes(6))")
     assert error == "ValueError target has 5 bytes, source 6"
 
 

@@ -5,7 +5,7 @@ import pytest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.runtime import on_board
+from modules.ethosu.runtime import board_models
 
 from .conftest import NPUS
 
@@ -35,7 +35,7 @@ def test_fault(each, load, fault):
     assert each.eval("right()")
     for name in names:
         each.exec(f"emulator.fault({name.partition(':')[0]!r}, {name.partition(':')[2] or 1})")
-    error = on_board.raised(each, "m.predict([x])")
+    error = board_models.raised(each, "m.predict([x])")
     assert error.startswith(f"OSError {errno} "), error
     assert words in error
     assert each.eval("[right() for _ in range(3)]") == [True] * 3
@@ -74,7 +74,7 @@ def test_withdrawn_fault_does_not_happen(two_npus, load):
 
 @pytest.mark.parametrize("name", ["", "slow", "npu2.hang", "hang.npu", "dma.irq-lost", "h" * 100])
 def test_unknown_fault_is_refused(two_npus, name):
-    error = on_board.raised(two_npus, f"emulator.fault({name!r})")
+    error = board_models.raised(two_npus, f"emulator.fault({name!r})")
     assert error == f"ValueError there is no fault {name}".strip()
 
 
@@ -83,5 +83,5 @@ def test_fault_from_the_command_line(load):
         board.exec("import ethosu")
         load(board)
         for _ in range(2):
-            assert on_board.raised(board, "m.predict([x])").startswith(f"OSError {EIO} ")
+            assert board_models.raised(board, "m.predict([x])").startswith(f"OSError {EIO} ")
         assert board.eval("right()")

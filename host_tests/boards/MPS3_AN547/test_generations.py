@@ -10,7 +10,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 from ethosu_tools.vela import compile_model
 
-from modules.ethosu.runtime import exactness, on_board
+from modules.ethosu.runtime import board_models, reference_cases
 from tools.qemu_plugin import releases
 
 U85 = "ethos-u85-256"
@@ -65,7 +65,7 @@ def pair(
     machine: Pair,
     small_models: dict[str, Path],
     compiled: Callable[..., Path],
-    case: exactness.Case,
+    case: reference_cases.Case,
 ) -> Pair:
     """The board after a soft reset, with one model for each NPU; `right(i)`: is it exact?"""
     board = machine.board
@@ -92,19 +92,21 @@ def test_reserve_finds_the_npu_by_its_config(pair):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("machine", PAIRS[:1], ids="+".join, indirect=True)
-@pytest.mark.parametrize("name", [*exactness.SHARED, "trained_lstm_int8"])
+@pytest.mark.parametrize("name", [*reference_cases.SHARED, "trained_lstm_int8"])
 def test_real_model_on_u85(pair, shared_models, compiled, name):
     """Random inputs and both extremes, bit by bit."""
-    case = exactness.make_case(shared_models / f"{name}.tflite", 2)
-    found = on_board.run_all(pair.board, compiled(case.model, U85), case.inputs, case.outputs[0])
+    case = reference_cases.make_case(shared_models / f"{name}.tflite", 2)
+    found = board_models.run_all(
+        pair.board, compiled(case.model, U85), case.inputs, case.outputs[0]
+    )
     for step, outputs in enumerate(found):
-        exactness.assert_equal(outputs, case.outputs[step], step)
+        reference_cases.assert_equal(outputs, case.outputs[step], step)
 
 
 def test_model_for_neither_is_refused(pair, small_models, compiled):
     other = "ethos-u85-512"
     pair.board.write_file("/other.tflite", compiled(small_models[MODEL], other).read_bytes())
-    error = on_board.raised(pair.board, "ethosu.Model('/other.tflite')")
+    error = board_models.raised(pair.board, "ethosu.Model('/other.tflite')")
     assert error.startswith(f"ValueError model was compiled for {other}, the NPU is ethos-u")
 
 
@@ -123,11 +125,11 @@ def test_each_counts_as_many_events_as_it_has(pair):
         assert len(counts) == count
         assert counts[events.index(0x23)] > 0, "the NPU was active"
         assert counts[events.index(0x30)] > 0, "so were its MACs"
-        error = on_board.raised(pair.board, f"n.pmu(*{[0x11] * (count + 1)})")
+        error = board_models.raised(pair.board, f"n.pmu(*{[0x11] * (count + 1)})")
         assert error == f"ValueError {count + 1} events given, the NPU counts {count}"
         pair.board.exec("model.deinit()\nn.release()")
     name = pair.npus[1 - pair.u85]
-    error = on_board.raised(pair.board, f"ethosu.reserve(npu={name!r}).pmu(0x29F)")
+    error = board_models.raised(pair.board, f"ethosu.reserve(npu={name!r}).pmu(0x29F)")
     assert error == "ValueError this NPU has no PMU event 0x29f"
 
 
@@ -138,7 +140,7 @@ def test_fault_of_u85(pair, fault):
     device = ("npu", "npu1")[pair.u85]
     for name in names:
         pair.board.exec(f"emulator.fault('{device}.{name}')")
-    error = on_board.raised(pair.board, f"m[{pair.u85}].predict([x])")
+    error = board_models.raised(pair.board, f"m[{pair.u85}].predict([x])")
     assert error.startswith(f"OSError {errno} "), error
     assert words in error
     assert pair.board.eval("[right(i) for i in (0, 1, 1, 0)]") == [True] * 4
@@ -147,12 +149,12 @@ def test_fault_of_u85(pair, fault):
 @pytest.mark.parametrize("machine", PAIRS[:1], ids="+".join, indirect=True)
 def test_variables_that_the_npu_initialises_begin_anew_after_reset(pair, small_models, compiled):
     """For U85 Vela gives the NPU a command stream of its own for that; also after a failure."""
-    case = exactness.make_case(small_models["small_streaming"], 4, extremes=False)
+    case = reference_cases.make_case(small_models["small_streaming"], 4, extremes=False)
     steps = [
         (row[0].tobytes(), out[0].tobytes())
         for row, out in zip(case.inputs, case.outputs, strict=True)
     ]
-    on_board.load(pair.board, compiled(case.model, U85), "s")
+    board_models.load(pair.board, compiled(case.model, U85), "s")
     pair.board.exec(f"steps = {steps!r}")
     run = "[bytes(s.predict([a])[0]) == b for a, b in steps]"
     assert pair.board.eval(run) == [True] * 4
@@ -160,7 +162,7 @@ def test_variables_that_the_npu_initialises_begin_anew_after_reset(pair, small_m
     pair.board.exec("s.reset()")
     assert pair.board.eval(run) == [True] * 4
     pair.board.exec("s.reset()\nemulator.fault('npu1.bus-error')")
-    assert on_board.raised(pair.board, "s.predict([steps[0][0]])").startswith(f"OSError {EIO} ")
+    assert board_models.raised(pair.board, "s.predict([steps[0][0]])").startswith(f"OSError {EIO} ")
     assert pair.board.eval(run) == [True] * 4
     assert pair.board.eval("s.info()['npu_calls']") == 1
 
@@ -179,6 +181,6 @@ def test_memory_mode_of_u85(pair, small_models, case, tmp_path, mode, form):
         memory_mode=mode,
         more=["--cop-format", form],
     )
-    found = on_board.run_all(pair.board, path, case.inputs, case.outputs[0])
+    found = board_models.run_all(pair.board, path, case.inputs, case.outputs[0])
     for step, outputs in enumerate(found):
-        exactness.assert_equal(outputs, case.outputs[step], step)
+        reference_cases.assert_equal(outputs, case.outputs[step], step)

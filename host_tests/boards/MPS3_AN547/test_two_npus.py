@@ -9,7 +9,7 @@ import sys
 
 from ethosu_tools.board import Board
 
-from modules.ethosu.runtime import on_board
+from modules.ethosu.runtime import board_models
 
 from .conftest import NPUS
 
@@ -18,7 +18,9 @@ def test_both_are_there(each):
     assert each.eval("ethosu.npus()") == list(NPUS)
     each.exec("a, b = ethosu.reserve(npu=0), ethosu.reserve(npu=1)")
     assert each.eval("[a.info()['config'], b.info()['config']]") == list(NPUS)
-    assert on_board.raised(each, "ethosu.reserve(npu=1, timeout_ms=0)").startswith("OSError 16 ")
+    assert board_models.raised(each, "ethosu.reserve(npu=1, timeout_ms=0)").startswith(
+        "OSError 16 "
+    )
 
 
 def test_each_is_found_by_its_config(two_npus):
@@ -43,7 +45,7 @@ def test_both_run_at_the_same_time(two_npus, jobs):
     two_npus.exec("for job in jobs: job.start()")
     assert two_npus.eval("[job.running() for job in jobs]") == [1, 1]
     for index in range(2):
-        assert on_board.raised(two_npus, f"jobs[{index}].wait(20)").startswith("OSError 110 ")
+        assert board_models.raised(two_npus, f"jobs[{index}].wait(20)").startswith("OSError 110 ")
     assert two_npus.eval("[job.run() for job in jobs]") == [True, True]
 
 
@@ -52,7 +54,7 @@ def test_one_hangs_while_the_other_goes_on(each, jobs):
     each.exec("emulator.fault('npu1.hang')\njobs[1].start()")
     assert each.eval("[jobs[0].run() for _ in range(20)]") == [True] * 20
     assert each.eval("jobs[1].running()") == 1
-    assert on_board.raised(each, "jobs[1].wait(20)").startswith("OSError 110 ")
+    assert board_models.raised(each, "jobs[1].wait(20)").startswith("OSError 110 ")
     assert each.eval("[job.run() for job in jobs]") == [True, True]
 
 

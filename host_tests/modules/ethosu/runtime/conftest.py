@@ -83,7 +83,7 @@ def wake_words() -> dict[str, Path]:
 @pytest.fixture(scope="session")
 def case_of():
     """A model's inputs and expected outputs, computed once: `case_of(path, steps)`."""
-    from .exactness import make_case
+    from .reference_cases import make_case
 
     cases = {}
 

@@ -8,7 +8,7 @@ from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.plan import plan_file
 from ethosu_tools.vela import compile_model
 
-from . import exactness
+from . import reference_cases
 
 NPU = "ethos-u55-128"
 
@@ -98,7 +98,7 @@ def test_operators_beside_the_npu(build_run_model, case_of, tmp_path, sanitizer)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", exactness.SHARED)
+@pytest.mark.parametrize("name", reference_cases.SHARED)
 def test_shared_models(run_model, case_of, compiled, shared_models, name):
     model = shared_models / f"{name}.tflite"
     check(run_model, compiled(model, NPU), case_of(model, 20))

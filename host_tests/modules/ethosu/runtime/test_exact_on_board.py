@@ -3,7 +3,7 @@
 
 import pytest
 
-from . import exactness, on_board
+from . import board_models, reference_cases
 
 # Beside the board of the session: another configuration, emulated.
 OTHER_NPU = "ethos-u55-256"
@@ -20,9 +20,9 @@ def other_board(request):
 
 
 def check(board, case, path):
-    rows = on_board.run_all(board, path, case.inputs, case.outputs[0])
+    rows = board_models.run_all(board, path, case.inputs, case.outputs[0])
     for step, (found, expected) in enumerate(zip(rows, case.outputs, strict=True)):
-        exactness.assert_equal(found, expected, step)
+        reference_cases.assert_equal(found, expected, step)
 
 
 @pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
@@ -31,25 +31,25 @@ def test_own_models(board, board_npu, case_of, compiled, small_models, name):
     check(board, case_of(model, 20), compiled(model, board_npu))
 
 
-@pytest.mark.parametrize("name", exactness.WAKE_WORDS)
+@pytest.mark.parametrize("name", reference_cases.WAKE_WORDS)
 def test_wake_words(board, board_npu, case_of, compiled, wake_words, name):
     model = wake_words[name]
     check(board, case_of(model, 100), compiled(model, board_npu))
 
 
-@pytest.mark.parametrize("name", exactness.SHARED)
+@pytest.mark.parametrize("name", reference_cases.SHARED)
 def test_shared_models(board, board_npu, case_of, compiled, shared_models, name):
     model = shared_models / f"{name}.tflite"
     check(board, case_of(model, 20), compiled(model, board_npu))
 
 
-@pytest.mark.parametrize("name", exactness.WAKE_WORDS)
+@pytest.mark.parametrize("name", reference_cases.WAKE_WORDS)
 def test_wake_words_on_another_npu(other_board, case_of, compiled, wake_words, name):
     model = wake_words[name]
     check(other_board, case_of(model, 100), compiled(model, OTHER_NPU))
 
 
-@pytest.mark.parametrize("name", exactness.SHARED)
+@pytest.mark.parametrize("name", reference_cases.SHARED)
 def test_shared_models_on_another_npu(other_board, case_of, compiled, shared_models, name):
     model = shared_models / f"{name}.tflite"
     check(other_board, case_of(model, 20), compiled(model, OTHER_NPU))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from ethosu_tools.sim import Simulation
 
-from . import exactness
+from . import reference_cases
 
 CONFIGS = ("ethos-u55-32", "ethos-u55-64", "ethos-u55-128", "ethos-u55-256")
 SMALL = ("small_cnn", "small_streaming")
@@ -15,7 +15,7 @@ def check(case, path, npu):
     with Simulation(path) as simulation:
         assert simulation.npu == npu
         for step, (row, expected) in enumerate(zip(case.inputs, case.outputs, strict=True)):
-            exactness.assert_equal(simulation.step(row), expected, step)
+            reference_cases.assert_equal(simulation.step(row), expected, step)
 
 
 @pytest.mark.parametrize("npu", CONFIGS)
@@ -25,13 +25,13 @@ def test_own_models(case_of, compiled, small_models, name, npu):
 
 
 @pytest.mark.parametrize("npu", CONFIGS)
-@pytest.mark.parametrize("name", exactness.WAKE_WORDS)
+@pytest.mark.parametrize("name", reference_cases.WAKE_WORDS)
 def test_wake_words(case_of, compiled, wake_words, name, npu):
     check(case_of(wake_words[name], 100), compiled(wake_words[name], npu), npu)
 
 
 @pytest.mark.parametrize("npu", CONFIGS)
-@pytest.mark.parametrize("name", exactness.SHARED)
+@pytest.mark.parametrize("name", reference_cases.SHARED)
 def test_shared_models(case_of, compiled, shared_models, name, npu):
     model = shared_models / f"{name}.tflite"
     check(case_of(model, 20), compiled(model, npu), npu)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from ethosu_tools.oracle import Oracle
 
-from . import on_board
+from . import board_models
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_second_start_is_refused_and_the_first_ends_well(request, parts):
         pytest.skip("masks the interrupt of the emulated board")
     parts.exec("import machine\nfill()\nn = ethosu.reserve()\nmachine.mem32[0xE000E184] = 1 << 24")
     parts.exec("n.invoke_async(payload, [weights, scratch, scratch])")
-    error = on_board.raised(parts, "n.invoke_async(payload, [weights, scratch, scratch])")
+    error = board_models.raised(parts, "n.invoke_async(payload, [weights, scratch, scratch])")
     assert error.startswith("OSError 16 an inference is under way")
     parts.exec("machine.mem32[0xE000E104] = 1 << 24\nn.wait()\nn.release()")
     assert parts.eval("result()")
@@ -82,9 +82,9 @@ def test_ctrl_c_during_wait(request, parts):
         pytest.skip("masks the interrupt of the emulated board")
     parts.exec("import machine\nn = ethosu.reserve()\nmachine.mem32[0xE000E184] = 1 << 24")
     start = "n.invoke_async(payload, [weights, scratch, scratch])"
-    on_board.interrupt(parts, f"{start}\nn.wait()")
+    board_models.interrupt(parts, f"{start}\nn.wait()")
     parts.exec("machine.mem32[0xE000E104] = 1 << 24")
-    assert on_board.raised(parts, "n.wait()").startswith("OSError 22 no inference was started")
+    assert board_models.raised(parts, "n.wait()").startswith("OSError 22 no inference was started")
     parts.exec("fill()\nn.invoke(payload, [weights, scratch, scratch])\nn.release()")
     assert parts.eval("result()")
 
@@ -108,7 +108,7 @@ def test_too_small_region_is_refused_before_the_start(parts, missing):
     bases = ["weights", "scratch", "scratch"]
     bases[missing] = f"{bases[missing]}[:16]"
     code = f"with ethosu.reserve() as n: n.invoke(payload, [{', '.join(bases)}])"
-    assert on_board.raised(parts, code).startswith("ValueError command at word ")
+    assert board_models.raised(parts, code).startswith("ValueError command at word ")
 
 
 def test_buffer_that_the_npu_cannot_see(request, parts):
@@ -117,7 +117,7 @@ def test_buffer_that_the_npu_cannot_see(request, parts):
     # The middle of the DTCM, which only the CPU reaches; nothing is written there.
     parts.exec("t = uctypes.bytearray_at(0x20030000, len(scratch))")
     code = "with ethosu.reserve() as n: n.invoke(payload, [weights, t, t])"
-    assert on_board.raised(parts, code).startswith("OSError 14 base pointer 1, ")
+    assert board_models.raised(parts, code).startswith("OSError 14 base pointer 1, ")
     parts.exec(
         "with ethosu.reserve() as n:\n    fill(); n.invoke(payload, [weights, scratch, scratch])"
     )

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from . import on_board
+from . import board_models
 
 # The NPU's interrupt on MPS3_AN547: 56, in the second word of the NVIC's enable registers.
 MASK = "machine.mem32[0xE000E184] = 1 << 24"
@@ -25,7 +25,7 @@ def cnn(board, board_npu, compiled, small_models, case_of):
     """A board with small_cnn loaded as `m`, input `x` and the expected output `golden`."""
     model = small_models["small_cnn"]
     case = case_of(model, 20)
-    on_board.load(board, compiled(model, board_npu))
+    board_models.load(board, compiled(model, board_npu))
     board.exec(
         f"from array import array\nx = array('b', {case.inputs[0][0].tobytes()!r})\n"
         f"golden = {case.outputs[0][0].tobytes()!r}"
@@ -91,7 +91,7 @@ def test_arena_of_the_caller(cnn):
     cnn.exec("n = ethosu.Model('/model.tflite', arena=bytearray(m.info()['arena_size'] + 63))")
     assert cnn.eval("bytes(n.predict([x])[0]) == golden")
     cnn.exec("a = bytearray(16)")
-    error = on_board.raised(cnn, "ethosu.Model('/model.tflite', arena=a)")
+    error = board_models.raised(cnn, "ethosu.Model('/model.tflite', arena=a)")
     assert error.startswith("ValueError arena has 16 bytes, the model needs ")
 
 
@@ -105,11 +105,11 @@ def test_views_survive_deinit_and_collection(cnn):
 
 def test_with_closes_the_model(cnn):
     cnn.exec("with m as n: pass")
-    assert "closed by deinit()" in on_board.raised(cnn, "n.predict([x])")
+    assert "closed by deinit()" in board_models.raised(cnn, "n.predict([x])")
 
 
 def test_reset_of_variables(board, board_npu, compiled, small_models):
-    on_board.load(board, compiled(small_models["small_streaming"], board_npu))
+    board_models.load(board, compiled(small_models["small_streaming"], board_npu))
     board.exec("x = bytes([31] * len(m.inputs[0].data))")
     first, second = board.eval("[bytes(m.predict([x])[0]) for _ in range(2)]")
     board.exec("m.reset()")
@@ -127,7 +127,7 @@ def test_cpu_sleeps_while_the_npu_works(emulated, cnn):
 
 def test_masked_interrupt_times_out_and_the_next_inference_is_right(emulated, cnn):
     cnn.exec(f"n = ethosu.Model('/model.tflite', timeout_ms=50)\n{MASK}")
-    error = on_board.raised(cnn, "n.predict([x])")
+    error = board_models.raised(cnn, "n.predict([x])")
     assert error.startswith("OSError 110 "), error
     assert "50 ms" in error
     cnn.exec(UNMASK)
@@ -136,7 +136,7 @@ def test_masked_interrupt_times_out_and_the_next_inference_is_right(emulated, cn
 
 def test_ctrl_c_during_an_inference(emulated, cnn):
     cnn.exec(MASK)
-    on_board.interrupt(cnn, "m.predict([x])")
+    board_models.interrupt(cnn, "m.predict([x])")
     assert cnn.eval("ethosu.reserve().info()['config']").startswith("ethos-u"), "NPU not given back"
     cnn.exec(UNMASK)
     assert cnn.eval("bytes(m.predict([x])[0]) == golden")
@@ -148,7 +148,7 @@ def test_callbacks_run_during_an_inference(emulated, cnn):
         "machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=5,"
         " callback=lambda timer: seen.append(1))"
     )
-    assert on_board.raised(cnn, "n.predict([x])").startswith("OSError 110 ")
+    assert board_models.raised(cnn, "n.predict([x])").startswith("OSError 110 ")
     assert cnn.eval("seen") == [1]
     cnn.exec(UNMASK)
 
@@ -162,7 +162,7 @@ def test_reentry_from_a_callback_is_refused(emulated, cnn):
         f"n = ethosu.Model('/model.tflite', timeout_ms=50)\n{MASK}\n"
         "machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=5, callback=again)"
     )
-    assert on_board.raised(cnn, "n.predict([x])").startswith("OSError 110 ")
+    assert board_models.raised(cnn, "n.predict([x])").startswith("OSError 110 ")
     assert cnn.eval("seen") == [16]
     cnn.exec(UNMASK)
     assert cnn.eval("bytes(n.predict([x])[0]) == golden")

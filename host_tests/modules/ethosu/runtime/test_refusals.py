@@ -3,7 +3,7 @@
 
 import pytest
 
-from . import on_board
+from . import board_models
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def cnn(board, board_npu, compiled, small_models, case_of):
     """A board with small_cnn loaded as `m`; whatever was refused, `m` goes on predicting."""
     model = small_models["small_cnn"]
     case = case_of(model, 20)
-    on_board.load(board, compiled(model, board_npu))
+    board_models.load(board, compiled(model, board_npu))
     board.exec(f"from array import array\nx = array('b', {case.inputs[0][0].tobytes()!r})")
     yield board
     assert board.eval("bytes(m.predict([x])[0])") == case.outputs[0][0].tobytes()
@@ -36,7 +36,7 @@ def cnn(board, board_npu, compiled, small_models, case_of):
     ],
 )
 def test_wrong_arguments(cnn, code, expected):
-    assert on_board.raised(cnn, code).startswith(expected)
+    assert board_models.raised(cnn, code).startswith(expected)
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_wrong_arguments(cnn, code, expected):
     ],
 )
 def test_not_a_model(cnn, code, expected):
-    assert on_board.raised(cnn, code).startswith(expected)
+    assert board_models.raised(cnn, code).startswith(expected)
 
 
 @pytest.mark.parametrize("part", [0.01, 0.3, 0.6, 0.99])
 def test_truncated_file(cnn, part):
     cnn.exec("f = open('/model.tflite', 'rb').read()")
-    error = on_board.raised(cnn, f"ethosu.Model(f[:int({part} * len(f))])")
+    error = board_models.raised(cnn, f"ethosu.Model(f[:int({part} * len(f))])")
     assert error.startswith("ValueError ")
     assert "truncated at byte" in error
 
@@ -67,7 +67,7 @@ def test_model_for_another_npu(cnn, board_npu, compiled, small_models):
     other = "ethos-u55-256" if board_npu != "ethos-u55-256" else "ethos-u55-64"
     path = compiled(small_models["small_cnn"], other)
     cnn.write_file("/other.tflite", path.read_bytes())
-    assert on_board.raised(cnn, "ethosu.Model('/other.tflite')") == (
+    assert board_models.raised(cnn, "ethosu.Model('/other.tflite')") == (
         f"ValueError model was compiled for {other}, the NPU is {board_npu}; "
         f"run: ethosu compile MODEL.tflite --npu {board_npu}"
     )
@@ -75,7 +75,7 @@ def test_model_for_another_npu(cnn, board_npu, compiled, small_models):
 
 def test_model_that_was_never_compiled(cnn, board_npu, small_models):
     cnn.write_file("/raw.tflite", small_models["small_cnn"].read_bytes())
-    error = on_board.raised(cnn, "ethosu.Model('/raw.tflite')")
+    error = board_models.raised(cnn, "ethosu.Model('/raw.tflite')")
     assert error.startswith("ValueError model has no ethos-u operator")
     assert error.endswith(f"run: ethosu compile MODEL.tflite --npu {board_npu}")
 
@@ -93,7 +93,7 @@ def test_operator_that_no_kernel_is_there_for(cnn, board_npu, tmp_path):
     source.write_bytes(write([graph], "an operator without a kernel"))
     compile_model(source, board_npu, path, more=["--ignore-ops", "ABS"])
     cnn.write_file("/mixed.tflite", path.read_bytes())
-    error = on_board.raised(cnn, "ethosu.Model('/mixed.tflite')")
+    error = board_models.raised(cnn, "ethosu.Model('/mixed.tflite')")
     assert error.startswith("ValueError operator 1 (ABS) of subgraph 0: ")
     assert "ETHOSU_KERNELS=all" in error
 
@@ -103,9 +103,9 @@ def test_arena_that_the_npu_cannot_see(request, cnn):
         pytest.skip("uses an address of the emulated board")
     # The middle of the DTCM, which only the CPU reaches; nothing is written there.
     cnn.exec("import uctypes\na = uctypes.bytearray_at(0x20030000, 65536)")
-    error = on_board.raised(cnn, "ethosu.Model('/model.tflite', arena=a)")
+    error = board_models.raised(cnn, "ethosu.Model('/model.tflite', arena=a)")
     assert error.startswith("OSError 14 arena at 0x20030000"), error
-    error = on_board.raised(
+    error = board_models.raised(
         cnn, "with ethosu.reserve() as n: n.invoke(uctypes.bytes_at(0x20030000, 64), [])"
     )
     assert error.startswith("ValueError payload begins with"), error
@@ -134,5 +134,5 @@ def test_arena_that_the_npu_cannot_see(request, cnn):
 )
 def test_handle(cnn, code, expected):
     cnn.exec("n = ethosu.reserve()")
-    assert on_board.raised(cnn, code).startswith(expected)
+    assert board_models.raised(cnn, code).startswith(expected)
     cnn.exec("n.release()")

@@ -7,13 +7,13 @@ import time
 import pytest
 from ethosu_tools.errors import RemoteError
 
-from . import on_board
+from . import board_models
 
 ROUNDS = 300
 
 _LOAD = f"""
 import ethosu, gc
-m = ethosu.Model({on_board.MODEL!r})
+m = ethosu.Model({board_models.MODEL!r})
 golden = bytes(m.predict([x])[0])
 gc.collect()
 """
@@ -38,7 +38,7 @@ def test_interrupts_and_resets(board, board_npu, case_of, compiled, small_models
     model = small_models["small_cnn"]
     case = case_of(model, 20)
     x, expected = case.inputs[0][0].tobytes(), case.outputs[0][0].tobytes()
-    board.write_file(on_board.MODEL, compiled(model, board_npu).read_bytes())
+    board.write_file(board_models.MODEL, compiled(model, board_npu).read_bytes())
     board.exec(f"x = {x!r}\n{_LOAD}")
     free = board.eval("gc.mem_free()")
     moments = random.Random(1)

@@ -15,9 +15,9 @@ from ethosu_tools.plan.ends import fold_ends
 from ethosu_tools.plan.graph import read_graph
 from ethosu_tools.sim import Simulation
 
-from modules.ethosu.runtime import on_board
+from modules.ethosu.runtime import board_models
 
-from . import runtime
+from . import c_runtime
 
 STEPS = 20
 
@@ -65,7 +65,7 @@ def test_same_results_and_a_smaller_arena(source, compile_it):
     with Simulation(path) as simulation:
         (end,), (out,) = simulation.inputs, simulation.outputs
         assert (end.dtype, out.dtype) == ("int8", "int8")
-        assert runtime.info(simulation).cpu_steps == 0
+        assert c_runtime.info(simulation).cpu_steps == 0
         for _ in range(STEPS):
             image = random.normal(0, 1, end.shape).astype(np.float32)
             found = dequantise(simulation.step([quantise(image, end)])[0], out)
@@ -95,7 +95,7 @@ def test_a_self_test_of_folded_ends_is_refused(source, capsys):
 def test_predict_with_real_numbers(board, board_npu, source, compile_it):
     """The user of a board sees float arrays go in and out as before."""
     path, _ = compile_it(source, "--fold-ends", "--npu", board_npu)
-    on_board.load(board, path)
+    board_models.load(board, path)
     image = np.random.default_rng(6).normal(0, 1, (1, 24, 24, 3)).astype(np.float32)
     board.write_file("/in.bin", image.tobytes())
     board.exec(

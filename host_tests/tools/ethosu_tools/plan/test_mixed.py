@@ -9,7 +9,7 @@ from ethosu_tools import vela
 from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.make_model import LARGE_MODELS
 from ethosu_tools.plan import plan_file
-from modules.ethosu.runtime.exactness import SHARED
+from modules.ethosu.runtime.reference_cases import SHARED
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -7,7 +7,7 @@ import pytest
 from ethosu_tools.plan import metadata
 from ethosu_tools.plan.record import OFFSETS_NAME, RECORD_NAME
 
-from . import runtime
+from . import c_runtime
 
 FIRST_ENTRY = 5
 
@@ -20,17 +20,17 @@ def spoil(mixed):
     def change(name, word, value):
         content = bytearray(metadata.get(data, name))
         struct.pack_into("<I", content, 4 * word, value)
-        return runtime.load(metadata.put(data, {name: bytes(content)}))
+        return c_runtime.load(metadata.put(data, {name: bytes(content)}))
 
     return change
 
 
 def test_the_plan_itself_is_taken(mixed):
-    assert runtime.load(mixed("mixed_cnn").planned.read_bytes()) == ""
+    assert c_runtime.load(mixed("mixed_cnn").planned.read_bytes()) == ""
 
 
 def test_without_a_plan_the_needed_scratch_is_named(mixed):
-    reason = runtime.load(mixed("mixed_cnn").compiled.read_bytes())
+    reason = c_runtime.load(mixed("mixed_cnn").compiled.read_bytes())
     assert "operator 0 (CONV_2D)" in reason and "needs 27 bytes of scratch" in reason
     assert reason.endswith("run: ethosu plan MODEL.tflite")
 
@@ -67,8 +67,8 @@ def test_state_inside_the_scratch_of_the_npu(mixed):
     # Tensor 4 keeps the state of the first SVDF; between both layers the NPU works at 0 to 320.
     data = mixed("svdf").planned.read_bytes()
     offsets = bytearray(metadata.get(data, OFFSETS_NAME))
-    assert runtime.load(data) == ""
+    assert c_runtime.load(data) == ""
     struct.pack_into("<I", offsets, 4 * (3 + 4), 128)
-    reason = runtime.load(metadata.put(data, {OFFSETS_NAME: bytes(offsets)}))
+    reason = c_runtime.load(metadata.put(data, {OFFSETS_NAME: bytes(offsets)}))
     assert "operator 1 (ethos-u)" in reason
     assert "its scratch at 0 to 320 overlaps tensor 4 at 128 to 896, which keeps state" in reason

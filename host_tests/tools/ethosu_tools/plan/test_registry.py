@@ -11,7 +11,7 @@ from modules.ethosu.runtime.kernels.maker import GENERATORS, make
 
 from modules.ethosu.runtime.kernels import runner  # noqa: F401  (its import registers the generators)
 
-from . import runtime
+from . import c_runtime
 
 CASES = 8
 
@@ -22,7 +22,7 @@ def in_c(repo):
     text = (repo / "modules/ethosu/runtime/kernels/kernels.def").read_text()
     found = {}
     for symbol in re.findall(r"^KERNEL\((\w+),", text, re.MULTILINE):
-        kernel = runtime.kernel(symbol)
+        kernel = c_runtime.kernel(symbol)
         found[kernel.custom.decode() if kernel.custom else symbol] = kernel
     return found
 
@@ -60,10 +60,10 @@ def test_same_scratch_for_generated_cases(name, tmp_path):
         path.write_bytes(make(name, seed).model)
         plan = plan_file(path, path)
         data = path.read_bytes()
-        assert runtime.load(data) == "", f"case {seed}"
+        assert c_runtime.load(data) == "", f"case {seed}"
         (entry,) = plan.entries
         if entry.size:
-            reason = runtime.load(with_scratch(data, plan, entry.size - 1))
+            reason = c_runtime.load(with_scratch(data, plan, entry.size - 1))
             wanted = f"{entry.size - 1} bytes of scratch planned, {entry.size} needed"
             assert wanted in reason, f"case {seed}"
         assert plan.before is None

@@ -13,7 +13,7 @@ from ethosu_tools.plan.metadata import put
 from ethosu_tools.plan.record import OFFSETS_NAME, encode_offsets
 from ethosu_tools.sim import Simulation
 
-from . import runtime
+from . import c_runtime
 
 STEPS = 10
 NPU = "ethos-u55-128"
@@ -33,13 +33,13 @@ def run(source, compiled, threaded=False):
     """Check a model against the reference; returns its facts."""
     oracle, random = Oracle(source), np.random.default_rng(8)
     with Simulation(compiled) as simulation:
-        runtime.library().sim_host_use_thread(simulation._index, threaded)
+        c_runtime.library().sim_host_use_thread(simulation._index, threaded)
         for _ in range(STEPS):
             row = [random.integers(-128, 128, t.shape, np.int8) for t in oracle.inputs]
             for ours, theirs in zip(simulation.step(row), oracle.step(row), strict=True):
                 assert ours.tobytes() == theirs.tobytes()
-        runtime.library().sim_host_use_thread(simulation._index, False)
-        return runtime.info(simulation)
+        c_runtime.library().sim_host_use_thread(simulation._index, False)
+        return c_runtime.info(simulation)
 
 
 @pytest.mark.parametrize("threaded", [False, True])
@@ -75,7 +75,7 @@ def test_who_touches_memory_of_the_npu_waits(branches, tensor, offset, beside):
     offsets[tensor] = offset
     planned.write_bytes(put(planned.read_bytes(), {OFFSETS_NAME: encode_offsets(offsets)}))
     with Simulation(planned) as simulation:
-        assert runtime.info(simulation).cpu_steps_overlapped == beside
+        assert c_runtime.info(simulation).cpu_steps_overlapped == beside
 
 
 def test_memory_that_is_free_anyway_is_used():
@@ -123,10 +123,10 @@ def test_an_operator_that_fails_beside_the_npu(tmp_path):
     expected = oracle.step(row)[0].tobytes()
     wrong = [np.full_like(a, 50) if a.dtype == np.int32 else a for a in row]
     with Simulation(compiled) as simulation:
-        assert runtime.info(simulation).cpu_steps_overlapped > 0
+        assert c_runtime.info(simulation).cpu_steps_overlapped > 0
         for threaded in (False, True):
-            runtime.library().sim_host_use_thread(simulation._index, threaded)
+            c_runtime.library().sim_host_use_thread(simulation._index, threaded)
             with pytest.raises(BoardError, match="the inference failed"):
                 simulation.step(wrong)
             assert simulation.step(row)[0].tobytes() == expected
-        runtime.library().sim_host_use_thread(simulation._index, False)
+        c_runtime.library().sim_host_use_thread(simulation._index, False)

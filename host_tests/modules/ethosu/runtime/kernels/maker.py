@@ -11,7 +11,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.tflite_writer import Graph, write
 
-from .planner import pack
+from .plan_writer import pack
 
 Array = np.ndarray
 RANGES = {"int8": (-128, 127), "int16": (-32768, 32767), "int32": (-1000, 1000)}

@@ -13,7 +13,7 @@ import numpy as np
 from ethosu_tools.errors import ToolError
 from ethosu_tools.oracle import Oracle
 
-from . import cases, cases_weighted, planner  # noqa: F401  (generators register themselves)
+from . import cases, cases_weighted, plan_writer  # noqa: F401  (generators register themselves)
 from .maker import Array, Case, make
 
 
@@ -118,7 +118,8 @@ def check(
     """Compare our kernel with the reference; returns a line for each case that differs."""
     checked = list(generate(name, count))
     batch = [
-        (planner.add_plan(item.case.model, cmsis_nn=cmsis_nn), item.case.inputs) for item in checked
+        (plan_writer.add_plan(item.case.model, cmsis_nn=cmsis_nn), item.case.inputs)
+        for item in checked
     ]
     results = run(program, folder, batch)
     assert len(results) == len(checked)

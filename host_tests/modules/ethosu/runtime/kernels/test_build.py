@@ -5,13 +5,13 @@ import subprocess
 
 import pytest
 
-from . import planner, runner
+from . import plan_writer, runner
 from .maker import make
 
 
 def _load(program, folder, name):
     case = make(name, 0)
-    (result,) = runner.run(program, folder, [(planner.add_plan(case.model), case.inputs)])
+    (result,) = runner.run(program, folder, [(plan_writer.add_plan(case.model), case.inputs)])
     return result
 
 

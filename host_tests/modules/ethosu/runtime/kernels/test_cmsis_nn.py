@@ -15,7 +15,7 @@ from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.plan.kernels import KERNELS
 from ethosu_tools.qemu import Machine
 
-from . import boards, planner, runner
+from . import board_cases, plan_writer, runner
 from .maker import STEPS, make
 
 HERE = Path(__file__).parent
@@ -106,7 +106,7 @@ def _load(program, folder, model, case):
 
 def test_own_plan_is_refused_with_cmsis_nn(build_with, tmp_path):
     case = make("FULLY_CONNECTED", 0)
-    result = _load(build_with(), tmp_path, planner.add_plan(case.model), case)
+    result = _load(build_with(), tmp_path, plan_writer.add_plan(case.model), case)
     filters = _filters(case.model)
     assert result.status == BAD_PLAN
     assert result.text == (
@@ -139,7 +139,7 @@ def cmsis_nn_board(repo, cmsis_nn, tmp_path_factory):
 @pytest.mark.parametrize("name", NAMES)
 def test_equals_the_reference_on_a_board(cmsis_nn_board, name):
     """And allocates nothing."""
-    boards.check_cases(cmsis_nn_board, name, CASES, cmsis_nn=True)
+    board_cases.check_cases(cmsis_nn_board, name, CASES, cmsis_nn=True)
 
 
 @pytest.mark.slow
@@ -147,4 +147,4 @@ def test_equals_the_reference_on_a_board(cmsis_nn_board, name):
 def test_mixed_graph_on_a_board(cmsis_nn_board, compile_mixed, name):
     mixed = MODELS[name]
     source, _, planned = compile_mixed(name, mixed.make(), mixed.options, cmsis_nn=True)
-    boards.check_graph(cmsis_nn_board, source, planned)
+    board_cases.check_graph(cmsis_nn_board, source, planned)

@@ -12,7 +12,7 @@ from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.runtime import on_board
+from modules.ethosu.runtime import board_models
 
 from .maker import random_values
 
@@ -45,7 +45,7 @@ def check(board, source, compiled):
     oracle = Oracle(source)
     row = [random_values(np.random.default_rng(9), tensor) for tensor in oracle.inputs]
     expected = oracle.step(row)
-    (found,) = on_board.run_all(board, compiled, [row], expected)
+    (found,) = board_models.run_all(board, compiled, [row], expected)
     assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
 
 
@@ -61,7 +61,7 @@ def test_without_kernels_then_with_those_that_are_named(
     with QemuBoard(Machine(firmware=firmware)) as board:
         check(board, small_models["small_cnn"], npu_only)
         board.write_file("/mixed.tflite", planned.read_bytes())
-        reason = on_board.raised(board, "import ethosu\nethosu.Model('/mixed.tflite')")
+        reason = board_models.raised(board, "import ethosu\nethosu.Model('/mixed.tflite')")
         assert "operator 0 (CONV_2D)" in reason
         assert "make firmware ETHOSU_KERNELS=all" in reason
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ethosu_tools.make_mixed import MixedNet
 
-from . import planner
+from . import plan_writer
 from .maker import GENERATORS, make
 
 HERE = Path(__file__).parent
@@ -48,7 +48,7 @@ def _fuzz(repo, folder, compile_mixed, limit):
     shutil.copy(planned, corpus / "state")
     for name in GENERATORS:
         for seed in range(3):
-            (corpus / f"{name}{seed}").write_bytes(planner.add_plan(make(name, seed).model))
+            (corpus / f"{name}{seed}").write_bytes(plan_writer.add_plan(make(name, seed).model))
     options = [f"-max_len={MOST_BYTES}", "-rss_limit_mb=1500", "-timeout=20"]
     assert (corpus / "state").stat().st_size <= MOST_BYTES
     result = subprocess.run(

@@ -4,9 +4,9 @@
 import pytest
 from ethosu_tools.make_mixed import MODELS
 
-from modules.ethosu.runtime import on_board
+from modules.ethosu.runtime import board_models
 
-from . import boards, runner  # noqa: F401  (its import registers the generators)
+from . import board_cases, runner  # noqa: F401  (its import registers the generators)
 from .maker import GENERATORS
 
 CASES = 4
@@ -18,7 +18,7 @@ def test_exact(board, board_npu, compile_mixed, name):
     source, _, planned = compile_mixed(
         f"{name}_{board_npu}", mixed.make(), mixed.options, npu=board_npu
     )
-    boards.check_graph(board, source, planned)
+    board_cases.check_graph(board, source, planned)
 
 
 def test_exact_with_operators_beside_the_npu(board, board_npu, compile_mixed):
@@ -26,21 +26,21 @@ def test_exact_with_operators_beside_the_npu(board, board_npu, compile_mixed):
     source, _, planned = compile_mixed(
         f"beside_{board_npu}", mixed.make(), mixed.options, npu=board_npu, overlap=True
     )
-    boards.check_graph(board, source, planned)
-    on_board.load(board, planned)
+    board_cases.check_graph(board, source, planned)
+    board_models.load(board, planned)
     assert board.eval("m.info()['cpu_steps_overlapped']") == 2
 
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_every_kernel_is_exact_and_allocates_nothing(board, name):
     """With the instructions of a Cortex-M55, vectors too; a byte of heap would be a MemoryError."""
-    boards.check_cases(board, name, CASES)
+    board_cases.check_cases(board, name, CASES)
 
 
 def test_a_mixed_graph_allocates_nothing(board, board_npu, compile_mixed):
     mixed = MODELS["mixed_cnn"]
     _, _, planned = compile_mixed("heap", mixed.make(), mixed.options, npu=board_npu)
-    on_board.load(board, planned)
+    board_models.load(board, planned)
     board.exec(
         "import micropython\n"
         "def often():\n"

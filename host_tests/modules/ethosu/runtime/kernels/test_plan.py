@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 
-from . import planner, runner
+from . import plan_writer, runner
 from .maker import Maker, make
 
 BAD_PLAN = -9
@@ -32,7 +32,7 @@ class Plan:
 
     def __init__(self) -> None:
         self.case = _chain()
-        good = planner.add_plan(self.case.model)
+        good = plan_writer.add_plan(self.case.model)
         self.tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(good, 0))
         self.offsets = self._words(0)
         self.plan = self._words(1)
@@ -45,7 +45,7 @@ class Plan:
         for index, words in enumerate((self.offsets, self.plan)):
             buffer = self.tree.buffers[self.tree.metadata[index].buffer]
             buffer.data = np.frombuffer(words.astype(np.int32).tobytes(), np.uint8)
-        return planner.pack(self.tree)
+        return plan_writer.pack(self.tree)
 
     @property
     def tensors(self) -> np.ndarray:
@@ -158,7 +158,7 @@ def test_tensor_beyond_the_planned_arena(load, plan):
 def test_plan_for_cmsis_nn(build_cases, run_cases, tmp_path):
     """Its scratch is enough for our own kernels, but assertions tell them apart."""
     case = make("FULLY_CONNECTED", 0)
-    batch = [(planner.add_plan(case.model, cmsis_nn=True), case.inputs)]
+    batch = [(plan_writer.add_plan(case.model, cmsis_nn=True), case.inputs)]
     (result,) = runner.run(build_cases(), tmp_path, batch)
     assert result.status == 0
     (result,) = runner.run(run_cases, tmp_path, batch)

@@ -9,9 +9,9 @@ import numpy as np
 from ethosu_tools.board import Board
 from ethosu_tools.oracle import Oracle
 
-from modules.ethosu.runtime import on_board
+from modules.ethosu.runtime import board_models
 
-from . import planner, runner
+from . import plan_writer, runner
 from .maker import random_values
 
 STEPS = 5
@@ -41,7 +41,7 @@ def check_graph(board: Board, source: Path, planned: Path) -> None:
     random = np.random.default_rng(4)
     rows = [[random_values(random, tensor) for tensor in oracle.inputs] for _ in range(STEPS)]
     expected = [oracle.step(row) for row in rows]
-    found = on_board.run_all(board, planned, rows, expected[0])
+    found = board_models.run_all(board, planned, rows, expected[0])
     for step, (ours, reference) in enumerate(zip(found, expected, strict=True)):
         for index, (a, b) in enumerate(zip(ours, reference, strict=True)):
             assert a.tobytes() == b.tobytes(), f"step {step}, output {index} differs"
@@ -51,7 +51,7 @@ def check_cases(board: Board, name: str, count: int, *, cmsis_nn: bool = False) 
     """Generated cases of an operator equal the reference; the heap is locked meanwhile."""
     board.exec(_RUN_LOCKED)
     for item in runner.generate(name, count):
-        board.write_file("/model.tflite", planner.add_plan(item.case.model, cmsis_nn=cmsis_nn))
+        board.write_file("/model.tflite", plan_writer.add_plan(item.case.model, cmsis_nn=cmsis_nn))
         data = b"".join(array.tobytes() for row in item.case.inputs for array in row)
         board.write_file("/in.bin", data)
         board.exec(f"run({len(item.case.inputs)})")
