@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * What a build for the NPU's operator alone (ETHOSU_KERNELS=none) has instead of runtime/kernels/,
- * plan_check.c, plan_record.c and schedule.c: no CPU operator, so no plan for one, and nothing to
- * do beside the NPU.
+ * A build with ETHOSU_KERNELS=none has this file instead of runtime/kernels/, plan_check.c,
+ * plan_record.c and schedule.c. It has no CPU operators: no scratch to plan, and nothing to run
+ * while the NPU works.
  */
 #include "kernels/kernel.h"
 #include "plan_check.h"

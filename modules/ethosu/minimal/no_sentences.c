@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Faults in numbers: what a terse build has instead of the driver's ethosu_sentences.c. */
+/** Faults as numbers: a terse build has this file instead of the driver's ethosu_sentences.c. */
 #include "ethosu_ext.h"
 #include "ethosu_format.h"
 

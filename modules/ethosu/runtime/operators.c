@@ -155,15 +155,15 @@ static int build_operator(struct builder *builder, uint32_t index)
     const struct kernel *kernel = kernel_find(&call);
     if (kernel == NULL) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "Vela left it to the CPU, and this firmware has no kernel for it; "
-                            "to build all kernels in: make firmware ETHOSU_KERNELS=all");
+                            "Vela left it to the CPU, and this build has no kernel for it; "
+                            "run: make firmware ETHOSU_KERNELS=all");
     }
     if (builder->graph_index != 0) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "it is in a subgraph that initialises variables, where CPU kernels "
                             "are not supported");
     }
-    return kernel->prepare(builder, &call);
+    return kernel->prepare(builder, &call, kernel);
 }
 
 static int build_graph(struct builder *builder, uint32_t index)

@@ -17,45 +17,34 @@ static int32_t relu(const struct unary *p, int32_t value)
     return fixed_clamp(fixed_add(p->output_zero_point, scaled), p->range.low, p->range.high);
 }
 
+struct bounds {
+    float low, high;
+};
+
 static int prepare_clamp(struct builder *builder, const struct tflite_operator_call *call,
-                         const struct kernel *kernel, float low, float high)
+                         const struct kernel *kernel)
 {
+    const struct bounds *bounds = kernel->variant;
     struct kernel_tensor in;
     struct kernel_tensor out;
     struct unary p = {.function = relu};
     TRY(unary_begin_quantized(builder, call, &in, &out, &p));
     TRY(need_rescale(builder, in.scale / out.scale, &p.scale[0]));
-    double least = (double)roundf(low / out.scale) + out.zero_point;
-    double most = (double)roundf(high / out.scale) + out.zero_point;
+    double least = (double)roundf(bounds->low / out.scale) + out.zero_point;
+    double most = (double)roundf(bounds->high / out.scale) + out.zero_point;
     p.range.low = (int32_t)fmin(fmax(least, p.range.low), p.range.high);
     p.range.high = (int32_t)fmin(fmax(most, p.range.low), p.range.high);
     return unary_finish(builder, kernel, &p);
 }
 
-static int prepare_relu(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return prepare_clamp(builder, call, &kernel_RELU, 0.0F, INFINITY);
-}
-
-static int prepare_relu6(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return prepare_clamp(builder, call, &kernel_RELU6, 0.0F, 6.0F);
-}
-
-static int prepare_relu_0_to_1(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return prepare_clamp(builder, call, &kernel_RELU_0_TO_1, 0.0F, 1.0F);
-}
-
-static int prepare_relu_n1_to_1(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return prepare_clamp(builder, call, &kernel_RELU_N1_TO_1, -1.0F, 1.0F);
-}
-
-DEFINE_KERNEL(RELU, .prepare = prepare_relu, .run = unary_run);
-DEFINE_KERNEL(RELU6, .prepare = prepare_relu6, .run = unary_run);
-DEFINE_KERNEL(RELU_0_TO_1, .prepare = prepare_relu_0_to_1, .run = unary_run);
-DEFINE_KERNEL(RELU_N1_TO_1, .prepare = prepare_relu_n1_to_1, .run = unary_run);
+DEFINE_KERNEL(RELU, .prepare = prepare_clamp, .run = unary_run,
+              .variant = &(const struct bounds){0.0F, INFINITY});
+DEFINE_KERNEL(RELU6, .prepare = prepare_clamp, .run = unary_run,
+              .variant = &(const struct bounds){0.0F, 6.0F});
+DEFINE_KERNEL(RELU_0_TO_1, .prepare = prepare_clamp, .run = unary_run,
+              .variant = &(const struct bounds){0.0F, 1.0F});
+DEFINE_KERNEL(RELU_N1_TO_1, .prepare = prepare_clamp, .run = unary_run,
+              .variant = &(const struct bounds){-1.0F, 1.0F});
 
 /* ---- LEAKY_RELU ---- */
 
@@ -66,7 +55,8 @@ static int32_t leaky_relu(const struct unary *p, int32_t value)
     return fixed_clamp(fixed_add(p->output_zero_point, value), p->range.low, p->range.high);
 }
 
-static int prepare_leaky_relu(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_leaky_relu(struct builder *builder, const struct tflite_operator_call *call,
+                              const struct kernel *kernel)
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
@@ -79,7 +69,7 @@ static int prepare_leaky_relu(struct builder *builder, const struct tflite_opera
     if (slope < 0) {
         p.scale[1].multiplier = -p.scale[1].multiplier;
     }
-    return unary_finish(builder, &kernel_LEAKY_RELU, &p);
+    return unary_finish(builder, kernel, &p);
 }
 
 DEFINE_KERNEL(LEAKY_RELU, .prepare = prepare_leaky_relu, .run = unary_run);
@@ -129,7 +119,8 @@ static void to_16_bits(struct rescale *scale)
                             : (scale->multiplier + (1 << 15)) >> 16;
 }
 
-static int prepare_hard_swish(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_hard_swish(struct builder *builder, const struct tflite_operator_call *call,
+                              const struct kernel *kernel)
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
@@ -146,7 +137,7 @@ static int prepare_hard_swish(struct builder *builder, const struct tflite_opera
     }
     to_16_bits(&p.scale[0]);
     to_16_bits(&p.scale[1]);
-    return unary_finish(builder, &kernel_HARD_SWISH, &p);
+    return unary_finish(builder, kernel, &p);
 }
 
 DEFINE_KERNEL(HARD_SWISH, .prepare = prepare_hard_swish, .run = unary_run);
@@ -238,36 +229,33 @@ static int scale_position(struct builder *builder, float scale, int32_t most_shi
     return ETHOSU_MODEL_OK;
 }
 
+struct sigmoid {
+    int32_t (*narrow)(const struct unary *p, int32_t value);
+    int32_t (*wide)(const struct unary *p, int32_t value);
+    int32_t most_shift;
+};
+
 static int prepare_sigmoid(struct builder *builder, const struct tflite_operator_call *call,
-                           const struct kernel *kernel, struct unary *p,
-                           int32_t (*wide)(const struct unary *, int32_t), int32_t most_shift)
+                           const struct kernel *kernel)
 {
+    const struct sigmoid *sigmoid = kernel->variant;
     struct kernel_tensor in;
     struct kernel_tensor out;
-    TRY(unary_begin_quantized(builder, call, &in, &out, p));
-    p->input_scale = in.scale;
-    p->output_scale = out.scale;
+    struct unary p = {.function = sigmoid->narrow};
+    TRY(unary_begin_quantized(builder, call, &in, &out, &p));
+    p.input_scale = in.scale;
+    p.output_scale = out.scale;
     if (in.type == ETHOSU_TYPE_INT16) {
-        p->function = wide;
-        TRY(scale_position(builder, in.scale, most_shift, &p->scale[0]));
+        p.function = sigmoid->wide;
+        TRY(scale_position(builder, in.scale, sigmoid->most_shift, &p.scale[0]));
         if (fabsf(out.scale * 32768.0F - 1.0F) > 1e-3F) {
             return kernel_unsupported(builder, "its output's scale is not 1/32768");
         }
     }
-    return unary_finish(builder, kernel, p);
+    return unary_finish(builder, kernel, &p);
 }
 
-static int prepare_logistic(struct builder *builder, const struct tflite_operator_call *call)
-{
-    struct unary p = {.function = logistic_8};
-    return prepare_sigmoid(builder, call, &kernel_LOGISTIC, &p, logistic_16, 0);
-}
-
-static int prepare_tanh(struct builder *builder, const struct tflite_operator_call *call)
-{
-    struct unary p = {.function = tanh_8};
-    return prepare_sigmoid(builder, call, &kernel_TANH, &p, tanh_16, 1);
-}
-
-DEFINE_KERNEL(LOGISTIC, .prepare = prepare_logistic, .run = unary_run);
-DEFINE_KERNEL(TANH, .prepare = prepare_tanh, .run = unary_run);
+DEFINE_KERNEL(LOGISTIC, .prepare = prepare_sigmoid, .run = unary_run,
+              .variant = &(const struct sigmoid){logistic_8, logistic_16, 0});
+DEFINE_KERNEL(TANH, .prepare = prepare_sigmoid, .run = unary_run,
+              .variant = &(const struct sigmoid){tanh_8, tanh_16, 1});

@@ -125,7 +125,8 @@ static int prepare_scale(struct builder *builder, const struct kernel_tensor *in
     return ETHOSU_MODEL_OK;
 }
 
-static int prepare_matmul(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_matmul(struct builder *builder, const struct tflite_operator_call *call,
+                          const struct kernel *kernel)
 {
     struct kernel_tensor in[2];
     struct kernel_tensor out;
@@ -152,7 +153,7 @@ static int prepare_matmul(struct builder *builder, const struct tflite_operator_
         return kernel_bad(builder, "its shapes do not match");
     }
     TRY(prepare_scale(builder, in, &out, &p));
-    return kernel_add(builder, &kernel_BATCH_MATMUL, &p.call, nd_block_size(&p, &p.walk));
+    return kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.walk));
 }
 
 DEFINE_KERNEL(BATCH_MATMUL, .prepare = prepare_matmul, .run = run_matmul);

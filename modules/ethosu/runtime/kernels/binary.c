@@ -245,7 +245,6 @@ static int prepare_prelu_quantized(struct builder *builder, const struct tflite_
 
 /** An operator's functions for each type. */
 struct operation {
-    const struct kernel *kernel;
     int (*quantized)(struct builder *builder, const struct tflite_operator_call *call,
                      const struct kernel_tensor *inputs, const struct kernel_tensor *output,
                      struct binary *p);
@@ -288,9 +287,12 @@ static int prepare_quantized(struct builder *builder, const struct tflite_operat
     return operation->quantized(builder, call, tensors, output, p);
 }
 
-static int prepare(struct builder *builder, const struct tflite_operator_call *call,
-                   const struct operation *operation, struct binary *p)
+static int prepare_arithmetic(struct builder *builder, const struct tflite_operator_call *call,
+                              const struct kernel *kernel)
 {
+    const struct operation *operation = kernel->variant;
+    struct binary binary = {.subtract = kernel->code == TFLITE_SUB};
+    struct binary *p = &binary;
     struct kernel_tensor tensors[3];
     const struct kernel_tensor *output = &tensors[2];
     TRY(begin(builder, call, tensors, &tensors[2], p));
@@ -306,44 +308,11 @@ static int prepare(struct builder *builder, const struct tflite_operator_call *c
     } else {
         TRY(prepare_quantized(builder, call, operation, activation, tensors, p));
     }
-    return kernel_add(builder, operation->kernel, &p->call, nd_block_size(p, &p->walk));
-}
-
-static int prepare_add(struct builder *builder, const struct tflite_operator_call *call)
-{
-    static const struct operation add = {&kernel_ADD, prepare_add_quantized, add_int32, add_float,
-                                         true};
-    struct binary p = {0};
-    return prepare(builder, call, &add, &p);
-}
-
-static int prepare_sub(struct builder *builder, const struct tflite_operator_call *call)
-{
-    static const struct operation sub = {&kernel_SUB, prepare_add_quantized, add_int32, add_float,
-                                         true};
-    struct binary p = {.subtract = true};
-    return prepare(builder, call, &sub, &p);
-}
-
-static int prepare_mul(struct builder *builder, const struct tflite_operator_call *call)
-{
-    static const struct operation mul = {&kernel_MUL, prepare_mul_quantized, mul_int32, mul_float,
-                                         true};
-    struct binary p = {0};
-    return prepare(builder, call, &mul, &p);
-}
-
-static int prepare_prelu(struct builder *builder, const struct tflite_operator_call *call)
-{
-    static const struct operation prelu = {&kernel_PRELU, prepare_prelu_quantized, NULL, NULL,
-                                           false};
-    struct binary p = {0};
-    return prepare(builder, call, &prelu, &p);
+    return kernel_add(builder, kernel, &p->call, nd_block_size(p, &p->walk));
 }
 
 /** Rows of MAXIMUM or MINIMUM. */
 struct extremes {
-    const struct kernel *kernel;
     binary_row *int8;
     binary_row *int16;
     binary_row *int32;
@@ -351,8 +320,9 @@ struct extremes {
 };
 
 static int prepare_extreme(struct builder *builder, const struct tflite_operator_call *call,
-                           const struct extremes *rows)
+                           const struct kernel *kernel)
 {
+    const struct extremes *rows = kernel->variant;
     struct kernel_tensor in[2];
     struct kernel_tensor out;
     struct binary p = {0};
@@ -363,26 +333,21 @@ static int prepare_extreme(struct builder *builder, const struct tflite_operator
             : out.type == ETHOSU_TYPE_FLOAT32 ? rows->real
                                               : NULL;
     return p.row == NULL ? kernel_bad_type(builder, &out)
-                         : kernel_add(builder, rows->kernel, &p.call, nd_block_size(&p, &p.walk));
+                         : kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.walk));
 }
 
-static int prepare_maximum(struct builder *builder, const struct tflite_operator_call *call)
-{
-    static const struct extremes rows = {&kernel_MAXIMUM, max_int8, max_int16, max_int32,
-                                         max_float};
-    return prepare_extreme(builder, call, &rows);
-}
-
-static int prepare_minimum(struct builder *builder, const struct tflite_operator_call *call)
-{
-    static const struct extremes rows = {&kernel_MINIMUM, min_int8, min_int16, min_int32,
-                                         min_float};
-    return prepare_extreme(builder, call, &rows);
-}
-
-DEFINE_KERNEL(ADD, .prepare = prepare_add, .run = run_binary);
-DEFINE_KERNEL(SUB, .prepare = prepare_sub, .run = run_binary);
-DEFINE_KERNEL(MUL, .prepare = prepare_mul, .run = run_binary);
-DEFINE_KERNEL(PRELU, .prepare = prepare_prelu, .run = run_binary);
-DEFINE_KERNEL(MAXIMUM, .prepare = prepare_maximum, .run = run_binary);
-DEFINE_KERNEL(MINIMUM, .prepare = prepare_minimum, .run = run_binary);
+DEFINE_KERNEL(ADD, .prepare = prepare_arithmetic, .run = run_binary,
+              .variant = &(const struct operation){prepare_add_quantized, add_int32, add_float,
+                                                   true});
+DEFINE_KERNEL(SUB, .prepare = prepare_arithmetic, .run = run_binary,
+              .variant = &(const struct operation){prepare_add_quantized, add_int32, add_float,
+                                                   true});
+DEFINE_KERNEL(MUL, .prepare = prepare_arithmetic, .run = run_binary,
+              .variant = &(const struct operation){prepare_mul_quantized, mul_int32, mul_float,
+                                                   true});
+DEFINE_KERNEL(PRELU, .prepare = prepare_arithmetic, .run = run_binary,
+              .variant = &(const struct operation){prepare_prelu_quantized, NULL, NULL, false});
+DEFINE_KERNEL(MAXIMUM, .prepare = prepare_extreme, .run = run_binary,
+              .variant = &(const struct extremes){max_int8, max_int16, max_int32, max_float});
+DEFINE_KERNEL(MINIMUM, .prepare = prepare_extreme, .run = run_binary,
+              .variant = &(const struct extremes){min_int8, min_int16, min_int32, min_float});

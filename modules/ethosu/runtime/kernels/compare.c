@@ -62,7 +62,7 @@ static int run_compare(const struct kernel_call *call)
 }
 
 static int prepare_compare(struct builder *builder, const struct tflite_operator_call *call,
-                           const struct kernel *kernel, uint32_t allowed)
+                           const struct kernel *kernel)
 {
     struct kernel_tensor in[2];
     struct kernel_tensor out;
@@ -78,7 +78,7 @@ static int prepare_compare(struct builder *builder, const struct tflite_operator
         .output = out.data,
         .type = in[0].type,
         .element_size = in[0].element_size,
-        .allowed = (uint8_t)allowed,
+        .allowed = *(const uint8_t *)kernel->variant,
         .scaled = in[0].type == ETHOSU_TYPE_INT8 || in[0].type == ETHOSU_TYPE_UINT8,
     };
     for (int i = 0; i < 2 && p.scaled; i++) {
@@ -92,19 +92,16 @@ static int prepare_compare(struct builder *builder, const struct tflite_operator
     return kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.walk));
 }
 
-#define DEFINE_COMPARE(name, function, orders)                                            \
-    static int function(struct builder *builder, const struct tflite_operator_call *call) \
-    {                                                                                     \
-        return prepare_compare(builder, call, &kernel_##name, orders);                    \
-    }                                                                                     \
-    DEFINE_KERNEL(name, .prepare = function, .run = run_compare)
+#define DEFINE_COMPARE(name, orders)                                    \
+    DEFINE_KERNEL(name, .prepare = prepare_compare, .run = run_compare, \
+                  .variant = &(const uint8_t){orders})
 
-DEFINE_COMPARE(EQUAL, prepare_equal, SAME);
-DEFINE_COMPARE(NOT_EQUAL, prepare_not_equal, LESSER | LARGER);
-DEFINE_COMPARE(GREATER, prepare_greater, LARGER);
-DEFINE_COMPARE(GREATER_EQUAL, prepare_greater_equal, LARGER | SAME);
-DEFINE_COMPARE(LESS, prepare_less, LESSER);
-DEFINE_COMPARE(LESS_EQUAL, prepare_less_equal, LESSER | SAME);
+DEFINE_COMPARE(EQUAL, SAME);
+DEFINE_COMPARE(NOT_EQUAL, LESSER | LARGER);
+DEFINE_COMPARE(GREATER, LARGER);
+DEFINE_COMPARE(GREATER_EQUAL, LARGER | SAME);
+DEFINE_COMPARE(LESS, LESSER);
+DEFINE_COMPARE(LESS_EQUAL, LESSER | SAME);
 
 /* ---- SELECT_V2 ---- */
 
@@ -133,7 +130,8 @@ static int run_select(const struct kernel_call *call)
     return ETHOSU_MODEL_OK;
 }
 
-static int prepare_select(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_select(struct builder *builder, const struct tflite_operator_call *call,
+                          const struct kernel *kernel)
 {
     struct kernel_tensor in[3];
     struct kernel_tensor out;
@@ -149,7 +147,7 @@ static int prepare_select(struct builder *builder, const struct tflite_operator_
     if (!nd_broadcast(&p.walk, &out, in, 3)) {
         return kernel_bad(builder, "its shapes can't be broadcast to its output's");
     }
-    return kernel_add(builder, &kernel_SELECT_V2, &p.call, nd_block_size(&p, &p.walk));
+    return kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.walk));
 }
 
 DEFINE_KERNEL(SELECT_V2, .prepare = prepare_select, .run = run_select);

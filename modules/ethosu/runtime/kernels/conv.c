@@ -135,11 +135,12 @@ static const struct weighted_image sliding = {
     .channels_fit = channels_fit,
 };
 
-static int prepare_conv(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_conv(struct builder *builder, const struct tflite_operator_call *call,
+                        const struct kernel *kernel)
 {
     struct weighted_call p = {0};
     TRY(weighted_image_prepare(builder, call, &sliding, &p));
-    return kernel_add(builder, &kernel_CONV_2D, &p.call, sizeof p);
+    return kernel_add(builder, kernel, &p.call, sizeof p);
 }
 
 DEFINE_KERNEL(CONV_2D, .prepare = prepare_conv, .scratch = conv_scratch, .run = run_conv);

@@ -37,7 +37,8 @@ static int run_quantize(const struct kernel_call *call)
     return p->input_type == ETHOSU_TYPE_FLOAT32 ? quantize_floats(call) : unary_run(call);
 }
 
-static int prepare_quantize(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_quantize(struct builder *builder, const struct tflite_operator_call *call,
+                            const struct kernel *kernel)
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
@@ -57,7 +58,7 @@ static int prepare_quantize(struct builder *builder, const struct tflite_operato
     if (!real) {
         TRY(need_rescale(builder, (double)in.scale / (double)out.scale, &p.scale[0]));
     }
-    return unary_finish(builder, &kernel_QUANTIZE, &p);
+    return unary_finish(builder, kernel, &p);
 }
 
 DEFINE_KERNEL(QUANTIZE, .prepare = prepare_quantize, .run = run_quantize);
@@ -84,7 +85,8 @@ static int run_dequantize(const struct kernel_call *call)
     return ETHOSU_MODEL_OK;
 }
 
-static int prepare_dequantize(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_dequantize(struct builder *builder, const struct tflite_operator_call *call,
+                              const struct kernel *kernel)
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
@@ -104,7 +106,7 @@ static int prepare_dequantize(struct builder *builder, const struct tflite_opera
         .scale = in.scale,
         .type = in.type,
     };
-    return kernel_add(builder, &kernel_DEQUANTIZE, &p.call, sizeof p);
+    return kernel_add(builder, kernel, &p.call, sizeof p);
 }
 
 DEFINE_KERNEL(DEQUANTIZE, .prepare = prepare_dequantize, .run = run_dequantize);
@@ -152,7 +154,8 @@ static bool can_cast(uint32_t type)
     return type == ETHOSU_TYPE_FLOAT32 || type == ETHOSU_TYPE_BOOL || range_of_type(type, &range);
 }
 
-static int prepare_cast(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_cast(struct builder *builder, const struct tflite_operator_call *call,
+                        const struct kernel *kernel)
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
@@ -170,7 +173,7 @@ static int prepare_cast(struct builder *builder, const struct tflite_operator_ca
         .from = (uint8_t)in.type,
         .to = (uint8_t)out.type,
     };
-    return kernel_add(builder, &kernel_CAST, &p.call, sizeof p);
+    return kernel_add(builder, kernel, &p.call, sizeof p);
 }
 
 DEFINE_KERNEL(CAST, .prepare = prepare_cast, .run = run_cast);

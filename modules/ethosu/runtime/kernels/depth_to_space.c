@@ -15,12 +15,11 @@ static bool shapes_fit(const struct kernel_tensor *space, const struct kernel_te
            (int64_t)space->shape[3] * block * block == depth->shape[3];
 }
 
-/** Add the copy; `space` is the tensor with blocks of pixels: number 0 in the walk is the output.
- */
-static int add_blocks(struct builder *builder, const struct tflite_operator_call *call,
-                      const struct kernel *kernel, uint32_t space)
+static int prepare_blocks(struct builder *builder, const struct tflite_operator_call *call,
+                          const struct kernel *kernel)
 {
-    struct kernel_tensor tensors[2]; // output, input
+    struct kernel_tensor tensors[2]; // output, input: the numbers that they have in the walk
+    uint32_t space = kernel->code == TFLITE_DEPTH_TO_SPACE ? 0 : 1; // the one with blocks of pixels
     int32_t block = kernel_option(builder, call, OPTION_BLOCK_SIZE, 0);
     TRY(find_pair(builder, call, &tensors[1], &tensors[0]));
     if (block <= 0 || block > INT16_MAX ||
@@ -47,15 +46,5 @@ static int add_blocks(struct builder *builder, const struct tflite_operator_call
     return add_copy(builder, kernel, &p, &tensors[0], 0, &tensors[1], 0);
 }
 
-static int prepare_depth_to_space(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return add_blocks(builder, call, &kernel_DEPTH_TO_SPACE, 0);
-}
-
-static int prepare_space_to_depth(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return add_blocks(builder, call, &kernel_SPACE_TO_DEPTH, 1);
-}
-
-DEFINE_KERNEL(DEPTH_TO_SPACE, .prepare = prepare_depth_to_space, .run = run_copy);
-DEFINE_KERNEL(SPACE_TO_DEPTH, .prepare = prepare_space_to_depth, .run = run_copy);
+DEFINE_KERNEL(DEPTH_TO_SPACE, .prepare = prepare_blocks, .run = run_copy);
+DEFINE_KERNEL(SPACE_TO_DEPTH, .prepare = prepare_blocks, .run = run_copy);

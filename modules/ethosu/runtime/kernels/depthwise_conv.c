@@ -97,12 +97,13 @@ static const struct weighted_image sliding = {
     .channels_fit = channels_fit,
 };
 
-static int prepare_depthwise(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_depthwise(struct builder *builder, const struct tflite_operator_call *call,
+                             const struct kernel *kernel)
 {
     struct weighted_call p = {0};
     TRY(weighted_image_prepare(builder, call, &sliding, &p));
     p.filter_depth = 1;
-    return kernel_add(builder, &kernel_DEPTHWISE_CONV_2D, &p.call, sizeof p);
+    return kernel_add(builder, kernel, &p.call, sizeof p);
 }
 
 DEFINE_KERNEL(DEPTHWISE_CONV_2D, .prepare = prepare_depthwise, .scratch = depthwise_scratch,

@@ -266,7 +266,8 @@ static int check(struct builder *builder, const struct tflite_operator_call *cal
                : kernel_bad(builder, "its options and shapes do not match");
 }
 
-static int prepare_detection(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_detection(struct builder *builder, const struct tflite_operator_call *call,
+                             const struct kernel *kernel)
 {
     struct kernel_tensor in[3];
     struct kernel_tensor out[4];
@@ -283,7 +284,7 @@ static int prepare_detection(struct builder *builder, const struct tflite_operat
     p.box_count = in[INPUT_BOXES].shape[1];
     p.box_length = in[INPUT_BOXES].shape[2];
     p.score_length = in[INPUT_SCORES].shape[2];
-    return kernel_add(builder, &kernel_DETECTION_POSTPROCESS, &p.call, sizeof p);
+    return kernel_add(builder, kernel, &p.call, sizeof p);
 }
 
 /** All custom operators have this code; the name tells them apart. */

@@ -70,7 +70,8 @@ static bool shapes_fit(const struct kernel_tensor *in, const struct kernel_tenso
     return rows * filter->shape[1] == in->count && (int64_t)rows * filter->shape[0] == out->count;
 }
 
-static int prepare_fully_connected(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_fully_connected(struct builder *builder, const struct tflite_operator_call *call,
+                                   const struct kernel *kernel)
 {
     struct kernel_tensor in[2];
     struct kernel_tensor out;
@@ -92,7 +93,7 @@ static int prepare_fully_connected(struct builder *builder, const struct tflite_
     p.filters = in[1].shape[0];
     p.filter_offset = p.weighted.per_channel ? 0 : -in[1].zero_point;
     p.wide = in[0].type == ETHOSU_TYPE_INT16;
-    return kernel_add(builder, &kernel_FULLY_CONNECTED, &p.call, sizeof p);
+    return kernel_add(builder, kernel, &p.call, sizeof p);
 }
 
 DEFINE_KERNEL(FULLY_CONNECTED, .prepare = prepare_fully_connected,

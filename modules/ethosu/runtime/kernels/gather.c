@@ -49,7 +49,8 @@ static int32_t product(const struct kernel_tensor *tensor, uint32_t first, uint3
     return result;
 }
 
-static int prepare_gather(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_gather(struct builder *builder, const struct tflite_operator_call *call,
+                          const struct kernel *kernel)
 {
     struct kernel_tensor in[2];
     struct kernel_tensor out;
@@ -78,10 +79,9 @@ static int prepare_gather(struct builder *builder, const struct tflite_operator_
     };
     uint64_t bytes = (uint64_t)p.run * (uint32_t)p.batches * (uint32_t)p.outer;
     if (bytes * (uint32_t)p.count != out.file.size) {
-        return kernel_bad(builder,
-                          "its output has another number of elements than its indices select");
+        return kernel_bad(builder, "its output has a wrong number of elements");
     }
-    return kernel_add(builder, &kernel_GATHER, &p.call, sizeof p);
+    return kernel_add(builder, kernel, &p.call, sizeof p);
 }
 
 DEFINE_KERNEL(GATHER, .prepare = prepare_gather, .run = run_gather);

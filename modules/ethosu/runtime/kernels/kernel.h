@@ -45,11 +45,14 @@ struct kernel {
     uint16_t version;
     const char *custom; /**< name of a custom operator, else NULL */
     /** Check the operator and call kernel_add(); returns enum ethosu_model_status. */
-    int (*prepare)(struct builder *builder, const struct tflite_operator_call *call);
+    int (*prepare)(struct builder *builder, const struct tflite_operator_call *call,
+                   const struct kernel *kernel);
     /** Bytes of scratch, from the block of constants alone; NULL: none. */
     uint32_t (*scratch)(const struct kernel_call *call);
     /** Compute the outputs; returns enum ethosu_model_status. */
     int (*run)(const struct kernel_call *call);
+    const void
+        *variant; /**< for prepare(): in what the operators of a family differ; may be NULL */
 };
 
 /** What kernels.def says of each. */

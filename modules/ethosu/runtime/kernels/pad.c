@@ -36,13 +36,15 @@ static int add_pad(struct builder *builder, const struct tflite_operator_call *c
     return add_copy(builder, kernel, p, &out, first, &in, 0);
 }
 
-static int prepare_pad(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_pad(struct builder *builder, const struct tflite_operator_call *call,
+                       const struct kernel *kernel)
 {
     struct copy p = {0};
-    return add_pad(builder, call, &kernel_PAD, &p);
+    return add_pad(builder, call, kernel, &p);
 }
 
-static int prepare_padv2(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_padv2(struct builder *builder, const struct tflite_operator_call *call,
+                         const struct kernel *kernel)
 {
     struct copy p = {0};
     struct kernel_tensor in;
@@ -53,7 +55,7 @@ static int prepare_padv2(struct builder *builder, const struct tflite_operator_c
         return kernel_bad(builder, "its padding value is not one element of its input's type");
     }
     p.value = value.data;
-    return add_pad(builder, call, &kernel_PADV2, &p);
+    return add_pad(builder, call, kernel, &p);
 }
 
 DEFINE_KERNEL(PAD, .prepare = prepare_pad, .run = run_copy);

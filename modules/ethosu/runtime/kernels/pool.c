@@ -91,11 +91,11 @@ static int check(struct builder *builder, const struct kernel_tensor *in,
 }
 
 static int prepare_pool(struct builder *builder, const struct tflite_operator_call *call,
-                        const struct kernel *kernel, bool average)
+                        const struct kernel *kernel)
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
-    struct pool p = {.average = average};
+    struct pool p = {.average = kernel->code == TFLITE_AVERAGE_POOL_2D};
     uint32_t activation = kernel_option_byte(builder, call, OPTION_ACTIVATION, 0);
     TRY(kernel_tensors(builder, call, &in, 1, &out, 1));
     TRY(check(builder, &in, &out));
@@ -114,15 +114,5 @@ static int prepare_pool(struct builder *builder, const struct tflite_operator_ca
     return kernel_add(builder, kernel, &p.call, sizeof p);
 }
 
-static int prepare_average(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return prepare_pool(builder, call, &kernel_AVERAGE_POOL_2D, true);
-}
-
-static int prepare_max(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return prepare_pool(builder, call, &kernel_MAX_POOL_2D, false);
-}
-
-DEFINE_KERNEL(AVERAGE_POOL_2D, .prepare = prepare_average, .run = run_pool);
-DEFINE_KERNEL(MAX_POOL_2D, .prepare = prepare_max, .run = run_pool);
+DEFINE_KERNEL(AVERAGE_POOL_2D, .prepare = prepare_pool, .run = run_pool);
+DEFINE_KERNEL(MAX_POOL_2D, .prepare = prepare_pool, .run = run_pool);

@@ -74,7 +74,7 @@ static int sort_dimensions(struct builder *builder, const struct tflite_operator
     for (uint32_t i = 0; i < axes.count; i++) {
         int32_t axis = axes.value[i] < 0 ? axes.value[i] + (int32_t)in->rank : axes.value[i];
         if (axis < 0 || axis >= (int32_t)in->rank) {
-            return kernel_bad(builder, "it names an axis that its input does not have");
+            return kernel_bad(builder, "its axis is out of range");
         }
         gone |= 1u << axis;
     }
@@ -93,11 +93,8 @@ static int sort_dimensions(struct builder *builder, const struct tflite_operator
     }
     nd_simplify(&p->reduced);
     nd_simplify(&p->kept);
-    return outputs == out->count
-               ? ETHOSU_MODEL_OK
-               : kernel_bad(
-                     builder,
-                     "its output has another number of elements than its input after the reduction");
+    return outputs == out->count ? ETHOSU_MODEL_OK
+                                 : kernel_bad(builder, "its output has a wrong number of elements");
 }
 
 /** A mean is a sum with a smaller factor. */
@@ -142,18 +139,8 @@ static int prepare_reduce(struct builder *builder, const struct tflite_operator_
     return kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.kept));
 }
 
-static int prepare_mean(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return prepare_reduce(builder, call, &kernel_MEAN);
-}
-
-static int prepare_sum(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return prepare_reduce(builder, call, &kernel_SUM);
-}
-
-DEFINE_KERNEL(MEAN, .prepare = prepare_mean, .run = run_reduce);
-DEFINE_KERNEL(SUM, .prepare = prepare_sum, .run = run_reduce);
+DEFINE_KERNEL(MEAN, .prepare = prepare_reduce, .run = run_reduce);
+DEFINE_KERNEL(SUM, .prepare = prepare_reduce, .run = run_reduce);
 
 /* ---- ARG_MAX and ARG_MIN: the first of the extremes ---- */
 
@@ -214,7 +201,7 @@ static int prepare_arg(struct builder *builder, const struct tflite_operator_cal
     }
     int32_t axis = axes.value[0] < 0 ? axes.value[0] + (int32_t)in.rank : axes.value[0];
     if (axis < 0 || axis >= (int32_t)in.rank) {
-        return kernel_bad(builder, "it names an axis that its input does not have");
+        return kernel_bad(builder, "its axis is out of range");
     }
     struct arg p = {
         .input = in.data,
@@ -232,20 +219,8 @@ static int prepare_arg(struct builder *builder, const struct tflite_operator_cal
     }
     return p.outer * p.inner == out.count
                ? kernel_add(builder, kernel, &p.call, sizeof p)
-               : kernel_bad(
-                     builder,
-                     "its output has another number of elements than its input after the reduction");
+               : kernel_bad(builder, "its output has a wrong number of elements");
 }
 
-static int prepare_arg_max(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return prepare_arg(builder, call, &kernel_ARG_MAX);
-}
-
-static int prepare_arg_min(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return prepare_arg(builder, call, &kernel_ARG_MIN);
-}
-
-DEFINE_KERNEL(ARG_MAX, .prepare = prepare_arg_max, .run = run_arg);
-DEFINE_KERNEL(ARG_MIN, .prepare = prepare_arg_min, .run = run_arg);
+DEFINE_KERNEL(ARG_MAX, .prepare = prepare_arg, .run = run_arg);
+DEFINE_KERNEL(ARG_MIN, .prepare = prepare_arg, .run = run_arg);

@@ -139,7 +139,7 @@ static struct axis make_axis(int32_t input, int32_t output, bool align_corners)
 }
 
 static int prepare_resize(struct builder *builder, const struct tflite_operator_call *call,
-                          const struct kernel *kernel, uint32_t field)
+                          const struct kernel *kernel)
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
@@ -148,6 +148,8 @@ static int prepare_resize(struct builder *builder, const struct tflite_operator_
         in.shape[3] != out.shape[3] || in.shape[1] > 1 << 15 || in.shape[2] > 1 << 15) {
         return kernel_bad(builder, "its shapes do not match");
     }
+    bool bilinear = kernel->code == TFLITE_RESIZE_BILINEAR;
+    uint32_t field = bilinear ? BILINEAR_CORNERS : NEAREST_CORNERS;
     bool corners = kernel_option_byte(builder, call, field, 0) != 0;
     struct resize p = {
         .y = make_axis(in.shape[1], out.shape[1], corners),
@@ -160,22 +162,11 @@ static int prepare_resize(struct builder *builder, const struct tflite_operator_
         .align_corners = corners,
         .half_pixel = kernel_option_byte(builder, call, field + 1, 0) != 0,
     };
-    bool bilinear = kernel->code == TFLITE_RESIZE_BILINEAR;
     if (bilinear && in.type != ETHOSU_TYPE_INT8 && in.type != ETHOSU_TYPE_INT16) {
         return kernel_bad_type(builder, &in);
     }
     return kernel_add(builder, kernel, &p.call, sizeof p);
 }
 
-static int prepare_nearest(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return prepare_resize(builder, call, &kernel_RESIZE_NEAREST_NEIGHBOR, NEAREST_CORNERS);
-}
-
-static int prepare_bilinear(struct builder *builder, const struct tflite_operator_call *call)
-{
-    return prepare_resize(builder, call, &kernel_RESIZE_BILINEAR, BILINEAR_CORNERS);
-}
-
-DEFINE_KERNEL(RESIZE_NEAREST_NEIGHBOR, .prepare = prepare_nearest, .run = run_nearest);
-DEFINE_KERNEL(RESIZE_BILINEAR, .prepare = prepare_bilinear, .run = run_bilinear);
+DEFINE_KERNEL(RESIZE_NEAREST_NEIGHBOR, .prepare = prepare_resize, .run = run_nearest);
+DEFINE_KERNEL(RESIZE_BILINEAR, .prepare = prepare_resize, .run = run_bilinear);

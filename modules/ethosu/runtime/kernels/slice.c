@@ -40,12 +40,13 @@ static int add_part(struct builder *builder, const struct kernel *kernel, const 
         step *= part->extent[i];
     }
     if (step != out->count) {
-        return kernel_bad(builder, "its output has another number of elements than the slice");
+        return kernel_bad(builder, "its output has a wrong number of elements");
     }
     return add_copy(builder, kernel, &p, out, 0, in, first);
 }
 
-static int prepare_slice(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_slice(struct builder *builder, const struct tflite_operator_call *call,
+                         const struct kernel *kernel)
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
@@ -61,7 +62,7 @@ static int prepare_slice(struct builder *builder, const struct tflite_operator_c
         bool rest = size.value[i] == -1 && begin.value[i] >= 0;
         part.extent[i] = rest ? in.shape[i] - begin.value[i] : size.value[i];
     }
-    return add_part(builder, &kernel_SLICE, &part, &in, &out);
+    return add_part(builder, kernel, &part, &in, &out);
 }
 
 DEFINE_KERNEL(SLICE, .prepare = prepare_slice, .run = run_copy);
@@ -154,7 +155,8 @@ static int take_part(struct builder *builder, const struct slice_spec *spec,
     return ETHOSU_MODEL_OK;
 }
 
-static int prepare_strided_slice(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_strided_slice(struct builder *builder, const struct tflite_operator_call *call,
+                                 const struct kernel *kernel)
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
@@ -172,7 +174,7 @@ static int prepare_strided_slice(struct builder *builder, const struct tflite_op
     TRY(integers_read(builder, call, 3, spec.begin.count, &spec.step));
     struct part part = {.rank = in.rank};
     TRY(take_part(builder, &spec, &in, &part));
-    return add_part(builder, &kernel_STRIDED_SLICE, &part, &in, &out);
+    return add_part(builder, kernel, &part, &in, &out);
 }
 
 DEFINE_KERNEL(STRIDED_SLICE, .prepare = prepare_strided_slice, .run = run_copy);

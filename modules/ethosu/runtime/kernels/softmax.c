@@ -259,7 +259,8 @@ static int check(struct builder *builder, const struct kernel_tensor *in,
                : kernel_bad(builder, "input and output differ in their number of elements");
 }
 
-static int prepare_softmax(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_softmax(struct builder *builder, const struct tflite_operator_call *call,
+                           const struct kernel *kernel)
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
@@ -280,7 +281,7 @@ static int prepare_softmax(struct builder *builder, const struct tflite_operator
     } else {
         TRY(prepare_narrow(builder, (double)beta * (double)in.scale, &p));
     }
-    return kernel_add(builder, &kernel_SOFTMAX, &p.call, sizeof p);
+    return kernel_add(builder, kernel, &p.call, sizeof p);
 }
 
 DEFINE_KERNEL(SOFTMAX, .prepare = prepare_softmax, .scratch = softmax_scratch, .run = run_softmax);

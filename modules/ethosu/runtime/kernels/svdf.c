@@ -135,7 +135,8 @@ static bool shapes_fit(const struct kernel_tensor *in, const struct kernel_tenso
            (in[INPUT_BIAS].count < 0 || in[INPUT_BIAS].count == units);
 }
 
-static int prepare_svdf(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_svdf(struct builder *builder, const struct tflite_operator_call *call,
+                        const struct kernel *kernel)
 {
     struct kernel_tensor in[5];
     struct kernel_tensor out;
@@ -157,7 +158,7 @@ static int prepare_svdf(struct builder *builder, const struct tflite_operator_ca
     p.memory = in[INPUT_TIMES].shape[1];
     p.input_offset = -in[INPUT_FRAME].zero_point;
     p.output_offset = out.zero_point;
-    return kernel_add(builder, &kernel_SVDF, &p.call, sizeof p);
+    return kernel_add(builder, kernel, &p.call, sizeof p);
 }
 
 DEFINE_KERNEL(SVDF, .prepare = prepare_svdf, .run = run_svdf);

@@ -2,7 +2,8 @@
 /** TRANSPOSE. */
 #include "copy.h"
 
-static int prepare_transpose(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_transpose(struct builder *builder, const struct tflite_operator_call *call,
+                             const struct kernel *kernel)
 {
     struct kernel_tensor in;
     struct kernel_tensor out;
@@ -28,7 +29,7 @@ static int prepare_transpose(struct builder *builder, const struct tflite_operat
     if (seen != (1u << in.rank) - 1u) {
         return kernel_bad(builder, "its order names a dimension twice");
     }
-    return add_copy(builder, &kernel_TRANSPOSE, &p, &out, 0, &in, 0);
+    return add_copy(builder, kernel, &p, &out, 0, &in, 0);
 }
 
 DEFINE_KERNEL(TRANSPOSE, .prepare = prepare_transpose, .run = run_copy);

@@ -98,7 +98,8 @@ static bool shapes_fit(const struct kernel_tensor *in, const struct kernel_tenso
            out->shape[3] == filter->shape[0];
 }
 
-static int prepare_transpose_conv(struct builder *builder, const struct tflite_operator_call *call)
+static int prepare_transpose_conv(struct builder *builder, const struct tflite_operator_call *call,
+                                  const struct kernel *kernel)
 {
     struct kernel_tensor in[3];
     struct kernel_tensor out;
@@ -123,7 +124,7 @@ static int prepare_transpose_conv(struct builder *builder, const struct tflite_o
     p.filter_depth = p.depth;
     p.filters = filter->shape[0];
     p.wide = image->type == ETHOSU_TYPE_INT16;
-    return kernel_add(builder, &kernel_TRANSPOSE_CONV, &p.call, sizeof p);
+    return kernel_add(builder, kernel, &p.call, sizeof p);
 }
 
 DEFINE_KERNEL(TRANSPOSE_CONV, .prepare = prepare_transpose_conv, .scratch = transpose_conv_scratch,

@@ -21,7 +21,7 @@ def test_missing_kernel_is_named(build_cases, tmp_path, flag):
     assert result.status == -3
     assert result.text == (
         "operator 0 (SOFTMAX) of subgraph 0: Vela left it to the CPU, and this build has no kernel "
-        "for it; all there are: make firmware ETHOSU_KERNELS=all"
+        "for it; run: make firmware ETHOSU_KERNELS=all"
     )
 
 
