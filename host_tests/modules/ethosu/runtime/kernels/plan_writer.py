@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A memory plan for test models: all tensors and scratch one after the other, without overlap.
 
-It writes what the runtime reads (modules/ethosu/runtime/plan.h). The size of each kernel's scratch
-is that of `ethosu plan`; a runtime with assertions compares it with its own.
+It writes what the runtime reads (modules/ethosu/runtime/plan.h). It computes the sizes of scratch
+independently of the runtime (modules/ethosu/runtime/kernels/README.md has the formulas): a runtime
+with assertions compares them with its own.
 """
 
 from __future__ import annotations
@@ -14,15 +15,21 @@ from typing import Any
 import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools.plan.graph import read_graph
-from ethosu_tools.plan.kernels import RUNTIME_OPERATORS, kernel_version, scratch_bytes
 
 PLAN_NAME = "ethosu_plan"
 PLAN_MARK = 0x4E4C5045
 PLAN_VERSION = 1
 PLANNER_VERSION = 0
+KERNEL_VERSION = 1
 ALIGNMENT = 16
 
+# Operators that the runtime itself runs: no kernel, no entry in the plan.
+OWN = {"RESHAPE", "SQUEEZE", "EXPAND_DIMS", "CALL_ONCE", "VAR_HANDLE"}
+OWN |= {"READ_VARIABLE", "ASSIGN_VARIABLE"}
+
+CODES = {
+    value: name for name, value in vars(schema.BuiltinOperator).items() if not name.startswith("_")
+}
 SIZES = {
     schema.TensorType.FLOAT32: 4,
     schema.TensorType.INT32: 4,
@@ -45,6 +52,51 @@ class Entry:
     size: int
 
 
+CMSIS_NN = 256  # more in a kernel's version when CMSIS-NN computes it
+CMSIS_NN_KERNELS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
+CANDIDATE_BYTES = 24  # of DETECTION_POSTPROCESS: a box, its score, a place in the order
+
+
+def scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
+    """Bytes of scratch that a kernel needs."""
+    first = tensors[operator.inputs[0]]
+    if name == "CONV_2D":
+        _, height, width, depth = tensors[operator.inputs[1]].shape
+        return 0 if height * width == 1 else height * width * depth * SIZES[first.type]
+    if name == "CUSTOM":  # DETECTION_POSTPROCESS
+        return CANDIDATE_BYTES * first.shape[1]
+    if name == "SOFTMAX":
+        return 4 * first.shape[-1] if first.type == schema.TensorType.INT8 else 0
+    return 0
+
+
+def cmsis_nn_scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
+    """Bytes of scratch when CMSIS-NN computes: formulas of cmsis_nn_scratch.c."""
+    shapes = [() if index < 0 else tuple(tensors[index].shape) for index in operator.inputs]
+    wide = tensors[operator.outputs[0]].type == schema.TensorType.INT16
+    if name == "FULLY_CONNECTED":
+        return 0 if wide else 4 * shapes[1][0]
+    first, height, width, last = shapes[1]
+    image = shapes[2 if name == "TRANSPOSE_CONV" else 0]
+    window = height * width * image[3]
+    lines = 4 * 16 * -(-window * (2 if wide else 1) // 16)
+    if name == "CONV_2D":
+        return 0 if height * width == 1 and not wide else lines
+    if name == "DEPTHWISE_CONV_2D":
+        if wide:
+            return 8 * window + 8 if image[3] == last else 0
+        if image[3] == 1 and last > 1:
+            return lines + height * width * last
+        return 4 * 124 * height * width if image[3] == last else 0
+    if wide:
+        return 0
+    options = operator.builtinOptions
+    if options.strideH <= 2 and options.strideW <= 2 and last > 16:
+        return lines + window * first
+    sums = (image[2] - 1) * options.strideW + max(width, options.strideW, options.strideH)
+    return 4 * first * sums * max(height, options.strideH)
+
+
 def add_plan(model: bytes, *, cmsis_nn: bool = False) -> bytes:
     """The model with a plan in its metadata."""
     tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
@@ -58,13 +110,15 @@ def add_plan(model: bytes, *, cmsis_nn: bool = False) -> bytes:
         offsets.append(end)
         end = _align(end + int(np.prod(tensor.shape, dtype=np.int64)) * SIZES[tensor.type])
     entries = []
-    planned = read_graph(model, cmsis_nn=cmsis_nn)
-    for index, operator in enumerate(planned.operators):
-        if operator.name in RUNTIME_OPERATORS:
+    for index, operator in enumerate(graph.operators):
+        code = tree.operatorCodes[operator.opcodeIndex].builtinCode
+        if CODES[code] in OWN:
             continue
-        size = scratch_bytes(operator, planned)
-        version = kernel_version(operator, planned)
-        entries.append(Entry(index, operator.code, version, end if size else 0, size))
+        library = cmsis_nn and CODES[code] in CMSIS_NN_KERNELS
+        sizes = cmsis_nn_scratch_size if library else scratch_size
+        size = sizes(CODES[code], graph.tensors, operator)
+        version = KERNEL_VERSION + (CMSIS_NN if library else 0)
+        entries.append(Entry(index, code, version, end if size else 0, size))
         end = _align(end + size)
     return write_plan(tree, offsets, entries, end)
 

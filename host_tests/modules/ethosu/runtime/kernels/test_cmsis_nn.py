@@ -12,14 +12,13 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.make_mixed import MODELS
-from ethosu_tools.plan.kernels import KERNELS
 from ethosu_tools.qemu import Machine
 
 from . import board_cases, plan_writer, runner
 from .maker import STEPS, make
 
 HERE = Path(__file__).parent
-NAMES = [name for name, kernel in KERNELS.items() if kernel.cmsis_nn]
+NAMES = plan_writer.CMSIS_NN_KERNELS
 CASES = 100
 MANY = 1000
 BAD_PLAN = -9
