@@ -18,8 +18,8 @@ static int bad_tensor(struct builder *builder, uint32_t tensor)
                          (unsigned)fb->size);
     }
     return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                     "tensor %u of subgraph %u: its shape and the size of its data do not match",
-                     (unsigned)tensor, (unsigned)builder->graph_index);
+                     "tensor %u of subgraph %u: shape and data do not match", (unsigned)tensor,
+                     (unsigned)builder->graph_index);
 }
 
 bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_tensor *tensor)

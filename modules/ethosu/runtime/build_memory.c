@@ -164,10 +164,7 @@ int build_visible(struct builder *builder, struct shared_block *last, const void
         return ETHOSU_MODEL_OK;
     }
     if (last->owner != data) {
-        int status = build_reserve(builder, size, &last->offset);
-        if (status != ETHOSU_MODEL_OK) {
-            return status;
-        }
+        TRY(build_reserve(builder, size, &last->offset));
         last->owner = data;
         builder->model->copied_bytes += size;
         if (builder->loading) {

@@ -62,8 +62,7 @@ static int check_payload(struct builder *builder, const struct operand *operand)
     if (operand->tensor.size > COP2_ADDRESSING && memcmp(data, "COP2", 4) == 0 &&
         data[COP2_ADDRESSING] == COP2_OWN_REGIONS) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "it was compiled with --separate-io-regions, which is not supported; "
-                            "compile the model without this option");
+                            "compiled with --separate-io-regions: compile it without");
     }
     bool driver_checks = builder->loading && builder->driver != NULL;
     return driver_checks ? ETHOSU_MODEL_OK : parse_payload(builder, operand);
@@ -88,22 +87,19 @@ static int place_read_only(struct builder *builder, const struct tflite_operator
         return ETHOSU_MODEL_OK; // a network without weights
     }
     const void *data;
-    int status = build_visible(builder, &builder->read_only, tensor.data, tensor.size, &data);
+    TRY(build_visible(builder, &builder->read_only, tensor.data, tensor.size, &data));
     set_base(call, BASE_READ_ONLY, data, tensor.size);
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 /** Reserve memory for fast scratch that is another tensor than scratch: Vela planned it separately.
  */
-static int place_fast_scratch(struct builder *builder, struct operand *fast)
+static int reserve_fast_scratch(struct builder *builder, struct operand *fast)
 {
     struct shared_block *last = &builder->fast_scratch;
     const void *owner = builder->file.fb.data + fast->tensor.table.position;
     if (last->owner != owner) {
-        int status = build_reserve(builder, fast->tensor.size, &last->offset);
-        if (status != ETHOSU_MODEL_OK) {
-            return status;
-        }
+        TRY(build_reserve(builder, fast->tensor.size, &last->offset));
         last->owner = owner;
     }
     fast->offset = (int32_t)last->offset;
@@ -139,25 +135,20 @@ static int place_scratch(struct builder *builder, const struct tflite_operator_c
     struct operand scratch;
     struct operand fast;
     const struct fb_vector *inputs = &operation->inputs;
-    int status = build_find_operand(builder, inputs, NPU_INPUT_SCRATCH, &scratch);
-    if (status == ETHOSU_MODEL_OK) {
-        status = find_fast_scratch(builder, inputs, &fast);
+    TRY(build_find_operand(builder, inputs, NPU_INPUT_SCRATCH, &scratch));
+    TRY(find_fast_scratch(builder, inputs, &fast));
+    if (scratch.offset < 0 || fast.offset < 0) {
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its scratch is constant");
     }
-    if (status == ETHOSU_MODEL_OK && (scratch.offset < 0 || fast.offset < 0)) {
-        status = build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its scratch is constant");
+    if (fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_SCRATCH) !=
+        fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_FAST_SCRATCH)) {
+        TRY(reserve_fast_scratch(builder, &fast));
     }
-    if (status == ETHOSU_MODEL_OK &&
-        fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_SCRATCH) !=
-            fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_FAST_SCRATCH)) {
-        status = place_fast_scratch(builder, &fast);
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        set_base(call, BASE_SCRATCH, scratch.data, scratch.tensor.size);
-        set_base(call, BASE_FAST_SCRATCH, fast.data, fast.tensor.size);
-        set_npu_range(builder, 0, &scratch);
-        set_npu_range(builder, 1, &fast);
-    }
-    return status;
+    set_base(call, BASE_SCRATCH, scratch.data, scratch.tensor.size);
+    set_base(call, BASE_FAST_SCRATCH, fast.data, fast.tensor.size);
+    set_npu_range(builder, 0, &scratch);
+    set_npu_range(builder, 1, &fast);
+    return ETHOSU_MODEL_OK;
 }
 
 static int place_payload(struct builder *builder, const struct tflite_operator_call *operation,
@@ -165,15 +156,11 @@ static int place_payload(struct builder *builder, const struct tflite_operator_c
 {
     struct operand payload;
     struct shared_block none = {0};
-    int status = build_find_operand(builder, &operation->inputs, NPU_INPUT_PAYLOAD, &payload);
-    if (status == ETHOSU_MODEL_OK) {
-        status = check_payload(builder, &payload);
-    }
-    if (status == ETHOSU_MODEL_OK) {
-        status = build_visible(builder, &none, payload.data, payload.tensor.size, &call->payload);
-    }
+    TRY(build_find_operand(builder, &operation->inputs, NPU_INPUT_PAYLOAD, &payload));
+    TRY(check_payload(builder, &payload));
+    TRY(build_visible(builder, &none, payload.data, payload.tensor.size, &call->payload));
     call->payload_size = payload.tensor.size;
-    return status;
+    return ETHOSU_MODEL_OK;
 }
 
 /** Let the driver check the call as far as it can without running it. */
@@ -222,8 +209,7 @@ int prepare_npu(struct builder *builder, const struct tflite_operator_call *oper
     }
     if (builder->graph_index != 0 && !builder->in_prologue) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "a subgraph that initialises variables has operators for the NPU and "
-                            "for the CPU");
+                            "variables can't be initialised by both the NPU and the CPU");
     }
     struct npu_call counted; // while measuring
     void *memory;

@@ -56,7 +56,7 @@ static int prepare_reshape(struct builder *builder, const struct tflite_operator
     if (output.offset < 0 || input.tensor.size != output.tensor.size ||
         (input.offset >= 0 && apart < output.tensor.size)) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
-                            "its input and output differ in size, or overlap");
+                            "its input and output differ in size or overlap");
     }
     return build_copy(builder, (uint32_t)output.offset, input.data, input.tensor.size);
 }
@@ -104,7 +104,7 @@ static int prepare_call_once(struct builder *builder, const struct tflite_operat
     uint32_t index = fb_get_u32(&builder->file.fb, &call->options, CALL_ONCE_SUBGRAPH, 0);
     if (builder->graph_index != 0 || index == 0 || index >= MAX_SUBGRAPHS) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "it is not in the main graph, or names a subgraph that can't be used");
+                            "it names a subgraph that can't be used");
     }
     uint32_t operator_index = builder->operator_index;
     struct tflite_operator_call first;
@@ -160,8 +160,7 @@ static int build_operator(struct builder *builder, uint32_t index)
     }
     if (builder->graph_index != 0) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "it is in a subgraph that initialises variables, where CPU kernels "
-                            "are not supported");
+                            "CPU kernels can't initialise variables");
     }
     return kernel->prepare(builder, &call, kernel);
 }

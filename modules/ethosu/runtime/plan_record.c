@@ -125,7 +125,7 @@ static int refuse_scratch(struct builder *builder, const struct entry *entry, ui
     const uint32_t planned = entry->word[PLAN_ENTRY_KERNEL];
     if (builder->file.plan.count == 0) {
         error_set(&why, 0,
-                  "it needs %u bytes of scratch, and the file has no memory plan; "
+                  "it needs %u bytes of scratch, but the file has no plan; "
                   "run: ethosu plan%s MODEL.tflite",
                   (unsigned)needed, option);
     } else {

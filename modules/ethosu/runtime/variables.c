@@ -65,7 +65,7 @@ static int match(struct builder *builder, struct variable *variable, const struc
 {
     if (variable == NULL) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
-                            "its first input is not the output of a VAR_HANDLE");
+                            "its first input comes from no VAR_HANDLE");
     }
     uint32_t size = operand->tensor.size;
     if (variable->size == 0 && size != 0) {

@@ -22,7 +22,7 @@ SEEDS = range(60)
 MANY_SEEDS = range(2_000, 3_500)
 
 # What the runtime says about an operator that it can't run: no fault of the plan.
-NO_KERNEL = ("no kernel for it", "outside of its type's range", "does not support this type")
+NO_KERNEL = ("no kernel for it", "outside of its type's range", "does not support these types")
 
 
 def mixed_case(seed):

@@ -125,7 +125,7 @@ int kernel_bad(struct builder *builder, const char *why)
 int kernel_bad_type(struct builder *builder, const struct kernel_tensor *tensor)
 {
     struct ethosu_model_error why;
-    error_set(&why, 0, "its kernel does not support this type, or these types together: %s",
+    error_set(&why, 0, "its kernel does not support these types (%s)",
               ethosu_model_type_name(tensor->type));
     return kernel_unsupported(builder, why.text);
 }

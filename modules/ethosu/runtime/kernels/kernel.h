@@ -51,8 +51,8 @@ struct kernel {
     uint32_t (*scratch)(const struct kernel_call *call);
     /** Compute the outputs; returns enum ethosu_model_status. */
     int (*run)(const struct kernel_call *call);
-    const void
-        *variant; /**< for prepare(): in what the operators of a family differ; may be NULL */
+    /** For prepare(): in what the operators of a family differ; may be NULL. */
+    const void *variant;
 };
 
 /** What kernels.def says of each. */
@@ -65,7 +65,7 @@ struct kernel {
 #include "kernels.def"
 #undef KERNEL
 
-/** Define kernel_NAME: `DEFINE_KERNEL(ADD, .prepare = prepare_add, .run = run_binary);`. */
+/** Define kernel_NAME: `DEFINE_KERNEL(SVDF, .prepare = prepare_svdf, .run = run_svdf);`. */
 #define DEFINE_KERNEL(name, ...)                                      \
     const struct kernel kernel_##name = {.code = TFLITE_##name,       \
                                          .in_place = IN_PLACE_##name, \

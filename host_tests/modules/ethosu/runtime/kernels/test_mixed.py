@@ -64,6 +64,6 @@ def test_without_a_plan_when_no_scratch_is_needed(compile_mixed):
 def test_without_a_plan_that_is_needed(compile_mixed):
     _, compiled, _ = compile_mixed("scratch", SMALL["small_cnn"](), ("--ignore-ops", "CONV_2D"))
     with pytest.raises(
-        InputError, match=r"\d+ bytes of scratch, and the file has no memory plan.*ethosu plan"
+        InputError, match=r"\d+ bytes of scratch, but the file has no plan.*ethosu plan"
     ):
         Simulation(compiled)
