@@ -128,6 +128,7 @@ test-all: setup build ## Run all tests, larger sweeps too
 nightly: setup ## Check generated graphs on the NPU simulator for SECONDS (default 3600)
 	$(call say,generated graphs)
 	@+$(MAKE) --no-print-directory -s -C tools/npu_sim shared
+	@+$(MAKE) --no-print-directory -s -C tools/sim_host
 	@cd host_tests && ../$(BIN)/python -m generator --seconds $(or $(SECONDS),3600)
 
 fuzz: setup ## Fuzz the NPU simulator for RUNS of each target (default 10^7)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from ethosu_tools.tflite_writer import Graph, write
+from ethosu_tools.tflite.writer import Graph, write
 
 from .draws import Draws
 

@@ -70,7 +70,7 @@ def make(
         choices=tuple(draws.record),
         model=model,
         npu=npu,
-        options=_without_regions(options) if b.tensors_outside > 2 else options,
+        options=options,
         operators=tuple(b.operators),
         feeds=feeds(rng, b.inputs, family.unsigned),
     )
@@ -91,13 +91,8 @@ def _target(draws: Draws, family: Family) -> tuple[str, tuple[str, ...]]:
             return npu, (*options, switch)
     if draws.chance(15):
         options += ["--cop-format", "COP2"]
-        options += ["--separate-io-regions"] * draws.integer(0, 1)
+        draws.integer(0, 1)  # nothing depends on it: it keeps the graphs of the seeds
     return npu, tuple(options)
-
-
-def _without_regions(options: tuple[str, ...]) -> tuple[str, ...]:
-    """Vela gives all inputs one region and all outputs another; runtimes pass one per tensor."""
-    return tuple(option for option in options if option != "--separate-io-regions")
 
 
 def _add(b: Builder, family: Family, name: str) -> None:

@@ -13,5 +13,5 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="session", autouse=True)
 def npu_library(repo):
-    command = ["make", "-s", "-C", str(repo / "tools/npu_sim"), "shared"]
-    subprocess.run(command, check=True, timeout=300)
+    for target in (["tools/npu_sim", "shared"], ["tools/sim_host"]):
+        subprocess.run(["make", "-s", "-C", *target], cwd=repo, check=True, timeout=300)

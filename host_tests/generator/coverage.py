@@ -11,11 +11,10 @@ import struct
 from collections import Counter
 from collections.abc import Iterator
 
-from ethosu_tools.npu import command_stream
-from ethosu_tools.npu import commands as command_table
-from ethosu_tools.npu.program import parse
+from ethosu_tools.payload import read as read_payload
+from ethosu_tools.tflite.reader import NPU_CONSTANTS, NPU_STREAM, parse
+from tools.npu_sim.hardware import commands as command_table
 
-NPU_OPERATOR = "ethos-u"
 PAYLOAD = 0x4000
 OPERATIONS = ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "RESIZE")  # on feature maps
 
@@ -38,16 +37,14 @@ def streams(model: bytes) -> Iterator[bytes]:
     """The command streams of a compiled model's main graph."""
     graph = parse(model)[0]
     for operator in graph.operators:
-        if operator.name == NPU_OPERATOR:
-            yield command_stream(graph.tensors[operator.inputs[0]].content)
+        if operator.on_npu:
+            yield read_payload(graph.tensors[operator.inputs[NPU_STREAM]].content).stream
 
 
 def constants(model: bytes) -> bytes:
     """The read-only data (region 0) of the first NPU operator; empty if there is none."""
     graph = parse(model)[0]
-    of_npu = (
-        graph.tensors[node.inputs[1]] for node in graph.operators if node.name == NPU_OPERATOR
-    )
+    of_npu = (graph.tensors[node.inputs[NPU_CONSTANTS]] for node in graph.operators if node.on_npu)
     return next((tensor.content for tensor in of_npu), b"")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from ethosu_tools.npu.trace import MODES
+from ethosu_tools.trace import MODES
 
 from .coverage import commands, streams
 

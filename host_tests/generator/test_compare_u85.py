@@ -8,9 +8,9 @@ numbers differ by two parts or less, and nowhere else.
 
 import numpy as np
 import pytest
-from ethosu_tools.npu import Session
 from ethosu_tools.oracle import Oracle
-from ethosu_tools.tflite_writer import Graph, write
+from ethosu_tools.sim import Simulation
+from ethosu_tools.tflite.writer import Graph, write
 
 from . import isolated, vela
 from .case import Case
@@ -46,8 +46,8 @@ def comparison(kind, scales):
 def test_differences_are_between_neighbours(kind, scales):
     case = comparison(kind, scales)
     (x, y), (wanted,) = case.feeds[0], Oracle(case.model).step(case.feeds[0])
-    with Session(isolated.call(vela.compile_case, case).model) as session:
-        (found,) = session.run(case.feeds[0])
+    with Simulation(isolated.call(vela.compile_case, case).model) as simulation:
+        (found,) = simulation.step(case.feeds[0])
     apart = np.abs((x.astype(float) - 3) * scales[0] - (y.astype(float) + 7) * scales[1])
     assert not (wanted != found)[apart > 2 / 256].any()
     assert np.count_nonzero(wanted != found) < 0.01 * wanted.size

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from ethosu_tools.npu import Session
 from ethosu_tools.oracle import Oracle
-from ethosu_tools.tflite_writer import Graph, write
+from ethosu_tools.sim import Simulation
+from ethosu_tools.tflite.writer import Graph, write
 
 from . import case as cases
 from . import coverage, isolated, vela
@@ -47,10 +47,10 @@ def sums(case, model):
     kinds = list(coverage.operations(model))
     results, rows = {}, []
 
-    with Session(model, case.npu) as session:
+    with Simulation(model, case.npu) as simulation:
 
         def values(fmap):
-            return session.npu.feature_map(fmap, session.bases).reshape(-1).astype(int)
+            return simulation.feature_map(fmap).reshape(-1).astype(int)
 
         for feed in case.feeds:
             place = iter(kinds)
@@ -68,9 +68,9 @@ def sums(case, model):
                     rows.append((function, sum(parts), values(operation.ofm)))
                 results[operation.ofm.region, operation.ofm.base[0]] = values(operation.ofm)
 
-            session.npu.observe(observe)
-            session.run(feed)
-            session.npu.observe(None)
+            simulation.observe(observe)
+            simulation.step(feed)
+            simulation.observe(None)
     return rows
 
 

@@ -19,7 +19,7 @@ import serial
 from mpremote.transport import TransportError, TransportExecError
 from mpremote.transport_serial import SerialTransport
 
-from .closing import Closing
+from .closeable import Closeable
 from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
 from .qemu import Machine
 from .ui import Update
@@ -36,7 +36,7 @@ _QUIET_TRIES = 25
 OnOutput = Callable[[bytes], None]
 
 
-class Board(Closing):
+class Board(Closeable):
     """Runs Python on a board through its raw REPL."""
 
     def __init__(self, port: str, *, boot_timeout: float = BOOT_TIMEOUT_S) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from flatbuffers import flexbuffers
 
 from .make_model import INT8_RMS, NONE, RELU, SAME, VALID, Net, Signal, small_cnn
-from .tflite_writer import write
+from .tflite.writer import write
 
 INT16_RMS = 18918.0  # of numbers spread evenly over all of int16
 INT32 = 2  # the schema's TensorType

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .tflite_writer import Graph, write
+from .tflite.writer import Graph, write
 
 INT8_RMS = 73.3  # of numbers spread evenly over -127 … 127
 SPREAD = 3.0  # a layer's 8 bits cover this many standard deviations

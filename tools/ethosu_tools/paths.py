@@ -19,14 +19,9 @@ def _built(path: Path, target: str) -> Path:
 
 
 def host_library() -> Path:
-    """Driver, runtime and NPU simulator as a shared library of this machine."""
-    return _built(root() / "build/sim_host/libethosu_sim.so", "sim-host")
-
-
-def npu_library() -> Path:
-    """Functional NPU simulator as a shared library of this machine (ETHOSU_NPU_LIBRARY, if set)."""
-    default = root() / "build/npu_sim/libnpu_sim.so"
-    return _built(Path(os.environ.get("ETHOSU_NPU_LIBRARY", default)), "-C tools/npu_sim shared")
+    """Driver, runtime and NPU simulator as a shared library (ETHOSU_SIM_LIBRARY, if set)."""
+    default = root() / "build/sim_host/libethosu_sim.so"
+    return _built(Path(os.environ.get("ETHOSU_SIM_LIBRARY", default)), "sim-host")
 
 
 def qemu_plugin() -> Path:

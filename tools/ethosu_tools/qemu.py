@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from . import paths
-from .closing import Closing
+from .closeable import Closeable
 from .errors import BoardError, InputError, SetupError
 
 MACHINE = "mps3-an547"
@@ -132,7 +132,7 @@ def _elf(image: Path) -> Path:
     return image
 
 
-class Machine(Closing):
+class Machine(Closeable):
     """A running emulated board."""
 
     def __init__(

@@ -12,7 +12,7 @@ from pathlib import Path
 from . import arrays, romfs, tflite
 from .arrays import Array, Feed
 from .board import Board, QemuBoard
-from .closing import Closing
+from .closeable import Closeable
 from .errors import BoardError, InputError, RemoteError
 from .qemu import WINDOW_SIZE, WINDOW_START, Machine
 from .tflite import Tensor
@@ -47,7 +47,7 @@ def _steps(count, source, target):
 """
 
 
-class _BoardSession(Closing):
+class _BoardRunner(Closeable):
     """A model on a board; how bytes get there and back is for the subclasses."""
 
     def __init__(self, board: Board, model: Path) -> None:
@@ -100,7 +100,7 @@ class _BoardSession(Closing):
         return arrays.split(data, self.outputs)
 
 
-class EmulatedSession(_BoardSession):
+class EmulatedRunner(_BoardRunner):
     """A model on an emulated board: it and its tensors go straight into the board's memory."""
 
     def __init__(self, model: Path, npu: str | None = None, *, console: str = "fast") -> None:
@@ -131,7 +131,7 @@ class EmulatedSession(_BoardSession):
                 yield self._split(data)
 
 
-class SerialSession(_BoardSession):
+class SerialRunner(_BoardRunner):
     """A model on a board at a serial port; the model stays there for the next time."""
 
     def __init__(self, model: Path, port: str, progress: Update | None = None) -> None:

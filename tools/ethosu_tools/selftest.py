@@ -17,8 +17,8 @@ import numpy as np
 from .arrays import Array
 from .errors import InputError
 from .files import write_whole
-from .plan.metadata import put
 from .tflite import Tensor
+from .tflite.metadata import put
 
 NAME = "ethosu_selftest"
 MARK = b"EST1"

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Runs compiled models in this process: our driver and runtime on the NPU simulator.
 
-The library is plain C (sim_host.h, ethosu_model.h); the structures
-below are those of the headers.
+The library is plain C; the structures below are those of sim_host.h and ethosu_model.h.
 """
 
 import ctypes as c
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,12 +14,15 @@ import numpy as np
 
 from . import paths, tflite
 from .arrays import Array, Feed
-from .closing import Closing
+from .closeable import Closeable
 from .errors import BoardError, InputError, SetupError
 from .tflite import Tensor
+from .trace import FeatureMap, ObserverFunction, Operation
 
 NPU_COUNT = 2
 _TIMEOUT_MS = 10_000
+# Memory of a board is not zero at the start either.
+_ARENA_FILL = 0xA5
 
 
 class _Error(c.Structure):
@@ -62,6 +64,8 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "sim_host_alloc": (c.c_void_p, c.c_size_t),
     "sim_host_free": (None, c.c_void_p),
     "sim_host_cycles": (c.c_uint64, c.c_uint),
+    "sim_host_observe": (None, c.c_uint, ObserverFunction, c.c_void_p),
+    "sim_host_region": (c.c_void_p, c.c_uint, c.c_uint, c.c_uint64, c.c_uint64),
     "sim_host_log": (c.c_char_p,),
     "ethosu_ext_reserve_this": (c.c_int, c.c_void_p, c.c_uint64),
     "ethosu_ext_last_error": (c.c_void_p, c.c_void_p),
@@ -97,13 +101,17 @@ def load_library(path: Path | None = None) -> c.CDLL:
     return library
 
 
-class Simulation(Closing):
+class Simulation(Closeable):
     """One model on one simulated NPU."""
 
     _in_use: ClassVar[set[int]] = set()
 
-    def __init__(self, model: Path, npu: str | None = None) -> None:
-        """Load a compiled model; the NPU is the one that it was compiled for."""
+    def __init__(self, model: Path | bytes, npu: str | None = None, *, verify: bool = True) -> None:
+        """Load a compiled model, a file or its contents.
+
+        The NPU is the one that it was compiled for, unless `npu` names another. Without `verify`
+        the simulator gets the command streams as they are, right or wrong.
+        """
         description = tflite.describe_compiled(model)
         self.npu = npu or str(description.npu)
         self.inputs: Sequence[Tensor] = description.inputs
@@ -111,12 +119,14 @@ class Simulation(Closing):
         self._library = load_library()
         self._index = self._take_index()
         self._memory: list[int] = []
+        self._observer = ObserverFunction()
+        self._observer_errors: list[BaseException] = []
         self._finalizer = weakref.finalize(
             self, self._release, self._library, self._index, self._memory
         )
         try:
             self._driver = self._open_npu()
-            self._model = self._load(model)
+            self._model = self._load(model, verify)
             # A loaded model's buffers stay where they are.
             self._input_places = self._places("ethosu_model_inputs", self.inputs)
             self._output_places = self._places("ethosu_model_outputs", self.outputs)
@@ -132,6 +142,8 @@ class Simulation(Closing):
 
     def step(self, inputs: Sequence[Array]) -> list[Array]:
         """Invoke the model once."""
+        if len(inputs) != len(self.inputs):
+            raise InputError(f"the model has {len(self.inputs)} inputs, found {len(inputs)}")
         for index, (array, (place, size)) in enumerate(
             zip(inputs, self._input_places, strict=True)
         ):
@@ -139,9 +151,41 @@ class Simulation(Closing):
             if len(data) != size:
                 raise InputError(f"input {index} takes {size} bytes, found {len(data)}")
             c.memmove(place, data, size)
-        if self._library.ethosu_model_invoke(self._model, self._driver) != 0:
+        status = self._library.ethosu_model_invoke(self._model, self._driver)
+        if self._observer_errors:
+            raise self._observer_errors.pop()
+        if status != 0:
             raise BoardError(f"the inference failed: {self._reason()}")
         return self._outputs()
+
+    def observe(self, observer: Callable[[Operation], None] | None) -> None:
+        """Call `observer` after each operation of the NPU, which waits meanwhile; None ends it.
+
+        `feature_map` shows then what the operation has written.
+        """
+
+        def call(_context: int, operation: Any) -> None:
+            try:
+                if observer and not self._observer_errors:
+                    observer(Operation.from_c(operation.contents))
+            except BaseException as error:  # C can't pass it on; step() raises it
+                self._observer_errors.append(error)
+
+        self._observer = ObserverFunction(call) if observer else ObserverFunction()
+        self._library.sim_host_observe(self._index, self._observer, None)
+
+    def feature_map(self, map_: FeatureMap) -> Array:
+        """Copy a feature map out of memory: raw values, [height, width, depth]."""
+        offsets = map_.offsets()
+        low = int(offsets.min())
+        size = int(offsets.max()) - low + map_.item_size
+        place = self._library.sim_host_region(self._index, map_.region, low, size)
+        if not place:
+            raise InputError(f"the NPU sees no memory at {low:,} of region {map_.region}")
+        memory = np.frombuffer(c.string_at(place, size), np.uint8)
+        each = (offsets - low)[..., None] + np.arange(map_.item_size)
+        values: Array = memory[each].view(map_.dtype)[..., 0]
+        return values
 
     def reset(self) -> None:
         """Put the model's state back to the beginning."""
@@ -180,22 +224,23 @@ class Simulation(Closing):
             raise BoardError(f"the simulated NPU cannot be reserved: {self._log()}")
         return int(driver)
 
-    def _load(self, path: Path) -> c.c_void_p:
-        data = tflite.read(path)
-        source = _Source(self._alloc(len(data)), len(data), self._driver)
+    def _load(self, model: Path | bytes, verify: bool) -> c.c_void_p:
+        data = tflite.read(model)
+        source = _Source(self._alloc(len(data)), len(data), self._driver, not verify)
         c.memmove(source.file, data, len(data))
-        memory, error, model = _Memory(), _Error(), c.c_void_p()
+        memory, error, loaded = _Memory(), _Error(), c.c_void_p()
         library = self._library
         status = library.ethosu_model_measure(c.byref(source), c.byref(memory), c.byref(error))
         if status == 0:
             memory.object = self._alloc(memory.object_size)
             memory.arena = self._alloc(memory.arena_size)
+            c.memset(memory.arena, _ARENA_FILL, memory.arena_size)
             status = library.ethosu_model_load(
-                c.byref(source), c.byref(memory), c.byref(model), c.byref(error)
+                c.byref(source), c.byref(memory), c.byref(loaded), c.byref(error)
             )
         if status != 0:
-            raise InputError(f"{path}: {error.text.decode(errors='replace')}")
-        return model
+            raise InputError(f"{tflite.name_of(model)}: {error.text.decode(errors='replace')}")
+        return loaded
 
     def _alloc(self, size: int) -> int:
         memory = self._library.sim_host_alloc(max(size, 1))

@@ -19,7 +19,7 @@ from typing import Any
 from . import debug_table, tflite
 from .errors import InputError, SetupError
 from .files import write_whole
-from .plan.metadata import put
+from .tflite.metadata import put
 
 TIMEOUT_S = 1800
 

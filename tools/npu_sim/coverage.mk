@@ -9,6 +9,7 @@ BUILD := $(ROOT)/build/npu_sim/coverage
 PYTHON ?= $(ROOT)/.venv/bin/python
 COUNT ?= 1000
 export ETHOSU_NPU_LIBRARY := $(BUILD)/libnpu_sim.so
+export ETHOSU_SIM_LIBRARY := $(ROOT)/build/sim_host/coverage/libethosu_sim.so
 
 .PHONY: coverage library
 coverage: library
@@ -19,3 +20,4 @@ coverage: library
 
 library:
 	$(MAKE) -s -f $(SIM)/Makefile BUILD=$(BUILD) CFLAGS="-O0 -g --coverage" shared
+	$(MAKE) -s -C $(ROOT)/tools/sim_host SANITIZE=coverage

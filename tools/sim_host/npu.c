@@ -4,12 +4,15 @@
  * command streams are executed here or on a thread, its interrupt line calls
  * the handler. Injected faults are put in between, where silicon would have them.
  */
+#include "ethosu_registers.h"
 #include "sim_host_internal.h"
 
 #include <ethosu_io.h>
 
 /** A line that no handler lowers is given up after so many calls. */
 #define STORM_LIMIT 100
+
+#define REGION_COUNT 8u
 
 static void lock(struct NPU_REG *npu)
 {
@@ -198,6 +201,21 @@ static uint8_t *map(void *context, uint64_t address, uint64_t length, bool write
     bool fails = npu->faults.run.bus_error;
     unlock(npu);
     return fails ? NULL : sim_host_map(NULL, address, length, write);
+}
+
+void sim_host_observe(unsigned index, npu_observer_t observer, void *context)
+{
+    npu_observe(sim_host_npus[index].sim, observer, context);
+}
+
+const void *sim_host_region(unsigned index, unsigned region, uint64_t offset, uint64_t size)
+{
+    struct NPU_REG *npu = &sim_host_npus[index];
+    uint32_t basep = NPU_BASEP0 + 8 * region;
+    lock(npu);
+    uint64_t base = npu_read(npu->sim, basep) | (uint64_t)npu_read(npu->sim, basep + 4) << 32;
+    unlock(npu);
+    return region < REGION_COUNT ? sim_host_map(NULL, base + offset, size, false) : NULL;
 }
 
 static void log_line(void *context, enum npu_log_level level, const char *message)

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 struct ethosu_driver;
+struct npu_operation;
 
 /** NPUs that can be open at once. */
 #define SIM_HOST_NPU_COUNT 2
@@ -77,6 +78,23 @@ void sim_host_interrupt(unsigned index);
 
 /** Estimated NPU cycles of the last inference. */
 uint64_t sim_host_cycles(unsigned index);
+
+/**
+ * Call `observer` after every operation that an NPU executes, on the thread that
+ * executes it; the NPU waits meanwhile. NULL ends it, and so does sim_host_close().
+ *
+ * @param observer  gets a `struct npu_operation` of npu_sim.h
+ */
+void sim_host_observe(unsigned index,
+                      void (*observer)(void *context, const struct npu_operation *operation),
+                      void *context);
+
+/**
+ * Bytes [offset, offset + size) of a region of the command stream that runs, or ran last.
+ *
+ * @return  NULL when the NPU sees no such memory
+ */
+const void *sim_host_region(unsigned index, unsigned region, uint64_t offset, uint64_t size);
 
 /** What the simulator and this process have logged since the last call; "" if nothing. */
 const char *sim_host_log(void);

@@ -4,7 +4,7 @@
 import random
 
 import pytest
-from ethosu_tools import npu, payload, tflite, vela
+from ethosu_tools import payload, tflite, vela
 from ethosu_tools.errors import InputError
 
 FORMS = {
@@ -23,7 +23,7 @@ def payloads(small_models, tmp_path_factory):
         path = folder / f"{form}.tflite"
         vela.compile_model(small_models["small_cnn"], "ethos-u85-512", path, more=FORMS[form])
         assert tflite.describe(path).npu == "ethos-u85-512"
-        (graph, *_) = npu.program.parse(path.read_bytes())
+        (graph, *_) = tflite.parse(path.read_bytes())
         (operator,) = (each for each in graph.operators if each.name == "ethos-u")
         return graph.tensors[operator.inputs[0]].content
 

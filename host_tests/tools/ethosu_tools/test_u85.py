@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from ethosu_tools import arrays, npu, oracle, vela
+from ethosu_tools import arrays, oracle, vela
 from ethosu_tools.sim import Simulation
 
 CONFIGS = [name for name in vela.NPUS if "u85" in name]
@@ -55,14 +55,18 @@ def test_run_on_the_simulator(ethosu, model, small_cnn, inputs):
 def test_single_steps_show_what_lies_in_memory(model, feed):
     inputs, wanted = feed
     chained = 0
-    with npu.Session(model) as session:
-        for operation in session.steps(inputs):
-            if operation.ofm is None:
-                continue
-            chained += operation.ofm.chained
-            if not operation.ofm.chained:
-                assert session.feature_map(operation.ofm).shape == operation.ofm.shape
-        assert all(map(np.array_equal, session.outputs(), wanted))
+
+    def look(operation):
+        nonlocal chained
+        if operation.ofm is None:
+            return
+        chained += operation.ofm.chained
+        if not operation.ofm.chained:
+            assert simulation.feature_map(operation.ofm).shape == operation.ofm.shape
+
+    with Simulation(model) as simulation:
+        simulation.observe(look)
+        assert all(map(np.array_equal, simulation.step(inputs), wanted))
     assert chained > 0
 
 

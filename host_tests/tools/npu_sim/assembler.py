@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import struct
 
-from ethosu_tools import npu
+from tools.npu_sim import hardware as npu
 
 _PAYLOAD = 0x4000
 
@@ -90,9 +90,9 @@ class Stream:
         return struct.pack(f"<{len(self.words)}I", *self.words)
 
 
-def execute(config: str, stream: bytes, regions: list[bytes]) -> tuple[npu.Outcome, npu.Npu]:
+def execute(config: str, stream: bytes, regions: list[bytes]) -> tuple[npu.Outcome, npu.Hardware]:
     """Run a stream on a fresh NPU; region i holds regions[i], its memory is memories[i + 1]."""
-    device = npu.Npu(config)
+    device = npu.Hardware(config)
     memory = device.add(stream, writable=False)
     bases = [device.add(content).address for content in regions]
     device.start(memory, bases)

@@ -34,15 +34,13 @@ Compile = Callable[..., Path]
 
 @pytest.fixture(scope="session", autouse=True)
 def npu_library(repo: Path) -> Path:
-    """Build the model; every test of this folder needs it."""
-    done = subprocess.run(
-        ["make", "-s", "-C", str(repo / "tools/npu_sim"), "shared"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    """Build the simulator, alone and with driver and runtime."""
+    for target in (["tools/npu_sim", "shared"], ["tools/sim_host"]):
+        command = ["make", "-s", "-C", *target]
+        done = subprocess.run(
+            command, cwd=repo, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == 0, done.stderr
     return repo / "build/npu_sim/libnpu_sim.so"
 
 

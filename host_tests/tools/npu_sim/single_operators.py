@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from ethosu_tools.tflite_writer import Graph, write
+from ethosu_tools.tflite.writer import Graph, write
 
 SAME, VALID = 0, 1
 ACTIVATIONS = (0, 1, 3)  # none, RELU, RELU6

@@ -4,9 +4,9 @@
 import threading
 
 import pytest
-from ethosu_tools.npu import Npu, Outcome
 
 from tools.npu_sim.assembler import Stream
+from tools.npu_sim.hardware import Hardware, Outcome
 
 _TAPS, _WIDTH, _DEPTH = 8192, 8192, 256
 # Each does 2^34 steps in one single row.
@@ -29,7 +29,7 @@ def test_an_abort_is_heard_within_a_row(kind, padded):
         OFM_DEPTH_M1=depth - 1, OFM_STRIDE_X=depth, OFM_STRIDE_Y=_WIDTH * depth,
         OFM_WIDTH_M1=_WIDTH - 1, OFM_WIDTH0_M1=_WIDTH - 1, OFM_PRECISION=0x101,
     ).op(name, param).stop()  # fmt: skip
-    with Npu("ethos-u55-128") as device:
+    with Hardware("ethos-u55-128") as device:
         bases = [device.add(bytes(size)).address for size in (width * _DEPTH, _WIDTH * depth)]
         done = []
         device.observe(done.append)

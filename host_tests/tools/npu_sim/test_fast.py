@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools.npu import Outcome, commands
 
 from tools.npu_sim import random_operations_u85 as u85
 from tools.npu_sim.assembler import execute
+from tools.npu_sim.hardware import Outcome, commands
 from tools.npu_sim.random_operations import CONFIG, KINDS, U85_KINDS, make
 
 SEEDS = range(30)

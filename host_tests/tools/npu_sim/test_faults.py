@@ -7,8 +7,9 @@ The driver's tests inject them into whole inferences; here is what each does at 
 import ctypes as c
 
 import pytest
-from ethosu_tools import paths
-from ethosu_tools.npu import STATUS_END, STATUS_WEIGHT_FAULT, Register
+
+from tools.npu_sim import hardware
+from tools.npu_sim.hardware import STATUS_END, STATUS_WEIGHT_FAULT, Register
 
 NAMES = (
     *("irq-lost", "irq-late", "irq-spurious", "hang", "bus-error", "parse-error", "watchdog"),
@@ -53,7 +54,7 @@ class Faults:
 
 @pytest.fixture
 def faults(npu_library):
-    library = c.CDLL(str(paths.npu_library()))
+    library = c.CDLL(str(hardware.library_path()))
     library.npu_fault_name.restype = c.c_char_p
     library.npu_faults_read.restype = c.c_uint32
     for name in ("inject", "write", "deliver", "take_held"):

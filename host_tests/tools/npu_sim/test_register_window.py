@@ -2,9 +2,9 @@
 """Each register holds the bits that it has, forgets them at a reset, and serves the next run."""
 
 import pytest
-from ethosu_tools.npu import STATUS_BUS_ERROR, STATUS_END, Memory, Npu, Outcome, Register
 
 from tools.npu_sim.assembler import Stream
+from tools.npu_sim.hardware import STATUS_BUS_ERROR, STATUS_END, Hardware, Memory, Outcome, Register
 
 WORD = 0xFFFFFFFF
 PMU_IRQ = 1 << 6
@@ -27,7 +27,7 @@ CONFIGS = ["ethos-u55-128", "ethos-u65-512"]
 
 @pytest.fixture(params=CONFIGS)
 def device(request):
-    with Npu(request.param) as npu:
+    with Hardware(request.param) as npu:
         yield npu
 
 
@@ -96,7 +96,7 @@ def test_base_pointers_have_as_many_bits_as_addresses():
     """An Ethos-U55 leaves the upper words out."""
     stream = Stream().defaults().op("POOL", 1).stop()
     for config, outcome in zip(CONFIGS, (Outcome.STOPPED, Outcome.BUS_ERROR), strict=True):
-        with Npu(config) as device:
+        with Hardware(config) as device:
             device.memories.append(Memory(0x1000, device.add(bytes(64)).data))
             device.start(device.add(stream), [0x12_0000_1000, device.add(64).address])
             assert device.execute() is outcome

@@ -2,18 +2,18 @@
 """The register window behaves as Arm's interface headers say."""
 
 import pytest
-from ethosu_tools.npu import (
+
+from tools.npu_sim.assembler import Stream, execute
+from tools.npu_sim.hardware import (
     STATUS_BUS_ERROR,
     STATUS_END,
     STATUS_IRQ,
     STATUS_PARSE_ERROR,
     STATUS_RUNNING,
-    Npu,
+    Hardware,
     Outcome,
     Register,
 )
-
-from tools.npu_sim.assembler import Stream, execute
 
 EXECUTE, ABORT = 1, 2
 RUN, CLEAR_IRQ, STOP_REQUEST = 1, 2, 16
@@ -31,17 +31,17 @@ CONFIG_WORDS = {
 
 @pytest.fixture
 def device():
-    with Npu("ethos-u55-128") as npu:
+    with Hardware("ethos-u55-128") as npu:
         yield npu
 
 
-def load(device: Npu, stream: bytes) -> None:
+def load(device: Hardware, stream: bytes) -> None:
     device.start(device.add(stream, writable=False), [])
 
 
 @pytest.mark.parametrize(("config", "word"), CONFIG_WORDS.items())
 def test_identity(config, word):
-    with Npu(config) as device:
+    with Hardware(config) as device:
         assert device.read(Register.CONFIG) == word
         expected = 0x10104201 if "u55" in config else 0x10066001
         assert device.read(Register.ID) == expected
@@ -197,7 +197,7 @@ def test_performance_mask_gates_the_counters():
 
 
 def test_performance_registers_hold_what_is_written():
-    with Npu("ethos-u55-128") as device:
+    with Hardware("ethos-u55-128") as device:
         for set_, clear in ((0x184, 0x188), (0x18C, 0x190), (0x194, 0x198)):
             device.write(set_, 0xFFFFFFFF)
             assert device.read(set_) == device.read(clear) == 1 << 31 | 0xF

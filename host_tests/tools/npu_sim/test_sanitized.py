@@ -21,8 +21,9 @@ def runtime(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def sanitized(repo: Path) -> Path:
-    make = ["make", "-s", "-C", str(repo / "tools/npu_sim"), "sanitize"]
-    subprocess.run(make, check=True, timeout=580, capture_output=True)
+    for target in (["tools/npu_sim", "sanitize"], ["tools/sim_host", "SANITIZE=address"]):
+        make = ["make", "-s", "-j2", "-C", *target]
+        subprocess.run(make, cwd=repo, check=True, timeout=580, capture_output=True)
     return repo / "build/npu_sim/sanitize/libnpu_sim.so"
 
 
@@ -32,6 +33,7 @@ def test_clean_under_sanitizers(sanitized, repo):
         "LD_PRELOAD": f"{runtime('libasan.so')} {runtime('libubsan.so')}",
         "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter's own
         "ETHOSU_NPU_LIBRARY": str(sanitized),
+        "ETHOSU_SIM_LIBRARY": str(repo / "build/sim_host/address/libethosu_sim.so"),
     }
     files = [str(HERE / f"test_{suite}.py") for suite in SUITES + SUITES_U85]
     done = subprocess.run(

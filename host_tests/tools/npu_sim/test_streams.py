@@ -4,10 +4,10 @@
 import numpy as np
 import pytest
 from ethosu.vela.ethos_u55_regs import ethos_u55_regs as vela_registers
-from ethosu_tools import npu
-from ethosu_tools.npu import Outcome, Register
 
+from tools.npu_sim import hardware as npu
 from tools.npu_sim.assembler import DEFAULTS, Stream, execute
+from tools.npu_sim.hardware import Outcome, Register
 
 ROOM = [bytes(4096) for _ in range(4)]
 
@@ -139,7 +139,7 @@ def test_access_outside_memory(operation, registers, channel):
 def test_faulting_interface_is_the_regions():
     stream = Stream().defaults(IFM_BASE0=4096).op("POOL", 1).stop()
     for field, interface in ((0, 0), (1, 0), (2, 1), (3, 1)):
-        with npu.Npu("ethos-u55-128") as device:
+        with npu.Hardware("ethos-u55-128") as device:
             memory = device.add(stream)
             device.start(memory, [device.add(64).address] * 4, regions=0x5555 & ~3 | field)
             assert device.execute() is Outcome.BUS_ERROR
@@ -148,7 +148,7 @@ def test_faulting_interface_is_the_regions():
 
 def test_base_pointers_are_aligned():
     stream = Stream().defaults().op("POOL", 1).stop()
-    with npu.Npu("ethos-u55-128") as device:
+    with npu.Hardware("ethos-u55-128") as device:
         memory = device.add(stream)
         device.start(memory, [device.add(64).address + 8] * 4)
         assert device.execute() is Outcome.PARSE_ERROR
@@ -173,7 +173,7 @@ def test_strided_dma_of_u65():
 
 def test_40_bit_addresses_of_u65():
     stream = Stream().defaults(IFM_BASE0=0x12_0000_0000).op("POOL", 1).stop()
-    with npu.Npu("ethos-u65-512") as device:
+    with npu.Hardware("ethos-u65-512") as device:
         memory = device.add(stream)
         device.memories.append(npu.Memory(0x34_0000_0000, device.add(bytes(range(64))).data))
         out = device.add(64)

@@ -7,9 +7,9 @@ import struct
 
 import numpy as np
 import pytest
-from ethosu_tools.npu import Outcome
 
 from tools.npu_sim.assembler import Stream, execute
+from tools.npu_sim.hardware import Outcome
 from tools.npu_sim.test_u85_weights import CONFIG, INPUTS, OUTPUTS, encode
 
 PIXELS = 3

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 import pytest
-from ethosu_tools.npu import Outcome
 
 from tools.npu_sim.assembler import Stream, execute
+from tools.npu_sim.hardware import Outcome
 
 CONFIG = "ethos-u85-256"
 COUNT = 16

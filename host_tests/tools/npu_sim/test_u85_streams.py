@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ethosu_tools import npu
-from ethosu_tools.npu import Outcome
 
+from tools.npu_sim import hardware as npu
 from tools.npu_sim.assembler import U85_DEFAULTS, Stream, execute
+from tools.npu_sim.hardware import Outcome
 
 CONFIG = "ethos-u85-256"
 ROOM = [bytes(range(256)), bytes(1024), bytes(256), bytes(256)]
@@ -20,14 +20,14 @@ def stream() -> Stream:
     return Stream(CONFIG)
 
 
-def run(content: bytes, regions: list[bytes] | None = None) -> tuple[Outcome, npu.Npu]:
+def run(content: bytes, regions: list[bytes] | None = None) -> tuple[Outcome, npu.Hardware]:
     return execute(CONFIG, content, regions or ROOM)
 
 
 def test_each_config_is_what_its_payload_says(npu_library):
     words = {128: 0x17, 256: 0x18, 512: 0x1119, 1024: 0x251A, 2048: 0x261B}
     for macs, low in words.items():
-        with npu.Npu(f"ethos-u85-{macs}") as device:
+        with npu.Hardware(f"ethos-u85-{macs}") as device:
             assert device.read(npu.Register.CONFIG) & 0x0FFF_FEFF == low & ~0x100
             assert device.read(npu.Register.CONFIG) >> 28 == 2
             assert device.read(npu.Register.ID) == 0x2000_7000
@@ -37,7 +37,7 @@ def test_the_port_of_a_region_is_in_its_memory_attributes():
     """REGIONCFG picks one of MEM_ATTR0..3, whose bit 2 is the port: 0 SRAM, 1 EXT."""
     content = stream().defaults(DMA0_SRC=4096).op("DMA_START").stop()
     for attributes, interface in ((0x0, 0), (0x4, 1), (0x23, 0), (0x27, 1)):
-        with npu.Npu(CONFIG) as device:
+        with npu.Hardware(CONFIG) as device:
             device.write(0x040 + 4 * 2, attributes)
             device.start(device.add(content), [device.add(64).address] * 4, regions=0xAAAA)
             assert device.execute() is Outcome.BUS_ERROR
@@ -48,7 +48,7 @@ def test_eight_counters_lie_one_page_further_on():
     """Cycles, activity and the beats of both ports, in counters 0, 7 and 3 to 6."""
     content = stream().defaults(DMA0_LEN=64).op("DMA_START").stop()
     events = {0: 0x11, 7: 0x23, 3: 0x82, 4: 0x87, 5: 0x182, 6: 0x187}
-    with npu.Npu(CONFIG) as device:
+    with npu.Hardware(CONFIG) as device:
         assert device.read(0x1180) >> 11 & 0x1F == 8
         device.write(0x040 + 4, 4)
         for counter, event in events.items():
@@ -163,7 +163,7 @@ def test_a_branch_by_a_result_that_is_not_there():
 
 
 def test_an_endless_branch_can_be_stepped():
-    with npu.Npu(CONFIG) as device:
+    with npu.Hardware(CONFIG) as device:
         device.start(device.add(stream().op("BRANCH", 0, 0).stop()), [])
         for _ in range(3):
             assert device.execute(1) is Outcome.STEPPED

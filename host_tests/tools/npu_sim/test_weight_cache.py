@@ -4,7 +4,8 @@
 import ctypes as c
 
 import pytest
-from ethosu_tools import paths
+
+from tools.npu_sim import hardware
 
 CORES = 4
 ENTRIES = 512
@@ -52,7 +53,7 @@ def streams(first, second):
 
 @pytest.fixture
 def weights(npu_library):
-    weights = Weights(c.CDLL(str(paths.npu_library())))
+    weights = Weights(c.CDLL(str(hardware.library_path())))
     yield weights
     weights("free")
     assert weights.cache.bytes == 0

@@ -8,9 +8,9 @@ scale 1, so its 32-bit output is the weights themselves.
 import numpy as np
 import pytest
 from ethosu import mlw_codec
-from ethosu_tools.npu import Outcome
 
 from tools.npu_sim.assembler import Stream, execute
+from tools.npu_sim.hardware import Outcome
 
 UBLOCK = 8
 TAPS = 4  # a depthwise sub-kernel is padded to this

@@ -20,7 +20,7 @@ from .. import arrays, make_model, oracle, vela
 from ..arrays import Array
 from ..errors import UsageError
 from ..oracle import Oracle
-from ..remote import EmulatedSession
+from ..remote import EmulatedRunner
 from ..sim import Simulation
 from ..ui import Ui
 
@@ -115,18 +115,18 @@ def _measure_qemu(simulation: Simulation, compiled: Path, pairs: int) -> dict[st
     """The same inference on an emulated board, in pairs with one in this process."""
     inputs = arrays.random_inputs(simulation.inputs, np.random.default_rng(SEED))
     start = time.perf_counter()
-    with EmulatedSession(compiled) as session:
+    with EmulatedRunner(compiled) as runner:
         started = time.perf_counter() - start
         sizes = {
-            "inputs": [tensor.size for tensor in session.inputs],
-            "outputs": [tensor.size for tensor in session.outputs],
+            "inputs": [tensor.size for tensor in runner.inputs],
+            "outputs": [tensor.size for tensor in runner.outputs],
         }
-        session.board.exec(_ON_BOARD.format(**sizes))
-        once = session.board.eval("_microseconds(1)", timeout=120) / 1e6
+        runner.board.exec(_ON_BOARD.format(**sizes))
+        once = runner.board.eval("_microseconds(1)", timeout=120) / 1e6
         count = max(1, round(SAMPLE_S / once))
         times, ratios = [], []
         for _ in range(pairs):
-            times.append(session.board.eval(f"_microseconds({count})", timeout=120) / 1e6)
+            times.append(runner.board.eval(f"_microseconds({count})", timeout=120) / 1e6)
             ratios.append(times[-1] / _seconds(simulation.step, inputs))
     return {
         "ratio_qemu_to_sim": round(statistics.median(ratios), 3),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import debug_table, tflite
-from ..plan.metadata import get
+from ..tflite.metadata import get
 from ..ui import Ui
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from .. import arrays, qemu, tflite, vela
 from ..arrays import Array, Feed
 from ..errors import MismatchError
-from ..session import open_session
+from ..runner import open_runner
 from ..ui import Ui
 
 EPILOG = """\
@@ -56,12 +56,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     description = tflite.describe_compiled(args.model)
     feed = arrays.check(arrays.load(args.input), description.inputs, args.steps)
     with ui.progress("loading the model") as progress:
-        session = open_session(
+        runner = open_runner(
             args.model, args.on, npu=args.npu, console=args.console, progress=progress
         )
     rows = []
-    with session, ui.progress(f"running on {args.on}") as progress:
-        for row in session.run(feed):
+    with runner, ui.progress(f"running on {args.on}") as progress:
+        for row in runner.run(feed):
             rows.append(row)
             progress(len(rows), feed.steps)
     outputs = arrays.collect(rows, has_time=feed.has_time)
@@ -72,7 +72,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return {
         "model": str(args.model),
         "on": args.on,
-        "npu": session.npu,
+        "npu": runner.npu,
         "steps": feed.steps,
         "output": str(args.output) if args.output else None,
         "outputs": {

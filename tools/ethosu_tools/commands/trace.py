@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, npu, tflite, vela
+from .. import arrays, tflite
 from ..errors import InputError
-from ..npu import trace
+from ..sim import Simulation
+from ..trace import Operation, traffic
 from ..ui import Ui
 
 EPILOG = """\
@@ -34,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input", type=Path, metavar="NPZ", help="input arrays (default: random numbers)"
     )
-    vela.add_npu_option(parser, "another NPU than the model's own", default=None)
     parser.add_argument("--output", type=Path, metavar="JSON", help="save the trace there")
     parser.add_argument(
         "--maps", type=Path, metavar="NPZ", help='save the OFM of operation n there, under "n"'
@@ -49,25 +49,25 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         inputs = feed.step(0)
     else:
         inputs = arrays.random_inputs(description.inputs, np.random.default_rng(0))
-    operations: list[npu.Operation] = []
+    operations: list[Operation] = []
     maps: dict[str, np.ndarray] = {}
-    with (
-        tflite.reading(args.model),
-        npu.Session(args.model, args.npu, skip_cpu=True) as session,
-    ):
-        for operation in session.steps(inputs):
-            if args.maps and operation.ofm and not operation.ofm.chained:
-                maps[str(len(operations))] = session.feature_map(operation.ofm)
-            operations.append(operation)
-        config = session.npu.config
+
+    def note(operation: Operation) -> None:
+        if args.maps and operation.ofm and not operation.ofm.chained:
+            maps[str(len(operations))] = simulation.feature_map(operation.ofm)
+        operations.append(operation)
+
+    with Simulation(args.model) as simulation:
+        simulation.observe(note)
+        simulation.step(inputs)
     data = {
         "model": str(args.model),
-        "npu": config,
-        "cpu_operators_left_out": description.cpu_operators,
+        "npu": description.npu,
+        "cpu_operators": description.cpu_operators,
         "macs": sum(operation.macs for operation in operations),
         "cycles": sum(operation.cycles for operation in operations),
-        "traffic": {str(region): sums for region, sums in trace.traffic(operations).items()},
-        "operations": [trace.as_dict(operation) for operation in operations],
+        "traffic": {str(region): sums for region, sums in traffic(operations).items()},
+        "operations": [operation.as_dict() for operation in operations],
     }
     if args.maps:
         arrays.save(args.maps, maps)
@@ -92,8 +92,8 @@ def render(data: dict[str, Any]) -> str:
     lines[-1] += f"{data['macs']:,} MACs, {data['cycles']:,} cycles (estimate)"
     for region, sums in data["traffic"].items():
         lines.append(f"region {region}: {sums['read']:,} bytes read, {sums['written']:,} written")
-    if data["cpu_operators_left_out"]:
-        names = ", ".join(f"{n} x {c}" for n, c in data["cpu_operators_left_out"].items())
+    if data["cpu_operators"]:
+        names = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
         lines.append(f"on the CPU, not traced: {names}")
     return "\n".join(lines)
 

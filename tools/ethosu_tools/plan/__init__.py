@@ -20,10 +20,10 @@ from typing import Any
 
 from .. import tflite
 from ..files import write_whole
+from ..tflite.metadata import get, put, set_graph
 from .graph import Graph, read_graph
 from .kernels import KERNELS, RUNTIME_OPERATORS, kernel_version
 from .lives import Item, find_items
-from .metadata import get, put, set_graph
 from .placement import Placement, align, conflicts, place
 from .record import OFFSETS_NAME, RECORD_NAME, Entry, encode, encode_offsets
 from .schedule import Schedule, reorder, unchanged

@@ -7,8 +7,8 @@ the model can do that himself: straight into the tensor that the next operator r
 
 from __future__ import annotations
 
+from ..tflite.metadata import set_graph
 from .graph import FLOAT32, Graph, read_graph
-from .metadata import set_graph
 
 
 def fold_ends(data: bytes) -> tuple[bytes, list[str]]:

@@ -59,7 +59,7 @@ class Operator:
     @property
     def on_npu(self) -> bool:
         """Does the NPU run it?"""
-        return self.name == NPU_OPERATOR.decode()
+        return self.name == NPU_OPERATOR
 
 
 @dataclass(frozen=True)

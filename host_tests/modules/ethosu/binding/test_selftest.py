@@ -4,7 +4,7 @@
 import pytest
 from ethosu_tools import selftest
 from ethosu_tools.cli import main
-from ethosu_tools.plan.metadata import get, put
+from ethosu_tools.tflite.metadata import get, put
 
 from .conftest import MODEL, raised
 

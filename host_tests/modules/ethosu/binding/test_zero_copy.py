@@ -8,7 +8,7 @@ from ethosu_tools.cli import main
 from ethosu_tools.make_model import Net
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
-from ethosu_tools.tflite_writer import write
+from ethosu_tools.tflite.writer import write
 
 NPU = "ethos-u55-128"
 SIZE = 300 << 10

@@ -42,7 +42,7 @@ def npu_calls(path: Path) -> list[Call]:
     calls = []
     for number in range(graph.OperatorsLength()):
         operator = graph.Operators(number)
-        if model.OperatorCodes(operator.OpcodeIndex()).CustomCode() != NPU_OPERATOR:
+        if model.OperatorCodes(operator.OpcodeIndex()).CustomCode() != NPU_OPERATOR.encode():
             continue
         inputs = [operator.Inputs(i) for i in range(operator.InputsLength())]
         outputs = [operator.Outputs(i) for i in range(operator.OutputsLength())]

@@ -151,7 +151,7 @@ def test_opcodes_equal_velas() -> None:
 
 def test_u85_commands_equal_the_models() -> None:
     """Code and meaningful parameter bits of each; the model's were written from Arm's headers."""
-    from ethosu_tools.npu.hardware import commands
+    from tools.npu_sim.hardware import commands
 
     row = r"^(REGISTER|PAYLOAD)\((0x\w+), (NPU_SET_\w+), \w*U8, \w+, (\w+)\)"
     table = (DRIVER / "ethosu_commands.def").read_text()

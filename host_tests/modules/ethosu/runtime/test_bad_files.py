@@ -8,9 +8,10 @@ import subprocess
 import numpy as np
 import pytest
 from ethosu_tools.errors import InputError
-from ethosu_tools.plan import metadata, record
+from ethosu_tools.plan import record
 from ethosu_tools.sim import Simulation
-from ethosu_tools.tflite_writer import Graph, write
+from ethosu_tools.tflite import metadata
+from ethosu_tools.tflite.writer import Graph, write
 
 FUZZ_SECONDS = 5
 

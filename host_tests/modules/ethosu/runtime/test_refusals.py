@@ -81,7 +81,7 @@ def test_model_that_was_never_compiled(cnn, board_npu, small_models):
 
 
 def test_operator_that_no_kernel_is_there_for(cnn, board_npu, tmp_path):
-    from ethosu_tools.tflite_writer import Graph, write
+    from ethosu_tools.tflite.writer import Graph, write
     from ethosu_tools.vela import compile_model
 
     graph = Graph("main")

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from ethosu_tools import cli, tflite
 from ethosu_tools.make_mixed import MODELS, main
-from ethosu_tools.plan import metadata
 from ethosu_tools.plan.record import RECORD_NAME
+from ethosu_tools.tflite import metadata
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -100,7 +100,7 @@ def test_html_has_picture_and_table(ethosu, compiled_copy, tmp_path):
 
 
 def test_operators_without_a_kernel_are_named(ethosu, tmp_path):
-    from ethosu_tools.tflite_writer import Graph, write
+    from ethosu_tools.tflite.writer import Graph, write
 
     graph = Graph("floor")
     x, y = graph.tensor("x", (4,), "float32"), graph.tensor("y", (4,), "float32")

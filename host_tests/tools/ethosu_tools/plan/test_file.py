@@ -8,10 +8,11 @@ from ai_edge_litert.interpreter import Interpreter
 from ethosu_tools.errors import InputError
 from ethosu_tools.make_model import small_cnn, small_streaming
 from ethosu_tools.oracle import Oracle
-from ethosu_tools.plan import metadata, plan_file
+from ethosu_tools.plan import plan_file
 from ethosu_tools.plan.graph import read_graph
 from ethosu_tools.plan.record import OFFSETS_NAME, RECORD_NAME, decode, encode
 from ethosu_tools.sim import Simulation
+from ethosu_tools.tflite import metadata
 
 NAMES = {OFFSETS_NAME.encode(), RECORD_NAME.encode()}
 

@@ -9,9 +9,9 @@ from ethosu_tools.make_mixed import MODELS, MixedNet
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.plan import make_plan, plan_file
 from ethosu_tools.plan.graph import INT8, Graph, Operator, Tensor
-from ethosu_tools.plan.metadata import put
 from ethosu_tools.plan.record import OFFSETS_NAME, encode_offsets
 from ethosu_tools.sim import Simulation
+from ethosu_tools.tflite.metadata import put
 
 from . import c_runtime
 

@@ -253,7 +253,6 @@ def _detection(m: Maker) -> None:
         "h_scale": 5.0,
         "w_scale": 5.0,
     }
-    m.custom = ("TFLite_Detection_PostProcess", bytes(flexbuffers.Dumps(options)))
     anchors = m.rng.uniform(0, 1, (boxes, 4))
     inputs = [
         m.input((1, boxes, m.pick(4, 4, 6)), "float32"),
@@ -262,4 +261,6 @@ def _detection(m: Maker) -> None:
     ]
     places = most * most_classes
     shapes = ((1, places, 4), (1, places), (1, places), (1,))
-    m.operator("CUSTOM", inputs, [m.output(shape, "float32") for shape in shapes])
+    outputs = [m.output(shape, "float32") for shape in shapes]
+    packed = bytes(flexbuffers.Dumps(options))
+    m.operator("TFLite_Detection_PostProcess", inputs, outputs, custom_options=packed)

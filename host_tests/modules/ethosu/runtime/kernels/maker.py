@@ -8,10 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools.tflite_writer import Graph, write
-
-from .plan_writer import pack
+from ethosu_tools.tflite.writer import Graph, write
 
 Array = np.ndarray
 RANGES = {"int8": (-128, 127), "int16": (-32768, 32767), "int32": (-1000, 1000)}
@@ -39,8 +36,6 @@ class Maker:
     unsigned: bool = False
     """Write int8 tensors as uint8, with zero points 128 higher: the same numbers, shifted."""
 
-    custom: tuple[str, bytes] | None = None
-    """Name and options of the operator when it is a custom one."""
     group: int = 0
 
     def pick(self, *choices: Any) -> Any:
@@ -120,8 +115,6 @@ class Maker:
 
     def finish(self) -> Case:
         model = write([self.graph], "kernel test")
-        if self.custom:
-            model = _name_custom(model, *self.custom)
         inputs = [[self._values(t, step) for t in self.tensors] for step in range(STEPS)]
         return Case(model, inputs, self.group)
 
@@ -156,13 +149,6 @@ class Maker:
         if step == 1 and self.chance(30):
             return np.full(tensor.shape, self.pick(low, high), tensor.dtype)
         return self.rng.integers(low, high, tensor.shape, tensor.dtype, endpoint=True)
-
-
-def _name_custom(model: bytes, name: str, options: bytes) -> bytes:
-    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
-    tree.operatorCodes[0].customCode = name
-    tree.subgraphs[0].operators[0].customOptions = np.frombuffer(options, np.uint8)
-    return pack(tree)
 
 
 @dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The `with` statement of everything here that has to be closed."""
+"""The base class of everything here that has to be closed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from types import TracebackType
 from typing import Self
 
 
-class Closing(ABC):
-    """Something to use in a `with` statement, which closes it at its end."""
+class Closeable(ABC):
+    """A context manager that closes itself at the end of its `with` statement."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give back what is held; safe to call again."""
+        """Release what is held; may be called again."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""The bare NPU: a register window and the memory that it sees."""
+"""The bare simulator (tools/npu_sim/npu_sim.h): a register window and the memory that it sees."""
 
 from __future__ import annotations
 
 import ctypes
 import enum
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from .. import paths
-from ..closing import Closing
-from ..errors import InputError, ToolError
-from . import library
+from ethosu_tools import paths
+from ethosu_tools.closeable import Closeable
+from ethosu_tools.trace import ObserverFunction, Operation
 
 STATUS_RUNNING = 1 << 0
 STATUS_IRQ = 1 << 1
@@ -64,86 +65,67 @@ class Outcome(enum.IntEnum):
     BRANCH_FAULT = 7
 
 
-class NpuError(ToolError):
-    """The NPU stopped with a fault; the text is the model's own log line."""
-
-    exit_code = 5
-
-    def __init__(self, outcome: Outcome, status: int, log: Sequence[str]) -> None:
-        """Keep the outcome and the STATUS register."""
-        self.outcome = outcome
-        self.status = status
-        reason = log[-1] if log else outcome.name.lower().replace("_", " ")
-        super().__init__(f"the NPU stopped with STATUS 0x{status:08x}: {reason}")
+MapFunction = ctypes.CFUNCTYPE(
+    ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_bool
+)
+IrqFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_bool)
+LogFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
 
 
-@dataclass(frozen=True)
-class FeatureMap:
-    """One feature map of an operation; chained: in chaining buffer `region` inside the NPU."""
+class BusStruct(ctypes.Structure):
+    """struct npu_bus."""
 
-    region: int
-    chained: bool
-    base: tuple[int, ...]
-    shape: tuple[int, int, int]
-    dtype: str
-    format: str
-    zero_point: int
-    tile: tuple[int, int, int]
-    strides: tuple[int, int, int]
-
-    @classmethod
-    def from_c(cls, map_: library.FeatureMapStruct) -> FeatureMap | None:
-        """Translate the C structure; None when the operation has no such map."""
-        if not map_.used:
-            return None
-        return cls(
-            region=map_.region,
-            chained=map_.chained,
-            base=tuple(map_.base),
-            shape=(map_.height, map_.width, map_.depth),
-            dtype=f"{'int' if map_.is_signed else 'uint'}{map_.bits}",
-            format="NHCWB16" if map_.nhcwb16 else "NHWC",
-            zero_point=map_.zero_point,
-            tile=(map_.height0, map_.height1, map_.width0),
-            strides=(map_.stride_y, map_.stride_x, map_.stride_c),
-        )
+    _fields_ = [
+        ("context", ctypes.c_void_p),
+        ("map", MapFunction),
+        ("irq", IrqFunction),
+        ("log", LogFunction),
+    ]
 
 
-@dataclass(frozen=True)
-class Operation:
-    """One executed operation: what it was and what it moved."""
+class CommandInfoStruct(ctypes.Structure):
+    """struct npu_command_info."""
 
-    index: int
-    command: int
-    offset: int
-    name: str
-    param: int
-    ifm: FeatureMap | None
-    ifm2: FeatureMap | None
-    ofm: FeatureMap | None
-    kernel: tuple[int, int]
-    macs: int
-    cycles: int
-    read: tuple[int, ...]
-    written: tuple[int, ...]
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("code", ctypes.c_uint16),
+        ("param_mask", ctypes.c_uint16),
+    ]
 
 
-def _operation(raw: library.OperationStruct) -> Operation:
-    return Operation(
-        index=raw.index,
-        command=raw.command,
-        offset=raw.offset,
-        name=raw.name.decode(),
-        param=raw.param,
-        ifm=FeatureMap.from_c(raw.ifm),
-        ifm2=FeatureMap.from_c(raw.ifm2),
-        ofm=FeatureMap.from_c(raw.ofm),
-        kernel=(raw.kernel_height, raw.kernel_width),
-        macs=raw.macs,
-        cycles=raw.cycles,
-        read=tuple(raw.read),
-        written=tuple(raw.written),
-    )
+def library_path() -> Path:
+    """Path of the simulator's library: ETHOSU_NPU_LIBRARY, if set."""
+    default = paths.root() / "build/npu_sim/libnpu_sim.so"
+    return Path(os.environ.get("ETHOSU_NPU_LIBRARY", default))
+
+
+def _load() -> ctypes.CDLL:
+    """Open the simulator's library and declare its functions."""
+    lib = ctypes.CDLL(str(library_path()))
+    lib.npu_create.restype = ctypes.c_void_p
+    lib.npu_create.argtypes = [ctypes.c_char_p, ctypes.POINTER(BusStruct)]
+    lib.npu_configs.restype = ctypes.POINTER(ctypes.c_char_p)
+    lib.npu_read.restype = ctypes.c_uint32
+    lib.npu_read.argtypes = [ctypes.c_void_p, ctypes.c_uint32]
+    lib.npu_write.restype = ctypes.c_int
+    lib.npu_write.argtypes = [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32]
+    lib.npu_execute.restype = ctypes.c_int
+    lib.npu_execute.argtypes = [ctypes.c_void_p, ctypes.c_uint]
+    lib.npu_cycles.restype = ctypes.c_uint64
+    lib.npu_cycles.argtypes = [ctypes.c_void_p]
+    lib.npu_observe.restype = None
+    lib.npu_observe.argtypes = [ctypes.c_void_p, ObserverFunction, ctypes.c_void_p]
+    lib.npu_command_info.restype = ctypes.c_bool
+    lib.npu_command_info.argtypes = [
+        ctypes.c_char_p,
+        ctypes.c_uint,
+        ctypes.POINTER(CommandInfoStruct),
+    ]
+    for name in ("npu_destroy", "npu_reset", "npu_abort", "npu_finish"):
+        function = getattr(lib, name)
+        function.restype = None
+        function.argtypes = [ctypes.c_void_p]
+    return lib
 
 
 @dataclass
@@ -161,7 +143,7 @@ class Memory:
 
 
 @dataclass
-class Npu(Closing):
+class Hardware(Closeable):
     """One NPU with its memories; nothing but hardware."""
 
     config: str
@@ -170,23 +152,21 @@ class Npu(Closing):
     irq: bool = False
 
     def __post_init__(self) -> None:
-        self._lib = library.load(paths.npu_library())
+        self._lib = _load()
         # ctypes callbacks live as long as this object.
-        self._bus = library.BusStruct(
+        self._bus = BusStruct(
             None,
-            library.MapFunction(self._map),
-            library.IrqFunction(self._irq),
-            library.LogFunction(self._log),
+            MapFunction(self._map),
+            IrqFunction(self._irq),
+            LogFunction(self._log),
         )
         self._observer: Any = None
         self._handle = self._lib.npu_create(self.config.encode(), ctypes.byref(self._bus))
         if not self._handle:
-            raise InputError(
-                f"the NPU simulator knows no {self.config!r}, but {', '.join(configs())}"
-            )
+            raise ValueError(f"the NPU simulator knows no {self.config!r}")
 
     def close(self) -> None:
-        """Give the model's memory back."""
+        """Free the memory of the simulator."""
         if self._handle:
             self._lib.npu_destroy(self._handle)
             self._handle = None
@@ -246,10 +226,10 @@ class Npu(Closing):
     def observe(self, observer: Callable[[Operation], None] | None) -> None:
         """Call `observer` after every operation."""
         if observer is None:
-            self._observer = library.ObserverFunction()
+            self._observer = ObserverFunction()
         else:
-            self._observer = library.ObserverFunction(
-                lambda _context, raw: observer(_operation(raw.contents))
+            self._observer = ObserverFunction(
+                lambda _context, raw: observer(Operation.from_c(raw.contents))
             )
         self._lib.npu_observe(self._handle, self._observer, None)
 
@@ -270,55 +250,18 @@ class Npu(Closing):
         self.write(Register.CMD, 0xE)
         return self.read(Register.STATUS)
 
-    def feature_map(self, map_: FeatureMap, bases: Sequence[int]) -> np.ndarray:
-        """Copy a feature map out of memory, as an array [height, width, depth]."""
-        if map_.chained:
-            raise InputError("a chained feature map never leaves the NPU")
-        item = np.dtype(map_.dtype).itemsize
-        height, width, depth = map_.shape
-        row = np.arange(height)[:, None, None]
-        column = np.arange(width)[None, :, None]
-        channel = np.arange(depth)[None, None, :]
-        height0, height1, width0 = map_.tile
-        right = column >= width0
-        lower = row >= np.where(right, height1, height0)
-        base = np.array(map_.base)[2 * lower + right]
-        row = row - np.where(lower, np.where(right, height1, height0), 0)
-        column = column - np.where(right, width0, 0)
-        stride_y, stride_x, stride_c = map_.strides
-        offset = base + row * stride_y + column * stride_x
-        if map_.format == "NHCWB16":
-            offset = offset + channel // 16 * stride_c + channel % 16 * item
-        else:
-            offset = offset + channel * item
-        offset += bases[map_.region]
-        low = int(offset.min())
-        memory = next(
-            m for m in self.memories if m.covers(low, int(offset.max()) - low + item, False)
-        )
-        places = (offset - memory.address)[..., None] + np.arange(item)
-        values: np.ndarray = memory.data[places].copy().view(map_.dtype)[..., 0]
-        return values
-
 
 def configs() -> list[str]:
-    """Accelerator configs that the model knows, in Vela's spelling."""
-    names = library.load(paths.npu_library()).npu_configs()
-    return [name.decode() for name in _until_null(names)]
-
-
-def _until_null(names: Any) -> Iterator[bytes]:
-    index = 0
-    while names[index]:
-        yield names[index]
-        index += 1
+    """Accelerator configs that the simulator knows, in Vela's spelling."""
+    names = _load().npu_configs()
+    return [name.decode() for name in itertools.takewhile(bool, names)]
 
 
 def commands(config: str = "ethos-u65-512") -> dict[int, tuple[str, int]]:
     """Give a config's command table: code to name and mask of meaningful parameter bits."""
-    lib = library.load(paths.npu_library())
+    lib = _load()
     table: dict[int, tuple[str, int]] = {}
-    info = library.CommandInfoStruct()
+    info = CommandInfoStruct()
     while lib.npu_command_info(config.encode(), len(table), ctypes.byref(info)):
         table[info.code] = (info.name.decode(), info.param_mask)
     return table

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A loaded model ready to run, wherever it is: simulated, on an emulated board, on a real one."""
+"""A loaded model, ready to run: on the simulator, on an emulated board or on a real one."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,8 +11,8 @@ from .tflite import Tensor
 from .ui import Update
 
 
-class Session(Protocol):
-    """What all ways of running a model have in common."""
+class Runner(Protocol):
+    """What all three have in common."""
 
     npu: str
     inputs: Sequence[Tensor]
@@ -31,17 +31,17 @@ class Session(Protocol):
         """Invoke the model step by step, keeping its state; yields the outputs of each step."""
 
     def close(self) -> None:
-        """Give back what the session holds."""
+        """Release what it holds."""
 
 
-def open_session(
+def open_runner(
     model: Path,
     where: str = "sim",
     *,
     npu: str | None = None,
     console: str = "fast",
     progress: Update | None = None,
-) -> Session:
+) -> Runner:
     """Load a compiled model on `where`: "sim", "qemu", or a serial port or pyserial URL.
 
     A simulated or emulated NPU is the one that the model was compiled for, unless `npu` names
@@ -52,8 +52,8 @@ def open_session(
         from .sim import Simulation
 
         return Simulation(model, npu)
-    from .remote import EmulatedSession, SerialSession
+    from .remote import EmulatedRunner, SerialRunner
 
     if where == "qemu":
-        return EmulatedSession(model, npu, console=console)
-    return SerialSession(model, where, progress)
+        return EmulatedRunner(model, npu, console=console)
+    return SerialRunner(model, where, progress)

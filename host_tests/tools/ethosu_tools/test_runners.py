@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A session computes the same anywhere: on the simulated NPU and, through memory, on emulated
+"""A runner computes the same anywhere: on the simulated NPU and, through memory, on emulated
 boards. What it computes is what TFLite's reference kernels do, bit by bit."""
 
 from pathlib import Path
@@ -10,7 +10,7 @@ import pytest
 from ethosu_tools import arrays, remote, tflite
 from ethosu_tools.errors import InputError
 from ethosu_tools.oracle import Oracle
-from ethosu_tools.session import open_session
+from ethosu_tools.runner import open_runner
 
 PLACES = [
     ("sim", "ethos-u55-128"),
@@ -30,9 +30,9 @@ def check(request, compiled):
         feed = arrays.check(inputs, tflite.describe(path).inputs)
         oracle = Oracle(path)
         seen = set()
-        with open_session(compiled(path, npu), where) as session:
-            assert session.npu == npu
-            for step, outputs in enumerate(session.run(feed)):
+        with open_runner(compiled(path, npu), where) as runner:
+            assert runner.npu == npu
+            for step, outputs in enumerate(runner.run(feed)):
                 expected = oracle.step(feed.step(step))
                 for found, wanted in zip(outputs, expected, strict=True):
                     assert found.dtype == wanted.dtype and found.shape == wanted.shape
@@ -76,11 +76,11 @@ def test_several_models_are_open_at_once(small_models, compiled):
     path = small_models["small_cnn"]
     feed = arrays.check(random_inputs(path, 2), tflite.describe(path).inputs)
     with (
-        open_session(compiled(path), "sim") as first,
-        open_session(compiled(path), "qemu") as second,
-        open_session(compiled(path), "qemu", console="uart") as third,
+        open_runner(compiled(path), "sim") as first,
+        open_runner(compiled(path), "qemu") as second,
+        open_runner(compiled(path), "qemu", console="uart") as third,
     ):
-        results = [list(session.run(feed)) for session in (first, second, third)]
+        results = [list(runner.run(feed)) for runner in (first, second, third)]
     assert np.array_equal(results[0], results[1]) and np.array_equal(results[0], results[2])
 
 
@@ -91,7 +91,7 @@ def test_refused_model_leaves_no_emulator_behind(small_models, compiled, monkeyp
         remote, "Machine", lambda *args, **more: machines.append(real(*args, **more)) or machines[0]
     )
     with pytest.raises(InputError, match=r"ethos-u55-64.*ethosu compile"):
-        open_session(compiled(small_models["small_cnn"], "ethos-u55-64"), "qemu", npu=PLACES[0][1])
+        open_runner(compiled(small_models["small_cnn"], "ethos-u55-64"), "qemu", npu=PLACES[0][1])
     assert len(machines) == 1 and not machines[0].running()
 
 
@@ -105,7 +105,7 @@ def test_model_for_another_npu_is_refused_alike_everywhere(small_models, compile
     words = set()
     for where in ("sim", "qemu"):
         with pytest.raises(InputError) as caught:
-            open_session(model, where, npu=npu)
+            open_runner(model, where, npu=npu)
         words.add(str(caught.value))
     assert words == {
         f"{model}: model was compiled for {model_npu}, the NPU is {npu}; "
@@ -116,4 +116,4 @@ def test_model_for_another_npu_is_refused_alike_everywhere(small_models, compile
 def test_model_that_was_not_compiled_is_refused_everywhere(small_models):
     for where in ("sim", "qemu"):
         with pytest.raises(InputError, match="never compiled"):
-            open_session(small_models["small_cnn"], where)
+            open_runner(small_models["small_cnn"], where)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""What the NPU does in an inference: its operations, their feature maps and memory traffic.
+
+`Simulation.observe` (sim.py) gives one Operation after another.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+
+_POOL = ("MAX", "AVERAGE", "REDUCE_SUM", "SUM", "NONE", "MIN", "ARGMAX_X", "ARGMAX_Y")
+_SIMPLE = ("MUL", "ADD", "SUB", "MIN", "MAX", "LRELU", "ABS", "CLZ", "SHR", "SHL", "LSR", "DIV")
+_COMPARE = {16: "CMP_EQ", 17: "CMP_NE", 18: "CMP_GE", 19: "CMP_GT"}
+_BITS = {33: "AND", 34: "OR", 35: "XOR", 36: "NOT", 42: "AND_NOT"}
+
+# Modes of the operations that have some: the parameter of the command.
+MODES: dict[str, dict[int, str]] = {
+    "NPU_OP_CONV": {1: "MATMUL"},
+    "NPU_OP_POOL": dict(enumerate(_POOL)),
+    "NPU_OP_RESIZE": {0: "BILINEAR", 1: "REPLICATE", 2: "NEAREST"},
+    "NPU_OP_ELEMENTWISE": dict(enumerate(_SIMPLE)) | _COMPARE | _BITS,
+}
+
+
+class _FeatureMap(c.Structure):
+    """struct npu_feature_map of npu_sim.h."""
+
+    _fields_ = (
+        ("used", c.c_bool),
+        ("is_signed", c.c_bool),
+        ("nhcwb16", c.c_bool),
+        ("chained", c.c_bool),
+        ("bits", c.c_uint8),
+        ("region", c.c_uint8),
+        ("height", c.c_uint32),
+        ("width", c.c_uint32),
+        ("depth", c.c_uint32),
+        ("zero_point", c.c_int32),
+        ("base", c.c_int64 * 4),
+        ("width0", c.c_uint32),
+        ("height0", c.c_uint32),
+        ("height1", c.c_uint32),
+        ("stride_y", c.c_int64),
+        ("stride_x", c.c_int64),
+        ("stride_c", c.c_int64),
+    )
+
+
+class _Operation(c.Structure):
+    """struct npu_operation of npu_sim.h."""
+
+    _fields_ = (
+        ("index", c.c_uint),
+        ("command", c.c_uint),
+        ("offset", c.c_uint32),
+        ("name", c.c_char_p),
+        ("param", c.c_uint32),
+        ("ifm", _FeatureMap),
+        ("ifm2", _FeatureMap),
+        ("ofm", _FeatureMap),
+        ("kernel_height", c.c_uint32),
+        ("kernel_width", c.c_uint32),
+        ("macs", c.c_uint64),
+        ("cycles", c.c_uint64),
+        ("read", c.c_uint64 * 8),
+        ("written", c.c_uint64 * 8),
+    )
+
+
+# npu_observer_t of npu_sim.h.
+ObserverFunction = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(_Operation))
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """One feature map of an operation; chained: in chaining buffer `region` inside the NPU."""
+
+    region: int
+    chained: bool
+    base: tuple[int, ...]
+    shape: tuple[int, int, int]
+    dtype: str
+    format: str
+    zero_point: int
+    tile: tuple[int, int, int]
+    strides: tuple[int, int, int]
+
+    @classmethod
+    def from_c(cls, map_: _FeatureMap) -> FeatureMap | None:
+        """Translate the C structure; None when the operation has no such map."""
+        if not map_.used:
+            return None
+        return cls(
+            region=map_.region,
+            chained=map_.chained,
+            base=tuple(map_.base),
+            shape=(map_.height, map_.width, map_.depth),
+            dtype=f"{'int' if map_.is_signed else 'uint'}{map_.bits}",
+            format="NHCWB16" if map_.nhcwb16 else "NHWC",
+            zero_point=map_.zero_point,
+            tile=(map_.height0, map_.height1, map_.width0),
+            strides=(map_.stride_y, map_.stride_x, map_.stride_c),
+        )
+
+    @property
+    def item_size(self) -> int:
+        """Bytes of one value."""
+        return np.dtype(self.dtype).itemsize
+
+    def offsets(self) -> np.ndarray:
+        """Byte offset in the region of each value, [height, width, depth]."""
+        if self.chained:
+            raise InputError("a chained feature map never leaves the NPU")
+        height, width, depth = self.shape
+        row = np.arange(height)[:, None, None]
+        column = np.arange(width)[None, :, None]
+        channel = np.arange(depth)[None, None, :]
+        height0, height1, width0 = self.tile
+        right = column >= width0
+        tile_height = np.where(right, height1, height0)
+        lower = row >= tile_height
+        row = row - np.where(lower, tile_height, 0)
+        column = column - np.where(right, width0, 0)
+        stride_y, stride_x, stride_c = self.strides
+        offset: np.ndarray = np.array(self.base)[2 * lower + right]
+        offset = offset + row * stride_y + column * stride_x
+        if self.format == "NHCWB16":
+            return offset + channel // 16 * stride_c + channel % 16 * self.item_size
+        return offset + channel * self.item_size
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One executed operation; offset: of its command in the stream; cycles: an estimate.
+
+    read and written are bytes of each region.
+    """
+
+    index: int
+    command: int
+    offset: int
+    name: str
+    param: int
+    ifm: FeatureMap | None
+    ifm2: FeatureMap | None
+    ofm: FeatureMap | None
+    kernel: tuple[int, int]
+    macs: int
+    cycles: int
+    read: tuple[int, ...]
+    written: tuple[int, ...]
+
+    @classmethod
+    def from_c(cls, raw: _Operation) -> Operation:
+        """Translate the C structure."""
+        return cls(
+            index=raw.index,
+            command=raw.command,
+            offset=raw.offset,
+            name=raw.name.decode(),
+            param=raw.param,
+            ifm=FeatureMap.from_c(raw.ifm),
+            ifm2=FeatureMap.from_c(raw.ifm2),
+            ofm=FeatureMap.from_c(raw.ofm),
+            kernel=(raw.kernel_height, raw.kernel_width),
+            macs=raw.macs,
+            cycles=raw.cycles,
+            read=tuple(raw.read),
+            written=tuple(raw.written),
+        )
+
+    @property
+    def mode(self) -> str | None:
+        """Name of the operation's mode, None when it has none."""
+        return MODES.get(self.name, {}).get(self.param)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain data, for JSON; reads and writes by region."""
+        data = {**asdict(self), "mode": self.mode}
+        for kind in ("read", "written"):
+            data[kind] = {str(region): count for region, count in enumerate(data[kind]) if count}
+        return data
+
+
+def traffic(operations: Sequence[Operation]) -> dict[int, dict[str, int]]:
+    """Bytes read and written in each region that the operations touched."""
+    regions: dict[int, dict[str, int]] = {}
+    for operation in operations:
+        for kind, amounts in (("read", operation.read), ("written", operation.written)):
+            for region, count in enumerate(amounts):
+                if count:
+                    regions.setdefault(region, {"read": 0, "written": 0})[kind] += count
+    return dict(sorted(regions.items()))
