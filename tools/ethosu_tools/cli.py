@@ -1,27 +1,33 @@
 # SPDX-License-Identifier: MIT
-"""The `ethosu` command: lists the subcommands, prints what they return."""
+"""The `ethosu` command: finds the subcommands, runs one and prints what it returns."""
 
 import argparse
+import ast
 import contextlib
 import importlib
+import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from . import errors
 from .ui import Ui, sentence
 
-# One module of `commands/` per line.
-COMMANDS = {
-    "compile": "compile a TFLite model for an NPU (drives Vela)",
-    "plan": "plan the arena of a compiled model: tensors and scratch of CPU operators together",
-    "inspect": "show what a compiled model holds and needs",
-    "run": "run a compiled model on the simulated NPU, an emulated board or a real one",
-    "trace": "show what the NPU does in an inference, operation by operation",
-    "qemu": "start an emulated board and say how to reach it",
-    "deploy": "copy files into a board's ROM file system",
-    "bench": "count instructions: benchmarks that repeat exactly",
-    "demo": "a spoken wake word, recognised on an emulated board",
-}
+_TITLE = re.compile(r"`ethosu (?:\w+ )?(\w+)`: (.*)\.")
+
+
+def discover(folder: str) -> dict[str, str]:
+    """Names and summaries of the commands of a folder, as `commands` and `bench`.
+
+    A module is a command when its docstring begins so: "`ethosu NAME`: what it does." Nothing is
+    imported: most of the modules are slow to load.
+    """
+    found = {}
+    for path in sorted((Path(__file__).parent / folder).glob("*.py")):
+        title = _TITLE.match(ast.get_docstring(ast.parse(path.read_text())) or "")
+        if title and title[1] == path.stem:
+            found[title[1]] = title[2]
+    return found
 
 
 def make_parser(chosen: str | None) -> argparse.ArgumentParser:
@@ -35,7 +41,7 @@ def make_parser(chosen: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=version("ethosu-tools"))
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, summary in COMMANDS.items():
+    for name, summary in discover("commands").items():
         command = commands.add_parser(name, help=summary, description=sentence(summary))
         command.add_argument("--json", action="store_true", help="print the result as JSON")
         command.add_argument("--quiet", action="store_true", help="show no progress")
@@ -77,10 +83,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(ui, error, str(error), error.exit_code)
     except KeyboardInterrupt as error:
         return _failed(ui, error, "stopped", 130)
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+    except BrokenPipeError:  # the program that reads our output has ended, as `head` does
         sys.stdout = None
         return 141
-    except OSError as error:  # a full disk, also under stdout; a file that went away
+    except OSError as error:  # a full disk, also for stdout; a file that was deleted
         where = f"{error.filename}: " if error.filename else ""
         text = f"{where}{error.strerror or error}"
         return _failed(ui, error, text, errors.InputError.exit_code)

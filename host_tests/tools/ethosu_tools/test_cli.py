@@ -2,15 +2,18 @@
 """The `ethosu` command from outside: help, results, errors in one sentence, exit codes."""
 
 import json
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 from ethosu_tools import tflite
-from ethosu_tools.cli import COMMANDS
+from ethosu_tools.cli import discover
 from ethosu_tools.ui import Ui
 from rich.console import Console
+
+COMMANDS = discover("commands")
 
 
 def one_sentence(err):
@@ -33,9 +36,16 @@ def test_help_lists_commands_and_exit_codes(ethosu):
     assert all(command in out for command in COMMANDS) and "Exit codes: 0 done" in out
 
 
-def test_each_command_is_one_module(repo):
-    modules = {path.stem for path in (repo / "tools/ethosu_tools/commands").glob("*.py")}
-    assert modules - {"__init__"} == set(COMMANDS)
+@pytest.mark.parametrize("folder", ["commands", "bench"])
+def test_each_module_is_a_command(repo, folder):
+    modules = {path.stem for path in (repo / "tools/ethosu_tools" / folder).glob("*.py")}
+    assert modules - {"__init__", "overhead_on_board"} == set(discover(folder))
+
+
+@pytest.mark.parametrize("page", ["README.md", "tools/ethosu_tools/README.md"])
+def test_readme_names_only_commands_that_there_are(repo, page):
+    named = set(re.findall(r"\bethosu ([a-z]+)\b", (repo / page).read_text()))
+    assert named & set(COMMANDS) and named <= {*COMMANDS, "driver", "module"}, named
 
 
 def test_installed_script_runs():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench copy`: what a copy of tensors costs the CPU of the emulated board.
+"""`ethosu bench copy`: instructions that a copy of tensors takes, by DMA and by the CPU.
 
 Compares the board's `arm_ethos_io_memcpy`, which lets the DMA controller work while the CPU
 sleeps, with what the weak default does: the C library's memcpy.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench kernels`: instructions that CPU operators with weights take on an emulated board.
+"""`ethosu bench kernels`: instructions of CPU operators with weights, with and without CMSIS-NN.
 
 With a second firmware, built with CMSIS_NN_DIR, both are compared. The products of a layer are
 counted by its shape: what falls on padding counts too.

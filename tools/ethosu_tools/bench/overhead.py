@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench overhead`: what the module adds to an NPU that works for nothing.
+"""`ethosu bench overhead`: instructions, code and RAM that the module adds.
 
 Counts guest instructions of the emulated board, outside the NPU, for loading a model and for
 inferences, from Python and from C; bytes of RAM beyond the arena that Vela planned; bytes of text.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench overlap`: what is gained where the CPU works while the NPU does.
+"""`ethosu bench overlap`: time saved when the CPU works while the NPU runs.
 
 Runs one model twice on an emulated board whose time follows instructions and NPU cycles alone:
 planned as small as can be, and planned for operators of the CPU beside the NPU.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench sim`: how fast the NPU simulator is, beside LiteRT on the same machine.
+"""`ethosu bench sim`: speed of the simulator, compared with LiteRT on the same machine.
 
 Time does not repeat on a busy machine, a ratio does: one inference of ours and one of LiteRT's run
 after each other, both on one thread, and the median of many such pairs counts. With `--qemu` the

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The subcommands of `ethosu`, one module each.
 
-A module here offers three functions; `cli.py` lists it and calls them:
+`cli.py` finds a module here by its docstring, which begins "`ethosu NAME`: what it does.", and
+calls its three functions:
 
 - `add_arguments(parser)` declares its options,
 - `execute(args, ui)` does the work and returns a dictionary that JSON can hold,

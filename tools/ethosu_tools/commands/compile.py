@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu compile`: from a TFLite model to one that an NPU can run."""
+"""`ethosu compile`: compile a TFLite model for an NPU, with Vela."""
 
 import argparse
 import shlex

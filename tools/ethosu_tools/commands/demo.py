@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu demo`: a spoken wake word, recognised by an NPU, compared with the reference."""
+"""`ethosu demo`: recognise a spoken wake word on an emulated board."""
 
 import argparse
 import os

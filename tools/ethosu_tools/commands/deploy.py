@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu deploy`: files into a board's ROM file system, placed so that the NPU can use them."""
+"""`ethosu deploy`: copy files into a board's ROM file system."""
 
 import argparse
 import tempfile

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu inspect`: what a model holds and needs."""
+"""`ethosu inspect`: show what a model contains and needs."""
 
 import argparse
 from dataclasses import asdict

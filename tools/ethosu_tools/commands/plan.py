@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu plan`: one arena for a model's tensors and the scratch of its CPU operators."""
+"""`ethosu plan`: plan the arena of a compiled model, with scratch for CPU operators."""
 
 import argparse
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu qemu`: an emulated board to play with."""
+"""`ethosu qemu`: start an emulated board and print how to connect to it."""
 
 import argparse
 import signal

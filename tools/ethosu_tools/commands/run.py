@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu run`: arrays in, arrays out, through a compiled model."""
+"""`ethosu run`: run a compiled model on the simulator, an emulated board or a real board."""
 
 import argparse
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu trace`: what the NPU does in one inference, operation by operation."""
+"""`ethosu trace`: show what the NPU does in an inference, operation by operation."""
 
 import argparse
 import json
