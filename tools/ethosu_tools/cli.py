@@ -39,7 +39,9 @@ def make_parser(chosen: str | None) -> argparse.ArgumentParser:
         description="Compile, run and test models for Arm Ethos-U NPUs under MicroPython.",
         epilog="`ethosu COMMAND --help` explains a command. " + exit_codes(),
     )
-    parser.add_argument("--version", action="version", version=version("ethosu-tools"))
+    parser.add_argument(
+        "--version", action="version", version=f"%(prog)s {version('ethosu-tools')}"
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, summary in discover("commands").items():
         command = commands.add_parser(name, help=summary, description=sentence(summary))

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 
 import numpy as np
 import pytest
@@ -48,11 +49,15 @@ def test_readme_names_only_commands_that_there_are(repo, page):
     assert named & set(COMMANDS) and named <= {*COMMANDS, "driver", "module"}, named
 
 
-def test_installed_script_runs():
+def test_version_is_the_same_everywhere(repo):
+    """That of the package, of the command, and of `ethosu.__version__` on a board."""
+    package = tomllib.loads((repo / "pyproject.toml").read_text())["project"]["version"]
+    header = (repo / "modules/ethosu/ethosu_version.h").read_text()
+    assert f'#define ETHOSU_VERSION "{package}"' in header
     done = subprocess.run(
         [sys.executable, "-m", "ethosu_tools.cli", "--version"], capture_output=True, text=True
     )
-    assert done.returncode == 0 and done.stdout.strip()
+    assert (done.returncode, done.stdout) == (0, f"ethosu {package}\n")
 
 
 @pytest.mark.parametrize(
