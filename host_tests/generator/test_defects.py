@@ -9,7 +9,7 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools.errors import NpuError
+from ethosu_tools.errors import BoardError
 from ethosu_tools.oracle import BUILTIN, REFERENCE, Oracle
 from ethosu_tools.payload import read as read_payload
 from ethosu_tools.sim import Simulation
@@ -154,7 +154,7 @@ def run(model, case):
     try:
         with Simulation(model, case.npu, verify=False) as simulation:
             return [simulation.step(feed) for feed in case.feeds]
-    except NpuError:
+    except BoardError:
         return None
 
 

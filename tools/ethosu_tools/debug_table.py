@@ -16,7 +16,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from .errors import InputError
-from .plan.graph import Graph, read_graph
+from .tflite import Graph
+from .tflite import parse as parse_model
 
 NAME = "ethosu_debug"
 MARK = b"EDBG"
@@ -91,7 +92,7 @@ def _commands(database: Path, model: bytes) -> Iterator[tuple[int, int, str]]:
         str(table.get("name")): list(csv.DictReader((table.text or "").strip().splitlines()))
         for table in ElementTree.parse(database).iter("table")
     }
-    names = _names(tables["source"], read_graph(model))
+    names = _names(tables["source"], parse_model(model)[0])
     sources = {row["id"]: row["source_id"] for row in tables["optimised"]}
     streams = [row["id"] for row in tables["cmdstream"]]
     for row in tables["queue"]:

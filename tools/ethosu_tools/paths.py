@@ -18,8 +18,14 @@ def _built(path: Path, target: str) -> Path:
     return path
 
 
-def host_library() -> Path:
-    """Driver, runtime and NPU simulator as a shared library (ETHOSU_SIM_LIBRARY, if set)."""
+def host_library(*, cmsis_nn: bool = False) -> Path:
+    """Driver, runtime and NPU simulator as a shared library (ETHOSU_SIM_LIBRARY, if set).
+
+    With `cmsis_nn` the one whose operators with weights are CMSIS-NN's.
+    """
+    if cmsis_nn:
+        library = root() / "build/sim_host-cmsis-nn/libethosu_sim.so"
+        return _built(library, "sim-host CMSIS_NN_DIR=FOLDER")
     default = root() / "build/sim_host/libethosu_sim.so"
     return _built(Path(os.environ.get("ETHOSU_SIM_LIBRARY", default)), "sim-host")
 

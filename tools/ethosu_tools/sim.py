@@ -25,11 +25,15 @@ _TIMEOUT_MS = 10_000
 _ARENA_FILL = 0xA5
 
 
-class _Error(c.Structure):
+class Error(c.Structure):
+    """struct ethosu_model_error."""
+
     _fields_ = (("text", c.c_char * 192),)
 
 
-class _Source(c.Structure):
+class Source(c.Structure):
+    """struct ethosu_model_source."""
+
     _fields_ = (
         ("file", c.c_void_p),
         ("file_size", c.c_size_t),
@@ -38,7 +42,9 @@ class _Source(c.Structure):
     )
 
 
-class _Memory(c.Structure):
+class Memory(c.Structure):
+    """struct ethosu_model_memory."""
+
     _fields_ = (
         ("object", c.c_void_p),
         ("object_size", c.c_size_t),
@@ -71,13 +77,20 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "ethosu_ext_last_error": (c.c_void_p, c.c_void_p),
     "ethosu_ext_describe": (c.c_size_t, c.c_void_p, c.c_char_p, c.c_size_t),
     "ethosu_release_driver": (None, c.c_void_p),
-    "ethosu_model_measure": (c.c_int, c.POINTER(_Source), c.POINTER(_Memory), c.POINTER(_Error)),
+    "ethosu_model_measure": (c.c_int, c.POINTER(Source), c.POINTER(Memory), c.POINTER(Error)),
     "ethosu_model_load": (
         c.c_int,
-        c.POINTER(_Source),
-        c.POINTER(_Memory),
+        c.POINTER(Source),
+        c.POINTER(Memory),
         c.POINTER(c.c_void_p),
-        c.POINTER(_Error),
+        c.POINTER(Error),
+    ),
+    "ethosu_model_kernels": (
+        c.c_int,
+        c.POINTER(Source),
+        c.c_void_p,
+        c.POINTER(c.c_uint32),
+        c.POINTER(Error),
     ),
     "ethosu_model_inputs": (c.POINTER(_Buffer), c.c_void_p),
     "ethosu_model_outputs": (c.POINTER(_Buffer), c.c_void_p),
@@ -226,9 +239,9 @@ class Simulation(Closeable):
 
     def _load(self, model: Path | bytes, verify: bool) -> c.c_void_p:
         data = tflite.read(model)
-        source = _Source(self._alloc(len(data)), len(data), self._driver, not verify)
+        source = Source(self._alloc(len(data)), len(data), self._driver, not verify)
         c.memmove(source.file, data, len(data))
-        memory, error, loaded = _Memory(), _Error(), c.c_void_p()
+        memory, error, loaded = Memory(), Error(), c.c_void_p()
         library = self._library
         status = library.ethosu_model_measure(c.byref(source), c.byref(memory), c.byref(error))
         if status == 0:

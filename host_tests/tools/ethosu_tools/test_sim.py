@@ -11,9 +11,9 @@ from ethosu_tools.errors import InputError, SetupError
 from ethosu_tools.oracle import Oracle
 
 STRUCTURES = {
-    "ethosu_model_error": sim._Error,
-    "ethosu_model_source": sim._Source,
-    "ethosu_model_memory": sim._Memory,
+    "ethosu_model_error": sim.Error,
+    "ethosu_model_source": sim.Source,
+    "ethosu_model_memory": sim.Memory,
     "ethosu_model_buffer": sim._Buffer,
 }
 

@@ -256,6 +256,18 @@ int ethosu_model_measure(const struct ethosu_model_source *source,
     return ETHOSU_MODEL_OK;
 }
 
+int ethosu_model_kernels(const struct ethosu_model_source *source,
+                         struct ethosu_model_kernel *kernels, uint32_t *count,
+                         struct ethosu_model_error *error)
+{
+    struct ethosu_model counts = {0};
+    struct builder builder = {
+        .error = error, .model = &counts, .kernels = kernels, .kernel_room = *count};
+    int status = build_model(&builder, source);
+    *count = builder.kernel_count;
+    return status;
+}
+
 int ethosu_model_load(const struct ethosu_model_source *source,
                       const struct ethosu_model_memory *memory, struct ethosu_model **model,
                       struct ethosu_model_error *error)

@@ -103,6 +103,8 @@ struct builder {
 
     uint32_t planned_arena; /**< bytes of the main graph's tensors and planned scratch */
     uint32_t kernel_count;  /**< operators that a kernel of kernels/ computes */
+    struct ethosu_model_kernel *kernels; /**< for ethosu_model_kernels(), else NULL */
+    uint32_t kernel_room;                /**< entries of `kernels` */
 };
 
 /** One operator that has no kernel in kernels/. */

@@ -142,6 +142,27 @@ struct ethosu_model_info {
 int ethosu_model_measure(const struct ethosu_model_source *source,
                          struct ethosu_model_memory *memory, struct ethosu_model_error *error);
 
+/** What a planner must know of an operator that a CPU kernel computes. */
+struct ethosu_model_kernel {
+    uint32_t operator_index; /**< in the main graph */
+    uint32_t version;        /**< as a plan names it; see plan.h */
+    uint32_t scratch;        /**< bytes */
+    bool in_place;           /**< its output may lie exactly where an input of the same size lies */
+};
+
+/**
+ * List the operators of a file that CPU kernels compute, for the planner on the host.
+ *
+ * Each tensor of the file needs an offset, and the file a plan, which may be empty.
+ *
+ * @param kernels  gets them
+ * @param count    room in `kernels`; then how many there are
+ * @return         ETHOSU_MODEL_OK or a negative enum ethosu_model_status
+ */
+int ethosu_model_kernels(const struct ethosu_model_source *source,
+                         struct ethosu_model_kernel *kernels, uint32_t *count,
+                         struct ethosu_model_error *error);
+
 /**
  * Load a model into the memory given, and initialise its state.
  *

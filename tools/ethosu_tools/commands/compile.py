@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from .. import plan, selftest, tflite, vela
-from ..errors import UsageError
-from ..plan.ends import fold_ends
+from ..errors import InputError, UsageError
+from ..plan.fold import fold_quantization
 from ..ui import Ui
 from .inspect import render as render_description
 from .plan import render_sizes
 
 EPILOG = f"""\
-Without --system-config and --memory-mode an Ethos-U55 is taken to sit in a system like
-Corstone-300: weights stay in the slow memory (flash, DDR), tensors live in SRAM (Shared_Sram); for
+Without --system-config and --memory-mode an Ethos-U55 is assumed to be in a system like
+Corstone-300: weights stay in the slow memory (flash, DDR), tensors are in SRAM (Shared_Sram); for
 U65 and U85 it is Dedicated_Sram. Vela's memory modes are:
 
 {"".join(f"    {name:<22}{what}{chr(10)}" for name, what in vela.MEMORY_MODES.items())}
-Vela's whole report is kept beside the output, as NAME.report.txt. When operators stay on the CPU,
-their memory is planned as `ethosu plan` does. Any of Vela's own options can be handed on:
+Vela's whole report is written next to the output, as NAME.report.txt. When operators stay on the
+CPU, their memory is planned as `ethosu plan` does. More options for Vela follow --vela:
 
     ethosu compile model.tflite --npu ethos-u55-128 --vela='--optimise Size'
 """
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--config", default=vela.CONFIG_FILE, help="Vela configuration file")
     parser.add_argument("--system-config", help="section of that file: clocks and memories")
-    parser.add_argument("--memory-mode", help="section of that file: what lies where")
+    parser.add_argument("--memory-mode", help="section of that file: what lies in which memory")
     parser.add_argument(
         "--vela", type=shlex.split, default=[], metavar="OPTIONS", help="more options for Vela"
     )
@@ -50,10 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="store a seed and the golden outputs' hashes with the model, for Model.selftest()",
     )
     parser.add_argument(
-        "--fold-ends",
+        "--quantized-io",
         action="store_true",
-        help="leave out QUANTIZE of float inputs and DEQUANTIZE into outputs: the compiled model's "
-        "ends are quantised, and predict() of real numbers writes straight into the NPU's tensor",
+        help="leave out QUANTIZE of float inputs and DEQUANTIZE into outputs: the compiled model "
+        "has quantised inputs and outputs, and predict() converts real numbers",
     )
     parser.add_argument(
         "--cmsis-nn",
@@ -71,16 +71,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile."""
-    if args.selftest and args.fold_ends:
-        raise UsageError("a self-test compares outputs as MODEL has them: not with --fold-ends")
+    if args.selftest and args.quantized_io:
+        raise UsageError("a self-test compares outputs as MODEL has them: not with --quantized-io")
     output = args.output or Path(f"{args.model.stem}_vela.tflite")
     if output.resolve() == args.model.resolve():
         raise UsageError(f"the compiled model would overwrite {args.model}; choose another -o")
     ui.note(f"compiling {args.model} for {args.npu}")
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         source, folded = args.model, list[str]()
-        if args.fold_ends:
-            source, folded = _fold_ends(args.model, Path(work))
+        if args.quantized_io:
+            source, folded = _fold_quantization(args.model, Path(work))
         data = vela.compile_model(
             source,
             args.npu,
@@ -95,18 +95,21 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         data["folded"] = folded
     if plan.needs_plan(output):
         ui.note("planning memory for the operators that stay on the CPU")
-        data["plan"] = plan.plan_file(output, output, cmsis_nn=args.cmsis_nn).as_dict()
+        try:
+            data["plan"] = plan.plan_file(output, output, cmsis_nn=args.cmsis_nn).as_dict()
+        except InputError as error:  # the model is still good for another runtime
+            data["plan_error"] = str(error)
     if args.selftest:
         ui.note("running the reference kernels for the self-test")
         data["selftest_bytes"] = selftest.add(args.model, output)
     return data | {"bytes": output.stat().st_size}
 
 
-def _fold_ends(model: Path, folder: Path) -> tuple[Path, list[str]]:
-    """A copy of the model with quantised ends, and the names of what it lost."""
+def _fold_quantization(model: Path, folder: Path) -> tuple[Path, list[str]]:
+    """A copy of the model with quantised inputs and outputs, and the names of its float ones."""
     data = tflite.read(model)
     with tflite.reading(model):
-        data, folded = fold_ends(data)
+        data, folded = fold_quantization(data)
     copy = folder / model.name
     copy.write_bytes(data)
     return copy, folded
@@ -116,6 +119,8 @@ def render(data: dict[str, Any]) -> str:
     """Say what came out."""
     estimate = data["estimate"]
     sizes = [f"plan       {render_sizes(data['plan'])}"] if "plan" in data else []
+    if "plan_error" in data:
+        sizes = [f"plan       none, our runtime refuses the model: {data['plan_error']}"]
     return "\n".join(
         [
             render_description(data),

@@ -11,14 +11,14 @@ from ..plan import picture
 from ..ui import Ui
 
 EPILOG = """\
-`ethosu compile` plans by itself; a plan is to be renewed when a newer runtime asks for it. What
-the NPU addresses stays where Vela put it. The plan becomes metadata of the file
-(OfflineMemoryAllocation and ethosu_plan); all else in it stays as it is, and other runtimes go on
-reading it.
+`ethosu compile` does this, too. Plan a model again when a newer runtime asks for it. Tensors that
+the NPU addresses stay where Vela put them. The plan becomes metadata of the file
+(OfflineMemoryAllocation and ethosu_plan); everything else in the file stays as it is, so other
+runtimes can still read it.
 
     ethosu plan model_vela.tflite                       plan it, and write it back
     ethosu plan model_vela.tflite -o planned.tflite
-    ethosu plan --overlap model_vela.tflite             the CPU works while the NPU does
+    ethosu plan --overlap model_vela.tflite             the CPU works while the NPU runs
     ethosu plan --cmsis-nn model_vela.tflite            for a firmware with CMSIS-NN
     ethosu plan --dry-run build/*.tflite                a table of sizes
     ethosu plan --dry-run model_vela.tflite --picture arena.svg
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--overlap",
         action="store_true",
-        help="let the CPU work beside the NPU even where that takes a larger arena",
+        help="let the CPU work while the NPU runs, even if that needs a larger arena",
     )
     parser.add_argument(
         "--cmsis-nn",
@@ -76,12 +76,9 @@ def render(data: dict[str, Any]) -> str:
         return _table(rows, data["gain"])
     row = rows[0]
     lines = [picture.draw_text(row), "", f"arena      {render_sizes(row)}"]
-    if row["without_kernel"]:
-        names = ", ".join(row["without_kernel"])
-        lines.append(f"no kernel  {names}: the runtime will refuse the model")
     lines += [
-        f"beside     operator {call} (ethos-u): {', '.join(names)}"
-        for call, names in row["beside_npu"].items()
+        f"concurrent with operator {call} (ethos-u): {', '.join(names)}"
+        for call, names in row["concurrent"].items()
     ]
     lines += [f"{key:<10} {row[key]}" for key in ("output", "picture") if row.get(key)]
     return "\n".join(lines)
@@ -92,7 +89,7 @@ def render_sizes(row: dict[str, Any]) -> str:
     text = f"{row['arena']:,} bytes, the largest scratch {row['largest_scratch']:,}"
     if row["arena_before"] is None:
         return text
-    change = "gained" if row["gain"] >= 0 else "more, for the CPU to work beside the NPU"
+    change = "gained" if row["gain"] >= 0 else "more, for the CPU to work while the NPU runs"
     return (
         f"{text}; Vela's arena with scratch behind it {row['arena_before']:,}: "
         f"{abs(row['gain']):,} bytes {change}"

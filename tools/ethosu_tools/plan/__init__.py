@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Plans the arena of a model ahead of time: tensors, and the scratch of CPU kernels, together.
 
-graph.py      what the file says: tensors, operators, Vela's own places
-kernels.py    the runtime's CPU kernels and how much scratch each needs
-schedule.py   the order of operators, and which of them run beside the NPU
-lives.py      from when to when each piece of memory is in use, and what must not move
-placement.py  where each piece lies
+kernels.py    the runtime's CPU kernels and the scratch that each needs
+schedule.py   the order of operators, and which of them run during an NPU call
+liveness.py   from when to when each piece of memory is used, and what must not move
+placement.py  the offset of each piece
 record.py     the plan as the runtime reads it
-metadata.py   how it gets into the file
-ends.py       quantised ends in place of float ones, before Vela
-picture.py    how it looks
+fold.py       quantised inputs and outputs in place of float ones, before Vela
+picture.py    a drawing of the plan
 """
 
 from __future__ import annotations
@@ -20,25 +18,27 @@ from typing import Any
 
 from .. import tflite
 from ..files import write_whole
+from ..tflite import OFFSETS_NAME, Graph
 from ..tflite.metadata import get, put, set_graph
-from .graph import Graph, read_graph
-from .kernels import KERNELS, RUNTIME_OPERATORS, kernel_version
-from .lives import Item, find_items
-from .placement import Placement, align, conflicts, place
-from .record import OFFSETS_NAME, RECORD_NAME, Entry, encode, encode_offsets
+from .kernels import Kernels, find_kernels, needs_kernel
+from .liveness import Buffer, find_buffers
+from .placement import Placement, align, find_conflicts, place
+from .record import RECORD_NAME, Entry, encode, encode_offsets
 from .schedule import Schedule, reorder, unchanged
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Where everything lies. Sizes are bytes; operators are numbered in the order of the plan."""
+    """Where everything lies. Sizes are bytes; operators are numbered in the order of the plan.
+
+    before: the arena that a runtime needs that puts the scratch behind Vela's arena; None: there
+    was no plan.
+    """
 
     schedule: Schedule
-    items: tuple[Item, ...]
+    buffers: tuple[Buffer, ...]
     placement: Placement
     arena: int
-    # What a runtime needs that plans scratch by itself, behind the arena as it was; None: nobody
-    # had planned an arena.
     before: int | None
 
     @property
@@ -47,11 +47,11 @@ class Plan:
         return self.schedule.graph
 
     @property
-    def offsets(self) -> list[int | None]:
-        """Each tensor's place in the arena."""
+    def offsets(self) -> list[int]:
+        """Each tensor's offset in the arena, -1: none."""
         offsets = [tensor.offset for tensor in self.graph.tensors]
-        for item, offset in zip(self.items, self.placement.offsets, strict=True):
-            for tensor in item.tensors:
+        for buffer, offset in zip(self.buffers, self.placement.offsets, strict=True):
+            for tensor in buffer.tensors:
                 offsets[tensor] = offset
         return offsets
 
@@ -59,31 +59,20 @@ class Plan:
     def entries(self) -> list[Entry]:
         """An entry for each operator that a CPU kernel runs."""
         scratch = {
-            item.scratch_of: (offset, item.block.size)
-            for item, offset in zip(self.items, self.placement.offsets, strict=True)
-            if item.scratch_of is not None
+            buffer.scratch_of: (offset, buffer.block.size)
+            for buffer, offset in zip(self.buffers, self.placement.offsets, strict=True)
         }
-        graph = self.graph
+        operators = self.graph.operators
         return [
-            Entry(
-                index, operator.code, kernel_version(operator, graph), *scratch.get(index, (0, 0))
-            )
-            for index, operator in enumerate(graph.operators)
-            if operator.name in KERNELS
+            Entry(index, operators[index].code, kernel.version, *scratch.get(index, (0, 0)))
+            for index, kernel in sorted(self.schedule.kernels.items())
         ]
 
     @property
-    def without_kernel(self) -> list[str]:
-        """Operators that neither the NPU nor the runtime can run."""
-        known = {*KERNELS, *RUNTIME_OPERATORS}
-        names = {op.name for op in self.graph.operators if not op.on_npu} - known
-        return sorted(names)
-
-    @property
     def moved(self) -> int:
-        """Tensors that do not lie where Vela had put them."""
+        """How many tensors do not lie where Vela put them."""
         return sum(
-            tensor.offset not in (None, offset)
+            tensor.offset not in (-1, offset)
             for tensor, offset in zip(self.graph.tensors, self.offsets, strict=True)
         )
 
@@ -96,72 +85,73 @@ class Plan:
             "largest_scratch": max((entry.size for entry in self.entries), default=0),
             "strategy": self.placement.strategy,
             "tensors_moved": self.moved,
-            "without_kernel": self.without_kernel,
-            "beside_npu": {
+            "concurrent": {
                 call: [self.graph.operators[i].name for i in group]
-                for call, group in self.schedule.beside.items()
+                for call, group in self.schedule.concurrent.items()
             },
             "operators": [operator.name for operator in self.graph.operators],
             "blocks": [
-                self._block(item, offset)
-                for item, offset in zip(self.items, self.placement.offsets, strict=True)
+                self._block(buffer, offset)
+                for buffer, offset in zip(self.buffers, self.placement.offsets, strict=True)
             ],
         }
 
-    def _block(self, item: Item, offset: int) -> dict[str, Any]:
-        """One block in plain data; an operator works at the time of its number + 1."""
-        names = [self.graph.tensors[index].name for index in item.tensors]
+    def _block(self, buffer: Buffer, offset: int) -> dict[str, Any]:
+        """One block in plain data; an operator runs at the time of its number + 1."""
+        names = [self.graph.tensors[index].name for index in buffer.tensors]
         kind, name = "npu", "scratch of the NPU"
-        if item.scratch_of is not None:
-            operator = self.graph.operators[item.scratch_of].name
+        if buffer.scratch_of is not None:
+            operator = self.graph.operators[buffer.scratch_of].name
             kind, name = "scratch", f"scratch of {operator}"
         elif names:
-            kind, name = "tensor" if item.block.offset is None else "fixed", ", ".join(names)
+            kind, name = "tensor" if buffer.block.offset is None else "fixed", ", ".join(names)
         return {
             "kind": kind,
             "name": name,
             "offset": offset,
-            "size": item.block.size,
-            "first": item.block.first,
-            "last": item.block.last,
+            "size": buffer.block.size,
+            "first": buffer.block.first,
+            "last": buffer.block.last,
         }
 
 
 def needs_plan(path: Path) -> bool:
-    """Has the model operators that only a plan lets run?"""
-    names = tflite.describe(path).cpu_operators
-    return any(name in KERNELS for name in names)
+    """Has the model operators that only a CPU kernel can compute?"""
+    data = tflite.read(path)
+    with tflite.reading(path):
+        return bool(needs_kernel(tflite.parse(data)[0]))
 
 
-def make_plan(graph: Graph, *, overlap: bool = False) -> Plan:
+def make_plan(graph: Graph, kernels: Kernels, *, overlap: bool = False) -> Plan:
     """Plan a graph's memory; never larger than Vela's plan with the scratch behind it.
 
-    The CPU works beside the NPU where that takes no byte more; with `overlap` wherever it can.
+    The CPU works during NPU calls where that needs no more memory; with `overlap` wherever it can.
     """
-    separate = find_items(unchanged(graph), graph, share=False)
-    assert separate is not None  # the order that Vela has planned for
+    original = unchanged(graph, kernels)
+    separate = find_buffers(original, original, share=False)
+    assert separate is not None  # Vela planned for this order
     before = _size_before(graph, separate)
-    best = _plan(unchanged(graph), graph, before)
+    best = _plan(original, original, before)
     assert best is not None
     chosen: set[int] = set()
-    for call in reorder(graph).calls:
-        plan = _plan(reorder(graph, {*chosen, call}), graph, before)
+    for call in reorder(original).calls:
+        plan = _plan(reorder(original, {*chosen, call}), original, before)
         if plan is not None and (overlap or plan.arena <= best.arena):
             best = plan
             chosen.add(call)
     return best
 
 
-def _plan(schedule: Schedule, original: Graph, before: int | None) -> Plan | None:
+def _plan(schedule: Schedule, original: Schedule, before: int | None) -> Plan | None:
     """The best plan for this order; None: there is none."""
     plans = []
-    # Sharing saves copies too: it comes first, and so wins at equal size.
+    # Sharing saves copies, too: it is tried first, so that it wins at equal size.
     for share in (True, False):
-        items = find_items(schedule, original, share=share)
-        if items is not None:
-            placement = place([item.block for item in items])
-            arena = _arena(schedule.graph, items, placement)
-            plans.append(Plan(schedule, tuple(items), placement, arena, before))
+        buffers = find_buffers(schedule, original, share=share)
+        if buffers is not None:
+            placement = place([buffer.block for buffer in buffers])
+            arena = _arena(schedule.graph, buffers, placement)
+            plans.append(Plan(schedule, tuple(buffers), placement, arena, before))
     return min(plans, key=lambda plan: plan.arena, default=None)
 
 
@@ -170,11 +160,13 @@ def plan_file(
 ) -> Plan:
     """Plan the model in `source`; `output` (which may be the same) gets it with the plan.
 
-    With `cmsis_nn` for a runtime that was built with CMSIS-NN.
+    With `cmsis_nn` for a runtime that was built with CMSIS-NN. InputError: the file is damaged, or
+    the runtime refuses one of its operators.
     """
     data = tflite.read(source)
     with tflite.reading(source):
-        plan = make_plan(read_graph(data, cmsis_nn=cmsis_nn), overlap=overlap)
+        graph = tflite.parse(data)[0]
+        plan = make_plan(graph, find_kernels(data, graph, cmsis_nn=cmsis_nn), overlap=overlap)
         _check(plan)
         planned = put(
             set_graph(data, plan.schedule.order, plan.graph.inputs, plan.graph.outputs),
@@ -188,31 +180,31 @@ def plan_file(
     return plan
 
 
-def _arena(graph: Graph, items: list[Item], placement: Placement) -> int:
-    """Bytes up to the end of the last thing that has a place, planned or not."""
-    planned = {tensor for item in items for tensor in item.tensors}
+def _arena(graph: Graph, buffers: list[Buffer], placement: Placement) -> int:
+    """Bytes up to the end of the last tensor or scratch, planned here or before."""
+    planned = {tensor for buffer in buffers for tensor in buffer.tensors}
     others = (
         tensor.offset + tensor.size
         for index, tensor in enumerate(graph.tensors)
-        if index not in planned and tensor.offset is not None
+        if tensor.offset >= 0 and index not in planned
     )
     return max(placement.arena, max(others, default=0))
 
 
-def _size_before(graph: Graph, items: list[Item]) -> int | None:
-    """The arena as it was, then what had no place, then the largest scratch."""
-    if all(tensor.offset is None for tensor in graph.tensors):
+def _size_before(graph: Graph, buffers: list[Buffer]) -> int | None:
+    """Vela's arena, then the tensors that it did not plan, then the largest scratch."""
+    ends = [tensor.offset + tensor.size for tensor in graph.tensors if tensor.offset >= 0]
+    if not ends:
         return None
-    end = max((t.offset + t.size for t in graph.tensors if t.offset is not None), default=0)
-    homeless = [i.block.size for i in items if i.tensors and i.block.home is None]
-    scratch = max((i.block.size for i in items if i.scratch_of is not None), default=0)
-    for size in (*homeless, scratch):
+    end = max(ends)
+    unplanned = [b.block.size for b in buffers if b.tensors and b.block.preferred is None]
+    scratch = max((b.block.size for b in buffers if b.scratch_of is not None), default=0)
+    for size in (*unplanned, scratch):
         end = align(end) + size if size else end
     return end
 
 
 def _check(plan: Plan) -> None:
-    """A last look, by other means than those that made the plan."""
-    blocks = [item.block for item in plan.items]
-    wrong = conflicts(blocks, plan.placement.offsets)
+    """Check the result, in another way than it was made."""
+    wrong = find_conflicts([buffer.block for buffer in plan.buffers], plan.placement.offsets)
     assert not wrong, f"blocks overlap: {wrong}"

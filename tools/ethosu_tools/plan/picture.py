@@ -25,9 +25,9 @@ NPU_MARK, FREE_MARK, MANY_MARK = "#", "\N{MIDDLE DOT}", "*"
 
 KINDS = {
     "tensor": "placed by the planner",
-    "fixed": "stays, since the NPU's commands count on it",
+    "fixed": "fixed: the NPU's commands address it",
     "scratch": "scratch of a CPU operator",
-    "npu": "what the NPU may use meanwhile",
+    "npu": "what the NPU may write during a call",
 }
 LEFT, RIGHT, TOP, BOTTOM = 76, 16, 44, 130  # around the chart, pixels
 CHART_HEIGHT = 360

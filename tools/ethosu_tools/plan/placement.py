@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Places blocks of memory with life times into one arena.
+"""Assigns offsets in one arena to blocks of memory, each of which is live for some time.
 
-Blocks that live at the same time must not overlap. Some are fixed; two fixed ones may overlap,
-since whoever fixed them knows why. Every strategy is greedy: the blocks in some order, each at the
-lowest place that is free for its whole life. Which order is best differs from graph to graph, so
-several are tried, then the best one is varied for a while, from a fixed seed: the same graph always
-gets the same plan.
+Blocks that are live at the same time must not overlap. The offsets of some blocks are fixed; two
+fixed blocks may overlap. Every strategy is greedy: it takes the blocks in some order and gives each
+the lowest offset that is free while it is live. The best order depends on the graph, so several are
+tried. Then the best one is varied at random, from a fixed seed: the same graph always gets the same
+plan.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 ALIGNMENT = 16
 # Steps of the search after the strategies, each as long as the square of the number of blocks.
@@ -22,25 +22,31 @@ SEARCH_STEPS = 300
 
 @dataclass(frozen=True)
 class Block:
-    """Memory that is in use from time `first` to time `last`, both included.
+    """Memory that is live from time `first` to time `last`, both included.
 
-    `offset` fixes it; `home` is where it may stay whatever else is there (None: nowhere).
+    offset: fixed, if it is not None; preferred: the offset that it had before, if it may keep it.
     """
 
     size: int
     first: int
     last: int
     offset: int | None = None
-    home: int | None = None
+    preferred: int | None = None
 
-    def meets(self, other: Block) -> bool:
-        """Do both live at some time?"""
+    def coexists(self, other: Block) -> bool:
+        """Is there a time at which both are live?"""
         return self.first <= other.last and other.first <= self.last
+
+    def conflicts(self, other: Block) -> bool:
+        """Do both have offsets, and share bytes while both are live?"""
+        if self.offset is None or other.offset is None or not self.coexists(other):
+            return False
+        return self.offset < other.offset + other.size and other.offset < self.offset + self.size
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where each block lies, and how many bytes all take together."""
+    """The offset of each block, and the bytes of the arena."""
 
     offsets: tuple[int, ...]
     arena: int
@@ -53,19 +59,18 @@ def align(size: int) -> int:
 
 
 def place(blocks: Sequence[Block]) -> Placement:
-    """The best placement found; at equal size the one that moves the least."""
-    floor = lower_bound(blocks)
+    """The best placement found; of the same size, the one that keeps preferred offsets."""
+    bound = lower_bound(blocks)
     best: Placement | None = None
     best_order: list[int] = []
     for strategy, order in _orders(blocks):
-        stay = strategy == "stay"
-        found = _greedy(blocks, order, strategy, stay)
+        found = _greedy(blocks, order, strategy)
         if found is not None and (best is None or found.arena < best.arena):
             best, best_order = found, order
-        if best is not None and best.arena <= floor:
+        if best is not None and best.arena <= bound:
             return best
-    assert best is not None  # without homes a greedy placement always ends
-    return _search(blocks, best, best_order, floor)
+    assert best is not None  # only the strategy "keep" can fail
+    return _search(blocks, best, best_order, bound)
 
 
 def lower_bound(blocks: Sequence[Block]) -> int:
@@ -73,20 +78,18 @@ def lower_bound(blocks: Sequence[Block]) -> int:
     fixed = max((b.offset + b.size for b in blocks if b.offset is not None), default=0)
     free = [block for block in blocks if block.offset is None]
     times = {block.first for block in free}
-    crowds = (sum(b.size for b in free if b.first <= time <= b.last) for time in times)
-    return max(fixed, max(crowds, default=0))
+    sums = (sum(b.size for b in free if b.first <= time <= b.last) for time in times)
+    return max(fixed, max(sums, default=0))
 
 
-def conflicts(blocks: Sequence[Block], offsets: Sequence[int]) -> list[tuple[int, int]]:
-    """Pairs of blocks, not both fixed, that overlap while both live."""
+def find_conflicts(blocks: Sequence[Block], offsets: Sequence[int]) -> list[tuple[int, int]]:
+    """Pairs of blocks, not both fixed, that share bytes while both are live."""
+    placed = [replace(block, offset=offset) for block, offset in zip(blocks, offsets, strict=True)]
     return [
         (i, j)
-        for i, a in enumerate(blocks)
-        for j, b in enumerate(blocks[:i])
-        if (a.offset is None or b.offset is None)
-        and a.meets(b)
-        and offsets[i] < offsets[j] + b.size
-        and offsets[j] < offsets[i] + a.size
+        for i, a in enumerate(placed)
+        for j, b in enumerate(placed[:i])
+        if (blocks[i].offset is None or blocks[j].offset is None) and a.conflicts(b)
     ]
 
 
@@ -97,68 +100,68 @@ def _orders(blocks: Sequence[Block]) -> Iterator[tuple[str, list[int]]]:
     def by(key: object) -> list[int]:
         return sorted(free, key=key)  # type: ignore[call-overload,no-any-return]
 
-    def crowd(index: int) -> int:
-        return sum(other.size for other in blocks if blocks[index].meets(other))
+    def pressure(index: int) -> int:
+        return sum(other.size for other in blocks if blocks[index].coexists(other))
 
-    yield "stay", by(lambda i: (blocks[i].home is None, -blocks[i].size))
+    yield "keep", by(lambda i: (blocks[i].preferred is None, -blocks[i].size))
     yield "size", by(lambda i: (-blocks[i].size, blocks[i].first))
     yield "area", by(lambda i: -blocks[i].size * (blocks[i].last - blocks[i].first + 1))
-    yield "life", by(lambda i: (blocks[i].first - blocks[i].last, -blocks[i].size))
+    yield "duration", by(lambda i: (blocks[i].first - blocks[i].last, -blocks[i].size))
     yield "time", by(lambda i: (blocks[i].first, -blocks[i].size))
-    yield "crowd", by(lambda i: (-crowd(i), -blocks[i].size))
+    yield "pressure", by(lambda i: (-pressure(i), -blocks[i].size))
 
 
-def _greedy(
-    blocks: Sequence[Block], order: Sequence[int], strategy: str, stay: bool
-) -> Placement | None:
-    """Place in this order; None when two blocks that should stay at home can't."""
-    offsets: list[int | None] = [block.offset for block in blocks]
-    placed = [index for index, offset in enumerate(offsets) if offset is not None]
+def _greedy(blocks: Sequence[Block], order: Sequence[int], strategy: str) -> Placement | None:
+    """Place in this order; None when "keep" cannot keep all preferred offsets."""
+    offsets = {i: block.offset for i, block in enumerate(blocks) if block.offset is not None}
+    keep = strategy == "keep"
     for index in order:
-        block = blocks[index]
-        taken = sorted(
-            (int(offsets[other] or 0), int(offsets[other] or 0) + blocks[other].size)
-            for other in placed
-            if blocks[other].meets(block)
-        )
-        offsets[index] = block.home if stay and block.home is not None else _gap(block.size, taken)
-        placed.append(index)
-    result = tuple(int(offset or 0) for offset in offsets)
-    if stay and conflicts(blocks, result):
+        preferred = blocks[index].preferred
+        if keep and preferred is not None:
+            offsets[index] = preferred
+        else:
+            offsets[index] = _gap(blocks, offsets, blocks[index])
+    result = tuple(offsets[index] for index in range(len(blocks)))
+    if keep and find_conflicts(blocks, result):
         return None
     arena = max((offset + b.size for offset, b in zip(result, blocks, strict=True)), default=0)
     return Placement(result, arena, strategy)
 
 
-def _gap(size: int, taken: Sequence[tuple[int, int]]) -> int:
-    """The lowest aligned place of `size` bytes between what is taken, sorted by start."""
+def _gap(blocks: Sequence[Block], offsets: Mapping[int, int], block: Block) -> int:
+    """The lowest aligned offset at which the block conflicts with none that has an offset."""
+    taken = sorted(
+        (offset, offset + blocks[other].size)
+        for other, offset in offsets.items()
+        if blocks[other].coexists(block)
+    )
     at = 0
     for start, end in taken:
-        if at + size <= start:
+        if at + block.size <= start:
             break
         at = max(at, align(end))
     return at
 
 
 def _search(
-    blocks: Sequence[Block], best: Placement, order: Sequence[int], floor: int
+    blocks: Sequence[Block], best: Placement, order: Sequence[int], bound: int
 ) -> Placement:
     """Vary an order: move a block that reaches the top of the arena, or any, to the front."""
     steps = min(SEARCH_STEPS, SEARCH_BUDGET // max(1, len(blocks) ** 2))
     if len(order) < 2:
         return best
-    dice = random.Random(len(blocks))
+    rng = random.Random(len(blocks))
     current = list(order)
     for _ in range(steps):
         trial = list(current)
         top = [i for i in trial if best.offsets[i] + blocks[i].size == best.arena]
-        chosen = dice.choice(top if top and dice.random() < 0.5 else trial)
+        chosen = rng.choice(top if top and rng.random() < 0.5 else trial)
         trial.remove(chosen)
-        trial.insert(dice.randrange(len(trial) + 1), chosen)
-        found = _greedy(blocks, trial, "search", stay=False)
+        trial.insert(rng.randrange(len(trial) + 1), chosen)
+        found = _greedy(blocks, trial, "search")
         if found is not None and found.arena <= best.arena:
             current = trial
             best = found if found.arena < best.arena else best
-        if best.arena <= floor:
+        if best.arena <= bound:
             break
     return best

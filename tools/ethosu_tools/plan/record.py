@@ -9,12 +9,11 @@ from dataclasses import astuple, dataclass
 
 from ..errors import InputError
 
-OFFSETS_NAME = "OfflineMemoryAllocation"
 RECORD_NAME = "ethosu_plan"
 
 MARK = 0x4E4C5045  # "EPLN"
 VERSION = 1
-# Counts up whenever the planner places otherwise or changes what it writes.
+# Counts up whenever the planner places or writes something in another way.
 PLANNER_VERSION = 2
 
 HEADER_WORDS = 5
@@ -23,7 +22,7 @@ ENTRY_WORDS = 5
 
 @dataclass(frozen=True)
 class Entry:
-    """One CPU operator: its place in the graph, its code, its kernel's version, its scratch."""
+    """One CPU operator: its number and code, its kernel's version, its scratch."""
 
     operator: int
     code: int
@@ -53,14 +52,14 @@ def decode(record: bytes) -> tuple[int, list[Entry]]:
     return arena, [Entry(*rows[start : start + ENTRY_WORDS]) for start in starts]
 
 
-def encode_offsets(offsets: Sequence[int | None], before: bytes | None = None) -> bytes:
+def encode_offsets(offsets: Sequence[int], before: bytes | None = None) -> bytes:
     """TFLite's OfflineMemoryAllocation: version, subgraphs, number of tensors, an offset each.
 
-    These are the main graph's; those of the graphs behind it stay as they were `before`.
+    `offsets` are the main graph's, -1 for none; other graphs keep theirs from `before`.
     """
     version, graphs, rest = 0, 1, ()
     if before is not None:
         version, graphs, _, *old = struct.unpack(f"<{len(before) // 4}i", before)
         rest = tuple(old[len(offsets) :])
-    places = [*(-1 if offset is None else offset for offset in offsets), *rest]
-    return struct.pack(f"<{3 + len(places)}i", version, graphs, len(places), *places)
+    words = (*offsets, *rest)
+    return struct.pack(f"<{3 + len(words)}i", version, graphs, len(words), *words)

@@ -1,69 +1,76 @@
 # SPDX-License-Identifier: MIT
-"""Sorts operators so that the CPU has something to do while the NPU works.
+"""Sorts operators so that the CPU can work while the NPU runs.
 
-The runtime (modules/ethosu/runtime/schedule.c) goes on beside a running ethos-u operator with the
-operators that follow it, as long as they touch none of its memory. So an operator that waits for
-nothing of the NPU's is moved behind a call that doesn't wait for it either. Tensors that command
-streams address are memory of the NPU: who reads or writes them can't run meanwhile.
+While an ethos-u operator runs, the runtime (modules/ethosu/runtime/schedule.c) goes on with the
+operators that follow it, as long as they use no memory of the NPU. So a CPU operator that does not
+depend on the NPU's result is moved behind a call that does not depend on it either. Operators that
+read or write a tensor that a command stream addresses use memory of the NPU and have to wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from .graph import NPU_FIRST_TENSOR, Graph, Operator
-from .kernels import KERNELS, RENAMING, STATEFUL
+from ..tflite import Graph, Operator
+from ..tflite.reader import NPU_FIRST_INPUT
+from .kernels import RENAMING, STATEFUL, Kernels
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """A graph with its operators in a new order; their numbers are new ones, but in `order`."""
+    """A graph with its operators in a new order; numbers are new ones, but those in `order`.
+
+    order: the old number of each operator; concurrent: the operators that run during each call.
+    """
 
     graph: Graph
-    order: tuple[int, ...]  # the old number of each operator
-    beside: dict[int, tuple[int, ...]] = field(default_factory=dict)  # what runs beside which call
+    kernels: Kernels
+    order: tuple[int, ...]
+    concurrent: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def calls(self) -> list[int]:
-        """Old numbers of the NPU's calls beside which something runs."""
-        return [self.order[call] for call in self.beside]
+        """Old numbers of the NPU calls during which other operators run."""
+        return [self.order[call] for call in self.concurrent]
 
 
-def unchanged(graph: Graph) -> Schedule:
-    """Every operator waits for the one before."""
-    return Schedule(graph, tuple(range(len(graph.operators))))
+def unchanged(graph: Graph, kernels: Kernels) -> Schedule:
+    """The order of the file; every operator waits for the one before it."""
+    return Schedule(graph, kernels, tuple(range(len(graph.operators))))
 
 
 def addressed(operator: Operator) -> tuple[int, ...]:
     """Tensors that an operator's command stream addresses."""
     if not operator.on_npu:
         return ()
-    return (*operator.inputs[NPU_FIRST_TENSOR:], *operator.outputs)
+    return (*operator.inputs[NPU_FIRST_INPUT:], *operator.outputs)
 
 
-def reorder(graph: Graph, calls: Collection[int] | None = None) -> Schedule:
-    """Let the CPU work beside these calls of the NPU (all of them by default), where it can."""
+def reorder(original: Schedule, calls: Collection[int] | None = None) -> Schedule:
+    """Let the CPU work during these calls of the NPU (all of them by default), where it can."""
+    graph = original.graph
     before = _predecessors(graph)
     if before is None:
-        return unchanged(graph)
-    sorter = _Sorter(graph, before)
+        return original
+    sorter = _Sorter(original, before)
     for call, operator in enumerate(graph.operators):
         if operator.on_npu:
             sorter.add_call(call, calls is None or call in calls)
     sorter.add(range(len(graph.operators)))
-    if not sorter.beside:
-        return unchanged(graph)
-    place = {old: new for new, old in enumerate(sorter.order)}
+    if not sorter.concurrent:
+        return original
+    new = {old: number for number, old in enumerate(sorter.order)}
     return Schedule(
         replace(graph, operators=tuple(graph.operators[old] for old in sorter.order)),
+        {new[old]: kernel for old, kernel in original.kernels.items()},
         tuple(sorter.order),
-        {place[call]: tuple(place[i] for i in group) for call, group in sorter.beside.items()},
+        {new[call]: tuple(new[i] for i in group) for call, group in sorter.concurrent.items()},
     )
 
 
 def _predecessors(graph: Graph) -> list[set[int]] | None:
-    """All operators that each one waits for; None where the file's order must do."""
+    """All operators that each one depends on; None when the order must not change."""
     writers: dict[int, int] = {}
     before: list[set[int]] = []
     last_stateful = None
@@ -82,39 +89,39 @@ def _predecessors(graph: Graph) -> list[set[int]] | None:
 
 @dataclass
 class _Sorter:
-    """The new order in the making."""
+    """Builds the new order."""
 
-    graph: Graph
+    original: Schedule
     before: list[set[int]]
     order: list[int] = field(default_factory=list)
-    beside: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    concurrent: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def add(self, operators: Collection[int]) -> None:
-        """Append operators in their old order, unless they are there."""
+        """Append operators in their old order, without those that it has already."""
         self.order += [i for i in sorted(operators) if i not in self.order]
 
     def add_call(self, call: int, overlap: bool) -> None:
-        """An NPU call behind what it waits for, then what runs beside it."""
+        """Append what an NPU call depends on, the call, and what runs concurrently with it."""
         self.add(self.before[call])
-        beside = self._separable(call) if overlap and call not in self.order else set()
-        early: set[int] = set().union(*(self.before[i] for i in beside)) - beside
+        free = self._independent() if overlap and call not in self.order else set()
+        early: set[int] = set().union(*(self.before[i] for i in free)) - free
         self.add(early.union(*(self.before[i] for i in early)))
         self.add([call])
-        group = [i for i in sorted(beside) if i not in self.order]
+        group = [i for i in sorted(free) if i not in self.order]
         self.add(group)
         if group:
-            self.beside[call] = tuple(group)
+            self.concurrent[call] = tuple(group)
 
-    def _separable(self, call: int) -> set[int]:
-        """CPU operators that neither wait for a call nor touch memory of the NPU."""
-        operators = self.graph.operators
-        waiting = {i for i, op in enumerate(operators) if op.on_npu and i not in self.order}
+    def _independent(self) -> set[int]:
+        """CPU operators that neither depend on a later call nor use memory of the NPU."""
+        operators = self.original.graph.operators
+        later = {i for i, op in enumerate(operators) if op.on_npu and i not in self.order}
         taken = {tensor for operator in operators for tensor in addressed(operator)}
         return {
             index
             for index, operator in enumerate(operators)
             if index not in self.order
-            and (operator.name in KERNELS or operator.name in RENAMING)
-            and not waiting & self.before[index]
+            and (index in self.original.kernels or operator.name in RENAMING)
+            and not later & self.before[index]
             and not taken & {*operator.inputs, *operator.outputs}
         }

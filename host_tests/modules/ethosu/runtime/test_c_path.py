@@ -93,7 +93,7 @@ def test_operators_beside_the_npu(build_run_model, case_of, tmp_path, sanitizer)
     source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"
     source.write_bytes(mixed.make())
     compile_model(source, NPU, compiled, more=mixed.options)
-    assert plan_file(compiled, compiled, overlap=True).schedule.beside == {0: (1, 2)}
+    assert plan_file(compiled, compiled, overlap=True).schedule.concurrent == {0: (1, 2)}
     check(build_run_model(sanitizer), compiled, case_of(source, 40))
 
 

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import ctypes as c
+import re
 from functools import cache
 
-from ethosu_tools import sim
+from ethosu_tools import paths, sim
 
 
 class Kernel(c.Structure):
-    """struct kernel of kernels/kernel.h, as far as the planner knows it too."""
+    """The first fields of struct kernel of kernels/kernel.h."""
 
     _fields_ = (
         ("code", c.c_uint16),
@@ -30,9 +31,15 @@ def library() -> c.CDLL:
     return found
 
 
-def kernel(symbol: str) -> Kernel:
-    """The kernel that kernels.def calls so."""
-    return Kernel.in_dll(library(), f"kernel_{symbol}")
+@cache
+def operators() -> dict[str, Kernel]:
+    """The runtime's kernels by the operator's name."""
+    text = (paths.root() / "modules/ethosu/runtime/kernels/kernels.def").read_text()
+    found = {}
+    for symbol in re.findall(r"^KERNEL\((\w+)\)", text, re.MULTILINE):
+        kernel = Kernel.in_dll(library(), f"kernel_{symbol}")
+        found[kernel.custom.decode() if kernel.custom else symbol] = kernel
+    return found
 
 
 def load(model: bytes) -> str:
@@ -41,8 +48,8 @@ def load(model: bytes) -> str:
     file = lib.sim_host_alloc(len(model))
     c.memmove(file, model, len(model))
     blocks = [file]
-    source = sim._Source(file, len(model), None)
-    memory, error, loaded = sim._Memory(), sim._Error(), c.c_void_p()
+    source = sim.Source(file, len(model), None)
+    memory, error, loaded = sim.Memory(), sim.Error(), c.c_void_p()
     status = lib.ethosu_model_measure(c.byref(source), c.byref(memory), c.byref(error))
     if status == 0:
         memory.object = lib.sim_host_alloc(max(1, memory.object_size))

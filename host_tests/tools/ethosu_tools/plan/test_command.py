@@ -99,7 +99,9 @@ def test_html_has_picture_and_table(ethosu, compiled_copy, tmp_path):
     assert "<svg" in text and "<table>" in text and "scratch of" in text
 
 
-def test_operators_without_a_kernel_are_named(ethosu, tmp_path):
+@pytest.fixture
+def floor(tmp_path):
+    """A model whose only operator the runtime does not have."""
     from ethosu_tools.tflite.writer import Graph, write
 
     graph = Graph("floor")
@@ -108,8 +110,28 @@ def test_operators_without_a_kernel_are_named(ethosu, tmp_path):
     graph.operator("FLOOR", [x], [y])
     path = tmp_path / "floor.tflite"
     path.write_bytes(write([graph], "floor"))
-    code, out, _ = ethosu("plan", path)
-    assert code == 0 and "no kernel  FLOOR: the runtime will refuse the model" in out
+    return path
+
+
+def test_an_operator_without_a_kernel_is_named(ethosu, floor):
+    before = floor.read_bytes()
+    code, _, err = ethosu("plan", floor)
+    assert code == 3 and f"{floor}: operator 0 (FLOOR)" in err and "no kernel for it" in err
+    assert floor.read_bytes() == before
+
+
+def test_compile_writes_the_model_all_the_same(ethosu, floor, tmp_path):
+    output = tmp_path / "compiled.tflite"
+    code, out, _ = ethosu("compile", floor, "-o", output)
+    assert code == 0 and output.is_file()
+    assert "plan       none, our runtime refuses the model:" in out and "(FLOOR)" in out
+
+
+def test_a_missing_library_is_named_with_its_target(ethosu, compiled_copy, tmp_path, monkeypatch):
+    monkeypatch.setenv("ETHOSU_ROOT", str(tmp_path))
+    for option, target in ((), "make sim-host"), (["--cmsis-nn"], "CMSIS_NN_DIR=FOLDER"):
+        code, _, err = ethosu("plan", *option, compiled_copy)
+        assert code == 4 and "is not there; build it with: make sim-host" in err and target in err
 
 
 @pytest.mark.parametrize(

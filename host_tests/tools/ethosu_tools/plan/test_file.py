@@ -9,10 +9,9 @@ from ethosu_tools.errors import InputError
 from ethosu_tools.make_model import small_cnn, small_streaming
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.plan import plan_file
-from ethosu_tools.plan.graph import read_graph
-from ethosu_tools.plan.record import OFFSETS_NAME, RECORD_NAME, decode, encode
+from ethosu_tools.plan.record import RECORD_NAME, decode, encode
 from ethosu_tools.sim import Simulation
-from ethosu_tools.tflite import metadata
+from ethosu_tools.tflite import OFFSETS_NAME, metadata, parse
 
 NAMES = {OFFSETS_NAME.encode(), RECORD_NAME.encode()}
 
@@ -86,7 +85,7 @@ def test_plan_in_the_file_is_the_plan_made(mixed):
     model = mixed("mixed_cnn")
     data = model.planned.read_bytes()
     assert decode(metadata.get(data, RECORD_NAME)) == (model.plan.arena, model.plan.entries)
-    assert [tensor.offset for tensor in read_graph(data).tensors] == model.plan.offsets
+    assert [tensor.offset for tensor in parse(data)[0].tensors] == model.plan.offsets
 
 
 def test_planning_again_changes_nothing(mixed, tmp_path):

@@ -11,9 +11,9 @@ from ethosu_tools import cli
 from ethosu_tools.make_mixed import MODELS, MixedNet
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.plan import plan_file
-from ethosu_tools.plan.ends import fold_ends
-from ethosu_tools.plan.graph import read_graph
+from ethosu_tools.plan.fold import fold_quantization
 from ethosu_tools.sim import Simulation
+from ethosu_tools.tflite import parse
 
 from modules.ethosu.runtime import board_models
 
@@ -58,7 +58,7 @@ def source(tmp_path):
 
 def test_same_results_and_a_smaller_arena(source, compile_it):
     as_it_was, _ = compile_it(source)
-    path, said = compile_it(source, "--fold-ends")
+    path, said = compile_it(source, "--quantized-io")
     assert said["folded"] == ["input", "real"]
     assert plan_file(path).arena < 0.75 * plan_file(as_it_was).arena
     oracle, random = Oracle(source), np.random.default_rng(5)
@@ -74,7 +74,7 @@ def test_same_results_and_a_smaller_arena(source, compile_it):
 
 def test_nothing_to_fold():
     data = MODELS["svdf"].make()
-    assert fold_ends(data) == (data, [])
+    assert fold_quantization(data) == (data, [])
 
 
 def test_an_end_that_something_else_needs_stays():
@@ -82,19 +82,19 @@ def test_an_end_that_something_else_needs_stays():
     net = MixedNet("seen", 2)
     x = net.conv(net.float_input((1, 8, 8, 3)), 4, kernel=(3, 3))
     net.graph.outputs += [net.to_float(x), net.graph.inputs[0]]
-    data, lost = fold_ends(net.finish())
+    data, lost = fold_quantization(net.finish())
     assert lost == ["real"]
-    assert [op.name for op in read_graph(data).operators] == ["QUANTIZE", "CONV_2D"]
+    assert [op.name for op in parse(data)[0].operators] == ["QUANTIZE", "CONV_2D"]
 
 
-def test_a_self_test_of_folded_ends_is_refused(source, capsys):
-    assert cli.main(["compile", str(source), "--selftest", "--fold-ends"]) == 2
-    assert "not with --fold-ends" in capsys.readouterr().err
+def test_a_self_test_with_quantized_io_is_refused(source, capsys):
+    assert cli.main(["compile", str(source), "--selftest", "--quantized-io"]) == 2
+    assert "not with --quantized-io" in capsys.readouterr().err
 
 
 def test_predict_with_real_numbers(board, board_npu, source, compile_it):
     """The user of a board sees float arrays go in and out as before."""
-    path, _ = compile_it(source, "--fold-ends", "--npu", board_npu)
+    path, _ = compile_it(source, "--quantized-io", "--npu", board_npu)
     board_models.load(board, path)
     image = np.random.default_rng(6).normal(0, 1, (1, 24, 24, 3)).astype(np.float32)
     board.write_file("/in.bin", image.tobytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Placement of blocks: nothing that lives at the same time overlaps, whatever the graph."""
+"""Placement of blocks: nothing that is live at the same time overlaps, whatever the graph."""
 
 import random
 from itertools import pairwise
@@ -22,7 +22,7 @@ def random_blocks(dice):
     return blocks
 
 
-def at_work(blocks, offsets, time):
+def in_use(blocks, offsets, time):
     """Bytes in use at a time, by block: an account of its own, byte ranges sorted."""
     return sorted(
         (offset, offset + block.size)
@@ -36,7 +36,7 @@ def test_random_blocks(seed):
     blocks = random_blocks(random.Random(seed))
     placement = place(blocks)
     for time in range(14):
-        ranges = at_work(blocks, placement.offsets, time)
+        ranges = in_use(blocks, placement.offsets, time)
         assert all(a[1] <= b[0] for a, b in pairwise(ranges))
     assert all(offset % ALIGNMENT == 0 for offset in placement.offsets)
     assert all(b.offset in (None, o) for b, o in zip(blocks, placement.offsets, strict=True))
@@ -45,20 +45,24 @@ def test_random_blocks(seed):
     assert placement.arena >= lower_bound(blocks)
 
 
-def test_what_has_a_good_home_stays():
-    blocks = [Block(100, 0, 2, home=112), Block(100, 1, 3, home=0), Block(90, 4, 5, home=112)]
+def test_preferred_offsets_are_kept():
+    blocks = [
+        Block(100, 0, 2, preferred=112),
+        Block(100, 1, 3, preferred=0),
+        Block(90, 4, 5, preferred=112),
+    ]
     placement = place(blocks)
-    assert (placement.offsets, placement.strategy) == ((112, 0, 112), "stay")
+    assert (placement.offsets, placement.strategy) == ((112, 0, 112), "keep")
 
 
-def test_homes_that_overlap_are_left():
-    blocks = [Block(100, 0, 2, home=0), Block(100, 1, 3, home=64)]
+def test_preferred_offsets_that_conflict_are_given_up():
+    blocks = [Block(100, 0, 2, preferred=0), Block(100, 1, 3, preferred=64)]
     assert place(blocks).arena == 212
 
 
 def test_a_scratch_that_fits_no_gap_makes_others_move():
     # Vela's two tensors leave 32 bytes below and 32 between them: 64 are needed.
-    blocks = [Block(32, 0, 1, home=32), Block(32, 0, 1, home=96), Block(64, 1, 1)]
+    blocks = [Block(32, 0, 1, preferred=32), Block(32, 0, 1, preferred=96), Block(64, 1, 1)]
     assert place(blocks).arena == 128
 
 

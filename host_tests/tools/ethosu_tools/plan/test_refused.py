@@ -4,8 +4,8 @@
 import struct
 
 import pytest
-from ethosu_tools.plan.record import OFFSETS_NAME, RECORD_NAME
-from ethosu_tools.tflite import metadata
+from ethosu_tools.plan.record import RECORD_NAME
+from ethosu_tools.tflite import OFFSETS_NAME, metadata
 
 from . import c_runtime
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The CPU works beside the NPU where that is safe, and only there."""
+"""The CPU works while the NPU runs where that is safe, and only there."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,10 @@ from ethosu_tools.errors import BoardError
 from ethosu_tools.make_mixed import MODELS, MixedNet
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.plan import make_plan, plan_file
-from ethosu_tools.plan.graph import INT8, Graph, Operator, Tensor
-from ethosu_tools.plan.record import OFFSETS_NAME, encode_offsets
+from ethosu_tools.plan.kernels import Kernel
+from ethosu_tools.plan.record import encode_offsets
 from ethosu_tools.sim import Simulation
+from ethosu_tools.tflite import OFFSETS_NAME, Graph, Operator, Tensor
 from ethosu_tools.tflite.metadata import put
 
 from . import c_runtime
@@ -47,7 +48,7 @@ def test_two_branches(branches, threaded):
     source, compiled, planned = branches
     plan = plan_file(compiled, planned, overlap=True)
     facts = run(source, planned, threaded)
-    assert plan.schedule.beside == {0: (1, 2)}
+    assert plan.schedule.concurrent == {0: (1, 2)}
     assert (facts.npu_calls, facts.cpu_steps, facts.cpu_steps_overlapped) == (2, 3, 2)
     assert facts.arena_size == plan.arena
 
@@ -55,12 +56,12 @@ def test_two_branches(branches, threaded):
 def test_no_byte_is_spent_on_it_unasked(branches):
     source, compiled, planned = branches
     plan = plan_file(compiled, planned)
-    assert (plan.schedule.beside, plan.arena) == ({}, plan.before)
+    assert (plan.schedule.concurrent, plan.arena) == ({}, plan.before)
     assert run(source, planned).cpu_steps_overlapped == 0
 
 
 @pytest.mark.parametrize(
-    ("tensor", "offset", "beside"),
+    ("tensor", "offset", "concurrent"),
     [
         (0, 5008, 0),  # what the first SVDF reads
         (5, 5008, 0),  # what it writes
@@ -68,30 +69,31 @@ def test_no_byte_is_spent_on_it_unasked(branches):
         (10, 5008, 1),
     ],
 )
-def test_who_touches_memory_of_the_npu_waits(branches, tensor, offset, beside):
+def test_who_touches_memory_of_the_npu_waits(branches, tensor, offset, concurrent):
     """The runtime believes no order that the file has."""
     _, compiled, planned = branches
     offsets = plan_file(compiled, planned, overlap=True).offsets
     offsets[tensor] = offset
     planned.write_bytes(put(planned.read_bytes(), {OFFSETS_NAME: encode_offsets(offsets)}))
     with Simulation(planned) as simulation:
-        assert c_runtime.info(simulation).cpu_steps_overlapped == beside
+        assert c_runtime.info(simulation).cpu_steps_overlapped == concurrent
 
 
 def test_memory_that_is_free_anyway_is_used():
     """A large scratch behind the NPU's memory: before, there is room for the other branch."""
 
     def tensor(shape, offset, constant=False):
-        return Tensor("t", shape, INT8, constant, False, offset)
+        data = b"constant" if constant else b""
+        return Tensor("t", shape, "int8", offset=offset, data=data)
 
     tensors = (
         tensor((1, 4000), 0),  # scratch of the NPU: all that Vela has placed
-        tensor((64,), None, constant=True),
+        tensor((64,), -1, constant=True),
         tensor((1, 1000), 0),  # what the NPU reads, and gives
         tensor((1, 1000), 1008),
         tensor((1, 500), 2016),  # the other branch
         tensor((1, 500), 2528),
-        tensor((4, 5, 5, 300), None, constant=True),
+        tensor((4, 5, 5, 300), -1, constant=True),
         tensor((1, 400), 3040),
     )
     operators = (
@@ -100,12 +102,13 @@ def test_memory_that_is_free_anyway_is_used():
         Operator("CONV_2D", 3, (3, 6, -1), (7,)),
         Operator("ADD", 0, (7, 5), (7,)),
     )
-    plan = make_plan(Graph(tensors, operators[:3], (2, 4), (5, 7)))
-    assert plan.schedule.beside == {0: (1,)}
+    kernels = {0: Kernel(1, in_place=True), 2: Kernel(1, scratch=5 * 5 * 300)}
+    plan = make_plan(Graph(tensors, operators[:3], (2, 4), (5, 7)), kernels)
+    assert plan.schedule.concurrent == {0: (1,)}
     assert plan.schedule.order == (1, 0, 2)
     assert plan.arena <= plan.before == 4000 + 5 * 5 * 300
     written_twice = Graph(tensors, operators, (2, 4), (7,))
-    assert make_plan(written_twice).schedule.beside == {}
+    assert make_plan(written_twice, kernels).schedule.concurrent == {}
 
 
 def test_an_operator_that_fails_beside_the_npu(tmp_path):
@@ -117,7 +120,7 @@ def test_an_operator_that_fails_beside_the_npu(tmp_path):
     source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"
     source.write_bytes(net.finish())
     vela.compile_model(source, NPU, compiled, more=("--ignore-ops", "ADD"))
-    assert plan_file(compiled, compiled, overlap=True).schedule.beside
+    assert plan_file(compiled, compiled, overlap=True).schedule.concurrent
     oracle = Oracle(source)
     row = [np.ones(t.shape, t.dtype) for t in oracle.inputs]
     expected = oracle.step(row)[0].tobytes()

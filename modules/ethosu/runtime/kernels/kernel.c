@@ -161,6 +161,27 @@ static int step_kernel(struct ethosu_model *model, const struct step *step)
     return status;
 }
 
+/** List an operator of the main graph for ethosu_model_kernels(), once; all its steps share
+ * scratch. */
+static int list_kernel(struct builder *builder, const struct kernel *kernel, uint32_t scratch)
+{
+    uint32_t index = builder->operator_index;
+    uint32_t count = builder->kernel_count;
+    if (builder->graph_index != 0) {
+        return ETHOSU_MODEL_OK;
+    }
+    if (count > 0 && builder->kernels[count - 1].operator_index == index) {
+        return ETHOSU_MODEL_OK;
+    }
+    if (count == builder->kernel_room) {
+        return build_refuse(builder, ETHOSU_MODEL_NO_MEMORY, "too many operators for the list");
+    }
+    builder->kernels[count] =
+        (struct ethosu_model_kernel){index, kernel->version, scratch, kernel->in_place};
+    ++builder->kernel_count;
+    return ETHOSU_MODEL_OK;
+}
+
 int kernel_add(struct builder *builder, const struct kernel *kernel, struct kernel_call *block,
                size_t size)
 {
@@ -170,6 +191,9 @@ int kernel_add(struct builder *builder, const struct kernel *kernel, struct kern
     }
     block->kernel = kernel;
     uint32_t needed = kernel->scratch == NULL ? 0 : kernel->scratch(block);
+    if (builder->kernels != NULL) {
+        return list_kernel(builder, kernel, needed);
+    }
     struct plan_scratch planned;
     TRY(plan_get_scratch(builder, kernel->version, needed, &planned));
     block->scratch = planned.size == 0 ? NULL : build_address(builder, planned.offset);

@@ -141,9 +141,16 @@ def test_equals_the_reference_on_a_board(cmsis_nn_board, name):
     board_cases.check_cases(cmsis_nn_board, name, CASES, cmsis_nn=True)
 
 
+@pytest.fixture(scope="session")
+def planner_library(repo, cmsis_nn):
+    """The runtime with CMSIS-NN that `ethosu plan --cmsis-nn` asks."""
+    make_it = ["make", "-s", "-j2", "sim-host", f"CMSIS_NN_DIR={cmsis_nn}"]
+    subprocess.run(make_it, cwd=repo, check=True, timeout=600)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["mixed_cnn", "detection"])
-def test_mixed_graph_on_a_board(cmsis_nn_board, compile_mixed, name):
+def test_mixed_graph_on_a_board(cmsis_nn_board, planner_library, compile_mixed, name):
     mixed = MODELS[name]
     source, _, planned = compile_mixed(name, mixed.make(), mixed.options, cmsis_nn=True)
     board_cases.check_graph(cmsis_nn_board, source, planned)

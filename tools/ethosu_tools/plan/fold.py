@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""Gives a model quantised inputs and outputs instead of float ones, before Vela plans its memory.
+
+Where a graph begins with QUANTIZE of an input, or ends with DEQUANTIZE into an output, the caller
+can do that as well: `predict()` quantises straight into the tensor that the next operator reads.
+"""
+
+from __future__ import annotations
+
+from ..tflite import Graph, parse
+from ..tflite.metadata import set_graph
+
+
+def fold_quantization(data: bytes) -> tuple[bytes, list[str]]:
+    """The model without those operators, and the names of the float tensors that it had."""
+    graph = parse(data)[0]
+    inputs, outputs = list(graph.inputs), list(graph.outputs)
+    order, folded = [], []
+    for index, operator in enumerate(graph.operators):
+        if operator.name == "QUANTIZE":
+            tensors, real, quantised = inputs, operator.inputs[0], operator.outputs[0]
+        elif operator.name == "DEQUANTIZE":
+            tensors, real, quantised = outputs, operator.outputs[0], operator.inputs[0]
+        else:
+            order.append(index)
+            continue
+        if quantised not in (*inputs, *outputs) and _is_only_use(graph, tensors, real, quantised):
+            tensors[tensors.index(real)] = quantised
+            folded.append(graph.tensors[real].name)
+        else:
+            order.append(index)
+    if not folded or not order:
+        return data, []
+    return set_graph(data, order, inputs, outputs), folded
+
+
+def _is_only_use(graph: Graph, tensors: list[int], real: int, quantised: int) -> bool:
+    """Is this float tensor an input or output of the graph that no other operator uses?"""
+    users = [op for op in graph.operators if real in (*op.inputs, *op.outputs)]
+    return (
+        tensors.count(real) == 1
+        and len(users) == 1
+        and not (real in graph.inputs and real in graph.outputs)
+        and graph.tensors[real].dtype == "float32"
+        and not graph.tensors[quantised].constant
+    )

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""From a graph to blocks of memory: which memory is needed, and in which time.
+
+Time 0 is before the inference, when the inputs are written; operator number i runs at time i + 1.
+
+Inputs and outputs of ethos-u operators stay where Vela put them: the command stream addresses them.
+So does what is live across an NPU call, since only Vela knows where in its scratch the NPU writes.
+Everything else that is live during a call lies outside of the scratch. That includes what an
+operator uses that runs concurrently with the call: its memory is live from the start of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ..tflite import Graph, Operator
+from ..tflite.reader import NPU_FIRST_INPUT, NPU_SCRATCH
+from .kernels import RENAMING
+from .placement import Block, align
+from .schedule import Schedule, addressed
+
+# Bytes between memory of the CPU and of the NPU while both work, after a multiple of ALIGNMENT: no
+# cache line has bytes of both (modules/ethosu/runtime/schedule.c).
+GAP = 16
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A block and what it is for: tensors that share it, or the scratch of one operator.
+
+    With neither it is the scratch of an ethos-u operator: where the NPU may write during the call.
+    """
+
+    block: Block
+    tensors: tuple[int, ...] = ()
+    scratch_of: int | None = None
+
+
+@dataclass(frozen=True)
+class LiveRange:
+    """The time from a tensor's first write to its last use, both included."""
+
+    first: int
+    last: int
+
+    def __contains__(self, time: int) -> bool:
+        return self.first <= time <= self.last
+
+    def overlaps(self, other: LiveRange) -> bool:
+        """Is there a time at which both are live?"""
+        return self.first <= other.last and other.first <= self.last
+
+
+def find_buffers(schedule: Schedule, original: Schedule, *, share: bool) -> list[Buffer] | None:
+    """All memory that is needed; with `share`, results replace operands where that is right.
+
+    None: with the operators in this order, a tensor cannot stay where Vela put it.
+    """
+    unprotected = _unprotected(schedule, original)
+    if unprotected & _addressed(schedule.graph):
+        return None
+    buffers = _tensor_buffers(schedule.graph, unprotected)
+    if _has_new_conflict(buffers, original.graph):
+        return None
+    if share:
+        buffers = _Sharing(schedule, buffers, unprotected).result()
+    buffers += _scratch_buffers(schedule)
+    return _extend_concurrent(schedule, buffers) + _npu_buffers(schedule)
+
+
+def live_ranges(graph: Graph) -> dict[int, LiveRange]:
+    """When each tensor that is used is live."""
+    end = len(graph.operators) + 1
+    first: dict[int, int] = dict.fromkeys(graph.inputs, 0)
+    last: dict[int, int] = {}
+    for time, operator in _timed(graph):
+        for index in operator.outputs:
+            first.setdefault(index, time)
+        for index in (*operator.inputs, *operator.outputs):
+            last[index] = time
+    last.update(dict.fromkeys(graph.outputs, end))
+    for index in last:  # without variables that Vela lists and no operator uses
+        if graph.tensors[index].variable:
+            first[index], last[index] = 0, end
+    # What is read and never written has its contents from before the inference.
+    return {i: LiveRange(first.get(i, 0), last.get(i, 0)) for i in {**first, **last} if i >= 0}
+
+
+def _timed(graph: Graph) -> Iterable[tuple[int, Operator]]:
+    return enumerate(graph.operators, start=1)
+
+
+def _addressed(graph: Graph) -> set[int]:
+    """All tensors that a command stream addresses."""
+    return {index for operator in graph.operators for index in addressed(operator)}
+
+
+def _tensor_buffers(graph: Graph, unprotected: set[int]) -> list[Buffer]:
+    fixed = _addressed(graph)
+    internal = {i for op in graph.operators if op.on_npu for i in op.inputs[:NPU_FIRST_INPUT]}
+    buffers = []
+    for index, live in live_ranges(graph).items():
+        tensor = graph.tensors[index]
+        if tensor.constant or tensor.size == 0 or index in internal:
+            continue
+        planned = tensor.offset if tensor.offset >= 0 else None
+        protected = index not in unprotected
+        stays = index in fixed or (protected and bool(_calls_in(graph, live)))
+        block = Block(
+            size=tensor.size,
+            first=live.first,
+            last=live.last,
+            offset=planned if stays else None,
+            preferred=planned if protected else None,
+        )
+        buffers.append(Buffer(block, (index,)))
+    return sorted(buffers, key=lambda buffer: buffer.tensors)
+
+
+def _unprotected(schedule: Schedule, original: Schedule) -> set[int]:
+    """Tensors that the NPU may overwrite where Vela put them, as Vela does not know of their use.
+
+    They are: what operators use that run concurrently with the NPU, what is live across a call only
+    in the new order, and variables of CPU operators.
+    """
+    graph = schedule.graph
+    found = {
+        tensor
+        for group in schedule.concurrent.values()
+        for operator in group
+        for tensor in (*graph.operators[operator].inputs, *graph.operators[operator].outputs)
+        if tensor >= 0
+    }
+    before = live_ranges(original.graph)
+    fixed = _addressed(graph)
+    for index, live in live_ranges(graph).items():
+        calls = {schedule.order[call] for call in _calls_in(graph, live)}
+        known = set(_calls_in(original.graph, before[index]))
+        if calls - known or (graph.tensors[index].variable and index not in fixed):
+            found.add(index)
+    return {index for index in found if not graph.tensors[index].constant}
+
+
+def _calls_in(graph: Graph, live: LiveRange) -> list[int]:
+    """Numbers of the NPU calls that run within a live range."""
+    return [time - 1 for time, operator in _timed(graph) if operator.on_npu and time in live]
+
+
+def _has_new_conflict(buffers: Sequence[Buffer], original: Graph) -> bool:
+    """Do two tensors with fixed offsets overlap that were never live at the same time before?"""
+    before = live_ranges(original)
+    fixed = [buffer for buffer in buffers if buffer.block.offset is not None]
+    return any(
+        a.block.conflicts(b.block) and not before[a.tensors[0]].overlaps(before[b.tensors[0]])
+        for number, a in enumerate(fixed)
+        for b in fixed[:number]
+    )
+
+
+class _Sharing:
+    """Puts the result of an operator into the block of an operand that is not needed any more."""
+
+    def __init__(
+        self, schedule: Schedule, buffers: Sequence[Buffer], unprotected: set[int]
+    ) -> None:
+        self._schedule = schedule
+        self._buffers = list(buffers)
+        self._unprotected = unprotected
+        whole_calls = _npu_buffers(replace(schedule, concurrent={}))
+        self._scratch = [buffer.block for buffer in whole_calls]
+
+    def result(self) -> list[Buffer]:
+        """The buffers, merged where that is right."""
+        for time, operator in _timed(self._schedule.graph):
+            kernel = self._schedule.kernels.get(time - 1)
+            if kernel is not None and kernel.in_place:
+                candidates = operator.inputs
+            elif operator.name in RENAMING:
+                candidates = operator.inputs[:1]
+            else:
+                continue
+            any(self._merge(operand, operator.outputs[0], time) for operand in candidates)
+        return self._buffers
+
+    def _merge(self, operand: int, result: int, time: int) -> bool:
+        """Merge the buffers of these two tensors; False where that is wrong."""
+        a, b = self._buffer_of(operand), self._buffer_of(result)
+        if a is None or b is None or a is b or a.block.size != b.block.size:
+            return False
+        if (a.block.last, b.block.first) != (time, time):
+            return False
+        block = self._merged_block(a, b, {operand, result})
+        if block is None:
+            return False
+        self._buffers.remove(a)
+        self._buffers.remove(b)
+        self._buffers.append(Buffer(block, a.tensors + b.tensors))
+        return True
+
+    def _buffer_of(self, tensor: int) -> Buffer | None:
+        return next((buffer for buffer in self._buffers if tensor in buffer.tensors), None)
+
+    def _merged_block(self, a: Buffer, b: Buffer, tensors: set[int]) -> Block | None:
+        """One block for both; None when a fixed offset forbids it."""
+        blocks = (a.block, b.block)
+        offsets = {block.offset for block in blocks} - {None}
+        offset = next(iter(offsets), None)
+        preferred = a.block.preferred if a.block.preferred == b.block.preferred else None
+        merged = replace(a.block, last=b.block.last, offset=offset, preferred=preferred)
+        if offset is None:
+            return merged
+        if len(offsets) > 1 or tensors & self._unprotected:
+            return None
+        others = [each.block for each in self._buffers if each is not a and each is not b]
+        moved = [replace(block, offset=offset) for block in blocks if block.offset is None]
+        taken = any(m.conflicts(other) for m in moved for other in (*others, *self._scratch))
+        return None if taken else merged
+
+
+def _scratch_buffers(schedule: Schedule) -> list[Buffer]:
+    return [
+        Buffer(Block(kernel.scratch, index + 1, index + 1), scratch_of=index)
+        for index, kernel in sorted(schedule.kernels.items())
+        if kernel.scratch
+    ]
+
+
+def _npu_buffers(schedule: Schedule) -> list[Buffer]:
+    buffers = []
+    graph = schedule.graph
+    for time, operator in _timed(graph):
+        if operator.on_npu:
+            scratch = graph.tensors[operator.inputs[NPU_SCRATCH]]
+            concurrent = time - 1 in schedule.concurrent
+            size = align(scratch.size) + GAP if concurrent else scratch.size
+            if scratch.size and not scratch.constant:
+                buffers.append(Buffer(Block(size, time, time, offset=max(scratch.offset, 0))))
+    return buffers
+
+
+def _extend_concurrent(schedule: Schedule, buffers: Sequence[Buffer]) -> list[Buffer]:
+    """Let what an operator uses that runs concurrently with a call be live from its start."""
+    start = {op: call + 1 for call, group in schedule.concurrent.items() for op in group}
+    used: dict[int, int] = {}
+    for index, time in start.items():
+        operator = schedule.graph.operators[index]
+        for tensor in (*operator.inputs, *operator.outputs):
+            used[tensor] = min(time, used.get(tensor, time))
+    result = []
+    for buffer in buffers:
+        times = [used[tensor] for tensor in buffer.tensors if tensor in used]
+        if buffer.scratch_of in start:
+            times.append(start[buffer.scratch_of])
+        block = replace(buffer.block, first=min([buffer.block.first, *times]))
+        result.append(replace(buffer, block=block))
+    return result
