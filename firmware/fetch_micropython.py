@@ -1,33 +1,32 @@
 # SPDX-License-Identifier: MIT
 """Lay MicroPython's source out under build/micropython/<version>, and print where it is.
 
-Sources, in order: MICROPYTHON_DIR if set; the tree laid out before; Debian's
-source package, checked against the pin in micropython.toml; a git clone of the
-release tag. A source that fails says why and the next one is tried.
+Sources, in order: MICROPYTHON_DIR if set; the tree laid out before; the tarball
+of Debian's source package, which apt downloads and checks against the SHA-256 in
+micropython.toml; a git clone of the release tag. When a source fails, the script
+says why and tries the next one. It needs nothing but Python.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PINS = ROOT / "firmware" / "micropython.toml"
 BUILD = ROOT / "build" / "micropython"
 GIT_ADDRESS = "https://github.com/micropython/micropython.git"
-GIT_TIMEOUT_S = 300
-
-sys.path.insert(0, str(ROOT / "tools" / "ethosu_tools"))
-import debian  # noqa: E402  (a script beside the tools: it must work before anything is installed)
+APT_HELPER = "/usr/lib/apt/apt-helper"
+TIMEOUT_S = 300
 
 
 class SourceError(RuntimeError):
@@ -55,48 +54,54 @@ def check_tree(tree: Path, version: str) -> Path:
     return tree
 
 
-def from_debian(pin: dict[str, str], tree: Path) -> None:
-    """Unpack Debian's source package, checked against the pinned SHA-256, to `tree`."""
-    with tempfile.TemporaryDirectory(prefix="micropython-") as name:
-        folder = Path(name)
-        try:
-            files = debian.fetch_source(
-                "micropython", pin["debian_version"], pin["debian_suite"], folder
-            )
-        except debian.DebianError as error:
-            raise SourceError(str(error)) from None
-        tarball = next((path for path in files if ".orig.tar." in path.name), None)
-        if tarball is None:
-            raise SourceError("the source package has no .orig tarball")
-        found = hashlib.sha256(tarball.read_bytes()).hexdigest()
-        if found != pin["orig_sha256"]:
-            raise SourceError(
-                f"SHA-256 of {tarball.name} is {found}, but {PINS.name} pins {pin['orig_sha256']}"
-            )
-        with tarfile.open(tarball) as archive:
-            archive.extractall(folder / "tree")
-        (top,) = (folder / "tree").iterdir()
-        shutil.move(top, tree)
-
-
-def from_git(pin: dict[str, str], tree: Path) -> None:
-    """Clone the release tag to `tree`, without its submodules: the firmware needs none."""
-    command = ["git", "-c", "advice.detachedHead=false", "clone", "-q", "--depth=1"]
-    command += ["--branch", pin["git_tag"], GIT_ADDRESS, str(tree)]
+def run(command: Sequence[str], what: str) -> str:
+    """Run a program; its failure becomes one SourceError."""
     try:
         done = subprocess.run(
             command,
             env=os.environ | {"GIT_TERMINAL_PROMPT": "0"},
             capture_output=True,
             text=True,
-            timeout=GIT_TIMEOUT_S,
+            timeout=TIMEOUT_S,
             check=False,
         )
     except (FileNotFoundError, subprocess.TimeoutExpired) as error:
-        raise SourceError(f"git clone failed: {error}") from None
+        raise SourceError(f"{what} failed: {error}") from None
     if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise SourceError(f"git clone failed: {lines[-1]}")
+        said = " ".join(done.stderr.split())[:500]
+        raise SourceError(f"{what} failed: {said or f'exit code {done.returncode}'}")
+    return done.stdout
+
+
+def archive() -> str:
+    """The address from which this machine's apt gets its own release."""
+    options = ["--format", "$(RELEASE) $(REPO_URI)", "Created-By: Packages"]
+    rows = run(["apt-get", "indextargets", *options], "asking apt for its archive").splitlines()
+    release = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    for row in rows:
+        name, _, address = row.partition(" ")
+        if name == release:
+            return address
+    raise SourceError(f"apt lists no archive of {release or 'a Debian'}; run: apt-get update")
+
+
+def from_debian(pin: dict[str, str], tree: Path) -> None:
+    """Unpack the tarball of Debian's source package to `tree`; apt checks the SHA-256."""
+    with tempfile.TemporaryDirectory(prefix="micropython-") as name:
+        tarball, unpacked = Path(name) / "orig.tar", Path(name) / "tree"
+        command = [APT_HELPER, "-o", "APT::Sandbox::User=", "download-file"]
+        command += [archive() + pin["debian_tarball"], str(tarball), f"SHA256:{pin['sha256']}"]
+        run(command, "the download")
+        with tarfile.open(tarball) as content:
+            content.extractall(unpacked)
+        (top,) = unpacked.iterdir()
+        shutil.move(top, tree)
+
+
+def from_git(pin: dict[str, str], tree: Path) -> None:
+    """Clone the release tag to `tree`, without its submodules: the firmware needs none."""
+    command = ["git", "-c", "advice.detachedHead=false", "clone", "-q", "--depth=1"]
+    run([*command, "--branch", pin["git_tag"], GIT_ADDRESS, str(tree)], "git clone")
 
 
 SOURCES: tuple[tuple[str, Callable[[dict[str, str], Path], None]], ...] = (
@@ -122,7 +127,7 @@ def lay_out(pin: dict[str, str], version: str, tree: Path) -> Path:
             fresh.rename(tree)
             return tree
     raise SourceError(
-        f"MicroPython {version} could not be fetched. Mends: run 'apt-get update' and try again; "
+        f"MicroPython {version} could not be fetched. Run 'apt-get update' and try again; "
         f"or unpack its source by hand and set MICROPYTHON_DIR to it; "
         f"or pick another release with MICROPYTHON_VERSION (see {PINS.relative_to(ROOT)})."
     )

@@ -4,11 +4,11 @@
 import hashlib
 import importlib.util
 import tarfile
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from ethosu_tools import debian
 
 VERSION = "1.25.0"
 HEADER = """
@@ -70,7 +70,7 @@ def test_each_failure_falls_to_the_next(source, capsys):
     assert "the first failed: it rains" in said and "from the second" in said
 
 
-def test_when_all_fail_the_mends_are_named(source):
+def test_when_all_fail_the_ways_out_are_named(source):
     source.SOURCES = (("the only", broken(source, "it rains")),)
     with pytest.raises(source.SourceError, match=r"apt-get update.*MICROPYTHON_DIR"):
         source.find(VERSION)
@@ -88,34 +88,39 @@ def test_unknown_version_names_the_known(source):
         source.find("1.9.9")
 
 
-def test_tarball_is_checked_against_the_pin(source, tmp_path, monkeypatch):
-    top = make_tree(tmp_path / "micropython-1.25.0")
-    tarball = tmp_path / "micropython_1.25.0+ds.orig.tar.xz"
+@pytest.fixture
+def pin(source, tmp_path, monkeypatch) -> dict[str, str]:
+    """A tarball in an archive that is a folder; the real apt copies it from there."""
+    tarball = tmp_path / "micropython.orig.tar.xz"
     with tarfile.open(tarball, "w:xz") as archive:
-        archive.add(top, top.name)
-    monkeypatch.setattr(debian, "fetch_source", lambda *arguments: [tarball])
-    monkeypatch.setattr(source.debian, "fetch_source", lambda *arguments: [tarball])
-    pin = {"debian_version": "1", "debian_suite": "x", "orig_sha256": "0" * 64}
-    with pytest.raises(source.SourceError, match=r"SHA-256 of .* pins 0000"):
-        source.from_debian(pin, tmp_path / "tree")
-    pin["orig_sha256"] = hashlib.sha256(tarball.read_bytes()).hexdigest()
+        archive.add(make_tree(tmp_path / "micropython-1.25.0"), "micropython-1.25.0")
+    monkeypatch.setattr(source, "archive", lambda: f"copy:{tmp_path}/")
+    return {
+        "debian_tarball": tarball.name,
+        "sha256": hashlib.sha256(tarball.read_bytes()).hexdigest(),
+    }
+
+
+def test_right_tarball_is_unpacked(source, pin, tmp_path):
     source.from_debian(pin, tmp_path / "tree")
     assert source.check_tree(tmp_path / "tree", VERSION)
 
 
-def test_a_suite_that_does_not_exist_fails_with_one_sentence(tmp_path):
-    """Through the real apt, which asks the archive that this machine uses."""
-    with pytest.raises(debian.DebianError, match="reading the package lists") as error:
-        debian.fetch_source("micropython", "1", "no-such-suite", tmp_path)
-    assert "\n" not in str(error.value)
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"sha256": "0" * 64}, "Hash Sum mismatch"),
+        ({"debian_tarball": "no-such.tar"}, "No such file"),
+    ],
+)
+def test_wrong_tarball_is_refused_in_one_sentence(source, pin, tmp_path, wrong, said):
+    with pytest.raises(source.SourceError, match=said) as error:
+        source.from_debian(pin | wrong, tmp_path / "tree")
+    assert "\n" not in str(error.value) and not (tmp_path / "tree").exists()
 
 
-def test_a_version_that_does_not_exist_fails_with_one_sentence(tmp_path):
-    with pytest.raises(debian.DebianError, match=r"fetching micropython=9\.9 of"):
-        debian.fetch_source("micropython", "9.9", debian.codename(), tmp_path)
-
-
-def test_without_keyring_nothing_is_fetched(tmp_path, monkeypatch):
-    monkeypatch.setattr(debian, "KEYRING", tmp_path / "none.gpg")
-    with pytest.raises(debian.DebianError, match="install debian-archive-keyring"):
-        debian.fetch_source("micropython", "1", "stable", tmp_path)
+def test_the_archive_of_this_machine_has_the_pinned_tarball(source, tmp_path):
+    """Through the real apt, from where this machine gets its packages."""
+    pins = tomllib.loads(source.PINS.read_text())
+    source.from_debian(pins["release"][pins["default"]], tmp_path / "tree")
+    assert source.check_tree(tmp_path / "tree", pins["default"])
