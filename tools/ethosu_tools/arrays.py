@@ -98,10 +98,10 @@ def _range(dtype: str) -> tuple[int, int]:
 
 
 def check(arrays: Mapping[str, Array], tensors: Sequence[Tensor], steps: int | None = None) -> Feed:
-    """Compare arrays with the tensors that they are for; says what differs, where.
+    """Check arrays against the tensors that they are for; InputError says what differs.
 
-    An input without a time axis beside `steps` or beside inputs that have one is fed again at
-    each step.
+    An input without a time axis is repeated for each step, if `steps` or another input asks for
+    several.
     """
     if steps is not None and steps < 1:
         raise UsageError(f"--steps must be 1 or more, found {steps}")

@@ -209,7 +209,7 @@ class Board(Closeable):
 
 
 class QemuBoard(Board):
-    """An emulated board; its memory can be read and written beside the serial line."""
+    """An emulated board; its memory can be read and written without the serial line."""
 
     def __init__(self, machine: Machine, *, boot_timeout: float = EMULATED_BOOT_TIMEOUT_S) -> None:
         """Take over a machine that was just started."""

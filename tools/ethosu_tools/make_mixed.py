@@ -10,7 +10,7 @@
     detection        boxes and scores of two feature maps, and the choice of the best among them
 
 Random numbers as in make_model. Operators stay on the CPU because of their shapes and types, or
-because an option of Vela says so: beside each NAME.tflite lies NAME.options, which is for --vela.
+because an option of Vela says so: NAME.options has the options for each NAME.tflite.
 """
 
 from __future__ import annotations

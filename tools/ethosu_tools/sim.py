@@ -66,7 +66,6 @@ class _Buffer(c.Structure):
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "sim_host_open": (c.c_void_p, c.c_uint, c.c_char_p),
     "sim_host_close": (None, c.c_uint),
-    "sim_host_configs": (c.POINTER(c.c_char_p),),
     "sim_host_alloc": (c.c_void_p, c.c_size_t),
     "sim_host_free": (None, c.c_void_p),
     "sim_host_cycles": (c.c_uint64, c.c_uint),
@@ -210,7 +209,7 @@ class Simulation(Closeable):
         return int(self._library.sim_host_cycles(self._index))
 
     def close(self) -> None:
-        """Give NPU and memory back; safe to call again."""
+        """Release NPU and memory; may be called again."""
         self._finalizer()
 
     @classmethod

@@ -84,7 +84,7 @@ def compile_model(
     more: Sequence[str] = (),
     debug: bool = True,
 ) -> dict[str, Any]:
-    """Compile `source` for `npu` into the file `output`; Vela's report goes beside it.
+    """Compile `source` for `npu` into the file `output`; Vela's report goes next to it.
 
     `more` are further options in Vela's own words; `debug` stores the table of operators that an
     error names. Returns what the compiled model needs and Vela's estimates.

@@ -13,7 +13,7 @@ def test_time_is_saved():
     with contextlib.redirect_stdout(output):
         assert cli.main(["bench", "overlap", "--json"]) == 0
     result = json.loads(output.getvalue())
-    apart, beside = result["plans"]["apart"], result["plans"]["beside"]
-    assert (apart["beside_the_npu"], beside["beside_the_npu"]) == (0, 2)
+    separate, concurrent = (result["plans"][name] for name in ("separate", "concurrent"))
+    assert (separate["concurrent"], concurrent["concurrent"]) == (0, 2)
     assert result["time_ratio"] < 0.7
-    assert beside["instructions"] < apart["instructions"] * 1.01
+    assert concurrent["instructions"] < separate["instructions"] * 1.01

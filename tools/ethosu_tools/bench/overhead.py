@@ -62,7 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     vela.add_npu_option(parser, "the board's NPU (default: %(default)s)")
     parser.add_argument(
-        "--firmware", type=Path, help="an image beside its .map (default: the one of make firmware)"
+        "--firmware",
+        type=Path,
+        help="an image with its .map (default: the one of make firmware)",
     )
 
 
@@ -93,7 +95,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _models_here(work: Path) -> list[Path]:
-    """Well-known models that lie beside the tree, else small ones of the project's own; a large."""
+    """Well-known models of ../shared, else small ones of the project; and a large one."""
     shared = paths.root().parent / "shared" / "models"
     models = [shared / f"{name}.tflite" for name in SHARED]
     made = ["weights_300k"]

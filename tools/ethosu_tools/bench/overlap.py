@@ -2,7 +2,7 @@
 """`ethosu bench overlap`: time saved when the CPU works while the NPU runs.
 
 Runs one model twice on an emulated board whose time follows instructions and NPU cycles alone:
-planned as small as can be, and planned for operators of the CPU beside the NPU.
+planned for the smallest arena, and planned so that CPU operators run during NPU calls.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         compiled = args.model or _made_for_it(args.npu, Path(work))
         files = {}
-        for name, overlap in (("apart", False), ("beside", True)):
+        for name, overlap in (("separate", False), ("concurrent", True)):
             planned = Path(work) / f"{name}.tflite"
             plan.plan_file(compiled, planned, overlap=overlap)
             files[planned.name] = planned.read_bytes()
@@ -55,8 +55,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             for index, name in enumerate(files):
                 update(index, len(files))
                 rows[Path(name).stem] = _measure(board, name)
-    apart, beside = rows["apart"]["microseconds"], rows["beside"]["microseconds"]
-    return {"board": "MPS3_AN547 on QEMU", "plans": rows, "time_ratio": round(beside / apart, 4)}
+    separate, concurrent = (rows[name]["microseconds"] for name in ("separate", "concurrent"))
+    return {
+        "board": "MPS3_AN547 on QEMU",
+        "plans": rows,
+        "time_ratio": round(concurrent / separate, 4),
+    }
 
 
 def _made_for_it(npu: str, work: Path) -> Path:
@@ -74,7 +78,7 @@ def _measure(board: Board, name: str) -> dict[str, Any]:
         "microseconds": round(microseconds / INFERENCES, 1),
         "instructions": round(instructions / INFERENCES),
         "cpu_operators": info["cpu_steps"],
-        "beside_the_npu": info["cpu_steps_overlapped"],
+        "concurrent": info["cpu_steps_overlapped"],
         "arena_bytes": info["arena_size"],
     }
 
@@ -82,8 +86,10 @@ def _measure(board: Board, name: str) -> dict[str, Any]:
 def render(data: dict[str, Any]) -> str:
     """Lay both runs out side by side."""
     rows = data["plans"]
-    lines = [f"{'per inference':<16}" + "".join(f"{name:>10}" for name in rows)]
+    lines = [f"{'per inference':<16}" + "".join(f"{name:>12}" for name in rows)]
     for key in next(iter(rows.values())):
-        cells = "".join(f"{row[key]:>10,}" for row in rows.values())
+        cells = "".join(f"{row[key]:>12,}" for row in rows.values())
         lines.append(f"{key.replace('_', ' '):<16}{cells}")
-    return "\n".join([*lines, "", f"time with the CPU beside the NPU: {data['time_ratio']:.1%}"])
+    return "\n".join(
+        [*lines, "", f"time when the CPU works during NPU calls: {data['time_ratio']:.1%}"]
+    )
