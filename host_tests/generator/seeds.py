@@ -12,7 +12,6 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from ethosu.vela.tflite.Model import Model
 from tools.npu_sim.hardware import configs as npu_configs
 
 from . import case as cases

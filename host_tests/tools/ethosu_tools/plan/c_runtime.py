@@ -36,7 +36,7 @@ def operators() -> dict[str, Kernel]:
     """The runtime's kernels by the operator's name."""
     text = (paths.root() / "modules/ethosu/runtime/kernels/kernels.def").read_text()
     found = {}
-    for symbol in re.findall(r"^KERNEL\((\w+)\)", text, re.MULTILINE):
+    for symbol in re.findall(r"^KERNEL\((\w+),", text, re.MULTILINE):
         kernel = Kernel.in_dll(library(), f"kernel_{symbol}")
         found[kernel.custom.decode() if kernel.custom else symbol] = kernel
     return found
