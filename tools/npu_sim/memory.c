@@ -8,9 +8,37 @@
 
 enum { BASE_ALIGNMENT = 16 };
 
-unsigned npu_region_port(const struct npu *npu, unsigned region)
+enum npu_port npu_region_port(const struct npu *npu, unsigned region)
 {
-    return npu->run.port[npu->run.region_config >> (2 * region) & 3u];
+    return (enum npu_port)npu->run.port[npu->run.region_config >> (2 * region) & 3u];
+}
+
+static bool port_refuses(const struct npu *npu, enum npu_port port, bool write)
+{
+    return write && port == NPU_PORT_M1 && npu->product->family->read_only_m1;
+}
+
+uint8_t *npu_access(struct npu *npu, enum npu_port port, uint64_t address, uint64_t length,
+                    bool write)
+{
+    const struct npu_access access = {
+        .address = address,
+        .length = length,
+        .write = write,
+        .secure = npu->run.secure,
+        .privileged = npu->run.privileged,
+        .port = (uint8_t)port,
+    };
+    return port_refuses(npu, port, write) ? NULL : npu->bus.map(npu->bus.context, &access);
+}
+
+const char *npu_refusal(const struct npu *npu, enum npu_port port, bool write)
+{
+    if (port_refuses(npu, port, write)) {
+        return "AXI port M1 is read-only";
+    }
+    return npu->run.secure ? "not NPU-visible memory"
+                           : "not NPU-visible memory for a non-secure access";
 }
 
 uint64_t npu_address(const struct npu *npu, unsigned region, int64_t offset)
@@ -46,7 +74,8 @@ static uint8_t *ask(struct npu *npu, enum npu_channel channel, unsigned region, 
     if (length > space - address || npu->run.base[region] % BASE_ALIGNMENT != 0) {
         return NULL;
     }
-    return npu->bus.map(npu->bus.context, address, length, npu_channel_writes(channel));
+    return npu_access(npu, npu_region_port(npu, region), address, length,
+                      npu_channel_writes(channel));
 }
 
 void npu_map_ahead(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
@@ -94,14 +123,15 @@ uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int
     uint64_t address = npu_address(npu, region, offset);
     uint8_t *memory = ask(npu, channel, region, offset, length);
     if (memory == NULL) {
+        enum npu_port port = npu_region_port(npu, region);
         if (npu->run.fault == NPU_FAULT_NONE) {
-            npu->run.fault_interface = (uint8_t)npu_region_port(npu, region);
+            npu->run.fault_interface = (uint8_t)port;
             npu->run.fault_channel = (uint8_t)channel;
         }
         npu_fail(npu, NPU_FAULT_BUS,
-                 "%s of %" PRIu64 " bytes at 0x%" PRIx64 " (region %u + 0x%" PRIx64
-                 "): not NPU-visible memory",
-                 channel_name(channel), length, address, region, (uint64_t)offset);
+                 "%s of %" PRIu64 " bytes at 0x%" PRIx64 " (region %u + 0x%" PRIx64 "): %s",
+                 channel_name(channel), length, address, region, (uint64_t)offset,
+                 npu_refusal(npu, port, npu_channel_writes(channel)));
         return NULL;
     }
     return memory;

@@ -25,8 +25,19 @@ static inline bool npu_channel_writes(enum npu_channel channel)
     return channel >= NPU_WRITE_OFM;
 }
 
-/** AXI port that a region lies behind: M0 or M1, of Ethos-U85 SRAM or EXT. */
-unsigned npu_region_port(const struct npu *npu, unsigned region);
+/** AXI port through which a region is accessed. */
+enum npu_port npu_region_port(const struct npu *npu, unsigned region);
+
+/**
+ * Ask the host for the bytes of an access.
+ *
+ * @return NULL when the port or the host refuses it
+ */
+uint8_t *npu_access(struct npu *npu, enum npu_port port, uint64_t address, uint64_t length,
+                    bool write);
+
+/** Why an access was refused, for a message. */
+const char *npu_refusal(const struct npu *npu, enum npu_port port, bool write);
 
 /** Address of an offset into a region, wrapped to the product's address width. */
 uint64_t npu_address(const struct npu *npu, unsigned region, int64_t offset);

@@ -48,7 +48,8 @@ struct npu_run {
     uint32_t qsize;
     uint32_t qconfig;
     uint32_t region_config;
-    uint8_t port[4]; /**< AXI port by REGIONCFG and QCONFIG value */
+    uint8_t port[4]; /**< enum npu_port by REGIONCFG and QCONFIG value */
+    bool secure, privileged;
     uint64_t base[NPU_REGION_COUNT];
 
     /* Where the stream stands. */

@@ -39,15 +39,31 @@ enum npu_log_level {
     NPU_LOG_INFO,
 };
 
-/** What the model may reach, supplied by the host. */
+/** AXI ports of the NPU, as STATUS.faulting_interface numbers them. */
+enum npu_port {
+    NPU_PORT_M0, /**< of Ethos-U85: the SRAM ports */
+    NPU_PORT_M1, /**< of Ethos-U85: the EXT ports; read-only on Ethos-U55 */
+};
+
+/** An access of the NPU to guest bytes [address, address + length). */
+struct npu_access {
+    uint64_t address;
+    uint64_t length;
+    bool write;
+    bool secure;     /**< PROT.active_CSL: else a non-secure transaction */
+    bool privileged; /**< PROT.active_CPL */
+    uint8_t port;    /**< enum npu_port, by REGIONCFG or QCONFIG */
+};
+
+/** What the simulator may reach, supplied by the host. */
 struct npu_bus {
     void *context;
     /**
-     * Host pointer to guest bytes [address, address + length), or NULL when any
-     * of them is not visible to the NPU (the model then reports a bus error).
+     * Host pointer to the bytes of an access, or NULL when the memory system
+     * refuses any of them (the simulator then reports a bus error).
      * Called from the thread that runs npu_execute().
      */
-    uint8_t *(*map)(void *context, uint64_t address, uint64_t length, bool write);
+    uint8_t *(*map)(void *context, const struct npu_access *access);
     /** New level of the interrupt line. Called from the register thread only. */
     void (*irq)(void *context, bool level);
     /** One line of text, no newline; may be NULL. Called from any thread. */

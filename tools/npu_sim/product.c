@@ -31,6 +31,7 @@ static const struct npu_family u55 = {
     .part_id0 = 0x80,
     .address_bits = 32,
     .axi_bytes = 8,
+    .read_only_m1 = true,
     U55_U65,
 };
 

@@ -59,6 +59,7 @@ struct npu_family {
     uint8_t pmu_counters;
     bool width_events;      /**< the PMU tells 8, 16 and 32 bits apart */
     bool memory_attributes; /**< MEM_ATTR says which AXI port; else the number of the limit does */
+    bool read_only_m1;      /**< AXI port M1 cannot write */
     uint16_t parse_event;   /**< the PMU's for work of the weight decoder's parser */
     uint8_t step_inputs;    /**< inputs of a depth-first step of the MAC array */
     uint8_t pool_cycles;    /**< of a pool, per tap, micro block and byte of an element */

@@ -63,6 +63,8 @@ enum {
     CMD_HISTORY_SHIFT = 16,
 };
 
+enum { PROT_PRIVILEGED = 1 << 0, PROT_NON_SECURE = 1 << 1 };
+
 enum { MEM_ATTRS = 4, MEM_ATTR_PORT = 2 };
 
 struct register_row {
@@ -164,6 +166,8 @@ static enum npu_action start(struct npu *npu)
     run->qsize = *slot(npu, QSIZE);
     run->qconfig = *slot(npu, QCONFIG);
     run->region_config = *slot(npu, REGIONCFG);
+    run->secure = (*slot(npu, PROT) & PROT_NON_SECURE) == 0;
+    run->privileged = (*slot(npu, PROT) & PROT_PRIVILEGED) != 0;
     for (uint32_t i = 0; i < MEM_ATTRS; i++) {
         uint32_t attributes = *slot(npu, MEM_ATTR + 4 * i);
         bool own = npu->product->family->memory_attributes;
@@ -199,7 +203,7 @@ static enum npu_action write_cmd(struct npu *npu, uint32_t offset, uint32_t valu
 /** The privilege and security that a reset asks for become active with it. */
 static void complete_reset(struct npu *npu)
 {
-    uint32_t prot = *slot(npu, RESET) & 3u;
+    uint32_t prot = *slot(npu, RESET) & (PROT_PRIVILEGED | PROT_NON_SECURE);
     npu_registers_reset(npu);
     *slot(npu, PROT) = prot;
     npu_update_irq(npu);

@@ -27,13 +27,13 @@ static const uint8_t *map_stream(struct npu *npu)
                  run->qbase, BASE_ALIGNMENT);
         return NULL;
     }
-    const uint8_t *stream = npu->bus.map(npu->bus.context, run->qbase, run->qsize, false);
+    enum npu_port port = (enum npu_port)run->port[run->qconfig];
+    const uint8_t *stream = npu_access(npu, port, run->qbase, run->qsize, false);
     if (stream == NULL) {
-        run->fault_interface = run->port[run->qconfig];
+        run->fault_interface = (uint8_t)port;
         run->fault_channel = NPU_READ_COMMAND;
-        npu_fail(npu, NPU_FAULT_BUS,
-                 "of %" PRIu32 " bytes at 0x%" PRIx64 " is not in NPU-visible memory", run->qsize,
-                 run->qbase);
+        npu_fail(npu, NPU_FAULT_BUS, "of %" PRIu32 " bytes at 0x%" PRIx64 ": %s", run->qsize,
+                 run->qbase, npu_refusal(npu, port, false));
     }
     return stream;
 }

@@ -50,11 +50,18 @@ static QEMUTimer *device_timer(struct npu_device *device)
 
 /* --- The simulator's bus ------------------------------------------------------ */
 
-static uint8_t *bus_map(void *context, uint64_t address, uint64_t length, bool write)
+/**
+ * An access has the security of the NPU, and the memory protection controllers
+ * are as after a reset: all blocks take secure accesses only, at both aliases.
+ * (Arm 102803, "NPU security mapping"; 101104, "TrustZone Memory Protection
+ * Controller".) What a guest writes to the controllers is not looked at.
+ */
+static uint8_t *bus_map(void *context, const struct npu_access *access)
 {
     const struct npu_device *device = context;
-    return device->faults.run.bus_error ? NULL
-                                        : guest_memory_map(MASTER_NPU, address, length, write);
+    bool refused = device->faults.run.bus_error || !access->secure;
+    return refused ? NULL
+                   : guest_memory_map(MASTER_NPU, access->address, access->length, access->write);
 }
 
 static void bus_irq(void *context, bool level)

@@ -155,12 +155,15 @@ unsigned sim_host_damaged_guards(void)
     return damaged;
 }
 
-uint8_t *sim_host_map(void *context, uint64_t address, uint64_t length, bool write)
+/** The memory takes secure accesses only, as that of a chip does after its reset. */
+uint8_t *sim_host_map(const struct npu_access *access)
 {
     uint8_t *found = NULL;
-    uint64_t offset = address - SIM_HOST_BUS_BASE;
-    (void)context;
-    (void)write;
+    uint64_t offset = access->address - SIM_HOST_BUS_BASE;
+    uint64_t length = access->length;
+    if (!access->secure) {
+        return NULL;
+    }
     pthread_mutex_lock(&bus.lock);
     for (unsigned i = 0; i < bus.count && found == NULL; i++) {
         const struct block *block = &bus.blocks[i];

@@ -194,13 +194,13 @@ void sim_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t valu
 
 /* ---- life ---- */
 
-static uint8_t *map(void *context, uint64_t address, uint64_t length, bool write)
+static uint8_t *map(void *context, const struct npu_access *access)
 {
     struct NPU_REG *npu = context;
     lock(npu);
     bool fails = npu->faults.run.bus_error;
     unlock(npu);
-    return fails ? NULL : sim_host_map(NULL, address, length, write);
+    return fails ? NULL : sim_host_map(access);
 }
 
 void sim_host_observe(unsigned index, npu_observer_t observer, void *context)

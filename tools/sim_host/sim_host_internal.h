@@ -38,8 +38,8 @@ extern struct NPU_REG sim_host_npus[SIM_HOST_NPU_COUNT];
 bool sim_host_npu_create(struct NPU_REG *npu, const char *config);
 void sim_host_npu_destroy(struct NPU_REG *npu);
 
-/** Answers of struct npu_bus. */
-uint8_t *sim_host_map(void *context, uint64_t address, uint64_t length, bool write);
+/** Host pointer to the bytes of an NPU's access; NULL: this process' bus refuses it. */
+uint8_t *sim_host_map(const struct npu_access *access);
 
 /** The range of CPU addresses that the NPUs see. */
 void sim_host_bus_open(struct ethosu_memory *memory);

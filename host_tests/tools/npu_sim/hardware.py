@@ -65,9 +65,20 @@ class Outcome(enum.IntEnum):
     BRANCH_FAULT = 7
 
 
-MapFunction = ctypes.CFUNCTYPE(
-    ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_bool
-)
+class AccessStruct(ctypes.Structure):
+    """struct npu_access."""
+
+    _fields_ = [
+        ("address", ctypes.c_uint64),
+        ("length", ctypes.c_uint64),
+        ("write", ctypes.c_bool),
+        ("secure", ctypes.c_bool),
+        ("privileged", ctypes.c_bool),
+        ("port", ctypes.c_uint8),
+    ]
+
+
+MapFunction = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(AccessStruct))
 IrqFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_bool)
 LogFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
 
@@ -156,7 +167,7 @@ class Hardware(Closeable):
         # ctypes callbacks live as long as this object.
         self._bus = BusStruct(
             None,
-            MapFunction(self._map),
+            MapFunction(lambda _context, access: self._map(access.contents)),
             IrqFunction(self._irq),
             LogFunction(self._log),
         )
@@ -171,10 +182,10 @@ class Hardware(Closeable):
             self._lib.npu_destroy(self._handle)
             self._handle = None
 
-    def _map(self, _context: int, address: int, length: int, write: bool) -> int | None:
+    def _map(self, access: AccessStruct) -> int | None:
         for memory in self.memories:
-            if memory.covers(address, length, write):
-                return int(memory.data.ctypes.data) + address - memory.address
+            if memory.covers(access.address, access.length, access.write):
+                return int(memory.data.ctypes.data) + int(access.address) - memory.address
         return None
 
     def _irq(self, _context: int, level: bool) -> None:

@@ -109,6 +109,16 @@ def test_other_memories_are_bus_errors(guest: Guest) -> None:
     assert len(outcome.messages) == len(FAULTS), "each is logged"
 
 
+def test_memory_takes_secure_accesses_only(guest: Guest) -> None:
+    outcome = guest.run("states")
+    values = outcome.values
+    assert values.pop("user") == values.pop("privileged") == GOOD
+    assert set(values) == {"non_secure_user", "non_secure_privileged"}
+    assert all(status & BUS_ERROR for status in values.values()), values
+    assert all("non-secure access" in message for message in outcome.messages)
+    assert len(outcome.messages) == len(values), "each is logged"
+
+
 def test_stream_in_tcm_is_a_bus_error_of_the_command_channel(guest: Guest) -> None:
     status = guest.run("stream_in_tcm").values["status"]
     assert status & BUS_ERROR and not status & END_REACHED

@@ -34,13 +34,15 @@ struct world {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static uint8_t *map(void *context, uint64_t address, uint64_t length, bool write)
+static uint8_t *map(void *context, const struct npu_access *access)
 {
     struct world *world = context;
+    uint64_t address = access->address;
+    uint64_t length = access->length;
     if (address >= BASE && length <= MEMORY_BYTES && address - BASE <= MEMORY_BYTES - length) {
         return world->memory + (address - BASE);
     }
-    if (!write && address == 0 && length <= world->stream_bytes) {
+    if (!access->write && address == 0 && length <= world->stream_bytes) {
         return world->stream;
     }
     return NULL;

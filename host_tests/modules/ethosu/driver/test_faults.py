@@ -194,3 +194,17 @@ def test_memory_of_the_board_has_guards(library) -> None:
     assert library.sim_host_damaged_guards() == 1
     library.sim_host_free(c.c_void_p(address))
     assert library.sim_host_damaged_guards() == 0
+
+
+def test_an_npu_that_runs_non_secure_reaches_no_secure_memory(host) -> None:
+    """The memory of sim_host takes secure accesses only: a wrong PROT is a bus error."""
+    driver = c.c_void_p(host.driver)
+    registers = c.byref(c.c_uint8.in_dll(host.library, "sim_host_npus"))
+    for secure, message in ((False, "bus error"), (True, None)):
+        host.library.ethosu_deinit(driver)
+        assert host.library.ethosu_init(driver, registers, None, c.c_size_t(0), secure, True) == 0
+        assert host.library.ethosu_ext_reserve_this(driver, c.c_uint64(0)) == 0
+        result, _ = host.invoke(1)
+        assert result == (0 if secure else -1)
+        assert message is None or message in host.error()
+        assert (b"non-secure access" in host.library.sim_host_log()) is not secure

@@ -128,6 +128,17 @@ static void refused(void)
     report("good_after_all", npu_run(STREAM, stop(copy(STREAM, DDR, ISRAM, 0x10))));
 }
 
+/** The same copy in each state of PROT: privilege in bit 0, security in bit 1. */
+static void states(void)
+{
+    static const char *const names[] = {"user", "privileged", "non_secure_user",
+                                        "non_secure_privileged"};
+    for (uint32_t prot = 0; prot < 4; prot++) {
+        NPU(NPU_RESET) = prot;
+        report(names[prot], npu_run(STREAM, stop(copy(STREAM, DDR, ISRAM, 0x10))));
+    }
+}
+
 static void stream_in_tcm(void)
 {
     static _Alignas(16) uint32_t stream[4];
@@ -387,6 +398,7 @@ const struct scenario scenarios[] = {
     {"moves", moves},
     {"move_in_ddr", move_in_ddr},
     {"refused", refused},
+    {"states", states},
     {"stream_in_tcm", stream_in_tcm},
     {"masked", masked},
     {"sleep_during_run", sleep_during_run},

@@ -38,13 +38,15 @@ static uint32_t pseudo_random(void)
     return (uint32_t)(random_state >> 33);
 }
 
-static uint8_t *map(void *context, uint64_t address, uint64_t length, bool write)
+static uint8_t *map(void *context, const struct npu_access *access)
 {
+    uint64_t address = access->address;
+    uint64_t length = access->length;
     (void)context;
     if (++maps > MAP_LIMIT) {
         npu_abort(npu);
     }
-    if (address >= STREAM_ADDRESS && !write) {
+    if (address >= STREAM_ADDRESS && !access->write) {
         uint64_t offset = address - STREAM_ADDRESS;
         return offset + length <= stream_bytes ? mutated + stream_offset + offset : NULL;
     }
