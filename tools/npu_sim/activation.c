@@ -46,21 +46,36 @@ static const struct function u85_functions[] = {
 
 enum { U85_FUNCTION_UNSIGNED = 1 };
 
+/** The registers, as they are. */
 struct activation {
     uint32_t function, table, clip;
     bool is_signed; /**< the values that are clamped */
 };
 
-static bool is_u85(const struct npu *npu)
-{
-    return npu->product->family->index == NPU_U85;
-}
+/** Values of a signed or unsigned type of so many bits. */
+struct range {
+    int64_t low, high;
+};
+
+/** What the families have each for itself. */
+struct rules {
+    const struct function *functions;
+    bool numbered_tables; /**< ACTIVATION.table is the number; else each function code has its slot
+                           */
+    bool (*signed_values)(const struct npu_output *output, const struct activation *from);
+    /** Set minimum, maximum and `wraps`, given the range of the registers and of the result. */
+    bool (*decode_clamp)(struct npu *npu, struct npu_output *output, const struct activation *from,
+                         struct range registers, struct range result);
+};
+
+static const struct rules *rules_of(const struct npu *npu);
 
 static bool decode_table(struct npu *npu, struct npu_output *output, const struct activation *from)
 {
     unsigned bytes = output->form->bytes;
-    unsigned start =
-        is_u85(npu) ? from->table * bytes : (from->function - FUNCTION_TABLE_FIRST) * SLOT_BYTES;
+    unsigned start = rules_of(npu)->numbered_tables
+                         ? from->table * bytes
+                         : (from->function - FUNCTION_TABLE_FIRST) * SLOT_BYTES;
     if (start % bytes != 0 || start + bytes > NPU_LUT_BYTES) {
         return npu_fail(npu, NPU_FAULT_PARSE, "uses table memory at %u for a table of %u bytes",
                         start, bytes);
@@ -79,7 +94,7 @@ static bool decode_table(struct npu *npu, struct npu_output *output, const struc
 static bool decode_function(struct npu *npu, struct npu_output *output,
                             const struct activation *from)
 {
-    const struct function *row = is_u85(npu) ? u85_functions : old_functions;
+    const struct function *row = rules_of(npu)->functions;
     unsigned bits = output->map.bits;
     if (from->function == 0) {
         return true;
@@ -90,18 +105,13 @@ static bool decode_function(struct npu *npu, struct npu_output *output,
     }
     if (row->last == 0) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has activation function %u with a %u-bit OFM",
-                        from->function, bits);
+                        (unsigned)from->function, bits);
     }
     output->activation = row->curve != NULL ? NPU_ACTIVATION_CURVE : NPU_ACTIVATION_TABLE;
     output->form = row->form;
     output->curve = row->curve;
     return row->form == NULL || decode_table(npu, output, from);
 }
-
-/** Values of a signed or unsigned type of so many bits. */
-struct range {
-    int64_t low, high;
-};
 
 static struct range type_range(unsigned bits, bool is_signed)
 {
@@ -136,14 +146,15 @@ static struct range clip_range(const struct npu_output *output, unsigned clip)
     }
 }
 
-/** What U55 and U65 clamp to. 32-bit elements have no bounds in the registers, which have 16. */
-static bool old_clamp(struct npu *npu, struct npu_output *output, const struct activation *from,
-                      struct range registers)
+/** U55 and U65: 32-bit elements have no bounds in the registers, which have 16 bits. */
+static bool clamp_to_type(struct npu *npu, struct npu_output *output, const struct activation *from,
+                          struct range registers, struct range result)
 {
+    (void)result;
     struct range type = clip_range(output, from->clip);
     bool table = output->activation == NPU_ACTIVATION_TABLE;
     if (type.low > type.high) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "has activation clip range %u", from->clip);
+        return npu_fail(npu, NPU_FAULT_PARSE, "has activation clip range %u", (unsigned)from->clip);
     }
     if (from->clip == CLIP_OFM && output->map.bits == 32 && !table) {
         registers = type;
@@ -151,6 +162,53 @@ static bool old_clamp(struct npu *npu, struct npu_output *output, const struct a
     output->minimum = npu_clamp(registers.low, type.low, type.high);
     output->maximum = npu_clamp(registers.high, type.low, type.high);
     return true;
+}
+
+/** U85: the registers, or no clamp at all. */
+static bool clamp_or_wrap(struct npu *npu, struct npu_output *output, const struct activation *from,
+                          struct range registers, struct range result)
+{
+    (void)npu;
+    if (from->clip == U85_CLIP_NONE) {
+        output->wraps = output->activation != NPU_ACTIVATION_CURVE;
+        registers = result;
+    }
+    output->minimum = npu_clamp(registers.low, result.low, result.high);
+    output->maximum = npu_clamp(registers.high, result.low, result.high);
+    return true;
+}
+
+static bool signed_unless_uint8(const struct npu_output *output, const struct activation *from)
+{
+    return output->map.is_signed && from->clip != CLIP_UINT8;
+}
+
+static bool signed_by_function(const struct npu_output *output, const struct activation *from)
+{
+    bool table = output->activation == NPU_ACTIVATION_TABLE;
+    return table ? from->function != U85_FUNCTION_UNSIGNED : output->map.is_signed;
+}
+
+static const struct rules *rules_of(const struct npu *npu)
+{
+    static const struct rules old = {old_functions, false, signed_unless_uint8, clamp_to_type};
+    static const struct rules u85 = {u85_functions, true, signed_by_function, clamp_or_wrap};
+    static const struct rules *const rules[NPU_FAMILIES] = {
+        [NPU_U55] = &old, [NPU_U65] = &old, [NPU_U85] = &u85};
+    return rules[npu->product->family->index];
+}
+
+/** A table has an entry for each value that the clamp lets through. */
+static bool check_table_covers(struct npu *npu, const struct npu_output *output,
+                               const struct activation *from, struct range entries)
+{
+    bool known_sign = output->form->index_bits == 8 || from->is_signed;
+    if (known_sign && output->minimum >= entries.low && output->maximum <= entries.high) {
+        return true;
+    }
+    return npu_fail(npu, NPU_FAULT_PARSE,
+                    "clamps to %" PRId64 "..%" PRId64 ", which its table does not cover",
+                    output->minimum, output->maximum);
 }
 
 /** Range of the values before they are stored, or before they index a table. */
@@ -166,17 +224,8 @@ static bool decode_clamp(struct npu *npu, struct npu_output *output, const struc
     if (output->map.is_signed) {
         registers = (struct range){(int16_t)low, (int16_t)high};
     }
-    if (!is_u85(npu)) {
-        if (!old_clamp(npu, output, from, registers)) {
-            return false;
-        }
-    } else if (from->clip == U85_CLIP_NONE) {
-        output->wraps = output->activation != NPU_ACTIVATION_CURVE;
-        output->minimum = result.low;
-        output->maximum = result.high;
-    } else {
-        output->minimum = npu_clamp(registers.low, result.low, result.high);
-        output->maximum = npu_clamp(registers.high, result.low, result.high);
+    if (!rules_of(npu)->decode_clamp(npu, output, from, registers, result)) {
+        return false;
     }
     if (output->minimum > output->maximum) {
         return npu_fail(npu, NPU_FAULT_PARSE, "clamps to %" PRId64 "..%" PRId64, output->minimum,
@@ -186,27 +235,18 @@ static bool decode_clamp(struct npu *npu, struct npu_output *output, const struc
         return true;
     }
     output->table_origin = result.low;
-    bool known_sign = output->form->index_bits == 8 || from->is_signed;
-    return (known_sign && output->minimum >= result.low && output->maximum <= result.high &&
-            output->minimum <= result.high && output->maximum >= result.low) ||
-           npu_fail(npu, NPU_FAULT_PARSE,
-                    "clamps to %" PRId64 "..%" PRId64 ", which its table does not cover",
-                    output->minimum, output->maximum);
+    return check_table_covers(npu, output, from, result);
 }
 
-bool npu_activation_open(struct npu *npu, struct npu_output *output)
+bool npu_decode_activation(struct npu *npu, struct npu_output *output)
 {
     struct activation from;
     if (!npu_get_field(npu, NPU_FIELD_ACTIVATION_FUNCTION, &from.function) ||
         !npu_get_field(npu, NPU_FIELD_ACTIVATION_TABLE, &from.table) ||
-        !npu_get_field(npu, NPU_FIELD_ACTIVATION_CLIP, &from.clip)) {
+        !npu_get_field(npu, NPU_FIELD_ACTIVATION_CLIP, &from.clip) ||
+        !decode_function(npu, output, &from)) {
         return false;
     }
-    if (!decode_function(npu, output, &from)) {
-        return false;
-    }
-    bool u85_table = is_u85(npu) && output->activation == NPU_ACTIVATION_TABLE;
-    from.is_signed = u85_table ? from.function != U85_FUNCTION_UNSIGNED
-                               : output->map.is_signed && (is_u85(npu) || from.clip != CLIP_UINT8);
+    from.is_signed = rules_of(npu)->signed_values(output, &from);
     return decode_clamp(npu, output, &from);
 }

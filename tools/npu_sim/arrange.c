@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * Transposed and reversed writes of Ethos-U85: the operation writes into a
- * buffer of the model, whose elements then go to their places in memory.
+ * buffer of the simulator, whose elements are then copied to memory.
  */
 #include <string.h>
 
@@ -19,13 +19,13 @@ static const struct transpose {
     [3] = {true, {1, 2, 0}}, [6] = {true, {2, 0, 1}}, [7] = {true, {2, 1, 0}},
 };
 
-bool npu_arrange_open(struct npu *npu, struct npu_output *output)
+bool npu_decode_arrangement(struct npu *npu, struct npu_output *output)
 {
     struct npu_feature_map *map = &output->map;
     const struct transpose *transpose = &transposes[output->transpose];
     output->arranged = map->used && (output->transpose != 0 || output->reverse != 0);
     if (!output->arranged) {
-        return npu_map_open(npu, NPU_WRITE_OFM, map);
+        return true;
     }
     if (!transpose->known || map->chained || (output->transpose != 0 && output->reverse != 0)) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has an OFM of transpose %u and reverse %u%s",
@@ -41,17 +41,13 @@ bool npu_arrange_open(struct npu *npu, struct npu_output *output)
     map->nhcwb16 = false;
     map->region = NPU_ARRANGED;
     memset(map->base, 0, sizeof map->base);
-    return npu_map_open(npu, NPU_WRITE_OFM, &output->target) &&
-           npu_map_open(npu, NPU_WRITE_OFM, map);
+    return true;
 }
 
-void npu_output_drop(struct npu *npu, struct npu_output *output)
+bool npu_output_open(struct npu *npu, const struct npu_output *output)
 {
-    if (output->map.chained) {
-        npu->run.chain[output->map.region] = (struct npu_chain){0};
-    }
-    output->map.used = false;
-    output->arranged = false;
+    return (!output->arranged || npu_map_open(npu, NPU_WRITE_OFM, &output->target)) &&
+           npu_map_open(npu, NPU_WRITE_OFM, &output->map);
 }
 
 /** Bytes from one element of the buffer to the next, along H, W and C of memory. */
@@ -60,7 +56,7 @@ struct walk {
     int64_t step[AXES];
 };
 
-static struct walk walk_of(struct npu *npu, const struct npu_output *output)
+static struct walk walk_of(const struct npu *npu, const struct npu_output *output)
 {
     const struct npu_feature_map *map = &output->map;
     const uint32_t sizes[AXES] = {map->height, map->width, map->depth};
@@ -92,7 +88,7 @@ static void gather_row(const struct npu_feature_map *target, const struct walk *
     }
 }
 
-bool npu_output_close(struct npu *npu, struct npu_output *output)
+bool npu_output_close(struct npu *npu, const struct npu_output *output)
 {
     if (!output->arranged) {
         return true;
@@ -116,6 +112,5 @@ bool npu_output_close(struct npu *npu, struct npu_output *output)
             return false;
         }
     }
-    output->map = *target;
     return true;
 }

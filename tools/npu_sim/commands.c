@@ -7,31 +7,28 @@
 enum { NONE = -1, NPU_SET_ABSENT = -1 };
 
 const struct npu_command npu_command_table[NPU_COMMAND_COUNT] = {
-#define OPERATION(code, name, u55, u65, u85, function) \
-    {"NPU_OP_" #name, code, {u55, u65, u85}, function},
-#define REGISTER(code, name, u55, u65, u85) {"NPU_SET_" #name, code, {u55, u65, u85}, NULL},
-#define PAYLOAD(code, name, u55, u65, u85) {"NPU_SET_" #name, code, {u55, u65, u85}, NULL},
+#define OPERATION(code, name, u55, u65, u85, operator) \
+    {"NPU_OP_" #name, code, {u55, u65, u85}, &operator, NULL },
+#define CONTROL(code, name, u55, u65, u85, function) \
+    {"NPU_OP_" #name, code, {u55, u65, u85}, NULL, function},
+#define REGISTER(code, name, u55, u65, u85) {"NPU_SET_" #name, code, {u55, u65, u85}, NULL, NULL},
+#define PAYLOAD REGISTER
 #include "commands.def"
-#undef OPERATION
-#undef REGISTER
-#undef PAYLOAD
 };
 
-const struct npu_field_place *npu_field_places(enum npu_family_index family)
+const struct npu_field_position *npu_field_positions(enum npu_family_index family)
 {
-    static const struct npu_field_place old[NPU_FIELD_COUNT] = {
+    static const struct npu_field_position old[NPU_FIELD_COUNT] = {
 #define FIELD(name, row, shift, bits, row85, shift85, bits85) {(int)NPU_SET_##row, shift, bits},
 #include "fields.def"
-#undef FIELD
     };
-    static const struct npu_field_place u85[NPU_FIELD_COUNT] = {
+    static const struct npu_field_position u85[NPU_FIELD_COUNT] = {
 #define FIELD(name, row, shift, bits, row85, shift85, bits85) \
     {(int)NPU_SET_##row85, shift85, bits85},
 #include "fields.def"
-#undef FIELD
     };
-    static const struct npu_field_place *const places[NPU_FAMILIES] = {old, old, u85};
-    return places[family];
+    static const struct npu_field_position *const positions[NPU_FAMILIES] = {old, old, u85};
+    return positions[family];
 }
 
 /** The table is sorted by code; a test checks it. */

@@ -9,16 +9,15 @@
 #include "product.h"
 
 struct npu;
+struct npu_operator;
 
 /** Row numbers of the command table; a register's row is also its storage. */
 enum npu_command_row {
-#define OPERATION(code, name, u55, u65, u85, function) NPU_OP_##name,
+#define OPERATION(code, name, u55, u65, u85, operator) NPU_OP_##name,
+#define CONTROL(code, name, u55, u65, u85, function) NPU_OP_##name,
 #define REGISTER(code, name, u55, u65, u85) NPU_SET_##name,
-#define PAYLOAD(code, name, u55, u65, u85) NPU_SET_##name,
+#define PAYLOAD REGISTER
 #include "commands.def"
-#undef OPERATION
-#undef REGISTER
-#undef PAYLOAD
     NPU_COMMAND_COUNT
 };
 
@@ -26,25 +25,26 @@ enum npu_command_row {
 enum npu_field {
 #define FIELD(name, row, shift, bits, row85, shift85, bits85) NPU_FIELD_##name,
 #include "fields.def"
-#undef FIELD
     NPU_FIELD_COUNT
 };
 
-struct npu_field_place {
+/** Where a family keeps a field. */
+struct npu_field_position {
     int16_t row; /**< enum npu_command_row, or negative: the family has no such field */
     uint8_t shift, bits;
 };
 
-/** Places of all fields in a family. */
-const struct npu_field_place *npu_field_places(enum npu_family_index family);
+/** Positions of all fields in a family. */
+const struct npu_field_position *npu_field_positions(enum npu_family_index family);
 
 struct npu_command {
     const char *name;
     uint16_t code; /**< command word bits [15:0] */
     /** Meaningful bits of command word bits [31:16], negative where there is no such command. */
     int32_t param_mask[NPU_FAMILIES];
-    /** Execute; NULL for a register. False when the stream has to stop. */
-    bool (*execute)(struct npu *npu, uint32_t param);
+    const struct npu_operator *operator; /**< of an operation, else NULL */
+    /** Of a command that only controls the stream, else NULL. False when the stream has to stop. */
+    bool (*control)(struct npu *npu, uint32_t param);
 };
 
 extern const struct npu_command npu_command_table[NPU_COMMAND_COUNT];
@@ -63,13 +63,8 @@ enum {
  */
 int npu_command_find(enum npu_family_index family, uint32_t code);
 
-#define OPERATION(code, name, u55, u65, u85, function) \
-    bool function(struct npu *npu, uint32_t param);
-#define REGISTER(code, name, u55, u65, u85)
-#define PAYLOAD(code, name, u55, u65, u85)
+#define OPERATION(code, name, u55, u65, u85, operator) extern const struct npu_operator operator;
+#define CONTROL(code, name, u55, u65, u85, function) bool function(struct npu *npu, uint32_t param);
 #include "commands.def"
-#undef OPERATION
-#undef REGISTER
-#undef PAYLOAD
 
 #endif

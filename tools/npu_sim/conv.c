@@ -6,30 +6,28 @@
  */
 #include <string.h>
 
-#include "accumulators.h"
 #include "conv.h"
 #include "dot.h"
 #include "matmul.h"
 #include "npu_internal.h"
 #include "operation.h"
-#include "output.h"
 #include "requant.h"
-#include "weights.h"
 #include "window.h"
 
 enum {
+    WEIGHTS_FROM_IFM2 = 1, /**< parameter of NPU_OP_CONV */
     WEIGHT_LIMIT = 255,
     RUN_MAX = 256,      /**< inputs of a run: safe for any 16-bit input */
     BLOCK_PIXELS = 256, /**< computed together: their sums stay in the first cache */
 };
 
 struct conv {
-    struct npu_output output;
+    const struct npu_op *op;
     struct npu_kernel_window window;
     const struct npu_channel_scale *scales;
     struct npu_weights *constant; /**< NULL: the weights come from IFM2 */
     const int16_t *weights;       /**< [channel][tap][input] */
-    struct npu_accumulators accumulators;
+    struct npu_accumulator_rows accumulators;
     size_t bricks; /**< of OFM channels */
     bool quick;    /**< all sums fit 32 bits and requant is exact */
     struct npu_requant requant;
@@ -75,10 +73,9 @@ int64_t npu_largest_sum(const struct npu_feature_map *ifm, size_t inputs)
     return (int64_t)inputs * largest_product(ifm);
 }
 
-static void add_runs(const struct npu_kernel_window *window, struct plan *plan, uint32_t ky,
-                     uint32_t offset, uint32_t inputs, uint32_t weight)
+static void add_runs(struct plan *plan, uint32_t ky, uint32_t offset, uint32_t inputs,
+                     uint32_t weight)
 {
-    (void)window;
     while (inputs > 0) {
         uint32_t length = inputs < RUN_MAX ? inputs : RUN_MAX;
         plan->runs[plan->run_count++] = (struct run){ky, offset, length, weight};
@@ -90,26 +87,26 @@ static void add_runs(const struct npu_kernel_window *window, struct plan *plan, 
     }
 }
 
-/** Taps beside each other make one run, unless dilation puts a gap between
- * them. */
-static bool plan_runs(struct npu *npu, const struct npu_kernel_window *window, struct plan *plan)
+/** Taps side by side make one run, unless dilation puts a gap between them. */
+static bool plan_runs(struct npu *npu, const struct npu_op *op, struct plan *plan)
 {
-    uint32_t depth = window->ifm.depth;
-    bool gaps = window->dilation_x > 1;
-    uint32_t pieces = gaps ? window->kernel_width : 1;
-    size_t inputs = (size_t)(gaps ? 1 : window->kernel_width) * depth;
-    size_t count = (size_t)window->kernel_height * pieces * divide_up(inputs, RUN_MAX);
+    const struct npu_kernel *kernel = &op->kernel;
+    uint32_t depth = op->ifm.depth;
+    bool gaps = kernel->dilation_x > 1;
+    uint32_t pieces = gaps ? kernel->width : 1;
+    size_t inputs = (size_t)(gaps ? 1 : kernel->width) * depth;
+    size_t count = (size_t)kernel->height * pieces * divide_up(inputs, RUN_MAX);
     plan->runs =
         npu_scratch_get(npu, NPU_BUFFER_RUNS, count, sizeof *plan->runs + sizeof *plan->dots);
     if (plan->runs == NULL) {
         return false;
     }
     plan->dots = (struct npu_dot_run *)(void *)(plan->runs + count);
-    for (uint32_t ky = 0; ky < window->kernel_height; ky++) {
+    for (uint32_t ky = 0; ky < kernel->height; ky++) {
         for (uint32_t piece = 0; piece < pieces; piece++) {
-            uint32_t offset = piece * window->dilation_x * depth;
-            uint32_t weight = (ky * window->kernel_width + piece) * depth;
-            add_runs(window, plan, ky, offset, (uint32_t)inputs, weight);
+            uint32_t offset = piece * kernel->dilation_x * depth;
+            uint32_t weight = (ky * kernel->width + piece) * depth;
+            add_runs(plan, ky, offset, (uint32_t)inputs, weight);
         }
     }
     return true;
@@ -136,11 +133,10 @@ static int16_t *get_packed(struct npu *npu, const struct conv *conv, size_t coun
 /** Interleave the weights as npu_dot() wants them; what sticks out is 0. */
 static bool pack_weights(struct npu *npu, const struct conv *conv, struct plan *plan)
 {
-    const struct npu_kernel_window *window = &conv->window;
-    size_t channels = conv->output.map.depth;
+    size_t channels = conv->op->output.map.depth;
     size_t blocks = divide_up(channels, NPU_DOT_LANES);
     size_t per_block = plan->pairs * NPU_DOT_LANES * NPU_DOT_PAIR;
-    size_t per_channel = (size_t)window->kernel_height * window->kernel_width * window->ifm.depth;
+    size_t per_channel = (size_t)npu_kernel_taps(&conv->op->kernel) * conv->op->ifm.depth;
     if (conv->constant != NULL && conv->constant->packed != NULL) {
         plan->packed = conv->constant->packed;
         return true;
@@ -166,10 +162,10 @@ static bool pack_weights(struct npu *npu, const struct conv *conv, struct plan *
 }
 
 /** Point the dot runs at the window of pixel (oy, ox). */
-static void aim(const struct conv *conv, struct plan *plan, uint32_t oy, uint32_t ox)
+static void set_inputs(const struct conv *conv, struct plan *plan, uint32_t oy, uint32_t ox)
 {
     const struct npu_kernel_window *window = &conv->window;
-    size_t start = (size_t)ox * window->stride_x * window->ifm.depth;
+    size_t start = npu_kernel_window_offset(window, ox, 0);
     for (uint32_t r = 0; r < plan->run_count; r++) {
         const int16_t *row = npu_kernel_window_row(window, oy, plan->runs[r].ky);
         plan->dots[r].input = row + start + plan->runs[r].offset;
@@ -177,8 +173,7 @@ static void aim(const struct conv *conv, struct plan *plan, uint32_t oy, uint32_
     }
 }
 
-/** Runs from first on that one 32-bit sum may cover; their pairs go to *pairs.
- */
+/** Runs from first on that one 32-bit sum may cover; *pairs: how many pairs they have. */
 static uint32_t runs_per_sum(const struct plan *plan, uint32_t first, size_t *pairs)
 {
     int64_t inputs = 0;
@@ -199,16 +194,15 @@ static void sum_runs(const struct conv *conv, const struct plan *plan, uint32_t 
 {
     const int16_t *weights =
         plan->packed + (brick * plan->pairs + pairs_before) * NPU_DOT_LANES * NPU_DOT_PAIR;
-    size_t pixel_step = (size_t)conv->window.stride_x * conv->window.ifm.depth;
+    size_t pixel_step = npu_kernel_window_offset(&conv->window, 1, 0);
     npu_dot(plan->dots + run, runs, pixel_step, weights, count, sums);
 }
 
-/** Accumulate count pixels from the aimed one on, one brick of channels, into
- * acc. */
+/** Accumulate count pixels from that of set_inputs() on, one brick of channels, into acc. */
 static void accumulate_brick(const struct conv *conv, const struct plan *plan, size_t brick,
                              uint32_t count, int64_t *acc, int32_t *sums)
 {
-    size_t depth = conv->output.map.depth;
+    size_t depth = conv->op->output.map.depth;
     size_t first = brick * NPU_BRICK;
     size_t channels = depth - first < NPU_BRICK ? depth - first : NPU_BRICK;
     size_t done = 0;
@@ -226,7 +220,7 @@ static void accumulate_brick(const struct conv *conv, const struct plan *plan, s
     }
 }
 
-/** Accumulate count pixels from the aimed one on, all channels. */
+/** The same for all channels. */
 static void accumulate(const struct conv *conv, const struct plan *plan, uint32_t count,
                        int64_t *acc, int32_t *sums)
 {
@@ -240,17 +234,16 @@ static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, u
                             int64_t *acc)
 {
     const struct npu_kernel_window *window = &conv->window;
-    size_t depth = window->ifm.depth;
+    const struct npu_kernel *kernel = &conv->op->kernel;
+    size_t depth = conv->op->ifm.depth;
     for (uint32_t p = 0; p < count; p++) {
         const int16_t *weight = conv->weights;
-        for (uint32_t c = 0; c < conv->output.map.depth; c++) {
+        for (uint32_t c = 0; c < conv->op->output.map.depth; c++) {
             int64_t sum = 0;
-            for (uint32_t ky = 0; ky < window->kernel_height; ky++) {
+            for (uint32_t ky = 0; ky < kernel->height; ky++) {
                 const int32_t *row = npu_kernel_window_row(window, oy, ky);
-                for (uint32_t kx = 0; kx < window->kernel_width; kx++) {
-                    const int32_t *input =
-                        row +
-                        ((size_t)(ox + p) * window->stride_x + kx * window->dilation_x) * depth;
+                for (uint32_t kx = 0; kx < kernel->width; kx++) {
+                    const int32_t *input = row + npu_kernel_window_offset(window, ox + p, kx);
                     for (size_t i = 0; i < depth; i++) {
                         sum += (int64_t)input[i] * *weight++;
                     }
@@ -261,20 +254,19 @@ static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, u
     }
 }
 
-/** Write pixels of row oy from ox on, at most count; returns how many, 0 after
- * a fault. */
+/** Write pixels of row oy from ox on, at most count; returns how many, 0 after a fault. */
 static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct plan *plan,
                               uint32_t oy, uint32_t ox, uint32_t count, int32_t *sums)
 {
     struct npu_span span;
-    if (!npu_open_pixels(npu, &conv->output.map, oy, ox, count, &span)) {
+    if (!npu_open_pixels(npu, &conv->op->output.map, oy, ox, count, &span)) {
         return 0;
     }
-    aim(conv, plan, oy, ox);
+    set_inputs(conv, plan, oy, ox);
     for (size_t brick = 0; brick < conv->bricks; brick++) {
         sum_runs(conv, plan, 0, plan->run_count, 0, brick, span.pixels, sums);
         npu_requant(&conv->requant, brick, span.pixels, sums);
-        npu_store_brick(&conv->output.map, &span, brick, sums);
+        npu_store_brick(&conv->op->output.map, &span, brick, sums);
     }
     return span.pixels;
 }
@@ -287,7 +279,7 @@ static uint32_t write_exactly(struct npu *npu, const struct conv *conv, struct p
         return 0;
     }
     if (conv->window.narrow) {
-        aim(conv, plan, oy, ox);
+        set_inputs(conv, plan, oy, ox);
         accumulate(conv, plan, count, acc, sums);
     } else {
         accumulate_wide(conv, oy, ox, count, acc);
@@ -295,14 +287,14 @@ static uint32_t write_exactly(struct npu *npu, const struct conv *conv, struct p
     if (npu_accumulators_leave(&conv->accumulators, oy, ox, count, acc)) {
         return count;
     }
-    npu_scale_channels(acc, count, conv->output.map.depth, conv->scales, conv->accumulators.bits,
-                       conv->output.rounding);
-    return npu_output_write(npu, &conv->output, oy, ox, count, acc) ? count : 0;
+    npu_scale_channels(acc, count, conv->op->output.map.depth, conv->scales,
+                       conv->op->accumulators.bits, conv->op->output.rounding);
+    return npu_output_write(npu, &conv->op->output, oy, ox, count, acc) ? count : 0;
 }
 
 static bool run_rows(struct npu *npu, struct conv *conv, struct plan *plan)
 {
-    const struct npu_feature_map *ofm = &conv->output.map;
+    const struct npu_feature_map *ofm = &conv->op->output.map;
     int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, BLOCK_PIXELS, ofm->depth * sizeof *acc);
     int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, BLOCK_PIXELS, NPU_BRICK * sizeof *sums);
     if (acc == NULL || sums == NULL) {
@@ -326,90 +318,86 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct plan *plan)
     return true;
 }
 
-/** Bring weights and scales. narrow: set whether npu_dot() can have the weights. */
-static bool load_weights(struct npu *npu, struct conv *conv, bool from_ifm2, bool *narrow)
+/** Weights and scales. narrow: set whether npu_dot() can have the weights. */
+static bool load_weights(struct npu *npu, struct conv *conv, bool *narrow)
 {
-    uint32_t channels = conv->output.map.depth;
+    const struct npu_op *op = conv->op;
     int64_t largest = WEIGHT_LIMIT;
-    int16_t *variable = NULL;
-    conv->scales = npu_scales_load(npu, channels, conv->output.global_scale);
+    conv->scales = npu_scales_load(npu, op);
     if (conv->scales == NULL) {
         return false;
     }
-    if (from_ifm2) {
-        if (!npu_matmul_weights(npu, &conv->window, channels, &variable, &largest)) {
-            return false;
-        }
-        conv->weights = variable;
+    if (op->param == WEIGHTS_FROM_IFM2) {
+        conv->weights = npu_matmul_weights(npu, op);
+        largest = npu_map_largest(&op->ifm2);
     } else {
-        conv->constant = npu_weights_load(npu, &conv->window, channels, false);
+        conv->constant = npu_weights_load(npu, &op->weights);
         conv->weights = conv->constant == NULL ? NULL : conv->constant->plain;
     }
-    *narrow = largest <= WEIGHT_LIMIT && npu_map_fits_16(&conv->window.ifm);
+    *narrow = largest <= WEIGHT_LIMIT && npu_map_fits_16(&op->ifm);
     return conv->weights != NULL;
 }
 
 /** Decide how npu_dot() is to be used, if it is. */
 static bool make_plan(struct npu *npu, struct conv *conv, struct plan *plan)
 {
-    const struct npu_feature_map *ifm = &conv->window.ifm;
+    const struct npu_op *op = conv->op;
     if (!conv->window.narrow) {
         return true;
     }
-    plan->sum_limit = npu_sum_limit(ifm);
-    if (!plan_runs(npu, &conv->window, plan) || !pack_weights(npu, conv, plan)) {
+    plan->sum_limit = npu_sum_limit(&op->ifm);
+    if (!plan_runs(npu, op, plan) || !pack_weights(npu, conv, plan)) {
         return false;
     }
     conv->quick =
-        (int64_t)plan->inputs <= plan->sum_limit && npu_accumulators_plain(&conv->accumulators) &&
-        npu_requant_open_channels(npu, &conv->requant, &conv->output, conv->scales,
-                                  conv->accumulators.bits, npu_largest_sum(ifm, plan->inputs));
+        (int64_t)plan->inputs <= plan->sum_limit && npu_accumulators_plain(&op->accumulators) &&
+        npu_requant_open_channels(npu, &conv->requant, &op->output, conv->scales,
+                                  op->accumulators.bits, npu_largest_sum(&op->ifm, plan->inputs));
     return true;
 }
 
-static bool open_operation(struct npu *npu, struct conv *conv)
+static bool execute(struct npu *npu, const struct npu_op *op)
 {
-    const struct npu_feature_map *ofm = &conv->output.map;
-    if (!npu_output_open(npu, &conv->output) ||
-        !npu_kernel_window_open(npu, &conv->window, ofm->height, ofm->width) ||
-        !npu_accumulators_open(npu, &conv->output, &conv->accumulators)) {
-        return false;
-    }
-    conv->bricks = divide_up(ofm->depth, NPU_BRICK);
-    return npu_check_scaling(npu, &conv->output, &conv->window.ifm);
-}
-
-bool npu_check_scaling(struct npu *npu, const struct npu_output *output,
-                       const struct npu_feature_map *ifm)
-{
-    bool global = output->global_scale && !npu->product->family->all_cores;
-    return (ifm->bits <= 16 && !global) ||
-           npu_fail(npu, NPU_FAULT_PARSE, "has %s, not supported",
-                    global ? "OFM_SCALE instead of per-channel scales" : "a 32-bit IFM");
-}
-
-bool npu_op_conv(struct npu *npu, uint32_t param)
-{
-    struct conv conv = {0};
+    struct conv conv = {.op = op, .bricks = divide_up(op->output.map.depth, NPU_BRICK)};
     struct plan plan = {0};
     bool narrow = false;
-    bool from_ifm2 = param != 0;
-    if (!open_operation(npu, &conv)) {
+    return load_weights(npu, &conv, &narrow) &&
+           npu_kernel_window_open(npu, &op->kernel, &op->ifm, narrow, &conv.window) &&
+           npu_accumulators_open(npu, op, &conv.accumulators) && make_plan(npu, &conv, &plan) &&
+           run_rows(npu, &conv, &plan);
+}
+
+bool npu_decode_conv(struct npu *npu, struct npu_op *op)
+{
+    if (!npu_decode_output(npu, op) || !npu_decode_kernel(npu, op) ||
+        !npu_decode_accumulators(npu, op)) {
         return false;
     }
-    if (from_ifm2 && conv.accumulators.input == NPU_ACC_IFM2) {
+    if (op->ifm.bits > 16) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has a 32-bit IFM, not supported");
+    }
+    if (op->output.global_scale && !npu->product->family->all_cores) {
+        return npu_fail(npu, NPU_FAULT_PARSE,
+                        "has OFM_SCALE instead of per-channel scales, not supported");
+    }
+    bool wide = op->accumulators.bits > 32;
+    op->output_class = wide ? NPU_OUTPUT_MUL_OR_ACC40 : NPU_OUTPUT_OTHER;
+    return npu_decode_scales(npu, op);
+}
+
+static bool decode(struct npu *npu, struct npu_op *op)
+{
+    if (!npu_decode_conv(npu, op)) {
+        return false;
+    }
+    op->inputs = op->ifm.depth;
+    if (op->param != WEIGHTS_FROM_IFM2) {
+        return npu_decode_weights(npu, op, false);
+    }
+    if (op->accumulators.input == NPU_ACC_IFM2) {
         return npu_fail(npu, NPU_FAULT_PARSE, "takes both weights and accumulators from IFM2");
     }
-    return load_weights(npu, &conv, from_ifm2, &narrow) &&
-           npu_kernel_window_prepare(npu, &conv.window, narrow) && make_plan(npu, &conv, &plan) &&
-           run_rows(npu, &conv, &plan) && npu_output_close(npu, &conv.output) &&
-           npu_operation_done(
-               npu, &(struct npu_work){.ifm = &conv.window.ifm,
-                                       .ofm = &conv.output.map,
-                                       .window = &conv.window,
-                                       .inputs = conv.window.ifm.depth,
-                                       .output_class = conv.accumulators.bits == 32
-                                                           ? NPU_OUTPUT_OTHER
-                                                           : NPU_OUTPUT_MUL_OR_ACC40,
-                                       .tables = conv.output.activation != NPU_ACTIVATION_NONE});
+    return npu_decode_matmul(npu, op);
 }
+
+const struct npu_operator npu_conv = {decode, execute};

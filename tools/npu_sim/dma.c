@@ -5,7 +5,6 @@
 
 #include "npu_internal.h"
 #include "operation.h"
-#include "rounding.h"
 
 enum {
     REGION_MASK = 7,
@@ -20,11 +19,12 @@ enum {
 struct end {
     unsigned region;
     bool internal;
-    uint64_t offset;
+    int64_t offset;
     int64_t row_stride, plane_stride; /**< bytes */
-    bool indexed;                     /**< rows lie where indices say, each one row_stride */
+    bool indexed;                     /**< index i: row at i * row_stride */
 };
 
+/** What only DMA has. */
 struct dma {
     struct end source, target;
     uint64_t length; /**< bytes of one row */
@@ -36,42 +36,38 @@ struct dma {
     uint32_t index_max;
 };
 
-/** Get a register that holds a distance in memory. */
-static bool get_distance(struct npu *npu, enum npu_command_row row, int64_t *distance)
-{
-    uint64_t value;
-    bool set = npu_get(npu, row, &value);
-    *distance = npu_sign_extend(value, npu->product->family->address_bits);
-    return set;
-}
+/* --- Decode --------------------------------------------------------------- */
 
 static bool decode_end(struct npu *npu, enum npu_command_row region, enum npu_command_row address,
                        struct end *end)
 {
     uint64_t value;
-    if (!npu_get(npu, region, &value) || !npu_get(npu, address, &end->offset)) {
+    if (!npu_get(npu, region, &value) || !npu_get_offset(npu, address, &end->offset)) {
         return false;
     }
     end->region = value & REGION_MASK;
     end->internal = (value & REGION_INTERNAL) != 0;
-    if (npu->product->family->address_bits == 32) {
-        end->offset = (uint32_t)end->offset;
-    }
     return true;
 }
 
 /** U55 copies multiples of 16 bytes; the others only insist on it inside the NPU. */
 static bool check_alignment(struct npu *npu, const struct dma *dma)
 {
-    bool all = npu->product->family->index == NPU_U55;
+    bool all = npu->product->family->aligned_dma;
     uint64_t bits = 0;
-    bits |= all || dma->source.internal ? dma->source.offset : 0;
-    bits |= all || dma->target.internal ? dma->target.offset | dma->length : 0;
-    return bits % ALIGNMENT == 0 ||
-           npu_fail(npu, NPU_FAULT_PARSE,
-                    "copies %" PRIu64 " bytes from 0x%" PRIx64 " to 0x%" PRIx64
-                    ": not multiples of %d",
-                    dma->length, dma->source.offset, dma->target.offset, ALIGNMENT);
+    if (all || dma->source.internal) {
+        bits |= (uint64_t)dma->source.offset;
+    }
+    if (all || dma->target.internal) {
+        bits |= (uint64_t)dma->target.offset | dma->length;
+    }
+    if (bits % ALIGNMENT == 0) {
+        return true;
+    }
+    return npu_fail(
+        npu, NPU_FAULT_PARSE,
+        "copies %" PRIu64 " bytes from 0x%" PRIx64 " to 0x%" PRIx64 ": not multiples of %d",
+        dma->length, (uint64_t)dma->source.offset, (uint64_t)dma->target.offset, ALIGNMENT);
 }
 
 /** Sizes of a copy of so many dimensions. */
@@ -79,16 +75,20 @@ static bool decode_sizes(struct npu *npu, struct dma *dma, unsigned dimensions)
 {
     dma->rows = 1;
     dma->planes = 1;
-    return (dimensions < 2 || npu_get(npu, NPU_SET_DMA0_SIZE0, &dma->rows)) &&
-           (dimensions < 3 || npu_get(npu, NPU_SET_DMA0_SIZE1, &dma->planes));
+    if (dimensions > 1 && !npu_get(npu, NPU_SET_DMA0_SIZE0, &dma->rows)) {
+        return false;
+    }
+    return dimensions < 3 || npu_get(npu, NPU_SET_DMA0_SIZE1, &dma->planes);
 }
 
 /** Ethos-U55 has no strides. */
 static bool decode_row(struct npu *npu, struct dma *dma, unsigned source, unsigned target)
 {
-    unsigned mode = (source > target ? source : target) - 1;
-    return mode == 0 ? decode_sizes(npu, dma, 1)
-                     : npu_fail(npu, NPU_FAULT_PARSE, "has stride mode %u", mode);
+    unsigned dimensions = source > target ? source : target;
+    if (dimensions > 1) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has stride mode %u", dimensions - 1);
+    }
+    return decode_sizes(npu, dma, dimensions);
 }
 
 static void set_skips(const struct dma *dma, struct end *end, unsigned dimensions,
@@ -104,8 +104,8 @@ static bool decode_skips(struct npu *npu, struct dma *dma, unsigned source, unsi
     unsigned dimensions = target > source ? target : source;
     int64_t skip[2] = {0, 0};
     if (!decode_sizes(npu, dma, dimensions) ||
-        (dimensions > 1 && !get_distance(npu, NPU_SET_DMA0_SKIP0, &skip[0])) ||
-        (dimensions > 2 && !get_distance(npu, NPU_SET_DMA0_SKIP1, &skip[1]))) {
+        (dimensions > 1 && !npu_get_distance(npu, NPU_SET_DMA0_SKIP0, &skip[0])) ||
+        (dimensions > 2 && !npu_get_distance(npu, NPU_SET_DMA0_SKIP1, &skip[1]))) {
         return false;
     }
     set_skips(dma, &dma->source, source, skip);
@@ -118,45 +118,64 @@ static bool decode_indices(struct npu *npu, struct dma *dma, unsigned dimensions
     uint64_t region, offset, max;
     if (!npu_get(npu, NPU_SET_DMA0_IDX_REGION, &region) ||
         !npu_get(npu, NPU_SET_DMA0_IDX, &offset) || !npu_get(npu, NPU_SET_DMA0_IDX_MAX, &max) ||
-        (dimensions > 2 && !get_distance(npu, NPU_SET_DMA0_IDX_SKIP1, &dma->index_skip))) {
+        (dimensions > 2 && !npu_get_distance(npu, NPU_SET_DMA0_IDX_SKIP1, &dma->index_skip))) {
         return false;
     }
     dma->index_region = (unsigned)region;
     dma->index_offset = (int64_t)offset;
     dma->index_max = (uint32_t)max;
-    return (offset % INDEX_BYTES == 0 && dma->index_skip % INDEX_BYTES == 0) ||
-           npu_fail(npu, NPU_FAULT_PARSE, "has indices at 0x%" PRIx64 ", not a multiple of %d",
+    if (offset % INDEX_BYTES == 0 && dma->index_skip % INDEX_BYTES == 0) {
+        return true;
+    }
+    return npu_fail(npu, NPU_FAULT_PARSE, "has indices at 0x%" PRIx64 ", not a multiple of %d",
                     offset, INDEX_BYTES);
+}
+
+/** Which end copies its rows by index: one at most, and not the lookup tables. */
+static bool decode_indexed(struct npu *npu, struct dma *dma)
+{
+    uint32_t source, target;
+    if (!npu_get_field(npu, NPU_FIELD_DMA_SOURCE_INDEXED, &source) ||
+        !npu_get_field(npu, NPU_FIELD_DMA_TARGET_INDEXED, &target)) {
+        return false;
+    }
+    dma->source.indexed = source != 0;
+    dma->target.indexed = target != 0;
+    if (dma->source.indexed && dma->target.indexed) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "indexes both of its ends");
+    }
+    if (dma->target.indexed && dma->target.internal) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "indexes the lookup tables");
+    }
+    return true;
+}
+
+/** Strides of one end, as far as the dimensions and an index use them. */
+static bool decode_end_strides(struct npu *npu, struct end *end, unsigned dimensions,
+                               enum npu_command_row row, enum npu_command_row plane)
+{
+    if ((dimensions > 1 || end->indexed) && !npu_get_distance(npu, row, &end->row_stride)) {
+        return false;
+    }
+    return dimensions < 3 || npu_get_distance(npu, plane, &end->plane_stride);
 }
 
 /** Ethos-U85: one stride mode for both ends, a stride for each; rows of one end by index. */
 static bool decode_strides(struct npu *npu, struct dma *dma, unsigned dimensions, unsigned same)
 {
     (void)same;
-    uint32_t source, target;
-    if (!decode_sizes(npu, dma, dimensions) ||
-        !npu_get_field(npu, NPU_FIELD_DMA_SOURCE_INDEXED, &source) ||
-        !npu_get_field(npu, NPU_FIELD_DMA_TARGET_INDEXED, &target)) {
+    if (!decode_sizes(npu, dma, dimensions) || !decode_indexed(npu, dma) ||
+        !decode_end_strides(npu, &dma->source, dimensions, NPU_SET_DMA0_SRC_STRIDE0,
+                            NPU_SET_DMA0_SRC_STRIDE1) ||
+        !decode_end_strides(npu, &dma->target, dimensions, NPU_SET_DMA0_DST_STRIDE0,
+                            NPU_SET_DMA0_DST_STRIDE1)) {
         return false;
     }
-    if ((source & target) != 0 || (target != 0 && dma->target.internal)) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "indexes %s",
-                        source != 0 ? "both of its ends" : "the lookup tables");
-    }
-    dma->source.indexed = source != 0;
-    dma->target.indexed = target != 0;
-    bool rows = dimensions > 1;
-    return (!(rows || source != 0) ||
-            get_distance(npu, NPU_SET_DMA0_SRC_STRIDE0, &dma->source.row_stride)) &&
-           (!(rows || target != 0) ||
-            get_distance(npu, NPU_SET_DMA0_DST_STRIDE0, &dma->target.row_stride)) &&
-           (dimensions < 3 ||
-            (get_distance(npu, NPU_SET_DMA0_SRC_STRIDE1, &dma->source.plane_stride) &&
-             get_distance(npu, NPU_SET_DMA0_DST_STRIDE1, &dma->target.plane_stride))) &&
-           ((source | target) == 0 || decode_indices(npu, dma, dimensions));
+    bool indexed = dma->source.indexed || dma->target.indexed;
+    return !indexed || decode_indices(npu, dma, dimensions);
 }
 
-/** How each family says what lies apart, given the dimensions of source and target. */
+/** How each family says what the distances are, given the dimensions of source and target. */
 static bool (*const decode_shape[NPU_FAMILIES])(struct npu *npu, struct dma *dma, unsigned source,
                                                 unsigned target) = {
     [NPU_U55] = decode_row,
@@ -164,32 +183,35 @@ static bool (*const decode_shape[NPU_FAMILIES])(struct npu *npu, struct dma *dma
     [NPU_U85] = decode_strides,
 };
 
-static bool decode(struct npu *npu, struct dma *dma)
+static bool decode(struct npu *npu, struct npu_op *op)
 {
+    struct dma *dma = npu_own(npu, op, sizeof *dma);
+    int64_t length;
     uint32_t source, target;
-    if (!decode_end(npu, NPU_SET_DMA0_SRC_REGION, NPU_SET_DMA0_SRC, &dma->source) ||
+    if (dma == NULL || !decode_end(npu, NPU_SET_DMA0_SRC_REGION, NPU_SET_DMA0_SRC, &dma->source) ||
         !decode_end(npu, NPU_SET_DMA0_DST_REGION, NPU_SET_DMA0_DST, &dma->target) ||
-        !npu_get(npu, NPU_SET_DMA0_LEN, &dma->length) ||
+        !npu_get_offset(npu, NPU_SET_DMA0_LEN, &length) ||
         !npu_get_field(npu, NPU_FIELD_DMA_SOURCE_STRIDES, &source) ||
         !npu_get_field(npu, NPU_FIELD_DMA_TARGET_STRIDES, &target)) {
         return false;
     }
-    if (npu->product->family->address_bits == 32) {
-        dma->length = (uint32_t)dma->length;
-    }
+    dma->length = (uint64_t)length;
     if (source == STRIDES_RESERVED || target == STRIDES_RESERVED) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has stride mode %d", STRIDES_RESERVED);
     }
-    if (dma->length == 0 || dma->source.internal) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "%s",
-                        dma->length == 0 ? "copies 0 bytes"
-                                         : "copies from internal memory, not supported");
+    if (dma->length == 0) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "copies 0 bytes");
+    }
+    if (dma->source.internal) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "copies from internal memory, not supported");
     }
     return decode_shape[npu->product->family->index](npu, dma, 1 + source, 1 + target) &&
            check_alignment(npu, dma);
 }
 
-/** Internal memory that outlives an operation: the lookup tables. */
+/* --- Execute -------------------------------------------------------------- */
+
+/** Internal memory that keeps its content after an operation: the lookup tables. */
 static uint8_t *map_internal(struct npu *npu, uint64_t offset, uint64_t length)
 {
     uint64_t start = npu->product->table_address;
@@ -220,7 +242,7 @@ static bool copy(struct npu *npu, const struct dma *dma, int64_t source, int64_t
     if (to == NULL) {
         return false;
     }
-    memmove(to, from, dma->length);
+    memmove(to, from, (size_t)dma->length); /* mapped, so it fits the host */
     npu_count_bytes(npu, NPU_READ_DMA, dma->source.region, dma->length);
     if (!dma->target.internal) {
         npu_count_bytes(npu, NPU_WRITE_DMA, dma->target.region, dma->length);
@@ -250,35 +272,34 @@ static bool read_index(struct npu *npu, const struct dma *dma, uint64_t plane, u
 }
 
 /** Offset of a row; it wraps, as addresses do. */
-static int64_t place(const struct end *end, uint64_t plane, uint64_t row, uint32_t index)
+static int64_t row_offset(const struct end *end, uint64_t plane, uint64_t row, uint32_t index)
 {
-    return (int64_t)(end->offset + plane * (uint64_t)end->plane_stride +
+    return (int64_t)((uint64_t)end->offset + plane * (uint64_t)end->plane_stride +
                      (end->indexed ? index : row) * (uint64_t)end->row_stride);
 }
 
 static bool copy_row(struct npu *npu, const struct dma *dma, uint64_t plane, uint64_t row)
 {
     uint32_t index = 0;
-    if ((dma->source.indexed || dma->target.indexed) && !read_index(npu, dma, plane, row, &index)) {
+    bool indexed = dma->source.indexed || dma->target.indexed;
+    if (indexed && !read_index(npu, dma, plane, row, &index)) {
         return false;
     }
-    return copy(npu, dma, place(&dma->source, plane, row, index),
-                place(&dma->target, plane, row, index));
+    return copy(npu, dma, row_offset(&dma->source, plane, row, index),
+                row_offset(&dma->target, plane, row, index));
 }
 
-bool npu_op_dma_start(struct npu *npu, uint32_t param)
+static bool execute(struct npu *npu, const struct npu_op *op)
 {
-    (void)param;
-    struct dma dma = {0};
-    if (!decode(npu, &dma)) {
-        return false;
-    }
-    for (uint64_t plane = 0; plane < dma.planes; plane++) {
-        for (uint64_t row = 0; row < dma.rows; row++) {
-            if (npu_should_abort(npu) || !copy_row(npu, &dma, plane, row)) {
+    const struct dma *dma = op->own;
+    for (uint64_t plane = 0; plane < dma->planes; plane++) {
+        for (uint64_t row = 0; row < dma->rows; row++) {
+            if (npu_should_abort(npu) || !copy_row(npu, dma, plane, row)) {
                 return false;
             }
         }
     }
-    return npu_operation_done(npu, &(struct npu_work){0});
+    return true;
 }
+
+const struct npu_operator npu_dma = {decode, execute};

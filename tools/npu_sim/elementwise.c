@@ -7,184 +7,241 @@
 #include "operation.h"
 #include "requant.h"
 
-enum {
-    RAW_VALUES = 256, /**< that 8-bit elements can have */
-    OLD_MODES = NPU_EW_LSR,
-};
+enum { RAW_VALUES = 256 /**< that 8-bit elements can have */ };
 
 /** How ADD and SUB of U55 and U65 bring their operands to one scale. */
 enum scale_mode { SCALE_BOTH_16 = 0, SCALE_A_32 = 1, SCALE_B_32 = 2 };
 
-struct elementwise {
+/** What only ELEMENTWISE has. */
+struct elementwise_decoded {
     enum npu_elementwise_mode mode;
     const struct npu_elementwise_mode_row *row;
-    struct npu_output output;
     struct npu_operand ifm, ifm2;
-    struct npu_operand *a, *b; /**< left and right */
-    struct npu_scale ofm_scale;
+    bool swapped; /**< IFM2 is the left operand */
     struct npu_elementwise_terms terms;
-    size_t count;    /**< elements of an OFM row */
-    int64_t *scaled; /**< a row of b, and one of a */
+};
 
-    /* The way of 8-bit operands, whose results fit 32 bits before the output
-     * stage. */
-    bool quick;
+/** One side of the operator. */
+struct side {
+    const struct npu_operand *operand;
+    const struct npu_feature_map *map;
+    int32_t *row;               /**< as wide as the OFM's */
+    int32_t first;              /**< smallest value */
+    int32_t by_raw[RAW_VALUES]; /**< of ADD and SUB: the scaled value, by raw value */
+};
+
+struct elementwise {
+    const struct npu_op *op;
+    const struct elementwise_decoded *own;
+    struct side left, right;
+    size_t count;    /**< elements of an OFM row */
+    int64_t *scaled; /**< a row of the right operand, and one of the left */
+    bool quick;      /**< 8-bit operands, whose results fit 32 bits before the output stage */
     struct npu_requant requant;
-    int32_t a_scaled[RAW_VALUES], b_scaled[RAW_VALUES]; /**< ADD and SUB: by raw value */
-    int32_t a_first, b_first;                           /**< smallest value of each operand */
 };
 
 static const struct npu_input_scale unit = {{1, 0}, 0, NPU_ROUND_NATURAL};
 static const int64_t past_32_bits = (int64_t)1 << 60;
 
-static bool is_sum(const struct elementwise *op)
+static bool is_sum(const struct elementwise_decoded *own)
 {
-    return op->mode == NPU_EW_ADD || op->mode == NPU_EW_SUB;
+    return own->mode == NPU_EW_ADD || own->mode == NPU_EW_SUB;
 }
 
-/**
- * OPA_SCALE and OPB_SCALE, as far as the scale mode uses them. In the 32-bit modes
- * one operand is scaled after it was shifted up, the other is shifted to match.
- */
-static bool decode_old_sum(struct npu *npu, struct elementwise *op)
+/* --- Decode --------------------------------------------------------------- */
+
+/** One operand is scaled after it was shifted up, the other is shifted to match. */
+static bool decode_shifted_sum(struct npu *npu, struct npu_op *op, struct npu_operand *scaled,
+                               struct npu_operand *shifted)
 {
-    uint32_t mode;
-    uint64_t a = 0;
-    uint64_t b = 0;
-    if (!npu_get_field(npu, NPU_FIELD_OPERAND_SCALE_MODE, &mode)) {
+    uint64_t scale;
+    unsigned up = op->ifm.bits == 8 ? 20 : 15;
+    if (!npu_get(npu, NPU_SET_OPA_SCALE, &scale)) {
         return false;
     }
-    unsigned bits = op->ifm.map.bits;
-    if (mode > SCALE_B_32 || (mode != SCALE_BOTH_16 && bits == 32)) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "has IFM scale mode %u with a %u-bit IFM", mode,
-                        bits);
-    }
-    if (!npu_get(npu, NPU_SET_OPA_SCALE, &a) ||
-        (mode == SCALE_BOTH_16 && !npu_get(npu, NPU_SET_OPB_SCALE, &b))) {
-        return false;
-    }
-    if (mode == SCALE_BOTH_16) {
-        op->a->scale.scale = (struct npu_scale){(uint16_t)a, 0};
-        op->b->scale.scale = (struct npu_scale){(uint16_t)b, 0};
-        return true;
-    }
-    unsigned up = bits == 8 ? 20 : 15;
-    struct npu_operand *scaled = mode == SCALE_A_32 ? op->a : op->b;
-    struct npu_operand *shifted = mode == SCALE_A_32 ? op->b : op->a;
-    scaled->scale.scale = (struct npu_scale){(uint32_t)a, (uint8_t)((a >> 32) + up)};
+    scaled->scale.scale = (struct npu_scale){(uint32_t)scale, (uint8_t)((scale >> 32) + up)};
     scaled->scale.before = up;
     shifted->scale.scale.multiplier = 1u << (up - 1);
     return npu_decode_rounding(npu, NPU_FIELD_IFM_ROUNDING, npu->product->family->input_rounding,
                                &scaled->scale.rounding);
 }
 
-/** U55 and U65: ADD and SUB scale their operands, LRELU what is negative, with OFM_SCALE. */
-static bool decode_old_scales(struct npu *npu, struct elementwise *op)
+/** OPA_SCALE and OPB_SCALE, as far as the scale mode uses them. */
+static bool decode_sum(struct npu *npu, struct npu_op *op, struct elementwise_decoded *own)
 {
-    bool lrelu = op->mode == NPU_EW_LRELU;
-    struct npu_scale scale;
-    if ((lrelu || op->row->old_ofm_scale) && !npu_output_scale(npu, &scale)) {
+    struct npu_operand *a = own->swapped ? &own->ifm2 : &own->ifm;
+    struct npu_operand *b = own->swapped ? &own->ifm : &own->ifm2;
+    uint32_t mode;
+    uint64_t scale_a, scale_b;
+    if (!npu_get_field(npu, NPU_FIELD_OPERAND_SCALE_MODE, &mode)) {
         return false;
     }
-    if (op->row->old_ofm_scale) {
-        op->ofm_scale = scale;
+    if (mode > SCALE_B_32 || (mode != SCALE_BOTH_16 && op->ifm.bits == 32)) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has IFM scale mode %u with a %u-bit IFM",
+                        (unsigned)mode, op->ifm.bits);
+    }
+    if (mode == SCALE_A_32) {
+        return decode_shifted_sum(npu, op, a, b);
+    }
+    if (mode == SCALE_B_32) {
+        return decode_shifted_sum(npu, op, b, a);
+    }
+    if (!npu_get(npu, NPU_SET_OPA_SCALE, &scale_a) || !npu_get(npu, NPU_SET_OPB_SCALE, &scale_b)) {
+        return false;
+    }
+    a->scale.scale = (struct npu_scale){(uint16_t)scale_a, 0};
+    b->scale.scale = (struct npu_scale){(uint16_t)scale_b, 0};
+    return true;
+}
+
+/** U55 and U65: ADD and SUB scale their operands, LRELU what is negative, with OFM_SCALE. */
+static bool decode_shared_scales(struct npu *npu, struct npu_op *op,
+                                 struct elementwise_decoded *own)
+{
+    struct npu_scale scale;
+    bool lrelu = own->mode == NPU_EW_LRELU;
+    if ((lrelu || own->row->old_ofm_scale) && !npu_decode_ofm_scale(npu, &scale)) {
+        return false;
+    }
+    if (own->row->old_ofm_scale) {
+        op->scale = scale;
     }
     if (lrelu) {
-        op->terms.negative = (struct npu_input_scale){scale, 0, op->output.rounding};
+        own->terms.negative = (struct npu_input_scale){scale, 0, op->output.rounding};
     }
-    return !is_sum(op) || decode_old_sum(npu, op);
+    return !is_sum(own) || decode_sum(npu, op, own);
 }
 
 /** U85: each operand has its scale, which in LRELU are those of the two halves. */
-static bool decode_scales(struct npu *npu, struct elementwise *op)
+static bool decode_operand_scales(struct npu *npu, struct npu_op *op,
+                                  struct elementwise_decoded *own)
 {
-    if (op->mode == NPU_EW_LRELU) {
-        return npu_output_scale(npu, &op->ofm_scale) &&
-               npu_decode_ifm_scale(npu, &op->terms.positive) &&
-               npu_decode_ifm2_scale(npu, &op->terms.negative);
-    }
-    return npu_output_scale(npu, &op->ofm_scale) && npu_decode_ifm_scale(npu, &op->ifm.scale) &&
-           (!op->row->binary || npu_decode_ifm2_scale(npu, &op->ifm2.scale));
-}
-
-static bool decode_second(struct npu *npu, struct elementwise *op)
-{
-    uint32_t swap;
-    if (!npu_decode_operand2(npu, &op->ifm2, &op->output.map) ||
-        !npu_get_field(npu, NPU_FIELD_OPERAND_SWAP, &swap)) {
+    if (!npu_decode_ofm_scale(npu, &op->scale)) {
         return false;
     }
-    if (swap != 0) {
-        op->a = &op->ifm2;
-        op->b = &op->ifm;
+    if (own->mode == NPU_EW_LRELU) {
+        return npu_decode_ifm_scale(npu, &own->terms.positive) &&
+               npu_decode_ifm2_scale(npu, &own->terms.negative);
     }
-    return op->ifm2.map.bits == op->ifm.map.bits ||
-           npu_fail(npu, NPU_FAULT_PARSE, "has a %u-bit IFM but a %u-bit IFM2", op->ifm.map.bits,
-                    op->ifm2.map.bits);
-}
-
-/** Beside a chained operand, U85 has no use for IFM_DEPTH. */
-static bool check_depth(struct npu *npu, const struct elementwise *op)
-{
-    uint64_t depth_m1;
-    if (op->ifm.is_scalar || op->ifm.map.chained || op->ifm2.map.chained) {
-        return true;
-    }
-    return npu_get(npu, NPU_SET_IFM_DEPTH_M1, &depth_m1) &&
-           (depth_m1 + 1 == op->ifm.map.depth ||
-            npu_fail(npu, NPU_FAULT_PARSE, "has IFM depth %u but OFM depth %u",
-                     (unsigned)depth_m1 + 1, (unsigned)op->output.map.depth));
-}
-
-static bool decode(struct npu *npu, struct elementwise *op)
-{
-    bool is_u85 = npu->product->family->index == NPU_U85;
-    if (!npu_output_open(npu, &op->output) || !npu_decode_operand(npu, &op->ifm, &op->output.map) ||
-        (op->row->binary && !decode_second(npu, op))) {
+    if (!npu_decode_ifm_scale(npu, &own->ifm.scale)) {
         return false;
     }
-    if (!check_depth(npu, op)) {
-        return false;
-    }
-    if (op->row->only_32 && op->ifm.map.bits != 32) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "mode %u has a %u-bit IFM, not supported",
-                        (unsigned)op->mode, op->ifm.map.bits);
-    }
-    op->terms.rounding = op->output.rounding;
-    if (!(is_u85 ? decode_scales(npu, op) : decode_old_scales(npu, op))) {
+    return !own->row->binary || npu_decode_ifm2_scale(npu, &own->ifm2.scale);
+}
+
+static bool decode_scales(struct npu *npu, struct npu_op *op, struct elementwise_decoded *own)
+{
+    bool each = npu->product->family->operand_scales;
+    own->terms.rounding = op->output.rounding;
+    if (!(each ? decode_operand_scales : decode_shared_scales)(npu, op, own)) {
         return false;
     }
     /* A product of 32-bit elements is only shifted: the multiplier is not used. */
-    if (op->mode == NPU_EW_MUL && op->ifm.map.bits == 32) {
-        op->ofm_scale.multiplier = 1;
+    if (own->mode == NPU_EW_MUL && op->ifm.bits == 32) {
+        op->scale.multiplier = 1;
     }
     return true;
 }
 
-/** Scale an operand's row; values of unit scale come as they are. */
-static void scale_row(const struct npu_operand *operand, size_t count, int64_t *out)
+static bool decode_second(struct npu *npu, struct npu_op *op, struct elementwise_decoded *own)
 {
-    if (npu_is_unit(operand->scale.scale)) {
+    uint32_t swap;
+    if (!npu_decode_operand2(npu, op, &own->ifm2) ||
+        !npu_get_field(npu, NPU_FIELD_OPERAND_SWAP, &swap)) {
+        return false;
+    }
+    own->swapped = swap != 0;
+    if (op->ifm2.bits == op->ifm.bits) {
+        return true;
+    }
+    return npu_fail(npu, NPU_FAULT_PARSE, "has a %u-bit IFM but a %u-bit IFM2", op->ifm.bits,
+                    op->ifm2.bits);
+}
+
+/** With a chained operand, U85 has no use for IFM_DEPTH. */
+static bool check_depth(struct npu *npu, const struct npu_op *op,
+                        const struct elementwise_decoded *own)
+{
+    uint64_t depth_m1;
+    if (own->ifm.is_scalar || op->ifm.chained || op->ifm2.chained) {
+        return true;
+    }
+    if (!npu_get(npu, NPU_SET_IFM_DEPTH_M1, &depth_m1)) {
+        return false;
+    }
+    if (depth_m1 + 1 == op->ifm.depth) {
+        return true;
+    }
+    return npu_fail(npu, NPU_FAULT_PARSE, "has IFM depth %u but OFM depth %u",
+                    (unsigned)depth_m1 + 1, (unsigned)op->output.map.depth);
+}
+
+static enum npu_output_class output_class(const struct npu_op *op,
+                                          const struct elementwise_decoded *own)
+{
+    if (op->ifm.bits == 32) {
+        return own->row->binary ? NPU_OUTPUT_BINARY_32 : NPU_OUTPUT_UNARY_32;
+    }
+    if (own->mode == NPU_EW_MUL) {
+        return op->output.map.bits == 32 ? NPU_OUTPUT_MUL_TO_32 : NPU_OUTPUT_MUL_OR_ACC40;
+    }
+    return is_sum(own) ? NPU_OUTPUT_ADD : NPU_OUTPUT_OTHER;
+}
+
+static bool decode(struct npu *npu, struct npu_op *op)
+{
+    struct elementwise_decoded *own = npu_own(npu, op, sizeof *own);
+    if (own == NULL) {
+        return false;
+    }
+    if (op->param >= npu->product->family->elementwise_modes ||
+        npu_elementwise_modes[op->param].compute == NULL) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has mode %u", (unsigned)op->param);
+    }
+    own->mode = (enum npu_elementwise_mode)op->param;
+    own->row = &npu_elementwise_modes[op->param];
+    own->ifm.scale = own->ifm2.scale = own->terms.positive = own->terms.negative = unit;
+    if (!npu_decode_output(npu, op) || !npu_decode_operand(npu, op, &own->ifm) ||
+        (own->row->binary && !decode_second(npu, op, own)) || !check_depth(npu, op, own)) {
+        return false;
+    }
+    if (own->row->only_32 && op->ifm.bits != 32) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "mode %u has a %u-bit IFM, not supported",
+                        (unsigned)own->mode, op->ifm.bits);
+    }
+    op->output_class = output_class(op, own);
+    return decode_scales(npu, op, own);
+}
+
+/* --- Execute -------------------------------------------------------------- */
+
+/** Scale an operand's row; values of unit scale come as they are. */
+static void scale_row(const struct side *side, size_t count, int64_t *out)
+{
+    const struct npu_input_scale *scale = &side->operand->scale;
+    if (npu_is_unit(scale->scale)) {
         for (size_t i = 0; i < count; i++) {
-            out[i] = operand->row[i];
+            out[i] = side->row[i];
         }
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        out[i] = npu_operand_scale(&operand->scale, operand->row[i]);
+        out[i] = npu_operand_scale(scale, side->row[i]);
     }
 }
 
 /** The exact way. out: values before the output stage. */
-static void compute_row(const struct elementwise *op, int64_t *out)
+static void compute_row(const struct elementwise *elementwise, int64_t *out)
 {
-    int64_t *a = op->scaled + op->count;
-    scale_row(op->a, op->count, a);
-    if (op->row->binary) {
-        scale_row(op->b, op->count, op->scaled);
+    const struct elementwise_decoded *own = elementwise->own;
+    size_t count = elementwise->count;
+    int64_t *left = elementwise->scaled + count;
+    scale_row(&elementwise->left, count, left);
+    if (own->row->binary) {
+        scale_row(&elementwise->right, count, elementwise->scaled);
     }
-    op->row->compute(&op->terms, a, op->scaled, op->count, out);
-    npu_scale_all(out, op->count, op->ofm_scale, op->output.rounding);
+    own->row->compute(&own->terms, left, elementwise->scaled, count, out);
+    npu_scale_all(out, count, elementwise->op->scale, elementwise->op->output.rounding);
 }
 
 NPU_CLONES static void multiply_quickly(const int32_t *a, const int32_t *b, size_t count,
@@ -195,122 +252,115 @@ NPU_CLONES static void multiply_quickly(const int32_t *a, const int32_t *b, size
     }
 }
 
-NPU_CLONES static void add_quickly(const struct elementwise *op, const int32_t *a, const int32_t *b,
+NPU_CLONES static void add_quickly(const struct side *left, const struct side *right, size_t count,
                                    int32_t *out)
 {
-    for (size_t i = 0; i < op->count; i++) {
-        out[i] = op->a_scaled[a[i] - op->a_first] + op->b_scaled[b[i] - op->b_first];
+    for (size_t i = 0; i < count; i++) {
+        out[i] =
+            left->by_raw[left->row[i] - left->first] + right->by_raw[right->row[i] - right->first];
     }
 }
 
-/** Fill the table of one operand of a sum; returns the largest magnitude, past
- * 32 bits if any is. */
-static int64_t fill_table(const struct npu_input_scale *scale, int32_t first, int64_t sign,
-                          int32_t *table)
+/** Fill the table of one operand of a sum; returns the largest magnitude, past 32 bits if any is.
+ */
+static int64_t fill_table(struct side *side, int64_t sign)
 {
     int64_t largest = 0;
+    side->first = (int32_t)npu_map_minimum(side->map) - side->map->zero_point;
     for (int32_t raw = 0; raw < RAW_VALUES; raw++) {
-        int64_t value = npu_operand_scale(scale, first + raw);
+        int64_t value = npu_operand_scale(&side->operand->scale, side->first + raw);
         value = sign * npu_clamp(value, -past_32_bits, past_32_bits);
         int64_t magnitude = value < 0 ? -value : value;
         largest = magnitude > largest ? magnitude : largest;
-        table[raw] = (int32_t)value;
+        side->by_raw[raw] = (int32_t)value;
     }
     return largest;
 }
 
-static void choose_way(struct npu *npu, struct elementwise *op)
+static void choose_way(struct npu *npu, struct elementwise *elementwise)
 {
-    bool product = op->mode == NPU_EW_MUL;
-    if (!(product || is_sum(op)) || op->ifm.map.bits != 8 || op->a->is_scalar || op->b->is_scalar ||
-        (product && !(npu_is_unit(op->a->scale.scale) && npu_is_unit(op->b->scale.scale)))) {
+    const struct npu_op *op = elementwise->op;
+    const struct elementwise_decoded *own = elementwise->own;
+    struct side *left = &elementwise->left;
+    struct side *right = &elementwise->right;
+    if (!own->row->binary || op->ifm.bits != 8 || own->ifm.is_scalar || own->ifm2.is_scalar) {
         return;
     }
-    int64_t largest = npu_map_largest(&op->a->map) * npu_map_largest(&op->b->map);
-    if (!product) {
-        op->a_first = (int32_t)npu_map_minimum(&op->a->map) - op->a->map.zero_point;
-        op->b_first = (int32_t)npu_map_minimum(&op->b->map) - op->b->map.zero_point;
-        int64_t sign = op->mode == NPU_EW_ADD ? 1 : -1;
-        largest = fill_table(&op->a->scale, op->a_first, 1, op->a_scaled) +
-                  fill_table(&op->b->scale, op->b_first, sign, op->b_scaled);
+    int64_t largest;
+    if (is_sum(own)) {
+        int64_t sign = own->mode == NPU_EW_ADD ? 1 : -1;
+        largest = fill_table(left, 1) + fill_table(right, sign);
+    } else if (own->mode == NPU_EW_MUL && npu_is_unit(own->ifm.scale.scale) &&
+               npu_is_unit(own->ifm2.scale.scale)) {
+        largest = npu_map_largest(&op->ifm) * npu_map_largest(&op->ifm2);
+    } else {
+        return;
     }
-    op->quick = npu_requant_open_all(npu, &op->requant, &op->output, op->ofm_scale, largest);
+    elementwise->quick =
+        npu_requant_open_all(npu, &elementwise->requant, &op->output, op->scale, largest);
 }
 
 /** Compute and store row y of operands that are loaded. */
-static bool write_row(struct npu *npu, const struct elementwise *op, uint32_t y, void *out)
+static bool write_row(struct npu *npu, const struct elementwise *elementwise, uint32_t y, void *out)
 {
-    uint32_t width = op->output.map.width;
-    if (!op->quick) {
-        compute_row(op, out);
-        return npu_output_write(npu, &op->output, y, 0, width, out);
+    const struct npu_output *output = &elementwise->op->output;
+    const struct side *left = &elementwise->left;
+    const struct side *right = &elementwise->right;
+    size_t count = elementwise->count;
+    if (!elementwise->quick) {
+        compute_row(elementwise, out);
+        return npu_output_write(npu, output, y, 0, output->map.width, out);
     }
-    if (op->mode == NPU_EW_MUL) {
-        multiply_quickly(op->a->row, op->b->row, op->count, out);
+    if (elementwise->own->mode == NPU_EW_MUL) {
+        multiply_quickly(left->row, right->row, count, out);
     } else {
-        add_quickly(op, op->a->row, op->b->row, out);
+        add_quickly(left, right, count, out);
     }
-    npu_requant(&op->requant, 0, (op->count + NPU_BRICK - 1) / NPU_BRICK, out);
-    return npu_write_pixels(npu, &op->output.map, y, 0, width, out);
+    npu_requant(&elementwise->requant, 0, (count + NPU_BRICK - 1) / NPU_BRICK, out);
+    return npu_write_pixels(npu, &output->map, y, 0, output->map.width, out);
 }
 
-static bool run_rows(struct npu *npu, struct elementwise *op)
+static bool load_row(struct npu *npu, const struct elementwise *elementwise,
+                     const struct side *side, uint32_t y)
 {
-    const struct npu_feature_map *ofm = &op->output.map;
-    op->count = (size_t)ofm->width * ofm->depth;
-    void *out = npu_scratch_get(npu, NPU_BUFFER_ACC, op->count + NPU_BRICK, sizeof(int64_t));
-    op->scaled = npu_scratch_get(npu, NPU_BUFFER_SUMS, op->count, 2 * sizeof(int64_t));
-    op->ifm.row = npu_scratch_get(npu, NPU_BUFFER_ROWS, op->count, sizeof(int32_t));
-    op->ifm2.row = npu_scratch_get(npu, NPU_BUFFER_OPERAND, op->count, sizeof(int32_t));
-    if (out == NULL || op->scaled == NULL || op->ifm.row == NULL || op->ifm2.row == NULL ||
-        !npu_map_open(npu, NPU_READ_IFM, &op->ifm.map) ||
-        !npu_map_open(npu, NPU_READ_IFM, &op->ifm2.map)) {
-        return false;
-    }
-    choose_way(npu, op);
-    for (uint32_t y = 0; y < ofm->height; y++) {
-        if (npu_should_abort(npu) || !npu_operand_load(npu, &op->ifm, ofm, y) ||
-            (op->row->binary && !npu_operand_load(npu, &op->ifm2, ofm, y)) ||
-            !write_row(npu, op, y, out)) {
+    return npu_operand_load(npu, side->operand, side->map, &elementwise->op->output.map, y,
+                            side->row);
+}
+
+static bool run_rows(struct npu *npu, const struct elementwise *elementwise, void *out)
+{
+    bool binary = elementwise->own->row->binary;
+    for (uint32_t y = 0; y < elementwise->op->output.map.height; y++) {
+        if (npu_should_abort(npu) || !load_row(npu, elementwise, &elementwise->left, y) ||
+            (binary && !load_row(npu, elementwise, &elementwise->right, y)) ||
+            !write_row(npu, elementwise, y, out)) {
             return false;
         }
     }
     return true;
 }
 
-static enum npu_output_class output_class(const struct elementwise *op)
+static bool execute(struct npu *npu, const struct npu_op *op)
 {
-    if (op->ifm.map.bits == 32) {
-        return op->row->binary ? NPU_OUTPUT_BINARY_32 : NPU_OUTPUT_UNARY_32;
+    const struct elementwise_decoded *own = op->own;
+    struct elementwise elementwise = {.op = op, .own = own};
+    struct side *left = &elementwise.left;
+    struct side *right = &elementwise.right;
+    left->operand = own->swapped ? &own->ifm2 : &own->ifm;
+    right->operand = own->swapped ? &own->ifm : &own->ifm2;
+    left->map = own->swapped ? &op->ifm2 : &op->ifm;
+    right->map = own->swapped ? &op->ifm : &op->ifm2;
+    size_t count = (size_t)op->output.map.width * op->output.map.depth;
+    elementwise.count = count;
+    elementwise.scaled = npu_scratch_get(npu, NPU_BUFFER_SUMS, count, 2 * sizeof(int64_t));
+    left->row = npu_scratch_get(npu, NPU_BUFFER_ROWS, count, sizeof(int32_t));
+    right->row = npu_scratch_get(npu, NPU_BUFFER_OPERAND, count, sizeof(int32_t));
+    void *out = npu_scratch_get(npu, NPU_BUFFER_ACC, count + NPU_BRICK, sizeof(int64_t));
+    if (elementwise.scaled == NULL || left->row == NULL || right->row == NULL || out == NULL) {
+        return false;
     }
-    if (op->mode == NPU_EW_MUL) {
-        return op->output.map.bits == 32 ? NPU_OUTPUT_MUL_TO_32 : NPU_OUTPUT_MUL_OR_ACC40;
-    }
-    return is_sum(op) ? NPU_OUTPUT_ADD : NPU_OUTPUT_OTHER;
+    choose_way(npu, &elementwise);
+    return run_rows(npu, &elementwise, out);
 }
 
-bool npu_op_elementwise(struct npu *npu, uint32_t param)
-{
-    struct elementwise op = {
-        .mode = (enum npu_elementwise_mode)param,
-        .ifm = {.scale = unit},
-        .ifm2 = {.scale = unit},
-        .a = &op.ifm,
-        .b = &op.ifm2,
-        .ofm_scale = {1, 0},
-        .terms = {.positive = unit, .negative = unit},
-    };
-    uint32_t modes = npu->product->family->index == NPU_U85 ? NPU_EW_MODES : OLD_MODES;
-    if (param >= modes || npu_elementwise_modes[param].compute == NULL) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "has mode %u", (unsigned)param);
-    }
-    op.row = &npu_elementwise_modes[param];
-    return decode(npu, &op) && run_rows(npu, &op) && npu_output_close(npu, &op.output) &&
-           npu_operation_done(npu, &(struct npu_work){
-                                       .ifm = &op.ifm.map,
-                                       .ifm2 = op.row->binary ? &op.ifm2.map : NULL,
-                                       .ofm = &op.output.map,
-                                       .output_class = output_class(&op),
-                                       .tables = op.output.activation != NPU_ACTIVATION_NONE,
-                                   });
-}
+const struct npu_operator npu_elementwise = {decode, execute};

@@ -20,7 +20,7 @@ enum npu_elementwise_mode {
     NPU_EW_CLZ = 7,
     NPU_EW_SHR = 8,
     NPU_EW_SHL = 9,
-    /* Only Ethos-U85 has the rest. */
+    /* Only Ethos-U85 has the others. */
     NPU_EW_LSR = 10,
     NPU_EW_DIV = 11,
     NPU_EW_CMP_EQ = 16,
@@ -32,7 +32,7 @@ enum npu_elementwise_mode {
     NPU_EW_XOR = 35,
     NPU_EW_NOT = 36,
     NPU_EW_AND_NOT = 42,
-    NPU_EW_MODES
+    NPU_EW_MODES = 64
 };
 
 /** What a row of results depends on besides its operands. */

@@ -65,43 +65,28 @@ static struct extent extent_of(const struct npu_feature_map *map, uint32_t rows,
     return extent;
 }
 
-static bool open_chain(struct npu *npu, enum npu_channel channel, struct npu_feature_map *map)
+/** Memory for a chaining buffer that is written. */
+static bool open_chain(struct npu *npu, const struct npu_feature_map *map)
 {
-    size_t element = map->bits / 8u;
     size_t pixels = (size_t)map->height * map->width;
-    struct npu_chain *chain = &npu->run.chain[map->region];
-    map->width0 = map->width;
-    map->height0 = map->height;
-    map->stride_x = (int64_t)(map->depth * element);
-    map->stride_y = (int64_t)(map->width * map->depth * element);
-    if (npu_channel_writes(channel)) {
-        *chain = (struct npu_chain){pixels * map->depth * element, npu->run.command, map->bits};
-        return npu_scratch_get(npu, NPU_BUFFER_CHAIN0 + map->region, pixels,
-                               map->depth * element) != NULL;
-    }
-    if (chain->bits != 0 && chain->writer == npu->run.command) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "reads chaining buffer %u, which it also writes",
-                        map->region);
-    }
-    return (chain->bytes >= pixels * map->depth * element && chain->bits == map->bits) ||
-           npu_fail(npu, NPU_FAULT_PARSE,
-                    "reads %zu elements of %u bits from chaining buffer %u, which holds %zu of %u",
-                    pixels * map->depth, map->bits, map->region,
-                    chain->bits == 0 ? 0 : chain->bytes / (chain->bits / 8), chain->bits);
+    npu->run.chain[map->region] = (struct npu_chain){pixels * map->depth, map->bits};
+    return npu_scratch_get(npu, NPU_BUFFER_CHAIN0 + map->region, pixels,
+                           (size_t)map->depth * (map->bits / 8)) != NULL;
 }
 
-bool npu_map_open(struct npu *npu, enum npu_channel channel, struct npu_feature_map *map)
+bool npu_map_open(struct npu *npu, enum npu_channel channel, const struct npu_feature_map *map)
 {
+    if (!map->used) {
+        return true;
+    }
     if (map->chained) {
-        return open_chain(npu, channel, map);
+        return !npu_channel_writes(channel) || open_chain(npu, map);
     }
-    if (map->used) {
-        uint32_t rows = map->height < map->height0 ? map->height : map->height0;
-        uint32_t pixels = map->width < map->width0 ? map->width : map->width0;
-        struct extent extent = extent_of(map, rows, pixels);
-        npu_map_ahead(npu, channel, map->region, map->base[0] + extent.low,
-                      (uint64_t)(extent.high - extent.low));
-    }
+    uint32_t rows = map->height < map->height0 ? map->height : map->height0;
+    uint32_t pixels = map->width < map->width0 ? map->width : map->width0;
+    struct extent extent = extent_of(map, rows, pixels);
+    npu_map_ahead(npu, channel, map->region, map->base[0] + extent.low,
+                  (uint64_t)(extent.high - extent.low));
     return true;
 }
 

@@ -43,11 +43,10 @@ int64_t npu_map_largest(const struct npu_feature_map *map);
 bool npu_map_fits_16(const struct npu_feature_map *map);
 
 /**
- * Make a map of known size ready for its rows to be read or written: map what
- * lies in tile 0 ahead; lay out a chaining buffer, or find in it what an earlier
- * operation left. A map that is not used is ready.
+ * Make a decoded map ready for its rows to be read or written: map what lies in
+ * tile 0 ahead, get memory for a chaining buffer. A map that is not used is ready.
  */
-bool npu_map_open(struct npu *npu, enum npu_channel channel, struct npu_feature_map *map);
+bool npu_map_open(struct npu *npu, enum npu_channel channel, const struct npu_feature_map *map);
 
 /**
  * Read pixels [0, width) of row y, all channels, zero point subtracted.

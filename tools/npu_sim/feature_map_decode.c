@@ -4,7 +4,6 @@
 
 #include "feature_map.h"
 #include "npu_internal.h"
-#include "rounding.h"
 
 /** Where the registers of one feature map are. */
 struct map_registers {
@@ -70,19 +69,16 @@ static bool decode_precision(struct npu *npu, const struct map_registers *regist
     return true;
 }
 
-static int64_t signed_address(const struct npu *npu, uint64_t value)
-{
-    return npu_sign_extend(value, npu->product->family->address_bits);
-}
-
-static bool decode_place(struct npu *npu, const struct map_registers *registers,
+static bool decode_tiles(struct npu *npu, const struct map_registers *registers,
                          struct npu_feature_map *map)
 {
-    uint64_t region, width0, height0, height1, x, y, c;
+    uint64_t region, width0, height0, height1;
     if (!npu_get(npu, registers->region, &region) || !npu_get(npu, registers->width0, &width0) ||
         !npu_get(npu, registers->height0, &height0) ||
-        !npu_get(npu, registers->height1, &height1) || !npu_get(npu, registers->stride_x, &x) ||
-        !npu_get(npu, registers->stride_y, &y) || !npu_get(npu, registers->stride_c, &c)) {
+        !npu_get(npu, registers->height1, &height1) ||
+        !npu_get_distance(npu, registers->stride_x, &map->stride_x) ||
+        !npu_get_distance(npu, registers->stride_y, &map->stride_y) ||
+        !npu_get_distance(npu, registers->stride_c, &map->stride_c)) {
         return false;
     }
     map->used = true;
@@ -91,16 +87,10 @@ static bool decode_place(struct npu *npu, const struct map_registers *registers,
     map->height0 = (uint32_t)height0 + 1;
     map->height1 = (uint32_t)height1 + 1;
     for (unsigned i = 0; i < TILES; i++) {
-        uint64_t value;
-        if (!npu_get(npu, registers->base0 + i, &value)) {
+        if (!npu_get_offset(npu, registers->base0 + i, &map->base[i])) {
             return false;
         }
-        map->base[i] =
-            (int64_t)(npu->product->family->address_bits == 32 ? (uint32_t)value : value);
     }
-    map->stride_x = signed_address(npu, x);
-    map->stride_y = signed_address(npu, y);
-    map->stride_c = signed_address(npu, c);
     return true;
 }
 
@@ -134,8 +124,11 @@ static bool decode_chain(struct npu *npu, const struct map_registers *registers,
     map->chained = true;
     map->nhcwb16 = false;
     map->region = (uint8_t)buffer;
-    return buffer < NPU_CHAINS || npu_fail(npu, NPU_FAULT_PARSE, "has %s in chaining buffer %u",
-                                           registers->name, (unsigned)buffer);
+    if (buffer < NPU_CHAINS) {
+        return true;
+    }
+    return npu_fail(npu, NPU_FAULT_PARSE, "has %s in chaining buffer %u", registers->name,
+                    (unsigned)buffer);
 }
 
 static bool decode_map(struct npu *npu, const struct map_registers *registers,
@@ -148,7 +141,7 @@ static bool decode_map(struct npu *npu, const struct map_registers *registers,
     }
     switch (storage) {
     case STORAGE_TILED:
-        return decode_place(npu, registers, map) && check_alignment(npu, registers, map);
+        return decode_tiles(npu, registers, map) && check_alignment(npu, registers, map);
     case STORAGE_CHAINED:
         return decode_chain(npu, registers, map);
     case STORAGE_NONE:

@@ -6,15 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "window.h"
+struct npu;
+struct npu_op;
 
-/**
- * Read IFM2 as the weights of a 1x1 kernel: its pixel c, of one row, is output channel c.
- *
- * @param plain    [channels][input], in working memory
- * @param largest  magnitude that no weight exceeds
- */
-bool npu_matmul_weights(struct npu *npu, const struct npu_kernel_window *window, uint32_t channels,
-                        int16_t **plain, int64_t *largest);
+/** IFM2 as the weights of a 1x1 kernel: its pixel c, of one row, is output channel c. */
+bool npu_decode_matmul(struct npu *npu, struct npu_op *op);
+
+/** Read them: [channel][input], in working memory; NULL after recording a fault. */
+int16_t *npu_matmul_weights(struct npu *npu, const struct npu_op *op);
 
 #endif

@@ -59,15 +59,15 @@ struct npu_run {
     int row;             /**< its row in the command table, or -1 */
     uint32_t payload;    /**< its payload, when it has one */
     unsigned operations; /**< operations executed since the run started */
+    bool decoding;       /**< an operation is being decoded: command registers may be read */
     bool stopped;        /**< NPU_OP_STOP was executed */
     bool interrupted;    /**< NPU_OP_IRQ was executed */
     uint16_t irq_mask;   /**< collected irq_history_mask bits */
 
     /** Chaining buffers: what one operation leaves inside the NPU for the next ones. */
     struct npu_chain {
-        size_t bytes;    /**< written in this run */
-        unsigned writer; /**< index of the command that wrote it */
-        uint8_t bits;    /**< of its elements, 0: never written */
+        size_t elements; /**< written in this run */
+        uint8_t bits;    /**< of an element, 0: never written */
     } chain[NPU_CHAINS + 1];
 
     /** Shape of the accumulators that the last operation left for the next one, or 0. */
@@ -128,7 +128,7 @@ bool npu_fail(struct npu *npu, enum npu_run_fault fault, const char *format, ...
 /** True when the current run was asked to end; records NPU_FAULT_ABORTED. */
 bool npu_should_abort(struct npu *npu);
 
-/* Command registers (state.c). */
+/* Command registers (state.c): for decoding only. */
 
 /** Value of a register the current operation needs; a parse error when never set. */
 bool npu_get(struct npu *npu, enum npu_command_row row, uint64_t *value);
@@ -136,14 +136,17 @@ bool npu_get(struct npu *npu, enum npu_command_row row, uint64_t *value);
 /** Value of a field of a register the current operation needs; 0 if the family has none. */
 bool npu_get_field(struct npu *npu, enum npu_field field, uint32_t *value);
 
-/** The micro block of the current operation; NULL after a parse error. */
-const struct npu_microblock *npu_microblock(struct npu *npu);
-
-/** Value of a register, 0 when never set. */
+/** Value of a register that is 0 until it is set. */
 static inline uint64_t npu_peek(const struct npu *npu, enum npu_command_row row)
 {
     return npu->command[row];
 }
+
+/** An address or offset in a register, as wide as the product's addresses. */
+bool npu_get_offset(struct npu *npu, enum npu_command_row row, int64_t *offset);
+
+/** A distance in memory: the same, with a sign. */
+bool npu_get_distance(struct npu *npu, enum npu_command_row row, int64_t *distance);
 
 void npu_state_reset(struct npu *npu);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "npu_internal.h"
+#include "operation.h"
 
 /** Where the families say how an operand is spread. */
 struct operand_fields {
@@ -19,22 +20,24 @@ static const struct operand_fields second_fields = {
     NPU_FIELD_IFM2_BROADCAST, NPU_FIELD_IFM2_IS_SCALAR, npu_decode_ifm2, npu_decode_ifm2_type};
 
 /** The number in IFM2_SCALAR or OP_SCALAR; the field has 16 bits, or 32. */
-static bool decode_scalar(struct npu *npu, struct npu_operand *operand)
+static bool decode_scalar(struct npu *npu, const struct npu_feature_map *map,
+                          struct npu_operand *operand)
 {
-    unsigned bits = npu_field_places(npu->product->family->index)[NPU_FIELD_SCALAR].bits;
+    unsigned bits = npu_field_positions(npu->product->family->index)[NPU_FIELD_SCALAR].bits;
     uint32_t scalar;
     if (!npu_get_field(npu, NPU_FIELD_SCALAR, &scalar)) {
         return false;
     }
-    if (operand->map.is_signed) {
+    if (map->is_signed) {
         scalar = (uint32_t)npu_sign_extend(scalar, bits);
     }
-    operand->scalar = (int32_t)(scalar - (uint32_t)operand->map.zero_point);
+    operand->scalar = (int32_t)(scalar - (uint32_t)map->zero_point);
     return true;
 }
 
 static bool decode(struct npu *npu, const struct operand_fields *fields,
-                   struct npu_operand *operand, const struct npu_feature_map *ofm)
+                   const struct npu_feature_map *ofm, struct npu_feature_map *map,
+                   struct npu_operand *operand)
 {
     uint32_t broadcast, is_scalar;
     if (!npu_get_field(npu, fields->broadcast, &broadcast) ||
@@ -43,27 +46,25 @@ static bool decode(struct npu *npu, const struct operand_fields *fields,
     }
     operand->is_scalar = is_scalar != 0;
     if (operand->is_scalar) {
-        return fields->decode_type(npu, &operand->map) && decode_scalar(npu, operand);
+        return fields->decode_type(npu, map) && decode_scalar(npu, map, operand);
     }
-    if (!fields->decode_map(npu, &operand->map)) {
+    if (!fields->decode_map(npu, map)) {
         return false;
     }
-    operand->map.height = (broadcast & NPU_BROADCAST_H) != 0 ? 1 : ofm->height;
-    operand->map.width = (broadcast & NPU_BROADCAST_W) != 0 ? 1 : ofm->width;
-    operand->map.depth = (broadcast & NPU_BROADCAST_C) != 0 ? 1 : ofm->depth;
-    return operand->map.used || npu_fail(npu, NPU_FAULT_PARSE, "has an operand that lies nowhere");
+    map->height = (broadcast & NPU_BROADCAST_H) != 0 ? 1 : ofm->height;
+    map->width = (broadcast & NPU_BROADCAST_W) != 0 ? 1 : ofm->width;
+    map->depth = (broadcast & NPU_BROADCAST_C) != 0 ? 1 : ofm->depth;
+    return map->used || npu_fail(npu, NPU_FAULT_PARSE, "has an operand without storage");
 }
 
-bool npu_decode_operand(struct npu *npu, struct npu_operand *operand,
-                        const struct npu_feature_map *ofm)
+bool npu_decode_operand(struct npu *npu, struct npu_op *op, struct npu_operand *operand)
 {
-    return decode(npu, &first_fields, operand, ofm);
+    return decode(npu, &first_fields, &op->output.map, &op->ifm, operand);
 }
 
-bool npu_decode_operand2(struct npu *npu, struct npu_operand *operand,
-                         const struct npu_feature_map *ofm)
+bool npu_decode_operand2(struct npu *npu, struct npu_op *op, struct npu_operand *operand)
 {
-    return decode(npu, &second_fields, operand, ofm);
+    return decode(npu, &second_fields, &op->output.map, &op->ifm2, operand);
 }
 
 /** Repeat the one pixel or the one channel of a broadcast row, in place. */
@@ -86,23 +87,23 @@ static void spread(const struct npu_feature_map *from, const struct npu_feature_
 }
 
 bool npu_operand_load(struct npu *npu, const struct npu_operand *operand,
-                      const struct npu_feature_map *ofm, uint32_t y)
+                      const struct npu_feature_map *map, const struct npu_feature_map *ofm,
+                      uint32_t y, int32_t *row)
 {
-    const struct npu_feature_map *map = &operand->map;
     if (y > 0 && (operand->is_scalar || map->height == 1)) {
         return true;
     }
     if (operand->is_scalar) {
         for (size_t i = 0; i < (size_t)ofm->width * ofm->depth; i++) {
-            operand->row[i] = operand->scalar;
+            row[i] = operand->scalar;
         }
         return true;
     }
-    if (!npu_read_row_32(npu, map, y, operand->row)) {
+    if (!npu_read_row_32(npu, map, y, row)) {
         return false;
     }
     if (map->width != ofm->width || map->depth != ofm->depth) {
-        spread(map, ofm, operand->row);
+        spread(map, ofm, row);
     }
     return true;
 }

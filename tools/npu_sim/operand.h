@@ -10,23 +10,27 @@
 
 enum { NPU_BROADCAST_H = 1 << 0, NPU_BROADCAST_W = 1 << 1, NPU_BROADCAST_C = 1 << 2 };
 
+/** An operand, decoded; its feature map is in struct npu_op. */
 struct npu_operand {
-    struct npu_feature_map map; /**< height, width, depth are 1 where it is broadcast */
     bool is_scalar;
     int32_t scalar;               /**< with its zero point subtracted */
     struct npu_input_scale scale; /**< 1 >> 0 where there is none */
-    int32_t *row;                 /**< as wide as the OFM's, zero point subtracted */
 };
 
-/** Decode IFM or IFM2 as an operand for this OFM; the scale is left as it is. */
-bool npu_decode_operand(struct npu *npu, struct npu_operand *operand,
-                        const struct npu_feature_map *ofm);
-bool npu_decode_operand2(struct npu *npu, struct npu_operand *operand,
-                         const struct npu_feature_map *ofm);
+struct npu_op;
 
-/** Bring row y, spread over the OFM's row. */
+/** Decode IFM or IFM2 as an operand for the OFM; the scale is left as it is. */
+bool npu_decode_operand(struct npu *npu, struct npu_op *op, struct npu_operand *operand);
+bool npu_decode_operand2(struct npu *npu, struct npu_op *op, struct npu_operand *operand);
+
+/**
+ * Read row y of an operand, spread over the OFM's row.
+ *
+ * @param row  as wide as the OFM's, zero point subtracted; keeps what row 0 left in it
+ */
 bool npu_operand_load(struct npu *npu, const struct npu_operand *operand,
-                      const struct npu_feature_map *ofm, uint32_t y);
+                      const struct npu_feature_map *map, const struct npu_feature_map *ofm,
+                      uint32_t y, int32_t *row);
 
 /** One value, scaled. */
 static inline int64_t npu_operand_scale(const struct npu_input_scale *scale, int64_t value)

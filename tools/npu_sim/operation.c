@@ -1,23 +1,87 @@
 // SPDX-License-Identifier: MIT
 /**
- * Trace and events of an operation, and what it took: the slowest of four that
- * run side by side, the MAC array, the output unit and the two memory ports.
+ * The way of every operation. What it took is the slowest of four that work at
+ * the same time: the MAC array, the output unit and the two memory ports.
  */
 #include "operation.h"
 
 #include <string.h>
 
 #include "npu_internal.h"
-#include "window.h"
 
 enum { OVERHEAD_CYCLES = 64 /**< command decoding and pipeline fill */ };
+
+/* --- Decode --------------------------------------------------------------- */
+
+void *npu_own(struct npu *npu, struct npu_op *op, size_t bytes)
+{
+    void *own = npu_scratch_get(npu, NPU_BUFFER_OWN, 1, bytes);
+    if (own != NULL) {
+        memset(own, 0, bytes);
+    }
+    op->own = own;
+    return own;
+}
+
+/** Rows of a chaining buffer lie one after the other. */
+static void lay_out_chain(struct npu_feature_map *map)
+{
+    if (map->chained) {
+        map->width0 = map->width;
+        map->height0 = map->height;
+        map->stride_x = (int64_t)map->depth * (map->bits / 8);
+        map->stride_y = map->width * map->stride_x;
+    }
+}
+
+/** A chaining buffer that is read holds what an earlier operation left. */
+static bool check_chain(struct npu *npu, const struct npu_op *op, const struct npu_feature_map *map)
+{
+    const struct npu_feature_map *ofm = &op->output.map;
+    if (!map->used || !map->chained) {
+        return true;
+    }
+    if (ofm->used && ofm->chained && ofm->region == map->region) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "reads chaining buffer %u, which it also writes",
+                        map->region);
+    }
+    const struct npu_chain *chain = &npu->run.chain[map->region];
+    size_t elements = (size_t)map->height * map->width * map->depth;
+    if (chain->bits == map->bits && chain->elements >= elements) {
+        return true;
+    }
+    return npu_fail(npu, NPU_FAULT_PARSE,
+                    "reads %zu elements of %u bits from chaining buffer %u, which holds %zu of %u",
+                    elements, map->bits, map->region, chain->elements, chain->bits);
+}
+
+static bool decode(struct npu *npu, const struct npu_operator *operator, struct npu_op * op)
+{
+    npu->run.decoding = true;
+    bool decoded = operator->decode(npu, op);
+    npu->run.decoding = false;
+    if (!decoded) {
+        return false;
+    }
+    lay_out_chain(&op->ifm);
+    lay_out_chain(&op->ifm2);
+    lay_out_chain(&op->output.map);
+    return check_chain(npu, op, &op->ifm) && check_chain(npu, op, &op->ifm2);
+}
+
+/* --- Report --------------------------------------------------------------- */
 
 static uint64_t divide_up(uint64_t value, uint64_t unit)
 {
     return (value + unit - 1) / unit;
 }
 
-static uint64_t port_cycles(const struct npu *npu, unsigned port)
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t port_cycles(const struct npu *npu, enum npu_port port)
 {
     uint64_t bytes = 0;
     for (unsigned region = 0; region < NPU_REGION_COUNT; region++) {
@@ -28,29 +92,25 @@ static uint64_t port_cycles(const struct npu *npu, unsigned port)
     return divide_up(bytes, (uint64_t)npu->product->family->axi_bytes * npu->product->axis[port]);
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static void count_events(struct npu *npu, const struct npu_op *op,
+                         const struct npu_cycle_estimate *estimate)
 {
-    return a > b ? a : b;
-}
-
-static void count_events(struct npu *npu, const struct npu_work *work, uint64_t mac,
-                         uint64_t output)
-{
-    if (mac > 0) {
-        npu_pmu_count(npu, NPU_EVENT_MAC_ACTIVE, mac);
-        npu_pmu_count(npu, NPU_EVENT_MAC_DPU_ACTIVE, mac);
+    if (estimate->mac > 0) {
+        npu_pmu_count(npu, NPU_EVENT_MAC_ACTIVE, estimate->mac);
+        npu_pmu_count(npu, NPU_EVENT_MAC_DPU_ACTIVE, estimate->mac);
     }
-    npu_pmu_count(npu, NPU_EVENT_AO_ACTIVE, output);
+    npu_pmu_count(npu, NPU_EVENT_AO_ACTIVE, estimate->output);
     if (!npu->product->family->width_events) {
         return;
     }
     npu_pmu_count(npu,
-                  work->ifm->bits == 8    ? NPU_EVENT_MAC_ACTIVE_8BIT
-                  : work->ifm->bits == 16 ? NPU_EVENT_MAC_ACTIVE_16BIT
-                                          : NPU_EVENT_MAC_ACTIVE_32BIT,
-                  mac);
-    npu_pmu_count(npu, work->ofm->bits == 8 ? NPU_EVENT_AO_ACTIVE_8BIT : NPU_EVENT_AO_ACTIVE_16BIT,
-                  output);
+                  op->ifm.bits == 8    ? NPU_EVENT_MAC_ACTIVE_8BIT
+                  : op->ifm.bits == 16 ? NPU_EVENT_MAC_ACTIVE_16BIT
+                                       : NPU_EVENT_MAC_ACTIVE_32BIT,
+                  estimate->mac);
+    npu_pmu_count(npu,
+                  op->output.map.bits == 8 ? NPU_EVENT_AO_ACTIVE_8BIT : NPU_EVENT_AO_ACTIVE_16BIT,
+                  estimate->output);
 }
 
 static void add_cycles(struct npu *npu, uint64_t cycles)
@@ -62,10 +122,9 @@ static void add_cycles(struct npu *npu, uint64_t cycles)
     npu_pmu_count(npu, NPU_EVENT_AXI1 + NPU_AXI_ENABLED_CYCLES, cycles);
 }
 
-void npu_operation_begin(struct npu *npu, uint32_t param)
+static void begin_trace(struct npu *npu, uint32_t param)
 {
     struct npu_run *run = &npu->run;
-    memset(run->mapped, 0, sizeof run->mapped);
     run->trace = (struct npu_operation){
         .index = run->operations,
         .command = run->command,
@@ -75,40 +134,56 @@ void npu_operation_begin(struct npu *npu, uint32_t param)
     };
 }
 
-static void describe(struct npu_operation *trace, const struct npu_work *work)
+static void describe(struct npu_operation *trace, const struct npu_op *op)
 {
-    trace->ofm = *work->ofm;
-    trace->ifm = *work->ifm;
-    if (work->ifm2 != NULL) {
-        trace->ifm2 = *work->ifm2;
-    }
-    if (work->window != NULL) {
-        const struct npu_kernel_window *window = work->window;
-        trace->kernel_height = (window->kernel_height - 1) * window->dilation_y + 1;
-        trace->kernel_width = (window->kernel_width - 1) * window->dilation_x + 1;
-        trace->macs = (uint64_t)work->ofm->height * work->ofm->width * work->ofm->depth *
-                      window->kernel_height * window->kernel_width * work->inputs;
+    const struct npu_kernel *kernel = &op->kernel;
+    trace->ofm = *npu_output_map(&op->output);
+    trace->ifm = op->ifm;
+    trace->ifm2 = op->ifm2;
+    if (kernel->height != 0) {
+        trace->kernel_height = (kernel->height - 1) * kernel->dilation_y + 1;
+        trace->kernel_width = (kernel->width - 1) * kernel->dilation_x + 1;
+        trace->macs = (uint64_t)trace->ofm.height * trace->ofm.width * trace->ofm.depth *
+                      kernel->height * kernel->width * op->inputs;
     }
 }
 
-bool npu_operation_done(struct npu *npu, const struct npu_work *work)
+static void report(struct npu *npu, const struct npu_op *op)
 {
     struct npu_operation *trace = &npu->run.trace;
     struct npu_cycle_estimate estimate = {0, 0};
-    if (work->ofm != NULL) {
-        if (!npu_estimate_cycles(npu, work, &estimate)) {
-            return false;
-        }
-        count_events(npu, work, estimate.mac, estimate.output);
-        describe(trace, work);
-        npu->run.last_ofm = *work->ofm;
+    if (op->block.depth != 0) {
+        estimate = npu_estimate_cycles(npu, op);
+        count_events(npu, op, &estimate);
+        describe(trace, op);
+        npu->run.last_ofm = trace->ofm;
     }
-    uint64_t memory = larger(port_cycles(npu, 0), port_cycles(npu, 1));
+    uint64_t memory = larger(port_cycles(npu, NPU_PORT_M0), port_cycles(npu, NPU_PORT_M1));
     trace->cycles = larger(larger(estimate.mac, estimate.output), memory) + OVERHEAD_CYCLES;
     add_cycles(npu, trace->cycles);
     npu->run.operations++;
     if (npu->observer != NULL) {
         npu->observer(npu->observer_context, trace);
     }
+}
+
+/* --- All ------------------------------------------------------------------ */
+
+static bool execute(struct npu *npu, const struct npu_operator *operator, const struct npu_op * op)
+{
+    memset(npu->run.mapped, 0, sizeof npu->run.mapped);
+    return npu_output_open(npu, &op->output) && npu_map_open(npu, NPU_READ_IFM, &op->ifm) &&
+           npu_map_open(npu, NPU_READ_IFM, &op->ifm2) && operator->execute(npu, op) &&
+           npu_output_close(npu, &op->output);
+}
+
+bool npu_perform(struct npu *npu, const struct npu_operator *operator, uint32_t param)
+{
+    struct npu_op op = {.param = param, .scale = {1, 0}};
+    begin_trace(npu, param);
+    if (!decode(npu, operator, & op) || !execute(npu, operator, & op)) {
+        return false;
+    }
+    report(npu, &op);
     return true;
 }

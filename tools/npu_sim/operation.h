@@ -1,36 +1,85 @@
 // SPDX-License-Identifier: MIT
-/** What every operation reports when it is done: trace, events, cycle estimate. */
+/**
+ * An operation: decoded from the command registers into one struct and checked,
+ * then executed, then reported (trace, events, cycle estimate).
+ *
+ * Only decoding reads the command registers: npu_get() asserts it. Each operator
+ * has a file with a `struct npu_operator`, which commands.def names.
+ */
 #ifndef NPU_OPERATION_H
 #define NPU_OPERATION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "accumulators.h"
+#include "kernel.h"
 #include "npu_sim.h"
+#include "output.h"
 #include "product.h"
+#include "weights.h"
 
-struct npu_kernel_window;
-
-/** What an operation was; members that it does not have are NULL. */
-struct npu_work {
-    const struct npu_feature_map *ifm, *ifm2, *ofm;
-    const struct npu_kernel_window *window;
-    uint32_t inputs; /**< input channels that each output channel sums over, 0 for no MACs */
-    enum npu_output_class output_class;
-    bool tables; /**< the output unit applies a function */
+/** Block that the hardware computes an OFM in. */
+struct npu_block {
+    uint32_t height, width, depth;
+    struct npu_microblock unit;
 };
 
-/** Start of an operation: forget the last one's trace. */
-void npu_operation_begin(struct npu *npu, uint32_t param);
+/** All that executing an operation needs, but for memory. */
+struct npu_op {
+    uint32_t param; /**< of its command: the mode */
+
+    /* Feature maps; one that is not `used` is not in memory. */
+    struct npu_feature_map ifm, ifm2;
+    struct npu_output output; /**< the OFM, and what is done to values before they are stored */
+    struct npu_scale scale;   /**< OFM_SCALE, where it applies; else 1 >> 0 */
+    struct npu_block block;   /**< depth 0: the operation has no OFM */
+
+    struct npu_kernel kernel; /**< height 0: the operation has none */
+    struct npu_accumulators accumulators;
+    struct npu_weight_streams weights;
+    struct npu_scale_streams scales;
+
+    const void *own; /**< of npu_own(): what only this operator has */
+
+    /* For the estimate of cycles. */
+    uint32_t inputs; /**< input channels that each output channel sums over, 0 for no MACs */
+    enum npu_output_class output_class;
+};
+
+struct npu_operator {
+    /** Fill an op that is zero but for `param`; false after recording a fault. */
+    bool (*decode)(struct npu *npu, struct npu_op *op);
+    /** Compute. The feature maps are open; false after recording a fault. */
+    bool (*execute)(struct npu *npu, const struct npu_op *op);
+};
+
+/** Zeroed room for what only this operator has, until the next operation; NULL after a fault. */
+void *npu_own(struct npu *npu, struct npu_op *op, size_t bytes);
+
+/** OFM, activation and block: all but DMA and branches begin with it. */
+bool npu_decode_output(struct npu *npu, struct npu_op *op);
+
+/** IFM, kernel, padding, upscale; the OFM is known. */
+bool npu_decode_kernel(struct npu *npu, struct npu_op *op);
+
+/** ACC_FORMAT; the OFM is known, and becomes unused if the accumulators are left. */
+bool npu_decode_accumulators(struct npu *npu, struct npu_op *op);
+
+/** Weight streams; kernel and OFM are known. depthwise: one input channel per output channel. */
+bool npu_decode_weights(struct npu *npu, struct npu_op *op, bool depthwise);
+
+/** Scales of all channels: OFM_SCALE, or the scale streams. */
+bool npu_decode_scales(struct npu *npu, struct npu_op *op);
+
+/** Decode, execute and report one operation. */
+bool npu_perform(struct npu *npu, const struct npu_operator *operator, uint32_t param);
 
 /** Cycles of the MAC array and of the output unit, estimated (cycles.c). */
 struct npu_cycle_estimate {
     uint64_t mac, output;
 };
-bool npu_estimate_cycles(struct npu *npu, const struct npu_work *work,
-                         struct npu_cycle_estimate *estimate);
-
-/** End of an operation. Always true, for the caller to return. */
-bool npu_operation_done(struct npu *npu, const struct npu_work *work);
+struct npu_cycle_estimate npu_estimate_cycles(const struct npu *npu, const struct npu_op *op);
 
 #endif

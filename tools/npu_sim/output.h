@@ -32,14 +32,15 @@ struct npu_table_form {
 /** Tanh or sigmoid of a value in units of 1/12288; table: NULL if the function has none. */
 typedef int32_t npu_curve_t(const uint8_t *table, int64_t scaled);
 
+/** How an OFM is written, decoded. */
 struct npu_output {
-    struct npu_feature_map map; /**< that the operation writes, whatever becomes of it then */
+    struct npu_feature_map map; /**< that the operation writes: the OFM, or if arranged a buffer */
     enum npu_rounding rounding;
     bool global_scale;             /**< OFM_SCALE, else per channel from the scale stream */
     uint32_t reverse;              /**< enum npu_reverse: the axis that is written backwards */
     uint32_t transpose;            /**< value of OFM_PRECISION.transpose, 0: none */
-    bool arranged;                 /**< reversed or transposed: map is a buffer of the model */
-    struct npu_feature_map target; /**< if arranged: where it goes */
+    bool arranged;                 /**< reversed or transposed: `map` is copied to `target` */
+    struct npu_feature_map target; /**< if arranged: the OFM */
     enum npu_activation activation;
     const struct npu_table_form *form;
     const uint8_t *table;
@@ -56,20 +57,26 @@ struct npu_channel_scale {
     struct npu_scale scale;
 };
 
-/** Decode OFM and activation registers. */
-bool npu_output_open(struct npu *npu, struct npu_output *output);
+/** The OFM as it is in memory. */
+static inline const struct npu_feature_map *npu_output_map(const struct npu_output *output)
+{
+    return output->arranged ? &output->target : &output->map;
+}
 
-/** After opening: nothing will be written, not even into a chaining buffer. */
-void npu_output_drop(struct npu *npu, struct npu_output *output);
+/** Choose the buffer of an OFM that is written transposed or reversed (arrange.c). */
+bool npu_decode_arrangement(struct npu *npu, struct npu_output *output);
 
-/** When all is written: bring an arranged OFM to its place, which is then `map`. */
-bool npu_output_close(struct npu *npu, struct npu_output *output);
-
-/** Open the OFM, or the buffer that stands for it (arrange.c). */
-bool npu_arrange_open(struct npu *npu, struct npu_output *output);
+/** Decode the ACTIVATION registers; map is known (activation.c). */
+bool npu_decode_activation(struct npu *npu, struct npu_output *output);
 
 /** Value of OFM_SCALE. */
-bool npu_output_scale(struct npu *npu, struct npu_scale *scale);
+bool npu_decode_ofm_scale(struct npu *npu, struct npu_scale *scale);
+
+/** Make the OFM, and the buffer of an arranged one, ready to be written. */
+bool npu_output_open(struct npu *npu, const struct npu_output *output);
+
+/** When all is written: copy an arranged OFM from its buffer. */
+bool npu_output_close(struct npu *npu, const struct npu_output *output);
 
 /**
  * Values after scaling to stored elements.
@@ -87,9 +94,6 @@ void npu_scale_all(int64_t *values, size_t count, struct npu_scale scale,
 void npu_scale_channels(int64_t *values, size_t pixels, size_t channels,
                         const struct npu_channel_scale *scales, unsigned accumulator_bits,
                         enum npu_rounding rounding);
-
-/** Decode the ACTIVATION registers; map is known (activation.c). */
-bool npu_activation_open(struct npu *npu, struct npu_output *output);
 
 /* Tables and curves (lut.c). */
 

@@ -83,9 +83,10 @@ void npu_pmu_count_axi(struct npu *npu, unsigned port, enum npu_channel channel,
     }
 }
 
-void npu_pmu_mask(struct npu *npu, bool open)
+bool npu_pmu_mask(struct npu *npu, uint32_t param)
 {
-    npu->run.pmu.open = open;
+    npu->run.pmu.open = param != 0;
+    return true;
 }
 
 bool npu_pmu_publish(struct npu *npu)

@@ -72,9 +72,6 @@ void npu_pmu_count(struct npu *npu, unsigned event, uint64_t amount);
 /** Count a transfer over an AXI port, see npu_region_port(). */
 void npu_pmu_count_axi(struct npu *npu, unsigned port, enum npu_channel channel, uint64_t bytes);
 
-/** NPU_OP_PMU_MASK. */
-void npu_pmu_mask(struct npu *npu, bool open);
-
 /** Add what the run counted to the counters. True when a PMU interrupt is due. */
 bool npu_pmu_publish(struct npu *npu);
 

@@ -2,21 +2,18 @@
 /** NPU_OP_POOL: what a window holds, channel by channel, and the sum over all channels. */
 #include <string.h>
 
-#include "accumulators.h"
 #include "clones.h"
 #include "dot.h"
 #include "npu_internal.h"
 #include "operation.h"
-#include "output.h"
 #include "requant.h"
-#include "weights.h"
 #include "window.h"
 
 enum pool_mode {
     POOL_MAX = 0,
     POOL_AVERAGE = 1,
     POOL_REDUCE_SUM = 2,
-    /* Only Ethos-U85 has the rest. */
+    /* Only Ethos-U85 has the others. */
     POOL_SUM = 3,
     POOL_NONE = 4,
     POOL_MIN = 5,
@@ -24,31 +21,33 @@ enum pool_mode {
     POOL_ARGMAX_Y = 7,
 };
 
-enum { OLD_MODES = POOL_SUM };
+/** What only POOL has. */
+struct pool_decoded {
+    enum pool_mode mode;
+    bool divide; /**< average by the number of elements that are not padding */
+};
 
 struct pool {
-    enum pool_mode mode;
-    struct npu_output output;
+    const struct npu_op *op;
+    struct pool_decoded own;
     struct npu_kernel_window window;
-    struct npu_accumulators accumulators;
-    struct npu_scale scale;
+    struct npu_accumulator_rows accumulators;
     const struct npu_channel_scale *channel_scales; /**< NULL: one scale for all */
-    bool divide; /**< average by the number of elements that are not padding */
     uint32_t taps;
     bool quick; /**< all taps count, all sums fit 32 bits and requant is exact */
     struct npu_requant requant;
 };
 
 /** A pixel of the OFM, and the taps of its window that are not padding. */
-struct place {
+struct pixel {
     uint32_t oy, ox;
     struct npu_taps down, across;
 };
 
 /** Add a window's elements up, on top of what acc holds. */
-static void sum_window(const struct npu_kernel_window *window, const struct place *at, int64_t *acc)
+static void sum_window(const struct npu_kernel_window *window, const struct pixel *at, int64_t *acc)
 {
-    size_t depth = window->ifm.depth;
+    size_t depth = window->ifm->depth;
     for (uint32_t ky = at->down.first; ky < at->down.last; ky++) {
         const int32_t *row = npu_kernel_window_row(window, at->oy, ky);
         for (uint32_t kx = at->across.first; kx < at->across.last; kx++) {
@@ -61,10 +60,10 @@ static void sum_window(const struct npu_kernel_window *window, const struct plac
 }
 
 /** Add all elements of a window up, of all channels. */
-static void sum_channels(const struct npu_kernel_window *window, const struct place *at,
+static void sum_channels(const struct npu_kernel_window *window, const struct pixel *at,
                          int64_t *acc)
 {
-    size_t depth = window->ifm.depth;
+    size_t depth = window->ifm->depth;
     for (uint32_t ky = at->down.first; ky < at->down.last; ky++) {
         const int32_t *row = npu_kernel_window_row(window, at->oy, ky);
         for (uint32_t kx = at->across.first; kx < at->across.last; kx++) {
@@ -77,13 +76,13 @@ static void sum_channels(const struct npu_kernel_window *window, const struct pl
 }
 
 /** The greatest element (sign 1) or the least (sign -1). */
-static void extreme_of_window(const struct npu_kernel_window *window, const struct place *at,
+static void extreme_of_window(const struct npu_kernel_window *window, const struct pixel *at,
                               int64_t sign, int64_t *acc)
 {
-    size_t depth = window->ifm.depth;
-    int64_t worst = sign > 0 ? npu_map_minimum(&window->ifm) : npu_map_maximum(&window->ifm);
+    size_t depth = window->ifm->depth;
+    int64_t worst = sign > 0 ? npu_map_minimum(window->ifm) : npu_map_maximum(window->ifm);
     for (size_t c = 0; c < depth; c++) {
-        acc[c] = worst - window->ifm.zero_point;
+        acc[c] = worst - window->ifm->zero_point;
     }
     for (uint32_t ky = at->down.first; ky < at->down.last; ky++) {
         const int32_t *row = npu_kernel_window_row(window, at->oy, ky);
@@ -96,11 +95,11 @@ static void extreme_of_window(const struct npu_kernel_window *window, const stru
     }
 }
 
-/** Which tap is the first of the greatest, counted along one axis. */
-static void place_of_maximum(const struct npu_kernel_window *window, const struct place *at,
-                             bool down, int64_t *acc)
+/** Position of the first of the greatest elements along one axis. */
+static void position_of_maximum(const struct npu_kernel_window *window, const struct pixel *at,
+                                bool down, int64_t *acc)
 {
-    size_t depth = window->ifm.depth;
+    size_t depth = window->ifm->depth;
     for (size_t c = 0; c < depth; c++) {
         int64_t greatest = INT64_MIN;
         acc[c] = 0;
@@ -129,9 +128,9 @@ static struct npu_scale reciprocal(uint32_t count)
 }
 
 /** One pixel's accumulators, [OFM depth]; those that sum have their start values. */
-static void gather_pixel(const struct pool *pool, const struct place *at, int64_t *acc)
+static void gather_pixel(const struct pool *pool, const struct pixel *at, int64_t *acc)
 {
-    switch (pool->mode) {
+    switch (pool->own.mode) {
     case POOL_MAX:
         extreme_of_window(&pool->window, at, 1, acc);
         break;
@@ -143,7 +142,7 @@ static void gather_pixel(const struct pool *pool, const struct place *at, int64_
         break;
     case POOL_ARGMAX_X:
     case POOL_ARGMAX_Y:
-        place_of_maximum(&pool->window, at, pool->mode == POOL_ARGMAX_Y, acc);
+        position_of_maximum(&pool->window, at, pool->own.mode == POOL_ARGMAX_Y, acc);
         break;
     case POOL_NONE:
         break;
@@ -156,12 +155,13 @@ static void gather_pixel(const struct pool *pool, const struct place *at, int64_
 /** One pixel, divided where the mode asks for it. */
 static void pool_pixel(const struct pool *pool, uint32_t oy, uint32_t ox, int64_t *acc)
 {
-    struct place at = {oy, ox, npu_kernel_window_taps_y(&pool->window, oy),
+    struct pixel at = {oy, ox, npu_kernel_window_taps_y(&pool->window, oy),
                        npu_kernel_window_taps_x(&pool->window, ox)};
     uint32_t count = (at.down.last - at.down.first) * (at.across.last - at.across.first);
     gather_pixel(pool, &at, acc);
-    if (pool->divide && count > 0) {
-        npu_scale_all(acc, pool->output.map.depth, reciprocal(count), pool->output.rounding);
+    if (pool->own.divide && count > 0) {
+        npu_scale_all(acc, pool->op->output.map.depth, reciprocal(count),
+                      pool->op->output.rounding);
     }
 }
 
@@ -188,19 +188,19 @@ static bool write_row_quickly(struct npu *npu, const struct pool *pool, uint32_t
                               const int16_t **inputs, int32_t *sums)
 {
     static const int16_t ones[NPU_BRICK] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    const struct npu_feature_map *ofm = &pool->output.map;
-    size_t pixel_step = (size_t)pool->window.stride_x * ofm->depth;
+    const struct npu_feature_map *ofm = &pool->op->output.map;
+    size_t pixel_step = npu_kernel_window_offset(&pool->window, 1, 0);
     for (uint32_t ox = 0; ox < ofm->width;) {
         struct npu_span span;
         if (!npu_open_pixels(npu, ofm, oy, ox, ofm->width - ox, &span)) {
             return false;
         }
-        npu_kernel_window_aim(&pool->window, oy, ox, inputs);
+        npu_kernel_window_inputs(&pool->window, oy, ox, inputs);
         for (size_t first = 0; first < ofm->depth; first += NPU_BRICK) {
             if (npu_should_abort(npu)) {
                 return false;
             }
-            if (pool->mode == POOL_MAX) {
+            if (pool->own.mode == POOL_MAX) {
                 maximum_of_taps(inputs, pool->taps, first, pixel_step, span.pixels, sums);
             } else {
                 npu_dot_depthwise(inputs, pool->taps, first, pixel_step, ones, 0, span.pixels,
@@ -216,10 +216,10 @@ static bool write_row_quickly(struct npu *npu, const struct pool *pool, uint32_t
 
 static bool run_rows_quickly(struct npu *npu, struct pool *pool)
 {
-    const struct npu_feature_map *ofm = &pool->output.map;
+    const struct npu_feature_map *ofm = &pool->op->output.map;
     int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, ofm->width, NPU_BRICK * sizeof *sums);
     const int16_t **inputs = npu_scratch_get(npu, NPU_BUFFER_RUNS, pool->taps, sizeof *inputs);
-    if (sums == NULL || inputs == NULL || !npu_kernel_window_prepare(npu, &pool->window, true)) {
+    if (sums == NULL || inputs == NULL) {
         return false;
     }
     for (uint32_t oy = 0; oy < ofm->height; oy++) {
@@ -231,14 +231,14 @@ static bool run_rows_quickly(struct npu *npu, struct pool *pool)
     return true;
 }
 
-/** One row by the exact way, which does for everything. */
+/** One row by the exact way, which every pool can take. */
 static bool run_row(struct npu *npu, const struct pool *pool, uint32_t oy, int64_t *acc)
 {
-    const struct npu_feature_map *ofm = &pool->output.map;
+    const struct npu_feature_map *ofm = &pool->op->output.map;
     if (!npu_accumulators_start(npu, &pool->accumulators, oy, 0, ofm->width, acc)) {
         return false;
     }
-    for (uint32_t ox = 0; ox < ofm->width && pool->mode != POOL_NONE; ox++) {
+    for (uint32_t ox = 0; ox < ofm->width && pool->own.mode != POOL_NONE; ox++) {
         if (npu_should_abort(npu)) {
             return false;
         }
@@ -249,19 +249,20 @@ static bool run_row(struct npu *npu, const struct pool *pool, uint32_t oy, int64
     }
     if (pool->channel_scales != NULL) {
         npu_scale_channels(acc, ofm->width, ofm->depth, pool->channel_scales,
-                           pool->accumulators.bits, pool->output.rounding);
+                           pool->op->accumulators.bits, pool->op->output.rounding);
     } else {
-        npu_scale_all(acc, (size_t)ofm->width * ofm->depth, pool->scale, pool->output.rounding);
+        npu_scale_all(acc, (size_t)ofm->width * ofm->depth, pool->op->scale,
+                      pool->op->output.rounding);
     }
-    return npu_output_write(npu, &pool->output, oy, 0, ofm->width, acc);
+    return npu_output_write(npu, &pool->op->output, oy, 0, ofm->width, acc);
 }
 
 static bool run_rows(struct npu *npu, struct pool *pool)
 {
-    const struct npu_feature_map *ofm = &pool->output.map;
+    const struct npu_feature_map *ofm = &pool->op->output.map;
     int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, ofm->width, ofm->depth * sizeof *acc);
-    bool reads = pool->mode != POOL_NONE;
-    if (acc == NULL || (reads && !npu_kernel_window_prepare(npu, &pool->window, false))) {
+    bool reads = pool->own.mode != POOL_NONE;
+    if (acc == NULL) {
         return false;
     }
     for (uint32_t oy = 0; oy < ofm->height; oy++) {
@@ -274,108 +275,114 @@ static bool run_rows(struct npu *npu, struct pool *pool)
     return true;
 }
 
+/** Where every tap counts and all sums fit 32 bits, bricks of channels are computed together. */
+static void choose_way(struct npu *npu, struct pool *pool)
+{
+    const struct npu_op *op = pool->op;
+    bool maximum = pool->own.mode == POOL_MAX;
+    bool sums = pool->own.mode == POOL_AVERAGE || pool->own.mode == POOL_SUM;
+    if (!(maximum ? !op->kernel.padded : sums) || pool->own.divide || op->scales.count != 0 ||
+        !npu_map_fits_16(&op->ifm) || !npu_accumulators_plain(&op->accumulators)) {
+        return;
+    }
+    int64_t largest = npu_map_largest(&op->ifm) * (maximum ? 1 : pool->taps);
+    pool->quick = npu_requant_open_all(npu, &pool->requant, &op->output, op->scale, largest);
+}
+
+static bool execute(struct npu *npu, const struct npu_op *op)
+{
+    struct pool pool = {
+        .op = op,
+        .own = *(const struct pool_decoded *)op->own,
+        .taps = npu_kernel_taps(&op->kernel),
+    };
+    if (op->scales.count != 0) {
+        pool.channel_scales = npu_scales_load(npu, op);
+        if (pool.channel_scales == NULL) {
+            return false;
+        }
+    }
+    choose_way(npu, &pool);
+    if (!npu_accumulators_open(npu, op, &pool.accumulators) ||
+        !npu_kernel_window_open(npu, &op->kernel, &op->ifm, pool.quick, &pool.window)) {
+        return false;
+    }
+    return pool.quick ? run_rows_quickly(npu, &pool) : run_rows(npu, &pool);
+}
+
 /**
- * U85 divides an average always, and scales then. U55 and U65 either scale, or
+ * Ethos-U85 divides an average always, and scales then. U55 and U65 either scale, or
  * divide, when the IFM is padded: Vela asks for it by a unit OFM_SCALE, its
  * older core by not selecting OFM_SCALE.
  */
-static bool choose_scale(struct npu *npu, struct pool *pool)
+static bool decode_scale(struct npu *npu, struct npu_op *op, struct pool_decoded *own)
 {
-    bool is_u85 = npu->product->family->index == NPU_U85;
-    bool average = pool->mode == POOL_AVERAGE;
-    pool->scale = (struct npu_scale){1, 0};
-    pool->divide = average;
-    if (!pool->output.global_scale && pool->mode == POOL_REDUCE_SUM) {
+    bool pool_scales = npu->product->family->pool_scales;
+    bool average = own->mode == POOL_AVERAGE;
+    own->divide = average;
+    if (!op->output.global_scale && own->mode == POOL_REDUCE_SUM) {
         return npu_fail(npu, NPU_FAULT_PARSE, "REDUCE_SUM without OFM_SCALE is not supported");
     }
-    if (!pool->output.global_scale) {
-        pool->channel_scales = is_u85 ? npu_scales_load(npu, pool->output.map.depth, false) : NULL;
-        return !is_u85 || pool->channel_scales != NULL;
+    if (!op->output.global_scale) {
+        return !pool_scales || npu_decode_scales(npu, op);
     }
-    if (!npu_output_scale(npu, &pool->scale)) {
+    if (!npu_decode_ofm_scale(npu, &op->scale)) {
         return false;
     }
-    pool->divide =
-        average &&
-        (is_u85 || (pool->window.padded && pool->scale.multiplier == 1 && pool->scale.shift == 0));
+    bool unit = op->scale.multiplier == 1 && op->scale.shift == 0;
+    own->divide = average && (pool_scales || (op->kernel.padded && unit));
     return true;
 }
 
 /**
- * The accumulator of ARGMAX has the place from bit 16 on, and below what is not
- * known; OFM_SCALE has to leave the place alone. acc holds the place only.
+ * The accumulator of ARGMAX has the position from bit 16 on, and below what is not
+ * known; OFM_SCALE has to leave the position alone. acc holds the position only.
  */
-static bool choose_place(struct npu *npu, struct pool *pool)
+static bool decode_position(struct npu *npu, struct npu_op *op)
 {
-    bool alone = pool->scale.multiplier == 1 && pool->scale.shift == 16 &&
-                 pool->output.rounding == NPU_ROUND_DOWN && pool->channel_scales == NULL;
-    pool->scale.shift = 0;
+    bool alone = op->scale.multiplier == 1 && op->scale.shift == 16 &&
+                 op->output.rounding == NPU_ROUND_DOWN && op->scales.count == 0;
+    op->scale.shift = 0;
     return alone || npu_fail(npu, NPU_FAULT_PARSE, "ARGMAX scales by other than 1 >> 16");
 }
 
-/** Where every tap counts and all sums fit 32 bits, bricks of channels are
- * computed together. */
-static void choose_way(struct npu *npu, struct pool *pool)
-{
-    const struct npu_feature_map *ifm = &pool->window.ifm;
-    pool->taps = pool->window.kernel_height * pool->window.kernel_width;
-    int64_t largest = npu_map_largest(ifm) * (pool->mode == POOL_MAX ? 1 : pool->taps);
-    bool maximum = pool->mode == POOL_MAX;
-    pool->quick = (maximum || pool->mode == POOL_AVERAGE || pool->mode == POOL_SUM) &&
-                  !pool->divide && pool->channel_scales == NULL && npu_map_fits_16(ifm) &&
-                  npu_accumulators_plain(&pool->accumulators) &&
-                  !(maximum && pool->window.padded) &&
-                  npu_requant_open_all(npu, &pool->requant, &pool->output, pool->scale, largest);
-}
-
 /** What the mode asks of the registers. */
-static bool check_mode(struct npu *npu, const struct pool *pool)
+static bool check_mode(struct npu *npu, const struct npu_op *op, enum pool_mode mode)
 {
-    uint32_t ifm_depth = pool->window.ifm.depth;
-    uint32_t ofm_depth = pool->output.map.depth;
-    bool sums = pool->mode == POOL_AVERAGE || pool->mode == POOL_REDUCE_SUM ||
-                pool->mode == POOL_SUM || pool->mode == POOL_NONE;
-    if (ofm_depth != (pool->mode == POOL_REDUCE_SUM ? 1 : ifm_depth)) {
+    uint32_t ofm_depth = op->output.map.depth;
+    bool sums = mode == POOL_AVERAGE || mode == POOL_REDUCE_SUM || mode == POOL_SUM;
+    bool plain = npu_accumulators_plain(&op->accumulators);
+    bool fits = mode == POOL_NONE ? op->accumulators.input != NPU_ACC_RESET : sums || plain;
+    if (ofm_depth != (mode == POOL_REDUCE_SUM ? 1 : op->ifm.depth)) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has IFM depth %u but OFM depth %u",
-                        (unsigned)ifm_depth, (unsigned)ofm_depth);
+                        (unsigned)op->ifm.depth, (unsigned)ofm_depth);
     }
-    if (pool->mode == POOL_NONE ? pool->accumulators.input == NPU_ACC_RESET
-                                : !sums && !npu_accumulators_plain(&pool->accumulators)) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "of mode %u has accumulators of input %u",
-                        (unsigned)pool->mode, (unsigned)pool->accumulators.input);
-    }
-    return true;
+    return fits || npu_fail(npu, NPU_FAULT_PARSE, "of mode %u has accumulators of input %u",
+                            (unsigned)mode, (unsigned)op->accumulators.input);
 }
 
-bool npu_op_pool(struct npu *npu, uint32_t param)
+static bool decode(struct npu *npu, struct npu_op *op)
 {
-    struct pool pool = {.mode = (enum pool_mode)param};
-    bool is_u85 = npu->product->family->index == NPU_U85;
-    if (!is_u85 && param >= OLD_MODES) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "has mode %u", (unsigned)param);
-    }
-    const struct npu_feature_map *ofm = &pool.output.map;
-    if (!npu_output_open(npu, &pool.output) ||
-        !npu_kernel_window_open(npu, &pool.window, ofm->height, ofm->width) ||
-        !npu_accumulators_open(npu, &pool.output, &pool.accumulators) || !check_mode(npu, &pool) ||
-        !choose_scale(npu, &pool)) {
+    struct pool_decoded *own = npu_own(npu, op, sizeof *own);
+    if (own == NULL) {
         return false;
     }
-    bool place = pool.mode == POOL_ARGMAX_X || pool.mode == POOL_ARGMAX_Y;
-    if (place && !choose_place(npu, &pool)) {
+    own->mode = (enum pool_mode)op->param;
+    if (op->param >= npu->product->family->pool_modes) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has mode %u", (unsigned)op->param);
+    }
+    if (!npu_decode_output(npu, op) || !npu_decode_kernel(npu, op) ||
+        !npu_decode_accumulators(npu, op) || !check_mode(npu, op, own->mode) ||
+        !decode_scale(npu, op, own)) {
         return false;
     }
-    choose_way(npu, &pool);
-    const struct npu_feature_map *ifm2 = &pool.accumulators.ifm2;
-    bool none = pool.mode == POOL_NONE;
-    return (pool.quick ? run_rows_quickly(npu, &pool) : run_rows(npu, &pool)) &&
-           npu_output_close(npu, &pool.output) &&
-           npu_operation_done(
-               npu, &(struct npu_work){.ifm = none ? ifm2 : &pool.window.ifm,
-                                       .ifm2 = ifm2->used && !none ? ifm2 : NULL,
-                                       .ofm = ofm,
-                                       .window = &pool.window,
-                                       .output_class = pool.mode == POOL_MAX ? NPU_OUTPUT_MAX_POOL
-                                                                             : NPU_OUTPUT_OTHER,
-                                       .tables = pool.output.activation != NPU_ACTIVATION_NONE});
+    op->output_class = own->mode == POOL_MAX ? NPU_OUTPUT_MAX_POOL : NPU_OUTPUT_OTHER;
+    if (own->mode == POOL_NONE) {
+        /* Its input is IFM2, or the accumulators that were kept. */
+        op->ifm = (struct npu_feature_map){.bits = op->ifm2.bits};
+    }
+    bool positions = own->mode == POOL_ARGMAX_X || own->mode == POOL_ARGMAX_Y;
+    return !positions || decode_position(npu, op);
 }
+
+const struct npu_operator npu_pool = {decode, execute};

@@ -22,7 +22,8 @@ enum {
         {NPU_ROUND_DOUBLE, NPU_ROUND_TRUNCATE, NPU_ROUND_NATURAL, NONE, NONE, NONE, NONE, NONE}, \
     .output_rounding =                                                                           \
         {NPU_ROUND_DOUBLE, NPU_ROUND_TRUNCATE, NPU_ROUND_NATURAL, NONE, NONE, NONE, NONE, NONE}, \
-    .accumulator_bits = {32, 40}, .scales = {{40, 32, 9}, {40, 32, 9}}, .order = npu_order_u55
+    .accumulator_bits = {32, 40}, .scales = {{40, 32, 9}, {40, 32, 9}}, .order = npu_order_u55,  \
+    .pool_modes = 3, .elementwise_modes = 10
 
 /** r2p0, architecture 1.1.0. */
 static const struct npu_family u55 = {
@@ -32,6 +33,7 @@ static const struct npu_family u55 = {
     .address_bits = 32,
     .axi_bytes = 8,
     .read_only_m1 = true,
+    .aligned_dma = true,
     U55_U65,
 };
 
@@ -55,6 +57,10 @@ static const struct npu_family u85 = {
     .axi_bytes = 16,
     .pmu_counters = 8,
     .memory_attributes = true,
+    .pool_modes = 8,
+    .elementwise_modes = 64,
+    .pool_scales = true,
+    .operand_scales = true,
     .parse_event = NPU_EVENT_WD_PARSE_ACTIVE_SC0,
     .step_inputs = 64,
     .pool_cycles = 4,

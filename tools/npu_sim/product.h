@@ -57,7 +57,12 @@ struct npu_family {
     uint8_t address_bits;
     uint8_t axi_bytes; /**< bytes per AXI beat */
     uint8_t pmu_counters;
-    bool width_events;      /**< the PMU tells 8, 16 and 32 bits apart */
+    bool width_events;         /**< the PMU tells 8, 16 and 32 bits apart */
+    uint8_t pool_modes;        /**< values of NPU_OP_POOL's parameter */
+    uint8_t elementwise_modes; /**< and of NPU_OP_ELEMENTWISE's */
+    bool pool_scales;          /**< POOL takes scales per channel; AVERAGE always divides */
+    bool operand_scales;       /**< each operand of ELEMENTWISE has a scale register */
+    bool aligned_dma;          /**< addresses and length of a copy are multiples of 16 */
     bool memory_attributes; /**< MEM_ATTR says which AXI port; else the number of the limit does */
     bool read_only_m1;      /**< AXI port M1 cannot write */
     uint16_t parse_event;   /**< the PMU's for work of the weight decoder's parser */

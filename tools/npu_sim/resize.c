@@ -4,7 +4,6 @@
 
 #include "npu_internal.h"
 #include "operation.h"
-#include "output.h"
 
 enum resize_mode { RESIZE_BILINEAR = 0, RESIZE_REPLICATE = 1, RESIZE_NEAREST = 2, RESIZE_MODES };
 
@@ -22,17 +21,20 @@ struct axis {
     int64_t offset;
 };
 
-struct resize {
+/** What only RESIZE has. */
+struct resize_decoded {
     enum resize_mode mode;
-    struct npu_output output;
-    struct npu_feature_map ifm;
     struct axis down, across;
-    struct npu_scale scale;
+};
+
+struct resize {
+    const struct npu_op *op;
+    const struct resize_decoded *own;
     int32_t *rows[2]; /**< of the IFM: the last that were read */
     uint32_t held[2]; /**< their numbers */
 };
 
-/** Where an element of the OFM lies: between two of the IFM, in 1/parts from the first. */
+/** Position of an element of the OFM: between two of the IFM, in 1/parts from the first. */
 struct between {
     uint32_t first, second;
     int64_t fraction;
@@ -45,10 +47,10 @@ static uint32_t inside(const struct axis *axis, int64_t index)
 
 static struct between find(const struct axis *axis, uint32_t o)
 {
-    int64_t place = (int64_t)o * axis->step + axis->offset;
-    int64_t fraction = place % axis->parts;
+    int64_t position = (int64_t)o * axis->step + axis->offset;
+    int64_t fraction = position % axis->parts;
     fraction += fraction < 0 ? axis->parts : 0;
-    int64_t index = (place - fraction) / axis->parts;
+    int64_t index = (position - fraction) / axis->parts;
     return (struct between){inside(axis, index), inside(axis, index + 1), fraction};
 }
 
@@ -56,51 +58,8 @@ static struct between find(const struct axis *axis, uint32_t o)
 static uint32_t nearest(const struct resize *resize, const struct axis *axis,
                         const struct between *at)
 {
-    bool up = resize->mode == RESIZE_NEAREST && 2 * at->fraction >= axis->parts;
+    bool up = resize->own->mode == RESIZE_NEAREST && 2 * at->fraction >= axis->parts;
     return up ? at->second : at->first;
-}
-
-static bool decode_axis(struct npu *npu, enum npu_command_row parts, enum npu_command_row offset,
-                        enum npu_field step, enum npu_field rest, enum npu_command_row size,
-                        struct axis *axis)
-{
-    uint64_t parts_m1, start, size_m1;
-    uint32_t whole, part;
-    if (!npu_get(npu, parts, &parts_m1) || !npu_get(npu, offset, &start) ||
-        !npu_get_field(npu, step, &whole) || !npu_get_field(npu, rest, &part) ||
-        !npu_get(npu, size, &size_m1)) {
-        return false;
-    }
-    axis->size = (uint32_t)size_m1 + 1;
-    axis->parts = (int64_t)parts_m1 + 1;
-    axis->step = whole * axis->parts + part;
-    axis->offset = npu_sign_extend(start, OFFSET_BITS);
-    return part < axis->parts || npu_fail(npu, NPU_FAULT_PARSE, "steps by %u and %u parts of %u",
-                                          whole, part, (unsigned)axis->parts);
-}
-
-static bool decode(struct npu *npu, struct resize *resize)
-{
-    const struct npu_feature_map *ofm = &resize->output.map;
-    struct npu_feature_map *ifm = &resize->ifm;
-    if (!npu_output_open(npu, &resize->output) || !npu_output_scale(npu, &resize->scale) ||
-        !npu_decode_ifm(npu, ifm) ||
-        !decode_axis(npu, NPU_SET_RESIZE_Y_SCALE_N_M1, NPU_SET_RESIZE_Y_OFFSET,
-                     NPU_FIELD_RESIZE_Y_STEP, NPU_FIELD_RESIZE_Y_STEP_REST,
-                     NPU_SET_KERNEL_HEIGHT_M1, &resize->down) ||
-        !decode_axis(npu, NPU_SET_RESIZE_X_SCALE_N_M1, NPU_SET_RESIZE_X_OFFSET,
-                     NPU_FIELD_RESIZE_X_STEP, NPU_FIELD_RESIZE_X_STEP_REST, NPU_SET_KERNEL_WIDTH_M1,
-                     &resize->across)) {
-        return false;
-    }
-    ifm->height = resize->down.size;
-    ifm->width = resize->across.size;
-    if (ifm->depth != ofm->depth || ifm->bits == 32 || !resize->output.global_scale) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "has a %u-bit IFM of depth %u, OFM depth %u%s",
-                        ifm->bits, (unsigned)ifm->depth, (unsigned)ofm->depth,
-                        resize->output.global_scale ? "" : ", scales per channel");
-    }
-    return npu_map_open(npu, NPU_READ_IFM, ifm);
 }
 
 /** Row y of the IFM; row `other` stays if it is held. NULL after recording a fault. */
@@ -113,16 +72,17 @@ static const int32_t *get_row(struct npu *npu, struct resize *resize, uint32_t y
     }
     unsigned slot = resize->held[0] == other ? 1 : 0;
     resize->held[slot] = y;
-    return npu_read_row_32(npu, &resize->ifm, y, resize->rows[slot]) ? resize->rows[slot] : NULL;
+    return npu_read_row_32(npu, &resize->op->ifm, y, resize->rows[slot]) ? resize->rows[slot]
+                                                                         : NULL;
 }
 
 /** One row without weights. */
 static void pick_row(const struct resize *resize, const int32_t *row, int64_t *acc)
 {
-    size_t depth = resize->ifm.depth;
-    for (uint32_t ox = 0; ox < resize->output.map.width; ox++, acc += depth) {
-        struct between x = find(&resize->across, ox);
-        const int32_t *input = row + nearest(resize, &resize->across, &x) * depth;
+    size_t depth = resize->op->ifm.depth;
+    for (uint32_t ox = 0; ox < resize->op->output.map.width; ox++, acc += depth) {
+        struct between x = find(&resize->own->across, ox);
+        const int32_t *input = row + nearest(resize, &resize->own->across, &x) * depth;
         for (size_t c = 0; c < depth; c++) {
             acc[c] = input[c];
         }
@@ -133,11 +93,11 @@ static void pick_row(const struct resize *resize, const int32_t *row, int64_t *a
 static void mix_row(const struct resize *resize, const int32_t *const rows[2],
                     const struct between *y, int64_t *acc)
 {
-    size_t depth = resize->ifm.depth;
-    const int64_t weight_y[] = {resize->down.parts - y->fraction, y->fraction};
-    for (uint32_t ox = 0; ox < resize->output.map.width; ox++, acc += depth) {
-        struct between x = find(&resize->across, ox);
-        const int64_t weight_x[] = {resize->across.parts - x.fraction, x.fraction};
+    size_t depth = resize->op->ifm.depth;
+    const int64_t weight_y[] = {resize->own->down.parts - y->fraction, y->fraction};
+    for (uint32_t ox = 0; ox < resize->op->output.map.width; ox++, acc += depth) {
+        struct between x = find(&resize->own->across, ox);
+        const int64_t weight_x[] = {resize->own->across.parts - x.fraction, x.fraction};
         const size_t columns[] = {x.first * depth, x.second * depth};
         memset(acc, 0, depth * sizeof *acc);
         for (unsigned i = 0; i < 4; i++) {
@@ -152,9 +112,9 @@ static void mix_row(const struct resize *resize, const int32_t *const rows[2],
 
 static bool fill_row(struct npu *npu, struct resize *resize, uint32_t oy, int64_t *acc)
 {
-    struct between y = find(&resize->down, oy);
-    if (resize->mode != RESIZE_BILINEAR) {
-        uint32_t only = nearest(resize, &resize->down, &y);
+    struct between y = find(&resize->own->down, oy);
+    if (resize->own->mode != RESIZE_BILINEAR) {
+        uint32_t only = nearest(resize, &resize->own->down, &y);
         const int32_t *row = get_row(npu, resize, only, only);
         if (row != NULL) {
             pick_row(resize, row, acc);
@@ -172,9 +132,9 @@ static bool fill_row(struct npu *npu, struct resize *resize, uint32_t oy, int64_
 
 static bool run_rows(struct npu *npu, struct resize *resize)
 {
-    const struct npu_feature_map *ofm = &resize->output.map;
+    const struct npu_feature_map *ofm = &resize->op->output.map;
     size_t count = (size_t)ofm->width * ofm->depth;
-    size_t row = (size_t)resize->ifm.width * resize->ifm.depth;
+    size_t row = (size_t)resize->op->ifm.width * resize->op->ifm.depth;
     int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, count, sizeof *acc);
     resize->rows[0] = npu_scratch_get(npu, NPU_BUFFER_ROWS, row, 2 * sizeof(int32_t));
     if (acc == NULL || resize->rows[0] == NULL) {
@@ -189,26 +149,72 @@ static bool run_rows(struct npu *npu, struct resize *resize)
         for (size_t i = 0; i < count; i++) {
             acc[i] *= (int64_t)1 << ACCUMULATOR_SHIFT;
         }
-        npu_scale_all(acc, count, resize->scale, resize->output.rounding);
-        if (!npu_output_write(npu, &resize->output, y, 0, ofm->width, acc)) {
+        npu_scale_all(acc, count, resize->op->scale, resize->op->output.rounding);
+        if (!npu_output_write(npu, &resize->op->output, y, 0, ofm->width, acc)) {
             return false;
         }
     }
     return true;
 }
 
-bool npu_op_resize(struct npu *npu, uint32_t param)
+static bool execute(struct npu *npu, const struct npu_op *op)
 {
-    struct resize resize = {.mode = (enum resize_mode)param};
-    if (param >= RESIZE_MODES) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "has mode %u", (unsigned)param);
-    }
-    return decode(npu, &resize) && run_rows(npu, &resize) &&
-           npu_output_close(npu, &resize.output) &&
-           npu_operation_done(npu, &(struct npu_work){
-                                       .ifm = &resize.ifm,
-                                       .ofm = &resize.output.map,
-                                       .output_class = NPU_OUTPUT_OTHER,
-                                       .tables = resize.output.activation != NPU_ACTIVATION_NONE,
-                                   });
+    struct resize resize = {.op = op, .own = op->own};
+    return run_rows(npu, &resize);
 }
+
+static bool decode_axis(struct npu *npu, enum npu_command_row parts, enum npu_command_row offset,
+                        enum npu_field step, enum npu_field rest, enum npu_command_row size,
+                        struct axis *axis)
+{
+    uint64_t parts_m1, start, size_m1;
+    uint32_t whole, part;
+    if (!npu_get(npu, parts, &parts_m1) || !npu_get(npu, offset, &start) ||
+        !npu_get_field(npu, step, &whole) || !npu_get_field(npu, rest, &part) ||
+        !npu_get(npu, size, &size_m1)) {
+        return false;
+    }
+    axis->size = (uint32_t)size_m1 + 1;
+    axis->parts = (int64_t)parts_m1 + 1;
+    axis->step = whole * axis->parts + part;
+    axis->offset = npu_sign_extend(start, OFFSET_BITS);
+    if (part < axis->parts) {
+        return true;
+    }
+    return npu_fail(npu, NPU_FAULT_PARSE, "steps by %u and %u parts of %u", (unsigned)whole,
+                    (unsigned)part, (unsigned)axis->parts);
+}
+
+static bool decode(struct npu *npu, struct npu_op *op)
+{
+    struct resize_decoded *own = npu_own(npu, op, sizeof *own);
+    if (own == NULL) {
+        return false;
+    }
+    own->mode = (enum resize_mode)op->param;
+    if (op->param >= RESIZE_MODES) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has mode %u", (unsigned)op->param);
+    }
+    if (!npu_decode_output(npu, op) || !npu_decode_ofm_scale(npu, &op->scale) ||
+        !npu_decode_ifm(npu, &op->ifm) ||
+        !decode_axis(npu, NPU_SET_RESIZE_Y_SCALE_N_M1, NPU_SET_RESIZE_Y_OFFSET,
+                     NPU_FIELD_RESIZE_Y_STEP, NPU_FIELD_RESIZE_Y_STEP_REST,
+                     NPU_SET_KERNEL_HEIGHT_M1, &own->down) ||
+        !decode_axis(npu, NPU_SET_RESIZE_X_SCALE_N_M1, NPU_SET_RESIZE_X_OFFSET,
+                     NPU_FIELD_RESIZE_X_STEP, NPU_FIELD_RESIZE_X_STEP_REST, NPU_SET_KERNEL_WIDTH_M1,
+                     &own->across)) {
+        return false;
+    }
+    op->ifm.height = own->down.size;
+    op->ifm.width = own->across.size;
+    op->output_class = NPU_OUTPUT_OTHER;
+    const struct npu_feature_map *ofm = &op->output.map;
+    if (op->ifm.depth != ofm->depth || op->ifm.bits == 32 || !op->output.global_scale) {
+        return npu_fail(npu, NPU_FAULT_PARSE, "has a %u-bit IFM of depth %u, OFM depth %u%s",
+                        op->ifm.bits, (unsigned)op->ifm.depth, (unsigned)ofm->depth,
+                        op->output.global_scale ? "" : ", scales per channel");
+    }
+    return true;
+}
+
+const struct npu_operator npu_resize = {decode, execute};

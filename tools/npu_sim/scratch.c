@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/** Growable buffers that live as long as the model. */
+/** Growable buffers, freed with the simulator. */
 #include "scratch.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "npu_internal.h"
@@ -11,15 +12,15 @@ static const size_t scratch_limit = (size_t)1 << 28;
 
 enum { ALIGNMENT = 64 };
 
-void *npu_scratch_get(struct npu *npu, enum npu_buffer buffer, size_t count, size_t size)
+void *npu_scratch_get(struct npu *npu, enum npu_buffer buffer, uint64_t count, size_t size)
 {
     struct npu_scratch *scratch = &npu->scratch;
     if (count > scratch_limit / size) {
-        npu_fail(npu, NPU_FAULT_PARSE, "needs %zu x %zu bytes of working memory, limit %zu", count,
-                 size, scratch_limit);
+        npu_fail(npu, NPU_FAULT_PARSE, "needs %" PRIu64 " x %zu bytes of working memory, limit %zu",
+                 count, size, scratch_limit);
         return NULL;
     }
-    size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    size_t bytes = ((size_t)count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (bytes > scratch->bytes[buffer] || scratch->memory[buffer] == NULL) {
         free(scratch->memory[buffer]);
         scratch->bytes[buffer] = bytes + bytes / 4 / ALIGNMENT * ALIGNMENT + ALIGNMENT;

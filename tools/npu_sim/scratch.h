@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-/** Growable buffers that live as long as the model: the only allocations after npu_create(). */
+/** Growable buffers, freed with the simulator: the only allocations after npu_create(). */
 #ifndef NPU_SCRATCH_H
 #define NPU_SCRATCH_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum npu_buffer {
     NPU_BUFFER_SYMBOLS, /**< weight stream symbols in stream order */
@@ -18,6 +19,7 @@ enum npu_buffer {
     NPU_BUFFER_OPERAND, /**< second operand */
     NPU_BUFFER_KEPT,    /**< accumulators for the next operation */
     NPU_BUFFER_PACKED,  /**< weights that are no constants */
+    NPU_BUFFER_OWN,     /**< what one operator has decoded, see npu_own() */
     NPU_BUFFER_CHAIN0,  /**< first of NPU_CHAINS chaining buffers */
     NPU_BUFFER_CHAIN_LAST = NPU_BUFFER_CHAIN0 + 6, /**< and that of NPU_ARRANGED */
     NPU_BUFFER_COUNT
@@ -33,9 +35,9 @@ struct npu;
 /**
  * The buffer, at least count * size bytes, 64-byte aligned. Old content is lost when it grows.
  *
- * @return NULL after recording a fault: more than NPU_SCRATCH_LIMIT or no memory
+ * @return NULL after recording a fault: more than 2^28 bytes, or no memory
  */
-void *npu_scratch_get(struct npu *npu, enum npu_buffer buffer, size_t count, size_t size);
+void *npu_scratch_get(struct npu *npu, enum npu_buffer buffer, uint64_t count, size_t size);
 
 void npu_scratch_free(struct npu_scratch *scratch);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /** The command registers: values that the stream sets and operations use. */
+#include <assert.h>
 #include <string.h>
 
 #include "npu_internal.h"
+#include "rounding.h"
 
 void npu_state_reset(struct npu *npu)
 {
@@ -14,6 +16,7 @@ void npu_state_reset(struct npu *npu)
 
 bool npu_get(struct npu *npu, enum npu_command_row row, uint64_t *value)
 {
+    assert(npu->run.decoding);
     *value = npu->command[row];
     if (npu->command_set[row]) {
         return true;
@@ -24,27 +27,29 @@ bool npu_get(struct npu *npu, enum npu_command_row row, uint64_t *value)
 
 bool npu_get_field(struct npu *npu, enum npu_field field, uint32_t *value)
 {
-    struct npu_field_place place = npu_field_places(npu->product->family->index)[field];
+    struct npu_field_position at = npu_field_positions(npu->product->family->index)[field];
     uint64_t whole = 0;
     *value = 0;
-    if (place.row < 0) {
+    if (at.row < 0) {
         return true;
     }
-    bool set = npu_get(npu, (enum npu_command_row)place.row, &whole);
-    *value = (uint32_t)(whole >> place.shift & (((uint64_t)1 << place.bits) - 1));
+    bool set = npu_get(npu, (enum npu_command_row)at.row, &whole);
+    *value = (uint32_t)(whole >> at.shift & (((uint64_t)1 << at.bits) - 1));
     return set;
 }
 
-const struct npu_microblock *npu_microblock(struct npu *npu)
+bool npu_get_offset(struct npu *npu, enum npu_command_row row, int64_t *offset)
 {
-    uint32_t value;
-    if (!npu_get_field(npu, NPU_FIELD_MICROBLOCK, &value)) {
-        return NULL;
-    }
-    if (value >= NPU_MICROBLOCKS || npu->product->microblocks[value].depth == 0) {
-        npu_fail(npu, NPU_FAULT_PARSE, "has microblock %u, which %s has not", (unsigned)value,
-                 npu->product->name);
-        return NULL;
-    }
-    return &npu->product->microblocks[value];
+    uint64_t value;
+    bool set = npu_get(npu, row, &value);
+    *offset = (int64_t)(npu->product->family->address_bits == 32 ? (uint32_t)value : value);
+    return set;
+}
+
+bool npu_get_distance(struct npu *npu, enum npu_command_row row, int64_t *distance)
+{
+    uint64_t value;
+    bool set = npu_get(npu, row, &value);
+    *distance = npu_sign_extend(value, npu->product->family->address_bits);
+    return set;
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 /** The command stream: fetch, decode, execute; and the commands that only control it. */
 #include <inttypes.h>
-#include <string.h>
 
-#include "feature_map.h"
 #include "npu_internal.h"
 #include "operation.h"
-
-enum { BRANCH_ALWAYS = 0 };
 
 /** What Arm's driver asks of a command stream's address. */
 enum { BASE_ALIGNMENT = 16 };
@@ -78,9 +74,11 @@ static bool perform(struct npu *npu, uint32_t param)
 {
     struct npu_run *run = &npu->run;
     const struct npu_command *command = &npu_command_table[run->row];
-    if (command->execute != NULL) {
-        npu_operation_begin(npu, param);
-        return command->execute(npu, param);
+    if (command->operator!= NULL) {
+        return npu_perform(npu, command->operator, param);
+    }
+    if (command->control != NULL) {
+        return command->control(npu, param);
     }
     bool with_payload = (command->code & NPU_CODE_CLASS_MASK) == NPU_CODE_CLASS_PAYLOAD;
     npu->command[run->row] = with_payload ? (uint64_t)param << 32 | run->payload : param;
@@ -131,14 +129,14 @@ enum npu_outcome npu_execute(npu_t *npu, unsigned max_operations)
     return outcome_of(run);
 }
 
-bool npu_op_stop(struct npu *npu, uint32_t param)
+bool npu_stop(struct npu *npu, uint32_t param)
 {
     npu->run.irq_mask |= (uint16_t)param;
     npu->run.stopped = true;
     return true;
 }
 
-bool npu_op_irq(struct npu *npu, uint32_t param)
+bool npu_irq(struct npu *npu, uint32_t param)
 {
     npu->run.irq_mask |= (uint16_t)param;
     npu->run.interrupted = true;
@@ -146,59 +144,18 @@ bool npu_op_irq(struct npu *npu, uint32_t param)
 }
 
 /** Operations complete at once, so there is never anything to wait for. */
-bool npu_op_dma_wait(struct npu *npu, uint32_t param)
+bool npu_dma_wait(struct npu *npu, uint32_t param)
 {
     (void)npu;
     (void)param;
     return true;
 }
 
-bool npu_op_kernel_wait(struct npu *npu, uint32_t param)
+bool npu_kernel_wait(struct npu *npu, uint32_t param)
 {
     (void)npu;
     (void)param;
     return true;
-}
-
-bool npu_op_pmu_mask(struct npu *npu, uint32_t param)
-{
-    npu_pmu_mask(npu, param != 0);
-    return true;
-}
-
-/** The result flag: the last element of the last OFM is not 0. */
-static bool read_result(struct npu *npu)
-{
-    struct npu_feature_map map = npu->run.last_ofm;
-    if (!map.used || map.chained) {
-        return npu_fail(npu, NPU_FAULT_BRANCH, "asks for a result, but no operation stored any");
-    }
-    size_t elements = (size_t)map.width * map.depth;
-    int64_t *row = npu_scratch_get(npu, NPU_BUFFER_ROWS, elements, sizeof *row);
-    map.zero_point = 0;
-    if (row == NULL || !npu_read_row_64(npu, &map, map.height - 1, row)) {
-        return false;
-    }
-    npu->result_flag = row[elements - 1] != 0;
-    return true;
-}
-
-/** The target is an offset from QBASE; waiting commands before it made all results final. */
-bool npu_op_branch(struct npu *npu, uint32_t param)
-{
-    struct npu_run *run = &npu->run;
-    if (run->payload % 4 != 0 || run->payload >= run->qsize) {
-        return npu_fail(npu, NPU_FAULT_BRANCH,
-                        "leads to 0x%" PRIx32 ", outside the stream of 0x%" PRIx32 " bytes",
-                        run->payload, run->qsize);
-    }
-    if (param != BRANCH_ALWAYS && !read_result(npu)) {
-        return false;
-    }
-    if (param == BRANCH_ALWAYS || npu->result_flag) {
-        run->next = run->payload;
-    }
-    return npu_operation_done(npu, &(struct npu_work){0});
 }
 
 bool npu_command_info(const char *config, unsigned index, struct npu_command_info *info)

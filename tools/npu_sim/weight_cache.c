@@ -25,7 +25,7 @@ static void free_entry(struct npu_weights *entry)
     free(entry);
 }
 
-static bool same_streams(const struct npu_weights *entry, const struct npu_weight_streams *streams)
+static bool same_streams(const struct npu_weights *entry, const struct npu_weight_bytes *streams)
 {
     const uint8_t *copy = entry->streams;
     for (int core = 0; core < NPU_WEIGHT_CORES; core++) {
@@ -40,7 +40,7 @@ static bool same_streams(const struct npu_weights *entry, const struct npu_weigh
 }
 
 struct npu_weights *npu_cache_find(struct npu_weight_cache *cache, uint64_t key,
-                                   const struct npu_weight_streams *streams)
+                                   const struct npu_weight_bytes *streams)
 {
     for (int i = 0; i < NPU_CACHE_ENTRIES; i++) {
         struct npu_weights *entry = cache->entries[i];
@@ -97,7 +97,7 @@ static int free_slot(struct npu_weight_cache *cache)
 }
 
 struct npu_weights *npu_cache_add(struct npu_weight_cache *cache, uint64_t key,
-                                  const struct npu_weight_streams *streams, size_t count)
+                                  const struct npu_weight_bytes *streams, size_t count)
 {
     struct npu_weights *entry = calloc(1, sizeof *entry);
     if (entry == NULL) {

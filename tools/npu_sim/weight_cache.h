@@ -14,7 +14,7 @@
 enum { NPU_WEIGHT_CORES = 4, NPU_CACHE_ENTRIES = 512 };
 
 /** Compressed streams of one operation. */
-struct npu_weight_streams {
+struct npu_weight_bytes {
     const uint8_t *bytes[NPU_WEIGHT_CORES];
     size_t length[NPU_WEIGHT_CORES]; /**< 0: no such core */
 };
@@ -40,7 +40,7 @@ struct npu_weight_cache {
 
 /** The entry of these streams, or NULL. */
 struct npu_weights *npu_cache_find(struct npu_weight_cache *cache, uint64_t key,
-                                   const struct npu_weight_streams *streams);
+                                   const struct npu_weight_bytes *streams);
 
 /**
  * A new entry with room for count plain weights, which the caller fills.
@@ -48,7 +48,7 @@ struct npu_weights *npu_cache_find(struct npu_weight_cache *cache, uint64_t key,
  * @return NULL when there is no memory
  */
 struct npu_weights *npu_cache_add(struct npu_weight_cache *cache, uint64_t key,
-                                  const struct npu_weight_streams *streams, size_t count);
+                                  const struct npu_weight_bytes *streams, size_t count);
 
 /** Room for the packed weights of an entry; NULL when there is no memory. */
 int16_t *npu_cache_pack(struct npu_weight_cache *cache, struct npu_weights *weights, size_t count);

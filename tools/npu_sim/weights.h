@@ -4,26 +4,48 @@
 #define NPU_WEIGHTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "output.h"
 #include "weight_cache.h"
-#include "window.h"
+#include "weight_order.h"
+
+enum { NPU_SCALE_BYTES = 10 /**< of a record of the scale stream */, NPU_SCALE_CORES = 2 };
+
+/** A stream in memory. */
+struct npu_stream {
+    unsigned region;
+    int64_t offset;
+    uint32_t bytes; /**< 0: there is none */
+};
+
+/** Where the weights are, and in which order; as the command registers describe them. */
+struct npu_weight_streams {
+    struct npu_order order;
+    bool fast;    /**< one stream for all cores, in the format FWD */
+    size_t count; /**< of the weights, without padding */
+    struct npu_stream streams[NPU_WEIGHT_CORES];
+};
+
+/** Where the scale records are. */
+struct npu_scale_streams {
+    uint32_t count; /**< that share the channels; 0: all channels have OFM_SCALE and no bias */
+    const struct npu_scale_layout *layout;
+    struct npu_stream streams[NPU_SCALE_CORES];
+};
+
+struct npu_op;
 
 /**
- * Decode and order the weights of all cores, or find them in the cache.
+ * Read and order the weights of all cores, or find them in the cache.
  *
- * @param depthwise  one input channel per output channel
- * @return           plain: [output channel][tap][input channel], tap = ky * kernel_width + kx,
- *                   for depthwise [output channel][tap]; NULL after recording a fault
+ * @return  plain: [output channel][tap][input channel], tap = ky * kernel width + kx,
+ *          for depthwise [output channel][tap]; NULL after recording a fault
  */
-struct npu_weights *npu_weights_load(struct npu *npu, const struct npu_kernel_window *window,
-                                     uint32_t channels, bool depthwise);
+struct npu_weights *npu_weights_load(struct npu *npu, const struct npu_weight_streams *from);
 
-/**
- * Scale records of all channels: from the scale stream, or OFM_SCALE and no
- * bias for each; NULL after recording a fault.
- */
-const struct npu_channel_scale *npu_scales_load(struct npu *npu, uint32_t channels, bool global);
+/** Scale records of all channels of the OFM; NULL after recording a fault. */
+const struct npu_channel_scale *npu_scales_load(struct npu *npu, const struct npu_op *op);
 
 #endif

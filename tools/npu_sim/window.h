@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The kernel window of CONV, DEPTHWISE and POOL: geometry, and the IFM rows it
- * covers, padded and upscaled, with the zero point subtracted.
+ * The IFM rows that a kernel covers, padded and upscaled, with the zero point
+ * subtracted: a ring of as many rows as the kernel is high.
  */
 #ifndef NPU_WINDOW_H
 #define NPU_WINDOW_H
@@ -11,36 +11,22 @@
 #include <stdint.h>
 
 #include "feature_map.h"
-
-enum npu_upscale { NPU_UPSCALE_NONE = 0, NPU_UPSCALE_NEAREST = 1, NPU_UPSCALE_ZEROS = 2 };
+#include "kernel.h"
 
 struct npu_kernel_window {
-    struct npu_feature_map ifm; /**< as it is in memory */
-    uint32_t height, width;     /**< of the IFM that the kernel sees: upscaled, unpadded */
-    uint32_t kernel_height, kernel_width; /**< taps */
-    uint32_t dilation_y, dilation_x;
-    uint32_t stride_y, stride_x;
-    uint32_t pad_top, pad_left;
-    bool padded;      /**< any padding register is not 0 */
-    bool part_kernel; /**< weight order bit of KERNEL_STRIDE */
-    enum npu_upscale upscale;
-    uint32_t row_width; /**< pixels of a prepared row */
-    bool narrow;        /**< prepared rows hold int16_t, else int32_t */
-
-    /* Ring of prepared rows. */
+    const struct npu_kernel *kernel;
+    const struct npu_feature_map *ifm; /**< as it is in memory */
+    bool narrow;                       /**< rows hold int16_t, else int32_t */
     uint8_t *rows;
     size_t row_bytes;
     uint32_t slots;
     uint32_t next; /**< first padded row not prepared yet */
 };
 
-/** Decode kernel, padding, upscale and IFM for an OFM of this height and width.
- */
-bool npu_kernel_window_open(struct npu *npu, struct npu_kernel_window *window, uint32_t ofm_height,
-                            uint32_t ofm_width);
-
 /** Reserve the ring. narrow: int16_t elements; only when npu_map_fits_16(). */
-bool npu_kernel_window_prepare(struct npu *npu, struct npu_kernel_window *window, bool narrow);
+bool npu_kernel_window_open(struct npu *npu, const struct npu_kernel *kernel,
+                            const struct npu_feature_map *ifm, bool narrow,
+                            struct npu_kernel_window *window);
 
 /** Make all rows of OFM row oy ready; oy must not decrease. */
 bool npu_kernel_window_advance(struct npu *npu, struct npu_kernel_window *window, uint32_t oy);
@@ -52,12 +38,13 @@ const void *npu_kernel_window_row(const struct npu_kernel_window *window, uint32
 static inline size_t npu_kernel_window_offset(const struct npu_kernel_window *window, uint32_t ox,
                                               uint32_t kx)
 {
-    return ((size_t)ox * window->stride_x + kx * window->dilation_x) * window->ifm.depth;
+    const struct npu_kernel *kernel = window->kernel;
+    return ((size_t)ox * kernel->stride_x + kx * kernel->dilation_x) * window->ifm->depth;
 }
 
-/** Point inputs [taps] at the taps of a pixel; only for narrow rows. */
-void npu_kernel_window_aim(const struct npu_kernel_window *window, uint32_t oy, uint32_t ox,
-                           const int16_t **inputs);
+/** The taps of a pixel: inputs [taps] point into the rows; only for narrow rows. */
+void npu_kernel_window_inputs(const struct npu_kernel_window *window, uint32_t oy, uint32_t ox,
+                              const int16_t **inputs);
 
 /** Range of taps [first, last) along one axis that meet real elements. */
 struct npu_taps {

@@ -208,7 +208,7 @@ def test_channels_are_reversed():
     (stream().op("ELEMENTWISE", LSR), "mode 10 has a 8-bit IFM"),
     (stream(IFM2_PRECISION=5, IFM2_STRIDE_X=2).op("ELEMENTWISE", 1), "8-bit IFM but a 16-bit IFM2"),
     (stream(IFM_DEPTH_M1=3).op("ELEMENTWISE", 1), "has IFM depth 4 but OFM depth 1"),
-    (stream(IFM_PRECISION=0xC001).op("ELEMENTWISE", 1), "an operand that lies nowhere"),
+    (stream(IFM_PRECISION=0xC001).op("ELEMENTWISE", 1), "an operand without storage"),
     (pool(4), "of mode 4 has accumulators of input 0"),
     (pool(2, OFM_PRECISION=1), "REDUCE_SUM without OFM_SCALE"),
     (pool(3, OFM_PRECISION=0x2101), "transpose 4 and reverse 0"),
