@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""The simulator's sources compile for a 32-bit host without a conversion that loses bits."""
+
+import subprocess
+
+# That compiler has no 128-bit integers, and its C library hides the 64-bit formats.
+STAND_INS = ["-D__int128=long long", *(f'-DPRI{kind}64="ll{kind}"' for kind in "dux")]
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion", "-Wno-format"]
+
+
+def compile_for_32_bits(*sources):
+    command = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-std=gnu11", "-fsyntax-only"]
+    return subprocess.run(
+        [*command, *STAND_INS, *WARNINGS, *sources],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_no_conversion_loses_bits_on_a_32_bit_host(repo):
+    sources = sorted((repo / "tools/npu_sim").glob("*.c"))
+    assert len(sources) > 30
+    done = compile_for_32_bits(*sources)
+    assert done.returncode == 0, done.stderr
+
+
+def test_such_a_conversion_is_found(tmp_path):
+    source = tmp_path / "lossy.c"
+    source.write_text(
+        "#include <stddef.h>\n#include <stdint.h>\n"
+        "size_t lossy(uint64_t count);\nsize_t lossy(uint64_t count) { return count; }\n"
+    )
+    done = compile_for_32_bits(source)
+    assert done.returncode != 0 and "-Werror=conversion" in done.stderr
