@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Product descriptions. Values: Vela's accelerator table and Arm's interface headers. */
+/** What products.def says in short, in full; and the families. */
 #include "product.h"
 
 #include <string.h>
@@ -94,7 +94,7 @@ static const struct npu_family u85 = {
      .microblocks = {__VA_ARGS__},                       \
      .axis = {1, 1},                                     \
      .output_32nds = SPEED_##macs,                       \
-     .table_32nds = 32}
+     .table_32nds = 32},
 #define U65(macs, macs_log2, core_count)                     \
     {.name = "ethos-u65-" #macs,                             \
      .family = &u65,                                         \
@@ -105,8 +105,7 @@ static const struct npu_family u85 = {
      .microblocks = {{2, 2, 8 * (core_count)}},              \
      .axis = {1, 1},                                         \
      .output_32nds = SPEED_##macs,                           \
-     .table_32nds = 32 / (core_count)}
-/** Speeds: of binary operators and of others on 32 bits, on 16 bits, on 8 bits and tables. */
+     .table_32nds = 32 / (core_count)},
 #define U85(macs, config_word, core_count, sram, ext, binary, wide, half, fast, ...) \
     {.name = "ethos-u85-" #macs,                                                     \
      .family = &u85,                                                                 \
@@ -117,7 +116,7 @@ static const struct npu_family u85 = {
      .microblocks = {__VA_ARGS__},                                                   \
      .axis = {sram, ext},                                                            \
      .output_32nds = {binary, wide, wide, half, fast, fast, fast, fast},             \
-     .table_32nds = (fast)}
+     .table_32nds = (fast)},
 
 /* Microblocks of U85, at their value of ACC_FORMAT.microblock. */
 #define U1X1(depth) [0] = {1, 1, depth}
@@ -128,17 +127,7 @@ static const struct npu_family u85 = {
 #define U4X4(depth) [5] = {4, 4, depth}
 
 static const struct npu_product products[] = {
-    U55(32, 5, 16, {1, 1, 4}),
-    U55(64, 6, 16, {1, 1, 8}),
-    U55(128, 7, 24, {1, 2, 8}),
-    U55(256, 8, 48, {2, 2, 8}),
-    U65(256, 8, 1),
-    U65(512, 9, 2),
-    U85(128, 0x20000117u, 1, 2, 1, 32, 16, 16, 16, U1X1(16), U1X2(8)),
-    U85(256, 0x20000118u, 1, 2, 1, 16, 8, 8, 8, U1X2(16), U1X4(8), U2X2(8)),
-    U85(512, 0x20001119u, 2, 2, 1, 8, 8, 4, 4, U1X4(16), U2X2(16)),
-    U85(1024, 0x2000251Au, 4, 2, 2, 8, 8, 4, 2, U1X4(32), U2X2(32), U2X4(16)),
-    U85(2048, 0x2000261Bu, 4, 4, 2, 4, 4, 2, 1, U1X4(64), U2X2(64), U4X4(16)),
+#include "products.def"
 };
 
 enum { PRODUCT_COUNT = sizeof products / sizeof products[0] };
@@ -156,10 +145,11 @@ const struct npu_product *npu_product_find(const char *name)
 const char *const *npu_configs(void)
 {
     static const char *const names[] = {
-        "ethos-u55-32",  "ethos-u55-64",   "ethos-u55-128",  "ethos-u55-256",
-        "ethos-u65-256", "ethos-u65-512",  "ethos-u85-128",  "ethos-u85-256",
-        "ethos-u85-512", "ethos-u85-1024", "ethos-u85-2048", NULL,
+#define U55(macs, ...) "ethos-u55-" #macs,
+#define U65(macs, ...) "ethos-u65-" #macs,
+#define U85(macs, ...) "ethos-u85-" #macs,
+#include "products.def"
+        NULL,
     };
-    _Static_assert(sizeof names / sizeof names[0] == PRODUCT_COUNT + 1, "one name per product");
     return names;
 }

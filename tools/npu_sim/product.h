@@ -2,9 +2,9 @@
 /**
  * Product descriptions: everything that differs between accelerator configs.
  *
- * What a family shares is in struct npu_family; what its commands are, in
- * commands.def; where they keep a field that another family keeps elsewhere, in
- * fields.def; its registers, in registers.c.
+ * Products are in products.def, what a family shares in struct npu_family, its
+ * commands in commands.def, positions of fields in fields.def, its registers in
+ * registers.c.
  */
 #ifndef NPU_PRODUCT_H
 #define NPU_PRODUCT_H
