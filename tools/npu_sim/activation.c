@@ -13,7 +13,7 @@ enum {
 
 /** Clip range fields of U55 and U65, and of U85. */
 enum { CLIP_OFM = 0, CLIP_UINT8 = 2, CLIP_INT8 = 3, CLIP_INT16 = 5 };
-enum { U85_CLIP_REGISTERS = 0, U85_CLIP_NONE = 1 };
+enum { U85_CLIP_NONE = 1 };
 
 /** A function for an OFM of so many bits. */
 struct function {

@@ -29,7 +29,7 @@
 #ifdef NPU_PLAIN
 #define NPU_FAST_WAYS 0
 #else
-#define NPU_FAST_WAYS 1 /**< of operations, beside the exact one */
+#define NPU_FAST_WAYS 1 /**< of operations, in addition to the exact one */
 #endif
 
 #endif

@@ -13,7 +13,7 @@
 
 enum { NPU_BRICK = 16 }; /**< channels that NHCWB16 keeps together */
 
-/** Where the pixels of a row lie that are in one tile. */
+/** Pixels of a row that are in one tile. */
 struct npu_span {
     uint8_t *memory;    /**< first pixel, channel 0 */
     int64_t pixel_step; /**< bytes from pixel to pixel */
@@ -22,7 +22,7 @@ struct npu_span {
 };
 
 /** Decode IFM, IFM2 or OFM; a parse error on nonsense. The caller sets height
- * and width of inputs. A map that is stored nowhere stays without `used`. */
+ * and width of inputs. A map without storage is not `used`. */
 bool npu_decode_ifm(struct npu *npu, struct npu_feature_map *map);
 /** Without the depth, which the caller sets too. */
 bool npu_decode_ifm_operand(struct npu *npu, struct npu_feature_map *map);

@@ -41,7 +41,8 @@ const char *npu_refusal(const struct npu *npu, enum npu_port port, bool write)
                            : "not NPU-visible memory for a non-secure access";
 }
 
-uint64_t npu_address(const struct npu *npu, unsigned region, int64_t offset)
+/** Address of an offset into a region, wrapped to the product's address width. */
+static uint64_t address_of(const struct npu *npu, unsigned region, int64_t offset)
 {
     uint64_t mask = ((uint64_t)1 << npu->product->family->address_bits) - 1;
     return (npu->run.base[region] + (uint64_t)offset) & mask;
@@ -69,7 +70,7 @@ static const char *channel_name(enum npu_channel channel)
 static uint8_t *ask(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
                     uint64_t length)
 {
-    uint64_t address = npu_address(npu, region, offset);
+    uint64_t address = address_of(npu, region, offset);
     uint64_t space = (uint64_t)1 << npu->product->family->address_bits;
     if (length > space - address || npu->run.base[region] % BASE_ALIGNMENT != 0) {
         return NULL;
@@ -120,7 +121,7 @@ uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int
                  npu->run.base[region], BASE_ALIGNMENT);
         return NULL;
     }
-    uint64_t address = npu_address(npu, region, offset);
+    uint64_t address = address_of(npu, region, offset);
     uint8_t *memory = ask(npu, channel, region, offset, length);
     if (memory == NULL) {
         enum npu_port port = npu_region_port(npu, region);

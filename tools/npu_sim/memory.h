@@ -39,9 +39,6 @@ uint8_t *npu_access(struct npu *npu, enum npu_port port, uint64_t address, uint6
 /** Why an access was refused, for a message. */
 const char *npu_refusal(const struct npu *npu, enum npu_port port, bool write);
 
-/** Address of an offset into a region, wrapped to the product's address width. */
-uint64_t npu_address(const struct npu *npu, unsigned region, int64_t offset);
-
 /**
  * Host pointer to length bytes at a region offset, for one channel.
  *

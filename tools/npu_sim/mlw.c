@@ -154,15 +154,16 @@ static enum npu_mlw_result read_header(struct decoder *decoder, unsigned zero_di
     return past_end(&decoder->in) ? NPU_MLW_TRUNCATED : NPU_MLW_OK;
 }
 
-/** Unary parts of weights: two bit fields that code 0, 1 or 2 and more per place. */
+/** Unary parts of weights: two bit fields that code 0, 1 or 2 and more per position. */
 static void read_weight_unary(struct decoder *decoder, uint32_t *running, struct chunk *chunk,
                               uint32_t unary0)
 {
     const struct slice *slice = &decoder->slice;
-    unsigned places = !slice->compressed && slice->weight_width > 5 ? CHUNK_BITS_SHORT : CHUNK_BITS;
+    unsigned positions =
+        !slice->compressed && slice->weight_width > 5 ? CHUNK_BITS_SHORT : CHUNK_BITS;
     uint32_t unary1 = take(&decoder->in, (unsigned)__builtin_popcount(unary0));
     chunk->count = 0;
-    for (unsigned i = 0; i < places; i++) {
+    for (unsigned i = 0; i < positions; i++) {
         uint32_t code = unary0 >> i & 1;
         if (code != 0) {
             code += unary1 & 1;
@@ -177,10 +178,11 @@ static void read_weight_unary(struct decoder *decoder, uint32_t *running, struct
 }
 
 /** Unary parts of zero runs: ones, ended by a zero. */
-static void read_zero_unary(uint32_t unary, unsigned places, uint32_t *running, struct chunk *chunk)
+static void read_zero_unary(uint32_t unary, unsigned positions, uint32_t *running,
+                            struct chunk *chunk)
 {
     chunk->count = 0;
-    for (unsigned i = 0; i < places; i++) {
+    for (unsigned i = 0; i < positions; i++) {
         if ((unary >> i & 1) != 0) {
             ++*running;
         } else {

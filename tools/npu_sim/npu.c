@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Life of a model: create, destroy, reset, log, faults. */
+/** Create, destroy and reset an NPU; log and faults. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,21 +61,21 @@ void npu_observe(npu_t *npu, npu_observer_t observer, void *context)
     npu->observer_context = context;
 }
 
-static void log_line(struct npu *npu, enum npu_log_level level, const char *line)
+static void log_line(struct npu *npu, const char *line)
 {
     if (npu->bus.log != NULL) {
-        npu->bus.log(npu->bus.context, level, line);
+        npu->bus.log(npu->bus.context, line);
     }
 }
 
-void npu_log(struct npu *npu, enum npu_log_level level, const char *format, ...)
+void npu_log(struct npu *npu, const char *format, ...)
 {
     char line[LOG_LINE];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    log_line(npu, level, line);
+    log_line(npu, line);
 }
 
 bool npu_fail(struct npu *npu, enum npu_run_fault fault, const char *format, ...)
@@ -93,7 +93,7 @@ bool npu_fail(struct npu *npu, enum npu_run_fault fault, const char *format, ...
     va_start(arguments, format);
     vsnprintf(line + used, sizeof line - (size_t)used, format, arguments);
     va_end(arguments);
-    log_line(npu, NPU_LOG_GUEST_ERROR, line);
+    log_line(npu, line);
     return false;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Faults that a host of the model can let an NPU have, by name. */
+/** Faults that a host can inject into an NPU, by name. */
 #include "npu_faults.h"
 
 #include <string.h>
@@ -31,11 +31,6 @@ static const char *const names[NPU_FAULT_COUNT] = {
     [NPU_FAULT_DEAD] = "dead",                   // a register read gives all ones
 };
 
-const char *npu_fault_name(unsigned fault)
-{
-    return fault < NPU_FAULT_COUNT ? names[fault] : NULL;
-}
-
 bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned count)
 {
     for (unsigned i = 0; i < NPU_FAULT_COUNT; i++) {
@@ -54,7 +49,8 @@ void npu_faults_reset(struct npu_faults *faults)
     *faults = fresh;
 }
 
-bool npu_fault_due(struct npu_faults *faults, enum npu_fault fault)
+/** Does this fault happen now? Counts it down. */
+static bool is_due(struct npu_faults *faults, enum npu_fault fault)
 {
     if (faults->due[fault] == 0) {
         return false;
@@ -65,7 +61,7 @@ bool npu_fault_due(struct npu_faults *faults, enum npu_fault fault)
 
 uint32_t npu_faults_read(struct npu_faults *faults, uint32_t offset, uint32_t value)
 {
-    if (npu_fault_due(faults, NPU_FAULT_DEAD)) {
+    if (is_due(faults, NPU_FAULT_DEAD)) {
         return UINT32_MAX;
     }
     if (faults->off) {
@@ -74,7 +70,7 @@ uint32_t npu_faults_read(struct npu_faults *faults, uint32_t offset, uint32_t va
     if (offset == STATUS) {
         return (value | faults->status_set) & ~faults->status_clear;
     }
-    if (offset == PROT && npu_fault_due(faults, NPU_FAULT_PROT_STUCK)) {
+    if (offset == PROT && is_due(faults, NPU_FAULT_PROT_STUCK)) {
         return value ^ PROT_PRIVILEGED;
     }
     return value;
@@ -84,8 +80,7 @@ uint32_t npu_faults_read(struct npu_faults *faults, uint32_t offset, uint32_t va
 static void follow_power(struct npu_faults *faults, uint32_t command)
 {
     bool asks = !(command & CMD_POWER_Q);
-    faults->off =
-        asks && (faults->asked ? faults->off : npu_fault_due(faults, NPU_FAULT_POWER_REFUSED));
+    faults->off = asks && (faults->asked ? faults->off : is_due(faults, NPU_FAULT_POWER_REFUSED));
     faults->asked = asks;
 }
 
@@ -98,11 +93,11 @@ bool npu_faults_write(struct npu_faults *faults, uint32_t offset, uint32_t *valu
         return false;
     }
     if (offset == RESET) {
-        bool stuck = npu_fault_due(faults, NPU_FAULT_RESET_STUCK);
+        bool stuck = is_due(faults, NPU_FAULT_RESET_STUCK);
         faults->status_set = stuck ? STATUS_RESETTING : 0;
         faults->status_clear = 0;
         faults->asked = false;
-    } else if (offset == QSIZE && npu_fault_due(faults, NPU_FAULT_PARSE_ERROR)) {
+    } else if (offset == QSIZE && is_due(faults, NPU_FAULT_PARSE_ERROR)) {
         *value = 4;
     }
     return true;
@@ -110,9 +105,9 @@ bool npu_faults_write(struct npu_faults *faults, uint32_t offset, uint32_t *valu
 
 void npu_faults_begin(struct npu_faults *faults)
 {
-    faults->run.spurious = npu_fault_due(faults, NPU_FAULT_IRQ_SPURIOUS);
-    faults->run.hang = npu_fault_due(faults, NPU_FAULT_HANG);
-    faults->run.bus_error = npu_fault_due(faults, NPU_FAULT_BUS_ERROR);
+    faults->run.spurious = is_due(faults, NPU_FAULT_IRQ_SPURIOUS);
+    faults->run.hang = is_due(faults, NPU_FAULT_HANG);
+    faults->run.bus_error = is_due(faults, NPU_FAULT_BUS_ERROR);
 }
 
 void npu_faults_end(struct npu_faults *faults)
@@ -126,7 +121,7 @@ void npu_faults_end(struct npu_faults *faults)
         {NPU_FAULT_BRANCH_ERROR, STATUS_BRANCH},
     };
     for (unsigned i = 0; i < sizeof forced / sizeof forced[0]; i++) {
-        if (npu_fault_due(faults, forced[i].fault)) {
+        if (is_due(faults, forced[i].fault)) {
             faults->status_set |= forced[i].bit;
             faults->status_clear |= STATUS_END_REACHED;
         }
@@ -135,10 +130,10 @@ void npu_faults_end(struct npu_faults *faults)
 
 bool npu_faults_deliver(struct npu_faults *faults)
 {
-    if (npu_fault_due(faults, NPU_FAULT_IRQ_LOST)) {
+    if (is_due(faults, NPU_FAULT_IRQ_LOST)) {
         return false;
     }
-    bool late = npu_fault_due(faults, NPU_FAULT_IRQ_LATE);
+    bool late = is_due(faults, NPU_FAULT_IRQ_LATE);
     faults->irq_held = faults->irq_held || late;
     return !late;
 }

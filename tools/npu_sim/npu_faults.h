@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * Faults that a host of the model can let an NPU have, by name.
+ * Faults that a host can inject into an NPU, by name.
  *
- * The model itself never fails: these stand between it and the program that
+ * The simulator itself never fails: these are put between it and the program that
  * drives it, where silicon would have them. A host passes register accesses
  * through npu_faults_read() and npu_faults_write(), asks at each start and end
  * of a run, and delivers interrupts as the flags say. All belongs to the
@@ -47,9 +47,6 @@ struct npu_faults {
     uint32_t status_clear;
 };
 
-/** Name of a fault, "irq-lost"; NULL from NPU_FAULT_COUNT on. */
-const char *npu_fault_name(unsigned fault);
-
 /**
  * Let a fault happen `count` times, from now on; 0 withdraws it.
  *
@@ -59,9 +56,6 @@ bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned cou
 
 /** Hardware reset: what has happened is over, what is still to happen stays. */
 void npu_faults_reset(struct npu_faults *faults);
-
-/** Does this fault happen now? Counts it down. */
-bool npu_fault_due(struct npu_faults *faults, enum npu_fault fault);
 
 /** What a register read gives, instead of `value`. */
 uint32_t npu_faults_read(struct npu_faults *faults, uint32_t offset, uint32_t value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * The model's state, shared by its files.
+ * The simulator's state, shared by its files.
  *
  * Two owners: the register thread owns struct npu except for `run`; the thread
  * inside npu_execute() owns `run`, which npu_write() fills before and
@@ -115,7 +115,7 @@ struct npu {
 };
 
 /** Log one line. */
-void npu_log(struct npu *npu, enum npu_log_level level, const char *format, ...) NPU_PRINTF(3, 4);
+void npu_log(struct npu *npu, const char *format, ...) NPU_PRINTF(2, 3);
 
 /**
  * Record the first fault of the run and log it with command index, name and

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /**
- * Functional model of an Arm Ethos-U NPU: its register-level face.
+ * Functional simulator of an Arm Ethos-U NPU: its registers, and a bus to memory.
  *
- * The model knows registers, the command stream and the arithmetic. It does
- * not know who hosts it: a host (an emulator, a test, a simulator process)
- * gives it a bus, forwards register accesses, and decides on which thread a
- * command stream is executed.
+ * The simulator has registers, the command stream and the arithmetic. The host
+ * (an emulator, a test, a PC process) gives it a bus, forwards register accesses,
+ * and decides on which thread a command stream is executed.
  *
- * Life of one inference, seen from the host:
+ * One inference, as the host sees it:
  *
  *     npu_write(CMD, run) -> NPU_ACTION_EXECUTE      register thread
  *     npu_execute()                                   any one thread
@@ -15,8 +14,8 @@
  *         -> STATUS is updated, bus.irq(level) is called
  *
  * Threads: npu_read(), npu_write(), npu_finish() and npu_reset() belong to one
- * thread at a time (the "register thread"). npu_execute() may run beside
- * npu_read() and npu_write(); a write that answers NPU_ACTION_ABORT (soft
+ * thread at a time (the "register thread"). npu_execute() may run at the same time
+ * as npu_read() and npu_write(); a write that returns NPU_ACTION_ABORT (soft
  * reset, stop request while running) asks the host to call npu_abort(), to
  * wait until npu_execute() has returned, and then to call npu_finish().
  */
@@ -32,12 +31,6 @@
 #define NPU_REGISTERS_MAX 0x2000u
 
 typedef struct npu npu_t;
-
-enum npu_log_level {
-    NPU_LOG_GUEST_ERROR,   /**< the program drove the NPU wrongly */
-    NPU_LOG_UNIMPLEMENTED, /**< the program is right, the model lacks it */
-    NPU_LOG_INFO,
-};
 
 /** AXI ports of the NPU, as STATUS.faulting_interface numbers them. */
 enum npu_port {
@@ -66,8 +59,8 @@ struct npu_bus {
     uint8_t *(*map)(void *context, const struct npu_access *access);
     /** New level of the interrupt line. Called from the register thread only. */
     void (*irq)(void *context, bool level);
-    /** One line of text, no newline; may be NULL. Called from any thread. */
-    void (*log)(void *context, enum npu_log_level level, const char *message);
+    /** What the program did wrong: one line, no newline. May be NULL. Called from any thread. */
+    void (*log)(void *context, const char *message);
 };
 
 /** What the host has to do after a register write. */
@@ -90,10 +83,10 @@ enum npu_outcome {
 };
 
 /**
- * Create a model in its reset state.
+ * Create an NPU in its reset state.
  *
  * @param config  accelerator config in Vela's spelling, "ethos-u55-128"
- * @param bus     copied; its context must outlive the model
+ * @param bus     copied; its context must be valid until npu_destroy()
  * @return        NULL when the config is unknown or memory is short
  */
 npu_t *npu_create(const char *config, const struct npu_bus *bus);

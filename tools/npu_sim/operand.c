@@ -54,7 +54,10 @@ static bool decode(struct npu *npu, const struct operand_fields *fields,
     map->height = (broadcast & NPU_BROADCAST_H) != 0 ? 1 : ofm->height;
     map->width = (broadcast & NPU_BROADCAST_W) != 0 ? 1 : ofm->width;
     map->depth = (broadcast & NPU_BROADCAST_C) != 0 ? 1 : ofm->depth;
-    return map->used || npu_fail(npu, NPU_FAULT_PARSE, "has an operand without storage");
+    if (map->used) {
+        return true;
+    }
+    return npu_fail(npu, NPU_FAULT_PARSE, "has an operand without storage");
 }
 
 bool npu_decode_operand(struct npu *npu, struct npu_op *op, struct npu_operand *operand)

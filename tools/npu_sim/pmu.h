@@ -11,11 +11,9 @@
 
 enum { NPU_PMU_COUNTERS = 8 /**< of Ethos-U85 */, NPU_PMU_EVENT_LIMIT = 0x190 };
 
-/** Event numbers of PMEVTYPER that the model counts; every other one stays 0. */
+/** Event numbers of PMEVTYPER that the simulator counts; every other one stays 0. */
 enum npu_pmu_event {
-    NPU_EVENT_NONE = 0x00,
     NPU_EVENT_CYCLE = 0x11,
-    NPU_EVENT_IDLE = 0x20,
     NPU_EVENT_ACTIVE = 0x23,
     NPU_EVENT_MAC_ACTIVE = 0x30,
     NPU_EVENT_MAC_ACTIVE_8BIT = 0x31,

@@ -343,7 +343,10 @@ static bool decode_position(struct npu *npu, struct npu_op *op)
     bool alone = op->scale.multiplier == 1 && op->scale.shift == 16 &&
                  op->output.rounding == NPU_ROUND_DOWN && op->scales.count == 0;
     op->scale.shift = 0;
-    return alone || npu_fail(npu, NPU_FAULT_PARSE, "ARGMAX scales by other than 1 >> 16");
+    if (alone) {
+        return true;
+    }
+    return npu_fail(npu, NPU_FAULT_PARSE, "ARGMAX scales by other than 1 >> 16");
 }
 
 /** What the mode asks of the registers. */
@@ -357,8 +360,11 @@ static bool check_mode(struct npu *npu, const struct npu_op *op, enum pool_mode 
         return npu_fail(npu, NPU_FAULT_PARSE, "has IFM depth %u but OFM depth %u",
                         (unsigned)op->ifm.depth, (unsigned)ofm_depth);
     }
-    return fits || npu_fail(npu, NPU_FAULT_PARSE, "of mode %u has accumulators of input %u",
-                            (unsigned)mode, (unsigned)op->accumulators.input);
+    if (fits) {
+        return true;
+    }
+    return npu_fail(npu, NPU_FAULT_PARSE, "of mode %u has accumulators of input %u", (unsigned)mode,
+                    (unsigned)op->accumulators.input);
 }
 
 static bool decode(struct npu *npu, struct npu_op *op)

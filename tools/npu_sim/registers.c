@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The register window: one row per register or register array, nowhere
- * restated. Layout: Arm's interface headers of Ethos-U55, Ethos-U65 and Ethos-U85.
+ * The register window: one row per register or register array, and no
+ * other list. Layout: Arm's interface headers of Ethos-U55, Ethos-U65 and Ethos-U85.
  */
 #include <string.h>
 
@@ -156,7 +156,7 @@ static enum npu_action start(struct npu *npu)
 {
     uint32_t *status = slot(npu, STATUS);
     if (npu->running || (*status & STATUS_FAULTS) != 0) {
-        npu_log(npu, NPU_LOG_GUEST_ERROR, "run ignored: NPU is %s (STATUS 0x%08x)",
+        npu_log(npu, "run ignored: NPU is %s (STATUS 0x%08x)",
                 npu->running ? "running" : "faulty and needs a reset", (unsigned)*status);
         return NPU_ACTION_NONE;
     }
@@ -318,7 +318,7 @@ uint32_t npu_read(npu_t *npu, uint32_t offset)
     }
     const struct register_row *row = find_row(npu, offset);
     if (row == NULL) {
-        npu_log(npu, NPU_LOG_GUEST_ERROR, "read of unknown register 0x%03x", (unsigned)offset);
+        npu_log(npu, "read of unknown register 0x%03x", (unsigned)offset);
         return 0;
     }
     return row->read != NULL ? row->read(npu, offset) : *slot(npu, offset);
@@ -328,8 +328,8 @@ enum npu_action npu_write(npu_t *npu, uint32_t offset, uint32_t value)
 {
     const struct register_row *row = find_row(npu, offset);
     if (row == NULL || row->writable == 0 || npu->reset_pending) {
-        npu_log(npu, NPU_LOG_GUEST_ERROR, "write of 0x%08x to %s register 0x%03x ignored",
-                (unsigned)value, row == NULL ? "unknown" : row->name, (unsigned)offset);
+        npu_log(npu, "write of 0x%08x to %s register 0x%03x ignored", (unsigned)value,
+                row == NULL ? "unknown" : row->name, (unsigned)offset);
         return NPU_ACTION_NONE;
     }
     value &= row->writable;

@@ -118,7 +118,7 @@ bool npu_requant_open_all(struct npu *npu, struct npu_requant *requant,
 
 /*
  * Vectors of the compiler: it makes the best of what the machine has. Like all of
- * the model this takes a little-endian machine: the even channel of a pair is low.
+ * the simulator this takes a little-endian machine: the even channel of a pair is low.
  * Sums are unsigned, since lanes without a channel may hold anything.
  */
 typedef uint32_t brick32u_t __attribute__((vector_size(4 * NPU_BRICK)));

@@ -179,7 +179,7 @@ uint64_t npu_order_symbols(const struct npu_order *order, uint32_t core)
            symbols;
 }
 
-/** Walks a stream's symbols in order and puts each at its plain place. */
+/** Walks a stream's symbols in order and puts each into plain order. */
 struct cursor {
     const struct npu_order *order;
     struct lane lane;

@@ -31,16 +31,16 @@ struct npu_order {
     uint32_t output_block;
     uint32_t input_block;
     uint32_t input_unit;            /**< input channels between micro blocks of outputs */
-    uint32_t input_step;            /**< input channels beside each other in the stream */
+    uint32_t input_step;            /**< input channels that are adjacent in the stream */
     uint32_t sub_height, sub_width; /**< taps of a sub-kernel */
-    uint32_t stride_y, stride_x;    /**< taps of one phase of a stride lie beside each other */
+    uint32_t stride_y, stride_x;    /**< taps of one phase of a stride are adjacent */
     uint32_t tap_multiple;          /**< taps of a sub-kernel are padded to this */
     uint32_t padding;               /**< taps that padding takes after every tap_multiple */
     uint32_t serpentine;            /**< input blocks and kernel rows turn round each time */
     uint32_t columns;               /**< sub-kernels go down before they go right */
     uint32_t cores;
     uint32_t slots;       /**< output channels of a micro block that one core has */
-    uint32_t group;       /**< output channels that a core has beside each other */
+    uint32_t group;       /**< adjacent output channels that a core has */
     uint32_t whole_cores; /**< cores divide all channels, not each micro block */
 };
 

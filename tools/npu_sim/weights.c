@@ -41,7 +41,7 @@ static bool check_count(struct npu *npu, uint64_t count, uint64_t expected)
                     "has a weight stream of %" PRIu64 " weights, needs %" PRIu64, count, expected);
 }
 
-/** Decode the stream of one core and put its weights into place. */
+/** Decode the stream of one core and put its weights into plain order. */
 static bool load_core(struct npu *npu, const struct npu_order *order, uint32_t core,
                       const uint8_t *stream, size_t bytes, int16_t *out)
 {
@@ -194,21 +194,22 @@ static struct npu_channel_scale scale_record(const uint8_t *bytes,
 const struct npu_channel_scale *npu_scales_load(struct npu *npu, const struct npu_op *op)
 {
     const struct npu_scale_streams *from = &op->scales;
-    uint32_t channels = op->output.map.depth;
+    const uint32_t channels = op->output.map.depth;
+    const uint32_t step = from->count;
     struct npu_channel_scale *scales =
         npu_scratch_get(npu, NPU_BUFFER_SCALES, channels, sizeof *scales);
     if (scales == NULL) {
         return NULL;
     }
-    for (uint32_t c = 0; c < channels && from->count == 0; c++) {
+    for (uint32_t c = 0; c < channels && step == 0; c++) {
         scales[c] = (struct npu_channel_scale){0, op->scale};
     }
-    for (uint32_t core = 0; core < from->count && core < channels; core++) {
+    for (uint32_t core = 0; core < step && core < channels; core++) {
         const uint8_t *record = map_stream(npu, &from->streams[core], NPU_READ_SCALE);
         if (record == NULL) {
             return NULL;
         }
-        for (uint32_t c = core; c < channels; c += from->count, record += NPU_SCALE_BYTES) {
+        for (uint32_t c = core; c < channels; c += step, record += NPU_SCALE_BYTES) {
             scales[c] = scale_record(record, from->layout);
         }
     }

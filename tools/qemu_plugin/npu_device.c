@@ -81,11 +81,10 @@ static void pulse_irq(const struct npu_device *device)
     qemu_set_irq(device->irq, device->level);
 }
 
-static void bus_log(void *context, enum npu_log_level level, const char *text)
+static void bus_log(void *context, const char *text)
 {
     const struct npu_device *device = context;
-    message(level == NPU_LOG_INFO ? MESSAGE_ALL : MESSAGE_GUEST_ERROR, "%s: %s",
-            device->slot->argument, text);
+    message(MESSAGE_GUEST_ERROR, "%s: %s", device->slot->argument, text);
 }
 
 /* --- A run ---------------------------------------------------------------- */

@@ -215,15 +215,14 @@ const void *sim_host_region(unsigned index, unsigned region, uint64_t offset, ui
     lock(npu);
     uint64_t base = npu_read(npu->sim, basep) | (uint64_t)npu_read(npu->sim, basep + 4) << 32;
     unlock(npu);
-    return region < REGION_COUNT ? sim_host_map(NULL, base + offset, size, false) : NULL;
+    const struct npu_access access = {.address = base + offset, .length = size, .secure = true};
+    return region < REGION_COUNT ? sim_host_map(&access) : NULL;
 }
 
-static void log_line(void *context, enum npu_log_level level, const char *message)
+static void log_line(void *context, const char *message)
 {
     (void)context;
-    if (level != NPU_LOG_INFO) {
-        sim_host_print(message);
-    }
+    sim_host_print(message);
 }
 
 bool sim_host_npu_create(struct NPU_REG *npu, const char *config)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The model library, and models compiled by Vela, each once for its content and options."""
+"""The simulator library, and models compiled by Vela, each once for its content and options."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class AccessStruct(ctypes.Structure):
 
 MapFunction = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(AccessStruct))
 IrqFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_bool)
-LogFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
+LogFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 
 
 class BusStruct(ctypes.Structure):
@@ -191,7 +191,7 @@ class Hardware(Closeable):
     def _irq(self, _context: int, level: bool) -> None:
         self.irq = level
 
-    def _log(self, _context: int, _level: int, message: bytes) -> None:
+    def _log(self, _context: int, message: bytes) -> None:
         self.log.append(message.decode())
 
     def add(self, content: bytes | int, writable: bool = True) -> Memory:

@@ -115,3 +115,28 @@ def test_memory_for_secure_accesses_only(reset, ends):
         if reset:
             assert interface_and_channel(npu.acknowledge()) == (M0, IFM_READ)
             assert "non-secure" in npu.log[-1]
+
+
+# Operations, each with a register that does not fit it.
+WRONG = [
+    ("ethos-u55-128", "CONV", {"OFM_PRECISION": 1, "WEIGHT_LENGTH": 0}),
+    ("ethos-u55-128", "CONV", {"OFM_PRECISION": 1, "SCALE_LENGTH": 0}),
+    ("ethos-u65-512", "DEPTHWISE", {"OFM_PRECISION": 1, "IFM_DEPTH_M1": 1}),
+    ("ethos-u55-128", "POOL", {"IFM_UPSCALE": 3}),
+    ("ethos-u55-128", "ELEMENTWISE", {"IFM2_PRECISION": 5}),
+    ("ethos-u55-128", "ELEMENTWISE", {"IFM_PRECISION": 1 | 3 << 8}),
+    ("ethos-u65-512", "DMA_START", {"DMA0_SRC_REGION": 3 << 9}),
+    ("ethos-u85-256", "CONV", {"ACC_FORMAT": 0x300 | 1 << 4}),
+    ("ethos-u85-256", "ELEMENTWISE", {"IFM2_PRECISION": 2 << 14 | 1}),
+    ("ethos-u85-256", "RESIZE", {}),
+]
+
+
+@pytest.mark.parametrize("config, operation, registers", WRONG)
+def test_a_wrong_operation_is_refused_before_it_touches_memory(config, operation, registers):
+    add = int(operation == "ELEMENTWISE")
+    program = Stream(config).defaults(**registers).op(operation, add).stop()
+    npu, outcome, _ = run(config, program=program)
+    assert outcome is Outcome.PARSE_ERROR
+    assert f"NPU_OP_{operation}" in npu.log[-1]
+    assert len(npu.accesses) == 1, "only the stream was read"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Every fast way of the model equals the plain one: kernels, and whole operations.
+"""Every fast way of the simulator equals the plain one: kernels, and whole operations.
 
-`make plain` builds the model without any of them: portable C, and the exact way of each operation.
+`make plain` builds the simulator without them: portable C, and the exact way of each operation.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ PAYLOAD = 0x4000
 
 @pytest.fixture(scope="module")
 def build(repo):
-    """Build a variant of the model: the library."""
+    """Build a variant of the simulator: the library."""
 
     def make_variant(name):
         command = ["make", "-s", "-C", str(repo / "tools/npu_sim"), name]
@@ -38,7 +38,7 @@ def build(repo):
 
 @pytest.fixture(scope="module", params=["as it is", "avx2"])
 def fast_library(request, build, npu_library):
-    """The model with all that this machine has, or the sanitized one; and with AVX2 alone."""
+    """The simulator with all that this machine has, or the sanitized one; and with AVX2 alone."""
     if request.param == "as it is":
         return Path(os.environ.get("ETHOSU_NPU_LIBRARY", npu_library))
     return build("avx2")
@@ -78,7 +78,7 @@ def test_operations_equal_the_plain_model(run_both, config, kind):
             assert np.array_equal(found, expected), f"{what}: region {region} differs"
         assert fast[2] == plain[2], f"{what}: cycles differ"
         good += fast[0] is Outcome.STOPPED
-    assert good == len(SEEDS), "every operation is one that the model accepts"
+    assert good == len(SEEDS), "every operation is one that the simulator accepts"
 
 
 def damage(config, stream, random):

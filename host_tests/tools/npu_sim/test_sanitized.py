@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The same tests again, with the model under the address and undefined-behaviour sanitizers."""
+"""The same tests again, with the simulator under the address and undefined-behaviour sanitizers."""
 
 import os
 import subprocess

@@ -23,7 +23,7 @@ def test_command_table_equals_velas():
     expected = {c.value: c.name for c in vela_registers.cmd0}
     expected |= {c.value | 0x4000: c.name for c in vela_registers.cmd1}
     assert {code: name for code, (name, _) in npu.commands().items()} == expected
-    assert list(npu.commands()) == sorted(expected), "the model searches the table by code"
+    assert list(npu.commands()) == sorted(expected), "the simulator searches the table by code"
 
 
 @pytest.mark.parametrize(("stream", "words"), [
