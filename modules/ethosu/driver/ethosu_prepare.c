@@ -73,10 +73,11 @@ static int find_memory(struct buffer *buffer, struct ethosu_ext_fault *fault)
 static int find_npu_address(const struct ethosu_device *dev, struct buffer *buffer,
                             struct ethosu_ext_fault *fault)
 {
-    uint64_t address = buffer->address;
-    if (buffer->memory != NULL) {
-        address = ethosu_memory_npu_address(buffer->memory, address);
+    buffer->npu_address = 0;
+    if (buffer->memory == NULL) {
+        return 0;
     }
+    uint64_t address = ethosu_memory_npu_address(buffer->memory, buffer->address);
     buffer->npu_address = ethosu_address_remap(address, buffer->index);
     uint64_t last = (UINT64_C(1) << dev->part->address_bits) - 1;
     if (buffer->npu_address > last || buffer->size > last - buffer->npu_address) {

@@ -99,6 +99,16 @@ TEST(the_npu_gets_its_own_address_of_a_memory)
     CHECK_EQ(program.base[1].cpu, (uintptr_t)memory + 64);
 }
 
+/** Vela gives an unused fast scratch no bytes: wherever it is, the NPU needs no address. */
+TEST(an_empty_buffer_has_no_address)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(prepare_copy(drv, 0, memory + 64, 32, 0), 0);
+    bases[2] = 0xFFFFFFFFFFF0;
+    CHECK_EQ(ethosu_ext_prepare(drv, &program, copy_to(0), 56, bases, sizes, 3, 0), 0);
+    CHECK_EQ(program.base[2].npu, 0);
+}
+
 /* ---- caches ---- */
 
 TEST(what_does_not_change_is_cleaned_once)
