@@ -222,6 +222,7 @@ static void before_transfer(uint8_t *to, const uint8_t *from, size_t size)
 static void after_transfer(uint8_t *to, size_t size)
 {
     ethosu_memory_discard(to, size);
+    ethosu_memory_barrier();
 }
 
 /* --- A transfer ----------------------------------------------------------- */

@@ -107,6 +107,7 @@ static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
         done = 1;
     }
     ethosu_memory_discard(to, size);
+    ethosu_memory_barrier();
     return !failed;
 }
 

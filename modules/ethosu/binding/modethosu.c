@@ -10,11 +10,14 @@
 
 #include <string.h>
 
+#include "ethosu_memory.h"
 #include "ethosu_version.h"
 #include "pmu_ethosu.h"
+#include "py/mperrno.h"
 #include "py/objarray.h"
 #include "py/objstr.h"
 #include "py/runtime.h"
+#include "raise.h"
 
 /** import ethosu: set the NPUs up, once. */
 static mp_obj_t ethosu_module_init(void)
@@ -33,6 +36,9 @@ static mp_obj_t ethosu_buffer(mp_obj_t size_in)
                           (int)size);
     }
     struct block block = binding_allocate((size_t)size);
+    if (!ethosu_memory_reaches(block.data, block.size, ETHOSU_NPU_READS | ETHOSU_NPU_WRITES)) {
+        binding_raise_os_error(MP_EFAULT, "Python's heap is in memory that the NPU can't use");
+    }
     memset(block.data, 0, block.size);
     mp_obj_array_t *view = m_new_obj(mp_obj_array_t);
     mp_obj_memoryview_init(view, 'B' | MP_OBJ_ARRAY_TYPECODE_FLAG_RW,

@@ -360,6 +360,7 @@ static int launch(struct ethosu_driver *drv, const struct ethosu_ext_program *pr
 static void clear_up(struct ethosu_driver *drv)
 {
     discard_caches(drv->job.run);
+    ethosu_io_barrier(); // the CPU reads results after this, not before
     ethosu_inference_end(drv, drv->job.user_arg);
     ethosu_release_power(drv);
     ETHOSU_EXT_LOG_DEBUG("end");

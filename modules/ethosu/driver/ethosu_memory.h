@@ -64,11 +64,12 @@ void ethosu_memory_clean(const void *start, size_t size);
 
 /**
  * After another master has written these bytes: drop the CPU's copies, where
- * the memory needs it. Both ends lie on lines that nobody else writes.
+ * the memory needs it. Both ends lie on lines that nobody else writes. A barrier
+ * must follow before the CPU reads them.
  */
 void ethosu_memory_discard(const void *start, size_t size);
 
-/** What the CPU has written and cleaned is in memory before any access that follows. */
+/** What was written, cleaned or discarded before is so for every access that follows. */
 void ethosu_memory_barrier(void);
 
 #endif
