@@ -4,9 +4,9 @@
 from dataclasses import dataclass
 
 import pytest
-from ethosu_tools.npu import STATUS_BUS_ERROR, Npu, Outcome, Register
 
 from tools.npu_sim.assembler import Stream
+from tools.npu_sim.hardware import STATUS_BUS_ERROR, Hardware, Outcome, Register
 
 NON_SECURE, PRIVILEGED = 2, 1
 M0, M1 = 0, 1  # of Ethos-U85: SRAM, EXT
@@ -22,7 +22,7 @@ class Access:
     port: int
 
 
-class Bus(Npu):
+class Bus(Hardware):
     """Keeps what each access carries; memory that starts at `secure_only` is for secure ones."""
 
     secure_only = None
