@@ -12,7 +12,7 @@ C = HERE / "c"
 INCLUDES = [
     f"-I{REPO / path}"
     for path in ("tools/sim_host", "modules/ethosu", "modules/ethosu/driver", "tools/npu_sim")
-]
+] + [f"-I{C}"]
 STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-pthread"]
 SANITIZE = {
     "address": [
