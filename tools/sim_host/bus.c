@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * Memory that the NPUs see: one window of address space, given out in blocks
- * between guard zones. An NPU may touch bytes of a block, nothing else.
+ * between guard zones. An NPU may touch bytes of a block, nothing else. A part
+ * of the window is for each way in which the CPU's data cache treats memory.
  */
 #include "sim_host_internal.h"
 
@@ -24,12 +25,31 @@
 #define ALIGNMENT 64u
 #define GUARD 64u
 #define GUARD_BYTE 0xA5
+#define FRESH_BYTE \
+    0x5A /**< what the NPUs find in memory to which no write of the CPU has got yet */
 #define BLOCK_COUNT 512
+
+/** Bytes at the end of the window that the CPU caches in another way. */
+#define OTHER_SIZE (SIM_HOST_BUS_SIZE / 16)
+
+/** The parts of the window, in the order of enum coherence_attribute. */
+static const struct part {
+    const char *name;
+    uint8_t cache; /**< enum ethosu_cache */
+    size_t start;
+    size_t end;
+} parts[SIM_HOST_PART_COUNT] = {
+    {"cached memory", ETHOSU_CACHE_WRITE_BACK, 0, SIM_HOST_BUS_SIZE - 2 * OTHER_SIZE},
+    {"write-through memory", ETHOSU_CACHE_WRITE_THROUGH, SIM_HOST_BUS_SIZE - 2 * OTHER_SIZE,
+     SIM_HOST_BUS_SIZE - OTHER_SIZE},
+    {"uncached memory", ETHOSU_CACHE_NONE, SIM_HOST_BUS_SIZE - OTHER_SIZE, SIM_HOST_BUS_SIZE},
+};
 
 /** Offsets in the window; blocks are kept in their order. */
 struct block {
     size_t start;
     size_t size;
+    uint8_t *memory; /**< what the NPUs see, if that is another copy than the CPU's */
 };
 
 static struct {
@@ -50,7 +70,7 @@ static size_t extent(const struct block *block)
     return round_up(block->size) + GUARD;
 }
 
-void sim_host_bus_open(struct ethosu_memory *memory)
+void sim_host_bus_open(struct ethosu_memory memories[SIM_HOST_PART_COUNT])
 {
     pthread_mutex_lock(&bus.lock);
     if (bus.window == NULL) {
@@ -58,62 +78,101 @@ void sim_host_bus_open(struct ethosu_memory *memory)
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         bus.window = window == MAP_FAILED ? NULL : window;
     }
-    memory->start = bus.window;
-    memory->end = bus.window == NULL ? NULL : bus.window + SIM_HOST_BUS_SIZE;
-    memory->npu_address = SIM_HOST_BUS_BASE;
+    for (size_t i = 0; bus.window != NULL && i < SIM_HOST_PART_COUNT; i++) {
+        memories[i] = (struct ethosu_memory){
+            .name = parts[i].name,
+            .start = bus.window + parts[i].start,
+            .end = bus.window + parts[i].end,
+            .npu_address = SIM_HOST_BUS_BASE + parts[i].start,
+            .masters = ETHOSU_MASTERS_ALL,
+            .cache = parts[i].cache,
+        };
+    }
     pthread_mutex_unlock(&bus.lock);
 }
 
-/** Index of the first gap that holds `size` bytes, and where it begins. */
+/** Index of the first gap from *start on that holds `size` bytes, and where it begins. */
 static unsigned find_gap(size_t size, size_t *start)
 {
     unsigned i = 0;
-    *start = GUARD;
+    *start += GUARD;
     while (i < bus.count && bus.blocks[i].start < *start + round_up(size) + GUARD) {
-        *start = bus.blocks[i].start + extent(&bus.blocks[i]);
+        size_t behind = bus.blocks[i].start + extent(&bus.blocks[i]);
+        *start = behind > *start ? behind : *start;
         i++;
     }
     return i;
 }
 
-static void set_guards(const struct block *block)
+/** Surround one copy of a block with guard zones. */
+static void set_guards(const struct block *block, uint8_t *memory)
 {
-    uint8_t *memory = bus.window + block->start;
     size_t tail = extent(block) - block->size;
+    ASAN_UNPOISON_MEMORY_REGION(memory - GUARD, GUARD + extent(block));
     memset(memory - GUARD, GUARD_BYTE, GUARD);
     memset(memory + block->size, GUARD_BYTE, tail);
     ASAN_POISON_MEMORY_REGION(memory - GUARD, GUARD);
     ASAN_POISON_MEMORY_REGION(memory + block->size, tail);
 }
 
-static void *alloc_locked(size_t size)
+static void *alloc_locked(size_t size, enum coherence_attribute attribute)
 {
-    if (bus.window == NULL || bus.count == BLOCK_COUNT || size > SIM_HOST_BUS_SIZE / 2) {
+    const struct part *part = &parts[attribute];
+    if (bus.window == NULL || bus.count == BLOCK_COUNT || size > part->end - part->start) {
         return NULL;
     }
-    struct block block = {0, size};
+    struct block block = {part->start, size, NULL};
     unsigned i = find_gap(size, &block.start);
-    if (block.start + extent(&block) > SIM_HOST_BUS_SIZE) {
+    if (block.start + extent(&block) > part->end ||
+        !sim_host_cache_add(bus.window, block.start, size, attribute, &block.memory)) {
         return NULL;
     }
+    uint8_t *memory = bus.window + block.start;
+    set_guards(&block, memory);
+    if (block.memory != NULL) {
+        set_guards(&block, block.memory);
+        memset(block.memory, FRESH_BYTE, size);
+    }
+    memset(memory, 0, size);
     memmove(&bus.blocks[i + 1], &bus.blocks[i], (bus.count - i) * sizeof block);
     bus.blocks[i] = block;
     bus.count++;
-    uint8_t *memory = bus.window + block.start;
-    ASAN_UNPOISON_MEMORY_REGION(memory - GUARD, GUARD + extent(&block));
-    memset(memory, 0, size);
-    set_guards(&block);
+    return memory;
+}
+
+static void *allocate(size_t size, enum coherence_attribute attribute)
+{
+    struct ethosu_memory memories[SIM_HOST_PART_COUNT];
+    sim_host_bus_open(memories);
+    pthread_mutex_lock(&bus.lock);
+    void *memory = alloc_locked(size, attribute);
+    pthread_mutex_unlock(&bus.lock);
     return memory;
 }
 
 void *sim_host_alloc(size_t size)
 {
-    struct ethosu_memory memory_of_window;
-    sim_host_bus_open(&memory_of_window);
-    pthread_mutex_lock(&bus.lock);
-    void *memory = alloc_locked(size);
-    pthread_mutex_unlock(&bus.lock);
-    return memory;
+    return allocate(size, COHERENCE_WRITE_BACK);
+}
+
+void *sim_host_alloc_write_through(size_t size)
+{
+    return allocate(size, COHERENCE_WRITE_THROUGH);
+}
+
+void *sim_host_alloc_uncached(size_t size)
+{
+    return allocate(size, COHERENCE_UNCACHED);
+}
+
+static void forget(const struct block *block)
+{
+    uint8_t *memory = bus.window + block->start;
+    ASAN_POISON_MEMORY_REGION(memory, block->size);
+    if (block->memory != NULL) {
+        sim_host_cache_remove(memory);
+        ASAN_POISON_MEMORY_REGION(block->memory, block->size);
+    }
 }
 
 void sim_host_free(void *memory)
@@ -121,7 +180,7 @@ void sim_host_free(void *memory)
     pthread_mutex_lock(&bus.lock);
     for (unsigned i = 0; i < bus.count && memory != NULL; i++) {
         if (bus.window + bus.blocks[i].start == memory) {
-            ASAN_POISON_MEMORY_REGION(memory, bus.blocks[i].size);
+            forget(&bus.blocks[i]);
             bus.count--;
             memmove(&bus.blocks[i], &bus.blocks[i + 1], (bus.count - i) * sizeof bus.blocks[0]);
             break;
@@ -141,15 +200,20 @@ static bool intact(const uint8_t *guard, size_t size)
     return good;
 }
 
+static unsigned damaged_around(const struct block *block, const uint8_t *memory)
+{
+    return !intact(memory - GUARD, GUARD) +
+           !intact(memory + block->size, extent(block) - block->size);
+}
+
 unsigned sim_host_damaged_guards(void)
 {
     unsigned damaged = 0;
     pthread_mutex_lock(&bus.lock);
     for (unsigned i = 0; i < bus.count; i++) {
         const struct block *block = &bus.blocks[i];
-        const uint8_t *memory = bus.window + block->start;
-        damaged += !intact(memory - GUARD, GUARD);
-        damaged += !intact(memory + block->size, extent(block) - block->size);
+        damaged += damaged_around(block, bus.window + block->start);
+        damaged += block->memory == NULL ? 0 : damaged_around(block, block->memory);
     }
     pthread_mutex_unlock(&bus.lock);
     return damaged;
@@ -169,7 +233,8 @@ uint8_t *sim_host_map(const struct npu_access *access)
         const struct block *block = &bus.blocks[i];
         if (offset >= block->start && length <= block->size &&
             offset - block->start <= block->size - length) {
-            found = bus.window + offset;
+            uint8_t *start = bus.window + offset;
+            found = block->memory == NULL ? start : sim_host_cache_map(start, length);
         }
     }
     pthread_mutex_unlock(&bus.lock);

@@ -11,9 +11,12 @@ struct NPU_REG;
 uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset);
 void sim_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t value);
 
+/** The same for barriers: supplied by cache.c. */
+void sim_host_barrier(void);
+
 static inline void ethosu_io_barrier(void)
 {
-    __asm__ volatile("" ::: "memory"); // the locks of sim_host_write() do the rest
+    sim_host_barrier();
 }
 
 static inline uint32_t ethosu_io_read(volatile struct NPU_REG *reg, uint32_t offset)

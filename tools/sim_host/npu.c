@@ -162,6 +162,7 @@ static void end_early(struct NPU_REG *npu)
 uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset)
 {
     struct NPU_REG *npu = (struct NPU_REG *)(uintptr_t)reg;
+    sim_host_cache_event();
     lock(npu);
     uint32_t value = npu_faults_read(&npu->faults, offset, npu_read(npu->sim, offset));
     unlock(npu);
@@ -171,6 +172,7 @@ uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset)
 void sim_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t value)
 {
     struct NPU_REG *npu = (struct NPU_REG *)(uintptr_t)reg;
+    sim_host_cache_event();
     lock(npu);
     enum npu_action action = NPU_ACTION_NONE;
     if (npu_faults_write(&npu->faults, offset, &value)) {

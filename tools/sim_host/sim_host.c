@@ -17,14 +17,15 @@ static const struct ethosu_npu npus[SIM_HOST_NPU_COUNT] = {
 };
 
 /** Known when the first NPU is opened. */
-static struct ethosu_memory window = {.name = "bus window", .masters = ETHOSU_MASTERS_ALL};
+static struct ethosu_memory memories[SIM_HOST_PART_COUNT];
 
 const struct ethosu_board ethosu_board = {
     .name = "sim_host",
     .npus = npus,
     .npu_count = SIM_HOST_NPU_COUNT,
-    .memories = &window,
-    .memory_count = 1,
+    .memories = memories,
+    .memory_count = SIM_HOST_PART_COUNT,
+    .cache_line = COHERENCE_LINE,
 };
 
 /* ---- log ---- */
@@ -80,7 +81,11 @@ struct ethosu_driver *sim_host_open(unsigned index, const char *config)
     struct NPU_REG *npu = &sim_host_npus[index];
     const struct ethosu_npu *facts = &npus[index];
     sim_host_close(index);
-    sim_host_bus_open(&window);
+    if (!sim_host_cache_is_right()) {
+        sim_host_print("ETHOSU_COHERENCE: expected off, strict or evict:SEED");
+        return NULL;
+    }
+    sim_host_bus_open(memories);
     ethosu_memory_use(&ethosu_board);
     if (!sim_host_npu_create(npu, config)) {
         sim_host_print("the simulator knows no such config");

@@ -52,6 +52,21 @@ const char *const *sim_host_configs(void);
  */
 void *sim_host_alloc(size_t size);
 
+/** The same, where the CPU's cache writes through, and where the CPU caches nothing. */
+void *sim_host_alloc_write_through(size_t size);
+void *sim_host_alloc_uncached(size_t size);
+
+/**
+ * How the CPU's data cache shows in memory that is allocated from now on:
+ * "off": not at all. "strict": NPU and CPU see their own copies, and only the
+ * driver's cache hooks and barriers move data between them. "evict:SEED":
+ * besides, lines are evicted and fetched at random moments. Without a call the
+ * environment variable ETHOSU_COHERENCE decides, without that it is off.
+ *
+ * @return  false: there is no such mode
+ */
+bool sim_host_coherence(const char *mode);
+
 /** Give memory of sim_host_alloc() back; NULL does nothing. */
 void sim_host_free(void *memory);
 

@@ -6,6 +6,7 @@
 #include "ethosu_memory.h"
 #include "ethosu_ext.h"
 #include "sim_host.h"
+#include "coherence.h"
 #include "npu_faults.h"
 #include "npu_sim.h"
 
@@ -41,8 +42,33 @@ void sim_host_npu_destroy(struct NPU_REG *npu);
 /** Host pointer to the bytes of an NPU's access; NULL: this process' bus refuses it. */
 uint8_t *sim_host_map(const struct npu_access *access);
 
-/** The range of CPU addresses that the NPUs see. */
-void sim_host_bus_open(struct ethosu_memory *memory);
+/** Parts of the memory that the NPUs see, one for each enum coherence_attribute. */
+#define SIM_HOST_PART_COUNT 3
+
+/** The memories that the NPUs see. */
+void sim_host_bus_open(struct ethosu_memory memories[SIM_HOST_PART_COUNT]);
+
+/** False: the environment asks for a mode of coherence that does not exist. */
+bool sim_host_cache_is_right(void);
+
+/**
+ * Put a cache before new memory.
+ *
+ * @param start   offset of the memory in the window
+ * @param memory  receives memory's copy; NULL: the mode is off, there is one copy
+ * @return        false: the host gives no memory for it
+ */
+bool sim_host_cache_add(uint8_t *window, size_t start, size_t size,
+                        enum coherence_attribute attribute, uint8_t **memory);
+
+/** Forget memory that sim_host_cache_add() gave a copy, by the CPU's address. */
+void sim_host_cache_remove(const uint8_t *start);
+
+/** Memory's copy of bytes that the CPU has at this address, for an NPU's access. */
+uint8_t *sim_host_cache_map(const uint8_t *start, uint64_t length);
+
+/** A moment at which lines may be evicted. */
+void sim_host_cache_event(void);
 
 /** Any NPU on a thread of its own? Then time is real. */
 bool sim_host_time_is_real(void);

@@ -25,6 +25,10 @@ uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset)
     return 0;
 }
 
+void sim_host_barrier(void)
+{
+}
+
 void sim_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t value)
 {
     (void)reg;

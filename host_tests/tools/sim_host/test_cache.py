@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""The data cache of sim_host, under ASan and UBSan.
+
+Each test is a TEST() of the C source; run one alone with `pytest -k its_name`.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from modules.ethosu.driver import cbuild
+
+SOURCE = Path(__file__).parent / "c/test_cache.c"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tests, linked with driver, board and simulator."""
+    output = tmp_path_factory.mktemp("sim_host") / "test_cache"
+    return cbuild.link(
+        output, "address", [str(SOURCE), "check.c"], cbuild.DRIVER, cbuild.BOARD, cbuild.SIM
+    )
+
+
+@pytest.mark.parametrize("name", cbuild.names(str(SOURCE)))
+def test_cache(program: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One named test of the C source."""
+    monkeypatch.delenv("ETHOSU_COHERENCE", raising=False)
+    print(cbuild.run([program, name]))

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The CPU's data cache, which this process lacks: the CPU (this process) works
+ * on the bus window, the NPUs on a second window, and only the hooks that the
+ * driver calls move data between the two (tools/npu_sim/coherence.h).
+ */
+#include "sim_host_internal.h"
+
+#include "coherence.h"
+
+#include <ethosu_io.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define LINE_COUNT (SIM_HOST_BUS_SIZE / COHERENCE_LINE)
+
+static struct {
+    pthread_mutex_t lock;
+    struct coherence coherence;
+    struct coherence_mode mode; /**< of new memory */
+    bool mode_known;
+    bool environment_is_wrong;
+    uint8_t *cpu; /**< the bus window; the next three are as large or have a byte for each line */
+    uint8_t *memory;
+    uint8_t *snapshot;
+    uint8_t *state;
+} cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- mode ---- */
+
+static bool set_mode(const char *text)
+{
+    struct coherence_mode mode;
+    cache.mode_known = true;
+    if (!coherence_parse(text, &mode)) {
+        return false;
+    }
+    cache.mode = mode;
+    coherence_evict(&cache.coherence, mode.evict, mode.seed);
+    return true;
+}
+
+/** The first use takes the mode from the environment, unless it was set before. */
+static void find_mode(void)
+{
+    const char *text = getenv("ETHOSU_COHERENCE");
+    if (!cache.mode_known && text != NULL && *text != '\0') {
+        cache.environment_is_wrong = !set_mode(text);
+    }
+    cache.mode_known = true;
+}
+
+bool sim_host_coherence(const char *mode)
+{
+    pthread_mutex_lock(&cache.lock);
+    bool known = set_mode(mode);
+    cache.environment_is_wrong = cache.environment_is_wrong && !known;
+    pthread_mutex_unlock(&cache.lock);
+    return known;
+}
+
+bool sim_host_cache_is_right(void)
+{
+    pthread_mutex_lock(&cache.lock);
+    find_mode();
+    bool right = !cache.environment_is_wrong;
+    pthread_mutex_unlock(&cache.lock);
+    return right;
+}
+
+/* ---- memory ---- */
+
+static uint8_t *reserve(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static bool open_windows(uint8_t *window)
+{
+    if (cache.memory == NULL) {
+        cache.cpu = window;
+        cache.snapshot = reserve(SIM_HOST_BUS_SIZE);
+        cache.state = reserve(LINE_COUNT);
+        cache.memory = reserve(SIM_HOST_BUS_SIZE);
+    }
+    return cache.memory != NULL && cache.snapshot != NULL && cache.state != NULL;
+}
+
+static uint8_t *add(uint8_t *window, size_t start, size_t size, enum coherence_attribute attribute)
+{
+    struct coherence_range range = {
+        .base = (uintptr_t)(window + start),
+        .size = size,
+        .attribute = attribute,
+        .cpu = window + start,
+        .memory = cache.memory + start,
+        .snapshot = cache.snapshot + start,
+        .state = cache.state + start / COHERENCE_LINE,
+    };
+    return coherence_add(&cache.coherence, &range, COHERENCE_UNKNOWN) ? range.memory : NULL;
+}
+
+bool sim_host_cache_add(uint8_t *window, size_t start, size_t size,
+                        enum coherence_attribute attribute, uint8_t **memory)
+{
+    *memory = NULL;
+    pthread_mutex_lock(&cache.lock);
+    find_mode();
+    bool wanted = cache.mode.on;
+    if (wanted && open_windows(window)) {
+        *memory = add(window, start, size, attribute);
+    }
+    pthread_mutex_unlock(&cache.lock);
+    return !wanted || *memory != NULL;
+}
+
+void sim_host_cache_remove(const uint8_t *start)
+{
+    pthread_mutex_lock(&cache.lock);
+    coherence_remove(&cache.coherence, (uintptr_t)start);
+    pthread_mutex_unlock(&cache.lock);
+}
+
+uint8_t *sim_host_cache_map(const uint8_t *start, uint64_t length)
+{
+    bool cpu_stands = !sim_host_time_is_real();
+    pthread_mutex_lock(&cache.lock);
+    uint8_t *found = coherence_map(&cache.coherence, (uintptr_t)start, length, cpu_stands);
+    pthread_mutex_unlock(&cache.lock);
+    return found;
+}
+
+void sim_host_cache_event(void)
+{
+    bool cpu_stands = !sim_host_time_is_real();
+    pthread_mutex_lock(&cache.lock);
+    coherence_event(&cache.coherence, cpu_stands);
+    pthread_mutex_unlock(&cache.lock);
+}
+
+/* ---- what the driver asks for ---- */
+
+static void maintain(enum coherence_operation operation, const uint64_t *base, const size_t *size,
+                     int count)
+{
+    pthread_mutex_lock(&cache.lock);
+    for (int i = 0; i < count; i++) {
+        coherence_maintain(&cache.coherence, operation, base[i], size[i]);
+    }
+    pthread_mutex_unlock(&cache.lock);
+}
+
+void ethosu_flush_dcache(const uint64_t *base, const size_t *size, int count)
+{
+    maintain(COHERENCE_CLEAN, base, size, count);
+}
+
+void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int count)
+{
+    maintain(COHERENCE_DISCARD, base, size, count);
+}
+
+void sim_host_barrier(void)
+{
+    pthread_mutex_lock(&cache.lock);
+    coherence_barrier(&cache.coherence);
+    pthread_mutex_unlock(&cache.lock);
+}
