@@ -7,6 +7,7 @@ A test that takes `board` runs unchanged on both:
         assert board.eval("6 * 7") == 42
 """
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ import pytest
 
 if TYPE_CHECKING:
     from .board import Board
+
+DEFAULT_COHERENCE = "off"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -23,6 +26,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--npu", default="ethos-u55-128", help="NPU of the board (default: %(default)s)"
     )
+    group.addoption(
+        "--coherence",
+        metavar="off|strict|evict:SEED",
+        help="data cache of simulated and emulated CPUs (default: $ETHOSU_COHERENCE, else "
+        f"{DEFAULT_COHERENCE})",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the mode of coherence for this process and all that it starts."""
+    from . import coherence
+    from .errors import InputError
+
+    asked = config.getoption("--coherence") or os.environ.get(coherence.VARIABLE)
+    try:
+        os.environ[coherence.VARIABLE] = coherence.check(asked or DEFAULT_COHERENCE)
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from . import coherence as coherence_mode
 from . import paths
 from .closeable import Closeable
 from .errors import BoardError, InputError, SetupError
@@ -145,16 +146,19 @@ class Machine(Closeable):
         npu1: str | None = None,
         plugin_options: Sequence[str] = (),
         repeatable: bool = False,
+        coherence: str | None = None,
     ) -> None:
         """Start QEMU; `port` then names the console's serial device.
 
         `npu1` adds a second NPU; `plugin_options` are more of the plugin's, "fault=irq-lost:2".
-        A `repeatable` board's time follows its instructions, not the host's clock.
+        A `repeatable` board's time follows its instructions, not the host's clock. `coherence`
+        is the mode of the CPU's data cache, see coherence.py.
         """
         if romfs is not None and len(romfs) > ROMFS_SIZE:
             raise InputError(
                 f"the ROM file system holds {len(romfs):,} bytes, the board takes {ROMFS_SIZE:,}"
             )
+        mode = coherence_mode.chosen(coherence)
         qemu = find_qemu()
         image = _elf(firmware or paths.firmware())
         plugin = paths.qemu_plugin()
@@ -164,7 +168,8 @@ class Machine(Closeable):
         if romfs is not None:
             self.memory.write(ROMFS_START, romfs)
         self._control = Control()
-        chosen = [f"npu={npu}", *([f"npu1={npu1}"] if npu1 else []), *plugin_options]
+        chosen = [f"npu={npu}", *([f"npu1={npu1}"] if npu1 else []), f"coherence={mode}"]
+        chosen += plugin_options
         more = []
         if repeatable:
             chosen.append("timing=model")

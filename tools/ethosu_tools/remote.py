@@ -103,11 +103,18 @@ class _BoardRunner(Closeable):
 class EmulatedRunner(_BoardRunner):
     """A model on an emulated board: it and its tensors go straight into the board's memory."""
 
-    def __init__(self, model: Path, npu: str | None = None, *, console: str = "fast") -> None:
+    def __init__(
+        self,
+        model: Path,
+        npu: str | None = None,
+        *,
+        console: str = "fast",
+        coherence: str | None = None,
+    ) -> None:
         """Start a board with the model in its ROM."""
         image = romfs.build({ROM_NAME: tflite.read(model)})
         wanted = npu or tflite.describe_compiled(model).npu
-        self._machine = Machine(str(wanted), console=console, romfs=image)
+        self._machine = Machine(str(wanted), console=console, romfs=image, coherence=coherence)
         super().__init__(QemuBoard(self._machine), model)
         step_bytes = max(self.input_bytes, self.output_bytes, 1)
         self._block = min(BLOCK_STEPS, WINDOW_SIZE // 2 // step_bytes)

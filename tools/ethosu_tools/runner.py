@@ -40,20 +40,22 @@ def open_runner(
     *,
     npu: str | None = None,
     console: str = "fast",
+    coherence: str | None = None,
     progress: Update | None = None,
 ) -> Runner:
     """Load a compiled model on `where`: "sim", "qemu", or a serial port or pyserial URL.
 
     A simulated or emulated NPU is the one that the model was compiled for, unless `npu` names
-    another. `progress` is told how much of a model has gone over a serial line.
+    another; `coherence` is the mode of its CPU's data cache. `progress` is told how much of a
+    model has gone over a serial line.
     """
     # Each of these loads much that the others do not need.
     if where == "sim":
         from .sim import Simulation
 
-        return Simulation(model, npu)
+        return Simulation(model, npu, coherence=coherence)
     from .remote import EmulatedRunner, SerialRunner
 
     if where == "qemu":
-        return EmulatedRunner(model, npu, console=console)
+        return EmulatedRunner(model, npu, console=console, coherence=coherence)
     return SerialRunner(model, where, progress)

@@ -15,6 +15,7 @@ import numpy as np
 from . import paths, tflite
 from .arrays import Array, Feed
 from .closeable import Closeable
+from .coherence import chosen
 from .errors import BoardError, InputError, SetupError
 from .tflite import Tensor
 from .trace import FeatureMap, ObserverFunction, Operation
@@ -68,6 +69,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "sim_host_close": (None, c.c_uint),
     "sim_host_alloc": (c.c_void_p, c.c_size_t),
     "sim_host_free": (None, c.c_void_p),
+    "sim_host_coherence": (c.c_bool, c.c_char_p),
     "sim_host_cycles": (c.c_uint64, c.c_uint),
     "sim_host_observe": (None, c.c_uint, ObserverFunction, c.c_void_p),
     "sim_host_region": (c.c_void_p, c.c_uint, c.c_uint, c.c_uint64, c.c_uint64),
@@ -118,17 +120,27 @@ class Simulation(Closeable):
 
     _in_use: ClassVar[set[int]] = set()
 
-    def __init__(self, model: Path | bytes, npu: str | None = None, *, verify: bool = True) -> None:
+    def __init__(
+        self,
+        model: Path | bytes,
+        npu: str | None = None,
+        *,
+        verify: bool = True,
+        coherence: str | None = None,
+    ) -> None:
         """Load a compiled model, a file or its contents.
 
         The NPU is the one that it was compiled for, unless `npu` names another. Without `verify`
-        the simulator gets the command streams as they are, right or wrong.
+        the simulator gets the command streams as they are, right or wrong. `coherence` is the mode
+        of the data cache, see coherence.py.
         """
+        mode = chosen(coherence)
         description = tflite.describe_compiled(model)
         self.npu = npu or str(description.npu)
         self.inputs: Sequence[Tensor] = description.inputs
         self.outputs: Sequence[Tensor] = description.outputs
         self._library = load_library()
+        self._library.sim_host_coherence(mode.encode())
         self._index = self._take_index()
         self._memory: list[int] = []
         self._observer = ObserverFunction()

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "guest_memory.h"
+#include "cache.h"
 #include "instruction_count.h"
 #include "machine.h"
 #include "message.h"
@@ -121,8 +121,8 @@ static uint64_t bytes(const struct piece *piece, unsigned width_shift)
 
 static bool reachable(const struct piece *piece)
 {
-    return guest_memory_map(MASTER_DMA, piece->source, bytes(piece, 18), false) &&
-           guest_memory_map(MASTER_DMA, piece->destination, bytes(piece, 21), true);
+    return cache_map(MASTER_DMA, piece->source, bytes(piece, 18), false) &&
+           cache_map(MASTER_DMA, piece->destination, bytes(piece, 21), true);
 }
 
 static struct piece first_piece(uint32_t base)
@@ -138,7 +138,7 @@ static bool next_piece(struct piece *piece, bool *error)
     if (!address) {
         return false;
     }
-    const uint8_t *item = guest_memory_map(MASTER_DMA, address, sizeof *piece, false);
+    const uint8_t *item = cache_map(MASTER_DMA, address, sizeof *piece, false);
     *error = !item;
     if (item) {
         memcpy(piece, item, sizeof *piece);
@@ -289,7 +289,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
 void dma_device_create(const struct dma_slot *slot)
 {
     Object *controller = qdev_new("pl081");
-    object_property_set_link(controller, "downstream", machine_buses(), NULL);
+    object_property_set_link(controller, "downstream", cache_bus(), NULL);
     if (!sysbus_realize_and_unref(controller, NULL)) {
         fatal("this QEMU makes no PL081 DMA controller");
     }

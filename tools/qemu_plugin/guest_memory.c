@@ -23,21 +23,21 @@ struct memory {
     bool writable;
     uint8_t *host;
     uint64_t size; /**< bytes */
+    int file;      /**< descriptor of a file that is this memory, or -1 */
 };
 
 /** Corstone-300 as QEMU's mps3-an547 has it. */
 static struct memory memories[] = {
-    {"ITCM", {"sse300-itcm"}, 0x00000000, false, true, NULL, 0},
-    {"SSRAM", {"sram"}, 0x01000000, true, true, NULL, 0},
-    {"DTCM", {"sse300-dtcm"}, 0x20000000, false, true, NULL, 0},
-    {"ISRAM", {"armsse.sram0", "armsse.sram1"}, 0x21000000, true, true, NULL, 0},
-    {"QSPI", {"QSPI"}, 0x28000000, true, false, NULL, 0},
-    {"DDR", {NULL}, 0x60000000, true, true, NULL, 0},
+    {"ITCM", {"sse300-itcm"}, 0x00000000, false, true, NULL, 0, -1},
+    {"SSRAM", {"sram"}, 0x01000000, true, true, NULL, 0, -1},
+    {"DTCM", {"sse300-dtcm"}, 0x20000000, false, true, NULL, 0, -1},
+    {"ISRAM", {"armsse.sram0", "armsse.sram1"}, 0x21000000, true, true, NULL, 0, -1},
+    {"QSPI", {"QSPI"}, 0x28000000, true, false, NULL, 0, -1},
+    {"DDR", {NULL}, 0x60000000, true, true, NULL, 0, -1},
 };
 #define MEMORY_COUNT (sizeof memories / sizeof memories[0])
 
-/** In these quarters bit 28 only says "secure"; higher up (DDR) it is an address bit. */
-#define SECURE_ALIAS 0x10000000u
+/** From here on (DDR) bit 28 is an address bit. */
 #define FIRST_ADDRESS_WITHOUT_ALIAS 0x40000000u
 
 /** The main RAM is a backend object, whether the user made it or QEMU. */
@@ -50,6 +50,8 @@ static void find_main_ram(struct memory *memory)
     MemoryRegion *region = host_memory_backend_get_memory(backend);
     memory->host = memory_region_get_ram_ptr(region);
     memory->size = memory_region_size(region);
+    memory->file =
+        object_property_get_bool(backend, "share", NULL) ? memory_region_get_fd(region) : -1;
 }
 
 static uint8_t *find_block(const char *name, uint64_t *size)
@@ -111,11 +113,29 @@ void guest_memory_find(void)
     }
 }
 
+bool guest_memory_next(size_t *index, struct guest_memory_block *block)
+{
+    while (*index < MEMORY_COUNT && !memories[*index].shared) {
+        ++*index;
+    }
+    if (*index == MEMORY_COUNT) {
+        return false;
+    }
+    const struct memory *memory = &memories[(*index)++];
+    *block = (struct guest_memory_block){.name = memory->name,
+                                         .base = memory->base,
+                                         .aliased = memory->base < FIRST_ADDRESS_WITHOUT_ALIAS,
+                                         .host = memory->host,
+                                         .size = memory->size,
+                                         .file = memory->file};
+    return true;
+}
+
 uint8_t *guest_memory_map(enum guest_memory_master master, uint64_t address, uint64_t length,
                           bool write)
 {
     if (address < FIRST_ADDRESS_WITHOUT_ALIAS) {
-        address &= ~(uint64_t)SECURE_ALIAS;
+        address &= ~(uint64_t)GUEST_MEMORY_ALIAS;
     }
     for (size_t i = 0; i < MEMORY_COUNT; i++) {
         const struct memory *memory = &memories[i];

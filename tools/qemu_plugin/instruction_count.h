@@ -7,8 +7,11 @@
 
 #include "qemu_api.h"
 
-/** Start counting; called once, while the plugin is installed. */
-void instruction_count_install(qemu_plugin_id_t id);
+/** Prepare to count; called once, while the plugin is installed. */
+void instruction_count_install(void);
+
+/** Count the instructions of a new translation whenever they are executed. */
+void instruction_count_add(struct qemu_plugin_tb *tb);
 
 /** Instructions that the guest began to execute so far. */
 uint64_t instruction_count(void);

@@ -28,18 +28,30 @@ void machine_find(void)
     }
 }
 
+static _Thread_local bool in_access;
+
+bool machine_in_access(void)
+{
+    return in_access;
+}
+
 static uint64_t window_read(void *opaque, uint64_t offset, unsigned size)
 {
     (void)size;
     const struct mapping *mapping = opaque;
-    return mapping->window.read(mapping->device, (uint32_t)offset);
+    in_access = true;
+    uint32_t value = mapping->window.read(mapping->device, (uint32_t)offset);
+    in_access = false;
+    return value;
 }
 
 static void window_write(void *opaque, uint64_t offset, uint64_t value, unsigned size)
 {
     (void)size;
     const struct mapping *mapping = opaque;
+    in_access = true;
     mapping->window.write(mapping->device, (uint32_t)offset, (uint32_t)value);
+    in_access = false;
 }
 
 /** Words only, as on the APB; a doubleword access becomes two of them, as on the bus. */
@@ -74,6 +86,16 @@ Object *machine_buses(void)
         fatal("this QEMU's Corstone-300 has no region \"armsse-container\"");
     }
     return container;
+}
+
+MemoryRegion *machine_cpu_view(void)
+{
+    Object *cpu = object_resolve_path_type("", "cortex-m55-arm-cpu", NULL);
+    Object *view = cpu ? object_property_get_link(cpu, "memory", NULL) : NULL;
+    if (!view) {
+        fatal("this machine has no Cortex-M55, or this QEMU hides its address space");
+    }
+    return (MemoryRegion *)view;
 }
 
 qemu_irq machine_irq(unsigned number)

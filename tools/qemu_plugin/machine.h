@@ -8,6 +8,7 @@
 #ifndef MACHINE_H
 #define MACHINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "qemu_api.h"
@@ -27,8 +28,15 @@ void machine_find(void);
 /** Put a window (which is copied) into the CPU's address space, over whatever QEMU has there. */
 void machine_map(const struct machine_window *window, void *device);
 
+/** Is this thread carrying out an access of the CPU to one of these windows? Then the CPU stands.
+ */
+bool machine_in_access(void);
+
 /** The memory region that the subsystem's bus masters see; ends QEMU when there is none. */
 Object *machine_buses(void);
+
+/** The address space of the CPU, its own registers included; ends QEMU when there is none. */
+MemoryRegion *machine_cpu_view(void);
 
 /** Input of the interrupt controller with this NVIC number (from 32 on). */
 qemu_irq machine_irq(unsigned number);

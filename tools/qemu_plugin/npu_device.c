@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-#include "guest_memory.h"
+#include "cache.h"
 #include "instruction_count.h"
 #include "machine.h"
 #include "message.h"
@@ -60,8 +60,7 @@ static uint8_t *bus_map(void *context, const struct npu_access *access)
 {
     const struct npu_device *device = context;
     bool refused = device->faults.run.bus_error || !access->secure;
-    return refused ? NULL
-                   : guest_memory_map(MASTER_NPU, access->address, access->length, access->write);
+    return refused ? NULL : cache_map(MASTER_NPU, access->address, access->length, access->write);
 }
 
 static void bus_irq(void *context, bool level)
@@ -163,12 +162,14 @@ static void end_run(struct npu_device *device)
 static uint32_t read_register(void *context, uint32_t offset)
 {
     struct npu_device *device = context;
+    cache_event();
     return npu_faults_read(&device->faults, offset, npu_read(device->sim, offset));
 }
 
 static void write_register(void *context, uint32_t offset, uint32_t value)
 {
     struct npu_device *device = context;
+    cache_event();
     if (!npu_faults_write(&device->faults, offset, &value)) {
         return;
     }

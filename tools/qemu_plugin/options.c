@@ -73,10 +73,14 @@ static const char *read_log(struct options *options, const char *value)
     return "none, guest_error or all";
 }
 
+static const char *read_coherence(struct options *options, const char *value)
+{
+    return coherence_parse(value, &options->coherence) ? NULL : "off, strict or evict:SEED";
+}
+
 static const struct option table[] = {
-    {"timing", read_timing},
-    {"console", read_console},
-    {"fault", read_fault},
+    {"timing", read_timing},   {"coherence", read_coherence},
+    {"console", read_console}, {"fault", read_fault},
     {"log", read_log},
 };
 #define OPTION_COUNT (sizeof table / sizeof table[0])

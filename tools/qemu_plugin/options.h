@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "board.h"
+#include "coherence.h"
 #include "npu_device.h"
 
 #define OPTIONS_MAX_FAULTS 8
@@ -13,6 +14,7 @@
 struct options {
     const char *npu[BOARD_NPU_COUNT]; /**< accelerator config; NULL: this NPU is not there */
     struct npu_timing timing;
+    struct coherence_mode coherence;
     const char *console;                        /**< NULL: none */
     const char *faults[OPTIONS_MAX_FAULTS + 1]; /**< to inject from the start; NULL ends them */
 };

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "board.h"
+#include "cache.h"
+#include "cache_registers.h"
+#include "code_check.h"
 #include "console.h"
 #include "faults.h"
 #include "guest_memory.h"
@@ -29,6 +32,7 @@ static void reset(void *opaque)
         }
     }
     dma_device_reset();
+    cache_registers_reset();
     page_device_reset();
 }
 
@@ -79,6 +83,8 @@ static void on_machine_ready(Notifier *notifier, void *data)
     (void)data;
     machine_find();
     guest_memory_find();
+    cache_create(&options.coherence);
+    cache_registers_create();
     for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
         if (options.npu[i]) {
             npus[i] = npu_device_create(&board_npus[i], options.npu[i], options.timing);
@@ -89,6 +95,15 @@ static void on_machine_ready(Notifier *notifier, void *data)
     inject_all();
     qemu_register_reset(reset, NULL);
     qemu_add_exit_notifier(&exit_notifier);
+}
+
+/** The guest is about to execute code for the first time, or for the first time since it changed.
+ */
+static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+    (void)id;
+    instruction_count_add(tb);
+    code_check(tb);
 }
 
 QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
@@ -111,7 +126,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
     if (options.console && !console_open(options.console)) {
         return -1;
     }
-    instruction_count_install(id);
+    instruction_count_install();
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     qemu_add_machine_init_done_notifier(&ready_notifier);
     return 0;
 }

@@ -29,6 +29,9 @@ typedef struct Notifier {
     void *links[2];
 } Notifier;
 
+/** Attributes of an access, a few bits in one integer: 32 of them up to QEMU 9, then 64. */
+typedef uint64_t MemTxAttrs;
+
 enum device_endian {
     DEVICE_NATIVE_ENDIAN,
     DEVICE_BIG_ENDIAN,
@@ -38,8 +41,10 @@ enum device_endian {
 typedef struct MemoryRegionOps {
     uint64_t (*read)(void *opaque, uint64_t offset, unsigned size);
     void (*write)(void *opaque, uint64_t offset, uint64_t value, unsigned size);
-    void (*read_with_attrs)(void);
-    void (*write_with_attrs)(void);
+    uint32_t (*read_with_attrs)(void *opaque, uint64_t offset, uint64_t *value, unsigned size,
+                                MemTxAttrs attributes);
+    uint32_t (*write_with_attrs)(void *opaque, uint64_t offset, uint64_t value, unsigned size,
+                                 MemTxAttrs attributes);
     enum device_endian endianness;
     struct {
         unsigned min_access_size;
@@ -54,11 +59,17 @@ typedef struct MemoryRegionOps {
     } impl;
 } MemoryRegionOps;
 
-/** Attributes of an access, a few bits in one integer: 32 of them up to QEMU 9, then 64. */
-typedef uint64_t MemTxAttrs;
-
 /** A 32-bit access in the byte order of the guest. */
 #define MEMOP_WORD 2u
+
+/** The head of QEMU's structure, and room for the rest. */
+typedef struct MemoryRegionSection {
+    _Alignas(16) uint64_t size[2];
+    MemoryRegion *region;
+    void *view;
+    uint64_t offset; /**< in the region */
+    uint64_t rest[8];
+} MemoryRegionSection;
 
 /** Sizes of QEMU's own objects differ by version; these are ample for all. */
 #define MEMORY_REGION_ROOM 2048
@@ -115,11 +126,23 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
     X(uint32_t, memory_region_dispatch_write,                                                    \
       (MemoryRegion * region, uint64_t offset, uint64_t value, unsigned operation,               \
        MemTxAttrs attributes))                                                                   \
+    X(MemoryRegionSection, memory_region_find,                                                   \
+      (MemoryRegion * region, uint64_t address, uint64_t size))                                  \
+    X(int, memory_region_get_fd, (MemoryRegion * region))                                        \
     X(void *, memory_region_get_ram_ptr, (MemoryRegion * region))                                \
+    X(void, memory_region_init,                                                                  \
+      (MemoryRegion * region, Object * owner, const char *name, uint64_t size))                  \
+    X(void, memory_region_init_alias,                                                            \
+      (MemoryRegion * region, Object * owner, const char *name, MemoryRegion *original,          \
+       uint64_t offset, uint64_t size))                                                          \
     X(void, memory_region_init_io,                                                               \
       (MemoryRegion * region, Object * owner, const MemoryRegionOps *ops, void *opaque,          \
        const char *name, uint64_t size))                                                         \
+    X(void, memory_region_init_ram_ptr,                                                          \
+      (MemoryRegion * region, Object * owner, const char *name, uint64_t size, void *bytes))     \
+    X(void, memory_region_set_enabled, (MemoryRegion * region, bool enabled))                    \
     X(uint64_t, memory_region_size, (MemoryRegion * region))                                     \
+    X(bool, object_property_get_bool, (Object * object, const char *name, Error **error))        \
     X(Object *, object_property_get_link, (Object * object, const char *name, Error **error))    \
     X(bool, object_property_set_link,                                                            \
       (Object * object, const char *name, Object *value, Error **error))                         \
@@ -150,6 +173,9 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
     X(size_t, qemu_plugin_tb_n_insns, (const struct qemu_plugin_tb *tb))                         \
     X(struct qemu_plugin_insn *, qemu_plugin_tb_get_insn,                                        \
       (const struct qemu_plugin_tb *tb, size_t index))                                           \
+    X(uint64_t, qemu_plugin_tb_vaddr, (const struct qemu_plugin_tb *tb))                         \
+    X(size_t, qemu_plugin_insn_size, (const struct qemu_plugin_insn *insn))                      \
+    X(uint64_t, qemu_plugin_insn_vaddr, (const struct qemu_plugin_insn *insn))                   \
     X(void, qemu_plugin_register_vcpu_tb_trans_cb,                                               \
       (qemu_plugin_id_t id, qemu_plugin_tb_callback callback))
 

@@ -10,12 +10,16 @@ from tools.qemu_plugin.guest import Guest, outcome
 from tools.qemu_plugin.releases import version
 
 WRONG = {
-    "speed=3": 'unknown argument "speed"; known are npu, npu1, timing, console, fault, log',
+    "speed=3": 'unknown argument "speed"; known are npu, npu1, timing, coherence, console, fault, '
+    "log",
     "npu=ethos-u55-512": "npu=ethos-u55-512: expected none, ethos-u55-32, ethos-u55-64, ",
     "npu=": "npu=: expected none, ethos-u55-32",
     "timing=fast": "timing=fast: expected host, model or model:MHZ with MHZ from 1 to 10000",
     "timing=model:0": "timing=model:0: expected host, model or model:MHZ",
     "timing=model:5x": "timing=model:5x: expected host, model or model:MHZ",
+    "coherence=on": "coherence=on: expected off, strict or evict:SEED",
+    "coherence=evict:": "coherence=evict:: expected off, strict or evict:SEED",
+    "coherence=evict:-1": "coherence=evict:-1: expected off, strict or evict:SEED",
     "console=tcp": "console=tcp: expected pty or unix:PATH",
     "console=ptyx": 'console=pty takes no address, found "x"',
     "console=unix:": "console=unix:PATH: the path has 0 bytes, a socket's may have 1 to 107",

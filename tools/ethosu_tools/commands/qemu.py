@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from .. import qemu, romfs, vela
+from .. import coherence, qemu, romfs, vela
 from ..board import Board
 from ..errors import BoardError
 from ..ui import Ui
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     vela.add_npu_option(parser, "the board's NPU (default: %(default)s)")
     vela.add_npu_option(parser, "a second NPU (default: none)", default=None, option="--npu1")
     parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="(default: fast)")
+    coherence.add_option(parser)
     parser.add_argument(
         "--romfs", type=Path, metavar="DIR|IMAGE", help="what the board's ROM file system holds"
     )
@@ -43,7 +44,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     # SIGTERM ends it as Ctrl-C does, also where a shell's `&` made SIGINT ignored.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with qemu.Machine(
-        args.npu, console=args.console, romfs=image, firmware=args.firmware, npu1=args.npu1
+        args.npu,
+        console=args.console,
+        romfs=image,
+        firmware=args.firmware,
+        npu1=args.npu1,
+        coherence=args.coherence,
     ) as machine:
         Board(machine.port).close()  # it answers
         data = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, qemu, tflite, vela
+from .. import arrays, coherence, qemu, tflite, vela
 from ..arrays import Array, Feed
 from ..errors import MismatchError
 from ..runner import open_runner
@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "another simulated or emulated NPU than the model's own", default=None
     )
     parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="of qemu")
+    coherence.add_option(parser)
     parser.add_argument(
         "--reference",
         type=Path,
@@ -57,7 +58,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     feed = arrays.check(arrays.load(args.input), description.inputs, args.steps)
     with ui.progress("loading the model") as progress:
         runner = open_runner(
-            args.model, args.on, npu=args.npu, console=args.console, progress=progress
+            args.model,
+            args.on,
+            npu=args.npu,
+            console=args.console,
+            coherence=args.coherence,
+            progress=progress,
         )
     rows = []
     with runner, ui.progress(f"running on {args.on}") as progress:

@@ -181,3 +181,37 @@ void dma_three(void)
         report(names[i], wait());
     }
 }
+
+/** Source, list and destination each need their maintenance. */
+void dma_caches(void)
+{
+    static const char *const names[] = {"all", "without_clean_source", "without_clean_list",
+                                        "without_discard"};
+    struct piece *item = (struct piece *)(DDR + 0x01000000u);
+    cache_enable();
+    for (uint32_t left_out = 0; left_out < 4; left_out++) {
+        *word(DDR) = *word(DDR + 64) = 1 + left_out;
+        *word(ISRAM) = *word(ISRAM + 64 + 32 * left_out) = 0;
+        cache_clean(ISRAM, 256);
+        *item = (struct piece){DDR + 64, ISRAM + 64 + 32 * left_out, 0, control(2, 4)};
+        if (left_out != 1) {
+            cache_clean(DDR, 128);
+        }
+        if (left_out != 2) {
+            cache_clean((uintptr_t)item, sizeof *item);
+        }
+        DMA(CONFIGURATION) = 1;
+        CHANNEL->source = DDR;
+        CHANNEL->destination = ISRAM;
+        CHANNEL->next = (uint32_t)item;
+        CHANNEL->control = control(2, 4) & ~(1u << 31);
+        __asm__ volatile("dsb" ::: "memory");
+        CHANNEL_CONFIGURATION = START;
+        wait();
+        if (left_out != 3) {
+            cache_discard(ISRAM, 256);
+        }
+        bool right = *word(ISRAM) == 1 + left_out;
+        report(names[left_out], right && *word(ISRAM + 64 + 32 * left_out) == 1 + left_out);
+    }
+}

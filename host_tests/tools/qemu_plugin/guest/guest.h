@@ -108,5 +108,22 @@ void dma_sleep(void);
 void dma_refused(void);
 void dma_cancel(void);
 void dma_three(void);
+void dma_caches(void);
+
+/* Of the caches, in cache.c. */
+void cache_enable(void);
+void cache_clean(uintptr_t start, size_t size);
+void cache_discard(uintptr_t start, size_t size);
+void cache_registers(void);
+void cache_steps(void);
+void cache_is_off(void);
+void cache_off_again(void);
+void cache_sets_and_ways(void);
+void cache_shared_line(void);
+void cache_evictions(void);
+void cache_lost_at_reset(void);
+void code_right(void);
+void code_not_cleaned(void);
+void code_not_invalidated(void);
 
 #endif

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+/** Scenarios of the caches. Registers: Armv8-M Architecture Reference Manual, D1.2. */
+#include "guest.h"
+
+#define CCR (*word(0xE000ED14))
+#define CLIDR (*word(0xE000ED78))
+#define CTR (*word(0xE000ED7C))
+#define CCSIDR (*word(0xE000ED80))
+#define CSSELR (*word(0xE000ED84))
+#define AIRCR (*word(0xE000ED0C))
+
+#define CCR_DC 0x10000u
+#define CCR_IC 0x20000u
+
+/** Operations of the caches, by the offset of their register. */
+enum operation {
+    ICIALLU = 0xF50,
+    ICIMVAU = 0xF58,
+    DCIMVAC = 0xF5C,
+    DCISW = 0xF60,
+    DCCMVAC = 0xF68,
+    DCCSW = 0xF6C,
+    DCCIMVAC = 0xF70,
+    DCCISW = 0xF74,
+};
+
+#define LINE 32u
+#define SETS 256u
+#define WAYS 4u
+
+static void barrier(void)
+{
+    __asm__ volatile("dsb; isb" ::: "memory");
+}
+
+static void operate(enum operation operation, uint32_t value)
+{
+    *word(0xE000E000u + operation) = value;
+}
+
+/** By address, as CMSIS does it. */
+static void maintain(enum operation operation, uintptr_t start, size_t size)
+{
+    barrier();
+    for (uintptr_t line = start - start % LINE; line < start + size; line += LINE) {
+        operate(operation, line);
+    }
+    barrier();
+}
+
+/** By set and way, from `last_set` down. */
+static void maintain_sets(enum operation operation, uint32_t last_set)
+{
+    barrier();
+    for (uint32_t set = last_set + 1; set-- > 0;) {
+        for (uint32_t way = WAYS; way-- > 0;) {
+            operate(operation, set << 5 | way << 30);
+        }
+    }
+    barrier();
+}
+
+void cache_enable(void)
+{
+    maintain_sets(DCISW, SETS - 1);
+    operate(ICIALLU, 0);
+    barrier();
+    CCR |= CCR_DC | CCR_IC;
+    barrier();
+}
+
+void cache_clean(uintptr_t start, size_t size)
+{
+    maintain(DCCMVAC, start, size);
+}
+
+void cache_discard(uintptr_t start, size_t size)
+{
+    maintain(DCIMVAC, start, size);
+}
+
+void cache_registers(void)
+{
+    uint32_t before = CCR;
+    report("on_before", before & (CCR_DC | CCR_IC));
+    cache_enable();
+    report("changed", CCR ^ before);
+    report("clidr", CLIDR);
+    report("ctr", CTR);
+    CSSELR = 0;
+    report("data", CCSIDR);
+    CSSELR = 1;
+    report("instructions", CCSIDR);
+    report("selected", CSSELR);
+    CCR &= ~CCR_DC;
+    report("off_again", CCR ^ before);
+    report("neighbours", *word(0xE000ED00) >> 24 == 0x41 && *word(0xE000ED10) == 0); // CPUID, SCR
+}
+
+/* --- The NPU -------------------------------------------------------------- */
+
+#define STREAM ((uint32_t *)(DDR + 0x00100000u))
+#define SIZE 0x400u
+
+enum step { CLEAN_STREAM = 1, CLEAN_INPUT = 2, CLEAN_OUTPUT = 4, DISCARD_OUTPUT = 8, ALL = 15 };
+
+static uint32_t runs; /**< makes each run's data new */
+
+/** Copy by the NPU, in a program that does these steps; is the result right for the CPU? */
+static bool npu_copies(unsigned steps, uint32_t from, uint32_t to)
+{
+    runs++;
+    for (uint32_t i = 0; i < SIZE; i += 4) {
+        *word(from + i) = runs * 0x10001u + i;
+        *word(to + i) = ~runs;
+    }
+    uint32_t *end = copy(STREAM, from, to, SIZE);
+    for (unsigned i = 0; i < 4; i++) {
+        end = copy(end, from, DDR + 0x00800000u + runs * SIZE, SIZE); // another stream each time
+    }
+    end = stop(end);
+    if (steps & CLEAN_STREAM) {
+        cache_clean((uintptr_t)STREAM, (uintptr_t)end - (uintptr_t)STREAM);
+    }
+    if (steps & CLEAN_INPUT) {
+        cache_clean(from, SIZE);
+    }
+    if (steps & CLEAN_OUTPUT) {
+        maintain(DCCIMVAC, to, SIZE);
+    }
+    barrier();
+    npu_run(STREAM, end);
+    NPU(NPU_RESET) = 0; // an old stream may have been a wrong one
+    if (steps & DISCARD_OUTPUT) {
+        cache_discard(to, SIZE);
+    }
+    for (uint32_t i = 0; i < SIZE; i += 4) {
+        if (*word(to + i) != *word(from + i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void report_steps(void)
+{
+    report("all", npu_copies(ALL, DDR, ISRAM));
+    report("without_clean_stream", npu_copies(ALL & ~CLEAN_STREAM, DDR, ISRAM + SIZE));
+    report("without_clean_input", npu_copies(ALL & ~CLEAN_INPUT, DDR, ISRAM));
+    report("without_clean_output", npu_copies(ALL & ~CLEAN_OUTPUT, DDR, ISRAM));
+    report("without_discard", npu_copies(ALL & ~DISCARD_OUTPUT, DDR, ISRAM));
+    report("other_memories", npu_copies(ALL, SSRAM, DDR + SIZE));
+    report("secure_alias", npu_copies(ALL, DDR, ISRAM + SECURE));
+    report("without_discard_of_alias", npu_copies(ALL & ~DISCARD_OUTPUT, DDR, ISRAM + SECURE));
+}
+
+void cache_steps(void)
+{
+    cache_enable();
+    report_steps();
+}
+
+/** Without a cache that is on, nothing is needed. */
+void cache_is_off(void)
+{
+    report("all", npu_copies(ALL, DDR, ISRAM));
+    report("none", npu_copies(0, DDR, ISRAM));
+    report("other_memories", npu_copies(0, SSRAM, DDR + SIZE));
+}
+
+/** Switched off, it has written all back, and hides nothing. */
+void cache_off_again(void)
+{
+    cache_enable();
+    *word(DDR) = 0x11111111;
+    report("right", npu_copies(ALL & ~DISCARD_OUTPUT, DDR, ISRAM) == false);
+    CCR &= ~CCR_DC;
+    barrier();
+    report("sees_the_output", *word(ISRAM) == *word(DDR));
+    report("none", npu_copies(0, DDR, ISRAM));
+    cache_enable();
+    report("without_discard", npu_copies(ALL & ~DISCARD_OUTPUT, DDR, ISRAM));
+}
+
+void cache_sets_and_ways(void)
+{
+    cache_enable();
+    *word(DDR) = 1;
+    *word(ISRAM) = 0x55555555;
+    cache_clean(ISRAM, 4);
+    npu_run(STREAM, stop(copy(STREAM, DDR, ISRAM, 16)));
+    report("without", *word(ISRAM) == 1);
+    maintain_sets(DCCSW, SETS - 2); // leaves one set out
+    npu_run(STREAM, stop(copy(STREAM, DDR, ISRAM, 16)));
+    cache_discard(ISRAM, 16);
+    report("without_a_set", *word(ISRAM) == 1);
+    maintain_sets(DCCSW, SETS - 1);
+    npu_run(STREAM, stop(copy(STREAM, DDR, ISRAM, 16)));
+    report("before_the_discard", *word(ISRAM) == 1);
+    maintain_sets(DCCISW, SETS - 1);
+    report("after", *word(ISRAM) == 1);
+    *word(DDR + 64) = 2;
+    maintain_sets(DCISW, SETS - 1);
+    report("lost", *word(DDR + 64) != 2);
+}
+
+/** Two neighbours in one line: the CPU's store destroys the NPU's result, or is lost itself. */
+void cache_shared_line(void)
+{
+    cache_enable();
+    uint32_t *end = stop(copy(STREAM, DDR, ISRAM, 16));
+    *word(DDR) = 0x11111111;
+    cache_clean(DDR, 16);
+    cache_clean((uintptr_t)STREAM, 64);
+    npu_run(STREAM, end);
+    *word(ISRAM + 16) = 0x22222222;
+    maintain(DCCIMVAC, ISRAM, 16);
+    report("result", *word(ISRAM) == 0x11111111);
+    npu_run(STREAM, end);
+    *word(ISRAM + 16) = 0x33333333;
+    cache_discard(ISRAM, 16);
+    report("neighbour", *word(ISRAM + 16) == 0x33333333);
+}
+
+/** For evictions: wrong runs of a program that leaves the dirty lines of its output be. */
+void cache_evictions(void)
+{
+    cache_enable();
+    uint32_t wrong = 0, wrong_without = 0;
+    for (int i = 0; i < 40; i++) {
+        wrong += !npu_copies(ALL, DDR, ISRAM);
+        wrong_without += !npu_copies(ALL & ~CLEAN_OUTPUT, DDR, ISRAM);
+    }
+    report("wrong", wrong);
+    report("wrong_without_clean_output", wrong_without);
+    report("ends_at", *word(0x49302018)); // the board's cycles
+}
+
+/* --- The machine's reset -------------------------------------------------- */
+
+/** What was not cleaned is lost. */
+void cache_lost_at_reset(void)
+{
+    volatile uint32_t *cleaned = word(DDR), *dirty = word(DDR + 64);
+    if (*cleaned == 0) {
+        cache_enable();
+        *dirty = 1;
+        *cleaned = 1;
+        cache_clean(DDR, 4);
+        AIRCR = 0x05FA0004;
+        for (;;) {
+        }
+    }
+    report("cleaned", *cleaned);
+    report("dirty", *dirty);
+    report("on", CCR & (CCR_DC | CCR_IC));
+}
+
+/* --- Code ----------------------------------------------------------------- */
+
+#define CODE (DDR + 0x00200000u)
+
+/** Write a function that returns a number below 256. */
+static void write_code(uint32_t number)
+{
+    *word(CODE) = 0x47702000u | number; // movs r0, #number; bx lr
+}
+
+static uint32_t call_code(void)
+{
+    return ((uint32_t (*)(void))(CODE | 1u))();
+}
+
+void code_right(void)
+{
+    cache_enable();
+    for (uint32_t number = 1; number < 4; number++) {
+        write_code(number);
+        cache_clean(CODE, 4);
+        if (number == 2) {
+            operate(ICIMVAU, CODE);
+        } else {
+            operate(ICIALLU, 0);
+        }
+        barrier();
+        report("returns", call_code());
+    }
+}
+
+void code_not_cleaned(void)
+{
+    cache_enable();
+    write_code(1);
+    operate(ICIALLU, 0);
+    barrier();
+    report("returns", call_code());
+}
+
+void code_not_invalidated(void)
+{
+    cache_enable();
+    write_code(1);
+    cache_clean(CODE, 4);
+    report("returns", call_code()); // nothing was there before
+    write_code(2);
+    cache_clean(CODE, 4);
+    report("returns_again", call_code());
+}

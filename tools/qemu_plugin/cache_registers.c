@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The registers of data and instruction cache of a Cortex-M55 with 32 KB each.
+ *
+ * Small windows stand before QEMU's System Control Space. What they don't know
+ * goes on to QEMU's own registers.
+ *
+ * Registers and values: Armv8-M Architecture Reference Manual (Arm DDI 0553),
+ * D1.2; Cortex-M55 Technical Reference Manual (Arm 101051), 4.5 and 4.6.
+ */
+#include "cache_registers.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache.h"
+#include "code_check.h"
+#include "machine.h"
+#include "message.h"
+#include "qemu_api.h"
+
+enum system_register {
+    AIRCR = 0xE000ED0C,
+    CCR = 0xE000ED14,
+    CLIDR = 0xE000ED78,
+    CTR = 0xE000ED7C,
+    CCSIDR = 0xE000ED80,
+    CSSELR = 0xE000ED84,
+    ICIALLU = 0xE000EF50,
+    ICIMVAU = 0xE000EF58,
+    DCIMVAC = 0xE000EF5C,
+    DCISW = 0xE000EF60,
+    DCCMVAU = 0xE000EF64,
+    DCCMVAC = 0xE000EF68,
+    DCCSW = 0xE000EF6C,
+    DCCIMVAC = 0xE000EF70,
+    DCCISW = 0xE000EF74,
+};
+
+#define CCR_DC 0x10000u
+#define CCR_IC 0x20000u
+#define AIRCR_KEY 0x05FA0000u
+#define AIRCR_KEY_MASK 0xFFFF0000u
+#define AIRCR_SYSRESETREQ 0x4u
+#define CSSELR_INSTRUCTION 0x1u
+
+/** One level, separate caches; lines of 8 words; D: 256 sets of 4 ways, I: 512 sets of 2. */
+#define CLIDR_VALUE 0x09200003u
+#define CTR_VALUE 0x8303C003u
+#define CCSIDR_DATA 0xF01FE019u
+#define CCSIDR_INSTRUCTION 0xF03FE009u
+
+/** Where an operation by set and way has the two: 4 ways from bit 30 on, sets from bit 5 on. */
+#define WAY_SHIFT 30
+#define SET_SHIFT 5
+#define SETS 256u
+#define WAYS 4u
+
+/** A part of the System Control Space, and what QEMU has there. */
+struct window {
+    uint32_t base;
+    uint32_t size;
+    MemoryRegion *original;
+    uint64_t offset; /**< of `base` in `original` */
+    _Alignas(max_align_t) unsigned char region[MEMORY_REGION_ROOM];
+};
+
+static struct window windows[] = {
+    {.base = AIRCR, .size = 4},
+    {.base = CCR, .size = 4},
+    {.base = CLIDR, .size = 16},
+    {.base = ICIALLU, .size = 0x28},
+};
+
+static struct {
+    bool data_on, instructions_on;
+    uint32_t selected; /**< CSSELR */
+    /** Sets and ways that an operation has visited; all of them: it is done to the whole cache. */
+    uint8_t visited[COHERENCE_CLEAN_DISCARD + 1][SETS * WAYS / 8];
+} registers;
+
+/* --- Operations by set and way -------------------------------------------- */
+
+static void visit(enum coherence_operation operation, uint32_t value)
+{
+    uint8_t *visited = registers.visited[operation];
+    uint32_t place = (value >> SET_SHIFT) % SETS * WAYS + (value >> WAY_SHIFT);
+    visited[place / 8] |= (uint8_t)(1u << place % 8);
+    size_t i = 0;
+    while (i < sizeof registers.visited[0] && visited[i] == 0xFF) {
+        i++;
+    }
+    if (i == sizeof registers.visited[0]) {
+        cache_maintain_all(operation);
+        memset(visited, 0, sizeof registers.visited[0]);
+    }
+}
+
+/* --- Registers ------------------------------------------------------------ */
+
+static void write_configuration(uint32_t value)
+{
+    registers.data_on = value & CCR_DC;
+    bool instructions_on = value & CCR_IC;
+    if (instructions_on != registers.instructions_on) {
+        registers.instructions_on = instructions_on;
+        code_check_enable(instructions_on);
+    }
+    cache_enable(registers.data_on);
+}
+
+/** A reset of the machine does not write the cache back: what was not cleaned is lost. */
+static void note_reset(uint32_t value)
+{
+    if ((value & AIRCR_KEY_MASK) == AIRCR_KEY && value & AIRCR_SYSRESETREQ) {
+        cache_maintain_all(COHERENCE_DISCARD);
+    }
+}
+
+/** True: the write was for a cache. QEMU, too, sees the rest. */
+static bool write_own(uint32_t address, uint32_t value)
+{
+    switch (address) {
+    case CSSELR:
+        registers.selected = value & 0xFu;
+        return true;
+    case ICIALLU:
+        code_check_discard_all();
+        return true;
+    case ICIMVAU:
+        code_check_discard(value);
+        return true;
+    case DCIMVAC:
+        cache_maintain_line(COHERENCE_DISCARD, value);
+        return true;
+    case DCCMVAU:
+    case DCCMVAC:
+        cache_maintain_line(COHERENCE_CLEAN, value);
+        return true;
+    case DCCIMVAC:
+        cache_maintain_line(COHERENCE_CLEAN_DISCARD, value);
+        return true;
+    case DCISW:
+        visit(COHERENCE_DISCARD, value);
+        return true;
+    case DCCSW:
+        visit(COHERENCE_CLEAN, value);
+        return true;
+    case DCCISW:
+        visit(COHERENCE_CLEAN_DISCARD, value);
+        return true;
+    case CCR:
+        write_configuration(value);
+        return false;
+    case AIRCR:
+        note_reset(value);
+        return false;
+    default:
+        return false;
+    }
+}
+
+static uint32_t read_own(uint32_t address, uint32_t original)
+{
+    switch (address) {
+    case CCR:
+        return (original & ~(CCR_DC | CCR_IC)) | (registers.data_on ? CCR_DC : 0) |
+               (registers.instructions_on ? CCR_IC : 0);
+    case CLIDR:
+        return CLIDR_VALUE;
+    case CTR:
+        return CTR_VALUE;
+    case CCSIDR:
+        return registers.selected & ~CSSELR_INSTRUCTION ? 0 // no other level
+               : registers.selected                     ? CCSIDR_INSTRUCTION
+                                                        : CCSIDR_DATA;
+    case CSSELR:
+        return registers.selected;
+    default:
+        return original;
+    }
+}
+
+static uint32_t window_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,
+                            MemTxAttrs attributes)
+{
+    const struct window *window = opaque;
+    (void)size;
+    uint32_t result = memory_region_dispatch_read(window->original, window->offset + offset, value,
+                                                  MEMOP_WORD, attributes);
+    *value = read_own(window->base + (uint32_t)offset, (uint32_t)*value);
+    return result;
+}
+
+static uint32_t window_write(void *opaque, uint64_t offset, uint64_t value, unsigned size,
+                             MemTxAttrs attributes)
+{
+    const struct window *window = opaque;
+    (void)size;
+    if (write_own(window->base + (uint32_t)offset, (uint32_t)value)) {
+        return 0;
+    }
+    return memory_region_dispatch_write(window->original, window->offset + offset, value,
+                                        MEMOP_WORD, attributes);
+}
+
+/* --- Life ----------------------------------------------------------------- */
+
+static void map(struct window *window)
+{
+    static const MemoryRegionOps ops = {
+        .read_with_attrs = window_read,
+        .write_with_attrs = window_write,
+        .endianness = DEVICE_LITTLE_ENDIAN,
+        .valid = {.min_access_size = 4, .max_access_size = 4},
+        .impl = {.min_access_size = 4, .max_access_size = 4},
+    };
+    MemoryRegion *view = machine_cpu_view(), *region = (MemoryRegion *)window->region;
+    MemoryRegionSection found = memory_region_find(view, window->base, window->size);
+    if (!found.region || found.size[0] < window->size) {
+        fatal("this QEMU's Cortex-M55 has no register at 0x%08x", window->base);
+    }
+    window->original = found.region;
+    window->offset = found.offset;
+    memory_region_init_io(region, NULL, &ops, window, "ethosu-caches", window->size);
+    memory_region_add_subregion_overlap(view, window->base, region, 10);
+}
+
+void cache_registers_create(void)
+{
+    for (size_t i = 0; cache_wanted() && i < sizeof windows / sizeof windows[0]; i++) {
+        map(&windows[i]);
+    }
+}
+
+void cache_registers_reset(void)
+{
+    memset(&registers, 0, sizeof registers);
+    code_check_enable(false);
+    cache_enable(false);
+}
