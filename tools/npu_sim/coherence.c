@@ -71,6 +71,12 @@ void coherence_remove(struct coherence *c, uint64_t base)
     }
 }
 
+void coherence_remove_all(struct coherence *c)
+{
+    c->range_count = 0;
+    c->queued = 0;
+}
+
 const struct coherence_range *coherence_find(const struct coherence *c, uint64_t address,
                                              uint64_t length)
 {
@@ -246,6 +252,12 @@ void coherence_adopt(struct coherence *c)
 }
 
 /* ---- bus masters ---- */
+
+uint8_t *coherence_memory(const struct coherence *c, uint64_t address, uint64_t length)
+{
+    const struct coherence_range *range = coherence_find(c, address, length);
+    return range == NULL ? NULL : range->memory + (address - range->base);
+}
 
 bool coherence_equal(const struct coherence *c, uint64_t address, uint64_t size)
 {

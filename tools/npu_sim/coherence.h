@@ -127,6 +127,9 @@ bool coherence_add(struct coherence *c, const struct coherence_range *range,
 /** Take the range with this base away. */
 void coherence_remove(struct coherence *c, uint64_t base);
 
+/** Take all ranges away, and what waits for a barrier. */
+void coherence_remove_all(struct coherence *c);
+
 /**
  * Clean, discard or both, for all lines that [address, address + size) touches.
  * Bytes that belong to no range are left out. Takes effect at a barrier.
@@ -150,6 +153,9 @@ void coherence_adopt(struct coherence *c);
  * @param cpu_stands  no other thread stores to the CPU's copies now: lines may be fetched
  */
 uint8_t *coherence_map(struct coherence *c, uint64_t address, uint64_t length, bool cpu_stands);
+
+/** The same memory for a part of an access that coherence_map() has answered: nothing happens. */
+uint8_t *coherence_memory(const struct coherence *c, uint64_t address, uint64_t length);
 
 /** A moment at which evictions may happen; of no effect without coherence_evict(). */
 void coherence_event(struct coherence *c, bool cpu_stands);

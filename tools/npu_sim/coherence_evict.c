@@ -100,13 +100,10 @@ void coherence_event(struct coherence *c, bool cpu_stands)
 
 uint8_t *coherence_map(struct coherence *c, uint64_t address, uint64_t length, bool cpu_stands)
 {
-    const struct coherence_range *range = coherence_find(c, address, length);
-    if (range == NULL) {
-        return NULL;
-    }
-    if (c->evicting) {
+    uint8_t *memory = coherence_memory(c, address, length);
+    if (memory != NULL && c->evicting) {
         remember(c, address, length);
         coherence_event(c, cpu_stands);
     }
-    return range->memory + (address - range->base);
+    return memory;
 }

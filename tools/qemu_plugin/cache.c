@@ -10,22 +10,19 @@
 
 #include "machine.h"
 #include "message.h"
+#include "mpu.h"
 
 #define BLOCK_MAX 8
 #define PAGE_SIZE 4096u
 
-typedef struct {
-    _Alignas(max_align_t) unsigned char room[MEMORY_REGION_ROOM];
-} region_room;
-
 /** One memory, and which of its pages hold anything. */
 struct block {
     struct guest_memory_block guest;
-    uint8_t *memory;       /**< what the other bus masters read and write */
-    unsigned char *pages;  /**< 1: a page may hold something */
-    unsigned char *pages2; /**< the same, of memory's copy */
-    region_room window;    /**< of `memory`, for the DMA controller */
-    region_room secure_window;
+    uint8_t *memory;   /**< what the other bus masters read and write, where it is cached */
+    uint8_t *snapshot; /**< for struct coherence_range, as the next */
+    uint8_t *state;
+    unsigned char *pages;        /**< bit 0: a page may hold something */
+    unsigned char *memory_pages; /**< the same, of `memory` */
 };
 
 static struct {
@@ -33,16 +30,10 @@ static struct {
     struct coherence coherence; /**< under `lock` */
     bool wanted;
     bool enabled;
-    struct block *blocks[BLOCK_MAX];
+    struct block blocks[BLOCK_MAX];
     size_t block_count;
-    region_room bus;
-    region_room guest_bus;
+    _Alignas(max_align_t) unsigned char bus[MEMORY_REGION_ROOM];
 } cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static MemoryRegion *region_in(region_room *room)
-{
-    return (MemoryRegion *)room->room;
-}
 
 /* --- Pages in use --------------------------------------------------------- */
 
@@ -67,34 +58,42 @@ static void find_pages(const struct block *block)
     } else if (mincore(block->guest.host, block->guest.size, block->pages) != 0) {
         fatal("the host does not say which pages of %s are in use", block->guest.name);
     }
-    if (mincore(block->memory, block->guest.size, block->pages2) != 0) {
+    if (mincore(block->memory, block->guest.size, block->memory_pages) != 0) {
         fatal("the host does not say which pages of %s are in use", block->guest.name);
     }
+}
+
+static bool in_use(const struct block *block, uint64_t page)
+{
+    return (block->pages[page] | block->memory_pages[page]) & 1;
 }
 
 /** Answer of struct coherence_range: the next run of pages that hold anything in either copy. */
 static bool next_pages(const struct coherence_range *range, uint64_t *offset, uint64_t *size)
 {
     const struct block *block = range->context;
+    uint64_t shift = (uint64_t)(range->cpu - block->guest.host);
+    uint64_t page = (shift + *offset) / PAGE_SIZE;
+    uint64_t behind = (shift + range->size + PAGE_SIZE - 1) / PAGE_SIZE;
     if (*offset == 0) {
         find_pages(block);
     }
-    uint64_t count = range->size / PAGE_SIZE, page = *offset / PAGE_SIZE;
-    while (page < count && !((block->pages[page] | block->pages2[page]) & 1)) {
+    while (page < behind && !in_use(block, page)) {
         page++;
     }
     uint64_t end = page;
-    while (end < count && (block->pages[end] | block->pages2[end]) & 1) {
+    while (end < behind && in_use(block, end)) {
         end++;
     }
-    *offset = page * PAGE_SIZE;
-    *size = (end - page) * PAGE_SIZE;
-    return page < count;
+    uint64_t start = page * PAGE_SIZE;
+    *offset = start > shift + *offset ? start - shift : *offset;
+    *size = end * PAGE_SIZE - shift - *offset;
+    return page < behind;
 }
 
 /* --- Creation ------------------------------------------------------------- */
 
-/** Zeroed memory of which only what is used costs anything; huge pages would cost far more. */
+/** Zeroed memory of which only what is used costs anything. */
 static uint8_t *reserve(const char *name, uint64_t size)
 {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -102,32 +101,23 @@ static uint8_t *reserve(const char *name, uint64_t size)
     if (memory == MAP_FAILED) {
         fatal("the host gives no memory for the data cache of %s", name);
     }
+    madvise(memory, size, MADV_NOHUGEPAGE); // one byte would cost 2 MB
     return memory;
 }
 
 static void add_block(const struct guest_memory_block *guest)
 {
-    struct block *block = calloc(1, sizeof *block);
-    if (!block || cache.block_count == BLOCK_MAX) {
-        fatal("no memory for the data cache of %s", guest->name);
+    if (cache.block_count == BLOCK_MAX) {
+        fatal("no room for the data cache of %s", guest->name);
     }
-    *block = (struct block){.guest = *guest,
-                            .memory = reserve(guest->name, guest->size),
-                            .pages = reserve(guest->name, guest->size / PAGE_SIZE),
-                            .pages2 = reserve(guest->name, guest->size / PAGE_SIZE)};
-    const struct coherence_range range = {
-        .base = (uintptr_t)guest->host,
-        .size = guest->size,
-        .attribute = COHERENCE_WRITE_BACK,
-        .cpu = guest->host,
-        .memory = block->memory,
+    cache.blocks[cache.block_count++] = (struct block){
+        .guest = *guest,
+        .memory = reserve(guest->name, guest->size),
         .snapshot = reserve(guest->name, guest->size),
         .state = reserve(guest->name, guest->size / COHERENCE_LINE),
-        .next = next_pages,
-        .context = block,
+        .pages = reserve(guest->name, guest->size / PAGE_SIZE),
+        .memory_pages = reserve(guest->name, guest->size / PAGE_SIZE),
     };
-    coherence_add(&cache.coherence, &range, COHERENCE_EQUAL);
-    cache.blocks[cache.block_count++] = block;
 }
 
 void cache_create(const struct coherence_mode *mode)
@@ -140,36 +130,68 @@ void cache_create(const struct coherence_mode *mode)
     }
 }
 
-/** Memory's copy of a block, over the guest's RAM in the address space of the DMA controller. */
-static void map_for_dma(struct block *block)
+/* --- Ranges: memory that the MPU tells the CPU to cache --------------------- */
+
+static void add_range(struct block *block, uint64_t start, uint64_t end,
+                      enum coherence_attribute attribute)
 {
-    MemoryRegion *window = region_in(&block->window);
-    memory_region_init_ram_ptr(window, NULL, block->guest.name, block->guest.size, block->memory);
-    madvise(block->memory, block->guest.size, MADV_NOHUGEPAGE); // QEMU asked for them
-    memory_region_set_enabled(window, false);
-    memory_region_add_subregion_overlap(region_in(&cache.bus), block->guest.base, window, 1);
-    if (block->guest.aliased) {
-        MemoryRegion *secure = region_in(&block->secure_window);
-        memory_region_init_alias(secure, NULL, block->guest.name, window, 0, block->guest.size);
-        memory_region_add_subregion_overlap(region_in(&cache.bus),
-                                            block->guest.base + GUEST_MEMORY_ALIAS, secure, 1);
+    const struct coherence_range range = {
+        .base = (uintptr_t)(block->guest.host + start),
+        .size = end - start,
+        .attribute = attribute,
+        .cpu = block->guest.host + start,
+        .memory = block->memory + start,
+        .snapshot = block->snapshot + start,
+        .state = block->state + start / COHERENCE_LINE,
+        .next = next_pages,
+        .context = block,
+    };
+    if (attribute != COHERENCE_UNCACHED &&
+        !coherence_add(&cache.coherence, &range, COHERENCE_EQUAL)) {
+        fatal("%s has too many kinds of memory", block->guest.name);
     }
 }
 
-Object *cache_bus(void)
+/** Divide a block where the attribute changes. */
+static void add_ranges(struct block *block)
 {
-    MemoryRegion *bus = region_in(&cache.bus), *guest_bus = region_in(&cache.guest_bus);
-    if (!cache.wanted) {
-        return machine_buses();
+    uint64_t base = block->guest.base, behind = base + block->guest.size, start = base;
+    while (start < behind) {
+        uint64_t end = behind;
+        enum coherence_attribute attribute = mpu_attribute(start, &end);
+        for (uint64_t next = behind; end < behind && mpu_attribute(end, &next) == attribute;) {
+            end = next;
+            next = behind;
+        }
+        add_range(block, start - base, end - base, attribute);
+        start = end;
     }
-    memory_region_init(bus, NULL, "ethosu-dma-bus", UINT64_MAX);
-    memory_region_init_alias(guest_bus, NULL, "ethosu-dma-guest", (MemoryRegion *)machine_buses(),
-                             0, UINT64_MAX);
-    memory_region_add_subregion_overlap(bus, 0, guest_bus, 0);
+}
+
+static void make_ranges(void)
+{
+    coherence_remove_all(&cache.coherence);
     for (size_t i = 0; i < cache.block_count; i++) {
-        map_for_dma(cache.blocks[i]);
+        add_ranges(&cache.blocks[i]);
     }
-    return (Object *)bus;
+    coherence_adopt(&cache.coherence);
+}
+
+/** CPU and memory hold the same after it: what the CPU wrote, else what another master wrote. */
+static void equalise(void)
+{
+    coherence_maintain_all(&cache.coherence, COHERENCE_CLEAN_DISCARD);
+    coherence_barrier(&cache.coherence);
+}
+
+void cache_attributes_changed(void)
+{
+    if (cache.enabled) {
+        pthread_mutex_lock(&cache.lock);
+        equalise();
+        make_ranges();
+        pthread_mutex_unlock(&cache.lock);
+    }
 }
 
 /* --- On and off ----------------------------------------------------------- */
@@ -190,17 +212,9 @@ void cache_enable(bool on)
         return;
     }
     pthread_mutex_lock(&cache.lock);
-    if (on) {
-        coherence_adopt(&cache.coherence);
-    } else {
-        coherence_maintain_all(&cache.coherence, COHERENCE_CLEAN_DISCARD);
-        coherence_barrier(&cache.coherence);
-    }
+    on ? make_ranges() : equalise();
     __atomic_store_n(&cache.enabled, on, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&cache.lock);
-    for (size_t i = 0; i < cache.block_count; i++) {
-        memory_region_set_enabled(region_in(&cache.blocks[i]->window), on);
-    }
 }
 
 /* --- Maintenance ---------------------------------------------------------- */
@@ -236,13 +250,21 @@ void cache_maintain_all(enum coherence_operation operation)
 
 uint8_t *cache_map(enum guest_memory_master master, uint64_t address, uint64_t length, bool write)
 {
-    uint8_t *found = guest_memory_map(master, address, length, write);
+    uint8_t *found = guest_memory_map(master, address, length, write), *memory = NULL;
     if (found && cache_enabled()) {
         pthread_mutex_lock(&cache.lock);
-        found = coherence_map(&cache.coherence, (uintptr_t)found, length, machine_in_access());
+        memory = coherence_map(&cache.coherence, (uintptr_t)found, length, machine_in_access());
         pthread_mutex_unlock(&cache.lock);
     }
-    return found;
+    return memory ? memory : found;
+}
+
+void cache_barrier(void)
+{
+    if (cache_enabled()) {
+        pthread_mutex_lock(&cache.lock);
+        complete();
+    }
 }
 
 bool cache_is_clean(uint64_t address, uint64_t size)
@@ -264,4 +286,55 @@ void cache_event(void)
         coherence_event(&cache.coherence, machine_in_access());
         pthread_mutex_unlock(&cache.lock);
     }
+}
+
+/* --- The DMA controller's bus ---------------------------------------------- */
+
+/** What it finds at an address; NULL: nothing, which dma_device.c has told the guest already. */
+static uint8_t *bus_bytes(uint64_t address, unsigned size, bool write)
+{
+    uint8_t *found = guest_memory_map(MASTER_DMA, address, size, write), *memory = NULL;
+    if (found && cache_enabled()) {
+        pthread_mutex_lock(&cache.lock);
+        memory = coherence_memory(&cache.coherence, (uintptr_t)found, size);
+        pthread_mutex_unlock(&cache.lock);
+    }
+    return memory ? memory : found;
+}
+
+static uint64_t bus_read(void *opaque, uint64_t address, unsigned size)
+{
+    (void)opaque;
+    uint64_t value = 0;
+    const uint8_t *bytes = bus_bytes(address, size, false);
+    if (bytes) {
+        memcpy(&value, bytes, size);
+    }
+    return value;
+}
+
+static void bus_write(void *opaque, uint64_t address, uint64_t value, unsigned size)
+{
+    (void)opaque;
+    uint8_t *bytes = bus_bytes(address, size, true);
+    if (bytes) {
+        memcpy(bytes, &value, size);
+    }
+}
+
+Object *cache_bus(void)
+{
+    static const MemoryRegionOps ops = {
+        .read = bus_read,
+        .write = bus_write,
+        .endianness = DEVICE_LITTLE_ENDIAN,
+        .valid = {.min_access_size = 1, .max_access_size = 8},
+        .impl = {.min_access_size = 1, .max_access_size = 8},
+    };
+    if (!cache.wanted) {
+        return machine_buses();
+    }
+    MemoryRegion *bus = (MemoryRegion *)cache.bus;
+    memory_region_init_io(bus, NULL, &ops, NULL, "ethosu-dma-bus", UINT64_C(1) << 32);
+    return (Object *)bus;
 }

@@ -28,6 +28,12 @@ void cache_enable(bool on);
 
 bool cache_enabled(void);
 
+/** The MPU says something else about memory now; data is where both find it. Big lock. */
+void cache_attributes_changed(void);
+
+/** A program starts a bus master: QEMU shows no DSB, so one is taken for granted here. */
+void cache_barrier(void);
+
 /** Clean, discard or both: the line that holds this address of the guest. */
 void cache_maintain_line(enum coherence_operation operation, uint32_t address);
 

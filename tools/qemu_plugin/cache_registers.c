@@ -18,12 +18,14 @@
 #include "code_check.h"
 #include "machine.h"
 #include "message.h"
+#include "mpu.h"
 #include "qemu_api.h"
 
 enum system_register {
     AIRCR = 0xE000ED0C,
     CCR = 0xE000ED14,
     CLIDR = 0xE000ED78,
+    MPU_CTRL = MPU_BASE + 4,
     CTR = 0xE000ED7C,
     CCSIDR = 0xE000ED80,
     CSSELR = 0xE000ED84,
@@ -66,11 +68,14 @@ struct window {
     _Alignas(max_align_t) unsigned char region[MEMORY_REGION_ROOM];
 };
 
+enum window_index { RESET_WINDOW, CONFIGURATION_WINDOW, ID_WINDOW, MPU_WINDOW, OPERATION_WINDOW };
+
 static struct window windows[] = {
-    {.base = AIRCR, .size = 4},
-    {.base = CCR, .size = 4},
-    {.base = CLIDR, .size = 16},
-    {.base = ICIALLU, .size = 0x28},
+    [RESET_WINDOW] = {.base = AIRCR, .size = 4},
+    [CONFIGURATION_WINDOW] = {.base = CCR, .size = 4},
+    [ID_WINDOW] = {.base = CLIDR, .size = 16},
+    [MPU_WINDOW] = {.base = MPU_BASE, .size = MPU_SIZE},
+    [OPERATION_WINDOW] = {.base = ICIALLU, .size = 0x28},
 };
 
 static struct {
@@ -150,9 +155,6 @@ static bool write_own(uint32_t address, uint32_t value)
     case DCCISW:
         visit(COHERENCE_CLEAN_DISCARD, value);
         return true;
-    case CCR:
-        write_configuration(value);
-        return false;
     case AIRCR:
         note_reset(value);
         return false;
@@ -193,16 +195,31 @@ static uint32_t window_read(void *opaque, uint64_t offset, uint64_t *value, unsi
     return result;
 }
 
+/** The registers that say how memory is cached have changed, or count from now on. */
+static void note_attributes(MemTxAttrs attributes)
+{
+    const struct window *mpu = &windows[MPU_WINDOW];
+    mpu_read(mpu->original, mpu->offset, attributes);
+    cache_attributes_changed();
+}
+
 static uint32_t window_write(void *opaque, uint64_t offset, uint64_t value, unsigned size,
                              MemTxAttrs attributes)
 {
     const struct window *window = opaque;
+    uint32_t address = window->base + (uint32_t)offset;
     (void)size;
-    if (write_own(window->base + (uint32_t)offset, (uint32_t)value)) {
+    if (write_own(address, (uint32_t)value)) {
         return 0;
     }
-    return memory_region_dispatch_write(window->original, window->offset + offset, value,
-                                        MEMOP_WORD, attributes);
+    uint32_t result = memory_region_dispatch_write(window->original, window->offset + offset, value,
+                                                   MEMOP_WORD, attributes);
+    if (address == MPU_CTRL) {
+        note_attributes(attributes);
+    } else if (address == CCR) {
+        write_configuration((uint32_t)value);
+    }
+    return result;
 }
 
 /* --- Life ----------------------------------------------------------------- */
@@ -239,4 +256,5 @@ void cache_registers_reset(void)
     memset(&registers, 0, sizeof registers);
     code_check_enable(false);
     cache_enable(false);
+    mpu_reset();
 }

@@ -211,6 +211,7 @@ static void start(struct channel *channel, uint32_t configuration)
     uint64_t cycles = survey(base_of(channel), &error) * CYCLES_PER_UNIT;
     channel->held = configuration;
     channel->instructions_at_start = instruction_count();
+    cache_barrier();
     if (!due(DMA_HANG)) {
         timer_mod(channel_timer(channel),
                   qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + (int64_t)(cycles * 1000 / BUS_MHZ));

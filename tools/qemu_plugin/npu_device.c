@@ -119,6 +119,7 @@ static void resume(struct npu_device *device)
 static void begin(struct npu_device *device)
 {
     npu_faults_begin(&device->faults);
+    cache_barrier();
     if (device->faults.run.spurious) {
         pulse_irq(device);
     }

@@ -130,17 +130,9 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
       (MemoryRegion * region, uint64_t address, uint64_t size))                                  \
     X(int, memory_region_get_fd, (MemoryRegion * region))                                        \
     X(void *, memory_region_get_ram_ptr, (MemoryRegion * region))                                \
-    X(void, memory_region_init,                                                                  \
-      (MemoryRegion * region, Object * owner, const char *name, uint64_t size))                  \
-    X(void, memory_region_init_alias,                                                            \
-      (MemoryRegion * region, Object * owner, const char *name, MemoryRegion *original,          \
-       uint64_t offset, uint64_t size))                                                          \
     X(void, memory_region_init_io,                                                               \
       (MemoryRegion * region, Object * owner, const MemoryRegionOps *ops, void *opaque,          \
        const char *name, uint64_t size))                                                         \
-    X(void, memory_region_init_ram_ptr,                                                          \
-      (MemoryRegion * region, Object * owner, const char *name, uint64_t size, void *bytes))     \
-    X(void, memory_region_set_enabled, (MemoryRegion * region, bool enabled))                    \
     X(uint64_t, memory_region_size, (MemoryRegion * region))                                     \
     X(bool, object_property_get_bool, (Object * object, const char *name, Error **error))        \
     X(Object *, object_property_get_link, (Object * object, const char *name, Error **error))    \

@@ -71,6 +71,23 @@ def test_shared_line(guest: Guest) -> None:
     assert values == {"result": 1, "neighbour": 1}
 
 
+def test_the_mpu_says_how_memory_is_cached(guest: Guest) -> None:
+    values = guest.run("cache_by_the_mpu", "coherence=strict").values
+    assert values == {
+        "uncached_to_uncached": 1,
+        "through_to_uncached": 1,
+        "uncached_to_through": 0,
+        "the_same_with_discard": 1,
+        "back_to_uncached": 0,
+        "the_same_with_clean": 1,
+        "background_to_uncached": 0,
+        "behind_the_region": 0,
+        "selected": 1,
+        "uncached_no_more": 0,
+        "all": 1,
+    }
+
+
 def test_dma_needs_its_maintenance(guest: Guest) -> None:
     values = guest.run("dma_caches", "coherence=strict").values
     assert values == {

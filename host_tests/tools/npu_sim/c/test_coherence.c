@@ -227,8 +227,21 @@ TEST(removed_range_is_left_alone)
     coherence_barrier(&cache);
     CHECK_EQ(memory[40], 1);
     CHECK(coherence_map(&cache, BASE, SIZE, true) == memory);
+    CHECK(coherence_memory(&cache, BASE + 1, SIZE - 1) == memory + 1);
     coherence_remove(&cache, BASE);
     CHECK(coherence_map(&cache, BASE, 1, true) == NULL);
+    CHECK(coherence_memory(&cache, BASE, 1) == NULL);
+}
+
+TEST(all_ranges_are_removed)
+{
+    begin_with(COHERENCE_WRITE_BACK);
+    cpu[40] = 2;
+    maintain(COHERENCE_CLEAN, 40, 1);
+    coherence_remove_all(&cache);
+    begin_with(COHERENCE_WRITE_BACK);
+    coherence_barrier(&cache);
+    CHECK_EQ(memory[40], 1);
 }
 
 TEST(a_master_gets_whole_spans_of_one_range_only)

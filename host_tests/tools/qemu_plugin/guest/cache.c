@@ -222,6 +222,61 @@ void cache_shared_line(void)
     report("neighbour", *word(ISRAM + 16) == 0x33333333);
 }
 
+/* --- Memory that the MPU makes uncached or write-through --------------------- */
+
+#define MPU_CTRL (*word(0xE000ED94))
+#define MPU_RNR (*word(0xE000ED98))
+#define MPU_RBAR (*word(0xE000ED9C))
+#define MPU_RLAR (*word(0xE000EDA0))
+#define MPU_MAIR0 (*word(0xE000EDC0))
+
+enum attribute { WRITE_BACK, WRITE_THROUGH, UNCACHED };
+
+static void set_region(uint32_t number, uint32_t first, uint32_t last, enum attribute attribute)
+{
+    MPU_RNR = number;
+    MPU_RBAR = first | 1u << 1; // read and write, execute
+    MPU_RLAR = (last & ~31u) | (uint32_t)attribute << 1 | 1u;
+}
+
+static void set_mpu(void)
+{
+    MPU_MAIR0 = 0x44AAFFu;
+    set_region(0, SSRAM, SSRAM + 0xFFFFF, WRITE_THROUGH);
+    set_region(1, ISRAM, ISRAM + 0xFFFFF, UNCACHED);
+    set_region(2, DDR, DDR + DDR_SIZE / 2 - 1, WRITE_BACK); // the rest is background: write-back
+    barrier();
+    MPU_CTRL = 1 | 1 << 2;
+    barrier();
+}
+
+static void report_kinds(void)
+{
+    unsigned run = CLEAN_STREAM;
+    report("uncached_to_uncached", npu_copies(run, ISRAM, ISRAM + 0x10000));
+    report("through_to_uncached", npu_copies(run, SSRAM, ISRAM));
+    report("uncached_to_through", npu_copies(run, ISRAM, SSRAM));
+    report("the_same_with_discard", npu_copies(run | DISCARD_OUTPUT, ISRAM, SSRAM + SIZE));
+    report("back_to_uncached", npu_copies(run, DDR, ISRAM));
+    report("the_same_with_clean", npu_copies(run | CLEAN_INPUT, DDR, ISRAM));
+    report("background_to_uncached", npu_copies(run, DDR + DDR_SIZE / 2, ISRAM));
+    report("behind_the_region", npu_copies(run, ISRAM + 0x100000, ISRAM)); // background again
+}
+
+void cache_by_the_mpu(void)
+{
+    set_mpu();
+    cache_enable();
+    report_kinds();
+    MPU_RNR = 1;
+    MPU_RLAR &= ~1u; // ISRAM is background from now on
+    barrier();
+    MPU_CTRL = 1 | 1 << 2;
+    report("selected", MPU_RNR);
+    report("uncached_no_more", npu_copies(CLEAN_STREAM, ISRAM, ISRAM + 0x10000));
+    report("all", npu_copies(ALL, ISRAM, ISRAM + 0x10000));
+}
+
 /** For evictions: wrong runs of a program that leaves the dirty lines of its output be. */
 void cache_evictions(void)
 {

@@ -120,6 +120,7 @@ void cache_is_off(void);
 void cache_off_again(void);
 void cache_sets_and_ways(void);
 void cache_shared_line(void);
+void cache_by_the_mpu(void);
 void cache_evictions(void);
 void cache_lost_at_reset(void);
 void code_right(void);

@@ -431,6 +431,7 @@ const struct scenario scenarios[] = {
     {"cache_off_again", cache_off_again},
     {"cache_sets_and_ways", cache_sets_and_ways},
     {"cache_shared_line", cache_shared_line},
+    {"cache_by_the_mpu", cache_by_the_mpu},
     {"cache_evictions", cache_evictions},
     {"cache_lost_at_reset", cache_lost_at_reset},
     {"code_right", code_right},

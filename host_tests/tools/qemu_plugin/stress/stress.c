@@ -123,6 +123,10 @@ void cache_event(void)
 {
 }
 
+void cache_barrier(void)
+{
+}
+
 uint8_t *cache_map(enum guest_memory_master master, uint64_t address, uint64_t length, bool write)
 {
     (void)master;
