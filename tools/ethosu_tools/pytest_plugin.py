@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from .board import Board
 
-DEFAULT_COHERENCE = "off"
+DEFAULT_COHERENCE = "strict"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
