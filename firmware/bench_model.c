@@ -9,6 +9,7 @@
 #include "emulator_page.h"
 #include "ethosu_memory.h"
 #include "runtime/ethosu_model.h"
+#include "driver/ethosu_build.h"
 #include "driver/ethosu_ext.h"
 #include "py/runtime.h"
 
@@ -42,7 +43,7 @@ static int do_one(struct run *run, enum cost what)
     case COST_INVOKE:
         return ethosu_model_invoke(run->model, run->source.driver);
     default:
-        run->source.skip_verify = what == COST_LOAD_UNVERIFIED;
+        run->source.skip_verify = what == COST_LOAD_UNVERIFIED || !ETHOSU_VERIFY;
         return ethosu_model_load(&run->source, &run->memory, &run->model, &run->error);
     }
 }

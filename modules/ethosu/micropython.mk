@@ -4,13 +4,12 @@
 
 ETHOSU_DIR := $(USERMOD_DIR)
 
-# What a build may leave out; README.md says what that saves.
-ETHOSU_VERIFY ?= 1
-ETHOSU_U85 ?= 1
-ETHOSU_PMU ?= 1
-# full, or terse: numbers instead of sentences, no texts for help().
-ETHOSU_MESSAGES ?= full
-# CPU kernels: all, none, or names of runtime/kernels/kernels.def: "CONV_2D PAD SOFTMAX".
+# What a build may leave out; FIGURES.md says what that saves.
+# 0: no verifier, no support for a family of NPUs. driver/ethosu_build.h has the defaults, 1.
+CFLAGS_USERMOD += $(foreach name,ETHOSU_VERIFY ETHOSU_U55 ETHOSU_U65 ETHOSU_U85, \
+	$(if $($(name)),-D$(name)=$($(name))))
+# ETHOSU_MESSAGES=terse: numbers instead of sentences, no texts for help().
+# ETHOSU_KERNELS: CPU kernels: all, none, or names of runtime/kernels/kernels.def: "CONV_2D PAD SOFTMAX".
 ETHOSU_KERNELS ?= all
 ETHOSU_KERNELS_KNOWN := $(shell sed -n 's/^KERNEL(\([A-Z0-9_]*\),.*)/\1/p' $(ETHOSU_DIR)/runtime/kernels/kernels.def)
 ETHOSU_KERNELS_UNKNOWN := $(filter-out all none $(ETHOSU_KERNELS_KNOWN),$(ETHOSU_KERNELS))
@@ -32,25 +31,22 @@ $(CMSIS_NN_OBJ): CFLAGS += $(CMSIS_NN_CFLAGS)
 $(BUILD)/cmsis_nn/%.o: $(CMSIS_NN_DIR)/Source/%.c
 	$(call compile_c)
 
-ETHOSU_LEFT_OUT := \
-	$(if $(filter 0,$(ETHOSU_VERIFY)),driver/ethosu_verify%) \
-	$(if $(filter 0,$(ETHOSU_U85)),$(patsubst $(ETHOSU_DIR)/%,%,$(wildcard $(ETHOSU_DIR)/driver/*_u85.c))) \
-	$(if $(filter 0,$(ETHOSU_PMU)),driver/ethosu_pmu.c binding/pmu_object.c) \
-	$(if $(filter terse,$(ETHOSU_MESSAGES)),driver/ethosu_sentences.c runtime/operator_names.c) \
-	$(if $(filter none,$(ETHOSU_KERNELS)),runtime/kernels/% runtime/plan_check.c runtime/plan_record.c runtime/schedule.c)
-ETHOSU_INSTEAD := \
-	$(if $(filter terse,$(ETHOSU_MESSAGES)),minimal/no_sentences.c) \
-	$(if $(filter none,$(ETHOSU_KERNELS)),minimal/no_kernels.c)
-CFLAGS_USERMOD += \
-	$(if $(filter 0,$(ETHOSU_PMU)),-DETHOSU_NO_PMU) \
-	$(if $(filter terse,$(ETHOSU_MESSAGES)),-DETHOSU_MESSAGES_TERSE)
-
+ETHOSU_LEFT_OUT :=
+ETHOSU_INSTEAD :=
+ifeq ($(ETHOSU_MESSAGES),terse)
+CFLAGS_USERMOD += -DETHOSU_MESSAGES_TERSE
+ETHOSU_LEFT_OUT += driver/ethosu_sentences.c runtime/operator_names.c
+ETHOSU_INSTEAD += minimal/no_sentences.c
+endif
+ifeq ($(ETHOSU_KERNELS),none)
+ETHOSU_LEFT_OUT += runtime/kernels/% runtime/plan_check.c runtime/plan_record.c runtime/schedule.c
+ETHOSU_INSTEAD += minimal/no_kernels.c
+endif
 ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \
-	$(sort $(foreach folder,driver runtime runtime/kernels binding, \
-		$(wildcard $(ETHOSU_DIR)/$(folder)/*.c)))))
+	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*.c runtime/*.c runtime/kernels/*.c binding/*.c)))))
 SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
-# What works at each inference, or along each number, is made fast, all else small.
+# Code that runs at each inference, or for each number, is compiled for speed, the rest for size.
 ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_device.c driver/ethosu_pool.c \
 	driver/ethosu_hooks_sync.c driver/ethosu_memory.c \
 	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
@@ -61,9 +57,12 @@ ETHOSU_OBJ = $(patsubst %.c,$(BUILD)/$(patsubst $(USER_C_MODULES)/%,%,$(ETHOSU_D
 $(call ETHOSU_OBJ,$(filter $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -O2
 $(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -Os
 
-# Another choice is another module: the last one is kept, and what it made is made anew.
-ETHOSU_CHOICE := $(foreach name,VERIFY U85 PMU MESSAGES KERNELS,$(name)=$(strip $(ETHOSU_$(name)))) \
-	CMSIS_NN_DIR=$(CMSIS_NN_DIR)
+# The reference rounds after each float operation.
+CFLAGS_USERMOD += -ffp-contract=off
+CFLAGS_USERMOD += $(foreach folder,. driver runtime binding,-I$(ETHOSU_DIR)/$(folder))
+
+# This file keeps the flags: a build with others compiles the module again.
+ETHOSU_CHOICE := $(strip $(CFLAGS_USERMOD))
 ifneq ($(BUILD),)
 ETHOSU_CHOSEN := $(BUILD)/ethosu.choice
 ifneq ($(ETHOSU_CHOICE),$(file <$(ETHOSU_CHOSEN)))
@@ -73,8 +72,3 @@ endif
 $(call ETHOSU_OBJ,$(ETHOSU_SRC)): $(ETHOSU_CHOSEN)
 QSTR_GLOBAL_DEPENDENCIES += $(ETHOSU_CHOSEN)
 endif
-
-# The reference rounds after each float operation.
-CFLAGS_USERMOD += -ffp-contract=off
-
-CFLAGS_USERMOD += -I$(ETHOSU_DIR) -I$(ETHOSU_DIR)/driver -I$(ETHOSU_DIR)/runtime -I$(ETHOSU_DIR)/binding

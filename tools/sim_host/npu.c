@@ -7,7 +7,7 @@
 #include "ethosu_registers.h"
 #include "sim_host_internal.h"
 
-#include <ethosu_io.h>
+#include "sim_host_io.h"
 
 /** A line that no handler lowers is given up after so many calls. */
 #define STORM_LIMIT 100

@@ -11,13 +11,6 @@ extern const mp_obj_type_t binding_pmu_type;
 MP_DECLARE_CONST_FUN_OBJ_VAR(npu_pmu_obj);
 
 /** Stop the PMU object that counts on this handle, if there is one; it keeps its values. */
-#ifdef ETHOSU_NO_PMU
-static inline void pmu_stop(npu_obj_t *handle)
-{
-    (void)handle;
-}
-#else
 void pmu_stop(npu_obj_t *handle);
-#endif
 
 #endif

@@ -37,13 +37,7 @@ static const struct ethosu_ext_event_range event_ranges[] = {
     {0xB0, 0xB1}, {0x180, 0x189}, {0x18C, 0x18C}, {0x18E, 0x18F}, {0x1B1, 0x1B1},
 };
 
-extern const struct ethosu_ext_part ethosu_ext_part_u55;
-extern const struct ethosu_ext_part ethosu_ext_part_u65;
-
-const struct ethosu_ext_part ethosu_ext_part_u55 = {
-    .product = 0,
-    .macs_log2_first = 5,
-    .macs_log2_last = 8,
+const struct ethosu_ext_part ethosu_ext_part_U55 = {
     .address_bits = 32,
     .pmu_counters = 4,
     .qconfig = 2,
@@ -58,10 +52,7 @@ const struct ethosu_ext_part ethosu_ext_part_u55 = {
     .event_ranges = event_ranges,
 };
 
-const struct ethosu_ext_part ethosu_ext_part_u65 = {
-    .product = 1,
-    .macs_log2_first = 8,
-    .macs_log2_last = 9,
+const struct ethosu_ext_part ethosu_ext_part_U65 = {
     .address_bits = 40,
     .pmu_counters = 4,
     .qconfig = 2,

@@ -40,12 +40,7 @@ static const struct ethosu_ext_event_range event_ranges[] = {
     {0x28C, 0x28C}, {0x28E, 0x299}, {0x29C, 0x29C}, {0x29E, 0x29F},
 };
 
-extern const struct ethosu_ext_part ethosu_ext_part_u85;
-
-const struct ethosu_ext_part ethosu_ext_part_u85 = {
-    .product = 2,
-    .macs_log2_first = 7,
-    .macs_log2_last = 11,
+const struct ethosu_ext_part ethosu_ext_part_U85 = {
     .address_bits = 40,
     .pmu_counters = 8,
     .pmu_offset = 0x1000,

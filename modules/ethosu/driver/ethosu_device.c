@@ -3,6 +3,7 @@
 #include "ethosu_device.h"
 
 #include "ethosu_fault.h"
+#include "ethosu_products.h"
 
 #include <string.h>
 
@@ -39,12 +40,17 @@ int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *
 {
     dev->config = ethosu_io_read(dev->reg, NPU_CONFIG);
     dev->id = ethosu_io_read(dev->reg, NPU_ID);
-    dev->part = ethosu_ext_part_find(dev->config);
+    dev->part = NULL;
     dev->protection =
         (dev->privileged ? NPU_PROT_PRIVILEGED : 0) | (dev->secure ? 0 : NPU_PROT_NON_SECURE);
-    if (dev->part == NULL || dev->id == 0 || dev->id == UINT32_MAX) {
+    const struct ethosu_ext_product *product = ethosu_ext_product_find(dev->config);
+    if (product == NULL || dev->id == 0 || dev->id == UINT32_MAX) {
         return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_NPU, -1, dev->config, dev->id);
     }
+    if (product->part == NULL) {
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NOT_BUILT_IN, -1, dev->config, 0);
+    }
+    dev->part = product->part;
     const struct ethosu_npu *npu = dev->npu;
     dev->settings = npu != NULL && npu->settings != NULL ? npu->settings : dev->part->defaults;
     choose_witness(dev);

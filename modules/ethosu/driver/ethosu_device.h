@@ -12,8 +12,7 @@
 #include "ethosu_registers.h"
 
 #include "../ethosu_board.h"
-
-#include <ethosu_io.h>
+#include "ethosu_io.h"
 
 /** A register that gets a value of struct ethosu_npu_settings after each reset. */
 struct ethosu_ext_setting {
@@ -28,11 +27,8 @@ struct ethosu_ext_event_range {
     uint16_t last;
 };
 
-/** What is particular to one product. */
+/** What is particular to one family of products. */
 struct ethosu_ext_part {
-    uint8_t product;         /**< CONFIG.product */
-    uint8_t macs_log2_first; /**< smallest and largest CONFIG.macs_per_cc */
-    uint8_t macs_log2_last;
     uint8_t address_bits;
     uint8_t pmu_counters;
     uint16_t pmu_offset;  /**< added to the offsets of the counters' registers */
@@ -49,8 +45,9 @@ struct ethosu_ext_part {
     const struct ethosu_ext_event_range *event_ranges;
 };
 
-/** The part for a CONFIG word, or NULL. */
-const struct ethosu_ext_part *ethosu_ext_part_find(uint32_t config);
+extern const struct ethosu_ext_part ethosu_ext_part_U55;
+extern const struct ethosu_ext_part ethosu_ext_part_U65;
+extern const struct ethosu_ext_part ethosu_ext_part_U85;
 
 /** Find out what NPU is there: fills part, config, id. @return 0, or why not */
 int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *fault);

@@ -120,7 +120,11 @@ uint32_t ethosu_ext_config(const struct ethosu_driver *drv);
 /* ---- inferences ---- */
 
 enum ethosu_ext_prepare_flag {
-    ETHOSU_EXT_NO_VERIFY = 1, /**< don't walk the command stream: the caller knows it is good */
+    /**
+     * Don't walk the command stream: the caller knows that it is good. A build with
+     * ETHOSU_VERIFY=0 needs this: without it ethosu_ext_prepare() fails.
+     */
+    ETHOSU_EXT_NO_VERIFY = 1,
     ETHOSU_EXT_CONSTANTS = 2, /**< refuse a command stream that writes base pointer 0 */
     /**
      * The caller owns the cache lines at both ends of each buffer and does not
@@ -232,8 +236,8 @@ bool ethosu_ext_pmu_has_event(const struct ethosu_driver *drv, uint32_t event);
 
 /**
  * Walk a command stream and bound every access by the sizes of its regions.
- * Linear in the stream, no allocation; needs neither NPU nor driver. An image
- * may be linked without it (ethosu_verify*.c): then nothing is walked.
+ * Linear in the stream, no allocation; needs neither NPU nor driver. A build with
+ * ETHOSU_VERIFY=0 has no verifier: then this returns ETHOSU_EXT_E_NO_VERIFIER.
  *
  * @param config   CONFIG word of the NPU that shall run it
  * @param size     bytes of each region

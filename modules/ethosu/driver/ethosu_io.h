@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 /**
- * Access to the NPU's registers on a target: plain memory-mapped reads and writes.
+ * Access to the NPU's registers: plain memory-mapped reads and writes.
  *
- * A build that reaches an NPU in another way puts a header of this name, with
- * the same functions, earlier on its include path (tools/sim_host does).
+ * A build that reaches an NPU in another way names a header that defines the
+ * same functions: -DETHOSU_IO_HEADER='<sim_host_io.h>' (tools/sim_host).
  */
 #ifndef ETHOSU_IO_H
 #define ETHOSU_IO_H
+
+#ifdef ETHOSU_IO_HEADER
+#include ETHOSU_IO_HEADER
+#else
 
 #include <stdint.h>
 
@@ -36,5 +40,7 @@ static inline void ethosu_io_write(volatile struct NPU_REG *reg, uint32_t offset
 {
     *(volatile uint32_t *)((uintptr_t)reg + offset) = value;
 }
+
+#endif
 
 #endif

@@ -102,6 +102,16 @@ static void put_config(struct ethosu_text *text, uint64_t config)
     ethosu_text_string(text, name);
 }
 
+/** "U85" of "ethos-u85-256". */
+static void put_family(struct ethosu_text *text, uint64_t config)
+{
+    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    ethosu_ext_config_name((uint32_t)config, name);
+    ethosu_text_char(text, 'U');
+    ethosu_text_char(text, name[sizeof "ethos-u" - 1]);
+    ethosu_text_char(text, name[sizeof "ethos-u"]);
+}
+
 static void put_status(struct ethosu_text *text, uint32_t status)
 {
     const char *separator = "";
@@ -145,6 +155,9 @@ static void put_field(struct ethosu_text *text, const struct ethosu_ext_fault *f
         break;
     case 'D':
         put_config(text, fault->expected);
+        break;
+    case 'u':
+        put_family(text, fault->found);
         break;
     case 'i':
         put_number(text, (uint32_t)fault->index);

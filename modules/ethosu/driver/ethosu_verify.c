@@ -13,20 +13,7 @@
 #include "ethosu_verify.h"
 
 #include "ethosu_fault.h"
-#include "ethosu_registers.h"
-
-// Weak, so that leaving a product's file out needs no other change.
-__attribute__((weak)) extern const struct ethosu_ext_commands ethosu_ext_commands_u55_u65;
-__attribute__((weak)) extern const struct ethosu_ext_commands ethosu_ext_commands_u85;
-
-/** By CONFIG.product. */
-static const struct ethosu_ext_commands *const products[] = {
-    &ethosu_ext_commands_u55_u65,
-    &ethosu_ext_commands_u55_u65,
-    &ethosu_ext_commands_u85,
-};
-
-#define PRODUCTS (sizeof products / sizeof products[0])
+#include "ethosu_products.h"
 
 /** What is used together: slot of the first, and how many. */
 static const struct {
@@ -267,17 +254,24 @@ int ethosu_ext_verify(const void *stream, size_t stream_bytes, uint32_t config, 
                       int count, struct ethosu_ext_writes *writes, struct ethosu_ext_fault *fault)
 {
     struct walk walk; // too large to be copied from an initialiser
-    uint32_t product = NPU_CONFIG_PRODUCT(config);
-    if (product >= PRODUCTS || products[product] == NULL) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_VERIFIER, -1, config, config);
+    const struct ethosu_ext_product *product = ethosu_ext_product_find(config);
+    if (product == NULL) {
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_NPU, -1, config, 0);
     }
-    walk.commands = products[product];
+    if (product->part == NULL) {
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NOT_BUILT_IN, -1, config, 0);
+    }
+    if (product->commands == NULL) {
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_VERIFIER, -1, config, 0);
+    }
+    walk.commands = product->commands;
     walk.stream = stream;
     walk.end = walk.stream + stream_bytes / 4 * 4;
     walk.size = size;
     walk.regions = (uint32_t)count;
     walk.config = config;
-    walk.narrow = product == 0;
+    walk.cores = product->cores;
+    walk.narrow = product->commands->narrow;
     walk.stopped = false;
     for (uint32_t region = 0; region < ETHOSU_EXT_MAX_BASES; region++) {
         walk.writes.start[region] = SIZE_MAX;

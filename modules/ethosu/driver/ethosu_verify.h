@@ -59,11 +59,16 @@ struct ethosu_ext_commands {
     const struct operation *operations;
     uint8_t operation_count;
     uint8_t size_log2_most; /**< of the elements of a feature map */
+    bool narrow;            /**< addresses have 32 bits, and the registers of U65 are unknown */
     /** What is none of these: refuses it, or checks it. */
     int (*other)(struct walk *walk, uint32_t word);
     /** Walks the stream in the end; in one piece if it never branches. */
     int (*walk)(struct walk *walk);
 };
+
+extern const struct ethosu_ext_commands ethosu_ext_commands_U55;
+extern const struct ethosu_ext_commands ethosu_ext_commands_U65;
+extern const struct ethosu_ext_commands ethosu_ext_commands_U85;
 
 struct walk {
     int32_t values[SLOTS];
@@ -74,7 +79,8 @@ struct walk {
     const size_t *size;
     uint32_t regions;
     uint32_t config;
-    bool narrow; /**< addresses have 32 bits, and U65's registers are unknown */
+    uint32_t cores;
+    bool narrow; /**< as in `commands` */
     bool stopped;
     struct ethosu_ext_writes writes;
     uint32_t ready;   /**< bit per enum group: all of it has been set */

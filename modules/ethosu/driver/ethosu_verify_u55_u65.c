@@ -216,15 +216,10 @@ static const struct operation operations[] = {
 #define BITS(bits, bits85) bits
 #include "ethosu_verify_tables.def"
 
-extern const struct ethosu_ext_commands ethosu_ext_commands_u55_u65;
+#define COMMANDS                                                                            \
+    .registers = registers, .payloads = payloads, .zeros = zeros, .operations = operations, \
+    .operation_count = sizeof operations / sizeof operations[0], .size_log2_most = 2,       \
+    .other = ethosu_ext_walk_refuse_command, .walk = ethosu_ext_walk_straight
 
-const struct ethosu_ext_commands ethosu_ext_commands_u55_u65 = {
-    .registers = registers,
-    .payloads = payloads,
-    .zeros = zeros,
-    .operations = operations,
-    .operation_count = sizeof operations / sizeof operations[0],
-    .size_log2_most = 2,
-    .other = ethosu_ext_walk_refuse_command,
-    .walk = ethosu_ext_walk_straight,
-};
+const struct ethosu_ext_commands ethosu_ext_commands_U55 = {COMMANDS, .narrow = true};
+const struct ethosu_ext_commands ethosu_ext_commands_U65 = {COMMANDS};

@@ -10,8 +10,6 @@
  */
 #include "ethosu_verify.h"
 
-#include "ethosu_registers.h"
-
 /* ---- feature maps ---- */
 
 /** Where a feature map is: PRECISION [15:14]. A tile of 3x1 is nowhere described: refused. */
@@ -97,10 +95,8 @@ static int check_weights(struct walk *walk)
 {
     static const uint8_t streams[] = {NPU_SET_WEIGHT_BASE, NPU_SET_WEIGHT1_BASE,
                                       NPU_SET_WEIGHT2_BASE, NPU_SET_WEIGHT3_BASE};
-    uint32_t macs_log2 = NPU_CONFIG_MACS(walk->config);
-    uint32_t cores = macs_log2 <= 8 ? 1 : macs_log2 == 9 ? 2 : 4;
     int error = ethosu_ext_walk_need_slots(walk, NPU_SET_WEIGHT_REGION, 1);
-    for (uint32_t core = 0; error == 0 && core < cores; core++) {
+    for (uint32_t core = 0; error == 0 && core < walk->cores; core++) {
         uint32_t slot = streams[core];
         error = ethosu_ext_walk_need_slots(walk, slot + 1, 1);
         if (error == 0 && get(walk, slot + 1) != 0) { // a core without weights has no base
@@ -418,9 +414,7 @@ static const struct operation operations[] = {
 #define BITS(bits, bits85) bits85
 #include "ethosu_verify_tables.def"
 
-extern const struct ethosu_ext_commands ethosu_ext_commands_u85;
-
-const struct ethosu_ext_commands ethosu_ext_commands_u85 = {
+const struct ethosu_ext_commands ethosu_ext_commands_U85 = {
     .registers = registers,
     .payloads = payloads,
     .zeros = zeros,

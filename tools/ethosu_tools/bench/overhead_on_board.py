@@ -25,11 +25,20 @@ def count(statement, **names):
     return least
 
 
-def heap_bytes_to_load(path):
+def can_verify(path):
+    """Has this firmware a verifier? A build with ETHOSU_VERIFY=0 loads with verify=False only."""
+    try:
+        ethosu.Model(path).deinit()
+    except ValueError:
+        return False
+    return True
+
+
+def heap_bytes_to_load(path, verify):
     """Bytes of the heap that a loaded model keeps."""
     gc.collect()
     before = gc.mem_alloc()
-    model = ethosu.Model(path)
+    model = ethosu.Model(path, verify=verify)
     gc.collect()
     used = gc.mem_alloc() - before
     model.deinit()
@@ -50,23 +59,24 @@ def heap_bytes_of_calls(model, inputs, outputs):
 
 def measure(path):
     """All figures of a model in ROMFS."""
-    heap_bytes_to_load(path)
-    heap_bytes = heap_bytes_to_load(path)
+    verify = can_verify(path)
+    heap_bytes_to_load(path, verify)
+    heap_bytes = heap_bytes_to_load(path, verify)
     view = memoryview(open(path, "rb"))  # noqa: SIM115
-    model = ethosu.Model(path)
+    model = ethosu.Model(path, verify=verify)
     info = model.info()
     ins = [bytearray(len(bytes(tensor.data))) for tensor in model.inputs]
     outs = [bytearray(len(bytes(tensor.data))) for tensor in model.outputs]
     in_c = emulator.model_costs(view)
     with ethosu.reserve(powered=True) as npu:
-        reserved = count("m.run_into()", m=ethosu.Model(path, npu=npu))
+        reserved = count("m.run_into()", m=ethosu.Model(path, npu=npu, verify=verify))
     return {
         "instructions_per_run_into": count("m.run_into()", m=model),
         "instructions_per_run_into_reserved": reserved,
         "instructions_per_run_into_with_copies": count("m.run_into(a, b)", m=model, a=ins, b=outs),
         "instructions_per_predict": count("m.predict(a)", m=model, a=ins),
         "instructions_per_invoke_in_c": in_c["invoke"],
-        "instructions_to_load": count("M(f)", M=ethosu.Model, f=view),
+        "instructions_to_load": count("M(f, verify=v)", M=ethosu.Model, f=view, v=verify),
         "instructions_to_load_unverified": count("M(f, verify=False)", M=ethosu.Model, f=view),
         "instructions_to_load_in_c": in_c["load"],
         "instructions_to_load_in_c_unverified": in_c["load_unverified"],

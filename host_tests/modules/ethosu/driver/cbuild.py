@@ -11,8 +11,9 @@ C = HERE / "c"
 
 INCLUDES = [
     f"-I{REPO / path}"
-    for path in ("tools/sim_host", "modules/ethosu", "modules/ethosu/driver", "tools/npu_sim")
-] + [f"-I{C}"]
+    for path in ("modules/ethosu", "modules/ethosu/driver", "tools/sim_host", "tools/npu_sim")
+]
+INCLUDES += [f"-I{C}", "-DETHOSU_IO_HEADER=<sim_host_io.h>"]
 STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-pthread"]
 SANITIZE = {
     "address": [
@@ -35,6 +36,13 @@ def run(command: list[str | Path], timeout: float = 120) -> str:
     return done.stdout
 
 
+def refuse(command: list[str | Path]) -> str:
+    """Run a command that must fail; give its standard error."""
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    assert done.returncode != 0
+    return done.stderr
+
+
 DRIVER = "sim_host/{}/libethosu_driver.a"
 BOARD = "sim_host/{}/libsim_host.a"
 SIM = "npu_sim/{}/libnpu_sim.a"
@@ -53,12 +61,11 @@ def shared_library() -> Path:
 
 
 def link(output: Path, sanitizer: str, sources: list[str], *kinds: str) -> Path:
-    """Compile C tests and link them with all of these archives."""
-    libraries = archives(sanitizer, *kinds)
-    whole = ["-Wl,--whole-archive", *libraries, "-Wl,--no-whole-archive"]
+    """Compile C tests and link them with these archives, as an application does."""
     files = [C / source for source in sources]
     flags = [*STRICT, *SANITIZE[sanitizer], *INCLUDES]
-    run(["gcc", *flags, "-o", output, *files, *whole, "-lm"])
+    libraries = ["-Wl,--start-group", *archives(sanitizer, *kinds), "-Wl,--end-group"]
+    run(["gcc", *flags, "-o", output, *files, *libraries, "-lm"])
     return output
 
 

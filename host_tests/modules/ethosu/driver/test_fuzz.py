@@ -9,14 +9,15 @@ from modules.ethosu.driver import cbuild
 from modules.ethosu.driver.streams import npu_calls
 
 DRIVER = cbuild.REPO / "modules/ethosu/driver"
-PARTS = ("payload", "verify*", "fault", "names", "sentences")
+PARTS = ("payload", "verify*", "fault", "names", "sentences", "products")
+FILES = ("device_u*.c", *(f"ethosu_{part}.c" for part in PARTS))
 
 
 @pytest.fixture(scope="module")
 def fuzzer(tmp_path_factory) -> Path:
     """The program of c/fuzz_payload.c."""
     program = tmp_path_factory.mktemp("fuzz") / "fuzz_payload"
-    sources = [path for part in PARTS for path in sorted(DRIVER.glob(f"ethosu_{part}.c"))]
+    sources = [path for pattern in FILES for path in sorted(DRIVER.glob(pattern))]
     sanitize = ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"]
     flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", *sanitize]
     main = cbuild.C / "fuzz_payload.c"

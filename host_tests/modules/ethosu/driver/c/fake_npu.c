@@ -2,7 +2,7 @@
 /** Registers, board and hooks of the fake NPU. */
 #include "fake_npu.h"
 
-#include <ethosu_io.h>
+#include "sim_host_io.h"
 
 struct NPU_REG fakes[2];
 char trace[256];

@@ -2,7 +2,7 @@
 /** The least board: for programs that link the driver and drive no NPU. */
 #include "ethosu_board.h"
 
-#include <ethosu_io.h>
+#include "sim_host_io.h"
 #include <stdlib.h>
 
 const struct ethosu_board ethosu_board = {.name = "none"};

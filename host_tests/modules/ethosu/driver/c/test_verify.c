@@ -382,8 +382,7 @@ TEST(unknown_commands_cut_commands_and_a_missing_stop_are_refused)
     CHECK_EQ(ethosu_ext_verify(words, 4, U55, size, 2, NULL, &fault), ETHOSU_EXT_E_COMMAND_NO_STOP);
     CHECK_EQ(ethosu_ext_verify(words, 0, U55, size, 2, NULL, NULL), ETHOSU_EXT_E_COMMAND_NO_STOP);
     words[0] = 0;
-    CHECK_EQ(ethosu_ext_verify(words, 4, 0x30000119, size, 2, NULL, &fault),
-             ETHOSU_EXT_E_NO_VERIFIER);
+    CHECK_EQ(ethosu_ext_verify(words, 4, 0x30000119, size, 2, NULL, &fault), ETHOSU_EXT_E_NO_NPU);
 }
 
 TEST(what_stands_behind_the_stop_does_not_matter)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** Access to the registers of an NPU that is not memory-mapped: calls into this process. */
-#ifndef ETHOSU_IO_H
-#define ETHOSU_IO_H
+#ifndef SIM_HOST_IO_H
+#define SIM_HOST_IO_H
 
 #include <stdint.h>
 

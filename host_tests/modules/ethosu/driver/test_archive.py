@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""The driver as applications take it: from a static archive, linked the ordinary way.
+
+A linker takes from an archive only what something refers to. So this shows that products and
+the verifier are referred to, and that a build without one of them says so.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from modules.ethosu.driver import cbuild
+
+SOURCES = sorted((cbuild.REPO / "modules/ethosu/driver").glob("*.c"))
+FAMILIES = {"U55": "ethos-u55-128", "U65": "ethos-u65-512", "U85": "ethos-u85-2048"}
+OPTIONS = ("", "ETHOSU_VERIFY=0", *(f"ETHOSU_{family}=0" for family in FAMILIES))
+
+NO_VERIFIER = "this build has no verifier: build with ETHOSU_VERIFY=1, or load without verifying"
+FINE = {
+    "init": "no error",
+    "stream": "no error",
+    "nonsense": "command stream word 0 is 0xffff3fff, which is not a command of this NPU",
+    "unchecked": "no error",
+    "invoke": "no error",
+}
+UNVERIFIED = FINE | dict.fromkeys(("stream", "nonsense", "invoke"), NO_VERIFIER)
+
+
+@pytest.fixture(scope="module", params=OPTIONS, ids=lambda option: option or "everything")
+def built(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[str, Path]:
+    """An option of the build, and the application linked with an archive that was built so."""
+    folder = tmp_path_factory.mktemp("archive")
+    flags = [*cbuild.STRICT, "-O1", *cbuild.INCLUDES]
+    flags += [f"-D{request.param}"] if request.param else []
+    objects = [folder / f"{source.stem}.o" for source in SOURCES]
+    for source, output in zip(SOURCES, objects, strict=True):
+        cbuild.run(["gcc", *flags, "-c", source, "-o", output])
+    archive = folder / "libethosu_driver.a"
+    cbuild.run(["ar", "rcs", archive, *objects])
+    files = [cbuild.C / name for name in ("archive.c", "fake_npu.c")]
+    cbuild.run(["gcc", *flags, "-o", folder / "archive", *files, archive])
+    return request.param, folder / "archive"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_built_in_works_and_what_is_not_says_so(built, family) -> None:
+    """NPU found and nonsense refused, or one sentence that names the option."""
+    option, program = built
+    name = FAMILIES[family]
+    expected = UNVERIFIED if option == "ETHOSU_VERIFY=0" else FINE
+    if option == f"ETHOSU_{family}=0":
+        sentence = f"this build does not support {name}: build with ETHOSU_{family}=1"
+        expected = {"init": sentence}
+    lines = cbuild.run([program, name]).splitlines()
+    assert dict(line.split(": ", 1) for line in lines) == expected
+
+
+def test_what_is_left_out_is_not_linked(built) -> None:
+    """No table of a family or of the verifier that the option leaves out."""
+    option, program = built
+    symbols = cbuild.run(["nm", program])
+    for family in FAMILIES:
+        supported = option != f"ETHOSU_{family}=0"
+        verified = supported and option != "ETHOSU_VERIFY=0"
+        # U55 and U65 share a file, which an archive gives as a whole.
+        if family == "U85" or supported:
+            assert (f"ethosu_ext_part_{family}" in symbols) == supported
+            assert (f"ethosu_ext_commands_{family}" in symbols) == verified
+
+
+def test_a_build_without_any_npu_is_refused(tmp_path) -> None:
+    """The compiler says what to set."""
+    flags = [*cbuild.INCLUDES, "-DETHOSU_U55=0", "-DETHOSU_U65=0", "-DETHOSU_U85=0"]
+    source = cbuild.REPO / "modules/ethosu/driver/ethosu_products.c"
+    error = cbuild.refuse(["gcc", *flags, "-c", source, "-o", tmp_path / "none.o"])
+    assert "set ETHOSU_U55, ETHOSU_U65 or ETHOSU_U85 to 1" in error

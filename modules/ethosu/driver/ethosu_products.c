@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The products that this build supports. No other file refers to a product's
+ * registers or commands, so the linker takes in those that ethosu_build.h asks
+ * for, from a static archive too, and drops the others.
+ */
+#include "ethosu_products.h"
+
+#include "ethosu_build.h"
+#include "ethosu_device.h"
+#include "ethosu_verify.h"
+
+#define ETHOSU_EXT_PRODUCT(family, number, macs_log2, cores)                       \
+    {number, macs_log2, cores, ETHOSU_##family ? &ethosu_ext_part_##family : NULL, \
+     ETHOSU_##family && ETHOSU_VERIFY ? &ethosu_ext_commands_##family : NULL},
+static const struct ethosu_ext_product products[] = {
+#include "ethosu_products.def"
+};
+#undef ETHOSU_EXT_PRODUCT
+
+const struct ethosu_ext_product *ethosu_ext_product_find(uint32_t config)
+{
+    for (unsigned i = 0; i < sizeof products / sizeof products[0]; i++) {
+        if (products[i].number == NPU_CONFIG_PRODUCT(config) &&
+            products[i].macs_log2 == NPU_CONFIG_MACS(config)) {
+            return &products[i];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+/** The table of products: which this driver knows, and what this build has of each. */
+#ifndef ETHOSU_PRODUCTS_H
+#define ETHOSU_PRODUCTS_H
+
+#include <stdint.h>
+
+struct ethosu_ext_part;
+struct ethosu_ext_commands;
+
+/** A row of ethosu_products.def. */
+struct ethosu_ext_product {
+    uint8_t number;    /**< CONFIG.product */
+    uint8_t macs_log2; /**< CONFIG.macs_per_cc */
+    uint8_t cores;
+    const struct ethosu_ext_part *part;         /**< NULL: this build does not support it */
+    const struct ethosu_ext_commands *commands; /**< NULL: this build has no verifier for it */
+};
+
+/** The product of a CONFIG word; NULL: there is none. */
+const struct ethosu_ext_product *ethosu_ext_product_find(uint32_t config);
+
+#endif
