@@ -88,6 +88,6 @@ def test_it_refuses_in_numbers(minimal, compiled, small_models):
             board.exec("ethosu.Model('/rom/none.tflite')")
         with pytest.raises(RemoteError, match="ValueError: 2 ffffffff 4 8 0"):
             board.exec("ethosu.reserve().invoke(b'COP1', [])")
-        with pytest.raises(RemoteError, match="ValueError: .*2e ffffffff"):
+        with pytest.raises(RemoteError, match=r"ValueError: .*2e ffffffff"):
             board.exec("ethosu.Model('/rom/good.tflite')")
         board.exec("ethosu.Model('/rom/good.tflite', verify=False).run_into()")

@@ -55,7 +55,11 @@ mp_obj_t info_vela(const struct ethosu_model *model)
 {
     uint32_t size;
     const char *vela = ethosu_model_get_metadata(model, "vela_version", &size);
-    return vela == NULL ? mp_const_none : mp_obj_new_str(vela, strnlen(vela, size));
+    if (vela == NULL) {
+        return mp_const_none;
+    }
+    const char *end = memchr(vela, '\0', size);
+    return mp_obj_new_str(vela, end == NULL ? size : (size_t)(end - vela));
 }
 
 const char *info_weights(const struct ethosu_model_info *info, bool file_copied)

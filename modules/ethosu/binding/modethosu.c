@@ -19,6 +19,10 @@
 #include "py/runtime.h"
 #include "raise.h"
 
+#if !MICROPY_PY_BUILTINS_FLOAT
+#error "Module ethosu needs floats: set MICROPY_FLOAT_IMPL in the port, or leave this module out"
+#endif
+
 /** import ethosu: set the NPUs up, once. */
 static mp_obj_t ethosu_module_init(void)
 {

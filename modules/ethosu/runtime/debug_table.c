@@ -51,7 +51,8 @@ const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t 
         uint32_t name = word(table, at + ENTRY_NAME);
         if (word(table, at + ENTRY_CALL) == call && offset <= word(table, at + ENTRY_END) &&
             name < size) {
-            *length = (uint32_t)strnlen(table + name, size - name);
+            const char *end = memchr(table + name, '\0', size - name);
+            *length = end == NULL ? size - name : (uint32_t)(end - (table + name));
             return table + name;
         }
     }

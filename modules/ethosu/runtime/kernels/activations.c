@@ -29,11 +29,9 @@ static int prepare_clamp(struct builder *builder, const struct tflite_operator_c
     struct kernel_tensor out;
     struct unary p = {.function = relu};
     TRY(unary_begin_quantized(builder, call, &in, &out, &p));
-    TRY(need_rescale(builder, in.scale / out.scale, &p.scale[0]));
-    double least = (double)roundf(bounds->low / out.scale) + out.zero_point;
-    double most = (double)roundf(bounds->high / out.scale) + out.zero_point;
-    p.range.low = (int32_t)fmin(fmax(least, p.range.low), p.range.high);
-    p.range.high = (int32_t)fmin(fmax(most, p.range.low), p.range.high);
+    TRY(need_rescale(builder, (double)(in.scale / out.scale), &p.scale[0]));
+    p.range.low = quantize_bound(bounds->low, &out, p.range);
+    p.range.high = quantize_bound(bounds->high, &out, p.range);
     return unary_finish(builder, kernel, &p);
 }
 
@@ -63,9 +61,9 @@ static int prepare_leaky_relu(struct builder *builder, const struct tflite_opera
     struct unary p = {.function = leaky_relu};
     float alpha = kernel_option_float(builder, call, OPTION_ALPHA, 0.0F);
     TRY(unary_begin_quantized(builder, call, &in, &out, &p));
-    TRY(need_rescale(builder, in.scale / out.scale, &p.scale[0]));
-    double slope = in.scale * alpha / out.scale;
-    TRY(need_rescale(builder, fabs(slope), &p.scale[1]));
+    TRY(need_rescale(builder, (double)(in.scale / out.scale), &p.scale[0]));
+    float slope = in.scale * alpha / out.scale;
+    TRY(need_rescale(builder, (double)fabsf(slope), &p.scale[1]));
     if (slope < 0) {
         p.scale[1].multiplier = -p.scale[1].multiplier;
     }
@@ -131,8 +129,8 @@ static int prepare_hard_swish(struct builder *builder, const struct tflite_opera
     }
     float fine_scale = (1.0F / 128.0F) * in.scale;
     float gate_scale = 3.0F / 32768.0F;
-    if (!rescale_from(fine_scale / out.scale, &p.scale[0]) || p.scale[0].shift > 0 ||
-        !rescale_from(fine_scale / gate_scale, &p.scale[1])) {
+    if (!rescale_from((double)(fine_scale / out.scale), &p.scale[0]) || p.scale[0].shift > 0 ||
+        !rescale_from((double)(fine_scale / gate_scale), &p.scale[1])) {
         return kernel_unsupported(builder, "its scales are too far apart");
     }
     to_16_bits(&p.scale[0]);
@@ -218,11 +216,11 @@ static int scale_position(struct builder *builder, float scale, int32_t most_shi
         *position = (struct rescale){3 << shift, 0};
         return ETHOSU_MODEL_OK;
     }
-    double multiplier = scale * 4096.0 * 3.0;
-    for (shift = 0; multiplier <= 32767.0 / 2.0 && shift <= 30; shift++) {
-        multiplier *= 2.0;
+    double multiplier = (double)scale * (4096 * 3);
+    for (shift = 0; 2 * multiplier <= INT16_MAX && shift <= 30; shift++) {
+        multiplier *= 2;
     }
-    if (multiplier > 32767.0 || shift > 30) {
+    if (multiplier > INT16_MAX || shift > 30) {
         return kernel_unsupported(builder, "its input's scale is out of all bounds");
     }
     *position = (struct rescale){(int32_t)multiplier, shift};

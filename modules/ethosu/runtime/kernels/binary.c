@@ -150,12 +150,12 @@ static int prepare_add_scales(struct builder *builder, const struct kernel_tenso
     bool wide = output->type == ETHOSU_TYPE_INT16;
     p->row = wide ? add_int16 : add_int8;
     p->left_shift = wide ? 15 : 20;
-    double twice_largest = 2.0F * fmaxf(inputs[0].scale, inputs[1].scale);
+    float twice_largest = 2.0F * fmaxf(inputs[0].scale, inputs[1].scale);
     float unit = (float)(1 << p->left_shift) * output->scale;
-    TRY(need_rescale(builder, twice_largest / unit, &p->output_scale));
+    TRY(need_rescale(builder, (double)twice_largest / (double)unit, &p->output_scale));
     for (int i = 0; i < 2; i++) {
         p->offset[i] = -inputs[i].zero_point;
-        TRY(need_rescale(builder, inputs[i].scale / twice_largest, &p->scale[i]));
+        TRY(need_rescale(builder, (double)inputs[i].scale / (double)twice_largest, &p->scale[i]));
     }
     return ETHOSU_MODEL_OK;
 }
@@ -199,7 +199,7 @@ static int prepare_mul_quantized(struct builder *builder, const struct tflite_op
     p->offset[0] = -inputs[0].zero_point;
     p->offset[1] = -inputs[1].zero_point;
     float product = inputs[0].scale * inputs[1].scale;
-    return need_rescale(builder, product / output->scale, &p->output_scale);
+    return need_rescale(builder, (double)(product / output->scale), &p->output_scale);
 }
 
 /* ---- MAXIMUM and MINIMUM: of the stored numbers ---- */
@@ -237,8 +237,8 @@ static int prepare_prelu_quantized(struct builder *builder, const struct tflite_
         return kernel_bad_type(builder, output);
     }
     float product = inputs[0].scale * inputs[1].scale;
-    TRY(need_rescale(builder, inputs[0].scale / output->scale, &p->scale[0]));
-    return need_rescale(builder, product / output->scale, &p->scale[1]);
+    TRY(need_rescale(builder, (double)(inputs[0].scale / output->scale), &p->scale[0]));
+    return need_rescale(builder, (double)(product / output->scale), &p->scale[1]);
 }
 
 /* ---- preparing ---- */

@@ -84,7 +84,7 @@ static int prepare_compare(struct builder *builder, const struct tflite_operator
     for (int i = 0; i < 2 && p.scaled; i++) {
         p.offset[i] = -in[i].zero_point;
         TRY(need_quantized(builder, &in[i]));
-        TRY(need_rescale(builder, in[i].scale, &p.scale[i]));
+        TRY(need_rescale(builder, (double)in[i].scale, &p.scale[i]));
     }
     if (!nd_broadcast(&p.walk, &out, in, 2)) {
         return kernel_bad(builder, "its shapes can't be broadcast to its output's");

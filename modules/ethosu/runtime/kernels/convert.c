@@ -103,7 +103,7 @@ static int prepare_dequantize(struct builder *builder, const struct tflite_opera
         .output = out.data,
         .count = out.count,
         .zero_point = in.zero_point,
-        .scale = in.scale,
+        .scale = (double)in.scale,
         .type = in.type,
     };
     return kernel_add(builder, kernel, &p.call, sizeof p);

@@ -6,6 +6,7 @@
  */
 #include "flexbuffer.h"
 #include "kernel.h"
+#include "real.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,12 +61,12 @@ static struct box decode(const struct detection *p, int32_t index)
     struct centre box;
     const struct centre *anchor = &p->anchors[index];
     memcpy(&box, p->boxes + (size_t)index * (size_t)p->box_length, sizeof box);
-    double height = exp((double)box.h / (double)p->scale.h);
-    double width = exp((double)box.w / (double)p->scale.w);
+    double height = real_exp((double)box.h / (double)p->scale.h);
+    double width = real_exp((double)box.w / (double)p->scale.w);
     float y = (float)((double)box.y / (double)p->scale.y * (double)anchor->h + (double)anchor->y);
     float x = (float)((double)box.x / (double)p->scale.x * (double)anchor->w + (double)anchor->x);
-    float half_height = (float)(0.5 * height * (double)anchor->h);
-    float half_width = (float)(0.5 * width * (double)anchor->w);
+    float half_height = (float)(height / 2 * (double)anchor->h);
+    float half_width = (float)(width / 2 * (double)anchor->w);
     return (struct box){y - half_height, x - half_width, y + half_height, x + half_width};
 }
 

@@ -3,16 +3,21 @@
 #include "quantization.h"
 
 #include <math.h>
+#include <string.h>
 
 bool rescale_from(double factor, struct rescale *rescale)
 {
     *rescale = (struct rescale){0, 0};
-    if (!(factor >= 0.0) || !isfinite(factor)) {
+    if (!(factor >= 0) || !isfinite(factor)) {
         return false;
     }
-    int shift;
-    int64_t multiplier = llround(frexp(factor, &shift) * 2147483648.0);
-    if (multiplier == (int64_t)1 << 31) {
+    // From the bits of a double: it is mantissa * 2^(exponent - 1075); rounded to 31 bits of it.
+    uint64_t bits;
+    memcpy(&bits, &factor, sizeof bits);
+    int32_t shift = (int32_t)(bits >> 52 & 0x7FF) - 1022;
+    uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+    uint64_t multiplier = (mantissa + (1u << 21)) >> 22;
+    if (multiplier == UINT64_C(1) << 31) {
         multiplier /= 2;
         shift++;
     }
@@ -88,11 +93,10 @@ int range_of_floats(struct builder *builder, uint32_t activation, float *low, fl
     return ETHOSU_MODEL_OK;
 }
 
-/** A real bound as a quantised value, as far as the type reaches. */
-static int32_t quantize_bound(float bound, const struct kernel_tensor *output, struct range type)
+int32_t quantize_bound(float bound, const struct kernel_tensor *output, struct range range)
 {
     double value = (double)roundf(bound / output->scale) + output->zero_point;
-    return value < type.low ? type.low : value > type.high ? type.high : (int32_t)value;
+    return value < range.low ? range.low : value > range.high ? range.high : (int32_t)value;
 }
 
 int range_of_activation(struct builder *builder, uint32_t activation,

@@ -30,6 +30,9 @@ bool range_of_type(uint32_t type, struct range *range);
 int range_of_activation(struct builder *builder, uint32_t activation,
                         const struct kernel_tensor *output, struct range *range);
 
+/** A real bound as a quantised value, kept within a range. */
+int32_t quantize_bound(float bound, const struct kernel_tensor *output, struct range range);
+
 /** Range of a float output with a fused activation. */
 int range_of_floats(struct builder *builder, uint32_t activation, float *low, float *high);
 

@@ -6,8 +6,7 @@
  * because they are used twice: to compute their sum, and to be divided by it.
  */
 #include "quantization.h"
-
-#include <math.h>
+#include "real.h"
 
 /** Field of the options. */
 enum { OPTION_BETA = 0 };
@@ -195,23 +194,24 @@ static int run_softmax(const struct kernel_call *call)
 
 static double reciprocal_of_more(double x)
 {
-    return 1.0 / (1.0 + x);
+    return 1 / (1 + x);
 }
 
 /** A table of a function from `low` to `high`, as TensorFlow Lite makes it for interpolation. */
 static void fill_table(int16_t *table, double (*function)(double), double low, double high)
 {
-    const double unit = 65536.0 / 2.0;
+    enum { UNIT = 65536 / 2 };
     double step = (high - low) / TABLE_STEPS;
     for (int i = 0; i < TABLE_STEPS; i++) {
-        double here = round(function(low + i * step) * unit);
-        double next = function(low + (i + 1) * step) * unit;
-        double middle = round(function(low + i * step + step / 2) * unit);
-        double error = round((next + here) / 2) - middle;
-        double value = here - round(error / 2);
-        table[i] = (int16_t)fmin(fmax(value, INT16_MIN), INT16_MAX);
+        int32_t here = real_round(function(low + i * step) * UNIT);
+        double next = function(low + (i + 1) * step) * UNIT;
+        int32_t middle = real_round(function(low + i * step + step / 2) * UNIT);
+        int32_t error = real_round((next + here) / 2) - middle;
+        int32_t value = here - real_round((double)error / 2);
+        table[i] = (int16_t)fixed_clamp(value, INT16_MIN, INT16_MAX);
     }
-    table[TABLE_STEPS] = (int16_t)fmin(fmax(round(function(high) * unit), INT16_MIN), INT16_MAX);
+    int32_t last = real_round(function(high) * UNIT);
+    table[TABLE_STEPS] = (int16_t)fixed_clamp(last, INT16_MIN, INT16_MAX);
 }
 
 static int prepare_tables(struct builder *builder, struct softmax *p)
@@ -220,8 +220,8 @@ static int prepare_tables(struct builder *builder, struct softmax *p)
     TRY(kernel_table(builder, 2 * (TABLE_STEPS + 1), sizeof(int16_t), &memory));
     int16_t *table = memory;
     if (table != NULL) {
-        fill_table(table, exp, -10.0, 0.0);
-        fill_table(table + TABLE_STEPS + 1, reciprocal_of_more, 0.0, 1.0);
+        fill_table(table, real_exp, -10, 0);
+        fill_table(table + TABLE_STEPS + 1, reciprocal_of_more, 0, 1);
         p->exp_table = table;
         p->reciprocal_table = table + TABLE_STEPS + 1;
     }
@@ -231,12 +231,12 @@ static int prepare_tables(struct builder *builder, struct softmax *p)
 /** int8: the scale of differences in Q5, and the lowest difference that counts. */
 static int prepare_narrow(struct builder *builder, double factor, struct softmax *p)
 {
-    factor = fmin(factor * (1 << 26), 2147483647.0);
-    TRY(need_rescale(builder, factor, &p->scale));
+    factor *= 1 << 26;
+    TRY(need_rescale(builder, factor < INT32_MAX ? factor : INT32_MAX, &p->scale));
     if (p->scale.shift < 1) {
         return kernel_unsupported(builder, "its input's scale times beta is too small");
     }
-    p->min_difference = -(int32_t)floor(31.0 * (1 << 26) / (double)((int64_t)1 << p->scale.shift));
+    p->min_difference = -((31 << 26) >> p->scale.shift);
     return ETHOSU_MODEL_OK;
 }
 
@@ -276,7 +276,7 @@ static int prepare_softmax(struct builder *builder, const struct tflite_operator
         .wide_output = out.type == ETHOSU_TYPE_INT16,
     };
     if (p.wide_input) {
-        TRY(need_rescale(builder, (double)(in.scale * beta) / (10.0 / 65535.0), &p.scale));
+        TRY(need_rescale(builder, (double)(in.scale * beta) / ((double)10 / 65535), &p.scale));
         TRY(prepare_tables(builder, &p));
     } else {
         TRY(prepare_narrow(builder, (double)beta * (double)in.scale, &p));

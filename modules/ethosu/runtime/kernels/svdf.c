@@ -99,8 +99,8 @@ static int prepare_scales(struct builder *builder, const struct kernel_tensor *i
     }
     float to_state = in[INPUT_FRAME].scale * in[INPUT_FEATURES].scale / in[INPUT_STATE].scale;
     float to_output = in[INPUT_STATE].scale * in[INPUT_TIMES].scale / out->scale;
-    TRY(need_rescale(builder, to_state, &p->to_state));
-    return need_rescale(builder, to_output, &p->to_output);
+    TRY(need_rescale(builder, (double)to_state, &p->to_state));
+    return need_rescale(builder, (double)to_output, &p->to_output);
 }
 
 /** Find the tensors; the bias is optional. */

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""The module inside MicroPython's own ports: their compiler flags, and their C libraries.
+
+All sources are compiled for a Cortex-M55 as each port would compile them. Where a port's makefile
+is in MicroPython's source, the test looks there for each flag, so that the list stays true.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+GCC = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
+WARNINGS = "-Wall -Werror -Wdouble-promotion"
+SINGLE = "-fsingle-precision-constant"
+PORTS = {
+    "stm32/Makefile": f"{WARNINGS} -Wpointer-arith -Wfloat-conversion -std=gnu99 {SINGLE}",
+    "mimxrt/Makefile": f"{WARNINGS} -Wfloat-conversion -std=c99 {SINGLE}",
+    "alif/alif.mk": f"{WARNINGS} -Wfloat-conversion -std=c99 {SINGLE}",
+    "nrf/Makefile": f"{WARNINGS} -std=c11 {SINGLE}",
+    "webassembly/Makefile": f"{WARNINGS} -Wfloat-conversion -std=c99",
+    "zephyr/CMakeLists.txt": "-std=gnu99",
+    "rp2/CMakeLists.txt": "-Wall -Werror",
+}
+# With the flags that the SDK around a port adds: Zephyr, the Pico SDK, ESP-IDF.
+SDKS = {
+    "zephyr": f"{WARNINGS} -std=gnu99 -Wformat -Wformat-security -Wno-format-zero-length",
+    "rp2": "-std=gnu11 -Wall -Werror -fno-strict-aliasing",
+    "esp32": "-std=gnu17 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare",
+}
+FLAGS = sorted({*PORTS.values(), *SDKS.values()})
+FOLDERS = ("driver", "runtime", "runtime/kernels", "minimal", "binding")
+# A port's own config, but with floats in MicroPython as most ports have them.
+CONFIG = """#include "{firmware}/mpconfigport.h"
+#undef MICROPY_FLOAT_IMPL
+#define MICROPY_FLOAT_IMPL (MICROPY_FLOAT_IMPL_{floats})
+"""
+
+
+@pytest.fixture(scope="module")
+def module(repo):
+    return repo / "modules/ethosu"
+
+
+@pytest.fixture(scope="module")
+def micropython(repo):
+    """MicroPython's source, as the firmware uses it."""
+    fetch = ["python3", repo / "firmware/fetch_micropython.py"]
+    done = subprocess.run(fetch, check=True, capture_output=True, text=True)
+    return Path(done.stdout.strip())
+
+
+def compile_all(flags, sources):
+    """What the compiler has to say about all these sources."""
+    command = [*GCC, *flags, "-ffp-contract=off", "-fsyntax-only", *sources]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+
+def binding_flags(repo, micropython, folder, floats):
+    """Include paths of the Python module, with the firmware's list of names."""
+    firmware = repo / "firmware"
+    config = folder / "config.h"
+    config.write_text(CONFIG.format(firmware=firmware, floats=floats))
+    board = repo / "boards/MPS3_AN547"
+    paths = (repo / "build/firmware/MPS3_AN547", board, firmware, repo, micropython)
+    cmsis = micropython / "lib/cmsis/inc"
+    return [
+        f'-DMP_CONFIGFILE="{config}"',
+        *(f"-I{path}" for path in paths),
+        *("-isystem", cmsis),
+    ]
+
+
+def includes(module):
+    return [f"-I{module / folder}" for folder in (".", "driver", "runtime", "binding")]
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+def test_it_compiles_with_the_flags(flags, repo, module, micropython, tmp_path):
+    sources = [path for folder in FOLDERS for path in sorted((module / folder).glob("*.c"))]
+    assert len(sources) > 80
+    paths = [*includes(module), *binding_flags(repo, micropython, tmp_path, "FLOAT")]
+    assert compile_all([*flags.split(), *paths], sources) == ""
+
+
+@pytest.mark.parametrize("port", PORTS)
+def test_a_port_still_has_these_flags(port, micropython):
+    text = (micropython / "ports" / port).read_text()
+    assert [flag for flag in PORTS[port].split() if flag not in text] == []
+
+
+def test_a_port_without_floats_is_told_so(repo, module, micropython, tmp_path):
+    flags = [*includes(module), *binding_flags(repo, micropython, tmp_path, "NONE")]
+    said = compile_all(flags, [module / "binding/modethosu.c"])
+    assert "Module ethosu needs floats: set MICROPY_FLOAT_IMPL in the port" in said
+
+
+def test_it_links_with_a_mathematical_library_of_floats(repo, module, micropython, tmp_path):
+    """MicroPython's own libm for floats, and its string functions: all that many ports link."""
+    folders = ("driver", "runtime", "runtime/kernels")
+    sources = [path for folder in folders for path in (module / folder).glob("*.c")]
+    sources += (micropython / "lib/libm").glob("*.c")
+    sources += [micropython / "shared/libc/string0.c", tmp_path / "board.c"]
+    (tmp_path / "board.c").write_text(
+        '#include "ethosu_board.h"\n'
+        'const struct ethosu_board ethosu_board = {.name = "none"};\n'
+        "uint32_t ethosu_board_ticks_ms(void) { return 0; }\n"
+        "void ethosu_board_idle(const volatile uint32_t *flag) { (void)flag; }\n"
+    )
+    sources = [path for path in sources if path.name != "thumb_vfp_sqrtf.c"]
+    flags = ["-std=gnu11", "-Os", "-w", "-ffp-contract=off", *includes(module)]
+    flags += [f"-I{micropython / folder}" for folder in ("lib/libm", ".")]
+    flags += [f"-I{repo / 'firmware'}", f"-I{repo / 'boards/MPS3_AN547'}"]
+    flags += binding_flags(repo, micropython, tmp_path, "FLOAT")
+    command = [*GCC, *flags, "-nostdlib", "-nostartfiles", "-Wl,-e,0", *sources]
+    done = subprocess.run(
+        [*command, "-lgcc", "-o", tmp_path / "linked"], capture_output=True, text=True, check=False
+    )
+    missing = set(re.findall(r"undefined reference to `(\w+)'", done.stderr))
+    assert (missing, done.returncode) == (set(), 0), done.stderr
