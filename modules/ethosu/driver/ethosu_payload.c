@@ -62,45 +62,60 @@ static int take_stream(struct reader *reader, struct ethosu_ext_payload *payload
     return 0;
 }
 
+static int take_config(struct reader *reader, struct ethosu_ext_payload *payload)
+{
+    int error = need(reader, 12);
+    if (error != 0) {
+        return error;
+    }
+    payload->has_config = true;
+    payload->config = word_at(reader, reader->at + 4);
+    payload->id = word_at(reader, reader->at + 8);
+    reader->at += 12;
+    return 0;
+}
+
+static int take_stream_action(struct reader *reader, struct ethosu_ext_payload *payload,
+                              uint32_t word)
+{
+    uint32_t bytes = 4 * ((word >> 16) | (word & 0xFF00u) << 8);
+    int error = need(reader, 4 + bytes);
+    if (error != 0) {
+        return error;
+    }
+    error = take_stream(reader, payload, reader->at + 4, bytes);
+    reader->at += 4 + bytes;
+    return error;
+}
+
 /** One driver action: command[7:0], length high part[15:8], length low part[31:16]. */
 static int take_action(struct reader *reader, struct ethosu_ext_payload *payload)
 {
     uint32_t word = word_at(reader, reader->at);
-    uint32_t action = word & 0xFFu;
-    uint32_t bytes = 4;
-    int error = 0;
-
-    if (action == ACTION_OPTIMIZER_CONFIG) {
-        bytes = 12;
-        error = need(reader, bytes);
-        if (error == 0) {
-            payload->has_config = true;
-            payload->config = word_at(reader, reader->at + 4);
-            payload->id = word_at(reader, reader->at + 8);
-        }
-    } else if (action == ACTION_COMMAND_STREAM) {
-        uint32_t stream_bytes = 4 * ((word >> 16) | (word & 0xFF00u) << 8);
-        bytes = 4 + stream_bytes;
-        error = need(reader, bytes);
-        if (error == 0) {
-            error = take_stream(reader, payload, reader->at + 4, stream_bytes);
-        }
-    } else if (action != ACTION_NOP) {
-        error = ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_ACTION, (int)reader->at,
-                                  action, 0);
+    switch (word & 0xFFu) {
+    case ACTION_OPTIMIZER_CONFIG:
+        return take_config(reader, payload);
+    case ACTION_COMMAND_STREAM:
+        return take_stream_action(reader, payload, word);
+    case ACTION_NOP:
+        reader->at += 4;
+        return 0;
+    default:
+        return ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_ACTION, (int)reader->at,
+                                 word & 0xFFu, 0);
     }
-    reader->at += bytes;
-    return error;
 }
 
 static int parse_cop1(struct reader *reader, struct ethosu_ext_payload *payload)
 {
-    int error = 0;
     reader->at = 4;
-    while (error == 0 && reader->at < reader->size) {
-        error = take_action(reader, payload);
+    while (reader->at < reader->size) {
+        int error = take_action(reader, payload);
+        if (error != 0) {
+            return error;
+        }
     }
-    return error;
+    return 0;
 }
 
 /* Bytes of a COP2 payload: header, one entry, its metadata; the stream follows them. */
@@ -167,13 +182,14 @@ static int check_cop2_fields(const struct reader *reader)
         {COP2_FIELDS_BYTES, COP2_LEAST - COP2_CONFIG},
         {COP2_STAGING + 4, 0},
     };
-    int error = 0;
-    for (uint32_t i = 0; error == 0 && i < sizeof fields / sizeof fields[0]; i++) {
-        error = expect(reader, fields[i].at, fields[i].value);
+    for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        int error = expect(reader, fields[i].at, fields[i].value);
+        if (error != 0) {
+            return error;
+        }
     }
     uint32_t features = word_at(reader, COP2_FEATURES);
-    return error == 0 && features & ~FEATURES ? expect(reader, COP2_FEATURES, features & FEATURES)
-                                              : error;
+    return expect(reader, COP2_FEATURES, features & FEATURES);
 }
 
 static int parse_cop2(struct reader *reader, struct ethosu_ext_payload *payload)
@@ -187,9 +203,10 @@ static int parse_cop2(struct reader *reader, struct ethosu_ext_payload *payload)
         return ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_ACTION, COP2_ENTRY, entry, 0);
     }
     error = check_cop2_sizes(reader);
-    if (error == 0) {
-        error = check_cop2_fields(reader);
+    if (error != 0) {
+        return error;
     }
+    error = check_cop2_fields(reader);
     if (error != 0) {
         return error;
     }

@@ -91,14 +91,15 @@ int ethosu_ext_walk_need_slots(struct walk *walk, uint32_t first, uint32_t count
 
 int ethosu_ext_walk_complete(struct walk *walk, uint32_t needed)
 {
-    int error = 0;
-    for (uint32_t missing = needed & ~walk->ready; error == 0 && missing != 0;
-         missing &= missing - 1) {
+    for (uint32_t missing = needed & ~walk->ready; missing != 0; missing &= missing - 1) {
         uint32_t group = (uint32_t)__builtin_ctz(missing);
-        error = ethosu_ext_walk_need_slots(walk, groups[group].first, groups[group].count);
+        int error = ethosu_ext_walk_need_slots(walk, groups[group].first, groups[group].count);
+        if (error != 0) {
+            return error;
+        }
     }
-    walk->ready |= error == 0 ? needed : 0;
-    return error;
+    walk->ready |= needed;
+    return 0;
 }
 
 /* ---- the walk ---- */
@@ -153,7 +154,10 @@ static int operate(struct walk *walk, uint32_t word)
         return commands->other(walk, word);
     }
     int error = need(walk, operation->needs);
-    return error == 0 ? operation->check(walk, word) : error;
+    if (error != 0) {
+        return error;
+    }
+    return operation->check(walk, word);
 }
 
 /**

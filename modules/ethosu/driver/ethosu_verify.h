@@ -36,6 +36,12 @@ enum {
 #undef REGISTER
 #undef PAYLOAD
 
+#define OPERATION(opcode, name) name = (opcode),
+enum {
+#include "ethosu_operations.def"
+};
+#undef OPERATION
+
 /** Small and in each operation's way: in line with -Os too. */
 #define HOT static inline __attribute__((always_inline))
 

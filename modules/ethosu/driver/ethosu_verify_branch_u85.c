@@ -11,8 +11,6 @@
 
 #include "ethosu_fault.h"
 
-#define CODE_BRANCH 0x4100u
-#define CODE_STOP 0u
 #define TARGETS 48u /**< enough for loops and conditions nested 16 deep: three each */
 
 /** Where pieces begin, in bytes of the stream, ascending. */
@@ -50,18 +48,22 @@ static int collect(const struct walk *walk, struct targets *targets)
 {
     uint32_t bytes = (uint32_t)(walk->end - walk->stream);
     uint32_t furthest = 0;
-    uint32_t word = ~CODE_STOP;
-    int error = 0;
-    for (uint32_t at = 0; error == 0 && at < bytes && (CODE(word) != CODE_STOP || at <= furthest);
-         at += length_of(word)) {
+    uint32_t word;
+    for (uint32_t at = 0; at < bytes; at += length_of(word)) {
         word = word_at(walk->stream + at);
-        if (CODE(word) == CODE_BRANCH && at + 4 < bytes) {
+        if (CODE(word) == NPU_OP_STOP && at + 4 > furthest) {
+            return 0;
+        }
+        if (CODE(word) == NPU_OP_BRANCH && at + 4 < bytes) {
             uint32_t target = word_at(walk->stream + at + 4);
             furthest = target > furthest ? target : furthest;
-            error = insert(targets, target, walk->fault);
+            int error = insert(targets, target, walk->fault);
+            if (error != 0) {
+                return error;
+            }
         }
     }
-    return error;
+    return 0;
 }
 
 /** Does a command begin at each target? */
@@ -83,7 +85,7 @@ static int check_targets(const struct walk *walk, const struct targets *targets)
 
 int ethosu_ext_walk_branch(struct walk *walk, uint32_t word)
 {
-    if (CODE(word) != CODE_BRANCH || PARAM(word) > 1) {
+    if (CODE(word) != NPU_OP_BRANCH || PARAM(word) > 1) {
         return ethosu_ext_walk_refuse_command(walk, word);
     }
     if (walk->at == walk->end - 4) {
@@ -98,9 +100,10 @@ int ethosu_ext_walk_pieces(struct walk *walk)
     struct targets targets;
     targets.count = 0;
     int error = collect(walk, &targets);
-    if (error == 0) {
-        error = check_targets(walk, &targets);
+    if (error != 0) {
+        return error;
     }
+    error = check_targets(walk, &targets);
     const uint8_t *at = walk->stream;
     for (uint32_t i = 0; error == 0 && i <= targets.count; i++) {
         const uint8_t *end = i < targets.count ? walk->stream + targets.at[i] : walk->end;

@@ -43,23 +43,29 @@ static __attribute__((noinline)) int check_tiles(struct walk *walk, const struct
     int32_t upper_left = smaller(shape[HEIGHT_M1], values[HEIGHT0]) + 1;
     int32_t upper_right = smaller(shape[HEIGHT_M1], values[HEIGHT1]) + 1;
     const int32_t rows[] = {upper_left, upper_right, height - upper_left, height - upper_right};
-    int error = 0;
-    for (uint32_t i = 0; error == 0 && i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         int32_t columns = i % 2 == 0 ? left : right;
-        if (rows[i] != 0 && columns != 0) {
-            int64_t base = (uint32_t)values[BASE0 + i];
-            struct extent extent = {tiling.region, base, base + tiling.run};
-            widen(&extent, rows[i] - 1, tiling.y);
-            widen(&extent, columns - 1, tiling.x);
-            widen(&extent, (int32_t)tiling.bricks_m1, tiling.brick);
-            error = ethosu_ext_walk_need_slots(walk, map->first + BASE0 + i, 1);
-            error = error == 0 ? check_extent(walk, &extent) : error;
-            if (error == 0 && map == &ethosu_ext_ofm) {
-                note_write(walk, tiling.region, (size_t)extent.low, (size_t)extent.high);
-            }
+        if (rows[i] == 0 || columns == 0) {
+            continue;
+        }
+        int error = ethosu_ext_walk_need_slots(walk, map->first + BASE0 + i, 1);
+        if (error != 0) {
+            return error;
+        }
+        int64_t base = (uint32_t)values[BASE0 + i];
+        struct extent extent = {tiling.region, base, base + tiling.run};
+        widen(&extent, rows[i] - 1, tiling.y);
+        widen(&extent, columns - 1, tiling.x);
+        widen(&extent, (int32_t)tiling.bricks_m1, tiling.brick);
+        error = check_extent(walk, &extent);
+        if (error != 0) {
+            return error;
+        }
+        if (map == &ethosu_ext_ofm) {
+            note_write(walk, tiling.region, (size_t)extent.low, (size_t)extent.high);
         }
     }
-    return error;
+    return 0;
 }
 
 /** In bricks of sixteen channels pixels lie sixteen elements apart. */

@@ -15,41 +15,56 @@ static int check_streams(struct walk *walk, uint32_t slot, enum group group1, ui
 {
     uint32_t region = get(walk, slot);
     int error = check_stream(walk, region, slot + 1);
-    if (error == 0 && !walk->narrow) {
-        error = ethosu_ext_walk_need_slots(walk, NPU_SET_PARALLEL_MODE, 1);
-        if (error == 0 && two_cores(walk)) {
-            error = need(walk, 1u << group1);
-            error = error == 0 ? check_stream(walk, region, slot1) : error;
-        }
+    if (error != 0 || walk->narrow) {
+        return error;
     }
-    return error;
+    error = ethosu_ext_walk_need_slots(walk, NPU_SET_PARALLEL_MODE, 1);
+    if (error != 0 || !two_cores(walk)) {
+        return error;
+    }
+    error = need(walk, 1u << group1);
+    if (error != 0) {
+        return error;
+    }
+    return check_stream(walk, region, slot1);
+}
+
+/** The part of the IFM that the window moves over, and the OFM. */
+static int check_maps(struct walk *walk)
+{
+    int32_t ifm[3];
+    int error = ethosu_ext_walk_window(walk, ifm);
+    if (error != 0) {
+        return error;
+    }
+    error = ethosu_ext_walk_map(walk, &ethosu_ext_ifm, ifm);
+    if (error != 0) {
+        return error;
+    }
+    return check_ofm(walk, walk->values + NPU_SET_OFM_HEIGHT_M1);
 }
 
 /** CONV, DEPTHWISE, POOL. */
 static int check_kernel(struct walk *walk, uint32_t word)
 {
-    enum { CONV = 2, POOL = 5, REDUCE_SUM = 2, GLOBAL_SCALE = 1 << 8 };
-    bool pool = CODE(word) == POOL;
-    int32_t ifm[3];
-    int error = ethosu_ext_walk_window(walk, ifm);
-    if (error == 0) {
-        error = ethosu_ext_walk_map(walk, &ethosu_ext_ifm, ifm);
-    }
-    if (error == 0) {
-        error = check_ofm(walk, walk->values + NPU_SET_OFM_HEIGHT_M1);
-    }
-    if (error == 0 && CODE(word) != CONV && !(pool && PARAM(word) == REDUCE_SUM)) {
+    enum { REDUCE_SUM = 2, GLOBAL_SCALE = 1 << 8 };
+    bool pool = CODE(word) == NPU_OP_POOL;
+    bool mixes_channels = CODE(word) == NPU_OP_CONV || (pool && PARAM(word) == REDUCE_SUM);
+    int error = check_maps(walk);
+    if (error == 0 && !mixes_channels) {
         error = ethosu_ext_walk_depth(walk);
     }
     if (error == 0 && !pool) {
         error = check_streams(walk, NPU_SET_WEIGHT_REGION, WEIGHTS1, NPU_SET_WEIGHT1_BASE);
     }
-    if (error == 0 && !(pool && (get(walk, NPU_SET_OFM_PRECISION) & GLOBAL_SCALE))) {
-        error = need(walk, 1u << SCALES);
-        error = error == 0 ? check_streams(walk, NPU_SET_SCALE_REGION, SCALES1, NPU_SET_SCALE1_BASE)
-                           : error;
+    if (error != 0 || (pool && (get(walk, NPU_SET_OFM_PRECISION) & GLOBAL_SCALE))) {
+        return error;
     }
-    return error;
+    error = need(walk, 1u << SCALES);
+    if (error != 0) {
+        return error;
+    }
+    return check_streams(walk, NPU_SET_SCALE_REGION, SCALES1, NPU_SET_SCALE1_BASE);
 }
 
 /* ---- elementwise ---- */
@@ -81,14 +96,19 @@ static int check_elementwise(struct walk *walk, uint32_t word)
 {
     enum { UNARY_FIRST = 5, UNARY_LAST = 7 }; // LRELU, ABS, CLZ
     const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
+    bool unary = PARAM(word) >= UNARY_FIRST && PARAM(word) <= UNARY_LAST;
     int error = ethosu_ext_walk_depth(walk);
-    if (error == 0) {
-        error = ethosu_ext_walk_map(walk, &ethosu_ext_ifm, ofm);
+    if (error != 0) {
+        return error;
     }
-    if (error == 0 && (PARAM(word) < UNARY_FIRST || PARAM(word) > UNARY_LAST)) {
+    error = ethosu_ext_walk_map(walk, &ethosu_ext_ifm, ofm);
+    if (error == 0 && !unary) {
         error = check_ifm2(walk);
     }
-    return error == 0 ? check_ofm(walk, ofm) : error;
+    if (error != 0) {
+        return error;
+    }
+    return check_ofm(walk, ofm);
 }
 
 /* ---- DMA ---- */
@@ -182,7 +202,10 @@ static int check_dma(struct walk *walk, uint32_t word)
     uint32_t target = DMA_DIMENSIONS_M1(get(walk, NPU_SET_DMA0_DST_REGION));
     uint32_t dimensions_m1 = source > target ? source : target;
     int error = check_dma_end(walk, dimensions_m1, 0);
-    return error == 0 ? check_dma_end(walk, dimensions_m1, 1) : error;
+    if (error != 0) {
+        return error;
+    }
+    return check_dma_end(walk, dimensions_m1, 1);
 }
 
 /* ---- tables ---- */
@@ -195,16 +218,16 @@ enum {
 };
 
 static const struct operation operations[] = {
-    [0x00] = {0xFFFF, 0, ethosu_ext_walk_stop},       // STOP: mask of interrupts
-    [0x01] = {0xFFFF, 0, ethosu_ext_walk_nothing},    // IRQ: the same
-    [0x02] = {0, FOR_CONV, check_kernel},             // CONV
-    [0x03] = {0, FOR_CONV, check_kernel},             // DEPTHWISE
-    [0x05] = {2, FOR_POOL, check_kernel},             // POOL: mode
-    [0x06] = {9, FOR_ELEMENTWISE, check_elementwise}, // ELEMENTWISE: mode
-    [0x10] = {0, 1 << DMA, check_dma},                // DMA_START
-    [0x11] = {0xF, 0, ethosu_ext_walk_nothing},       // DMA_WAIT
-    [0x12] = {3, 0, ethosu_ext_walk_nothing},         // KERNEL_WAIT
-    [0x13] = {1, 0, ethosu_ext_walk_nothing},         // PMU_MASK
+    [NPU_OP_STOP] = {0xFFFF, 0, ethosu_ext_walk_stop},   // mask of interrupts
+    [NPU_OP_IRQ] = {0xFFFF, 0, ethosu_ext_walk_nothing}, // the same
+    [NPU_OP_CONV] = {0, FOR_CONV, check_kernel},
+    [NPU_OP_DEPTHWISE] = {0, FOR_CONV, check_kernel},
+    [NPU_OP_POOL] = {2, FOR_POOL, check_kernel},                    // mode
+    [NPU_OP_ELEMENTWISE] = {9, FOR_ELEMENTWISE, check_elementwise}, // mode
+    [NPU_OP_DMA_START] = {0, 1 << DMA, check_dma},
+    [NPU_OP_DMA_WAIT] = {0xF, 0, ethosu_ext_walk_nothing},
+    [NPU_OP_KERNEL_WAIT] = {3, 0, ethosu_ext_walk_nothing},
+    [NPU_OP_PMU_MASK] = {1, 0, ethosu_ext_walk_nothing},
 };
 
 #define IN_U5_U6_U8(...) __VA_ARGS__

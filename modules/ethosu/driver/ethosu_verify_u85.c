@@ -27,11 +27,14 @@ static uint32_t storage_of(const struct walk *walk, const struct map *map)
 static int check_chained(struct walk *walk, const struct map *map, uint32_t written)
 {
     int error = ethosu_ext_walk_need_slots(walk, map->first + REGION, 1);
-    uint32_t buffer = get(walk, map->first + REGION);
-    if (error == 0 && (buffer >= CHAIN_BUFFERS || !(written >> buffer & 1))) {
-        error = ethosu_ext_walk_refuse_value(walk, buffer, map->first + REGION);
+    if (error != 0) {
+        return error;
     }
-    return error;
+    uint32_t buffer = get(walk, map->first + REGION);
+    if (buffer >= CHAIN_BUFFERS || !(written >> buffer & 1)) {
+        return ethosu_ext_walk_refuse_value(walk, buffer, map->first + REGION);
+    }
+    return 0;
 }
 
 /** `group` is that of `map`. */
@@ -39,16 +42,21 @@ static int check_input(struct walk *walk, const struct map *map, enum group grou
                        const int32_t *shape)
 {
     int error = ethosu_ext_walk_need_slots(walk, map->first + PRECISION, 1);
-    uint32_t storage = storage_of(walk, map);
-    if (error == 0 && storage == TILE_2X2) {
-        error = need(walk, 1u << group);
-        return error == 0 ? ethosu_ext_walk_map(walk, map, shape) : error;
+    if (error != 0) {
+        return error;
     }
-    if (error == 0 && storage == CHAINED) {
+    uint32_t storage = storage_of(walk, map);
+    if (storage == CHAINED) {
         return check_chained(walk, map, walk->chained);
     }
-    return error == 0 ? ethosu_ext_walk_refuse_value(walk, get(walk, map->first), map->first)
-                      : error;
+    if (storage != TILE_2X2) {
+        return ethosu_ext_walk_refuse_value(walk, get(walk, map->first), map->first);
+    }
+    error = need(walk, 1u << group);
+    if (error != 0) {
+        return error;
+    }
+    return ethosu_ext_walk_map(walk, map, shape);
 }
 
 /** OFM_PRECISION [13:11]: which dimension of the operation is height, width, depth in memory. */
@@ -67,29 +75,53 @@ static int check_output_map(struct walk *walk)
         return ethosu_ext_walk_refuse_value(walk, precision, NPU_SET_OFM_PRECISION);
     }
     int error = need(walk, 1u << OFM);
+    if (error != 0) {
+        return error;
+    }
     int32_t ofm[] = {shape[from[0]], shape[from[1]], shape[from[2]]};
-    return error == 0 ? check_ofm(walk, ofm) : error;
+    return check_ofm(walk, ofm);
 }
 
 static int check_output(struct walk *walk)
 {
     int error = ethosu_ext_walk_need_slots(walk, NPU_SET_OFM_PRECISION, 1);
-    uint32_t precision = get(walk, NPU_SET_OFM_PRECISION);
-    if (error != 0 || STORAGE(precision) == NONE) {
+    if (error != 0) {
         return error;
     }
-    if (STORAGE(precision) == TILE_2X2) {
+    uint32_t precision = get(walk, NPU_SET_OFM_PRECISION);
+    switch (STORAGE(precision)) {
+    case NONE:
+        return 0;
+    case TILE_2X2:
         return check_output_map(walk);
-    }
-    if (STORAGE(precision) == TILE_3X1) {
+    case TILE_3X1:
         return ethosu_ext_walk_refuse_value(walk, precision, NPU_SET_OFM_PRECISION);
+    default:
+        break;
     }
     error = check_chained(walk, &ethosu_ext_ofm, UINT32_MAX);
-    walk->chained |= error == 0 ? 1u << get(walk, NPU_SET_OFM_REGION) : 0;
-    return error;
+    if (error != 0) {
+        return error;
+    }
+    walk->chained |= 1u << get(walk, NPU_SET_OFM_REGION);
+    return 0;
 }
 
 /* ---- weights, scales, tables ---- */
+
+/** Weights of one core: base and length are two slots. */
+static int check_weight_stream(struct walk *walk, uint32_t slot)
+{
+    int error = ethosu_ext_walk_need_slots(walk, slot + 1, 1);
+    if (error != 0 || get(walk, slot + 1) == 0) { // a core without weights has no base
+        return error;
+    }
+    error = ethosu_ext_walk_need_slots(walk, slot, 1);
+    if (error != 0) {
+        return error;
+    }
+    return check_stream(walk, get(walk, NPU_SET_WEIGHT_REGION), slot);
+}
 
 static int check_weights(struct walk *walk)
 {
@@ -97,12 +129,7 @@ static int check_weights(struct walk *walk)
                                       NPU_SET_WEIGHT2_BASE, NPU_SET_WEIGHT3_BASE};
     int error = ethosu_ext_walk_need_slots(walk, NPU_SET_WEIGHT_REGION, 1);
     for (uint32_t core = 0; error == 0 && core < walk->cores; core++) {
-        uint32_t slot = streams[core];
-        error = ethosu_ext_walk_need_slots(walk, slot + 1, 1);
-        if (error == 0 && get(walk, slot + 1) != 0) { // a core without weights has no base
-            error = ethosu_ext_walk_need_slots(walk, slot, 1);
-            error = error == 0 ? check_stream(walk, get(walk, NPU_SET_WEIGHT_REGION), slot) : error;
-        }
+        error = check_weight_stream(walk, streams[core]);
     }
     return error;
 }
@@ -115,8 +142,10 @@ static int check_scales(struct walk *walk)
         return 0;
     }
     int error = need(walk, 1u << SCALES);
-    return error == 0 ? check_stream(walk, get(walk, NPU_SET_SCALE_REGION), NPU_SET_SCALE_BASE)
-                      : error;
+    if (error != 0) {
+        return error;
+    }
+    return check_stream(walk, get(walk, NPU_SET_SCALE_REGION), NPU_SET_SCALE_BASE);
 }
 
 #define LUT_BYTES 2048u
@@ -128,25 +157,34 @@ static int check_table(struct walk *walk)
     static const uint8_t size_log2[] = {
         [1] = 8, [4] = 8, [5] = 9, [7] = 10, [8] = 11, [9] = 11, [10] = 11, [11] = 11};
     int error = ethosu_ext_walk_need_slots(walk, NPU_SET_ACTIVATION, 1);
+    if (error != 0) {
+        return error;
+    }
     uint32_t activation = get(walk, NPU_SET_ACTIVATION);
     uint32_t function = activation & 0x1F;
     uint32_t table = activation >> 5 & 7;
-    if (error == 0 && function != 0 &&
-        (function >= sizeof size_log2 || size_log2[function] == 0 ||
-         (table + 1) << size_log2[function] > LUT_BYTES)) {
-        error = ethosu_ext_walk_refuse_value(walk, activation, NPU_SET_ACTIVATION);
+    if (function == 0) {
+        return 0;
     }
-    return error;
+    if (function >= sizeof size_log2 || size_log2[function] == 0 ||
+        (table + 1) << size_log2[function] > LUT_BYTES) {
+        return ethosu_ext_walk_refuse_value(walk, activation, NPU_SET_ACTIVATION);
+    }
+    return 0;
 }
 
 /** What every operation but DMA has in common behind its inputs. */
 static int check_result(struct walk *walk)
 {
     int error = check_output(walk);
-    if (error == 0) {
-        error = check_scales(walk);
+    if (error != 0) {
+        return error;
     }
-    return error == 0 ? check_table(walk) : error;
+    error = check_scales(walk);
+    if (error != 0) {
+        return error;
+    }
+    return check_table(walk);
 }
 
 /* ---- operations ---- */
@@ -177,13 +215,18 @@ static int check_kernel(struct walk *walk)
 {
     int32_t ifm[3];
     int error = ethosu_ext_walk_window(walk, ifm);
-    if (error == 0) {
-        error = check_input(walk, &ethosu_ext_ifm, IFM, ifm);
+    if (error != 0) {
+        return error;
     }
-    if (error == 0) {
-        error = check_accumulators(walk);
+    error = check_input(walk, &ethosu_ext_ifm, IFM, ifm);
+    if (error != 0) {
+        return error;
     }
-    return error == 0 ? check_result(walk) : error;
+    error = check_accumulators(walk);
+    if (error != 0) {
+        return error;
+    }
+    return check_result(walk);
 }
 
 static int check_conv(struct walk *walk, uint32_t word)
@@ -200,17 +243,24 @@ static int check_depthwise(struct walk *walk, uint32_t word)
 {
     (void)word;
     int error = ethosu_ext_walk_depth(walk);
-    if (error == 0) {
-        error = check_kernel(walk);
+    if (error != 0) {
+        return error;
     }
-    return error == 0 ? check_weights(walk) : error;
+    error = check_kernel(walk);
+    if (error != 0) {
+        return error;
+    }
+    return check_weights(walk);
 }
 
 static int check_pool(struct walk *walk, uint32_t word)
 {
     enum { REDUCE_SUM = 2 };
     int error = PARAM(word) == REDUCE_SUM ? 0 : ethosu_ext_walk_depth(walk);
-    return error == 0 ? check_kernel(walk) : error;
+    if (error != 0) {
+        return error;
+    }
+    return check_kernel(walk);
 }
 
 /** An input of the OFM's shape, unless broadcast. */
@@ -249,7 +299,10 @@ static int check_elementwise(struct walk *walk, uint32_t word)
     if (error == 0 && !(elementwise_unary >> mode & 1)) {
         error = check_operand(walk, &ethosu_ext_ifm2, IFM2, NPU_SET_IFM2_BROADCAST);
     }
-    return error == 0 ? check_result(walk) : error;
+    if (error != 0) {
+        return error;
+    }
+    return check_result(walk);
 }
 
 /** The kernel's size is that of the IFM, which is not left however far a step goes. */
@@ -257,9 +310,10 @@ static int check_resize(struct walk *walk, uint32_t word)
 {
     (void)word;
     int error = ethosu_ext_walk_depth(walk);
-    if (error == 0) {
-        error = ethosu_ext_walk_need_slots(walk, NPU_SET_KERNEL_WIDTH_M1, 2);
+    if (error != 0) {
+        return error;
     }
+    error = ethosu_ext_walk_need_slots(walk, NPU_SET_KERNEL_WIDTH_M1, 2);
     if (error != 0) {
         return error;
     }
@@ -269,7 +323,10 @@ static int check_resize(struct walk *walk, uint32_t word)
         [DEPTH_M1] = walk->values[NPU_SET_IFM_DEPTH_M1],
     };
     error = check_input(walk, &ethosu_ext_ifm, IFM, ifm);
-    return error == 0 ? check_result(walk) : error;
+    if (error != 0) {
+        return error;
+    }
+    return check_result(walk);
 }
 
 /* ---- DMA ---- */
@@ -290,9 +347,16 @@ struct dimensions {
 /** How many rows or planes; a number that does not count is not looked at. */
 static int get_size(struct walk *walk, bool counts, uint32_t slot, int32_t *size_m1)
 {
-    int error = counts ? ethosu_ext_walk_need_slots(walk, slot, 1) : 0;
-    *size_m1 = counts && error == 0 ? walk->values[slot] - 1 : 0;
-    return *size_m1 >= 0 ? error : ethosu_ext_walk_refuse_value(walk, 0, slot);
+    *size_m1 = 0;
+    if (!counts) {
+        return 0;
+    }
+    int error = ethosu_ext_walk_need_slots(walk, slot, 1);
+    if (error != 0) {
+        return error;
+    }
+    *size_m1 = walk->values[slot] - 1;
+    return *size_m1 >= 0 ? 0 : ethosu_ext_walk_refuse_value(walk, 0, slot);
 }
 
 static int get_dimensions(struct walk *walk, struct dimensions *to)
@@ -305,12 +369,14 @@ static int get_dimensions(struct walk *walk, struct dimensions *to)
         return ethosu_ext_walk_refuse_value(walk, source, NPU_SET_DMA0_SRC_REGION);
     }
     int error = get_size(walk, dimensions_m1 > 0 || indexed, NPU_SET_DMA0_SIZE0, &to->rows_m1);
-    if (error == 0 && dimensions_m1 == 0 && to->rows_m1 > 0) { // one dimension has one row
-        error =
-            ethosu_ext_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_SIZE0), NPU_SET_DMA0_SIZE0);
+    if (error != 0) {
+        return error;
     }
-    return error == 0 ? get_size(walk, dimensions_m1 > 1, NPU_SET_DMA0_SIZE1, &to->planes_m1)
-                      : error;
+    if (dimensions_m1 == 0 && to->rows_m1 > 0) { // one dimension has one row
+        return ethosu_ext_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_SIZE0),
+                                            NPU_SET_DMA0_SIZE0);
+    }
+    return get_size(walk, dimensions_m1 > 1, NPU_SET_DMA0_SIZE1, &to->planes_m1);
 }
 
 /** So many steps, up or down. Both have 31 bits at most, so that three such sums fit 64. */
@@ -319,28 +385,38 @@ static int widen(struct walk *walk, struct extent *extent, int32_t count, uint32
     if (count == 0) {
         return 0;
     }
+    int error = ethosu_ext_walk_need_slots(walk, step_slot, 1);
+    if (error != 0) {
+        return error;
+    }
     int64_t distance = (int64_t)count * walk->values[step_slot];
     *(distance < 0 ? &extent->low : &extent->high) += distance;
-    return ethosu_ext_walk_need_slots(walk, step_slot, 1);
+    return 0;
 }
 
 /** The indices: 32 bits each, a skip after each plane. */
 static int check_indices(struct walk *walk, const struct dimensions *dma)
 {
     int error = ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_IDX_REGION, 3);
-    int64_t base = get(walk, NPU_SET_DMA0_IDX);
-    int64_t plane = 4 * ((int64_t)dma->rows_m1 + 1);
-    struct extent extent = {get(walk, NPU_SET_DMA0_IDX_REGION), base, base + plane};
-    if (error == 0 && walk->values[NPU_SET_DMA0_IDX_MAX] < 0) {
+    if (error != 0) {
+        return error;
+    }
+    if (walk->values[NPU_SET_DMA0_IDX_MAX] < 0) {
         return ethosu_ext_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_IDX_MAX),
                                             NPU_SET_DMA0_IDX_MAX);
     }
-    if (error == 0 && dma->planes_m1 > 0) {
+    int64_t base = get(walk, NPU_SET_DMA0_IDX);
+    int64_t plane = 4 * ((int64_t)dma->rows_m1 + 1);
+    struct extent extent = {get(walk, NPU_SET_DMA0_IDX_REGION), base, base + plane};
+    if (dma->planes_m1 > 0) {
         error = ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_IDX_SKIP1, 1);
+        if (error != 0) {
+            return error;
+        }
         int64_t distance = dma->planes_m1 * (plane + walk->values[NPU_SET_DMA0_IDX_SKIP1]);
         *(distance < 0 ? &extent.low : &extent.high) += distance;
     }
-    return error == 0 ? check_extent(walk, &extent) : error;
+    return check_extent(walk, &extent);
 }
 
 /** One end of a transfer: 0 the source, 1 the target. Its steps are slots, one after the other. */
@@ -352,9 +428,10 @@ static int check_dma_end(struct walk *walk, const struct dimensions *dma, uint32
     struct extent extent = {DMA_REGION(region), base, base + get(walk, NPU_SET_DMA0_LEN)};
     int32_t rows_m1 = region & DMA_INDEXED ? walk->values[NPU_SET_DMA0_IDX_MAX] : dma->rows_m1;
     int error = widen(walk, &extent, rows_m1, strides);
-    if (error == 0) {
-        error = widen(walk, &extent, dma->planes_m1, strides + 1);
+    if (error != 0) {
+        return error;
     }
+    error = widen(walk, &extent, dma->planes_m1, strides + 1);
     if (error != 0) {
         return error;
     }
@@ -376,15 +453,19 @@ static int check_dma(struct walk *walk, uint32_t word)
 {
     (void)word;
     struct dimensions dma = {0, 0};
-    int error = get_dimensions(walk, &dma);
     uint32_t ends = get(walk, NPU_SET_DMA0_SRC_REGION) | get(walk, NPU_SET_DMA0_DST_REGION);
+    int error = get_dimensions(walk, &dma);
     if (error == 0 && (ends & DMA_INDEXED)) {
         error = check_indices(walk, &dma);
     }
-    for (uint32_t end = 0; error == 0 && end < 2; end++) {
-        error = check_dma_end(walk, &dma, end);
+    if (error != 0) {
+        return error;
     }
-    return error;
+    error = check_dma_end(walk, &dma, 0);
+    if (error != 0) {
+        return error;
+    }
+    return check_dma_end(walk, &dma, 1);
 }
 
 /* ---- tables ---- */
@@ -393,17 +474,17 @@ static int check_dma(struct walk *walk, uint32_t word)
 enum { FOR_KERNEL = 1 << SHAPE | 1 << WINDOW };
 
 static const struct operation operations[] = {
-    [0x00] = {0xFFFF, 0, ethosu_ext_walk_stop},       // STOP: mask of interrupts
-    [0x01] = {0xFFFF, 0, ethosu_ext_walk_nothing},    // IRQ: the same
-    [0x02] = {1, FOR_KERNEL, check_conv},             // CONV: weights from IFM2?
-    [0x03] = {0, FOR_KERNEL, check_depthwise},        // DEPTHWISE
-    [0x05] = {7, FOR_KERNEL, check_pool},             // POOL: mode
-    [0x06] = {42, 1 << OFM_SHAPE, check_elementwise}, // ELEMENTWISE: mode
-    [0x07] = {2, 1 << SHAPE, check_resize},           // RESIZE: mode
-    [0x10] = {0, 1 << DMA, check_dma},                // DMA_START
-    [0x11] = {3, 0, ethosu_ext_walk_nothing},         // DMA_WAIT
-    [0x12] = {1, 0, ethosu_ext_walk_nothing},         // KERNEL_WAIT
-    [0x13] = {1, 0, ethosu_ext_walk_nothing},         // PMU_MASK
+    [NPU_OP_STOP] = {0xFFFF, 0, ethosu_ext_walk_stop},   // mask of interrupts
+    [NPU_OP_IRQ] = {0xFFFF, 0, ethosu_ext_walk_nothing}, // the same
+    [NPU_OP_CONV] = {1, FOR_KERNEL, check_conv},         // weights from IFM2?
+    [NPU_OP_DEPTHWISE] = {0, FOR_KERNEL, check_depthwise},
+    [NPU_OP_POOL] = {7, FOR_KERNEL, check_pool},                    // mode
+    [NPU_OP_ELEMENTWISE] = {42, 1 << OFM_SHAPE, check_elementwise}, // mode
+    [NPU_OP_RESIZE] = {2, 1 << SHAPE, check_resize},                // mode
+    [NPU_OP_DMA_START] = {0, 1 << DMA, check_dma},
+    [NPU_OP_DMA_WAIT] = {3, 0, ethosu_ext_walk_nothing},
+    [NPU_OP_KERNEL_WAIT] = {1, 0, ethosu_ext_walk_nothing},
+    [NPU_OP_PMU_MASK] = {1, 0, ethosu_ext_walk_nothing},
 };
 
 #define IN_U5_U6_U8(...) __VA_ARGS__
