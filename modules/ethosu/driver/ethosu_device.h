@@ -108,7 +108,7 @@ static inline bool ethosu_ext_device_acknowledge(const struct ethosu_device *dev
     if (!(before & ETHOSU_EXT_STATUS_IRQ_RAISED)) {
         return false;
     }
-    // Clear first, then look: what happens in between is seen here or raises anew.
+    // Clear first, then look: a later event is seen here or raises the interrupt again.
     uint32_t kept = ethosu_io_read(dev->reg, NPU_CMD) & NPU_CMD_Q_BITS;
     ethosu_io_write(dev->reg, NPU_CMD, kept | NPU_CMD_CLEAR_IRQ);
     *status = ethosu_io_read(dev->reg, NPU_STATUS);

@@ -206,8 +206,8 @@ void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout);
 /**
  * Let ethosu_invoke_*() walk each new command stream first (the default), or
  * not. A stream counts as new when its address, its size, or a region's size
- * differs from the last one's, or the NPU was released in between: who loads
- * another model to the same place releases first.
+ * differs from the last one's, or the NPU was released in between: release
+ * the NPU before you load another model to the same address.
  */
 void ethosu_ext_set_verify(struct ethosu_driver *drv, bool verify);
 

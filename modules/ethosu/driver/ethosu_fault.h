@@ -5,7 +5,7 @@
 
 #include "ethosu_types.h"
 
-/** Log a fault and hand it to the caller (NULL: nobody wants to know). @return its code */
+/** Log a fault and store it in `fault`, which may be NULL. @return its code */
 int ethosu_ext_report(struct ethosu_ext_fault *fault, const struct ethosu_ext_fault *what);
 
 /** The same for a fault of these numbers alone. */

@@ -25,7 +25,8 @@
 extern "C" {
 #endif
 
-/** Supplied by who raises the level: print one line. `text` is gone after the call. */
+/** The application must implement this when it enables the log: print one line. `text` is gone
+ * after the call. */
 void ethosu_ext_log(int severity, const char *text);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Performance counters: thin over the registers, bounded by what the NPU at hand has. */
+/** Performance counters: register accesses, limited to the counters and events of this NPU. */
 #include "pmu_ethosu.h"
 
 #include "ethosu_device.h"

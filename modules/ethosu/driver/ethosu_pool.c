@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * The list of NPUs and who has reserved which.
+ * The list of NPUs, and which of them are reserved.
  *
- * A caller that finds no free NPU queues up with a semaphore of its own; who
- * gives an NPU back hands it to the first in the queue that can use it. So
- * nobody overtakes, and no count can be left over for the next caller.
+ * A caller that finds no free NPU waits in a queue, with a semaphore of its
+ * own. ethosu_release_driver() assigns the NPU to the first caller in the queue
+ * that can use it. So callers are served in order, and no semaphore count is
+ * left for the next one.
  */
 #include "ethosu_pool.h"
 
@@ -64,8 +65,8 @@ static bool fits(const struct request *request, const struct ethosu_driver *drv)
             ((request->config ^ drv->dev.config) & CONFIG_NAME_BITS) == 0);
 }
 
-/** Hand a free NPU to the first caller that waits for such a one. */
-static void hand_out(struct ethosu_driver *drv)
+/** Assign a free NPU to the first caller that waits for one like it. */
+static void assign(struct ethosu_driver *drv)
 {
     struct request **link = &pool.queue;
     while (*link != NULL && !fits(*link, drv)) {
@@ -90,7 +91,7 @@ int ethosu_ext_pool_add(struct ethosu_driver *drv, struct ethosu_ext_fault *faul
     }
     drv->next = pool.drivers;
     pool.drivers = drv;
-    hand_out(drv);
+    assign(drv);
     unlock();
     return 0;
 }
@@ -148,7 +149,7 @@ static int ask(struct request *request, uint64_t timeout, struct ethosu_ext_faul
 }
 
 /** Leave the queue, unless an NPU was handed over in the meantime. */
-static void give_up(struct request *request)
+static void leave_queue(struct request *request)
 {
     while (ethosu_mutex_lock(pool.mutex) != 0) {
     }
@@ -177,7 +178,7 @@ static int reserve(struct request *request, uint64_t timeout, struct ethosu_ext_
     }
 
     (void)ethosu_semaphore_take(request->semaphore, timeout);
-    give_up(request);
+    leave_queue(request);
     ethosu_semaphore_destroy(request->semaphore);
     if (request->given == NULL) {
         return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_NONE_FREE, -1, timeout, 0);
@@ -218,7 +219,7 @@ void ethosu_release_driver(struct ethosu_driver *drv)
     if (lock(&drv->fault)) {
         if (drv->reserved) {
             drv->reserved = false;
-            hand_out(drv);
+            assign(drv);
         }
         unlock();
     }

@@ -33,7 +33,7 @@ static const char sentences[] = "no error"
 #undef ETHOSU_EXT_ERROR
     ;
 
-/** Sentences beside the first. */
+/** Number of sentences, the first not counted. */
 #define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) +1
 enum {
     ERROR_LAST =

@@ -30,7 +30,7 @@ static const struct {
 
 /* ---- refusals ---- */
 
-/** Number of the word at hand. */
+/** Index of the current word. */
 static int index_of(const struct walk *walk)
 {
     return (int)((walk->at - walk->stream) / 4);

@@ -42,7 +42,7 @@ enum {
 };
 #undef OPERATION
 
-/** Small and in each operation's way: in line with -Os too. */
+/** Always inline, with -Os too: on the path of every operation. */
 #define HOT static inline __attribute__((always_inline))
 
 /** Never set. A register can't hold it, and an address or a step of 2 GB can't be right. */
@@ -50,7 +50,7 @@ enum {
 
 struct walk;
 
-/** One that does something: `check` bounds its accesses. */
+/** An operation command: `check` bounds its accesses. */
 struct operation {
     uint16_t largest; /**< parameter */
     uint16_t needs;   /**< groups of registers that must have been set */
@@ -80,7 +80,7 @@ struct walk {
     int32_t values[SLOTS];
     const struct ethosu_ext_commands *commands;
     const uint8_t *stream;
-    const uint8_t *at; /**< the command at hand */
+    const uint8_t *at; /**< the current command */
     const uint8_t *end;
     const size_t *size;
     uint32_t regions;

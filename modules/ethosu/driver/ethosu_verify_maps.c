@@ -14,7 +14,7 @@ static inline int32_t smaller(int32_t a, int32_t b)
 /** What the tiles of a map have in common. */
 struct tiling {
     uint32_t region;
-    uint32_t run; /**< bytes that lie together */
+    uint32_t run; /**< contiguous bytes */
     int32_t y;    /**< steps */
     int32_t x;
     int32_t brick; /**< from sixteen channels to the next sixteen */
@@ -68,7 +68,7 @@ static __attribute__((noinline)) int check_tiles(struct walk *walk, const struct
     return 0;
 }
 
-/** In bricks of sixteen channels pixels lie sixteen elements apart. */
+/** In bricks of sixteen channels pixels are sixteen elements apart. */
 static int check_bricks(struct walk *walk, const struct map *map, int32_t pixel)
 {
     int32_t x = walk->values[map->first + STRIDE_X];

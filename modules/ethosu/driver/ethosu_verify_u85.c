@@ -5,7 +5,7 @@
  * Of what is known only at run time two things matter. The index of a gather
  * or scatter is bounded by IDX_MAX, to which the NPU holds it. A branch may
  * go to the begin of any command of the stream; what it may find in registers
- * there is not followed, so each has to be set anew behind a target. A stream
+ * there is not followed, so each must be set again behind a target. A stream
  * that branches back may run for ever, but nowhere else: the time-out ends it.
  */
 #include "ethosu_verify.h"

@@ -4,7 +4,7 @@
  *
  * One image may drive several products, so the events of all of them are
  * here, under Arm's names; their values are the hardware's event numbers. An
- * event that the NPU at hand lacks is refused (the counter keeps its event).
+ * event that this NPU lacks is refused (the counter keeps its event).
  * Counter numbers that it lacks read as 0 and ignore writes.
  */
 #ifndef PMU_ETHOSU_H
