@@ -4,7 +4,7 @@
 
 #include "ethosu_driver.h"
 
-#include <ethosu_io.h>
+#include "ethosu_io.h"
 
 /** What a board without a table of its own has: one memory, all addresses. */
 static const struct ethosu_memory anywhere = {
