@@ -161,6 +161,40 @@ TEST(the_same_program_is_not_cleaned_again)
     CHECK_EQ(flushed.count, 9);
 }
 
+TEST(what_is_written_of_shared_scratch_is_discarded_at_once)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    prepare_copy(drv, 0, memory + 64, 256, 0);
+    bases[2] = bases[1] + 64;
+    sizes[2] = 128;
+    CHECK_EQ(
+        ethosu_ext_prepare(drv, &program, copy_to(0), 56, bases, sizes, 3, ETHOSU_EXT_NO_VERIFY),
+        0);
+    run_copy(drv);
+    CHECK_EQ(invalidated.count, 1);
+    CHECK(has_span(&invalidated, memory + 64, 256));
+
+    bases[2] = (uintptr_t)memory + 512; // a memory of its own
+    CHECK_EQ(
+        ethosu_ext_prepare(drv, &program, copy_to(0), 56, bases, sizes, 3, ETHOSU_EXT_NO_VERIFY),
+        0);
+    run_copy(drv);
+    CHECK_EQ(invalidated.count, 2);
+    CHECK(has_span(&invalidated, memory + 512, 128));
+}
+
+TEST(constants_that_moved_are_cleaned_again)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    flushed.count = 0;
+    good_bases[0] = (uintptr_t)memory;
+    CHECK_EQ(
+        ethosu_invoke_v3(drv, good_payload, GOOD_PAYLOAD_SIZE, good_bases, good_sizes, 3, NULL), 0);
+    CHECK(has_span(&flushed, memory, good_sizes[0]));
+}
+
 TEST(a_memorys_cache_decides_what_is_cleaned_and_discarded)
 {
     const struct {

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""Runs of compiled models behind the simulated data cache, one process for each library.
+
+    python -m modules.ethosu.driver.coherent_runs MODEL FEEDS MODE [MODE ...]
+
+FEEDS: an .npz with the inputs of each step as "STEP.INPUT", and the expected outputs as
+"STEP=OUTPUT". Prints for each MODE ("off", "strict", "evict:SEED") how the runs went: "exact",
+"wrong" or the driver's error. ETHOSU_SIM_LIBRARY names the library, as ever.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from ethosu_tools.errors import ToolError
+from ethosu_tools.sim import Simulation
+
+
+def steps(feeds) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
+    """Inputs and expected outputs of each step."""
+    count = 1 + max(int(name.partition(".")[0]) for name in feeds if "." in name)
+
+    def row(mark: str, step: int) -> list[np.ndarray]:
+        names = [name for name in feeds if name.startswith(f"{step}{mark}")]
+        return [feeds[name] for name in sorted(names, key=lambda name: int(name.split(mark)[1]))]
+
+    return [(row(".", step), row("=", step)) for step in range(count)]
+
+
+def run(model: bytes, feeds, mode: str) -> str:
+    """Load the model, which lies in RAM, and run all steps."""
+    try:
+        with Simulation(model, coherence=mode) as simulation:
+            for inputs, expected in steps(feeds):
+                found = simulation.step(inputs)
+                pairs = zip(found, expected, strict=True)
+                if not all(ours.tobytes() == theirs.tobytes() for ours, theirs in pairs):
+                    return "wrong"
+    except ToolError as error:
+        return str(error)
+    return "exact"
+
+
+def main() -> None:
+    """Run in each mode."""
+    model, feeds = Path(sys.argv[1]).read_bytes(), dict(np.load(sys.argv[2]))
+    for mode in sys.argv[3:]:
+        print(mode, run(model, feeds, mode), flush=True)
+
+
+if __name__ == "__main__":
+    main()

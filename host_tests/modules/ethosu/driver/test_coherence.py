@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT
+"""Behind a write-back data cache results are exact, and each clean, discard and barrier is needed.
+
+The models lie in RAM, as loaded from a file: command stream, constants and arena are dirty in the
+CPU's cache when the driver gets them. MUTATIONS takes what keeps the cache right out of the driver,
+one at a time; the run named beside it must then go wrong.
+"""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ethosu_tools.oracle import Oracle
+
+from modules.ethosu.driver import cbuild
+
+DRIVER = Path("modules/ethosu/driver")
+# U65's and U85's fast scratch is memory of its own (Dedicated_Sram), which the CPU has zeroed.
+NPUS = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
+STEPS = 3
+SEEDS = range(1, 9)
+MANY_SEEDS = range(1, 1001)
+EVICTIONS = [f"evict:{seed}" for seed in SEEDS]
+
+# What is taken out: file, text, what stands in its place; and the modes of which one must fail.
+MUTATIONS = {
+    "clean before each run": (
+        "ethosu_driver.c",
+        "    clean_caches(program);\n",
+        "    (void)clean_caches;\n",
+        ["strict"],
+    ),
+    "barrier before the start": (
+        "ethosu_device.h",
+        "    ethosu_io_barrier();\n",
+        "",
+        ["strict"],
+    ),
+    "discard after the run": (
+        "ethosu_driver.c",
+        "    discard_caches(drv->job.run);\n",
+        "    (void)discard_caches;\n",
+        ["strict"],
+    ),
+    "barrier after the run": (
+        "ethosu_driver.c",
+        "    ethosu_io_barrier(); // the CPU reads results after this, not before\n",
+        "",
+        ["strict"],
+    ),
+    "clean of the command stream": (
+        "ethosu_prepare.c",
+        "    ethosu_memory_clean((const void *)program->cpu_stream, program->stream_bytes);\n",
+        "",
+        ["strict"],
+    ),
+    "clean of the constants": (
+        "ethosu_prepare.c",
+        "        bool once = index == FAST_SCRATCH || (index == CONSTANTS && !buffer->written);\n"
+        "        *(once ? &program->clean_once : &program->clean) |= bit;\n",
+        "        bool once = index == FAST_SCRATCH;\n"
+        "        *(once ? &program->clean_once : &program->clean) |= "
+        "index == CONSTANTS ? 0 : bit;\n",
+        ["strict"],
+    ),
+    "clean of the fast scratch": (
+        "ethosu_prepare.c",
+        "        *(once ? &program->clean_once : &program->clean) |= bit;\n",
+        "        *(once ? &program->clean_once : &program->clean) |= "
+        "index == FAST_SCRATCH ? 0 : bit;\n",
+        EVICTIONS,
+    ),
+    "discard of all that two base pointers of one scratch write": (
+        "ethosu_prepare.c",
+        "    scratch->discard_size = (size_t)(end - scratch->discard);\n",
+        "    (void)end;\n    scratch->discard_size = 32;\n",
+        None,
+    ),
+    "clean of constants that moved": (
+        "ethosu_prepare.c",
+        "    if (last == NULL || !cleaned_before(last, made)) {\n",
+        "    (void)cleaned_before;\n    if (last == NULL) {\n",
+        None,
+    ),
+    "lines of its own": (
+        "ethosu_prepare.c",
+        "    return flags & ETHOSU_EXT_OWN_LINES ? 0 : check_lines(buffer, written, fault);\n",
+        "    (void)flags;\n    (void)check_lines;\n    (void)fault;\n    return 0;\n",
+        None,
+    ),
+}
+
+
+def feeds_of(model: Path, folder: Path) -> Path:
+    """Random inputs and the reference's outputs for some steps."""
+    oracle, dice, arrays = Oracle(model), np.random.default_rng(1), {}
+    for step in range(STEPS):
+        inputs = [
+            dice.integers(-128, 128, tensor.shape).astype(tensor.dtype) for tensor in oracle.inputs
+        ]
+        arrays |= {f"{step}.{index}": array for index, array in enumerate(inputs)}
+        arrays |= {f"{step}={index}": array for index, array in enumerate(oracle.step(inputs))}
+    path = folder / "feeds.npz"
+    np.savez(path, **arrays)
+    return path
+
+
+@pytest.fixture(scope="module", params=NPUS)
+def runs(request, small_models, compiled, tmp_path_factory):
+    """A compiled model with its feeds."""
+    source = small_models["small_cnn"]
+    folder = tmp_path_factory.mktemp("coherence")
+    return compiled(source, request.param), feeds_of(source, folder)
+
+
+def outcomes(runs, modes, library: Path | None = None) -> dict[str, str]:
+    """How the runs of a library went, by mode."""
+    environment = dict(os.environ) | ({"ETHOSU_SIM_LIBRARY": str(library)} if library else {})
+    command = [sys.executable, "-m", "modules.ethosu.driver.coherent_runs", *map(str, runs)]
+    done = subprocess.run(
+        [*command, *modes],
+        cwd=cbuild.REPO / "host_tests",
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=3600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return dict(line.split(" ", 1) for line in done.stdout.splitlines())
+
+
+def mutated(name: str, folder: Path) -> Path:
+    """The host library, the driver's file with one thing taken out."""
+    file, text, instead, _ = MUTATIONS[name]
+    build = cbuild.REPO / "build/sim_host"
+    for path in sorted((cbuild.REPO / DRIVER).glob("*")):
+        content = path.read_text()
+        if path.name == file:
+            assert content.count(text) == 1, f"{file}: {name}"
+            content = content.replace(text, instead)
+        (folder / path.name).write_text(content)
+    source = "ethosu_driver.c" if file.endswith(".h") else file
+    includes = [
+        *(flag for flag in cbuild.INCLUDES if not flag.endswith(str(DRIVER))),
+        f"-I{folder}",
+    ]
+    flags = ["-O2", *cbuild.STRICT, "-fPIC", *includes, f"-I{cbuild.REPO}/modules/ethosu/runtime"]
+    cbuild.run(["gcc", *flags, "-c", folder / source, "-o", folder / "mutated.o"])
+    left_out = build / DRIVER / source.replace(".c", ".o")
+    objects = [path for path in sorted(build.rglob("*.o")) if path != left_out]
+    objects = [path for path in objects if path.relative_to(build).parts[0] in ("modules", "tools")]
+    library = folder / "libethosu_sim.so"
+    archive = cbuild.REPO / "build/npu_sim/libnpu_sim.a"
+    link = ["gcc", "-pthread", "-shared", "-Wl,-z,defs", "-o", library, folder / "mutated.o"]
+    cbuild.run([*link, *objects, archive, "-lm"])
+    return library
+
+
+def test_results_are_exact_behind_a_cache(runs):
+    modes = ["off", "strict", *EVICTIONS]
+    assert outcomes(runs, modes) == dict.fromkeys(modes, "exact")
+
+
+@pytest.mark.slow
+def test_no_eviction_of_1000_seeds_changes_a_result(runs, capsys):
+    counts = Counter(outcomes(runs, [f"evict:{seed}" for seed in MANY_SEEDS]).values())
+    with capsys.disabled():
+        print(f"\n{runs[0].stem}: {dict(counts)}")
+    assert counts == {"exact": len(MANY_SEEDS)}
+
+
+@pytest.fixture(scope="module")
+def dedicated(small_models, compiled, tmp_path_factory):
+    """A model whose fast scratch is memory of its own."""
+    source = small_models["small_cnn"]
+    folder = tmp_path_factory.mktemp("dedicated")
+    return compiled(source, "ethos-u65-512"), feeds_of(source, folder)
+
+
+# For those that no model shows: the C test that fails.
+C_TESTS = {
+    "discard of all that two base pointers of one scratch write": (
+        "what_is_written_of_shared_scratch_is_discarded_at_once"
+    ),
+    "clean of constants that moved": "constants_that_moved_are_cleaned_again",
+    "lines of its own": "written_lines_that_other_data_shares_are_refused",
+}
+
+
+@pytest.mark.parametrize("name", C_TESTS)
+def test_without_it_a_test_of_the_driver_fails(name, tmp_path):
+    _, _, _, modes = MUTATIONS[name]
+    assert modes is None
+    library = mutated(name, tmp_path)
+    program = tmp_path / "test_memory"
+    frame = [cbuild.C / source for source in ("test_memory.c", "fake_npu.c", "check.c")]
+    objects = sorted((cbuild.REPO / "build/sim_host" / DRIVER).glob("*.o"))
+    objects = [path for path in objects if path.name != "ethosu_prepare.o"]
+    objects += [*frame, library.parent / "mutated.o"]
+    cbuild.run(["gcc", *cbuild.STRICT, *cbuild.INCLUDES, *objects, "-o", program])
+    done = subprocess.run([program, C_TESTS[name]], capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "test_memory.c:" in done.stderr
+
+
+@pytest.mark.parametrize("name", [name for name, row in MUTATIONS.items() if row[3]])
+def test_without_it_results_are_wrong(name, dedicated, tmp_path, capsys):
+    modes = MUTATIONS[name][3]
+    found = outcomes(dedicated, modes, mutated(name, tmp_path))
+    wrong = {mode: outcome for mode, outcome in found.items() if outcome != "exact"}
+    with capsys.disabled():
+        print(f"\nwithout {name}: {len(wrong)} of {len(modes)} runs wrong")
+    assert wrong
