@@ -12,18 +12,7 @@ from ethosu_tools.sim import Simulation
 
 STEPS = 3
 NPUS = ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"]
-SHARED_LINE = pytest.mark.xfail(
-    strict=True,
-    reason="build_reserve() of the runtime begins fast scratch inside of a cache line, whose "
-    "first bytes are a resource variable of the CPU",
-)
-CASES = [
-    pytest.param(model, npu, marks=SHARED_LINE)
-    if (model, npu) == ("small_streaming", "ethos-u65-512")
-    else (model, npu)
-    for model in ("small_cnn", "small_streaming")
-    for npu in NPUS
-]
+CASES = [(model, npu) for model in ("small_cnn", "small_streaming") for npu in NPUS]
 
 
 def wrong_seeds(source, compiled, seeds):

@@ -129,6 +129,12 @@ int build_reserve(struct builder *builder, uint32_t size, uint32_t *offset)
     return build_grow_arena(builder, start + size);
 }
 
+int build_reserve_lines(struct builder *builder, uint32_t size, uint32_t *offset)
+{
+    TRY(build_grow_arena(builder, ethosu_memory_align(builder->model->arena_size)));
+    return build_reserve(builder, (uint32_t)ethosu_memory_align(size), offset);
+}
+
 int build_check_arena(struct builder *builder, const struct ethosu_model_memory *memory,
                       const struct ethosu_model_source *source)
 {

@@ -163,6 +163,12 @@ int build_check_arena(struct builder *builder, const struct ethosu_model_memory 
 /** Reserve bytes of the arena behind all tensors, aligned to ETHOSU_MODEL_ALIGNMENT. */
 int build_reserve(struct builder *builder, uint32_t size, uint32_t *offset);
 
+/**
+ * The same on cache lines of its own, for memory that the NPU writes and that is cleaned once: what
+ * the CPU writes next to it must not make a line of it dirty.
+ */
+int build_reserve_lines(struct builder *builder, uint32_t size, uint32_t *offset);
+
 /** Address of an arena offset; NULL while measuring. */
 void *build_address(const struct builder *builder, uint32_t offset);
 

@@ -99,7 +99,7 @@ static int reserve_fast_scratch(struct builder *builder, struct operand *fast)
     struct shared_block *last = &builder->fast_scratch;
     const void *owner = builder->file.fb.data + fast->tensor.table.position;
     if (last->owner != owner) {
-        TRY(build_reserve(builder, fast->tensor.size, &last->offset));
+        TRY(build_reserve_lines(builder, fast->tensor.size, &last->offset));
         last->owner = owner;
     }
     fast->offset = (int32_t)last->offset;

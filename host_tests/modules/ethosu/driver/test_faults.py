@@ -35,6 +35,9 @@ OWN = {"watchdog": "ethos-u55-128", "branch-error": "ethos-u85-256"}
 CASES = [(npu, fault) for npu in NPUS for fault in FAULTS if OWN.get(fault, npu) == npu]
 
 
+LINE = 32
+
+
 @dataclass
 class Host:
     """The sim_host in this process, with the regions of one NPU call in its memory."""
@@ -53,8 +56,9 @@ class Host:
         """Put payload and regions into memory that the NPU sees."""
         self.payload = self.alloc(len(self.call.payload))
         self.payload[:] = self.call.payload
-        self.regions = [self.alloc(size) for size in self.call.sizes[:3]]
-        self.regions[0][:] = self.call.constants
+        # What the NPU writes lies on cache lines of its own.
+        self.regions = [self.alloc(-(-size // LINE) * LINE) for size in self.call.sizes[:3]]
+        self.regions[0][: len(self.call.constants)] = self.call.constants
 
     def invoke(self, seed: int) -> tuple[int, bytes]:
         """Run once on random scratch memory; the driver's answer and the scratch after it."""
