@@ -9,7 +9,7 @@ from modules.ethosu.driver import cbuild
 from modules.ethosu.driver.streams import npu_calls
 
 DRIVER = cbuild.REPO / "modules/ethosu/driver"
-PARTS = ("payload", "verify*", "fault", "names", "sentences", "products")
+PARTS = ("payload", "verify*", "fault", "names", "sentences", "format", "products")
 FILES = ("device_u*.c", *(f"ethosu_{part}.c" for part in PARTS))
 
 

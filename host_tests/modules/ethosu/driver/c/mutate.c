@@ -58,7 +58,7 @@ static uint8_t *map(void *context, const struct npu_access *access)
         outside++;
         return NULL;
     }
-    if (write && (offset < writes.start[region] || offset + length > writes.end[region])) {
+    if (access->write && (offset < writes.start[region] || offset + length > writes.end[region])) {
         fprintf(stderr,
                 "writes bytes %" PRIu64 " to %" PRIu64 " of region %" PRIu64
                 ", %zu to %zu reported\n",
