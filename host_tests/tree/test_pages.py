@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""Pages name only what there is, link only to what there is, and use the words of the field."""
+
+import functools
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).resolve().parents[2]
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
+FENCE = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`([^`\n]+)`")
+SOURCE = re.compile(r"[\w.*/-]+\.(?:c|h|def|mk|ld|py|pyi|sh|md|toml|lock)")
+MAKE = re.compile(r"(?<![\w-])make((?: +(?:-[CfsB]|--\S+|[\w./]+=\S*|[\w./-]+))*)")
+
+# Files that pages name and that are not this tree's: MicroPython's, or on a board.
+ELSEWHERE = {
+    "boot.py", "main.py",
+    "py/nativeglue.h", "tools/mpy_ld.py",
+}  # fmt: skip
+
+# Private words, and the words in their place.
+WORDS = {
+    r"\bmend(?:s|ed|ing)?\b": "repair, fix",
+    r"\bwho gives\b": "name the thing that acts",
+    r"\btak(?:e|es|en) up(?! to)\b": "resume",
+    r"\bhand(?:s|ed)? out\b": "assign, return",
+    r"\b(?:gives?|given) up\b": "stop, fail",
+    r"\bbeside\b": "next to, in addition to, while",
+    r"\blives in\b": "is in",
+    r"\bout of (?:the NPU's|its) sight\b": "not reachable by the NPU",
+    r"\bfunctional model\b": "simulator",
+    r"npu_model": "npu_sim",
+    r"ethosux_": "ethosu_ext_",
+}
+# These are in no file of the tree at all.
+EVERYWHERE = (r"\bwho gives\b", r"\bfunctional model\b", r"npu_model", r"ethosux_")
+
+
+def _tracked(*patterns: str) -> list[str]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns],
+        cwd=REPO, capture_output=True, text=True,
+    )  # fmt: skip
+    return [name for name in listed.stdout.splitlines() if (REPO / name).is_file()]
+
+
+PAGES = _tracked("*.md")
+# What is not in the changelog, which also names what there was.
+PRESENT = [page for page in PAGES if page != "CHANGELOG.md"]
+
+
+@functools.cache
+def files() -> frozenset[str]:
+    return frozenset(_tracked())
+
+
+@functools.cache
+def text(page: str) -> str:
+    return (REPO / page).read_text()
+
+
+def prose(page: str) -> str:
+    """The page without blocks of code."""
+    return FENCE.sub("", text(page))
+
+
+def test_there_are_pages():
+    if not (REPO / ".git").exists():
+        pytest.skip("this tree is no checkout of git, which tells its files from others")
+    for page in ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "SECURITY"):
+        assert f"{page}.md" in PAGES
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors of a page's headings, as GitHub makes them."""
+    plain = (re.sub(r"[`*]", "", title) for title in HEADING.findall(page.read_text()))
+    return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in plain}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    broken = []
+    for link in LINK.findall(prose(page)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (REPO / page).parent / name if name else REPO / page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+def is_there(name: str, page: str) -> bool:
+    """Is this a file of the tree, as seen from the page, from the root, or by its last parts?"""
+    if name in ELSEWHERE:
+        return True
+    for folder in ((REPO / page).parent, REPO):
+        if "**" not in name and any(folder.glob(name)):
+            return True
+    ending = re.compile(r"(^|/)" + re.escape(name.lstrip("./")).replace(r"\*", r"[^/]*") + "$")
+    return any(ending.search(file) for file in files())
+
+
+def is_placeholder(name: str) -> bool:
+    return any(part.isupper() for part in re.split(r"[/._-]", name) if len(part) > 2)
+
+
+@pytest.mark.parametrize("page", PRESENT)
+def test_named_files_exist(page):
+    named = {
+        name
+        for code in CODE.findall(prose(page))
+        if (name := code.partition(":")[0]) and SOURCE.fullmatch(name)
+    }
+    folders = {
+        code
+        for code in CODE.findall(prose(page))
+        if re.fullmatch(r"(?:boards|firmware|host_tests|modules|tools)/[\w/.-]*", code)
+    }
+    missing = {name for name in named | folders if not is_there(name.rstrip("/"), page)}
+    assert {name for name in missing if not is_placeholder(name)} == set()
+
+
+@functools.cache
+def targets(folder: str, file: str) -> set[str]:
+    """The targets of a Makefile, as make itself lists them."""
+    listed = subprocess.run(
+        ["make", "-pRrq", "-C", REPO / folder, "-f", file, "no-such-target"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    return set(re.findall(r"^([a-z][\w-]*):", listed.stdout, re.MULTILINE))
+
+
+def commands(page: str) -> list[str]:
+    """Code of the page: spans, and lines of blocks."""
+    blocks = [line for _, block in FENCE.findall(text(page)) for line in block.splitlines()]
+    indented = [line for line in prose(page).splitlines() if line.startswith("    ")]
+    code = CODE.findall(prose(page)) + blocks + indented
+    return [line.partition(" #")[0] for line in code]
+
+
+def unknown_targets(command: str, page: str) -> set[str]:
+    """Targets that no Makefile has which the call can mean: the root's, or the page's folder's."""
+    named, words, folder, file = set(), command.split(), "", "Makefile"
+    while words:
+        word = words.pop(0)
+        if word == "-C":
+            folder = words.pop(0)
+        elif word == "-f":
+            file = words.pop(0)
+        elif not word.startswith("-") and "=" not in word and not is_placeholder(word):
+            named.add(word)
+    known: set[str] = set()
+    for place in [folder] if folder else [".", str(Path(page).parent)]:
+        known |= targets(place, file)
+    return named - known
+
+
+@pytest.mark.parametrize("page", PRESENT)
+def test_make_targets_exist(page):
+    unknown = set()
+    for command in commands(page):
+        for call in MAKE.findall(command):
+            unknown |= unknown_targets(call, page)
+    assert unknown == set()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_use_the_words_of_the_field(page):
+    found = {
+        match[0]: better
+        for word, better in WORDS.items()
+        for match in re.finditer(word, text(page), re.IGNORECASE)
+    }
+    assert found == {}
+
+
+def test_words_that_are_gone_do_not_come_back():
+    pattern = re.compile("|".join(EVERYWHERE), re.IGNORECASE)
+    found = {}
+    for name in files() - {"host_tests/tree/test_pages.py"}:
+        match = pattern.search((REPO / name).read_text(errors="ignore"))
+        if match:
+            found[name] = match[0]
+    assert found == {}
