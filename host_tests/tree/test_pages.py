@@ -3,6 +3,7 @@
 
 import functools
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -15,7 +16,7 @@ HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 FENCE = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
 SOURCE = re.compile(r"[\w.*/-]+\.(?:c|h|def|mk|ld|py|pyi|sh|md|toml|lock)")
-MAKE = re.compile(r"(?<![\w-])make((?: +(?:-[CfsB]|--\S+|[\w./]+=\S*|[\w./-]+))*)")
+MAKE = re.compile(r"(?:^|[;&|] *)make +([^;&|]+)")
 
 # Files that pages name and that are not this tree's: MicroPython's, or on a board.
 ELSEWHERE = {
@@ -141,19 +142,19 @@ def commands(page: str) -> list[str]:
     blocks = [line for _, block in FENCE.findall(text(page)) for line in block.splitlines()]
     indented = [line for line in prose(page).splitlines() if line.startswith("    ")]
     code = CODE.findall(prose(page)) + blocks + indented
-    return [line.partition(" #")[0] for line in code]
+    return [line.partition(" #")[0].strip() for line in code]
 
 
 def unknown_targets(command: str, page: str) -> set[str]:
     """Targets that no Makefile has which the call can mean: the root's, or the page's folder's."""
-    named, words, folder, file = set(), command.split(), "", "Makefile"
+    named, words, folder, file = set(), shlex.split(command), "", "Makefile"
     while words:
         word = words.pop(0)
         if word == "-C":
             folder = words.pop(0)
         elif word == "-f":
             file = words.pop(0)
-        elif not word.startswith("-") and "=" not in word and not is_placeholder(word):
+        elif re.fullmatch(r"[a-z][\w-]*", word):
             named.add(word)
     known: set[str] = set()
     for place in [folder] if folder else [".", str(Path(page).parent)]:
