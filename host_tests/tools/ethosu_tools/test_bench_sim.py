@@ -22,14 +22,14 @@ def test_ratios_are_of_the_times_beside_them(ethosu, small_models):
     data = bench(ethosu, small_models["small_cnn"], "--npu", "ethos-u55-64", "--pairs", "1")
     assert data["npu"] == "ethos-u55-64" and data["equals_reference"] is True
     assert data["npu_cycles"] > 0 and data["sim_ms"] > 0
-    for rival in ("litert_builtin", "xnnpack"):
+    for rival in ("litert_builtin", "xnnpack", "strict"):
         assert data[f"ratio_to_{rival}"] > 0 and data[f"{rival}_ms"] > 0
 
 
 def test_text_names_ratios_and_verdict(ethosu, small_models):
     code, out, _ = ethosu("bench", "sim", small_models["small_cnn"], "--pairs", "1")
     assert code == 0
-    assert out.count("times as long") == 2 and "equals that of TFLite's reference kernels" in out
+    assert out.count("times as long") == 3 and "equals that of TFLite's reference kernels" in out
 
 
 def test_the_emulated_board_is_measured_on_request(ethosu, small_models):

@@ -64,8 +64,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         compiled = Path(folder) / "compiled.tflite"
         ui.note(f"compiling {model.stem} for {args.npu}")
         estimate = vela.compile_model(model, args.npu, compiled)["estimate"]
-        with Simulation(compiled) as simulation, ui.progress("running pairs") as update:
-            result = _measure(simulation, model, args.pairs, update)
+        with (
+            Simulation(compiled, coherence="off") as simulation,
+            Simulation(compiled, coherence="strict") as strict,
+            ui.progress("running pairs") as update,
+        ):
+            result = _measure(simulation, strict, model, args.pairs, update)
             cycles = simulation.cycles
             if args.qemu:
                 result |= _measure_qemu(simulation, compiled, args.pairs)
@@ -86,15 +90,24 @@ def _make_default(folder: Path) -> Path:
 
 
 def _measure(
-    simulation: Simulation, model: Path, pairs: int, update: Callable[[int, int], None]
+    simulation: Simulation,
+    strict: Simulation,
+    model: Path,
+    pairs: int,
+    update: Callable[[int, int], None],
 ) -> dict[str, Any]:
-    rivals = {
+    rivals: dict[str, Oracle | Simulation] = {
         "litert_builtin": Oracle(model, kernels=oracle.BUILTIN),
         "xnnpack": Oracle(model, kernels=oracle.XNNPACK),
+        "strict": strict,
     }
     inputs = arrays.random_inputs(simulation.inputs, np.random.default_rng(SEED))
     expected = Oracle(model).step(inputs)
-    equal = all(map(np.array_equal, simulation.step(inputs), expected))
+    equal = all(
+        np.array_equal(found, right)
+        for ours in (simulation, strict)
+        for found, right in zip(ours.step(inputs), expected, strict=True)
+    )
     times: dict[str, list[float]] = {name: [] for name in ("sim", *rivals)}
     ratios: dict[str, list[float]] = {name: [] for name in rivals}
     for pair in range(pairs):
@@ -165,6 +178,7 @@ def render(data: dict[str, Any]) -> str:
         ("NPU simulator", "sim_ms", None),
         ("LiteRT, built-in kernels", "litert_builtin_ms", "ratio_to_litert_builtin"),
         ("LiteRT with XNNPACK", "xnnpack_ms", "ratio_to_xnnpack"),
+        ("ours, strict coherence", "strict_ms", "ratio_to_strict"),
     ]
     lines = [
         f"{data['model']} for {data['npu']}: {data['macs'] / 1e6:,.1f} million MACs, one thread, "
