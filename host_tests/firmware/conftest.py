@@ -6,14 +6,14 @@ import os
 import re
 import select
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import serial
 from ethosu_tools import paths
-from ethosu_tools.board import Board
+from ethosu_tools.board import Board, Port
+from ethosu_tools.deadline import Deadline
 from ethosu_tools.qemu import find_qemu
 
 START_TIMEOUT_S = 10
@@ -26,11 +26,12 @@ class Uart:
         self.process = process
         self.port = port
 
-    def terminal(self) -> serial.Serial:
-        return serial.Serial(self.port, timeout=10)
+    def terminal(self) -> contextlib.AbstractContextManager[Port]:
+        port = serial.Serial(self.port)
+        return contextlib.closing(Port(port, lambda seconds: Deadline(seconds, self.process)))
 
     def board(self) -> contextlib.AbstractContextManager[Board]:
-        return contextlib.closing(Board(self.port))
+        return contextlib.closing(Board(self.port, process=self.process))
 
 
 @contextlib.contextmanager
@@ -51,8 +52,8 @@ def start(firmware: Path, *options: str) -> Iterator[Uart]:
 
 def _find_port(process: subprocess.Popen) -> str:
     text = ""
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while time.monotonic() < deadline:
+    deadline = Deadline(START_TIMEOUT_S, process)
+    while not deadline.expired():
         if select.select([process.stdout], [], [], 0.1)[0]:
             text += process.stdout.read1().decode()
         found = re.search(r"redirected to (\S+)", text)

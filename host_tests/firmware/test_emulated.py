@@ -5,16 +5,17 @@ import time
 
 import pytest
 import serial
-from ethosu_tools.board import open_board
+from ethosu_tools.board import Port, QemuBoard, open_board
+from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 
 
 def wait_for_log(machine: Machine, words: str) -> str:
     """The machine's log as soon as these words are in it."""
-    deadline = time.monotonic() + 10
+    deadline = Deadline(10, machine.process)
     while words not in machine.log():
-        assert time.monotonic() < deadline, machine.log()
+        assert not deadline.expired(), machine.log()
         time.sleep(0.05)
     return machine.log()
 
@@ -32,9 +33,14 @@ def test_boot_to_prompt_takes_few_instructions(fresh):
     assert fresh.eval("emulator.instructions()") < 5_000_000
 
 
-def test_waiting_is_sleeping(fresh):
+def test_waiting_is_sleeping():
     """A wait that spins costs 20 million instructions in this time."""
-    fresh.exec("""
+    with QemuBoard(Machine(repeatable=True)) as board:
+        check_waits(board)
+
+
+def check_waits(board):
+    board.exec("""
 import emulator, time, machine, asyncio, select, sys
 poll = select.poll()
 poll.register(sys.stdin, select.POLLIN)
@@ -48,7 +54,7 @@ def cost(wait):
     wait()
     return emulator.instructions() - before
 """)
-    costs = fresh.eval("[cost(wait) for wait in waits]")
+    costs = board.eval("[cost(wait) for wait in waits]")
     assert max(costs) < 400_000, costs
 
 
@@ -133,7 +139,8 @@ print(total, end="")
 
 def test_uart_works_beside_a_plugin_console():
     """The console that speaks is answered."""
-    with Machine(console="uart") as machine, serial.Serial(machine.port, timeout=10) as terminal:
+    with Machine(console="uart") as machine, serial.Serial(machine.port) as port:
+        terminal = Port(port, lambda seconds: Deadline(seconds, machine.process))
         terminal.write(b"\r\x03\x03print(6 * 7)\r")
         assert terminal.read_until(b"42\r\n>>> ").endswith(b"42\r\n>>> ")
 

@@ -11,6 +11,7 @@ The serial protocol is mpremote's.
 import contextlib
 import io
 import struct
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,28 +21,131 @@ from mpremote.transport import TransportError, TransportExecError
 from mpremote.transport_serial import SerialTransport
 
 from .closeable import Closeable
+from .deadline import Deadline
 from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
 from .qemu import Machine
 from .ui import Update
 
 BAUDRATE = 115200
 BOOT_TIMEOUT_S = 10.0
-EMULATED_BOOT_TIMEOUT_S = 30.0  # the host may be busy
-# mpremote polls in reads of this length, so time-outs are as coarse as this.
-_READ_TIMEOUT_S = 1.0
+# A board that is asked answers within this time; time-outs are looked at in reads of _POLL_S.
+_ANSWER_TIMEOUT_S = 10.0
+_POLL_S = 0.05
+# A board that boots is asked for its prompt so often.
+_PROMPT_TIMEOUT_S = 1.0
 # A board that has sent nothing for so long has said what it had to say.
 _QUIET_S = 0.2
 _QUIET_TRIES = 25
 
 OnOutput = Callable[[bytes], None]
+Deadlines = Callable[[float | None], Deadline]
+_ENDLESS = Deadline(None)
+
+
+class Port:
+    """A serial port whose reads wait for the board's time, not the host's; else as pyserial's."""
+
+    def __init__(self, port: serial.Serial, deadlines: Deadlines = Deadline) -> None:
+        """Take over an open port; `deadlines` makes the deadline of a wait."""
+        self._port = port
+        self._port.timeout = _POLL_S
+        self._deadlines = deadlines
+        self._received = bytearray()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._port, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._port, name, value)
+
+    @property
+    def in_waiting(self) -> int:
+        """Number of bytes that can be read at once."""
+        return len(self._received) + int(self._port.in_waiting)
+
+    def inWaiting(self) -> int:  # noqa: N802  # the name that mpremote calls
+        """Return the same as `in_waiting`."""
+        return self.in_waiting
+
+    def read(self, size: int = 1) -> bytes:
+        """Return so many bytes, or fewer if the board keeps silent."""
+        data, silence = b"", self._deadlines(_ANSWER_TIMEOUT_S)
+        while len(data) < size and (byte := self._next(silence)):
+            data += byte
+        return data
+
+    def read_until(
+        self,
+        ending: bytes,
+        timeout: float | None = _ANSWER_TIMEOUT_S,
+        *,
+        overall: float | None = None,
+        on_output: OnOutput | None = None,
+    ) -> bytes:
+        """Return all up to `ending`, or what came until a time-out.
+
+        `timeout` bounds the silence between two bytes. With `on_output`, which gets each byte as
+        it comes, only the last one is returned.
+        """
+        data, silence, end = b"", self._deadlines(timeout), self._deadlines(overall)
+        while not data.endswith(ending) and (byte := self._next(silence, end)):
+            silence.restart()
+            if on_output:
+                on_output(byte)
+            data = byte if on_output else data + byte
+        return data
+
+    def _next(self, silence: Deadline, end: Deadline = _ENDLESS) -> bytes:
+        """The next byte, or nothing after a silence or at the end."""
+        while not self._received:
+            self._received += self._port.read(max(1, self._port.in_waiting))
+            if end.expired() or (not self._received and silence.expired()):
+                return b""
+        byte = bytes(self._received[:1])
+        del self._received[:1]
+        return byte
+
+
+class _Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
+    """mpremote's protocol over a port that counts the board's time."""
+
+    def __init__(self, name: str, deadlines: Deadlines) -> None:
+        super().__init__(name, BAUDRATE)
+        self.serial = Port(self.serial, deadlines)  # type: ignore[has-type]
+
+    def read_until(
+        self,
+        min_num_bytes: int,
+        ending: bytes,
+        timeout: float | None = 10,
+        data_consumer: OnOutput | None = None,
+        timeout_overall: float | None = None,
+    ) -> bytes:
+        """Read until `ending`, or until one of the time-outs, in seconds of the board."""
+        return self.serial.read_until(
+            ending, timeout, overall=timeout_overall, on_output=data_consumer
+        )
 
 
 class Board(Closeable):
     """Runs Python on a board through its raw REPL."""
 
-    def __init__(self, port: str, *, boot_timeout: float = BOOT_TIMEOUT_S) -> None:
-        """Open the port and interrupt whatever runs there."""
+    def __init__(
+        self,
+        port: str,
+        *,
+        boot_timeout: float = BOOT_TIMEOUT_S,
+        process: "subprocess.Popen[Any] | None" = None,
+    ) -> None:
+        """Open the port and interrupt whatever runs there.
+
+        All time-outs are seconds of the board; `process` is its emulator, if it has one.
+        """
         self.port = port
+        self._process = process
         self._boot_timeout = boot_timeout
         self._transport = self._open()
         self._enter(boot_timeout)
@@ -135,9 +239,12 @@ class Board(Closeable):
         """What else is known when the board fails."""
         return ""
 
-    def _open(self) -> SerialTransport:
+    def _deadline(self, seconds: float | None) -> Deadline:
+        return Deadline(seconds, self._process)
+
+    def _open(self) -> _Transport:
         try:
-            return SerialTransport(self.port, BAUDRATE, timeout=_READ_TIMEOUT_S)
+            return _Transport(self.port, self._deadline)
         except (TransportError, OSError, ValueError) as error:
             raise BoardLinkError(
                 f"{self.port} cannot be opened: there is no such port, or another program has it"
@@ -145,22 +252,20 @@ class Board(Closeable):
 
     def _enter(self, timeout: float) -> None:
         """Reach the raw REPL of a board that may still be booting."""
-        deadline = time.monotonic() + timeout
-        attempts = 0
-        while True:
-            attempts += 1
+        tries = max(1, round(timeout / _PROMPT_TIMEOUT_S))
+        for attempt in range(1, tries + 1):
             try:
                 self._ask_for_raw_repl()
                 break
             except BoardTimeoutError:
-                if time.monotonic() >= deadline:
+                if attempt == tries or self._deadline(None).expired():
                     raise
-        if attempts > 1:
+        if attempt > 1:
             self._settle()
 
     def _ask_for_raw_repl(self) -> None:
         with self._translated("waiting for the board's prompt"):
-            self._transport.enter_raw_repl(soft_reset=False, timeout_overall=1)
+            self._transport.enter_raw_repl(soft_reset=False, timeout_overall=_PROMPT_TIMEOUT_S)
 
     def _settle(self) -> None:
         """Let late answers to earlier attempts pass, so that the next answer is to what we ask."""
@@ -175,13 +280,13 @@ class Board(Closeable):
 
     def _reconnect(self) -> None:
         """Find the prompt again after a reset; a port that goes away with it is opened anew."""
-        deadline = time.monotonic() + self._boot_timeout
+        deadline = self._deadline(self._boot_timeout)
         while True:
             try:
                 self._enter(self._boot_timeout)
                 return
             except BoardLinkError:
-                if time.monotonic() >= deadline:
+                if deadline.expired():
                     raise
             with contextlib.suppress(BoardLinkError):
                 self.close()
@@ -211,11 +316,11 @@ class Board(Closeable):
 class QemuBoard(Board):
     """An emulated board; its memory can be read and written without the serial line."""
 
-    def __init__(self, machine: Machine, *, boot_timeout: float = EMULATED_BOOT_TIMEOUT_S) -> None:
+    def __init__(self, machine: Machine, *, boot_timeout: float = BOOT_TIMEOUT_S) -> None:
         """Take over a machine that was just started."""
         self.machine = machine
         try:
-            super().__init__(machine.port, boot_timeout=boot_timeout)
+            super().__init__(machine.port, boot_timeout=boot_timeout, process=machine.process)
         except BaseException:
             machine.close()
             raise
@@ -231,8 +336,7 @@ class QemuBoard(Board):
         self.machine.close()
 
     def _failure_details(self) -> str:
-        state = "runs" if self.machine.running() else f"ended ({self.machine.process.returncode})"
-        return f"; QEMU {state}, its log ends: {self.machine.log_tail()}"
+        return f"; QEMU {self.machine.state()}, its log ends: {self.machine.log_tail()}"
 
 
 def open_board(

@@ -19,11 +19,12 @@ import time
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from . import coherence as coherence_mode
 from . import paths
 from .closeable import Closeable
+from .deadline import Deadline
 from .errors import BoardError, InputError, SetupError
 
 MACHINE = "mps3-an547"
@@ -42,8 +43,14 @@ WINDOW_START = 0x68000000
 WINDOW_SIZE = 128 << 20
 
 CONSOLES = ("fast", "uart")
+# The count of executed instructions: tools/qemu_plugin/emulator_page.h.
+EMULATOR_INSTRUCTIONS = 0x4F000010
+
+# Seconds of the emulator's time: see deadline.py.
 START_TIMEOUT_S = 10.0
 CONTROL_TIMEOUT_S = 10.0
+_POLL_S = 0.05
+_FIND_S = 0.01
 # How QEMU names the UART's host end, and the plugin its own console's.
 _CONSOLE_LINE = re.compile(r"(?:char device redirected to|ethosu: console) (\S+)")
 _PR_SET_PDEATHSIG = 1
@@ -86,8 +93,8 @@ class Control:
 
     def __init__(self) -> None:
         self._ours, self._theirs = socket.socketpair()
-        self._ours.settimeout(CONTROL_TIMEOUT_S)
-        self._replies = self._ours.makefile("rb")
+        self._ours.settimeout(_POLL_S)
+        self._received = b""
         self._ready = False
 
     @property
@@ -95,25 +102,42 @@ class Control:
         """The end for QEMU."""
         return self._theirs.fileno()
 
-    def command(self, name: str, event: str | None = None) -> None:
-        """Have QEMU carry out a command, and wait until it reports the event."""
+    def command(
+        self, name: str, deadline: Deadline, *, event: str | None = None, **arguments: object
+    ) -> Any:
+        """Have QEMU carry out a command; wait for its result, or until it reports the event."""
         if not self._ready:
             self._ready = True
-            self.command("qmp_capabilities")
-        awaited: dict[str, object] = {"return": {}} if event is None else {"event": event}
+            self.command("qmp_capabilities", deadline)
+        awaited = "return" if event is None else "event"
         try:
-            self._ours.sendall(json.dumps({"execute": name}).encode())
-            while not awaited.items() <= (reply := json.loads(self._replies.readline())).items():
+            self._ours.sendall(json.dumps({"execute": name, "arguments": arguments}).encode())
+            while (reply := self._reply(deadline)).get(awaited) is None or event not in (
+                None,
+                reply[awaited],
+            ):
                 if "error" in reply:
                     raise BoardError(f"QEMU refuses {name}: {reply['error'].get('desc')}")
         except (OSError, ValueError) as error:
             raise BoardError(f"QEMU does not answer to {name}") from error
+        return reply[awaited]
 
     def close(self) -> None:
         """Close both ends."""
-        self._replies.close()
         self._ours.close()
         self._theirs.close()
+
+    def _reply(self, deadline: Deadline) -> dict[str, Any]:
+        """The next line that QEMU sends."""
+        while b"\n" not in self._received:
+            try:
+                self._received += self._ours.recv(65536)
+            except TimeoutError:
+                if deadline.expired():
+                    raise
+        line, _, self._received = self._received.partition(b"\n")
+        reply: dict[str, Any] = json.loads(line)
+        return reply
 
 
 def _elf(image: Path) -> Path:
@@ -197,7 +221,19 @@ class Machine(Closeable):
 
     def reset(self) -> None:
         """Press the board's reset button."""
-        self._control.command("system_reset", event="RESET")
+        self._control.command("system_reset", self._deadline(CONTROL_TIMEOUT_S), event="RESET")
+
+    def state(self) -> str:
+        """What QEMU does, for messages; a processor that waits executes few instructions."""
+        if not self.running():
+            return f"ended ({self.process.returncode})"
+        try:
+            before = self._instructions()
+            time.sleep(_POLL_S)
+            after = self._instructions()
+        except BoardError:
+            return "is stuck: its monitor does not answer"
+        return f"runs, {after:,} instructions so far, {after - before:,} in the last {_POLL_S} s"
 
     def log(self) -> str:
         """All that QEMU, the plugin and the firmware's fault reports have said."""
@@ -210,9 +246,22 @@ class Machine(Closeable):
         found = [line.strip() for line in self.log().splitlines() if line.strip()]
         return " | ".join(found[-lines:]) or "nothing was logged"
 
+    def _deadline(self, seconds: float) -> Deadline:
+        return Deadline(seconds, self.process)
+
+    def _instructions(self) -> int:
+        """What the guest has executed, from the plugin's page."""
+        text = self._control.command(
+            "human-monitor-command",
+            self._deadline(CONTROL_TIMEOUT_S),
+            **{"command-line": f"xp /2wx {EMULATOR_INSTRUCTIONS:#x}"},
+        )
+        low, high = (int(word, 16) for word in text.partition(":")[2].split())
+        return high << 32 | low
+
     def _find_port(self) -> str:
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while time.monotonic() < deadline:
+        deadline = self._deadline(START_TIMEOUT_S)
+        while True:
             found = _CONSOLE_LINE.search(self.log())
             if found:
                 return found[1]
@@ -220,8 +269,11 @@ class Machine(Closeable):
                 raise BoardError(
                     f"QEMU ended at once (exit code {self.process.returncode}): {self.log_tail()}"
                 )
-            time.sleep(0.01)
-        raise BoardError(f"QEMU named no console within {START_TIMEOUT_S:.0f} s: {self.log_tail()}")
+            if deadline.expired():
+                raise BoardError(
+                    f"QEMU named no console within {START_TIMEOUT_S:.0f} s: {self.log_tail()}"
+                )
+            time.sleep(_FIND_S)
 
 
 def find_qemu() -> str:

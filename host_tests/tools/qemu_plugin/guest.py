@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-TIMEOUT_S = 60
+from ethosu_tools import deadline
+
+TIMEOUT_S = 60  # of the emulator
 SOURCES = Path(__file__).resolve().parent / "guest"
 TOOLS = SOURCES.parents[3] / "tools"
 
@@ -71,13 +73,7 @@ class Guest:
 
     def run(self, scenario: str, arguments: str = "", more: Sequence[str] = ()) -> Outcome:
         """Run a scenario to its end."""
-        done = subprocess.run(
-            self.command(scenario, arguments, more),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-        )
+        done = deadline.run(self.command(scenario, arguments, more), TIMEOUT_S)
         return outcome(done.stderr, done.returncode)
 
     @contextmanager

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What the plugin refuses, and how it says so: one sentence, and QEMU ends."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from ethosu_tools import deadline
 
-from tools.qemu_plugin.guest import Guest, outcome
+from tools.qemu_plugin.guest import TIMEOUT_S, Guest, outcome
 from tools.qemu_plugin.releases import version
 
 WRONG = {
@@ -43,7 +43,7 @@ def test_wrong_argument(guest: Guest, arguments: str) -> None:
 
 def test_another_machine_is_refused(guest: Guest) -> None:
     command = [guest.qemu, "-machine", "mps2-an505", "-display", "none", "-plugin", guest.plugin]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = deadline.run(command, TIMEOUT_S)
     assert done.returncode == 1
     assert outcome(done.stderr, 1).messages == [
         "this machine is no Corstone-300: start QEMU with -machine mps3-an547"

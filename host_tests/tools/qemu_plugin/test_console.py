@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ethosu_tools.deadline import STEP_S, Deadline
 
 from tools.qemu_plugin.guest import TIMEOUT_S, Guest, outcome
 
@@ -24,7 +25,8 @@ NO_PROGRESS_S = 0.5
 class Client:
     """A program on the host that has the console open."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, process: subprocess.Popen[str], path: str) -> None:
+        self.process = process
         self.socket = None
         if path.startswith("/dev/"):
             # Nothing is set up: the terminal must be raw already.
@@ -46,19 +48,23 @@ class Client:
     def write_until_blocked(self, data: bytes) -> int:
         """Write, but read nothing, until all is written or nothing moves any more."""
         done = 0
-        while done < len(data) and select.select([], [self.fd], [], NO_PROGRESS_S)[1]:
-            with contextlib.suppress(BlockingIOError):
-                done += os.write(self.fd, data[done : done + 65536])
+        silence = Deadline(NO_PROGRESS_S, self.process)
+        while done < len(data) and not silence.expired():
+            if select.select([], [self.fd], [], STEP_S)[1]:
+                with contextlib.suppress(BlockingIOError):
+                    done += os.write(self.fd, data[done : done + 65536])
+                    silence.restart()
         return done
 
     def exchange(self, data: bytes, expected: int) -> bytes:
         """Write all, and read until so many bytes came, both at full speed."""
         received = bytearray()
+        silence = Deadline(TIMEOUT_S, self.process)
         while data or len(received) < expected:
-            readable, writable, _ = select.select(
-                [self.fd], [self.fd] if data else [], [], TIMEOUT_S
-            )
-            assert readable or writable, f"stuck after {len(received)} of {expected} bytes"
+            readable, writable, _ = select.select([self.fd], [self.fd] if data else [], [], STEP_S)
+            if readable or writable:
+                silence.restart()
+            assert not silence.expired(), f"stuck after {len(received)} of {expected} bytes"
             if readable:
                 received += os.read(self.fd, 65536)
             if writable:
@@ -82,9 +88,9 @@ def console(
 
 
 @contextlib.contextmanager
-def client(path: str) -> Iterator[Client]:
+def client(process: subprocess.Popen[str], path: str) -> Iterator[Client]:
     """A client that leaves at the end."""
-    one = Client(path)
+    one = Client(process, path)
     try:
         yield one
     finally:
@@ -104,7 +110,7 @@ def random_bytes(size: int) -> bytes:
 @pytest.mark.parametrize("kind", KIND)
 def test_echo_at_full_speed_is_byte_exact(guest: Guest, tmp_path: Path, kind: str) -> None:
     data = random_bytes(1_000_000)
-    with console(guest, kind, tmp_path, "echo") as (_, path), client(path) as one:
+    with console(guest, kind, tmp_path, "echo") as (process, path), client(process, path) as one:
         assert one.exchange(data, len(data)) == echoed(data)
 
 
@@ -113,7 +119,7 @@ def test_a_client_that_does_not_read_makes_the_guest_wait(
     guest: Guest, tmp_path: Path, kind: str
 ) -> None:
     data = random_bytes(2_000_000)
-    with console(guest, kind, tmp_path, "echo") as (process, path), client(path) as one:
+    with console(guest, kind, tmp_path, "echo") as (process, path), client(process, path) as one:
         sent = one.write_until_blocked(data)
         assert sent < len(data), "the FIFOs are bounded"
         assert_idle(process)
@@ -126,7 +132,7 @@ def test_clients_come_and_go(guest: Guest, tmp_path: Path, kind: str) -> None:
     with console(guest, kind, tmp_path, "echo") as (process, path):
         for turn in range(10):
             data = random_bytes(1000 + turn)
-            with client(path) as one:
+            with client(process, path) as one:
                 assert one.exchange(data, len(data)) == echoed(data)
         assert_idle(process)
 
@@ -134,8 +140,8 @@ def test_clients_come_and_go(guest: Guest, tmp_path: Path, kind: str) -> None:
 def test_second_client_of_a_socket_waits(guest: Guest, tmp_path: Path) -> None:
     with (
         console(guest, "unix", tmp_path, "echo") as (process, path),
-        client(path) as one,
-        client(path) as two,
+        client(process, path) as one,
+        client(process, path) as two,
     ):
         assert one.exchange(b"first", 5) == echoed(b"first")
         two.write_until_blocked(b"second")
@@ -149,21 +155,21 @@ def test_second_client_of_a_socket_waits(guest: Guest, tmp_path: Path) -> None:
 def test_bytes_of_a_client_that_left_arrive(guest: Guest, tmp_path: Path, kind: str) -> None:
     data = random_bytes(100_000).replace(b"\xff", b"\xfe")
     with console(guest, kind, tmp_path, "count_bytes") as (process, path):
-        with client(path) as one:
+        with client(process, path) as one:
             one.exchange(data, 0)
-        with client(path) as two:
+        with client(process, path) as two:
             two.exchange(data + b"\xff", 0)
-            values = outcome(process.communicate(timeout=TIMEOUT_S)[1], 0).values
+            values = outcome(process.communicate()[1], 0).values
     assert values == {"count": 2 * len(data), "sum": 2 * sum(data) & 0xFFFFFFFF}
 
 
 @pytest.mark.parametrize("kind", KIND)
 def test_first_client_finds_what_was_said_before(guest: Guest, tmp_path: Path, kind: str) -> None:
     greeting = b"before the first client"
-    with console(guest, kind, tmp_path, "greet_then_echo") as (_, path):
-        with client(path) as one:
+    with console(guest, kind, tmp_path, "greet_then_echo") as (process, path):
+        with client(process, path) as one:
             assert one.exchange(b"", len(greeting)) == greeting
-        with client(path) as two:
+        with client(process, path) as two:
             assert two.exchange(b"a", 1) == b"b", "the next one does not"
 
 
@@ -173,7 +179,7 @@ def test_guest_that_does_not_read_makes_the_client_wait(
 ) -> None:
     data = random_bytes(1_000_000)
     with console(guest, kind, tmp_path, "deaf") as (process, path):
-        with client(path) as one:
+        with client(process, path) as one:
             assert 65536 <= one.write_until_blocked(data) < len(data)
             assert_idle(process)
         assert_idle(process)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""Time-outs count what the board did: a host that has no time for it ends no wait."""
+
+import contextlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from ethosu_tools import deadline
+from ethosu_tools.board import open_board
+from ethosu_tools.deadline import Deadline
+from ethosu_tools.errors import BoardError, BoardTimeoutError
+
+STOPPED_S = 2.5
+SPIN = "while True: pass"
+
+
+@contextlib.contextmanager
+def program(text):
+    with subprocess.Popen([sys.executable, "-c", text]) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def cpu_seconds(process):
+    return time.clock_gettime(~process.pid << 3 | 2)
+
+
+def wait_until_expired(end):
+    while not end.expired():
+        time.sleep(0.01)
+
+
+def test_a_sleeping_emulator_s_seconds_are_the_host_s():
+    with program("import time; time.sleep(1000)") as process:
+        begun = time.monotonic()
+        wait_until_expired(Deadline(0.5, process))
+        assert time.monotonic() - begun >= 0.5
+
+
+def test_a_computing_emulator_s_seconds_are_those_it_computed():
+    with program(SPIN) as process:
+        begun = cpu_seconds(process)
+        wait_until_expired(Deadline(0.5, process))
+        assert cpu_seconds(process) - begun >= 0.4
+
+
+def test_time_that_the_host_did_not_give_does_not_count():
+    with program(SPIN) as process:
+        process.send_signal(signal.SIGSTOP)
+        end = Deadline(0.3, process)
+        for _ in range(100):
+            time.sleep(0.01)
+            assert not end.expired()
+        process.send_signal(signal.SIGCONT)
+        wait_until_expired(end)
+
+
+def test_time_in_which_nobody_asked_does_not_count():
+    end = Deadline(2 * deadline.STEP_S)
+    time.sleep(3 * deadline.STEP_S)
+    assert not end.expired()
+
+
+def test_an_emulator_that_has_ended_is_not_waited_for():
+    with program("pass") as process:
+        process.wait()
+        assert Deadline(1000, process).expired()
+        assert Deadline(None, process).expired()
+
+
+def test_none_never_ends():
+    assert not Deadline(None).expired()
+
+
+def test_a_program_that_does_not_end_is_killed():
+    with pytest.raises(subprocess.TimeoutExpired):
+        deadline.run([sys.executable, "-c", SPIN], 0.3)
+    done = deadline.run([sys.executable, "-c", "print(1); exit(3)"], 10)
+    assert (done.stdout, done.returncode) == ("1\n", 3)
+
+
+@pytest.fixture
+def board():
+    with open_board("qemu") as board:
+        yield board
+
+
+@pytest.fixture
+def stopped(board):
+    """The board's emulator gets no time from the host for a while, from now on."""
+    process = board.machine.process
+    process.send_signal(signal.SIGSTOP)
+    timer = threading.Timer(STOPPED_S, process.send_signal, [signal.SIGCONT])
+    timer.start()
+    yield board
+    timer.join()
+
+
+def test_code_is_waited_for_while_the_host_gives_no_time(stopped):
+    assert stopped.exec("print(6 * 7)", timeout=1) == "42\r\n"
+
+
+def test_the_prompt_is_waited_for_while_the_host_gives_no_time(stopped):
+    stopped.soft_reset()
+    assert stopped.eval("1 + 1") == 2
+
+
+def test_a_reset_is_waited_for_while_the_host_gives_no_time(stopped):
+    stopped.reset()
+    assert stopped.eval("1 + 1") == 2
+
+
+def test_what_does_not_end_is_told_from_what_sleeps(board):
+    executed = []
+    for program in ("import time; time.sleep(1000)", SPIN):
+        board.start(program)
+        with pytest.raises(BoardTimeoutError, match="gave no proper answer; QEMU runs") as caught:
+            board.finish(timeout=0.5)
+        counts = re.search(r"([\d,]+) instructions so far, ([\d,]+) in the", str(caught.value))
+        executed += [int(count.replace(",", "")) for count in counts.groups()]
+        board.interrupt()
+    assert executed[0] > executed[1] and executed[3] > executed[1], executed
+    assert executed[2] - executed[0] > 1_000_000, executed
+
+
+def test_an_emulator_that_dies_ends_the_wait_at_once(board):
+    board.start("print('!')\n" + SPIN)
+    with pytest.raises(BoardError, match=r"QEMU ended \(-9\)"):
+        board.finish(timeout=1000, on_output=lambda _: board.machine.process.kill())

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Time-outs that count what a board did, not what a busy host had no time for.
+
+A second of an emulated board passes while its emulator computes for a second, or sleeps for a
+second of its own will. The time in which the emulator was ready to run, but the host ran other
+programs, does not count; nor does the time in which this program itself was not run. A real board
+works at its own pace: its seconds are the host's.
+"""
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+# Who waits asks this often; a longer pause means that the host ran other programs.
+STEP_S = 0.25
+# States of a thread that waits for something to happen, in /proc/PID/task/TID/stat.
+_SLEEPING = frozenset("SIZX")
+
+
+class Deadline:
+    """Ends a wait for a board after so many of the board's seconds; None never ends it."""
+
+    def __init__(
+        self, seconds: float | None, process: "subprocess.Popen[Any] | None" = None
+    ) -> None:
+        """Begin to count; `process` is the emulator, None for a real board."""
+        self._seconds = seconds
+        self._process = process
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew: the board gave a sign of life."""
+        self._passed = 0.0
+        self._host, self._used = time.monotonic(), self._computed()
+
+    def expired(self) -> bool:
+        """Is the time over, or the emulator gone? To be asked every STEP_S, or more often."""
+        if self._process is not None and self._process.poll() is not None:
+            return True
+        if self._seconds is None:
+            return False
+        host, used = time.monotonic(), self._computed()
+        step = min(host - self._host, STEP_S)
+        if self._process is not None and not _sleeps(self._process.pid):
+            step = min(step, used - self._used)
+        self._host, self._used = host, used
+        self._passed += step
+        return self._passed >= self._seconds
+
+    def _computed(self) -> float:
+        """Seconds of CPU time that the emulator has used."""
+        if self._process is None:
+            return 0.0
+        try:
+            return time.clock_gettime(_cpu_clock(self._process.pid))
+        except OSError:  # it has ended
+            return 0.0
+
+
+def run(command: Sequence[str | Path], seconds: float) -> "subprocess.CompletedProcess[str]":
+    """Run an emulator to its end without input, for so many seconds of a `Deadline` at most.
+
+    It must do its work itself, not in processes that it starts.
+    """
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
+    ) as process:
+        deadline = Deadline(seconds, process)
+        try:
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    out, err = process.communicate(timeout=STEP_S)
+                    return subprocess.CompletedProcess(command, process.returncode, out, err)
+                if process.poll() is None and deadline.expired():
+                    raise subprocess.TimeoutExpired(command, seconds)
+        except BaseException:
+            process.kill()
+            raise
+
+
+def _cpu_clock(pid: int) -> int:
+    """Clock of a process's CPU time, as clock_getcpuclockid(3) of Linux makes it."""
+    return ~pid << 3 | 2
+
+
+def _sleeps(pid: int) -> bool:
+    """Do all threads of a process wait for something other than a processor?"""
+    try:
+        return all(
+            (task / "stat").read_text().rpartition(")")[2].split()[0] in _SLEEPING
+            for task in Path(f"/proc/{pid}/task").iterdir()
+        )
+    except OSError:  # a thread has just ended
+        return False
