@@ -2,12 +2,13 @@
 """Fixtures for the tests of all parts; `board` comes from ethosu_tools.pytest_plugin."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
 import pytest
-
-REPO = Path(__file__).resolve().parents[1]
+import sharing
+from sharing import REPO
 
 # A shell that starts pytest with `&` has it and its children ignore Ctrl-C, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -22,7 +23,7 @@ def repo() -> Path:
 @pytest.fixture(scope="session")
 def build_dir() -> Path:
     """Where the parts' builds go."""
-    return REPO / "build"
+    return sharing.BUILD
 
 
 @pytest.fixture(scope="session")
@@ -72,9 +73,14 @@ def compiled(tmp_path_factory):
 
     def compile_once(source: Path, npu: str = "ethos-u55-128") -> Path:
         if (source, npu) not in done:
+            shared = sharing.compiled(
+                source.stem,
+                source.read_bytes(),
+                [npu],
+                lambda model, output: compile_model(model, npu, output / "compiled.tflite"),
+            )
             output = folder / f"{source.stem}_{npu}_{len(done)}.tflite"
-            compile_model(source, npu, output)
-            done[source, npu] = output
+            done[source, npu] = shutil.copy(shared / "compiled.tflite", output)
         return done[source, npu]
 
     return compile_once

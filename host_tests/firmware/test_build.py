@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The firmware's build: other MicroPython, other boards, nothing done twice."""
 
-import os
+import functools
 import re
-import subprocess
 
 import pytest
+import sharing
 
 from .conftest import start
 
@@ -13,17 +13,12 @@ NEWEST = "1.26.1"
 
 
 @pytest.fixture(scope="module")
-def make(repo):
-    def run(*arguments: str) -> subprocess.CompletedProcess:
-        command = ["make", "-C", str(repo / "firmware"), *arguments]
-        environment = {key: os.environ[key] for key in os.environ if not key.startswith("MAKE")}
-        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=500)
-
-    return run
+def make():
+    return functools.partial(sharing.try_make, "firmware")
 
 
 def test_newest_micropython_builds_and_works(make, build_dir):
-    done = make(f"MICROPYTHON_VERSION={NEWEST}", "-j2")
+    done = make(f"MICROPYTHON_VERSION={NEWEST}")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     elf = build_dir / f"firmware/MPS3_AN547-{NEWEST}/firmware.elf"
     with start(elf) as uart, uart.board() as board:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """`pytest host_tests/generator -k one_seed --seed N` reruns one case."""
 
-import subprocess
-
 import pytest
+import sharing
 
 
 def pytest_addoption(parser):
@@ -12,6 +11,6 @@ def pytest_addoption(parser):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def npu_library(repo):
-    for target in (["tools/npu_sim", "shared"], ["tools/sim_host"]):
-        subprocess.run(["make", "-s", "-C", *target], cwd=repo, check=True, timeout=300)
+def npu_library():
+    sharing.make("tools/npu_sim", "shared")
+    sharing.make("tools/sim_host")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import sharing
 
 SECONDS = 5
 TARGETS = {"streams": ("fuzz_stream", 12_000), "weights": ("fuzz_weights", 4_096)}
@@ -12,8 +13,7 @@ TARGETS = {"streams": ("fuzz_stream", 12_000), "weights": ("fuzz_weights", 4_096
 
 @pytest.fixture(scope="module")
 def fuzzers(repo):
-    command = ["make", "-s", "-C", str(repo / "tools/npu_sim/fuzz")]
-    subprocess.run(command, check=True, timeout=600)
+    sharing.make("tools/npu_sim/fuzz")
     return repo / "build/npu_sim/fuzz"
 
 
@@ -21,7 +21,7 @@ def fuzzers(repo):
 def corpus(repo, tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
     command = [sys.executable, "-m", "generator.seeds", "--count", "60", str(folder)]
-    subprocess.run(command, check=True, timeout=300, cwd=repo / "host_tests")
+    subprocess.run(command, check=True, cwd=repo / "host_tests")
     return folder
 
 
@@ -38,10 +38,9 @@ def test_no_finding(fuzzers, corpus, tmp_path, kind):
         f"-artifact_prefix={tmp_path}/",
         str(corpus / kind),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_findings_of_the_past_stay_mended(repo, fuzzers):
-    command = ["make", "-s", "-C", str(repo / "tools/npu_sim/fuzz"), "regress"]
-    subprocess.run(command, check=True, timeout=300, capture_output=True)
+def test_findings_of_the_past_stay_mended(fuzzers):
+    sharing.make("tools/npu_sim/fuzz", "regress")

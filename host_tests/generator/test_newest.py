@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The newest LiteRT agrees with the reference, but for the rounding of FULLY_CONNECTED."""
 
-import subprocess
-
 import numpy as np
 import pytest
+import sharing
 
 from . import case as cases
 from . import newest as second
@@ -16,7 +15,7 @@ NIGHTLY_SEEDS = range(10_000, 12_200)
 
 @pytest.fixture(scope="module")
 def newest(repo):
-    subprocess.run(["make", "-s", "litert-newest"], check=True, cwd=repo, timeout=600)
+    sharing.make(".", "litert-newest")
     litert = second.Newest(repo / "build/litert_newest/bin/python")
     yield litert
     litert.close()

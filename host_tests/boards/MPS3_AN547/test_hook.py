@@ -35,7 +35,7 @@ def image() -> Path:
 
 
 def _run(*command: str | Path) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def _object(image: Path, source: str) -> Path:

@@ -23,9 +23,7 @@ def run_alone(repo, tmp_path):
     def run(ci):
         env = {key: value for key, value in os.environ.items() if key != "CI"}
         command = [sys.executable, "-m", "pytest", "-ra", "-p", "no:cacheprovider"]
-        done = subprocess.run(
-            command, cwd=tests, env={**env, **ci}, capture_output=True, text=True, timeout=60
-        )
+        done = subprocess.run(command, cwd=tests, env={**env, **ci}, capture_output=True, text=True)
         return done.stdout
 
     return run

@@ -31,7 +31,6 @@ def users_pytest(tmp_path):
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=120,
         )
 
     return run
@@ -46,6 +45,14 @@ def test_same_tests_run_on_a_port(users_pytest):
     with qemu.Machine("ethos-u55-64", console="uart") as machine:
         done = users_pytest("--port", machine.port, "--npu", "ethos-u55-64")
     assert "3 passed" in done.stdout and done.returncode == 0, done.stdout
+
+
+def test_a_port_has_one_worker(users_pytest):
+    """Two would speak to the board at the same time."""
+    with qemu.Machine("ethos-u55-64", console="uart") as machine:
+        done = users_pytest("-n", "2", "--port", machine.port, "--npu", "ethos-u55-64")
+    assert "3 passed" in done.stdout and done.returncode == 0, done.stdout
+    assert "bringing up nodes" not in done.stdout
 
 
 def test_port_that_is_not_there_fails_with_its_name(users_pytest):

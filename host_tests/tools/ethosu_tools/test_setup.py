@@ -34,7 +34,6 @@ def run(script, *arguments, env, cwd):
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=60,
     )
 
 

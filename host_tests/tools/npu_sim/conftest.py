@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sharing
 
 CONFIGS = (
     "ethos-u55-32",
@@ -35,50 +34,34 @@ Compile = Callable[..., Path]
 @pytest.fixture(scope="session", autouse=True)
 def npu_library(repo: Path) -> Path:
     """Build the simulator, alone and with driver and runtime."""
-    for target in (["tools/npu_sim", "shared"], ["tools/sim_host"]):
-        command = ["make", "-s", "-C", *target]
-        done = subprocess.run(
-            command, cwd=repo, capture_output=True, text=True, timeout=300, check=False
-        )
-        assert done.returncode == 0, done.stderr
+    sharing.make("tools/npu_sim", "shared")
+    sharing.make("tools/sim_host")
     return repo / "build/npu_sim/libnpu_sim.so"
 
 
 @pytest.fixture(scope="session")
-def vela(build_dir: Path) -> Compile:
+def vela() -> Compile:
     """`vela(model, config, *options)`: the compiled file of a model given as path or bytes."""
 
     def compile_model(model: Path | bytes, config: str, *options: str) -> Path:
         content = model if isinstance(model, bytes) else model.read_bytes()
-        key = hashlib.sha256(b"\0".join([content, config.encode(), *map(str.encode, options)]))
-        folder = build_dir / "models" / "npu_sim"
-        compiled = folder / f"{key.hexdigest()[:24]}.tflite"
-        if not compiled.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            _run_vela(content, config, options, compiled)
-        return compiled
+        folder = sharing.compiled(
+            "model",
+            content,
+            [config, *options],
+            lambda source, output: _run_vela(
+                source, output, ["--accelerator-config", config, *options]
+            ),
+        )
+        return folder / "model_vela.tflite"
 
     return compile_model
 
 
-def _run_vela(content: bytes, config: str, options: tuple[str, ...], compiled: Path) -> None:
-    work = compiled.with_suffix(f".{os.getpid()}")
-    work.mkdir(exist_ok=True)
-    source = work / "model.tflite"
-    source.write_bytes(content)
-    command = [sys.executable, "-m", "ethosu.vela", "--accelerator-config", config]
-    done = subprocess.run(
-        [*command, "--output-dir", str(work), *options, str(source)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+def _run_vela(source: Path, output: Path, options: list[str]) -> None:
+    command = [sys.executable, "-m", "ethosu.vela", *options, "--output-dir", output, source]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"Vela refused the model: {done.stdout[-500:]}{done.stderr[-500:]}"
-    (work / "model_vela.tflite").replace(compiled)
-    for file in work.iterdir():
-        file.unlink()
-    work.rmdir()
 
 
 def random_inputs(

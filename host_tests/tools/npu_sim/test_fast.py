@@ -6,12 +6,12 @@
 
 import ctypes
 import os
-import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sharing
 
 from tools.npu_sim import random_operations_u85 as u85
 from tools.npu_sim.assembler import execute
@@ -29,8 +29,7 @@ def build(repo):
     """Build a variant of the simulator: the library."""
 
     def make_variant(name):
-        command = ["make", "-s", "-C", str(repo / "tools/npu_sim"), name]
-        subprocess.run(command, check=True, timeout=300, capture_output=True)
+        sharing.make("tools/npu_sim", name)
         return repo / "build/npu_sim" / name / "libnpu_sim.so"
 
     return make_variant

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import sharing
 
 HERE = Path(__file__).parent
 SUITES = ("streams", "registers", "weights", "rounding", "operators", "fast")
@@ -21,9 +22,8 @@ def runtime(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def sanitized(repo: Path) -> Path:
-    for target in (["tools/npu_sim", "sanitize"], ["tools/sim_host", "SANITIZE=address"]):
-        make = ["make", "-s", "-j2", "-C", *target]
-        subprocess.run(make, cwd=repo, check=True, timeout=580, capture_output=True)
+    sharing.make("tools/npu_sim", "sanitize")
+    sharing.make("tools/sim_host", "SANITIZE=address")
     return repo / "build/npu_sim/sanitize/libnpu_sim.so"
 
 
@@ -42,7 +42,6 @@ def test_clean_under_sanitizers(sanitized, repo):
         cwd=repo,
         capture_output=True,
         text=True,
-        timeout=580,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

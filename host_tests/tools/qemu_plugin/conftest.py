@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Fixtures: each test that uses `guest` runs with every release of QEMU."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
+import sharing
 
 from tools.qemu_plugin import releases
 from tools.qemu_plugin.guest import Guest, build
@@ -20,11 +20,9 @@ def qemu(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture(scope="session")
-def plugin(repo: Path, build_dir: Path) -> Path:
+def plugin(build_dir: Path) -> Path:
     """The plugin, up to date."""
-    make = ["make", "-s", "-C", repo / "tools/qemu_plugin"]
-    done = subprocess.run(make, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
+    sharing.make("tools/qemu_plugin")
     return build_dir / "qemu_plugin/libethosu_qemu.so"
 
 

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import sharing
 from ethosu_tools import selftest
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.oracle import Oracle
@@ -32,14 +33,10 @@ NOT_OFFERED = {
 
 
 @pytest.fixture(scope="module")
-def native(repo, tmp_path_factory):
+def native(build_dir):
     """Folder with ethosu.mpy and its package.json, built for the firmware's MicroPython."""
-    folder = tmp_path_factory.mktemp("native")
-    done = subprocess.run(
-        ["make", "-C", repo / "modules/ethosu/natmod", f"BUILD={folder}"],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    folder = build_dir / "natmod/tested"
+    sharing.make("modules/ethosu/natmod", f"BUILD={folder}")
     return folder
 
 
@@ -331,21 +328,18 @@ def test_selftest(loaded, compiled, small_models, tmp_path):
 
 @pytest.mark.slow
 def test_firmware_without_the_module_installs_it(
-    request, repo, build_dir, native, compiled, small_models
+    request, build_dir, native, compiled, small_models
 ):
     """Built without module and driver, the firmware gets both by `mpremote mip install`."""
     not_on_a_port(request)
-    subprocess.run(
-        ["make", "-s", "-j2", "-C", repo / "firmware", "ETHOSU=no"],
-        check=True, timeout=900, capture_output=True,
-    )  # fmt: skip
+    sharing.make("firmware", "ETHOSU=no")
     machine = Machine(NPU, firmware=build_dir / "firmware/MPS3_AN547-plain/firmware.elf")
     with Board(machine.port) as board:
         assert "ImportError" in raised(board, "import ethosu")
     subprocess.run(
         [sys.executable, "-m", "mpremote", "connect", machine.port, "mip", "install",
          "--target", "/lib", native / "package.json"],
-        check=True, timeout=120, capture_output=True,
+        check=True, capture_output=True,
     )  # fmt: skip
     with QemuBoard(machine) as board:
         board.exec(f"import gc, ethosu\nethosu.init({ADDRESS})")

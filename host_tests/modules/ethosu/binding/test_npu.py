@@ -19,7 +19,7 @@ def raw(tmp_path_factory, small_models, board_npu):
     subprocess.run(
         [sys.executable, "-m", "ethosu.vela", small_models["small_cnn"], "--output-format", "raw",
          "--accelerator-config", board_npu, "--output-dir", folder],
-        check=True, timeout=120, capture_output=True,
+        check=True, capture_output=True,
     )  # fmt: skip
     (product,) = folder.glob("*_vela.npz")
     return np.load(product)

@@ -21,7 +21,6 @@ def figures(request, small_models, tmp_path_factory):
         [*command, *small_models.values(), large],
         capture_output=True,
         text=True,
-        timeout=120,
         check=True,
     )
     return json.loads(done.stdout)

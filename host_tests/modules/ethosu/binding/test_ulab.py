@@ -2,9 +2,9 @@
 """ulab's arrays go in and out: ULAB_DIR names a checkout of its source, built into a firmware."""
 
 import os
-import subprocess
 
 import pytest
+import sharing
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
@@ -15,15 +15,12 @@ NPU = "ethos-u55-128"
 
 
 @pytest.fixture(scope="module")
-def ulab(request, repo, build_dir, compiled, small_models, example):
+def ulab(request, build_dir, compiled, small_models, example):
     """A board with ulab as `np`, model `m`, input `x` and the expected output `golden`."""
     source = os.environ.get("ULAB_DIR")
     if source is None or request.config.getoption("--port"):
         pytest.skip("NOT TESTED WITH ULAB: set ULAB_DIR to a checkout of its source")
-    subprocess.run(
-        ["make", "-s", "-j2", "-C", repo / "firmware", f"ULAB_DIR={source}"],
-        check=True, timeout=900, capture_output=True,
-    )  # fmt: skip
+    sharing.make("firmware", f"ULAB_DIR={source}")
     _, x, y = example
     firmware = build_dir / "firmware/MPS3_AN547-ulab/firmware.elf"
     with QemuBoard(Machine(NPU, firmware=firmware)) as board:

@@ -5,6 +5,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import sharing
+
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[3]
 C = HERE / "c"
@@ -27,11 +29,9 @@ SANITIZE = {
 }
 
 
-def run(command: list[str | Path], timeout: float = 120) -> str:
+def run(command: list[str | Path]) -> str:
     """Run a command, give its standard output; fail with all its output."""
-    done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, timeout=timeout
-    )
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
     return done.stdout
 
@@ -50,13 +50,13 @@ SIM = "npu_sim/{}/libnpu_sim.a"
 
 def archives(sanitizer: str, *kinds: str) -> list[Path]:
     """Build the archives of sim_host; give those of `kinds`: DRIVER, BOARD, SIM."""
-    run(["make", "-C", REPO / "tools/sim_host", "archives", f"SANITIZE={sanitizer}"], timeout=600)
+    sharing.make("tools/sim_host", "archives", f"SANITIZE={sanitizer}")
     return [REPO / "build" / kind.format(sanitizer) for kind in kinds]
 
 
 def shared_library() -> Path:
     """Build driver and sim_host as one shared library."""
-    run(["make", "-C", REPO / "tools/sim_host", "driver"], timeout=600)
+    sharing.make("tools/sim_host", "driver")
     return REPO / "build/sim_host/libethosu_driver.so"
 
 
@@ -65,8 +65,11 @@ def link(output: Path, sanitizer: str, sources: list[str], *kinds: str) -> Path:
     files = [C / source for source in sources]
     flags = [*STRICT, *SANITIZE[sanitizer], *INCLUDES]
     libraries = ["-Wl,--start-group", *archives(sanitizer, *kinds), "-Wl,--end-group"]
-    run(["gcc", *flags, "-o", output, *files, *libraries, "-lm"])
-    return output
+    command = ["gcc", *flags, *files, *libraries, "-lm", "-o"]
+    if sanitizer == "coverage":  # its counters lie where the program was made
+        run([*command, output])
+        return output
+    return sharing.program(output.name, command)
 
 
 def names(source: str) -> list[str]:

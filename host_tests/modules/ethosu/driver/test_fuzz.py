@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import pytest
+import sharing
 
 from modules.ethosu.driver import cbuild
 from modules.ethosu.driver.streams import npu_calls
@@ -14,15 +15,15 @@ FILES = ("device_u*.c", *(f"ethosu_{part}.c" for part in PARTS))
 
 
 @pytest.fixture(scope="module")
-def fuzzer(tmp_path_factory) -> Path:
+def fuzzer() -> Path:
     """The program of c/fuzz_payload.c."""
-    program = tmp_path_factory.mktemp("fuzz") / "fuzz_payload"
     sources = [path for pattern in FILES for path in sorted(DRIVER.glob(pattern))]
     sanitize = ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"]
     flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", *sanitize]
     main = cbuild.C / "fuzz_payload.c"
-    cbuild.run(["clang", *flags, *cbuild.INCLUDES, "-o", program, main, *sources])
-    return program
+    return sharing.program(
+        "fuzz_payload", ["clang", *flags, *cbuild.INCLUDES, main, *sources, "-o"]
+    )
 
 
 def fuzz(fuzzer: Path, corpus: Path, models: list[Path], runs: int) -> None:
@@ -32,7 +33,7 @@ def fuzz(fuzzer: Path, corpus: Path, models: list[Path], runs: int) -> None:
         for call in npu_calls(model):
             (corpus / f"seed_{number}").write_bytes(call.payload)
     options = [f"-runs={runs}", "-seed=1", "-max_len=16384", f"-artifact_prefix={corpus}/"]
-    cbuild.run([fuzzer, *options, corpus], timeout=1800)
+    cbuild.run([fuzzer, *options, corpus])
 
 
 def test_payloads_from_anywhere_are_read_safely(fuzzer, compiled, small_models, tmp_path) -> None:

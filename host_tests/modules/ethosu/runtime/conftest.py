@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Fixtures for the tests of the model runtime and of the Python module on a board."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import sharing
 
 HERE = Path(__file__).parent
 
@@ -20,11 +22,10 @@ def _sources(repo: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def build_program(repo, tmp_path_factory):
+def build_program(repo):
     """Builds a C program of this folder with sanitizers: `build_program("damage.c")`."""
 
     def build(main: str, compiler: str = "gcc", sanitize: str = "address,undefined") -> Path:
-        program = tmp_path_factory.mktemp("program") / Path(main).stem
         module = repo / "modules/ethosu"
         command = [
             compiler,
@@ -33,10 +34,9 @@ def build_program(repo, tmp_path_factory):
             *(f"-I{folder}" for folder in (module, module / "runtime", module / "driver")),
             *_sources(repo),
             HERE / main,
-            *("-lm", "-o", program),
+            *("-lm", "-o"),
         ]
-        subprocess.run(command, check=True, timeout=240)
-        return program
+        return sharing.program(Path(main).stem, command)
 
     return build
 
@@ -46,11 +46,13 @@ def vela(tmp_path_factory):
     """Runs Vela with options of one's own: `vela(model, "--cop-format", "COP2")`."""
 
     def run(model: Path, *options: str) -> Path:
-        folder = tmp_path_factory.mktemp("vela")
-        command = [sys.executable, "-m", "ethosu.vela", model, *options, "--output-dir", folder]
-        subprocess.run(command, check=True, timeout=120, capture_output=True)
-        (product,) = [*folder.glob("*_vela.tflite"), *folder.glob("*_vela.npz")]
-        return product
+        def compile_it(source: Path, folder: Path) -> None:
+            command = [sys.executable, "-m", "ethosu.vela", source, *options]
+            subprocess.run([*command, "--output-dir", folder], check=True, capture_output=True)
+
+        shared = sharing.compiled(model.stem, model.read_bytes(), options, compile_it)
+        (product,) = [*shared.glob("*_vela.tflite"), *shared.glob("*_vela.npz")]
+        return Path(shutil.copy(product, tmp_path_factory.mktemp("vela")))
 
     return run
 
@@ -61,9 +63,7 @@ def damage(build_program):
     program = build_program("damage.c")
 
     def run(how: str, path: Path) -> str:
-        result = subprocess.run(
-            [program, how, path], capture_output=True, text=True, timeout=300, check=False
-        )
+        result = subprocess.run([program, how, path], capture_output=True, text=True, check=False)
         assert result.returncode == 0, result.stderr[-2000:]
         return result.stdout
 

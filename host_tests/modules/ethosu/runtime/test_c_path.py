@@ -4,6 +4,7 @@
 import subprocess
 
 import pytest
+import sharing
 from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.plan import plan_file
 from ethosu_tools.vela import compile_model
@@ -23,8 +24,7 @@ def build_run_model(repo, tmp_path_factory):
 
     def build(sanitizer):
         folder = tmp_path_factory.mktemp("run_model")
-        make = ["make", "-s", "-j2", "-C", repo / "tools/sim_host", f"SANITIZE={sanitizer}"]
-        subprocess.run(make, check=True, timeout=300)
+        sharing.make("tools/sim_host", f"SANITIZE={sanitizer}")
         module, host = repo / "modules/ethosu", repo / "tools/sim_host"
         library = repo / "build/sim_host" / sanitizer
         command = [
@@ -36,7 +36,7 @@ def build_run_model(repo, tmp_path_factory):
             f"-Wl,-rpath,{library}",
             *("-o", folder / "run_model"),
         ]
-        subprocess.run(command, check=True, timeout=120)
+        subprocess.run(command, check=True)
         return lambda compiled, case: _run(folder, compiled, case)
 
     return build
@@ -52,7 +52,6 @@ def _run(folder, compiled, case) -> bytes:
         [folder / "run_model", *arguments],
         capture_output=True,
         text=True,
-        timeout=300,
         check=False,
     )
     assert result.returncode == 0, result.stderr[-3000:]

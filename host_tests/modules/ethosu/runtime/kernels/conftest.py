@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Fixtures for the tests of the CPU kernels."""
 
-import subprocess
+import shutil
 from pathlib import Path
 
 import pytest
+import sharing
 
 HERE = Path(__file__).parent
 
@@ -18,17 +19,12 @@ EVERYWHERE = "-fsingle-precision-constant"
 
 
 @pytest.fixture(scope="session")
-def build_cases(repo, build_dir, tmp_path_factory):
+def build_cases(repo, build_dir):
     """Builds run_cases.c on the runtime with sanitizers: `build_cases("-DSOMETHING")`."""
-    make = ["make", "-s", "-j2", "-C", repo / "tools/sim_host", "SANITIZE=address"]
-    subprocess.run(make, check=True, timeout=600)
+    sharing.make("tools/sim_host", "SANITIZE=address")
     module = repo / "modules/ethosu"
-    built: dict[tuple[str, ...], Path] = {}
 
     def build(*flags: str) -> Path:
-        if flags in built:
-            return built[flags]
-        program = tmp_path_factory.mktemp("kernels") / "run_cases"
         changed = [module / "runtime" / name for name in CHANGING] if flags else []
         if EVERYWHERE in flags:
             changed = sorted((module / "runtime").rglob("*.c"))
@@ -47,11 +43,9 @@ def build_cases(repo, build_dir, tmp_path_factory):
             HERE / "run_cases.c",
             *objects,
             build_dir / "npu_sim/address/libnpu_sim.a",
-            *("-lm", "-o", program),
+            *("-lm", "-o"),
         ]
-        subprocess.run(command, check=True, timeout=240)
-        built[flags] = program
-        return program
+        return sharing.program("run_cases", command)
 
     return build
 
@@ -73,7 +67,13 @@ def compile_mixed(tmp_path_factory):
     def compile_it(name, model, options=(), npu="ethos-u55-128", **choices):
         source, compiled, planned = (folder / f"{name}{end}.tflite" for end in ("", "_v", "_p"))
         source.write_bytes(model)
-        vela.compile_model(source, npu, compiled, more=options)
+        shared = sharing.compiled(
+            name,
+            model,
+            [npu, *options],
+            lambda path, out: vela.compile_model(path, npu, out / "c.tflite", more=options),
+        )
+        shutil.copy(shared / "c.tflite", compiled)
         plan_file(compiled, planned, **choices)
         return source, compiled, planned
 

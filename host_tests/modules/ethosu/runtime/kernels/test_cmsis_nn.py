@@ -56,7 +56,7 @@ def build_with(repo, build_dir, cmsis_nn, tmp_path_factory):
         make_it = ["make", "-s", "-j2", "-C", repo / "tools/sim_host", "SANITIZE=address"]
         make_it += [f"BUILD={folder}", f"CMSIS_NN_DIR={cmsis_nn}"]
         make_it += [f"CPPFLAGS={' '.join((*flags, '-finstrument-functions'))}"]
-        subprocess.run(make_it, check=True, timeout=600)
+        subprocess.run(make_it, check=True)
         program, module = folder / "run_cases", repo / "modules/ethosu"
         command = [
             *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
@@ -68,7 +68,7 @@ def build_with(repo, build_dir, cmsis_nn, tmp_path_factory):
             build_dir / "npu_sim/address/libnpu_sim.a",
             *("-lm", "-o", program),
         ]
-        subprocess.run(command, check=True, timeout=240)
+        subprocess.run(command, check=True)
         return program
 
     return build
@@ -129,7 +129,7 @@ def cmsis_nn_board(repo, cmsis_nn, tmp_path_factory):
     command = ["make", "-C", repo / "firmware", "-j2", f"BUILD={folder}"]
     command += [f"CMSIS_NN_DIR={cmsis_nn}"]
     environment["CFLAGS_EXTRA"] = "-DETHOSU_ENABLE_ASSERTS"
-    subprocess.run(command, check=True, capture_output=True, env=environment, timeout=550)
+    subprocess.run(command, check=True, capture_output=True, env=environment)
     with QemuBoard(Machine(firmware=folder / "firmware.elf")) as board:
         yield board
 

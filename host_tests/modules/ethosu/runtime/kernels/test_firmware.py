@@ -28,7 +28,7 @@ def build(repo, tmp_path_factory):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
         command = ["make", "-C", repo / "firmware", "-j2", f"BUILD={folder}"]
         command += [f"ETHOSU_KERNELS={kernels}", "CMSIS_NN_DIR="]
-        subprocess.run(command, check=True, capture_output=True, env=environment, timeout=550)
+        subprocess.run(command, check=True, capture_output=True, env=environment)
         return folder / "firmware.elf"
 
     return run
@@ -38,7 +38,9 @@ def kernel_files(firmware):
     """Object files of kernels that the linker kept anything of, by its map."""
     text = firmware.with_suffix(".map").read_text(errors="replace")
     _, _, kept = text.partition("Linker script and memory map")
-    return set(re.findall(r"^ \.text\S*\s+0x\w+\s+0x\w+\s+\S*/model/kernels/(\w+)\.o", kept, re.M))
+    return set(
+        re.findall(r"^ \.text\S*\s+0x\w+\s+0x\w+\s+\S*/runtime/kernels/(\w+)\.o", kept, re.M)
+    )
 
 
 def check(board, source, compiled):

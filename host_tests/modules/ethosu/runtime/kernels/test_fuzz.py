@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import sharing
 from ethosu_tools.make_mixed import MixedNet
 
 from . import plan_writer
@@ -16,7 +17,7 @@ SECONDS = 10
 MOST_BYTES = 8192
 
 
-def _build(repo, program):
+def _build(repo):
     clang = shutil.which("clang")
     assert clang, "clang is missing: apt-get install clang"
     module = repo / "modules/ethosu"
@@ -27,9 +28,9 @@ def _build(repo, program):
         *(f"-I{folder}" for folder in (module, *folders)),
         *sorted(path for folder in folders for path in folder.rglob("*.c")),
         *(HERE.parent / "board_none.c", HERE / "fuzz_kernels.c"),
-        *("-lm", "-o", program),
+        *("-lm", "-o"),
     ]
-    subprocess.run(command, check=True, timeout=300)
+    return sharing.program("fuzz_kernels", command)
 
 
 def _state_beside_the_npu():
@@ -41,8 +42,7 @@ def _state_beside_the_npu():
 
 
 def _fuzz(repo, folder, compile_mixed, limit):
-    program, corpus = folder / "fuzz", folder / "corpus"
-    _build(repo, program)
+    program, corpus = _build(repo), folder / "corpus"
     corpus.mkdir()
     _, _, planned = compile_mixed("fuzz_state", _state_beside_the_npu())
     shutil.copy(planned, corpus / "state")
@@ -56,7 +56,6 @@ def _fuzz(repo, folder, compile_mixed, limit):
         capture_output=True,
         text=True,
         cwd=folder,
-        timeout=3600,
         check=False,
     )
     assert result.returncode == 0, result.stderr[-3000:]

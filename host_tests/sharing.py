@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""What all test processes share under build/: what make builds, and files that are made once.
+
+Two workers of one run, or two runs in one tree, never write the same file: builds take turns, and
+a file of the cache appears whole, under a name that tells all that it was made from.
+"""
+
+import contextlib
+import fcntl
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[1]
+BUILD = REPO / "build"
+CACHE = BUILD / "cache"
+# A file of the cache that no run has used for so long is removed.
+KEPT_S = 3 * 24 * 3600
+
+_SOURCES = ("modules", "tools", "host_tests", "boards")
+_C_SUFFIXES = frozenset({".c", ".def", ".h", ".inc", ".mk"})
+_TOOL_SUFFIXES = frozenset({".ini", ".py"})
+
+
+def make(folder: str, *arguments: str) -> None:
+    """Run make in a folder of the tree, which must succeed; other calls wait until it has ended."""
+    done = try_make(folder, *arguments)
+    assert done.returncode == 0, f"{' '.join(done.args)}: {done.stdout}{done.stderr}"
+
+
+def try_make(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run make as `make` does; it may fail."""
+    environment = {name: os.environ[name] for name in os.environ if not name.startswith("MAKE")}
+    command = ["make", f"-j{os.cpu_count() or 1}", "-C", str(REPO / folder), *arguments]
+    with _turn():
+        return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+def cached(name: str, made_from: Iterable[object], maker: Callable[[Path], object]) -> Path:
+    """Return the file or folder that `maker(path)` makes, once; nobody may write to it.
+
+    `made_from` are the parts of the key: texts, bytes, or files, which count with their content.
+    """
+    key = hashlib.sha256(environment())
+    for part in made_from:
+        data = part.read_bytes() if isinstance(part, Path) else part
+        data = data if isinstance(data, bytes) else str(data).encode()
+        key.update(b"%d:" % len(data) + data)
+    place = CACHE / f"{key.hexdigest()[:32]}-{name}"
+    if not place.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="new-", dir=CACHE) as folder:
+            new = Path(folder) / name
+            maker(new)
+            try:
+                new.replace(place)
+            except OSError:  # a folder that another worker has made meanwhile
+                if not place.is_dir():
+                    raise
+    with contextlib.suppress(FileNotFoundError):
+        os.utime(place)
+    return place
+
+
+def compiled(
+    name: str, model: bytes, options: Iterable[object], maker: Callable[[Path, Path], object]
+) -> Path:
+    """Return the folder in which `maker(source, folder)` puts what Vela makes of a model, once."""
+
+    def compile_it(folder: Path) -> None:
+        folder.mkdir()
+        with tempfile.TemporaryDirectory() as work:
+            source = Path(work) / f"{name}.tflite"
+            source.write_bytes(model)
+            maker(source, folder)
+
+    return cached(name, ("vela", tool_sources(), model, *options), compile_it)
+
+
+def program(name: str, command: Iterable[object], *, folder: Path | None = None) -> Path:
+    """Return the C program that a compiler's command makes, which must end with `-o`."""
+    words = [str(word) for word in command]
+
+    def compile_it(output: Path) -> None:
+        done = subprocess.run([*words, str(output)], capture_output=True, text=True, cwd=folder)
+        assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+
+    return cached(name, ("program", c_sources(), *words), compile_it)
+
+
+def forget_old() -> None:
+    """Remove what no run has used for KEPT_S."""
+    oldest = time.time() - KEPT_S
+    for entry in CACHE.iterdir() if CACHE.is_dir() else ():
+        with contextlib.suppress(FileNotFoundError):
+            if entry.stat().st_mtime < oldest:
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+@functools.cache
+def c_sources() -> bytes:
+    """Digest of all C sources of the tree."""
+    return _digest(_C_SUFFIXES, _SOURCES)
+
+
+@functools.cache
+def tool_sources() -> bytes:
+    """Digest of the host tools' sources."""
+    return _digest(_TOOL_SUFFIXES, ("tools/ethosu_tools",))
+
+
+@functools.cache
+def environment() -> bytes:
+    """Digest of the installed programs: Python with its packages, and Debian's packages."""
+    key = hashlib.sha256(sys.version.encode())
+    for info in sorted(Path(sys.prefix).glob("lib/python*/site-packages/*.dist-info/RECORD")):
+        key.update(info.read_bytes())
+    with contextlib.suppress(FileNotFoundError):
+        key.update(Path("/var/lib/dpkg/status").read_bytes())
+    return key.digest()
+
+
+def _digest(suffixes: frozenset[str], folders: Iterable[str]) -> bytes:
+    key = hashlib.sha256()
+    for folder in folders:
+        for path in sorted((REPO / folder).rglob("*")):
+            if (path.suffix in suffixes or path.name == "Makefile") and path.is_file():
+                key.update(str(path.relative_to(REPO)).encode() + b"\0")
+                key.update(hashlib.sha256(path.read_bytes()).digest())
+    return key.digest()
+
+
+@contextlib.contextmanager
+def _turn() -> Iterator[None]:
+    """Wait until no other process builds; a lock ends with the process that holds it."""
+    BUILD.mkdir(exist_ok=True)
+    with (BUILD / "tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
