@@ -8,11 +8,24 @@ PYTHON ?=
 DEBIAN ?= yes
 # V=1 shows each command of the builds.
 V ?=
+# How many processors builds and tests use.
+JOBS ?= $(shell nproc)
 # More arguments for pytest: make test TESTS="host_tests/modules/ethosu/driver -x"
 TESTS ?=
 
-# What hangs for ten minutes ends the run, and says where.
-HANGS := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+# `make test-AREA` tests one area. AREA : what make builds first : folders of host_tests.
+AREAS := \
+    binding:firmware+plugin:modules/ethosu/binding \
+    boards:firmware+plugin:boards \
+    driver:sim-host-variants:modules/ethosu/driver \
+    firmware:firmware+plugin:firmware \
+    generator:sim-variants+fuzzers:generator \
+    kernels:sim-host-variants+firmware+plugin:modules/ethosu/runtime/kernels \
+    plugin:plugin+firmware+sim-host-variants:tools/qemu_plugin \
+    runtime:sim-host-variants+firmware+plugin:modules/ethosu/runtime \
+    sim:sim-variants:tools/npu_sim \
+    tools:build:tools/ethosu_tools \
+    tree:setup:tree
 
 BUILD := build
 STAMPS := $(BUILD)/stamps
@@ -35,7 +48,27 @@ DEBIAN_PACKAGES := \
     sox \
     xz-utils
 
-SUBMAKE = +$(MAKE) --no-print-directory $(if $(V),,--silent)
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+
+# A make that was started without -j has its sub-makes use all processors.
+PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+SUBMAKE = +$(MAKE) --no-print-directory $(PARALLEL) $(if $(V),,--silent)
+# $(call progress,PART): what a long build prints becomes a count on one line.
+progress = $(if $(V),,| tools/setup/progress.sh "$(1)")
+
+# What hangs for half an hour ends, and says where. That is a net for what has no end: a test that
+# waits for a board has a time-out of its own, which counts what the board did.
+HANGS := -o faulthandler_timeout=1800 -o faulthandler_exit_on_timeout=true
+# A worker that has nothing left takes tests over from another.
+PYTEST = $(BIN)/pytest -n $(JOBS) --dist worksteal $(HANGS)
+QUICK := -m "not slow"
+
+# $(call field,NUMBER,ROW) of a table.
+field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
+# The newest MicroPython that is pinned; firmware/Makefile takes the default one.
+NEWEST_MICROPYTHON = $(shell sed -n 's/^\[release\."\(.*\)"\]/\1/p' firmware/micropython.toml | sort -V | tail -1)
+AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
 
 # Steps announce themselves on one line; what they run prints below it.
 say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
@@ -43,12 +76,15 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help native kernel-sizes litert-newest setup build sim sim-host plugin firmware demo test test-all nightly fuzz coverage lint format clean distclean lock
+.PHONY: help native kernel-sizes litert-newest setup build parts sim sim-host plugin firmware \
+    sim-variants sim-host-variants fuzzers firmware-variants demo test test-all nightly fuzz \
+    coverage lint format clean distclean lock $(AREA_NAMES:%=test-%)
 
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@echo "  make test-AREA    Test one area: $(AREA_NAMES)"
 	@echo
 	@echo "Start with \`make demo\`. All that is made lies in $(BUILD)/ and $(VENV)/."
 
@@ -70,28 +106,49 @@ $(BIN)/ethosu: requirements.lock pyproject.toml tools/setup/venv.sh | $(STAMPS)/
 
 # --- Parts -------------------------------------------------------------------
 
-build: sim-host plugin firmware ## Build all: simulator, QEMU plugin, firmware
+build: setup ## Build all: simulator, QEMU plugin, firmware
+	@$(SUBMAKE) parts
+
+parts: sim-host plugin firmware
 
 # First, since the two below would build it at the same time.
 sim: $(STAMPS)/debian ## Build the simulator of the NPU
 	$(call say,simulator)
-	@$(SUBMAKE) -C tools/npu_sim all shared \
+	@$(SUBMAKE) -C tools/npu_sim all shared $(call progress,simulator) \
 	    $(call or_say,the simulator did not build; the compiler's lines above say where.)
 
 sim-host: sim ## Build driver and runtime with the simulator for this machine
 	$(call say,simulator with driver and runtime)
-	@$(SUBMAKE) -C tools/sim_host \
+	@$(SUBMAKE) -C tools/sim_host $(call progress,driver and runtime) \
 	    $(call or_say,driver and runtime did not build with the simulator; the compiler's lines above say where.)
 
 plugin: sim ## Build the NPU plugin for QEMU
 	$(call say,QEMU plugin)
-	@$(SUBMAKE) -C tools/qemu_plugin \
+	@$(SUBMAKE) -C tools/qemu_plugin $(call progress,QEMU plugin) \
 	    $(call or_say,the QEMU plugin did not build; the compiler's lines above say where.)
 
 firmware: setup ## Build the firmware for BOARD (default MPS3_AN547)
 	$(call say,firmware for $(BOARD))
-	@$(SUBMAKE) -C firmware BOARD=$(BOARD) \
+	@$(SUBMAKE) -C firmware BOARD=$(BOARD) $(call progress,firmware for $(BOARD)) \
 	    $(call or_say,the firmware for $(BOARD) did not build; the lines above say where.)
+
+# What only tests use: the simulator with sanitizers and with fewer fast ways, driver and runtime
+# with sanitizers, fuzzers, the firmware with the newest MicroPython.
+sim-variants: sim
+	@$(SUBMAKE) -C tools/npu_sim sanitize avx2 plain
+
+sim-host-variants: sim-host
+	@$(SUBMAKE) -C tools/sim_host driver $(call progress,driver)
+	@$(SUBMAKE) -C tools/sim_host SANITIZE=address all archives $(call progress,with ASan)
+	@$(SUBMAKE) -C tools/sim_host SANITIZE=thread all archives $(call progress,with TSan)
+
+fuzzers: $(STAMPS)/debian
+	@$(SUBMAKE) -C tools/npu_sim/fuzz
+
+# After the firmware: both make the same cross-compiler of MicroPython.
+firmware-variants: firmware
+	@$(SUBMAKE) -C firmware MICROPYTHON_VERSION=$(NEWEST_MICROPYTHON) \
+	    $(call progress,firmware with MicroPython $(NEWEST_MICROPYTHON))
 
 # The second opinion of host_tests/generator; its fixture asks for it.
 litert-newest: $(BUILD)/litert_newest/ready
@@ -105,7 +162,7 @@ $(BUILD)/litert_newest/ready: tools/setup/litert_newest.lock | setup
 
 native: setup ## Build the module as a native .mpy, for firmware that lacks it
 	$(call say,native module)
-	@$(SUBMAKE) -C modules/ethosu/natmod \
+	@$(SUBMAKE) -C modules/ethosu/natmod $(call progress,native module) \
 	    $(call or_say,the native module did not build; the lines above say where.)
 
 kernel-sizes: setup ## Print how many bytes each CPU kernel adds to a firmware
@@ -113,17 +170,25 @@ kernel-sizes: setup ## Print how many bytes each CPU kernel adds to a firmware
 
 # --- Use ---------------------------------------------------------------------
 
-demo: setup build ## Speak a wake word to an emulated board
+demo: build ## Speak a wake word to an emulated board
 	$(call say,demo)
 	@$(BIN)/ethosu demo wakeword
 
-test: setup build ## Run the tests, but for the larger sweeps
+test: build ## Run the tests, but for the larger sweeps
+	@$(SUBMAKE) sim-variants sim-host-variants fuzzers firmware-variants
 	$(call say,tests)
-	@$(BIN)/pytest -m "not slow" $(HANGS) $(TESTS)
+	@$(PYTEST) $(QUICK) $(TESTS)
 
-test-all: setup build ## Run all tests, larger sweeps too
+test-all: build ## Run all tests, larger sweeps too
 	$(call say,all tests)
-	@$(BIN)/pytest $(TESTS)
+	@$(PYTEST) $(TESTS)
+
+define area_rule
+test-$(call field,1,$(1)): setup
+	@$$(SUBMAKE) $(call field,2,$(1))
+	@$$(PYTEST) $$(QUICK) $(addprefix host_tests/,$(call field,3,$(1))) $$(TESTS)
+endef
+$(foreach row,$(AREAS),$(eval $(call area_rule,$(row))))
 
 nightly: setup ## Check generated graphs on the NPU simulator for SECONDS (default 3600)
 	$(call say,generated graphs)

@@ -8,7 +8,7 @@ A test that takes `board` runs unchanged on both:
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,6 +44,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[coherence.VARIABLE] = coherence.check(asked or DEFAULT_COHERENCE)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
+    """Have one worker alone if there is one board: pytest-xdist's options give way to `--port`."""
+    if config.getoption("--port") and config.pluginmanager.has_plugin("xdist"):
+        config.option.numprocesses, config.option.distload = 0, False
+    return (yield)
 
 
 @pytest.fixture(scope="session")
