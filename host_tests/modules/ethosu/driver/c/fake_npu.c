@@ -308,3 +308,27 @@ int start_good(struct ethosu_driver *drv)
     return ethosu_invoke_async(drv, good_payload, GOOD_PAYLOAD_SIZE, good_bases, good_sizes, 3,
                                NULL);
 }
+
+void check_clean(const struct ethosu_driver *drv)
+{
+    CHECK_EQ(begins, ends);
+    CHECK_EQ(drv->power_request_counter, 0);
+    CHECK_EQ(drv->job.state, ETHOSU_JOB_IDLE);
+}
+
+void check_next_works(struct ethosu_driver *drv)
+{
+    struct NPU_REG *npu = &fakes[0];
+    npu->end = FAKE_ON_SLEEP;
+    npu->end_status = ETHOSU_EXT_STATUS_END_REACHED;
+    npu->masked = npu->dead = false;
+    npu->dead_from = npu->interrupt_at = 0;
+    npu->reset_reads = npu->prot_flips = 0;
+    fake_on_sleep = NULL;
+    unsigned runs = npu->runs;
+    CHECK_EQ(start_good(drv), 0);
+    CHECK_EQ(ethosu_wait(drv, false), 1); // a leftover count would end it here
+    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(npu->runs, runs + 1);
+    check_clean(drv);
+}

@@ -97,4 +97,10 @@ extern size_t good_sizes[3];
 /** ethosu_invoke_async() of the good payload. */
 int start_good(struct ethosu_driver *drv);
 
+/** Check that nothing of an ended inference is left: pairs closed, power off, handle idle. */
+void check_clean(const struct ethosu_driver *drv);
+
+/** Check that the next inference on this handle is right, whatever came before. */
+void check_next_works(struct ethosu_driver *drv);
+
 #endif

@@ -2,32 +2,6 @@
 /** One inference, in all the ways that it can go: each test is a trap for a naive driver. */
 #include "fake_npu.h"
 
-/** Nothing of an ended inference is left: pairs closed, power off, handle idle. */
-static void check_clean(const struct ethosu_driver *drv)
-{
-    CHECK_EQ(begins, ends);
-    CHECK_EQ(drv->power_request_counter, 0);
-    CHECK_EQ(drv->job.state, ETHOSU_JOB_IDLE);
-}
-
-/** The next inference on this handle must be right, whatever came before. */
-static void check_next_works(struct ethosu_driver *drv)
-{
-    struct NPU_REG *npu = &fakes[0];
-    npu->end = FAKE_ON_SLEEP;
-    npu->end_status = ETHOSU_EXT_STATUS_END_REACHED;
-    npu->masked = npu->dead = false;
-    npu->dead_from = npu->interrupt_at = 0;
-    npu->reset_reads = npu->prot_flips = 0;
-    fake_on_sleep = NULL;
-    unsigned runs = npu->runs;
-    CHECK_EQ(start_good(drv), 0);
-    CHECK_EQ(ethosu_wait(drv, false), 1); // a leftover count would end it here
-    CHECK_EQ(ethosu_wait(drv, true), 0);
-    CHECK_EQ(npu->runs, runs + 1);
-    check_clean(drv);
-}
-
 TEST(an_inference_runs_and_registers_hold_what_it_needs)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
@@ -115,67 +89,7 @@ TEST(the_time_out_can_be_set_and_survives_the_clock_wrapping)
     check_next_works(drv);
 }
 
-TEST(a_lost_interrupt_is_a_time_out_that_says_so)
-{
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].masked = true;
-    CHECK_EQ(start_good(drv), 0);
-    CHECK_EQ(ethosu_wait(drv, true), -1);
-    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_IRQ_LOST);
-    CHECK_EQ(ethosu_ext_errno(ethosu_ext_last_error(drv)->code), ETHOSU_EXT_ETIMEDOUT);
-    CHECK_TEXT(fake_error(drv), "no interrupt came within 10000 ms: end reached");
-    check_next_works(drv);
-}
-
-/** The interrupt comes at every register access between a poll and the end of the release. */
-TEST(an_interrupt_between_poll_and_reset_leaves_no_stale_completion)
-{
-    for (unsigned at = 1; at < 40; at++) {
-        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-        fakes[0].end = FAKE_NEVER;
-        CHECK_EQ(start_good(drv), 0);
-        CHECK_EQ(ethosu_wait(drv, false), 1);
-        fakes[0].interrupt_at = fakes[0].accesses + at;
-        ethosu_release_driver(drv);
-        check_clean(drv);
-        CHECK(ethosu_reserve_driver() == drv);
-        check_next_works(drv);
-        ethosu_deinit(drv);
-    }
-}
-
-/** The same for the time-out. */
-TEST(an_interrupt_during_the_time_out_leaves_no_stale_completion)
-{
-    for (unsigned at = 1; at < 40; at++) {
-        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-        fakes[0].end = FAKE_NEVER;
-        CHECK_EQ(start_good(drv), 0);
-        fakes[0].interrupt_at = fakes[0].accesses + at;
-        int result = ethosu_ext_wait(drv, 5);
-        CHECK(result == -1 || result == 0);
-        check_clean(drv);
-        check_next_works(drv);
-        ethosu_deinit(drv);
-    }
-}
-
 static struct ethosu_driver *late_driver;
-
-static void complete_in_the_last_moment(void)
-{
-    fake_complete(&fakes[0]);
-}
-
-TEST(an_inference_that_ends_as_the_time_runs_out_is_a_success)
-{
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
-    fake_on_sleep = complete_in_the_last_moment;
-    CHECK_EQ(start_good(drv), 0);
-    CHECK_EQ(ethosu_ext_wait(drv, 1), 0);
-    check_next_works(drv);
-}
 
 static void cancel_from_within_the_wait(void)
 {
@@ -218,67 +132,6 @@ TEST(facts_about_a_handle)
     CHECK_EQ(counts.resets, drv->resets);
     CHECK_EQ(counts.spurious, 1);
     check_next_works(drv);
-}
-
-TEST(a_spurious_interrupt_while_idle_changes_nothing)
-{
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    ethosu_irq_handler(drv);
-    ethosu_irq_handler(drv);
-    CHECK_EQ(drv->job.state, ETHOSU_JOB_IDLE);
-    CHECK_EQ(drv->spurious, 2);
-    check_next_works(drv);
-}
-
-TEST(a_late_interrupt_of_an_old_job_does_not_complete_the_new_one)
-{
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
-    CHECK_EQ(start_good(drv), 0);
-    CHECK_EQ(ethosu_ext_wait(drv, 5), -1);
-    CHECK_EQ(start_good(drv), 0);
-    ethosu_irq_handler(drv); // latched by the interrupt controller before the reset
-    CHECK_EQ(ethosu_wait(drv, false), 1);
-    fake_complete(&fakes[0]);
-    CHECK_EQ(ethosu_wait(drv, false), 0);
-    check_next_works(drv);
-}
-
-TEST(a_doubled_interrupt_completes_once)
-{
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    CHECK_EQ(start_good(drv), 0);
-    ethosu_irq_handler(drv);
-    CHECK_EQ(ethosu_wait(drv, true), 0);
-    ethosu_irq_handler(drv);
-    check_next_works(drv);
-}
-
-TEST(an_interrupt_of_a_counter_is_no_completion_and_is_silenced)
-{
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
-    CHECK_EQ(start_good(drv), 0);
-    fakes[0].registers[NPU_PMINTSET / 4] = 0xF;
-    fakes[0].registers[NPU_STATUS / 4] |= ETHOSU_EXT_STATUS_PMU_IRQ;
-    ethosu_irq_handler(drv);
-    CHECK_EQ(fakes[0].registers[NPU_PMINTSET / 4], 0);
-    CHECK_EQ(ethosu_wait(drv, false), 1);
-    CHECK_EQ(ethosu_ext_cancel(drv), 0);
-    check_next_works(drv);
-}
-
-TEST(an_interrupt_from_within_the_stream_is_no_completion)
-{
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
-    CHECK_EQ(start_good(drv), 0);
-    fakes[0].registers[NPU_STATUS / 4] |= ETHOSU_EXT_STATUS_IRQ_RAISED; // NPU_OP_IRQ
-    ethosu_irq_handler(drv);
-    CHECK_EQ(ethosu_wait(drv, false), 1);
-    fake_complete(&fakes[0]);
-    CHECK_EQ(ethosu_wait(drv, true), 0);
-    check_clean(drv);
 }
 
 TEST(each_fault_of_the_npu_is_decoded_and_the_next_inference_is_right)
