@@ -12,8 +12,8 @@ from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
 
-from . import contract
-from .conftest import raised
+from modules.ethosu.binding import contract
+from modules.ethosu.binding.conftest import raised
 
 NPU = "ethos-u55-128"
 ADDRESS = 0x48102000

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""Tests mirror the sources: the tests of PATH are in host_tests/PATH."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCES = {".c", ".h", ".py", ".sh"}
+# Folders of sources that have no folder of tests of their own, and whose tests are theirs as well.
+TESTED_IN = {
+    "boards/TEMPLATE": "boards/MPS3_AN547",
+    "firmware/modules": "firmware",
+    "modules/ethosu": "modules/ethosu/binding",
+    "modules/ethosu/binding/python": "modules/ethosu/binding",
+    "tools/sim_host": "modules/ethosu/driver",
+}
+# Folders of tests without sources of their own: generated models, and checks of the whole tree.
+TESTS_ONLY = {".", "generator", "tree"}
+
+
+def tracked(repo: Path, *patterns: str) -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", *patterns],
+        cwd=repo, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    return [Path(name) for name in listed.stdout.split("\0") if name and (repo / name).exists()]
+
+
+@pytest.fixture(scope="module")
+def files(repo) -> list[Path]:
+    if not (repo / ".git").exists():
+        pytest.skip("this tree is no checkout of git, which tells its files from others")
+    return tracked(repo)
+
+
+@pytest.fixture(scope="module")
+def source_folders(files) -> set[str]:
+    return {
+        str(path.parent)
+        for path in files
+        if path.suffix in SOURCES and path.parts[0] != "host_tests"
+    }
+
+
+@pytest.fixture(scope="module")
+def test_folders(files) -> set[str]:
+    """Folders with test modules, below host_tests."""
+    return {
+        str(path.parent.relative_to("host_tests"))
+        for path in files
+        if path.parts[0] == "host_tests" and path.match("test_*.py")
+    }
+
+
+def test_every_folder_of_sources_has_its_folder_of_tests(source_folders, test_folders):
+    missing = {
+        folder for folder in source_folders if TESTED_IN.get(folder, folder) not in test_folders
+    }
+    assert missing == set()
+
+
+def test_every_folder_of_tests_mirrors_one_of_sources(source_folders, test_folders):
+    assert test_folders - source_folders - TESTS_ONLY == set()
+
+
+def test_the_exceptions_are_needed(source_folders, test_folders):
+    assert set(TESTED_IN) <= source_folders
+    assert set(TESTED_IN) & test_folders == set()

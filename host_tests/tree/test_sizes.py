@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""No file is long, and few functions are."""
+
+from pathlib import Path
+
+import lizard
+import pytest
+
+from .test_places import tracked
+
+FILE_LINES_MOST = 500
+FUNCTION_LINES_MOST = 45
+SHORT_SHARE_LEAST = 0.9
+PATTERNS = ("*.c", "*.h", "*.py", "*.sh", "*.mk", "*Makefile")
+
+
+@pytest.fixture(scope="module")
+def sources(repo) -> list[Path]:
+    if not (repo / ".git").exists():
+        pytest.skip("this tree is no checkout of git, which tells its files from others")
+    found = [repo / path for path in tracked(repo, *PATTERNS)]
+    assert len(found) > 100
+    return found
+
+
+def test_no_file_is_long(repo, sources):
+    lines = {str(path.relative_to(repo)): path.read_text().count("\n") for path in sources}
+    long = {name: count for name, count in lines.items() if count > FILE_LINES_MOST}
+    assert long == {}
+
+
+@pytest.mark.parametrize("suffix", [".c", ".py"])
+def test_nine_functions_in_ten_are_short(sources, suffix):
+    lengths = {
+        (path.name, function.name): function.length
+        for path in sources
+        if path.suffix == suffix
+        for function in lizard.analyze_file(str(path)).function_list
+    }
+    long = {place: lines for place, lines in lengths.items() if lines > FUNCTION_LINES_MOST}
+    assert len(lengths) > 100
+    assert len(long) <= (1 - SHORT_SHARE_LEAST) * len(lengths), long
