@@ -7,11 +7,18 @@ import signal
 from pathlib import Path
 
 import pytest
+import ram_disk
 import sharing
+from ethosu_tools.board import Board
 from sharing import REPO
 
 # A shell that starts pytest with `&` has it and its children ignore Ctrl-C, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionfinish() -> None:
+    """Keep the cache of compiled models and programs small."""
+    sharing.forget_old()
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +31,21 @@ def repo() -> Path:
 def build_dir() -> Path:
     """Where the parts' builds go."""
     return sharing.BUILD
+
+
+@pytest.fixture
+def board(request: pytest.FixtureRequest, board: Board) -> Board:
+    """The plugin's board; of one at `--port` tests write to RAM only."""
+    if request.config.getoption("--port"):
+        ram_disk.use(board)
+    return board
+
+
+@pytest.fixture
+def writable_rom(request: pytest.FixtureRequest) -> None:
+    """Asked for by a test that writes the board's ROM file system, which a real board keeps."""
+    if request.config.getoption("--port"):
+        pytest.skip("would write the ROM file system of a real board")
 
 
 @pytest.fixture(scope="session")

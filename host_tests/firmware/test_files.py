@@ -5,6 +5,7 @@ import hashlib
 import random
 
 import pytest
+import ram_disk
 from ethosu_tools.board import Board
 from ethosu_tools.errors import RemoteError
 
@@ -18,6 +19,17 @@ def test_ram_disk_keeps_bytes_over_resets(board):
     Board.reset(board)  # by machine.reset(), on an emulated board too
     assert board.file_hash("kept.bin") == digest
     board.exec("import os; os.remove('kept.bin')")
+
+
+def test_tests_write_to_ram_on_a_board_with_another_root(board):
+    board.write_file("kept", b"flash")
+    ram_disk.use(board, anyway=True)
+    assert "kept" not in board.eval("__import__('os').listdir('/')")
+    board.write_file("kept", bytes(100_000))
+    assert board.read_file("kept") == bytes(100_000)
+    board.soft_reset()
+    assert board.read_file("kept") == b"flash"
+    board.exec("import os; os.remove('kept')")
 
 
 def test_ram_disk_is_formatted_anew_when_it_is_garbage(board):
@@ -76,10 +88,12 @@ def test_ram_disk_keeps_to_its_bounds(board, access):
         ("3, 1, 4", -22),
     ],
 )
+@pytest.mark.usefixtures("writable_rom")
 def test_rom_ioctl_refuses_what_it_cannot_do(board, arguments, expected):
     assert board.eval(f"__import__('vfs').rom_ioctl({arguments})") == expected
 
 
+@pytest.mark.usefixtures("writable_rom")
 def test_deploy_that_breaks_off_leaves_no_file_system(board):
     board.exec("""
 import vfs

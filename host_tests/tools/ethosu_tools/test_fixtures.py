@@ -17,11 +17,13 @@ def run_alone(repo, tmp_path):
     """Runs a test with the fixtures of this tree in a tree of its own."""
     tests = tmp_path / "tree" / "host_tests"
     tests.mkdir(parents=True)
-    shutil.copy(repo / "host_tests/conftest.py", tests)
+    for name in ("conftest.py", "ram_disk.py", "sharing.py"):
+        shutil.copy(repo / "host_tests" / name, tests)
     (tests / "test_models.py").write_text(USES_MODELS)
 
     def run(ci):
         env = {key: value for key, value in os.environ.items() if key != "CI"}
+        env["PYTHONPATH"] = str(tests)
         command = [sys.executable, "-m", "pytest", "-ra", "-p", "no:cacheprovider"]
         done = subprocess.run(command, cwd=tests, env={**env, **ci}, capture_output=True, text=True)
         return done.stdout

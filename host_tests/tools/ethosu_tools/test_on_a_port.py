@@ -73,6 +73,7 @@ def test_model_for_another_npu_is_refused_by_the_board(
     assert ethosu("run", compiled(model, board_npu), *words)[0] == 0
 
 
+@pytest.mark.usefixtures("writable_rom")
 def test_deployed_files_are_in_rom_and_used_in_place(
     ethosu, small_models, compiled, port, board_npu
 ):

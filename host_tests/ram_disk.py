@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""Keeps tests off the flash of a real board: their files go to a RAM disk."""
+
+from ethosu_tools.board import Board
+
+BLOCK_BYTES = 512
+BLOCKS = 4096
+
+# A firmware of this project has its root on machine.RAMDisk. Elsewhere a RAM disk takes the
+# root's place until the next soft reset.
+_MOUNT = f"""
+import machine, vfs
+if {{anyway}} or not hasattr(machine, "RAMDisk"):
+    class RamDisk:
+        def __init__(self):
+            self.data = bytearray({BLOCK_BYTES * BLOCKS})
+        def readblocks(self, number, buffer, offset=0):
+            start = number * {BLOCK_BYTES} + offset
+            buffer[:] = memoryview(self.data)[start:start + len(buffer)]
+        def writeblocks(self, number, buffer, offset=0):
+            start = number * {BLOCK_BYTES} + offset
+            self.data[start:start + len(buffer)] = buffer
+        def ioctl(self, operation, argument):
+            if operation == 4: return {BLOCKS}
+            if operation == 5: return {BLOCK_BYTES}
+            if operation == 6: return 0
+    disk = RamDisk()
+    vfs.VfsLfs2.mkfs(disk)
+    try: vfs.umount("/")
+    except OSError: pass
+    vfs.mount(vfs.VfsLfs2(disk), "/")
+    del disk, RamDisk
+del machine, vfs
+"""
+
+
+def use(board: Board, *, anyway: bool = False) -> None:
+    """Give the board a root in RAM until its next soft reset, unless its firmware has one."""
+    board.exec(_MOUNT.format(anyway=anyway))
