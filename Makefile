@@ -141,6 +141,7 @@ sim-host-variants: sim-host
 	@$(SUBMAKE) -C tools/sim_host driver $(call progress,driver)
 	@$(SUBMAKE) -C tools/sim_host SANITIZE=address all archives $(call progress,with ASan)
 	@$(SUBMAKE) -C tools/sim_host SANITIZE=thread all archives $(call progress,with TSan)
+	@$(SUBMAKE) -C tools/sim_host SANITIZE=fuzz objects $(call progress,for libFuzzer)
 
 fuzzers: $(STAMPS)/debian
 	@$(SUBMAKE) -C tools/npu_sim/fuzz

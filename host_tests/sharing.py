@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import FunctionType
 
 REPO = Path(__file__).resolve().parents[1]
 BUILD = REPO / "build"
@@ -69,9 +70,7 @@ def cached(name: str, made_from: Iterable[object], maker: Callable[[Path], objec
     return place
 
 
-def compiled(
-    name: str, model: bytes, options: Iterable[object], maker: Callable[[Path, Path], object]
-) -> Path:
+def compiled(name: str, model: bytes, options: Iterable[object], maker: FunctionType) -> Path:
     """Return the folder in which `maker(source, folder)` puts what Vela makes of a model, once."""
 
     def compile_it(folder: Path) -> None:
@@ -81,7 +80,9 @@ def compiled(
             source.write_bytes(model)
             maker(source, folder)
 
-    return cached(name, ("vela", tool_sources(), model, *options), compile_it)
+    code = maker.__code__
+    how = f"{code.co_qualname} of", Path(code.co_filename)
+    return cached(name, ("vela", tool_sources(), *how, model, *options), compile_it)
 
 
 def program(name: str, command: Iterable[object], *, folder: Path | None = None) -> Path:

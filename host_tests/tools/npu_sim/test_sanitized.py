@@ -10,8 +10,12 @@ import pytest
 import sharing
 
 HERE = Path(__file__).parent
-SUITES = ("streams", "registers", "weights", "rounding", "operators", "fast")
-SUITES_U85 = ("u85_streams", "u85_operators", "u85_weights", "u85_accumulators")
+SUITES = (
+    "streams registers weights rounding",
+    "operators",
+    "fast",
+    "u85_streams u85_operators u85_weights u85_accumulators",
+)
 
 
 def runtime(name: str) -> str:
@@ -27,7 +31,8 @@ def sanitized(repo: Path) -> Path:
     return repo / "build/npu_sim/sanitize/libnpu_sim.so"
 
 
-def test_clean_under_sanitizers(sanitized, repo):
+@pytest.mark.parametrize("suites", SUITES)
+def test_clean_under_sanitizers(sanitized, repo, suites):
     environment = {
         **os.environ,
         "LD_PRELOAD": f"{runtime('libasan.so')} {runtime('libubsan.so')}",
@@ -35,7 +40,7 @@ def test_clean_under_sanitizers(sanitized, repo):
         "ETHOSU_NPU_LIBRARY": str(sanitized),
         "ETHOSU_SIM_LIBRARY": str(repo / "build/sim_host/address/libethosu_sim.so"),
     }
-    files = [str(HERE / f"test_{suite}.py") for suite in SUITES + SUITES_U85]
+    files = [str(HERE / f"test_{suite}.py") for suite in suites.split()]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *files],
         env=environment,

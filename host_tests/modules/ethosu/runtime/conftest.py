@@ -12,28 +12,27 @@ import sharing
 HERE = Path(__file__).parent
 
 
-def _sources(repo: Path) -> list[Path]:
-    """Runtime and driver, and a board without an NPU to link them with."""
-    module = repo / "modules/ethosu"
-    parts = [
-        path for part in ("runtime", "driver") for path in sorted((module / part).rglob("*.c"))
-    ]
-    return [*parts, HERE / "board_none.c", HERE / "exercise.c"]
+def objects(sanitizer: str) -> list[Path]:
+    """Runtime and driver, compiled as tools/sim_host does it for a sanitizer."""
+    sharing.make("tools/sim_host", "objects", f"SANITIZE={sanitizer}")
+    return sorted((sharing.BUILD / "sim_host" / sanitizer / "modules").rglob("*.o"))
 
 
 @pytest.fixture(scope="session")
 def build_program(repo):
     """Builds a C program of this folder with sanitizers: `build_program("damage.c")`."""
 
-    def build(main: str, compiler: str = "gcc", sanitize: str = "address,undefined") -> Path:
+    def build(main: str, *, fuzz: bool = False) -> Path:
+        compiler, sanitize = ("clang", "fuzzer,") if fuzz else ("gcc", "")
         module = repo / "modules/ethosu"
         command = [
             compiler,
             *("-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror"),
-            *(f"-fsanitize={sanitize}", "-fno-sanitize-recover=all"),
-            *(f"-I{folder}" for folder in (module, module / "runtime", module / "driver")),
-            *_sources(repo),
-            HERE / main,
+            *(f"-fsanitize={sanitize}address,undefined", "-fno-sanitize-recover=all"),
+            *(f"-I{path}" for path in (module, module / "runtime", module / "driver")),
+            f"-I{repo / 'tools/sim_host'}",
+            *(HERE / main, HERE / "board_none.c", HERE / "exercise.c"),
+            *objects("fuzz" if fuzz else "address"),
             *("-lm", "-o"),
         ]
         return sharing.program(Path(main).stem, command)

@@ -9,6 +9,8 @@ import pytest
 import sharing
 from ethosu_tools.make_mixed import MixedNet
 
+from modules.ethosu.runtime.conftest import objects
+
 from . import plan_writer
 from .maker import GENERATORS, make
 
@@ -18,16 +20,14 @@ MOST_BYTES = 8192
 
 
 def _build(repo):
-    clang = shutil.which("clang")
-    assert clang, "clang is missing: apt-get install clang"
     module = repo / "modules/ethosu"
-    folders = (module / "runtime", module / "driver")
     command = [
-        *(clang, "-std=gnu11", "-g", "-O1", "-fno-sanitize-recover=all"),
+        *("clang", "-std=gnu11", "-g", "-O1", "-fno-sanitize-recover=all"),
         "-fsanitize=fuzzer,address,undefined",
-        *(f"-I{folder}" for folder in (module, *folders)),
-        *sorted(path for folder in folders for path in folder.rglob("*.c")),
+        *(f"-I{path}" for path in (module, module / "runtime", module / "driver")),
+        f"-I{repo / 'tools/sim_host'}",
         *(HERE.parent / "board_none.c", HERE / "fuzz_kernels.c"),
+        *objects("fuzz"),
         *("-lm", "-o"),
     ]
     return sharing.program("fuzz_kernels", command)
