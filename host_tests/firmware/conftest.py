@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import serial
 from ethosu_tools import paths
-from ethosu_tools.board import Board, Port
+from ethosu_tools.board import Board, Port, QemuBoard
 from ethosu_tools.deadline import Deadline
-from ethosu_tools.qemu import find_qemu
+from ethosu_tools.qemu import Machine, find_qemu
 
 START_TIMEOUT_S = 10
 
@@ -60,6 +60,20 @@ def _find_port(process: subprocess.Popen) -> str:
         if found:
             return found[1]
     raise AssertionError(f"QEMU named no serial port: {text}")
+
+
+@pytest.fixture
+def steady_board(request) -> Iterator[Board]:
+    """A board whose clock keeps all its ticks.
+
+    Emulated in the host's time, a board loses ticks of its SysTick when the host runs other
+    programs for longer than a tick; here its time follows its instructions.
+    """
+    if request.config.getoption("--port"):
+        yield request.getfixturevalue("board")
+        return
+    with QemuBoard(Machine(repeatable=True)) as board:
+        yield board
 
 
 @pytest.fixture(scope="session")

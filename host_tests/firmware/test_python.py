@@ -84,8 +84,8 @@ print("".join(seen), end="")
     )
 
 
-def test_time_goes_on_and_never_back(board):
-    board.exec("""
+def test_time_goes_on_and_never_back(steady_board):
+    steady_board.exec("""
 import time
 before = time.ticks_us()
 for _ in range(20000):

@@ -101,7 +101,10 @@ class Port:
     def _next(self, silence: Deadline, end: Deadline = _ENDLESS) -> bytes:
         """The next byte, or nothing after a silence or at the end."""
         while not self._received:
-            self._received += self._port.read(max(1, self._port.in_waiting))
+            try:
+                self._received += self._port.read(max(1, self._port.in_waiting))
+            except OSError as error:  # a pseudo terminal without its other end
+                raise serial.SerialException(f"nothing can be read: {error}") from error
             if end.expired() or (not self._received and silence.expired()):
                 return b""
         byte = bytes(self._received[:1])
