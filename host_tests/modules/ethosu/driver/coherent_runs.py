@@ -4,8 +4,9 @@
     python -m modules.ethosu.driver.coherent_runs MODEL FEEDS MODE [MODE ...]
 
 FEEDS: an .npz with the inputs of each step as "STEP.INPUT", and the expected outputs as
-"STEP=OUTPUT". Prints for each MODE ("off", "strict", "evict:SEED") how the runs went: "exact",
-"wrong" or the driver's error. ETHOSU_SIM_LIBRARY names the library, as ever.
+"STEP=OUTPUT". Prints for each MODE how the runs went: "exact", "wrong" or the driver's
+error. A MODE is "off", "strict" or "evict:SEED"; with "+8" behind it the file is misaligned for the
+NPU, so the runtime copies what the NPU reads. ETHOSU_SIM_LIBRARY names the library, as ever.
 """
 
 import sys
@@ -27,10 +28,19 @@ def steps(feeds) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
     return [(row(".", step), row("=", step)) for step in range(count)]
 
 
+class Misaligned(Simulation):
+    """A model whose file begins 8 bytes behind a multiple of 16."""
+
+    def _alloc(self, size: int) -> int:
+        first = not self._memory
+        return super()._alloc(size + 8) + 8 if first else super()._alloc(size)
+
+
 def run(model: bytes, feeds, mode: str) -> str:
     """Load the model, which lies in RAM, and run all steps."""
+    kind = Misaligned if mode.endswith("+8") else Simulation
     try:
-        with Simulation(model, coherence=mode) as simulation:
+        with kind(model, coherence=mode.removesuffix("+8")) as simulation:
             for inputs, expected in steps(feeds):
                 found = simulation.step(inputs)
                 pairs = zip(found, expected, strict=True)
