@@ -62,8 +62,14 @@ def test_an_operation_of_the_simulator_is_two_files(function):
 
 def test_a_product_is_a_row_in_each_table():
     simulated = re.findall(r"^(U\d\d)\((\d+),", (SIM / "products.def").read_text(), re.MULTILINE)
+    driven = re.findall(
+        r"^ETHOSU_EXT_PRODUCT\((U\d\d), \d, (\d+),",
+        (DRIVER / "ethosu_products.def").read_text(),
+        re.MULTILINE,
+    )
     compiled = [re.fullmatch(r"ethos-(u\d\d)-(\d+)", name).groups() for name in vela.NPUS]
     products = {(family, int(macs)) for family, macs in simulated}
+    assert products == {(family, 1 << int(log2)) for family, log2 in driven}
     assert products == {(family.upper(), int(macs)) for family, macs in compiled}
 
 
