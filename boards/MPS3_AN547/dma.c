@@ -87,6 +87,14 @@ enum {
 static struct controller *const dma = (struct controller *)DMA_BASE;
 
 static enum { UNKNOWN, ABSENT, PRESENT } presence;
+
+/** What the board's table says of the list, and of both ends of the transfer under way. */
+static struct {
+    const struct ethosu_memory *list;
+    const struct ethosu_memory *source;
+    const struct ethosu_memory *destination;
+} memories;
+
 static bool disabled;
 static struct dma_counters counters;
 
@@ -130,7 +138,7 @@ static void make_list(void)
         list[++last] = cut_piece();
     }
     list[last].control |= CONTROL_INTERRUPT;
-    ethosu_memory_clean(list, sizeof list);
+    ethosu_memory_clean_in(memories.list, list, sizeof list);
 }
 
 static void start_list(void)
@@ -175,6 +183,7 @@ static bool present(void)
 {
     if (presence == UNKNOWN) {
         presence = identify() ? PRESENT : ABSENT;
+        memories.list = ethosu_memory_find((uintptr_t)list, sizeof list);
         if (presence == PRESENT) {
             acknowledge();
             dma->configuration = ENABLE;
@@ -202,11 +211,19 @@ static bool can_wait(void)
     return __get_IPSR() == 0 && (__get_PRIMASK() | __get_BASEPRI() | __get_FAULTMASK()) == 0;
 }
 
+/** Find the memory of a span, and ask whether the controller reaches it. */
+static bool reaches(const void *start, size_t size, unsigned masters,
+                    const struct ethosu_memory **memory)
+{
+    *memory = ethosu_memory_find((uintptr_t)start, size);
+    return *memory != NULL && ((*memory)->masters & masters) == masters;
+}
+
 static bool suits(const void *to, const void *from, size_t size)
 {
     return size >= DMA_MIN_SIZE && !disabled && can_wait() && job.done && present() &&
-           ethosu_memory_reaches(from, size, ETHOSU_DMA_READS) &&
-           ethosu_memory_reaches(to, size, ETHOSU_DMA_WRITES);
+           reaches(from, size, ETHOSU_DMA_READS, &memories.source) &&
+           reaches(to, size, ETHOSU_DMA_WRITES, &memories.destination);
 }
 
 /* --- Caches --------------------------------------------------------------- */
@@ -214,14 +231,14 @@ static bool suits(const void *to, const void *from, size_t size)
 /** What the CPU has written comes into memory; it keeps no line of the destination. */
 static void before_transfer(uint8_t *to, const uint8_t *from, size_t size)
 {
-    ethosu_memory_clean(from, size);
-    ethosu_memory_discard(to, size);
+    ethosu_memory_clean_in(memories.source, from, size);
+    ethosu_memory_discard_in(memories.destination, to, size);
 }
 
 /** What the CPU has fetched of the destination ahead of its time is old. */
 static void after_transfer(uint8_t *to, size_t size)
 {
-    ethosu_memory_discard(to, size);
+    ethosu_memory_discard_in(memories.destination, to, size);
     ethosu_memory_barrier();
 }
 

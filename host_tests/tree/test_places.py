@@ -11,9 +11,8 @@ SOURCES = {".c", ".h", ".py", ".sh"}
 TESTED_IN = {
     "boards/TEMPLATE": "boards/MPS3_AN547",
     "firmware/modules": "firmware",
-    "modules/ethosu": "modules/ethosu/binding",
     "modules/ethosu/binding/python": "modules/ethosu/binding",
-    "tools/sim_host": "modules/ethosu/driver",
+    "tools/ethosu_tools/tflite": "tools/ethosu_tools",
 }
 # Folders of tests without sources of their own: generated models, and checks of the whole tree.
 TESTS_ONLY = {".", "generator", "tree"}

@@ -50,6 +50,7 @@ EMULATOR_INSTRUCTIONS = 0x4F000010
 START_TIMEOUT_S = 10.0
 CONTROL_TIMEOUT_S = 10.0
 _POLL_S = 0.05
+_END_S = 2.0  # for a process that was killed to be gone
 _FIND_S = 0.01
 # How QEMU names the UART's host end, and the plugin its own console's.
 _CONSOLE_LINE = re.compile(r"(?:char device redirected to|ethosu: console) (\S+)")
@@ -219,6 +220,14 @@ class Machine(Closeable):
         """Is QEMU still there?"""
         return self.process.poll() is None
 
+    def _ends(self) -> bool:
+        """Has QEMU ended, or is it about to? Its links break before the process is gone."""
+        try:
+            self.process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def reset(self) -> None:
         """Press the board's reset button."""
         self._control.command("system_reset", self._deadline(CONTROL_TIMEOUT_S), event="RESET")
@@ -232,6 +241,8 @@ class Machine(Closeable):
             time.sleep(_POLL_S)
             after = self._instructions()
         except BoardError:
+            if self._ends():
+                return f"ended ({self.process.returncode})"
             return "is stuck: its monitor does not answer"
         return f"runs, {after:,} instructions so far, {after - before:,} in the last {_POLL_S} s"
 

@@ -10,8 +10,8 @@ COPIES = 150
 
 # Lines of dma.c that keep the cache right, and the CPU from a sleep that nothing ends.
 UPKEEP = {
-    "source cleaned": "    ethosu_memory_clean(from, size);\n",
-    "list cleaned": "    ethosu_memory_clean(list, sizeof list);\n",
+    "source cleaned": "    ethosu_memory_clean_in(memories.source, from, size);\n",
+    "list cleaned": "    ethosu_memory_clean_in(memories.list, list, sizeof list);\n",
     "destination discarded before": "    before_transfer(to, from, size);\n",
     "destination discarded after": "    after_transfer(to, size);\n",
     "whole lines only": "    size_t head = -(uintptr_t)to % LINE;\n",
@@ -20,7 +20,7 @@ UPKEEP = {
 }
 INSTEAD = {
     "destination discarded before": (
-        "    ethosu_memory_clean(from, size); (void)before_transfer;\n"
+        "    ethosu_memory_clean_in(memories.source, from, size); (void)before_transfer;\n"
     ),
     "destination discarded after": "    (void)after_transfer;\n",
     "whole lines only": "    size_t head = -(uintptr_t)to % 4;\n",

@@ -80,22 +80,30 @@ uintptr_t ethosu_memory_align(uintptr_t value)
     return (value + mask) & ~mask;
 }
 
-void ethosu_memory_clean(const void *start, size_t size)
+void ethosu_memory_clean_in(const struct ethosu_memory *memory, const void *start, size_t size)
 {
-    const struct ethosu_memory *memory = ethosu_memory_find((uintptr_t)start, size);
     if (size != 0 && (memory == NULL || ethosu_memory_needs_clean(memory))) {
         const uint64_t address = (uintptr_t)start;
         ethosu_flush_dcache(&address, &size, 1);
     }
 }
 
-void ethosu_memory_discard(const void *start, size_t size)
+void ethosu_memory_discard_in(const struct ethosu_memory *memory, const void *start, size_t size)
 {
-    const struct ethosu_memory *memory = ethosu_memory_find((uintptr_t)start, size);
     if (size != 0 && (memory == NULL || ethosu_memory_needs_discard(memory))) {
         const uint64_t address = (uintptr_t)start;
         ethosu_invalidate_dcache(&address, &size, 1);
     }
+}
+
+void ethosu_memory_clean(const void *start, size_t size)
+{
+    ethosu_memory_clean_in(ethosu_memory_find((uintptr_t)start, size), start, size);
+}
+
+void ethosu_memory_discard(const void *start, size_t size)
+{
+    ethosu_memory_discard_in(ethosu_memory_find((uintptr_t)start, size), start, size);
 }
 
 void ethosu_memory_barrier(void)

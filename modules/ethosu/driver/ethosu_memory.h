@@ -69,6 +69,10 @@ void ethosu_memory_clean(const void *start, size_t size);
  */
 void ethosu_memory_discard(const void *start, size_t size);
 
+/** The same where the memory of the span is known: one look-up serves a whole transfer. */
+void ethosu_memory_clean_in(const struct ethosu_memory *memory, const void *start, size_t size);
+void ethosu_memory_discard_in(const struct ethosu_memory *memory, const void *start, size_t size);
+
 /** What was written, cleaned or discarded before is so for every access that follows. */
 void ethosu_memory_barrier(void);
 

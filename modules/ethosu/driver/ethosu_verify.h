@@ -173,6 +173,11 @@ int ethosu_ext_walk_window(struct walk *walk, int32_t ifm[3]);
 /** The same depth in and out. */
 int ethosu_ext_walk_depth(struct walk *walk);
 
+#define LUT_BYTES 2048u
+
+/** DMA_START of Ethos-U85. */
+int ethosu_ext_walk_dma_u85(struct walk *walk, uint32_t word);
+
 /** For operations that access nothing. */
 int ethosu_ext_walk_nothing(struct walk *walk, uint32_t word);
 

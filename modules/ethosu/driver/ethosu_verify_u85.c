@@ -148,8 +148,6 @@ static int check_scales(struct walk *walk)
     return check_stream(walk, get(walk, NPU_SET_SCALE_REGION), NPU_SET_SCALE_BASE);
 }
 
-#define LUT_BYTES 2048u
-
 /** ACTIVATION: function [4:0], table [7:5]; tables are counted in the size that the function has.
  */
 static int check_table(struct walk *walk)
@@ -329,145 +327,6 @@ static int check_resize(struct walk *walk, uint32_t word)
     return check_result(walk);
 }
 
-/* ---- DMA ---- */
-
-/** Region registers: region [2:0], internal [8], dimensions - 1 [10:9] (source only), indexed [11].
- */
-#define DMA_REGION(value) ((value) & 7u)
-#define DMA_INTERNAL 0x100u
-#define DMA_DIMENSIONS_M1(value) ((value) >> 9 & 3u)
-#define DMA_INDEXED 0x800u
-
-/** Rows and planes of a transfer, each less one. */
-struct dimensions {
-    int32_t rows_m1;
-    int32_t planes_m1;
-};
-
-/** How many rows or planes; a number that does not count is not looked at. */
-static int get_size(struct walk *walk, bool counts, uint32_t slot, int32_t *size_m1)
-{
-    *size_m1 = 0;
-    if (!counts) {
-        return 0;
-    }
-    int error = ethosu_ext_walk_need_slots(walk, slot, 1);
-    if (error != 0) {
-        return error;
-    }
-    *size_m1 = walk->values[slot] - 1;
-    return *size_m1 >= 0 ? 0 : ethosu_ext_walk_refuse_value(walk, 0, slot);
-}
-
-static int get_dimensions(struct walk *walk, struct dimensions *to)
-{
-    uint32_t source = get(walk, NPU_SET_DMA0_SRC_REGION);
-    uint32_t target = get(walk, NPU_SET_DMA0_DST_REGION);
-    uint32_t dimensions_m1 = DMA_DIMENSIONS_M1(source);
-    bool indexed = ((source | target) & DMA_INDEXED) != 0;
-    if (dimensions_m1 > 2 || (source & target & DMA_INDEXED)) {
-        return ethosu_ext_walk_refuse_value(walk, source, NPU_SET_DMA0_SRC_REGION);
-    }
-    int error = get_size(walk, dimensions_m1 > 0 || indexed, NPU_SET_DMA0_SIZE0, &to->rows_m1);
-    if (error != 0) {
-        return error;
-    }
-    if (dimensions_m1 == 0 && to->rows_m1 > 0) { // one dimension has one row
-        return ethosu_ext_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_SIZE0),
-                                            NPU_SET_DMA0_SIZE0);
-    }
-    return get_size(walk, dimensions_m1 > 1, NPU_SET_DMA0_SIZE1, &to->planes_m1);
-}
-
-/** So many steps, up or down. Both have 31 bits at most, so that three such sums fit 64. */
-static int widen(struct walk *walk, struct extent *extent, int32_t count, uint32_t step_slot)
-{
-    if (count == 0) {
-        return 0;
-    }
-    int error = ethosu_ext_walk_need_slots(walk, step_slot, 1);
-    if (error != 0) {
-        return error;
-    }
-    int64_t distance = (int64_t)count * walk->values[step_slot];
-    *(distance < 0 ? &extent->low : &extent->high) += distance;
-    return 0;
-}
-
-/** The indices: 32 bits each, a skip after each plane. */
-static int check_indices(struct walk *walk, const struct dimensions *dma)
-{
-    int error = ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_IDX_REGION, 3);
-    if (error != 0) {
-        return error;
-    }
-    if (walk->values[NPU_SET_DMA0_IDX_MAX] < 0) {
-        return ethosu_ext_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_IDX_MAX),
-                                            NPU_SET_DMA0_IDX_MAX);
-    }
-    int64_t base = get(walk, NPU_SET_DMA0_IDX);
-    int64_t plane = 4 * ((int64_t)dma->rows_m1 + 1);
-    struct extent extent = {get(walk, NPU_SET_DMA0_IDX_REGION), base, base + plane};
-    if (dma->planes_m1 > 0) {
-        error = ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_IDX_SKIP1, 1);
-        if (error != 0) {
-            return error;
-        }
-        int64_t distance = dma->planes_m1 * (plane + walk->values[NPU_SET_DMA0_IDX_SKIP1]);
-        *(distance < 0 ? &extent.low : &extent.high) += distance;
-    }
-    return check_extent(walk, &extent);
-}
-
-/** One end of a transfer: 0 the source, 1 the target. Its steps are slots, one after the other. */
-static int check_dma_end(struct walk *walk, const struct dimensions *dma, uint32_t end)
-{
-    uint32_t region = get(walk, NPU_SET_DMA0_SRC_REGION + end);
-    uint32_t strides = end == 0 ? NPU_SET_DMA0_SRC_STRIDE0 : NPU_SET_DMA0_DST_STRIDE0;
-    int64_t base = get(walk, NPU_SET_DMA0_SRC + end);
-    struct extent extent = {DMA_REGION(region), base, base + get(walk, NPU_SET_DMA0_LEN)};
-    int32_t rows_m1 = region & DMA_INDEXED ? walk->values[NPU_SET_DMA0_IDX_MAX] : dma->rows_m1;
-    int error = widen(walk, &extent, rows_m1, strides);
-    if (error != 0) {
-        return error;
-    }
-    error = widen(walk, &extent, dma->planes_m1, strides + 1);
-    if (error != 0) {
-        return error;
-    }
-    if (!(region & DMA_INTERNAL)) {
-        error = check_extent(walk, &extent);
-        if (error == 0 && end == 1) {
-            note_write(walk, extent.region, (size_t)extent.low, (size_t)extent.high);
-        }
-        return error;
-    }
-    if (end == 0 || extent.low < 0 || extent.high > LUT_BYTES) {
-        return ethosu_ext_walk_refuse_value(walk, (uint64_t)extent.high,
-                                            NPU_SET_DMA0_SRC_REGION + end);
-    }
-    return 0;
-}
-
-static int check_dma(struct walk *walk, uint32_t word)
-{
-    (void)word;
-    struct dimensions dma = {0, 0};
-    uint32_t ends = get(walk, NPU_SET_DMA0_SRC_REGION) | get(walk, NPU_SET_DMA0_DST_REGION);
-    int error = get_dimensions(walk, &dma);
-    if (error == 0 && (ends & DMA_INDEXED)) {
-        error = check_indices(walk, &dma);
-    }
-    if (error != 0) {
-        return error;
-    }
-    error = check_dma_end(walk, &dma, 0);
-    if (error != 0) {
-        return error;
-    }
-    return check_dma_end(walk, &dma, 1);
-}
-
 /* ---- tables ---- */
 
 /** What the operations need in any case: sets of groups. Maps and streams are looked at by need. */
@@ -481,7 +340,7 @@ static const struct operation operations[] = {
     [NPU_OP_POOL] = {7, FOR_KERNEL, check_pool},                    // mode
     [NPU_OP_ELEMENTWISE] = {42, 1 << OFM_SHAPE, check_elementwise}, // mode
     [NPU_OP_RESIZE] = {2, 1 << SHAPE, check_resize},                // mode
-    [NPU_OP_DMA_START] = {0, 1 << DMA, check_dma},
+    [NPU_OP_DMA_START] = {0, 1 << DMA, ethosu_ext_walk_dma_u85},
     [NPU_OP_DMA_WAIT] = {3, 0, ethosu_ext_walk_nothing},
     [NPU_OP_KERNEL_WAIT] = {1, 0, ethosu_ext_walk_nothing},
     [NPU_OP_PMU_MASK] = {1, 0, ethosu_ext_walk_nothing},

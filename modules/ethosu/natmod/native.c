@@ -17,102 +17,9 @@
 #include "ethosu_registers.h"
 #include "ethosu_version.h"
 #include "metadata.h"
+#include "native_arguments.h"
 #include "port.h"
 #include "values.h"
-
-#define ALIGNMENT 32u /**< of a cache line, which is enough for the NPU too */
-
-struct ethosu_driver natmod_npus[PORT_NPUS];
-uint8_t natmod_ready[PORT_NPUS];
-
-/* ---- exceptions ---- */
-
-static mp_obj_t new_text(const char *string)
-{
-    return mp_obj_new_str(string, strlen(string));
-}
-
-static void raise(qstr type, size_t n_args, const mp_obj_t *args)
-{
-    nlr_raise(mp_call_function_n_kw(mp_load_global(type), n_args, 0, args));
-}
-
-static void raise_os_error(int number, const char *string)
-{
-    mp_obj_t arguments[] = {MP_OBJ_NEW_SMALL_INT(number), new_text(string)};
-    raise(MP_QSTR_OSError, 2, arguments);
-}
-
-static void raise_value_error(const char *string)
-{
-    mp_obj_t argument = new_text(string);
-    raise(MP_QSTR_ValueError, 1, &argument);
-}
-
-static void raise_type_error(const char *string)
-{
-    mp_obj_t argument = new_text(string);
-    raise(MP_QSTR_TypeError, 1, &argument);
-}
-
-static void raise_size(const char *what, const char *unit, size_t found, size_t expected)
-{
-    struct ethosu_model_error error;
-    error_set(&error, 0, "%s has %u %s, %u expected", what, (unsigned)found, unit,
-              (unsigned)expected);
-    raise_value_error(error.text);
-}
-
-/** A wrong argument is a ValueError, as in the built-in module. */
-static void raise_fault(const struct ethosu_ext_fault *fault)
-{
-    char sentence[160];
-    int number = ethosu_ext_errno(fault->code);
-    ethosu_ext_describe(fault, sentence, sizeof sentence);
-    if (number == ETHOSU_EXT_EINVAL && fault->code != ETHOSU_EXT_E_NOT_STARTED) {
-        raise_value_error(sentence);
-    }
-    raise_os_error(number, sentence);
-}
-
-static void check_model(int status, const struct ethosu_model_error *error)
-{
-    if (status == ETHOSU_MODEL_BAD_MEMORY) {
-        raise_os_error(ETHOSU_EXT_EFAULT, error->text);
-    } else if (status != ETHOSU_MODEL_OK) {
-        raise_value_error(error->text);
-    }
-}
-
-/* ---- arguments ---- */
-
-static struct ethosu_driver *npu_of(mp_obj_t index_in)
-{
-    mp_int_t index = mp_obj_get_int(index_in);
-    if (index < 0 || index >= PORT_NPUS || !natmod_ready[index]) {
-        raise_os_error(ETHOSU_EXT_ENODEV, "there is no such NPU: call ethosu.init(address) first");
-    }
-    return &natmod_npus[index];
-}
-
-static mp_buffer_info_t buffer_of(mp_obj_t object, unsigned flags)
-{
-    mp_buffer_info_t buffer;
-    mp_get_buffer_raise(object, &buffer, flags);
-    return buffer;
-}
-
-static void *aligned(const mp_buffer_info_t *buffer)
-{
-    return (void *)(((uintptr_t)buffer->buf + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
-}
-
-/** A model's object begins with where the model is in it. */
-static struct ethosu_model *model_of(mp_obj_t object)
-{
-    mp_buffer_info_t buffer = buffer_of(object, MP_BUFFER_READ);
-    return *(struct ethosu_model **)aligned(&buffer);
-}
 
 /* ---- the NPU ---- */
 
@@ -122,7 +29,7 @@ static mp_obj_t npu_open(mp_obj_t index_in, mp_obj_t address, mp_obj_t flags_in)
     mp_int_t index = mp_obj_get_int(index_in);
     mp_int_t flags = mp_obj_get_int(flags_in);
     if (index < 0 || index >= PORT_NPUS) {
-        raise_value_error("four NPUs at most");
+        native_raise_value_error("four NPUs at most");
     }
     port_init();
     if (natmod_ready[index]) {
@@ -132,18 +39,18 @@ static mp_obj_t npu_open(mp_obj_t index_in, mp_obj_t address, mp_obj_t flags_in)
         ethosu_init(&natmod_npus[index], (void *)mp_obj_get_int_truncated(address), NULL, 0,
                     flags & 1, flags >> 1 & 1) == 0;
     if (!natmod_ready[index]) {
-        raise_fault(ethosu_ext_last_error(&natmod_npus[index]));
+        native_raise_fault(ethosu_ext_last_error(&natmod_npus[index]));
     }
     char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
     ethosu_ext_config_name(ethosu_ext_config(&natmod_npus[index]), name);
-    return new_text(name);
+    return native_new_text(name);
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(npu_open_obj, npu_open);
 
 /** _is_running(index): polls the NPU's interrupt. */
 static mp_obj_t npu_running(mp_obj_t index)
 {
-    struct ethosu_driver *npu = npu_of(index);
+    struct ethosu_driver *npu = native_npu_of(index);
     if (ethosu_io_read(npu->dev.reg, NPU_STATUS) & ETHOSU_EXT_STATUS_IRQ_RAISED) {
         ethosu_irq_handler(npu);
     }
@@ -153,22 +60,22 @@ static MP_DEFINE_CONST_FUN_OBJ_1(npu_running_obj, npu_running);
 
 static mp_obj_t npu_reserve(mp_obj_t index)
 {
-    return mp_obj_new_bool(ethosu_ext_reserve_this(npu_of(index), 0) == 0);
+    return mp_obj_new_bool(ethosu_ext_reserve_this(native_npu_of(index), 0) == 0);
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_reserve_obj, npu_reserve);
 
 static mp_obj_t npu_release(mp_obj_t index)
 {
-    ethosu_release_driver(npu_of(index));
+    ethosu_release_driver(native_npu_of(index));
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_release_obj, npu_release);
 
 static mp_obj_t npu_cancel(mp_obj_t index)
 {
-    struct ethosu_driver *npu = npu_of(index);
+    struct ethosu_driver *npu = native_npu_of(index);
     if (ethosu_ext_cancel(npu) != 0) {
-        raise_fault(ethosu_ext_last_error(npu));
+        native_raise_fault(ethosu_ext_last_error(npu));
     }
     return mp_const_none;
 }
@@ -177,11 +84,11 @@ static MP_DEFINE_CONST_FUN_OBJ_1(npu_cancel_obj, npu_cancel);
 /** _power(index, on): keep clock and power on between inferences, or no longer. */
 static mp_obj_t npu_power(mp_obj_t index, mp_obj_t on)
 {
-    struct ethosu_driver *npu = npu_of(index);
+    struct ethosu_driver *npu = native_npu_of(index);
     if (!mp_obj_is_true(on)) {
         ethosu_release_power(npu);
     } else if (ethosu_request_power(npu) != 0) {
-        raise_fault(ethosu_ext_last_error(npu));
+        native_raise_fault(ethosu_ext_last_error(npu));
     }
     return mp_const_none;
 }
@@ -191,22 +98,22 @@ static MP_DEFINE_CONST_FUN_OBJ_2(npu_power_obj, npu_power);
 static mp_obj_t npu_invoke(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;
-    struct ethosu_driver *npu = npu_of(args[0]);
-    mp_buffer_info_t memory = buffer_of(args[1], MP_BUFFER_WRITE);
-    mp_buffer_info_t payload = buffer_of(args[2], MP_BUFFER_READ);
-    struct ethosu_ext_program *program = aligned(&memory);
+    struct ethosu_driver *npu = native_npu_of(args[0]);
+    mp_buffer_info_t memory = native_buffer_of(args[1], MP_BUFFER_WRITE);
+    mp_buffer_info_t payload = native_buffer_of(args[2], MP_BUFFER_READ);
+    struct ethosu_ext_program *program = native_aligned(&memory);
     uint64_t base[ETHOSU_EXT_MAX_BASES];
     size_t size[ETHOSU_EXT_MAX_BASES];
     size_t bases;
     mp_obj_t *items;
     mp_obj_get_array(args[3], &bases, &items);
-    if (memory.len < sizeof *program + ALIGNMENT || bases > ETHOSU_EXT_MAX_BASES) {
-        raise_size("bases", "entries", bases, ETHOSU_EXT_MAX_BASES);
+    if (memory.len < sizeof *program + NATIVE_ALIGNMENT || bases > ETHOSU_EXT_MAX_BASES) {
+        native_raise_size("bases", "entries", bases, ETHOSU_EXT_MAX_BASES);
     }
     for (size_t i = 0; i < bases; i++) {
         mp_buffer_info_t buffer = {NULL, 0, 0};
         if (items[i] != mp_const_none) {
-            buffer = buffer_of(items[i], MP_BUFFER_READ);
+            buffer = native_buffer_of(items[i], MP_BUFFER_READ);
         }
         base[i] = (uintptr_t)buffer.buf;
         size[i] = buffer.len;
@@ -214,7 +121,7 @@ static mp_obj_t npu_invoke(size_t n_args, const mp_obj_t *args)
     if (ethosu_ext_prepare(npu, program, payload.buf, payload.len, base, size, (int)bases, 0) !=
             0 ||
         ethosu_ext_start(npu, program, NULL) != 0) {
-        raise_fault(ethosu_ext_last_error(npu));
+        native_raise_fault(ethosu_ext_last_error(npu));
     }
     return mp_const_none;
 }
@@ -227,13 +134,13 @@ static void raise_failure(struct ethosu_driver *npu, mp_obj_t late)
     if (late != mp_const_none && ethosu_ext_errno(fault.code) == ETHOSU_EXT_ETIMEDOUT) {
         fault.found = (uint32_t)mp_obj_get_int(late);
     }
-    raise_fault(&fault);
+    native_raise_fault(&fault);
 }
 
 /** _finish(index, late): True when it has ended. late: None, or the time-out that is over. */
 static mp_obj_t npu_finish(mp_obj_t index, mp_obj_t late)
 {
-    struct ethosu_driver *npu = npu_of(index);
+    struct ethosu_driver *npu = native_npu_of(index);
     int result = ethosu_ext_wait(npu, late != mp_const_none);
     if (result < 0) {
         raise_failure(npu, late);
@@ -245,7 +152,7 @@ static MP_DEFINE_CONST_FUN_OBJ_2(npu_finish_obj, npu_finish);
 /** _info(index): as NPU.info() */
 static mp_obj_t npu_info(mp_obj_t index)
 {
-    return info_npu(npu_of(index));
+    return info_npu(native_npu_of(index));
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_info_obj, npu_info);
 
@@ -253,11 +160,11 @@ static MP_DEFINE_CONST_FUN_OBJ_1(npu_info_obj, npu_info);
 
 static struct ethosu_model_source source_of(const mp_obj_t *arguments)
 {
-    mp_buffer_info_t file = buffer_of(arguments[1], MP_BUFFER_READ);
+    mp_buffer_info_t file = native_buffer_of(arguments[1], MP_BUFFER_READ);
     return (struct ethosu_model_source){
         .file = file.buf,
         .file_size = file.len,
-        .driver = npu_of(arguments[0]),
+        .driver = native_npu_of(arguments[0]),
         .skip_verify = !mp_obj_is_true(arguments[2]),
     };
 }
@@ -269,10 +176,10 @@ static mp_obj_t model_measure(mp_obj_t index, mp_obj_t file, mp_obj_t verify)
     struct ethosu_model_source source = source_of(arguments);
     struct ethosu_model_memory memory;
     struct ethosu_model_error error;
-    check_model(ethosu_model_measure(&source, &memory, &error), &error);
+    native_check_model(ethosu_model_measure(&source, &memory, &error), &error);
     mp_obj_t sizes[] = {
-        mp_obj_new_int_from_uint(memory.object_size + 2 * ALIGNMENT),
-        mp_obj_new_int_from_uint(memory.arena_size + 2 * ALIGNMENT),
+        mp_obj_new_int_from_uint(memory.object_size + 2 * NATIVE_ALIGNMENT),
+        mp_obj_new_int_from_uint(memory.arena_size + 2 * NATIVE_ALIGNMENT),
     };
     return mp_obj_new_tuple(2, sizes);
 }
@@ -283,21 +190,22 @@ static mp_obj_t model_load(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;
     struct ethosu_model_source source = source_of(args);
-    mp_buffer_info_t object = buffer_of(args[3], MP_BUFFER_WRITE);
-    mp_buffer_info_t arena = buffer_of(args[4], MP_BUFFER_WRITE);
-    if (object.len < 2 * ALIGNMENT || arena.len < ALIGNMENT) {
-        raise_value_error("arena is too small");
+    mp_buffer_info_t object = native_buffer_of(args[3], MP_BUFFER_WRITE);
+    mp_buffer_info_t arena = native_buffer_of(args[4], MP_BUFFER_WRITE);
+    if (object.len < 2 * NATIVE_ALIGNMENT || arena.len < NATIVE_ALIGNMENT) {
+        native_raise_value_error("arena is too small");
     }
-    uint8_t *header = aligned(&object);
+    uint8_t *header = native_aligned(&object);
     struct ethosu_model_memory memory = {
-        .object = header + ALIGNMENT,
-        .object_size = object.len - 2 * ALIGNMENT,
-        .arena = aligned(&arena),
-        .arena_size = (arena.len - ALIGNMENT) & ~(size_t)(ALIGNMENT - 1),
+        .object = header + NATIVE_ALIGNMENT,
+        .object_size = object.len - 2 * NATIVE_ALIGNMENT,
+        .arena = native_aligned(&arena),
+        .arena_size = (arena.len - NATIVE_ALIGNMENT) & ~(size_t)(NATIVE_ALIGNMENT - 1),
     };
     struct ethosu_model_error error;
-    check_model(ethosu_model_load(&source, &memory, (struct ethosu_model **)(void *)header, &error),
-                &error);
+    native_check_model(
+        ethosu_model_load(&source, &memory, (struct ethosu_model **)(void *)header, &error),
+        &error);
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_load_obj, 5, 5, model_load);
@@ -306,7 +214,7 @@ static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_load_obj, 5, 5, model_load);
 static mp_obj_t progress(int status, struct ethosu_driver *npu, mp_obj_t late)
 {
     if (status == ETHOSU_MODEL_BAD_VALUE) {
-        raise_value_error("an operator got an index outside of its tensor");
+        native_raise_value_error("an operator got an index outside of its tensor");
     } else if (status < 0) {
         raise_failure(npu, late);
     }
@@ -316,31 +224,31 @@ static mp_obj_t progress(int status, struct ethosu_driver *npu, mp_obj_t late)
 /** _start(object, index): True when nothing is left to do */
 static mp_obj_t model_start(mp_obj_t object, mp_obj_t index)
 {
-    struct ethosu_driver *npu = npu_of(index);
-    return progress(ethosu_model_start(model_of(object), npu), npu, mp_const_none);
+    struct ethosu_driver *npu = native_npu_of(index);
+    return progress(ethosu_model_start(native_model_of(object), npu), npu, mp_const_none);
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_start_obj, model_start);
 
 /** _resume(object, index, late): the same, as _finish() */
 static mp_obj_t model_resume(mp_obj_t object, mp_obj_t index, mp_obj_t late)
 {
-    struct ethosu_driver *npu = npu_of(index);
+    struct ethosu_driver *npu = native_npu_of(index);
     ethosu_ext_set_timeout(npu, 1);
-    int status = ethosu_model_resume(model_of(object), late != mp_const_none);
+    int status = ethosu_model_resume(native_model_of(object), late != mp_const_none);
     return progress(status, npu, late);
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(model_resume_obj, model_resume);
 
 static mp_obj_t model_abandon(mp_obj_t object)
 {
-    ethosu_model_forget(model_of(object));
+    ethosu_model_forget(native_model_of(object));
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_abandon_obj, model_abandon);
 
 static mp_obj_t model_reset(mp_obj_t object)
 {
-    ethosu_model_reset(model_of(object));
+    ethosu_model_reset(native_model_of(object));
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_reset_obj, model_reset);
@@ -362,9 +270,9 @@ static mp_obj_t new_view(const mp_buffer_info_t *arena, const struct ethosu_mode
 /** _buffers(object, arena, outputs): for each input (or output) index and view */
 static mp_obj_t model_buffers(mp_obj_t object, mp_obj_t arena_in, mp_obj_t outputs)
 {
-    struct ethosu_model *model = model_of(object);
+    struct ethosu_model *model = native_model_of(object);
     bool of_outputs = mp_obj_is_true(outputs);
-    mp_buffer_info_t arena = buffer_of(arena_in, MP_BUFFER_WRITE);
+    mp_buffer_info_t arena = native_buffer_of(arena_in, MP_BUFFER_WRITE);
     const struct ethosu_model_buffer *buffers =
         of_outputs ? ethosu_model_outputs(model) : ethosu_model_inputs(model);
     uint32_t count =
@@ -381,9 +289,9 @@ static MP_DEFINE_CONST_FUN_OBJ_3(model_buffers_obj, model_buffers);
 /** _view(memory, size): the aligned bytes of a larger buffer */
 static mp_obj_t aligned_view(mp_obj_t memory_in, mp_obj_t size)
 {
-    mp_buffer_info_t memory = buffer_of(memory_in, MP_BUFFER_WRITE);
+    mp_buffer_info_t memory = native_buffer_of(memory_in, MP_BUFFER_WRITE);
     struct ethosu_model_buffer bytes = {
-        .data = aligned(&memory),
+        .data = native_aligned(&memory),
         .size = (uint32_t)mp_obj_get_int(size),
         .type = ETHOSU_TYPE_UINT8,
     };
@@ -398,7 +306,7 @@ mp_float_t numbers_from_object(mp_obj_t item)
     const mp_obj_type_t *type = mp_obj_get_type(item);
     if (type != &mp_type_int && type != &mp_type_bool &&
         type != MP_OBJ_TO_PTR(mp_load_global(MP_QSTR_float))) {
-        raise_type_error("a list of numbers expected");
+        native_raise_type_error("a list of numbers expected");
     }
     return mp_obj_get_float(item);
 }
@@ -406,8 +314,9 @@ mp_float_t numbers_from_object(mp_obj_t item)
 static struct ethosu_model_tensor tensor_of(mp_obj_t object, mp_obj_t index)
 {
     struct ethosu_model_tensor tensor;
-    if (!ethosu_model_get_tensor(model_of(object), (uint32_t)mp_obj_get_int(index), &tensor)) {
-        raise_value_error("the model's file was changed after it was loaded");
+    if (!ethosu_model_get_tensor(native_model_of(object), (uint32_t)mp_obj_get_int(index),
+                                 &tensor)) {
+        native_raise_value_error("the model's file was changed after it was loaded");
     }
     return tensor;
 }
@@ -416,10 +325,10 @@ static struct numbers numbers_in(mp_obj_t given, size_t expected)
 {
     struct numbers numbers;
     if (!numbers_of(given, &numbers)) {
-        raise_type_error("a buffer or list of numbers expected");
+        native_raise_type_error("a buffer or list of numbers expected");
     }
     if (numbers.count != expected) {
-        raise_size("input", "values", numbers.count, expected);
+        native_raise_size("input", "values", numbers.count, expected);
     }
     return numbers;
 }
@@ -434,12 +343,12 @@ static bool is_raw(const mp_buffer_info_t *buffer, const struct ethosu_model_ten
 /** Memory for all raw values of a tensor. */
 static void *raw_memory(mp_obj_t memory_in, const struct ethosu_model_tensor *tensor)
 {
-    mp_buffer_info_t memory = buffer_of(memory_in, MP_BUFFER_WRITE);
+    mp_buffer_info_t memory = native_buffer_of(memory_in, MP_BUFFER_WRITE);
     if (!is_raw(&memory, tensor)) {
-        raise_type_error("into: bytes, or an array of the tensor's typecode expected");
+        native_raise_type_error("into: bytes, or an array of the tensor's typecode expected");
     }
     if (memory.len != tensor->size) {
-        raise_size("into", "bytes", memory.len, tensor->size);
+        native_raise_size("into", "bytes", memory.len, tensor->size);
     }
     return memory.buf;
 }
@@ -450,7 +359,7 @@ static mp_obj_t model_quantize(size_t n_args, const mp_obj_t *args)
     (void)n_args;
     struct ethosu_model_tensor tensor = tensor_of(args[0], args[1]);
     struct numbers numbers = numbers_in(args[2], values_count(&tensor));
-    values_quantize(model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]), &tensor, &numbers,
+    values_quantize(native_model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]), &tensor, &numbers,
                     raw_memory(args[3], &tensor));
     return mp_const_none;
 }
@@ -470,15 +379,16 @@ static mp_obj_t model_dequantize(size_t n_args, const mp_obj_t *args)
     } else {
         raw = numbers_in(args[2], values_count(&tensor));
     }
-    mp_buffer_info_t into = buffer_of(args[3], MP_BUFFER_WRITE);
+    mp_buffer_info_t into = native_buffer_of(args[3], MP_BUFFER_WRITE);
     if (into.typecode != 'f' && into.typecode != 'd') {
-        raise_type_error("into: an array('f') or array('d') expected");
+        native_raise_type_error("into: an array('f') or array('d') expected");
     }
     if (into.len / numbers_width((char)into.typecode) != raw.count) {
-        raise_size("into", "bytes", into.len, raw.count * numbers_width((char)into.typecode));
+        native_raise_size("into", "bytes", into.len,
+                          raw.count * numbers_width((char)into.typecode));
     }
-    values_dequantize(model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]), &tensor, &raw, into.buf,
-                      (char)into.typecode);
+    values_dequantize(native_model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]), &tensor, &raw,
+                      into.buf, (char)into.typecode);
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_dequantize_obj, 4, 4, model_dequantize);
@@ -493,10 +403,10 @@ static mp_obj_t model_write(size_t n_args, const mp_obj_t *args)
         return model_quantize(n_args, args);
     }
     if (!is_raw(&given, &tensor)) {
-        raise_type_error("input: bytes, real numbers, or an array of its typecode expected");
+        native_raise_type_error("input: bytes, real numbers, or an array of its typecode expected");
     }
     if (given.len != tensor.size) {
-        raise_size("input", "bytes", given.len, tensor.size);
+        native_raise_size("input", "bytes", given.len, tensor.size);
     }
     void *into = raw_memory(args[3], &tensor);
     if (into != given.buf) {
@@ -510,7 +420,7 @@ static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_write_obj, 4, 4, model_write);
 static mp_obj_t model_tensor(mp_obj_t object, mp_obj_t index)
 {
     struct ethosu_model_tensor tensor = tensor_of(object, index);
-    const struct ethosu_model *model = model_of(object);
+    const struct ethosu_model *model = native_model_of(object);
     uint32_t number = (uint32_t)mp_obj_get_int(index);
     char code = values_typecode(tensor.type);
     mp_obj_t facts[] = {
@@ -530,11 +440,11 @@ static mp_obj_t model_info(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;
     const struct info_more more = {
-        buffer_of(args[1], MP_BUFFER_READ).buf,
+        native_buffer_of(args[1], MP_BUFFER_READ).buf,
         (uint32_t)mp_obj_get_int(args[2]),
         mp_obj_is_true(args[3]),
     };
-    return info_model(model_of(args[0]), &more);
+    return info_model(native_model_of(args[0]), &more);
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_info_obj, 4, 4, model_info);
 
@@ -542,7 +452,8 @@ static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_info_obj, 4, 4, model_info);
 static mp_obj_t model_metadata(mp_obj_t object, mp_obj_t name)
 {
     uint32_t size;
-    const void *data = ethosu_model_get_metadata(model_of(object), mp_obj_str_get_str(name), &size);
+    const void *data =
+        ethosu_model_get_metadata(native_model_of(object), mp_obj_str_get_str(name), &size);
     return data == NULL ? mp_const_none : mp_obj_new_bytes(data, size);
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_metadata_obj, model_metadata);
@@ -553,7 +464,7 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t count, size_t keywords, mp_obj_t
     (void)keywords;
     (void)arguments;
     MP_DYNRUNTIME_INIT_ENTRY
-    mp_store_global(MP_QSTR___version__, new_text(ETHOSU_VERSION));
+    mp_store_global(MP_QSTR___version__, native_new_text(ETHOSU_VERSION));
     mp_store_global(MP_QSTR__open, MP_OBJ_FROM_PTR(&npu_open_obj));
     mp_store_global(MP_QSTR__is_running, MP_OBJ_FROM_PTR(&npu_running_obj));
     mp_store_global(MP_QSTR__reserve, MP_OBJ_FROM_PTR(&npu_reserve_obj));

@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Start a board and copy on it."""
-    machine = Machine(args.npu, repeatable=True)
+    machine = Machine(args.npu, repeatable=True, coherence="off")
     with QemuBoard(machine) as board, ui.progress("copying") as update:
         board.exec(_PREPARE.format(size=max(SIZES) + 64, repeats=REPEATS), timeout=60)
         rows = []

@@ -112,7 +112,7 @@ def _measure(models: list[bytes], firmware: Path | None, cmsis_nn: bool) -> list
             path.write_bytes(model)
             plan.plan_file(path, path, cmsis_nn=cmsis_nn)
             files[path.name] = path.read_bytes()
-    machine = Machine(firmware=firmware, repeatable=True, romfs=romfs.build(files))
+    machine = Machine(firmware=firmware, repeatable=True, romfs=romfs.build(files), coherence="off")
     with QemuBoard(machine) as board:
         board.exec(_MEASURE)
         return [int(board.eval(f"measure('/rom/{name}')", timeout=300)) for name in files]

@@ -78,7 +78,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         )
         rows = {}
         with (
-            QemuBoard(Machine(args.npu, romfs=image, firmware=firmware)) as board,
+            QemuBoard(Machine(args.npu, romfs=image, firmware=firmware, coherence="off")) as board,
             ui.progress("counting") as update,
         ):
             board.exec(ON_BOARD.read_text())

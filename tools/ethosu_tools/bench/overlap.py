@@ -49,7 +49,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             planned = Path(work) / f"{name}.tflite"
             plan.plan_file(compiled, planned, overlap=overlap)
             files[planned.name] = planned.read_bytes()
-        machine = Machine(args.npu, repeatable=True, romfs=romfs.build(files))
+        machine = Machine(args.npu, repeatable=True, romfs=romfs.build(files), coherence="off")
         with QemuBoard(machine) as board, ui.progress("running") as update:
             board.exec(_MEASURE)
             for index, name in enumerate(files):

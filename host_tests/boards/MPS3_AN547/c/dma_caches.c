@@ -32,11 +32,11 @@ static bool hung; /**< the transfer under way never ends */
 static uint8_t expected[WINDOW_SIZE];
 static uint32_t neighbours[2];
 
-static const struct ethosu_memory memories[] = {{"window", (void *)WINDOW_BASE,
-                                                 (void *)(WINDOW_BASE + WINDOW_SIZE),
-                                                 .masters = ETHOSU_MASTERS_ALL}};
+static const struct ethosu_memory window_table[] = {{"window", (void *)WINDOW_BASE,
+                                                     (void *)(WINDOW_BASE + WINDOW_SIZE),
+                                                     .masters = ETHOSU_MASTERS_ALL}};
 const struct ethosu_board ethosu_board = {
-    .memories = memories, .memory_count = 1, .cache_line = LINE};
+    .memories = window_table, .memory_count = 1, .cache_line = LINE};
 
 static uint32_t pseudo_random(uint32_t limit)
 {

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
-"""The example of the binding's tests."""
+"""Fixtures of the built-in module, with which the native one is compared."""
 
-from modules.ethosu.binding.conftest import example  # noqa: F401  # the fixture
+from modules.ethosu.binding.conftest import example, face  # noqa: F401  # fixtures

@@ -35,6 +35,10 @@ void ethosu_board_idle(const volatile uint32_t *flag)
     (void)flag;
 }
 
+void sim_host_barrier(void)
+{
+}
+
 uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset)
 {
     (void)reg;

@@ -10,7 +10,7 @@ import pytest
 from ethosu_tools.errors import InputError
 from ethosu_tools.plan import record
 from ethosu_tools.sim import Simulation
-from ethosu_tools.tflite import metadata
+from ethosu_tools.tflite import OFFSETS_NAME, metadata
 from ethosu_tools.tflite.writer import Graph, write
 
 FUZZ_SECONDS = 5
@@ -57,7 +57,7 @@ def _initialised_at(offset: int) -> bytes:
     target = init.tensor("target", (4, 4), "int8", 0.5)
     init.operator("RESHAPE", [source], [target], "ReshapeOptions", newShape=[4, 4])
     places = {
-        record.OFFSETS_NAME: record.encode_offsets([0, 16, None, offset]),
+        OFFSETS_NAME: record.encode_offsets([0, 16, -1, offset]),
         record.RECORD_NAME: record.encode(32, []),
     }
     return metadata.put(write([main, init], "two graphs"), places)

@@ -57,7 +57,7 @@ static void infer(struct ethosu_driver *drv, unsigned thread, unsigned way)
     } else if (way == 2) {
         result = ethosu_ext_wait(drv, 1); // may be too short
     } else if (way == 3) {
-        result = ethosu_ext_wait(drv, 10000);
+        result = ethosu_ext_wait(drv, ETHOSU_SEMAPHORE_WAIT_FOREVER); // the host may be busy
         CHECK_EQ(result, 0);
     } // else: release ends it
     if (result == 0) {

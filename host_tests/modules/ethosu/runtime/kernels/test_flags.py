@@ -20,9 +20,6 @@ GCC = [
     "-mfloat-abi=hard",
     "-std=gnu11",
     "-O1",
-    "-S",
-    "-o",
-    "-",
 ]
 
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+/** Settings of a handle, and facts about it and about its NPU. */
+#include "ethosu_ext.h"
+
+#include "ethosu_registers.h"
+
+void ethosu_get_driver_version(struct ethosu_driver_version *ver)
+{
+    *ver = (struct ethosu_driver_version){ETHOSU_DRIVER_VERSION_MAJOR, ETHOSU_DRIVER_VERSION_MINOR,
+                                          ETHOSU_DRIVER_VERSION_PATCH};
+}
+
+void ethosu_get_hw_info(struct ethosu_driver *drv, struct ethosu_hw_info *hw)
+{
+    uint32_t id = drv->dev.id;
+    uint32_t config = drv->dev.config;
+    *hw = (struct ethosu_hw_info){
+        .version =
+            {
+                .version_status = NPU_ID_VERSION_STATUS(id),
+                .version_minor = NPU_ID_VERSION_MINOR(id),
+                .version_major = NPU_ID_VERSION_MAJOR(id),
+                .product_major = NPU_ID_PRODUCT_MAJOR(id),
+                .arch_patch_rev = NPU_ID_ARCH_PATCH(id),
+                .arch_minor_rev = NPU_ID_ARCH_MINOR(id),
+                .arch_major_rev = NPU_ID_ARCH_MAJOR(id),
+            },
+        .cfg =
+            {
+                .macs_per_cc = NPU_CONFIG_MACS(config),
+                .cmd_stream_version = NPU_CONFIG_STREAM_VERSION(config),
+                .custom_dma = (config & NPU_CONFIG_CUSTOM_DMA) != 0,
+            },
+    };
+}
+
+void ethosu_set_basep_cache_mask(struct ethosu_driver *drv, uint8_t flush_mask,
+                                 uint8_t invalidate_mask)
+{
+    drv->flush_mask = flush_mask;
+    drv->invalidate_mask = invalidate_mask;
+}
+
+void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout)
+{
+    drv->timeout = timeout;
+}
+
+void ethosu_ext_set_verify(struct ethosu_driver *drv, bool verify)
+{
+    drv->skip_verify = !verify;
+    drv->program.owner = NULL; // what ran unverified is new
+}
+
+void ethosu_ext_on_done(struct ethosu_driver *drv,
+                        void (*on_done)(struct ethosu_driver *drv, void *argument), void *argument)
+{
+    drv->on_done = NULL;
+    drv->on_done_argument = argument;
+    drv->on_done = on_done;
+}
+
+const struct ethosu_ext_fault *ethosu_ext_last_error(const struct ethosu_driver *drv)
+{
+    return &drv->fault;
+}
+
+uint32_t ethosu_ext_config(const struct ethosu_driver *drv)
+{
+    return drv->dev.config;
+}
+
+const struct ethosu_ext_program *ethosu_ext_last_program(const struct ethosu_driver *drv)
+{
+    return drv->job.run;
+}
+
+void ethosu_ext_get_counts(const struct ethosu_driver *drv, struct ethosu_ext_counts *counts)
+{
+    *counts = (struct ethosu_ext_counts){drv->timeouts, drv->resets, drv->spurious};
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+/** Exceptions and arguments of the native module's functions. */
+#include "native_arguments.h"
+
+#include <string.h>
+
+#include "error.h"
+#include "port.h"
+
+struct ethosu_driver natmod_npus[PORT_NPUS];
+uint8_t natmod_ready[PORT_NPUS];
+
+/* ---- exceptions ---- */
+
+mp_obj_t native_new_text(const char *string)
+{
+    return mp_obj_new_str(string, strlen(string));
+}
+
+static void raise(qstr type, size_t n_args, const mp_obj_t *args)
+{
+    nlr_raise(mp_call_function_n_kw(mp_load_global(type), n_args, 0, args));
+}
+
+static void raise_os_error(int number, const char *string)
+{
+    mp_obj_t arguments[] = {MP_OBJ_NEW_SMALL_INT(number), native_new_text(string)};
+    raise(MP_QSTR_OSError, 2, arguments);
+}
+
+void native_raise_value_error(const char *string)
+{
+    mp_obj_t argument = native_new_text(string);
+    raise(MP_QSTR_ValueError, 1, &argument);
+}
+
+void native_raise_type_error(const char *string)
+{
+    mp_obj_t argument = native_new_text(string);
+    raise(MP_QSTR_TypeError, 1, &argument);
+}
+
+void native_raise_size(const char *what, const char *unit, size_t found, size_t expected)
+{
+    struct ethosu_model_error error;
+    error_set(&error, 0, "%s has %u %s, %u expected", what, (unsigned)found, unit,
+              (unsigned)expected);
+    native_raise_value_error(error.text);
+}
+
+/** A wrong argument is a ValueError, as in the built-in module. */
+void native_raise_fault(const struct ethosu_ext_fault *fault)
+{
+    char sentence[160];
+    int number = ethosu_ext_errno(fault->code);
+    ethosu_ext_describe(fault, sentence, sizeof sentence);
+    if (number == ETHOSU_EXT_EINVAL && fault->code != ETHOSU_EXT_E_NOT_STARTED) {
+        native_raise_value_error(sentence);
+    }
+    raise_os_error(number, sentence);
+}
+
+void native_check_model(int status, const struct ethosu_model_error *error)
+{
+    if (status == ETHOSU_MODEL_BAD_MEMORY) {
+        raise_os_error(ETHOSU_EXT_EFAULT, error->text);
+    } else if (status != ETHOSU_MODEL_OK) {
+        native_raise_value_error(error->text);
+    }
+}
+
+/* ---- arguments ---- */
+
+struct ethosu_driver *native_npu_of(mp_obj_t index_in)
+{
+    mp_int_t index = mp_obj_get_int(index_in);
+    if (index < 0 || index >= PORT_NPUS || !natmod_ready[index]) {
+        raise_os_error(ETHOSU_EXT_ENODEV, "there is no such NPU: call ethosu.init(address) first");
+    }
+    return &natmod_npus[index];
+}
+
+mp_buffer_info_t native_buffer_of(mp_obj_t object, unsigned flags)
+{
+    mp_buffer_info_t buffer;
+    mp_get_buffer_raise(object, &buffer, flags);
+    return buffer;
+}
+
+void *native_aligned(const mp_buffer_info_t *buffer)
+{
+    return (void *)(((uintptr_t)buffer->buf + NATIVE_ALIGNMENT - 1) &
+                    ~(uintptr_t)(NATIVE_ALIGNMENT - 1));
+}
+
+/** A model's object begins with where the model is in it. */
+struct ethosu_model *native_model_of(mp_obj_t object)
+{
+    mp_buffer_info_t buffer = native_buffer_of(object, MP_BUFFER_READ);
+    return *(struct ethosu_model **)native_aligned(&buffer);
+}

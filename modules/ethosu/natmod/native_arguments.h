@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+/** What the functions of the native module need of MicroPython: exceptions and arguments. */
+#ifndef NATIVE_ARGUMENTS_H
+#define NATIVE_ARGUMENTS_H
+
+#include "ethosu_ext.h"
+#include "ethosu_model.h"
+#include "port.h"
+#include "py/dynruntime.h"
+
+#define NATIVE_ALIGNMENT 32u /**< of a cache line, which is enough for the NPU too */
+
+extern struct ethosu_driver natmod_npus[PORT_NPUS];
+extern uint8_t natmod_ready[PORT_NPUS];
+
+/** A str of a C string. */
+mp_obj_t native_new_text(const char *string);
+
+/** Raise ValueError(text). */
+void native_raise_value_error(const char *string);
+
+/** Raise TypeError(text). */
+void native_raise_type_error(const char *string);
+
+/** Raise ValueError: `what` has so many of a unit, so many expected. */
+void native_raise_size(const char *what, const char *unit, size_t found, size_t expected);
+
+/** Raise what a fault of the driver means: a wrong argument is a ValueError. */
+void native_raise_fault(const struct ethosu_ext_fault *fault);
+
+/** Raise why the runtime refused a model; nothing if it did not. */
+void native_check_model(int status, const struct ethosu_model_error *error);
+
+/** The NPU of an index. Raises OSError(ENODEV). */
+struct ethosu_driver *native_npu_of(mp_obj_t index_in);
+
+/** The memory of a buffer. Raises TypeError. */
+mp_buffer_info_t native_buffer_of(mp_obj_t object, unsigned flags);
+
+/** The first whole cache line of a buffer. */
+void *native_aligned(const mp_buffer_info_t *buffer);
+
+/** The model whose object this is. */
+struct ethosu_model *native_model_of(mp_obj_t object);
+
+#endif
