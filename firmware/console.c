@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: MIT
-/** The console over the board's UART and, where there is one, the emulator's page. */
+/** The console over the board's UART and, in an image for the emulator, over its page too. */
 #include "console.h"
 
 #include <string.h>
 
 #include "board.h"
-#include "emulator.h"
 #include "irq.h"
 #include "py/runtime.h"
 #include "ring.h"
 #include "shared/runtime/interrupt_char.h"
 
-static const struct console_port *const ports[] = {&board_uart, &emulator_console};
+#ifdef FIRMWARE_EMULATOR
+#include "emulator/emulator.h"
+#endif
+
+static const struct console_port *const ports[] = {
+    &board_uart,
+#ifdef FIRMWARE_EMULATOR
+    &emulator_console,
+    &emulator_log_port,
+#endif
+};
 #define PORT_COUNT (sizeof(ports) / sizeof(ports[0]))
 
 static struct ring ring;
@@ -93,5 +102,4 @@ void console_alarm(const char *text)
             ports[i]->send(text, size);
         }
     }
-    emulator_log(text, size);
 }

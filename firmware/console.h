@@ -43,7 +43,7 @@ uint8_t console_read(void);
 /** Write to whoever listens. */
 void console_write(const char *bytes, size_t size);
 
-/** Write to all ports and to the emulator's log, from any context. */
+/** Write to all ports, from any context. */
 void console_alarm(const char *text);
 
 #endif

@@ -2,7 +2,6 @@
 /** From a running core to the Python prompt, and round again at each soft reset. */
 #include "clock.h"
 #include "console.h"
-#include "emulator.h"
 #include "fault.h"
 #include "firmware.h"
 #include "py/cstack.h"
@@ -53,7 +52,6 @@ static void run_repl(void)
 _Noreturn void firmware_main(void)
 {
     clock_start();
-    emulator_probe();
     console_start();
     if (!startup_map_fits()) {
         fault_panic("the board has more memories than the memory protection unit has regions");

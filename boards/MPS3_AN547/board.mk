@@ -3,3 +3,5 @@
 
 BOARD_CPU_FLAGS = -mcpu=cortex-m55 -mfloat-abi=hard
 BOARD_SRC = board.c dma.c moddma.c uart.c
+# QEMU with tools/qemu_plugin runs this image too.
+BOARD_EMULATOR = yes

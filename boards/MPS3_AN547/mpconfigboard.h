@@ -15,7 +15,8 @@
 #define BOARD_IRQ_COUNT 128u
 #define BOARD_IRQ_PRIORITY_BITS 3u
 
-/** The emulator may answer at EMULATOR_PAGE_BASE, where the FPGA has nothing. */
-#define BOARD_HAS_EMULATOR_PAGE 1
+/** Where the emulator has its register page; the FPGA has nothing there. */
+#define BOARD_EMULATOR_PAGE_BASE 0x4F000000u
+#define BOARD_EMULATOR_PAGE_IRQ 57u
 
 #endif

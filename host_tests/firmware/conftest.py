@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import serial
+import sharing
 from ethosu_tools import paths
 from ethosu_tools.board import Board, Port, QemuBoard
 from ethosu_tools.deadline import Deadline
@@ -74,6 +75,18 @@ def steady_board(request) -> Iterator[Board]:
         return
     with QemuBoard(Machine(repeatable=True)) as board:
         yield board
+
+
+def make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the firmware's makefile."""
+    return sharing.try_make("firmware", *arguments)
+
+
+def build(variant: str, *options: str) -> Path:
+    """Build a variant of the firmware with these options; its image in build/firmware/."""
+    done = make(*options)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return paths.firmware(variant)
 
 
 @pytest.fixture(scope="session")

@@ -1,27 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The firmware's build: other MicroPython, other boards, nothing done twice."""
 
-import functools
 import re
 
-import pytest
-import sharing
-
-from .conftest import start
+from .conftest import build, make, start
 
 NEWEST = "1.26.1"
 
 
-@pytest.fixture(scope="module")
-def make():
-    return functools.partial(sharing.try_make, "firmware")
-
-
-def test_newest_micropython_builds_and_works(make, build_dir):
-    done = make(f"MICROPYTHON_VERSION={NEWEST}")
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    elf = build_dir / f"firmware/MPS3_AN547-{NEWEST}/firmware.elf"
-    with start(elf) as uart, uart.board() as board:
+def test_newest_micropython_builds_and_works():
+    image = build(f"MPS3_AN547-{NEWEST}", f"MICROPYTHON_VERSION={NEWEST}")
+    with start(image) as uart, uart.board() as board:
         board.exec("import asyncio, ethosu, gc, os, time, vfs")
         assert board.eval("os.uname().release") == NEWEST
         board.write_file("file", b"content")
@@ -29,36 +18,36 @@ def test_newest_micropython_builds_and_works(make, build_dir):
         assert board.eval("open('file').read()") == "content"
 
 
-def test_nothing_is_built_twice(make):
+def test_nothing_is_built_twice():
     make()
     again = make()
     assert again.returncode == 0
     assert not re.search(r"^(CC|LINK) ", again.stdout, re.M), again.stdout
 
 
-def test_size_is_reported(make, build_dir):
+def test_size_is_reported(build_dir):
     make()
     folder = build_dir / "firmware/MPS3_AN547"
     assert (folder / "firmware.size").read_text().startswith("   text")
     assert "_gc_heap_start" in (folder / "firmware.map").read_text()
 
 
-def test_unknown_board_names_the_known(make):
+def test_unknown_board_names_the_known():
     done = make("BOARD=NOPE")
     assert done.returncode != 0
     assert "There is no board NOPE; boards/ has:" in done.stderr and "MPS3_AN547" in done.stderr
 
 
-def test_unknown_version_stops_the_build(make):
+def test_unknown_version_stops_the_build():
     done = make("MICROPYTHON_VERSION=1.9.9")
     assert done.returncode != 0 and "1.9.9 is not pinned" in done.stderr
 
 
-def test_missing_compiler_names_the_package(make):
+def test_missing_compiler_names_the_package():
     done = make("CROSS_COMPILE=no-such-")
     assert done.returncode != 0 and "gcc-arm-none-eabi" in done.stderr
 
 
-def test_a_folder_without_ulab_is_refused(make, tmp_path):
+def test_a_folder_without_ulab_is_refused(tmp_path):
     done = make(f"ULAB_DIR={tmp_path}")
     assert done.returncode != 0 and f"{tmp_path} has no code/micropython.mk" in done.stderr

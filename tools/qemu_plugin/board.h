@@ -15,6 +15,7 @@
 
 #include "dma_device.h"
 #include "npu_device.h"
+#include "page_device.h"
 
 #define BOARD_NPU_COUNT 2
 
@@ -24,5 +25,7 @@ static const struct npu_slot board_npus[BOARD_NPU_COUNT] = {
 };
 
 static const struct dma_slot board_dma = {.base = 0x41200000, .irq = 58};
+
+static const struct page_slot board_page = {.base = 0x4F000000, .irq = 57};
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The register page that only the emulator has; see emulator_page.h. */
+/** The register page that only the emulator has; see firmware/emulator/emulator_page.h. */
 #include "emulator_page.h"
 
 #include <stdio.h>
@@ -166,11 +166,11 @@ static void page_write(void *context, uint32_t offset, uint32_t value)
     update_irq(NULL);
 }
 
-void page_device_create(void)
+void page_device_create(const struct page_slot *slot)
 {
-    static const struct machine_window window = {"emulator-page", EMULATOR_PAGE_BASE,
-                                                 EMULATOR_PAGE_SIZE, page_read, page_write};
-    page.irq = machine_irq(EMULATOR_PAGE_IRQ);
+    const struct machine_window window = {"emulator-page", slot->base, EMULATOR_PAGE_SIZE,
+                                          page_read, page_write};
+    page.irq = machine_irq(slot->irq);
     machine_map(&window, NULL);
     console_start(update_irq, NULL);
 }

@@ -91,7 +91,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
         }
     }
     dma_device_create(&board_dma);
-    page_device_create();
+    page_device_create(&board_page);
     inject_all();
     qemu_register_reset(reset, NULL);
     qemu_add_exit_notifier(&exit_notifier);

@@ -17,7 +17,7 @@ TENSORS = (
     "modules/ethosu/runtime/run.c",
     "modules/ethosu/driver/ethosu_layout.c",
 )
-INSTRUMENTS = ("boards/MPS3_AN547/moddma.c", "firmware/modemulator.c")
+INSTRUMENTS = ("boards/MPS3_AN547/moddma.c", "firmware/emulator/modemulator.c")
 INSTRUMENT_FUNCTIONS = {"dma_module_copy", "emulator_copy_cost"}
 
 REPO = Path(__file__).resolve().parents[3]

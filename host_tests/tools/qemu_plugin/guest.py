@@ -46,7 +46,7 @@ def build(program: Path) -> None:
         "-ffreestanding",
         "-nostdlib",
         f"-T{SOURCES / 'guest.ld'}",
-        f"-I{TOOLS / 'qemu_plugin'}",
+        f"-I{TOOLS.parent / 'firmware/emulator'}",
     ]
     sources = sorted(SOURCES.glob("*.c"))
     subprocess.run(["arm-none-eabi-gcc", *flags, *bare, "-o", program, *sources], check=True)

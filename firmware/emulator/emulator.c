@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The emulator's register page (tools/qemu_plugin/emulator_page.h). */
+/** The emulator's register page; see emulator_page.h. */
 #include "emulator.h"
 
 #include "cpu.h"
@@ -16,7 +16,7 @@ static uint32_t features;
 
 static volatile uint32_t *at(uint32_t offset)
 {
-    return (volatile uint32_t *)(EMULATOR_PAGE_BASE + offset);
+    return (volatile uint32_t *)(BOARD_EMULATOR_PAGE_BASE + offset);
 }
 
 static void transfer(uint32_t command, const void *buffer, size_t size)
@@ -28,11 +28,11 @@ static void transfer(uint32_t command, const void *buffer, size_t size)
     irq_restore(state);
 }
 
-bool emulator_probe(void)
+/** Look for the page. */
+static bool probe(void)
 {
     uint32_t id = 0;
-    found = BOARD_HAS_EMULATOR_PAGE && fault_guarded_read(at(EMULATOR_ID), &id) &&
-            id == EMULATOR_PAGE_ID;
+    found = fault_guarded_read(at(EMULATOR_ID), &id) && id == EMULATOR_PAGE_ID;
     features = found ? *at(EMULATOR_FEATURES) : 0;
     return found;
 }
@@ -56,10 +56,15 @@ uint64_t emulator_counter(uint32_t offset)
     return (uint64_t)high << 32 | low;
 }
 
+static void send_log(const char *bytes, size_t size)
+{
+    transfer(EMULATOR_LOG, bytes, size);
+}
+
 void emulator_log(const char *bytes, size_t size)
 {
     if (found) {
-        transfer(EMULATOR_LOG, bytes, size);
+        send_log(bytes, size);
     }
 }
 
@@ -91,10 +96,10 @@ static void receive(void *unused)
 
 static bool start(void)
 {
-    if ((features & EMULATOR_FEATURE_CONSOLE) == 0) {
+    if (!probe() || (features & EMULATOR_FEATURE_CONSOLE) == 0) {
         return false;
     }
-    irq_connect(EMULATOR_PAGE_IRQ, receive, NULL);
+    irq_connect(BOARD_EMULATOR_PAGE_IRQ, receive, NULL);
     *at(EMULATOR_CONSOLE_IRQ_ENABLE) = EMULATOR_CONSOLE_IRQ_RECEIVE;
     return true;
 }
@@ -138,4 +143,20 @@ const struct console_port emulator_console = {
     .resume = resume,
     .has_peer = has_peer,
     .send = send,
+};
+
+static void resume_nothing(void)
+{
+}
+
+static bool has_no_peer(void)
+{
+    return false;
+}
+
+const struct console_port emulator_log_port = {
+    .start = probe,
+    .resume = resume_nothing,
+    .has_peer = has_no_peer,
+    .send = send_log,
 };

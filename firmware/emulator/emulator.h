@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/** The emulator's register page, where there is one: console, log and counters. */
+/**
+ * The emulator's register page: console, log and counters. Where there is no
+ * such page, the functions do nothing and every register reads as 0.
+ */
 #ifndef FIRMWARE_EMULATOR_H
 #define FIRMWARE_EMULATOR_H
 
@@ -12,8 +15,8 @@
 /** The fast console. */
 extern const struct console_port emulator_console;
 
-/** Look for the page; everything below does nothing, or reads as 0, where there is none. */
-bool emulator_probe(void);
+/** The host's stderr, as a port of the console that carries nothing but fault reports. */
+extern const struct console_port emulator_log_port;
 
 /** The page's EMULATOR_FEATURE_* bits. */
 uint32_t emulator_features(void);

@@ -2,16 +2,18 @@
 /**
  * Register page that only the emulator has: fast console, counters, host log.
  *
- * The plugin answers it, a board's firmware uses it when the ID register
- * reads EMULATOR_PAGE_ID. A read on real hardware may fault, so firmware
- * probes with a guarded read. All registers are 32 bits wide.
+ * This file is the contract between firmware and emulator: firmware/emulator/
+ * uses the registers, tools/qemu_plugin/ implements them. The address of the
+ * page and the number of its interrupt belong to the board (mpconfigboard.h).
+ *
+ * The firmware uses the page when the ID register reads EMULATOR_PAGE_ID. A
+ * read on real hardware may fault, so the firmware probes with a guarded read.
+ * All registers are 32 bits wide.
  */
 #ifndef EMULATOR_PAGE_H
 #define EMULATOR_PAGE_H
 
-#define EMULATOR_PAGE_BASE 0x4F000000u /**< unused by the AN547 memory map */
 #define EMULATOR_PAGE_SIZE 0x1000u
-#define EMULATOR_PAGE_IRQ 57u        /**< NVIC number of the console's interrupt */
 #define EMULATOR_PAGE_ID 0x45485531u /**< "1UHE" in memory order */
 
 enum emulator_page_register {

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""The product does not depend on tools: what only the emulator needs is in its images alone."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from ethosu_tools import paths
+from ethosu_tools.errors import RemoteError
+
+from .conftest import build, start
+
+# Global names of firmware/emulator/, and the folder itself in the linker's map.
+EMULATOR_SYMBOL = r"^\w+ \w ((?:emulator|bench_model)_\w+)$"
+EMULATOR_OBJECT = r"firmware/emulator/\w+\.o"
+
+
+def _symbols(image: Path) -> list[str]:
+    command = ["arm-none-eabi-nm", "--defined-only", image]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return re.findall(EMULATOR_SYMBOL, done.stdout, re.MULTILINE)
+
+
+def _objects(image: Path) -> list[str]:
+    return re.findall(EMULATOR_OBJECT, image.with_suffix(".map").read_text())
+
+
+@pytest.fixture(scope="module")
+def product() -> Path:
+    """The firmware as for the board alone."""
+    return build("MPS3_AN547-no-emulator", "BOARD_EMULATOR=no")
+
+
+def test_the_product_has_none_of_the_emulator_s_code(product, firmware):
+    assert (_symbols(product), _objects(product)) == ([], [])
+    assert {"emulator_module", "bench_model_costs_obj"} <= set(_symbols(firmware))
+    assert _objects(firmware), "the same search finds it in an image for the emulator"
+
+
+def test_the_product_boots_over_the_uart(product):
+    with start(product) as uart, uart.board() as board:
+        assert board.eval("6 * 7") == 42
+        board.exec("import ethosu")
+        with pytest.raises(RemoteError, match="ImportError: no module named 'emulator'"):
+            board.exec("import emulator")
+
+
+def test_a_fault_of_the_product_is_reported_over_the_uart(product):
+    with start(product) as uart, uart.terminal() as terminal:
+        terminal.write(b"\r\x03\x03import machine; machine.mem32[0]\r")
+        report = terminal.read_until(b"skipped once")
+    assert b"*** Fault: MemManage" in report and report.endswith(b"skipped once")
+
+
+def test_no_object_of_the_firmware_includes_a_file_of_tools(firmware):
+    """By the compiler's own lists of what it has read."""
+    linked = re.findall(r"^LOAD (.+)\.o$", firmware.with_suffix(".map").read_text(), re.MULTILINE)
+    texts = {name: Path(f"{name}.P").read_text() for name in linked}
+    assert any("firmware/emulator/emulator_page.h" in text for text in texts.values())
+    assert [name for name, text in texts.items() if f"{paths.root()}/tools/" in text] == []
