@@ -120,6 +120,11 @@ static void say_registers(const struct frame *frame, const struct saved *saved)
         (unsigned)frame->lr);
 }
 
+static void say_reset(void)
+{
+    say("*** The board resets; boot.py and main.py are skipped once.\r\n");
+}
+
 static bool was_guarded_read(struct frame *frame)
 {
     if (frame->pc != ((uint32_t)(uintptr_t)fault_guarded_load & ~1u)) {
@@ -154,7 +159,7 @@ __attribute__((used)) void fault_report(struct frame *frame, const struct saved 
     } else {
         say("  registers were not saved; sp %08x\r\n", (unsigned)(uintptr_t)frame);
     }
-    say("*** The board resets; boot.py and main.py are skipped once.\r\n");
+    say_reset();
     startup_reset(RESET_FAULT);
 }
 
@@ -174,7 +179,7 @@ __attribute__((naked)) void startup_fault_handler(void)
 
 _Noreturn void fault_panic(const char *reason)
 {
-    say("\r\n*** Fatal: %s\r\n*** The board resets; boot.py and main.py are skipped once.\r\n",
-        reason);
+    say("\r\n*** Fatal: %s\r\n", reason);
+    say_reset();
     startup_reset(RESET_FAULT);
 }

@@ -53,8 +53,8 @@ _Noreturn void firmware_main(void)
 {
     clock_start();
     console_start();
-    if (!startup_map_fits()) {
-        fault_panic("the board has more memories than the memory protection unit has regions");
+    if (startup_table_fault() != NULL) {
+        fault_panic(startup_table_fault());
     }
     mp_cstack_init_with_top(_stack_top,
                             (size_t)((char *)_stack_top - (char *)_stack_limit) - STACK_RESERVE);

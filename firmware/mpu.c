@@ -5,7 +5,12 @@
  */
 #include "mpu.h"
 
+#include <stdio.h>
+
 #include "cpu.h"
+
+/** Bounds of a region are multiples of it (Armv8-M Architecture Reference Manual, MPU_RBAR). */
+#define GRANULE 32u
 
 /** Memory attributes by enum ethosu_cache, and one more for registers. */
 enum { DEVICE = ETHOSU_CACHE_NONE + 1 };
@@ -29,8 +34,8 @@ static void set_attribute(uint8_t index, uint8_t attribute)
 
 static void set_region(uint32_t number, const struct ethosu_memory *memory)
 {
-    uint32_t start = (uint32_t)memory->start;
-    uint32_t last = (uint32_t)memory->end - 1u;
+    uint32_t start = (uint32_t)(uintptr_t)memory->start;
+    uint32_t last = (uint32_t)(uintptr_t)memory->end - 1u;
     uint32_t attribute = memory->cpu == ETHOSU_CPU_REGISTERS ? DEVICE : memory->cache;
     ARM_MPU_SetRegion(number,
                       ARM_MPU_RBAR(start, ARM_MPU_SH_NON, settings[memory->cpu].read_only, 0u,
@@ -38,13 +43,63 @@ static void set_region(uint32_t number, const struct ethosu_memory *memory)
                       ARM_MPU_RLAR(last, attribute));
 }
 
-bool mpu_enable(const struct ethosu_board *board)
+static bool is_range(const struct ethosu_memory *memory)
 {
+    uintptr_t start = (uintptr_t)memory->start;
+    uintptr_t end = (uintptr_t)memory->end;
+    return start < end && start % GRANULE == 0 && end % GRANULE == 0;
+}
+
+/** The first earlier memory that shares addresses with this one, or NULL. */
+static const struct ethosu_memory *overlapping(const struct ethosu_board *board, size_t index)
+{
+    const struct ethosu_memory *memory = &board->memories[index];
+    for (size_t i = 0; i < index; i++) {
+        const struct ethosu_memory *other = &board->memories[i];
+        if (memory->start < other->end && other->start < memory->end) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/** What the unit cannot do: it has few regions, and an address in two of them faults. */
+static const char *refuse(const struct ethosu_board *board)
+{
+    static char sentence[112];
     uint32_t regions = (MPU->TYPE & MPU_TYPE_DREGION_Msk) >> MPU_TYPE_DREGION_Pos;
     if (board->memory_count > regions) {
-        return false;
+        snprintf(sentence, sizeof sentence,
+                 "the board has %u memories, the memory protection unit %u regions",
+                 (unsigned)board->memory_count, (unsigned)regions);
+        return sentence;
     }
+    for (size_t i = 0; i < board->memory_count; i++) {
+        const struct ethosu_memory *memory = &board->memories[i];
+        if (!is_range(memory)) {
+            snprintf(sentence, sizeof sentence,
+                     "memory %.20s goes from 0x%08x to 0x%08x, expected multiples of %u",
+                     memory->name, (unsigned)(uintptr_t)memory->start,
+                     (unsigned)(uintptr_t)memory->end, GRANULE);
+            return sentence;
+        }
+        const struct ethosu_memory *other = overlapping(board, i);
+        if (other != NULL) {
+            snprintf(sentence, sizeof sentence, "memories %.20s and %.20s overlap", other->name,
+                     memory->name);
+            return sentence;
+        }
+    }
+    return NULL;
+}
+
+const char *mpu_enable(const struct ethosu_board *board)
+{
     ARM_MPU_Disable();
+    const char *reason = refuse(board);
+    if (reason != NULL) {
+        return reason;
+    }
     set_attribute(ETHOSU_CACHE_WRITE_BACK, ARM_MPU_ATTR_MEMORY_(1, 1, 1, 1));
     set_attribute(ETHOSU_CACHE_WRITE_THROUGH, ARM_MPU_ATTR_MEMORY_(1, 0, 1, 0));
     set_attribute(ETHOSU_CACHE_NONE, ARM_MPU_ATTR_NON_CACHEABLE);
@@ -54,5 +109,5 @@ bool mpu_enable(const struct ethosu_board *board)
     }
     // Faults keep the MPU off (HFNMIENA), so that their report can read anything.
     ARM_MPU_Enable(0);
-    return true;
+    return NULL;
 }

@@ -6,10 +6,10 @@
 #include "ethosu_board.h"
 
 /**
- * Put the board's memories in force; addresses outside them fault from now on.
+ * Protect by the board's memories; addresses outside them fault from now on.
  *
- * @return  false: the unit has fewer regions than the board has memories; it stays off
+ * @return  NULL, or a sentence that says why the unit can't be set by this table; then it is off
  */
-bool mpu_enable(const struct ethosu_board *board);
+const char *mpu_enable(const struct ethosu_board *board);
 
 #endif

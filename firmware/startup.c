@@ -24,7 +24,7 @@ struct reset_record {
 
 static struct reset_record record __attribute__((section(".noinit")));
 static enum reset_cause this_cause;
-static bool map_fits;
+static const char *table_fault;
 
 _Noreturn void startup_reset_handler(void);
 _Noreturn void startup_begin(void);
@@ -36,16 +36,24 @@ union vector {
 
 #define FIRST_DEVICE 16
 
-const union vector startup_vectors[FIRST_DEVICE + BOARD_IRQ_COUNT]
-    __attribute__((section(".vectors"), used)) = {
-        [0] = {.stack = _handler_stack_top},
-        [1] = {.handler = startup_reset_handler},
-        [2 ... 7] = {.handler = startup_fault_handler},
-        [11] = {.handler = startup_fault_handler},
-        [12] = {.handler = startup_fault_handler},
-        [14] = {.handler = startup_fault_handler},
-        [15] = {.handler = startup_systick_handler},
-        [FIRST_DEVICE... FIRST_DEVICE + BOARD_IRQ_COUNT - 1] = {.handler = startup_device_handler},
+/** Of up to this many vectors: the table's size rounded up to a power of two, at least 128. */
+#define ALIGNMENT_FOR(vectors) \
+    ((vectors) <= 32    ? 128  \
+     : (vectors) <= 64  ? 256  \
+     : (vectors) <= 128 ? 512  \
+     : (vectors) <= 256 ? 1024 \
+                        : 2048)
+
+const union vector startup_vectors[FIRST_DEVICE + BOARD_IRQ_COUNT] __attribute__((
+    section(".vectors"), used, aligned(ALIGNMENT_FOR(FIRST_DEVICE + BOARD_IRQ_COUNT)))) = {
+    [0] = {.stack = _handler_stack_top},
+    [1] = {.handler = startup_reset_handler},
+    [2 ... 7] = {.handler = startup_fault_handler},
+    [11] = {.handler = startup_fault_handler},
+    [12] = {.handler = startup_fault_handler},
+    [14] = {.handler = startup_fault_handler},
+    [15] = {.handler = startup_systick_handler},
+    [FIRST_DEVICE... FIRST_DEVICE + BOARD_IRQ_COUNT - 1] = {.handler = startup_device_handler},
 };
 
 __attribute__((naked)) _Noreturn void startup_reset_handler(void)
@@ -107,15 +115,15 @@ _Noreturn void startup_begin(void)
     enable_core();
     read_record();
     ethosu_memory_use(&ethosu_board);
-    map_fits = mpu_enable(&ethosu_board);
+    table_fault = mpu_enable(&ethosu_board);
     board_init();
     __enable_irq();
     firmware_main();
 }
 
-bool startup_map_fits(void)
+const char *startup_table_fault(void)
 {
-    return map_fits;
+    return table_fault;
 }
 
 enum reset_cause startup_reset_cause(void)

@@ -6,7 +6,6 @@
 #ifndef FIRMWARE_STARTUP_H
 #define FIRMWARE_STARTUP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /** Symbols of sections.ld and of the board's memory.ld: only their addresses mean anything. */
@@ -25,8 +24,8 @@ enum reset_cause {
     RESET_FAULT,
 };
 
-/** Has the memory protection unit a region for each memory of the board? */
-bool startup_map_fits(void);
+/** What is wrong with the board's table of memories: a sentence, or NULL. */
+const char *startup_table_fault(void);
 
 /** Why this run of the firmware began. */
 enum reset_cause startup_reset_cause(void);

@@ -25,7 +25,7 @@ CALLERS = sorted(
     str(path.relative_to(REPO))
     for folder in ("modules", "firmware", "boards")
     for path in (REPO / folder).rglob("*.c")
-    if path.parent.name != "natmod" and re.search(CALL, path.read_text(), re.MULTILINE)
+    if "natmod" not in path.parts and re.search(CALL, path.read_text(), re.MULTILINE)
 )
 
 

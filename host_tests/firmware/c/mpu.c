@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/**
+ * mpu NUMBER [START END CACHE CPU]...: what firmware/mpu.c does with a unit of
+ * so many regions and a board with these memories, called m0, m1 and so on.
+ * Prints the sentence of a refusal, or the registers of each region.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../../firmware/cpu.h"
+
+#define MEMORIES_MOST 32
+
+/* CMSIS's values are used as they are; what would touch the core's registers is recorded here. */
+
+static struct {
+    uint32_t TYPE;
+} unit;
+
+static struct {
+    uint32_t rbar;
+    uint32_t rlar;
+} regions_set[MEMORIES_MOST];
+
+static uint8_t attributes_set[8];
+static int enabled = 1;
+
+#undef MPU
+#define MPU (&unit)
+#define ARM_MPU_SetRegion(number, base, limit) \
+    (regions_set[number].rbar = (base), regions_set[number].rlar = (limit))
+#define ARM_MPU_SetMemAttr(index, attribute) (attributes_set[index] = (attribute))
+#define ARM_MPU_Enable(control) (enabled = ((control) == 0))
+#define ARM_MPU_Disable() (enabled = 0)
+
+#include "../../../firmware/mpu.c"
+
+static uint32_t number(const char *text)
+{
+    return (uint32_t)strtoul(text, NULL, 0);
+}
+
+static void print_regions(size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t rlar = regions_set[i].rlar;
+        uint32_t index = (rlar & MPU_RLAR_AttrIndx_Msk) >> MPU_RLAR_AttrIndx_Pos;
+        printf("%08x %08x %02x\n", regions_set[i].rbar, rlar, attributes_set[index]);
+    }
+}
+
+int main(int count, char **arguments)
+{
+    static struct ethosu_memory memories[MEMORIES_MOST];
+    static char names[MEMORIES_MOST][8];
+    size_t used = 0;
+    for (int i = 2; i + 3 < count && used < MEMORIES_MOST; i += 4, used++) {
+        snprintf(names[used], sizeof names[used], "m%zu", used);
+        memories[used] = (struct ethosu_memory){
+            .name = names[used],
+            .start = (void *)(uintptr_t)number(arguments[i]),
+            .end = (void *)(uintptr_t)number(arguments[i + 1]),
+            .cache = (uint8_t)number(arguments[i + 2]),
+            .cpu = (uint8_t)number(arguments[i + 3]),
+        };
+    }
+    unit.TYPE = number(arguments[1]) << MPU_TYPE_DREGION_Pos;
+    struct ethosu_board board = {.memories = memories, .memory_count = used};
+    const char *refused = mpu_enable(&board);
+    if (refused != NULL) {
+        puts(refused);
+        return enabled ? 2 : 1;
+    }
+    print_regions(used);
+    return enabled ? 0 : 2;
+}

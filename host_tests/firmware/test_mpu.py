@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""The memory protection unit follows the board's table, or the board says why it cannot."""
+
+import re
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import start
+
+# enum ethosu_cache and enum ethosu_cpu_access.
+WRITE_BACK, WRITE_THROUGH, NONE = range(3)
+DATA, CODE, ALL, REGISTERS = range(4)
+
+# Armv8-M Architecture Reference Manual. MPU_RBAR: bit 2 read-only, bit 0 execute-never, bits 4
+# and 3 shareability (none). MPU_MAIR0: 0xFF write-back, 0xAA write-through that does not allocate
+# at a write, 0x44 not cached, 0x04 device memory nGnRE.
+ACCESS = {DATA: 0b00001, CODE: 0b00100, ALL: 0b00000, REGISTERS: 0b00001}
+ATTRIBUTE = {WRITE_BACK: 0xFF, WRITE_THROUGH: 0xAA, NONE: 0x44}
+DEVICE = 0x04
+ENABLE = 1
+
+Memory = tuple[int, int, int, int]
+
+
+def _output(*command: str | Path) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+@pytest.fixture(scope="module")
+def program(repo, tmp_path_factory) -> Path:
+    """firmware/mpu.c on this machine, with registers that are variables."""
+    program = tmp_path_factory.mktemp("mpu") / "mpu"
+    cmsis = next((repo / "build/micropython").glob("1.*")) / "lib/cmsis/inc"
+    folders = ("firmware", "boards/MPS3_AN547", "modules/ethosu")
+    _output(
+        *("gcc", "-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror"),
+        *("-fsanitize=undefined,address", "-fno-sanitize-recover=all"),
+        *(f"-I{repo / folder}" for folder in folders),
+        *("-isystem", cmsis, "-o", program, repo / "host_tests/firmware/c/mpu.c"),
+    )
+    return program
+
+
+def _run(program: Path, regions: int, *memories: Memory) -> subprocess.CompletedProcess[str]:
+    numbers = [regions, *(number for memory in memories for number in memory)]
+    command = [program, *map(str, numbers)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=10)
+
+
+def _memories(count: int) -> list[Memory]:
+    return [(0x20000000 + 64 * i, 0x20000040 + 64 * i, NONE, DATA) for i in range(count)]
+
+
+@pytest.mark.parametrize("cpu", ACCESS)
+@pytest.mark.parametrize("cache", ATTRIBUTE)
+def test_a_memory_is_one_region(program, cache, cpu):
+    done = _run(program, 8, (0x21000000, 0x21400000, cache, cpu))
+    assert done.returncode == 0, done.stdout + done.stderr
+    base, limit, attribute = (int(word, 16) for word in done.stdout.split())
+    assert base == 0x21000000 | ACCESS[cpu]
+    assert (limit & ~0b11110, limit & ENABLE) == (0x213FFFE0 | ENABLE, ENABLE)
+    assert attribute == (DEVICE if cpu == REGISTERS else ATTRIBUTE[cache])
+
+
+def test_as_many_memories_as_regions(program):
+    done = _run(program, 16, *_memories(16))
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 16
+
+
+def _refused(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 1, "refused, and the unit is off"
+    return done.stdout.strip()
+
+
+def test_more_memories_than_regions_are_refused(program):
+    sentence = "the board has 9 memories, the memory protection unit 8 regions"
+    assert _refused(_run(program, 8, *_memories(9))) == sentence
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [(0x20000010, 0x20000040), (0x20000000, 0x20000050), (0x20000040, 0x20000040), (0x40, 0x20)],
+)
+def test_bounds_that_no_region_has_are_refused(program, begin, end):
+    """The unit would ignore the low five bits, and protect something else."""
+    said = _refused(_run(program, 8, (begin, end, NONE, DATA)))
+    assert said == f"memory m0 goes from {begin:#010x} to {end:#010x}, expected multiples of 32"
+
+
+@pytest.mark.parametrize("begin", [0x20000000, 0x20000FE0, 0x1FFFF020])
+def test_overlapping_memories_are_refused(program, begin):
+    """An access to an address in two regions faults: the board would not even say so."""
+    memories = (0x20000000, 0x20001000, NONE, DATA), (begin, begin + 0x1000, NONE, ALL)
+    assert _refused(_run(program, 8, *memories)) == "memories m0 and m1 overlap"
+
+
+def _with_memory_count(firmware: Path, copy: Path, count: int) -> Path:
+    """An image whose table claims so many memories: `memory_count` is the table's third word."""
+    symbols = _output("arm-none-eabi-nm", firmware)
+    address = int(re.search(r"^(\w+) T ethosu_board$", symbols, re.MULTILINE)[1], 16)
+    sections = _output("arm-none-eabi-objdump", "-h", firmware)
+    words = re.search(r"\.text +\w+ +(\w+) +\w+ +(\w+)", sections)
+    start, offset = (int(word, 16) for word in words.groups())
+    image = bytearray(firmware.read_bytes())
+    place = offset + address - start + 8
+    assert 5 <= struct.unpack_from("<I", image, place)[0] <= 16, "the board's own count"
+    struct.pack_into("<I", image, place, count)
+    copy.write_bytes(image)
+    return copy
+
+
+def test_the_board_says_it_over_its_uart(firmware, tmp_path):
+    """QEMU's Cortex-M55 has 16 regions; the table claims 17 memories."""
+    with (
+        start(_with_memory_count(firmware, tmp_path / "firmware.elf", 17)) as uart,
+        uart.terminal() as terminal,
+    ):
+        said = terminal.read_until(b"skipped once.\r\n")
+        again = terminal.read_until(b"skipped once.\r\n")
+    sentence = b"*** Fatal: the board has 17 memories, the memory protection unit 16 regions\r\n"
+    assert sentence in said, said
+    assert sentence in again, "after the reset, too"
