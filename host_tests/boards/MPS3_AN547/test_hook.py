@@ -88,16 +88,3 @@ def test_calls_survive_the_link(image):
         elif re.search(rf"\tb(l|\.w)\t{int(address[1], 16):x} <{HOOK}>", line):
             callers.add(function)
     assert len(callers - INSTRUMENT_FUNCTIONS) >= 3, "in, out, and between NPU and CPU"
-
-
-def test_template_for_other_boards_compiles(repo, image, tmp_path):
-    folders = ("boards/MPS3_AN547", "firmware", "modules/ethosu")
-    micropython = next((repo / "build/micropython").glob("1.*"))
-    _run(
-        *("arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard", "-O2"),
-        *("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-c", "-o", tmp_path / "dma.o"),
-        *(f"-I{repo / folder}" for folder in folders),
-        *(f"-I{micropython}", "-isystem", micropython / "lib/cmsis/inc"),
-        repo / "boards/TEMPLATE/dma.c",
-    )
-    assert f" T {HOOK}" in _run("arm-none-eabi-nm", tmp_path / "dma.o")

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+/** Constants of the board. */
+#ifndef MPCONFIGBOARD_H
+#define MPCONFIGBOARD_H
+
+#define BOARD_NAME "Template"       /**< in the banner and in os.uname().machine */
+#define BOARD_MCU_NAME "Cortex-M55" /**< the same */
+#define BOARD_PLATFORM "template"   /**< sys.platform */
+
+#define BOARD_CORE_HEADER "core_cm55.h" /**< of CMSIS */
+#define BOARD_CLOCK_HZ 100000000u       /**< CPU and SysTick */
+
+#define BOARD_IRQ_COUNT 480u       /**< inputs of the interrupt controller */
+#define BOARD_IRQ_PRIORITY_BITS 3u /**< that the controller implements */
+
+#endif

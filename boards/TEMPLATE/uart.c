@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The serial port of the prompt. Replace registers and bits by your chip's, and
+ * keep this: a byte that finds the ring full stays in the device, with the
+ * receive interrupt off, until resume().
+ */
+#include "board.h"
+#include "irq.h"
+
+#define UART_IRQ 20u
+
+struct uart {
+    volatile uint32_t data;
+    volatile uint32_t status;
+    volatile uint32_t interrupts; /**< enabled */
+    volatile uint32_t baud_rate;
+};
+
+enum status { RECEIVED = 1u << 0, CAN_SEND = 1u << 1 };
+
+static struct uart *const uart = (struct uart *)0x40003000u;
+
+static void receive(void *unused)
+{
+    (void)unused;
+    while (uart->status & RECEIVED) {
+        if (console_room() == 0) {
+            uart->interrupts = 0;
+            return;
+        }
+        console_receive(&board_uart, (uint8_t)uart->data);
+    }
+}
+
+static void resume(void)
+{
+    uart->interrupts = RECEIVED;
+    receive(NULL); // the byte that waits may raise no second interrupt
+}
+
+static bool start(void)
+{
+    uart->baud_rate = 115200;
+    irq_connect(UART_IRQ, receive, NULL);
+    uart->interrupts = RECEIVED;
+    return true;
+}
+
+/** A UART of two wires cannot see whether a terminal is attached. */
+static bool has_peer(void)
+{
+    return false;
+}
+
+/** Polls, since fault handlers call it too. */
+static void send(const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        while (!(uart->status & CAN_SEND)) {
+        }
+        uart->data = (uint8_t)bytes[i];
+    }
+}
+
+const struct console_port board_uart = {
+    .start = start,
+    .resume = resume,
+    .has_peer = has_peer,
+    .send = send,
+};
