@@ -26,8 +26,10 @@ static const struct console_port *const ports[] = {
 static struct ring ring;
 static bool started[PORT_COUNT];
 
-/** The port that was heard last. The UART can't tell whether it has a peer: it falls silent
-    only while somebody talks over another port. */
+/**
+ * The port of the last input. The UART cannot see whether a terminal is
+ * attached, so it gets the output unless this is another port with a listener.
+ */
 static const struct console_port *volatile last_heard = &board_uart;
 
 /** Some port left bytes outside because the ring was full. */

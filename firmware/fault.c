@@ -18,7 +18,7 @@ struct frame {
     uint32_t r[4], r12, lr, pc, xpsr;
 };
 
-/** What startup_fault_handler() saves beside it. */
+/** What startup_fault_handler() saves in addition. */
 struct saved {
     uint32_t r4_to_r11[8];
     uint32_t exc_return;
@@ -63,7 +63,7 @@ static const char *const exception_names[] = {
 #define FIRST_EXCEPTION 2u
 #define EXCEPTION_COUNT (sizeof(exception_names) / sizeof(exception_names[0]))
 
-/** Bounds of the load in fault_guarded_read(), and where it goes on after a fault. */
+/** Bounds of the load in fault_guarded_read(), and where execution continues after a fault. */
 extern const char fault_guarded_load[], fault_guarded_failed[];
 
 __attribute__((naked)) bool fault_guarded_read(const volatile uint32_t *address, uint32_t *value)

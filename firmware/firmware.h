@@ -4,8 +4,8 @@
 #define FIRMWARE_FIRMWARE_H
 
 /**
- * Stop everything that uses memory behind the CPU's back. Comes before the
- * Python heap goes away (soft reset) and before a reset.
+ * Stop every device that accesses memory by itself. Comes before the Python
+ * heap is freed (soft reset) and before a reset.
  */
 void firmware_stop_devices(void);
 

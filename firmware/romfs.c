@@ -30,7 +30,7 @@ static mp_obj_t prepare(size_t n_args, const mp_obj_t *args)
     if (n_args < 3 || (mp_uint_t)mp_obj_get_int(args[2]) > partition.len) {
         return failure(MP_EINVAL);
     }
-    // A deploy that breaks off leaves no file system rather than a broken one.
+    // An interrupted deploy leaves no file system instead of a broken one.
     memset(partition.items, 0xFF, WRITE_UNIT);
     return MP_OBJ_NEW_SMALL_INT(WRITE_UNIT);
 }

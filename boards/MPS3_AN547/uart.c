@@ -51,7 +51,7 @@ static void resume(void)
     receive(NULL); // the byte that waits raises no second interrupt
 }
 
-/** There is no telling over two wires. */
+/** A UART of two wires cannot see whether a terminal is attached. */
 static bool has_peer(void)
 {
     return false;

@@ -20,7 +20,6 @@ BOARDS = REPO / "boards"
 # The files that choose the emulated board when the user names none, and their comments.
 DEFAULT_BOARD = {
     "Makefile",
-    "boards/TEMPLATE/dma.c",
     "firmware/Makefile",
     "tools/ethosu_tools/paths.py",
     *(f"tools/ethosu_tools/bench/{name}.py" for name in ("copy", "kernels", "overhead", "overlap")),
