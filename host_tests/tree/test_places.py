@@ -9,7 +9,6 @@ import pytest
 SOURCES = {".c", ".h", ".py", ".sh"}
 # Folders of sources that have no folder of tests of their own, and whose tests are theirs as well.
 TESTED_IN = {
-    "boards/TEMPLATE": "boards/MPS3_AN547",
     "firmware/modules": "firmware",
     "modules/ethosu/binding/python": "modules/ethosu/binding",
     "tools/ethosu_tools/tflite": "tools/ethosu_tools",
