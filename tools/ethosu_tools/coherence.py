@@ -30,15 +30,24 @@ def chosen(mode: str | None = None) -> str:
     return check(mode or os.environ.get(VARIABLE) or OFF)
 
 
-def add_option(parser: argparse.ArgumentParser) -> None:
-    """Declare --coherence."""
+def add_option(
+    parser: argparse.ArgumentParser, purpose: str = "", default: str | None = None
+) -> None:
+    """Declare --coherence; without a default ETHOSU_COHERENCE decides."""
+    purpose = purpose or "so that missing cache maintenance shows"
     parser.add_argument(
         "--coherence",
         type=_argument,
         metavar="off|strict|evict:SEED",
-        help="let an emulated CPU have a data cache, so that missing cache maintenance shows "
-        f"(default: ${VARIABLE}, else off)",
+        default=default,
+        help=f"let an emulated CPU have a data cache, {purpose} "
+        f"(default: {default or f'${VARIABLE}, else off'})",
     )
+
+
+def add_bench_option(parser: argparse.ArgumentParser) -> None:
+    """Declare --coherence of a benchmark: off, so that a count is of the program alone."""
+    add_option(parser, "so that its maintenance is counted, too", OFF)
 
 
 def _argument(text: str) -> str:

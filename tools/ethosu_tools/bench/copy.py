@@ -8,7 +8,7 @@ sleeps, with what the weak default does: the C library's memcpy.
 import argparse
 from typing import Any
 
-from .. import vela
+from .. import coherence, vela
 from ..board import Board, QemuBoard
 from ..errors import MismatchError
 from ..qemu import Machine
@@ -49,11 +49,12 @@ def _measure(size, target_offset, source_offset):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     vela.add_npu_option(parser, "the board's NPU (default: %(default)s)")
+    coherence.add_bench_option(parser)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Start a board and copy on it."""
-    machine = Machine(args.npu, repeatable=True, coherence="off")
+    machine = Machine(args.npu, repeatable=True, coherence=args.coherence)
     with QemuBoard(machine) as board, ui.progress("copying") as update:
         board.exec(_PREPARE.format(size=max(SIZES) + 64, repeats=REPEATS), timeout=60)
         rows = []

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from .. import paths, romfs, tflite, vela
+from .. import coherence, paths, romfs, tflite, vela
 from ..board import Board, QemuBoard
 from ..errors import InputError, SetupError
 from ..make_model import LARGE_MODELS, MODELS
@@ -57,6 +57,7 @@ AIMS: dict[str, float] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    coherence.add_bench_option(parser)
     parser.add_argument(
         "models", nargs="*", type=Path, help="models, compiled or not (default: some that are here)"
     )
@@ -78,7 +79,9 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         )
         rows = {}
         with (
-            QemuBoard(Machine(args.npu, romfs=image, firmware=firmware, coherence="off")) as board,
+            QemuBoard(
+                Machine(args.npu, romfs=image, firmware=firmware, coherence=args.coherence)
+            ) as board,
             ui.progress("counting") as update,
         ):
             board.exec(ON_BOARD.read_text())

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import plan, romfs, vela
+from .. import coherence, plan, romfs, vela
 from ..board import Board, QemuBoard
 from ..make_mixed import MODELS
 from ..qemu import Machine
@@ -33,6 +33,7 @@ def measure(path):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    coherence.add_bench_option(parser)
     parser.add_argument(
         "model", nargs="?", type=Path, help="a compiled model (default: one made for it)"
     )
@@ -49,7 +50,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             planned = Path(work) / f"{name}.tflite"
             plan.plan_file(compiled, planned, overlap=overlap)
             files[planned.name] = planned.read_bytes()
-        machine = Machine(args.npu, repeatable=True, romfs=romfs.build(files), coherence="off")
+        image = romfs.build(files)
+        machine = Machine(args.npu, repeatable=True, romfs=image, coherence=args.coherence)
         with QemuBoard(machine) as board, ui.progress("running") as update:
             board.exec(_MEASURE)
             for index, name in enumerate(files):
