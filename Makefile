@@ -19,11 +19,11 @@ AREAS := \
     boards:firmware+plugin:boards \
     driver:sim-host-variants:modules/ethosu/driver \
     firmware:firmware+plugin:firmware \
-    generator:sim-variants+fuzzers:generator \
+    generator:sim-variants+sim-host+fuzzers:generator \
     kernels:sim-host-variants+firmware+plugin:modules/ethosu/runtime/kernels \
     plugin:plugin+firmware+sim-host-variants:tools/qemu_plugin \
     runtime:sim-host-variants+firmware+plugin:modules/ethosu/runtime \
-    sim:sim-variants:tools/npu_sim \
+    sim:sim-variants+sim-host-variants:tools/npu_sim+tools/sim_host \
     tools:build:tools/ethosu_tools \
     tree:setup:tree
 
@@ -72,7 +72,7 @@ AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
 
 # Steps announce themselves on one line; what they run prints below it.
 say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
-# $(call or_say,SENTENCE): ends a recipe line, so that a failure says how to mend it.
+# $(call or_say,SENTENCE): ends a recipe line, so that a failure says how to fix it.
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
@@ -158,7 +158,7 @@ $(BUILD)/litert_newest/ready: tools/setup/litert_newest.lock | setup
 	$(call say,newest LiteRT)
 	@$(BIN)/python -m venv --clear $(@D)
 	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $< \
-	    $(call or_say,the newest LiteRT could not be installed; mend the network and try again.)
+	    $(call or_say,the newest LiteRT could not be installed; check the network and try again.)
 	@touch $@
 
 native: setup ## Build the module as a native .mpy, for firmware that lacks it
@@ -207,7 +207,7 @@ coverage: setup ## Print which lines of the NPU simulator the tests reach
 
 lint: setup ## Check the style of Python and C sources
 	$(call say,lint)
-	@$(BIN)/ruff check . $(call or_say,ruff found faults; make format mends the simple ones.)
+	@$(BIN)/ruff check . $(call or_say,ruff found faults; make format fixes the simple ones.)
 	@$(BIN)/ruff format --check . $(call or_say,Python sources are not in form; run: make format)
 	@$(BIN)/mypy $(call or_say,mypy found faults in the types of tools/ethosu_tools.)
 	@git ls-files '*.c' '*.h' | xargs $(BIN)/clang-format --dry-run --Werror \

@@ -14,6 +14,6 @@ CMSIS_NN_SRC := $(patsubst $(CMSIS_NN_DIR)/Source/%,%, \
 	$(filter-out %_f16.c %_f32.c %_flt.c,$(foreach source,$(CMSIS_NN_ALL), \
 		$(if $(findstring _lstm_,$(notdir $(source))),,$(source)))))
 CMSIS_NN_USE := -DETHOSU_CMSIS_NN -isystem $(CMSIS_NN_DIR)/Include
-# It shifts negative numbers, and sums that wrap around. Its warnings are its authors' to mend.
+# It shifts negative numbers, and sums that wrap around. Its authors can fix its warnings.
 CMSIS_NN_CFLAGS := -I$(CMSIS_NN_DIR)/Include -O3 -fwrapv -w
 endif

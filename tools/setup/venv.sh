@@ -51,7 +51,7 @@ pip() {
 pip install --quiet --dry-run --no-index --require-hashes -r requirements.lock 2>/dev/null ||
     pip install --require-hashes -r requirements.lock || {
     echo "error: the Python packages of requirements.lock could not be installed; look at pip's" \
-        "lines above, mend the network or the package index, and run make again." >&2
+        "lines above, check the network or the package index, and run make again." >&2
     exit 1
 }
 pip install --quiet --no-deps --no-build-isolation --editable .
