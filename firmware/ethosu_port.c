@@ -22,10 +22,19 @@
  */
 bool ethosu_board_npu_present(size_t index)
 {
+    if (index >= ethosu_board.npu_count) {
+        return false;
+    }
+    const struct ethosu_npu *npu = &ethosu_board.npus[index];
+    if (npu->power != NULL && !npu->power(npu, true)) {
+        return true; // it is there: the driver says why it does not come up
+    }
     uint32_t id = 0;
-    return index < ethosu_board.npu_count &&
-           fault_guarded_read((const volatile uint32_t *)ethosu_board.npus[index].base, &id) &&
-           id != 0;
+    bool answers = fault_guarded_read((const volatile uint32_t *)npu->base, &id);
+    if (npu->power != NULL) {
+        (void)npu->power(npu, false);
+    }
+    return answers && id != 0;
 }
 
 void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)

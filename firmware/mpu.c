@@ -63,11 +63,16 @@ static const struct ethosu_memory *overlapping(const struct ethosu_board *board,
     return NULL;
 }
 
+static uint32_t region_count(void)
+{
+    return (MPU->TYPE & MPU_TYPE_DREGION_Msk) >> MPU_TYPE_DREGION_Pos;
+}
+
 /** What the unit cannot do: it has few regions, and an address in two of them faults. */
 static const char *refuse(const struct ethosu_board *board)
 {
     static char sentence[112];
-    uint32_t regions = (MPU->TYPE & MPU_TYPE_DREGION_Msk) >> MPU_TYPE_DREGION_Pos;
+    uint32_t regions = region_count();
     if (board->memory_count > regions) {
         snprintf(sentence, sizeof sentence,
                  "the board has %u memories, the memory protection unit %u regions",
@@ -106,6 +111,9 @@ const char *mpu_enable(const struct ethosu_board *board)
     ARM_MPU_SetMemAttr(DEVICE, ARM_MPU_ATTR(ARM_MPU_ATTR_DEVICE, ARM_MPU_ATTR_DEVICE_nGnRE));
     for (uint32_t i = 0; i < board->memory_count; i++) {
         set_region(i, &board->memories[i]);
+    }
+    for (uint32_t i = (uint32_t)board->memory_count; i < region_count(); i++) {
+        ARM_MPU_ClrRegion(i); // a bootloader may have used it
     }
     // Faults keep the MPU off (HFNMIENA), so that their report can read anything.
     ARM_MPU_Enable(0);

@@ -29,6 +29,7 @@ static int enabled = 1;
 #define MPU (&unit)
 #define ARM_MPU_SetRegion(number, base, limit) \
     (regions_set[number].rbar = (base), regions_set[number].rlar = (limit))
+#define ARM_MPU_ClrRegion(number) (regions_set[number].rlar = 0)
 #define ARM_MPU_SetMemAttr(index, attribute) (attributes_set[index] = (attribute))
 #define ARM_MPU_Enable(control) (enabled = ((control) == 0))
 #define ARM_MPU_Disable() (enabled = 0)
@@ -64,12 +65,24 @@ int main(int count, char **arguments)
             .cpu = (uint8_t)number(arguments[i + 3]),
         };
     }
-    unit.TYPE = number(arguments[1]) << MPU_TYPE_DREGION_Pos;
+    uint32_t regions = number(arguments[1]);
+    if (regions > MEMORIES_MOST) {
+        return 3;
+    }
+    for (uint32_t i = 0; i < regions; i++) {
+        regions_set[i].rlar = MPU_RLAR_EN_Msk; // what a bootloader left
+    }
+    unit.TYPE = regions << MPU_TYPE_DREGION_Pos;
     struct ethosu_board board = {.memories = memories, .memory_count = used};
     const char *refused = mpu_enable(&board);
     if (refused != NULL) {
         puts(refused);
         return enabled ? 2 : 1;
+    }
+    for (size_t i = used; i < regions; i++) {
+        if (regions_set[i].rlar != 0) {
+            return 4;
+        }
     }
     print_regions(used);
     return enabled ? 0 : 2;

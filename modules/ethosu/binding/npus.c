@@ -78,7 +78,8 @@ mp_obj_t npus_config(const struct ethosu_driver *npu)
 /** The NPU of this index; raises when there is none or its start failed. */
 static struct ethosu_driver *npu_at(mp_int_t index)
 {
-    if (index < 0 || (size_t)index >= npu_count() || !ethosu_board_npu_present((size_t)index)) {
+    bool known = index >= 0 && (size_t)index < npu_count();
+    if (!known || !(npus[index].ready || ethosu_board_npu_present((size_t)index))) {
         binding_raise_os_error(MP_ENODEV, "this board has no NPU %d; ethosu.npus() lists its NPUs",
                                (int)index);
     }

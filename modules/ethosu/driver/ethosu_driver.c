@@ -99,15 +99,19 @@ static int bring_up(struct ethosu_driver *drv)
     return error != 0 ? error : reset_npu(drv, &drv->fault);
 }
 
-/** Take what the driver needs of its surroundings; the NPU is up. */
+/** Bring the NPU up, and offer it to those who wait for one. */
 static int enlist(struct ethosu_driver *drv)
 {
     drv->semaphore = ethosu_semaphore_create();
     if (drv->semaphore == NULL) {
         return fail(drv, ETHOSU_EXT_E_NO_SEMAPHORE, -1);
     }
-    int error = bring_up(drv);
+    int error = switch_power(drv, true);
     if (error == 0) {
+        error = bring_up(drv);
+        (void)switch_power(drv, false);
+    }
+    if (error == 0) { // last: a caller that waits for an NPU may use it from now on
         error = ethosu_ext_pool_add(drv, &drv->fault);
     }
     if (error != 0) {
@@ -138,12 +142,7 @@ int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void 
         return -1;
     }
     drv->dev.power = drv->dev.npu != NULL ? drv->dev.npu->power : NULL;
-    if (switch_power(drv, true) != 0) {
-        return -1;
-    }
-    int error = enlist(drv);
-    (void)switch_power(drv, false);
-    if (error != 0) {
+    if (enlist(drv) != 0) {
         return -1;
     }
     log_npu(drv);
@@ -169,13 +168,14 @@ int ethosu_soft_reset(struct ethosu_driver *drv)
     if (ethosu_ext_load(&drv->job.state) != ETHOSU_JOB_IDLE) {
         return ethosu_ext_cancel(drv) == 0 ? 0 : -1;
     }
+    if (drv->power_request_counter != 0) {
+        return reset_npu(drv, &drv->fault) == 0 ? 0 : -1;
+    }
     if (switch_power(drv, true) != 0) {
         return -1;
     }
     int error = reset_npu(drv, &drv->fault);
-    if (drv->power_request_counter == 0) {
-        (void)switch_power(drv, false);
-    }
+    (void)switch_power(drv, false);
     return error == 0 ? 0 : -1;
 }
 

@@ -4,10 +4,11 @@
  * that comes out of them: addresses as the NPU sees them, ports, and what has
  * to be done for the CPU's data cache before and after each run.
  *
- * Caches. The command stream, the constants and the fast scratch are cleaned
- * here, once: the CPU does not write them between runs, or says so
+ * Caches. The command stream, the constants and the fast memory given at init
+ * are cleaned here, once: the CPU does not write them between runs, or says so
  * (ethosu_ext_clean()). The other base pointers are cleaned before each run,
- * since the CPU writes inputs there. So no line that the NPU writes is dirty
+ * since the CPU writes inputs there, and may use the memory of scratch for
+ * something else between runs. So no line that the NPU writes is dirty
  * while it works: evicted, it would overwrite the NPU's results. After the run
  * the written part is discarded, and nothing else: the CPU may have written to
  * the rest meanwhile.
@@ -29,6 +30,7 @@ struct buffer {
     uint64_t address; /**< as the CPU sees it */
     size_t size;
     int index;               /**< STREAM or number of the base pointer */
+    bool own;                /**< the driver's fast memory: the CPU never writes it */
     bool written;            /**< by the command stream */
     bool writable;           /**< it has to be: it is written, or scratch */
     uint32_t default_config; /**< where the board names no port */
@@ -147,6 +149,7 @@ static int base_buffer(const struct ethosu_driver *drv, const struct ethosu_ext_
                                      drv->fast_memory_size);
         }
         buffer->address = drv->fast_memory;
+        buffer->own = true;
     }
     return 0;
 }
@@ -193,7 +196,7 @@ static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buff
     program->clean |= drv->flush_mask & bit;
     program->discard |= drv->invalidate_mask & bit;
     if (ethosu_memory_needs_clean(buffer->memory)) {
-        bool once = index == FAST_SCRATCH || (index == CONSTANTS && !buffer->written);
+        bool once = buffer->own || (index == CONSTANTS && !buffer->written);
         *(once ? &program->clean_once : &program->clean) |= bit;
     }
     if (!buffer->written) {
@@ -210,15 +213,21 @@ static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buff
 
 /**
  * Scratch and fast scratch are one buffer, unless fast scratch has a memory of
- * its own: what is written of both is discarded in one go.
+ * its own: both are cleaned, and what is written of both is discarded, in one go.
  */
 static void join_scratch(struct ethosu_ext_program *program)
 {
-    const uint8_t both = 1u << SCRATCH | 1u << FAST_SCRATCH;
+    const uint8_t fast_bit = 1u << FAST_SCRATCH;
     struct ethosu_ext_base *scratch = &program->base[SCRATCH];
     const struct ethosu_ext_base *fast = &program->base[FAST_SCRATCH];
-    if ((program->discard & both) != both || fast->cpu - scratch->cpu > scratch->size ||
+    if (program->count <= FAST_SCRATCH || fast->cpu - scratch->cpu > scratch->size ||
         fast->size > scratch->size - (fast->cpu - scratch->cpu)) {
+        return;
+    }
+    if (program->clean >> SCRATCH & 1) {
+        program->clean &= (uint8_t)~fast_bit;
+    }
+    if (!(program->discard >> SCRATCH & 1) || !(program->discard & fast_bit)) {
         return;
     }
     uint64_t scratch_end = scratch->discard + scratch->discard_size;
@@ -226,7 +235,7 @@ static void join_scratch(struct ethosu_ext_program *program)
     scratch->discard = scratch->discard < fast->discard ? scratch->discard : fast->discard;
     uint64_t end = scratch_end > fast_end ? scratch_end : fast_end;
     scratch->discard_size = (size_t)(end - scratch->discard);
-    program->discard &= (uint8_t)~(1u << FAST_SCRATCH);
+    program->discard &= (uint8_t)~fast_bit;
 }
 
 void ethosu_ext_clean(const struct ethosu_ext_program *program)

@@ -10,22 +10,27 @@
  */
 #include "builder.h"
 
+#include "ethosu_memory.h"
 #include "kernels/kernel.h"
 #include "plan_check.h"
 
 /**
- * Bytes between memory of the CPU and of the NPU, counted from multiples of
- * ETHOSU_MODEL_ALIGNMENT. With them no cache line (32 bytes) holds both,
- * whatever the address of the arena.
+ * Bytes that must be between memory of the CPU and of the NPU, counted from
+ * multiples of ETHOSU_MODEL_ALIGNMENT: with them no cache line holds both,
+ * wherever the arena begins. `ethosu plan` keeps to lines of 32 bytes.
  */
-enum { GAP = 16 };
+static uint64_t gap(void)
+{
+    size_t line = ethosu_memory_line();
+    return (line > 32 ? line : 32) - ETHOSU_MODEL_ALIGNMENT;
+}
 
 static bool in_range(const struct arena_range *range, uint64_t start, uint64_t size)
 {
     uint64_t first = range->start & ~(uint64_t)(ETHOSU_MODEL_ALIGNMENT - 1);
     uint64_t end = ((uint64_t)range->end + ETHOSU_MODEL_ALIGNMENT - 1) &
                    ~(uint64_t)(ETHOSU_MODEL_ALIGNMENT - 1);
-    return range->end > range->start && start < end + GAP && start + size + GAP > first;
+    return range->end > range->start && start < end + gap() && start + size + gap() > first;
 }
 
 static bool in_npu_memory(const struct builder *builder, uint32_t start, uint32_t size)

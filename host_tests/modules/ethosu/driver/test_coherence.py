@@ -61,9 +61,9 @@ MUTATIONS = {
     ),
     "clean of the constants": (
         "ethosu_prepare.c",
-        "        bool once = index == FAST_SCRATCH || (index == CONSTANTS && !buffer->written);\n"
+        "        bool once = buffer->own || (index == CONSTANTS && !buffer->written);\n"
         "        *(once ? &program->clean_once : &program->clean) |= bit;\n",
-        "        bool once = index == FAST_SCRATCH;\n"
+        "        bool once = buffer->own;\n"
         "        *(once ? &program->clean_once : &program->clean) |= "
         "index == CONSTANTS ? 0 : bit;\n",
         ["strict"],

@@ -153,12 +153,12 @@ TEST(the_same_program_is_not_cleaned_again)
     CHECK_EQ(flushed.count, 4);
     CHECK_EQ(start_good(drv), 0);
     CHECK_EQ(ethosu_wait(drv, true), 0);
-    CHECK_EQ(flushed.count, 5); // scratch
+    CHECK_EQ(flushed.count, 6); // scratch and fast scratch
     ethosu_release_driver(drv);
     CHECK(ethosu_reserve_driver() == drv);
     CHECK_EQ(start_good(drv), 0); // it may be another model at the same place
     CHECK_EQ(ethosu_wait(drv, true), 0);
-    CHECK_EQ(flushed.count, 9);
+    CHECK_EQ(flushed.count, 10);
 }
 
 TEST(what_is_written_of_shared_scratch_is_discarded_at_once)
