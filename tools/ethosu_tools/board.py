@@ -10,6 +10,7 @@ The serial protocol is mpremote's.
 
 import contextlib
 import io
+import select
 import struct
 import subprocess
 import time
@@ -43,7 +44,7 @@ _ENDLESS = Deadline(None)
 
 
 class Port:
-    """A serial port whose reads wait for the board's time, not the host's; else as pyserial's."""
+    """A serial port that waits for the board's time, not the host's; else as pyserial's."""
 
     def __init__(self, port: serial.Serial, deadlines: Deadlines = Deadline) -> None:
         """Take over an open port; `deadlines` makes the deadline of a wait."""
@@ -98,13 +99,43 @@ class Port:
             data = byte if on_output else data + byte
         return data
 
+    def write(self, data: bytes) -> int:
+        """Write all; SerialTimeoutException if the board takes nothing and says nothing.
+
+        What the board says meanwhile is kept: a board that echoes would else wait for its reader,
+        and the writer for the board.
+        """
+        try:
+            line = self._port.fileno()
+        except (AttributeError, io.UnsupportedOperation):  # a URL without one, such as rfc2217
+            return int(self._port.write(data))
+        self._port.write_timeout = 0  # writes what fits
+        silence, written = self._deadlines(_ANSWER_TIMEOUT_S), 0
+        while written < len(data):
+            readable, writable, _ = select.select([line], [line], [], _POLL_S)
+            if readable:
+                self._receive()
+            if writable:
+                written += int(self._port.write(data[written : written + 4096]))
+            if readable or writable:
+                silence.restart()
+            elif silence.expired():
+                raise serial.SerialTimeoutException(
+                    f"the board took {written} of {len(data)} bytes, then nothing more"
+                )
+        return written
+
+    def _receive(self) -> None:
+        """Take what has come, or the next byte if it comes soon."""
+        try:
+            self._received += self._port.read(max(1, self._port.in_waiting))
+        except OSError as error:  # a pseudo terminal without its other end
+            raise serial.SerialException(f"nothing can be read: {error}") from error
+
     def _next(self, silence: Deadline, end: Deadline = _ENDLESS) -> bytes:
         """The next byte, or nothing after a silence or at the end."""
         while not self._received:
-            try:
-                self._received += self._port.read(max(1, self._port.in_waiting))
-            except OSError as error:  # a pseudo terminal without its other end
-                raise serial.SerialException(f"nothing can be read: {error}") from error
+            self._receive()
             if end.expired() or (not self._received and silence.expired()):
                 return b""
         byte = bytes(self._received[:1])

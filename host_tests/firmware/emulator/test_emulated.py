@@ -123,8 +123,9 @@ def test_log_prints_on_the_host(fresh):
 def test_flood_of_the_fast_console(fresh):
     """Far more than the ring holds, while the program does not read."""
     fresh.start("""
-import micropython, sys, time
+import emulator, micropython, sys, time
 micropython.kbd_intr(-1)
+emulator.log("ready for the flood\\n")
 time.sleep_ms(200)
 total = 0
 for _ in range(200):
@@ -133,6 +134,7 @@ micropython.kbd_intr(3)
 print(total, end="")
 """)
     data = bytes(i % 251 for i in range(200_000))
+    wait_for_log(fresh.machine, "ready for the flood")
     fresh.inject(data)
     assert int(fresh.finish(timeout=20)) == sum(data)
 

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The Board interface against a pretended board: answers, errors, broken links."""
 
+import os
+import threading
+
 import pytest
-from ethosu_tools.board import Board
+import serial
+from ethosu_tools.board import Board, Port
+from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
 
 from tools.ethosu_tools.fake_board import FakeBoard
@@ -71,3 +76,35 @@ def test_board_that_goes_away_is_a_broken_link():
 def test_missing_port_is_named():
     with pytest.raises(BoardLinkError, match="/dev/no_such_port cannot be opened"):
         Board("/dev/no_such_port")
+
+
+def test_a_write_to_a_board_that_takes_nothing_ends():
+    board, line = os.openpty()
+    port = Port(serial.Serial(os.ttyname(line)), lambda _: Deadline(0.2))
+    with pytest.raises(serial.SerialTimeoutException, match=r"took \d+ of 1000000 bytes"):
+        port.write(bytes(1_000_000))
+    port.close()
+    os.close(board)
+    os.close(line)
+
+
+def test_a_write_to_a_board_that_echoes_does_not_wait_for_itself():
+    """The board reads on only after its echo was read."""
+    board, line = os.openpty()
+    port = Port(serial.Serial(os.ttyname(line)), lambda _: Deadline(5))
+    data = bytes(i % 251 for i in range(50_000))
+
+    def echo() -> None:
+        left = len(data)
+        while left:
+            heard = os.read(board, 4096)
+            left -= os.write(board, heard)
+
+    thread = threading.Thread(target=echo, daemon=True)
+    thread.start()
+    assert port.write(data) == len(data)
+    assert port.read(len(data)) == data
+    thread.join(5)
+    port.close()
+    os.close(board)
+    os.close(line)
