@@ -116,7 +116,7 @@ def _check(case: Case) -> Result:
 
 def _simulate(case: Case, result: Result) -> Result:
     try:
-        with Simulation(result.compiled, case.npu, verify=False) as simulation:
+        with Simulation(result.compiled, case.npu) as simulation:
             for feed in case.feeds:
                 result.found.append(simulation.step(feed))
     except BoardError as error:
