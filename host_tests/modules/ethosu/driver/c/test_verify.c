@@ -1,59 +1,18 @@
 // SPDX-License-Identifier: MIT
 /** The verifier against streams made by hand: each access, one byte too far. */
-#include "check.h"
 #include "walked.h"
-
-#define U55 0x00001807u
-#define U65 0x10006009u
-
-enum { CONV = 0x002, DEPTHWISE = 0x003, POOL = 0x005, ELEMENTWISE = 0x006, DMA = 0x010 };
-
-static void shape(uint32_t height, uint32_t width, uint32_t depth)
-{
-    put(0x104, depth - 1);
-    put(0x111, width - 1);
-    put(0x112, height - 1);
-    put(0x113, depth - 1);
-}
-
-/** A 1x1 CONV of 4x6x8 int8, IFM at 0 and OFM at 192 of region 1; weights and scales in 0. */
-static void conv(uint32_t config)
-{
-    count = 0;
-    if (config == U65) {
-        put(0x123, 0);
-    }
-    shape(4, 6, 8);
-    put(0x105, 1);
-    put(0x114, 1);
-    map(0x100, 1, 0, 48, 8, 1);
-    map(0x110, 1, 192, 48, 8, 1);
-    put(0x107, 0);
-    put(0x120, 0);
-    put(0x121, 0);
-    put(0x122, 0);
-    for (uint32_t pad = 0x100; pad < 0x104; pad++) {
-        put(pad, 0);
-    }
-    put(0x128, 0);
-    put(0x129, 0);
-    pay(0x20, 0);
-    pay(0x21, 80);
-    pay(0x22, 80);
-    pay(0x23, 80);
-}
 
 TEST(a_convolution_is_bounded_at_every_operand)
 {
     for (unsigned i = 0; i < 2; i++) {
         uint32_t config = i == 0 ? U55 : U65;
         conv(config);
-        put(CONV, 0);
-        check_exact(config, 160, 384, 0);
-        check_exact(config, 160, 384, 1);
-        CHECK_EQ(verify(config, 2), 0);
+        EXACT(config, CONV, 0, 160, 384, 0);
+        EXACT(config, CONV, 0, 160, 384, 1);
+        SAYS(config, CONV, 0, 0);
         CHECK_EQ(written, 2);
     }
+    put(CONV, 0);
     CHECK_TEXT((size[1] = 383, verify(U65, 2), sentence()), "reaches byte 384 of region 1");
 }
 
@@ -61,40 +20,26 @@ TEST(the_input_of_a_kernel_window_is_what_its_output_implies)
 {
     conv(U55);
     put(0x120, 2); // 3x3, stride 2 in x, 3 in y: 9x13 are read, less the padding
-    put(0x121, 2);
-    put(0x122, 1 | 0x200);
-    put(0x100, 1);
-    put(0x103, 1);
-    put(0x102, 1);
+    PUT(0x121, 2, 0x122, 1 | 0x200, 0x100, 1, 0x103, 1, 0x102, 1);
     map(0x100, 1, 1000, 120, 8, 1);
-    put(CONV, 0);
     // rows (4-1)*3+3-2 = 10, columns (6-1)*2+3-1 = 12
-    check_exact(U55, 160, 1000 + 9 * 120 + 11 * 8 + 8, 1);
-    count--;
+    EXACT(U55, CONV, 0, 160, 1000 + 9 * 120 + 11 * 8 + 8, 1);
     put(0x107, 1); // upscaled: half of it
-    put(CONV, 0);
-    check_exact(U55, 160, 1000 + 4 * 120 + 5 * 8 + 8, 1);
-    count--;
+    EXACT(U55, CONV, 0, 160, 1000 + 4 * 120 + 5 * 8 + 8, 1);
     put(0x103, 0xFF);
-    put(CONV, 0);
-    CHECK_EQ(verify(U55, 2), ETHOSU_EXT_E_COMMAND_VALUE);
+    SAYS(U55, CONV, 0, ETHOSU_EXT_E_COMMAND_VALUE);
 }
 
 TEST(strides_are_signed)
 {
     conv(U55);
     map(0x110, 1, 1000, -48, 8, 1); // rows upwards: 856 to 1048
-    put(CONV, 0);
-    check_exact(U55, 160, 1048, 1);
-    count--;
+    EXACT(U55, CONV, 0, 160, 1048, 1);
     map(0x110, 1, 143, -48, 8, 1); // one byte below the region
-    put(CONV, 0);
-    CHECK_EQ(verify(U55, 2), ETHOSU_EXT_E_REGION_BOUNDS);
+    SAYS(U55, CONV, 0, ETHOSU_EXT_E_REGION_BOUNDS);
     CHECK_EQ((int64_t)fault.found, -1);
-    count--;
     map(0x110, 1, 144, -48, 8, 1);
-    put(CONV, 0);
-    CHECK_EQ(verify(U55, 2), 0);
+    SAYS(U55, CONV, 0, 0);
 }
 
 TEST(each_of_the_four_tiles_is_bounded)
@@ -115,8 +60,7 @@ TEST(each_of_the_four_tiles_is_bounded)
             pay(0x10 + tile, 192);
         }
         pay(tiles[i].base, 5000);
-        put(CONV, 0);
-        check_exact(U55, 160, 5000 + tiles[i].end, 1);
+        EXACT(U55, CONV, 0, 160, 5000 + tiles[i].end, 1);
     }
 }
 
@@ -127,32 +71,21 @@ TEST(bricks_of_sixteen_channels_are_bounded)
     put(0x114, 1 | 1 << 6 | 1 << 1); // int16, NHCWB16
     map(0x110, 1, 2000, 3 * 192, 32, 192);
     put(0x100 + 4, 7); // IFM depth stays 8
-    put(CONV, 0);
-    check_exact(U55, 160, 2000 + 3 * 576 + 5 * 32 + 2 * 192 + 32, 1);
-    count--;
+    EXACT(U55, CONV, 0, 160, 2000 + 3 * 576 + 5 * 32 + 2 * 192 + 32, 1);
     pay(0x14, 16); // pixels of a brick lie 16 elements apart, nothing else
-    put(CONV, 0);
-    CHECK_EQ(verify(U55, 2), ETHOSU_EXT_E_COMMAND_VALUE);
-    count--;
+    SAYS(U55, CONV, 0, ETHOSU_EXT_E_COMMAND_VALUE);
     put(0x114, 2 << 6 | 1);
-    put(CONV, 0);
-    CHECK_EQ(verify(U55, 2), ETHOSU_EXT_E_COMMAND_VALUE);
+    SAYS(U55, CONV, 0, ETHOSU_EXT_E_COMMAND_VALUE);
 }
 
 TEST(the_second_core_has_streams_of_its_own)
 {
     conv(U65);
     put(0x123, 1);
-    pay(0x90, 160);
-    pay(0x91, 64);
-    pay(0x92, 224);
-    pay(0x93, 48);
-    put(CONV, 0);
-    check_exact(U65, 272, 384, 0);
-    count--;
+    PAY(0x90, 160, 0x91, 64, 0x92, 224, 0x93, 48);
+    EXACT(U65, CONV, 0, 272, 384, 0);
     pay(0x91, 512);
-    put(CONV, 0);
-    check_exact(U65, 672, 384, 0);
+    EXACT(U65, CONV, 0, 672, 384, 0);
 }
 
 TEST(addresses_and_steps_beyond_32_bits_are_refused)
@@ -171,103 +104,65 @@ TEST(addresses_and_steps_beyond_32_bits_are_refused)
     conv(U65);
     pay(0x10, 1000);
     pay(0x15, UINT64_C(0xFFFFFFFFD0)); // 40 bits: -48
-    put(CONV, 0);
-    CHECK_EQ(verify(U65, 2), 0);
-    count--;
+    SAYS(U65, CONV, 0, 0);
     pay(0x15, UINT64_C(0x00FFFFFFD0)); // 40 bits: nearly 4 GB
-    put(CONV, 0);
-    CHECK_EQ(verify(U65, 2), ETHOSU_EXT_E_COMMAND_VALUE);
+    SAYS(U65, CONV, 0, ETHOSU_EXT_E_COMMAND_VALUE);
     conv(U55);
     pay(0x10, 1000);
     pay(0x15, UINT64_C(0x00FFFFFFD0)); // 32 bits: -48
-    put(CONV, 0);
-    CHECK_EQ(verify(U55, 2), 0);
+    SAYS(U55, CONV, 0, 0);
 }
 
 TEST(a_pool_reads_scales_only_when_they_are_per_channel)
 {
     conv(U55);
     put(0x114, 1 | 1 << 8);
-    put(POOL, 1);
-    check_exact(U55, 0, 384, 1);
-    count--;
+    EXACT(U55, POOL, 1, 0, 384, 1);
     put(0x114, 1);
-    put(POOL, 1);
-    check_exact(U55, 160, 384, 0);
-    count--;
+    EXACT(U55, POOL, 1, 160, 384, 0);
     put(0x104, 3);
-    put(POOL, 0);
-    CHECK_EQ(verify(U55, 2), ETHOSU_EXT_E_COMMAND_VALUE);
-    count--;
-    put(POOL, 2); // REDUCE_SUM: depths differ
-    CHECK_EQ(verify(U55, 2), 0);
-    count--;
-    put(DEPTHWISE, 0);
-    CHECK_EQ(verify(U55, 2), ETHOSU_EXT_E_COMMAND_VALUE);
+    SAYS(U55, POOL, 0, ETHOSU_EXT_E_COMMAND_VALUE);
+    SAYS(U55, POOL, 2, 0); // REDUCE_SUM: depths differ
+    SAYS(U55, DEPTHWISE, 0, ETHOSU_EXT_E_COMMAND_VALUE);
 }
 
 TEST(a_depthwise_convolution_reads_weights_and_scales)
 {
     conv(U55);
-    put(DEPTHWISE, 0);
-    check_exact(U55, 160, 384, 0);
+    EXACT(U55, DEPTHWISE, 0, 160, 384, 0);
 }
 
 TEST(the_second_operand_is_bounded_after_broadcast)
 {
     conv(U55);
-    put(0x180, 0);
-    put(0x185, 1);
+    PUT(0x180, 0, 0x185, 1);
     map(0x180, 0, 0, 48, 8, 1);
-    put(ELEMENTWISE, 1);
-    check_exact(U55, 192, 384, 0);
-    count--;
+    EXACT(U55, ELEMENTWISE, 1, 192, 384, 0);
     put(0x180, 1); // one row
-    put(ELEMENTWISE, 1);
-    check_exact(U55, 48, 384, 0);
-    count--;
+    EXACT(U55, ELEMENTWISE, 1, 48, 384, 0);
     put(0x180, 2); // one column
-    put(ELEMENTWISE, 1);
-    check_exact(U55, 3 * 48 + 8, 384, 0);
-    count--;
+    EXACT(U55, ELEMENTWISE, 1, 3 * 48 + 8, 384, 0);
     put(0x180, 4); // one channel
-    put(ELEMENTWISE, 1);
-    check_exact(U55, 3 * 48 + 5 * 8 + 1, 384, 0);
-    count--;
+    EXACT(U55, ELEMENTWISE, 1, 3 * 48 + 5 * 8 + 1, 384, 0);
     put(0x180, 0x80); // scalar
-    put(ELEMENTWISE, 1);
-    check_exact(U55, 0, 384, 1);
-    count--;
+    EXACT(U55, ELEMENTWISE, 1, 0, 384, 1);
     put(0x180, 0);
-    put(ELEMENTWISE, 6); // ABS has one operand
-    check_exact(U55, 0, 384, 1);
-}
-
-static void dma(uint32_t source, uint32_t target, uint32_t length)
-{
-    count = 0;
-    put(0x130, 0);
-    put(0x131, 1);
-    pay(0x30, source);
-    pay(0x31, target);
-    pay(0x32, length);
+    EXACT(U55, ELEMENTWISE, 6, 0, 384, 1); // ABS has one operand
 }
 
 TEST(a_copy_is_bounded_at_both_ends)
 {
     dma(16, 32, 64);
-    put(DMA, 0);
-    check_exact(U55, 80, 96, 0);
-    check_exact(U55, 80, 96, 1);
-    CHECK_EQ(verify(U55, 2), 0);
+    EXACT(U55, DMA, 0, 80, 96, 0);
+    EXACT(U55, DMA, 0, 80, 96, 1);
+    SAYS(U55, DMA, 0, 0);
     CHECK_EQ(written, 2);
 }
 
 TEST(a_copy_into_the_npu_is_bounded_by_its_memory)
 {
     dma(0, 24 * 1024 - 64, 64);
-    put(0x131, 0x100);
-    put(DMA, 0);
+    PUT(0x131, 0x100, DMA, 0);
     size[0] = 64;
     CHECK_EQ(verify(U55, 1), 0);
     CHECK_EQ(written, 0);
@@ -276,8 +171,7 @@ TEST(a_copy_into_the_npu_is_bounded_by_its_memory)
     put(DMA, 0);
     CHECK_EQ(verify(U55, 1), ETHOSU_EXT_E_COMMAND_VALUE);
     count--;
-    put(0x130, 0x100);
-    put(DMA, 0);
+    PUT(0x130, 0x100, DMA, 0);
     CHECK_EQ(verify(U55, 1), ETHOSU_EXT_E_COMMAND_VALUE);
 }
 
@@ -285,40 +179,28 @@ TEST(a_strided_copy_is_bounded_and_u65_only)
 {
     dma(0, 0, 16);
     put(0x131, 1 | 2 << 9);
-    put(DMA, 0);
-    CHECK_EQ(verify(U55, 2), ETHOSU_EXT_E_COMMAND_VALUE);
-    count--;
-    put(0x132, 4);
-    put(0x133, 3);
-    pay(0x33, 16);
-    pay(0x34, 100);
-    put(DMA, 0);
-    check_exact(U65, 16 * 12, 2 * (4 * 32 + 100) + 3 * 32 + 16, 1);
-    check_exact(U65, 16 * 12, 2 * (4 * 32 + 100) + 3 * 32 + 16, 0);
-    CHECK_EQ(verify(U55, 2), ETHOSU_EXT_E_COMMAND_UNKNOWN);
-    count--;
+    SAYS(U55, DMA, 0, ETHOSU_EXT_E_COMMAND_VALUE);
+    PUT(0x132, 4, 0x133, 3);
+    PAY(0x33, 16, 0x34, 100);
+    EXACT(U65, DMA, 0, 16 * 12, 2 * (4 * 32 + 100) + 3 * 32 + 16, 1);
+    EXACT(U65, DMA, 0, 16 * 12, 2 * (4 * 32 + 100) + 3 * 32 + 16, 0);
+    SAYS(U55, DMA, 0, ETHOSU_EXT_E_COMMAND_UNKNOWN);
     put(0x132, 0);
-    put(DMA, 0);
-    CHECK_EQ(verify(U65, 2), ETHOSU_EXT_E_COMMAND_VALUE);
-    count--;
+    SAYS(U65, DMA, 0, ETHOSU_EXT_E_COMMAND_VALUE);
     put(0x130, 2 << 9);
     put(0x132, 0xFFFF); // far beyond 64 bits, were it multiplied out
     put(0x133, 0xFFFF);
-    pay(0x33, UINT64_C(0x7FFFFFFFFF));
-    pay(0x34, UINT64_C(0x7FFFFFFFFF));
-    put(DMA, 0);
-    CHECK_EQ(verify(U65, 2), ETHOSU_EXT_E_COMMAND_VALUE);
+    PAY(0x33, UINT64_C(0x7FFFFFFFFF), 0x34, UINT64_C(0x7FFFFFFFFF));
+    SAYS(U65, DMA, 0, ETHOSU_EXT_E_COMMAND_VALUE);
 }
 
 /** Leave out each command of a good stream in turn. */
 TEST(a_register_that_was_never_set_is_not_taken_for_zero)
 {
     conv(U55);
-    put(0x180, 0);
-    put(0x185, 1);
+    PUT(0x180, 0, 0x185, 1);
     map(0x180, 0, 0, 48, 8, 1);
-    put(CONV, 0);
-    put(ELEMENTWISE, 1);
+    PUT(CONV, 0, ELEMENTWISE, 1);
     static uint32_t good[1024];
     uint32_t good_count = count;
     memcpy(good, words, sizeof good);
@@ -349,8 +231,7 @@ TEST(a_register_that_was_never_set_is_not_taken_for_zero)
 TEST(a_region_beyond_the_given_ones_is_refused)
 {
     conv(U55);
-    put(0x11F, 2);
-    put(CONV, 0);
+    PUT(0x11F, 2, CONV, 0);
     size[0] = size[1] = 4096;
     CHECK_EQ(verify(U55, 2), ETHOSU_EXT_E_REGION_UNKNOWN);
     CHECK_TEXT(sentence(), "uses region 2, only 2 are given");

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** The verifier against Ethos-U85 streams that branch. */
-#include "check.h"
 #include "walked.h"
 
-#define U85 0x20000118u
-
-enum { STOP = 0x000, DMA = 0x010, DMA_WAIT = 0x011, BRANCH = 0x100 /* has a payload */ };
+enum { STOP = 0x000, BRANCH = 0x100 /* has a payload */ };
 
 /** A branch to a byte of the stream, always or if the result flag is set. */
 static void branch(uint32_t condition, uint32_t target)
@@ -17,11 +14,8 @@ static void branch(uint32_t condition, uint32_t target)
 /** Copy so many bytes from region 0 to region 1. */
 static void copy(uint32_t bytes)
 {
-    put(0x130, 0);
-    put(0x131, 1);
-    pay(0x30, 0);
-    pay(0x31, 0);
-    pay(0x32, bytes);
+    PUT(0x130, 0, 0x131, 1);
+    PAY(0x30, 0, 0x31, 0, 0x32, bytes);
     put(DMA, 0);
 }
 
@@ -104,8 +98,7 @@ TEST(the_walk_goes_on_behind_a_stop_that_is_jumped_over)
     CHECK_EQ(verify(U85, 2), ETHOSU_EXT_E_REGION_BOUNDS);
     count = 0;
     branch(1, 4 * 3);
-    put(STOP, 0);
-    put(DMA_WAIT, 0);
+    PUT(STOP, 0, DMA_WAIT, 0);
     CHECK_EQ(ethosu_ext_verify(words, 4 * count, U85, size, 2, NULL, NULL),
              ETHOSU_EXT_E_COMMAND_NO_STOP);
     put(STOP, 0);
