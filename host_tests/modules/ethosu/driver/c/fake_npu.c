@@ -93,15 +93,12 @@ uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset)
 
 static void wipe(struct NPU_REG *npu)
 {
-    uint32_t config = *slot(npu, NPU_CONFIG);
-    uint32_t id = *slot(npu, NPU_ID);
-    uint32_t sram = *slot(npu, NPU_CFG_SRAM_CAP);
-    uint32_t ext = *slot(npu, NPU_CFG_EXT_CAP);
-    memset(npu->registers, 0, sizeof npu->registers);
-    *slot(npu, NPU_CONFIG) = config;
-    *slot(npu, NPU_ID) = id;
-    *slot(npu, NPU_CFG_SRAM_CAP) = sram;
-    *slot(npu, NPU_CFG_EXT_CAP) = ext;
+    static const uint32_t kept[] = {NPU_CONFIG, NPU_ID, NPU_CFG_SRAM_CAP, NPU_CFG_EXT_CAP};
+    uint32_t registers[sizeof npu->registers / 4] = {0};
+    for (unsigned i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        registers[kept[i] / 4] = *slot(npu, kept[i]);
+    }
+    memcpy(npu->registers, registers, sizeof registers);
 }
 
 static void write_command(struct NPU_REG *npu, uint32_t value)
@@ -307,6 +304,24 @@ int start_good(struct ethosu_driver *drv)
     good_bases[2] = (uintptr_t)fast_scratch;
     return ethosu_invoke_async(drv, good_payload, GOOD_PAYLOAD_SIZE, good_bases, good_sizes, 3,
                                NULL);
+}
+
+void start_endless(struct ethosu_driver *drv)
+{
+    fakes[0].end = FAKE_NEVER;
+    CHECK_EQ(start_good(drv), 0);
+}
+
+int run_good(struct ethosu_driver *drv)
+{
+    CHECK_EQ(start_good(drv), 0);
+    return ethosu_wait(drv, true);
+}
+
+void check_error(const struct ethosu_driver *drv, int code, const char *text)
+{
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, code);
+    CHECK_TEXT(fake_error(drv), text);
 }
 
 void check_clean(const struct ethosu_driver *drv)

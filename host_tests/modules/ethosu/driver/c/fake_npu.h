@@ -97,6 +97,15 @@ extern size_t good_sizes[3];
 /** ethosu_invoke_async() of the good payload. */
 int start_good(struct ethosu_driver *drv);
 
+/** The same on an NPU that never ends. */
+void start_endless(struct ethosu_driver *drv);
+
+/** The same, waited for; what the wait gives. */
+int run_good(struct ethosu_driver *drv);
+
+/** Check the driver's last error, and a part of its sentence. */
+void check_error(const struct ethosu_driver *drv, int code, const char *text);
+
 /** Check that nothing of an ended inference is left: pairs closed, power off, handle idle. */
 void check_clean(const struct ethosu_driver *drv);
 

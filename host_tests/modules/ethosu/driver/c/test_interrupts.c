@@ -6,8 +6,7 @@ TEST(a_lost_interrupt_is_a_time_out_that_says_so)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
     fakes[0].masked = true;
-    CHECK_EQ(start_good(drv), 0);
-    CHECK_EQ(ethosu_wait(drv, true), -1);
+    CHECK_EQ(run_good(drv), -1);
     CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_IRQ_LOST);
     CHECK_EQ(ethosu_ext_errno(ethosu_ext_last_error(drv)->code), ETHOSU_EXT_ETIMEDOUT);
     CHECK_TEXT(fake_error(drv), "no interrupt came within 10000 ms: end reached");
@@ -19,8 +18,7 @@ TEST(an_interrupt_between_poll_and_reset_leaves_no_stale_completion)
 {
     for (unsigned at = 1; at < 40; at++) {
         struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-        fakes[0].end = FAKE_NEVER;
-        CHECK_EQ(start_good(drv), 0);
+        start_endless(drv);
         CHECK_EQ(ethosu_wait(drv, false), 1);
         fakes[0].interrupt_at = fakes[0].accesses + at;
         ethosu_release_driver(drv);
@@ -36,8 +34,7 @@ TEST(an_interrupt_during_the_time_out_leaves_no_stale_completion)
 {
     for (unsigned at = 1; at < 40; at++) {
         struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-        fakes[0].end = FAKE_NEVER;
-        CHECK_EQ(start_good(drv), 0);
+        start_endless(drv);
         fakes[0].interrupt_at = fakes[0].accesses + at;
         int result = ethosu_ext_wait(drv, 5);
         CHECK(result == -1 || result == 0);
@@ -75,8 +72,7 @@ TEST(a_spurious_interrupt_while_idle_changes_nothing)
 TEST(a_late_interrupt_of_an_old_job_does_not_complete_the_new_one)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
-    CHECK_EQ(start_good(drv), 0);
+    start_endless(drv);
     CHECK_EQ(ethosu_ext_wait(drv, 5), -1);
     CHECK_EQ(start_good(drv), 0);
     ethosu_irq_handler(drv); // latched by the interrupt controller before the reset
@@ -99,8 +95,7 @@ TEST(a_doubled_interrupt_completes_once)
 TEST(an_interrupt_of_a_counter_is_no_completion_and_is_silenced)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
-    CHECK_EQ(start_good(drv), 0);
+    start_endless(drv);
     fakes[0].registers[NPU_PMINTSET / 4] = 0xF;
     fakes[0].registers[NPU_STATUS / 4] |= ETHOSU_EXT_STATUS_PMU_IRQ;
     ethosu_irq_handler(drv);
@@ -113,8 +108,7 @@ TEST(an_interrupt_of_a_counter_is_no_completion_and_is_silenced)
 TEST(an_interrupt_from_within_the_stream_is_no_completion)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
-    CHECK_EQ(start_good(drv), 0);
+    start_endless(drv);
     fakes[0].registers[NPU_STATUS / 4] |= ETHOSU_EXT_STATUS_IRQ_RAISED; // NPU_OP_IRQ
     ethosu_irq_handler(drv);
     CHECK_EQ(ethosu_wait(drv, false), 1);

@@ -101,23 +101,16 @@ TEST(null_and_zero_are_refused)
     buffers(16, 16);
     layout.shape[5] = 16;
     const struct ethosu_ext_layout good = layout;
-    layout.tensor = NULL;
-    check_refused(ETHOSU_EXT_E_LAYOUT_ARGUMENT);
-    layout = good;
-    layout.source = NULL;
-    check_refused(ETHOSU_EXT_E_LAYOUT_ARGUMENT);
-    layout = good;
-    layout.tensor_bytes = 0;
-    check_refused(ETHOSU_EXT_E_LAYOUT_ARGUMENT);
-    layout = good;
-    layout.source_bytes = 0;
-    check_refused(ETHOSU_EXT_E_LAYOUT_ARGUMENT);
-    layout = good;
-    layout.element = 0;
-    check_refused(ETHOSU_EXT_E_LAYOUT_ARGUMENT);
-    layout = good;
-    layout.tensor_element = 0;
-    check_refused(ETHOSU_EXT_E_LAYOUT_ARGUMENT);
+    for (unsigned i = 0; i < 6; i++) {
+        layout = good;
+        layout.tensor = i == 0 ? NULL : layout.tensor;
+        layout.source = i == 1 ? NULL : layout.source;
+        layout.tensor_bytes *= i != 2;
+        layout.source_bytes *= i != 3;
+        layout.element *= i != 4;
+        layout.tensor_element *= i != 5;
+        check_refused(ETHOSU_EXT_E_LAYOUT_ARGUMENT);
+    }
     done();
 }
 

@@ -148,16 +148,13 @@ TEST(an_unverified_stream_may_write_all_but_the_constants)
 TEST(the_same_program_is_not_cleaned_again)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    CHECK_EQ(start_good(drv), 0);
-    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(run_good(drv), 0);
     CHECK_EQ(flushed.count, 4);
-    CHECK_EQ(start_good(drv), 0);
-    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(run_good(drv), 0);
     CHECK_EQ(flushed.count, 6); // scratch and fast scratch
     ethosu_release_driver(drv);
     CHECK(ethosu_reserve_driver() == drv);
-    CHECK_EQ(start_good(drv), 0); // it may be another model at the same place
-    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(run_good(drv), 0); // it may be another model at the same place
     CHECK_EQ(flushed.count, 10);
 }
 
@@ -186,8 +183,7 @@ TEST(what_is_written_of_shared_scratch_is_discarded_at_once)
 TEST(constants_that_moved_are_cleaned_again)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    CHECK_EQ(start_good(drv), 0);
-    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(run_good(drv), 0);
     flushed.count = 0;
     good_bases[0] = (uintptr_t)memory;
     CHECK_EQ(
@@ -266,8 +262,8 @@ TEST(a_board_that_lets_u55_write_by_m1_is_refused_at_init)
     ethosu_memory_use(&ethosu_board);
     fake_power_up(&fakes[0], "ethos-u55-128");
     CHECK_EQ(ethosu_init(&drv, &fakes[0], NULL, 0, 1, 1), -1);
-    CHECK_EQ(ethosu_ext_last_error(&drv)->code, ETHOSU_EXT_E_BOARD_PORT);
-    CHECK_TEXT(fake_error(&drv), "memory 0 of the board is to be written by port M1 (REGIONCFG 3)");
+    check_error(&drv, ETHOSU_EXT_E_BOARD_PORT,
+                "memory 0 of the board is to be written by port M1 (REGIONCFG 3)");
 
     fake_memories[0].masters = ETHOSU_MASTERS_READ;
     CHECK_EQ(ethosu_init(&drv, &fakes[0], NULL, 0, 1, 1), 0);
@@ -359,19 +355,16 @@ TEST(an_npu_is_powered_when_it_is_used_and_only_then)
     CHECK(!powered);
 
     CHECK_EQ(ethosu_request_power(&drv), 0);
-    CHECK_EQ(start_good(&drv), 0);
-    CHECK_EQ(ethosu_wait(&drv, true), 0);
+    CHECK_EQ(run_good(&drv), 0);
     CHECK(powered);
     ethosu_release_power(&drv);
     CHECK(!powered);
 
     power_fails = true;
     CHECK_EQ(start_good(&drv), -1);
-    CHECK_EQ(ethosu_ext_last_error(&drv)->code, ETHOSU_EXT_E_POWER);
-    CHECK_TEXT(fake_error(&drv), "clock and power could not be switched on");
+    check_error(&drv, ETHOSU_EXT_E_POWER, "clock and power could not be switched on");
     power_fails = false;
-    CHECK_EQ(start_good(&drv), 0);
-    CHECK_EQ(ethosu_wait(&drv, true), 0);
+    CHECK_EQ(run_good(&drv), 0);
 
     accesses = fakes[0].accesses;
     ethosu_deinit(&drv);

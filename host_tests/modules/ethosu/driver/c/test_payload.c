@@ -106,8 +106,7 @@ TEST(fast_scratch_that_a_payload_states_must_be_given)
     CHECK_EQ(ethosu_invoke_v3(drv, words, 68, bases, sizes, 3, NULL), 0);
     sizes[2] = 1008;
     CHECK_EQ(ethosu_invoke_v3(drv, words, 68, bases, sizes, 3, NULL), -1);
-    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_FAST_MEMORY);
-    CHECK_TEXT(fake_error(drv), "1024 bytes of fast memory, 1008 are there");
+    check_error(drv, ETHOSU_EXT_E_FAST_MEMORY, "1024 bytes of fast memory, 1008 are there");
     CHECK_EQ(ethosu_invoke_v3(drv, words, 68, bases, sizes, 2, NULL), -1);
     words[13] = 0;
     bases[2] = 0;
@@ -178,8 +177,7 @@ TEST(a_model_for_another_npu_is_refused_with_both_names)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-256");
     CHECK_EQ(start_good(drv), -1);
-    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_CONFIG_MISMATCH);
-    CHECK_TEXT(fake_error(drv), "compiled for ethos-u55-128");
+    check_error(drv, ETHOSU_EXT_E_CONFIG_MISMATCH, "compiled for ethos-u55-128");
     CHECK_TEXT(fake_error(drv), "NPU is ethos-u55-256");
 }
 

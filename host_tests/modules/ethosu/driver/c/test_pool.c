@@ -169,8 +169,7 @@ TEST(double_release_does_no_harm)
 TEST(deinit_of_a_reserved_running_driver_ends_everything)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
-    CHECK_EQ(start_good(drv), 0);
+    start_endless(drv);
     ethosu_deinit(drv);
     CHECK_EQ(begins, ends);
     CHECK(!fakes[0].running);
@@ -184,8 +183,7 @@ TEST(deinit_of_a_reserved_running_driver_ends_everything)
 TEST(init_again_while_running_ends_what_ran)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
-    CHECK_EQ(start_good(drv), 0);
+    start_endless(drv);
     CHECK_EQ(ethosu_init(drv, &fakes[0], NULL, 0, 1, 1), 0);
     CHECK_EQ(begins, ends);
     CHECK(!fakes[0].running);
@@ -268,8 +266,7 @@ TEST(power_held_by_the_user_survives_an_inference)
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
     CHECK_EQ(ethosu_request_power(drv), 0);
     unsigned resets = fakes[0].resets;
-    CHECK_EQ(start_good(drv), 0);
-    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(run_good(drv), 0);
     CHECK_EQ(fakes[0].resets, resets);
     CHECK_EQ(drv->power_request_counter, 1);
     CHECK_EQ(fakes[0].registers[NPU_CMD / 4], 0);

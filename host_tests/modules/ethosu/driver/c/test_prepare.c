@@ -127,8 +127,7 @@ TEST(an_address_that_the_bus_lacks_is_refused)
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
     fake_bus_offset = UINT64_C(1) << 32;
     CHECK_EQ(start_good(drv), -1);
-    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_ADDRESS_WIDTH);
-    CHECK_TEXT(fake_error(drv), "last address 0xffffffff");
+    check_error(drv, ETHOSU_EXT_E_ADDRESS_WIDTH, "last address 0xffffffff");
     ethosu_deinit(drv);
 
     drv = fake_driver("ethos-u65-256"); // has 40 bits
