@@ -87,22 +87,23 @@ def small_models(tmp_path_factory) -> dict[str, Path]:
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory):
-    """Compiles a model, once per NPU: `compiled(path, "ethos-u55-128")` is the compiled file."""
+    """Compiles a model once for an NPU: `compiled(path, "ethos-u55-128", *options_of_vela)`."""
     from ethosu_tools.vela import compile_model
 
     folder = tmp_path_factory.mktemp("compiled")
-    done: dict[tuple[Path, str], Path] = {}
+    done: dict[tuple[Path, str, *tuple[str, ...]], Path] = {}
 
-    def compile_once(source: Path, npu: str = "ethos-u55-128") -> Path:
-        if (source, npu) not in done:
+    def compile_once(source: Path, npu: str = "ethos-u55-128", *options: str) -> Path:
+        key = source, npu, *options
+        if key not in done:
             shared = sharing.compiled(
                 source.stem,
                 source.read_bytes(),
-                [npu],
-                lambda model, output: compile_model(model, npu, output / "compiled.tflite"),
+                [npu, *options],
+                lambda model, out: compile_model(model, npu, out / "compiled.tflite", more=options),
             )
             output = folder / f"{source.stem}_{npu}_{len(done)}.tflite"
-            done[source, npu] = shutil.copy(shared / "compiled.tflite", output)
-        return done[source, npu]
+            done[key] = shutil.copy(shared / "compiled.tflite", output)
+        return done[key]
 
     return compile_once

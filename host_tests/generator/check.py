@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 
 import numpy as np
-from ethosu_tools.errors import BoardError, ToolError
+from ethosu_tools.errors import ToolError
 from ethosu_tools.oracle import BUILTIN, REFERENCE, Oracle
 from ethosu_tools.sim import Simulation
 
@@ -27,7 +27,7 @@ class Verdict(Enum):
     EXACT = "exact"
     BOUNDED = "differs within the bound of its operator"
     DIFFERS = "differs"
-    FAULT = "the NPU stopped with a fault"
+    FAULT = "driver or NPU refuses the stream"
     CPU = "not on the NPU"
     NO_REFERENCE = "LiteRT does not run it"
     NO_STREAM = "Vela does not compile it"
@@ -96,9 +96,7 @@ def _blame(case: Case, how: str) -> Result:
 
 def _check(case: Case) -> Result:
     try:
-        optimised = bool(case.family.optimised_kernels & set(case.operators))
-        oracle = Oracle(case.model, kernels=BUILTIN if optimised else REFERENCE)
-        expected = [oracle.step(feed) for feed in case.feeds]
+        expected = reference(case)
     except ToolError as error:
         return Result(Verdict.NO_REFERENCE, _general(str(error)))
     try:
@@ -111,15 +109,23 @@ def _check(case: Case) -> Result:
         return Result(Verdict.CPU, f"{left}: {vela.cpu_reason(compiled.log)}")
     result = Result(Verdict.EXACT, compiled=compiled.model, expected=expected)
     result.features = case.family.features(compiled.model)
-    return _simulate(case, result)
+    return simulate(case, result)
 
 
-def _simulate(case: Case, result: Result) -> Result:
+def reference(case: Case) -> list[list[np.ndarray]]:
+    """LiteRT's outputs for all feeds."""
+    optimised = bool(case.family.optimised_kernels & set(case.operators))
+    oracle = Oracle(case.model, kernels=BUILTIN if optimised else REFERENCE)
+    return [oracle.step(feed) for feed in case.feeds]
+
+
+def simulate(case: Case, result: Result) -> Result:
+    """Fill in what the compiled model of a result gives on the simulator."""
     try:
         with Simulation(result.compiled, case.npu) as simulation:
             for feed in case.feeds:
                 result.found.append(simulation.step(feed))
-    except BoardError as error:
+    except ToolError as error:
         result.verdict, result.reason = Verdict.FAULT, str(error)
         return result
     result.differences = _compare(result.expected, result.found)

@@ -9,15 +9,13 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools.errors import BoardError
-from ethosu_tools.oracle import BUILTIN, REFERENCE, Oracle
 from ethosu_tools.payload import read as read_payload
-from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite.reader import NPU_STREAM, parse
 
 from . import coverage, isolated, unsigned, vela
 from .builder import Builder
 from .case import Case, feeds
+from .check import Result, Verdict, reference, simulate
 from .defects import DEFECTS, Constant, Count, Offset, Register
 from .draws import Draws
 from .families import U55_U65, U85
@@ -143,27 +141,10 @@ def with_constants(model, facts):
     return model
 
 
-def expected(case):
-    optimised = case.family.optimised_kernels & set(case.operators)
-    oracle = Oracle(case.model, kernels=BUILTIN if optimised else REFERENCE)
-    return [oracle.step(feed) for feed in case.feeds]
-
-
-def run(model, case):
-    """Outputs for all feeds, None when the NPU refuses the stream."""
-    try:
-        with Simulation(model, case.npu, verify=False) as simulation:
-            return [simulation.step(feed) for feed in case.feeds]
-    except BoardError:
-        return None
-
-
-def same(outputs, wanted):
-    return outputs is not None and all(
-        np.array_equal(ours.reshape(theirs.shape), theirs)
-        for row, wanted_row in zip(outputs, wanted, strict=True)
-        for ours, theirs in zip(row, wanted_row, strict=True)
-    )
+def is_right(model, case):
+    """The result of a compiled graph is LiteRT's."""
+    result = Result(Verdict.EXACT, compiled=model, expected=reference(case))
+    return simulate(case, result).verdict is Verdict.EXACT
 
 
 @pytest.fixture(scope="module", params=DEFECTS, ids=lambda defect: defect.name)
@@ -175,7 +156,7 @@ def compiled(request):
 
 def test_vela_still_compiles_it_wrongly(compiled):
     defect, case, model = compiled
-    assert not same(run(model, case), expected(case)), (
+    assert not is_right(model, case), (
         f"Vela compiles this graph right: take the row {defect.name} out of defects.py, and what "
         f"avoids it (the comment `Vela defect: {defect.name}`) out of the generator"
     )
@@ -197,7 +178,7 @@ def test_required_registers_give_the_right_result(compiled):
     defect, case, model = compiled
     model = with_constants(model, [fact for fact in defect.shows if isinstance(fact, Constant)])
     rows = [fact for fact in defect.shows if isinstance(fact, Register)]
-    assert same(run(with_registers(model, rows), case), expected(case))
+    assert is_right(with_registers(model, rows), case)
 
 
 def test_repair_without_rows_changes_nothing():
