@@ -79,7 +79,7 @@ void cache_discard(uintptr_t start, size_t size)
     maintain(DCIMVAC, start, size);
 }
 
-void cache_registers(void)
+SCENARIO(cache_registers)
 {
     uint32_t before = CCR;
     report("on_before", before & (CCR_DC | CCR_IC));
@@ -154,14 +154,14 @@ static void report_steps(void)
     report("without_discard_of_alias", npu_copies(ALL & ~DISCARD_OUTPUT, DDR, ISRAM + SECURE));
 }
 
-void cache_steps(void)
+SCENARIO(cache_steps)
 {
     cache_enable();
     report_steps();
 }
 
 /** Without a cache that is on, nothing is needed. */
-void cache_is_off(void)
+SCENARIO(cache_is_off)
 {
     report("all", npu_copies(ALL, DDR, ISRAM));
     report("none", npu_copies(0, DDR, ISRAM));
@@ -169,7 +169,7 @@ void cache_is_off(void)
 }
 
 /** Switched off, it has written all back, and hides nothing. */
-void cache_off_again(void)
+SCENARIO(cache_off_again)
 {
     cache_enable();
     *word(DDR) = 0x11111111;
@@ -182,7 +182,7 @@ void cache_off_again(void)
     report("without_discard", npu_copies(ALL & ~DISCARD_OUTPUT, DDR, ISRAM));
 }
 
-void cache_sets_and_ways(void)
+SCENARIO(cache_sets_and_ways)
 {
     cache_enable();
     *word(DDR) = 1;
@@ -205,7 +205,7 @@ void cache_sets_and_ways(void)
 }
 
 /** Two neighbours in one line: the CPU's store destroys the NPU's result, or is lost itself. */
-void cache_shared_line(void)
+SCENARIO(cache_shared_line)
 {
     cache_enable();
     uint32_t *end = stop(copy(STREAM, DDR, ISRAM, 16));
@@ -263,7 +263,7 @@ static void report_kinds(void)
     report("behind_the_region", npu_copies(run, ISRAM + 0x100000, ISRAM)); // background again
 }
 
-void cache_by_the_mpu(void)
+SCENARIO(cache_by_the_mpu)
 {
     set_mpu();
     cache_enable();
@@ -278,7 +278,7 @@ void cache_by_the_mpu(void)
 }
 
 /** For evictions: wrong runs of a program that leaves the dirty lines of its output be. */
-void cache_evictions(void)
+SCENARIO(cache_evictions)
 {
     cache_enable();
     uint32_t wrong = 0, wrong_without = 0;
@@ -294,7 +294,7 @@ void cache_evictions(void)
 /* --- The machine's reset -------------------------------------------------- */
 
 /** What was not cleaned is lost. */
-void cache_lost_at_reset(void)
+SCENARIO(cache_lost_at_reset)
 {
     volatile uint32_t *cleaned = word(DDR), *dirty = word(DDR + 64);
     if (*cleaned == 0) {
@@ -326,7 +326,7 @@ static uint32_t call_code(void)
     return ((uint32_t (*)(void))(CODE | 1u))();
 }
 
-void code_right(void)
+SCENARIO(code_right)
 {
     cache_enable();
     for (uint32_t number = 1; number < 4; number++) {
@@ -342,7 +342,7 @@ void code_right(void)
     }
 }
 
-void code_not_cleaned(void)
+SCENARIO(code_not_cleaned)
 {
     cache_enable();
     write_code(1);
@@ -351,7 +351,7 @@ void code_not_cleaned(void)
     report("returns", call_code());
 }
 
-void code_not_invalidated(void)
+SCENARIO(code_not_invalidated)
 {
     cache_enable();
     write_code(1);

@@ -34,15 +34,17 @@ static uint32_t control(unsigned shift, uint32_t units)
     return 1u << 31 | 3u << 26 | shift << 21 | shift << 18 | units;
 }
 
-static void start(uint32_t from, uint32_t to, unsigned shift, uint32_t units)
+static void start_piece(struct piece first)
 {
     DMA(CONFIGURATION) = 1;
-    CHANNEL->source = from;
-    CHANNEL->destination = to;
-    CHANNEL->next = 0;
-    CHANNEL->control = control(shift, units);
+    *CHANNEL = first;
     __asm__ volatile("dsb" ::: "memory"); // what the transfer reads is in memory
     CHANNEL_CONFIGURATION = START;
+}
+
+static void start(uint32_t from, uint32_t to, unsigned shift, uint32_t units)
+{
+    start_piece((struct piece){from, to, 0, control(shift, units)});
 }
 
 #define PENDING_CLEAR (*word(0xE000E280 + 4 * (DMA_IRQ / 32)))
@@ -76,7 +78,7 @@ static uint32_t matching(uintptr_t a, uintptr_t b, size_t size)
     return count;
 }
 
-void dma_identify(void)
+SCENARIO(dma_identify)
 {
     uint32_t id = 0;
     for (unsigned i = 0; i < 4; i++) {
@@ -87,7 +89,7 @@ void dma_identify(void)
 }
 
 /** Every width, from every memory to another. */
-void dma_moves(void)
+SCENARIO(dma_moves)
 {
     static const struct {
         uint32_t from, to;
@@ -109,26 +111,20 @@ void dma_moves(void)
 }
 
 /** A transfer of three pieces, one interrupt. */
-void dma_list(void)
+SCENARIO(dma_list)
 {
     struct piece *items = (struct piece *)(DDR + 0x01000000u);
     fill(DDR, 0x3000);
     items[0] = (struct piece){DDR + 0x1000, ISRAM + 0x1000, (uint32_t)&items[1],
                               control(2, 0x400) & ~(1u << 31)};
     items[1] = (struct piece){DDR + 0x2000, ISRAM + 0x2000, 0, control(2, 0x400)};
-    DMA(CONFIGURATION) = 1;
-    CHANNEL->source = DDR;
-    CHANNEL->destination = ISRAM;
-    CHANNEL->next = (uint32_t)&items[0];
-    CHANNEL->control = control(2, 0x400) & ~(1u << 31);
-    __asm__ volatile("dsb" ::: "memory");
-    CHANNEL_CONFIGURATION = START;
+    start_piece((struct piece){DDR, ISRAM, (uint32_t)&items[0], control(2, 0x400) & ~(1u << 31)});
     report("reasons", wait());
     report("matching", matching(DDR, ISRAM, 0x3000));
 }
 
 /** The CPU sleeps meanwhile; a look at the registers sees the transfer under way. */
-void dma_sleep(void)
+SCENARIO(dma_sleep)
 {
     start(DDR, ISRAM, 2, UNITS_MAX);
     report("enabled_meanwhile", DMA(ENABLED));
@@ -139,7 +135,7 @@ void dma_sleep(void)
 }
 
 /** Memory that only the CPU reaches, and then a transfer that is right. */
-void dma_refused(void)
+SCENARIO(dma_refused)
 {
     static const struct {
         const char *name;
@@ -159,7 +155,7 @@ void dma_refused(void)
 }
 
 /** Disabled before its time, a transfer does not happen. */
-void dma_cancel(void)
+SCENARIO(dma_cancel)
 {
     fill(DDR, 16);
     *word(ISRAM) = 0x12345678;
@@ -173,7 +169,7 @@ void dma_cancel(void)
 }
 
 /** For injected faults: three transfers. */
-void dma_three(void)
+SCENARIO(dma_three)
 {
     static const char *const names[] = {"first", "second", "third"};
     for (unsigned i = 0; i < 3; i++) {
@@ -183,7 +179,7 @@ void dma_three(void)
 }
 
 /** Source, list and destination each need their maintenance. */
-void dma_caches(void)
+SCENARIO(dma_caches)
 {
     static const char *const names[] = {"all", "without_clean_source", "without_clean_list",
                                         "without_discard"};
@@ -200,13 +196,7 @@ void dma_caches(void)
         if (left_out != 2) {
             cache_clean((uintptr_t)item, sizeof *item);
         }
-        DMA(CONFIGURATION) = 1;
-        CHANNEL->source = DDR;
-        CHANNEL->destination = ISRAM;
-        CHANNEL->next = (uint32_t)item;
-        CHANNEL->control = control(2, 4) & ~(1u << 31);
-        __asm__ volatile("dsb" ::: "memory");
-        CHANNEL_CONFIGURATION = START;
+        start_piece((struct piece){DDR, ISRAM, (uint32_t)item, control(2, 4) & ~(1u << 31)});
         wait();
         if (left_out != 3) {
             cache_discard(ISRAM, 256);

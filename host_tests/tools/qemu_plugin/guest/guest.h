@@ -97,39 +97,21 @@ uint32_t npu_run(const uint32_t *begin, const uint32_t *end);
 
 /* --- Scenarios ------------------------------------------------------------ */
 
-/** Ends with finish(), or returns, which is exit code 0. */
+/** What the test program does by the name in its command line; ends with finish(), or returns. */
 struct scenario {
     const char *name;
     void (*run)(void);
 };
 
-extern const struct scenario scenarios[];
+#define SCENARIO(name)                                                                            \
+    static void name(void);                                                                       \
+    __attribute__((section(".scenarios"), used)) static const struct scenario scenario_##name = { \
+        #name, name};                                                                             \
+    static void name(void)
 
-/* Of the DMA controller, in dma.c. */
-void dma_identify(void);
-void dma_moves(void);
-void dma_list(void);
-void dma_sleep(void);
-void dma_refused(void);
-void dma_cancel(void);
-void dma_three(void);
-void dma_caches(void);
-
-/* Of the caches, in cache.c. */
+/* ---- Caches (cache.c) ---- */
 void cache_enable(void);
 void cache_clean(uintptr_t start, size_t size);
 void cache_discard(uintptr_t start, size_t size);
-void cache_registers(void);
-void cache_steps(void);
-void cache_is_off(void);
-void cache_off_again(void);
-void cache_sets_and_ways(void);
-void cache_shared_line(void);
-void cache_by_the_mpu(void);
-void cache_evictions(void);
-void cache_lost_at_reset(void);
-void code_right(void);
-void code_not_cleaned(void);
-void code_not_invalidated(void);
 
 #endif

@@ -20,15 +20,16 @@ enum npu_cmd { CMD_RUN = 0x1, CMD_CLEAR_IRQ = 0x2, CMD_CLOCK_AND_POWER = 0xC };
 
 uint32_t *copy(uint32_t *at, uint32_t from, uint32_t to, uint32_t size)
 {
-    *at++ = CMD0(SET_DMA0_SRC_REGION, 0);
-    *at++ = CMD0(SET_DMA0_DST_REGION, 0);
-    *at++ = CMD1(SET_DMA0_SRC);
-    *at++ = from;
-    *at++ = CMD1(SET_DMA0_DST);
-    *at++ = to;
-    *at++ = CMD1(SET_DMA0_LEN);
-    *at++ = size;
-    *at++ = CMD0(OP_DMA_START, 0);
+    const uint32_t words[] = {
+        CMD0(SET_DMA0_SRC_REGION, 0), CMD0(SET_DMA0_DST_REGION, 0),
+        CMD1(SET_DMA0_SRC),           from,
+        CMD1(SET_DMA0_DST),           to,
+        CMD1(SET_DMA0_LEN),           size,
+        CMD0(OP_DMA_START, 0),
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        *at++ = words[i];
+    }
     return at;
 }
 

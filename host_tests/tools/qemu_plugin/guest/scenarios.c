@@ -47,7 +47,7 @@ static bool same(uintptr_t a, uintptr_t b, size_t size)
 
 /* --- Registers ------------------------------------------------------------ */
 
-static void identify(void)
+SCENARIO(identify)
 {
     report("id", NPU(NPU_ID));
     report("id_secure", *word(NPU_BASE + SECURE + NPU_ID));
@@ -60,14 +60,14 @@ static void identify(void)
     report("basep2", NPU(NPU_BASEP + 16));
 }
 
-static void halfword_access(void)
+SCENARIO(halfword_access)
 {
     report("value", *(volatile uint16_t *)NPU_BASE);
 }
 
 /* --- Runs ----------------------------------------------------------------- */
 
-static void only_stop(void)
+SCENARIO(only_stop)
 {
     report("status_before", NPU(NPU_STATUS));
     report("status", npu_run(STREAM, stop(STREAM)));
@@ -91,7 +91,7 @@ static const struct transfer transfers[] = {
     {"end_of_ddr", DDR, DDR + DDR_SIZE - 0x1000, 0x1000},
 };
 
-static void moves(void)
+SCENARIO(moves)
 {
     for (size_t i = 0; i < sizeof transfers / sizeof transfers[0]; i++) {
         const struct transfer *transfer = &transfers[i];
@@ -118,7 +118,7 @@ static const struct transfer faults[] = {
     {"nothing", 0x1F000000, DDR, 0x10},
 };
 
-static void refused(void)
+SCENARIO(refused)
 {
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         uint32_t *end = stop(copy(STREAM, faults[i].from, faults[i].to, faults[i].size));
@@ -129,7 +129,7 @@ static void refused(void)
 }
 
 /** The same copy in each state of PROT: privilege in bit 0, security in bit 1. */
-static void states(void)
+SCENARIO(states)
 {
     static const char *const names[] = {"user", "privileged", "non_secure_user",
                                         "non_secure_privileged"};
@@ -139,21 +139,21 @@ static void states(void)
     }
 }
 
-static void stream_in_tcm(void)
+SCENARIO(stream_in_tcm)
 {
     static _Alignas(16) uint32_t stream[4];
     report("status", npu_run(stream, stop(stream)));
 }
 
 /** One copy within DDR, whose file the host looks at. */
-static void move_in_ddr(void)
+SCENARIO(move_in_ddr)
 {
     report("status", npu_run(STREAM, stop(copy(STREAM, DDR + 0x100000, DDR + 0x200000, 0x10000))));
 }
 
 /* --- Interrupts and sleep ------------------------------------------------- */
 
-static void masked(void)
+SCENARIO(masked)
 {
     npu_start(STREAM, stop(STREAM));
     while (!(NPU(NPU_STATUS) & STATUS_IRQ)) {
@@ -166,7 +166,7 @@ static void masked(void)
     report("good_after", npu_run(STREAM, stop(STREAM)));
 }
 
-static void sleep_during_run(void)
+SCENARIO(sleep_during_run)
 {
     uint32_t *end = STREAM;
     for (int i = 0; i < 50; i++) { // far longer than even a busy host takes to the WFI
@@ -177,7 +177,7 @@ static void sleep_during_run(void)
     report("idle", PAGE(EMULATOR_NPU_IDLE));
 }
 
-static void poll_during_run(void)
+SCENARIO(poll_during_run)
 {
     npu_start(STREAM, short_stream());
     while (!(NPU(NPU_STATUS) & STATUS_IRQ)) {
@@ -187,7 +187,7 @@ static void poll_during_run(void)
 
 /* --- Resets --------------------------------------------------------------- */
 
-static void soft_reset(void)
+SCENARIO(soft_reset)
 {
     irq_enable(NPU_IRQ);
     for (uint32_t i = 0; i < 20; i++) {
@@ -226,24 +226,24 @@ static void reset_machine_during(uint32_t *(*build)(void))
     report("good_after", npu_run(STREAM, stop(STREAM)));
 }
 
-static void machine_reset(void)
+SCENARIO(machine_reset)
 {
     reset_machine_during(long_stream);
 }
 
 /** With a modelled clock the host computes the whole run at its start: a short one will do. */
-static void timed_machine_reset(void)
+SCENARIO(timed_machine_reset)
 {
     reset_machine_during(short_stream);
 }
 
-static void exit_during_run(void)
+SCENARIO(exit_during_run)
 {
     npu_start(STREAM, long_stream());
     report("status", NPU(NPU_STATUS));
 }
 
-static void sleep_for_ever_during_run(void)
+SCENARIO(sleep_for_ever_during_run)
 {
     npu_start(STREAM, long_stream());
     report("status", NPU(NPU_STATUS));
@@ -261,7 +261,7 @@ __attribute__((noinline)) static uint32_t count_loop(uint32_t turns)
     return PAGE(EMULATOR_INSN_LO) - before;
 }
 
-static void count_instructions(void)
+SCENARIO(count_instructions)
 {
     uint32_t few = count_loop(1000);
     report("again", count_loop(1000) - few);
@@ -270,7 +270,7 @@ static void count_instructions(void)
     report("total", PAGE(EMULATOR_INSN_LO));
 }
 
-static void bad_buffers(void)
+SCENARIO(bad_buffers)
 {
     PAGE(EMULATOR_BUFFER_ADDRESS) = 0x80000000u + 0x60000000u;
     PAGE(EMULATOR_CONSOLE_SEND) = 16;
@@ -282,7 +282,7 @@ static void bad_buffers(void)
     report("unknown_register", PAGE(0x300));
 }
 
-static void print_log(void)
+SCENARIO(print_log)
 {
     static const char text[] = "hello from the guest\n";
     PAGE(EMULATOR_BUFFER_ADDRESS) = (uint32_t)text;
@@ -298,7 +298,7 @@ static void sleep_until_console(uint32_t reason)
 }
 
 /** Send back all that comes, plus one, so that an echo of the terminal itself would show. */
-static void echo(void)
+SCENARIO(echo)
 {
     static uint8_t buffer[4096];
     PAGE(EMULATOR_BUFFER_ADDRESS) = (uint32_t)buffer;
@@ -324,7 +324,7 @@ static void echo(void)
 }
 
 /** The first client finds what was said before it came. */
-static void greet_then_echo(void)
+SCENARIO(greet_then_echo)
 {
     static const char greeting[] = "before the first client";
     PAGE(EMULATOR_BUFFER_ADDRESS) = (uint32_t)greeting;
@@ -333,7 +333,7 @@ static void greet_then_echo(void)
 }
 
 /** Receive until a byte 0xFF; report how many there were and their sum. */
-static void count_bytes(void)
+SCENARIO(count_bytes)
 {
     static uint8_t buffer[1024];
     uint32_t count = 0;
@@ -358,7 +358,7 @@ static void count_bytes(void)
 }
 
 /** Never take a byte. */
-static void deaf(void)
+SCENARIO(deaf)
 {
     for (;;) {
         __asm__ volatile("wfi");
@@ -367,7 +367,7 @@ static void deaf(void)
 
 /* --- Virtual time --------------------------------------------------------- */
 
-static void timed_run(void)
+SCENARIO(timed_run)
 {
     uint32_t *end = stop(copy(STREAM, DDR + 0x10000000u, DDR + 0x20000000u, 0x10000));
     for (int i = 0; i < 3; i++) {
@@ -380,7 +380,7 @@ static void timed_run(void)
     report("total_instructions", PAGE(EMULATOR_INSN_LO));
 }
 
-static void timed_reset(void)
+SCENARIO(timed_reset)
 {
     irq_enable(NPU_IRQ);
     npu_start(STREAM, short_stream());
@@ -390,52 +390,3 @@ static void timed_reset(void)
     report("good_after", npu_run(STREAM, stop(STREAM)));
     report("interrupts", irq_count[NPU_IRQ]);
 }
-
-const struct scenario scenarios[] = {
-    {"identify", identify},
-    {"halfword_access", halfword_access},
-    {"only_stop", only_stop},
-    {"moves", moves},
-    {"move_in_ddr", move_in_ddr},
-    {"refused", refused},
-    {"states", states},
-    {"stream_in_tcm", stream_in_tcm},
-    {"masked", masked},
-    {"sleep_during_run", sleep_during_run},
-    {"poll_during_run", poll_during_run},
-    {"soft_reset", soft_reset},
-    {"machine_reset", machine_reset},
-    {"timed_machine_reset", timed_machine_reset},
-    {"exit_during_run", exit_during_run},
-    {"sleep_for_ever_during_run", sleep_for_ever_during_run},
-    {"count_instructions", count_instructions},
-    {"bad_buffers", bad_buffers},
-    {"print_log", print_log},
-    {"echo", echo},
-    {"greet_then_echo", greet_then_echo},
-    {"count_bytes", count_bytes},
-    {"deaf", deaf},
-    {"timed_run", timed_run},
-    {"timed_reset", timed_reset},
-    {"dma_identify", dma_identify},
-    {"dma_moves", dma_moves},
-    {"dma_list", dma_list},
-    {"dma_sleep", dma_sleep},
-    {"dma_refused", dma_refused},
-    {"dma_cancel", dma_cancel},
-    {"dma_three", dma_three},
-    {"dma_caches", dma_caches},
-    {"cache_registers", cache_registers},
-    {"cache_steps", cache_steps},
-    {"cache_is_off", cache_is_off},
-    {"cache_off_again", cache_off_again},
-    {"cache_sets_and_ways", cache_sets_and_ways},
-    {"cache_shared_line", cache_shared_line},
-    {"cache_by_the_mpu", cache_by_the_mpu},
-    {"cache_evictions", cache_evictions},
-    {"cache_lost_at_reset", cache_lost_at_reset},
-    {"code_right", code_right},
-    {"code_not_cleaned", code_not_cleaned},
-    {"code_not_invalidated", code_not_invalidated},
-    {NULL, NULL},
-};

@@ -10,6 +10,7 @@ enum semihosting { SYS_WRITE0 = 0x04, SYS_GET_CMDLINE = 0x15, SYS_EXIT_EXTENDED 
 #define STOPPED_APPLICATION_EXIT 0x20026
 
 extern uint32_t stack_top;
+extern const struct scenario scenarios[], scenarios_end[];
 volatile uint32_t irq_count[96];
 
 static int semihost(int operation, const void *argument)
@@ -30,20 +31,12 @@ void finish(int code)
 
 void report(const char *name, uint32_t value)
 {
-    char line[64];
-    size_t used = 0;
-    while (*name && used < 48) {
-        line[used++] = *name++;
+    static char number[] = "=0x00000000\n";
+    for (unsigned digit = 0; digit < 8; digit++) {
+        number[3 + digit] = "0123456789abcdef"[value >> (28 - 4 * digit) & 15];
     }
-    line[used++] = '=';
-    line[used++] = '0';
-    line[used++] = 'x';
-    for (int shift = 28; shift >= 0; shift -= 4) {
-        line[used++] = "0123456789abcdef"[value >> shift & 15];
-    }
-    line[used++] = '\n';
-    line[used] = '\0';
-    semihost(SYS_WRITE0, line);
+    semihost(SYS_WRITE0, name);
+    semihost(SYS_WRITE0, number);
 }
 
 void irq_enable(unsigned number)
@@ -109,7 +102,7 @@ __attribute__((noreturn)) static void run_scenario(void)
         uint32_t size;
     } command_line = {name, sizeof name};
     semihost(SYS_GET_CMDLINE, &command_line);
-    for (const struct scenario *scenario = scenarios; scenario->name; scenario++) {
+    for (const struct scenario *scenario = scenarios; scenario < scenarios_end; scenario++) {
         if (equal(scenario->name, name)) {
             scenario->run();
             finish(0);
