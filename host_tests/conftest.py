@@ -50,7 +50,7 @@ def writable_rom(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def shared_models() -> Path:
-    """Folder of third-party models beside the tree."""
+    """Folder of third-party models next to the tree."""
     models = REPO.parent / "shared" / "models"
     if not models.is_dir():
         reason = f"{models} is not there: third-party models are not part of the tree"
@@ -62,7 +62,7 @@ def shared_models() -> Path:
 
 @pytest.fixture(scope="session")
 def newer_qemu() -> Path:
-    """qemu-system-arm of Debian's backports, beside the installed one."""
+    """qemu-system-arm of Debian's backports, in addition to the installed one."""
     from tools.qemu_plugin import releases
 
     try:

@@ -80,7 +80,7 @@ class Defect:
     graph: _Draw
     shows: Sequence[Shown]
     # Whether the required registers and constants give the right result. If not, operations are
-    # missing or memory is planned wrongly, which no register mends.
+    # missing or memory is planned wrongly, which no register repairs.
     repaired: bool = True
     unsigned: bool = False
     choices: tuple[int, ...] = ()  # of the Builder, where not the simplest ones

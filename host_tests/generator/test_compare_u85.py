@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons of int8 numbers of any scales on Ethos-U85, beside TFLite's.
+"""Comparisons of int8 numbers of any scales on Ethos-U85, compared with TFLite's.
 
 TFLite shifts a number up by 8 bits and scales it with two roundings, Vela has the NPU do it with
 one. Each scaled number differs by 1 of 256 parts at most, so the comparison may differ where the
@@ -26,7 +26,7 @@ SCALES = ((0.0123, 0.0456), (0.9, 0.031), (0.07, 0.07), (0.0039, 0.5))
 
 
 def comparison(kind, scales):
-    """Every int8 number beside every other."""
+    """Every pair of int8 numbers."""
     graph = Graph("main")
     graph.inputs = [
         graph.tensor(name, (1, 256, 256), "int8", scale, zero_point)

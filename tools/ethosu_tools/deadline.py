@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# Who waits asks this often; a longer pause means that the host ran other programs.
+# A wait asks this often; a longer pause means that the host ran other programs.
 STEP_S = 0.25
 # States of a thread that waits for something to happen, in /proc/PID/task/TID/stat.
 _SLEEPING = frozenset("SIZX")

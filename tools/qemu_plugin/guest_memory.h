@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Who asks: the others reach fewer memories than the CPU, whose TCMs are its own. */
+/** The bus master: the others reach fewer memories than the CPU, whose TCMs are its own. */
 enum guest_memory_master {
     MASTER_CPU,
     MASTER_NPU,

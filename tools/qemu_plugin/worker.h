@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * A thread that does one piece of work at a time, beside the guest.
+ * A thread that does one piece of work at a time, while the guest runs.
  *
  * The functions here belong to QEMU's big lock. The work itself runs without
  * it and must never wait for it, so that a holder of the lock may join.
@@ -26,7 +26,7 @@ struct worker {
     void *context;
 };
 
-/** Start the thread, idle; it lives as long as the process. */
+/** Start the thread, idle; it ends with the process. */
 void worker_init(struct worker *worker, void (*work)(void *), void (*done)(void *), void *context);
 
 /** Do the work once. The worker must be idle. */

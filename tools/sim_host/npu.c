@@ -9,7 +9,7 @@
 
 #include "sim_host_io.h"
 
-/** A line that no handler lowers is given up after so many calls. */
+/** Calls of the handler after which a line that stays high is left alone. */
 #define STORM_LIMIT 100
 
 #define REGION_COUNT 8u

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Three generations of NPUs with one firmware image: an Ethos-U85 beside a U55 or a U65."""
+"""Three generations of NPUs with one firmware image: an Ethos-U85 and a U55 or a U65."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

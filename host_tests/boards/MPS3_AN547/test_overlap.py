@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench overlap`: operators of the CPU beside the NPU save time, and cost nothing else."""
+"""`ethosu bench overlap`: operators that the CPU computes while the NPU works save time."""
 
 import contextlib
 import io

@@ -139,7 +139,7 @@ print(total, end="")
     assert int(fresh.finish(timeout=20)) == sum(data)
 
 
-def test_uart_works_beside_a_plugin_console():
+def test_uart_works_with_a_plugin_console():
     """The console that speaks is answered."""
     with Machine(console="uart") as machine, serial.Serial(machine.port) as port:
         terminal = Port(port, lambda seconds: Deadline(seconds, machine.process))

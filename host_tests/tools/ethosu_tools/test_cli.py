@@ -189,7 +189,7 @@ def test_names_with_brackets_are_no_markup(capsys):
     assert "[/x]/m[red].tflite" in err and "running on [/x]" in err
 
 
-def test_model_for_another_npu_is_refused_with_the_mend(ethosu, small_models, compiled, inputs):
+def test_model_for_another_npu_is_refused_with_the_remedy(ethosu, small_models, compiled, inputs):
     model = small_models["small_cnn"]
     code, _, err = ethosu(
         "run", compiled(model, "ethos-u55-64"), "--input", inputs(model), "--npu", "ethos-u55-256"
@@ -205,7 +205,7 @@ def test_unknown_npu_is_refused(ethosu, small_models, compiled, inputs):
     assert code == 2 and "ethos-u99-1" in err and "choose from 'ethos-u55-32'" in err
 
 
-def test_missing_build_products_are_code_4_with_the_mend(
+def test_missing_build_products_are_code_4_with_the_remedy(
     ethosu, small_models, compiled, inputs, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("ETHOSU_ROOT", str(tmp_path))
@@ -217,7 +217,7 @@ def test_missing_build_products_are_code_4_with_the_mend(
     assert code == 4 and "build it with: make" in one_sentence(err)
 
 
-def test_missing_qemu_is_code_4_with_the_mend(ethosu, monkeypatch):
+def test_missing_qemu_is_code_4_with_the_remedy(ethosu, monkeypatch):
     monkeypatch.setenv("ETHOSU_QEMU", "no-such-qemu")
     code, _, err = ethosu("qemu")
     assert code == 4 and "install Debian's qemu-system-arm" in one_sentence(err)

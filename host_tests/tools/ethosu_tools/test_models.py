@@ -111,7 +111,7 @@ def test_compiling_twice_is_refused(small_models, compiled, tmp_path):
         )
 
 
-def test_model_that_was_never_compiled_is_named_with_the_mend(small_models):
+def test_model_that_was_never_compiled_is_named_with_the_remedy(small_models):
     with pytest.raises(InputError, match=r"never compiled.*run: ethosu compile"):
         tflite.describe_compiled(small_models["small_cnn"])
 

@@ -21,7 +21,7 @@ BUILD = Path(__file__).resolve().parents[3] / "build" / "qemu-10"
 
 WRAPPER = """\
 #!/bin/sh
-# Runs the unpacked QEMU with the libraries and modules beside it.
+# Runs the unpacked QEMU with the libraries and modules next to it.
 export LD_LIBRARY_PATH="{libraries}" QEMU_MODULE_DIR="{libraries}/qemu"
 exec "{program}" "$@"
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Set-up on machines that lack something: one sentence names the mend, nothing is half done."""
+"""Set-up on machines that lack something: one sentence says how to fix it, nothing is half done."""
 
 import os
 import re

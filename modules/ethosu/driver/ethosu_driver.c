@@ -179,7 +179,7 @@ int ethosu_soft_reset(struct ethosu_driver *drv)
     return error == 0 ? 0 : -1;
 }
 
-/** Clock and power for the first who asks for them. */
+/** Clock and power, at the first request. */
 static int power_up(struct ethosu_driver *drv)
 {
     int error = switch_power(drv, true);

@@ -96,7 +96,7 @@ def command(word: WakeWord, sound: str) -> str:
 
 
 def by_lines(say: Say) -> OnOutput:
-    """Gather a board's output and hand out whole lines."""
+    """Gather a board's output and return whole lines."""
     pending = bytearray()
 
     def take(piece: bytes) -> None:

@@ -127,7 +127,7 @@ static void move(const struct piece *piece)
             size);
 }
 
-/** Some interrupt handler writes beside the destination. */
+/** Some interrupt handler writes next to the destination. */
 static void disturb(void)
 {
     for (int i = 0; i < 2; i++) {

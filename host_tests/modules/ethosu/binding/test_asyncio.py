@@ -113,13 +113,13 @@ def test_time_out_of_asyncio(emulated):
     assert emulated.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_a_loop_that_was_given_up_blocks_nobody(emulated):
+def test_an_abandoned_loop_blocks_nobody(emulated):
     emulated.exec(
         "import asyncio\n"
         "async def main():\n"
         "    asyncio.create_task(m.run([x]))\n"
         "    await asyncio.sleep_ms(5)\n"
-        "    raise ValueError('gives up')\n"
+        "    raise ValueError('stops')\n"
         "mask()\n"
         "try: asyncio.run(main())\n"
         "except ValueError: pass\n"

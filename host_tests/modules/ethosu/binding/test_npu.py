@@ -14,7 +14,7 @@ from .conftest import raised
 
 @pytest.fixture(scope="module")
 def raw(tmp_path_factory, small_models, board_npu):
-    """Command stream, weights and places that Vela gives out in its raw form."""
+    """Command stream, weights and offsets in the raw form of Vela's output."""
     folder = tmp_path_factory.mktemp("raw")
     subprocess.run(
         [sys.executable, "-m", "ethosu.vela", small_models["small_cnn"], "--output-format", "raw",

@@ -27,7 +27,7 @@ def figures(request, small_models, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", AIMS)
-def test_overhead_stays_within_its_aim(figures, name):
+def test_overhead_stays_within_its_goal(figures, name):
     for model, row in figures["models"].items():
         if name != "bytes_copied_at_load" and model == "small_streaming":
             continue  # its copies of variables are work of the model, not overhead

@@ -171,7 +171,7 @@ def test_openmv_script_runs(face, example):
 
 
 def test_openmv_labels_and_callbacks(face):
-    """Labels come from the file beside the model; who is called gets the model with them."""
+    """Labels come from the file next to the model; callbacks get the model with its outputs."""
     face.write_file("/two.dots.tflite", face.read_file("/model.tflite"))
     face.write_file("/two.dots.txt", b"silence\nyes\r\nno")
     face.exec(

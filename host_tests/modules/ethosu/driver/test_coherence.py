@@ -3,7 +3,7 @@
 
 The models lie in RAM, as loaded from a file: command stream, constants and arena are dirty in the
 CPU's cache when the driver gets them. MUTATIONS takes what keeps the cache right out of the driver,
-one at a time; the run named beside it must then go wrong.
+one at a time; the run named with it must then go wrong.
 """
 
 import os

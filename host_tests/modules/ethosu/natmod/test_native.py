@@ -248,7 +248,7 @@ def later(*functions):
 
 @pytest.mark.parametrize("others", ["", ", m._start", ", lambda: late._start([x])"])
 def test_callback_cancels_the_inference_that_is_waited_for(fresh, others):
-    """Who waits is told, though another inference has begun in its place: that one goes on."""
+    """wait() tells it, though another inference has begun meanwhile: that one goes on."""
     fresh.exec(_CALLBACK)
     code = f"later(late.cancel{others})\nlate.run_into([x])"
     assert raised(fresh, code) == "OSError 125 the inference was cancelled"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** See exercise.h. Sanitizers are the judge: there is nothing beside the exact blocks. */
+/** See exercise.h. Sanitizers are the judge: there is nothing next to the exact blocks. */
 #include "exercise.h"
 
 #include <stdlib.h>

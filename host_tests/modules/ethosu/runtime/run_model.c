@@ -126,7 +126,7 @@ static void run(struct ethosu_model *model, struct ethosu_driver *driver, FILE *
 {
     const struct ethosu_model_buffer *in = ethosu_model_inputs(model);
     const struct ethosu_model_buffer *out = ethosu_model_outputs(model);
-    ethosu_ext_set_timeout(driver, 60000); // beside a thread time is real
+    ethosu_ext_set_timeout(driver, 60000); // with a thread, time is real
     for (int step = 0; step < steps; ++step) {
         for (uint32_t i = 0; i < ethosu_model_input_count(model); ++i) {
             CHECK(fread(in[i].data, 1, in[i].size, inputs) == in[i].size);

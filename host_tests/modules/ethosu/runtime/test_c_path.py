@@ -86,7 +86,7 @@ def test_payload_of_the_newer_format(run_model, case_of, vela, small_models):
 
 
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
-def test_operators_beside_the_npu(build_run_model, case_of, tmp_path, sanitizer):
+def test_operators_while_the_npu_works(build_run_model, case_of, tmp_path, sanitizer):
     """The CPU works while the NPU does, on a thread of its own: TSan sees no race."""
     mixed = MODELS["two_branches"]
     source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"

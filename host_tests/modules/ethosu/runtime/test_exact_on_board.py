@@ -5,7 +5,7 @@ import pytest
 
 from . import board_models, reference_cases
 
-# Beside the board of the session: another configuration, emulated.
+# Another board than the session's: another configuration, emulated.
 OTHER_NPU = "ethos-u55-256"
 
 

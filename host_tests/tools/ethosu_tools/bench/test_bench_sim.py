@@ -18,7 +18,7 @@ def test_the_project_s_mobilenet_is_exact_at_300_million_macs(ethosu):
     assert data["macs"] == pytest.approx(300e6, rel=0.02)
 
 
-def test_ratios_are_of_the_times_beside_them(ethosu, small_models):
+def test_ratios_are_those_of_the_times(ethosu, small_models):
     data = bench(ethosu, small_models["small_cnn"], "--npu", "ethos-u55-64", "--pairs", "1")
     assert data["npu"] == "ethos-u55-64" and data["equals_reference"] is True
     assert data["npu_cycles"] > 0 and data["sim_ms"] > 0

@@ -75,10 +75,10 @@ class Maker:
 
 
 def vela_plans(graph, scratch):
-    """Places as Vela's: greedy over all computed tensors but states, NPU memory below it all."""
-    lives = live_times(graph)
-    known = [i for i in lives if not graph.tensors[i].variable]
-    blocks = [Block(graph.tensors[i].size, min(lives[i]), max(lives[i])) for i in known]
+    """Offsets as Vela's: greedy over all computed tensors but states, NPU memory below it all."""
+    live = live_times(graph)
+    known = [i for i in live if not graph.tensors[i].variable]
+    blocks = [Block(graph.tensors[i].size, min(live[i]), max(live[i])) for i in known]
     placement = place(blocks)
     offsets = dict(zip(known, placement.offsets, strict=True))
     tensors = [replace(t, offset=offsets.get(i, -1)) for i, t in enumerate(graph.tensors)]
@@ -89,7 +89,7 @@ def vela_plans(graph, scratch):
 def live_times(graph):
     """Times at which each computed tensor's bytes matter, counted one by one."""
     end = len(graph.operators) + 1
-    lives = {}
+    live = {}
     for index, tensor in enumerate(graph.tensors):
         made = [t for t, op in enumerate(graph.operators, 1) if index in op.outputs]
         made += [0] if index in graph.inputs else []
@@ -98,8 +98,8 @@ def live_times(graph):
         if tensor.variable:
             made, used = [0], [end]
         if made and not tensor.constant:
-            lives[index] = range(min(made), max([*used, *made]) + 1)
-    return lives
+            live[index] = range(min(made), max([*used, *made]) + 1)
+    return live
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def small_plans(graphs):
 
 @pytest.fixture(scope="module")
 def busy_plans(graphs):
-    """Their plans that let the CPU work beside the NPU wherever it can."""
+    """Their plans that let the CPU work while the NPU does, wherever it can."""
     return [make_plan(graph, kernels_of(graph), overlap=True) for graph in graphs]
 
 
@@ -140,12 +140,12 @@ def may_share(graph, a, b, time, offsets):
 def test_live_tensors_and_scratch_do_not_overlap(plans):
     for seed, plan in enumerate(plans):
         graph = plan.graph
-        offsets, lives = plan.offsets, live_times(graph)
+        offsets, live = plan.offsets, live_times(graph)
         entries = {entry.operator + 1: entry for entry in plan.entries}
         for time in range(len(graph.operators) + 2):
             ranges = [
                 (offsets[i], offsets[i] + graph.tensors[i].size, i)
-                for i, life in lives.items()
+                for i, life in live.items()
                 if time in life
             ]
             if time in entries and entries[time].size:

@@ -58,5 +58,5 @@ def test_a_large_model_on_the_cpu_alone_is_planned_in_time(tmp_path):
     path = tmp_path / "mobilenet_v2.tflite"
     path.write_bytes(LARGE_MODELS["mobilenet_v2"]())
     plan = plan_file(path, path)
-    # Its widest layer reads 112 x 112 x 96 and writes 56 x 56 x 96; nothing else lives then.
+    # Its widest layer reads 112 x 112 x 96 and writes 56 x 56 x 96; nothing else is live then.
     assert plan.arena == 112 * 112 * 96 + 56 * 56 * 96

@@ -55,7 +55,7 @@ def test_preferred_offsets_are_kept():
     assert (placement.offsets, placement.strategy) == ((112, 0, 112), "keep")
 
 
-def test_preferred_offsets_that_conflict_are_given_up():
+def test_preferred_offsets_that_conflict_are_dropped():
     blocks = [Block(100, 0, 2, preferred=0), Block(100, 1, 3, preferred=64)]
     assert place(blocks).arena == 212
 

@@ -111,7 +111,7 @@ def test_memory_that_is_free_anyway_is_used():
     assert make_plan(written_twice, kernels).schedule.concurrent == {}
 
 
-def test_an_operator_that_fails_beside_the_npu(tmp_path):
+def test_an_operator_that_fails_while_the_npu_works(tmp_path):
     """A row that a table does not have: refused, the NPU stopped, the next inference exact."""
     net = MixedNet("rows", 3)
     image = net.pool(net.conv(net.input((1, 16, 16, 3)), 16, kernel=(3, 3)), "MAX_POOL_2D", 16)

@@ -42,5 +42,5 @@ def test_no_finding(fuzzers, corpus, tmp_path, kind):
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_findings_of_the_past_stay_mended(fuzzers):
+def test_findings_of_the_past_stay_fixed(fuzzers):
     sharing.make("tools/npu_sim/fuzz", "regress")

@@ -33,7 +33,7 @@ def _build(repo):
     return sharing.program("fuzz_kernels", command)
 
 
-def _state_beside_the_npu():
+def _state_and_npu():
     """A small graph whose plan must keep state out of the NPU's scratch."""
     net = MixedNet("state", 1)
     x = net.svdf(net.input((1, 8)), 4, memory=3)
@@ -44,7 +44,7 @@ def _state_beside_the_npu():
 def _fuzz(repo, folder, compile_mixed, limit):
     program, corpus = _build(repo), folder / "corpus"
     corpus.mkdir()
-    _, _, planned = compile_mixed("fuzz_state", _state_beside_the_npu())
+    _, _, planned = compile_mixed("fuzz_state", _state_and_npu())
     shutil.copy(planned, corpus / "state")
     for name in GENERATORS:
         for seed in range(3):

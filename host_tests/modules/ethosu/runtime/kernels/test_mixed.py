@@ -50,7 +50,7 @@ def test_told_to_leave_layers(compile_mixed, kept):
     _check(source, planned)
 
 
-def test_state_beside_cpu_layers(compile_mixed):
+def test_state_and_cpu_layers(compile_mixed):
     options = ("--ignore-ops", "CONV_2D,CONCATENATION,STRIDED_SLICE")
     source, _, planned = compile_mixed("streaming", SMALL["small_streaming"](), options)
     _check(source, planned)

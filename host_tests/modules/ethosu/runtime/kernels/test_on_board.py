@@ -21,10 +21,10 @@ def test_exact(board, board_npu, compile_mixed, name):
     board_cases.check_graph(board, source, planned)
 
 
-def test_exact_with_operators_beside_the_npu(board, board_npu, compile_mixed):
+def test_exact_with_operators_while_the_npu_works(board, board_npu, compile_mixed):
     mixed = MODELS["two_branches"]
     source, _, planned = compile_mixed(
-        f"beside_{board_npu}", mixed.make(), mixed.options, npu=board_npu, overlap=True
+        f"overlap_{board_npu}", mixed.make(), mixed.options, npu=board_npu, overlap=True
     )
     board_cases.check_graph(board, source, planned)
     board_models.load(board, planned)
