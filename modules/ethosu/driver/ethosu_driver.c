@@ -81,22 +81,17 @@ static int reset_npu(struct ethosu_driver *drv, struct ethosu_ext_fault *fault)
 {
     ETHOSU_EXT_LOG_DEBUG("reset");
     drv->resets++;
-    int error = ethosu_ext_device_reset(&drv->dev, drv->semaphore, fault);
-    if (error == 0) {
-        ethosu_ext_device_set_power(&drv->dev, drv->power_request_counter > 0);
-    }
-    return error;
+    RETURN_IF_ERROR(ethosu_ext_device_reset(&drv->dev, drv->semaphore, fault));
+    ethosu_ext_device_set_power(&drv->dev, drv->power_request_counter > 0);
+    return 0;
 }
 
 /** Find the NPU and bring it into its initial state. Its power is on. */
 static int bring_up(struct ethosu_driver *drv)
 {
-    int error = ethosu_ext_device_probe(&drv->dev, &drv->fault);
-    if (error != 0) {
-        return error;
-    }
-    error = check_ports(&drv->dev, &drv->fault);
-    return error != 0 ? error : reset_npu(drv, &drv->fault);
+    RETURN_IF_ERROR(ethosu_ext_device_probe(&drv->dev, &drv->fault));
+    RETURN_IF_ERROR(check_ports(&drv->dev, &drv->fault));
+    return reset_npu(drv, &drv->fault);
 }
 
 /** Bring the NPU up, and offer it to those who wait for one. */
@@ -182,11 +177,8 @@ int ethosu_soft_reset(struct ethosu_driver *drv)
 /** Clock and power, at the first request. */
 static int power_up(struct ethosu_driver *drv)
 {
-    int error = switch_power(drv, true);
-    if (error != 0) {
-        return error;
-    }
-    error = ethosu_ext_device_power_up(&drv->dev, drv->semaphore, &drv->fault);
+    RETURN_IF_ERROR(switch_power(drv, true));
+    int error = ethosu_ext_device_power_up(&drv->dev, drv->semaphore, &drv->fault);
     if (error != 0) {
         (void)switch_power(drv, false);
     }
@@ -388,8 +380,8 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
     if (program->owner != drv) {
         return fail(drv, ETHOSU_EXT_E_OTHER_NPU, -1);
     }
-    int error = claim(drv);
-    return error == 0 ? launch(drv, program, user_arg) : error;
+    RETURN_IF_ERROR(claim(drv));
+    return launch(drv, program, user_arg);
 }
 
 int ethosu_invoke_async(struct ethosu_driver *drv, const void *custom_data_ptr,
@@ -414,9 +406,9 @@ int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
                      const int custom_data_size, uint64_t *const base_addr,
                      const size_t *base_addr_size, const int num_base_addr, void *user_arg)
 {
-    int error = ethosu_invoke_async(drv, custom_data_ptr, custom_data_size, base_addr,
-                                    base_addr_size, num_base_addr, user_arg);
-    return error == 0 ? ethosu_wait(drv, true) : -1;
+    RETURN_IF_ERROR(ethosu_invoke_async(drv, custom_data_ptr, custom_data_size, base_addr,
+                                        base_addr_size, num_base_addr, user_arg));
+    return ethosu_wait(drv, true);
 }
 
 __attribute__((weak)) void ethosu_irq_handler(struct ethosu_driver *drv)

@@ -5,6 +5,15 @@
 
 #include "ethosu_types.h"
 
+/** Leave the function with the code of a call that failed. */
+#define RETURN_IF_ERROR(call)      \
+    do {                           \
+        const int error_ = (call); \
+        if (error_ != 0) {         \
+            return error_;         \
+        }                          \
+    } while (0)
+
 /** Log a fault and store it in `fault`, which may be NULL. @return its code */
 int ethosu_ext_report(struct ethosu_ext_fault *fault, const struct ethosu_ext_fault *what);
 

@@ -110,16 +110,9 @@ static void unpack(const struct ethosu_ext_layout *layout, const struct chunks *
 int ethosu_ext_adjust_layout(const struct ethosu_ext_layout *layout, struct ethosu_ext_fault *fault)
 {
     struct chunks chunks = {0};
-    int error = check_arguments(layout, fault);
-    if (error == 0) {
-        error = split(layout, &chunks, fault);
-    }
-    if (error == 0) {
-        error = check_overlap(layout, &chunks, fault);
-    }
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(check_arguments(layout, fault));
+    RETURN_IF_ERROR(split(layout, &chunks, fault));
+    RETURN_IF_ERROR(check_overlap(layout, &chunks, fault));
     if (chunks.tensor <= chunks.source) {
         copy_rows(layout, &chunks);
         return 0;

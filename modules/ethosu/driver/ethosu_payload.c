@@ -64,10 +64,7 @@ static int take_stream(struct reader *reader, struct ethosu_ext_payload *payload
 
 static int take_config(struct reader *reader, struct ethosu_ext_payload *payload)
 {
-    int error = need(reader, 12);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(need(reader, 12));
     payload->has_config = true;
     payload->config = word_at(reader, reader->at + 4);
     payload->id = word_at(reader, reader->at + 8);
@@ -79,11 +76,8 @@ static int take_stream_action(struct reader *reader, struct ethosu_ext_payload *
                               uint32_t word)
 {
     uint32_t bytes = 4 * ((word >> 16) | (word & 0xFF00u) << 8);
-    int error = need(reader, 4 + bytes);
-    if (error != 0) {
-        return error;
-    }
-    error = take_stream(reader, payload, reader->at + 4, bytes);
+    RETURN_IF_ERROR(need(reader, 4 + bytes));
+    int error = take_stream(reader, payload, reader->at + 4, bytes);
     reader->at += 4 + bytes;
     return error;
 }
@@ -110,10 +104,7 @@ static int parse_cop1(struct reader *reader, struct ethosu_ext_payload *payload)
 {
     reader->at = 4;
     while (reader->at < reader->size) {
-        int error = take_action(reader, payload);
-        if (error != 0) {
-            return error;
-        }
+        RETURN_IF_ERROR(take_action(reader, payload));
     }
     return 0;
 }
@@ -183,10 +174,7 @@ static int check_cop2_fields(const struct reader *reader)
         {COP2_STAGING + 4, 0},
     };
     for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        int error = expect(reader, fields[i].at, fields[i].value);
-        if (error != 0) {
-            return error;
-        }
+        RETURN_IF_ERROR(expect(reader, fields[i].at, fields[i].value));
     }
     uint32_t features = word_at(reader, COP2_FEATURES);
     return expect(reader, COP2_FEATURES, features & FEATURES);
@@ -194,22 +182,13 @@ static int check_cop2_fields(const struct reader *reader)
 
 static int parse_cop2(struct reader *reader, struct ethosu_ext_payload *payload)
 {
-    int error = need(reader, COP2_LEAST);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(need(reader, COP2_LEAST));
     uint32_t entry = word_at(reader, COP2_ENTRY);
     if (entry != ENTRY_COMMAND_STREAM) {
         return ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_ACTION, COP2_ENTRY, entry, 0);
     }
-    error = check_cop2_sizes(reader);
-    if (error != 0) {
-        return error;
-    }
-    error = check_cop2_fields(reader);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(check_cop2_sizes(reader));
+    RETURN_IF_ERROR(check_cop2_fields(reader));
     payload->has_config = true;
     payload->config = word_at(reader, COP2_CONFIG);
     payload->id = word_at(reader, COP2_ID);
@@ -234,9 +213,6 @@ int ethosu_ext_parse_payload(const void *data, size_t size, struct ethosu_ext_pa
     if (magic != COP1 && magic != COP2) {
         return ethosu_ext_refuse(fault, ETHOSU_EXT_E_PAYLOAD_MAGIC, -1, magic, COP1);
     }
-    int error = magic == COP1 ? parse_cop1(&reader, payload) : parse_cop2(&reader, payload);
-    if (error == 0 && payload->stream == NULL) {
-        error = ethosu_ext_fail(fault, ETHOSU_EXT_E_PAYLOAD_EMPTY, -1);
-    }
-    return error;
+    RETURN_IF_ERROR((magic == COP1 ? parse_cop1 : parse_cop2)(&reader, payload));
+    return payload->stream != NULL ? 0 : ethosu_ext_fail(fault, ETHOSU_EXT_E_PAYLOAD_EMPTY, -1);
 }

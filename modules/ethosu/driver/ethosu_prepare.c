@@ -104,12 +104,9 @@ static int find_port(const struct ethosu_device *dev, struct buffer *buffer,
 static int place(const struct ethosu_device *dev, struct buffer *buffer,
                  struct ethosu_ext_fault *fault)
 {
-    int error = find_memory(buffer, fault);
-    if (error != 0) {
-        return error;
-    }
-    error = find_npu_address(dev, buffer, fault);
-    return error != 0 ? error : find_port(dev, buffer, fault);
+    RETURN_IF_ERROR(find_memory(buffer, fault));
+    RETURN_IF_ERROR(find_npu_address(dev, buffer, fault));
+    return find_port(dev, buffer, fault);
 }
 
 static int place_stream(const struct ethosu_device *dev, const struct ethosu_ext_payload *payload,
@@ -253,19 +250,10 @@ static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_add
 {
     for (uint32_t i = 0; i < program->count; i++) {
         struct buffer buffer;
-        int error = base_buffer(drv, program, (int)i, base_addr[i], &buffer, fault);
-        if (error != 0) {
-            return error;
-        }
-        error = place(&drv->dev, &buffer, fault);
-        if (error != 0) {
-            return error;
-        }
+        RETURN_IF_ERROR(base_buffer(drv, program, (int)i, base_addr[i], &buffer, fault));
+        RETURN_IF_ERROR(place(&drv->dev, &buffer, fault));
         struct span written = {buffer.address + writes->start[i], buffer.address + writes->end[i]};
-        error = plan_cache(drv, &buffer, &written, flags, program, fault);
-        if (error != 0) {
-            return error;
-        }
+        RETURN_IF_ERROR(plan_cache(drv, &buffer, &written, flags, program, fault));
         program->base[i].npu = buffer.npu_address;
         program->regioncfg |= (uint16_t)(buffer.config << (2 * i));
     }
@@ -363,10 +351,7 @@ static int find_writes(const struct ethosu_driver *drv, const struct ethosu_ext_
     } else if (flags & ETHOSU_EXT_NO_VERIFY) {
         assume_writes(made, writes);
     } else {
-        int error = read_writes(drv, payload, made, writes, fault);
-        if (error != 0) {
-            return error;
-        }
+        RETURN_IF_ERROR(read_writes(drv, payload, made, writes, fault));
     }
     for (uint32_t i = 0; i < made->count; i++) {
         made->written |= (uint8_t)((writes->end[i] != 0) << i);
@@ -409,24 +394,12 @@ static int make_program(struct ethosu_driver *drv, const struct ethosu_ext_progr
                         const uint64_t *base_addr, unsigned flags)
 {
     struct ethosu_ext_fault *fault = &drv->fault;
-    int error = place_stream(&drv->dev, payload, made, fault);
-    if (error != 0) {
-        return error;
-    }
-    error = check_fast_scratch(payload, made, fault);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(place_stream(&drv->dev, payload, made, fault));
+    RETURN_IF_ERROR(check_fast_scratch(payload, made, fault));
     const struct ethosu_ext_program *last = ran_before(drv, into, made) ? into : NULL;
     struct ethosu_ext_writes writes;
-    error = find_writes(drv, payload, last, made, &writes, flags, fault);
-    if (error != 0) {
-        return error;
-    }
-    error = place_bases(drv, base_addr, &writes, flags, made, fault);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(find_writes(drv, payload, last, made, &writes, flags, fault));
+    RETURN_IF_ERROR(place_bases(drv, base_addr, &writes, flags, made, fault));
     if (last == NULL || !cleaned_before(last, made)) {
         ethosu_ext_clean(made);
     }

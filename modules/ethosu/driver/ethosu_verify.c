@@ -93,10 +93,7 @@ int ethosu_ext_walk_complete(struct walk *walk, uint32_t needed)
 {
     for (uint32_t missing = needed & ~walk->ready; missing != 0; missing &= missing - 1) {
         uint32_t group = (uint32_t)__builtin_ctz(missing);
-        int error = ethosu_ext_walk_need_slots(walk, groups[group].first, groups[group].count);
-        if (error != 0) {
-            return error;
-        }
+        RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, groups[group].first, groups[group].count));
     }
     walk->ready |= needed;
     return 0;
@@ -153,10 +150,7 @@ static int operate(struct walk *walk, uint32_t word)
         PARAM(word) > operation->largest) {
         return commands->other(walk, word);
     }
-    int error = need(walk, operation->needs);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(need(walk, operation->needs));
     return operation->check(walk, word);
 }
 
@@ -283,11 +277,11 @@ int ethosu_ext_verify(const void *stream, size_t stream_bytes, uint32_t config, 
     }
     walk.fault = fault;
     int error = stream_bytes >= 4 ? walk.commands->walk(&walk) : 0;
-    if (error == 0 && !walk.stopped) {
-        error = ethosu_ext_refuse(fault, ETHOSU_EXT_E_COMMAND_NO_STOP, -1, stream_bytes / 4, 0);
-    }
     if (writes != NULL) {
         *writes = walk.writes;
     }
-    return error;
+    if (error != 0 || walk.stopped) {
+        return error;
+    }
+    return ethosu_ext_refuse(fault, ETHOSU_EXT_E_COMMAND_NO_STOP, -1, stream_bytes / 4, 0);
 }

@@ -10,6 +10,7 @@
 #define ETHOSU_VERIFY_H
 
 #include "ethosu_ext.h"
+#include "ethosu_fault.h"
 
 #include <string.h>
 

@@ -57,10 +57,7 @@ static int collect(const struct walk *walk, struct targets *targets)
         if (CODE(word) == NPU_OP_BRANCH && at + 4 < bytes) {
             uint32_t target = word_at(walk->stream + at + 4);
             furthest = target > furthest ? target : furthest;
-            int error = insert(targets, target, walk->fault);
-            if (error != 0) {
-                return error;
-            }
+            RETURN_IF_ERROR(insert(targets, target, walk->fault));
         }
     }
     return 0;
@@ -99,16 +96,13 @@ int ethosu_ext_walk_pieces(struct walk *walk)
 {
     struct targets targets;
     targets.count = 0;
-    int error = collect(walk, &targets);
-    if (error != 0) {
-        return error;
-    }
-    error = check_targets(walk, &targets);
+    RETURN_IF_ERROR(collect(walk, &targets));
+    RETURN_IF_ERROR(check_targets(walk, &targets));
     const uint8_t *at = walk->stream;
-    for (uint32_t i = 0; error == 0 && i <= targets.count; i++) {
+    for (uint32_t i = 0; i <= targets.count; i++) {
         const uint8_t *end = i < targets.count ? walk->stream + targets.at[i] : walk->end;
-        error = ethosu_ext_walk_run(walk, at, end);
+        RETURN_IF_ERROR(ethosu_ext_walk_run(walk, at, end));
         at = end;
     }
-    return error;
+    return 0;
 }

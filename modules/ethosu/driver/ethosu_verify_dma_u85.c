@@ -22,10 +22,7 @@ static int get_size(struct walk *walk, bool counts, uint32_t slot, int32_t *size
     if (!counts) {
         return 0;
     }
-    int error = ethosu_ext_walk_need_slots(walk, slot, 1);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, slot, 1));
     *size_m1 = walk->values[slot] - 1;
     return *size_m1 >= 0 ? 0 : ethosu_ext_walk_refuse_value(walk, 0, slot);
 }
@@ -39,10 +36,7 @@ static int get_dimensions(struct walk *walk, struct dimensions *to)
     if (dimensions_m1 > 2 || (source & target & DMA_INDEXED)) {
         return ethosu_ext_walk_refuse_value(walk, source, NPU_SET_DMA0_SRC_REGION);
     }
-    int error = get_size(walk, dimensions_m1 > 0 || indexed, NPU_SET_DMA0_SIZE0, &to->rows_m1);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(get_size(walk, dimensions_m1 > 0 || indexed, NPU_SET_DMA0_SIZE0, &to->rows_m1));
     if (dimensions_m1 == 0 && to->rows_m1 > 0) { // one dimension has one row
         return ethosu_ext_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_SIZE0),
                                             NPU_SET_DMA0_SIZE0);
@@ -56,10 +50,7 @@ static int widen(struct walk *walk, struct extent *extent, int32_t count, uint32
     if (count == 0) {
         return 0;
     }
-    int error = ethosu_ext_walk_need_slots(walk, step_slot, 1);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, step_slot, 1));
     int64_t distance = (int64_t)count * walk->values[step_slot];
     *(distance < 0 ? &extent->low : &extent->high) += distance;
     return 0;
@@ -68,10 +59,7 @@ static int widen(struct walk *walk, struct extent *extent, int32_t count, uint32
 /** The indices: 32 bits each, a skip after each plane. */
 static int check_indices(struct walk *walk, const struct dimensions *dma)
 {
-    int error = ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_IDX_REGION, 3);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_IDX_REGION, 3));
     if (walk->values[NPU_SET_DMA0_IDX_MAX] < 0) {
         return ethosu_ext_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_IDX_MAX),
                                             NPU_SET_DMA0_IDX_MAX);
@@ -80,10 +68,7 @@ static int check_indices(struct walk *walk, const struct dimensions *dma)
     int64_t plane = 4 * ((int64_t)dma->rows_m1 + 1);
     struct extent extent = {get(walk, NPU_SET_DMA0_IDX_REGION), base, base + plane};
     if (dma->planes_m1 > 0) {
-        error = ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_IDX_SKIP1, 1);
-        if (error != 0) {
-            return error;
-        }
+        RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_IDX_SKIP1, 1));
         int64_t distance = dma->planes_m1 * (plane + walk->values[NPU_SET_DMA0_IDX_SKIP1]);
         *(distance < 0 ? &extent.low : &extent.high) += distance;
     }
@@ -98,20 +83,14 @@ static int check_dma_end(struct walk *walk, const struct dimensions *dma, uint32
     int64_t base = get(walk, NPU_SET_DMA0_SRC + end);
     struct extent extent = {DMA_REGION(region), base, base + get(walk, NPU_SET_DMA0_LEN)};
     int32_t rows_m1 = region & DMA_INDEXED ? walk->values[NPU_SET_DMA0_IDX_MAX] : dma->rows_m1;
-    int error = widen(walk, &extent, rows_m1, strides);
-    if (error != 0) {
-        return error;
-    }
-    error = widen(walk, &extent, dma->planes_m1, strides + 1);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(widen(walk, &extent, rows_m1, strides));
+    RETURN_IF_ERROR(widen(walk, &extent, dma->planes_m1, strides + 1));
     if (!(region & DMA_INTERNAL)) {
-        error = check_extent(walk, &extent);
-        if (error == 0 && end == 1) {
+        RETURN_IF_ERROR(check_extent(walk, &extent));
+        if (end == 1) {
             note_write(walk, extent.region, (size_t)extent.low, (size_t)extent.high);
         }
-        return error;
+        return 0;
     }
     if (end == 0 || extent.low < 0 || extent.high > LUT_BYTES) {
         return ethosu_ext_walk_refuse_value(walk, (uint64_t)extent.high,
@@ -125,16 +104,10 @@ int ethosu_ext_walk_dma_u85(struct walk *walk, uint32_t word)
     (void)word;
     struct dimensions dma = {0, 0};
     uint32_t ends = get(walk, NPU_SET_DMA0_SRC_REGION) | get(walk, NPU_SET_DMA0_DST_REGION);
-    int error = get_dimensions(walk, &dma);
-    if (error == 0 && (ends & DMA_INDEXED)) {
-        error = check_indices(walk, &dma);
+    RETURN_IF_ERROR(get_dimensions(walk, &dma));
+    if (ends & DMA_INDEXED) {
+        RETURN_IF_ERROR(check_indices(walk, &dma));
     }
-    if (error != 0) {
-        return error;
-    }
-    error = check_dma_end(walk, &dma, 0);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(check_dma_end(walk, &dma, 0));
     return check_dma_end(walk, &dma, 1);
 }

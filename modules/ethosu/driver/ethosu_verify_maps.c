@@ -48,19 +48,13 @@ static __attribute__((noinline)) int check_tiles(struct walk *walk, const struct
         if (rows[i] == 0 || columns == 0) {
             continue;
         }
-        int error = ethosu_ext_walk_need_slots(walk, map->first + BASE0 + i, 1);
-        if (error != 0) {
-            return error;
-        }
+        RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, map->first + BASE0 + i, 1));
         int64_t base = (uint32_t)values[BASE0 + i];
         struct extent extent = {tiling.region, base, base + tiling.run};
         widen(&extent, rows[i] - 1, tiling.y);
         widen(&extent, columns - 1, tiling.x);
         widen(&extent, (int32_t)tiling.bricks_m1, tiling.brick);
-        error = check_extent(walk, &extent);
-        if (error != 0) {
-            return error;
-        }
+        RETURN_IF_ERROR(check_extent(walk, &extent));
         if (map == &ethosu_ext_ofm) {
             note_write(walk, tiling.region, (size_t)extent.low, (size_t)extent.high);
         }
@@ -96,10 +90,7 @@ int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t 
     }
     if (format == 1) {
         if (tiling.x != 16 << size_log2 || values[STRIDE_C] == UNSET) {
-            int error = check_bricks(walk, map, 16 << size_log2);
-            if (error != 0) {
-                return error;
-            }
+            RETURN_IF_ERROR(check_bricks(walk, map, 16 << size_log2));
         }
         if (depth_m1 >= 16) {
             tiling.run = 16u << size_log2;
@@ -116,11 +107,11 @@ int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t 
     end += (uint64_t)(uint32_t)shape[HEIGHT_M1] * (uint32_t)tiling.y;
     end += (uint64_t)(uint32_t)shape[WIDTH_M1] * (uint32_t)tiling.x;
     end += (uint64_t)tiling.bricks_m1 * (uint32_t)tiling.brick;
-    int error = check_extent(walk, &(struct extent){tiling.region, 0, (int64_t)end});
-    if (error == 0 && map == &ethosu_ext_ofm) {
+    RETURN_IF_ERROR(check_extent(walk, &(struct extent){tiling.region, 0, (int64_t)end}));
+    if (map == &ethosu_ext_ofm) {
         note_write(walk, tiling.region, (uint32_t)values[BASE0], (size_t)end);
     }
-    return error;
+    return 0;
 }
 
 /** Rows or columns of the IFM that those of the OFM are computed from, less one. */

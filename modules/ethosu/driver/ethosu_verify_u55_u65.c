@@ -22,10 +22,7 @@ static int check_streams(struct walk *walk, uint32_t slot, enum group group1, ui
     if (error != 0 || !two_cores(walk)) {
         return error;
     }
-    error = need(walk, 1u << group1);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(need(walk, 1u << group1));
     return check_stream(walk, region, slot1);
 }
 
@@ -33,14 +30,8 @@ static int check_streams(struct walk *walk, uint32_t slot, enum group group1, ui
 static int check_maps(struct walk *walk)
 {
     int32_t ifm[3];
-    int error = ethosu_ext_walk_window(walk, ifm);
-    if (error != 0) {
-        return error;
-    }
-    error = ethosu_ext_walk_map(walk, &ethosu_ext_ifm, ifm);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(ethosu_ext_walk_window(walk, ifm));
+    RETURN_IF_ERROR(ethosu_ext_walk_map(walk, &ethosu_ext_ifm, ifm));
     return check_ofm(walk, walk->values + NPU_SET_OFM_HEIGHT_M1);
 }
 
@@ -50,20 +41,17 @@ static int check_kernel(struct walk *walk, uint32_t word)
     enum { REDUCE_SUM = 2, GLOBAL_SCALE = 1 << 8 };
     bool pool = CODE(word) == NPU_OP_POOL;
     bool mixes_channels = CODE(word) == NPU_OP_CONV || (pool && PARAM(word) == REDUCE_SUM);
-    int error = check_maps(walk);
-    if (error == 0 && !mixes_channels) {
-        error = ethosu_ext_walk_depth(walk);
+    RETURN_IF_ERROR(check_maps(walk));
+    if (!mixes_channels) {
+        RETURN_IF_ERROR(ethosu_ext_walk_depth(walk));
     }
-    if (error == 0 && !pool) {
-        error = check_streams(walk, NPU_SET_WEIGHT_REGION, WEIGHTS1, NPU_SET_WEIGHT1_BASE);
+    if (!pool) {
+        RETURN_IF_ERROR(check_streams(walk, NPU_SET_WEIGHT_REGION, WEIGHTS1, NPU_SET_WEIGHT1_BASE));
     }
-    if (error != 0 || (pool && (get(walk, NPU_SET_OFM_PRECISION) & GLOBAL_SCALE))) {
-        return error;
+    if (pool && (get(walk, NPU_SET_OFM_PRECISION) & GLOBAL_SCALE)) {
+        return 0;
     }
-    error = need(walk, 1u << SCALES);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(need(walk, 1u << SCALES));
     return check_streams(walk, NPU_SET_SCALE_REGION, SCALES1, NPU_SET_SCALE1_BASE);
 }
 
@@ -80,10 +68,7 @@ static int check_ifm2(struct walk *walk)
     if (broadcast & SCALAR) {
         return 0;
     }
-    int error = need(walk, 1u << IFM2);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(need(walk, 1u << IFM2));
     int32_t ifm2[] = {
         [HEIGHT_M1] = broadcast & BROADCAST_H ? 0 : ofm[HEIGHT_M1],
         [WIDTH_M1] = broadcast & BROADCAST_W ? 0 : ofm[WIDTH_M1],
@@ -97,16 +82,10 @@ static int check_elementwise(struct walk *walk, uint32_t word)
     enum { UNARY_FIRST = 5, UNARY_LAST = 7 }; // LRELU, ABS, CLZ
     const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
     bool unary = PARAM(word) >= UNARY_FIRST && PARAM(word) <= UNARY_LAST;
-    int error = ethosu_ext_walk_depth(walk);
-    if (error != 0) {
-        return error;
-    }
-    error = ethosu_ext_walk_map(walk, &ethosu_ext_ifm, ofm);
-    if (error == 0 && !unary) {
-        error = check_ifm2(walk);
-    }
-    if (error != 0) {
-        return error;
+    RETURN_IF_ERROR(ethosu_ext_walk_depth(walk));
+    RETURN_IF_ERROR(ethosu_ext_walk_map(walk, &ethosu_ext_ifm, ofm));
+    if (!unary) {
+        RETURN_IF_ERROR(check_ifm2(walk));
     }
     return check_ofm(walk, ofm);
 }
@@ -131,10 +110,7 @@ static int get_dimensions(struct walk *walk, uint32_t dimensions_m1, struct dime
     if (dimensions_m1 > (walk->narrow ? 0u : 2u)) {
         return ethosu_ext_walk_refuse_value(walk, dimensions_m1, NPU_SET_DMA0_DST_REGION);
     }
-    int error = ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_SIZE0, 2 * dimensions_m1);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_SIZE0, 2 * dimensions_m1));
     to->rows = walk->values[NPU_SET_DMA0_SIZE0];
     to->skip0 = walk->values[NPU_SET_DMA0_SKIP0];
     if (dimensions_m1 > 1) {
@@ -151,10 +127,7 @@ static __attribute__((noinline)) int widen_dma(struct walk *walk, uint32_t regio
                                                uint32_t dimensions_m1, struct extent *extent)
 {
     struct dimensions dma = {1, 1, 0, 0};
-    int error = get_dimensions(walk, dimensions_m1, &dma);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(get_dimensions(walk, dimensions_m1, &dma));
     // Length 32 bits, skips 31, rows and planes 16 each: the largest sum has 33 + 16 + 16 bits,
     // one too many, so a plane is kept below 2^46.
     int64_t length = extent->high - extent->low;
@@ -176,17 +149,14 @@ static int check_dma_end(struct walk *walk, uint32_t dimensions_m1, uint32_t end
     int64_t base = get(walk, NPU_SET_DMA0_SRC + end);
     struct extent extent = {DMA_REGION(region), base, base + get(walk, NPU_SET_DMA0_LEN)};
     if (dimensions_m1 > 0) {
-        int error = widen_dma(walk, region, dimensions_m1, &extent);
-        if (error != 0) {
-            return error;
-        }
+        RETURN_IF_ERROR(widen_dma(walk, region, dimensions_m1, &extent));
     }
     if (!(region & DMA_INTERNAL)) {
-        int error = check_extent(walk, &extent);
-        if (error == 0 && end == 1) {
+        RETURN_IF_ERROR(check_extent(walk, &extent));
+        if (end == 1) {
             note_write(walk, extent.region, (size_t)extent.low, (size_t)extent.high);
         }
-        return error;
+        return 0;
     }
     if (end == 0 || extent.low < 0 || (internal_bytes != 0 && extent.high > internal_bytes)) {
         return ethosu_ext_walk_refuse_value(walk, (uint64_t)extent.high,
@@ -201,10 +171,7 @@ static int check_dma(struct walk *walk, uint32_t word)
     uint32_t source = DMA_DIMENSIONS_M1(get(walk, NPU_SET_DMA0_SRC_REGION));
     uint32_t target = DMA_DIMENSIONS_M1(get(walk, NPU_SET_DMA0_DST_REGION));
     uint32_t dimensions_m1 = source > target ? source : target;
-    int error = check_dma_end(walk, dimensions_m1, 0);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(check_dma_end(walk, dimensions_m1, 0));
     return check_dma_end(walk, dimensions_m1, 1);
 }
 

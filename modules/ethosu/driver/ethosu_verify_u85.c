@@ -26,10 +26,7 @@ static uint32_t storage_of(const struct walk *walk, const struct map *map)
 /** The chain buffer that stands in for a map; `written` holds for what an operation reads. */
 static int check_chained(struct walk *walk, const struct map *map, uint32_t written)
 {
-    int error = ethosu_ext_walk_need_slots(walk, map->first + REGION, 1);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, map->first + REGION, 1));
     uint32_t buffer = get(walk, map->first + REGION);
     if (buffer >= CHAIN_BUFFERS || !(written >> buffer & 1)) {
         return ethosu_ext_walk_refuse_value(walk, buffer, map->first + REGION);
@@ -41,10 +38,7 @@ static int check_chained(struct walk *walk, const struct map *map, uint32_t writ
 static int check_input(struct walk *walk, const struct map *map, enum group group,
                        const int32_t *shape)
 {
-    int error = ethosu_ext_walk_need_slots(walk, map->first + PRECISION, 1);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, map->first + PRECISION, 1));
     uint32_t storage = storage_of(walk, map);
     if (storage == CHAINED) {
         return check_chained(walk, map, walk->chained);
@@ -52,10 +46,7 @@ static int check_input(struct walk *walk, const struct map *map, enum group grou
     if (storage != TILE_2X2) {
         return ethosu_ext_walk_refuse_value(walk, get(walk, map->first), map->first);
     }
-    error = need(walk, 1u << group);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(need(walk, 1u << group));
     return ethosu_ext_walk_map(walk, map, shape);
 }
 
@@ -74,20 +65,14 @@ static int check_output_map(struct walk *walk)
     if (from[1] == from[2]) {
         return ethosu_ext_walk_refuse_value(walk, precision, NPU_SET_OFM_PRECISION);
     }
-    int error = need(walk, 1u << OFM);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(need(walk, 1u << OFM));
     int32_t ofm[] = {shape[from[0]], shape[from[1]], shape[from[2]]};
     return check_ofm(walk, ofm);
 }
 
 static int check_output(struct walk *walk)
 {
-    int error = ethosu_ext_walk_need_slots(walk, NPU_SET_OFM_PRECISION, 1);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, NPU_SET_OFM_PRECISION, 1));
     uint32_t precision = get(walk, NPU_SET_OFM_PRECISION);
     switch (STORAGE(precision)) {
     case NONE:
@@ -99,10 +84,7 @@ static int check_output(struct walk *walk)
     default:
         break;
     }
-    error = check_chained(walk, &ethosu_ext_ofm, UINT32_MAX);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(check_chained(walk, &ethosu_ext_ofm, UINT32_MAX));
     walk->chained |= 1u << get(walk, NPU_SET_OFM_REGION);
     return 0;
 }
@@ -116,10 +98,7 @@ static int check_weight_stream(struct walk *walk, uint32_t slot)
     if (error != 0 || get(walk, slot + 1) == 0) { // a core without weights has no base
         return error;
     }
-    error = ethosu_ext_walk_need_slots(walk, slot, 1);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, slot, 1));
     return check_stream(walk, get(walk, NPU_SET_WEIGHT_REGION), slot);
 }
 
@@ -127,11 +106,11 @@ static int check_weights(struct walk *walk)
 {
     static const uint8_t streams[] = {NPU_SET_WEIGHT_BASE, NPU_SET_WEIGHT1_BASE,
                                       NPU_SET_WEIGHT2_BASE, NPU_SET_WEIGHT3_BASE};
-    int error = ethosu_ext_walk_need_slots(walk, NPU_SET_WEIGHT_REGION, 1);
-    for (uint32_t core = 0; error == 0 && core < walk->cores; core++) {
-        error = check_weight_stream(walk, streams[core]);
+    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, NPU_SET_WEIGHT_REGION, 1));
+    for (uint32_t core = 0; core < walk->cores; core++) {
+        RETURN_IF_ERROR(check_weight_stream(walk, streams[core]));
     }
-    return error;
+    return 0;
 }
 
 /** Those of each channel; one for all is in a register. */
@@ -141,10 +120,7 @@ static int check_scales(struct walk *walk)
     if (get(walk, NPU_SET_OFM_PRECISION) & GLOBAL) {
         return 0;
     }
-    int error = need(walk, 1u << SCALES);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(need(walk, 1u << SCALES));
     return check_stream(walk, get(walk, NPU_SET_SCALE_REGION), NPU_SET_SCALE_BASE);
 }
 
@@ -154,10 +130,7 @@ static int check_table(struct walk *walk)
 {
     static const uint8_t size_log2[] = {
         [1] = 8, [4] = 8, [5] = 9, [7] = 10, [8] = 11, [9] = 11, [10] = 11, [11] = 11};
-    int error = ethosu_ext_walk_need_slots(walk, NPU_SET_ACTIVATION, 1);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, NPU_SET_ACTIVATION, 1));
     uint32_t activation = get(walk, NPU_SET_ACTIVATION);
     uint32_t function = activation & 0x1F;
     uint32_t table = activation >> 5 & 7;
@@ -174,14 +147,8 @@ static int check_table(struct walk *walk)
 /** What every operation but DMA has in common behind its inputs. */
 static int check_result(struct walk *walk)
 {
-    int error = check_output(walk);
-    if (error != 0) {
-        return error;
-    }
-    error = check_scales(walk);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(check_output(walk));
+    RETURN_IF_ERROR(check_scales(walk));
     return check_table(walk);
 }
 
@@ -212,52 +179,31 @@ static int check_accumulators(struct walk *walk)
 static int check_kernel(struct walk *walk)
 {
     int32_t ifm[3];
-    int error = ethosu_ext_walk_window(walk, ifm);
-    if (error != 0) {
-        return error;
-    }
-    error = check_input(walk, &ethosu_ext_ifm, IFM, ifm);
-    if (error != 0) {
-        return error;
-    }
-    error = check_accumulators(walk);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(ethosu_ext_walk_window(walk, ifm));
+    RETURN_IF_ERROR(check_input(walk, &ethosu_ext_ifm, IFM, ifm));
+    RETURN_IF_ERROR(check_accumulators(walk));
     return check_result(walk);
 }
 
 static int check_conv(struct walk *walk, uint32_t word)
 {
     enum { WEIGHTS_FROM_IFM2 = 1 };
-    int error = check_kernel(walk);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(check_kernel(walk));
     return PARAM(word) == WEIGHTS_FROM_IFM2 ? check_matrix(walk) : check_weights(walk);
 }
 
 static int check_depthwise(struct walk *walk, uint32_t word)
 {
     (void)word;
-    int error = ethosu_ext_walk_depth(walk);
-    if (error != 0) {
-        return error;
-    }
-    error = check_kernel(walk);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(ethosu_ext_walk_depth(walk));
+    RETURN_IF_ERROR(check_kernel(walk));
     return check_weights(walk);
 }
 
 static int check_pool(struct walk *walk, uint32_t word)
 {
     enum { REDUCE_SUM = 2 };
-    int error = PARAM(word) == REDUCE_SUM ? 0 : ethosu_ext_walk_depth(walk);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(PARAM(word) == REDUCE_SUM ? 0 : ethosu_ext_walk_depth(walk));
     return check_kernel(walk);
 }
 
@@ -293,12 +239,9 @@ static int check_elementwise(struct walk *walk, uint32_t word)
     if (!(elementwise_modes >> mode & 1)) {
         return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_UNKNOWN, word, 0);
     }
-    int error = check_operand(walk, &ethosu_ext_ifm, IFM, NPU_SET_IFM_BROADCAST);
-    if (error == 0 && !(elementwise_unary >> mode & 1)) {
-        error = check_operand(walk, &ethosu_ext_ifm2, IFM2, NPU_SET_IFM2_BROADCAST);
-    }
-    if (error != 0) {
-        return error;
+    RETURN_IF_ERROR(check_operand(walk, &ethosu_ext_ifm, IFM, NPU_SET_IFM_BROADCAST));
+    if (!(elementwise_unary >> mode & 1)) {
+        RETURN_IF_ERROR(check_operand(walk, &ethosu_ext_ifm2, IFM2, NPU_SET_IFM2_BROADCAST));
     }
     return check_result(walk);
 }
@@ -307,23 +250,14 @@ static int check_elementwise(struct walk *walk, uint32_t word)
 static int check_resize(struct walk *walk, uint32_t word)
 {
     (void)word;
-    int error = ethosu_ext_walk_depth(walk);
-    if (error != 0) {
-        return error;
-    }
-    error = ethosu_ext_walk_need_slots(walk, NPU_SET_KERNEL_WIDTH_M1, 2);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(ethosu_ext_walk_depth(walk));
+    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, NPU_SET_KERNEL_WIDTH_M1, 2));
     int32_t ifm[] = {
         [HEIGHT_M1] = walk->values[NPU_SET_KERNEL_HEIGHT_M1],
         [WIDTH_M1] = walk->values[NPU_SET_KERNEL_WIDTH_M1],
         [DEPTH_M1] = walk->values[NPU_SET_IFM_DEPTH_M1],
     };
-    error = check_input(walk, &ethosu_ext_ifm, IFM, ifm);
-    if (error != 0) {
-        return error;
-    }
+    RETURN_IF_ERROR(check_input(walk, &ethosu_ext_ifm, IFM, ifm));
     return check_result(walk);
 }
 
