@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from ethosu_tools import tflite
 from ethosu_tools.sim import Simulation
-from modules.ethosu.runtime.reference_cases import SHARED, WAKE_WORDS, assert_equal
+from modules.ethosu.runtime.reference_cases import SHARED, WAKE_WORDS, check_on_sim
 
 from tools.npu_sim.conftest import CONFIGS, U85_CONFIGS
 
@@ -42,11 +42,8 @@ MANY = [
 
 
 def check(case, compiled):
-    """Run both over the steps, with state, and compare every output."""
     assert set(tflite.describe(compiled).cpu_operators) <= NOT_COMPUTED
-    with Simulation(compiled) as simulation:
-        for step, (inputs, expected) in enumerate(zip(case.inputs, case.outputs, strict=True)):
-            assert_equal(simulation.step(inputs), expected, step)
+    check_on_sim(case, compiled)
 
 
 @pytest.mark.parametrize("npu", CONFIGS)

@@ -158,42 +158,40 @@ def test_unknown_registers_are_logged(device):
     assert len(device.log) == 3
 
 
+def counted(stream: Stream, setup: dict[int, int], *registers: int) -> list[int]:
+    """Registers after a stream ran with others set before; the last is the cycles it took."""
+    with Hardware("ethos-u55-128") as device:
+        for register, value in setup.items():
+            device.write(register, value)
+        bases = [device.add(1024).address for _ in range(2)]
+        device.start(device.add(stream.stop()), bases, regions=0)
+        assert device.execute() is Outcome.STOPPED
+        return [*map(device.read, registers), device.cycles]
+
+
+EVENTS = [Register.PMEVTYPER + 4 * i for i in range(4)]
+COUNTERS = [Register.PMEVCNTR + 4 * i for i in range(4)]
+
+
 def test_performance_counters_count_what_runs():
-    stream = Stream().defaults(DMA0_LEN=1024).op("DMA_START").stop()
-    outcome, device = execute("ethos-u55-128", Stream().stop(), [bytes(1024), bytes(1024)])
-    assert outcome is Outcome.STOPPED
-    with device:
-        device.acknowledge()
-        device.write(Register.PMCR, 1 | 2 | 4)
-        for index, event in enumerate((0x23, 0x82, 0x87, 0x30)):
-            device.write(Register.PMEVTYPER + 4 * index, event)
-        device.write(Register.PMCNTENSET, 1 << 31 | 0xF)
-        bases = [memory.address for memory in device.memories[1:]]
-        device.start(device.add(stream), bases, regions=0)
-        device.execute()
-        cycles = device.read(Register.PMCCNTR)
-        counters = [device.read(Register.PMEVCNTR + 4 * i) for i in range(4)]
-        assert counters == [cycles, 1024 // 8, 1024 // 8, 0]
-        assert device.cycles == cycles > 1024 // 8
+    stream = Stream().defaults(DMA0_LEN=1024).op("DMA_START")
+    setup = {Register.PMCR: 1 | 2 | 4, Register.PMCNTENSET: 1 << 31 | 0xF}
+    setup |= dict(zip(EVENTS, (0x23, 0x82, 0x87, 0x30), strict=True))
+    cycles, *counters, taken = counted(stream, setup, Register.PMCCNTR, *COUNTERS)
+    assert counters == [cycles, 1024 // 8, 1024 // 8, 0]
+    assert taken == cycles > 1024 // 8
 
 
 def test_performance_mask_gates_the_counters():
-    def counted(*mask):
+    def cycles(*mask):
         stream = Stream().defaults()
         for value in mask:
             stream.op("PMU_MASK", value)
-        outcome, device = execute("ethos-u55-128", Stream().stop(), [bytes(64), bytes(64)])
-        with device:
-            device.acknowledge()
-            device.write(Register.PMCR, 1 | 8)
-            device.write(Register.PMCNTENSET, 1 << 31)
-            bases = [memory.address for memory in device.memories[1:]]
-            device.start(device.add(stream.op("DMA_START").stop()), bases)
-            assert device.execute() is outcome is Outcome.STOPPED
-            return device.read(Register.PMCCNTR)
+        setup = {Register.PMCR: 1 | 8, Register.PMCNTENSET: 1 << 31}
+        return counted(stream.op("DMA_START"), setup, Register.PMCCNTR)[0]
 
-    assert counted() == counted(1, 0) == 0
-    assert counted(1) > 0
+    assert cycles() == cycles(1, 0) == 0
+    assert cycles(1) > 0
 
 
 def test_performance_registers_hold_what_is_written():
@@ -220,18 +218,9 @@ def test_performance_counters_of_one_axi_channel():
     """PMCAXI_CHAN chooses the channel whose traffic counts: DMA reads and IFM reads differ."""
 
     def beats(channel: int) -> int:
-        stream = Stream().defaults(DMA0_LEN=1024).op("DMA_START").stop()
-        outcome, device = execute("ethos-u55-128", Stream().stop(), [bytes(1024), bytes(1024)])
-        with device:
-            device.acknowledge()
-            device.write(0x1AC, 1 << 10 | channel)
-            device.write(Register.PMCR, 1)
-            device.write(Register.PMEVTYPER, 0x82)
-            device.write(Register.PMCNTENSET, 1)
-            bases = [memory.address for memory in device.memories[1:]]
-            device.start(device.add(stream), bases, regions=0)
-            assert device.execute() is outcome is Outcome.STOPPED
-            return device.read(Register.PMEVCNTR)
+        stream = Stream().defaults(DMA0_LEN=1024).op("DMA_START")
+        setup = {0x1AC: 1 << 10 | channel, Register.PMCR: 1, Register.PMCNTENSET: 1}
+        return counted(stream, setup | {EVENTS[0]: 0x82}, COUNTERS[0])[0]
 
     assert beats(4) == 1024 // 8 and beats(1) == 0
 

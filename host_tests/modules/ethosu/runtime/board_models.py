@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Runs models on a board with the Python module."""
 
+import io
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools.arrays import Array
 from ethosu_tools.board import Board
 from ethosu_tools.errors import RemoteError
+
+from .reference_cases import Case, assert_exact
 
 MODEL = "/model.tflite"
 
@@ -26,23 +27,18 @@ with ethosu.Model({model!r}) as m, inputs, outputs:
 """
 
 
-def run_all(
-    board: Board, compiled: Path, inputs: Sequence[Sequence[Array]], like: Sequence[Array]
-) -> list[list[Array]]:
-    """Run a compiled model on the inputs of each step; the outputs are shaped as `like`."""
+def check(board: Board, case: Case, compiled: Path) -> None:
+    """A compiled model computes on the board what the reference does, in each step."""
     board.write_file(MODEL, compiled.read_bytes())
-    board.write_file("/in.bin", b"".join(array.tobytes() for row in inputs for array in row))
-    board.exec(_RUN_ALL.format(model=MODEL, steps=len(inputs)), timeout=120)
-    data = board.read_file("/out.bin")
-    rows, position = [], 0
-    for _ in inputs:
-        row = []
-        for array in like:
-            row.append(np.frombuffer(data, array.dtype, array.size, position))
-            position += array.nbytes
-        rows.append(row)
-    assert position == len(data)
-    return rows
+    board.write_file("/in.bin", b"".join(array.tobytes() for row in case.inputs for array in row))
+    board.exec(_RUN_ALL.format(model=MODEL, steps=len(case.inputs)), timeout=120)
+    data = io.BytesIO(board.read_file("/out.bin"))
+    found = [
+        [np.frombuffer(data.read(array.nbytes), array.dtype) for array in row]
+        for row in case.outputs
+    ]
+    assert_exact(case, found)
+    assert not data.read()
 
 
 def load(board: Board, compiled: Path, name: str = "m") -> None:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Inputs for a model, and the outputs of TFLite's reference kernels for them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from ethosu_tools.arrays import Array
 from ethosu_tools.oracle import Oracle
+from ethosu_tools.sim import Simulation
 
 WAKE_WORDS = ("okay_nabu", "hey_jarvis", "alexa", "hey_mycroft")
 SHARED = (
@@ -32,26 +34,31 @@ def make_case(model: Path, steps: int, *, extremes: bool = True, seed: int = 7) 
     """Random inputs, then the two extremes; state is kept from step to step."""
     oracle = Oracle(model)
     random = np.random.default_rng(seed)
-    limits = [np.iinfo(tensor.dtype) for tensor in oracle.inputs]
-    rows = [
-        [
-            random.integers(limit.min, limit.max, tensor.shape, tensor.dtype, endpoint=True)
-            for limit, tensor in zip(limits, oracle.inputs, strict=True)
-        ]
-        for _ in range(steps)
-    ]
+    rows = [[_values(random, tensor) for tensor in oracle.inputs] for _ in range(steps)]
     for extreme in ("min", "max") if extremes else ():
         rows.append(
-            [
-                np.full(tensor.shape, getattr(limit, extreme), tensor.dtype)
-                for limit, tensor in zip(limits, oracle.inputs, strict=True)
-            ]
+            [np.full(t.shape, getattr(np.iinfo(t.dtype), extreme), t.dtype) for t in oracle.inputs]
         )
     return Case(model, rows, [oracle.step(row) for row in rows])
 
 
-def assert_equal(found: Sequence[Array], expected: Sequence[Array], step: int) -> None:
-    """Every output of a step equals the reference, bit by bit."""
-    assert len(found) == len(expected)
-    for index, (ours, reference) in enumerate(zip(found, expected, strict=True)):
-        assert ours.tobytes() == reference.tobytes(), f"step {step}, output {index} differs"
+def _values(random: np.random.Generator, tensor: Any) -> Array:
+    if tensor.dtype == "float32":
+        return random.normal(0, 1, tensor.shape).astype(np.float32)
+    if tensor.dtype == "int32":  # numbers of words in a table of make_mixed's models
+        return random.integers(0, 50, tensor.shape, np.int32)
+    limit = np.iinfo(tensor.dtype)
+    return random.integers(limit.min, limit.max, tensor.shape, tensor.dtype, endpoint=True)
+
+
+def assert_exact(case: Case, found: Iterable[Sequence[Array]]) -> None:
+    """Every output of every step equals the reference, bit by bit."""
+    for step, (row, expected) in enumerate(zip(found, case.outputs, strict=True)):
+        for index, (ours, reference) in enumerate(zip(row, expected, strict=True)):
+            assert ours.tobytes() == reference.tobytes(), f"step {step}, output {index} differs"
+
+
+def check_on_sim(case: Case, compiled: Path) -> None:
+    """Runtime, driver and simulator compute what the reference does, with state."""
+    with Simulation(compiled) as simulation:
+        assert_exact(case, map(simulation.step, case.inputs))

@@ -3,7 +3,8 @@
 
 import pytest
 
-from . import board_models, reference_cases
+from . import reference_cases
+from .board_models import check
 
 # Another board than the session's: another configuration, emulated.
 OTHER_NPU = "ethos-u55-256"
@@ -17,12 +18,6 @@ def other_board(request):
         pytest.skip("a real board has the NPU that it has")
     with open_board("qemu", npu=OTHER_NPU) as board:
         yield board
-
-
-def check(board, case, path):
-    rows = board_models.run_all(board, path, case.inputs, case.outputs[0])
-    for step, (found, expected) in enumerate(zip(rows, case.outputs, strict=True)):
-        reference_cases.assert_equal(found, expected, step)
 
 
 @pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])

@@ -180,13 +180,3 @@ def make(name: str, seed: int, *, unsigned: bool = False) -> Case:
     maker = Maker(np.random.default_rng([seed, *name.encode()]), unsigned=unsigned)
     GENERATORS[name](maker)
     return maker.finish()
-
-
-def random_values(random: np.random.Generator, tensor: Any) -> Array:
-    """Values for an input of one of make_mixed's models."""
-    if tensor.dtype == "float32":
-        return random.normal(0, 1, tensor.shape).astype(np.float32)
-    if tensor.dtype == "int32":  # numbers of words in a table
-        return random.integers(0, 50, tensor.shape, np.int32)
-    limit = np.iinfo(tensor.dtype)
-    return random.integers(limit.min, limit.max, tensor.shape, tensor.dtype, endpoint=True)

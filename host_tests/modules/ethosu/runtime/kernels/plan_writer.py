@@ -8,15 +8,14 @@ with assertions compares them with its own.
 
 from __future__ import annotations
 
-import struct
-from dataclasses import dataclass
+import itertools
 from typing import Any
 
-import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
+from ethosu_tools.tflite import metadata
 
-PLAN_NAME = "ethosu_plan"
+OFFSETS_NAME, PLAN_NAME = "OfflineMemoryAllocation", "ethosu_plan"
 PLAN_MARK = 0x4E4C5045
 PLAN_VERSION = 1
 PLANNER_VERSION = 0
@@ -39,17 +38,6 @@ SIZES = {
     schema.TensorType.INT16: 2,
     schema.TensorType.INT8: 1,
 }
-
-
-@dataclass
-class Entry:
-    """The plan's words for one operator."""
-
-    operator: int
-    code: int
-    kernel: int
-    offset: int
-    size: int
 
 
 CMSIS_NN = 256  # more in a kernel's version when CMSIS-NN computes it
@@ -97,8 +85,8 @@ def cmsis_nn_scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
     return 4 * first * sums * max(height, options.strideH)
 
 
-def add_plan(model: bytes, *, cmsis_nn: bool = False) -> bytes:
-    """The model with a plan in its metadata."""
+def make_plan(model: bytes, *, cmsis_nn: bool = False) -> dict[str, np.ndarray]:
+    """The words of the plan's metadata, by name."""
     tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
     graph = tree.subgraphs[0]
     offsets, end = [], 0
@@ -118,38 +106,19 @@ def add_plan(model: bytes, *, cmsis_nn: bool = False) -> bytes:
         sizes = cmsis_nn_scratch_size if library else scratch_size
         size = sizes(CODES[code], graph.tensors, operator)
         version = KERNEL_VERSION + (CMSIS_NN if library else 0)
-        entries.append(Entry(index, code, version, end if size else 0, size))
+        entries.append((index, code, version, end if size else 0, size))
         end = _align(end + size)
-    return write_plan(tree, offsets, entries, end)
+    head = (PLAN_MARK, PLAN_VERSION, PLANNER_VERSION, end, len(entries))
+    return {
+        OFFSETS_NAME: np.array([0, 0, len(offsets), *offsets], np.int32),
+        PLAN_NAME: np.array([*head, *itertools.chain(*entries)], np.int32),
+    }
 
 
-def write_plan(tree: Any, offsets: list[int], entries: list[Entry], arena: int) -> bytes:
-    """Pack a model with the given plan."""
-    plan = [PLAN_MARK, PLAN_VERSION, PLANNER_VERSION, arena, len(entries)]
-    for entry in entries:
-        plan += [entry.operator, entry.code, entry.kernel, entry.offset, entry.size]
-    tree.metadata = []
-    _add_metadata(tree, "OfflineMemoryAllocation", [0, 0, len(offsets), *offsets])
-    _add_metadata(tree, PLAN_NAME, plan)
-    return pack(tree)
-
-
-def pack(tree: Any) -> bytes:
-    """The bytes of a model's tree."""
-    builder = flatbuffers.Builder(4096)
-    builder.Finish(tree.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
-
-
-def _add_metadata(tree: Any, name: str, words: list[int]) -> None:
-    entry = schema.MetadataT()
-    entry.name = name
-    entry.buffer = len(tree.buffers)
-    buffer = schema.BufferT()
-    data = struct.pack(f"<{len(words)}I", *(int(word) & 0xFFFFFFFF for word in words))
-    buffer.data = np.frombuffer(data, np.uint8)
-    tree.buffers.append(buffer)
-    tree.metadata.append(entry)
+def add_plan(model: bytes, plan: dict[str, np.ndarray] | None = None, **choices: bool) -> bytes:
+    """The model with a plan in its metadata."""
+    plan = plan or make_plan(model, **choices)
+    return metadata.put(model, {name: words.tobytes() for name, words in plan.items()})
 
 
 def _align(size: int) -> int:

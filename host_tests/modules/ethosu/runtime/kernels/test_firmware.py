@@ -5,16 +5,14 @@ import os
 import re
 import subprocess
 
-import numpy as np
 import pytest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.make_mixed import MODELS
-from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
 
 from modules.ethosu.runtime import board_models
 
-from .maker import random_values
+from . import board_cases
 
 pytestmark = pytest.mark.slow
 
@@ -43,14 +41,6 @@ def kernel_files(firmware):
     )
 
 
-def check(board, source, compiled):
-    oracle = Oracle(source)
-    row = [random_values(np.random.default_rng(9), tensor) for tensor in oracle.inputs]
-    expected = oracle.step(row)
-    (found,) = board_models.run_all(board, compiled, [row], expected)
-    assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
-
-
 def test_without_kernels_then_with_those_that_are_named(
     build, compile_mixed, small_models, compiled
 ):
@@ -61,7 +51,7 @@ def test_without_kernels_then_with_those_that_are_named(
     firmware = build("none")
     assert kernel_files(firmware) == set()
     with QemuBoard(Machine(firmware=firmware)) as board:
-        check(board, small_models["small_cnn"], npu_only)
+        board_cases.check_graph(board, small_models["small_cnn"], npu_only)
         board.write_file("/mixed.tflite", planned.read_bytes())
         reason = board_models.raised(board, "import ethosu\nethosu.Model('/mixed.tflite')")
         assert "operator 0 (CONV_2D)" in reason
@@ -71,4 +61,4 @@ def test_without_kernels_then_with_those_that_are_named(
     assert {"conv", "binary", "softmax"} <= kernel_files(firmware)
     assert not {"svdf", "pool", "resize"} & kernel_files(firmware)
     with QemuBoard(Machine(firmware=firmware)) as board:
-        check(board, source, planned)
+        board_cases.check_graph(board, source, planned)

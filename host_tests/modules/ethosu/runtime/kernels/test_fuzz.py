@@ -3,34 +3,15 @@
 
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
-import sharing
 from ethosu_tools.make_mixed import MixedNet
-
-from modules.ethosu.runtime.conftest import objects
 
 from . import plan_writer
 from .maker import GENERATORS, make
 
-HERE = Path(__file__).parent
 SECONDS = 10
 MOST_BYTES = 8192
-
-
-def _build(repo):
-    module = repo / "modules/ethosu"
-    command = [
-        *("clang", "-std=gnu11", "-g", "-O1", "-fno-sanitize-recover=all"),
-        "-fsanitize=fuzzer,address,undefined",
-        *(f"-I{path}" for path in (module, module / "runtime", module / "driver")),
-        f"-I{repo / 'tools/sim_host'}",
-        *(HERE.parent / "board_none.c", HERE / "fuzz_kernels.c"),
-        *objects("fuzz"),
-        *("-lm", "-o"),
-    ]
-    return sharing.program("fuzz_kernels", command)
 
 
 def _state_and_npu():
@@ -41,8 +22,9 @@ def _state_and_npu():
     return net.finish()
 
 
-def _fuzz(repo, folder, compile_mixed, limit):
-    program, corpus = _build(repo), folder / "corpus"
+def _fuzz(build_program, folder, compile_mixed, limit):
+    program = build_program("kernels/fuzz_kernels.c", fuzz=True)
+    corpus = folder / "corpus"
     corpus.mkdir()
     _, _, planned = compile_mixed("fuzz_state", _state_and_npu())
     shutil.copy(planned, corpus / "state")
@@ -61,10 +43,10 @@ def _fuzz(repo, folder, compile_mixed, limit):
     assert result.returncode == 0, result.stderr[-3000:]
 
 
-def test_for_a_while(repo, tmp_path, compile_mixed):
-    _fuzz(repo, tmp_path, compile_mixed, f"-max_total_time={SECONDS}")
+def test_for_a_while(build_program, tmp_path, compile_mixed):
+    _fuzz(build_program, tmp_path, compile_mixed, f"-max_total_time={SECONDS}")
 
 
 @pytest.mark.slow
-def test_a_million(repo, tmp_path, compile_mixed):
-    _fuzz(repo, tmp_path, compile_mixed, "-runs=1000000")
+def test_a_million(build_program, tmp_path, compile_mixed):
+    _fuzz(build_program, tmp_path, compile_mixed, "-runs=1000000")

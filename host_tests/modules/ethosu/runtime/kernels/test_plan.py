@@ -3,7 +3,6 @@
 
 import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 
 from . import plan_writer, runner
 from .maker import Maker, make
@@ -32,20 +31,12 @@ class Plan:
 
     def __init__(self) -> None:
         self.case = _chain()
-        good = plan_writer.add_plan(self.case.model)
-        self.tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(good, 0))
-        self.offsets = self._words(0)
-        self.plan = self._words(1)
-
-    def _words(self, index):
-        buffer = self.tree.buffers[self.tree.metadata[index].buffer]
-        return np.frombuffer(bytes(buffer.data), np.int32).copy()
+        self.contents = plan_writer.make_plan(self.case.model)
+        self.offsets, self.plan = self.contents.values()
 
     def model(self) -> bytes:
-        for index, words in enumerate((self.offsets, self.plan)):
-            buffer = self.tree.buffers[self.tree.metadata[index].buffer]
-            buffer.data = np.frombuffer(words.astype(np.int32).tobytes(), np.uint8)
-        return plan_writer.pack(self.tree)
+        contents = dict(zip(self.contents, (self.offsets, self.plan), strict=True))
+        return plan_writer.add_plan(self.case.model, contents)
 
     @property
     def tensors(self) -> np.ndarray:
@@ -123,7 +114,7 @@ def test_operator_without_an_entry(build_cases, load, plan):
 
 
 def test_no_plan_at_all(load, plan):
-    plan.tree.metadata[1].name = "other"
+    plan.contents = dict.fromkeys((plan_writer.OFFSETS_NAME, "other"))
     assert "it was not compiled for an NPU" in load().text
 
 
