@@ -56,15 +56,6 @@ def test_reset_state(device):
     assert device.read(Register.PMCR) == 4 << 11
 
 
-def test_soft_reset_activates_privilege_and_clears(device):
-    device.write(Register.LOCK, 0x1234)
-    device.write(Register.BASEP, 0x60000000)
-    device.write(Register.RESET, 3)
-    assert device.read(Register.STATUS) == 0
-    assert device.read(Register.PROT) == 3
-    assert device.read(Register.LOCK) == device.read(Register.BASEP) == 0
-
-
 def test_run_to_stop(device):
     load(device, Stream().stop())
     assert device.read(Register.STATUS) == STATUS_RUNNING
