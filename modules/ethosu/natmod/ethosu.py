@@ -4,10 +4,15 @@
 The functions that begin with an underscore and are not defined here are those of native.c; run()
 and the self-test are those of the built-in module, `_ethosu.py`. The program names the NPU's
 address at run time, and the module polls the NPU: native code cannot connect an interrupt.
+
+Ctrl-C may end this code between any two steps. So which job an NPU has, and who has reserved it,
+is noted in C alone. A job's ticket is a list: when it began, its time-out, what it uses.
 """
 # ruff: noqa: B905, F821, SIM115  (MicroPython's zip; native functions; a view keeps its file open)
 
+import gc
 import io
+import os
 import time
 from array import array
 
@@ -20,13 +25,18 @@ _POLL_MS = 2
 # Bytes by which a buffer is larger, so that both ends can be on cache lines of their own.
 _SLACK = 64
 
+# Of an entry of os.ilistdir(): a folder.
+_FOLDER = 0x4000
+
 _npus = {}
-# The job of each NPU, pinned: the collector must not free memory that the NPU uses.
-_pinned = {}
+# Guards that no handle uses; the first one, which none gets, stops all NPUs at a soft reset.
+_guards = []
 
 
 def init(address, *, npu=0, secure=True, privileged=True):
     """Use the NPU whose registers are at this address; it is reset. Returns its config."""
+    if not _guards:
+        _guards.append(_new_guard())
     _npus.pop(npu, None)
     _npus[npu] = _open(npu, address, secure | privileged << 1)
     return _npus[npu]
@@ -47,12 +57,37 @@ def buffer(size):
 def reserve(*, timeout_ms=-1, npu=None, powered=False):
     """Reserve an NPU, by index or config; wait until it is free."""
     index = _index(npu)
+    handle = NPU()  # first: once it is reserved, its guard releases the NPU if the handle is lost
     begun = time.ticks_ms()
-    while not _reserve(index):
+    while not _reserve(handle._guard, index, powered):
+        gc.collect()  # the guards of lost handles
+        if _reserve(handle._guard, index, powered):
+            break
         if timeout_ms >= 0 and time.ticks_diff(time.ticks_ms(), begun) >= timeout_ms:
             raise OSError(16, "the NPU is reserved: release it first")
         machine.idle()
-    return NPU(index, powered)
+    return handle
+
+
+def _read(folder):
+    """A listing that was read to its end: its file system needs it no longer."""
+    try:
+        listing = os.ilistdir(folder)
+        for _ in listing:
+            pass
+        return listing
+    except OSError:
+        return None  # nothing is mounted there
+
+
+def _new_guard():
+    """An object that the collector finalises: it was a listing of a FAT or littlefs folder."""
+    mounted = ["/" + entry[0] for entry in os.ilistdir("/") if entry[1] == _FOLDER]
+    for folder in ["/."] + mounted:  # noqa: RUF005  (MicroPython has no * here)
+        listing = _read(folder)
+        if hasattr(listing, "__del__"):
+            return _guard(listing)
+    raise OSError(95, "nothing would stop the NPU at a soft reset: mount FAT or littlefs first")
 
 
 def _index(npu):
@@ -62,28 +97,23 @@ def _index(npu):
     raise OSError(19, f"there is no NPU {npu!r}: call ethosu.init(address) first")
 
 
-def _late(npu, begun, timeout_ms):
+def _late(npu, ticket):
     """The time-out when it is over, else None."""
+    begun, timeout_ms = ticket[0], ticket[1]
     late = timeout_ms >= 0 and time.ticks_diff(time.ticks_ms(), begun) >= timeout_ms
     return timeout_ms if late and _is_running(npu) else None
 
 
-def _wait(npu, begun, timeout_ms):
+def _wait(npu, ticket):
     """Sleep until the NPU has finished; returns the time-out when that was earlier, else None."""
     while _is_running(npu):
-        late = _late(npu, begun, timeout_ms)
+        late = _late(npu, ticket)
         if late is not None:
             return late
-        if time.ticks_diff(time.ticks_ms(), begun) < _POLL_MS:
+        if time.ticks_diff(time.ticks_ms(), ticket[0]) < _POLL_MS:
             time.sleep_ms(0)
         else:
             machine.idle()
-
-
-def _check_same(job, begun):
-    """A callback that ran during a wait may have ended the job, and begun another."""
-    if job is not begun:
-        raise OSError(125, "the inference was cancelled")
 
 
 class _Job(io.IOBase):
@@ -96,8 +126,15 @@ class _Job(io.IOBase):
         """Readable when the NPU has finished, or its time is up."""
         if request != self._POLL:
             return -1
-        busy = _is_running(self.npu) and _late(self.npu, self._begun, self._timeout_ms) is None
-        return 0 if busy else flags & self._READABLE
+        return 0 if self._is_busy() else flags & self._READABLE
+
+    def _is_busy(self):
+        try:
+            npu = self.npu
+        except OSError:
+            return False  # released: the next call says so
+        ticket = _ticket(npu)
+        return ticket is not None and _is_running(npu) and _late(npu, ticket) is None
 
     def __enter__(self):
         return self
@@ -106,57 +143,51 @@ class _Job(io.IOBase):
 class NPU(_Job):
     """A reserved NPU, driven payload by payload."""
 
-    def __init__(self, npu, powered):
-        self.npu = npu
-        self._powered = powered
+    def __init__(self):
         self._program = bytearray(_PROGRAM_SIZE)
-        self._buffers = None
-        self._begun = 0
-        self._timeout_ms = -1
-        self._cancelled = False
-        if powered:
-            _power(npu, True)
+        self._guard = _new_guard()
+
+    def __getattr__(self, name):
+        if name != "npu":
+            raise AttributeError(name)
+        return _held(self._guard)
 
     def invoke(self, payload, bases, *, timeout_ms=10000):
         """Run a payload with up to eight base pointers, and wait for it."""
-        self.invoke_async(payload, bases, timeout_ms=timeout_ms)
-        self.wait()
+        npu = self.npu
+        ticket = [0, timeout_ms, payload, list(bases), self]
+        try:
+            self._begin(ticket)
+            self._end(npu, ticket)
+        except BaseException:
+            _stop(npu, ticket, False)
+            raise
 
     def invoke_async(self, payload, bases, *, timeout_ms=10000):
         """Start a payload; wait() ends it."""
-        if self.npu is None:
-            raise OSError(1, "this NPU was released: call ethosu.reserve() again")
-        if _is_running(self.npu):
-            raise OSError(16, "an inference is under way: wait() for it first")
-        self.cancel()  # one that has ended, but was not waited for
-        self._cancelled = False
-        buffers = payload, list(bases)
-        self._begun = time.ticks_ms()
-        self._timeout_ms = timeout_ms
-        _invoke(self.npu, self._program, payload, buffers[1])
-        self._buffers = buffers
-        _pinned[self.npu] = self
+        self._begin([0, timeout_ms, payload, list(bases), self])
+
+    def _begin(self, ticket):
+        ticket[0] = time.ticks_ms()
+        _invoke(self, ticket, self._program, self._guard, ticket[2], ticket[3])
+
+    def _end(self, npu, ticket):
+        late = _wait(npu, ticket) if ticket else None
+        _finish(npu, ticket, late)
 
     def wait(self, timeout_ms=-1):
         """Wait for what was started: True when it has ended, False when it still runs."""
-        if timeout_ms == 0 and _is_running(self.npu):
+        npu = self.npu
+        if timeout_ms == 0 and _is_running(npu):
             return False
-        if timeout_ms > 0:
-            self._begun, self._timeout_ms = time.ticks_ms(), timeout_ms
-        if self._cancelled:
-            self._cancelled = False
-            raise OSError(125, "the inference was cancelled")
-        buffers = self._buffers
+        ticket = _ticket(npu)
+        if ticket and timeout_ms > 0:
+            ticket[:2] = time.ticks_ms(), timeout_ms
         try:
-            late = _wait(self.npu, self._begun, self._timeout_ms)
-            _check_same(self._buffers, buffers)
-            _finish(self.npu, late)
+            self._end(npu, ticket)
         except BaseException:
-            if self._buffers is buffers:
-                self.cancel()
-            self._cancelled = False
+            _stop(npu, ticket, False)
             raise
-        self._forget()
         return True
 
     def done(self):
@@ -165,13 +196,7 @@ class NPU(_Job):
 
     def cancel(self):
         """Stop the inference; the NPU stays reserved."""
-        self._cancelled |= self._buffers is not None
-        _cancel(self.npu)
-        self._forget()
-
-    def _forget(self):
-        _pinned.pop(self.npu, None)
-        self._buffers = None
+        _stop(self.npu, self, True)
 
     def run(self, payload, bases, timeout_ms=10000):
         """Run a payload while other tasks work; await it."""
@@ -183,12 +208,7 @@ class NPU(_Job):
 
     def release(self):
         """Stop the inference and free the NPU. A second call does nothing."""
-        if self.npu is not None:
-            self.cancel()
-            if self._powered:
-                _power(self.npu, False)
-            _release(self.npu)
-            self.npu = None
+        _release(self._guard)
 
     def __exit__(self, *error):
         self.release()
@@ -245,12 +265,11 @@ class Model(_Job):
     ):  # fmt: skip
         self._file, self._copied = _source(source)
         self._handle = npu if isinstance(npu, NPU) else None
-        self.npu = npu.npu if self._handle else _index(npu)
+        self._guard = self._handle and self._handle._guard
+        self.npu = self._handle.npu if self._handle else _index(npu)
         self.postprocess = postprocess
         self._real = real
         self._timeout_ms = timeout_ms
-        self._begun = 0
-        self._job = None
         object_size, arena_size = _measure(self.npu, self._file, verify)
         self._object = bytearray(object_size)
         self._arena = bytearray(arena_size) if arena is None else arena
@@ -279,16 +298,14 @@ class Model(_Job):
 
     def run_into(self, inputs=None, outputs=None):
         """Run once. None: the tensors stay in the arena, nothing is copied."""
-        ended = self._start(inputs)
-        job = self._job
+        ticket = [0, self._timeout_ms, self]
         try:
+            ended = self._begin(inputs, ticket)
             while not ended:
-                late = _wait(self.npu, self._begun, self._timeout_ms)
-                _check_same(self._job, job)
-                ended = self._progress(_resume, self.npu, late)
+                late = _wait(self.npu, ticket)
+                ended = _resume(self._object, self.npu, ticket, late)
         except BaseException:
-            if self._job is job:
-                self.cancel()
+            _stop(self.npu, ticket, False)
             raise
         if outputs is not None:
             self._fetch(outputs)
@@ -298,45 +315,28 @@ class Model(_Job):
         return run_model(self, inputs, outputs)
 
     def _start(self, inputs=None, outputs=None):
-        if self._job:
-            raise OSError(16, "this model runs an inference: wait for it, or cancel() it")
+        return self._begin(inputs, [0, self._timeout_ms, self])
+
+    def _begin(self, inputs, ticket):
+        _check_idle(self._object, self.npu)
         if inputs is not None:
             for tensor, given in _pairs(self.inputs, inputs):
                 tensor._write(given)
-        self._acquire_npu()
-        self._job = [self]  # another one each time
-        _pinned[self.npu] = self
-        self._begun = time.ticks_ms()
-        try:
-            return self._progress(_start, self.npu)
-        except BaseException:
-            self.cancel()
-            raise
-
-    def _acquire_npu(self):
-        if self._handle:
-            if self._handle.npu is None:
-                raise OSError(1, "this NPU was released: call ethosu.reserve() again")
-        elif not _reserve(self.npu):
+        ticket[0] = time.ticks_ms()
+        arguments = self, ticket, self._object, self.npu, self._guard
+        ended = _begin(*arguments)
+        if ended is None:
+            gc.collect()  # the guards of lost handles
+            ended = _begin(*arguments)
+        if ended is None:
             raise OSError(16, "the NPU is reserved: release it first")
-
-    def _step(self):
-        if not self._job:
-            raise OSError(125, "the inference was cancelled")
-        late = _late(self.npu, self._begun, self._timeout_ms)
-        return self._progress(_resume, self.npu, late)
-
-    def _progress(self, step, *arguments):
-        ended = step(self._object, *arguments)
-        if ended:
-            self._end()
         return ended
 
-    def _end(self):
-        self._job = None
-        _pinned.pop(self.npu, None)
-        if not self._handle:
-            _release(self.npu)
+    def _step(self):
+        npu = self.npu
+        ticket = _ticket(npu)
+        late = ticket and _late(npu, ticket)
+        return _resume(self._object, npu, None, late)
 
     def _results(self, real):
         if real:
@@ -351,10 +351,7 @@ class Model(_Job):
 
     def cancel(self):
         """Stop an inference that is under way."""
-        if self._job:
-            _cancel(self.npu)
-            _abandon(self._object)
-            self._end()
+        _stop(self.npu, self, False)
 
     def reset(self):
         """Set variables (the state of a streaming model) to their initial values."""

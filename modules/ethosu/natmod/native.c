@@ -12,149 +12,13 @@
 #include "info.h"
 #include "error.h"
 #include "ethosu_ext.h"
-#include "ethosu_io.h"
 #include "ethosu_model.h"
-#include "ethosu_registers.h"
 #include "ethosu_version.h"
 #include "metadata.h"
 #include "native_arguments.h"
+#include "native_job.h"
 #include "port.h"
 #include "values.h"
-
-/* ---- the NPU ---- */
-
-/** _open(index, address, flags): flags 1 secure, 2 privileged. The NPU is reset. */
-static mp_obj_t npu_open(mp_obj_t index_in, mp_obj_t address, mp_obj_t flags_in)
-{
-    mp_int_t index = mp_obj_get_int(index_in);
-    mp_int_t flags = mp_obj_get_int(flags_in);
-    if (index < 0 || index >= PORT_NPUS) {
-        native_raise_value_error("four NPUs at most");
-    }
-    port_init();
-    if (natmod_ready[index]) {
-        ethosu_deinit(&natmod_npus[index]);
-    }
-    natmod_ready[index] =
-        ethosu_init(&natmod_npus[index], (void *)mp_obj_get_int_truncated(address), NULL, 0,
-                    flags & 1, flags >> 1 & 1) == 0;
-    if (!natmod_ready[index]) {
-        native_raise_fault(ethosu_ext_last_error(&natmod_npus[index]));
-    }
-    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
-    ethosu_ext_config_name(ethosu_ext_config(&natmod_npus[index]), name);
-    return native_new_text(name);
-}
-static MP_DEFINE_CONST_FUN_OBJ_3(npu_open_obj, npu_open);
-
-/** _is_running(index): polls the NPU's interrupt. */
-static mp_obj_t npu_running(mp_obj_t index)
-{
-    struct ethosu_driver *npu = native_npu_of(index);
-    if (ethosu_io_read(npu->dev.reg, NPU_STATUS) & ETHOSU_EXT_STATUS_IRQ_RAISED) {
-        ethosu_irq_handler(npu);
-    }
-    return mp_obj_new_bool(ethosu_ext_is_running(npu));
-}
-static MP_DEFINE_CONST_FUN_OBJ_1(npu_running_obj, npu_running);
-
-static mp_obj_t npu_reserve(mp_obj_t index)
-{
-    return mp_obj_new_bool(ethosu_ext_reserve_this(native_npu_of(index), 0) == 0);
-}
-static MP_DEFINE_CONST_FUN_OBJ_1(npu_reserve_obj, npu_reserve);
-
-static mp_obj_t npu_release(mp_obj_t index)
-{
-    ethosu_release_driver(native_npu_of(index));
-    return mp_const_none;
-}
-static MP_DEFINE_CONST_FUN_OBJ_1(npu_release_obj, npu_release);
-
-static mp_obj_t npu_cancel(mp_obj_t index)
-{
-    struct ethosu_driver *npu = native_npu_of(index);
-    if (ethosu_ext_cancel(npu) != 0) {
-        native_raise_fault(ethosu_ext_last_error(npu));
-    }
-    return mp_const_none;
-}
-static MP_DEFINE_CONST_FUN_OBJ_1(npu_cancel_obj, npu_cancel);
-
-/** _power(index, on): keep clock and power on between inferences, or no longer. */
-static mp_obj_t npu_power(mp_obj_t index, mp_obj_t on)
-{
-    struct ethosu_driver *npu = native_npu_of(index);
-    if (!mp_obj_is_true(on)) {
-        ethosu_release_power(npu);
-    } else if (ethosu_request_power(npu) != 0) {
-        native_raise_fault(ethosu_ext_last_error(npu));
-    }
-    return mp_const_none;
-}
-static MP_DEFINE_CONST_FUN_OBJ_2(npu_power_obj, npu_power);
-
-/** _invoke(index, program, payload, bases): check and start; program is memory for the check. */
-static mp_obj_t npu_invoke(size_t n_args, const mp_obj_t *args)
-{
-    (void)n_args;
-    struct ethosu_driver *npu = native_npu_of(args[0]);
-    mp_buffer_info_t memory = native_buffer_of(args[1], MP_BUFFER_WRITE);
-    mp_buffer_info_t payload = native_buffer_of(args[2], MP_BUFFER_READ);
-    struct ethosu_ext_program *program = native_aligned(&memory);
-    uint64_t base[ETHOSU_EXT_MAX_BASES];
-    size_t size[ETHOSU_EXT_MAX_BASES];
-    size_t bases;
-    mp_obj_t *items;
-    mp_obj_get_array(args[3], &bases, &items);
-    if (memory.len < sizeof *program + NATIVE_ALIGNMENT || bases > ETHOSU_EXT_MAX_BASES) {
-        native_raise_size("bases", "entries", bases, ETHOSU_EXT_MAX_BASES);
-    }
-    for (size_t i = 0; i < bases; i++) {
-        mp_buffer_info_t buffer = {NULL, 0, 0};
-        if (items[i] != mp_const_none) {
-            buffer = native_buffer_of(items[i], MP_BUFFER_READ);
-        }
-        base[i] = (uintptr_t)buffer.buf;
-        size[i] = buffer.len;
-    }
-    if (ethosu_ext_prepare(npu, program, payload.buf, payload.len, base, size, (int)bases, 0) !=
-            0 ||
-        ethosu_ext_start(npu, program, NULL) != 0) {
-        native_raise_fault(ethosu_ext_last_error(npu));
-    }
-    return mp_const_none;
-}
-static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(npu_invoke_obj, 4, 4, npu_invoke);
-
-/** Why an inference failed; a time-out names the time that Python gave it. */
-static void raise_failure(struct ethosu_driver *npu, mp_obj_t late)
-{
-    struct ethosu_ext_fault fault = *ethosu_ext_last_error(npu);
-    if (late != mp_const_none && ethosu_ext_errno(fault.code) == ETHOSU_EXT_ETIMEDOUT) {
-        fault.found = (uint32_t)mp_obj_get_int(late);
-    }
-    native_raise_fault(&fault);
-}
-
-/** _finish(index, late): True when it has ended. late: None, or the time-out that is over. */
-static mp_obj_t npu_finish(mp_obj_t index, mp_obj_t late)
-{
-    struct ethosu_driver *npu = native_npu_of(index);
-    int result = ethosu_ext_wait(npu, late != mp_const_none);
-    if (result < 0) {
-        raise_failure(npu, late);
-    }
-    return mp_obj_new_bool(result == 0);
-}
-static MP_DEFINE_CONST_FUN_OBJ_2(npu_finish_obj, npu_finish);
-
-/** _info(index): as NPU.info() */
-static mp_obj_t npu_info(mp_obj_t index)
-{
-    return info_npu(native_npu_of(index));
-}
-static MP_DEFINE_CONST_FUN_OBJ_1(npu_info_obj, npu_info);
 
 /* ---- models ---- */
 
@@ -209,42 +73,6 @@ static mp_obj_t model_load(size_t n_args, const mp_obj_t *args)
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_load_obj, 5, 5, model_load);
-
-/** Answer whether the inference has ended; raises when it failed. */
-static mp_obj_t progress(int status, struct ethosu_driver *npu, mp_obj_t late)
-{
-    if (status == ETHOSU_MODEL_BAD_VALUE) {
-        native_raise_value_error("an operator got an index outside of its tensor");
-    } else if (status < 0) {
-        raise_failure(npu, late);
-    }
-    return mp_obj_new_bool(status == ETHOSU_MODEL_OK);
-}
-
-/** _start(object, index): True when nothing is left to do */
-static mp_obj_t model_start(mp_obj_t object, mp_obj_t index)
-{
-    struct ethosu_driver *npu = native_npu_of(index);
-    return progress(ethosu_model_start(native_model_of(object), npu), npu, mp_const_none);
-}
-static MP_DEFINE_CONST_FUN_OBJ_2(model_start_obj, model_start);
-
-/** _resume(object, index, late): the same, as _finish() */
-static mp_obj_t model_resume(mp_obj_t object, mp_obj_t index, mp_obj_t late)
-{
-    struct ethosu_driver *npu = native_npu_of(index);
-    ethosu_ext_set_timeout(npu, 1);
-    int status = ethosu_model_resume(native_model_of(object), late != mp_const_none);
-    return progress(status, npu, late);
-}
-static MP_DEFINE_CONST_FUN_OBJ_3(model_resume_obj, model_resume);
-
-static mp_obj_t model_abandon(mp_obj_t object)
-{
-    ethosu_model_forget(native_model_of(object));
-    return mp_const_none;
-}
-static MP_DEFINE_CONST_FUN_OBJ_1(model_abandon_obj, model_abandon);
 
 static mp_obj_t model_reset(mp_obj_t object)
 {
@@ -465,22 +293,12 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t count, size_t keywords, mp_obj_t
     (void)arguments;
     MP_DYNRUNTIME_INIT_ENTRY
     mp_store_global(MP_QSTR___version__, native_new_text(ETHOSU_VERSION));
-    mp_store_global(MP_QSTR__open, MP_OBJ_FROM_PTR(&npu_open_obj));
-    mp_store_global(MP_QSTR__is_running, MP_OBJ_FROM_PTR(&npu_running_obj));
-    mp_store_global(MP_QSTR__reserve, MP_OBJ_FROM_PTR(&npu_reserve_obj));
-    mp_store_global(MP_QSTR__release, MP_OBJ_FROM_PTR(&npu_release_obj));
-    mp_store_global(MP_QSTR__cancel, MP_OBJ_FROM_PTR(&npu_cancel_obj));
-    mp_store_global(MP_QSTR__invoke, MP_OBJ_FROM_PTR(&npu_invoke_obj));
-    mp_store_global(MP_QSTR__finish, MP_OBJ_FROM_PTR(&npu_finish_obj));
-    mp_store_global(MP_QSTR__info, MP_OBJ_FROM_PTR(&npu_info_obj));
+    native_npu_store();
+    native_job_store();
     mp_store_global(MP_QSTR__measure, MP_OBJ_FROM_PTR(&model_measure_obj));
     mp_store_global(MP_QSTR__load, MP_OBJ_FROM_PTR(&model_load_obj));
-    mp_store_global(MP_QSTR__start, MP_OBJ_FROM_PTR(&model_start_obj));
-    mp_store_global(MP_QSTR__resume, MP_OBJ_FROM_PTR(&model_resume_obj));
-    mp_store_global(MP_QSTR__abandon, MP_OBJ_FROM_PTR(&model_abandon_obj));
     mp_store_global(MP_QSTR__reset, MP_OBJ_FROM_PTR(&model_reset_obj));
     mp_store_global(MP_QSTR__view, MP_OBJ_FROM_PTR(&aligned_view_obj));
-    mp_store_global(MP_QSTR__power, MP_OBJ_FROM_PTR(&npu_power_obj));
     mp_store_global(MP_QSTR__quantize, MP_OBJ_FROM_PTR(&model_quantize_obj));
     mp_store_global(MP_QSTR__dequantize, MP_OBJ_FROM_PTR(&model_dequantize_obj));
     mp_store_global(MP_QSTR__write, MP_OBJ_FROM_PTR(&model_write_obj));

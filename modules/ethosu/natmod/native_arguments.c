@@ -22,7 +22,7 @@ static void raise(qstr type, size_t n_args, const mp_obj_t *args)
     nlr_raise(mp_call_function_n_kw(mp_load_global(type), n_args, 0, args));
 }
 
-static void raise_os_error(int number, const char *string)
+void native_raise_os_error(int number, const char *string)
 {
     mp_obj_t arguments[] = {MP_OBJ_NEW_SMALL_INT(number), native_new_text(string)};
     raise(MP_QSTR_OSError, 2, arguments);
@@ -57,13 +57,13 @@ void native_raise_fault(const struct ethosu_ext_fault *fault)
     if (number == ETHOSU_EXT_EINVAL && fault->code != ETHOSU_EXT_E_NOT_STARTED) {
         native_raise_value_error(sentence);
     }
-    raise_os_error(number, sentence);
+    native_raise_os_error(number, sentence);
 }
 
 void native_check_model(int status, const struct ethosu_model_error *error)
 {
     if (status == ETHOSU_MODEL_BAD_MEMORY) {
-        raise_os_error(ETHOSU_EXT_EFAULT, error->text);
+        native_raise_os_error(ETHOSU_EXT_EFAULT, error->text);
     } else if (status != ETHOSU_MODEL_OK) {
         native_raise_value_error(error->text);
     }
@@ -75,7 +75,8 @@ struct ethosu_driver *native_npu_of(mp_obj_t index_in)
 {
     mp_int_t index = mp_obj_get_int(index_in);
     if (index < 0 || index >= PORT_NPUS || !natmod_ready[index]) {
-        raise_os_error(ETHOSU_EXT_ENODEV, "there is no such NPU: call ethosu.init(address) first");
+        native_raise_os_error(ETHOSU_EXT_ENODEV,
+                              "there is no such NPU: call ethosu.init(address) first");
     }
     return &natmod_npus[index];
 }

@@ -16,6 +16,9 @@ extern uint8_t natmod_ready[PORT_NPUS];
 /** A str of a C string. */
 mp_obj_t native_new_text(const char *string);
 
+/** Raise OSError(number, text). */
+void native_raise_os_error(int number, const char *string);
+
 /** Raise ValueError(text). */
 void native_raise_value_error(const char *string);
 

@@ -1,4 +1,45 @@
 # SPDX-License-Identifier: MIT
-"""Fixtures of the built-in module, with which the native one is compared."""
+"""Fixtures: a board with the native module, and those of the built-in one to compare it with."""
+
+import pytest
+import sharing
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
 
 from modules.ethosu.binding.conftest import example, face  # noqa: F401  # fixtures
+
+NPU = "ethos-u55-128"
+ADDRESS = 0x48102000
+IMPORT = f"import asyncio, gc, native as ethosu\nethosu.init({ADDRESS})"
+
+
+@pytest.fixture(scope="module")
+def native(build_dir):
+    """Folder with ethosu.mpy and its package.json, built for the firmware's MicroPython."""
+    folder = build_dir / "natmod/tested"
+    sharing.make("modules/ethosu/natmod", f"BUILD={folder}")
+    return folder
+
+
+def not_on_a_port(request):
+    if request.config.getoption("--port"):
+        pytest.skip("the address of the NPU is the emulated board's")
+
+
+@pytest.fixture(scope="module")
+def loaded(request, native):
+    """A board on which `ethosu` is the native module, under a name that the built-in one lacks."""
+    not_on_a_port(request)
+    with QemuBoard(Machine(NPU)) as board:
+        board.write_file("/native.mpy", (native / "ethosu.mpy").read_bytes())
+        board.exec(IMPORT)
+        yield board
+
+
+@pytest.fixture
+def fresh(loaded, compiled, small_models, example):  # noqa: F811  # a fixture
+    """The same, with model `m`, its input `x` and the output `golden`."""
+    _, x, y = example
+    loaded.write_file("/m.tflite", compiled(small_models["small_cnn"], NPU).read_bytes())
+    loaded.exec(f"x, golden = {x.tobytes()!r}, {y.tobytes()!r}\nm = ethosu.Model('/m.tflite')\n")
+    return loaded

@@ -14,9 +14,8 @@ from ethosu_tools.qemu import Machine
 
 from modules.ethosu.binding import contract
 from modules.ethosu.binding.conftest import raised
+from modules.ethosu.natmod.conftest import ADDRESS, NPU, not_on_a_port
 
-NPU = "ethos-u55-128"
-ADDRESS = 0x48102000
 STEPS = 5
 
 # What ethosu.pyi promises and the native module does not offer, and why. All else it must offer.
@@ -30,38 +29,6 @@ NOT_OFFERED = {
     "NPU.invoke_async(callback)": NO_SCHEDULER,
     "Model.tensors": SIZE,
 }
-
-
-@pytest.fixture(scope="module")
-def native(build_dir):
-    """Folder with ethosu.mpy and its package.json, built for the firmware's MicroPython."""
-    folder = build_dir / "natmod/tested"
-    sharing.make("modules/ethosu/natmod", f"BUILD={folder}")
-    return folder
-
-
-def not_on_a_port(request):
-    if request.config.getoption("--port"):
-        pytest.skip("the address of the NPU is the emulated board's")
-
-
-@pytest.fixture(scope="module")
-def loaded(request, native):
-    """A board on which `ethosu` is the native module, under a name that the built-in one lacks."""
-    not_on_a_port(request)
-    with QemuBoard(Machine(NPU)) as board:
-        board.write_file("/native.mpy", (native / "ethosu.mpy").read_bytes())
-        board.exec(f"import asyncio, gc, native as ethosu\nethosu.init({ADDRESS})")
-        yield board
-
-
-@pytest.fixture
-def fresh(loaded, compiled, small_models, example):
-    """The same, with model `m`, its input `x` and the output `golden`."""
-    _, x, y = example
-    loaded.write_file("/m.tflite", compiled(small_models["small_cnn"], NPU).read_bytes())
-    loaded.exec(f"x, golden = {x.tobytes()!r}, {y.tobytes()!r}\nm = ethosu.Model('/m.tflite')\n")
-    return loaded
 
 
 def is_exact(board, source, compiled_path):
@@ -254,7 +221,10 @@ def test_callback_cancels_the_inference_that_is_waited_for(fresh, others):
     assert raised(fresh, code) == "OSError 125 the inference was cancelled"
     fresh.exec("time.sleep_ms(5)")
     for model in ("m", "late"):
-        fresh.exec(f"while ethosu._is_running(0): pass\nif {model}._job: assert {model}._step()")
+        fresh.exec(
+            "while ethosu._is_running(0): pass\n"
+            f"if {model} in (ethosu._ticket(0) or ()): assert {model}._step()"
+        )
     assert fresh.eval("bytes(m.predict([x])[0]) == bytes(late.predict([x])[0]) == golden")
 
 
@@ -283,10 +253,20 @@ def test_forgotten_job_keeps_its_memory(fresh):
         "ethosu.reserve().invoke_async(payload, [None, bytearray(64)])"
     )
     fresh.exec("gc.collect()\ngarbage = [bytearray(b'\\xA5' * 64) for _ in range(500)]")
-    fresh.exec("(job,) = ethosu._pinned.values()")
-    assert fresh.eval("bytes(job._buffers[1][1])") == bytes(64)
-    fresh.exec("job.release()")
-    assert fresh.eval("len(ethosu._pinned)") == 0
+    fresh.exec("ticket = ethosu._ticket(0)")
+    assert fresh.eval("bytes(ticket[3][1])") == bytes(64)
+    fresh.exec("del ticket\nemulator.fault('hang', 0)\nethosu._ticket(0)[-1].cancel()")
+    assert fresh.eval("ethosu._ticket(0)") is None
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_forgotten_job_that_has_ended_frees_the_npu(fresh):
+    fresh.exec(
+        "import struct\n"
+        "payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)\n"
+        "ethosu.reserve().invoke_async(payload, [])\nwhile ethosu._is_running(0): pass\n"
+        "with ethosu.reserve(timeout_ms=0) as n: n.invoke(payload, [])"
+    )
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Ctrl-C, soft reset, collection at any moment: the native module loses neither NPU nor memory."""
+
+import random
+import time
+
+import pytest
+from ethosu_tools.errors import RemoteError
+
+from modules.ethosu.binding.conftest import raised
+from modules.ethosu.natmod.conftest import ADDRESS, IMPORT
+
+STATUS = ADDRESS + 4
+
+# Ctrl-C at the call number `left` of all calls and returns of the module's functions and methods.
+_HOOKS = """
+import struct
+OFF = 1 << 29
+left = OFF
+def moment():
+    global left
+    left -= 1
+    if left == -1: raise KeyboardInterrupt
+def hooked(function):
+    def call(*args, **kwargs):
+        moment()
+        result = function(*args, **kwargs)
+        moment()
+        return result
+    return call
+# One of each kind of function.
+names = '_open', '_is_running', '_measure', '_metadata', '_load', 'buffer'
+kinds = [type(getattr(ethosu, name)) for name in names]
+count = 0
+for owner in (ethosu, ethosu.Model, ethosu.NPU, ethosu.Tensor):
+    for name in dir(owner):
+        if name != '__getattr__' and type(getattr(owner, name)) in kinds:
+            setattr(owner, name, hooked(getattr(owner, name)))
+            count += 1
+def sweep(work, recover):
+    global left, at
+    while True:
+        left = at
+        try: work()
+        except KeyboardInterrupt: pass
+        ended, left = left >= 0, OFF
+        recover()
+        with ethosu.reserve(timeout_ms=0) as n: n.invoke(payload, [])
+        assert bytes(m.predict([x])[0]) == golden
+        if ended: return
+        at += 1
+"""
+
+_WORK = """
+payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
+n, y = None, [bytearray(len(golden))]
+def nothing(): pass
+def predict(): m.predict([x])
+def run_into(): m.run_into([x], y)
+def begun(): m._start([x]); m.cancel()
+def invoke():
+    with ethosu.reserve(timeout_ms=0) as n: n.invoke(payload, [])
+def steps():
+    global n
+    n = ethosu.reserve(timeout_ms=0, powered=True)
+    n.invoke_async(payload, []); n.wait(); n.release()
+def drop():
+    if n: n.release()
+"""
+
+
+@pytest.fixture
+def begin(fresh, example):
+    """Begins anew: a soft reset, then what `fresh` has."""
+    _, x, y = example
+
+    def reset():
+        fresh.soft_reset()
+        fresh.exec(
+            f"{IMPORT}\nx, golden = {x.tobytes()!r}, {y.tobytes()!r}\n"
+            "m = ethosu.Model('/m.tflite')\n"
+        )
+        return fresh
+
+    yield reset
+    reset()
+
+
+@pytest.mark.parametrize(
+    "work", ["predict, nothing", "run_into, nothing", "begun, m.cancel", "invoke, nothing",
+             "steps, drop"]
+)  # fmt: skip
+def test_ctrl_c_at_each_call_leaves_the_npu_free(begin, work):
+    """No call of the module and no return from one is a moment at which Ctrl-C loses the NPU."""
+    board = begin()
+    board.exec(_HOOKS + _WORK)
+    board.exec(f"at = 0\nsweep({work})", timeout=60)
+    assert board.eval("at > 12 and count > 50")
+
+
+def test_storm_of_ctrl_c(begin):
+    board, moments = begin(), random.Random(5)
+    for _ in range(20):
+        board.start("print('begun')\nwhile True: m.predict([x])")
+        begun = []
+
+        def on_output(_, begun=begun):
+            if not begun:
+                begun.append(True)
+                time.sleep(moments.uniform(0, 0.02))
+                board.inject(b"\x03")
+
+        with pytest.raises(RemoteError, match="KeyboardInterrupt"):
+            board.finish(timeout=10, on_output=on_output)
+        assert board.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_lost_handle_releases_its_npu(fresh):
+    fresh.exec("ethosu.reserve(powered=True)\nn = ethosu.reserve(timeout_ms=0)")
+    assert fresh.eval("n.npu") == 0
+    fresh.exec("del n")
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+
+
+# A payload that copies 32 KB, many times.
+_LONG = """
+import machine, struct
+def words(*words): return struct.pack('<%dI' % len(words), *words)
+source, target = ethosu.buffer(32768), ethosu.buffer(32768)
+source[:] = b'U' * 32768
+payload = words(0x130, 0x10131, 0x4030, 0, 0x4031, 0, 0x4032, 32768) + words(0x10) * 200000
+payload += words(0xFFFF0000)
+size = len(payload) // 4
+payload = words(0x31504F43, 5, 5, 2 | (size & 0xFFFF) << 16 | (size >> 16) << 8) + payload
+gc.collect()
+n = ethosu.reserve()
+n.invoke_async(payload, [source, target], timeout_ms=60000)
+"""
+
+
+def test_soft_reset_stops_the_npu(begin):
+    """A payload at work writes nothing into the heap of the next program."""
+    moments = random.Random(6)
+    for _ in range(4):
+        board = begin()
+        board.exec(_LONG, timeout=30)
+        time.sleep(moments.uniform(0, 0.05))
+        assert board.eval("n.done()") is False
+        board.soft_reset()
+        board.exec("import machine, time\nheap = [bytearray(4096) for _ in range(400)]")
+        assert board.eval(f"machine.mem32[{STATUS}] & 1") == 0, "it runs"
+        board.exec("time.sleep_ms(50)")
+        assert board.eval("sum(any(block) for block in heap)") == 0, "blocks it wrote"
+    assert begin().eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_soft_reset_stops_the_model(begin):
+    board = begin()
+    board.exec("import emulator, machine\nemulator.fault('hang')\nm._start([x])")
+    assert board.eval(f"machine.mem32[{STATUS}] & 1") == 1
+    board.soft_reset()
+    board.exec("import machine")
+    assert board.eval(f"machine.mem32[{STATUS}] & 1") == 0
+    assert begin().eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_without_a_finaliser_there_is_no_npu(fresh):
+    """Where nothing would stop the NPU at a soft reset, init() refuses it."""
+    fresh.exec(
+        "import os\nguard, ilistdir = ethosu._guards.pop(), ethosu.os\n"
+        "class Rom: ilistdir = staticmethod(lambda folder: iter(()))\nethosu.os = Rom"
+    )
+    try:
+        assert raised(fresh, f"ethosu.init({ADDRESS})").startswith("OSError 95 nothing would stop")
+        assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+    finally:
+        fresh.exec("ethosu.os = ilistdir\nethosu._guards.append(guard)")

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+/** Jobs of the native module: begin, continue, end, stop; see native_job.h. */
+#include "native_job.h"
+
+#include "error.h"
+#include "ethosu_ext.h"
+#include "ethosu_model.h"
+#include "py/dynruntime.h"
+
+struct native_job native_jobs[PORT_NPUS];
+
+static struct native_job *job_of(mp_obj_t index)
+{
+    return &native_jobs[native_npu_of(index) - natmod_npus];
+}
+
+static struct ethosu_driver *npu_of(const struct native_job *job)
+{
+    return &natmod_npus[job - native_jobs];
+}
+
+/** An object as a number that the collector does not take for a pointer. */
+static uintptr_t identity(mp_obj_t object)
+{
+    return ~(uintptr_t)object;
+}
+
+static bool is_begun(const struct native_job *job)
+{
+    return job->ticket != 0;
+}
+
+/** A job has begun: for an owner, the ticket behind it. */
+static void note(struct native_job *job, const mp_obj_t *owner_and_ticket,
+                 struct ethosu_model *model, bool reserved)
+{
+    *job = (struct native_job){
+        .pinned = owner_and_ticket[1],
+        .owner = identity(owner_and_ticket[0]),
+        .ticket = identity(owner_and_ticket[1]),
+        .model = model,
+        .reserved = reserved,
+    };
+}
+
+/** The job has ended: its NPU is free for others, its memory too. */
+static void end(struct native_job *job)
+{
+    if (job->model != NULL) {
+        ethosu_model_forget(job->model);
+    }
+    if (job->reserved) {
+        ethosu_release_driver(npu_of(job));
+    }
+    *job = (struct native_job){.cancelled = job->cancelled};
+}
+
+int native_job_stop(struct native_job *job)
+{
+    if (!is_begun(job)) {
+        return 0;
+    }
+    int error = ethosu_ext_cancel(npu_of(job));
+    end(job);
+    return error;
+}
+
+void native_job_unpin(struct native_job *job)
+{
+    if (job->model == NULL && !ethosu_ext_is_running(npu_of(job))) {
+        job->pinned = MP_OBJ_NULL;
+    }
+}
+
+/** Raise why an inference failed; a time-out names the time that Python gave it. */
+static void raise_failure(struct ethosu_ext_fault fault, mp_obj_t late)
+{
+    if (late != mp_const_none && ethosu_ext_errno(fault.code) == ETHOSU_EXT_ETIMEDOUT) {
+        fault.found = (uint32_t)mp_obj_get_int(late);
+    }
+    native_raise_fault(&fault);
+}
+
+static void raise_busy(const char *sentence)
+{
+    native_raise_os_error(ETHOSU_EXT_EBUSY, sentence);
+}
+
+static void raise_cancelled(void)
+{
+    native_raise_os_error(ETHOSU_EXT_ECANCELED, "the inference was cancelled");
+}
+
+/* ---- payloads ---- */
+
+/** Read the base pointers of a payload; returns their number. Raises. */
+static int read_bases(mp_obj_t bases_in, uint64_t *base, size_t *size)
+{
+    size_t bases;
+    mp_obj_t *items;
+    mp_obj_get_array(bases_in, &bases, &items);
+    if (bases > ETHOSU_EXT_MAX_BASES) {
+        native_raise_size("bases", "entries", bases, ETHOSU_EXT_MAX_BASES);
+    }
+    for (size_t i = 0; i < bases; i++) {
+        mp_buffer_info_t buffer = {NULL, 0, 0};
+        if (items[i] != mp_const_none) {
+            buffer = native_buffer_of(items[i], MP_BUFFER_READ);
+        }
+        base[i] = (uintptr_t)buffer.buf;
+        size[i] = buffer.len;
+    }
+    return (int)bases;
+}
+
+/**
+ * _invoke(handle, ticket, program, guard, payload, bases): check and start; program is memory for
+ * the check, the ticket keeps handle, payload and bases.
+ */
+static mp_obj_t job_invoke(size_t n_args, const mp_obj_t *args)
+{
+    (void)n_args;
+    struct native_job *job = &native_jobs[native_guard_npu(args[3])];
+    struct ethosu_driver *npu = npu_of(job);
+    mp_buffer_info_t memory = native_buffer_of(args[2], MP_BUFFER_WRITE);
+    mp_buffer_info_t payload = native_buffer_of(args[4], MP_BUFFER_READ);
+    struct ethosu_ext_program *program = native_aligned(&memory);
+    uint64_t base[ETHOSU_EXT_MAX_BASES];
+    size_t size[ETHOSU_EXT_MAX_BASES];
+    int bases = read_bases(args[5], base, size);
+    if (memory.len < sizeof *program + NATIVE_ALIGNMENT) {
+        native_raise_size("program", "bytes", memory.len, sizeof *program + NATIVE_ALIGNMENT);
+    }
+    if (ethosu_ext_is_running(npu)) {
+        raise_busy("an inference is under way: wait() for it first");
+    }
+    (void)native_job_stop(job); // one that has ended, but was not waited for
+    if (ethosu_ext_prepare(npu, program, payload.buf, payload.len, base, size, bases, 0) != 0 ||
+        ethosu_ext_start(npu, program, NULL) != 0) {
+        native_raise_fault(ethosu_ext_last_error(npu));
+    }
+    note(job, args, NULL, false);
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(job_invoke_obj, 6, 6, job_invoke);
+
+/** _ticket(index): of the job under way, or None. */
+static mp_obj_t job_ticket(mp_obj_t index)
+{
+    const struct native_job *job = job_of(index);
+    return job->pinned == MP_OBJ_NULL ? mp_const_none : job->pinned;
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(job_ticket_obj, job_ticket);
+
+/**
+ * _finish(index, ticket, late): end a payload's job; True when it has ended. late: None, or the
+ * time-out that is over. Raises OSError(ECANCELED), once, when it was cancelled.
+ */
+static mp_obj_t job_finish(mp_obj_t index, mp_obj_t ticket, mp_obj_t late)
+{
+    struct native_job *job = job_of(index);
+    if (job->cancelled || (ticket != mp_const_none && identity(ticket) != job->ticket)) {
+        job->cancelled = false; // another job may have begun in its place
+        raise_cancelled();
+    }
+    int result = ethosu_ext_wait(npu_of(job), late != mp_const_none);
+    if (result > 0) {
+        return mp_const_false;
+    }
+    end(job);
+    if (result < 0) {
+        raise_failure(*ethosu_ext_last_error(npu_of(job)), late);
+    }
+    return mp_const_true;
+}
+static MP_DEFINE_CONST_FUN_OBJ_3(job_finish_obj, job_finish);
+
+/* ---- models ---- */
+
+/** Raise OSError(EBUSY) when a model, or its NPU, has a job. */
+static void check_idle(const struct native_job *job, const struct ethosu_model *model)
+{
+    if (is_begun(job) && job->model == model) {
+        raise_busy("this model runs an inference: wait for it, or cancel() it");
+    }
+}
+
+/** _check_idle(object, index): before inputs are written */
+static mp_obj_t job_check_idle(mp_obj_t object, mp_obj_t index)
+{
+    check_idle(job_of(index), native_model_of(object));
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_2(job_check_idle_obj, job_check_idle);
+
+/** Answer whether the inference has ended; raises when it failed. */
+static mp_obj_t progress(struct native_job *job, int status, mp_obj_t late)
+{
+    struct ethosu_ext_fault fault = *ethosu_ext_last_error(npu_of(job));
+    if (status == ETHOSU_MODEL_PENDING) {
+        return mp_const_false;
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        end(job);
+        return mp_const_true;
+    }
+    (void)native_job_stop(job);
+    if (status == ETHOSU_MODEL_BAD_VALUE) {
+        native_raise_value_error("an operator got an index outside of its tensor");
+    }
+    raise_failure(fault, late);
+    return mp_const_none;
+}
+
+/**
+ * _begin(model, ticket, object, index, guard): reserve the NPU, unless there is the guard of a
+ * handle, and start. True: nothing is left to do. None: others have reserved the NPU.
+ */
+static mp_obj_t job_begin(size_t n_args, const mp_obj_t *args)
+{
+    (void)n_args;
+    struct ethosu_model *model = native_model_of(args[2]);
+    struct native_job *job = job_of(args[3]);
+    struct ethosu_driver *npu = npu_of(job);
+    bool has_handle = args[4] != mp_const_none;
+    check_idle(job, model);
+    if (has_handle) {
+        (void)native_guard_npu(args[4]);
+        if (is_begun(job)) {
+            raise_busy("the NPU is busy: wait for it, or cancel() it");
+        }
+    } else if (ethosu_ext_reserve_this(npu, 0) != 0) {
+        return mp_const_none;
+    }
+    note(job, args, model, !has_handle);
+    return progress(job, ethosu_model_start(model, npu), mp_const_none);
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(job_begin_obj, 5, 5, job_begin);
+
+/** _resume(object, index, ticket, late): the same, as _finish(); ticket None: any of the model. */
+static mp_obj_t job_resume(size_t n_args, const mp_obj_t *args)
+{
+    (void)n_args;
+    struct ethosu_model *model = native_model_of(args[0]);
+    struct native_job *job = job_of(args[1]);
+    if (!is_begun(job) || job->model != model ||
+        (args[2] != mp_const_none && identity(args[2]) != job->ticket)) {
+        raise_cancelled();
+    }
+    ethosu_ext_set_timeout(npu_of(job), 1);
+    return progress(job, ethosu_model_resume(model, args[3] != mp_const_none), args[3]);
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(job_resume_obj, 4, 4, job_resume);
+
+/** _stop(index, of, tell): stop a job of this owner or ticket; tell: the next wait() says so. */
+static mp_obj_t job_stop(mp_obj_t index, mp_obj_t of, mp_obj_t tell)
+{
+    struct native_job *job = job_of(index);
+    if (!is_begun(job) || (identity(of) != job->owner && identity(of) != job->ticket)) {
+        return mp_const_none;
+    }
+    job->cancelled = job->model == NULL && mp_obj_is_true(tell);
+    if (native_job_stop(job) != 0) {
+        native_raise_fault(ethosu_ext_last_error(npu_of(job)));
+    }
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_3(job_stop_obj, job_stop);
+
+void native_job_store(void)
+{
+    mp_store_global(MP_QSTR__invoke, MP_OBJ_FROM_PTR(&job_invoke_obj));
+    mp_store_global(MP_QSTR__ticket, MP_OBJ_FROM_PTR(&job_ticket_obj));
+    mp_store_global(MP_QSTR__finish, MP_OBJ_FROM_PTR(&job_finish_obj));
+    mp_store_global(MP_QSTR__check_idle, MP_OBJ_FROM_PTR(&job_check_idle_obj));
+    mp_store_global(MP_QSTR__begin, MP_OBJ_FROM_PTR(&job_begin_obj));
+    mp_store_global(MP_QSTR__resume, MP_OBJ_FROM_PTR(&job_resume_obj));
+    mp_store_global(MP_QSTR__stop, MP_OBJ_FROM_PTR(&job_stop_obj));
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+/**
+ * NPUs of the native module, and the guards that release them.
+ *
+ * A guard is an object that the collector finalises: when its handle is lost, and at a soft
+ * reset. The table of functions that a native module may call has none to allocate such an
+ * object. So a guard is one that the firmware has allocated for itself and needs no longer, with
+ * its type replaced: the collector's mark belongs to the memory, not to the type.
+ */
+#include "py/dynruntime.h"
+
+#include "ethosu_ext.h"
+#include "ethosu_io.h"
+#include "ethosu_registers.h"
+#include "info.h"
+#include "native_job.h"
+#include "port.h"
+
+/** Index of the guard that stops all NPUs. */
+#define ALL_NPUS PORT_NPUS
+
+struct guard {
+    mp_obj_base_t base;
+    uint8_t npu; /**< index */
+    uint8_t opened;
+    bool reserved;
+    bool powered;
+};
+
+mp_obj_full_type_t guard_type;
+mp_map_elem_t guard_table[1];
+/** How often init() was called for each NPU: an older reservation is void. */
+uint8_t natmod_opened[PORT_NPUS];
+
+/* ---- the NPU ---- */
+
+/** _open(index, address, flags): flags 1 secure, 2 privileged. The NPU is reset. */
+static mp_obj_t npu_open(mp_obj_t index_in, mp_obj_t address, mp_obj_t flags_in)
+{
+    mp_int_t index = mp_obj_get_int(index_in);
+    mp_int_t flags = mp_obj_get_int(flags_in);
+    void *registers = (void *)mp_obj_get_int_truncated(address);
+    if (index < 0 || index >= PORT_NPUS) {
+        native_raise_value_error("four NPUs at most");
+    }
+    port_init();
+    if (natmod_ready[index]) {
+        (void)native_job_stop(&native_jobs[index]);
+        ethosu_deinit(&natmod_npus[index]);
+    }
+    natmod_opened[index]++;
+    natmod_ready[index] =
+        ethosu_init(&natmod_npus[index], registers, NULL, 0, flags & 1, flags >> 1 & 1) == 0;
+    if (!natmod_ready[index]) {
+        native_raise_fault(ethosu_ext_last_error(&natmod_npus[index]));
+    }
+    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    ethosu_ext_config_name(ethosu_ext_config(&natmod_npus[index]), name);
+    return native_new_text(name);
+}
+static MP_DEFINE_CONST_FUN_OBJ_3(npu_open_obj, npu_open);
+
+/** _is_running(index): polls the NPU's interrupt. */
+static mp_obj_t npu_running(mp_obj_t index)
+{
+    struct ethosu_driver *npu = native_npu_of(index);
+    if (ethosu_io_read(npu->dev.reg, NPU_STATUS) & ETHOSU_EXT_STATUS_IRQ_RAISED) {
+        ethosu_irq_handler(npu);
+    }
+    return mp_obj_new_bool(ethosu_ext_is_running(npu));
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(npu_running_obj, npu_running);
+
+/** _info(index): as NPU.info() */
+static mp_obj_t npu_info(mp_obj_t index)
+{
+    return info_npu(native_npu_of(index));
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(npu_info_obj, npu_info);
+
+/* ---- guards ---- */
+
+/** Does it hold an NPU that was not opened again since? */
+static bool is_held(const struct guard *guard)
+{
+    return guard->reserved && guard->opened == natmod_opened[guard->npu];
+}
+
+unsigned native_guard_npu(mp_obj_t guard_in)
+{
+    struct guard *guard = MP_OBJ_TO_PTR(guard_in);
+    if (!is_held(guard)) {
+        native_raise_os_error(ETHOSU_EXT_EPERM,
+                              "this NPU was released: call ethosu.reserve() again");
+    }
+    return guard->npu;
+}
+
+/** Stop what runs on its NPU, and release that. */
+static void release(struct guard *guard)
+{
+    struct ethosu_driver *npu = &natmod_npus[guard->npu];
+    if (is_held(guard)) {
+        (void)native_job_stop(&native_jobs[guard->npu]);
+        if (guard->powered) {
+            ethosu_release_power(npu);
+        }
+        ethosu_release_driver(npu);
+    }
+    guard->reserved = false;
+}
+
+/** __del__(): nothing may be allocated. */
+static mp_obj_t guard_delete(mp_obj_t self)
+{
+    struct guard *guard = MP_OBJ_TO_PTR(self);
+    if (guard->npu == ALL_NPUS) {
+        for (unsigned i = 0; i < PORT_NPUS; i++) {
+            (void)native_job_stop(&native_jobs[i]);
+        }
+    } else {
+        release(guard);
+    }
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(guard_delete_obj, guard_delete);
+
+/** _guard(object): make a guard, which stops all NPUs, of an object that will be finalised. */
+static mp_obj_t guard_make(mp_obj_t object)
+{
+    struct guard *guard = MP_OBJ_TO_PTR(object);
+    *guard = (struct guard){.base = {(const mp_obj_type_t *)&guard_type}, .npu = ALL_NPUS};
+    return object;
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(guard_make_obj, guard_make);
+
+/** _reserve(guard, index, powered): False when others have the NPU. */
+static mp_obj_t guard_reserve(mp_obj_t guard_in, mp_obj_t index, mp_obj_t powered_in)
+{
+    struct guard *guard = MP_OBJ_TO_PTR(guard_in);
+    struct ethosu_driver *npu = native_npu_of(index);
+    bool powered = mp_obj_is_true(powered_in);
+    if (ethosu_ext_reserve_this(npu, 0) != 0) {
+        native_job_unpin(&native_jobs[npu - natmod_npus]);
+        return mp_const_false;
+    }
+    if (powered && ethosu_request_power(npu) != 0) {
+        ethosu_release_driver(npu);
+        native_raise_fault(ethosu_ext_last_error(npu));
+    }
+    guard->npu = (uint8_t)(npu - natmod_npus);
+    guard->opened = natmod_opened[guard->npu];
+    guard->powered = powered;
+    guard->reserved = true;
+    native_jobs[guard->npu].cancelled = false;
+    return mp_const_true;
+}
+static MP_DEFINE_CONST_FUN_OBJ_3(guard_reserve_obj, guard_reserve);
+
+/** _release(guard). A second call does nothing. */
+static mp_obj_t guard_release(mp_obj_t guard)
+{
+    release(MP_OBJ_TO_PTR(guard));
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(guard_release_obj, guard_release);
+
+/** _held(guard): index of the NPU. Raises OSError(EPERM). */
+static mp_obj_t guard_held(mp_obj_t guard)
+{
+    return MP_OBJ_NEW_SMALL_INT(native_guard_npu(guard));
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(guard_held_obj, guard_held);
+
+static MP_DEFINE_CONST_DICT(guard_locals, guard_table);
+
+void native_npu_store(void)
+{
+    guard_type.base.type = &mp_type_type;
+    guard_type.name = MP_QSTR__guard;
+    guard_table[0] =
+        (mp_map_elem_t){MP_OBJ_NEW_QSTR(MP_QSTR___del__), MP_OBJ_FROM_PTR(&guard_delete_obj)};
+    MP_OBJ_TYPE_SET_SLOT(&guard_type, locals_dict, (void *)&guard_locals, 0);
+    mp_store_global(MP_QSTR__open, MP_OBJ_FROM_PTR(&npu_open_obj));
+    mp_store_global(MP_QSTR__is_running, MP_OBJ_FROM_PTR(&npu_running_obj));
+    mp_store_global(MP_QSTR__info, MP_OBJ_FROM_PTR(&npu_info_obj));
+    mp_store_global(MP_QSTR__guard, MP_OBJ_FROM_PTR(&guard_make_obj));
+    mp_store_global(MP_QSTR__reserve, MP_OBJ_FROM_PTR(&guard_reserve_obj));
+    mp_store_global(MP_QSTR__release, MP_OBJ_FROM_PTR(&guard_release_obj));
+    mp_store_global(MP_QSTR__held, MP_OBJ_FROM_PTR(&guard_held_obj));
+}
