@@ -24,7 +24,7 @@
 
 static struct ethosu_model_source source_of(const mp_obj_t *arguments)
 {
-    mp_buffer_info_t file = native_buffer_of(arguments[1], MP_BUFFER_READ);
+    mp_buffer_info_t file = native_buffer_of(arguments[1], MP_BUFFER_READ, "model");
     return (struct ethosu_model_source){
         .file = file.buf,
         .file_size = file.len,
@@ -54,8 +54,8 @@ static mp_obj_t model_load(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;
     struct ethosu_model_source source = source_of(args);
-    mp_buffer_info_t object = native_buffer_of(args[3], MP_BUFFER_WRITE);
-    mp_buffer_info_t arena = native_buffer_of(args[4], MP_BUFFER_WRITE);
+    mp_buffer_info_t object = native_buffer_of(args[3], MP_BUFFER_WRITE, "object");
+    mp_buffer_info_t arena = native_buffer_of(args[4], MP_BUFFER_WRITE, "arena");
     if (object.len < 2 * NATIVE_ALIGNMENT || arena.len < NATIVE_ALIGNMENT) {
         native_raise_value_error("arena is too small");
     }
@@ -100,7 +100,7 @@ static mp_obj_t model_buffers(mp_obj_t object, mp_obj_t arena_in, mp_obj_t outpu
 {
     struct ethosu_model *model = native_model_of(object);
     bool of_outputs = mp_obj_is_true(outputs);
-    mp_buffer_info_t arena = native_buffer_of(arena_in, MP_BUFFER_WRITE);
+    mp_buffer_info_t arena = native_buffer_of(arena_in, MP_BUFFER_WRITE, "arena");
     const struct ethosu_model_buffer *buffers =
         of_outputs ? ethosu_model_outputs(model) : ethosu_model_inputs(model);
     uint32_t count =
@@ -117,7 +117,7 @@ static MP_DEFINE_CONST_FUN_OBJ_3(model_buffers_obj, model_buffers);
 /** _view(memory, size): the aligned bytes of a larger buffer */
 static mp_obj_t aligned_view(mp_obj_t memory_in, mp_obj_t size)
 {
-    mp_buffer_info_t memory = native_buffer_of(memory_in, MP_BUFFER_WRITE);
+    mp_buffer_info_t memory = native_buffer_of(memory_in, MP_BUFFER_WRITE, "into");
     struct ethosu_model_buffer bytes = {
         .data = native_aligned(&memory),
         .size = (uint32_t)mp_obj_get_int(size),
@@ -171,7 +171,7 @@ static bool is_raw(const mp_buffer_info_t *buffer, const struct ethosu_model_ten
 /** Memory for all raw values of a tensor. */
 static void *raw_memory(mp_obj_t memory_in, const struct ethosu_model_tensor *tensor)
 {
-    mp_buffer_info_t memory = native_buffer_of(memory_in, MP_BUFFER_WRITE);
+    mp_buffer_info_t memory = native_buffer_of(memory_in, MP_BUFFER_WRITE, "into");
     if (!is_raw(&memory, tensor)) {
         native_raise_type_error("into: bytes, or an array of the tensor's typecode expected");
     }
@@ -207,7 +207,7 @@ static mp_obj_t model_dequantize(size_t n_args, const mp_obj_t *args)
     } else {
         raw = numbers_in(args[2], values_count(&tensor));
     }
-    mp_buffer_info_t into = native_buffer_of(args[3], MP_BUFFER_WRITE);
+    mp_buffer_info_t into = native_buffer_of(args[3], MP_BUFFER_WRITE, "into");
     if (into.typecode != 'f' && into.typecode != 'd') {
         native_raise_type_error("into: an array('f') or array('d') expected");
     }
@@ -268,7 +268,7 @@ static mp_obj_t model_info(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;
     const struct info_more more = {
-        native_buffer_of(args[1], MP_BUFFER_READ).buf,
+        native_buffer_of(args[1], MP_BUFFER_READ, "arena").buf,
         (uint32_t)mp_obj_get_int(args[2]),
         mp_obj_is_true(args[3]),
     };

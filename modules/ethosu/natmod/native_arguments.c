@@ -81,10 +81,17 @@ struct ethosu_driver *native_npu_of(mp_obj_t index_in)
     return &natmod_npus[index];
 }
 
-mp_buffer_info_t native_buffer_of(mp_obj_t object, unsigned flags)
+mp_buffer_info_t native_buffer_of(mp_obj_t object, unsigned flags, const char *what)
 {
     mp_buffer_info_t buffer;
-    mp_get_buffer_raise(object, &buffer, flags);
+    if (!mp_get_buffer(object, &buffer, flags)) {
+        mp_obj_t type = MP_OBJ_FROM_PTR(mp_obj_get_type(object));
+        struct ethosu_model_error error;
+        error_set(&error, 0, "%s is of type %s, %s expected", what,
+                  (const char *)mp_obj_str_get_str(mp_load_attr(type, MP_QSTR___name__)),
+                  flags & MP_BUFFER_WRITE ? "a writable buffer" : "a buffer");
+        native_raise_type_error(error.text);
+    }
     return buffer;
 }
 
@@ -97,6 +104,6 @@ void *native_aligned(const mp_buffer_info_t *buffer)
 /** A model's object begins with where the model is in it. */
 struct ethosu_model *native_model_of(mp_obj_t object)
 {
-    mp_buffer_info_t buffer = native_buffer_of(object, MP_BUFFER_READ);
+    mp_buffer_info_t buffer = native_buffer_of(object, MP_BUFFER_READ, "model");
     return *(struct ethosu_model **)native_aligned(&buffer);
 }

@@ -37,8 +37,8 @@ void native_check_model(int status, const struct ethosu_model_error *error);
 /** The NPU of an index. Raises OSError(ENODEV). */
 struct ethosu_driver *native_npu_of(mp_obj_t index_in);
 
-/** The memory of a buffer. Raises TypeError. */
-mp_buffer_info_t native_buffer_of(mp_obj_t object, unsigned flags);
+/** The memory of a buffer. Raises TypeError, which says what it was given for. */
+mp_buffer_info_t native_buffer_of(mp_obj_t object, unsigned flags, const char *what);
 
 /** The first whole cache line of a buffer. */
 void *native_aligned(const mp_buffer_info_t *buffer);

@@ -105,12 +105,25 @@ static int read_bases(mp_obj_t bases_in, uint64_t *base, size_t *size)
     for (size_t i = 0; i < bases; i++) {
         mp_buffer_info_t buffer = {NULL, 0, 0};
         if (items[i] != mp_const_none) {
-            buffer = native_buffer_of(items[i], MP_BUFFER_READ);
+            buffer = native_buffer_of(items[i], MP_BUFFER_READ, "base");
         }
         base[i] = (uintptr_t)buffer.buf;
         size[i] = buffer.len;
     }
     return (int)bases;
+}
+
+/** Raise TypeError when the command stream writes to a buffer that is read-only. */
+static void check_written(const struct ethosu_ext_program *program, mp_obj_t bases_in)
+{
+    size_t bases;
+    mp_obj_t *items;
+    mp_obj_get_array(bases_in, &bases, &items);
+    for (size_t i = 0; i < bases; i++) {
+        if (program->written >> i & 1 && items[i] != mp_const_none) {
+            (void)native_buffer_of(items[i], MP_BUFFER_WRITE, "base that the payload writes");
+        }
+    }
 }
 
 /**
@@ -122,8 +135,8 @@ static mp_obj_t job_invoke(size_t n_args, const mp_obj_t *args)
     (void)n_args;
     struct native_job *job = &native_jobs[native_guard_npu(args[3])];
     struct ethosu_driver *npu = npu_of(job);
-    mp_buffer_info_t memory = native_buffer_of(args[2], MP_BUFFER_WRITE);
-    mp_buffer_info_t payload = native_buffer_of(args[4], MP_BUFFER_READ);
+    mp_buffer_info_t memory = native_buffer_of(args[2], MP_BUFFER_WRITE, "program");
+    mp_buffer_info_t payload = native_buffer_of(args[4], MP_BUFFER_READ, "payload");
     struct ethosu_ext_program *program = native_aligned(&memory);
     uint64_t base[ETHOSU_EXT_MAX_BASES];
     size_t size[ETHOSU_EXT_MAX_BASES];
@@ -135,8 +148,11 @@ static mp_obj_t job_invoke(size_t n_args, const mp_obj_t *args)
         raise_busy("an inference is under way: wait() for it first");
     }
     (void)native_job_stop(job); // one that has ended, but was not waited for
-    if (ethosu_ext_prepare(npu, program, payload.buf, payload.len, base, size, bases, 0) != 0 ||
-        ethosu_ext_start(npu, program, NULL) != 0) {
+    if (ethosu_ext_prepare(npu, program, payload.buf, payload.len, base, size, bases, 0) != 0) {
+        native_raise_fault(ethosu_ext_last_error(npu));
+    }
+    check_written(program, args[5]);
+    if (ethosu_ext_start(npu, program, NULL) != 0) {
         native_raise_fault(ethosu_ext_last_error(npu));
     }
     note(job, args, NULL, false);

@@ -298,6 +298,23 @@ def test_payloads(fresh):
     assert refused.startswith("ValueError payload is 10 bytes long")
 
 
+def test_base_that_the_payload_writes_must_be_writable(fresh):
+    """A DMA of 64 bytes from base 0 to base 1: bytes are never written, and may be read."""
+    fresh.exec(
+        "import struct\n"
+        "stream = 0x130, 0x10131, 0x4030, 0, 0x4031, 0, 0x4032, 64, 0x10, 0xFFFF0000\n"
+        "payload = struct.pack('<14I', 0x31504F43, 5, 5, 2 | 10 << 16, *stream)\n"
+        "source = bytes(bytearray(ethosu.buffer(64)))\nn = ethosu.reserve()\n"
+    )
+    wrong = "n.invoke(payload, [ethosu.buffer(64), bytes(64)])"
+    assert raised(fresh, wrong).startswith(
+        "TypeError base that the payload writes is of type bytes, a writable buffer expected"
+    )
+    fresh.exec("target = ethosu.buffer(64)\nn.invoke(payload, [b'U' * 64, target])")
+    assert fresh.eval("bytes(target)") == b"U" * 64
+    fresh.exec("n.release()")
+
+
 def test_selftest(loaded, compiled, small_models, tmp_path):
     path = tmp_path / "proven.tflite"
     path.write_bytes(compiled(small_models["small_cnn"], NPU).read_bytes())
