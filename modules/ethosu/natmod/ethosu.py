@@ -222,26 +222,26 @@ class Tensor:
         self.data = data
         self._model = model  # its memory
         self.name, self.shape, self.dtype, self.scale, self.zero_point, self.axis = _tensor(
-            model._object, index
+            model._memory, index
         )
 
     def quantize(self, numbers, into=None):
         """Write real numbers as raw values to the tensor, or into a buffer of yours."""
-        _quantize(self._model._object, self.index, numbers, self.data if into is None else into)
+        _quantize(self._model._memory, self.index, numbers, self.data if into is None else into)
         return into
 
     def dequantize(self, raw=None, into=None):
         """Real values of the tensor, or of raw values of yours; in a new array("f"), or into."""
         if into is None:
             into = array("f", (0.0 for _ in self.data))
-        _dequantize(self._model._object, self.index, self.data if raw is None else raw, into)
+        _dequantize(self._model._memory, self.index, self.data if raw is None else raw, into)
         return into
 
     def _write(self, given):
         if callable(given):
             given(self.data, self.shape, self.dtype)
         else:
-            _write(self._model._object, self.index, given, self.data)
+            _write(self._model._memory, self.index, given, self.data)
 
 
 def _source(source):
@@ -263,21 +263,24 @@ class Model(_Job):
         self, source, *, npu=None, arena=None, verify=True, timeout_ms=10000, postprocess=None,
         real=False,
     ):  # fmt: skip
-        self._file, self._copied = _source(source)
+        file, self._copied = _source(source)
         self._handle = npu if isinstance(npu, NPU) else None
         self._guard = self._handle and self._handle._guard
         self.npu = self._handle.npu if self._handle else _index(npu)
         self.postprocess = postprocess
         self._real = real
         self._timeout_ms = timeout_ms
-        object_size, arena_size = _measure(self.npu, self._file, verify)
-        self._object = bytearray(object_size)
-        self._arena = bytearray(arena_size) if arena is None else arena
-        self.len = len(self._file)
+        object_size, arena_size = _measure(self.npu, file, verify)
+        self._memory = (
+            bytearray(object_size),
+            bytearray(arena_size) if arena is None else arena,
+            file,
+        )
+        self.len = len(file)
         self.ram = object_size + arena_size
-        _load(self.npu, self._file, verify, self._object, self._arena)
+        _load(self.npu, verify, self._memory)
         self.inputs, self.outputs = (
-            tuple(Tensor(self, *each) for each in _buffers(self._object, self._arena, outputs))
+            tuple(Tensor(self, *each) for each in _buffers(self._memory, outputs))
             for outputs in (False, True)
         )
 
@@ -303,7 +306,7 @@ class Model(_Job):
             ended = self._begin(inputs, ticket)
             while not ended:
                 late = _wait(self.npu, ticket)
-                ended = _resume(self._object, self.npu, ticket, late)
+                ended = _resume(self._memory, self.npu, ticket, late)
         except BaseException:
             _stop(self.npu, ticket, False)
             raise
@@ -318,12 +321,12 @@ class Model(_Job):
         return self._begin(inputs, [0, self._timeout_ms, self])
 
     def _begin(self, inputs, ticket):
-        _check_idle(self._object, self.npu)
+        _check_idle(self._memory, self.npu)
         if inputs is not None:
             for tensor, given in _pairs(self.inputs, inputs):
                 tensor._write(given)
         ticket[0] = time.ticks_ms()
-        arguments = self, ticket, self._object, self.npu, self._guard
+        arguments = self, ticket, self._memory, self.npu, self._guard
         ended = _begin(*arguments)
         if ended is None:
             gc.collect()  # the guards of lost handles
@@ -336,7 +339,7 @@ class Model(_Job):
         npu = self.npu
         ticket = _ticket(npu)
         late = ticket and _late(npu, ticket)
-        return _resume(self._object, npu, None, late)
+        return _resume(self._memory, npu, None, late)
 
     def _results(self, real):
         if real:
@@ -355,11 +358,11 @@ class Model(_Job):
 
     def reset(self):
         """Set variables (the state of a streaming model) to their initial values."""
-        _reset(self._object)
+        _reset(self._memory)
 
     def metadata(self, name):
         """Bytes that a tool stored in the file under this name."""
-        return _metadata(self._object, name)
+        return _metadata(self._memory, name)
 
     def selftest(self):
         """Compare with the golden outputs of `ethosu compile --selftest`."""
@@ -367,7 +370,7 @@ class Model(_Job):
 
     def info(self):
         """Config, version of Vela, arena, place of the weights, sizes, share of the NPU."""
-        return _model_info(self._object, self._arena, self.len, self._copied)
+        return _model_info(self._memory, self._copied)
 
     def deinit(self):
         """Stop what runs; the collector frees the memory with the model."""

@@ -22,22 +22,21 @@
 
 /* ---- models ---- */
 
-static struct ethosu_model_source source_of(const mp_obj_t *arguments)
+static struct ethosu_model_source source_of(mp_obj_t index, mp_obj_t file_in, mp_obj_t verify)
 {
-    mp_buffer_info_t file = native_buffer_of(arguments[1], MP_BUFFER_READ, "model");
+    mp_buffer_info_t file = native_buffer_of(file_in, MP_BUFFER_READ, "model");
     return (struct ethosu_model_source){
         .file = file.buf,
         .file_size = file.len,
-        .driver = native_npu_of(arguments[0]),
-        .skip_verify = !mp_obj_is_true(arguments[2]),
+        .driver = native_npu_of(index),
+        .skip_verify = !mp_obj_is_true(verify),
     };
 }
 
 /** _measure(index, file, verify): bytes of object and arena */
 static mp_obj_t model_measure(mp_obj_t index, mp_obj_t file, mp_obj_t verify)
 {
-    mp_obj_t arguments[] = {index, file, verify};
-    struct ethosu_model_source source = source_of(arguments);
+    struct ethosu_model_source source = source_of(index, file, verify);
     struct ethosu_model_memory memory;
     struct ethosu_model_error error;
     native_check_model(ethosu_model_measure(&source, &memory, &error), &error);
@@ -49,70 +48,80 @@ static mp_obj_t model_measure(mp_obj_t index, mp_obj_t file, mp_obj_t verify)
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(model_measure_obj, model_measure);
 
-/** _load(index, file, verify, object, arena) */
-static mp_obj_t model_load(size_t n_args, const mp_obj_t *args)
+/** _load(index, verify, memory): memory is the tuple that native_model_of() takes */
+static mp_obj_t model_load(mp_obj_t index, mp_obj_t verify, mp_obj_t memory_in)
 {
-    (void)n_args;
-    struct ethosu_model_source source = source_of(args);
-    mp_buffer_info_t object = native_buffer_of(args[3], MP_BUFFER_WRITE, "object");
-    mp_buffer_info_t arena = native_buffer_of(args[4], MP_BUFFER_WRITE, "arena");
+    size_t count;
+    mp_obj_t *items;
+    mp_obj_get_array(memory_in, &count, &items);
+    struct ethosu_model_source source = source_of(index, items[2], verify);
+    mp_buffer_info_t object = native_buffer_of(items[0], MP_BUFFER_WRITE, "object");
+    mp_buffer_info_t arena = native_buffer_of(items[1], MP_BUFFER_WRITE, "arena");
     if (object.len < 2 * NATIVE_ALIGNMENT || arena.len < NATIVE_ALIGNMENT) {
         native_raise_value_error("arena is too small");
     }
-    uint8_t *header = native_aligned(&object);
+    struct native_model *record = native_record_of(items[0]);
+    record->arena = arena;
+    record->file = native_buffer_of(items[2], MP_BUFFER_READ, "model");
     struct ethosu_model_memory memory = {
-        .object = header + NATIVE_ALIGNMENT,
+        .object = (uint8_t *)record + NATIVE_ALIGNMENT,
         .object_size = object.len - 2 * NATIVE_ALIGNMENT,
         .arena = native_aligned(&arena),
         .arena_size = (arena.len - NATIVE_ALIGNMENT) & ~(size_t)(NATIVE_ALIGNMENT - 1),
     };
     struct ethosu_model_error error;
-    native_check_model(
-        ethosu_model_load(&source, &memory, (struct ethosu_model **)(void *)header, &error),
-        &error);
+    native_check_model(ethosu_model_load(&source, &memory, &record->model, &error), &error);
     return mp_const_none;
 }
-static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_load_obj, 5, 5, model_load);
+static MP_DEFINE_CONST_FUN_OBJ_3(model_load_obj, model_load);
 
-static mp_obj_t model_reset(mp_obj_t object)
+static mp_obj_t model_reset(mp_obj_t memory)
 {
-    ethosu_model_reset(native_model_of(object));
+    ethosu_model_reset(native_model_of(memory));
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_reset_obj, model_reset);
 
-/** A typed view of a tensor in the arena. */
-static mp_obj_t new_view(const mp_buffer_info_t *arena, const struct ethosu_model_buffer *tensor)
+/** A typed view of memory that an object owns. */
+static mp_obj_t new_view(mp_obj_t owner, const struct ethosu_model_buffer *tensor)
 {
     uint32_t size = ethosu_model_type_size(tensor->type);
     uint32_t width = size == 0 ? 1 : size;
+    const mp_obj_type_t *memoryview = MP_OBJ_TO_PTR(mp_load_global(MP_QSTR_memoryview));
+    // The collector knows the start of a block only, so the view begins there.
+    uint8_t *block = mp_obj_get_type(owner) == memoryview
+                         ? ((mp_obj_array_t *)MP_OBJ_TO_PTR(owner))->items
+                         : native_buffer_of(owner, MP_BUFFER_WRITE, "arena").buf;
     mp_obj_array_t *view = m_malloc(sizeof *view);
-    view->base.type = MP_OBJ_TO_PTR(mp_load_global(MP_QSTR_memoryview));
+    view->base.type = memoryview;
     view->typecode = (uint8_t)(values_typecode(tensor->type) | MP_OBJ_ARRAY_TYPECODE_FLAG_RW);
-    view->free = ((uintptr_t)tensor->data - (uintptr_t)arena->buf) / width; // of a view: its offset
+    view->free = ((uint8_t *)tensor->data - block) / width; // of a view: its offset
     view->len = tensor->size / width;
-    view->items = arena->buf;
+    view->items = block;
     return MP_OBJ_FROM_PTR(view);
 }
 
-/** _buffers(object, arena, outputs): for each input (or output) index and view */
-static mp_obj_t model_buffers(mp_obj_t object, mp_obj_t arena_in, mp_obj_t outputs)
+/** _buffers(memory, outputs): for each input (or output) index and view */
+static mp_obj_t model_buffers(mp_obj_t memory, mp_obj_t outputs)
 {
-    struct ethosu_model *model = native_model_of(object);
+    struct ethosu_model *model = native_model_of(memory);
     bool of_outputs = mp_obj_is_true(outputs);
-    mp_buffer_info_t arena = native_buffer_of(arena_in, MP_BUFFER_WRITE, "arena");
+    size_t items_count;
+    mp_obj_t *items;
+    mp_obj_get_array(memory, &items_count, &items);
     const struct ethosu_model_buffer *buffers =
         of_outputs ? ethosu_model_outputs(model) : ethosu_model_inputs(model);
     uint32_t count =
         of_outputs ? ethosu_model_output_count(model) : ethosu_model_input_count(model);
     mp_obj_t list = mp_obj_new_list(0, NULL);
     for (uint32_t i = 0; i < count; i++) {
-        mp_obj_t pair[] = {MP_OBJ_NEW_SMALL_INT(buffers[i].tensor), new_view(&arena, &buffers[i])};
+        mp_obj_t pair[] = {MP_OBJ_NEW_SMALL_INT(buffers[i].tensor),
+                           new_view(items[1], &buffers[i])};
         mp_obj_list_append(list, mp_obj_new_tuple(2, pair));
     }
     return list;
 }
-static MP_DEFINE_CONST_FUN_OBJ_3(model_buffers_obj, model_buffers);
+static MP_DEFINE_CONST_FUN_OBJ_2(model_buffers_obj, model_buffers);
 
 /** _view(memory, size): the aligned bytes of a larger buffer */
 static mp_obj_t aligned_view(mp_obj_t memory_in, mp_obj_t size)
@@ -123,7 +132,7 @@ static mp_obj_t aligned_view(mp_obj_t memory_in, mp_obj_t size)
         .size = (uint32_t)mp_obj_get_int(size),
         .type = ETHOSU_TYPE_UINT8,
     };
-    return new_view(&memory, &bytes);
+    return new_view(memory_in, &bytes);
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(aligned_view_obj, aligned_view);
 
@@ -139,10 +148,10 @@ mp_float_t numbers_from_object(mp_obj_t item)
     return mp_obj_get_float(item);
 }
 
-static struct ethosu_model_tensor tensor_of(mp_obj_t object, mp_obj_t index)
+static struct ethosu_model_tensor tensor_of(mp_obj_t memory, mp_obj_t index)
 {
     struct ethosu_model_tensor tensor;
-    if (!ethosu_model_get_tensor(native_model_of(object), (uint32_t)mp_obj_get_int(index),
+    if (!ethosu_model_get_tensor(native_model_of(memory), (uint32_t)mp_obj_get_int(index),
                                  &tensor)) {
         native_raise_value_error("the model's file was changed after it was loaded");
     }
@@ -181,7 +190,7 @@ static void *raw_memory(mp_obj_t memory_in, const struct ethosu_model_tensor *te
     return memory.buf;
 }
 
-/** _quantize(object, index, numbers, into) */
+/** _quantize(memory, index, numbers, into) */
 static mp_obj_t model_quantize(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;
@@ -193,7 +202,7 @@ static mp_obj_t model_quantize(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_quantize_obj, 4, 4, model_quantize);
 
-/** _dequantize(object, index, raw, into) */
+/** _dequantize(memory, index, raw, into) */
 static mp_obj_t model_dequantize(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;
@@ -221,7 +230,7 @@ static mp_obj_t model_dequantize(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_dequantize_obj, 4, 4, model_dequantize);
 
-/** _write(object, index, given, into): raw values, or real ones by their type, to an input */
+/** _write(memory, index, given, into): raw values, or real ones by their type, to an input */
 static mp_obj_t model_write(size_t n_args, const mp_obj_t *args)
 {
     struct ethosu_model_tensor tensor = tensor_of(args[0], args[1]);
@@ -244,11 +253,11 @@ static mp_obj_t model_write(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_write_obj, 4, 4, model_write);
 
-/** _tensor(object, index): name, shape, dtype, scale, zero point, axis */
-static mp_obj_t model_tensor(mp_obj_t object, mp_obj_t index)
+/** _tensor(memory, index): name, shape, dtype, scale, zero point, axis */
+static mp_obj_t model_tensor(mp_obj_t memory, mp_obj_t index)
 {
-    struct ethosu_model_tensor tensor = tensor_of(object, index);
-    const struct ethosu_model *model = native_model_of(object);
+    struct ethosu_model_tensor tensor = tensor_of(memory, index);
+    const struct ethosu_model *model = native_model_of(memory);
     uint32_t number = (uint32_t)mp_obj_get_int(index);
     char code = values_typecode(tensor.type);
     mp_obj_t facts[] = {
@@ -263,25 +272,26 @@ static mp_obj_t model_tensor(mp_obj_t object, mp_obj_t index)
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_tensor_obj, model_tensor);
 
-/** _model_info(object, arena, file_size, file_copied): as Model.info() */
-static mp_obj_t model_info(size_t n_args, const mp_obj_t *args)
+/** _model_info(memory, file_copied): as Model.info() */
+static mp_obj_t model_info(mp_obj_t memory, mp_obj_t file_copied)
 {
-    (void)n_args;
-    const struct info_more more = {
-        native_buffer_of(args[1], MP_BUFFER_READ, "arena").buf,
-        (uint32_t)mp_obj_get_int(args[2]),
-        mp_obj_is_true(args[3]),
-    };
-    return info_model(native_model_of(args[0]), &more);
+    const struct ethosu_model *model = native_model_of(memory);
+    size_t count;
+    mp_obj_t *items;
+    mp_obj_get_array(memory, &count, &items);
+    const struct native_model *record = native_record_of(items[0]);
+    const struct info_more more = {record->arena.buf, record->file.len,
+                                   mp_obj_is_true(file_copied)};
+    return info_model(model, &more);
 }
-static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_info_obj, 4, 4, model_info);
+static MP_DEFINE_CONST_FUN_OBJ_2(model_info_obj, model_info);
 
-/** _metadata(object, name): bytes or None */
-static mp_obj_t model_metadata(mp_obj_t object, mp_obj_t name)
+/** _metadata(memory, name): bytes or None */
+static mp_obj_t model_metadata(mp_obj_t memory, mp_obj_t name)
 {
     uint32_t size;
     const void *data =
-        ethosu_model_get_metadata(native_model_of(object), mp_obj_str_get_str(name), &size);
+        ethosu_model_get_metadata(native_model_of(memory), mp_obj_str_get_str(name), &size);
     return data == NULL ? mp_const_none : mp_obj_new_bytes(data, size);
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_metadata_obj, model_metadata);

@@ -101,9 +101,30 @@ void *native_aligned(const mp_buffer_info_t *buffer)
                     ~(uintptr_t)(NATIVE_ALIGNMENT - 1));
 }
 
-/** A model's object begins with where the model is in it. */
-struct ethosu_model *native_model_of(mp_obj_t object)
+struct native_model *native_record_of(mp_obj_t object)
 {
     mp_buffer_info_t buffer = native_buffer_of(object, MP_BUFFER_READ, "model");
-    return *(struct ethosu_model **)native_aligned(&buffer);
+    return native_aligned(&buffer);
+}
+
+bool native_is_there(mp_obj_t object, const mp_buffer_info_t *then)
+{
+    mp_buffer_info_t now;
+    return mp_get_buffer(object, &now, MP_BUFFER_READ) && now.buf == then->buf &&
+           now.len >= then->len;
+}
+
+struct ethosu_model *native_model_of(mp_obj_t memory)
+{
+    size_t count;
+    mp_obj_t *items;
+    mp_obj_get_array(memory, &count, &items);
+    const struct native_model *record = native_record_of(items[0]);
+    if (!native_is_there(items[1], &record->arena)) {
+        native_raise_value_error("arena was resized after the model was loaded into it");
+    }
+    if (!native_is_there(items[2], &record->file)) {
+        native_raise_value_error("the model's buffer was resized after it was loaded");
+    }
+    return record->model;
 }

@@ -3,6 +3,8 @@
 #ifndef NATIVE_ARGUMENTS_H
 #define NATIVE_ARGUMENTS_H
 
+#include <stdbool.h>
+
 #include "ethosu_ext.h"
 #include "ethosu_model.h"
 #include "port.h"
@@ -43,7 +45,22 @@ mp_buffer_info_t native_buffer_of(mp_obj_t object, unsigned flags, const char *w
 /** The first whole cache line of a buffer. */
 void *native_aligned(const mp_buffer_info_t *buffer);
 
-/** The model whose object this is. */
-struct ethosu_model *native_model_of(mp_obj_t object);
+/** What a model's object begins with. */
+struct native_model {
+    struct ethosu_model *model; /**< in the same object */
+    mp_buffer_info_t arena;     /**< as they were when the model was loaded */
+    mp_buffer_info_t file;
+};
+
+_Static_assert(sizeof(struct native_model) <= NATIVE_ALIGNMENT, "it has one line");
+
+/** The beginning of a model's object. */
+struct native_model *native_record_of(mp_obj_t object);
+
+/** Has a buffer kept its place? One that was resized may have lost its memory to others. */
+bool native_is_there(mp_obj_t object, const mp_buffer_info_t *then);
+
+/** The model of a tuple: object, arena, file. Raises ValueError when one of them was resized. */
+struct ethosu_model *native_model_of(mp_obj_t memory);
 
 #endif

@@ -7,6 +7,9 @@
 #include "ethosu_model.h"
 #include "py/dynruntime.h"
 
+/** Place of the bases in a payload's ticket. */
+#define TICKET_BASES 3
+
 struct native_job native_jobs[PORT_NPUS];
 
 static struct native_job *job_of(mp_obj_t index)
@@ -168,6 +171,26 @@ static mp_obj_t job_ticket(mp_obj_t index)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(job_ticket_obj, job_ticket);
 
+/** Are the buffers of a payload where they were when it was started? */
+static bool is_in_place(const struct native_job *job)
+{
+    if (job->pinned == MP_OBJ_NULL) {
+        return true;
+    }
+    size_t count;
+    mp_obj_t *items;
+    mp_obj_get_array(job->pinned, &count, &items);
+    mp_obj_get_array(items[TICKET_BASES], &count, &items);
+    const struct ethosu_ext_base *base = ethosu_ext_last_program(npu_of(job))->base;
+    for (size_t i = 0; i < count; i++) {
+        mp_buffer_info_t then = {(void *)(uintptr_t)base[i].cpu, base[i].size, 0};
+        if (then.len != 0 && !native_is_there(items[i], &then)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /**
  * _finish(index, ticket, late): end a payload's job; True when it has ended. late: None, or the
  * time-out that is over. Raises OSError(ECANCELED), once, when it was cancelled.
@@ -183,9 +206,14 @@ static mp_obj_t job_finish(mp_obj_t index, mp_obj_t ticket, mp_obj_t late)
     if (result > 0) {
         return mp_const_false;
     }
+    bool in_place = is_in_place(job);
     end(job);
     if (result < 0) {
         raise_failure(*ethosu_ext_last_error(npu_of(job)), late);
+    }
+    if (!in_place) {
+        native_raise_os_error(ETHOSU_EXT_EFAULT, "a base was resized while the NPU worked in it: "
+                                                 "other objects may be overwritten");
     }
     return mp_const_true;
 }
@@ -201,10 +229,10 @@ static void check_idle(const struct native_job *job, const struct ethosu_model *
     }
 }
 
-/** _check_idle(object, index): before inputs are written */
-static mp_obj_t job_check_idle(mp_obj_t object, mp_obj_t index)
+/** _check_idle(memory, index): before inputs are written */
+static mp_obj_t job_check_idle(mp_obj_t memory, mp_obj_t index)
 {
-    check_idle(job_of(index), native_model_of(object));
+    check_idle(job_of(index), native_model_of(memory));
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(job_check_idle_obj, job_check_idle);
@@ -229,7 +257,7 @@ static mp_obj_t progress(struct native_job *job, int status, mp_obj_t late)
 }
 
 /**
- * _begin(model, ticket, object, index, guard): reserve the NPU, unless there is the guard of a
+ * _begin(model, ticket, memory, index, guard): reserve the NPU, unless there is the guard of a
  * handle, and start. True: nothing is left to do. None: others have reserved the NPU.
  */
 static mp_obj_t job_begin(size_t n_args, const mp_obj_t *args)
@@ -253,7 +281,7 @@ static mp_obj_t job_begin(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(job_begin_obj, 5, 5, job_begin);
 
-/** _resume(object, index, ticket, late): the same, as _finish(); ticket None: any of the model. */
+/** _resume(memory, index, ticket, late): the same, as _finish(); ticket None: any of the model. */
 static mp_obj_t job_resume(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;

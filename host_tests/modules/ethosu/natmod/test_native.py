@@ -315,6 +315,46 @@ def test_base_that_the_payload_writes_must_be_writable(fresh):
     fresh.exec("n.release()")
 
 
+def test_memory_that_was_resized_is_not_used(fresh):
+    """Its block of the heap may be another object's: no native module can keep it."""
+    fresh.exec(
+        "from array import array\nfile = bytearray(open('/m.tflite', 'rb').read())\n"
+        "arena = bytearray(m.ram)\nk = ethosu.Model(file, arena=arena)\n"
+        "assert bytes(k.predict([x])[0]) == golden\n"
+        "arena.extend(bytes(200000))\ngarbage = [bytearray(512) for _ in range(500)]"
+    )
+    for use in ("k.predict([x])", "k.run_into()", "k.reset()", "k.inputs[0].quantize([0] * 768)",
+                "asyncio.run(k.run([x]))"):  # fmt: skip
+        assert raised(fresh, use).startswith("ValueError arena was resized"), use
+    assert fresh.eval("any(any(block) for block in garbage)") is False
+    fresh.exec("k = ethosu.Model(file)\nfile.extend(bytes(200000))")
+    assert raised(fresh, "k.predict([x])").startswith("ValueError the model's buffer was resized")
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_base_that_was_resized_is_told(fresh):
+    fresh.exec(_CALLBACK + "n = ethosu.reserve()\nbase = bytearray(64)\nn.invoke(payload, [base])")
+    fresh.exec("n.invoke_async(payload, [base])\nbase.extend(bytes(200000))")
+    assert raised(fresh, "n.wait()").startswith("OSError 14 a base was resized while the NPU")
+    fresh.exec("n.invoke(payload, [base])\nn.release()")
+
+
+def test_arena_that_is_a_view_is_kept(fresh):
+    """By the model, and by a view of a tensor when the model is gone."""
+    fresh.exec(
+        "import uctypes\n"
+        "def load():\n"
+        "    return ethosu.Model('/m.tflite', arena=memoryview(bytearray(9999 + m.ram))[999:])\n"
+        "def others(tensor):\n"
+        "    gc.collect()\n"
+        "    at, new = uctypes.addressof(tensor), [bytearray(512) for _ in range(500)]\n"
+        "    return sum(uctypes.addressof(each) - at in range(-512, 0) for each in new)\n"
+        "k = load()\nassert bytes(k.predict([x])[0]) == golden and not others(k.inputs[0].data)\n"
+        "k.run_into([x])\ny = k.outputs[0].data\ndel k\nassert not others(y)"
+    )
+    assert fresh.eval("bytes(y) == golden")
+
+
 def test_selftest(loaded, compiled, small_models, tmp_path):
     path = tmp_path / "proven.tflite"
     path.write_bytes(compiled(small_models["small_cnn"], NPU).read_bytes())
