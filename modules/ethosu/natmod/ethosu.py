@@ -244,6 +244,10 @@ class Tensor:
             _write(self._model._memory, self.index, given, self.data)
 
 
+def _check_stack():
+    """Its call raises RuntimeError where little is left of the stack."""
+
+
 def _source(source):
     """Bytes of a model, and whether they were copied: a ROM file system has them in place."""
     if not isinstance(source, str):

@@ -279,6 +279,24 @@ def test_bad_models_are_refused(fresh, small_models):
     assert raised(fresh, "m.predict([b'short'])").startswith("ValueError input has 5 bytes, 768")
 
 
+def test_loading_asks_for_the_stack_that_it_needs(fresh):
+    """So near the limit of recursion that predict() just runs, a model is refused, not loaded."""
+    fresh.exec(
+        "def deep(frames, work): return deep(frames - 1, work) if frames else work()\n"
+        "def works(frames, work):\n"
+        "    try: return deep(frames, work) is not None\n"
+        "    except RuntimeError as e: assert 'recursion' in str(e)\n"
+        "def last(work):\n"
+        "    frames = 0\n"
+        "    while works(frames + 1, work): frames += 1\n"
+        "    return frames\n"
+        "predict, load = last(lambda: m.predict([x])), last(lambda: ethosu.Model('/m.tflite'))",
+        timeout=60,
+    )
+    assert fresh.eval("predict - load") > 20
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+
+
 def test_payloads(fresh):
     fresh.exec(
         "import struct\n"
