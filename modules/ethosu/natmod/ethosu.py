@@ -33,6 +33,24 @@ _npus = {}
 _guards = []
 
 
+_until_complete = core.run_until_complete
+
+
+def _run_until_complete(main_task=None):
+    """Ctrl-C leaves an event loop, and the tasks in it, behind: their jobs end with the loop."""
+    try:
+        return _until_complete(main_task)
+    except Exception:
+        raise
+    except BaseException:
+        for npu, owner in _running.items():
+            _stop(npu, owner, True)
+        raise
+
+
+core.run_until_complete = _run_until_complete
+
+
 def init(address, *, npu=0, secure=True, privileged=True):
     """Use the NPU whose registers are at this address; it is reset. Returns its config."""
     if not _guards:

@@ -66,6 +66,12 @@ def steps():
     n.invoke_async(payload, []); n.wait(); n.release()
 def drop():
     if n: n.release()
+def task(): asyncio.run(m.run([x]))
+def payload_task():
+    global n
+    n = ethosu.reserve(timeout_ms=0)
+    asyncio.run(n.run(payload, []))
+    n.release()
 """
 
 
@@ -88,7 +94,7 @@ def begin(fresh, example):
 
 @pytest.mark.parametrize(
     "work", ["predict, nothing", "run_into, nothing", "begun, m.cancel", "invoke, nothing",
-             "steps, drop"]
+             "steps, drop", "task, nothing", "payload_task, drop"]
 )  # fmt: skip
 def test_ctrl_c_at_each_call_leaves_the_npu_free(begin, work):
     """No call of the module and no return from one is a moment at which Ctrl-C loses the NPU."""
@@ -98,10 +104,11 @@ def test_ctrl_c_at_each_call_leaves_the_npu_free(begin, work):
     assert board.eval("at > 12 and count > 50")
 
 
-def test_storm_of_ctrl_c(begin):
+@pytest.mark.parametrize("work", ["m.predict([x])", "asyncio.run(m.run([x]))"])
+def test_storm_of_ctrl_c(begin, work):
     board, moments = begin(), random.Random(5)
-    for _ in range(20):
-        board.start("print('begun')\nwhile True: m.predict([x])")
+    for _ in range(15):
+        board.start(f"print('begun')\nwhile True: {work}")
         begun = []
 
         def on_output(_, begun=begun):
