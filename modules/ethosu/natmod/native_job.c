@@ -7,8 +7,8 @@
 #include "ethosu_model.h"
 #include "py/dynruntime.h"
 
-/** Place of the bases in a payload's ticket. */
-#define TICKET_BASES 3
+/** Places in a payload's ticket. */
+enum { TICKET_PAYLOAD = 2, TICKET_BASES = 3 };
 
 struct native_job native_jobs[PORT_NPUS];
 
@@ -180,10 +180,14 @@ static bool is_in_place(const struct native_job *job)
     size_t count;
     mp_obj_t *items;
     mp_obj_get_array(job->pinned, &count, &items);
+    const struct ethosu_ext_program *program = ethosu_ext_last_program(npu_of(job));
+    mp_buffer_info_t payload = native_buffer_of(items[TICKET_PAYLOAD], MP_BUFFER_READ, "payload");
+    if (program->cpu_stream - (uintptr_t)payload.buf >= payload.len) {
+        return false;
+    }
     mp_obj_get_array(items[TICKET_BASES], &count, &items);
-    const struct ethosu_ext_base *base = ethosu_ext_last_program(npu_of(job))->base;
     for (size_t i = 0; i < count; i++) {
-        mp_buffer_info_t then = {(void *)(uintptr_t)base[i].cpu, base[i].size, 0};
+        mp_buffer_info_t then = {(void *)(uintptr_t)program->base[i].cpu, program->base[i].size, 0};
         if (then.len != 0 && !native_is_there(items[i], &then)) {
             return false;
         }
@@ -212,8 +216,9 @@ static mp_obj_t job_finish(mp_obj_t index, mp_obj_t ticket, mp_obj_t late)
         raise_failure(*ethosu_ext_last_error(npu_of(job)), late);
     }
     if (!in_place) {
-        native_raise_os_error(ETHOSU_EXT_EFAULT, "a base was resized while the NPU worked in it: "
-                                                 "other objects may be overwritten");
+        native_raise_os_error(ETHOSU_EXT_EFAULT,
+                              "payload or base was resized while the NPU used it: "
+                              "other objects may be overwritten");
     }
     return mp_const_true;
 }

@@ -319,18 +319,18 @@ def test_payloads(fresh):
 def test_base_that_the_payload_writes_must_be_writable(fresh):
     """A DMA of 64 bytes from base 0 to base 1: bytes are never written, and may be read."""
     fresh.exec(
-        "import struct\n"
+        "import struct, uctypes\n"
         "stream = 0x130, 0x10131, 0x4030, 0, 0x4031, 0, 0x4032, 64, 0x10, 0xFFFF0000\n"
         "payload = struct.pack('<14I', 0x31504F43, 5, 5, 2 | 10 << 16, *stream)\n"
-        "source = bytes(bytearray(ethosu.buffer(64)))\nn = ethosu.reserve()\n"
+        "fixed = b'U' * 128\nskip = -uctypes.addressof(fixed) % 32\n"
+        "fixed = memoryview(fixed)[skip : skip + 64]\ntarget = ethosu.buffer(64)\n"
+        "def run(*bases):\n    with ethosu.reserve(timeout_ms=0) as n: n.invoke(payload, bases)"
     )
-    wrong = "n.invoke(payload, [ethosu.buffer(64), bytes(64)])"
-    assert raised(fresh, wrong).startswith(
-        "TypeError base that the payload writes is of type bytes, a writable buffer expected"
+    assert raised(fresh, "run(target, fixed)").startswith(
+        "TypeError base that the payload writes is of type memoryview, a writable buffer expected"
     )
-    fresh.exec("target = ethosu.buffer(64)\nn.invoke(payload, [b'U' * 64, target])")
+    fresh.exec("run(fixed, target)")
     assert fresh.eval("bytes(target)") == b"U" * 64
-    fresh.exec("n.release()")
 
 
 def test_memory_that_was_resized_is_not_used(fresh):
@@ -350,11 +350,14 @@ def test_memory_that_was_resized_is_not_used(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_base_that_was_resized_is_told(fresh):
-    fresh.exec(_CALLBACK + "n = ethosu.reserve()\nbase = bytearray(64)\nn.invoke(payload, [base])")
-    fresh.exec("n.invoke_async(payload, [base])\nbase.extend(bytes(200000))")
-    assert raised(fresh, "n.wait()").startswith("OSError 14 a base was resized while the NPU")
-    fresh.exec("n.invoke(payload, [base])\nn.release()")
+def test_buffer_that_was_resized_in_a_job_is_told(fresh):
+    fresh.exec(_CALLBACK + "payload, base = bytearray(payload), bytearray(64)")
+    fresh.exec("n = ethosu.reserve(timeout_ms=0)")
+    for buffer in ("payload", "base"):
+        fresh.exec(f"n.invoke_async(payload, [base])\n{buffer}.extend(bytes(200000))")
+        assert raised(fresh, "n.wait()").startswith("OSError 14 payload or base was resized while")
+        fresh.exec("payload = bytearray(payload[:20])\nn.invoke(payload, [base])")
+    fresh.exec("n.release()")
 
 
 def test_arena_that_is_a_view_is_kept(fresh):
