@@ -29,7 +29,7 @@ _SLACK = 64
 _FOLDER = 0x4000
 
 _npus = {}
-# Guards that no handle uses; the first one, which none gets, stops all NPUs at a soft reset.
+# The guard that stops all NPUs at a soft reset; a handle has one of its own.
 _guards = []
 
 

@@ -10,6 +10,7 @@ from modules.ethosu.binding.conftest import example, face  # noqa: F401  # fixtu
 
 NPU = "ethos-u55-128"
 ADDRESS = 0x48102000
+STATUS = ADDRESS + 4  # bit 0: it runs
 IMPORT = f"import asyncio, gc, native as ethosu\nethosu.init({ADDRESS})"
 
 

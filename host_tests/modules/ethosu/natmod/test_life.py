@@ -8,9 +8,7 @@ import pytest
 from ethosu_tools.errors import RemoteError
 
 from modules.ethosu.binding.conftest import raised
-from modules.ethosu.natmod.conftest import ADDRESS, IMPORT
-
-STATUS = ADDRESS + 4
+from modules.ethosu.natmod.conftest import ADDRESS, IMPORT, STATUS
 
 # Ctrl-C at the call number `left` of all calls and returns of the module's functions and methods.
 _HOOKS = """

@@ -14,7 +14,7 @@ from ethosu_tools.qemu import Machine
 
 from modules.ethosu.binding import contract
 from modules.ethosu.binding.conftest import raised
-from modules.ethosu.natmod.conftest import ADDRESS, NPU, not_on_a_port
+from modules.ethosu.natmod.conftest import ADDRESS, NPU, STATUS, not_on_a_port
 
 STEPS = 5
 
@@ -403,3 +403,8 @@ def test_firmware_without_the_module_installs_it(
         board.exec(f"import gc, ethosu\nethosu.init({ADDRESS})")
         for source in small_models.values():
             is_exact(board, source, compiled(source, NPU))
+        # Nothing of the firmware knows the NPU: only the module can stop it.
+        board.exec("import emulator, machine\nemulator.fault('hang')\nk._start()")
+        assert board.eval(f"machine.mem32[{STATUS}] & 1") == 1
+        board.soft_reset()
+        assert board.eval(f"__import__('machine').mem32[{STATUS}] & 1") == 0
