@@ -22,17 +22,19 @@
 
 /* ---- models ---- */
 
-/** What loading needs of the C stack, bytes: its functions in a row, by gcc -fstack-usage. */
-#define LOADER_STACK 6144u
+/** What loading needs of the C stack, in steps of 512 bytes: gcc -fstack-usage of its functions. */
+#define LOADER_STACK 12u
 
-/** Raise RuntimeError when the stack is too small for the loader: only Python functions check it.
- */
-static __attribute__((noinline)) void check_stack(void)
+/** Raise RuntimeError where the stack has no room for so many steps: a Python call checks that. */
+static __attribute__((noinline)) void check_stack(unsigned steps)
 {
-    volatile uint8_t room[LOADER_STACK];
+    volatile uint8_t room[512];
     room[0] = 0;
     (void)mp_call_function_n_kw(mp_load_global(MP_QSTR__check_stack), 0, 0, NULL);
-    (void)room[0]; // not a tail call: the room is there meanwhile
+    if (steps > 0) {
+        check_stack(steps - 1);
+    }
+    (void)room[0]; // used after the call, so that the room is there meanwhile
 }
 
 static struct ethosu_model_source source_of(mp_obj_t index, mp_obj_t file_in, mp_obj_t verify)
@@ -52,7 +54,7 @@ static mp_obj_t model_measure(mp_obj_t index, mp_obj_t file, mp_obj_t verify)
     struct ethosu_model_source source = source_of(index, file, verify);
     struct ethosu_model_memory memory;
     struct ethosu_model_error error;
-    check_stack();
+    check_stack(LOADER_STACK);
     native_check_model(ethosu_model_measure(&source, &memory, &error), &error);
     mp_obj_t sizes[] = {
         mp_obj_new_int_from_uint(memory.object_size + 2 * NATIVE_ALIGNMENT),
@@ -84,7 +86,7 @@ static mp_obj_t model_load(mp_obj_t index, mp_obj_t verify, mp_obj_t memory_in)
         .arena_size = (arena.len - NATIVE_ALIGNMENT) & ~(size_t)(NATIVE_ALIGNMENT - 1),
     };
     struct ethosu_model_error error;
-    check_stack();
+    check_stack(LOADER_STACK);
     native_check_model(ethosu_model_load(&source, &memory, &record->model, &error), &error);
     return mp_const_none;
 }
