@@ -33,7 +33,18 @@ _npus = {}
 _guards = []
 
 
+# Models and handles for which a task awaits run().
+_awaited = {}
 _until_complete = core.run_until_complete
+
+
+async def _await(owner, run):
+    """Await the run() of a model or handle; its job ends with the event loop."""
+    _awaited[id(run)] = owner
+    try:
+        return await run
+    finally:
+        del _awaited[id(run)]
 
 
 def _run_until_complete(main_task=None):
@@ -43,8 +54,9 @@ def _run_until_complete(main_task=None):
     except Exception:
         raise
     except BaseException:
-        for npu, owner in _running.items():
-            _stop(npu, owner, True)
+        for owner in _awaited.values():
+            for npu in _npus:
+                _stop(npu, owner, True)
         raise
 
 
@@ -218,7 +230,7 @@ class NPU(_Job):
 
     def run(self, payload, bases, timeout_ms=10000):
         """Run a payload while other tasks work; await it."""
-        return run_payload(self, payload, bases, timeout_ms)
+        return _await(self, run_payload(self, payload, bases, timeout_ms))
 
     def info(self):
         """Config, MACs, versions of architecture and driver, time-outs and resets so far."""
@@ -337,7 +349,7 @@ class Model(_Job):
 
     def run(self, inputs=None, outputs=None):
         """Run once while other tasks work; await it."""
-        return run_model(self, inputs, outputs)
+        return _await(self, run_model(self, inputs, outputs))
 
     def _start(self, inputs=None, outputs=None):
         return self._begin(inputs, [0, self._timeout_ms, self])
