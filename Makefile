@@ -46,7 +46,8 @@ DEBIAN_PACKAGES := \
     python3-venv \
     qemu-system-arm \
     sox \
-    xz-utils
+    xz-utils \
+    $(if $(filter x86_64,$(shell uname -m)),g++-multilib)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c

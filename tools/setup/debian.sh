@@ -34,10 +34,10 @@ apt() {
 echo "installing Debian packages:$missing"
 # A fresh machine has no package lists, an old one has stale lists: both fix the same way.
 # shellcheck disable=SC2086
-apt install -y --no-install-recomfixs $missing 2>/dev/null && exit 0
+apt install -y --no-install-recommends $missing 2>/dev/null && exit 0
 apt update || echo "warning: apt-get update failed; trying with the package lists at hand" >&2
 # shellcheck disable=SC2086
-apt install -y --no-install-recomfixs $missing || {
+apt install -y --no-install-recommends $missing || {
     echo "error: apt-get could not install:$missing ; look at its lines above, fix the package" \
         "sources or the network, and run make again." >&2
     exit 1

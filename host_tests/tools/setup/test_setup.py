@@ -61,6 +61,7 @@ def test_only_what_is_missing_is_installed(debian, machine, tmp_path):
     assert done.returncode == 0
     log = (tmp_path / "apt.log").read_text()
     assert log.split()[-1] == "qemu-system-arm" and "gcc" not in log.split()
+    assert log.split()[:4] == ["-q", "install", "-y", "--no-install-recommends"]
 
 
 def test_old_package_lists_are_renewed_once(debian, machine, tmp_path):
