@@ -17,6 +17,7 @@ TESTS ?=
 AREAS := \
     binding:firmware+plugin:modules/ethosu/binding \
     boards:firmware+plugin:boards \
+    campaigns:sim-variants+sim-host-variants:campaigns \
     driver:sim-host-variants:modules/ethosu/driver \
     firmware:firmware+plugin:firmware \
     generator:sim-variants+sim-host+fuzzers:generator \
@@ -69,6 +70,7 @@ QUICK := -m "not slow"
 field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # The newest MicroPython that is pinned; firmware/Makefile takes the default one.
 NEWEST_MICROPYTHON = $(shell sed -n 's/^\[release\."\(.*\)"\]/\1/p' firmware/micropython.toml | sort -V | tail -1)
+CAMPAIGNS := streams
 AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
 
 # Steps announce themselves on one line; what they run prints below it.
@@ -79,13 +81,14 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 .DEFAULT_GOAL := help
 .PHONY: help native kernel-sizes litert-newest setup build parts sim sim-host plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants demo test test-all nightly fuzz \
-    coverage lint format clean distclean lock $(AREA_NAMES:%=test-%)
+    coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) $(CAMPAIGNS:%=campaign-%)
 
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo "  make test-AREA    Test one area: $(AREA_NAMES)"
+	@echo "  make campaign-X   Try hostile inputs, RUNS of them from SEED: $(CAMPAIGNS)"
 	@echo
 	@echo "Start with \`make demo\`. All that is made lies in $(BUILD)/ and $(VENV)/."
 
@@ -201,6 +204,11 @@ nightly: setup ## Check generated graphs on the NPU simulator for SECONDS (defau
 fuzz: setup ## Fuzz the NPU simulator for RUNS of each target (default 10^7)
 	$(call say,fuzzing)
 	@+$(MAKE) --no-print-directory -C tools/npu_sim/fuzz campaign
+
+$(CAMPAIGNS:%=campaign-%): setup
+	$(call say,campaign $(@:campaign-%=%))
+	@cd host_tests && nice -n 19 ../$(BIN)/python -m campaigns $(@:campaign-%=%) \
+	    $(if $(RUNS),--runs $(RUNS)) $(if $(SEED),--seed $(SEED))
 
 coverage: setup ## Print which lines of the NPU simulator the tests reach
 	$(call say,line coverage of the NPU simulator)

@@ -13,8 +13,9 @@ TESTED_IN = {
     "modules/ethosu/binding/python": "modules/ethosu/binding",
     "tools/ethosu_tools/tflite": "tools/ethosu_tools",
 }
-# Folders of tests without sources of their own: generated models, and checks of the whole tree.
-TESTS_ONLY = {".", "generator", "tree"}
+# Folders of tests without sources of their own: hostile inputs, generated models, and checks of the
+# whole tree.
+TESTS_ONLY = {".", "campaigns", "generator", "tree"}
 
 
 def tracked(repo: Path, *patterns: str) -> list[Path]:

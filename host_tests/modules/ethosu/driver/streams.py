@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """NPU calls of a compiled model, as the driver gets them: payload, regions and their sizes."""
 
-import struct
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from ethosu.vela.tflite.Model import Model
-from ethosu_tools.tflite import DTYPES, NPU_OPERATOR
+from ethosu_tools.tflite import DTYPES, NPU_OPERATOR, read
 
 
 @dataclass(frozen=True)
@@ -18,16 +17,10 @@ class Call:
     constants: bytes
     sizes: list[int]
 
-    def seed(self) -> bytes:
-        """Input file of c/mutate.c."""
-        header = struct.pack("<2I", len(self.payload), len(self.sizes))
-        sizes = struct.pack(f"<{len(self.sizes)}I", *self.sizes)
-        return header + sizes + self.constants + self.payload
 
-
-def npu_calls(path: Path) -> list[Call]:
-    """Read the NPU calls of a compiled model."""
-    model = Model.GetRootAs(path.read_bytes(), 0)
+def npu_calls(compiled: Path | bytes) -> list[Call]:
+    """Read the NPU calls of a compiled model, a file or its contents."""
+    model = Model.GetRootAs(read(compiled), 0)
     graph = model.Subgraphs(0)
 
     def data(index: int) -> bytes:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The verifier with Vela's own output, and with mutations of it."""
+"""The verifier with Vela's own output; host_tests/campaigns changes it."""
 
 import ctypes
-import json
 import sys
 from pathlib import Path
 
@@ -24,7 +23,6 @@ CONFIGS = {
     "ethos-u85-1024": 0x2000251A,
     "ethos-u85-2048": 0x2000261B,
 }
-MUTATED = [f"ethos-{npu}" for npu in ("u55-128", "u55-256", "u65-256", "u85-256", "u85-1024")]
 MODELS = ("hello_world_int8", "kws_ref_model", "ad01_int8", "pretrainedResnet_quant")
 
 
@@ -124,41 +122,3 @@ def test_both_payload_forms_are_read(library, small_models, tmp_path, npu, form)
     (call,) = npu_calls(tmp_path / "small_cnn_vela.tflite")
     assert call.payload[:4] == form.encode()
     assert verify(library, call, CONFIGS[npu], call.sizes) == ""
-
-
-def check_mutations(program: Path, call: Call, folder: Path, npu: str, count: int) -> None:
-    """Accepted mutations of a stream touch nothing outside their regions."""
-    seed = folder / "seed"
-    seed.write_bytes(call.seed())
-    result = json.loads(cbuild.run([program, seed, npu, count, 0]))
-    assert result["outside"] == 0
-    assert result["accepted"] > count // 100
-
-
-@pytest.fixture(scope="module")
-def mutate(tmp_path_factory) -> Path:
-    """The program of c/mutate.c."""
-    program = tmp_path_factory.mktemp("mutate") / "mutate"
-    sources = ["mutate.c", "standalone_board.c"]
-    return cbuild.link(program, "address", sources, cbuild.DRIVER, cbuild.SIM)
-
-
-@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
-def test_accepted_mutations_stay_inside(mutate, compiled, small_models, tmp_path, npu) -> None:
-    """2,000 mutations of each small model, run on the simulator."""
-    for name, path in small_models.items():
-        for number, call in enumerate(npu_calls(compiled(path, npu))):
-            folder = tmp_path / f"{name}_{number}"
-            folder.mkdir()
-            check_mutations(mutate, call, folder, npu, 2000)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("npu", MUTATED)
-@pytest.mark.parametrize("model", MODELS)
-def test_accepted_mutations_of_real_models_stay_inside(
-    mutate, compiled, shared_models, tmp_path, model, npu
-) -> None:
-    """10,000 mutations of each real model and config: more than 10^5 in all."""
-    (call,) = npu_calls(compiled(shared_models / f"{model}.tflite", npu))[:1]
-    check_mutations(mutate, call, tmp_path, npu, 10000)

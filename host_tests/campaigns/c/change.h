@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+/** A command stream of Vela with a few changes that a number names for good. */
+#ifndef CHANGE_H
+#define CHANGE_H
+
+#include "corpus.h"
+
+/** A region is at most so much larger than it was. */
+#define CHANGE_MORE_BYTES 65536u
+
+struct changed {
+    const struct corpus_stream *origin;
+    uint32_t *words;
+    uint32_t count; /**< words */
+    uint32_t sizes[CORPUS_REGIONS];
+};
+
+/** Words that any changed stream of a corpus can have. */
+uint32_t change_most_words(const struct corpus *corpus);
+
+/**
+ * One to five changes: registers get boundary values, registers and operations of every kind that
+ * the NPU has come in, go or move, regions get other sizes, words other bits.
+ *
+ * @param changed  its `words` has room for change_most_words()
+ */
+void change(const struct corpus *corpus, uint32_t seed, uint32_t number, struct changed *changed);
+
+#endif

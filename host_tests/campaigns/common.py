@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""What campaigns share."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import Protocol
+
+import sharing
+
+C = Path(__file__).parent / "c"
+BUILD = sharing.BUILD / "campaigns"
+
+Counts = dict[str, int]
+
+
+class FoundError(Exception):
+    """A run did what it must not do; the text says what, and how to repeat it."""
+
+
+class Unavailable32Error(Exception):
+    """This machine builds nothing for 32 bits."""
+
+
+def bits32() -> None:
+    """Compilers build for 32 bits here; else Unavailable32Error."""
+    if platform.machine() != "x86_64":
+        raise Unavailable32Error(f"the 32-bit builds need x86_64, this is {platform.machine()}")
+
+
+class Campaign(Protocol):
+    """Inputs by number, for a seed: the same seed and numbers repeat them."""
+
+    name: str
+    chunk: int
+    """Runs between two notes of how far it is."""
+
+    def run(self, seed: int, first: int, count: int) -> Counts:
+        """Try `count` inputs; FoundError at a finding."""

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+"""The short forms start from a small corpus."""
+
+import os
+
+import pytest
+
+from .common import Unavailable32Error, bits32
+from .corpus import GRAPHS_SHORT, corpus
+
+
+@pytest.fixture(scope="session")
+def small_corpus():
+    return corpus(GRAPHS_SHORT)
+
+
+@pytest.fixture(scope="session")
+def builds_for_32_bits():
+    try:
+        bits32()
+    except Unavailable32Error as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""What campaigns start from: graphs of the generator, compiled by Vela for every kind of NPU.
+
+A corpus is a folder: `streams` (command streams, regions and constants, as c/corpus.h reads them),
+`models/` (the compiled files) and `about.json` (how many of each NPU and memory mode).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import sharing
+from ethosu_tools.payload import read as read_payload
+from generator import case as cases
+from generator import isolated, vela
+from generator.builder import UnsuitableError
+from generator.families import FAMILIES
+from modules.ethosu.driver.streams import Call, npu_calls
+
+from tools.npu_sim import hardware
+
+REGIONS = 8
+GRAPHS_SHORT, GRAPHS_LONG = 90, 600
+
+
+def corpus(graphs: int) -> Path:
+    """The corpus of so many graphs of the generator; made once."""
+    sharing.make("tools/npu_sim", "shared")
+    sources = sorted((sharing.REPO / "host_tests/generator").rglob("*.py"))
+    return sharing.cached(
+        "corpus",
+        (sharing.tool_sources(), sharing.c_sources(), Path(__file__), *sources, graphs),
+        lambda folder: _make(folder, graphs),
+    )
+
+
+def _make(folder: Path, graphs: int) -> None:
+    (folder / "models").mkdir(parents=True)
+    families = list(FAMILIES.values())
+    streams: list[bytes] = []
+    about: dict[str, Counter[str]] = {"npus": Counter(), "memory modes": Counter()}
+    for number in range(graphs):
+        try:
+            case = cases.make(number // len(families), family=families[number % len(families)])
+            model = isolated.call(vela.compile_case, case).model
+        except (UnsuitableError, vela.RefusedError, isolated.DiedError):
+            continue
+        calls = npu_calls(model)
+        streams += [_stream(case.npu, call) for call in calls]
+        if calls:
+            (folder / "models" / hashlib.sha256(model).hexdigest()[:16]).write_bytes(model)
+            about["npus"][case.npu] += len(calls)
+            about["memory modes"][case.options[case.options.index("--memory-mode") + 1]] += 1
+    configs = b"".join(map(_config, hardware.configs()))
+    counts = struct.pack("<2I", len(hardware.configs()), len(streams))
+    (folder / "streams").write_bytes(counts + configs + b"".join(streams))
+    (folder / "about.json").write_text(json.dumps(about, indent=1) + "\n")
+
+
+def _config(npu: str) -> bytes:
+    """struct corpus_config."""
+    commands = [code | mask << 16 for code, (_, mask) in hardware.commands(npu).items()]
+    words = struct.pack(f"<2I{len(commands)}I", _config_word(npu), len(commands), *commands)
+    return npu.encode().ljust(20, b"\0") + words
+
+
+@cache
+def _config_word(npu: str) -> int:
+    """The CONFIG register of the simulated NPU."""
+    with hardware.Hardware(npu) as simulated:
+        return simulated.read(hardware.Register.CONFIG)
+
+
+def _stream(npu: str, call: Call) -> bytes:
+    """struct corpus_stream."""
+    stream = read_payload(call.payload).stream
+    sizes = [*call.sizes, *([0] * REGIONS)][:REGIONS]
+    place = hardware.configs().index(npu)
+    head = struct.pack(f"<3I{REGIONS}I", place, len(stream) // 4, len(call.sizes), *sizes)
+    return head + stream + _padded(call.constants)
+
+
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 4)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""The campaign on command streams, short, and that it sees what it is there to see."""
+
+import json
+import subprocess
+
+import pytest
+
+from . import streams
+from .common import FoundError
+from .streams import Streams
+
+pytestmark = pytest.mark.usefixtures("builds_for_32_bits")
+SEED = 1
+
+
+@pytest.fixture(scope="module")
+def campaign(small_corpus):
+    return Streams(small_corpus)
+
+
+def test_corpus_has_all_npus_and_memory_modes(small_corpus):
+    about = json.loads((small_corpus / "about.json").read_text())
+    families = [npu.split("-")[1] for npu in about["npus"]]
+    assert [families.count(family) for family in ("u55", "u65", "u85")] == [4, 2, 5]
+    modes = {"Sram_Only", "Shared_Sram", "Dedicated_Sram", "Dedicated_Sram_256KB"}
+    assert about["memory modes"].keys() == modes
+
+
+def test_accepted_streams_stay_inside_and_both_builds_agree(campaign):
+    counts = campaign.run(SEED, 0, 30_000)
+    assert (counts["outside"], counts["unreported"], counts["different"]) == (0, 0, 0)
+    assert counts["accepted"] > 10_000
+    assert counts["completed"] > 0.7 * counts["accepted"]
+
+
+def test_without_the_verifier_streams_leave_their_regions(campaign):
+    counts = campaign.run_unverified(SEED, 0, 2_000)
+    assert counts["outside"] > 100
+    # The verifier reports what it walked; a refused stream writes more.
+    assert counts["unreported"] > 100
+
+
+def test_a_verdict_that_differs_is_found(campaign):
+    other_seed = [streams._verdicts(), campaign.corpus / "streams", "2", "0", "100"]
+    verdicts = subprocess.run(other_seed, capture_output=True, check=True).stdout
+
+    with subprocess.Popen(
+        [streams._runner(), "run", campaign.corpus / "streams", str(SEED), "0", "100"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as program:  # fmt: skip
+        output, _ = program.communicate(verdicts)
+    assert program.returncode == 1
+    assert json.loads(output)["different"] > 50
+
+
+def test_what_is_found_is_told(campaign, monkeypatch):
+    monkeypatch.setattr(streams, "_verdicts", lambda: "true")
+    with pytest.raises(FoundError, match="the other build gives no verdict"):
+        campaign.run(SEED, 0, 100)
