@@ -17,7 +17,7 @@ TESTS ?=
 AREAS := \
     binding:firmware+plugin:modules/ethosu/binding \
     boards:firmware+plugin:boards \
-    campaigns:sim-variants+sim-host-variants:campaigns \
+    campaigns:sim-variants+sim-host-variants+fuzzers:campaigns \
     driver:sim-host-variants:modules/ethosu/driver \
     firmware:firmware+plugin:firmware \
     generator:sim-variants+sim-host+fuzzers:generator \
@@ -70,7 +70,7 @@ QUICK := -m "not slow"
 field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # The newest MicroPython that is pinned; firmware/Makefile takes the default one.
 NEWEST_MICROPYTHON = $(shell sed -n 's/^\[release\."\(.*\)"\]/\1/p' firmware/micropython.toml | sort -V | tail -1)
-CAMPAIGNS := streams
+CAMPAIGNS := streams models models32 kernels kernels32 payloads payloads32 files
 AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
 
 # Steps announce themselves on one line; what they run prints below it.

@@ -11,15 +11,26 @@ import argparse
 import json
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from .common import BUILD, Campaign, FoundError
+from .common import BUILD, Campaign, FoundError, added
 from .corpus import GRAPHS_LONG, corpus
+from .files import Files
+from .loading import Loading
 from .streams import Streams
 
-CAMPAIGNS: dict[str, Callable[[Path], Campaign]] = {"streams": Streams}
+CAMPAIGNS: dict[str, Callable[[Path], Campaign]] = {
+    "streams": Streams,
+    "models": Loading,
+    "models32": partial(Loading, bits=32),
+    "kernels": partial(Loading, target="kernels"),
+    "kernels32": partial(Loading, target="kernels", bits=32),
+    "payloads": partial(Loading, target="payloads"),
+    "payloads32": partial(Loading, target="payloads", bits=32),
+    "files": Files,
+}
 
 
 def main() -> int:
@@ -32,13 +43,15 @@ def main() -> int:
     arguments = parser.parse_args()
     folder = corpus(GRAPHS_LONG)
     campaign = CAMPAIGNS[arguments.campaign](folder)
-    note = BUILD / f"{campaign.name}.json"
+    note = BUILD / f"{arguments.campaign}.json"
     if arguments.first is not None:
         counts = campaign.run(arguments.seed or 0, arguments.first, arguments.runs)
         print(json.dumps(counts))
         return 0
     state = _state(note, arguments.seed, folder.name)
-    print(f"{campaign.name}: seed {state['seed']}, from run {state['runs']:,}, corpus {folder}")
+    print(
+        f"{arguments.campaign}: seed {state['seed']}, from run {state['runs']:,}, corpus {folder}"
+    )
     return _go_on(campaign, state, note, arguments.runs)
 
 
@@ -60,19 +73,19 @@ def _go_on(campaign: Campaign, state: dict, note: Path, runs: int) -> int:
         except FoundError as error:
             print(f"FOUND in runs {state['runs']} to {state['runs'] + count}:\n{error}")
             print(
-                f"repeat: cd host_tests && ../.venv/bin/python -m campaigns {campaign.name} "
+                f"repeat: cd host_tests && ../.venv/bin/python -m campaigns {note.stem} "
                 f"--seed {state['seed']} --first {state['runs']} --runs {count}"
             )
             return 1
         seconds = time.monotonic() - begin
         state["runs"] += count
         state["seconds"] += seconds
-        state["counts"] = dict(Counter(state["counts"]) + Counter(counts))
+        state["counts"] = added(state["counts"], counts)
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(json.dumps(state, indent=1) + "\n")
         found = ", ".join(f"{name} {number:,}" for name, number in state["counts"].items())
         print(f"{state['runs']:,} of {runs:,} runs, {count / seconds:,.0f}/s: {found}", flush=True)
-    print(f"{campaign.name}: {state['runs']:,} runs in {state['seconds']:,.0f} s, nothing found")
+    print(f"{note.stem}: {state['runs']:,} runs in {state['seconds']:,.0f} s, nothing found")
     return 0
 
 

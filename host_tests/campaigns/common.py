@@ -15,6 +15,13 @@ BUILD = sharing.BUILD / "campaigns"
 Counts = dict[str, int]
 
 
+def added(sums: Counts, counts: Counts) -> Counts:
+    """The counts of both; of what is called `most_` the larger."""
+    join = {True: max, False: int.__add__}
+    names = {**sums, **counts}
+    return {n: join[n.startswith("most_")](sums.get(n, 0), counts.get(n, 0)) for n in names}
+
+
 class FoundError(Exception):
     """A run did what it must not do; the text says what, and how to repeat it."""
 
@@ -32,7 +39,6 @@ def bits32() -> None:
 class Campaign(Protocol):
     """Inputs by number, for a seed: the same seed and numbers repeat them."""
 
-    name: str
     chunk: int
     """Runs between two notes of how far it is."""
 

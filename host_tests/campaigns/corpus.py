@@ -2,7 +2,8 @@
 """What campaigns start from: graphs of the generator, compiled by Vela for every kind of NPU.
 
 A corpus is a folder: `streams` (command streams, regions and constants, as c/corpus.h reads them),
-`models/` (the compiled files) and `about.json` (how many of each NPU and memory mode).
+`models/` (the compiled files), `kernels/` (a few of one operator, for each kernel), `payloads/`
+(what the driver gets of the models), `about.json` (how many of each NPU and memory mode).
 """
 
 from __future__ import annotations
@@ -15,13 +16,27 @@ from functools import cache
 from pathlib import Path
 
 import sharing
+from ethosu_tools.make_mixed import MixedNet
+from ethosu_tools.make_model import MODELS
 from ethosu_tools.payload import read as read_payload
+from ethosu_tools.plan import plan_file
+from ethosu_tools.vela import compile_model
 from generator import case as cases
 from generator import isolated, vela
 from generator.builder import UnsuitableError
 from generator.families import FAMILIES
 from modules.ethosu.driver.streams import Call, npu_calls
+from modules.ethosu.runtime.kernels.maker import GENERATORS, make
 
+from modules.ethosu.runtime.kernels import (
+    cases as _fill_generators,  # noqa: F401
+)
+from modules.ethosu.runtime.kernels import (
+    cases_weighted as _fill_them_too,  # noqa: F401
+)
+from modules.ethosu.runtime.kernels import (
+    plan_writer,
+)
 from tools.npu_sim import hardware
 
 REGIONS = 8
@@ -40,7 +55,8 @@ def corpus(graphs: int) -> Path:
 
 
 def _make(folder: Path, graphs: int) -> None:
-    (folder / "models").mkdir(parents=True)
+    for kind in ("models", "kernels", "payloads"):
+        (folder / kind).mkdir(parents=True)
     families = list(FAMILIES.values())
     streams: list[bytes] = []
     about: dict[str, Counter[str]] = {"npus": Counter(), "memory modes": Counter()}
@@ -53,13 +69,34 @@ def _make(folder: Path, graphs: int) -> None:
         calls = npu_calls(model)
         streams += [_stream(case.npu, call) for call in calls]
         if calls:
-            (folder / "models" / hashlib.sha256(model).hexdigest()[:16]).write_bytes(model)
+            for kind, data in (("models", model), ("payloads", calls[0].payload)):
+                (folder / kind / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
             about["npus"][case.npu] += len(calls)
             about["memory modes"][case.options[case.options.index("--memory-mode") + 1]] += 1
+    _add_planned(folder / "models")
+    for name in GENERATORS:
+        for seed in range(3):
+            model = plan_writer.add_plan(make(name, seed).model)
+            (folder / "kernels" / f"{name}{seed}").write_bytes(model)
     configs = b"".join(map(_config, hardware.configs()))
     counts = struct.pack("<2I", len(hardware.configs()), len(streams))
     (folder / "streams").write_bytes(counts + configs + b"".join(streams))
     (folder / "about.json").write_text(json.dumps(about, indent=1) + "\n")
+
+
+def _add_planned(folder: Path) -> None:
+    """Models with plans and debug tables."""
+    net = MixedNet("state", 1)
+    x = net.svdf(net.input((1, 8)), 4, memory=3)
+    net.graph.outputs.append(net.dense(x, 4, gain=1.0).tensor)
+    sources = {name: maker() for name, maker in MODELS.items()} | {"state": net.finish()}
+    for name, model in sources.items():
+        source, compiled = folder / f"{name}.source", folder / f"{name}.compiled"
+        source.write_bytes(model)
+        compile_model(source, "ethos-u55-128", compiled)
+        plan_file(compiled, folder / name)
+        source.unlink()
+        compiled.unlink()
 
 
 def _config(npu: str) -> bytes:

@@ -48,7 +48,6 @@ class Streams:
     """The campaign on one corpus."""
 
     corpus: Path
-    name = "streams"
     chunk = 200_000
 
     def run(self, seed: int, first: int, count: int) -> Counts:

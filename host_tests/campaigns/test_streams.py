@@ -28,9 +28,9 @@ def test_corpus_has_all_npus_and_memory_modes(small_corpus):
 
 
 def test_accepted_streams_stay_inside_and_both_builds_agree(campaign):
-    counts = campaign.run(SEED, 0, 30_000)
+    counts = campaign.run(SEED, 0, 20_000)
     assert (counts["outside"], counts["unreported"], counts["different"]) == (0, 0, 0)
-    assert counts["accepted"] > 10_000
+    assert counts["accepted"] > 8_000
     assert counts["completed"] > 0.7 * counts["accepted"]
 
 

@@ -12,32 +12,28 @@ import sharing
 HERE = Path(__file__).parent
 
 
-def objects(sanitizer: str) -> list[Path]:
-    """Runtime and driver, compiled as tools/sim_host does it for a sanitizer."""
-    sharing.make("tools/sim_host", "objects", f"SANITIZE={sanitizer}")
-    return sorted((sharing.BUILD / "sim_host" / sanitizer / "modules").rglob("*.o"))
-
-
 @pytest.fixture(scope="session")
-def build_program(repo):
-    """Builds a C program of this folder with sanitizers: `build_program("damage.c")`."""
+def damage(repo):
+    """Runs the program of damage.c: `damage("cut", path)`; returns what it printed."""
+    sharing.make("tools/sim_host", "objects", "SANITIZE=address")
+    module = repo / "modules/ethosu"
+    command = [
+        *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror"),
+        *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+        *(f"-I{path}" for path in (module, module / "runtime", module / "driver")),
+        f"-I{repo / 'tools/sim_host'}",
+        *(HERE / "damage.c", HERE / "board_none.c", HERE / "exercise.c"),
+        *sorted((sharing.BUILD / "sim_host/address/modules").rglob("*.o")),
+        *("-lm", "-o"),
+    ]
+    program = sharing.program("damage", command)
 
-    def build(main: str, *, fuzz: bool = False) -> Path:
-        compiler, sanitize = ("clang", "fuzzer,") if fuzz else ("gcc", "")
-        module = repo / "modules/ethosu"
-        command = [
-            compiler,
-            *("-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror"),
-            *(f"-fsanitize={sanitize}address,undefined", "-fno-sanitize-recover=all"),
-            *(f"-I{path}" for path in (module, module / "runtime", module / "driver")),
-            f"-I{repo / 'tools/sim_host'}",
-            *(HERE / main, HERE / "board_none.c", HERE / "exercise.c"),
-            *objects("fuzz" if fuzz else "address"),
-            *("-lm", "-o"),
-        ]
-        return sharing.program(Path(main).stem, command)
+    def run(how: str, path: Path) -> str:
+        result = subprocess.run([program, how, path], capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr[-2000:]
+        return result.stdout
 
-    return build
+    return run
 
 
 @pytest.fixture(scope="session")
@@ -52,19 +48,6 @@ def vela(tmp_path_factory):
         shared = sharing.compiled(model.stem, model.read_bytes(), options, compile_it)
         (product,) = [*shared.glob("*_vela.tflite"), *shared.glob("*_vela.npz")]
         return Path(shutil.copy(product, tmp_path_factory.mktemp("vela")))
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def damage(build_program):
-    """Runs the program of damage.c: `damage("cut", path)`; returns what it printed."""
-    program = build_program("damage.c")
-
-    def run(how: str, path: Path) -> str:
-        result = subprocess.run([program, how, path], capture_output=True, text=True, check=False)
-        assert result.returncode == 0, result.stderr[-2000:]
-        return result.stdout
 
     return run
 

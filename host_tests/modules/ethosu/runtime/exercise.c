@@ -13,7 +13,7 @@ static size_t round_up(size_t size)
     return (size + 15) & ~(size_t)15;
 }
 
-static void look_at(struct ethosu_model *model)
+void exercise_model(struct ethosu_model *model)
 {
     struct ethosu_model_info info;
     ethosu_model_get_info(model, &info);
@@ -51,7 +51,7 @@ int exercise(const void *file, size_t size, struct ethosu_model_error *error)
     struct ethosu_model *model;
     status = ethosu_model_load(&source, &memory, &model, error);
     if (status == ETHOSU_MODEL_OK) {
-        look_at(model);
+        exercise_model(model);
     }
     free(memory.object);
     free(memory.arena);

@@ -8,4 +8,7 @@
 /** Load the file into memory of exactly the measured size, and look at all of it. */
 int exercise(const void *file, size_t size, struct ethosu_model_error *error);
 
+/** Look at all that a loaded model tells, write its inputs and outputs, and reset it. */
+void exercise_model(struct ethosu_model *model);
+
 #endif

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """No file, however damaged, makes the runtime read or write outside its memory (ASan, UBSan)."""
 
-import shutil
 import struct
-import subprocess
 
 import numpy as np
 import pytest
@@ -12,8 +10,6 @@ from ethosu_tools.plan import record
 from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite import OFFSETS_NAME, metadata
 from ethosu_tools.tflite.writer import Graph, write
-
-FUZZ_SECONDS = 5
 
 # From the mark of a COP1 payload to its stream: mark, config and id, padding, head of the stream.
 COP1_HEADER = 32
@@ -87,28 +83,3 @@ def test_a_stream_that_writes_its_constants_is_refused(compiled, small_models, t
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"command stream writes base pointer 0, which holds"):
         Simulation(path)
-
-
-def _fuzz(build_program, compiled, small_models, tmp_path, limit):
-    program = build_program("fuzz_model.c", fuzz=True)
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
-    for name, model in small_models.items():
-        shutil.copy(compiled(model), corpus / name)
-    result = subprocess.run(
-        [program, limit, "-max_len=16384", "-rss_limit_mb=1024", "-timeout=10", corpus],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr[-3000:]
-
-
-def test_fuzz_for_a_while(build_program, compiled, small_models, tmp_path):
-    _fuzz(build_program, compiled, small_models, tmp_path, f"-max_total_time={FUZZ_SECONDS}")
-
-
-@pytest.mark.slow
-def test_fuzz_a_million(build_program, compiled, small_models, tmp_path):
-    _fuzz(build_program, compiled, small_models, tmp_path, "-runs=1000000")

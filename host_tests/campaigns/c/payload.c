@@ -5,9 +5,15 @@
  */
 #include "ethosu_ext.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct {
+    uint64_t inputs, parsed, accepted;
+} counts;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -18,6 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char text[200];
     int error = ethosu_ext_parse_payload(data, size, &payload, &fault);
     bool parsed = error == 0;
+    counts.inputs++;
+    counts.parsed += parsed;
     for (unsigned i = 0; i < 3 && parsed; i++) {
         struct ethosu_ext_writes writes;
         if (payload.stream < data || payload.stream + payload.stream_bytes > data + size) {
@@ -25,9 +33,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         error = ethosu_ext_verify(payload.stream, payload.stream_bytes, configs[i], sizes, 3,
                                   &writes, &fault);
+        counts.accepted += error == 0;
     }
     if (error != 0 && ethosu_ext_describe(&fault, text, sizeof text) >= sizeof text) {
         abort();
     }
     return 0;
+}
+
+__attribute__((destructor)) static void print_counts(void)
+{
+    fprintf(stderr,
+            "\n{\"inputs\": %" PRIu64 ", \"parsed\": %" PRIu64 ", \"accepted\": %" PRIu64 "}\n",
+            counts.inputs, counts.parsed, counts.accepted);
 }

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+/**
+ * libFuzzer target: a model from anywhere is measured, loaded, looked at, and run: its kernels
+ * here, its NPU calls by the driver on the simulator. Sanitizers and guard zones are the judge.
+ *
+ * The simulator needs 64 bits: in a build for 32 only models without NPU calls run.
+ */
+#include "exercise.h"
+#include "load_npu.h"
+#include "steps.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** More memory than this only makes runs slower. */
+#define MOST_MEMORY (256u << 10)
+
+/** Loading is linear in the file's size: so many comparisons at most for all, and for a byte. */
+#define LOAD_STEPS 20000u
+#define LOAD_STEPS_PER_BYTE 100u
+
+/** A run of the CPU's kernels is ended after so many comparisons: the caller's time-out does that.
+ */
+#define RUN_STEPS 300000u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct {
+    uint64_t inputs, loaded, run, run_on_npu, cut_short, most_load_steps;
+} counts;
+
+/** The environment may allow fewer steps, so that a test sees the limit at work. */
+static uint64_t load_steps(size_t size)
+{
+    const char *text = getenv("LOAD_STEPS");
+    return text == NULL ? LOAD_STEPS + LOAD_STEPS_PER_BYTE * size : strtoull(text, NULL, 10);
+}
+
+static int load(const struct ethosu_model_source *source, struct ethosu_model_memory *memory,
+                struct ethosu_model **model, struct ethosu_model_error *error)
+{
+    int status = ethosu_model_measure(source, memory, error);
+    if (status != ETHOSU_MODEL_OK) {
+        return status;
+    }
+    if (memory->arena_size > MOST_MEMORY || memory->object_size > MOST_MEMORY) {
+        return ETHOSU_MODEL_NO_MEMORY;
+    }
+    memory->object = malloc(memory->object_size);
+    memory->arena = load_npu_memory(memory->arena_size);
+    return ethosu_model_load(source, memory, model, error);
+}
+
+/** Which operator is at this place of the command stream, by the file's debug table? */
+static void look_up(const struct ethosu_model *model)
+{
+    uint32_t length = 0;
+    char copy[64];
+    for (uint32_t offset = 0; offset < 4096; offset += offset + 1) {
+        const char *name = ethosu_model_operator_at(model, offset, &length);
+        if (name != NULL) {
+            memcpy(copy, name, length < sizeof copy ? length : sizeof copy);
+        }
+    }
+}
+
+/** Run it, or as much of it as the steps allow. */
+static void run(struct ethosu_model *model)
+{
+    struct ethosu_model_info info;
+    struct ethosu_driver *driver = NULL;
+    jmp_buf escape;
+    ethosu_model_get_info(model, &info);
+    // npu_calls does not count what only the initialisation runs
+    if (info.npu[0] != '\0' && (driver = load_npu_driver(info.npu)) == NULL) {
+        return;
+    }
+    steps_allow(RUN_STEPS);
+    if (setjmp(escape) == 0) {
+        steps_escape = &escape;
+        int status = ethosu_model_invoke(model, driver);
+        counts.run += status == ETHOSU_MODEL_OK;
+        counts.run_on_npu += status == ETHOSU_MODEL_OK && driver != NULL;
+    } else {
+        counts.cut_short++;
+        load_npu_stop(driver);
+    }
+    steps_escape = NULL;
+    steps_allow(UINT64_MAX);
+    if (driver != NULL) {
+        look_up(model);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ethosu_model_error error = {""};
+    struct ethosu_model_source source = {.file = load_npu_memory(size), .file_size = size};
+    struct ethosu_model_memory memory = {0};
+    struct ethosu_model *model;
+    memcpy((void *)source.file, data, size);
+    counts.inputs++;
+    steps_allow(load_steps(size));
+    int status = load(&source, &memory, &model, &error);
+    counts.most_load_steps = steps > counts.most_load_steps ? steps : counts.most_load_steps;
+    steps_allow(UINT64_MAX);
+    if (status == ETHOSU_MODEL_OK) {
+        counts.loaded++;
+        exercise_model(model);
+        run(model);
+    } else if (status != ETHOSU_MODEL_NO_MEMORY && error.text[0] == '\0') {
+        fprintf(stderr, "refused with status %d and no reason\n", status);
+        abort();
+    }
+    steps_allow(UINT64_MAX);
+    load_npu_check();
+    free(memory.object);
+    load_npu_free(memory.arena);
+    load_npu_free((void *)source.file);
+    return 0;
+}
+
+__attribute__((destructor)) static void print_counts(void)
+{
+    fprintf(stderr,
+            "\n{\"inputs\": %" PRIu64 ", \"loaded\": %" PRIu64 ", \"run\": %" PRIu64
+            ", \"run_on_npu\": %" PRIu64 ", \"cut_short\": %" PRIu64
+            ", \"most_load_steps\": %" PRIu64 "}\n",
+            counts.inputs, counts.loaded, counts.run, counts.run_on_npu, counts.cut_short,
+            counts.most_load_steps);
+}

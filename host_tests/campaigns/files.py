@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""The host's readers: a damaged file is read, or refused with one sentence, in linear time.
+
+What the tools make of a file: descriptions, memory plans, debug tables, payloads. Anything but a
+ToolError is a finding, and so are more calls of functions than CALLS_PER_BYTE allows.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import FrameType
+
+from ethosu_tools import debug_table, payload, tflite
+from ethosu_tools.errors import InputError, ToolError
+from ethosu_tools.plan import plan_file, record
+from ethosu_tools.romfs import load_image
+
+from .common import Counts, FoundError
+
+CALLS = 200_000
+CALLS_PER_BYTE = 500
+_WORDS = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x10000, 2**31 - 1, 2**31, 2**32 - 1)
+
+_TABLES = {debug_table.NAME: debug_table.parse, record.RECORD_NAME: record.decode}
+
+
+class TooManyCallsError(Exception):
+    """A reader takes too long."""
+
+
+def _describe(path: Path, data: bytes) -> None:
+    tflite.describe(path)
+    with tflite.reading(path):
+        for name, read in (
+            ("ethosu_debug", debug_table.parse),
+            (record.RECORD_NAME, record.decode),
+        ):
+            table = tflite.metadata.get(data, name)
+            if table is not None:
+                read(table)
+
+
+def _plan(path: Path, _: bytes) -> None:
+    plan_file(path)
+
+
+def _payload(path: Path, data: bytes) -> None:
+    with tflite.reading(path):
+        payload.read(data)
+
+
+def _image(path: Path, _: bytes) -> None:
+    load_image(path)
+
+
+READERS: dict[str, tuple[Callable[[Path, bytes], None], ...]] = {
+    "models": (_describe, _plan),
+    "kernels": (_describe, _plan),
+    "payloads": (_payload, _image),
+}
+
+
+def damaged(data: bytes, draw: random.Random) -> bytes:
+    """One to four changes: of a word, of a byte, a cut, a repeated piece."""
+    out = bytearray(data)
+    for _ in range(draw.randint(1, 4)):
+        at = draw.randrange(len(out)) & ~3
+        match draw.randrange(8):
+            case 0:
+                del out[draw.randrange(8, len(out) + 1) :]
+            case 1:
+                out[at:at] = out[at : at + draw.randrange(64)]
+            case 2 | 3:
+                out[draw.randrange(len(out))] = draw.randrange(256)
+            case _:
+                out[at : at + 4] = struct.pack("<I", draw.choice(_WORDS))
+    return bytes(out)
+
+
+@dataclass(frozen=True)
+class Files:
+    """The campaign on one corpus."""
+
+    corpus: Path
+    chunk = 5_000
+
+    def run(self, seed: int, first: int, count: int) -> Counts:
+        """Files of these numbers through every reader of their kind."""
+        counts = {"files": count, "read": 0, "refused": 0}
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+            for number in range(first, first + count):
+                try:
+                    self._one(seed, number, Path(folder) / "file", counts)
+                except Exception as error:
+                    text = "".join(traceback.format_exception(error))[-2000:]
+                    raise FoundError(f"file {number} of seed {seed}: {text}") from error
+        return counts
+
+    def _one(self, seed: int, number: int, path: Path, counts: Counts) -> None:
+        draw = random.Random(f"{seed} {number}")
+        kind = draw.choice(tuple(READERS))
+        data = damaged(draw.choice(_files(self.corpus / kind)).read_bytes(), draw)
+        path.write_bytes(data)
+        for read in READERS[kind]:
+            try:
+                with _Calls(CALLS + CALLS_PER_BYTE * len(data)):
+                    read(path, data)
+                counts["read"] += 1
+            except ToolError as error:
+                counts["refused"] += 1
+                assert str(error).strip(), "a refusal without a reason"
+                assert isinstance(error, InputError), repr(error)
+
+
+@cache
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+class _Calls:
+    """Within this, more calls of functions than `most` are a TooManyCallsError."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+
+    def __enter__(self) -> None:
+        sys.setprofile(self._count)
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def _count(self, _frame: FrameType, event: str, _argument: object) -> None:
+        self.left -= event.endswith("call")
+        if self.left < 0:
+            sys.setprofile(None)
+            raise TooManyCallsError

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""Loaders and kernels: damaged files are loaded and run, by libFuzzer with ASan and UBSan.
+
+With 64 bits the NPU's calls run too, by the driver on the simulator; with 32 bits, as a board has
+them, all that the CPU computes. c/load.c says what ends a run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import sharing
+
+from modules.ethosu.driver import cbuild
+
+from .common import BUILD, C, Counts, FoundError, bits32
+
+_RUNTIME = cbuild.REPO / "modules/ethosu/runtime"
+_TESTS = cbuild.REPO / "host_tests/modules/ethosu/runtime"
+_COMPARED = [f"{kind}{size}" for kind in ("cmp", "const_cmp") for size in (1, 2, 4, 8)]
+_WRAPPED = [f"__sanitizer_cov_trace_{name}" for name in _COMPARED]
+_WRAPPED_NPU = ["sim_host_map", "npu_execute", "ethosu_wait"]
+_WRAPPED_NPU += [f"ethosu_ext_{name}" for name in ("prepare", "start", "wait", "cancel")]
+_FLAGS = [*cbuild.STRICT, "-O2", "-fsanitize=fuzzer,address,undefined"]
+_FLAGS += ["-fno-sanitize-recover=all", f"-I{_RUNTIME}", f"-I{_TESTS}", *cbuild.INCLUDES]
+_BOARD = _TESTS / "board_none.c"
+_MODELS = [*(C / name for name in ("load.c", "steps.c", "change_model.c")), _TESTS / "exercise.c"]
+# Of the driver, what reads a payload and verifies its stream.
+_PAYLOADS = re.compile(r"device_u|ethosu_(payload|verify|fault|names|sentences|format|products)")
+
+
+def _objects(bits: int) -> list[Path]:
+    """Driver, runtime and board, compiled for libFuzzer."""
+    build = sharing.BUILD / f"sim_host/fuzz{'' if bits == 64 else bits}"
+    width = f"CPPFLAGS=-m{bits}"
+    sharing.make("tools/sim_host", "objects", "SANITIZE=fuzz", f"BUILD={build}", width)
+    return sorted(build.rglob("*.o"))
+
+
+def _simulator() -> list[Path]:
+    sharing.make("tools/npu_sim/fuzz")
+    names = sorted(path.stem for path in (cbuild.REPO / "tools/npu_sim").glob("*.c"))
+    return [sharing.BUILD / f"npu_sim/fuzz/{name}.o" for name in names]
+
+
+def _models(bits: int) -> list[object]:
+    """What the program of c/load.c is made from."""
+    wrapped = [f"-Wl,--wrap={name}" for name in (*_WRAPPED, *_WRAPPED_NPU)]
+    if bits == 64:
+        return [*wrapped, *_MODELS, C / "load_npu.c", *_objects(64), *_simulator()]
+    objects = [path for path in _objects(32) if path.parent.name != "sim_host"]
+    return [*wrapped[: len(_WRAPPED)], *_MODELS, C / "load_npu_none.c", _BOARD, *objects]
+
+
+def _payloads(bits: int) -> list[object]:
+    """What the program of c/payload.c is made from."""
+    return [C / "payload.c", *(path for path in _objects(bits) if _PAYLOADS.match(path.name))]
+
+
+_TARGETS = {"models": _models, "kernels": _models, "payloads": _payloads}
+
+
+def program(target: str, bits: int) -> Path:
+    """A target of libFuzzer, for pointers of so many bits."""
+    if bits == 32:
+        bits32()
+    parts = [*_FLAGS, f"-m{bits}", *_TARGETS[target](bits)]
+    return sharing.program(f"{target}{bits}", ["clang", *parts, "-lm", "-o"])
+
+
+@dataclass(frozen=True)
+class Loading:
+    """The campaign on one corpus: a target, with pointers of so many bits."""
+
+    corpus: Path
+    target: str = "models"
+    bits: int = 64
+    longest: int = 65_536
+    chunk = 100_000
+
+    @property
+    def name(self) -> str:
+        """Of its notes."""
+        return f"{self.target}{self.bits}"
+
+    @property
+    def folder(self) -> Path:
+        """Where libFuzzer keeps inputs that reached something new."""
+        return BUILD / self.name
+
+    def run(self, seed: int, first: int, count: int) -> Counts:
+        """So many inputs; a finding is saved in `folder` and named."""
+        found = self.folder / "found"
+        inputs = self.folder / "inputs"
+        if first == 0:
+            shutil.rmtree(inputs, ignore_errors=True)
+        found.mkdir(parents=True, exist_ok=True)
+        inputs.mkdir(exist_ok=True)
+        options = [
+            f"-runs={count}",
+            f"-seed={(seed + first) % 2**31 + 1}",
+            f"-max_len={self.longest}",
+        ]
+        options += ["-rss_limit_mb=2000", "-timeout=60", "-detect_leaks=0", "-reload=0"]
+        return self.fuzz(
+            [*options, f"-artifact_prefix={found}/", inputs, self.corpus / self.target]
+        )
+
+    def fuzz(self, arguments: list, **environment: str) -> Counts:
+        """Run libFuzzer with these arguments."""
+        done = subprocess.run(
+            [program(self.target, self.bits), *arguments],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env={**os.environ, **environment},
+        )
+        if done.returncode != 0:
+            raise FoundError(_summary(done.stderr))
+        counts: Counts = json.loads(done.stderr[done.stderr.rindex("{") :])
+        return counts
+
+
+def _summary(text: str) -> str:
+    """The lines of a sanitizer's report that say what and where."""
+    wanted = re.compile(r"ERROR|runtime error|SUMMARY|Test unit|^ *#\d+ .* in |refused|guard")
+    lines = [line for line in text.splitlines() if wanted.search(line)]
+    return "\n".join(line for line in lines if not re.match(r"#\d+\t", line))[:3000]

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""The campaigns on loaders and kernels, short, and that their limits are at work."""
+
+import dataclasses
+
+import pytest
+
+from . import loading
+from .common import FoundError
+from .loading import Loading
+
+pytestmark = pytest.mark.usefixtures("builds_for_32_bits")
+RUNS = {"models": 4_000, "kernels": 4_000, "payloads": 20_000}
+LONGEST = 16_384
+
+
+@pytest.fixture
+def campaign(small_corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(loading, "BUILD", tmp_path)
+    return Loading(small_corpus, longest=LONGEST)
+
+
+@pytest.mark.parametrize("bits", [64, 32])
+@pytest.mark.parametrize("target", RUNS)
+def test_damaged_files_are_loaded_and_run(campaign, target, bits):
+    counts = dataclasses.replace(campaign, target=target, bits=bits).run(1, 0, RUNS[target])
+    assert counts["inputs"] >= RUNS[target]
+    if target == "payloads":
+        assert counts["accepted"] > 100
+        return
+    if (target, bits) == ("models", 64):
+        assert counts["run_on_npu"] > 50
+    elif target == "kernels":
+        assert counts["run"] > 200
+
+
+@pytest.mark.parametrize("bits", [64, 32])
+@pytest.mark.parametrize("kind", ["models", "kernels"])
+def test_sound_models_are_loaded_and_run(campaign, small_corpus, kind, bits):
+    """Else nothing of the campaign would get past the loader."""
+    models = sorted((small_corpus / kind).iterdir())
+    counts = dataclasses.replace(campaign, bits=bits).fuzz(models)
+    assert counts["loaded"] > 0.9 * len(models)
+    if kind == "kernels" or bits == 64:
+        assert counts["run"] > 0.9 * counts["loaded"]
+
+
+def test_a_load_that_takes_too_many_steps_is_found(campaign, small_corpus):
+    model = small_corpus / "models/small_cnn"
+    counts = campaign.fuzz([model])
+    with pytest.raises(FoundError, match="more than 1000 steps"):
+        campaign.fuzz([model], LOAD_STEPS="1000")
+    assert counts["most_load_steps"] > 1000
