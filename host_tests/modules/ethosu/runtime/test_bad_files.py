@@ -3,13 +3,17 @@
 
 import struct
 
+import flatbuffers
 import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.errors import InputError
 from ethosu_tools.plan import record
 from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite import OFFSETS_NAME, metadata
 from ethosu_tools.tflite.writer import Graph, write
+
+from modules.ethosu.runtime.kernels import cases, cases_weighted, maker, plan_writer  # noqa: F401
 
 # From the mark of a COP1 payload to its stream: mark, config and id, padding, head of the stream.
 COP1_HEADER = 32
@@ -33,6 +37,25 @@ def test_cut_at_every_byte(damage, compiled, small_models, name):
 def test_every_byte_spoilt(damage, compiled, small_models, name):
     words = damage("set", compiled(small_models[name])).split()
     assert int(words[2]) < int(words[0])
+
+
+@pytest.mark.parametrize("zero_point", [-(2**31), 2**31 - 1, 2**40])
+def test_zero_points_outside_of_their_type_reach_no_kernel(damage, tmp_path, zero_point):
+    path = tmp_path / "model.tflite"
+    refused = []
+    for name in maker.GENERATORS:
+        model = maker.make(name, 0).model
+        tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
+        for tensor in tree.subgraphs[0].tensors:
+            quantization = tensor.quantization
+            if quantization is not None and quantization.zeroPoint is not None:
+                quantization.zeroPoint = [zero_point] * len(quantization.zeroPoint)
+        builder = flatbuffers.Builder(4096)
+        builder.Finish(tree.Pack(builder), b"TFL3")
+        path.write_bytes(plan_writer.add_plan(bytes(builder.Output())))
+        if "zero point is outside of its type's range" in damage("load", path):
+            refused.append(name)
+    assert "NOT_EQUAL" in refused or zero_point == 2**40  # whose low 32 bits are 0
 
 
 def test_inputs_in_regions_of_their_own_are_refused(damage, vela, small_models):

@@ -82,8 +82,8 @@ static int prepare_compare(struct builder *builder, const struct tflite_operator
         .scaled = in[0].type == ETHOSU_TYPE_INT8 || in[0].type == ETHOSU_TYPE_UINT8,
     };
     for (int i = 0; i < 2 && p.scaled; i++) {
-        p.offset[i] = -in[i].zero_point;
         TRY(need_quantized(builder, &in[i]));
+        p.offset[i] = -in[i].zero_point;
         TRY(need_rescale(builder, (double)in[i].scale, &p.scale[i]));
     }
     if (!nd_broadcast(&p.walk, &out, in, 2)) {
