@@ -107,7 +107,7 @@ class Loading:
             f"-seed={(seed + first) % 2**31 + 1}",
             f"-max_len={self.longest}",
         ]
-        options += ["-rss_limit_mb=2000", "-timeout=60", "-detect_leaks=0", "-reload=0"]
+        options += ["-rss_limit_mb=2000", "-timeout=60", "-detect_leaks=0", "-mutate_depth=2"]
         return self.fuzz(
             [*options, f"-artifact_prefix={found}/", inputs, self.corpus / self.target]
         )

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * libFuzzer's mutator for models: half of the changes know the format, and give shapes, counts,
+ * libFuzzer's mutator for models: most changes know the format, and give shapes, counts,
  * indices and options values at a boundary. Random bytes seldom get past the first check.
  */
 #include "flatbuffer.h"
@@ -27,7 +27,9 @@ enum {
     BUFFER_DATA = 0
 };
 
-#define MOST_CHANGES 3u
+#define MOST_CHANGES 2u
+#define MOST_TENSORS 100u
+#define MOST_RANK 8u
 
 static uint32_t state;
 
@@ -44,15 +46,19 @@ static uint32_t boundary(uint32_t old)
         15,         16,         127,        128,        255,        256,       511,
         512,        32767,      32768,      65535,      65536,      65537,     0x00FFFFFF,
         0x3FFFFFFF, 0x40000000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF};
-    switch (draw(6)) {
+    switch (draw(8)) {
     case 0:
-        return old + 1;
     case 1:
-        return old - 1;
+        return old + 1;
     case 2:
-        return old * 2;
     case 3:
+        return old - 1;
+    case 4:
+        return draw(2) ? old * 2 : old / 2;
+    case 5:
         return old ^ 1u << draw(32);
+    case 6:
+        return draw(4);
     default:
         return fixed[draw(sizeof fixed / sizeof fixed[0])];
     }
@@ -99,6 +105,28 @@ static struct fb_table any_of(struct flatbuffer *fb, const struct fb_table *tabl
 {
     struct fb_vector vector = fb_get_vector(fb, table, field, 4);
     return vector.count == 0 ? (struct fb_table){0} : fb_table_at(fb, &vector, draw(vector.count));
+}
+
+/** Give a dimension another value wherever it is: then the shapes still fit to each other. */
+static void change_dimension(struct flatbuffer *fb, uint8_t *data, const struct fb_table *graph)
+{
+    struct fb_vector tensors = fb_get_vector(fb, graph, GRAPH_TENSORS, 4);
+    struct fb_table tensor = any_of(fb, graph, GRAPH_TENSORS);
+    struct fb_vector shape = fb_get_vector(fb, &tensor, TENSOR_SHAPE, 4);
+    if (shape.count == 0) {
+        return;
+    }
+    uint32_t old = fb_u32_at(fb, &shape, draw(shape.count));
+    uint32_t value = boundary(old);
+    for (uint32_t i = 0; i < tensors.count && i < MOST_TENSORS; i++) {
+        tensor = fb_table_at(fb, &tensors, i);
+        shape = fb_get_vector(fb, &tensor, TENSOR_SHAPE, 4);
+        for (uint32_t k = 0; k < shape.count && k < MOST_RANK; k++) {
+            if (fb_u32_at(fb, &shape, k) == old && draw(8) != 0) {
+                memcpy(data + shape.position + 4 * k, &value, sizeof value);
+            }
+        }
+    }
 }
 
 static void change_tensor(struct flatbuffer *fb, uint8_t *data, const struct fb_table *graph)
@@ -154,24 +182,21 @@ static void change_constant(struct flatbuffer *fb, uint8_t *data, const struct f
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
     state = seed;
-    if (size < 16 || draw(2) == 0) {
+    if (size < 16 || draw(8) == 0) {
         return LLVMFuzzerMutate(data, size, max_size);
     }
     struct flatbuffer fb = {.data = data, .size = (uint32_t)size};
     struct fb_table model = fb_root(&fb);
     for (uint32_t changes = 1 + draw(MOST_CHANGES); changes > 0; changes--) {
         struct fb_table graph = any_of(&fb, &model, MODEL_SUBGRAPHS);
-        switch (draw(5)) {
-        case 0:
+        static void (*const kinds[])(struct flatbuffer *, uint8_t *, const struct fb_table *) = {
+            change_operator, change_operator,  change_operator, change_tensor,
+            change_tensor,   change_dimension, change_dimension};
+        uint32_t kind = draw(8);
+        if (kind == 7) {
             change_constant(&fb, data, &model);
-            break;
-        case 1:
-        case 2:
-            change_operator(&fb, data, &graph);
-            break;
-        default:
-            change_tensor(&fb, data, &graph);
-            break;
+        } else {
+            kinds[kind](&fb, data, &graph);
         }
     }
     return size;
