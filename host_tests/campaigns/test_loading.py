@@ -2,6 +2,7 @@
 """The campaigns on loaders and kernels, short, and that their limits are at work."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +52,11 @@ def test_a_load_that_takes_too_many_steps_is_found(campaign, small_corpus):
     with pytest.raises(FoundError, match="more than 1000 steps"):
         campaign.fuzz([model], LOAD_STEPS="1000")
     assert counts["most_load_steps"] > 1000
+
+
+@pytest.mark.parametrize("bits", [64, 32])
+def test_what_was_found_is_fixed(campaign, bits):
+    """Each file is an input that was a finding once; its name says what of."""
+    found = sorted((Path(__file__).parent / "found").iterdir())
+    counts = dataclasses.replace(campaign, bits=bits).fuzz(found)
+    assert counts["inputs"] >= len(found) > 0

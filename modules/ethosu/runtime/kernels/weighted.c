@@ -186,8 +186,9 @@ static int32_t finish(const struct weighted *p, int64_t sum, int32_t channel)
     int32_t at = p->per_channel ? channel : 0;
     struct rescale scale = {p->multipliers[at], p->shifts[at]};
     if (p->bias != NULL) {
-        sum +=
+        int64_t bias =
             p->bias_64 ? ((const int64_t *)p->bias)[channel] : ((const int32_t *)p->bias)[channel];
+        sum = (int64_t)((uint64_t)sum + (uint64_t)bias);
     }
     int32_t value =
         p->mode == SUM_16 ? fixed_rescale_64(sum, scale) : fixed_rescale((int32_t)sum, scale);
