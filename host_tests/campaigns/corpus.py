@@ -40,16 +40,22 @@ from modules.ethosu.runtime.kernels import (
 from tools.npu_sim import hardware
 
 REGIONS = 8
+# C sources that decide what is in it: commands and kernels.
+_TABLES = ("tools/npu_sim/commands.def", "tools/npu_sim/products.def")
+_TABLES += ("modules/ethosu/runtime/kernels/kernels.def",)
 GRAPHS_SHORT, GRAPHS_LONG = 90, 600
 
 
 def corpus(graphs: int) -> Path:
     """The corpus of so many graphs of the generator; made once."""
     sharing.make("tools/npu_sim", "shared")
-    sources = sorted((sharing.REPO / "host_tests/generator").rglob("*.py"))
+    tests = sharing.REPO / "host_tests"
+    sources = [*sorted((tests / "generator").rglob("*.py")), Path(__file__)]
+    sources += sorted((tests / "modules/ethosu/runtime/kernels").glob("*.py"))
+    sources += [sharing.REPO / table for table in _TABLES]
     return sharing.cached(
         "corpus",
-        (sharing.tool_sources(), sharing.c_sources(), Path(__file__), *sources, graphs),
+        (sharing.tool_sources(), *sources, graphs),
         lambda folder: _make(folder, graphs),
     )
 

@@ -82,7 +82,7 @@ class Loading:
     target: str = "models"
     bits: int = 64
     longest: int = 65_536
-    chunk = 100_000
+    chunk = 20_000
 
     @property
     def name(self) -> str:
