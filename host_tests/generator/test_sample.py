@@ -2,12 +2,12 @@
 """A fixed sample of generated graphs of each family: every operator, every mode of the NPU."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from . import case as cases
-from . import coverage, coverage_u85
+from . import coverage, coverage_u85, vela
 from .builder import UnsuitableError
 from .check import Verdict, check
 from .families import FAMILIES, U55_U65, U55_U65_UNSIGNED, U85
@@ -95,6 +95,21 @@ def test_one_seed_of_the_command_line(request):
     seed = request.config.getoption("--seed", default=None) or 0
     family = FAMILIES[request.config.getoption("--family", default=None) or U55_U65.name]
     assert failures(run([seed], family)) == []
+
+
+def test_a_stream_that_the_verifier_refuses_is_a_failure(monkeypatch):
+    compile_case = vela.compile_case
+
+    def with_another_region(case):
+        compiled = compile_case(case)
+        words = compiled.model.replace(b"\x0f\x01\x01\x00", b"\x0f\x01\x07\x00")
+        assert words != compiled.model  # NPU_SET_IFM_REGION 1
+        return replace(compiled, model=words)
+
+    monkeypatch.setattr(vela, "compile_case", with_another_region)
+    ((_, result),) = run([0], U55_U65)
+    assert result.verdict.failed
+    assert "region 7" in result.reason
 
 
 def test_sample_is_exact(rows):
