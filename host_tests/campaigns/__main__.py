@@ -49,9 +49,8 @@ def main() -> int:
         print(json.dumps(counts))
         return 0
     state = _state(note, arguments.seed, folder.name)
-    print(
-        f"{arguments.campaign}: seed {state['seed']}, from run {state['runs']:,}, corpus {folder}"
-    )
+    where = f"seed {state['seed']}, from run {state['runs']:,}"
+    print(f"{arguments.campaign}: {where}, corpus {folder}", flush=True)
     return _go_on(campaign, state, note, arguments.runs)
 
 
@@ -72,10 +71,6 @@ def _go_on(campaign: Campaign, state: dict, note: Path, runs: int) -> int:
             counts = campaign.run(state["seed"], state["runs"], count)
         except FoundError as error:
             print(f"FOUND in runs {state['runs']} to {state['runs'] + count}:\n{error}")
-            print(
-                f"repeat: cd host_tests && ../.venv/bin/python -m campaigns {note.stem} "
-                f"--seed {state['seed']} --first {state['runs']} --runs {count}"
-            )
             return 1
         seconds = time.monotonic() - begin
         state["runs"] += count

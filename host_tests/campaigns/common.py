@@ -26,6 +26,14 @@ class FoundError(Exception):
     """A run did what it must not do; the text says what, and how to repeat it."""
 
 
+def repeat(campaign: str, seed: int, first: int, count: int = 1) -> str:
+    """The command that repeats runs of a campaign that numbers its inputs."""
+    return (
+        f"repeat: cd host_tests && ../.venv/bin/python -m campaigns {campaign} "
+        f"--seed {seed} --first {first} --runs {count}"
+    )
+
+
 class Unavailable32Error(Exception):
     """This machine builds nothing for 32 bits."""
 

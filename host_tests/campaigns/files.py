@@ -23,7 +23,7 @@ from ethosu_tools.errors import InputError, ToolError
 from ethosu_tools.plan import plan_file, record
 from ethosu_tools.romfs import load_image
 
-from .common import Counts, FoundError
+from .common import Counts, FoundError, repeat
 
 CALLS = 200_000
 CALLS_PER_BYTE = 500
@@ -101,7 +101,7 @@ class Files:
                     self._one(seed, number, Path(folder) / "file", counts)
                 except Exception as error:
                     text = "".join(traceback.format_exception(error))[-2000:]
-                    raise FoundError(f"file {number} of seed {seed}: {text}") from error
+                    raise FoundError(f"{text}\n{repeat('files', seed, number)}") from error
         return counts
 
     def _one(self, seed: int, number: int, path: Path, counts: Counts) -> None:

@@ -21,8 +21,8 @@ from modules.ethosu.driver import cbuild
 
 from .common import BUILD, C, Counts, FoundError, bits32
 
-_RUNTIME = cbuild.REPO / "modules/ethosu/runtime"
-_TESTS = cbuild.REPO / "host_tests/modules/ethosu/runtime"
+_RUNTIME = sharing.REPO / "modules/ethosu/runtime"
+_TESTS = sharing.REPO / "host_tests/modules/ethosu/runtime"
 _COMPARED = [f"{kind}{size}" for kind in ("cmp", "const_cmp") for size in (1, 2, 4, 8)]
 _WRAPPED = [f"__sanitizer_cov_trace_{name}" for name in _COMPARED]
 _WRAPPED_NPU = ["sim_host_map", "npu_execute", "ethosu_wait"]
@@ -37,16 +37,18 @@ _PAYLOADS = re.compile(r"device_u|ethosu_(payload|verify|fault|names|sentences|f
 
 def _objects(bits: int) -> list[Path]:
     """Driver, runtime and board, compiled for libFuzzer."""
-    build = sharing.BUILD / f"sim_host/fuzz{'' if bits == 64 else bits}"
-    width = f"CPPFLAGS=-m{bits}"
-    sharing.make("tools/sim_host", "objects", "SANITIZE=fuzz", f"BUILD={build}", width)
-    return sorted(build.rglob("*.o"))
+    narrow = [] if bits == 64 else [f"CPPFLAGS=-m{bits}"]
+    build = sharing.BUILD / f"sim_host/fuzz{bits if narrow else ''}"
+    sharing.make("tools/sim_host", "objects", "SANITIZE=fuzz", f"BUILD={build}", *narrow)
+    folders = ("modules/ethosu/driver", "modules/ethosu/runtime", "tools/sim_host")
+    sources = [path for folder in folders for path in sorted((sharing.REPO / folder).rglob("*.c"))]
+    return [build / path.relative_to(sharing.REPO).with_suffix(".o") for path in sources]
 
 
 def _simulator() -> list[Path]:
     sharing.make("tools/npu_sim/fuzz")
-    names = sorted(path.stem for path in (cbuild.REPO / "tools/npu_sim").glob("*.c"))
-    return [sharing.BUILD / f"npu_sim/fuzz/{name}.o" for name in names]
+    sources = sorted((sharing.REPO / "tools/npu_sim").glob("*.c"))
+    return [sharing.BUILD / "npu_sim/fuzz" / path.with_suffix(".o").name for path in sources]
 
 
 def _models(bits: int) -> list[object]:
@@ -68,9 +70,10 @@ _TARGETS = {"models": _models, "kernels": _models, "payloads": _payloads}
 
 def program(target: str, bits: int) -> Path:
     """A target of libFuzzer, for pointers of so many bits."""
+    parts = [*_FLAGS, *_TARGETS[target](bits)]
     if bits == 32:
         bits32()
-    parts = [*_FLAGS, f"-m{bits}", *_TARGETS[target](bits)]
+        parts.insert(0, "-m32")
     return sharing.program(f"{target}{bits}", ["clang", *parts, "-lm", "-o"])
 
 
@@ -82,7 +85,7 @@ class Loading:
     target: str = "models"
     bits: int = 64
     longest: int = 65_536
-    chunk = 20_000
+    chunk = 100_000
 
     @property
     def name(self) -> str:
@@ -114,15 +117,17 @@ class Loading:
 
     def fuzz(self, arguments: list, **environment: str) -> Counts:
         """Run libFuzzer with these arguments."""
+        run = program(self.target, self.bits)
         done = subprocess.run(
-            [program(self.target, self.bits), *arguments],
+            [run, *arguments],
             capture_output=True,
             text=True,
             errors="replace",
             env={**os.environ, **environment},
         )
         if done.returncode != 0:
-            raise FoundError(_summary(done.stderr))
+            saved = re.search(r"Test unit written to (.*)", done.stderr)
+            raise FoundError(f"{_summary(done.stderr)}\nrepeat: {run} {saved[1] if saved else ''}")
         counts: Counts = json.loads(done.stderr[done.stderr.rindex("{") :])
         return counts
 

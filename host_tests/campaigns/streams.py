@@ -9,6 +9,7 @@ not report as written. The programs are in c/: streams.c says what they print.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ import sharing
 
 from modules.ethosu.driver import cbuild
 
-from .common import C, Counts, FoundError, bits32
+from .common import C, Counts, FoundError, bits32, repeat
 
 _DRIVER = cbuild.REPO / "modules/ethosu/driver"
 _VERIFIER = ("device_u*", *(f"ethosu_{part}" for part in ("fault", "products", "verify*")))
@@ -48,7 +49,7 @@ class Streams:
     """The campaign on one corpus."""
 
     corpus: Path
-    chunk = 200_000
+    chunk = 100_000
 
     def run(self, seed: int, first: int, count: int) -> Counts:
         """Streams of these numbers; FoundError names the first ones that are not harmless."""
@@ -57,7 +58,10 @@ class Streams:
         with subprocess.Popen([_verdicts(), *arguments], stdout=subprocess.PIPE) as verdicts:
             done = _run(["run", *arguments], stdin=verdicts.stdout)
         if done.returncode != 0:
-            raise FoundError("\n".join(done.stderr.splitlines()[:20]) or "no word why")
+            number = re.search(r"^stream (\d+) of", done.stderr, re.MULTILINE)
+            place = (int(number[1]), 1) if number else (first, count)
+            what = "\n".join(done.stderr.splitlines()[:20])
+            raise FoundError(f"{what}\n{repeat('streams', seed, *place)}")
         return json.loads(done.stdout)
 
     def run_unverified(self, seed: int, first: int, count: int) -> Counts:
