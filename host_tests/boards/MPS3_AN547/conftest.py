@@ -95,7 +95,7 @@ def load(compiled: Callable[..., Path], case: reference_cases.Case) -> Callable[
 
     def put(board: QemuBoard, case: reference_cases.Case = case) -> None:
         board.write_file("/m.tflite", compiled(case.model, NPUS[0]).read_bytes())
-        board.exec("m = ethosu.Model('/m.tflite', timeout_ms=100)")
+        board.exec("m = ethosu.Model('/m.tflite', timeout_ms=500)")
         board.exec("def right(): return bytes(m.predict([x])[0]) == golden")
         _put_case(board, case)
 

@@ -14,9 +14,9 @@ EIO, ETIMEDOUT = 5, 110
 # Faults to inject, the errno, words of the message. A reset happens at recovery, or when the
 # NPU's state is not as it was left.
 FAULTS = {
-    "irq-lost": (["irq-lost"], ETIMEDOUT, "no interrupt came within 100 ms: end reached"),
-    "irq-late": (["irq-late"], ETIMEDOUT, "no interrupt came within 100 ms: end reached"),
-    "hang": (["hang"], ETIMEDOUT, "inference took longer than 100 ms: running"),
+    "irq-lost": (["irq-lost"], ETIMEDOUT, "no interrupt came within 500 ms: end reached"),
+    "irq-late": (["irq-late"], ETIMEDOUT, "no interrupt came within 500 ms: end reached"),
+    "hang": (["hang"], ETIMEDOUT, "inference took longer than 500 ms: running"),
     "bus-error": (["bus-error"], EIO, "bus error at command"),
     "parse-error": (["parse-error"], EIO, "stopped at byte 4 of the command stream: command not"),
     "watchdog": (["watchdog"], EIO, "watchdog"),

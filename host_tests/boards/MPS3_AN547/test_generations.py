@@ -70,7 +70,7 @@ def pair(
     board.exec("import emulator, ethosu\nm = [None, None]")
     for index, npu in reversed([*enumerate(machine.npus)]):
         board.write_file(f"/m{index}.tflite", compiled(small_models[MODEL], npu).read_bytes())
-        board.exec(f"m[{index}] = ethosu.Model('/m{index}.tflite', timeout_ms=100)")
+        board.exec(f"m[{index}] = ethosu.Model('/m{index}.tflite', timeout_ms=500)")
     board.exec(f"x = {case.inputs[0][0].tobytes()!r}\ngolden = {case.outputs[0][0].tobytes()!r}")
     board.exec("def right(i): return bytes(m[i].predict([x])[0]) == golden")
     return machine
