@@ -77,7 +77,7 @@ bool emulator_inject(const char *bytes, size_t size)
     return *at(EMULATOR_FAULT_KNOWN) != 0;
 }
 
-static void receive(void *unused)
+static void receive(void)
 {
     static uint8_t burst[256];
     while (*at(EMULATOR_CONSOLE_WAITING) != 0) {
@@ -94,12 +94,20 @@ static void receive(void *unused)
     }
 }
 
+static void on_interrupt(void *unused)
+{
+    if (*at(EMULATOR_CALLS) != 0) {
+        emulator_on_call();
+    }
+    receive();
+}
+
 static bool start(void)
 {
     if (!probe() || (features & EMULATOR_FEATURE_CONSOLE) == 0) {
         return false;
     }
-    irq_connect(BOARD_EMULATOR_PAGE_IRQ, receive, NULL);
+    irq_connect(BOARD_EMULATOR_PAGE_IRQ, on_interrupt, NULL);
     *at(EMULATOR_CONSOLE_IRQ_ENABLE) = EMULATOR_CONSOLE_IRQ_RECEIVE;
     return true;
 }

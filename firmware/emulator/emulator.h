@@ -27,6 +27,9 @@ uint64_t emulator_counter(uint32_t offset);
 /** Read the register at `offset`. */
 uint32_t emulator_register(uint32_t offset);
 
+/** The emulator asks for a call (its fault "board.call"), in an interrupt; modemulator.c. */
+void emulator_on_call(void);
+
 /** Print on the host's stderr. */
 void emulator_log(const char *bytes, size_t size);
 

@@ -47,8 +47,11 @@ enum emulator_page_register {
         0x120, /**< RO: bytes that a SEND would take now; never 0 while no one listens */
 
     EMULATOR_FAULT = 0x180, /**< WO: inject the fault that so many bytes from BUFFER_ADDRESS name,
-                               [DEVICE.]NAME[:COUNT] as in the plugin's argument fault=... */
+                               [DEVICE.]NAME[:COUNT][@AFTER] as in the plugin's argument fault */
     EMULATOR_FAULT_KNOWN = 0x184, /**< RO: 1 when the last FAULT named one */
+
+    EMULATOR_CALLS =
+        0x188, /**< RO: faults "board.call" since the last read, which ends the interrupt */
 
     EMULATOR_LOG = 0x200, /**< WO: print so many bytes from BUFFER_ADDRESS on the host's stderr */
 };

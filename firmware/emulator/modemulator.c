@@ -69,13 +69,31 @@ static mp_obj_t emulator_copy_cost(mp_obj_t to, mp_obj_t from, mp_obj_t hook)
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(emulator_copy_cost_obj, emulator_copy_cost);
 
-/** fault(name, count=1): let a device have a fault, "npu1.bus-error"; 0 withdraws it. */
+/** Call what the program has defined under the name `emulator_call`, if it has. */
+static mp_obj_t call_program(mp_obj_t unused)
+{
+    mp_map_elem_t *function = mp_map_lookup(&MP_STATE_VM(dict_main).map,
+                                            MP_OBJ_NEW_QSTR(MP_QSTR_emulator_call), MP_MAP_LOOKUP);
+    return function ? mp_call_function_0(function->value) : mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(call_program_obj, call_program);
+
+void emulator_on_call(void)
+{
+    mp_sched_schedule(MP_OBJ_FROM_PTR(&call_program_obj), mp_const_none);
+}
+
+/**
+ * fault(name, count=1, after=0): let a device have a fault, "npu1.bus-error", so many nanoseconds
+ * of the board's time from now; a count of 0 withdraws it.
+ */
 static mp_obj_t emulator_fault(size_t count, const mp_obj_t *arguments)
 {
     vstr_t text;
     vstr_init(&text, 32);
     const char *name = mp_obj_str_get_str(arguments[0]);
-    vstr_printf(&text, "%s:%d", name, count > 1 ? (int)mp_obj_get_int(arguments[1]) : 1);
+    vstr_printf(&text, "%s:%d@%u", name, count > 1 ? (int)mp_obj_get_int(arguments[1]) : 1,
+                count > 2 ? (unsigned)mp_obj_get_int_truncated(arguments[2]) : 0);
     bool known = emulator_inject(text.buf, text.len);
     vstr_clear(&text);
     if (!known) {
@@ -83,7 +101,7 @@ static mp_obj_t emulator_fault(size_t count, const mp_obj_t *arguments)
     }
     return mp_const_none;
 }
-static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(emulator_fault_obj, 1, 2, emulator_fault);
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(emulator_fault_obj, 1, 3, emulator_fault);
 
 /** log(text): print on the host's stderr. */
 static mp_obj_t emulator_log_text(mp_obj_t text)

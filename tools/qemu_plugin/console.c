@@ -24,6 +24,7 @@ static struct {
     bool client;     /**< one has the place open now */
     bool had_client; /**< one had it open at some time */
     bool bytes_left; /**< the client, or one that has just gone, may have sent more */
+    size_t to_lose;  /**< bytes of the client that shall not arrive */
     bool watched, reading, writing; /**< what QEMU's main loop looks at for us */
 } console;
 
@@ -55,7 +56,9 @@ static void pump_to_guest(void)
         size_t wanted = room < sizeof bytes ? room : sizeof bytes;
         ssize_t got = read(console.endpoint.data, bytes, wanted);
         if (got > 0) {
-            fifo_put(&console.to_guest, bytes, (size_t)got);
+            size_t lost = console.to_lose < (size_t)got ? console.to_lose : (size_t)got;
+            console.to_lose -= lost;
+            fifo_put(&console.to_guest, bytes + lost, (size_t)got - lost);
         } else if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
             return;
         } else {
@@ -165,6 +168,50 @@ size_t console_receive(uint8_t *bytes, size_t size)
         update_handlers();
     }
     return taken;
+}
+
+/* --- Faults --------------------------------------------------------------- */
+
+static void put(uint8_t byte)
+{
+    fifo_put(&console.to_guest, &byte, 1);
+}
+
+static void interrupt(unsigned count)
+{
+    while (count-- > 0) {
+        put(0x03);
+    }
+}
+
+/** The same bytes for the same count. */
+static void noise(unsigned count)
+{
+    for (uint32_t state = count; count > 0; count--) {
+        state = state * 1664525u + 1013904223u;
+        put((uint8_t)(state >> 24));
+    }
+}
+
+static void lose(unsigned count)
+{
+    console.to_lose = count;
+}
+
+bool console_inject(const char *fault, unsigned count)
+{
+    static const struct {
+        const char *name;
+        void (*happen)(unsigned count);
+    } faults[] = {{"interrupt", interrupt}, {"noise", noise}, {"lost", lose}};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        if (strcmp(faults[i].name, fault) == 0) {
+            faults[i].happen(count);
+            console.changed(console.context);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* --- Life ----------------------------------------------------------------- */

@@ -39,6 +39,16 @@ size_t console_waiting(void); /**< bytes that console_receive() would deliver */
 size_t console_space(void);   /**< bytes that console_send() would take */
 bool console_has_client(void);
 
+/**
+ * Let something happen on the line, as if a client had done it.
+ *
+ * "interrupt": `count` times Ctrl-C. "noise": `count` bytes of any value.
+ * "lost": the next `count` bytes of the client do not arrive.
+ *
+ * @return  false: no such fault
+ */
+bool console_inject(const char *fault, unsigned count);
+
 /** The process is about to exit. */
 void console_close(void);
 

@@ -52,10 +52,12 @@ enum channel_register {
 #define CHANNEL_COUNT 2u
 #define ENABLE 0x1u             /**< in both kinds of configuration register */
 #define ERROR_INTERRUPT 0x4000u /**< in a channel's configuration: not masked */
+#define DONE_INTERRUPT 0x8000u  /**< the same for the end of a transfer */
+#define UNITS 0xFFFu            /**< in a channel's control */
 #define LIST_ADDRESS 0xFFFFFFFCu
 #define LIST_LIMIT 65536u /**< a longer list is taken for a ring */
 
-enum dma_fault { DMA_BUS_ERROR, DMA_HANG, DMA_FAULT_COUNT };
+enum dma_fault { DMA_BUS_ERROR, DMA_ABORT, DMA_IRQ_LOST, DMA_HANG, DMA_FAULT_COUNT };
 
 /** One piece of a transfer: the registers of a channel, and the layout of a list's items. */
 struct piece {
@@ -111,7 +113,7 @@ static void update_irq(void)
 
 static uint32_t units(const struct piece *piece)
 {
-    return piece->control & 0xFFFu;
+    return piece->control & UNITS;
 }
 
 static uint64_t bytes(const struct piece *piece, unsigned width_shift)
@@ -182,6 +184,15 @@ static void fail(uint32_t bit, uint32_t configuration)
     }
 }
 
+/** Copy half of the first piece. */
+static void copy_a_part(uint32_t base, uint32_t configuration)
+{
+    uint32_t control = get(base + CONTROL);
+    set(base + CONTROL, (control & ~UNITS) | (control & UNITS) / 2);
+    set(base + LIST, 0);
+    set(base + CHANNEL_CONFIGURATION, configuration & ~DONE_INTERRUPT);
+}
+
 /** The time of a transfer is over: make it, or let it fail. */
 static void complete(void *context)
 {
@@ -193,14 +204,19 @@ static void complete(void *context)
         message(MESSAGE_GUEST_ERROR, "dma: channel %u reads or writes where it can't, from 0x%08x",
                 (unsigned)(channel - dma.channels), get(base + SOURCE));
     }
-    error = error || due(DMA_BUS_ERROR);
+    bool aborted = !error && due(DMA_ABORT);
+    if (aborted) {
+        copy_a_part(base, configuration);
+    }
+    error = error || aborted || due(DMA_BUS_ERROR);
     dma.last_run.instructions = instruction_count() - channel->instructions_at_start;
     dma.last_run.idle = all_cpu_threads_idle();
     channel->held = 0;
     if (error) {
         fail(1u << (channel - dma.channels), configuration);
     } else {
-        set(base + CHANNEL_CONFIGURATION, configuration);
+        set(base + CHANNEL_CONFIGURATION,
+            due(DMA_IRQ_LOST) ? configuration & ~DONE_INTERRUPT : configuration);
     }
     update_irq();
 }
@@ -318,7 +334,11 @@ void dma_device_reset(void)
 bool dma_device_inject(const char *fault, unsigned count)
 {
     static const char *const names[DMA_FAULT_COUNT] = {
-        [DMA_BUS_ERROR] = "bus-error", [DMA_HANG] = "hang"};
+        [DMA_BUS_ERROR] = "bus-error",
+        [DMA_ABORT] = "abort",
+        [DMA_IRQ_LOST] = "irq-lost",
+        [DMA_HANG] = "hang",
+    };
     for (size_t i = 0; i < DMA_FAULT_COUNT; i++) {
         if (strcmp(names[i], fault) == 0) {
             dma.due[i] = count;

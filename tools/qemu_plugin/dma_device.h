@@ -26,7 +26,8 @@ void dma_device_reset(void);
 
 /**
  * Let a fault happen to the next `count` transfers: "bus-error" ends with the
- * error interrupt, "hang" never ends.
+ * error interrupt before anything is copied, "abort" in the midst of its first
+ * piece; "irq-lost" is complete, but nothing says so; "hang" never ends.
  *
  * @return  false: no such fault
  */

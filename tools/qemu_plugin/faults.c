@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/** Faults that the user or the guest lets devices have: [DEVICE.]NAME[:COUNT]. */
+/** Faults that the user or the guest lets devices have: [DEVICE.]NAME[:COUNT][@AFTER]. */
 #include "faults.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,13 +15,18 @@ bool fault_parse(struct fault *fault, const char *text)
     }
     const char *dot = strchr(text, '.');
     const char *name = dot ? dot + 1 : text;
-    const char *colon = strchr(name, ':');
-    char rest;
     *fault = (struct fault){.device = "npu", .count = 1};
     if (dot) {
         snprintf(fault->device, sizeof fault->device, "%.*s", (int)(dot - text), text);
     }
-    snprintf(fault->name, sizeof fault->name, "%.*s", (int)strcspn(name, ":"), name);
-    return !colon ||
-           (sscanf(colon + 1, "%7u%c", &fault->count, &rest) == 1 && fault->count <= COUNT_MAX);
+    snprintf(fault->name, sizeof fault->name, "%.*s", (int)strcspn(name, ":@"), name);
+    const char *rest = name + strlen(fault->name);
+    int used = 0;
+    if (*rest == ':' && sscanf(rest, ":%7u%n", &fault->count, &used) == 1) {
+        rest += used;
+    }
+    if (*rest == '@' && sscanf(rest, "@%12" SCNu64 "%n", &fault->after, &used) == 1) {
+        rest += used;
+    }
+    return *rest == '\0' && fault->count <= COUNT_MAX;
 }

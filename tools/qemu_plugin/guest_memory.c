@@ -21,6 +21,7 @@ struct memory {
     uint32_t base;
     bool shared; /**< on a path of the NPU's ports and of the DMA controller's */
     bool writable;
+    uint64_t kept_from; /**< offset of what outlives a loss of power; 0: nothing */
     uint8_t *host;
     uint64_t size; /**< bytes */
     int file;      /**< descriptor of a file that is this memory, or -1 */
@@ -28,12 +29,13 @@ struct memory {
 
 /** Corstone-300 as QEMU's mps3-an547 has it. */
 static struct memory memories[] = {
-    {"ITCM", {"sse300-itcm"}, 0x00000000, false, true, NULL, 0, -1},
-    {"SSRAM", {"sram"}, 0x01000000, true, true, NULL, 0, -1},
-    {"DTCM", {"sse300-dtcm"}, 0x20000000, false, true, NULL, 0, -1},
-    {"ISRAM", {"armsse.sram0", "armsse.sram1"}, 0x21000000, true, true, NULL, 0, -1},
-    {"QSPI", {"QSPI"}, 0x28000000, true, false, NULL, 0, -1},
-    {"DDR", {NULL}, 0x60000000, true, true, NULL, 0, -1},
+    {"ITCM", {"sse300-itcm"}, 0x00000000, false, true, 0, NULL, 0, -1},
+    {"SSRAM", {"sram"}, 0x01000000, true, true, 0, NULL, 0, -1},
+    {"DTCM", {"sse300-dtcm"}, 0x20000000, false, true, 0, NULL, 0, -1},
+    {"ISRAM", {"armsse.sram0", "armsse.sram1"}, 0x21000000, true, true, 0, NULL, 0, -1},
+    {"QSPI", {"QSPI"}, 0x28000000, true, false, 0, NULL, 0, -1},
+    // The ROM file system and the host's window stand for flash, and for a connected host.
+    {"DDR", {NULL}, 0x60000000, true, true, 0x02000000, NULL, 0, -1},
 };
 #define MEMORY_COUNT (sizeof memories / sizeof memories[0])
 
@@ -110,6 +112,21 @@ void guest_memory_find(void)
     for (size_t i = 0; i < MEMORY_COUNT; i++) {
         struct memory *memory = &memories[i];
         memory->blocks[0] ? find_blocks(memory) : find_main_ram(memory);
+    }
+}
+
+void guest_memory_lose(void)
+{
+    uint64_t noise = 0x9E3779B97F4A7C15u;
+    for (size_t i = 0; i < MEMORY_COUNT; i++) {
+        const struct memory *memory = &memories[i];
+        uint64_t size = memory->kept_from ? memory->kept_from : memory->size;
+        for (uint64_t at = 0; memory->writable && at < size; at += sizeof noise) {
+            noise ^= noise << 13;
+            noise ^= noise >> 7;
+            noise ^= noise << 17;
+            memcpy(memory->host + at, &noise, sizeof noise);
+        }
     }
 }
 

@@ -33,6 +33,9 @@ bool guest_memory_next(size_t *index, struct guest_memory_block *block);
 /** Find the memories of the machine; ends QEMU with a sentence when one is missing. */
 void guest_memory_find(void);
 
+/** Fill with noise what does not outlive a loss of power: TCMs, SRAM, the DDR below ROMFS. */
+void guest_memory_lose(void);
+
 /**
  * Host pointer to guest bytes [address, address + length), or NULL when any of
  * them is not in one memory that the master may access so. From any thread.

@@ -24,7 +24,8 @@ static struct {
     uint32_t received; /**< bytes, of the last RECEIVE */
     uint32_t sent;     /**< bytes, of the last SEND */
     uint32_t fault_known;
-    uint32_t high; /**< word of the 64-bit counter whose low word was read last */
+    uint32_t calls; /**< asked for since the guest has looked */
+    uint32_t high;  /**< word of the 64-bit counter whose low word was read last */
 } page;
 
 static void update_irq(void *context)
@@ -37,7 +38,7 @@ static void update_irq(void *context)
     if (console_space() >= FIFO_SIZE / 2) {
         pending |= EMULATOR_CONSOLE_IRQ_SEND;
     }
-    qemu_set_irq(page.irq, (pending & page.irq_enable) != 0);
+    qemu_set_irq(page.irq, (pending & page.irq_enable) != 0 || page.calls > 0);
 }
 
 static uint32_t features(void)
@@ -49,6 +50,14 @@ static uint32_t latch(uint64_t counter)
 {
     page.high = (uint32_t)(counter >> 32);
     return (uint32_t)counter;
+}
+
+static uint32_t take_calls(void)
+{
+    uint32_t calls = page.calls;
+    page.calls = 0;
+    update_irq(NULL);
+    return calls;
 }
 
 static uint32_t page_read(void *context, uint32_t offset)
@@ -75,6 +84,8 @@ static uint32_t page_read(void *context, uint32_t offset)
         return dma_device_last_run()->idle;
     case EMULATOR_FAULT_KNOWN:
         return page.fault_known;
+    case EMULATOR_CALLS:
+        return take_calls();
     case EMULATOR_BUFFER_ADDRESS:
         return page.buffer_address;
     case EMULATOR_CONSOLE_COUNT:
@@ -175,8 +186,15 @@ void page_device_create(const struct page_slot *slot)
     console_start(update_irq, NULL);
 }
 
+void page_device_call(void)
+{
+    page.calls++;
+    update_irq(NULL);
+}
+
 void page_device_reset(void)
 {
+    page.calls = 0;
     page.buffer_address = 0;
     page.irq_enable = 0;
     update_irq(NULL);

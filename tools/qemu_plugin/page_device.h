@@ -17,6 +17,9 @@ struct page_slot {
 /** Create it in the machine, and begin to serve the console. */
 void page_device_create(const struct page_slot *slot);
 
+/** Interrupt the guest, which then calls a function of its program. */
+void page_device_call(void);
+
 /** Machine reset: interrupts off; bytes on their way through the console stay. */
 void page_device_reset(void);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "board.h"
+#include "board_faults.h"
 #include "cache.h"
 #include "cache_registers.h"
 #include "code_check.h"
@@ -15,6 +16,7 @@
 #include "instruction_count.h"
 #include "machine.h"
 #include "message.h"
+#include "moments.h"
 #include "npu_device.h"
 #include "options.h"
 #include "page_device.h"
@@ -26,6 +28,7 @@ static struct npu_device *npus[BOARD_NPU_COUNT]; /**< NULL: not there */
 static void reset(void *opaque)
 {
     (void)opaque;
+    board_reset();
     for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
         if (npus[i]) {
             npu_device_reset(npus[i]);
@@ -36,28 +39,52 @@ static void reset(void *opaque)
     page_device_reset();
 }
 
+static bool inject(const struct fault *fault, unsigned count)
+{
+    static const struct {
+        const char *device;
+        bool (*inject)(const char *fault, unsigned count);
+    } others[] = {
+        {"board", board_inject},
+        {"console", console_inject},
+        {"dma", dma_device_inject},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (strcmp(fault->device, others[i].device) == 0) {
+            return others[i].inject(fault->name, count);
+        }
+    }
+    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
+        if (npus[i] && strcmp(fault->device, board_npus[i].argument) == 0) {
+            return npu_device_inject(npus[i], fault->name, count);
+        }
+    }
+    return false;
+}
+
+static void happen(const struct fault *fault)
+{
+    inject(fault, fault->count);
+}
+
 bool faults_inject(const char *text)
 {
     struct fault fault;
     if (!fault_parse(&fault, text)) {
         return false;
     }
-    if (strcmp(fault.device, "dma") == 0) {
-        return dma_device_inject(fault.name, fault.count);
+    moment_forget(&fault);
+    if (fault.after == 0) {
+        return inject(&fault, fault.count);
     }
-    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
-        if (npus[i] && strcmp(fault.device, board_npus[i].argument) == 0) {
-            return npu_device_inject(npus[i], fault.name, fault.count);
-        }
-    }
-    return false;
+    return inject(&fault, 0) && moment_add(&fault, happen);
 }
 
 static void inject_all(void)
 {
     for (const char *const *text = options.faults; *text; text++) {
         if (!faults_inject(*text)) {
-            fatal("fault=%s: expected [npu., npu1. or dma.]NAME[:COUNT], a device that is there "
+            fatal("fault=%s: expected [DEVICE.]NAME[:COUNT][@AFTER], a device that is there, "
                   "and a fault that it knows",
                   *text);
         }

@@ -77,6 +77,9 @@ typedef struct MemoryRegionSection {
 
 enum qemu_clock { QEMU_CLOCK_VIRTUAL = 1 };
 
+/** Why the machine resets; the number is the same in all releases. */
+#define SHUTDOWN_CAUSE_HOST_QMP_SYSTEM_RESET 3
+
 typedef struct VersionInfo {
     struct {
         int64_t major, minor, micro;
@@ -154,6 +157,7 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
     X(void, qemu_set_fd_handler,                                                                 \
       (int fd, void (*readable)(void *), void (*writable)(void *), void *opaque))                \
     X(void, qemu_set_irq, (qemu_irq irq, int level))                                             \
+    X(void, qemu_system_reset_request, (int cause))                                              \
     X(void, sysbus_connect_irq, (Object * device, int number, qemu_irq irq))                     \
     X(MemoryRegion *, sysbus_mmio_get_region, (Object * device, int number))                     \
     X(bool, sysbus_realize_and_unref, (Object * device, Error * *error))                         \

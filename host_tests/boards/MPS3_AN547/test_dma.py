@@ -68,14 +68,16 @@ def test_every_size_and_alignment(copies):
     assert "errors" not in changes and "timeouts" not in changes
 
 
-def test_bus_error_leaves_the_copy_to_the_cpu(copies):
-    copies.exec("emulator.fault('dma.bus-error', 2)")
+@pytest.mark.parametrize("fault", ["bus-error", "abort"])
+def test_error_leaves_the_copy_to_the_cpu(copies, fault):
+    copies.exec(f"emulator.fault('dma.{fault}', 2)")
     assert copies.eval("[copy(5000, 1, 2) for _ in range(3)]") == [True] * 3
     assert copies.eval("changes()") == {"errors": 2, "transfers": 1, "transfer_bytes": 5000}
 
 
-def test_transfer_that_never_ends(copies):
-    copies.exec("emulator.fault('dma.hang')")
+@pytest.mark.parametrize("fault", ["hang", "irq-lost"])
+def test_transfer_that_never_ends(copies, fault):
+    copies.exec(f"emulator.fault('dma.{fault}')")
     assert copies.eval("[copy(5000), copy(5000)]") == [True, True]
     assert copies.eval("changes()") == {"timeouts": 1, "transfers": 1, "transfer_bytes": 5000}
 

@@ -72,7 +72,7 @@ def test_withdrawn_fault_does_not_happen(two_npus, load):
     assert two_npus.eval("right()")
 
 
-@pytest.mark.parametrize("name", ["", "slow", "npu2.hang", "hang.npu", "dma.irq-lost", "h" * 100])
+@pytest.mark.parametrize("name", ["", "slow", "npu2.hang", "hang.npu", "dma.watchdog", "h" * 100])
 def test_unknown_fault_is_refused(two_npus, name):
     error = board_models.raised(two_npus, f"emulator.fault({name!r})")
     assert error == f"ValueError there is no fault {name}".strip()

@@ -170,3 +170,85 @@ while machine.mem32[EMULATOR_CONSOLE_SPACE] > 200:
 machine.mem32[0]
 """)
         wait_for_log(board.machine, "skipped once")
+
+
+@pytest.fixture
+def repeatable():
+    """A machine whose time follows its instructions; `go(name)` has a fault in a loop."""
+    with QemuBoard(Machine(repeatable=True)) as board:
+        board.exec("""
+import emulator, machine, time, uctypes
+called = []
+def emulator_call(): called.append(emulator.instructions())
+def go(name, count=1, after=400_000):
+    called.clear()
+    time.sleep_ms(1)
+    begin = emulator.instructions()
+    emulator.fault(name, count, after)
+    try:
+        for _ in range(30_000): pass
+    except KeyboardInterrupt: called.append(emulator.instructions())
+    return [count - begin for count in called]
+go("console.lost", 0)
+""")
+        yield board
+
+
+@pytest.mark.parametrize("name", ["board.call", "console.interrupt"])
+def test_fault_comes_at_its_moment(repeatable, name):
+    """400,000 ns are 50,000 instructions; then Python looks, at the end of its line at the latest.
+
+    The clock's tick and the noise of the heap are all that may differ.
+    """
+    counts = [repeatable.eval(f"go({name!r})") for _ in range(3)]
+    assert all(len(found) == 1 for found in counts), counts
+    assert all(50_000 < found[0] < 60_000 for found in counts), counts
+
+
+def test_withdrawn_fault_has_no_moment(repeatable):
+    waits = "emulator.fault('board.call', 1, 5_000_000)"
+    assert repeatable.eval(f"({waits}, go('board.call', 0, 0))[1]") == []
+
+
+def test_a_fault_takes_the_place_of_one_that_waits(repeatable):
+    waits = "emulator.fault('board.call', 1, 5_000_000)"
+    assert len(repeatable.eval(f"({waits}, go('board.call'))[1]")) == 1
+
+
+def test_a_call_of_a_program_without_the_function_does_nothing(repeatable):
+    repeatable.exec("del emulator_call")
+    assert repeatable.eval("go('board.call')") == []
+
+
+@pytest.mark.parametrize(("fault", "kept"), [("reset", True), ("power-loss", False)])
+def test_what_a_restart_leaves_in_memory(repeatable, fault, kept):
+    """The end of ISRAM, which no program is loaded to."""
+    place = "uctypes.bytearray_at(0x213FE000, 64)"
+    mark = bytes(range(64))
+    repeatable.exec(f"{place}[:] = {mark!r}")
+    repeatable.start(f"go('board.{fault}')\nprint('no restart')")
+    with pytest.raises(Exception, match="no proper answer"):
+        repeatable.finish(timeout=1)
+    repeatable.interrupt()
+    repeatable.exec("import uctypes")
+    assert (repeatable.eval(f"bytes({place})") == mark) is kept
+
+
+def test_bytes_are_lost_on_their_way(repeatable):
+    repeatable.start("import sys\nemulator.fault('console.lost', 3)\nprint(sys.stdin.read(2))")
+    repeatable.inject(b"abcde")
+    assert repeatable.finish().strip() == "de"
+
+
+def test_noise_on_the_line_is_the_same_each_time(repeatable):
+    repeatable.exec(
+        "import micropython, sys\n"
+        "def noise(n):\n"
+        "    micropython.kbd_intr(-1)\n"
+        "    emulator.fault('console.noise', n)\n"
+        "    found = sys.stdin.buffer.read(n)\n"
+        "    micropython.kbd_intr(3)\n"
+        "    return found"
+    )
+    first, again, other = repeatable.eval("[noise(9), noise(9), noise(10)]")
+    assert first == again != other[:9] and len(set(first)) > 5

@@ -24,9 +24,11 @@ WRONG = {
     "console=ptyx": 'console=pty takes no address, found "x"',
     "console=unix:": "console=unix:PATH: the path has 0 bytes, a socket's may have 1 to 107",
     "console=unix:/nowhere/socket": "cannot listen at /nowhere/socket: No such file or directory",
-    "fault=slow": "fault=slow: expected [npu., npu1. or dma.]NAME[:COUNT], a device that is there",
+    "fault=slow": "fault=slow: expected [DEVICE.]NAME[:COUNT][@AFTER], a device that is there",
     "fault=npu1.hang": "fault=npu1.hang: expected",
     "fault=hang:many": "fault=hang:many: expected",
+    "fault=hang@soon": "fault=hang@soon: expected",
+    "fault=console.slow@5": "fault=console.slow@5: expected",
     "fault=": "fault=: expected",
     "log=loud": "log=loud: expected none, guest_error or all",
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+/** What can happen to the board as a whole. */
+#include "board_faults.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "guest_memory.h"
+#include "page_device.h"
+#include "qemu_api.h"
+
+static bool power_lost;
+
+static void press_reset(void)
+{
+    qemu_system_reset_request(SHUTDOWN_CAUSE_HOST_QMP_SYSTEM_RESET);
+}
+
+static void lose_power(void)
+{
+    power_lost = true;
+    press_reset();
+}
+
+bool board_inject(const char *fault, unsigned count)
+{
+    static const struct {
+        const char *name;
+        void (*happen)(void);
+    } faults[] = {
+        {"reset", press_reset},
+        {"power-loss", lose_power},
+        {"call", page_device_call},
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        if (strcmp(faults[i].name, fault) == 0) {
+            if (count > 0) {
+                faults[i].happen();
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+void board_reset(void)
+{
+    if (power_lost) {
+        guest_memory_lose();
+    }
+    power_lost = false;
+}
