@@ -256,7 +256,7 @@ class NPU:
         """
 
     def done(self) -> bool:
-        """True when wait() would not block."""
+        """True when wait() would not block: the inference has ended, or its time is up."""
 
     def cancel(self) -> None:
         """Stop the inference: its wait() or run() raises OSError(ECANCELED)."""

@@ -15,7 +15,7 @@ uint64_t deadline_left(const struct deadline *deadline)
     return elapsed < deadline->timeout ? deadline->timeout - elapsed : 1;
 }
 
-static bool is_over(const struct deadline *deadline)
+bool deadline_is_over(const struct deadline *deadline)
 {
     return ethosu_board_ticks_ms() - deadline->begun >= deadline->timeout;
 }
@@ -27,6 +27,6 @@ mp_uint_t deadline_poll(const struct deadline *deadline, const struct ethosu_dri
         *error = MP_EINVAL;
         return MP_STREAM_ERROR;
     }
-    bool ready = npu == NULL || !ethosu_ext_is_running(npu) || is_over(deadline);
+    bool ready = npu == NULL || !ethosu_ext_is_running(npu) || deadline_is_over(deadline);
     return ready ? flags & MP_STREAM_POLL_RD : 0;
 }

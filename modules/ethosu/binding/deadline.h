@@ -14,6 +14,9 @@ struct deadline {
 /** Milliseconds that are left, at least 1, since a wait of 0 does not wait. */
 uint64_t deadline_left(const struct deadline *deadline);
 
+/** Is the time up? */
+bool deadline_is_over(const struct deadline *deadline);
+
 /**
  * Result for select.poll(): readable when the NPU has finished, or its time is up.
  *

@@ -33,11 +33,22 @@ int job_stop(struct ethosu_driver *npu)
         ethosu_ext_wake(npu);
     } else if (job->owner != NULL) {
         void *owner = job->owner;
-        job_pin(npu, MP_OBJ_NULL);
+        job_pin(npu, MP_OBJ_NULL, NULL);
         job_end(npu);
         job->on_stop(owner);
     }
     return error;
+}
+
+void job_stop_late(struct ethosu_driver *npu)
+{
+    const struct job *job = job_of(npu);
+    bool pinned = MP_STATE_VM(ethosu_pinned)[npus_index(npu)] != MP_OBJ_NULL;
+    if (pinned && job->wait == JOB_NO_WAIT && deadline_is_over(job->deadline)) {
+        (void)job_stop(npu);
+        job_pin(npu, MP_OBJ_NULL, NULL);
+        job_set_callback(npu, MP_OBJ_NULL, MP_OBJ_NULL);
+    }
 }
 
 /** Called by the scheduler, some time after on_done(). */
@@ -73,8 +84,9 @@ static void on_done(struct ethosu_driver *npu, void *unused)
     }
 }
 
-void job_pin(struct ethosu_driver *npu, mp_obj_t object)
+void job_pin(struct ethosu_driver *npu, mp_obj_t object, const struct deadline *deadline)
 {
+    job_of(npu)->deadline = deadline;
     MP_STATE_VM(ethosu_pinned)[npus_index(npu)] = object;
     ethosu_ext_on_done(npu, object == MP_OBJ_NULL ? NULL : on_done, NULL);
 }

@@ -16,6 +16,7 @@
 #ifndef JOB_H
 #define JOB_H
 
+#include "deadline.h"
 #include "ethosu_ext.h"
 #include "py/runtime.h"
 
@@ -30,6 +31,7 @@ struct job {
     void *owner;          /**< the model at work; weak, no root of the collector; NULL: none */
     void (*on_stop)(void *owner); /**< tells the owner that its job was stopped */
     enum job_wait wait;
+    const struct deadline *deadline; /**< of the pinned object's inference */
 };
 
 /** An NPU that the module serves. */
@@ -74,8 +76,19 @@ void job_check_idle(struct ethosu_driver *npu);
 /** Stop what runs on this NPU, and tell the parties; an enum ethosu_ext_error. */
 int job_stop(struct ethosu_driver *npu);
 
-/** Keep an object alive until the NPU has finished. MP_OBJ_NULL: no longer. */
-void job_pin(struct ethosu_driver *npu, mp_obj_t object);
+/**
+ * Stop what runs on this NPU if its time is up and no C code waits for it: the
+ * program may have lost model or handle, and nobody else would ever stop it.
+ */
+void job_stop_late(struct ethosu_driver *npu);
+
+/**
+ * Keep an object alive until the NPU has finished, or its time is up.
+ * MP_OBJ_NULL: no longer.
+ *
+ * @param deadline  in the object
+ */
+void job_pin(struct ethosu_driver *npu, mp_obj_t object, const struct deadline *deadline);
 
 /**
  * Have the scheduler call `callback(argument)` when the NPU has finished what

@@ -213,6 +213,7 @@ static void on_stop(void *model)
 /** Reserve the NPU, if it is not, and begin a job on it. Raises. */
 static void acquire_npu(model_obj_t *self)
 {
+    job_stop_late(self->npu);
     job_check_idle(self->npu);
     if (self->handle != NULL) {
         npu_reserved(MP_OBJ_FROM_PTR(self->handle));
@@ -336,9 +337,9 @@ void model_stop(model_obj_t *self)
 static mp_obj_t progress(model_obj_t *self, int status)
 {
     if (status == ETHOSU_MODEL_PENDING) {
-        job_pin(self->npu, MP_OBJ_FROM_PTR(self));
+        job_pin(self->npu, MP_OBJ_FROM_PTR(self), &self->deadline);
         if (!ethosu_ext_is_running(self->npu)) {
-            job_pin(self->npu, MP_OBJ_NULL); // its interrupt came first
+            job_pin(self->npu, MP_OBJ_NULL, NULL); // its interrupt came first
         }
         return mp_const_false;
     }

@@ -68,7 +68,7 @@ static void drop_buffers(npu_obj_t *self)
     self->payload = MP_OBJ_NULL;
     memset(self->buffers, 0, sizeof self->buffers);
     if (self->npu != NULL) {
-        job_pin(self->npu, MP_OBJ_NULL);
+        job_pin(self->npu, MP_OBJ_NULL, NULL);
         job_set_callback(self->npu, MP_OBJ_NULL, MP_OBJ_NULL);
     }
 }
@@ -134,10 +134,11 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
     if (error == 0) {
         check_written(self);
         // Before the start: from then on the collector must not free this object.
-        job_pin(self->npu, MP_OBJ_FROM_PTR(self));
-        job_set_callback(self->npu, callback == mp_const_none ? MP_OBJ_NULL : callback,
-                         MP_OBJ_FROM_PTR(self));
         self->deadline.begun = ethosu_board_ticks_ms();
+        job_pin(self->npu, MP_OBJ_FROM_PTR(self), &self->deadline);
+        if (callback != mp_const_none) {
+            job_set_callback(self->npu, callback, MP_OBJ_FROM_PTR(self));
+        }
         self->cancelled = false;
         error = ethosu_ext_start(self->npu, &self->program, NULL);
     }
@@ -163,7 +164,7 @@ static bool finish(npu_obj_t *self, mp_int_t timeout)
     int result = ethosu_ext_wait(npu, span);
     job_waited(npu);
     struct ethosu_ext_fault fault = *ethosu_ext_last_error(npu);
-    bool cancelled = begun || self->cancelled;
+    bool cancelled = begun || self->cancelled || self->payload != MP_OBJ_NULL;
     self->cancelled = false;
     if (result < 0) {
         drop_buffers(self);
@@ -238,10 +239,11 @@ static mp_obj_t npu_wait(size_t n_args, const mp_obj_t *pos_args, mp_map_t *kw_a
 }
 static MP_DEFINE_CONST_FUN_OBJ_KW(npu_wait_obj, 1, npu_wait);
 
-/** done(): True when wait() would not block. */
+/** done(): True when wait() would not block: the inference has ended, or its time is up. */
 static mp_obj_t npu_done(mp_obj_t self_in)
 {
-    return mp_obj_new_bool(!ethosu_ext_is_running(npu_reserved(self_in)->npu));
+    const npu_obj_t *self = npu_reserved(self_in);
+    return mp_obj_new_bool(!ethosu_ext_is_running(self->npu) || deadline_is_over(&self->deadline));
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_done_obj, npu_done);
 

@@ -115,6 +115,7 @@ static int reserve_or_wait(struct ethosu_driver *npu, uint64_t timeout)
     uint64_t waited = 0;
     int error;
     do {
+        job_stop_late(npu);
         gc_collect(); // the finaliser of a lost handle or model releases its NPU
         uint64_t slice = MIN(timeout - waited, RESERVE_SLICE_MS);
         error = ethosu_ext_reserve_this(npu, slice);

@@ -60,6 +60,51 @@ def test_wait_keeps_to_the_time_of_the_start(handle):
     assert handle.eval("right()")
 
 
+def test_a_loop_until_it_is_done_ends_with_its_time(handle):
+    handle.exec(
+        "emulator.fault('hang')\nn.invoke_async(payload, bases, timeout_ms=20)\n"
+        "while not n.done(): pass",
+        timeout=5,
+    )
+    assert raised(handle, "n.wait()").startswith("OSError 110 inference took longer than 20 ms")
+    handle.exec("fill(); n.invoke(payload, bases)")
+    assert handle.eval("right()")
+
+
+def test_lost_model_gives_the_npu_back_when_its_time_is_up(emulated):
+    """Nobody waits for the NPU, which hangs: whoever needs it next stops it."""
+    emulated.exec(
+        "import time\nemulator.fault('hang')\n"
+        "def lose(): ethosu.Model('/model.tflite', timeout_ms=20)._start([x])\n"
+        "lose()"
+    )
+    assert raised(emulated, "m.predict([x])").startswith("OSError 16 the NPU is busy")
+    emulated.exec("time.sleep_ms(30)")
+    assert emulated.eval("bytes(m.predict([x])[0]) == golden")
+
+
+@pytest.mark.parametrize("hang", [0, 1])
+def test_lost_handle_gives_the_npu_back(handle, hang):
+    """When its inference has ended, or its time is up."""
+    handle.exec(
+        f"emulator.fault('hang', {hang})\n"
+        f"n.invoke_async(payload, bases, timeout_ms=20)\nn = None\n"
+        "def work(depth): return work(depth - 1) if depth else ethosu.reserve(timeout_ms=2000)\n"
+        "n = work(10)\nfill()\nn.invoke(payload, bases)"
+    )
+    assert handle.eval("right()")
+
+
+def test_late_inference_of_a_handle_is_stopped_for_a_model(handle):
+    handle.exec(
+        "emulator.fault('hang')\nn.invoke_async(payload, bases, timeout_ms=20)\ntime.sleep_ms(30)\n"
+    )
+    assert raised(handle, "m.predict([x])").startswith("OSError 16 the NPU is reserved")
+    assert raised(handle, "n.wait()") == "OSError 125 the inference was cancelled"
+    handle.exec("fill(); n.invoke(payload, bases)")
+    assert handle.eval("right()")
+
+
 def test_no_time_out_waits_until_interrupted(handle):
     """-1 stands for no time-out at all: Ctrl-C ends the wait, and stops the NPU."""
     handle.exec("endless = ethosu.Model('/model.tflite', npu=n, timeout_ms=-1)")
