@@ -15,6 +15,8 @@ TESTED_IN = {
 }
 # Folders of tests without sources of their own: hostile inputs, generated models, and checks of the
 # whole tree.
+# Folders of tests without sources of their own: generated models, long
+# runs against the whole product, and checks of the whole tree.
 TESTS_ONLY = {".", "campaigns", "generator", "tree"}
 
 

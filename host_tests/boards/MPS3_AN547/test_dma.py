@@ -153,12 +153,6 @@ def test_inference_is_exact_by_dma_and_by_cpu(each, load, wide_case):
     assert "transfers" not in by_cpu and by_cpu["cpu_bytes"] > by_dma["transfer_bytes"]
 
 
-def test_inference_survives_a_failing_controller(two_npus, load):
-    load(two_npus)
-    two_npus.exec("emulator.fault('dma.bus-error', 3)")
-    assert two_npus.eval("[right() for _ in range(5)]") == [True] * 5
-
-
 def test_sleep_during_a_copy(local):
     """Now and then the tick of the clock has woken the CPU just then."""
     local.exec(

@@ -49,23 +49,6 @@ def test_fault_that_nobody_notices(two_npus, load, fault):
     assert two_npus.eval("[right() for _ in range(4)]") == [True] * 4
 
 
-def test_all_faults_in_a_row(two_npus, load):
-    load(two_npus)
-    two_npus.exec(f"faults = {[names for names, _, _ in FAULTS.values()]!r}\nwrong = failed = 0")
-    two_npus.exec(
-        "for _ in range(3):\n"
-        "    for names in faults:\n"
-        "        for name in names:\n"
-        "            name, count = (name + ':1').split(':')[:2]\n"
-        "            emulator.fault(name, int(count))\n"
-        "        try: m.predict([x])\n"
-        "        except OSError: failed += 1\n"
-        "        wrong += not right()",
-        timeout=30,
-    )
-    assert two_npus.eval("(wrong, failed)") == (0, 3 * len(FAULTS))
-
-
 def test_withdrawn_fault_does_not_happen(two_npus, load):
     load(two_npus)
     two_npus.exec("emulator.fault('hang', 5)\nemulator.fault('hang', 0)")

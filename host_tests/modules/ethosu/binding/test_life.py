@@ -105,11 +105,6 @@ def test_anything_at_any_moment(program):
     soak(program, 300, seed=1)
 
 
-@pytest.mark.slow
-def test_ten_thousand_inferences_with_anything_at_any_moment(program):
-    soak(program, 10_000, seed=2)
-
-
 @pytest.mark.parametrize("how", ["machine.soft_reset()", "raise SystemExit"])
 def test_reset_by_the_program_while_the_npu_works(emulated, how):
     emulated.exec("import machine")

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: MIT
+"""Every fault at a random moment of every use: the next result is exact, and nothing is lost.
+
+Each round draws from the seed and its number alone, and the emulated board's time follows its
+instructions: a block of rounds, from its first one on, repeats to the instruction.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ethosu_tools import coherence
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.errors import BoardError, BoardTimeoutError, RemoteError
+from ethosu_tools.qemu import Machine
+
+from .level import Level
+from .models import rom_image
+
+# The first NPU is the one that the round uses, the second one is another generation.
+NPUS = {
+    "ethos-u55-128": "ethos-u65-256",
+    "ethos-u65-512": "ethos-u85-128",
+    "ethos-u85-256": "ethos-u55-256",
+}
+# So many rounds begin with a soft reset.
+BLOCK = 25
+SILENCE_S = 5.0
+TRIES = 5
+
+# What a round runs: a function of faults_on_board.py.
+USES = (
+    "predict",
+    "predict_with_functions",
+    "run_in_place",
+    "run_into",
+    "asynchronous",
+    "two_npus",
+    "second_npu",
+    "streaming",
+    "mixed_graph",
+    "invoke",
+    "invoke_async",
+    "await_payload",
+    "reservation",
+    "load",
+    "forgotten",
+)
+ON_SECOND = ("two_npus", "second_npu")
+
+LATE, BROKEN, BUSY, CANCELED, RELEASED = (f"OSError {errno}" for errno in (110, 5, 16, 125, 1))
+CTRL_C = "KeyboardInterrupt "
+CLOSED = "ValueError this model was closed by deinit()"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens, and how a use may end then, other than with the right result."""
+
+    name: str  # the emulator's; after a space, of "board.call", the function that is called
+    ends: tuple[str, ...] = ()
+    most: int = 1  # times that it may happen
+    restarts: bool = False
+    soft_reset: bool = False  # follows at once
+    uses: tuple[str, ...] = USES
+
+    def suits(self, npu: str, use: str) -> bool:
+        """Does this NPU have the fault, and may this use meet it?"""
+        return use in self.uses and (self.name != "npu.branch-error" or "u85" in npu)
+
+
+NPU_FAULTS = (
+    *("irq-lost", "irq-late", "irq-spurious", "hang", "bus-error", "parse-error", "watchdog"),
+    *("ecc-error", "branch-error", "power-refused", "reset-stuck", "prot-stuck", "dead"),
+)
+FAULTS = (
+    *(Fault(f"npu.{name}", (LATE, BROKEN), 3) for name in NPU_FAULTS),
+    *(
+        Fault(f"npu1.{name}", (LATE, BROKEN), 3, uses=ON_SECOND)
+        for name in NPU_FAULTS
+        if name != "branch-error"
+    ),
+    *(Fault(f"dma.{name}", most=3) for name in ("bus-error", "abort", "irq-lost", "hang")),
+    Fault("console.interrupt", (CTRL_C,), 3),
+    Fault("console.interrupt then", (CTRL_C,), soft_reset=True),
+    Fault("console.noise", (CTRL_C,), 40),
+    Fault("console.lost", most=3),
+    Fault("board.reset", restarts=True),
+    Fault("board.power-loss", restarts=True),
+    *(Fault(f"board.call {name}") for name in ("collect", "allocate", "fail", "reserve")),
+    *(Fault(f"board.call {name}") for name in ("nested", "nested_load")),
+    Fault("board.call keep", (BUSY, LATE)),
+    Fault("board.call release", (CANCELED, RELEASED)),
+    Fault("board.call cancel", (CANCELED,)),
+    Fault("board.call deinit", (CANCELED, CLOSED)),
+    Fault("board.call reset", restarts=True),
+)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round does."""
+
+    number: int
+    use: str
+    faults: tuple[tuple[Fault, int, int], ...]  # count, nanoseconds from the start
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{fault.name}:{count}@{after}" for fault, count, after in self.faults)
+        return f"round {self.number}: {self.use} with {said}"
+
+    def allows(self, result: str) -> bool:
+        """Is this a way for the use to end?"""
+        if result == "restarted":
+            return any(fault.restarts for fault, _, _ in self.faults)
+        ends = [end for fault, _, _ in self.faults for end in fault.ends]
+        return result == "right" or result.startswith(tuple(ends))
+
+
+def drawable(npu: str) -> list[Fault]:
+    """Faults that this NPU can have."""
+    return [fault for fault in FAULTS if any(fault.suits(npu, use) for use in USES)]
+
+
+def draw(seed: int, npu: str, number: int, durations: dict[str, int]) -> Round:
+    """After as many rounds as there are faults each has happened, then with the next use."""
+    draws = random.Random(f"{seed} {npu} {number}")
+    faults = drawable(npu)
+    cycle, index = divmod(number, len(faults))
+    first = faults[index]
+    uses = [use for use in USES if first.suits(npu, use)]
+    use = uses[(index + cycle) % len(uses)]
+    chosen = [first]
+    if draws.random() < 0.25:
+        more = [fault for fault in faults if fault.suits(npu, use)]
+        chosen.append(draws.choice([one for one in more if one.name[:10] != first.name[:10]]))
+    # A fault may make it last until a time-out.
+    longest = durations[use] + draws.choice([0, 0, 0, 60_000])
+    rows = []
+    for fault in chosen:
+        at_once = fault.name[:3] in ("npu", "dma") and draws.random() < 0.5
+        after = 0 if at_once else 1 + int(draws.random() * longest * 1000)
+        rows.append((fault, draws.randint(1, fault.most), after))
+    return Round(number, use, tuple(rows))
+
+
+class Restarted(Exception):  # noqa: N818  # it is no error
+    """The board is at the prompt that follows its start."""
+
+
+def _watch() -> tuple[bytearray, Callable[[bytes], None]]:
+    heard = bytearray()
+
+    def on_output(data: bytes) -> None:
+        heard.extend(data)
+        if heard.endswith(b"\n>>> "):
+            raise Restarted
+
+    return heard, on_output
+
+
+class Campaign:
+    """One emulated board, and what was seen there."""
+
+    def __init__(
+        self, npu: str, seed: int, *, host_time: bool = False, mode: str | None = None
+    ) -> None:
+        """Start the board and see how long each use takes."""
+        self.npu, self.seed = npu, seed
+        self.failures: list[str] = []
+        self.ends: Counter[str] = Counter()
+        image = rom_image((npu, NPUS[npu]), "faults_on_board.py")
+        self.board = QemuBoard(
+            Machine(npu, npu1=NPUS[npu], romfs=image, repeatable=not host_time, coherence=mode)
+        )
+        self._begin()
+        self.durations = {use: self.board.eval(f"duration({use!r})") for use in USES}
+        self._begin()
+
+    def round(self, number: int) -> None:
+        """One round; what goes wrong is kept in `failures`."""
+        if number % BLOCK == 0:
+            self.board.soft_reset()
+            self._begin()
+        drawn = draw(self.seed, self.npu, number, self.durations)
+        try:
+            result = self._attempt(drawn)
+            self.ends[result.partition(":")[0][:40]] += 1
+            if not drawn.allows(result):
+                self._failed(drawn, f"ended with {result}")
+            self._check(drawn)
+        except BoardError as error:
+            self._failed(drawn, f"{error}")
+            self.board.reset()
+            self._reach([fault.name.partition(" ")[0] for fault, _, _ in drawn.faults])
+
+    def _begin(self) -> None:
+        """Load the program, and see how much memory is free then."""
+        self.board.exec("exec(open('/rom/program.py').read())", timeout=SILENCE_S)
+        for use in USES:
+            self.board.exec(f"{use}()", timeout=SILENCE_S)
+        self.level = Level(int(self.board.exec("again('predict')").rpartition("free: ")[2]))
+
+    def _attempt(self, drawn: Round) -> str:
+        rows, action = [], None
+        for fault, count, after in drawn.faults:
+            name, _, function = fault.name.partition(" ")
+            action = function if name == "board.call" else action
+            rows.append((name, count, after))
+        heard, on_output = _watch()
+        self.board.start(f"attempt({drawn.use!r}, {rows}, {action!r})")
+        result = "no result"
+        try:
+            self.board.finish(timeout=SILENCE_S, on_output=on_output)
+            result = heard.decode(errors="replace").rpartition("result: ")[2].splitlines()[0]
+        except Restarted:
+            result = "restarted"
+        except RemoteError as error:
+            if "KeyboardInterrupt" not in str(error):
+                raise
+            result = CTRL_C
+        if any(fault.soft_reset for fault, _, _ in drawn.faults):
+            self.board.soft_reset()
+            self._begin()
+        if result in ("restarted", "no result", CTRL_C) or "console." in str(rows):
+            self._reach([name for name, _, _ in rows])
+        return result
+
+    def _reach(self, faults: list[str]) -> None:
+        """Come back to the program after whatever happened on the line."""
+        for _ in range(TRIES):
+            with contextlib.suppress(BoardError):
+                self.board.interrupt()
+                self.board.exec(f"import emulator\nfor n in {faults}: emulator.fault(n, 0)")
+                # Noise can mean anything, a soft reset, too.
+                if not self.board.eval("'again' in globals()"):
+                    self._begin()
+                return
+        raise BoardTimeoutError("the board is lost: no prompt any more")
+
+    def _check(self, drawn: Round) -> None:
+        try:
+            answer = self.board.exec(f"again({drawn.use!r})", timeout=SILENCE_S)
+            free = int(answer.rpartition("free: ")[2])
+        except RemoteError as error:
+            self._failed(drawn, f"after it: {str(error).splitlines()[-1]}")
+            self.board.soft_reset()
+            self._begin()
+            return
+        if self.level.falls(free):
+            self._failed(drawn, f"{self.level.first - free} bytes fewer are free than at the start")
+            self.level = Level(free)
+
+    def _failed(self, drawn: Round, what: str) -> None:
+        first = drawn.number // BLOCK * BLOCK
+        text = (
+            f"{drawn}: {what}\n    again: --npu {self.npu} --seed {self.seed} --start {first} "
+            f"--rounds {drawn.number - first + 1}"
+        )
+        self.failures.append(text)
+        print(text, flush=True)
+
+
+def main() -> int:
+    """Run from the command line; exit status 1 when a round failed."""
+    parser = argparse.ArgumentParser(prog="python -m campaigns.faults", description=__doc__)
+    parser.add_argument("--npu", action="append", choices=NPUS, help="default: each")
+    parser.add_argument("--seed", type=int, default=int(time.strftime("%Y%m%d")))
+    parser.add_argument("--start", type=int, default=0, metavar="ROUND", help="where to go on")
+    parser.add_argument("--rounds", type=int, default=100, help="for each NPU")
+    parser.add_argument("--host-time", action="store_true", help="NPU on a thread: not repeatable")
+    coherence.add_option(parser)
+    arguments = parser.parse_args()
+    failed = 0
+    for npu in arguments.npu or NPUS:
+        print(f"{npu}: seed {arguments.seed}, from round {arguments.start}", flush=True)
+        begin = time.monotonic()
+        running = Campaign(
+            npu, arguments.seed, host_time=arguments.host_time, mode=arguments.coherence
+        )
+        with contextlib.closing(running.board):
+            for number in range(arguments.start, arguments.start + arguments.rounds):
+                running.round(number)
+                if number % 100 == 99:
+                    print(f"{npu}: {number + 1} rounds", flush=True)
+        rate = arguments.rounds / (time.monotonic() - begin)
+        print(f"{npu}: {len(running.failures)} failed, {rate:.1f} rounds/s; how they ended:")
+        for end, count in running.ends.most_common():
+            print(f"{count:8} {end}")
+        failed += len(running.failures)
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

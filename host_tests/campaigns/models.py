@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""The campaigns' models as a ROM file system, with inputs and what the reference makes of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sharing
+from ethosu_tools import make_mixed, make_model, plan, romfs
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.vela import compile_model
+
+HERE = Path(__file__).parent
+STEPS = 4
+# On the board, by name: a model's source, and Vela's options for it.
+SOURCES = {
+    "cnn": (make_model.MODELS["small_cnn"], ()),
+    "stream": (make_model.MODELS["small_streaming"], ()),
+    "mixed": (make_mixed.MODELS["mixed_cnn"].make, make_mixed.MODELS["mixed_cnn"].options),
+}
+
+
+def rom_image(npus: tuple[str, str], program: str) -> bytes:
+    """Models for both NPUs, their cases, a command stream for the first, and a program."""
+    files = {"program.py": (HERE / program).read_bytes()}
+    for name in SOURCES:
+        source = SOURCES[name][0]()
+        for index, npu in enumerate(npus):
+            files[f"{name}{index}.tflite"] = _compiled(name, source, npu)
+        files[f"{name}.in"], files[f"{name}.out"] = _case(source)
+    raw = _raw(SOURCES["cnn"][0](), npus[0])
+    files["payload"] = raw["cmd_data"].tobytes()
+    files["weights"] = raw["weight_data"].tobytes()
+    scratch, fast = int(raw["scratch_shape"][0]), int(raw["scratch_fast_shape"][0])
+    places = int(raw["input_offset"][0]), int(raw["output_offset"][0])
+    apart = not npus[0].startswith("ethos-u55")
+    files["raw.txt"] = repr((scratch, fast if apart else 0, *places)).encode()
+    return romfs.build(files)
+
+
+def _compiled(name: str, source: bytes, npu: str) -> bytes:
+    options = SOURCES[name][1]
+
+    def compile_it(model: Path, folder: Path) -> None:
+        output = folder / "compiled.tflite"
+        compile_model(model, npu, output, more=options)
+        if plan.needs_plan(output):
+            plan.plan_file(output, output)
+
+    folder = sharing.compiled(name, source, [npu, *options], compile_it)  # type: ignore[arg-type]
+    return (folder / "compiled.tflite").read_bytes()
+
+
+def _raw(source: bytes, npu: str) -> Any:
+    """What Vela writes with --output-format raw."""
+
+    def compile_it(model: Path, folder: Path) -> None:
+        options = f"--output-format raw --accelerator-config {npu} --output-dir".split()
+        command = [sys.executable, "-m", "ethosu.vela", str(model), *options, str(folder)]
+        subprocess.run(command, check=True, capture_output=True)
+
+    folder = sharing.compiled("raw", source, [npu], compile_it)  # type: ignore[arg-type]
+    (product,) = folder.glob("*_vela.npz")
+    return np.load(product)
+
+
+def _case(source: bytes) -> tuple[bytes, bytes]:
+    """Inputs and outputs of all steps, from the model's initial state; the models have one each."""
+    oracle, random = Oracle(source), np.random.default_rng(5)
+    (tensor,) = oracle.inputs
+    limit = np.iinfo(tensor.dtype)
+    rows = [
+        random.integers(limit.min, limit.max, tensor.shape, tensor.dtype, endpoint=True)
+        for _ in range(STEPS)
+    ]
+    outputs = [oracle.step([row])[0].tobytes() for row in rows]
+    return b"".join(row.tobytes() for row in rows), b"".join(outputs)
