@@ -17,8 +17,7 @@ TESTS ?=
 AREAS := \
     binding:firmware+plugin:modules/ethosu/binding \
     boards:firmware+plugin:boards \
-    campaigns:sim-variants+sim-host-variants+fuzzers:campaigns \
-    campaigns:firmware+plugin:campaigns \
+    campaigns:sim-variants+sim-host-variants+fuzzers+firmware+plugin:campaigns \
     driver:sim-host-variants:modules/ethosu/driver \
     firmware:firmware+plugin:firmware \
     generator:sim-variants+sim-host+fuzzers:generator \
@@ -83,8 +82,6 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 .PHONY: help native kernel-sizes litert-newest setup build parts sim sim-host plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants demo test test-all nightly fuzz \
     coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) $(CAMPAIGNS:%=campaign-%)
-    campaign-faults soak \
-    coverage lint format clean distclean lock $(AREA_NAMES:%=test-%)
 
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
@@ -212,15 +209,6 @@ $(CAMPAIGNS:%=campaign-%): setup
 	$(call say,campaign $(@:campaign-%=%))
 	@cd host_tests && nice -n 19 ../$(BIN)/python -m campaigns $(@:campaign-%=%) \
 	    $(if $(RUNS),--runs $(RUNS)) $(if $(SEED),--seed $(SEED))
-# More arguments for a campaign: make campaign-faults CAMPAIGN="--seed 7 --start 1200"
-campaign-faults: build ## Have every fault at random moments of every use, ROUNDS for each NPU
-	$(call say,faults at random moments)
-	@cd host_tests && ../$(BIN)/python -m campaigns.faults --rounds $(or $(ROUNDS),3400) $(CAMPAIGN)
-
-soak: build ## Let models come and go on an emulated board for INFERENCES (default 10^6)
-	$(call say,soak)
-	@cd host_tests && ../$(BIN)/python -m campaigns.soak \
-	    --inferences $(or $(INFERENCES),1000000) $(CAMPAIGN)
 
 coverage: setup ## Print which lines of the NPU simulator the tests reach
 	$(call say,line coverage of the NPU simulator)

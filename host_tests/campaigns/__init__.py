@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Long runs against faults and wear; each has a short form among the tests."""
+"""Campaigns: hostile inputs without end, a short form of each in `make test`."""

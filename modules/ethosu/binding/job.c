@@ -3,6 +3,7 @@
 #include "job.h"
 
 #include "npus.h"
+#include "py/gc.h"
 #include "py/mperrno.h"
 #include "raise.h"
 
@@ -48,6 +49,15 @@ void job_stop_late(struct ethosu_driver *npu)
         (void)job_stop(npu);
         job_pin(npu, MP_OBJ_NULL, NULL);
         job_set_callback(npu, MP_OBJ_NULL, MP_OBJ_NULL);
+    }
+}
+
+void job_end_lost(struct ethosu_driver *npu)
+{
+    const struct job *job = job_of(npu);
+    job_stop_late(npu);
+    if (job->owner != NULL && job->wait == JOB_NO_WAIT && !ethosu_ext_is_running(npu)) {
+        gc_collect(); // the finaliser of a model that the program has lost ends its job
     }
 }
 

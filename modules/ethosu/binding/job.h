@@ -82,6 +82,9 @@ int job_stop(struct ethosu_driver *npu);
  */
 void job_stop_late(struct ethosu_driver *npu);
 
+/** Before an inference: end what nobody else will end, late or lost. May run the collector. */
+void job_end_lost(struct ethosu_driver *npu);
+
 /**
  * Keep an object alive until the NPU has finished, or its time is up.
  * MP_OBJ_NULL: no longer.

@@ -213,7 +213,7 @@ static void on_stop(void *model)
 /** Reserve the NPU, if it is not, and begin a job on it. Raises. */
 static void acquire_npu(model_obj_t *self)
 {
-    job_stop_late(self->npu);
+    job_end_lost(self->npu);
     job_check_idle(self->npu);
     if (self->handle != NULL) {
         npu_reserved(MP_OBJ_FROM_PTR(self->handle));

@@ -157,7 +157,14 @@ def test_run_allocates_a_small_constant(loop):
 
 def test_model_that_is_forgotten_at_work_gives_its_npu_back(emulated):
     emulated.exec(
-        "n = ethosu.Model('/model.tflite')\nn._start([x])\nimport time\ntime.sleep_ms(5)\n"
-        "del n\ngc.collect()\n"
+        "import select\n"
+        "def lose():\n"
+        "    n = ethosu.Model('/model.tflite')\n"
+        "    n._start([x])\n"
+        "    poll = select.poll()\n"
+        "    poll.register(n, select.POLLIN)\n"
+        "    poll.poll(5000)\n"
+        "def work(depth): return work(depth - 1) if depth else depth\n"
+        "lose(), work(10)"
     )
     assert emulated.eval("bytes(m.predict([x])[0]) == golden")

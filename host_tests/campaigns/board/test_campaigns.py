@@ -5,16 +5,16 @@ import contextlib
 
 import pytest
 
-from .faults import FAULTS, NPUS, USES, Campaign, draw, drawable
-from .level import LOOKS, MISSING, Level
-from .soak import Soak, Wear
+from .common import LOOKS, MISSING, NPUS, FoundError, Level, turn_of
+from .faults import FAULTS, USES, Faults, Running, draw, drawable
+from .soak import Working
 
 SEED = 1
 
 
 @pytest.mark.parametrize("npu", NPUS)
 def test_each_fault_at_some_moment(npu):
-    running = Campaign(npu, SEED)
+    running = Running(npu, SEED)
     with contextlib.closing(running.board):
         for number in range(len(drawable(npu))):
             running.round(number)
@@ -24,36 +24,42 @@ def test_each_fault_at_some_moment(npu):
 
 @pytest.mark.parametrize("npu", NPUS)
 def test_draws_reach_each_fault_of_each_use(npu):
-    """And are the same each time: no matter where a campaign begins."""
+    """In the long campaign, in those of its rounds that are this NPU's."""
     durations = dict.fromkeys(USES, 1000)
-    rounds = [draw(SEED, npu, number, durations) for number in range(1000)]
+    numbers = [number for number in range(10_000) if turn_of(number, Faults.chunk) == npu]
+    rounds = [draw(SEED, npu, number, durations) for number in numbers]
     found = {(drawn.faults[0][0].name, drawn.use) for drawn in rounds}
     wanted = {(one.name, use) for one in drawable(npu) for use in USES if one.suits(npu, use)}
     assert found == wanted
-    assert draw(SEED, npu, 777, durations) == rounds[777]
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
 
 
 def test_a_wrong_result_is_seen():
     """The reference of another input: the rounds that end right fail, and say how to repeat it."""
-    running = Campaign("ethos-u55-128", SEED)
+    running = Running("ethos-u55-128", SEED)
     with contextlib.closing(running.board):
         running.board.exec("cnn.y.append(cnn.y.pop(0))")
         running.round(1)
     assert "WrongError" in running.failures[0]
-    assert "--npu ethos-u55-128 --seed 1 --start 0 --rounds 2" in running.failures[0]
+    assert "--seed 1 --first 0 --runs 2" in running.failures[0]
+
+
+def test_a_failing_round_ends_the_campaign(monkeypatch):
+    monkeypatch.setattr(Running, "round", lambda self, number: self.failures.append(f"{number}"))
+    with pytest.raises(FoundError, match=r"^7\n8$"):
+        Faults().run(SEED, 7, 2)
 
 
 @pytest.mark.parametrize("coherence", ["off", "evict:3"])
 def test_models_come_and_go(coherence):
-    soak = Soak("ethos-u55-128", coherence)
-    with contextlib.closing(soak.board):
+    working = Working("ethos-u55-128", coherence)
+    with contextlib.closing(working.board):
         for number in range(2):
-            soak.part(SEED, number, 500)
-        assert soak.inferences >= 1000 and soak.loads > 10
-        soak.board.exec("CASES['cnn'][1].reverse()")
-        with pytest.raises(Wear, match=r"results are wrong"):
-            soak.part(SEED, 2, 500)
+            working.part(SEED, number, 500)
+        assert working.inferences >= 1000 and working.loads > 10
+        working.board.exec("CASES['cnn'][1].reverse()")
+        with pytest.raises(FoundError, match=r"results are wrong"):
+            working.part(SEED, 2, 500)
 
 
 def test_a_heap_that_shrinks_is_seen():

@@ -7,29 +7,19 @@ instructions: a block of rounds, from its first one on, repeats to the instructi
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import random
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ethosu_tools import coherence
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import BoardError, BoardTimeoutError, RemoteError
 from ethosu_tools.qemu import Machine
 
-from .level import Level
+from .common import NPUS, FoundError, Level, turn_of
 from .models import rom_image
 
-# The first NPU is the one that the round uses, the second one is another generation.
-NPUS = {
-    "ethos-u55-128": "ethos-u65-256",
-    "ethos-u65-512": "ethos-u85-128",
-    "ethos-u85-256": "ethos-u55-256",
-}
 # So many rounds begin with a soft reset.
 BLOCK = 25
 SILENCE_S = 5.0
@@ -166,20 +156,16 @@ def _watch() -> tuple[bytearray, Callable[[bytes], None]]:
     return heard, on_output
 
 
-class Campaign:
+class Running:
     """One emulated board, and what was seen there."""
 
-    def __init__(
-        self, npu: str, seed: int, *, host_time: bool = False, mode: str | None = None
-    ) -> None:
+    def __init__(self, npu: str, seed: int, *, host_time: bool = False) -> None:
         """Start the board and see how long each use takes."""
         self.npu, self.seed = npu, seed
         self.failures: list[str] = []
         self.ends: Counter[str] = Counter()
         image = rom_image((npu, NPUS[npu]), "faults_on_board.py")
-        self.board = QemuBoard(
-            Machine(npu, npu1=NPUS[npu], romfs=image, repeatable=not host_time, coherence=mode)
-        )
+        self.board = QemuBoard(Machine(npu, npu1=NPUS[npu], romfs=image, repeatable=not host_time))
         self._begin()
         self.durations = {use: self.board.eval(f"duration({use!r})") for use in USES}
         self._begin()
@@ -228,8 +214,7 @@ class Campaign:
             result = CTRL_C
         if any(fault.soft_reset for fault, _, _ in drawn.faults):
             self.board.soft_reset()
-            self._begin()
-        if result in ("restarted", "no result", CTRL_C) or "console." in str(rows):
+        if result in ("restarted", "no result", CTRL_C) or "console." in f"{rows}":
             self._reach([name for name, _, _ in rows])
         return result
 
@@ -260,43 +245,29 @@ class Campaign:
 
     def _failed(self, drawn: Round, what: str) -> None:
         first = drawn.number // BLOCK * BLOCK
-        text = (
-            f"{drawn}: {what}\n    again: --npu {self.npu} --seed {self.seed} --start {first} "
-            f"--rounds {drawn.number - first + 1}"
+        self.failures.append(
+            f"{self.npu}, {drawn}: {what}\n    repeat with --seed {self.seed} --first {first} "
+            f"--runs {drawn.number - first + 1}"
         )
-        self.failures.append(text)
-        print(text, flush=True)
 
 
-def main() -> int:
-    """Run from the command line; exit status 1 when a round failed."""
-    parser = argparse.ArgumentParser(prog="python -m campaigns.faults", description=__doc__)
-    parser.add_argument("--npu", action="append", choices=NPUS, help="default: each")
-    parser.add_argument("--seed", type=int, default=int(time.strftime("%Y%m%d")))
-    parser.add_argument("--start", type=int, default=0, metavar="ROUND", help="where to go on")
-    parser.add_argument("--rounds", type=int, default=100, help="for each NPU")
-    parser.add_argument("--host-time", action="store_true", help="NPU on a thread: not repeatable")
-    coherence.add_option(parser)
-    arguments = parser.parse_args()
-    failed = 0
-    for npu in arguments.npu or NPUS:
-        print(f"{npu}: seed {arguments.seed}, from round {arguments.start}", flush=True)
-        begin = time.monotonic()
-        running = Campaign(
-            npu, arguments.seed, host_time=arguments.host_time, mode=arguments.coherence
-        )
-        with contextlib.closing(running.board):
-            for number in range(arguments.start, arguments.start + arguments.rounds):
-                running.round(number)
-                if number % 100 == 99:
-                    print(f"{npu}: {number + 1} rounds", flush=True)
-        rate = arguments.rounds / (time.monotonic() - begin)
-        print(f"{npu}: {len(running.failures)} failed, {rate:.1f} rounds/s; how they ended:")
-        for end, count in running.ends.most_common():
-            print(f"{count:8} {end}")
-        failed += len(running.failures)
-    return int(failed > 0)
+class Faults:
+    """Rounds by number, for a seed: the campaign."""
 
+    chunk = 4 * BLOCK
 
-if __name__ == "__main__":
-    sys.exit(main())
+    def __init__(self, *, host_time: bool = False) -> None:
+        self._host_time = host_time
+
+    def run(self, seed: int, first: int, count: int) -> dict[str, int]:
+        """So many rounds; returns how they ended, or raises FoundError."""
+        ends: Counter[str] = Counter(rounds=count)
+        for begin in range(first - first % self.chunk, first + count, self.chunk):
+            running = Running(turn_of(begin, self.chunk), seed, host_time=self._host_time)
+            with contextlib.closing(running.board):
+                for number in range(max(begin, first), min(begin + self.chunk, first + count)):
+                    running.round(number)
+            ends.update(running.ends)
+            if running.failures:
+                raise FoundError("\n".join(running.failures))
+        return dict(ends)

@@ -275,11 +275,14 @@ def settle():
         if held is not None:
             held.release()
     kept = handle = None
-    if action == "deinit":
-        cnn.load()
     # Known: a job that asyncio.run() left behind keeps its model busy. To go when that is mended.
     for loaded in (cnn, second, other):
-        loaded.m.cancel()
+        try:
+            loaded.m.cancel()
+        except ValueError:  # closed
+            pass
+    if action == "deinit":
+        cnn.load()
 
 
 def again(use):

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""Models come and go on an emulated board: each result exact, heap and NPU counters level.
+
+The board draws its work from the seed and the part's number; an inference of any kind counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
+
+from .common import NPUS, FoundError, Level, turn_of
+from .models import rom_image
+
+# Inferences between two looks at the heap.
+PART = 1000
+SILENCE_S = 120.0
+
+
+class Working:
+    """One emulated board at work."""
+
+    def __init__(self, npu: str, mode: str) -> None:
+        image = rom_image((npu, NPUS[npu]), "soak_on_board.py")
+        self.board = QemuBoard(Machine(npu, npu1=NPUS[npu], romfs=image, coherence=mode))
+        self.board.exec("exec(open('/rom/program.py').read())\nwork(100, 0)", timeout=SILENCE_S)
+        free, self.counts = self.board.eval("level()")
+        self.level = Level(free)
+        self.inferences = self.loads = 0
+
+    @property
+    def missing(self) -> int:
+        """Bytes that were not free at the worst look."""
+        return self.level.first - self.level.lowest
+
+    def part(self, seed: int, number: int, count: int = PART) -> None:
+        """So many inferences; raises FoundError."""
+        drawn = (seed << 20 | number) & 0x3FFFFFFF
+        done, loads, wrong = self.board.eval(f"work({count}, {drawn})", timeout=SILENCE_S)
+        free, counts = self.board.eval("level()")
+        self.inferences += done
+        self.loads += loads
+        if wrong:
+            raise FoundError(f"part {number}: {wrong} of {done} results are wrong")
+        if counts != self.counts:
+            raise FoundError(
+                f"part {number}: time-outs and resets are {counts}, were {self.counts}"
+            )
+        if self.level.falls(free):
+            raise FoundError(f"part {number}: {free} bytes are free, {self.level.first} were")
+
+
+class Soak:
+    """Inferences by number, for a seed; every other chunk with a cache that does its worst."""
+
+    chunk = 50_000
+
+    def run(self, seed: int, first: int, count: int) -> dict[str, int]:
+        """At least so many inferences; raises FoundError."""
+        counts: Counter[str] = Counter()
+        for begin in range(first, first + count, self.chunk):
+            index = begin // self.chunk
+            mode = f"evict:{seed + index & 0xFFFFFFFF}" if index % 2 else "off"
+            working = Working(turn_of(begin, self.chunk), mode)
+            with contextlib.closing(working.board):
+                for number in range(begin, min(begin + self.chunk, first + count), PART):
+                    working.part(seed, number // PART)
+            counts.update(inferences=working.inferences, loads=working.loads)
+            counts["most_missing_bytes"] = max(counts["most_missing_bytes"], working.missing)
+        return dict(counts)
