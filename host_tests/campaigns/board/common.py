@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 # The first NPU is the one that is tried most, the second one is of another generation.
@@ -12,10 +13,9 @@ NPUS = {
     "ethos-u85-256": "ethos-u55-256",
 }
 
-# Bytes of the heap that may be missing. For some looks it may be more: a number on the stack that
-# looks like an address keeps what was there alive, MicroPython's collector is conservative.
-MISSING = 4096
-LOOKS = 4
+# Looks at the heap of which the best counts. A number that looks like an address keeps what is at
+# that place alive, since MicroPython's collector is conservative: one look may find models too many.
+LOOKS = 8
 
 
 class FoundError(Exception):
@@ -23,17 +23,22 @@ class FoundError(Exception):
 
 
 class Level:
-    """The free memory of a heap, compared with the first look."""
+    """The free memory of a heap."""
 
-    def __init__(self, free: int) -> None:
-        self.first = self.lowest = free
-        self._low = 0
+    def __init__(self, free: int, missing: int) -> None:
+        """Begin with a first look; `missing` bytes fewer than at the best time are too many."""
+        self._best, self._allowed = free, missing
+        self._last = deque([free], LOOKS)
+        self.missing = 0
+        """Bytes that were missing at the worst time, in the best of as many looks."""
 
     def falls(self, free: int) -> bool:
-        """Has too much been missing so many times in a row?"""
-        self.lowest = min(self.lowest, free)
-        self._low = self._low + 1 if self.first - free > MISSING else 0
-        return self._low >= LOOKS
+        """Take another look: is too much missing?"""
+        self._last.append(free)
+        self._best = max(self._best, free)
+        if len(self._last) == LOOKS:
+            self.missing = max(self.missing, self._best - max(self._last))
+        return self.missing > self._allowed
 
 
 def turn_of(number: int, chunk: int, npus: Sequence[str] = tuple(NPUS)) -> str:

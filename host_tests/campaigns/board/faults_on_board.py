@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The board's part of the fault campaign (MicroPython): uses of the NPU, each with its check.
 
+Who starts it sets `timeout_ms`, of each inference.
+
 Each inference has another input than the one before, so that an old result is not right.
 """
 
@@ -13,7 +15,7 @@ import ethosu
 import machine
 
 STEPS = 4
-TIMEOUT_MS = 50
+TIMEOUT_MS = timeout_ms  # noqa: F821
 
 
 class WrongError(Exception):

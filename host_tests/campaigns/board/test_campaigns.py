@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from .common import LOOKS, MISSING, NPUS, FoundError, Level, turn_of
+from .common import LOOKS, NPUS, FoundError, Level, turn_of
 from .faults import FAULTS, USES, Faults, Running, draw, drawable
 from .soak import Working
 
@@ -63,7 +63,9 @@ def test_models_come_and_go(coherence):
 
 
 def test_a_heap_that_shrinks_is_seen():
-    level = Level(10_000_000)
-    assert not any(level.falls(9_000_000) for _ in range(LOOKS - 1))
-    assert not level.falls(10_000_000 - MISSING), "it was not lost"
-    assert [level.falls(9_000_000) for _ in range(LOOKS)] == [False] * (LOOKS - 1) + [True]
+    level = Level(10_000_000, 1000)
+    by_chance = [level.falls(9_000_000) for _ in range(LOOKS - 1)]
+    assert not any([*by_chance, level.falls(9_999_000)]), "it was not lost"
+    lost = [level.falls(9_998_999) for _ in range(LOOKS)]
+    assert lost == [False] * (LOOKS - 1) + [True]
+    assert level.missing == 1001
