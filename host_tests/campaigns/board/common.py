@@ -13,8 +13,8 @@ NPUS = {
     "ethos-u85-256": "ethos-u55-256",
 }
 
-# Looks at the heap of which the best counts. A number that looks like an address keeps what is at
-# that place alive, since MicroPython's collector is conservative: one look may find models too many.
+# Looks at the heap of which the best counts. MicroPython's collector is conservative: a number that
+# looks like an address keeps alive what is there, and one look may find some models more.
 LOOKS = 8
 
 
