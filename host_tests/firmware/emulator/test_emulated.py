@@ -74,7 +74,7 @@ print(emulator.instructions() - before, end="")
 def test_counts_are_exact(fresh):
     """A loop of three instructions, a thousand times more of it."""
     fresh.exec("""
-import emulator, machine
+import emulator, gc, machine
 @micropython.asm_thumb
 def spin(r0):
     label(again)
@@ -82,6 +82,7 @@ def spin(r0):
     cmp(r0, 0)
     bne(again)
 def count(n):
+    gc.collect()  # numbers are then found room for in as many steps
     state = machine.disable_irq()
     before = emulator.instructions()
     spin(n)
@@ -235,7 +236,11 @@ def test_what_a_restart_leaves_in_memory(repeatable, fault, kept):
 
 
 def test_bytes_are_lost_on_their_way(repeatable):
-    repeatable.start("import sys\nemulator.fault('console.lost', 3)\nprint(sys.stdin.read(2))")
+    repeatable.start(
+        "import sys\nemulator.fault('console.lost', 3)\nemulator.log('loses now\\n')\n"
+        "print(sys.stdin.read(2))"
+    )
+    wait_for_log(repeatable.machine, "loses now")
     repeatable.inject(b"abcde")
     assert repeatable.finish().strip() == "de"
 
