@@ -70,7 +70,8 @@ QUICK := -m "not slow"
 field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # The newest MicroPython that is pinned; firmware/Makefile takes the default one.
 NEWEST_MICROPYTHON = $(shell sed -n 's/^\[release\."\(.*\)"\]/\1/p' firmware/micropython.toml | sort -V | tail -1)
-CAMPAIGNS := streams models models32 kernels kernels32 payloads payloads32 files
+CAMPAIGNS := streams models models32 kernels kernels32 payloads payloads32 files \
+    faults faults-by-host-time soak
 AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
 
 # Steps announce themselves on one line; what they run prints below it.
@@ -88,7 +89,7 @@ help: ## List these targets
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo "  make test-AREA    Test one area: $(AREA_NAMES)"
-	@echo "  make campaign-X   Try hostile inputs, RUNS of them from SEED: $(CAMPAIGNS)"
+	@echo "  make campaign-X   Try hostile inputs and faults, RUNS of them from SEED: $(CAMPAIGNS)"
 	@echo
 	@echo "Start with \`make demo\`. All that is made lies in $(BUILD)/ and $(VENV)/."
 
@@ -205,10 +206,10 @@ fuzz: setup ## Fuzz the NPU simulator for RUNS of each target (default 10^7)
 	$(call say,fuzzing)
 	@+$(MAKE) --no-print-directory -C tools/npu_sim/fuzz campaign
 
-$(CAMPAIGNS:%=campaign-%): setup
+$(CAMPAIGNS:%=campaign-%): build
 	$(call say,campaign $(@:campaign-%=%))
 	@cd host_tests && nice -n 19 ../$(BIN)/python -m campaigns $(@:campaign-%=%) \
-	    $(if $(RUNS),--runs $(RUNS)) $(if $(SEED),--seed $(SEED))
+	    $(if $(RUNS),--runs $(RUNS)) $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST))
 
 coverage: setup ## Print which lines of the NPU simulator the tests reach
 	$(call say,line coverage of the NPU simulator)

@@ -15,21 +15,32 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from .board.faults import Faults
+from .board.soak import Soak
 from .common import BUILD, Campaign, FoundError, added
 from .corpus import GRAPHS_LONG, corpus
 from .files import Files
 from .loading import Loading
 from .streams import Streams
 
-CAMPAIGNS: dict[str, Callable[[Path], Campaign]] = {
-    "streams": Streams,
-    "models": Loading,
-    "models32": partial(Loading, bits=32),
-    "kernels": partial(Loading, target="kernels"),
-    "kernels32": partial(Loading, target="kernels", bits=32),
-    "payloads": partial(Loading, target="payloads"),
-    "payloads32": partial(Loading, target="payloads", bits=32),
-    "files": Files,
+
+def _long(make: Callable[[Path], Campaign]) -> Campaign:
+    return make(corpus(GRAPHS_LONG))
+
+
+# A campaign, and its number of runs: inputs, rounds, inferences.
+CAMPAIGNS: dict[str, tuple[Callable[[], Campaign], int]] = {
+    "streams": (partial(_long, Streams), 10_000_000),
+    "models": (partial(_long, Loading), 10_000_000),
+    "models32": (partial(_long, partial(Loading, bits=32)), 10_000_000),
+    "kernels": (partial(_long, partial(Loading, target="kernels")), 10_000_000),
+    "kernels32": (partial(_long, partial(Loading, target="kernels", bits=32)), 10_000_000),
+    "payloads": (partial(_long, partial(Loading, target="payloads")), 10_000_000),
+    "payloads32": (partial(_long, partial(Loading, target="payloads", bits=32)), 10_000_000),
+    "files": (partial(_long, Files), 1_000_000),
+    "faults": (Faults, 10_000),
+    "faults-by-host-time": (partial(Faults, host_time=True), 10_000),
+    "soak": (Soak, 1_000_000),
 }
 
 
@@ -37,21 +48,28 @@ def main() -> int:
     """Exit status 1 when something was found."""
     parser = argparse.ArgumentParser(prog="python -m campaigns", description=__doc__)
     parser.add_argument("campaign", choices=CAMPAIGNS)
-    parser.add_argument("--runs", type=int, default=10_000_000, help="how many in all")
+    parser.add_argument("--runs", type=int, help="how many in all; each has a default of its own")
     parser.add_argument("--seed", type=int, help="a number up to 2^32; is printed")
     parser.add_argument("--first", type=int, help="repeat runs from this number on, note nothing")
     arguments = parser.parse_args()
-    folder = corpus(GRAPHS_LONG)
-    campaign = CAMPAIGNS[arguments.campaign](folder)
+    make, runs = CAMPAIGNS[arguments.campaign]
+    campaign, runs = make(), arguments.runs or runs
     note = BUILD / f"{arguments.campaign}.json"
     if arguments.first is not None:
-        counts = campaign.run(arguments.seed or 0, arguments.first, arguments.runs)
-        print(json.dumps(counts))
-        return 0
-    state = _state(note, arguments.seed, folder.name)
-    where = f"seed {state['seed']}, from run {state['runs']:,}"
-    print(f"{arguments.campaign}: {where}, corpus {folder}", flush=True)
-    return _go_on(campaign, state, note, arguments.runs)
+        return _repeat(campaign, arguments.seed or 0, arguments.first, runs)
+    made_from = str(getattr(campaign, "corpus", ""))
+    state = _state(note, arguments.seed, made_from)
+    print(f"{arguments.campaign}: seed {state['seed']}, from run {state['runs']:,}", flush=True)
+    return _go_on(campaign, state, note, runs)
+
+
+def _repeat(campaign: Campaign, seed: int, first: int, runs: int) -> int:
+    try:
+        print(json.dumps(campaign.run(seed, first, runs)))
+    except FoundError as error:
+        print(f"FOUND: {error}")
+        return 1
+    return 0
 
 
 def _state(note: Path, seed: int | None, made_from: str) -> dict:

@@ -17,9 +17,11 @@ Counts = dict[str, int]
 
 def added(sums: Counts, counts: Counts) -> Counts:
     """The counts of both; of what is called `most_` the larger."""
-    join = {True: max, False: int.__add__}
-    names = {**sums, **counts}
-    return {n: join[n.startswith("most_")](sums.get(n, 0), counts.get(n, 0)) for n in names}
+    sums = dict(sums)
+    for name, count in counts.items():
+        before = sums.get(name, 0)
+        sums[name] = max(before, count) if name.startswith("most_") else before + count
+    return sums
 
 
 class FoundError(Exception):

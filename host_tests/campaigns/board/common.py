@@ -18,10 +18,6 @@ NPUS = {
 LOOKS = 8
 
 
-class FoundError(Exception):
-    """Something was not as promised; the text says what, and how to repeat it."""
-
-
 class Level:
     """The free memory of a heap."""
 

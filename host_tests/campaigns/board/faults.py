@@ -17,7 +17,8 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import BoardError, BoardTimeoutError, RemoteError
 from ethosu_tools.qemu import Machine
 
-from .common import NPUS, FoundError, Level, turn_of
+from ..common import FoundError
+from .common import NPUS, Level, turn_of
 from .models import rom_image
 
 # So many rounds begin with a soft reset.

@@ -12,7 +12,8 @@ from collections import Counter
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from .common import NPUS, FoundError, Level, turn_of
+from ..common import FoundError
+from .common import NPUS, Level, turn_of
 from .models import rom_image
 
 # Inferences between two looks at the heap.

@@ -5,7 +5,8 @@ import contextlib
 
 import pytest
 
-from .common import LOOKS, NPUS, FoundError, Level, turn_of
+from ..common import FoundError
+from .common import LOOKS, NPUS, Level, turn_of
 from .faults import FAULTS, USES, Faults, Running, draw, drawable
 from .soak import Working
 
