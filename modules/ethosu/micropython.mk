@@ -39,7 +39,8 @@ ETHOSU_LEFT_OUT += driver/ethosu_sentences.c runtime/operator_names.c
 ETHOSU_INSTEAD += minimal/no_sentences.c
 endif
 ifeq ($(ETHOSU_KERNELS),none)
-ETHOSU_LEFT_OUT += runtime/kernels/% runtime/plan_check.c runtime/plan_record.c runtime/schedule.c
+ETHOSU_LEFT_OUT += runtime/kernels/% runtime/live_memory.c runtime/plan_check.c \
+	runtime/plan_record.c runtime/schedule.c
 ETHOSU_INSTEAD += minimal/no_kernels.c
 endif
 ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \

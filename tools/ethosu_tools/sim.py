@@ -40,6 +40,8 @@ class Source(c.Structure):
         ("file_size", c.c_size_t),
         ("driver", c.c_void_p),
         ("skip_verify", c.c_bool),
+        ("stop", c.c_void_p),
+        ("argument", c.c_void_p),
     )
 
 

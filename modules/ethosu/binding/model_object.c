@@ -90,6 +90,7 @@ static void load(model_obj_t *self, struct ethosu_model_source *source, bool any
         self->model = NULL;
         binding_raise_model(status, &error);
     }
+    self->one_call = ethosu_model_is_one_call(self->model);
 }
 
 /** The NPU to run on: a handle from reserve(), or what reserve() takes as `npu`. Raises. */
@@ -142,6 +143,8 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
         .file_size = source.size,
         .driver = self->npu,
         .skip_verify = !args[ARG_VERIFY].u_bool,
+        .stop = model_must_stop,
+        .argument = self,
     };
     load(self, &from, args[ARG_NPU].u_obj == mp_const_none, args[ARG_ARENA].u_obj);
     return MP_OBJ_FROM_PTR(self);

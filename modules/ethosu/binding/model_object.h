@@ -24,6 +24,7 @@ typedef struct model_obj {
     uint32_t file_size; /**< bytes */
     bool file_copied;   /**< the file was read into RAM */
     bool real;          /**< predict() returns real values */
+    bool one_call;      /**< an inference is one NPU call and nothing else */
 } model_obj_t;
 
 /** The model; raises ValueError after deinit(). */

@@ -12,6 +12,7 @@
 #include "py/objarray.h"
 #include "py/runtime.h"
 #include "raise.h"
+#include "semaphore.h"
 #include "tensor_object.h"
 #include "values.h"
 
@@ -223,19 +224,65 @@ static void acquire_npu(model_obj_t *self)
     job_begin(self->npu, self, on_stop);
 }
 
+bool model_must_stop(void *model)
+{
+    model_obj_t *self = model;
+    if (!semaphore_run_events()) {
+        return true;
+    }
+    if (self->model == NULL) {
+        return false; // it is being loaded
+    }
+    // One time-out is for all of an inference: the NPU gets what is left of it.
+    ethosu_ext_set_timeout(self->npu, deadline_left(&self->deadline));
+    return job_of(self->npu)->wait == JOB_STOPPED || deadline_is_over(&self->deadline);
+}
+
+/** Why model_must_stop() has stopped an inference; raises. */
+static _Noreturn void raise_stopped(const model_obj_t *self)
+{
+    if (deadline_is_over(&self->deadline)) {
+        binding_raise_os_error(MP_ETIMEDOUT, "the inference took longer than %u ms, on the CPU",
+                               (unsigned)self->deadline.timeout);
+    }
+    binding_raise_cancelled(); // by a callback
+}
+
+/** Raise the reason why an inference failed. */
+static _Noreturn void raise_failed(const model_obj_t *self, int status,
+                                   struct ethosu_ext_fault *fault)
+{
+    binding_raise_pending();
+    if (status == ETHOSU_MODEL_STOPPED) {
+        raise_stopped(self);
+    }
+    if (ethosu_ext_errno(fault->code) == ETHOSU_EXT_ETIMEDOUT) {
+        fault->found = self->deadline.timeout;
+    }
+    binding_raise_inference(self->model, status, fault);
+}
+
+/** A blocking inference has failed: raise the reason. */
+static MP_NOINLINE _Noreturn void end_failed(model_obj_t *self, int status)
+{
+    struct ethosu_ext_fault fault = *ethosu_ext_last_error(self->npu);
+    release_npu(self);
+    raise_failed(self, status, &fault);
+}
+
 /** Run and wait; raises when the inference failed. */
 static void run(model_obj_t *self)
 {
     acquire_npu(self);
     ethosu_ext_set_timeout(self->npu, self->deadline.timeout);
+    if (!self->one_call) {
+        self->deadline.begun = ethosu_board_ticks_ms();
+    }
     job_wait(self->npu);
     int status = ethosu_model_invoke(self->model, self->npu);
     job_waited(self->npu);
     if (status != ETHOSU_MODEL_OK) {
-        struct ethosu_ext_fault fault = *ethosu_ext_last_error(self->npu);
-        release_npu(self);
-        binding_raise_pending();
-        binding_raise_inference(self->model, status, &fault);
+        end_failed(self, status);
     }
     release_npu(self);
     binding_raise_pending();
@@ -345,13 +392,10 @@ static mp_obj_t progress(model_obj_t *self, int status)
     }
     struct ethosu_ext_fault fault = *ethosu_ext_last_error(self->npu);
     model_stop(self);
-    binding_raise_pending();
     if (status != ETHOSU_MODEL_OK) {
-        if (ethosu_ext_errno(fault.code) == ETHOSU_EXT_ETIMEDOUT) {
-            fault.found = self->deadline.timeout;
-        }
-        binding_raise_inference(self->model, status, &fault);
+        raise_failed(self, status, &fault);
     }
+    binding_raise_pending();
     return mp_const_true;
 }
 
@@ -370,7 +414,10 @@ static mp_obj_t model_start(size_t n_args, const mp_obj_t *args)
     }
     acquire_npu(self);
     self->deadline.begun = ethosu_board_ticks_ms();
-    return progress(self, ethosu_model_start(self->model, self->npu));
+    job_wait(self->npu); // operators of the CPU may come first
+    int status = ethosu_model_start(self->model, self->npu);
+    job_waited(self->npu);
+    return progress(self, status);
 }
 MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_start_obj, 1, 3, model_start);
 

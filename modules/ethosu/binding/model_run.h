@@ -5,6 +5,12 @@
 
 #include "model_object.h"
 
+/**
+ * The runtime asks, while a model is loaded or runs: run callbacks; must it stop? Ctrl-C, an
+ * exception of a callback, cancel() and the time-out stop it.
+ */
+bool model_must_stop(void *model);
+
 /** Stop the inference under way, if there is one. */
 void model_stop(model_obj_t *self);
 

@@ -82,6 +82,7 @@ _Noreturn void binding_raise_inference(const struct ethosu_model *model, int sta
 
 _Noreturn void binding_raise_model(int status, const struct ethosu_model_error *error)
 {
+    binding_raise_pending(); // what has stopped the loading
     if (status == ETHOSU_MODEL_BAD_MEMORY) {
         binding_raise_os_error(MP_EFAULT, "%s", error->text);
     }

@@ -9,6 +9,7 @@
 #include "npus.h"
 #include "py/runtime.h"
 #include "raise.h"
+#include "semaphore.h"
 
 /** One for each NPU, one for a caller that waits for an NPU. */
 #define SEMAPHORE_COUNT (BINDING_MAX_NPUS + 1)
@@ -50,7 +51,7 @@ static bool events_pending(void)
 }
 
 /** Run callbacks; false when one raised an exception, which is kept. */
-static MP_NOINLINE bool run_events(void)
+static MP_NOINLINE bool run_pending(void)
 {
     nlr_buf_t nlr;
     if (nlr_push(&nlr) == 0) {
@@ -62,6 +63,11 @@ static MP_NOINLINE bool run_events(void)
     return false;
 }
 
+bool semaphore_run_events(void)
+{
+    return !events_pending() || run_pending();
+}
+
 int ethosu_semaphore_take(void *sem, uint64_t timeout)
 {
     struct semaphore *semaphore = sem;
@@ -69,7 +75,7 @@ int ethosu_semaphore_take(void *sem, uint64_t timeout)
     bool clock_runs = false; // most waits end at the first wake, and need no clock
     // Only one thread takes, interrupts only give: a count that was seen stays.
     while (__atomic_load_n(&semaphore->count, __ATOMIC_ACQUIRE) == 0) {
-        if (timeout == 0 || (events_pending() && !run_events())) {
+        if (timeout == 0 || !semaphore_run_events()) {
             return -1;
         }
         ethosu_board_idle(&semaphore->count);

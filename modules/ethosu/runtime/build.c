@@ -7,6 +7,34 @@
 
 #include <string.h>
 
+/** Take more units from what is left. */
+static __attribute__((noinline)) int take_work(struct builder *builder, uint32_t units)
+{
+    uint32_t more = units > POLL_UNITS ? units : POLL_UNITS;
+    if (poll_now(&builder->model->poll)) {
+        return error_set(builder->error, ETHOSU_MODEL_STOPPED, "loading was stopped");
+    }
+    if (more > builder->work_after) {
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                         "operator %u of subgraph %u: the file has %u bytes, but names its tables "
+                         "so often that loading it would take too long",
+                         (unsigned)builder->operator_index, (unsigned)builder->graph_index,
+                         (unsigned)builder->file.fb.size);
+    }
+    builder->work_after -= more;
+    builder->work = more - units;
+    return ETHOSU_MODEL_OK;
+}
+
+int build_work(struct builder *builder, uint32_t units)
+{
+    if (units > builder->work) {
+        return take_work(builder, units);
+    }
+    builder->work -= units;
+    return ETHOSU_MODEL_OK;
+}
+
 /** Refuse a tensor that could not be read: the file is malformed, or the sizes contradict. */
 static int bad_tensor(struct builder *builder, uint32_t tensor)
 {
@@ -42,6 +70,21 @@ bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_ten
         cache->valid |= 1u << index;
     }
     return true;
+}
+
+int build_get_channels(struct builder *builder, uint32_t index, const struct tflite_tensor *tensor,
+                       struct tflite_channels *channels)
+{
+    if (tflite_get_channels(&builder->file, tensor, channels)) {
+        return ETHOSU_MODEL_OK;
+    }
+    struct tflite_text name = tflite_get_name(&builder->file, tensor);
+    return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                     "tensor %u (%.*s) of subgraph %u: %u scales and %u zero points, 0, 1 or %u of "
+                     "each expected",
+                     (unsigned)index, (int)name.length, name.bytes, (unsigned)builder->graph_index,
+                     (unsigned)channels->count, (unsigned)channels->zero_points,
+                     (unsigned)channels->size);
 }
 
 int build_find_tensor(struct builder *builder, uint32_t tensor, struct operand *operand)
@@ -90,6 +133,7 @@ static int add_state(struct builder *builder, const struct tflite_tensor *tensor
 static int build_graph_tensors(struct builder *builder)
 {
     for (uint32_t i = 0; i < builder->graph.tensors.count; i++) {
+        TRY(build_work(builder, 1));
         int32_t offset = tflite_get_offset(&builder->file, i);
         if (offset < 0) {
             continue; // a constant or a handle: checked when an operator uses it
@@ -132,7 +176,10 @@ static int build_buffers(struct builder *builder, const struct fb_vector *list,
                              "tensor %u can't be an input or output of the model",
                              (unsigned)tensor);
         }
-        if (builder->loading) {
+        if (!builder->loading) {
+            struct tflite_channels channels; // ethosu_model_get_tensor() checks them, too
+            TRY(build_get_channels(builder, tensor, &operand.tensor, &channels));
+        } else {
             *(*next)++ = (struct ethosu_model_buffer){
                 build_address(builder, (uint32_t)operand.offset), operand.tensor.size,
                 (uint16_t)tensor, (uint16_t)operand.tensor.type};
@@ -151,8 +198,9 @@ static int build_io(struct builder *builder)
     }
     model->inputs = (uint16_t)graph->inputs.count;
     model->outputs = (uint16_t)graph->outputs.count;
-    size_t count = (size_t)model->inputs + model->outputs;
+    uint32_t count = (uint32_t)model->inputs + model->outputs;
     void *memory;
+    TRY(build_work(builder, count));
     TRY(build_object_front(builder, count * sizeof(struct ethosu_model_buffer), &memory));
     struct ethosu_model_buffer *next = model->buffers = memory;
     if (memory != NULL) {
@@ -193,7 +241,7 @@ static int open_file(struct builder *builder, const struct ethosu_model_source *
     }
     struct tflite *file = &builder->file;
     if (!tflite_open(file, source->file, (uint32_t)source->file_size) ||
-        !tflite_get_subgraph(file, 0, &builder->graph)) {
+        !tflite_find_offsets(file) || !tflite_get_subgraph(file, 0, &builder->graph)) {
         return error_set(error, ETHOSU_MODEL_BAD_FILE,
                          "file is malformed or truncated at byte %u of %u",
                          (unsigned)file->fb.bad_at, (unsigned)file->fb.size);
@@ -209,6 +257,17 @@ static int open_file(struct builder *builder, const struct ethosu_model_source *
     return ETHOSU_MODEL_OK;
 }
 
+/** Refuse tensors with state that share memory again and again: each would be filled. */
+static int check_filled(struct builder *builder)
+{
+    uint32_t arena = builder->model->arena_size;
+    return builder->filled <= (uint64_t)FILLS * arena
+               ? ETHOSU_MODEL_OK
+               : error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                           "initial values fill the arena of %u bytes more than %u times",
+                           (unsigned)arena, FILLS);
+}
+
 /** Read the file and build the plan, one stage after the other. */
 static int build_stages(struct builder *builder, const struct ethosu_model_source *source)
 {
@@ -217,6 +276,7 @@ static int build_stages(struct builder *builder, const struct ethosu_model_sourc
     TRY(build_tensors(builder));
     TRY(plan_open(builder));
     TRY(build_graphs(builder));
+    TRY(check_filled(builder));
     return plan_check_overlaps(builder);
 }
 
@@ -234,6 +294,9 @@ static int build_model(struct builder *builder, const struct ethosu_model_source
     model->file = source->file;
     model->file_size = (uint32_t)source->file_size;
     model->skip_verify = source->skip_verify;
+    model->poll = (struct poll){.stop = source->stop, .argument = source->argument};
+    builder->work = POLL_UNITS;
+    builder->work_after = WORK_AT_LEAST + (uint64_t)WORK_PER_BYTE * source->file_size;
     int status = build_stages(builder, source);
     bool suspect = status == ETHOSU_MODEL_OK || status == ETHOSU_MODEL_UNSUPPORTED ||
                    status == ETHOSU_MODEL_BAD_PLAN;

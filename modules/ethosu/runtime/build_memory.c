@@ -2,61 +2,45 @@
 /** Memory for a plan: the model object, and the arena behind Vela's tensors. See builder.h. */
 #include "builder.h"
 
+#include "checked.h"
 #include "ethosu_memory.h"
 
 #include <string.h>
 
-static size_t round_up(size_t value, size_t alignment)
-{
-    return (value + alignment - 1) & ~(alignment - 1);
-}
-
-static int object_full(struct builder *builder)
-{
-    return error_set(builder->error, ETHOSU_MODEL_NO_MEMORY,
-                     "model object: %u bytes given, more are needed: measure the model again",
-                     (unsigned)builder->object.size);
-}
-
-/** Is there room for `size` more bytes? While measuring there always is. */
-static bool object_has_room(const struct builder *builder, size_t size)
+/** Take bytes of the object; while measuring there are always enough. */
+static int take_object(struct builder *builder, size_t size, size_t *used)
 {
     const struct object_memory *object = &builder->object;
-    return !builder->loading || size <= object->size - object->low - object->high;
+    bool room = builder->loading ? size <= object->size - object->low - object->high
+                                 : checked_range(object->low + object->high, size, INT32_MAX);
+    if (!room) {
+        return error_set(builder->error, ETHOSU_MODEL_NO_MEMORY,
+                         "model object: %u bytes given, more are needed: measure the model again",
+                         (unsigned)object->size);
+    }
+    *used += size;
+    return ETHOSU_MODEL_OK;
 }
 
 int build_object_front(struct builder *builder, size_t size, void **memory)
 {
     struct object_memory *object = &builder->object;
-    *memory = NULL;
-    if (!object_has_room(builder, size)) {
-        return object_full(builder);
-    }
-    if (builder->loading) {
-        *memory = object->start + object->low;
-    }
-    object->low += size;
-    return ETHOSU_MODEL_OK;
+    *memory = builder->loading ? object->start + object->low : NULL;
+    return take_object(builder, size, &object->low);
 }
 
 int build_object_back(struct builder *builder, size_t size, void **memory)
 {
     struct object_memory *object = &builder->object;
-    size = round_up(size, 8);
-    *memory = NULL;
-    if (!object_has_room(builder, size)) {
-        return object_full(builder);
-    }
-    object->high += size;
-    if (builder->loading) {
-        *memory = object->start + object->size - object->high;
-    }
+    TRY(take_object(builder, (size + 7) & ~(size_t)7, &object->high));
+    *memory = builder->loading ? object->start + object->size - object->high : NULL;
     return ETHOSU_MODEL_OK;
 }
 
 int build_init_step(struct builder *builder, const struct step *step)
 {
     void *memory;
+    builder->filled += step->run == step_fill ? step->fill.size : step->copy.size;
     TRY(build_object_back(builder, sizeof(struct init_step), &memory));
     if (memory != NULL) {
         struct init_step *last = memory;
@@ -124,9 +108,9 @@ int build_grow_arena(struct builder *builder, uint64_t end)
 
 int build_reserve(struct builder *builder, uint32_t size, uint32_t *offset)
 {
-    uint64_t start = round_up(builder->model->arena_size, ETHOSU_MODEL_ALIGNMENT);
-    *offset = (uint32_t)start;
-    return build_grow_arena(builder, start + size);
+    // The arena has less than 2 GB.
+    checked_align(builder->model->arena_size, ETHOSU_MODEL_ALIGNMENT, offset);
+    return build_grow_arena(builder, (uint64_t)*offset + size);
 }
 
 int build_reserve_lines(struct builder *builder, uint32_t size, uint32_t *offset)
@@ -140,7 +124,7 @@ int build_check_arena(struct builder *builder, const struct ethosu_model_memory 
 {
     uintptr_t arena = (uintptr_t)memory->arena;
     uintptr_t file = (uintptr_t)source->file;
-    if (arena < file + source->file_size && file < arena + memory->arena_size) {
+    if (arena - file < source->file_size || file - arena < memory->arena_size) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_MEMORY,
                          "arena at 0x%x, %u bytes: it shares memory with the file of the model",
                          (unsigned)arena, (unsigned)memory->arena_size);

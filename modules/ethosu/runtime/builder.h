@@ -16,6 +16,19 @@
 /** Most subgraphs that are read: bits of builder.initialisers. */
 #define MAX_SUBGRAPHS 32u
 
+/**
+ * How much work a file may cause, since it may name one table any number of times: units for each
+ * of its bytes, and for any file. A unit is some 200 instructions at most.
+ */
+#define WORK_PER_BYTE 4u
+#define WORK_AT_LEAST 65536u
+
+/** How often initialisation may write as many bytes as the arena has. */
+#define FILLS 16u
+
+/** Units of an operator, besides one for each of its operands. */
+#define WORK_OF_OPERATOR 16u
+
 /** A resource variable: memory behind the tensors, identified by its name. */
 struct variable {
     struct tflite_text name;
@@ -85,6 +98,10 @@ struct builder {
     uint8_t *arena;              /**< NULL while measuring */
     size_t arena_limit;          /**< bytes given */
 
+    uint32_t work;       /**< units that are left until the next question whether to stop */
+    uint64_t work_after; /**< units that are left then */
+    uint64_t filled;     /**< bytes that initialisation writes */
+
     uint32_t graph_index;
     struct tflite_subgraph graph;         /**< the current one */
     uint32_t operator_index;              /**< the current one */
@@ -96,7 +113,8 @@ struct builder {
     struct shared_block read_only;    /**< the last copy of a constant */
     struct shared_block fast_scratch; /**< the last fast scratch that is not scratch itself */
     struct variable_table *variables;
-    uint32_t initialisers; /**< bit n: CALL_ONCE names subgraph n */
+    uint32_t called;       /**< bit n: CALL_ONCE names subgraph n */
+    uint32_t initialisers; /**< bit n: and the CPU runs it */
     bool in_prologue;      /**< in one that the NPU runs: its steps come before all others */
 
     struct npu_overlap overlap;
@@ -131,6 +149,9 @@ enum npu_input {
     NPU_INPUT_FAST_SCRATCH,
 };
 
+/** Count work before it is done, so that loading takes a time linear in the file's size. */
+int build_work(struct builder *builder, uint32_t units);
+
 /** Is it an ethos-u operator, one that the NPU runs? */
 bool is_npu(const struct tflite_operator_call *call);
 
@@ -149,6 +170,10 @@ bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_ten
 /** Find input (or output) number `index` of an operator and its memory. */
 int build_find_operand(struct builder *builder, const struct fb_vector *list, uint32_t index,
                        struct operand *operand);
+
+/** Count its scales and zero points; refuses a number that its shape contradicts. */
+int build_get_channels(struct builder *builder, uint32_t index, const struct tflite_tensor *tensor,
+                       struct tflite_channels *channels);
 
 /** Find a tensor of the current subgraph and its memory. */
 int build_find_tensor(struct builder *builder, uint32_t tensor, struct operand *operand);

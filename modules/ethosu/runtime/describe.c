@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Facts about a loaded model, read from its file on request. */
+#include "checked.h"
 #include "model.h"
 #include "tflite.h"
 
@@ -23,6 +24,16 @@ uint32_t ethosu_model_input_count(const struct ethosu_model *model)
 uint32_t ethosu_model_output_count(const struct ethosu_model *model)
 {
     return model->outputs;
+}
+
+bool ethosu_model_is_one_call(const struct ethosu_model *model)
+{
+    return model->step_count == 1 && model->npu_calls == 1;
+}
+
+bool ethosu_model_keeps_data(const struct ethosu_model *model)
+{
+    return model->init != NULL || model->prologue != 0 || model->copied_bytes != 0;
 }
 
 /** Open the file again: it was valid when the model was loaded, and each read is bounded. */
@@ -55,10 +66,16 @@ bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
     for (uint32_t i = 0; i < found.shape.count; i++) {
         tensor->shape[i] = (int32_t)fb_u32_at(&file.fb, &found.shape, i);
     }
-    tensor->channels = tflite_get_channels(&file, &found, &tensor->axis);
+    struct tflite_channels channels;
+    if (!tflite_get_channels(&file, &found, &channels)) {
+        return false;
+    }
+    tensor->channels = channels.count;
+    tensor->axis = channels.axis;
     tflite_get_channel(&file, &found, 0, &tensor->scale, &tensor->zero_point);
-    int32_t offset = tflite_get_offset(&file, index);
-    if (found.data == NULL && offset >= 0 && (uint64_t)offset + found.size <= model->arena_size) {
+    int32_t offset = tflite_find_offsets(&file) ? tflite_get_offset(&file, index) : -1;
+    if (found.data == NULL && offset >= 0 &&
+        checked_range((uint32_t)offset, found.size, model->arena_size)) {
         tensor->data = model->arena + offset;
     }
     return true;

@@ -47,6 +47,7 @@ enum ethosu_model_status {
     ETHOSU_MODEL_NPU_FAILED = -8,   /**< the driver reported a failure or a time-out */
     ETHOSU_MODEL_BAD_PLAN = -9,     /**< its memory plan is wrong, or made for other kernels */
     ETHOSU_MODEL_BAD_VALUE = -10,   /**< an input of a CPU operator has a value it can't use */
+    ETHOSU_MODEL_STOPPED = -11,     /**< the source's function `stop` said so */
 };
 
 /** One sentence, NUL-terminated: what was found, what was expected, and where. */
@@ -61,6 +62,12 @@ struct ethosu_model_source {
     struct ethosu_driver
         *driver;      /**< NPU to check the model against; NULL: at the first inference */
     bool skip_verify; /**< do not verify the command streams: the caller trusts them */
+    /**
+     * Asked while the model is loaded, while its CPU operators run, and between steps, every few
+     * 100,000 instructions: must it stop? It may shorten the driver's time-out. NULL: never.
+     */
+    bool (*stop)(void *argument);
+    void *argument; /**< for `stop` */
 };
 
 /** Memory that a model needs (measure) and gets (load). */
@@ -173,6 +180,15 @@ int ethosu_model_load(const struct ethosu_model_source *source,
                       const struct ethosu_model_memory *memory, struct ethosu_model **model,
                       struct ethosu_model_error *error);
 
+/** Is an inference one NPU call and nothing else? Then the driver's time-out is for all of it. */
+bool ethosu_model_is_one_call(const struct ethosu_model *model);
+
+/**
+ * Does the model keep data in the arena between inferences: state, variables, or constants that it
+ * has copied there? Then no other model may use the same arena while it is loaded.
+ */
+bool ethosu_model_keeps_data(const struct ethosu_model *model);
+
 void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model_info *info);
 
 /** The model's inputs, in order: fill them before each inference. */
@@ -184,7 +200,8 @@ const struct ethosu_model_buffer *ethosu_model_outputs(const struct ethosu_model
 uint32_t ethosu_model_input_count(const struct ethosu_model *model);
 uint32_t ethosu_model_output_count(const struct ethosu_model *model);
 
-/** Describe a tensor of the main graph; false when there is no such index. */
+/** Describe a tensor of the main graph; false: there is no such index, or its scales contradict it.
+ */
 bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
                              struct ethosu_model_tensor *tensor);
 
@@ -201,7 +218,11 @@ void ethosu_model_reset(struct ethosu_model *model);
  * Inputs may share memory with intermediate results and outputs: write all
  * inputs before each inference.
  *
- * @return  ETHOSU_MODEL_OK, _BUSY or _NPU_FAILED: ethosu_ext_last_error(driver) says why
+ * A model that was stopped, or that failed, can run again at once; one that keeps state has to be
+ * reset before, since the state may be that of half an inference.
+ *
+ * @return  ETHOSU_MODEL_OK, _BUSY, _STOPPED, _BAD_VALUE, or _NPU_FAILED:
+ * ethosu_ext_last_error(driver) says why
  */
 int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver);
 

@@ -5,6 +5,7 @@
 
 #include "ethosu_ext.h"
 #include "ethosu_model.h"
+#include "poll.h"
 
 /** Base pointers of an NPU call: read-only data, scratch, fast scratch (regions 0, 1, 2). */
 #define NPU_BASES 3u
@@ -69,6 +70,7 @@ struct ethosu_model {
     uint32_t arena_size;
     uint32_t object_size;
     uint32_t copied_bytes;
+    struct poll poll;
     const struct step *next;      /**< the running step; NULL between inferences */
     struct ethosu_driver *driver; /**< of the running inference */
 };

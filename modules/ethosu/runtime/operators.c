@@ -106,6 +106,10 @@ static int prepare_call_once(struct builder *builder, const struct tflite_operat
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "it names a subgraph that can't be used");
     }
+    if ((builder->called >> index & 1) != 0) {
+        return ETHOSU_MODEL_OK; // once is enough
+    }
+    builder->called |= 1u << index;
     uint32_t operator_index = builder->operator_index;
     struct tflite_operator_call first;
     TRY(build_enter_graph(builder, index));
@@ -148,6 +152,7 @@ static int build_operator(struct builder *builder, uint32_t index)
     builder->operator_code = call.code;
     builder->custom_name = call.custom;
     builder->kernel = find_kernel(&call);
+    TRY(build_work(builder, WORK_OF_OPERATOR + call.inputs.count + call.outputs.count));
     TRY(schedule_operator(builder, &call));
     if (builder->kernel != NULL) {
         return builder->kernel->prepare(builder, &call);

@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: MIT
 /** Refuses a plan in which an operator overwrites data that is still needed. */
 #include "kernels/kernel.h"
+#include "checked.h"
+#include "live_memory.h"
 #include "plan_check.h"
-
-/** A tensor in the arena: its bytes, and the time from its first write to its last read. */
-struct lifetime {
-    uint32_t start;
-    uint32_t end;   /**< start + bytes; 0 when it is not in the arena */
-    uint32_t first; /**< time of the first write: operator + 1; 0: before the inference */
-    uint32_t last;  /**< time of the last read */
-};
 
 /** Times: not in this inference; after it (outputs); in the next one too (state). */
 enum { NEVER = UINT32_MAX, AFTER = NEVER - 1, ALWAYS = NEVER };
-
-/** The lifetimes of all tensors, by index. */
-struct liveness {
-    struct lifetime *tensors;
-    uint32_t count;
-};
 
 /** Memory that an operator writes. */
 struct written {
@@ -28,50 +16,51 @@ struct written {
     bool in_place;   /**< and may write its result over an input of the same size */
 };
 
-static void note_read(struct liveness *liveness, uint32_t tensor, uint32_t time)
+static void note_read(struct live_memory *live, uint32_t tensor, uint32_t time)
 {
-    if (tensor < liveness->count && liveness->tensors[tensor].last < time) {
-        liveness->tensors[tensor].last = time;
+    if (tensor < live->count && live->tensors[tensor].last < time) {
+        live->tensors[tensor].last = time;
     }
 }
 
 /** A tensor that a kernel reads and no operator has written exists from the beginning. */
-static void note_unwritten(struct liveness *liveness, uint32_t tensor, uint32_t time)
+static void note_unwritten(struct live_memory *live, uint32_t tensor, uint32_t time)
 {
-    if (tensor < liveness->count && liveness->tensors[tensor].first == NEVER) {
-        liveness->tensors[tensor].first = time;
+    if (tensor < live->count && live->tensors[tensor].first == NEVER) {
+        live->tensors[tensor].first = time;
     }
 }
 
-static void note_written(struct liveness *liveness, uint32_t tensor, uint32_t time)
+static void note_written(struct live_memory *live, uint32_t tensor, uint32_t time)
 {
-    if (tensor < liveness->count && liveness->tensors[tensor].first > time) {
-        liveness->tensors[tensor].first = time;
+    if (tensor < live->count && live->tensors[tensor].first > time) {
+        live->tensors[tensor].first = time;
     }
 }
 
 /** State that a command stream addresses is at the offset that Vela chose. */
-static void note_npu_state(struct liveness *liveness, uint32_t tensor, uint32_t time)
+static void note_npu_state(struct live_memory *live, uint32_t tensor, uint32_t time)
 {
-    if (tensor < liveness->count && liveness->tensors[tensor].last == ALWAYS) {
-        liveness->tensors[tensor].first = 0;
-        liveness->tensors[tensor].last = time;
+    if (tensor < live->count && live->tensors[tensor].last == ALWAYS) {
+        live->tensors[tensor].first = 0;
+        live->tensors[tensor].last = time;
     }
 }
 
-static void note_all(struct builder *builder, struct liveness *liveness,
+static void note_all(struct builder *builder, struct live_memory *live,
                      const struct fb_vector *tensors, uint32_t time,
-                     void (*note)(struct liveness *, uint32_t, uint32_t))
+                     void (*note)(struct live_memory *, uint32_t, uint32_t))
 {
     for (uint32_t i = 0; i < tensors->count; i++) {
-        note(liveness, fb_u32_at(&builder->file.fb, tensors, i), time);
+        note(live, fb_u32_at(&builder->file.fb, tensors, i), time);
     }
 }
 
-static void find_ranges(struct builder *builder, struct liveness *liveness)
+static int find_ranges(struct builder *builder, struct live_memory *live)
 {
-    for (uint32_t i = 0; i < liveness->count; i++) {
-        struct lifetime *lifetime = &liveness->tensors[i];
+    for (uint32_t i = 0; i < live->count; i++) {
+        TRY(build_work(builder, 1));
+        struct lifetime *lifetime = &live->tensors[i];
         struct tflite_tensor tensor;
         int32_t offset = tflite_get_offset(&builder->file, i);
         *lifetime = (struct lifetime){.first = NEVER};
@@ -82,27 +71,30 @@ static void find_ranges(struct builder *builder, struct liveness *liveness)
             lifetime->last = tensor.variable ? ALWAYS : 0;
         }
     }
+    return ETHOSU_MODEL_OK;
 }
 
-static void find_lifetimes(struct builder *builder, struct liveness *liveness)
+static int find_lifetimes(struct builder *builder, struct live_memory *live)
 {
-    find_ranges(builder, liveness);
-    note_all(builder, liveness, &builder->graph.inputs, 0, note_written);
-    note_all(builder, liveness, &builder->graph.outputs, AFTER, note_read);
+    TRY(find_ranges(builder, live));
+    note_all(builder, live, &builder->graph.inputs, 0, note_written);
+    note_all(builder, live, &builder->graph.outputs, AFTER, note_read);
     for (uint32_t i = 0; i < builder->graph.operators.count; i++) {
         struct tflite_operator_call call;
+        TRY(build_work(builder, 1));
         if (tflite_get_operator(&builder->file, &builder->graph, i, &call)) {
-            note_all(builder, liveness, &call.inputs, i + 1, note_read);
+            note_all(builder, live, &call.inputs, i + 1, note_read);
             if (kernel_find(&call) != NULL) {
-                note_all(builder, liveness, &call.inputs, 0, note_unwritten);
+                note_all(builder, live, &call.inputs, 0, note_unwritten);
             }
             if (is_npu(&call)) {
-                note_all(builder, liveness, &call.inputs, AFTER, note_npu_state);
-                note_all(builder, liveness, &call.outputs, AFTER, note_npu_state);
+                note_all(builder, live, &call.inputs, AFTER, note_npu_state);
+                note_all(builder, live, &call.outputs, AFTER, note_npu_state);
             }
-            note_all(builder, liveness, &call.outputs, i + 1, note_written);
+            note_all(builder, live, &call.outputs, i + 1, note_written);
         }
     }
+    return ETHOSU_MODEL_OK;
 }
 
 static bool disjoint(const struct lifetime *a, const struct lifetime *b)
@@ -129,10 +121,10 @@ static bool overwrites(const struct written *written, const struct lifetime *lif
 
 /** "its scratch at 0 to 48 overlaps tensor 4 at 16 to 784". */
 static int refuse_overlap(struct builder *builder, const char *what, const struct lifetime *range,
-                          const struct liveness *liveness, uint32_t tensor)
+                          const struct live_memory *live, uint32_t tensor)
 {
     struct ethosu_model_error why;
-    const struct lifetime *lifetime = &liveness->tensors[tensor];
+    const struct lifetime *lifetime = &live->tensors[tensor];
     error_set(&why, 0,
               "its %s at %u to %u overlaps tensor %u at %u to %u%s; run: ethosu plan MODEL.tflite",
               what, (unsigned)range->start, (unsigned)range->end, (unsigned)tensor,
@@ -141,111 +133,254 @@ static int refuse_overlap(struct builder *builder, const char *what, const struc
     return build_refuse(builder, ETHOSU_MODEL_BAD_PLAN, why.text);
 }
 
-static int check_written(struct builder *builder, const struct liveness *liveness,
-                         const struct written *written)
+/** Name the tensor that is overwritten; the search is as long as there are tensors. */
+static int check_each(struct builder *builder, const struct live_memory *live,
+                      const struct written *written)
 {
     uint32_t time = builder->operator_index + 1;
-    for (uint32_t i = 0; i < liveness->count; i++) {
-        if (i != written->tensor && overwrites(written, &liveness->tensors[i], time)) {
+    TRY(build_work(builder, live->count / 8));
+    for (uint32_t i = 0; i < live->count; i++) {
+        if (i != written->tensor && overwrites(written, &live->tensors[i], time)) {
             return refuse_overlap(builder, written->tensor == NEVER ? "scratch" : "output",
-                                  &written->range, liveness, i);
+                                  &written->range, live, i);
         }
     }
     return ETHOSU_MODEL_OK;
 }
 
-/** The NPU may write all of its scratch: no state of CPU operators may be there. */
-static int check_npu(struct builder *builder, const struct liveness *liveness,
-                     const struct tflite_operator_call *call)
+static int check_written(struct builder *builder, const struct live_memory *live,
+                         const struct written *written)
 {
-    struct operand scratch;
-    TRY(build_find_operand(builder, &call->inputs, NPU_INPUT_SCRATCH, &scratch));
-    struct lifetime range = {.start = (uint32_t)scratch.offset,
-                             .end = (uint32_t)scratch.offset + scratch.tensor.size};
-    for (uint32_t i = 0; i < liveness->count; i++) {
-        const struct lifetime *lifetime = &liveness->tensors[i];
-        if (lifetime->first != NEVER && lifetime->last == ALWAYS && !disjoint(lifetime, &range)) {
-            return refuse_overlap(builder, "scratch", &range, liveness, i);
+    return live_memory_overlaps(live, written->range.start, written->range.end)
+               ? check_each(builder, live, written)
+               : ETHOSU_MODEL_OK;
+}
+
+/** Tensors of an operator become live, or no longer are, if `chosen` says so. */
+static void set_all(struct builder *builder, struct live_memory *live,
+                    const struct fb_vector *tensors, bool alive,
+                    bool (*chosen)(const struct lifetime *lifetime, uint32_t time))
+{
+    for (uint32_t i = 0; i < tensors->count; i++) {
+        uint32_t tensor = fb_u32_at(&builder->file.fb, tensors, i);
+        if (tensor < live->count && chosen(&live->tensors[tensor], builder->operator_index + 1)) {
+            live_memory_set(live, tensor, alive);
         }
+    }
+}
+
+static bool is_last_read(const struct lifetime *lifetime, uint32_t time)
+{
+    return lifetime->last == time;
+}
+
+static bool is_first_written(const struct lifetime *lifetime, uint32_t time)
+{
+    return lifetime->first == time && lifetime->last >= time;
+}
+
+/** The same bytes as the output of an operator that may write its result over its input? */
+static bool may_be_overwritten(const struct written *written, const struct lifetime *lifetime,
+                               uint32_t time)
+{
+    return written->in_place && lifetime->last == time && lifetime->first < time &&
+           lifetime->start == written->range.start && lifetime->end == written->range.end;
+}
+
+/** Check an output. Neither itself nor an input that it may replace counts as overwritten. */
+static int check_output(struct builder *builder, struct live_memory *live,
+                        const struct tflite_operator_call *call, const struct written *written)
+{
+    bool alive = live_memory_has(live, written->tensor);
+    live_memory_set(live, written->tensor, false);
+    for (uint32_t i = 0; written->in_place && i < call->inputs.count; i++) {
+        uint32_t tensor = fb_u32_at(&builder->file.fb, &call->inputs, i);
+        if (tensor < live->count &&
+            may_be_overwritten(written, &live->tensors[tensor], builder->operator_index + 1)) {
+            live_memory_set(live, tensor, false); // this operator was the last to read it
+        }
+    }
+    TRY(check_written(builder, live, written));
+    live_memory_set(live, written->tensor, alive);
+    return ETHOSU_MODEL_OK;
+}
+
+static int check_outputs(struct builder *builder, struct live_memory *live,
+                         const struct tflite_operator_call *call, const struct kernel *kernel)
+{
+    bool in_place = kernel != NULL && kernel->in_place;
+    if (in_place && call->outputs.count > 1) {
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "it has more than one output");
+    }
+    for (uint32_t i = 0; i < call->outputs.count; i++) {
+        uint32_t tensor = fb_u32_at(&builder->file.fb, &call->outputs, i);
+        if (tensor >= live->count || live->tensors[tensor].end == 0) {
+            continue;
+        }
+        struct written written = {live->tensors[tensor], tensor, kernel != NULL, in_place};
+        TRY(check_output(builder, live, call, &written));
     }
     return ETHOSU_MODEL_OK;
 }
 
-/** Does an operator name one tensor as input and output? */
-static bool writes_its_input(struct builder *builder, const struct tflite_operator_call *call,
-                             uint32_t tensor)
+/** Does a kernel that can't work in place have one tensor as input and output? */
+static int check_distinct(struct builder *builder, struct live_memory *live,
+                          const struct tflite_operator_call *call)
 {
+    uint32_t time = builder->operator_index + 1;
     for (uint32_t i = 0; i < call->inputs.count; i++) {
-        if (fb_u32_at(&builder->file.fb, &call->inputs, i) == tensor) {
-            return true;
+        uint32_t tensor = fb_u32_at(&builder->file.fb, &call->inputs, i);
+        if (tensor < live->count) {
+            live->tensors[tensor].reader = time;
         }
     }
-    return false;
+    for (uint32_t i = 0; i < call->outputs.count; i++) {
+        uint32_t tensor = fb_u32_at(&builder->file.fb, &call->outputs, i);
+        if (tensor < live->count && live->tensors[tensor].reader == time) {
+            return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
+                                "one tensor is both its input and its output");
+        }
+    }
+    return ETHOSU_MODEL_OK;
 }
 
-static int check_scratch(struct builder *builder, const struct liveness *liveness)
+static int check_scratch(struct builder *builder, const struct live_memory *live)
 {
     struct plan_scratch scratch = plan_find_scratch(builder);
     struct written written = {
         .range = {.start = scratch.offset, .end = scratch.offset + scratch.size},
         .tensor = NEVER,
         .by_cpu = true};
-    return scratch.size == 0 ? ETHOSU_MODEL_OK : check_written(builder, liveness, &written);
+    return scratch.size == 0 ? ETHOSU_MODEL_OK : check_written(builder, live, &written);
 }
 
-static int check_operator(struct builder *builder, const struct liveness *liveness,
+/** A kernel writes while it still reads its inputs, and all its outputs at a time. */
+static int check_kernel(struct builder *builder, struct live_memory *live,
+                        const struct tflite_operator_call *call, const struct kernel *kernel)
+{
+    if (!kernel->in_place) {
+        TRY(check_distinct(builder, live, call));
+    }
+    set_all(builder, live, &call->outputs, true, is_first_written);
+    TRY(check_scratch(builder, live));
+    TRY(check_outputs(builder, live, call, kernel));
+    set_all(builder, live, &call->inputs, false, is_last_read);
+    set_all(builder, live, &call->outputs, false, is_last_read);
+    return ETHOSU_MODEL_OK;
+}
+
+static int check_operator(struct builder *builder, struct live_memory *live,
                           const struct tflite_operator_call *call)
 {
     const struct kernel *kernel = kernel_find(call);
-    for (uint32_t i = 0; i < call->outputs.count; i++) {
-        uint32_t tensor = fb_u32_at(&builder->file.fb, &call->outputs, i);
-        if (kernel != NULL && !kernel->in_place && writes_its_input(builder, call, tensor)) {
-            return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
-                                "one tensor is both its input and its output");
-        }
-        if (tensor < liveness->count && liveness->tensors[tensor].end != 0) {
-            struct written written = {liveness->tensors[tensor], tensor, kernel != NULL,
-                                      kernel != NULL && kernel->in_place};
-            TRY(check_written(builder, liveness, &written));
+    if (kernel != NULL) {
+        return check_kernel(builder, live, call, kernel);
+    }
+    set_all(builder, live, &call->inputs, false, is_last_read);
+    TRY(check_outputs(builder, live, call, NULL));
+    set_all(builder, live, &call->outputs, true, is_first_written);
+    set_all(builder, live, &call->outputs, false, is_last_read);
+    return ETHOSU_MODEL_OK;
+}
+
+/** The NPU may write all of its scratch: no state of CPU operators may be there. */
+static int check_npu(struct builder *builder, struct live_memory *live,
+                     const struct tflite_operator_call *call)
+{
+    struct operand scratch;
+    if (!is_npu(call)) {
+        return ETHOSU_MODEL_OK;
+    }
+    TRY(build_find_operand(builder, &call->inputs, NPU_INPUT_SCRATCH, &scratch));
+    struct lifetime range = {.start = (uint32_t)scratch.offset,
+                             .end = (uint32_t)scratch.offset + scratch.tensor.size};
+    if (!live_memory_overlaps(live, range.start, range.end)) {
+        return ETHOSU_MODEL_OK;
+    }
+    TRY(build_work(builder, live->count / 8));
+    for (uint32_t i = 0; i < live->count; i++) {
+        if (live_memory_has(live, i) && !disjoint(&live->tensors[i], &range)) {
+            return refuse_overlap(builder, "scratch", &range, live, i);
         }
     }
-    return is_npu(call) ? check_npu(builder, liveness, call) : check_scratch(builder, liveness);
+    return ETHOSU_MODEL_OK;
+}
+
+/** Call `check` for each operator. */
+static int check_operators(struct builder *builder, struct live_memory *live,
+                           int (*check)(struct builder *, struct live_memory *,
+                                        const struct tflite_operator_call *))
+{
+    for (uint32_t i = 0; i < builder->graph.operators.count; i++) {
+        struct tflite_operator_call call;
+        TRY(build_work(builder, 1));
+        builder->operator_index = i;
+        if (tflite_get_operator(&builder->file, &builder->graph, i, &call)) {
+            builder->operator_code = call.code;
+            builder->custom_name = call.custom;
+            TRY(check(builder, live, &call));
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static bool keeps_state(const struct lifetime *lifetime)
+{
+    return lifetime->first != NEVER && lifetime->last == ALWAYS;
+}
+
+static bool is_there_first(const struct lifetime *lifetime)
+{
+    return lifetime->first == 0 && lifetime->last > 0;
+}
+
+/** Make those tensors live that `chosen` names, and no others. */
+static int set_live(struct builder *builder, struct live_memory *live,
+                    bool (*chosen)(const struct lifetime *lifetime))
+{
+    for (uint32_t i = 0; i < live->count; i++) {
+        TRY(build_work(builder, 1));
+        live_memory_set(live, i, chosen(&live->tensors[i]));
+    }
+    return ETHOSU_MODEL_OK;
 }
 
 /** Reserve memory for the table: in the arena, where so far only copies of constants are. */
-static int reserve_table(struct builder *builder, struct liveness *liveness)
+static int reserve_table(struct builder *builder, struct live_memory *live)
 {
-    liveness->count = builder->graph.tensors.count;
+    uint32_t count = builder->graph.tensors.count;
     uint32_t offset = 0;
-    uint32_t size = liveness->count * (uint32_t)sizeof(struct lifetime);
+    uint32_t size;
+    if (!checked_mul(count, (uint32_t)LIVE_MEMORY_SIZE, &size)) {
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE, "%u tensors are too many",
+                         (unsigned)count);
+    }
     if (size > builder->planned_arena) {
         TRY(build_reserve(builder, size, &offset));
     }
-    liveness->tensors = build_address(builder, offset);
+    if (builder->loading) {
+        live_memory_open(live, build_address(builder, offset), count);
+    }
     return ETHOSU_MODEL_OK;
 }
 
 int plan_check_overlaps(struct builder *builder)
 {
-    struct liveness liveness;
+    struct live_memory live;
     if (builder->kernel_count == 0) {
         return ETHOSU_MODEL_OK; // Vela's own plan for its own operators
     }
-    TRY(reserve_table(builder, &liveness));
+    TRY(reserve_table(builder, &live));
     if (!builder->loading) {
         return ETHOSU_MODEL_OK;
     }
     TRY(build_enter_graph(builder, 0));
-    find_lifetimes(builder, &liveness);
-    for (uint32_t i = 0; i < builder->graph.operators.count; i++) {
-        struct tflite_operator_call call;
-        builder->operator_index = i;
-        if (tflite_get_operator(&builder->file, &builder->graph, i, &call)) {
-            builder->operator_code = call.code;
-            builder->custom_name = call.custom;
-            TRY(check_operator(builder, &liveness, &call));
-        }
-    }
+    TRY(find_lifetimes(builder, &live));
+    TRY(live_memory_sort(builder, &live));
+    TRY(set_live(builder, &live, keeps_state));
+    TRY(check_operators(builder, &live, check_npu));
+    TRY(set_live(builder, &live, is_there_first));
+    TRY(check_operators(builder, &live, check_operator));
     const struct flatbuffer *fb = &builder->file.fb;
     return !fb->bad ? ETHOSU_MODEL_OK
                     : error_set(builder->error, ETHOSU_MODEL_BAD_FILE,

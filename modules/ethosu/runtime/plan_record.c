@@ -105,6 +105,7 @@ int plan_open(struct builder *builder)
     uint32_t next_operator = 0;
     TRY(build_grow_arena(builder, arena));
     for (uint32_t i = 0; i < count; i++) {
+        TRY(build_work(builder, 1));
         TRY(check_entry(builder, i, &next_operator));
     }
     return ETHOSU_MODEL_OK;
@@ -140,18 +141,24 @@ static int refuse_scratch(struct builder *builder, const struct entry *entry, ui
     return build_refuse(builder, ETHOSU_MODEL_BAD_PLAN, why.text);
 }
 
-/** The entry of the current operator; all zeros when there is none. */
+/** The entry of the current operator, since they ascend; all zeros when there is none. */
 static struct entry find_entry(struct builder *builder)
 {
-    struct entry found = {{0}};
-    uint32_t count = entry_count(builder);
-    for (uint32_t i = 0; i < count; i++) {
-        struct entry entry = read_entry(builder, i);
+    uint32_t low = 0;
+    uint32_t high = entry_count(builder);
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        struct entry entry = read_entry(builder, middle);
         if (entry.word[PLAN_ENTRY_OPERATOR] == builder->operator_index) {
-            found = entry;
+            return entry;
+        }
+        if (entry.word[PLAN_ENTRY_OPERATOR] < builder->operator_index) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    return found;
+    return (struct entry){{0}};
 }
 
 struct plan_scratch plan_find_scratch(struct builder *builder)

@@ -6,10 +6,28 @@
 
 #include <string.h>
 
+bool poll_now(struct poll *poll)
+{
+    poll->stopped = poll->stopped || (poll->stop != NULL && poll->stop(poll->argument));
+    poll->left = poll->stopped ? 0 : POLL_UNITS;
+    return poll->stopped;
+}
+
+/** Bytes that are copied or filled between two questions, and units for them and for any step. */
+enum { COPY_BLOCK = 1 << 16, COPY_UNITS = COPY_BLOCK / 16, STEP_UNITS = 16 };
+
 int step_copy(struct ethosu_model *model, const struct step *step)
 {
-    (void)model;
-    arm_ethos_io_memcpy(step->copy.destination, step->copy.source, step->copy.size);
+    uint8_t *to = step->copy.destination;
+    const uint8_t *from = step->copy.source;
+    uint32_t left = step->copy.size;
+    for (; left > COPY_BLOCK; left -= COPY_BLOCK, to += COPY_BLOCK, from += COPY_BLOCK) {
+        arm_ethos_io_memcpy(to, from, COPY_BLOCK);
+        if (poll_stops(&model->poll, COPY_UNITS)) {
+            return ETHOSU_MODEL_STOPPED;
+        }
+    }
+    arm_ethos_io_memcpy(to, from, left);
     return ETHOSU_MODEL_OK;
 }
 
@@ -78,16 +96,29 @@ void ethosu_model_reset(struct ethosu_model *model)
     }
 }
 
-/** Run the steps from this one to the end, or to the first that does not return OK. */
-static int run_steps(struct ethosu_model *model, const struct step *step)
+/** The inference must stop, and the NPU with it. */
+static int stop_inference(struct ethosu_model *model)
+{
+    stop_npu(model);
+    model->poll.stopped = false;
+    model->next = NULL;
+    return ETHOSU_MODEL_STOPPED;
+}
+
+/** A step has returned a status: run the next ones, to the end or to one that does not return OK.
+ */
+static __attribute__((noinline)) int run_steps(struct ethosu_model *model, const struct step *step,
+                                               int status)
 {
     const struct step *end = model->steps + model->step_count;
-    int status = ETHOSU_MODEL_OK;
-    while (step != end && (status = step->run(model, step)) == ETHOSU_MODEL_OK) {
-        step++;
+    while (status == ETHOSU_MODEL_OK && ++step != end) {
+        if (poll_stops(&model->poll, STEP_UNITS)) {
+            return stop_inference(model);
+        }
+        status = step->run(model, step);
     }
     model->next = status == ETHOSU_MODEL_PENDING ? step : NULL;
-    return status;
+    return status == ETHOSU_MODEL_STOPPED ? stop_inference(model) : status;
 }
 
 int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver)
@@ -95,9 +126,14 @@ int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver)
     if (model->next != NULL) {
         return ETHOSU_MODEL_BUSY;
     }
+    if (model->step_count == 0) {
+        return ETHOSU_MODEL_OK;
+    }
+    const struct step *step = model->first;
     model->driver = driver;
-    model->next = model->first;
-    return run_steps(model, model->next);
+    model->next = step;
+    int status = step->run(model, step);
+    return status == ETHOSU_MODEL_PENDING ? status : run_steps(model, step, status);
 }
 
 /** Continue an inference that waits for the NPU. */
@@ -107,11 +143,17 @@ static int continue_inference(struct ethosu_model *model, bool block)
     if (waited > 0) {
         return ETHOSU_MODEL_PENDING;
     }
+    const struct step *step = model->next;
+    model->next = NULL;
     if (waited < 0) {
-        model->next = NULL;
         return ETHOSU_MODEL_NPU_FAILED;
     }
-    return run_steps(model, model->next + 1);
+    if (step + 1 == model->steps + model->step_count) {
+        return ETHOSU_MODEL_OK;
+    }
+    model->next = step;
+    // One time-out is for all NPU calls: the question shortens it.
+    return poll_now(&model->poll) ? stop_inference(model) : run_steps(model, step, ETHOSU_MODEL_OK);
 }
 
 int ethosu_model_resume(struct ethosu_model *model, bool block)

@@ -69,9 +69,13 @@ static struct fb_vector buffer_data(struct tflite *file, uint32_t index)
     return fb_get_vector(&file->fb, &buffer, BUFFER_DATA, 1);
 }
 
-static void find_offsets(struct tflite *file, const struct fb_table *model)
+bool tflite_find_offsets(struct tflite *file)
 {
-    struct fb_vector list = fb_get_vector(&file->fb, model, MODEL_METADATA, 4);
+    struct fb_vector list = fb_get_vector(&file->fb, &file->root, MODEL_METADATA, 4);
+    if (list.count > TFLITE_MAX_METADATA) {
+        file->fb.bad = true;
+        file->fb.bad_at = list.position;
+    }
     for (uint32_t i = 0; i < list.count && !file->fb.bad; i++) {
         struct fb_table entry = fb_table_at(&file->fb, &list, i);
         struct tflite_text name = tflite_get_text(file, &entry, METADATA_NAME);
@@ -92,6 +96,7 @@ static void find_offsets(struct tflite *file, const struct fb_table *model)
             file->offset_count = count;
         }
     }
+    return !file->fb.bad;
 }
 
 static uint32_t builtin_code(struct tflite *file, const struct fb_table *code)
@@ -117,11 +122,10 @@ bool tflite_open(struct tflite *file, const void *data, uint32_t size)
 {
     *file = (struct tflite){.fb = {.data = data, .size = size}};
     struct flatbuffer *fb = &file->fb;
-    struct fb_table model = fb_root(fb);
-    file->operator_codes = fb_get_vector(fb, &model, MODEL_OPERATOR_CODES, 4);
-    file->subgraphs = fb_get_vector(fb, &model, MODEL_SUBGRAPHS, 4);
-    file->buffers = fb_get_vector(fb, &model, MODEL_BUFFERS, 4);
-    find_offsets(file, &model);
+    file->root = fb_root(fb);
+    file->operator_codes = fb_get_vector(fb, &file->root, MODEL_OPERATOR_CODES, 4);
+    file->subgraphs = fb_get_vector(fb, &file->root, MODEL_SUBGRAPHS, 4);
+    file->buffers = fb_get_vector(fb, &file->root, MODEL_BUFFERS, 4);
     return !fb->bad;
 }
 
@@ -202,32 +206,60 @@ struct tflite_text tflite_get_name(struct tflite *file, const struct tflite_tens
     return tflite_get_text(file, &tensor->table, TENSOR_NAME);
 }
 
-uint32_t tflite_get_channels(struct tflite *file, const struct tflite_tensor *tensor,
-                             uint32_t *axis)
+/** Scales and zero points in the file. */
+struct quantization {
+    struct fb_table table;
+    struct fb_vector scales;
+    struct fb_vector zero_points;
+};
+
+static struct quantization get_quantization(struct tflite *file, const struct tflite_tensor *tensor)
 {
     struct flatbuffer *fb = &file->fb;
-    struct fb_table quantization = fb_get_table(fb, &tensor->table, TENSOR_QUANTIZATION);
-    struct fb_vector scales = fb_get_vector(fb, &quantization, QUANTIZATION_SCALE, 4);
-    *axis = fb_get_u32(fb, &quantization, QUANTIZATION_AXIS, 0);
-    return scales.count;
+    struct quantization found = {
+        .table = fb_get_table(fb, &tensor->table, TENSOR_QUANTIZATION),
+    };
+    found.scales = fb_get_vector(fb, &found.table, QUANTIZATION_SCALE, 4);
+    found.zero_points = fb_get_vector(fb, &found.table, QUANTIZATION_ZERO_POINT, 8);
+    return found;
+}
+
+bool tflite_get_channels(struct tflite *file, const struct tflite_tensor *tensor,
+                         struct tflite_channels *channels)
+{
+    struct quantization found = get_quantization(file, tensor);
+    *channels = (struct tflite_channels){
+        .count = found.scales.count,
+        .zero_points = found.zero_points.count,
+        .size = 1,
+    };
+    if (channels->count <= 1 && channels->zero_points <= 1) {
+        return true; // one for all elements: the axis does not matter
+    }
+    channels->axis = fb_get_u32(&file->fb, &found.table, QUANTIZATION_AXIS, 0);
+    if (channels->axis < tensor->shape.count) {
+        channels->size = fb_u32_at(&file->fb, &tensor->shape, channels->axis);
+    }
+    return (channels->count <= 1 || channels->count == channels->size) &&
+           (channels->zero_points <= 1 || channels->zero_points == channels->count);
 }
 
 bool tflite_get_channel(struct tflite *file, const struct tflite_tensor *tensor, uint32_t channel,
                         float *scale, int32_t *zero_point)
 {
-    struct flatbuffer *fb = &file->fb;
-    struct fb_table quantization = fb_get_table(fb, &tensor->table, TENSOR_QUANTIZATION);
-    struct fb_vector scales = fb_get_vector(fb, &quantization, QUANTIZATION_SCALE, 4);
-    struct fb_vector zeros = fb_get_vector(fb, &quantization, QUANTIZATION_ZERO_POINT, 8);
+    const uint8_t *data = file->fb.data;
+    struct quantization found = get_quantization(file, tensor);
     *scale = 0.0F;
     *zero_point = 0;
-    if (channel >= scales.count) {
+    if (channel >= found.scales.count) {
         return false;
     }
-    memcpy(scale, fb->data + scales.position + 4 * channel, sizeof *scale);
-    if (channel < zeros.count) {
+    memcpy(scale, data + found.scales.position + 4 * channel, sizeof *scale);
+    // One zero point may be that of all channels.
+    uint32_t at = found.zero_points.count == 1 ? 0 : channel;
+    if (at < found.zero_points.count) {
         // 64 bits wide in the file; every value that TensorFlow Lite allows fits the low half.
-        memcpy(zero_point, fb->data + zeros.position + 8 * channel, sizeof *zero_point);
+        memcpy(zero_point, data + found.zero_points.position + 8 * at, sizeof *zero_point);
     }
     return true;
 }

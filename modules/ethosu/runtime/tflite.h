@@ -30,6 +30,7 @@ struct tflite_text {
 /** An open file: its outermost tables. */
 struct tflite {
     struct flatbuffer fb;
+    struct fb_table root;
     struct fb_vector operator_codes;
     struct fb_vector subgraphs;
     struct fb_vector buffers;
@@ -65,8 +66,22 @@ struct tflite_operator_call {
     struct fb_vector custom_options; /**< bytes */
 };
 
+/** Quantised values of a tensor. */
+struct tflite_channels {
+    uint32_t count;       /**< scales: 0 none, 1 per tensor, else per channel */
+    uint32_t zero_points; /**< how many: 0, 1, or as many as scales */
+    uint32_t axis;        /**< dimension that the channels run along */
+    uint32_t size;        /**< of this dimension */
+};
+
+/** Most entries of metadata that a file may have, which are searched by their names. */
+#define TFLITE_MAX_METADATA 256u
+
 /** Find the outermost tables; false when this is no valid .tflite (then see fb.bad). */
 bool tflite_open(struct tflite *file, const void *data, uint32_t size);
+
+/** Find the offsets of tensors and the memory plan in the metadata; false: it is malformed. */
+bool tflite_find_offsets(struct tflite *file);
 
 /** Is some operator code `ethos-u`? */
 bool tflite_is_compiled(struct tflite *file);
@@ -91,9 +106,9 @@ bool tflite_get_channel(struct tflite *file, const struct tflite_tensor *tensor,
 
 struct tflite_text tflite_get_name(struct tflite *file, const struct tflite_tensor *tensor);
 
-/** How many scales a tensor has, and along which dimension they run. */
-uint32_t tflite_get_channels(struct tflite *file, const struct tflite_tensor *tensor,
-                             uint32_t *axis);
+/** Count scales and zero points; false when they do not match the tensor's shape. */
+bool tflite_get_channels(struct tflite *file, const struct tflite_tensor *tensor,
+                         struct tflite_channels *channels);
 
 /** A string field of an operator's options. */
 struct tflite_text tflite_get_text(struct tflite *file, const struct fb_table *table,

@@ -32,6 +32,7 @@ int prepare_var_handle(struct builder *builder, const struct tflite_operator_cal
 {
     struct tflite_text name =
         tflite_get_text(&builder->file, &call->options, VAR_HANDLE_SHARED_NAME);
+    TRY(build_work(builder, name.length / 4)); // it is compared
     struct variable *variable = find_variable(builder, name);
     struct variable_table *known = builder->variables;
     if (variable == NULL || known->handle_count == MAX_VARIABLES) {

@@ -39,7 +39,7 @@ void exercise_model(struct ethosu_model *model)
 
 int exercise(const void *file, size_t size, struct ethosu_model_error *error)
 {
-    struct ethosu_model_source source = {file, size, NULL, false};
+    struct ethosu_model_source source = {.file = file, .file_size = size};
     struct ethosu_model_memory memory;
     int status = ethosu_model_measure(&source, &memory, error);
     if (status != ETHOSU_MODEL_OK || memory.arena_size > MOST_MEMORY ||

@@ -33,10 +33,13 @@ struct matmul {
 ELEMENT_INLINE int64_t sum_products(const struct matmul *p, int32_t x, int32_t y, uint32_t type)
 {
     int64_t sum = 0;
-    for (int32_t i = 0; i < p->depth; i++) {
-        int32_t a = element_load(p->x.data, x + i * p->x.step, type) + p->x.offset;
-        int32_t b = element_load(p->y.data, y + i * p->y.step, type) + p->y.offset;
-        sum += (int64_t)a * b;
+    KERNEL_BLOCKS(&p->call, first, end, p->depth)
+    {
+        for (int32_t i = first; i < end; i++) {
+            int32_t a = element_load(p->x.data, x + i * p->x.step, type) + p->x.offset;
+            int32_t b = element_load(p->y.data, y + i * p->y.step, type) + p->y.offset;
+            sum += (int64_t)a * b;
+        }
     }
     return sum;
 }
@@ -44,7 +47,7 @@ ELEMENT_INLINE int64_t sum_products(const struct matmul *p, int32_t x, int32_t y
 static void multiply(const struct matmul *p, int32_t x, int32_t y, int32_t output)
 {
     bool wide = p->type == ETHOSU_TYPE_INT16;
-    for (int32_t i = 0; i < p->rows * p->columns; i++) {
+    for (int32_t i = 0; i < p->rows * p->columns && !kernel_is_stopped(&p->call); i++) {
         int32_t at_x = x + i / p->columns * p->x.row;
         int32_t at_y = y + i % p->columns * p->y.row;
         int32_t value;
@@ -65,11 +68,11 @@ static int run_matmul(const struct kernel_call *call)
     const struct nd_dimension *row = &p->walk.dimension[0];
     struct nd_cursor cursor = {0};
     do {
-        for (int32_t i = 0; i < row->extent; i++) {
+        for (int32_t i = 0; i < row->extent && !kernel_is_stopped(call); i++) {
             multiply(p, cursor.offset[1] + i * row->stride[1],
                      cursor.offset[2] + i * row->stride[2], cursor.offset[0] + i * row->stride[0]);
         }
-    } while (nd_next(&p->walk, &cursor));
+    } while (!kernel_is_stopped(call) && nd_next(&p->walk, &cursor));
     return ETHOSU_MODEL_OK;
 }
 

@@ -14,8 +14,9 @@ enum { OPTION_ACTIVATION = 0, OPTION_POT_SCALE = 1 };
 
 struct binary;
 
-/** Computes one row: `a` and `b` advance by their strides. */
-typedef void binary_row(const struct binary *p, void *out, const void *a, const void *b);
+/** Computes a part of a row: `a` and `b` advance by their strides. */
+typedef void binary_row(const struct binary *p, void *out, const void *a, const void *b,
+                        int32_t count);
 
 struct binary {
     struct kernel_call call;
@@ -37,22 +38,29 @@ struct binary {
 static int run_binary(const struct kernel_call *call)
 {
     const struct binary *p = (const struct binary *)call;
+    const struct nd_dimension *row = &p->walk.dimension[0];
+    uint32_t size = p->element_size;
     struct nd_cursor cursor = {0};
     do {
-        p->row(p, element_at(p->output, cursor.offset[0], p->element_size),
-               element_at(p->input[0], cursor.offset[1], p->element_size),
-               element_at(p->input[1], cursor.offset[2], p->element_size));
-    } while (nd_next(&p->walk, &cursor));
+        KERNEL_BLOCKS(call, first, end, row->extent)
+        {
+            p->row(p, element_at(p->output, cursor.offset[0] + first, size),
+                   element_at(p->input[0], cursor.offset[1] + first * row->stride[1], size),
+                   element_at(p->input[1], cursor.offset[2] + first * row->stride[2], size),
+                   end - first);
+        }
+    } while (!kernel_is_stopped(call) && nd_next(&p->walk, &cursor));
     return ETHOSU_MODEL_OK;
 }
 
 /** One loop for every type and operation: both are constants where it is used. */
 #define DEFINE_ROW(name, type, expression)                                            \
-    static void name(const struct binary *p, void *out, const void *a, const void *b) \
+    static void name(const struct binary *p, void *out, const void *a, const void *b, \
+                     int32_t count)                                                   \
     {                                                                                 \
         int32_t step_a = p->walk.dimension[0].stride[1];                              \
         int32_t step_b = p->walk.dimension[0].stride[2];                              \
-        for (int32_t i = 0; i < p->walk.dimension[0].extent; i++) {                   \
+        for (int32_t i = 0; i < count; i++) {                                         \
             int32_t x = element_load(a, i * step_a, type);                            \
             int32_t y = element_load(b, i * step_b, type);                            \
             element_store(out, i, type, expression);                                  \
@@ -60,11 +68,12 @@ static int run_binary(const struct kernel_call *call)
     }
 
 #define DEFINE_FLOAT_ROW(name, expression)                                            \
-    static void name(const struct binary *p, void *out, const void *a, const void *b) \
+    static void name(const struct binary *p, void *out, const void *a, const void *b, \
+                     int32_t count)                                                   \
     {                                                                                 \
         int32_t step_a = p->walk.dimension[0].stride[1];                              \
         int32_t step_b = p->walk.dimension[0].stride[2];                              \
-        for (int32_t i = 0; i < p->walk.dimension[0].extent; i++) {                   \
+        for (int32_t i = 0; i < count; i++) {                                         \
             float x = ((const float *)a)[i * step_a];                                 \
             float y = ((const float *)b)[i * step_b];                                 \
             ((float *)out)[i] = expression;                                           \

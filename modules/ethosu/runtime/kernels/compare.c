@@ -41,23 +41,33 @@ static uint32_t order_of_integers(const struct compare *p, const void *a, const 
     return x < y ? LESSER : x > y ? LARGER : SAME;
 }
 
+/** Elements first to end of a row. */
+static void compare_row(const struct compare *p, const struct nd_cursor *cursor, int32_t first,
+                        int32_t end)
+{
+    const struct nd_dimension *row = &p->walk.dimension[0];
+    bool real = p->type == ETHOSU_TYPE_FLOAT32;
+    const void *a = element_at(p->input[0], cursor->offset[1], p->element_size);
+    const void *b = element_at(p->input[1], cursor->offset[2], p->element_size);
+    for (int32_t i = first; i < end; i++) {
+        const void *x = element_at(a, i * row->stride[1], p->element_size);
+        const void *y = element_at(b, i * row->stride[2], p->element_size);
+        uint32_t order = real ? order_of_floats(p, x, y) : order_of_integers(p, x, y);
+        uint32_t unordered = order == 0 && p->allowed == (LESSER | LARGER);
+        p->output[cursor->offset[0] + i] = (order & p->allowed) != 0 || unordered;
+    }
+}
+
 static int run_compare(const struct kernel_call *call)
 {
     const struct compare *p = (const struct compare *)call;
-    const struct nd_dimension *row = &p->walk.dimension[0];
-    bool real = p->type == ETHOSU_TYPE_FLOAT32;
     struct nd_cursor cursor = {0};
     do {
-        const void *a = element_at(p->input[0], cursor.offset[1], p->element_size);
-        const void *b = element_at(p->input[1], cursor.offset[2], p->element_size);
-        for (int32_t i = 0; i < row->extent; i++) {
-            const void *x = element_at(a, i * row->stride[1], p->element_size);
-            const void *y = element_at(b, i * row->stride[2], p->element_size);
-            uint32_t order = real ? order_of_floats(p, x, y) : order_of_integers(p, x, y);
-            uint32_t unordered = order == 0 && p->allowed == (LESSER | LARGER);
-            p->output[cursor.offset[0] + i] = (order & p->allowed) != 0 || unordered;
+        KERNEL_BLOCKS(call, first, end, p->walk.dimension[0].extent)
+        {
+            compare_row(p, &cursor, first, end);
         }
-    } while (nd_next(&p->walk, &cursor));
+    } while (!kernel_is_stopped(call) && nd_next(&p->walk, &cursor));
     return ETHOSU_MODEL_OK;
 }
 
@@ -113,20 +123,30 @@ struct select {
     struct nd_walk walk;
 };
 
+/** Elements first to end of a row. */
+static void select_row(const struct select *p, const struct nd_cursor *cursor, int32_t first,
+                       int32_t end)
+{
+    const struct nd_dimension *row = &p->walk.dimension[0];
+    const uint8_t *condition = (const uint8_t *)p->input[0] + cursor->offset[1];
+    for (int32_t i = first; i < end; i++) {
+        int k = condition[i * row->stride[1]] != 0 ? 1 : 2;
+        int32_t from = cursor->offset[k + 1] + i * row->stride[k + 1];
+        memcpy(element_at(p->output, cursor->offset[0] + i, p->element_size),
+               element_at(p->input[k], from, p->element_size), p->element_size);
+    }
+}
+
 static int run_select(const struct kernel_call *call)
 {
     const struct select *p = (const struct select *)call;
-    const struct nd_dimension *row = &p->walk.dimension[0];
     struct nd_cursor cursor = {0};
     do {
-        const uint8_t *condition = (const uint8_t *)p->input[0] + cursor.offset[1];
-        for (int32_t i = 0; i < row->extent; i++) {
-            int k = condition[i * row->stride[1]] != 0 ? 1 : 2;
-            int32_t from = cursor.offset[k + 1] + i * row->stride[k + 1];
-            memcpy(element_at(p->output, cursor.offset[0] + i, p->element_size),
-                   element_at(p->input[k], from, p->element_size), p->element_size);
+        KERNEL_BLOCKS(call, first, end, p->walk.dimension[0].extent)
+        {
+            select_row(p, &cursor, first, end);
         }
-    } while (nd_next(&p->walk, &cursor));
+    } while (!kernel_is_stopped(call) && nd_next(&p->walk, &cursor));
     return ETHOSU_MODEL_OK;
 }
 

@@ -45,6 +45,9 @@ static void gather_line(const struct weighted_call *p, uint8_t *to, const uint8_
         } else {
             put_zeros(p, to, p->filter_depth);
         }
+        if (window->size > KERNEL_BLOCK && kernel_stops(&p->call, 1)) {
+            return;
+        }
     }
 }
 
@@ -65,13 +68,16 @@ static const uint8_t *gather(const struct weighted_call *p, const uint8_t *image
         } else {
             put_zeros(p, to, line_count);
         }
+        if (kernel_stops(&p->call, fixed_min(window->x.size, KERNEL_BLOCK))) {
+            break;
+        }
         to += (size_t)line_count << p->wide;
     }
     return p->call.scratch;
 }
 
-/** All outputs of one pixel. */
-static void convolve_pixel(const struct weighted_call *p, const uint8_t *image, int32_t y,
+/** All outputs of one pixel; false: the inference must stop. */
+static bool convolve_pixel(const struct weighted_call *p, const uint8_t *image, int32_t y,
                            int32_t x, int32_t at)
 {
     union sums sums;
@@ -82,15 +88,20 @@ static void convolve_pixel(const struct weighted_call *p, const uint8_t *image, 
         const uint8_t *channels = image + ((size_t)(group * p->filter_depth) << p->wide);
         const void *row = gather(p, channels, y, x);
         int32_t end = (group + 1) * filters;
-        for (int32_t first = group * filters; first < end; first += SUM_BLOCK) {
-            int32_t count = fixed_min(SUM_BLOCK, end - first);
+        int32_t block = weighted_block(taps);
+        for (int32_t first = group * filters; first < end; first += block) {
+            int32_t count = fixed_min(block, end - first);
             for (int32_t i = 0; i < count; i++) {
                 weighted_dot(p, &sums, i, row, p->filter + (size_t)(first + i) * (size_t)taps,
                              taps);
             }
             weighted_store(p, &sums, first, count, at + first);
+            if (weighted_stops(p, count, taps)) {
+                return false;
+            }
         }
     }
+    return true;
 }
 
 static int run_conv(const struct kernel_call *call)
@@ -107,8 +118,10 @@ static int run_conv(const struct kernel_call *call)
         const uint8_t *image = (const uint8_t *)p->input + (size_t)batch * image_size;
         for (int32_t y = 0; y < window->y.output; y++) {
             for (int32_t x = 0; x < window->x.output; x++) {
-                convolve_pixel(p, image, window_origin(&window->y, y), window_origin(&window->x, x),
-                               output);
+                if (!convolve_pixel(p, image, window_origin(&window->y, y),
+                                    window_origin(&window->x, x), output)) {
+                    return ETHOSU_MODEL_STOPPED;
+                }
                 output += p->filters;
             }
         }

@@ -20,13 +20,16 @@ static int quantize_floats(const struct kernel_call *call)
 {
     const struct unary *p = (const struct unary *)call;
     const float *input = p->input;
-    for (int32_t i = 0; i < p->count; i++) {
-        float steps = roundf(input[i] / p->output_scale);
-        // Numbers beyond 32 bits are clamped to the type's limits; NaN becomes the lowest.
-        float near = fmaxf(fminf(steps, 1e9F), -1e9F);
-        int32_t value = fixed_add((int32_t)near, p->output_zero_point);
-        element_store(p->output, i, p->output_type,
-                      fixed_clamp(value, p->range.low, p->range.high));
+    KERNEL_BLOCKS(call, first, end, p->count)
+    {
+        for (int32_t i = first; i < end; i++) {
+            float steps = roundf(input[i] / p->output_scale);
+            // Numbers beyond 32 bits are clamped to the type's limits; NaN becomes the lowest.
+            float near = fmaxf(fminf(steps, 1e9F), -1e9F);
+            int32_t value = fixed_add((int32_t)near, p->output_zero_point);
+            element_store(p->output, i, p->output_type,
+                          fixed_clamp(value, p->range.low, p->range.high));
+        }
     }
     return ETHOSU_MODEL_OK;
 }
@@ -78,9 +81,12 @@ struct dequantize {
 static int run_dequantize(const struct kernel_call *call)
 {
     const struct dequantize *p = (const struct dequantize *)call;
-    for (int32_t i = 0; i < p->count; i++) {
-        int64_t steps = (int64_t)element_load(p->input, i, p->type) - p->zero_point;
-        p->output[i] = (float)(p->scale * (double)steps);
+    KERNEL_BLOCKS(call, first, end, p->count)
+    {
+        for (int32_t i = first; i < end; i++) {
+            int64_t steps = (int64_t)element_load(p->input, i, p->type) - p->zero_point;
+            p->output[i] = (float)(p->scale * (double)steps);
+        }
     }
     return ETHOSU_MODEL_OK;
 }
@@ -130,19 +136,27 @@ static int32_t truncate(float value)
                                                               : (int32_t)value;
 }
 
+static void cast_one(const struct cast *p, int32_t i)
+{
+    bool from_float = p->from == ETHOSU_TYPE_FLOAT32;
+    float real = from_float ? ((const float *)p->input)[i] : 0.0F;
+    int32_t value = from_float ? truncate(real) : element_load(p->input, i, p->from);
+    if (p->to == ETHOSU_TYPE_FLOAT32) {
+        ((float *)p->output)[i] = from_float ? real : (float)value;
+    } else if (p->to == ETHOSU_TYPE_BOOL) {
+        ((uint8_t *)p->output)[i] = from_float ? real != 0.0F : value != 0;
+    } else {
+        element_store(p->output, i, p->to, value);
+    }
+}
+
 static int run_cast(const struct kernel_call *call)
 {
     const struct cast *p = (const struct cast *)call;
-    bool from_float = p->from == ETHOSU_TYPE_FLOAT32;
-    for (int32_t i = 0; i < p->count; i++) {
-        float real = from_float ? ((const float *)p->input)[i] : 0.0F;
-        int32_t value = from_float ? truncate(real) : element_load(p->input, i, p->from);
-        if (p->to == ETHOSU_TYPE_FLOAT32) {
-            ((float *)p->output)[i] = from_float ? real : (float)value;
-        } else if (p->to == ETHOSU_TYPE_BOOL) {
-            ((uint8_t *)p->output)[i] = from_float ? real != 0.0F : value != 0;
-        } else {
-            element_store(p->output, i, p->to, value);
+    KERNEL_BLOCKS(call, first, end, p->count)
+    {
+        for (int32_t i = first; i < end; i++) {
+            cast_one(p, i);
         }
     }
     return ETHOSU_MODEL_OK;

@@ -11,13 +11,16 @@ int run_copy(const struct kernel_call *call)
     const struct copy *p = (const struct copy *)call;
     const void *value = p->value == NULL ? p->pattern : p->value;
     if (p->fill != NULL && p->element_size == 1) {
-        memset(p->fill, *(const uint8_t *)value, (size_t)p->fill_count);
+        kernel_fill(call, p->fill, *(const uint8_t *)value, (size_t)p->fill_count);
     } else if (p->fill != NULL) {
-        for (int32_t i = 0; i < p->fill_count; i++) {
-            memcpy(element_at(p->fill, i, p->element_size), value, p->element_size);
+        KERNEL_BLOCKS(call, first, end, p->fill_count)
+        {
+            for (int32_t i = first; i < end; i++) {
+                memcpy(element_at(p->fill, i, p->element_size), value, p->element_size);
+            }
         }
     }
-    nd_copy(&p->walk, p->output, p->input, p->element_size);
+    nd_copy(call, &p->walk, p->output, p->input, p->element_size);
     return ETHOSU_MODEL_OK;
 }
 

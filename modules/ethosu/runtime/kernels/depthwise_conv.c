@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/** Wider windows are summed position by position, with a question whether to stop at each. */
+enum { LARGE = 64 };
+
 /** Add the products at one position of the window to the sums of a block of channels. */
 static void add_tap_8(const struct weighted_call *p, int32_t *sums, const int8_t *values,
                       const int8_t *weights, int32_t first, int32_t count)
@@ -24,30 +27,54 @@ static void add_tap_16(const struct weighted_call *p, int64_t *sums, const int16
     }
 }
 
+/** A part of the window's line at `line`, from tap `from` to before tap `to`. */
+static inline void sum_line(const struct weighted_call *p, union sums *sums, int32_t line,
+                            const int8_t *filter, int32_t x, int32_t from, int32_t to,
+                            int32_t first, int32_t count)
+{
+    const struct window *window = &p->window.x;
+    for (int32_t k = from; k < to; k++) {
+        int32_t at_x = x + k * window->dilation;
+        if (at_x < 0 || at_x >= window->input) {
+            continue;
+        }
+        int32_t pixel = (line * window->input + at_x) * p->depth;
+        const int8_t *weights = filter + k * p->filters;
+        const int8_t *values = (const int8_t *)p->input + pixel;
+        if (p->wide) {
+            add_tap_16(p, sums->wide, (const int16_t *)p->input + pixel, weights, first, count);
+        } else if (p->filters == p->depth) { // the most frequent case, with vectors
+            add_products_8(sums->narrow, values + first, weights + first, count,
+                           p->weighted.input_offset);
+        } else {
+            add_tap_8(p, sums->narrow, values, weights, first, count);
+        }
+    }
+}
+
 /** Sums of a block of channels, at one position of the window in the image. */
 static void sum_block(const struct weighted_call *p, union sums *sums, int32_t image, int32_t y,
                       int32_t x, int32_t first, int32_t count)
 {
     const struct window_2d *window = &p->window;
+    int32_t width = window->x.size;
     memset(sums, 0, sizeof *sums);
     for (int32_t i = 0; i < window->y.size; i++) {
         int32_t at_y = y + i * window->y.dilation;
-        for (int32_t k = 0; k < window->x.size && at_y >= 0 && at_y < window->y.input; k++) {
-            int32_t at_x = x + k * window->x.dilation;
-            if (at_x < 0 || at_x >= window->x.input) {
-                continue;
-            }
-            int32_t pixel = ((image * window->y.input + at_y) * window->x.input + at_x) * p->depth;
-            const int8_t *weights = p->filter + (i * window->x.size + k) * p->filters;
-            const int8_t *values = (const int8_t *)p->input + pixel;
-            if (p->wide) {
-                add_tap_16(p, sums->wide, (const int16_t *)p->input + pixel, weights, first, count);
-            } else if (p->filters == p->depth) { // the most frequent case, with vectors
-                add_products_8(sums->narrow, values + first, weights + first, count,
-                               p->weighted.input_offset);
-            } else {
-                add_tap_8(p, sums->narrow, values, weights, first, count);
-            }
+        int32_t line = image * window->y.input + at_y;
+        const int8_t *filter = p->filter + i * width * p->filters;
+        if (kernel_stops(&p->call, width > LARGE ? 1 : 4 * width)) {
+            return;
+        }
+        if (at_y < 0 || at_y >= window->y.input) {
+            continue;
+        }
+        if (width <= LARGE) {
+            sum_line(p, sums, line, filter, x, 0, width, first, count);
+            continue;
+        }
+        for (int32_t k = 0; k < width && !kernel_stops(&p->call, 4); k++) {
+            sum_line(p, sums, line, filter, x, k, k + 1, first, count);
         }
     }
 }
@@ -74,6 +101,9 @@ static int run_depthwise(const struct kernel_call *call)
             int32_t count = fixed_min(SUM_BLOCK, p->filters - first);
             sum_block(p, &sums, line / window->y.output, y, x, first, count);
             weighted_store(p, &sums, first, count, pixel * p->filters + first);
+            if (kernel_stops(&p->call, count)) {
+                return ETHOSU_MODEL_STOPPED;
+            }
         }
     }
     return ETHOSU_MODEL_OK;

@@ -4,6 +4,7 @@
  * anchors, and keeps of boxes that overlap too much only the one with the best
  * score ("fast" non-maximum suppression: one list for all classes).
  */
+#include "fixed.h"
 #include "flexbuffer.h"
 #include "kernel.h"
 #include "real.h"
@@ -79,11 +80,14 @@ static const float *scores_of(const struct detection *p, int32_t box)
 static int32_t next_class(const struct detection *p, const float *scores, int32_t previous)
 {
     int32_t best = -1;
-    for (int32_t i = 0; i < p->classes; i++) {
-        bool later = previous < 0 || scores[i] < scores[previous] ||
-                     (scores[i] == scores[previous] && i > previous);
-        if (later && (best < 0 || scores[i] > scores[best])) {
-            best = i;
+    KERNEL_BLOCKS(&p->call, first, end, p->classes)
+    {
+        for (int32_t i = first; i < end; i++) {
+            bool later = previous < 0 || scores[i] < scores[previous] ||
+                         (scores[i] == scores[previous] && i > previous);
+            if (later && (best < 0 || scores[i] > scores[best])) {
+                best = i;
+            }
         }
     }
     return best;
@@ -112,12 +116,12 @@ static void sift(struct candidate *list, int32_t at, int32_t count)
     list[at].order = moved;
 }
 
-static void sort(struct candidate *list, int32_t count)
+static void sort(const struct detection *p, struct candidate *list, int32_t count)
 {
-    for (int32_t i = count / 2; i-- > 0;) {
+    for (int32_t i = count / 2; i-- > 0 && !kernel_stops(&p->call, 8);) {
         sift(list, i, count);
     }
-    for (int32_t end = count - 1; end > 0; end--) {
+    for (int32_t end = count - 1; end > 0 && !kernel_stops(&p->call, 8); end--) {
         int32_t last = list[end].order;
         list[end].order = list[0].order;
         list[0].order = last;
@@ -143,10 +147,10 @@ static float overlap(const struct box *a, const struct box *b)
 static int32_t find_candidates(const struct detection *p, struct candidate *list)
 {
     int32_t count = 0;
-    for (int32_t i = 0; i < p->box_count; i++) {
+    for (int32_t i = 0; i < p->box_count && !kernel_stops(&p->call, 8); i++) {
         const float *scores = scores_of(p, i);
         list[i].box = decode(p, i);
-        list[i].score = scores[next_class(p, scores, -1)];
+        list[i].score = scores[fixed_max(next_class(p, scores, -1), 0)]; // -1: it must stop
         if (list[i].box.y_min > list[i].box.y_max || list[i].box.x_min > list[i].box.x_max) {
             return -1;
         }
@@ -172,6 +176,17 @@ static void put(const struct detection *p, int32_t slot, int32_t box, const stru
     }
 }
 
+/** Drop the candidates from entry `first` on that overlap a box too much. */
+static void drop_overlapping(const struct detection *p, struct candidate *list, int32_t first,
+                             int32_t count, const struct box *box)
+{
+    for (int32_t k = first; k < count && !kernel_stops(&p->call, 1); k++) {
+        if (list[k].order >= 0 && overlap(box, &list[list[k].order].box) > p->max_overlap) {
+            list[k].order = -1;
+        }
+    }
+}
+
 static int run_detection(const struct kernel_call *call)
 {
     const struct detection *p = (const struct detection *)call;
@@ -181,28 +196,27 @@ static int run_detection(const struct kernel_call *call)
     if (count < 0) {
         return ETHOSU_MODEL_BAD_VALUE;
     }
-    sort(list, count);
+    sort(p, list, count);
     size_t slots = (size_t)(p->max_detections * p->max_classes);
-    memset(p->found_boxes, 0, slots * sizeof *p->found_boxes);
-    memset(p->found_classes, 0, slots * sizeof *p->found_classes);
-    memset(p->found_scores, 0, slots * sizeof *p->found_scores);
-    for (int32_t i = 0; i < count && found < p->max_detections; i++) {
+    kernel_fill(call, p->found_boxes, 0, slots * sizeof *p->found_boxes);
+    kernel_fill(call, p->found_classes, 0, slots * sizeof *p->found_classes);
+    kernel_fill(call, p->found_scores, 0, slots * sizeof *p->found_scores);
+    for (int32_t i = 0; i < count && found < p->max_detections && !kernel_stops(call, 1); i++) {
         if (list[i].order < 0) {
             continue;
         }
         const struct box *box = &list[list[i].order].box;
         put(p, found++, list[i].order, box);
-        for (int32_t k = i + 1; k < count; k++) {
-            if (list[k].order >= 0 && overlap(box, &list[list[k].order].box) > p->max_overlap) {
-                list[k].order = -1;
-            }
-        }
+        drop_overlapping(p, list, i + 1, count, box);
     }
     p->found_count[0] = (float)found;
     return ETHOSU_MODEL_OK;
 }
 
 /* ---- preparing ---- */
+
+/** So many options are read. */
+enum { OPTIONS = 10 };
 
 /** A number of the options, `fallback` if it is absent. */
 static double option(struct builder *builder, const struct tflite_operator_call *call,
@@ -274,6 +288,7 @@ static int prepare_detection(struct builder *builder, const struct tflite_operat
     struct kernel_tensor out[4];
     struct detection p = {0};
     TRY(kernel_tensors(builder, call, in, 3, out, 4));
+    TRY(build_work(builder, OPTIONS * call->custom_options.count)); // they are searched
     TRY(check(builder, call, in, out, &p));
     p.boxes = in[INPUT_BOXES].data;
     p.scores = in[INPUT_SCORES].data;

@@ -18,8 +18,11 @@ static int64_t offset_sum(const struct weighted_call *p, const uint8_t *row)
 {
     int64_t sum = 0;
     uint32_t type = p->wide ? ETHOSU_TYPE_INT16 : ETHOSU_TYPE_INT8;
-    for (int32_t i = 0; i < p->depth && p->filter_offset != 0; i++) {
-        sum += element_load(row, i, type) + p->weighted.input_offset;
+    KERNEL_BLOCKS(&p->call, first, end, p->filter_offset == 0 ? 0 : p->depth)
+    {
+        for (int32_t i = first; i < end; i++) {
+            sum += element_load(row, i, type) + p->weighted.input_offset;
+        }
     }
     return sum * p->filter_offset;
 }
@@ -48,15 +51,19 @@ static int run_fully_connected(const struct kernel_call *call)
     }
     for (int32_t i = 0; i < p->batches; i++) {
         int64_t offset = offset_sum(p, row);
-        for (int32_t first = 0; first < p->filters; first += SUM_BLOCK) {
+        int32_t block = weighted_block(p->depth);
+        for (int32_t first = 0; first < p->filters; first += block) {
             union sums sums;
-            int32_t count = fixed_min(SUM_BLOCK, p->filters - first);
+            int32_t count = fixed_min(block, p->filters - first);
             for (int32_t k = 0; k < count; k++) {
                 const int8_t *weights = p->filter + (size_t)(first + k) * (size_t)p->depth;
                 weighted_dot(p, &sums, k, row, weights, p->depth);
                 add_offset(p, &sums, k, offset);
             }
             weighted_store(p, &sums, first, count, i * p->filters + first);
+            if (weighted_stops(p, count, p->depth)) {
+                return ETHOSU_MODEL_STOPPED;
+            }
         }
         row += (size_t)p->depth << p->wide;
     }

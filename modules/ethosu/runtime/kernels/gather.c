@@ -32,7 +32,9 @@ static int run_gather(const struct kernel_call *call)
                 if (index < 0 || index >= p->size) {
                     return ETHOSU_MODEL_BAD_VALUE;
                 }
-                memcpy(output, rows + (size_t)index * p->run, p->run);
+                if (!kernel_copy(call, output, rows + (size_t)index * p->run, p->run)) {
+                    return ETHOSU_MODEL_STOPPED;
+                }
                 output += p->run;
             }
         }

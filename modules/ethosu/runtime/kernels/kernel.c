@@ -43,7 +43,10 @@ static int find_tensor(struct builder *builder, const struct fb_vector *list, ui
     if (tensor->count == 0) {
         return kernel_bad(builder, "a tensor is empty"); // its other dimensions are unchecked
     }
-    tensor->channels = tflite_get_channels(file, &operand.tensor, &tensor->axis);
+    struct tflite_channels channels;
+    TRY(build_get_channels(builder, fb_u32_at(&file->fb, list, index), &operand.tensor, &channels));
+    tensor->channels = channels.count;
+    tensor->axis = channels.axis;
     tflite_get_channel(file, &operand.tensor, 0, &tensor->scale, &tensor->zero_point);
     // While measuring there are arena offsets, but no addresses.
     uintptr_t place = tensor->constant ? (uintptr_t)operand.data : (uintptr_t)operand.offset;
@@ -143,6 +146,36 @@ int kernel_table(struct builder *builder, size_t count, size_t size, void **tabl
     return build_object_back(builder, count * size, table);
 }
 
+/** Bytes that are copied or filled between two questions. */
+#define BYTES (16u * KERNEL_BLOCK)
+
+bool kernel_copy(const struct kernel_call *call, void *to, const void *from, size_t size)
+{
+    uint8_t *target = to;
+    const uint8_t *source = from;
+    for (; size > BYTES; size -= BYTES, target += BYTES, source += BYTES) {
+        memcpy(target, source, BYTES);
+        if (kernel_stops(call, KERNEL_BLOCK)) {
+            return false;
+        }
+    }
+    memcpy(target, source, size);
+    return !kernel_stops(call, (int32_t)(size / 16 + 1));
+}
+
+bool kernel_fill(const struct kernel_call *call, void *to, int value, size_t size)
+{
+    uint8_t *target = to;
+    for (; size > BYTES; size -= BYTES, target += BYTES) {
+        memset(target, value, BYTES);
+        if (kernel_stops(call, KERNEL_BLOCK)) {
+            return false;
+        }
+    }
+    memset(target, value, size);
+    return !kernel_stops(call, (int32_t)(size / 16 + 1));
+}
+
 /** The step of every kernel. */
 static int step_kernel(struct ethosu_model *model, const struct step *step)
 {
@@ -155,6 +188,9 @@ static int step_kernel(struct ethosu_model *model, const struct step *step)
     }
 #endif
     int status = call->kernel->run(call);
+    if (model->poll.stopped) {
+        return ETHOSU_MODEL_STOPPED;
+    }
     if (status != ETHOSU_MODEL_OK) {
         stop_npu(model);
     }
@@ -190,6 +226,7 @@ int kernel_add(struct builder *builder, const struct kernel *kernel, struct kern
         return kernel_bad(builder, "malformed or truncated");
     }
     block->kernel = kernel;
+    block->poll = &builder->model->poll;
     uint32_t needed = kernel->scratch == NULL ? 0 : kernel->scratch(block);
     if (builder->kernels != NULL) {
         return list_kernel(builder, kernel, needed);

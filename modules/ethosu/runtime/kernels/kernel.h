@@ -34,6 +34,7 @@ enum kernel_property {
 /** The start of every kernel's block of constants. */
 struct kernel_call {
     const struct kernel *kernel;
+    struct poll *poll;     /**< the model's */
     void *scratch;         /**< aligned to 16; NULL when it needs none */
     uint32_t scratch_size; /**< planned, bytes */
 };
@@ -83,7 +84,7 @@ struct kernel_tensor {
     bool constant;
     float scale; /**< of channel 0; 0 when not quantised */
     int32_t zero_point;
-    uint32_t channels; /**< scales; 0 when not quantised */
+    uint32_t channels; /**< scales; 0 when not quantised, else 1 or as many as shape[axis] */
     uint32_t axis;     /**< that the scales run along */
     struct tflite_tensor file;
 };
@@ -133,6 +134,37 @@ int kernel_add(struct builder *builder, const struct kernel *kernel, struct kern
 
 /** Reserve memory of the model object for `count` constants; NULL while measuring. */
 int kernel_table(struct builder *builder, size_t count, size_t size, void **table);
+
+/** Most elements of a loop between two calls of kernel_stops(). */
+#define KERNEL_BLOCK 1024
+
+/** Count work of a kernel, in elements; must it stop? Then it returns at once, with any result. */
+static inline bool kernel_stops(const struct kernel_call *call, int32_t elements)
+{
+    return poll_stops(call->poll, elements);
+}
+
+/** Must the kernel stop, as far as is known? */
+static inline bool kernel_is_stopped(const struct kernel_call *call)
+{
+    return call->poll->stopped;
+}
+
+/** How many of the elements that are left a loop may do now; 0: there are none, or it must stop. */
+static inline int32_t kernel_block(const struct kernel_call *call, int32_t left)
+{
+    int32_t block = left < KERNEL_BLOCK ? left : KERNEL_BLOCK;
+    return kernel_stops(call, block) ? 0 : block;
+}
+
+/** Loop over blocks of `count` elements, each from `first` to before `end`. */
+#define KERNEL_BLOCKS(call, first, end, count)                                    \
+    for (int32_t first = 0, end = kernel_block((call), (count)); (first) < (end); \
+         (first) = (end), (end) += kernel_block((call), (count) - (end)))
+
+/** memcpy() and memset() that stop; false: they did. */
+bool kernel_copy(const struct kernel_call *call, void *to, const void *from, size_t size);
+bool kernel_fill(const struct kernel_call *call, void *to, int value, size_t size);
 
 bool kernel_same_shape(const struct kernel_tensor *a, const struct kernel_tensor *b);
 

@@ -90,8 +90,8 @@ bool nd_broadcast(struct nd_walk *walk, const struct kernel_tensor *output,
     return true;
 }
 
-void nd_copy(const struct nd_walk *walk, void *destination, const void *source,
-             uint32_t element_size)
+void nd_copy(const struct kernel_call *call, const struct nd_walk *walk, void *destination,
+             const void *source, uint32_t element_size)
 {
     const struct nd_dimension *row = &walk->dimension[0];
     struct nd_cursor cursor = {0};
@@ -103,11 +103,15 @@ void nd_copy(const struct nd_walk *walk, void *destination, const void *source,
         uint8_t *out = to + cursor.offset[0] * size;
         const uint8_t *in = from + cursor.offset[1] * size;
         if (whole) {
-            memcpy(out, in, (size_t)row->extent * element_size);
+            kernel_copy(call, out, in, (size_t)row->extent * element_size);
             continue;
         }
-        for (int32_t i = 0; i < row->extent; i++) {
-            memcpy(out + i * row->stride[0] * size, in + i * row->stride[1] * size, element_size);
+        KERNEL_BLOCKS(call, first, end, row->extent)
+        {
+            for (int32_t i = first; i < end; i++) {
+                memcpy(out + i * row->stride[0] * size, in + i * row->stride[1] * size,
+                       element_size);
+            }
         }
-    } while (nd_next(walk, &cursor));
+    } while (!kernel_is_stopped(call) && nd_next(walk, &cursor));
 }

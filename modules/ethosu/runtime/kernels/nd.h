@@ -48,9 +48,9 @@ bool nd_next(const struct nd_walk *walk, struct nd_cursor *cursor);
 bool nd_broadcast(struct nd_walk *walk, const struct kernel_tensor *output,
                   const struct kernel_tensor *inputs, uint32_t count);
 
-/** Copy elements along a walk, tensor 0 from tensor 1. */
-void nd_copy(const struct nd_walk *walk, void *destination, const void *source,
-             uint32_t element_size);
+/** Copy elements along a walk, tensor 0 from tensor 1, for a kernel's call. */
+void nd_copy(const struct kernel_call *call, const struct nd_walk *walk, void *destination,
+             const void *source, uint32_t element_size);
 
 /** Bytes of a kernel's block whose last member is this walk, without its unused dimensions. */
 static inline size_t nd_block_size(const void *block, const struct nd_walk *walk)

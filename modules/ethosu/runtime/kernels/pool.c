@@ -33,24 +33,53 @@ static struct span clip(const struct window *window, int32_t position)
     return (struct span){fixed_max(origin, 0), fixed_min(origin + window->size, window->input)};
 }
 
-ELEMENT_INLINE int32_t pool_channel(const struct pool *p, int32_t batch, struct span y,
-                                    struct span x, int32_t channel, uint32_t type)
+/** What a window gives, so far. */
+struct pooled {
+    int32_t largest;
+    int64_t sum;
+};
+
+ELEMENT_INLINE void pool_part(const struct pool *p, int32_t batch, struct span y, struct span x,
+                              int32_t channel, uint32_t type, struct pooled *pooled)
 {
-    int32_t count = (y.end - y.first) * (x.end - x.first);
-    int32_t largest = p->range.low;
-    int64_t sum = 0;
     for (int32_t i = y.first; i < y.end; i++) {
         int32_t line = (batch * p->window.y.input + i) * p->window.x.input;
         for (int32_t k = x.first; k < x.end; k++) {
             int32_t value = element_load(p->input, (line + k) * p->depth + channel, type);
-            largest = fixed_max(largest, value);
-            sum += value;
+            pooled->largest = fixed_max(pooled->largest, value);
+            pooled->sum += value;
         }
     }
-    if (!p->average) {
-        return largest;
+}
+
+/** A window of many elements, line by line. */
+ELEMENT_INLINE void pool_large(const struct pool *p, int32_t batch, struct span y, struct span x,
+                               int32_t channel, uint32_t type, struct pooled *pooled)
+{
+    for (int32_t i = y.first; i < y.end && !kernel_is_stopped(&p->call); i++) {
+        KERNEL_BLOCKS(&p->call, first, end, x.end - x.first)
+        {
+            struct span part = {x.first + first, x.first + end};
+            pool_part(p, batch, (struct span){i, i + 1}, part, channel, type, pooled);
+        }
     }
-    return (int32_t)((sum > 0 ? sum + count / 2 : sum - count / 2) / count);
+}
+
+ELEMENT_INLINE int32_t pool_channel(const struct pool *p, int32_t batch, struct span y,
+                                    struct span x, int32_t channel, uint32_t type)
+{
+    int32_t count = (y.end - y.first) * (x.end - x.first);
+    struct pooled pooled = {.largest = p->range.low};
+    if (count > KERNEL_BLOCK) {
+        pool_large(p, batch, y, x, channel, type, &pooled);
+    } else {
+        pool_part(p, batch, y, x, channel, type, &pooled);
+    }
+    if (!p->average) {
+        return pooled.largest;
+    }
+    int32_t half = pooled.sum > 0 ? count / 2 : -(count / 2);
+    return (int32_t)((pooled.sum + half) / count);
 }
 
 static int run_pool(const struct kernel_call *call)
@@ -62,6 +91,7 @@ static int run_pool(const struct kernel_call *call)
         int32_t line = pixel / window->x.output;
         struct span y = clip(&window->y, line % window->y.output);
         struct span x = clip(&window->x, pixel % window->x.output);
+        int32_t work = fixed_min((y.end - y.first) * (x.end - x.first), KERNEL_BLOCK);
         int32_t batch = line / window->y.output;
         for (int32_t i = 0; i < p->depth; i++) {
             int32_t value = p->type == ETHOSU_TYPE_INT8
@@ -69,6 +99,9 @@ static int run_pool(const struct kernel_call *call)
                                 : pool_channel(p, batch, y, x, i, ETHOSU_TYPE_INT16);
             element_store(p->output, pixel * p->depth + i, p->type,
                           fixed_clamp(value, p->range.low, p->range.high));
+            if (kernel_stops(call, work)) {
+                return ETHOSU_MODEL_STOPPED;
+            }
         }
     }
     return ETHOSU_MODEL_OK;

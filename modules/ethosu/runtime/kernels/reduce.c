@@ -27,10 +27,13 @@ ELEMENT_INLINE int32_t sum_elements(const struct reduce *p, int32_t first, uint3
     uint32_t sum = 0; // wraps around, as the reference's does
     do {
         int32_t at = first + cursor.offset[1];
-        for (int32_t i = 0; i < row->extent; i++) {
-            sum += (uint32_t)element_load(p->input, at + i * row->stride[1], type);
+        KERNEL_BLOCKS(&p->call, begin, end, row->extent)
+        {
+            for (int32_t i = begin; i < end; i++) {
+                sum += (uint32_t)element_load(p->input, at + i * row->stride[1], type);
+            }
         }
-    } while (nd_next(&p->reduced, &cursor));
+    } while (!kernel_is_stopped(&p->call) && nd_next(&p->reduced, &cursor));
     return (int32_t)sum;
 }
 
@@ -53,11 +56,11 @@ static int run_reduce(const struct kernel_call *call)
     const struct nd_dimension *row = &p->kept.dimension[0];
     struct nd_cursor cursor = {0};
     do {
-        for (int32_t i = 0; i < row->extent; i++) {
+        for (int32_t i = 0; i < row->extent && !kernel_is_stopped(call); i++) {
             int32_t value = reduce_one(p, cursor.offset[1] + i * row->stride[1]);
             element_store(p->output, cursor.offset[0] + i, p->type, value);
         }
-    } while (nd_next(&p->kept, &cursor));
+    } while (!kernel_is_stopped(call) && nd_next(&p->kept, &cursor));
     return ETHOSU_MODEL_OK;
 }
 
@@ -171,11 +174,14 @@ static bool better(const struct arg *p, int32_t candidate, int32_t best)
 static int run_arg(const struct kernel_call *call)
 {
     const struct arg *p = (const struct arg *)call;
-    for (int32_t i = 0; i < p->outer * p->inner; i++) {
+    for (int32_t i = 0; i < p->outer * p->inner && !kernel_is_stopped(call); i++) {
         int32_t first = i / p->inner * p->size * p->inner + i % p->inner;
         int32_t best = 0;
-        for (int32_t k = 1; k < p->size; k++) {
-            best = better(p, first + k * p->inner, first + best * p->inner) ? k : best;
+        KERNEL_BLOCKS(call, begin, end, p->size)
+        {
+            for (int32_t k = begin; k < end; k++) {
+                best = better(p, first + k * p->inner, first + best * p->inner) ? k : best;
+            }
         }
         if (p->wide) {
             ((int64_t *)p->output)[i] = best;

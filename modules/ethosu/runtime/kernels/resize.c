@@ -51,7 +51,10 @@ static int run_nearest(const struct kernel_call *call)
         int32_t y = nearest(p, &p->y, line % p->y.output) + line / p->y.output * p->y.input;
         for (int32_t x = 0; x < p->x.output; x++, output += pixel) {
             int32_t from = y * p->x.input + nearest(p, &p->x, x);
-            memcpy(output, (const uint8_t *)p->input + (size_t)from * pixel, pixel);
+            if (!kernel_copy(call, output, (const uint8_t *)p->input + (size_t)from * pixel,
+                             pixel)) {
+                return ETHOSU_MODEL_STOPPED;
+            }
         }
     }
     return ETHOSU_MODEL_OK;
@@ -79,7 +82,7 @@ static struct between find_between(const struct resize *p, const struct axis *ax
     return between;
 }
 
-ELEMENT_INLINE void blend(const struct resize *p, int32_t image, struct between y, struct between x,
+ELEMENT_INLINE bool blend(const struct resize *p, int32_t image, struct between y, struct between x,
                           int32_t output, uint32_t type)
 {
     int32_t corner[4] = {
@@ -94,14 +97,18 @@ ELEMENT_INLINE void blend(const struct resize *p, int32_t image, struct between 
         (int64_t)(ONE - y.fraction) * x.fraction,
         (int64_t)y.fraction * x.fraction,
     };
-    for (int32_t i = 0; i < p->depth; i++) {
-        int64_t sum = 0;
-        for (int k = 0; k < 4; k++) {
-            sum += element_load(p->input, corner[k] + i, type) * weight[k];
+    KERNEL_BLOCKS(&p->call, first, end, p->depth)
+    {
+        for (int32_t i = first; i < end; i++) {
+            int64_t sum = 0;
+            for (int k = 0; k < 4; k++) {
+                sum += element_load(p->input, corner[k] + i, type) * weight[k];
+            }
+            int64_t nudge = sum > 0 ? 1 << 19 : -(1 << 19);
+            element_store(p->output, output + i, type, (int32_t)((sum + nudge) / (1 << 20)));
         }
-        int64_t nudge = sum > 0 ? 1 << 19 : -(1 << 19);
-        element_store(p->output, output + i, type, (int32_t)((sum + nudge) / (1 << 20)));
     }
+    return !kernel_is_stopped(&p->call);
 }
 
 static int run_bilinear(const struct kernel_call *call)
@@ -113,10 +120,10 @@ static int run_bilinear(const struct kernel_call *call)
         int32_t image = line / p->y.output * p->y.input * p->x.input;
         for (int32_t i = 0; i < p->x.output; i++, output += p->depth) {
             struct between x = find_between(p, &p->x, i);
-            if (p->element_size == 1) {
-                blend(p, image, y, x, output, ETHOSU_TYPE_INT8);
-            } else {
-                blend(p, image, y, x, output, ETHOSU_TYPE_INT16);
+            bool more = p->element_size == 1 ? blend(p, image, y, x, output, ETHOSU_TYPE_INT8)
+                                             : blend(p, image, y, x, output, ETHOSU_TYPE_INT16);
+            if (!more) {
+                return ETHOSU_MODEL_STOPPED;
             }
         }
     }

@@ -92,11 +92,14 @@ static int32_t leading_zeros(uint32_t value)
 
 /* ---- int8 ---- */
 
-static int32_t largest_of(const int8_t *row, int32_t count)
+static int32_t largest_of(const struct softmax *p, const int8_t *row)
 {
     int32_t largest = INT8_MIN;
-    for (int32_t i = 0; i < count; i++) {
-        largest = fixed_max(largest, row[i]);
+    KERNEL_BLOCKS(&p->call, first, end, p->depth)
+    {
+        for (int32_t i = first; i < end; i++) {
+            largest = fixed_max(largest, row[i]);
+        }
     }
     return largest;
 }
@@ -104,40 +107,55 @@ static int32_t largest_of(const int8_t *row, int32_t count)
 /** Exponentials of a row, -1 for those that count as 0; returns their sum in Q12. */
 static int32_t exponentials(const struct softmax *p, const int8_t *row, int32_t *exponential)
 {
-    int32_t largest = largest_of(row, p->depth);
+    int32_t largest = largest_of(p, row);
     int64_t sum = 0;
-    for (int32_t i = 0; i < p->depth; i++) {
-        int32_t difference = row[i] - largest;
-        exponential[i] = -1;
-        if (difference >= p->min_difference) {
-            int32_t x = fixed_shift_left(difference, p->scale.shift);
-            exponential[i] = exp_of_negative(fixed_high_mul(x, p->scale.multiplier));
-            sum += fixed_divide_pot(exponential[i], 12);
+    KERNEL_BLOCKS(&p->call, first, end, p->depth)
+    {
+        for (int32_t i = first; i < end; i++) {
+            int32_t difference = row[i] - largest;
+            exponential[i] = -1;
+            if (difference >= p->min_difference) {
+                int32_t x = fixed_shift_left(difference, p->scale.shift);
+                exponential[i] = exp_of_negative(fixed_high_mul(x, p->scale.multiplier));
+                sum += fixed_divide_pot(exponential[i], 12);
+            }
         }
     }
     return sum > INT32_MAX ? INT32_MAX : (int32_t)sum;
 }
 
+static void put_share(const struct softmax *p, int32_t at, int32_t value)
+{
+    int32_t low = p->wide_output ? INT16_MIN : INT8_MIN;
+    value = fixed_clamp(value, low, -1 - low);
+    if (p->wide_output) {
+        ((int16_t *)p->output)[at] = (int16_t)value;
+    } else {
+        ((int8_t *)p->output)[at] = (int8_t)value;
+    }
+}
+
 static void run_row(const struct softmax *p, int32_t row)
 {
     int32_t *exponential = p->call.scratch;
-    int32_t first = row * p->depth;
-    int32_t sum = exponentials(p, (const int8_t *)p->input + first, exponential);
+    int32_t start = row * p->depth;
+    int32_t sum = exponentials(p, (const int8_t *)p->input + start, exponential);
+    if (kernel_is_stopped(&p->call)) {
+        return; // the sum may be 0
+    }
     int32_t zeros = leading_zeros((uint32_t)sum);
     int32_t scale = reciprocal((int32_t)(((uint32_t)sum << zeros) - (1u << 31)));
     int32_t bits = p->wide_output ? 16 : 8;
     int32_t low = p->wide_output ? INT16_MIN : INT8_MIN;
-    for (int32_t i = 0; i < p->depth; i++) {
-        int32_t value = low;
-        if (exponential[i] >= 0) {
-            int32_t share = fixed_high_mul(scale, exponential[i]);
-            value += fixed_divide_pot(share, 12 - zeros + 31 - bits);
-        }
-        value = fixed_clamp(value, low, -1 - low);
-        if (p->wide_output) {
-            ((int16_t *)p->output)[first + i] = (int16_t)value;
-        } else {
-            ((int8_t *)p->output)[first + i] = (int8_t)value;
+    KERNEL_BLOCKS(&p->call, first, end, p->depth)
+    {
+        for (int32_t i = first; i < end; i++) {
+            int32_t value = low;
+            if (exponential[i] >= 0) {
+                int32_t share = fixed_high_mul(scale, exponential[i]);
+                value += fixed_divide_pot(share, 12 - zeros + 31 - bits);
+            }
+            put_share(p, start + i, value);
         }
     }
 }
@@ -151,36 +169,54 @@ static int32_t look_up(const int16_t *table, int32_t value)
     return (int16_t)(table[index] + ((slope * (value & 0x7F) + 64) >> 7));
 }
 
+/** Exponentials of a row; returns their sum. */
+static int64_t wide_exponentials(const struct softmax *p, const int16_t *input, int16_t *output)
+{
+    int32_t largest = INT16_MIN;
+    int64_t sum = 0;
+    KERNEL_BLOCKS(&p->call, first, end, p->depth)
+    {
+        for (int32_t i = first; i < end; i++) {
+            largest = fixed_max(largest, input[i]);
+        }
+    }
+    KERNEL_BLOCKS(&p->call, first, end, p->depth)
+    {
+        for (int32_t i = first; i < end; i++) {
+            int32_t position = fixed_add(fixed_rescale(input[i] - largest, p->scale), INT16_MAX);
+            output[i] = (int16_t)look_up(p->exp_table, fixed_clamp(position, INT16_MIN, INT16_MAX));
+            sum += output[i];
+        }
+    }
+    return sum > INT32_MAX ? INT32_MAX : sum;
+}
+
 static void run_wide_row(const struct softmax *p, int32_t row)
 {
     const int16_t *input = (const int16_t *)p->input + row * p->depth;
     int16_t *output = (int16_t *)p->output + row * p->depth;
-    int32_t largest = INT16_MIN;
-    int64_t sum = 0;
-    for (int32_t i = 0; i < p->depth; i++) {
-        largest = fixed_max(largest, input[i]);
+    int64_t sum = wide_exponentials(p, input, output);
+    if (kernel_is_stopped(&p->call)) {
+        return; // the sum may be 0
     }
-    for (int32_t i = 0; i < p->depth; i++) {
-        int32_t position = fixed_add(fixed_rescale(input[i] - largest, p->scale), INT16_MAX);
-        output[i] = (int16_t)look_up(p->exp_table, fixed_clamp(position, INT16_MIN, INT16_MAX));
-        sum += output[i];
-    }
-    sum = sum > INT32_MAX ? INT32_MAX : sum;
     int32_t zeros = leading_zeros((uint32_t)sum);
     int32_t shifted = (int32_t)(((sum << (zeros - 1)) + (1 << 13)) >> 14);
     int32_t position = fixed_clamp(shifted - (1 << 15) - (1 << 16), INT16_MIN, INT16_MAX);
     int64_t scale = look_up(p->reciprocal_table, position);
     int32_t shift = 31 - zeros;
-    for (int32_t i = 0; i < p->depth; i++) {
-        int64_t share = (output[i] * scale + (shift > 0 ? 1 << (shift - 1) : 0)) >> shift;
-        output[i] = (int16_t)fixed_clamp((int32_t)share, 0, INT16_MAX);
+    KERNEL_BLOCKS(&p->call, first, end, p->depth)
+    {
+        for (int32_t i = first; i < end; i++) {
+            int64_t share = (output[i] * scale + (shift > 0 ? 1 << (shift - 1) : 0)) >> shift;
+            output[i] = (int16_t)fixed_clamp((int32_t)share, 0, INT16_MAX);
+        }
     }
 }
 
 static int run_softmax(const struct kernel_call *call)
 {
     const struct softmax *p = (const struct softmax *)call;
-    for (int32_t row = 0; row < p->rows; row++) {
+    for (int32_t row = 0; row < p->rows && !kernel_is_stopped(call); row++) {
         if (p->wide_input) {
             run_wide_row(p, row);
         } else {

@@ -34,11 +34,16 @@ static void update_state(const struct svdf *p)
 {
     int32_t filters = p->units * p->rank;
     size_t count = (size_t)(p->batches * filters * p->memory);
-    memmove(p->state, p->state + 1, (count - 1) * sizeof *p->state);
-    for (int32_t i = 0; i < p->batches * filters; i++) {
+    // Ascending: each block is read before the next one is written.
+    KERNEL_BLOCKS(&p->call, first, end, (int32_t)count - 1)
+    {
+        memmove(p->state + first, p->state + first + 1, (size_t)(end - first) * sizeof *p->state);
+    }
+    int32_t work = fixed_min(p->frame, DOT_BLOCK) / 4 + 1;
+    for (int32_t i = 0; i < p->batches * filters && !kernel_stops(&p->call, work); i++) {
         const int8_t *frame = p->input + i / filters * p->frame;
         const int8_t *weights = p->features + i % filters * p->frame;
-        int64_t sum = dot_8(frame, weights, p->frame, p->input_offset);
+        int64_t sum = any_dot_8(&p->call, frame, weights, p->frame, p->input_offset);
         int32_t value = fixed_rescale((int32_t)sum, p->to_state);
         p->state[i * p->memory + p->memory - 1] = (int16_t)fixed_clamp(value, INT16_MIN, INT16_MAX);
     }
@@ -47,8 +52,11 @@ static void update_state(const struct svdf *p)
 static int32_t sum_unit(const struct svdf *p, const int16_t *state, const int16_t *times)
 {
     uint32_t sum = 0; // wraps around, as the reference's does
-    for (int32_t i = 0; i < p->rank * p->memory; i++) {
-        sum += (uint32_t)(state[i] * times[i]);
+    KERNEL_BLOCKS(&p->call, first, end, p->rank * p->memory)
+    {
+        for (int32_t i = first; i < end; i++) {
+            sum += (uint32_t)(state[i] * times[i]);
+        }
     }
     return (int32_t)sum;
 }
@@ -57,7 +65,7 @@ static int run_svdf(const struct kernel_call *call)
 {
     const struct svdf *p = (const struct svdf *)call;
     update_state(p);
-    for (int32_t i = 0; i < p->batches * p->units; i++) {
+    for (int32_t i = 0; i < p->batches * p->units && !kernel_is_stopped(call); i++) {
         int32_t unit = i % p->units;
         int32_t sum = sum_unit(p, p->state + (size_t)i * (size_t)(p->rank * p->memory),
                                p->times + (size_t)unit * (size_t)(p->rank * p->memory));

@@ -35,19 +35,28 @@ static int64_t sum_output(const struct weighted_call *p, int32_t batch, int32_t 
     int64_t sum = 0;
     for (int32_t i = first_tap(wy, y); i < wy->size; i += wy->stride) {
         int32_t in_y = (y + wy->pad - i) / wy->stride;
+        if (kernel_stops(&p->call, fixed_min(wx->size, KERNEL_BLOCK))) {
+            return 0;
+        }
         if (y + wy->pad < i || in_y >= wy->output) {
             continue;
         }
         for (int32_t k = first_tap(wx, x); k < wx->size; k += wx->stride) {
             int32_t in_x = (x + wx->pad - k) / wx->stride;
             if (x + wx->pad < k || in_x >= wx->output) {
+                if (wx->size > KERNEL_BLOCK && kernel_stops(&p->call, 1)) {
+                    return 0;
+                }
                 continue;
             }
             int32_t at = ((batch * wy->output + in_y) * wx->output + in_x) * p->depth;
             const int8_t *weights = filter + (i * wx->size + k) * p->depth;
-            sum += p->wide ? dot_16((const int16_t *)p->input + at, weights, p->depth)
-                           : dot_8((const int8_t *)p->input + at, weights, p->depth,
-                                   p->weighted.input_offset);
+            if (weighted_stops(p, 1, p->depth)) {
+                return 0;
+            }
+            sum += p->wide ? any_dot_16(&p->call, (const int16_t *)p->input + at, weights, p->depth)
+                           : any_dot_8(&p->call, (const int8_t *)p->input + at, weights, p->depth,
+                                       p->weighted.input_offset);
         }
     }
     return sum;
@@ -85,6 +94,9 @@ static int run_transpose_conv(const struct kernel_call *call)
                 put_sum(p, &sums, i, sum);
             }
             weighted_store(p, &sums, first, count, pixel * p->filters + first);
+            if (kernel_stops(&p->call, count)) {
+                return ETHOSU_MODEL_STOPPED;
+            }
         }
     }
     return ETHOSU_MODEL_OK;

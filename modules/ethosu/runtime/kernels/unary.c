@@ -22,8 +22,11 @@ static void run_table(const struct unary *p)
 {
     const uint8_t *table = ((const struct unary_block *)p)->table;
     const uint8_t *input = p->input;
-    for (int32_t i = 0; i < p->count; i++) {
-        ((uint8_t *)p->output)[i] = table[input[i]];
+    KERNEL_BLOCKS(&p->call, first, end, p->count)
+    {
+        for (int32_t i = first; i < end; i++) {
+            ((uint8_t *)p->output)[i] = table[input[i]];
+        }
     }
 }
 
@@ -34,9 +37,12 @@ int unary_run(const struct kernel_call *call)
         run_table(p);
         return ETHOSU_MODEL_OK;
     }
-    for (int32_t i = 0; i < p->count; i++) {
-        int32_t value = p->function(p, element_load(p->input, i, p->input_type));
-        element_store(p->output, i, p->output_type, value);
+    KERNEL_BLOCKS(call, first, end, p->count)
+    {
+        for (int32_t i = first; i < end; i++) {
+            int32_t value = p->function(p, element_load(p->input, i, p->input_type));
+            element_store(p->output, i, p->output_type, value);
+        }
     }
     return ETHOSU_MODEL_OK;
 }
@@ -82,6 +88,7 @@ int unary_finish(struct builder *builder, const struct kernel *kernel, struct un
         return kernel_add(builder, kernel, &p->call, sizeof block.unary);
     }
     range_of_type(p->input_type, &range);
+    TRY(build_work(builder, sizeof block.table));
     for (int32_t i = range.low; i <= range.high && builder->loading; i++) {
         block.table[(uint8_t)i] = (uint8_t)p->function(p, i);
     }

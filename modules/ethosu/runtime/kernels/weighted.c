@@ -37,6 +37,7 @@ static int find_bias(struct builder *builder, const struct tflite_operator_call 
     if (bias.count != channels) {
         return kernel_bad(builder, "its bias does not have one value for each channel");
     }
+    TRY(build_work(builder, (uint32_t)channels));
     weighted->bias = bias.data;
     weighted->narrow = bias.constant;
     for (int32_t i = 0; i < channels && weighted->narrow && weighted->bias_64; i++) {
@@ -57,6 +58,7 @@ static int find_scales(struct builder *builder, const struct kernel_tensor *inpu
         return kernel_bad(builder, "its weights have neither one scale nor one for each channel");
     }
     void *memory;
+    TRY(build_work(builder, count));
     TRY(kernel_table(builder, 2 * (size_t)count, sizeof(int32_t), &memory));
     int32_t *table = memory;
     weighted->multipliers = table;
@@ -104,6 +106,27 @@ int weighted_prepare(struct builder *builder, const struct tflite_operator_call 
     return ETHOSU_MODEL_OK;
 }
 
+int64_t long_dot_8(const struct kernel_call *call, const int8_t *values, const int8_t *weights,
+                   int32_t count, int32_t value_offset)
+{
+    uint32_t sum = 0;
+    for (int32_t at = 0; at < count && !kernel_stops(call, DOT_BLOCK / 4); at += DOT_BLOCK) {
+        int32_t part = fixed_min(count - at, DOT_BLOCK);
+        sum += (uint32_t)dot_8(values + at, weights + at, part, value_offset);
+    }
+    return (int32_t)sum;
+}
+
+int64_t long_dot_16(const struct kernel_call *call, const int16_t *values, const int8_t *weights,
+                    int32_t count)
+{
+    int64_t sum = 0;
+    for (int32_t at = 0; at < count && !kernel_stops(call, DOT_BLOCK / 4); at += DOT_BLOCK) {
+        sum += dot_16(values + at, weights + at, fixed_min(count - at, DOT_BLOCK));
+    }
+    return sum;
+}
+
 int window_prepare(struct builder *builder, uint32_t padding, struct window *window)
 {
     const int64_t most = 1 << 20;
@@ -116,7 +139,8 @@ int window_prepare(struct builder *builder, uint32_t padding, struct window *win
     int64_t room = window->input + (int64_t)window->stride;
     int64_t output = (padding == PADDING_SAME ? room - 1 : room - covered) / window->stride;
     int64_t padded = (output - 1) * window->stride + covered - window->input;
-    if (output <= 0 || output > INT32_MAX || padded > INT32_MAX) {
+    // With half of 32 bits each, no position inside or outside of the image overflows.
+    if (output <= 0 || output > INT32_MAX || padded > INT32_MAX / 2 || covered > INT32_MAX / 2) {
         return kernel_bad(builder, "its kernel is larger than its input");
     }
     window->output = (int32_t)output;

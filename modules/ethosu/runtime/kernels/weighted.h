@@ -120,15 +120,52 @@ union sums {
 void weighted_store(const struct weighted_call *p, const union sums *sums, int32_t first,
                     int32_t count, int32_t at);
 
+/** Most products that are summed without a question whether to stop. */
+enum { DOT_BLOCK = 1 << 14 };
+
+/** dot_8() and dot_16() of more products, in parts. */
+int64_t long_dot_8(const struct kernel_call *call, const int8_t *values, const int8_t *weights,
+                   int32_t count, int32_t value_offset);
+int64_t long_dot_16(const struct kernel_call *call, const int16_t *values, const int8_t *weights,
+                    int32_t count);
+
+/** dot_8() and dot_16(), of any number of products. */
+static inline int64_t any_dot_8(const struct kernel_call *call, const int8_t *values,
+                                const int8_t *weights, int32_t count, int32_t value_offset)
+{
+    return count > DOT_BLOCK ? long_dot_8(call, values, weights, count, value_offset)
+                             : dot_8(values, weights, count, value_offset);
+}
+
+static inline int64_t any_dot_16(const struct kernel_call *call, const int16_t *values,
+                                 const int8_t *weights, int32_t count)
+{
+    return count > DOT_BLOCK ? long_dot_16(call, values, weights, count)
+                             : dot_16(values, weights, count);
+}
+
 /** Compute one sum of the block: of products of two rows. */
 static inline void weighted_dot(const struct weighted_call *p, union sums *sums, int32_t index,
                                 const void *row, const int8_t *weights, int32_t count)
 {
     if (p->wide) {
-        sums->wide[index] = dot_16(row, weights, count);
+        sums->wide[index] = any_dot_16(&p->call, row, weights, count);
     } else {
-        sums->narrow[index] = (int32_t)dot_8(row, weights, count, p->weighted.input_offset);
+        sums->narrow[index] =
+            (int32_t)any_dot_8(&p->call, row, weights, count, p->weighted.input_offset);
     }
+}
+
+/** How many sums at a time, of so many products each. */
+static inline int32_t weighted_block(int32_t products)
+{
+    return products > DOT_BLOCK / SUM_BLOCK * 4 ? 1 : SUM_BLOCK;
+}
+
+/** Count so many sums of products; must the kernel stop? A sum costs more than its products. */
+static inline bool weighted_stops(const struct weighted_call *p, int32_t sums, int32_t products)
+{
+    return kernel_stops(&p->call, sums * (fixed_min(products, DOT_BLOCK) / 4 + 1));
 }
 
 /** The first position that the window covers in the image, for an output position. */

@@ -8,6 +8,8 @@
 #include "ethosu_ext.h"
 #include "ethosu_registers.h"
 
+#include "semihost.h"
+
 #include "cost_model.h" // made by test_cost.py: a payload of Vela's, and its regions' sizes
 
 #define REPEATS 1000u
@@ -34,34 +36,7 @@ void ethosu_board_idle(const volatile uint32_t *flag)
     (void)flag;
 }
 
-/* ---- semihosting and SysTick ---- */
-
-static int semihost(int operation, const void *argument)
-{
-    register int r0 __asm__("r0") = operation;
-    register const void *r1 __asm__("r1") = argument;
-    __asm__ volatile("bkpt 0xAB" : "+r"(r0) : "r"(r1) : "memory");
-    return r0;
-}
-
-static void print(const char *name, uint32_t number)
-{
-    char digits[11];
-    char *at = digits + sizeof digits - 1;
-    *at = '\0';
-    do {
-        *--at = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    semihost(4, name);
-    semihost(4, " ");
-    semihost(4, at);
-    semihost(4, "\n");
-}
-
-#define SYST_CSR (*(volatile uint32_t *)0xE000E010u)
-#define SYST_RVR (*(volatile uint32_t *)0xE000E014u)
-#define SYST_CVR (*(volatile uint32_t *)0xE000E018u)
+/* ---- counting ---- */
 
 static uint32_t ticks_of(void (*work)(void), uint32_t repeats)
 {
@@ -158,27 +133,10 @@ __attribute__((noinline)) static int measure(void)
     return 0;
 }
 
-void reset(void);
-
 void reset(void)
 {
-    *(volatile uint32_t *)0xE000ED88u |= 0xFu << 20; // floating point and MVE on
-    SYST_RVR = 0xFFFFFFu;
-    SYST_CVR = 0;
-    SYST_CSR = 5;
+    start_counter();
     int failed = measure();
     print("failed", (uint32_t)failed);
-    uint32_t code[2] = {0x20026, (uint32_t)failed};
-    semihost(0x20, code);
-    for (;;) {
-    }
+    leave((uint32_t)failed);
 }
-
-extern char stack_top[];
-
-__attribute__((section(".vectors"), used)) static const void *const vectors[16] = {
-    stack_top,
-    reset,
-    reset,
-    reset,
-};

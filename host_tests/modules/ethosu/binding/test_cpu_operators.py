@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""Time-out, Ctrl-C and cancel() reach the operators of the CPU; the next inference is exact."""
+
+import pytest
+
+from modules.ethosu.runtime import board_models, hostile
+
+from .conftest import raised
+
+INPUT = "x = bytes((7 * i) & 255 for i in range(64 * 64))\n"
+
+
+@pytest.fixture
+def pools(board):
+    """A pool that takes minutes, and one that takes some 100 ms: `slow` and `m`."""
+    board.write_file("/slow.tflite", hostile.slow_pool(512, 511))
+    board.write_file("/pool.tflite", hostile.slow_pool(64, 63))
+    board.exec(
+        "import ethosu\nm = ethosu.Model('/pool.tflite')\n"
+        f"{INPUT}y = m.predict([x])[0]\n"
+        "def slow(ms): return ethosu.Model('/slow.tflite', timeout_ms=ms)\n"
+    )
+    yield board
+    assert board.eval("m.predict([x])[0] == y")
+
+
+def test_a_time_out_ends_an_operator_of_the_cpu(pools):
+    expected = "OSError 110 the inference took longer than 100 ms, on the CPU"
+    assert raised(pools, "slow(100).run_into()") == expected
+    assert raised(pools, "ethosu.Model('/pool.tflite', timeout_ms=1).run_into()").startswith(
+        "OSError 110 the inference took longer than 1 ms"
+    )
+
+
+def test_a_time_out_ends_an_operator_that_a_task_awaits(pools):
+    pools.exec("import asyncio")
+    expected = "OSError 110 the inference took longer than 100 ms, on the CPU"
+    assert raised(pools, "asyncio.run(slow(100).run())") == expected
+
+
+def test_ctrl_c_ends_an_operator_of_the_cpu(pools):
+    board_models.interrupt(pools, "s = slow(100000)\ns.run_into()")
+    board_models.interrupt(pools, "while True: m.run_into()")
+
+
+def test_a_callback_cancels_an_operator_of_the_cpu(pools):
+    pools.exec("import micropython\ns = slow(100000)\n")
+    code = "micropython.schedule(lambda _: s.cancel(), 0)\ns.run_into()"
+    assert raised(pools, code) == "OSError 125 the inference was cancelled"
+
+
+def test_a_file_that_asks_for_much_work_is_refused(board):
+    """A file of 64 KB that took 19 minutes is refused at once."""
+    model = hostile.MUCH_WORK["operators, outputs and tensors"]()
+    board.write_file("/much.tflite", model)
+    board.exec("import ethosu")
+    assert "names its tables so often" in raised(board, "ethosu.Model('/much.tflite')")

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""How much work a file may cause: counted in instructions of a Cortex-M55, which repeat exactly."""
+
+import struct
+
+import pytest
+import sharing
+
+from modules.ethosu.driver import cbuild
+
+from . import hostile
+
+TARGET = "host_tests/modules/ethosu/{}/target"
+
+# Measuring and loading a file: so many thousand instructions, and so many for each byte.
+LOAD_MOST = 10_000
+LOAD_MOST_PER_BYTE = 1.5
+# Thousands of instructions between two questions whether to stop.
+LONGEST = 1_500
+STOPPED = 11
+
+
+@pytest.fixture(scope="session")
+def counted(repo, tmp_path_factory):
+    """Instructions, in thousands, of loading a file and of running it: `counted(file)`."""
+    module = repo / "modules/ethosu"
+    folders = [module / name for name in ("driver", "runtime", "runtime/kernels")]
+    ours, drivers = (repo / TARGET.format(name) for name in ("runtime", "driver"))
+    cpu = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
+    flags = ["-std=c11", "-O2", "-ffunction-sections", "-ffp-contract=off", "-Wall", "-Werror"]
+    paths = [f"-I{path}" for path in (module, *folders, ours, drivers)]
+    script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", drivers / "cost.ld"]
+    sources = [ours / "count.c", *(path for folder in folders for path in folder.glob("*.c"))]
+    command = ["arm-none-eabi-gcc", *cpu, *flags, *paths, *script, *sources, "-lm", "-o"]
+    program = sharing.program("count", command)
+    machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
+    semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]
+
+    def count(model: bytes, *, run: bool = False, stop_after: int = 0) -> dict[str, int | str]:
+        path = tmp_path_factory.mktemp("count") / "model"
+        path.write_bytes(struct.pack("<4I", len(model), run, stop_after, 0) + model)
+        loader = ["-device", f"loader,file={path},addr=0x60000000,force-raw=on"]
+        icount = ["-icount", "shift=0,sleep=off", "-kernel", program]
+        output = cbuild.run(["qemu-system-arm", *machine, *semihosting, *loader, *icount])
+        words = (line.split(maxsplit=1) for line in output.splitlines())
+        return {name: int(text) if text.isdigit() else text for name, text in words}
+
+    return count
+
+
+@pytest.mark.parametrize("name", hostile.MUCH_WORK)
+def test_loading_is_linear_in_the_bytes_of_the_file(counted, name):
+    model = hostile.MUCH_WORK[name]()
+    found = counted(model)
+    assert found.get("load", 1e9) <= LOAD_MOST + LOAD_MOST_PER_BYTE * len(model), found
+    assert found["load_longest"] <= LONGEST, found
+
+
+@pytest.mark.parametrize("name", hostile.LONG_RUNS)
+def test_a_long_operator_asks_again_and_again_whether_to_stop(counted, name):
+    found = counted(hostile.LONG_RUNS[name](), run=True, stop_after=20)
+    assert found.get("run_longest", 1e9) <= LONGEST, found
+    assert found["status"] == (STOPPED if found["questions"] > 20 else 0), found
+
+
+def test_it_stops_where_it_is_told(counted):
+    found = counted(hostile.LONG_RUNS["a large window"](), run=True, stop_after=3)
+    assert found["status"] == STOPPED and found["questions"] == 3 + 2, found
