@@ -15,20 +15,23 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="session")
 def damage(repo):
     """Runs the program of damage.c: `damage("cut", path)`; returns what it printed."""
-    sharing.make("tools/sim_host", "objects", "SANITIZE=address")
     module = repo / "modules/ethosu"
-    command = [
-        *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror"),
-        *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-        *(f"-I{path}" for path in (module, module / "runtime", module / "driver")),
-        f"-I{repo / 'tools/sim_host'}",
-        *(HERE / "damage.c", HERE / "board_none.c", HERE / "exercise.c"),
-        *sorted((sharing.BUILD / "sim_host/address/modules").rglob("*.o")),
-        *("-lm", "-o"),
-    ]
-    program = sharing.program("damage", command)
 
-    def run(how: str, path: Path) -> str:
+    def build(kind: str, *flags: str) -> Path:
+        sharing.make("tools/sim_host", "objects", f"SANITIZE={kind}")
+        command = [
+            *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", *flags),
+            *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+            *(f"-I{path}" for path in (module, module / "runtime", module / "driver")),
+            f"-I{repo / 'tools/sim_host'}",
+            *(HERE / "damage.c", HERE / "board_none.c", HERE / "exercise.c"),
+            *sorted((sharing.BUILD / "sim_host" / kind / "modules").rglob("*.o")),
+            *("-lm", "-o"),
+        ]
+        return sharing.program("damage", command)
+
+    def run(how: str, path: Path, width: int = 64) -> str:
+        program = build("address") if width == 64 else build("address32", "-m32")
         result = subprocess.run([program, how, path], capture_output=True, text=True, check=False)
         assert result.returncode == 0, result.stderr[-2000:]
         return result.stdout

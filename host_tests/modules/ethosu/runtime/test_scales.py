@@ -31,6 +31,7 @@ def test_scales_that_contradict_the_shape(
     size = shape[axis] if 0 <= axis < len(shape) else 1
     expected = SENTENCE.format(0, "x", scales, zero_points, size)
     assert damage("load", path) == f"-1 {expected}\n"
+    assert damage("load", path, 32) == f"-1 {expected}\n"
 
 
 @pytest.mark.parametrize(

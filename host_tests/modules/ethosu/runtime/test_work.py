@@ -66,3 +66,10 @@ def test_a_long_operator_asks_again_and_again_whether_to_stop(counted, name):
 def test_it_stops_where_it_is_told(counted):
     found = counted(hostile.LONG_RUNS["a large window"](), run=True, stop_after=3)
     assert found["status"] == STOPPED and found["questions"] == 3 + 2, found
+
+
+@pytest.mark.parametrize("name", hostile.MUCH_WORK)
+def test_a_file_that_asks_for_much_work_is_harmless_in_32_bits(damage, tmp_path, name):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(hostile.MUCH_WORK[name]())
+    assert damage("load", path, 32) == damage("load", path)
