@@ -32,10 +32,13 @@ static int64_t sum_output(const struct weighted_call *p, int32_t batch, int32_t 
     const struct window *wy = &p->window.y;
     const struct window *wx = &p->window.x;
     const int8_t *filter = p->filter + (size_t)channel * (size_t)(wy->size * wx->size * p->depth);
+    // A line of the window with many products asks at each position whether to stop.
+    bool large = wx->size > KERNEL_BLOCK || p->depth > KERNEL_BLOCK / wx->size;
+    int32_t work = large ? fixed_min(wx->size, KERNEL_BLOCK) : wx->size * (p->depth / 4 + 1);
     int64_t sum = 0;
     for (int32_t i = first_tap(wy, y); i < wy->size; i += wy->stride) {
         int32_t in_y = (y + wy->pad - i) / wy->stride;
-        if (kernel_stops(&p->call, fixed_min(wx->size, KERNEL_BLOCK))) {
+        if (kernel_stops(&p->call, work)) {
             return 0;
         }
         if (y + wy->pad < i || in_y >= wy->output) {
@@ -51,7 +54,7 @@ static int64_t sum_output(const struct weighted_call *p, int32_t batch, int32_t 
             }
             int32_t at = ((batch * wy->output + in_y) * wx->output + in_x) * p->depth;
             const int8_t *weights = filter + (i * wx->size + k) * p->depth;
-            if (weighted_stops(p, 1, p->depth)) {
+            if (large && weighted_stops(p, 1, p->depth)) {
                 return 0;
             }
             sum += p->wide ? any_dot_16(&p->call, (const int16_t *)p->input + at, weights, p->depth)
