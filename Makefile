@@ -33,15 +33,12 @@ STAMPS := $(BUILD)/stamps
 VENV := .venv
 BIN := $(VENV)/bin
 
-# Tests of 32-bit arithmetic on the host; other processors have no such package.
-GCC_32 := $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
 DEBIAN_PACKAGES := \
     ca-certificates \
     clang \
     espeak-ng \
     gcc \
     gcc-arm-none-eabi \
-    $(GCC_32) \
     git \
     libc6-dev \
     libclang-rt-dev \
