@@ -262,8 +262,8 @@ static int check_kernel(struct builder *builder, struct live_memory *live,
         TRY(check_distinct(builder, live, call));
     }
     set_all(builder, live, &call->outputs, true, is_first_written);
-    TRY(check_scratch(builder, live));
     TRY(check_outputs(builder, live, call, kernel));
+    TRY(check_scratch(builder, live));
     set_all(builder, live, &call->inputs, false, is_last_read);
     set_all(builder, live, &call->outputs, false, is_last_read);
     return ETHOSU_MODEL_OK;
