@@ -111,10 +111,11 @@ class Model:
         """Load a model from a path or a buffer.
 
         `npu`: an index, a config, or a handle of reserve(); None: the NPU that the model was
-        compiled for. `arena`: memory to use instead of the heap; do not resize it, nor the model's
-        buffer. `verify=False`: the command stream is not checked. `timeout_ms`: of each inference,
-        -1 for none. `real`: predict() returns real values. ValueError: the model is malformed, or
-        can't run here. OSError EFAULT: the arena is in memory that the NPU can't reach.
+        compiled for. `arena`: memory to use instead of a new block of the heap. The model keeps the
+        memory of arena and source: a bytearray that is resized later moves to other memory.
+        `verify=False`: the command stream is not checked. `timeout_ms`: of each inference, -1 for
+        none. `real`: predict() returns real values. ValueError: the model is malformed, or can't
+        run here. OSError EFAULT: the arena is in memory that the NPU can't reach.
         """
 
     def __enter__(self) -> Self:

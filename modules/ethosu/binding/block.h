@@ -20,7 +20,9 @@ struct block binding_allocate(size_t size);
 /**
  * The size of a buffer with the rest of its last cache line, if nothing else can lie there: as in
  * what ethosu.buffer() gives. Else its size.
+ *
+ * @param room  bytes from the buffer's start to the end of its block of the heap
  */
-size_t binding_whole_lines(mp_obj_t object, const mp_buffer_info_t *buffer);
+size_t binding_whole_lines(const mp_buffer_info_t *buffer, size_t room);
 
 #endif

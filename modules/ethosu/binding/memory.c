@@ -4,8 +4,6 @@
 
 #include "ethosu_memory.h"
 #include "ethosu_model.h"
-#include "py/gc.h"
-#include "py/objarray.h"
 #include "py/runtime.h"
 
 static size_t alignment(void)
@@ -26,16 +24,10 @@ struct block binding_allocate(size_t size)
     return (struct block){start, (void *)binding_align((uintptr_t)start), size};
 }
 
-size_t binding_whole_lines(mp_obj_t object, const mp_buffer_info_t *buffer)
+size_t binding_whole_lines(const mp_buffer_info_t *buffer, size_t room)
 {
-    if (!mp_obj_is_type(object, &mp_type_memoryview) &&
-        !mp_obj_is_type(object, &mp_type_bytearray)) {
-        return buffer->len;
-    }
-    // The collector's block ends with this line, so the line belongs to the block's last bytes.
-    const mp_obj_array_t *array = MP_OBJ_TO_PTR(object);
-    uintptr_t block_end = (uintptr_t)array->items + gc_nbytes(array->items);
-    uintptr_t line_end = binding_align((uintptr_t)buffer->buf + buffer->len);
-    bool last = line_end <= block_end && block_end - line_end < alignment();
-    return last ? line_end - (uintptr_t)buffer->buf : buffer->len;
+    uintptr_t start = (uintptr_t)buffer->buf;
+    size_t lines = binding_align(start + buffer->len) - start;
+    // The block ends with this line, so the line belongs to the block's last bytes.
+    return lines <= room && room - lines < alignment() ? lines : buffer->len;
 }

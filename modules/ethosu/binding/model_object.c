@@ -51,18 +51,19 @@ static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_mem
     } else {
         mp_buffer_info_t given;
         binding_get_buffer(arena, &given, MP_BUFFER_WRITE, "arena");
-        block = (struct block){given.buf, (void *)binding_align((uintptr_t)given.buf), given.len};
-        size_t skipped = (size_t)((uint8_t *)block.data - (uint8_t *)block.start);
+        block = (struct block){pin_block_of(given.buf, given.len, "arena", NULL),
+                               (void *)binding_align((uintptr_t)given.buf), given.len};
+        size_t skipped = (size_t)((uint8_t *)block.data - (uint8_t *)given.buf);
         if (given.len < memory->arena_size + skipped) {
             mp_raise_msg_varg(&mp_type_ValueError,
                               MP_ERROR_TEXT("arena has %d bytes, the model needs %d there"),
                               (int)given.len, (int)(memory->arena_size + skipped));
         }
     }
-    self->arena_block = block.start;
+    self->block[MODEL_ARENA] = block.start;
     self->arena_span =
         (uint32_t)((uint8_t *)block.data - (uint8_t *)block.start + memory->arena_size);
-    memory->arena = block.data;
+    self->arena = memory->arena = block.data;
 }
 
 /**
@@ -133,10 +134,9 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
     choose_npu(self, args[ARG_NPU].u_obj);
     self->postprocess = args[ARG_POST].u_obj;
     self->real = args[ARG_REAL].u_bool;
-    self->file = source.data;
+    self->block[MODEL_FILE] = pin_block_of(source.data, source.size, "model", NULL);
     self->file_copied = source.copied;
     self->deadline.timeout = MAX(timeout, 1); // a wait of 0 only looks
-    self->source = source.owner;
     self->file_size = (uint32_t)source.size;
     struct ethosu_model_source from = {
         .file = source.data,
@@ -147,6 +147,7 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
         .argument = self,
     };
     load(self, &from, args[ARG_NPU].u_obj == mp_const_none, args[ARG_ARENA].u_obj);
+    pin_add(&self->pins, self->block, MODEL_BLOCKS);
     return MP_OBJ_FROM_PTR(self);
 }
 
@@ -166,10 +167,9 @@ static mp_obj_t model_deinit(mp_obj_t self_in)
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->model != NULL) {
         model_idle(self_in);
+        pin_remove(&self->pins);
         self->model = NULL;
-        self->source = MP_OBJ_NULL;
-        self->file = NULL;
-        self->arena_block = NULL;
+        memset(self->block, 0, sizeof self->block);
         self->tensors[0] = self->tensors[1] = MP_OBJ_NULL;
     }
     return mp_const_none;
@@ -197,6 +197,7 @@ static mp_obj_t model_finalise(mp_obj_t self_in)
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->model != NULL) {
         model_stop(self);
+        pin_remove(&self->pins);
     }
     return mp_const_none;
 }
@@ -222,7 +223,7 @@ static MP_DEFINE_CONST_FUN_OBJ_2(model_metadata_obj, model_metadata);
 static mp_obj_t model_info(mp_obj_t self_in)
 {
     model_obj_t *self = model_open(self_in);
-    const struct info_more more = {self->arena_block, self->file_size, self->file_copied};
+    const struct info_more more = {self->arena, self->file_size, self->file_copied};
     return info_model(self->model, &more);
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_info_obj, model_info);
@@ -241,8 +242,8 @@ static void model_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind
               "<Model %s: %u inputs, %u outputs, %u steps on the NPU, %u on the CPU, "
               "arena %u bytes at 0x%x, weights %s, Vela ",
               info.npu, (unsigned)info.inputs, (unsigned)info.outputs, (unsigned)info.npu_calls,
-              (unsigned)info.cpu_steps, (unsigned)info.arena_size,
-              (unsigned)(uintptr_t)self->arena_block, info_weights(&info, self->file_copied));
+              (unsigned)info.cpu_steps, (unsigned)info.arena_size, (unsigned)(uintptr_t)self->arena,
+              info_weights(&info, self->file_copied));
     mp_obj_print_helper(print, info_vela(self->model), PRINT_STR);
     mp_print_str(print, ">");
 }

@@ -6,8 +6,12 @@
 #include "ethosu_model.h"
 #include "job.h"
 #include "npu_object.h"
+#include "pin.h"
 
 extern const mp_obj_type_t binding_model_type;
+
+/** Blocks of memory that a model works in: of the heap, or addresses elsewhere. */
+enum { MODEL_FILE, MODEL_ARENA, MODEL_BLOCKS };
 
 typedef struct model_obj {
     mp_obj_base_t base;
@@ -15,11 +19,11 @@ typedef struct model_obj {
     struct ethosu_driver *npu;
     npu_obj_t *handle;        /**< runs on this reservation; NULL: reserves for each inference */
     struct deadline deadline; /**< of each inference */
-    mp_obj_t source;          /**< owner of the file's bytes, for the collector */
-    const uint8_t *file;      /**< those bytes */
-    void *arena_block;        /**< start of the block that holds the arena */
-    uint32_t arena_span;      /**< bytes from there to the arena's end */
-    mp_obj_t tensors[2];      /**< tuples of inputs and outputs; MP_OBJ_NULL: not made yet */
+    struct pins pins;
+    void *block[MODEL_BLOCKS]; /**< where they start, for the collector; NULL after deinit() */
+    const void *arena;
+    uint32_t arena_span; /**< bytes from the start of its block to the arena's end */
+    mp_obj_t tensors[2]; /**< tuples of inputs and outputs; MP_OBJ_NULL: not made yet */
     mp_obj_t postprocess;
     uint32_t file_size; /**< bytes */
     bool file_copied;   /**< the file was read into RAM */

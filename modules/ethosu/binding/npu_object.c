@@ -63,10 +63,17 @@ npu_obj_t *npu_reserved(mp_obj_t self_in)
     return self;
 }
 
-static void drop_buffers(npu_obj_t *self)
+/** The job has ended: its blocks are the caller's alone. */
+static void drop_blocks(npu_obj_t *self)
 {
-    self->payload = MP_OBJ_NULL;
-    memset(self->buffers, 0, sizeof self->buffers);
+    pin_remove(&self->pins);
+    memset(self->block, 0, sizeof self->block);
+    self->busy = false;
+}
+
+static void drop_job(npu_obj_t *self)
+{
+    drop_blocks(self);
     if (self->npu != NULL) {
         job_pin(self->npu, MP_OBJ_NULL, NULL);
         job_set_callback(self->npu, MP_OBJ_NULL, MP_OBJ_NULL);
@@ -88,22 +95,26 @@ static int get_bases(npu_obj_t *self, mp_obj_t bases, uint64_t *address, size_t 
         size[i] = 0;
         if (items[i] != mp_const_none) {
             mp_buffer_info_t buffer;
+            size_t room;
             binding_get_buffer(items[i], &buffer, MP_BUFFER_READ, "base");
+            self->block[i] = pin_block_of(buffer.buf, buffer.len, "base", &room);
             address[i] =
                 buffer.len == 0 ? 0 : (uintptr_t)buffer.buf; // an empty buffer has no address
-            size[i] = buffer.len == 0 ? 0 : binding_whole_lines(items[i], &buffer);
+            size[i] = buffer.len == 0 ? 0 : binding_whole_lines(&buffer, room);
         }
-        self->buffers[i] = items[i];
     }
     return (int)count;
 }
 
 /** Raise TypeError when the command stream writes to a buffer that is read-only. */
-static void check_written(const npu_obj_t *self)
+static void check_written(const npu_obj_t *self, mp_obj_t bases)
 {
+    size_t count;
+    mp_obj_t *items;
+    mp_obj_get_array(bases, &count, &items);
     mp_buffer_info_t buffer;
     for (uint32_t mask = self->program.written; mask != 0; mask &= mask - 1) {
-        mp_obj_t base = self->buffers[__builtin_ctz(mask)];
+        mp_obj_t base = items[__builtin_ctz(mask)];
         if (base != mp_const_none) {
             binding_get_buffer(base, &buffer, MP_BUFFER_WRITE, "base that the payload writes");
         }
@@ -122,17 +133,17 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
     if (ethosu_ext_wait(self->npu, 0) == 1) {
         binding_raise_os_error(MP_EBUSY, "an inference is under way: wait() for it first");
     }
-    drop_buffers(self);
+    drop_job(self);
     mp_buffer_info_t stream;
     uint64_t address[ETHOSU_EXT_MAX_BASES];
     size_t size[ETHOSU_EXT_MAX_BASES];
     binding_get_buffer(payload, &stream, MP_BUFFER_READ, "payload");
     int count = get_bases(self, bases, address, size);
-    self->payload = payload;
+    self->block[ETHOSU_EXT_MAX_BASES] = pin_block_of(stream.buf, stream.len, "payload", NULL);
     int error = ethosu_ext_prepare(self->npu, &self->program, stream.buf, stream.len, address, size,
                                    count, 0);
     if (error == 0) {
-        check_written(self);
+        check_written(self, bases);
         // Before the start: from then on the collector must not free this object.
         self->deadline.begun = ethosu_board_ticks_ms();
         job_pin(self->npu, MP_OBJ_FROM_PTR(self), &self->deadline);
@@ -140,10 +151,12 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
             job_set_callback(self->npu, callback, MP_OBJ_FROM_PTR(self));
         }
         self->cancelled = false;
+        self->busy = true;
+        pin_add(&self->pins, self->block, MP_ARRAY_SIZE(self->block));
         error = ethosu_ext_start(self->npu, &self->program, NULL);
     }
     if (error != 0) {
-        drop_buffers(self);
+        drop_job(self);
         binding_raise_fault(ethosu_ext_last_error(self->npu));
     }
 }
@@ -167,10 +180,9 @@ static bool finish(npu_obj_t *self, mp_int_t timeout)
     bool cancelled = begun || self->cancelled || self->payload != MP_OBJ_NULL;
     self->cancelled = false;
     if (result < 0) {
-        drop_buffers(self);
+        drop_job(self);
     } else if (result == 0) {
-        self->payload = MP_OBJ_NULL;
-        memset(self->buffers, 0, sizeof self->buffers);
+        drop_blocks(self);
     }
     binding_raise_pending();
     if (result < 0) {
@@ -251,9 +263,9 @@ static MP_DEFINE_CONST_FUN_OBJ_1(npu_done_obj, npu_done);
 static mp_obj_t npu_cancel(mp_obj_t self_in)
 {
     npu_obj_t *self = npu_reserved(self_in);
-    self->cancelled |= self->payload != MP_OBJ_NULL;
+    self->cancelled |= self->busy;
     int error = job_stop(self->npu);
-    drop_buffers(self);
+    drop_job(self);
     if (error != 0) {
         binding_raise_fault(ethosu_ext_last_error(self->npu));
     }
@@ -284,7 +296,7 @@ static mp_obj_t npu_release(mp_obj_t self_in)
             ethosu_release_power(npu);
         }
         ethosu_release_driver(npu);
-        drop_buffers(self);
+        drop_job(self);
         self->npu = NULL;
         binding_raise_pending();
     }

@@ -4,6 +4,7 @@
 #define NPU_OBJECT_H
 
 #include "deadline.h"
+#include "pin.h"
 
 extern const mp_obj_type_t binding_npu_type;
 
@@ -15,9 +16,10 @@ typedef struct {
     struct pmu *pmu;           /**< the PMU object that counts; NULL: none */
     struct deadline deadline;
     struct ethosu_ext_program program;
-    // What the running inference uses: the collector finds it here.
-    mp_obj_t payload;
-    mp_obj_t buffers[ETHOSU_EXT_MAX_BASES];
+    // What the running inference uses: bases, then the payload.
+    struct pins pins;
+    void *block[ETHOSU_EXT_MAX_BASES + 1];
+    bool busy; /**< a job was started that wait() has not ended yet */
 } npu_obj_t;
 
 /** The handle, still reserved; raises when it was released. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ethosu_memory.h"
+#include "pin.h"
 #include "py/gc.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"
@@ -60,6 +61,7 @@ void ethosu_deinit_all(void)
         }
         job_deinit(&npus[i].driver);
     }
+    pin_remove_all();
     binding_keep_exception(MP_OBJ_NULL);
 }
 

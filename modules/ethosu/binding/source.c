@@ -35,7 +35,6 @@ static void read_file(mp_obj_t file, struct source *source)
     }
     source->data = data;
     source->size = got;
-    source->owner = MP_OBJ_FROM_PTR(data);
     source->copied = true;
 }
 
@@ -55,5 +54,5 @@ void source_open(mp_obj_t from, struct source *source)
     } else {
         binding_get_buffer(from, &buffer, MP_BUFFER_READ, "model");
     }
-    *source = (struct source){buffer.buf, buffer.len, holder, false};
+    *source = (struct source){buffer.buf, buffer.len, false};
 }

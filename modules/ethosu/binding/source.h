@@ -7,9 +7,8 @@
 
 struct source {
     const void *data;
-    size_t size;    /**< bytes */
-    mp_obj_t owner; /**< object that owns them */
-    bool copied;    /**< read from a file into RAM */
+    size_t size; /**< bytes */
+    bool copied; /**< read from a file into RAM */
 };
 
 /** Get the bytes of a path or a buffer, in place if possible. Raises. */

@@ -37,11 +37,11 @@ mp_obj_t tensor_view(const model_obj_t *self, const void *data, uint32_t size, u
     size_t width = MAX(ethosu_model_type_size(type), 1);
     size_t typecode = (size_t)values_typecode(type);
     // The collector knows the start of a block only, so the view begins there.
-    uintptr_t block = (uintptr_t)self->arena_block;
+    uintptr_t block = (uintptr_t)self->block[MODEL_ARENA];
     if ((uintptr_t)data - block < self->arena_span) {
         typecode |= MP_OBJ_ARRAY_TYPECODE_FLAG_RW;
     } else {
-        block = (uintptr_t)self->file;
+        block = (uintptr_t)self->block[MODEL_FILE];
     }
     size_t offset = (uintptr_t)data - block;
     if (offset % width != 0) {
