@@ -62,9 +62,9 @@ $(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -Os
 CFLAGS_USERMOD += -ffp-contract=off
 CFLAGS_USERMOD += $(foreach folder,. driver runtime binding,-I$(ETHOSU_DIR)/$(folder))
 
-# binding/pin.c stands in for these functions. A port that links by `ld` itself: ETHOSU_WRAP=--wrap=
+# binding/pin.c and rom.c stand in for these functions. A port that links by `ld` itself: ETHOSU_WRAP=--wrap=
 ETHOSU_WRAP ?= -Wl,--wrap=
-LDFLAGS_USERMOD += $(addprefix $(ETHOSU_WRAP),gc_free gc_realloc)
+LDFLAGS_USERMOD += $(addprefix $(ETHOSU_WRAP),gc_free gc_realloc mp_vfs_rom_ioctl)
 
 # This file keeps the flags: a build with others compiles the module again.
 ETHOSU_CHOICE := $(strip $(CFLAGS_USERMOD))

@@ -14,6 +14,9 @@ struct block {
 /** Round up to what the NPU and the cache need. */
 size_t binding_align(size_t value);
 
+/** Can an NPU read blocks of Python's heap? */
+bool binding_npu_reads_heap(void);
+
 /** Allocate a block of at least so many bytes. Raises. */
 struct block binding_allocate(size_t size);
 

@@ -16,6 +16,12 @@ size_t binding_align(size_t value)
     return (value + alignment() - 1) & ~(alignment() - 1);
 }
 
+bool binding_npu_reads_heap(void)
+{
+    const uint8_t *heap = MP_STATE_MEM(area).gc_pool_start;
+    return ethosu_memory_reaches(heap, 1, ETHOSU_NPU_READS);
+}
+
 struct block binding_allocate(size_t size)
 {
     // The collector's blocks are aligned to ETHOSU_MODEL_ALIGNMENT already.

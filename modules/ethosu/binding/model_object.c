@@ -20,11 +20,15 @@
 #include "raise.h"
 #include "source.h"
 
+
 model_obj_t *model_open(mp_obj_t self_in)
 {
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->model == NULL) {
-        mp_raise_ValueError(MP_ERROR_TEXT("this model was closed by deinit()"));
+        mp_raise_ValueError(
+            self->block[MODEL_FILE] == NULL
+                ? MP_ERROR_TEXT("this model was closed by deinit()")
+                : MP_ERROR_TEXT("the ROM file system was written: load this model again"));
     }
     return self;
 }
@@ -145,9 +149,11 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
         .skip_verify = !args[ARG_VERIFY].u_bool,
         .stop = model_must_stop,
         .argument = self,
+        .npu_reads_object = binding_npu_reads_heap(),
+        .file_may_change = source.may_change && args[ARG_VERIFY].u_bool,
     };
     load(self, &from, args[ARG_NPU].u_obj == mp_const_none, args[ARG_ARENA].u_obj);
-    pin_add(&self->pins, self->block, MODEL_BLOCKS);
+    pin_add(&self->pins, self->block, MODEL_BLOCKS, (void **)&self->model);
     return MP_OBJ_FROM_PTR(self);
 }
 
@@ -167,11 +173,11 @@ static mp_obj_t model_deinit(mp_obj_t self_in)
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->model != NULL) {
         model_idle(self_in);
-        pin_remove(&self->pins);
-        self->model = NULL;
-        memset(self->block, 0, sizeof self->block);
-        self->tensors[0] = self->tensors[1] = MP_OBJ_NULL;
     }
+    pin_remove(&self->pins);
+    self->model = NULL;
+    memset(self->block, 0, sizeof self->block);
+    self->tensors[0] = self->tensors[1] = MP_OBJ_NULL;
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_deinit_obj, model_deinit);
@@ -197,8 +203,8 @@ static mp_obj_t model_finalise(mp_obj_t self_in)
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->model != NULL) {
         model_stop(self);
-        pin_remove(&self->pins);
     }
+    pin_remove(&self->pins);
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_finalise_obj, model_finalise);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "arguments.h"
-#include "block.h"
 #include "info.h"
 #include "doc.h"
 #include "ethosu_board.h"
@@ -17,6 +16,7 @@
 #include "py/runtime.h"
 #include "py/stream.h"
 #include "raise.h"
+#include "source.h"
 
 /**
  * reserve(*, timeout_ms=-1, npu=None, powered=False): an NPU for this caller
@@ -121,6 +121,20 @@ static void check_written(const npu_obj_t *self, mp_obj_t bases)
     }
 }
 
+/** The bytes of a payload, where they stay as they are while the NPU works. Raises. */
+static void get_payload(npu_obj_t *self, mp_obj_t payload, mp_buffer_info_t *stream)
+{
+    binding_get_buffer(payload, stream, MP_BUFFER_READ, "payload");
+    self->block[ETHOSU_EXT_MAX_BASES] = pin_block_of(stream->buf, stream->len, "payload", NULL);
+    if (!source_may_change(payload, stream) || !binding_npu_reads_heap()) {
+        return;
+    }
+    if (self->copy.size < stream->len) {
+        self->copy = binding_allocate(stream->len);
+    }
+    stream->buf = memcpy(self->copy.data, stream->buf, stream->len);
+}
+
 /** Check payload and bases, then start the NPU. Raises. */
 static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t timeout,
                   mp_obj_t callback)
@@ -137,9 +151,8 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
     mp_buffer_info_t stream;
     uint64_t address[ETHOSU_EXT_MAX_BASES];
     size_t size[ETHOSU_EXT_MAX_BASES];
-    binding_get_buffer(payload, &stream, MP_BUFFER_READ, "payload");
+    get_payload(self, payload, &stream);
     int count = get_bases(self, bases, address, size);
-    self->block[ETHOSU_EXT_MAX_BASES] = pin_block_of(stream.buf, stream.len, "payload", NULL);
     int error = ethosu_ext_prepare(self->npu, &self->program, stream.buf, stream.len, address, size,
                                    count, 0);
     if (error == 0) {
@@ -152,7 +165,7 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
         }
         self->cancelled = false;
         self->busy = true;
-        pin_add(&self->pins, self->block, MP_ARRAY_SIZE(self->block));
+        pin_add(&self->pins, self->block, MP_ARRAY_SIZE(self->block), NULL);
         error = ethosu_ext_start(self->npu, &self->program, NULL);
     }
     if (error != 0) {

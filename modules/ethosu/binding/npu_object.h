@@ -3,6 +3,7 @@
 #ifndef NPU_OBJECT_H
 #define NPU_OBJECT_H
 
+#include "block.h"
 #include "deadline.h"
 #include "pin.h"
 
@@ -19,7 +20,8 @@ typedef struct {
     // What the running inference uses: bases, then the payload.
     struct pins pins;
     void *block[ETHOSU_EXT_MAX_BASES + 1];
-    bool busy; /**< a job was started that wait() has not ended yet */
+    struct block copy; /**< of a payload that Python could change; kept for the next one */
+    bool busy;         /**< a job was started that wait() has not ended yet */
 } npu_obj_t;
 
 /** The handle, still reserved; raises when it was released. */

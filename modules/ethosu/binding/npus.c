@@ -111,6 +111,16 @@ struct ethosu_driver *npus_choose(mp_obj_t which)
                            wanted);
 }
 
+bool npus_are_busy(void)
+{
+    bool busy = false;
+    for (size_t i = 0; i < npu_count(); i++) {
+        busy |=
+            npus[i].ready && (npus[i].job.owner != NULL || ethosu_ext_is_running(&npus[i].driver));
+    }
+    return busy;
+}
+
 /** Reserve, or wait for the NPU; the collector releases handles that the program has lost. */
 static int reserve_or_wait(struct ethosu_driver *npu, uint64_t timeout)
 {

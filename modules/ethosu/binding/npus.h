@@ -20,6 +20,9 @@ struct ethosu_driver *npus_choose(mp_obj_t which);
 /** Position of an NPU in npus(). */
 size_t npus_index(const struct ethosu_driver *npu);
 
+/** Is a job under way on one of them? */
+bool npus_are_busy(void);
+
 /** Reserve this NPU, and wait at most so many milliseconds for it. Raises. */
 void npus_reserve(struct ethosu_driver *npu, uint64_t timeout);
 

@@ -67,9 +67,9 @@ void *pin_block_of(const void *data, size_t size, const char *what, size_t *room
     return (void *)at;
 }
 
-void pin_add(struct pins *pins, void *const *block, size_t count)
+void pin_add(struct pins *pins, void *const *block, size_t count, void **user)
 {
-    *pins = (struct pins){all, block, count};
+    *pins = (struct pins){all, block, count, user};
     all = pins;
 }
 
@@ -79,6 +79,17 @@ void pin_remove(struct pins *pins)
         if (*link == pins) {
             *link = pins->next;
             return;
+        }
+    }
+}
+
+void pin_lose(const void *start, size_t size)
+{
+    for (const struct pins *pins = all; pins != NULL; pins = pins->next) {
+        for (size_t i = 0; pins->user != NULL && i < pins->count; i++) {
+            if ((uintptr_t)pins->block[i] - (uintptr_t)start < size) {
+                *pins->user = NULL;
+            }
         }
     }
 }

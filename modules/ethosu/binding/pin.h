@@ -18,6 +18,7 @@ struct pins {
     struct pins *next; /**< no block begins there, so the collector does not follow it */
     void *const *block;
     size_t count;
+    void **user; /**< set to NULL when a ROM below a block is written; NULL: nobody is told */
 };
 
 /**
@@ -33,10 +34,14 @@ void *pin_block_of(const void *data, size_t size, const char *what, size_t *room
 bool pin_is_on_heap(const void *data);
 
 /** Pin these blocks until pin_remove(). `pins` must not be in use. */
-void pin_add(struct pins *pins, void *const *block, size_t count);
+void pin_add(struct pins *pins, void *const *block, size_t count, void **user);
 
 /** A second call does nothing. */
 void pin_remove(struct pins *pins);
+
+/** These bytes, outside of the heap, are about to be overwritten: tell the users of blocks there.
+ */
+void pin_lose(const void *start, size_t size);
 
 /** For soft reset: nothing is pinned. */
 void pin_remove_all(void);

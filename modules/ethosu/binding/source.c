@@ -3,6 +3,7 @@
 #include "source.h"
 
 #include "arguments.h"
+#include "pin.h"
 #include "py/builtin.h"
 #include "py/mperrno.h"
 #include "py/runtime.h"
@@ -36,6 +37,17 @@ static void read_file(mp_obj_t file, struct source *source)
     source->data = data;
     source->size = got;
     source->copied = true;
+    source->may_change = false;
+}
+
+bool source_may_change(mp_obj_t owner, const mp_buffer_info_t *buffer)
+{
+    mp_buffer_info_t unused;
+    if (mp_obj_is_type(owner, &mp_type_bytes)) {
+        return false;
+    }
+    // A view that is read-only may be one of a bytearray, or a file of a ROMFS in one.
+    return pin_is_on_heap(buffer->buf) || mp_get_buffer(owner, &unused, MP_BUFFER_WRITE);
 }
 
 void source_open(mp_obj_t from, struct source *source)
@@ -54,5 +66,5 @@ void source_open(mp_obj_t from, struct source *source)
     } else {
         binding_get_buffer(from, &buffer, MP_BUFFER_READ, "model");
     }
-    *source = (struct source){buffer.buf, buffer.len, false};
+    *source = (struct source){buffer.buf, buffer.len, false, source_may_change(holder, &buffer)};
 }

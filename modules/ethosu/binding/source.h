@@ -7,9 +7,13 @@
 
 struct source {
     const void *data;
-    size_t size; /**< bytes */
-    bool copied; /**< read from a file into RAM */
+    size_t size;     /**< bytes */
+    bool copied;     /**< read from a file into RAM */
+    bool may_change; /**< Python can write there */
 };
+
+/** Can Python write to the memory of a buffer while the NPU reads it? */
+bool source_may_change(mp_obj_t owner, const mp_buffer_info_t *buffer);
 
 /** Get the bytes of a path or a buffer, in place if possible. Raises. */
 void source_open(mp_obj_t from, struct source *source);

@@ -388,6 +388,22 @@ static int read_payload(const struct ethosu_driver *drv, const void *data, size_
     return ethosu_ext_device_check(&drv->dev, payload->config, payload->id, fault);
 }
 
+/** A stream that writes itself would run commands that nobody has checked. */
+static int check_stream_apart(const struct ethosu_ext_program *made,
+                              const struct ethosu_ext_writes *writes,
+                              struct ethosu_ext_fault *fault)
+{
+    for (uint32_t mask = made->written; mask != 0; mask &= mask - 1) {
+        int i = __builtin_ctz(mask);
+        uint64_t start = made->base[i].npu + writes->start[i];
+        uint64_t end = made->base[i].npu + writes->end[i];
+        if (start < made->stream + made->stream_bytes && made->stream < end) {
+            return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_STREAM_WRITTEN, i, made->stream, 0);
+        }
+    }
+    return 0;
+}
+
 /** Fill in `made`, all but its owner. */
 static int make_program(struct ethosu_driver *drv, const struct ethosu_ext_program *into,
                         struct ethosu_ext_program *made, const struct ethosu_ext_payload *payload,
@@ -400,6 +416,9 @@ static int make_program(struct ethosu_driver *drv, const struct ethosu_ext_progr
     struct ethosu_ext_writes writes;
     RETURN_IF_ERROR(find_writes(drv, payload, last, made, &writes, flags, fault));
     RETURN_IF_ERROR(place_bases(drv, base_addr, &writes, flags, made, fault));
+    if (!(flags & ETHOSU_EXT_NO_VERIFY)) {
+        RETURN_IF_ERROR(check_stream_apart(made, &writes, fault));
+    }
     if (last == NULL || !cleaned_before(last, made)) {
         ethosu_ext_clean(made);
     }

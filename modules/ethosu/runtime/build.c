@@ -297,6 +297,8 @@ static int build_model(struct builder *builder, const struct ethosu_model_source
     model->poll = (struct poll){.stop = source->stop, .argument = source->argument};
     builder->work = POLL_UNITS;
     builder->work_after = WORK_AT_LEAST + (uint64_t)WORK_PER_BYTE * source->file_size;
+    model->npu_reads_object = source->npu_reads_object;
+    model->file_may_change = source->file_may_change;
     int status = build_stages(builder, source);
     bool suspect = status == ETHOSU_MODEL_OK || status == ETHOSU_MODEL_UNSUPPORTED ||
                    status == ETHOSU_MODEL_BAD_PLAN;
@@ -313,8 +315,9 @@ int ethosu_model_measure(const struct ethosu_model_source *source,
     struct builder builder = {.error = error, .model = &counts};
     *memory = (struct ethosu_model_memory){0};
     TRY(build_model(&builder, source));
+    size_t mask = (source->npu_reads_object ? ETHOSU_MODEL_ALIGNMENT : 8) - 1;
     size_t front = sizeof counts + builder.object.low;
-    memory->object_size = ((front + 7) & ~(size_t)7) + builder.object.high;
+    memory->object_size = ((front + mask) & ~mask) + ((builder.object.high + mask) & ~mask);
     memory->arena_size = ethosu_memory_align(counts.arena_size);
     return ETHOSU_MODEL_OK;
 }
@@ -335,19 +338,21 @@ int ethosu_model_load(const struct ethosu_model_source *source,
                       const struct ethosu_model_memory *memory, struct ethosu_model **model,
                       struct ethosu_model_error *error)
 {
+    size_t alignment = source->npu_reads_object ? ETHOSU_MODEL_ALIGNMENT : 8;
     struct builder builder = {
         .error = error,
         .loading = true,
         .model = memory->object,
-        .object = {memory->object, sizeof **model, 0, memory->object_size & ~(size_t)7},
+        .object = {memory->object, sizeof **model, 0, memory->object_size & ~(alignment - 1)},
         .arena = memory->arena,
         .arena_limit = memory->arena_size,
     };
-    if (memory->object_size < sizeof **model || (uintptr_t)memory->object % 8 != 0) {
-        return error_set(error, ETHOSU_MODEL_NO_MEMORY,
-                         "model object: %u bytes at 0x%x given, more than %u, aligned to 8, needed",
-                         (unsigned)memory->object_size, (unsigned)(uintptr_t)memory->object,
-                         (unsigned)sizeof **model);
+    if (memory->object_size < sizeof **model || (uintptr_t)memory->object % alignment != 0) {
+        return error_set(
+            error, ETHOSU_MODEL_NO_MEMORY,
+            "model object: %u bytes at 0x%x given, more than %u, aligned to %u, needed",
+            (unsigned)memory->object_size, (unsigned)(uintptr_t)memory->object,
+            (unsigned)sizeof **model, (unsigned)alignment);
     }
     TRY(build_check_arena(&builder, memory, source));
     memset(memory->object, 0, sizeof **model);

@@ -144,13 +144,35 @@ int build_check_arena(struct builder *builder, const struct ethosu_model_memory 
                      (unsigned)arena, (unsigned)memory->arena_size, (unsigned)alignment);
 }
 
+/** Can the NPU read these bytes where they are? */
+static bool is_visible(const void *data, uint32_t size)
+{
+    return ((uintptr_t)data % ETHOSU_MODEL_ALIGNMENT == 0 &&
+            ethosu_memory_reaches(data, size, ETHOSU_NPU_READS)) ||
+           size == 0;
+}
+
+int build_payload(struct builder *builder, const void *data, uint32_t size, const void **visible)
+{
+    const struct ethosu_model *model = builder->model;
+    struct shared_block none = {0};
+    if (!model->npu_reads_object || (is_visible(data, size) && !model->file_may_change)) {
+        return build_visible(builder, &none, data, size, visible);
+    }
+    // The end of the object is aligned for the NPU.
+    size_t high = builder->object.high;
+    size_t skipped = round_up(high, ETHOSU_MODEL_ALIGNMENT) - high;
+    void *copy;
+    TRY(build_object_back(builder, skipped + round_up(size, ETHOSU_MODEL_ALIGNMENT), &copy));
+    *visible = copy == NULL ? NULL : memcpy(copy, data, size);
+    return ETHOSU_MODEL_OK;
+}
+
 int build_visible(struct builder *builder, struct shared_block *last, const void *data,
                   uint32_t size, const void **visible)
 {
     *visible = data;
-    if (((uintptr_t)data % ETHOSU_MODEL_ALIGNMENT == 0 &&
-         ethosu_memory_reaches(data, size, ETHOSU_NPU_READS)) ||
-        size == 0) {
+    if (is_visible(data, size)) {
         return ETHOSU_MODEL_OK;
     }
     if (last->owner != data) {

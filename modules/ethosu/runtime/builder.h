@@ -205,6 +205,12 @@ void *build_address(const struct builder *builder, uint32_t offset);
 int build_visible(struct builder *builder, struct shared_block *last, const void *data,
                   uint32_t size, const void **visible);
 
+/**
+ * Find a command stream where the NPU can read it, and where it stays as it is: in the file, or in
+ * a copy that only the model knows.
+ */
+int build_payload(struct builder *builder, const void *data, uint32_t size, const void **visible);
+
 /** Add a step to the inference, or to the initialisation while in one of its subgraphs. */
 int build_step(struct builder *builder, const struct step *step);
 

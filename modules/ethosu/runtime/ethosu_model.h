@@ -14,9 +14,11 @@
  *
  * ethosu_model_measure() tells how much memory a model needs.
  *
- * The file must not move or change while the model is used. Only one thread at a
- * time may use a model. No function allocates or prints. Only ethosu_model_invoke()
- * and ethosu_model_resume(model, true) block: they call ethosu_wait().
+ * The file must not move while the model is used. If it changes, results are wrong; with
+ * source.file_may_change nothing outside of the model's memory is accessed even then: sizes and
+ * addresses are read when the model is loaded, each later look at the file is bounded. Only one
+ * thread at a time may use a model. No function allocates or prints. Only ethosu_model_invoke() and
+ * ethosu_model_resume(model, true) block: they call ethosu_wait().
  */
 #ifndef ETHOSU_MODEL_H
 #define ETHOSU_MODEL_H
@@ -68,11 +70,14 @@ struct ethosu_model_source {
      */
     bool (*stop)(void *argument);
     void *argument; /**< for `stop` */
+    /** The NPU can read `object`, aligned to 16: command streams are copied there, if at all. */
+    bool npu_reads_object;
+    bool file_may_change; /**< copy the command streams: what runs is what was checked */
 };
 
 /** Memory that a model needs (measure) and gets (load). */
 struct ethosu_model_memory {
-    void *object; /**< for the CPU only; aligned to 8 */
+    void *object; /**< aligned to 8; of the NPU, only if source.npu_reads_object is set */
     size_t object_size;
     void *arena; /**< tensors, variables, copies; writable by the NPU, aligned to 16 */
     size_t arena_size;

@@ -66,6 +66,8 @@ struct ethosu_model {
     const struct npu_call *first_call; /**< NULL when there is none */
     uint16_t npu_calls;
     bool skip_verify;
+    bool npu_reads_object;
+    bool file_may_change;
     uint8_t *arena;
     uint32_t arena_size;
     uint32_t object_size;

@@ -155,11 +155,10 @@ static int place_payload(struct builder *builder, const struct tflite_operator_c
                          struct npu_call *call)
 {
     struct operand payload;
-    struct shared_block none = {0};
     TRY(build_find_operand(builder, &operation->inputs, NPU_INPUT_PAYLOAD, &payload));
     TRY(build_work(builder, payload.tensor.size / 4)); // each word is checked
     TRY(check_payload(builder, &payload));
-    TRY(build_visible(builder, &none, payload.data, payload.tensor.size, &call->payload));
+    TRY(build_payload(builder, payload.data, payload.tensor.size, &call->payload));
     call->payload_size = payload.tensor.size;
     return ETHOSU_MODEL_OK;
 }

@@ -2,6 +2,9 @@
 """The NPU works in memory that was given to it and in no other, whatever the program does."""
 
 import pytest
+from ethosu_tools import romfs
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
 
 from .conftest import raised
 
@@ -177,3 +180,140 @@ def test_memory_that_the_heap_has_taken_back_is_refused(memory, code):
         "big.extend(bytes(400000))\n"
     )
     assert "is no block of the heap" in raised(memory, code)
+
+
+# Commands that have the NPU write 32 bytes, by DMA, at `outside`: no memory of the model.
+_EVIL = """
+import asyncio, vfs
+outside = bytearray(b'\\xEE' * 96)
+def spoil(source, k):
+    to = uctypes.addressof(outside) + 32 - k.info()['arena_address']
+    words = 0x10130, 0x10131, 0x4030, 0, 0x4031, to & 0xFFFFFFF0, 0x4032, 32, 0x10, 0xFFFF0000
+    code = struct.pack('<10I', *words)
+    start = bytes(source).find(b'COP1') + 32
+    for i in range(len(code)): view[start + i] = code[i]
+    vfs.rom_ioctl(5, 0)  # cleans the data cache
+def outside_the_heap(data):
+    there = uctypes.bytearray_at(0x60F00000, len(data))
+    there[:] = data
+    return there
+def in_a_job(k):
+    mask()
+    ended = k._start([x])
+    spoil(source, k)
+    unmask()
+    while not ended: ended = k._step()
+    return k._fetch()[0]
+"""
+
+
+@pytest.mark.parametrize("run", ["k.predict([x])[0]", "asyncio.run(k.run([x]))[0]", "in_a_job(k)"])
+@pytest.mark.parametrize("source", ["bytearray(file)", "outside_the_heap(file)"])
+def test_a_stream_in_ram_runs_as_it_was_checked(memory, source, run):
+    """Python may change a model's file: what runs are the commands that were checked."""
+    memory.exec(
+        f"{_EVIL}\nsource = {source}\nview = memoryview(source)\nk = ethosu.Model(source)\n"
+        f"spoil(source, k)\ny = {run}"
+    )
+    assert memory.eval("(bytes(y) == golden, set(outside))") == (True, {0xEE})
+
+
+def test_no_arena_that_was_given_holds_commands(memory):
+    """The weights of a misaligned file are copied to the arena, its commands are not."""
+    memory.exec(
+        "big = bytearray(len(file) + need)\ndata = b'0' + file\n"
+        "k = ethosu.Model(memoryview(data)[1:], arena=big)\nstart = file.find(b'COP1') + 32\n"
+    )
+    assert memory.eval("k.info()['copied_bytes']") > 0
+    assert memory.eval("bytes(k.predict([x])[0]) == golden")
+    assert memory.eval("bytes(big).find(file[start:start + 64])") == -1
+
+
+def test_only_the_commands_of_a_file_in_ram_are_copied(memory):
+    """bytes are used in place: nobody can change them."""
+    memory.exec("a, b = ethosu.Model(file).info(), ethosu.Model(bytearray(file)).info()")
+    assert 500 < memory.eval("b['object_size'] - a['object_size']") < 4000
+    assert memory.eval("a['copied_bytes'] == b['copied_bytes'] == 0")
+
+
+@pytest.mark.parametrize("kind", ["bytearray", "memoryview(bytearray", "bytes"])
+def test_a_payload_in_ram_runs_as_it_was_checked(memory, kind):
+    """While the NPU works, it reads its commands where Python cannot write."""
+    close = ")" * kind.count("(")
+    memory.exec(
+        f"job = {kind}(payload){close}\nn = ethosu.reserve()\nmask()\nn.invoke_async(job, [])\n"
+        "read_at = machine.mem32[0x48102010]\nunmask()\nn.wait()\nn.release()\n"
+        "inside = 0 <= read_at - uctypes.addressof(job) < len(job)"
+    )
+    assert memory.eval("inside") is (kind == "bytes")
+
+
+def test_a_payload_that_writes_itself_runs_as_it_was_checked(memory):
+    memory.exec(
+        "outside = bytearray(b'\\xEE' * 96)\nwhole = ethosu.buffer(4096)\nnew = ethosu.buffer(64)\n"
+        "to = uctypes.addressof(outside) + 32 - uctypes.addressof(whole)\n"
+        "stop, to = 0xFFFF0000, to & 0xFFFFFFF0\n"
+        "new[:32] = struct.pack('<8I', 0x4031, to, 0x4032, 32, 0x10, stop, stop, stop)\n"
+        "words = (0x130, 0x10131, 0x4030, 0, 0x4031, 64, 0x4032, 32, 0x10, 0x11, 0x12, 0x12,\n"
+        "         0x4031, 64, 0x4032, 32, 0x12, stop, stop, stop)\n"
+        "job = struct.pack('<4sIII20I', b'COP1', 5, 5, 2 | 20 << 16, *words)\n"
+        "whole[:len(job)] = job\n"
+        "with ethosu.reserve() as n: n.invoke(whole[:len(job)], [new, whole])\n"
+    )
+    assert memory.eval("set(outside)") == {0xEE}
+
+
+@pytest.fixture(scope="module")
+def rom_board(request, compiled, small_models):
+    """An emulated board with small_cnn in its ROM file system."""
+    if request.config.getoption("--port"):
+        pytest.skip("would write the ROM file system of a real board")
+    model = compiled(small_models["small_cnn"], "ethos-u55-128").read_bytes()
+    image = romfs.build({"other.txt": b"odd", "model.tflite": model})
+    with QemuBoard(Machine("ethos-u55-128", romfs=image)) as board:
+        yield board, image
+
+
+@pytest.fixture
+def rom(rom_board, example):
+    """The board with `m` in ROM; `write()` stores the same image once more."""
+    board, image = rom_board
+    _, x, y = example
+    board.soft_reset()
+    board.write_file("/image", image)
+    board.exec(
+        "import asyncio, ethosu, machine, vfs\n"
+        f"x, golden = __import__('array').array('b', {x.tobytes()!r}), {y.tobytes()!r}\n"
+        "data = open('/rom/model.tflite', 'rb').read()\n"
+        "image = open('/image', 'rb').read()\nimage += bytes(-len(image) % 4)\n"
+        "def write(): return vfs.rom_ioctl(3, 0, len(image)), vfs.rom_ioctl(4, 0, 0, image)\n"
+        "def mask(): machine.mem32[0xE000E184] = 1 << 24\n"
+        "def unmask(): machine.mem32[0xE000E104] = 1 << 24\n"
+        "m = ethosu.Model('/rom/model.tflite')\n"
+    )
+    return board
+
+
+_OVERWRITTEN = "ValueError the ROM file system was written: load this model again"
+
+
+def test_a_model_in_rom_ends_when_the_rom_is_written(rom):
+    rom.exec("t = m.inputs[0]\nr = ethosu.Model(data)\nprint(m)\ndone = write()")
+    assert rom.eval("done") == (4, 0)
+    for call in ("m.predict([x])", "m.run_into()", "m.info()", "m.reset()", "m.inputs", "t.shape",
+                 "t.quantize([0] * 768)", "t.dequantize()", "m.metadata('x')", "m.cancel()",
+                 "asyncio.run(m.run([x]))"):  # fmt: skip
+        assert raised(rom, call) == _OVERWRITTEN, call
+    assert "closed" in rom.eval("repr(m)")
+    assert rom.eval("bytes(r.predict([x])[0]) == golden")  # in RAM
+    rom.exec("m.deinit()\nm.deinit()\nm = ethosu.Model('/rom/model.tflite')")
+    assert rom.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_no_rom_is_written_while_an_npu_works(rom):
+    rom.exec(
+        "mask()\nended = m._start([x])\ndone = write()\nunmask()\n"
+        "while not ended: ended = m._step()\ny = m._fetch()[0]"
+    )
+    assert rom.eval("(done, bytes(y) == golden)") == ((-16, -16), True)
+    assert rom.eval("write()") == (4, 0)

@@ -73,6 +73,34 @@ TEST(memory_that_the_npu_cannot_see_is_efault)
 }
 
 /** A stream that writes region 0 must find memory there that can be written. */
+/** What would run then are commands that nobody has checked. */
+TEST(a_stream_that_writes_itself_is_refused)
+{
+    uint32_t words[] = {
+        0x31504F43u, 5,           5,       0x000A0002u, // COP1, 10 words of stream
+        0x00010130u, 0x00000131u, 0x4030u, 0,           0x4031u,
+        0,           0x4032u,     16,      0x010u,      0xFFFF0000u,
+    };
+    struct ethosu_driver *drv = fake_driver("ethos-u65-256");
+    uint64_t bases[2] = {(uintptr_t)memory, (uintptr_t)memory + 512};
+    size_t sizes[2] = {256, 32};
+    static const uint32_t apart[] = {0, 128, 144, 240};
+    static const uint32_t overlapping[] = {1, 16, 32, 55};
+    for (size_t i = 0; i < 4; i++) {
+        uint8_t *payload = memory + 64;
+        words[9] = apart[i];
+        memcpy(payload, words, sizeof words); // its commands: bytes 80 to 119 of base pointer 0
+        CHECK_EQ(ethosu_ext_prepare(drv, &program, payload, sizeof words, bases, sizes, 2, 0), 0);
+        words[9] = 64 + overlapping[i];
+        memcpy(payload, words, sizeof words);
+        int error = ethosu_ext_prepare(drv, &program, payload, sizeof words, bases, sizes, 2, 0);
+        check_refused(drv, error, ETHOSU_EXT_E_STREAM_WRITTEN, 0, "writes itself");
+        error = ethosu_ext_prepare(drv, &program, payload, sizeof words, bases, sizes, 2,
+                                   ETHOSU_EXT_NO_VERIFY);
+        CHECK_EQ(error, 0);
+    }
+}
+
 TEST(a_stream_that_writes_read_only_memory_is_refused)
 {
     static _Alignas(16) uint32_t words[] = {

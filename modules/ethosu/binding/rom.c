@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Writing to the board's ROM file system: the linker puts this file's function in the place of the
+ * port's mp_vfs_rom_ioctl() (`--wrap`, see micropython.mk). A model in ROM runs commands that were
+ * checked when it was loaded: it ends before they are overwritten.
+ */
+#include "extmod/vfs.h"
+#include "npus.h"
+#include "pin.h"
+#include "py/mperrno.h"
+#include "py/runtime.h"
+
+#if MICROPY_VFS_ROM_IOCTL
+
+mp_obj_t __wrap_mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args);
+mp_obj_t __real_mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args);
+
+/** End the models in a segment of the ROM. */
+static void end_models(mp_obj_t segment)
+{
+    const mp_obj_t args[] = {MP_OBJ_NEW_SMALL_INT(MP_VFS_ROM_IOCTL_GET_SEGMENT), segment};
+    mp_obj_t memory = __real_mp_vfs_rom_ioctl(MP_ARRAY_SIZE(args), args);
+    mp_buffer_info_t buffer;
+    if (mp_get_buffer(memory, &buffer, MP_BUFFER_READ)) {
+        pin_lose(buffer.buf, buffer.len);
+    }
+}
+
+mp_obj_t __wrap_mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
+{
+    mp_int_t command = mp_obj_get_int(args[0]);
+    bool writes = command == MP_VFS_ROM_IOCTL_WRITE_PREPARE || command == MP_VFS_ROM_IOCTL_WRITE;
+    if (writes && n_args > 1) {
+        if (npus_are_busy()) {
+            return MP_OBJ_NEW_SMALL_INT(-MP_EBUSY);
+        }
+        end_models(args[1]);
+    }
+    return __real_mp_vfs_rom_ioctl(n_args, args);
+}
+
+#endif
