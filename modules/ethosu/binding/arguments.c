@@ -3,7 +3,19 @@
 #include "arguments.h"
 
 #include "ethosu_ext.h"
+#include "py/cstack.h"
 #include "py/runtime.h"
+
+void binding_need_stack(size_t size)
+{
+#if MICROPY_STACK_CHECK
+    if (mp_cstack_usage() + size > MP_STATE_THREAD(stack_limit)) {
+        mp_raise_recursion_depth();
+    }
+#else
+    (void)size;
+#endif
+}
 
 uint64_t binding_timeout(mp_int_t milliseconds)
 {

@@ -8,6 +8,10 @@
 /** Default time-out of an inference, milliseconds. */
 #define BINDING_TIMEOUT_MS ETHOSU_SEMAPHORE_WAIT_INFERENCE
 
+/** Raise RuntimeError, as for a recursion too deep, when the C stack has no room for so many bytes.
+ */
+void binding_need_stack(size_t size);
+
 /** Read a time-out argument: milliseconds, -1 for none. Raises. */
 uint64_t binding_timeout(mp_int_t milliseconds);
 

@@ -20,6 +20,8 @@
 #include "raise.h"
 #include "source.h"
 
+/** Bytes of C stack for loading a model; a test measures what it takes. */
+#define LOADER_STACK 6144
 
 model_obj_t *model_open(mp_obj_t self_in)
 {
@@ -130,6 +132,7 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
     mp_arg_parse_all_kw_array(n_args, n_kw, pos_args, MP_ARRAY_SIZE(allowed_args), allowed_args,
                               args);
     uint64_t timeout = binding_timeout(args[ARG_TIMEOUT].u_int);
+    binding_need_stack(LOADER_STACK);
     struct source source;
     source_open(args[ARG_SOURCE].u_obj, &source);
 

@@ -135,6 +135,9 @@ static void get_payload(npu_obj_t *self, mp_obj_t payload, mp_buffer_info_t *str
     stream->buf = memcpy(self->copy.data, stream->buf, stream->len);
 }
 
+/** Bytes of C stack for checking a payload. */
+#define CHECK_STACK 2048
+
 /** Check payload and bases, then start the NPU. Raises. */
 static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t timeout,
                   mp_obj_t callback)
@@ -143,6 +146,7 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
         mp_raise_TypeError(MP_ERROR_TEXT("callback must be callable"));
     }
     self->deadline.timeout = binding_timeout(timeout);
+    binding_need_stack(CHECK_STACK);
     job_check_idle(self->npu);
     if (ethosu_ext_wait(self->npu, 0) == 1) {
         binding_raise_os_error(MP_EBUSY, "an inference is under way: wait() for it first");

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Whatever a caller hands in: one clear error, nothing half done, and the NPU works on."""
 
+import re
+import subprocess
+
 import pytest
+from ethosu_tools import romfs
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
 
 from .conftest import raised
 
@@ -336,3 +342,86 @@ def test_full_heap(face):
     )
     assert face.eval("seen[:3] + seen[5:]") == [1, 1, 1, True]
     check(face, [("ethosu.reserve().release()", "nothing")])
+
+
+# deep(f, up): call f where only `up` more calls would reach the recursion limit.
+_DEEP = """
+out = set()
+def deep(f, up):
+    try: r = deep(f, up)
+    except RuntimeError: r = 0
+    if r == up:
+        try: f()
+        except RuntimeError as error: out.add(error.args[0])
+        except Exception as error: out.add(type(error).__name__)
+    return None if r is None or r == up else r + 1
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ethosu.Model('/model.tflite')",
+        "ethosu.Model(bytearray(f))",
+        "ethosu.Model(f[:5000])",
+        "m.predict([x])",
+        "m.predict([[0.0] * 768], real=True)",
+        "asyncio.run(m.run([x]))",
+        "ethosu.reserve(timeout_ms=10).invoke(payload, [None])",
+        "m.info()",
+    ],
+)
+def test_at_the_limit_of_the_stack_there_is_an_exception(emulated, call):
+    """Or it works: the board is not lost."""
+    emulated.exec(_SETUP + _FILE + _DEEP + f"for up in range(5): deep(lambda: {call}, up)")
+    assert emulated.eval("out <= {'maximum recursion depth exceeded', 'ValueError', 'OSError'}")
+    check(emulated, [])
+
+
+def test_any_number_of_arguments(face):
+    """They are counted, whatever their number: 20,000 do not fill the C stack."""
+    face.exec(_SETUP + "many = [0] * 20000\nnamed = {'k%d' % i: i for i in range(20000)}")
+    rows = [
+        (f"{call}({given})", "TypeError ")
+        for call in ("m.run", "ethosu.NPU.run", "m.selftest", "m.predict", "m.run_into",
+                     "ethosu.Model", "ethosu.reserve", "m.inputs[0].quantize")
+        for given in ("*many", "**named")
+    ]  # fmt: skip
+    check(face, rows)
+
+
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u85-256"])
+def test_a_model_asks_for_the_stack_that_loading_takes(request, repo, npu, compiled, small_models):
+    """Painted: the deepest word that loading changes lies within what it asks for."""
+    if request.config.getoption("--port"):
+        pytest.skip("paints the stack of the emulated board")
+    source = (repo / "modules/ethosu/binding/model_object.c").read_text()
+    (asked,) = re.findall(r"#define LOADER_STACK (\d+)", source)
+    elf = repo / "build/firmware/MPS3_AN547/firmware.elf"
+    symbols = subprocess.run(
+        ["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True
+    ).stdout
+    top = int(re.search(r"(\w+) . _stack_top", symbols)[1], 16)
+    files = {
+        f"{name}.tflite": compiled(path, npu).read_bytes() for name, path in small_models.items()
+    }
+    with QemuBoard(Machine(npu, romfs=romfs.build(files))) as board:
+        board.exec(
+            "import ethosu, micropython, os, uctypes\n"
+            f"stack = uctypes.bytearray_at({top} - 24576, 24576)\n"
+            "def taken(call):\n"
+            "    used = micropython.stack_use()\n"
+            "    size = len(stack) - used - 1024\n"
+            "    paint = bytearray(b'\\xA5' * size)\n"
+            "    stack[:size] = paint\n"
+            "    try: call()\n"
+            "    except ValueError: pass\n"
+            "    after = bytes(stack[:size])\n"
+            "    return len(stack) - used - next(i for i in range(size) if after[i] != 0xA5)\n"
+            "files = [open('/rom/' + name, 'rb').read() for name in os.listdir('/rom')]\n"
+            "needs = [taken(lambda: ethosu.Model(bytes(data[:size])))\n"
+            "         for data in files for size in (len(data), 5000, 4)]\n"
+        )
+        needs = board.eval("needs")
+    assert max(needs) <= int(asked), needs
+    assert max(needs) > 2000  # it was seen
