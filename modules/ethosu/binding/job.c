@@ -14,10 +14,27 @@ MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_callback[4]);
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_callback_argument[4]);
 _Static_assert(BINDING_MAX_NPUS == 4, "the root pointers have one entry for each NPU");
 
+bool job_drop_abandoned(struct ethosu_driver *npu)
+{
+    // A callback may run while the event loop sleeps: then its jobs are not abandoned.
+    if (MP_STATE_VM(sched_state) == MP_SCHED_LOCKED) {
+        return false;
+    }
+    // Without `_ethosu` no task has a job.
+    mp_map_t *modules = &MP_STATE_VM(mp_loaded_modules_dict).map;
+    const mp_map_elem_t *module =
+        mp_map_lookup(modules, MP_OBJ_NEW_QSTR(MP_QSTR__ethosu), MP_MAP_LOOKUP);
+    if (module == NULL) {
+        return false;
+    }
+    mp_obj_t drop = mp_load_attr(module->value, MP_QSTR_drop_abandoned);
+    return mp_obj_is_true(mp_call_function_1(drop, MP_OBJ_NEW_SMALL_INT(npus_index(npu))));
+}
+
 void job_check_idle(struct ethosu_driver *npu)
 {
     const struct job *job = job_of(npu);
-    if (job->wait != JOB_NO_WAIT || job->owner != NULL) {
+    if (job->wait != JOB_NO_WAIT || (job->owner != NULL && !job_drop_abandoned(npu))) {
         binding_raise_os_error(MP_EBUSY, "the NPU is busy: wait for it, or cancel() it");
     }
 }

@@ -70,6 +70,13 @@ static inline void job_waited(struct ethosu_driver *npu)
     job_of(npu)->wait = JOB_NO_WAIT;
 }
 
+/**
+ * Stop the job of an asyncio task when no event loop runs: nothing else would end it.
+ *
+ * @return  false: there is no such job
+ */
+bool job_drop_abandoned(struct ethosu_driver *npu);
+
 /** Raise OSError(EBUSY) when a model runs on this NPU, or C code waits for it. */
 void job_check_idle(struct ethosu_driver *npu);
 

@@ -38,7 +38,7 @@ model_obj_t *model_open(mp_obj_t self_in)
 model_obj_t *model_idle(mp_obj_t self_in)
 {
     model_obj_t *self = model_open(self_in);
-    if (model_is_busy(self)) {
+    if (model_is_busy(self) && !job_drop_abandoned(self->npu)) {
         binding_raise_os_error(MP_EBUSY,
                                "this model runs an inference: wait for it, or cancel() it");
     }

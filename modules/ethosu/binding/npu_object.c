@@ -148,7 +148,7 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
     self->deadline.timeout = binding_timeout(timeout);
     binding_need_stack(CHECK_STACK);
     job_check_idle(self->npu);
-    if (ethosu_ext_wait(self->npu, 0) == 1) {
+    if (ethosu_ext_wait(self->npu, 0) == 1 && !job_drop_abandoned(self->npu)) {
         binding_raise_os_error(MP_EBUSY, "an inference is under way: wait() for it first");
     }
     drop_job(self);

@@ -115,8 +115,9 @@ bool npus_are_busy(void)
 {
     bool busy = false;
     for (size_t i = 0; i < npu_count(); i++) {
-        busy |=
-            npus[i].ready && (npus[i].job.owner != NULL || ethosu_ext_is_running(&npus[i].driver));
+        struct ethosu_driver *npu = &npus[i].driver;
+        bool works = npus[i].ready && (job_of(npu)->owner != NULL || ethosu_ext_is_running(npu));
+        busy |= works && !job_drop_abandoned(npu);
     }
     return busy;
 }
@@ -126,6 +127,7 @@ static int reserve_or_wait(struct ethosu_driver *npu, uint64_t timeout)
 {
     uint64_t waited = 0;
     int error;
+    job_drop_abandoned(npu);
     do {
         job_stop_late(npu);
         gc_collect(); // the finaliser of a lost handle or model releases its NPU

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """asyncio: completion wakes the loop, models queue for their NPU, cancelling stops it."""
 
+import random
+import time
+
 import pytest
+from ethosu_tools.errors import RemoteError
 
 from .conftest import raised
 
@@ -168,3 +172,113 @@ def test_model_that_is_forgotten_at_work_gives_its_npu_back(emulated):
         "lose(), work(10)"
     )
     assert emulated.eval("bytes(m.predict([x])[0]) == golden")
+
+
+# An event loop that is left with a job under way, as Ctrl-C leaves it.
+_LEFT = """
+import asyncio
+n, other = ethosu.Model('/model.tflite'), ethosu.Model('/model.tflite')
+async def leave(work):
+    asyncio.create_task(work)
+    await asyncio.sleep_ms(5)
+    raise KeyboardInterrupt
+def left(work):
+    mask()
+    try: asyncio.run(leave(work))
+    except KeyboardInterrupt: pass
+    unmask()
+payload = __import__('struct').pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "bytes(m.predict([x])[0]) == golden",
+        "bytes(other.predict([x])[0]) == golden",
+        "m.run_into([x], [y])",
+        "m.reset()",
+        "m.deinit()",
+        "m.inputs[0].quantize([0] * 768)",
+        "ethosu.reserve(timeout_ms=0).release()",
+        "asyncio.run(m.run([x]))",
+        "asyncio.run(other.run([x]))",
+        "asyncio.new_event_loop()\nasyncio.run(other.run([x]))",
+        "import vfs\nassert vfs.rom_ioctl(3, 0, 1 << 30) == -22",
+    ],
+)
+def test_after_an_event_loop_was_left_the_next_call_works(emulated, call):
+    emulated.exec(f"{_LEFT}\ny = array('b', bytes(10))\nleft(m.run([x]))")
+    assert raised(emulated, call) == "nothing"
+    assert emulated.eval("bytes(other.predict([x])[0]) == golden")
+
+
+@pytest.mark.parametrize("call", ["n.invoke(payload, [])", "asyncio.run(n.run(payload, []))"])
+def test_after_a_loop_with_a_payload_was_left_the_next_call_works(emulated, call):
+    emulated.exec(f"{_LEFT}\nn = ethosu.reserve()\nleft(n.run(payload, []))")
+    assert raised(emulated, call) == "nothing"
+    emulated.exec("n.release()")
+
+
+def test_a_job_that_was_stopped_for_another_call_is_cancelled(emulated):
+    emulated.exec(
+        _LEFT + "seen = []\n"
+        "async def work():\n"
+        "    try: await m.run([x])\n"
+        "    except OSError as error: seen.append(error.errno)\n"
+        "left(work())\nm.predict([x])\nasyncio.run(other.run([x]))"
+    )
+    assert emulated.eval("seen") == [125]
+
+
+@pytest.mark.parametrize("caller", ["task", "callback"])
+def test_no_call_stops_a_job_whose_event_loop_runs(emulated, caller):
+    """Neither one of another task, nor one of a callback while the loop sleeps."""
+    emulated.exec(
+        _LEFT + "import micropython\nseen = []\n"
+        "def block(_):\n"
+        "    for call in (lambda: m.predict([x]), lambda: other.predict([x]), m.reset):\n"
+        "        try: call()\n"
+        "        except OSError as error: seen.append(error.errno)\n"
+        "async def task():\n"
+        f"    {'block(0)' if caller == 'task' else 'micropython.schedule(block, 0)'}\n"
+        "    await asyncio.sleep_ms(5)\n"
+        "    unmask()\n"
+        "async def main():\n"
+        "    mask()\n"
+        "    first = asyncio.create_task(m.run([x]))\n"
+        "    await asyncio.sleep_ms(5)\n"
+        "    await asyncio.create_task(task())\n"
+        "    return bytes((await first)[0])\n"
+        "y = asyncio.run(main())"
+    )
+    assert emulated.eval("(seen, y == golden)") == ([16] * 3, True)
+
+
+def test_ctrl_c_at_any_moment_of_a_loop(emulated):
+    """The next call works, blocking or not, in the same event loop or in a new one."""
+    moments = random.Random(4)
+    emulated.exec(
+        "import asyncio\nn = ethosu.Model('/model.tflite')\n"
+        "async def go(model):\n"
+        "    for _ in range(20): assert bytes((await model.run([x]))[0]) == golden\n"
+        "async def main(): await asyncio.gather(go(m), go(n), go(m))\n"
+        "def loop():\n"
+        "    print('begun')\n"
+        "    while True: asyncio.run(main())\n"
+    )
+    for number in range(60):
+        emulated.start("loop()")
+        with pytest.raises(RemoteError, match="KeyboardInterrupt"):
+            emulated.finish(timeout=10, on_output=lambda data: interrupt(emulated, data, moments))
+        if number % 2:
+            assert emulated.eval("bytes(m.predict([x])[0]) == bytes(n.predict([x])[0]) == golden")
+        if number % 3 == 0:
+            emulated.exec("asyncio.new_event_loop()")
+        emulated.exec("asyncio.run(go(n))")
+
+
+def interrupt(board, data, moments):
+    if data.endswith(b"\n"):
+        time.sleep(moments.uniform(0, 0.02))
+        board.inject(b"\x03")

@@ -1,67 +1,139 @@
 # SPDX-License-Identifier: MIT
 """Methods of the module `ethosu` that are written in Python: asyncio and the self-test."""
 
-import asyncio
+import errno
 from asyncio import core
 
-# For each NPU: a lock, for which tasks wait in a queue, and the job of the task that has it.
-_locks = {}
-_running = {}
+# For each NPU: whose turn it is.
+_turns = {}
 # The event loop that they belong to.
 _loop = None
 
 
-def _queue(npu):
-    """The lock of an NPU; jobs of an event loop that has ended are cancelled."""
+def _pause():
+    """Sleep until somebody puts the task into the loop's queue."""
+    yield
+
+
+class _Turn:
+    """An NPU, which tasks get in the order of asking. `async with`, and set `job`."""
+
+    def __init__(self):
+        self.task = None  # that has the NPU
+        self.job = None  # its model or handle, from start to end
+        self.waiting = core.TaskQueue()
+
+    async def __aenter__(self):
+        task = core.cur_task
+        if self.task is not None:
+            self._revive()
+        if self.task is None:
+            self.task = task
+            return self
+        self.waiting.push(task)
+        task.data = self.waiting  # cancel() takes it from there
+        try:
+            await _pause()
+        except BaseException:
+            if self.task is task:
+                self._next()
+            raise
+        return self
+
+    async def __aexit__(self, *_):
+        self._next()
+
+    def _next(self):
+        self.job = None
+        task = self.task = self.waiting.pop() if self.waiting.peek() else None
+        if task is not None:
+            core._task_queue.push(task)
+
+    def _revive(self):
+        """Ctrl-C may have come when the loop had just taken the task out of its queue."""
+        task = self.task
+        if task.done():
+            self._next()
+        elif task.data is not core._io_queue:
+            data = task.data
+            core._task_queue.remove(task)  # if it is there
+            core._task_queue.push(task, task.ph_key)
+            task.data = data
+
+
+def _turn(npu):
+    """The turn of an NPU; jobs of an event loop that has ended are cancelled."""
     global _loop
     if core._io_queue is not _loop:
         _loop = core._io_queue
-        _locks.clear()
-        for job in _running.values():
-            job.cancel()
-        _running.clear()
-    if npu not in _locks:
-        _locks[npu] = asyncio.Lock()
-    return _locks[npu]
+        for turn in _turns.values():
+            if turn.job is not None:
+                turn.job.cancel()
+        _turns.clear()
+    if npu not in _turns:
+        _turns[npu] = _Turn()
+    return _turns[npu]
 
 
-def _ready(job):
+def drop_abandoned(npu):
+    """A blocking call needs this NPU: stop the job of a task if no event loop runs; True: done.
+
+    The module calls this when it finds the NPU busy, but not in a callback.
+    """
+    turn = _turns.get(npu)
+    if turn is None or turn.job is None:
+        return False
+    if core.cur_task is not None:
+        coro = core.cur_task.coro
+        try:
+            thrown = coro.pend_throw(None)
+        except ValueError:
+            return False  # this task is running: it calls
+        if thrown is not None:
+            coro.pend_throw(thrown)
+    job, turn.job = turn.job, None
+    job.cancel()
+    return True
+
+
+def _ready(turn, job):
     """Sleep until the NPU has finished a job, or its time is up."""
-    yield core._io_queue.queue_read(job)
+    queue = core._io_queue
+    if id(job) in queue.map:
+        queue._dequeue(job)  # Ctrl-C came when the loop was about to do so
+    yield queue.queue_read(job)
+    if turn.job is not job:
+        raise OSError(errno.ECANCELED, "the inference was cancelled")
 
 
 async def run_model(model, inputs=None, outputs=None):
     """Model.run()"""
-    npu = model.npu
-    async with _queue(npu):
-        _running[npu] = model
+    async with _turn(model.npu) as turn:
+        turn.job = model
         try:
             ended = model._start(inputs, outputs)
             while not ended:
-                await _ready(model)
+                await _ready(turn, model)
                 ended = model._step()
             return model._fetch(outputs)
         except BaseException:
-            model.cancel()
+            if turn.job is model:
+                model.cancel()
             raise
-        finally:
-            del _running[npu]
 
 
 async def run_payload(handle, payload, bases, timeout_ms=10000):
     """NPU.run()"""
-    npu = handle.npu
-    async with _queue(npu):
-        _running[npu] = handle
+    async with _turn(handle.npu) as turn:
+        turn.job = handle
         try:
             handle.invoke_async(payload, bases, timeout_ms=timeout_ms)
-            await _ready(handle)
+            await _ready(turn, handle)
             handle.wait()
         except BaseException:
-            handle.cancel()
+            if turn.job is handle:
+                handle.cancel()
             raise
-        finally:
-            del _running[npu]
 
 
 def _noise(size, sha256, seed, position):
