@@ -138,7 +138,7 @@ class Model:
     ) -> Any:
         """Run once; returns a list with a new array for each output.
 
-        An input is a buffer of raw values (typecode of the tensor, or plain bytes), or real
+        An input is a buffer of raw values (typecode of the tensor, or a bytearray), or real
         values (an array of floats, a list), or a callable(memory, shape, dtype) that writes the
         raw values itself. With a callback or postprocess, the result of
         callback(model, inputs, outputs). OSError: EBUSY, ETIMEDOUT, EIO, ECANCELED.

@@ -86,7 +86,9 @@ def case(small_models: dict[str, Path]) -> reference_cases.Case:
 
 
 def _put_case(board: QemuBoard, case: reference_cases.Case) -> None:
-    board.exec(f"x = {case.inputs[0][0].tobytes()!r}\ngolden = {case.outputs[0][0].tobytes()!r}")
+    board.exec(
+        f"x = bytearray({case.inputs[0][0].tobytes()!r})\ngolden = {case.outputs[0][0].tobytes()!r}"
+    )
 
 
 @pytest.fixture(scope="session")

@@ -71,7 +71,9 @@ def pair(
     for index, npu in reversed([*enumerate(machine.npus)]):
         board.write_file(f"/m{index}.tflite", compiled(small_models[MODEL], npu).read_bytes())
         board.exec(f"m[{index}] = ethosu.Model('/m{index}.tflite', timeout_ms=500)")
-    board.exec(f"x = {case.inputs[0][0].tobytes()!r}\ngolden = {case.outputs[0][0].tobytes()!r}")
+    board.exec(
+        f"x = bytearray({case.inputs[0][0].tobytes()!r})\ngolden = {case.outputs[0][0].tobytes()!r}"
+    )
     board.exec("def right(i): return bytes(m[i].predict([x])[0]) == golden")
     return machine
 
@@ -149,13 +151,13 @@ def test_variables_that_the_npu_initialises_begin_anew_after_reset(pair, small_m
     ]
     board_models.load(pair.board, compiled(case.model, U85), "s")
     pair.board.exec(f"steps = {steps!r}")
-    run = "[bytes(s.predict([a])[0]) == b for a, b in steps]"
+    run = "[bytes(s.predict([bytearray(a)])[0]) == b for a, b in steps]"
     assert pair.board.eval(run) == [True] * 4
     assert pair.board.eval(run) != [True] * 4, "they keep their values"
     pair.board.exec("s.reset()")
     assert pair.board.eval(run) == [True] * 4
     pair.board.exec("s.reset()\nemulator.fault('npu1.bus-error')")
-    assert board_models.raised(pair.board, "s.predict([steps[0][0]])").startswith(f"OSError {EIO} ")
+    assert board_models.raised(pair.board, "s.predict([bytearray(steps[0][0])])").startswith(f"OSError {EIO} ")
     assert pair.board.eval(run) == [True] * 4
     assert pair.board.eval("s.info()['npu_calls']") == 1
 

@@ -38,23 +38,21 @@ struct exchange {
     void *raw; /**< its bytes; NULL: real numbers, or a callable that writes them */
 };
 
-/** Check the size and type of raw bytes; raises. */
+/** Check the size and type of raw values; raises. */
 static void check_raw(const struct ethosu_model_buffer *tensor, const mp_buffer_info_t *given,
                       const char *what, size_t index)
 {
-    int expected = values_typecode(tensor->type);
-    const char *type = ethosu_model_type_name(tensor->type);
-    // Plain bytes fit any tensor; typed arrays must be of the tensor's type.
-    if (given->typecode != BYTEARRAY_TYPECODE && given->typecode != 'B' &&
-        given->typecode != expected) {
+    if (!tensor_takes(tensor->type, given->typecode)) {
         mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("%s %d has typecode '%c', '%c' expected (%s)"), what,
-                          (int)index, given->typecode, expected, type);
+                          MP_ERROR_TEXT("%s %d has typecode '%c', '%c' expected (%s), "
+                                        "or a bytearray of raw bytes"),
+                          what, (int)index, given->typecode, values_typecode(tensor->type),
+                          ethosu_model_type_name(tensor->type));
     }
     if (given->len != tensor->size) {
         mp_raise_msg_varg(&mp_type_ValueError,
                           MP_ERROR_TEXT("%s %d has %d bytes, %d expected (%s)"), what, (int)index,
-                          (int)given->len, (int)tensor->size, type);
+                          (int)given->len, (int)tensor->size, ethosu_model_type_name(tensor->type));
     }
 }
 

@@ -13,6 +13,7 @@
 #include "ethosu_memory.h"
 #include "ethosu_version.h"
 #include "pmu_ethosu.h"
+#include "py/binary.h"
 #include "py/mperrno.h"
 #include "py/objarray.h"
 #include "py/objstr.h"
@@ -45,7 +46,7 @@ static mp_obj_t ethosu_buffer(mp_obj_t size_in)
     }
     memset(block.data, 0, block.size);
     mp_obj_array_t *view = m_new_obj(mp_obj_array_t);
-    mp_obj_memoryview_init(view, 'B' | MP_OBJ_ARRAY_TYPECODE_FLAG_RW,
+    mp_obj_memoryview_init(view, BYTEARRAY_TYPECODE | MP_OBJ_ARRAY_TYPECODE_FLAG_RW,
                            (size_t)((uint8_t *)block.data - (uint8_t *)block.start), (size_t)size,
                            block.start);
     return MP_OBJ_FROM_PTR(view);

@@ -6,7 +6,6 @@
 
 #include "arguments.h"
 #include "info.h"
-#include "py/binary.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
 #include "values.h"
@@ -131,6 +130,19 @@ mp_obj_t tensor_dequantize(const model_obj_t *self, uint32_t index, const void *
     return floats;
 }
 
+/** Raise TypeError when a buffer does not hold raw values of the tensor. */
+static void check_typecode(const struct ethosu_model_tensor *tensor, const mp_buffer_info_t *buffer,
+                           const char *what)
+{
+    if (!tensor_takes(tensor->type, buffer->typecode)) {
+        mp_raise_msg_varg(&mp_type_TypeError,
+                          MP_ERROR_TEXT("%s has typecode '%c', '%c' expected (%s), "
+                                        "or a bytearray of raw bytes"),
+                          what, buffer->typecode, values_typecode(tensor->type),
+                          ethosu_model_type_name(tensor->type));
+    }
+}
+
 /** The tensor's own memory, or the buffer given instead, when it can hold its raw values. Raises.
  */
 static void get_memory(tensor_obj_t *self, mp_obj_t given, struct ethosu_model_tensor *tensor,
@@ -140,13 +152,7 @@ static void get_memory(tensor_obj_t *self, mp_obj_t given, struct ethosu_model_t
     tensor_get(self->model, self->index, tensor);
     binding_get_buffer(given == mp_const_none ? self->data : given, memory, MP_BUFFER_WRITE,
                        given == mp_const_none ? "tensor" : "into");
-    int expected = values_typecode(tensor->type);
-    if (memory->typecode != BYTEARRAY_TYPECODE && memory->typecode != 'B' &&
-        memory->typecode != expected) {
-        mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("into has typecode '%c', '%c' expected (%s)"),
-                          memory->typecode, expected, ethosu_model_type_name(tensor->type));
-    }
+    check_typecode(tensor, memory, "into");
     if (memory->len != tensor->size) {
         mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("into has %d bytes, %d expected (%s)"),
                           (int)memory->len, (int)tensor->size,
@@ -187,13 +193,17 @@ static mp_obj_t tensor_quantize_method(size_t n_args, const mp_obj_t *args, mp_m
 }
 static MP_DEFINE_CONST_FUN_OBJ_KW(tensor_quantize_obj, 1, tensor_quantize_method);
 
-/** Raw values to read: plain bytes hold what the tensor holds. Raises. */
+/** Raw values to read: a bytearray holds what the tensor holds. Raises. */
 static void get_raw(mp_obj_t given, const struct ethosu_model_tensor *tensor, struct numbers *raw)
 {
     mp_buffer_info_t buffer;
     size_t expected = values_count(tensor);
-    if (mp_get_buffer(given, &buffer, MP_BUFFER_READ) && buffer.len == tensor->size &&
-        (buffer.typecode == BYTEARRAY_TYPECODE || buffer.typecode == 'B')) {
+    bool bytes = mp_get_buffer(given, &buffer, MP_BUFFER_READ) &&
+                 (buffer.typecode == BYTEARRAY_TYPECODE || buffer.typecode == 'B');
+    if (bytes) {
+        check_typecode(tensor, &buffer, "raw");
+    }
+    if (bytes && buffer.len == tensor->size) {
         *raw = (struct numbers){NULL, buffer.buf, expected, values_typecode(tensor->type)};
     } else {
         get_numbers(given, expected, "raw", raw);

@@ -11,7 +11,7 @@ sound = ethosu.Model("/rom/small_streaming.tflite", npu=len(ethosu.npus()) - 1)
 
 async def watch(name, model, times):
     """Run a model again and again."""
-    x = bytes(len(bytes(model.inputs[0].data)))
+    x = bytearray(len(bytes(model.inputs[0].data)))
     for _ in range(times):
         (scores,) = await model.run([x])
         print(name, max(scores))

@@ -196,4 +196,4 @@ def test_index_outside_of_its_tensor_is_a_value_error(board, board_npu, tmp_path
     wrong = "ValueError an operator got an index outside of its tensor"
     assert raised(board, "m.predict([words])") == wrong
     assert raised(board, "asyncio.run(m.run([words]))") == wrong
-    assert board.eval("len(m.predict([bytes(len(words))]))") > 0
+    assert board.eval("len(m.predict([bytearray(len(bytes(words)))]))") > 0

@@ -12,7 +12,7 @@ from .conftest import MODEL
 _SETUP = """
 import asyncio, ethosu, gc, random
 m, n = ethosu.Model({model!r}), ethosu.Model({model!r})
-x, golden = {x!r}, {golden!r}
+x, golden = bytearray({x!r}), {golden!r}
 total = 0
 async def some(model, times):
     for _ in range(times):
@@ -114,7 +114,7 @@ def test_reset_by_the_program_while_the_npu_works(emulated, how):
     emulated.soft_reset()
     emulated.exec(f"import ethosu, machine\nmachine.mem32[0xE000E104] = 1 << 24\n"
                   f"m = ethosu.Model({MODEL!r})")  # fmt: skip
-    assert emulated.eval("len(m.predict([bytes(768)])[0])") == 10
+    assert emulated.eval("len(m.predict([bytearray(768)])[0])") == 10
 
 
 def test_hard_reset_while_the_npu_works(emulated, example, board_npu, compiled, small_models):
@@ -124,7 +124,7 @@ def test_hard_reset_while_the_npu_works(emulated, example, board_npu, compiled, 
     emulated.interrupt()
     emulated.write_file(MODEL, compiled(small_models["small_cnn"], board_npu).read_bytes())
     emulated.exec(f"import ethosu\nm = ethosu.Model({MODEL!r})")
-    assert emulated.eval(f"bytes(m.predict([{x.tobytes()!r}])[0])") == y.tobytes()
+    assert emulated.eval(f"bytes(m.predict([bytearray({x.tobytes()!r})])[0])") == y.tobytes()
 
 
 def test_job_keeps_its_buffers_through_collection(emulated):

@@ -20,7 +20,7 @@ def proven(request, tmp_path_factory, small_models, board_npu):
 
 def test_selftest_passes_and_leaves_the_state_fresh(board, proven):
     board.write_file(MODEL, proven)
-    board.exec(f"import ethosu\nm = ethosu.Model({MODEL!r})\nx = bytes(len(m.inputs[0].data))")
+    board.exec(f"import ethosu\nm = ethosu.Model({MODEL!r})\nx = bytearray(len(m.inputs[0].data))")
     fresh = board.eval("bytes(m.predict([x])[0])")
     assert board.eval("m.selftest()", timeout=30) is True
     assert board.eval("bytes(m.predict([x])[0])") == fresh

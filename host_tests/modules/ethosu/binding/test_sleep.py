@@ -20,7 +20,7 @@ def slow(request, compiled, small_models, example):
         board.write_file("/model.tflite", compiled(small_models["small_cnn"], NPU).read_bytes())
         board.exec(
             "import asyncio, emulator, ethosu, machine, time\n"
-            f"x, golden = {x.tobytes()!r}, {y.tobytes()!r}\n"
+            f"x, golden = bytearray({x.tobytes()!r}), {y.tobytes()!r}\n"
             "m = ethosu.Model('/model.tflite')\n"
             "async def run():\n"
             "    (got,) = await m.run([x])\n"

@@ -19,7 +19,7 @@ def pair(request, compiled, small_models, example):
             board.write_file(f"/{index}.tflite", path.read_bytes())
         board.exec(
             "import asyncio, ethosu, machine\n"
-            f"x, golden = {x.tobytes()!r}, {y.tobytes()!r}\n"
+            f"x, golden = bytearray({x.tobytes()!r}), {y.tobytes()!r}\n"
             "models = [ethosu.Model('/%d.tflite' % i, npu=i, timeout_ms=50) for i in range(2)]"
         )
         yield board

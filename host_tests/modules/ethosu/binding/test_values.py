@@ -3,7 +3,11 @@
 
 import numpy as np
 import pytest
+from ethosu_tools.tflite.writer import write
 
+from modules.ethosu.runtime.kernels import maker, plan_writer
+
+from . import values_table
 from .conftest import raised
 
 
@@ -84,13 +88,15 @@ def test_dequantize(face, example):
     expected = [(int(raw) - tensor.zero_point) * tensor.scale for raw in y.flat]
     face.exec("m.run_into([x])\nf = array('f', [0] * len(golden))")
     assert face.eval("list(m.outputs[0].dequantize())") == pytest.approx(expected)
-    assert face.eval("list(m.outputs[0].dequantize(golden, f))") == pytest.approx(expected)
+    assert face.eval("list(m.outputs[0].dequantize(bytearray(golden), f))") == pytest.approx(
+        expected
+    )
     assert face.eval("list(f)") == pytest.approx(expected)
 
 
 def test_predict_takes_real_values(real, example):
     board, _, expected = real
-    board.exec(f"q = {expected.tobytes()!r}\nwanted = bytes(m.predict([q])[0])")
+    board.exec(f"q = bytearray({expected.tobytes()!r})\nwanted = bytes(m.predict([q])[0])")
     assert board.eval("bytes(m.predict([v])[0]) == bytes(m.predict([list(v)])[0]) == wanted")
     assert board.eval("bytes(m.outputs[0].data) == wanted")
 
@@ -223,3 +229,65 @@ def test_scales_per_channel(board, board_npu, tmp_path, small_models):
         assert board.eval("bytes(q)") == raw.tobytes()
         checked += 1
     assert checked > 0
+
+
+# found(call, given): the output's bytes, or the type of the exception.
+_TABLE = """
+import asyncio, framebuf, uctypes
+def found(call, given):
+    try: return bytes(call(given)[0])
+    except TypeError: return 'TypeError'
+def into(given):
+    m.run_into([bytearray(one)], [given])
+    return [given]
+def copied(given):
+    y = bytearray(len(one))
+    m.run_into([given], [y])
+    return [y]
+calls = [lambda given: m.predict([given]), copied, lambda given: asyncio.run(m.run([given]))]
+"""
+
+
+@pytest.mark.parametrize("tensor", values_table.TENSORS)
+def test_what_each_type_of_object_means_for_each_type_of_tensor(board, tensor):
+    """predict(), run_into() and run() agree; the model gives out what it was given."""
+    scale, zero_point = {"int8": (0.5, 3), "uint8": (0.5, 3), "int16": (0.5, 0)}.get(
+        tensor, (None, 0)
+    )
+    graph = maker.Maker(np.random.default_rng(1))
+    numbers = {"int8": 9, "uint8": 3, "int16": 7, "int32": 2, "float32": 0, "bool": 6}
+    ends = [end((1, 6), tensor, scale, zero_point) for end in (graph.input, graph.output)]
+    fields = dict.fromkeys(("inDataType", "outDataType"), numbers[tensor])
+    graph.operator("CAST", ends[:1], ends[1:], "CastOptions", **fields)
+    model = plan_writer.add_plan(write([graph.graph], "cast"))
+    board.write_file("/cast.tflite", model)
+    code = values_table.TENSORS[tensor]
+    board.exec(
+        "import ethosu\nfrom array import array\nm = ethosu.Model('/cast.tflite')\nn = 6\n"
+        f"one = bytes(array('{code}', [1] * n))\nkeep = bytearray(one)\n{_TABLE}"
+    )
+    assert board.eval("m.input_dtype") == (code,)
+    dtype = np.dtype(tensor)
+    raw = np.ones(6, dtype).tobytes()
+    real = np.full(6, 2 + zero_point if scale else 1, dtype).tobytes()
+    expected = {"raw": raw, "real": real, "TypeError": "TypeError"}
+    wrong = []
+    for kind, meaning in values_table.inputs(tensor).items():
+        for answer in board.eval(f"[found(call, {kind}) for call in calls]"):
+            if answer != expected[meaning]:
+                wrong.append((kind, meaning, answer))
+    for kind, meaning in values_table.outputs(tensor).items():
+        answer = board.eval(f"found(into, {kind})")
+        if answer != expected[meaning]:
+            wrong.append(("output", kind, meaning, answer))
+    assert not wrong
+
+
+def test_a_camera_s_bytes_are_no_raw_values_of_int8(face):
+    """200 of 255 would become -56: the error says what to do."""
+    for given in ("array('B', bytes(768))", "bytes(768)", "memoryview(bytes(768))"):
+        error = raised(face, f"m.predict([{given}])")
+        assert error == (
+            "TypeError input 0 has typecode 'B', 'b' expected (int8), or a bytearray of raw bytes"
+        )
+    assert raised(face, "m.predict([bytearray(768)])") == "nothing"

@@ -66,7 +66,8 @@ def test_its_results_are_exact(deployed, large):
     x = np.random.default_rng(7).integers(-128, 128, oracle.inputs[0].shape).astype(np.int8)
     deployed.write_file("/x", x.tobytes())
     deployed.exec(
-        "m = ethosu.Model('/rom/large.tflite')\n(y,) = m.predict([open('/x', 'rb').read()])"
+        "x = bytearray(open('/x', 'rb').read())\n"
+        "m = ethosu.Model('/rom/large.tflite')\n(y,) = m.predict([x])"
     )
     assert deployed.eval("bytes(y)") == oracle.step([x])[0].tobytes()
 

@@ -20,7 +20,7 @@ def cnn(board, board_npu, compiled, small_models, case_of):
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("m.predict([bytes(3)])", "ValueError input 0 has 3 bytes, "),
+        ("m.predict([bytearray(3)])", "ValueError input 0 has 3 bytes, "),
         ("m.predict([array('f', [1])])", "ValueError input 0 has 1 values, 768 expected"),
         ("m.predict([[1, 2]])", "ValueError input 0 has 2 values, 768 expected"),
         ("m.predict([['a'] * 768])", "TypeError "),

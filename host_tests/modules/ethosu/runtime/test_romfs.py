@@ -31,4 +31,6 @@ def test_nothing_is_copied(rom_board, case_of, small_models):
     assert info["copied_bytes"] == 0
     assert rom_board.eval("taken") < info["arena_size"] + 1024
     x = case.inputs[0][0].tobytes()
-    assert rom_board.eval(f"bytes(m.predict([{x!r}])[0])") == case.outputs[0][0].tobytes()
+    assert (
+        rom_board.eval(f"bytes(m.predict([bytearray({x!r})])[0])") == case.outputs[0][0].tobytes()
+    )
