@@ -31,11 +31,18 @@ bool job_drop_abandoned(struct ethosu_driver *npu)
     return mp_obj_is_true(mp_call_function_1(drop, MP_OBJ_NEW_SMALL_INT(npus_index(npu))));
 }
 
+static MP_NOINLINE void end_abandoned(struct ethosu_driver *npu)
+{
+    if (job_of(npu)->wait != JOB_NO_WAIT || !job_drop_abandoned(npu)) {
+        binding_raise_os_error(MP_EBUSY, "the NPU is busy: wait for it, or cancel() it");
+    }
+}
+
 void job_check_idle(struct ethosu_driver *npu)
 {
     const struct job *job = job_of(npu);
-    if (job->wait != JOB_NO_WAIT || (job->owner != NULL && !job_drop_abandoned(npu))) {
-        binding_raise_os_error(MP_EBUSY, "the NPU is busy: wait for it, or cancel() it");
+    if (job->wait != JOB_NO_WAIT || job->owner != NULL) {
+        end_abandoned(npu);
     }
 }
 

@@ -35,14 +35,20 @@ model_obj_t *model_open(mp_obj_t self_in)
     return self;
 }
 
-model_obj_t *model_idle(mp_obj_t self_in)
+/** A model at work: it is idle when its job was abandoned. Raises. */
+static MP_NOINLINE model_obj_t *end_abandoned(model_obj_t *self)
 {
-    model_obj_t *self = model_open(self_in);
-    if (model_is_busy(self) && !job_drop_abandoned(self->npu)) {
+    if (!job_drop_abandoned(self->npu)) {
         binding_raise_os_error(MP_EBUSY,
                                "this model runs an inference: wait for it, or cancel() it");
     }
     return self;
+}
+
+model_obj_t *model_idle(mp_obj_t self_in)
+{
+    model_obj_t *self = model_open(self_in);
+    return model_is_busy(self) ? end_abandoned(self) : self;
 }
 
 /* ---- loading ---- */

@@ -110,7 +110,7 @@ def test_with_closes_the_model(cnn):
 
 def test_reset_of_variables(board, board_npu, compiled, small_models):
     board_models.load(board, compiled(small_models["small_streaming"], board_npu))
-    board.exec("x = bytes([31] * len(m.inputs[0].data))")
+    board.exec("x = bytearray([31] * len(m.inputs[0].data))")
     first, second = board.eval("[bytes(m.predict([x])[0]) for _ in range(2)]")
     board.exec("m.reset()")
     assert board.eval("[bytes(m.predict([x])[0]) for _ in range(2)]") == [first, second]
