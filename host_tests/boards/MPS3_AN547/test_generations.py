@@ -157,7 +157,8 @@ def test_variables_that_the_npu_initialises_begin_anew_after_reset(pair, small_m
     pair.board.exec("s.reset()")
     assert pair.board.eval(run) == [True] * 4
     pair.board.exec("s.reset()\nemulator.fault('npu1.bus-error')")
-    assert board_models.raised(pair.board, "s.predict([bytearray(steps[0][0])])").startswith(f"OSError {EIO} ")
+    error = board_models.raised(pair.board, "s.predict([bytearray(steps[0][0])])")
+    assert error.startswith(f"OSError {EIO} ")
     assert pair.board.eval(run) == [True] * 4
     assert pair.board.eval("s.info()['npu_calls']") == 1
 
