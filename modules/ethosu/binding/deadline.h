@@ -11,9 +11,6 @@ struct deadline {
     uint64_t timeout; /**< milliseconds, or ETHOSU_SEMAPHORE_WAIT_FOREVER */
 };
 
-/** Is the time up? */
-bool deadline_is_over(const struct deadline *deadline);
-
 /** Milliseconds that are left, at least 1, since a wait of 0 does not wait. */
 uint64_t deadline_left(const struct deadline *deadline);
 

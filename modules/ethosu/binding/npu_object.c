@@ -194,7 +194,7 @@ static bool finish(npu_obj_t *self, mp_int_t timeout)
     int result = ethosu_ext_wait(npu, span);
     job_waited(npu);
     struct ethosu_ext_fault fault = *ethosu_ext_last_error(npu);
-    bool cancelled = begun || self->cancelled || self->payload != MP_OBJ_NULL;
+    bool cancelled = begun || self->cancelled || self->busy;
     self->cancelled = false;
     if (result < 0) {
         drop_job(self);

@@ -159,11 +159,10 @@ int build_payload(struct builder *builder, const void *data, uint32_t size, cons
     if (!model->npu_reads_object || (is_visible(data, size) && !model->file_may_change)) {
         return build_visible(builder, &none, data, size, visible);
     }
-    // The end of the object is aligned for the NPU.
-    size_t high = builder->object.high;
-    size_t skipped = round_up(high, ETHOSU_MODEL_ALIGNMENT) - high;
+    // The end of the object is aligned for the NPU, and so is what begins a multiple before it.
+    size_t used = builder->object.high + size, padding = -used % ETHOSU_MODEL_ALIGNMENT;
     void *copy;
-    TRY(build_object_back(builder, skipped + round_up(size, ETHOSU_MODEL_ALIGNMENT), &copy));
+    TRY(build_object_back(builder, size + padding, &copy));
     *visible = copy == NULL ? NULL : memcpy(copy, data, size);
     return ETHOSU_MODEL_OK;
 }
