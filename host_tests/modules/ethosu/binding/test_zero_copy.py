@@ -31,7 +31,7 @@ def large(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def deployed(request, large, tmp_path_factory):
+def board_with_rom(request, large, tmp_path_factory):
     """A board with the model in its ROM, behind a file that ends at an odd place."""
     if request.config.getoption("--port"):
         pytest.skip("would replace the ROM file system of a real board")
@@ -41,13 +41,20 @@ def deployed(request, large, tmp_path_factory):
     words = ["deploy", str(odd), str(large[1]), "--on", machine.port, "--quiet"]
     assert main(words) == 0
     with QemuBoard(machine) as board:
-        board.soft_reset()
         yield board
+
+
+@pytest.fixture
+def deployed(board_with_rom):
+    """That board after a soft reset, so that no test needs what another one left there."""
+    board_with_rom.soft_reset()
+    board_with_rom.exec("import ethosu")
+    return board_with_rom
 
 
 def test_nothing_of_a_large_model_is_copied(deployed, large):
     deployed.exec(
-        "import dma, ethosu, gc\n"
+        "import dma, gc\n"
         "gc.collect()\nheap, moved = gc.mem_alloc(), dma.counters()['transfer_bytes']\n"
         "m = ethosu.Model('/rom/large.tflite')\n"
         "moved = dma.counters()['transfer_bytes'] - moved\n"
