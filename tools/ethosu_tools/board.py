@@ -5,11 +5,17 @@
         board.exec("import ethosu")
         print(board.eval("ethosu.reserve()"))
 
-The serial protocol is mpremote's.
+The serial protocol is mpremote's. It has no checksum: `exec` and `eval` believe what arrives. `ask`
+and all that is built on it (files, models, tensors) carry hashes both ways, so that damage on the
+line ends in an error and never in a wrong result.
 """
 
+import ast
+import base64
 import contextlib
+import hashlib
 import io
+import os
 import select
 import struct
 import subprocess
@@ -18,7 +24,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import serial
-from mpremote.transport import TransportError, TransportExecError
+from mpremote.transport import TransportError
 from mpremote.transport_serial import SerialTransport
 
 from .closeable import Closeable
@@ -37,10 +43,76 @@ _PROMPT_TIMEOUT_S = 1.0
 # A board that has sent nothing for so long has said what it had to say.
 _QUIET_S = 0.2
 _QUIET_TRIES = 25
+# The whole of a step may take so many times the longest silence, and a slow line so long per byte.
+_SILENCES = 10
+_SLOWEST_BYTES_PER_S = 500.0
+# A slow processor takes its time for a large file.
+_HASH_TIMEOUT_S = 120.0
+# Pieces in which files go over the line.
+_CHUNK_BYTES = 4096
+# What a parser raises when it is given what a board never says.
+_NONSENSE = (
+    ArithmeticError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+_DAMAGED = "damaged or doubled on the way"
+
+# What `ask` runs on the board. A request runs only if it arrived whole, and only once.
+_ASK = f"""\
+import binascii as _binascii, hashlib as _hashlib
+_asked = None
+def _ask(code, digest):
+    global _answer, _asked
+    if _hashlib.sha256(code).digest() != digest or digest == _asked:
+        raise RuntimeError({_DAMAGED!r})
+    _answer, _asked = None, digest
+    exec(code, globals())
+    text = repr(_answer)
+    print(_binascii.hexlify(_hashlib.sha256(digest + text.encode()).digest()).decode(), text)
+"""
+_HASH = """\
+try:
+    _file = open({path!r}, 'rb')
+except OSError:
+    _file = None
+if _file:
+    with _file:
+        _sum, _piece = _hashlib.sha256(), memoryview(bytearray(4096))
+        while True:
+            _count = _file.readinto(_piece)
+            if not _count:
+                break
+            _sum.update(_piece[:_count])
+    _answer = _sum.digest()
+"""
 
 OnOutput = Callable[[bytes], None]
 Deadlines = Callable[[float | None], Deadline]
 _ENDLESS = Deadline(None)
+
+
+class StepError(TransportError):  # type: ignore[misc]  # mpremote has no types
+    """A step took longer in all than it may, although the board kept sending."""
+
+
+def literal(text: str) -> Any:
+    """Value of a literal that a board sent; BoardError for whatever else it is."""
+    try:
+        return ast.literal_eval(text)
+    except _NONSENSE:
+        shown = text if len(text) < 100 else f"{text[:100]}..."
+        raise BoardError(f"the board's answer has no literal value: {shown}") from None
+
+
+def encoded(data: bytes) -> str:
+    """Expression for these bytes in code for `ask`, shorter than their literal."""
+    return f"_binascii.a2b_base64({base64.b64encode(data)!r})"
 
 
 class Port:
@@ -52,6 +124,7 @@ class Port:
         self._port.timeout = _POLL_S
         self._deadlines = deadlines
         self._received = bytearray()
+        self.begin(None)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._port, name)
@@ -61,6 +134,14 @@ class Port:
             super().__setattr__(name, value)
         else:
             setattr(self._port, name, value)
+
+    def begin(self, seconds: float | None) -> None:
+        """Begin a step: reads and writes raise StepError once it took so long in all.
+
+        A silence ends a step sooner. This is for boards that never stop sending.
+        """
+        self._seconds, self._step = seconds, self._deadlines(seconds)
+        self._looked = time.monotonic()
 
     @property
     def in_waiting(self) -> int:
@@ -73,10 +154,10 @@ class Port:
 
     def read(self, size: int = 1) -> bytes:
         """Return so many bytes, or fewer if the board keeps silent."""
-        data, silence = b"", self._deadlines(_ANSWER_TIMEOUT_S)
+        data, silence = bytearray(), self._deadlines(_ANSWER_TIMEOUT_S)
         while len(data) < size and (byte := self._next(silence)):
             data += byte
-        return data
+        return bytes(data)
 
     def read_until(
         self,
@@ -91,13 +172,14 @@ class Port:
         `timeout` bounds the silence between two bytes. With `on_output`, which gets each byte as
         it comes, only the last one is returned.
         """
-        data, silence, end = b"", self._deadlines(timeout), self._deadlines(overall)
+        data, silence, end = bytearray(), self._deadlines(timeout), self._deadlines(overall)
         while not data.endswith(ending) and (byte := self._next(silence, end)):
             silence.restart()
             if on_output:
                 on_output(byte)
-            data = byte if on_output else data + byte
-        return data
+                data.clear()
+            data += byte
+        return bytes(data)
 
     def write(self, data: bytes) -> int:
         """Write all; SerialTimeoutException if the board takes nothing and says nothing.
@@ -127,6 +209,11 @@ class Port:
 
     def _receive(self) -> None:
         """Take what has come, or the next byte if it comes soon."""
+        now = time.monotonic()
+        if now - self._looked >= _POLL_S:  # an emulator's deadline is slow to ask
+            self._looked = now
+            if self._step.expired():
+                raise StepError(f"not done within {self._seconds} s")
         try:
             self._received += self._port.read(max(1, self._port.in_waiting))
         except OSError as error:  # a pseudo terminal without its other end
@@ -181,38 +268,70 @@ class Board(Closeable):
         self.port = port
         self._process = process
         self._boot_timeout = boot_timeout
+        self._can_ask = False
         self._transport = self._open()
         self._enter(boot_timeout)
 
     def exec(
-        self, code: str | bytes, *, timeout: float = 10, on_output: OnOutput | None = None
+        self,
+        code: str | bytes,
+        *,
+        timeout: float = 10,
+        overall: float | None = None,
+        on_output: OnOutput | None = None,
     ) -> str:
         """Run code and return what it printed; RemoteError when it raised.
 
-        `timeout` bounds the silence between two characters. `on_output` gets each byte of the
-        output as it comes; the returned text is then empty.
+        `timeout` bounds the silence between two characters, `overall` the whole (default: ten
+        times the silence). `on_output` gets each byte of the output as it comes; the returned text
+        is then empty, and nothing but `overall` bounds the whole.
         """
         self.start(code)
-        return self.finish(timeout=timeout, on_output=on_output)
+        return self.finish(timeout=timeout, overall=overall, on_output=on_output)
 
     def eval(self, expression: str, *, timeout: float = 10) -> Any:
         """Value of an expression that has a literal form."""
-        import ast
+        return literal(self.exec(f"print(repr({expression}))", timeout=timeout).strip())
 
-        text = self.exec(f"print(repr({expression}))", timeout=timeout).strip()
+    def ask(self, code: str, *, timeout: float = 10) -> Any:
+        """Run code; return what it assigned to `_answer`, a value that has a literal form.
+
+        The code runs only if it arrived as it was sent, and only once; the answer carries a hash
+        of both. BoardLinkError says that something was damaged.
+        """
+        if not self._can_ask:
+            self.exec(_ASK)
+            self._can_ask = True
+        request = f"#{os.urandom(4).hex()}\n{code}".encode()
+        digest = hashlib.sha256(request).digest()
         try:
-            return ast.literal_eval(text)
-        except (SyntaxError, ValueError):
-            raise BoardError(f"the board's {expression} has no literal value: {text}") from None
+            lines = self.exec(f"_ask({request!r}, {digest!r})", timeout=timeout).splitlines()
+        except RemoteError as error:
+            if _DAMAGED in error.text:
+                raise BoardLinkError(f"what was sent to {self.port} was {_DAMAGED}") from None
+            raise
+        proof, _, text = (lines or [""])[-1].partition(" ")
+        if proof != hashlib.sha256(digest + text.encode()).hexdigest():
+            raise BoardLinkError(f"what came from {self.port} was damaged on the way")
+        return literal(text)
 
     def start(self, code: str | bytes) -> None:
         """Start code and come back at once; `finish` has to follow."""
-        with self._translated("starting code"):
+        seconds = _SILENCES * _ANSWER_TIMEOUT_S + len(code) / _SLOWEST_BYTES_PER_S
+        with self._translated("starting code", seconds):
             self._transport.exec_raw_no_follow(code)
 
-    def finish(self, *, timeout: float = 10, on_output: OnOutput | None = None) -> str:
+    def finish(
+        self,
+        *,
+        timeout: float = 10,
+        overall: float | None = None,
+        on_output: OnOutput | None = None,
+    ) -> str:
         """Wait for code that was started, as `exec` does."""
-        with self._translated("running code"):
+        if overall is None and on_output is None:
+            overall = _SILENCES * timeout
+        with self._translated("running code", overall):
             output, error = self._transport.follow(timeout, on_output)
         if error:
             raise RemoteError(error.decode(errors="replace"))
@@ -220,12 +339,13 @@ class Board(Closeable):
 
     def inject(self, data: bytes) -> None:
         r"""Type bytes at the board's console, such as b"\x03" (Ctrl-C), whatever it is doing."""
-        with self._translated("typing"):
+        with self._translated("typing", _SILENCES * _ANSWER_TIMEOUT_S):
             self._transport.serial.write(data)
 
     def soft_reset(self) -> None:
         """Begin with a fresh interpreter; no boot code runs."""
-        with self._translated("soft reset"):
+        self._can_ask = False
+        with self._translated("soft reset", _SILENCES * _ANSWER_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=True)
 
     def reset(self) -> None:
@@ -235,7 +355,7 @@ class Board(Closeable):
 
     def interrupt(self) -> None:
         """Stop what runs and come back to the raw REPL, keeping the interpreter's state."""
-        with self._translated("interrupting"):
+        with self._translated("interrupting", _SILENCES * _ANSWER_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=False)
 
     def write_file(
@@ -243,27 +363,35 @@ class Board(Closeable):
         path: str,
         data: bytes,
         *,
-        chunk: int = 4096,
+        chunk: int = _CHUNK_BYTES,
         progress: Update | None = None,
     ) -> None:
         """Write a file of the board; `progress` is told bytes done and bytes in all."""
-        with self._translated(f"writing {path}"):
-            self._transport.fs_writefile(path, data, chunk, progress)
+        self.ask(f"_file = open({path!r}, 'wb')")
+        for at in range(0, len(data), chunk):
+            piece = data[at : at + chunk]
+            self.ask(f"_answer = _file.write({encoded(piece)})")
+            if progress:
+                progress(at + len(piece), len(data))
+        self.ask("_file.close()")
 
-    def read_file(self, path: str, *, chunk: int = 4096) -> bytes:
+    def read_file(self, path: str, *, chunk: int = _CHUNK_BYTES) -> bytes:
         """Read a file of the board."""
-        with self._translated(f"reading {path}"):
-            return bytes(self._transport.fs_readfile(path, chunk))
+        self.ask(f"_file = open({path!r}, 'rb')")
+        data = bytearray()
+        while isinstance(piece := self.ask(f"_answer = _file.read({chunk})"), bytes) and piece:
+            data += piece
+        self.ask("_file.close()")
+        return bytes(data)
 
     def file_hash(self, path: str) -> bytes | None:
         """SHA-256 of a file of the board, None when there is no such file."""
-        with self._translated(f"reading {path}"):
-            if not self._transport.fs_exists(path):
-                return None
-            return bytes(self._transport.fs_hashfile(path, "sha256", 4096))
+        found = self.ask(_HASH.format(path=path), timeout=_HASH_TIMEOUT_S)
+        return found if isinstance(found, bytes) else None
 
     def close(self) -> None:
         """Leave the board at its friendly REPL and close the port; safe to call again."""
+        self._transport.serial.begin(_ANSWER_TIMEOUT_S)
         with contextlib.suppress(OSError, TransportError):
             self._transport.exit_raw_repl()
         with contextlib.suppress(OSError, TransportError):
@@ -286,6 +414,7 @@ class Board(Closeable):
 
     def _enter(self, timeout: float) -> None:
         """Reach the raw REPL of a board that may still be booting."""
+        self._can_ask = False
         tries = max(1, round(timeout / _PROMPT_TIMEOUT_S))
         for attempt in range(1, tries + 1):
             try:
@@ -298,13 +427,13 @@ class Board(Closeable):
             self._settle()
 
     def _ask_for_raw_repl(self) -> None:
-        with self._translated("waiting for the board's prompt"):
+        with self._translated("waiting for the board's prompt", 2 * _PROMPT_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=False, timeout_overall=_PROMPT_TIMEOUT_S)
 
     def _settle(self) -> None:
         """Let late answers to earlier attempts pass, so that the next answer is to what we ask."""
         port = self._transport.serial
-        with self._translated("waiting for the board's prompt"):
+        with self._translated("waiting for the board's prompt", _SILENCES * _ANSWER_TIMEOUT_S):
             for _ in range(_QUIET_TRIES):
                 time.sleep(_QUIET_S)
                 if not port.in_waiting:
@@ -328,23 +457,32 @@ class Board(Closeable):
             time.sleep(_QUIET_S)
 
     @contextlib.contextmanager
-    def _translated(self, what: str) -> Iterator[None]:
-        """Turn the transport's errors into ours, and keep it from printing."""
+    def _translated(self, what: str, seconds: float | None) -> Iterator[None]:
+        """Give a step so long in all; turn its errors into ours, and keep it from printing."""
+        self._transport.serial.begin(seconds)
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 yield
-        except TransportExecError as error:
-            raise RemoteError(error.error_output) from error
+        except StepError as error:
+            raise BoardTimeoutError(
+                f"{what}: the board at {self.port} kept sending, but gave no proper answer within "
+                f"{seconds:g} s{self._failure_details()}"
+            ) from error
         except TransportError as error:
             raise BoardTimeoutError(
                 f"{what}: the board at {self.port} gave no proper answer{self._failure_details()}"
             ) from error
-        except (serial.SerialException, struct.error) as error:
+        except serial.SerialException as error:
             raise BoardLinkError(
                 f"{what}: the link to {self.port} failed{self._failure_details()}"
             ) from error
         except OSError as error:
             raise BoardError(f"{what}: {error}") from error
+        except _NONSENSE as error:
+            raise BoardLinkError(
+                f"{what}: what came from {self.port} is no answer of a board"
+                f"{self._failure_details()}"
+            ) from error
 
 
 class QemuBoard(Board):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs compiled models on boards: over the serial line, or through an emulated board's memory."""
 
-import base64
-import binascii
 import contextlib
 import hashlib
 from abc import abstractmethod
@@ -11,7 +9,7 @@ from pathlib import Path
 
 from . import arrays, romfs, tflite
 from .arrays import Array, Feed
-from .board import Board, QemuBoard
+from .board import Board, QemuBoard, encoded
 from .closeable import Closeable
 from .errors import BoardError, InputError, RemoteError
 from .qemu import WINDOW_SIZE, WINDOW_START, Machine
@@ -28,7 +26,7 @@ ROM_NAME = "model.tflite"
 
 # What the board runs: one step on the bytes of all inputs and of all outputs, or several on memory.
 _LOAD = """\
-import binascii, ethosu, uctypes
+import ethosu, uctypes
 _model = ethosu.Model({path!r})
 def _parts(data, sizes):
     view, parts, at = memoryview(data), [], 0
@@ -44,6 +42,7 @@ def _steps(count, source, target):
               uctypes.bytearray_at(target, {output_bytes}))
         source += {input_bytes}
         target += {output_bytes}
+_answer = ethosu.npus()[0]
 """
 
 
@@ -76,12 +75,12 @@ class _BoardRunner(Closeable):
             output_bytes=self.output_bytes,
         )
         try:
-            self.board.exec(code, timeout=STEP_TIMEOUT_S)
+            npu = self.board.ask(code, timeout=STEP_TIMEOUT_S)
         except RemoteError as error:
             if error.kind == "ValueError":  # the model's fault: the same as where it is simulated
                 raise InputError(f"{self._model}: {error.text}") from error
             raise
-        self.npu = str(self.board.eval("ethosu.npus()")[0])
+        self.npu = str(npu)
 
     @contextlib.contextmanager
     def _closing_on_error(self) -> Iterator[None]:
@@ -147,28 +146,34 @@ class SerialRunner(_BoardRunner):
         super().__init__(Board(port), model)
         path = f"/ethosu_{hashlib.sha256(data).hexdigest()[:12]}.tflite"
         with self._closing_on_error():
-            if self.board.file_hash(path) != hashlib.sha256(data).digest():
+            wanted = hashlib.sha256(data).digest()
+            if self.board.file_hash(path) != wanted:
                 self.board.write_file(path, data, progress=progress)
+                if self.board.file_hash(path) != wanted:
+                    raise BoardError(
+                        f"{path} on the board is not what was sent; its disk may be full"
+                    )
             self._load(path)
+            self.board.ask(
+                f"_in, _out = bytearray({self.input_bytes}), bytearray({self.output_bytes})"
+            )
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
         """Invoke the model step by step."""
-        self.board.exec(
-            f"_in, _out = bytearray({self.input_bytes}), bytearray({self.output_bytes})"
-        )
         for index in range(feed.steps):
-            self._send(feed.block(index, index + 1)[0])
-            text = self.board.exec(
-                "_step(_in, _out)\nprint(binascii.b2a_base64(_out).decode())",
-                timeout=STEP_TIMEOUT_S,
-            )
-            try:
-                yield self._split(base64.b64decode(text.strip(), validate=True))
-            except binascii.Error as error:
-                raise BoardError(f"the board's answer is damaged: {error}") from error
+            (data,) = feed.block(index, index + 1)
+            for at, end in _chunks(len(data)):
+                self.board.ask(f"_in[{at}:{end}] = {encoded(data[at:end])}")
+            self.board.ask("_step(_in, _out)", timeout=STEP_TIMEOUT_S)
+            pieces = [self._fetch(at, end) for at, end in _chunks(self.output_bytes)]
+            yield self._split(b"".join(pieces))
 
-    def _send(self, data: bytes) -> None:
-        for at in range(0, len(data), CHUNK_BYTES):
-            chunk = data[at : at + CHUNK_BYTES]
-            text = base64.b64encode(chunk).decode()
-            self.board.exec(f"_in[{at}:{at + len(chunk)}] = binascii.a2b_base64('{text}')")
+    def _fetch(self, start: int, end: int) -> bytes:
+        piece = self.board.ask(f"_answer = bytes(_out[{start}:{end}])")
+        if not isinstance(piece, bytes):
+            raise BoardError(f"the board answered {piece!r}, expected {end - start} bytes")
+        return piece
+
+
+def _chunks(size: int) -> Iterator[tuple[int, int]]:
+    return ((at, min(at + CHUNK_BYTES, size)) for at in range(0, size, CHUNK_BYTES))

@@ -2,13 +2,14 @@
 """A pretended board on a pseudo terminal: MicroPython's raw REPL protocol around CPython's exec.
 
 Its faults are those of real links: silence, garbage, a late answer, a board that goes away in
-mid-sentence.
+mid-sentence, one that does not stop sending. A board that lies gives `fault` as what it answers.
 """
 
 import contextlib
 import functools
 import io
 import os
+import subprocess
 import threading
 import time
 import traceback
@@ -16,6 +17,7 @@ import tty
 
 CTRL_A, CTRL_C, CTRL_D = b"\x01", b"\x03", b"\x04"
 PASTE_REQUEST = b"\x05A\x01"
+TRICKLE_S = 0.1
 
 
 class FakeBoard:
@@ -24,6 +26,7 @@ class FakeBoard:
     def __init__(self, fault=None, names=None):
         self.fault = fault
         self.names = dict(names or {})
+        self.closing = False
         self.master, self.slave = os.openpty()
         tty.setraw(self.slave)
         self.port = os.ttyname(self.slave)
@@ -34,6 +37,7 @@ class FakeBoard:
         return self
 
     def __exit__(self, *_):
+        self.closing = True
         # Without any slave open the server's read fails, so that it ends before its number for
         # the master can belong to another file.
         with contextlib.suppress(OSError):
@@ -44,8 +48,24 @@ class FakeBoard:
 
     def _serve(self):
         with contextlib.suppress(OSError):
-            if self.fault != "silent":
+            if self.fault == "flood":
+                self._flood()
+            elif self.fault == "trickle":
+                self._trickle()
+            elif self.fault != "silent":
                 self._serve_raw_repl()
+
+    def _flood(self):
+        """Send faster than anyone can read, from a process that shares no lock with the reader."""
+        with subprocess.Popen(["yes", "garbage"], stdout=self.master) as process:
+            while not self.closing:
+                time.sleep(0.05)
+            process.kill()
+
+    def _trickle(self):
+        while not self.closing:
+            os.write(self.master, b".")
+            time.sleep(TRICKLE_S)
 
     def _send(self, data):
         os.write(self.master, b"\xff?garbage" if self.fault == "garbage" else data)
@@ -75,6 +95,12 @@ class FakeBoard:
             master, self.master = self.master, -1
             os.close(master)
             raise OSError
+        if self.fault in ("flood_in_answer", "trickle_in_answer"):
+            self._send(b"OK")
+            self._flood() if self.fault == "flood_in_answer" else self._trickle()
+        if isinstance(self.fault, bytes):
+            self._send(b"OK" + self.fault + CTRL_D + CTRL_D + b">")
+            return
         out, error = io.StringIO(), ""
         self.names["print"] = functools.partial(print, file=out)
         try:

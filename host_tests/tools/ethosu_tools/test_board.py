@@ -50,7 +50,7 @@ def test_output_streams_to_the_callback(fake):
     assert bytes(seen).strip(b"\x04\n") == b"x" * 9
 
 
-@pytest.mark.parametrize("fault", ["silent", "garbage"])
+@pytest.mark.parametrize("fault", ["silent", "garbage", "flood", "trickle"])
 def test_board_without_prompt_is_a_time_out(fault):
     with (
         FakeBoard(fault) as fake,
@@ -71,6 +71,93 @@ def test_board_that_goes_away_is_a_broken_link():
         pytest.raises((BoardLinkError, BoardTimeoutError)),
     ):
         board.exec("print(1)", timeout=1)
+
+
+@pytest.mark.parametrize("fault", ["flood_in_answer", "trickle_in_answer"])
+def test_answer_that_never_ends_ends_with_the_step(fault):
+    with (
+        FakeBoard(fault) as fake,
+        Board(fake.port, boot_timeout=3) as board,
+        pytest.raises(
+            BoardTimeoutError, match="kept sending, but gave no proper answer within 2 s"
+        ),
+    ):
+        board.exec("1", timeout=0.2)
+
+
+@pytest.mark.parametrize(
+    "lie", [b"-" * 3000 + b"1", b"", b"[" * 3000, b"9" * 5000, b"\0", b"{[]: 1}", b"\xff\xfe"]
+)
+@pytest.mark.parametrize(
+    "what",
+    [
+        lambda board: board.eval("1"),
+        lambda board: board.ask("_answer = 1"),
+        lambda board: board.file_hash("/x"),
+        lambda board: board.read_file("/x"),
+        lambda board: board.write_file("/x", b"x"),
+    ],
+)
+def test_board_that_lies_is_one_sentence(lie, what):
+    with (
+        FakeBoard(lie) as fake,
+        Board(fake.port, boot_timeout=3) as board,
+        pytest.raises(BoardError),
+    ):
+        what(board)
+
+
+def test_asked_code_gives_its_answer(fake):
+    assert fake.ask("_answer = {'a': 1 + 1}") == {"a": 2}
+    assert fake.ask("x = 1") is None
+    with pytest.raises(RemoteError, match="ZeroDivisionError"):
+        fake.ask("1 / 0")
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("at", range(0, 300, 13))
+def test_damaged_request_is_not_run(fake, monkeypatch, at):
+    fake.ask("ran = 0")
+    send = fake._transport.exec_raw_no_follow
+
+    def damage(code):
+        data = bytearray(code.encode())
+        place = 5 + at % (len(data) - 5)
+        data[place] = data[place] % 90 + 33
+        send(bytes(data))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fake._transport, "exec_raw_no_follow", damage)
+        with pytest.raises(BoardError):
+            fake.ask("global ran; ran = 1")
+    assert fake.eval("ran") == 0
+
+
+def test_doubled_request_is_not_run_again(fake, monkeypatch):
+    fake.ask("runs = 0")
+    send = fake._transport.exec_raw_no_follow
+
+    def double(code):
+        send(f"{code}\n{code}")
+
+    monkeypatch.setattr(fake._transport, "exec_raw_no_follow", double)
+    with pytest.raises(BoardLinkError, match="doubled"):
+        fake.ask("runs += 1")
+    monkeypatch.undo()
+    assert fake.eval("runs") == 1
+
+
+def test_damaged_answer_is_refused(fake, monkeypatch):
+    fake.ask("_answer = 1")
+    follow = fake._transport.follow
+
+    def damage(timeout, on_output):
+        output, error = follow(timeout, on_output)
+        return output.replace(b" 1234", b" 1235"), error
+
+    monkeypatch.setattr(fake._transport, "follow", damage)
+    with pytest.raises(BoardLinkError, match="damaged on the way"):
+        fake.ask("_answer = 1234")
 
 
 def test_missing_port_is_named():
