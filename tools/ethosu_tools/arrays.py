@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError, UsageError
-from .files import write_whole
+from .files import LARGEST, read_whole, write_whole
 from .tflite import Tensor
 
 Array = NDArray[np.generic]
@@ -47,23 +47,33 @@ _ZIP, _ARRAY = b"PK\x03\x04", b"\x93NUM"
 
 def load(path: Path) -> dict[str, Array]:
     """Read an .npz file; pickled objects are refused."""
+    data = read_whole(path)
+    start = data[: len(_ZIP)]
+    if start not in (_ZIP, _ARRAY):
+        raise InputError(
+            f"{path} is not an .npz file: expected {_ZIP!r} at its start, found {start!r}"
+        )
+    if start == _ARRAY:
+        raise InputError(f"{path} holds one bare array; write it with numpy.savez")
     try:
-        with path.open("rb") as opened:
-            start = opened.read(len(_ZIP))
-        if start not in (_ZIP, _ARRAY):
-            raise InputError(
-                f"{path} is not an .npz file: expected {_ZIP!r} at its start, found {start!r}"
-            )
-        file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise InputError(f"{path} holds one bare array; write it with numpy.savez")
-        with file:
-            return {key: file[key] for key in file.files}
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, EOFError, KeyError, MemoryError, zipfile.BadZipFile) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
+        _check_size(zipfile.ZipFile(io.BytesIO(data)))
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            found = {key: file[key] for key in file.files}
+        for key, array in found.items():
+            if not isinstance(array, np.ndarray):  # numpy gives the bytes of what is no array
+                raise ValueError(f"{key} is no array")
+    # Damaged archives make zipfile, zlib and numpy raise whatever occurs to them.
+    except Exception as error:
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise InputError(f"{path} is not a sound .npz file: {reason}") from error
+    return found
+
+
+def _check_size(archive: zipfile.ZipFile) -> None:
+    """Refuse what a few bytes would unpack to."""
+    size = sum(entry.file_size for entry in archive.infolist())
+    if size > LARGEST:
+        raise ValueError(f"its arrays have {size:,} bytes, more than {LARGEST:,}")
 
 
 def save(path: Path, arrays: Mapping[str, Array]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import errors
-from .ui import Ui, sentence
+from .ui import Ui, sentence, visible
 
 _TITLE = re.compile(r"`ethosu (?:\w+ )?(\w+)`: (.*)\.")
 
@@ -85,6 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(ui, error, str(error), error.exit_code)
     except KeyboardInterrupt as error:
         return _failed(ui, error, "stopped", 130)
+    except MemoryError as error:
+        return _failed(ui, error, "there is not enough memory", errors.InputError.exit_code)
     except BrokenPipeError:  # the program that reads our output has ended, as `head` does
         sys.stdout = None
         return 141
@@ -97,6 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _failed(ui: Ui | None, error: BaseException, text: str, exit_code: int) -> int:
     """Say in one sentence what went wrong."""
+    text = visible(text)
     if ui and ui.as_json:
         with contextlib.suppress(OSError):
             ui.result({"error": text, "kind": type(error).__name__}, "")

@@ -13,11 +13,16 @@
 | 130 | stopped with Ctrl-C |
 """
 
+from .ui import visible
+
 
 class ToolError(Exception):
-    """Root of the tools' errors; its text is one sentence for the user."""
+    """Root of the tools' errors; its text is one sentence for the user, safe to print."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class UsageError(ToolError):

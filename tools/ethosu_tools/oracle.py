@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from . import arrays
 from .arrays import Array
 from .errors import InputError, SetupError
+from .files import read_whole
+from .litert import Interpreter, RemoteInterpreter
 from .tflite import Tensor
 
 LITERT_VERSION = "1.2.0"
@@ -32,28 +31,32 @@ XNNPACK = "BUILTIN"
 class Oracle:
     """One model under the reference kernels; resource variables keep their state between steps."""
 
-    def __init__(self, model: bytes | str | Path, *, kernels: str = REFERENCE) -> None:
+    def __init__(
+        self, model: bytes | str | Path, *, kernels: str = REFERENCE, here: bool = False
+    ) -> None:
         """Load a model; other kernels than the reference serve to measure time, and the few
-        operators that the reference kernels lack or compute wrongly.
+        operators that the reference kernels lack or compute wrongly. `here` runs it in this
+        process, to measure time: what LiteRT's C++ cannot bear then ends this process.
         """
         self._name = "the model" if isinstance(model, bytes) else str(model)
-        self._interpreter = _interpreter(model, self._name, kernels)
-        inputs = self._interpreter.get_input_details()
-        outputs = self._interpreter.get_output_details()
-        self.inputs = [_tensor(detail) for detail in inputs]
-        self.outputs = [_tensor(detail) for detail in outputs]
-        self._input_ids = [detail["index"] for detail in inputs]
-        self._output_ids = [detail["index"] for detail in outputs]
+        _check_version()
+        content = model if isinstance(model, bytes) else read_whole(Path(model))
+        if not content:
+            raise InputError(f"{self._name} is empty")
+        try:
+            self._interpreter = (Interpreter if here else RemoteInterpreter)(content, kernels)
+        except (ValueError, RuntimeError) as error:
+            raise InputError(f"LiteRT does not take {self._name}: {_one_line(error)}") from error
+        self.inputs, self.outputs = (
+            [Tensor(*detail) for detail in details] for details in self._interpreter.details
+        )
 
     def step(self, inputs: Sequence[Array]) -> list[Array]:
         """One invocation: raw quantised inputs in the model's order, raw quantised outputs."""
         try:
-            for index, array in zip(self._input_ids, inputs, strict=True):
-                self._interpreter.set_tensor(index, np.ascontiguousarray(array))
-            self._interpreter.invoke()
+            return self._interpreter.step(inputs)
         except (ValueError, RuntimeError) as error:
             raise InputError(f"LiteRT could not run {self._name}: {_one_line(error)}") from error
-        return [self._interpreter.get_tensor(index) for index in self._output_ids]
 
 
 def run(
@@ -81,39 +84,13 @@ def _litert_version() -> str:
         return "none"
 
 
-def _interpreter(model: bytes | str | Path, name: str, kernels: str) -> Any:
+def _check_version() -> None:
     found = _litert_version()
     if found != LITERT_VERSION:
         raise SetupError(
             f"the reference is ai-edge-litert {LITERT_VERSION}, but {found} is installed; "
             f"install it with: pip install ai-edge-litert=={LITERT_VERSION}"
         )
-    # Imported here so that commands that need no reference start without LiteRT.
-    from ai_edge_litert.interpreter import Interpreter, OpResolverType
-
-    try:
-        content = model if isinstance(model, bytes) else Path(model).read_bytes()
-    except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror}") from error
-    if not content:
-        raise InputError(f"{name} is empty")
-    try:
-        interpreter = Interpreter(
-            model_content=content,
-            experimental_op_resolver_type=OpResolverType[kernels],
-            num_threads=1,
-        )
-        interpreter.allocate_tensors()
-    except (ValueError, RuntimeError) as error:
-        raise InputError(f"LiteRT does not take {name}: {_one_line(error)}") from error
-    return interpreter
-
-
-def _tensor(detail: Mapping[str, Any]) -> Tensor:
-    scale, zero_point = detail["quantization"]
-    shape = tuple(int(size) for size in detail["shape"])
-    dtype = np.dtype(detail["dtype"]).name
-    return Tensor(detail["name"], shape, dtype, float(scale), int(zero_point))
 
 
 def _one_line(error: Exception) -> str:

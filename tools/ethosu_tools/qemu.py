@@ -26,6 +26,7 @@ from . import paths
 from .closeable import Closeable
 from .deadline import Deadline
 from .errors import BoardError, InputError, SetupError
+from .files import read_whole
 
 MACHINE = "mps3-an547"
 OLDEST_QEMU = (7, 2)
@@ -143,11 +144,7 @@ class Control:
 
 def _elf(image: Path) -> Path:
     """The image, if it is one: QEMU would start with anything, and say nothing."""
-    try:
-        with image.open("rb") as file:
-            head = file.read(20)
-    except OSError as error:
-        raise InputError(f"{image} cannot be read: {error.strerror}") from error
+    head = read_whole(image)
     for at, expected in ((0, _ELF), (18, _ARM)):
         found = head[at : at + len(expected)]
         if found != expected:

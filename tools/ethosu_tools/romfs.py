@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .errors import InputError
+from .files import read_whole
 
 ALIGNMENT = 16
 
@@ -37,23 +38,20 @@ def read_tree(path: Path) -> Tree:
     try:
         if path.is_dir():
             return {entry.name: _read_entry(entry) for entry in sorted(path.iterdir())}
-        return {path.name: path.read_bytes()}
     except OSError as error:
         raise InputError(f"{error.filename or path} cannot be read: {error.strerror}") from error
+    return {path.name: read_whole(path)}
 
 
 def _read_entry(path: Path) -> "bytes | Tree":
-    return read_tree(path) if path.is_dir() else path.read_bytes()
+    return read_tree(path) if path.is_dir() else read_whole(path)
 
 
 def load_image(path: Path) -> bytes:
     """Read an image, or build one of the files below a directory."""
     if path.is_dir():
         return build(read_tree(path))
-    try:
-        image = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    image = read_whole(path)
     if not image.startswith(_MAGIC):
         raise InputError(
             f"{path} is not a ROM file system: expected {_MAGIC!r} at its start, "

@@ -26,8 +26,8 @@ BLOCK = 32
 STEPS = 3
 
 
-def add(source: Path, compiled: Path, *, seed: int = 1, steps: int = STEPS) -> int:
-    """Store a self-test in a compiled model; returns its bytes."""
+def make(source: Path, *, seed: int = 1, steps: int = STEPS) -> bytes:
+    """Self-test of a model as it is before Vela."""
     from .oracle import Oracle
 
     oracle = Oracle(source)
@@ -43,6 +43,16 @@ def add(source: Path, compiled: Path, *, seed: int = 1, steps: int = STEPS) -> i
     for _ in range(steps):
         outputs = oracle.step([_array(blocks, tensor) for tensor in oracle.inputs])
         content += b"".join(hashlib.sha256(output.tobytes()).digest() for output in outputs)
+    return content
+
+
+def add(source: Path, compiled: Path, *, seed: int = 1, steps: int = STEPS) -> int:
+    """Store a self-test in a compiled model; returns its bytes."""
+    return store(make(source, seed=seed, steps=steps), compiled)
+
+
+def store(content: bytes, compiled: Path) -> int:
+    """Store what `make` made in a compiled model; returns its bytes."""
     write_whole(compiled, put(compiled.read_bytes(), {NAME: content}))
     return len(content)
 

@@ -15,6 +15,17 @@ def sentence(summary: str) -> str:
     return summary[:1].upper() + summary[1:] + "."
 
 
+def visible(text: str, keep: str = "\n\t") -> str:
+    r"""The text with all that would act on a terminal written out, as \x1b for an escape.
+
+    All that comes from a board, a file or a file's name passes here before it is printed.
+    """
+    return "".join(
+        each if each.isprintable() or each in keep else each.encode("unicode_escape").decode()
+        for each in text
+    )
+
+
 class Ui:
     """Shows results, and what long work is doing."""
 
@@ -31,12 +42,14 @@ class Ui:
         if self.as_json and self._printed:
             return
         self._printed = True
-        print(json.dumps(data, indent=2) if self.as_json else text, flush=True)
+        print(json.dumps(data, indent=2) if self.as_json else visible(text), flush=True)
 
     def note(self, text: str) -> None:
         """Say one line about what happens now (terminals only)."""
         if self.console.is_terminal:
-            self.console.print(text, style="dim", highlight=False, markup=False, emoji=False)
+            self.console.print(
+                visible(text), style="dim", highlight=False, markup=False, emoji=False
+            )
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Update]:
@@ -57,5 +70,5 @@ class Ui:
         )
         hidden = not self.console.is_terminal
         with Progress(*columns, console=self.console, transient=True, disable=hidden) as bars:
-            task = bars.add_task(title, total=None)
+            task = bars.add_task(visible(title), total=None)
             yield lambda done, total: bars.update(task, completed=done, total=total)

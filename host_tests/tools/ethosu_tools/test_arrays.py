@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Input arrays: what fits is fed in order, what doesn't is refused with the difference."""
 
+import io
+import random
+import zipfile
+
 import numpy as np
 import pytest
 from ethosu_tools import arrays
@@ -140,3 +144,50 @@ def test_random_inputs_cover_each_type_and_indices_are_0():
     assert truth.dtype == bool
     assert set(truth.tolist()) == {False, True}
     assert not indices.any()
+
+
+def zipped(content, method=zipfile.ZIP_STORED):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.writestr("0.npy", content)
+    return file.getvalue()
+
+
+HEADER = b"\x93NUMPY\x01\x00"
+ODD = {
+    "unknown compression": zipped(b"x").replace(b"\0\0\0\0", b"\0\0\x62\0"),
+    "encrypted": zipped(b"x").replace(b"PK\x01\x02\x14\x03\x14\0\0", b"PK\x01\x02\x14\x03\x14\0\1"),
+    "nested header": zipped(HEADER + b"\xff\xff" + b"(" * 65535),
+    "minus signs": zipped(HEADER + b"\xff\xff" + b"-" * 65534 + b"1"),
+    "object array": zipped(HEADER + b"v\x00{'descr':'|O','fortran_order':False,'shape':(1,),}"),
+    "no array": zipped(b"not an array"),
+    "empty": zipped(b""),
+    "unpacks to 2 GB": zipped(bytes(1 << 20)).replace(
+        (1 << 20).to_bytes(4, "little"), (1 << 31).to_bytes(4, "little")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_archive_is_one_sentence(tmp_path, name):
+    path = tmp_path / "odd.npz"
+    path.write_bytes(ODD[name])
+    with pytest.raises(InputError, match=r"odd\.npz is not a sound \.npz file: .") as caught:
+        arrays.load(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_damaged_archive_is_read_or_one_sentence(tmp_path):
+    path = tmp_path / "damaged.npz"
+    file = io.BytesIO()
+    np.savez_compressed(file, **{"0": np.arange(100, dtype=np.int8), "1": np.zeros((3, 4))})
+    dice, whole = random.Random(1), file.getvalue()
+    for _ in range(400):
+        data = bytearray(whole)
+        for _ in range(dice.choice((1, 1, 2, 5))):
+            data[dice.randrange(4, len(data))] = dice.randrange(256)
+        path.write_bytes(data)
+        try:
+            arrays.load(path)
+        except InputError:
+            continue

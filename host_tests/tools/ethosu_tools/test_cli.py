@@ -7,11 +7,16 @@ import subprocess
 import sys
 import tomllib
 
+import flatbuffers
 import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools import tflite
 from ethosu_tools.cli import discover
+from ethosu_tools.errors import InputError, RemoteError
+from ethosu_tools.oracle import Oracle
 from ethosu_tools.ui import Ui
+from ethosu_tools.wakeword.stage import by_lines
 from rich.console import Console
 
 COMMANDS = discover("commands")
@@ -135,6 +140,47 @@ def test_difference_from_the_reference_is_code_6(ethosu, small_models, compiled,
     assert code == 6 and "differs from the reference" in one_sentence(err)
 
 
+@pytest.fixture
+def aborting(small_models, tmp_path):
+    """A model that makes LiteRT abort: what an ADD adds has no scale."""
+    model = schema.ModelT.InitFromObj(
+        schema.Model.GetRootAsModel(small_models["small_cnn"].read_bytes(), 0)
+    )
+    graph = model.subgraphs[0]
+    graph.tensors[graph.operators[2].outputs[0]].quantization.scale = []
+    builder = flatbuffers.Builder(0)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    path = tmp_path / "aborting.tflite"
+    path.write_bytes(builder.Output())
+    return path
+
+
+def test_reference_that_aborts_is_one_sentence(ethosu, small_models, compiled, inputs, aborting):
+    model = small_models["small_cnn"]
+    words = ["run", compiled(model), "--input", inputs(model), "--reference"]
+    code, _, err = ethosu(*words, aborting)
+    assert code == 3 and "its process ended with SIGABRT" in one_sentence(err)
+    assert ethosu(*words, model)[0] == 0
+
+
+def test_self_test_that_aborts_is_one_sentence_and_leaves_no_model(
+    ethosu, small_models, aborting, tmp_path
+):
+    output = tmp_path / "new" / "out.tflite"
+    code, _, err = ethosu("compile", aborting, "--selftest", "-o", output)
+    assert code == 3 and "its process ended with SIGABRT" in one_sentence(err)
+    assert not output.parent.exists()
+    assert ethosu("compile", small_models["small_cnn"], "--selftest", "-o", output)[0] == 0
+
+
+def test_models_of_a_reference_that_ended_say_so(small_models, aborting):
+    before = Oracle(small_models["small_cnn"])
+    with pytest.raises(InputError, match="SIGABRT"):
+        Oracle(aborting)
+    with pytest.raises(InputError, match="ended with another model"):
+        before.step([np.zeros(before.inputs[0].shape, np.int8)])
+
+
 def test_file_errors_are_code_3(ethosu, small_models, compiled, inputs, tmp_path):
     model = small_models["small_cnn"]
     good, npz, bad = compiled(model), inputs(model), tmp_path / "bad"
@@ -177,6 +223,24 @@ def test_ctrl_c_is_one_sentence_and_one_document(ethosu, small_models, monkeypat
     code, out, err = ethosu("inspect", small_models["small_cnn"], "--json")
     assert code == 130 and json.loads(out)["kind"] == "KeyboardInterrupt"
     assert one_sentence(err) == "ethosu: stopped"
+
+
+def test_nothing_that_a_board_says_acts_on_the_terminal(capsys):
+    evil = "\x1b[2J\x1b]0;x\x07\x9b2J\u202ename"
+    error = RemoteError(f"Traceback\nValueError: {evil}")
+    ui = Ui()
+    ui.console = Console(stderr=True, force_terminal=True)
+    ui.result({}, evil)
+    ui.note(evil)
+    with ui.progress(evil):
+        pass
+    lines = []
+    by_lines(lines.append)(evil.encode() + b"\n")
+    out, err = capsys.readouterr()
+    for text in (str(error), out, *lines):
+        assert r"\x1b[2J\x1b]0;x\x07" in text
+        assert all(each.isprintable() for each in text.strip()), text
+    assert "\x1b[2J" not in err and "\x1b]0;" not in err
 
 
 def test_names_with_brackets_are_no_markup(capsys):

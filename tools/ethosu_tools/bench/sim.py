@@ -97,8 +97,8 @@ def _measure(
     update: Callable[[int, int], None],
 ) -> dict[str, Any]:
     rivals: dict[str, Oracle | Simulation] = {
-        "litert_builtin": Oracle(model, kernels=oracle.BUILTIN),
-        "xnnpack": Oracle(model, kernels=oracle.XNNPACK),
+        "litert_builtin": Oracle(model, kernels=oracle.BUILTIN, here=True),
+        "xnnpack": Oracle(model, kernels=oracle.XNNPACK, here=True),
         "strict": strict,
     }
     inputs = arrays.random_inputs(simulation.inputs, np.random.default_rng(SEED))

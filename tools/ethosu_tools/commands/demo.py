@@ -15,6 +15,7 @@ from typing import Any
 from .. import paths, vela
 from ..arrays import Array
 from ..errors import InputError
+from ..files import write_whole
 from ..ui import Ui
 from ..wakeword import features, listen, picture, plot, results, speech, words
 from ..wakeword.stage import Stage, command, open_stage
@@ -192,10 +193,7 @@ def _draw(
     panels = [
         (sound.title, sound.samples, result) for sound, result in zip(sounds, found, strict=True)
     ]
-    try:
-        path.write_text(picture.draw(word, panels), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+    write_whole(path, picture.draw(word, panels).encode())
 
 
 def render(data: dict[str, Any]) -> str:

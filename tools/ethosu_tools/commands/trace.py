@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, tflite
-from ..errors import InputError
+from ..files import write_whole
 from ..sim import Simulation
 from ..trace import Operation, traffic
 from ..ui import Ui
@@ -72,15 +72,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if args.maps:
         arrays.save(args.maps, maps)
     if args.output:
-        _save(args.output, data)
+        write_whole(args.output, (json.dumps(data, indent=2) + "\n").encode())
     return data
-
-
-def _save(path: Path, data: dict[str, Any]) -> None:
-    try:
-        path.write_text(json.dumps(data, indent=2) + "\n")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def render(data: dict[str, Any]) -> str:

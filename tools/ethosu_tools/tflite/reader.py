@@ -20,6 +20,7 @@ import numpy as np
 
 from .. import payload
 from ..errors import InputError
+from ..files import read_whole
 
 IDENTIFIER = b"TFL3"
 NPU_OPERATOR = "ethos-u"
@@ -158,10 +159,7 @@ def name_of(model: Path | bytes) -> str:
 
 def read(model: Path | bytes) -> bytes:
     """The contents of a `.tflite`, which may be given as they are."""
-    try:
-        data = model if isinstance(model, bytes) else model.read_bytes()
-    except OSError as error:
-        raise InputError(f"{model!s} cannot be read: {error.strerror}") from error
+    data = model if isinstance(model, bytes) else read_whole(model)
     if data[4:8] != IDENTIFIER:
         raise InputError(
             f"{name_of(model)} is not a TensorFlow Lite model: expected {IDENTIFIER!r} at byte 4, "

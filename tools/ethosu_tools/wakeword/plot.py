@@ -41,7 +41,7 @@ def watch(
             lines.append(line)
             if answer := results.parse(line):
                 means.append(answer.mean)
-                time.sleep(max(0.0, start + answer.seconds - time.monotonic()))
+                time.sleep(max(0.0, start + min(answer.seconds, seconds) - time.monotonic()))
             live.update(draw(means, total, word.cutoff, seconds, console.width))
 
         yield show

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, SetupError
-
-Source = bytes | IO[bytes]
+from ..files import read_whole
 
 RATE = 16000
 
@@ -44,11 +42,7 @@ def say(text: str, voice: str) -> Array:
 
 def read_wav(path: Path) -> Array:
     """A WAV file of any rate, width and number of channels."""
-    try:
-        with path.open("rb") as file:
-            samples = _resample(file, f"{path} is not a WAV file that sox can read")
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    samples = _resample(read_whole(path), f"{path} is not a WAV file that sox can read")
     return _limited(samples, str(path))
 
 
@@ -58,7 +52,7 @@ def _limited(samples: Array, what: str) -> Array:
     return samples
 
 
-def _resample(wav: Source, failure: str) -> Array:
+def _resample(wav: bytes, failure: str) -> Array:
     """Resample and mix with sox: guarded against clipping, without dither, so reproducible."""
     source = ["--guard", "--no-dither", "-t", "wav", "-"]
     target = ["-t", "raw", "-r", str(RATE), "-c", "1", "-e", "signed", "-b", "16", "-L", "-"]
@@ -67,13 +61,12 @@ def _resample(wav: Source, failure: str) -> Array:
     return np.frombuffer(raw, "<i2").astype(np.int16)
 
 
-def _run(command: list[str], source: Source, failure: str) -> bytes:
+def _run(command: list[str], source: bytes, failure: str) -> bytes:
     """Run a program that turns its stdin into its stdout."""
     program = command[0]
-    stdin: Any = {"input": source} if isinstance(source, bytes) else {"stdin": source}
     try:
-        done: subprocess.CompletedProcess[bytes] = subprocess.run(
-            command, capture_output=True, timeout=TIMEOUT_S, check=False, **stdin
+        done = subprocess.run(
+            command, input=source, capture_output=True, timeout=TIMEOUT_S, check=False
         )
     except FileNotFoundError:
         raise SetupError(

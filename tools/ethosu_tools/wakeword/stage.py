@@ -17,10 +17,13 @@ from ..board import Board, OnOutput, QemuBoard
 from ..deploy import deploy_romfs
 from ..sim import Simulation
 from ..tflite import Tensor
+from ..ui import visible
 from . import listen
 from .words import WakeWord
 
 SILENCE_TIMEOUT_S = 30
+# No sound that a board's ROM holds takes it so long.
+SOUND_TIMEOUT_S = 3600
 
 Say = Callable[[str], None]
 Stage = Callable[[WakeWord, str, Say], None]
@@ -84,7 +87,12 @@ def on_board(board: Board) -> Stage:
     """A stage on a board that has the files in its ROM and `listen` imported."""
 
     def run(word: WakeWord, sound: str, say: Say) -> None:
-        board.exec(command(word, sound), timeout=SILENCE_TIMEOUT_S, on_output=by_lines(say))
+        board.exec(
+            command(word, sound),
+            timeout=SILENCE_TIMEOUT_S,
+            overall=SOUND_TIMEOUT_S,
+            on_output=by_lines(say),
+        )
 
     return run
 
@@ -102,7 +110,7 @@ def by_lines(say: Say) -> OnOutput:
     def take(piece: bytes) -> None:
         pending.extend(piece)
         while (end := pending.find(b"\n")) >= 0:
-            line = pending[:end].decode(errors="replace").strip()
+            line = visible(pending[:end].decode(errors="replace").strip())
             del pending[: end + 1]
             say(line)
 

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Files that commands read and write: what is none ends in a sentence, and leaves nothing."""
+
+import os
+import resource
+from pathlib import Path
+
+import pytest
+from ethosu_tools import files
+from ethosu_tools.errors import InputError
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    """A pipe that nobody writes to."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    return path
+
+
+@pytest.fixture
+def full_disk():
+    """No file can grow beyond 4 KB, as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_what_has_no_end_or_is_no_file_is_not_read(tmp_path, pipe):
+    huge = tmp_path / "huge"
+    with huge.open("wb") as file:
+        file.truncate(1 << 40)
+    for path, reason in (
+        ("/dev/zero", "it is a device"),
+        (pipe, "it is a pipe"),
+        (tmp_path, "it is a folder"),
+        (huge, "more than 1,073,741,824"),
+        (tmp_path / "none", "No such file"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            files.read_whole(tmp_path / path)
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path, pipe):
+    for path, reason in (("/dev/full", "a device"), (pipe, "a pipe"), (tmp_path, "a folder")):
+        with pytest.raises(InputError, match=reason):
+            files.write_whole(tmp_path / path, b"data")
+    assert not Path("/dev/full.part").exists()
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_full_disk_leaves_the_old_file_and_no_part(tmp_path):
+    files.write_whole(tmp_path / "out", b"old")
+    with pytest.raises(InputError, match=r"out cannot be written: File too large"):
+        files.write_whole(tmp_path / "out", bytes(10_000))
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "BAD", "--input", "INPUT"],
+        ["run", "MODEL", "--input", "BAD"],
+        ["run", "MODEL", "--input", "INPUT", "--reference", "BAD"],
+        ["compile", "BAD"],
+        ["inspect", "BAD"],
+        ["plan", "BAD"],
+        ["trace", "BAD"],
+        ["trace", "MODEL", "--input", "BAD"],
+        ["deploy", "BAD", "-o", "IMAGE"],
+        ["qemu", "--romfs", "BAD"],
+        ["qemu", "--firmware", "BAD"],
+        ["demo", "wakeword", "--wav", "BAD"],
+    ],
+    ids=" ".join,
+)
+def test_each_command_ends_on_devices_and_pipes(
+    ethosu, small_models, compiled, inputs, tmp_path, pipe, monkeypatch, words
+):
+    monkeypatch.chdir(tmp_path)
+    model = small_models["small_cnn"]
+    known = {"MODEL": compiled(model), "INPUT": inputs(model), "IMAGE": tmp_path / "image"}
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for bad in ("/dev/zero", pipe):
+        code, out, err = ethosu(
+            *(known.get(word, bad if word == "BAD" else word) for word in words)
+        )
+        assert (code, out) == (3, "") and len(err.splitlines()) == 1, err
+        assert "cannot be read: it is a" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before

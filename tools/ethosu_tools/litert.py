@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""LiteRT, in a process of its own: some models make its C++ abort the process that it runs in.
+
+One child serves all models of this process, so that its start (0.4 s, most of it NumPy's) is paid
+once; a step costs 0.1 ms more than here. A child that ends takes its models along, and the next
+model begins a new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Sequence
+from multiprocessing.connection import Connection, Pipe
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.generic]
+# What an interpreter says of a tensor: name, shape, type, scale and zero point.
+Detail = tuple[str, tuple[int, ...], str, float, int]
+
+
+class Interpreter:
+    """One model in this process."""
+
+    def __init__(self, content: bytes, kernels: str) -> None:
+        """Load a model; ValueError or RuntimeError when LiteRT does not take it."""
+        # Imported here so that commands that need no reference start without LiteRT.
+        from ai_edge_litert import interpreter
+
+        self._interpreter = interpreter.Interpreter(
+            model_content=content,
+            experimental_op_resolver_type=interpreter.OpResolverType[kernels],
+            num_threads=1,
+        )
+        self._interpreter.allocate_tensors()
+        inputs = self._interpreter.get_input_details()
+        outputs = self._interpreter.get_output_details()
+        self.details = [_detail(each) for each in inputs], [_detail(each) for each in outputs]
+        self._input_ids = [each["index"] for each in inputs]
+        self._output_ids = [each["index"] for each in outputs]
+
+    def step(self, inputs: Sequence[Array]) -> list[Array]:
+        """One invocation."""
+        for index, array in zip(self._input_ids, inputs, strict=True):
+            self._interpreter.set_tensor(index, np.ascontiguousarray(array))
+        self._interpreter.invoke()
+        return [self._interpreter.get_tensor(index) for index in self._output_ids]
+
+
+def _detail(detail: dict[str, Any]) -> Detail:
+    scale, zero_point = detail["quantization"]
+    shape = tuple(int(size) for size in detail["shape"])
+    return detail["name"], shape, np.dtype(detail["dtype"]).name, float(scale), int(zero_point)
+
+
+class RemoteInterpreter:
+    """One model in the child, with the same face."""
+
+    def __init__(self, content: bytes, kernels: str) -> None:
+        """Load a model; ValueError when LiteRT does not take it, or its process ends."""
+        self._child = _child()
+        self._number, self.details = self._child.call("load", content, kernels)
+        weakref.finalize(self, self._child.dropped.append, self._number)
+
+    def step(self, inputs: Sequence[Array]) -> list[Array]:
+        """One invocation."""
+        outputs: list[Array] = self._child.call("step", self._number, list(inputs))
+        return outputs
+
+
+class _Child:
+    """The process, and the line to it."""
+
+    def __init__(self) -> None:
+        self.parent = os.getpid()
+        self.dropped: list[int] = []
+        self._lock = threading.Lock()
+        self._log = tempfile.TemporaryFile(prefix="ethosu-litert-")  # noqa: SIM115
+        self._line, theirs = Pipe()
+        with theirs:
+            # In a session of its own, Ctrl-C reaches only us.
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        self._finalizer = weakref.finalize(self, _stop, self._process, self._line, self._log)
+
+    def usable(self) -> bool:
+        """Can this process still ask it?"""
+        return self.parent == os.getpid() and self._finalizer.alive
+
+    def call(self, *request: object) -> Any:
+        """Have the child carry out a request; ValueError with its reason for not doing so."""
+        with self._lock:
+            if not self._finalizer.alive:
+                raise ValueError("its process has ended with another model")
+            dropped, self.dropped[:] = self.dropped[:], []
+            try:
+                self._line.send((dropped, request))
+                done, answer = self._line.recv()
+            except (EOFError, OSError):
+                raise ValueError(self._end()) from None
+            except BaseException:
+                self._finalizer()
+                raise
+        if not done:
+            raise ValueError(answer)
+        return answer
+
+    def _end(self) -> str:
+        """Clean up after a child that ended by itself, and say how that was."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(10)
+        code = self._process.returncode
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        self._finalizer()
+        how = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
+        return f"its process ended with {how}{f': {lines[-1]}' if lines else ''}"
+
+
+def _stop(process: subprocess.Popen[bytes], line: Connection[Any, Any], log: IO[bytes]) -> None:
+    line.close()
+    process.kill()
+    process.wait()
+    log.close()
+
+
+_children: list[_Child] = []
+
+
+def _child() -> _Child:
+    """The child of this process, started when there is none."""
+    _children[:] = [child for child in _children if child.usable()] or [_Child()]
+    return _children[0]
+
+
+def serve(line: Connection[Any, Any]) -> None:
+    """What the child does, until the other end is closed."""
+    models: dict[int, Interpreter] = {}
+    number = 0
+    while True:
+        try:
+            dropped, (what, *arguments) = line.recv()
+        except EOFError:
+            return
+        for each in dropped:
+            models.pop(each, None)
+        try:
+            if what == "load":
+                number += 1
+                models[number] = Interpreter(*arguments)
+                answer: object = number, models[number].details
+            else:
+                answer = models[arguments[0]].step(arguments[1])
+            line.send((True, answer))
+        # Whatever LiteRT and NumPy make of a bad model is the model's fault.
+        except Exception as error:
+            line.send((False, str(error) or type(error).__name__))
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError):
+        serve(Connection(int(sys.argv[1])))
