@@ -93,17 +93,37 @@ def test_rom_ioctl_refuses_what_it_cannot_do(board, arguments, expected):
     assert board.eval(f"__import__('vfs').rom_ioctl({arguments})") == expected
 
 
-@pytest.mark.usefixtures("writable_rom")
-def test_deploy_that_breaks_off_leaves_no_file_system(board):
+@pytest.fixture
+def rom(board, writable_rom):
+    """The board, with functions that deploy an image of one file, and read that file."""
     board.exec("""
 import vfs
-dev = vfs.rom_ioctl(2, 0)
-vfs.rom_ioctl(3, 0, 8)
-vfs.rom_ioctl(4, 0, 0, b"\\xd2\\xcd\\x31\\x04abcd")
-vfs.VfsRom(dev)
-vfs.rom_ioctl(3, 0, 8)
-try:
-    vfs.VfsRom(dev)
-except OSError:
-    print("gone", end="")
+ioctl = vfs.rom_ioctl
+def image(content):
+    return b"\\xd2\\xcd\\x31\\x08\\x05\\x06\\x01f\\x02\\x02" + content
+def found():
+    try:
+        return vfs.VfsRom(ioctl(2, 0)).open("f", "rb").read()
+    except OSError:
+        return None
+ioctl(3, 0, 12), ioctl(4, 0, 0, image(b"an")), ioctl(5, 0)
 """)
+    assert board.eval("found()") == b"an"
+    return board
+
+
+def test_deploy_that_breaks_off_leaves_the_old_image(rom):
+    assert rom.eval("ioctl(256, 0, 12)") == 1
+    assert rom.eval("(ioctl(3, 0, 12), found())") == (4, b"an")
+    assert rom.eval("(ioctl(4, 0, 0, image(b'us')), found())") == (0, b"an")
+    assert rom.eval("(ioctl(5, 0), found())") == (0, b"us")
+    assert rom.eval("(ioctl(4, 0, 0, b'late'), found())") == (-22, b"us")
+
+
+def test_deploy_without_room_for_both_that_breaks_off_leaves_none(rom):
+    size = 9 << 20
+    assert rom.eval(f"ioctl(256, 0, {size})") == 0
+    assert rom.eval(f"(ioctl(3, 0, {size}), found())") == (4, None)
+    assert rom.eval("(ioctl(4, 0, 0, image(b'us')[:6]), found())") == (0, None)
+    assert rom.eval("(ioctl(4, 0, 6, image(b'us')[6:]), found())") == (0, None)
+    assert rom.eval("(ioctl(5, 0), found())") == (0, b"us")

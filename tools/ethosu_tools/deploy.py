@@ -1,38 +1,219 @@
 # SPDX-License-Identifier: MIT
-"""Puts a ROM file system on a board, by mpremote, and checks that it arrived."""
+"""Puts files into a board's ROM file system, beside those that are there, and checks them.
+
+A firmware of this project keeps the old image until the new one is whole (firmware/romfs.c), so
+that a deploy that is cut off leaves one of the two. Elsewhere, and where the partition is too small
+for both, mpremote writes over the old image.
+"""
 
 import hashlib
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
-from .board import Board
-from .errors import BoardError
+from . import romfs
+from .board import Board, encoded
+from .errors import BoardError, InputError, UsageError
+from .romfs import Tree
+from .ui import Update
 
 TIMEOUT_S = 1800
+_CHUNK_BYTES = 4096
+_HASH_TIMEOUT_S = 120.0
 
-_READ_BACK = """\
-import vfs, hashlib
-_h = hashlib.sha256()
-_rom = memoryview(vfs.rom_ioctl(2, 0))
-for _i in range(0, {size}, 4096):
-    _h.update(_rom[_i:min(_i + 4096, {size})])
-print(_h.digest().hex())
+# `keeps` is 1 when the old image stays until one of that size is whole (ROM_IOCTL_KEEPS_OLD).
+_OPEN = """\
+import vfs
+_rom = None
+try:
+    _rom = vfs.VfsRom(memoryview(vfs.rom_ioctl(2, 0)))
+except OSError:
+    pass
+def _walk(folder):
+    for name, kind, _, size in _rom.ilistdir(folder):
+        if kind & 0x4000:
+            yield from _walk(folder + name + '/')
+        else:
+            yield folder + name, size
+_answer = list(_walk('')) if _rom else []
 """
+_HASH = "_answer = _hashlib.sha256(memoryview(_rom.open({path!r}, 'rb'))).digest()"
+_COPY = "_answer = vfs.rom_ioctl(4, 0, {place}, memoryview(_rom.open({path!r}, 'rb')))"
 
 
-def deploy_romfs(port: str, image_path: str, image: bytes) -> None:
-    """Write an image to the board's first ROM partition and compare what lies there then."""
-    command = [sys.executable, "-m", "mpremote", "connect", port, "romfs", "deploy", image_path]
+@dataclass(frozen=True)
+class Deployed:
+    """What became of the files: all by their paths."""
+
+    sent: list[str]
+    kept: list[str]
+    removed: list[str]
+    size: int
+
+
+def deploy(
+    port: str,
+    tree: Tree,
+    *,
+    replace: bool = False,
+    force: bool = False,
+    progress: Update = lambda done, total: None,
+) -> Deployed:
+    """Put these files into the board's ROM; those of other names stay, unless `replace`.
+
+    UsageError when that needs `force`: when a deploy that is cut off would leave no file system.
+    A fresh interpreter sees the files.
+    """
+    new = dict(romfs.files(tree))
+    with Board(port) as board:
+        board.soft_reset()  # no program and no model uses what will change
+        old = _list(board)
+        kept = {} if replace else _kept(old, new)
+        content = new | {path: bytes(size) for path, size in kept.items()}
+        places: dict[str, int] = {}
+        image = romfs.build(romfs.tree_of(content), places)
+        _check_room(board, len(image), force=force, old=old)
+        hashes = {path: hashlib.sha256(data).digest() for path, data in new.items()}
+        hashes |= {path: _ask_bytes(board, _HASH.format(path=path)) for path in kept}
+        whole_at_all_times = _keeps_old(board, len(image))
+        if whole_at_all_times:
+            _write(
+                board, image, {path: (places[path], size) for path, size in kept.items()}, progress
+            )
+        else:
+            fetched = {path: _fetch(board, path, size) for path, size in kept.items()}
+            image = romfs.build(romfs.tree_of(new | fetched))
+    if not whole_at_all_times:
+        _write_over(port, image)
+    _check(port, hashes)
+    removed = sorted(set(old) - set(content))
+    return Deployed(sorted(new), sorted(kept), removed, len(image))
+
+
+def _list(board: Board) -> dict[str, int]:
+    """Paths and sizes of the files that are there."""
+    if not board.ask("import vfs\n_answer = hasattr(vfs, 'rom_ioctl')"):
+        raise BoardError(f"the firmware at {board.port} has no ROM file system that can be written")
+    found = board.ask(_OPEN)
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        return {str(path): int(size) for path, size in found}
+    except (TypeError, ValueError):
+        raise BoardError(f"the board's list of files is none: {found!r:.100}") from None
+
+
+def _kept(old: dict[str, int], new: dict[str, bytes]) -> dict[str, int]:
+    """Old files that stay: a new file takes the place of a folder of its name, and the reverse."""
+    folders = {parent for path in new for parent in _parents(path)}
+    return {
+        path: size
+        for path, size in old.items()
+        if path not in new and path not in folders and not new.keys() & set(_parents(path))
+    }
+
+
+def _parents(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]
+
+
+def _check_room(board: Board, size: int, *, force: bool, old: dict[str, int]) -> None:
+    room = board.ask("_answer = len(memoryview(vfs.rom_ioctl(2, 0)))")
+    if not isinstance(room, int) or size > room:
+        raise InputError(
+            f"the image has {size:,} bytes, the ROM of {board.port} {room:,}; --replace leaves out "
+            f"what is there: {', '.join(sorted(old)) or 'nothing'}"
         )
-    except subprocess.TimeoutExpired:
-        raise BoardError(f"mpremote did not finish within {TIMEOUT_S} s") from None
+    if old and not force and not _keeps_old(board, size):
+        raise UsageError(
+            f"the ROM of {board.port} cannot keep the old files until the new ones are there: what "
+            "cuts the deploy off would leave none. --force does it nonetheless"
+        )
+
+
+def _keeps_old(board: Board, size: int) -> bool:
+    return bool(board.ask(f"_answer = vfs.rom_ioctl(256, 0, {size})") == 1)
+
+
+def _write(board: Board, image: bytes, kept: dict[str, tuple[int, int]], progress: Update) -> None:
+    """Write an image behind the old one; the board copies what stays."""
+    if board.ask(f"_answer = vfs.rom_ioctl(3, 0, {len(image)})") < 0:
+        raise BoardError(f"the board at {board.port} refuses an image of {len(image):,} bytes")
+    for start, end in _gaps(len(image), kept):
+        for at in range(start, end, _CHUNK_BYTES):
+            piece = image[at : min(at + _CHUNK_BYTES, end)]
+            _ask_zero(board, f"_answer = vfs.rom_ioctl(4, 0, {at}, {encoded(piece)})")
+            progress(at + len(piece), len(image))
+    for path, (place, _) in kept.items():
+        _ask_zero(board, _COPY.format(place=place, path=path))
+    _ask_zero(board, "_answer = vfs.rom_ioctl(5, 0)")
+
+
+def _gaps(size: int, kept: dict[str, tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """What of the image the host sends: all but the data that the board has."""
+    at = 0
+    for start, length in sorted(kept.values()):
+        yield at, start
+        at = start + length
+    yield at, size
+
+
+def _write_over(port: str, image: bytes) -> None:
+    """Have mpremote write an image over the old one."""
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
+        path = Path(work) / "rom.img"
+        path.write_bytes(image)
+        command = [sys.executable, "-m", "mpremote", "connect", port, "romfs", "deploy", str(path)]
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise BoardError(f"mpremote did not finish within {TIMEOUT_S} s") from None
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
         raise BoardError(f"mpremote could not deploy to {port}: {lines[-1] if lines else '?'}")
+
+
+def _check(port: str, hashes: dict[str, bytes]) -> None:
+    """Compare what a fresh interpreter finds with what should be there."""
     with Board(port) as board:
-        found = board.exec(_READ_BACK.format(size=len(image)), timeout=60).strip()
-    if found != hashlib.sha256(image).hexdigest():
-        raise BoardError(f"what lies in the ROM of {port} is not what was sent; deploy again")
+        board.soft_reset()
+        found = {path: _ask_bytes(board, _HASH.format(path=path)) for path in _list(board)}
+    if found != hashes:
+        wrong = sorted(path for path in hashes | found if found.get(path) != hashes.get(path))
+        raise BoardError(
+            f"what lies in the ROM of {port} is not what was sent; deploy again: {', '.join(wrong)}"
+        )
+
+
+def _fetch(board: Board, path: str, size: int) -> bytes:
+    board.ask(f"_file = memoryview(_rom.open({path!r}, 'rb'))")
+    pieces = (
+        _ask_bytes(board, f"_answer = bytes(_file[{at}:{at + _CHUNK_BYTES}])")
+        for at in range(0, size, _CHUNK_BYTES)
+    )
+    return b"".join(pieces)
+
+
+def _ask_bytes(board: Board, code: str) -> bytes:
+    found = board.ask(code, timeout=_HASH_TIMEOUT_S)
+    if not isinstance(found, bytes):
+        raise BoardError(f"the board answered {found!r:.100}, expected bytes")
+    return found
+
+
+def _ask_zero(board: Board, code: str) -> None:
+    found = board.ask(code, timeout=_HASH_TIMEOUT_S)
+    if found != 0:
+        raise BoardError(
+            f"the board at {board.port} refuses to write its ROM: error {found!r:.100}"
+        )

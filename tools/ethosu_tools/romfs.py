@@ -6,8 +6,9 @@ as big-endian numbers of seven bits per byte. Lengths are written in a fixed num
 so that each file's place is known as it is written and its data can be aligned.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from .errors import InputError
 from .files import read_whole
@@ -25,12 +26,37 @@ _HEAD_BYTES = 1 + _LENGTH_BYTES
 Tree = Mapping[str, "bytes | Tree"]
 
 
-def build(tree: Tree) -> bytes:
-    """Build an image of these files and directories; its address must be aligned to 16."""
-    payload = _entries(tree, len(_MAGIC) + _LENGTH_BYTES)
+def build(tree: Tree, places: dict[str, int] | None = None) -> bytes:
+    """Build an image of these files and directories; its address must be aligned to 16.
+
+    `places` gets the offset of each file's data in the image, by path.
+    """
+    places = {} if places is None else places
+    payload = _entries(tree, len(_MAGIC) + _LENGTH_BYTES, "", places)
     if len(payload) % 2:
         payload += _record(_PADDING, b"\0", length_bytes=1)
     return _MAGIC + _number(len(payload), _LENGTH_BYTES) + payload
+
+
+def files(tree: Tree, folder: str = "") -> Iterator[tuple[str, bytes]]:
+    """Paths and contents of the files of a tree."""
+    for name, content in tree.items():
+        if isinstance(content, Mapping):
+            yield from files(content, f"{folder}{name}/")
+        else:
+            yield folder + name, content
+
+
+def tree_of(content: Mapping[str, bytes]) -> Tree:
+    """The tree of files that are given by their paths."""
+    tree: dict[str, Any] = {}
+    for path, data in content.items():
+        *folders, name = path.split("/")
+        inside = tree
+        for folder in folders:
+            inside = inside.setdefault(folder, {})
+        inside[name] = data
+    return tree
 
 
 def read_tree(path: Path) -> Tree:
@@ -60,7 +86,7 @@ def load_image(path: Path) -> bytes:
     return image
 
 
-def _entries(tree: Tree, at: int) -> bytes:
+def _entries(tree: Tree, at: int, folder: str, places: dict[str, int]) -> bytes:
     """Records of a directory's contents, which will lie at `at`."""
     out = bytearray()
     for name, content in tree.items():
@@ -68,9 +94,12 @@ def _entries(tree: Tree, at: int) -> bytes:
         label = _number(len(label)) + label
         inside = at + len(out) + _HEAD_BYTES + len(label)
         if isinstance(content, Mapping):
-            out += _record(_DIRECTORY, label + _entries(content, inside))
+            out += _record(
+                _DIRECTORY, label + _entries(content, inside, f"{folder}{name}/", places)
+            )
         else:
             out += _record(_FILE, label + _aligned_data(content, inside))
+            places[folder + name] = at + len(out) - len(content)
     return bytes(out)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from .. import qemu, romfs
 from ..arrays import Array
 from ..board import Board, OnOutput, QemuBoard
-from ..deploy import deploy_romfs
+from ..deploy import deploy
 from ..sim import Simulation
 from ..tflite import Tensor
 from ..ui import visible
@@ -118,10 +118,7 @@ def by_lines(say: Say) -> OnOutput:
 
 
 def _board(where: str, npu: str, rom: Path) -> Board:
-    image = romfs.load_image(rom)
     if where == "qemu":
-        return QemuBoard(qemu.Machine(npu, romfs=image))
-    path = rom.with_suffix(".img")
-    path.write_bytes(image)
-    deploy_romfs(where, str(path), image)
+        return QemuBoard(qemu.Machine(npu, romfs=romfs.load_image(rom)))
+    deploy(where, romfs.read_tree(rom))
     return Board(where)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu deploy`: what is there stays; what cuts it off leaves the old files or the new ones."""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+
+import pytest
+from ethosu_tools import deploy as deploying
+from ethosu_tools import qemu, romfs
+from ethosu_tools.board import Board
+from ethosu_tools.deploy import deploy
+from ethosu_tools.errors import BoardError, UsageError
+
+OLD = {"a.txt": b"old a", "lib": {"m.py": b"x = 1\n", "deep": {"n": bytes(range(256)) * 40}}}
+NEW = {"a.txt": os.urandom(9000), "b": b"", "lib": {"k.py": b"y = 2\n"}}
+LIST = """
+import os
+def walk(folder):
+    for name, kind, _, _ in os.ilistdir(folder):
+        path = folder + '/' + name
+        if kind & 0x4000:
+            yield from walk(path)
+        else:
+            yield path[5:], open(path, 'rb').read()
+_answer = dict(walk('/rom'))
+"""
+
+
+def flat(tree):
+    return dict(romfs.files(tree))
+
+
+def found(port):
+    """All files below /rom as a program on the board sees them."""
+    with Board(port) as board:
+        board.soft_reset()
+        return board.ask(LIST)
+
+
+@pytest.fixture(scope="module")
+def machine():
+    with qemu.Machine() as machine:
+        Board(machine.port).close()
+        yield machine
+
+
+@pytest.fixture
+def board(machine):
+    """An emulated board with the old files in its ROM."""
+    machine.memory.write(qemu.ROMFS_START, romfs.build(OLD))
+    machine.memory.write(qemu.ROMFS_START + qemu.ROMFS_SIZE - 16, bytes(16))
+    return machine
+
+
+def test_what_is_there_stays_unless_it_is_replaced(board, ethosu, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"new a")
+    code, out, err = ethosu("deploy", path, "--on", board.port, "--json")
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    assert data["kept"] == ["lib/deep/n", "lib/m.py"] and data["removed"] == []
+    assert found(board.port) == flat(OLD) | {"a.txt": b"new a"}
+    code, out, _ = ethosu("deploy", path, "--on", board.port, "--replace")
+    assert code == 0 and "removed    lib/deep/n, lib/m.py" in out
+    assert found(board.port) == {"a.txt": b"new a"}
+
+
+def test_a_file_takes_the_place_of_a_folder_and_the_reverse(board):
+    tree = {"lib": b"now a file", "a.txt": {"b": b"now a folder"}}
+    assert deploy(board.port, tree).removed == ["a.txt", "lib/deep/n", "lib/m.py"]
+    assert found(board.port) == flat(tree)
+
+
+def test_kept_files_stay_where_the_npu_can_read_them(board):
+    deploy(board.port, NEW)
+    with Board(board.port) as handle:
+        handle.exec("import uctypes")
+        for path in flat(OLD) | flat(NEW):
+            place = f"uctypes.addressof(memoryview(open('/rom/{path}', 'rb')))"
+            assert path == "b" or handle.eval(place) % romfs.ALIGNMENT == 0
+
+
+def test_programs_and_models_end_before_their_files_change(board):
+    with Board(board.port) as handle:
+        handle.exec("kept = open('/rom/a.txt', 'rb')")
+    deploy(board.port, NEW)
+    with Board(board.port) as handle:
+        assert handle.eval("'kept' in globals()") is False
+
+
+def count_of_steps(board, monkeypatch):
+    """Numbers of the requests of one deploy."""
+    asked = []
+    with monkeypatch.context() as patch:
+        real = Board.ask
+        patch.setattr(Board, "ask", lambda *args, **more: asked.append(1) or real(*args, **more))
+        deploy(board.port, NEW)
+    return range(len(asked))
+
+
+class CutError(Exception):
+    """The host is gone."""
+
+
+def test_cut_at_any_request_leaves_the_old_files_or_the_new(board, monkeypatch):
+    kept = flat(OLD) | flat(NEW)
+    real = Board.ask
+    states = []
+    for last in count_of_steps(board, monkeypatch):
+        board.memory.write(qemu.ROMFS_START, romfs.build(OLD))
+        left = [last]
+
+        def ask(*args, left=left, **more):
+            left[0] -= 1
+            if left[0] < 0:
+                raise CutError
+            return real(*args, **more)
+
+        with monkeypatch.context() as patch, pytest.raises(CutError):
+            patch.setattr(Board, "ask", ask)
+            deploy(board.port, NEW)
+        if last % 2:  # the board's power, too
+            board.reset()
+        state = found(board.port)
+        assert state in (flat(OLD), kept), last
+        states.append(state == kept)
+    assert states == sorted(states) and {True, False} == set(states)
+
+
+@pytest.mark.parametrize(
+    ("words", "moved"),
+    [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (4, 1), (4, 3), (4, 5000), (4, 1 << 20)],
+)
+def test_cut_in_the_last_step_leaves_the_old_files_or_the_new(board, words, moved):
+    """The board had written so many words of its record, and moved so much of the new image."""
+    image = romfs.build(NEW)
+    start = qemu.ROMFS_SIZE - 16 - len(image) & -16
+    magic = 0x45564F4D
+    record = struct.pack(
+        "<4I", magic, start, len(image), ~(magic ^ start ^ len(image) << 1) & 0xFFFFFFFF
+    )
+    memory = board.memory
+    memory.write(qemu.ROMFS_START + start, image)
+    memory.write(qemu.ROMFS_START + qemu.ROMFS_SIZE - 16, record[: 4 * words])
+    memory.write(qemu.ROMFS_START, image[:moved])
+    board.reset()
+    assert found(board.port) == flat(NEW if words == 4 else OLD)
+    assert found(board.port) == flat(NEW if words == 4 else OLD)
+
+
+def test_without_room_for_both_it_says_so_before(board, monkeypatch):
+    monkeypatch.setattr(Board, "write_file", lambda *_: pytest.fail("something was written"))
+    with pytest.raises(UsageError, match=r"cannot keep the old files until .* --force"):
+        deploy(board.port, {"large": bytes(9 << 20)}, replace=True)
+    assert found(board.port) == flat(OLD)
+
+
+def test_force_writes_over_the_old_files_and_keeps_them(board, monkeypatch):
+    monkeypatch.setattr(deploying, "_keeps_old", lambda *_: False)
+    with pytest.raises(UsageError, match="--force"):
+        deploy(board.port, NEW)
+    assert deploy(board.port, NEW, force=True).kept == ["lib/deep/n", "lib/m.py"]
+    assert found(board.port) == flat(OLD) | flat(NEW)
+
+
+def test_what_arrived_wrong_is_named(board, monkeypatch):
+    real, content = deploying._write, b"Y" * 9000
+
+    def damage(*arguments):
+        real(*arguments)
+        place = board.memory.read(qemu.ROMFS_START, 40_000).find(content)
+        board.memory.write(qemu.ROMFS_START + place, b"X")
+
+    monkeypatch.setattr(deploying, "_write", damage)
+    with pytest.raises(BoardError, match=r"not what was sent; deploy again: a\.txt"):
+        deploy(board.port, NEW | {"a.txt": content})
+
+
+def test_mpremote_deploys_and_queries_as_ever(board, tmp_path):
+    image = tmp_path / "rom.img"
+    image.write_bytes(romfs.build(NEW))
+
+    def mpremote(*words):
+        command = [sys.executable, "-m", "mpremote", "connect", board.port, "romfs", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert "ROMFS image deployed" in mpremote("deploy", str(image))
+    assert f"has size {qemu.ROMFS_SIZE} bytes" in mpremote("query")
+    assert found(board.port) == flat(NEW)
