@@ -42,7 +42,7 @@ _POLL_S = 0.05
 _PROMPT_TIMEOUT_S = 1.0
 # A board that has sent nothing for so long has said what it had to say.
 _QUIET_S = 0.2
-_QUIET_TRIES = 25
+_QUIET_TRIES = 10
 # The whole of a step may take so many times the longest silence, and a slow line so long per byte.
 _SILENCES = 10
 _SLOWEST_BYTES_PER_S = 500.0
@@ -154,10 +154,10 @@ class Port:
 
     def read(self, size: int = 1) -> bytes:
         """Return so many bytes, or fewer if the board keeps silent."""
-        data, silence = bytearray(), self._deadlines(_ANSWER_TIMEOUT_S)
-        while len(data) < size and (byte := self._next(silence)):
-            data += byte
-        return bytes(data)
+        data, silence = b"", self._deadlines(_ANSWER_TIMEOUT_S)
+        while len(data) < size and self._fill(silence):
+            data += self._take(size - len(data))
+        return data
 
     def read_until(
         self,
@@ -173,12 +173,18 @@ class Port:
         it comes, only the last one is returned.
         """
         data, silence, end = bytearray(), self._deadlines(timeout), self._deadlines(overall)
-        while not data.endswith(ending) and (byte := self._next(silence, end)):
+        while not data.endswith(ending) and self._fill(silence, end):
             silence.restart()
             if on_output:
-                on_output(byte)
-                data.clear()
-            data += byte
+                data[:] = self._take(1)
+                on_output(bytes(data))
+            else:
+                before = len(data)
+                data += self._received
+                found = data.find(ending, max(0, before - len(ending) + 1))
+                stop = len(data) if found < 0 else found + len(ending)
+                self._received = data[stop:]
+                del data[stop:]
         return bytes(data)
 
     def write(self, data: bytes) -> int:
@@ -219,15 +225,19 @@ class Port:
         except OSError as error:  # a pseudo terminal without its other end
             raise serial.SerialException(f"nothing can be read: {error}") from error
 
-    def _next(self, silence: Deadline, end: Deadline = _ENDLESS) -> bytes:
-        """The next byte, or nothing after a silence or at the end."""
+    def _fill(self, silence: Deadline, end: Deadline = _ENDLESS) -> bool:
+        """Is there a byte, or does one come before a silence and the end?"""
         while not self._received:
             self._receive()
             if end.expired() or (not self._received and silence.expired()):
-                return b""
-        byte = bytes(self._received[:1])
-        del self._received[:1]
-        return byte
+                return False
+        return True
+
+    def _take(self, size: int) -> bytes:
+        """So many of the bytes that have come."""
+        taken = bytes(self._received[:size])
+        del self._received[:size]
+        return taken
 
 
 class _Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
@@ -299,21 +309,28 @@ class Board(Closeable):
         The code runs only if it arrived as it was sent, and only once; the answer carries a hash
         of both. BoardLinkError says that something was damaged.
         """
-        if not self._can_ask:
-            self.exec(_ASK)
-            self._can_ask = True
         request = f"#{os.urandom(4).hex()}\n{code}".encode()
         digest = hashlib.sha256(request).digest()
-        try:
-            lines = self.exec(f"_ask({request!r}, {digest!r})", timeout=timeout).splitlines()
-        except RemoteError as error:
-            if _DAMAGED in error.text:
-                raise BoardLinkError(f"what was sent to {self.port} was {_DAMAGED}") from None
-            raise
+        lines = self._ask(f"_ask({request!r}, {digest!r})", timeout).splitlines()
         proof, _, text = (lines or [""])[-1].partition(" ")
         if proof != hashlib.sha256(digest + text.encode()).hexdigest():
             raise BoardLinkError(f"what came from {self.port} was damaged on the way")
         return literal(text)
+
+    def _ask(self, call: str, timeout: float) -> str:
+        """What a call of the board's `_ask` prints; it is defined where it is missing."""
+        if not self._can_ask:
+            self.exec(_ASK)
+            self._can_ask = True
+        try:
+            return self.exec(call, timeout=timeout)
+        except RemoteError as error:
+            if error.kind == "NameError" and "'_ask'" in error.text:  # the board was reset
+                self.exec(_ASK)
+                return self.exec(call, timeout=timeout)
+            if _DAMAGED in error.text:
+                raise BoardLinkError(f"what was sent to {self.port} was {_DAMAGED}") from None
+            raise
 
     def start(self, code: str | bytes) -> None:
         """Start code and come back at once; `finish` has to follow."""
@@ -344,9 +361,16 @@ class Board(Closeable):
 
     def soft_reset(self) -> None:
         """Begin with a fresh interpreter; no boot code runs."""
-        self._can_ask = False
+        try:
+            self._soft_reset()
+        except BoardTimeoutError:  # an answer to something earlier may have come between
+            self._settle()
+            self._soft_reset()
+
+    def _soft_reset(self) -> None:
         with self._translated("soft reset", _SILENCES * _ANSWER_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=True)
+            self._prove_prompt()
 
     def reset(self) -> None:
         """Reset the whole board."""
@@ -414,32 +438,39 @@ class Board(Closeable):
 
     def _enter(self, timeout: float) -> None:
         """Reach the raw REPL of a board that may still be booting."""
-        self._can_ask = False
         tries = max(1, round(timeout / _PROMPT_TIMEOUT_S))
         for attempt in range(1, tries + 1):
             try:
+                if attempt > 1:
+                    self._settle()
                 self._ask_for_raw_repl()
-                break
+                return
             except BoardTimeoutError:
                 if attempt == tries or self._deadline(None).expired():
                     raise
-        if attempt > 1:
-            self._settle()
 
     def _ask_for_raw_repl(self) -> None:
         with self._translated("waiting for the board's prompt", 2 * _PROMPT_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=False, timeout_overall=_PROMPT_TIMEOUT_S)
+            self._prove_prompt()
+
+    def _prove_prompt(self) -> None:
+        """See that the board answers to us: it may be a late answer that we took for one."""
+        self._can_ask, self._transport.use_raw_paste = False, True
+        word = os.urandom(4).hex()
+        output, _ = self._transport.exec_raw(f"print({word!r})", _PROMPT_TIMEOUT_S)
+        if output.strip() != word.encode():
+            raise TransportError(f"expected {word}, found {output!r}")
 
     def _settle(self) -> None:
         """Let late answers to earlier attempts pass, so that the next answer is to what we ask."""
         port = self._transport.serial
-        with self._translated("waiting for the board's prompt", _SILENCES * _ANSWER_TIMEOUT_S):
+        with self._translated("waiting for the board's prompt", _QUIET_TRIES * _QUIET_S):
             for _ in range(_QUIET_TRIES):
                 time.sleep(_QUIET_S)
                 if not port.in_waiting:
                     break
                 port.read(port.in_waiting)
-        self._ask_for_raw_repl()
 
     def _reconnect(self) -> None:
         """Find the prompt again after a reset; a port that goes away with it is opened anew."""
@@ -468,20 +499,15 @@ class Board(Closeable):
                 f"{what}: the board at {self.port} kept sending, but gave no proper answer within "
                 f"{seconds:g} s{self._failure_details()}"
             ) from error
-        except TransportError as error:
-            raise BoardTimeoutError(
-                f"{what}: the board at {self.port} gave no proper answer{self._failure_details()}"
-            ) from error
         except serial.SerialException as error:
             raise BoardLinkError(
                 f"{what}: the link to {self.port} failed{self._failure_details()}"
             ) from error
         except OSError as error:
             raise BoardError(f"{what}: {error}") from error
-        except _NONSENSE as error:
-            raise BoardLinkError(
-                f"{what}: what came from {self.port} is no answer of a board"
-                f"{self._failure_details()}"
+        except (TransportError, *_NONSENSE) as error:
+            raise BoardTimeoutError(
+                f"{what}: the board at {self.port} gave no proper answer{self._failure_details()}"
             ) from error
 
 

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import io
 import os
+import re
 import subprocess
 import threading
 import time
@@ -18,6 +19,8 @@ import tty
 CTRL_A, CTRL_C, CTRL_D = b"\x01", b"\x03", b"\x04"
 PASTE_REQUEST = b"\x05A\x01"
 TRICKLE_S = 0.1
+# What the tools ask to see that a board answers to them; faults in answers begin after it.
+PROOF = re.compile(rb"print\('[0-9a-f]{8}'\)")
 
 
 class FakeBoard:
@@ -90,6 +93,9 @@ class FakeBoard:
     def _run(self, code):
         if not code:
             self._send(b"OK\r\nMPY: soft reboot\r\nraw REPL; CTRL-B to exit\r\n>")
+            return
+        if PROOF.fullmatch(code):
+            self._send(b"OK" + code[7:-2] + b"\r\n" + CTRL_D + CTRL_D + b">")
             return
         if self.fault == "vanish":
             master, self.master = self.master, -1

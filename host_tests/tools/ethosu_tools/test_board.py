@@ -114,6 +114,12 @@ def test_asked_code_gives_its_answer(fake):
         fake.ask("1 / 0")
 
 
+def test_board_that_was_reset_meanwhile_is_asked_again(fake):
+    fake.ask("_answer = 1")
+    fake.exec("del _ask")
+    assert fake.ask("_answer = 2") == 2
+
+
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("at", range(0, 300, 13))
 def test_damaged_request_is_not_run(fake, monkeypatch, at):

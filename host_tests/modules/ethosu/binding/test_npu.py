@@ -301,8 +301,9 @@ def test_who_is_only_made_disturbs_nobody(handle):
 
 def test_what_the_payload_writes_must_be_writable(handle):
     handle.exec(
-        "fixed = bytes(len(scratch) + 32)\nskip = -uctypes.addressof(fixed) % 32\n"
-        "fixed = memoryview(fixed)[skip : skip + len(scratch)]"
+        "size = (len(scratch) + 31) // 32 * 32\n"
+        "fixed = bytes(size + 32)\nskip = -uctypes.addressof(fixed) % 32\n"
+        "fixed = memoryview(fixed)[skip : skip + size]"
     )
     assert raised(handle, "n.invoke(payload, [weights, fixed, fixed])").startswith(
         "TypeError base that the payload writes is of type memoryview, a writable buffer expected"

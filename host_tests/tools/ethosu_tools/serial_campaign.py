@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""The serial campaign: commands of the tools over a line that loses, doubles, damages, delays and
+floods bytes, to an emulated board.
+
+    make serial ROUNDS=10000 SEED=1 FIRST=0
+
+Each round draws its faults from the seed and its number. Its command has to end with the right
+result, or with exit code 5 and one sentence; then the same command over a sound line has to give
+the right result. Time-outs are shortened, so a busy host may fail a command, never a round.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from ethosu_tools import board, cli, deadline, deploy, make_model, qemu, romfs, tflite
+from ethosu_tools.oracle import run as reference
+from ethosu_tools.vela import compile_model
+
+from tools.ethosu_tools.bad_line import KINDS, BadLine, Fault
+
+NPU = "ethos-u55-128"
+STEPS = 2
+MODELS = ("small_cnn", "small_streaming")
+ROM = {"old.txt": b"what was there", "lib": {"old.py": b"x = 1\n"}}
+# The longest time-out of the tools becomes 3 s.
+FASTER = 40
+# A command that is still at work then hangs: none has so many steps that time out.
+HANG_S = 600
+
+
+class HangError(Exception):
+    """A command did not end."""
+
+
+@dataclass
+class Outcome:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Campaign:
+    """A board, a bad line to it, and the commands with their right results."""
+
+    def __init__(self, folder: Path, compiled=None) -> None:
+        """Start a board; `compiled` compiles a model, if that was done before."""
+        self.folder = folder
+        self._compiled = compiled or self._compile
+        self.machine = qemu.Machine(NPU, romfs=romfs.build(ROM))
+        board.Board(self.machine.port).close()
+        self.line = BadLine(self.machine.port)
+        self.commands = [self._make_run(name) for name in MODELS] + [self._deploy]
+        self.seen: Counter[str] = Counter()
+
+    def close(self) -> None:
+        """End line and board."""
+        self.line.close()
+        self.machine.close()
+
+    def round(self, seed: int, number: int) -> None:
+        """One command over a bad line, then over a sound one; AssertionError says what is wrong."""
+        dice = random.Random(f"{seed} {number}")
+        command = dice.choice(self.commands)
+        forget = dice.random() < 0.3
+        faults = [_draw(dice) for _ in range(dice.choice((1, 1, 1, 2, 4, 16)))]
+        for kinds, these in (("+".join(sorted({each.kind for each in faults})), faults), ("", [])):
+            self.line.begin(these, random.Random(number))
+            self.bad = bool(these)
+            try:
+                code = command(forget and bool(these))
+            finally:
+                self.line.begin([], dice)
+            assert code in (0, 5) and (code == 0 or these), f"{kinds or 'sound line'}: code {code}"
+            for kind in kinds.split("+"):
+                self.seen[f"{kind or 'sound'} {code}"] += 1
+
+    def ethosu(self, *words: object) -> Outcome:
+        """Run a command in this process."""
+        out, err = io.StringIO(), io.StringIO()
+        signal.signal(signal.SIGALRM, _hangs)
+        signal.alarm(HANG_S)
+        try:
+            with (
+                faster() if self.bad else contextlib.nullcontext(),
+                contextlib.redirect_stdout(out),
+                contextlib.redirect_stderr(err),
+            ):
+                code = cli.main([str(word) for word in words])
+        finally:
+            signal.alarm(0)
+        outcome = Outcome(code, out.getvalue(), err.getvalue())
+        assert code == 0 or len(outcome.err.splitlines()) == 1, outcome
+        assert all(each.isprintable() or each == "\n" for each in outcome.out + outcome.err), (
+            outcome
+        )
+        return outcome
+
+    def _make_run(self, name: str):
+        source = self.folder / f"{name}.tflite"
+        source.write_bytes(make_model.MODELS[name]())
+        compiled, given = self._compiled(source, NPU), self.folder / f"{name}.npz"
+        dice = np.random.default_rng(1)
+        inputs = {
+            str(index): dice.integers(-128, 128, (STEPS, *tensor.shape)).astype(tensor.dtype)
+            for index, tensor in enumerate(tflite.describe(source).inputs)
+        }
+        np.savez(given, **inputs)
+        expected = reference(source, inputs)
+
+        def command(forget: bool) -> int:
+            if forget:
+                self._forget_models()
+            output = self.folder / "out.npz"
+            output.unlink(missing_ok=True)
+            words = ("run", compiled, "--on", self.line.port, "--input", given)
+            done = self.ethosu(*words, "--output", output, "--json")
+            assert output.exists() == (done.code == 0), done
+            if done.code == 0:
+                assert json.loads(done.out)["npu"] == NPU
+                with np.load(output) as found:
+                    assert set(found) == set(expected)
+                    for key, array in expected.items():
+                        assert np.array_equal(found[key], array), f"output {key} is wrong"
+            return done.code
+
+        return command
+
+    def _compile(self, source: Path, npu: str) -> Path:
+        compile_model(source, npu, source.with_suffix(".vela"))
+        return source.with_suffix(".vela")
+
+    def _forget_models(self) -> None:
+        self.line.pause()
+        with board.Board(self.machine.port) as handle:
+            handle.exec(
+                "import os\nfor name in os.listdir('/'):\n"
+                " if name.startswith('ethosu_'): os.remove('/' + name)"
+            )
+        self.line.resume()
+
+    def _deploy(self, forget: bool) -> int:
+        path = self.folder / "new"
+        if forget or not path.exists():
+            path.write_bytes(random.randbytes(random.randrange(20_000)))
+        before = self._files()
+        done = self.ethosu("deploy", path, "--on", self.line.port, "--json")
+        after = self._files()
+        new = dict(romfs.files(ROM)) | {"new": path.read_bytes()}
+        assert after == new or (done.code and after == before), (
+            f"code {done.code}: files {[*after]}"
+        )
+        return done.code
+
+    def _files(self) -> dict[str, bytes]:
+        """What is in the board's ROM, over a line of its own."""
+        self.line.pause()
+        with board.Board(self.machine.port) as handle:
+            handle.soft_reset()
+            names = handle.ask(deploy._OPEN)
+            found = {
+                path: handle.ask(f"_answer = _rom.open({path!r}, 'rb').read()") for path, _ in names
+            }
+        self.line.resume()
+        return found
+
+
+def _draw(dice: random.Random) -> Fault:
+    kind = dice.choice(KINDS)
+    place = int(2 ** dice.uniform(0, 15.5))
+    return Fault(dice.random() < 0.5, place, kind, dice.choice((1, 1, 1, 2, 3, 10, 300)))
+
+
+def _hangs(*_) -> None:
+    raise HangError(f"the command is at work for {HANG_S} s")
+
+
+@contextlib.contextmanager
+def faster():
+    """All time-outs end sooner."""
+    real = deadline.Deadline.__init__
+
+    def shorter(self, seconds, process=None):
+        real(self, None if seconds is None else seconds / FASTER, process)
+
+    deadline.Deadline.__init__ = shorter
+    try:
+        yield
+    finally:
+        deadline.Deadline.__init__ = real
+
+
+def play(seed: int, first: int, count: int, say=lambda text: None, compiled=None) -> Counter:
+    """Play rounds; the count of each kind of fault with the exit codes that came of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        campaign = Campaign(Path(folder), compiled)
+        try:
+            for number in range(first, first + count):
+                try:
+                    campaign.round(seed, number)
+                except BaseException:
+                    say(f"round {number} fails; again: make serial SEED={seed} FIRST={number}")
+                    raise
+                if (number + 1 - first) % 50 == 0:
+                    say(f"{number + 1 - first} rounds; on with FIRST={number + 1}")
+        finally:
+            campaign.close()
+        return campaign.seen
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tools.ethosu_tools.serial_campaign")
+    parser.add_argument("--seed", type=int, default=time.time_ns() // 10**9)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--rounds", type=int, default=1000)
+    arguments = parser.parse_args()
+    print(f"seed {arguments.seed}", flush=True)
+    seen = play(
+        arguments.seed, arguments.first, arguments.rounds, lambda text: print(text, flush=True)
+    )
+    for name, count in sorted(seen.items()):
+        print(f"{name:40} {count}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
