@@ -13,8 +13,9 @@ import pytest
 import serial
 import sharing
 from ethosu_tools import paths
-from ethosu_tools.board import Board, Port, QemuBoard
+from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.deadline import Deadline
+from ethosu_tools.port import Port
 from ethosu_tools.qemu import Machine, find_qemu
 
 START_TIMEOUT_S = 10

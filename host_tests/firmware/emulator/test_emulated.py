@@ -5,9 +5,10 @@ import time
 
 import pytest
 import serial
-from ethosu_tools.board import Port, QemuBoard, open_board
+from ethosu_tools.board import QemuBoard, open_board
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import RemoteError
+from ethosu_tools.port import Port
 from ethosu_tools.qemu import Machine
 
 

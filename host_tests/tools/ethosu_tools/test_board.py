@@ -6,9 +6,10 @@ import threading
 
 import pytest
 import serial
-from ethosu_tools.board import Board, Port
+from ethosu_tools.board import Board
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
+from ethosu_tools.port import Port
 
 from tools.ethosu_tools.fake_board import FakeBoard
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from .. import qemu, romfs
 from ..arrays import Array
-from ..board import Board, OnOutput, QemuBoard
+from ..board import Board, QemuBoard
 from ..deploy import deploy
+from ..port import OnOutput
 from ..sim import Simulation
 from ..tflite import Tensor
 from ..ui import visible

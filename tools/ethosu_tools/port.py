@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""A board's serial port: waits that count the board's time, and steps that end.
+
+The protocol on it is mpremote's.
+"""
+
+import io
+import select
+import time
+from collections.abc import Callable
+from typing import Any
+
+import serial
+from mpremote.transport import TransportError
+from mpremote.transport_serial import SerialTransport
+
+from .deadline import Deadline
+
+BAUDRATE = 115200
+# A board that is asked answers within this time; time-outs are looked at in reads of _POLL_S.
+ANSWER_TIMEOUT_S = 10.0
+_POLL_S = 0.05
+
+OnOutput = Callable[[bytes], None]
+Deadlines = Callable[[float | None], Deadline]
+_ENDLESS = Deadline(None)
+
+
+class StepError(TransportError):  # type: ignore[misc]  # mpremote has no types
+    """A step took longer in all than it may, although the board kept sending."""
+
+
+class Port:
+    """A serial port that waits for the board's time, not the host's; else as pyserial's."""
+
+    def __init__(self, port: serial.Serial, deadlines: Deadlines = Deadline) -> None:
+        """Take over an open port; `deadlines` makes the deadline of a wait."""
+        self._port = port
+        self._port.timeout = _POLL_S
+        self._deadlines = deadlines
+        self._received = bytearray()
+        self.begin(None)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._port, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._port, name, value)
+
+    def begin(self, seconds: float | None) -> None:
+        """Begin a step: reads and writes raise StepError once it took so long in all.
+
+        A silence ends a step sooner. This is for boards that never stop sending.
+        """
+        self._seconds, self._step = seconds, self._deadlines(seconds)
+        self._looked = time.monotonic()
+
+    @property
+    def in_waiting(self) -> int:
+        """Number of bytes that can be read at once."""
+        return len(self._received) + int(self._port.in_waiting)
+
+    def inWaiting(self) -> int:  # noqa: N802  # the name that mpremote calls
+        """Return the same as `in_waiting`."""
+        return self.in_waiting
+
+    def read(self, size: int = 1) -> bytes:
+        """Return so many bytes, or fewer if the board keeps silent."""
+        data, silence = b"", self._deadlines(ANSWER_TIMEOUT_S)
+        while len(data) < size and self._fill(silence):
+            data += self._take(size - len(data))
+        return data
+
+    def read_until(
+        self,
+        ending: bytes,
+        timeout: float | None = ANSWER_TIMEOUT_S,
+        *,
+        overall: float | None = None,
+        on_output: OnOutput | None = None,
+    ) -> bytes:
+        """Return all up to `ending`, or what came until a time-out.
+
+        `timeout` bounds the silence between two bytes. With `on_output`, which gets each byte as
+        it comes, only the last one is returned.
+        """
+        data, silence, end = bytearray(), self._deadlines(timeout), self._deadlines(overall)
+        while not data.endswith(ending) and self._fill(silence, end):
+            silence.restart()
+            if on_output:
+                data[:] = self._take(1)
+                on_output(bytes(data))
+            else:
+                before = len(data)
+                data += self._received
+                found = data.find(ending, max(0, before - len(ending) + 1))
+                stop = len(data) if found < 0 else found + len(ending)
+                self._received = data[stop:]
+                del data[stop:]
+        return bytes(data)
+
+    def write(self, data: bytes) -> int:
+        """Write all; SerialTimeoutException if the board takes nothing and says nothing.
+
+        What the board says meanwhile is kept: a board that echoes would else wait for its reader,
+        and the writer for the board.
+        """
+        try:
+            line = self._port.fileno()
+        except (AttributeError, io.UnsupportedOperation):  # a URL without one, such as rfc2217
+            return int(self._port.write(data))
+        self._port.write_timeout = 0  # writes what fits
+        silence, written = self._deadlines(ANSWER_TIMEOUT_S), 0
+        while written < len(data):
+            readable, writable, _ = select.select([line], [line], [], _POLL_S)
+            if readable:
+                self._receive()
+            if writable:
+                written += int(self._port.write(data[written : written + 4096]))
+            if readable or writable:
+                silence.restart()
+            elif silence.expired():
+                raise serial.SerialTimeoutException(
+                    f"the board took {written} of {len(data)} bytes, then nothing more"
+                )
+        return written
+
+    def _receive(self) -> None:
+        """Take what has come, or the next byte if it comes soon."""
+        now = time.monotonic()
+        if now - self._looked >= _POLL_S:  # an emulator's deadline is slow to ask
+            self._looked = now
+            if self._step.expired():
+                raise StepError(f"not done within {self._seconds} s")
+        try:
+            self._received += self._port.read(max(1, self._port.in_waiting))
+        except OSError as error:  # a pseudo terminal without its other end
+            raise serial.SerialException(f"nothing can be read: {error}") from error
+
+    def _fill(self, silence: Deadline, end: Deadline = _ENDLESS) -> bool:
+        """Is there a byte, or does one come before a silence and the end?"""
+        while not self._received:
+            self._receive()
+            if end.expired() or (not self._received and silence.expired()):
+                return False
+        return True
+
+    def _take(self, size: int) -> bytes:
+        """So many of the bytes that have come."""
+        taken = bytes(self._received[:size])
+        del self._received[:size]
+        return taken
+
+
+class Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
+    """mpremote's protocol over a port that counts the board's time."""
+
+    def __init__(self, name: str, deadlines: Deadlines) -> None:
+        super().__init__(name, BAUDRATE)
+        self.serial = Port(self.serial, deadlines)  # type: ignore[has-type]
+
+    def read_until(
+        self,
+        min_num_bytes: int,
+        ending: bytes,
+        timeout: float | None = 10,
+        data_consumer: OnOutput | None = None,
+        timeout_overall: float | None = None,
+    ) -> bytes:
+        """Read until `ending`, or until one of the time-outs, in seconds of the board."""
+        return self.serial.read_until(
+            ending, timeout, overall=timeout_overall, on_output=data_consumer
+        )
