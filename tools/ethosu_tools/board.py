@@ -211,7 +211,7 @@ class Board(Closeable):
     def _soft_reset(self) -> None:
         with self._translated("soft reset", _SILENCES * ANSWER_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=True)
-            self._prove_prompt()
+            self._prove_prompt(ANSWER_TIMEOUT_S)
 
     def reset(self) -> None:
         """Reset the whole board."""
@@ -293,13 +293,13 @@ class Board(Closeable):
     def _ask_for_raw_repl(self) -> None:
         with self._translated("waiting for the board's prompt", 2 * _PROMPT_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=False, timeout_overall=_PROMPT_TIMEOUT_S)
-            self._prove_prompt()
+            self._prove_prompt(_PROMPT_TIMEOUT_S)
 
-    def _prove_prompt(self) -> None:
+    def _prove_prompt(self, timeout: float) -> None:
         """See that the board answers to us: it may be a late answer that we took for one."""
         self._can_ask, self._transport.use_raw_paste = False, True
         word = os.urandom(4).hex()
-        output, _ = self._transport.exec_raw(f"print({word!r})", _PROMPT_TIMEOUT_S)
+        output, _ = self._transport.exec_raw(f"print({word!r})", timeout)
         if output.strip() != word.encode():
             raise TransportError(f"expected {word}, found {output!r}")
 

@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from ethosu_tools import board, cli, deadline, deploy, make_model, qemu, romfs, tflite
@@ -195,11 +196,11 @@ def faster():
     def shorter(self, seconds, process=None):
         real(self, None if seconds is None else seconds / FASTER, process)
 
-    deadline.Deadline.__init__ = shorter
-    try:
+    with (
+        patch.object(deadline.Deadline, "__init__", shorter),
+        patch.object(board, "_QUIET_S", board._QUIET_S / FASTER),
+    ):
         yield
-    finally:
-        deadline.Deadline.__init__ = real
 
 
 def play(seed: int, first: int, count: int, say=lambda text: None, compiled=None) -> Counter:
