@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The serial campaign: commands of the tools over a line that loses, doubles, damages, delays and
-floods bytes, to an emulated board.
+floods bytes, to an emulated board; and deploys to a board that is reset at any moment.
 
     make serial ROUNDS=10000 SEED=1 FIRST=0
 
@@ -17,6 +17,7 @@ import random
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -77,16 +78,23 @@ class Campaign:
         command = dice.choice(self.commands)
         forget = dice.random() < 0.3
         faults = [_draw(dice) for _ in range(dice.choice((1, 1, 1, 2, 4, 16)))]
-        for kinds, these in (("+".join(sorted({each.kind for each in faults})), faults), ("", [])):
-            self.line.begin(these, random.Random(number))
-            self.bad = bool(these)
-            try:
-                code = command(forget and bool(these))
-            finally:
-                self.line.begin([], dice)
-            assert code in (0, 5) and (code == 0 or these), f"{kinds or 'sound line'}: code {code}"
-            for kind in kinds.split("+"):
-                self.seen[f"{kind or 'sound'} {code}"] += 1
+        kinds = sorted({each.kind for each in faults})
+        if command == self._deploy and dice.random() < 0.4:
+            faults, kinds = [], ["reset"]
+        self.bad, self.reset_after = True, dice.uniform(0, 2) if kinds == ["reset"] else None
+        code = self._play(command, faults, dice, forget=forget)
+        assert code in (0, 5), f"{kinds}: code {code}"
+        self.seen.update(f"{kind} {code}" for kind in kinds)
+        self.bad, self.reset_after = False, None
+        assert self._play(command, [], dice) == 0, "a sound line"
+        self.seen["sound 0"] += 1
+
+    def _play(self, command, faults: list[Fault], dice: random.Random, *, forget=False) -> int:
+        self.line.begin(faults, dice)
+        try:
+            return command(forget)
+        finally:
+            self.line.begin([], dice)
 
     def ethosu(self, *words: object) -> Outcome:
         """Run a command in this process."""
@@ -157,7 +165,12 @@ class Campaign:
         if forget or not path.exists():
             path.write_bytes(random.randbytes(random.randrange(20_000)))
         before = self._files()
+        timer = threading.Timer(self.reset_after or 0, self.machine.reset)
+        if self.reset_after is not None:
+            timer.start()
         done = self.ethosu("deploy", path, "--on", self.line.port, "--json")
+        if self.reset_after is not None:
+            timer.join()
         after = self._files()
         new = dict(romfs.files(ROM)) | {"new": path.read_bytes()}
         assert after == new or (done.code and after == before), (
