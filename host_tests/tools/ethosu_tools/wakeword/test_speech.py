@@ -51,7 +51,7 @@ def test_other_files_are_refused(tmp_path, content, message):
 def test_a_missing_file_and_a_folder_are_named(tmp_path):
     with pytest.raises(InputError, match=r"none\.wav cannot be read: No such file"):
         speech.read_wav(tmp_path / "none.wav")
-    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+    with pytest.raises(InputError, match="cannot be read: it is a folder"):
         speech.read_wav(tmp_path)
 
 
