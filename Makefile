@@ -71,7 +71,7 @@ field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # The newest MicroPython that is pinned; firmware/Makefile takes the default one.
 NEWEST_MICROPYTHON = $(shell sed -n 's/^\[release\."\(.*\)"\]/\1/p' firmware/micropython.toml | sort -V | tail -1)
 CAMPAIGNS := streams models models32 kernels kernels32 payloads payloads32 files \
-    faults faults-by-host-time soak
+    faults faults-by-host-time soak serial
 AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
 
 # Steps announce themselves on one line; what they run prints below it.
@@ -82,7 +82,7 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 .DEFAULT_GOAL := help
 .PHONY: help native kernel-sizes litert-newest setup build parts sim sim-host plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants demo test test-all nightly fuzz \
-    serial coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) $(CAMPAIGNS:%=campaign-%)
+    coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) $(CAMPAIGNS:%=campaign-%)
 
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
@@ -210,11 +210,6 @@ $(CAMPAIGNS:%=campaign-%): build
 	$(call say,campaign $(@:campaign-%=%))
 	@cd host_tests && nice -n 19 ../$(BIN)/python -m campaigns $(@:campaign-%=%) \
 	    $(if $(RUNS),--runs $(RUNS)) $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST))
-
-serial: build ## Run the tools over a bad serial line for ROUNDS (default 1000), SEED, FIRST
-	$(call say,serial campaign)
-	@cd host_tests && ../$(BIN)/python -m tools.ethosu_tools.serial_campaign \
-	    --rounds $(or $(ROUNDS),1000) --first $(or $(FIRST),0) $(if $(SEED),--seed $(SEED))
 
 coverage: setup ## Print which lines of the NPU simulator the tests reach
 	$(call say,line coverage of the NPU simulator)

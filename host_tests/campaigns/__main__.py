@@ -21,6 +21,7 @@ from .common import BUILD, Campaign, FoundError, added
 from .corpus import GRAPHS_LONG, corpus
 from .files import Files
 from .loading import Loading
+from .serial import Serial
 from .streams import Streams
 
 
@@ -41,6 +42,7 @@ CAMPAIGNS: dict[str, tuple[Callable[[], Campaign], int]] = {
     "faults": (Faults, 10_000),
     "faults-by-host-time": (partial(Faults, host_time=True), 10_000),
     "soak": (Soak, 1_000_000),
+    "serial": (Serial, 1_000),
 }
 
 

@@ -277,12 +277,6 @@ def settle():
         if held is not None:
             held.release()
     kept = handle = None
-    # Known: a job that asyncio.run() left behind keeps its model busy. Deleted when that is fixed.
-    for loaded in (cnn, second, other):
-        try:
-            loaded.m.cancel()
-        except ValueError:  # closed
-            pass
     if action == "deinit":
         cnn.load()
 

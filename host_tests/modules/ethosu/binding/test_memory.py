@@ -192,7 +192,9 @@ def spoil(source, k):
     code = struct.pack('<10I', *words)
     start = bytes(source).find(b'COP1') + 32
     for i in range(len(code)): view[start + i] = code[i]
-    vfs.rom_ioctl(5, 0)  # cleans the data cache
+    first = uctypes.addressof(view) + start
+    for at in range(first & ~31, first + len(code), 32):
+        machine.mem32[0xE000EF68] = at  # DCCMVAC: clean this line of the data cache
 def outside_the_heap(data):
     there = uctypes.bytearray_at(0x60F00000, len(data))
     there[:] = data

@@ -2,24 +2,22 @@
 """The serial campaign: commands of the tools over a line that loses, doubles, damages, delays and
 floods bytes, to an emulated board; and deploys to a board that is reset at any moment.
 
-    make serial ROUNDS=10000 SEED=1 FIRST=0
+    make campaign-serial RUNS=10000
 
 Each round draws its faults from the seed and its number. Its command has to end with the right
 result, or with exit code 5 and one sentence; then the same command over a sound line has to give
 the right result. Time-outs are shortened, so a busy host may fail a command, never a round.
 """
 
-import argparse
 import contextlib
 import io
 import json
 import random
 import signal
-import sys
 import tempfile
 import threading
-import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -29,7 +27,8 @@ from ethosu_tools import board, cli, deadline, deploy, make_model, qemu, romfs, 
 from ethosu_tools.oracle import run as reference
 from ethosu_tools.vela import compile_model
 
-from tools.ethosu_tools.bad_line import KINDS, BadLine, Fault
+from .bad_line import KINDS, BadLine, Fault
+from .common import Counts, FoundError, repeat
 
 NPU = "ethos-u55-128"
 STEPS = 2
@@ -54,7 +53,7 @@ class Outcome:
     err: str
 
 
-class Campaign:
+class Line:
     """A board, a bad line to it, and the commands with their right results."""
 
     def __init__(self, folder: Path, compiled=None) -> None:
@@ -216,38 +215,21 @@ def faster():
         yield
 
 
-def play(seed: int, first: int, count: int, say=lambda text: None, compiled=None) -> Counter:
-    """Play rounds; the count of each kind of fault with the exit codes that came of it."""
-    with tempfile.TemporaryDirectory() as folder:
-        campaign = Campaign(Path(folder), compiled)
-        try:
-            for number in range(first, first + count):
-                try:
-                    campaign.round(seed, number)
-                except BaseException:
-                    say(f"round {number} fails; again: make serial SEED={seed} FIRST={number}")
-                    raise
-                if (number + 1 - first) % 50 == 0:
-                    say(f"{number + 1 - first} rounds; on with FIRST={number + 1}")
-        finally:
-            campaign.close()
-        return campaign.seen
+@dataclass(frozen=True)
+class Serial:
+    """The campaign; `compiled` compiles a model, if that was done before."""
 
+    compiled: Callable[[Path, str], Path] | None = None
+    chunk = 50
 
-def main() -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m tools.ethosu_tools.serial_campaign")
-    parser.add_argument("--seed", type=int, default=time.time_ns() // 10**9)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--rounds", type=int, default=1000)
-    arguments = parser.parse_args()
-    print(f"seed {arguments.seed}", flush=True)
-    seen = play(
-        arguments.seed, arguments.first, arguments.rounds, lambda text: print(text, flush=True)
-    )
-    for name, count in sorted(seen.items()):
-        print(f"{name:40} {count}")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    def run(self, seed: int, first: int, count: int) -> Counts:
+        """Play rounds; the count of each kind of fault with the exit codes that came of it."""
+        with tempfile.TemporaryDirectory() as folder:
+            line = Line(Path(folder), self.compiled)
+            with contextlib.closing(line):
+                for number in range(first, first + count):
+                    try:
+                        line.round(seed, number)
+                    except (AssertionError, HangError) as error:
+                        raise FoundError(f"{error}\n{repeat('serial', seed, number)}") from error
+            return dict(line.seen)
