@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Puts files into a board's ROM file system, beside those that are there, and checks them.
+"""Puts files into a board's ROM file system, next to those that are there, and checks them.
 
 A firmware of this project keeps the old image until the new one is whole (firmware/romfs.c), so
 that a deploy that is cut off leaves one of the two. Elsewhere, and where the partition is too small
