@@ -171,9 +171,13 @@ class Running:
         self.ends: Counter[str] = Counter()
         image = rom_image((npu, NPUS[npu]), "faults_on_board.py")
         self.board = QemuBoard(Machine(npu, npu1=NPUS[npu], romfs=image, repeatable=not host_time))
-        self._begin()
-        self.durations = {use: self.board.eval(f"duration({use!r})") for use in USES}
-        self._begin()
+        try:
+            self._begin()
+            self.durations = {use: self.board.eval(f"duration({use!r})") for use in USES}
+            self._begin()
+        except BaseException:
+            self.board.close()
+            raise
 
     def round(self, number: int) -> None:
         """One round; what goes wrong is kept in `failures`."""

@@ -26,7 +26,7 @@ def rows(name):
     with open("/rom/" + name, "rb") as file:
         data = file.read()
     size = len(data) // STEPS
-    return [data[step * size : (step + 1) * size] for step in range(STEPS)]
+    return [bytearray(data[step * size : (step + 1) * size]) for step in range(STEPS)]
 
 
 class Loaded:

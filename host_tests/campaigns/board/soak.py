@@ -29,8 +29,12 @@ class Working:
     def __init__(self, npu: str, mode: str) -> None:
         image = rom_image((npu, NPUS[npu]), "soak_on_board.py")
         self.board = QemuBoard(Machine(npu, npu1=NPUS[npu], romfs=image, coherence=mode))
-        self.board.exec("exec(open('/rom/program.py').read())\nwork(100, 0)", timeout=SILENCE_S)
-        free, self.counts = self.board.eval("level()")
+        try:
+            self.board.exec("exec(open('/rom/program.py').read())\nwork(100, 0)", timeout=SILENCE_S)
+            free, self.counts = self.board.eval("level()")
+        except BaseException:
+            self.board.close()
+            raise
         self.level = Level(free, MISSING)
         self.inferences = self.loads = 0
 

@@ -17,7 +17,7 @@ def rows(name):
     with open("/rom/" + name, "rb") as file:
         data = file.read()
     size = len(data) // STEPS
-    return [data[step * size : (step + 1) * size] for step in range(STEPS)]
+    return [bytearray(data[step * size : (step + 1) * size]) for step in range(STEPS)]
 
 
 CASES = {name: (rows(name + ".in"), rows(name + ".out")) for name in NAMES}
