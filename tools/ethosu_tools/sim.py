@@ -40,6 +40,8 @@ class Source(c.Structure):
         ("file_size", c.c_size_t),
         ("driver", c.c_void_p),
         ("skip_verify", c.c_bool),
+        ("npu_reads_object", c.c_bool),
+        ("file_may_change", c.c_bool),
         ("stop", c.c_void_p),
         ("argument", c.c_void_p),
     )

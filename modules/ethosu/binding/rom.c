@@ -29,8 +29,8 @@ static void end_models(mp_obj_t segment)
 mp_obj_t __wrap_mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
 {
     mp_int_t command = mp_obj_get_int(args[0]);
-    bool writes = command == MP_VFS_ROM_IOCTL_WRITE_PREPARE ||
-                  command == MP_VFS_ROM_IOCTL_WRITE || command == MP_VFS_ROM_IOCTL_WRITE_COMPLETE;
+    bool writes = command == MP_VFS_ROM_IOCTL_WRITE_PREPARE || command == MP_VFS_ROM_IOCTL_WRITE ||
+                  command == MP_VFS_ROM_IOCTL_WRITE_COMPLETE;
     if (writes && n_args > 1) {
         if (npus_are_busy()) {
             return MP_OBJ_NEW_SMALL_INT(-MP_EBUSY);

@@ -64,15 +64,15 @@ struct ethosu_model_source {
     struct ethosu_driver
         *driver;      /**< NPU to check the model against; NULL: at the first inference */
     bool skip_verify; /**< do not verify the command streams: the caller trusts them */
+    /** The NPU can read `object`, aligned to 16: command streams are copied there, if at all. */
+    bool npu_reads_object;
+    bool file_may_change; /**< copy the command streams: what runs is what was checked */
     /**
      * Asked while the model is loaded, while its CPU operators run, and between steps, every few
      * 100,000 instructions: must it stop? It may shorten the driver's time-out. NULL: never.
      */
     bool (*stop)(void *argument);
     void *argument; /**< for `stop` */
-    /** The NPU can read `object`, aligned to 16: command streams are copied there, if at all. */
-    bool npu_reads_object;
-    bool file_may_change; /**< copy the command streams: what runs is what was checked */
 };
 
 /** Memory that a model needs (measure) and gets (load). */

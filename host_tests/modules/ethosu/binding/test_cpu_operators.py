@@ -7,7 +7,7 @@ from modules.ethosu.runtime import board_models, hostile
 
 from .conftest import raised
 
-INPUT = "x = bytes((7 * i) & 255 for i in range(64 * 64))\n"
+INPUT = "x = bytearray((7 * i) & 255 for i in range(64 * 64))\n"
 
 
 @pytest.fixture
