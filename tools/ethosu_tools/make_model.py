@@ -253,9 +253,9 @@ def small_streaming(seed: int = 2) -> bytes:
     init = Graph("init")
     net.graph.operator("CALL_ONCE", [], [], "CallOnceOptions", initSubgraphIndex=1)
     x = net.reshape(net.input((1, 3, 8)), (1, 3, 1, 8))
-    x = _remember_from(init, net, x, "frames", past=2)
+    x = remember_from(init, net, x, "frames", past=2)
     x = net.conv(x, 16, kernel=(5, 1), stride=(3, 1), padding=VALID)
-    x = _remember_from(init, net, x, "features", past=6)
+    x = remember_from(init, net, x, "features", past=6)
     x = net.conv(net.depthwise(x, (7, 1), padding=VALID), 16, kernel=(1, 1))
     x = net.to_uint8(net.sigmoid(net.dense(x, 1, gain=2.0)))
     net.graph.outputs.append(x.tensor)
@@ -305,7 +305,7 @@ def _inverted_residual(net: Net, x: Signal, expansion: int, depth: int, stride: 
     return net.add(x, y) if x.shape == y.shape else y
 
 
-def _remember_from(init: Graph, net: Net, x: Signal, variable: str, past: int) -> Signal:
+def remember_from(init: Graph, net: Net, x: Signal, variable: str, past: int) -> Signal:
     """`Net.remember`, with random first values that the graph `init` writes to the variable."""
     first = net.random.integers(-128, 128, (1, past, *x.shape[2:])).astype(np.int8)
     handle = init.tensor(variable, (), "resource")

@@ -27,8 +27,19 @@ bool job_drop_abandoned(struct ethosu_driver *npu)
     if (module == NULL) {
         return false;
     }
-    mp_obj_t drop = mp_load_attr(module->value, MP_QSTR_drop_abandoned);
-    return mp_obj_is_true(mp_call_function_1(drop, MP_OBJ_NEW_SMALL_INT(npus_index(npu))));
+    // A callback that ran here would meet the caller's object between two states.
+    nlr_buf_t nlr;
+    mp_sched_lock();
+    if (nlr_push(&nlr) == 0) {
+        mp_obj_t drop = mp_load_attr(module->value, MP_QSTR_drop_abandoned);
+        bool dropped =
+            mp_obj_is_true(mp_call_function_1(drop, MP_OBJ_NEW_SMALL_INT(npus_index(npu))));
+        nlr_pop();
+        mp_sched_unlock();
+        return dropped;
+    }
+    mp_sched_unlock();
+    nlr_jump(nlr.ret_val);
 }
 
 static MP_NOINLINE void end_abandoned(struct ethosu_driver *npu)

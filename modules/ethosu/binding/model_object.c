@@ -103,6 +103,10 @@ static void load(model_obj_t *self, struct ethosu_model_source *source, bool any
         self->model = NULL;
         binding_raise_model(status, &error);
     }
+    if (self->rom == NULL) {
+        self->model = NULL;
+        (void)model_open(MP_OBJ_FROM_PTR(self)); // raises
+    }
     self->one_call = ethosu_model_is_one_call(self->model);
 }
 
@@ -161,8 +165,11 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
         .npu_reads_object = binding_npu_reads_heap(),
         .file_may_change = source.may_change && args[ARG_VERIFY].u_bool,
     };
+    // Loading runs callbacks: what it reads and writes stays where it is.
+    self->rom = self;
+    pin_add(&self->pins, self->block, MODEL_BLOCKS, &self->rom);
     load(self, &from, args[ARG_NPU].u_obj == mp_const_none, args[ARG_ARENA].u_obj);
-    pin_add(&self->pins, self->block, MODEL_BLOCKS, (void **)&self->model);
+    self->pins.user = (void **)&self->model;
     return MP_OBJ_FROM_PTR(self);
 }
 

@@ -20,6 +20,7 @@ typedef struct model_obj {
     npu_obj_t *handle;        /**< runs on this reservation; NULL: reserves for each inference */
     struct deadline deadline; /**< of each inference */
     struct pins pins;
+    void *rom;                 /**< while it is loaded; NULL: its ROM was written meanwhile */
     void *block[MODEL_BLOCKS]; /**< where they start, for the collector; NULL after deinit() */
     const void *arena;
     uint32_t arena_span; /**< bytes from the start of its block to the arena's end */

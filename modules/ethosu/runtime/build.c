@@ -7,12 +7,17 @@
 
 #include <string.h>
 
+static int refuse_stopped(const struct builder *builder)
+{
+    return error_set(builder->error, ETHOSU_MODEL_STOPPED, "loading was stopped");
+}
+
 /** Take more units from what is left. */
 static __attribute__((noinline)) int take_work(struct builder *builder, uint32_t units)
 {
     uint32_t more = units > POLL_UNITS ? units : POLL_UNITS;
     if (poll_now(&builder->model->poll)) {
-        return error_set(builder->error, ETHOSU_MODEL_STOPPED, "loading was stopped");
+        return refuse_stopped(builder);
     }
     if (more > builder->work_after) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
@@ -359,8 +364,10 @@ int ethosu_model_load(const struct ethosu_model_source *source,
     builder.model->arena = memory->arena;
     builder.init_end = &builder.model->init;
     TRY(build_model(&builder, source));
-    *model = memory->object;
-    (*model)->object_size = (uint32_t)(builder.object.low + builder.object.high);
-    ethosu_model_reset(*model);
+    builder.model->object_size = (uint32_t)(builder.object.low + builder.object.high);
+    if (run_initialisation(builder.model) == ETHOSU_MODEL_STOPPED) {
+        return refuse_stopped(&builder);
+    }
+    *model = builder.model;
     return ETHOSU_MODEL_OK;
 }

@@ -102,4 +102,7 @@ static inline bool is_npu_step(const struct step *step)
 /** A step failed: stop the NPU if it is running. */
 void stop_npu(struct ethosu_model *model);
 
+/** Give variables and state their initial values; ETHOSU_MODEL_STOPPED: some have none. */
+int run_initialisation(struct ethosu_model *model);
+
 #endif

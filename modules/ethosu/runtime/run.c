@@ -88,12 +88,24 @@ int step_initialised(struct ethosu_model *model, const struct step *step)
     return ETHOSU_MODEL_OK;
 }
 
+int run_initialisation(struct ethosu_model *model)
+{
+    int status = ETHOSU_MODEL_OK;
+    model->first = model->steps;
+    for (const struct init_step *init = model->init; init != NULL && status != ETHOSU_MODEL_STOPPED;
+         init = init->next) {
+        status = init->step.run(model, &init->step);
+    }
+    return status;
+}
+
 void ethosu_model_reset(struct ethosu_model *model)
 {
-    model->first = model->steps;
-    for (const struct init_step *init = model->init; init != NULL; init = init->next) {
-        init->step.run(model, &init->step);
-    }
+    // Only a whole initialisation is right; what a load allows is soon done.
+    struct poll asked = model->poll;
+    model->poll = (struct poll){.left = INT32_MAX};
+    (void)run_initialisation(model);
+    model->poll = asked;
 }
 
 /** The inference must stop, and the NPU with it. */
