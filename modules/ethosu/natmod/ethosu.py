@@ -66,7 +66,7 @@ core.run_until_complete = _run_until_complete
 def init(address, *, npu=0, secure=True, privileged=True):
     """Use the NPU whose registers are at this address; it is reset. Returns its config."""
     if not _guards:
-        _guards.append(_new_guard())
+        _guards.append(_new_guard(True))
     _npus.pop(npu, None)
     _npus[npu] = _open(npu, address, secure | privileged << 1)
     return _npus[npu]
@@ -99,7 +99,7 @@ def reserve(*, timeout_ms=-1, npu=None, powered=False):
     return handle
 
 
-def _read(folder):
+def _listing(folder):
     """A listing that was read to its end: its file system needs it no longer."""
     try:
         listing = os.ilistdir(folder)
@@ -110,13 +110,13 @@ def _read(folder):
         return None  # nothing is mounted there
 
 
-def _new_guard():
+def _new_guard(of_all):
     """An object that the collector finalises: it was a listing of a FAT or littlefs folder."""
     mounted = ["/" + entry[0] for entry in os.ilistdir("/") if entry[1] == _FOLDER]
     for folder in ["/."] + mounted:  # noqa: RUF005  (MicroPython has no * here)
-        listing = _read(folder)
+        listing = _listing(folder)
         if hasattr(listing, "__del__"):
-            return _guard(listing)
+            return _guard(listing, of_all)
     raise OSError(95, "nothing would stop the NPU at a soft reset: mount FAT or littlefs first")
 
 
@@ -175,7 +175,7 @@ class NPU(_Job):
 
     def __init__(self):
         self._program = bytearray(_PROGRAM_SIZE)
-        self._guard = _new_guard()
+        self._guard = _new_guard(False)
 
     def __getattr__(self, name):
         if name != "npu":
@@ -337,7 +337,7 @@ class Model(_Job):
         """Run once. None: the tensors stay in the arena, nothing is copied."""
         ticket = [0, self._timeout_ms, self]
         try:
-            ended = self._begin(inputs, ticket)
+            ended = self._begin(inputs, outputs, ticket)
             while not ended:
                 late = _wait(self.npu, ticket)
                 ended = _resume(self._memory, self.npu, ticket, late)
@@ -352,10 +352,13 @@ class Model(_Job):
         return _await(self, run_model(self, inputs, outputs))
 
     def _start(self, inputs=None, outputs=None):
-        return self._begin(inputs, [0, self._timeout_ms, self])
+        return self._begin(inputs, outputs, [0, self._timeout_ms, self])
 
-    def _begin(self, inputs, ticket):
+    def _begin(self, inputs, outputs, ticket):
         _check_idle(self._memory, self.npu)
+        if outputs is not None:
+            for tensor, given in _pairs(self.outputs, outputs):
+                _read(self._memory, tensor.index, given, None)
         if inputs is not None:
             for tensor, given in _pairs(self.inputs, inputs):
                 tensor._write(given)
@@ -384,7 +387,7 @@ class Model(_Job):
         if outputs is None:
             return self._results(self._real)
         for tensor, given in _pairs(self.outputs, outputs):
-            memoryview(given)[:] = tensor.data
+            _read(self._memory, tensor.index, given, tensor.data)
 
     def cancel(self):
         """Stop an inference that is under way."""

@@ -187,23 +187,43 @@ static struct numbers numbers_in(mp_obj_t given, size_t expected)
     return numbers;
 }
 
-/** Is this a buffer of plain bytes, or of the tensor's type? */
+/** Is this a buffer of raw bytes (a bytearray), or of the tensor's type? */
 static bool is_raw(const mp_buffer_info_t *buffer, const struct ethosu_model_tensor *tensor)
 {
-    return buffer->typecode == BYTEARRAY_TYPECODE || buffer->typecode == 'B' ||
+    return buffer->typecode == BYTEARRAY_TYPECODE ||
            buffer->typecode == values_typecode(tensor->type);
 }
 
-/** Memory for all raw values of a tensor. */
-static void *raw_memory(mp_obj_t memory_in, const struct ethosu_model_tensor *tensor)
+/** Raise TypeError when a buffer does not hold raw values of the tensor. */
+static void check_typecode(const struct ethosu_model_tensor *tensor, const mp_buffer_info_t *buffer,
+                           const char *what)
 {
-    mp_buffer_info_t memory = native_buffer_of(memory_in, MP_BUFFER_WRITE, "into");
-    if (!is_raw(&memory, tensor)) {
-        native_raise_type_error("into: bytes, or an array of the tensor's typecode expected");
+    if (!is_raw(buffer, tensor)) {
+        const char codes[] = {(char)buffer->typecode, values_typecode(tensor->type)};
+        struct ethosu_model_error error;
+        error_set(&error, 0,
+                  "%s has typecode '%.*s', '%.*s' expected (%s), or a bytearray of raw bytes", what,
+                  1, &codes[0], 1, &codes[1], ethosu_model_type_name(tensor->type));
+        native_raise_type_error(error.text);
     }
-    if (memory.len != tensor->size) {
-        native_raise_size("into", "bytes", memory.len, tensor->size);
+}
+
+/** Check type and size of a buffer for all raw values of a tensor. Raises. */
+static void check_raw(const struct ethosu_model_tensor *tensor, const mp_buffer_info_t *buffer,
+                      const char *what)
+{
+    check_typecode(tensor, buffer, what);
+    if (buffer->len != tensor->size) {
+        native_raise_size(what, "bytes", buffer->len, tensor->size);
     }
+}
+
+/** Memory for all raw values of a tensor. */
+static void *raw_memory(mp_obj_t memory_in, const struct ethosu_model_tensor *tensor,
+                        const char *what)
+{
+    mp_buffer_info_t memory = native_buffer_of(memory_in, MP_BUFFER_WRITE, what);
+    check_raw(tensor, &memory, what);
     return memory.buf;
 }
 
@@ -214,7 +234,7 @@ static mp_obj_t model_quantize(size_t n_args, const mp_obj_t *args)
     struct ethosu_model_tensor tensor = tensor_of(args[0], args[1]);
     struct numbers numbers = numbers_in(args[2], values_count(&tensor));
     values_quantize(native_model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]), &tensor, &numbers,
-                    raw_memory(args[3], &tensor));
+                    raw_memory(args[3], &tensor, "into"));
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_quantize_obj, 4, 4, model_quantize);
@@ -226,8 +246,12 @@ static mp_obj_t model_dequantize(size_t n_args, const mp_obj_t *args)
     struct ethosu_model_tensor tensor = tensor_of(args[0], args[1]);
     mp_buffer_info_t given;
     struct numbers raw;
-    if (mp_get_buffer(args[2], &given, MP_BUFFER_READ) && given.len == tensor.size &&
-        is_raw(&given, &tensor)) {
+    bool bytes = mp_get_buffer(args[2], &given, MP_BUFFER_READ) &&
+                 (given.typecode == BYTEARRAY_TYPECODE || given.typecode == 'B');
+    if (bytes) {
+        check_typecode(&tensor, &given, "raw");
+    }
+    if (bytes && given.len == tensor.size) {
         raw =
             (struct numbers){NULL, given.buf, values_count(&tensor), values_typecode(tensor.type)};
     } else {
@@ -256,19 +280,28 @@ static mp_obj_t model_write(size_t n_args, const mp_obj_t *args)
         (!is_raw(&given, &tensor) && (given.typecode == 'f' || given.typecode == 'd'))) {
         return model_quantize(n_args, args);
     }
-    if (!is_raw(&given, &tensor)) {
-        native_raise_type_error("input: bytes, real numbers, or an array of its typecode expected");
-    }
-    if (given.len != tensor.size) {
-        native_raise_size("input", "bytes", given.len, tensor.size);
-    }
-    void *into = raw_memory(args[3], &tensor);
+    check_raw(&tensor, &given, "input");
+    void *into = raw_memory(args[3], &tensor, "into");
     if (into != given.buf) {
         arm_ethos_io_memcpy(into, given.buf, given.len);
     }
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_write_obj, 4, 4, model_write);
+
+/** _read(memory, index, given, data): raw values of an output to a buffer; data None: check it */
+static mp_obj_t model_read(size_t n_args, const mp_obj_t *args)
+{
+    (void)n_args;
+    struct ethosu_model_tensor tensor = tensor_of(args[0], args[1]);
+    void *given = raw_memory(args[2], &tensor, "output");
+    mp_buffer_info_t data;
+    if (mp_get_buffer(args[3], &data, MP_BUFFER_READ) && given != data.buf) {
+        arm_ethos_io_memcpy(given, data.buf, data.len);
+    }
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_read_obj, 4, 4, model_read);
 
 /** _tensor(memory, index): name, shape, dtype, scale, zero point, axis */
 static mp_obj_t model_tensor(mp_obj_t memory, mp_obj_t index)
@@ -329,6 +362,7 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t count, size_t keywords, mp_obj_t
     mp_store_global(MP_QSTR__quantize, MP_OBJ_FROM_PTR(&model_quantize_obj));
     mp_store_global(MP_QSTR__dequantize, MP_OBJ_FROM_PTR(&model_dequantize_obj));
     mp_store_global(MP_QSTR__write, MP_OBJ_FROM_PTR(&model_write_obj));
+    mp_store_global(MP_QSTR__read, MP_OBJ_FROM_PTR(&model_read_obj));
     mp_store_global(MP_QSTR__buffers, MP_OBJ_FROM_PTR(&model_buffers_obj));
     mp_store_global(MP_QSTR__tensor, MP_OBJ_FROM_PTR(&model_tensor_obj));
     mp_store_global(MP_QSTR__model_info, MP_OBJ_FROM_PTR(&model_info_obj));

@@ -125,14 +125,18 @@ static mp_obj_t guard_delete(mp_obj_t self)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(guard_delete_obj, guard_delete);
 
-/** _guard(object): make a guard, which stops all NPUs, of an object that will be finalised. */
-static mp_obj_t guard_make(mp_obj_t object)
+/**
+ * _guard(object, all): make a guard of an object that will be finalised: of all NPUs, or of the one
+ * that it will reserve.
+ */
+static mp_obj_t guard_make(mp_obj_t object, mp_obj_t all)
 {
     struct guard *guard = MP_OBJ_TO_PTR(object);
-    *guard = (struct guard){.base = {(const mp_obj_type_t *)&guard_type}, .npu = ALL_NPUS};
+    *guard = (struct guard){.base = {(const mp_obj_type_t *)&guard_type},
+                            .npu = mp_obj_is_true(all) ? ALL_NPUS : 0};
     return object;
 }
-static MP_DEFINE_CONST_FUN_OBJ_1(guard_make_obj, guard_make);
+static MP_DEFINE_CONST_FUN_OBJ_2(guard_make_obj, guard_make);
 
 /** _reserve(guard, index, powered): False when others have the NPU. */
 static mp_obj_t guard_reserve(mp_obj_t guard_in, mp_obj_t index, mp_obj_t powered_in)

@@ -231,23 +231,6 @@ def test_scales_per_channel(board, board_npu, tmp_path, small_models):
     assert checked > 0
 
 
-# found(call, given): the output's bytes, or the type of the exception.
-_TABLE = """
-import asyncio, framebuf, uctypes
-def found(call, given):
-    try: return bytes(call(given)[0])
-    except TypeError: return 'TypeError'
-def into(given):
-    m.run_into([bytearray(one)], [given])
-    return [given]
-def copied(given):
-    y = bytearray(len(one))
-    m.run_into([given], [y])
-    return [y]
-calls = [lambda given: m.predict([given]), copied, lambda given: asyncio.run(m.run([given]))]
-"""
-
-
 @pytest.mark.parametrize("tensor", values_table.TENSORS)
 def test_what_each_type_of_object_means_for_each_type_of_tensor(board, tensor):
     """predict(), run_into() and run() agree; the model gives out what it was given."""
@@ -261,26 +244,8 @@ def test_what_each_type_of_object_means_for_each_type_of_tensor(board, tensor):
     graph.operator("CAST", ends[:1], ends[1:], "CastOptions", **fields)
     model = plan_writer.add_plan(write([graph.graph], "cast"))
     board.write_file("/cast.tflite", model)
-    code = values_table.TENSORS[tensor]
-    board.exec(
-        "import ethosu\nfrom array import array\nm = ethosu.Model('/cast.tflite')\nn = 6\n"
-        f"one = bytes(array('{code}', [1] * n))\nkeep = bytearray(one)\n{_TABLE}"
-    )
-    assert board.eval("m.input_dtype") == (code,)
-    dtype = np.dtype(tensor)
-    raw = np.ones(6, dtype).tobytes()
-    real = np.full(6, 2 + zero_point if scale else 1, dtype).tobytes()
-    expected = {"raw": raw, "real": real, "TypeError": "TypeError"}
-    wrong = []
-    for kind, meaning in values_table.inputs(tensor).items():
-        for answer in board.eval(f"[found(call, {kind}) for call in calls]"):
-            if answer != expected[meaning]:
-                wrong.append((kind, meaning, answer))
-    for kind, meaning in values_table.outputs(tensor).items():
-        answer = board.eval(f"found(into, {kind})")
-        if answer != expected[meaning]:
-            wrong.append(("output", kind, meaning, answer))
-    assert not wrong
+    board.exec("import ethosu\nm = ethosu.Model('/cast.tflite')")
+    assert not values_table.differences(board, tensor, zero_point)
 
 
 def test_a_camera_s_bytes_are_no_raw_values_of_int8(face):

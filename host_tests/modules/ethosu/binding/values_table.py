@@ -4,6 +4,8 @@
 The page is modules/ethosu/docs/models.md, "Raw values and real values".
 """
 
+import numpy as np
+
 RAW, REAL, REFUSED = "raw", "real", "TypeError"
 
 # Types of tensors, and their typecodes.
@@ -48,3 +50,49 @@ def outputs(tensor: str) -> dict[str, str]:
         writable = not kind.startswith(("bytes(", "memoryview(one", "[", "(1"))
         found[kind] = meaning if writable and meaning == RAW else REFUSED
     return found
+
+
+# found(call, given): the output's bytes, or the type of the exception.
+_TABLE = """
+import asyncio, framebuf, uctypes
+def found(call, given):
+    try: return bytes(call(given)[0])
+    except TypeError: return 'TypeError'
+def into(given):
+    m.run_into([bytearray(one)], [given])
+    return [given]
+def copied(given):
+    y = bytearray(len(one))
+    m.run_into([given], [y])
+    return [y]
+calls = [lambda given: m.predict([given]), copied, lambda given: asyncio.run(m.run([given]))]
+"""
+
+
+def differences(board, tensor: str, zero_point: int) -> list[tuple]:
+    """What the board's model `m`, six elements in and the same out, does otherwise than the table.
+
+    The scale is 0.5 where there is one, for all types of 8 and 16 bits but bool.
+    """
+    code, dtype = TENSORS[tensor], np.dtype(tensor)
+    board.exec(
+        "from array import array\nn = 6\n"
+        f"one = bytes(array('{code}', [1] * n))\nkeep = bytearray(one)\n{_TABLE}"
+    )
+    assert board.eval("m.input_dtype") == (code,)
+    real = 2 + zero_point if tensor in ("int8", "uint8", "int16") else 1
+    expected = {
+        RAW: np.ones(6, dtype).tobytes(),
+        REAL: np.full(6, real, dtype).tobytes(),
+        REFUSED: REFUSED,
+    }
+    wrong = []
+    for kind, meaning in inputs(tensor).items():
+        for answer in board.eval(f"[found(call, {kind}) for call in calls]"):
+            if answer != expected[meaning]:
+                wrong.append((kind, meaning, answer))
+    for kind, meaning in outputs(tensor).items():
+        answer = board.eval(f"found(into, {kind})")
+        if answer != expected[meaning]:
+            wrong.append(("output", kind, meaning, answer))
+    return wrong

@@ -42,5 +42,7 @@ def fresh(loaded, compiled, small_models, example):  # noqa: F811  # a fixture
     """The same, with model `m`, its input `x` and the output `golden`."""
     _, x, y = example
     loaded.write_file("/m.tflite", compiled(small_models["small_cnn"], NPU).read_bytes())
-    loaded.exec(f"x, golden = {x.tobytes()!r}, {y.tobytes()!r}\nm = ethosu.Model('/m.tflite')\n")
+    loaded.exec(
+        f"x, golden = bytearray({x.tobytes()!r}), {y.tobytes()!r}\nm = ethosu.Model('/m.tflite')\n"
+    )
     return loaded

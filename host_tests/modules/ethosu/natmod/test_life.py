@@ -81,7 +81,7 @@ def begin(fresh, example):
     def reset():
         fresh.soft_reset()
         fresh.exec(
-            f"{IMPORT}\nx, golden = {x.tobytes()!r}, {y.tobytes()!r}\n"
+            f"{IMPORT}\nx, golden = bytearray({x.tobytes()!r}), {y.tobytes()!r}\n"
             "m = ethosu.Model('/m.tflite')\n"
         )
         return fresh

@@ -11,10 +11,12 @@ from ethosu_tools import selftest
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
+from ethosu_tools.tflite.writer import write
 
-from modules.ethosu.binding import contract
+from modules.ethosu.binding import contract, values_table
 from modules.ethosu.binding.conftest import raised
 from modules.ethosu.natmod.conftest import ADDRESS, NPU, STATUS, not_on_a_port
+from modules.ethosu.runtime.kernels import maker, plan_writer
 
 STEPS = 5
 
@@ -44,7 +46,7 @@ def is_exact(board, source, compiled_path):
             )
             for end in oracle.inputs
         ]
-        board.exec(f"out = k.predict({[each.tobytes() for each in row]!r})")
+        board.exec(f"out = k.predict([bytearray(b) for b in {[each.tobytes() for each in row]!r}])")
         found = board.eval("[bytes(each) for each in out]")
         assert found == [each.tobytes() for each in oracle.step(row)]
         board.exec("gc.collect()\ngarbage = [bytearray(b'\\xA5' * 2048) for _ in range(50)]")
@@ -109,7 +111,7 @@ def test_predict_takes_what_the_built_in_module_takes(fresh):
         "real = m.inputs[0].dequantize()\n"
         "def fill(memory, shape, dtype): memory[:] = array(dtype, x)\n"
     )
-    for given in ("x", "bytearray(x)", "array('b', x)", "real", "list(real)", "fill"):
+    for given in ("x", "array('b', x)", "real", "list(real)", "fill"):
         assert fresh.eval(f"bytes(m.predict([{given}])[0]) == golden"), given
     assert fresh.eval("bytes(m.predict([x], real=True)[0]) == bytes(m.outputs[0].dequantize())")
     assert fresh.eval("m.predict([x], lambda model, ins, outs: (model is m, bytes(outs[0])))"
@@ -119,13 +121,31 @@ def test_predict_takes_what_the_built_in_module_takes(fresh):
     fresh.exec("k.postprocess = None")
     assert fresh.eval("bytes(k.predict([x])[0]) == bytes(m.outputs[0].dequantize())")
     for wrong, error in [
-        ("array('h', range(384))", "TypeError input: bytes, real numbers, or an array of its"),
-        ("bytes(767)", "ValueError input has 767 bytes, 768 expected"),
+        (
+            "array('h', range(384))",
+            "TypeError input has typecode 'h', 'b' expected (int8), or a byte",
+        ),
+        ("bytes(768)", "TypeError input has typecode 'B', 'b' expected (int8), or a bytearray of"),
+        ("bytearray(767)", "ValueError input has 767 bytes, 768 expected"),
         ("[0.0] * 767", "ValueError input has 767 values, 768 expected"),
         ("[None] * 768", "TypeError a list of numbers expected"),
         ("5", "TypeError a buffer or list of numbers expected"),
     ]:
         assert raised(fresh, f"m.predict([{wrong}])").startswith(error), wrong
+
+
+@pytest.mark.parametrize("tensor", values_table.TENSORS)
+def test_what_each_type_of_object_means_for_each_type_of_tensor(loaded, tensor):
+    """The table of the built-in module. The model has no operators: its output is its input."""
+    scale, zero_point = {"int8": (0.5, 3), "uint8": (0.5, 3), "int16": (0.5, 0)}.get(
+        tensor, (None, 0)
+    )
+    graph = maker.Maker(np.random.default_rng(1))
+    end = graph.input((1, 6), tensor, scale, zero_point)
+    graph.graph.outputs.append(end.index)
+    loaded.write_file("/same.tflite", plan_writer.add_plan(write([graph.graph], "same")))
+    loaded.exec("m = ethosu.Model('/same.tflite')")
+    assert not values_table.differences(loaded, tensor, zero_point)
 
 
 def test_attributes_are_those_of_the_built_in_module(fresh, face):
@@ -260,6 +280,16 @@ def test_forgotten_job_keeps_its_memory(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
+def test_handle_that_got_no_npu_stops_nobody(fresh):
+    """reserve() failed: when the collector finds its handle, the job of another one goes on."""
+    fresh.exec(_CALLBACK + "n = ethosu.reserve()\nemulator.fault('hang')")
+    fresh.exec("n.invoke_async(payload, [])")
+    assert raised(fresh, "ethosu.reserve(timeout_ms=0)").startswith("OSError 16 the NPU is reser")
+    fresh.exec("gc.collect()\ngarbage = [bytearray(64) for _ in range(500)]\ngc.collect()")
+    assert fresh.eval("(ethosu._ticket(0) is None, n.done())") == (False, False)
+    fresh.exec("n.release()")
+
+
 def test_forgotten_job_that_has_ended_frees_the_npu(fresh):
     fresh.exec(
         "import struct\n"
@@ -276,7 +306,9 @@ def test_bad_models_are_refused(fresh, small_models):
     assert raised(fresh, "ethosu.Model(b'no model')").startswith("ValueError ")
     assert raised(fresh, "ethosu.Model('/m.tflite', arena=bytearray(99))").startswith("ValueError")
     assert raised(fresh, "m.predict([x, x])") == "ValueError 2 buffers given, the model has 1"
-    assert raised(fresh, "m.predict([b'short'])").startswith("ValueError input has 5 bytes, 768")
+    assert raised(fresh, "m.predict([bytearray(5)])").startswith(
+        "ValueError input has 5 bytes, 768"
+    )
 
 
 @pytest.mark.parametrize(
