@@ -221,8 +221,9 @@ class NPU(_Job):
         return True
 
     def done(self):
-        """True when wait() would not block."""
-        return not _is_running(self.npu)
+        """True when wait() would not block: the inference has ended, or its time is up."""
+        _held(self._guard)  # raises when it was released
+        return not self._is_busy()
 
     def cancel(self):
         """Stop the inference; the NPU stays reserved."""

@@ -208,6 +208,20 @@ def test_asyncio(fresh):
     assert fresh.eval("last == golden and turns > 3")
 
 
+def test_done_is_true_when_the_time_is_over(fresh):
+    """As in the built-in module: the NPU hangs, wait() would raise and not block."""
+    fresh.exec(_CALLBACK + "n = ethosu.reserve()\nemulator.fault('hang')")
+    fresh.exec("n.invoke_async(payload, [], timeout_ms=1000)\nfirst = n.done()")
+    fresh.exec("begun = time.ticks_ms()")
+    fresh.exec(
+        "while not n.done() and time.ticks_diff(time.ticks_ms(), begun) < 5000: pass", timeout=30
+    )
+    assert fresh.eval("(first, n.done())") == (False, True)
+    assert raised(fresh, "n.wait()").startswith("OSError 110 inference took longer than 1000 ms")
+    fresh.exec("n.release()")
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+
+
 def test_faults_end_in_their_errors(fresh):
     fresh.exec("import emulator\nlate = ethosu.Model('/m.tflite', timeout_ms=20)")
     fresh.exec("emulator.fault('hang')")
