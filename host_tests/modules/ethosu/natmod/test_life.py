@@ -102,10 +102,20 @@ def test_ctrl_c_at_each_call_leaves_the_npu_free(begin, work):
     assert board.eval("at > 12 and count > 50")
 
 
-def test_storm_of_ctrl_c(begin):
+@pytest.mark.parametrize(
+    "work", ["m.predict([x])", "asyncio.run(m.run([x]))", "asyncio.run(three())"]
+)
+def test_storm_of_ctrl_c(begin, work):
+    """The next call works, blocking or not, in the same event loop or in a new one."""
     board, moments = begin(), random.Random(5)
-    for _ in range(15):
-        board.start("print('begun')\nwhile True: m.predict([x])")
+    board.exec(
+        "n = ethosu.Model('/m.tflite')\n"
+        "async def go(model):\n"
+        "    for _ in range(20): assert bytes((await model.run([x]))[0]) == golden\n"
+        "async def three(): await asyncio.gather(go(m), go(n), go(m))"
+    )
+    for number in range(30):
+        board.start(f"print('begun')\nwhile True: {work}")
         begun = []
 
         def on_output(_, begun=begun):
@@ -116,7 +126,11 @@ def test_storm_of_ctrl_c(begin):
 
         with pytest.raises(RemoteError, match="KeyboardInterrupt"):
             board.finish(timeout=10, on_output=on_output)
-        assert board.eval("bytes(m.predict([x])[0]) == golden")
+        if number % 2:
+            assert board.eval("bytes(m.predict([x])[0]) == golden")
+        if number % 3 == 0:
+            board.exec("asyncio.new_event_loop()")
+        board.exec("asyncio.run(go(m))")
 
 
 def test_lost_handle_releases_its_npu(fresh):
