@@ -31,6 +31,8 @@ _FOLDER = 0x4000
 _npus = {}
 # The guard that stops all NPUs at a soft reset; a handle has one of its own.
 _guards = []
+# Guards of handles that were released, for the next ones: a new guard reads folders.
+_spare = []
 
 
 # Models and handles for which a task awaits run().
@@ -67,6 +69,7 @@ def init(address, *, npu=0, secure=True, privileged=True):
     """Use the NPU whose registers are at this address; it is reset. Returns its config."""
     if not _guards:
         _guards.append(_new_guard(True))
+        _spare.append(_new_guard(False))
     _npus.pop(npu, None)
     _npus[npu] = _open(npu, address, secure | privileged << 1)
     return _npus[npu]
@@ -94,6 +97,7 @@ def reserve(*, timeout_ms=-1, npu=None, powered=False):
         if _reserve(handle._guard, index, powered):
             break
         if timeout_ms >= 0 and time.ticks_diff(time.ticks_ms(), begun) >= timeout_ms:
+            handle.release()
             raise OSError(16, "the NPU is reserved: release it first")
         machine.idle()
     return handle
@@ -175,7 +179,7 @@ class NPU(_Job):
 
     def __init__(self):
         self._program = bytearray(_PROGRAM_SIZE)
-        self._guard = _new_guard(False)
+        self._guard = _spare.pop() if _spare else _new_guard(False)
 
     def __getattr__(self, name):
         if name != "npu":
@@ -239,7 +243,10 @@ class NPU(_Job):
 
     def release(self):
         """Stop the inference and free the NPU. A second call does nothing."""
-        _release(self._guard)
+        guard, self._guard = self._guard, False
+        if guard:
+            _release(guard)
+            _spare.append(guard)
 
     def __exit__(self, *error):
         self.release()
@@ -300,7 +307,6 @@ class Model(_Job):
     ):  # fmt: skip
         file, self._copied = _source(source)
         self._handle = npu if isinstance(npu, NPU) else None
-        self._guard = self._handle and self._handle._guard
         self.npu = self._handle.npu if self._handle else _index(npu)
         self.postprocess = postprocess
         self._real = real
@@ -364,7 +370,8 @@ class Model(_Job):
             for tensor, given in _pairs(self.inputs, inputs):
                 tensor._write(given)
         ticket[0] = time.ticks_ms()
-        arguments = self, ticket, self._memory, self.npu, self._guard
+        guard = self._handle and self._handle._guard
+        arguments = self, ticket, self._memory, self.npu, guard
         ended = _begin(*arguments)
         if ended is None:
             gc.collect()  # the guards of lost handles

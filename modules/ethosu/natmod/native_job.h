@@ -31,7 +31,10 @@ int native_job_stop(struct native_job *job);
 /** Free the memory of a payload that has ended, and with it the handle, if the program lost it. */
 void native_job_unpin(struct native_job *job);
 
-/** Index of the NPU that the guard of a handle holds. Raises OSError(EPERM) when it has none. */
+/**
+ * Index of the NPU that the guard of a handle holds. Raises OSError(EPERM) when it holds none, or
+ * the handle has no guard any more: False.
+ */
 unsigned native_guard_npu(mp_obj_t guard);
 
 /** Store the functions of native_job.c and of native_npu.c as globals of the module. */

@@ -89,7 +89,7 @@ static bool is_held(const struct guard *guard)
 unsigned native_guard_npu(mp_obj_t guard_in)
 {
     struct guard *guard = MP_OBJ_TO_PTR(guard_in);
-    if (!is_held(guard)) {
+    if (guard_in == mp_const_false || !is_held(guard)) {
         native_raise_os_error(ETHOSU_EXT_EPERM,
                               "this NPU was released: call ethosu.reserve() again");
     }

@@ -184,6 +184,28 @@ def test_memory_and_handles(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
+def test_reserving_again_reads_no_folder(fresh):
+    """The guard of a released handle serves the next; the old handle stays released."""
+    fresh.exec(
+        "import os\nreal, folders = ethosu.os, []\n"
+        "class Counted:\n"
+        "    @staticmethod\n"
+        "    def ilistdir(folder):\n"
+        "        folders.append(folder)\n"
+        "        return os.ilistdir(folder)\n"
+        "old = ethosu.reserve()\nk = ethosu.Model('/m.tflite', npu=old)\nold.release()\n"
+        "ethosu.os = Counted\nn = ethosu.reserve(timeout_ms=0)\nold.release()"
+    )
+    try:
+        assert fresh.eval("(folders, n.npu)") == ([], 0)
+        for use in ("old.npu", "old.done()", "old.wait()", "old.info()", "k.predict([x])"):
+            assert raised(fresh, use).startswith("OSError 1 this NPU was released"), use
+        assert raised(fresh, "ethosu.reserve(timeout_ms=0)").startswith("OSError 16 ")
+    finally:
+        fresh.exec("ethosu.os = real\nn.release()")
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+
+
 def test_asyncio(fresh):
     fresh.exec(
         "n = ethosu.Model('/m.tflite')\nturns = 0\n"
