@@ -347,6 +347,15 @@ def test_bad_models_are_refused(fresh, small_models):
     )
 
 
+def test_cpu_operators_are_refused(loaded):
+    """So no inference is long outside of the NPU, where time-out and Ctrl-C would not end it."""
+    graph = maker.Maker(np.random.default_rng(1))
+    end, like = graph.input((1, 6), "int8", 0.5, 3), graph.output((1, 6), "int8", 0.5, 3)
+    graph.operator("RELU", [end], [like])
+    loaded.write_file("/relu.tflite", plan_writer.add_plan(write([graph.graph], "relu")))
+    assert "RELU" in raised(loaded, "ethosu.Model('/relu.tflite')")
+
+
 @pytest.mark.parametrize(
     "call",
     ["ethosu.Model('/m.tflite')", "ethosu.Model(file)", "ethosu.Model(file[:5000])",
