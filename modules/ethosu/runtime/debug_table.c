@@ -40,8 +40,8 @@ const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t 
 {
     uint32_t size;
     const char *table = ethosu_model_get_metadata(model, "ethosu_debug", &size);
-    if (table == NULL || size < 4 * HEADER_WORDS || word(table, WORD_MARK) != MARK ||
-        word(table, WORD_VERSION) != VERSION) {
+    if (model->driver == NULL || table == NULL || size < 4 * HEADER_WORDS ||
+        word(table, WORD_MARK) != MARK || word(table, WORD_VERSION) != VERSION) {
         return NULL;
     }
     uint32_t call = failed_call(model);

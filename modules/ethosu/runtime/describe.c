@@ -115,6 +115,7 @@ void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model
         .outputs = model->outputs,
         .tensors = graph.tensors.count,
         .npu_calls = model->npu_calls,
+        .npu_init_calls = model->npu_init_calls,
         .arena_size = model->arena_size,
         .object_size = model->object_size,
         .copied_bytes = model->copied_bytes,

@@ -50,6 +50,7 @@ enum ethosu_model_status {
     ETHOSU_MODEL_BAD_PLAN = -9,     /**< its memory plan is wrong, or made for other kernels */
     ETHOSU_MODEL_BAD_VALUE = -10,   /**< an input of a CPU operator has a value it can't use */
     ETHOSU_MODEL_STOPPED = -11,     /**< the source's function `stop` said so */
+    ETHOSU_MODEL_NO_NPU = -12,      /**< an inference of NPU operators, without a driver */
 };
 
 /** One sentence, NUL-terminated: what was found, what was expected, and where. */
@@ -136,6 +137,7 @@ struct ethosu_model_info {
     uint32_t outputs;
     uint32_t tensors;
     uint32_t npu_calls;            /**< NPU operators per inference */
+    uint32_t npu_init_calls;       /**< of the first inference after load and reset, in addition */
     uint32_t cpu_steps;            /**< copies and CPU operators per inference */
     uint32_t cpu_steps_overlapped; /**< of these, run while the NPU works */
     uint32_t arena_size;           /**< bytes in use, variables and copies included */
@@ -226,8 +228,9 @@ void ethosu_model_reset(struct ethosu_model *model);
  * A model that was stopped, or that failed, can run again at once; one that keeps state has to be
  * reset before, since the state may be that of half an inference.
  *
- * @return  ETHOSU_MODEL_OK, _BUSY, _STOPPED, _BAD_VALUE, or _NPU_FAILED:
- * ethosu_ext_last_error(driver) says why
+ * @param driver  NULL: only a model without NPU operators can run
+ * @return        ETHOSU_MODEL_OK, _BUSY, _STOPPED, _BAD_VALUE, _NO_NPU, or _NPU_FAILED:
+ *                ethosu_ext_last_error(driver) says why
  */
 int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver);
 
@@ -253,7 +256,8 @@ int ethosu_model_resume(struct ethosu_model *model, bool block);
  *
  * @param offset  ethosu_ext_last_error(driver)->qread of the inference that failed
  * @param length  set to the name's bytes
- * @return        in the file, not NUL-terminated; NULL when nothing is known
+ * @return        in the file, not NUL-terminated; NULL when nothing is known, as before the first
+ * run
  */
 const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t offset,
                                      uint32_t *length);

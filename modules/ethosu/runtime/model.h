@@ -64,7 +64,8 @@ struct ethosu_model {
     const struct step *first; /**< of the next inference: of the prologue, or behind it */
     struct init_step *init;   /**< of ethosu_model_reset() */
     const struct npu_call *first_call; /**< NULL when there is none */
-    uint16_t npu_calls;
+    uint32_t npu_calls;                /**< of an inference */
+    uint32_t npu_init_calls;           /**< of the prologue */
     bool skip_verify;
     bool npu_reads_object;
     bool file_may_change;

@@ -194,7 +194,9 @@ static int add_call(struct builder *builder, const struct tflite_operator_call *
     }
     struct step step = {.run = builder->kernel->run, .npu = call};
     TRY(build_step(builder, &step));
-    if (!builder->in_prologue) {
+    if (builder->in_prologue) {
+        model->npu_init_calls++;
+    } else {
         model->npu_calls++;
         schedule_npu(builder, builder->loading ? &model->steps[model->step_count - 1] : NULL);
     }

@@ -55,6 +55,9 @@ int step_npu(struct ethosu_model *model, const struct step *step)
 {
     struct npu_call *call = step->npu;
     struct ethosu_driver *driver = model->driver;
+    if (driver == NULL) {
+        return ETHOSU_MODEL_NO_NPU;
+    }
     if (call->program.owner != driver && npu_call_prepare(model, call, driver) != 0) {
         return ETHOSU_MODEL_NPU_FAILED;
     }
@@ -77,7 +80,7 @@ int step_npu_end(struct ethosu_model *model, const struct step *step)
 
 void stop_npu(struct ethosu_model *model)
 {
-    if (model->npu_calls != 0) {
+    if (model->first_call != NULL && model->driver != NULL) {
         ethosu_ext_cancel(model->driver);
     }
 }

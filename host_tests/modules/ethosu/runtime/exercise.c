@@ -13,6 +13,19 @@ static size_t round_up(size_t size)
     return (size + 15) & ~(size_t)15;
 }
 
+/** Without an NPU a model that has something for it is refused; its info() tells which one that is.
+ */
+static void check_without_npu(struct ethosu_model *model, const struct ethosu_model_info *info)
+{
+    uint32_t length;
+    ethosu_model_operator_at(model, 0, &length);
+    bool refused = info->npu_calls != 0 || info->npu_init_calls != 0;
+    if (info->cpu_steps == 0 &&
+        ethosu_model_invoke(model, NULL) != (refused ? ETHOSU_MODEL_NO_NPU : ETHOSU_MODEL_OK)) {
+        abort();
+    }
+}
+
 void exercise_model(struct ethosu_model *model)
 {
     struct ethosu_model_info info;
@@ -35,6 +48,7 @@ void exercise_model(struct ethosu_model *model)
         memset(outputs[i].data, 0xAA, outputs[i].size);
     }
     ethosu_model_reset(model);
+    check_without_npu(model, &info);
 }
 
 int exercise(const void *file, size_t size, struct ethosu_model_error *error)

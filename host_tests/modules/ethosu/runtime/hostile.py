@@ -209,9 +209,9 @@ def many_states(count: int, size: int) -> bytes:
     return write([graph], placed([0, 16, None] + [32] * count, 32 + size))
 
 
-def many_payloads(words: int, operators: int) -> bytes:
-    """One command stream of NOPs, run again and again."""
-    graph = Graph("main")
+def _payloads(name: str, words: int, operators: int) -> Graph:
+    """A graph of NPU calls; its tensors are x, y, payload, weights, scratch."""
+    graph = Graph(name)
     x, y = (graph.tensor(name, (16,), "int8", 0.5) for name in "xy")
     stream = np.frombuffer(b"COP1" + b"\x05\0\0\0" * words + b"\x02\0\1\0\0\0\xff\xff", np.uint8)
     payload = graph.constant("payload", stream)
@@ -220,7 +220,24 @@ def many_payloads(words: int, operators: int) -> bytes:
     graph.operator("ethos-u", [payload, weights, scratch, scratch, x], [y])
     graph.operators *= operators
     graph.inputs, graph.outputs = [x], [y]
-    return write([graph], {OFFSETS_NAME: record.encode_offsets([0, 16, -1, -1, 0])})
+    return graph
+
+
+def many_payloads(words: int, operators: int, unused: int = 0) -> bytes:
+    """One command stream of NOPs, run again and again; and so many bytes that nothing uses."""
+    graph = _payloads("main", words, operators)
+    offsets = record.encode_offsets([0, 16, -1, -1, 0])
+    return write([graph], {OFFSETS_NAME: offsets, "unused": bytes(unused)})
+
+
+def npu_initialises() -> bytes:
+    """A model whose only NPU call is in the graph that initialises it."""
+    main = Graph("main")
+    x = main.tensor("x", (16,), "int8", 0.5)
+    main.operator("CALL_ONCE", [], [], "CallOnceOptions", initSubgraphIndex=1)
+    main.inputs, main.outputs = [x], [x]
+    init = _payloads("init", 1, 1)
+    return write([main, init], {OFFSETS_NAME: record.encode_offsets([0, 0, 16, -1, -1, 0])})
 
 
 def many_options(keys: int, operators: int) -> bytes:

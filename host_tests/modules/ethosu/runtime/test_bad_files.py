@@ -13,6 +13,7 @@ from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite import OFFSETS_NAME, metadata
 from ethosu_tools.tflite.writer import Graph, write
 
+from modules.ethosu.runtime import hostile
 from modules.ethosu.runtime.kernels import cases, cases_weighted, maker, plan_writer  # noqa: F401
 
 # From the mark of a COP1 payload to its stream: mark, config and id, padding, head of the stream.
@@ -94,6 +95,17 @@ def test_other_graphs_lie_in_the_arena_too(damage, tmp_path, offset, expected):
     path = tmp_path / "model.tflite"
     path.write_bytes(_initialised_at(offset))
     assert expected in damage("load", path)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [hostile.npu_initialises, lambda: hostile.many_payloads(1, 1 << 16, 1 << 18)],
+    ids=["an NPU call initialises", "65,536 NPU calls"],
+)
+def test_without_an_npu_no_npu_call_begins(damage, tmp_path, make):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(make())
+    assert damage("load", path).startswith("0 ")
 
 
 def test_a_stream_that_writes_its_constants_is_refused(compiled, small_models, tmp_path):

@@ -71,6 +71,7 @@ class Info(c.Structure):
         ("outputs", c.c_uint32),
         ("tensors", c.c_uint32),
         ("npu_calls", c.c_uint32),
+        ("npu_init_calls", c.c_uint32),
         ("cpu_steps", c.c_uint32),
         ("cpu_steps_overlapped", c.c_uint32),
         ("arena_size", c.c_uint32),
