@@ -302,6 +302,17 @@ def long_row(count: int) -> bytes:
     return write([graph], placed([0, count], 6 * count, [entry]))
 
 
+def row_beyond_32_bits() -> bytes:
+    """SOFTMAX of a row whose exponentials take 16 bytes, counted in 32 bits."""
+    graph = Graph("main")
+    x, y = (graph.tensor(name, (1, (1 << 30) + 4), "int8", 1 / 256, -128) for name in "xy")
+    graph.operator("SOFTMAX", [x], [y], "SoftmaxOptions", beta=1.0)
+    graph.inputs, graph.outputs = [x], [y]
+    end = (1 << 30) + 16
+    entry = record.Entry(0, schema.BuiltinOperator.SOFTMAX, 1, end, 16)
+    return write([graph], placed([0, 0], end + 16, [entry]))
+
+
 def long_products(depth: int) -> bytes:
     """FULLY_CONNECTED of one long row: its weights are in the file."""
     graph = Graph("main")

@@ -97,6 +97,12 @@ def test_other_graphs_lie_in_the_arena_too(damage, tmp_path, offset, expected):
     assert expected in damage("load", path)
 
 
+def test_the_size_of_scratch_does_not_wrap_around(damage, tmp_path):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(hostile.row_beyond_32_bits())
+    assert "16 bytes of scratch planned, 4294967295 needed" in damage("load", path)
+
+
 @pytest.mark.parametrize(
     "make",
     [hostile.npu_initialises, lambda: hostile.many_payloads(1, 1 << 16, 1 << 18)],

@@ -22,7 +22,7 @@ static uint32_t round_up(uint32_t value, uint32_t unit)
 /** Bytes of inputs under several positions of the window. */
 static uint32_t gathered(const struct weighted_call *p, uint32_t depth)
 {
-    return WINDOWS * round_up((cmsis_nn_positions(p) * depth) << p->wide, VECTOR);
+    return kernel_bytes(round_up((cmsis_nn_positions(p) * depth) << p->wide, VECTOR), WINDOWS);
 }
 
 uint32_t cmsis_nn_conv_scratch(const struct weighted_call *p)
@@ -45,7 +45,7 @@ uint32_t cmsis_nn_depthwise_conv_scratch(const struct weighted_call *p)
 
 uint32_t cmsis_nn_fully_connected_scratch(const struct weighted_call *p)
 {
-    return p->wide ? 0 : (uint32_t)p->filters * (uint32_t)sizeof(int32_t);
+    return p->wide ? 0 : kernel_bytes((uint32_t)p->filters, sizeof(int32_t));
 }
 
 uint32_t cmsis_nn_transpose_conv_scratch(const struct weighted_call *p)

@@ -54,7 +54,7 @@ struct candidate {
 static uint32_t detection_scratch(const struct kernel_call *call)
 {
     const struct detection *p = (const struct detection *)call;
-    return (uint32_t)p->box_count * (uint32_t)sizeof(struct candidate);
+    return kernel_bytes((uint32_t)p->box_count, sizeof(struct candidate));
 }
 
 static struct box decode(const struct detection *p, int32_t index)

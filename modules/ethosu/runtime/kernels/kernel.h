@@ -16,6 +16,7 @@
 #define KERNEL_H
 
 #include "builder.h"
+#include "checked.h"
 
 /** The last column of kernels.def. */
 enum kernel_property {
@@ -131,6 +132,13 @@ int kernel_bad_type(struct builder *builder, const struct kernel_tensor *tensor)
  */
 int kernel_add(struct builder *builder, const struct kernel *kernel, struct kernel_call *block,
                size_t size);
+
+/** Bytes of so many elements; UINT32_MAX, which no plan has, when 32 bits cannot hold them. */
+static inline uint32_t kernel_bytes(uint32_t count, uint32_t size)
+{
+    uint32_t bytes;
+    return checked_mul(count, size, &bytes) ? bytes : UINT32_MAX;
+}
 
 /** Reserve memory of the model object for `count` constants; NULL while measuring. */
 int kernel_table(struct builder *builder, size_t count, size_t size, void **table);

@@ -32,7 +32,7 @@ struct softmax {
 static uint32_t softmax_scratch(const struct kernel_call *call)
 {
     const struct softmax *p = (const struct softmax *)call;
-    return p->wide_input ? 0 : (uint32_t)p->depth * (uint32_t)sizeof(int32_t);
+    return p->wide_input ? 0 : kernel_bytes((uint32_t)p->depth, sizeof(int32_t));
 }
 
 /* ---- exp and reciprocal in fixed point; Qn numbers have n integer bits ---- */
