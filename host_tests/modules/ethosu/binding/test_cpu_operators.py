@@ -2,6 +2,9 @@
 """Time-out, Ctrl-C and cancel() reach the operators of the CPU; the next inference is exact."""
 
 import pytest
+from ethosu_tools import romfs
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
 
 from modules.ethosu.runtime import board_models, hostile
 
@@ -55,3 +58,25 @@ def test_a_file_that_asks_for_much_work_is_refused(board):
     board.write_file("/much.tflite", model)
     board.exec("import ethosu")
     assert "names its tables so often" in raised(board, "ethosu.Model('/much.tflite')")
+
+
+def test_ctrl_c_ends_a_load_that_takes_long():
+    image = romfs.build(
+        {
+            "much.tflite": hostile.many_outputs(60_000, 60_000, 60_000),
+            "pool.tflite": hostile.slow_pool(16, 15),
+        }
+    )
+    with QemuBoard(Machine(romfs=image)) as board:
+        board.exec("import ethosu\nbegun = ended = 0")
+        board_models.interrupt(
+            board,
+            "while True:\n"
+            "    begun += 1\n"
+            "    try: ethosu.Model('/rom/much.tflite')\n"
+            "    except ValueError: ended += 1\n",
+        )
+        assert board.eval("begun - ended") == 1  # not behind the load
+        assert (
+            board.eval("len(ethosu.Model('/rom/pool.tflite').predict([bytearray(256)])[0])") == 256
+        )
