@@ -55,6 +55,7 @@ class Memory(c.Structure):
         ("object_size", c.c_size_t),
         ("arena", c.c_void_p),
         ("arena_size", c.c_size_t),
+        ("keeps_data", c.c_bool),
     )
 
 

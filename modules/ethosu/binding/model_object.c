@@ -13,6 +13,7 @@
 #include "model_describe.h"
 #include "model_run.h"
 #include "npus.h"
+#include "py/gc.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"
 #include "py/runtime.h"
@@ -53,6 +54,46 @@ model_obj_t *model_idle(mp_obj_t self_in)
 
 /* ---- loading ---- */
 
+/** The first fact that speaks against a shared arena; NULL: none does. */
+static MP_NOINLINE const char *who_keeps_data(const struct ethosu_model_memory *memory)
+{
+    uintptr_t start = (uintptr_t)memory->arena;
+    for (struct pins *pins = pin_next(NULL); pins != NULL; pins = pin_next(pins)) {
+        const model_obj_t *other =
+            (const model_obj_t *)((uint8_t *)pins - offsetof(model_obj_t, pins));
+        if (pins->user == NULL || other->model == NULL) {
+            continue; // an NPU's job, or a model whose file is gone
+        }
+        uintptr_t first = (uintptr_t)other->arena;
+        uintptr_t end = (uintptr_t)other->block[MODEL_ARENA] + other->arena_span;
+        if (start < end && first < start + memory->arena_size) {
+            if (memory->keeps_data) {
+                return "this model";
+            }
+            if (ethosu_model_keeps_data(other->model)) {
+                return "that model";
+            }
+        }
+    }
+    return NULL;
+}
+
+/** Refuse to share an arena that holds data between inferences. Raises. */
+static void check_shared(const struct ethosu_model_memory *memory)
+{
+    if (who_keeps_data(memory) == NULL) {
+        return;
+    }
+    gc_collect(); // the program may have lost the other model
+    const char *who = who_keeps_data(memory);
+    if (who != NULL) {
+        mp_raise_msg_varg(&mp_type_ValueError,
+                          MP_ERROR_TEXT("arena at 0x%x overlaps the arena of a loaded model, and "
+                                        "%s keeps data there between inferences"),
+                          (unsigned)(uintptr_t)memory->arena, who);
+    }
+}
+
 /** Memory for the arena: the caller's buffer, or a new block. Raises. */
 static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_memory *memory)
 {
@@ -76,6 +117,9 @@ static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_mem
     self->arena_span =
         (uint32_t)((uint8_t *)block.data - (uint8_t *)block.start + memory->arena_size);
     self->arena = memory->arena = block.data;
+    if (arena != mp_const_none) {
+        check_shared(memory);
+    }
 }
 
 /**

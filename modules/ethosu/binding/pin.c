@@ -73,6 +73,11 @@ void pin_add(struct pins *pins, void *const *block, size_t count, void **user)
     all = pins;
 }
 
+struct pins *pin_next(const struct pins *pins)
+{
+    return pins == NULL ? all : pins->next;
+}
+
 void pin_remove(struct pins *pins)
 {
     for (struct pins **link = &all; *link != NULL; link = &(*link)->next) {

@@ -36,6 +36,9 @@ bool pin_is_on_heap(const void *data);
 /** Pin these blocks until pin_remove(). `pins` must not be in use. */
 void pin_add(struct pins *pins, void *const *block, size_t count, void **user);
 
+/** What is pinned, one after the other: the first for NULL, and NULL after the last. */
+struct pins *pin_next(const struct pins *pins);
+
 /** A second call does nothing. */
 void pin_remove(struct pins *pins);
 

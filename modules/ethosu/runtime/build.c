@@ -324,6 +324,7 @@ int ethosu_model_measure(const struct ethosu_model_source *source,
     size_t front = sizeof counts + builder.object.low;
     memory->object_size = ((front + mask) & ~mask) + ((builder.object.high + mask) & ~mask);
     memory->arena_size = ethosu_memory_align(counts.arena_size);
+    memory->keeps_data = builder.filled != 0 || ethosu_model_keeps_data(&counts);
     return ETHOSU_MODEL_OK;
 }
 

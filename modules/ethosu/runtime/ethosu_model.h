@@ -82,6 +82,7 @@ struct ethosu_model_memory {
     size_t object_size;
     void *arena; /**< tensors, variables, copies; writable by the NPU, aligned to 16 */
     size_t arena_size;
+    bool keeps_data; /**< set by measure: as ethosu_model_keeps_data() of the loaded model */
 };
 
 /** A loaded model, in memory.object. */
@@ -147,7 +148,7 @@ struct ethosu_model_info {
 };
 
 /**
- * Check a file and tell how much memory it needs: sets both sizes of `memory`,
+ * Check a file and tell how much memory it needs: sets both sizes and `keeps_data` of `memory`,
  * and both pointers to NULL.
  *
  * @param error  may be NULL; on failure says why

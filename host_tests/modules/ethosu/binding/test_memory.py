@@ -90,6 +90,27 @@ def test_an_arena_of_ethosu_buffer_stays_with_its_model(memory):
     assert memory.eval("seen") == {(0, True, True)}
 
 
+def test_two_models_share_an_arena_only_when_neither_keeps_data_there(
+    memory, board_npu, compiled, small_models
+):
+    streaming = compiled(small_models["small_streaming"], board_npu)
+    memory.write_file("/streaming.tflite", streaming.read_bytes())
+    memory.exec(
+        "half = 20480\ngiven = memoryview(ethosu.buffer(2 * half))\n"
+        "def load(name, start=0): return ethosu.Model(f'/{name}.tflite', arena=given[start:])\n"
+        "a, b = load('model'), load('model', 32)\n"
+    )
+    assert memory.eval("[bytes(k.predict([x])[0]) == golden for k in (a, b, a)]") == [True] * 3
+    refusal = "overlaps the arena of a loaded model, and {} model keeps data there"
+    assert refusal.format("this") in raised(memory, "load('streaming')")
+    memory.exec("a.deinit()\nb.deinit()\nother = load('model', half)\ns = load('streaming')")
+    assert refusal.format("that") in raised(memory, "load('model')")
+    assert refusal.format("this") in raised(memory, "load('streaming', 64)")
+    assert memory.eval("bytes(other.predict([x])[0]) == golden")
+    memory.exec("s = None\ns = load('streaming')\ns.deinit()\nk = load('model')")
+    assert memory.eval("bytes(k.predict([x])[0]) == golden")
+
+
 @pytest.mark.parametrize("owner", _OWNERS)
 def test_a_source_stays_with_its_model(memory, owner):
     given, later = _OWNERS[owner]
