@@ -335,6 +335,35 @@ def long_sum(count: int) -> bytes:
     return write([graph], placed([0, None, count], count + 16))
 
 
+def transposed(size: int, depth: int) -> bytes:
+    """TRANSPOSE_CONV to an image of size x size x 4, with windows of 2x2 x depth."""
+    graph = Graph("main")
+    shape = graph.constant("shape", np.array([1, size, size, 4], np.int32))
+    w = graph.constant("w", np.ones((4, 2, 2, depth), np.int8), 0.5)
+    x = graph.tensor("x", (1, size // 2, size // 2, depth), "int8", 0.5)
+    y = graph.tensor("y", (1, size, size, 4), "int8", 0.5)
+    options = {"padding": 0, "strideW": 2, "strideH": 2}
+    graph.operator("TRANSPOSE_CONV", [shape, w, x], [y], "TransposeConvOptions", **options)
+    graph.inputs, graph.outputs = [x], [y]
+    high = size * size * depth // 4
+    return write([graph], placed([None, None, 0, high], high + 4 * size * size))
+
+
+def filters(frames: int, frame: int, units: int, memory: int) -> bytes:
+    """SVDF of many frames."""
+    graph = Graph("main")
+    x = graph.tensor("x", (frames, frame), "int8", 0.5)
+    w = graph.constant("w", np.ones((units, frame), np.int8), 0.5)
+    times = graph.constant("times", np.ones((units, memory), np.int16), 0.5)
+    state = graph.tensor("state", (frames, units * memory), "int16", 0.5, variable=True)
+    y = graph.tensor("y", (frames, units), "int8", 0.5)
+    graph.operator("SVDF", [x, w, times, -1, state], [y], "SVDFOptions", rank=1)
+    graph.inputs, graph.outputs = [x], [y]
+    sizes = [frames * frame, 2 * frames * units * memory, frames * units]
+    at = [0, *itertools.accumulate(sizes)]
+    return write([graph], placed([at[0], None, None, at[1], at[2]], at[3]))
+
+
 # Files whose operators take long, by what they do. Each can be stopped.
 LONG_RUNS = {
     "a large window": lambda: slow_pool(512, 511),
@@ -353,6 +382,14 @@ LONG_RUNS = {
     "bilinear": lambda: one_operator(
         "RESIZE_BILINEAR", 1, (1, 64, 64, 256), options="ResizeBilinearOptions"
     ),
+    "bilinear, one channel": lambda: one_operator(
+        "RESIZE_BILINEAR", 8, (1, 128, 128, 1), options="ResizeBilinearOptions"
+    ),
+    "transposed, small windows": lambda: transposed(256, 16),
+    "transposed, large windows": lambda: transposed(16, 4096),
+    "many short filters": lambda: filters(1024, 16, 32, 16),
+    "long filters": lambda: filters(64, 8192, 16, 16),
+    "filters of long memory": lambda: filters(32, 16, 4, 4096),
 }
 
 # Files of about 64 KB: by a name that says what there is much of.

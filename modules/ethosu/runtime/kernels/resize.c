@@ -82,8 +82,11 @@ static struct between find_between(const struct resize *p, const struct axis *ax
     return between;
 }
 
+/** Pixels of few channels between two questions whether to stop. */
+enum { PIXELS_AT_ONCE = 16 };
+
 ELEMENT_INLINE bool blend(const struct resize *p, int32_t image, struct between y, struct between x,
-                          int32_t output, uint32_t type)
+                          int32_t output, bool asks, uint32_t type)
 {
     int32_t corner[4] = {
         (image + y.low * p->x.input + x.low) * p->depth,
@@ -97,8 +100,11 @@ ELEMENT_INLINE bool blend(const struct resize *p, int32_t image, struct between 
         (int64_t)(ONE - y.fraction) * x.fraction,
         (int64_t)y.fraction * x.fraction,
     };
-    KERNEL_BLOCKS(&p->call, first, end, p->depth)
-    {
+    for (int32_t first = 0, end = 0; first < p->depth; first = end) {
+        end = fixed_min(p->depth, first + KERNEL_BLOCK);
+        if (asks && kernel_stops(&p->call, end - first)) {
+            return false;
+        }
         for (int32_t i = first; i < end; i++) {
             int64_t sum = 0;
             for (int k = 0; k < 4; k++) {
@@ -108,20 +114,26 @@ ELEMENT_INLINE bool blend(const struct resize *p, int32_t image, struct between 
             element_store(p->output, output + i, type, (int32_t)((sum + nudge) / (1 << 20)));
         }
     }
-    return !kernel_is_stopped(&p->call);
+    return true;
 }
 
 static int run_bilinear(const struct kernel_call *call)
 {
     const struct resize *p = (const struct resize *)call;
     int32_t output = 0;
+    bool asks = p->depth > KERNEL_BLOCK / PIXELS_AT_ONCE;
     for (int32_t line = 0; line < p->batches * p->y.output; line++) {
         struct between y = find_between(p, &p->y, line % p->y.output);
         int32_t image = line / p->y.output * p->y.input * p->x.input;
         for (int32_t i = 0; i < p->x.output; i++, output += p->depth) {
+            if (!asks && i % PIXELS_AT_ONCE == 0 &&
+                kernel_stops(call, PIXELS_AT_ONCE * (p->depth + 1))) {
+                return ETHOSU_MODEL_STOPPED;
+            }
             struct between x = find_between(p, &p->x, i);
-            bool more = p->element_size == 1 ? blend(p, image, y, x, output, ETHOSU_TYPE_INT8)
-                                             : blend(p, image, y, x, output, ETHOSU_TYPE_INT16);
+            bool more = p->element_size == 1
+                            ? blend(p, image, y, x, output, asks, ETHOSU_TYPE_INT8)
+                            : blend(p, image, y, x, output, asks, ETHOSU_TYPE_INT16);
             if (!more) {
                 return ETHOSU_MODEL_STOPPED;
             }

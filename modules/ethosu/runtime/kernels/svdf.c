@@ -10,6 +10,9 @@
 enum { INPUT_FRAME, INPUT_FEATURES, INPUT_TIMES, INPUT_BIAS, INPUT_STATE };
 enum { OPTION_RANK = 0 };
 
+/** Sums between two questions whether to stop, if they are short; a power of two. */
+enum { SUMS_AT_ONCE = 16 };
+
 struct svdf {
     struct kernel_call call;
     const int8_t *input;
@@ -40,7 +43,11 @@ static void update_state(const struct svdf *p)
         memmove(p->state + first, p->state + first + 1, (size_t)(end - first) * sizeof *p->state);
     }
     int32_t work = fixed_min(p->frame, DOT_BLOCK) / 4 + 1;
-    for (int32_t i = 0; i < p->batches * filters && !kernel_stops(&p->call, work); i++) {
+    int32_t together = work <= KERNEL_BLOCK / 4 ? SUMS_AT_ONCE : 1;
+    for (int32_t i = 0; i < p->batches * filters; i++) {
+        if ((i & (together - 1)) == 0 && kernel_stops(&p->call, together * work)) {
+            return;
+        }
         const int8_t *frame = p->input + i / filters * p->frame;
         const int8_t *weights = p->features + i % filters * p->frame;
         int64_t sum = any_dot_8(&p->call, frame, weights, p->frame, p->input_offset);
@@ -49,27 +56,43 @@ static void update_state(const struct svdf *p)
     }
 }
 
-static int32_t sum_unit(const struct svdf *p, const int16_t *state, const int16_t *times)
+static uint32_t sum_block(const int16_t *state, const int16_t *times, int32_t count)
 {
     uint32_t sum = 0; // wraps around, as the reference's does
-    KERNEL_BLOCKS(&p->call, first, end, p->rank * p->memory)
-    {
-        for (int32_t i = first; i < end; i++) {
-            sum += (uint32_t)(state[i] * times[i]);
-        }
+    for (int32_t i = 0; i < count; i++) {
+        sum += (uint32_t)(state[i] * times[i]);
     }
-    return (int32_t)sum;
+    return sum;
+}
+
+/** The sum over a unit; one of many products asks on its way whether to stop. */
+static uint32_t sum_unit(const struct svdf *p, const int16_t *state, const int16_t *times)
+{
+    int32_t count = p->rank * p->memory;
+    if (count <= KERNEL_BLOCK) {
+        return sum_block(state, times, count);
+    }
+    uint32_t sum = 0;
+    KERNEL_BLOCKS(&p->call, first, end, count)
+    {
+        sum += sum_block(state + first, times + first, end - first);
+    }
+    return sum;
 }
 
 static int run_svdf(const struct kernel_call *call)
 {
     const struct svdf *p = (const struct svdf *)call;
+    int32_t work = fixed_min(p->rank * p->memory, KERNEL_BLOCK) + 1;
     update_state(p);
-    for (int32_t i = 0; i < p->batches * p->units && !kernel_is_stopped(call); i++) {
+    for (int32_t i = 0; i < p->batches * p->units; i++) {
+        if (i % SUMS_AT_ONCE == 0 && kernel_stops(call, SUMS_AT_ONCE * work)) {
+            return ETHOSU_MODEL_STOPPED;
+        }
         int32_t unit = i % p->units;
-        int32_t sum = sum_unit(p, p->state + (size_t)i * (size_t)(p->rank * p->memory),
-                               p->times + (size_t)unit * (size_t)(p->rank * p->memory));
-        sum = (int32_t)((uint32_t)sum + (uint32_t)(p->bias == NULL ? 0 : p->bias[unit]));
+        uint32_t products = sum_unit(p, p->state + (size_t)i * (size_t)(p->rank * p->memory),
+                                     p->times + (size_t)unit * (size_t)(p->rank * p->memory));
+        int32_t sum = (int32_t)(products + (uint32_t)(p->bias == NULL ? 0 : p->bias[unit]));
         int32_t value = fixed_add(fixed_rescale(sum, p->to_output), p->output_offset);
         p->output[i] = (int8_t)fixed_clamp(value, INT8_MIN, INT8_MAX);
     }

@@ -19,26 +19,33 @@ static const struct weighted_fields weighted_fields = {
 
 static const struct window_fields window_fields = {.padding = 0, .stride_w = 1, .stride_h = 2};
 
+/** Most work of an output that does not ask on its way whether to stop. */
+enum { MOST_WORK = 128 };
+
 /** Positions in the window that contribute to an output: first, first + stride, … */
 static int32_t first_tap(const struct window *window, int32_t position)
 {
     return (position + window->pad) % window->stride;
 }
 
+/** Work of one output, in units; 0: so much that sum_output() has to ask whether to stop. */
+static int32_t work_of_output(const struct weighted_call *p)
+{
+    int64_t work = (int64_t)p->window.y.size * p->window.x.size * (p->depth / 4 + 1);
+    return work <= MOST_WORK ? (int32_t)work : 0;
+}
+
 /** The sum of the output at y, x. */
 static int64_t sum_output(const struct weighted_call *p, int32_t batch, int32_t y, int32_t x,
-                          int32_t channel)
+                          int32_t channel, bool asks)
 {
     const struct window *wy = &p->window.y;
     const struct window *wx = &p->window.x;
     const int8_t *filter = p->filter + (size_t)channel * (size_t)(wy->size * wx->size * p->depth);
-    // A line of the window with many products asks at each position whether to stop.
-    bool large = wx->size > KERNEL_BLOCK || p->depth > KERNEL_BLOCK / wx->size;
-    int32_t work = large ? fixed_min(wx->size, KERNEL_BLOCK) : wx->size * (p->depth / 4 + 1);
     int64_t sum = 0;
     for (int32_t i = first_tap(wy, y); i < wy->size; i += wy->stride) {
         int32_t in_y = (y + wy->pad - i) / wy->stride;
-        if (kernel_stops(&p->call, work)) {
+        if (asks && kernel_stops(&p->call, fixed_min(wx->size, KERNEL_BLOCK))) {
             return 0;
         }
         if (y + wy->pad < i || in_y >= wy->output) {
@@ -47,14 +54,14 @@ static int64_t sum_output(const struct weighted_call *p, int32_t batch, int32_t 
         for (int32_t k = first_tap(wx, x); k < wx->size; k += wx->stride) {
             int32_t in_x = (x + wx->pad - k) / wx->stride;
             if (x + wx->pad < k || in_x >= wx->output) {
-                if (wx->size > KERNEL_BLOCK && kernel_stops(&p->call, 1)) {
+                if (asks && wx->size > KERNEL_BLOCK && kernel_stops(&p->call, 1)) {
                     return 0;
                 }
                 continue;
             }
             int32_t at = ((batch * wy->output + in_y) * wx->output + in_x) * p->depth;
             const int8_t *weights = filter + (i * wx->size + k) * p->depth;
-            if (large && weighted_stops(p, 1, p->depth)) {
+            if (asks && weighted_stops(p, 1, p->depth)) {
                 return 0;
             }
             sum += p->wide ? any_dot_16(&p->call, (const int16_t *)p->input + at, weights, p->depth)
@@ -84,6 +91,7 @@ static int run_transpose_conv(const struct kernel_call *call)
     const struct weighted_call *p = (const struct weighted_call *)call;
     int32_t height = p->window.y.input;
     int32_t width = p->window.x.input;
+    int32_t work = work_of_output(p);
     if (cmsis_nn_transpose_conv(p)) {
         return ETHOSU_MODEL_OK;
     }
@@ -93,11 +101,12 @@ static int run_transpose_conv(const struct kernel_call *call)
             union sums sums;
             int32_t count = fixed_min(SUM_BLOCK, p->filters - first);
             for (int32_t i = 0; i < count; i++) {
-                int64_t sum = sum_output(p, line / height, line % height, pixel % width, first + i);
+                int64_t sum = sum_output(p, line / height, line % height, pixel % width, first + i,
+                                         work == 0);
                 put_sum(p, &sums, i, sum);
             }
             weighted_store(p, &sums, first, count, pixel * p->filters + first);
-            if (kernel_stops(&p->call, count)) {
+            if (kernel_stops(&p->call, count * (work + 1))) {
                 return ETHOSU_MODEL_STOPPED;
             }
         }
