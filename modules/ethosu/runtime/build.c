@@ -12,10 +12,14 @@ static int refuse_stopped(const struct builder *builder)
     return error_set(builder->error, ETHOSU_MODEL_STOPPED, "loading was stopped");
 }
 
+/** Units between two questions while a model is loaded: one reads a table, some 400 instructions.
+ */
+enum { LOAD_UNITS = POLL_UNITS / 4 };
+
 /** Take more units from what is left. */
 static __attribute__((noinline)) int take_work(struct builder *builder, uint32_t units)
 {
-    uint32_t more = units > POLL_UNITS ? units : POLL_UNITS;
+    uint32_t more = units > LOAD_UNITS ? units : LOAD_UNITS;
     if (poll_now(&builder->model->poll)) {
         return refuse_stopped(builder);
     }
@@ -134,11 +138,14 @@ static int add_state(struct builder *builder, const struct tflite_tensor *tensor
     return build_fill(builder, offset, tensor->size, (uint8_t)zero_point);
 }
 
+/** Tensors that count as work together. */
+enum { TENSORS_AT_ONCE = 16 };
+
 /** Check every tensor of the current graph in the arena, size the arena, find the state tensors. */
 static int build_graph_tensors(struct builder *builder)
 {
     for (uint32_t i = 0; i < builder->graph.tensors.count; i++) {
-        TRY(build_work(builder, 1));
+        TRY(i % TENSORS_AT_ONCE == 0 ? build_work(builder, TENSORS_AT_ONCE) : ETHOSU_MODEL_OK);
         int32_t offset = tflite_get_offset(&builder->file, i);
         if (offset < 0) {
             continue; // a constant or a handle: checked when an operator uses it
@@ -300,7 +307,7 @@ static int build_model(struct builder *builder, const struct ethosu_model_source
     model->file_size = (uint32_t)source->file_size;
     model->skip_verify = source->skip_verify;
     model->poll = (struct poll){.stop = source->stop, .argument = source->argument};
-    builder->work = POLL_UNITS;
+    builder->work = LOAD_UNITS;
     builder->work_after = WORK_AT_LEAST + (uint64_t)WORK_PER_BYTE * source->file_size;
     model->npu_reads_object = source->npu_reads_object;
     model->file_may_change = source->file_may_change;

@@ -205,10 +205,6 @@ static int add_call(struct builder *builder, const struct tflite_operator_call *
 
 int prepare_npu(struct builder *builder, const struct tflite_operator_call *operation)
 {
-    if (!is_npu(operation)) {
-        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "this runtime has no such custom operator");
-    }
     if (builder->graph_index != 0 && !builder->in_prologue) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "variables can't be initialised by both the NPU and the CPU");
