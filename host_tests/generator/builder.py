@@ -70,6 +70,7 @@ class Builder:
         self.standalone: set[int] = set()  # not to be reshaped or put into a larger tensor
         self.internal: set[int] = set()  # not to be an output of the graph
         self.without_table: set[int] = set()  # not to be read by an operator with a table
+        self.weights: set[bytes] = set()  # of convolutions and their groups so far
         self._pool: list[Value] = []
         self._used: set[int] = set()
 

@@ -162,9 +162,9 @@ def _weights(b: Builder, *shape: int) -> Value:
 
 
 def _convolve(
-    b: Builder, kind: str, x: Value, weights: Value, channels: int, **fields: Any
+    b: Builder, kind: str, x: Value, weights: Value, channels: int, first: int = 0, **fields: Any
 ) -> Value:
-    bias = b.constant(np.arange(channels, dtype=np.int32) * 100, _SCALE / 64)
+    bias = b.constant(first + np.arange(channels, dtype=np.int32) * 100, _SCALE / 64)
     options = {"CONV_2D": "Conv2DOptions", "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions"}[kind]
     steps: dict[str, Any] = dict.fromkeys(
         ("strideH", "strideW", "dilationHFactor", "dilationWFactor"), 1
@@ -259,7 +259,7 @@ def groups_of_batch(b: Builder) -> None:
     _U85,
     *[
         fact
-        for group in (1, 2, 3)
+        for group in (1, 3)
         for fact in (
             Constant(16 * group, bytes(2), (100 * group).to_bytes(2, "little")),
             Constant(16 * group + 5, bytes(5), b"\0\0\x40\x27"),
@@ -268,9 +268,26 @@ def groups_of_batch(b: Builder) -> None:
     ],
 )
 def groups_of_equal_weights(b: Builder) -> None:
-    """Groups of a convolution with equal weights: all have the biases of one."""
-    equal = b.constant(np.full((4, 1, 1, 4), 64, np.int8), 1 / 64)
-    _convolve(b, "CONV_2D", _input(b, 1, 4, 4, 16), equal, 4)
+    """Groups of a convolution, of which some have equal weights: these have the biases of one."""
+    data = np.full((4, 1, 1, 4), 64, np.int8)
+    data[2] = 32
+    _convolve(b, "CONV_2D", _input(b, 1, 4, 4, 16), b.constant(data, 1 / 64), 4)
+
+
+@_defect(
+    _U85,
+    Constant(16, bytes(2), (100).to_bytes(2, "little")),
+    Constant(21, bytes(5), b"\0\0\x40\x27"),
+    Register(1, "SCALE_BASE", 0, 16),
+)
+def operators_of_equal_weights(b: Builder) -> None:
+    """CONV_2D, DEPTHWISE_CONV_2D or FULLY_CONNECTED with equal weights in two tensors: both have
+    the biases of one.
+    """
+    x = _input(b, 1, 4, 4, 4)
+    for first in (100, 0):
+        equal = b.constant(np.full((1, 1, 1, 4), 64, np.int8), 1 / 64)
+        _convolve(b, "CONV_2D", x, equal, 1, first=first)
 
 
 @_defect(_U55, Register(0, "IFM2_BROADCAST", 2, 0))

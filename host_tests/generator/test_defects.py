@@ -13,12 +13,13 @@ from ethosu_tools.payload import read as read_payload
 from ethosu_tools.tflite.reader import NPU_STREAM, parse
 
 from . import coverage, isolated, unsigned, vela
-from .builder import Builder
+from .builder import Builder, UnsuitableError
 from .case import Case, feeds
 from .check import Result, Verdict, reference, simulate
 from .defects import DEFECTS, Constant, Count, Offset, Register
 from .draws import Draws
 from .families import U55_U65, U85
+from .operators.convolution import weights
 
 HERE = Path(__file__).parent
 # Of these the parameter is looked at, not the payload: shifts and whole steps.
@@ -200,3 +201,16 @@ def test_readme_has_each_defect():
     rows = [f"| `{defect.name}` | {defect.does} | " for defect in DEFECTS]
     assert [row for row in rows if row not in text] == []
     assert text.count("| `") - text.count("| `", 0, text.index("## Known")) == len(rows)
+
+
+def test_generator_draws_the_weights_of_a_group_once():
+    b = Builder(Draws(replay=(0, 4)))  # of -127 and 127, so that two of three groups are equal
+    with pytest.raises(UnsuitableError, match="equal weights"):
+        weights(b, (3, 1, 1, 1), 0, groups=3)
+
+
+def test_generator_draws_the_weights_of_an_operator_once():
+    b = Builder(Draws(replay=()))
+    weights(b, (4, 1, 1, 8), 0)
+    with pytest.raises(UnsuitableError, match="equal weights"):
+        weights(b, (4, 1, 1, 8), 0)

@@ -20,7 +20,9 @@ def window(size: int, kernel: int, stride: int, dilation: int, padding: int) -> 
     return (size - reach) // stride + 1
 
 
-def weights(b: Builder, shape: tuple[int, ...], axis: int, per_channel: bool = True) -> Value:
+def weights(
+    b: Builder, shape: tuple[int, ...], axis: int, per_channel: bool = True, groups: int = 1
+) -> Value:
     """Random constant weights, symmetric; often per channel, sometimes sparse or few values."""
     rng = b.draws.rng()
     style = b.draws.choice(("uniform", "small", "sparse", "clustered", "extreme"))
@@ -36,7 +38,14 @@ def weights(b: Builder, shape: tuple[int, ...], axis: int, per_channel: bool = T
     scale: float | np.ndarray = b.scale() / 8
     if per_channel and b.draws.chance(70):
         scale = scale * rng.uniform(0.25, 1, shape[axis])
-    return b.constant(data.astype(np.int8), scale, 0, axis)
+    data = data.astype(np.int8)
+    for part in np.split(data, groups):
+        # Vela defect: groups-of-equal-weights
+        # Vela defect: operators-of-equal-weights
+        if part.tobytes() in b.weights:
+            raise UnsuitableError("equal weights")
+        b.weights.add(part.tobytes())
+    return b.constant(data, scale, 0, axis)
 
 
 def bias(b: Builder, x: Value, scales: np.ndarray, count: int) -> Value | None:
@@ -109,11 +118,7 @@ def conv_2d(b: Builder) -> None:
     oc = b.draws.size(48)
     oc = -(-oc // groups) * groups
     shape = (n, window(h, kh, sh, dh, padding), window(w, kw, sw, dw, padding), oc)
-    kernel = weights(b, (oc, kh, kw, c // groups), 0)
-    parts = np.split(weight_scales(b, kernel)[0], groups)
-    if groups > 1 and all(np.array_equal(part, parts[0]) for part in parts):
-        # Vela defect: groups-of-equal-weights
-        raise UnsuitableError("groups of equal weights")
+    kernel = weights(b, (oc, kh, kw, c // groups), 0, groups=groups)
     biases, out = _finish(b, "conv", x, kernel, shape, kh * kw * c // groups)
     b.operator(
         "CONV_2D",
