@@ -6,6 +6,7 @@ Debian's backports of this release are unpacked under ``build/``, not installed.
 
 from __future__ import annotations
 
+import fcntl
 import platform
 import re
 import shutil
@@ -48,12 +49,16 @@ def installed() -> Path:
     return Path(program)
 
 
-def _write_wrapper(root: Path, wrapper: Path) -> None:
-    modules = next(root.glob("usr/lib/*/qemu"), None)
+def _write_wrapper(folder: Path) -> None:
+    """Write the wrapper into a folder that will be moved to BUILD."""
+    modules = next(folder.glob("root/usr/lib/*/qemu"), None)
     if modules is None:
-        raise ReleaseMissingError(f"{root} holds no modules of QEMU: remove it and try again")
-    program = root / "usr/bin" / PROGRAM
-    wrapper.write_text(WRAPPER.format(libraries=modules.parent, program=program))
+        raise ReleaseMissingError(f"the packages of {PROGRAM} hold no modules of QEMU")
+    libraries = BUILD / modules.parent.relative_to(folder)
+    wrapper = folder / PROGRAM
+    wrapper.write_text(
+        WRAPPER.format(libraries=libraries, program=BUILD / "root/usr/bin" / PROGRAM)
+    )
     wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
 
 
@@ -101,17 +106,37 @@ def _download(release: str, to: Path) -> list[Path]:
         return [shutil.copy(path, to) for path in (root / "cache/archives").glob("*.deb")]
 
 
+def _unpack(release: str, to: Path) -> None:
+    """Fill an empty folder with the unpacked packages and the wrapper, as if it were BUILD."""
+    for package in _download(release, to / "archives"):
+        _run("dpkg-deb", "--extract", str(package), str(to / "root"))
+    shutil.rmtree(to / "archives")
+    if not (to / "root/usr/bin" / PROGRAM).exists():
+        raise ReleaseMissingError(f"{release}-backports has no {PROGRAM}")
+    _write_wrapper(to)
+
+
+def _fetch(release: str) -> None:
+    """Make BUILD, which appears whole; what an interrupted run has left there is removed."""
+    with tempfile.TemporaryDirectory(prefix="qemu-new-", dir=BUILD.parent) as name:
+        new = Path(name) / BUILD.name
+        new.mkdir()
+        _unpack(release, new)
+        shutil.rmtree(BUILD, ignore_errors=True)
+        new.rename(BUILD)
+
+
 def backports() -> Path:
-    """A program that runs the QEMU of this Debian's backports, fetched at the first call."""
+    """A program that runs the QEMU of this Debian's backports, fetched at the first call.
+
+    Other processes that call it meanwhile wait.
+    """
     wrapper = BUILD / PROGRAM
-    if not wrapper.exists():
-        release = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
-        for package in _download(release, BUILD / "archives"):
-            _run("dpkg-deb", "--extract", str(package), str(BUILD / "root"))
-        if not (BUILD / "root/usr/bin" / PROGRAM).exists():
-            raise ReleaseMissingError(f"{release}-backports has no {PROGRAM}")
-        _write_wrapper(BUILD / "root", wrapper)
-        shutil.rmtree(BUILD / "archives")
+    BUILD.parent.mkdir(parents=True, exist_ok=True)
+    with BUILD.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not wrapper.exists():
+            _fetch(platform.freedesktop_os_release().get("VERSION_CODENAME", ""))
     if version(wrapper) <= version(installed()):
         raise ReleaseMissingError(f"backports have no {PROGRAM} newer than the installed one")
     return wrapper
