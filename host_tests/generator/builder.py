@@ -70,7 +70,7 @@ class Builder:
         self.standalone: set[int] = set()  # not to be reshaped or put into a larger tensor
         self.internal: set[int] = set()  # not to be an output of the graph
         self.without_table: set[int] = set()  # not to be read by an operator with a table
-        self.weights: set[bytes] = set()  # of convolutions and their groups so far
+        self._weights: set[bytes] = set()  # of operators and of groups so far
         self._pool: list[Value] = []
         self._used: set[int] = set()
 
@@ -157,6 +157,13 @@ class Builder:
     def integers(self, *numbers: int) -> Value:
         """A constant int32 vector: shapes, axes, paddings."""
         return self.constant(np.array(numbers, np.int32))
+
+    def use_once(self, weights: np.ndarray) -> None:
+        """Use weights that nothing else in this graph has."""
+        # Vela defect: operators-of-equal-weights
+        if weights.tobytes() in self._weights:
+            raise UnsuitableError("equal weights")
+        self._weights.add(weights.tobytes())
 
     def random_data(self, shape: Sequence[int], dtype: str) -> np.ndarray:
         """Random values of a type."""

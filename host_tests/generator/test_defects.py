@@ -20,6 +20,7 @@ from .defects import DEFECTS, Constant, Count, Offset, Register
 from .draws import Draws
 from .families import U55_U65, U85
 from .operators.convolution import weights
+from .operators.recurrent import _weights as gate
 
 HERE = Path(__file__).parent
 # Of these the parameter is looked at, not the payload: shifts and whole steps.
@@ -209,8 +210,9 @@ def test_generator_draws_the_weights_of_a_group_once():
         weights(b, (3, 1, 1, 1), 0, groups=3)
 
 
-def test_generator_draws_the_weights_of_an_operator_once():
+@pytest.mark.parametrize("draw", [lambda b: weights(b, (4, 8), 0), lambda b: gate(b, (4, 8))])
+def test_generator_draws_the_weights_of_an_operator_once(draw):
     b = Builder(Draws(replay=()))
-    weights(b, (4, 1, 1, 8), 0)
+    draw(b)
     with pytest.raises(UnsuitableError, match="equal weights"):
-        weights(b, (4, 1, 1, 8), 0)
+        draw(b)

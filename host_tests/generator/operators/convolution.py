@@ -39,12 +39,9 @@ def weights(
     if per_channel and b.draws.chance(70):
         scale = scale * rng.uniform(0.25, 1, shape[axis])
     data = data.astype(np.int8)
+    # Vela defect: groups-of-equal-weights
     for part in np.split(data, groups):
-        # Vela defect: groups-of-equal-weights
-        # Vela defect: operators-of-equal-weights
-        if part.tobytes() in b.weights:
-            raise UnsuitableError("equal weights")
-        b.weights.add(part.tobytes())
+        b.use_once(part)
     return b.constant(data, scale, 0, axis)
 
 

@@ -46,6 +46,7 @@ def unidirectional_sequence_lstm(b: Builder) -> None:
 
 def _weights(b: Builder, shape: tuple[int, int]) -> Value:
     data = b.draws.rng().integers(-127, 128, shape).astype(np.int8)
+    b.use_once(data)
     return b.constant(data, 1 / (127 * np.sqrt(shape[1])) * b.draws.choice((1.0, 0.77, 1.6)))
 
 
