@@ -12,9 +12,9 @@ static int refuse_stopped(const struct builder *builder)
     return error_set(builder->error, ETHOSU_MODEL_STOPPED, "loading was stopped");
 }
 
-/** Units between two questions while a model is loaded: one reads a table, some 400 instructions.
+/** Units between two questions while a model is loaded: one takes up to 1,500 instructions.
  */
-enum { LOAD_UNITS = POLL_UNITS / 4 };
+enum { LOAD_UNITS = POLL_UNITS / 16 };
 
 /** Take more units from what is left. */
 static __attribute__((noinline)) int take_work(struct builder *builder, uint32_t units)
@@ -138,14 +138,11 @@ static int add_state(struct builder *builder, const struct tflite_tensor *tensor
     return build_fill(builder, offset, tensor->size, (uint8_t)zero_point);
 }
 
-/** Tensors that count as work together. */
-enum { TENSORS_AT_ONCE = 16 };
-
 /** Check every tensor of the current graph in the arena, size the arena, find the state tensors. */
 static int build_graph_tensors(struct builder *builder)
 {
     for (uint32_t i = 0; i < builder->graph.tensors.count; i++) {
-        TRY(i % TENSORS_AT_ONCE == 0 ? build_work(builder, TENSORS_AT_ONCE) : ETHOSU_MODEL_OK);
+        TRY(build_work_at(builder, i));
         int32_t offset = tflite_get_offset(&builder->file, i);
         if (offset < 0) {
             continue; // a constant or a handle: checked when an operator uses it

@@ -157,16 +157,18 @@ static int check_written(struct builder *builder, const struct live_memory *live
 }
 
 /** Tensors of an operator become live, or no longer are, if `chosen` says so. */
-static void set_all(struct builder *builder, struct live_memory *live,
-                    const struct fb_vector *tensors, bool alive,
-                    bool (*chosen)(const struct lifetime *lifetime, uint32_t time))
+static int set_all(struct builder *builder, struct live_memory *live,
+                   const struct fb_vector *tensors, bool alive,
+                   bool (*chosen)(const struct lifetime *lifetime, uint32_t time))
 {
     for (uint32_t i = 0; i < tensors->count; i++) {
+        TRY(build_work_at(builder, i));
         uint32_t tensor = fb_u32_at(&builder->file.fb, tensors, i);
         if (tensor < live->count && chosen(&live->tensors[tensor], builder->operator_index + 1)) {
             live_memory_set(live, tensor, alive);
         }
     }
+    return ETHOSU_MODEL_OK;
 }
 
 static bool is_last_read(const struct lifetime *lifetime, uint32_t time)
@@ -213,6 +215,7 @@ static int check_outputs(struct builder *builder, struct live_memory *live,
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "it has more than one output");
     }
     for (uint32_t i = 0; i < call->outputs.count; i++) {
+        TRY(build_work_at(builder, i));
         uint32_t tensor = fb_u32_at(&builder->file.fb, &call->outputs, i);
         if (tensor >= live->count || live->tensors[tensor].end == 0) {
             continue;
@@ -261,11 +264,11 @@ static int check_kernel(struct builder *builder, struct live_memory *live,
     if (!kernel->in_place) {
         TRY(check_distinct(builder, live, call));
     }
-    set_all(builder, live, &call->outputs, true, is_first_written);
+    TRY(set_all(builder, live, &call->outputs, true, is_first_written));
     TRY(check_outputs(builder, live, call, kernel));
     TRY(check_scratch(builder, live));
-    set_all(builder, live, &call->inputs, false, is_last_read);
-    set_all(builder, live, &call->outputs, false, is_last_read);
+    TRY(set_all(builder, live, &call->inputs, false, is_last_read));
+    TRY(set_all(builder, live, &call->outputs, false, is_last_read));
     return ETHOSU_MODEL_OK;
 }
 
@@ -276,10 +279,10 @@ static int check_operator(struct builder *builder, struct live_memory *live,
     if (kernel != NULL) {
         return check_kernel(builder, live, call, kernel);
     }
-    set_all(builder, live, &call->inputs, false, is_last_read);
+    TRY(set_all(builder, live, &call->inputs, false, is_last_read));
     TRY(check_outputs(builder, live, call, NULL));
-    set_all(builder, live, &call->outputs, true, is_first_written);
-    set_all(builder, live, &call->outputs, false, is_last_read);
+    TRY(set_all(builder, live, &call->outputs, true, is_first_written));
+    TRY(set_all(builder, live, &call->outputs, false, is_last_read));
     return ETHOSU_MODEL_OK;
 }
 

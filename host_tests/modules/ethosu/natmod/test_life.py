@@ -159,11 +159,12 @@ n.invoke_async(payload, [source, target], timeout_ms=60000)
 def test_soft_reset_stops_the_npu(begin):
     """A payload at work writes nothing into the heap of the next program."""
     moments = random.Random(6)
-    for _ in range(4):
+    at_work = 0
+    while at_work < 4:
         board = begin()
         board.exec(_LONG, timeout=30)
         time.sleep(moments.uniform(0, 0.05))
-        assert board.eval("n.done()") is False
+        at_work += not board.eval("n.done()")  # a busy host may ask when it has ended
         board.soft_reset()
         board.exec("import machine, time\nheap = [bytearray(4096) for _ in range(400)]")
         assert board.eval(f"machine.mem32[{STATUS}] & 1") == 0, "it runs"

@@ -368,8 +368,8 @@ def filters(frames: int, frame: int, units: int, memory: int) -> bytes:
 LONG_RUNS = {
     "a large window": lambda: slow_pool(512, 511),
     "a wide window": lambda: wide_pool(1 << 18),
-    "many tables": lambda: one_operator("RELU", 200, (1, 1 << 19)),
-    "small steps": lambda: one_operator("RELU", 250, (1, 16)),
+    "many tables": lambda: one_operator("RELU", 100, (1, 1 << 19)),
+    "small steps": lambda: one_operator("RELU", 100, (1, 16)),
     "one large copy": lambda: one_operator(
         "RESHAPE", 1, (1 << 24,), options="ReshapeOptions", newShape=[1 << 24]
     ),

@@ -58,12 +58,12 @@ static int find_scales(struct builder *builder, const struct kernel_tensor *inpu
         return kernel_bad(builder, "its weights have neither one scale nor one for each channel");
     }
     void *memory;
-    TRY(build_work(builder, count));
     TRY(kernel_table(builder, 2 * (size_t)count, sizeof(int32_t), &memory));
     int32_t *table = memory;
     weighted->multipliers = table;
     weighted->shifts = table == NULL ? NULL : table + count;
     for (uint32_t i = 0; i < count; i++) {
+        TRY(build_work_at(builder, i));
         float scale;
         int32_t zero_point;
         struct rescale rescale;

@@ -13,7 +13,7 @@ static void count_wrap(void);
 #include <string.h>
 
 /** Words that test_work.py writes: bytes of the file, whether to run it, after how many
- * questions to stop it (0: never), 0; the file follows. */
+ * questions to stop the run (0: never), 0; the file follows. */
 #define MODEL ((const uint32_t *)0x60000000u)
 #define OBJECT ((uint8_t *)0x62000000u)
 #define ARENA ((uint8_t *)0x68000000u)
@@ -65,6 +65,7 @@ static uint32_t thousands(uint64_t span)
 static uint64_t longest;
 static uint64_t asked_at;
 static uint32_t questions;
+static bool running; /**< the model is loaded */
 
 static void begin(void)
 {
@@ -80,7 +81,7 @@ static bool stop(void *argument)
     asked_at = now;
     questions++;
     (void)argument;
-    return MODEL[2] != 0 && questions > MODEL[2];
+    return running && MODEL[2] != 0 && questions > MODEL[2];
 }
 
 static void say(const char *word, const char *text)
@@ -121,6 +122,7 @@ void reset(void)
     }
     if (load(&model) == ETHOSU_MODEL_OK && MODEL[1] != 0) {
         uint64_t begun = ticks();
+        running = true;
         begin();
         int status = ethosu_model_invoke(model, NULL);
         (void)stop(NULL);
