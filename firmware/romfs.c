@@ -5,8 +5,8 @@
  *
  * A new image is written behind the old one and moved over it when it is whole,
  * so that a deploy that breaks off at any moment leaves the old image or the
- * new one. The record at the end of the partition says that a whole image
- * waits: a move that breaks off is done again. An image that does not fit
+ * new one. The record behind the partition says that a whole image waits: a
+ * move that breaks off is done again. No image reaches into the record. An image that does not fit
  * behind the old one is written over it; its first bytes, without which nothing
  * is mounted, come last.
  */
@@ -28,7 +28,7 @@
 
 static const uint8_t image_start[] = {0xD2, 0xCD, 0x31};
 
-/** At the end of the partition: an image of `size` bytes waits at `from`. */
+/** At the end of the memory, behind the partition: an image of `size` bytes waits at `from`. */
 struct record {
     uint32_t magic;
     uint32_t from;
@@ -61,7 +61,7 @@ static uint8_t *at(size_t offset)
 
 static struct record *record(void)
 {
-    return (struct record *)at(partition.len - sizeof(struct record));
+    return (struct record *)at(partition.len);
 }
 
 static uint32_t check(const struct record *of)
@@ -88,12 +88,10 @@ static size_t old_size(void)
 /** Where a new image waits until it is whole; 0 when only the old one's place is large enough. */
 static size_t waiting_place(size_t size)
 {
-    size_t end = partition.len - sizeof(struct record);
     size_t old = old_size();
     size_t least = old > size ? old : size;
-    return size < end && (end - size) / ALIGNMENT * ALIGNMENT >= least
-               ? (end - size) / ALIGNMENT * ALIGNMENT
-               : 0;
+    size_t place = size < partition.len ? (partition.len - size) / ALIGNMENT * ALIGNMENT : 0;
+    return place >= least ? place : 0;
 }
 
 /** Move an image that waits, if one does; to do so twice does no harm. */
@@ -171,7 +169,7 @@ static mp_obj_t keeps_old(size_t n_args, const mp_obj_t *args)
 mp_obj_t mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
 {
     partition.items = _romfs_start;
-    partition.len = (size_t)(_romfs_end - _romfs_start);
+    partition.len = (size_t)(_romfs_end - _romfs_start) - sizeof(struct record);
     finish_move();
     mp_int_t command = mp_obj_get_int(args[0]);
     if (command == MP_VFS_ROM_IOCTL_GET_NUMBER_OF_SEGMENTS) {

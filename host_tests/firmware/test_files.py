@@ -120,6 +120,21 @@ def test_deploy_that_breaks_off_leaves_the_old_image(rom):
     assert rom.eval("(ioctl(4, 0, 0, b'late'), found())") == (-22, b"us")
 
 
+def test_data_at_the_end_of_the_largest_image_is_no_record(rom):
+    """It names an image in the middle, as the record of a deploy that was cut off does."""
+    assert rom.eval("ioctl(3, 0, len(ioctl(2, 0)) + 1)") == -22
+    rom.exec("""
+import struct
+size = len(ioctl(2, 0))
+place, magic = 1 << 20, 0x45564F4D
+record = struct.pack("<4I", magic, place, 64, ~(magic ^ place ^ 64 << 1) & 0xFFFFFFFF)
+ioctl(3, 0, size)
+ioctl(4, 0, 0, image(b"us")), ioctl(4, 0, place, image(b"no")), ioctl(4, 0, size - 16, record)
+ioctl(5, 0)
+""")
+    assert rom.eval("(bytes(ioctl(2, 0)[-16:]) == record, found())") == (True, b"us")
+
+
 def test_deploy_without_room_for_both_that_breaks_off_leaves_none(rom):
     size = 9 << 20
     assert rom.eval(f"ioctl(256, 0, {size})") == 0

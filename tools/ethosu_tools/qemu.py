@@ -39,7 +39,7 @@ _ARM = (40).to_bytes(2, "little")
 
 # Layout of the DDR as the firmware's memory map has it.
 ROMFS_START = 0x62000000
-ROMFS_SIZE = 16 << 20
+ROMFS_SIZE = (16 << 20) - 16  # behind it is the firmware's record of a deploy
 WINDOW_START = 0x68000000
 WINDOW_SIZE = 128 << 20
 

@@ -51,7 +51,7 @@ def machine():
 def board(machine):
     """An emulated board with the old files in its ROM."""
     machine.memory.write(qemu.ROMFS_START, romfs.build(OLD))
-    machine.memory.write(qemu.ROMFS_START + qemu.ROMFS_SIZE - 16, bytes(16))
+    machine.memory.write(qemu.ROMFS_START + qemu.ROMFS_SIZE, bytes(16))
     return machine
 
 
@@ -137,14 +137,14 @@ def test_cut_at_any_request_leaves_the_old_files_or_the_new(board, monkeypatch):
 def test_cut_in_the_last_step_leaves_the_old_files_or_the_new(board, words, moved):
     """The board had written so many words of its record, and moved so much of the new image."""
     image = romfs.build(NEW)
-    start = qemu.ROMFS_SIZE - 16 - len(image) & -16
+    start = qemu.ROMFS_SIZE - len(image) & -16
     magic = 0x45564F4D
     record = struct.pack(
         "<4I", magic, start, len(image), ~(magic ^ start ^ len(image) << 1) & 0xFFFFFFFF
     )
     memory = board.memory
     memory.write(qemu.ROMFS_START + start, image)
-    memory.write(qemu.ROMFS_START + qemu.ROMFS_SIZE - 16, record[: 4 * words])
+    memory.write(qemu.ROMFS_START + qemu.ROMFS_SIZE, record[: 4 * words])
     memory.write(qemu.ROMFS_START, image[:moved])
     board.reset()
     assert found(board.port) == flat(NEW if words == 4 else OLD)
