@@ -9,4 +9,7 @@
  */
 void firmware_stop_devices(void);
 
+/** Forget a write of the ROM file system that has not ended: its program has. */
+void romfs_forget_deploy(void);
+
 #endif

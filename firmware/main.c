@@ -71,6 +71,7 @@ _Noreturn void firmware_main(void)
         safe_mode = false;
         mp_printf(&mp_plat_print, "MPY: soft reboot\n");
         firmware_stop_devices();
+        romfs_forget_deploy();
         soft_timer_deinit();
         gc_sweep_all();
         mp_deinit();

@@ -14,6 +14,7 @@
 
 #include "cpu.h"
 #include "extmod/vfs.h"
+#include "firmware.h"
 #include "py/mperrno.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
@@ -143,20 +144,28 @@ static mp_obj_t write(size_t n_args, const mp_obj_t *args)
     return MP_OBJ_NEW_SMALL_INT(0);
 }
 
+void romfs_forget_deploy(void)
+{
+    deploy.size = 0;
+}
+
 static mp_obj_t complete(void)
 {
+    if (deploy.size == 0) {
+        return failure(MP_EINVAL);
+    }
     SCB_CleanDCache(); // the rest is in memory before what makes it an image
     size_t held = deploy.size < WRITE_UNIT ? deploy.size : WRITE_UNIT;
     memcpy(at(deploy.target), deploy.head, held);
     SCB_CleanDCache(); // the NPU reads weights past the cache
-    if (deploy.size != 0 && deploy.target != 0) {
+    if (deploy.target != 0) {
         struct record waits = {RECORD_MAGIC, deploy.target, deploy.size, 0};
         waits.check = check(&waits);
         *record() = waits;
         SCB_CleanDCache();
         finish_move();
     }
-    deploy.size = 0;
+    romfs_forget_deploy();
     return MP_OBJ_NEW_SMALL_INT(0);
 }
 

@@ -120,6 +120,14 @@ def test_deploy_that_breaks_off_leaves_the_old_image(rom):
     assert rom.eval("(ioctl(4, 0, 0, b'late'), found())") == (-22, b"us")
 
 
+def test_deploy_ends_at_a_soft_reset(rom):
+    rom.exec("ioctl(3, 0, 12), ioctl(4, 0, 0, image(b'us')[:6])")
+    rom.soft_reset()
+    rom.exec("import vfs")
+    assert rom.eval("(vfs.rom_ioctl(5, 0), vfs.rom_ioctl(4, 0, 6, b'late'))") == (-22, -22)
+    assert rom.eval("open('/rom/f', 'rb').read()") == b"an"
+
+
 def test_data_at_the_end_of_the_largest_image_is_no_record(rom):
     """It names an image in the middle, as the record of a deploy that was cut off does."""
     assert rom.eval("ioctl(3, 0, len(ioctl(2, 0)) + 1)") == -22
