@@ -165,7 +165,8 @@ def _write_over(port: str, image: bytes) -> None:
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         path = Path(work) / "rom.img"
         path.write_bytes(image)
-        command = [sys.executable, "-m", "mpremote", "connect", port, "romfs", "deploy", str(path)]
+        command = [sys.executable, "-P", "-m", "mpremote", "connect", port]
+        command += ["romfs", "deploy", str(path)]
         try:
             done = subprocess.run(
                 command,

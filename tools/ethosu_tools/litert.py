@@ -89,7 +89,7 @@ class _Child:
         with theirs:
             # In a session of its own, Ctrl-C reaches only us.
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(theirs.fileno())],
+                [sys.executable, "-P", "-m", __name__, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,

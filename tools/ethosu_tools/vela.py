@@ -133,7 +133,7 @@ def report_path(output: Path) -> Path:
 
 
 def _run_vela(source: Path, options: Sequence[str]) -> str:
-    command = [sys.executable, "-m", "ethosu.vela", *options, str(source)]
+    command = [sys.executable, "-P", "-m", "ethosu.vela", *options, str(source)]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False

@@ -11,9 +11,10 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools import tflite
+from ethosu_tools import deploy as deploying
+from ethosu_tools import litert, tflite, vela
 from ethosu_tools.cli import discover
-from ethosu_tools.errors import InputError, RemoteError
+from ethosu_tools.errors import BoardError, InputError, RemoteError
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.ui import Ui
 from ethosu_tools.wakeword.stage import by_lines
@@ -323,3 +324,15 @@ def test_deploy_keeps_the_image(ethosu, small_models, tmp_path):
     assert code == 0
     assert json.loads(out)["bytes"] == image.stat().st_size
     assert small_models["small_cnn"].read_bytes() in image.read_bytes()
+
+
+def test_modules_in_the_working_folder_are_not_run(small_models, tmp_path, monkeypatch):
+    for name in ("numpy", "argparse", "mpremote"):
+        (tmp_path / f"{name}.py").write_text(f"open('ran', 'a').write('{name} ')\n")
+    monkeypatch.chdir(tmp_path)
+    vela.compile_model(small_models["small_cnn"], "ethos-u55-128", tmp_path / "out.tflite")
+    details = litert._Child().call("load", small_models["small_cnn"].read_bytes(), "BUILTIN_REF")
+    assert details
+    with pytest.raises(BoardError, match="mpremote could not deploy to /dev/no_such_port"):
+        deploying._write_over("/dev/no_such_port", b"")
+    assert not (tmp_path / "ran").exists()
