@@ -337,8 +337,7 @@ class Board(Closeable):
                 yield
         except StepError as error:
             raise BoardTimeoutError(
-                f"{what}: the board at {self.port} kept sending, but gave no proper answer within "
-                f"{seconds:g} s{self._failure_details()}"
+                f"{what}: the board at {self.port} {error}{self._failure_details()}"
             ) from error
         except serial.SerialException as error:
             raise BoardLinkError(

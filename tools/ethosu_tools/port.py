@@ -5,6 +5,7 @@ The protocol on it is mpremote's.
 """
 
 import io
+import math
 import select
 import time
 from collections.abc import Callable
@@ -20,6 +21,8 @@ BAUDRATE = 115200
 # A board that is asked answers within this time; time-outs are looked at in reads of _POLL_S.
 ANSWER_TIMEOUT_S = 10.0
 _POLL_S = 0.05
+# Pieces in which data go to a port.
+_PIECE_BYTES = 4096
 
 OnOutput = Callable[[bytes], None]
 Deadlines = Callable[[float | None], Deadline]
@@ -27,7 +30,7 @@ _ENDLESS = Deadline(None)
 
 
 class StepError(TransportError):  # type: ignore[misc]  # mpremote has no types
-    """A step took longer in all than it may, although the board kept sending."""
+    """A step took longer in all than it may, although the board kept sending or taking."""
 
 
 class Port:
@@ -53,9 +56,11 @@ class Port:
     def begin(self, seconds: float | None) -> None:
         """Begin a step: reads and writes raise StepError once it took so long in all.
 
-        A silence ends a step sooner. This is for boards that never stop sending.
+        A silence ends a step sooner. This is for boards that never stop sending, or that take
+        what we send too slowly.
         """
-        self._seconds, self._step = seconds, self._deadlines(seconds)
+        self._seconds = math.inf if seconds is None else seconds
+        self._step = self._deadlines(seconds)
         self._looked = time.monotonic()
 
     @property
@@ -105,21 +110,27 @@ class Port:
     def write(self, data: bytes) -> int:
         """Write all; SerialTimeoutException if the board takes nothing and says nothing.
 
+        StepError if the step's time is over before the board has taken all.
+
         What the board says meanwhile is kept: a board that echoes would else wait for its reader,
         and the writer for the board.
         """
         try:
             line = self._port.fileno()
         except (AttributeError, io.UnsupportedOperation):  # a URL without one, such as rfc2217
-            return int(self._port.write(data))
+            for at in range(0, len(data), _PIECE_BYTES):
+                self._check_step(f"took only {at} of {len(data)} bytes")
+                self._port.write(data[at : at + _PIECE_BYTES])
+            return len(data)
         self._port.write_timeout = 0  # writes what fits
         silence, written = self._deadlines(ANSWER_TIMEOUT_S), 0
         while written < len(data):
+            self._check_step(f"took only {written} of {len(data)} bytes")
             readable, writable, _ = select.select([line], [line], [], _POLL_S)
             if readable:
                 self._receive()
             if writable:
-                written += int(self._port.write(data[written : written + 4096]))
+                written += int(self._port.write(data[written : written + _PIECE_BYTES]))
             if readable or writable:
                 silence.restart()
             elif silence.expired():
@@ -128,13 +139,18 @@ class Port:
                 )
         return written
 
+    def _check_step(self, found: str) -> None:
+        """End a step whose time is over; `found` is what the board did."""
+        now = time.monotonic()
+        if now - self._looked < _POLL_S:  # an emulator's deadline is slow to ask
+            return
+        self._looked = now
+        if self._step.expired():
+            raise StepError(f"{found} within {self._seconds:g} s")
+
     def _receive(self) -> None:
         """Take what has come, or the next byte if it comes soon."""
-        now = time.monotonic()
-        if now - self._looked >= _POLL_S:  # an emulator's deadline is slow to ask
-            self._looked = now
-            if self._step.expired():
-                raise StepError(f"not done within {self._seconds} s")
+        self._check_step("kept sending, but gave no proper answer")
         try:
             self._received += self._port.read(max(1, self._port.in_waiting))
         except OSError as error:  # a pseudo terminal without its other end

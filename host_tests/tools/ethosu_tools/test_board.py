@@ -9,7 +9,7 @@ import serial
 from ethosu_tools.board import Board
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
-from ethosu_tools.port import Port
+from ethosu_tools.port import Port, StepError
 
 from tools.ethosu_tools.fake_board import FakeBoard
 
@@ -174,9 +174,30 @@ def test_missing_port_is_named():
 
 def test_a_write_to_a_board_that_takes_nothing_ends():
     board, line = os.openpty()
-    port = Port(serial.Serial(os.ttyname(line)), lambda _: Deadline(0.2))
+    port = Port(serial.Serial(os.ttyname(line)), lambda seconds: Deadline(seconds and 0.2))
     with pytest.raises(serial.SerialTimeoutException, match=r"took \d+ of 1000000 bytes"):
         port.write(bytes(1_000_000))
+    port.close()
+    os.close(board)
+    os.close(line)
+
+
+def test_a_write_to_a_board_that_takes_little_ends_with_the_step():
+    board, line = os.openpty()
+    port = Port(serial.Serial(os.ttyname(line)))
+    ended = threading.Event()
+
+    def take() -> None:
+        while not ended.wait(0.02):
+            os.read(board, 1000)
+
+    thread = threading.Thread(target=take, daemon=True)
+    thread.start()
+    port.begin(0.5)
+    with pytest.raises(StepError, match=r"took only \d+ of 100000 bytes within 0\.5 s"):
+        port.write(bytes(100_000))
+    ended.set()
+    thread.join(5)
     port.close()
     os.close(board)
     os.close(line)
@@ -185,7 +206,7 @@ def test_a_write_to_a_board_that_takes_nothing_ends():
 def test_a_write_to_a_board_that_echoes_does_not_wait_for_itself():
     """The board reads on only after its echo was read."""
     board, line = os.openpty()
-    port = Port(serial.Serial(os.ttyname(line)), lambda _: Deadline(5))
+    port = Port(serial.Serial(os.ttyname(line)), lambda seconds: Deadline(seconds and 5))
     data = bytes(i % 251 for i in range(50_000))
 
     def echo() -> None:
