@@ -28,6 +28,7 @@ from mpremote.transport import TransportError
 from .closeable import Closeable
 from .deadline import Deadline
 from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
+from .files import LARGEST
 from .port import ANSWER_TIMEOUT_S, OnOutput, StepError, Transport
 from .qemu import Machine
 from .ui import Update
@@ -240,11 +241,19 @@ class Board(Closeable):
                 progress(at + len(piece), len(data))
         self.ask("_file.close()")
 
-    def read_file(self, path: str, *, chunk: int = _CHUNK_BYTES) -> bytes:
-        """Read a file of the board."""
-        self.ask(f"_file = open({path!r}, 'rb')")
+    def read_file(self, path: str, *, chunk: int = _CHUNK_BYTES, opener: str = "open") -> bytes:
+        """Read a file of the board, which opens it with `opener`."""
+        size = self.ask(
+            f"_file = {opener}({path!r}, 'rb')\n_answer = _file.seek(0, 2)\n_file.seek(0)"
+        )
+        if not isinstance(size, int) or not 0 <= size <= LARGEST:
+            raise BoardError(f"the size of {path} on the board is none: {size!r:.100}")
         data = bytearray()
-        while isinstance(piece := self.ask(f"_answer = _file.read({chunk})"), bytes) and piece:
+        while len(data) < size:
+            expected = min(chunk, size - len(data))
+            piece = self.ask(f"_answer = _file.read({expected})")
+            if not isinstance(piece, bytes) or len(piece) != expected:
+                raise BoardError(f"expected {expected} bytes of {path}, found {piece!r:.100}")
             data += piece
         self.ask("_file.close()")
         return bytes(data)

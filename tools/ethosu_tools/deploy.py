@@ -84,7 +84,7 @@ def deploy(
                 board, image, {path: (places[path], size) for path, size in kept.items()}, progress
             )
         else:
-            fetched = {path: _fetch(board, path, size) for path, size in kept.items()}
+            fetched = {path: board.read_file(path, opener="_rom.open") for path in kept}
             image = romfs.build(romfs.tree_of(new | fetched))
     if not whole_at_all_times:
         _write_over(port, image)
@@ -194,15 +194,6 @@ def _check(port: str, hashes: dict[str, bytes]) -> None:
         raise BoardError(
             f"what lies in the ROM of {port} is not what was sent; deploy again: {', '.join(wrong)}"
         )
-
-
-def _fetch(board: Board, path: str, size: int) -> bytes:
-    board.ask(f"_file = memoryview(_rom.open({path!r}, 'rb'))")
-    pieces = (
-        _ask_bytes(board, f"_answer = bytes(_file[{at}:{at + _CHUNK_BYTES}])")
-        for at in range(0, size, _CHUNK_BYTES)
-    )
-    return b"".join(pieces)
 
 
 def _ask_bytes(board: Board, code: str) -> bytes:

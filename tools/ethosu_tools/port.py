@@ -21,6 +21,8 @@ BAUDRATE = 115200
 # A board that is asked answers within this time; time-outs are looked at in reads of _POLL_S.
 ANSWER_TIMEOUT_S = 10.0
 _POLL_S = 0.05
+# No answer comes near this; a board that sends more without an end would fill the memory.
+LARGEST_ANSWER = 16 << 20
 # Pieces in which data go to a port.
 _PIECE_BYTES = 4096
 
@@ -30,7 +32,7 @@ _ENDLESS = Deadline(None)
 
 
 class StepError(TransportError):  # type: ignore[misc]  # mpremote has no types
-    """A step took longer in all than it may, although the board kept sending or taking."""
+    """A step took longer in all, or the board sent more, than is allowed."""
 
 
 class Port:
@@ -89,6 +91,7 @@ class Port:
     ) -> bytes:
         """Return all up to `ending`, or what came until a time-out.
 
+        StepError when that is more than LARGEST_ANSWER.
         `timeout` bounds the silence between two bytes. With `on_output`, which gets each byte as
         it comes, only the last one is returned.
         """
@@ -101,6 +104,7 @@ class Port:
             else:
                 before = len(data)
                 data += self._received
+                _check_size(len(data))
                 found = data.find(ending, max(0, before - len(ending) + 1))
                 stop = len(data) if found < 0 else found + len(ending)
                 self._received = data[stop:]
@@ -155,6 +159,7 @@ class Port:
             self._received += self._port.read(max(1, self._port.in_waiting))
         except OSError as error:  # a pseudo terminal without its other end
             raise serial.SerialException(f"nothing can be read: {error}") from error
+        _check_size(len(self._received))
 
     def _fill(self, silence: Deadline, end: Deadline = _ENDLESS) -> bool:
         """Is there a byte, or does one come before a silence and the end?"""
@@ -169,6 +174,11 @@ class Port:
         taken = bytes(self._received[:size])
         del self._received[:size]
         return taken
+
+
+def _check_size(received: int) -> None:
+    if received > LARGEST_ANSWER:
+        raise StepError(f"sent more than {LARGEST_ANSWER:,} bytes, but no whole answer")
 
 
 class Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types

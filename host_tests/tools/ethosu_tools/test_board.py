@@ -6,6 +6,7 @@ import threading
 
 import pytest
 import serial
+from ethosu_tools import port as ports
 from ethosu_tools.board import Board
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
@@ -74,16 +75,58 @@ def test_board_that_goes_away_is_a_broken_link():
         board.exec("print(1)", timeout=1)
 
 
-@pytest.mark.parametrize("fault", ["flood_in_answer", "trickle_in_answer"])
-def test_answer_that_never_ends_ends_with_the_step(fault):
+def test_answer_that_never_ends_ends_with_the_step():
     with (
-        FakeBoard(fault) as fake,
+        FakeBoard("trickle_in_answer") as fake,
         Board(fake.port, boot_timeout=3) as board,
         pytest.raises(
             BoardTimeoutError, match="kept sending, but gave no proper answer within 2 s"
         ),
     ):
         board.exec("1", timeout=0.2)
+
+
+def test_answer_without_end_takes_no_memory_without_end(monkeypatch):
+    monkeypatch.setattr(ports, "LARGEST_ANSWER", 100_000)
+    with (
+        FakeBoard("flood_in_answer") as fake,
+        Board(fake.port, boot_timeout=3) as board,
+        pytest.raises(BoardTimeoutError, match="sent more than 100,000 bytes, but no whole answer"),
+    ):
+        board.exec("1")
+
+
+def test_flood_during_a_write_takes_no_memory_without_end(monkeypatch):
+    monkeypatch.setattr(ports, "LARGEST_ANSWER", 100_000)
+    with FakeBoard("flood") as fake:
+        line = Port(serial.Serial(fake.port), lambda _: Deadline(5))
+        line.begin(5)
+        with pytest.raises(StepError, match="sent more than 100,000 bytes"):
+            line.write(bytes(1_000_000))
+        line.close()
+
+
+@pytest.mark.parametrize("end", ["b''", "b'x' * 9", "'x'", "None"])
+def test_file_that_is_not_as_long_as_the_board_said_is_an_error(fake, end):
+    """A board whose file never ends would else fill the memory."""
+    fake.exec(f"""
+class File:
+    def seek(self, *_):
+        return 5
+    def read(self, size):
+        return {end}
+def open(*_):
+    return File()
+""")
+    with pytest.raises(BoardError, match=r"5 bytes of /x, found "):
+        fake.read_file("/x")
+
+
+@pytest.mark.parametrize("size", ["-1", "1 << 70", "None", "'x'"])
+def test_file_of_no_possible_size_is_an_error(fake, size):
+    fake.exec(f"class File: seek = lambda *_: {size}\ndef open(*_):\n    return File()")
+    with pytest.raises(BoardError, match="size of /x"):
+        fake.read_file("/x")
 
 
 @pytest.mark.parametrize(
