@@ -23,6 +23,9 @@ from .ui import Update
 TIMEOUT_S = 1800
 _CHUNK_BYTES = 4096
 _HASH_TIMEOUT_S = 120.0
+# No processor of this family sets so much memory aside for files; an image is built in ours.
+_LARGEST_ROOM = 256 << 20
+_LONGEST_PATH = 512
 
 # `keeps` is 1 when the old image stays until one of that size is whole (ROM_IOCTL_KEEPS_OLD).
 _OPEN = """\
@@ -94,14 +97,37 @@ def deploy(
 
 
 def _list(board: Board) -> dict[str, int]:
-    """Paths and sizes of the files that are there."""
+    """Paths and sizes of the files that are there; BoardError for what no board can have."""
     if not board.ask("import vfs\n_answer = hasattr(vfs, 'rom_ioctl')"):
         raise BoardError(f"the firmware at {board.port} has no ROM file system that can be written")
     found = board.ask(_OPEN)
     try:
-        return {str(path): int(size) for path, size in found}
+        sizes = dict(found)
+        possible = (
+            all(map(_is_file, sizes.items()))
+            and sum(sizes.values()) <= _room(board)
+            and sizes.keys().isdisjoint(parent for path in sizes for parent in _parents(path))
+        )
     except (TypeError, ValueError):
-        raise BoardError(f"the board's list of files is none: {found!r:.100}") from None
+        possible = False
+    if not possible:
+        raise BoardError(f"the board's list of files is none: {found!r:.100}")
+    return sizes
+
+
+def _is_file(found: tuple[object, object]) -> bool:
+    path, size = found
+    if not isinstance(path, str) or not isinstance(size, int):
+        return False
+    return len(path) <= _LONGEST_PATH and all(path.split("/")) and size >= 0
+
+
+def _room(board: Board) -> int:
+    """Bytes that the board's ROM has for an image."""
+    room = board.ask("_answer = len(memoryview(vfs.rom_ioctl(2, 0)))")
+    if not isinstance(room, int) or not 0 <= room <= _LARGEST_ROOM:
+        raise BoardError(f"the size of the ROM of {board.port} is none: {room!r:.100}")
+    return room
 
 
 def _kept(old: dict[str, int], new: dict[str, bytes]) -> dict[str, int]:
@@ -120,8 +146,8 @@ def _parents(path: str) -> list[str]:
 
 
 def _check_room(board: Board, size: int, *, force: bool, old: dict[str, int]) -> None:
-    room = board.ask("_answer = len(memoryview(vfs.rom_ioctl(2, 0)))")
-    if not isinstance(room, int) or size > room:
+    room = _room(board)
+    if size > room:
         raise InputError(
             f"the image has {size:,} bytes, the ROM of {board.port} {room:,}; --replace leaves out "
             f"what is there: {', '.join(sorted(old)) or 'nothing'}"
@@ -139,8 +165,11 @@ def _keeps_old(board: Board, size: int) -> bool:
 
 def _write(board: Board, image: bytes, kept: dict[str, tuple[int, int]], progress: Update) -> None:
     """Write an image behind the old one; the board copies what stays."""
-    if board.ask(f"_answer = vfs.rom_ioctl(3, 0, {len(image)})") < 0:
-        raise BoardError(f"the board at {board.port} refuses an image of {len(image):,} bytes")
+    unit = board.ask(f"_answer = vfs.rom_ioctl(3, 0, {len(image)})")
+    if not isinstance(unit, int) or unit <= 0:
+        raise BoardError(
+            f"the board at {board.port} refuses an image of {len(image):,} bytes: {unit!r:.100}"
+        )
     for start, end in _gaps(len(image), kept):
         for at in range(start, end, _CHUNK_BYTES):
             piece = image[at : min(at + _CHUNK_BYTES, end)]

@@ -6,6 +6,7 @@ import os
 import struct
 import subprocess
 import sys
+from typing import ClassVar
 
 import pytest
 from ethosu_tools import deploy as deploying
@@ -190,3 +191,63 @@ def test_mpremote_deploys_and_queries_as_ever(board, tmp_path):
     assert "ROMFS image deployed" in mpremote("deploy", str(image))
     assert f"has size {qemu.ROMFS_SIZE} bytes" in mpremote("query")
     assert found(board.port) == flat(NEW)
+
+
+class Liar:
+    """A board that answers what a test has it answer; the key is a part of the question."""
+
+    port = "/dev/liar"
+    lies: ClassVar[dict[str, object]] = {}
+    truth: ClassVar[dict[str, object]] = {
+        "hasattr": True,
+        "len(": 1 << 20,
+        "_walk": [("a", 3)],
+        "sha256": bytes(32),
+        "256, 0": 1,
+        "rom_ioctl(3": 4,
+        "rom_ioctl(4": 0,
+        "rom_ioctl(5": 0,
+    }
+
+    def __init__(self, _):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def soft_reset(self):
+        pass
+
+    def ask(self, code, **_):
+        return next(value for key, value in (self.truth | self.lies).items() if key in code)
+
+
+@pytest.mark.parametrize(
+    ("question", "lie"),
+    [
+        *(
+            ("_walk", [("a", size)])
+            for size in (-5, (1 << 20) + 1, 1 << 31, 1 << 70, None, 1.5, b"")
+        ),
+        *(("_walk", lie) for lie in (None, 3, [3], [("a",)], [("a", 1, 1)], [(None, 1)])),
+        ("_walk", [("a", 1 << 19), ("b", 1 << 19), ("c", 1)]),
+        ("_walk", [("a", 1), ("a/b", 1)]),
+        ("_walk", [("a/b/c", 1), ("a", 1)]),
+        ("_walk", [("", 1)]),
+        ("_walk", [("a//b", 1)]),
+        ("_walk", [("a/" * 10_000 + "b", 1)]),
+        *(("len(", lie) for lie in (None, -1, 1 << 40, "x")),
+        *(("rom_ioctl(3", lie) for lie in (None, -22, "x")),
+    ],
+)
+def test_board_that_lies_is_one_sentence(monkeypatch, question, lie):
+    monkeypatch.setattr(deploying, "Board", Liar)
+    monkeypatch.setattr(Liar, "lies", {question: lie})
+    if question == "_walk":  # a size is checked before memory is taken for it
+        monkeypatch.setattr(romfs, "build", lambda *_: pytest.fail("an image was built"))
+    with pytest.raises(BoardError) as caught:
+        deploy(Liar.port, {"n": b"1"})
+    assert len(str(caught.value)) < 300 and "\n" not in str(caught.value)
