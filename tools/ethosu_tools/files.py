@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Files that commands read and write: whole or not at all, with one sentence when it can't be."""
 
+import errno
 import os
+import secrets
 import stat
 from pathlib import Path
 
@@ -38,17 +40,30 @@ def _kind(mode: int) -> str:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file and the folder that it lies in; a failure leaves what was there before."""
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} cannot be written: it is {_kind(path.stat().st_mode)}")
-    part = path.with_name(path.name + ".part")
+    """Write a file and the folder that it lies in; a failure leaves what was there before.
+
+    A symbolic link stays: the file that it names is written.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        target = _target(path)
+        if target.exists() and not target.is_file():
+            raise InputError(f"{path} cannot be written: it is {_kind(target.stat().st_mode)}")
+        # Another command may write the same file at the same time.
+        part = target.with_name(f".{secrets.token_hex(8)}.part")
+        target.parent.mkdir(parents=True, exist_ok=True)
         try:
             part.write_bytes(data)
-            part.replace(path)
+            part.replace(target)
         except BaseException:
             part.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _target(path: Path) -> Path:
+    """What a path names at the end of all links."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():  # only a link that leads to itself is left
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return target

@@ -46,7 +46,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path, pipe):
     for path, reason in (("/dev/full", "a device"), (pipe, "a pipe"), (tmp_path, "a folder")):
         with pytest.raises(InputError, match=reason):
             files.write_whole(tmp_path / path, b"data")
-    assert not Path("/dev/full.part").exists()
+    assert not list(Path("/dev").glob("*.part"))
 
 
 @pytest.mark.usefixtures("full_disk")
@@ -56,6 +56,43 @@ def test_full_disk_leaves_the_old_file_and_no_part(tmp_path):
         files.write_whole(tmp_path / "out", bytes(10_000))
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert (tmp_path / "out").read_bytes() == b"old"
+
+
+def test_two_commands_that_write_one_output_do_not_share_a_part(tmp_path, monkeypatch):
+    out, real = tmp_path / "out", Path.replace
+
+    def replace(part, target):
+        monkeypatch.undo()
+        files.write_whole(out, b"second")
+        assert out.read_bytes() == b"second"
+        return real(part, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    files.write_whole(out, b"first")
+    assert out.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_link_stays_and_its_target_is_written(tmp_path):
+    target, link = tmp_path / "far" / "target", tmp_path / "link"
+    link.symlink_to("far/target")
+    for data in (b"new", b"newer"):
+        files.write_whole(link, data)
+        assert link.is_symlink() and target.read_bytes() == data
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_name_that_is_too_long_is_one_sentence(tmp_path):
+    with pytest.raises(InputError, match="cannot be written: File name too long"):
+        files.write_whole(tmp_path / ("x" * 300), b"data")
+
+
+def test_link_that_leads_to_itself_is_not_written(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(link)
+    with pytest.raises(InputError, match=r"link cannot be written: Too many levels"):
+        files.write_whole(link, b"data")
+    assert list(tmp_path.iterdir()) == [link] and link.is_symlink()
 
 
 @pytest.mark.parametrize(
