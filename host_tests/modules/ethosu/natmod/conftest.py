@@ -12,6 +12,16 @@ NPU = "ethos-u55-128"
 ADDRESS = 0x48102000
 STATUS = ADDRESS + 4  # bit 0: it runs
 IMPORT = f"import asyncio, gc, native as ethosu\nethosu.init({ADDRESS})"
+CALLBACK = """
+import emulator, machine, struct, time
+payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
+late = ethosu.Model('/m.tflite', timeout_ms=3000)
+def later(*functions):
+    def call(timer):
+        for function in functions: function()
+    emulator.fault('hang')
+    machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=5, callback=call)
+"""
 
 
 @pytest.fixture(scope="module")

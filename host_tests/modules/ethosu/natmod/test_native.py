@@ -15,7 +15,7 @@ from ethosu_tools.tflite.writer import write
 
 from modules.ethosu.binding import contract, values_table
 from modules.ethosu.binding.conftest import raised
-from modules.ethosu.natmod.conftest import ADDRESS, NPU, STATUS, not_on_a_port
+from modules.ethosu.natmod.conftest import ADDRESS, CALLBACK, NPU, STATUS, not_on_a_port
 from modules.ethosu.runtime.kernels import maker, plan_writer
 
 STEPS = 5
@@ -232,7 +232,7 @@ def test_asyncio(fresh):
 
 def test_done_is_true_when_the_time_is_over(fresh):
     """As in the built-in module: the NPU hangs, wait() would raise and not block."""
-    fresh.exec(_CALLBACK + "n = ethosu.reserve()\nemulator.fault('hang')")
+    fresh.exec(CALLBACK + "n = ethosu.reserve()\nemulator.fault('hang')")
     fresh.exec("n.invoke_async(payload, [], timeout_ms=1000)\nfirst = n.done()")
     fresh.exec("begun = time.ticks_ms()")
     fresh.exec(
@@ -257,22 +257,10 @@ def test_faults_end_in_their_errors(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-_CALLBACK = """
-import emulator, machine, struct, time
-payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
-late = ethosu.Model('/m.tflite', timeout_ms=3000)
-def later(*functions):
-    def call(timer):
-        for function in functions: function()
-    emulator.fault('hang')
-    machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=5, callback=call)
-"""
-
-
 @pytest.mark.parametrize("others", ["", ", m._start", ", lambda: late._start([x])"])
 def test_callback_cancels_the_inference_that_is_waited_for(fresh, others):
     """wait() tells it, though another inference has begun meanwhile: that one goes on."""
-    fresh.exec(_CALLBACK)
+    fresh.exec(CALLBACK)
     code = f"later(late.cancel{others})\nlate.run_into([x])"
     assert raised(fresh, code) == "OSError 125 the inference was cancelled"
     fresh.exec("time.sleep_ms(5)")
@@ -285,7 +273,7 @@ def test_callback_cancels_the_inference_that_is_waited_for(fresh, others):
 
 
 def test_callback_cancels_the_payload_that_is_waited_for(fresh):
-    fresh.exec(_CALLBACK + "n = ethosu.reserve()")
+    fresh.exec(CALLBACK + "n = ethosu.reserve()")
     for others in ("n.cancel", "n.cancel, lambda: n.invoke_async(payload, [])", "n.release"):
         code = f"later({others})\nn.invoke(payload, [], timeout_ms=3000)"
         assert raised(fresh, code) == "OSError 125 the inference was cancelled"
@@ -318,7 +306,7 @@ def test_forgotten_job_keeps_its_memory(fresh):
 
 def test_handle_that_got_no_npu_stops_nobody(fresh):
     """reserve() failed: when the collector finds its handle, the job of another one goes on."""
-    fresh.exec(_CALLBACK + "n = ethosu.reserve()\nemulator.fault('hang')")
+    fresh.exec(CALLBACK + "n = ethosu.reserve()\nemulator.fault('hang')")
     fresh.exec("n.invoke_async(payload, [])")
     assert raised(fresh, "ethosu.reserve(timeout_ms=0)").startswith("OSError 16 the NPU is reser")
     fresh.exec("gc.collect()\ngarbage = [bytearray(64) for _ in range(500)]\ngc.collect()")
@@ -356,47 +344,6 @@ def test_cpu_operators_are_refused(loaded):
     assert "RELU" in raised(loaded, "ethosu.Model('/relu.tflite')")
 
 
-@pytest.mark.parametrize(
-    "call",
-    ["ethosu.Model('/m.tflite')", "ethosu.Model(file)", "ethosu.Model(file[:5000])",
-     "m.predict([x])", "asyncio.run(m.run([x]))", "ethosu.reserve().invoke(payload, [])"],
-)  # fmt: skip
-def test_at_the_limit_of_the_stack_there_is_an_exception(fresh, call):
-    """Or it works: the board is not lost."""
-    fresh.exec(
-        _CALLBACK + "file, out = open('/m.tflite', 'rb').read(), set()\n"
-        "def deep(f, up):\n"
-        "    try: r = deep(f, up)\n"
-        "    except RuntimeError: r = 0\n"
-        "    if r == up:\n"
-        "        try: f()\n"
-        "        except RuntimeError as error: out.add(error.args[0])\n"
-        "        except ValueError as error: pass\n"
-        "    return None if r is None or r == up else r + 1\n"
-        f"for up in range(50): deep(lambda: {call}, up)",
-        timeout=60,
-    )
-    assert fresh.eval("out") == {"maximum recursion depth exceeded"}
-    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
-
-
-def test_loading_asks_for_the_stack_that_it_needs(fresh):
-    """So near the limit of recursion that predict() just runs, a model is refused, not loaded."""
-    fresh.exec(
-        "def deep(frames, work): return deep(frames - 1, work) if frames else work()\n"
-        "def works(frames, work):\n"
-        "    try: return deep(frames, work) is not None\n"
-        "    except RuntimeError as e: assert 'recursion' in str(e)\n"
-        "def last(work):\n"
-        "    frames = 0\n"
-        "    while works(frames + 1, work): frames += 1\n"
-        "    return frames\n"
-        "predict, load = last(lambda: m.predict([x])), last(lambda: ethosu.Model('/m.tflite'))",
-        timeout=60,
-    )
-    assert fresh.eval("predict - load") > 20
-
-
 def test_payloads(fresh):
     fresh.exec(
         "import struct\n"
@@ -414,66 +361,6 @@ def test_payloads(fresh):
     fresh.exec("n.release()")
     refused = raised(fresh, "with ethosu.reserve() as n: n.invoke(b'no payload', [])")
     assert refused.startswith("ValueError payload is 10 bytes long")
-
-
-def test_base_that_the_payload_writes_must_be_writable(fresh):
-    """A DMA of 64 bytes from base 0 to base 1: bytes are never written, and may be read."""
-    fresh.exec(
-        "import struct, uctypes\n"
-        "stream = 0x130, 0x10131, 0x4030, 0, 0x4031, 0, 0x4032, 64, 0x10, 0xFFFF0000\n"
-        "payload = struct.pack('<14I', 0x31504F43, 5, 5, 2 | 10 << 16, *stream)\n"
-        "fixed = b'U' * 128\nskip = -uctypes.addressof(fixed) % 32\n"
-        "fixed = memoryview(fixed)[skip : skip + 64]\ntarget = ethosu.buffer(64)\n"
-        "def run(*bases):\n    with ethosu.reserve(timeout_ms=0) as n: n.invoke(payload, bases)"
-    )
-    assert raised(fresh, "run(target, fixed)").startswith(
-        "TypeError base that the payload writes is of type memoryview, a writable buffer expected"
-    )
-    fresh.exec("run(fixed, target)")
-    assert fresh.eval("bytes(target)") == b"U" * 64
-
-
-def test_memory_that_was_resized_is_not_used(fresh):
-    """Its block of the heap may be another object's: no native module can keep it."""
-    fresh.exec(
-        "from array import array\nfile = bytearray(open('/m.tflite', 'rb').read())\n"
-        "arena = bytearray(m.ram)\nk = ethosu.Model(file, arena=arena)\n"
-        "assert bytes(k.predict([x])[0]) == golden\n"
-        "arena.extend(bytes(200000))\ngarbage = [bytearray(512) for _ in range(500)]"
-    )
-    for use in ("k.predict([x])", "k.run_into()", "k.reset()", "k.inputs[0].quantize([0] * 768)",
-                "asyncio.run(k.run([x]))"):  # fmt: skip
-        assert raised(fresh, use).startswith("ValueError arena was resized"), use
-    assert fresh.eval("any(any(block) for block in garbage)") is False
-    fresh.exec("k = ethosu.Model(file)\nfile.extend(bytes(200000))")
-    assert raised(fresh, "k.predict([x])").startswith("ValueError the model's buffer was resized")
-    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
-
-
-def test_buffer_that_was_resized_in_a_job_is_told(fresh):
-    fresh.exec(_CALLBACK + "payload, base = bytearray(payload), bytearray(64)")
-    fresh.exec("n = ethosu.reserve(timeout_ms=0)")
-    for buffer in ("payload", "base"):
-        fresh.exec(f"n.invoke_async(payload, [base])\n{buffer}.extend(bytes(200000))")
-        assert raised(fresh, "n.wait()").startswith("OSError 14 payload or base was resized while")
-        fresh.exec("payload = bytearray(payload[:20])\nn.invoke(payload, [base])")
-    fresh.exec("n.release()")
-
-
-def test_arena_that_is_a_view_is_kept(fresh):
-    """By the model, and by a view of a tensor when the model is gone."""
-    fresh.exec(
-        "import uctypes\n"
-        "def load():\n"
-        "    return ethosu.Model('/m.tflite', arena=memoryview(bytearray(9999 + m.ram))[999:])\n"
-        "def others(tensor):\n"
-        "    gc.collect()\n"
-        "    at, new = uctypes.addressof(tensor), [bytearray(512) for _ in range(500)]\n"
-        "    return sum(uctypes.addressof(each) - at in range(-512, 0) for each in new)\n"
-        "k = load()\nassert bytes(k.predict([x])[0]) == golden and not others(k.inputs[0].data)\n"
-        "k.run_into([x])\ny = k.outputs[0].data\ndel k\nassert not others(y)"
-    )
-    assert fresh.eval("bytes(y) == golden")
 
 
 def test_selftest(loaded, compiled, small_models, tmp_path):
