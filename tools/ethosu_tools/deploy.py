@@ -78,10 +78,9 @@ def deploy(
         content = new | {path: bytes(size) for path, size in kept.items()}
         places: dict[str, int] = {}
         image = romfs.build(romfs.tree_of(content), places)
-        _check_room(board, len(image), force=force, old=old)
+        whole_at_all_times = _check_room(board, len(image), force=force, old=old)
         hashes = {path: hashlib.sha256(data).digest() for path, data in new.items()}
         hashes |= {path: _ask_bytes(board, _HASH.format(path=path)) for path in kept}
-        whole_at_all_times = _keeps_old(board, len(image))
         if whole_at_all_times:
             _write(
                 board, image, {path: (places[path], size) for path, size in kept.items()}, progress
@@ -145,18 +144,21 @@ def _parents(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def _check_room(board: Board, size: int, *, force: bool, old: dict[str, int]) -> None:
+def _check_room(board: Board, size: int, *, force: bool, old: dict[str, int]) -> bool:
+    """Refuse what does not fit; return whether the old image stays until the new one is whole."""
     room = _room(board)
     if size > room:
         raise InputError(
             f"the image has {size:,} bytes, the ROM of {board.port} {room:,}; --replace leaves out "
             f"what is there: {', '.join(sorted(old)) or 'nothing'}"
         )
-    if old and not force and not _keeps_old(board, size):
+    keeps = _keeps_old(board, size)
+    if old and not force and not keeps:
         raise UsageError(
             f"the ROM of {board.port} cannot keep the old files until the new ones are there: what "
             "cuts the deploy off would leave none. --force does it nonetheless"
         )
+    return keeps
 
 
 def _keeps_old(board: Board, size: int) -> bool:
