@@ -13,20 +13,13 @@ import time
 import emulator
 import ethosu
 import machine
+from cases import STEPS, rows
 
-STEPS = 4
 TIMEOUT_MS = timeout_ms  # noqa: F821
 
 
 class WrongError(Exception):
     pass
-
-
-def rows(name):
-    with open("/rom/" + name, "rb") as file:
-        data = file.read()
-    size = len(data) // STEPS
-    return [bytearray(data[step * size : (step + 1) * size]) for step in range(STEPS)]
 
 
 class Loaded:

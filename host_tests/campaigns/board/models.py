@@ -26,7 +26,8 @@ SOURCES = {
 
 def rom_image(npus: tuple[str, str], program: str) -> bytes:
     """Models for both NPUs, their cases, a command stream for the first, and a program."""
-    files = {"program.py": (HERE / program).read_bytes()}
+    programs = {"program.py": program, "cases.py": "cases_on_board.py"}
+    files = {name: (HERE / path).read_bytes() for name, path in programs.items()}
     for name in SOURCES:
         source = SOURCES[name][0]()
         for index, npu in enumerate(npus):

@@ -6,18 +6,11 @@ import gc
 import random
 
 import ethosu
+from cases import STEPS, rows
 
-STEPS = 4
 SLOTS = 4
 NAMES = ("cnn", "mixed", "stream")
 NPUS = len(ethosu.npus())
-
-
-def rows(name):
-    with open("/rom/" + name, "rb") as file:
-        data = file.read()
-    size = len(data) // STEPS
-    return [bytearray(data[step * size : (step + 1) * size]) for step in range(STEPS)]
 
 
 CASES = {name: (rows(name + ".in"), rows(name + ".out")) for name in NAMES}
