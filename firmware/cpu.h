@@ -22,6 +22,7 @@ typedef enum {
     PendSV_IRQn = -2,
     SysTick_IRQn = -1,
     Device0_IRQn = 0,
+    DeviceLast_IRQn = BOARD_IRQ_COUNT - 1, // so that the type has as many bits as the numbers
 } IRQn_Type;
 
 #define __CM55_REV 0x0001u

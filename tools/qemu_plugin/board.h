@@ -1,31 +1,91 @@
 // SPDX-License-Identifier: MIT
 /**
- * What the plugin adds to the emulated board; a further NPU is one more row.
- *
- * The first NPU is where AN547 has its own, and the DMA controller at the
- * place that Arm's memory map of Corstone-300 on MPS3 calls DMA0. The second
- * NPU lies behind the first one's timing adapters, where that map has nothing.
- * AN547 reserves the interrupts 57 to 68 and assigns none of them; the DMA has
- * the number of DMA0 in Arm's older images (AN505).
+ * The boards that the plugin emulates: one table each, in boards/. A new board
+ * is a new file there, and a line in boards.def.
  */
 #ifndef BOARD_H
 #define BOARD_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "dma_device.h"
+#include "gate.h"
 #include "npu_device.h"
 #include "page_device.h"
 
-#define BOARD_NPU_COUNT 2
+/* Most of a board. */
+#define BOARD_NPUS_MAX 2
+#define BOARD_MEMORIES_MAX 16
+#define BOARD_REGISTERS_MAX 8
 
-static const struct npu_slot board_npus[BOARD_NPU_COUNT] = {
-    {.argument = "npu", .preset = "ethos-u55-128", .base = 0x48102000, .irq = 56},
-    {.argument = "npu1", .preset = NULL, .base = 0x48104000, .irq = 59},
+/** Who may do what to a memory: bits. The CPU reads all. */
+enum board_access {
+    BOARD_CPU_WRITES = 1 << 0,
+    BOARD_BUS_READS = 1 << 1, /**< NPU and DMA controller */
+    BOARD_BUS_WRITES = 1 << 2,
+    BOARD_BUS_AT_ALIAS = 1 << 3, /**< these see it at `alias` only, as with the CPU's TCMs */
+    BOARD_KEEPS = 1 << 4,        /**< outlives a loss of power, from `kept_from` on */
 };
 
-static const struct dma_slot board_dma = {.base = 0x41200000, .irq = 58};
+/** A memory of the board. */
+struct board_memory {
+    const char *name;
+    /** QEMU's names of adjacent RAM blocks; none: the machine's main RAM, or one made here. */
+    const char *blocks[2];
+    uint32_t base;
+    uint32_t alias; /**< where the same memory is a second time; 0: nowhere */
+    uint32_t size;  /**< bytes, of a memory that the plugin makes; 0: QEMU's machine has it */
+    unsigned access;
+    uint32_t kept_from; /**< offset in bytes */
+};
 
-static const struct page_slot board_page = {.base = 0x4F000000, .irq = 57};
+/** A kind of UART. */
+enum board_uart_kind { BOARD_UART_16550 };
+
+struct board_uart {
+    enum board_uart_kind kind;
+    uint32_t base;
+    unsigned irq;
+    struct gate gate;
+};
+
+/** Registers that only remember what was written to them. */
+struct board_registers {
+    const char *name;
+    uint32_t base;
+    uint32_t size; /**< bytes */
+};
+
+/** What the plugin makes out of QEMU's machine "none". */
+struct board_chip {
+    uint32_t vectors;  /**< where the CPU finds its vector table */
+    unsigned irqs;     /**< inputs of the interrupt controller */
+    uint32_t clock_hz; /**< of the CPU and its SysTick */
+    struct board_uart uart;
+    const struct board_registers *registers;
+    size_t registers_count;
+};
+
+struct board {
+    const char *name;    /**< of the folder in the tree's boards/ */
+    const char *machine; /**< QEMU's */
+    const struct board_memory *memories;
+    size_t memory_count;
+    struct npu_slot npus[BOARD_NPUS_MAX]; /**< without `argument`: there is none */
+    struct dma_slot dma;
+    struct page_slot page;
+    const struct board_chip *chip; /**< of machine "none", else NULL */
+};
+
+/** The board that this process emulates. */
+const struct board *board(void);
+
+/** Emulate the board of that name. False: there is none. */
+bool board_choose(const char *name);
+
+/** Name of each board in turn, `index` counts from 0; NULL: there are no more. */
+const char *board_name(size_t index);
 
 #endif

@@ -317,13 +317,16 @@ void dma_device_create(const struct dma_slot *slot)
         struct channel *channel = &dma.channels[i];
         timer_init_full(channel_timer(channel), NULL, QEMU_CLOCK_VIRTUAL, 1, 0, complete, channel);
     }
-    machine_map(
-        &(struct machine_window){"dma", slot->base, WINDOW_SIZE, read_register, write_register},
-        NULL);
+    machine_map(&(struct machine_window){"dma", slot->base, WINDOW_SIZE, read_register,
+                                         write_register, NULL},
+                NULL);
 }
 
 void dma_device_reset(void)
 {
+    if (!dma.registers) {
+        return; // the board has none
+    }
     for (size_t i = 0; i < CHANNEL_COUNT; i++) {
         cancel(&dma.channels[i]);
     }

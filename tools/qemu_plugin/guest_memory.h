@@ -18,14 +18,10 @@ enum guest_memory_master {
 struct guest_memory_block {
     const char *name;
     uint32_t base;
-    bool aliased;  /**< the secure alias at +GUEST_MEMORY_ALIAS is the same memory */
     uint8_t *host; /**< what the CPU reads and writes */
     uint64_t size; /**< bytes */
     int file;      /**< descriptor of the file that is this memory, shared with others; or -1 */
 };
-
-/** In the lower quarters of the address space bit 28 only says "secure". */
-#define GUEST_MEMORY_ALIAS 0x10000000u
 
 /** The next such memory, `*index` counts from 0. False: there are no more. */
 bool guest_memory_next(size_t *index, struct guest_memory_block *block);

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "board.h"
+#include "machine_none.h"
 #include "message.h"
 
 /** The first interrupts of the NVIC belong to the subsystem itself. */
@@ -18,13 +20,14 @@ struct mapping {
     _Alignas(max_align_t) unsigned char region[MEMORY_REGION_ROOM];
 };
 
-static Object *subsystem;
+static Object *subsystem; /**< a Corstone-300, or the CPU with its interrupt controller */
 
 void machine_find(void)
 {
-    subsystem = object_resolve_path_type("", "sse-300", NULL);
+    subsystem = object_resolve_path_type("", board()->chip ? "armv7m" : "sse-300", NULL);
     if (!subsystem) {
-        fatal("this machine is no Corstone-300: start QEMU with -machine mps3-an547");
+        fatal("this machine is no %s: start QEMU with -machine %s", board()->name,
+              board()->machine);
     }
 }
 
@@ -35,29 +38,50 @@ bool machine_in_access(void)
     return in_access;
 }
 
-static uint64_t window_read(void *opaque, uint64_t offset, unsigned size)
+/** The bus's answer to an access: done, or nobody is there. */
+enum { ANSWER_DONE = 0, ANSWER_NOBODY = 2 };
+
+/** Has the guest written what lets the device answer? */
+static bool is_open(const struct gate *gate)
 {
-    (void)size;
-    const struct mapping *mapping = opaque;
-    in_access = true;
-    uint32_t value = mapping->window.read(mapping->device, (uint32_t)offset);
-    in_access = false;
-    return value;
+    return !gate || (machine_none_recall(gate->address) & gate->mask) == gate->value;
 }
 
-static void window_write(void *opaque, uint64_t offset, uint64_t value, unsigned size)
+static uint32_t window_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,
+                            MemTxAttrs attributes)
 {
     (void)size;
+    (void)attributes;
     const struct mapping *mapping = opaque;
+    *value = 0;
+    if (!is_open(mapping->window.gate)) {
+        return ANSWER_NOBODY;
+    }
+    in_access = true;
+    *value = mapping->window.read(mapping->device, (uint32_t)offset);
+    in_access = false;
+    return ANSWER_DONE;
+}
+
+static uint32_t window_write(void *opaque, uint64_t offset, uint64_t value, unsigned size,
+                             MemTxAttrs attributes)
+{
+    (void)size;
+    (void)attributes;
+    const struct mapping *mapping = opaque;
+    if (!is_open(mapping->window.gate)) {
+        return ANSWER_NOBODY;
+    }
     in_access = true;
     mapping->window.write(mapping->device, (uint32_t)offset, (uint32_t)value);
     in_access = false;
+    return ANSWER_DONE;
 }
 
 /** Words only, as on the APB; a doubleword access becomes two of them, as on the bus. */
 static const MemoryRegionOps window_ops = {
-    .read = window_read,
-    .write = window_write,
+    .read_with_attrs = window_read,
+    .write_with_attrs = window_write,
     .endianness = DEVICE_LITTLE_ENDIAN,
     .valid = {.min_access_size = 4, .max_access_size = 8},
     .impl = {.min_access_size = 4, .max_access_size = 4},
@@ -80,6 +104,9 @@ void machine_map(const struct machine_window *window, void *device)
 
 Object *machine_buses(void)
 {
+    if (board()->chip) {
+        return (Object *)get_system_memory();
+    }
     // QEMU's system memory has a stand-in where the subsystem has its internal SRAM.
     Object *container = object_resolve_path_component(subsystem, "armsse-container[0]");
     if (!container) {
@@ -100,5 +127,8 @@ MemoryRegion *machine_cpu_view(void)
 
 qemu_irq machine_irq(unsigned number)
 {
+    if (board()->chip) {
+        return qdev_get_gpio_in(subsystem, (int)number);
+    }
     return qdev_get_gpio_in_named(subsystem, "EXP_IRQ", (int)(number - FIRST_EXPANSION_IRQ));
 }

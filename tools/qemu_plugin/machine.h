@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gate.h"
 #include "qemu_api.h"
 
 /** A window of 32-bit registers. */
@@ -20,6 +21,7 @@ struct machine_window {
     uint32_t size; /**< bytes */
     uint32_t (*read)(void *device, uint32_t offset);
     void (*write)(void *device, uint32_t offset, uint32_t value);
+    const struct gate *gate; /**< while it is closed, no register answers; NULL: none */
 };
 
 /** Find the board in the running machine; ends QEMU with a sentence when it is another one. */
@@ -38,7 +40,7 @@ Object *machine_buses(void);
 /** The address space of the CPU, its own registers included; ends QEMU when there is none. */
 MemoryRegion *machine_cpu_view(void);
 
-/** Input of the interrupt controller with this NVIC number (from 32 on). */
+/** Input of the interrupt controller with this NVIC number (on a Corstone-300: from 32 on). */
 qemu_irq machine_irq(unsigned number);
 
 #endif

@@ -216,7 +216,7 @@ struct npu_device *npu_device_create(const struct npu_slot *slot, const char *co
     timer_init_full(device_timer(device), NULL, QEMU_CLOCK_VIRTUAL, 1, 0, complete, device);
     machine_map(&(struct machine_window){slot->argument, slot->base,
                                          npu_registers_size(device->sim), read_register,
-                                         write_register},
+                                         write_register, &slot->gate},
                 device);
     return device;
 }

@@ -6,12 +6,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gate.h"
+
 /** Where a board has an NPU, and the plugin argument that chooses its config. */
 struct npu_slot {
     const char *argument; /**< "npu" */
     const char *preset;   /**< config without that argument; NULL: then there is none */
     uint32_t base;
     unsigned irq; /**< NVIC number */
+    struct gate gate;
 };
 
 /** When a command stream completes. */

@@ -19,6 +19,23 @@ struct option {
     reader read;
 };
 
+static const char *board_values(void)
+{
+    static char text[256];
+    size_t used = 0;
+    for (size_t i = 0; board_name(i) && used < sizeof text; i++) {
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? ", " : "", board_name(i));
+    }
+    return text;
+}
+
+static const char *read_board(struct options *options, const char *value)
+{
+    (void)options;
+    return board_choose(value) ? NULL : board_values();
+}
+
 static const char *read_timing(struct options *options, const char *value)
 {
     static const char expected[] = "host, model or model:MHZ with MHZ from 1 to 10000";
@@ -79,9 +96,8 @@ static const char *read_coherence(struct options *options, const char *value)
 }
 
 static const struct option table[] = {
-    {"timing", read_timing},   {"coherence", read_coherence},
-    {"console", read_console}, {"fault", read_fault},
-    {"log", read_log},
+    {"board", read_board},     {"timing", read_timing}, {"coherence", read_coherence},
+    {"console", read_console}, {"fault", read_fault},   {"log", read_log},
 };
 #define OPTION_COUNT (sizeof table / sizeof table[0])
 
@@ -113,15 +129,29 @@ static const char *read_npu(const char **chosen, const char *value)
 
 /* --- All arguments -------------------------------------------------------- */
 
+static const struct npu_slot *find_npu(const char *name)
+{
+    for (size_t i = 0; i < BOARD_NPUS_MAX; i++) {
+        const struct npu_slot *slot = &board()->npus[i];
+        if (slot->argument && strcmp(slot->argument, name) == 0) {
+            return slot;
+        }
+    }
+    return NULL;
+}
+
 static void print_unknown(const char *name)
 {
     char known[256];
     size_t used = 0;
     known[0] = '\0';
-    for (size_t i = 0; i < BOARD_NPU_COUNT + OPTION_COUNT && used < sizeof known; i++) {
+    for (size_t i = 0; i < BOARD_NPUS_MAX + OPTION_COUNT && used < sizeof known; i++) {
         const char *next =
-            i < BOARD_NPU_COUNT ? board_npus[i].argument : table[i - BOARD_NPU_COUNT].name;
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", next);
+            i < BOARD_NPUS_MAX ? board()->npus[i].argument : table[i - BOARD_NPUS_MAX].name;
+        if (next) {
+            used +=
+                (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", next);
+        }
     }
     message(MESSAGE_NONE, "unknown argument \"%s\"; known are %s", name, known);
 }
@@ -130,11 +160,10 @@ static void print_unknown(const char *name)
 static bool read_named(struct options *options, const char *name, const char *value,
                        const char **expected)
 {
-    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
-        if (strcmp(board_npus[i].argument, name) == 0) {
-            *expected = read_npu(&options->npu[i], value);
-            return true;
-        }
+    const struct npu_slot *slot = find_npu(name);
+    if (slot) {
+        *expected = read_npu(&options->npu[slot - board()->npus], value);
+        return true;
     }
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         if (strcmp(table[i].name, name) == 0) {
@@ -163,11 +192,26 @@ static bool read_argument(struct options *options, const char *argument)
     return !expected;
 }
 
+/** The board decides which other arguments there are, so it is read before them. */
+static bool choose_board(struct options *options, int count, char **arguments)
+{
+    for (int i = 0; i < count; i++) {
+        if (strncmp(arguments[i], "board=", strlen("board=")) == 0 &&
+            !read_argument(options, arguments[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool options_parse(struct options *options, int count, char **arguments)
 {
     *options = (struct options){.timing = {.megahertz = 0}};
-    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
-        options->npu[i] = board_npus[i].preset;
+    if (!choose_board(options, count, arguments)) {
+        return false;
+    }
+    for (size_t i = 0; i < BOARD_NPUS_MAX; i++) {
+        options->npu[i] = board()->npus[i].preset;
     }
     for (int i = 0; i < count; i++) {
         if (!read_argument(options, arguments[i])) {

@@ -12,7 +12,7 @@
 #define OPTIONS_MAX_FAULTS 8
 
 struct options {
-    const char *npu[BOARD_NPU_COUNT]; /**< accelerator config; NULL: this NPU is not there */
+    const char *npu[BOARD_NPUS_MAX]; /**< accelerator config; NULL: this NPU is not there */
     struct npu_timing timing;
     struct coherence_mode coherence;
     const char *console;                        /**< NULL: none */

@@ -180,7 +180,7 @@ static void page_write(void *context, uint32_t offset, uint32_t value)
 void page_device_create(const struct page_slot *slot)
 {
     const struct machine_window window = {"emulator-page", slot->base, EMULATOR_PAGE_SIZE,
-                                          page_read, page_write};
+                                          page_read,       page_write, NULL};
     page.irq = machine_irq(slot->irq);
     machine_map(&window, NULL);
     console_start(update_irq, NULL);

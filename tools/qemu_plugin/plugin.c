@@ -15,6 +15,7 @@
 #include "guest_memory.h"
 #include "instruction_count.h"
 #include "machine.h"
+#include "machine_none.h"
 #include "message.h"
 #include "moments.h"
 #include "npu_device.h"
@@ -23,13 +24,13 @@
 #include "qemu_api.h"
 
 static struct options options;
-static struct npu_device *npus[BOARD_NPU_COUNT]; /**< NULL: not there */
+static struct npu_device *npus[BOARD_NPUS_MAX]; /**< NULL: not there */
 
 static void reset(void *opaque)
 {
     (void)opaque;
     board_reset();
-    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
+    for (size_t i = 0; i < BOARD_NPUS_MAX; i++) {
         if (npus[i]) {
             npu_device_reset(npus[i]);
         }
@@ -54,8 +55,8 @@ static bool inject(const struct fault *fault, unsigned count)
             return others[i].inject(fault->name, count);
         }
     }
-    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
-        if (npus[i] && strcmp(fault->device, board_npus[i].argument) == 0) {
+    for (size_t i = 0; i < BOARD_NPUS_MAX; i++) {
+        if (npus[i] && strcmp(fault->device, board()->npus[i].argument) == 0) {
             return npu_device_inject(npus[i], fault->name, count);
         }
     }
@@ -95,7 +96,7 @@ static void on_exit_of_qemu(Notifier *notifier, void *data)
 {
     (void)notifier;
     (void)data;
-    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
+    for (size_t i = 0; i < BOARD_NPUS_MAX; i++) {
         if (npus[i]) {
             npu_device_stop(npus[i]);
         }
@@ -112,13 +113,15 @@ static void on_machine_ready(Notifier *notifier, void *data)
     guest_memory_find();
     cache_create(&options.coherence);
     cache_registers_create();
-    for (size_t i = 0; i < BOARD_NPU_COUNT; i++) {
+    for (size_t i = 0; i < BOARD_NPUS_MAX; i++) {
         if (options.npu[i]) {
-            npus[i] = npu_device_create(&board_npus[i], options.npu[i], options.timing);
+            npus[i] = npu_device_create(&board()->npus[i], options.npu[i], options.timing);
         }
     }
-    dma_device_create(&board_dma);
-    page_device_create(&board_page);
+    if (board()->dma.base) {
+        dma_device_create(&board()->dma);
+    }
+    page_device_create(&board()->page);
     inject_all();
     qemu_register_reset(reset, NULL);
     qemu_add_exit_notifier(&exit_notifier);
@@ -139,7 +142,10 @@ QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count, char **arguments)
 {
     static Notifier ready_notifier = {.notify = on_machine_ready};
-    const char *missing = qemu_api_missing();
+    if (!options_parse(&options, count, arguments)) {
+        return -1;
+    }
+    const char *missing = qemu_api_missing(board()->chip);
     if (missing) {
         message(MESSAGE_NONE,
                 "this QEMU, version %s for %s, does not export %s, which the plugin needs; "
@@ -147,7 +153,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
                 qemu_api_version(), info->target_name, missing);
         return -1;
     }
-    if (!options_parse(&options, count, arguments)) {
+    if (board()->chip && !machine_none_prepare()) {
         return -1;
     }
     if (options.console && !console_open(options.console)) {

@@ -17,6 +17,7 @@
 #define QEMU_EXPORT __attribute__((visibility("default")))
 
 typedef struct AioContext AioContext;
+typedef struct Clock Clock;
 typedef struct Error Error;
 typedef struct MemoryRegion MemoryRegion;
 typedef struct Object Object;
@@ -188,6 +189,30 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
     X(struct qemu_plugin_scoreboard *, qemu_plugin_scoreboard_new, (size_t element_size)) \
     X(uint64_t, qemu_plugin_u64_sum, (qemu_plugin_u64 counter))
 
+/** Only for a board that is made out of machine "none". */
+#define QEMU_FUNCTIONS_NONE(X)                                                                 \
+    X(void, armv7m_load_kernel, (void *cpu, const char *file, uint64_t base, int size))        \
+    X(Clock *, clock_new, (Object * parent, const char *name))                                 \
+    X(bool, clock_set, (Clock * clock, uint64_t period))                                       \
+    X(void, memory_region_init,                                                                \
+      (MemoryRegion * region, Object * owner, const char *name, uint64_t size))                \
+    X(void, memory_region_init_alias,                                                          \
+      (MemoryRegion * region, Object * owner, const char *name, MemoryRegion *original,        \
+       uint64_t offset, uint64_t size))                                                        \
+    X(void, memory_region_init_ram,                                                            \
+      (MemoryRegion * region, Object * owner, const char *name, uint64_t size, Error **error)) \
+    X(void *, object_get_class, (Object * object))                                             \
+    X(const char *, object_get_typename, (const Object *object))                               \
+    X(void, qdev_connect_clock_in, (Object * device, const char *name, Clock *clock))          \
+    X(qemu_irq, qdev_get_gpio_in, (Object * device, int number))                               \
+    X(void, qdev_prop_set_string, (Object * device, const char *name, const char *value))      \
+    X(void, qdev_prop_set_uint32, (Object * device, const char *name, uint32_t value))         \
+    X(void *, qemu_get_cpu, (int index))                                                       \
+    X(void *, serial_hd, (int index))                                                          \
+    X(Object *, serial_mm_init,                                                                \
+      (MemoryRegion * space, uint64_t base, int shift, qemu_irq irq, int baud, void *chardev,  \
+       enum device_endian endian))
+
 /** Used for messages only, when there. */
 #define QEMU_FUNCTIONS_OPTIONAL(X) X(VersionInfo *, qmp_query_version, (Error * *error))
 
@@ -195,14 +220,19 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
 QEMU_FUNCTIONS(QEMU_DECLARE)
 QEMU_FUNCTIONS_API_1(QEMU_DECLARE)
 QEMU_FUNCTIONS_API_2(QEMU_DECLARE)
+QEMU_FUNCTIONS_NONE(QEMU_DECLARE)
 QEMU_FUNCTIONS_OPTIONAL(QEMU_DECLARE)
 #undef QEMU_DECLARE
 
 /** Plugin API of the running QEMU: 1, or 2 for 2 and later. */
 int qemu_api_level(void);
 
-/** Name of a function that this QEMU lacks, or NULL when all are there. */
-const char *qemu_api_missing(void);
+/**
+ * Name of a function that this QEMU lacks, or NULL when all are there.
+ *
+ * @param none  also those that make a board out of machine "none"
+ */
+const char *qemu_api_missing(bool none);
 
 /** "7.2.22", or "of unknown version"; valid for the life of the process. */
 const char *qemu_api_version(void);

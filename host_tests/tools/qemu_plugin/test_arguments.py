@@ -10,7 +10,7 @@ from tools.qemu_plugin.guest import TIMEOUT_S, Guest, outcome
 from tools.qemu_plugin.releases import version
 
 WRONG = {
-    "speed=3": 'unknown argument "speed"; known are npu, npu1, timing, coherence, console, fault, '
+    "speed=3": 'unknown argument "speed"; known are npu, npu1, board, timing, coherence, console, fault, '
     "log",
     "npu=ethos-u55-512": "npu=ethos-u55-512: expected none, ethos-u55-32, ethos-u55-64, ",
     "npu=": "npu=: expected none, ethos-u55-32",

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+# How to build for ALIF_ENSEMBLE_E7.
+
+BOARD_CPU_FLAGS = -mcpu=cortex-m55 -mfloat-abi=hard
+BOARD_SRC = board.c uart.c
+# QEMU with tools/qemu_plugin runs this image too.
+BOARD_EMULATOR = yes
