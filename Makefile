@@ -16,7 +16,7 @@ TESTS ?=
 # `make test-AREA` tests one area. AREA : what make builds first : folders of host_tests.
 AREAS := \
     binding:firmware+plugin:modules/ethosu/binding \
-    boards:firmware+plugin:boards \
+    boards:board-images+plugin:boards \
     campaigns:sim-variants+sim-host-variants+fuzzers+firmware+plugin:campaigns \
     driver:sim-host-variants:modules/ethosu/driver \
     firmware:firmware+plugin:firmware \
@@ -70,6 +70,11 @@ QUICK := -m "not slow"
 field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # The newest MicroPython that is pinned; firmware/Makefile takes the default one.
 NEWEST_MICROPYTHON = $(shell sed -n 's/^\[release\."\(.*\)"\]/\1/p' firmware/micropython.toml | sort -V | tail -1)
+# A board is a folder with a board.toml; its variants, if it has some, are tables in there.
+BOARDS := $(foreach toml,$(wildcard boards/*/board.toml),$(or \
+    $(addprefix $(patsubst boards/%/board.toml,%,$(toml))-,\
+        $(shell sed -n 's/^\[variants\.\([A-Z0-9_]*\)\]$$/\1/p' $(toml))),\
+    $(patsubst boards/%/board.toml,%,$(toml))))
 CAMPAIGNS := streams models models32 kernels kernels32 payloads payloads32 files \
     faults faults-by-host-time soak serial
 AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
@@ -81,7 +86,7 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .PHONY: help native kernel-sizes litert-newest setup build parts sim sim-host plugin firmware \
-    sim-variants sim-host-variants fuzzers firmware-variants demo test test-all nightly fuzz \
+    sim-variants sim-host-variants fuzzers firmware-variants board-images demo test test-all nightly fuzz \
     coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) $(CAMPAIGNS:%=campaign-%)
 
 help: ## List these targets
@@ -174,6 +179,10 @@ native: setup ## Build the module as a native .mpy, for firmware that lacks it
 kernel-sizes: setup ## Print how many bytes each CPU kernel adds to a firmware
 	@modules/ethosu/runtime/kernels/sizes.sh $(BUILD)/kernel_sizes
 
+# For what runs on each board: their images.
+board-images: firmware
+	@$(foreach board,$(filter-out $(BOARD),$(BOARDS)),$(MAKE) --no-print-directory firmware BOARD=$(board) &&) true
+
 # --- Use ---------------------------------------------------------------------
 
 demo: build ## Speak a wake word to an emulated board
@@ -181,7 +190,7 @@ demo: build ## Speak a wake word to an emulated board
 	@$(BIN)/ethosu demo wakeword
 
 test: build ## Run the tests, but for the larger sweeps
-	@$(SUBMAKE) sim-variants sim-host-variants fuzzers firmware-variants
+	@$(SUBMAKE) sim-variants sim-host-variants fuzzers firmware-variants board-images
 	$(call say,tests)
 	@$(PYTEST) $(QUICK) $(TESTS)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import serial
 import sharing
-from ethosu_tools import paths
+from ethosu_tools import boards, paths
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.port import Port
@@ -92,7 +92,7 @@ def build(variant: str, *options: str) -> Path:
 
 @pytest.fixture(scope="session")
 def firmware() -> Path:
-    return paths.firmware()
+    return paths.firmware(boards.DEFAULT)
 
 
 @pytest.fixture(scope="module")

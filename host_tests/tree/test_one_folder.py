@@ -14,11 +14,9 @@ ADDRESS = re.compile(
 )
 # What emulates the board knows where its devices and memories are.
 EMULATORS = {
-    "tools/ethosu_tools/qemu.py",
-    "tools/qemu_plugin/board.h",
-    "tools/qemu_plugin/guest_memory.c",
     "tools/sim_host/sim_host.h",
 }
+EMULATED = "tools/qemu_plugin/boards/"
 FOLDERS = ("firmware", "modules", "tools")
 SOURCES = ("Makefile", "*.mk", "*.c", "*.h", "*.def", "*.ld", "*.py", "*.sh", "*.toml")
 
@@ -27,7 +25,7 @@ def test_only_emulators_know_a_board_s_addresses(repo):
     paths = [path for folder in FOLDERS for name in SOURCES for path in (repo / folder).rglob(name)]
     assert len(paths) > 300
     known = {str(path.relative_to(repo)) for path in paths if ADDRESS.search(path.read_text())}
-    assert known == EMULATORS
+    assert {path for path in known if not path.startswith(EMULATED)} == EMULATORS
 
 
 def test_the_search_finds_the_addresses_of_the_board(repo):

@@ -389,11 +389,12 @@ class QemuBoard(Board):
 def open_board(
     where: str = "qemu",
     *,
-    npu: str = "ethos-u55-128",
+    board: str | None = None,
+    npu: str | None = None,
     npu1: str | None = None,
     console: str = "fast",
 ) -> Board | QemuBoard:
     """Open the board at a serial port or pyserial URL, or start an emulated one ("qemu")."""
     if where == "qemu":
-        return QemuBoard(Machine(npu, console=console, npu1=npu1))
+        return QemuBoard(Machine(npu, board=board, console=console, npu1=npu1))
     return Board(where)

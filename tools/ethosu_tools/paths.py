@@ -35,6 +35,6 @@ def qemu_plugin() -> Path:
     return _built(root() / "build/qemu_plugin/libethosu_qemu.so", "plugin")
 
 
-def firmware(board: str = "MPS3_AN547") -> Path:
+def firmware(board: str) -> Path:
     """Firmware image of a board."""
     return _built(root() / "build/firmware" / board / "firmware.elf", f"firmware BOARD={board}")

@@ -24,8 +24,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("ethosu", "boards with an Ethos-U NPU")
     group.addoption("--port", help="serial port or pyserial URL of a board; default: emulate one")
     group.addoption(
-        "--npu", default="ethos-u55-128", help="NPU of the board (default: %(default)s)"
+        "--board",
+        metavar="BOARD",
+        help="board to emulate (default: $ETHOSU_BOARD, else MPS3_AN547)",
     )
+    group.addoption("--npu", help="NPU of the board (default: the one that the board has)")
     group.addoption(
         "--coherence",
         metavar="off|strict|evict:SEED",
@@ -35,12 +38,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set the mode of coherence for this process and all that it starts."""
-    from . import coherence
+    """Set board and mode of coherence for this process and all that it starts."""
+    from . import boards, coherence
     from .errors import InputError
 
     asked = config.getoption("--coherence") or os.environ.get(coherence.VARIABLE)
     try:
+        os.environ[boards.VARIABLE] = boards.chosen(config.getoption("--board")).name
         os.environ[coherence.VARIABLE] = coherence.check(asked or DEFAULT_COHERENCE)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
@@ -57,7 +61,9 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
 @pytest.fixture(scope="session")
 def board_npu(request: pytest.FixtureRequest) -> str:
     """NPU of the board under test, in Vela's spelling."""
-    return str(request.config.getoption("--npu"))
+    from . import boards
+
+    return request.config.getoption("--npu") or boards.chosen().npus[0]
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """An emulated board: a QEMU process with our NPU plugin, and its memory as ours.
 
-The guest's DDR is a memory file that this process maps too, so that models and tensors reach the
-board without passing a serial line. QEMU ends with this process, however that ends.
+Memories of the guest are memory files that this process maps too, so that models and tensors reach
+the board without passing a serial line. QEMU ends with this process, however that ends.
 """
 
 import ctypes
@@ -17,35 +17,30 @@ import subprocess
 import tempfile
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from . import boards, paths
 from . import coherence as coherence_mode
-from . import paths
+from .boards import Span
 from .closeable import Closeable
 from .deadline import Deadline
 from .errors import BoardError, InputError, SetupError
 from .files import read_whole
 
-MACHINE = "mps3-an547"
 OLDEST_QEMU = (7, 2)
 
-DDR_START = 0x60000000
-DDR_SIZE = 2 << 30
 # How an ELF file begins, and how it says at byte 18 that it is for Arm (EM_ARM).
 _ELF = b"\x7fELF"
 _ARM = (40).to_bytes(2, "little")
 
-# Layout of the DDR as the firmware's memory map has it.
-ROMFS_START = 0x62000000
-ROMFS_SIZE = (16 << 20) - 16  # behind it is the firmware's record of a deploy
-WINDOW_START = 0x68000000
-WINDOW_SIZE = 128 << 20
+# Behind the ROM file system the firmware keeps its record of a deploy.
+RECORD_BYTES = 16
 
 CONSOLES = ("fast", "uart")
-# The count of executed instructions: tools/qemu_plugin/emulator_page.h.
-EMULATOR_INSTRUCTIONS = 0x4F000010
+# The count of executed instructions in the plugin's page: tools/qemu_plugin/emulator_page.h.
+_INSTRUCTIONS = 0x10
 
 # Seconds of the emulator's time: see deadline.py.
 START_TIMEOUT_S = 10.0
@@ -61,33 +56,40 @@ _LIBC = ctypes.CDLL(None)
 
 
 class GuestMemory:
-    """The guest's DDR, addressed as the guest does."""
+    """Memories of the guest that are ours as well, addressed as the guest does."""
 
-    def __init__(self) -> None:
-        self.fd = os.memfd_create("ethosu-ddr")
-        os.ftruncate(self.fd, DDR_SIZE)
-        self._map = mmap.mmap(self.fd, DDR_SIZE)
+    def __init__(self, memories: Mapping[str, Span]) -> None:
+        """Make a memory file for each, named as the plugin names it."""
+        self._spans = memories
+        self.files = {name: os.memfd_create(f"ethosu-{name}") for name in memories}
+        for name, file in self.files.items():
+            os.ftruncate(file, memories[name].size)
+        self._maps = {name: mmap.mmap(self.files[name], memories[name].size) for name in memories}
 
     def write(self, address: int, data: bytes | bytearray | memoryview) -> None:
         """Put bytes at a guest address."""
-        start = self._offset(address, len(data))
-        self._map[start : start + len(data)] = bytes(data)
+        memory, start = self._find(address, len(data))
+        memory[start : start + len(data)] = bytes(data)
 
     def read(self, address: int, size: int) -> bytes:
         """Take bytes from a guest address."""
-        start = self._offset(address, size)
-        return self._map[start : start + size]
+        memory, start = self._find(address, size)
+        return memory[start : start + size]
 
     def close(self) -> None:
         """Give the memory back."""
-        self._map.close()
-        os.close(self.fd)
+        for memory in self._maps.values():
+            memory.close()
+        for file in self.files.values():
+            os.close(file)
 
-    @staticmethod
-    def _offset(address: int, size: int) -> int:
-        if not DDR_START <= address <= address + size <= DDR_START + DDR_SIZE:
-            raise ValueError(f"{size} bytes at {address:#x} are not in the guest's DDR")
-        return address - DDR_START
+    def _find(self, address: int, size: int) -> tuple[mmap.mmap, int]:
+        for name, span in self._spans.items():
+            if span.holds(address, size):
+                return self._maps[name], address - span.start
+        raise ValueError(
+            f"{size} bytes at {address:#x} are not in the guest's {', '.join(self._spans)}"
+        )
 
 
 class Control:
@@ -160,8 +162,9 @@ class Machine(Closeable):
 
     def __init__(
         self,
-        npu: str = "ethos-u55-128",
+        npu: str | None = None,
         *,
+        board: str | None = None,
         console: str = "fast",
         romfs: bytes | None = None,
         firmware: Path | None = None,
@@ -172,35 +175,47 @@ class Machine(Closeable):
     ) -> None:
         """Start QEMU; `port` then names the console's serial device.
 
-        `npu1` adds a second NPU; `plugin_options` are more of the plugin's, "fault=irq-lost:2".
-        A `repeatable` board's time follows its instructions, not the host's clock. `coherence`
-        is the mode of the CPU's data cache, see coherence.py.
+        `board` is one of boards.py, `npu` another one than the board's, `npu1` adds a second;
+        `plugin_options` are more of the plugin's, "fault=irq-lost:2". A `repeatable` board's time
+        follows its instructions, not the host's clock. `coherence` is the mode of the CPU's data
+        cache, see coherence.py.
         """
-        if romfs is not None and len(romfs) > ROMFS_SIZE:
+        self.board = boards.chosen(board)
+        if self.board.qemu is None:
+            raise InputError(f"{self.board.name} is not emulated: its {boards.FILE} has no [qemu]")
+        self._emulation = self.board.qemu
+        self.window = self._emulation.window
+        self.romfs = Span(self.board.romfs.start, self.board.romfs.size - RECORD_BYTES)
+        if romfs is not None and len(romfs) > self.romfs.size:
             raise InputError(
-                f"the ROM file system holds {len(romfs):,} bytes, the board takes {ROMFS_SIZE:,}"
+                f"the ROM file system holds {len(romfs):,} bytes, "
+                f"the board takes {self.romfs.size:,}"
             )
         mode = coherence_mode.chosen(coherence)
         qemu = find_qemu()
-        image = _elf(firmware or paths.firmware())
+        image = _elf(firmware or paths.firmware(self.board.name))
         plugin = paths.qemu_plugin()
-        self.npu = npu
-        self.memory = GuestMemory()
+        self.npu = npu or self.board.npus[0]
+        self.memory = GuestMemory(self._emulation.memories)
         self._log = tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-")  # noqa: SIM115
         if romfs is not None:
-            self.memory.write(ROMFS_START, romfs)
+            self.memory.write(self.romfs.start, romfs)
         self._control = Control()
-        chosen = [f"npu={npu}", *([f"npu1={npu1}"] if npu1 else []), f"coherence={mode}"]
+        chosen = [f"board={self.board.name}", f"npu={self.npu}", f"coherence={mode}"]
+        chosen += [f"npu1={npu1}"] if npu1 else []
+        chosen += [f"memory={name}:{file}" for name, file in self.memory.files.items()]
         chosen += plugin_options
         more = []
         if repeatable:
             chosen.append("timing=model")
             more = ["-icount", "shift=3,sleep=off"]
-        fds = self.memory.fd, self._control.fd
+        options = _options(
+            self._emulation.machine, image, [str(plugin), *chosen], console, self._control.fd
+        )
         self.process = _start(
-            [qemu, *_options(image, [str(plugin), *chosen], console, *fds), *more],
+            [qemu, *options, *more],
             self._log,
-            pass_fds=fds,
+            pass_fds=[*self.memory.files.values(), self._control.fd],
         )
         self._finalizer = weakref.finalize(self, _stop, self.process, self.memory, self._control)
         try:
@@ -262,7 +277,7 @@ class Machine(Closeable):
         text = self._control.command(
             "human-monitor-command",
             self._deadline(CONTROL_TIMEOUT_S),
-            **{"command-line": f"xp /2wx {EMULATOR_INSTRUCTIONS:#x}"},
+            **{"command-line": f"xp /2wx {self._emulation.page + _INSTRUCTIONS:#x}"},
         )
         low, high = (int(word, 16) for word in text.partition(":")[2].split())
         return high << 32 | low
@@ -305,22 +320,20 @@ def find_qemu() -> str:
 
 
 def _options(
-    image: Path, plugin: Sequence[str], console: str, memory_fd: int, control_fd: int
+    machine: str, image: Path, plugin: Sequence[str], console: str, control_fd: int
 ) -> list[str]:
     serial = "pty"
     if console == "fast":
         plugin = [*plugin, "console=pty"]
         serial = "null"
     return [
-        *("-object", f"memory-backend-file,id=ddr,size={DDR_SIZE},share=on,"
-          f"mem-path=/proc/self/fd/{memory_fd}"),
-        *("-machine", f"{MACHINE},memory-backend=ddr"),
+        *("-machine", machine),
         *("-plugin", ",".join(map(_quoted, plugin))),
-        *("-kernel", str(image)),
+        *("-device", f"loader,file={_quoted(image)}"),
         *("-serial", serial),
         *("-chardev", f"socket,id=control,fd={control_fd}", "-mon", "control,mode=control"),
         *("-display", "none"),
-    ]  # fmt: skip
+    ]
 
 
 def _quoted(value: object) -> str:

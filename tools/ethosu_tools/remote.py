@@ -7,12 +7,12 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from . import arrays, romfs, tflite
+from . import arrays, boards, romfs, tflite
 from .arrays import Array, Feed
 from .board import Board, QemuBoard, encoded
 from .closeable import Closeable
 from .errors import BoardError, InputError, RemoteError
-from .qemu import WINDOW_SIZE, WINDOW_START, Machine
+from .qemu import Machine
 from .tflite import Tensor
 from .ui import Update
 
@@ -108,15 +108,19 @@ class EmulatedRunner(_BoardRunner):
         npu: str | None = None,
         *,
         console: str = "fast",
+        board: str | None = None,
         coherence: str | None = None,
     ) -> None:
         """Start a board with the model in its ROM."""
         image = romfs.build({ROM_NAME: tflite.read(model)})
-        wanted = npu or tflite.describe_compiled(model).npu
-        self._machine = Machine(str(wanted), console=console, romfs=image, coherence=coherence)
+        emulation = boards.chosen(board).qemu
+        if npu is None and emulation and emulation.any_npu:
+            npu = str(tflite.describe_compiled(model).npu)
+        self._machine = Machine(npu, board=board, console=console, romfs=image, coherence=coherence)
         super().__init__(QemuBoard(self._machine), model)
         step_bytes = max(self.input_bytes, self.output_bytes, 1)
-        self._block = min(BLOCK_STEPS, WINDOW_SIZE // 2 // step_bytes)
+        self._window = self._machine.window
+        self._block = min(BLOCK_STEPS, self._window.size // 2 // step_bytes)
         if self._block == 0:
             self.close()
             raise InputError(f"{model} has ends of {step_bytes:,} bytes, too much for the window")
@@ -125,13 +129,12 @@ class EmulatedRunner(_BoardRunner):
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
         """Invoke the model in blocks of steps."""
-        memory, target = self._machine.memory, WINDOW_START + WINDOW_SIZE // 2
+        memory, source = self._machine.memory, self._window.start
+        target = source + self._window.size // 2
         for start in range(0, feed.steps, self._block):
             block = feed.block(start, min(start + self._block, feed.steps))
-            memory.write(WINDOW_START, b"".join(block))
-            self.board.exec(
-                f"_steps({len(block)}, {WINDOW_START}, {target})", timeout=STEP_TIMEOUT_S
-            )
+            memory.write(source, b"".join(block))
+            self.board.exec(f"_steps({len(block)}, {source}, {target})", timeout=STEP_TIMEOUT_S)
             for index in range(len(block)):
                 data = memory.read(target + index * self.output_bytes, self.output_bytes)
                 yield self._split(data)

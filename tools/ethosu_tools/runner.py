@@ -39,15 +39,16 @@ def open_runner(
     where: str = "sim",
     *,
     npu: str | None = None,
+    board: str | None = None,
     console: str = "fast",
     coherence: str | None = None,
     progress: Update | None = None,
 ) -> Runner:
     """Load a compiled model on `where`: "sim", "qemu", or a serial port or pyserial URL.
 
-    A simulated or emulated NPU is the one that the model was compiled for, unless `npu` names
-    another; `coherence` is the mode of its CPU's data cache. `progress` is told how much of a
-    model has gone over a serial line.
+    A simulated NPU is the one that the model was compiled for, unless `npu` names another. `board`
+    is the one to emulate, see boards.py; `coherence` is the mode of its CPU's data cache.
+    `progress` is told how much of a model has gone over a serial line.
     """
     # Each of these loads much that the others do not need.
     if where == "sim":
@@ -57,5 +58,5 @@ def open_runner(
     from .remote import EmulatedRunner, SerialRunner
 
     if where == "qemu":
-        return EmulatedRunner(model, npu, console=console, coherence=coherence)
+        return EmulatedRunner(model, npu, board=board, console=console, coherence=coherence)
     return SerialRunner(model, where, progress)

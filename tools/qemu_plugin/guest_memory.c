@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "board.h"
@@ -92,12 +93,32 @@ static void find_blocks(struct memory *memory)
     }
 }
 
-void guest_memory_find(void)
+/** Put a file's pages where the memory has its own. Called before the guest runs. */
+static void map_file(struct memory *memory, int file)
+{
+    struct stat status;
+    if (fstat(file, &status) < 0 || (uint64_t)status.st_size != memory->size) {
+        fatal("memory=%s:%d: expected a file of %llu bytes that is open", memory->row->name, file,
+              (unsigned long long)memory->size);
+    }
+    if (mmap(memory->host, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) !=
+        memory->host) {
+        fatal("memory=%s:%d: the host cannot map the file", memory->row->name, file);
+    }
+    memory->file = file;
+}
+
+void guest_memory_find(const struct guest_memory_file *files)
 {
     for (; memory_count < board()->memory_count; memory_count++) {
         struct memory *memory = &memories[memory_count];
         *memory = (struct memory){.row = &board()->memories[memory_count], .file = -1};
         memory->row->blocks[0] ? find_blocks(memory) : find_main_ram(memory);
+        for (const struct guest_memory_file *next = files; next->row; next++) {
+            if (next->row == memory->row) {
+                map_file(memory, next->file);
+            }
+        }
     }
 }
 

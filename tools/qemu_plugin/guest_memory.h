@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct board_memory;
+
 /** The bus master: the others reach fewer memories than the CPU, whose TCMs are its own. */
 enum guest_memory_master {
     MASTER_CPU,
@@ -26,10 +28,20 @@ struct guest_memory_block {
 /** The next such memory, `*index` counts from 0. False: there are no more. */
 bool guest_memory_next(size_t *index, struct guest_memory_block *block);
 
-/** Find the memories of the machine; ends QEMU with a sentence when one is missing. */
-void guest_memory_find(void);
+/** A memory that is to be a file of the host, so that other processes see it too. */
+struct guest_memory_file {
+    const struct board_memory *row; /**< NULL: the end of a list */
+    int file;                       /**< open descriptor of a file of the memory's size */
+};
 
-/** Fill with noise what does not outlive a loss of power: TCMs, SRAM, the DDR below ROMFS. */
+/**
+ * Find the memories of the machine, and give those listed their files; ends
+ * QEMU with a sentence when one is missing or does not fit.
+ */
+void guest_memory_find(const struct guest_memory_file *files);
+
+/** Fill with noise what does not outlive a loss of power: TCMs, SRAM, DDR, but for what the board
+ * keeps. */
 void guest_memory_lose(void);
 
 /**

@@ -95,9 +95,38 @@ static const char *read_coherence(struct options *options, const char *value)
     return coherence_parse(value, &options->coherence) ? NULL : "off, strict or evict:SEED";
 }
 
+/** NAME:FD; whether the file fits is seen when the memory is there. */
+static const char *read_memory(struct options *options, const char *value)
+{
+    static char expected[512];
+    size_t used = (size_t)snprintf(expected, sizeof expected, "NAME:FD with FD an open file");
+    struct guest_memory_file *next = options->memories;
+    while (next->row) {
+        next++;
+    }
+    if (next == options->memories + BOARD_MEMORIES_MAX) {
+        return "fewer files";
+    }
+    for (size_t i = 0; i < board()->memory_count; i++) {
+        const struct board_memory *row = &board()->memories[i];
+        size_t length = strlen(row->name);
+        int end = 0;
+        if (strncmp(value, row->name, length) == 0 &&
+            sscanf(value + length, ":%9d%n", &next->file, &end) == 1 &&
+            value[length + (size_t)end] == 0) {
+            next->row = row;
+            return NULL;
+        }
+        used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%s",
+                                 i ? ", " : " and NAME one of ", row->name);
+    }
+    return expected;
+}
+
 static const struct option table[] = {
     {"board", read_board},     {"timing", read_timing}, {"coherence", read_coherence},
     {"console", read_console}, {"fault", read_fault},   {"log", read_log},
+    {"memory", read_memory},
 };
 #define OPTION_COUNT (sizeof table / sizeof table[0])
 

@@ -7,6 +7,7 @@
 
 #include "board.h"
 #include "coherence.h"
+#include "guest_memory.h"
 #include "npu_device.h"
 
 #define OPTIONS_MAX_FAULTS 8
@@ -15,6 +16,7 @@ struct options {
     const char *npu[BOARD_NPUS_MAX]; /**< accelerator config; NULL: this NPU is not there */
     struct npu_timing timing;
     struct coherence_mode coherence;
+    struct guest_memory_file memories[BOARD_MEMORIES_MAX + 1];
     const char *console;                        /**< NULL: none */
     const char *faults[OPTIONS_MAX_FAULTS + 1]; /**< to inject from the start; NULL ends them */
 };

@@ -110,7 +110,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
     (void)notifier;
     (void)data;
     machine_find();
-    guest_memory_find();
+    guest_memory_find(options.memories);
     cache_create(&options.coherence);
     cache_registers_create();
     for (size_t i = 0; i < BOARD_NPUS_MAX; i++) {

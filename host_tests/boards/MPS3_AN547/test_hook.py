@@ -31,7 +31,7 @@ CALLERS = sorted(
 
 @pytest.fixture(scope="module")
 def image() -> Path:
-    return paths.firmware()
+    return paths.firmware("MPS3_AN547")
 
 
 def _run(*command: str | Path) -> str:

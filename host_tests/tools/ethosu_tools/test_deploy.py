@@ -51,8 +51,8 @@ def machine():
 @pytest.fixture
 def board(machine):
     """An emulated board with the old files in its ROM."""
-    machine.memory.write(qemu.ROMFS_START, romfs.build(OLD))
-    machine.memory.write(qemu.ROMFS_START + qemu.ROMFS_SIZE, bytes(16))
+    machine.memory.write(machine.romfs.start, romfs.build(OLD))
+    machine.memory.write(machine.romfs.end, bytes(16))
     return machine
 
 
@@ -111,7 +111,7 @@ def test_cut_at_any_request_leaves_the_old_files_or_the_new(board, monkeypatch):
     real = Board.ask
     states = []
     for last in count_of_steps(board, monkeypatch):
-        board.memory.write(qemu.ROMFS_START, romfs.build(OLD))
+        board.memory.write(board.romfs.start, romfs.build(OLD))
         left = [last]
 
         def ask(*args, left=left, **more):
@@ -138,15 +138,15 @@ def test_cut_at_any_request_leaves_the_old_files_or_the_new(board, monkeypatch):
 def test_cut_in_the_last_step_leaves_the_old_files_or_the_new(board, words, moved):
     """The board had written so many words of its record, and moved so much of the new image."""
     image = romfs.build(NEW)
-    start = qemu.ROMFS_SIZE - len(image) & -16
+    start = board.romfs.size - len(image) & -16
     magic = 0x45564F4D
     record = struct.pack(
         "<4I", magic, start, len(image), ~(magic ^ start ^ len(image) << 1) & 0xFFFFFFFF
     )
     memory = board.memory
-    memory.write(qemu.ROMFS_START + start, image)
-    memory.write(qemu.ROMFS_START + qemu.ROMFS_SIZE, record[: 4 * words])
-    memory.write(qemu.ROMFS_START, image[:moved])
+    memory.write(board.romfs.start + start, image)
+    memory.write(board.romfs.end, record[: 4 * words])
+    memory.write(board.romfs.start, image[:moved])
     board.reset()
     assert found(board.port) == flat(NEW if words == 4 else OLD)
     assert found(board.port) == flat(NEW if words == 4 else OLD)
@@ -172,8 +172,8 @@ def test_what_arrived_wrong_is_named(board, monkeypatch):
 
     def damage(*arguments):
         real(*arguments)
-        place = board.memory.read(qemu.ROMFS_START, 40_000).find(content)
-        board.memory.write(qemu.ROMFS_START + place, b"X")
+        place = board.memory.read(board.romfs.start, 40_000).find(content)
+        board.memory.write(board.romfs.start + place, b"X")
 
     monkeypatch.setattr(deploying, "_write", damage)
     with pytest.raises(BoardError, match=r"not what was sent; deploy again: a\.txt"):
@@ -189,7 +189,7 @@ def test_mpremote_deploys_and_queries_as_ever(board, tmp_path):
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     assert "ROMFS image deployed" in mpremote("deploy", str(image))
-    assert f"has size {qemu.ROMFS_SIZE} bytes" in mpremote("query")
+    assert f"has size {board.romfs.size} bytes" in mpremote("query")
     assert found(board.port) == flat(NEW)
 
 

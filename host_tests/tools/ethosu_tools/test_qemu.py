@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from ethosu_tools import paths, qemu, romfs
+from ethosu_tools import boards, paths, qemu, romfs
 from ethosu_tools.board import QemuBoard, open_board
+from ethosu_tools.boards import Span
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import BoardError, InputError
 
@@ -73,16 +74,17 @@ def test_files_reach_the_board_and_come_back():
 def test_memory_is_the_guests_memory():
     with open_board("qemu") as board:
         assert isinstance(board, QemuBoard)
-        board.machine.memory.write(qemu.WINDOW_START, b"from the host")
-        board.exec(f"import uctypes\nw = uctypes.bytearray_at({qemu.WINDOW_START}, 13)")
+        window = board.machine.window.start
+        board.machine.memory.write(window, b"from the host")
+        board.exec(f"import uctypes\nw = uctypes.bytearray_at({window}, 13)")
         assert board.eval("bytes(w)") == b"from the host"
         board.exec("w[:] = b'for the host!'")
-        assert board.machine.memory.read(qemu.WINDOW_START, 13) == b"for the host!"
+        assert board.machine.memory.read(window, 13) == b"for the host!"
 
 
 @pytest.mark.parametrize("address, size", [(0x5FFFFFFF, 2), (0xDFFFFFFF, 2), (0, 1)])
 def test_addresses_outside_the_memory_are_refused(address, size):
-    memory = qemu.GuestMemory()
+    memory = qemu.GuestMemory({"DDR": Span(0x60000000, 0x80000000)})
     try:
         with pytest.raises(ValueError, match="not in the guest's DDR"):
             memory.read(address, size)
@@ -104,7 +106,7 @@ def test_rom_files_appear_on_the_board():
 
 def test_rom_that_is_too_big_is_refused():
     with pytest.raises(InputError, match="the board takes"):
-        qemu.Machine(romfs=bytes(qemu.ROMFS_SIZE + 1))
+        qemu.Machine(romfs=bytes(boards.chosen().romfs.size))
 
 
 def test_plugin_in_a_folder_with_a_comma_is_found(tmp_path, monkeypatch):

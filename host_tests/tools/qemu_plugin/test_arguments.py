@@ -10,8 +10,14 @@ from tools.qemu_plugin.guest import TIMEOUT_S, Guest, outcome
 from tools.qemu_plugin.releases import version
 
 WRONG = {
-    "speed=3": 'unknown argument "speed"; known are npu, npu1, board, timing, coherence, console, fault, '
-    "log",
+    "speed=3": 'unknown argument "speed"; known are npu, npu1, board, timing, coherence, console, '
+    "fault, log, memory",
+    "board=NONE": "board=NONE: expected MPS3_AN547, ALIF_ENSEMBLE_E7",
+    "board=ALIF_ENSEMBLE_E7": "board=ALIF_ENSEMBLE_E7: start QEMU with -machine none",
+    "memory=ROM:3": "memory=ROM:3: expected NAME:FD with FD an open file and NAME one of ITCM, ",
+    "memory=DDR": "memory=DDR: expected NAME:FD",
+    "memory=DDR:3x": "memory=DDR:3x: expected NAME:FD",
+    "memory=DDR:99": "memory=DDR:99: expected a file of 2147483648 bytes that is open",
     "npu=ethos-u55-512": "npu=ethos-u55-512: expected none, ethos-u55-32, ethos-u55-64, ",
     "npu=": "npu=: expected none, ethos-u55-32",
     "timing=fast": "timing=fast: expected host, model or model:MHZ with MHZ from 1 to 10000",
@@ -48,7 +54,7 @@ def test_another_machine_is_refused(guest: Guest) -> None:
     done = deadline.run(command, TIMEOUT_S)
     assert done.returncode == 1
     assert outcome(done.stderr, 1).messages == [
-        "this machine is no Corstone-300: start QEMU with -machine mps3-an547"
+        "this machine is no MPS3_AN547: start QEMU with -machine mps3-an547"
     ]
 
 

@@ -8,7 +8,7 @@ sleeps, with what the weak default does: the C library's memcpy.
 import argparse
 from typing import Any
 
-from .. import coherence, vela
+from .. import boards, coherence, vela
 from ..board import Board, QemuBoard
 from ..errors import MismatchError
 from ..qemu import Machine
@@ -48,13 +48,15 @@ def _measure(size, target_offset, source_offset):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    vela.add_npu_option(parser, "the board's NPU (default: %(default)s)")
+    boards.add_option(parser, "the board")
+    vela.add_npu_option(parser, "another NPU than the board's", default=None)
     coherence.add_bench_option(parser)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Start a board and copy on it."""
-    machine = Machine(args.npu, repeatable=True, coherence=args.coherence)
+    chosen = boards.chosen(args.board)
+    machine = Machine(args.npu, board=chosen.name, repeatable=True, coherence=args.coherence)
     with QemuBoard(machine) as board, ui.progress("copying") as update:
         board.exec(_PREPARE.format(size=max(SIZES) + 64, repeats=REPEATS), timeout=60)
         rows = []
@@ -65,7 +67,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         counters = board.eval("dma.counters()")
     reference = next(row for row in rows if row["bytes"] == REFERENCE_BYTES)
     return {
-        "board": "MPS3_AN547 on QEMU",
+        "board": f"{chosen.name} on QEMU",
         "dma_to_cpu_instruction_ratio_64k": reference["ratio"],
         "cpu_slept_64k": reference["slept"],
         "dma_to_cpu_instruction_ratio_64k_unaligned": unaligned["ratio"],

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .. import plan, romfs
+from .. import boards, plan, romfs
 from ..board import QemuBoard
 from ..make_mixed import MixedNet
 from ..make_model import Signal
@@ -80,6 +80,7 @@ LAYERS: dict[str, Layer] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    boards.add_option(parser, "the board")
     parser.add_argument("--firmware", type=Path, help="(default: the one that make builds)")
     parser.add_argument(
         "--cmsis-nn", type=Path, metavar="FIRMWARE", help="one that was built with CMSIS_NN_DIR"
@@ -88,6 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run each layer on each firmware."""
+    chosen = boards.chosen(args.board)
     layers = []
     for name, layer in LAYERS.items():
         net = MixedNet("layer", 1)
@@ -98,13 +100,16 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     firmwares = {"own": args.firmware} | ({"cmsis_nn": args.cmsis_nn} if args.cmsis_nn else {})
     for kind, firmware in firmwares.items():
         ui.note(f"running {len(layers)} layers on {firmware or 'the firmware'}")
-        counts = _measure([model for _, model, _ in layers], firmware, kind == "cmsis_nn")
+        models = [model for _, model, _ in layers]
+        counts = _measure(models, chosen.name, firmware, kind == "cmsis_nn")
         for row, count in zip(rows, counts, strict=True):
             row[kind] = count
-    return {"board": "MPS3_AN547 on QEMU", "layers": rows}
+    return {"board": f"{chosen.name} on QEMU", "layers": rows}
 
 
-def _measure(models: list[bytes], firmware: Path | None, cmsis_nn: bool) -> list[int]:
+def _measure(
+    models: list[bytes], board_name: str, firmware: Path | None, cmsis_nn: bool
+) -> list[int]:
     files = {}
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         for index, model in enumerate(models):
@@ -112,7 +117,13 @@ def _measure(models: list[bytes], firmware: Path | None, cmsis_nn: bool) -> list
             path.write_bytes(model)
             plan.plan_file(path, path, cmsis_nn=cmsis_nn)
             files[path.name] = path.read_bytes()
-    machine = Machine(firmware=firmware, repeatable=True, romfs=romfs.build(files), coherence="off")
+    machine = Machine(
+        board=board_name,
+        firmware=firmware,
+        repeatable=True,
+        romfs=romfs.build(files),
+        coherence="off",
+    )
     with QemuBoard(machine) as board:
         board.exec(_MEASURE)
         return [int(board.eval(f"measure('/rom/{name}')", timeout=300)) for name in files]

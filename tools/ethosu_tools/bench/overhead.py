@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from .. import coherence, paths, romfs, tflite, vela
+from .. import boards, coherence, paths, romfs, tflite, vela
 from ..board import Board, QemuBoard
 from ..errors import InputError, SetupError
 from ..make_model import LARGE_MODELS, MODELS
@@ -61,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "models", nargs="*", type=Path, help="models, compiled or not (default: some that are here)"
     )
-    vela.add_npu_option(parser, "the board's NPU (default: %(default)s)")
+    boards.add_option(parser, "the board")
+    vela.add_npu_option(parser, "another NPU than the board's", default=None)
     parser.add_argument(
         "--firmware",
         type=Path,
@@ -71,16 +72,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile the models, put them into the board's ROM file system, count."""
-    firmware = args.firmware or paths.firmware()
+    chosen = boards.chosen(args.board)
+    npu = args.npu or chosen.npus[0]
+    firmware = args.firmware or paths.firmware(chosen.name)
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        compiled = _compile(args.models or _models_here(Path(work)), args.npu, Path(work))
+        compiled = _compile(args.models or _models_here(Path(work)), npu, Path(work))
         image = romfs.build(
             {f"{name}.tflite": path.read_bytes() for name, path in compiled.items()}
         )
         rows = {}
         with (
             QemuBoard(
-                Machine(args.npu, romfs=image, firmware=firmware, coherence=args.coherence)
+                Machine(
+                    npu, board=chosen.name, romfs=image, firmware=firmware, coherence=args.coherence
+                )
             ) as board,
             ui.progress("counting") as update,
         ):
@@ -89,8 +94,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
                 update(index, len(compiled))
                 rows[name] = _measure(board, name, path)
     return {
-        "board": "MPS3_AN547 on QEMU",
-        "npu": args.npu,
+        "board": f"{chosen.name} on QEMU",
+        "npu": npu,
         **text_bytes(firmware.with_suffix(".map")),
         "aims": AIMS,
         "models": rows,

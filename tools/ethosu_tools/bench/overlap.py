@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import coherence, plan, romfs, vela
+from .. import boards, coherence, plan, romfs, vela
 from ..board import Board, QemuBoard
 from ..make_mixed import MODELS
 from ..qemu import Machine
@@ -37,21 +37,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model", nargs="?", type=Path, help="a compiled model (default: one made for it)"
     )
-    vela.add_npu_option(parser, "the board's NPU (default: %(default)s)")
+    boards.add_option(parser, "the board")
+    vela.add_npu_option(parser, "another NPU than the board's", default=None)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Plan the model in both ways and run it."""
+    chosen = boards.chosen(args.board)
+    npu = args.npu or chosen.npus[0]
     rows = {}
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        compiled = args.model or _made_for_it(args.npu, Path(work))
+        compiled = args.model or _made_for_it(npu, Path(work))
         files = {}
         for name, overlap in (("separate", False), ("concurrent", True)):
             planned = Path(work) / f"{name}.tflite"
             plan.plan_file(compiled, planned, overlap=overlap)
             files[planned.name] = planned.read_bytes()
         image = romfs.build(files)
-        machine = Machine(args.npu, repeatable=True, romfs=image, coherence=args.coherence)
+        machine = Machine(
+            npu, board=chosen.name, repeatable=True, romfs=image, coherence=args.coherence
+        )
         with QemuBoard(machine) as board, ui.progress("running") as update:
             board.exec(_MEASURE)
             for index, name in enumerate(files):
@@ -59,7 +64,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
                 rows[Path(name).stem] = _measure(board, name)
     separate, concurrent = (rows[name]["microseconds"] for name in ("separate", "concurrent"))
     return {
-        "board": "MPS3_AN547 on QEMU",
+        "board": f"{chosen.name} on QEMU",
         "plans": rows,
         "time_ratio": round(concurrent / separate, 4),
     }

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from .. import coherence, qemu, romfs, vela
+from .. import boards, coherence, qemu, romfs, vela
 from ..board import Board
 from ..errors import BoardError
 from ..ui import Ui
@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    vela.add_npu_option(parser, "the board's NPU (default: %(default)s)")
+    boards.add_option(parser, "the board")
+    vela.add_npu_option(parser, "another NPU than the board's", default=None)
     vela.add_npu_option(parser, "a second NPU (default: none)", default=None, option="--npu1")
     parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="(default: fast)")
     coherence.add_option(parser)
@@ -45,6 +46,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with qemu.Machine(
         args.npu,
+        board=args.board,
         console=args.console,
         romfs=image,
         firmware=args.firmware,
@@ -54,12 +56,13 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         Board(machine.port).close()  # it answers
         data = {
             "port": machine.port,
+            "board": machine.board.name,
             "npu": machine.npu,
             "npu1": args.npu1,
             "pid": machine.process.pid,
         }
-        ui.result(data, render_start(data))
         try:
+            ui.result(data, render_start(data))
             code = machine.process.wait()
         except KeyboardInterrupt:
             return {**data, "ended": "stopped"}
@@ -70,7 +73,7 @@ def render_start(data: dict[str, Any]) -> str:
     """Say how to reach the board."""
     npus = " and ".join(npu for npu in (data["npu"], data["npu1"]) if npu)
     return (
-        f"An emulated board with {npus} waits at {data['port']}; try:\n"
+        f"An emulated {data['board']} with {npus} waits at {data['port']}; try:\n"
         f"    mpremote connect {data['port']} repl\n"
         "Ctrl-C ends it."
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, coherence, qemu, tflite, vela
+from .. import arrays, boards, coherence, qemu, tflite, vela
 from ..arrays import Array, Feed
 from ..errors import MismatchError
 from ..runner import open_runner
@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", type=Path, required=True, metavar="NPZ", help="input arrays")
     parser.add_argument("--output", type=Path, metavar="NPZ", help="where the output arrays go")
     parser.add_argument("--steps", type=int, help="run only so many steps")
+    boards.add_option(parser, "the board of qemu")
     vela.add_npu_option(
         parser, "another simulated or emulated NPU than the model's own", default=None
     )
@@ -61,6 +62,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             args.model,
             args.on,
             npu=args.npu,
+            board=args.board,
             console=args.console,
             coherence=args.coherence,
             progress=progress,

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""What is known of each board: the board.toml in its folder.
+
+A board is called FOLDER, or FOLDER-VARIANT if it has variants, such as the cores of a chip: the
+name of `make firmware BOARD=`, of all commands of the tools, and of the emulated machine.
+"""
+
+import argparse
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from . import paths
+from .errors import InputError, SetupError
+
+VARIABLE = "ETHOSU_BOARD"
+DEFAULT = "MPS3_AN547"
+FILE = "board.toml"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of the address space: the CPU's address, and bytes."""
+
+    start: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        """The address behind it."""
+        return self.start + self.size
+
+    def holds(self, address: int, size: int) -> bool:
+        """Are so many bytes from there on inside?"""
+        return self.start <= address <= address + size <= self.end
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """How QEMU with the plugin becomes this board.
+
+    With `any_npu` it has the NPU that a model was compiled for, and not one of its own.
+    `memories` are those that the PC shares with it, by their names in the plugin's table: one holds
+    the ROM file system, and one the `window` in which tensors go back and forth. `page` is the
+    emulator's register page.
+    """
+
+    machine: str
+    any_npu: bool
+    page: int
+    window: Span
+    memories: Mapping[str, Span]
+
+
+@dataclass(frozen=True)
+class BoardFacts:
+    """One board.toml; the first of the NPUs is the board's, unless it is told otherwise."""
+
+    name: str
+    title: str
+    core: str
+    clock_mhz: int
+    npus: tuple[str, ...]
+    romfs: Span
+    qemu: Emulation | None
+
+
+def names() -> list[str]:
+    """All boards, and for a board with variants each of them."""
+    folders = sorted(path.parent for path in _folder().glob(f"*/{FILE}"))
+    return [name for folder in folders for name in _names_in(folder)]
+
+
+def chosen(name: str | None = None) -> BoardFacts:
+    """Return the board asked for; without a name that of ETHOSU_BOARD, else MPS3_AN547."""
+    return load(name or os.environ.get(VARIABLE) or DEFAULT)
+
+
+@cache
+def load(name: str) -> BoardFacts:
+    """Read what is known of a board; InputError when there is none of that name."""
+    if name not in names():
+        raise InputError(f"there is no board {name!r}; boards/ has {', '.join(names())}")
+    folder, _, variant = name.partition("-")
+    path = _folder() / folder / FILE
+    table = _table(path)
+    if variant:
+        table = _over(table, table["variants"][variant])
+    try:
+        return _facts(name, table)
+    except (KeyError, TypeError, ValueError) as error:
+        raise SetupError(f"{path}: {name} lacks or misspells {error}") from None
+
+
+def add_option(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Declare --board; without it ETHOSU_BOARD decides."""
+    parser.add_argument(
+        "--board",
+        type=_argument,
+        metavar="BOARD",
+        help=f"{purpose}: {', '.join(names())} (default: ${VARIABLE}, else {DEFAULT})",
+    )
+
+
+def _argument(text: str) -> str:
+    try:
+        return load(text).name
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _folder() -> Path:
+    return paths.root() / "boards"
+
+
+def _names_in(folder: Path) -> list[str]:
+    variants = _table(folder / FILE).get("variants", {})
+    return [f"{folder.name}-{variant}" for variant in variants] or [folder.name]
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise SetupError(f"{path}: {error}") from None
+
+
+def _over(table: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """The table with another one's entries over its own, level by level."""
+    merged = dict(table)
+    for key, value in more.items():
+        below = merged.get(key)
+        merged[key] = (
+            _over(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+        )
+    return merged
+
+
+def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
+    qemu = table.get("qemu")
+    return BoardFacts(
+        name=name,
+        title=table["title"],
+        core=table["core"],
+        clock_mhz=table["clock_mhz"],
+        npus=tuple(table["npus"]),
+        romfs=Span(**table["romfs"]),
+        qemu=qemu
+        and Emulation(
+            machine=qemu["machine"],
+            any_npu=qemu.get("any_npu", False),
+            page=qemu["page"],
+            window=Span(**qemu["window"]),
+            memories={memory: Span(**span) for memory, span in qemu["memories"].items()},
+        ),
+    )
