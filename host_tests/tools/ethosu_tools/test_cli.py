@@ -2,10 +2,13 @@
 """The `ethosu` command from outside: help, results, errors in one sentence, exit codes."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import flatbuffers
 import numpy as np
@@ -20,6 +23,7 @@ from ethosu_tools.wakeword.stage import by_lines
 from rich.console import Console
 
 COMMANDS = discover("commands")
+PROGRAM = Path(sys.executable).with_name("ethosu")
 
 
 def one_sentence(err):
@@ -333,3 +337,48 @@ def test_modules_in_the_working_folder_are_not_run(small_models, tmp_path, monke
     details = litert._Child().call("load", small_models["small_cnn"].read_bytes(), "BUILTIN_REF")
     assert details
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [["inspect"], ["inspect", "--json"], ["plan", "-n"]])
+def test_stdout_that_takes_nothing_is_one_sentence(small_models, words, unbuffered):
+    command = [PROGRAM, *words, small_models["small_cnn"]]
+    pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with Path("/dev/full").open("w") as out:
+        done = subprocess.run(command, stdout=out, stderr=pipe, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (3, "ethosu: No space left on device\n")
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment) as head:
+        head.stdout.close()
+        assert (head.stderr.read(), head.wait()) == (b"", 141)
+
+
+def test_stderr_that_takes_nothing_keeps_the_exit_code():
+    for stderr in (">/dev/full", ">&-"):
+        done = subprocess.run(
+            ["bash", "-c", f"{PROGRAM} inspect no_such_file 2{stderr}"], capture_output=True
+        )
+        assert (done.returncode, done.stdout) == (3, b"")
+
+
+def test_terminal_of_another_encoding_shows_what_it_can(small_models, tmp_path):
+    model = tmp_path / os.fsdecode("mö".encode() + b"\xff.tflite")
+    model.write_bytes(small_models["small_cnn"].read_bytes())
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    for words, shown in (
+        (["inspect"], rb"m\xf6\udcff.tflite"),
+        (["inspect", "--json"], rb"m\u00f6\udcff.tflite"),
+        (["plan", "-n"], b"arena"),
+    ):
+        done = subprocess.run([PROGRAM, *words, model], capture_output=True, env=environment)
+        assert (done.returncode, done.stderr) == (0, b"") and shown in done.stdout
+
+
+def test_ctrl_c_again_and_again_is_one_sentence():
+    """The second one comes while the program ends."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([PROGRAM, "qemu"], stdout=pipe, stderr=pipe, text=True) as program:
+        assert program.stdout.readline()
+        while program.poll() is None:
+            program.send_signal(signal.SIGINT)
+        text = program.stderr.read()
+    assert program.returncode in (0, 130) and len(text.splitlines()) <= 1, text
