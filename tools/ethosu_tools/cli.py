@@ -134,7 +134,7 @@ def _run(argv: list[str]) -> int:
 
 def _failed(ui: Ui | None, error: BaseException, text: str, exit_code: int) -> int:
     """Say in one sentence what went wrong."""
-    text = visible(text)
+    text = visible(text, keep="")
     if ui and ui.as_json:
         with contextlib.suppress(OSError):
             ui.result({"error": text, "kind": type(error).__name__}, "")

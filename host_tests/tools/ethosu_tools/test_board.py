@@ -6,6 +6,7 @@ import threading
 
 import pytest
 import serial
+from ethosu_tools import board as boards
 from ethosu_tools import port as ports
 from ethosu_tools.board import Board
 from ethosu_tools.deadline import Deadline
@@ -266,3 +267,10 @@ def test_a_write_to_a_board_that_echoes_does_not_wait_for_itself():
     port.close()
     os.close(board)
     os.close(line)
+
+
+def test_nothing_that_a_board_sends_is_executed(tmp_path):
+    ran = tmp_path / "ran"
+    with pytest.raises(BoardError, match="no literal value"):
+        boards.literal(f"__import__('pathlib').Path({str(ran)!r}).touch()")
+    assert not ran.exists()

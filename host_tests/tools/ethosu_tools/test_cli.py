@@ -373,6 +373,12 @@ def test_terminal_of_another_encoding_shows_what_it_can(small_models, tmp_path):
         assert (done.returncode, done.stderr) == (0, b"") and shown in done.stdout
 
 
+def test_newline_and_escape_of_a_name_do_not_reach_the_terminal(ethosu, tmp_path):
+    code, out, err = ethosu("inspect", tmp_path / "\x1b[2J\nethosu: all is well")
+    assert (code, out) == (3, "")
+    assert r"\x1b[2J\nethosu: all is well cannot be read" in one_sentence(err)
+
+
 def test_ctrl_c_again_and_again_is_one_sentence():
     """The second one comes while the program ends."""
     pipe = subprocess.PIPE
