@@ -89,7 +89,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGINT, _interrupt_once)
     try:
         return _run(sys.argv[1:])
+    except KeyboardInterrupt:  # as the command ended
+        return 130
     finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         _end_output()
 
 
