@@ -15,6 +15,7 @@ from pathlib import Path
 from . import errors
 from .ui import Ui, sentence, visible
 
+_LONGEST_ERROR = 4000
 _TITLE = re.compile(r"`ethosu (?:\w+ )?(\w+)`: (.*)\.")
 
 
@@ -138,6 +139,8 @@ def _run(argv: list[str]) -> int:
 def _failed(ui: Ui | None, error: BaseException, text: str, exit_code: int) -> int:
     """Say in one sentence what went wrong."""
     text = visible(text, keep="")
+    if len(text) > _LONGEST_ERROR:  # a board may send a megabyte in one line
+        text = f"{text[:_LONGEST_ERROR]}..."
     if ui and ui.as_json:
         with contextlib.suppress(OSError):
             ui.result({"error": text, "kind": type(error).__name__}, "")

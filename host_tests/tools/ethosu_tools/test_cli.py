@@ -373,6 +373,15 @@ def test_terminal_of_another_encoding_shows_what_it_can(small_models, tmp_path):
         assert (done.returncode, done.stderr) == (0, b"") and shown in done.stdout
 
 
+def test_error_of_a_megabyte_is_cut(ethosu, monkeypatch):
+    def execute(*_):
+        raise RemoteError(f"ValueError: {'x' * 1_000_000}")
+
+    monkeypatch.setattr("ethosu_tools.commands.inspect.execute", execute)
+    code, _, err = ethosu("inspect", "any")
+    assert code == 5 and len(one_sentence(err)) < 5000
+
+
 def test_newline_and_escape_of_a_name_do_not_reach_the_terminal(ethosu, tmp_path):
     code, out, err = ethosu("inspect", tmp_path / "\x1b[2J\nethosu: all is well")
     assert (code, out) == (3, "")
