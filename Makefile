@@ -28,6 +28,23 @@ AREAS := \
     tools:build:tools/ethosu_tools \
     tree:setup:tree
 
+# `make campaign-X` tries hostile inputs and faults, `make nightly` runs them all.
+# X : what make builds first : RUNS of a night. What is for 32 or 64 bits only, or has sanitizers,
+# a campaign builds itself.
+CAMPAIGNS := \
+    streams:sim:10000000 \
+    models:sim:5000000 \
+    models32:sim:15000000 \
+    kernels:sim:20000000 \
+    kernels32:sim:20000000 \
+    payloads:sim:20000000 \
+    payloads32:sim:20000000 \
+    files:sim:1000000 \
+    faults:firmware+plugin:10000 \
+    faults-by-host-time:firmware+plugin:10000 \
+    soak:firmware+plugin:1000000 \
+    serial:firmware+plugin:1000
+
 BUILD := build
 STAMPS := $(BUILD)/stamps
 VENV := .venv
@@ -75,9 +92,8 @@ BOARDS := $(foreach toml,$(wildcard boards/*/board.toml),$(or \
     $(addprefix $(patsubst boards/%/board.toml,%,$(toml))-,\
         $(shell sed -n 's/^\[variants\.\([A-Z0-9_]*\)\]$$/\1/p' $(toml))),\
     $(patsubst boards/%/board.toml,%,$(toml))))
-CAMPAIGNS := streams models models32 kernels kernels32 payloads payloads32 files \
-    faults faults-by-host-time soak serial
 AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
+CAMPAIGN_NAMES := $(foreach row,$(CAMPAIGNS),$(call field,1,$(row)))
 
 # Steps announce themselves on one line; what they run prints below it.
 say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
@@ -86,15 +102,16 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .PHONY: help native kernel-sizes litert-newest setup build parts sim sim-host plugin firmware \
-    sim-variants sim-host-variants fuzzers firmware-variants board-images demo test test-all nightly fuzz \
-    coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) $(CAMPAIGNS:%=campaign-%)
+    sim-variants sim-host-variants fuzzers firmware-variants board-images demo test test-all nightly \
+    graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
+    $(CAMPAIGN_NAMES:%=campaign-%)
 
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo "  make test-AREA    Test one area: $(AREA_NAMES)"
-	@echo "  make campaign-X   Try hostile inputs and faults, RUNS of them from SEED: $(CAMPAIGNS)"
+	@echo "  make campaign-X   Try hostile inputs and faults, RUNS of them from SEED: $(CAMPAIGN_NAMES)"
 	@echo
 	@echo "Start with \`make demo\`. All that is made lies in $(BUILD)/ and $(VENV)/."
 
@@ -205,7 +222,18 @@ test-$(call field,1,$(1)): setup
 endef
 $(foreach row,$(AREAS),$(eval $(call area_rule,$(row))))
 
-nightly: setup ## Check generated graphs on the NPU simulator for SECONDS (default 3600)
+# One seed for all: with the same SEED each goes on where it was stopped, or is done. One that finds
+# something does not end the others.
+nightly: setup ## Run graphs, fuzz and all campaigns: 1.3*10^8 inputs, 10^6 inferences
+	$(call say,seed $(NIGHT); make nightly SEED=$(NIGHT) goes on when this is stopped)
+	@$(SUBMAKE) $(sort $(foreach row,$(CAMPAIGNS),$(call field,2,$(row))))
+	@+$(MAKE) --no-print-directory --silent --keep-going $(PARALLEL) SEED=$(NIGHT) \
+	    graphs fuzz $(CAMPAIGN_NAMES:%=campaign-%) \
+	    $(call or_say,something was found; the lines above say what and how to repeat it.)
+
+NIGHT := $(or $(SEED),$(shell date +%Y%m%d))
+
+graphs: setup ## Check generated graphs on the NPU simulator for SECONDS (default 3600)
 	$(call say,generated graphs)
 	@+$(MAKE) --no-print-directory -s -C tools/npu_sim shared
 	@+$(MAKE) --no-print-directory -s -C tools/sim_host
@@ -215,10 +243,14 @@ fuzz: setup ## Fuzz the NPU simulator for RUNS of each target (default 10^7)
 	$(call say,fuzzing)
 	@+$(MAKE) --no-print-directory -C tools/npu_sim/fuzz campaign
 
-$(CAMPAIGNS:%=campaign-%): build
-	$(call say,campaign $(@:campaign-%=%))
-	@cd host_tests && nice -n 19 ../$(BIN)/python -m campaigns $(@:campaign-%=%) \
-	    $(if $(RUNS),--runs $(RUNS)) $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST))
+define campaign_rule
+campaign-$(call field,1,$(1)): setup
+	@$$(SUBMAKE) $(call field,2,$(1))
+	@cd host_tests && nice -n 19 ../$$(BIN)/python -m campaigns $(call field,1,$(1)) \
+	    --runs $$(or $$(RUNS),$(call field,3,$(1))) \
+	    $$(if $$(SEED),--seed $$(SEED)) $$(if $$(FIRST),--first $$(FIRST)) $$(if $$(JSON),--json)
+endef
+$(foreach row,$(CAMPAIGNS),$(eval $(call campaign_rule,$(row))))
 
 coverage: setup ## Print which lines of the NPU simulator the tests reach
 	$(call say,line coverage of the NPU simulator)

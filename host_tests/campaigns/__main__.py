@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a campaign: python -m campaigns streams --runs 10000000
+"""Runs a campaign: python -m campaigns streams --runs 10000000 (`make campaign-streams`)
 
 A campaign that was stopped goes on where it was when the same seed is asked for; without --seed it
 is that of the campaign under way, or a new one of the day.
@@ -11,13 +11,16 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from ethosu_tools.ui import Ui
+
+from . import common
 from .board.faults import Faults
 from .board.soak import Soak
-from .common import BUILD, Campaign, FoundError, added
+from .common import Campaign, Counts, FoundError, added
 from .corpus import GRAPHS_LONG, corpus
 from .files import Files
 from .loading import Loading
@@ -29,48 +32,50 @@ def _long(make: Callable[[Path], Campaign]) -> Campaign:
     return make(corpus(GRAPHS_LONG))
 
 
-# A campaign, and its number of runs: inputs, rounds, inferences.
-CAMPAIGNS: dict[str, tuple[Callable[[], Campaign], int]] = {
-    "streams": (partial(_long, Streams), 10_000_000),
-    "models": (partial(_long, Loading), 10_000_000),
-    "models32": (partial(_long, partial(Loading, bits=32)), 10_000_000),
-    "kernels": (partial(_long, partial(Loading, target="kernels")), 10_000_000),
-    "kernels32": (partial(_long, partial(Loading, target="kernels", bits=32)), 10_000_000),
-    "payloads": (partial(_long, partial(Loading, target="payloads")), 10_000_000),
-    "payloads32": (partial(_long, partial(Loading, target="payloads", bits=32)), 10_000_000),
-    "files": (partial(_long, Files), 1_000_000),
-    "faults": (Faults, 10_000),
-    "faults-by-host-time": (partial(Faults, host_time=True), 10_000),
-    "soak": (Soak, 1_000_000),
-    "serial": (Serial, 1_000),
+CAMPAIGNS: dict[str, Callable[[], Campaign]] = {
+    "streams": partial(_long, Streams),
+    "models": partial(_long, Loading),
+    "models32": partial(_long, partial(Loading, bits=32)),
+    "kernels": partial(_long, partial(Loading, target="kernels")),
+    "kernels32": partial(_long, partial(Loading, target="kernels", bits=32)),
+    "payloads": partial(_long, partial(Loading, target="payloads")),
+    "payloads32": partial(_long, partial(Loading, target="payloads", bits=32)),
+    "files": partial(_long, Files),
+    "faults": Faults,
+    "faults-by-host-time": partial(Faults, host_time=True),
+    "soak": Soak,
+    "serial": Serial,
 }
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Exit status 1 when something was found."""
     parser = argparse.ArgumentParser(prog="python -m campaigns", description=__doc__)
     parser.add_argument("campaign", choices=CAMPAIGNS)
-    parser.add_argument("--runs", type=int, help="how many in all; each has a default of its own")
+    parser.add_argument(
+        "--runs", type=int, required=True, help="how many in all: inputs, rounds or inferences"
+    )
     parser.add_argument("--seed", type=int, help="a number up to 2^32; is printed")
     parser.add_argument("--first", type=int, help="repeat runs from this number on, note nothing")
-    arguments = parser.parse_args()
-    make, runs = CAMPAIGNS[arguments.campaign]
-    campaign, runs = make(), arguments.runs or runs
-    note = BUILD / f"{arguments.campaign}.json"
-    if arguments.first is not None:
-        return _repeat(campaign, arguments.seed or 0, arguments.first, runs)
-    made_from = str(getattr(campaign, "corpus", ""))
-    state = _state(note, arguments.seed, made_from)
-    print(f"{arguments.campaign}: seed {state['seed']}, from run {state['runs']:,}", flush=True)
-    return _go_on(campaign, state, note, runs)
-
-
-def _repeat(campaign: Campaign, seed: int, first: int, runs: int) -> int:
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    arguments = parser.parse_args(argv)
+    ui, campaign = Ui(as_json=arguments.json), CAMPAIGNS[arguments.campaign]()
+    note, runs = common.BUILD / f"{arguments.campaign}.json", arguments.runs
     try:
-        print(json.dumps(campaign.run(seed, first, runs)))
+        if arguments.first is not None:
+            counts = campaign.run(arguments.seed or 0, arguments.first, runs)
+            ui.result({"counts": counts}, _figures(counts))
+            return 0
+        state = _state(note, arguments.seed, str(getattr(campaign, "corpus", "")))
+        _go_on(campaign, state, note, runs, ui)
     except FoundError as error:
-        print(f"FOUND: {error}")
+        ui.result({"campaign": arguments.campaign, "found": str(error)}, f"FOUND: {error}")
         return 1
+    text = (
+        f"{note.stem}, seed {state['seed']}: {state['runs']:,} runs in {state['seconds']:,.0f} s, "
+        f"nothing found\n{_figures(state['counts'])}"
+    )
+    ui.result({"campaign": arguments.campaign, **state}, text)
     return 0
 
 
@@ -83,25 +88,31 @@ def _state(note: Path, seed: int | None, made_from: str) -> dict:
     return {"corpus": made_from, "seed": seed, "runs": 0, "seconds": 0.0, "counts": {}}
 
 
-def _go_on(campaign: Campaign, state: dict, note: Path, runs: int) -> int:
-    while state["runs"] < runs:
-        count = min(campaign.chunk, runs - state["runs"])
-        begin = time.monotonic()
-        try:
+def _go_on(campaign: Campaign, state: dict, note: Path, runs: int, ui: Ui) -> None:
+    """Run what is left, and note after each chunk how far it is."""
+    _say(f"{note.stem}: seed {state['seed']}, from run {state['runs']:,}")
+    with ui.progress(note.stem) as progress:
+        while state["runs"] < runs:
+            progress(state["runs"], runs)
+            count = min(campaign.chunk, runs - state["runs"])
+            begin = time.monotonic()
             counts = campaign.run(state["seed"], state["runs"], count)
-        except FoundError as error:
-            print(f"FOUND in runs {state['runs']} to {state['runs'] + count}:\n{error}")
-            return 1
-        seconds = time.monotonic() - begin
-        state["runs"] += count
-        state["seconds"] += seconds
-        state["counts"] = added(state["counts"], counts)
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text(json.dumps(state, indent=1) + "\n")
-        found = ", ".join(f"{name} {number:,}" for name, number in state["counts"].items())
-        print(f"{state['runs']:,} of {runs:,} runs, {count / seconds:,.0f}/s: {found}", flush=True)
-    print(f"{note.stem}: {state['runs']:,} runs in {state['seconds']:,.0f} s, nothing found")
-    return 0
+            seconds = time.monotonic() - begin
+            state["runs"] += count
+            state["seconds"] += seconds
+            state["counts"] = added(state["counts"], counts)
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.write_text(json.dumps(state, indent=1) + "\n")
+            if not ui.console.is_terminal:
+                _say(f"{note.stem}: {state['runs']:,} of {runs:,} runs, {count / seconds:,.0f}/s")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _figures(counts: Counts) -> str:
+    return "\n".join(f"  {name:32} {number:>15,}" for name, number in sorted(counts.items()))
 
 
 if __name__ == "__main__":

@@ -131,7 +131,14 @@ def check(arrays: Mapping[str, Array], tensors: Sequence[Tensor], steps: int | N
             columns.append(array)
         else:
             columns.append(array[np.newaxis])
-    return Feed(tuple(columns), _steps(timed, steps), bool(timed) or steps is not None)
+    feed = Feed(tuple(columns), _steps(timed, steps), bool(timed) or steps is not None)
+    size = feed.steps * sum(tensor.size for tensor in tensors)
+    if size > LARGEST:
+        raise UsageError(
+            f"{_shown(feed.steps)} steps have {_shown(size)} bytes of inputs, at most {LARGEST:,} "
+            "are possible"
+        )
+    return feed
 
 
 def _check_one(key: str, array: Array, tensor: Tensor) -> None:
@@ -145,6 +152,10 @@ def _check_one(key: str, array: Array, tensor: Tensor) -> None:
         )
     if is_timed and len(array) == 0:
         raise InputError(f"input {key} has a time axis of length 0")
+
+
+def _shown(number: int) -> str:
+    return f"{number:,}" if number < 10**15 else "more than 10^15"
 
 
 def _steps(timed: Mapping[str, int], steps: int | None) -> int:

@@ -92,7 +92,9 @@ if _file:
 def literal(text: str) -> Any:
     """Value of a literal that a board sent; BoardError for whatever else it is."""
     try:
-        return ast.literal_eval(text)
+        value = ast.literal_eval(text)
+        repr(value)  # an error could not show a number of 5,000 digits
+        return value
     except _NONSENSE:
         shown = text if len(text) < 100 else f"{text[:100]}..."
         raise BoardError(f"the board's answer has no literal value: {shown}") from None

@@ -5,7 +5,9 @@ import argparse
 import ast
 import contextlib
 import importlib
+import os
 import re
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 from . import errors
 from .ui import Ui, sentence, visible
 
+_LONGEST_ERROR = 4000
 _TITLE = re.compile(r"`ethosu (?:\w+ )?(\w+)`: (.*)\.")
 
 
@@ -70,13 +73,50 @@ def command_module(name: str):  # type: ignore[no-untyped-def]  # a module is it
     return importlib.import_module(f"{__package__}.commands.{name}")
 
 
+def _parse(chosen: str | None, argv: Sequence[str]) -> argparse.Namespace:
+    try:
+        return make_parser(chosen).parse_args(argv)
+    except SystemExit:
+        if sys.stdout:
+            sys.stdout.flush()  # argparse does not say that a disk is full
+        raise
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `ethosu` with these arguments; returns the exit code."""
-    argv = sys.argv[1:] if argv is None else list(argv)
+    """Run `ethosu` with these arguments, else as the program; returns the exit code."""
+    if argv is not None:
+        return _run(list(argv))
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt_once)
+    try:
+        return _run(sys.argv[1:])
+    except KeyboardInterrupt:  # as the command ended
+        return 130
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _end_output()
+
+
+def _interrupt_once(*_: object) -> None:
+    """Ctrl-C ends the command; a second one would only end its cleaning up, with a traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _end_output() -> None:
+    """Leave nothing that Python would write as it ends, and complain about."""
+    try:
+        if sys.stdout:
+            sys.stdout.flush()
+    except OSError:  # what waits there is lost, and main() has said so
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(argv: list[str]) -> int:
     chosen = next((word for word in argv if not word.startswith("-")), None)
     ui = None
     try:
-        args = make_parser(chosen).parse_args(argv)
+        args = _parse(chosen, argv)
         command = command_module(args.command)
         ui = Ui(as_json=args.json, quiet=args.quiet)
         data = command.execute(args, ui)
@@ -88,7 +128,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _failed(ui, error, "there is not enough memory", errors.InputError.exit_code)
     except BrokenPipeError:  # the program that reads our output has ended, as `head` does
-        sys.stdout = None
         return 141
     except OSError as error:  # a full disk, also for stdout; a file that was deleted
         where = f"{error.filename}: " if error.filename else ""
@@ -99,11 +138,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _failed(ui: Ui | None, error: BaseException, text: str, exit_code: int) -> int:
     """Say in one sentence what went wrong."""
-    text = visible(text)
+    text = visible(text, keep="")
+    if len(text) > _LONGEST_ERROR:  # a board may send a megabyte in one line
+        text = f"{text[:_LONGEST_ERROR]}..."
     if ui and ui.as_json:
         with contextlib.suppress(OSError):
             ui.result({"error": text, "kind": type(error).__name__}, "")
-    print(f"ethosu: {text}", file=sys.stderr)
+    if sys.stderr:  # else print() would take stdout
+        with contextlib.suppress(OSError):
+            print(f"ethosu: {text}", file=sys.stderr, flush=True)
     return exit_code
 
 

@@ -3,16 +3,12 @@
 
 A firmware of this project keeps the old image until the new one is whole (firmware/romfs.c), so
 that a deploy that is cut off leaves one of the two. Elsewhere, and where the partition is too small
-for both, mpremote writes over the old image.
+for both, the new image is written over the old one.
 """
 
 import hashlib
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from . import romfs
 from .board import Board, encoded
@@ -20,9 +16,10 @@ from .errors import BoardError, InputError, UsageError
 from .romfs import Tree
 from .ui import Update
 
-TIMEOUT_S = 1800
 _CHUNK_BYTES = 4096
 _HASH_TIMEOUT_S = 120.0
+_ERASE_TIMEOUT_S = 10.0
+_SLOWEST_ERASED_PER_S = 10_000.0
 # No processor of this family sets so much memory aside for files; an image is built in ours.
 _LARGEST_ROOM = 256 << 20
 _LONGEST_PATH = 512
@@ -73,38 +70,33 @@ def deploy(
     new = dict(romfs.files(tree))
     with Board(port) as board:
         board.soft_reset()  # no program and no model uses what will change
-        old = _list(board)
+        room = _room(board)
+        old = _list(board, room)
         kept = {} if replace else _kept(old, new)
         content = new | {path: bytes(size) for path, size in kept.items()}
         places: dict[str, int] = {}
         image = romfs.build(romfs.tree_of(content), places)
-        whole_at_all_times = _check_room(board, len(image), force=force, old=old)
+        whole_at_all_times = _check_room(board, len(image), room, force=force, old=old)
         hashes = {path: hashlib.sha256(data).digest() for path, data in new.items()}
         hashes |= {path: _ask_bytes(board, _HASH.format(path=path)) for path in kept}
-        if whole_at_all_times:
-            _write(
-                board, image, {path: (places[path], size) for path, size in kept.items()}, progress
-            )
-        else:
+        there = {path: (places[path], size) for path, size in kept.items()}
+        if not whole_at_all_times:  # what is there is gone when it would be copied
             fetched = {path: board.read_file(path, opener="_rom.open") for path in kept}
-            image = romfs.build(romfs.tree_of(new | fetched))
-    if not whole_at_all_times:
-        _write_over(port, image)
+            image, there = romfs.build(romfs.tree_of(new | fetched)), {}
+        _write(board, image, there, progress)
     _check(port, hashes)
     removed = sorted(set(old) - set(content))
     return Deployed(sorted(new), sorted(kept), removed, len(image))
 
 
-def _list(board: Board) -> dict[str, int]:
-    """Paths and sizes of the files that are there; BoardError for what no board can have."""
-    if not board.ask("import vfs\n_answer = hasattr(vfs, 'rom_ioctl')"):
-        raise BoardError(f"the firmware at {board.port} has no ROM file system that can be written")
+def _list(board: Board, room: int) -> dict[str, int]:
+    """Paths and sizes of the files that are there; BoardError for what no such ROM can have."""
     found = board.ask(_OPEN)
     try:
         sizes = dict(found)
         possible = (
             all(map(_is_file, sizes.items()))
-            and sum(sizes.values()) <= _room(board)
+            and sum(sizes.values()) <= room
             and sizes.keys().isdisjoint(parent for path in sizes for parent in _parents(path))
         )
     except (TypeError, ValueError):
@@ -123,6 +115,8 @@ def _is_file(found: tuple[object, object]) -> bool:
 
 def _room(board: Board) -> int:
     """Bytes that the board's ROM has for an image."""
+    if not board.ask("import vfs\n_answer = hasattr(vfs, 'rom_ioctl')"):
+        raise BoardError(f"the firmware at {board.port} has no ROM file system that can be written")
     room = board.ask("_answer = len(memoryview(vfs.rom_ioctl(2, 0)))")
     if not isinstance(room, int) or not 0 <= room <= _LARGEST_ROOM:
         raise BoardError(f"the size of the ROM of {board.port} is none: {room!r:.100}")
@@ -144,9 +138,8 @@ def _parents(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def _check_room(board: Board, size: int, *, force: bool, old: dict[str, int]) -> bool:
+def _check_room(board: Board, size: int, room: int, *, force: bool, old: dict[str, int]) -> bool:
     """Refuse what does not fit; return whether the old image stays until the new one is whole."""
-    room = _room(board)
     if size > room:
         raise InputError(
             f"the image has {size:,} bytes, the ROM of {board.port} {room:,}; --replace leaves out "
@@ -166,17 +159,26 @@ def _keeps_old(board: Board, size: int) -> bool:
 
 
 def _write(board: Board, image: bytes, kept: dict[str, tuple[int, int]], progress: Update) -> None:
-    """Write an image behind the old one; the board copies what stays."""
-    unit = board.ask(f"_answer = vfs.rom_ioctl(3, 0, {len(image)})")
-    if not isinstance(unit, int) or unit <= 0:
+    """Write an image; the board copies what stays.
+
+    A flash memory takes its time to erase what the image needs, and writes in units: the last one
+    is filled up. A step that takes longer than its bytes may is a BoardTimeoutError.
+    """
+    unit = board.ask(
+        f"_answer = vfs.rom_ioctl(3, 0, {len(image)})",
+        timeout=_ERASE_TIMEOUT_S + len(image) / _SLOWEST_ERASED_PER_S,
+    )
+    if not isinstance(unit, int) or not 0 < unit <= _CHUNK_BYTES:
         raise BoardError(
             f"the board at {board.port} refuses an image of {len(image):,} bytes: {unit!r:.100}"
         )
     for start, end in _gaps(len(image), kept):
         for at in range(start, end, _CHUNK_BYTES):
             piece = image[at : min(at + _CHUNK_BYTES, end)]
+            if end == len(image):
+                piece += bytes(-len(piece) % unit)
             _ask_zero(board, f"_answer = vfs.rom_ioctl(4, 0, {at}, {encoded(piece)})")
-            progress(at + len(piece), len(image))
+            progress(min(at + len(piece), end), len(image))
     for path, (place, _) in kept.items():
         _ask_zero(board, _COPY.format(place=place, path=path))
     _ask_zero(board, "_answer = vfs.rom_ioctl(5, 0)")
@@ -191,35 +193,12 @@ def _gaps(size: int, kept: dict[str, tuple[int, int]]) -> Iterator[tuple[int, in
     yield at, size
 
 
-def _write_over(port: str, image: bytes) -> None:
-    """Have mpremote write an image over the old one."""
-    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        path = Path(work) / "rom.img"
-        path.write_bytes(image)
-        command = [sys.executable, "-P", "-m", "mpremote", "connect", port]
-        command += ["romfs", "deploy", str(path)]
-        try:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=TIMEOUT_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise BoardError(f"mpremote did not finish within {TIMEOUT_S} s") from None
-    if done.returncode:
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        raise BoardError(f"mpremote could not deploy to {port}: {lines[-1] if lines else '?'}")
-
-
 def _check(port: str, hashes: dict[str, bytes]) -> None:
     """Compare what a fresh interpreter finds with what should be there."""
     with Board(port) as board:
         board.soft_reset()
-        found = {path: _ask_bytes(board, _HASH.format(path=path)) for path in _list(board)}
+        listed = _list(board, _room(board))
+        found = {path: _ask_bytes(board, _HASH.format(path=path)) for path in listed}
     if found != hashes:
         wrong = sorted(path for path in hashes | found if found.get(path) != hashes.get(path))
         raise BoardError(

@@ -27,7 +27,10 @@ def read_whole(path: Path) -> bytes:
                     f"{path} cannot be read: it has {found.st_size:,} bytes, more than {LARGEST:,}"
                 )
             with open(descriptor, "rb", closefd=False) as file:
-                return file.read(LARGEST)
+                data = file.read(LARGEST)
+            if data is None:  # as of /proc/kmsg, which says that it is a file
+                raise InputError(f"{path} cannot be read: it is no file that has an end")
+            return data
         finally:
             os.close(descriptor)
     except OSError as error:

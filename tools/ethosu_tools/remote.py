@@ -80,7 +80,9 @@ class _BoardRunner(Closeable):
             if error.kind == "ValueError":  # the model's fault: the same as where it is simulated
                 raise InputError(f"{self._model}: {error.text}") from error
             raise
-        self.npu = str(npu)
+        if not isinstance(npu, str):
+            raise BoardError(f"the board's NPU is none: {npu!r:.100}")
+        self.npu = npu
 
     @contextlib.contextmanager
     def _closing_on_error(self) -> Iterator[None]:
@@ -174,7 +176,7 @@ class SerialRunner(_BoardRunner):
     def _fetch(self, start: int, end: int) -> bytes:
         piece = self.board.ask(f"_answer = bytes(_out[{start}:{end}])")
         if not isinstance(piece, bytes):
-            raise BoardError(f"the board answered {piece!r}, expected {end - start} bytes")
+            raise BoardError(f"the board answered {piece!r:.100}, expected {end - start} bytes")
         return piece
 
 

@@ -61,16 +61,25 @@ def tree_of(content: Mapping[str, bytes]) -> Tree:
 
 def read_tree(path: Path) -> Tree:
     """Files below a directory, or one file, as a tree."""
+    return _read_tree(path, ())
+
+
+def _read_tree(path: Path, above: tuple[Path, ...]) -> Tree:
     try:
         if path.is_dir():
-            return {entry.name: _read_entry(entry) for entry in sorted(path.iterdir())}
+            folder = path.resolve()
+            if folder in above:  # two such links would be followed for ever
+                raise InputError(f"{path} cannot be read: it is a link to a folder that it is in")
+            return {
+                entry.name: _read_entry(entry, (*above, folder)) for entry in sorted(path.iterdir())
+            }
     except OSError as error:
         raise InputError(f"{error.filename or path} cannot be read: {error.strerror}") from error
     return {path.name: read_whole(path)}
 
 
-def _read_entry(path: Path) -> "bytes | Tree":
-    return read_tree(path) if path.is_dir() else read_whole(path)
+def _read_entry(path: Path, above: tuple[Path, ...]) -> "bytes | Tree":
+    return _read_tree(path, above) if path.is_dir() else read_whole(path)
 
 
 def load_image(path: Path) -> bytes:
@@ -90,7 +99,10 @@ def _entries(tree: Tree, at: int, folder: str, places: dict[str, int]) -> bytes:
     """Records of a directory's contents, which will lie at `at`."""
     out = bytearray()
     for name, content in tree.items():
-        label = name.encode()
+        try:
+            label = name.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{folder}{name} is no name in UTF-8: the board needs one") from None
         label = _number(len(label)) + label
         inside = at + len(out) + _HEAD_BYTES + len(label)
         if isinstance(content, Mapping):

@@ -2,6 +2,7 @@
 """What a person sees: results on stdout, and progress on stderr when that is a terminal."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -42,7 +43,9 @@ class Ui:
         if self.as_json and self._printed:
             return
         self._printed = True
-        print(json.dumps(data, indent=2) if self.as_json else visible(text), flush=True)
+        shown = json.dumps(data, indent=2) if self.as_json else visible(text)
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        print(shown.encode(encoding, "backslashreplace").decode(encoding), flush=True)
 
     def note(self, text: str) -> None:
         """Say one line about what happens now (terminals only)."""

@@ -89,6 +89,13 @@ def test_steps_below_one_are_refused(steps):
         arrays.check({"0": zeros(2, 1, 3)}, [X], steps=steps)
 
 
+@pytest.mark.parametrize("digits", [9, 400, 5000])
+def test_steps_without_end_are_refused(digits):
+    steps = 10**digits
+    with pytest.raises(UsageError, match=r"steps have .* bytes of inputs, at most 1,073,741,824"):
+        arrays.check({"0": zeros(1, 3)}, [X], steps)
+
+
 def test_more_steps_than_the_time_axis_has_are_refused():
     with pytest.raises(InputError, match="asks for 5, but the time axis is 2 long"):
         arrays.check({"0": zeros(2, 1, 3)}, [X], steps=5)

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 import serial
+from ethosu_tools import board as boards
 from ethosu_tools import port as ports
 from ethosu_tools.board import Board
 from ethosu_tools.deadline import Deadline
@@ -266,3 +267,16 @@ def test_a_write_to_a_board_that_echoes_does_not_wait_for_itself():
     port.close()
     os.close(board)
     os.close(line)
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, f"0x{'f' * 5000}", f"[{'-' * 3000}1]"])
+def test_number_that_cannot_be_shown_is_refused(number):
+    with pytest.raises(BoardError, match="no literal value"):
+        boards.literal(number)
+
+
+def test_nothing_that_a_board_sends_is_executed(tmp_path):
+    ran = tmp_path / "ran"
+    with pytest.raises(BoardError, match="no literal value"):
+        boards.literal(f"__import__('pathlib').Path({str(ran)!r}).touch()")
+    assert not ran.exists()

@@ -2,25 +2,28 @@
 """The `ethosu` command from outside: help, results, errors in one sentence, exit codes."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools import deploy as deploying
 from ethosu_tools import litert, tflite, vela
 from ethosu_tools.cli import discover
-from ethosu_tools.errors import BoardError, InputError, RemoteError
+from ethosu_tools.errors import InputError, RemoteError
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.ui import Ui
 from ethosu_tools.wakeword.stage import by_lines
 from rich.console import Console
 
 COMMANDS = discover("commands")
+PROGRAM = Path(sys.executable).with_name("ethosu")
 
 
 def one_sentence(err):
@@ -333,6 +336,64 @@ def test_modules_in_the_working_folder_are_not_run(small_models, tmp_path, monke
     vela.compile_model(small_models["small_cnn"], "ethos-u55-128", tmp_path / "out.tflite")
     details = litert._Child().call("load", small_models["small_cnn"].read_bytes(), "BUILTIN_REF")
     assert details
-    with pytest.raises(BoardError, match="mpremote could not deploy to /dev/no_such_port"):
-        deploying._write_over("/dev/no_such_port", b"")
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [["inspect"], ["inspect", "--json"], ["plan", "-n"]])
+def test_stdout_that_takes_nothing_is_one_sentence(small_models, words, unbuffered):
+    command = [PROGRAM, *words, small_models["small_cnn"]]
+    pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with Path("/dev/full").open("w") as out:
+        done = subprocess.run(command, stdout=out, stderr=pipe, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (3, "ethosu: No space left on device\n")
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment) as head:
+        head.stdout.close()
+        assert (head.stderr.read(), head.wait()) == (b"", 141)
+
+
+def test_stderr_that_takes_nothing_keeps_the_exit_code():
+    for stderr in (">/dev/full", ">&-"):
+        done = subprocess.run(
+            ["bash", "-c", f"{PROGRAM} inspect no_such_file 2{stderr}"], capture_output=True
+        )
+        assert (done.returncode, done.stdout) == (3, b"")
+
+
+def test_terminal_of_another_encoding_shows_what_it_can(small_models, tmp_path):
+    model = tmp_path / os.fsdecode("mö".encode() + b"\xff.tflite")
+    model.write_bytes(small_models["small_cnn"].read_bytes())
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    for words, shown in (
+        (["inspect"], rb"m\xf6\udcff.tflite"),
+        (["inspect", "--json"], rb"m\u00f6\udcff.tflite"),
+        (["plan", "-n"], b"arena"),
+    ):
+        done = subprocess.run([PROGRAM, *words, model], capture_output=True, env=environment)
+        assert (done.returncode, done.stderr) == (0, b"") and shown in done.stdout
+
+
+def test_error_of_a_megabyte_is_cut(ethosu, monkeypatch):
+    def execute(*_):
+        raise RemoteError(f"ValueError: {'x' * 1_000_000}")
+
+    monkeypatch.setattr("ethosu_tools.commands.inspect.execute", execute)
+    code, _, err = ethosu("inspect", "any")
+    assert code == 5 and len(one_sentence(err)) < 5000
+
+
+def test_newline_and_escape_of_a_name_do_not_reach_the_terminal(ethosu, tmp_path):
+    code, out, err = ethosu("inspect", tmp_path / "\x1b[2J\nethosu: all is well")
+    assert (code, out) == (3, "")
+    assert r"\x1b[2J\nethosu: all is well cannot be read" in one_sentence(err)
+
+
+def test_ctrl_c_again_and_again_is_one_sentence():
+    """The second one comes while the program ends."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([PROGRAM, "qemu"], stdout=pipe, stderr=pipe, text=True) as program:
+        assert program.stdout.readline()
+        while program.poll() is None:
+            program.send_signal(signal.SIGINT)
+        text = program.stderr.read()
+    assert program.returncode in (0, 130) and len(text.splitlines()) <= 1, text

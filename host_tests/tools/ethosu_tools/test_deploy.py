@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`ethosu deploy`: what is there stays; what cuts it off leaves the old files or the new ones."""
 
+import binascii
 import json
 import os
 import struct
@@ -240,7 +241,7 @@ class Liar:
         ("_walk", [("a//b", 1)]),
         ("_walk", [("a/" * 10_000 + "b", 1)]),
         *(("len(", lie) for lie in (None, -1, 1 << 40, "x")),
-        *(("rom_ioctl(3", lie) for lie in (None, -22, "x")),
+        *(("rom_ioctl(3", lie) for lie in (None, -22, 0, 1 << 40, "x")),
     ],
 )
 def test_board_that_lies_is_one_sentence(monkeypatch, question, lie):
@@ -251,3 +252,32 @@ def test_board_that_lies_is_one_sentence(monkeypatch, question, lie):
     with pytest.raises(BoardError) as caught:
         deploy(Liar.port, {"n": b"1"})
     assert len(str(caught.value)) < 300 and "\n" not in str(caught.value)
+
+
+class Flash(Liar):
+    """An honest board whose ROM cannot hold two images, and is written in units."""
+
+    unit = 32
+
+    def __init__(self, port):
+        super().__init__(port)
+        self.asked = []
+
+    def ask(self, code, timeout=10):
+        self.asked.append((code, timeout))
+        if code.startswith("_answer = vfs.rom_ioctl(4"):
+            piece = eval(code.partition("_binascii.")[2][:-1], vars(binascii))
+            assert len(piece) % self.unit == 0, "flash is written in whole units"
+        answers = {"256, 0": 0, "rom_ioctl(3": self.unit, "_walk": []}
+        return (self.truth | answers)[next(key for key in self.truth if key in code)]
+
+
+def test_each_step_of_writing_over_is_bounded_by_its_bytes(monkeypatch):
+    """So that a board that never gets done with one does not hold up the rest of them."""
+    flash = Flash(Liar.port)
+    monkeypatch.setattr(deploying, "Board", lambda _: flash)
+    monkeypatch.setattr(deploying, "_check", lambda *_: None)
+    deploy(Liar.port, {"n": bytes(100_001)})
+    steps = [(code, timeout) for code, timeout in flash.asked if "rom_ioctl(" in code]
+    assert sum("len(memoryview(" in code for code, _ in steps) == 1, "its size is asked for once"
+    assert len(steps) < 40 and max(timeout for _, timeout in steps) <= 120

@@ -127,3 +127,20 @@ def test_each_command_ends_on_devices_and_pipes(
         assert (code, out) == (3, "") and len(err.splitlines()) == 1, err
         assert "cannot be read: it is a" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_file_that_waits_for_others_to_write_is_not_waited_for(tmp_path, monkeypatch):
+    reader, writer = os.pipe2(os.O_NONBLOCK)
+    monkeypatch.setattr(files.os, "open", lambda *_: reader)
+    monkeypatch.setattr(files.stat, "S_ISREG", lambda _: True)
+    with pytest.raises(InputError, match="it is no file that has an end"):
+        files.read_whole(tmp_path / "kmsg")
+    os.close(writer)
+
+
+@pytest.mark.parametrize("command", ["compile", "plan"])
+def test_link_that_leads_to_itself_is_no_output(ethosu, small_models, tmp_path, command):
+    link = tmp_path / "link"
+    link.symlink_to(link)
+    code, _, err = ethosu(command, small_models["small_cnn"], "-o", link)
+    assert code == 3 and "link cannot be written: Too many levels" in err

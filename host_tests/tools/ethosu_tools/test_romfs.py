@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """ROM file systems: every file is found again, and lies on 16 bytes."""
 
+import os
 import random
 
 import pytest
@@ -98,6 +99,23 @@ def test_file_that_is_no_image_is_refused(tmp_path):
     (tmp_path / "x.img").write_bytes(b"hello")
     with pytest.raises(InputError, match=r"not a ROM file system.*found b'hel'"):
         romfs.load_image(tmp_path / "x.img")
+
+
+@pytest.mark.parametrize("target", [".", "../folder"])
+def test_links_that_lead_into_themselves_are_refused(tmp_path, target):
+    """Two of them would be followed 2^40 times before Linux refuses."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / name).symlink_to(target)
+    with pytest.raises(InputError, match=r"folder/a cannot be read: it is a link to a folder"):
+        romfs.read_tree(folder)
+
+
+def test_name_that_is_not_utf_8_is_one_sentence(tmp_path):
+    (tmp_path / os.fsdecode(b"\xff.py")).touch()
+    with pytest.raises(InputError, match=r"^\\udcff.py is no name in UTF-8"):
+        romfs.load_image(tmp_path)
 
 
 def test_missing_image_is_refused(tmp_path):

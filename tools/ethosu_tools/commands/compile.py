@@ -2,6 +2,7 @@
 """`ethosu compile`: compile a TFLite model for an NPU, with Vela."""
 
 import argparse
+import os
 import shlex
 import tempfile
 from pathlib import Path
@@ -74,7 +75,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if args.selftest and args.quantized_io:
         raise UsageError("a self-test compares outputs as MODEL has them: not with --quantized-io")
     output = args.output or Path(f"{args.model.stem}_vela.tflite")
-    if output.resolve() == args.model.resolve():
+    if os.path.realpath(output) == os.path.realpath(args.model):
         raise UsageError(f"the compiled model would overwrite {args.model}; choose another -o")
     proof = b""
     if args.selftest:  # first: a model that the reference kernels refuse leaves no output

@@ -11,6 +11,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from ..ui import visible
 from . import results
 from .words import WakeWord
 
@@ -28,7 +29,7 @@ def watch(
 
     In a terminal it keeps the pace of the sound, as a microphone would.
     """
-    console.print(Text(title, style="bold"))
+    console.print(Text(visible(title), style="bold"))
     if not console.is_terminal:
         yield lambda line: console.print(line, highlight=False, markup=False, emoji=False)
         return

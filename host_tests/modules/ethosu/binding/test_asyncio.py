@@ -278,6 +278,40 @@ def test_ctrl_c_at_any_moment_of_a_loop(emulated):
         emulated.exec("asyncio.run(go(n))")
 
 
+def test_ctrl_c_at_each_moment_of_a_cancelled_inference(emulated):
+    """Also in the handler that stops the NPU for the task that was cancelled."""
+    emulated.exec(
+        "import asyncio, time\nlost = []\n"
+        "async def main():\n"
+        "    task = asyncio.create_task(m.run([x]))\n"
+        "    await asyncio.sleep_ms(0)\n"
+        "    task.cancel()\n"
+        "    try: await task\n"
+        "    except asyncio.CancelledError: pass\n"
+        "def attempt(moment):\n"
+        "    try:\n"
+        "        emulator.fault('console.interrupt', 1, moment)\n"
+        "        asyncio.run(main())\n"
+        "        time.sleep_ms(2)\n"
+        "        return True\n"
+        "    except KeyboardInterrupt: return False\n"
+        "mask()\nended = [attempt(2_000_000)]\n"
+    )
+    emulated.exec(
+        "for moment in range(1000, 800_000, 1500):\n"
+        "    mask()\n"
+        "    ended.append(attempt(moment))\n"
+        "    unmask()\n"
+        "    try: lost.extend([moment] * (bytes(m.predict([x])[0]) != golden))\n"
+        "    except OSError as error:\n"
+        "        lost.append((moment, error.errno))\n"
+        "        m.cancel()\n",
+        timeout=60,
+    )
+    assert emulated.eval("lost") == []
+    assert False in emulated.eval("ended")
+
+
 def interrupt(board, data, moments):
     if data.endswith(b"\n"):
         time.sleep(moments.uniform(0, 0.02))

@@ -124,3 +124,16 @@ def test_a_stream_that_writes_its_constants_is_refused(compiled, small_models, t
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"command stream writes base pointer 0, which holds"):
         Simulation(path)
+
+
+@pytest.mark.parametrize("elements", [1, 1000])
+def test_an_output_of_another_size_reaches_no_kernel(damage, tmp_path, elements):
+    """GATHER would write so many elements as its indices say, whatever room it has."""
+    model = schema.ModelT.InitFromPackedBuf(bytearray(maker.make("GATHER", 0).model))
+    graph = model.subgraphs[0]
+    graph.tensors[graph.outputs[0]].shape = np.array([elements], np.int32)
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    path = tmp_path / "model.tflite"
+    path.write_bytes(plan_writer.add_plan(bytes(builder.Output())))
+    assert "its output has a wrong number of elements" in damage("load", path)

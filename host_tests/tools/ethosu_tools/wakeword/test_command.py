@@ -198,10 +198,10 @@ def test_each_difference_from_the_reference_is_named(found, message):
 def test_the_terminal_chart_rises_above_the_cutoff_and_ends_in_the_verdict():
     word = words.load("okay_nabu")
     console = Console(file=io.StringIO(), force_terminal=True, width=60, color_system=None)
-    with plot.watch(console, "a title", word, 3, 3.0) as show:
+    with plot.watch(console, "a title\x1b[2J", word, 3, 3.0) as show:
         for line in ("0.01 s  raw   0  mean 0.000", "0.02 s  raw 255  mean 0.990"):
             show(line)
         show("detected at 0.02 s")
     text = console.file.getvalue()
-    assert "a title" in text and "detected okay_nabu at 0.0 s" in text
+    assert "a title\\x1b[2J" in text and "detected okay_nabu at 0.0 s" in text
     assert text.count("█") >= plot.HEIGHT - 1 and "0.85 ┤╌█╌" in text

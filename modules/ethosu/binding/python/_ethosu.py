@@ -40,7 +40,10 @@ class _Turn:
             raise
         return self
 
-    async def __aexit__(self, *_):
+    async def __aexit__(self, kind, *_):
+        # Here alone: Ctrl-C in a handler of run_model() would skip what follows it there.
+        if kind is not None and self.job is not None:
+            self.job.cancel()
         self._next()
 
     def _next(self):
@@ -65,11 +68,11 @@ def _turn(npu):
     """The turn of an NPU; jobs of an event loop that has ended are cancelled."""
     global _loop
     if core._io_queue is not _loop:
-        _loop = core._io_queue
         for turn in _turns.values():
             if turn.job is not None:
                 turn.job.cancel()
         _turns.clear()
+        _loop = core._io_queue  # last: Ctrl-C may come between
     if npu not in _turns:
         _turns[npu] = _Turn()
     return _turns[npu]
@@ -110,30 +113,20 @@ async def run_model(model, inputs=None, outputs=None):
     """Model.run()"""
     async with _turn(model.npu) as turn:
         turn.job = model
-        try:
-            ended = model._start(inputs, outputs)
-            while not ended:
-                await _ready(turn, model)
-                ended = model._step()
-            return model._fetch(outputs)
-        except BaseException:
-            if turn.job is model:
-                model.cancel()
-            raise
+        ended = model._start(inputs, outputs)
+        while not ended:
+            await _ready(turn, model)
+            ended = model._step()
+        return model._fetch(outputs)
 
 
 async def run_payload(handle, payload, bases, timeout_ms=10000):
     """NPU.run()"""
     async with _turn(handle.npu) as turn:
         turn.job = handle
-        try:
-            handle.invoke_async(payload, bases, timeout_ms=timeout_ms)
-            await _ready(turn, handle)
-            handle.wait()
-        except BaseException:
-            if turn.job is handle:
-                handle.cancel()
-            raise
+        handle.invoke_async(payload, bases, timeout_ms=timeout_ms)
+        await _ready(turn, handle)
+        handle.wait()
 
 
 def _noise(size, sha256, seed, position):

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""How campaigns are run: they go on where they stopped, and say what they did."""
+
+import json
+import re
+
+import pytest
+import sharing
+
+from . import __main__ as campaigns
+from . import common
+from .common import FoundError
+
+
+class Counting:
+    """A campaign that finds something at run `bad`."""
+
+    chunk = 10
+
+    def __init__(self):
+        self.tried, self.bad = [], None
+
+    def run(self, seed, first, count):
+        if self.bad is not None and first <= self.bad < first + count:
+            raise FoundError(f"run {self.bad}")
+        self.tried.append((seed, first, count))
+        return {"tried": count, "most_bytes": first}
+
+
+@pytest.fixture
+def counting(monkeypatch, tmp_path):
+    campaign = Counting()
+    monkeypatch.setattr(common, "BUILD", tmp_path)
+    monkeypatch.setitem(campaigns.CAMPAIGNS, "streams", lambda: campaign)
+    return campaign
+
+
+def run(capsys, *words):
+    code = campaigns.main(["streams", "--json", *words])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_campaign_goes_on_with_its_seed_and_begins_anew_with_another(counting, capsys):
+    assert run(capsys, "--runs", "10", "--seed", "7")[0] == 0
+    code, found = run(capsys, "--runs", "25")
+    assert (code, found["seed"], found["runs"]) == (0, 7, 25)
+    assert found["counts"] == {"tried": 25, "most_bytes": 20}
+    assert counting.tried == [(7, 0, 10), (7, 10, 10), (7, 20, 5)]
+    run(capsys, "--runs", "5", "--seed", "8")
+    assert counting.tried[3:] == [(8, 0, 5)]
+
+
+def test_what_is_found_ends_it_and_is_found_again(counting, capsys):
+    counting.bad = 13
+    for _ in range(2):
+        code, found = run(capsys, "--runs", "30", "--seed", "7")
+        assert (code, found["found"]) == (1, "run 13")
+    assert counting.tried == [(7, 0, 10)]
+    assert run(capsys, "--runs", "1", "--seed", "7", "--first", "13")[0] == 1
+
+
+def test_make_knows_all_campaigns():
+    table = (sharing.REPO / "Makefile").read_text().partition("CAMPAIGNS := ")[2]
+    rows = re.findall(r"([\w-]+):[\w+-]+:\d+", table.partition("\n\n")[0])
+    assert rows == list(campaigns.CAMPAIGNS)
