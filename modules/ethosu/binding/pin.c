@@ -67,9 +67,9 @@ void *pin_block_of(const void *data, size_t size, const char *what, size_t *room
     return (void *)at;
 }
 
-void pin_add(struct pins *pins, void *const *block, size_t count, void **user)
+void pin_add(struct pins *pins, void *const *block, size_t count, void (*lose)(struct pins *pins))
 {
-    *pins = (struct pins){all, block, count, user};
+    *pins = (struct pins){all, block, count, lose};
     all = pins;
 }
 
@@ -90,10 +90,10 @@ void pin_remove(struct pins *pins)
 
 void pin_lose(const void *start, size_t size)
 {
-    for (const struct pins *pins = all; pins != NULL; pins = pins->next) {
-        for (size_t i = 0; pins->user != NULL && i < pins->count; i++) {
+    for (struct pins *pins = all; pins != NULL; pins = pins->next) {
+        for (size_t i = 0; pins->lose != NULL && i < pins->count; i++) {
             if ((uintptr_t)pins->block[i] - (uintptr_t)start < size) {
-                *pins->user = NULL;
+                pins->lose(pins);
             }
         }
     }
