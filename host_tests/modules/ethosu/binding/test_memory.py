@@ -340,3 +340,19 @@ def test_no_rom_is_written_while_an_npu_works(rom):
     )
     assert rom.eval("(done, bytes(y) == golden)") == ((-16, -16), True)
     assert rom.eval("write()") == (4, 0)
+
+
+@pytest.mark.parametrize("at", [0, 500_000, 1_000_000])
+def test_a_large_block_costs_few_instructions(memory, at):
+    """The block that holds a base is found in less than one instruction for each of its words."""
+    memory.exec(
+        "import emulator\nbig, small = memoryview(bytearray(1 << 20)), bytearray(64)\n"
+        "def cost(base):\n"
+        "    bases = [base]\n"
+        "    with ethosu.reserve() as n:\n"
+        "        n.invoke(payload, bases)\n"
+        "        begun = emulator.instructions()\n"
+        "        n.invoke(payload, bases)\n"
+        "        return emulator.instructions() - begun\n"
+    )
+    assert memory.eval(f"cost(big[{at}:{at} + 64]) - cost(small)") < (1 << 20) / 16
