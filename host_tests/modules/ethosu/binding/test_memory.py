@@ -6,6 +6,8 @@ from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
+from modules.ethosu.runtime import hostile
+
 from .conftest import raised
 
 # others(): new objects that came to be in these bytes.
@@ -356,3 +358,14 @@ def test_a_large_block_costs_few_instructions(memory, at):
         "        return emulator.instructions() - begun\n"
     )
     assert memory.eval(f"cost(big[{at}:{at} + 64]) - cost(small)") < (1 << 20) / 16
+
+
+def test_a_list_of_scales_overwrites_nothing(board):
+    """A scale for each of 65,537 channels, in a shape with one channel: 32 bits wrap around."""
+    board.write_file("/scales.tflite", hostile.with_scales(65537, 0, (1, 65537)))
+    board.exec(
+        "import ethosu, gc\nfrom array import array\n"
+        "into = array('f', bytes(4 * 65537))\nbehind = bytearray(300000)\n"
+    )
+    code = "ethosu.Model('/scales.tflite').inputs[0].dequantize(None, into)"
+    assert "65537 scales" in raised(board, code) and not board.eval("any(behind)")
