@@ -365,7 +365,10 @@ def test_a_list_of_scales_overwrites_nothing(board):
     board.write_file("/scales.tflite", hostile.with_scales(65537, 0, (1, 65537)))
     board.exec(
         "import ethosu, gc\nfrom array import array\n"
-        "into = array('f', bytes(4 * 65537))\nbehind = bytearray(300000)\n"
+        "into = array('f', bytes(4 * 65537))\n"
+        "around = [bytearray(b'\\xA5' * 100000) for _ in range(20)]\n"
     )
     code = "ethosu.Model('/scales.tflite').inputs[0].dequantize(None, into)"
-    assert "65537 scales" in raised(board, code) and not board.eval("any(behind)")
+    error = raised(board, code)
+    assert board.eval("sum(each.count(b'\\xA5') for each in around)") == 2_000_000
+    assert "65537 scales" in error
