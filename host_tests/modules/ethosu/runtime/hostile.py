@@ -404,6 +404,9 @@ LONG_RUNS = {
     "a wide window": lambda: wide_pool(1 << 18),
     "many tables": lambda: one_operator("RELU", 100, (1, 1 << 19)),
     "small steps": lambda: one_operator("RELU", 100, (1, 16)),
+    "short copies": lambda: one_operator(
+        "RESHAPE", 300, (60000,), options="ReshapeOptions", newShape=[60000]
+    ),
     "one large copy": lambda: one_operator(
         "RESHAPE", 1, (1 << 24,), options="ReshapeOptions", newShape=[1 << 24]
     ),
