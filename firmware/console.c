@@ -86,7 +86,7 @@ void console_write(const char *bytes, size_t size)
 {
     bool heard = false;
     for (size_t i = 0; i < PORT_COUNT; i++) {
-        if (started[i] && ports[i]->has_peer()) {
+        if (started[i] && ports[i]->has_peer != NULL && ports[i]->has_peer()) {
             ports[i]->send(bytes, size);
             heard = heard || ports[i] == last_heard;
         }

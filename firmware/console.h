@@ -19,7 +19,7 @@ struct console_port {
     bool (*start)(void);
     /** The ring has room again: go on receiving. Called with interrupts masked. */
     void (*resume)(void);
-    /** Is somebody known to listen? A port that cannot know says false. */
+    /** Is somebody known to listen? NULL: the port cannot know. */
     bool (*has_peer)(void);
     /** Send and return when it is on its way; works in fault handlers. */
     void (*send)(const char *bytes, size_t size);

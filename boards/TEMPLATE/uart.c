@@ -46,12 +46,6 @@ static bool start(void)
     return true;
 }
 
-/** A UART of two wires cannot see whether a terminal is attached. */
-static bool has_peer(void)
-{
-    return false;
-}
-
 /** Polls, since fault handlers call it too. */
 static void send(const char *bytes, size_t size)
 {
@@ -65,6 +59,5 @@ static void send(const char *bytes, size_t size)
 const struct console_port board_uart = {
     .start = start,
     .resume = resume,
-    .has_peer = has_peer,
     .send = send,
 };

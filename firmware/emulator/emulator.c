@@ -157,14 +157,8 @@ static void resume_nothing(void)
 {
 }
 
-static bool has_no_peer(void)
-{
-    return false;
-}
-
 const struct console_port emulator_log_port = {
     .start = probe,
     .resume = resume_nothing,
-    .has_peer = has_no_peer,
     .send = send_log,
 };

@@ -281,8 +281,8 @@ def groups_of_equal_weights(b: Builder) -> None:
     Register(1, "SCALE_BASE", 0, 16),
 )
 def operators_of_equal_weights(b: Builder) -> None:
-    """CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED or gates of an LSTM with equal weights in two
-    tensors: both have the biases of one.
+    """CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED or gates of an LSTM with equal weights, in two
+    tensors or in one: both have the biases of one.
     """
     x = _input(b, 1, 4, 4, 4)
     for first in (100, 0):

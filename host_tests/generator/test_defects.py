@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Each known defect of Vela still shows, is Vela's, is avoided and is in the README."""
 
+import json
 import re
 import struct
 from pathlib import Path
@@ -9,6 +10,7 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from ethosu_tools.cli import main
 from ethosu_tools.payload import read as read_payload
 from ethosu_tools.tflite.reader import NPU_STREAM, parse
 
@@ -216,3 +218,38 @@ def test_generator_draws_the_weights_of_an_operator_once(draw):
     draw(b)
     with pytest.raises(UnsuitableError, match="equal weights"):
         draw(b)
+
+
+def warned(model, folder, capsys, *options):
+    """Warnings of `ethosu compile`."""
+    source = folder / "m.tflite"
+    source.write_bytes(model)
+    command = ["compile", str(source), "-o", str(folder / "m_vela.tflite"), "--json", *options]
+    assert main(command) == 0
+    return json.loads(capsys.readouterr().out)["warnings"]
+
+
+@pytest.mark.parametrize("one_tensor", [False, True])
+@pytest.mark.parametrize("equal", ["weights", "biases", "both"])
+def test_compile_warns_of_operators_of_equal_weights(tmp_path, capsys, one_tensor, equal):
+    (defect,) = (row for row in DEFECTS if row.name == "operators-of-equal-weights")
+    root = schema.ModelT.InitFromPackedBuf(make(defect).model, 0)
+    graph = root.subgraphs[0]
+    a, b = (operator.inputs.tolist() for operator in graph.operators)
+    if equal == "biases":
+        root.buffers[graph.tensors[b[1]].buffer].data = np.ones(4, np.uint8)
+    elif one_tensor:
+        b[1] = a[1]
+    if equal != "weights":
+        b[2] = a[2]
+    graph.operators[1].inputs = b
+    builder = flatbuffers.Builder()
+    builder.Finish(root.Pack(builder), b"TFL3")
+    names = [graph.tensors[operator.outputs[0]].name.decode() for operator in graph.operators]
+    expected = [
+        f"Vela gives '{names[1]}' the biases of '{names[0]}', which has equal weights: results "
+        "will be wrong; change one of the weights, or keep an operator on the CPU"
+    ]
+    model = bytes(builder.Output())
+    assert warned(model, tmp_path, capsys) == (expected if equal == "weights" else [])
+    assert warned(model, tmp_path, capsys, "--vela=--ignore-ops CONV_2D") == []

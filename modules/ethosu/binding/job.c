@@ -82,8 +82,7 @@ void job_stop_late(struct ethosu_driver *npu)
     bool pinned = MP_STATE_VM(ethosu_pinned)[npus_index(npu)] != MP_OBJ_NULL;
     if (pinned && job->wait == JOB_NO_WAIT && deadline_is_over(job->deadline)) {
         (void)job_stop(npu);
-        job_pin(npu, MP_OBJ_NULL, NULL);
-        job_set_callback(npu, MP_OBJ_NULL, MP_OBJ_NULL);
+        job_drop(npu);
     }
 }
 
@@ -141,6 +140,12 @@ void job_set_callback(struct ethosu_driver *npu, mp_obj_t callback, mp_obj_t arg
     size_t index = npus_index(npu);
     MP_STATE_VM(ethosu_callback)[index] = callback;
     MP_STATE_VM(ethosu_callback_argument)[index] = argument;
+}
+
+void job_drop(struct ethosu_driver *npu)
+{
+    job_pin(npu, MP_OBJ_NULL, NULL);
+    job_set_callback(npu, MP_OBJ_NULL, MP_OBJ_NULL);
 }
 
 void job_deinit(struct ethosu_driver *npu)

@@ -107,6 +107,9 @@ void job_pin(struct ethosu_driver *npu, mp_obj_t object, const struct deadline *
  */
 void job_set_callback(struct ethosu_driver *npu, mp_obj_t callback, mp_obj_t argument);
 
+/** The job is over, or stopped: nothing is pinned, and no callback runs. */
+void job_drop(struct ethosu_driver *npu);
+
 /** Clear the job of an NPU after ethosu_deinit(). */
 void job_deinit(struct ethosu_driver *npu);
 

@@ -54,15 +54,26 @@ model_obj_t *model_idle(mp_obj_t self_in)
 
 /* ---- loading ---- */
 
+static model_obj_t *model_of(struct pins *pins)
+{
+    return (model_obj_t *)((uint8_t *)pins - offsetof(model_obj_t, pins));
+}
+
+/** Its ROM is about to be written. */
+static void lose(struct pins *pins)
+{
+    model_of(pins)->model = NULL;
+    model_of(pins)->lost = true;
+}
+
 /** The first fact that speaks against a shared arena; NULL: none does. */
 static MP_NOINLINE const char *who_keeps_data(const struct ethosu_model_memory *memory)
 {
     uintptr_t start = (uintptr_t)memory->arena;
     for (struct pins *pins = pin_next(NULL); pins != NULL; pins = pin_next(pins)) {
-        const model_obj_t *other =
-            (const model_obj_t *)((uint8_t *)pins - offsetof(model_obj_t, pins));
-        if (pins->user == NULL || other->model == NULL) {
-            continue; // an NPU's job, or a model whose file is gone
+        const model_obj_t *other = model_of(pins);
+        if (pins->lose != lose || other->lost) {
+            continue; // an NPU's job, or a model that runs no more
         }
         uintptr_t first = (uintptr_t)other->arena;
         uintptr_t end = (uintptr_t)other->block[MODEL_ARENA] + other->arena_span;
@@ -70,7 +81,7 @@ static MP_NOINLINE const char *who_keeps_data(const struct ethosu_model_memory *
             if (memory->keeps_data) {
                 return "this model";
             }
-            if (ethosu_model_keeps_data(other->model)) {
+            if (other->keeps_data) {
                 return "that model";
             }
         }
@@ -113,13 +124,15 @@ static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_mem
                               (int)given.len, (int)(memory->arena_size + skipped));
         }
     }
-    self->block[MODEL_ARENA] = block.start;
-    self->arena_span =
-        (uint32_t)((uint8_t *)block.data - (uint8_t *)block.start + memory->arena_size);
-    self->arena = memory->arena = block.data;
+    memory->arena = block.data;
     if (arena != mp_const_none) {
         check_shared(memory);
     }
+    self->block[MODEL_ARENA] = block.start;
+    self->arena_span =
+        (uint32_t)((uint8_t *)block.data - (uint8_t *)block.start + memory->arena_size);
+    self->arena = block.data;
+    self->keeps_data = memory->keeps_data;
 }
 
 /**
@@ -144,10 +157,10 @@ static void load(model_obj_t *self, struct ethosu_model_source *source, bool any
     set_arena(self, arena, &memory);
     status = ethosu_model_load(source, &memory, &self->model, &error);
     if (status != ETHOSU_MODEL_OK) {
-        self->model = NULL;
+        pin_remove(&self->pins);
         binding_raise_model(status, &error);
     }
-    if (self->rom == NULL) {
+    if (self->lost) {
         self->model = NULL;
         (void)model_open(MP_OBJ_FROM_PTR(self)); // raises
     }
@@ -210,10 +223,8 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
         .file_may_change = source.may_change && args[ARG_VERIFY].u_bool,
     };
     // Loading runs callbacks: what it reads and writes stays where it is.
-    self->rom = self;
-    pin_add(&self->pins, self->block, MODEL_BLOCKS, &self->rom);
+    pin_add(&self->pins, self->block, MODEL_BLOCKS, lose);
     load(self, &from, args[ARG_NPU].u_obj == mp_const_none, args[ARG_ARENA].u_obj);
-    self->pins.user = (void **)&self->model;
     return MP_OBJ_FROM_PTR(self);
 }
 

@@ -20,7 +20,6 @@ typedef struct model_obj {
     npu_obj_t *handle;        /**< runs on this reservation; NULL: reserves for each inference */
     struct deadline deadline; /**< of each inference */
     struct pins pins;
-    void *rom;                 /**< while it is loaded; NULL: its ROM was written meanwhile */
     void *block[MODEL_BLOCKS]; /**< where they start, for the collector; NULL after deinit() */
     const void *arena;
     uint32_t arena_span; /**< bytes from the start of its block to the arena's end */
@@ -28,6 +27,8 @@ typedef struct model_obj {
     mp_obj_t postprocess;
     uint32_t file_size; /**< bytes */
     bool file_copied;   /**< the file was read into RAM */
+    bool keeps_data;    /**< in its arena, between inferences */
+    bool lost;          /**< its ROM was written, maybe while it was being loaded */
     bool real;          /**< predict() returns real values */
     bool one_call;      /**< an inference is one NPU call and nothing else */
 } model_obj_t;

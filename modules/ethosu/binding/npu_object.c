@@ -75,8 +75,7 @@ static void drop_job(npu_obj_t *self)
 {
     drop_blocks(self);
     if (self->npu != NULL) {
-        job_pin(self->npu, MP_OBJ_NULL, NULL);
-        job_set_callback(self->npu, MP_OBJ_NULL, MP_OBJ_NULL);
+        job_drop(self->npu);
     }
 }
 

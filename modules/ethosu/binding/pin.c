@@ -8,8 +8,13 @@
 #include "py/mpstate.h"
 #include "py/runtime.h"
 
-/** The collector knows blocks by addresses that are multiples of this. */
-#define BLOCK_ALIGNMENT ((uintptr_t)MICROPY_BYTES_PER_GC_BLOCK)
+/**
+ * The collector's table has a mark of 2 bits for each unit of the heap: the head of a block, or its
+ * tail. Its source, gc.c, keeps these to itself.
+ */
+#define UNIT ((size_t)MICROPY_BYTES_PER_GC_BLOCK)
+enum { HEAD = 1, TAIL = 2, MARKS_PER_BYTE = 4, MARKS_PER_WORD = 16 };
+#define WORD_OF_TAILS UINT32_C(0xAAAAAAAA)
 
 /** All that is pinned; weak, no root of the collector. */
 static struct pins *all;
@@ -43,6 +48,48 @@ bool pin_is_on_heap(const void *data)
     return area_of(data) != NULL;
 }
 
+static unsigned mark_of(const mp_state_mem_area_t *area, size_t unit)
+{
+    return area->gc_alloc_table_start[unit / MARKS_PER_BYTE] >> 2 * (unit % MARKS_PER_BYTE) & 3;
+}
+
+/** Are this unit and those behind it tails, as many as a word has marks? */
+static bool is_word_of_tails(const mp_state_mem_area_t *area, size_t unit)
+{
+    uint32_t word;
+    memcpy(&word, area->gc_alloc_table_start + unit / MARKS_PER_BYTE, sizeof word);
+    return unit % MARKS_PER_BYTE == 0 && word == WORD_OF_TAILS;
+}
+
+/** The head of the block that this unit is in, or one that is free: then it is in none. */
+static size_t head_of(const mp_state_mem_area_t *area, size_t unit)
+{
+    for (;;) {
+        if (unit >= MARKS_PER_WORD && is_word_of_tails(area, unit - MARKS_PER_WORD + 1)) {
+            unit -= MARKS_PER_WORD;
+        } else if (unit > 0 && mark_of(area, unit) == TAIL) {
+            unit--;
+        } else {
+            return unit;
+        }
+    }
+}
+
+/** The first unit behind a block, from one of its units on. */
+static size_t end_of(const mp_state_mem_area_t *area, size_t unit)
+{
+    size_t count = area->gc_alloc_table_byte_len * MARKS_PER_BYTE;
+    for (unit++;;) {
+        if (count - unit >= MARKS_PER_WORD && is_word_of_tails(area, unit)) {
+            unit += MARKS_PER_WORD;
+        } else if (unit < count && mark_of(area, unit) == TAIL) {
+            unit++;
+        } else {
+            return unit;
+        }
+    }
+}
+
 void *pin_block_of(const void *data, size_t size, const char *what, size_t *room)
 {
     const mp_state_mem_area_t *area = area_of(data);
@@ -52,24 +99,21 @@ void *pin_block_of(const void *data, size_t size, const char *what, size_t *room
     if (area == NULL || size == 0) {
         return (void *)(uintptr_t)data;
     }
-    uintptr_t at = (uintptr_t)data & ~(BLOCK_ALIGNMENT - 1);
-    size_t bytes;
-    while ((bytes = gc_nbytes((void *)at)) == 0 && at > (uintptr_t)area->gc_pool_start) {
-        at -= BLOCK_ALIGNMENT;
-    }
-    *room = bytes - ((uintptr_t)data - at);
-    if (bytes < (uintptr_t)data - at + size) {
+    size_t offset = (size_t)((const uint8_t *)data - area->gc_pool_start);
+    size_t head = head_of(area, offset / UNIT);
+    *room = end_of(area, offset / UNIT) * UNIT - offset;
+    if (mark_of(area, head) != HEAD || *room < size) {
         mp_raise_msg_varg(&mp_type_ValueError,
                           MP_ERROR_TEXT("%s at 0x%x, %d bytes, is no block of the heap: "
                                         "was its bytearray resized?"),
                           what, (unsigned)(uintptr_t)data, (int)size);
     }
-    return (void *)at;
+    return area->gc_pool_start + head * UNIT;
 }
 
-void pin_add(struct pins *pins, void *const *block, size_t count, void **user)
+void pin_add(struct pins *pins, void *const *block, size_t count, void (*lose)(struct pins *pins))
 {
-    *pins = (struct pins){all, block, count, user};
+    *pins = (struct pins){all, block, count, lose};
     all = pins;
 }
 
@@ -90,10 +134,10 @@ void pin_remove(struct pins *pins)
 
 void pin_lose(const void *start, size_t size)
 {
-    for (const struct pins *pins = all; pins != NULL; pins = pins->next) {
-        for (size_t i = 0; pins->user != NULL && i < pins->count; i++) {
+    for (struct pins *pins = all; pins != NULL; pins = pins->next) {
+        for (size_t i = 0; pins->lose != NULL && i < pins->count; i++) {
             if ((uintptr_t)pins->block[i] - (uintptr_t)start < size) {
-                *pins->user = NULL;
+                pins->lose(pins);
             }
         }
     }

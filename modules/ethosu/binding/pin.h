@@ -18,7 +18,7 @@ struct pins {
     struct pins *next; /**< no block begins there, so the collector does not follow it */
     void *const *block;
     size_t count;
-    void **user; /**< set to NULL when a ROM below a block is written; NULL: nobody is told */
+    void (*lose)(struct pins *pins); /**< a ROM below a block is written; NULL for a job */
 };
 
 /**
@@ -34,7 +34,7 @@ void *pin_block_of(const void *data, size_t size, const char *what, size_t *room
 bool pin_is_on_heap(const void *data);
 
 /** Pin these blocks until pin_remove(). `pins` must not be in use. */
-void pin_add(struct pins *pins, void *const *block, size_t count, void **user);
+void pin_add(struct pins *pins, void *const *block, size_t count, void (*lose)(struct pins *pins));
 
 /** What is pinned, one after the other: the first for NULL, and NULL after the last. */
 struct pins *pin_next(const struct pins *pins);
@@ -42,8 +42,7 @@ struct pins *pin_next(const struct pins *pins);
 /** A second call does nothing. */
 void pin_remove(struct pins *pins);
 
-/** These bytes, outside of the heap, are about to be overwritten: tell the users of blocks there.
- */
+/** These bytes, outside of the heap, are about to be overwritten: call `lose` of pins there. */
 void pin_lose(const void *start, size_t size);
 
 /** For soft reset: nothing is pinned. */

@@ -31,11 +31,6 @@ bool ethosu_model_is_one_call(const struct ethosu_model *model)
     return model->step_count == 1 && model->npu_calls == 1;
 }
 
-bool ethosu_model_keeps_data(const struct ethosu_model *model)
-{
-    return model->init != NULL || model->prologue != 0 || model->copied_bytes != 0;
-}
-
 /** Open the file again: it was valid when the model was loaded, and each read is bounded. */
 static bool open_tensor(const struct ethosu_model *model, uint32_t index, struct tflite *file,
                         struct tflite_tensor *tensor)

@@ -82,7 +82,9 @@ struct ethosu_model_memory {
     size_t object_size;
     void *arena; /**< tensors, variables, copies; writable by the NPU, aligned to 16 */
     size_t arena_size;
-    bool keeps_data; /**< set by measure: as ethosu_model_keeps_data() of the loaded model */
+    /** Set by measure: the model keeps data in the arena between inferences (state, variables, or
+     * constants that it copies there), so no other model may use this arena while it is loaded. */
+    bool keeps_data;
 };
 
 /** A loaded model, in memory.object. */
@@ -190,12 +192,6 @@ int ethosu_model_load(const struct ethosu_model_source *source,
 
 /** Is an inference one NPU call and nothing else? Then the driver's time-out is for all of it. */
 bool ethosu_model_is_one_call(const struct ethosu_model *model);
-
-/**
- * Does the model keep data in the arena between inferences: state, variables, or constants that it
- * has copied there? Then no other model may use the same arena while it is loaded.
- */
-bool ethosu_model_keeps_data(const struct ethosu_model *model);
 
 void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model_info *info);
 

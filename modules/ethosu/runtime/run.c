@@ -28,7 +28,7 @@ int step_copy(struct ethosu_model *model, const struct step *step)
         }
     }
     arm_ethos_io_memcpy(to, from, left);
-    return ETHOSU_MODEL_OK;
+    return poll_stops(&model->poll, (int32_t)(left / 16)) ? ETHOSU_MODEL_STOPPED : ETHOSU_MODEL_OK;
 }
 
 int step_fill(struct ethosu_model *model, const struct step *step)

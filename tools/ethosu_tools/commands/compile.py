@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import plan, selftest, tflite, vela
+from .. import plan, selftest, tflite, vela, vela_defects
 from ..errors import InputError, UsageError
 from ..plan.fold import fold_quantization
 from ..ui import Ui
@@ -96,6 +96,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             more=args.vela,
             debug=args.debug_table,
         )
+        data["warnings"] = vela_defects.warnings(source, output)
     if folded:
         data["folded"] = folded
     if plan.needs_plan(output):
@@ -133,5 +134,6 @@ def render(data: dict[str, Any]) -> str:
             f"estimate   {estimate['cycles']:,} cycles, "
             f"{estimate['inferences_per_second']:,.0f} inferences/s (Vela's figure)",
             f"report     {data['report']}",
+            *(f"warning    {each}" for each in data["warnings"]),
         ]
     )

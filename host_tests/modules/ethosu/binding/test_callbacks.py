@@ -2,10 +2,13 @@
 """Callbacks at moments when a model or an NPU is between two states: they wait, or do no harm."""
 
 import pytest
+from ethosu_tools import romfs
+from ethosu_tools.board import QemuBoard
 from ethosu_tools.make_model import Net, remember_from
+from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite.writer import Graph, write
 
-from .conftest import MODEL
+from .conftest import MODEL, raised
 
 # A first reservation that fails has the module look for what the program has lost.
 _LOST_HANDLE = "import _ethosu, micropython\nh = ethosu.reserve()\nh = None\nseen = []\n"
@@ -100,3 +103,80 @@ def test_a_callback_during_a_load_may_resize_what_is_loaded(
     assert board.eval("left_at_the_end") == 0, "the load is too short for this test"
     assert board.eval("bytes(k.predict([x])[0]) == golden")
     assert board.eval("all(each == b'\\x55' * 500 for each in new)")
+
+
+@pytest.mark.parametrize(
+    ("loaded", "other", "keeps"), [("state", "layers", "that"), ("layers", "state", "this")]
+)
+def test_a_callback_during_a_load_cannot_take_the_arena(
+    board, board_npu, compiled, large_state, many_layers, loaded, other, keeps
+):
+    """Of two models in one arena neither may keep data there, also while one is being loaded."""
+    for name, path in (("state", large_state), ("layers", many_layers)):
+        board.write_file(f"/{name}.tflite", compiled(path, board_npu).read_bytes())
+    board.exec(
+        "import ethosu, gc, micropython\n"
+        "need = max(ethosu.Model(f'/{name}.tflite').info()['arena_size']\n"
+        "           for name in ('state', 'layers'))\n"
+        "gc.collect()\narena = ethosu.buffer(need + 64)\nseen = []\n"
+        "def load(name): return ethosu.Model(f'/{name}.tflite', arena=arena)\n"
+        "def second(_):\n"
+        f"    try: load('{other}').deinit()\n"
+        "    except ValueError as error: seen.append(error.args[0])\n"
+        "    else: micropython.schedule(second, 0)  # the other's arena is not known yet\n"
+        "def go():\n"
+        "    micropython.schedule(second, 0)\n"
+        f"    return load('{loaded}')\n"
+        "m = go()\n"
+    )
+    refusal = f"overlaps the arena of a loaded model, and {keeps} model keeps data there"
+    assert refusal in board.eval("seen[0]")
+    board.exec(
+        f"m.deinit()\nbad = bytearray(open('/{loaded}.tflite', 'rb').read())\n"
+        "at = bad.find(b'COP1') + 32\nbad[at:at + 4] = bytes((255, 255, 255, 255))"
+    )
+    assert raised(board, "ethosu.Model(bad, arena=arena)").startswith("ValueError")
+    board.exec(f"m = load('{other}')")  # a load that has failed keeps nothing
+
+
+# What a callback does while a model in ROM is being loaded on `n`, and what the model does then.
+_DURING_A_LOAD = {
+    "gc.collect()": "right",
+    "machine.lightsleep(1)": "right",
+    "other.predict([x])": "right",
+    "other.deinit()": "right",
+    "opened.close()": "right",
+    "vfs.umount('/rom')": "right",
+    "n.release()": "OSError 1 this NPU was released: call ethosu.reserve() again",
+    "write()": "ValueError the ROM file system was written: load this model again",
+}
+
+
+def test_what_a_callback_does_during_a_load_is_harmless(compiled, many_layers):
+    model = compiled(many_layers, "ethos-u55-128").read_bytes()
+    image = romfs.build({"model.tflite": model})
+    with QemuBoard(Machine("ethos-u55-128", romfs=image)) as board:
+        board.write_file("/image", image)
+        board.exec(
+            "import ethosu, gc, machine, micropython, vfs\n"
+            "x = bytearray((i * 37) & 255 for i in range(512))\n"
+            "image = open('/image', 'rb').read()\nimage += bytes(-len(image) % 4)\n"
+            "golden = ethosu.Model('/rom/model.tflite').predict([x])[0]\n"
+            "def write(): vfs.rom_ioctl(3, 0, len(image)), vfs.rom_ioctl(4, 0, 0, image)\n"
+            "def go(action):\n"
+            "    global n, opened, other\n"
+            "    opened = open('/rom/model.tflite', 'rb')\n"
+            "    done = []\n"
+            "    with ethosu.reserve() as n:\n"
+            "        other = ethosu.Model(opened, npu=n)\n"
+            "        micropython.schedule(lambda _: done.append(eval(action)), 0)\n"
+            "        k = ethosu.Model(opened, npu=n)\n"
+            "        right = k.predict([x])[0] == golden\n"
+            "    if not done: right = 'the callback has not run'\n"
+            "    print('right' if right is True else right)\n"
+        )
+        for action, expected in _DURING_A_LOAD.items():
+            assert raised(board, f"go({action!r})").splitlines()[0] == expected, action
+            board.exec(
+                "try: vfs.mount(vfs.VfsRom(vfs.rom_ioctl(2, 0)), '/rom')\nexcept OSError: pass"
+            )

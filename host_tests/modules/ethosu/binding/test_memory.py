@@ -6,6 +6,8 @@ from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
+from modules.ethosu.runtime import hostile
+
 from .conftest import raised
 
 # others(): new objects that came to be in these bytes.
@@ -340,3 +342,33 @@ def test_no_rom_is_written_while_an_npu_works(rom):
     )
     assert rom.eval("(done, bytes(y) == golden)") == ((-16, -16), True)
     assert rom.eval("write()") == (4, 0)
+
+
+@pytest.mark.parametrize("at", [0, 500_000, 1_000_000])
+def test_a_large_block_costs_few_instructions(memory, at):
+    """The block that holds a base is found in less than one instruction for each of its words."""
+    memory.exec(
+        "import emulator\nbig, small = memoryview(bytearray(1 << 20)), bytearray(64)\n"
+        "def cost(base):\n"
+        "    bases = [base]\n"
+        "    with ethosu.reserve() as n:\n"
+        "        n.invoke(payload, bases)\n"
+        "        begun = emulator.instructions()\n"
+        "        n.invoke(payload, bases)\n"
+        "        return emulator.instructions() - begun\n"
+    )
+    assert memory.eval(f"cost(big[{at}:{at} + 64]) - cost(small)") < (1 << 20) / 16
+
+
+def test_a_list_of_scales_overwrites_nothing(board):
+    """A scale for each of 65,537 channels, in a shape with one channel: 32 bits wrap around."""
+    board.write_file("/scales.tflite", hostile.with_scales(65537, 0, (1, 65537)))
+    board.exec(
+        "import ethosu, gc\nfrom array import array\n"
+        "into = array('f', bytes(4 * 65537))\n"
+        "around = [bytearray(b'\\xA5' * 100000) for _ in range(20)]\n"
+    )
+    code = "ethosu.Model('/scales.tflite').inputs[0].dequantize(None, into)"
+    error = raised(board, code)
+    assert board.eval("sum(each.count(b'\\xA5') for each in around)") == 2_000_000
+    assert "65537 scales" in error

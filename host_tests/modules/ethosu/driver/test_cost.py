@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What the driver costs, in instructions of a Cortex-M55 counted by stock QEMU."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from ethosu_tools.payload import read as read_payload
 
 from modules.ethosu.driver import cbuild
 from modules.ethosu.driver.streams import Call, npu_calls
@@ -14,6 +17,9 @@ TARGET = Path(__file__).parent / "target"
 # One inference of a prepared program: start, interrupt handler, wait.
 INFERENCE_MOST = 310
 VERIFY_PER_WORD_MOST = 30
+# A hostile stream, where each word is an operation.
+VERIFY_PER_OPERATION_MOST = 350
+OPERATIONS = {"CONV": 2, "DEPTHWISE": 3, "POOL": 5, "ELEMENTWISE": 6, "DMA_START": 16}
 
 
 def model_header(call: Call) -> str:
@@ -24,10 +30,20 @@ def model_header(call: Call) -> str:
 
 
 @pytest.fixture(scope="module")
-def costs(tmp_path_factory, compiled, small_models) -> dict[str, int]:
-    """The lines that target/cost.c prints."""
-    program = tmp_path_factory.mktemp("cost") / "cost.elf"
+def call(compiled, small_models) -> Call:
+    """A payload of Vela's with operations of each kind."""
     (call,) = npu_calls(compiled(small_models["small_cnn"], "ethos-u55-128"))
+    return call
+
+
+@pytest.fixture(scope="module")
+def costs(tmp_path_factory, call) -> dict[str, int]:
+    """The lines that target/cost.c prints."""
+    return _costs(tmp_path_factory.mktemp("cost"), call)
+
+
+def _costs(folder: Path, call: Call) -> dict[str, int]:
+    program = folder / "cost.elf"
     (program.parent / "cost_model.h").write_text(model_header(call))
     driver = cbuild.REPO / "modules/ethosu/driver"
     cpu = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
@@ -56,3 +72,25 @@ def test_an_inference_costs_few_instructions(costs, capsys) -> None:
 def test_verifying_costs_few_instructions_per_word(costs) -> None:
     """The verifier is linear and cheap; it runs once per load."""
     assert costs["verify_per_word_x10"] <= 10 * VERIFY_PER_WORD_MOST
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_stream_of_operations_alone_is_verified_in_bounded_time(tmp_path, call, name) -> None:
+    """Nothing asks whether to stop meanwhile: a word costs so much at most."""
+    stream = read_payload(call.payload).stream
+    words = np.frombuffer(stream, np.uint32)
+    at = next(i for i in _commands(words) if words[i] & 0xFFFF == OPERATIONS[name])
+    words = np.insert(words, at, np.full(5_000, words[at]))
+    front = call.payload[: call.payload.index(stream) - 4]
+    length = 2 | len(words) >> 16 << 8 | (len(words) & 0xFFFF) << 16
+    payload = front + length.to_bytes(4, "little") + words.tobytes()
+    found = _costs(tmp_path, replace(call, payload=payload))["verify_per_word_x10"]
+    assert found <= 10 * VERIFY_PER_OPERATION_MOST
+
+
+def _commands(words: np.ndarray) -> Iterator[int]:
+    """Where a stream's commands begin."""
+    at = 0
+    while at < len(words):
+        yield at
+        at += 2 if words[at] & 0x4000 else 1

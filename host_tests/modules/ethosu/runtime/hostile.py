@@ -349,6 +349,40 @@ def transposed(size: int, depth: int) -> bytes:
     return write([graph], placed([None, None, 0, high], high + 4 * size * size))
 
 
+def weighted(
+    kind: str,
+    image: tuple[int, ...],
+    weights: tuple[int, ...],
+    out: tuple[int, ...],
+    *,
+    dtype: str = "int8",
+    **options: int,
+) -> bytes:
+    """One operator with weights, with scratch enough for CMSIS-NN."""
+    graph = Graph("main")
+    x, y = graph.tensor("x", image, dtype, 0.5), graph.tensor("y", out, dtype, 0.5)
+    w = graph.constant("w", np.ones(weights, np.int8), 0.001)
+    bias = np.zeros(out[-1], np.int32 if dtype == "int8" else np.int64)
+    inputs = [x, w, graph.constant("b", bias, 0.0005)]
+    if kind == "TRANSPOSE_CONV":
+        inputs = [graph.constant("shape", np.array(out, np.int32)), w, x, inputs[2]]
+    table = {"CONV_2D": "Conv2DOptions", "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions"}
+    table |= {"FULLY_CONNECTED": "FullyConnectedOptions", "TRANSPOSE_CONV": "TransposeConvOptions"}
+    if kind != "FULLY_CONNECTED":
+        options = {"strideW": 1, "strideH": 1} | options
+    graph.operator(kind, inputs, [y], table[kind], **options)
+    graph.inputs, graph.outputs = [x], [y]
+    width = np.dtype(dtype).itemsize
+    ends = [
+        0,
+        *itertools.accumulate((int(np.prod(s)) * width + 15) // 16 * 16 for s in (image, out)),
+    ]
+    entry = record.Entry(0, getattr(schema.BuiltinOperator, kind), 1, ends[2], 1 << 22)
+    places: list[int | None] = [None] * len(graph.tensors)
+    places[x], places[y] = ends[0], ends[1]
+    return write([graph], placed(places, ends[2] + (1 << 22), [entry]))
+
+
 def filters(frames: int, frame: int, units: int, memory: int) -> bytes:
     """SVDF of many frames."""
     graph = Graph("main")
@@ -370,6 +404,9 @@ LONG_RUNS = {
     "a wide window": lambda: wide_pool(1 << 18),
     "many tables": lambda: one_operator("RELU", 100, (1, 1 << 19)),
     "small steps": lambda: one_operator("RELU", 100, (1, 16)),
+    "short copies": lambda: one_operator(
+        "RESHAPE", 300, (60000,), options="ReshapeOptions", newShape=[60000]
+    ),
     "one large copy": lambda: one_operator(
         "RESHAPE", 1, (1 << 24,), options="ReshapeOptions", newShape=[1 << 24]
     ),
@@ -390,6 +427,78 @@ LONG_RUNS = {
     "many short filters": lambda: filters(1024, 16, 32, 16),
     "long filters": lambda: filters(64, 8192, 16, 16),
     "filters of long memory": lambda: filters(32, 16, 4, 4096),
+}
+
+# Operators that CMSIS-NN computes where a build has it.
+WEIGHTED_RUNS = {
+    "1x1": lambda: weighted("CONV_2D", (1, 64, 64, 64), (64, 1, 1, 64), (1, 64, 64, 64)),
+    "3x3": lambda: weighted("CONV_2D", (1, 64, 64, 32), (32, 3, 3, 32), (1, 64, 64, 32)),
+    "3x3, few channels": lambda: weighted(
+        "CONV_2D", (1, 256, 256, 1), (1, 3, 3, 1), (1, 256, 256, 1)
+    ),
+    "3x3, one line is long": lambda: weighted(
+        "CONV_2D", (1, 4, 256, 64), (64, 3, 3, 64), (1, 4, 256, 64)
+    ),
+    "1x3, one line": lambda: weighted(
+        "CONV_2D", (1, 1, 8192, 16), (32, 1, 3, 16), (1, 1, 8192, 32)
+    ),
+    "1x1, many images": lambda: weighted(
+        "CONV_2D", (200, 8, 8, 32), (32, 1, 1, 32), (200, 8, 8, 32)
+    ),
+    "groups": lambda: weighted("CONV_2D", (1, 64, 64, 32), (32, 3, 3, 4), (1, 64, 64, 32)),
+    "3x3, int16": lambda: weighted(
+        "CONV_2D", (1, 64, 64, 32), (32, 3, 3, 32), (1, 64, 64, 32), dtype="int16"
+    ),
+    "depthwise": lambda: weighted(
+        "DEPTHWISE_CONV_2D", (1, 64, 64, 64), (1, 3, 3, 64), (1, 64, 64, 64), depthMultiplier=1
+    ),
+    "depthwise, 8 of 4": lambda: weighted(
+        "DEPTHWISE_CONV_2D", (1, 64, 64, 4), (1, 3, 3, 32), (1, 64, 64, 32), depthMultiplier=8
+    ),
+    "depthwise, 9x9": lambda: weighted(
+        "DEPTHWISE_CONV_2D", (1, 64, 64, 16), (1, 9, 9, 16), (1, 64, 64, 16), depthMultiplier=1
+    ),
+    "depthwise, int16": lambda: weighted(
+        "DEPTHWISE_CONV_2D",
+        (1, 64, 64, 32),
+        (1, 3, 3, 32),
+        (1, 64, 64, 32),
+        dtype="int16",
+        depthMultiplier=1,
+    ),
+    "rows": lambda: weighted("FULLY_CONNECTED", (64, 512), (512, 512), (64, 512)),
+    "rows, short": lambda: weighted("FULLY_CONNECTED", (4096, 4), (16, 4), (4096, 16)),
+    "one row": lambda: weighted("FULLY_CONNECTED", (1, 4096), (4096, 4096), (1, 4096)),
+    "one row, int16": lambda: weighted(
+        "FULLY_CONNECTED", (1, 256), (8192, 256), (1, 8192), dtype="int16"
+    ),
+    "transposed": lambda: weighted(
+        "TRANSPOSE_CONV",
+        (1, 32, 32, 32),
+        (16, 2, 2, 32),
+        (1, 64, 64, 16),
+        strideW=2,
+        strideH=2,
+        padding=1,
+    ),
+    "transposed, few channels": lambda: weighted(
+        "TRANSPOSE_CONV",
+        (1, 64, 64, 8),
+        (8, 3, 3, 8),
+        (1, 192, 192, 8),
+        strideW=3,
+        strideH=3,
+        padding=1,
+    ),
+    "transposed, many images": lambda: weighted(
+        "TRANSPOSE_CONV",
+        (50, 8, 8, 32),
+        (16, 2, 2, 32),
+        (50, 16, 16, 16),
+        strideW=2,
+        strideH=2,
+        padding=1,
+    ),
 }
 
 # Files of about 64 KB: by a name that says what there is much of.

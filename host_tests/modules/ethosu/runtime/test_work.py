@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """How much work a file may cause: counted in instructions of a Cortex-M55, which repeat exactly."""
 
+import os
 import struct
+import subprocess
 
 import pytest
 import sharing
@@ -20,9 +22,7 @@ LONGEST = 1_500
 STOPPED = 11
 
 
-@pytest.fixture(scope="session")
-def counted(repo, tmp_path_factory):
-    """Instructions, in thousands, of loading a file and of running it: `counted(file)`."""
+def _counter(repo, tmp_path_factory, more=(), name="count"):
     module = repo / "modules/ethosu"
     folders = [module / name for name in ("driver", "runtime", "runtime/kernels")]
     ours, drivers = (repo / TARGET.format(name) for name in ("runtime", "driver"))
@@ -31,8 +31,8 @@ def counted(repo, tmp_path_factory):
     paths = [f"-I{path}" for path in (module, *folders, ours, drivers)]
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", drivers / "cost.ld"]
     sources = [ours / "count.c", *(path for folder in folders for path in folder.glob("*.c"))]
-    command = ["arm-none-eabi-gcc", *cpu, *flags, *paths, *script, *sources, "-lm", "-o"]
-    program = sharing.program("count", command)
+    command = ["arm-none-eabi-gcc", *cpu, *flags, *paths, *script, *sources, *more, "-lm", "-o"]
+    program = sharing.program(name, command)
     machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
     semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]
 
@@ -48,6 +48,26 @@ def counted(repo, tmp_path_factory):
     return count
 
 
+@pytest.fixture(scope="session")
+def counted(repo, tmp_path_factory):
+    """Instructions, in thousands, of loading a file and of running it: `counted(file)`."""
+    return _counter(repo, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def counted_with_cmsis_nn(repo, tmp_path_factory):
+    """The same with CMSIS-NN, of the tree that CMSIS_NN_DIR names."""
+    folder = os.environ.get("CMSIS_NN_DIR")
+    if not folder:
+        pytest.skip("CMSIS_NN_DIR is not set: no tree of CMSIS-NN at hand")
+    words = "$(CMSIS_NN_USE) $(CMSIS_NN_CFLAGS) $(CMSIS_NN_SRC)"
+    tell = f"include modules/ethosu/cmsis_nn.mk\nall:; @echo {words}"
+    command = ["make", "-s", "-f", "-", f"CMSIS_NN_DIR={folder}"]
+    told = subprocess.run(command, input=tell, cwd=repo, check=True, capture_output=True, text=True)
+    words = [f"{folder}/Source/{w}" if w.endswith(".c") else w for w in told.stdout.split()]
+    return _counter(repo, tmp_path_factory, words, "count_cmsis_nn")
+
+
 @pytest.mark.parametrize("name", hostile.MUCH_WORK)
 def test_loading_is_linear_in_the_bytes_of_the_file(counted, name):
     model = hostile.MUCH_WORK[name]()
@@ -61,6 +81,13 @@ def test_a_long_operator_asks_again_and_again_whether_to_stop(counted, name):
     found = counted(hostile.LONG_RUNS[name](), run=True, stop_after=20)
     assert found.get("run_longest", 1e9) <= LONGEST, found
     assert found["status"] == (STOPPED if found["questions"] > 20 else 0), found
+
+
+@pytest.mark.parametrize("name", hostile.WEIGHTED_RUNS)
+def test_cmsis_nn_asks_again_and_again_whether_to_stop(counted_with_cmsis_nn, name):
+    found = counted_with_cmsis_nn(hostile.WEIGHTED_RUNS[name](), run=True)
+    assert found.get("run_longest", 1e9) <= LONGEST, found
+    assert found["status"] == 0, found
 
 
 def test_it_stops_where_it_is_told(counted):

@@ -103,6 +103,112 @@ static cmsis_nn_conv_params conv_params_of(const struct weighted_call *p)
     };
 }
 
+// --- Parts -------------------------------------------------------------------
+
+// CMSIS-NN does not ask whether to stop. So it computes parts of an operator, between two questions
+// each. The sizes of parts are estimates of instructions, for a Cortex-M55, that are too large
+// rather than too small; test_work.py counts. What no part is small enough for, our own loops do.
+enum {
+    PART = 1200000,
+    LITTLE = PART / 4, /**< needs no question of its own */
+    UNIT = 100,        /**< of struct poll */
+    OUTPUT = 30,       /**< to rescale and store a sum */
+    POSITION = 32,     /**< to gather the inputs at one of a window's positions */
+};
+
+/** Most lines, rows, images or outputs of a part; a test has many parts. */
+#ifndef CMSIS_NN_MOST
+#define CMSIS_NN_MOST INT32_MAX
+#endif
+
+/** Computes an operator, or a part of it; false: CMSIS-NN does not support it. */
+typedef bool part_runs(const struct weighted_call *part);
+
+static bool ask(const struct weighted_call *p)
+{
+    return kernel_stops(&p->call, POLL_UNITS + 1);
+}
+
+/** Compute all at once when it is little work: `count` times `each`. */
+static bool is_little(const struct weighted_call *p, int64_t each, int64_t count)
+{
+    if (count > CMSIS_NN_MOST || (each != 0 && LITTLE / each < count)) {
+        return false;
+    }
+    (void)kernel_stops(&p->call, (int32_t)(each * count / UNIT));
+    return true;
+}
+
+/** How many of what takes this work are a part; 0: one is too long. */
+static int32_t most_of_part(int64_t work)
+{
+    return work == 0 ? CMSIS_NN_MOST : fixed_min((int32_t)(PART / work), CMSIS_NN_MOST);
+}
+
+/** Compute lines of the output; `work` is that of a pixel. */
+static bool run_lines(const struct weighted_call *p, int64_t work, part_runs *run)
+{
+    const struct window *y = &p->window.y;
+    size_t line_in = ((size_t)p->window.x.input * (size_t)p->depth) << p->wide;
+    size_t line_out = ((size_t)p->window.x.output * (size_t)p->filters) << p->wide;
+    work *= p->window.x.output;
+    if (is_little(p, work, (int64_t)p->batches * y->output)) {
+        return run(p);
+    }
+    int32_t most = most_of_part(work);
+    if (most == 0) {
+        return false;
+    }
+    bool stops = ask(p);
+    for (int32_t i = 0; i < p->batches * y->output && !stops;) {
+        struct weighted_call part = *p;
+        int32_t line = i % y->output;
+        int32_t origin = window_origin(y, line);
+        int32_t skipped = fixed_max(origin, 0);
+        int32_t first = i / y->output * y->input + skipped;
+        part.batches = 1;
+        part.window.y.output = fixed_min(most, y->output - line);
+        part.window.y.pad = skipped - origin;
+        // No line more than it needs: with a 1x1 filter CMSIS-NN computes all lines of the input.
+        int32_t last = (part.window.y.output - 1) * y->stride + (y->size - 1) * y->dilation;
+        part.window.y.input = fixed_min(y->input, origin + last + 1) - skipped;
+        part.input = (const uint8_t *)p->input + (size_t)first * line_in;
+        part.output = (uint8_t *)p->output + (size_t)i * line_out;
+        if (!run(&part)) {
+            return false;
+        }
+        i += part.window.y.output;
+        stops = ask(p);
+    }
+    return true;
+}
+
+/** Compute rows, or images, of the output; `work` is that of one. */
+static bool run_batches(const struct weighted_call *p, int64_t work, size_t size_in,
+                        size_t size_out, part_runs *run)
+{
+    if (is_little(p, work, p->batches)) {
+        return run(p);
+    }
+    int32_t most = most_of_part(work);
+    if (most == 0) {
+        return false;
+    }
+    bool stops = ask(p);
+    for (int32_t i = 0; i < p->batches && !stops;) {
+        struct weighted_call part = *p;
+        part.batches = fixed_min(most, p->batches - i);
+        part.input = (const uint8_t *)p->input + ((size_t)i * size_in << p->wide);
+        part.output = (uint8_t *)p->output + ((size_t)i * size_out << p->wide);
+        if (!run(&part)) {
+            return false;
+        }
+        i += part.batches;
+        stops = ask(p);
+    }
+    return true;
+}
+
 // --- CONV_2D -----------------------------------------------------------------
 
 static bool conv_16(const struct weighted_call *p)
@@ -124,7 +230,7 @@ static bool conv_16(const struct weighted_call *p)
                                     p->output) == ARM_CMSIS_NN_SUCCESS;
 }
 
-bool cmsis_nn_conv(const struct weighted_call *p)
+static bool conv(const struct weighted_call *p)
 {
     struct shapes shapes = shapes_of(p);
     cmsis_nn_conv_params params = conv_params_of(p);
@@ -135,7 +241,7 @@ bool cmsis_nn_conv(const struct weighted_call *p)
     bool astray =
         (p->filter_depth != p->depth && p->weighted.bias == NULL) ||
         (p->window.y.input == 1 && p->window.y.size == 1 && p->window.x.input < p->window.x.size);
-    if (!is_small(p) || astray) {
+    if (astray) {
         return false;
     }
     if (p->wide) {
@@ -150,9 +256,17 @@ bool cmsis_nn_conv(const struct weighted_call *p)
                                    &shapes.output, p->output) == ARM_CMSIS_NN_SUCCESS;
 }
 
+bool cmsis_nn_conv(const struct weighted_call *p)
+{
+    int64_t positions = cmsis_nn_positions(p);
+    int64_t gathered = positions * (p->depth / p->filter_depth) * POSITION;
+    return is_small(p) &&
+           run_lines(p, gathered + p->filters * (OUTPUT + positions * p->filter_depth / 2), conv);
+}
+
 // --- DEPTHWISE_CONV_2D -------------------------------------------------------
 
-bool cmsis_nn_depthwise_conv(const struct weighted_call *p)
+static bool depthwise_conv(const struct weighted_call *p)
 {
     struct shapes shapes = shapes_of(p);
     cmsis_nn_conv_params conv = conv_params_of(p);
@@ -169,9 +283,6 @@ bool cmsis_nn_depthwise_conv(const struct weighted_call *p)
     };
     shapes.filter.n = 1;
     shapes.filter.c = p->filters;
-    if (!is_small(p)) {
-        return false;
-    }
     if (p->wide) {
         return is_exact_16(p, (int32_t)cmsis_nn_positions(p)) &&
                has_room(p, arm_depthwise_conv_wrapper_s16_get_buffer_size(
@@ -186,6 +297,12 @@ bool cmsis_nn_depthwise_conv(const struct weighted_call *p)
            arm_depthwise_conv_wrapper_s8(&scratch, &params, &scales, &shapes.input, p->input,
                                          &shapes.filter, p->filter, &shapes.bias, p->weighted.bias,
                                          &shapes.output, p->output) == ARM_CMSIS_NN_SUCCESS;
+}
+
+bool cmsis_nn_depthwise_conv(const struct weighted_call *p)
+{
+    int64_t products = 8 * (int64_t)cmsis_nn_positions(p);
+    return is_small(p) && run_lines(p, p->filters * (OUTPUT + products), depthwise_conv);
 }
 
 // --- FULLY_CONNECTED ---------------------------------------------------------
@@ -204,7 +321,7 @@ static bool fully_connected_16(const struct weighted_call *p, const struct shape
                                    &shapes->output, p->output) == ARM_CMSIS_NN_SUCCESS;
 }
 
-bool cmsis_nn_fully_connected(const struct weighted_call *p)
+static bool fully_connected(const struct weighted_call *p)
 {
     struct shapes shapes = {
         .input = {.n = p->batches, .h = 1, .w = 1, .c = p->depth},
@@ -237,6 +354,50 @@ bool cmsis_nn_fully_connected(const struct weighted_call *p)
                                           &shapes.output, p->output) == ARM_CMSIS_NN_SUCCESS;
 }
 
+/** Some of the outputs of one row. */
+static void take_filters(struct weighted_call *part, int32_t row, int32_t first, int32_t count)
+{
+    struct weighted *weighted = &part->weighted;
+    size_t bias = weighted->bias_64 ? sizeof(int64_t) : sizeof(int32_t);
+    size_t output = (size_t)row * (size_t)part->filters + (size_t)first;
+    part->input = (const uint8_t *)part->input + ((size_t)row * (size_t)part->depth << part->wide);
+    part->output = (uint8_t *)part->output + (output << part->wide);
+    part->filter += (size_t)first * (size_t)part->depth;
+    part->filters = count;
+    part->batches = 1;
+    if (weighted->bias != NULL) {
+        weighted->bias = (const uint8_t *)weighted->bias + (size_t)first * bias;
+    }
+    if (weighted->per_channel) {
+        weighted->multipliers += first;
+        weighted->shifts += first;
+    }
+}
+
+bool cmsis_nn_fully_connected(const struct weighted_call *p)
+{
+    int64_t work = OUTPUT + (int64_t)p->depth;
+    int32_t most = most_of_part(work);
+    if (most == 0 || most >= p->filters) {
+        return most != 0 && run_batches(p, work * p->filters, (size_t)p->depth, (size_t)p->filters,
+                                        fully_connected);
+    }
+    // Not even one row at once.
+    bool stops = ask(p);
+    for (int32_t i = 0; i < p->batches; i++) {
+        for (int32_t first = 0; first < p->filters && !stops;) {
+            struct weighted_call part = *p;
+            take_filters(&part, i, first, fixed_min(most, p->filters - first));
+            if (!fully_connected(&part)) {
+                return false;
+            }
+            first += part.filters;
+            stops = ask(p);
+        }
+    }
+    return true;
+}
+
 // --- TRANSPOSE_CONV ----------------------------------------------------------
 
 /**
@@ -251,7 +412,7 @@ static bool sums_fit(const struct window *window)
            window->pad + window->input <= reach;
 }
 
-bool cmsis_nn_transpose_conv(const struct weighted_call *p)
+static bool transpose_conv(const struct weighted_call *p)
 {
     const struct window *y = &p->window.y;
     const struct window *x = &p->window.x;
@@ -271,8 +432,7 @@ bool cmsis_nn_transpose_conv(const struct weighted_call *p)
     cmsis_nn_per_channel_quant_params scales = scales_of(p);
     // Release 7.0.0 writes lines to wrong addresses if the padding is no multiple of the stride.
     bool straight = sums_fit(y) && sums_fit(x) && y->pad % y->stride == 0;
-    if (p->wide || !is_small(p) ||
-        !(cmsis_nn_is_reversed(p) || straight)) { // not supported for int16
+    if (!cmsis_nn_is_reversed(p) && !straight) {
         return false;
     }
     int32_t sums =
@@ -287,5 +447,23 @@ bool cmsis_nn_transpose_conv(const struct weighted_call *p)
     return arm_transpose_conv_wrapper_s8(&scratch, &filters, &params, &scales, &image, p->input,
                                          &shapes.filter, p->filter, &shapes.bias, p->weighted.bias,
                                          &shapes.output, p->output) == ARM_CMSIS_NN_SUCCESS;
+}
+
+bool cmsis_nn_transpose_conv(const struct weighted_call *p)
+{
+    const struct window_2d *window = &p->window;
+    int64_t image_in = (int64_t)window->y.output * window->x.output;
+    int64_t image_out = (int64_t)window->y.input * window->x.input;
+    if (p->wide || !is_small(p)) { // not supported for int16
+        return false;
+    }
+    int64_t positions = cmsis_nn_positions(p);
+    int64_t products = positions * p->depth / 2;
+    if (!cmsis_nn_is_reversed(p)) {
+        products = 8 * (positions * p->depth / (window->y.stride * window->x.stride) + 1);
+    }
+    return run_batches(p, image_out * (positions * POSITION + p->filters * (OUTPUT + products)),
+                       (size_t)image_in * (size_t)p->depth, (size_t)image_out * (size_t)p->filters,
+                       transpose_conv);
 }
 #endif

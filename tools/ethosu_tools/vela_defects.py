@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Models that Vela 5.2 compiles wrongly without a word.
+
+Source: `operators-of-equal-weights` in host_tests/generator/defects.py shows by registers what is
+wrong.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import tflite
+
+# Positions of weights and of their bias among an operator's inputs; -1: there is none.
+_WEIGHTS: dict[str, tuple[tuple[int, int], ...]] = {
+    "CONV_2D": ((1, 2),),
+    "DEPTHWISE_CONV_2D": ((1, 2),),
+    "FULLY_CONNECTED": ((1, 2),),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": (
+        *((gate, gate + 11) for gate in range(1, 5)),
+        *((gate, -1) for gate in range(5, 9)),
+    ),
+}
+
+
+def warnings(source: Path, compiled: Path) -> list[str]:
+    """One sentence for each two operators on the NPU with equal weights and different biases."""
+    on_cpu = {
+        graph.tensors[output].name
+        for graph in tflite.parse(tflite.read(compiled))
+        for operator in graph.operators
+        for output in operator.outputs
+        if not operator.on_npu
+    }
+    first: dict[bytes, tuple[str, bytes]] = {}
+    sentences = []
+    for name, weights, bias in _weights(source):
+        if name in on_cpu:
+            continue
+        other, its_bias = first.setdefault(weights, (name, bias))
+        if bias != its_bias:
+            sentences.append(
+                f"Vela gives '{name}' the biases of '{other}', which has equal weights: results "
+                "will be wrong; change one of the weights, or keep an operator on the CPU"
+            )
+    return sentences
+
+
+def _weights(model: Path) -> Iterator[tuple[str, bytes, bytes]]:
+    """Of all operators with weights: name of the output, weights, and bias (zeros are as none)."""
+    for graph in tflite.parse(tflite.read(model)):
+        for operator in graph.operators:
+            for positions in _WEIGHTS.get(operator.name, ()):
+                weights, bias = (
+                    graph.tensors[operator.inputs[at]].content
+                    if 0 <= at < len(operator.inputs) and operator.inputs[at] >= 0
+                    else b""
+                    for at in positions
+                )
+                if weights:
+                    yield graph.tensors[operator.outputs[0]].name, weights, bias.rstrip(b"\0")
