@@ -32,9 +32,9 @@ def _build(repo: Path, board: Path, program: Path) -> Path:
     here = repo / "host_tests/boards/MPS3_AN547/c"
     source = program.with_suffix(".c")
     text = (here / "dma_caches.c").read_text()
-    source.write_text(text.replace("../../../../boards/MPS3_AN547/dma.c", str(board)))
+    source.write_text(text.replace("../../../../boards/drivers/dma_pl081.c", str(board)))
     module = repo / "modules/ethosu"
-    folders = (here, board.parent, repo / "boards/MPS3_AN547", module, module / "driver")
+    folders = (here, board.parent, repo / "boards/drivers", module, module / "driver")
     subprocess.run(
         ["gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter"]
         + ["-fsanitize=undefined", "-fno-sanitize-recover=all", "-no-pie"]
@@ -52,7 +52,7 @@ def _run(program: Path, copies: int, seed: int) -> subprocess.CompletedProcess[s
 @pytest.fixture(scope="module")
 def program(repo, tmp_path_factory):
     folder = tmp_path_factory.mktemp("caches")
-    return _build(repo, repo / "boards/MPS3_AN547/dma.c", folder / "caches")
+    return _build(repo, repo / "boards/drivers/dma_pl081.c", folder / "caches")
 
 
 def _check(done: subprocess.CompletedProcess[str]) -> None:
@@ -73,7 +73,7 @@ def test_many_more_copies(program, seed):
 
 @pytest.mark.parametrize("name", UPKEEP)
 def test_without_it_a_copy_goes_wrong(repo, tmp_path, name):
-    text = (repo / "boards/MPS3_AN547/dma.c").read_text()
+    text = (repo / "boards/drivers/dma_pl081.c").read_text()
     assert text.count(UPKEEP[name]) == 1
     board = tmp_path / "dma.c"
     board.write_text(text.replace(UPKEEP[name], INSTEAD.get(name, "")))

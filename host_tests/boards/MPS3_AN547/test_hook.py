@@ -17,7 +17,7 @@ TENSORS = (
     "modules/ethosu/runtime/run.c",
     "modules/ethosu/driver/ethosu_layout.c",
 )
-INSTRUMENTS = ("boards/MPS3_AN547/moddma.c", "firmware/emulator/modemulator.c")
+INSTRUMENTS = ("boards/drivers/moddma.c", "firmware/emulator/modemulator.c")
 INSTRUMENT_FUNCTIONS = {"dma_module_copy", "emulator_copy_cost"}
 
 REPO = Path(__file__).resolve().parents[3]
@@ -48,7 +48,7 @@ def test_link_map_has_the_board_s_hook(image):
     text = image.with_suffix(".map").read_text()
     used = text[text.index("Linker script and memory map") :]
     places = re.findall(rf"\.text\.{HOOK}\s+(0x\w+)\s+(0x\w+) (\S+)", used)
-    assert [Path(place).name for _, _, place in places if int(_, 16)] == ["dma.o"]
+    assert [Path(place).name for _, _, place in places if int(_, 16)] == ["dma_pl081.o"]
     discarded = text[text.index("Discarded input sections") : text.index("Memory Configuration")]
     assert f"{HOOK}.o" in discarded.split(f".text.{HOOK}", 1)[1].split("\n", 2)[1]
 

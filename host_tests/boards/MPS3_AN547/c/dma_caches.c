@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * boards/MPS3_AN547/dma.c with a data cache, which QEMU does not have, and a
+ * boards/drivers/dma_pl081.c with a data cache, which QEMU does not have, and a
  * PL081 that fails at times.
  *
  * The CPU's bytes and those in memory are two arrays. A line is dirty when the
@@ -11,7 +11,7 @@
  *
  *     dma_caches COPIES SEED     # exit code 1 and a sentence when a copy is wrong
  */
-#include "../../../../boards/MPS3_AN547/dma.c" // with its statics
+#include "../../../../boards/drivers/dma_pl081.c" // with its statics
 
 #include <stdio.h>
 #include <stdlib.h>

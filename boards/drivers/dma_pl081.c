@@ -13,7 +13,7 @@
  * with interrupts masked, without a controller (FVP, stock QEMU), and all that
  * a transfer which failed has left undone.
  */
-#include "dma.h"
+#include "dma_copy.h"
 
 #include <stddef.h>
 #include <string.h>
