@@ -6,11 +6,24 @@
 #include "board.h"
 
 #include "cpu.h"
+#include "dma_controller.h"
 #include "ethosu_board.h"
 
-/** Clocks of the core's own devices; bit 0: the NPU. */
-#define CLOCK_ENABLE ((volatile uint32_t *)0x400F0010u)
-#define CLOCK_NPU (1u << 0)
+/** Configuration of the core's own devices. */
+static struct {
+    volatile uint32_t dma_control;
+    volatile uint32_t dma_events;      /**< a bit for each: not secure */
+    volatile uint32_t dma_peripherals; /**< the same */
+    uint32_t unused;
+    volatile uint32_t clock_enable;
+} *const configuration = (void *)0x400F0000u;
+
+enum {
+    CLOCK_NPU = 1u << 0,
+    CLOCK_DMA = 1u << 4,
+    DMA_NOT_SECURE = 1u << 0, /**< its manager, from the next reset on */
+    DMA_RESET = 1u << 16,
+};
 
 extern uint32_t _mram_start[], _mram_end[], _dtcm_start[], _dtcm_end[];
 extern uint32_t _sram0_start[], _sram0_end[], _sram1_start[], _sram1_end[];
@@ -41,9 +54,30 @@ const struct ethosu_board ethosu_board = {
     .npu_count = sizeof(npus) / sizeof(npus[0]),
 };
 
+/**
+ * DMA1, with interrupt 0 for event 0. A copy takes about 590 instructions, with the data cache on
+ * 760, and 9 for every line that is cleaned and discarded; by the CPU 42 and 9 for every 16 bytes.
+ */
+const struct dma_board dma_board = {
+    .base = 0x400C0000u,
+    .irq = 0,
+    .abort_irq = 32,
+    .least = 1024,
+    .least_cached = 2560,
+};
+
+static void start_dma(void)
+{
+    configuration->dma_control &= ~(uint32_t)DMA_NOT_SECURE;
+    configuration->dma_events = 0;
+    configuration->dma_peripherals = 0;
+    configuration->dma_control |= DMA_RESET;
+}
+
 void board_init(void)
 {
-    *CLOCK_ENABLE |= CLOCK_NPU;
+    configuration->clock_enable |= CLOCK_NPU | CLOCK_DMA;
+    start_dma();
     SCB_EnableICache();
     SCB_EnableDCache();
 }

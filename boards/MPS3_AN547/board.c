@@ -6,6 +6,7 @@
 #include "board.h"
 
 #include "cpu.h"
+#include "dma_controller.h"
 #include "ethosu_board.h"
 #include "fault.h"
 #include "startup.h"
@@ -39,6 +40,17 @@ const struct ethosu_board ethosu_board = {
     .cache_line = 32,
     .npus = npus,
     .npu_count = sizeof(npus) / sizeof(npus[0]),
+};
+
+/**
+ * DMA0. A copy takes about 500 instructions, against 42 and 9 for every 16 bytes by the CPU;
+ * with the data cache on 770, and 9 for every line that is cleaned and discarded.
+ */
+const struct dma_board dma_board = {
+    .base = 0x41200000u,
+    .irq = 58,
+    .least = 832,
+    .least_cached = 2560,
 };
 
 void board_init(void)

@@ -7,6 +7,7 @@
 #include "board.h"
 
 #include "cpu.h"
+#include "dma_controller.h"
 #include "ethosu_board.h"
 
 /** The bit that clocks the NPU: this chip switches it off after a reset. */
@@ -80,6 +81,15 @@ const struct ethosu_board ethosu_board = {
     .cache_line = 32,
     .npus = npus,
     .npu_count = sizeof(npus) / sizeof(npus[0]),
+};
+
+/** The DMA controller; boards/drivers/dma_controller.h explains the fields. */
+const struct dma_board dma_board = {
+    .base = 0x40004000u,
+    .irq = 30,
+    .abort_irq = 30,      // this controller has one interrupt
+    .least = 1024,        // bytes: measure it
+    .least_cached = 3072, // the same with the data cache on
 };
 
 void board_init(void)

@@ -290,8 +290,7 @@ void cache_event(void)
 
 /* --- The DMA controller's bus ---------------------------------------------- */
 
-/** What it finds at an address; NULL: nothing, which dma_device.c has told the guest already. */
-static uint8_t *bus_bytes(uint64_t address, unsigned size, bool write)
+uint8_t *cache_bus_bytes(uint64_t address, unsigned size, bool write)
 {
     uint8_t *found = guest_memory_map(MASTER_DMA, address, size, write), *memory = NULL;
     if (found && cache_enabled()) {
@@ -306,7 +305,7 @@ static uint64_t bus_read(void *opaque, uint64_t address, unsigned size)
 {
     (void)opaque;
     uint64_t value = 0;
-    const uint8_t *bytes = bus_bytes(address, size, false);
+    const uint8_t *bytes = cache_bus_bytes(address, size, false);
     if (bytes) {
         memcpy(&value, bytes, size);
     }
@@ -316,7 +315,7 @@ static uint64_t bus_read(void *opaque, uint64_t address, unsigned size)
 static void bus_write(void *opaque, uint64_t address, uint64_t value, unsigned size)
 {
     (void)opaque;
-    uint8_t *bytes = bus_bytes(address, size, true);
+    uint8_t *bytes = cache_bus_bytes(address, size, true);
     if (bytes) {
         memcpy(bytes, &value, size);
     }

@@ -49,7 +49,13 @@ bool cache_is_clean(uint64_t address, uint64_t size);
 /** A moment at which lines may be evicted. */
 void cache_event(void);
 
-/** The memory region that the DMA controller reads and writes. Big lock. */
+/** What a DMA controller finds at an address, as a part of an access; NULL: nothing. */
+uint8_t *cache_bus_bytes(uint64_t address, unsigned size, bool write);
+
+/**
+ * The memory region that a DMA controller reads and writes which sees memories
+ * where the CPU does, and has looked at them with cache_map(). Big lock.
+ */
 Object *cache_bus(void);
 
 #endif

@@ -1,337 +1,66 @@
 // SPDX-License-Identifier: MIT
-/**
- * QEMU's own PL081, made to behave as the real one does where QEMU's differs.
- *
- * QEMU copies inside the register write that enables a channel, forgets to look
- * at its interrupt line after that write, and knows no bus errors. A guest
- * would never sleep through a transfer, and never see one fail. So this window
- * stands before the controller's registers: the enabling write is held back
- * for the time that the transfer takes, and a transfer from or to memory that
- * the controller can't reach ends with its error interrupt.
- *
- * Registers and bits: Arm PrimeCell Single Master DMA Controller (PL081)
- * Technical Reference Manual, Arm DDI 0218, chapter 3.
- */
+/** The DMA controller of the board: what all kinds have, and which one it is. */
 #include "dma_device.h"
 
 #include <stddef.h>
 #include <string.h>
 
+#include "board.h"
 #include "cache.h"
+#include "dma_kind.h"
 #include "instruction_count.h"
-#include "machine.h"
-#include "message.h"
 #include "qemu_api.h"
 
-#define WINDOW_SIZE 0x1000u
-
-/** The clock of the board's buses, and the cycles of one read and one write. */
-#define BUS_MHZ 32u
+/** The clock of AN547's buses, and the cycles of one read and one write. */
+#define BUS_HZ 32000000u
 #define CYCLES_PER_UNIT 2u
 
-enum controller_register {
-    INT_STATUS = 0x000,
-    INT_ERROR_STATUS = 0x00C,
-    INT_ERROR_CLEAR = 0x010,
-    RAW_INT_ERROR_STATUS = 0x018,
-    ENABLED_CHANNELS = 0x01C,
-    CONFIGURATION = 0x030,
-};
-
-/** Of channel n, from 0x100 + n * 0x20 on. */
-enum channel_register {
-    SOURCE = 0x00,
-    DESTINATION = 0x04,
-    LIST = 0x08,
-    CONTROL = 0x0C,
-    CHANNEL_CONFIGURATION = 0x10,
-};
-
-#define CHANNEL_BASE 0x100u
-#define CHANNEL_SIZE 0x20u
-#define CHANNEL_COUNT 2u
-#define ENABLE 0x1u             /**< in both kinds of configuration register */
-#define ERROR_INTERRUPT 0x4000u /**< in a channel's configuration: not masked */
-#define DONE_INTERRUPT 0x8000u  /**< the same for the end of a transfer */
-#define UNITS 0xFFFu            /**< in a channel's control */
-#define LIST_ADDRESS 0xFFFFFFFCu
-#define LIST_LIMIT 65536u /**< a longer list is taken for a ring */
-
-enum dma_fault { DMA_BUS_ERROR, DMA_ABORT, DMA_IRQ_LOST, DMA_HANG, DMA_FAULT_COUNT };
-
-/** One piece of a transfer: the registers of a channel, and the layout of a list's items. */
-struct piece {
-    uint32_t source;
-    uint32_t destination;
-    uint32_t next;
-    uint32_t control;
-};
-
-struct channel {
-    uint32_t held; /**< configuration that enables it, and waits for its time; 0: none */
-    uint64_t instructions_at_start;
-    _Alignas(max_align_t) unsigned char timer[TIMER_ROOM];
+static const struct dma_operations *const kinds[] = {
+    [DMA_PL081] = &dma_pl081,
+    [DMA_PL330] = &dma_pl330,
 };
 
 static struct {
-    MemoryRegion *registers; /**< of QEMU's PL081 */
-    qemu_irq irq;
-    struct channel channels[CHANNEL_COUNT];
-    uint32_t errors;               /**< a bit for each channel: ended with an error */
-    uint32_t enabled;              /**< of these, those that interrupt */
-    unsigned due[DMA_FAULT_COUNT]; /**< how many times each fault is still to happen */
+    const struct dma_operations *kind; /**< NULL: the board has none */
+    unsigned due[DMA_FAULT_COUNT];     /**< how many times each fault is still to happen */
     struct dma_run_record last_run;
 } dma;
 
-static QEMUTimer *channel_timer(struct channel *channel)
-{
-    return (QEMUTimer *)channel->timer;
-}
-
-static uint32_t get(uint32_t offset)
-{
-    uint64_t value = 0;
-    memory_region_dispatch_read(dma.registers, offset, &value, MEMOP_WORD, 0);
-    return (uint32_t)value;
-}
-
-static void set(uint32_t offset, uint32_t value)
-{
-    memory_region_dispatch_write(dma.registers, offset, value, MEMOP_WORD, 0);
-}
-
-/** QEMU's part of the line follows QEMU's state at such a write, ours joins in. */
-static void update_irq(void)
-{
-    set(CONFIGURATION, get(CONFIGURATION));
-    if (dma.errors & dma.enabled) {
-        qemu_set_irq(dma.irq, 1);
-    }
-}
-
-/* --- The pieces of a transfer --------------------------------------------- */
-
-static uint32_t units(const struct piece *piece)
-{
-    return piece->control & UNITS;
-}
-
-static uint64_t bytes(const struct piece *piece, unsigned width_shift)
-{
-    return (uint64_t)units(piece) << (piece->control >> width_shift & 7u);
-}
-
-static bool reachable(const struct piece *piece)
-{
-    return cache_map(MASTER_DMA, piece->source, bytes(piece, 18), false) &&
-           cache_map(MASTER_DMA, piece->destination, bytes(piece, 21), true);
-}
-
-static struct piece first_piece(uint32_t base)
-{
-    return (struct piece){get(base + SOURCE), get(base + DESTINATION), get(base + LIST),
-                          get(base + CONTROL)};
-}
-
-/** Replace a piece by the next of its list. False: there is none, or it can't be read. */
-static bool next_piece(struct piece *piece, bool *error)
-{
-    uint32_t address = piece->next & LIST_ADDRESS;
-    if (!address) {
-        return false;
-    }
-    const uint8_t *item = cache_map(MASTER_DMA, address, sizeof *piece, false);
-    *error = !item;
-    if (item) {
-        memcpy(piece, item, sizeof *piece);
-    }
-    return item;
-}
-
-/** Look through a transfer before it is made: its units in all, and whether it meets an error. */
-static uint64_t survey(uint32_t base, bool *error)
-{
-    struct piece piece = first_piece(base);
-    uint64_t total = 0;
-    unsigned count = 0;
-    *error = false;
-    do {
-        total += units(&piece);
-        *error = !reachable(&piece) || ++count > LIST_LIMIT;
-    } while (!*error && next_piece(&piece, error));
-    return total;
-}
-
-/* --- A transfer ----------------------------------------------------------- */
-
-static uint32_t base_of(const struct channel *channel)
-{
-    return CHANNEL_BASE + (uint32_t)(channel - dma.channels) * CHANNEL_SIZE;
-}
-
-/** Does this fault happen now? Counts it down. */
-static bool due(enum dma_fault fault)
+bool dma_fault_due(enum dma_fault fault)
 {
     return dma.due[fault] > 0 && dma.due[fault]-- > 0;
 }
 
-static void fail(uint32_t bit, uint32_t configuration)
+uint64_t dma_note_start(void)
 {
-    dma.errors |= bit;
-    dma.enabled &= ~bit;
-    if (configuration & ERROR_INTERRUPT) {
-        dma.enabled |= bit;
-    }
-}
-
-/** Copy half of the first piece. */
-static void copy_a_part(uint32_t base, uint32_t configuration)
-{
-    uint32_t control = get(base + CONTROL);
-    set(base + CONTROL, (control & ~UNITS) | (control & UNITS) / 2);
-    set(base + LIST, 0);
-    set(base + CHANNEL_CONFIGURATION, configuration & ~DONE_INTERRUPT);
-}
-
-/** The time of a transfer is over: make it, or let it fail. */
-static void complete(void *context)
-{
-    struct channel *channel = context;
-    uint32_t base = base_of(channel), configuration = channel->held;
-    bool error;
-    survey(base, &error);
-    if (error) {
-        message(MESSAGE_GUEST_ERROR, "dma: channel %u reads or writes where it can't, from 0x%08x",
-                (unsigned)(channel - dma.channels), get(base + SOURCE));
-    }
-    bool aborted = !error && due(DMA_ABORT);
-    if (aborted) {
-        copy_a_part(base, configuration);
-    }
-    error = error || aborted || due(DMA_BUS_ERROR);
-    dma.last_run.instructions = instruction_count() - channel->instructions_at_start;
-    dma.last_run.idle = all_cpu_threads_idle();
-    channel->held = 0;
-    if (error) {
-        fail(1u << (channel - dma.channels), configuration);
-    } else {
-        set(base + CHANNEL_CONFIGURATION,
-            due(DMA_IRQ_LOST) ? configuration & ~DONE_INTERRUPT : configuration);
-    }
-    update_irq();
-}
-
-static void start(struct channel *channel, uint32_t configuration)
-{
-    bool error;
-    uint64_t cycles = survey(base_of(channel), &error) * CYCLES_PER_UNIT;
-    channel->held = configuration;
-    channel->instructions_at_start = instruction_count();
     cache_barrier();
-    if (!due(DMA_HANG)) {
-        timer_mod(channel_timer(channel),
-                  qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + (int64_t)(cycles * 1000 / BUS_MHZ));
-    }
+    return instruction_count();
 }
 
-static void cancel(struct channel *channel)
+void dma_note_end(uint64_t instructions_at_start)
 {
-    timer_del(channel_timer(channel));
-    channel->held = 0;
+    dma.last_run.instructions = instruction_count() - instructions_at_start;
+    dma.last_run.idle = all_cpu_threads_idle();
 }
 
-/* --- Registers ------------------------------------------------------------ */
-
-/** The channel whose configuration register is at this offset, or NULL. */
-static struct channel *configured_at(uint32_t offset)
+int64_t dma_due_time(uint64_t units)
 {
-    for (size_t i = 0; i < CHANNEL_COUNT; i++) {
-        if (offset == base_of(&dma.channels[i]) + CHANNEL_CONFIGURATION) {
-            return &dma.channels[i];
-        }
-    }
-    return NULL;
+    const uint32_t hz = board()->chip ? board()->chip->clock_hz : BUS_HZ;
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) +
+           (int64_t)(units * CYCLES_PER_UNIT * 1000000000u / hz);
 }
-
-static uint32_t channels_held(void)
-{
-    uint32_t bits = 0;
-    for (size_t i = 0; i < CHANNEL_COUNT; i++) {
-        bits |= dma.channels[i].held ? 1u << i : 0;
-    }
-    return bits;
-}
-
-static uint32_t read_register(void *context, uint32_t offset)
-{
-    (void)context;
-    const struct channel *channel = configured_at(offset);
-    if (channel && channel->held) {
-        return channel->held;
-    }
-    uint32_t value = get(offset);
-    switch (offset) {
-    case INT_STATUS:
-    case INT_ERROR_STATUS:
-        return value | (dma.errors & dma.enabled);
-    case RAW_INT_ERROR_STATUS:
-        return value | dma.errors;
-    case ENABLED_CHANNELS:
-        return value | channels_held();
-    default:
-        return value;
-    }
-}
-
-static void write_register(void *context, uint32_t offset, uint32_t value)
-{
-    (void)context;
-    struct channel *channel = configured_at(offset);
-    if (channel) {
-        cancel(channel);
-        if (value & ENABLE && get(CONFIGURATION) & ENABLE) {
-            start(channel, value);
-            return;
-        }
-    }
-    if (offset == INT_ERROR_CLEAR) {
-        dma.errors &= ~value;
-    }
-    set(offset, value);
-    update_irq();
-}
-
-/* --- Life ----------------------------------------------------------------- */
 
 void dma_device_create(const struct dma_slot *slot)
 {
-    Object *controller = qdev_new("pl081");
-    object_property_set_link(controller, "downstream", cache_bus(), NULL);
-    if (!sysbus_realize_and_unref(controller, NULL)) {
-        fatal("this QEMU makes no PL081 DMA controller");
-    }
-    dma.registers = sysbus_mmio_get_region(controller, 0);
-    dma.irq = machine_irq(slot->irq);
-    sysbus_connect_irq(controller, 0, dma.irq);
-    for (size_t i = 0; i < CHANNEL_COUNT; i++) {
-        struct channel *channel = &dma.channels[i];
-        timer_init_full(channel_timer(channel), NULL, QEMU_CLOCK_VIRTUAL, 1, 0, complete, channel);
-    }
-    machine_map(&(struct machine_window){"dma", slot->base, WINDOW_SIZE, read_register,
-                                         write_register, NULL},
-                NULL);
+    dma.kind = kinds[slot->kind];
+    dma.kind->create(slot);
 }
 
 void dma_device_reset(void)
 {
-    if (!dma.registers) {
-        return; // the board has none
+    if (dma.kind) {
+        dma.kind->reset();
     }
-    for (size_t i = 0; i < CHANNEL_COUNT; i++) {
-        cancel(&dma.channels[i]);
-    }
-    dma.errors = 0;
-    qemu_set_irq(dma.irq, 0);
 }
 
 bool dma_device_inject(const char *fault, unsigned count)
@@ -343,7 +72,7 @@ bool dma_device_inject(const char *fault, unsigned count)
         [DMA_HANG] = "hang",
     };
     for (size_t i = 0; i < DMA_FAULT_COUNT; i++) {
-        if (strcmp(names[i], fault) == 0) {
+        if (dma.kind && strcmp(names[i], fault) == 0) {
             dma.due[i] = count;
             return true;
         }

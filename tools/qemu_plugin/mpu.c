@@ -15,6 +15,7 @@ enum mpu_register {
 };
 
 #define CTRL_ENABLE 0x1u
+#define RBAR_READ_ONLY 0x4u
 #define RLAR_ENABLE 0x1u
 #define ADDRESS_MASK 0xFFFFFFE0u
 #define REGION_MAX 16u
@@ -66,9 +67,13 @@ static void note_region(const struct access *access, uint32_t number)
     uint32_t base = get(access, RBAR), limit = get(access, RLAR);
     uint32_t index = limit >> 1 & 7u;
     uint32_t byte = get(access, MAIR0 + index / 4 * 4) >> index % 4 * 8 & 0xFFu;
+    enum coherence_attribute attribute = attribute_of(byte);
+    if (attribute == COHERENCE_WRITE_THROUGH && base & RBAR_READ_ONLY) {
+        attribute = COHERENCE_WRITE_BACK; // the same where nothing is written, and barriers skip it
+    }
     if (limit & RLAR_ENABLE && region_count < REGION_MAX) {
         regions[region_count++] =
-            (struct region){base & ADDRESS_MASK, limit | ~ADDRESS_MASK, attribute_of(byte)};
+            (struct region){base & ADDRESS_MASK, limit | ~ADDRESS_MASK, attribute};
     }
 }
 

@@ -50,6 +50,13 @@ const struct board board_alif_ensemble_e7 = {
               .base = 0x400E1000,
               .irq = 55,
               .gate = {.address = 0x400F0010, .mask = 1, .value = 1}}},
+    // Alif's description of the memory map only: Zephyr has no DMA controller here.
+    .dma = {.kind = DMA_PL330,
+            .base = 0x400C0000,
+            .irq = 0,
+            .abort_irq = 32,
+            .gate = {.address = 0x400F0010, .mask = 1 << 4, .value = 1 << 4},
+            .reset = {.address = 0x400F0000, .mask = 1 << 16 | 1, .value = 1 << 16}},
     .page = {.base = 0x4F000000, .irq = 479},
     .chip = &chip,
 };

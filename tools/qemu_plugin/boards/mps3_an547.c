@@ -32,6 +32,6 @@ const struct board board_mps3_an547 = {
             {.argument = "npu", .preset = "ethos-u55-128", .base = 0x48102000, .irq = 56},
             {.argument = "npu1", .preset = NULL, .base = 0x48104000, .irq = 59},
         },
-    .dma = {.base = 0x41200000, .irq = 58},
+    .dma = {.kind = DMA_PL081, .base = 0x41200000, .irq = 58},
     .page = {.base = 0x4F000000, .irq = 57},
 };

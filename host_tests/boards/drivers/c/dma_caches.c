@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 /**
- * boards/MPS3_AN547/dma.c with a data cache, which QEMU does not have, and a
- * PL081 that fails at times.
+ * The copy by DMA with a data cache, which QEMU does not have, and a controller
+ * that fails at times: FRAME is dma_copy.c, DRIVER the driver of a controller,
+ * FAKE that controller.
  *
  * The CPU's bytes and those in memory are two arrays. A line is dirty when the
  * CPU has changed it since they last met. At every step a line may be evicted
  * (memory gets what is dirty) or fetched again, at random, as a cache may at
  * any moment. What is neither cleaned, nor discarded, nor hit by that chance
- * stays apart, and a copy that relies on it goes wrong.
+ * stays apart, and a copy that relies on it goes wrong. The controller sees
+ * memory at other addresses than the CPU.
  *
  *     dma_caches COPIES SEED     # exit code 1 and a sentence when a copy is wrong
  */
-#include "../../../../boards/MPS3_AN547/dma.c" // with its statics
+#include FRAME  // with its statics
+#include DRIVER // the same
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +22,16 @@
 
 #define WINDOW_BASE 0x60000000u
 #define WINDOW_SIZE 0x00040000u
+#define WINDOW_BUS 0x90000000u /**< where the controller sees it */
+#define SHARED_BUS 0xA0000000u /**< where it sees what the driver shares with it */
+#define SHARED_SIZE 512u
+#define LINE DMA_LINE
 #define LINES (WINDOW_SIZE / LINE)
 
 static uint8_t *cpu;                /**< what the CPU sees: mapped at WINDOW_BASE */
 static uint8_t met[WINDOW_SIZE];    /**< as they last met */
 static uint8_t memory[WINDOW_SIZE]; /**< what bus masters see */
-static struct piece list_in_memory[LIST_LENGTH];
+static uint8_t shared_memory[SHARED_SIZE];
 static uint32_t now, random_state;
 static bool hung; /**< the transfer under way never ends */
 
@@ -32,11 +39,23 @@ static bool hung; /**< the transfer under way never ends */
 static uint8_t expected[WINDOW_SIZE];
 static uint32_t neighbours[2];
 
-static const struct ethosu_memory window_table[] = {{"window", (void *)WINDOW_BASE,
-                                                     (void *)(WINDOW_BASE + WINDOW_SIZE),
-                                                     .masters = ETHOSU_MASTERS_ALL}};
+static const struct ethosu_memory window_table[] = {
+    {"window", (void *)WINDOW_BASE, (void *)(WINDOW_BASE + WINDOW_SIZE), .npu_address = WINDOW_BUS,
+     .masters = ETHOSU_MASTERS_ALL},
+    {"shared", &SHARED, &SHARED + 1, .npu_address = SHARED_BUS, .masters = ETHOSU_MASTERS_READ},
+};
 const struct ethosu_board ethosu_board = {
-    .memories = window_table, .memory_count = 1, .cache_line = LINE};
+    .memories = window_table, .memory_count = 2, .cache_line = LINE};
+const struct dma_board dma_board = {
+    .base = 0x41200000, .irq = 1, .abort_irq = 2, .least = 704, .least_cached = 2560};
+
+static void check(bool right, const char *otherwise)
+{
+    if (!right) {
+        puts(otherwise);
+        exit(1);
+    }
+}
 
 static uint32_t pseudo_random(uint32_t limit)
 {
@@ -78,11 +97,12 @@ static void live(void)
     }
 }
 
-/** The lines of a range, or none when it is the controller's list. */
+/** The lines of a range, or none when it is what the driver shares with the controller. */
 static bool lines_of(uint64_t base, size_t size, size_t *first, size_t *end)
 {
-    if (base == (uintptr_t)list) {
-        memcpy(list_in_memory, list, sizeof list);
+    if (base == (uintptr_t)&SHARED) {
+        check(size == sizeof SHARED, "a part is not cleaned");
+        memcpy(shared_memory, &SHARED, size);
         return false;
     }
     *first = (size_t)(base - WINDOW_BASE) / LINE;
@@ -115,17 +135,16 @@ void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int coun
 
 /* --- The controller and the board ----------------------------------------- */
 
-static void move(const struct piece *piece)
+/** What the controller finds at an address. */
+static uint8_t *bus(uint32_t address, size_t size)
 {
-    unsigned width = piece->control >> 18 & 7u;
-    size_t size = (size_t)(piece->control & UNITS_MAX) << width;
-    if (piece->source % (1u << width) || piece->destination % LINE % (1u << width)) {
-        puts("a piece is not aligned to its width");
-        exit(1);
-    }
-    memmove(memory + (piece->destination - WINDOW_BASE), memory + (piece->source - WINDOW_BASE),
-            size);
+    bool in_window = address >= WINDOW_BUS && address + size <= WINDOW_BUS + WINDOW_SIZE;
+    bool in_shared = address >= SHARED_BUS && address + size <= SHARED_BUS + SHARED_SIZE;
+    check(in_window || in_shared, "nothing is there for the controller");
+    return in_window ? memory + (address - WINDOW_BUS) : shared_memory + (address - SHARED_BUS);
 }
+
+#include FAKE
 
 /** Some interrupt handler writes next to the destination. */
 static void disturb(void)
@@ -139,28 +158,16 @@ static void disturb(void)
 /** The interrupt comes while the CPU sleeps. */
 void irq_wait_unless(const volatile uint32_t *flag)
 {
-    if (*flag || hung || !(dma->channel.configuration & ENABLE)) {
+    if (*flag || hung || !fake_begun()) {
         return;
     }
     disturb();
     uint32_t fate = pseudo_random(8);
     hung = fate == 0;
-    if (hung) {
-        return;
+    if (!hung) {
+        fake_run(fate == 1);
+        disturb();
     }
-    struct piece piece = {dma->channel.piece.source, dma->channel.piece.destination,
-                          dma->channel.piece.next, dma->channel.piece.control};
-    move(&piece);
-    while (fate != 1 && piece.next != 0) {
-        piece = list_in_memory[(piece.next - (uint32_t)(uintptr_t)list) / sizeof piece];
-        move(&piece);
-    }
-    dma->channel.configuration = 0;
-    dma->error_status = fate == 1;
-    dma->done_status = fate != 1;
-    disturb();
-    on_interrupt(NULL);
-    dma->error_status = dma->done_status = 0;
 }
 
 void irq_connect(unsigned number, void (*handler)(void *argument), void *argument)
@@ -218,6 +225,7 @@ static bool copy_is_right(void)
     neighbours[0] = target - 1;
     neighbours[1] = target + size;
     hung = false;
+    fake_begin_copy();
     arm_ethos_io_memcpy(cpu + target, cpu + source, size);
     live();
     bool right = memcmp(cpu, expected, WINDOW_SIZE) == 0;
@@ -247,9 +255,7 @@ int main(int count, char **arguments)
     random_state = count == 3 ? (uint32_t)atoi(arguments[2]) : 0;
     ethosu_memory_use(&ethosu_board);
     cpu = map_at(WINDOW_BASE, WINDOW_SIZE);
-    map_at(DMA_BASE, 0x1000);
-    dma->peripheral_id[0] = 0x81;
-    dma->peripheral_id[1] = 0x10;
+    fake_prepare(map_at(dma_board.base, 0x1000));
     if (!who_cannot_wait_copies_alone()) {
         puts("a transfer was begun by who cannot wait for it");
         return 1;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The copy hook in the firmware's image: the board's is linked, and every caller calls it."""
+"""The copy hook in each image with DMA: the board's is linked, and every caller calls it."""
 
 import re
 import subprocess
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from ethosu_tools import paths
+
+from . import WITH_DMA
 
 HOOK = "arm_ethos_io_memcpy"
 # An indented line that is no comment's.
@@ -17,7 +19,7 @@ TENSORS = (
     "modules/ethosu/runtime/run.c",
     "modules/ethosu/driver/ethosu_layout.c",
 )
-INSTRUMENTS = ("boards/MPS3_AN547/moddma.c", "firmware/emulator/modemulator.c")
+INSTRUMENTS = ("boards/drivers/moddma.c", "firmware/emulator/modemulator.c")
 INSTRUMENT_FUNCTIONS = {"dma_module_copy", "emulator_copy_cost"}
 
 REPO = Path(__file__).resolve().parents[3]
@@ -29,9 +31,9 @@ CALLERS = sorted(
 )
 
 
-@pytest.fixture(scope="module")
-def image() -> Path:
-    return paths.firmware("MPS3_AN547")
+@pytest.fixture(scope="module", params=WITH_DMA)
+def image(request) -> Path:
+    return paths.firmware(request.param)
 
 
 def _run(*command: str | Path) -> str:
@@ -48,7 +50,7 @@ def test_link_map_has_the_board_s_hook(image):
     text = image.with_suffix(".map").read_text()
     used = text[text.index("Linker script and memory map") :]
     places = re.findall(rf"\.text\.{HOOK}\s+(0x\w+)\s+(0x\w+) (\S+)", used)
-    assert [Path(place).name for _, _, place in places if int(_, 16)] == ["dma.o"]
+    assert [Path(place).name for _, _, place in places if int(_, 16)] == ["dma_copy.o"]
     discarded = text[text.index("Discarded input sections") : text.index("Memory Configuration")]
     assert f"{HOOK}.o" in discarded.split(f".text.{HOOK}", 1)[1].split("\n", 2)[1]
 

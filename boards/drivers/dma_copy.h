@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** The DMA controller that copies tensors, and what it has done. */
-#ifndef MPS3_AN547_DMA_H
-#define MPS3_AN547_DMA_H
+#ifndef DRIVERS_DMA_COPY_H
+#define DRIVERS_DMA_COPY_H
 
 #include <stdbool.h>
 #include <stdint.h>

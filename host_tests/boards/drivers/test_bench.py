@@ -9,22 +9,29 @@ import pytest
 from ethosu_tools import cli
 from ethosu_tools.commands import bench
 
+from . import WITH_DMA
 
-def _run(*options: str) -> dict:
+
+def _run(board: str, *options: str) -> dict:
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        assert cli.main(["bench", "copy", "--json", *options]) == 0
+        assert cli.main(["bench", "copy", "--json", "--board", board, *options]) == 0
     return json.loads(output.getvalue())
 
 
-@pytest.fixture(scope="module")
-def result() -> dict:
-    return _run()
+@pytest.fixture(scope="module", params=WITH_DMA)
+def board(request) -> str:
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def result_with_cache() -> dict:
-    return _run("--coherence", "strict")
+def result(board) -> dict:
+    return _run(board)
+
+
+@pytest.fixture(scope="module")
+def result_with_cache(board) -> dict:
+    return _run(board, "--coherence", "strict")
 
 
 def test_64_kb_cost_two_per_cent_of_the_default(result):
@@ -62,8 +69,8 @@ def test_no_transfer_failed(result):
     assert result["counters"]["timeouts"] == 0
 
 
-def test_counts_repeat(result):
-    assert _run()["sizes"] == result["sizes"]
+def test_counts_repeat(board, result):
+    assert _run(board)["sizes"] == result["sizes"]
 
 
 def test_table_for_people(result):

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+/**
+ * arm_ethos_io_memcpy() by a DMA controller: the CPU sleeps while tensors are
+ * copied. What all controllers have in common; dma_controller.h says what each
+ * of them adds.
+ *
+ * The controller writes whole cache lines of the destination, and the CPU the
+ * few bytes before and behind them. So nobody else's data is in a line that is
+ * invalidated, and the destination is always aligned; the source's alignment
+ * decides how many bytes go at once.
+ *
+ * The CPU copies alone where the controller can't or had better not: small
+ * copies, memory that only the CPU sees, in an interrupt handler or with
+ * interrupts masked, without a controller (FVP, stock QEMU), and all that a
+ * transfer which failed has left undone.
+ */
+#include "dma_copy.h"
+
+#include <string.h>
+
+#include "cpu.h"
+#include "dma_controller.h"
+#include "driver/arm_ethos_io_memcpy.h"
+#include "driver/ethosu_memory.h"
+#include "irq.h"
+
+/** A transfer at a thousandth of the bus's speed is still in time. */
+#define TIMEOUT_MS(size) (100u + (size) / 64u)
+
+static enum { UNKNOWN, ABSENT, PRESENT } presence;
+static bool disabled;
+static struct dma_counters counters;
+
+/** What the board's table says of both ends of the transfer under way. */
+static struct {
+    const struct ethosu_memory *source;
+    const struct ethosu_memory *destination;
+} memories;
+
+/** The transfer under way; interrupts go on with it piece by piece. */
+static struct {
+    struct dma_transfer rest;
+    bool failed;
+    volatile uint32_t done;
+} job = {.done = 1};
+
+static bool present(void)
+{
+    if (presence == UNKNOWN) {
+        presence = dma_controller_prepare() ? PRESENT : ABSENT;
+    }
+    return presence == PRESENT;
+}
+
+/* --- May it copy this? ---------------------------------------------------- */
+
+static bool can_wait(void)
+{
+    return __get_IPSR() == 0 && (__get_PRIMASK() | __get_BASEPRI() | __get_FAULTMASK()) == 0;
+}
+
+const struct ethosu_memory *dma_copy_memory(const void *start, size_t size, unsigned masters)
+{
+    const struct ethosu_memory *memory = ethosu_memory_find((uintptr_t)start, size);
+    return memory != NULL && (memory->masters & masters) == masters ? memory : NULL;
+}
+
+static bool reaches(const void *to, const void *from, size_t size)
+{
+    memories.source = dma_copy_memory(from, size, ETHOSU_DMA_READS);
+    memories.destination = dma_copy_memory(to, size, ETHOSU_DMA_WRITES);
+    return memories.source != NULL && memories.destination != NULL;
+}
+
+static bool large_enough(size_t size)
+{
+    return size >= dma_board.least_cached ||
+           (size >= dma_board.least && (SCB->CCR & SCB_CCR_DC_Msk) == 0);
+}
+
+static bool suits(const void *to, const void *from, size_t size)
+{
+    return large_enough(size) && !disabled && can_wait() && job.done && present() &&
+           reaches(to, from, size);
+}
+
+/* --- Caches --------------------------------------------------------------- */
+
+/** What the CPU has written comes into memory; it keeps no line of the destination. */
+static void before_transfer(uint8_t *to, const uint8_t *from, size_t size)
+{
+    ethosu_memory_clean_in(memories.source, from, size);
+    ethosu_memory_discard_in(memories.destination, to, size);
+}
+
+/** What the CPU has fetched of the destination ahead of its time is old. */
+static void after_transfer(uint8_t *to, size_t size)
+{
+    ethosu_memory_discard_in(memories.destination, to, size);
+    ethosu_memory_barrier();
+}
+
+/* --- A transfer ----------------------------------------------------------- */
+
+static void end(bool failed)
+{
+    job.failed = failed;
+    job.done = 1; // last: it wakes the copy
+}
+
+static void start_rest(void)
+{
+    if (!dma_controller_start(&job.rest)) {
+        end(true);
+    }
+}
+
+void dma_copy_ended(bool failed)
+{
+    if (job.done) {
+        return; // it was halted meanwhile
+    }
+    if (!failed && job.rest.size > 0) {
+        start_rest();
+        return;
+    }
+    end(failed);
+}
+
+/** End a transfer that does not end by itself. */
+static void halt(void)
+{
+    uint32_t state = irq_mask();
+    dma_controller_halt();
+    end(true);
+    irq_restore(state);
+}
+
+/** Copy whole cache lines; false: nothing certain is in the destination. */
+static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
+{
+    before_transfer(to, from, size);
+    job.rest = (struct dma_transfer){dma_copy_bus_address(memories.destination, to),
+                                     dma_copy_bus_address(memories.source, from), size};
+    job.done = 0;
+    uint32_t begin = ethosu_board_ticks_ms();
+    start_rest();
+    while (!job.done && ethosu_board_ticks_ms() - begin < TIMEOUT_MS(size)) {
+        irq_wait_unless(&job.done);
+    }
+    if (!job.done) {
+        halt();
+        counters.timeouts++;
+    } else if (job.failed) {
+        counters.errors++;
+    }
+    after_transfer(to, size);
+    return !job.failed;
+}
+
+static void copy_by_dma(uint8_t *to, const uint8_t *from, size_t size)
+{
+    size_t head = -(uintptr_t)to % DMA_LINE;
+    size_t middle = (size - head) / DMA_LINE * DMA_LINE;
+    memcpy(to, from, head);
+    if (transfer(to + head, from + head, middle)) {
+        counters.transfers++;
+        counters.transfer_bytes += size;
+        head += middle;
+    }
+    memcpy(to + head, from + head, size - head);
+}
+
+void arm_ethos_io_memcpy(void *to, const void *from, size_t size)
+{
+    if (suits(to, from, size)) {
+        copy_by_dma(to, from, size);
+        return;
+    }
+    memcpy(to, from, size);
+    counters.cpu_copies++;
+    counters.cpu_bytes += size;
+}
+
+/* --- For others ----------------------------------------------------------- */
+
+struct dma_counters dma_counters(void)
+{
+    return counters;
+}
+
+void dma_enable(bool on)
+{
+    disabled = !on;
+}
+
+bool dma_enabled(void)
+{
+    return present() && !disabled;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+/** Which of Arm's PrimeCell devices is at an address, if one is. */
+#ifndef DRIVERS_PRIMECELL_H
+#define DRIVERS_PRIMECELL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fault.h"
+
+/** The number of the part, from its registers PERIPH_ID_0 and 1; 0: nothing is there. */
+static inline uint32_t primecell_part(uintptr_t base)
+{
+    uint32_t low, high;
+    bool answers = fault_guarded_read((const volatile uint32_t *)(base + 0xFE0u), &low) &&
+                   fault_guarded_read((const volatile uint32_t *)(base + 0xFE4u), &high);
+    return answers ? (high & 0xFu) << 8 | (low & 0xFFu) : 0;
+}
+
+#endif

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""Drivers that boards share: on this machine, and on each emulated board that has them."""
+
+from pathlib import Path
+
+from ethosu_tools import boards, paths
+
+
+def folder(board: str) -> Path:
+    """Where a board's files are."""
+    return paths.root() / "boards" / board.partition("-")[0]
+
+
+def _copies_by_dma(board: str) -> bool:
+    return "dma_copy.c" in (folder(board) / "board.mk").read_text()
+
+
+WITH_DMA = [name for name in boards.names() if boards.load(name).qemu and _copies_by_dma(name)]

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: MIT
+"""Tensors copied by DMA, on each emulated board that has it: sizes, alignments, errors."""
+
+import os
+import re
+import struct
+from collections.abc import Iterator
+
+import pytest
+from ethosu_tools import coherence
+from ethosu_tools.board import Board, QemuBoard
+from ethosu_tools.make_model import Net
+from ethosu_tools.qemu import Machine
+from ethosu_tools.tflite.writer import write
+from firmware.conftest import start
+from modules.ethosu.runtime.reference_cases import make_case
+
+from modules.ethosu.runtime import board_models
+
+from . import WITH_DMA, folder
+
+# By folder: a free part of a TCM, and whether bus masters reach it; memory that is only read.
+PLACES = {
+    "MPS3_AN547": (0x20070000, False, 0x28000000),
+    "ALIF_ENSEMBLE_E7": (0x20030000, True, 0x80020000),
+}
+TCM_BYTES = 4096
+
+# Copies within a frame of other bytes; `changes` of the counters since the last look.
+HELPERS = """
+import uctypes
+store = bytes(range(251)) * 400
+frame = bytearray(len(store))
+def lined(data): return memoryview(data)[-uctypes.addressof(data) % 32:]
+def copy(size, target_offset=0, source_offset=0):
+    source = lined(store)[source_offset:source_offset + size]
+    around = lined(frame)
+    for at in range(64 + target_offset): around[at] = 0xA5
+    target = around[64 + target_offset:64 + target_offset + size]
+    behind = around[64 + target_offset + size:128 + target_offset + size]
+    for at in range(64): behind[at] = 0xA5
+    if size: target[0] = source[0] ^ 255; target[-1] = source[-1] ^ 255; target[size // 2] ^= 255
+    dma.copy(target, source)
+    return (target == source and all(byte == 0xA5 for byte in behind)
+        and all(byte == 0xA5 for byte in around[:64 + target_offset]))
+last = dma.counters()
+def changes():
+    global last
+    before, last = last, dma.counters()
+    return {name: last[name] - before[name] for name in last if last[name] != before[name]}
+"""
+# Around a line, a piece of bytes, halfwords and words, and a list; and around the threshold.
+SIZES = (0, 1, 31, 32, 735, 4095, 4096, 8191, 16379, 16381, 33000, 65536)
+
+
+@pytest.fixture(scope="module", params=["installed", "newer"])
+def qemu(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Which QEMU runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "newer":
+            patch.setenv("ETHOSU_QEMU", str(request.getfixturevalue("newer_qemu")))
+        yield
+
+
+@pytest.fixture(scope="module", params=WITH_DMA)
+def running(request: pytest.FixtureRequest, qemu: None) -> Iterator[QemuBoard]:
+    """Each board in turn."""
+    with QemuBoard(Machine(board=request.param)) as board:
+        yield board
+
+
+@pytest.fixture
+def copies(running: QemuBoard) -> QemuBoard:
+    """The board after a soft reset, with the helpers."""
+    running.soft_reset()
+    running.exec("import dma, emulator, ethosu, machine\ndma.enable(True)\n" + HELPERS)
+    return running
+
+
+def name_of(board: QemuBoard) -> str:
+    return folder(board.machine.board.name).name
+
+
+def least(board: QemuBoard) -> int:
+    """Bytes from which on the board's folder says that DMA is worth while."""
+    field = "least" if os.environ[coherence.VARIABLE] == "off" else "least_cached"
+    text = (folder(board.machine.board.name) / "board.c").read_text()
+    return int(re.search(rf"\.{field} = (\d+)", text)[1])
+
+
+def test_every_size_and_alignment(copies):
+    threshold = least(copies)
+    sizes = (*SIZES, threshold - 1, threshold, threshold + 1)
+    offsets = "[(0, 0), (0, 1), (0, 2), (0, 4), (1, 0), (3, 3), (31, 2), (2, 29)]"
+    copies.exec(
+        f"wrong = [(size, to, source) for size in {sizes} for to, source in {offsets}"
+        " if not copy(size, to, source)]",
+        timeout=60,
+    )
+    assert copies.eval("wrong") == []
+    by_dma = sum(size >= threshold for size in sizes) * 8
+    changes = copies.eval("changes()")
+    assert changes["transfers"] == by_dma
+    assert changes["cpu_copies"] == len(sizes) * 8 - by_dma
+    assert "errors" not in changes and "timeouts" not in changes
+
+
+@pytest.mark.parametrize("fault", ["bus-error", "abort"])
+def test_error_leaves_the_copy_to_the_cpu(copies, fault):
+    copies.exec(f"emulator.fault('dma.{fault}', 2)")
+    assert copies.eval("[copy(5000, 1, 2) for _ in range(3)]") == [True] * 3
+    assert copies.eval("changes()") == {"errors": 2, "transfers": 1, "transfer_bytes": 5000}
+
+
+@pytest.mark.parametrize("fault", ["hang", "irq-lost"])
+def test_transfer_that_never_ends(copies, fault):
+    copies.exec(f"emulator.fault('dma.{fault}')")
+    assert copies.eval("[copy(5000), copy(5000)]") == [True, True]
+    assert copies.eval("changes()") == {"timeouts": 1, "transfers": 1, "transfer_bytes": 5000}
+
+
+def test_disabled(copies):
+    assert copies.eval("dma.enable(False)") is False
+    assert copies.eval("copy(5000)") is True
+    assert copies.eval("changes()") == {"cpu_copies": 1, "cpu_bytes": 5000}
+    assert copies.eval("dma.enable(True)") is True
+
+
+def test_with_interrupts_masked(copies):
+    """Nobody would wake the CPU: so it is before the start-up enables interrupts, too."""
+    copies.exec("state = machine.disable_irq()\nright = copy(5000)\nmachine.enable_irq(state)")
+    assert copies.eval("right") is True
+    assert copies.eval("changes()") == {"cpu_copies": 1, "cpu_bytes": 5000}
+
+
+@pytest.mark.parametrize("direction", ["from", "to"])
+def test_tightly_coupled_memory(copies, direction):
+    """By DMA at the address that bus masters see, or by the CPU where they see none."""
+    address, reached, _ = PLACES[name_of(copies)]
+    copies.exec(
+        f"tcm = uctypes.bytearray_at({address}, {TCM_BYTES})\nheap = bytearray({TCM_BYTES})"
+    )
+    ends = "heap, tcm" if direction == "from" else "tcm, heap"
+    copies.exec(f"for at in range({TCM_BYTES}): tcm[at] = at & 255; heap[at] = at >> 4 & 255")
+    copies.exec(f"dma.copy({ends})")
+    assert copies.eval("tcm == heap") is True
+    kind, size = ("transfers", "transfer_bytes") if reached else ("cpu_copies", "cpu_bytes")
+    assert copies.eval("changes()") == {kind: 1, size: TCM_BYTES}
+
+
+def test_read_only_memory_is_a_source(copies):
+    address = PLACES[name_of(copies)][2]
+    copies.exec(f"rom = uctypes.bytearray_at({address}, 4096)\ntarget = bytearray(b'x' * 4096)")
+    copies.exec("dma.copy(target, rom)")
+    assert copies.eval("target == rom") is True
+    assert copies.eval("changes()") == {"transfers": 1, "transfer_bytes": 4096}
+
+
+def test_sizes_have_to_agree(copies):
+    error = board_models.raised(copies, "dma.copy(bytearray(5), bytes(6))")
+    assert error == "ValueError target has 5 bytes, source 6"
+
+
+def test_without_a_controller(repo, build_dir):
+    """QEMU as it comes has nothing at that address."""
+    with (
+        start(build_dir / "firmware/MPS3_AN547/firmware.elf") as uart,
+        Board(uart.port) as board,
+    ):
+        board.exec("import dma\n" + HELPERS)
+        assert board.eval("dma.enable()") is False
+        assert board.eval("copy(5000, 1, 2)") is True
+        assert board.eval("changes()") == {"cpu_copies": 1, "cpu_bytes": 5000}
+
+
+@pytest.fixture(scope="module")
+def wide_case(tmp_path_factory):
+    """A model whose input the DMA controller copies, whether the cache is on or off."""
+    net = Net("wide", 1)
+    x = net.conv(net.input((1, 32, 32, 3)), 8, kernel=(3, 3), stride=(4, 4))
+    net.graph.outputs.append(x.tensor)
+    path = tmp_path_factory.mktemp("wide") / "wide.tflite"
+    path.write_bytes(write([net.graph], "random weights"))
+    return make_case(path, 1, extremes=False)
+
+
+def test_inference_is_exact_by_dma_and_by_cpu(copies, compiled, wide_case):
+    model = compiled(wide_case.model, copies.machine.npu)
+    copies.write_file("/m.tflite", model.read_bytes())
+    copies.exec(f"x = bytearray({wide_case.inputs[0][0].tobytes()!r})")
+    copies.exec("m = ethosu.Model('/m.tflite')\nchanges()")
+    expected = wide_case.outputs[0][0].tobytes()
+    assert copies.eval("bytes(m.predict([x])[0])") == expected
+    by_dma = copies.eval("changes()")
+    assert by_dma["transfers"] >= 1, "the input is large enough"
+    copies.exec("dma.enable(False)")
+    assert copies.eval("bytes(m.predict([x])[0])") == expected
+    by_cpu = copies.eval("changes()")
+    assert "transfers" not in by_cpu and by_cpu["cpu_bytes"] > by_dma["transfer_bytes"]
+
+
+def test_sleep_during_a_copy(running):
+    """On a board whose time follows its instructions: the host may be busy."""
+    with QemuBoard(Machine(board=running.machine.board.name, repeatable=True)) as board:
+        board.exec("import dma, emulator\n" + HELPERS)
+        board.exec(
+            "slept = 0\nfor _ in range(20):\n    copy(65536)\n    slept += emulator.dma_slept()"
+        )
+        assert board.eval("slept") >= 10, "now and then the tick of the clock has woken it"
+
+
+# --- The DMA-330 of the Ensemble E7 ---------------------------------------------------------------
+
+on_the_e7 = pytest.mark.parametrize("running", ["ALIF_ENSEMBLE_E7"], indirect=True)
+
+# Runs a program of the controller's by hand, on the channel that the firmware uses.
+RUN = """
+def run(program):
+    at = uctypes.bytearray_at({tcm}, len(program))
+    at[:] = program
+    while machine.mem32[0x400C0D00] & 1: pass
+    machine.mem32[0x400C0D08] = 0xA0 << 16
+    machine.mem32[0x400C0D0C] = {tcm} + 0x30800000
+    machine.mem32[0x400C0D04] = 0
+"""
+
+
+def copy_program(source: int, target: int) -> bytes:
+    """DMAMOV of both addresses and of the control word, one burst of 8 bytes, DMAEND."""
+    moves = ((0, source), (2, target), (1, 1 | 3 << 1 | (1 | 3 << 1) << 14))
+    return b"".join(struct.pack("<BBI", 0xBC, *move) for move in moves) + b"\x04\x08\x13\x00"
+
+
+@pytest.fixture
+def e7(copies):
+    tcm = PLACES["ALIF_ENSEMBLE_E7"][0]
+    copies.exec(RUN.format(tcm=tcm) + f"data = uctypes.bytearray_at({tcm + 1024}, 16)")
+    copies.exec("data[:] = b'new ones' + b'old ones'")
+    return copies
+
+
+@on_the_e7
+@pytest.mark.parametrize("end", ["reads", "writes"])
+def test_tcm_is_not_at_the_cpu_s_address(e7, end):
+    """What forgets the alias is told so: the channel faults, and the emulator names the address."""
+    address = PLACES["ALIF_ENSEMBLE_E7"][0] + 1024
+    source, target = address + 0x30800000, address + 8 + 0x30800000
+    wrong = address if end == "reads" else address + 8
+    ends = (wrong, target) if end == "reads" else (source, wrong)
+    e7.exec(f"run({copy_program(*ends)!r})\nimport time\ntime.sleep_ms(2)")
+    assert e7.eval("bytes(data[8:])") == b"old ones"
+    assert f"dma: channel 0 {end} where it can't, at {wrong:#010x}" in e7.machine.log()
+    e7.exec(f"run({copy_program(source, target)!r})\ntime.sleep_ms(2)")
+    assert e7.eval("bytes(data[8:])") == b"new ones"
+
+
+@on_the_e7
+def test_a_manager_that_was_not_reset_starts_nothing(e7):
+    e7.exec("machine.mem32[0x400F0000] = 0")
+    assert e7.eval("copy(5000)") is True
+    e7.exec("machine.mem32[0x400F0000] = 1 << 16")
+    assert e7.eval("copy(5000)") is True
+    assert e7.eval("changes()") == {"errors": 1, "transfers": 1, "transfer_bytes": 5000}
