@@ -20,6 +20,10 @@ from .errors import InputError, SetupError
 VARIABLE = "ETHOSU_BOARD"
 DEFAULT = "MPS3_AN547"
 FILE = "board.toml"
+VELA_FILE = "vela.ini"
+
+# How it is known that the image works there.
+SILICON, EMULATED, BUILT = "silicon", "emulated", "built only"
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,20 @@ class Emulation:
 
 
 @dataclass(frozen=True)
+class VelaFacts:
+    """What Vela is told of the board: its file, and two sections of this file or of Vela's own."""
+
+    config: Path
+    system_config: str
+    memory_mode: str
+
+
+@dataclass(frozen=True)
 class BoardFacts:
-    """One board.toml; the first of the NPUs is the board's, unless it is told otherwise."""
+    """One board.toml; the first of the NPUs is the board's, unless it is told otherwise.
+
+    `flash` has a table of settings for each way to flash it (flash/), the usual way first.
+    """
 
     name: str
     title: str
@@ -67,6 +83,16 @@ class BoardFacts:
     npus: tuple[str, ...]
     romfs: Span
     qemu: Emulation | None
+    vela: VelaFacts | None
+    flash: Mapping[str, Mapping[str, Any]]
+    silicon: bool
+
+    @property
+    def proof(self) -> str:
+        """Say where its image was seen to work."""
+        if self.silicon:
+            return SILICON
+        return EMULATED if self.qemu else BUILT
 
 
 def names() -> list[str]:
@@ -100,13 +126,14 @@ def add_option(parser: argparse.ArgumentParser, purpose: str) -> None:
     """Declare --board; without it ETHOSU_BOARD decides."""
     parser.add_argument(
         "--board",
-        type=_argument,
+        type=argument,
         metavar="BOARD",
         help=f"{purpose}: {', '.join(names())} (default: ${VARIABLE}, else {DEFAULT})",
     )
 
 
-def _argument(text: str) -> str:
+def argument(text: str) -> str:
+    """Name of a board on the command line; another one is a wrong command line."""
     try:
         return load(text).name
     except InputError as error:
@@ -141,7 +168,7 @@ def _over(table: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
 
 
 def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
-    qemu = table.get("qemu")
+    qemu, vela = table.get("qemu"), table.get("vela")
     return BoardFacts(
         name=name,
         title=table["title"],
@@ -157,4 +184,7 @@ def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
             window=Span(**qemu["window"]),
             memories={memory: Span(**span) for memory, span in qemu["memories"].items()},
         ),
+        vela=vela and VelaFacts(_folder() / name.partition("-")[0] / VELA_FILE, **vela),
+        flash=table.get("flash", {}),
+        silicon=table.get("silicon", False),
     )

@@ -10,13 +10,14 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from . import debug_table, tflite
+from .boards import VelaFacts
 from .errors import InputError, SetupError
 from .files import write_whole
 from .tflite.metadata import put
@@ -78,6 +79,7 @@ def compile_model(
     npu: str,
     output: Path,
     *,
+    board: VelaFacts | None = None,
     config: str = CONFIG_FILE,
     system_config: str | None = None,
     memory_mode: str | None = None,
@@ -86,20 +88,23 @@ def compile_model(
 ) -> dict[str, Any]:
     """Compile `source` for `npu` into the file `output`; Vela's report goes next to it.
 
-    `more` are further options in Vela's own words; `debug` stores the table of operators that an
-    error names. Returns what the compiled model needs and Vela's estimates.
+    System config and memory mode are those of the `board`, else Vela's own that fit the NPU, unless
+    others are named; they are sections of `config` or of the board's file. `more` are further
+    options in Vela's own words; `debug` stores the table of operators that an error names. Returns
+    what the compiled model needs, and Vela's estimates.
     """
     if npu not in NPUS:
         raise InputError(f"Vela knows no NPU {npu!r}, but {', '.join(NPUS)}")
     before = tflite.describe(source)
     if before.npu is not None:
         raise InputError(f"{source} is already compiled, for {before.npu}")
-    default = _TARGETS[npu]
+    default = board or _TARGETS[npu]
     target = Target(system_config or default.system_config, memory_mode or default.memory_mode)
     with tempfile.TemporaryDirectory(prefix="ethosu-vela-") as work:
         options = [
             *("--accelerator-config", npu),
             *("--config", config),
+            *(("--config", str(board.config)) if board else ()),
             *("--system-config", target.system_config),
             *("--memory-mode", target.memory_mode),
             *("--output-dir", work),
@@ -109,7 +114,7 @@ def compile_model(
         ]
         report = _run_vela(source, options)
         compiled, summary = _products(Path(work), source)
-        estimate = _estimate(summary)
+        row = _summary_row(summary)
         notes = {"vela_version": version("ethos-u-vela").encode()}
         if debug:
             database = Path(work) / f"{source.stem}_debug.xml"
@@ -120,10 +125,10 @@ def compile_model(
         "model": str(output),
         "report": str(report_path(output)),
         "bytes": output.stat().st_size,
-        "system_config": target.system_config,
-        "memory_mode": target.memory_mode,
+        "system_config": row["system_config"],
+        "memory_mode": row["memory_mode"],
         **tflite.describe(output).as_dict(),
-        "estimate": estimate,
+        "estimate": _estimate(row),
     }
 
 
@@ -168,11 +173,16 @@ def _products(work: Path, source: Path) -> tuple[Path, Path]:
     return compiled, summaries[0]
 
 
-def _estimate(summary: Path) -> dict[str, float]:
-    """Vela's figures for one inference, from its summary file."""
+def _summary_row(summary: Path) -> dict[str, str]:
+    """What Vela says in its summary file that it compiled for, and its figures."""
     with summary.open(newline="") as file:
-        row = next(csv.DictReader(file))
+        return next(csv.DictReader(file))
+
+
+def _estimate(row: Mapping[str, str]) -> dict[str, float]:
+    """Vela's figures for one inference."""
     return {
+        "clock_mhz": float(row["core_clock"]) / 1e6,
         "cycles": int(float(row["cycles_total"])),
         "npu_cycles": int(float(row["cycles_npu"])),
         "inferences_per_second": float(row["inferences_per_second"]),

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What the tools know of boards: board.toml, its variants, and what is wrong with it."""
 
+import configparser
+import json
+import struct
+
 import pytest
 from ethosu_tools import boards, paths, romfs
 from ethosu_tools.board import open_board
@@ -80,3 +84,51 @@ def test_a_board_that_is_emulated_boots_with_its_rom(name):
         board.machine.memory.write(board.machine.romfs.start, romfs.build(files))
         board.reset()
         assert board.eval("__import__('os').listdir('/rom')") == ["a.txt"]
+
+
+FOR_VELA = [name for name in boards.names() if boards.load(name).vela]
+
+
+@pytest.mark.parametrize("name", FOR_VELA)
+def test_a_model_for_a_board_is_compiled_as_its_file_says(
+    ethosu, inputs, small_models, tmp_path, name
+):
+    board, source, model = boards.load(name), small_models["small_cnn"], tmp_path / "model.tflite"
+    code, out, err = ethosu("compile", source, "--board", name, "-o", model, "--json")
+    assert code == 0, err
+    data, ini = json.loads(out), configparser.ConfigParser()
+    ini.read(board.vela.config)
+    assert data["npu"] == board.npus[0]
+    assert data["system_config"] == board.vela.system_config  # in Vela's words
+    assert data["memory_mode"] == board.vela.memory_mode
+    clock = ini[f"System_Config.{board.vela.system_config}"]["core_clock"]
+    assert data["estimate"]["clock_mhz"] == float(clock) / 1e6
+    code, _, err = ethosu(
+        *("run", model, "--on", "sim", "--input", inputs(source), "--reference", source)
+    )
+    assert code == 0, err
+
+
+def test_a_board_is_not_compiled_for_with_another_npu(ethosu, small_models, tmp_path):
+    model, output = small_models["small_cnn"], tmp_path / "out.tflite"
+    words = "compile", model, "-o", output, "--board"
+    code, _, err = ethosu(*words, "ALIF_ENSEMBLE_E7", "--npu", "ethos-u55-64")
+    assert (code, output.exists()) == (2, False)
+    assert "ALIF_ENSEMBLE_E7 has ethos-u55-256, not ethos-u55-64" in err
+    # The FPGA and the emulator have any, but its file describes a system with an Ethos-U55.
+    assert ethosu(*words, "MPS3_AN547", "--npu", "ethos-u55-64")[0] == 0
+    code, _, err = ethosu(*words, "MPS3_AN547", "--npu", "ethos-u85-256")
+    assert code == 2 and "MPS3_AN547 has ethos-u55-128, not ethos-u85-256" in err
+
+
+@pytest.mark.parametrize("name", [name for name in boards.names() if boards.load(name).flash])
+def test_an_image_is_flashed_where_it_was_linked(name):
+    image = paths.firmware(name).read_bytes()
+    (table,), (size, count) = (
+        struct.unpack_from("<I", image, 28),
+        struct.unpack_from("<HH", image, 42),
+    )
+    headers = [struct.unpack_from("<8I", image, table + at * size) for at in range(count)]
+    first = min(header[3] for header in headers if header[0] == 1 and header[4])
+    for way, settings in boards.load(name).flash.items():
+        assert settings.get("address", first) == first, way

@@ -8,15 +8,20 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import plan, selftest, tflite, vela, vela_defects
+from .. import boards, plan, selftest, tflite, vela, vela_defects
+from ..boards import BoardFacts
 from ..errors import InputError, UsageError
 from ..plan.fold import fold_quantization
 from ..ui import Ui
 from .inspect import render as render_description
 from .plan import render_sizes
 
+DEFAULT_NPU = "ethos-u55-128"
 EPILOG = f"""\
-Without --system-config and --memory-mode an Ethos-U55 is assumed to be in a system like
+With --board all is the board's: its NPU, and clocks and memories in boards/BOARD/vela.ini, which
+says what was read where and what is a guess.
+
+Without --board, --system-config and --memory-mode an Ethos-U55 is assumed to be in a system like
 Corstone-300: weights stay in the slow memory (flash, DDR), tensors are in SRAM (Shared_Sram); for
 U65 and U85 it is Dedicated_Sram. Vela's memory modes are:
 
@@ -33,8 +38,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("model", type=Path, help="the .tflite file, int8 or int16 quantised")
+    parser.add_argument(
+        "--board",
+        type=boards.argument,
+        metavar="BOARD",
+        help=f"the board that the model is for: {', '.join(boards.names())}",
+    )
     vela.add_npu_option(
-        parser, "NPU and its number of MACs, such as ethos-u55-256 (default: %(default)s)"
+        parser,
+        "NPU and its number of MACs, such as ethos-u55-256 "
+        f"(default: the board's, without a board {DEFAULT_NPU})",
+        default=None,
     )
     parser.add_argument(
         "-o", "--output", type=Path, help="compiled model (default: NAME_vela.tflite, here)"
@@ -74,6 +88,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile."""
     if args.selftest and args.quantized_io:
         raise UsageError("a self-test compares outputs as MODEL has them: not with --quantized-io")
+    board = boards.load(args.board) if args.board else None
+    npu = _npu(args.npu, board)
     output = args.output or Path(f"{args.model.stem}_vela.tflite")
     if os.path.realpath(output) == os.path.realpath(args.model):
         raise UsageError(f"the compiled model would overwrite {args.model}; choose another -o")
@@ -81,15 +97,16 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if args.selftest:  # first: a model that the reference kernels refuse leaves no output
         ui.note("running the reference kernels for the self-test")
         proof = selftest.make(args.model)
-    ui.note(f"compiling {args.model} for {args.npu}")
+    ui.note(f"compiling {args.model} for {npu}")
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         source, folded = args.model, list[str]()
         if args.quantized_io:
             source, folded = _fold_quantization(args.model, Path(work))
         data = vela.compile_model(
             source,
-            args.npu,
+            npu,
             output,
+            board=board.vela if board else None,
             config=args.config,
             system_config=args.system_config,
             memory_mode=args.memory_mode,
@@ -108,6 +125,23 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if args.selftest:
         data["selftest_bytes"] = selftest.store(proof, output)
     return data | {"bytes": output.stat().st_size}
+
+
+def _npu(asked: str | None, board: BoardFacts | None) -> str:
+    """The NPU to compile for; the board's file says nothing of systems with another one."""
+    if board is None:
+        return asked or DEFAULT_NPU
+    if board.vela is None:
+        raise InputError(f"{board.name} says nothing to Vela: its {boards.FILE} has no [vela]")
+    npu = asked or board.npus[0]
+    others = board.qemu is not None and board.qemu.any_npu
+    if npu not in board.npus and not (others and _family(npu) == _family(board.npus[0])):
+        raise UsageError(f"{board.name} has {' and '.join(board.npus)}, not {npu}")
+    return npu
+
+
+def _family(npu: str) -> str:
+    return npu.rpartition("-")[0]
 
 
 def _fold_quantization(model: Path, folder: Path) -> tuple[Path, list[str]]:
@@ -132,7 +166,8 @@ def render(data: dict[str, Any]) -> str:
             *sizes,
             *([f"folded     {', '.join(data['folded'])}"] if "folded" in data else []),
             f"estimate   {estimate['cycles']:,} cycles, "
-            f"{estimate['inferences_per_second']:,.0f} inferences/s (Vela's figure)",
+            f"{estimate['inferences_per_second']:,.0f} inferences/s "
+            f"at {estimate['clock_mhz']:g} MHz (Vela's figure for {data['system_config']})",
             f"report     {data['report']}",
             *(f"warning    {each}" for each in data["warnings"]),
         ]
