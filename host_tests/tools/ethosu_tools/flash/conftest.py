@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""A source tree with a board that is flashed in every way, and programs on PATH."""
+
+import json
+import os
+import sys
+
+import pytest
+from ethosu_tools import boards, paths
+
+from . import IMAGE
+
+BOARD = """\
+title = "a board"
+core = "Cortex-M55"
+clock_mhz = 100
+npus = ["ethos-u55-128"]
+romfs = { start = 0x1000, size = 0x1000 }
+"""
+FLASH = """\
+[flash.disk]
+label = "NuMicro MCU"
+info = "NU_CFG.TXT"
+refuse = "Nu-Link"
+largest = 0x2000
+documentation = "its manual explains it"
+[flash.xmodem]
+baudrate = 921600
+largest = 0x2000
+project = "project.json"
+input = "in/firmware.elf"
+output = "out/output.img"
+[flash.alif]
+part = "AE722F80F55D5LS"
+revision = "B4"
+device_config = "app-device-config-ae7.json"
+cpu = "M55_HP"
+address = 0x80020000
+[flash.jlink]
+device = "AE722F80F55D5_HP"
+address = 0x80020000
+[flash.pyocd]
+target = "m55m1h2ljae"
+"""
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A source tree with a built board that is flashed in every way, and one that is in none."""
+    root = tmp_path / "tree"
+    for name, text in (("B", BOARD + FLASH), ("NONE", BOARD)):
+        (root / "boards" / name).mkdir(parents=True)
+        (root / "boards" / name / boards.FILE).write_text(text)
+    built = root / "build/firmware/B"
+    built.mkdir(parents=True)
+    (built / "firmware.elf").write_bytes(b"\x7fELF" + IMAGE)
+    (built / "firmware.bin").write_bytes(IMAGE)
+    monkeypatch.setattr(paths, "root", lambda: root)
+    for name in ("ETHOSU_ALIF_TOOLKIT", "ETHOSU_WE2_TOOL"):
+        monkeypatch.delenv(name, raising=False)
+    boards.load.cache_clear()
+    yield root
+    boards.load.cache_clear()
+
+
+@pytest.fixture
+def bin_folder(tmp_path, monkeypatch):
+    """A folder at the front of PATH; `write(name, text)` puts a Python program into it."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+
+    def write(name, text, folder=folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / name
+        path.write_text(f"#!{sys.executable}\nimport json, pathlib, sys\n{text}")
+        path.chmod(0o755)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def flashed(ethosu, tree):
+    """Runs `ethosu flash B ...`, which succeeds; gives its result."""
+
+    def run(*words):
+        code, out, err = ethosu("flash", "B", *words, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+    return run

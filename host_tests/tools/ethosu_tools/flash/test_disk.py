@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""By disk, against folders that pretend to be disks."""
+
+import pytest
+from ethosu_tools.flash import disk
+
+from . import IMAGE
+
+
+@pytest.fixture
+def disks(tmp_path, monkeypatch):
+    """`disks(name, ...)` mounts disks of these labels; gives their folders."""
+
+    def mount(*names):
+        folders = [tmp_path / "media" / name for name in names]
+        for folder in folders:
+            folder.mkdir(parents=True, exist_ok=True)
+        mounts = tmp_path / "mounts"
+        lines = [
+            f"/dev/sd {str(each).replace(' ', chr(92) + '040')} vfat rw 0 0" for each in folders
+        ]
+        mounts.write_text("\n".join(lines) + "\n")
+        monkeypatch.setattr(disk, "_MOUNTS", mounts)
+        monkeypatch.setattr(disk.platform, "system", lambda: "Linux")
+        return folders
+
+    return mount
+
+
+def test_the_image_is_copied_to_the_disk_with_the_label(flashed, tree, disks):
+    _, wanted = disks("other", "NuMicro MCU")
+    data = flashed()
+    assert data["checked"] == "the disk holds the image"
+    assert (data["disk"], (wanted / "firmware.bin").read_bytes()) == (str(wanted), IMAGE)
+
+
+def test_a_disk_is_known_by_its_info_file_and_on_macos(flashed, tree, disks, monkeypatch):
+    (other,) = disks("MCU")
+    (other / "NU_CFG.TXT").touch()
+    assert flashed()["disk"] == str(other)
+    monkeypatch.setattr(disk.platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(disk, "_VOLUMES", other.parent)
+    assert flashed()["disk"] == str(other)
+
+
+def test_the_disk_of_the_probes_own_firmware_gets_nothing(ethosu, tree, disks):
+    (probe,) = disks("Nu-Link2")
+    (probe / "NU_CFG.TXT").touch()
+    for words in ((), ("--disk", probe)):
+        code, _, err = ethosu("flash", "B", *words)
+        assert code == 3 and "the probe's own firmware" in err
+    assert not (probe / "firmware.bin").exists()
+
+
+def test_of_two_disks_the_user_chooses_one(ethosu, flashed, tree, disks):
+    one, _ = disks("NuMicro MCU", "NuMicro MCU1")
+    code, _, err = ethosu("flash", "B")
+    assert code == 3 and "2 disks could be the board's" in err
+    assert flashed("--disk", one)["disk"] == str(one)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda folder: (folder / "FAIL.TXT").write_text("no target"), "refused the image: no tar"),
+        (lambda folder: (folder / "firmware.bin").write_bytes(IMAGE[:-1]), "5,119 bytes instead"),
+        (lambda folder: (folder / "firmware.bin").write_bytes(IMAGE[::-1]), "is not what was cop"),
+    ],
+)
+def test_what_the_disk_did_with_the_image_is_looked_at(
+    ethosu, tree, disks, monkeypatch, damage, said
+):
+    (folder,) = disks("NuMicro MCU")
+    monkeypatch.setattr(disk.os, "fsync", lambda _: damage(folder))
+    code, _, err = ethosu("flash", "B")
+    assert code == 5 and said in err
+
+
+def test_a_probe_may_swallow_the_file(flashed, tree, disks, monkeypatch):
+    (folder,) = disks("NuMicro MCU")
+    monkeypatch.setattr(disk.os, "fsync", lambda _: (folder / "firmware.bin").unlink())
+    assert flashed()["checked"] == "the probe took the file and shows it no more"
+
+
+def test_an_image_that_does_not_fit_is_not_copied(ethosu, tree, disks):
+    (folder,) = disks("NuMicro MCU")
+    (tree / "build/firmware/B/firmware.bin").write_bytes(bytes(0x2001))
+    code, _, err = ethosu("flash", "B")
+    assert code == 3 and "8,193 bytes, the board takes 8,192" in err
+    assert not list(folder.iterdir())

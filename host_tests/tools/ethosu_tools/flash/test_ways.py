@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""What all ways to flash a board have in common."""
+
+import pytest
+from ethosu_tools.flash import WAYS, disk
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_dry_run_names_every_step_and_does_none(flashed, tree, way, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    before = sorted(tree.rglob("*"))
+    data = flashed("--way", way, "--dry-run")
+    assert (data["way"], data["dry_run"], sorted(tree.rglob("*"))) == (way, True, before)
+    assert any("firmware." in step for step in data["steps"])
+
+
+@pytest.mark.parametrize(
+    ("way", "missing"),
+    [
+        ("disk", 'no disk "NuMicro MCU" is mounted'),
+        ("xmodem", "we2_local_image_gen is needed"),
+        ("alif", "Alif's security toolkit is needed"),
+        ("jlink", "JLinkExe is not on PATH"),
+        ("pyocd", "pyocd is not on PATH"),
+    ],
+)
+def test_what_is_missing_is_one_sentence_that_says_where_it_is_explained(
+    ethosu, tree, way, missing, monkeypatch
+):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(disk, "mounted", list)
+    code, _, err = ethosu("flash", "B", "--way", way, "--port", "PORT")
+    assert (code, err.count("\n")) == (4, 1)
+    assert missing in err and "explains it" in err
+
+
+def test_what_cannot_be_flashed_is_told(ethosu, tree):
+    code, _, err = ethosu("flash", "NONE", "--dry-run")
+    assert code == 3 and "ethosu qemu --board NONE" in err
+    (tree / "build/firmware/B/firmware.elf").unlink()
+    code, _, err = ethosu("flash", "B")
+    assert code == 4 and "ethosu build B" in err

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu boards`: list the boards, what is proved of each, and how it is flashed."""
+
+import argparse
+from typing import Any
+
+from .. import boards
+from ..boards import BUILT, EMULATED, SILICON
+from ..ui import Ui
+
+EPILOG = f"""\
+PROOF says where the image was seen to work: on a chip ({SILICON}), in QEMU on that chip's memory
+map ({EMULATED}), nowhere ({BUILT}). FLASH names the ways that `ethosu flash` knows, the usual one
+first.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options: there are none."""
+    parser.epilog = EPILOG
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Read all that boards/ has."""
+    return {
+        "boards": [
+            {
+                "name": board.name,
+                "title": board.title,
+                "core": board.core,
+                "clock_mhz": board.clock_mhz,
+                "npus": list(board.npus),
+                "proof": board.proof,
+                "flash": list(board.flash),
+            }
+            for board in map(boards.load, boards.names())
+        ]
+    }
+
+
+def render(data: dict[str, Any]) -> str:
+    """Make a table."""
+    rows = [("BOARD", "CORE", "MHZ", "NPU", "PROOF", "FLASH", "")]
+    rows += [
+        (
+            board["name"],
+            board["core"],
+            str(board["clock_mhz"]),
+            ", ".join(board["npus"]),
+            board["proof"],
+            ", ".join(board["flash"]) or "-",
+            board["title"],
+        )
+        for board in data["boards"]
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )

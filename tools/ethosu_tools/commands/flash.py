@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu flash`: write the firmware into a board."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .. import boards, flash, paths
+from ..errors import InputError, SetupError
+from ..flash import WAYS, Job
+from ..ui import Ui
+
+EPILOG = f"""\
+The board's folder says which ways there are, and the usual one; --way chooses another:
+
+{"".join(f"    {way.name:<8}{way.summary}{chr(10)}" for way in WAYS.values())}
+--dry-run prints each step and does nothing. Afterwards `ethosu bringup PORT` checks the board.
+
+    ethosu build BOARD && ethosu flash BOARD
+    ethosu flash BOARD --way alif --port /dev/ttyACM0 --tools alif-security-toolkit/toolkit
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "board", type=boards.argument, metavar="BOARD", help=", ".join(boards.names())
+    )
+    parser.add_argument("--way", choices=WAYS, help="(default: the board's usual one)")
+    parser.add_argument(
+        "--port", help="serial port of the boot loader or of the chip's own flasher"
+    )
+    parser.add_argument("--disk", type=Path, help="folder of the board's disk, if it is not found")
+    parser.add_argument(
+        "--tools",
+        type=Path,
+        metavar="FOLDER",
+        help="of the vendor's tool (default: $ETHOSU_ALIF_TOOLKIT, $ETHOSU_WE2_TOOL)",
+    )
+    parser.add_argument(
+        "--firmware", type=Path, help="another image (default: what `ethosu build BOARD` made)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print the steps, do none")
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Carry out the steps, or only list them."""
+    board = boards.load(args.board)
+    firmware = args.firmware or paths.root() / "build/firmware" / board.name / "firmware.elf"
+    work = paths.root() / "build/flash" / board.name
+    job = Job(board, firmware.absolute(), work, ui, args.port, args.disk, args.tools)
+    way = flash.choose(job, args.way)
+    steps = way.steps(job, board.flash[way.name])
+    data: dict[str, Any] = {
+        "board": board.name,
+        "way": way.name,
+        "firmware": str(firmware),
+        "dry_run": args.dry_run,
+        "steps": [step.text for step in steps],
+    }
+    if args.dry_run:
+        return data
+    if not firmware.is_file():
+        kind = InputError if args.firmware else SetupError
+        raise kind(f"{firmware} is not there; build it with: ethosu build {board.name}")
+    work.mkdir(parents=True, exist_ok=True)
+    for step in steps:
+        ui.note(step.text)
+        data |= step.do() or {}
+    return data
+
+
+def render(data: dict[str, Any]) -> str:
+    """List the steps, or say what was done."""
+    if data["dry_run"]:
+        steps = "\n".join(f"{at:>3}. {text}" for at, text in enumerate(data["steps"], 1))
+        return f"{data['board']} by {data['way']}:\n{steps}"
+    facts = [f"{data['bytes']:,} bytes"] if "bytes" in data else []
+    facts += [data["checked"]] if "checked" in data else []
+    facts += [f"{data['sent_again']} blocks sent again"] if data.get("sent_again") else []
+    return f"{data['board']} is flashed by {data['way']}" + "".join(f", {fact}" for fact in facts)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""By Alif's security toolkit: a table of contents is made for the image, both are written to MRAM.
+
+The Secure Enclave of the chip does the writing; the toolkit talks to its UART. Two editions differ
+in their options: MicroPython's, which works on any folder, and Alif's release, which wants its
+input in its own folders. Settings: `part`, `revision`, `cpu`, `address`, and `device_config`, a
+file of MicroPython's edition. Facts: ports/alif of MicroPython 1.28 (Makefile, deploy.md,
+alif_cfg.json.in), README of Alif's examples. Never run on a chip.
+"""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import SetupError
+from .job import Job, Step, Way, read_image, run_tool
+
+VARIABLE = "ETHOSU_ALIF_TOOLKIT"
+MISSING = (
+    "Alif's security toolkit is needed: clone "
+    "https://github.com/micropython/alif-security-toolkit and name its folder toolkit/ with "
+    f"--tools or {VARIABLE}; ports/alif/boards/ALIF_ENSEMBLE/deploy.md of MicroPython explains it"
+)
+_GENERATE, _WRITE = "app-gen-toc", "app-write-mram"
+_CONFIG = "firmware.json"
+# Of Alif's edition: what the chip's firewalls, clocks and pins are after a reset.
+_DEVICE_CONFIG = "app-device-config.json"
+
+
+def contents(settings: Mapping[str, Any], binary: str, device_config: str) -> dict[str, Any]:
+    """The table of contents: the device's configuration, and the image that a core starts with."""
+    return {
+        "DEVICE": {
+            "disabled": False,
+            "binary": device_config,
+            "version": "0.5.00",
+            "signed": False,
+        },
+        "MICROPYTHON": {
+            "disabled": False,
+            "binary": binary,
+            "version": "1.0.0",
+            "mramAddress": f"{settings['address']:#010x}",
+            "cpu_id": settings["cpu"],
+            "flags": ["boot"],
+            "signed": False,
+        },
+    }
+
+
+def find(job: Job) -> tuple[Path, bool] | None:
+    """Folder of the toolkit, and whether it is MicroPython's edition (Python files); None: none."""
+    on_path = (shutil.which(f"{_WRITE}{suffix}") for suffix in (".py", ""))
+    named = job.tools or os.environ.get(VARIABLE) or next(filter(None, on_path), None)
+    if not named:
+        return None
+    folder = Path(named).expanduser().resolve()
+    folder = folder if folder.is_dir() else folder.parent
+    for suffix in (".py", ""):
+        if all((folder / f"{name}{suffix}").is_file() for name in (_GENERATE, _WRITE)):
+            return folder, suffix == ".py"
+    raise SetupError(f"{folder} has no {_GENERATE}.py and {_WRITE}.py: {MISSING}")
+
+
+def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
+    """Write the table of contents, have both packed, have both written."""
+    found = find(job)
+    folder, of_micropython = found or (Path("TOOLKIT"), True)
+    if of_micropython:
+        return _steps_of_micropython(job, settings, folder, missing=found is None)
+    return _steps_of_alif(job, settings, folder)
+
+
+def _steps_of_micropython(
+    job: Job, settings: Mapping[str, Any], folder: Path, *, missing: bool
+) -> list[Step]:
+    image, work = job.image(".bin"), job.work
+    package = work / "application_package.ds"
+    generate: list[str | Path] = [
+        *(sys.executable, folder / f"{_GENERATE}.py", "--filename", work / _CONFIG),
+        *("--output-dir", work, "--firmware-dir", work, "--output", work / "firmware.toc.bin"),
+    ]
+    write: list[str | Path] = [
+        *(sys.executable, folder / f"{_WRITE}.py", "--cfg-part", settings["part"]),
+        *("--cfg-rev", settings["revision"], "--port", job.port or "PORT"),
+        *("--pad", "--images", f"file:{package}"),
+    ]
+
+    def prepare() -> None:
+        if missing:
+            raise SetupError(MISSING)
+        job.needs_port()
+        table = contents(settings, image.name, settings["device_config"])
+        _stage(image, work / image.name, work / _CONFIG, table)
+
+    return [
+        Step(f"write {work / _CONFIG}: {image} at {settings['address']:#x}", prepare),
+        _command(generate, work),
+        _command(write, work),
+    ]
+
+
+def _steps_of_alif(job: Job, settings: Mapping[str, Any], folder: Path) -> list[Step]:
+    image = job.image(".bin")
+    config = folder / "build/config" / _CONFIG
+
+    def prepare() -> None:
+        table = contents(settings, image.name, _DEVICE_CONFIG)
+        _stage(image, folder / "build/images" / image.name, config, table)
+
+    return [
+        Step(f"copy {image} to {folder}/build/images, write {config}", prepare),
+        _command([folder / _GENERATE, "-f", config.relative_to(folder)], folder),
+        _command([folder / _WRITE, "-p"], folder),
+    ]
+
+
+def _stage(image: Path, copy: Path, config: Path, table: Mapping[str, Any]) -> None:
+    """Put the image and its table of contents where the toolkit looks for them."""
+    data = read_image(image)
+    for path in (copy, config):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_bytes(data)
+    config.write_text(json.dumps(table, indent=2))
+
+
+def _command(words: Sequence[str | Path], folder: Path) -> Step:
+    return Step(" ".join(map(str, words)), lambda: run_tool(words, folder))
+
+
+WAY = Way("alif", "written to MRAM by Alif's security toolkit, over the chip's SE UART", steps)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""What all ways to flash a board share: the job, its steps, and how a vendor's tool is run."""
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..boards import BoardFacts
+from ..errors import BoardError, InputError, SetupError, UsageError
+from ..files import read_whole
+from ..ui import Ui
+
+# The slowest of the tools writes some MB over a serial line.
+TOOL_TIMEOUT_S = 900.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """One image for one board; `tools`, `disk` and `port` are what the user said of them."""
+
+    board: BoardFacts
+    firmware: Path
+    work: Path
+    ui: Ui
+    port: str | None = None
+    disk: Path | None = None
+    tools: Path | None = None
+
+    def image(self, suffix: str) -> Path:
+        """The firmware with another suffix, next to the ELF file, where the build puts it."""
+        return (
+            self.firmware.with_suffix(suffix) if self.firmware.suffix == ".elf" else self.firmware
+        )
+
+    def needs_port(self) -> str:
+        """The serial port, which the user has to name."""
+        if self.port is None:
+            raise UsageError(
+                f"flashing {self.board.name} needs its serial port: --port /dev/ttyACM0, say"
+            )
+        return self.port
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: what it does, in words or as a command that could be pasted, and how.
+
+    `do` returns facts for the result, if there are some.
+    """
+
+    text: str
+    do: Callable[[], Mapping[str, Any] | None]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way; `steps` gets the job and the board's settings, and touches nothing."""
+
+    name: str
+    summary: str
+    steps: Callable[[Job, Mapping[str, Any]], list[Step]]
+
+
+def read_image(path: Path, largest: int | None = None) -> bytes:
+    """Contents of an image, which must be there, and fit."""
+    data = read_whole(path)
+    if not data:
+        raise InputError(f"{path} is empty: it is no firmware image")
+    if largest is not None and len(data) > largest:
+        raise InputError(f"{path} has {len(data):,} bytes, the board takes {largest:,}")
+    return data
+
+
+def tool_folder(job: Job, variable: str, file: str, missing: str) -> Path:
+    """Folder of a vendor's tool: that of --tools, else of an environment variable.
+
+    SetupError with the sentence `missing` when there is none, or it has not the file.
+    """
+    named = job.tools or (os.environ.get(variable) and Path(os.environ[variable]))
+    if not named:
+        raise SetupError(missing)
+    folder = Path(named).expanduser().resolve()
+    if not (folder / file).is_file():
+        raise SetupError(f"{folder} has no {file}: {missing}")
+    return folder
+
+
+def run_tool(command: Sequence[str | Path], folder: Path | None = None) -> None:
+    """Run a vendor's tool; BoardError with its last words when it fails or does not end."""
+    name = Path(command[0]).name if len(command) < 2 else f"{Path(command[0]).name} {command[1]}"
+    try:
+        done = subprocess.run(
+            [str(word) for word in command],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=TOOL_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise BoardError(f"{name} did not end within {TOOL_TIMEOUT_S:g} s") from None
+    except OSError as error:
+        raise SetupError(f"{command[0]} cannot be started: {error.strerror}") from None
+    if done.returncode:
+        lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+        raise BoardError(
+            f"{name} failed (exit code {done.returncode}): {' | '.join(lines[-3:]) or 'no output'}"
+        )

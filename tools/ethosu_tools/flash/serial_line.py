@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""By serial line: Himax's tool makes an image of the firmware, the boot loader takes it by XMODEM.
+
+Settings: `baudrate`, `largest` bytes of an image; `project`, `input` and `output`, files in the
+folder of the tool. Facts: README and xmodem_send.py of HimaxWiseEyePlus/
+Seeed_Grove_Vision_AI_Module_V2. Never run on a chip. Guessed: that one key enters the boot loader's
+menu and the next one chooses XMODEM, so that keys may be typed until it says so.
+"""
+
+import io
+import logging
+import platform
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import serial
+from xmodem import XMODEM
+
+from ..deadline import Deadline
+from ..errors import BoardError, BoardLinkError, BoardTimeoutError
+from .job import Job, Step, Way, read_image, run_tool, tool_folder
+
+VARIABLE = "ETHOSU_WE2_TOOL"
+MISSING = (
+    "Himax's tool we2_local_image_gen is needed: clone "
+    "https://github.com/HimaxWiseEyePlus/Seeed_Grove_Vision_AI_Module_V2 and name its folder "
+    f"we2_image_gen_local/ with --tools or {VARIABLE}; its README explains it, under "
+    '"Build the firmware"'
+)
+_TOOLS = {"Darwin": "we2_local_image_gen_macOS_arm64", "Windows": "we2_local_image_gen.exe"}
+
+# What the boot loader says, and what is typed then. The key also chooses XMODEM in its menu.
+READY = b"Send data using the xmodem protocol"
+END = b"end file transmission and reboot system"
+_START = b"C\x15"  # a receiver says these until the first block comes
+_KEY, _YES = b"1\r", b"y\r"
+
+# The user presses the reset button within this time; keys are typed so often meanwhile, since the
+# boot loader listens for 100 ms.
+BOOT_TIMEOUT_S = 60.0
+_KEY_S = 0.05
+# The boot loader may erase flash before it answers.
+BLOCK_TIMEOUT_S = 10.0
+TRIES = 10
+_END_TIMEOUT_S = 30.0
+_BLOCK_BYTES = 128
+# The end of what the board said, for a message.
+_SHOWN_BYTES = 80
+
+
+class _Line:
+    """The open port, with waits that end."""
+
+    def __init__(self, port: str, baudrate: int) -> None:
+        self._name = port
+        self._done = 0
+        self.sent_again = 0  # blocks
+        try:
+            self._port = serial.serial_for_url(
+                port, baudrate, timeout=_KEY_S, write_timeout=BLOCK_TIMEOUT_S
+            )
+        except (OSError, ValueError) as error:
+            raise BoardLinkError(f"{port} cannot be opened: {error}") from error
+
+    def close(self) -> None:
+        """Close the port."""
+        self._port.close()
+
+    def wait_for(self, text: bytes, seconds: float, typed: bytes = b"") -> None:
+        """Read until `text` has come; until then `typed` is typed again and again."""
+        heard, deadline = b"", Deadline(seconds)
+        while text not in heard:
+            if deadline.expired():
+                end = heard[-_SHOWN_BYTES:].decode(errors="replace")
+                raise BoardTimeoutError(
+                    f"the boot loader at {self._name} did not say {text.decode()!r} within "
+                    f"{seconds:g} s; " + (f"it said {end!r}" if heard else "nothing came at all")
+                )
+            if typed:
+                self.type(typed)
+            heard += self._read(max(1, self._port.in_waiting))
+            heard = heard[-(1 << 16) :]
+
+    def settle(self) -> None:
+        """Read until the board is silent, so that the next byte is an answer."""
+        deadline = Deadline(BLOCK_TIMEOUT_S)
+        while not deadline.expired() and self._read(4096).strip(_START):
+            pass
+
+    def send(self, data: bytes, job: Job) -> None:
+        """Send an image by XMODEM; BoardError when the board does not take it."""
+        modem = XMODEM(self._get, self._put)
+        modem.log = _SILENT
+        blocks = -(-len(data) // _BLOCK_BYTES)
+        with job.ui.progress(f"sending to {self._name}") as progress:
+
+            def count(sent: int, taken: int, errors: int) -> None:
+                self.sent_again += taken > self._done and errors > 0
+                self._done = taken
+                progress(taken, blocks)
+
+            if not modem.send(
+                io.BytesIO(data), retry=TRIES, timeout=BLOCK_TIMEOUT_S, quiet=True, callback=count
+            ):
+                raise BoardError(
+                    f"the boot loader at {self._name} took {self._done} of {blocks} blocks, then "
+                    f"refused one, or did not answer, {TRIES} times"
+                )
+
+    def _get(self, size: int, timeout: float = 1) -> bytes | None:
+        data, deadline = b"", Deadline(timeout)
+        while len(data) < size and not deadline.expired():
+            data += self._read(size - len(data))
+        return data or None
+
+    def _put(self, data: bytes, timeout: float = 1) -> int:
+        self.type(bytes(data))
+        return len(data)
+
+    def _read(self, size: int) -> bytes:
+        try:
+            return bytes(self._port.read(size))
+        except OSError as error:
+            raise BoardLinkError(f"the link to {self._name} broke: {error}") from error
+
+    def type(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        try:
+            self._port.write(data)
+        except OSError as error:
+            raise BoardLinkError(f"{self._name} takes nothing: {error}") from error
+
+
+# Without a handler Python prints its warnings, one for each damaged block.
+_SILENT = logging.Logger("ethosu.xmodem")
+_SILENT.addHandler(logging.NullHandler())
+
+
+def send_image(job: Job, settings: Mapping[str, Any], data: bytes) -> dict[str, Any]:
+    """Have the boot loader take an image: menu, XMODEM, reboot."""
+    line = _Line(job.needs_port(), settings["baudrate"])
+    try:
+        job.ui.note("press the board's reset button")
+        line.wait_for(READY, BOOT_TIMEOUT_S, typed=_KEY)
+        line.settle()
+        line.send(data, job)
+        line.wait_for(END, _END_TIMEOUT_S)
+        line.type(_YES)
+        time.sleep(_KEY_S)
+    finally:
+        line.close()
+    return {"bytes": len(data), "sent_again": line.sent_again}
+
+
+def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
+    """Make the image, unless --firmware is one already, then send it."""
+    port = job.port or "PORT"
+    sending = f"press reset; at {port}, {settings['baudrate']} baud: type 1 until the boot loader "
+    sending += f'says "{READY.decode()}", send IMAGE by XMODEM, answer y'
+    if job.firmware.suffix not in ("", ".elf"):
+        image = job.firmware
+
+        def send_given() -> Mapping[str, Any]:
+            return send_image(job, settings, read_image(image, settings["largest"]))
+
+        return [Step(sending.replace("IMAGE", str(image)), send_given)]
+    tool = _TOOLS.get(platform.system(), "we2_local_image_gen")
+    shown = job.tools or Path("TOOL")
+    output = shown / settings["output"]
+
+    def make() -> None:
+        folder = tool_folder(job, VARIABLE, tool, MISSING)
+        job.needs_port()
+        read_image(job.firmware)
+        (folder / settings["output"]).unlink(missing_ok=True)
+        shutil.copyfile(job.firmware, folder / settings["input"])
+        run_tool([folder / tool, settings["project"]], folder)
+
+    def send_made() -> Mapping[str, Any]:
+        folder = tool_folder(job, VARIABLE, tool, MISSING)
+        data = read_image(folder / settings["output"], settings["largest"])
+        return send_image(job, settings, data)
+
+    return [
+        Step(
+            f"cp {job.firmware} {shown / settings['input']}; cd {shown}; "
+            f"./{tool} {settings['project']}",
+            make,
+        ),
+        Step(sending.replace("IMAGE", str(output)), send_made),
+    ]
+
+
+WAY = Way("xmodem", "sent to the chip's boot loader over the serial line, by XMODEM", steps)
