@@ -64,7 +64,8 @@ class RemoteError(BoardError):
         """Keep the board's traceback and show its last line."""
         self.traceback = traceback.strip()
         last_line = (self.traceback.splitlines() or ["?"])[-1]
-        self.kind, _, self.text = last_line.partition(": ")
+        self.kind, _, text = last_line.partition(":")
+        self.text = text.strip()
         super().__init__(f"on the board: {last_line}")
 
 

@@ -37,6 +37,12 @@ def test_exception_of_the_board_is_named_and_the_next_call_works(fake):
     assert fake.eval("1") == 1
 
 
+def test_an_exception_without_a_text_has_a_kind(board):
+    with pytest.raises(RemoteError) as caught:
+        board.exec("raise KeyboardInterrupt")
+    assert (caught.value.kind, caught.value.text) == ("KeyboardInterrupt", "")
+
+
 def test_value_without_literal_is_refused(fake):
     with pytest.raises(BoardError, match="no literal value"):
         fake.eval("object()")

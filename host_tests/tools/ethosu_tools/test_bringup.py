@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu bringup`: all pass on each emulated board; a fault fails the check for it."""
+
+import dataclasses
+import json
+
+import pytest
+from ethosu_tools import boards, bringup
+from ethosu_tools.board import Board
+from ethosu_tools.boards import Span
+from ethosu_tools.qemu import Machine
+
+from .fake_board import FakeBoard
+
+EMULATED = [name for name in boards.names() if boards.load(name).qemu]
+BY_NAME = {check.name: check for check in bringup.CHECKS}
+
+
+@pytest.mark.parametrize("name", EMULATED)
+def test_every_emulated_board_passes(ethosu, name):
+    with Machine(board=name, console="uart") as machine:
+        code, out, err = ethosu("bringup", machine.port, "--board", name, "--json")
+    data = json.loads(out)
+    assert (code, err) == (0, ""), data
+    assert [each["state"] for each in data["checks"]] == [bringup.OK] * len(bringup.CHECKS)
+
+
+@pytest.fixture(scope="module")
+def machine():
+    with Machine() as machine:
+        yield machine
+
+
+def chain(name):
+    """A check and those that it needs, in order."""
+    check = BY_NAME[name]
+    return [*(chain(check.needs) if check.needs else []), check]
+
+
+@pytest.fixture
+def failing(machine, monkeypatch):
+    """`failing(name, code)` runs that check after code that spoils it, and gives the outcome."""
+
+    def run(name, code="", **changes):
+        *before, last = chain(name)
+        monkeypatch.setattr(bringup, "CHECKS", [*before, last])
+        board = Board(machine.port)
+        outcomes = bringup.run(lambda: board, dataclasses.replace(machine.board, **changes))
+        assert {next(outcomes).state for _ in before} <= {bringup.OK}
+        board.exec(code)
+        (outcome,) = outcomes
+        return outcome
+
+    return run
+
+
+FAULT = "import emulator\nemulator.fault({!r})\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "found"),
+    [
+        ("npu", "import ethosu, sys\nsys.modules['ethosu'] = sys\n", "AttributeError"),
+        ("interrupt", FAULT.format("npu.irq-lost"), "finished, but no interrupt came"),
+        ("interrupt", FAULT.format("npu.hang"), "took longer than"),
+        ("memory", FAULT.format("npu.bus-error"), "bus error"),
+        ("selftest", FAULT.format("npu.parse-error"), "NPU stopped"),
+        ("copy", FAULT.format("dma.bus-error"), "the CPU had to copy again: {'errors': 1}"),
+        ("copy", FAULT.format("dma.irq-lost"), "the CPU had to copy again: {'timeouts': 1}"),
+        ("root", "import vfs\nvfs.umount('/')\n", "OSError"),
+    ],
+)
+def test_a_fault_fails_its_check(failing, machine, name, code, found):
+    outcome = failing(name, code)
+    assert (outcome.check.name, outcome.state) == (name, bringup.FAILED)
+    assert found in outcome.found
+    machine.reset()
+
+
+def test_an_npu_that_is_not_there_fails_its_check_and_skips_those_that_need_it(ethosu):
+    with Machine(plugin_options=["fault=dead:1000"]) as machine:
+        code, out, err = ethosu("bringup", machine.port, "--json")
+    states = {each["name"]: each["state"] for each in json.loads(out)["checks"]}
+    assert code == 5 and "1 of 10 checks failed: npu" in err
+    assert [name for name in states if states[name] == bringup.NOT_RUN] == [
+        *("interrupt", "memory", "selftest")
+    ]
+
+
+def test_another_board_than_the_one_named_is_seen(failing):
+    other = Span(0x1000, 0x1000)
+    assert "the folder says 0x1000" in failing("rom", romfs=other).found
+    facts = {"qemu": None, "npus": ("ethos-u55-256",)}
+    assert "the folder of MPS3_AN547 says ethos-u55-256" in failing("npu", **facts).found
+
+
+def test_a_ctrl_c_that_gets_lost_is_seen(failing, monkeypatch):
+    monkeypatch.setattr(Board, "inject", lambda *_: None)
+    assert "running code" in failing("ctrl-c").found
+
+
+def test_a_reset_that_is_none_is_seen(failing, monkeypatch):
+    monkeypatch.setattr(Board, "reset", Board.interrupt)
+    assert failing("reset").found == "machine.reset() reset nothing"
+
+
+def test_a_silent_port_ends_with_the_first_check(ethosu, monkeypatch):
+    with FakeBoard("silent") as fake:
+        outcomes = list(bringup.run(lambda: Board(fake.port, boot_timeout=1)))
+    assert [each.state for each in outcomes] == [bringup.FAILED] + [bringup.NOT_RUN] * 9
+    code, out, err = ethosu("bringup", "/dev/null/none")
+    assert code == 5 and "1 of 10 checks failed: prompt" in err
+    assert "the UART's pins" in out

@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: MIT
+"""Ten checks of a board, in the order in which things fail on one that is new.
+
+They need nothing but the serial port and the firmware: no emulator, no files on the board. Each
+says what it means when it fails.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import make_model, selftest, vela
+from .board import Board, encoded
+from .boards import BoardFacts
+from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError, ToolError
+
+OK, FAILED, NOT_RUN = "ok", "FAILED", "not run"
+_LINE_BYTES = 1024
+_CHUNK_BYTES = 3 * 1024
+# Time for a loop to begin that is interrupted then.
+_BEGIN_S = 0.2
+_NPU_TIMEOUT_S = 60.0
+
+# Pieces of Python for the board.
+_STOP = """\
+import ethosu, struct
+_stop = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
+with ethosu.reserve(timeout_ms=1000) as _npu:
+    _npu.invoke(_stop, [], timeout_ms=1000)
+    _answer = _npu.info()['config']
+"""
+# The NPU copies 1,024 bytes from one base pointer to another. A buffer of nearly all that is free
+# has both ends of the heap.
+_MEMORY = """\
+import ethosu, gc, struct, vfs
+_words = (0x130, 0x10131, 0x4030, 0, 0x4031, 0, 0x4032, 1024, 0x10, 0x11, 0xFFFF0000)
+_job = struct.pack('<4sIII11I', b'COP1', 5, 5, 2 | 11 << 16, *_words)
+gc.collect()
+_size, _all = gc.mem_free(), None
+while _all is None:
+    try:
+        _all = ethosu.buffer(_size & ~1023)
+    except MemoryError:
+        _size = _size * 7 // 8
+def _copies(source, target):
+    expected = bytes(source)
+    target[:] = bytes(1024)
+    with ethosu.reserve(timeout_ms=1000) as npu:
+        npu.invoke(_job, [source, target], timeout_ms=1000)
+    return bytes(target) == expected
+_first, _last, _wrong = _all[:1024], _all[-1024:], []
+_first[:] = bytes(range(256)) * 4
+if not _copies(_first, _last):
+    _wrong.append('from the first bytes of the heap to the last')
+_last[:] = bytes(reversed(range(256))) * 4
+if not _copies(_last, _first):
+    _wrong.append('from the last bytes of the heap to the first')
+try:
+    _rom = vfs.rom_ioctl(2, 0)
+except OSError:
+    _rom = None
+_rom = memoryview(_rom) if isinstance(_rom, (bytes, bytearray, memoryview)) else memoryview(b'')
+_end = len(_rom) & ~15
+if _end >= 1024:
+    if not _copies(_rom[:1024], _first):
+        _wrong.append('from the first bytes of the ROM')
+    if not _copies(_rom[_end - 1024:_end], _first):
+        _wrong.append('from the last bytes of the ROM')
+_answer = (len(_all), _end, _wrong)
+_all = _first = _last = _rom = None
+"""
+_COPY = """\
+import ethosu
+try:
+    import dma
+except ImportError:
+    dma = None
+_wrong, _answer = [], None
+if dma:
+    _source, _target = ethosu.buffer(65536), ethosu.buffer(65536)
+    for _at in range(65536):
+        _source[_at] = _at * 7 + (_at >> 8) & 255
+    _before = dma.counters()
+    for _to, _from, _count in ((0, 0, 65536), (32, 0, 4096), (0, 4, 8192), (3, 1, 5001)):
+        _expected = bytes(_target[:_to]) + bytes(_source[_from:_from + _count])
+        _expected += bytes(_target[_to + _count:])
+        dma.copy(_target[_to:_to + _count], _source[_from:_from + _count])
+        if _target != _expected:
+            _wrong.append((_to, _from, _count))
+    _after = dma.counters()
+    _answer = ({key: _after[key] - _before[key] for key in _after}, _wrong)
+    _source = _target = _expected = None
+"""
+_ROM = """\
+import os, uctypes, vfs
+_count = vfs.rom_ioctl(1)
+_part = vfs.rom_ioctl(2, 0) if _count > 0 else None
+_at = uctypes.addressof(_part) if isinstance(_part, (bytes, bytearray, memoryview)) else _part
+_answer = (_count, _at, os.listdir('/rom') if 'rom' in os.listdir('/') else None)
+"""
+_ROOT = """\
+import os
+_data = {data}
+with open('/{name}', 'wb') as _file:
+    _file.write(_data)
+with open('/{name}', 'rb') as _file:
+    _same = _file.read() == _data
+os.remove('/{name}')
+_stat = os.statvfs('/')
+_answer = (_same, _stat[0] * _stat[3])
+"""
+
+
+class CheckError(Exception):
+    """A check found what is wrong; its text says what was found and what was expected."""
+
+
+@dataclass
+class Bench:
+    """The board under test; `facts` is what its folder says of it, None: not asked to compare."""
+
+    board: Board
+    facts: BoardFacts | None
+    npu: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check; `run` returns what it saw. It needs another one to have passed, or none."""
+
+    name: str
+    title: str
+    meaning: str
+    run: Callable[[Bench], str]
+    needs: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a check."""
+
+    check: Check
+    state: str
+    found: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The form for JSON."""
+        data = {
+            "name": self.check.name,
+            "title": self.check.title,
+            "state": self.state,
+            "found": self.found,
+        }
+        return data | ({"meaning": self.check.meaning} if self.state == FAILED else {})
+
+
+def _expect(right: bool, found: str) -> None:
+    if not right:
+        raise CheckError(found)
+
+
+def _prompt(bench: Bench) -> str:
+    sent = os.urandom(_LINE_BYTES)
+    answer = bench.board.ask(
+        "import os, sys\n"
+        f"_answer = (os.uname().machine, '.'.join(map(str, sys.implementation[1])), "
+        f"{encoded(sent)})"
+    )
+    machine, version, echo = answer
+    _expect(echo == sent, f"{_LINE_BYTES} bytes came back changed")
+    return f"MicroPython {version.rstrip('.')} on {machine}"
+
+
+def _npu(bench: Bench) -> str:
+    found = bench.board.ask("import ethosu\n_answer = ethosu.npus()")
+    _expect(bool(found), "ethosu.npus() is empty")
+    bench.npu = str(found[0])
+    facts = bench.facts
+    if facts and not (facts.qemu and facts.qemu.any_npu):
+        _expect(
+            found[0] == facts.npus[0],
+            f"the NPU is {found[0]}, the folder of {facts.name} says {facts.npus[0]}",
+        )
+    return ", ".join(found)
+
+
+def _interrupt(bench: Bench) -> str:
+    bench.board.ask(_STOP, timeout=_NPU_TIMEOUT_S)
+    return "a command stream that only stops has ended"
+
+
+def _memory(bench: Bench) -> str:
+    heap, rom, wrong = bench.board.ask(_MEMORY, timeout=_NPU_TIMEOUT_S)
+    _expect(not wrong, f"the NPU copied wrongly {', '.join(wrong)}")
+    more = f" and of {rom:,} bytes of ROM" if rom else ""
+    return f"both ends of {heap:,} bytes of heap{more}"
+
+
+def _selftest(bench: Bench) -> str:
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as folder:
+        source, compiled = Path(folder, "small_cnn.tflite"), Path(folder, "compiled.tflite")
+        source.write_bytes(make_model.small_cnn())
+        vela.compile_model(source, bench.npu, compiled)
+        selftest.add(source, compiled)
+        data = compiled.read_bytes()
+    board = bench.board
+    board.ask(f"_model = bytearray({len(data)})")
+    for at in range(0, len(data), _CHUNK_BYTES):
+        piece = data[at : at + _CHUNK_BYTES]
+        board.ask(f"_model[{at}:{at + len(piece)}] = {encoded(piece)}")
+    passed = board.ask(
+        "import ethosu\nwith ethosu.Model(_model) as _loaded:\n _answer = _loaded.selftest()\n"
+        "_model = None",
+        timeout=_NPU_TIMEOUT_S,
+    )
+    _expect(passed is True, f"selftest() returned {passed!r}")
+    return f"a model of {len(data):,} bytes computes what TFLite's reference kernels do"
+
+
+def _copy(bench: Bench) -> str:
+    answer = bench.board.ask(_COPY, timeout=_NPU_TIMEOUT_S)
+    if answer is None:
+        return "no module dma: the CPU copies tensors"
+    counted, wrong = answer
+    _expect(not wrong, f"wrong copies (target offset, source offset, bytes): {wrong}")
+    bad = {name: counted[name] for name in ("errors", "timeouts") if counted[name]}
+    _expect(not bad, f"the CPU had to copy again: {bad}")
+    if not counted["transfers"]:
+        return "right, but all by the CPU: the controller is off, or is not there"
+    return f"{counted['transfers']} copies by the controller, {counted['cpu_copies']} by the CPU"
+
+
+def _rom(bench: Bench) -> str:
+    count, address, names = bench.board.ask(_ROM)
+    _expect(count > 0, "the firmware has no ROM file system")
+    if bench.facts and isinstance(address, int):
+        expected = bench.facts.romfs.start
+        _expect(address == expected, f"it is at {address:#x}, the folder says {expected:#x}")
+    return "empty: deploy files to it" if names is None else f"{len(names)} files in /rom"
+
+
+def _root(bench: Bench) -> str:
+    data = os.urandom(_LINE_BYTES)
+    code = _ROOT.format(name=f"bringup_{os.urandom(4).hex()}", data=encoded(data))
+    same, free = bench.board.ask(code)
+    _expect(same, "a file that was written has another content when it is read")
+    return f"{free:,} bytes free"
+
+
+def _ctrl_c(bench: Bench) -> str:
+    bench.board.start("while True: pass")
+    time.sleep(_BEGIN_S)
+    bench.board.inject(b"\x03")
+    try:
+        bench.board.finish(timeout=5)
+    except RemoteError as error:
+        _expect(error.kind == "KeyboardInterrupt", f"the loop ended with {error.kind}")
+        return "an endless loop was stopped"
+    raise CheckError("an endless loop ended by itself")
+
+
+def _reset(bench: Bench) -> str:
+    board = bench.board
+    board.exec("_before_reset = True")
+    board.reset()
+    same, cause, wanted = board.ask(
+        "import machine\n"
+        "_answer = ('_before_reset' in globals(), machine.reset_cause(), machine.HARD_RESET)"
+    )
+    _expect(not same, "machine.reset() reset nothing")
+    _expect(cause == wanted, f"reset_cause() is {cause} after machine.reset(), expected {wanted}")
+    return "machine.reset() came back, and reset_cause() knows it"
+
+
+CHECKS = (
+    Check(
+        "prompt",
+        "the prompt answers, and the line loses nothing",
+        "Nothing at all: the image is not where the chip starts, the UART's pins, clock or baud "
+        "rate are wrong, or it is another port. Garbage: the UART's clock is not the one that "
+        "the divisor was computed for. Bytes that are lost: the receive interrupt comes too "
+        "late.",
+        _prompt,
+    ),
+    Check(
+        "npu",
+        "the NPU answers, and is the right one",
+        "Its clock or power is off, its reset is held, or its address is wrong: board_init() "
+        "and npus[] in board.c. Another number of MACs: it is another core's NPU, or another "
+        "chip.",
+        _npu,
+        "prompt",
+    ),
+    Check(
+        "interrupt",
+        "the NPU's interrupt arrives",
+        "Finished without an interrupt: its number in npus[], BOARD_IRQ_COUNT, or the alignment "
+        "of VECTORS. Still running: the NPU's clock, or a bus that does not answer it. A bus "
+        "error: the NPU cannot read its commands where they lie.",
+        _interrupt,
+        "npu",
+    ),
+    Check(
+        "memory",
+        "the NPU reads and writes memory, at both ends",
+        "A bus error: the NPU does not see that memory (masters), sees it at another address "
+        "(npu_address), or a protection controller refuses it (secure, privileged). Wrong "
+        "bytes: the cache is not cleaned or discarded as the memory is cached (cache in "
+        "board.c).",
+        _memory,
+        "interrupt",
+    ),
+    Check(
+        "selftest",
+        "a model computes exactly",
+        "Copies are right and results are not: memory that is too slow for the NPU's clock, AXI "
+        "settings, supply voltage, or a cache line that NPU and CPU share.",
+        _selftest,
+        "memory",
+    ),
+    Check(
+        "copy",
+        "the DMA controller copies exactly",
+        "Errors: the controller's clock, its security, or a memory that it does not see. Time- "
+        "outs: its interrupt. Wrong bytes: its caches' upkeep. The firmware works meanwhile: "
+        "the CPU copies again what the controller did not.",
+        _copy,
+        "prompt",
+    ),
+    Check(
+        "rom",
+        "the ROM file system is there",
+        "_romfs_start in memory.ld, or the memory behind it is not mapped or not powered.",
+        _rom,
+        "prompt",
+    ),
+    Check(
+        "root",
+        "/ takes files",
+        "The flash behind / cannot be written, or the memory of the RAM disk is not powered.",
+        _root,
+        "prompt",
+    ),
+    Check(
+        "ctrl-c",
+        "Ctrl-C stops a program",
+        "The UART's receive interrupt has too low a priority, or is off while Python runs.",
+        _ctrl_c,
+        "prompt",
+    ),
+    Check(
+        "reset",
+        "machine.reset() comes back, and its cause is known",
+        "The chip's boot code does not start the image again, or clears the memory in which the "
+        "firmware keeps the cause (.noinit in memory.ld).",
+        _reset,
+        "prompt",
+    ),
+)
+
+
+def run(connect: Callable[[], Board], facts: BoardFacts | None = None) -> Iterator[Outcome]:
+    """Yield what becomes of each check, as soon as it is known; the board is closed at the end."""
+    passed: set[str] = set()
+    bench = None
+    gone = ""
+    try:
+        for check in CHECKS:
+            if gone or (check.needs and check.needs not in passed):
+                yield Outcome(check, NOT_RUN, gone or f"it needs {check.needs}")
+                continue
+            try:
+                bench = bench or Bench(connect(), facts)
+                yield Outcome(check, OK, check.run(bench))
+                passed.add(check.name)
+            except (BoardError, CheckError) as error:
+                yield Outcome(check, FAILED, str(error))
+                gone = _settle(bench, error)
+            except ToolError as error:  # of this computer, not of the board
+                yield Outcome(check, NOT_RUN, str(error))
+    finally:
+        if bench:
+            bench.board.close()
+
+
+def _settle(bench: Bench | None, error: Exception) -> str:
+    """Find the prompt again after a failure; else say why nothing more can be run."""
+    if bench is None:
+        return "it needs prompt"
+    if not isinstance(error, BoardTimeoutError | BoardLinkError):
+        return ""
+    try:
+        bench.board.interrupt()
+    except BoardError:
+        return "the board does not answer any more"
+    return ""

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu bringup`: check a board that is new, step by step."""
+
+import argparse
+import textwrap
+from typing import Any
+
+from .. import boards
+from ..board import Board
+from ..bringup import CHECKS, FAILED, NOT_RUN, OK, run
+from ..errors import BoardError
+from ..ui import Ui
+
+_WIDTH = 100
+_INDENT = " " * 20
+
+EPILOG = f"""\
+The checks, in the order in which things fail:
+
+{"".join(f"    {check.name:<12}{check.title}{chr(10)}" for check in CHECKS)}
+A check that fails says what that usually means. Nothing that is on the board is changed, but for a
+file in / that is removed again; the board is reset at the end.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("port", metavar="PORT", help="serial port or pyserial URL of the board")
+    parser.add_argument(
+        "--board",
+        type=boards.argument,
+        metavar="BOARD",
+        help=f"compare with what the folder of this board says: {', '.join(boards.names())}",
+    )
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Run the checks; BoardError when one of them failed."""
+    facts = boards.load(args.board) if args.board else None
+    outcomes = []
+    for outcome in run(lambda: Board(args.port), facts):
+        outcomes.append(outcome)
+        ui.note(f"{outcome.check.name}: {outcome.state}")
+    counts = {
+        state: sum(outcome.state == state for outcome in outcomes)
+        for state in (OK, FAILED, NOT_RUN)
+    }
+    data = {
+        "port": args.port,
+        "board": args.board,
+        "passed": counts[OK],
+        "failed": counts[FAILED],
+        "not_run": counts[NOT_RUN],
+        "checks": [outcome.as_dict() for outcome in outcomes],
+    }
+    if counts[FAILED]:
+        ui.result(data, render(data))
+        names = ", ".join(each.check.name for each in outcomes if each.state == FAILED)
+        raise BoardError(f"{counts[FAILED]} of {len(outcomes)} checks failed: {names}")
+    return data
+
+
+def render(data: dict[str, Any]) -> str:
+    """One line for each check, and what it means when it failed."""
+    lines = []
+    for check in data["checks"]:
+        lines.append(f"{check['name']:<12}{check['state']:<8}{check['found']}")
+        if "meaning" in check:
+            lines += textwrap.wrap(
+                check["meaning"], _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT
+            )
+    return "\n".join(lines)
