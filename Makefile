@@ -102,8 +102,8 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .PHONY: help native kernel-sizes litert-newest setup build parts sim sim-host plugin firmware \
-    sim-variants sim-host-variants fuzzers firmware-variants board-images demo test test-all nightly \
-    graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
+    sim-variants sim-host-variants fuzzers firmware-variants board-images release \
+    demo test test-all nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     $(CAMPAIGN_NAMES:%=campaign-%)
 
 help: ## List these targets
@@ -199,6 +199,19 @@ kernel-sizes: setup ## Print how many bytes each CPU kernel adds to a firmware
 # For what runs on each board: their images.
 board-images: firmware
 	@$(foreach board,$(filter-out $(BOARD),$(BOARDS)),$(MAKE) --no-print-directory firmware BOARD=$(board) &&) true
+
+# Images of all boards, the wheel of the tools, what was tested with what, checksums.
+release: build board-images ## Make images of all boards, wheel and checksums in build/release
+	$(call say,tests of each board)
+	@rm -rf $(BUILD)/release && mkdir -p $(BUILD)/release $(BUILD)/wheel
+	@$(BIN)/pytest -q --junitxml=$(BUILD)/wheel/tests.xml host_tests/boards/test_every_board.py \
+	    $(call or_say,a board failed its tests: no release was made.)
+	$(call say,release)
+	@printf '[build]\nbuild_base = $(BUILD)/wheel\n' > $(BUILD)/wheel/config
+	@DIST_EXTRA_CONFIG=$(abspath $(BUILD)/wheel/config) $(BIN)/python -m pip \
+	    --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
+	    --wheel-dir $(BUILD)/release . $(call or_say,the wheel was not made; pip says why.)
+	@$(BIN)/python tools/setup/release.py $(BUILD)/wheel/tests.xml $(BUILD)/release
 
 # --- Use ---------------------------------------------------------------------
 

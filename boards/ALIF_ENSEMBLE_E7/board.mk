@@ -6,3 +6,5 @@ BOARD_SRC = board.c uart.c
 BOARD_DRIVERS = dma_copy.c dma_pl330.c moddma.c
 # QEMU with tools/qemu_plugin runs this image too.
 BOARD_EMULATOR = yes
+# Tools that flash take firmware.bin.
+BOARD_BIN = yes

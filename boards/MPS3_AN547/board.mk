@@ -6,5 +6,3 @@ BOARD_SRC = board.c uart.c
 BOARD_DRIVERS = dma_copy.c dma_pl081.c moddma.c
 # QEMU with tools/qemu_plugin runs this image too.
 BOARD_EMULATOR = yes
-# Vectors and code are 16 MB apart; all that runs this image takes an ELF file.
-BOARD_BIN =

@@ -7,3 +7,5 @@ BOARD_CPU_FLAGS = -mcpu=cortex-m55 -mfloat-abi=hard
 # and no drivers; one with a controller that boards share has dma_copy.c dma_NAME.c moddma.c.
 BOARD_SRC = board.c dma.c uart.c
 BOARD_DRIVERS = dma_copy.c moddma.c
+# Tools that flash take firmware.bin: vectors and code are in one memory.
+BOARD_BIN = yes

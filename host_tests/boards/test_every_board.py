@@ -4,23 +4,29 @@
 The whole suite runs on one of them with `--board NAME`.
 """
 
+from pathlib import Path
+
 import pytest
 from ethosu_tools import boards, romfs
 from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.qemu import Machine, find_qemu
 from modules.ethosu.runtime.board_models import check
 from modules.ethosu.runtime.reference_cases import make_case
+
+from tools.qemu_plugin import releases
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
 ROM = {"a.txt": b"hello"}
 
 
 @pytest.fixture(scope="module", params=["installed", "newer"])
-def qemu(request) -> None:
-    """Which QEMU runs."""
+def qemu(request, record_testsuite_property) -> None:
+    """Which QEMU runs; `make release` says which it was."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "newer":
             patch.setenv("ETHOSU_QEMU", str(request.getfixturevalue("newer_qemu")))
+        version = ".".join(map(str, releases.version(Path(find_qemu()))))
+        record_testsuite_property(f"qemu {request.param}", f"QEMU {version}")
         yield
 
 

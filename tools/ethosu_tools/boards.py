@@ -101,6 +101,14 @@ def names() -> list[str]:
     return [name for folder in folders for name in _names_in(folder)]
 
 
+def every() -> list[BoardFacts]:
+    """Return all boards; SetupError where there are none, as next to an installed wheel."""
+    found = names()
+    if not found:
+        raise SetupError(f"{_folder()} has no boards: set ETHOSU_ROOT to the project's source tree")
+    return [load(name) for name in found]
+
+
 def chosen(name: str | None = None) -> BoardFacts:
     """Return the board asked for; without a name that of ETHOSU_BOARD, else MPS3_AN547."""
     return load(name or os.environ.get(VARIABLE) or DEFAULT)

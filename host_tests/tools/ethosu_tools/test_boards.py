@@ -121,14 +121,49 @@ def test_a_board_is_not_compiled_for_with_another_npu(ethosu, small_models, tmp_
     assert code == 2 and "MPS3_AN547 has ethos-u55-128, not ethos-u85-256" in err
 
 
+def segments(image):
+    """Address and bytes of what an ELF file loads."""
+    (table,) = struct.unpack_from("<I", image, 28)
+    size, count = struct.unpack_from("<HH", image, 42)
+    for at in range(count):
+        kind, start, _, address, length = struct.unpack_from("<5I", image, table + at * size)
+        if kind == 1 and length:
+            yield address, image[start : start + length]
+
+
 @pytest.mark.parametrize("name", [name for name in boards.names() if boards.load(name).flash])
 def test_an_image_is_flashed_where_it_was_linked(name):
-    image = paths.firmware(name).read_bytes()
-    (table,), (size, count) = (
-        struct.unpack_from("<I", image, 28),
-        struct.unpack_from("<HH", image, 42),
-    )
-    headers = [struct.unpack_from("<8I", image, table + at * size) for at in range(count)]
-    first = min(header[3] for header in headers if header[0] == 1 and header[4])
+    elf = paths.firmware(name)
+    loaded = sorted(segments(elf.read_bytes()))
     for way, settings in boards.load(name).flash.items():
-        assert settings.get("address", first) == first, way
+        if "address" in settings:
+            assert settings["address"] == loaded[0][0], way
+            flat = elf.with_suffix(".bin").read_bytes()
+            for address, data in loaded:
+                assert flat[address - loaded[0][0] :].startswith(data)
+
+
+def test_boards_are_listed(ethosu, folder):
+    code, out, _ = ethosu("boards", "--json")
+    rows = {row["name"]: row for row in json.loads(out)["boards"]}
+    assert code == 0 and list(rows) == ["B-fast", "B-slow"]
+    assert rows["B-fast"] | {"clock_mhz": 400, "proof": "built only", "flash": []} == rows["B-fast"]
+    folder.write_text(f"silicon = true\n{TOML}")
+    boards.load.cache_clear()
+    assert "silicon" in ethosu("boards")[1]
+    folder.unlink()
+    code, _, err = ethosu("boards")
+    assert code == 4 and "set ETHOSU_ROOT" in err
+
+
+def test_a_board_is_built_by_make(ethosu, folder, tmp_path):
+    (tmp_path / "Makefile").write_text(
+        "firmware:\n\t@mkdir -p build/firmware/$(BOARD)\n"
+        "\t@echo elf > build/firmware/$(BOARD)/firmware.elf\n"
+    )
+    code, out, err = ethosu("build", "B-fast", "--json", "--quiet")
+    assert code == 0, err
+    assert json.loads(out)["bytes"] == [4]
+    (tmp_path / "Makefile").write_text("firmware:\n\t@false\n")
+    code, _, err = ethosu("build", "B-fast", "--quiet")
+    assert code == 4 and "the firmware for B-fast did not build" in err

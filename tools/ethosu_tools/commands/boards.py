@@ -33,7 +33,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
                 "proof": board.proof,
                 "flash": list(board.flash),
             }
-            for board in map(boards.load, boards.names())
+            for board in boards.every()
         ]
     }
 

@@ -3,9 +3,9 @@
 
 The Secure Enclave of the chip does the writing; the toolkit talks to its UART. Two editions differ
 in their options: MicroPython's, which works on any folder, and Alif's release, which wants its
-input in its own folders. Settings: `part`, `revision`, `cpu`, `address`, and `device_config`, a
-file of MicroPython's edition. Facts: ports/alif of MicroPython 1.28 (Makefile, deploy.md,
-alif_cfg.json.in), README of Alif's examples. Never run on a chip.
+input in its own folders. Settings: `part`, `revision` if it must be named, `cpu`, `address`, and
+`device_config`, a file of MicroPython's edition. Facts: ports/alif of MicroPython 1.28 (Makefile,
+deploy.md, alif_cfg.json.in), README of Alif's examples. Never run on a chip.
 """
 
 import json
@@ -86,7 +86,8 @@ def _steps_of_micropython(
     ]
     write: list[str | Path] = [
         *(sys.executable, folder / f"{_WRITE}.py", "--cfg-part", settings["part"]),
-        *("--cfg-rev", settings["revision"], "--port", job.port or "PORT"),
+        *(("--cfg-rev", settings["revision"]) if "revision" in settings else ()),
+        *("--port", job.port or "PORT"),
         *("--pad", "--images", f"file:{package}"),
     ]
 

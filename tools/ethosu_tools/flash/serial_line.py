@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """By serial line: Himax's tool makes an image of the firmware, the boot loader takes it by XMODEM.
 
-Settings: `baudrate`, `largest` bytes of an image; `project`, `input` and `output`, files in the
+Settings: `baud`, `largest` bytes of an image; `project`, `input` and `output`, files in the
 folder of the tool. Facts: README and xmodem_send.py of HimaxWiseEyePlus/
 Seeed_Grove_Vision_AI_Module_V2. Never run on a chip. Guessed: that one key enters the boot loader's
 menu and the next one chooses XMODEM, so that keys may be typed until it says so.
@@ -141,7 +141,7 @@ _SILENT.addHandler(logging.NullHandler())
 
 def send_image(job: Job, settings: Mapping[str, Any], data: bytes) -> dict[str, Any]:
     """Have the boot loader take an image: menu, XMODEM, reboot."""
-    line = _Line(job.needs_port(), settings["baudrate"])
+    line = _Line(job.needs_port(), settings["baud"])
     try:
         job.ui.note("press the board's reset button")
         line.wait_for(READY, BOOT_TIMEOUT_S, typed=_KEY)
@@ -158,7 +158,7 @@ def send_image(job: Job, settings: Mapping[str, Any], data: bytes) -> dict[str, 
 def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
     """Make the image, unless --firmware is one already, then send it."""
     port = job.port or "PORT"
-    sending = f"press reset; at {port}, {settings['baudrate']} baud: type 1 until the boot loader "
+    sending = f"press reset; at {port}, {settings['baud']} baud: type 1 until the boot loader "
     sending += f'says "{READY.decode()}", send IMAGE by XMODEM, answer y'
     if job.firmware.suffix not in ("", ".elf"):
         image = job.firmware

@@ -25,7 +25,7 @@ refuse = "Nu-Link"
 largest = 0x2000
 documentation = "its manual explains it"
 [flash.xmodem]
-baudrate = 921600
+baud = 921600
 largest = 0x2000
 project = "project.json"
 input = "in/firmware.elf"

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""What `make release` says of its files: it follows the results of the tests, and the files."""
+
+import importlib.util
+import subprocess
+
+import pytest
+from ethosu_tools import boards, paths
+
+BOARD = """\
+title = "a board"
+core = "Cortex-M55"
+clock_mhz = 100
+npus = ["ethos-u55-128"]
+romfs = { start = 0, size = 0x1000 }
+[variants.HP]
+[variants.HE]
+"""
+JUNIT = """\
+<testsuites><testsuite>
+<properties><property name="qemu installed" value="QEMU 7.2.22"/></properties>
+<testcase name="test_a[installed-B-HP]"/>
+<testcase name="test_b[small_cnn-installed-B-HP]"><properties/></testcase>
+<testcase name="test_a[newer-B-HP]"><skipped message="no such QEMU"/></testcase>
+</testsuite></testsuites>
+"""
+
+
+@pytest.fixture
+def release(repo, tmp_path, monkeypatch):
+    """The program, in a tree with a board of two variants; `tmp_path/out` takes its files."""
+    spec = importlib.util.spec_from_file_location("release", repo / "tools/setup/release.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (tmp_path / "boards/B").mkdir(parents=True)
+    (tmp_path / "boards/B/board.toml").write_text(BOARD)
+    (tmp_path / "firmware").mkdir()
+    (tmp_path / "firmware/micropython.toml").write_text('default = "1.2.3"')
+    (tmp_path / "tests.xml").write_text(JUNIT)
+    (tmp_path / "out").mkdir()
+    for name in ("B-HP", "B-HE"):
+        folder = tmp_path / "build/firmware" / name
+        folder.mkdir(parents=True)
+        (folder / "firmware.elf").write_text(name)
+        (folder / "firmware.map").touch()
+    (tmp_path / "build/firmware/B-HE/firmware.bin").write_text("bin")
+    monkeypatch.setattr(paths, "root", lambda: tmp_path)
+    boards.load.cache_clear()
+    yield lambda: module.main(tmp_path / "tests.xml", tmp_path / "out")
+    boards.load.cache_clear()
+
+
+def test_it_lists_what_was_tested_and_what_was_not(release, tmp_path):
+    assert release() == ""
+    page = (tmp_path / "out/TESTED.md").read_text().splitlines()
+    row = "| B-{} | Cortex-M55 | ethos-u55-128 | built only | {} | {} |"
+    for expected in (
+        row.format("HP", "QEMU 7.2.22", "2 passed"),
+        row.format("HP", "newer", "1 skipped"),
+        row.format("HE", "QEMU 7.2.22", "not tested"),
+        row.format("HE", "newer", "not tested"),
+        "| MicroPython | 1.2.3 |",
+    ):
+        assert expected in page
+
+
+def test_its_checksums_are_right_and_of_all_files(release, tmp_path):
+    release()
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {name.rpartition("-")[2] for name in names} == {
+        *("HP.elf", "HE.elf", "HE.bin", "TESTED.md", "SHA256SUMS")
+    }
+    done = subprocess.run(
+        ["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path / "out", capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout.count(": OK")) == (0, len(names) - 1)
+
+
+def test_a_board_without_an_image_stops_it(release, tmp_path):
+    (tmp_path / "build/firmware/B-HP/firmware.elf").unlink()
+    assert release() == "there is no image of B-HP; run: make board-images"

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""What `make release` puts into build/release: images, wheel, what each was tested with, checksums.
+
+Called with the JUnit file of the tests of each board. It believes nothing but that file: a board
+without a passed test is listed as not tested.
+"""
+
+import hashlib
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from ethosu_tools import boards, paths
+
+SUMS = "SHA256SUMS"
+TESTED = "TESTED.md"
+# In the ids of host_tests/boards/test_every_board.py.
+_QEMUS = ("installed", "newer")
+
+_HEAD = """\
+# What was tested
+
+| board | core | NPU | proof | QEMU | tests |
+| --- | --- | --- | --- | --- | --- |"""
+_FOOT = """
+The tests are `host_tests/boards/test_every_board.py`: each board boots in QEMU, keeps files, and
+computes what TFLite's reference kernels do, bit by bit. An emulator proves nothing about clocks,
+pins, power and flash: see `boards/README.md`.
+
+| made with | version |
+| --- | --- |"""
+
+
+def images(root: Path, names: Sequence[str], release: str, target: Path) -> list[str]:
+    """Copy the images of the boards; return those that have none."""
+    missing = []
+    for name in names:
+        built = root / "build/firmware" / name
+        if not (built / "firmware.elf").is_file():
+            missing.append(name)
+        for path in filter(Path.is_file, (built / "firmware.elf", built / "firmware.bin")):
+            shutil.copyfile(path, target / f"micropython-ethosu-{release}-{name}{path.suffix}")
+    return missing
+
+
+def results(junit: Path, names: Sequence[str]) -> tuple[dict[str, Counter[str]], dict[str, str]]:
+    """Count what became of each board's tests, by "BOARD QEMU"; and the suite's properties."""
+    suite = ElementTree.parse(junit).getroot()
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for case in suite.iter("testcase"):
+        words = re.split(r"[\[\]]", case.get("name", "") + "[]")[1]
+        board = max((name for name in names if name in words), key=len, default=None)
+        qemu = next((qemu for qemu in _QEMUS if qemu in words.split("-")), None)
+        if board and qemu:
+            kind = next((child.tag for child in case if child.tag != "properties"), "passed")
+            counts[f"{board} {qemu}"][kind] += 1
+    found = {each.get("name", ""): each.get("value", "") for each in suite.iter("property")}
+    return counts, found
+
+
+def report(
+    names: Sequence[str],
+    counts: Mapping[str, Counter[str]],
+    qemus: Mapping[str, str],
+    tools: Mapping[str, str],
+) -> str:
+    """Make the page that says what was tested with what."""
+    lines = [_HEAD]
+    for name in names:
+        facts = boards.load(name)
+        for qemu in _QEMUS:
+            count = counts.get(f"{name} {qemu}", Counter())
+            tests = ", ".join(f"{count[kind]} {kind}" for kind in sorted(count)) or "not tested"
+            lines.append(
+                f"| {name} | {facts.core} | {facts.npus[0]} | {facts.proof} "
+                f"| {qemus.get(f'qemu {qemu}', qemu)} | {tests} |"
+            )
+    lines.append(_FOOT)
+    lines += [f"| {name} | {value} |" for name, value in tools.items()]
+    return "\n".join(lines) + "\n"
+
+
+def sums(target: Path) -> str:
+    """The checksums of all files, in the form that `sha256sum -c` reads."""
+    files = sorted(path for path in target.iterdir() if path.name != SUMS)
+    return "".join(
+        f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files
+    )
+
+
+def _said(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.partition("\n")[0].strip() or "unknown"
+
+
+def _tools() -> dict[str, str]:
+    source = "git", "-C", str(paths.root()), "describe", "--always", "--dirty"
+    pinned = (paths.root() / "firmware/micropython.toml").read_text()
+    return {
+        "source": _said(*source),
+        "MicroPython": re.search(r'^default = "(.*)"', pinned, re.M)[1],  # type: ignore[index]
+        "compiler": _said("arm-none-eabi-gcc", "--version"),
+        "Vela": version("ethos-u-vela"),
+        "LiteRT, the reference": version("ai-edge-litert"),
+        "Python": platform.python_version(),
+    }
+
+
+def main(junit: Path, target: Path) -> str:
+    """Fill the folder, which holds the wheel already; returns what is wrong, or nothing."""
+    release, names = version("ethosu-tools"), boards.names()
+    missing = images(paths.root(), names, release, target)
+    if missing:
+        return f"there is no image of {', '.join(missing)}; run: make board-images"
+    counts, qemus = results(junit, names)
+    (target / TESTED).write_text(report(names, counts, qemus, _tools()))
+    (target / SUMS).write_text(sums(target))
+    for path in sorted(target.iterdir()):
+        print(f"{path.name:<60}{path.stat().st_size:>12,} bytes")
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])) or 0)
