@@ -25,7 +25,7 @@ AREAS := \
     plugin:plugin+firmware+sim-host-variants:tools/qemu_plugin \
     runtime:sim-host-variants+firmware+plugin:modules/ethosu/runtime \
     sim:sim-variants+sim-host-variants:tools/npu_sim+tools/sim_host \
-    tools:build:tools/ethosu_tools \
+    tools:build+board-images:tools/ethosu_tools \
     tree:setup:tree
 
 # `make campaign-X` tries hostile inputs and faults, `make nightly` runs them all.
