@@ -52,7 +52,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     work = paths.root() / "build/flash" / board.name
     job = Job(board, firmware.absolute(), work, ui, args.port, args.disk, args.tools)
     way = flash.choose(job, args.way)
-    steps = way.steps(job, board.flash[way.name])
+    steps = way.steps(job, way.check(board))
     data: dict[str, Any] = {
         "board": board.name,
         "way": way.name,

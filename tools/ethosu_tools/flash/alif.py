@@ -133,4 +133,10 @@ def _command(words: Sequence[str | Path], folder: Path) -> Step:
     return Step(" ".join(map(str, words)), lambda: run_tool(words, folder))
 
 
-WAY = Way("alif", "written to MRAM by Alif's security toolkit, over the chip's SE UART", steps)
+WAY = Way(
+    "alif",
+    "written to MRAM by Alif's security toolkit, over the chip's SE UART",
+    steps,
+    frozenset({"part", "device_config", "cpu", "address"}),
+    frozenset({"revision"}),
+)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """By disk: the debug probe on the board shows a USB disk, and writes what is copied there.
 
-Settings: `label` of the disk, `info` a file that the probe shows on it, `refuse` the beginning of
-the label of a disk that must not get the image, `largest` bytes of flash. Facts of the Nu-Link:
-README of OpenNuvoton/Nuvoton_Tools and of NuMicroPy.
+Settings: `label` of the disk; `info`, a file that the probe shows on it; `refuse`, the beginning of
+the label of a disk that must not get the image; `largest`, the bytes of flash; `documentation`, a
+sentence that says where it is explained; `address`, where the probe puts the image. Facts of the
+Nu-Link: README of OpenNuvoton/Nuvoton_Tools and of NuMicroPy.
 """
 
 import os
@@ -129,4 +130,10 @@ def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
     return [Step(f"copy {image} to {where}, and look whether it is whole there", do)]
 
 
-WAY = Way("disk", "copied to the USB disk of the board's debug probe", steps)
+WAY = Way(
+    "disk",
+    "copied to the USB disk of the board's debug probe",
+    steps,
+    frozenset({"label", "info", "refuse", "largest", "documentation"}),
+    frozenset({"address"}),
+)

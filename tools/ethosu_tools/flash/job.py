@@ -57,11 +57,29 @@ class Step:
 
 @dataclass(frozen=True)
 class Way:
-    """One way; `steps` gets the job and the board's settings, and touches nothing."""
+    """One way; `steps` gets the job and the board's settings, and touches nothing.
+
+    `settings` are the entries that a board has to have for it, `optional` those that it may have.
+    """
 
     name: str
     summary: str
     steps: Callable[[Job, Mapping[str, Any]], list[Step]]
+    settings: frozenset[str]
+    optional: frozenset[str] = frozenset()
+
+    def check(self, board: BoardFacts) -> Mapping[str, Any]:
+        """Return the settings of a board; SetupError when one lacks, or none is called so."""
+        given = board.flash[self.name]
+        for word, names in (
+            ("lacks", self.settings - given.keys()),
+            ("has no use for", given.keys() - self.settings - self.optional),
+        ):
+            if names:
+                raise SetupError(
+                    f"{board.name}: [flash.{self.name}] {word} {', '.join(sorted(names))}"
+                )
+        return given
 
 
 def read_image(path: Path, largest: int | None = None) -> bytes:

@@ -73,5 +73,7 @@ def pyocd_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
     return [Step(" ".join(map(str, command)), write)]
 
 
-JLINK = Way("jlink", "written by a J-Link probe", jlink_steps)
-PYOCD = Way("pyocd", "written by a debug probe that pyOCD drives", pyocd_steps)
+JLINK = Way("jlink", "written by a J-Link probe", jlink_steps, frozenset({"device", "address"}))
+PYOCD = Way(
+    "pyocd", "written by a debug probe that pyOCD drives", pyocd_steps, frozenset({"target"})
+)

@@ -194,4 +194,9 @@ def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
     ]
 
 
-WAY = Way("xmodem", "sent to the chip's boot loader over the serial line, by XMODEM", steps)
+WAY = Way(
+    "xmodem",
+    "sent to the chip's boot loader over the serial line, by XMODEM",
+    steps,
+    frozenset({"baud", "largest", "project", "input", "output"}),
+)

@@ -2,7 +2,10 @@
 """What all ways to flash a board have in common."""
 
 import pytest
+from ethosu_tools import boards
 from ethosu_tools.flash import WAYS, disk
+
+REAL = [(name, way) for name in boards.names() for way in boards.load(name).flash]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -40,3 +43,25 @@ def test_what_cannot_be_flashed_is_told(ethosu, tree):
     (tree / "build/firmware/B/firmware.elf").unlink()
     code, _, err = ethosu("flash", "B")
     assert code == 4 and "ethosu build B" in err
+
+
+@pytest.mark.parametrize(("name", "way"), REAL)
+def test_the_boards_have_the_settings_of_their_ways(ethosu, name, way):
+    code, out, err = ethosu("flash", name, "--way", way, "--dry-run")
+    assert (code, err) == (0, "") and "firmware." in out
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_setting_that_lacks_or_is_misspelled_is_named(ethosu, tree, way):
+    toml = tree / "boards/B/board.toml"
+    text = toml.read_text()
+    name = min(WAYS[way].settings)
+    before, section, after = text.partition(f"[flash.{way}]\n")
+    for changed, said in (
+        (after.replace(f"{name} =", f"{name}x =", 1), f"[flash.{way}] lacks {name}"),
+        (f"odd = 1\n{after}", f"[flash.{way}] has no use for odd"),
+    ):
+        toml.write_text(before + section + changed)
+        boards.load.cache_clear()
+        code, _, err = ethosu("flash", "B", "--way", way, "--dry-run")
+        assert code == 4 and said in err
