@@ -6,7 +6,7 @@ from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.runtime import board_models, hostile
+from modules.ethosu.runtime import board_models, hostile, long_runs
 
 from .conftest import raised
 
@@ -16,8 +16,8 @@ INPUT = "x = bytearray((7 * i) & 255 for i in range(64 * 64))\n"
 @pytest.fixture
 def pools(board):
     """A pool that takes minutes, and one that takes some 100 ms: `slow` and `m`."""
-    board.write_file("/slow.tflite", hostile.slow_pool(512, 511))
-    board.write_file("/pool.tflite", hostile.slow_pool(64, 63))
+    board.write_file("/slow.tflite", long_runs.slow_pool(512, 511))
+    board.write_file("/pool.tflite", long_runs.slow_pool(64, 63))
     board.exec(
         "import ethosu\nm = ethosu.Model('/pool.tflite')\n"
         f"{INPUT}y = m.predict([x])[0]\n"
@@ -64,7 +64,7 @@ def test_ctrl_c_ends_a_load_that_takes_long():
     image = romfs.build(
         {
             "much.tflite": hostile.many_outputs(60_000, 60_000, 60_000),
-            "pool.tflite": hostile.slow_pool(16, 15),
+            "pool.tflite": long_runs.slow_pool(16, 15),
         }
     )
     with QemuBoard(Machine(romfs=image)) as board:

@@ -13,7 +13,7 @@ from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite import OFFSETS_NAME, metadata
 from ethosu_tools.tflite.writer import Graph, write
 
-from modules.ethosu.runtime import hostile
+from modules.ethosu.runtime import hostile, long_runs
 from modules.ethosu.runtime.kernels import cases, cases_weighted, maker, plan_writer  # noqa: F401
 
 # From the mark of a COP1 payload to its stream: mark, config and id, padding, head of the stream.
@@ -99,7 +99,7 @@ def test_other_graphs_lie_in_the_arena_too(damage, tmp_path, offset, expected):
 
 def test_the_size_of_scratch_does_not_wrap_around(damage, tmp_path):
     path = tmp_path / "model.tflite"
-    path.write_bytes(hostile.row_beyond_32_bits())
+    path.write_bytes(long_runs.row_beyond_32_bits())
     assert "16 bytes of scratch planned, 4294967295 needed" in damage("load", path)
 
 
