@@ -12,8 +12,10 @@ ADDRESS = re.compile(
     r"|6[0-3]000000|68000000|20000000|21000000|213ff000|28000000)u?\b",
     re.IGNORECASE,
 )
-# What emulates the board knows where its devices and memories are.
+# What emulates the board knows where its devices and memories are, and so does the native module,
+# which runs in firmware that this tree has no folder for.
 EMULATORS = {
+    "modules/ethosu/natmod/boards.c",
     "tools/sim_host/sim_host.h",
 }
 EMULATED = "tools/qemu_plugin/boards/"

@@ -37,7 +37,6 @@ _spare = []
 
 # Models and handles for which a task awaits run().
 _awaited = {}
-_until_complete = core.run_until_complete
 
 
 async def _await(owner, run):
@@ -62,16 +61,27 @@ def _run_until_complete(main_task=None):
         raise
 
 
-core.run_until_complete = _run_until_complete
+if core:
+    _until_complete = core.run_until_complete
+    core.run_until_complete = _run_until_complete
 
 
-def init(address, *, npu=0, secure=True, privileged=True):
-    """Use the NPU whose registers are at this address; it is reset. Returns its config."""
+def init(address=None, *, board=None, npu=0, secure=True, privileged=True):
+    """Use the NPU whose registers are at this address; it is reset. Returns its config.
+
+    A board's name tells the address of its NPU, and which memories the NPU reaches, at which
+    addresses. Without it every buffer is used as if the NPU saw what the CPU sees.
+    """
+    if board is None and address is None:
+        raise TypeError("init() takes an address, or board=NAME")
+    if board is not None and board not in _boards:
+        raise ValueError(f"there is no board {board!r}, but {', '.join(_boards)}")
     if not _guards:
         _guards.append(_new_guard(True))
         _spare.append(_new_guard(False))
+    base = _use(-1 if board is None else _boards.index(board))
     _npus.pop(npu, None)
-    _npus[npu] = _open(npu, address, secure | privileged << 1)
+    _npus[npu] = _open(npu, base if address is None else address, secure | privileged << 1)
     return _npus[npu]
 
 

@@ -9,6 +9,8 @@
  */
 #include "py/dynruntime.h"
 
+#include "boards.h"
+#include "ethosu_board.h"
 #include "ethosu_ext.h"
 #include "ethosu_io.h"
 #include "ethosu_registers.h"
@@ -34,6 +36,25 @@ uint8_t natmod_opened[PORT_NPUS];
 
 /* ---- the NPU ---- */
 
+/** _use(index): take a board into use, -1: none. Returns the address of its first NPU. */
+static mp_obj_t board_use(mp_obj_t index)
+{
+    const struct ethosu_board *board = board_at((size_t)mp_obj_get_int(index));
+    port_init(board);
+    return mp_obj_new_int_from_uint(board == NULL ? 0 : board->npus[0].base);
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(board_use_obj, board_use);
+
+/** The names of all boards, a list. */
+static mp_obj_t board_names(void)
+{
+    mp_obj_t names = mp_obj_new_list(0, NULL);
+    for (size_t i = 0; board_at(i) != NULL; i++) {
+        mp_obj_list_append(names, native_new_text(board_at(i)->name));
+    }
+    return names;
+}
+
 /** _open(index, address, flags): flags 1 secure, 2 privileged. The NPU is reset. */
 static mp_obj_t npu_open(mp_obj_t index_in, mp_obj_t address, mp_obj_t flags_in)
 {
@@ -43,7 +64,6 @@ static mp_obj_t npu_open(mp_obj_t index_in, mp_obj_t address, mp_obj_t flags_in)
     if (index < 0 || index >= PORT_NPUS) {
         native_raise_value_error("four NPUs at most");
     }
-    port_init();
     if (natmod_ready[index]) {
         (void)native_job_stop(&native_jobs[index]);
         ethosu_deinit(&natmod_npus[index]);
@@ -118,6 +138,7 @@ static mp_obj_t guard_delete(mp_obj_t self)
         for (unsigned i = 0; i < PORT_NPUS; i++) {
             (void)native_job_stop(&native_jobs[i]);
         }
+        port_deinit();
     } else {
         release(guard);
     }
@@ -185,6 +206,8 @@ void native_npu_store(void)
     guard_table[0] =
         (mp_map_elem_t){MP_OBJ_NEW_QSTR(MP_QSTR___del__), MP_OBJ_FROM_PTR(&guard_delete_obj)};
     MP_OBJ_TYPE_SET_SLOT(&guard_type, locals_dict, (void *)&guard_locals, 0);
+    mp_store_global(MP_QSTR__boards, board_names());
+    mp_store_global(MP_QSTR__use, MP_OBJ_FROM_PTR(&board_use_obj));
     mp_store_global(MP_QSTR__open, MP_OBJ_FROM_PTR(&npu_open_obj));
     mp_store_global(MP_QSTR__is_running, MP_OBJ_FROM_PTR(&npu_running_obj));
     mp_store_global(MP_QSTR__info, MP_OBJ_FROM_PTR(&npu_info_obj));

@@ -11,8 +11,10 @@
 #include "ethosu_driver.h"
 #include "ethosu_memory.h"
 
-/** All that can be known: the cache's line. */
+/** The board of boards.c that is in use, with the cache's line. */
 struct ethosu_board natmod_board;
+/** Interrupts that were enabled, by the board's NPUs; bits. */
+uint32_t natmod_irqs;
 
 struct semaphore {
     uint32_t count;
@@ -85,9 +87,43 @@ static uint32_t cache_line(void)
     return CCR & CCR_DATA_CACHE ? 4u << (CTR >> 16 & 0xF) : 0;
 }
 
-void port_init(void)
+/* ---- interrupts: Nested Vectored Interrupt Controller, 32 a register ---- */
+
+#define IRQ_BIT(irq) (1u << ((irq) % 32))
+#define IRQ_ENABLE(irq) REGISTER(0xE000E100u + (irq) / 32 * 4)
+#define IRQ_DISABLE(irq) REGISTER(0xE000E180u + (irq) / 32 * 4)
+#define IRQ_FORGET(irq) REGISTER(0xE000E280u + (irq) / 32 * 4)
+
+void port_deinit(void)
 {
+    for (unsigned i = 0; i < natmod_board.npu_count; i++) {
+        unsigned irq = natmod_board.npus[i].irq;
+        if (natmod_irqs >> i & 1) {
+            IRQ_FORGET(irq) = IRQ_BIT(irq);
+            IRQ_ENABLE(irq) = IRQ_BIT(irq);
+        }
+    }
+    natmod_irqs = 0;
+}
+
+static void disable_interrupts(void)
+{
+    for (unsigned i = 0; i < natmod_board.npu_count; i++) {
+        unsigned irq = natmod_board.npus[i].irq;
+        if (IRQ_ENABLE(irq) & IRQ_BIT(irq)) {
+            natmod_irqs |= 1u << i;
+            IRQ_DISABLE(irq) = IRQ_BIT(irq);
+        }
+    }
+    __asm volatile("dsb\n isb" ::: "memory");
+}
+
+void port_init(const struct ethosu_board *board)
+{
+    port_deinit();
+    natmod_board = board == NULL ? (struct ethosu_board){.name = NULL} : *board;
     natmod_board.cache_line = cache_line();
+    disable_interrupts();
     ethosu_memory_use(&natmod_board);
 }
 

@@ -6,7 +6,16 @@
 /** NPUs that init() can name. */
 #define PORT_NPUS 4
 
-/** Read whether the data cache is on; it must not be switched later. */
-void port_init(void);
+struct ethosu_board;
+
+/**
+ * Take a board's description into use; NULL: nothing is known of it. The line of the data cache is
+ * the CPU's own answer, 0 when the cache is off; it must not be switched later. The interrupts of
+ * the board's NPUs are disabled: a handler of the firmware would take what the module polls for.
+ */
+void port_init(const struct ethosu_board *board);
+
+/** Enable the interrupts again that port_init() has disabled. */
+void port_deinit(void);
 
 #endif

@@ -2,7 +2,11 @@
 """Methods of the module `ethosu` that are written in Python: asyncio and the self-test."""
 
 import errno
-from asyncio import core
+
+try:
+    from asyncio import core
+except ImportError:
+    core = None  # run() says so
 
 # For each NPU: whose turn it is.
 _turns = {}
@@ -67,6 +71,8 @@ class _Turn:
 def _turn(npu):
     """The turn of an NPU; jobs of an event loop that has ended are cancelled."""
     global _loop
+    if core is None:
+        raise OSError(errno.EOPNOTSUPP, "run() needs asyncio, which this firmware lacks")
     if core._io_queue is not _loop:
         for turn in _turns.values():
             if turn.job is not None:

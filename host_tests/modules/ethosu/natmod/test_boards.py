@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""init(board=NAME) of the native module, in an Alif Ensemble E7's firmware without the module."""
+
+import numpy as np
+import pytest
+import sharing
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.qemu import Machine
+
+from modules.ethosu.binding.conftest import raised
+
+BOARD = "ALIF_ENSEMBLE_E7"
+CORE = f"{BOARD}-M55_HP"
+ADDRESS = 0x400E1000
+DTCM = 0x20040000  # free: behind variables and stacks
+IRQ_ENABLE, IRQ_DISABLE, IRQ_BIT = 0xE000E104, 0xE000E184, 1 << 55 - 32
+# As modules/ethosu/natmod/boards.c has them.
+KNOWN = [CORE, f"{BOARD}-M55_HE", "OPENMV_AE3", "NUMAKER_M55M1", "GROVE_VISION_AI_V2", "MPS3_AN547"]
+
+
+@pytest.fixture(scope="module")
+def plain(request, build_dir, native, compiled, small_models):
+    """The board, with the native module imported and a model's file in DTCM, `file`."""
+    if request.config.getoption("--port"):
+        pytest.skip("the addresses are those of one emulated board")
+    sharing.make("firmware", f"BOARD={BOARD}", "ETHOSU=no")
+    firmware = build_dir / f"firmware/{BOARD}-plain/firmware.elf"
+    with QemuBoard(Machine(board=BOARD, firmware=firmware)) as board:
+        board.write_file("/native.mpy", (native / "ethosu.mpy").read_bytes())
+        npu = board.machine.board.npus[0]
+        board.write_file("/m.tflite", compiled(small_models["small_cnn"], npu).read_bytes())
+        yield board
+
+
+@pytest.fixture
+def fresh(plain, small_models):
+    """The same after a soft reset; `load(arena)` loads the model with an arena in DTCM."""
+    oracle = Oracle(small_models["small_cnn"])
+    x = np.random.default_rng(4).integers(-128, 128, oracle.inputs[0].shape).astype(np.int8)
+    plain.soft_reset()
+    plain.exec(
+        "import gc, machine, native as ethosu\nfrom uctypes import bytearray_at\n"
+        "content = open('/m.tflite', 'rb').read()\n"
+        f"file, arena = bytearray_at({DTCM}, len(content)), bytearray_at({DTCM + 32768}, 65536)\n"
+        "file[:] = content\n"
+        f"x, golden = bytearray({x.tobytes()!r}), {oracle.step([x])[0].tobytes()!r}"
+    )
+    return plain
+
+
+@pytest.mark.parametrize("name", [CORE, "OPENMV_AE3"])
+def test_the_npu_reaches_the_core_s_own_memory(fresh, name):
+    """File and arena are in DTCM, which the NPU sees elsewhere."""
+    assert fresh.eval(f"ethosu.init(board={name!r})") == fresh.machine.npu
+    fresh.exec("m = ethosu.Model(file, arena=arena)")
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+    fresh.exec("m = ethosu.Model(content)")
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+
+
+@pytest.mark.parametrize("buffers", ["file", "content, arena=arena"])
+def test_with_the_address_alone_it_is_a_bus_error(fresh, buffers):
+    """The NPU finds nothing at the CPU's address of DTCM."""
+    fresh.exec(f"ethosu.init({ADDRESS})\nm = ethosu.Model({buffers})")
+    said = raised(fresh, "m.predict([x])")
+    assert said.startswith("OSError 5 ") and "bus error" in said
+    fresh.exec("m = ethosu.Model(content)")
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_what_the_npu_does_not_reach_is_refused(fresh):
+    fresh.exec(f"ethosu.init(board={CORE!r})")
+    said = raised(fresh, "ethosu.Model(content, arena=bytearray_at(0x80400000, 0x10000))")
+    assert said.startswith("OSError 14 ") and "0x80400000" in said
+    said = raised(fresh, f"ethosu.init(board='MPS3_AN547', address={ADDRESS})\n"
+                         "ethosu.Model(content, arena=arena)")  # fmt: skip
+    assert said.startswith("OSError 14 ")
+
+
+def test_a_name_that_it_does_not_know(fresh):
+    assert fresh.eval("ethosu._boards") == KNOWN
+    expected = f"ValueError there is no board 'NOWHERE', but {', '.join(KNOWN)}"
+    assert raised(fresh, "ethosu.init(board='NOWHERE')") == expected
+    assert raised(fresh, "ethosu.init()").startswith("TypeError init() takes an address, or board")
+
+
+def test_an_interrupt_of_the_firmware_is_disabled_until_the_soft_reset(fresh):
+    """OpenMV's firmware enables it for its own driver, which would take what the module polls."""
+    fresh.exec(f"machine.mem32[{IRQ_ENABLE}] = {IRQ_BIT}\nethosu.init(board={CORE!r})")
+    assert fresh.eval(f"machine.mem32[{IRQ_ENABLE}] & {IRQ_BIT}") == 0
+    fresh.exec("m = ethosu.Model(file, arena=arena)")
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+    fresh.exec("m._start([x])\nwhile machine.mem32[0x400E1004] & 1: pass")  # not asked for: raised
+    fresh.soft_reset()
+    fresh.exec("import machine")
+    assert fresh.eval(f"machine.mem32[{IRQ_ENABLE}] & {IRQ_BIT}") == IRQ_BIT
+    fresh.exec(f"machine.mem32[{IRQ_DISABLE}] = {IRQ_BIT}")
+
+
+def test_without_asyncio_the_rest_works(fresh):
+    """A firmware may have none: run() says so when it is called."""
+    fresh.exec(
+        "import sys\nfor name in list(sys.modules):\n    del sys.modules[name]\n"
+        "with open('/asyncio.py', 'w') as f: f.write('raise ImportError')\n"
+        "sys.path.insert(0, '/')\nimport native as ethosu, os\nos.remove('/asyncio.py')\n"
+        f"ethosu.init(board={CORE!r})\nm = ethosu.Model(content)"
+    )
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+    assert raised(fresh, "m.run([x]).send(None)").startswith("OSError 95 run() needs asyncio")
