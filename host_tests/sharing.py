@@ -40,7 +40,7 @@ def try_make(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run make as `make` does; it may fail."""
     environment = {name: os.environ[name] for name in os.environ if not name.startswith("MAKE")}
     command = ["make", f"-j{os.cpu_count() or 1}", "-C", str(REPO / folder), *arguments]
-    with _turn():
+    with turn():
         return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
@@ -139,7 +139,7 @@ def _digest(suffixes: frozenset[str], folders: Iterable[str]) -> bytes:
 
 
 @contextlib.contextmanager
-def _turn() -> Iterator[None]:
+def turn() -> Iterator[None]:
     """Wait until no other process builds; a lock ends with the process that holds it."""
     BUILD.mkdir(exist_ok=True)
     with (BUILD / "tests.lock").open("w") as lock:

@@ -17,10 +17,12 @@ KERNELS = REPO / "modules/ethosu/runtime/kernels"
 CASES = REPO / "host_tests/modules/ethosu/runtime/kernels"
 BOARDS = REPO / "boards"
 
-# The files that choose the emulated board when the user names none, and their comments.
+# The files that choose the emulated board when the user names none, and their comments; and the
+# native module's table of boards, which also run firmware of others.
 DEFAULT_BOARD = {
     "Makefile",
     "firmware/Makefile",
+    "modules/ethosu/natmod/boards.c",
     "tools/ethosu_tools/boards.py",
     "tools/ethosu_tools/pytest_plugin.py",
 }

@@ -137,7 +137,8 @@ def targets(folder: str, file: str) -> set[str]:
 
 def commands(page: str) -> list[str]:
     """Code of the page: spans, and lines of blocks."""
-    blocks = [line for _, block in FENCE.findall(text(page)) for line in block.splitlines()]
+    joined = (block.replace("\\\n", " ") for _, block in FENCE.findall(text(page)))
+    blocks = [line for block in joined for line in block.splitlines()]
     indented = [line for line in prose(page).splitlines() if line.startswith("    ")]
     code = CODE.findall(prose(page)) + blocks + indented
     return [line.partition(" #")[0].strip() for line in code]

@@ -11,6 +11,8 @@ SOURCES = {".c", ".h", ".py", ".sh"}
 TESTED_IN = {
     "firmware/modules": "firmware",
     "modules/ethosu/binding/python": "modules/ethosu/binding",
+    "modules/ethosu/ports/qemu": "modules/ethosu",
+    "modules/ethosu/ports/unix": "modules/ethosu",
     "tools/ethosu_tools/tflite": "tools/ethosu_tools",
     "tools/qemu_plugin/boards": "tools/qemu_plugin",
 }

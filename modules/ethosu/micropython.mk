@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Module `ethosu` for MicroPython: driver, model runtime, Python face.
-# A port gives USER_C_MODULES=<tree>/modules, and one boards/ folder with ethosu_board.h's functions.
+# A port gives USER_C_MODULES=<tree>/modules, and ethosu_board.h's functions: docs/upstream_port.md.
 
 ETHOSU_DIR := $(USERMOD_DIR)
 
@@ -60,11 +60,19 @@ $(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -Os
 
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off
-CFLAGS_USERMOD += $(foreach folder,. driver runtime binding,-I$(ETHOSU_DIR)/$(folder))
+# These flags are the whole port's: its own pin.h and the system's poll.h come before ours.
+CFLAGS_USERMOD += $(foreach folder,. driver runtime binding,-idirafter $(ETHOSU_DIR)/$(folder))
 
 # binding/pin.c and rom.c stand in for these functions. A port that links by `ld` itself: ETHOSU_WRAP=--wrap=
 ETHOSU_WRAP ?= -Wl,--wrap=
 LDFLAGS_USERMOD += $(addprefix $(ETHOSU_WRAP),gc_free gc_realloc mp_vfs_rom_ioctl)
+
+# The NPUs stop when MicroPython ends, which a soft reset begins with. A port that has
+# MICROPY_PORT_DEINIT_FUNC calls ethosu_deinit_all() in it: ETHOSU_DEINIT=no.
+ETHOSU_DEINIT ?= yes
+ifneq ($(ETHOSU_DEINIT),no)
+CFLAGS_USERMOD += '-DMICROPY_PORT_DEINIT_FUNC={extern void ethosu_deinit_all(void);ethosu_deinit_all();}'
+endif
 
 # This file keeps the flags: a build with others compiles the module again.
 ETHOSU_CHOICE := $(strip $(CFLAGS_USERMOD))

@@ -23,6 +23,9 @@
 #if !MICROPY_PY_BUILTINS_FLOAT
 #error "Module ethosu needs floats: set MICROPY_FLOAT_IMPL in the port, or leave this module out"
 #endif
+#if !MICROPY_SCHEDULER_STATIC_NODES
+#error "Module ethosu schedules calls: set MICROPY_SCHEDULER_STATIC_NODES to 1 in the port"
+#endif
 
 /** import ethosu: set the NPUs up, once. */
 static mp_obj_t ethosu_module_init(void)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "error.h"
+#include "../runtime/error.h"
 #include "py/mperrno.h"
 #include "py/runtime.h"
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+/** The least that the module asks of a board: this one has no NPU. */
+#include "ethosu_board.h"
+
+#include <math.h>
+
+const struct ethosu_board ethosu_board = {.name = "mps2-an385"};
+
+bool ethosu_board_npu_present(size_t index)
+{
+    (void)index;
+    return false;
+}
+
+void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
+{
+    (void)index;
+    (void)handler;
+    (void)argument;
+}
+
+void ethosu_board_irq_disconnect(size_t index)
+{
+    (void)index;
+}
+
+/** Nobody waits where no NPU works: the port has no clock. */
+uint32_t ethosu_board_ticks_ms(void)
+{
+    return 0;
+}
+
+void ethosu_board_idle(const volatile uint32_t *flag)
+{
+    (void)flag;
+}
+
+/* ---- a core without floating-point instructions calls these; the port's libm lacks them ---- */
+
+float fmaxf(float a, float b)
+{
+    return a > b || b != b ? a : b;
+}
+
+float fminf(float a, float b)
+{
+    return a < b || b != b ? a : b;
+}
