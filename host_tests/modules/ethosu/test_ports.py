@@ -6,6 +6,7 @@ is in MicroPython's source, the test looks there for each flag, so that the list
 """
 
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -31,11 +32,15 @@ SDKS = {
 }
 FLAGS = sorted({*PORTS.values(), *SDKS.values()})
 FOLDERS = ("driver", "runtime", "runtime/kernels", "minimal", "binding")
-# A port's own config, but with floats in MicroPython as most ports have them.
+# A port's own config, but with another value of an option.
 CONFIG = """#include "{firmware}/mpconfigport.h"
-#undef MICROPY_FLOAT_IMPL
-#define MICROPY_FLOAT_IMPL (MICROPY_FLOAT_IMPL_{floats})
+#undef MICROPY_{option}
+#define MICROPY_{option} ({value})
 """
+# Floats as most ports have them.
+FLOATS = ("FLOAT_IMPL", "MICROPY_FLOAT_IMPL_FLOAT")
+# Prints the flags that a port gets from micropython.mk.
+PRINT_FLAGS = "include $(USERMOD_DIR)/micropython.mk\n$(info $(CFLAGS_USERMOD))\nall: ;\n"
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +62,11 @@ def compile_all(flags, sources):
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
-def binding_flags(repo, micropython, folder, floats):
+def binding_flags(repo, micropython, folder, option=FLOATS):
     """Include paths of the Python module, with the firmware's list of names."""
     firmware = repo / "firmware"
     config = folder / "config.h"
-    config.write_text(CONFIG.format(firmware=firmware, floats=floats))
+    config.write_text(CONFIG.format(firmware=firmware, option=option[0], value=option[1]))
     board = repo / "boards/MPS3_AN547"
     paths = (repo / "build/firmware/MPS3_AN547", board, firmware, repo, micropython)
     cmsis = micropython / "lib/cmsis/inc"
@@ -80,7 +85,7 @@ def includes(module):
 def test_it_compiles_with_the_flags(flags, repo, module, micropython, tmp_path):
     sources = [path for folder in FOLDERS for path in sorted((module / folder).glob("*.c"))]
     assert len(sources) > 80
-    paths = [*includes(module), *binding_flags(repo, micropython, tmp_path, "FLOAT")]
+    paths = [*includes(module), *binding_flags(repo, micropython, tmp_path)]
     assert compile_all([*flags.split(), *paths], sources) == ""
 
 
@@ -90,10 +95,31 @@ def test_a_port_still_has_these_flags(port, micropython):
     assert [flag for flag in PORTS[port].split() if flag not in text] == []
 
 
-def test_a_port_without_floats_is_told_so(repo, module, micropython, tmp_path):
-    flags = [*includes(module), *binding_flags(repo, micropython, tmp_path, "NONE")]
-    said = compile_all(flags, [module / "binding/modethosu.c"])
-    assert "Module ethosu needs floats: set MICROPY_FLOAT_IMPL in the port" in said
+@pytest.mark.parametrize(
+    ("option", "value", "error"),
+    [
+        ("FLOAT_IMPL", "MICROPY_FLOAT_IMPL_NONE", "needs floats: set MICROPY_FLOAT_IMPL"),
+        ("SCHEDULER_STATIC_NODES", "0", "calls: set MICROPY_SCHEDULER_STATIC_NODES to 1"),
+    ],
+)
+def test_a_port_without_it_is_told_so(option, value, error, repo, module, micropython, tmp_path):
+    flags = [*includes(module), *binding_flags(repo, micropython, tmp_path, (option, value))]
+    assert error in compile_all(flags, [module / "binding/modethosu.c"])
+
+
+def test_headers_of_the_module_hide_no_others(module, tmp_path):
+    """The include paths of a user module are the whole port's; `pin.h` is a header of many."""
+    (tmp_path / "port").mkdir()
+    (tmp_path / "port/pin.h").write_text("int the_port;\n")
+    (tmp_path / "generated.c").write_text('#include <error.h>\n#include "pin.h"\n')
+    (tmp_path / "flags.mk").write_text(PRINT_FLAGS)
+    make = ["make", "-s", "-f", tmp_path / "flags.mk", f"USERMOD_DIR={module}", "BUILD="]
+    printed = subprocess.run(make, check=True, capture_output=True, text=True).stdout
+    flags = shlex.split(printed)
+    command = ["gcc", "-E", *flags, f"-I{tmp_path / 'port'}", tmp_path / "generated.c"]
+    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "error_at_line" in found and "int the_port;" in found
+    assert f"{module}/binding" in flags
 
 
 def test_it_links_with_a_mathematical_library_of_floats(repo, module, micropython, tmp_path):
@@ -112,7 +138,7 @@ def test_it_links_with_a_mathematical_library_of_floats(repo, module, micropytho
     flags = ["-std=gnu11", "-Os", "-w", "-ffp-contract=off", *includes(module)]
     flags += [f"-I{micropython / folder}" for folder in ("lib/libm", ".")]
     flags += [f"-I{repo / 'firmware'}", f"-I{repo / 'boards/MPS3_AN547'}"]
-    flags += binding_flags(repo, micropython, tmp_path, "FLOAT")
+    flags += binding_flags(repo, micropython, tmp_path)
     command = [*GCC, *flags, "-nostdlib", "-nostartfiles", "-Wl,-e,0", *sources]
     done = subprocess.run(
         [*command, "-lgcc", "-o", tmp_path / "linked"], capture_output=True, text=True, check=False

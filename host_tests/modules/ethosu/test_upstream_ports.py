@@ -107,6 +107,14 @@ def test_the_qemu_port_says_that_there_is_no_npu(qemu):
     assert "ENODEV: this board has no NPU 0; ethosu.npus() lists its NPUs" in qemu
 
 
+def test_a_soft_reset_of_the_qemu_port_stops_npus(repo, qemu):
+    """The function with which MicroPython ends calls the module's."""
+    elf = repo / "build/ports/qemu/firmware.elf"
+    command = ["arm-none-eabi-objdump", "-d", "--disassemble=mp_deinit", elf]
+    code = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "<ethosu_deinit_all>" in code
+
+
 def test_what_the_examples_leave_out_is_what_the_source_lacks(repo):
     """With a source that has it, the examples and the page should not leave it out."""
     fetch = ["python3", repo / "firmware/fetch_micropython.py"]

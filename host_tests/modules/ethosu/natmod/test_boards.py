@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 import sharing
+from ethosu_tools import boards
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
@@ -76,6 +77,23 @@ def test_what_the_npu_does_not_reach_is_refused(fresh):
     said = raised(fresh, f"ethosu.init(board='MPS3_AN547', address={ADDRESS})\n"
                          "ethosu.Model(content, arena=arena)")  # fmt: skip
     assert said.startswith("OSError 14 ")
+
+
+def test_a_tcm_that_the_npu_does_not_reach_is_refused(loaded, compiled, small_models):
+    """DTCM of Corstone-300."""
+    model = compiled(small_models["small_cnn"], loaded.machine.npu)
+    loaded.write_file("/m.tflite", model.read_bytes())
+    loaded.exec(
+        "ethosu.init(board='MPS3_AN547')\nfrom uctypes import bytearray_at\n"
+        "content = open('/m.tflite', 'rb').read()\nm = ethosu.Model(content)"
+    )
+    said = raised(loaded, "ethosu.Model(content, arena=bytearray_at(0x20060000, 0x10000))")
+    assert said.startswith("OSError 14 ") and "0x20060000" in said
+
+
+def test_it_knows_each_board_that_is_emulated():
+    emulated = [name for name in boards.names() if boards.load(name).qemu]
+    assert [name for name in emulated if not any(each.startswith(name) for each in KNOWN)] == []
 
 
 def test_a_name_that_it_does_not_know(fresh):
