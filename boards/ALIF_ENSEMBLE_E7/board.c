@@ -8,6 +8,7 @@
 #include "cpu.h"
 #include "dma_controller.h"
 #include "ethosu_board.h"
+#include "mram.h"
 
 /** Configuration of the core's own devices. */
 static struct {
@@ -73,6 +74,8 @@ static void start_dma(void)
     configuration->dma_peripherals = 0;
     configuration->dma_control |= DMA_RESET;
 }
+
+const struct nvm board_nvm = {.write = mram_write};
 
 void board_init(void)
 {

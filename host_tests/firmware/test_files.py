@@ -120,6 +120,12 @@ def test_deploy_that_breaks_off_leaves_the_old_image(rom):
     assert rom.eval("(ioctl(4, 0, 0, b'late'), found())") == (-22, b"us")
 
 
+def test_deploy_comes_in_order(rom):
+    """Flash takes each place once."""
+    assert rom.eval("(ioctl(3, 0, 600), ioctl(4, 0, 300, bytes(100)))") == (4, 0)
+    assert rom.eval("(ioctl(4, 0, 399, b'late'), ioctl(4, 0, 400, bytes(200)))") == (-22, 0)
+
+
 def test_deploy_ends_at_a_soft_reset(rom):
     rom.exec("ioctl(3, 0, 12), ioctl(4, 0, 0, image(b'us')[:6])")
     rom.soft_reset()

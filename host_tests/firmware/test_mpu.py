@@ -44,8 +44,11 @@ def program(repo, tmp_path_factory) -> Path:
     return program
 
 
-def _run(program: Path, regions: int, *memories: Memory) -> subprocess.CompletedProcess[str]:
+def _run(
+    program: Path, regions: int, *memories: Memory, address: int | None = None
+) -> subprocess.CompletedProcess[str]:
     numbers = [regions, *(number for memory in memories for number in memory)]
+    numbers += [] if address is None else [address]
     command = [program, *map(str, numbers)]
     return subprocess.run(command, capture_output=True, text=True, timeout=10)
 
@@ -63,6 +66,14 @@ def test_a_memory_is_one_region(program, cache, cpu):
     assert base == 0x21000000 | ACCESS[cpu]
     assert (limit & ~0b11110, limit & ENABLE) == (0x213FFFE0 | ENABLE, ENABLE)
     assert attribute == (DEVICE if cpu == REGISTERS else ATTRIBUTE[cache])
+
+
+def test_a_memory_may_be_written_for_a_while(program):
+    """Code stays executable; the memory behind it stays as it was."""
+    memories = (0x20000000, 0x20001000, NONE, CODE), (0x20001000, 0x20002000, NONE, CODE)
+    done = _run(program, 8, *memories, address=0x20000FF0)
+    first, second = (int(line.split()[0], 16) for line in done.stdout.splitlines())
+    assert (first, second) == (0x20000000 | ACCESS[ALL], 0x20001000 | ACCESS[CODE])
 
 
 def test_as_many_memories_as_regions(program):

@@ -35,9 +35,6 @@ OLDEST_QEMU = (7, 2)
 _ELF = b"\x7fELF"
 _ARM = (40).to_bytes(2, "little")
 
-# Behind the ROM file system the firmware keeps its record of a deploy.
-RECORD_BYTES = 16
-
 CONSOLES = ("fast", "uart")
 # The count of executed instructions in the plugin's page: tools/qemu_plugin/emulator_page.h.
 _INSTRUCTIONS = 0x10
@@ -185,7 +182,7 @@ class Machine(Closeable):
             raise InputError(f"{self.board.name} is not emulated: its {boards.FILE} has no [qemu]")
         self._emulation = self.board.qemu
         self.window = self._emulation.window
-        self.romfs = Span(self.board.romfs.start, self.board.romfs.size - RECORD_BYTES)
+        self.romfs = self.board.romfs
         if romfs is not None and len(romfs) > self.romfs.size:
             raise InputError(
                 f"the ROM file system holds {len(romfs):,} bytes, "
