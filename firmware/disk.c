@@ -47,7 +47,7 @@ static mp_obj_t disk_make_new(const mp_obj_type_t *type, size_t n_args, size_t n
 {
     mp_arg_check_num(n_args, n_kw, 0, 0, false);
     const struct disk *disk = type == &machine_ramdisk_type ? &ramdisk : &flash;
-    if (disk_size(disk) == 0) {
+    if (disk_size(disk) == 0 || disk->nvm->write == NULL) {
         mp_raise_OSError(MP_ENODEV);
     }
     return MP_OBJ_FROM_PTR(disk);

@@ -41,6 +41,9 @@ bool nvm_clear(const struct nvm *nvm, uint8_t *at)
 
 bool nvm_write(const struct nvm *nvm, uint8_t *at, const uint8_t chunk[NVM_CHUNK])
 {
+    if (nvm->write == NULL) {
+        return false;
+    }
     bool done = nvm->write(at, chunk, NVM_CHUNK);
     synchronize(at, NVM_CHUNK);
     return done && memcmp(at, chunk, NVM_CHUNK) == 0;

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The memory protection unit follows the board's table, or the board says why it cannot."""
 
-import re
-import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from .conftest import start
+from .patch import patched
 
 # enum ethosu_cache and enum ethosu_cpu_access.
 WRITE_BACK, WRITE_THROUGH, NONE = range(3)
@@ -110,16 +109,8 @@ def test_overlapping_memories_are_refused(program, begin):
 
 def _with_memory_count(firmware: Path, copy: Path, count: int) -> Path:
     """An image whose table claims so many memories: `memory_count` is the table's third word."""
-    symbols = _output("arm-none-eabi-nm", firmware)
-    address = int(re.search(r"^(\w+) T ethosu_board$", symbols, re.MULTILINE)[1], 16)
-    sections = _output("arm-none-eabi-objdump", "-h", firmware)
-    words = re.search(r"\.text +\w+ +(\w+) +\w+ +(\w+)", sections)
-    start, offset = (int(word, 16) for word in words.groups())
-    image = bytearray(firmware.read_bytes())
-    place = offset + address - start + 8
-    assert 5 <= struct.unpack_from("<I", image, place)[0] <= 16, "the board's own count"
-    struct.pack_into("<I", image, place, count)
-    copy.write_bytes(image)
+    old = patched(firmware, copy, "ethosu_board", 2, count)
+    assert 5 <= old <= 16, "the board's own count"
     return copy
 
 
