@@ -12,12 +12,19 @@
 #include <stdint.h>
 
 #include "console.h"
+#include "nvm.h"
 
 /** The serial port of the REPL. */
 extern const struct console_port board_uart;
 
 /** First thing at start-up, with the memory protection unit set: clocks, caches. */
 void board_init(void);
+
+/**
+ * How the memory of the ROM file system is written, and that of the disk `_flashdisk_start` to
+ * `_flashdisk_end`, if memory.ld has one.
+ */
+extern const struct nvm board_nvm;
 
 /** Seconds since 1970 by a clock that runs on over a reset, or 0 if the board has none. */
 uint32_t board_wall_clock(void);

@@ -14,6 +14,9 @@
 /** Devices share one priority: their handlers never interrupt each other. */
 #define DEVICE_PRIORITY ((1u << BOARD_IRQ_PRIORITY_BITS) - 2u)
 
+_Static_assert((unsigned)(IRQn_Type)(BOARD_IRQ_COUNT - 1u) == BOARD_IRQ_COUNT - 1u,
+               "IRQn_Type has fewer bits than the interrupts' numbers");
+
 struct connection {
     void (*handler)(void *argument);
     void *argument;

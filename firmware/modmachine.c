@@ -7,16 +7,18 @@
 #include "py/mphal.h"
 #include "startup.h"
 
+extern const mp_obj_type_t machine_flash_type;
 extern const mp_obj_type_t machine_ramdisk_type;
 extern const mp_obj_type_t machine_rtc_type;
 
-#define MICROPY_PY_MACHINE_EXTRA_GLOBALS                                 \
-    {MP_ROM_QSTR(MP_QSTR_RAMDisk), MP_ROM_PTR(&machine_ramdisk_type)},   \
-        {MP_ROM_QSTR(MP_QSTR_RTC), MP_ROM_PTR(&machine_rtc_type)},       \
-        {MP_ROM_QSTR(MP_QSTR_Timer), MP_ROM_PTR(&machine_timer_type)},   \
-        {MP_ROM_QSTR(MP_QSTR_PWRON_RESET), MP_ROM_INT(RESET_POWER_ON)},  \
-        {MP_ROM_QSTR(MP_QSTR_HARD_RESET), MP_ROM_INT(RESET_REQUESTED)},  \
-        {MP_ROM_QSTR(MP_QSTR_DEEPSLEEP_RESET), MP_ROM_INT(RESET_SLEEP)}, \
+#define MICROPY_PY_MACHINE_EXTRA_GLOBALS                                   \
+    {MP_ROM_QSTR(MP_QSTR_Flash), MP_ROM_PTR(&machine_flash_type)},         \
+        {MP_ROM_QSTR(MP_QSTR_RAMDisk), MP_ROM_PTR(&machine_ramdisk_type)}, \
+        {MP_ROM_QSTR(MP_QSTR_RTC), MP_ROM_PTR(&machine_rtc_type)},         \
+        {MP_ROM_QSTR(MP_QSTR_Timer), MP_ROM_PTR(&machine_timer_type)},     \
+        {MP_ROM_QSTR(MP_QSTR_PWRON_RESET), MP_ROM_INT(RESET_POWER_ON)},    \
+        {MP_ROM_QSTR(MP_QSTR_HARD_RESET), MP_ROM_INT(RESET_REQUESTED)},    \
+        {MP_ROM_QSTR(MP_QSTR_DEEPSLEEP_RESET), MP_ROM_INT(RESET_SLEEP)},   \
         {MP_ROM_QSTR(MP_QSTR_FAULT_RESET), MP_ROM_INT(RESET_FAULT)},
 
 static void mp_machine_idle(void)

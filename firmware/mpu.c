@@ -32,15 +32,15 @@ static void set_attribute(uint8_t index, uint8_t attribute)
     ARM_MPU_SetMemAttr(index, ARM_MPU_ATTR(attribute, attribute));
 }
 
-static void set_region(uint32_t number, const struct ethosu_memory *memory)
+static void set_region(uint32_t number, const struct ethosu_memory *memory, bool writable)
 {
     uint32_t start = (uint32_t)(uintptr_t)memory->start;
     uint32_t last = (uint32_t)(uintptr_t)memory->end - 1u;
     uint32_t attribute = memory->cpu == ETHOSU_CPU_REGISTERS ? DEVICE : memory->cache;
-    ARM_MPU_SetRegion(number,
-                      ARM_MPU_RBAR(start, ARM_MPU_SH_NON, settings[memory->cpu].read_only, 0u,
-                                   settings[memory->cpu].execute_never),
-                      ARM_MPU_RLAR(last, attribute));
+    ARM_MPU_SetRegion(
+        number,
+        ARM_MPU_RBAR(start, ARM_MPU_SH_NON, !writable, 0u, settings[memory->cpu].execute_never),
+        ARM_MPU_RLAR(last, attribute));
 }
 
 static bool is_range(const struct ethosu_memory *memory)
@@ -110,7 +110,8 @@ const char *mpu_enable(const struct ethosu_board *board)
     set_attribute(ETHOSU_CACHE_NONE, ARM_MPU_ATTR_NON_CACHEABLE);
     ARM_MPU_SetMemAttr(DEVICE, ARM_MPU_ATTR(ARM_MPU_ATTR_DEVICE, ARM_MPU_ATTR_DEVICE_nGnRE));
     for (uint32_t i = 0; i < board->memory_count; i++) {
-        set_region(i, &board->memories[i]);
+        const struct ethosu_memory *memory = &board->memories[i];
+        set_region(i, memory, !settings[memory->cpu].read_only);
     }
     for (uint32_t i = (uint32_t)board->memory_count; i < region_count(); i++) {
         ARM_MPU_ClrRegion(i); // a bootloader may have used it
@@ -118,4 +119,16 @@ const char *mpu_enable(const struct ethosu_board *board)
     // Faults keep the MPU off (HFNMIENA), so that their report can read anything.
     ARM_MPU_Enable(0);
     return NULL;
+}
+
+void mpu_set_writable(const void *address, bool writable)
+{
+    for (uint32_t i = 0; i < ethosu_board.memory_count; i++) {
+        const struct ethosu_memory *memory = &ethosu_board.memories[i];
+        if (address >= memory->start && address < memory->end) {
+            set_region(i, memory, writable || !settings[memory->cpu].read_only);
+        }
+    }
+    __DSB();
+    __ISB();
 }

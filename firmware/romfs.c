@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: MIT
 /**
  * vfs.rom_ioctl(): the one ROMFS partition, memory that the board's memory.ld
- * sets aside. Files in it are used where they lie.
+ * sets aside and its board_nvm writes. Files in it are used where they lie.
  *
  * A new image is written behind the old one and moved over it when it is whole,
  * so that a deploy that breaks off at any moment leaves the old image or the
  * new one. The record behind the partition says that a whole image waits: a
- * move that breaks off is done again. No image reaches into the record. An image that does not fit
- * behind the old one is written over it; its first bytes, without which nothing
- * is mounted, come last.
+ * move that breaks off is done again. No image reaches into the record. An
+ * image that does not fit behind the old one is written over it; its first
+ * chunk, without which nothing is mounted, comes last.
  */
 #include <string.h>
 
-#include "cpu.h"
+#include "board.h"
 #include "extmod/vfs.h"
 #include "firmware.h"
+#include "nvm.h"
 #include "py/mperrno.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
 #include "startup.h"
 
-/** What a write must be a multiple of; RAM sets no limit, so the least that mpremote accepts. */
+/** What a write must be a multiple of: the least that mpremote accepts, chunks are made here. */
 #define WRITE_UNIT 4
-/** The file data of an image stays aligned when it is moved: what NPUs ask for. */
-#define ALIGNMENT 16
 /** rom_ioctl(256, id, size): 1 when the old image is kept until one of this size is whole. */
 #define ROM_IOCTL_KEEPS_OLD 256
 
@@ -43,11 +42,15 @@ static mp_obj_array_t partition = {
     .typecode = 'B',
 };
 
-/** The deploy at work. `size` is 0 when there is none. */
+/** The deploy at work. `size` is 0 when there is none. All offsets count from `target`. */
 static struct {
     size_t target;
     size_t size;
-    uint8_t head[WRITE_UNIT];
+    size_t next;    /**< what lies before it has come */
+    size_t at;      /**< of the chunk that is being filled */
+    size_t cleared; /**< up to here nothing old is left */
+    _Alignas(uint64_t) uint8_t head[NVM_CHUNK];
+    _Alignas(uint64_t) uint8_t chunk[NVM_CHUNK];
 } deploy;
 
 static mp_obj_t failure(int error)
@@ -55,14 +58,29 @@ static mp_obj_t failure(int error)
     return MP_OBJ_NEW_SMALL_INT(-error);
 }
 
+/** mpremote does not look at what a write returns; an exception it shows. */
+static _Noreturn void fail(int error, const char *text)
+{
+    deploy.size = 0;
+    mp_obj_t arguments[2] = {MP_OBJ_NEW_SMALL_INT(error), mp_obj_new_str_from_cstr(text)};
+    nlr_raise(mp_obj_exception_make_new(&mp_type_OSError, 2, 0, arguments));
+}
+
+static void expect_written(bool written)
+{
+    if (!written) {
+        fail(MP_EIO, "the memory of the ROM file system does not take what is written");
+    }
+}
+
 static uint8_t *at(size_t offset)
 {
     return (uint8_t *)partition.items + offset;
 }
 
-static struct record *record(void)
+static uint8_t *record_place(void)
 {
-    return (struct record *)at(partition.len);
+    return at(partition.len);
 }
 
 static uint32_t check(const struct record *of)
@@ -91,22 +109,52 @@ static size_t waiting_place(size_t size)
 {
     size_t old = old_size();
     size_t least = old > size ? old : size;
-    size_t place = size < partition.len ? (partition.len - size) / ALIGNMENT * ALIGNMENT : 0;
+    size_t unit = nvm_unit(&board_nvm);
+    size_t place = size < partition.len ? (partition.len - size) / unit * unit : 0;
     return place >= least ? place : 0;
 }
 
 /** Move an image that waits, if one does; to do so twice does no harm. */
-static void finish_move(void)
+static bool finish_move(void)
 {
-    struct record found = *record();
+    struct record found;
+    memcpy(&found, record_place(), sizeof(found));
+    size_t unit = nvm_unit(&board_nvm);
     if (found.magic != RECORD_MAGIC || found.check != check(&found) || found.size > found.from ||
-        found.from > partition.len || found.size > partition.len - found.from) {
-        return;
+        found.from > partition.len || found.size > partition.len - found.from ||
+        found.from % unit != 0) {
+        return true;
     }
-    memcpy(at(0), at(found.from), found.size);
-    SCB_CleanDCache(); // all of it is in memory before the record goes
-    memset(record(), 0, sizeof(struct record));
-    SCB_CleanDCache();
+    for (size_t offset = 0; offset < found.size; offset += NVM_CHUNK) {
+        _Alignas(uint64_t) uint8_t chunk[NVM_CHUNK];
+        memcpy(chunk, at(found.from + offset), sizeof(chunk));
+        if ((board_nvm.erase_unit != 0 && offset % unit == 0 &&
+             !nvm_clear(&board_nvm, at(offset))) ||
+            !nvm_write(&board_nvm, at(offset), chunk)) {
+            return false;
+        }
+    }
+    return nvm_clear(&board_nvm, record_place());
+}
+
+/* --- A deploy -------------------------------------------------------------- */
+
+/** Write a chunk; the units up to its end are cleared first, as far as that is needed. */
+static void put(size_t offset, const uint8_t *chunk)
+{
+    for (; board_nvm.erase_unit != 0 && deploy.cleared < offset + NVM_CHUNK;
+         deploy.cleared += board_nvm.erase_unit) {
+        expect_written(nvm_clear(&board_nvm, at(deploy.target + deploy.cleared)));
+    }
+    expect_written(nvm_write(&board_nvm, at(deploy.target + offset), chunk));
+}
+
+/** The head waits for the end: before that, nothing is mounted. */
+static void end_chunk(void)
+{
+    if (deploy.at != 0) {
+        put(deploy.at, deploy.chunk);
+    }
 }
 
 static mp_obj_t prepare(size_t n_args, const mp_obj_t *args)
@@ -117,10 +165,30 @@ static mp_obj_t prepare(size_t n_args, const mp_obj_t *args)
     }
     deploy.target = waiting_place(size);
     deploy.size = size;
-    memset(deploy.head, 0xFF, WRITE_UNIT);
-    memset(at(deploy.target), 0xFF, WRITE_UNIT);
-    SCB_CleanDCache();
+    deploy.next = 0;
+    deploy.at = 0;
+    deploy.cleared = nvm_unit(&board_nvm);
+    memset(deploy.head, 0xFF, sizeof(deploy.head));
+    expect_written(nvm_clear(&board_nvm, at(deploy.target)));
     return MP_OBJ_NEW_SMALL_INT(WRITE_UNIT);
+}
+
+static void fill(size_t offset, const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        size_t inside = offset % NVM_CHUNK;
+        if (offset - inside != deploy.at) {
+            end_chunk();
+            deploy.at = offset - inside;
+            memset(deploy.chunk, 0xFF, sizeof(deploy.chunk));
+        }
+        size_t part = size < NVM_CHUNK - inside ? size : NVM_CHUNK - inside;
+        memcpy((deploy.at == 0 ? deploy.head : deploy.chunk) + inside, bytes, part);
+        offset += part;
+        bytes += part;
+        size -= part;
+    }
+    deploy.next = offset;
 }
 
 static mp_obj_t write(size_t n_args, const mp_obj_t *args)
@@ -131,16 +199,13 @@ static mp_obj_t write(size_t n_args, const mp_obj_t *args)
     mp_uint_t offset = (mp_uint_t)mp_obj_get_int(args[2]);
     mp_buffer_info_t buffer;
     mp_get_buffer_raise(args[3], &buffer, MP_BUFFER_READ);
-    if (offset > deploy.size) {
+    // In order: flash takes a chunk once.
+    if (offset < deploy.next || offset > deploy.size) {
         return failure(MP_EINVAL);
     }
     // mpremote pads its last block, past the end of the image.
     size_t room = deploy.size - offset;
-    size_t size = buffer.len < room ? buffer.len : room;
-    size_t held = offset < WRITE_UNIT ? WRITE_UNIT - offset : 0;
-    held = held < size ? held : size;
-    memcpy(deploy.head + (held > 0 ? offset : 0), buffer.buf, held);
-    memcpy(at(deploy.target + offset + held), (const uint8_t *)buffer.buf + held, size - held);
+    fill(offset, buffer.buf, buffer.len < room ? buffer.len : room);
     return MP_OBJ_NEW_SMALL_INT(0);
 }
 
@@ -149,21 +214,26 @@ void romfs_forget_deploy(void)
     deploy.size = 0;
 }
 
+static void write_record(void)
+{
+    struct record waits = {RECORD_MAGIC, deploy.target, deploy.size, 0};
+    waits.check = check(&waits);
+    memset(deploy.chunk, 0xFF, sizeof(deploy.chunk));
+    memcpy(deploy.chunk, &waits, sizeof(waits));
+    expect_written(nvm_clear(&board_nvm, record_place()));
+    expect_written(nvm_write(&board_nvm, record_place(), deploy.chunk));
+}
+
 static mp_obj_t complete(void)
 {
     if (deploy.size == 0) {
         return failure(MP_EINVAL);
     }
-    SCB_CleanDCache(); // the rest is in memory before what makes it an image
-    size_t held = deploy.size < WRITE_UNIT ? deploy.size : WRITE_UNIT;
-    memcpy(at(deploy.target), deploy.head, held);
-    SCB_CleanDCache(); // the NPU reads weights past the cache
+    end_chunk();
+    put(0, deploy.head);
     if (deploy.target != 0) {
-        struct record waits = {RECORD_MAGIC, deploy.target, deploy.size, 0};
-        waits.check = check(&waits);
-        *record() = waits;
-        SCB_CleanDCache();
-        finish_move();
+        write_record();
+        expect_written(finish_move());
     }
     romfs_forget_deploy();
     return MP_OBJ_NEW_SMALL_INT(0);
@@ -175,21 +245,13 @@ static mp_obj_t keeps_old(size_t n_args, const mp_obj_t *args)
     return MP_OBJ_NEW_SMALL_INT(size != 0 && waiting_place(size) != 0);
 }
 
-mp_obj_t mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
+/** Commands that change the image, or ask about a change. */
+static mp_obj_t change(mp_int_t command, size_t n_args, const mp_obj_t *args)
 {
-    partition.items = _romfs_start;
-    partition.len = (size_t)(_romfs_end - _romfs_start) - sizeof(struct record);
-    finish_move();
-    mp_int_t command = mp_obj_get_int(args[0]);
-    if (command == MP_VFS_ROM_IOCTL_GET_NUMBER_OF_SEGMENTS) {
-        return MP_OBJ_NEW_SMALL_INT(1);
-    }
-    if (n_args < 2 || mp_obj_get_int(args[1]) != 0) {
-        return failure(MP_EINVAL);
+    if (board_nvm.write == NULL) {
+        fail(MP_EROFS, "the ROM file system of this board is read-only: it comes with the image");
     }
     switch (command) {
-    case MP_VFS_ROM_IOCTL_GET_SEGMENT:
-        return MP_OBJ_FROM_PTR(&partition);
     case MP_VFS_ROM_IOCTL_WRITE_PREPARE:
         return prepare(n_args, args);
     case MP_VFS_ROM_IOCTL_WRITE:
@@ -201,4 +263,24 @@ mp_obj_t mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
     default:
         return failure(MP_EINVAL);
     }
+}
+
+mp_obj_t mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
+{
+    partition.items = _romfs_start;
+    partition.len = (size_t)(_romfs_end - _romfs_start) - nvm_unit(&board_nvm);
+    if (board_nvm.write != NULL) {
+        (void)finish_move(); // else it is done again at the next look
+    }
+    mp_int_t command = mp_obj_get_int(args[0]);
+    if (command == MP_VFS_ROM_IOCTL_GET_NUMBER_OF_SEGMENTS) {
+        return MP_OBJ_NEW_SMALL_INT(1);
+    }
+    if (n_args < 2 || mp_obj_get_int(args[1]) != 0) {
+        return failure(MP_EINVAL);
+    }
+    if (command == MP_VFS_ROM_IOCTL_GET_SEGMENT) {
+        return MP_OBJ_FROM_PTR(&partition);
+    }
+    return change(command, n_args, args);
 }

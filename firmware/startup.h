@@ -14,6 +14,7 @@ extern uint32_t _data_load[], _data_start[], _data_end[], _bss_start[], _bss_end
 extern uint32_t _stack_limit[], _stack_top[], _handler_stack_limit[], _handler_stack_top[];
 extern uint8_t _gc_heap_start[], _gc_heap_end[];
 extern uint8_t _ramdisk_start[], _ramdisk_end[];
+extern uint8_t _flashdisk_start[], _flashdisk_end[];
 extern uint8_t _romfs_start[], _romfs_end[];
 
 /** Why the last reset happened, as far as the firmware itself did it. */

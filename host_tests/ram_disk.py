@@ -6,11 +6,13 @@ from ethosu_tools.board import Board
 BLOCK_BYTES = 512
 BLOCKS = 4096
 
-# A firmware of this project has its root on machine.RAMDisk. Elsewhere a RAM disk takes the
-# root's place until the next soft reset.
+# A firmware of this project has its root on machine.Flash where the board has one, else on
+# machine.RAMDisk. Over a flash, and elsewhere, a RAM disk is the root until the next soft reset.
 _MOUNT = f"""
 import machine, vfs
-if {{anyway}} or not hasattr(machine, "RAMDisk"):
+try: flash = bool(machine.Flash())
+except (AttributeError, OSError): flash = not hasattr(machine, "RAMDisk")
+if {{anyway}} or flash:
     class RamDisk:
         def __init__(self):
             self.data = bytearray({BLOCK_BYTES * BLOCKS})
@@ -30,7 +32,7 @@ if {{anyway}} or not hasattr(machine, "RAMDisk"):
     except OSError: pass
     vfs.mount(vfs.VfsLfs2(disk), "/")
     del disk, RamDisk
-del machine, vfs
+del machine, vfs, flash
 """
 
 

@@ -1,10 +1,4 @@
 # SPDX-License-Identifier: MIT
-# How to build for ALIF_ENSEMBLE_E7.
+# How to build for ALIF_ENSEMBLE_E7-M55_HP and -M55_HE.
 
-BOARD_CPU_FLAGS = -mcpu=cortex-m55 -mfloat-abi=hard
-BOARD_SRC = board.c uart.c
-BOARD_DRIVERS = dma_copy.c dma_pl330.c moddma.c
-# QEMU with tools/qemu_plugin runs this image too.
-BOARD_EMULATOR = yes
-# Tools that flash take firmware.bin.
-BOARD_BIN = yes
+include $(ROOT)/boards/chips/alif_ensemble/chip.mk

@@ -53,6 +53,9 @@ const struct dma_board dma_board = {
     .least_cached = 2560,
 };
 
+/** DDR stands for flash. */
+const struct nvm board_nvm = {.write = nvm_write_plain};
+
 void board_init(void)
 {
     SCB_EnableICache();

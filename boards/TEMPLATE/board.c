@@ -92,6 +92,12 @@ const struct dma_board dma_board = {
     .least_cached = 3072, // the same with the data cache on
 };
 
+/**
+ * This chip's ROM file system is in RAM. One in flash has an erase_unit and functions erase() and
+ * write() here; one that cannot be written has none of them: firmware/nvm.h.
+ */
+const struct nvm board_nvm = {.write = nvm_write_plain};
+
 void board_init(void)
 {
     // Clocks and pins first, then the caches.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Before boot.py: mount the RAM disk, formatted if need be; modules may lie in /lib too."""
+"""Before boot.py: mount the board's disk, formatted if need be; modules may lie in /lib too."""
 
 import sys
 
@@ -8,7 +8,10 @@ import vfs
 
 
 def _mount():
-    disk = machine.RAMDisk()
+    try:
+        disk = machine.Flash()
+    except OSError:  # the board keeps no files without power
+        disk = machine.RAMDisk()
     sizes = {"readsize": 256, "progsize": 256, "lookahead": 256}
     try:
         vfs.mount(vfs.VfsLfs2(disk, **sizes), "/")

@@ -2,6 +2,7 @@
 """The firmware's build: other MicroPython, other boards, nothing done twice."""
 
 import re
+import subprocess
 
 from .conftest import build, make, start
 
@@ -23,6 +24,22 @@ def test_nothing_is_built_twice():
     again = make()
     assert again.returncode == 0
     assert not re.search(r"^(CC|LINK) ", again.stdout, re.M), again.stdout
+
+
+def test_a_type_too_small_for_the_interrupts_does_not_compile(repo, tmp_path):
+    """Arm's ABI gives an enum as many bits as its values need: 8, if none is above 127."""
+    sources = {name: (repo / "firmware" / name).read_text() for name in ("irq.c", "cpu.h")}
+    line = re.search(r"^.*DeviceLast_IRQn.*\n", sources["cpu.h"], re.MULTILINE)[0]
+    board = repo / "boards/TEMPLATE/mpconfigboard.h"
+    sources["mpconfigboard.h"] = re.sub(r"(BOARD_IRQ_COUNT) \d+u", r"\1 480u", board.read_text())
+    cmsis = next((repo / "build/micropython").glob("1.*")) / "lib/cmsis/inc"
+    command = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb"]
+    command += ["-fsyntax-only", f"-I{repo / 'firmware'}", "-isystem", cmsis, "irq.c"]
+    for cpu, words in ((sources["cpu.h"], ""), (sources["cpu.h"].replace(line, ""), "fewer bits")):
+        for name, text in (sources | {"cpu.h": cpu}).items():
+            (tmp_path / name).write_text(text)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode != 0) is bool(words) and words in done.stderr, done.stderr
 
 
 def test_size_is_reported(build_dir):

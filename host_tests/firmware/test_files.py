@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""RAM disk and ROM file system."""
+"""The disk of / and the ROM file system."""
 
 import hashlib
 import random
@@ -9,8 +9,15 @@ import ram_disk
 from ethosu_tools.board import Board
 from ethosu_tools.errors import RemoteError
 
+# The device of /.
+DISK = """
+import machine
+try: disk = machine.Flash()
+except OSError: disk = machine.RAMDisk()
+"""
 
-def test_ram_disk_keeps_bytes_over_resets(board):
+
+def test_disk_keeps_bytes_over_resets(board):
     data = random.Random(1).randbytes(100_000)
     digest = hashlib.sha256(data).digest()
     board.write_file("kept.bin", data)
@@ -32,19 +39,21 @@ def test_tests_write_to_ram_on_a_board_with_another_root(board):
     board.exec("import os; os.remove('kept')")
 
 
-def test_ram_disk_is_formatted_anew_when_it_is_garbage(board):
-    board.exec("""
-import machine
-disk = machine.RAMDisk()
+@pytest.mark.usefixtures("writable_rom")
+def test_disk_is_formatted_anew_when_it_is_garbage(board):
+    board.exec(
+        DISK
+        + """
 disk.writeblocks(0, b"\\xa5" * 4096)
 disk.writeblocks(1, b"\\x5a" * 4096)
-""")
+"""
+    )
     board.soft_reset()
     assert "rom" not in board.eval("__import__('os').listdir('/')")
     board.exec("open('works', 'w').write('yes')")
 
 
-def test_full_ram_disk_says_so(board):
+def test_full_disk_says_so(board):
     with pytest.raises(RemoteError, match=r"ENOSPC|28"):
         board.exec("""
 import os
@@ -62,17 +71,17 @@ finally:
 @pytest.mark.parametrize(
     "access",
     [
-        "disk.readblocks(2048, bytearray(512))",
+        "disk.readblocks(count, bytearray(512))",
         "disk.readblocks(-1, bytearray(512))",
-        "disk.readblocks(2047, bytearray(512), 3585)",
+        "disk.readblocks(count - 1, bytearray(512), size - 511)",
         "disk.readblocks(0, bytearray(512), -1)",
         "disk.readblocks(0x100000, bytearray(512))",
-        "disk.writeblocks(2047, bytes(4097))",
+        "disk.writeblocks(count - 1, bytes(size + 1))",
     ],
 )
-def test_ram_disk_keeps_to_its_bounds(board, access):
+def test_disk_keeps_to_its_bounds(board, access):
     with pytest.raises(RemoteError, match=r"EINVAL|OverflowError"):
-        board.exec(f"import machine; disk = machine.RAMDisk(); {access}")
+        board.exec(DISK + f"count, size = disk.ioctl(4, 0), disk.ioctl(5, 0)\n{access}")
 
 
 @pytest.mark.parametrize(
@@ -120,6 +129,12 @@ def test_deploy_that_breaks_off_leaves_the_old_image(rom):
     assert rom.eval("(ioctl(4, 0, 0, b'late'), found())") == (-22, b"us")
 
 
+def test_deploy_comes_in_order(rom):
+    """Flash takes each place once."""
+    assert rom.eval("(ioctl(3, 0, 600), ioctl(4, 0, 300, bytes(100)))") == (4, 0)
+    assert rom.eval("(ioctl(4, 0, 399, b'late'), ioctl(4, 0, 400, bytes(200)))") == (-22, 0)
+
+
 def test_deploy_ends_at_a_soft_reset(rom):
     rom.exec("ioctl(3, 0, 12), ioctl(4, 0, 0, image(b'us')[:6])")
     rom.soft_reset()
@@ -134,7 +149,7 @@ def test_data_at_the_end_of_the_largest_image_is_no_record(rom):
     rom.exec("""
 import struct
 size = len(ioctl(2, 0))
-place, magic = 1 << 20, 0x45564F4D
+place, magic = size // 2 & -256, 0x45564F4D
 record = struct.pack("<4I", magic, place, 64, ~(magic ^ place ^ 64 << 1) & 0xFFFFFFFF)
 ioctl(3, 0, size)
 ioctl(4, 0, 0, image(b"us")), ioctl(4, 0, place, image(b"no")), ioctl(4, 0, size - 16, record)
@@ -144,7 +159,7 @@ ioctl(5, 0)
 
 
 def test_deploy_without_room_for_both_that_breaks_off_leaves_none(rom):
-    size = 9 << 20
+    size = rom.eval("len(ioctl(2, 0))") * 9 // 16
     assert rom.eval(f"ioctl(256, 0, {size})") == 0
     assert rom.eval(f"(ioctl(3, 0, {size}), found())") == (4, None)
     assert rom.eval("(ioctl(4, 0, 0, image(b'us')[:6]), found())") == (0, None)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The memory protection unit follows the board's table, or the board says why it cannot."""
 
-import re
-import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from .conftest import start
+from .patch import patched
 
 # enum ethosu_cache and enum ethosu_cpu_access.
 WRITE_BACK, WRITE_THROUGH, NONE = range(3)
@@ -44,8 +43,11 @@ def program(repo, tmp_path_factory) -> Path:
     return program
 
 
-def _run(program: Path, regions: int, *memories: Memory) -> subprocess.CompletedProcess[str]:
+def _run(
+    program: Path, regions: int, *memories: Memory, address: int | None = None
+) -> subprocess.CompletedProcess[str]:
     numbers = [regions, *(number for memory in memories for number in memory)]
+    numbers += [] if address is None else [address]
     command = [program, *map(str, numbers)]
     return subprocess.run(command, capture_output=True, text=True, timeout=10)
 
@@ -63,6 +65,14 @@ def test_a_memory_is_one_region(program, cache, cpu):
     assert base == 0x21000000 | ACCESS[cpu]
     assert (limit & ~0b11110, limit & ENABLE) == (0x213FFFE0 | ENABLE, ENABLE)
     assert attribute == (DEVICE if cpu == REGISTERS else ATTRIBUTE[cache])
+
+
+def test_a_memory_may_be_written_for_a_while(program):
+    """Code stays executable; the memory behind it stays as it was."""
+    memories = (0x20000000, 0x20001000, NONE, CODE), (0x20001000, 0x20002000, NONE, CODE)
+    done = _run(program, 8, *memories, address=0x20000FF0)
+    first, second = (int(line.split()[0], 16) for line in done.stdout.splitlines())
+    assert (first, second) == (0x20000000 | ACCESS[ALL], 0x20001000 | ACCESS[CODE])
 
 
 def test_as_many_memories_as_regions(program):
@@ -99,16 +109,8 @@ def test_overlapping_memories_are_refused(program, begin):
 
 def _with_memory_count(firmware: Path, copy: Path, count: int) -> Path:
     """An image whose table claims so many memories: `memory_count` is the table's third word."""
-    symbols = _output("arm-none-eabi-nm", firmware)
-    address = int(re.search(r"^(\w+) T ethosu_board$", symbols, re.MULTILINE)[1], 16)
-    sections = _output("arm-none-eabi-objdump", "-h", firmware)
-    words = re.search(r"\.text +\w+ +(\w+) +\w+ +(\w+)", sections)
-    start, offset = (int(word, 16) for word in words.groups())
-    image = bytearray(firmware.read_bytes())
-    place = offset + address - start + 8
-    assert 5 <= struct.unpack_from("<I", image, place)[0] <= 16, "the board's own count"
-    struct.pack_into("<I", image, place, count)
-    copy.write_bytes(image)
+    old = patched(firmware, copy, "ethosu_board", 2, count)
+    assert 5 <= old <= 16, "the board's own count"
     return copy
 
 

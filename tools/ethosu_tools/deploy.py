@@ -172,25 +172,30 @@ def _write(board: Board, image: bytes, kept: dict[str, tuple[int, int]], progres
         raise BoardError(
             f"the board at {board.port} refuses an image of {len(image):,} bytes: {unit!r:.100}"
         )
-    for start, end in _gaps(len(image), kept):
+    # In order: flash takes each place once.
+    for start, end, path in _parts(len(image), kept):
+        if path is not None:
+            _ask_zero(board, _COPY.format(place=start, path=path))
+            continue
         for at in range(start, end, _CHUNK_BYTES):
             piece = image[at : min(at + _CHUNK_BYTES, end)]
             if end == len(image):
                 piece += bytes(-len(piece) % unit)
             _ask_zero(board, f"_answer = vfs.rom_ioctl(4, 0, {at}, {encoded(piece)})")
             progress(min(at + len(piece), end), len(image))
-    for path, (place, _) in kept.items():
-        _ask_zero(board, _COPY.format(place=place, path=path))
     _ask_zero(board, "_answer = vfs.rom_ioctl(5, 0)")
 
 
-def _gaps(size: int, kept: dict[str, tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """What of the image the host sends: all but the data that the board has."""
+def _parts(size: int, kept: dict[str, tuple[int, int]]) -> Iterator[tuple[int, int, str | None]]:
+    """The image from start to end: what the board has under a path, and what the host sends."""
     at = 0
-    for start, length in sorted(kept.values()):
-        yield at, start
-        at = start + length
-    yield at, size
+    for place, length, path in sorted(
+        (place, length, path) for path, (place, length) in kept.items()
+    ):
+        yield at, place, None
+        yield place, place + length, path
+        at = place + length
+    yield at, size, None
 
 
 def _check(port: str, hashes: dict[str, bytes]) -> None:

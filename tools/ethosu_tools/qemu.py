@@ -10,6 +10,7 @@ import json
 import mmap
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -34,9 +35,6 @@ OLDEST_QEMU = (7, 2)
 # How an ELF file begins, and how it says at byte 18 that it is for Arm (EM_ARM).
 _ELF = b"\x7fELF"
 _ARM = (40).to_bytes(2, "little")
-
-# Behind the ROM file system the firmware keeps its record of a deploy.
-RECORD_BYTES = 16
 
 CONSOLES = ("fast", "uart")
 # The count of executed instructions in the plugin's page: tools/qemu_plugin/emulator_page.h.
@@ -109,22 +107,34 @@ class Control:
     def command(
         self, name: str, deadline: Deadline, *, event: str | None = None, **arguments: object
     ) -> Any:
-        """Have QEMU carry out a command; wait for its result, or until it reports the event."""
+        """Have QEMU carry out a command; wait for its result, and for the event, if any.
+
+        Events that QEMU reported before, as when the guest reset itself, do not count.
+        """
         if not self._ready:
             self._ready = True
             self.command("qmp_capabilities", deadline)
-        awaited = "return" if event is None else "event"
+        missing = {"return"} | ({event} if event else set())
+        result = None
         try:
+            self._drop_old()
             self._ours.sendall(json.dumps({"execute": name, "arguments": arguments}).encode())
-            while (reply := self._reply(deadline)).get(awaited) is None or event not in (
-                None,
-                reply[awaited],
-            ):
+            while missing:
+                reply = self._reply(deadline)
                 if "error" in reply:
                     raise BoardError(f"QEMU refuses {name}: {reply['error'].get('desc')}")
+                result = reply.get("return", result)
+                missing -= {"return"} if "return" in reply else {reply.get("event")}
         except (OSError, ValueError) as error:
             raise BoardError(f"QEMU does not answer to {name}") from error
-        return reply[awaited]
+        return result
+
+    def _drop_old(self) -> None:
+        """Forget what QEMU has said so far."""
+        while select.select([self._ours], [], [], 0)[0]:
+            if not self._ours.recv(65536):
+                break
+        self._received = b""
 
     def close(self) -> None:
         """Close both ends."""
@@ -185,7 +195,7 @@ class Machine(Closeable):
             raise InputError(f"{self.board.name} is not emulated: its {boards.FILE} has no [qemu]")
         self._emulation = self.board.qemu
         self.window = self._emulation.window
-        self.romfs = Span(self.board.romfs.start, self.board.romfs.size - RECORD_BYTES)
+        self.romfs = self.board.romfs
         if romfs is not None and len(romfs) > self.romfs.size:
             raise InputError(
                 f"the ROM file system holds {len(romfs):,} bytes, "

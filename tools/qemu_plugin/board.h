@@ -27,6 +27,7 @@ enum board_access {
     BOARD_BUS_WRITES = 1 << 2,
     BOARD_BUS_AT_ALIAS = 1 << 3, /**< these see it at `alias` only, as with the CPU's TCMs */
     BOARD_KEEPS = 1 << 4,        /**< outlives a loss of power, from `kept_from` on */
+    BOARD_TAKES_LINES = 1 << 5,  /**< stores of whole lines only, see mram.h */
 };
 
 /** A memory of the board. */

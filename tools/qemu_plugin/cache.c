@@ -8,11 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "board.h"
 #include "machine.h"
 #include "message.h"
 #include "mpu.h"
 
-#define BLOCK_MAX 8
 #define PAGE_SIZE 4096u
 
 /** One memory, and which of its pages hold anything. */
@@ -30,7 +30,7 @@ static struct {
     struct coherence coherence; /**< under `lock` */
     bool wanted;
     bool enabled;
-    struct block blocks[BLOCK_MAX];
+    struct block blocks[BOARD_MEMORIES_MAX];
     size_t block_count;
     _Alignas(max_align_t) unsigned char bus[MEMORY_REGION_ROOM];
 } cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -107,7 +107,7 @@ static uint8_t *reserve(const char *name, uint64_t size)
 
 static void add_block(const struct guest_memory_block *guest)
 {
-    if (cache.block_count == BLOCK_MAX) {
+    if (cache.block_count == BOARD_MEMORIES_MAX) {
         fatal("no room for the data cache of %s", guest->name);
     }
     cache.blocks[cache.block_count++] = (struct block){

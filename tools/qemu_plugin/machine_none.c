@@ -8,6 +8,7 @@
 #include "board.h"
 #include "machine.h"
 #include "message.h"
+#include "mram.h"
 #include "qemu_api.h"
 
 /** Where a register is made, QEMU's stand-ins and our devices go over what only remembers. */
@@ -39,9 +40,19 @@ static MemoryRegion *add_ram(const char *name, uint32_t base, uint32_t size, int
     return region;
 }
 
+static MemoryRegion *add_mram(const struct board_memory *memory)
+{
+    MemoryRegion *region = region_room();
+    mram_init(region, memory->blocks[0], memory->base, memory->size);
+    memory_region_add_subregion_overlap(get_system_memory(), memory->base, region, 0);
+    return region;
+}
+
 static void add_memory(const struct board_memory *memory)
 {
-    MemoryRegion *region = add_ram(memory->blocks[0], memory->base, memory->size, 0);
+    MemoryRegion *region = memory->access & BOARD_TAKES_LINES
+                               ? add_mram(memory)
+                               : add_ram(memory->blocks[0], memory->base, memory->size, 0);
     if (memory->alias) {
         MemoryRegion *alias = region_room();
         memory_region_init_alias(alias, NULL, memory->blocks[0], region, 0, memory->size);

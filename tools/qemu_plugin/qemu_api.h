@@ -201,6 +201,11 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
        uint64_t offset, uint64_t size))                                                        \
     X(void, memory_region_init_ram,                                                            \
       (MemoryRegion * region, Object * owner, const char *name, uint64_t size, Error **error)) \
+    X(void, memory_region_init_rom_device,                                                     \
+      (MemoryRegion * region, Object * owner, const MemoryRegionOps *ops, void *opaque,        \
+       const char *name, uint64_t size, Error **error))                                        \
+    X(void, memory_region_flush_rom_device,                                                    \
+      (MemoryRegion * region, uint64_t offset, uint64_t size))                                 \
     X(void *, object_get_class, (Object * object))                                             \
     X(const char *, object_get_typename, (const Object *object))                               \
     X(void, qdev_connect_clock_in, (Object * device, const char *name, Clock *clock))          \

@@ -22,7 +22,10 @@ from . import WITH_DMA, folder
 # By folder: a free part of a TCM, and whether bus masters reach it; memory that is only read.
 PLACES = {
     "MPS3_AN547": (0x20070000, False, 0x28000000),
-    "ALIF_ENSEMBLE_E7": (0x20030000, True, 0x80020000),
+    "ALIF_ENSEMBLE_E7-M55_HP": (0x20030000, True, 0x80020000),
+    "ALIF_ENSEMBLE_E7-M55_HE": (0x20030000, True, 0x80320000),
+    "OPENMV_AE3-M55_HP": (0x20030000, True, 0x80020000),
+    "OPENMV_AE3-M55_HE": (0x20030000, True, 0x80320000),
 }
 TCM_BYTES = 4096
 
@@ -211,7 +214,7 @@ def test_sleep_during_a_copy(running):
 
 # --- The DMA-330 of the Ensemble E7 ---------------------------------------------------------------
 
-on_the_e7 = pytest.mark.parametrize("running", ["ALIF_ENSEMBLE_E7"], indirect=True)
+on_the_e7 = pytest.mark.parametrize("running", ["ALIF_ENSEMBLE_E7-M55_HP"], indirect=True)
 
 # Runs a program of the controller's by hand, on the channel that the firmware uses.
 RUN = """
@@ -233,7 +236,7 @@ def copy_program(source: int, target: int) -> bytes:
 
 @pytest.fixture
 def e7(copies):
-    tcm = PLACES["ALIF_ENSEMBLE_E7"][0]
+    tcm = PLACES["ALIF_ENSEMBLE_E7-M55_HP"][0]
     copies.exec(RUN.format(tcm=tcm) + f"data = uctypes.bytearray_at({tcm + 1024}, 16)")
     copies.exec("data[:] = b'new ones' + b'old ones'")
     return copies
@@ -243,7 +246,7 @@ def e7(copies):
 @pytest.mark.parametrize("end", ["reads", "writes"])
 def test_tcm_is_not_at_the_cpu_s_address(e7, end):
     """What forgets the alias is told so: the channel faults, and the emulator names the address."""
-    address = PLACES["ALIF_ENSEMBLE_E7"][0] + 1024
+    address = PLACES["ALIF_ENSEMBLE_E7-M55_HP"][0] + 1024
     source, target = address + 0x30800000, address + 8 + 0x30800000
     wrong = address if end == "reads" else address + 8
     ends = (wrong, target) if end == "reads" else (source, wrong)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * mpu NUMBER [START END CACHE CPU]...: what firmware/mpu.c does with a unit of
+ * mpu NUMBER [START END CACHE CPU]... [ADDRESS]: what firmware/mpu.c does with a unit of
  * so many regions and a board with these memories, called m0, m1 and so on.
+ * At ADDRESS the CPU may write, whatever its memory says.
  * Prints the sentence of a refusal, or the registers of each region.
  */
 #include <stdio.h>
@@ -33,8 +34,13 @@ static int enabled = 1;
 #define ARM_MPU_SetMemAttr(index, attribute) (attributes_set[index] = (attribute))
 #define ARM_MPU_Enable(control) (enabled = ((control) == 0))
 #define ARM_MPU_Disable() (enabled = 0)
+#define __DSB() ((void)0)
+#define __ISB() ((void)0)
 
 #include "../../../firmware/mpu.c"
+
+static struct ethosu_memory memories[MEMORIES_MOST];
+const struct ethosu_board ethosu_board = {.memories = memories, .memory_count = MEMORIES_MOST};
 
 static uint32_t number(const char *text)
 {
@@ -52,7 +58,6 @@ static void print_regions(size_t count)
 
 int main(int count, char **arguments)
 {
-    static struct ethosu_memory memories[MEMORIES_MOST];
     static char names[MEMORIES_MOST][8];
     size_t used = 0;
     for (int i = 2; i + 3 < count && used < MEMORIES_MOST; i += 4, used++) {
@@ -83,6 +88,9 @@ int main(int count, char **arguments)
         if (regions_set[i].rlar != 0) {
             return 4;
         }
+    }
+    if ((count - 2) % 4 == 1) {
+        mpu_set_writable((void *)(uintptr_t)number(arguments[count - 1]), true);
     }
     print_regions(used);
     return enabled ? 0 : 2;

@@ -112,9 +112,9 @@ def test_a_model_for_a_board_is_compiled_as_its_file_says(
 def test_a_board_is_not_compiled_for_with_another_npu(ethosu, small_models, tmp_path):
     model, output = small_models["small_cnn"], tmp_path / "out.tflite"
     words = "compile", model, "-o", output, "--board"
-    code, _, err = ethosu(*words, "ALIF_ENSEMBLE_E7", "--npu", "ethos-u55-64")
+    code, _, err = ethosu(*words, "ALIF_ENSEMBLE_E7-M55_HP", "--npu", "ethos-u55-64")
     assert (code, output.exists()) == (2, False)
-    assert "ALIF_ENSEMBLE_E7 has ethos-u55-256, not ethos-u55-64" in err
+    assert "ALIF_ENSEMBLE_E7-M55_HP has ethos-u55-256, not ethos-u55-64" in err
     # The FPGA and the emulator have any, but its file describes a system with an Ethos-U55.
     assert ethosu(*words, "MPS3_AN547", "--npu", "ethos-u55-64")[0] == 0
     code, _, err = ethosu(*words, "MPS3_AN547", "--npu", "ethos-u85-256")

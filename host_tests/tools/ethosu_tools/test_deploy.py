@@ -10,11 +10,12 @@ import sys
 from typing import ClassVar
 
 import pytest
+from ethosu_tools import boards, paths, qemu, romfs
 from ethosu_tools import deploy as deploying
-from ethosu_tools import qemu, romfs
 from ethosu_tools.board import Board
 from ethosu_tools.deploy import deploy
 from ethosu_tools.errors import BoardError, UsageError
+from firmware.patch import patched
 
 OLD = {"a.txt": b"old a", "lib": {"m.py": b"x = 1\n", "deep": {"n": bytes(range(256)) * 40}}}
 NEW = {"a.txt": os.urandom(9000), "b": b"", "lib": {"k.py": b"y = 2\n"}}
@@ -139,7 +140,7 @@ def test_cut_at_any_request_leaves_the_old_files_or_the_new(board, monkeypatch):
 def test_cut_in_the_last_step_leaves_the_old_files_or_the_new(board, words, moved):
     """The board had written so many words of its record, and moved so much of the new image."""
     image = romfs.build(NEW)
-    start = board.romfs.size - len(image) & -16
+    start = board.romfs.size - len(image) & -256  # a chunk of firmware/nvm.h
     magic = 0x45564F4D
     record = struct.pack(
         "<4I", magic, start, len(image), ~(magic ^ start ^ len(image) << 1) & 0xFFFFFFFF
@@ -156,7 +157,7 @@ def test_cut_in_the_last_step_leaves_the_old_files_or_the_new(board, words, move
 def test_without_room_for_both_it_says_so_before(board, monkeypatch):
     monkeypatch.setattr(Board, "write_file", lambda *_: pytest.fail("something was written"))
     with pytest.raises(UsageError, match=r"cannot keep the old files until .* --force"):
-        deploy(board.port, {"large": bytes(9 << 20)}, replace=True)
+        deploy(board.port, {"large": bytes(board.romfs.size * 9 // 16)}, replace=True)
     assert found(board.port) == flat(OLD)
 
 
@@ -192,6 +193,30 @@ def test_mpremote_deploys_and_queries_as_ever(board, tmp_path):
     assert "ROMFS image deployed" in mpremote("deploy", str(image))
     assert f"has size {board.romfs.size} bytes" in mpremote("query")
     assert found(board.port) == flat(NEW)
+
+
+def test_a_rom_that_cannot_be_written_says_so(tmp_path):
+    """As on a board whose `board_nvm` has no write(): its third word."""
+    image, rom = tmp_path / "firmware.elf", tmp_path / "rom.img"
+    patched(paths.firmware(boards.chosen().name), image, "board_nvm", 2, 0)
+    rom.write_bytes(romfs.build(NEW))
+    words = "the ROM file system of this board is read-only"
+    with qemu.Machine(firmware=image, romfs=romfs.build(OLD)) as machine:
+        with pytest.raises(BoardError, match=words):
+            deploy(machine.port, NEW, force=True)
+        command = [
+            sys.executable,
+            "-m",
+            "mpremote",
+            "connect",
+            machine.port,
+            "romfs",
+            "deploy",
+            rom,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode != 0 and words in done.stdout + done.stderr
+        assert found(machine.port) == flat(OLD)
 
 
 class Liar:

@@ -12,8 +12,8 @@ from tools.qemu_plugin.releases import version
 WRONG = {
     "speed=3": 'unknown argument "speed"; known are npu, npu1, board, timing, coherence, console, '
     "fault, log, memory",
-    "board=NONE": "board=NONE: expected MPS3_AN547, ALIF_ENSEMBLE_E7",
-    "board=ALIF_ENSEMBLE_E7": "board=ALIF_ENSEMBLE_E7: start QEMU with -machine none",
+    "board=NONE": "board=NONE: expected MPS3_AN547, ALIF_ENSEMBLE_E7-M55_HP",
+    "board=ALIF_ENSEMBLE_E7-M55_HP": "board=ALIF_ENSEMBLE_E7-M55_HP: start QEMU with -machine none",
     "memory=ROM:3": "memory=ROM:3: expected NAME:FD with FD an open file and NAME one of ITCM, ",
     "memory=DDR": "memory=DDR: expected NAME:FD",
     "memory=DDR:3x": "memory=DDR:3x: expected NAME:FD",

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from ethosu_tools import romfs
+from ethosu_tools import boards, paths, romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
@@ -314,7 +314,7 @@ def test_code_of_the_caller(face, case):
     check(face, [CALLED[case]])
 
 
-@pytest.mark.parametrize("address", [0, 0x20000000, 0xFFFFFF00])
+@pytest.mark.parametrize("address", ["0", "UNSEEN", "0xFFFFFF00"])
 def test_arena_where_the_npu_sees_nothing(emulated, address):
     emulated.exec(f"import uctypes\nplace = uctypes.bytearray_at({address}, 99999)")
     check(emulated, [("ethosu.Model('/model.tflite', arena=place)", "OSError 14 arena at 0x")])
@@ -399,7 +399,7 @@ def test_a_model_asks_for_the_stack_that_loading_takes(request, repo, npu, compi
         pytest.skip("paints the stack of the emulated board")
     source = (repo / "modules/ethosu/binding/model_object.c").read_text()
     (asked,) = re.findall(r"#define LOADER_STACK (\d+)", source)
-    elf = repo / "build/firmware/MPS3_AN547/firmware.elf"
+    elf = paths.firmware(boards.chosen().name)
     symbols = subprocess.run(
         ["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True
     ).stdout

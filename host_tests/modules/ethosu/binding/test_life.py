@@ -7,7 +7,7 @@ import time
 import pytest
 from ethosu_tools.errors import RemoteError
 
-from .conftest import MODEL
+from .conftest import MODEL, places
 
 _SETUP = """
 import asyncio, ethosu, gc, random
@@ -112,8 +112,7 @@ def test_reset_by_the_program_while_the_npu_works(emulated, how):
     time.sleep(0.3)
     emulated.interrupt()
     emulated.soft_reset()
-    emulated.exec(f"import ethosu, machine\nmachine.mem32[0xE000E104] = 1 << 24\n"
-                  f"m = ethosu.Model({MODEL!r})")  # fmt: skip
+    emulated.exec(f"import ethosu\n{places()}unmask()\nm = ethosu.Model({MODEL!r})")
     assert emulated.eval("len(m.predict([bytearray(768)])[0])") == 10
 
 

@@ -230,7 +230,7 @@ def test_models_run_on_a_reservation(handle):
 
 
 # Register CMD: the bits that let the NPU ask for clock and power to go.
-POWER_BITS = "machine.mem32[0x48102008] & 0xC"
+POWER_BITS = "machine.mem32[NPU + 8] & 0xC"
 
 
 def test_power_only_while_running_or_all_the_time(handle):

@@ -2,6 +2,7 @@
 """Two NPUs: models on both work at the same time, and are chosen by index or name."""
 
 import pytest
+from ethosu_tools import boards
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
@@ -13,7 +14,7 @@ def pair(request, compiled, small_models, example):
     if request.config.getoption("--port"):
         pytest.skip("the emulated board alone can have two NPUs")
     _, x, y = example
-    with QemuBoard(Machine(NPUS[0], npu1=NPUS[1])) as board:
+    with QemuBoard(Machine(NPUS[0], npu1=NPUS[1], board=boards.DEFAULT)) as board:
         for index, npu in enumerate(NPUS):
             path = compiled(small_models["small_cnn"], npu)
             board.write_file(f"/{index}.tflite", path.read_bytes())

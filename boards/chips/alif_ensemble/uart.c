@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * UART4, a 16550 with registers four bytes apart; TX is P12_2, RX is P12_1.
+ * A UART of the chip, which the board's mpconfigboard.h chooses: a 16550 with
+ * registers four bytes apart.
  *
  * A byte that finds the ring full stays in the UART with the receive interrupt
  * off.
@@ -9,15 +10,14 @@
 #include "irq.h"
 #include "mpconfigboard.h"
 
-#define UART4_IRQ 128u
+#define UART_IRQ (124u + ALIF_UART)
 
 /** Bit n lets UARTn have its clock, bit 8 + n chooses the clock of 100 MHz. */
 #define UART_CLOCKS (*(volatile uint32_t *)0x4902F008u)
-#define UART4_CLOCKS (1u << 4 | 1u << 12)
+#define UART_CLOCKS_HERE (1u << ALIF_UART | 1u << (8u + ALIF_UART))
 
 /** What a pin does: the function, and how its driver is set. */
-#define PIN(port, pin) (*(volatile uint32_t *)(0x1A603000u + (port) * 32u + (pin) * 4u))
-#define PIN_UART 2u
+#define PIN(offset) (*(volatile uint32_t *)(0x1A603000u + (offset)))
 #define PIN_INPUT (1u << 16)     /**< its receiver is on */
 #define PIN_OUTPUT (0x44u << 16) /**< 8 mA, fast */
 
@@ -32,7 +32,7 @@ struct uart {
     volatile uint32_t divisor_fraction; /**< sixteenths */
 };
 
-static struct uart *const uart = (struct uart *)0x4901C000u;
+static struct uart *const uart = (struct uart *)(0x49018000u + ALIF_UART * 0x1000u);
 
 enum line { EIGHT_BITS = 3, DIVISOR_ACCESS = 1 << 7 };
 enum line_status { RX_READY = 1 << 0, TX_EMPTY = 1 << 5 };
@@ -54,9 +54,9 @@ static void receive(void *unused)
 static bool start(void)
 {
     const uint32_t divisor = BOARD_PERIPHERAL_HZ / BOARD_UART_BAUD; // in sixteenths
-    UART_CLOCKS |= UART4_CLOCKS;
-    PIN(12, 1) = PIN_UART | PIN_INPUT;
-    PIN(12, 2) = PIN_UART | PIN_OUTPUT;
+    UART_CLOCKS |= UART_CLOCKS_HERE;
+    PIN(ALIF_UART_RX) = ALIF_UART_FUNCTION | PIN_INPUT;
+    PIN(ALIF_UART_TX) = ALIF_UART_FUNCTION | PIN_OUTPUT;
     uart->interrupts = 0;
     uart->line = DIVISOR_ACCESS | EIGHT_BITS;
     uart->data = divisor >> 4 & 0xFF;
@@ -65,7 +65,7 @@ static bool start(void)
     uart->line = EIGHT_BITS;
     uart->fifo = FIFO_ON | FIFO_CLEAR;
     uart->interrupts = RX_INTERRUPT;
-    irq_connect(UART4_IRQ, receive, NULL);
+    irq_connect(UART_IRQ, receive, NULL);
     return true;
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /**
- * Alif Ensemble E7, high-performance core: its memories and its NPU.
- * Sources of the numbers: README.md.
+ * Either Cortex-M55 of Alif Ensemble E3, E5, E7: its memories, its NPU, its DMA
+ * controller. Sources of the numbers: README.md.
  */
 #include "board.h"
 
 #include "cpu.h"
 #include "dma_controller.h"
 #include "ethosu_board.h"
+#include "mram.h"
 
 /** Configuration of the core's own devices. */
 static struct {
@@ -16,7 +17,7 @@ static struct {
     volatile uint32_t dma_peripherals; /**< the same */
     uint32_t unused;
     volatile uint32_t clock_enable;
-} *const configuration = (void *)0x400F0000u;
+} *const configuration = (void *)ALIF_CORE_CONFIGURATION;
 
 enum {
     CLOCK_NPU = 1u << 0,
@@ -26,15 +27,16 @@ enum {
 };
 
 extern uint32_t _mram_start[], _mram_end[], _dtcm_start[], _dtcm_end[];
-extern uint32_t _sram0_start[], _sram0_end[], _sram1_start[], _sram1_end[];
+extern uint32_t _sram_a_start[], _sram_a_end[], _sram_b_start[], _sram_b_end[];
 
 static const struct ethosu_memory memories[] = {
     {"MRAM", _mram_start, _mram_end, .masters = ETHOSU_MASTERS_READ,
      .cache = ETHOSU_CACHE_WRITE_THROUGH, .cpu = ETHOSU_CPU_CODE},
-    {"DTCM", _dtcm_start, _dtcm_end, .npu_address = 0x50800000u, .masters = ETHOSU_MASTERS_ALL,
+    {"DTCM", _dtcm_start, _dtcm_end, .npu_address = ALIF_DTCM_ON_BUS, .masters = ETHOSU_MASTERS_ALL,
      .cache = ETHOSU_CACHE_NONE},
-    {"SRAM0", _sram0_start, _sram0_end, .masters = ETHOSU_MASTERS_ALL, .cpu = ETHOSU_CPU_ALL},
-    {"SRAM1", _sram1_start, _sram1_end, .masters = ETHOSU_MASTERS_ALL},
+    {ALIF_SRAM_A_NAME, _sram_a_start, _sram_a_end, .masters = ETHOSU_MASTERS_ALL,
+     .cpu = ETHOSU_CPU_ALL},
+    {ALIF_SRAM_B_NAME, _sram_b_start, _sram_b_end, .masters = ETHOSU_MASTERS_ALL},
     {"peripherals", (void *)0x40000000u, (void *)0x50000000u, .cache = ETHOSU_CACHE_NONE,
      .cpu = ETHOSU_CPU_REGISTERS},
     {"pins", (void *)0x1A000000u, (void *)0x1B000000u, .cache = ETHOSU_CACHE_NONE,
@@ -55,8 +57,9 @@ const struct ethosu_board ethosu_board = {
 };
 
 /**
- * DMA1, with interrupt 0 for event 0. A copy takes about 590 instructions, with the data cache on
- * 760, and 9 for every line that is cleaned and discarded; by the CPU 42 and 9 for every 16 bytes.
+ * DMA1 or DMA2, with interrupt 0 for event 0. A copy takes about 590 instructions, with the data
+ * cache on 760, and 9 for every line that is cleaned and discarded; by the CPU 42 and 9 for every
+ * 16 bytes.
  */
 const struct dma_board dma_board = {
     .base = 0x400C0000u,
@@ -74,6 +77,8 @@ static void start_dma(void)
     configuration->dma_control |= DMA_RESET;
 }
 
+const struct nvm board_nvm = {.write = mram_write};
+
 void board_init(void)
 {
     configuration->clock_enable |= CLOCK_NPU | CLOCK_DMA;
@@ -89,8 +94,8 @@ uint32_t board_wall_clock(void)
 
 const uint8_t *board_unique_id(size_t *size)
 {
-    // The chip's own number is read through the Secure Enclave, which this firmware does not ask.
-    static const uint8_t id[] = {'E', '7'};
-    *size = sizeof(id);
+    // Only the Secure Enclave can read the chip's number, and this firmware does not ask it.
+    static const uint8_t id[] = BOARD_PLATFORM;
+    *size = sizeof(id) - 1;
     return id;
 }

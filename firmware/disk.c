@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+/**
+ * machine.RAMDisk, machine.Flash: block devices in the memory that the board's
+ * memory.ld sets aside for them. The content of the first survives a reset,
+ * that of the second a power cut too.
+ */
+#include <string.h>
+
+#include "board.h"
+#include "extmod/vfs.h"
+#include "py/mperrno.h"
+#include "py/obj.h"
+#include "py/runtime.h"
+#include "startup.h"
+
+#define BLOCK_SIZE_LEAST 4096u
+
+extern const mp_obj_type_t machine_ramdisk_type;
+extern const mp_obj_type_t machine_flash_type;
+
+struct disk {
+    mp_obj_base_t base;
+    uint8_t *start;
+    uint8_t *end;
+    const struct nvm *nvm;
+};
+
+static const struct nvm ram = {.write = nvm_write_plain};
+
+static const struct disk ramdisk = {{&machine_ramdisk_type}, _ramdisk_start, _ramdisk_end, &ram};
+static const struct disk flash = {
+    {&machine_flash_type}, _flashdisk_start, _flashdisk_end, &board_nvm};
+
+static size_t block_size(const struct disk *disk)
+{
+    size_t unit = nvm_unit(disk->nvm);
+    return unit > BLOCK_SIZE_LEAST ? unit : BLOCK_SIZE_LEAST;
+}
+
+static size_t disk_size(const struct disk *disk)
+{
+    return (size_t)(disk->end - disk->start);
+}
+
+static mp_obj_t disk_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
+                              const mp_obj_t *args)
+{
+    mp_arg_check_num(n_args, n_kw, 0, 0, false);
+    const struct disk *disk = type == &machine_ramdisk_type ? &ramdisk : &flash;
+    if (disk_size(disk) == 0 || disk->nvm->write == NULL) {
+        mp_raise_OSError(MP_ENODEV);
+    }
+    return MP_OBJ_FROM_PTR(disk);
+}
+
+/** The disk's memory for a transfer of `size` bytes named by (self, block, buffer[, offset]). */
+static uint8_t *locate(size_t n_args, const mp_obj_t *args, size_t size)
+{
+    const struct disk *disk = MP_OBJ_TO_PTR(args[0]);
+    mp_uint_t block = (mp_uint_t)mp_obj_get_int(args[1]);
+    mp_uint_t offset = n_args > 3 ? (mp_uint_t)mp_obj_get_int(args[3]) : 0;
+    size_t total = disk_size(disk);
+    size_t unit = block_size(disk);
+    if (block >= total / unit || offset > total - block * unit ||
+        size > total - block * unit - offset) {
+        mp_raise_OSError(MP_EINVAL);
+    }
+    return disk->start + block * unit + offset;
+}
+
+static mp_obj_t disk_readblocks(size_t n_args, const mp_obj_t *args)
+{
+    mp_buffer_info_t buffer;
+    mp_get_buffer_raise(args[2], &buffer, MP_BUFFER_WRITE);
+    memcpy(buffer.buf, locate(n_args, args, buffer.len), buffer.len);
+    return MP_OBJ_NEW_SMALL_INT(0);
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(disk_readblocks_obj, 3, 4, disk_readblocks);
+
+static void expect(bool done)
+{
+    if (!done) {
+        mp_raise_OSError(MP_EIO);
+    }
+}
+
+static void clear(const struct disk *disk, uint8_t *at, size_t size)
+{
+    for (size_t done = 0; disk->nvm->erase_unit != 0 && done < size;
+         done += disk->nvm->erase_unit) {
+        expect(nvm_clear(disk->nvm, at + done));
+    }
+}
+
+/** Flash takes whole chunks: LittleFS is mounted with them. */
+static void write_chunks(const struct nvm *nvm, uint8_t *at, const uint8_t *bytes, size_t size)
+{
+    if ((uintptr_t)at % NVM_CHUNK != 0 || size % NVM_CHUNK != 0) {
+        mp_raise_OSError(MP_EINVAL);
+    }
+    for (size_t offset = 0; offset < size; offset += NVM_CHUNK) {
+        _Alignas(uint64_t) uint8_t chunk[NVM_CHUNK];
+        memcpy(chunk, bytes + offset, sizeof(chunk));
+        expect(nvm_write(nvm, at + offset, chunk));
+    }
+}
+
+/** Without an offset whole blocks are written, and erased before if need be (vfs.AbstractBlockDev).
+ */
+static mp_obj_t disk_writeblocks(size_t n_args, const mp_obj_t *args)
+{
+    const struct disk *disk = MP_OBJ_TO_PTR(args[0]);
+    mp_buffer_info_t buffer;
+    mp_get_buffer_raise(args[2], &buffer, MP_BUFFER_READ);
+    uint8_t *at = locate(n_args, args, buffer.len);
+    if (disk->nvm == &ram) {
+        memcpy(at, buffer.buf, buffer.len);
+        return MP_OBJ_NEW_SMALL_INT(0);
+    }
+    if (n_args < 4) {
+        clear(disk, at, buffer.len);
+    }
+    write_chunks(disk->nvm, at, buffer.buf, buffer.len);
+    return MP_OBJ_NEW_SMALL_INT(0);
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(disk_writeblocks_obj, 3, 4, disk_writeblocks);
+
+static mp_obj_t erase(const struct disk *disk, mp_obj_t block)
+{
+    mp_obj_t place[] = {MP_OBJ_FROM_PTR(disk), block, mp_const_none};
+    clear(disk, locate(MP_ARRAY_SIZE(place), place, block_size(disk)), block_size(disk));
+    return MP_OBJ_NEW_SMALL_INT(0);
+}
+
+static mp_obj_t disk_ioctl(mp_obj_t self, mp_obj_t command, mp_obj_t argument)
+{
+    const struct disk *disk = MP_OBJ_TO_PTR(self);
+    switch (mp_obj_get_int(command)) {
+    case MP_BLOCKDEV_IOCTL_INIT:
+    case MP_BLOCKDEV_IOCTL_DEINIT:
+    case MP_BLOCKDEV_IOCTL_SYNC:
+        return MP_OBJ_NEW_SMALL_INT(0);
+    case MP_BLOCKDEV_IOCTL_BLOCK_ERASE:
+        return erase(disk, argument);
+    case MP_BLOCKDEV_IOCTL_BLOCK_COUNT:
+        return MP_OBJ_NEW_SMALL_INT(disk_size(disk) / block_size(disk));
+    case MP_BLOCKDEV_IOCTL_BLOCK_SIZE:
+        return MP_OBJ_NEW_SMALL_INT(block_size(disk));
+    default:
+        return mp_const_none;
+    }
+}
+static MP_DEFINE_CONST_FUN_OBJ_3(disk_ioctl_obj, disk_ioctl);
+
+static const mp_rom_map_elem_t disk_locals_table[] = {
+    {MP_ROM_QSTR(MP_QSTR_readblocks), MP_ROM_PTR(&disk_readblocks_obj)},
+    {MP_ROM_QSTR(MP_QSTR_writeblocks), MP_ROM_PTR(&disk_writeblocks_obj)},
+    {MP_ROM_QSTR(MP_QSTR_ioctl), MP_ROM_PTR(&disk_ioctl_obj)},
+};
+static MP_DEFINE_CONST_DICT(disk_locals, disk_locals_table);
+
+MP_DEFINE_CONST_OBJ_TYPE(machine_ramdisk_type, MP_QSTR_RAMDisk, MP_TYPE_FLAG_NONE, make_new,
+                         disk_make_new, locals_dict, &disk_locals);
+MP_DEFINE_CONST_OBJ_TYPE(machine_flash_type, MP_QSTR_Flash, MP_TYPE_FLAG_NONE, make_new,
+                         disk_make_new, locals_dict, &disk_locals);

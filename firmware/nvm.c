@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+/** Non-volatile memory: writing, with what the data cache needs, and the comparison. */
+#include "nvm.h"
+
+#include <string.h>
+
+#include "cpu.h"
+
+bool nvm_write_plain(uint8_t *at, const uint8_t *bytes, size_t size)
+{
+    memcpy(at, bytes, size);
+    return true;
+}
+
+size_t nvm_unit(const struct nvm *nvm)
+{
+    return nvm->erase_unit != 0 ? nvm->erase_unit : NVM_CHUNK;
+}
+
+/**
+ * The CPU may hold bytes that it wrote, or old ones that a flash controller has
+ * changed behind it. A memory has one of the two, so that both end here.
+ */
+static void synchronize(uint8_t *at, size_t size)
+{
+    __DSB();
+    SCB_CleanInvalidateDCache_by_Addr(at, (int32_t)size);
+}
+
+bool nvm_clear(const struct nvm *nvm, uint8_t *at)
+{
+    if (nvm->erase_unit != 0) {
+        bool done = nvm->erase(at);
+        synchronize(at, nvm->erase_unit);
+        return done;
+    }
+    _Alignas(uint64_t) uint8_t blank[NVM_CHUNK];
+    memset(blank, 0xFF, sizeof blank);
+    return nvm_write(nvm, at, blank);
+}
+
+bool nvm_write(const struct nvm *nvm, uint8_t *at, const uint8_t chunk[NVM_CHUNK])
+{
+    if (nvm->write == NULL) {
+        return false;
+    }
+    bool done = nvm->write(at, chunk, NVM_CHUNK);
+    synchronize(at, NVM_CHUNK);
+    return done && memcmp(at, chunk, NVM_CHUNK) == 0;
+}

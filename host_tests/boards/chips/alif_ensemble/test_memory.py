@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""What only the boards of Alif's Ensemble show, on both cores: MRAM, aliases of TCM."""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import serial
+from ethosu_tools import boards, paths
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
+from firmware.conftest import START_TIMEOUT_S
+from modules.ethosu.runtime.board_models import load, raised
+
+BOARDS = [name for name in boards.names() if name.startswith("ALIF_ENSEMBLE_E7-")]
+# A free part of the DTCM, and where bus masters see the DTCM.
+FREE = 0x20030000
+ON_BUS = {"M55_HP": 0x50800000, "M55_HE": 0x58800000}
+# Without the memory protection unit, which keeps stray stores away from MRAM.
+UNPROTECTED = "import machine\nmachine.mem32[0xE000ED94] = 0\n"
+
+
+@pytest.fixture(scope="module", params=BOARDS)
+def alif(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
+    """Each core in turn."""
+    with QemuBoard(Machine(board=request.param)) as board:
+        yield board
+
+
+def disk(board: QemuBoard) -> int:
+    """An address in the board's disk, behind the end of what a fresh file system uses."""
+    core = board.machine.board.name.partition("-")[2]
+    return {"M55_HP": 0x804F0000, "M55_HE": 0x80570000}[core]
+
+
+def test_a_store_that_is_no_whole_line_is_lost(alif):
+    place = disk(alif)
+    alif.exec(UNPROTECTED)
+    old = alif.eval(f"machine.mem32[{place}]")
+    alif.exec(f"machine.mem32[{place}] = {old ^ 1}\nmachine.mem32[{place + 16}] = 0")
+    assert alif.eval(f"machine.mem32[{place}]") == old
+    said = f"ram takes lines of 16 bytes: a store of 4 bytes to that at {place:#010x} is lost"
+    assert said in alif.machine.log()
+
+
+def test_the_stores_of_a_line_arrive_together(alif):
+    place = disk(alif) + 0x1000
+    alif.exec(UNPROTECTED + f"for i in range(4): machine.mem32[{place} + 4 * i] = i + 7")
+    assert alif.eval(f"[machine.mem32[{place} + 4 * i] for i in range(4)]") == [7, 8, 9, 10]
+
+
+def test_a_stray_store_to_mram_is_a_fault_that_its_uart_reports(alif):
+    name = alif.machine.board.name
+    with Machine(board=name, console="uart") as machine, serial.Serial(machine.port) as port:
+        port.timeout = START_TIMEOUT_S
+        assert port.read_until(b">>> ").endswith(b">>> ")
+        port.write(b"import machine; machine.mem32[%d] = 0\r" % disk(alif))
+        said = port.read_until(b"skipped once.\r\n")
+    assert b"*** Fault: MemManage" in said and b"address: %#010x" % disk(alif) in said
+
+
+SCRATCH = f"""
+import uctypes
+m.deinit()
+m = ethosu.Model({{model!r}}, arena=uctypes.bytearray_at({FREE}, 0x8000))
+"""
+
+
+def scratch_in_dtcm(board: QemuBoard, compiled: Path) -> str:
+    load(board, compiled)
+    board.exec(SCRATCH.format(model="/model.tflite"))
+    return raised(board, "m.run_into()")
+
+
+@pytest.fixture
+def model(alif, compiled, small_models) -> Path:
+    return compiled(small_models["small_cnn"], alif.machine.board.npus[0])
+
+
+def test_scratch_in_dtcm(alif, model):
+    """At the CPU's address the NPU sees nothing; the board's table has the alias."""
+    assert scratch_in_dtcm(alif, model) == "nothing"
+
+
+def without_alias(board: str, copy: Path) -> Path:
+    """The board's image with a table in which the DTCM's npu_address is left out."""
+    image = bytearray(paths.firmware(board).read_bytes())
+    alias = struct.pack("<Q", ON_BUS[board.partition("-")[2]])
+    start = image.find(struct.pack("<I", 0x20000000))
+    while image[start + 12 : start + 20] != alias:
+        start = image.find(struct.pack("<I", 0x20000000), start + 1)
+        assert start > 0, "no row of the table begins there"
+    image[start + 12 : start + 20] = bytes(8)
+    copy.write_bytes(image)
+    return copy
+
+
+def test_scratch_in_dtcm_without_the_alias_is_a_bus_error(alif, model, tmp_path):
+    name = alif.machine.board.name
+    image = without_alias(name, tmp_path / "firmware.elf")
+    with QemuBoard(Machine(board=name, firmware=image)) as board:
+        assert "bus error" in scratch_in_dtcm(board, model)

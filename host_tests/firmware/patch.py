@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+"""Copies of an image with another value in one of its tables."""
+
+import re
+import struct
+import subprocess
+from pathlib import Path
+
+
+def _output(*command: str | Path) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+def patched(firmware: Path, copy: Path, symbol: str, word: int, value: int) -> int:
+    """Make a copy in which this word of a constant has another value; return the old one."""
+    symbols = _output("arm-none-eabi-nm", firmware)
+    address = int(re.search(rf"^(\w+) T {symbol}$", symbols, re.MULTILINE)[1], 16)
+    sections = _output("arm-none-eabi-objdump", "-h", firmware)
+    words = re.search(r"\.text +\w+ +(\w+) +\w+ +(\w+)", sections)
+    start, offset = (int(number, 16) for number in words.groups())
+    image = bytearray(firmware.read_bytes())
+    place = offset + address - start + 4 * word
+    old: int = struct.unpack_from("<I", image, place)[0]
+    struct.pack_into("<I", image, place, value)
+    copy.write_bytes(image)
+    return old

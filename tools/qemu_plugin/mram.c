@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The CPU reads such a memory as RAM. Its stores come here one by one: those
+ * that follow each other and fill a line arrive, as they do from the chip's
+ * store buffer. All functions belong to QEMU's big lock.
+ */
+#include "mram.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+
+#define LINE 16u
+#define WHOLE ((1u << LINE) - 1u)
+
+struct mram {
+    MemoryRegion *region;
+    const char *name;
+    uint32_t base;
+    uint64_t line; /**< offset of the one that is being filled */
+    uint32_t have; /**< a bit for each byte of it that has come */
+    uint8_t bytes[LINE];
+};
+
+/** What has come of a line that is not whole is lost. */
+static void drop(struct mram *mram)
+{
+    if (mram->have != 0) {
+        message(MESSAGE_GUEST_ERROR,
+                "%s takes lines of %u bytes: a store of %u bytes to that at 0x%08llx is lost",
+                mram->name, LINE, (unsigned)__builtin_popcount(mram->have),
+                (unsigned long long)(mram->base + mram->line));
+    }
+    mram->have = 0;
+}
+
+static void mram_write(void *opaque, uint64_t offset, uint64_t value, unsigned size)
+{
+    struct mram *mram = opaque;
+    const uint64_t line = offset / LINE * LINE;
+    if (line != mram->line) {
+        drop(mram);
+    }
+    mram->line = line;
+    memcpy(mram->bytes + (offset - line), &value, size);
+    mram->have |= ((1u << size) - 1u) << (offset - line);
+    if (mram->have == WHOLE) {
+        memcpy((uint8_t *)memory_region_get_ram_ptr(mram->region) + line, mram->bytes, LINE);
+        memory_region_flush_rom_device(mram->region, line, LINE);
+        mram->have = 0;
+    }
+}
+
+static const MemoryRegionOps mram_ops = {
+    .write = mram_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = {.min_access_size = 1, .max_access_size = 8},
+    .impl = {.min_access_size = 1, .max_access_size = 8},
+};
+
+void mram_init(MemoryRegion *region, const char *name, uint32_t base, uint32_t size)
+{
+    struct mram *mram = calloc(1, sizeof *mram); // a machine keeps it until the end
+    if (!mram) {
+        fatal("no memory for %s", name);
+    }
+    *mram = (struct mram){.region = region, .name = name, .base = base};
+    memory_region_init_rom_device(region, NULL, &mram_ops, mram, name, size, NULL);
+}
