@@ -104,12 +104,37 @@ static void read_record(void)
     record.magic = 0;
 }
 
+/**
+ * A boot loader may have left its caches on, and the code that it copied here in
+ * the data cache, where the core does not fetch code.
+ */
+static inline void clean_caches(void)
+{
+    if (SCB->CCR & SCB_CCR_DC_Msk) {
+        SCB_CleanDCache();
+    }
+    SCB_InvalidateICache();
+}
+
+/** It may also have left its interrupts on. */
+static void end_interrupts(void)
+{
+    SysTick->CTRL = 0;
+    SCB->ICSR = SCB_ICSR_PENDSTCLR_Msk | SCB_ICSR_PENDSVCLR_Msk;
+    for (size_t i = 0; i < (BOARD_IRQ_COUNT + 31) / 32; i++) {
+        NVIC->ICER[i] = UINT32_MAX;
+        NVIC->ICPR[i] = UINT32_MAX;
+    }
+}
+
 _Noreturn void startup_begin(void)
 {
     // The compiler may use FPU and MVE registers anywhere: first of all, let it.
     SCB->CPACR |= 0xFu << 20;
     __DSB();
     __ISB();
+    clean_caches(); // before any call: the rest of the code may be elsewhere
+    end_interrupts();
     copy_words(_data_start, _data_load, _data_end);
     clear_words(_bss_start, _bss_end);
     enable_core();
