@@ -6,6 +6,7 @@
 #include "board.h"
 
 #include "cpu.h"
+#include "dma_controller.h"
 #include "ethosu_board.h"
 #include "startup.h"
 #include "uart_16550.h"
@@ -48,6 +49,14 @@ const struct ethosu_board ethosu_board = {
     .cache_line = 32,
     .npus = npus,
     .npu_count = sizeof(npus) / sizeof(npus[0]),
+};
+
+/** DMA0, with its combined interrupt. The thresholds are those measured with MPS3_AN547. */
+const struct dma_board dma_board = {
+    .base = 0x50000000u,
+    .irq = 130,
+    .least = 832,
+    .least_cached = 2560,
 };
 
 static void uart_prepare(void)

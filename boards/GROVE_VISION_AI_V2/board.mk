@@ -3,6 +3,6 @@
 
 BOARD_CPU_FLAGS = -mcpu=cortex-m55 -mfloat-abi=hard
 BOARD_SRC = board.c
-BOARD_DRIVERS = uart_16550.c
+BOARD_DRIVERS = dma_copy.c dma_pl081.c moddma.c uart_16550.c
 # QEMU with tools/qemu_plugin runs this image too.
 BOARD_EMULATOR = yes

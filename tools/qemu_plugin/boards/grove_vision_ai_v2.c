@@ -60,7 +60,8 @@ const struct board board_grove_vision_ai_v2 = {
               .base = 0x53020000,
               .irq = 192,
               .gate = {.address = 0x56100214, .mask = 1, .value = 1}}},
-    .dma = {.base = 0x50000000, .irq = 130}, // DMA0, DMAC0_DMACINTR
+    // DMA0; that port has its neighbour's combined interrupt at 133, three lines on.
+    .dma = {.kind = DMA_PL081, .base = 0x50000000, .irq = 130},
     .page = {.base = 0x5F000000, .irq = 479},
     .chip = &chip,
 };
