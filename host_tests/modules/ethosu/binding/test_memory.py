@@ -289,13 +289,13 @@ def test_a_payload_that_writes_itself_runs_as_it_was_checked(memory):
 
 
 @pytest.fixture(scope="module")
-def rom_board(request, compiled, small_models):
+def rom_board(request, board_npu, compiled, small_models):
     """An emulated board with small_cnn in its ROM file system."""
     if request.config.getoption("--port"):
         pytest.skip("would write the ROM file system of a real board")
-    model = compiled(small_models["small_cnn"], "ethos-u55-128").read_bytes()
+    model = compiled(small_models["small_cnn"], board_npu).read_bytes()
     image = romfs.build({"other.txt": b"odd", "model.tflite": model})
-    with QemuBoard(Machine("ethos-u55-128", romfs=image)) as board:
+    with QemuBoard(Machine(board_npu, romfs=image)) as board:
         yield board, image
 
 

@@ -5,19 +5,20 @@ import pytest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-NPU = "ethos-u55-128"
 # SysTick's control register: 5 disables its interrupt, 7 enables it.
 SYSTICK = 0xE000E010
 
 
 @pytest.fixture(scope="module")
-def slow(request, compiled, small_models, example):
+def slow(request, board_npu, compiled, small_models, example):
     """A board whose time follows its instructions; `run()` answers what an inference cost."""
     if request.config.getoption("--port"):
         pytest.skip("counts instructions of the emulated board")
     _, x, y = example
-    with QemuBoard(Machine(NPU, repeatable=True)) as board:
-        board.write_file("/model.tflite", compiled(small_models["small_cnn"], NPU).read_bytes())
+    with QemuBoard(Machine(board_npu, repeatable=True)) as board:
+        board.write_file(
+            "/model.tflite", compiled(small_models["small_cnn"], board_npu).read_bytes()
+        )
         board.exec(
             "import asyncio, emulator, ethosu, machine, time\n"
             f"x, golden = bytearray({x.tobytes()!r}), {y.tobytes()!r}\n"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A large model that `ethosu deploy` put into ROM is used where it lies: not a byte is copied."""
+"""A large model in the ROM file system is used where it lies: not a byte is copied."""
 
 import numpy as np
 import pytest
+from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.cli import main
 from ethosu_tools.make_model import Net
@@ -10,12 +11,11 @@ from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite.writer import write
 
-NPU = "ethos-u55-128"
 SIZE = 300 << 10
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory):
+def large(board_npu, tmp_path_factory):
     """A model of more than 300 KB, nearly all of it weights: before and after Vela."""
     folder = tmp_path_factory.mktemp("large")
     net = Net("large", 5)
@@ -25,21 +25,18 @@ def large(tmp_path_factory):
     )
     source, output = folder / "source.tflite", folder / "large.tflite"
     source.write_bytes(write([net.graph], "large: random weights"))
-    assert main(["compile", str(source), "--npu", NPU, "-o", str(output), "--quiet"]) == 0
+    assert main(["compile", str(source), "--npu", board_npu, "-o", str(output), "--quiet"]) == 0
     assert output.stat().st_size > SIZE
     return source, output
 
 
 @pytest.fixture(scope="module")
-def board_with_rom(request, large, tmp_path_factory):
+def board_with_rom(request, large, board_npu):
     """A board with the model in its ROM, behind a file that ends at an odd place."""
     if request.config.getoption("--port"):
         pytest.skip("would replace the ROM file system of a real board")
-    odd = tmp_path_factory.mktemp("odd") / "a_note.txt"
-    odd.write_text("odd")
-    machine = Machine(NPU)
-    words = ["deploy", str(odd), str(large[1]), "--on", machine.port, "--quiet"]
-    assert main(words) == 0
+    image = romfs.build({"a_note.txt": b"odd", "large.tflite": large[1].read_bytes()})
+    machine = Machine(board_npu, romfs=image)
     with QemuBoard(machine) as board:
         yield board
 

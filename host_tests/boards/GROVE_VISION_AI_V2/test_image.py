@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""What Himax's boot loader and image tool ask of the image, and no emulator does."""
+
+import struct
+from pathlib import Path
+
+import pytest
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
+from firmware.conftest import build
+
+NAME = "GROVE_VISION_AI_V2"
+# sec_mem_layout_one_sonly_bin.json of the tool, but for the part of the SRAM in which the boot
+# loader's second stage runs: start, size.
+LOADED = ((0x10000000, 0x40000), (0x30000000, 0x40000), (0x3404D000, 0x1B3000))
+LOAD = 1
+
+
+@pytest.fixture(scope="module")
+def image() -> Path:
+    return build(NAME, f"BOARD={NAME}")
+
+
+def _segments(image: Path) -> list[tuple[int, int, int]]:
+    """Of what is loaded: where it runs, where from, its size in the file."""
+    elf = image.read_bytes()
+    (start,) = struct.unpack_from("<I", elf, 28)
+    size, count = struct.unpack_from("<HH", elf, 42)
+    headers = [struct.unpack_from("<8I", elf, start + i * size) for i in range(count)]
+    return [(row[2], row[3], row[4]) for row in headers if row[0] == LOAD and row[4]]
+
+
+def test_each_section_is_loaded_to_where_it_runs(image):
+    """The tool knows one address of a section, and the boot loader copies it there."""
+    segments = _segments(image)
+    assert len(segments) >= 3
+    for runs_at, loaded_at, size in segments:
+        assert runs_at == loaded_at
+        assert any(
+            start <= loaded_at and loaded_at + size <= start + room for start, room in LOADED
+        ), hex(loaded_at)
+
+
+def test_vectors_are_where_the_boot_loader_looks(image):
+    assert min(loaded_at for _, loaded_at, _ in _segments(image)) == 0x10000000
+
+
+def test_the_whole_image_fits_a_slot(image):
+    assert sum(size for _, _, size in _segments(image)) < 0x100000 - 0x40000  # loaders, tables
+
+
+# What a boot loader may leave: caches, a SysTick and a UART's interrupt on, some pending.
+DIRTY_START = """
+import machine, micropython
+from machine import mem32
+@micropython.asm_thumb
+def go(r0):
+    bx(r0)
+machine.disable_irq()
+mem32[0xE000E014] = 1000
+mem32[0xE000E010] = 3
+for line in (0, 5, 100, 192, 300, 470):
+    mem32[0xE000E100 + line // 32 * 4] = 1 << line % 32
+    mem32[0xE000E200 + line // 32 * 4] = 1 << line % 32
+go(mem32[0x10000004])
+"""
+ENABLED = "[machine.mem32[0xE000E100 + 4 * i] for i in range(15)]"
+
+
+def test_it_starts_from_what_a_boot_loader_leaves():
+    with QemuBoard(Machine(board=NAME)) as board:
+        board.exec("import machine; left = 1")
+        before = board.eval(ENABLED)
+        board.start(DIRTY_START)
+        board._reconnect()
+        board.exec("import machine")
+        assert not board.eval("'left' in globals()")
+        assert board.eval(ENABLED) == before

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""The console on a 16550, on each emulated board that has one."""
+
+from collections.abc import Iterator
+
+import pytest
+from ethosu_tools import boards
+from ethosu_tools.board import Board, QemuBoard
+from ethosu_tools.qemu import Machine
+from firmware.test_uart import flood
+
+from . import folder
+
+WITH_16550 = [
+    name
+    for name in boards.names()
+    if boards.load(name).qemu and "uart_16550.c" in (folder(name) / "board.mk").read_text()
+]
+# By folder: base, the clock that is divided, what a terminal is set to (the pages of the boards).
+SPEEDS = {
+    "ALIF_ENSEMBLE_E7": (0x4901C000, 100_000_000, 115_200),
+    "GROVE_VISION_AI_V2": (0x54003000, 24_000_000, 921_600),
+}
+
+# The divisor, and its sixteenths.
+DIVISOR = """
+from machine import mem32
+def divisor(base):
+    line = mem32[base + 0x0C]
+    mem32[base + 0x0C] = line | 0x80
+    value = mem32[base] << 4 | mem32[base + 4] << 12 | mem32[base + 0xC0]
+    mem32[base + 0x0C] = line
+    return value
+"""
+
+
+@pytest.fixture(scope="module", params=WITH_16550)
+def uart_only(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
+    """Each board in turn, without the emulator's fast console."""
+    with QemuBoard(Machine(board=request.param, console="uart")) as board:
+        yield board
+
+
+def test_nothing_is_lost_at_full_speed(uart_only: Board) -> None:
+    """More than ring and FIFO hold, sent while the program does not read."""
+    flood(uart_only, 20_000)
+
+
+def test_terminal_and_board_agree_on_the_speed(uart_only: QemuBoard) -> None:
+    base, clock, baud = SPEEDS[folder(uart_only.machine.board.name).name]
+    uart_only.exec(DIVISOR)
+    sixteenths = uart_only.eval(f"divisor({base})")
+    assert clock / sixteenths == pytest.approx(baud, rel=0.01)
