@@ -38,6 +38,8 @@ def board(request: pytest.FixtureRequest, board: Board) -> Board:
     """The plugin's board; of one at `--port` tests write to RAM only."""
     if request.config.getoption("--port"):
         ram_disk.use(board)
+    else:
+        ram_disk.make_room(board)
     return board
 
 

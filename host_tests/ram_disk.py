@@ -35,6 +35,25 @@ if {{anyway}} or flash:
 del machine, vfs, flash
 """
 
+ROOM_BYTES = 192 << 10
+
+# Files of earlier tests stay, and a small root fills up.
+_MAKE_ROOM = f"""
+import os
+state = os.statvfs("/")
+if state[0] * state[3] < {ROOM_BYTES}:
+    for name in os.listdir("/"):
+        try: os.remove("/" + name)
+        except OSError: pass
+    del name
+del os, state
+"""
+
+
+def make_room(board: Board) -> None:
+    """Remove the files in the root if little room is left."""
+    board.exec(_MAKE_ROOM)
+
 
 def use(board: Board, *, anyway: bool = False) -> None:
     """Give the board a root in RAM until its next soft reset, unless its firmware has one."""

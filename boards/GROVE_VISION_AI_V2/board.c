@@ -51,7 +51,7 @@ const struct ethosu_board ethosu_board = {
     .npu_count = sizeof(npus) / sizeof(npus[0]),
 };
 
-/** DMA0, with its combined interrupt. The thresholds are those measured with MPS3_AN547. */
+/** DMA0, with its combined interrupt. Not measured here: the thresholds of another Cortex-M55. */
 const struct dma_board dma_board = {
     .base = 0x50000000u,
     .irq = 130,

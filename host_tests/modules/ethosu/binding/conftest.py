@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: MIT
 """A board with a model of the project's own, for the tests of the Python face."""
 
+import npu_interrupt
 import pytest
 from ethosu_tools import boards
 from ethosu_tools.oracle import Oracle
 
 MODEL = "/model.tflite"
 
-# Of each emulated board: the NPU's registers and interrupt, what no NPU sees, what no program has.
+# Of each emulated board: the NPU's registers, what no NPU sees, memory that no program has.
 PLACES = {
-    "MPS3_AN547": (0x48102000, 56, 0x20000000, 0x60F00000),
-    "ALIF_ENSEMBLE_E7-M55_HP": (0x400E1000, 55, 0x40000000, 0x08210000),
-    "ALIF_ENSEMBLE_E7-M55_HE": (0x400E1000, 55, 0x40000000, 0x62490000),
+    "MPS3_AN547": (0x48102000, 0x20000000, 0x60F00000),
+    "ALIF_ENSEMBLE_E7-M55_HP": (0x400E1000, 0x40000000, 0x08210000),
+    "ALIF_ENSEMBLE_E7-M55_HE": (0x400E1000, 0x40000000, 0x62490000),
+    "GROVE_VISION_AI_V2": (0x53020000, 0x50000000, 0x34020000),
 }
 
 
 def places() -> str:
     """Code that gives a board the names NPU, UNSEEN, FREE, mask() and unmask()."""
-    npu, irq, unseen, free = PLACES[boards.chosen().name]
-    word, bit = irq // 32 * 4, irq % 32
+    npu, unseen, free = PLACES[boards.chosen().name]
     return (
         f"import machine\nNPU, UNSEEN, FREE = {npu}, {unseen}, {free}\n"
-        f"def mask(): machine.mem32[{0xE000E180 + word}] = 1 << {bit}\n"
-        f"def unmask(): machine.mem32[{0xE000E100 + word}] = 1 << {bit}\n"
+        f"def mask(): {npu_interrupt.mask()}\n"
+        f"def unmask(): {npu_interrupt.unmask()}\n"
     )
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Class `ethosu.NPU` on a board: payloads without a model file, and the life of a handle."""
 
+import npu_interrupt
 import numpy as np
 import pytest
 from ethosu_tools.oracle import Oracle
@@ -69,21 +70,21 @@ def test_buffers_live_while_the_npu_works(parts):
 def test_second_start_is_refused_and_the_first_ends_well(request, parts):
     if request.config.getoption("--port"):
         pytest.skip("masks the interrupt of the emulated board")
-    parts.exec("import machine\nfill()\nn = ethosu.reserve()\nmachine.mem32[0xE000E184] = 1 << 24")
+    parts.exec(f"import machine\nfill()\nn = ethosu.reserve()\n{npu_interrupt.mask()}")
     parts.exec("n.invoke_async(payload, [weights, scratch, scratch])")
     error = board_models.raised(parts, "n.invoke_async(payload, [weights, scratch, scratch])")
     assert error.startswith("OSError 16 an inference is under way")
-    parts.exec("machine.mem32[0xE000E104] = 1 << 24\nn.wait()\nn.release()")
+    parts.exec(f"{npu_interrupt.unmask()}\nn.wait()\nn.release()")
     assert parts.eval("result()")
 
 
 def test_ctrl_c_during_wait(request, parts):
     if request.config.getoption("--port"):
         pytest.skip("masks the interrupt of the emulated board")
-    parts.exec("import machine\nn = ethosu.reserve()\nmachine.mem32[0xE000E184] = 1 << 24")
+    parts.exec(f"import machine\nn = ethosu.reserve()\n{npu_interrupt.mask()}")
     start = "n.invoke_async(payload, [weights, scratch, scratch])"
     board_models.interrupt(parts, f"{start}\nn.wait()")
-    parts.exec("machine.mem32[0xE000E104] = 1 << 24")
+    parts.exec(npu_interrupt.unmask())
     assert board_models.raised(parts, "n.wait()").startswith("OSError 22 no inference was started")
     parts.exec("fill()\nn.invoke(payload, [weights, scratch, scratch])\nn.release()")
     assert parts.eval("result()")

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Python module `ethosu` on a board: what it offers, and that it keeps its promises."""
 
+import npu_interrupt
 import numpy as np
 import pytest
 
 from . import board_models
 
-# The NPU's interrupt on MPS3_AN547: 56, in the second word of the NVIC's enable registers.
-MASK = "machine.mem32[0xE000E184] = 1 << 24"
-UNMASK = "machine.mem32[0xE000E104] = 1 << 24"
+MASK, UNMASK = npu_interrupt.mask(), npu_interrupt.unmask()
 
 
 @pytest.fixture
