@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Fixtures for the tests of all parts; `board` comes from ethosu_tools.pytest_plugin."""
 
+import errno
 import os
 import shutil
 import signal
@@ -43,11 +44,20 @@ def board(request: pytest.FixtureRequest, board: Board) -> Board:
     return board
 
 
+_ROM_ERROR = """
+import vfs
+try: vfs.rom_ioctl(256, 0, 1); _answer = None
+except OSError as error: _answer = error.errno
+"""
+
+
 @pytest.fixture
-def writable_rom(request: pytest.FixtureRequest) -> None:
+def writable_rom(request: pytest.FixtureRequest, board: Board) -> None:
     """Asked for by a test that writes the board's ROM file system, which a real board keeps."""
     if request.config.getoption("--port"):
         pytest.skip("would write the ROM file system of a real board")
+    if board.ask(_ROM_ERROR) == errno.EROFS:
+        pytest.skip("this board's ROM file system is read-only")
 
 
 @pytest.fixture(scope="session")
