@@ -17,9 +17,9 @@ from modules.ethosu.runtime.reference_cases import make_case
 
 from modules.ethosu.runtime import board_models
 
-from . import WITH_DMA, folder
+from . import WITH_DMA, sources
 
-# By folder: a free part of a TCM, and whether bus masters reach it; memory that is only read.
+# By board: a free part of a TCM, and whether bus masters reach it; memory that is only read.
 PLACES = {
     "MPS3_AN547": (0x20070000, False, 0x28000000),
     "ALIF_ENSEMBLE_E7-M55_HP": (0x20030000, True, 0x80020000),
@@ -82,14 +82,13 @@ def copies(running: QemuBoard) -> QemuBoard:
 
 
 def name_of(board: QemuBoard) -> str:
-    return folder(board.machine.board.name).name
+    return board.machine.board.name
 
 
 def least(board: QemuBoard) -> int:
     """Bytes from which on the board's folder says that DMA is worth while."""
     field = "least" if os.environ[coherence.VARIABLE] == "off" else "least_cached"
-    text = (folder(board.machine.board.name) / "board.c").read_text()
-    return int(re.search(rf"\.{field} = (\d+)", text)[1])
+    return int(re.search(rf"\.{field} = (\d+)", sources(name_of(board)))[1])
 
 
 def test_every_size_and_alignment(copies):
