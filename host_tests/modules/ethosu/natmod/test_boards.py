@@ -11,13 +11,19 @@ from ethosu_tools.qemu import Machine
 
 from modules.ethosu.binding.conftest import raised
 
-BOARD = "ALIF_ENSEMBLE_E7"
-CORE = f"{BOARD}-M55_HP"
+CORE = "ALIF_ENSEMBLE_E7-M55_HP"
 ADDRESS = 0x400E1000
 DTCM = 0x20040000  # free: behind variables and stacks
 IRQ_ENABLE, IRQ_DISABLE, IRQ_BIT = 0xE000E104, 0xE000E184, 1 << 55 - 32
 # As modules/ethosu/natmod/boards.c has them.
-KNOWN = [CORE, f"{BOARD}-M55_HE", "OPENMV_AE3", "NUMAKER_M55M1", "GROVE_VISION_AI_V2", "MPS3_AN547"]
+KNOWN = [
+    CORE,
+    "ALIF_ENSEMBLE_E7-M55_HE",
+    "OPENMV_AE3",
+    "NUMAKER_M55M1",
+    "GROVE_VISION_AI_V2",
+    "MPS3_AN547",
+]
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +31,9 @@ def plain(request, build_dir, native, compiled, small_models):
     """The board, with the native module imported and a model's file in DTCM, `file`."""
     if request.config.getoption("--port"):
         pytest.skip("the addresses are those of one emulated board")
-    sharing.make("firmware", f"BOARD={BOARD}", "ETHOSU=no")
-    firmware = build_dir / f"firmware/{BOARD}-plain/firmware.elf"
-    with QemuBoard(Machine(board=BOARD, firmware=firmware)) as board:
+    sharing.make("firmware", f"BOARD={CORE}", "ETHOSU=no")
+    firmware = build_dir / f"firmware/{CORE}-plain/firmware.elf"
+    with QemuBoard(Machine(board=CORE, firmware=firmware)) as board:
         board.write_file("/native.mpy", (native / "ethosu.mpy").read_bytes())
         npu = board.machine.board.npus[0]
         board.write_file("/m.tflite", compiled(small_models["small_cnn"], npu).read_bytes())
@@ -93,7 +99,9 @@ def test_a_tcm_that_the_npu_does_not_reach_is_refused(loaded, compiled, small_mo
 
 def test_it_knows_each_board_that_is_emulated():
     emulated = [name for name in boards.names() if boards.load(name).qemu]
-    assert [name for name in emulated if not any(each.startswith(name) for each in KNOWN)] == []
+    assert {name.partition("-")[0] for name in emulated} <= {
+        name.partition("-")[0] for name in KNOWN
+    }
 
 
 def test_a_name_that_it_does_not_know(fresh):
