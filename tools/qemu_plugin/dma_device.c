@@ -16,6 +16,7 @@
 #define CYCLES_PER_UNIT 2u
 
 static const struct dma_operations *const kinds[] = {
+    [DMA_350] = &dma_350,
     [DMA_PL081] = &dma_pl081,
     [DMA_PL330] = &dma_pl330,
 };

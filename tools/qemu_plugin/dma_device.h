@@ -15,13 +15,14 @@ struct dma_run_record {
 };
 
 /** A new kind is a file dma_NAME.c, with a row in dma_device.c. */
-enum dma_kind { DMA_PL081, DMA_PL330 };
+enum dma_kind { DMA_350, DMA_PL081, DMA_PL330 };
 
 /** Where a board has the controller. */
 struct dma_slot {
     enum dma_kind kind;
     uint32_t base;      /**< 0: the board has none */
-    unsigned irq;       /**< NVIC number of its interrupt; of a PL330: of event 0 */
+    unsigned irq;       /**< NVIC number of its interrupt; of a PL330: of event 0, of a DMA-350: of
+                           channel 0 */
     unsigned abort_irq; /**< PL330: of its aborts */
     struct gate gate;   /**< its clock */
     struct gate reset;  /**< PL330: the reset from which its manager comes out secure */

@@ -9,8 +9,8 @@ import pytest
 COPIES = 150
 FRAME = "dma_copy.c"
 
-# What each driver shares with its controller.
-DRIVERS = {"pl081": "list", "pl330": "program"}
+# What each driver shares with its controller, if anything.
+DRIVERS = {"350": None, "pl081": "list", "pl330": "program"}
 
 # Lines that keep caches and addresses right, and the CPU from a sleep that nothing ends; and what
 # takes their place.
@@ -37,6 +37,10 @@ UPKEEP = {
     ),
 }
 UPKEEP_OF_DRIVERS = {
+    ("350", "units by both ends"): ("rest->to | rest->from | DMA_LINE", "rest->to | DMA_LINE"),
+    ("350", "sizes of 16 bits"): ("? rest->size : most;", "? rest->size : rest->size;"),
+    ("350", "secure transfers"): ("| 0x44u)", "| 1u << 10 | 0x44u)"),
+    ("350", "the channel has stopped"): ("to->command & ENABLE) {", "false) {"),
     ("pl081", "list cleaned"): ("ethosu_memory_clean_in(list_memory, list, sizeof list);", ""),
     ("pl081", "list as the bus sees it"): (
         "dma_copy_bus_address(list_memory, list)",
@@ -59,6 +63,7 @@ UPKEEP_OF_DRIVERS = {
 }
 # So that one copy is several transfers, each started by the interrupt of the one before it.
 SHORT = {
+    "350": ("#define UNITS_MAX 0xFFFFu", "#define UNITS_MAX 0xFFu"),
     "pl081": ("#define LIST_LENGTH 32", "#define LIST_LENGTH 4"),
     "pl330": ("#define LOOP_MAX 256u", "#define LOOP_MAX 16u"),
 }
@@ -83,7 +88,7 @@ def _build(repo: Path, driver: str, program: Path, changes: dict[str, tuple[str,
         + ["-Wno-unused-function", "-no-pie"]
         + ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
         + [f'-D{macro}="{path}"' for macro, path in sources.items()]
-        + [f"-DSHARED={DRIVERS[driver]}"]
+        + ([f"-DSHARED={DRIVERS[driver]}"] if DRIVERS[driver] else [])
         + [f"-I{folder}" for folder in folders]
         + ["-o", program, here / "dma_caches.c", module / "driver/ethosu_memory.c"],
         check=True,

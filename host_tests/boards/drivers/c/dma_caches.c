@@ -20,6 +20,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#ifndef SHARED // the controller reads nothing but the bytes to copy
+#define SHARED nothing
+static uint8_t nothing;
+#endif
+
 #define WINDOW_BASE 0x60000000u
 #define WINDOW_SIZE 0x00040000u
 #define WINDOW_BUS 0x90000000u /**< where the controller sees it */
@@ -255,7 +260,7 @@ int main(int count, char **arguments)
     random_state = count == 3 ? (uint32_t)atoi(arguments[2]) : 0;
     ethosu_memory_use(&ethosu_board);
     cpu = map_at(WINDOW_BASE, WINDOW_SIZE);
-    fake_prepare(map_at(dma_board.base, 0x1000));
+    fake_prepare(map_at(dma_board.base, 0x2000));
     if (!who_cannot_wait_copies_alone()) {
         puts("a transfer was begun by who cannot wait for it");
         return 1;
