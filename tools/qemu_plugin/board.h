@@ -43,7 +43,7 @@ struct board_memory {
 };
 
 /** A kind of UART. */
-enum board_uart_kind { BOARD_UART_16550 };
+enum board_uart_kind { BOARD_UART_16550, BOARD_UART_NUMAKER };
 
 struct board_uart {
     enum board_uart_kind kind;
@@ -63,10 +63,11 @@ struct board_registers {
 struct board_chip {
     uint32_t vectors;  /**< where the CPU finds its vector table */
     unsigned irqs;     /**< inputs of the interrupt controller */
-    uint32_t clock_hz; /**< of the CPU and its SysTick */
+    uint32_t clock_hz; /**< of the CPU and its SysTick, as it comes out of a reset */
     struct board_uart uart;
     const struct board_registers *registers;
     size_t registers_count;
+    void (*add_devices)(void); /**< make what only this chip has; NULL: nothing */
 };
 
 struct board {

@@ -102,6 +102,41 @@ void machine_map(const struct machine_window *window, void *device)
                                         PRIORITY_OVER_DEVICES);
 }
 
+static uint32_t hole_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,
+                          MemTxAttrs attributes)
+{
+    (void)opaque;
+    (void)offset;
+    (void)size;
+    (void)attributes;
+    *value = 0;
+    return ANSWER_NOBODY;
+}
+
+static uint32_t hole_write(void *opaque, uint64_t offset, uint64_t value, unsigned size,
+                           MemTxAttrs attributes)
+{
+    (void)opaque;
+    (void)offset;
+    (void)value;
+    (void)size;
+    (void)attributes;
+    return ANSWER_NOBODY;
+}
+
+void machine_map_hole(MemoryRegion *hole, const char *name, uint32_t base, uint32_t size)
+{
+    static const MemoryRegionOps ops = {
+        .read_with_attrs = hole_read,
+        .write_with_attrs = hole_write,
+        .endianness = DEVICE_LITTLE_ENDIAN,
+        .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+        .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+    };
+    memory_region_init_io(hole, NULL, &ops, NULL, name, size);
+    memory_region_add_subregion_overlap(get_system_memory(), base, hole, PRIORITY_OVER_DEVICES);
+}
+
 Object *machine_buses(void)
 {
     if (board()->chip) {

@@ -30,6 +30,9 @@ void machine_find(void);
 /** Put a window (which is copied) into the CPU's address space, over whatever QEMU has there. */
 void machine_map(const struct machine_window *window, void *device);
 
+/** Put a region over an address range in which nobody answers while the region is enabled. */
+void machine_map_hole(MemoryRegion *hole, const char *name, uint32_t base, uint32_t size);
+
 /** Is this thread carrying out an access of the CPU to one of these windows? Then the CPU stands.
  */
 bool machine_in_access(void);

@@ -9,6 +9,7 @@
 #include "machine.h"
 #include "message.h"
 #include "mram.h"
+#include "numaker_uart.h"
 #include "qemu_api.h"
 
 /** Where a register is made, QEMU's stand-ins and our devices go over what only remembers. */
@@ -53,6 +54,7 @@ static void add_memory(const struct board_memory *memory)
     MemoryRegion *region = memory->access & BOARD_TAKES_LINES
                                ? add_mram(memory)
                                : add_ram(memory->blocks[0], memory->base, memory->size, 0);
+    memory_region_set_readonly(region, !(memory->access & BOARD_CPU_WRITES));
     if (memory->alias) {
         MemoryRegion *alias = region_room();
         memory_region_init_alias(alias, NULL, memory->blocks[0], region, 0, memory->size);
@@ -73,28 +75,60 @@ static void add_registers(const struct board_chip *chip)
     }
 }
 
-uint32_t machine_none_recall(uint32_t address)
+/** The memory of a register that only remembers, or NULL. */
+static uint8_t *memory_of(uint32_t address)
 {
     const struct board_chip *chip = board()->chip;
     for (size_t i = 0; chip && i < chip->registers_count; i++) {
         const struct board_registers *row = &chip->registers[i];
         if (address >= row->base && address - row->base < row->size) {
-            uint32_t value;
-            memcpy(&value, remembered[i] + (address - row->base), sizeof value);
-            return value;
+            return remembered[i] + (address - row->base);
         }
     }
-    return 0;
+    return NULL;
+}
+
+uint32_t machine_none_recall(uint32_t address)
+{
+    uint32_t value = 0;
+    const uint8_t *memory = memory_of(address);
+    if (memory) {
+        memcpy(&value, memory, sizeof value);
+    }
+    return value;
+}
+
+void machine_none_remember(uint32_t address, uint32_t value)
+{
+    uint8_t *memory = memory_of(address);
+    if (memory) {
+        memcpy(memory, &value, sizeof value);
+    }
 }
 
 /* --- CPU and interrupt controller -------------------------------------------- */
 
+static Clock *cpu_clock;
+
+/** Period in 2^-32 ns. */
+static uint64_t period(uint32_t hertz)
+{
+    return (UINT64_C(1000000000) << 32) / hertz;
+}
+
+void machine_none_set_clock(uint32_t hertz)
+{
+    if (clock_set(cpu_clock, period(hertz))) {
+        clock_propagate(cpu_clock);
+    }
+}
+
 static void add_cpu(Object *machine, const struct board_chip *chip)
 {
     Object *core = qdev_new("armv7m");
-    Clock *clock = clock_new(machine, "cpu-clock");
-    clock_set(clock, (UINT64_C(1000000000) << 32) / chip->clock_hz); // period in 2^-32 ns
-    qdev_connect_clock_in(core, "cpuclk", clock);
+    cpu_clock = clock_new(machine, "cpu-clock");
+    clock_set(cpu_clock, period(chip->clock_hz));
+    qdev_connect_clock_in(core, "cpuclk", cpu_clock);
     qdev_prop_set_string(core, "cpu-type", "cortex-m55-arm-cpu");
     qdev_prop_set_uint32(core, "num-irq", chip->irqs);
     qdev_prop_set_uint32(core, "init-svtor", chip->vectors);
@@ -107,43 +141,39 @@ static void add_cpu(Object *machine, const struct board_chip *chip)
 
 /* --- UARTs ------------------------------------------------------------------ */
 
-static MemoryRegion *add_16550(const struct board_uart *uart)
-{
-    // Registers are four bytes apart; the guest reaches them through a window of ours.
-    MemoryRegion *bus = region_room();
-    memory_region_init(bus, NULL, "uart-bus", UINT64_C(1) << 32);
-    Object *device = serial_mm_init(bus, 0, 2, machine_irq(uart->irq), 115200, serial_hd(0),
-                                    DEVICE_LITTLE_ENDIAN);
-    return sysbus_mmio_get_region(device, 0);
-}
-
-static MemoryRegion *(*const uart_makers[])(const struct board_uart *uart) = {
-    [BOARD_UART_16550] = add_16550,
-};
-
-static uint32_t uart_read(void *device, uint32_t offset)
+static uint32_t uart_16550_read(void *device, uint32_t offset)
 {
     uint64_t value = 0;
     memory_region_dispatch_read(device, offset, &value, MEMOP_WORD, 0);
     return (uint32_t)value;
 }
 
-static void uart_write(void *device, uint32_t offset, uint32_t value)
+static void uart_16550_write(void *device, uint32_t offset, uint32_t value)
 {
     memory_region_dispatch_write(device, offset, value, MEMOP_WORD, 0);
 }
 
-static void add_uart(const struct board_uart *uart)
+static void add_16550(const struct board_uart *uart)
 {
-    MemoryRegion *registers = uart_makers[uart->kind](uart);
+    // Registers are four bytes apart; the guest reaches them through a window of ours.
+    MemoryRegion *bus = region_room();
+    memory_region_init(bus, NULL, "uart-bus", UINT64_C(1) << 32);
+    Object *device = serial_mm_init(bus, 0, 2, machine_irq(uart->irq), 115200, serial_hd(0),
+                                    DEVICE_LITTLE_ENDIAN);
+    MemoryRegion *registers = sysbus_mmio_get_region(device, 0);
     machine_map(&(struct machine_window){.name = "uart",
                                          .base = uart->base,
                                          .size = (uint32_t)memory_region_size(registers),
-                                         .read = uart_read,
-                                         .write = uart_write,
+                                         .read = uart_16550_read,
+                                         .write = uart_16550_write,
                                          .gate = &uart->gate},
                 registers);
 }
+
+static void (*const uart_makers[])(const struct board_uart *uart) = {
+    [BOARD_UART_16550] = add_16550,
+    [BOARD_UART_NUMAKER] = numaker_uart_create,
+};
 
 /* --- The machine ------------------------------------------------------------- */
 
@@ -156,7 +186,10 @@ static void make_board(Object *machine)
     add_registers(chip);
     add_cpu(machine, chip);
     machine_find();
-    add_uart(&chip->uart);
+    uart_makers[chip->uart.kind](&chip->uart);
+    if (chip->add_devices) {
+        chip->add_devices();
+    }
 }
 
 bool machine_none_prepare(void)

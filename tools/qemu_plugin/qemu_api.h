@@ -17,6 +17,7 @@
 #define QEMU_EXPORT __attribute__((visibility("default")))
 
 typedef struct AioContext AioContext;
+typedef struct CharFrontend CharFrontend;
 typedef struct Clock Clock;
 typedef struct Error Error;
 typedef struct MemoryRegion MemoryRegion;
@@ -73,6 +74,7 @@ typedef struct MemoryRegionSection {
 } MemoryRegionSection;
 
 /** Sizes of QEMU's own objects differ by version; these are ample for all. */
+#define CHAR_FRONTEND_ROOM 512
 #define MEMORY_REGION_ROOM 2048
 #define TIMER_ROOM 512
 
@@ -193,6 +195,7 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
 #define QEMU_FUNCTIONS_NONE(X)                                                                 \
     X(void, armv7m_load_kernel, (void *cpu, const char *file, uint64_t base, int size))        \
     X(Clock *, clock_new, (Object * parent, const char *name))                                 \
+    X(void, clock_propagate, (Clock * clock))                                                  \
     X(bool, clock_set, (Clock * clock, uint64_t period))                                       \
     X(void, memory_region_init,                                                                \
       (MemoryRegion * region, Object * owner, const char *name, uint64_t size))                \
@@ -206,8 +209,17 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
        const char *name, uint64_t size, Error **error))                                        \
     X(void, memory_region_flush_rom_device,                                                    \
       (MemoryRegion * region, uint64_t offset, uint64_t size))                                 \
+    X(void, memory_region_set_enabled, (MemoryRegion * region, bool enabled))                  \
+    X(void, memory_region_set_readonly, (MemoryRegion * region, bool readonly))                \
     X(void *, object_get_class, (Object * object))                                             \
     X(const char *, object_get_typename, (const Object *object))                               \
+    X(void, qemu_chr_fe_accept_input, (CharFrontend * frontend))                               \
+    X(bool, qemu_chr_fe_init, (CharFrontend * frontend, void *chardev, Error **error))         \
+    X(void, qemu_chr_fe_set_handlers,                                                          \
+      (CharFrontend * frontend, int (*can_receive)(void *),                                    \
+       void (*receive)(void *, const uint8_t *, int), void (*event)(void *, int),              \
+       int (*changed)(void *), void *opaque, void *context, bool set_open))                    \
+    X(int, qemu_chr_fe_write_all, (CharFrontend * frontend, const uint8_t *bytes, int size))   \
     X(void, qdev_connect_clock_in, (Object * device, const char *name, Clock *clock))          \
     X(qemu_irq, qemu_allocate_irq,                                                             \
       (void (*handler)(void *opaque, int number, int level), void *opaque, int number))        \
