@@ -14,6 +14,7 @@
 
 #include "board.h"
 #include "extmod/vfs.h"
+#include "fault.h"
 #include "firmware.h"
 #include "nvm.h"
 #include "py/mperrno.h"
@@ -269,9 +270,8 @@ mp_obj_t mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
 {
     partition.items = _romfs_start;
     partition.len = (size_t)(_romfs_end - _romfs_start) - nvm_unit(&board_nvm);
-    if (board_nvm.write != NULL) {
-        (void)finish_move(); // else it is done again at the next look
-    }
+    // A deploy at work is where a move that waited would read from. What fails is done again.
+    bool finished = board_nvm.write == NULL || deploy.size != 0 || finish_move();
     mp_int_t command = mp_obj_get_int(args[0]);
     if (command == MP_VFS_ROM_IOCTL_GET_NUMBER_OF_SEGMENTS) {
         return MP_OBJ_NEW_SMALL_INT(1);
@@ -280,7 +280,9 @@ mp_obj_t mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
         return failure(MP_EINVAL);
     }
     if (command == MP_VFS_ROM_IOCTL_GET_SEGMENT) {
-        return MP_OBJ_FROM_PTR(&partition);
+        uint32_t first; // flash that nothing made readable faults: without a ROM there is a prompt
+        return fault_guarded_read(partition.items, &first) ? MP_OBJ_FROM_PTR(&partition)
+                                                           : failure(MP_ENODEV);
     }
-    return change(command, n_args, args);
+    return finished ? change(command, n_args, args) : failure(MP_EIO);
 }

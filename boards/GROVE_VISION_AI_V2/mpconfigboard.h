@@ -9,7 +9,7 @@
 
 #define BOARD_CORE_HEADER "core_cm55.h"
 #define BOARD_CLOCK_HZ 400000000u /**< CPU and SysTick, as the boot loader leaves them */
-#define BOARD_UART_BAUD 921600u   /**< the boot loader's, so that one terminal shows both */
+#define BOARD_UART_BAUD 115200u   /**< what mpremote speaks; the boot loader has 921600 */
 
 #define BOARD_IRQ_COUNT 480u
 #define BOARD_IRQ_PRIORITY_BITS 3u

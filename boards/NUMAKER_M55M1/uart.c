@@ -87,12 +87,6 @@ static void resume(void)
     receive(NULL);
 }
 
-/** A UART of two wires cannot see whether a terminal is attached. */
-static bool has_peer(void)
-{
-    return false;
-}
-
 static void send(const char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -105,6 +99,5 @@ static void send(const char *bytes, size_t size)
 const struct console_port board_uart = {
     .start = start,
     .resume = resume,
-    .has_peer = has_peer,
     .send = send,
 };

@@ -24,11 +24,15 @@
 #include "driver/ethosu_memory.h"
 #include "irq.h"
 
+/** After so many transfers in a row that did not end, the CPU makes all copies. */
+#define LATE_MAX 3u
+
 /** A transfer at a thousandth of the bus's speed is still in time. */
 #define TIMEOUT_MS(size) (100u + (size) / 64u)
 
 static enum { UNKNOWN, ABSENT, PRESENT } presence;
 static bool disabled;
+static unsigned late; /**< transfers in a row that did not end */
 static struct dma_counters counters;
 
 /** What the board's table says of both ends of the transfer under way. */
@@ -151,6 +155,7 @@ static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
     if (!job.done) {
         halt();
         counters.timeouts++;
+        disabled = ++late == LATE_MAX; // it never ends: dma_enable() tries again
     } else if (job.failed) {
         counters.errors++;
     }
@@ -164,6 +169,7 @@ static void copy_by_dma(uint8_t *to, const uint8_t *from, size_t size)
     size_t middle = (size - head) / DMA_LINE * DMA_LINE;
     memcpy(to, from, head);
     if (transfer(to + head, from + head, middle)) {
+        late = 0;
         counters.transfers++;
         counters.transfer_bytes += size;
         head += middle;
@@ -191,6 +197,7 @@ struct dma_counters dma_counters(void)
 
 void dma_enable(bool on)
 {
+    late = 0;
     disabled = !on;
 }
 

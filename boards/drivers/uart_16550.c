@@ -32,7 +32,7 @@ _Static_assert(offsetof(struct registers, divisor_fraction) == 0xC0, "DLF of DW_
 enum line { EIGHT_BITS = 3, DIVISOR_ACCESS = 1 << 7 };
 enum line_status { RX_READY = 1 << 0, TX_EMPTY = 1 << 5 };
 enum fifo { FIFO_ON = 1 << 0, FIFO_CLEAR = 3 << 1 };
-enum interrupt { RX_INTERRUPT = 1 << 0, KIND = 15, KIND_BUSY = 7 };
+enum interrupt { RX_INTERRUPT = 1 << 0, KIND = 15, KIND_BUSY = 7, KIND_RX_OLD = 12 };
 enum status { BUSY = 1 << 0 };
 
 /** More than the UART takes to send what a boot loader left in its FIFO. */
@@ -45,8 +45,12 @@ static struct registers *registers(void)
 
 static void receive(void *unused)
 {
-    if ((registers()->fifo & KIND) == KIND_BUSY) { // it was written to during a byte
-        (void)registers()->status;                 // reading ends that interrupt
+    uint32_t kind = registers()->fifo & KIND;
+    if (kind == KIND_BUSY) { // it was written to during a byte: reading this ends the interrupt
+        (void)registers()->status;
+    }
+    if (kind == KIND_RX_OLD && !(registers()->line_status & RX_READY)) {
+        (void)registers()->data; // a byte waits too long, and is none: Linux knows such UARTs, too
     }
     while (registers()->line_status & RX_READY) {
         if (console_room() == 0) {

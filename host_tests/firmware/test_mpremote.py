@@ -63,7 +63,7 @@ def test_romfs_query_and_deploy(mpremote, tmp_path):
     data = random.Random(4).randbytes(SIZE)
     (tmp_path / "module.py").write_text("where = __file__\n")
     (tmp_path / "weights.bin").write_bytes(data)
-    assert "size 16777200 bytes" in mpremote("romfs", "query")
+    assert "size 16776960 bytes" in mpremote("romfs", "query")
     assert "image deployed" in mpremote("romfs", "deploy", tmp_path)
     mpremote("soft-reset")
     assert mpremote("exec", "import module; print(module.where)").startswith("/rom/module.")

@@ -9,6 +9,7 @@
 #include "dma_controller.h"
 #include "ethosu_board.h"
 #include "mram.h"
+#include "uart_16550.h"
 
 /** Configuration of the core's own devices. */
 static struct {
@@ -76,6 +77,28 @@ static void start_dma(void)
     configuration->dma_peripherals = 0;
     configuration->dma_control |= DMA_RESET;
 }
+
+/** Bit n lets UARTn have its clock, bit 8 + n chooses the clock of 100 MHz. */
+#define UART_CLOCKS (*(volatile uint32_t *)0x4902F008u)
+
+/** What a pin does: the function, and how its driver is set. */
+#define PIN(offset) (*(volatile uint32_t *)(0x1A603000u + (offset)))
+#define PIN_INPUT (1u << 16)     /**< its receiver is on */
+#define PIN_OUTPUT (0x44u << 16) /**< 8 mA, fast */
+
+static void uart_prepare(void)
+{
+    UART_CLOCKS |= 1u << ALIF_UART | 1u << (8u + ALIF_UART);
+    PIN(ALIF_UART_RX) = ALIF_UART_FUNCTION | PIN_INPUT;
+    PIN(ALIF_UART_TX) = ALIF_UART_FUNCTION | PIN_OUTPUT;
+}
+
+const struct uart_16550 uart_16550 = {
+    .base = 0x49018000u + ALIF_UART * 0x1000u,
+    .irq = 124u + ALIF_UART,
+    .clock_hz = 100000000u,
+    .prepare = uart_prepare,
+};
 
 const struct nvm board_nvm = {.write = mram_write};
 

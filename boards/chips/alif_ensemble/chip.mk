@@ -6,11 +6,11 @@ $(error $(BOARD): this chip has two cores: BOARD=$(BOARD_FOLDER)-M55_HP or BOARD
 endif
 
 BOARD_CPU_FLAGS = -mcpu=cortex-m55 -mfloat-abi=hard
-BOARD_DRIVERS = dma_copy.c dma_pl330.c moddma.c
+BOARD_DRIVERS = dma_copy.c dma_pl330.c moddma.c uart_16550.c
 BOARD_CHIP = alif_ensemble
-BOARD_CHIP_SRC = board.c mram.c uart.c
+BOARD_CHIP_SRC = board.c mram.c
 BOARD_MEMORY = $(ROOT)/boards/chips/alif_ensemble/$(BOARD_VARIANT).ld
-CFLAGS_EXTRA += -DBOARD_$(BOARD_VARIANT) $(addprefix -DBOARD_UART_BAUD=,$(BAUD))
+CFLAGS_EXTRA += -DBOARD_$(BOARD_VARIANT)
 # QEMU with tools/qemu_plugin runs this image too.
 BOARD_EMULATOR = yes
 # Tools that flash take firmware.bin.

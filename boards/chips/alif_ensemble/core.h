@@ -25,10 +25,7 @@
 #endif
 
 #define BOARD_CORE_HEADER "core_cm55.h"
-#define BOARD_PERIPHERAL_HZ 100000000u /**< UARTs */
-#ifndef BOARD_UART_BAUD
 #define BOARD_UART_BAUD 115200u
-#endif
 
 #define BOARD_IRQ_COUNT 480u
 #define BOARD_IRQ_PRIORITY_BITS 8u

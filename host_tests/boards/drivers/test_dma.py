@@ -123,6 +123,15 @@ def test_transfer_that_never_ends(copies, fault):
     assert copies.eval("changes()") == {"timeouts": 1, "transfers": 1, "transfer_bytes": 5000}
 
 
+def test_a_controller_that_never_ends_a_transfer_is_left_alone(copies):
+    copies.exec("emulator.fault('dma.hang', 9)")
+    assert copies.eval("[copy(5000) for _ in range(5)]") == [True] * 5
+    assert copies.eval("changes()") == {"timeouts": 3, "cpu_copies": 2, "cpu_bytes": 10000}
+    assert copies.eval("(dma.enable(True), copy(5000))") == (True, True)
+    assert copies.eval("changes()['timeouts']") == 1
+    copies.exec("emulator.fault('dma.hang', 0)")
+
+
 def test_disabled(copies):
     assert copies.eval("dma.enable(False)") is False
     assert copies.eval("copy(5000)") is True

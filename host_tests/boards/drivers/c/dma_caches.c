@@ -231,6 +231,7 @@ static bool copy_is_right(void)
     neighbours[1] = target + size;
     hung = false;
     fake_begin_copy();
+    dma_enable(true); // whatever the last transfers did
     arm_ethos_io_memcpy(cpu + target, cpu + source, size);
     live();
     bool right = memcmp(cpu, expected, WINDOW_SIZE) == 0;
