@@ -97,8 +97,7 @@ class BoardFacts:
 
 def names() -> list[str]:
     """All boards, and for a board with variants each of them."""
-    folders = sorted(path.parent for path in _folder().glob(f"*/{FILE}"))
-    return [name for folder in folders for name in _names_in(folder)]
+    return [name for path in _files() for name in _names_in(path.parent)]
 
 
 def every() -> list[BoardFacts]:
@@ -117,10 +116,10 @@ def chosen(name: str | None = None) -> BoardFacts:
 @cache
 def load(name: str) -> BoardFacts:
     """Read what is known of a board; InputError when there is none of that name."""
-    if name not in names():
-        raise InputError(f"there is no board {name!r}; boards/ has {', '.join(names())}")
     folder, _, variant = name.partition("-")
     path = _folder() / folder / FILE
+    if path not in _files() or name not in _names_in(path.parent):
+        raise InputError(f"there is no board {name!r}; boards/ has {', '.join(names())}")
     table = _table(path)
     if variant:
         table = _over(table, table["variants"][variant])
@@ -150,6 +149,10 @@ def argument(text: str) -> str:
 
 def _folder() -> Path:
     return paths.root() / "boards"
+
+
+def _files() -> list[Path]:
+    return sorted(_folder().glob(f"*/{FILE}"))
 
 
 def _names_in(folder: Path) -> list[str]:
