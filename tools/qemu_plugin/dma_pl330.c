@@ -101,14 +101,12 @@ static QEMUTimer *channel_timer(struct channel *channel)
 
 static uint32_t get(uint32_t offset)
 {
-    uint64_t value = 0;
-    memory_region_dispatch_read(dma.registers, offset, &value, MEMOP_WORD, 0);
-    return (uint32_t)value;
+    return machine_read_register(dma.registers, offset);
 }
 
 static void set(uint32_t offset, uint32_t value)
 {
-    memory_region_dispatch_write(dma.registers, offset, value, MEMOP_WORD, 0);
+    machine_write_register(dma.registers, offset, value);
 }
 
 static void execute(uint32_t first, uint32_t second)

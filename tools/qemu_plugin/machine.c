@@ -137,6 +137,18 @@ void machine_map_hole(MemoryRegion *hole, const char *name, uint32_t base, uint3
     memory_region_add_subregion_overlap(get_system_memory(), base, hole, PRIORITY_OVER_DEVICES);
 }
 
+uint32_t machine_read_register(void *registers, uint32_t offset)
+{
+    uint64_t value = 0;
+    memory_region_dispatch_read(registers, offset, &value, MEMOP_WORD, 0);
+    return (uint32_t)value;
+}
+
+void machine_write_register(void *registers, uint32_t offset, uint32_t value)
+{
+    memory_region_dispatch_write(registers, offset, value, MEMOP_WORD, 0);
+}
+
 Object *machine_buses(void)
 {
     if (board()->chip) {

@@ -30,6 +30,10 @@ void machine_find(void);
 /** Put a window (which is copied) into the CPU's address space, over whatever QEMU has there. */
 void machine_map(const struct machine_window *window, void *device);
 
+/** A register of a device that QEMU has, behind a window of ours; `registers` is its region. */
+uint32_t machine_read_register(void *registers, uint32_t offset);
+void machine_write_register(void *registers, uint32_t offset, uint32_t value);
+
 /** Put a region over an address range in which nobody answers while the region is enabled. */
 void machine_map_hole(MemoryRegion *hole, const char *name, uint32_t base, uint32_t size);
 

@@ -141,18 +141,6 @@ static void add_cpu(Object *machine, const struct board_chip *chip)
 
 /* --- UARTs ------------------------------------------------------------------ */
 
-static uint32_t uart_16550_read(void *device, uint32_t offset)
-{
-    uint64_t value = 0;
-    memory_region_dispatch_read(device, offset, &value, MEMOP_WORD, 0);
-    return (uint32_t)value;
-}
-
-static void uart_16550_write(void *device, uint32_t offset, uint32_t value)
-{
-    memory_region_dispatch_write(device, offset, value, MEMOP_WORD, 0);
-}
-
 static void add_16550(const struct board_uart *uart)
 {
     // Registers are four bytes apart; the guest reaches them through a window of ours.
@@ -164,8 +152,8 @@ static void add_16550(const struct board_uart *uart)
     machine_map(&(struct machine_window){.name = "uart",
                                          .base = uart->base,
                                          .size = (uint32_t)memory_region_size(registers),
-                                         .read = uart_16550_read,
-                                         .write = uart_16550_write,
+                                         .read = machine_read_register,
+                                         .write = machine_write_register,
                                          .gate = &uart->gate},
                 registers);
 }
