@@ -44,6 +44,7 @@ class Source(c.Structure):
         ("file_may_change", c.c_bool),
         ("stop", c.c_void_p),
         ("argument", c.c_void_p),
+        ("method", c.c_char_p),
     )
 
 

@@ -107,21 +107,30 @@ static void unpack(const struct ethosu_ext_layout *layout, const struct chunks *
     }
 }
 
+static int check(const struct ethosu_ext_layout *layout, struct chunks *chunks,
+                 struct ethosu_ext_fault *fault)
+{
+    RETURN_IF_ERROR(check_arguments(layout, fault));
+    RETURN_IF_ERROR(split(layout, chunks, fault));
+    RETURN_IF_ERROR(check_overlap(layout, chunks, fault));
+    bool pairs = chunks->tensor / 2 == chunks->source && chunks->tensor % 2 == 0 &&
+                 layout->element == 1 && layout->tensor_element == 1;
+    return chunks->tensor <= chunks->source || pairs
+               ? 0
+               : ethosu_ext_refuse(fault, ETHOSU_EXT_E_LAYOUT_EXPAND, -1, chunks->source,
+                                   chunks->tensor);
+}
+
+int ethosu_ext_check_layout(const struct ethosu_ext_layout *layout, struct ethosu_ext_fault *fault)
+{
+    struct chunks chunks = {0};
+    return check(layout, &chunks, fault);
+}
+
 int ethosu_ext_adjust_layout(const struct ethosu_ext_layout *layout, struct ethosu_ext_fault *fault)
 {
     struct chunks chunks = {0};
-    RETURN_IF_ERROR(check_arguments(layout, fault));
-    RETURN_IF_ERROR(split(layout, &chunks, fault));
-    RETURN_IF_ERROR(check_overlap(layout, &chunks, fault));
-    if (chunks.tensor <= chunks.source) {
-        copy_rows(layout, &chunks);
-        return 0;
-    }
-    if (chunks.tensor / 2 != chunks.source || chunks.tensor % 2 != 0 || layout->element != 1 ||
-        layout->tensor_element != 1) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_LAYOUT_EXPAND, -1, chunks.source,
-                                 chunks.tensor);
-    }
-    unpack(layout, &chunks);
+    RETURN_IF_ERROR(check(layout, &chunks, fault));
+    chunks.tensor <= chunks.source ? copy_rows(layout, &chunks) : unpack(layout, &chunks);
     return 0;
 }

@@ -36,6 +36,10 @@ struct ethosu_ext_layout {
 int ethosu_ext_adjust_layout(const struct ethosu_ext_layout *layout,
                              struct ethosu_ext_fault *fault);
 
+/** The checks alone: what ethosu_ext_adjust_layout() would return. */
+int ethosu_ext_check_layout(const struct ethosu_ext_layout *layout,
+                            struct ethosu_ext_fault *fault);
+
 #ifdef __cplusplus
 }
 #endif

@@ -118,6 +118,7 @@ struct builder {
     bool in_prologue;      /**< in one that the NPU runs: its steps come before all others */
 
     struct npu_overlap overlap;
+    struct program_builder *program; /**< of an ExecuTorch program, see executorch/ */
 
     uint32_t planned_arena; /**< bytes of the main graph's tensors and planned scratch */
     uint32_t kernel_count;  /**< operators that a kernel of kernels/ computes */
@@ -183,6 +184,10 @@ int build_get_channels(struct builder *builder, uint32_t index, const struct tfl
 
 /** Find a tensor of the current subgraph and its memory. */
 int build_find_tensor(struct builder *builder, uint32_t tensor, struct operand *operand);
+
+/** Reserve the list of inputs and outputs, and begin the list of steps behind it. */
+int build_counts(struct builder *builder, uint32_t inputs, uint32_t outputs,
+                 struct ethosu_model_buffer **buffers);
 
 /** Make the arena at least `end` bytes large. */
 int build_grow_arena(struct builder *builder, uint64_t end);

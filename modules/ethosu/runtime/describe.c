@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** Facts about a loaded model, read from its file on request. */
-#include "checked.h"
-#include "model.h"
-#include "tflite.h"
-
-#include <string.h>
+/** Facts about a loaded model. */
+#include "format.h"
 
 const struct ethosu_model_buffer *ethosu_model_inputs(const struct ethosu_model *model)
 {
@@ -31,58 +27,16 @@ bool ethosu_model_is_one_call(const struct ethosu_model *model)
     return model->step_count == 1 && model->npu_calls == 1;
 }
 
-/** Open the file again: it was valid when the model was loaded, and each read is bounded. */
-static bool open_tensor(const struct ethosu_model *model, uint32_t index, struct tflite *file,
-                        struct tflite_tensor *tensor)
-{
-    struct tflite_subgraph graph;
-    return tflite_open(file, model->file, model->file_size) &&
-           tflite_get_subgraph(file, 0, &graph) && index < graph.tensors.count &&
-           tflite_get_tensor(file, &graph, index, tensor);
-}
-
 bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
                              struct ethosu_model_tensor *tensor)
 {
-    struct tflite file;
-    struct tflite_tensor found;
-    if (!open_tensor(model, index, &file, &found)) {
-        return false;
-    }
-    struct tflite_text name = tflite_get_name(&file, &found);
-    *tensor = (struct ethosu_model_tensor){
-        .name = name.bytes,
-        .name_length = name.length,
-        .type = found.type,
-        .size = found.size,
-        .rank = found.shape.count,
-        .data = found.data,
-    };
-    for (uint32_t i = 0; i < found.shape.count; i++) {
-        tensor->shape[i] = (int32_t)fb_u32_at(&file.fb, &found.shape, i);
-    }
-    struct tflite_channels channels;
-    if (!tflite_get_channels(&file, &found, &channels)) {
-        return false;
-    }
-    tensor->channels = channels.count;
-    tensor->axis = channels.axis;
-    tflite_get_channel(&file, &found, 0, &tensor->scale, &tensor->zero_point);
-    int32_t offset = tflite_find_offsets(&file) ? tflite_get_offset(&file, index) : -1;
-    if (found.data == NULL && offset >= 0 &&
-        checked_range((uint32_t)offset, found.size, model->arena_size)) {
-        tensor->data = model->arena + offset;
-    }
-    return true;
+    return model->format->get_tensor(model, index, tensor);
 }
 
 bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
                               float *scale, int32_t *zero_point)
 {
-    struct tflite file;
-    struct tflite_tensor found;
-    return open_tensor(model, index, &file, &found) &&
-           tflite_get_channel(&file, &found, channel, scale, zero_point);
+    return model->format->get_channel(model, index, channel, scale, zero_point);
 }
 
 /** An NPU call with overlapping CPU operators has two steps, its start and its end. */
@@ -100,15 +54,10 @@ static void count_steps(const struct ethosu_model *model, struct ethosu_model_in
 
 void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model_info *info)
 {
-    struct tflite file;
-    struct tflite_subgraph graph = {0};
-    if (tflite_open(&file, model->file, model->file_size)) {
-        tflite_get_subgraph(&file, 0, &graph);
-    }
     *info = (struct ethosu_model_info){
         .inputs = model->inputs,
         .outputs = model->outputs,
-        .tensors = graph.tensors.count,
+        .tensors = model->format->count_tensors(model),
         .npu_calls = model->npu_calls,
         .npu_init_calls = model->npu_init_calls,
         .arena_size = model->arena_size,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Runtime for TensorFlow Lite models that Vela compiled for an Ethos-U NPU.
+ * Runtime for models that Vela compiled for an Ethos-U NPU: TensorFlow Lite files (`.tflite`) and
+ * ExecuTorch programs (`.pte`).
  *
  * Loading reads the `.tflite` in place and makes a list of steps: NPU calls,
  * copies, CPU operators. An inference runs these steps. The runtime allocates
@@ -73,7 +74,8 @@ struct ethosu_model_source {
      * 100,000 instructions: must it stop? It may shorten the driver's time-out. NULL: never.
      */
     bool (*stop)(void *argument);
-    void *argument; /**< for `stop` */
+    void *argument;     /**< for `stop` */
+    const char *method; /**< of an ExecuTorch program; NULL: "forward" */
 };
 
 /** Memory that a model needs (measure) and gets (load). */

@@ -47,6 +47,15 @@ uint32_t fb_u32(struct flatbuffer *fb, uint32_t position)
     return 0;
 }
 
+uint64_t fb_u64(struct flatbuffer *fb, uint32_t position)
+{
+    if (position <= fb->size - 8) {
+        return known_u32(fb, position) | (uint64_t)known_u32(fb, position + 4) << 32;
+    }
+    mark_bad(fb, position);
+    return 0;
+}
+
 /** Target of the forward offset stored at `position`: 4 bytes inside the file, or 0. */
 static uint32_t follow(struct flatbuffer *fb, uint32_t position)
 {
@@ -109,6 +118,13 @@ uint32_t fb_get_u32(struct flatbuffer *fb, const struct fb_table *table, uint32_
     return position == 0 ? fallback : fb_u32(fb, position);
 }
 
+uint64_t fb_get_u64(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
+                    uint64_t fallback)
+{
+    uint32_t position = field_position(fb, table, field);
+    return position == 0 ? fallback : fb_u64(fb, position);
+}
+
 struct fb_table fb_get_table(struct flatbuffer *fb, const struct fb_table *table, uint32_t field)
 {
     uint32_t position = field_position(fb, table, field);
@@ -147,4 +163,13 @@ uint32_t fb_u32_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32
         return 0;
     }
     return fb_u32(fb, vector->position + 4 * index);
+}
+
+uint64_t fb_u64_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index)
+{
+    if (index >= vector->count) {
+        mark_bad(fb, vector->position);
+        return 0;
+    }
+    return fb_u64(fb, vector->position + 8 * index);
 }

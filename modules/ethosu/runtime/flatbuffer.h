@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * Bounded reader for FlatBuffers, the encoding of `.tflite` files.
+ * Bounded reader for FlatBuffers, the encoding of `.tflite` and `.pte` files.
  *
  * Every read is checked against the end of the file. A read beyond it returns 0
  * and sets `bad`, which stays set: a parser continues and checks `bad` once per
@@ -35,6 +35,7 @@ struct fb_vector {
 
 uint8_t fb_u8(struct flatbuffer *fb, uint32_t position);
 uint32_t fb_u32(struct flatbuffer *fb, uint32_t position);
+uint64_t fb_u64(struct flatbuffer *fb, uint32_t position);
 
 /** The table that the file starts with. */
 struct fb_table fb_root(struct flatbuffer *fb);
@@ -44,6 +45,9 @@ uint8_t fb_get_u8(struct flatbuffer *fb, const struct fb_table *table, uint32_t 
                   uint8_t fallback);
 uint32_t fb_get_u32(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
                     uint32_t fallback);
+
+uint64_t fb_get_u64(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
+                    uint64_t fallback);
 
 /** Field that is a table. */
 struct fb_table fb_get_table(struct flatbuffer *fb, const struct fb_table *table, uint32_t field);
@@ -57,5 +61,8 @@ struct fb_table fb_table_at(struct flatbuffer *fb, const struct fb_vector *vecto
 
 /** Element number `index` of a vector of 32-bit values; marks the reader bad when there is none. */
 uint32_t fb_u32_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);
+
+/** The same of a vector of 64-bit values. */
+uint64_t fb_u64_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);
 
 #endif

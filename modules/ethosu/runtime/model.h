@@ -9,6 +9,10 @@
 
 /** Base pointers of an NPU call: read-only data, scratch, fast scratch (regions 0, 1, 2). */
 #define NPU_BASES 3u
+/** And those of separate inputs and outputs (regions 3, 4), which ExecuTorch programs may have. */
+#define NPU_BASES_MAX 5u
+
+struct model_format;
 
 /** One step of an inference. */
 struct step {
@@ -36,23 +40,35 @@ struct init_step {
     struct init_step *next;
 };
 
-/** One NPU operator: what the driver needs to check it and to run it. */
-struct npu_call {
-    void *base[NPU_BASES];
-    size_t size[NPU_BASES]; /**< bytes */
-    const void *payload;
-    size_t payload_size;               /**< bytes */
-    struct ethosu_ext_program program; /**< made by the driver, for one NPU; has NPU_BASES bases */
+/** A base pointer of an NPU call. */
+struct npu_base {
+    void *data;
+    size_t size; /**< bytes */
 };
 
-/** Bytes of a struct npu_call that are used. */
-#define NPU_CALL_SIZE (offsetof(struct npu_call, program) + ETHOSU_EXT_PROGRAM_SIZE(NPU_BASES))
+/** One NPU operator: what the driver needs to check it and to run it; its bases are behind it. */
+struct npu_call {
+    const void *payload;
+    uint32_t payload_size;             /**< bytes */
+    uint32_t bases;                    /**< how many */
+    struct ethosu_ext_program program; /**< made by the driver, for one NPU; for so many bases */
+};
+
+/** Bytes of a struct npu_call that are used, without its bases. */
+#define NPU_CALL_SIZE(bases) (offsetof(struct npu_call, program) + ETHOSU_EXT_PROGRAM_SIZE(bases))
+
+/** The bases of a call. */
+static inline struct npu_base *npu_bases(const struct npu_call *call)
+{
+    return (struct npu_base *)((uintptr_t)call + NPU_CALL_SIZE(call->bases));
+}
 
 /**
  * One block of memory: this struct, inputs and outputs, the steps of an
  * inference; and from its end downwards NPU calls and steps of initialisation.
  */
 struct ethosu_model {
+    const struct model_format *format; /**< of the file */
     const void *file;
     uint32_t file_size;
     struct ethosu_model_buffer *buffers; /**< inputs, then outputs */
@@ -69,6 +85,7 @@ struct ethosu_model {
     bool skip_verify;
     bool npu_reads_object;
     bool file_may_change;
+    uint8_t method; /**< of an ExecuTorch program: its number */
     uint8_t *arena;
     uint32_t arena_size;
     uint32_t object_size;

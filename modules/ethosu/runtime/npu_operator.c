@@ -6,52 +6,15 @@
  * scratch, fast scratch, then the network's inputs. The command stream
  * addresses the network's inputs as parts of scratch.
  */
-#include "builder.h"
+#include "npu_call.h"
 
 #include <string.h>
 
 /** Positions in the driver's list of base pointers. */
 enum { BASE_READ_ONLY, BASE_SCRATCH, BASE_FAST_SCRATCH };
 
-/** Product and MACs of a CONFIG word: what a command stream is made for. */
-#define CONFIG_IDENTITY 0xF000000Fu
-
 /** COP2: offset of the word that says how inputs and outputs are addressed, and its value. */
 enum { COP2_ADDRESSING = 48, COP2_OWN_REGIONS = 2 };
-
-static int refuse_config(struct builder *builder, uint32_t config)
-{
-    char model_name[ETHOSU_EXT_CONFIG_NAME_SIZE];
-    char npu_name[ETHOSU_EXT_CONFIG_NAME_SIZE];
-    ethosu_ext_config_name(config, model_name);
-    ethosu_ext_config_name(ethosu_ext_config(builder->driver), npu_name);
-    return error_set(builder->error, ETHOSU_MODEL_WRONG_NPU,
-                     "model was compiled for %s, the NPU is %s; "
-                     "run: ethosu compile MODEL.tflite --npu %s",
-                     model_name, npu_name, npu_name);
-}
-
-/** Refuse with the driver's sentence. */
-static int refuse_fault(struct builder *builder, int status, const struct ethosu_ext_fault *fault)
-{
-    char sentence[128];
-    ethosu_ext_describe(fault, sentence, sizeof sentence);
-    return (build_refuse)(builder, status, sentence); // in terse builds the fault's numbers
-}
-
-/** Check the payload as the driver will when the model is loaded. */
-static int parse_payload(struct builder *builder, const struct operand *operand)
-{
-    struct ethosu_ext_payload payload;
-    struct ethosu_ext_fault fault;
-    if (ethosu_ext_parse_payload(operand->tensor.data, operand->tensor.size, &payload, &fault) !=
-        0) {
-        return refuse_fault(builder, ETHOSU_MODEL_BAD_FILE, &fault);
-    }
-    bool wrong = builder->driver != NULL && payload.has_config &&
-                 ((payload.config ^ ethosu_ext_config(builder->driver)) & CONFIG_IDENTITY) != 0;
-    return wrong ? refuse_config(builder, payload.config) : ETHOSU_MODEL_OK;
-}
 
 static int check_payload(struct builder *builder, const struct operand *operand)
 {
@@ -64,15 +27,10 @@ static int check_payload(struct builder *builder, const struct operand *operand)
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "compiled with --separate-io-regions: compile it without");
     }
+    struct ethosu_ext_payload payload;
     bool driver_checks = builder->loading && builder->driver != NULL;
-    return driver_checks ? ETHOSU_MODEL_OK : parse_payload(builder, operand);
-}
-
-static void set_base(struct npu_call *call, uint32_t index, const void *data, uint32_t size)
-{
-    // Nothing is written through a pointer to constants: the NPU only reads them.
-    call->base[index] = (void *)(uintptr_t)data;
-    call->size[index] = size;
+    return driver_checks ? ETHOSU_MODEL_OK
+                         : npu_parse_payload(builder, data, operand->tensor.size, &payload);
 }
 
 static int place_read_only(struct builder *builder, const struct tflite_operator_call *operation,
@@ -88,7 +46,7 @@ static int place_read_only(struct builder *builder, const struct tflite_operator
     }
     const void *data;
     TRY(build_visible(builder, &builder->read_only, tensor.data, tensor.size, &data));
-    set_base(call, BASE_READ_ONLY, data, tensor.size);
+    npu_call_set(call, BASE_READ_ONLY, data, tensor.size);
     return ETHOSU_MODEL_OK;
 }
 
@@ -144,8 +102,8 @@ static int place_scratch(struct builder *builder, const struct tflite_operator_c
         fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_FAST_SCRATCH)) {
         TRY(reserve_fast_scratch(builder, &fast));
     }
-    set_base(call, BASE_SCRATCH, scratch.data, scratch.tensor.size);
-    set_base(call, BASE_FAST_SCRATCH, fast.data, fast.tensor.size);
+    npu_call_set(call, BASE_SCRATCH, scratch.data, scratch.tensor.size);
+    npu_call_set(call, BASE_FAST_SCRATCH, fast.data, fast.tensor.size);
     set_npu_range(builder, 0, &scratch);
     set_npu_range(builder, 1, &fast);
     return ETHOSU_MODEL_OK;
@@ -163,54 +121,22 @@ static int place_payload(struct builder *builder, const struct tflite_operator_c
     return ETHOSU_MODEL_OK;
 }
 
-/** Let the driver check the call as far as it can without running it. */
-static int check_call(struct builder *builder, struct npu_call *call)
-{
-    struct ethosu_driver *driver = builder->driver;
-    if (driver == NULL || npu_call_prepare(builder->model, call, driver) == 0) {
-        return ETHOSU_MODEL_OK;
-    }
-    const struct ethosu_ext_fault *fault = ethosu_ext_last_error(driver);
-    if (fault->code == ETHOSU_EXT_E_CONFIG_MISMATCH) {
-        return refuse_config(builder, (uint32_t)fault->found);
-    }
-    bool memory = ethosu_ext_errno(fault->code) == ETHOSU_EXT_EFAULT;
-    return refuse_fault(builder, memory ? ETHOSU_MODEL_BAD_MEMORY : ETHOSU_MODEL_BAD_FILE, fault);
-}
-
-/** Find the call's memory, let the driver check it, and add its step. */
-static int add_call(struct builder *builder, const struct tflite_operator_call *operation,
-                    struct npu_call *call)
-{
-    struct ethosu_model *model = builder->model;
-    call->program.owner = NULL;
-    set_base(call, BASE_READ_ONLY, NULL, 0);
-    TRY(place_payload(builder, operation, call));
-    TRY(place_read_only(builder, operation, call));
-    TRY(place_scratch(builder, operation, call));
-    if (builder->loading) {
-        model->first_call = model->first_call == NULL ? call : model->first_call;
-        TRY(check_call(builder, call));
-    }
-    struct step step = {.run = builder->kernel->run, .npu = call};
-    TRY(build_step(builder, &step));
-    if (builder->in_prologue) {
-        model->npu_init_calls++;
-    } else {
-        model->npu_calls++;
-        schedule_npu(builder, builder->loading ? &model->steps[model->step_count - 1] : NULL);
-    }
-    return ETHOSU_MODEL_OK;
-}
-
 int prepare_npu(struct builder *builder, const struct tflite_operator_call *operation)
 {
+    struct npu_call_counted counted;
+    struct npu_call *call;
     if (builder->graph_index != 0 && !builder->in_prologue) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "variables can't be initialised by both the NPU and the CPU");
     }
-    struct npu_call counted; // while measuring
-    void *memory;
-    TRY(build_object_back(builder, NPU_CALL_SIZE, &memory));
-    return add_call(builder, operation, memory == NULL ? &counted : memory);
+    TRY(npu_call_new(builder, NPU_BASES, &counted, &call));
+    TRY(place_payload(builder, operation, call));
+    TRY(place_read_only(builder, operation, call));
+    TRY(place_scratch(builder, operation, call));
+    TRY(npu_call_add(builder, call));
+    if (!builder->in_prologue) {
+        struct ethosu_model *model = builder->model;
+        schedule_npu(builder, builder->loading ? &model->steps[model->step_count - 1] : NULL);
+    }
+    return ETHOSU_MODEL_OK;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** The operators without a kernel, and the walk over the graphs. */
-#include "builder.h"
+#include "format.h"
 
 #include "kernels/kernel.h"
 
@@ -33,7 +33,7 @@ static struct tflite_text name_of(const struct builder *builder)
                                  : operator_name(builder->operator_code);
 }
 
-int(build_refuse)(struct builder *builder, int status, const char *why)
+int tflite_refuse(struct builder *builder, int status, const char *why)
 {
     struct tflite_text name = name_of(builder);
     return (error_set)(builder->error, status, "operator %u (%.*s) of subgraph %u: %s",

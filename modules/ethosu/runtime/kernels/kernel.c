@@ -176,27 +176,6 @@ bool kernel_fill(const struct kernel_call *call, void *to, int value, size_t siz
     return !kernel_stops(call, (int32_t)(size / 16 + 1));
 }
 
-/** The step of every kernel. */
-static int step_kernel(struct ethosu_model *model, const struct step *step)
-{
-    const struct kernel_call *call = step->cpu;
-#ifdef ETHOSU_ENABLE_ASSERTS
-    uint32_t needed = call->kernel->scratch == NULL ? 0 : call->kernel->scratch(call);
-    if (needed != call->scratch_size) {
-        stop_npu(model);
-        return ETHOSU_MODEL_BAD_PLAN;
-    }
-#endif
-    int status = call->kernel->run(call);
-    if (model->poll.stopped) {
-        return ETHOSU_MODEL_STOPPED;
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        stop_npu(model);
-    }
-    return status;
-}
-
 /** List an operator of the main graph for ethosu_model_kernels(), once; all its steps share
  * scratch. */
 static int list_kernel(struct builder *builder, const struct kernel *kernel, uint32_t scratch)
@@ -225,8 +204,6 @@ int kernel_add(struct builder *builder, const struct kernel *kernel, struct kern
     if (builder->file.fb.bad) {
         return kernel_bad(builder, "malformed or truncated");
     }
-    block->kernel = kernel;
-    block->poll = &builder->model->poll;
     uint32_t needed = kernel->scratch == NULL ? 0 : kernel->scratch(block);
     if (builder->kernels != NULL) {
         return list_kernel(builder, kernel, needed);
@@ -235,12 +212,6 @@ int kernel_add(struct builder *builder, const struct kernel *kernel, struct kern
     TRY(plan_get_scratch(builder, kernel->version, needed, &planned));
     block->scratch = planned.size == 0 ? NULL : build_address(builder, planned.offset);
     block->scratch_size = planned.size;
-    void *memory;
-    TRY(build_object_back(builder, size, &memory));
-    if (memory != NULL) {
-        memcpy(memory, block, size);
-    }
     builder->kernel_count++;
-    struct step step = {.run = step_kernel, .cpu = memory};
-    return build_step(builder, &step);
+    return kernel_add_step(builder, kernel, block, size);
 }

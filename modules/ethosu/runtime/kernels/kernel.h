@@ -133,6 +133,10 @@ int kernel_bad_type(struct builder *builder, const struct kernel_tensor *tensor)
 int kernel_add(struct builder *builder, const struct kernel *kernel, struct kernel_call *block,
                size_t size);
 
+/** The same without a plan, and with the scratch that the block has: runtime/kernel_step.c. */
+int kernel_add_step(struct builder *builder, const struct kernel *kernel, struct kernel_call *block,
+                    size_t size);
+
 /** Bytes of so many elements; UINT32_MAX, which no plan has, when 32 bits cannot hold them. */
 static inline uint32_t kernel_bytes(uint32_t count, uint32_t size)
 {

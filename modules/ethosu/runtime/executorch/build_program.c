@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+/** Builds the steps of a method of an ExecuTorch program. See build_program.h. */
+#include "build_program.h"
+
+#include "checked.h"
+#include "format.h"
+
+#include <string.h>
+
+/* ---- refusals ---- */
+
+/** Name of the operator that an instruction calls. */
+static struct program_bytes name_of(struct program_builder *program)
+{
+    struct program_instruction call;
+    struct program_bytes name = {0};
+    struct program_bytes overload;
+    if (program_get_instruction(&program->program, program->instruction, &call)) {
+        if (call.type == PROGRAM_KERNEL_CALL) {
+            program_get_operator(&program->program, call.index, &name, &overload);
+        } else if (call.type == PROGRAM_DELEGATE_CALL) {
+            name = (struct program_bytes){(const uint8_t *)"delegate", 8};
+        }
+    }
+    return name;
+}
+
+static int refuse(struct builder *builder, int status, const char *why)
+{
+    struct program_builder *program = builder->program;
+    struct program_bytes name = name_of(program);
+    return (error_set)(builder->error, status, "instruction %u (%.*s): %s",
+                       (unsigned)program->instruction, (int)name.size, (const char *)name.data,
+                       why);
+}
+
+int program_refuse(struct program_builder *program, int status, const char *why)
+{
+    return build_refuse(program->builder, status, why);
+}
+
+static int refuse_damage(struct program_builder *program)
+{
+    const struct flatbuffer *fb = &program->program.fb;
+    return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
+                     "program is malformed or truncated at byte %u of %u", (unsigned)fb->bad_at,
+                     (unsigned)program->program.file_size);
+}
+
+static int refuse_tensor(struct program_builder *program, uint32_t value,
+                         enum program_tensor_fault fault)
+{
+    static const char *const sentences[] = {
+        [PROGRAM_TENSOR_NONE] = "is no tensor",
+        [PROGRAM_TENSOR_TYPE] = "has a type that this runtime lacks",
+        [PROGRAM_TENSOR_DYNAMIC] = "has a dynamic shape: export it with static shapes",
+        [PROGRAM_TENSOR_SHAPE] = "has more than 8 dimensions, or sizes and order contradict",
+        [PROGRAM_TENSOR_DATA] = "has constant data that is not in the file",
+        [PROGRAM_TENSOR_PLACE] = "leaves its planned buffer, or has none",
+    };
+    bool lacks = fault == PROGRAM_TENSOR_TYPE || fault == PROGRAM_TENSOR_DYNAMIC;
+    if (program->program.fb.bad) {
+        return refuse_damage(program);
+    }
+    return error_set(program->builder->error,
+                     lacks ? ETHOSU_MODEL_UNSUPPORTED : ETHOSU_MODEL_BAD_FILE,
+                     "value %u, of instruction %u, %s", (unsigned)value,
+                     (unsigned)program->instruction, sentences[fault]);
+}
+
+/* ---- memory ---- */
+
+int program_operand(struct program_builder *program, uint32_t value,
+                    struct program_operand *operand)
+{
+    struct program_tensor *tensor = &operand->tensor;
+    enum program_tensor_fault fault = program_get_tensor(&program->program, value, tensor);
+    if (fault != PROGRAM_TENSOR_OK) {
+        return refuse_tensor(program, value, fault);
+    }
+    operand->value = value;
+    if (tensor->buffer == 0) {
+        operand->data = (void *)(uintptr_t)tensor->data; // nothing is written there: see the calls
+        return ETHOSU_MODEL_OK;
+    }
+    uint32_t offset = program->buffers[tensor->buffer - 1] + tensor->offset;
+    for (uint32_t i = 0; i < program->in_place_count; i++) {
+        offset = program->in_place[i].value == value ? program->in_place[i].offset : offset;
+    }
+    operand->data = build_address(program->builder, offset);
+    return ETHOSU_MODEL_OK;
+}
+
+/** Reserve the planned buffers. */
+static int reserve_buffers(struct program_builder *program)
+{
+    struct program *file = &program->program;
+    uint32_t count = file->buffer_sizes.count;
+    if (count > PROGRAM_MAX_BUFFERS + 1) {
+        return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
+                         "%u planned buffers, at most %u expected", (unsigned)count - 1,
+                         PROGRAM_MAX_BUFFERS);
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        uint64_t size = fb_u64_at(&file->fb, &file->buffer_sizes, i);
+        if (size > INT32_MAX) {
+            return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
+                             "planned buffer %u has more than 2 GB", (unsigned)i);
+        }
+        TRY(build_reserve(program->builder, (uint32_t)size, &program->buffers[i - 1]));
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/** Reserve what the delegates share, on cache lines of its own: the NPU writes there. */
+static int reserve_regions(struct program_builder *program)
+{
+    for (unsigned region = REGION_SCRATCH; region < REGIONS; region++) {
+        uint32_t size = program->region_sizes[region];
+        TRY(build_reserve_lines(program->builder, size, &program->regions[region]));
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/* ---- instructions ---- */
+
+/** Do this for each delegate's call. */
+static int each_delegate(struct program_builder *program,
+                         int (*action)(struct program_builder *program,
+                                       const struct delegate_call *delegate))
+{
+    struct program *file = &program->program;
+    struct program_instruction call;
+    struct delegate_call delegate;
+    for (uint32_t i = 0; i < file->instructions.count; i++) {
+        TRY(build_work_at(program->builder, i));
+        if (!program_get_instruction(file, i, &call)) {
+            return refuse_damage(program);
+        }
+        if (call.type == PROGRAM_DELEGATE_CALL) {
+            TRY(delegate_open(program, i, &call, &delegate));
+            TRY(action(program, &delegate));
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static int build_instruction(struct program_builder *program, uint32_t index)
+{
+    struct program_instruction call;
+    struct delegate_call delegate;
+    program->instruction = index;
+    program->builder->operator_index = index;
+    TRY(build_work(program->builder, WORK_OF_OPERATOR));
+    if (!program_get_instruction(&program->program, index, &call)) {
+        return refuse_damage(program);
+    }
+    switch (call.type) {
+    case PROGRAM_KERNEL_CALL:
+        return program_operator(program, &call);
+    case PROGRAM_DELEGATE_CALL:
+        TRY(delegate_open(program, index, &call, &delegate));
+        return delegate_build(program, &delegate);
+    case PROGRAM_FREE_CALL:
+        return ETHOSU_MODEL_OK; // planned memory is not freed
+    default:
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
+                              "control flow: this runtime has no such instruction");
+    }
+}
+
+/* ---- inputs and outputs ---- */
+
+static int build_buffer(struct program_builder *program, uint32_t value,
+                        struct ethosu_model_buffer *buffer)
+{
+    struct program_operand operand;
+    TRY(build_work(program->builder, 1));
+    TRY(program_operand(program, value, &operand));
+    if (operand.tensor.buffer == 0 || value > UINT16_MAX) {
+        return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
+                         "value %u, an input or output, is constant", (unsigned)value);
+    }
+    if (buffer != NULL) {
+        *buffer = (struct ethosu_model_buffer){operand.data, operand.tensor.size, (uint16_t)value,
+                                               (uint16_t)operand.tensor.type};
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static int build_io(struct program_builder *program)
+{
+    struct program *file = &program->program;
+    const struct fb_vector *lists[] = {&file->inputs, &file->outputs};
+    struct ethosu_model_buffer *next;
+    TRY(build_counts(program->builder, file->inputs.count, file->outputs.count, &next));
+    for (int list = 0; list < 2; list++) {
+        for (uint32_t i = 0; i < lists[list]->count; i++) {
+            TRY(build_buffer(program, fb_u32_at(&file->fb, lists[list], i), next));
+            next += next != NULL;
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/* ---- state ---- */
+
+/** Give a planned tensor its initial value. */
+static int build_initial(struct program_builder *program, uint32_t value)
+{
+    struct program_operand operand;
+    if (program_get_tensor(&program->program, value, &operand.tensor) != PROGRAM_TENSOR_OK ||
+        operand.tensor.buffer == 0 || operand.tensor.data == NULL) {
+        program->program.fb.bad = false; // who uses the value refuses it
+        return ETHOSU_MODEL_OK;
+    }
+    TRY(program_operand(program, value, &operand));
+    struct step step = {.run = step_copy};
+    step.copy.destination = operand.data;
+    step.copy.source = operand.tensor.data;
+    step.copy.size = operand.tensor.size;
+    return build_init_step(program->builder, &step);
+}
+
+/**
+ * A program keeps state in tensors that it reads before it has written them. They begin with
+ * zeros, where ExecuTorch leaves what was in the memory, or with the file's values.
+ */
+static int build_state(struct program_builder *program)
+{
+    struct program *file = &program->program;
+    bool keeps = false;
+    TRY(uses_find_state(program, &keeps));
+    if (!keeps) {
+        return ETHOSU_MODEL_OK;
+    }
+    for (uint32_t i = 1; i < file->buffer_sizes.count; i++) {
+        uint32_t size = (uint32_t)fb_u64_at(&file->fb, &file->buffer_sizes, i);
+        TRY(build_fill(program->builder, program->buffers[i - 1], size, 0));
+    }
+    for (uint32_t i = 0; i < file->values.count; i++) {
+        TRY(build_work(program->builder, 1));
+        TRY(build_initial(program, i));
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/* ---- the whole ---- */
+
+static int open_program(struct program_builder *program, const struct ethosu_model_source *source)
+{
+    struct program *file = &program->program;
+    const char *name = source->method == NULL ? "forward" : source->method;
+    if (!program_open(file, source->file, (uint32_t)source->file_size)) {
+        return refuse_damage(program);
+    }
+    uint32_t method = program_find_method(file, name, (uint32_t)strlen(name));
+    if (method > UINT8_MAX) {
+        return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
+                         "the program has no method %s, but %u others", name,
+                         (unsigned)file->methods.count);
+    }
+    program->builder->model->method = (uint8_t)method;
+    if (!program_choose(file, method)) {
+        return file->fb.bad ? refuse_damage(program)
+                            : error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
+                                        "method %s has more than one chain of instructions", name);
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static int build(struct builder *builder, const struct ethosu_model_source *source)
+{
+    struct program_builder program = {.builder = builder};
+    builder->program = &program;
+    TRY(open_program(&program, source));
+    TRY(each_delegate(&program, delegate_measure));
+    TRY(reserve_regions(&program));
+    TRY(reserve_buffers(&program));
+    TRY(each_delegate(&program, delegate_place));
+    TRY(build_io(&program));
+    for (uint32_t i = 0; i < program.program.instructions.count; i++) {
+        TRY(build_instruction(&program, i));
+    }
+    return build_state(&program);
+}
+
+static bool is_program(const uint8_t *file)
+{
+    return memcmp(file + 4, "ET12", 4) == 0;
+}
+
+const struct model_format program_format = {
+    .is = is_program,
+    .build = build,
+    .refuse = refuse,
+    .count_tensors = program_count_tensors,
+    .get_tensor = program_describe,
+    .get_channel = program_describe_channel,
+};

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+/**
+ * quantize_per_tensor and dequantize_per_tensor: from real values to those of
+ * the NPU and back, in the arithmetic of ExecuTorch's portable kernels
+ * (kernels/quantized/cpu of pytorch/executorch 1.5):
+ *
+ *     quantize:   round(x * (1 / scale)) + zero point, all in float; ties to even; limited
+ *     dequantize: (q - zero point) * scale, in float
+ *
+ * Where those leave the result to chance, it is: an infinity or a number too
+ * large becomes the limit on its side, NaN becomes the zero point.
+ */
+#include "program_operators.h"
+
+#include <math.h>
+
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)
+#include <arm_mve.h>
+#define HAS_MVE 1
+#else
+#define HAS_MVE 0
+#endif
+
+/** Arguments: tensor, scale, zero point, smallest and largest value, type, …, result, result. */
+enum argument { ARGUMENT_IN, ARGUMENT_SCALE, ARGUMENT_ZERO, ARGUMENT_LOW, ARGUMENT_HIGH };
+
+struct ends {
+    struct kernel_call call;
+    const void *input;
+    void *output;
+    int32_t count;
+    float factor;
+    int32_t zero_point;
+    int32_t low;
+    int32_t high;
+    bool wide; /**< 16 bits, else 8 */
+};
+
+/** Read what both have in common. */
+static int begin(struct program_builder *program, const struct fb_vector *arguments,
+                 struct program_operand *in, struct program_operand *out, struct ends *ends,
+                 double *scale)
+{
+    TRY(argument_tensor(program, arguments, ARGUMENT_IN, in));
+    TRY(argument_result(program, arguments, out));
+    TRY(argument_double(program, arguments, ARGUMENT_SCALE, scale));
+    TRY(argument_int(program, arguments, ARGUMENT_ZERO, INT16_MIN, INT16_MAX, &ends->zero_point));
+    TRY(argument_int(program, arguments, ARGUMENT_LOW, INT16_MIN, INT16_MAX, &ends->low));
+    TRY(argument_int(program, arguments, ARGUMENT_HIGH, ends->low, INT16_MAX, &ends->high));
+    ends->input = in->data;
+    ends->output = out->data;
+    return (float)*scale > 0.0F && isfinite((float)*scale)
+               ? ETHOSU_MODEL_OK
+               : program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its scale is not above 0");
+}
+
+/** Check both types, and that both tensors have as many elements in the same order. */
+static int finish(struct program_builder *program, const struct kernel *kernel,
+                  const struct program_tensor *real, const struct program_tensor *quantized,
+                  struct ends *ends)
+{
+    ends->wide = quantized->type == ETHOSU_TYPE_INT16;
+    if (real->type != ETHOSU_TYPE_FLOAT32 || (quantized->type != ETHOSU_TYPE_INT8 && !ends->wide)) {
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
+                              "its tensors are not float32 and int8 or int16");
+    }
+    ends->count = (int32_t)(real->size / sizeof(float));
+    if ((uint32_t)ends->count != quantized->size >> ends->wide) {
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its tensors differ in size");
+    }
+    if (!ends->wide && (ends->low < INT8_MIN || ends->high > INT8_MAX)) {
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its limits are not those of int8");
+    }
+    return kernel_add_step(program->builder, kernel, &ends->call, sizeof *ends);
+}
+
+/* ---- quantize ---- */
+
+#if HAS_MVE
+
+static void quantize_block(const struct ends *p, int32_t first, int32_t end)
+{
+    const float *input = p->input;
+    for (int32_t i = first; i < end; i += 4) {
+        mve_pred16_t rest = vctp32q((uint32_t)(end - i));
+        float32x4_t steps = vmulq_n_f32(vldrwq_z_f32(input + i, rest), p->factor);
+        int32x4_t value = vqaddq_n_s32(vcvtnq_s32_f32(steps), p->zero_point);
+        value = vminq_s32(vmaxq_s32(value, vdupq_n_s32(p->low)), vdupq_n_s32(p->high));
+        if (p->wide) {
+            vstrhq_p_s32((int16_t *)p->output + i, value, rest);
+        } else {
+            vstrbq_p_s32((int8_t *)p->output + i, value, rest);
+        }
+    }
+}
+
+#else
+
+static int32_t quantize(const struct ends *p, float value)
+{
+    float steps = rintf(value * p->factor); // ties to even, as C rounds unless told otherwise
+    float near = isnan(steps) ? 0.0F : fmaxf(fminf(steps, 1e9F), -1e9F);
+    int32_t result = (int32_t)near + p->zero_point;
+    return result < p->low ? p->low : result > p->high ? p->high : result;
+}
+
+static void quantize_block(const struct ends *p, int32_t first, int32_t end)
+{
+    const float *input = p->input;
+    for (int32_t i = first; i < end; i++) {
+        int32_t value = quantize(p, input[i]);
+        if (p->wide) {
+            ((int16_t *)p->output)[i] = (int16_t)value;
+        } else {
+            ((int8_t *)p->output)[i] = (int8_t)value;
+        }
+    }
+}
+
+#endif
+
+static int run_quantize(const struct kernel_call *call)
+{
+    const struct ends *p = (const struct ends *)call;
+    KERNEL_BLOCKS(call, first, end, p->count)
+    {
+        quantize_block(p, first, end);
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+int prepare_quantize(struct program_builder *program, const struct fb_vector *arguments)
+{
+    static const struct kernel kernel = {.run = run_quantize};
+    struct program_operand in;
+    struct program_operand out;
+    struct ends ends;
+    double scale;
+    TRY(begin(program, arguments, &in, &out, &ends, &scale));
+    ends.factor = 1.0F / (float)scale;
+    return finish(program, &kernel, &in.tensor, &out.tensor, &ends);
+}
+
+/* ---- dequantize ---- */
+
+#if HAS_MVE
+
+static void dequantize_block(const struct ends *p, int32_t first, int32_t end)
+{
+    float *output = p->output;
+    for (int32_t i = first; i < end; i += 4) {
+        mve_pred16_t rest = vctp32q((uint32_t)(end - i));
+        int32x4_t value = p->wide ? vldrhq_z_s32((const int16_t *)p->input + i, rest)
+                                  : vldrbq_z_s32((const int8_t *)p->input + i, rest);
+        float32x4_t steps = vcvtq_f32_s32(vsubq_n_s32(value, p->zero_point));
+        vstrwq_p_f32(output + i, vmulq_n_f32(steps, p->factor), rest);
+    }
+}
+
+#else
+
+static void dequantize_block(const struct ends *p, int32_t first, int32_t end)
+{
+    float *output = p->output;
+    for (int32_t i = first; i < end; i++) {
+        int32_t value = p->wide ? ((const int16_t *)p->input)[i] : ((const int8_t *)p->input)[i];
+        output[i] = (float)(value - p->zero_point) * p->factor;
+    }
+}
+
+#endif
+
+static int run_dequantize(const struct kernel_call *call)
+{
+    const struct ends *p = (const struct ends *)call;
+    KERNEL_BLOCKS(call, first, end, p->count)
+    {
+        dequantize_block(p, first, end);
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+int prepare_dequantize(struct program_builder *program, const struct fb_vector *arguments)
+{
+    static const struct kernel kernel = {.run = run_dequantize};
+    struct program_operand in;
+    struct program_operand out;
+    struct ends ends;
+    double scale;
+    TRY(begin(program, arguments, &in, &out, &ends, &scale));
+    ends.factor = (float)scale;
+    return finish(program, &kernel, &out.tensor, &in.tensor, &ends);
+}

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: MIT
+/** Bounded reader of ExecuTorch programs; see program.h. */
+#include "program.h"
+
+#include <string.h>
+
+#include "checked.h"
+
+/** Fields of the schema's tables, by number. */
+enum program_field {
+    PROGRAM_METHODS = 1,
+    PROGRAM_INLINE_DATA = 3,
+    PROGRAM_SEGMENTS = 4,
+    PROGRAM_CONSTANT_SEGMENT = 5,
+    PROGRAM_MUTABLE_SEGMENTS = 6,
+    PROGRAM_NAMED_DATA = 7
+};
+enum method_field {
+    METHOD_NAME = 0,
+    METHOD_VALUES = 2,
+    METHOD_INPUTS = 3,
+    METHOD_OUTPUTS = 4,
+    METHOD_CHAINS = 5,
+    METHOD_OPERATORS = 6,
+    METHOD_DELEGATES = 7,
+    METHOD_BUFFER_SIZES = 8
+};
+enum union_field { UNION_TYPE = 0, UNION_TABLE = 1 };
+enum chain_field { CHAIN_INSTRUCTIONS = 2 };
+enum call_field { CALL_INDEX = 0, CALL_ARGUMENTS = 1 };
+enum scalar_field { SCALAR_VALUE = 0 };
+enum tensor_field {
+    TENSOR_TYPE = 0,
+    TENSOR_STORAGE_OFFSET = 1,
+    TENSOR_SIZES = 2,
+    TENSOR_ORDER = 3,
+    TENSOR_DATA = 5,
+    TENSOR_ALLOCATION = 6,
+    TENSOR_DYNAMISM = 8
+};
+enum allocation_field { ALLOCATION_BUFFER = 0, ALLOCATION_LOW = 1, ALLOCATION_HIGH = 2 };
+enum operator_field { OPERATOR_NAME = 0, OPERATOR_OVERLOAD = 1 };
+enum delegate_field { DELEGATE_ID = 0, DELEGATE_DATA = 1 };
+enum reference_field { REFERENCE_PLACE = 0, REFERENCE_INDEX = 1 };
+enum bytes_field { BYTES_DATA = 0 };
+enum segment_field { SEGMENT_OFFSET = 0, SEGMENT_SIZE = 1 };
+enum subsegments_field { SUBSEGMENTS_SEGMENT = 0, SUBSEGMENTS_OFFSETS = 1 };
+enum named_field { NAMED_KEY = 0, NAMED_SEGMENT = 1 };
+
+/** The extended header: byte offsets in the file. */
+enum header {
+    HEADER_AT = 8,
+    HEADER_LENGTH_AT = 12,
+    HEADER_TABLES_SIZE_AT = 16,
+    HEADER_SEGMENTS_AT = 24,
+    HEADER_LEAST = 24
+};
+
+/** Tensor types: ExecuTorch's numbers to ours. */
+static const int8_t types[] = {
+    [0] = ETHOSU_TYPE_UINT8,
+    [1] = ETHOSU_TYPE_INT8,
+    [2] = ETHOSU_TYPE_INT16,
+    [3] = ETHOSU_TYPE_INT32,
+    [4] = ETHOSU_TYPE_INT64,
+    [5] = ETHOSU_TYPE_FLOAT16,
+    [6] = ETHOSU_TYPE_FLOAT32,
+    [7] = ETHOSU_TYPE_FLOAT64,
+    [8] = -1,
+    [9] = -1,
+    [10] = -1,
+    [11] = ETHOSU_TYPE_BOOL,
+    [12] = -1,
+    [13] = -1,
+    [14] = -1,
+    [15] = -1,
+    [16] = -1,
+    [17] = -1,
+    [18] = -1,
+    [19] = -1,
+    [20] = -1,
+    [21] = -1,
+    [22] = -1,
+    [23] = -1,
+    [24] = -1,
+    [25] = -1,
+    [26] = -1,
+    [27] = ETHOSU_TYPE_UINT16,
+    [28] = ETHOSU_TYPE_UINT32,
+    [29] = ETHOSU_TYPE_UINT64,
+};
+
+/* ---- the file ---- */
+
+static struct program_bytes bytes_of(struct program *program, const struct fb_table *table,
+                                     uint32_t field)
+{
+    struct fb_vector vector = fb_get_vector(&program->fb, table, field, 1);
+    return (struct program_bytes){program->fb.data + vector.position, vector.count};
+}
+
+bool program_text_is(struct program_bytes text, const char *name)
+{
+    return text.size == strlen(name) && memcmp(text.data, name, text.size) == 0;
+}
+
+/** The extended header says where the tables end and the segments begin. */
+static bool read_header(struct program *program)
+{
+    struct flatbuffer *fb = &program->fb;
+    if (fb->size < HEADER_AT + 4 || memcmp(program->file + HEADER_AT, "eh00", 4) != 0) {
+        return true;
+    }
+    uint32_t length = fb_u32(fb, HEADER_LENGTH_AT);
+    uint64_t tables = fb_u64(fb, HEADER_TABLES_SIZE_AT);
+    uint64_t segments = fb_u64(fb, HEADER_SEGMENTS_AT);
+    if (fb->bad || length < HEADER_LEAST || tables < 8 || tables > program->file_size ||
+        segments > program->file_size) {
+        fb->bad = true;
+        fb->bad_at = HEADER_AT;
+        return false;
+    }
+    fb->size = (uint32_t)tables;
+    program->segments_start = (uint32_t)segments;
+    return true;
+}
+
+/** Bytes of a segment; false: it is not inside the file. */
+static bool get_segment(struct program *program, uint32_t index, struct program_bytes *bytes)
+{
+    struct fb_table table = fb_table_at(&program->fb, &program->segments, index);
+    uint64_t offset = fb_get_u64(&program->fb, &table, SEGMENT_OFFSET, 0);
+    uint64_t size = fb_get_u64(&program->fb, &table, SEGMENT_SIZE, 0);
+    uint32_t start = program->segments_start;
+    if (program->fb.bad || !checked_range(offset, size, program->file_size - start)) {
+        return false;
+    }
+    *bytes = (struct program_bytes){program->file + start + offset, (uint32_t)size};
+    return true;
+}
+
+/** A segment that is divided into parts, and where each part begins. */
+static bool get_parts(struct program *program, const struct fb_table *table,
+                      struct program_bytes *bytes, struct fb_vector *offsets)
+{
+    if (table->position == 0) {
+        return true;
+    }
+    *offsets = fb_get_vector(&program->fb, table, SUBSEGMENTS_OFFSETS, 8);
+    return offsets->count == 0 ||
+           get_segment(program, fb_get_u32(&program->fb, table, SUBSEGMENTS_SEGMENT, 0), bytes);
+}
+
+static bool read_constants(struct program *program)
+{
+    struct flatbuffer *fb = &program->fb;
+    struct fb_table constants = fb_get_table(fb, &program->root, PROGRAM_CONSTANT_SEGMENT);
+    struct fb_vector mutable = fb_get_vector(fb, &program->root, PROGRAM_MUTABLE_SEGMENTS, 4);
+    struct fb_table initial = {0};
+    if (mutable.count > 0) {
+        initial = fb_table_at(fb, &mutable, 0); // the runtime of ExecuTorch uses no other
+    }
+    return get_parts(program, &constants, &program->constants, &program->constant_offsets) &&
+           get_parts(program, &initial, &program->initial, &program->initial_offsets);
+}
+
+bool program_open(struct program *program, const void *file, uint32_t size)
+{
+    *program = (struct program){
+        .fb = {.data = file, .size = size},
+        .file = file,
+        .file_size = size,
+    };
+    struct flatbuffer *fb = &program->fb;
+    if (!read_header(program)) {
+        return false;
+    }
+    program->root = fb_root(fb);
+    program->methods = fb_get_vector(fb, &program->root, PROGRAM_METHODS, 4);
+    program->segments = fb_get_vector(fb, &program->root, PROGRAM_SEGMENTS, 4);
+    program->inline_data = fb_get_vector(fb, &program->root, PROGRAM_INLINE_DATA, 4);
+    return read_constants(program) && !fb->bad;
+}
+
+/* ---- methods ---- */
+
+struct program_bytes program_method_name(struct program *program, uint32_t method)
+{
+    struct fb_table table = fb_table_at(&program->fb, &program->methods, method);
+    return bytes_of(program, &table, METHOD_NAME);
+}
+
+uint32_t program_find_method(struct program *program, const char *name, uint32_t length)
+{
+    for (uint32_t i = 0; i < program->methods.count; i++) {
+        struct program_bytes found = program_method_name(program, i);
+        if (found.size == length && memcmp(found.data, name, length) == 0) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+bool program_choose(struct program *program, uint32_t method)
+{
+    struct flatbuffer *fb = &program->fb;
+    struct fb_table table = fb_table_at(fb, &program->methods, method);
+    struct fb_vector chains = fb_get_vector(fb, &table, METHOD_CHAINS, 4);
+    program->values = fb_get_vector(fb, &table, METHOD_VALUES, 4);
+    program->inputs = fb_get_vector(fb, &table, METHOD_INPUTS, 4);
+    program->outputs = fb_get_vector(fb, &table, METHOD_OUTPUTS, 4);
+    program->operators = fb_get_vector(fb, &table, METHOD_OPERATORS, 4);
+    program->delegates = fb_get_vector(fb, &table, METHOD_DELEGATES, 4);
+    program->buffer_sizes = fb_get_vector(fb, &table, METHOD_BUFFER_SIZES, 8);
+    program->instructions = (struct fb_vector){0};
+    if (chains.count == 1) {
+        struct fb_table chain = fb_table_at(fb, &chains, 0);
+        program->instructions = fb_get_vector(fb, &chain, CHAIN_INSTRUCTIONS, 4);
+    }
+    return !fb->bad && chains.count <= 1;
+}
+
+/* ---- values ---- */
+
+bool program_get_value(struct program *program, uint32_t index, struct program_value *value)
+{
+    struct flatbuffer *fb = &program->fb;
+    struct fb_table table = fb_table_at(fb, &program->values, index);
+    value->type = (enum program_value_type)fb_get_u8(fb, &table, UNION_TYPE, 0);
+    value->table = fb_get_table(fb, &table, UNION_TABLE);
+    return !fb->bad;
+}
+
+/** A value of 64 bits and this type. */
+static bool get_u64(struct program *program, uint32_t index, enum program_value_type type,
+                    uint64_t *bits)
+{
+    struct program_value value;
+    if (!program_get_value(program, index, &value) || value.type != type) {
+        return false;
+    }
+    *bits = fb_get_u64(&program->fb, &value.table, SCALAR_VALUE, 0);
+    return !program->fb.bad;
+}
+
+bool program_get_int(struct program *program, uint32_t index, int64_t *number)
+{
+    uint64_t bits;
+    if (!get_u64(program, index, PROGRAM_INT, &bits)) {
+        return false;
+    }
+    *number = (int64_t)bits;
+    return true;
+}
+
+bool program_get_double(struct program *program, uint32_t index, double *number)
+{
+    uint64_t bits;
+    if (!get_u64(program, index, PROGRAM_DOUBLE, &bits)) {
+        return false;
+    }
+    memcpy(number, &bits, sizeof bits);
+    return true;
+}
+
+bool program_get_ints(struct program *program, uint32_t index, uint32_t count, int64_t *numbers)
+{
+    struct program_value value;
+    if (!program_get_value(program, index, &value) || value.type != PROGRAM_INT_LIST) {
+        return false;
+    }
+    // Each element is the number of a value.
+    struct fb_vector list = fb_get_vector(&program->fb, &value.table, SCALAR_VALUE, 8);
+    if (list.count != count) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t element = fb_u64_at(&program->fb, &list, i);
+        if (element > UINT32_MAX || !program_get_int(program, (uint32_t)element, &numbers[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- tensors ---- */
+
+/** Read shape and order of the dimensions, and count the elements. */
+static bool get_shape(struct program *program, const struct fb_table *table,
+                      struct program_tensor *tensor, uint32_t *elements)
+{
+    struct flatbuffer *fb = &program->fb;
+    struct fb_vector sizes = fb_get_vector(fb, table, TENSOR_SIZES, 4);
+    struct fb_vector order = fb_get_vector(fb, table, TENSOR_ORDER, 1);
+    if (sizes.count > ETHOSU_MODEL_MAX_RANK || order.count != sizes.count) {
+        return false;
+    }
+    uint32_t seen = 0;
+    *elements = 1;
+    tensor->rank = sizes.count;
+    for (uint32_t i = 0; i < sizes.count; i++) {
+        uint32_t size = fb_u32_at(fb, &sizes, i);
+        tensor->shape[i] = (int32_t)size;
+        tensor->order[i] = fb_u8(fb, order.position + i);
+        if (size > INT32_MAX || !checked_mul(*elements, size, elements) ||
+            tensor->order[i] >= sizes.count) {
+            return false;
+        }
+        seen |= 1u << tensor->order[i];
+    }
+    return !fb->bad && seen == (1u << sizes.count) - 1;
+}
+
+/** Find the bytes of a constant or initial value. */
+static bool find_part(struct program *program, struct program_bytes bytes,
+                      const struct fb_vector *offsets, uint32_t index,
+                      struct program_tensor *tensor)
+{
+    if (index >= offsets->count) {
+        return false;
+    }
+    uint64_t offset = fb_u64_at(&program->fb, offsets, index);
+    if (!checked_range(offset, tensor->size, bytes.size)) {
+        return false;
+    }
+    tensor->data = bytes.data + offset;
+    return true;
+}
+
+/** Find the place of a planned tensor. */
+static bool find_place(struct program *program, const struct fb_table *allocation,
+                       struct program_tensor *tensor)
+{
+    struct flatbuffer *fb = &program->fb;
+    tensor->buffer = fb_get_u32(fb, allocation, ALLOCATION_BUFFER, 0);
+    tensor->offset = fb_get_u32(fb, allocation, ALLOCATION_LOW, 0);
+    uint32_t high = fb_get_u32(fb, allocation, ALLOCATION_HIGH, 0);
+    if (fb->bad || high != 0 || tensor->buffer == 0 ||
+        tensor->buffer >= program->buffer_sizes.count) {
+        return false;
+    }
+    uint64_t size = fb_u64_at(fb, &program->buffer_sizes, tensor->buffer);
+    return checked_range(tensor->offset, tensor->size, size);
+}
+
+static enum program_tensor_fault find_bytes(struct program *program, const struct fb_table *table,
+                                            struct program_tensor *tensor)
+{
+    uint32_t index = fb_get_u32(&program->fb, table, TENSOR_DATA, 0);
+    struct fb_table allocation = fb_get_table(&program->fb, table, TENSOR_ALLOCATION);
+    bool planned = allocation.position != 0;
+    struct program_bytes bytes = planned ? program->initial : program->constants;
+    const struct fb_vector *offsets =
+        planned ? &program->initial_offsets : &program->constant_offsets;
+    if (index != 0 && !find_part(program, bytes, offsets, index, tensor)) {
+        return PROGRAM_TENSOR_DATA;
+    }
+    bool placed = planned ? find_place(program, &allocation, tensor) : index != 0;
+    return placed ? PROGRAM_TENSOR_OK : PROGRAM_TENSOR_PLACE;
+}
+
+enum program_tensor_fault program_get_tensor(struct program *program, uint32_t index,
+                                             struct program_tensor *tensor)
+{
+    struct flatbuffer *fb = &program->fb;
+    struct program_value value;
+    uint32_t elements;
+    *tensor = (struct program_tensor){0};
+    if (!program_get_value(program, index, &value) || value.type != PROGRAM_TENSOR) {
+        return PROGRAM_TENSOR_NONE;
+    }
+    uint8_t type = fb_get_u8(fb, &value.table, TENSOR_TYPE, 0);
+    if (type >= sizeof types || types[type] < 0) {
+        return PROGRAM_TENSOR_TYPE;
+    }
+    tensor->type = (uint32_t)types[type];
+    if (fb_get_u8(fb, &value.table, TENSOR_DYNAMISM, 0) != 0) {
+        return PROGRAM_TENSOR_DYNAMIC;
+    }
+    if (fb_get_u32(fb, &value.table, TENSOR_STORAGE_OFFSET, 0) != 0 ||
+        !get_shape(program, &value.table, tensor, &elements) ||
+        !checked_mul(elements, ethosu_model_type_size(tensor->type), &tensor->size) ||
+        tensor->size > INT32_MAX) {
+        return PROGRAM_TENSOR_SHAPE;
+    }
+    return find_bytes(program, &value.table, tensor);
+}
+
+/* ---- instructions ---- */
+
+bool program_get_instruction(struct program *program, uint32_t index,
+                             struct program_instruction *instruction)
+{
+    struct flatbuffer *fb = &program->fb;
+    struct fb_table table = fb_table_at(fb, &program->instructions, index);
+    struct fb_table call = fb_get_table(fb, &table, UNION_TABLE);
+    instruction->type = (enum program_instruction_type)fb_get_u8(fb, &table, UNION_TYPE, 0);
+    instruction->index = fb_get_u32(fb, &call, CALL_INDEX, 0);
+    instruction->arguments = (struct fb_vector){0};
+    if (instruction->type <= PROGRAM_DELEGATE_CALL) {
+        instruction->arguments = fb_get_vector(fb, &call, CALL_ARGUMENTS, 4);
+    }
+    return !fb->bad;
+}
+
+bool program_get_operator(struct program *program, uint32_t index, struct program_bytes *name,
+                          struct program_bytes *overload)
+{
+    struct fb_table table = fb_table_at(&program->fb, &program->operators, index);
+    *name = bytes_of(program, &table, OPERATOR_NAME);
+    *overload = bytes_of(program, &table, OPERATOR_OVERLOAD);
+    return !program->fb.bad;
+}
+
+bool program_get_delegate(struct program *program, uint32_t index, struct program_bytes *backend,
+                          struct program_bytes *data)
+{
+    struct flatbuffer *fb = &program->fb;
+    struct fb_table table = fb_table_at(fb, &program->delegates, index);
+    struct fb_table reference = fb_get_table(fb, &table, DELEGATE_DATA);
+    uint32_t number = fb_get_u32(fb, &reference, REFERENCE_INDEX, 0);
+    *backend = bytes_of(program, &table, DELEGATE_ID);
+    if (fb_get_u8(fb, &reference, REFERENCE_PLACE, 0) == 1) {
+        return get_segment(program, number, data) && !fb->bad;
+    }
+    struct fb_table held = fb_table_at(fb, &program->inline_data, number);
+    *data = bytes_of(program, &held, BYTES_DATA);
+    return !fb->bad;
+}
+
+bool program_get_named(struct program *program, struct program_bytes name,
+                       struct program_bytes *data)
+{
+    struct flatbuffer *fb = &program->fb;
+    struct fb_vector list = fb_get_vector(fb, &program->root, PROGRAM_NAMED_DATA, 4);
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct fb_table entry = fb_table_at(fb, &list, i);
+        struct program_bytes key = bytes_of(program, &entry, NAMED_KEY);
+        if (key.size == name.size && memcmp(key.data, name.data, key.size) == 0) {
+            return get_segment(program, fb_get_u32(fb, &entry, NAMED_SEGMENT, 0), data);
+        }
+    }
+    return false;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+/**
+ * What the runtime reads of an ExecuTorch program, a `.pte` file: each function
+ * reads one thing and checks what it finds, so that a damaged file is refused
+ * when it is loaded.
+ *
+ * Source of field numbers and layouts: schema/program.fbs and the extended
+ * header of pytorch/executorch 1.5. Addresses and offsets in comments count from
+ * the first byte of the file.
+ */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#include "ethosu_model.h"
+#include "flatbuffer.h"
+
+/** Most planned buffers ("memory ids") of a method. */
+#define PROGRAM_MAX_BUFFERS 8u
+
+/** Kinds of values. */
+enum program_value_type {
+    PROGRAM_NULL = 1,
+    PROGRAM_INT = 2,
+    PROGRAM_BOOL = 3,
+    PROGRAM_DOUBLE = 4,
+    PROGRAM_TENSOR = 5,
+    PROGRAM_STRING = 6,
+    PROGRAM_INT_LIST = 7,
+};
+
+/** Kinds of instructions. */
+enum program_instruction_type {
+    PROGRAM_KERNEL_CALL = 1,
+    PROGRAM_DELEGATE_CALL = 2,
+    PROGRAM_MOVE_CALL = 3,
+    PROGRAM_JUMP_FALSE_CALL = 4,
+    PROGRAM_FREE_CALL = 5,
+};
+
+/** Bytes in the file; strings are not NUL-terminated. */
+struct program_bytes {
+    const uint8_t *data;
+    uint32_t size;
+};
+
+/** An open program, and one of its methods. */
+struct program {
+    struct flatbuffer fb; /**< its tables */
+    const uint8_t *file;
+    uint32_t file_size;
+    uint32_t segments_start; /**< of the segments' data; 0: there is none */
+    struct fb_table root;
+    struct fb_vector methods;
+    struct fb_vector segments;
+    struct fb_vector inline_data; /**< of delegates */
+    struct program_bytes constants;
+    struct fb_vector constant_offsets; /**< in `constants` */
+    struct program_bytes initial;      /**< initial values of planned tensors */
+    struct fb_vector initial_offsets;
+
+    struct fb_vector values;
+    struct fb_vector inputs;
+    struct fb_vector outputs;
+    struct fb_vector instructions;
+    struct fb_vector operators;
+    struct fb_vector delegates;
+    struct fb_vector buffer_sizes; /**< of planned buffers; number 0 is reserved */
+};
+
+/** A value: one of the method's variables and constants. */
+struct program_value {
+    enum program_value_type type;
+    struct fb_table table;
+};
+
+/** A tensor: static, at most ETHOSU_MODEL_MAX_RANK dimensions. */
+struct program_tensor {
+    uint32_t type; /**< enum ethosu_model_type */
+    uint32_t size; /**< bytes */
+    uint32_t rank;
+    int32_t shape[ETHOSU_MODEL_MAX_RANK];
+    uint8_t order[ETHOSU_MODEL_MAX_RANK]; /**< its dimensions, from outermost to innermost */
+    const uint8_t *data;                  /**< constant, or initial value, or NULL */
+    uint32_t buffer;                      /**< planned buffer, from 1; 0: constant */
+    uint32_t offset;                      /**< in that buffer */
+};
+
+struct program_instruction {
+    enum program_instruction_type type;
+    uint32_t index; /**< of the operator or delegate */
+    struct fb_vector arguments;
+};
+
+/** Open a file, which is one; false: malformed or truncated. */
+bool program_open(struct program *program, const void *file, uint32_t size);
+
+/** Number of a method, UINT32_MAX when there is none of that name. */
+uint32_t program_find_method(struct program *program, const char *name, uint32_t length);
+
+/** Name of a method. */
+struct program_bytes program_method_name(struct program *program, uint32_t method);
+
+/** Make a method the current one; false: it is malformed, or has not one chain. */
+bool program_choose(struct program *program, uint32_t method);
+
+/** Read a value; false: there is no such value, or it is malformed. */
+bool program_get_value(struct program *program, uint32_t index, struct program_value *value);
+
+/** Read a value that must be an Int, a Double, a tensor; false: it is something else. */
+bool program_get_int(struct program *program, uint32_t index, int64_t *number);
+bool program_get_double(struct program *program, uint32_t index, double *number);
+
+/** Read an IntList, which has exactly `count` numbers; false: it is something else. */
+bool program_get_ints(struct program *program, uint32_t index, uint32_t count, int64_t *numbers);
+
+/** Why program_get_tensor() refuses a value, for a sentence. */
+enum program_tensor_fault {
+    PROGRAM_TENSOR_OK,
+    PROGRAM_TENSOR_NONE,    /**< no tensor, or malformed */
+    PROGRAM_TENSOR_TYPE,    /**< of a type that no array has here */
+    PROGRAM_TENSOR_DYNAMIC, /**< its shape may change */
+    PROGRAM_TENSOR_SHAPE,   /**< rank, sizes, or the order of its dimensions */
+    PROGRAM_TENSOR_DATA,    /**< its constant bytes are not in the file */
+    PROGRAM_TENSOR_PLACE,   /**< it has no place, or leaves its planned buffer */
+};
+
+enum program_tensor_fault program_get_tensor(struct program *program, uint32_t index,
+                                             struct program_tensor *tensor);
+
+/** Read an instruction; false: malformed. */
+bool program_get_instruction(struct program *program, uint32_t index,
+                             struct program_instruction *instruction);
+
+/** Name of an operator, and its overload ("out"). */
+bool program_get_operator(struct program *program, uint32_t index, struct program_bytes *name,
+                          struct program_bytes *overload);
+
+/** Backend and data of a delegate; false: malformed. */
+bool program_get_delegate(struct program *program, uint32_t index, struct program_bytes *backend,
+                          struct program_bytes *data);
+
+/** Data stored under a name in the program; false: there is none. */
+bool program_get_named(struct program *program, struct program_bytes name,
+                       struct program_bytes *data);
+
+/** Does the text equal a C string? */
+bool program_text_is(struct program_bytes text, const char *name);
+
+#endif

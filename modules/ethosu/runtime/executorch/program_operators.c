@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+/** Finds the operator that an instruction calls, and reads its arguments. */
+#include "program_operators.h"
+
+#include <string.h>
+
+struct operator_row {
+    const char *name;
+    uint8_t written;
+    prepare_operator prepare;
+};
+
+static const struct operator_row rows[] = {
+#define PROGRAM_OPERATOR(name, written, prepare) {name, written, prepare},
+#include "operators.def"
+#undef PROGRAM_OPERATOR
+};
+
+static const struct operator_row *find_row(struct program_builder *program,
+                                           const struct program_instruction *call)
+{
+    struct program_bytes name;
+    struct program_bytes overload;
+    if (!program_get_operator(&program->program, call->index, &name, &overload)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (program_text_is(name, rows[i].name)) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+uint32_t program_written(struct program_builder *program, const struct program_instruction *call)
+{
+    const struct operator_row *row = find_row(program, call);
+    return row == NULL ? 0 : row->written;
+}
+
+int program_operator(struct program_builder *program, const struct program_instruction *call)
+{
+    const struct operator_row *row = find_row(program, call);
+    if (row == NULL) {
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
+                              "this firmware has no such operator");
+    }
+    if (call->arguments.count < row->written + 1u) {
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "it has too few arguments");
+    }
+    return row->prepare(program, &call->arguments);
+}
+
+/* ---- arguments ---- */
+
+static int bad_argument(struct program_builder *program, uint32_t index, const char *expected)
+{
+    struct ethosu_model_error why;
+    error_set(&why, 0, "argument %u is not %s", (unsigned)index, expected);
+    return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
+}
+
+int argument_int(struct program_builder *program, const struct fb_vector *arguments, uint32_t index,
+                 int64_t low, int64_t high, int32_t *number)
+{
+    int64_t value;
+    uint32_t argument = fb_u32_at(&program->program.fb, arguments, index);
+    if (!program_get_int(&program->program, argument, &value) || value < low || value > high) {
+        return bad_argument(program, index, "a number within its limits");
+    }
+    *number = (int32_t)value;
+    return ETHOSU_MODEL_OK;
+}
+
+int argument_double(struct program_builder *program, const struct fb_vector *arguments,
+                    uint32_t index, double *number)
+{
+    uint32_t argument = fb_u32_at(&program->program.fb, arguments, index);
+    return program_get_double(&program->program, argument, number)
+               ? ETHOSU_MODEL_OK
+               : bad_argument(program, index, "a real number");
+}
+
+int argument_tensor(struct program_builder *program, const struct fb_vector *arguments,
+                    uint32_t index, struct program_operand *operand)
+{
+    if (index >= arguments->count) {
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "it has too few arguments");
+    }
+    return program_operand(program, fb_u32_at(&program->program.fb, arguments, index), operand);
+}
+
+int argument_result(struct program_builder *program, const struct fb_vector *arguments,
+                    struct program_operand *operand)
+{
+    TRY(argument_tensor(program, arguments, arguments->count - 1, operand));
+    return operand->tensor.buffer != 0 ? ETHOSU_MODEL_OK
+                                       : bad_argument(program, arguments->count - 1, "planned");
+}

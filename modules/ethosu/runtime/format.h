@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/** Formats of model files. Each makes the same steps; no other part of the runtime knows them. */
+#ifndef FORMAT_H
+#define FORMAT_H
+
+#include "builder.h"
+
+/** One: build with ExecuTorch programs (.pte) besides TensorFlow Lite's files. */
+#ifndef ETHOSU_PTE
+#define ETHOSU_PTE 1
+#endif
+
+/** A format. A model keeps the one that it was loaded with. */
+struct model_format {
+    /** Is this the format? The file has 8 bytes or more. */
+    bool (*is)(const uint8_t *file);
+    /** Build the steps; returns enum ethosu_model_status. */
+    int (*build)(struct builder *builder, const struct ethosu_model_source *source);
+    /** Refuse the current operator: name it, and say why. */
+    int (*refuse)(struct builder *builder, int status, const char *why);
+    /** Facts, read from the file again: as the functions ethosu_model_get_tensor() and so on. */
+    uint32_t (*count_tensors)(const struct ethosu_model *model);
+    bool (*get_tensor)(const struct ethosu_model *model, uint32_t index,
+                       struct ethosu_model_tensor *tensor);
+    bool (*get_channel)(const struct ethosu_model *model, uint32_t index, uint32_t channel,
+                        float *scale, int32_t *zero_point);
+};
+
+extern const struct model_format tflite_format;
+extern const struct model_format program_format;
+
+/** Refuse an operator of a `.tflite` file. */
+int tflite_refuse(struct builder *builder, int status, const char *why);
+
+/** Facts about a `.tflite` file. */
+uint32_t tflite_count_tensors(const struct ethosu_model *model);
+bool tflite_describe(const struct ethosu_model *model, uint32_t index,
+                     struct ethosu_model_tensor *tensor);
+bool tflite_describe_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
+                             float *scale, int32_t *zero_point);
+
+#endif

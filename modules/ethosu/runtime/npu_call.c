@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+/** Makes calls of the driver: see npu_call.h. */
+#include "npu_call.h"
+
+#include "format.h"
+
+/** Product and MACs of a CONFIG word: what a command stream is made for. */
+#define CONFIG_IDENTITY 0xF000000Fu
+
+static int refuse_config(struct builder *builder, uint32_t config)
+{
+    char model_name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    char npu_name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    ethosu_ext_config_name(config, model_name);
+    ethosu_ext_config_name(ethosu_ext_config(builder->driver), npu_name);
+    return error_set(builder->error, ETHOSU_MODEL_WRONG_NPU,
+                     "model was compiled for %s, the NPU is %s; "
+                     "run: ethosu compile MODEL.tflite --npu %s",
+                     model_name, npu_name, npu_name);
+}
+
+int npu_refuse_fault(struct builder *builder, int status, const struct ethosu_ext_fault *fault)
+{
+    char sentence[128];
+    ethosu_ext_describe(fault, sentence, sizeof sentence);
+    return (build_refuse)(builder, status, sentence); // in terse builds the fault's numbers
+}
+
+int npu_parse_payload(struct builder *builder, const void *data, uint32_t size,
+                      struct ethosu_ext_payload *payload)
+{
+    struct ethosu_ext_fault fault;
+    if (ethosu_ext_parse_payload(data, size, payload, &fault) != 0) {
+        return npu_refuse_fault(builder, ETHOSU_MODEL_BAD_FILE, &fault);
+    }
+    bool wrong = builder->driver != NULL && payload->has_config &&
+                 ((payload->config ^ ethosu_ext_config(builder->driver)) & CONFIG_IDENTITY) != 0;
+    return wrong ? refuse_config(builder, payload->config) : ETHOSU_MODEL_OK;
+}
+
+int npu_call_new(struct builder *builder, uint32_t bases, struct npu_call_counted *counted,
+                 struct npu_call **call)
+{
+    void *memory;
+    TRY(build_object_back(builder, NPU_CALL_SIZE(bases) + bases * sizeof(struct npu_base),
+                          &memory));
+    *call = memory == NULL ? &counted->call : memory;
+    (*call)->program.owner = NULL;
+    (*call)->bases = bases;
+    for (uint32_t i = 0; i < bases; i++) {
+        npu_call_set(*call, i, NULL, 0);
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+void npu_call_set(struct npu_call *call, uint32_t index, const void *data, uint32_t size)
+{
+    // Nothing is written through a pointer to constants: the NPU only reads them.
+    npu_bases(call)[index] = (struct npu_base){(void *)(uintptr_t)data, size};
+}
+
+/** Let the driver check the call as far as it can without running it. */
+static int check_call(struct builder *builder, struct npu_call *call)
+{
+    struct ethosu_driver *driver = builder->driver;
+    if (driver == NULL || npu_call_prepare(builder->model, call, driver) == 0) {
+        return ETHOSU_MODEL_OK;
+    }
+    const struct ethosu_ext_fault *fault = ethosu_ext_last_error(driver);
+    if (fault->code == ETHOSU_EXT_E_CONFIG_MISMATCH) {
+        return refuse_config(builder, (uint32_t)fault->found);
+    }
+    bool memory = ethosu_ext_errno(fault->code) == ETHOSU_EXT_EFAULT;
+    return npu_refuse_fault(builder, memory ? ETHOSU_MODEL_BAD_MEMORY : ETHOSU_MODEL_BAD_FILE,
+                            fault);
+}
+
+int npu_call_add(struct builder *builder, struct npu_call *call)
+{
+    struct ethosu_model *model = builder->model;
+    if (builder->loading) {
+        model->first_call = model->first_call == NULL ? call : model->first_call;
+        TRY(check_call(builder, call));
+    }
+    struct step step = {.run = step_npu, .npu = call};
+    TRY(build_step(builder, &step));
+    if (builder->in_prologue) {
+        model->npu_init_calls++;
+    } else {
+        model->npu_calls++;
+    }
+    return ETHOSU_MODEL_OK;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+/** Makes calls of the driver, for each format of model files. */
+#ifndef NPU_CALL_H
+#define NPU_CALL_H
+
+#include "builder.h"
+
+/** Room for a call that is only counted. */
+struct npu_call_counted {
+    struct npu_call call; // the largest program, so there is room for the bases
+    struct npu_base bases[NPU_BASES_MAX];
+};
+
+/** Reserve a call; while measuring *call is a scratch one, in `counted`. */
+int npu_call_new(struct builder *builder, uint32_t bases, struct npu_call_counted *counted,
+                 struct npu_call **call);
+
+/** Set a base pointer of a call. */
+void npu_call_set(struct npu_call *call, uint32_t index, const void *data, uint32_t size);
+
+/** Let the driver check a complete call, and add its step. */
+int npu_call_add(struct builder *builder, struct npu_call *call);
+
+/** Refuse with the driver's sentence. */
+int npu_refuse_fault(struct builder *builder, int status, const struct ethosu_ext_fault *fault);
+
+/** Read a payload, and refuse it if the model was compiled for another NPU. */
+int npu_parse_payload(struct builder *builder, const void *data, uint32_t size,
+                      struct ethosu_ext_payload *payload);
+
+#endif
