@@ -23,7 +23,11 @@ enum program_region {
 /** A tensor that lies where a delegate reads or writes it, so that nothing is copied. */
 struct in_place {
     uint32_t value;
-    uint32_t offset; /**< in the arena */
+    uint32_t delegate; /**< instruction of the delegate */
+    uint32_t offset;   /**< in the arena */
+    uint32_t size;     /**< bytes */
+    uint32_t first;    /**< instruction that writes it; 0 for inputs of the program */
+    uint32_t last;     /**< instruction that reads it last */
 };
 
 /** A program while it is built. */
@@ -63,9 +67,13 @@ int program_operand(struct program_builder *program, uint32_t value,
 int delegate_open(struct program_builder *program, uint32_t instruction,
                   const struct program_instruction *call, struct delegate_call *delegate);
 
-/** May a delegate's input or output lie in the delegate's memory, so that nothing is copied? */
-int uses_allow_in_place(struct program_builder *program, const struct delegate_call *delegate,
-                        const struct program_operand *operand, bool is_output, bool *possible);
+/**
+ * May a delegate's input or output lie in the delegate's memory, so that nothing is copied?
+ *
+ * @param place  value, delegate, offset and size; the rest is set if *possible is
+ */
+int uses_allow_in_place(struct program_builder *program, const struct program_tensor *tensor,
+                        bool is_output, struct in_place *place, bool *possible);
 
 /** Does the program read a planned tensor before it has written it? Then it keeps state there. */
 int uses_find_state(struct program_builder *program, bool *found);

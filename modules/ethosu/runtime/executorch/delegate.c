@@ -164,10 +164,13 @@ int delegate_place(struct program_builder *program, const struct delegate_call *
             offset % ethosu_model_type_size(io.operand.tensor.type) != 0) {
             continue;
         }
-        TRY(uses_allow_in_place(program, delegate, &io.operand, io.is_output, &possible));
+        struct in_place place = {.value = io.operand.value,
+                                 .delegate = delegate->instruction,
+                                 .offset = offset,
+                                 .size = io.npu.size};
+        TRY(uses_allow_in_place(program, &io.operand.tensor, io.is_output, &place, &possible));
         if (possible) {
-            program->in_place[program->in_place_count++] =
-                (struct in_place){io.operand.value, offset};
+            program->in_place[program->in_place_count++] = place;
         }
     }
     return ETHOSU_MODEL_OK;

@@ -12,6 +12,11 @@ typedef int (*prepare_operator)(struct program_builder *program, const struct fb
 int prepare_quantize(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_dequantize(struct program_builder *program, const struct fb_vector *arguments);
 
+int prepare_conv2d(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_depthwise_conv2d(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_transpose_conv2d(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_linear(struct program_builder *program, const struct fb_vector *arguments);
+
 /** Argument `index`: refused unless it is an Int within these limits, a Double, a tensor. */
 int argument_int(struct program_builder *program, const struct fb_vector *arguments, uint32_t index,
                  int64_t low, int64_t high, int32_t *number);

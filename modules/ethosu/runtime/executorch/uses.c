@@ -161,17 +161,24 @@ static void note_ends(struct program_builder *program, struct candidate *candida
     }
 }
 
-int uses_allow_in_place(struct program_builder *program, const struct delegate_call *delegate,
-                        const struct program_operand *operand, bool is_output, bool *possible)
+/** Do two tensors of different delegates need the same bytes at the same time? */
+static bool collide(const struct in_place *a, const struct in_place *b)
+{
+    return a->delegate != b->delegate && a->first <= b->last && b->first <= a->last &&
+           a->offset < b->offset + b->size && b->offset < a->offset + a->size;
+}
+
+int uses_allow_in_place(struct program_builder *program, const struct program_tensor *tensor,
+                        bool is_output, struct in_place *place, bool *possible)
 {
     struct candidate candidate = {
-        .value = operand->value,
-        .tensor = operand->tensor,
-        .delegate = delegate->instruction,
+        .value = place->value,
+        .tensor = *tensor,
+        .delegate = place->delegate,
         .is_output = is_output,
         .delegate_after = NEVER,
         .written = NEVER,
-        .possible = operand->tensor.buffer != 0 && operand->tensor.data == NULL,
+        .possible = tensor->buffer != 0 && tensor->data == NULL,
     };
     note_ends(program, &candidate);
     uint32_t count = program->program.instructions.count;
@@ -183,6 +190,11 @@ int uses_allow_in_place(struct program_builder *program, const struct delegate_c
         is_output ? candidate.read < candidate.delegate_after
                   : candidate.delegate_before == 0 || candidate.written > candidate.delegate_before;
     *possible = candidate.possible && candidate.written != NEVER && alone;
+    place->first = candidate.written == 0 ? 0 : candidate.written - 1;
+    place->last = is_output ? candidate.read : candidate.delegate;
+    for (uint32_t i = 0; i < program->in_place_count && *possible; i++) {
+        *possible = !collide(place, &program->in_place[i]);
+    }
     return ETHOSU_MODEL_OK;
 }
 

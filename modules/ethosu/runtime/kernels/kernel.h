@@ -93,6 +93,9 @@ struct kernel_tensor {
 /** Find the kernel for an operator; NULL when this build has none. */
 const struct kernel *kernel_find(const struct tflite_operator_call *call);
 
+/** The same for a builtin operator code. */
+const struct kernel *kernel_with_code(uint32_t code);
+
 /** Find input (or output) number `index`; constants that are not aligned to their type are copied.
  */
 int kernel_input(struct builder *builder, const struct tflite_operator_call *call, uint32_t index,

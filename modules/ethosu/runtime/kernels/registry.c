@@ -28,3 +28,12 @@ const struct kernel *kernel_find(const struct tflite_operator_call *call)
     }
     return *kernel;
 }
+
+const struct kernel *kernel_with_code(uint32_t code)
+{
+    const struct kernel *const *kernel = kernels;
+    while (*kernel != NULL && (*kernel)->code != code) {
+        kernel++;
+    }
+    return *kernel;
+}
