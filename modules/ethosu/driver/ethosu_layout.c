@@ -15,7 +15,7 @@ struct chunks {
     size_t tensor;
 };
 
-/** a * b, or 0 when that does not fit; neither is 0. */
+/** a * b, or 0 when that does not fit; b is not 0. */
 static size_t multiply(size_t a, size_t b)
 {
     return a > SIZE_MAX / b ? 0 : a * b;
@@ -54,9 +54,8 @@ static int split(const struct ethosu_ext_layout *layout, struct chunks *chunks,
 
     // The last row is read only as far as the tensor wants it.
     size_t used = chunks->tensor < chunks->source ? chunks->tensor : chunks->source;
-    size_t needed = multiply(chunks->count, chunks->source);
-    if (chunks->source == 0 || needed == 0 || needed - chunks->source > layout->source_bytes ||
-        layout->source_bytes - (needed - chunks->source) < used) {
+    size_t needed = multiply(chunks->source, chunks->count);
+    if (needed == 0 || needed - chunks->source + used > layout->source_bytes) {
         return ethosu_ext_refuse(fault, ETHOSU_EXT_E_LAYOUT_BOUNDS, -1, layout->source_bytes,
                                  needed);
     }
@@ -87,8 +86,8 @@ static void copy_rows(const struct ethosu_ext_layout *layout, const struct chunk
         }
         return;
     }
-    for (size_t i = 0; i < chunks->count; i++) {
-        arm_ethos_io_memcpy(to + i * chunks->tensor, from + i * chunks->source, chunks->tensor);
+    for (size_t i = 0; i < chunks->count; i++, to += chunks->tensor, from += chunks->source) {
+        arm_ethos_io_memcpy(to, from, chunks->tensor);
     }
 }
 
@@ -97,40 +96,30 @@ static int8_t sign_extend(unsigned nibble)
     return (int8_t)((int)(nibble ^ 8) - 8);
 }
 
-static void unpack(const struct ethosu_ext_layout *layout, const struct chunks *chunks)
+static void unpack(const struct ethosu_ext_layout *layout)
 {
     int8_t *to = layout->tensor;
     const uint8_t *from = layout->source;
-    for (size_t i = 0; i < chunks->count * chunks->source; i++) {
+    for (size_t i = 0; i < layout->tensor_bytes / 2; i++) {
         *to++ = sign_extend(from[i] & 0xFu);
         *to++ = sign_extend(from[i] >> 4);
     }
 }
 
-static int check(const struct ethosu_ext_layout *layout, struct chunks *chunks,
-                 struct ethosu_ext_fault *fault)
-{
-    RETURN_IF_ERROR(check_arguments(layout, fault));
-    RETURN_IF_ERROR(split(layout, chunks, fault));
-    RETURN_IF_ERROR(check_overlap(layout, chunks, fault));
-    bool pairs = chunks->tensor / 2 == chunks->source && chunks->tensor % 2 == 0 &&
-                 layout->element == 1 && layout->tensor_element == 1;
-    return chunks->tensor <= chunks->source || pairs
-               ? 0
-               : ethosu_ext_refuse(fault, ETHOSU_EXT_E_LAYOUT_EXPAND, -1, chunks->source,
-                                   chunks->tensor);
-}
-
-int ethosu_ext_check_layout(const struct ethosu_ext_layout *layout, struct ethosu_ext_fault *fault)
-{
-    struct chunks chunks = {0};
-    return check(layout, &chunks, fault);
-}
-
 int ethosu_ext_adjust_layout(const struct ethosu_ext_layout *layout, struct ethosu_ext_fault *fault)
 {
     struct chunks chunks = {0};
-    RETURN_IF_ERROR(check(layout, &chunks, fault));
-    chunks.tensor <= chunks.source ? copy_rows(layout, &chunks) : unpack(layout, &chunks);
+    RETURN_IF_ERROR(check_arguments(layout, fault));
+    RETURN_IF_ERROR(split(layout, &chunks, fault));
+    RETURN_IF_ERROR(check_overlap(layout, &chunks, fault));
+    bool expand = chunks.tensor > chunks.source;
+    if (expand && (chunks.tensor != 2 * chunks.source || layout->element != 1 ||
+                   layout->tensor_element != 1)) {
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_LAYOUT_EXPAND, -1, chunks.source,
+                                 chunks.tensor);
+    }
+    if (!layout->check_only) {
+        expand ? unpack(layout) : copy_rows(layout, &chunks);
+    }
     return 0;
 }

@@ -22,6 +22,7 @@ struct ethosu_ext_layout {
     size_t source_bytes;     /**< that may be read there */
     uint32_t shape[6];       /**< of the stream's output; 0 counts as 1 */
     uint32_t element;        /**< bytes per element in the stream */
+    bool check_only;         /**< say whether it is possible; copy nothing */
 };
 
 /**
@@ -35,10 +36,6 @@ struct ethosu_ext_layout {
  */
 int ethosu_ext_adjust_layout(const struct ethosu_ext_layout *layout,
                              struct ethosu_ext_fault *fault);
-
-/** The checks alone: what ethosu_ext_adjust_layout() would return. */
-int ethosu_ext_check_layout(const struct ethosu_ext_layout *layout,
-                            struct ethosu_ext_fault *fault);
 
 #ifdef __cplusplus
 }

@@ -127,7 +127,14 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
                           &writes, &fault) != 0) {
         return npu_refuse_fault(program->builder, ETHOSU_MODEL_BAD_FILE, &fault);
     }
-    grow(&program->region_sizes[REGION_FAST_SCRATCH], (uint32_t)writes.end[REGION_FAST_SCRATCH]);
+    if (writes.end[REGION_FAST_SCRATCH] > UINT32_MAX) {
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "it needs more than 4 GB");
+    }
+    if (writes.end[REGION_FAST_SCRATCH] != 0) {
+        uint32_t *size = &program->region_sizes[REGION_FAST_SCRATCH];
+        grow(size, (uint32_t)writes.end[REGION_FAST_SCRATCH]);
+        grow(size, payload.fast_scratch); // COP2 says it
+    }
     return ETHOSU_MODEL_OK;
 }
 
@@ -203,9 +210,11 @@ static int add_adjust(struct program_builder *program, const struct delegate_io 
     };
     memcpy(adjust.layout.shape, io->npu.shape, sizeof adjust.layout.shape);
     struct ethosu_ext_fault fault;
-    if (program->builder->loading && ethosu_ext_check_layout(&adjust.layout, &fault) != 0) {
+    adjust.layout.check_only = true;
+    if (program->builder->loading && ethosu_ext_adjust_layout(&adjust.layout, &fault) != 0) {
         return npu_refuse_fault(program->builder, ETHOSU_MODEL_BAD_FILE, &fault);
     }
+    adjust.layout.check_only = false;
     return kernel_add_step(program->builder, &adjust_kernel, &adjust.call, sizeof adjust);
 }
 
@@ -261,6 +270,14 @@ static int add_copies(struct program_builder *program, const struct delegate_cal
 
 /* ---- the call ---- */
 
+/** Address of a region; NULL when it is empty. */
+static void *region_address(const struct program_builder *program, uint32_t region)
+{
+    return program->region_sizes[region] == 0
+               ? NULL
+               : build_address(program->builder, program->regions[region]);
+}
+
 static int add_call(struct program_builder *program, const struct delegate_call *delegate)
 {
     struct builder *builder = program->builder;
@@ -280,11 +297,16 @@ static int add_call(struct program_builder *program, const struct delegate_call 
         TRY(build_visible(builder, &builder->read_only, weights->data, weights->size, &visible));
         npu_call_set(call, REGION_WEIGHTS, visible, weights->size);
     }
-    for (uint32_t region = REGION_SCRATCH; region < bases; region++) {
-        uint32_t size = region == REGION_SCRATCH ? delegate->binary.scratch_size
-                                                 : program->region_sizes[region];
-        void *memory = size == 0 ? NULL : build_address(builder, program->regions[region]);
-        npu_call_set(call, region, memory, size);
+    uint32_t scratch_size = delegate->binary.scratch_size;
+    void *scratch = scratch_size == 0 ? NULL : region_address(program, REGION_SCRATCH);
+    npu_call_set(call, REGION_SCRATCH, scratch, scratch_size);
+    // Where no stream uses fast scratch, that is the scratch, as in files for TensorFlow Lite.
+    npu_call_set(call, REGION_FAST_SCRATCH, scratch, scratch_size);
+    for (uint32_t region = REGION_FAST_SCRATCH; region < bases; region++) {
+        if (program->region_sizes[region] != 0) {
+            npu_call_set(call, region, region_address(program, region),
+                         program->region_sizes[region]);
+        }
     }
     return npu_call_add(builder, call);
 }

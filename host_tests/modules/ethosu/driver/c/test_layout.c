@@ -170,3 +170,25 @@ TEST(overlap_is_refused)
     check_refused(ETHOSU_EXT_E_LAYOUT_OVERLAP);
     done();
 }
+
+TEST(rows_that_no_memory_holds_are_refused)
+{
+    buffers(64, 64);
+    memcpy(layout.shape, (uint32_t[6]){1, 1, 1, 1, 2, UINT32_MAX}, sizeof layout.shape);
+    layout.element = 4;
+    check_refused(ETHOSU_EXT_E_LAYOUT_BOUNDS);
+    done();
+}
+
+TEST(a_check_alone_copies_nothing)
+{
+    buffers(64, 64);
+    memcpy(layout.shape, (uint32_t[6]){1, 1, 1, 2, 2, 16}, sizeof layout.shape);
+    layout.check_only = true;
+    CHECK_EQ(ethosu_ext_adjust_layout(&layout, NULL), 0);
+    CHECK_EQ(copies, 0);
+    CHECK_EQ(tensor[0], 0xEE);
+    layout.shape[0] = 3;
+    check_refused(ETHOSU_EXT_E_LAYOUT_SPLIT);
+    done();
+}
