@@ -6,7 +6,8 @@ ETHOSU_DIR := $(USERMOD_DIR)
 
 # What a build may leave out; FIGURES.md says what that saves.
 # 0: no verifier, no support for a family of NPUs. driver/ethosu_build.h has the defaults, 1.
-CFLAGS_USERMOD += $(foreach name,ETHOSU_VERIFY ETHOSU_U55 ETHOSU_U65 ETHOSU_U85, \
+# ETHOSU_PTE=0: no ExecuTorch programs (.pte). runtime/format.h has its default, 1.
+CFLAGS_USERMOD += $(foreach name,ETHOSU_VERIFY ETHOSU_U55 ETHOSU_U65 ETHOSU_U85 ETHOSU_PTE, \
 	$(if $($(name)),-D$(name)=$($(name))))
 # ETHOSU_MESSAGES=terse: numbers instead of sentences, no texts for help().
 # ETHOSU_KERNELS: CPU kernels: all, none, or names of runtime/kernels/kernels.def: "CONV_2D PAD SOFTMAX".
@@ -43,6 +44,9 @@ ETHOSU_LEFT_OUT += runtime/kernels/% runtime/live_memory.c runtime/plan_check.c 
 	runtime/plan_record.c runtime/schedule.c
 ETHOSU_INSTEAD += minimal/no_kernels.c
 endif
+ifeq ($(ETHOSU_PTE),0)
+ETHOSU_LEFT_OUT += runtime/executorch/%
+endif
 ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \
 	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*.c runtime/*.c runtime/executorch/*.c runtime/kernels/*.c binding/*.c)))))
 SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
@@ -51,7 +55,7 @@ SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_device.c driver/ethosu_pool.c \
 	driver/ethosu_hooks_sync.c driver/ethosu_memory.c \
 	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
-	binding/model_run.c binding/numbers.c binding/semaphore.c
+	runtime/executorch/ends.c binding/model_run.c binding/numbers.c binding/semaphore.c
 
 # $(call ETHOSU_OBJ,SOURCES). Flags of a target come behind those of the port, and win.
 ETHOSU_OBJ = $(patsubst %.c,$(BUILD)/$(patsubst $(USER_C_MODULES)/%,%,$(ETHOSU_DIR))/%.o,$(1))

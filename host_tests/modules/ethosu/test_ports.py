@@ -31,7 +31,7 @@ SDKS = {
     "esp32": "-std=gnu17 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare",
 }
 FLAGS = sorted({*PORTS.values(), *SDKS.values()})
-FOLDERS = ("driver", "runtime", "runtime/kernels", "minimal", "binding")
+FOLDERS = ("driver", "runtime", "runtime/executorch", "runtime/kernels", "minimal", "binding")
 # A port's own config, but with another value of an option.
 CONFIG = """#include "{firmware}/mpconfigport.h"
 #undef MICROPY_{option}
@@ -124,7 +124,7 @@ def test_headers_of_the_module_hide_no_others(module, tmp_path):
 
 def test_it_links_with_a_mathematical_library_of_floats(repo, module, micropython, tmp_path):
     """MicroPython's own libm for floats, and its string functions: all that many ports link."""
-    folders = ("driver", "runtime", "runtime/kernels")
+    folders = ("driver", "runtime", "runtime/executorch", "runtime/kernels")
     sources = [path for folder in folders for path in (module / folder).glob("*.c")]
     sources += (micropython / "lib/libm").glob("*.c")
     sources += [micropython / "shared/libc/string0.c", tmp_path / "board.c"]

@@ -2,8 +2,7 @@
 /** Finds a metadata entry; see metadata.h. */
 #include "metadata.h"
 
-#include "model.h"
-#include "tflite.h"
+#include "format.h"
 
 /** Fields of the schema's tables Model, Metadata and Buffer. */
 enum { MODEL_METADATA = 6, METADATA_NAME = 0, METADATA_BUFFER = 1, BUFFER_DATA = 0 };
@@ -13,7 +12,7 @@ const void *ethosu_model_get_metadata(const struct ethosu_model *model, const ch
 {
     struct tflite file;
     *size = 0;
-    if (!tflite_open(&file, model->file, model->file_size)) {
+    if (model->format != &tflite_format || !tflite_open(&file, model->file, model->file_size)) {
         return NULL;
     }
     struct flatbuffer *fb = &file.fb;

@@ -17,6 +17,7 @@ OPTIONS = (
     "ETHOSU_U85=0",
     "ETHOSU_MESSAGES=terse",
     "ETHOSU_KERNELS=none",
+    "ETHOSU_PTE=0",
 )
 # Driver, runtime for the NPU's operator alone, and Python module.
 TEXT_MOST = 35_000
@@ -40,6 +41,7 @@ def sources(repo, *options):
     [
         ("ETHOSU_MESSAGES=terse", {"driver/ethosu_sentences.c", "runtime/operator_names.c"}),
         ("ETHOSU_KERNELS=none", {"runtime/kernels/kernel.c", "runtime/schedule.c"}),
+        ("ETHOSU_PTE=0", {"runtime/executorch/program.c", "runtime/executorch/ends.c"}),
     ],
 )
 def test_an_option_leaves_files_out(repo, option, left_out):

@@ -56,7 +56,9 @@ static int refuse_tensor(struct program_builder *program, uint32_t value,
         [PROGRAM_TENSOR_DYNAMIC] = "has a dynamic shape: export it with static shapes",
         [PROGRAM_TENSOR_SHAPE] = "has more than 8 dimensions, or sizes and order contradict",
         [PROGRAM_TENSOR_DATA] = "has constant data that is not in the file",
-        [PROGRAM_TENSOR_PLACE] = "leaves its planned buffer, or has none",
+        [PROGRAM_TENSOR_PLACE] = "leaves its planned buffer, has none, or is not aligned there",
+        [PROGRAM_TENSOR_ALIGNMENT] = "is not aligned in memory: a program is read from an address "
+                                     "that is a multiple of 16",
     };
     bool lacks = fault == PROGRAM_TENSOR_TYPE || fault == PROGRAM_TENSOR_DYNAMIC;
     if (program->program.fb.bad) {
@@ -81,7 +83,8 @@ int program_operand(struct program_builder *program, uint32_t value,
     operand->value = value;
     if (tensor->buffer == 0) {
         operand->data = (void *)(uintptr_t)tensor->data; // nothing is written there: see the calls
-        return ETHOSU_MODEL_OK;
+        bool aligned = (uintptr_t)tensor->data % ethosu_model_type_size(tensor->type) == 0;
+        return aligned ? ETHOSU_MODEL_OK : refuse_tensor(program, value, PROGRAM_TENSOR_ALIGNMENT);
     }
     uint32_t offset = program->buffers[tensor->buffer - 1] + tensor->offset;
     for (uint32_t i = 0; i < program->in_place_count; i++) {

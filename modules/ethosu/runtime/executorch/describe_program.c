@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-/** Room for "output65535_scale". */
-#define NAME_SIZE 24
-
 /** Open the program again: it was valid when it was loaded, and each read is bounded. */
 static bool open_method(const struct ethosu_model *model, struct program *program)
 {
@@ -37,7 +34,7 @@ static bool find_constant(struct program *program, const char *kind, uint32_t nu
                           const char *what, uint32_t *value)
 {
     struct ethosu_model_error name;
-    error_set(&name, 0, "%s%u_%s", kind, (unsigned)number, what);
+    (error_set)(&name, 0, "%s%u_%s", kind, (unsigned)number, what); // in terse builds too
     uint32_t method = program_find_method(program, name.text, (uint32_t)strlen(name.text));
     if (method == UINT32_MAX || !program_choose(program, method) || program->outputs.count != 1) {
         return false;

@@ -336,7 +336,8 @@ static bool find_place(struct program *program, const struct fb_table *allocatio
     tensor->offset = fb_get_u32(fb, allocation, ALLOCATION_LOW, 0);
     uint32_t high = fb_get_u32(fb, allocation, ALLOCATION_HIGH, 0);
     if (fb->bad || high != 0 || tensor->buffer == 0 ||
-        tensor->buffer >= program->buffer_sizes.count) {
+        tensor->buffer >= program->buffer_sizes.count ||
+        tensor->offset % ethosu_model_type_size(tensor->type) != 0) {
         return false;
     }
     uint64_t size = fb_u64_at(fb, &program->buffer_sizes, tensor->buffer);

@@ -116,12 +116,13 @@ bool program_get_ints(struct program *program, uint32_t index, uint32_t count, i
 /** Why program_get_tensor() refuses a value, for a sentence. */
 enum program_tensor_fault {
     PROGRAM_TENSOR_OK,
-    PROGRAM_TENSOR_NONE,    /**< no tensor, or malformed */
-    PROGRAM_TENSOR_TYPE,    /**< of a type that no array has here */
-    PROGRAM_TENSOR_DYNAMIC, /**< its shape may change */
-    PROGRAM_TENSOR_SHAPE,   /**< rank, sizes, or the order of its dimensions */
-    PROGRAM_TENSOR_DATA,    /**< its constant bytes are not in the file */
-    PROGRAM_TENSOR_PLACE,   /**< it has no place, or leaves its planned buffer */
+    PROGRAM_TENSOR_NONE,      /**< no tensor, or malformed */
+    PROGRAM_TENSOR_TYPE,      /**< of a type that no array has here */
+    PROGRAM_TENSOR_DYNAMIC,   /**< its shape may change */
+    PROGRAM_TENSOR_SHAPE,     /**< rank, sizes, or the order of its dimensions */
+    PROGRAM_TENSOR_DATA,      /**< its constant bytes are not in the file */
+    PROGRAM_TENSOR_PLACE,     /**< it has no place, or leaves its planned buffer */
+    PROGRAM_TENSOR_ALIGNMENT, /**< a constant, read from an address that its type does not allow */
 };
 
 enum program_tensor_fault program_get_tensor(struct program *program, uint32_t index,

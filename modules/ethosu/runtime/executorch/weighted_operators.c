@@ -114,9 +114,10 @@ static int add(struct program_builder *program, const struct fb_vector *argument
     p->call.scratch_size = needed;
     if (needed != 0) {
         TRY(argument_tensor(program, arguments, layout->scratch, &scratch));
-        if (scratch.tensor.buffer == 0 || scratch.tensor.size < needed) {
+        if (scratch.tensor.buffer == 0 || scratch.tensor.size < needed ||
+            scratch.tensor.offset % ETHOSU_MODEL_ALIGNMENT != 0) {
             return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
-                             "instruction %u: %u bytes of scratch planned, %u needed",
+                             "instruction %u: %u bytes of scratch planned, %u aligned to 16 needed",
                              (unsigned)program->instruction, (unsigned)scratch.tensor.size,
                              (unsigned)needed);
         }
