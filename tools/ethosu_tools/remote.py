@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from . import arrays, boards, romfs, tflite
+from . import arrays, boards, models, romfs
 from .arrays import Array, Feed
 from .board import Board, QemuBoard, encoded
 from .closeable import Closeable
@@ -22,7 +22,7 @@ STEP_TIMEOUT_S = 120
 CHUNK_BYTES = 3 * 1024
 # An emulated board runs so many steps at most before their outputs are fetched.
 BLOCK_STEPS = 32
-ROM_NAME = "model.tflite"
+ROM_NAME = "model"
 
 # What the board runs: one step on the bytes of all inputs and of all outputs, or several on memory.
 _LOAD = """\
@@ -50,7 +50,7 @@ class _BoardRunner(Closeable):
     """A model on a board; how bytes get there and back is for the subclasses."""
 
     def __init__(self, board: Board, model: Path) -> None:
-        description = tflite.describe_compiled(model)
+        description = models.describe_compiled(model)
         self._model = model
         self.board = board
         self.inputs: Sequence[Tensor] = description.inputs
@@ -114,10 +114,12 @@ class EmulatedRunner(_BoardRunner):
         coherence: str | None = None,
     ) -> None:
         """Start a board with the model in its ROM."""
-        image = romfs.build({ROM_NAME: tflite.read(model)})
+        data = models.read(model)
+        name = ROM_NAME + models.suffix(data)
+        image = romfs.build({name: data})
         emulation = boards.chosen(board).qemu
         if npu is None and emulation and emulation.any_npu:
-            npu = str(tflite.describe_compiled(model).npu)
+            npu = str(models.describe_compiled(model).npu)
         self._machine = Machine(npu, board=board, console=console, romfs=image, coherence=coherence)
         super().__init__(QemuBoard(self._machine), model)
         step_bytes = max(self.input_bytes, self.output_bytes, 1)
@@ -127,7 +129,7 @@ class EmulatedRunner(_BoardRunner):
             self.close()
             raise InputError(f"{model} has ends of {step_bytes:,} bytes, too much for the window")
         with self._closing_on_error():
-            self._load(f"/rom/{ROM_NAME}")
+            self._load(f"/rom/{name}")
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
         """Invoke the model in blocks of steps."""
@@ -147,9 +149,9 @@ class SerialRunner(_BoardRunner):
 
     def __init__(self, model: Path, port: str, progress: Update | None = None) -> None:
         """Send the model to the board's file system, unless it is there already."""
-        data = tflite.read(model)
+        data = models.read(model)
         super().__init__(Board(port), model)
-        path = f"/ethosu_{hashlib.sha256(data).hexdigest()[:12]}.tflite"
+        path = f"/ethosu_{hashlib.sha256(data).hexdigest()[:12]}{models.suffix(data)}"
         with self._closing_on_error():
             wanted = hashlib.sha256(data).digest()
             if self.board.file_hash(path) != wanted:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from . import paths, tflite
+from . import models, paths
 from .arrays import Array, Feed
 from .closeable import Closeable
 from .coherence import chosen
@@ -141,7 +141,7 @@ class Simulation(Closeable):
         of the data cache, see coherence.py.
         """
         mode = chosen(coherence)
-        description = tflite.describe_compiled(model)
+        description = models.describe_compiled(model)
         self.npu = npu or str(description.npu)
         self.inputs: Sequence[Tensor] = description.inputs
         self.outputs: Sequence[Tensor] = description.outputs
@@ -255,7 +255,7 @@ class Simulation(Closeable):
         return int(driver)
 
     def _load(self, model: Path | bytes, verify: bool) -> c.c_void_p:
-        data = tflite.read(model)
+        data = models.read(model)
         source = Source(self._alloc(len(data)), len(data), self._driver, not verify)
         c.memmove(source.file, data, len(data))
         memory, error, loaded = Memory(), Error(), c.c_void_p()
@@ -269,7 +269,7 @@ class Simulation(Closeable):
                 c.byref(source), c.byref(memory), c.byref(loaded), c.byref(error)
             )
         if status != 0:
-            raise InputError(f"{tflite.name_of(model)}: {error.text.decode(errors='replace')}")
+            raise InputError(f"{models.name_of(model)}: {error.text.decode(errors='replace')}")
         return loaded
 
     def _alloc(self, size: int) -> int:

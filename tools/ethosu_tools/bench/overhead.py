@@ -12,10 +12,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from .. import boards, coherence, paths, romfs, tflite, vela
+from .. import boards, coherence, paths, romfs, vela
 from ..board import Board, QemuBoard
 from ..errors import InputError, SetupError
 from ..make_model import LARGE_MODELS, MODELS
+from ..models import describe, read, suffix
 from ..qemu import Machine
 from ..ui import Ui
 
@@ -78,7 +79,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         compiled = _compile(args.models or _models_here(Path(work)), npu, Path(work))
         image = romfs.build(
-            {f"{name}.tflite": path.read_bytes() for name, path in compiled.items()}
+            {_rom_name(name, path): path.read_bytes() for name, path in compiled.items()}
         )
         rows = {}
         with (
@@ -122,17 +123,21 @@ def _compile(models: list[Path], npu: str, work: Path) -> dict[str, Path]:
         if path.stem in compiled:
             raise InputError(f"two models have the name {path.stem}")
         compiled[path.stem] = path
-        if tflite.describe(path).npu is None:
+        if describe(path).npu is None:
             compiled[path.stem] = work / f"{path.stem}_vela.tflite"
             vela.compile_model(path, npu, compiled[path.stem])
     return compiled
 
 
+def _rom_name(name: str, path: Path) -> str:
+    return name + suffix(read(path))
+
+
 def _measure(board: Board, name: str, path: Path) -> dict[str, Any]:
-    operators = tflite.describe(path).npu_operators
+    operators = describe(path).npu_operators
     words = sum(operator.stream_bytes for operator in operators) // 4
     arena = max(operator.scratch_bytes for operator in operators)
-    measured: dict[str, Any] = board.eval(f"measure('/rom/{name}.tflite')", timeout=120)
+    measured: dict[str, Any] = board.eval(f"measure('/rom/{_rom_name(name, path)}')", timeout=120)
     found = {key: measured[key] for key in COUNTED}
     verifying = found["instructions_to_load_in_c"] - found["instructions_to_load_in_c_unverified"]
     return {

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, boards, coherence, qemu, tflite, vela
+from .. import arrays, boards, coherence, models, qemu, vela
 from ..arrays import Array, Feed
 from ..errors import MismatchError
 from ..runner import open_runner
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("model", type=Path, help="what `ethosu compile` made")
+    parser.add_argument("model", type=Path, help="what `ethosu compile` made, or a .pte")
     parser.add_argument(
         "--on",
         default="sim",
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run all steps."""
-    description = tflite.describe_compiled(args.model)
+    description = models.describe_compiled(args.model)
     feed = arrays.check(arrays.load(args.input), description.inputs, args.steps)
     with ui.progress("loading the model") as progress:
         runner = open_runner(

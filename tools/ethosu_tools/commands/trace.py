@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, tflite
+from .. import arrays, models
 from ..files import write_whole
 from ..sim import Simulation
 from ..trace import Operation, traffic
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run one inference and note what the NPU does."""
-    description = tflite.describe_compiled(args.model)
+    description = models.describe_compiled(args.model)
     if args.input:
         feed = arrays.check(arrays.load(args.input), description.inputs)
         inputs = feed.step(0)

@@ -118,13 +118,16 @@ class Graph:
 
 @dataclass(frozen=True)
 class NpuOperator:
-    """One command stream for the NPU; fast_scratch_bytes: 0 when it is the scratch itself."""
+    """One command stream for the NPU.
+
+    fast_scratch_bytes: 0 when it is the scratch itself, None when the file does not say.
+    """
 
     npu: str
     stream_bytes: int
     constant_bytes: int
     scratch_bytes: int
-    fast_scratch_bytes: int
+    fast_scratch_bytes: int | None
 
 
 @dataclass(frozen=True)

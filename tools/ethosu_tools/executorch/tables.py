@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Tables of a FlatBuffer from anywhere: each read is checked, and all reads are counted.
+
+A file may name one table any number of times, so its size says nothing about how long a reader
+that follows each name would take. A budget for each byte does.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from flatbuffers import number_types as n
+from flatbuffers.table import Table
+
+from ..errors import InputError
+
+_READS = 65_536
+_READS_PER_BYTE = 4
+
+U8, I8, U32, I32 = n.Uint8Flags, n.Int8Flags, n.Uint32Flags, n.Int32Flags
+U64, I64, F64 = n.Uint64Flags, n.Int64Flags, n.Float64Flags
+_OFFSET = n.UOffsetTFlags
+
+
+class Budget:
+    """How many reads of a file are left."""
+
+    def __init__(self, size: int) -> None:
+        self._left = _READS + _READS_PER_BYTE * size
+
+    def take(self, count: int = 1) -> None:
+        """Count reads; InputError when there were too many."""
+        self._left -= count
+        if self._left < 0:
+            raise InputError("it names its tables so often that to read it would take too long")
+
+
+class Row:
+    """A table; fields have the numbers of their schema."""
+
+    def __init__(self, data: bytes, position: int, budget: Budget) -> None:
+        self._data, self._budget = data, budget
+        if not 0 <= position <= len(data) - 4:
+            raise InputError(f"a table at byte {position:,} of {len(data):,}")
+        self._table = Table(data, position)
+
+    @classmethod
+    def root(cls, data: bytes) -> "Row":
+        """The first table of a file."""
+        return cls(data, int.from_bytes(data[:4], "little"), Budget(len(data)))
+
+    def number(self, field: int, kind: Any, default: Any = 0) -> Any:
+        """A scalar."""
+        at = self._at(field)
+        return self._get(kind, at) if at else default
+
+    def table(self, field: int) -> "Row | None":
+        """A table that this one names; None: it names none."""
+        at = self._at(field)
+        return Row(self._data, self._follow(at), self._budget) if at else None
+
+    def union(self, field: int) -> tuple[int, "Row | None"]:
+        """What a union holds, whose type is in `field`."""
+        return int(self.number(field, U8)), self.table(field + 1)
+
+    def tables(self, field: int) -> Iterator["Row"]:
+        """The tables of a vector, one after the other."""
+        start, count = self._vector(field, 4)
+        for at in range(start, start + 4 * count, 4):
+            yield Row(self._data, self._follow(at), self._budget)
+
+    def entry(self, field: int, index: int) -> "Row":
+        """One table of a vector."""
+        start, count = self._vector(field, 4)
+        if not 0 <= index < count:
+            raise InputError(f"entry {index} of a list of {count}")
+        return Row(self._data, self._follow(start + 4 * index), self._budget)
+
+    def numbers(self, field: int, kind: Any) -> tuple[int, ...]:
+        """A vector of scalars."""
+        start, count = self._vector(field, kind.bytewidth)
+        self._budget.take(count)
+        return tuple(self._get(kind, start + kind.bytewidth * i) for i in range(count))
+
+    def contents(self, field: int) -> memoryview:
+        """A vector of bytes, where it lies."""
+        start, count = self._vector(field, 1)
+        return memoryview(self._data)[start : start + count]
+
+    def text(self, field: int) -> str:
+        """A string."""
+        return bytes(self.contents(field)).decode(errors="replace")
+
+    def _at(self, field: int) -> int:
+        """Byte at which a field's content lies; 0: it is absent."""
+        self._budget.take()
+        vtable = self._table.Pos - self._get(n.SOffsetTFlags, self._table.Pos)
+        if 4 + 2 * field >= self._get(n.VOffsetTFlags, vtable):
+            return 0
+        offset = self._get(n.VOffsetTFlags, vtable + 4 + 2 * field)
+        return self._table.Pos + offset if offset else 0
+
+    def _follow(self, at: int) -> int:
+        self._budget.take()
+        return at + int(self._get(_OFFSET, at))
+
+    def _vector(self, field: int, item: int) -> tuple[int, int]:
+        at = self._at(field)
+        if not at:
+            return 0, 0
+        start = self._follow(at)
+        count = int(self._get(_OFFSET, start))
+        if start + 4 + count * item > len(self._data):
+            raise InputError(f"a list of {count:,} at byte {start:,} of {len(self._data):,}")
+        return start + 4, count
+
+    def _get(self, kind: Any, at: int) -> Any:
+        if not 0 <= at <= len(self._data) - kind.bytewidth:
+            raise InputError(f"a number at byte {at:,} of {len(self._data):,}")
+        return self._table.Get(kind, at)
