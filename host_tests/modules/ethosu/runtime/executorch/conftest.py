@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures: programs of our own, and those next to the tree."""
+
+import os
+from pathlib import Path
+
+import pytest
+import sharing
+
+from . import made
+
+OPTIONS = {
+    "u55": ("--accelerator-config", "ethos-u55-128"),
+    "u55 COP2": ("--accelerator-config", "ethos-u55-128", "--cop-format", "COP2"),
+    "u65 dedicated": (
+        *("--accelerator-config", "ethos-u65-256", "--system-config", "Ethos_U65_High_End"),
+        *("--memory-mode", "Dedicated_Sram"),
+    ),
+    "u85": ("--accelerator-config", "ethos-u85-256"),
+    "u85 separate": (
+        *("--accelerator-config", "ethos-u85-256", "--cop-format", "COP2"),
+        "--separate-io-regions",
+    ),
+}
+
+
+@pytest.fixture(scope="session")
+def raw(vela, small_models):
+    """What Vela's raw output holds: `raw("u55")` for options by name, of small_cnn."""
+    made_of = {}
+
+    def get(name: str):
+        if name not in made_of:
+            path = vela(small_models["small_cnn"], *OPTIONS[name], "--output-format", "raw")
+            made_of[name] = made.binary(path)
+        return made_of[name]
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def shared_programs() -> Path:
+    """Folder of exported programs next to the tree."""
+    folder = sharing.REPO.parent / "shared" / "executorch"
+    if not folder.is_dir():
+        reason = f"{folder} is not there: exported programs are not part of the tree"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return folder

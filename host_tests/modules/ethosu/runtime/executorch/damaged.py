@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: MIT
+"""Programs that must be refused when they are loaded: what is wrong, and what is said about it.
+
+The first group are files for which ExecuTorch's own runtime reports success, and computes zeros or
+wrong values, or writes outside of its memory.
+"""
+
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from ethosu_tools.executorch import VelaBinary
+from ethosu_tools.executorch.vela_binary import block
+
+from . import made
+from .program_writer import FREE, JUMP, MOVE, NULL, Method, Program, i32, union
+
+Make = Callable[[VelaBinary], bytes]
+# Ends of small_cnn, the model that all are made from.
+INPUT = made.End((1, 3, 16, 16), 0.0235, -3)
+OUTPUT = made.End((1, 10), 1 / 256, -128)
+
+
+def _program(data: bytes, **options: object) -> Program:
+    program = Program()
+    method = program.forward
+    method.inputs = [method.tensor("int8", INPUT.sizes, INPUT.order)]
+    method.outputs = [method.tensor("int8", OUTPUT.sizes)]
+    program.delegate(data, [*method.inputs, *method.outputs], **options)
+    return program
+
+
+def _file(data: bytes, **options: object) -> bytes:
+    return _program(data, **options).encode()
+
+
+def _first(blob: VelaBinary, **changes: object) -> VelaBinary:
+    return replace(blob, inputs=(replace(blob.inputs[0], **changes),))
+
+
+def _last(blob: VelaBinary, **changes: object) -> VelaBinary:
+    return replace(blob, outputs=(replace(blob.outputs[0], **changes),))
+
+
+def _with_size(blob: VelaBinary, name: str, size: int) -> bytes:
+    """The same bytes, but the header of a block says another size."""
+    data = bytearray(blob.encode())
+    at = data.index(name.encode() + b"\0")
+    struct.pack_into("<I", data, at + 16, size)
+    return bytes(data)
+
+
+def _with_count(blob: VelaBinary, count: int) -> bytes:
+    data = bytearray(blob.encode())
+    struct.pack_into("<I", data, data.index(b"inputs\0") + 32, count)
+    return bytes(data)
+
+
+def _renamed(blob: VelaBinary, name: str, new: str) -> bytes:
+    return blob.encode().replace(name.encode().ljust(16, b"\0"), new.encode().ljust(16, b"\0"), 1)
+
+
+def _external(blob: VelaBinary, name: str) -> bytes:
+    data = bytearray(blob.encode())
+    data[data.index(name.encode() + b"\0") + 20] = 1
+    return bytes(data)
+
+
+def _twice(blob: VelaBinary) -> bytes:
+    data = blob.encode()
+    end = block("vela_end_stream")
+    return data[: -len(end)] + block("scratch_size", bytes(4)) + end
+
+
+# Region 1 holds both ends; output and input of small_cnn leave room for nothing less.
+DELEGATES: dict[str, tuple[Make, str]] = {
+    "output offset outside of scratch": (
+        lambda blob: _file(_last(blob, offset=0x200000).encode()),
+        r"instruction 0 \(delegate\), argument 1: last byte in scratch at 2097162, expected 3568",
+    ),
+    "input offset 0x7ffffff0": (
+        lambda blob: _file(_first(blob, offset=0x7FFFFFF0).encode()),
+        r"argument 0: last byte in scratch at 2147484400, expected 3568",
+    ),
+    "scratch_size too small for the ends": (
+        lambda blob: _file(replace(blob, scratch_size=0x100).encode()),
+        r"argument 0: last byte in scratch at 2160, expected 256",
+    ),
+    "inputs count 2 with one argument": (
+        lambda blob: _file(replace(blob, inputs=blob.inputs * 2).encode()),
+        "2 arguments for 2 inputs and 1 outputs",
+    ),
+    "no inputs": (
+        lambda blob: _file(replace(blob, inputs=()).encode()),
+        "2 arguments for 0 inputs and 1 outputs",
+    ),
+    "cmd_data of 0x7fffffe0 bytes": (
+        lambda blob: _file(_with_size(blob, "cmd_data", 0x7FFFFFE0)),
+        r"block cmd_data: 2147483616 bytes of the block, more than are left, \d+ expected",
+    ),
+    "a size that rounds up to 0": (
+        lambda blob: _file(_with_size(blob, "weight_data", 0xFFFFFFFF)),
+        "block weight_data: 4294967295 bytes of the block, more than are left",
+    ),
+    "weight_data of 16 bytes": (
+        lambda blob: _file(_with_size(blob, "weight_data", 16)),
+        "block .*: ",
+    ),
+    "scratch_size of 8 bytes": (
+        lambda blob: _file(_with_size(blob, "scratch_size", 8)),
+        "block scratch_size: 8 bytes, 4 expected",
+    ),
+    "a count of inputs that its block contradicts": (
+        lambda blob: _file(_with_size(blob, "inputs", 44)),
+        "block inputs: 44 bytes, where its count asks for another number",
+    ),
+    "a count of inputs that wraps around": (
+        lambda blob: _file(_with_count(blob, (1 << 30) + 1)),
+        "block inputs: 40 bytes, where its count asks for another number, 1073741825 expected",
+    ),
+    "another first block": (
+        lambda blob: _file(_renamed(blob, "vela_bin_stream", "vela_bin")),
+        "block vela_bin: 0 bytes in the first block, which must be vela_bin_stream",
+    ),
+    "no last block": (
+        lambda blob: _file(blob.encode()[:-32]),
+        "0 bytes of the next block's header, 32 expected",
+    ),
+    "an unknown block": (
+        lambda blob: _file(_renamed(blob, "weight_data", "weights")),
+        "block weights: .* unknown or there twice",
+    ),
+    "a block twice": (lambda blob: _file(_twice(blob)), "block scratch_size: .* there twice"),
+    "bytes behind the last block": (
+        lambda blob: _file(blob.encode() + bytes(16)),
+        "block vela_end_stream: 16 bytes behind the last block",
+    ),
+    "cut within a header": (
+        lambda blob: _file(blob.encode()[:-20]),
+        "12 bytes of the next block's header, 32 expected",
+    ),
+    "no delegate data at all": (lambda blob: _file(b""), "0 bytes of the next block's header"),
+    "a negative offset": (
+        lambda blob: _file(_first(blob, offset=-16).encode()),
+        "argument 0: shape, element size or offset",
+    ),
+    "a negative dimension": (
+        lambda blob: _file(_first(blob, shape=(1, 1, 1, -16, 16, 3)).encode()),
+        "argument 0: shape, element size or offset",
+    ),
+    "element size 0": (
+        lambda blob: _file(_first(blob, element_size=0).encode()),
+        "argument 0: shape, element size or offset",
+    ),
+    "an input in fast scratch": (
+        lambda blob: _file(_first(blob, region=2).encode()),
+        "argument 0: region 2, expected 1",
+    ),
+    "an input in the region of outputs": (
+        lambda blob: _file(_first(blob, region=4).encode()),
+        "argument 0: region 4, expected 1",
+    ),
+    "a region that is not there": (
+        lambda blob: _file(_last(blob, region=0x7FFFFFFF).encode()),
+        "argument 1: region 2147483647, expected 1",
+    ),
+    "an input of other size than its tensor": (
+        lambda blob: _file(_first(blob, shape=(1, 1, 1, 16, 15, 3)).encode()),
+        "argument 0: bytes of the tensor 768, expected 720",
+    ),
+    "an input of other element size than its tensor": (
+        lambda blob: _file(_first(blob, shape=(1, 1, 1, 16, 8, 3), element_size=2).encode()),
+        "argument 0: bytes of an element 1, expected 2",
+    ),
+    "an external scratch_size": (
+        lambda blob: _file(_external(blob, "scratch_size")),
+        "block scratch_size: 1 external blocks of this name, 0 expected",
+    ),
+    "external weights that were not given": (
+        lambda blob: _file(_external(blob, "weight_data")),
+        r"its data is in another file \(.ptd\), which was not given",
+    ),
+    "another backend": (
+        lambda blob: _file(blob.encode(), backend="XnnpackBackend"),
+        "its backend is not EthosUBackend",
+    ),
+    "commands that are no payload": (
+        lambda blob: _file(replace(blob, commands=b"XXXX" + blob.commands[4:]).encode()),
+        "COP1",
+    ),
+    "a constant output": (
+        lambda blob: _constant_output(blob),
+        "value 1, an input or output, is constant",
+    ),
+}
+
+
+def _constant_output(blob: VelaBinary) -> bytes:
+    program = Program()
+    method = program.forward
+    index = program.constant(np.zeros(10, np.int8))
+    method.inputs = [method.tensor("int8", INPUT.sizes, INPUT.order)]
+    method.outputs = [method.tensor("int8", OUTPUT.sizes, constant=True, data=index)]
+    program.delegate(blob.encode(), [0, 1])
+    return program.encode()
+
+
+def _only(build: Callable[[Program, Method], None]) -> Make:
+    """A program without a delegate, of one tensor more than its ends."""
+
+    def make(_: VelaBinary) -> bytes:
+        program = Program()
+        method = program.forward
+        method.inputs = [method.tensor("float32", (4,))]
+        method.outputs = [method.tensor("int8", (4,))]
+        build(program, method)
+        return program.encode()
+
+    return make
+
+
+def _quantize(**changes: float) -> Callable[[Program, Method], None]:
+    def build(_: Program, method: Method) -> None:
+        numbers = {"scale": 0.5, "zero": 0, "low": -128, "high": 127, "type": 1} | changes
+        values = [method.number(value) for value in numbers.values()]
+        method.kernel(made.QUANTIZE, [0, *values, 1, 1])
+
+    return build
+
+
+def _call(arguments: list[int], name: str = made.QUANTIZE) -> Callable[[Program, Method], None]:
+    return lambda _, method: method.kernel(name, arguments)
+
+
+def _instruction(kind: int) -> Callable[[Program, Method], None]:
+    return lambda _, method: method.instructions.append(union(kind, {0: i32(0), 1: i32(1)}))
+
+
+def _tensor(*arguments: object, **options: object) -> Callable[[Program, Method], None]:
+    def build(_: Program, method: Method) -> None:
+        planned = method.planned
+        method.inputs = [method.tensor(*arguments, **options)]
+        method.planned = planned if "at" in options else method.planned
+
+    return build
+
+
+def _dynamic(_: Program, method: Method) -> None:
+    from .program_writer import Scalar, n
+
+    method.values[0][1][8] = Scalar(n.Int8Flags, 1)
+
+
+def _patched(at: int, text: str, value: int) -> Make:
+    """A sound program with other numbers in its extended header."""
+
+    def make(blob: VelaBinary) -> bytes:
+        data = bytearray(_file(blob.encode()))
+        struct.pack_into(text, data, at, value)
+        return bytes(data)
+
+    return make
+
+
+def _segment_past_the_file(blob: VelaBinary) -> bytes:
+    data = _file(blob.encode())
+    return data[:-64]
+
+
+PROGRAMS: dict[str, tuple[Make, str]] = {
+    "an operator that the firmware lacks": (
+        _only(_call([0, 1, 1], "aten::foo")),
+        r"instruction 0 \(aten::foo\): this firmware has no such operator",
+    ),
+    "too few arguments": (
+        _only(_call([1, 1])),
+        r"instruction 0 \(quantized_decomposed::quantize_per_tensor\): it has too few arguments",
+    ),
+    "a value that is not there": (_only(_call([99, 0, 0, 0, 0, 0, 1, 1])), "malformed|value 99"),
+    "a negative value": (_only(_call([-1, 0, 0, 0, 0, 0, 1, 1])), "malformed|value 4294967295"),
+    "a scale of 0": (_only(_quantize(scale=0.0)), "its scale is not above 0"),
+    "an infinite scale": (_only(_quantize(scale=float("inf"))), "its scale is not above 0"),
+    "a scale that is no number": (_only(_quantize(scale=7)), "argument 1 is not a real number"),
+    "limits beyond int8": (_only(_quantize(low=-129)), "its limits are not those of int8"),
+    "limits beyond all types": (
+        _only(_quantize(high=1 << 40)),
+        "argument 4 is not a number within",
+    ),
+    "MoveCall": (_only(_instruction(MOVE)), "control flow: this runtime has no such instruction"),
+    "JumpFalseCall": (
+        _only(_instruction(JUMP)),
+        "control flow: this runtime has no such instruction",
+    ),
+    "an instruction of no known type": (
+        _only(_instruction(99)),
+        "control flow: this runtime has no such instruction",
+    ),
+    "a dynamic shape": (_only(_dynamic), "value 0, of instruction 0, has a dynamic shape"),
+    "a tensor outside of its planned buffer": (
+        _only(_tensor("float32", (4,), at=32)),
+        "leaves its planned buffer",
+    ),
+    "an address that its type does not allow": (
+        _only(_tensor("float32", (1,), at=2)),
+        "is not aligned there",
+    ),
+    "a constant outside of the file": (
+        _only(_tensor("float32", (4,), constant=True, data=7)),
+        "has constant data that is not in the file",
+    ),
+    "an order that names a dimension twice": (
+        _only(_tensor("float32", (2, 2), (1, 1))),
+        "sizes and order contradict",
+    ),
+    "an order of other length": (
+        _only(_tensor("float32", (2, 2), (0,))),
+        "sizes and order contradict",
+    ),
+    "sizes beyond 32 bits": (
+        _only(_tensor("float32", (1 << 16, 1 << 16), at=0)),
+        "sizes and order contradict",
+    ),
+    "a negative size": (_only(_tensor("float32", (-4,), at=0)), "sizes and order contradict"),
+    "nine dimensions": (_only(_tensor("float32", (1,) * 9)), "more than 8 dimensions"),
+    "no forward()": (
+        lambda _: Program([Method("backward")]).encode(),
+        "the program has no method forward, but 1 others",
+    ),
+    "an input that is no tensor": (
+        _only(lambda _, method: method.inputs.append(method.value(NULL))),
+        "value 2, of instruction 0, is no tensor",
+    ),
+    "tables that end behind the file": (_patched(16, "<Q", 1 << 40), "malformed or truncated"),
+    "tables that end before they begin": (_patched(16, "<Q", 4), "malformed or truncated"),
+    "a header of 8 bytes": (_patched(12, "<I", 8), "malformed or truncated"),
+    "segments behind the file": (_patched(24, "<Q", 1 << 33), "malformed or truncated"),
+    "a segment past the file": (_segment_past_the_file, "its delegate is malformed"),
+    "a file cut in its tables": (
+        lambda blob: _file(blob.encode())[:100],
+        "malformed or truncated at byte",
+    ),
+}
+
+SOUND: dict[str, Make] = {
+    "a delegate": lambda blob: _file(blob.encode()),
+    "quantize": _only(_quantize()),
+    "FreeCall": _only(_instruction(FREE)),
+}

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""ExecuTorch programs of our own: a small .tflite through Vela's raw output, between ends.
+
+The reference is TFLite's reference kernels on the .tflite, and the arithmetic of ExecuTorch's
+portable quantize_per_tensor and dequantize_per_tensor (kernels/quantized/cpu of
+pytorch/executorch 1.5), in NumPy.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from ethosu_tools.executorch import Io, VelaBinary
+from ethosu_tools.oracle import Oracle
+
+from .program_writer import Method, Program
+
+QUANTIZE = "quantized_decomposed::quantize_per_tensor"
+DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor"
+# Channels last: sizes are N, C, H, W, bytes lie as N, H, W, C.
+LAST = (0, 2, 3, 1)
+
+
+def binary(npz: Path) -> VelaBinary:
+    """What Vela's raw output says of its one command stream."""
+    with np.load(npz, allow_pickle=True) as file:  # Vela made it in this run
+
+        def ios(end: str) -> tuple[Io, ...]:
+            rows = zip(
+                *(file[f"{end}_{name}"] for name in ("shape", "elem_size", "offset", "region")),
+                strict=True,
+            )
+            return tuple(
+                Io(tuple(int(size) for size in shape), int(element), int(offset), int(region))
+                for shape, element, offset, region in rows
+            )
+
+        return VelaBinary(
+            commands=file["cmd_data"].tobytes(),
+            weights=file["weight_data"].tobytes(),
+            scratch_size=int(file["scratch_size"]),
+            inputs=ios("input"),
+            outputs=ios("output"),
+        )
+
+
+@dataclass(frozen=True)
+class End:
+    """An input or output: what the exporter calls its sizes, and its quantisation."""
+
+    sizes: tuple[int, ...]
+    scale: float
+    zero_point: int
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        return LAST if len(self.sizes) == 4 else tuple(range(len(self.sizes)))
+
+
+def ends(model: Path) -> tuple[list[End], list[End]]:
+    """The ends of a .tflite, as PyTorch names their sizes."""
+    oracle = Oracle(model)
+
+    def end(tensor) -> End:
+        n, *rest = tensor.shape
+        sizes = (n, rest[-1], *rest[:-1]) if len(rest) == 3 else tensor.shape
+        return End(tuple(sizes), tensor.scale, tensor.zero_point)
+
+    return [end(t) for t in oracle.inputs], [end(t) for t in oracle.outputs]
+
+
+def quantised_ends(
+    model: Path, blob: VelaBinary | bytes, *, inline: bool = False, methods: bool = True
+) -> Program:
+    """A program that is one delegate, with integer inputs and outputs."""
+    inputs, outputs = ends(model)
+    program = Program()
+    method = program.forward
+    method.inputs = [method.tensor("int8", end.sizes, end.order) for end in inputs]
+    method.outputs = [method.tensor("int8", end.sizes, end.order) for end in outputs]
+    data = blob if isinstance(blob, bytes) else blob.encode()
+    program.delegate(data, [*method.inputs, *method.outputs], inline=inline)
+    for name, each in (("input", inputs), ("output", outputs)):
+        for index, end in enumerate(each if methods else []):
+            program.constant_method(f"{name}{index}_scale", end.scale)
+            program.constant_method(f"{name}{index}_zp", end.zero_point)
+    return program
+
+
+def add_quantize(method: Method, source: int, end: End, target: int, name: str = QUANTIZE) -> None:
+    numbers = [end.scale, end.zero_point, -128, 127, 1]
+    values = [method.number(value) for value in numbers]
+    method.kernel(name, [source, *values, target, target])
+
+
+def add_dequantize(
+    method: Method, source: int, end: End, target: int, name: str = DEQUANTIZE
+) -> None:
+    values = [method.number(value) for value in (end.scale, end.zero_point, -128, 127, 1, None)]
+    method.kernel(name, [source, *values, target, target])
+
+
+def real_ends(model: Path, blob: VelaBinary) -> Program:
+    """A program with float inputs and outputs, which share planned memory as exporters do it."""
+    (first,), (last,) = ends(model)
+    program = Program()
+    method = program.forward
+    x = method.tensor("float32", first.sizes, first.order, at=0)
+    quantised = method.tensor("int8", first.sizes, first.order)
+    result = method.tensor("int8", last.sizes, last.order, at=0)
+    y = method.tensor("float32", last.sizes, last.order, at=128)
+    method.inputs, method.outputs = [x], [y]
+    add_quantize(method, x, first, quantised)
+    program.delegate(blob.encode(), [quantised, result])
+    add_dequantize(method, result, last, y)
+    return program
+
+
+def quantize(x: np.ndarray, end: End) -> np.ndarray:
+    inverse = np.float32(1) / np.float32(end.scale)
+    steps = np.rint(x.astype(np.float32) * inverse)
+    return np.clip(steps + end.zero_point, -128, 127).astype(np.int8)
+
+
+def dequantize(q: np.ndarray, end: End) -> np.ndarray:
+    return (q.astype(np.int32) - end.zero_point).astype(np.float32) * np.float32(end.scale)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, inputs in its memory order, and the outputs that it must give."""
+
+    program: bytes
+    inputs: Sequence[np.ndarray]
+    outputs: Sequence[np.ndarray]
+
+
+def quantised_case(model: Path, program: bytes, seed: int = 0) -> Case:
+    """A program with integer ends, and TFLite's answer."""
+    oracle = Oracle(model)
+    rng = np.random.default_rng(seed)
+    inputs = [rng.integers(-128, 128, t.shape).astype(np.int8) for t in oracle.inputs]
+    return Case(program, inputs, oracle.step(inputs))
+
+
+def real_case(model: Path, program: bytes, seed: int = 0) -> Case:
+    """A program with float ends, TFLite's answer between the ends' arithmetic."""
+    (first,), (last,) = ends(model)
+    oracle = Oracle(model)
+    rng = np.random.default_rng(seed)
+    spread = 300 * first.scale  # so that some values lie outside of int8
+    x = rng.uniform(-spread, spread, oracle.inputs[0].shape).astype(np.float32)
+    x.flat[:3] = np.float32(first.scale) * np.array([0.5, 1.5, 2.5], np.float32)  # ties
+    (y,) = oracle.step([quantize(x, first)])
+    return Case(program, [x], [dequantize(y, last)])
+
+
+def moved(blob: VelaBinary, **changes: object) -> VelaBinary:
+    """The same data with other fields."""
+    return replace(blob, **changes)

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: MIT
+"""Writes ExecuTorch programs (.pte) and data files (.ptd) from nothing, for tests.
+
+Field numbers: schema/program.fbs and extension/flat_tensor of pytorch/executorch 1.5, written down
+here a second time, independently of the reader in tools and of the runtime.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import flatbuffers
+import numpy as np
+from flatbuffers import number_types as n
+
+SCALARS = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float32": 6, "bool": 11}
+NULL, INT, BOOL, DOUBLE, TENSOR, STRING, INTS = range(1, 8)
+KERNEL, DELEGATE, MOVE, JUMP, FREE = range(1, 6)
+SEGMENT_ALIGNMENT = 128
+_HEADER_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Scalar:
+    kind: Any
+    value: Any
+
+
+@dataclass(frozen=True)
+class Numbers:
+    kind: Any
+    values: Sequence[Any]
+
+
+# A table is a dictionary: field to scalar, text, bytes (aligned to 16), numbers, table, or tables.
+Node = Scalar | Numbers | str | bytes | Mapping[int, Any] | list[Any]
+
+
+def u8(value: int) -> Scalar:
+    return Scalar(n.Uint8Flags, value)
+
+
+def u32(value: int) -> Scalar:
+    return Scalar(n.Uint32Flags, value)
+
+
+def i32(value: int) -> Scalar:
+    return Scalar(n.Int32Flags, value)
+
+
+def u64(value: int) -> Scalar:
+    return Scalar(n.Uint64Flags, value)
+
+
+def i64(value: int) -> Scalar:
+    return Scalar(n.Int64Flags, value)
+
+
+def f64(value: float) -> Scalar:
+    return Scalar(n.Float64Flags, value)
+
+
+def i32s(values: Iterable[int]) -> Numbers:
+    return Numbers(n.Int32Flags, list(values))
+
+
+def i64s(values: Iterable[int]) -> Numbers:
+    return Numbers(n.Int64Flags, list(values))
+
+
+def encode(root: Mapping[int, Any], identifier: bytes) -> bytes:
+    """A FlatBuffer of this tree."""
+    builder = flatbuffers.Builder(4096)
+    builder.Finish(_table(builder, root), identifier)
+    return bytes(builder.Output())
+
+
+def _vector(builder: Any, kind: Any, values: Sequence[Any], alignment: int) -> int:
+    builder.StartVector(kind.bytewidth, len(values), alignment)
+    for value in reversed(values):
+        builder.Prepend(kind, value)
+    return int(builder.EndVector())
+
+
+def _offset(builder: Any, node: Node) -> int:
+    if isinstance(node, str):
+        return int(builder.CreateString(node))
+    if isinstance(node, bytes):
+        return _vector(builder, n.Uint8Flags, node, 16)
+    if isinstance(node, Numbers):
+        return _vector(builder, node.kind, node.values, node.kind.bytewidth)
+    if isinstance(node, list):
+        offsets = [_table(builder, each) for each in node]
+        builder.StartVector(4, len(offsets), 4)
+        for offset in reversed(offsets):
+            builder.PrependUOffsetTRelative(offset)
+        return int(builder.EndVector())
+    return _table(builder, node)
+
+
+def _table(builder: Any, fields: Mapping[int, Any]) -> int:
+    offsets = {
+        number: _offset(builder, node)
+        for number, node in fields.items()
+        if not isinstance(node, Scalar)
+    }
+    builder.StartObject(max(fields, default=-1) + 1)
+    for number, node in fields.items():
+        if isinstance(node, Scalar):
+            builder.PrependSlot(node.kind, number, node.value, 0)
+        else:
+            builder.PrependUOffsetTRelativeSlot(number, offsets[number], 0)
+    return int(builder.EndObject())
+
+
+def union(kind: int, content: Mapping[int, Any]) -> dict[int, Any]:
+    return {0: u8(kind), 1: content}
+
+
+@dataclass
+class Method:
+    """A function of a program, to which values and instructions are added."""
+
+    name: str = "forward"
+    values: list[Any] = field(default_factory=list)
+    inputs: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+    instructions: list[Any] = field(default_factory=list)
+    operators: list[tuple[str, str]] = field(default_factory=list)
+    delegates: list[Any] = field(default_factory=list)
+    planned: int = 0
+
+    def value(self, kind: int, content: Mapping[int, Any] | None = None) -> int:
+        self.values.append(union(kind, content or {}))
+        return len(self.values) - 1
+
+    def number(self, value: float | None) -> int:
+        """An Int, a Double, or Null."""
+        if value is None:
+            return self.value(NULL)
+        if isinstance(value, int):
+            return self.value(INT, {0: i64(value)})
+        return self.value(DOUBLE, {0: f64(value)})
+
+    def numbers(self, values: Sequence[int]) -> int:
+        """An IntList: of numbers of values."""
+        return self.value(INTS, {0: i64s([self.number(value) for value in values])})
+
+    def tensor(
+        self,
+        dtype: str,
+        sizes: Sequence[int],
+        order: Sequence[int] | None = None,
+        *,
+        at: int | None = None,
+        data: int = 0,
+        constant: bool = False,
+    ) -> int:
+        """A tensor; planned behind the others, or at a given offset; data: its content's index."""
+        fields: dict[int, Any] = {
+            0: Scalar(n.Int8Flags, SCALARS[dtype]),
+            2: i32s(sizes),
+            3: Numbers(n.Uint8Flags, list(order or range(len(sizes)))),
+            5: u32(data),
+        }
+        if not constant:
+            size = int(np.prod(sizes)) * np.dtype(dtype).itemsize
+            at = self.planned if at is None else at
+            self.planned = max(self.planned, (at + size + 15) // 16 * 16)
+            fields[6] = {0: u32(1), 1: u32(at)}
+        return self.value(TENSOR, fields)
+
+    def kernel(self, name: str, arguments: Sequence[int], overload: str = "out") -> None:
+        """Call an operator."""
+        if (name, overload) not in self.operators:
+            self.operators.append((name, overload))
+        index = self.operators.index((name, overload))
+        self.instructions.append(union(KERNEL, {0: i32(index), 1: i32s(arguments)}))
+
+    def delegate(self, reference: tuple[int, int], arguments: Sequence[int], backend: str) -> None:
+        """Call a delegate, whose data is (0, number of inline data) or (1, number of segment)."""
+        place, index = reference
+        specs = [{0: "target", 1: b"ethos-u55-128"}]
+        data = {0: Scalar(n.Int8Flags, place), 1: u32(index)}
+        self.delegates.append({0: backend, 1: data, 2: specs})
+        number = len(self.delegates) - 1
+        self.instructions.append(union(DELEGATE, {0: i32(number), 1: i32s(arguments)}))
+
+    def tree(self) -> dict[int, Any]:
+        return {
+            0: self.name,
+            2: self.values,
+            3: i32s(self.inputs),
+            4: i32s(self.outputs),
+            5: [{2: self.instructions}],
+            6: [{0: name, 1: overload} for name, overload in self.operators],
+            7: self.delegates,
+            8: i64s([0, self.planned]),
+        }
+
+
+@dataclass
+class Program:
+    """A program, to which methods and data are added."""
+
+    methods: list[Method] = field(default_factory=lambda: [Method()])
+    inline: list[bytes] = field(default_factory=list)
+    segments: list[bytes] = field(default_factory=lambda: [b""])
+    constants: list[int] = field(default_factory=lambda: [0])
+    initial: bytes = b""
+    initial_at: list[int] = field(default_factory=lambda: [0])
+    named: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def forward(self) -> Method:
+        return self.methods[0]
+
+    def constant(self, array: np.ndarray) -> int:
+        """Put a constant into segment 0; returns its index, for Method.tensor()."""
+        data = self.segments[0]
+        self.constants.append(len(data))
+        self.segments[0] = data + array.tobytes() + bytes(-array.nbytes % 16)
+        return len(self.constants) - 1
+
+    def initial_value(self, array: np.ndarray) -> int:
+        """Store the initial value of a planned tensor; returns its index."""
+        self.initial_at.append(len(self.initial))
+        self.initial += array.tobytes()
+        return len(self.initial_at) - 1
+
+    def segment(self, data: bytes) -> int:
+        self.segments.append(data)
+        return len(self.segments) - 1
+
+    def delegate(
+        self,
+        data: bytes,
+        arguments: Sequence[int],
+        *,
+        inline: bool = False,
+        backend: str = "EthosUBackend",
+    ) -> None:
+        """Call a delegate with this data in forward()."""
+        if inline:
+            self.inline.append(data)
+            reference = (0, len(self.inline) - 1)
+        else:
+            reference = (1, self.segment(data))
+        self.forward.delegate(reference, arguments, backend)
+
+    def constant_method(self, name: str, value: float) -> None:
+        """A method that returns a number."""
+        method = Method(name)
+        method.outputs = [method.number(value)]
+        self.methods.append(method)
+
+    def encode(self) -> bytes:
+        """The file."""
+        segments = list(self.segments)
+        mutable = []
+        if self.initial:
+            segments.append(self.initial)
+            mutable = [{0: u32(len(segments) - 1), 1: Numbers(n.Uint64Flags, self.initial_at)}]
+        rows, data = [], b""
+        for segment in segments:
+            data += bytes(-len(data) % SEGMENT_ALIGNMENT)
+            rows.append({0: u64(len(data)), 1: u64(len(segment))})
+            data += segment
+        tree = {
+            1: [method.tree() for method in self.methods],
+            3: [{0: each} for each in self.inline],
+            4: rows,
+            5: {0: u32(0), 1: Numbers(n.Uint64Flags, self.constants)},
+            6: mutable,
+            7: [{0: key, 1: u32(index)} for key, index in self.named.items()],
+        }
+        return _with_segments(encode(tree, b"ET12"), data)
+
+
+def _with_segments(tables: bytes, data: bytes) -> bytes:
+    """The extended header, tables, padding, segments."""
+    if not data:
+        return tables
+    size = len(tables) + _HEADER_BYTES
+    base = -(-size // SEGMENT_ALIGNMENT) * SEGMENT_ALIGNMENT
+    header = struct.pack("<4sIQQQ", b"eh00", _HEADER_BYTES, size, base, len(data))
+    root = struct.pack("<I", struct.unpack_from("<I", tables)[0] + _HEADER_BYTES)
+    whole = root + tables[4:8] + header + tables[8:]
+    return whole + bytes(base - size) + data
+
+
+def data_file(entries: Mapping[str, bytes]) -> bytes:
+    """A .ptd file."""
+    rows, data = [], b""
+    for content in entries.values():
+        data += bytes(-len(data) % 16)
+        rows.append({0: u64(len(data)), 1: u64(len(content))})
+        data += content
+    named = [{0: key, 1: u32(index)} for index, key in enumerate(entries)]
+    tables = encode({1: rows, 2: named}, b"FT01")
+    length = 40
+    size = len(tables) + length
+    base = -(-size // 256) * 256
+    header = struct.pack("<4sIQQQQ", b"FH01", length, length + 8, len(tables), base, len(data))
+    root = struct.pack("<I", struct.unpack_from("<I", tables)[0] + length)
+    return root + tables[4:8] + header + tables[8:] + bytes(base - size) + data

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""Damaged programs are refused when they are loaded, with a sentence; nothing is touched (ASan)."""
+
+import re
+
+import pytest
+from ethosu_tools.errors import InputError
+from ethosu_tools.sim import Simulation
+
+from . import damaged
+
+ALL = damaged.DELEGATES | damaged.PROGRAMS
+
+
+@pytest.mark.parametrize("width", [64, 32])
+@pytest.mark.parametrize("name", ALL)
+def test_a_damaged_program_is_refused(damage, raw, tmp_path, name, width):
+    make, expected = ALL[name]
+    path = tmp_path / "program.pte"
+    path.write_bytes(make(raw("u55")))
+    said = damage("load", path, width)
+    assert said.startswith("-") and re.search(expected, said), said
+
+
+@pytest.mark.parametrize("width", [64, 32])
+@pytest.mark.parametrize("name", damaged.SOUND)
+def test_a_sound_program_of_the_same_kind_is_not(damage, raw, tmp_path, name, width):
+    path = tmp_path / "program.pte"
+    path.write_bytes(damaged.SOUND[name](raw("u55")))
+    assert damage("load", path, width).startswith("0 ")
+
+
+def test_scratch_that_the_stream_leaves_is_refused(raw):
+    """Both ends lie in it, but not all that the NPU writes."""
+    blob = raw("u55")
+    data = damaged.replace(blob, scratch_size=blob.inputs[0].offset + blob.inputs[0].size)
+    with pytest.raises(InputError, match=r"instruction 0 \(delegate\): "):
+        Simulation(damaged._file(data.encode()))
+
+
+def test_a_program_for_another_npu_is_refused(raw):
+    data = damaged._file(raw("u55").encode())
+    with pytest.raises(InputError, match="compiled for ethos-u55-128, the NPU is ethos-u55-64"):
+        Simulation(data, "ethos-u55-64")
+
+
+@pytest.mark.parametrize("width", [64, 32])
+def test_cut_at_every_byte(damage, raw, tmp_path, width):
+    path = tmp_path / "program.pte"
+    path.write_bytes(damaged.SOUND["a delegate"](raw("u55")))
+    assert re.search(r"prefixes, 0 accepted", damage("cut", path, width))
