@@ -47,16 +47,7 @@ int npu_call_new(struct builder *builder, uint32_t bases, struct npu_call_counte
     *call = memory == NULL ? &counted->call : memory;
     (*call)->program.owner = NULL;
     (*call)->bases = bases;
-    for (uint32_t i = 0; i < bases; i++) {
-        npu_call_set(*call, i, NULL, 0);
-    }
     return ETHOSU_MODEL_OK;
-}
-
-void npu_call_set(struct npu_call *call, uint32_t index, const void *data, uint32_t size)
-{
-    // Nothing is written through a pointer to constants: the NPU only reads them.
-    npu_bases(call)[index] = (struct npu_base){(void *)(uintptr_t)data, size};
 }
 
 /** Let the driver check the call as far as it can without running it. */

@@ -11,12 +11,18 @@ struct npu_call_counted {
     struct npu_base bases[NPU_BASES_MAX];
 };
 
-/** Reserve a call; while measuring *call is a scratch one, in `counted`. */
+/** Reserve a call, whose bases are to be set; while measuring *call is a scratch one, in `counted`.
+ */
 int npu_call_new(struct builder *builder, uint32_t bases, struct npu_call_counted *counted,
                  struct npu_call **call);
 
 /** Set a base pointer of a call. */
-void npu_call_set(struct npu_call *call, uint32_t index, const void *data, uint32_t size);
+static inline void npu_call_set(struct npu_call *call, uint32_t index, const void *data,
+                                uint32_t size)
+{
+    // Nothing is written through a pointer to constants: the NPU only reads them.
+    npu_bases(call)[index] = (struct npu_base){(void *)(uintptr_t)data, size};
+}
 
 /** Let the driver check a complete call, and add its step. */
 int npu_call_add(struct builder *builder, struct npu_call *call);

@@ -42,7 +42,8 @@ static int place_read_only(struct builder *builder, const struct tflite_operator
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its read-only data is malformed");
     }
     if (tensor.data == NULL) {
-        return ETHOSU_MODEL_OK; // a network without weights
+        npu_call_set(call, BASE_READ_ONLY, NULL, 0); // a network without weights
+        return ETHOSU_MODEL_OK;
     }
     const void *data;
     TRY(build_visible(builder, &builder->read_only, tensor.data, tensor.size, &data));

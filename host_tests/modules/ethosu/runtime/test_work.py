@@ -24,7 +24,9 @@ STOPPED = 11
 
 def _counter(repo, tmp_path_factory, more=(), name="count"):
     module = repo / "modules/ethosu"
-    folders = [module / name for name in ("driver", "runtime", "runtime/executorch", "runtime/kernels")]
+    folders = [
+        module / name for name in ("driver", "runtime", "runtime/executorch", "runtime/kernels")
+    ]
     ours, drivers = (repo / TARGET.format(name) for name in ("runtime", "driver"))
     cpu = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
     flags = ["-std=c11", "-O2", "-ffunction-sections", "-ffp-contract=off", "-Wall", "-Werror"]

@@ -30,6 +30,13 @@ struct in_place {
     uint32_t last;     /**< instruction that reads it last */
 };
 
+/** A delegate's call: its data, and its arguments: inputs, then outputs. */
+struct delegate_call {
+    struct vela_binary binary;
+    struct fb_vector arguments;
+    uint32_t instruction;
+};
+
 /** A program while it is built. */
 struct program_builder {
     struct builder *builder;
@@ -40,13 +47,7 @@ struct program_builder {
     uint32_t region_sizes[REGIONS];        /**< bytes */
     struct in_place in_place[PROGRAM_MAX_IN_PLACE];
     uint32_t in_place_count;
-};
-
-/** A delegate's call: its data, and its arguments: inputs, then outputs. */
-struct delegate_call {
-    struct vela_binary binary;
-    struct fb_vector arguments;
-    uint32_t instruction;
+    struct delegate_call opened; /**< the last one, which several stages ask for */
 };
 
 /** A tensor argument of a call, with its memory. */

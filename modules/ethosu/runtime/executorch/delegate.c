@@ -39,6 +39,10 @@ int delegate_open(struct program_builder *program, uint32_t instruction,
     struct vela_fault fault;
     struct vela_binary *binary = &delegate->binary;
     program->instruction = instruction;
+    if (program->opened.arguments.count != 0 && program->opened.instruction == instruction) {
+        *delegate = program->opened;
+        return ETHOSU_MODEL_OK;
+    }
     TRY(build_work(program->builder, WORK_OF_OPERATOR));
     if (!program_get_delegate(&program->program, call->index, &backend, &data)) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its delegate is malformed");
@@ -59,7 +63,9 @@ int delegate_open(struct program_builder *program, uint32_t instruction,
     delegate->arguments = call->arguments;
     delegate->instruction = instruction;
     TRY(find_external(program, binary, VELA_COMMANDS));
-    return find_external(program, binary, VELA_WEIGHTS);
+    TRY(find_external(program, binary, VELA_WEIGHTS));
+    program->opened = *delegate;
+    return ETHOSU_MODEL_OK;
 }
 
 /* ---- regions ---- */
@@ -289,23 +295,23 @@ static int add_call(struct program_builder *program, const struct delegate_call 
             : REGION_INPUTS;
     struct npu_call_counted counted;
     struct npu_call *call;
-    const void *visible;
+    const void *visible = NULL;
     TRY(npu_call_new(builder, bases, &counted, &call));
     TRY(build_payload(builder, commands->data, commands->size, &call->payload));
     call->payload_size = commands->size;
     if (weights->size != 0) {
         TRY(build_visible(builder, &builder->read_only, weights->data, weights->size, &visible));
-        npu_call_set(call, REGION_WEIGHTS, visible, weights->size);
     }
+    npu_call_set(call, REGION_WEIGHTS, visible, weights->size);
     uint32_t scratch_size = delegate->binary.scratch_size;
     void *scratch = scratch_size == 0 ? NULL : region_address(program, REGION_SCRATCH);
     npu_call_set(call, REGION_SCRATCH, scratch, scratch_size);
     // Where no stream uses fast scratch, that is the scratch, as in files for TensorFlow Lite.
     npu_call_set(call, REGION_FAST_SCRATCH, scratch, scratch_size);
     for (uint32_t region = REGION_FAST_SCRATCH; region < bases; region++) {
-        if (program->region_sizes[region] != 0) {
-            npu_call_set(call, region, region_address(program, region),
-                         program->region_sizes[region]);
+        uint32_t size = program->region_sizes[region];
+        if (size != 0 || region != REGION_FAST_SCRATCH) {
+            npu_call_set(call, region, region_address(program, region), size);
         }
     }
     return npu_call_add(builder, call);

@@ -78,20 +78,33 @@ static int finish(struct program_builder *program, const struct kernel *kernel,
 
 #if HAS_MVE
 
+/** Four values; `p` is a copy, so that the compiler keeps it in registers. */
+static inline int32x4_t quantize_4(struct ends p, float32x4_t values)
+{
+    int32x4_t steps = vcvtnq_s32_f32(vmulq_n_f32(values, p.factor));
+    int32x4_t value = vqaddq_n_s32(steps, p.zero_point);
+    return vminq_s32(vmaxq_s32(value, vdupq_n_s32(p.low)), vdupq_n_s32(p.high));
+}
+
+/** `type` is the element's, `store` and `store_some` write four of them. */
+#define QUANTIZE(name, type, store, store_some)                                             \
+    static void name(const struct ends *block, int32_t first, int32_t end)                  \
+    {                                                                                       \
+        const struct ends p = *block;                                                       \
+        const float *input = (const float *)p.input + first;                                \
+        type *output = (type *)p.output + first;                                            \
+        for (int32_t left = (end - first) / 4; left > 0; left--, input += 4, output += 4) { \
+            store(output, quantize_4(p, vldrwq_f32(input)));                                \
+        }                                                                                   \
+        mve_pred16_t rest = vctp32q((uint32_t)(end - first) % 4);                           \
+        store_some(output, quantize_4(p, vldrwq_z_f32(input, rest)), rest);                 \
+    }
+QUANTIZE(quantize_bytes, int8_t, vstrbq_s32, vstrbq_p_s32)
+QUANTIZE(quantize_halves, int16_t, vstrhq_s32, vstrhq_p_s32)
+
 static void quantize_block(const struct ends *p, int32_t first, int32_t end)
 {
-    const float *input = p->input;
-    for (int32_t i = first; i < end; i += 4) {
-        mve_pred16_t rest = vctp32q((uint32_t)(end - i));
-        float32x4_t steps = vmulq_n_f32(vldrwq_z_f32(input + i, rest), p->factor);
-        int32x4_t value = vqaddq_n_s32(vcvtnq_s32_f32(steps), p->zero_point);
-        value = vminq_s32(vmaxq_s32(value, vdupq_n_s32(p->low)), vdupq_n_s32(p->high));
-        if (p->wide) {
-            vstrhq_p_s32((int16_t *)p->output + i, value, rest);
-        } else {
-            vstrbq_p_s32((int8_t *)p->output + i, value, rest);
-        }
-    }
+    (p->wide ? quantize_halves : quantize_bytes)(p, first, end);
 }
 
 #else
@@ -145,16 +158,30 @@ int prepare_quantize(struct program_builder *program, const struct fb_vector *ar
 
 #if HAS_MVE
 
+static inline float32x4_t dequantize_4(struct ends p, int32x4_t values)
+{
+    return vmulq_n_f32(vcvtq_f32_s32(vsubq_n_s32(values, p.zero_point)), p.factor);
+}
+
+/** `type` is the element's, `load` and `load_some` read four of them. */
+#define DEQUANTIZE(name, type, load, load_some)                                             \
+    static void name(const struct ends *block, int32_t first, int32_t end)                  \
+    {                                                                                       \
+        const struct ends p = *block;                                                       \
+        const type *input = (const type *)p.input + first;                                  \
+        float *output = (float *)p.output + first;                                          \
+        for (int32_t left = (end - first) / 4; left > 0; left--, input += 4, output += 4) { \
+            vstrwq_f32(output, dequantize_4(p, load(input)));                               \
+        }                                                                                   \
+        mve_pred16_t rest = vctp32q((uint32_t)(end - first) % 4);                           \
+        vstrwq_p_f32(output, dequantize_4(p, load_some(input, rest)), rest);                \
+    }
+DEQUANTIZE(dequantize_bytes, int8_t, vldrbq_s32, vldrbq_z_s32)
+DEQUANTIZE(dequantize_halves, int16_t, vldrhq_s32, vldrhq_z_s32)
+
 static void dequantize_block(const struct ends *p, int32_t first, int32_t end)
 {
-    float *output = p->output;
-    for (int32_t i = first; i < end; i += 4) {
-        mve_pred16_t rest = vctp32q((uint32_t)(end - i));
-        int32x4_t value = p->wide ? vldrhq_z_s32((const int16_t *)p->input + i, rest)
-                                  : vldrbq_z_s32((const int8_t *)p->input + i, rest);
-        float32x4_t steps = vcvtq_f32_s32(vsubq_n_s32(value, p->zero_point));
-        vstrwq_p_f32(output + i, vmulq_n_f32(steps, p->factor), rest);
-    }
+    (p->wide ? dequantize_halves : dequantize_bytes)(p, first, end);
 }
 
 #else

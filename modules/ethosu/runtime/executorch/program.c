@@ -213,6 +213,7 @@ bool program_choose(struct program *program, uint32_t method)
     program->delegates = fb_get_vector(fb, &table, METHOD_DELEGATES, 4);
     program->buffer_sizes = fb_get_vector(fb, &table, METHOD_BUFFER_SIZES, 8);
     program->instructions = (struct fb_vector){0};
+    memset(program->known_index, 0, sizeof program->known_index);
     if (chains.count == 1) {
         struct fb_table chain = fb_table_at(fb, &chains, 0);
         program->instructions = fb_get_vector(fb, &chain, CHAIN_INSTRUCTIONS, 4);
@@ -360,7 +361,7 @@ static enum program_tensor_fault find_bytes(struct program *program, const struc
     return placed ? PROGRAM_TENSOR_OK : PROGRAM_TENSOR_PLACE;
 }
 
-enum program_tensor_fault program_get_tensor(struct program *program, uint32_t index,
+static enum program_tensor_fault read_tensor(struct program *program, uint32_t index,
                                              struct program_tensor *tensor)
 {
     struct flatbuffer *fb = &program->fb;
@@ -385,6 +386,22 @@ enum program_tensor_fault program_get_tensor(struct program *program, uint32_t i
         return PROGRAM_TENSOR_SHAPE;
     }
     return find_bytes(program, &value.table, tensor);
+}
+
+enum program_tensor_fault program_get_tensor(struct program *program, uint32_t index,
+                                             struct program_tensor *tensor)
+{
+    uint32_t place = index % PROGRAM_KNOWN;
+    if (program->known_index[place] == index + 1 && index != UINT32_MAX) {
+        *tensor = program->known[place];
+        return PROGRAM_TENSOR_OK;
+    }
+    enum program_tensor_fault fault = read_tensor(program, index, tensor);
+    if (fault == PROGRAM_TENSOR_OK) {
+        program->known_index[place] = index + 1;
+        program->known[place] = *tensor;
+    }
+    return fault;
 }
 
 /* ---- instructions ---- */

@@ -43,6 +43,21 @@ struct program_bytes {
     uint32_t size;
 };
 
+/** A tensor: static, at most ETHOSU_MODEL_MAX_RANK dimensions. */
+struct program_tensor {
+    uint32_t type; /**< enum ethosu_model_type */
+    uint32_t size; /**< bytes */
+    uint32_t rank;
+    int32_t shape[ETHOSU_MODEL_MAX_RANK];
+    uint8_t order[ETHOSU_MODEL_MAX_RANK]; /**< its dimensions, from outermost to innermost */
+    const uint8_t *data;                  /**< constant, or initial value, or NULL */
+    uint32_t buffer;                      /**< planned buffer, from 1; 0: constant */
+    uint32_t offset;                      /**< in that buffer */
+};
+
+/** Tensors that were read last, since several stages ask for the same ones. */
+#define PROGRAM_KNOWN 8u
+
 /** An open program, and one of its methods. */
 struct program {
     struct flatbuffer fb; /**< its tables */
@@ -64,25 +79,15 @@ struct program {
     struct fb_vector instructions;
     struct fb_vector operators;
     struct fb_vector delegates;
-    struct fb_vector buffer_sizes; /**< of planned buffers; number 0 is reserved */
+    struct fb_vector buffer_sizes;       /**< of planned buffers; number 0 is reserved */
+    uint32_t known_index[PROGRAM_KNOWN]; /**< value + 1; 0: none */
+    struct program_tensor known[PROGRAM_KNOWN];
 };
 
 /** A value: one of the method's variables and constants. */
 struct program_value {
     enum program_value_type type;
     struct fb_table table;
-};
-
-/** A tensor: static, at most ETHOSU_MODEL_MAX_RANK dimensions. */
-struct program_tensor {
-    uint32_t type; /**< enum ethosu_model_type */
-    uint32_t size; /**< bytes */
-    uint32_t rank;
-    int32_t shape[ETHOSU_MODEL_MAX_RANK];
-    uint8_t order[ETHOSU_MODEL_MAX_RANK]; /**< its dimensions, from outermost to innermost */
-    const uint8_t *data;                  /**< constant, or initial value, or NULL */
-    uint32_t buffer;                      /**< planned buffer, from 1; 0: constant */
-    uint32_t offset;                      /**< in that buffer */
 };
 
 struct program_instruction {
