@@ -28,6 +28,7 @@ _HEADER = struct.Struct("<4sIQQ")
 _HEADER_AT = 8
 _HEADER_LEAST = 24
 _LARGEST_TENSOR = 2**31 - 1
+_MOST_DIMENSIONS = 16  # of ExecuTorch
 
 # ExecuTorch's ScalarType numbers of the types that arrays can have here.
 DTYPES = {
@@ -253,6 +254,10 @@ def _tensor(row: Row) -> Tensor:
     sizes, order = row.numbers(2, I32), row.numbers(3, U8)
     if number not in DTYPES:
         raise InputError(f"a tensor has type {number}, which no array can hold")
+    if max(len(sizes), len(order)) > _MOST_DIMENSIONS:
+        raise InputError(
+            f"a tensor has {len(sizes):,} dimensions, at most {_MOST_DIMENSIONS} expected"
+        )
     if row.number(8, I8) != 0:
         raise InputError("a tensor has a dynamic shape: export it with static shapes")
     if sorted(order) != list(range(len(sizes))) or min(sizes, default=0) < 0:

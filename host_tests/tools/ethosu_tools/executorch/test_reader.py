@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""The reader of .pte, .ptd and .bpte: what a writer wrote, and one InputError for each damage."""
+
+import struct
+
+import flatbuffers
+import numpy as np
+import pytest
+from ethosu_tools import executorch, models
+from ethosu_tools.commands import inspect
+from ethosu_tools.errors import InputError
+from ethosu_tools.executorch import Bundle, DataFile, Io, Program, VelaBinary
+from flatbuffers import number_types as n
+from modules.ethosu.runtime.executorch.made import LAST
+
+from modules.ethosu.runtime.executorch import damaged, program_writer
+
+# COP1: an action with the CONFIG of an Ethos-U55 with 128 MACs, one with a stream of one word.
+COMMANDS = b"COP1" + struct.pack("<3I", 1, 7, 0) + struct.pack("<2I", 2 | 1 << 16, 0xFFFF0000)
+BLOB = VelaBinary(
+    commands=COMMANDS,
+    weights=bytes(range(40)),
+    scratch_size=4096,
+    inputs=(Io((1, 1, 1, 16, 16, 3), 1, 1024, 1),),
+    outputs=(Io((1, 1, 1, 1, 1, 10), 1, 0, 1),),
+)
+
+
+def program(**options):
+    """A program of one delegate and one value for each kind."""
+    made = damaged._program(BLOB.encode(), **options)
+    made.constant_method("input0_scale", 0.25)
+    made.constant_method("input0_zp", -3)
+    return made
+
+
+def test_a_delegate_is_what_was_encoded():
+    assert VelaBinary.parse(BLOB.encode()) == BLOB
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_a_program_is_what_was_written(inline):
+    found = Program(program(inline=inline).encode())
+    method = found.method()
+    assert found.methods == ("forward", "input0_scale", "input0_zp")
+    assert (found.constant("input0_scale"), found.constant("input0_zp")) == (0.25, -3)
+    assert found.constant("output0_scale") is None
+    assert method.inputs == (0,) and method.outputs == (1,) and method.buffers == (784,)
+    assert method.tensor(0).sizes == (1, 3, 16, 16) and method.tensor(0).order == LAST
+    assert method.tensor(0).shape == (1, 16, 16, 3) and method.tensor(1).offset == 768
+    assert [(each.type, each.index, each.arguments) for each in method.instructions] == [
+        (program_writer.DELEGATE, 0, (0, 1))
+    ]
+    assert method.delegates[0].specs == {"target": b"ethos-u55-128"}
+    assert found.binary(method.delegates[0]) == BLOB
+
+
+def test_the_description_says_what_inspect_shows():
+    described = models.describe(program().encode())
+    (first,), (operator,) = described.inputs, described.npu_operators
+    assert (first.shape, first.dtype) == ((1, 16, 16, 3), "int8")
+    assert (first.scale, first.zero_point) == (0.25, -3)
+    assert (operator.npu, operator.scratch_bytes) == ("ethos-u55-128", 4096)
+    assert operator.constant_bytes == 40 and operator.fast_scratch_bytes is None
+    assert (described.planned_bytes, described.ends, described.nchw) == (784, 0, False)
+
+
+def test_inspect_warns_of_what_costs_and_of_what_is_missing():
+    made = program_writer.Program()
+    method = made.forward
+    method.inputs = [method.tensor("float32", (1, 3, 16, 16))]
+    quantised = method.tensor("int8", (1, 3, 16, 16))
+    method.outputs = [method.tensor("int8", (1, 10))]
+    method.kernel("aten::foo", [0, 0])
+    damaged.made.add_quantize(method, 0, damaged.INPUT, quantised)
+    made.delegate(BLOB.encode(), [quantised, *method.outputs])
+    data = models.describe(made.encode()).as_dict()
+    text = inspect.render({"model": "x.pte", "bytes": 1, **data})
+    assert "768 values quantised" in text and "export with torch.channels_last" in text
+    assert "missing    aten::foo: the firmware has no such operator" in text
+
+
+def test_external_data_is_found_in_the_program_and_in_other_files():
+    external = damaged._external(BLOB, "weight_data")
+    made = damaged._program(external)
+    key = BLOB.weights.decode()
+    delegate = Program(made.encode()).method().delegates[0]
+    with pytest.raises(InputError, match=r"is in another file \(.ptd\), which was not given"):
+        Program(made.encode()).binary(delegate)
+    file = DataFile.parse(program_writer.data_file({"other": b"1", key: b"weights"}))
+    assert Program(made.encode(), [file]).binary(delegate).weights == b"weights"
+    made.named[key] = made.segment(b"here")
+    assert Program(made.encode()).binary(delegate).weights == b"here"
+
+
+def bundle(inner: bytes, array: np.ndarray, order: tuple[int, ...]) -> bytes:
+    stored = array.transpose(order)
+    tensor = {
+        0: program_writer.Scalar(n.Int8Flags, 6),
+        1: program_writer.i32s(array.shape),
+        2: stored.tobytes(),
+        3: program_writer.Numbers(n.Uint8Flags, list(order)),
+    }
+    case = {0: [program_writer.union(1, tensor)], 1: [program_writer.union(2, {0: i64(7)})]}
+    suites = [{0: "forward", 1: [case]}]
+    return program_writer.encode({0: program_writer.u32(2), 1: suites, 2: inner}, b"BP08")
+
+
+i64 = program_writer.i64
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), LAST])
+def test_a_bundle_holds_a_program_and_its_cases(order):
+    array = np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)
+    inner = program().encode()
+    found = Bundle.parse(bundle(inner, array, order))
+    assert found.program == inner
+    (case,) = found.cases
+    np.testing.assert_array_equal(case.inputs[0], array)
+    assert (case.method, case.outputs[0]) == ("forward", 7)
+
+
+def _named_again_and_again() -> bytes:
+    """2,000 values, each of which is one list of 2,000 numbers."""
+    count = 2_000
+    builder = flatbuffers.Builder(1 << 16)
+    builder.StartVector(8, count, 8)
+    for _ in range(count):
+        builder.PrependInt64(1)
+    numbers = builder.EndVector()
+    builder.StartObject(1)
+    builder.PrependUOffsetTRelativeSlot(0, numbers, 0)
+    content = builder.EndObject()
+    builder.StartObject(2)
+    builder.PrependUint8Slot(0, program_writer.INTS, 0)
+    builder.PrependUOffsetTRelativeSlot(1, content, 0)
+    value = builder.EndObject()
+    builder.StartVector(4, count, 4)
+    for _ in range(count):
+        builder.PrependUOffsetTRelative(value)
+    values = builder.EndVector()
+    name = builder.CreateString("forward")
+    builder.StartObject(9)
+    builder.PrependUOffsetTRelativeSlot(0, name, 0)
+    builder.PrependUOffsetTRelativeSlot(2, values, 0)
+    method = builder.EndObject()
+    builder.StartVector(4, 1, 4)
+    builder.PrependUOffsetTRelative(method)
+    methods = builder.EndVector()
+    builder.StartObject(2)
+    builder.PrependUOffsetTRelativeSlot(1, methods, 0)
+    builder.Finish(builder.EndObject(), b"ET12")
+    return bytes(builder.Output())
+
+
+@pytest.mark.parametrize("name", damaged.DELEGATES | damaged.PROGRAMS)
+def test_what_the_runtime_refuses_is_described_or_refused(name):
+    """Never another exception: inspect shows what it can of a file that the board refuses."""
+    make, _ = (damaged.DELEGATES | damaged.PROGRAMS)[name]
+    try:
+        models.describe(make(BLOB))
+    except InputError as error:
+        assert "the model" in str(error)
+
+
+def test_a_file_that_names_one_table_again_and_again_is_refused():
+    with pytest.raises(InputError, match="it names its tables so often"):
+        models.describe(_named_again_and_again())
+
+
+@pytest.mark.parametrize("kind", ["pte", "ptd", "bpte"])
+def test_cut_or_spoilt_anywhere_there_is_one_error(kind):
+    data, read = {
+        "pte": (program().encode(), models.describe),
+        "ptd": (program_writer.data_file({"a": b"1"}), DataFile.parse),
+        "bpte": (bundle(b"inner", np.zeros((1, 2, 3, 4), np.float32), LAST), Bundle.parse),
+    }[kind]
+    refused = 0
+    spoilt = [data[:size] for size in range(8, len(data), 7)]
+    for at in range(0, len(data), 3):
+        spoilt += [data[:at] + bytes([byte]) + data[at + 1 :] for byte in (0, 0x7F, 0xFF)]
+    for each in spoilt:
+        try:
+            with models.reading(each):
+                read(each)
+        except InputError:
+            refused += 1
+    assert 0 < refused < len(spoilt)
+
+
+def test_another_file_is_named_by_its_first_bytes(tmp_path):
+    path = tmp_path / "x.pte"
+    path.write_bytes(b"\0\0\0\0ET99 and more")
+    with pytest.raises(InputError, match=r"expected b'TFL3' or b'ET12' at byte 4, found b'ET99'"):
+        models.describe(path)
+    with pytest.raises(InputError, match="there is no method backward, but forward"):
+        executorch.describe(damaged._program(BLOB.encode()).encode(), "backward")
