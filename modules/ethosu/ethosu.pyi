@@ -107,8 +107,13 @@ class Model:
         timeout_ms: int = 10000,
         postprocess: _Post | None = None,
         real: bool = False,
+        method: str | None = None,
     ) -> None:
-        """Load a model from a path or a buffer.
+        """Load a model from a path or a buffer: a .tflite, or an ExecuTorch program (.pte).
+
+        Arrays of a program have the shape in which its bytes lie: NHWC for channels_last. Integer
+        ends have the scales that its methods input0_scale and so on tell, else 0.0. `method`: of a
+        program, "forward" when not given.
 
         `npu`: an index, a config, or a handle of reserve(); None: the NPU that the model was
         compiled for. `arena`: memory to use instead of a new block of the heap. The model keeps the

@@ -180,12 +180,21 @@ static void choose_npu(model_obj_t *self, mp_obj_t npu)
 
 /**
  * Model(source, *, npu=None, arena=None, verify=True, timeout_ms=10000,
- * postprocess=None, real=False)
+ * postprocess=None, real=False, method=None)
  */
 static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
                                const mp_obj_t *pos_args)
 {
-    enum { ARG_SOURCE, ARG_NPU, ARG_ARENA, ARG_VERIFY, ARG_TIMEOUT, ARG_POST, ARG_REAL };
+    enum {
+        ARG_SOURCE,
+        ARG_NPU,
+        ARG_ARENA,
+        ARG_VERIFY,
+        ARG_TIMEOUT,
+        ARG_POST,
+        ARG_REAL,
+        ARG_METHOD
+    };
     static const mp_arg_t allowed_args[] = {
         {MP_QSTR_source, MP_ARG_REQUIRED | MP_ARG_OBJ, {.u_obj = MP_OBJ_NULL}},
         {MP_QSTR_npu, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
@@ -194,12 +203,14 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
         {MP_QSTR_timeout_ms, MP_ARG_KW_ONLY | MP_ARG_INT, {.u_int = BINDING_TIMEOUT_MS}},
         {MP_QSTR_postprocess, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
         {MP_QSTR_real, MP_ARG_KW_ONLY | MP_ARG_BOOL, {.u_bool = false}},
+        {MP_QSTR_method, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
     };
     mp_arg_val_t args[MP_ARRAY_SIZE(allowed_args)];
     mp_arg_parse_all_kw_array(n_args, n_kw, pos_args, MP_ARRAY_SIZE(allowed_args), allowed_args,
                               args);
     uint64_t timeout = binding_timeout(args[ARG_TIMEOUT].u_int);
     binding_need_stack(LOADER_STACK);
+    mp_obj_t method = args[ARG_METHOD].u_obj;
     struct source source;
     source_open(args[ARG_SOURCE].u_obj, &source);
 
@@ -217,6 +228,7 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
         .file_size = source.size,
         .driver = self->npu,
         .skip_verify = !args[ARG_VERIFY].u_bool,
+        .method = method == mp_const_none ? NULL : mp_obj_str_get_str(method),
         .stop = model_must_stop,
         .argument = self,
         .npu_reads_object = binding_npu_reads_heap(),

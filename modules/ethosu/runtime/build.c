@@ -83,6 +83,11 @@ static int find_format(struct builder *builder, const struct ethosu_model_source
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         if (source->file_size >= 8 && formats[i]->is(source->file)) {
             builder->model->format = formats[i];
+            if (source->method != NULL && formats[i] == &tflite_format) {
+                return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                                 "a .tflite file has no methods, \"%s\" asked for",
+                                 source->method);
+            }
             return source->file_size <= INT32_MAX ? ETHOSU_MODEL_OK
                                                   : error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
                                                               "file is larger than 2 GB");

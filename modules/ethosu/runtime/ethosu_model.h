@@ -75,7 +75,7 @@ struct ethosu_model_source {
      */
     bool (*stop)(void *argument);
     void *argument;     /**< for `stop` */
-    const char *method; /**< of an ExecuTorch program; NULL: "forward" */
+    const char *method; /**< of an ExecuTorch program, to load; NULL: "forward" */
 };
 
 /** Memory that a model needs (measure) and gets (load). */

@@ -6,6 +6,9 @@ import pytest
 from ethosu_tools import boards
 from ethosu_tools.oracle import Oracle
 
+from modules.ethosu.runtime.conftest import vela  # noqa: F401
+from modules.ethosu.runtime.executorch.conftest import raw  # noqa: F401
+
 MODEL = "/model.tflite"
 
 # Of each emulated board: the NPU's registers, what no NPU sees, memory that no program has.

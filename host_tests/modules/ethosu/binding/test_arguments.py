@@ -9,6 +9,8 @@ from ethosu_tools import boards, paths, romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
+from modules.ethosu.runtime.executorch import made
+
 from .conftest import raised
 
 BUSY, CANCELLED, NO_NPU, RELEASED = "OSError 16 ", "OSError 125 ", "OSError 19 ", "OSError 1 "
@@ -393,7 +395,9 @@ def test_any_number_of_arguments(face):
 
 
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u85-256"])
-def test_a_model_asks_for_the_stack_that_loading_takes(request, repo, npu, compiled, small_models):
+def test_a_model_asks_for_the_stack_that_loading_takes(
+    request, repo, npu, compiled, small_models, raw
+):
     """Painted: the deepest word that loading changes lies within what it asks for."""
     if request.config.getoption("--port"):
         pytest.skip("paints the stack of the emulated board")
@@ -407,6 +411,8 @@ def test_a_model_asks_for_the_stack_that_loading_takes(request, repo, npu, compi
     files = {
         f"{name}.tflite": compiled(path, npu).read_bytes() for name, path in small_models.items()
     }
+    blob = raw("u85" if "u85" in npu else "u55")
+    files["small_cnn.pte"] = made.real_ends(small_models["small_cnn"], blob).encode()
     with QemuBoard(Machine(npu, romfs=romfs.build(files))) as board:
         board.exec(
             "import ethosu, micropython, os, uctypes\n"

@@ -9,6 +9,10 @@ from ethosu_tools import romfs, selftest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
+from modules.ethosu.runtime.conftest import vela  # noqa: F401
+from modules.ethosu.runtime.executorch import made
+from modules.ethosu.runtime.executorch.conftest import raw  # noqa: F401
+
 NPU = "ethos-u55-128"
 REPO = Path(__file__).resolve().parents[4]
 MODULE = REPO / "modules/ethosu"
@@ -33,7 +37,7 @@ def blocks(page):
 
 
 @pytest.fixture(scope="module")
-def rom(request, compiled, small_models, tmp_path_factory):
+def rom(request, compiled, small_models, raw, tmp_path_factory):  # noqa: F811
     """A board with the models that examples and pages load."""
     if request.config.getoption("--port"):
         pytest.skip("would replace the ROM file system of a real board")
@@ -44,6 +48,7 @@ def rom(request, compiled, small_models, tmp_path_factory):
         f"{name}.tflite": compiled(path, NPU).read_bytes() for name, path in small_models.items()
     }
     files["small_cnn_vela.tflite"] = files["small_cnn.tflite"]
+    files["small_cnn.pte"] = made.quantised_ends(small_models["small_cnn"], raw("u55")).encode()
     image = romfs.build(files | {"proven.tflite": proven.read_bytes()})
     with QemuBoard(Machine(NPU, romfs=image)) as board:
         yield board

@@ -240,14 +240,15 @@ class Program:
         *,
         inline: bool = False,
         backend: str = "EthosUBackend",
+        method: Method | None = None,
     ) -> None:
-        """Call a delegate with this data in forward()."""
+        """Call a delegate with this data, in forward() unless told otherwise."""
         if inline:
             self.inline.append(data)
             reference = (0, len(self.inline) - 1)
         else:
             reference = (1, self.segment(data))
-        self.forward.delegate(reference, arguments, backend)
+        (method or self.forward).delegate(reference, arguments, backend)
 
     def constant_method(self, name: str, value: float) -> None:
         """A method that returns a number."""
