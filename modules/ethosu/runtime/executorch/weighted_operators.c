@@ -89,7 +89,8 @@ static int get_weighted(struct program_builder *program, const struct fb_vector 
     struct weighted *weighted = &p->weighted;
     const int32_t *bias;
     weighted->mode = SUM_8;
-    TRY(argument_int(program, arguments, layout->input_offset, -255, 255, &weighted->input_offset));
+    TRY(argument_int(program, arguments, layout->input_offset, -INT8_MAX, -INT8_MIN,
+                     &weighted->input_offset));
     TRY(argument_int(program, arguments, layout->output_offset, INT8_MIN, INT8_MAX,
                      &weighted->output_offset));
     TRY(argument_int(program, arguments, layout->low, INT8_MIN, INT8_MAX, &weighted->range.low));
@@ -100,28 +101,40 @@ static int get_weighted(struct program_builder *program, const struct fb_vector 
     return ETHOSU_MODEL_OK;
 }
 
-/** Give the kernel the scratch that the exporter planned, and add the step. */
+/** Scratch that the exporter planned; for an operator without any, memory of our own. */
+static int get_scratch(struct program_builder *program, const struct fb_vector *arguments,
+                       const struct layout *layout, struct kernel_call *call)
+{
+    uint32_t needed = call->scratch_size;
+    struct program_operand scratch;
+    if (layout->scratch == 0) {
+        uint32_t offset;
+        TRY(build_reserve(program->builder, needed, &offset));
+        call->scratch = build_address(program->builder, offset);
+        return ETHOSU_MODEL_OK;
+    }
+    TRY(argument_tensor(program, arguments, layout->scratch, &scratch));
+    call->scratch = scratch.data;
+    bool right = scratch.tensor.buffer != 0 && scratch.tensor.size >= needed &&
+                 scratch.tensor.offset % ETHOSU_MODEL_ALIGNMENT == 0;
+    return right ? ETHOSU_MODEL_OK
+                 : error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
+                             "instruction %u: %u bytes of scratch planned, %u aligned to 16 needed",
+                             (unsigned)program->instruction, (unsigned)scratch.tensor.size,
+                             (unsigned)needed);
+}
+
 static int add(struct program_builder *program, const struct fb_vector *arguments,
                const struct layout *layout, uint32_t code, struct weighted_call *p)
 {
     const struct kernel *kernel = kernel_with_code(code);
-    struct program_operand scratch;
     if (kernel == NULL) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
                               "this firmware has no such operator");
     }
-    uint32_t needed = kernel->scratch == NULL ? 0 : kernel->scratch(&p->call);
-    p->call.scratch_size = needed;
-    if (needed != 0) {
-        TRY(argument_tensor(program, arguments, layout->scratch, &scratch));
-        if (scratch.tensor.buffer == 0 || scratch.tensor.size < needed ||
-            scratch.tensor.offset % ETHOSU_MODEL_ALIGNMENT != 0) {
-            return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
-                             "instruction %u: %u bytes of scratch planned, %u aligned to 16 needed",
-                             (unsigned)program->instruction, (unsigned)scratch.tensor.size,
-                             (unsigned)needed);
-        }
-        p->call.scratch = scratch.data;
+    p->call.scratch_size = kernel->scratch == NULL ? 0 : kernel->scratch(&p->call);
+    if (p->call.scratch_size != 0) {
+        TRY(get_scratch(program, arguments, layout, &p->call));
     }
     return kernel_add_step(program->builder, kernel, &p->call, sizeof *p);
 }
