@@ -37,6 +37,8 @@ CAMPAIGNS := \
     models32:sim:15000000 \
     kernels:sim:20000000 \
     kernels32:sim:20000000 \
+    programs:sim:10000000 \
+    programs32:sim:10000000 \
     payloads:sim:20000000 \
     payloads32:sim:20000000 \
     files:sim:1000000 \

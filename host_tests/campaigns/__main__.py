@@ -24,6 +24,7 @@ from .common import Campaign, Counts, FoundError, added
 from .corpus import GRAPHS_LONG, corpus
 from .files import Files
 from .loading import Loading
+from .programs import corpus as programs
 from .serial import Serial
 from .streams import Streams
 
@@ -38,6 +39,8 @@ CAMPAIGNS: dict[str, Callable[[], Campaign]] = {
     "models32": partial(_long, partial(Loading, bits=32)),
     "kernels": partial(_long, partial(Loading, target="kernels")),
     "kernels32": partial(_long, partial(Loading, target="kernels", bits=32)),
+    "programs": lambda: Loading(programs(), "programs"),
+    "programs32": lambda: Loading(programs(), "programs", 32),
     "payloads": partial(_long, partial(Loading, target="payloads")),
     "payloads32": partial(_long, partial(Loading, target="payloads", bits=32)),
     "files": partial(_long, Files),

@@ -65,7 +65,7 @@ def _payloads(bits: int) -> list[object]:
     return [C / "payload.c", *(path for path in _objects(bits) if _PAYLOADS.match(path.name))]
 
 
-_TARGETS = {"models": _models, "kernels": _models, "payloads": _payloads}
+_TARGETS = {"models": _models, "kernels": _models, "programs": _models, "payloads": _payloads}
 
 
 def program(target: str, bits: int) -> Path:

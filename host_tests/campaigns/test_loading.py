@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from . import loading
+from . import loading, programs
 from .common import FoundError
 from .loading import Loading
 
@@ -44,6 +44,19 @@ def test_sound_models_are_loaded_and_run(campaign, small_corpus, kind, bits):
     assert counts["loaded"] > 0.9 * len(models)
     if kind == "kernels" or bits == 64:
         assert counts["run"] > 0.9 * counts["loaded"]
+
+
+@pytest.mark.parametrize("bits", [64, 32])
+def test_damaged_programs_are_loaded_and_run(tmp_path, monkeypatch, bits):
+    monkeypatch.setattr(loading, "BUILD", tmp_path)
+    campaign = Loading(programs.corpus(), "programs", bits, LONGEST)
+    sound = [
+        path for path in (campaign.corpus / "programs").iterdir() if "damaged" not in str(path)
+    ]
+    assert campaign.fuzz(sound)["loaded"] >= len(sound)
+    counts = campaign.run(1, 0, RUNS["models"])
+    assert counts["inputs"] >= RUNS["models"]
+    assert counts["run" if bits == 32 else "run_on_npu"] > 20
 
 
 def test_a_load_that_takes_too_many_steps_is_found(campaign, small_corpus):

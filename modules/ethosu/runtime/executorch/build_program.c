@@ -200,7 +200,7 @@ static int build_io(struct program_builder *program)
     for (int list = 0; list < 2; list++) {
         for (uint32_t i = 0; i < lists[list]->count; i++) {
             TRY(build_buffer(program, fb_u32_at(&file->fb, lists[list], i), next));
-            next += next != NULL;
+            next = next == NULL ? NULL : next + 1;
         }
     }
     return ETHOSU_MODEL_OK;

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""What the campaign on ExecuTorch programs starts from: a folder of small .pte files.
+
+Delegates inline and in segments, of each NPU and layout of memory, with integer and float ends, and
+operators of the CPU: what libFuzzer changes is the program's tables, a delegate's blocks, or its
+command stream.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import sharing
+from ethosu_tools.executorch import VelaBinary
+from ethosu_tools.make_model import MODELS
+from modules.ethosu.runtime.executorch.conftest import OPTIONS
+
+from modules.ethosu.runtime.executorch import cortex_m, damaged, made
+
+NAME = "programs"
+
+
+def corpus() -> Path:
+    """The folder that holds the folder of programs; made once."""
+    tests = sharing.REPO / "host_tests/modules/ethosu/runtime/executorch"
+    return sharing.cached(
+        "programs", (sharing.tool_sources(), *sorted(tests.glob("*.py")), Path(__file__)), _make
+    )
+
+
+def _make(folder: Path) -> None:
+    (folder / NAME).mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as work:
+        model = Path(work) / "small_cnn.tflite"
+        model.write_bytes(MODELS["small_cnn"]())
+        for number, options in enumerate(OPTIONS.values()):
+            blob = _compile(model, options)
+            programs = {
+                "inline": made.quantised_ends(model, blob, inline=True),
+                "segment": made.quantised_ends(model, blob, methods=False),
+                "real": made.real_ends(model, blob),
+            }
+            for name, program in programs.items():
+                (folder / NAME / f"{name}{number}").write_bytes(program.encode())
+    for number, make in enumerate(cortex_m.OPERATORS.values()):
+        for seed in range(2):
+            (folder / NAME / f"operator{number}_{seed}").write_bytes(make(seed).program)
+    for number, (make, _) in enumerate(damaged.PROGRAMS.values()):
+        (folder / NAME / f"damaged{number}").write_bytes(make(blob))
+
+
+def _compile(model: Path, options: tuple[str, ...]) -> VelaBinary:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "ethosu.vela", model, *options, "--output-format", "raw"]
+        subprocess.run([*command, "--output-dir", folder], check=True, capture_output=True)
+        return made.binary(Path(folder) / f"{model.stem}_vela.npz")
