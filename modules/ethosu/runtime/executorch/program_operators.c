@@ -6,12 +6,13 @@
 
 struct operator_row {
     const char *name;
+    uint8_t length; /**< of the name */
     uint8_t written;
     prepare_operator prepare;
 };
 
 static const struct operator_row rows[] = {
-#define PROGRAM_OPERATOR(name, written, prepare) {name, written, prepare},
+#define PROGRAM_OPERATOR(name, written, prepare) {name, sizeof name - 1, written, prepare},
 #include "operators.def"
 #undef PROGRAM_OPERATOR
 };
@@ -25,7 +26,7 @@ static const struct operator_row *find_row(struct program_builder *program,
         return NULL;
     }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (program_text_is(name, rows[i].name)) {
+        if (name.size == rows[i].length && memcmp(name.data, rows[i].name, name.size) == 0) {
             return &rows[i];
         }
     }

@@ -12,6 +12,10 @@ typedef int (*prepare_operator)(struct program_builder *program, const struct fb
 int prepare_quantize(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_dequantize(struct program_builder *program, const struct fb_vector *arguments);
 
+int prepare_assign(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_clone(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_permute(struct program_builder *program, const struct fb_vector *arguments);
+
 int prepare_conv2d(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_depthwise_conv2d(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_transpose_conv2d(struct program_builder *program, const struct fb_vector *arguments);
