@@ -37,6 +37,9 @@ struct delegate_call {
     uint32_t instruction;
 };
 
+/** Delegates whose number of inputs is remembered. */
+#define PROGRAM_DELEGATES 4u
+
 /** A program while it is built. */
 struct program_builder {
     struct builder *builder;
@@ -48,6 +51,11 @@ struct program_builder {
     struct in_place in_place[PROGRAM_MAX_IN_PLACE];
     uint32_t in_place_count;
     struct delegate_call opened; /**< the last one, which several stages ask for */
+    /** How many inputs the delegates of some instructions have. */
+    struct {
+        uint32_t instruction; /**< + 1; 0: none */
+        uint32_t inputs;
+    } sizes[PROGRAM_DELEGATES];
 };
 
 /** A tensor argument of a call, with its memory. */

@@ -65,6 +65,8 @@ int delegate_open(struct program_builder *program, uint32_t instruction,
     TRY(find_external(program, binary, VELA_COMMANDS));
     TRY(find_external(program, binary, VELA_WEIGHTS));
     program->opened = *delegate;
+    program->sizes[instruction % PROGRAM_DELEGATES].instruction = instruction + 1;
+    program->sizes[instruction % PROGRAM_DELEGATES].inputs = binary->inputs;
     return ETHOSU_MODEL_OK;
 }
 

@@ -214,6 +214,7 @@ bool program_choose(struct program *program, uint32_t method)
     program->buffer_sizes = fb_get_vector(fb, &table, METHOD_BUFFER_SIZES, 8);
     program->instructions = (struct fb_vector){0};
     memset(program->known_index, 0, sizeof program->known_index);
+    memset(program->others, 0, sizeof program->others);
     if (chains.count == 1) {
         struct fb_table chain = fb_table_at(fb, &chains, 0);
         program->instructions = fb_get_vector(fb, &chain, CHAIN_INSTRUCTIONS, 4);
@@ -392,6 +393,9 @@ enum program_tensor_fault program_get_tensor(struct program *program, uint32_t i
                                              struct program_tensor *tensor)
 {
     uint32_t place = index % PROGRAM_KNOWN;
+    if (index < PROGRAM_OTHERS && (program->others[index / 32] >> index % 32 & 1) != 0) {
+        return PROGRAM_TENSOR_NONE;
+    }
     if (program->known_index[place] == index + 1 && index != UINT32_MAX) {
         *tensor = program->known[place];
         return PROGRAM_TENSOR_OK;
@@ -400,6 +404,8 @@ enum program_tensor_fault program_get_tensor(struct program *program, uint32_t i
     if (fault == PROGRAM_TENSOR_OK) {
         program->known_index[place] = index + 1;
         program->known[place] = *tensor;
+    } else if (fault == PROGRAM_TENSOR_NONE && !program->fb.bad && index < PROGRAM_OTHERS) {
+        program->others[index / 32] |= 1u << index % 32;
     }
     return fault;
 }

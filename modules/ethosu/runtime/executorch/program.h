@@ -58,6 +58,9 @@ struct program_tensor {
 /** Tensors that were read last, since several stages ask for the same ones. */
 #define PROGRAM_KNOWN 8u
 
+/** Values of which it is remembered that they are no tensors. */
+#define PROGRAM_OTHERS 256u
+
 /** An open program, and one of its methods. */
 struct program {
     struct flatbuffer fb; /**< its tables */
@@ -82,6 +85,7 @@ struct program {
     struct fb_vector buffer_sizes;       /**< of planned buffers; number 0 is reserved */
     uint32_t known_index[PROGRAM_KNOWN]; /**< value + 1; 0: none */
     struct program_tensor known[PROGRAM_KNOWN];
+    uint32_t others[PROGRAM_OTHERS / 32]; /**< bit n: value n is known to be no tensor */
 };
 
 /** A value: one of the method's variables and constants. */

@@ -44,6 +44,11 @@ static bool get_arguments(struct program_builder *program, uint32_t instruction,
     }
     arguments->list = call.arguments;
     *is_delegate = call.type == PROGRAM_DELEGATE_CALL;
+    uint32_t place = instruction % PROGRAM_DELEGATES;
+    if (*is_delegate && program->sizes[place].instruction == instruction + 1) {
+        arguments->written = program->sizes[place].inputs;
+        return true;
+    }
     if (*is_delegate) {
         if (delegate_open(program, instruction, &call, &delegate) != ETHOSU_MODEL_OK) {
             return false;
