@@ -16,6 +16,7 @@ int prepare_assign(struct program_builder *program, const struct fb_vector *argu
 int prepare_clone(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_permute(struct program_builder *program, const struct fb_vector *arguments);
 
+int prepare_avg_pool2d(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_conv2d(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_depthwise_conv2d(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_transpose_conv2d(struct program_builder *program, const struct fb_vector *arguments);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * cortex_m::quantized_conv2d, quantized_depthwise_conv2d, quantized_transpose_conv2d and
- * quantized_linear: int8, computed by the kernels of TensorFlow Lite's operators. Arguments and
- * arithmetic: backends/cortex_m of pytorch/executorch 1.5; both sides rescale sums in the same way.
+ * cortex_m::quantized_conv2d, quantized_depthwise_conv2d, quantized_transpose_conv2d,
+ * quantized_linear and quantized_avg_pool2d: int8, computed by the kernels of TensorFlow Lite's
+ * operators. Arguments and arithmetic: backends/cortex_m of pytorch/executorch 1.5; both sides
+ * rescale sums in the same way.
  */
-#include "kernels/weighted.h"
+#include "kernels/pool.h"
 #include "program_operators.h"
 
 /** Most elements of a stride, a dilation or padding; with it no position overflows. */
@@ -317,6 +318,46 @@ int prepare_transpose_conv2d(struct program_builder *program, const struct fb_ve
     }
     TRY(get_scaled(program, arguments, &layout, &p));
     return add(program, arguments, &layout, TFLITE_TRANSPOSE_CONV, &p);
+}
+
+/* ---- pool ---- */
+
+/** Means of the pixels that are in the image, ties away from zero: its scales say nothing more. */
+int prepare_avg_pool2d(struct program_builder *program, const struct fb_vector *arguments)
+{
+    enum { SIZE = 1, STRIDE = 2, PADDING = 3 };
+    const struct kernel *kernel = kernel_with_code(TFLITE_AVERAGE_POOL_2D);
+    struct pool p = {.average = true, .type = ETHOSU_TYPE_INT8, .range = {INT8_MIN, INT8_MAX}};
+    struct program_operand in;
+    struct program_operand out;
+    int32_t input[4];
+    int32_t output[4];
+    int64_t size[2];
+    int64_t stride[2];
+    int64_t pad[2];
+    TRY(argument_tensor(program, arguments, 0, &in));
+    TRY(argument_result(program, arguments, &out));
+    TRY(get_image(program, &in.tensor, input));
+    TRY(get_image(program, &out.tensor, output));
+    TRY(get_pair(program, arguments, SIZE, 1, size));
+    TRY(get_pair(program, arguments, STRIDE, 1, stride));
+    TRY(get_pair(program, arguments, PADDING, 0, pad));
+    if (kernel == NULL) {
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
+                              "this firmware has no such operator");
+    }
+    // With less padding than half a window, each window has a pixel of the image.
+    if (!set_window(&p.window.y, input[1], output[1], (int32_t)size[0], stride[0], 1, pad[0]) ||
+        !set_window(&p.window.x, input[2], output[2], (int32_t)size[1], stride[1], 1, pad[1]) ||
+        !slides(&p.window.y) || !slides(&p.window.x) || input[0] != output[0] ||
+        input[3] != output[3] || 2 * pad[0] > size[0] || 2 * pad[1] > size[1]) {
+        return refuse_shapes(program);
+    }
+    p.input = in.data;
+    p.output = out.data;
+    p.batches = input[0];
+    p.depth = input[3];
+    return kernel_add_step(program->builder, kernel, &p.call, sizeof p);
 }
 
 /* ---- linear ---- */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** AVERAGE_POOL_2D and MAX_POOL_2D, of int8 and int16. */
-#include "weighted.h"
+#include "pool.h"
 
 #include "element.h"
 
@@ -8,18 +8,6 @@
 enum { OPTION_WIDTH = 3, OPTION_HEIGHT = 4, OPTION_ACTIVATION = 5 };
 
 static const struct window_fields window_fields = {.padding = 0, .stride_w = 1, .stride_h = 2};
-
-struct pool {
-    struct kernel_call call;
-    struct window_2d window;
-    const void *input;
-    void *output;
-    int32_t batches;
-    int32_t depth;
-    struct range range;
-    uint32_t type;
-    bool average;
-};
 
 /** The part of a window that is inside the image. */
 struct span {

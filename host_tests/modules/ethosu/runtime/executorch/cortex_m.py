@@ -181,10 +181,32 @@ def linear(seed: int = 0) -> Case:
     return op.case("quantized_linear", [*arguments, out, out], x, y)
 
 
+def avg_pool2d(seed: int = 0) -> Case:
+    """The mean of the pixels inside of the image, ties away from zero."""
+    op = Operator(seed)
+    size, stride, pad = [(2, 2), (3, 2), (3, 3)][seed % 3], [(2, 2), (1, 2)][seed % 2], (1, 1)
+    x = op.numbers(2, 6, 7, 3)
+    rows = (6 + 2 * pad[0] - size[0]) // stride[0] + 1
+    columns = (7 + 2 * pad[1] - size[1]) // stride[1] + 1
+    y = np.zeros((2, rows, columns, 3), np.int8)
+    for row in range(rows):
+        for column in range(columns):
+            top, left = row * stride[0] - pad[0], column * stride[1] - pad[1]
+            part = x[:, max(top, 0) : top + size[0], max(left, 0) : left + size[1]]
+            count = part.shape[1] * part.shape[2]
+            sums = part.astype(np.int64).sum((1, 2))
+            y[:, row, column] = np.sign(sums) * ((2 * np.abs(sums) + count) // (2 * count))
+    first = op.image(x)
+    arguments = [first, *op.pairs(size, stride, pad), *op.integers(0, 3, 1 << 30, 1)]
+    room, out = op.scratch(), op.image(y)
+    return op.case("quantized_avg_pool2d", [*arguments, room, out, out], x, y)
+
+
 OPERATORS: dict[str, Callable[[int], Case]] = {
     "conv2d": conv2d,
     "conv2d of groups": lambda seed: conv2d(seed, groups=2),
     "depthwise_conv2d": depthwise_conv2d,
     "transpose_conv2d": transpose_conv2d,
     "linear": linear,
+    "avg_pool2d": avg_pool2d,
 }
