@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """`ethosu.Model` of an ExecuTorch program: the same methods, the same answers as of a .tflite."""
 
+import json
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from ethosu_tools import romfs
@@ -125,3 +129,29 @@ def test_refusals(board, call, expected):
     with pytest.raises(RemoteError, match=expected):
         board.exec(call)
     assert board.eval("bytes(integer.predict([x_integer])[0]) == y_integer")
+
+
+@pytest.fixture(scope="module")
+def figures(request, cases, tmp_path_factory):
+    """What `ethosu bench overhead` counts of the programs, by name."""
+    if request.config.getoption("--port"):
+        pytest.skip("counts instructions of the emulated board")
+    folder = tmp_path_factory.mktemp("programs")
+    for name, case in cases.items():
+        (folder / f"{name}.pte").write_bytes(case.program)
+    command = [sys.executable, "-m", "ethosu_tools.cli", "bench", "overhead", "--json"]
+    done = subprocess.run([*command, *sorted(folder.iterdir())], check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)["models"]
+
+
+def test_a_delegate_alone_costs_no_more_than_a_model_of_one_operator(figures):
+    """ExecuTorch's runtime takes 1,587 instructions for execute() alone of such a program."""
+    assert figures["integer"]["instructions_per_invoke_in_c"] <= 600
+    assert figures["integer"]["instructions_per_run_into"] <= 1100
+    assert figures["integer"]["heap_bytes_of_1000_run_into"] == 0
+
+
+def test_ends_cost_3_instructions_a_value_and_2(figures):
+    """768 values are quantised, 10 dequantised; a step of each takes some 50 besides."""
+    key = "instructions_per_invoke_in_c"
+    assert figures["real"][key] - figures["integer"][key] <= 3 * 768 + 2 * 10 + 2 * 50
