@@ -3,7 +3,9 @@
 
 import numpy as np
 import pytest
+from ethosu_tools.arrays import Feed
 from ethosu_tools.errors import InputError
+from ethosu_tools.runner import open_runner
 from ethosu_tools.sim import Simulation
 
 from . import made
@@ -103,3 +105,53 @@ def test_state_begins_with_zeros_or_the_values_in_the_file_and_is_kept(initial):
             for step in range(4):
                 np.testing.assert_array_equal(simulation.step([x[step]])[0], expected[step])
             simulation.reset()
+
+
+# More than int16 holds, ties, infinities and no number: those become limits and the zero point.
+REALS = np.array(
+    [
+        0.0,
+        0.25,
+        0.75,
+        -0.25,
+        -0.75,
+        1e9,
+        -1e9,
+        np.inf,
+        -np.inf,
+        np.nan,
+        17.3,
+        -3.9,
+        256.5,
+        -1000,
+        4e4,
+    ],
+    np.float32,
+)
+
+
+@pytest.mark.parametrize(("dtype", "number"), [("int8", 1), ("int16", 2)])
+@pytest.mark.parametrize("prefix", ["quantized_decomposed", "cortex_m"])
+@pytest.mark.parametrize("where", ["sim", "qemu"])
+def test_ends_of_both_widths(tmp_path, where, prefix, dtype, number):
+    """On the board with vectors, the last ones of which are not full."""
+    limits = np.iinfo(dtype)
+    low, high, zero = int(limits.min), int(limits.max), 3
+    program = Program()
+    method = program.forward
+    x, q = method.tensor("float32", REALS.shape), method.tensor(dtype, REALS.shape)
+    y = method.tensor("float32", REALS.shape)
+    method.inputs, method.outputs = [x], [q, y]
+    values = [method.number(value) for value in (0.5, zero, low, high, number)]
+    method.kernel(f"{prefix}::quantize_per_tensor", [x, *values, q, q])
+    more = [method.number(None)] if prefix == "quantized_decomposed" else []
+    method.kernel(f"{prefix}::dequantize_per_tensor", [q, *values, *more, y, y])
+    path = tmp_path / "ends.pte"
+    path.write_bytes(program.encode())
+    with open_runner(path, where, npu=NPU) as runner:
+        ((quantised, real),) = runner.run(Feed((REALS[None],), 1, True))
+    steps = np.rint(np.nan_to_num(REALS / np.float32(0.5), nan=0, posinf=1e9, neginf=-1e9))
+    expected = np.clip(steps + zero, low, high).astype(dtype)
+    np.testing.assert_array_equal(quantised, expected)
+    dequantised = (expected.astype(np.float32) - zero) * np.float32(0.5)
+    np.testing.assert_array_equal(real, dequantised)
