@@ -45,6 +45,8 @@ class Source(c.Structure):
         ("stop", c.c_void_p),
         ("argument", c.c_void_p),
         ("method", c.c_char_p),
+        ("data", c.c_void_p),
+        ("data_size", c.c_size_t),
     )
 
 
@@ -133,8 +135,9 @@ class Simulation(Closeable):
         *,
         verify: bool = True,
         coherence: str | None = None,
+        data: bytes | None = None,
     ) -> None:
-        """Load a compiled model, a file or its contents.
+        """Load a compiled model, a file or its contents; `data`: a .ptd that a program names.
 
         The NPU is the one that it was compiled for, unless `npu` names another. Without `verify`
         the simulator gets the command streams as they are, right or wrong. `coherence` is the mode
@@ -156,7 +159,7 @@ class Simulation(Closeable):
         )
         try:
             self._driver = self._open_npu()
-            self._model = self._load(model, verify)
+            self._model = self._load(model, verify, data)
             # A loaded model's buffers stay where they are.
             self._input_places = self._places("ethosu_model_inputs", self.inputs)
             self._output_places = self._places("ethosu_model_outputs", self.outputs)
@@ -254,10 +257,13 @@ class Simulation(Closeable):
             raise BoardError(f"the simulated NPU cannot be reserved: {self._log()}")
         return int(driver)
 
-    def _load(self, model: Path | bytes, verify: bool) -> c.c_void_p:
+    def _load(self, model: Path | bytes, verify: bool, named: bytes | None) -> c.c_void_p:
         data = models.read(model)
         source = Source(self._alloc(len(data)), len(data), self._driver, not verify)
         c.memmove(source.file, data, len(data))
+        if named is not None:
+            source.data, source.data_size = self._alloc(len(named)), len(named)
+            c.memmove(source.data, named, len(named))
         memory, error, loaded = Memory(), Error(), c.c_void_p()
         library = self._library
         status = library.ethosu_model_measure(c.byref(source), c.byref(memory), c.byref(error))

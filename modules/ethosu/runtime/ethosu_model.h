@@ -76,6 +76,8 @@ struct ethosu_model_source {
     bool (*stop)(void *argument);
     void *argument;     /**< for `stop` */
     const char *method; /**< of an ExecuTorch program, to load; NULL: "forward" */
+    const void *data;   /**< of an ExecuTorch program: a .ptd with data that it names, or NULL */
+    size_t data_size;   /**< bytes */
 };
 
 /** Memory that a model needs (measure) and gets (load). */

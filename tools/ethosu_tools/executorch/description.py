@@ -93,7 +93,8 @@ def _ends(
 
 
 def _npu_operator(program: Program, method: Method, index: int) -> tflite.NpuOperator:
-    binary = program.binary(_entry(method.delegates, index, "delegate"))
+    # Weights may be in a file of their own, which is not needed to describe the program.
+    binary = program.binary(_entry(method.delegates, index, "delegate"), missing=b"")
     content = payload.read(binary.commands)
     return tflite.NpuOperator(
         npu=content.npu,

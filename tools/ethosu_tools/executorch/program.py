@@ -163,19 +163,21 @@ class Program:
         """What a constant method returns; None: there is no such method."""
         return self.method(name).constant if name in self.methods else None
 
-    def binary(self, delegate: Delegate) -> VelaBinary:
-        """The blocks of an Ethos-U delegate."""
+    def binary(self, delegate: Delegate, missing: bytes | None = None) -> VelaBinary:
+        """The blocks of an Ethos-U delegate; `missing` stands for data that is nowhere."""
         if delegate.backend != BACKEND:
             raise InputError(f"a delegate is for {delegate.backend}, expected {BACKEND}")
-        return VelaBinary.parse(delegate.data, self.find)
+        return VelaBinary.parse(delegate.data, lambda key: self.find(key, missing))
 
-    def find(self, key: str) -> bytes:
-        """External data, in the program or in the files given with it."""
+    def find(self, key: str, missing: bytes | None = None) -> bytes:
+        """External data, in the program or in the files given with it, else `missing`."""
         if key in self._entries:
             return self.segment(self._entries[key])
         for file in self._named:
             if key in file.entries:
                 return file.entries[key]
+        if missing is not None:
+            return missing
         raise InputError(f"data {key} is in another file (.ptd), which was not given")
 
     def segment(self, index: int) -> bytes:

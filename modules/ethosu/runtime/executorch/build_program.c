@@ -276,6 +276,10 @@ static int build(struct builder *builder, const struct ethosu_model_source *sour
 {
     struct program_builder program = {.builder = builder};
     builder->program = &program;
+    if (source->data_size > INT32_MAX) {
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE, "data file is larger than 2 GB");
+    }
+    program.data_file = (struct program_bytes){source->data, (uint32_t)source->data_size};
     TRY(open_program(&program, source));
     TRY(each_delegate(&program, delegate_measure));
     TRY(reserve_regions(&program));

@@ -45,6 +45,7 @@ struct program_builder {
     struct builder *builder;
     struct program program;
     uint32_t instruction;                  /**< the current one */
+    struct program_bytes data_file;        /**< given besides the program */
     uint32_t buffers[PROGRAM_MAX_BUFFERS]; /**< arena offsets of the planned buffers */
     uint32_t regions[REGIONS];             /**< arena offsets of what all delegates share */
     uint32_t region_sizes[REGIONS];        /**< bytes */

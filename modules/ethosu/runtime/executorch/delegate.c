@@ -5,6 +5,7 @@
  */
 #include "build_program.h"
 #include "checked.h"
+#include "data_file.h"
 #include "ethosu_layout.h"
 #include "kernels/kernel.h"
 #include "npu_call.h"
@@ -19,16 +20,24 @@ static int refuse(struct program_builder *program, const struct vela_fault *faul
                      fault->what, (unsigned)fault->expected);
 }
 
-/** Where an external block is: in the program, under the name that the block holds. */
+/** Where an external block is: in the program or the data file, under the name that it holds. */
 static int find_external(struct program_builder *program, struct vela_binary *binary,
                          enum vela_block block)
 {
-    if (binary->external[block] &&
-        !program_get_named(&program->program, binary->blocks[block], &binary->blocks[block])) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
-                              "its data is in another file (.ptd), which was not given");
+    struct program_bytes file = program->data_file;
+    struct program_bytes *content = &binary->blocks[block];
+    if (!binary->external[block] || program_get_named(&program->program, *content, content)) {
+        return ETHOSU_MODEL_OK;
     }
-    return ETHOSU_MODEL_OK;
+    // A file may name its entries again and again: each look is work.
+    TRY(build_work(program->builder, file.size / 16));
+    if (file.data != NULL && data_file_find(file.data, file.size, *content, content)) {
+        return ETHOSU_MODEL_OK;
+    }
+    return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
+                          file.data == NULL
+                              ? "its data is in another file (.ptd), which was not given"
+                              : "the data file (.ptd) has not the data that it names");
 }
 
 int delegate_open(struct program_builder *program, uint32_t instruction,

@@ -13,6 +13,7 @@ from ethosu_tools.sim import Simulation
 
 from . import cortex_m, damaged, made
 from .conftest import OPTIONS
+from .program_writer import data_file
 
 EXPORTED = {
     "conv_u55_128": "ethos-u55-128",
@@ -171,3 +172,34 @@ def test_a_buffer_of_no_bytes_is_none(raw, small_models):
     program = made.quantised_ends(model, raw("u85 separate")).encode()
     with Simulation(program) as simulation:
         check(simulation, made.quantised_case(model, program))
+
+
+def external(blob, key):
+    """The same delegate; its weights are elsewhere, under a key of 64 characters."""
+    data = made.moved(blob, weights=key.encode()).encode()
+    at = data.index(b"weight_data\0") + 20
+    return data[:at] + b"\1" + data[at + 1 :]
+
+
+@pytest.mark.parametrize("place", ["in the program", "in a data file"])
+def test_weights_of_another_block_are_found_by_their_key(raw, small_models, place):
+    model, key = small_models["small_cnn"], "86dd" * 16
+    program = made.quantised_ends(model, external(raw("u55"), key))
+    weights = raw("u55").weights
+    files = None
+    if place == "in the program":
+        program.named = {"other": 0, key: program.segment(weights)}
+    else:
+        files = data_file({"another": b"data", key: weights})
+    with Simulation(program.encode(), coherence="strict", data=files) as simulation:
+        check(simulation, made.quantised_case(model, program.encode()))
+
+
+def test_a_data_file_without_the_key_or_damaged_is_refused(raw, small_models):
+    program = made.quantised_ends(small_models["small_cnn"], external(raw("u55"), "ab" * 32))
+    good = data_file({"ab" * 32: raw("u55").weights})
+    files = [data_file({"cd" * 32: b"weights"}), b"", b"no such file" * 9, good[:-5000]]
+    files += [good[:size] for size in range(0, 400, 7)]
+    for file in files:
+        with pytest.raises(InputError, match=r"the data file \(.ptd\) has not the data"):
+            Simulation(program.encode(), data=file)
