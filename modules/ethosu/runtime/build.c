@@ -85,8 +85,7 @@ static int find_format(struct builder *builder, const struct ethosu_model_source
             builder->model->format = formats[i];
             if (source->method != NULL && formats[i] == &tflite_format) {
                 return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                                 "a .tflite file has no methods, \"%s\" asked for",
-                                 source->method);
+                                 "a .tflite file has no methods, \"%s\" asked for", source->method);
             }
             return source->file_size <= INT32_MAX ? ETHOSU_MODEL_OK
                                                   : error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
