@@ -221,6 +221,24 @@ def test_after_a_loop_with_a_payload_was_left_the_next_call_works(emulated, call
     emulated.exec("n.release()")
 
 
+def test_a_task_whose_handle_was_released_passes_the_npu_on(emulated):
+    emulated.exec(
+        f"{_LEFT}\nh = ethosu.reserve()\nasync def main():\n"
+        "    mask()\n"
+        "    first = asyncio.create_task(h.run(payload, []))\n"
+        "    await asyncio.sleep_ms(5)\n"
+        "    second = asyncio.create_task(other.run([x]))\n"
+        "    await asyncio.sleep_ms(5)\n"
+        "    h.release()\n"
+        "    unmask()\n"
+        "    try: await first\n"
+        "    except OSError as error: failure = error.errno\n"
+        "    return failure, bytes((await asyncio.wait_for(second, 2))[0]) == golden\n"
+        "ended = asyncio.run(main())"
+    )
+    assert emulated.eval("ended") == (1, True)
+
+
 def test_a_job_that_was_stopped_for_another_call_is_cancelled(emulated):
     emulated.exec(
         _LEFT + "seen = []\n"

@@ -46,12 +46,12 @@ class _Turn:
 
     async def __aexit__(self, kind, *_):
         # Here alone: Ctrl-C in a handler of run_model() would skip what follows it there.
+        self._next()  # first, since cancel() may raise; that task does not run before the end
         if kind is not None and self.job is not None:
             self.job.cancel()
-        self._next()
+        self.job = None
 
     def _next(self):
-        self.job = None
         task = self.task = self.waiting.pop() if self.waiting.peek() else None
         if task is not None:
             core._task_queue.push(task)
@@ -60,6 +60,7 @@ class _Turn:
         """Ctrl-C may have come when the loop had just taken the task out of its queue."""
         task = self.task
         if task.done():
+            self.job = None
             self._next()
         elif task.data is not core._io_queue:
             data = task.data
