@@ -70,7 +70,8 @@ def init(address=None, *, board=None, npu=0, secure=True, privileged=True):
     """Use the NPU whose registers are at this address; it is reset. Returns its config.
 
     A board's name tells the address of its NPU, and which memories the NPU reaches, at which
-    addresses. Without it every buffer is used as if the NPU saw what the CPU sees.
+    addresses; it stays until a call names another one, which ends all jobs. While none was named,
+    every buffer is used as if the NPU saw what the CPU sees.
     """
     if board is None and address is None:
         raise TypeError("init() takes an address, or board=NAME")
@@ -79,7 +80,7 @@ def init(address=None, *, board=None, npu=0, secure=True, privileged=True):
     if not _guards:
         _guards.append(_new_guard(True))
         _spare.append(_new_guard(False))
-    base = _use(-1 if board is None else _boards.index(board))
+    base = _use(npu, -1 if board is None else _boards.index(board))
     _npus.pop(npu, None)
     _npus[npu] = _open(npu, base if address is None else address, secure | privileged << 1)
     return _npus[npu]

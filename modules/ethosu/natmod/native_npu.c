@@ -36,14 +36,40 @@ uint8_t natmod_opened[PORT_NPUS];
 
 /* ---- the NPU ---- */
 
-/** _use(index): take a board into use, -1: none. Returns the address of its first NPU. */
-static mp_obj_t board_use(mp_obj_t index)
+static unsigned index_of(mp_obj_t index_in)
 {
-    const struct ethosu_board *board = board_at((size_t)mp_obj_get_int(index));
-    port_init(board);
+    mp_int_t index = mp_obj_get_int(index_in);
+    if (index < 0 || index >= PORT_NPUS) {
+        native_raise_value_error("four NPUs at most");
+    }
+    return (unsigned)index;
+}
+
+static void stop_all(void)
+{
+    for (unsigned i = 0; i < PORT_NPUS; i++) {
+        (void)native_job_stop(&native_jobs[i]);
+    }
+}
+
+/**
+ * _use(index, board): before NPU `index` is opened, take a board into use; -1: the one that is in
+ * use stays. Jobs end first, on the board that they began on. Returns the address of the board's
+ * first NPU.
+ */
+static mp_obj_t board_use(mp_obj_t index, mp_obj_t board_in)
+{
+    (void)index_of(index);
+    const struct ethosu_board *board = board_at((size_t)mp_obj_get_int(board_in));
+    if (board != NULL) {
+        stop_all();
+    }
+    if (board != NULL || natmod_board.name == NULL) {
+        port_init(board);
+    }
     return mp_obj_new_int_from_uint(board == NULL ? 0 : board->npus[0].base);
 }
-static MP_DEFINE_CONST_FUN_OBJ_1(board_use_obj, board_use);
+static MP_DEFINE_CONST_FUN_OBJ_2(board_use_obj, board_use);
 
 /** The names of all boards, a list. */
 static mp_obj_t board_names(void)
@@ -58,12 +84,9 @@ static mp_obj_t board_names(void)
 /** _open(index, address, flags): flags 1 secure, 2 privileged. The NPU is reset. */
 static mp_obj_t npu_open(mp_obj_t index_in, mp_obj_t address, mp_obj_t flags_in)
 {
-    mp_int_t index = mp_obj_get_int(index_in);
+    unsigned index = index_of(index_in);
     mp_int_t flags = mp_obj_get_int(flags_in);
     void *registers = (void *)mp_obj_get_int_truncated(address);
-    if (index < 0 || index >= PORT_NPUS) {
-        native_raise_value_error("four NPUs at most");
-    }
     if (natmod_ready[index]) {
         (void)native_job_stop(&native_jobs[index]);
         ethosu_deinit(&natmod_npus[index]);
@@ -135,9 +158,7 @@ static mp_obj_t guard_delete(mp_obj_t self)
 {
     struct guard *guard = MP_OBJ_TO_PTR(self);
     if (guard->npu == ALL_NPUS) {
-        for (unsigned i = 0; i < PORT_NPUS; i++) {
-            (void)native_job_stop(&native_jobs[i]);
-        }
+        stop_all();
         port_deinit();
     } else {
         release(guard);

@@ -11,7 +11,6 @@
 #include "ethosu_driver.h"
 #include "ethosu_memory.h"
 
-/** The board of boards.c that is in use, with the cache's line. */
 struct ethosu_board natmod_board;
 /** Interrupts that were enabled, by the board's NPUs; bits. */
 uint32_t natmod_irqs;

@@ -6,7 +6,10 @@
 /** NPUs that init() can name. */
 #define PORT_NPUS 4
 
-struct ethosu_board;
+#include "ethosu_board.h"
+
+/** The board in use, with the cache's line; without a name: nothing is known of it. */
+extern struct ethosu_board natmod_board;
 
 /**
  * Take a board's description into use; NULL: nothing is known of it. The line of the data cache is

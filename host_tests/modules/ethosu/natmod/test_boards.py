@@ -76,6 +76,29 @@ def test_with_the_address_alone_it_is_a_bus_error(fresh, buffers):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
+@pytest.mark.parametrize(
+    "again", [f"ethosu.init({ADDRESS}, npu=1)", "ethosu.init(0, npu=9)", "ethosu.init(board='?')"]
+)
+def test_a_board_stays_when_the_next_call_names_none(fresh, again):
+    """The next call is for another NPU, or fails."""
+    fresh.exec(f"ethosu.init(board={CORE!r})\nm = ethosu.Model(file, arena=arena, npu=0)")
+    raised(fresh, again)
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+    fresh.exec("m = ethosu.Model(file, arena=arena, npu=0)")
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+
+
+def test_a_job_ends_before_another_board_is_used(fresh):
+    """The firmware's interrupt is enabled again then: the NPU must not raise it any more."""
+    fresh.exec(f"machine.mem32[{IRQ_ENABLE}] = {IRQ_BIT}\nethosu.init(board={CORE!r})")
+    fresh.exec("m = ethosu.Model(file, arena=arena)")
+    fresh.exec("m._start([x])\nwhile machine.mem32[0x400E1004] & 1: pass")  # not asked for: raised
+    fresh.exec(f"ethosu.init(board='MPS3_AN547', address={ADDRESS})")
+    assert fresh.eval(f"machine.mem32[{IRQ_ENABLE}] & {IRQ_BIT}") == IRQ_BIT
+    fresh.exec(f"machine.mem32[{IRQ_DISABLE}] = {IRQ_BIT}\nethosu.init(board={CORE!r})")
+    assert fresh.eval("bytes(m.predict([x])[0]) == golden")
+
+
 def test_what_the_npu_does_not_reach_is_refused(fresh):
     fresh.exec(f"ethosu.init(board={CORE!r})")
     said = raised(fresh, "ethosu.Model(content, arena=bytearray_at(0x80400000, 0x10000))")
