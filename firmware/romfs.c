@@ -7,8 +7,8 @@
  * so that a deploy that breaks off at any moment leaves the old image or the
  * new one. The record behind the partition says that a whole image waits: a
  * move that breaks off is done again. No image reaches into the record. An
- * image that does not fit behind the old one is written over it; its first
- * chunk, without which nothing is mounted, comes last.
+ * image that does not fit behind the old one is written over it; the record
+ * says so until it is whole, and one that breaks off is dropped.
  */
 #include <string.h>
 
@@ -16,6 +16,7 @@
 #include "extmod/vfs.h"
 #include "fault.h"
 #include "firmware.h"
+#include "lib/uzlib/uzlib.h"
 #include "nvm.h"
 #include "py/mperrno.h"
 #include "py/objarray.h"
@@ -29,12 +30,15 @@
 
 static const uint8_t image_start[] = {0xD2, 0xCD, 0x31};
 
-/** At the end of the memory, behind the partition: an image of `size` bytes waits at `from`. */
+/**
+ * At the end of the memory, behind the partition: an image of `size` bytes waits at `from`; with a
+ * size of 0, what is at the start of the partition is no whole image.
+ */
 struct record {
     uint32_t magic;
     uint32_t from;
     uint32_t size;
-    uint32_t check;
+    uint32_t check; /**< CRC-32 of what is before it: a write that broke off is no record */
 };
 #define RECORD_MAGIC 0x45564F4Du
 
@@ -86,7 +90,7 @@ static uint8_t *record_place(void)
 
 static uint32_t check(const struct record *of)
 {
-    return ~(of->magic ^ of->from ^ (of->size << 1));
+    return ~uzlib_crc32(of, offsetof(struct record, check), UINT32_MAX);
 }
 
 /** Bytes of the image at the start of the partition, 0 when none is there. */
@@ -115,27 +119,32 @@ static size_t waiting_place(size_t size)
     return place >= least ? place : 0;
 }
 
-/** Move an image that waits, if one does; to do so twice does no harm. */
-static bool finish_move(void)
+static bool move(const struct record *image)
 {
-    struct record found;
-    memcpy(&found, record_place(), sizeof(found));
-    size_t unit = nvm_unit(&board_nvm);
-    if (found.magic != RECORD_MAGIC || found.check != check(&found) || found.size > found.from ||
-        found.from > partition.len || found.size > partition.len - found.from ||
-        found.from % unit != 0) {
-        return true;
-    }
-    for (size_t offset = 0; offset < found.size; offset += NVM_CHUNK) {
+    for (size_t offset = 0; offset < image->size; offset += NVM_CHUNK) {
         _Alignas(uint64_t) uint8_t chunk[NVM_CHUNK];
-        memcpy(chunk, at(found.from + offset), sizeof(chunk));
-        if ((board_nvm.erase_unit != 0 && offset % unit == 0 &&
+        memcpy(chunk, at(image->from + offset), sizeof(chunk));
+        if ((board_nvm.erase_unit != 0 && offset % nvm_unit(&board_nvm) == 0 &&
              !nvm_clear(&board_nvm, at(offset))) ||
             !nvm_write(&board_nvm, at(offset), chunk)) {
             return false;
         }
     }
-    return nvm_clear(&board_nvm, record_place());
+    return true;
+}
+
+/** Do what the record says, if there is one; to do so twice does no harm. */
+static bool obey_record(void)
+{
+    struct record found;
+    memcpy(&found, record_place(), sizeof(found));
+    if (found.magic != RECORD_MAGIC || found.check != check(&found) || found.size > found.from ||
+        found.from > partition.len || found.size > partition.len - found.from ||
+        found.from % nvm_unit(&board_nvm) != 0) {
+        return true;
+    }
+    bool done = found.size != 0 ? move(&found) : nvm_clear(&board_nvm, at(0));
+    return done && nvm_clear(&board_nvm, record_place());
 }
 
 /* --- A deploy -------------------------------------------------------------- */
@@ -158,6 +167,16 @@ static void end_chunk(void)
     }
 }
 
+static void write_record(size_t from, size_t size)
+{
+    struct record record = {RECORD_MAGIC, from, size, 0};
+    record.check = check(&record);
+    memset(deploy.chunk, 0xFF, sizeof(deploy.chunk));
+    memcpy(deploy.chunk, &record, sizeof(record));
+    expect_written(nvm_clear(&board_nvm, record_place()));
+    expect_written(nvm_write(&board_nvm, record_place(), deploy.chunk));
+}
+
 static mp_obj_t prepare(size_t n_args, const mp_obj_t *args)
 {
     mp_uint_t size = n_args < 3 ? 0 : (mp_uint_t)mp_obj_get_int(args[2]);
@@ -170,6 +189,9 @@ static mp_obj_t prepare(size_t n_args, const mp_obj_t *args)
     deploy.at = 0;
     deploy.cleared = nvm_unit(&board_nvm);
     memset(deploy.head, 0xFF, sizeof(deploy.head));
+    if (deploy.target == 0) {
+        write_record(0, 0);
+    }
     expect_written(nvm_clear(&board_nvm, at(deploy.target)));
     return MP_OBJ_NEW_SMALL_INT(WRITE_UNIT);
 }
@@ -215,16 +237,6 @@ void romfs_forget_deploy(void)
     deploy.size = 0;
 }
 
-static void write_record(void)
-{
-    struct record waits = {RECORD_MAGIC, deploy.target, deploy.size, 0};
-    waits.check = check(&waits);
-    memset(deploy.chunk, 0xFF, sizeof(deploy.chunk));
-    memcpy(deploy.chunk, &waits, sizeof(waits));
-    expect_written(nvm_clear(&board_nvm, record_place()));
-    expect_written(nvm_write(&board_nvm, record_place(), deploy.chunk));
-}
-
 static mp_obj_t complete(void)
 {
     if (deploy.size == 0) {
@@ -233,8 +245,10 @@ static mp_obj_t complete(void)
     end_chunk();
     put(0, deploy.head);
     if (deploy.target != 0) {
-        write_record();
-        expect_written(finish_move());
+        write_record(deploy.target, deploy.size);
+        expect_written(obey_record());
+    } else {
+        expect_written(nvm_clear(&board_nvm, record_place()));
     }
     romfs_forget_deploy();
     return MP_OBJ_NEW_SMALL_INT(0);
@@ -271,7 +285,7 @@ mp_obj_t mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
     partition.items = _romfs_start;
     partition.len = (size_t)(_romfs_end - _romfs_start) - nvm_unit(&board_nvm);
     // A deploy at work is where a move that waited would read from. What fails is done again.
-    bool finished = board_nvm.write == NULL || deploy.size != 0 || finish_move();
+    bool finished = board_nvm.write == NULL || deploy.size != 0 || obey_record();
     mp_int_t command = mp_obj_get_int(args[0]);
     if (command == MP_VFS_ROM_IOCTL_GET_NUMBER_OF_SEGMENTS) {
         return MP_OBJ_NEW_SMALL_INT(1);

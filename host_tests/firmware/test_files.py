@@ -147,10 +147,11 @@ def test_data_at_the_end_of_the_largest_image_is_no_record(rom):
     """It names an image in the middle, as the record of a deploy that was cut off does."""
     assert rom.eval("ioctl(3, 0, len(ioctl(2, 0)) + 1)") == -22
     rom.exec("""
-import struct
+import binascii, struct
 size = len(ioctl(2, 0))
 place, magic = size // 2 & -256, 0x45564F4D
-record = struct.pack("<4I", magic, place, 64, ~(magic ^ place ^ 64 << 1) & 0xFFFFFFFF)
+record = struct.pack("<3I", magic, place, 64)
+record += struct.pack("<I", binascii.crc32(record))
 ioctl(3, 0, size)
 ioctl(4, 0, 0, image(b"us")), ioctl(4, 0, place, image(b"no")), ioctl(4, 0, size - 16, record)
 ioctl(5, 0)

@@ -2,12 +2,17 @@
 """The ROM file system and / lie in the chip's flash: erased, programmed, read again."""
 
 import os
+import struct
+import zlib
 from collections.abc import Iterator
 
 import pytest
+from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.deploy import deploy
 from ethosu_tools.qemu import Machine
+
+from boards.NUMAKER_M55M1.test_devices import HELPERS
 
 BOARD = "NUMAKER_M55M1"
 # More than a page of flash, and no multiple of what is programmed at once.
@@ -42,3 +47,28 @@ def test_the_disk_is_as_large_as_its_memory(machine):
     with QemuBoard(machine) as board:
         block, _, count = board.eval("__import__('os').statvfs('/')[:3]")
     assert block == 8192 and block * count == 0x00300000 - 0x00280000
+
+
+# A new image that waits, and the record of it in the last page: firmware/romfs.c.
+WAITS = """
+def program(address, data):
+    isp(0x22, address)
+    for at in range(0, len(data), 8):
+        isp(0x61, address + at, *struct.unpack_from("<2I", data, at))
+"""
+RECORD = struct.pack("<3I", 0x45564F4D, 0x8000, 64)
+OR = ~(0x45564F4D ^ 0x8000 ^ 64 << 1) & 0xFFFFFFFF
+
+
+@pytest.mark.parametrize("check", [zlib.crc32(RECORD), OR], ids=["CRC", "exclusive or"])
+def test_a_record_counts_when_its_crc_is_right(machine, check):
+    """An exclusive or of its words stays right when two bits are wrong."""
+    new = romfs.build({"b.txt": b"moved"}).ljust(64)
+    start, size = machine.board.romfs.start, machine.board.romfs.size
+    deploy(machine.port, OLD)
+    with QemuBoard(machine) as board:
+        board.exec(HELPERS + "import struct" + WAITS)
+        board.exec(f"program({start + 0x8000}, {new!r})")
+        board.exec(f"program({start + size}, {RECORD + struct.pack('<I', check)!r})")
+        board.reset()
+        assert board.read_file("/rom/b.txt") == (OLD["b.txt"] if check == OR else b"moved")
