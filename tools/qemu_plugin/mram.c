@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "message.h"
+#include "power_cut.h"
 
 #define LINE 16u
 #define WHOLE ((1u << LINE) - 1u)
@@ -46,7 +47,8 @@ static void mram_write(void *opaque, uint64_t offset, uint64_t value, unsigned s
     memcpy(mram->bytes + (offset - line), &value, size);
     mram->have |= ((1u << size) - 1u) << (offset - line);
     if (mram->have == WHOLE) {
-        memcpy((uint8_t *)memory_region_get_ram_ptr(mram->region) + line, mram->bytes, LINE);
+        uint8_t *memory = memory_region_get_ram_ptr(mram->region);
+        power_cut_write(memory + line, mram->bytes, LINE);
         memory_region_flush_rom_device(mram->region, line, LINE);
         mram->have = 0;
     }
@@ -59,6 +61,13 @@ static const MemoryRegionOps mram_ops = {
     .impl = {.min_access_size = 1, .max_access_size = 8},
 };
 
+/** What has come of a line is in no memory yet. */
+static void reset(void *opaque)
+{
+    struct mram *mram = opaque;
+    mram->have = 0;
+}
+
 void mram_init(MemoryRegion *region, const char *name, uint32_t base, uint32_t size)
 {
     struct mram *mram = calloc(1, sizeof *mram); // a machine keeps it until the end
@@ -67,4 +76,5 @@ void mram_init(MemoryRegion *region, const char *name, uint32_t base, uint32_t s
     }
     *mram = (struct mram){.region = region, .name = name, .base = base};
     memory_region_init_rom_device(region, NULL, &mram_ops, mram, name, size, NULL);
+    qemu_register_reset(reset, mram);
 }

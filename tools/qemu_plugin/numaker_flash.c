@@ -23,6 +23,7 @@
 #include "machine.h"
 #include "message.h"
 #include "numaker_system.h"
+#include "power_cut.h"
 #include "qemu_api.h"
 
 #define WINDOW_SIZE 0x1000u
@@ -116,8 +117,12 @@ static bool read_company(void)
 static bool program(const uint32_t *words, uint32_t size)
 {
     uint8_t *bytes = may_change() ? find(size) : NULL;
+    uint8_t after[8];
     for (uint32_t i = 0; bytes && i < size; i++) {
-        bytes[i] &= (uint8_t)(words[i / 4] >> i % 4 * 8);
+        after[i] = bytes[i] & (uint8_t)(words[i / 4] >> i % 4 * 8);
+    }
+    if (bytes) {
+        power_cut_write(bytes, after, size);
     }
     return bytes;
 }
@@ -135,8 +140,10 @@ static bool program_double_word(void)
 static bool erase_page(void)
 {
     uint8_t *bytes = may_change() ? find(PAGE_BYTES) : NULL;
+    uint8_t erased[PAGE_BYTES];
+    memset(erased, 0xFF, sizeof erased);
     if (bytes) {
-        memset(bytes, 0xFF, PAGE_BYTES);
+        power_cut_write(bytes, erased, sizeof erased);
     }
     return bytes;
 }

@@ -21,6 +21,7 @@
 #include "npu_device.h"
 #include "options.h"
 #include "page_device.h"
+#include "power_cut.h"
 #include "qemu_api.h"
 
 static struct options options;
@@ -30,6 +31,7 @@ static void reset(void *opaque)
 {
     (void)opaque;
     board_reset();
+    power_cut_reset();
     for (size_t i = 0; i < BOARD_NPUS_MAX; i++) {
         if (npus[i]) {
             npu_device_reset(npus[i]);
@@ -49,6 +51,7 @@ static bool inject(const struct fault *fault, unsigned count)
         {"board", board_inject},
         {"console", console_inject},
         {"dma", dma_device_inject},
+        {"nvm", power_cut_inject},
     };
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (strcmp(fault->device, others[i].device) == 0) {

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""The power fails at any step of an erase or a write: files are the old or the new ones."""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from ethosu_tools import romfs
+from ethosu_tools.board import Board, QemuBoard
+from ethosu_tools.deadline import Deadline
+from ethosu_tools.deploy import deploy
+from ethosu_tools.errors import BoardError
+from ethosu_tools.qemu import Machine
+
+# Flash with pages to erase, and MRAM that takes lines of 16 bytes.
+BOARDS = ["NUMAKER_M55M1", "ALIF_ENSEMBLE_E7-M55_HP"]
+CUT = "power: it fails while "
+ONE, TWO = ({"f": random.Random(seed).randbytes(700)} for seed in (1, 2))
+
+# An image of `size` bytes: what lies behind its files is left as it is.
+DEPLOY = """
+import emulator, machine, os, vfs
+ioctl = vfs.rom_ioctl
+def deploy(image, size):
+    size = size or len(image)
+    assert (ioctl(3, 0, size), ioctl(4, 0, 0, image), ioctl(5, 0)) == (4, 0, 0)
+def found():
+    try:
+        with vfs.VfsRom(ioctl(2, 0)).open("f", "rb") as file: return file.read()
+    except OSError:
+        return None
+"""
+
+
+@pytest.fixture(scope="module", params=BOARDS)
+def board(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
+    """A board whose memory outlives its power."""
+    with QemuBoard(Machine(board=request.param)) as board:
+        board.exec(DEPLOY)
+        yield board
+
+
+def cut(board: QemuBoard, step: int, code: str, again: int = 0) -> bool:
+    """Run code until the power fails in this step; False: there is no such step."""
+    before = len(board.machine.log())
+    faults = {"seed": step, "cut-again": again, "cut": step}
+    board.start(
+        "import emulator, time\ntime.sleep_ms(100)  # the host sees that it has begun\n"
+        + "".join(f"emulator.fault('nvm.{name}', {count})\n" for name, count in faults.items())
+        + f"{code}\nemulator.fault('nvm.cut', 0)\nemulator.log('whole')"
+    )
+    said = wait_for_log(board.machine, before, CUT, "whole")
+    board._reconnect()
+    board.exec(DEPLOY)
+    return CUT in said
+
+
+def wait_for_log(machine: Machine, start: int, *words: str) -> str:
+    """What the log says from `start` on, as soon as it has one of these words."""
+    deadline = Deadline(60, machine.process)
+    while not any(word in machine.log()[start:] for word in words):
+        assert not deadline.expired(), machine.log()
+        time.sleep(0.01)
+    return machine.log()[start:]
+
+
+def sweep(run: Callable[[int], bool], stride: int) -> None:
+    """Let the power fail in steps that are so far apart on average, until there are no more."""
+    draws = random.Random(stride)
+    step, steps = 1, 0
+    while run(step):
+        step += draws.randint(1, 2 * stride - 1)
+        steps += 1
+    assert steps > 4
+
+
+STRIDES = [pytest.param(1, marks=pytest.mark.slow, id="every"), pytest.param(17, id="some")]
+
+
+def sweep_deploys(board: QemuBoard, stride: int, size: int, ends: set[bytes | None]) -> None:
+    """The two images take turns; what a deploy that was cut leaves is one of `ends`."""
+    images = {content["f"]: romfs.build(content) for content in (ONE, TWO)}
+    board.exec(f"deploy({images[ONE['f']]!r}, {size})")
+    seen = set()
+
+    def run(step: int) -> bool:
+        old = board.eval("found()")
+        new = TWO["f"] if old == ONE["f"] else ONE["f"]
+        is_cut = cut(board, step, f"deploy({images[new]!r}, {size})", again=step % 5)
+        left = board.eval("found()")
+        assert left in ({old, new} | ends if is_cut else {new}), step
+        seen.add((left == new, left == old))
+        return is_cut
+
+    sweep(run, stride)
+    assert len(seen) >= 2
+
+
+@pytest.mark.parametrize("stride", STRIDES)
+def test_a_deploy_leaves_the_old_or_the_new_image(board, stride):
+    sweep_deploys(board, stride, 0, set())
+
+
+@pytest.mark.parametrize("stride", STRIDES)
+def test_a_deploy_without_room_for_both_leaves_one_or_none(board, stride):
+    size = board.eval("len(ioctl(2, 0))") * 9 // 16
+    sweep_deploys(board, stride, size, {None})
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_a_deploy_that_was_cut_off_is_done_again(name, monkeypatch):
+    """The tool says that it failed."""
+    monkeypatch.setattr(f"{deploy.__module__}._HASH_TIMEOUT_S", 1.0)
+    with Machine(board=name) as machine:
+        deploy(machine.port, ONE)
+        for step in (40, 150):
+            with Board(machine.port) as board:
+                board.exec(f"import emulator\nemulator.fault('nvm.cut', {step})")
+            with pytest.raises(BoardError):
+                deploy(machine.port, TWO)
+            with Board(machine.port) as board:
+                board.exec(DEPLOY)
+                assert board.eval("found()") in (ONE["f"], TWO["f"])
+        assert machine.log().count(CUT) == 2
+        deploy(machine.port, TWO)  # compares what a fresh interpreter finds
+
+
+# Each file is closed before the next one is begun; the log, which needs no power, says so.
+WRITE = """
+for number in range(6):
+    with open("f%d" % number, "wb") as file: file.write(bytes([{turn}]) * 3000)
+    emulator.log("closed %d of {turn}" % number)
+"""
+READ = """
+held = []
+for number in range(6):
+    try:
+        with open("f%d" % number, "rb") as file: content = file.read()
+        assert content in (b"", content[:1] * 3000)
+        held.append(content[0] if content else 0)
+    except OSError: held.append(0)
+"""
+
+
+@pytest.mark.parametrize("stride", STRIDES)
+def test_files_that_were_closed_are_there(board, stride):
+    """Others are as they were before."""
+    turn, old = 0, [0] * 6
+
+    def run(step: int) -> bool:
+        nonlocal turn, old
+        turn = turn % 255 + 1
+        log = len(board.machine.log())
+        is_cut = cut(board, step, WRITE.format(turn=turn))
+        closed = board.machine.log()[log:].count("closed ")
+        board.exec(READ)
+        held = board.eval("held")
+        assert held[:closed] == [turn] * closed, step
+        assert all(now in (turn, before) for now, before in zip(held, old, strict=True)), step
+        old = held
+        return is_cut
+
+    board.exec("import os\nfor name in os.listdir('/'):\n    if name[0] == 'f': os.remove(name)")
+    sweep(run, stride * 4)

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+/** A loss of power while non-volatile memory changes. */
+#include "power_cut.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "board_faults.h"
+#include "message.h"
+
+static struct {
+    unsigned left;  /**< steps until the power fails in one; 0: it does not */
+    unsigned again; /**< the same, once it has failed */
+    unsigned seed;
+    bool off; /**< it has failed, and the machine was not reset yet */
+} power;
+
+/** xorshift64 */
+static uint64_t next(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static void tear(uint8_t *at, const uint8_t *bytes, uint32_t size)
+{
+    uint64_t state = 0x9E3779B97F4A7C15u * (power.seed + UINT64_C(1));
+    for (uint32_t i = 0; i < size; i++) {
+        const uint8_t changed = (uint8_t)(next(&state) >> 32);
+        at[i] = (uint8_t)((at[i] & ~changed) | (bytes[i] & changed));
+    }
+}
+
+void power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size)
+{
+    if (power.off) {
+        return;
+    }
+    if (power.left == 0 || --power.left > 0) {
+        memcpy(at, bytes, size);
+        return;
+    }
+    tear(at, bytes, size);
+    message(MESSAGE_GUEST_ERROR, "power: it fails while %u bytes of memory change", size);
+    power.off = true;
+    board_inject("power-loss", 1);
+}
+
+bool power_cut_inject(const char *fault, unsigned count)
+{
+    const struct {
+        const char *name;
+        unsigned *value;
+    } values[] = {{"cut", &power.left}, {"cut-again", &power.again}, {"seed", &power.seed}};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        if (strcmp(values[i].name, fault) == 0) {
+            *values[i].value = count;
+            return true;
+        }
+    }
+    return false;
+}
+
+void power_cut_reset(void)
+{
+    if (power.off) {
+        power.left = power.again;
+        power.again = 0;
+    }
+    power.off = false;
+}
