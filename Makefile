@@ -90,10 +90,13 @@ field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # The newest MicroPython that is pinned; firmware/Makefile takes the default one.
 NEWEST_MICROPYTHON = $(shell sed -n 's/^\[release\."\(.*\)"\]/\1/p' firmware/micropython.toml | sort -V | tail -1)
 # A board is a folder with a board.toml; its variants, if it has some, are tables in there.
-BOARDS := $(foreach toml,$(wildcard boards/*/board.toml),$(or \
+names_in = $(foreach toml,$(1),$(or \
     $(addprefix $(patsubst boards/%/board.toml,%,$(toml))-,\
         $(shell sed -n 's/^\[variants\.\([A-Z0-9_]*\)\]$$/\1/p' $(toml))),\
     $(patsubst boards/%/board.toml,%,$(toml))))
+BOARDS := $(call names_in,$(wildcard boards/*/board.toml))
+# Those that are chips: there is a way to flash them.
+CHIPS := $(call names_in,$(shell grep -l '^\[.*flash\.' boards/*/board.toml))
 AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
 CAMPAIGN_NAMES := $(foreach row,$(CAMPAIGNS),$(call field,1,$(row)))
 
@@ -104,7 +107,7 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .PHONY: help native kernel-sizes litert-newest setup build parts sim sim-host plugin firmware \
-    sim-variants sim-host-variants fuzzers firmware-variants board-images release \
+    sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
     demo test test-all nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     $(CAMPAIGN_NAMES:%=campaign-%)
 
@@ -202,11 +205,16 @@ kernel-sizes: setup ## Print how many bytes each CPU kernel adds to a firmware
 board-images: firmware
 	@$(foreach board,$(filter-out $(BOARD),$(BOARDS)),$(MAKE) --no-print-directory firmware BOARD=$(board) &&) true
 
+# What is released for chips: an image that does not look for the emulator.
+chip-images: setup
+	@$(foreach board,$(CHIPS),$(MAKE) --no-print-directory firmware BOARD=$(board) BOARD_EMULATOR=no &&) true
+
 # Images of all boards, the wheel of the tools, what was tested with what, checksums.
-release: build board-images ## Make images of all boards, wheel and checksums in build/release
+release: build board-images chip-images ## Make images of all boards, wheel and checksums in build/release
 	$(call say,tests of each board)
 	@rm -rf $(BUILD)/release && mkdir -p $(BUILD)/release $(BUILD)/wheel
 	@$(BIN)/pytest -q --junitxml=$(BUILD)/wheel/tests.xml host_tests/boards/test_every_board.py \
+	    host_tests/boards/test_released_images.py \
 	    $(call or_say,a board failed its tests: no release was made.)
 	$(call say,release)
 	@printf '[build]\nbuild_base = $(BUILD)/wheel\n' > $(BUILD)/wheel/config

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What `make release` puts into build/release: images, wheel, what each was tested with, checksums.
 
-Called with the JUnit file of the tests of each board. It believes nothing but that file: a board
-without a passed test is listed as not tested.
+Called with the JUnit file of the tests of each board. A board without a passed test in that file is
+listed as not tested.
 """
 
 import hashlib
@@ -21,6 +21,8 @@ from ethosu_tools import boards, paths
 
 SUMS = "SHA256SUMS"
 TESTED = "TESTED.md"
+# Of the folder of an image that does not look for the emulator: firmware/Makefile.
+FOR_CHIP = "-no-emulator"
 # In the ids of host_tests/boards/test_every_board.py.
 _QEMUS = ("installed", "newer")
 
@@ -31,18 +33,24 @@ _HEAD = """\
 | --- | --- | --- | --- | --- | --- |"""
 _FOOT = """
 The tests are `host_tests/boards/test_every_board.py`: each board boots in QEMU, keeps files, and
-computes what TFLite's reference kernels do, bit by bit. An emulator proves nothing about clocks,
-pins, power and flash: see `boards/README.md`.
+computes what TFLite's reference kernels do, bit by bit. The image of a chip is the tested one
+without `firmware/emulator`; `test_released_images.py` has started it in QEMU, over its UART. An
+emulator proves nothing about clocks, pins, power and flash: see `boards/README.md`.
 
 | made with | version |
 | --- | --- |"""
 
 
-def images(root: Path, names: Sequence[str], release: str, target: Path) -> list[str]:
+def folder(name: str) -> Path:
+    """The folder of the image to release: that of a chip does not look for the emulator."""
+    return paths.root() / "build/firmware" / (name + (FOR_CHIP if boards.load(name).flash else ""))
+
+
+def images(names: Sequence[str], release: str, target: Path) -> list[str]:
     """Copy the images of the boards; return those that have none."""
     missing = []
     for name in names:
-        built = root / "build/firmware" / name
+        built = folder(name)
         if not (built / "firmware.elf").is_file():
             missing.append(name)
         for path in filter(Path.is_file, (built / "firmware.elf", built / "firmware.bin")):
@@ -116,9 +124,9 @@ def _tools() -> dict[str, str]:
 def main(junit: Path, target: Path) -> str:
     """Fill the folder, which holds the wheel already; returns what is wrong, or nothing."""
     release, names = version("ethosu-tools"), boards.names()
-    missing = images(paths.root(), names, release, target)
+    missing = images(names, release, target)
     if missing:
-        return f"there is no image of {', '.join(missing)}; run: make board-images"
+        return f"there is no image of {', '.join(missing)}; run: make board-images chip-images"
     counts, qemus = results(junit, names)
     (target / TESTED).write_text(report(names, counts, qemus, _tools()))
     (target / SUMS).write_text(sums(target))

@@ -14,7 +14,7 @@ clock_mhz = 100
 npus = ["ethos-u55-128"]
 romfs = { start = 0, size = 0x1000 }
 [variants.HP]
-[variants.HE]
+[variants.HE.flash.jlink]
 """
 JUNIT = """\
 <testsuites><testsuite>
@@ -38,12 +38,12 @@ def release(repo, tmp_path, monkeypatch):
     (tmp_path / "firmware/micropython.toml").write_text('default = "1.2.3"')
     (tmp_path / "tests.xml").write_text(JUNIT)
     (tmp_path / "out").mkdir()
-    for name in ("B-HP", "B-HE"):
+    for name in ("B-HP", "B-HE", "B-HE-no-emulator"):
         folder = tmp_path / "build/firmware" / name
         folder.mkdir(parents=True)
         (folder / "firmware.elf").write_text(name)
         (folder / "firmware.map").touch()
-    (tmp_path / "build/firmware/B-HE/firmware.bin").write_text("bin")
+    (tmp_path / "build/firmware/B-HE-no-emulator/firmware.bin").write_text("bin")
     monkeypatch.setattr(paths, "root", lambda: tmp_path)
     boards.load.cache_clear()
     yield lambda: module.main(tmp_path / "tests.xml", tmp_path / "out")
@@ -76,6 +76,12 @@ def test_its_checksums_are_right_and_of_all_files(release, tmp_path):
     assert (done.returncode, done.stdout.count(": OK")) == (0, len(names) - 1)
 
 
+def test_the_image_of_a_chip_does_not_look_for_the_emulator(release, tmp_path):
+    release()
+    released = {path.name[-6:]: path.read_text() for path in (tmp_path / "out").glob("*.elf")}
+    assert released == {"HP.elf": "B-HP", "HE.elf": "B-HE-no-emulator"}
+
+
 def test_a_board_without_an_image_stops_it(release, tmp_path):
     (tmp_path / "build/firmware/B-HP/firmware.elf").unlink()
-    assert release() == "there is no image of B-HP; run: make board-images"
+    assert release() == "there is no image of B-HP; run: make board-images chip-images"

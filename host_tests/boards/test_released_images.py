@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""The image that is released for a chip: without what only the emulator needs."""
+
+import pytest
+from ethosu_tools import boards
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
+from firmware.conftest import build
+from firmware.emulator.test_without_emulator import _objects
+
+CHIPS = [name for name in boards.names() if boards.load(name).flash and boards.load(name).qemu]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHIPS)
+def test_it_starts_and_does_not_look_for_the_emulator(name):
+    image = build(f"{name}-no-emulator", f"BOARD={name}", "BOARD_EMULATOR=no")
+    assert _objects(image) == []
+    with QemuBoard(Machine(board=name, firmware=image, console="uart")) as board:
+        assert board.eval("__import__('ethosu').npus()") == [boards.load(name).npus[0]]
