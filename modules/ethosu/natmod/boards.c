@@ -8,8 +8,6 @@
  */
 #include "boards.h"
 
-#include "ethosu_board.h"
-
 #define KB 1024u
 #define MB (1024u * KB)
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])
@@ -68,8 +66,8 @@ static const struct ethosu_memory m55m1_memories[] = {ROM(0x00100000u, 2 * MB),
                                                       RAM(0x20100000u, MB)};
 static const struct ethosu_npu m55m1_npus[] = {NPU(0x40003000u, 13)};
 
-static const struct ethosu_memory we2_memories[] = {
-    RAM(0x34000000u, 2 * MB), RAM(0x36000000u, 384 * KB), ROM(0x3A000000u, 16 * MB)};
+static const struct ethosu_memory we2_memories[] = {RAM(0x34000000u, 2 * MB),
+                                                    ROM(0x3A000000u, 16 * MB)};
 static const struct ethosu_npu we2_npus[] = {NPU(0x53020000u, 192)};
 
 static const struct ethosu_memory an547_memories[] = {
@@ -79,23 +77,21 @@ static const struct ethosu_npu an547_npus[] = {NPU(0x48102000u, 56)};
 
 /* ---- the boards ---- */
 
-#define BOARD(title, chip)                   \
-    {.name = (title),                        \
-     .memories = chip##_memories,            \
-     .memory_count = COUNT(chip##_memories), \
-     .npus = chip##_npus,                    \
-     .npu_count = COUNT(chip##_npus)}
+#define BOARD(title, chip, config)                     \
+    {.board = {.name = (title),                        \
+               .memories = chip##_memories,            \
+               .memory_count = COUNT(chip##_memories), \
+               .npus = chip##_npus,                    \
+               .npu_count = COUNT(chip##_npus)},       \
+     .npu = (config)}
 
-static const struct ethosu_board boards[] = {
-    BOARD("ALIF_ENSEMBLE_E7-M55_HP", alif_hp),
-    BOARD("ALIF_ENSEMBLE_E7-M55_HE", alif_he),
-    BOARD("OPENMV_AE3", alif_hp),
-    BOARD("NUMAKER_M55M1", m55m1),
-    BOARD("GROVE_VISION_AI_V2", we2),
-    BOARD("MPS3_AN547", an547),
+const struct known_board known_boards[] = {
+    BOARD("ALIF_ENSEMBLE_E7-M55_HP", alif_hp, "ethos-u55-256"),
+    BOARD("ALIF_ENSEMBLE_E7-M55_HE", alif_he, "ethos-u55-128"),
+    BOARD("OPENMV_AE3-M55_HP", alif_hp, "ethos-u55-256"),
+    BOARD("OPENMV_AE3-M55_HE", alif_he, "ethos-u55-128"),
+    BOARD("NUMAKER_M55M1", m55m1, "ethos-u55-256"),
+    BOARD("GROVE_VISION_AI_V2", we2, "ethos-u55-64"),
+    BOARD("MPS3_AN547", an547, NULL),
 };
-
-const struct ethosu_board *board_at(size_t index)
-{
-    return index < COUNT(boards) ? &boards[index] : NULL;
-}
+const size_t known_board_count = COUNT(known_boards);

@@ -5,9 +5,14 @@
 
 #include <stddef.h>
 
-struct ethosu_board;
+#include "ethosu_board.h"
 
-/** The board of an index, or NULL behind the last one. */
-const struct ethosu_board *board_at(size_t index);
+struct known_board {
+    struct ethosu_board board;
+    const char *npu; /**< its config; NULL: any */
+};
+
+extern const struct known_board known_boards[];
+extern const size_t known_board_count;
 
 #endif

@@ -66,24 +66,36 @@ if core:
     core.run_until_complete = _run_until_complete
 
 
+def _find(board):
+    """Index of a board. A folder's name alone is that of its first core."""
+    for index, (name, _) in enumerate(_boards):
+        if board in (name, name.partition("-")[0]):
+            return index
+    raise ValueError(f"there is no board {board!r}, but {', '.join(name for name, _ in _boards)}")
+
+
 def init(address=None, *, board=None, npu=0, secure=True, privileged=True):
     """Use the NPU whose registers are at this address; it is reset. Returns its config.
 
-    A board's name tells the address of its NPU, and which memories the NPU reaches, at which
-    addresses; it stays until a call names another one, which ends all jobs. While none was named,
-    every buffer is used as if the NPU saw what the CPU sees.
+    A board's name tells address and config of its NPU, and which memories the NPU reaches, at
+    which addresses. It is a name of the tools, FOLDER-CORE; FOLDER alone is its first core. It
+    stays until a call names another one, which ends all jobs. While none was named, every buffer
+    is used as if the NPU saw what the CPU sees.
     """
     if board is None and address is None:
         raise TypeError("init() takes an address, or board=NAME")
-    if board is not None and board not in _boards:
-        raise ValueError(f"there is no board {board!r}, but {', '.join(_boards)}")
+    index = -1 if board is None else _find(board)
     if not _guards:
         _guards.append(_new_guard(True))
         _spare.append(_new_guard(False))
-    base = _use(npu, -1 if board is None else _boards.index(board))
+    base = _use(npu, index)
     _npus.pop(npu, None)
-    _npus[npu] = _open(npu, base if address is None else address, secure | privileged << 1)
-    return _npus[npu]
+    config = _open(npu, base if address is None else address, secure | privileged << 1)
+    if address is None and _boards[index][1] not in (None, config):
+        name, expected = _boards[index]
+        raise ValueError(f"{name} has {expected}, found {config}: another core or board?")
+    _npus[npu] = config
+    return config
 
 
 def npus():

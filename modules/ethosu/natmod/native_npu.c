@@ -10,7 +10,6 @@
 #include "py/dynruntime.h"
 
 #include "boards.h"
-#include "ethosu_board.h"
 #include "ethosu_ext.h"
 #include "ethosu_io.h"
 #include "ethosu_registers.h"
@@ -60,7 +59,9 @@ static void stop_all(void)
 static mp_obj_t board_use(mp_obj_t index, mp_obj_t board_in)
 {
     (void)index_of(index);
-    const struct ethosu_board *board = board_at((size_t)mp_obj_get_int(board_in));
+    size_t known = (size_t)mp_obj_get_int(board_in);
+    const struct ethosu_board *board =
+        known < known_board_count ? &known_boards[known].board : NULL;
     if (board != NULL) {
         stop_all();
     }
@@ -71,12 +72,15 @@ static mp_obj_t board_use(mp_obj_t index, mp_obj_t board_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(board_use_obj, board_use);
 
-/** The names of all boards, a list. */
+/** The name of each board, with its NPU's config or None: a list of tuples. */
 static mp_obj_t board_names(void)
 {
     mp_obj_t names = mp_obj_new_list(0, NULL);
-    for (size_t i = 0; board_at(i) != NULL; i++) {
-        mp_obj_list_append(names, native_new_text(board_at(i)->name));
+    for (size_t i = 0; i < known_board_count; i++) {
+        const char *npu = known_boards[i].npu;
+        mp_obj_t row[] = {native_new_text(known_boards[i].board.name),
+                          npu == NULL ? mp_const_none : native_new_text(npu)};
+        mp_obj_list_append(names, mp_obj_new_tuple(2, row));
     }
     return names;
 }

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: MIT
 """init(board=NAME) of the native module, in an Alif Ensemble E7's firmware without the module."""
 
+import struct
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 import sharing
-from ethosu_tools import boards
+from ethosu_tools import boards, paths
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
@@ -15,15 +20,6 @@ CORE = "ALIF_ENSEMBLE_E7-M55_HP"
 ADDRESS = 0x400E1000
 DTCM = 0x20040000  # free: behind variables and stacks
 IRQ_ENABLE, IRQ_DISABLE, IRQ_BIT = 0xE000E104, 0xE000E184, 1 << 55 - 32
-# As modules/ethosu/natmod/boards.c has them.
-KNOWN = [
-    CORE,
-    "ALIF_ENSEMBLE_E7-M55_HE",
-    "OPENMV_AE3",
-    "NUMAKER_M55M1",
-    "GROVE_VISION_AI_V2",
-    "MPS3_AN547",
-]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +52,7 @@ def fresh(plain, small_models):
     return plain
 
 
-@pytest.mark.parametrize("name", [CORE, "OPENMV_AE3"])
+@pytest.mark.parametrize("name", [CORE, "OPENMV_AE3-M55_HP", "OPENMV_AE3"])
 def test_the_npu_reaches_the_core_s_own_memory(fresh, name):
     """File and arena are in DTCM, which the NPU sees elsewhere."""
     assert fresh.eval(f"ethosu.init(board={name!r})") == fresh.machine.npu
@@ -120,18 +116,21 @@ def test_a_tcm_that_the_npu_does_not_reach_is_refused(loaded, compiled, small_mo
     assert said.startswith("OSError 14 ") and "0x20060000" in said
 
 
-def test_it_knows_each_board_that_is_emulated():
-    emulated = [name for name in boards.names() if boards.load(name).qemu]
-    assert {name.partition("-")[0] for name in emulated} <= {
-        name.partition("-")[0] for name in KNOWN
-    }
-
-
 def test_a_name_that_it_does_not_know(fresh):
-    assert fresh.eval("ethosu._boards") == KNOWN
-    expected = f"ValueError there is no board 'NOWHERE', but {', '.join(KNOWN)}"
+    """It knows the names of the tools."""
+    assert fresh.eval("sorted(name for name, _ in ethosu._boards)") == sorted(boards.names())
+    names = ", ".join(fresh.eval("[name for name, _ in ethosu._boards]"))
+    expected = f"ValueError there is no board 'NOWHERE', but {names}"
     assert raised(fresh, "ethosu.init(board='NOWHERE')") == expected
     assert raised(fresh, "ethosu.init()").startswith("TypeError init() takes an address, or board")
+
+
+def test_the_other_core_of_the_chip_has_another_npu(fresh):
+    name = "OPENMV_AE3-M55_HE"
+    fresh.exec("machine.mem32[0x43007010] = 0")
+    expected = f"ValueError {name} has ethos-u55-128, found ethos-u55-256: another core or board?"
+    assert raised(fresh, f"ethosu.init(board={name!r})") == expected
+    assert raised(fresh, "ethosu.Model(content)").startswith("OSError 19 there is no NPU")
 
 
 def test_an_interrupt_of_the_firmware_is_disabled_until_the_soft_reset(fresh):
@@ -157,3 +156,66 @@ def test_without_asyncio_the_rest_works(fresh):
     )
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
     assert raised(fresh, "m.run([x]).send(None)").startswith("OSError 95 run() needs asyncio")
+
+
+# --- The table, and those of this project's firmware --------------------------------------------
+
+Words = Callable[[int, int], tuple[int, ...]]
+ROW, NPU_READS = 8, 1  # words of struct ethosu_memory (ethosu_board.h)
+
+
+def words_of(image: Path) -> tuple[Words, dict[str, int]]:
+    """Words of an image by address and count, and the addresses of its symbols."""
+    run = {"check": True, "capture_output": True, "text": True}
+    names = subprocess.run(["arm-none-eabi-nm", image], **run).stdout.split("\n")
+    symbols = {line.split()[2]: int(line.split()[0], 16) for line in names if line}
+
+    def words(address: int, count: int) -> tuple[int, ...]:  # the code's sections come first
+        span = f"--start-address={address}", f"--stop-address={address + 4 * count}"
+        lines = subprocess.run(["arm-none-eabi-objdump", "-s", *span, image], **run).stdout
+        data = "".join(line[: line.find("  ")].split(" ", 2)[2] for line in lines.split("\n")
+                       if line.startswith(" "))  # fmt: skip
+        return struct.unpack(f"<{count}I", bytes.fromhex(data.replace(" ", ""))[: 4 * count])
+
+    return words, symbols
+
+
+def facts_of(words: Words, board: int) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
+    """Start, end, NPU's address, masters of each memory; base, interrupt, state of the NPU."""
+    _, memories, count, _, npus, _ = words(board, 6)
+    rows = [words(memories + 4 * ROW * index, ROW) for index in range(count)]
+    return [(row[1], row[2], row[4], row[6] & 15) for row in rows], words(npus, 3)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory, repo) -> dict[str, tuple[list[tuple[int, ...]], tuple[int, ...]]]:
+    """What boards.c says of each board."""
+    image = tmp_path_factory.mktemp("boards") / "boards.elf"
+    module = repo / "modules/ethosu"
+    subprocess.run(
+        ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-nostdlib", "-Wl,-e0", f"-I{module}",
+         module / "natmod/boards.c", "-o", image],
+        check=True,
+    )  # fmt: skip
+    words, symbols = words_of(image)
+    (count,) = words(symbols["known_board_count"], 1)
+    starts = [symbols["known_boards"] + 4 * 7 * index for index in range(count)]
+    text = {start: words(words(start, 1)[0], 6) for start in starts}
+    names = [struct.pack("<6I", *text[start]).partition(b"\0")[0].decode() for start in starts]
+    return {name: facts_of(words, start) for name, start in zip(names, starts, strict=True)}
+
+
+@pytest.mark.parametrize("name", boards.names())
+def test_it_says_of_memories_and_npu_what_the_firmware_s_own_table_says(table, name):
+    """The firmware uses a part of them, and lets the NPU only read some of that."""
+    words, symbols = words_of(paths.firmware(name))
+    theirs, npu = facts_of(words, symbols["ethosu_board"])
+    ours, our_npu = table[name]
+    assert npu == our_npu
+    for start, end, seen_at, masters in theirs:
+        if not masters & NPU_READS:
+            assert not any(row[0] < end and start < row[1] for row in ours), hex(start)
+            continue
+        (row,) = (row for row in ours if row[0] <= start and end <= row[1])
+        assert masters & ~row[3] == 0, hex(start)
+        assert (row[2] or row[0]) - row[0] == (seen_at or start) - start, hex(start)
