@@ -56,9 +56,24 @@ const union vector startup_vectors[FIRST_DEVICE + BOARD_IRQ_COUNT] __attribute__
     [FIRST_DEVICE... FIRST_DEVICE + BOARD_IRQ_COUNT - 1] = {.handler = startup_device_handler},
 };
 
+/**
+ * A boot loader may have left interrupts, the MPU and a vector table of its own: from here on a
+ * fault is this firmware's, and nothing forbids it to write its variables.
+ */
 __attribute__((naked)) _Noreturn void startup_reset_handler(void)
 {
     __asm volatile("cpsid i                       \n"
+                   "ldr   r0, =0xE000ED08         \n" // VTOR
+                   "ldr   r1, =startup_vectors    \n"
+                   "str   r1, [r0]                \n"
+                   "movs  r1, #0                  \n"
+                   "str   r1, [r0, #0x8C]         \n" // MPU_CTRL
+                   "dsb                           \n"
+                   "isb                           \n"
+                   "msr   basepri, r1             \n"
+                   "msr   faultmask, r1           \n"
+                   "msr   msplim, r1              \n"
+                   "msr   psplim, r1              \n"
                    "ldr   r0, =_handler_stack_top \n"
                    "msr   msp, r0                 \n"
                    "ldr   r0, =_handler_stack_limit \n"
@@ -89,7 +104,6 @@ static void clear_words(uint32_t *at, const uint32_t *end)
 
 static void enable_core(void)
 {
-    SCB->VTOR = (uint32_t)startup_vectors;
     SCB->CCR |= SCB_CCR_DIV_0_TRP_Msk | SCB_CCR_LOB_Msk | SCB_CCR_BP_Msk;
     SCB->SHCSR |= SCB_SHCSR_MEMFAULTENA_Msk | SCB_SHCSR_BUSFAULTENA_Msk |
                   SCB_SHCSR_USGFAULTENA_Msk | SCB_SHCSR_SECUREFAULTENA_Msk;
@@ -106,14 +120,15 @@ static void read_record(void)
 
 /**
  * A boot loader may have left its caches on, and the code that it copied here in
- * the data cache, where the core does not fetch code.
+ * the data cache, where the core does not fetch code. board_init() switches them
+ * on again, when the MPU says which memory has copies.
  */
-static inline void clean_caches(void)
+static inline void end_caches(void)
 {
     if (SCB->CCR & SCB_CCR_DC_Msk) {
-        SCB_CleanDCache();
+        SCB_DisableDCache(); // writes back what it holds
     }
-    SCB_InvalidateICache();
+    SCB_DisableICache();
 }
 
 /** It may also have left its interrupts on. */
@@ -133,7 +148,7 @@ _Noreturn void startup_begin(void)
     SCB->CPACR |= 0xFu << 20;
     __DSB();
     __ISB();
-    clean_caches(); // before any call: the rest of the code may be elsewhere
+    end_caches(); // before any call: the rest of the code may be elsewhere
     end_interrupts();
     copy_words(_data_start, _data_load, _data_end);
     clear_words(_bss_start, _bss_end);

@@ -4,15 +4,17 @@
 The whole suite runs on one of them with `--board NAME`.
 """
 
+import subprocess
 from pathlib import Path
 
 import pymicro_wakeword
 import pytest
-from ethosu_tools import boards, romfs
+from ethosu_tools import boards, paths, romfs
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.deploy import deploy
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine, find_qemu
+from firmware.emulator.test_emulated import wait_for_log
 from modules.ethosu.runtime.board_models import check, load, raised
 from modules.ethosu.runtime.reference_cases import make_case
 
@@ -102,6 +104,67 @@ def test_it_says_why_it_was_reset(every_board):
     restart_by(every_board, "machine.mem32[0]")
     assert every_board.eval("machine.reset_cause() == machine.FAULT_RESET")
     assert "*** Fault: " in every_board.machine.log()
+
+
+# What a boot loader may leave: an MPU that forbids what the firmware does, another vector table,
+# masked interrupts, a SysTick and interrupts that are on and pending.
+LEFT = """
+import machine, micropython, time
+from machine import mem32
+left = 1
+@micropython.asm_thumb
+def go(r0, r1, r2, r3):
+    movwt(r4, 0xE000ED08)
+    str(r1, [r4, 0])
+    movwt(r4, 0xE000ED9C)
+    str(r2, [r4, 0])
+    data(2, 0xF383, 0x8811)  # basepri
+    data(2, {fault_mask})
+    data(2, 0xF3BF, 0x8F4F, 0xF3BF, 0x8F6F)  # dsb, isb
+    bx(r0)
+for region in range(16):
+    mem32[0xE000ED98] = region
+    base, limit = mem32[0xE000ED9C] & 0xFFFFFFFF, mem32[0xE000EDA0] & 0xFFFFFFFF
+    if limit & 1 and base & -32 <= {_stack_limit} <= limit | 31: break
+else: raise ValueError
+nowhere = bytearray(4096)
+import uctypes
+table = (uctypes.addressof(nowhere) + 2047) & -2048
+import emulator
+emulator.log("left {fault_mask}")
+machine.disable_irq()
+mem32[0xE000E014] = 1000
+mem32[0xE000E010] = 3
+for line in (0, 5, 100):
+    mem32[0xE000E100 + line // 32 * 4] = 1 << line % 32
+    mem32[0xE000E200 + line // 32 * 4] = 1 << line % 32
+mem32[0xE000ED98] = region
+go({startup_reset_handler} | 1, table, base | {read_only}, {priority})
+"""
+ENABLED = "[machine.mem32[0xE000E100 + 4 * i] for i in range(4)]"
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"read_only": 4, "priority": 0, "fault_mask": "0xBF00"},  # nop
+        {"read_only": 0, "priority": 1 << 5, "fault_mask": "0xB671"},  # cpsid f
+    ],
+    ids=["variables read-only", "interrupts masked"],
+)
+def test_it_starts_from_what_a_boot_loader_leaves(every_board, left):
+    every_board.soft_reset()
+    every_board.exec("import machine")
+    before = every_board.eval(ENABLED)
+    image = paths.firmware(every_board.machine.board.name)
+    lines = subprocess.run(["arm-none-eabi-nm", image], check=True, capture_output=True, text=True)
+    symbols = {line.split()[2]: int(line.split()[0], 16) for line in lines.stdout.splitlines()}
+    every_board.start(LEFT.format(**left, **symbols))
+    wait_for_log(every_board.machine, f"left {left['fault_mask']}")
+    every_board._reconnect()
+    every_board.exec("import machine, time\ntime.sleep_ms(3)")
+    assert not every_board.eval("'left' in globals()")
+    assert every_board.eval(ENABLED) == before
 
 
 def test_a_deployed_model_survives_a_reset_and_runs_where_it_lies(

@@ -5,8 +5,6 @@ import struct
 from pathlib import Path
 
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
 from firmware.conftest import build
 
 NAME = "GROVE_VISION_AI_V2"
@@ -47,32 +45,3 @@ def test_vectors_are_where_the_boot_loader_looks(image):
 
 def test_the_whole_image_fits_a_slot(image):
     assert sum(size for _, _, size in _segments(image)) < 0x100000 - 0x40000  # loaders, tables
-
-
-# What a boot loader may leave: caches, a SysTick and a UART's interrupt on, some pending.
-DIRTY_START = """
-import machine, micropython
-from machine import mem32
-@micropython.asm_thumb
-def go(r0):
-    bx(r0)
-machine.disable_irq()
-mem32[0xE000E014] = 1000
-mem32[0xE000E010] = 3
-for line in (0, 5, 100, 192, 300, 470):
-    mem32[0xE000E100 + line // 32 * 4] = 1 << line % 32
-    mem32[0xE000E200 + line // 32 * 4] = 1 << line % 32
-go(mem32[0x10000004])
-"""
-ENABLED = "[machine.mem32[0xE000E100 + 4 * i] for i in range(15)]"
-
-
-def test_it_starts_from_what_a_boot_loader_leaves():
-    with QemuBoard(Machine(board=NAME)) as board:
-        board.exec("import machine; left = 1")
-        before = board.eval(ENABLED)
-        board.start(DIRTY_START)
-        board._reconnect()
-        board.exec("import machine")
-        assert not board.eval("'left' in globals()")
-        assert board.eval(ENABLED) == before
