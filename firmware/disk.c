@@ -2,18 +2,24 @@
 /**
  * machine.RAMDisk, machine.Flash: block devices in the memory that the board's
  * memory.ld sets aside for them. The content of the first survives a reset,
- * that of the second a power cut too.
+ * that of the second a power cut too. A write to the second waits for the
+ * NPU, which may read a model from there or from the ROM file system.
  */
 #include <string.h>
 
 #include "board.h"
+#include "clock.h"
+#include "driver/ethosu_ext.h"
 #include "extmod/vfs.h"
+#include "irq.h"
 #include "py/mperrno.h"
 #include "py/obj.h"
 #include "py/runtime.h"
 #include "startup.h"
 
 #define BLOCK_SIZE_LEAST 4096u
+/** How long a write to flash waits for inferences. */
+#define NPU_PATIENCE_MS 5000u
 
 extern const mp_obj_type_t machine_ramdisk_type;
 extern const mp_obj_type_t machine_flash_type;
@@ -84,6 +90,37 @@ static void expect(bool done)
     }
 }
 
+#ifdef FIRMWARE_PLAIN
+static bool npu_is_busy(void)
+{
+    return false;
+}
+#else
+static bool npu_is_busy(void)
+{
+    const struct ethosu_driver *npu = ethosu_ext_next(NULL);
+    while (npu != NULL && !ethosu_ext_is_running(npu)) {
+        npu = ethosu_ext_next(npu);
+    }
+    return npu != NULL;
+}
+#endif
+
+/**
+ * An NPU may read the memory that is to be changed: no vendor says what it reads meanwhile. No
+ * program runs while this waits, since it would find the file system half changed.
+ */
+static void wait_for_npus(void)
+{
+    uint64_t begun = clock_ms();
+    while (npu_is_busy()) {
+        if (clock_ms() - begun >= NPU_PATIENCE_MS) {
+            mp_raise_OSError(MP_EBUSY);
+        }
+        irq_wait();
+    }
+}
+
 static void clear(const struct disk *disk, uint8_t *at, size_t size)
 {
     for (size_t done = 0; disk->nvm->erase_unit != 0 && done < size;
@@ -117,6 +154,7 @@ static mp_obj_t disk_writeblocks(size_t n_args, const mp_obj_t *args)
         memcpy(at, buffer.buf, buffer.len);
         return MP_OBJ_NEW_SMALL_INT(0);
     }
+    wait_for_npus();
     if (n_args < 4) {
         clear(disk, at, buffer.len);
     }
@@ -128,6 +166,7 @@ static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(disk_writeblocks_obj, 3, 4, disk_writ
 static mp_obj_t erase(const struct disk *disk, mp_obj_t block)
 {
     mp_obj_t place[] = {MP_OBJ_FROM_PTR(disk), block, mp_const_none};
+    wait_for_npus();
     clear(disk, locate(MP_ARRAY_SIZE(place), place, block_size(disk)), block_size(disk));
     return MP_OBJ_NEW_SMALL_INT(0);
 }

@@ -37,6 +37,8 @@ struct npu_device {
 };
 
 static struct npu_run_record last_run;
+/** How many NPUs are at work. */
+static unsigned runs;
 
 const struct npu_run_record *npu_device_last_run(void)
 {
@@ -94,6 +96,17 @@ static void execute(void *context)
     device->outcome = npu_execute(device->sim, 0);
 }
 
+static void set_running(struct npu_device *device, bool running)
+{
+    runs += (unsigned)running - (unsigned)device->running;
+    device->running = running;
+}
+
+bool npu_device_any_runs(void)
+{
+    return runs > 0;
+}
+
 static void execute_by_virtual_clock(struct npu_device *device)
 {
     int64_t start = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
@@ -104,7 +117,7 @@ static void execute_by_virtual_clock(struct npu_device *device)
 
 static void resume(struct npu_device *device)
 {
-    device->running = true;
+    set_running(device, true);
     device->instructions_at_start = instruction_count();
     if (device->faults.run.hang) {
         return;
@@ -132,7 +145,7 @@ static void complete(void *context)
     struct npu_device *device = context;
     last_run.instructions = instruction_count() - device->instructions_at_start;
     last_run.idle = all_cpu_threads_idle();
-    device->running = false;
+    set_running(device, false);
     if (device->outcome == NPU_OUTCOME_IRQ) {
         npu_finish(device->sim);
         resume(device);
@@ -155,7 +168,7 @@ static void end_run(struct npu_device *device)
         execute(device); // it was never begun; aborted, it ends at once
         device->faults.run.hang = false;
     }
-    device->running = false;
+    set_running(device, false);
 }
 
 /* --- Registers ------------------------------------------------------------ */

@@ -51,4 +51,7 @@ bool npu_device_inject(struct npu_device *device, const char *fault, unsigned co
 
 const struct npu_run_record *npu_device_last_run(void);
 
+/** Is an NPU at work? Big lock. */
+bool npu_device_any_runs(void);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "board_faults.h"
 #include "message.h"
+#include "npu_device.h"
 
 static struct {
     unsigned left;  /**< steps until the power fails in one; 0: it does not */
@@ -37,6 +38,9 @@ void power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size)
 {
     if (power.off) {
         return;
+    }
+    if (npu_device_any_runs()) {
+        message(MESSAGE_GUEST_ERROR, "nvm: %u bytes change while an NPU may read them", size);
     }
     if (power.left == 0 || --power.left > 0) {
         memcpy(at, bytes, size);
