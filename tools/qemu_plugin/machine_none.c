@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "board.h"
 #include "machine.h"
@@ -66,6 +67,17 @@ static void add_memory(const struct board_memory *memory)
 
 static uint8_t *remembered[BOARD_REGISTERS_MAX];
 
+/** At a reset all of them are 0; their pages are mostly untouched, so they are given back. */
+static void forget_registers(void *opaque)
+{
+    const struct board_chip *chip = opaque;
+    for (size_t i = 0; i < chip->registers_count; i++) {
+        if (madvise(remembered[i], chip->registers[i].size, MADV_DONTNEED) != 0) {
+            memset(remembered[i], 0, chip->registers[i].size);
+        }
+    }
+}
+
 static void add_registers(const struct board_chip *chip)
 {
     for (size_t i = 0; i < chip->registers_count; i++) {
@@ -73,6 +85,8 @@ static void add_registers(const struct board_chip *chip)
         remembered[i] = memory_region_get_ram_ptr(
             add_ram(row->name, row->base, row->size, PRIORITY_OF_REGISTERS));
     }
+    // Before those of the devices, which have registers here that are not 0 after a reset.
+    qemu_register_reset(forget_registers, (void *)chip);
 }
 
 /** The memory of a register that only remembers, or NULL. */

@@ -255,9 +255,6 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
 static void reset(void *opaque)
 {
     (void)opaque;
-    for (uint32_t offset = 0; offset < SIZE; offset += 4) {
-        set(offset, 0);
-    }
     lock.keys = 0;
     set(SYS_RSTSTS, lock.was_reset ? RESET_BY_CORE : RESET_BY_POWER);
     lock.was_reset = true;

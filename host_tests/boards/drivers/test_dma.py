@@ -274,3 +274,22 @@ def test_a_manager_that_was_not_reset_starts_nothing(e7):
     e7.exec("machine.mem32[0x400F0000] = 1 << 16")
     assert e7.eval("copy(5000)") is True
     assert e7.eval("changes()") == {"errors": 1, "transfers": 1, "transfer_bytes": 5000}
+
+
+# The register with the controller's clock, and what leaves it out.
+CLOCKS = {
+    "ALIF_ENSEMBLE_E7-M55_HP": (0x400F0010, 1),
+    "ALIF_ENSEMBLE_E7-M55_HE": (0x43007010, 1),
+    "NUMAKER_M55M1": (0x40001240, 0),
+}
+
+
+@pytest.mark.parametrize("name", CLOCKS)
+def test_without_its_clock_the_cpu_copies(name):
+    """The program is told: it is not in use."""
+    register, value = CLOCKS[name]
+    with QemuBoard(Machine(board=name)) as board:
+        board.exec(f"import dma, machine\nmachine.mem32[{register}] = {value}\n" + HELPERS)
+        assert board.eval("dma.enable(True)") is False
+        assert board.eval("[copy(size) for size in (100, 65536)]") == [True] * 2
+        assert board.eval("changes()") == {"cpu_copies": 2, "cpu_bytes": 65636}
