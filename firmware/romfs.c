@@ -264,7 +264,7 @@ static mp_obj_t keeps_old(size_t n_args, const mp_obj_t *args)
 static mp_obj_t change(mp_int_t command, size_t n_args, const mp_obj_t *args)
 {
     if (board_nvm.write == NULL) {
-        fail(MP_EROFS, "the ROM file system of this board is read-only: it comes with the image");
+        fail(MP_EROFS, board_nvm.why_not);
     }
     switch (command) {
     case MP_VFS_ROM_IOCTL_WRITE_PREPARE:

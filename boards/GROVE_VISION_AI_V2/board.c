@@ -72,8 +72,12 @@ const struct uart_16550 uart_16550 = {
     .prepare = uart_prepare,
 };
 
-/** The flash: nothing here commands its controller to write. */
-const struct nvm board_nvm = {.write = NULL};
+/** The flash: nothing here commands its controller to write, or to answer reads as memory. */
+const struct nvm board_nvm = {
+    .write = NULL,
+    .why_not = "the ROM file system of this board is read-only, and not readable on the chip "
+               "yet: copy models to /",
+};
 
 void board_init(void)
 {
@@ -91,7 +95,7 @@ uint32_t board_wall_clock(void)
 
 const uint8_t *board_unique_id(size_t *size)
 {
-    // No description of the chip says where its own number is.
+    // Himax's SDK reads it in a library without source.
     static const uint8_t id[] = {'W', 'E', '2'};
     *size = sizeof(id);
     return id;

@@ -73,7 +73,8 @@ class VelaFacts:
 class BoardFacts:
     """One board.toml; the first of the NPUs is the board's, unless it is told otherwise.
 
-    `flash` has a table of settings for each way to flash it (flash/), the usual way first.
+    `flash` has a table of settings for each way to flash it (flash/), the usual way first;
+    `missing` says what a user would expect and does not get there.
     """
 
     name: str
@@ -86,6 +87,7 @@ class BoardFacts:
     vela: VelaFacts | None
     flash: Mapping[str, Mapping[str, Any]]
     silicon: bool
+    missing: tuple[str, ...]
 
     @property
     def proof(self) -> str:
@@ -198,4 +200,5 @@ def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
         vela=vela and VelaFacts(_folder() / name.partition("-")[0] / VELA_FILE, **vela),
         flash=table.get("flash", {}),
         silicon=table.get("silicon", False),
+        missing=tuple(table.get("missing", ())),
     )

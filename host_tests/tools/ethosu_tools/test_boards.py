@@ -148,9 +148,10 @@ def test_boards_are_listed(ethosu, folder):
     rows = {row["name"]: row for row in json.loads(out)["boards"]}
     assert code == 0 and list(rows) == ["B-fast", "B-slow"]
     assert rows["B-fast"] | {"clock_mhz": 400, "proof": "built only", "flash": []} == rows["B-fast"]
-    folder.write_text(f"silicon = true\n{TOML}")
+    folder.write_text(f"silicon = true\nmissing = ['a clock']\n{TOML}")
     boards.load.cache_clear()
-    assert "silicon" in ethosu("boards")[1]
+    out = ethosu("boards")[1]
+    assert "silicon" in out and "B-slow lacks:\n  a clock" in out
     folder.unlink()
     code, _, err = ethosu("boards")
     assert code == 4 and "set ETHOSU_ROOT" in err

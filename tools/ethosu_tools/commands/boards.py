@@ -11,7 +11,7 @@ from ..ui import Ui
 EPILOG = f"""\
 PROOF says where the image was seen to work: on a chip ({SILICON}), in QEMU on that chip's memory
 map ({EMULATED}), nowhere ({BUILT}). FLASH names the ways that `ethosu flash` knows, the usual one
-first.
+first. What a board lacks is listed below the table.
 """
 
 
@@ -32,6 +32,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
                 "npus": list(board.npus),
                 "proof": board.proof,
                 "flash": list(board.flash),
+                "missing": list(board.missing),
             }
             for board in boards.every()
         ]
@@ -54,7 +55,11 @@ def render(data: dict[str, Any]) -> str:
         for board in data["boards"]
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
+    lines = [
         "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
-    )
+    ]
+    for board in data["boards"]:
+        if board["missing"]:
+            lines += ["", f"{board['name']} lacks:", *(f"  {what}" for what in board["missing"])]
+    return "\n".join(lines)

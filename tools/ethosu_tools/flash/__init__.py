@@ -6,11 +6,12 @@ step needs and does not find is one `SetupError` that says what to get, and wher
 """
 
 from ..errors import InputError, UsageError
-from . import alif, disk, probe, serial_line
+from . import alif, dfu, disk, probe, serial_line
 from .job import Job, Step, Way
 
 WAYS: dict[str, Way] = {
-    way.name: way for way in (disk.WAY, serial_line.WAY, alif.WAY, probe.JLINK, probe.PYOCD)
+    way.name: way
+    for way in (disk.WAY, serial_line.WAY, dfu.WAY, alif.WAY, probe.JLINK, probe.PYOCD)
 }
 
 __all__ = ["WAYS", "Job", "Step", "Way", "choose"]

@@ -30,6 +30,11 @@ largest = 0x2000
 project = "project.json"
 input = "in/firmware.elf"
 output = "out/output.img"
+[flash.dfu]
+device = "37c5:96e3"
+partition = 1
+largest = 0x2000
+how = "plug it in"
 [flash.alif]
 part = "AE722F80F55D5LS"
 revision = "B4"

@@ -23,6 +23,7 @@ def test_a_dry_run_names_every_step_and_does_none(flashed, tree, way, monkeypatc
         ("disk", 'no disk "NuMicro MCU" is mounted'),
         ("xmodem", "we2_local_image_gen is needed"),
         ("alif", "Alif's security toolkit is needed"),
+        ("dfu", "dfu-util is not on PATH"),
         ("jlink", "JLinkExe is not on PATH"),
         ("pyocd", "pyocd is not on PATH"),
     ],
