@@ -11,10 +11,11 @@ import os
 import platform
 import re
 import shutil
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import BoardError, InputError, SetupError
 from .job import Job, Step, Way, read_image
@@ -28,15 +29,55 @@ _REFUSED = "FAIL.TXT"
 # A probe that has written an image may unmount its disk and show it again.
 _BACK_S = 10.0
 _LOOK_S = 0.2
+# What a probe's disk has, as Linux calls it: others, such as those of a network, are not looked at.
+_FILE_SYSTEMS = {"vfat", "msdos", "exfat"}
+# A disk whose cable was pulled may not answer, and never will.
+_ANSWER_S = 5.0
+_COPY_S = 120.0
+
+
+T = TypeVar("T")
+
+
+class _SilentError(Exception):
+    """The disk does not answer."""
+
+
+def _answer(question: Callable[[], T], seconds: float | None = None) -> T:
+    """What a disk answers; _SilentError after so long (None: _ANSWER_S). OSError as it comes."""
+    answers: list[T | BaseException] = []
+
+    def ask() -> None:
+        try:
+            answers.append(question())
+        except BaseException as error:  # raised where it was asked
+            answers.append(error)
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(_ANSWER_S if seconds is None else seconds)
+    if not answers:
+        raise _SilentError
+    if isinstance(answers[0], BaseException):
+        raise answers[0]
+    return answers[0]
 
 
 def mounted() -> list[Path]:
     """Folders at which this computer has disks."""
     if platform.system() == "Darwin":
         return sorted(_VOLUMES.iterdir())
-    lines = _MOUNTS.read_text(errors="replace").splitlines()
-    places = (_OCTAL.sub(lambda code: chr(int(code[1], 8)), line.split()[1]) for line in lines)
-    return [Path(place) for place in places]
+    if platform.system() != "Linux":
+        raise SetupError(
+            f"on {platform.system()} the board's disk is not found by its label: name it with "
+            "--disk, say --disk E:\\"
+        )
+    rows = (line.split() for line in _MOUNTS.read_text(errors="replace").splitlines())
+    return [
+        Path(_OCTAL.sub(lambda code: chr(int(code[1], 8)), row[1]))
+        for row in rows
+        if row[2] in _FILE_SYSTEMS
+    ]
 
 
 def find(job: Job, settings: Mapping[str, Any]) -> Path:
@@ -44,13 +85,13 @@ def find(job: Job, settings: Mapping[str, Any]) -> Path:
     label, info = settings["label"], settings["info"]
     if job.disk:
         found = [job.disk]
-        if not job.disk.is_dir():
-            raise InputError(f"{job.disk} is no mounted disk")
+        if not _is(job.disk.is_dir):
+            raise InputError(f"{job.disk} is no mounted disk, or it does not answer")
     else:
         disks = mounted()
         # A second disk of the same label gets a number behind it.
         named = [disk for disk in disks if re.fullmatch(rf"{re.escape(label)} ?\d*", disk.name)]
-        found = named or [disk for disk in disks if _is_file(disk / info)]
+        found = named or [disk for disk in disks if _is((disk / info).is_file)]
     if not found:
         raise SetupError(
             f'no disk "{label}" is mounted: connect the board by the USB socket of its debug '
@@ -68,10 +109,10 @@ def find(job: Job, settings: Mapping[str, Any]) -> Path:
     return found[0]
 
 
-def _is_file(path: Path) -> bool:
+def _is(kind: Callable[[], bool]) -> bool:
     try:
-        return path.is_file()
-    except OSError:  # a mount that answers no more
+        return _answer(kind)
+    except (OSError, _SilentError):  # a mount that answers no more
         return False
 
 
@@ -79,7 +120,8 @@ def copy(image: Path, data: bytes, disk: Path) -> dict[str, Any]:
     """Copy the image, then look what became of it; BoardError when it is not what was sent."""
     target = disk / image.name
     refused = disk / _REFUSED
-    try:
+
+    def write() -> None:
         free = shutil.disk_usage(disk).free
         if len(data) > free:
             raise InputError(f"{disk} has {free:,} bytes free, the image {len(data):,}")
@@ -88,26 +130,36 @@ def copy(image: Path, data: bytes, disk: Path) -> dict[str, Any]:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+
+    try:
+        _answer(write, _COPY_S)
     except OSError as error:
         raise BoardError(f"{target} could not be written: {error.strerror}") from None
+    except _SilentError:
+        raise BoardError(f"{disk} did not take the image within {_COPY_S:g} s") from None
     return {"disk": str(disk), "bytes": len(data), "checked": _check(target, data, refused)}
 
 
 def _check(target: Path, data: bytes, refused: Path) -> str:
     """Say what is seen of the image on the disk."""
     deadline = time.monotonic() + _BACK_S
-    while not target.parent.is_dir() and time.monotonic() < deadline:
+    while not _is(target.parent.is_dir) and time.monotonic() < deadline:
         time.sleep(_LOOK_S)
-    try:
-        if _is_file(refused):
-            raise BoardError(f"the probe refused the image: {refused.read_text().strip()}")
-        if not _is_file(target):
-            return "the probe took the file and shows it no more"
+
+    def read() -> bytes:
         with target.open("rb") as file:
             if hasattr(os, "posix_fadvise"):  # else this computer answers from its own memory
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-            found = file.read(len(data) + 1)
-    except OSError:
+            return file.read(len(data) + 1)
+
+    try:
+        if _is(refused.is_file):
+            said = _answer(lambda: refused.read_text(errors="replace").strip())
+            raise BoardError(f"the probe refused the image: {said}")
+        if not _is(target.is_file):
+            return "the probe took the file and shows it no more"
+        found = _answer(read, _COPY_S)
+    except (OSError, _SilentError):
         return "the disk went away, as it does when the probe has written an image"
     if found != data:
         raise BoardError(

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """By disk, against folders that pretend to be disks."""
 
+import time
+from pathlib import Path
+
 import pytest
 from ethosu_tools.flash import disk
 
@@ -50,6 +53,53 @@ def test_the_disk_of_the_probes_own_firmware_gets_nothing(ethosu, tree, disks):
         code, _, err = ethosu("flash", "B", *words)
         assert code == 3 and "the probe's own firmware" in err
     assert not (probe / "firmware.bin").exists()
+
+
+def test_a_disk_that_does_not_answer_is_left_alone(ethosu, flashed, tree, disks, monkeypatch):
+    """Its cable was pulled: whoever looks there waits for ever, or gets an error."""
+    dead, gone, wanted = disks("dead", "gone", "good")
+    (wanted / "NU_CFG.TXT").touch()
+    for name in ("is_file", "is_dir"):
+        look = getattr(Path, name)
+
+        def asked(path, look=look):
+            if dead in (path, path.parent):
+                time.sleep(30)
+            if gone in (path, path.parent):
+                raise OSError(107, "Transport endpoint is not connected")
+            return look(path)
+
+        monkeypatch.setattr(Path, name, asked)
+    monkeypatch.setattr(disk, "_ANSWER_S", 0.2)
+    assert flashed()["disk"] == str(wanted)
+    for folder in (dead, gone):
+        code, _, err = ethosu("flash", "B", "--disk", folder)
+        assert (code, err) == (
+            3, f"ethosu: {folder} is no mounted disk, or it does not answer\n"
+        )  # fmt: skip
+
+
+def test_disks_of_a_network_are_not_looked_at(ethosu, tree, disks):
+    (folder,) = disks("NuMicro MCU")
+    disk._MOUNTS.write_text(f"server:/x {folder.parent} nfs rw 0 0\n")
+    code, _, err = ethosu("flash", "B")
+    assert code == 4 and 'no disk "NuMicro MCU" is mounted' in err
+
+
+def test_on_windows_the_user_names_the_disk(ethosu, flashed, tree, disks, monkeypatch):
+    (folder,) = disks("E")
+    monkeypatch.setattr(disk.platform, "system", lambda: "Windows")
+    code, _, err = ethosu("flash", "B")
+    assert (code, err.count("\n")) == (4, 1) and "name it with --disk" in err
+    assert flashed("--disk", folder)["disk"] == str(folder)
+
+
+def test_a_disk_that_takes_nothing_ends_in_a_sentence(ethosu, tree, disks, monkeypatch):
+    disks("NuMicro MCU")
+    monkeypatch.setattr(disk, "_COPY_S", 0.2)
+    monkeypatch.setattr(disk.os, "fsync", lambda _: time.sleep(30))
+    code, _, err = ethosu("flash", "B")
+    assert code == 5 and "did not take the image within 0.2 s" in err
 
 
 def test_of_two_disks_the_user_chooses_one(ethosu, flashed, tree, disks):
