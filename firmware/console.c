@@ -30,7 +30,7 @@ static bool started[PORT_COUNT];
  * The port of the last input. The UART cannot see whether a terminal is
  * attached, so it gets the output unless this is another port with a listener.
  */
-static const struct console_port *volatile last_heard = &board_uart;
+static const struct console_port *volatile last_input = &board_uart;
 
 /** Some port left bytes outside because the ring was full. */
 static volatile bool stalled;
@@ -53,7 +53,7 @@ size_t console_room(void)
 
 void console_receive(const struct console_port *port, uint8_t value)
 {
-    last_heard = port;
+    last_input = port;
     if (value == mp_interrupt_char) {
         mp_sched_keyboard_interrupt();
     } else {
@@ -84,14 +84,14 @@ uint8_t console_read(void)
 
 void console_write(const char *bytes, size_t size)
 {
-    bool heard = false;
+    bool taken = false;
     for (size_t i = 0; i < PORT_COUNT; i++) {
         if (started[i] && ports[i]->has_peer != NULL && ports[i]->has_peer()) {
             ports[i]->send(bytes, size);
-            heard = heard || ports[i] == last_heard;
+            taken = taken || ports[i] == last_input;
         }
     }
-    if (!heard) {
+    if (!taken) {
         board_uart.send(bytes, size);
     }
 }

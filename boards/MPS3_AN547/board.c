@@ -53,7 +53,7 @@ const struct dma_board dma_board = {
     .least_cached = 2560,
 };
 
-/** DDR stands for flash. */
+/** A part of the DDR is what flash is on other boards. */
 const struct nvm board_nvm = {.write = nvm_write_plain};
 
 void board_init(void)

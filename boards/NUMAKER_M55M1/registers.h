@@ -37,7 +37,8 @@
 #define PMC_SYSRB1PC REGISTER(0x40002104u)
 #define PMC_SYSRB2PC REGISTER(0x40002108u)
 
-/** Let the protected registers be written. An interrupt in the midst of the key spoils it. */
+/** Let the protected registers be written. An interrupt between two words of the key
+ * spoils it. */
 static inline void registers_unlock(void)
 {
     do {

@@ -68,7 +68,7 @@ def test_it_computes_what_the_reference_does(every_board, compiled, small_models
     check(every_board, make_case(model, 5), compiled(model, npu))
 
 
-def test_it_hears_a_wake_word_as_the_reference_does(every_board, compiled):
+def test_it_detects_a_wake_word_as_the_reference_does(every_board, compiled):
     npu = every_board.machine.board.npus[0]
     check(every_board, make_case(WAKE_WORD, 30), compiled(WAKE_WORD, npu))
 

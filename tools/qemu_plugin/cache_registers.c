@@ -222,7 +222,7 @@ static uint32_t window_write(void *opaque, uint64_t offset, uint64_t value, unsi
     return result;
 }
 
-/* --- Life ----------------------------------------------------------------- */
+/* --- Start and reset ------------------------------------------------------ */
 
 static void map(struct window *window)
 {

@@ -214,7 +214,7 @@ bool console_inject(const char *fault, unsigned count)
     return false;
 }
 
-/* --- Life ----------------------------------------------------------------- */
+/* --- Open and close --------------------------------------------------------- */
 
 static const struct console_endpoint_kind *find_kind(const char *argument)
 {

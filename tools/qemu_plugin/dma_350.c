@@ -249,7 +249,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
     update_irq(channel);
 }
 
-/* --- Life ----------------------------------------------------------------- */
+/* --- Start and reset ------------------------------------------------------ */
 
 static void reset(void)
 {

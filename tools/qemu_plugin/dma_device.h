@@ -36,7 +36,7 @@ void dma_device_reset(void);
 
 /**
  * Let a fault happen to the next `count` transfers: "bus-error" ends with an
- * error before anything is copied, "abort" in the midst of it; "irq-lost" is
+ * error before anything is copied, "abort" after half of it; "irq-lost" is
  * complete, but nothing says so; "hang" never ends.
  *
  * @return  false: no such fault

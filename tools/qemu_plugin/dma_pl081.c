@@ -137,7 +137,7 @@ static bool next_piece(struct piece *piece, bool *error)
 }
 
 /** Look through a transfer before it is made: its units in all, and whether it meets an error. */
-static uint64_t survey(uint32_t base, bool *error)
+static uint64_t check_transfer(uint32_t base, bool *error)
 {
     struct piece piece = first_piece(base);
     uint64_t total = 0;
@@ -181,7 +181,7 @@ static void complete(void *context)
     struct channel *channel = context;
     uint32_t base = base_of(channel), configuration = channel->held;
     bool error;
-    survey(base, &error);
+    check_transfer(base, &error);
     if (error) {
         message(MESSAGE_GUEST_ERROR, "dma: channel %u reads or writes where it can't, from 0x%08x",
                 (unsigned)(channel - dma.channels), get(base + SOURCE));
@@ -205,7 +205,7 @@ static void complete(void *context)
 static void start(struct channel *channel, uint32_t configuration)
 {
     bool error;
-    uint64_t units_in_all = survey(base_of(channel), &error);
+    uint64_t units_in_all = check_transfer(base_of(channel), &error);
     channel->held = configuration;
     channel->instructions_at_start = dma_note_start();
     if (!dma_fault_due(DMA_HANG)) {
@@ -280,7 +280,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
     update_irq();
 }
 
-/* --- Life ----------------------------------------------------------------- */
+/* --- Start and reset ------------------------------------------------------ */
 
 static void create(const struct dma_slot *slot)
 {

@@ -83,14 +83,14 @@ static struct {
 
 /** What the program that QEMU runs now finds on its bus. */
 static struct {
-    bool dry;             /**< nothing is written, and no interrupt is heard */
-    bool silent;          /**< no event is heard */
+    bool dry;             /**< nothing is written, and no interrupt reaches the CPU */
+    bool silent;          /**< no event reaches the CPU */
     uint64_t units;       /**< written so far */
     uint64_t units_limit; /**< where the bus begins to refuse */
     uint32_t program;     /**< where it begins */
     uint32_t fault;       /**< enum fault_type: it has refused an access */
     uint32_t address;     /**< at which */
-    uint32_t events;      /**< sent though nobody shall hear them */
+    uint32_t events;      /**< sent, but not to the CPU */
     _Alignas(max_align_t) unsigned char region[MEMORY_REGION_ROOM];
 } bus;
 
@@ -215,7 +215,8 @@ static void run(struct channel *channel)
     }
 }
 
-static void survey(struct channel *channel)
+/** Count what the program writes, without an effect. */
+static void run_dry(struct channel *channel)
 {
     bus.dry = true;
     bus.units_limit = UINT64_MAX;
@@ -250,7 +251,7 @@ static void start(struct channel *channel)
     channel->go[0] = dma.instruction[0];
     channel->go[1] = dma.instruction[1];
     channel->instructions_at_start = dma_note_start();
-    survey(channel);
+    run_dry(channel);
     if (!dma_fault_due(DMA_HANG)) {
         timer_mod(channel_timer(channel), dma_due_time(channel->units));
     }
@@ -359,7 +360,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
     }
 }
 
-/* --- Life ----------------------------------------------------------------- */
+/* --- Start and reset ------------------------------------------------------ */
 
 /** What QEMU's PL330 reads and writes: the memories as bus masters see them. */
 static Object *make_bus(void)

@@ -208,7 +208,7 @@ bool npu_device_inject(struct npu_device *device, const char *fault, unsigned co
     return npu_faults_inject(&device->faults, fault, count);
 }
 
-/* --- Life ----------------------------------------------------------------- */
+/* --- Start and reset ------------------------------------------------------ */
 
 struct npu_device *npu_device_create(const struct npu_slot *slot, const char *config,
                                      struct npu_timing timing)

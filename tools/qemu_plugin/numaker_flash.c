@@ -222,7 +222,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
     }
 }
 
-/* --- Life ----------------------------------------------------------------------- */
+/* --- Start and reset ------------------------------------------------------------ */
 
 static void reset(void *opaque)
 {

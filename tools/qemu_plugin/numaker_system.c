@@ -250,7 +250,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
     update_srams();
 }
 
-/* --- Life --------------------------------------------------------------------- */
+/* --- Start and reset ---------------------------------------------------------- */
 
 static void reset(void *opaque)
 {

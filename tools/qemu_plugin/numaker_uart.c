@@ -210,7 +210,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
     qemu_chr_fe_accept_input(frontend());
 }
 
-/* --- Life ----------------------------------------------------------------------- */
+/* --- Start and reset ------------------------------------------------------------ */
 
 static void reset(void *opaque)
 {

@@ -7,7 +7,8 @@
  * Alif's headers. They are from, as each row says,
  *   [Z] Zephyr's device trees, alifsemi/zephyr_alif: dts/arm/alif/ensemble/
  *       common/ensemble_rtss_hp.dtsi, ensemble_rtss_he.dtsi, e3_e5_e7.dtsi,
- *       e3/ae302f80f5582xx.dtsi, dts/arm/alif/ensemble_rtss_common.dtsi
+ *       e3/ae302f80f5582xx.dtsi, dts/arm/alif/ensemble_rtss_common.dtsi,
+ *       dts/arm/alif/ensemble_rtss_hp.dtsi (the DMA controller)
  *   [S] Alif's SVD files of the E3, AE302F80F55D5AE_CM55_{HP,HE}_View.svd
  *   [O] OpenMV's board AE3, openmv/openmv: boards/OPENMV_AE3/board_config.h
  */

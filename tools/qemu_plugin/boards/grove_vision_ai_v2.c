@@ -40,7 +40,7 @@ static const struct board_chip chip = {
     .vectors = 0x10000000,
     .irqs = 480,
     .clock_hz = 400000000, // measured by that port
-    // UART0, UART0_intr; SCU_LSC.SCU_UART0_PINMUX: without pins nothing is heard of it.
+    // UART0, UART0_intr; SCU_LSC.SCU_UART0_PINMUX: without pins no byte leaves it.
     .uart = {.kind = BOARD_UART_16550,
              .base = 0x54003000,
              .irq = 90,

@@ -18,7 +18,7 @@ static const struct board_memory memories[] = {
     {"DTCM", {"sse300-dtcm"}, 0x20000000, 0x30000000, 0, BOARD_CPU_WRITES, 0},
     {"ISRAM", {"armsse.sram0", "armsse.sram1"}, 0x21000000, 0x31000000, 0, ALL, 0},
     {"QSPI", {"QSPI"}, 0x28000000, 0x38000000, 0, BOARD_BUS_READS, 0},
-    // The ROM file system and the host's window stand for flash, and for a connected host.
+    // The ROM file system is here, which other boards have in flash, and the host's window.
     {"DDR", {NULL}, 0x60000000, 0, 0, ALL | BOARD_KEEPS, 0x02000000},
 };
 

@@ -3,8 +3,8 @@
  * Nuvoton NuMaker-M55M1, chip M55M1H2LJAE.
  *
  * Numbers: Zephyr's device tree (dts/arm/nuvoton/m55m1x.dtsi, m55m1h2l.dtsi),
- * where it has them. It has no DMA controller and no bits of clock registers:
- * those are of Nuvoton's BSP, as the firmware's are.
+ * where they have them. In these two files is no DMA controller, and no bit of
+ * a clock register: those are of Nuvoton's BSP, as the firmware's are.
  */
 #include "board.h"
 #include "numaker_flash.h"

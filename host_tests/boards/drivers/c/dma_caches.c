@@ -242,7 +242,7 @@ static bool copy_is_right(void)
 }
 
 /** In a handler, or with interrupts masked in any way, nothing would wake the CPU. */
-static bool who_cannot_wait_copies_alone(void)
+static bool callers_that_cannot_wait_copy_alone(void)
 {
     bool alone = true;
     for (int i = 0; i < SPECIAL_COUNT; i++) {
@@ -262,8 +262,8 @@ int main(int count, char **arguments)
     ethosu_memory_use(&ethosu_board);
     cpu = map_at(WINDOW_BASE, WINDOW_SIZE);
     fake_prepare(map_at(dma_board.base, 0x2000));
-    if (!who_cannot_wait_copies_alone()) {
-        puts("a transfer was begun by who cannot wait for it");
+    if (!callers_that_cannot_wait_copy_alone()) {
+        puts("a transfer was begun by a caller that cannot wait for it");
         return 1;
     }
     for (int i = 0; i < copies; i++) {

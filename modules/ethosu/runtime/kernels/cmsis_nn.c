@@ -238,10 +238,10 @@ static bool conv(const struct weighted_call *p)
     cmsis_nn_context scratch = scratch_of(p);
     // With groups it reads biases even if there are none; with one line it reads a whole window
     // even if the line is shorter.
-    bool astray =
+    bool reads_outside =
         (p->filter_depth != p->depth && p->weighted.bias == NULL) ||
         (p->window.y.input == 1 && p->window.y.size == 1 && p->window.x.input < p->window.x.size);
-    if (astray) {
+    if (reads_outside) {
         return false;
     }
     if (p->wide) {
