@@ -51,12 +51,15 @@ const struct ethosu_board ethosu_board = {
     .npu_count = sizeof(npus) / sizeof(npus[0]),
 };
 
-/** DMA0, with its combined interrupt. Not measured here: the thresholds of another Cortex-M55. */
+/**
+ * DMA0, with its combined interrupt. A copy takes about 600 instructions, with the data cache on
+ * 860, and 9 for every line that is cleaned and discarded; by the CPU 42 and 9 for every 16 bytes.
+ */
 const struct dma_board dma_board = {
     .base = 0x50000000u,
     .irq = 130,
-    .least = 832,
-    .least_cached = 2560,
+    .least = 1024,
+    .least_cached = 2912,
 };
 
 static void uart_prepare(void)
