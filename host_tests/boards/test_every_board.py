@@ -130,7 +130,8 @@ else: raise ValueError
 nowhere = bytearray(4096)
 import uctypes
 table = (uctypes.addressof(nowhere) + 2047) & -2048
-import emulator
+import emulator, sys
+sys.stdin.read(1)  # the host has seen that it runs
 emulator.log("left {fault_mask}")
 machine.disable_irq()
 mem32[0xE000E014] = 1000
@@ -160,6 +161,7 @@ def test_it_starts_from_what_a_boot_loader_leaves(every_board, left):
     lines = subprocess.run(["arm-none-eabi-nm", image], check=True, capture_output=True, text=True)
     symbols = {line.split()[2]: int(line.split()[0], 16) for line in lines.stdout.splitlines()}
     every_board.start(LEFT.format(**left, **symbols))
+    every_board.inject(b"x")
     wait_for_log(every_board.machine, f"left {left['fault_mask']}")
     every_board._reconnect()
     every_board.exec("import machine, time\ntime.sleep_ms(3)")

@@ -46,10 +46,11 @@ def cut(board: QemuBoard, step: int, code: str, again: int = 0) -> bool:
     before = len(board.machine.log())
     faults = {"seed": step, "cut-again": again, "cut": step}
     board.start(
-        "import emulator, time\ntime.sleep_ms(100)  # the host sees that it has begun\n"
+        "import emulator, sys\nsys.stdin.read(1)\n"  # until the host has seen that it runs
         + "".join(f"emulator.fault('nvm.{name}', {count})\n" for name, count in faults.items())
         + f"{code}\nemulator.fault('nvm.cut', 0)\nemulator.log('whole')"
     )
+    board.inject(b"x")
     said = wait_for_log(board.machine, before, CUT, "whole")
     board._reconnect()
     board.exec(DEPLOY)
