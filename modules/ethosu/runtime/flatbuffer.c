@@ -2,8 +2,6 @@
 /** Bounded reader for FlatBuffers; see flatbuffer.h. */
 #include "flatbuffer.h"
 
-#include <string.h>
-
 /** Remember the first malformed position. */
 static void mark_bad(struct flatbuffer *fb, uint32_t position)
 {
@@ -30,18 +28,10 @@ static uint32_t known_u16(const struct flatbuffer *fb, uint32_t position)
     return value;
 }
 
-/** 32 bits at a position that was checked. */
-static uint32_t known_u32(const struct flatbuffer *fb, uint32_t position)
-{
-    uint32_t value;
-    memcpy(&value, fb->data + position, sizeof value);
-    return value;
-}
-
 uint32_t fb_u32(struct flatbuffer *fb, uint32_t position)
 {
     if (position <= fb->size - 4) {
-        return known_u32(fb, position);
+        return fb_known_u32(fb, position);
     }
     mark_bad(fb, position);
     return 0;
@@ -50,7 +40,7 @@ uint32_t fb_u32(struct flatbuffer *fb, uint32_t position)
 uint64_t fb_u64(struct flatbuffer *fb, uint32_t position)
 {
     if (position <= fb->size - 8) {
-        return known_u32(fb, position) | (uint64_t)known_u32(fb, position + 4) << 32;
+        return fb_known_u32(fb, position) | (uint64_t)fb_known_u32(fb, position + 4) << 32;
     }
     mark_bad(fb, position);
     return 0;
@@ -61,7 +51,7 @@ static uint32_t follow(struct flatbuffer *fb, uint32_t position)
 {
     uint32_t last = fb->size - 4;
     if (position <= last) {
-        uint32_t offset = known_u32(fb, position);
+        uint32_t offset = fb_known_u32(fb, position);
         if (offset <= last - position) {
             return position + offset;
         }
@@ -77,7 +67,7 @@ static struct fb_table table_from(struct flatbuffer *fb, uint32_t place)
         return (struct fb_table){0};
     }
     // The vtable may be before or behind its table; a wrap-around ends outside the file.
-    uint32_t vtable = position - known_u32(fb, position);
+    uint32_t vtable = position - fb_known_u32(fb, position);
     if (vtable <= fb->size - 2) {
         uint32_t size = known_u16(fb, vtable);
         if (size <= fb->size - vtable) {
@@ -139,7 +129,7 @@ struct fb_vector fb_get_vector(struct flatbuffer *fb, const struct fb_table *tab
     if (start == 0) {
         return (struct fb_vector){0};
     }
-    uint32_t count = known_u32(fb, start);
+    uint32_t count = fb_known_u32(fb, start);
     if (count > (fb->size - 4 - start) / element_size) {
         mark_bad(fb, start);
         return (struct fb_vector){0};

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /** A file in memory. */
 struct flatbuffer {
@@ -32,6 +33,14 @@ struct fb_vector {
     uint32_t position; /**< of the first element */
     uint32_t count;
 };
+
+/** 32 bits at a position that was checked, such as that of a vector's element. */
+static inline uint32_t fb_known_u32(const struct flatbuffer *fb, uint32_t position)
+{
+    uint32_t value;
+    memcpy(&value, fb->data + position, sizeof value);
+    return value;
+}
 
 uint8_t fb_u8(struct flatbuffer *fb, uint32_t position);
 uint32_t fb_u32(struct flatbuffer *fb, uint32_t position);

@@ -5,6 +5,7 @@
 #include "checked.h"
 #include "format.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* ---- refusals ---- */
@@ -88,7 +89,10 @@ int program_operand(struct program_builder *program, uint32_t value,
     }
     uint32_t offset = program->buffers[tensor->buffer - 1] + tensor->offset;
     for (uint32_t i = 0; i < program->in_place_count; i++) {
-        offset = program->in_place[i].value == value ? program->in_place[i].offset : offset;
+        const struct in_place *place = &program->in_place[i];
+        if (place->value == value) {
+            offset = program->regions[place->region] + place->offset;
+        }
     }
     operand->data = build_address(program->builder, offset);
     return ETHOSU_MODEL_OK;
@@ -120,29 +124,24 @@ static int reserve_regions(struct program_builder *program)
 {
     for (unsigned region = REGION_SCRATCH; region < REGIONS; region++) {
         uint32_t size = program->region_sizes[region];
-        TRY(build_reserve_lines(program->builder, size, &program->regions[region]));
+        TRY(size == 0 ? ETHOSU_MODEL_OK
+                      : build_reserve_lines(program->builder, size, &program->regions[region]));
     }
     return ETHOSU_MODEL_OK;
 }
 
 /* ---- instructions ---- */
 
-/** Do this for each delegate's call. */
-static int each_delegate(struct program_builder *program,
-                         int (*action)(struct program_builder *program,
-                                       const struct delegate_call *delegate))
+static int measure_delegates(struct program_builder *program)
 {
-    struct program *file = &program->program;
     struct program_instruction call;
-    struct delegate_call delegate;
-    for (uint32_t i = 0; i < file->instructions.count; i++) {
-        TRY(build_work_at(program->builder, i));
-        if (!program_get_instruction(file, i, &call)) {
+    for (uint32_t i = 0; i < program->program.instructions.count; i++) {
+        TRY(build_work(program->builder, 1));
+        if (!program_get_instruction(&program->program, i, &call)) {
             return refuse_damage(program);
         }
         if (call.type == PROGRAM_DELEGATE_CALL) {
-            TRY(delegate_open(program, i, &call, &delegate));
-            TRY(action(program, &delegate));
+            TRY(delegate_measure(program, i, &call));
         }
     }
     return ETHOSU_MODEL_OK;
@@ -151,7 +150,6 @@ static int each_delegate(struct program_builder *program,
 static int build_instruction(struct program_builder *program, uint32_t index)
 {
     struct program_instruction call;
-    struct delegate_call delegate;
     program->instruction = index;
     program->builder->operator_index = index;
     TRY(build_work(program->builder, WORK_OF_OPERATOR));
@@ -162,8 +160,7 @@ static int build_instruction(struct program_builder *program, uint32_t index)
     case PROGRAM_KERNEL_CALL:
         return program_operator(program, &call);
     case PROGRAM_DELEGATE_CALL:
-        TRY(delegate_open(program, index, &call, &delegate));
-        return delegate_build(program, &delegate);
+        return delegate_build(program, index, &call);
     case PROGRAM_FREE_CALL:
         return ETHOSU_MODEL_OK; // planned memory is not freed
     default:
@@ -232,9 +229,7 @@ static int build_initial(struct program_builder *program, uint32_t value)
 static int build_state(struct program_builder *program)
 {
     struct program *file = &program->program;
-    bool keeps = false;
-    TRY(uses_find_state(program, &keeps));
-    if (!keeps) {
+    if (!program->keeps_state) {
         return ETHOSU_MODEL_OK;
     }
     for (uint32_t i = 1; i < file->buffer_sizes.count; i++) {
@@ -274,17 +269,20 @@ static int open_program(struct program_builder *program, const struct ethosu_mod
 
 static int build(struct builder *builder, const struct ethosu_model_source *source)
 {
-    struct program_builder program = {.builder = builder};
+    struct program_builder program;
+    memset(&program, 0, offsetof(struct program_builder, opened));
+    program.opened.instruction = 0;
+    program.builder = builder;
     builder->program = &program;
     if (source->data_size > INT32_MAX) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE, "data file is larger than 2 GB");
     }
     program.data_file = (struct program_bytes){source->data, (uint32_t)source->data_size};
     TRY(open_program(&program, source));
-    TRY(each_delegate(&program, delegate_measure));
+    TRY(measure_delegates(&program));
+    TRY(uses_read(&program));
     TRY(reserve_regions(&program));
     TRY(reserve_buffers(&program));
-    TRY(each_delegate(&program, delegate_place));
     TRY(build_io(&program));
     for (uint32_t i = 0; i < program.program.instructions.count; i++) {
         TRY(build_instruction(&program, i));

@@ -20,15 +20,28 @@ enum program_region {
 /** Most tensors that lie in the memory of a delegate. */
 #define PROGRAM_MAX_IN_PLACE 32u
 
-/** A tensor that lies where a delegate reads or writes it, so that nothing is copied. */
+/**
+ * A tensor that may lie where a delegate reads or writes it, so that nothing is copied; and how the
+ * program uses it. Instructions are counted from 1: 0 is the program's caller.
+ */
 struct in_place {
     uint32_t value;
-    uint32_t delegate; /**< instruction of the delegate */
-    uint32_t offset;   /**< in the arena */
+    uint32_t buffer;   /**< planned buffer of the tensor */
+    uint32_t start;    /**< its offset there */
     uint32_t size;     /**< bytes */
-    uint32_t first;    /**< instruction that writes it; 0 for inputs of the program */
-    uint32_t last;     /**< instruction that reads it last */
+    uint32_t call;     /**< the delegate's instruction */
+    uint32_t argument; /**< of the delegate */
+    uint32_t region;   /**< where the delegate has it */
+    uint32_t offset;   /**< in the region */
+    bool is_output;    /**< of the delegate */
+    bool possible;
+    uint32_t before;  /**< the last other delegate before it; 0: none */
+    uint32_t after;   /**< the next other delegate; NEVER: none */
+    uint32_t written; /**< instruction that writes it last; NEVER: none does */
+    uint32_t read;    /**< instruction that reads it last */
 };
+
+#define NEVER UINT32_MAX
 
 /** A delegate's call: its data, and its arguments: inputs, then outputs. */
 struct delegate_call {
@@ -43,20 +56,22 @@ struct delegate_call {
 /** A program while it is built. */
 struct program_builder {
     struct builder *builder;
-    struct program program;
     uint32_t instruction;                  /**< the current one */
     struct program_bytes data_file;        /**< given besides the program */
     uint32_t buffers[PROGRAM_MAX_BUFFERS]; /**< arena offsets of the planned buffers */
     uint32_t regions[REGIONS];             /**< arena offsets of what all delegates share */
     uint32_t region_sizes[REGIONS];        /**< bytes */
-    struct in_place in_place[PROGRAM_MAX_IN_PLACE];
     uint32_t in_place_count;
-    struct delegate_call opened; /**< the last one, which several stages ask for */
+    uint32_t last_delegate; /**< instruction + 1 */
+    bool keeps_state;       /**< it reads a planned tensor before it has written it */
     /** How many inputs the delegates of some instructions have. */
     struct {
         uint32_t instruction; /**< + 1; 0: none */
         uint32_t inputs;
     } sizes[PROGRAM_DELEGATES];
+    struct delegate_call opened; /**< the last one, which several stages ask for */
+    struct in_place in_place[PROGRAM_MAX_IN_PLACE];
+    struct program program;
 };
 
 /** A tensor argument of a call, with its memory. */
@@ -73,29 +88,21 @@ int program_refuse(struct program_builder *program, int status, const char *why)
 int program_operand(struct program_builder *program, uint32_t value,
                     struct program_operand *operand);
 
-/** Read an instruction that is a delegate's call, and the delegate's data. */
+/** Read the data of a delegate that an instruction calls: into `opened`. */
 int delegate_open(struct program_builder *program, uint32_t instruction,
-                  const struct program_instruction *call, struct delegate_call *delegate);
+                  const struct program_instruction *call);
 
-/**
- * May a delegate's input or output lie in the delegate's memory, so that nothing is copied?
- *
- * @param place  value, delegate, offset and size; the rest is set if *possible is
+/** Read how the instructions use tensors: decides what lies in place, and finds state. */
+int uses_read(struct program_builder *program);
+
+/** Check a delegate's inputs and outputs, make room for its regions, and note what could lie there.
  */
-int uses_allow_in_place(struct program_builder *program, const struct program_tensor *tensor,
-                        bool is_output, struct in_place *place, bool *possible);
-
-/** Does the program read a planned tensor before it has written it? Then it keeps state there. */
-int uses_find_state(struct program_builder *program, bool *found);
-
-/** Make room for the regions of a delegate. */
-int delegate_measure(struct program_builder *program, const struct delegate_call *delegate);
-
-/** Let inputs and outputs of a delegate lie in its regions, where the program allows it. */
-int delegate_place(struct program_builder *program, const struct delegate_call *delegate);
+int delegate_measure(struct program_builder *program, uint32_t instruction,
+                     const struct program_instruction *call);
 
 /** Add the steps of a delegate's call. */
-int delegate_build(struct program_builder *program, const struct delegate_call *delegate);
+int delegate_build(struct program_builder *program, uint32_t instruction,
+                   const struct program_instruction *call);
 
 /** Add the steps of an operator's call. */
 int program_operator(struct program_builder *program, const struct program_instruction *call);

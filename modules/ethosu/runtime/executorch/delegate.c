@@ -41,17 +41,19 @@ static int find_external(struct program_builder *program, struct vela_binary *bi
 }
 
 int delegate_open(struct program_builder *program, uint32_t instruction,
-                  const struct program_instruction *call, struct delegate_call *delegate)
+                  const struct program_instruction *call)
 {
+    struct delegate_call *delegate = &program->opened;
+    struct vela_binary *binary = &delegate->binary;
     struct program_bytes backend;
     struct program_bytes data;
     struct vela_fault fault;
-    struct vela_binary *binary = &delegate->binary;
+    uint32_t place = instruction % PROGRAM_DELEGATES;
     program->instruction = instruction;
-    if (program->opened.arguments.count != 0 && program->opened.instruction == instruction) {
-        *delegate = program->opened;
+    if (delegate->instruction == instruction + 1) {
         return ETHOSU_MODEL_OK;
     }
+    delegate->instruction = 0;
     TRY(build_work(program->builder, WORK_OF_OPERATOR));
     if (!program_get_delegate(&program->program, call->index, &backend, &data)) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its delegate is malformed");
@@ -69,13 +71,11 @@ int delegate_open(struct program_builder *program, uint32_t instruction,
                          (unsigned)instruction, (unsigned)call->arguments.count,
                          (unsigned)binary->inputs, (unsigned)binary->outputs);
     }
-    delegate->arguments = call->arguments;
-    delegate->instruction = instruction;
     TRY(find_external(program, binary, VELA_COMMANDS));
     TRY(find_external(program, binary, VELA_WEIGHTS));
-    program->opened = *delegate;
-    program->sizes[instruction % PROGRAM_DELEGATES].instruction = instruction + 1;
-    program->sizes[instruction % PROGRAM_DELEGATES].inputs = binary->inputs;
+    delegate->arguments = call->arguments;
+    delegate->instruction = program->sizes[place].instruction = instruction + 1;
+    program->sizes[place].inputs = binary->inputs;
     return ETHOSU_MODEL_OK;
 }
 
@@ -97,28 +97,39 @@ static int refuse_io(struct program_builder *program, uint32_t index, const char
                      (unsigned)expected);
 }
 
-/** Read argument `index`, and check that the NPU has it inside of a region of ours. */
-static int get_io(struct program_builder *program, const struct delegate_call *delegate,
-                  uint32_t index, struct delegate_io *io)
+/** Read argument `index` of the delegate, and check it: the NPU has it inside of a region. */
+static int get_io(struct program_builder *program, uint32_t index, struct delegate_io *io)
 {
-    const struct vela_binary *binary = &delegate->binary;
+    const struct vela_binary *binary = &program->opened.binary;
+    const struct vela_io *npu = &io->npu;
     io->is_output = index >= binary->inputs;
     enum vela_block block = io->is_output ? VELA_OUTPUTS : VELA_INPUTS;
     uint32_t own = io->is_output ? REGION_OUTPUTS : REGION_INPUTS;
     if (!vela_get_io(binary, block, io->is_output ? index - binary->inputs : index, &io->npu)) {
-        return refuse_io(program, index, "shape, element size or offset: offset", io->npu.offset,
-                         0);
+        return refuse_io(program, index, "shape, element size or offset: offset", npu->offset, 0);
     }
-    if (io->npu.region != REGION_SCRATCH && io->npu.region != own) {
-        return refuse_io(program, index, "region", io->npu.region, REGION_SCRATCH);
+    if (npu->region != REGION_SCRATCH && npu->region != own) {
+        return refuse_io(program, index, "region", npu->region, REGION_SCRATCH);
     }
-    if (io->npu.region == REGION_SCRATCH &&
-        !checked_range(io->npu.offset, io->npu.size, binary->scratch_size)) {
-        return refuse_io(program, index, "last byte in scratch at", io->npu.offset + io->npu.size,
+    if (npu->region == REGION_SCRATCH && npu->offset + npu->size > binary->scratch_size) {
+        return refuse_io(program, index, "last byte in scratch at", npu->offset + npu->size,
                          binary->scratch_size);
     }
-    uint32_t value = fb_u32_at(&program->program.fb, &delegate->arguments, index);
-    return program_operand(program, value, &io->operand);
+    uint32_t value = fb_u32_at(&program->program.fb, &program->opened.arguments, index);
+    TRY(program_operand(program, value, &io->operand));
+    const struct program_tensor *tensor = &io->operand.tensor;
+    if (io->is_output) {
+        return tensor->buffer != 0
+                   ? ETHOSU_MODEL_OK
+                   : refuse_io(program, index, "the output is constant: buffer", 0, 1);
+    }
+    if (npu->size != tensor->size) {
+        return refuse_io(program, index, "bytes of the tensor", tensor->size, npu->size);
+    }
+    uint32_t element = ethosu_model_type_size(tensor->type);
+    return npu->element_size == element
+               ? ETHOSU_MODEL_OK
+               : refuse_io(program, index, "bytes of an element", element, npu->element_size);
 }
 
 static void grow(uint32_t *size, uint32_t least)
@@ -133,12 +144,17 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
     struct ethosu_ext_fault fault;
     struct ethosu_ext_writes writes;
     struct program_bytes commands = binary->blocks[VELA_COMMANDS];
+    const struct builder *builder = program->builder;
     size_t sizes[REGIONS];
+    if (builder->loading && builder->driver != NULL &&
+        ethosu_ext_config(builder->driver) >> 28 == 0) {
+        return ETHOSU_MODEL_OK; // Vela uses no fast scratch on Ethos-U55
+    }
     memset(sizes, 0xFF, sizeof sizes);
     TRY(npu_parse_payload(program->builder, commands.data, commands.size, &payload));
     TRY(build_work(program->builder, payload.stream_bytes / 4));
     if (!payload.has_config || payload.config >> 28 == 0) {
-        return ETHOSU_MODEL_OK; // Vela uses no fast scratch on Ethos-U55
+        return ETHOSU_MODEL_OK;
     }
     if (ethosu_ext_verify(payload.stream, payload.stream_bytes, payload.config, sizes, REGIONS,
                           &writes, &fault) != 0) {
@@ -155,17 +171,56 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
     return ETHOSU_MODEL_OK;
 }
 
-int delegate_measure(struct program_builder *program, const struct delegate_call *delegate)
+/** Note an input or output that may lie in its region: uses.c decides. */
+static void note_place(struct program_builder *program, const struct delegate_io *io,
+                       uint32_t argument, uint32_t before)
 {
-    grow(&program->region_sizes[REGION_SCRATCH], delegate->binary.scratch_size);
-    for (uint32_t i = 0; i < delegate->arguments.count; i++) {
+    const struct program_tensor *tensor = &io->operand.tensor;
+    uint32_t count = program->in_place_count;
+    bool possible = tensor->buffer != 0 && tensor->data == NULL && io->npu.size == tensor->size &&
+                    io->npu.offset % ethosu_model_type_size(tensor->type) == 0;
+    for (uint32_t i = count; i-- > 0 && program->in_place[i].call == program->last_delegate;) {
+        // One tensor has one place; a copy makes the other one.
+        possible = possible && program->in_place[i].value != io->operand.value;
+    }
+    if (possible && count < PROGRAM_MAX_IN_PLACE) {
+        program->in_place[program->in_place_count++] = (struct in_place){
+            .value = io->operand.value,
+            .buffer = tensor->buffer,
+            .start = tensor->offset,
+            .size = tensor->size,
+            .call = program->last_delegate,
+            .argument = argument,
+            .region = io->npu.region,
+            .offset = io->npu.offset,
+            .is_output = io->is_output,
+            .possible = true,
+            .before = before,
+            .after = NEVER,
+            .written = NEVER,
+        };
+    }
+}
+
+int delegate_measure(struct program_builder *program, uint32_t instruction,
+                     const struct program_instruction *call)
+{
+    uint32_t before = program->last_delegate;
+    TRY(delegate_open(program, instruction, call));
+    program->last_delegate = instruction + 1;
+    for (uint32_t i = program->in_place_count; i-- > 0 && program->in_place[i].call == before;) {
+        program->in_place[i].after = instruction + 1;
+    }
+    grow(&program->region_sizes[REGION_SCRATCH], program->opened.binary.scratch_size);
+    for (uint32_t i = 0; i < call->arguments.count; i++) {
         struct delegate_io io;
-        TRY(get_io(program, delegate, i, &io));
+        TRY(get_io(program, i, &io));
         if (io.npu.region != REGION_SCRATCH) {
             grow(&program->region_sizes[io.npu.region], io.npu.offset + io.npu.size);
         }
+        note_place(program, &io, i, before);
     }
-    return measure_fast_scratch(program, &delegate->binary);
+    return measure_fast_scratch(program, &program->opened.binary);
 }
 
 /* ---- inputs and outputs ---- */
@@ -174,30 +229,6 @@ int delegate_measure(struct program_builder *program, const struct delegate_call
 static uint32_t offset_of(const struct program_builder *program, const struct delegate_io *io)
 {
     return program->regions[io->npu.region] + io->npu.offset;
-}
-
-int delegate_place(struct program_builder *program, const struct delegate_call *delegate)
-{
-    for (uint32_t i = 0; i < delegate->arguments.count; i++) {
-        struct delegate_io io;
-        bool possible;
-        TRY(get_io(program, delegate, i, &io));
-        uint32_t offset = offset_of(program, &io);
-        if (io.npu.size != io.operand.tensor.size ||
-            program->in_place_count == PROGRAM_MAX_IN_PLACE ||
-            offset % ethosu_model_type_size(io.operand.tensor.type) != 0) {
-            continue;
-        }
-        struct in_place place = {.value = io.operand.value,
-                                 .delegate = delegate->instruction,
-                                 .offset = offset,
-                                 .size = io.npu.size};
-        TRY(uses_allow_in_place(program, &io.operand.tensor, io.is_output, &place, &possible));
-        if (possible) {
-            program->in_place[program->in_place_count++] = place;
-        }
-    }
-    return ETHOSU_MODEL_OK;
 }
 
 /** An output whose bytes the NPU arranges otherwise than the program's tensor. */
@@ -235,52 +266,34 @@ static int add_adjust(struct program_builder *program, const struct delegate_io 
     return kernel_add_step(program->builder, &adjust_kernel, &adjust.call, sizeof adjust);
 }
 
-/** Copy one argument, unless it lies where the NPU has it. */
-static int add_copy(struct program_builder *program, const struct delegate_io *io)
+/** Does an argument lie where the NPU has it? */
+static bool is_in_place(const struct program_builder *program, uint32_t argument)
 {
-    struct builder *builder = program->builder;
-    void *npu = build_address(builder, offset_of(program, io));
-    struct step step = {.run = step_copy};
-    if (io->is_output && io->npu.size != io->operand.tensor.size) {
-        return add_adjust(program, io);
-    }
     for (uint32_t i = 0; i < program->in_place_count; i++) {
-        if (program->in_place[i].value == io->operand.value &&
-            program->in_place[i].offset == offset_of(program, io)) {
-            return ETHOSU_MODEL_OK;
+        const struct in_place *place = &program->in_place[i];
+        if (place->argument == argument && place->call == program->opened.instruction) {
+            return true;
         }
     }
-    step.copy.destination = io->is_output ? io->operand.data : npu;
-    step.copy.source = io->is_output ? npu : io->operand.data;
-    step.copy.size = io->npu.size;
-    return build_step(builder, &step);
+    return false;
 }
 
-static int check_io(struct program_builder *program, uint32_t index, const struct delegate_io *io)
-{
-    uint32_t element = ethosu_model_type_size(io->operand.tensor.type);
-    if (!io->is_output && io->npu.size != io->operand.tensor.size) {
-        return refuse_io(program, index, "bytes of the tensor", io->operand.tensor.size,
-                         io->npu.size);
-    }
-    if (!io->is_output && io->npu.element_size != element) {
-        return refuse_io(program, index, "bytes of an element", element, io->npu.element_size);
-    }
-    if (io->is_output && io->operand.tensor.buffer == 0) {
-        return refuse_io(program, index, "the output is constant: buffer", 0, 1);
-    }
-    return ETHOSU_MODEL_OK;
-}
-
-/** Add the copies of all inputs, or of all outputs. */
-static int add_copies(struct program_builder *program, const struct delegate_call *delegate,
-                      uint32_t first, uint32_t end)
+/** Add the copies of all inputs, or of all outputs, that do not lie where the NPU has them. */
+static int add_copies(struct program_builder *program, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
         struct delegate_io io;
-        TRY(get_io(program, delegate, i, &io));
-        TRY(check_io(program, i, &io));
-        TRY(add_copy(program, &io));
+        if (is_in_place(program, i)) {
+            continue;
+        }
+        TRY(get_io(program, i, &io));
+        void *npu = build_address(program->builder, offset_of(program, &io));
+        struct step step = {.run = step_copy};
+        step.copy.destination = io.is_output ? io.operand.data : npu;
+        step.copy.source = io.is_output ? npu : io.operand.data;
+        step.copy.size = io.npu.size;
+        TRY(io.npu.size != io.operand.tensor.size ? add_adjust(program, &io)
+                                                  : build_step(program->builder, &step));
     }
     return ETHOSU_MODEL_OK;
 }
@@ -295,8 +308,9 @@ static void *region_address(const struct program_builder *program, uint32_t regi
                : build_address(program->builder, program->regions[region]);
 }
 
-static int add_call(struct program_builder *program, const struct delegate_call *delegate)
+static int add_call(struct program_builder *program)
 {
+    const struct delegate_call *delegate = &program->opened;
     struct builder *builder = program->builder;
     const struct program_bytes *commands = &delegate->binary.blocks[VELA_COMMANDS];
     const struct program_bytes *weights = &delegate->binary.blocks[VELA_WEIGHTS];
@@ -328,10 +342,12 @@ static int add_call(struct program_builder *program, const struct delegate_call 
     return npu_call_add(builder, call);
 }
 
-int delegate_build(struct program_builder *program, const struct delegate_call *delegate)
+int delegate_build(struct program_builder *program, uint32_t instruction,
+                   const struct program_instruction *call)
 {
-    uint32_t inputs = delegate->binary.inputs;
-    TRY(add_copies(program, delegate, 0, inputs));
-    TRY(add_call(program, delegate));
-    return add_copies(program, delegate, inputs, delegate->arguments.count);
+    TRY(delegate_open(program, instruction, call));
+    uint32_t inputs = program->opened.binary.inputs;
+    TRY(add_copies(program, 0, inputs));
+    TRY(add_call(program));
+    return add_copies(program, inputs, call->arguments.count);
 }

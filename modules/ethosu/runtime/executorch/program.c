@@ -2,6 +2,7 @@
 /** Bounded reader of ExecuTorch programs; see program.h. */
 #include "program.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "checked.h"
@@ -128,7 +129,8 @@ static bool read_header(struct program *program)
 /** Bytes of a segment; false: it is not inside the file. */
 static bool get_segment(struct program *program, uint32_t index, struct program_bytes *bytes)
 {
-    struct fb_table table = fb_table_at(&program->fb, &program->segments, index);
+    struct fb_vector segments = fb_get_vector(&program->fb, &program->root, PROGRAM_SEGMENTS, 4);
+    struct fb_table table = fb_table_at(&program->fb, &segments, index);
     uint64_t offset = fb_get_u64(&program->fb, &table, SEGMENT_OFFSET, 0);
     uint64_t size = fb_get_u64(&program->fb, &table, SEGMENT_SIZE, 0);
     uint32_t start = program->segments_start;
@@ -139,47 +141,19 @@ static bool get_segment(struct program *program, uint32_t index, struct program_
     return true;
 }
 
-/** A segment that is divided into parts, and where each part begins. */
-static bool get_parts(struct program *program, const struct fb_table *table,
-                      struct program_bytes *bytes, struct fb_vector *offsets)
-{
-    if (table->position == 0) {
-        return true;
-    }
-    *offsets = fb_get_vector(&program->fb, table, SUBSEGMENTS_OFFSETS, 8);
-    return offsets->count == 0 ||
-           get_segment(program, fb_get_u32(&program->fb, table, SUBSEGMENTS_SEGMENT, 0), bytes);
-}
-
-static bool read_constants(struct program *program)
-{
-    struct flatbuffer *fb = &program->fb;
-    struct fb_table constants = fb_get_table(fb, &program->root, PROGRAM_CONSTANT_SEGMENT);
-    struct fb_vector mutable = fb_get_vector(fb, &program->root, PROGRAM_MUTABLE_SEGMENTS, 4);
-    struct fb_table initial = {0};
-    if (mutable.count > 0) {
-        initial = fb_table_at(fb, &mutable, 0); // the runtime of ExecuTorch uses no other
-    }
-    return get_parts(program, &constants, &program->constants, &program->constant_offsets) &&
-           get_parts(program, &initial, &program->initial, &program->initial_offsets);
-}
-
 bool program_open(struct program *program, const void *file, uint32_t size)
 {
-    *program = (struct program){
-        .fb = {.data = file, .size = size},
-        .file = file,
-        .file_size = size,
-    };
     struct flatbuffer *fb = &program->fb;
+    memset(program, 0, offsetof(struct program, last));
+    *fb = (struct flatbuffer){.data = file, .size = size};
+    program->file = file;
+    program->file_size = size;
     if (!read_header(program)) {
         return false;
     }
     program->root = fb_root(fb);
     program->methods = fb_get_vector(fb, &program->root, PROGRAM_METHODS, 4);
-    program->segments = fb_get_vector(fb, &program->root, PROGRAM_SEGMENTS, 4);
-    program->inline_data = fb_get_vector(fb, &program->root, PROGRAM_INLINE_DATA, 4);
-    return read_constants(program) && !fb->bad;
+    return !fb->bad;
 }
 
 /* ---- methods ---- */
@@ -213,8 +187,8 @@ bool program_choose(struct program *program, uint32_t method)
     program->delegates = fb_get_vector(fb, &table, METHOD_DELEGATES, 4);
     program->buffer_sizes = fb_get_vector(fb, &table, METHOD_BUFFER_SIZES, 8);
     program->instructions = (struct fb_vector){0};
+    program->last_index = 0;
     memset(program->known_index, 0, sizeof program->known_index);
-    memset(program->others, 0, sizeof program->others);
     if (chains.count == 1) {
         struct fb_table chain = fb_table_at(fb, &chains, 0);
         program->instructions = fb_get_vector(fb, &chain, CHAIN_INSTRUCTIONS, 4);
@@ -287,41 +261,57 @@ bool program_get_ints(struct program *program, uint32_t index, uint32_t count, i
 
 /* ---- tensors ---- */
 
-/** Read shape and order of the dimensions, and count the elements. */
-static bool get_shape(struct program *program, const struct fb_table *table,
-                      struct program_tensor *tensor, uint32_t *elements)
-{
-    struct flatbuffer *fb = &program->fb;
-    struct fb_vector sizes = fb_get_vector(fb, table, TENSOR_SIZES, 4);
-    struct fb_vector order = fb_get_vector(fb, table, TENSOR_ORDER, 1);
-    if (sizes.count > ETHOSU_MODEL_MAX_RANK || order.count != sizes.count) {
-        return false;
-    }
-    uint32_t seen = 0;
-    *elements = 1;
-    tensor->rank = sizes.count;
-    for (uint32_t i = 0; i < sizes.count; i++) {
-        uint32_t size = fb_u32_at(fb, &sizes, i);
-        tensor->shape[i] = (int32_t)size;
-        tensor->order[i] = fb_u8(fb, order.position + i);
-        if (size > INT32_MAX || !checked_mul(*elements, size, elements) ||
-            tensor->order[i] >= sizes.count) {
-            return false;
-        }
-        seen |= 1u << tensor->order[i];
-    }
-    return !fb->bad && seen == (1u << sizes.count) - 1;
-}
-
-/** Find the bytes of a constant or initial value. */
-static bool find_part(struct program *program, struct program_bytes bytes,
-                      const struct fb_vector *offsets, uint32_t index,
+/** Read shape and order of the dimensions, and count the bytes. */
+static bool get_shape(struct flatbuffer *fb, const struct fb_table *table,
                       struct program_tensor *tensor)
 {
-    if (index >= offsets->count) {
+    struct fb_vector sizes = fb_get_vector(fb, table, TENSOR_SIZES, 4);
+    struct fb_vector order = fb_get_vector(fb, table, TENSOR_ORDER, 1);
+    uint32_t rank = sizes.count;
+    uint32_t seen = 0;
+    uint64_t bytes = ethosu_model_type_size(tensor->type);
+    if (rank > ETHOSU_MODEL_MAX_RANK || order.count != rank) {
         return false;
     }
-    uint64_t offset = fb_u64_at(&program->fb, offsets, index);
+    tensor->rank = rank;
+    for (uint32_t i = 0; i < rank; i++) {
+        uint32_t size = fb_known_u32(fb, sizes.position + 4 * i);
+        uint32_t axis = fb->data[order.position + i];
+        bytes *= size;
+        if (size > INT32_MAX || bytes > INT32_MAX || axis >= rank) {
+            return false;
+        }
+        tensor->shape[i] = (int32_t)size;
+        tensor->order[i] = (uint8_t)axis;
+        seen |= 1u << axis;
+    }
+    tensor->size = (uint32_t)bytes;
+    return seen == (1u << rank) - 1;
+}
+
+/**
+ * Find the bytes of a constant, or the initial value of a planned tensor: a part of a segment. Of
+ * the segments with initial values the runtime of ExecuTorch uses only the first.
+ */
+static bool find_part(struct program *program, bool planned, uint32_t index,
+                      struct program_tensor *tensor)
+{
+    struct flatbuffer *fb = &program->fb;
+    const struct fb_table *root = &program->root;
+    struct fb_table table;
+    struct program_bytes bytes;
+    if (planned) {
+        struct fb_vector list = fb_get_vector(fb, root, PROGRAM_MUTABLE_SEGMENTS, 4);
+        table = fb_table_at(fb, &list, 0);
+    } else {
+        table = fb_get_table(fb, root, PROGRAM_CONSTANT_SEGMENT);
+    }
+    struct fb_vector offsets = fb_get_vector(fb, &table, SUBSEGMENTS_OFFSETS, 8);
+    if (index >= offsets.count ||
+        !get_segment(program, fb_get_u32(fb, &table, SUBSEGMENTS_SEGMENT, 0), &bytes)) {
+        return false;
+    }
+    uint64_t offset = fb_u64_at(fb, &offsets, index);
     if (!checked_range(offset, tensor->size, bytes.size)) {
         return false;
     }
@@ -346,29 +336,11 @@ static bool find_place(struct program *program, const struct fb_table *allocatio
     return checked_range(tensor->offset, tensor->size, size);
 }
 
-static enum program_tensor_fault find_bytes(struct program *program, const struct fb_table *table,
-                                            struct program_tensor *tensor)
-{
-    uint32_t index = fb_get_u32(&program->fb, table, TENSOR_DATA, 0);
-    struct fb_table allocation = fb_get_table(&program->fb, table, TENSOR_ALLOCATION);
-    bool planned = allocation.position != 0;
-    struct program_bytes bytes = planned ? program->initial : program->constants;
-    const struct fb_vector *offsets =
-        planned ? &program->initial_offsets : &program->constant_offsets;
-    if (index != 0 && !find_part(program, bytes, offsets, index, tensor)) {
-        return PROGRAM_TENSOR_DATA;
-    }
-    bool placed = planned ? find_place(program, &allocation, tensor) : index != 0;
-    return placed ? PROGRAM_TENSOR_OK : PROGRAM_TENSOR_PLACE;
-}
-
 static enum program_tensor_fault read_tensor(struct program *program, uint32_t index,
                                              struct program_tensor *tensor)
 {
     struct flatbuffer *fb = &program->fb;
     struct program_value value;
-    uint32_t elements;
-    *tensor = (struct program_tensor){0};
     if (!program_get_value(program, index, &value) || value.type != PROGRAM_TENSOR) {
         return PROGRAM_TENSOR_NONE;
     }
@@ -376,36 +348,39 @@ static enum program_tensor_fault read_tensor(struct program *program, uint32_t i
     if (type >= sizeof types || types[type] < 0) {
         return PROGRAM_TENSOR_TYPE;
     }
-    tensor->type = (uint32_t)types[type];
     if (fb_get_u8(fb, &value.table, TENSOR_DYNAMISM, 0) != 0) {
         return PROGRAM_TENSOR_DYNAMIC;
     }
+    tensor->type = (uint32_t)types[type];
+    tensor->data = NULL;
+    tensor->buffer = tensor->offset = 0;
     if (fb_get_u32(fb, &value.table, TENSOR_STORAGE_OFFSET, 0) != 0 ||
-        !get_shape(program, &value.table, tensor, &elements) ||
-        !checked_mul(elements, ethosu_model_type_size(tensor->type), &tensor->size) ||
-        tensor->size > INT32_MAX) {
+        !get_shape(fb, &value.table, tensor)) {
         return PROGRAM_TENSOR_SHAPE;
     }
-    return find_bytes(program, &value.table, tensor);
+    struct fb_table allocation = fb_get_table(fb, &value.table, TENSOR_ALLOCATION);
+    bool planned = allocation.position != 0;
+    uint32_t data = fb_get_u32(fb, &value.table, TENSOR_DATA, 0);
+    if (data != 0 && !find_part(program, planned, data, tensor)) {
+        return PROGRAM_TENSOR_DATA;
+    }
+    bool placed = planned ? find_place(program, &allocation, tensor) : data != 0;
+    return placed && !fb->bad ? PROGRAM_TENSOR_OK : PROGRAM_TENSOR_PLACE;
 }
 
 enum program_tensor_fault program_get_tensor(struct program *program, uint32_t index,
                                              struct program_tensor *tensor)
 {
     uint32_t place = index % PROGRAM_KNOWN;
-    if (index < PROGRAM_OTHERS && (program->others[index / 32] >> index % 32 & 1) != 0) {
-        return PROGRAM_TENSOR_NONE;
+    struct program_tensor *known = &program->known[place];
+    enum program_tensor_fault fault = PROGRAM_TENSOR_OK;
+    if (program->known_index[place] != index + 1 || index == UINT32_MAX) {
+        program->known_index[place] = 0;
+        fault = read_tensor(program, index, known);
     }
-    if (program->known_index[place] == index + 1 && index != UINT32_MAX) {
-        *tensor = program->known[place];
-        return PROGRAM_TENSOR_OK;
-    }
-    enum program_tensor_fault fault = read_tensor(program, index, tensor);
     if (fault == PROGRAM_TENSOR_OK) {
         program->known_index[place] = index + 1;
-        program->known[place] = *tensor;
-    } else if (fault == PROGRAM_TENSOR_NONE && !program->fb.bad && index < PROGRAM_OTHERS) {
-        program->others[index / 32] |= 1u << index % 32;
+        *tensor = *known;
     }
     return fault;
 }
@@ -416,14 +391,20 @@ bool program_get_instruction(struct program *program, uint32_t index,
                              struct program_instruction *instruction)
 {
     struct flatbuffer *fb = &program->fb;
-    struct fb_table table = fb_table_at(fb, &program->instructions, index);
-    struct fb_table call = fb_get_table(fb, &table, UNION_TABLE);
-    instruction->type = (enum program_instruction_type)fb_get_u8(fb, &table, UNION_TYPE, 0);
-    instruction->index = fb_get_u32(fb, &call, CALL_INDEX, 0);
-    instruction->arguments = (struct fb_vector){0};
-    if (instruction->type <= PROGRAM_DELEGATE_CALL) {
-        instruction->arguments = fb_get_vector(fb, &call, CALL_ARGUMENTS, 4);
+    if (program->last_index != index + 1) {
+        struct program_instruction *last = &program->last;
+        struct fb_table table = fb_table_at(fb, &program->instructions, index);
+        struct fb_table call = fb_get_table(fb, &table, UNION_TABLE);
+        *last = (struct program_instruction){
+            .type = (enum program_instruction_type)fb_get_u8(fb, &table, UNION_TYPE, 0),
+            .index = fb_get_u32(fb, &call, CALL_INDEX, 0),
+        };
+        if (last->type <= PROGRAM_DELEGATE_CALL) {
+            last->arguments = fb_get_vector(fb, &call, CALL_ARGUMENTS, 4);
+        }
+        program->last_index = fb->bad ? 0 : index + 1;
     }
+    *instruction = program->last;
     return !fb->bad;
 }
 
@@ -447,7 +428,8 @@ bool program_get_delegate(struct program *program, uint32_t index, struct progra
     if (fb_get_u8(fb, &reference, REFERENCE_PLACE, 0) == 1) {
         return get_segment(program, number, data) && !fb->bad;
     }
-    struct fb_table held = fb_table_at(fb, &program->inline_data, number);
+    struct fb_vector list = fb_get_vector(fb, &program->root, PROGRAM_INLINE_DATA, 4);
+    struct fb_table held = fb_table_at(fb, &list, number);
     *data = bytes_of(program, &held, BYTES_DATA);
     return !fb->bad;
 }

@@ -58,8 +58,11 @@ struct program_tensor {
 /** Tensors that were read last, since several stages ask for the same ones. */
 #define PROGRAM_KNOWN 8u
 
-/** Values of which it is remembered that they are no tensors. */
-#define PROGRAM_OTHERS 256u
+struct program_instruction {
+    enum program_instruction_type type;
+    uint32_t index; /**< of the operator or delegate */
+    struct fb_vector arguments;
+};
 
 /** An open program, and one of its methods. */
 struct program {
@@ -69,12 +72,6 @@ struct program {
     uint32_t segments_start; /**< of the segments' data; 0: there is none */
     struct fb_table root;
     struct fb_vector methods;
-    struct fb_vector segments;
-    struct fb_vector inline_data; /**< of delegates */
-    struct program_bytes constants;
-    struct fb_vector constant_offsets; /**< in `constants` */
-    struct program_bytes initial;      /**< initial values of planned tensors */
-    struct fb_vector initial_offsets;
 
     struct fb_vector values;
     struct fb_vector inputs;
@@ -83,21 +80,16 @@ struct program {
     struct fb_vector operators;
     struct fb_vector delegates;
     struct fb_vector buffer_sizes;       /**< of planned buffers; number 0 is reserved */
+    uint32_t last_index;                 /**< of `last`, + 1; 0: none */
     uint32_t known_index[PROGRAM_KNOWN]; /**< value + 1; 0: none */
+    struct program_instruction last;     /**< the one that was read last */
     struct program_tensor known[PROGRAM_KNOWN];
-    uint32_t others[PROGRAM_OTHERS / 32]; /**< bit n: value n is known to be no tensor */
 };
 
 /** A value: one of the method's variables and constants. */
 struct program_value {
     enum program_value_type type;
     struct fb_table table;
-};
-
-struct program_instruction {
-    enum program_instruction_type type;
-    uint32_t index; /**< of the operator or delegate */
-    struct fb_vector arguments;
 };
 
 /** Open a file, which is one; false: malformed or truncated. */

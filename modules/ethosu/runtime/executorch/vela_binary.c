@@ -14,94 +14,99 @@ enum header { HEADER_NAME = 16, HEADER_SIZE_AT = 16, HEADER_EXTERNAL_AT = 20, HE
 /** Of an input or output: six dimensions, element size, offset, region. */
 enum io { IO_WORDS = 9, IO_ELEMENT = 6, IO_OFFSET = 7, IO_REGION = 8 };
 
-static const char first_name[] = "vela_bin_stream";
-static const char last_name[] = "vela_end_stream";
-
-static const char *const names[VELA_BLOCKS] = {
-    [VELA_COMMANDS] = "cmd_data",         [VELA_WEIGHTS] = "weight_data",
-    [VELA_SCRATCH_SIZE] = "scratch_size", [VELA_INPUTS] = "inputs",
-    [VELA_OUTPUTS] = "outputs",
+/** Names of the blocks, as their headers have them, in the order in which Vela's data has them. */
+static const char names[][HEADER_NAME] = {
+    "cmd_data", "weight_data", "scratch_size", "inputs", "outputs", "vela_end_stream",
 };
+static const char first_name[HEADER_NAME] = "vela_bin_stream";
 
-static uint32_t word(const uint8_t *at)
+enum { LAST_BLOCK = VELA_BLOCKS, NAMED_BLOCKS };
+
+static uint32_t word(const void *at)
 {
     uint32_t value;
     memcpy(&value, at, sizeof value);
     return value;
 }
 
-static bool refuse(struct vela_fault *fault, const char *what, uint32_t found, uint32_t expected)
+static bool refuse(struct vela_fault *fault, const char *name, const char *what, uint32_t found,
+                   uint32_t expected)
 {
-    fault->what = what;
-    fault->found = found;
-    fault->expected = expected;
+    *fault = (struct vela_fault){.what = what, .found = found, .expected = expected};
+    memcpy(fault->block, name, HEADER_NAME);
     return false;
 }
 
-/** Take the block at *at: its name becomes the fault's, which a later refusal names. */
+static bool is_name(const uint8_t *header, const char *name)
+{
+    return word(header) == word(name) && word(header + 4) == word(name + 4) &&
+           word(header + 8) == word(name + 8) && word(header + 12) == word(name + 12);
+}
+
+/** Number of a block by its name, NAMED_BLOCKS when it has another one. */
+static unsigned find_block(const uint8_t *header, unsigned expected)
+{
+    for (unsigned i = 0; i < NAMED_BLOCKS; i++) {
+        unsigned block = (expected + i) % NAMED_BLOCKS; // another order is right as well
+        if (is_name(header, names[block])) {
+            return block;
+        }
+    }
+    return NAMED_BLOCKS;
+}
+
+/** Take the block at *at. */
 static bool take_block(struct program_bytes data, uint32_t *at, struct program_bytes *content,
-                       bool *external, struct vela_fault *fault)
+                       struct vela_fault *fault)
 {
     uint32_t left = data.size - *at;
     if (left < HEADER_BYTES) {
-        return refuse(fault, "bytes of the next block's header", left, HEADER_BYTES);
+        return refuse(fault, first_name, "bytes of the next block's header", left, HEADER_BYTES);
     }
     const uint8_t *header = data.data + *at;
-    memcpy(fault->block, header, HEADER_NAME);
-    fault->block[HEADER_NAME] = '\0';
     uint32_t size = word(header + HEADER_SIZE_AT);
     uint32_t padded;
     left -= HEADER_BYTES;
     if (!checked_align(size, BLOCK_ALIGNMENT, &padded) || padded > left) {
-        return refuse(fault, "bytes of the block, more than are left", size, left);
+        return refuse(fault, (const char *)header, "bytes of the block, more than are left", size,
+                      left);
     }
     *content = (struct program_bytes){header + HEADER_BYTES, size};
-    *external = header[HEADER_EXTERNAL_AT] != 0;
     *at += HEADER_BYTES + padded;
     return true;
-}
-
-/** Number of a block with contents, VELA_BLOCKS when it has another name. */
-static enum vela_block find_block(const char *name)
-{
-    unsigned block = 0;
-    while (block < VELA_BLOCKS && strcmp(names[block], name) != 0) {
-        block++;
-    }
-    return (enum vela_block)block;
 }
 
 static bool read_blocks(struct vela_binary *binary, struct program_bytes data,
                         struct vela_fault *fault)
 {
     struct program_bytes content;
-    bool external;
     uint32_t at = 0;
-    if (!take_block(data, &at, &content, &external, fault)) {
+    if (!take_block(data, &at, &content, fault)) {
         return false;
     }
-    if (strcmp(fault->block, first_name) != 0 || content.size != 0) {
-        return refuse(fault, "bytes in the first block, which must be vela_bin_stream",
-                      content.size, 0);
+    if (!is_name(data.data, first_name) || content.size != 0) {
+        return refuse(fault, (const char *)data.data,
+                      "bytes in the first block, which must be vela_bin_stream", content.size, 0);
     }
-    while (take_block(data, &at, &content, &external, fault)) {
-        if (strcmp(fault->block, last_name) == 0) {
+    for (unsigned expected = 0; take_block(data, &at, &content, fault); expected++) {
+        const uint8_t *header = content.data - HEADER_BYTES;
+        unsigned block = find_block(header, expected);
+        if (block == LAST_BLOCK) {
             return at == data.size ||
-                   refuse(fault, "bytes behind the last block", data.size - at, 0);
+                   refuse(fault, names[block], "bytes behind the last block", data.size - at, 0);
         }
-        enum vela_block block = find_block(fault->block);
-        if (block == VELA_BLOCKS || binary->blocks[block].data != NULL) {
-            return refuse(fault, "a block of this name, which is unknown or there twice, at byte",
-                          at, 0);
+        if (block == NAMED_BLOCKS || binary->blocks[block].data != NULL) {
+            return refuse(fault, (const char *)header,
+                          "a block of this name, which is unknown or there twice, at byte", at, 0);
         }
         binary->blocks[block] = content;
-        binary->external[block] = external;
+        binary->external[block] = header[HEADER_EXTERNAL_AT] != 0;
     }
     return false;
 }
 
 /** How many inputs or outputs a block describes. */
-static bool count_ios(struct vela_binary *binary, enum vela_block block, uint32_t *count,
+static bool count_ios(const struct vela_binary *binary, enum vela_block block, uint32_t *count,
                       struct vela_fault *fault)
 {
     struct program_bytes content = binary->blocks[block];
@@ -109,8 +114,8 @@ static bool count_ios(struct vela_binary *binary, enum vela_block block, uint32_
     *count = content.size < 4 ? 0 : word(content.data);
     if (content.size < 4 || !checked_mul(*count, IO_WORDS * 4, &bytes) ||
         content.size != bytes + 4) {
-        return refuse(fault, "bytes, where its count asks for another number", content.size,
-                      *count);
+        return refuse(fault, names[block], "bytes, where its count asks for another number",
+                      content.size, *count);
     }
     return true;
 }
@@ -118,31 +123,24 @@ static bool count_ios(struct vela_binary *binary, enum vela_block block, uint32_
 bool vela_open(struct vela_binary *binary, struct program_bytes data, struct vela_fault *fault)
 {
     *binary = (struct vela_binary){0};
-    *fault = (struct vela_fault){0};
     if (!read_blocks(binary, data, fault)) {
         return false;
     }
     for (unsigned block = 0; block < VELA_BLOCKS; block++) {
-        memcpy(fault->block, names[block], strlen(names[block]) + 1);
         if (binary->blocks[block].data == NULL) {
-            return refuse(fault, "blocks of this name", 0, 1);
+            return refuse(fault, names[block], "blocks of this name", 0, 1);
         }
-        if (binary->external[block] && block != VELA_COMMANDS && block != VELA_WEIGHTS) {
-            return refuse(fault, "external blocks of this name", 1, 0);
+        if (binary->external[block] && block >= VELA_SCRATCH_SIZE) {
+            return refuse(fault, names[block], "external blocks of this name", 1, 0);
         }
     }
     struct program_bytes scratch = binary->blocks[VELA_SCRATCH_SIZE];
-    memcpy(fault->block, names[VELA_SCRATCH_SIZE], strlen(names[VELA_SCRATCH_SIZE]) + 1);
     if (scratch.size != 4) {
-        return refuse(fault, "bytes", scratch.size, 4);
+        return refuse(fault, names[VELA_SCRATCH_SIZE], "bytes", scratch.size, 4);
     }
     binary->scratch_size = word(scratch.data);
-    memcpy(fault->block, names[VELA_INPUTS], strlen(names[VELA_INPUTS]) + 1);
-    if (!count_ios(binary, VELA_INPUTS, &binary->inputs, fault)) {
-        return false;
-    }
-    memcpy(fault->block, names[VELA_OUTPUTS], strlen(names[VELA_OUTPUTS]) + 1);
-    return count_ios(binary, VELA_OUTPUTS, &binary->outputs, fault);
+    return count_ios(binary, VELA_INPUTS, &binary->inputs, fault) &&
+           count_ios(binary, VELA_OUTPUTS, &binary->outputs, fault);
 }
 
 bool vela_get_io(const struct vela_binary *binary, enum vela_block block, uint32_t index,

@@ -45,7 +45,7 @@ struct vela_io {
 /** Why the data is refused, for a sentence; the block's name and two numbers. */
 struct vela_fault {
     const char *what; /**< "block weight_data: 5000 bytes, 200 left", with found and expected */
-    char block[17];
+    char block[17];   /**< its name */
     uint32_t found;
     uint32_t expected;
 };

@@ -191,7 +191,7 @@ DELEGATES: dict[str, tuple[Make, str]] = {
     ),
     "a constant output": (
         lambda blob: _constant_output(blob),
-        "value 1, an input or output, is constant",
+        r"instruction 0 \(delegate\), argument 1: the output is constant",
     ),
 }
 
