@@ -94,6 +94,7 @@ int program_operand(struct program_builder *program, uint32_t value,
             offset = program->regions[place->region] + place->offset;
         }
     }
+    operand->offset = offset;
     operand->data = build_address(program->builder, offset);
     return ETHOSU_MODEL_OK;
 }

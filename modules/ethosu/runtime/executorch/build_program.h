@@ -63,6 +63,7 @@ struct program_builder {
     uint32_t region_sizes[REGIONS];        /**< bytes */
     uint32_t in_place_count;
     uint32_t last_delegate; /**< instruction + 1 */
+    bool explicit_nhwc;     /**< the current operator's images have sizes N, H, W, C */
     bool keeps_state;       /**< it reads a planned tensor before it has written it */
     /** How many inputs the delegates of some instructions have. */
     struct {
@@ -78,7 +79,8 @@ struct program_builder {
 struct program_operand {
     uint32_t value;
     struct program_tensor tensor;
-    void *data; /**< NULL while measuring, unless constant */
+    uint32_t offset; /**< in the arena, unless constant */
+    void *data;      /**< NULL while measuring, unless constant */
 };
 
 /** Refuse the program because of the current instruction: "instruction 4 (NAME): why". */

@@ -1,57 +1,56 @@
 // SPDX-License-Identifier: MIT
 /**
  * Operators that only move elements: dim_order_ops::_to_dim_order_copy and _clone_dim_order,
- * aten::clone, copy_ and permute_copy. Sizes and strides are those of kernels/portable of
+ * aten::clone, copy_, permute_copy, view_copy, slice_copy and cat, executorch_prim::et_view,
+ * cortex_m::transpose and pad. Sizes and strides are those of kernels/portable of
  * pytorch/executorch 1.5: an element keeps its place among the tensor's dimensions, whatever the
  * order of its bytes.
  */
 #include "kernels/copy.h"
 #include "program_operators.h"
 
-/** Distances between elements, for each dimension in the order of the sizes. */
-static void get_strides(const struct program_tensor *tensor, int32_t *strides)
+#include <string.h>
+
+/** The part of a tensor that is copied: its extents, and what an input's strides are there. */
+struct part {
+    int32_t extent[ETHOSU_MODEL_MAX_RANK];
+    int32_t from[ETHOSU_MODEL_MAX_RANK]; /**< elements between two of the input */
+    int32_t first_from;                  /**< the input's first element */
+    int32_t first_to;                    /**< the output's first element */
+};
+
+static int refuse_shapes(struct program_builder *program)
 {
-    int32_t step = 1;
-    for (uint32_t i = tensor->rank; i-- > 0;) {
-        strides[tensor->order[i]] = step;
-        step *= tensor->shape[tensor->order[i]];
-    }
+    return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
 }
 
-/** Copy `in` to `out`, whose dimension i is dimension axes[i] of `in`. */
-static int add_walk(struct program_builder *program, const struct program_operand *in,
-                    const struct program_operand *out, const int64_t *axes)
+/** Copy a part of `in` to a part of `out`; `p` may say how to fill `out` before. */
+static int add_part(struct program_builder *program, const struct program_operand *in,
+                    const struct program_operand *out, const struct part *part, struct copy *p)
 {
-    // A kernel that walks: its function is the one that is needed.
-    const struct kernel *kernel = kernel_with_code(TFLITE_TRANSPOSE);
-    struct copy p = {
-        .output = out->data,
-        .input = in->data,
-        .element_size = ethosu_model_type_size(out->tensor.type),
-        .walk.rank = out->tensor.rank,
-    };
-    int32_t from[ETHOSU_MODEL_MAX_RANK];
-    int32_t to[ETHOSU_MODEL_MAX_RANK];
-    get_strides(&in->tensor, from);
-    get_strides(&out->tensor, to);
-    for (uint32_t i = 0; i < out->tensor.rank; i++) {
+    const struct program_tensor *to = &out->tensor;
+    uint32_t size = ethosu_model_type_size(to->type);
+    const struct kernel *kernel; // a kernel that walks: its function is the one that is needed
+    int32_t strides[ETHOSU_MODEL_MAX_RANK];
+    TRY(program_kernel(program, TFLITE_TRANSPOSE, &kernel));
+    program_strides(to, strides);
+    p->element_size = size;
+    p->walk.rank = to->rank;
+    for (uint32_t i = 0; i < to->rank; i++) {
         // From the innermost dimension of the output outwards: it is written in order.
-        uint32_t axis = out->tensor.order[out->tensor.rank - 1 - i];
-        if (out->tensor.shape[axis] != in->tensor.shape[axes[axis]]) {
-            return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
-        }
-        p.walk.dimension[i] = (struct nd_dimension){.extent = out->tensor.shape[axis],
-                                                    .stride = {to[axis], from[axes[axis]]}};
+        uint32_t axis = to->order[to->rank - 1 - i];
+        p->walk.dimension[i] = (struct nd_dimension){.extent = part->extent[axis],
+                                                     .stride = {strides[axis], part->from[axis]}};
     }
-    if (kernel == NULL) {
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "this firmware has no such operator");
+    if (program->builder->loading) {
+        p->output = (uint8_t *)out->data + (uint32_t)part->first_to * size;
+        p->input = (const uint8_t *)in->data + (uint32_t)part->first_from * size;
     }
-    nd_simplify(&p.walk);
-    return kernel_add_step(program->builder, kernel, &p.call, nd_block_size(&p, &p.walk));
+    nd_simplify(&p->walk);
+    return kernel_add_step(program->builder, kernel, &p->call, nd_block_size(p, &p->walk));
 }
 
-/** Both tensors: of one type, of as many dimensions, not empty. */
+/** Input and output: of one type, not empty. */
 static int get_both(struct program_builder *program, const struct fb_vector *arguments,
                     uint32_t source, struct program_operand *in, struct program_operand *out)
 {
@@ -60,9 +59,25 @@ static int get_both(struct program_builder *program, const struct fb_vector *arg
     if (in->tensor.type != out->tensor.type) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "its tensors differ in type");
     }
-    return in->tensor.rank == out->tensor.rank && out->tensor.size != 0
-               ? ETHOSU_MODEL_OK
-               : program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
+    return out->tensor.size != 0 ? ETHOSU_MODEL_OK : refuse_shapes(program);
+}
+
+/** Copy `in` to `out`, whose dimension i is dimension axes[i] of `in`. */
+static int add_whole(struct program_builder *program, const struct program_operand *in,
+                     const struct program_operand *out, const int64_t *axes)
+{
+    struct part part = {0};
+    struct copy p = {0};
+    int32_t strides[ETHOSU_MODEL_MAX_RANK];
+    program_strides(&in->tensor, strides);
+    for (uint32_t i = 0; i < out->tensor.rank; i++) {
+        part.extent[i] = out->tensor.shape[i];
+        part.from[i] = strides[axes[i]];
+        if (part.extent[i] != in->tensor.shape[axes[i]]) {
+            return refuse_shapes(program);
+        }
+    }
+    return add_part(program, in, out, &part, &p);
 }
 
 static int prepare_same(struct program_builder *program, const struct fb_vector *arguments,
@@ -72,7 +87,8 @@ static int prepare_same(struct program_builder *program, const struct fb_vector 
     struct program_operand in;
     struct program_operand out;
     TRY(get_both(program, arguments, source, &in, &out));
-    return add_walk(program, &in, &out, same);
+    return in.tensor.rank == out.tensor.rank ? add_whole(program, &in, &out, same)
+                                             : refuse_shapes(program);
 }
 
 int prepare_clone(struct program_builder *program, const struct fb_vector *arguments)
@@ -85,6 +101,16 @@ int prepare_assign(struct program_builder *program, const struct fb_vector *argu
     return prepare_same(program, arguments, 1); // behind the tensor that it writes
 }
 
+/** An axis of a tensor; axes below 0 count from the last one. */
+static int get_axis(struct program_builder *program, const struct fb_vector *arguments,
+                    uint32_t index, uint32_t rank, uint32_t *axis)
+{
+    int32_t number;
+    TRY(argument_int(program, arguments, index, -(int64_t)rank, (int64_t)rank - 1, &number));
+    *axis = (uint32_t)(number < 0 ? number + (int32_t)rank : number);
+    return ETHOSU_MODEL_OK;
+}
+
 int prepare_permute(struct program_builder *program, const struct fb_vector *arguments)
 {
     struct program_operand in;
@@ -94,7 +120,7 @@ int prepare_permute(struct program_builder *program, const struct fb_vector *arg
     TRY(get_both(program, arguments, 0, &in, &out));
     uint32_t rank = in.tensor.rank;
     uint32_t list = fb_u32_at(&program->program.fb, arguments, 1);
-    bool right = program_get_ints(&program->program, list, rank, axes);
+    bool right = rank == out.tensor.rank && program_get_ints(&program->program, list, rank, axes);
     for (uint32_t i = 0; i < rank && right; i++) {
         axes[i] += axes[i] < 0 ? (int64_t)rank : 0;
         right = axes[i] >= 0 && axes[i] < (int64_t)rank;
@@ -104,5 +130,166 @@ int prepare_permute(struct program_builder *program, const struct fb_vector *arg
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
                               "its order does not name each dimension once");
     }
-    return add_walk(program, &in, &out, axes);
+    return add_whole(program, &in, &out, axes);
+}
+
+/* ---- other shapes of the same bytes ---- */
+
+int prepare_view(struct program_builder *program, const struct fb_vector *arguments)
+{
+    struct program_operand in;
+    struct program_operand out;
+    struct step step = {.run = step_copy};
+    TRY(get_both(program, arguments, 0, &in, &out));
+    if (in.tensor.size != out.tensor.size) {
+        return refuse_shapes(program);
+    }
+    if (!program_is_in_order(&in.tensor) || !program_is_in_order(&out.tensor)) {
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
+                              "a view of a tensor whose dimensions lie in another order");
+    }
+    step.copy.destination = out.data;
+    step.copy.source = in.data;
+    step.copy.size = out.tensor.size;
+    // Where both lie at one place already there is nothing to do.
+    return in.tensor.buffer != 0 && in.offset == out.offset ? ETHOSU_MODEL_OK
+                                                            : build_step(program->builder, &step);
+}
+
+/* ---- parts ---- */
+
+/** Start or end of a slice: below 0 it counts from the end, outside of the tensor it is its limit.
+ */
+static int get_bound(struct program_builder *program, const struct fb_vector *arguments,
+                     uint32_t index, int64_t fallback, int64_t size, int64_t *bound)
+{
+    struct program_value value;
+    uint32_t argument = fb_u32_at(&program->program.fb, arguments, index);
+    *bound = fallback;
+    if (!program_get_value(&program->program, argument, &value) ||
+        (value.type != PROGRAM_NULL && !program_get_int(&program->program, argument, bound))) {
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its start or end is no number");
+    }
+    *bound = *bound < 0 && *bound >= -size ? *bound + size : *bound;
+    *bound = *bound < 0 ? 0 : *bound > size ? size : *bound;
+    return ETHOSU_MODEL_OK;
+}
+
+int prepare_slice(struct program_builder *program, const struct fb_vector *arguments)
+{
+    enum { AXIS = 1, START, END, STEP, LEAST };
+    struct program_operand in;
+    struct program_operand out;
+    struct part part = {0};
+    struct copy p = {0};
+    int64_t start;
+    int64_t end;
+    int32_t step;
+    uint32_t axis;
+    if (arguments->count < LEAST) {
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "it has too few arguments");
+    }
+    TRY(get_both(program, arguments, 0, &in, &out));
+    uint32_t rank = in.tensor.rank;
+    TRY(get_axis(program, arguments, AXIS, rank, &axis));
+    TRY(argument_int(program, arguments, STEP, 1, INT32_MAX, &step));
+    TRY(get_bound(program, arguments, START, 0, in.tensor.shape[axis], &start));
+    TRY(get_bound(program, arguments, END, INT64_MAX, in.tensor.shape[axis], &end));
+    program_strides(&in.tensor, part.from);
+    bool right = rank == out.tensor.rank && end > start &&
+                 (end - start + step - 1) / step == out.tensor.shape[axis];
+    for (uint32_t i = 0; i < rank && right; i++) {
+        part.extent[i] = out.tensor.shape[i];
+        right = i == axis || part.extent[i] == in.tensor.shape[i];
+    }
+    if (!right) {
+        return refuse_shapes(program);
+    }
+    part.first_from = (int32_t)start * part.from[axis];
+    // Of one element there is no next one, however large the step.
+    part.from[axis] = part.extent[axis] == 1 ? 0 : part.from[axis] * step;
+    return add_part(program, &in, &out, &part, &p);
+}
+
+int prepare_cat(struct program_builder *program, const struct fb_vector *arguments)
+{
+    struct program *file = &program->program;
+    struct program_operand in;
+    struct program_operand out;
+    struct fb_vector list;
+    uint32_t axis;
+    int32_t strides[ETHOSU_MODEL_MAX_RANK];
+    int64_t position = 0;
+    TRY(argument_result(program, arguments, &out));
+    TRY(get_axis(program, arguments, 1, out.tensor.rank, &axis));
+    if (!program_get_tensors(file, fb_u32_at(&file->fb, arguments, 0), &list) ||
+        out.tensor.size == 0) {
+        return refuse_shapes(program);
+    }
+    program_strides(&out.tensor, strides);
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct part part = {0};
+        struct copy p = {0};
+        TRY(build_work(program->builder, WORK_OF_OPERATOR));
+        TRY(program_operand(program, fb_u32_at(&file->fb, &list, i), &in));
+        if (in.tensor.size == 0) {
+            continue; // PyTorch lets it have any shape
+        }
+        bool right = in.tensor.rank == out.tensor.rank && in.tensor.type == out.tensor.type;
+        for (uint32_t k = 0; k < out.tensor.rank && right; k++) {
+            part.extent[k] = in.tensor.shape[k];
+            right = k == axis ? position + part.extent[k] <= out.tensor.shape[k]
+                              : part.extent[k] == out.tensor.shape[k];
+        }
+        if (!right) {
+            return refuse_shapes(program);
+        }
+        program_strides(&in.tensor, part.from);
+        part.first_to = (int32_t)position * strides[axis];
+        position += part.extent[axis];
+        TRY(add_part(program, &in, &out, &part, &p));
+    }
+    return position == out.tensor.shape[axis] ? ETHOSU_MODEL_OK : refuse_shapes(program);
+}
+
+/** Its four paddings are in the order of the bytes of channels-last tensors, as exporters say. */
+int prepare_pad(struct program_builder *program, const struct fb_vector *arguments)
+{
+    enum { BEFORE = 1, BEHIND, VALUE, PADS = 4 };
+    static const uint8_t places[PADS] = {0, 3, 1, 2}; // of N, C, H, W
+    struct program *file = &program->program;
+    struct program_operand in;
+    struct program_operand out;
+    struct part part = {0};
+    int64_t pads[2][PADS];
+    int32_t strides[ETHOSU_MODEL_MAX_RANK];
+    int32_t value;
+    TRY(get_both(program, arguments, 0, &in, &out));
+    TRY(argument_int(program, arguments, VALUE, INT8_MIN, INT8_MAX, &value));
+    const struct program_tensor *tensor = &in.tensor;
+    uint32_t rank = tensor->rank;
+    bool right = rank <= PADS && rank == out.tensor.rank && tensor->type == ETHOSU_TYPE_INT8;
+    for (int i = 0; i < 2; i++) {
+        right = right &&
+                program_get_ints(file, fb_u32_at(&file->fb, arguments, BEFORE + i), PADS, pads[i]);
+    }
+    bool last = rank == PADS && (tensor->shape[1] == 1 || !program_is_in_order(tensor) ||
+                                 (tensor->shape[2] == 1 && tensor->shape[3] == 1));
+    program_strides(tensor, part.from);
+    program_strides(&out.tensor, strides);
+    for (uint32_t i = 0; i < rank && right; i++) {
+        uint32_t place = last ? places[i] : PADS - rank + i;
+        int64_t before = pads[0][place];
+        int64_t behind = pads[1][place];
+        part.extent[i] = tensor->shape[i];
+        right = before >= 0 && before <= INT32_MAX && behind >= 0 && behind <= INT32_MAX &&
+                before + part.extent[i] + behind == out.tensor.shape[i];
+        part.first_to += right ? (int32_t)before * strides[i] : 0;
+    }
+    if (!right || tensor->size == 0) {
+        return refuse_shapes(program);
+    }
+    struct copy p = {.fill = out.data, .fill_count = (int32_t)out.tensor.size};
+    p.pattern[0] = (uint8_t)value;
+    return add_part(program, &in, &out, &part, &p);
 }

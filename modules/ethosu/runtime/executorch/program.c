@@ -229,6 +229,16 @@ bool program_get_int(struct program *program, uint32_t index, int64_t *number)
     return true;
 }
 
+bool program_get_bool(struct program *program, uint32_t index, bool *is_true)
+{
+    struct program_value value;
+    if (!program_get_value(program, index, &value) || value.type != PROGRAM_BOOL) {
+        return false;
+    }
+    *is_true = fb_get_u8(&program->fb, &value.table, SCALAR_VALUE, 0) != 0;
+    return !program->fb.bad;
+}
+
 bool program_get_double(struct program *program, uint32_t index, double *number)
 {
     uint64_t bits;
@@ -257,6 +267,16 @@ bool program_get_ints(struct program *program, uint32_t index, uint32_t count, i
         }
     }
     return true;
+}
+
+bool program_get_tensors(struct program *program, uint32_t index, struct fb_vector *list)
+{
+    struct program_value value;
+    if (!program_get_value(program, index, &value) || value.type != PROGRAM_TENSOR_LIST) {
+        return false;
+    }
+    *list = fb_get_vector(&program->fb, &value.table, SCALAR_VALUE, 4);
+    return !program->fb.bad;
 }
 
 /* ---- tensors ---- */

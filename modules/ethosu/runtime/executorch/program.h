@@ -26,6 +26,7 @@ enum program_value_type {
     PROGRAM_TENSOR = 5,
     PROGRAM_STRING = 6,
     PROGRAM_INT_LIST = 7,
+    PROGRAM_TENSOR_LIST = 10,
 };
 
 /** Kinds of instructions. */
@@ -107,12 +108,16 @@ bool program_choose(struct program *program, uint32_t method);
 /** Read a value; false: there is no such value, or it is malformed. */
 bool program_get_value(struct program *program, uint32_t index, struct program_value *value);
 
-/** Read a value that must be an Int, a Double, a tensor; false: it is something else. */
+/** Read a value that must be an Int, a Bool, a Double; false: it is something else. */
 bool program_get_int(struct program *program, uint32_t index, int64_t *number);
+bool program_get_bool(struct program *program, uint32_t index, bool *is_true);
 bool program_get_double(struct program *program, uint32_t index, double *number);
 
 /** Read an IntList, which has exactly `count` numbers; false: it is something else. */
 bool program_get_ints(struct program *program, uint32_t index, uint32_t count, int64_t *numbers);
+
+/** Read a list of tensors: of numbers of values; false: it is something else. */
+bool program_get_tensors(struct program *program, uint32_t index, struct fb_vector *list);
 
 /** Why program_get_tensor() refuses a value, for a sentence. */
 enum program_tensor_fault {

@@ -17,6 +17,9 @@ static const struct operator_row rows[] = {
 #undef PROGRAM_OPERATOR
 };
 
+/** Operators whose images have their sizes in the order of their bytes: a name of another one. */
+static const char nhwc_suffix[] = "_nhwc";
+
 static const struct operator_row *find_row(struct program_builder *program,
                                            const struct program_instruction *call)
 {
@@ -25,6 +28,10 @@ static const struct operator_row *find_row(struct program_builder *program,
     if (!program_get_operator(&program->program, call->index, &name, &overload)) {
         return NULL;
     }
+    uint32_t suffix = sizeof nhwc_suffix - 1;
+    program->explicit_nhwc =
+        name.size > suffix && memcmp(name.data + name.size - suffix, nhwc_suffix, suffix) == 0;
+    name.size -= program->explicit_nhwc ? suffix : 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (name.size == rows[i].length && memcmp(name.data, rows[i].name, name.size) == 0) {
             return &rows[i];
@@ -50,6 +57,71 @@ int program_operator(struct program_builder *program, const struct program_instr
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "it has too few arguments");
     }
     return row->prepare(program, &call->arguments);
+}
+
+/* ---- tensors and kernels ---- */
+
+void program_strides(const struct program_tensor *tensor, int32_t *strides)
+{
+    int32_t step = 1;
+    for (uint32_t i = tensor->rank; i-- > 0;) {
+        strides[tensor->order[i]] = step;
+        step *= tensor->shape[tensor->order[i]];
+    }
+}
+
+bool program_is_in_order(const struct program_tensor *tensor)
+{
+    int32_t strides[ETHOSU_MODEL_MAX_RANK];
+    int32_t step = 1;
+    bool right = true;
+    program_strides(tensor, strides);
+    for (uint32_t i = tensor->rank; i-- > 0;) {
+        right = right && (tensor->shape[i] == 1 || strides[i] == step);
+        step *= tensor->shape[i];
+    }
+    return right;
+}
+
+int program_kernel(struct program_builder *program, uint32_t code, const struct kernel **kernel)
+{
+    *kernel = kernel_with_code(code);
+    return *kernel != NULL ? ETHOSU_MODEL_OK
+                           : program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
+                                            "this firmware has no such operator");
+}
+
+/** Scratch that the exporter planned; for an operator without any, memory of our own. */
+static int get_scratch(struct program_builder *program, const struct program_operand *planned,
+                       struct kernel_call *call)
+{
+    uint32_t needed = call->scratch_size;
+    if (planned == NULL) {
+        uint32_t offset;
+        TRY(build_reserve(program->builder, needed, &offset));
+        call->scratch = build_address(program->builder, offset);
+        return ETHOSU_MODEL_OK;
+    }
+    const struct program_tensor *tensor = &planned->tensor;
+    bool right = tensor->buffer != 0 && tensor->size >= needed &&
+                 tensor->offset % ETHOSU_MODEL_ALIGNMENT == 0;
+    call->scratch = planned->data;
+    return right ? ETHOSU_MODEL_OK
+                 : error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
+                             "instruction %u: %u bytes of scratch planned, %u aligned to 16 needed",
+                             (unsigned)program->instruction, (unsigned)tensor->size,
+                             (unsigned)needed);
+}
+
+int program_add_kernel(struct program_builder *program, const struct kernel *kernel,
+                       struct kernel_call *block, size_t size,
+                       const struct program_operand *planned)
+{
+    block->scratch_size = kernel->scratch == NULL ? 0 : kernel->scratch(block);
+    if (block->scratch_size != 0) {
+        TRY(get_scratch(program, planned, block));
+    }
+    return kernel_add_step(program->builder, kernel, block, size);
 }
 
 /* ---- arguments ---- */

@@ -16,6 +16,21 @@ int prepare_assign(struct program_builder *program, const struct fb_vector *argu
 int prepare_clone(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_permute(struct program_builder *program, const struct fb_vector *arguments);
 
+int prepare_cat(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_pad(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_slice(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_view(struct program_builder *program, const struct fb_vector *arguments);
+
+int prepare_activation(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_add(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_batch_matmul(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_maximum(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_minimum(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_mul(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_softmax(struct program_builder *program, const struct fb_vector *arguments);
+
+int prepare_max_pool2d(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_real_avg_pool2d(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_avg_pool2d(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_conv2d(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_depthwise_conv2d(struct program_builder *program, const struct fb_vector *arguments);
@@ -33,5 +48,23 @@ int argument_tensor(struct program_builder *program, const struct fb_vector *arg
 /** The result: the last two arguments, a planned tensor. */
 int argument_result(struct program_builder *program, const struct fb_vector *arguments,
                     struct program_operand *operand);
+
+/** Elements from one to the next one along each dimension, in the order of the sizes. */
+void program_strides(const struct program_tensor *tensor, int32_t *strides);
+
+/** Do a tensor's bytes lie in the order of its dimensions? */
+bool program_is_in_order(const struct program_tensor *tensor);
+
+/** Find the kernel of a TensorFlow Lite operator; refused when this firmware has none. */
+int program_kernel(struct program_builder *program, uint32_t code, const struct kernel **kernel);
+
+/**
+ * Add the step of a kernel that may need scratch.
+ *
+ * @param planned  the argument with scratch that the exporter planned; NULL: there is none
+ */
+int program_add_kernel(struct program_builder *program, const struct kernel *kernel,
+                       struct kernel_call *block, size_t size,
+                       const struct program_operand *planned);
 
 #endif

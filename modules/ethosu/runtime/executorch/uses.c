@@ -102,8 +102,9 @@ static void note_write(struct program_builder *program, uint32_t value, uint32_t
     }
 }
 
-/** A tensor that is read: note it, and whether it was written before. */
-static int note_read(struct program_builder *program, uint32_t value, uint32_t instruction)
+/** A value that is read: note it if it is a tensor, and whether it was written before. */
+static int note_tensor(struct program_builder *program, uint32_t value, uint32_t instruction,
+                       bool *is_other)
 {
     struct program_tensor tensor;
     bool written = false;
@@ -121,8 +122,9 @@ static int note_read(struct program_builder *program, uint32_t value, uint32_t i
             found = true;
         }
     }
-    if ((!found && program_get_tensor(&program->program, value, &tensor) != PROGRAM_TENSOR_OK) ||
-        tensor.buffer == 0) {
+    *is_other =
+        !found && program_get_tensor(&program->program, value, &tensor) != PROGRAM_TENSOR_OK;
+    if (*is_other || tensor.buffer == 0) {
         return ETHOSU_MODEL_OK;
     }
     uint32_t end = program->program.instructions.count + 1;
@@ -138,6 +140,23 @@ static int note_read(struct program_builder *program, uint32_t value, uint32_t i
     if (!written && !program->keeps_state) {
         TRY(find_write(program, &tensor, NEVER, instruction, &written));
         program->keeps_state = !written;
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/** A value that is read: a tensor, a list of tensors, or something else. */
+static int note_read(struct program_builder *program, uint32_t value, uint32_t instruction)
+{
+    struct program *file = &program->program;
+    struct fb_vector list;
+    bool is_other;
+    TRY(note_tensor(program, value, instruction, &is_other));
+    if (!is_other || !program_get_tensors(file, value, &list)) {
+        return ETHOSU_MODEL_OK;
+    }
+    for (uint32_t i = 0; i < list.count; i++) {
+        TRY(build_work(program->builder, 1 + program->in_place_count / 4));
+        TRY(note_tensor(program, fb_u32_at(&file->fb, &list, i), instruction, &is_other));
     }
     return ETHOSU_MODEL_OK;
 }

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * cortex_m::quantized_conv2d, quantized_depthwise_conv2d, quantized_transpose_conv2d,
- * quantized_linear and quantized_avg_pool2d: int8, computed by the kernels of TensorFlow Lite's
- * operators. Arguments and arithmetic: backends/cortex_m of pytorch/executorch 1.5; both sides
- * rescale sums in the same way.
+ * cortex_m::quantized_conv2d, quantized_depthwise_conv2d, quantized_transpose_conv2d and
+ * quantized_linear: int8, computed by the kernels of TensorFlow Lite's operators. Arguments and
+ * arithmetic: backends/cortex_m of pytorch/executorch 1.5; both sides rescale sums in the same way.
  */
-#include "kernels/pool.h"
-#include "program_operators.h"
-
-/** Most elements of a stride, a dilation or padding; with it no position overflows. */
-enum { MOST = 1 << 20 };
+#include "images.h"
 
 /** Positions of the arguments; 0: the operator has none of these. */
 struct layout {
@@ -19,33 +14,6 @@ struct layout {
     uint8_t low, high;
     uint8_t scratch;
 };
-
-/** A rank-4 tensor whose bytes lie as those of [N, H, W, C]; refuses others. */
-static int get_image(struct program_builder *program, const struct program_tensor *tensor,
-                     int32_t shape[4])
-{
-    static const uint8_t nhwc[4] = {0, 2, 3, 1};
-    int64_t strides[4];
-    int64_t stride = 1;
-    if (tensor->rank != 4 || tensor->type != ETHOSU_TYPE_INT8 || tensor->size == 0) {
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "its images are not int8 with 4 dimensions");
-    }
-    for (int i = 3; i >= 0; i--) {
-        strides[tensor->order[i]] = stride;
-        stride *= tensor->shape[tensor->order[i]];
-    }
-    stride = 1;
-    for (int i = 3; i >= 0; i--) {
-        shape[i] = tensor->shape[nhwc[i]];
-        if (shape[i] > 1 && strides[nhwc[i]] != stride) {
-            return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                                  "its images are not channels_last");
-        }
-        stride *= shape[i];
-    }
-    return ETHOSU_MODEL_OK;
-}
 
 /** A constant of so many int32, aligned to them; *data is NULL when the argument is Null. */
 static int get_table(struct program_builder *program, const struct fb_vector *arguments,
@@ -102,82 +70,20 @@ static int get_weighted(struct program_builder *program, const struct fb_vector 
     return ETHOSU_MODEL_OK;
 }
 
-/** Scratch that the exporter planned; for an operator without any, memory of our own. */
-static int get_scratch(struct program_builder *program, const struct fb_vector *arguments,
-                       const struct layout *layout, struct kernel_call *call)
-{
-    uint32_t needed = call->scratch_size;
-    struct program_operand scratch;
-    if (layout->scratch == 0) {
-        uint32_t offset;
-        TRY(build_reserve(program->builder, needed, &offset));
-        call->scratch = build_address(program->builder, offset);
-        return ETHOSU_MODEL_OK;
-    }
-    TRY(argument_tensor(program, arguments, layout->scratch, &scratch));
-    call->scratch = scratch.data;
-    bool right = scratch.tensor.buffer != 0 && scratch.tensor.size >= needed &&
-                 scratch.tensor.offset % ETHOSU_MODEL_ALIGNMENT == 0;
-    return right ? ETHOSU_MODEL_OK
-                 : error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
-                             "instruction %u: %u bytes of scratch planned, %u aligned to 16 needed",
-                             (unsigned)program->instruction, (unsigned)scratch.tensor.size,
-                             (unsigned)needed);
-}
-
 static int add(struct program_builder *program, const struct fb_vector *arguments,
                const struct layout *layout, uint32_t code, struct weighted_call *p)
 {
-    const struct kernel *kernel = kernel_with_code(code);
-    if (kernel == NULL) {
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "this firmware has no such operator");
+    const struct kernel *kernel;
+    struct program_operand scratch;
+    TRY(program_kernel(program, code, &kernel));
+    if (layout->scratch != 0) {
+        TRY(argument_tensor(program, arguments, layout->scratch, &scratch));
     }
-    p->call.scratch_size = kernel->scratch == NULL ? 0 : kernel->scratch(&p->call);
-    if (p->call.scratch_size != 0) {
-        TRY(get_scratch(program, arguments, layout, &p->call));
-    }
-    return kernel_add_step(program->builder, kernel, &p->call, sizeof *p);
+    return program_add_kernel(program, kernel, &p->call, sizeof *p,
+                              layout->scratch != 0 ? &scratch : NULL);
 }
 
 /* ---- convolutions ---- */
-
-/** Read a pair of numbers: height and width. */
-static int get_pair(struct program_builder *program, const struct fb_vector *arguments,
-                    uint32_t index, int64_t least, int64_t pair[2])
-{
-    uint32_t argument = fb_u32_at(&program->program.fb, arguments, index);
-    bool right = program_get_ints(&program->program, argument, 2, pair) && pair[0] >= least &&
-                 pair[0] <= MOST && pair[1] >= least && pair[1] <= MOST;
-    return right ? ETHOSU_MODEL_OK
-                 : program_refuse(program, ETHOSU_MODEL_BAD_FILE,
-                                  "stride, padding or dilation is not two numbers up to 1048576");
-}
-
-/** A window in one direction: over `image`, with so many positions. */
-static bool set_window(struct window *window, int32_t image, int32_t positions, int32_t size,
-                       int64_t stride, int64_t dilation, int64_t pad)
-{
-    *window = (struct window){
-        .input = image,
-        .output = positions,
-        .size = size,
-        .stride = (int32_t)stride,
-        .dilation = (int32_t)dilation,
-        .pad = (int32_t)pad,
-    };
-    int64_t covered = (int64_t)(size - 1) * dilation + 1;
-    int64_t last = (int64_t)(positions - 1) * stride - pad;
-    return size <= MOST && covered <= INT32_MAX / 2 && last + covered <= INT32_MAX / 2;
-}
-
-/** Does a window have as many positions as the output has pixels? */
-static bool slides(const struct window *window)
-{
-    int64_t covered = (int64_t)(window->size - 1) * window->dilation + 1;
-    int64_t room = (int64_t)window->input + 2 * (int64_t)window->pad - covered;
-    return room >= 0 && room / window->stride + 1 == window->output;
-}
 
 /** Tensors and windows of a convolution; `over` is the image that the window slides over. */
 static int get_convolution(struct program_builder *program, const struct fb_vector *arguments,
@@ -195,11 +101,11 @@ static int get_convolution(struct program_builder *program, const struct fb_vect
     TRY(argument_tensor(program, arguments, 0, &in));
     TRY(argument_tensor(program, arguments, 1, &weights));
     TRY(argument_result(program, arguments, &out));
-    TRY(get_image(program, &in.tensor, input));
-    TRY(get_image(program, &out.tensor, output));
-    TRY(get_pair(program, arguments, layout->stride, 1, stride));
-    TRY(get_pair(program, arguments, layout->padding, 0, pad));
-    TRY(get_pair(program, arguments, layout->dilation, 1, dilation));
+    TRY(image_shape(program, &in.tensor, input));
+    TRY(image_shape(program, &out.tensor, output));
+    TRY(image_pair(program, arguments, layout->stride, 1, stride));
+    TRY(image_pair(program, arguments, layout->padding, 0, pad));
+    TRY(image_pair(program, arguments, layout->dilation, 1, dilation));
     if (weights.tensor.rank != 4 || weights.tensor.type != ETHOSU_TYPE_INT8 ||
         weights.tensor.size == 0) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
@@ -210,10 +116,10 @@ static int get_convolution(struct program_builder *program, const struct fb_vect
     for (int i = 0; i < 4; i++) {
         filter[i] = weights.tensor.shape[i];
     }
-    if (!set_window(&p->window.y, image[1], positions[1], filter[1], stride[0], dilation[0],
-                    pad[0]) ||
-        !set_window(&p->window.x, image[2], positions[2], filter[2], stride[1], dilation[1],
-                    pad[1]) ||
+    if (!image_window(&p->window.y, image[1], positions[1], filter[1], stride[0], dilation[0],
+                      pad[0]) ||
+        !image_window(&p->window.x, image[2], positions[2], filter[2], stride[1], dilation[1],
+                      pad[1]) ||
         input[0] != output[0]) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
     }
@@ -262,8 +168,8 @@ int prepare_conv2d(struct program_builder *program, const struct fb_vector *argu
     int32_t filter[4];
     TRY(get_convolution(program, arguments, &layout, false, filter, &p));
     int32_t groups = p.depth / filter[3];
-    if (!slides(&p.window.y) || !slides(&p.window.x) || filter[0] != p.filters || groups == 0 ||
-        groups * filter[3] != p.depth || p.filters % groups != 0) {
+    if (!image_slides(&p.window.y) || !image_slides(&p.window.x) || filter[0] != p.filters ||
+        groups == 0 || groups * filter[3] != p.depth || p.filters % groups != 0) {
         return refuse_shapes(program);
     }
     TRY(get_scaled(program, arguments, &layout, &p));
@@ -285,8 +191,8 @@ int prepare_depthwise_conv2d(struct program_builder *program, const struct fb_ve
     struct weighted_call p = {0};
     int32_t filter[4];
     TRY(get_convolution(program, arguments, &layout, false, filter, &p));
-    if (!slides(&p.window.y) || !slides(&p.window.x) || filter[0] != 1 || filter[3] != p.filters ||
-        p.filters % p.depth != 0) {
+    if (!image_slides(&p.window.y) || !image_slides(&p.window.x) || filter[0] != 1 ||
+        filter[3] != p.filters || p.filters % p.depth != 0) {
         return refuse_shapes(program);
     }
     p.filter_depth = 1;
@@ -318,46 +224,6 @@ int prepare_transpose_conv2d(struct program_builder *program, const struct fb_ve
     }
     TRY(get_scaled(program, arguments, &layout, &p));
     return add(program, arguments, &layout, TFLITE_TRANSPOSE_CONV, &p);
-}
-
-/* ---- pool ---- */
-
-/** Means of the pixels that are in the image, ties away from zero: its scales say nothing more. */
-int prepare_avg_pool2d(struct program_builder *program, const struct fb_vector *arguments)
-{
-    enum { SIZE = 1, STRIDE = 2, PADDING = 3 };
-    const struct kernel *kernel = kernel_with_code(TFLITE_AVERAGE_POOL_2D);
-    struct pool p = {.average = true, .type = ETHOSU_TYPE_INT8, .range = {INT8_MIN, INT8_MAX}};
-    struct program_operand in;
-    struct program_operand out;
-    int32_t input[4];
-    int32_t output[4];
-    int64_t size[2];
-    int64_t stride[2];
-    int64_t pad[2];
-    TRY(argument_tensor(program, arguments, 0, &in));
-    TRY(argument_result(program, arguments, &out));
-    TRY(get_image(program, &in.tensor, input));
-    TRY(get_image(program, &out.tensor, output));
-    TRY(get_pair(program, arguments, SIZE, 1, size));
-    TRY(get_pair(program, arguments, STRIDE, 1, stride));
-    TRY(get_pair(program, arguments, PADDING, 0, pad));
-    if (kernel == NULL) {
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "this firmware has no such operator");
-    }
-    // With less padding than half a window, each window has a pixel of the image.
-    if (!set_window(&p.window.y, input[1], output[1], (int32_t)size[0], stride[0], 1, pad[0]) ||
-        !set_window(&p.window.x, input[2], output[2], (int32_t)size[1], stride[1], 1, pad[1]) ||
-        !slides(&p.window.y) || !slides(&p.window.x) || input[0] != output[0] ||
-        input[3] != output[3] || 2 * pad[0] > size[0] || 2 * pad[1] > size[1]) {
-        return refuse_shapes(program);
-    }
-    p.input = in.data;
-    p.output = out.data;
-    p.batches = input[0];
-    p.depth = input[3];
-    return kernel_add_step(program->builder, kernel, &p.call, sizeof p);
 }
 
 /* ---- linear ---- */

@@ -1,34 +1,11 @@
 // SPDX-License-Identifier: MIT
 /** BATCH_MATMUL: products of matrices, either of which may be transposed or broadcast. */
+#include "batch_matmul.h"
+
 #include "element.h"
-#include "nd.h"
-#include "quantization.h"
 
 /** Fields of the options. */
 enum { OPTION_ADJ_X = 0, OPTION_ADJ_Y = 1 };
-
-/** One input: distances between its rows, and between the factors of a sum. */
-struct matrix {
-    const void *data;
-    int32_t offset;
-    int32_t row;
-    int32_t step;
-};
-
-struct matmul {
-    struct kernel_call call;
-    struct matrix x;
-    struct matrix y;
-    void *output;
-    int32_t rows;
-    int32_t columns;
-    int32_t depth;
-    struct rescale scale;
-    int32_t output_offset;
-    struct range range;
-    uint32_t type;
-    struct nd_walk walk; /**< over the batches */
-};
 
 ELEMENT_INLINE int64_t sum_products(const struct matmul *p, int32_t x, int32_t y, uint32_t type)
 {

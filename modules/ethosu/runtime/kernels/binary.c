@@ -3,37 +3,14 @@
  * Operators of two tensors, element by element, with broadcasting: ADD, SUB,
  * MUL, MAXIMUM, MINIMUM, PRELU.
  */
+#include "binary.h"
+
 #include "element.h"
-#include "nd.h"
-#include "quantization.h"
 
 #include <math.h>
 
 /** Fields of ADD's, SUB's and MUL's options. */
 enum { OPTION_ACTIVATION = 0, OPTION_POT_SCALE = 1 };
-
-struct binary;
-
-/** Computes a part of a row: `a` and `b` advance by their strides. */
-typedef void binary_row(const struct binary *p, void *out, const void *a, const void *b,
-                        int32_t count);
-
-struct binary {
-    struct kernel_call call;
-    binary_row *row;
-    void *output;
-    const void *input[2];
-    uint32_t element_size;
-    int32_t offset[2]; /**< added to the inputs */
-    int32_t output_offset;
-    int32_t left_shift;
-    struct rescale scale[2];
-    struct rescale output_scale;
-    struct range range;
-    float low, high;
-    bool subtract;
-    struct nd_walk walk; /**< last member: only the dimensions in use are stored */
-};
 
 static int run_binary(const struct kernel_call *call)
 {
@@ -158,7 +135,7 @@ static int prepare_add_scales(struct builder *builder, const struct kernel_tenso
 {
     bool wide = output->type == ETHOSU_TYPE_INT16;
     p->row = wide ? add_int16 : add_int8;
-    p->left_shift = wide ? 15 : 20;
+    p->left_shift = wide ? 15 : BINARY_ADD_SHIFT;
     float twice_largest = 2.0F * fmaxf(inputs[0].scale, inputs[1].scale);
     float unit = (float)(1 << p->left_shift) * output->scale;
     TRY(need_rescale(builder, (double)twice_largest / (double)unit, &p->output_scale));
@@ -254,12 +231,11 @@ static int prepare_prelu_quantized(struct builder *builder, const struct tflite_
 
 /** An operator's functions for each type. */
 struct operation {
+    struct binary_rows rows;
     int (*quantized)(struct builder *builder, const struct tflite_operator_call *call,
                      const struct kernel_tensor *inputs, const struct kernel_tensor *output,
                      struct binary *p);
-    binary_row *plain; /**< int32 */
-    binary_row *real;  /**< float32 */
-    bool activation;   /**< its options have a fused activation */
+    bool activation; /**< its options have a fused activation */
 };
 
 /** Find the tensors, and check that their types are equal and their shapes can be broadcast. */
@@ -308,10 +284,10 @@ static int prepare_arithmetic(struct builder *builder, const struct tflite_opera
     uint32_t activation =
         operation->activation ? kernel_option_byte(builder, call, OPTION_ACTIVATION, 0) : 0;
     TRY(range_of_floats(builder, activation, &p->low, &p->high));
-    if (output->type == ETHOSU_TYPE_FLOAT32 && operation->real != NULL) {
-        p->row = operation->real;
-    } else if (output->type == ETHOSU_TYPE_INT32 && operation->plain != NULL) {
-        p->row = operation->plain;
+    if (output->type == ETHOSU_TYPE_FLOAT32 && operation->rows.real != NULL) {
+        p->row = operation->rows.real;
+    } else if (output->type == ETHOSU_TYPE_INT32 && operation->rows.int32 != NULL) {
+        p->row = operation->rows.int32;
         p->range.low = isinf(p->low) ? INT32_MIN : (int32_t)p->low;
         p->range.high = isinf(p->high) ? INT32_MAX : (int32_t)p->high;
     } else {
@@ -320,18 +296,10 @@ static int prepare_arithmetic(struct builder *builder, const struct tflite_opera
     return kernel_add(builder, kernel, &p->call, nd_block_size(p, &p->walk));
 }
 
-/** Rows of MAXIMUM or MINIMUM. */
-struct extremes {
-    binary_row *int8;
-    binary_row *int16;
-    binary_row *int32;
-    binary_row *real;
-};
-
 static int prepare_extreme(struct builder *builder, const struct tflite_operator_call *call,
                            const struct kernel *kernel)
 {
-    const struct extremes *rows = kernel->variant;
+    const struct binary_rows *rows = kernel->variant;
     struct kernel_tensor in[2];
     struct kernel_tensor out;
     struct binary p = {0};
@@ -345,18 +313,18 @@ static int prepare_extreme(struct builder *builder, const struct tflite_operator
                          : kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.walk));
 }
 
+#define ADD_ROWS {add_int8, add_int16, add_int32, add_float}
 DEFINE_KERNEL(ADD, .prepare = prepare_arithmetic, .run = run_binary,
-              .variant = &(const struct operation){prepare_add_quantized, add_int32, add_float,
-                                                   true});
+              .variant = &(const struct operation){ADD_ROWS, prepare_add_quantized, true});
 DEFINE_KERNEL(SUB, .prepare = prepare_arithmetic, .run = run_binary,
-              .variant = &(const struct operation){prepare_add_quantized, add_int32, add_float,
-                                                   true});
+              .variant = &(const struct operation){ADD_ROWS, prepare_add_quantized, true});
 DEFINE_KERNEL(MUL, .prepare = prepare_arithmetic, .run = run_binary,
-              .variant = &(const struct operation){prepare_mul_quantized, mul_int32, mul_float,
-                                                   true});
+              .variant = &(const struct operation){
+                  {mul_int8, mul_int16, mul_int32, mul_float}, prepare_mul_quantized, true});
 DEFINE_KERNEL(PRELU, .prepare = prepare_arithmetic, .run = run_binary,
-              .variant = &(const struct operation){prepare_prelu_quantized, NULL, NULL, false});
+              .variant = &(const struct operation){
+                  {.int8 = prelu_int8}, prepare_prelu_quantized, false});
 DEFINE_KERNEL(MAXIMUM, .prepare = prepare_extreme, .run = run_binary,
-              .variant = &(const struct extremes){max_int8, max_int16, max_int32, max_float});
+              .variant = &(const struct binary_rows){max_int8, max_int16, max_int32, max_float});
 DEFINE_KERNEL(MINIMUM, .prepare = prepare_extreme, .run = run_binary,
-              .variant = &(const struct extremes){min_int8, min_int16, min_int32, min_float});
+              .variant = &(const struct binary_rows){min_int8, min_int16, min_int32, min_float});

@@ -5,7 +5,8 @@
  * The exponentials of a row are stored (in scratch, or for int16 in the output)
  * because they are used twice: to compute their sum, and to be divided by it.
  */
-#include "quantization.h"
+#include "softmax.h"
+
 #include "real.h"
 
 /** Field of the options. */
@@ -13,20 +14,6 @@ enum { OPTION_BETA = 0 };
 
 /** Entries of a table over all 16-bit inputs: one for each 128, and the end. */
 enum { TABLE_STEPS = 512 };
-
-struct softmax {
-    struct kernel_call call;
-    const void *input;
-    void *output;
-    int32_t rows;
-    int32_t depth;
-    struct rescale scale;   /**< of differences between inputs */
-    int32_t min_difference; /**< the exponentials of smaller differences count as 0 */
-    bool wide_input;
-    bool wide_output;
-    const int16_t *exp_table;        /**< exp(x), x from -10 to 0 */
-    const int16_t *reciprocal_table; /**< 1 / (1 + x), x from 0 to 1 */
-};
 
 /** int8 stores the exponentials of a row. */
 static uint32_t softmax_scratch(const struct kernel_call *call)
@@ -272,7 +259,7 @@ static int prepare_narrow(struct builder *builder, double factor, struct softmax
     if (p->scale.shift < 1) {
         return kernel_unsupported(builder, "its input's scale times beta is too small");
     }
-    p->min_difference = -((31 << 26) >> p->scale.shift);
+    p->min_difference = softmax_min_difference(p->scale.shift);
     return ETHOSU_MODEL_OK;
 }
 

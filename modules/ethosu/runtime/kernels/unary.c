@@ -12,12 +12,6 @@
 
 #include <string.h>
 
-/** The table is behind the block: only 8-bit inputs have one. */
-struct unary_block {
-    struct unary unary;
-    uint8_t table[256]; /**< by the input's bits */
-};
-
 static void run_table(const struct unary *p)
 {
     const uint8_t *table = ((const struct unary_block *)p)->table;

@@ -23,6 +23,12 @@ struct unary {
     float output_scale;
 };
 
+/** An operator of 8 bits: the table is behind the block. */
+struct unary_block {
+    struct unary unary;
+    uint8_t table[256]; /**< by the input's bits */
+};
+
 /** Find the tensors; the caller checks their types. */
 int unary_begin(struct builder *builder, const struct tflite_operator_call *call,
                 struct kernel_tensor *input, struct kernel_tensor *output, struct unary *p);

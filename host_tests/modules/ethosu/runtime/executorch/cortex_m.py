@@ -5,12 +5,14 @@ Arithmetic: backends/cortex_m of pytorch/executorch 1.5. A sum is rescaled in tw
 with the multiplier is rounded to 31 bits, then divided by a power of two, ties away from zero.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from ethosu_tools.oracle import Oracle
 
+from ..kernels.maker import Maker
 from .made import LAST, Case
-from .program_writer import Method, Program
+from .program_writer import TENSOR, Method, Program
 
 INPUT_OFFSET, OUTPUT_OFFSET, LOW, HIGH = 5, -7, -120, 119
 # More than our kernels need, as exporters for a Cortex-M55 plan it.
@@ -48,6 +50,9 @@ def windows(x: np.ndarray, size, stride, pad, dilation) -> np.ndarray:
 class Operator:
     """A program that is built: tensors, numbers, and the call."""
 
+    explicit = False
+    """Images have the sizes N, H, W, C: operators whose name ends with _nhwc."""
+
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.program = Program()
@@ -62,6 +67,8 @@ class Operator:
 
     def image(self, array: np.ndarray) -> int:
         """A planned tensor whose bytes lie as this array's, [N, H, W, C]."""
+        if self.explicit:
+            return self.method.tensor("int8", array.shape)
         count, height, width, channels = array.shape
         return self.method.tensor("int8", (count, channels, height, width), LAST)
 
@@ -80,8 +87,20 @@ class Operator:
 
     def case(self, name: str, arguments: list[int], x: np.ndarray, y: np.ndarray) -> Case:
         self.method.inputs, self.method.outputs = [arguments[0]], [arguments[-1]]
-        self.method.kernel(f"cortex_m::{name}", arguments)
+        self.method.kernel(f"cortex_m::{name}{'_nhwc' if self.explicit else ''}", arguments)
         return Case(self.program.encode(), [x], [y])
+
+    def finished(
+        self, name: str, given: Sequence[np.ndarray], arguments: list[int], out: int, y: np.ndarray
+    ) -> Case:
+        """The program: its inputs are the first of the planned tensors among the arguments."""
+        tensors = [index for index in arguments if self.is_planned(index)]
+        self.method.inputs, self.method.outputs = tensors[: len(given)], [out]
+        self.method.kernel(f"cortex_m::{name}", [*arguments, out, out])
+        return Case(self.program.encode(), given, [y])
+
+    def is_planned(self, index: int) -> bool:
+        return self.method.values[index][0].value == TENSOR and 6 in self.method.values[index][1]
 
 
 def conv2d(seed: int = 0, *, groups: int = 1, scratch: bool = True) -> Case:
@@ -202,6 +221,168 @@ def avg_pool2d(seed: int = 0) -> Case:
     return op.case("quantized_avg_pool2d", [*arguments, room, out, out], x, y)
 
 
+def max_pool2d(seed: int = 0) -> Case:
+    """The largest pixel inside of the image, limited."""
+    op = Operator(seed)
+    size, stride, pad = [(2, 2), (3, 2), (3, 3)][seed % 3], [(2, 2), (1, 2)][seed % 2], (1, 1)
+    x = op.numbers(2, 6, 7, 3)
+    shape = [(x.shape[i + 1] + 2 * pad[i] - size[i]) // stride[i] + 1 for i in range(2)]
+    y = np.zeros((2, *shape, 3), np.int8)
+    for row, column in np.ndindex(*shape):
+        top, left = row * stride[0] - pad[0], column * stride[1] - pad[1]
+        part = x[:, max(top, 0) : top + size[0], max(left, 0) : left + size[1]]
+        y[:, row, column] = np.clip(part.max((1, 2)), -100, 90)
+    first = op.image(x)
+    arguments = [first, *op.pairs(size, stride, pad, (1, 1)), op.method.number(False)]
+    out = op.image(y)
+    return op.case(
+        "quantized_max_pool2d", [*arguments, *op.integers(3, 3, -100, 90), out, out], x, y
+    )
+
+
+def pair(op: Operator, seed: int) -> tuple[list[np.ndarray], list[int], np.ndarray]:
+    """Two tensors and their numbers: alike, a channel for each pixel, or a constant number."""
+    x = op.numbers(2, 3, 4, 5)
+    other = [x.shape, (1, 1, 1, 5), ()][seed % 3]
+    y = op.numbers(*other)
+    values = [op.image(x)]
+    if seed % 3 == 2:
+        values.append(op.constant(y))
+        return [x], values, y
+    values.append(op.image(y))
+    return [x, y], values, y
+
+
+def add(seed: int = 0) -> Case:
+    op = Operator(seed)
+    given, (first, second), y = pair(op, seed)
+    zeros = [int(number) for number in op.rng.integers(-128, 128, 3)]
+    multipliers = [int(number) for number in op.rng.integers(1 << 30, 1 << 31, 3)]
+    shifts = [-1, int(-op.rng.integers(0, 4)), int(-19 + op.rng.integers(0, 3))]
+    scaled = [
+        requantize((array.astype(np.int64) - zero) << 20, np.int64(multiplier), np.int64(shift))
+        for array, zero, multiplier, shift in zip(
+            (given[0], y), zeros, multipliers, shifts, strict=False
+        )
+    ]
+    sums = requantize(scaled[0] + scaled[1], np.int64(multipliers[2]), np.int64(shifts[2]))
+    result = np.clip(sums + zeros[2], LOW, HIGH).astype(np.int8)
+    out = op.image(result)
+    arguments = [first, *op.integers(zeros[0], multipliers[0], shifts[0])]
+    arguments += [second, *op.integers(zeros[1], multipliers[1], shifts[1])]
+    arguments += op.integers(zeros[2], multipliers[2], shifts[2], LOW, HIGH)
+    return op.finished("quantized_add", given, arguments, out, result)
+
+
+def mul(seed: int = 0) -> Case:
+    op = Operator(seed)
+    given, (first, second), y = pair(op, seed)
+    zeros = [int(number) for number in op.rng.integers(-128, 128, 3)]
+    multiplier, shift = int(op.rng.integers(1 << 30, 1 << 31)), int(-op.rng.integers(4, 9))
+    products = (given[0].astype(np.int64) - zeros[0]) * (y.astype(np.int64) - zeros[1])
+    scaled = requantize(products, np.int64(multiplier), np.int64(shift))
+    result = np.clip(scaled + zeros[2], -128, 127).astype(np.int8)
+    out = op.image(result)
+    arguments = [first, *op.integers(zeros[0]), second, *op.integers(zeros[1], zeros[2])]
+    arguments += op.integers(multiplier, shift)
+    return op.finished("quantized_mul", given, arguments, out, result)
+
+
+def extreme(name: str) -> Callable[[int], Case]:
+    def make(seed: int = 0) -> Case:
+        op = Operator(seed)
+        given, (first, second), y = pair(op, seed)
+        result = getattr(np, name)(given[0], y)
+        out = op.image(result)
+        return op.finished(name, given, [first, second], out, result)
+
+    return make
+
+
+def activation(seed: int = 0) -> Case:
+    op = Operator(seed)
+    x, table = op.numbers(2, 3, 4, 5), op.numbers(256)
+    first, numbers = op.image(x), op.constant(table)
+    y = table[x.astype(np.int32) + 128]
+    out = op.image(y)
+    return op.finished("quantized_activation", [x], [first, numbers], out, y)
+
+
+def softmax(seed: int = 0) -> Case:
+    """The reference is TFLite's SOFTMAX: ExecuTorch's own definition computes in float."""
+    op = Operator(seed)
+    x = op.numbers(6, 11)
+    scale, zero = [0.05, 0.2, 0.9][seed % 3], 7
+    mantissa, shift = np.frexp(scale * (1 << 26))
+    y = tflite_softmax(x, scale, zero)
+    first, out = op.method.tensor("int8", x.shape), op.method.tensor("int8", y.shape)
+    lowest = -((31 << 26) >> int(shift))
+    arguments = op.integers(-1, zero, -128, round(float(mantissa) * (1 << 31)), int(shift), lowest)
+    return op.finished("softmax", [x], [first, *arguments], out, y)
+
+
+def tflite_softmax(x: np.ndarray, scale: float, zero: int) -> np.ndarray:
+    """SOFTMAX of TFLite's reference kernels."""
+    maker = Maker(np.random.default_rng(0))
+    given, found = (
+        maker.input(x.shape, "int8", scale, zero),
+        maker.output(x.shape, "int8", 1 / 256, -128),
+    )
+    maker.operator("SOFTMAX", [given], [found], "SoftmaxOptions", beta=1.0)
+    (y,) = Oracle(maker.finish().model).step([x])
+    return y
+
+
+def batch_matmul(seed: int = 0) -> Case:
+    op = Operator(seed)
+    x, y = op.numbers(3, 4, 7), op.numbers(3, 5, 7)
+    multiplier, shift = int(op.rng.integers(1 << 30, 1 << 31)), int(-op.rng.integers(6, 11))
+    sums = np.einsum("bmk,bnk->bmn", x.astype(np.int64) + 5, y.astype(np.int64) - 9)
+    result = requantize(sums, np.int64(multiplier), np.int64(shift)) - 3
+    result = np.clip(result, -128, 127).astype(np.int8)
+    first, second = (op.method.tensor("int8", each.shape) for each in (x, y))
+    room, out = op.scratch(), op.method.tensor("int8", result.shape)
+    arguments = [first, *op.integers(5), second, *op.integers(-9, -3, multiplier, shift), room]
+    return op.finished("quantized_batch_matmul", [x, y], arguments, out, result)
+
+
+def pad(seed: int = 0) -> Case:
+    op = Operator(seed)
+    if seed % 2:
+        x, before, behind = op.numbers(2, 3, 4, 5), (0, 1, 2, 3), (1, 0, 2, 0)
+        first = op.image(x)
+        y = np.pad(x, list(zip(before, behind, strict=True)), constant_values=-7)
+        out = op.image(y)
+    else:
+        x, before, behind = op.numbers(4, 5), (0, 0, 1, 2), (0, 0, 0, 3)
+        first = op.method.tensor("int8", x.shape)
+        y = np.pad(x, list(zip(before, behind, strict=True))[2:], constant_values=-7)
+        out = op.method.tensor("int8", y.shape)
+    arguments = [first, *op.pairs(before, behind), *op.integers(-7)]
+    return op.finished("pad", [x], arguments, out, y)
+
+
+def transpose(seed: int = 0) -> Case:
+    op = Operator(seed)
+    x, axes = op.numbers(2, 3, 4, 5), tuple(int(axis) for axis in op.rng.permutation(4))
+    y = np.ascontiguousarray(x.transpose(axes))
+    first, out = op.method.tensor("int8", x.shape), op.method.tensor("int8", y.shape)
+    return op.finished("transpose", [x], [first, op.method.numbers(axes)], out, y)
+
+
+def explicit(make: Callable[[int], Case]) -> Callable[[int], Case]:
+    """The same operator with its explicit layout."""
+
+    def made(seed: int = 0) -> Case:
+        Operator.explicit = True
+        try:
+            return make(seed)
+        finally:
+            Operator.explicit = False
+
+    return made
+
+
 OPERATORS: dict[str, Callable[[int], Case]] = {
     "conv2d": conv2d,
     "conv2d of groups": lambda seed: conv2d(seed, groups=2),
@@ -209,4 +390,17 @@ OPERATORS: dict[str, Callable[[int], Case]] = {
     "transpose_conv2d": transpose_conv2d,
     "linear": linear,
     "avg_pool2d": avg_pool2d,
+    "max_pool2d": max_pool2d,
+    "add": add,
+    "mul": mul,
+    "minimum": extreme("minimum"),
+    "maximum": extreme("maximum"),
+    "activation": activation,
+    "softmax": softmax,
+    "batch_matmul": batch_matmul,
+    "pad": pad,
+    "transpose": transpose,
+} | {
+    f"{make.__name__} of explicit layout": explicit(make)
+    for make in (conv2d, depthwise_conv2d, transpose_conv2d, avg_pool2d, max_pool2d)
 }

@@ -16,6 +16,7 @@ from flatbuffers import number_types as n
 
 SCALARS = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float32": 6, "bool": 11}
 NULL, INT, BOOL, DOUBLE, TENSOR, STRING, INTS = range(1, 8)
+TENSORS = 10
 KERNEL, DELEGATE, MOVE, JUMP, FREE = range(1, 6)
 SEGMENT_ALIGNMENT = 128
 _HEADER_BYTES = 32
@@ -136,9 +137,11 @@ class Method:
         return len(self.values) - 1
 
     def number(self, value: float | None) -> int:
-        """An Int, a Double, or Null."""
+        """An Int, a Bool, a Double, or Null."""
         if value is None:
             return self.value(NULL)
+        if isinstance(value, bool):
+            return self.value(BOOL, {0: u8(value)})
         if isinstance(value, int):
             return self.value(INT, {0: i64(value)})
         return self.value(DOUBLE, {0: f64(value)})
@@ -146,6 +149,10 @@ class Method:
     def numbers(self, values: Sequence[int]) -> int:
         """An IntList: of numbers of values."""
         return self.value(INTS, {0: i64s([self.number(value) for value in values])})
+
+    def tensors(self, values: Sequence[int]) -> int:
+        """A list of tensors: of numbers of values."""
+        return self.value(TENSORS, {0: i32s(values)})
 
     def tensor(
         self,

@@ -81,6 +81,158 @@ def test_another_type_is_refused():
         run(program.encode(), np.zeros(4, np.int8))
 
 
+def tensor_of(x, order=FIRST):
+    """The same elements, as their bytes lie."""
+    return np.ascontiguousarray(x.transpose(order))
+
+
+@pytest.mark.parametrize("order", [FIRST, made.LAST])
+@pytest.mark.parametrize(
+    ("axis", "start", "end", "step"),
+    [(1, 1, 3, 1), (-1, None, None, 2), (3, -3, 1 << 62, 1), (2, -9, -1, 3), (0, 1, 2, 1 << 30)],
+)
+def test_slice(order, axis, start, end, step):
+    x = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5).astype(np.int16)
+    part = [slice(None)] * 4
+    part[axis] = slice(start, end, step)
+    y = x[tuple(part)]
+    program = moving(
+        "aten::slice_copy",
+        lambda method: [method.number(value) for value in (axis, start, end, step)],
+        *("int16", x.shape, order, y.shape, made.LAST),
+    )
+    np.testing.assert_array_equal(run(program, tensor_of(x, order)), y.transpose(made.LAST))
+
+
+@pytest.mark.parametrize(
+    "numbers", [(4, 0, 1, 1), (0, 1, 1, 1), (0, 0, 9, 1), (0, 0, 1, 0), (0, 0, 1, -1), (0, 2, 9, 1)]
+)
+def test_a_slice_that_does_not_fit_is_refused(numbers):
+    program = moving(
+        "aten::slice_copy",
+        lambda method: [method.number(value) for value in numbers],
+        *("int8", (2, 3), (0, 1), (1, 3), (0, 1)),
+    )
+    with pytest.raises(InputError, match=r"instruction 0 \(aten::slice_copy\): "):
+        run(program, np.zeros((2, 3), np.int8))
+
+
+def joined(axis, shapes, result, name="aten::cat"):
+    program = Program()
+    method = program.forward
+    method.inputs = [method.tensor("float32", shape) for shape in shapes]
+    method.outputs = [method.tensor("float32", result)]
+    values = [method.tensors(method.inputs), method.number(axis)]
+    method.kernel(name, [*values, *method.outputs, *method.outputs])
+    return program.encode()
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_cat(axis):
+    rng = np.random.default_rng(axis + 1)
+    parts = []
+    for size in (2, 1, 3):
+        shape = [2, 3, 4]
+        shape[axis] = size
+        parts.append(rng.normal(size=shape).astype(np.float32))
+    y = np.concatenate(parts, axis)
+    with Simulation(joined(axis, [x.shape for x in parts], y.shape), NPU) as simulation:
+        np.testing.assert_array_equal(simulation.step(parts)[0], y)
+
+
+@pytest.mark.parametrize(
+    ("axis", "shapes", "result"),
+    [
+        (2, [(2, 3)], (2, 3)),
+        (0, [(2, 3), (2, 4)], (4, 3)),
+        (0, [(2, 3), (3, 3)], (4, 3)),
+        (0, [(2, 3)], (4, 3)),
+        (0, [(2, 3, 1), (2, 3)], (4, 3)),
+    ],
+)
+def test_tensors_that_cannot_be_joined_are_refused(axis, shapes, result):
+    with pytest.raises(InputError, match=r"instruction 0 \(aten::cat\): "):
+        Simulation(joined(axis, shapes, result), NPU)
+
+
+@pytest.mark.parametrize("name", ["aten::view_copy", "executorch_prim::et_view"])
+@pytest.mark.parametrize("at", [None, 0], ids=["elsewhere", "at the same place"])
+def test_a_view_is_the_same_bytes(name, at):
+    x = np.arange(24).reshape(2, 3, 4).astype(np.int8)
+    program = Program()
+    method = program.forward
+    method.inputs = [method.tensor("int8", x.shape)]
+    method.outputs = [method.tensor("int8", (4, 6), at=at)]
+    results = method.outputs * (1 if name.endswith("et_view") else 2)
+    method.kernel(name, [0, method.numbers([4, 6]), *results])
+    np.testing.assert_array_equal(run(program.encode(), x), x.reshape(4, 6))
+
+
+def test_a_view_of_channels_last_is_refused():
+    program = moving(
+        "aten::view_copy", lambda m: [m.numbers([24])], "int8", (1, 2, 3, 4), made.LAST, (24,), (0,)
+    )
+    with pytest.raises(InputError, match="a view of a tensor whose dimensions lie in another"):
+        run(program, np.zeros((1, 3, 4, 2), np.int8))
+
+
+def average(x, size, stride, pad, counts, divisor):
+    """Sums in float32, line by line, as kernels/portable of pytorch/executorch computes them."""
+    shape = [(x.shape[i + 2] + 2 * pad[i] - size[i]) // stride[i] + 1 for i in range(2)]
+    y = np.zeros((*x.shape[:2], *shape), np.float32)
+    for at in np.ndindex(*y.shape):
+        origin = [at[i + 2] * stride[i] - pad[i] for i in range(2)]
+        total, count = np.float32(0), 0
+        for row in range(origin[0], origin[0] + size[0]):
+            for column in range(origin[1], origin[1] + size[1]):
+                inside = 0 <= row < x.shape[2] and 0 <= column < x.shape[3]
+                total = x[at[0], at[1], row, column] + total if inside else total
+                count += counts or inside
+        y[at] = total / np.float32(divisor or count)
+    return y
+
+
+@pytest.mark.parametrize("order", [FIRST, made.LAST])
+@pytest.mark.parametrize(
+    ("size", "stride", "pad", "counts", "divisor"),
+    [
+        ((2, 3), (1, 2), (1, 1), False, None),
+        ((2, 2), (), (1, 0), True, None),
+        ((8, 8), (1, 1), (0, 0), True, None),
+        ((3, 2), (2, 1), (0, 1), True, 7),
+    ],
+)
+def test_real_avg_pool2d(order, size, stride, pad, counts, divisor):
+    x = np.random.default_rng(2).normal(0, 9, (2, 3, 8, 9)).astype(np.float32)
+    y = average(x, size, stride or size, pad, counts, divisor)
+
+    def numbers(method):
+        lists = [method.numbers(each) for each in (size, stride, pad)]
+        return [*lists, *(method.number(value) for value in (False, counts, divisor))]
+
+    program = moving("aten::avg_pool2d", numbers, *("float32", x.shape, order, y.shape, made.LAST))
+    np.testing.assert_array_equal(run(program, tensor_of(x, order)), y.transpose(made.LAST))
+
+
+def test_a_tensor_of_a_list_is_read(raw, small_models):
+    """The first delegate's result has to outlive the second one: nothing but a list reads it."""
+    model = small_models["small_cnn"]
+    (first,), (last,) = made.ends(model)
+    program = Program()
+    method = program.forward
+    method.inputs = [method.tensor("int8", first.sizes, first.order) for _ in range(2)]
+    results = [method.tensor("int8", last.sizes) for _ in range(2)]
+    method.outputs = [method.tensor("int8", (2, *last.sizes[1:]))]
+    for x, y in zip(method.inputs, results, strict=True):
+        program.delegate(raw("u55").encode(), [x, y])
+    values = [method.tensors(results), method.number(0)]
+    method.kernel("aten::cat", [*values, *method.outputs, *method.outputs])
+    cases = [made.quantised_case(model, b"", seed) for seed in range(2)]
+    with Simulation(program.encode(), coherence="strict") as simulation:
+        found = simulation.step([case.inputs[0] for case in cases])[0]
+    np.testing.assert_array_equal(found, np.concatenate([case.outputs[0] for case in cases]))
+
+
 def delay(initial=None):
     """A program whose output is the input of the run before, quantised."""
     program = Program()

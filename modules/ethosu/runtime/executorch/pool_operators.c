@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+/**
+ * cortex_m::quantized_avg_pool2d and quantized_max_pool2d: int8, computed by the kernels of
+ * TensorFlow Lite's operators. Arguments: backends/cortex_m/ops of pytorch/executorch 1.5.
+ */
+#include "kernels/pool.h"
+
+#include "images.h"
+
+/** Add a pool of the pixels that are in the image; `p` has its range. */
+static int add_pool(struct program_builder *program, const struct fb_vector *arguments,
+                    uint32_t code, struct pool *p)
+{
+    enum { SIZE = 1, STRIDE, PADDING };
+    const struct kernel *kernel;
+    struct program_operand in;
+    struct program_operand out;
+    int32_t input[4];
+    int32_t output[4];
+    int64_t size[2];
+    int64_t stride[2];
+    int64_t pad[2];
+    TRY(argument_tensor(program, arguments, 0, &in));
+    TRY(argument_result(program, arguments, &out));
+    TRY(image_shape(program, &in.tensor, input));
+    TRY(image_shape(program, &out.tensor, output));
+    TRY(image_pair(program, arguments, SIZE, 1, size));
+    TRY(image_pair(program, arguments, STRIDE, 1, stride));
+    TRY(image_pair(program, arguments, PADDING, 0, pad));
+    TRY(program_kernel(program, code, &kernel));
+    struct window_2d *window = &p->window;
+    // With less padding than half a window, each window has a pixel of the image.
+    if (!image_window(&window->y, input[1], output[1], (int32_t)size[0], stride[0], 1, pad[0]) ||
+        !image_window(&window->x, input[2], output[2], (int32_t)size[1], stride[1], 1, pad[1]) ||
+        !image_slides(&window->y) || !image_slides(&window->x) || input[0] != output[0] ||
+        input[3] != output[3] || 2 * pad[0] > size[0] || 2 * pad[1] > size[1]) {
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
+    }
+    p->type = ETHOSU_TYPE_INT8;
+    p->input = in.data;
+    p->output = out.data;
+    p->batches = input[0];
+    p->depth = input[3];
+    return kernel_add_step(program->builder, kernel, &p->call, sizeof *p);
+}
+
+/** Means of the pixels, ties away from zero: its scales say nothing more. */
+int prepare_avg_pool2d(struct program_builder *program, const struct fb_vector *arguments)
+{
+    struct pool p = {.average = true, .range = {INT8_MIN, INT8_MAX}};
+    return add_pool(program, arguments, TFLITE_AVERAGE_POOL_2D, &p);
+}
+
+int prepare_max_pool2d(struct program_builder *program, const struct fb_vector *arguments)
+{
+    enum { DILATION = 4, ZERO = 6, OUT_ZERO, LOW, HIGH };
+    struct pool p = {0};
+    int64_t dilation[2];
+    int32_t zero[2];
+    TRY(image_pair(program, arguments, DILATION, 1, dilation));
+    TRY(argument_int(program, arguments, ZERO, INT8_MIN, INT8_MAX, &zero[0]));
+    TRY(argument_int(program, arguments, OUT_ZERO, INT8_MIN, INT8_MAX, &zero[1]));
+    TRY(argument_int(program, arguments, LOW, INT8_MIN, INT8_MAX, &p.range.low));
+    TRY(argument_int(program, arguments, HIGH, p.range.low, INT8_MAX, &p.range.high));
+    if (dilation[0] != 1 || dilation[1] != 1 || zero[0] != zero[1]) {
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
+                              "its dilation is not 1, or its zero points differ");
+    }
+    return add_pool(program, arguments, TFLITE_MAX_POOL_2D, &p);
+}
