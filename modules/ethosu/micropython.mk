@@ -55,7 +55,7 @@ SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_device.c driver/ethosu_pool.c \
 	driver/ethosu_hooks_sync.c driver/ethosu_memory.c \
 	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
-	runtime/executorch/ends.c runtime/executorch/program.c runtime/executorch/real_pool.c \
+	runtime/executorch/ends.c runtime/executorch/real_pool.c \
 	binding/model_run.c binding/numbers.c binding/semaphore.c
 
 # $(call ETHOSU_OBJ,SOURCES). Flags of a target come behind those of the port, and win.

@@ -33,7 +33,8 @@ struct ends {
     int32_t zero_point;
     int32_t low;
     int32_t high;
-    bool wide; /**< 16 bits, else 8 */
+    bool wide;  /**< 16 bits, else 8 */
+    bool plain; /**< unsigned */
 };
 
 /** Read what both have in common. */
@@ -44,9 +45,9 @@ static int begin(struct program_builder *program, const struct fb_vector *argume
     TRY(argument_tensor(program, arguments, ARGUMENT_IN, in));
     TRY(argument_result(program, arguments, out));
     TRY(argument_double(program, arguments, ARGUMENT_SCALE, scale));
-    TRY(argument_int(program, arguments, ARGUMENT_ZERO, INT16_MIN, INT16_MAX, &ends->zero_point));
-    TRY(argument_int(program, arguments, ARGUMENT_LOW, INT16_MIN, INT16_MAX, &ends->low));
-    TRY(argument_int(program, arguments, ARGUMENT_HIGH, ends->low, INT16_MAX, &ends->high));
+    TRY(argument_int(program, arguments, ARGUMENT_ZERO, INT16_MIN, UINT16_MAX, &ends->zero_point));
+    TRY(argument_int(program, arguments, ARGUMENT_LOW, INT16_MIN, UINT16_MAX, &ends->low));
+    TRY(argument_int(program, arguments, ARGUMENT_HIGH, ends->low, UINT16_MAX, &ends->high));
     ends->input = in->data;
     ends->output = out->data;
     return (float)*scale > 0.0F && isfinite((float)*scale)
@@ -59,17 +60,23 @@ static int finish(struct program_builder *program, const struct kernel *kernel,
                   const struct program_tensor *real, const struct program_tensor *quantized,
                   struct ends *ends)
 {
-    ends->wide = quantized->type == ETHOSU_TYPE_INT16;
-    if (real->type != ETHOSU_TYPE_FLOAT32 || (quantized->type != ETHOSU_TYPE_INT8 && !ends->wide)) {
+    uint32_t type = quantized->type;
+    ends->plain = type == ETHOSU_TYPE_UINT8 || type == ETHOSU_TYPE_UINT16;
+    ends->wide = type == ETHOSU_TYPE_INT16 || type == ETHOSU_TYPE_UINT16;
+    if (real->type != ETHOSU_TYPE_FLOAT32 ||
+        (type != ETHOSU_TYPE_INT8 && !ends->wide && !ends->plain)) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "its tensors are not float32 and int8 or int16");
+                              "its tensors are not float32 and 8 or 16-bit integers");
     }
     ends->count = (int32_t)(real->size / sizeof(float));
     if ((uint32_t)ends->count != quantized->size >> ends->wide) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its tensors differ in size");
     }
-    if (!ends->wide && (ends->low < INT8_MIN || ends->high > INT8_MAX)) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its limits are not those of int8");
+    int32_t values = ends->wide ? UINT16_MAX + 1 : UINT8_MAX + 1;
+    int32_t least = ends->plain ? 0 : -values / 2;
+    if (ends->low < least || ends->high > least + values - 1) {
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
+                              "its limits are not those of its type");
     }
     return kernel_add_step(program->builder, kernel, &ends->call, sizeof *ends);
 }
@@ -163,6 +170,26 @@ static inline float32x4_t dequantize_4(struct ends p, int32x4_t values)
     return vmulq_n_f32(vcvtq_f32_s32(vsubq_n_s32(values, p.zero_point)), p.factor);
 }
 
+static inline int32x4_t load_u8(const uint8_t *from)
+{
+    return vreinterpretq_s32_u32(vldrbq_u32(from));
+}
+
+static inline int32x4_t load_some_u8(const uint8_t *from, mve_pred16_t some)
+{
+    return vreinterpretq_s32_u32(vldrbq_z_u32(from, some));
+}
+
+static inline int32x4_t load_u16(const uint16_t *from)
+{
+    return vreinterpretq_s32_u32(vldrhq_u32(from));
+}
+
+static inline int32x4_t load_some_u16(const uint16_t *from, mve_pred16_t some)
+{
+    return vreinterpretq_s32_u32(vldrhq_z_u32(from, some));
+}
+
 /** `type` is the element's, `load` and `load_some` read four of them. */
 #define DEQUANTIZE(name, type, load, load_some)                                             \
     static void name(const struct ends *block, int32_t first, int32_t end)                  \
@@ -178,10 +205,14 @@ static inline float32x4_t dequantize_4(struct ends p, int32x4_t values)
     }
 DEQUANTIZE(dequantize_bytes, int8_t, vldrbq_s32, vldrbq_z_s32)
 DEQUANTIZE(dequantize_halves, int16_t, vldrhq_s32, vldrhq_z_s32)
+DEQUANTIZE(dequantize_plain_bytes, uint8_t, load_u8, load_some_u8)
+DEQUANTIZE(dequantize_plain_halves, uint16_t, load_u16, load_some_u16)
 
 static void dequantize_block(const struct ends *p, int32_t first, int32_t end)
 {
-    (p->wide ? dequantize_halves : dequantize_bytes)(p, first, end);
+    (p->plain  ? p->wide ? dequantize_plain_halves : dequantize_plain_bytes
+     : p->wide ? dequantize_halves
+               : dequantize_bytes)(p, first, end);
 }
 
 #else
@@ -190,7 +221,10 @@ static void dequantize_block(const struct ends *p, int32_t first, int32_t end)
 {
     float *output = p->output;
     for (int32_t i = first; i < end; i++) {
-        int32_t value = p->wide ? ((const int16_t *)p->input)[i] : ((const int8_t *)p->input)[i];
+        int32_t value =
+            p->plain  ? p->wide ? ((const uint16_t *)p->input)[i] : ((const uint8_t *)p->input)[i]
+             : p->wide ? ((const int16_t *)p->input)[i]
+                      : ((const int8_t *)p->input)[i];
         output[i] = (float)(value - p->zero_point) * p->factor;
     }
 }

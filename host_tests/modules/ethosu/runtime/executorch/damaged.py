@@ -282,7 +282,7 @@ PROGRAMS: dict[str, tuple[Make, str]] = {
     "a scale of 0": (_only(_quantize(scale=0.0)), "its scale is not above 0"),
     "an infinite scale": (_only(_quantize(scale=float("inf"))), "its scale is not above 0"),
     "a scale that is no number": (_only(_quantize(scale=7)), "argument 1 is not a real number"),
-    "limits beyond int8": (_only(_quantize(low=-129)), "its limits are not those of int8"),
+    "limits beyond int8": (_only(_quantize(low=-129)), "its limits are not those of its type"),
     "limits beyond all types": (
         _only(_quantize(high=1 << 40)),
         "argument 4 is not a number within",

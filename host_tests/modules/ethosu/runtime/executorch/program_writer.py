@@ -14,7 +14,16 @@ import flatbuffers
 import numpy as np
 from flatbuffers import number_types as n
 
-SCALARS = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float32": 6, "bool": 11}
+SCALARS = {
+    "uint8": 0,
+    "int8": 1,
+    "int16": 2,
+    "int32": 3,
+    "int64": 4,
+    "float32": 6,
+    "bool": 11,
+    "uint16": 27,
+}
 NULL, INT, BOOL, DOUBLE, TENSOR, STRING, INTS = range(1, 8)
 TENSORS = 10
 KERNEL, DELEGATE, MOVE, JUMP, FREE = range(1, 6)

@@ -282,7 +282,9 @@ REALS = np.array(
 )
 
 
-@pytest.mark.parametrize(("dtype", "number"), [("int8", 1), ("int16", 2)])
+@pytest.mark.parametrize(
+    ("dtype", "number"), [("int8", 1), ("int16", 2), ("uint8", 0), ("uint16", 27)]
+)
 @pytest.mark.parametrize("prefix", ["quantized_decomposed", "cortex_m"])
 @pytest.mark.parametrize("where", ["sim", "qemu"])
 def test_ends_of_both_widths(tmp_path, where, prefix, dtype, number):
