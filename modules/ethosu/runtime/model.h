@@ -29,6 +29,11 @@ struct step {
             uint32_t size;
             uint8_t value;
         } fill;
+        struct {
+            const uint8_t *condition; /**< bytes; NULL: none, it always jumps */
+            uint32_t size;
+            uint32_t target; /**< number of a later step, or how many there are */
+        } jump;
         struct npu_call *npu;
         const struct kernel_call *cpu; /**< see kernels/kernel.h */
     };
@@ -99,10 +104,16 @@ struct ethosu_model {
 int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
                      struct ethosu_driver *driver);
 
+/** Status of a step that says which step is the next one: step.jump.target. */
+#define STEP_JUMPS 2
+
 /** Functions of steps. */
 int step_copy(struct ethosu_model *model, const struct step *step);
 int step_fill(struct ethosu_model *model, const struct step *step);
 int step_npu(struct ethosu_model *model, const struct step *step);
+
+/** Jump unless all bytes of the condition are other than 0. */
+int step_jump(struct ethosu_model *model, const struct step *step);
 
 /** The end of the prologue: the next inference begins behind it. */
 int step_initialised(struct ethosu_model *model, const struct step *step);

@@ -38,6 +38,17 @@ int step_fill(struct ethosu_model *model, const struct step *step)
     return ETHOSU_MODEL_OK;
 }
 
+int step_jump(struct ethosu_model *model, const struct step *step)
+{
+    (void)model;
+    for (uint32_t i = 0; i < step->jump.size; i++) {
+        if (step->jump.condition[i] == 0) {
+            return STEP_JUMPS;
+        }
+    }
+    return step->jump.condition == NULL ? STEP_JUMPS : ETHOSU_MODEL_OK;
+}
+
 int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
                      struct ethosu_driver *driver)
 {
@@ -128,12 +139,18 @@ static __attribute__((noinline)) int run_steps(struct ethosu_model *model, const
                                                int status)
 {
     const struct step *end = model->steps + model->step_count;
-    while (status == ETHOSU_MODEL_OK && ++step != end) {
-        if (poll_stops(&model->poll, STEP_UNITS)) {
-            return stop_inference(model);
+    do {
+        if (status == STEP_JUMPS) {
+            step = model->steps + step->jump.target - 1;
+            status = ETHOSU_MODEL_OK;
         }
-        status = step->run(model, step);
-    }
+        while (status == ETHOSU_MODEL_OK && ++step != end) {
+            if (poll_stops(&model->poll, STEP_UNITS)) {
+                return stop_inference(model);
+            }
+            status = step->run(model, step);
+        }
+    } while (status == STEP_JUMPS);
     model->next = status == ETHOSU_MODEL_PENDING ? step : NULL;
     return status == ETHOSU_MODEL_STOPPED ? stop_inference(model) : status;
 }

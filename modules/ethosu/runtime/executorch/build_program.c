@@ -153,6 +153,7 @@ static int build_instruction(struct program_builder *program, uint32_t index)
     struct program_instruction call;
     program->instruction = index;
     program->builder->operator_index = index;
+    control_arrive(program, index);
     TRY(build_work(program->builder, WORK_OF_OPERATOR));
     if (!program_get_instruction(&program->program, index, &call)) {
         return refuse_damage(program);
@@ -162,11 +163,15 @@ static int build_instruction(struct program_builder *program, uint32_t index)
         return program_operator(program, &call);
     case PROGRAM_DELEGATE_CALL:
         return delegate_build(program, index, &call);
+    case PROGRAM_MOVE_CALL:
+        return control_move(program, &call);
+    case PROGRAM_JUMP_FALSE_CALL:
+        return control_jump(program, &call);
     case PROGRAM_FREE_CALL:
         return ETHOSU_MODEL_OK; // planned memory is not freed
     default:
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "control flow: this runtime has no such instruction");
+                              "this runtime has no such instruction");
     }
 }
 
@@ -288,6 +293,7 @@ static int build(struct builder *builder, const struct ethosu_model_source *sour
     for (uint32_t i = 0; i < program.program.instructions.count; i++) {
         TRY(build_instruction(&program, i));
     }
+    control_arrive(&program, program.program.instructions.count);
     return build_state(&program);
 }
 

@@ -50,6 +50,15 @@ struct delegate_call {
     uint32_t instruction;
 };
 
+/** Most jumps over one instruction. */
+#define PROGRAM_MAX_JUMPS 16u
+
+/** A jump whose target is not built yet. */
+struct open_jump {
+    uint32_t step;        /**< its number */
+    uint32_t destination; /**< an instruction */
+};
+
 /** Delegates whose number of inputs is remembered. */
 #define PROGRAM_DELEGATES 4u
 
@@ -70,6 +79,8 @@ struct program_builder {
         uint32_t instruction; /**< + 1; 0: none */
         uint32_t inputs;
     } sizes[PROGRAM_DELEGATES];
+    uint32_t jump_count;
+    struct open_jump jumps[PROGRAM_MAX_JUMPS];
     struct delegate_call opened; /**< the last one, which several stages ask for */
     struct in_place in_place[PROGRAM_MAX_IN_PLACE];
     struct program program;
@@ -105,6 +116,13 @@ int delegate_measure(struct program_builder *program, uint32_t instruction,
 /** Add the steps of a delegate's call. */
 int delegate_build(struct program_builder *program, uint32_t instruction,
                    const struct program_instruction *call);
+
+/** Add the step of an instruction that moves a value, or that jumps. */
+int control_move(struct program_builder *program, const struct program_instruction *call);
+int control_jump(struct program_builder *program, const struct program_instruction *call);
+
+/** To call before an instruction is built, and at the end: jumps there get their target. */
+void control_arrive(struct program_builder *program, uint32_t instruction);
 
 /** Add the steps of an operator's call. */
 int program_operator(struct program_builder *program, const struct program_instruction *call);

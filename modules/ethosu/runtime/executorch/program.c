@@ -421,6 +421,8 @@ bool program_get_instruction(struct program *program, uint32_t index,
         };
         if (last->type <= PROGRAM_DELEGATE_CALL) {
             last->arguments = fb_get_vector(fb, &call, CALL_ARGUMENTS, 4);
+        } else {
+            last->second = fb_get_u32(fb, &call, CALL_ARGUMENTS, 0);
         }
         program->last_index = fb->bad ? 0 : index + 1;
     }

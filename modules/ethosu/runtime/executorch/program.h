@@ -61,7 +61,8 @@ struct program_tensor {
 
 struct program_instruction {
     enum program_instruction_type type;
-    uint32_t index; /**< of the operator or delegate */
+    uint32_t index;  /**< of the operator or delegate, or the first number of another instruction */
+    uint32_t second; /**< the second number of another instruction */
     struct fb_vector arguments;
 };
 

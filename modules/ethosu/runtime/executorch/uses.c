@@ -197,7 +197,9 @@ int uses_read(struct program_builder *program)
     struct arguments arguments;
     for (uint32_t i = 0; i < end; i++) {
         if (!get_arguments(program, i, &arguments)) {
-            program->in_place_count = 0; // the build refuses it, or it is control flow
+            // The build refuses it, or it is control flow: then the order is not known here.
+            program->in_place_count = 0;
+            program->keeps_state = true;
             continue;
         }
         TRY(build_work(program->builder, WORK_OF_OPERATOR));

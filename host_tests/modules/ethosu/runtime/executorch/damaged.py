@@ -233,8 +233,8 @@ def _call(arguments: list[int], name: str = made.QUANTIZE) -> Callable[[Program,
     return lambda _, method: method.kernel(name, arguments)
 
 
-def _instruction(kind: int) -> Callable[[Program, Method], None]:
-    return lambda _, method: method.instructions.append(union(kind, {0: i32(0), 1: i32(1)}))
+def _instruction(kind: int, second: int = 1) -> Callable[[Program, Method], None]:
+    return lambda _, method: method.instructions.append(union(kind, {0: i32(0), 1: i32(second)}))
 
 
 def _tensor(*arguments: object, **options: object) -> Callable[[Program, Method], None]:
@@ -287,14 +287,19 @@ PROGRAMS: dict[str, tuple[Make, str]] = {
         _only(_quantize(high=1 << 40)),
         "argument 4 is not a number within",
     ),
-    "MoveCall": (_only(_instruction(MOVE)), "control flow: this runtime has no such instruction"),
-    "JumpFalseCall": (
-        _only(_instruction(JUMP)),
-        "control flow: this runtime has no such instruction",
+    "MoveCall to another type": (
+        _only(_instruction(MOVE)),
+        r"instruction 0 \(\): it moves a tensor to one of another shape or type",
+    ),
+    "a condition that is no bool": (_only(_instruction(JUMP)), "its condition is no bool"),
+    "a jump backwards": (_only(_instruction(JUMP, 0)), "it jumps backwards, or behind the end"),
+    "a jump behind the end": (
+        _only(_instruction(JUMP, 2)),
+        "it jumps backwards, or behind the end",
     ),
     "an instruction of no known type": (
         _only(_instruction(99)),
-        "control flow: this runtime has no such instruction",
+        "this runtime has no such instruction",
     ),
     "a dynamic shape": (_only(_dynamic), "value 0, of instruction 0, has a dynamic shape"),
     "a tensor outside of its planned buffer": (

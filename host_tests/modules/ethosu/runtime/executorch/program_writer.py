@@ -203,6 +203,14 @@ class Method:
         number = len(self.delegates) - 1
         self.instructions.append(union(DELEGATE, {0: i32(number), 1: i32s(arguments)}))
 
+    def move(self, source: int, target: int) -> None:
+        """Make the value `target` what `source` is."""
+        self.instructions.append(union(MOVE, {0: i32(source), 1: i32(target)}))
+
+    def jump_unless(self, condition: int, destination: int) -> None:
+        """Go on at another instruction if the condition is false."""
+        self.instructions.append(union(JUMP, {0: i32(condition), 1: i32(destination)}))
+
     def tree(self) -> dict[int, Any]:
         return {
             0: self.name,

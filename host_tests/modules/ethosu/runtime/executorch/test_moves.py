@@ -233,6 +233,33 @@ def test_a_tensor_of_a_list_is_read(raw, small_models):
     np.testing.assert_array_equal(found, np.concatenate([case.outputs[0] for case in cases]))
 
 
+def branches(size):
+    """y = condition ? x : x in whole steps; as torch.cond is exported, with a move at its end."""
+    program = Program()
+    method = program.forward
+    condition = method.tensor("bool", (size,))
+    x, y = method.tensor("float32", (8,)), method.tensor("float32", (8,))
+    one, other = method.tensor("int8", (8,)), method.tensor("float32", (8,))
+    method.inputs, method.outputs = [condition, x], [y]
+    method.jump_unless(condition, 3)
+    method.kernel("aten::clone", [x, method.number(None), other, other])  # then
+    method.jump_unless(method.number(False), 5)
+    made.add_quantize(method, x, ZERO, one)  # else
+    made.add_dequantize(method, one, ZERO, other)
+    method.move(other, y)
+    return program.encode()
+
+
+@pytest.mark.parametrize("condition", [(True,), (False,), (True, True), (True, False)])
+def test_a_branch_is_taken_if_all_elements_of_the_condition_are_true(condition):
+    x = np.random.default_rng(3).normal(0, 99, 8).astype(np.float32)
+    rounded = made.dequantize(made.quantize(x, ZERO), ZERO)
+    with Simulation(branches(len(condition)), NPU, coherence="strict") as simulation:
+        for _ in range(2):
+            (y,) = simulation.step([np.array(condition), x])
+            np.testing.assert_array_equal(y, x if all(condition) else rounded)
+
+
 def delay(initial=None):
     """A program whose output is the input of the run before, quantised."""
     program = Program()

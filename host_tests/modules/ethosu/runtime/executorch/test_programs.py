@@ -11,7 +11,7 @@ from ethosu_tools.errors import InputError
 from ethosu_tools.runner import open_runner
 from ethosu_tools.sim import Simulation
 
-from . import cortex_m, damaged, made
+from . import cortex_m, made
 from .conftest import OPTIONS
 from .program_writer import data_file
 
@@ -125,53 +125,6 @@ def test_operators_of_the_cpu_on_a_board(tmp_path):
 def test_scratch_that_was_planned_too_small_is_refused():
     with pytest.raises(InputError, match="0 bytes of scratch planned, 24 aligned to 16 needed"):
         Simulation(cortex_m.conv2d(scratch=False).program, "ethos-u55-128")
-
-
-def test_rows_that_the_npu_pads_are_packed(raw, small_models):
-    """An output of other bytes than its tensor is never written straight into it."""
-    model, blob = small_models["small_cnn"], raw("u55")
-    (last,) = blob.outputs
-    padded = made.moved(blob, outputs=(made.moved(last, shape=(1, 1, 1, 1, 1, 16)),))
-    program = made.quantised_ends(model, padded).encode()
-    with Simulation(program, coherence="strict") as simulation:
-        check(simulation, made.quantised_case(model, program))
-
-
-def test_an_output_with_more_bytes_than_the_npu_writes_is_refused(raw):
-    """A chunk of the destination that is larger than the source's is no copy, but an over-read."""
-    blob = raw("u55")
-    short = made.moved(blob.outputs[0], shape=(1, 1, 1, 1, 1, 3))
-    data = damaged._file(made.moved(blob, outputs=(short,)).encode())
-    with pytest.raises(InputError, match=r"instruction 0 \(delegate\): "):
-        Simulation(data)
-
-
-def test_inputs_are_const(raw, small_models):
-    """A delegate's input may be a constant of the file: it is copied, and stays as it is."""
-    model = small_models["small_cnn"]
-    case = made.quantised_case(model, b"")
-    program = damaged.Program()
-    method = program.forward
-    x = method.tensor(
-        "int8",
-        damaged.INPUT.sizes,
-        damaged.INPUT.order,
-        constant=True,
-        data=program.constant(case.inputs[0]),
-    )
-    method.outputs = [method.tensor("int8", damaged.OUTPUT.sizes)]
-    program.delegate(raw("u55").encode(), [x, *method.outputs])
-    with Simulation(program.encode()) as simulation:
-        check(simulation, made.Case(program.encode(), [], case.outputs))
-
-
-def test_a_buffer_of_no_bytes_is_none(raw, small_models):
-    """Scratch of 0 bytes is a base without memory, not one of no size."""
-    assert raw("u85 separate").scratch_size == 0
-    model = small_models["small_cnn"]
-    program = made.quantised_ends(model, raw("u85 separate")).encode()
-    with Simulation(program) as simulation:
-        check(simulation, made.quantised_case(model, program))
 
 
 def external(blob, key):

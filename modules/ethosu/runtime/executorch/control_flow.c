@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Instructions of control flow: MoveCall, which makes a value another one, is a copy here, and
+ * JumpFalseCall jumps forwards when a Bool or an element of a tensor is false. A jump backwards is
+ * refused: so each inference ends.
+ */
+#include "build_program.h"
+
+int control_move(struct program_builder *program, const struct program_instruction *call)
+{
+    struct program_operand from;
+    struct program_operand to;
+    struct step step = {.run = step_copy};
+    TRY(program_operand(program, call->index, &from));
+    TRY(program_operand(program, call->second, &to));
+    bool right = to.tensor.buffer != 0 && from.tensor.type == to.tensor.type &&
+                 from.tensor.rank == to.tensor.rank;
+    for (uint32_t i = 0; i < to.tensor.rank && right; i++) {
+        right = from.tensor.shape[i] == to.tensor.shape[i] &&
+                from.tensor.order[i] == to.tensor.order[i];
+    }
+    if (!right) {
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
+                              "it moves a tensor to one of another shape or type");
+    }
+    step.copy.destination = to.data;
+    step.copy.source = from.data;
+    step.copy.size = to.tensor.size;
+    bool same = from.tensor.buffer != 0 && from.offset == to.offset;
+    return same ? ETHOSU_MODEL_OK : build_step(program->builder, &step);
+}
+
+int control_jump(struct program_builder *program, const struct program_instruction *call)
+{
+    struct program *file = &program->program;
+    struct program_operand condition;
+    struct step step = {.run = step_jump};
+    bool is_true = false;
+    if (call->second <= program->instruction || call->second > file->instructions.count) {
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
+                              "it jumps backwards, or behind the end");
+    }
+    if (!program_get_bool(file, call->index, &is_true)) {
+        TRY(program_operand(program, call->index, &condition));
+        if (condition.tensor.type != ETHOSU_TYPE_BOOL) {
+            return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its condition is no bool");
+        }
+        step.jump.condition = condition.data;
+        step.jump.size = condition.tensor.size;
+    } else if (is_true) {
+        return ETHOSU_MODEL_OK;
+    }
+    if (program->jump_count == PROGRAM_MAX_JUMPS) {
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "too many jumps are open");
+    }
+    program->jumps[program->jump_count++] =
+        (struct open_jump){program->builder->model->step_count, call->second};
+    return build_step(program->builder, &step);
+}
+
+void control_arrive(struct program_builder *program, uint32_t instruction)
+{
+    struct ethosu_model *model = program->builder->model;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < program->jump_count; i++) {
+        struct open_jump jump = program->jumps[i];
+        if (jump.destination != instruction) {
+            program->jumps[kept++] = jump;
+        } else if (program->builder->loading) {
+            model->steps[jump.step].jump.target = model->step_count;
+        }
+    }
+    program->jump_count = kept;
+}
