@@ -18,7 +18,7 @@ from ethosu_tools.executorch import VelaBinary
 from ethosu_tools.make_model import MODELS
 from modules.ethosu.runtime.executorch.conftest import OPTIONS
 
-from modules.ethosu.runtime.executorch import cortex_m, damaged, made
+from modules.ethosu.runtime.executorch import cortex_m, damaged, made, moves
 
 NAME = "programs"
 
@@ -48,6 +48,8 @@ def _make(folder: Path) -> None:
     for number, make in enumerate(cortex_m.OPERATORS.values()):
         for seed in range(2):
             (folder / NAME / f"operator{number}_{seed}").write_bytes(make(seed).program)
+    for number, program in enumerate(moves.examples()):
+        (folder / NAME / f"moves{number}").write_bytes(program)
     for number, (make, _) in enumerate(damaged.PROGRAMS.values()):
         (folder / NAME / f"damaged{number}").write_bytes(make(blob))
 

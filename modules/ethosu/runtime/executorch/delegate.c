@@ -40,6 +40,8 @@ static int find_external(struct program_builder *program, struct vela_binary *bi
                               : "the data file (.ptd) has not the data that it names");
 }
 
+static const char backend_name[] = "EthosUBackend";
+
 int delegate_open(struct program_builder *program, uint32_t instruction,
                   const struct program_instruction *call)
 {
@@ -58,7 +60,8 @@ int delegate_open(struct program_builder *program, uint32_t instruction,
     if (!program_get_delegate(&program->program, call->index, &backend, &data)) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its delegate is malformed");
     }
-    if (!program_text_is(backend, "EthosUBackend")) {
+    if (backend.size != sizeof backend_name - 1 ||
+        memcmp(backend.data, backend_name, backend.size) != 0) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
                               "its backend is not EthosUBackend");
     }

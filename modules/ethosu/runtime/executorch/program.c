@@ -100,11 +100,6 @@ static struct program_bytes bytes_of(struct program *program, const struct fb_ta
     return (struct program_bytes){program->fb.data + vector.position, vector.count};
 }
 
-bool program_text_is(struct program_bytes text, const char *name)
-{
-    return text.size == strlen(name) && memcmp(text.data, name, text.size) == 0;
-}
-
 /** The extended header says where the tables end and the segments begin. */
 static bool read_header(struct program *program)
 {
@@ -197,6 +192,12 @@ bool program_choose(struct program *program, uint32_t method)
 }
 
 /* ---- values ---- */
+
+enum program_value_type program_get_type(struct program *program, uint32_t index)
+{
+    struct fb_table table = fb_table_at(&program->fb, &program->values, index);
+    return (enum program_value_type)fb_get_u8(&program->fb, &table, UNION_TYPE, 0);
+}
 
 bool program_get_value(struct program *program, uint32_t index, struct program_value *value)
 {

@@ -106,6 +106,9 @@ struct program_bytes program_method_name(struct program *program, uint32_t metho
 /** Make a method the current one; false: it is malformed, or has not one chain. */
 bool program_choose(struct program *program, uint32_t method);
 
+/** Type of a value, 0: there is no such value, or it is malformed. */
+enum program_value_type program_get_type(struct program *program, uint32_t index);
+
 /** Read a value; false: there is no such value, or it is malformed. */
 bool program_get_value(struct program *program, uint32_t index, struct program_value *value);
 
@@ -150,8 +153,5 @@ bool program_get_delegate(struct program *program, uint32_t index, struct progra
 /** Data stored under a name in the program; false: there is none. */
 bool program_get_named(struct program *program, struct program_bytes name,
                        struct program_bytes *data);
-
-/** Does the text equal a C string? */
-bool program_text_is(struct program_bytes text, const char *name);
 
 #endif

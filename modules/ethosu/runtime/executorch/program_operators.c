@@ -33,7 +33,10 @@ static const struct operator_row *find_row(struct program_builder *program,
         name.size > suffix && memcmp(name.data + name.size - suffix, nhwc_suffix, suffix) == 0;
     name.size -= program->explicit_nhwc ? suffix : 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (name.size == rows[i].length && memcmp(name.data, rows[i].name, name.size) == 0) {
+        // Most names of one length differ in their last letters already.
+        if (name.size == rows[i].length &&
+            name.data[name.size - 1] == rows[i].name[name.size - 1] &&
+            memcmp(name.data, rows[i].name, name.size) == 0) {
             return &rows[i];
         }
     }

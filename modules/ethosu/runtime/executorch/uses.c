@@ -102,11 +102,33 @@ static void note_write(struct program_builder *program, uint32_t value, uint32_t
     }
 }
 
-/** A value that is read: note it if it is a tensor, and whether it was written before. */
-static int note_tensor(struct program_builder *program, uint32_t value, uint32_t instruction,
-                       bool *is_other)
+/** A tensor that is read, whose place in memory is known: is it a view of others, or state? */
+static int note_place(struct program_builder *program, uint32_t value, uint32_t instruction,
+                      const struct program_tensor *tensor, bool written)
 {
+    for (uint32_t i = 0; i < program->in_place_count; i++) {
+        struct in_place *place = &program->in_place[i];
+        bool is_own = true;
+        if (place->value != value && place->possible && place->buffer == tensor->buffer &&
+            overlap(place->start, place->size, tensor->offset, tensor->size)) {
+            uint32_t end = program->program.instructions.count + 1;
+            TRY(find_write(program, tensor, value, end, &is_own));
+        }
+        place->possible &= is_own;
+    }
+    if (!written && !program->keeps_state) {
+        TRY(find_write(program, tensor, NEVER, instruction, &written));
+        program->keeps_state = !written;
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/** A value that is read: a tensor, a list of tensors, or something else. */
+static int note_read(struct program_builder *program, uint32_t value, uint32_t instruction)
+{
+    struct program *file = &program->program;
     struct program_tensor tensor;
+    struct fb_vector list;
     bool written = false;
     bool found = false;
     for (uint32_t i = 0; i < program->in_place_count; i++) {
@@ -122,43 +144,23 @@ static int note_tensor(struct program_builder *program, uint32_t value, uint32_t
             found = true;
         }
     }
-    *is_other =
-        !found && program_get_tensor(&program->program, value, &tensor) != PROGRAM_TENSOR_OK;
-    if (*is_other || tensor.buffer == 0) {
-        return ETHOSU_MODEL_OK;
-    }
-    uint32_t end = program->program.instructions.count + 1;
-    for (uint32_t i = 0; i < program->in_place_count; i++) {
-        struct in_place *place = &program->in_place[i];
-        bool is_own = true;
-        if (place->value != value && place->possible && place->buffer == tensor.buffer &&
-            overlap(place->start, place->size, tensor.offset, tensor.size)) {
-            TRY(find_write(program, &tensor, value, end, &is_own));
+    enum program_value_type type = found ? PROGRAM_TENSOR : program_get_type(file, value);
+    if (type == PROGRAM_TENSOR_LIST && program_get_tensors(file, value, &list)) {
+        for (uint32_t i = 0; i < list.count; i++) {
+            uint32_t element = fb_u32_at(&file->fb, &list, i);
+            TRY(build_work(program->builder, 1 + program->in_place_count / 4));
+            if (program_get_type(file, element) != PROGRAM_TENSOR_LIST) {
+                TRY(note_read(program, element, instruction));
+            }
         }
-        place->possible &= is_own;
-    }
-    if (!written && !program->keeps_state) {
-        TRY(find_write(program, &tensor, NEVER, instruction, &written));
-        program->keeps_state = !written;
-    }
-    return ETHOSU_MODEL_OK;
-}
-
-/** A value that is read: a tensor, a list of tensors, or something else. */
-static int note_read(struct program_builder *program, uint32_t value, uint32_t instruction)
-{
-    struct program *file = &program->program;
-    struct fb_vector list;
-    bool is_other;
-    TRY(note_tensor(program, value, instruction, &is_other));
-    if (!is_other || !program_get_tensors(file, value, &list)) {
         return ETHOSU_MODEL_OK;
     }
-    for (uint32_t i = 0; i < list.count; i++) {
-        TRY(build_work(program->builder, 1 + program->in_place_count / 4));
-        TRY(note_tensor(program, fb_u32_at(&file->fb, &list, i), instruction, &is_other));
+    if (type != PROGRAM_TENSOR ||
+        (!found && program_get_tensor(file, value, &tensor) != PROGRAM_TENSOR_OK)) {
+        return ETHOSU_MODEL_OK;
     }
-    return ETHOSU_MODEL_OK;
+    return tensor.buffer == 0 ? ETHOSU_MODEL_OK
+                              : note_place(program, value, instruction, &tensor, written);
 }
 
 /* ---- the decision ---- */

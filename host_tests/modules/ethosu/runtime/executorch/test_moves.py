@@ -9,22 +9,10 @@ from ethosu_tools.runner import open_runner
 from ethosu_tools.sim import Simulation
 
 from . import made
+from .moves import FIRST, ZERO, branches, delay, joined, moving
 from .program_writer import Program
 
 NPU = "ethos-u55-128"
-FIRST = (0, 1, 2, 3)
-ZERO = made.End((8,), 0.5, 0)
-
-
-def moving(name, arguments, dtype, sizes, order, out_sizes, out_order):
-    """A program of one operator with these arguments between its input and its output."""
-    program = Program()
-    method = program.forward
-    method.inputs = [method.tensor(dtype, sizes, order)]
-    method.outputs = [method.tensor(dtype, out_sizes, out_order)]
-    values = arguments(method)
-    method.kernel(name, [*method.inputs, *values, *method.outputs, *method.outputs])
-    return program.encode()
 
 
 def run(program, x):
@@ -115,16 +103,6 @@ def test_a_slice_that_does_not_fit_is_refused(numbers):
     )
     with pytest.raises(InputError, match=r"instruction 0 \(aten::slice_copy\): "):
         run(program, np.zeros((2, 3), np.int8))
-
-
-def joined(axis, shapes, result, name="aten::cat"):
-    program = Program()
-    method = program.forward
-    method.inputs = [method.tensor("float32", shape) for shape in shapes]
-    method.outputs = [method.tensor("float32", result)]
-    values = [method.tensors(method.inputs), method.number(axis)]
-    method.kernel(name, [*values, *method.outputs, *method.outputs])
-    return program.encode()
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
@@ -233,23 +211,6 @@ def test_a_tensor_of_a_list_is_read(raw, small_models):
     np.testing.assert_array_equal(found, np.concatenate([case.outputs[0] for case in cases]))
 
 
-def branches(size):
-    """y = condition ? x : x in whole steps; as torch.cond is exported, with a move at its end."""
-    program = Program()
-    method = program.forward
-    condition = method.tensor("bool", (size,))
-    x, y = method.tensor("float32", (8,)), method.tensor("float32", (8,))
-    one, other = method.tensor("int8", (8,)), method.tensor("float32", (8,))
-    method.inputs, method.outputs = [condition, x], [y]
-    method.jump_unless(condition, 3)
-    method.kernel("aten::clone", [x, method.number(None), other, other])  # then
-    method.jump_unless(method.number(False), 5)
-    made.add_quantize(method, x, ZERO, one)  # else
-    made.add_dequantize(method, one, ZERO, other)
-    method.move(other, y)
-    return program.encode()
-
-
 @pytest.mark.parametrize("condition", [(True,), (False,), (True, True), (True, False)])
 def test_a_branch_is_taken_if_all_elements_of_the_condition_are_true(condition):
     x = np.random.default_rng(3).normal(0, 99, 8).astype(np.float32)
@@ -258,20 +219,6 @@ def test_a_branch_is_taken_if_all_elements_of_the_condition_are_true(condition):
         for _ in range(2):
             (y,) = simulation.step([np.array(condition), x])
             np.testing.assert_array_equal(y, x if all(condition) else rounded)
-
-
-def delay(initial=None):
-    """A program whose output is the input of the run before, quantised."""
-    program = Program()
-    method = program.forward
-    data = 0 if initial is None else program.initial_value(initial)
-    x = method.tensor("float32", (8,))
-    state = method.tensor("float32", (8,), data=data)
-    y = method.tensor("int8", (8,))
-    method.inputs, method.outputs = [x], [y]
-    made.add_quantize(method, state, ZERO, y)
-    method.kernel("aten::copy_", [state, x, method.number(0), state], overload="")
-    return program.encode()
 
 
 @pytest.mark.parametrize("initial", [None, np.linspace(-3, 3, 8, dtype=np.float32)])

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Programs of operators that move elements, of control flow, and of state."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from . import made
+from .program_writer import Method, Program
+
+FIRST = (0, 1, 2, 3)
+ZERO = made.End((8,), 0.5, 0)
+
+
+def moving(
+    name: str,
+    arguments: Callable[[Method], list[int]],
+    dtype: str,
+    sizes: Sequence[int],
+    order: Sequence[int],
+    out_sizes: Sequence[int],
+    out_order: Sequence[int],
+) -> bytes:
+    """A program of one operator with these arguments between its input and its output."""
+    program = Program()
+    method = program.forward
+    method.inputs = [method.tensor(dtype, sizes, order)]
+    method.outputs = [method.tensor(dtype, out_sizes, out_order)]
+    values = arguments(method)
+    method.kernel(name, [*method.inputs, *values, *method.outputs, *method.outputs])
+    return program.encode()
+
+
+def joined(axis: int, shapes: Sequence[Sequence[int]], result: Sequence[int]) -> bytes:
+    """A program that concatenates tensors."""
+    program = Program()
+    method = program.forward
+    method.inputs = [method.tensor("float32", shape) for shape in shapes]
+    method.outputs = [method.tensor("float32", result)]
+    values = [method.tensors(method.inputs), method.number(axis)]
+    method.kernel("aten::cat", [*values, *method.outputs, *method.outputs])
+    return program.encode()
+
+
+def branches(size: int) -> bytes:
+    """y = condition ? x : x in whole steps; as torch.cond is exported, with a move at its end."""
+    program = Program()
+    method = program.forward
+    condition = method.tensor("bool", (size,))
+    x, y = method.tensor("float32", (8,)), method.tensor("float32", (8,))
+    one, other = method.tensor("int8", (8,)), method.tensor("float32", (8,))
+    method.inputs, method.outputs = [condition, x], [y]
+    method.jump_unless(condition, 3)
+    method.kernel("aten::clone", [x, method.number(None), other, other])  # then
+    method.jump_unless(method.number(False), 5)
+    made.add_quantize(method, x, ZERO, one)  # else
+    made.add_dequantize(method, one, ZERO, other)
+    method.move(other, y)
+    return program.encode()
+
+
+def delay(initial: np.ndarray | None = None) -> bytes:
+    """A program whose output is the input of the run before, quantised."""
+    program = Program()
+    method = program.forward
+    data = 0 if initial is None else program.initial_value(initial)
+    x = method.tensor("float32", (8,))
+    state = method.tensor("float32", (8,), data=data)
+    y = method.tensor("int8", (8,))
+    method.inputs, method.outputs = [x], [y]
+    made.add_quantize(method, state, ZERO, y)
+    method.kernel("aten::copy_", [state, x, method.number(0), state], overload="")
+    return program.encode()
+
+
+def examples() -> Iterable[bytes]:
+    """One of each, for the campaigns."""
+    shape, half, none = (2, 3, 4, 6), (2, 3, 4, 3), None
+
+    def slice_numbers(method: Method) -> list[int]:
+        return [method.number(value) for value in (3, 0, none, 2)]
+
+    def pool_numbers(method: Method) -> list[int]:
+        lists = [method.numbers(each) for each in ((2, 2), (2, 2), (0, 0))]
+        return [*lists, *(method.number(value) for value in (False, True, none))]
+
+    def view_numbers(method: Method) -> list[int]:
+        return [method.numbers([24, 6])]
+
+    yield moving("aten::slice_copy", slice_numbers, "int8", shape, FIRST, half, made.LAST)
+    yield moving("aten::avg_pool2d", pool_numbers, "float32", shape, made.LAST, (2, 3, 2, 3), FIRST)
+    yield moving("aten::view_copy", view_numbers, "int8", shape, FIRST, (24, 6), (0, 1))
+    yield joined(1, [(2, 3), (2, 1)], (2, 4))
+    yield branches(2)
+    yield delay(np.zeros(8, np.float32))
