@@ -57,7 +57,7 @@ struct program_tensor {
 };
 
 /** Tensors that were read last, since several stages ask for the same ones. */
-#define PROGRAM_KNOWN 8u
+#define PROGRAM_KNOWN 16u
 
 struct program_instruction {
     enum program_instruction_type type;
