@@ -137,7 +137,8 @@ int prepare_real_avg_pool2d(struct program_builder *program, const struct fb_vec
         !image_window(&p.x, shape[WIDTH], p.extent[WIDTH], (int32_t)size[1], stride[1], 1,
                       pad[1]) ||
         !image_slides(&p.y) || !image_slides(&p.x) || shape[BATCH] != p.extent[BATCH] ||
-        shape[CHANNEL] != p.extent[CHANNEL] || 2 * pad[0] > size[0] || 2 * pad[1] > size[1]) {
+        shape[CHANNEL] != p.extent[CHANNEL] || 2 * pad[0] > size[0] || 2 * pad[1] > size[1] ||
+        size[0] * size[1] > INT32_MAX) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
     }
     p.input = in.data;

@@ -192,6 +192,19 @@ def test_real_avg_pool2d(order, size, stride, pad, counts, divisor):
     np.testing.assert_array_equal(run(program, tensor_of(x, order)), y.transpose(made.LAST))
 
 
+def test_a_window_with_more_positions_than_32_bits_count_is_refused():
+    large, none = 1 << 20, None
+
+    def numbers(method):
+        lists = [method.numbers([each] * 2) for each in (large, 1, large // 2)]
+        return [*lists, *(method.number(value) for value in (False, True, none))]
+
+    shape = (1, 1, 1, 1)
+    program = moving("aten::avg_pool2d", numbers, "float32", shape, FIRST, (1, 1, 2, 2), FIRST)
+    with pytest.raises(InputError, match="its shapes do not match"):
+        run(program, np.zeros(shape, np.float32))
+
+
 def test_a_tensor_of_a_list_is_read(raw, small_models):
     """The first delegate's result has to outlive the second one: nothing but a list reads it."""
     model = small_models["small_cnn"]
