@@ -17,7 +17,6 @@ static const struct operator_row rows[] = {
 #undef PROGRAM_OPERATOR
 };
 
-/** Operators whose images have their sizes in the order of their bytes: a name of another one. */
 static const char nhwc_suffix[] = "_nhwc";
 
 static const struct operator_row *find_row(struct program_builder *program,
@@ -31,7 +30,6 @@ static const struct operator_row *find_row(struct program_builder *program,
     uint32_t suffix = sizeof nhwc_suffix - 1;
     program->explicit_nhwc =
         name.size > suffix && memcmp(name.data + name.size - suffix, nhwc_suffix, suffix) == 0;
-    name.size -= program->explicit_nhwc ? suffix : 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         // Most names of one length differ in their last letters already.
         if (name.size == rows[i].length &&
