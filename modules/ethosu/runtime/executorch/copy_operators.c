@@ -19,11 +19,6 @@ struct part {
     int32_t first_to;                    /**< the output's first element */
 };
 
-static int refuse_shapes(struct program_builder *program)
-{
-    return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
-}
-
 /** Copy a part of `in` to a part of `out`; `p` may say how to fill `out` before. */
 static int add_part(struct program_builder *program, const struct program_operand *in,
                     const struct program_operand *out, const struct part *part, struct copy *p)
@@ -59,7 +54,7 @@ static int get_both(struct program_builder *program, const struct fb_vector *arg
     if (in->tensor.type != out->tensor.type) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "its tensors differ in type");
     }
-    return out->tensor.size != 0 ? ETHOSU_MODEL_OK : refuse_shapes(program);
+    return out->tensor.size != 0 ? ETHOSU_MODEL_OK : program_refuse_shapes(program);
 }
 
 /** Copy `in` to `out`, whose dimension i is dimension axes[i] of `in`. */
@@ -74,7 +69,7 @@ static int add_whole(struct program_builder *program, const struct program_opera
         part.extent[i] = out->tensor.shape[i];
         part.from[i] = strides[axes[i]];
         if (part.extent[i] != in->tensor.shape[axes[i]]) {
-            return refuse_shapes(program);
+            return program_refuse_shapes(program);
         }
     }
     return add_part(program, in, out, &part, &p);
@@ -88,7 +83,7 @@ static int prepare_same(struct program_builder *program, const struct fb_vector 
     struct program_operand out;
     TRY(get_both(program, arguments, source, &in, &out));
     return in.tensor.rank == out.tensor.rank ? add_whole(program, &in, &out, same)
-                                             : refuse_shapes(program);
+                                             : program_refuse_shapes(program);
 }
 
 int prepare_clone(struct program_builder *program, const struct fb_vector *arguments)
@@ -142,7 +137,7 @@ int prepare_view(struct program_builder *program, const struct fb_vector *argume
     struct step step = {.run = step_copy};
     TRY(get_both(program, arguments, 0, &in, &out));
     if (in.tensor.size != out.tensor.size) {
-        return refuse_shapes(program);
+        return program_refuse_shapes(program);
     }
     if (!program_is_in_order(&in.tensor) || !program_is_in_order(&out.tensor)) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
@@ -203,7 +198,7 @@ int prepare_slice(struct program_builder *program, const struct fb_vector *argum
         right = i == axis || part.extent[i] == in.tensor.shape[i];
     }
     if (!right) {
-        return refuse_shapes(program);
+        return program_refuse_shapes(program);
     }
     part.first_from = (int32_t)start * part.from[axis];
     // Of one element there is no next one, however large the step.
@@ -224,7 +219,7 @@ int prepare_cat(struct program_builder *program, const struct fb_vector *argumen
     TRY(get_axis(program, arguments, 1, out.tensor.rank, &axis));
     if (!program_get_tensors(file, fb_u32_at(&file->fb, arguments, 0), &list) ||
         out.tensor.size == 0) {
-        return refuse_shapes(program);
+        return program_refuse_shapes(program);
     }
     program_strides(&out.tensor, strides);
     for (uint32_t i = 0; i < list.count; i++) {
@@ -242,14 +237,14 @@ int prepare_cat(struct program_builder *program, const struct fb_vector *argumen
                               : part.extent[k] == out.tensor.shape[k];
         }
         if (!right) {
-            return refuse_shapes(program);
+            return program_refuse_shapes(program);
         }
         program_strides(&in.tensor, part.from);
         part.first_to = (int32_t)position * strides[axis];
         position += part.extent[axis];
         TRY(add_part(program, &in, &out, &part, &p));
     }
-    return position == out.tensor.shape[axis] ? ETHOSU_MODEL_OK : refuse_shapes(program);
+    return position == out.tensor.shape[axis] ? ETHOSU_MODEL_OK : program_refuse_shapes(program);
 }
 
 /** Its four paddings are in the order of the bytes of channels-last tensors, as exporters say. */
@@ -287,7 +282,7 @@ int prepare_pad(struct program_builder *program, const struct fb_vector *argumen
         part.first_to += right ? (int32_t)before * strides[i] : 0;
     }
     if (!right || tensor->size == 0) {
-        return refuse_shapes(program);
+        return program_refuse_shapes(program);
     }
     struct copy p = {.fill = out.data, .fill_count = (int32_t)out.tensor.size};
     p.pattern[0] = (uint8_t)value;

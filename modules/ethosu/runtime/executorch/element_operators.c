@@ -12,11 +12,6 @@
 
 #include <string.h>
 
-static int refuse_shapes(struct program_builder *program)
-{
-    return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
-}
-
 /** Read a tensor that must be int8 and not empty; the result when `index` is UINT32_MAX. */
 static int get_int8(struct program_builder *program, const struct fb_vector *arguments,
                     uint32_t index, struct program_operand *operand)
@@ -79,7 +74,7 @@ static int add_binary(struct program_builder *program, const struct fb_vector *a
     TRY(get_int8(program, arguments, UINT32_MAX, &operands[2]));
     TRY(program_kernel(program, code, &kernel));
     if (!walk_both(operands, &p->walk)) {
-        return refuse_shapes(program);
+        return program_refuse_shapes(program);
     }
     const struct binary_rows *rows = kernel->variant;
     p->row = rows->int8;
@@ -166,7 +161,7 @@ int prepare_activation(struct program_builder *program, const struct fb_vector *
     TRY(get_int8(program, arguments, UINT32_MAX, &out));
     TRY(program_kernel(program, TFLITE_LOGISTIC, &kernel));
     if (!is_alike(&in.tensor, &out.tensor)) {
-        return refuse_shapes(program);
+        return program_refuse_shapes(program);
     }
     if (table.tensor.buffer != 0 || table.tensor.size != sizeof block.table) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
@@ -241,7 +236,7 @@ int prepare_batch_matmul(struct program_builder *program, const struct fb_vector
     }
     if (!right || x[0] != y[0] || x[0] != out[0] || x[2] != y[2] || x[1] != out[1] ||
         y[1] != out[2]) {
-        return refuse_shapes(program);
+        return program_refuse_shapes(program);
     }
     p.rows = x[1];
     p.columns = y[1];

@@ -34,7 +34,7 @@ static int add_pool(struct program_builder *program, const struct fb_vector *arg
         !image_window(&window->x, input[2], output[2], (int32_t)size[1], stride[1], 1, pad[1]) ||
         !image_slides(&window->y) || !image_slides(&window->x) || input[0] != output[0] ||
         input[3] != output[3] || 2 * pad[0] > size[0] || 2 * pad[1] > size[1]) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
+        return program_refuse_shapes(program);
     }
     p->type = ETHOSU_TYPE_INT8;
     p->input = in.data;

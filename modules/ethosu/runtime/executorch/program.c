@@ -124,7 +124,7 @@ static bool read_header(struct program *program)
 /** Bytes of a segment; false: it is not inside the file. */
 static bool get_segment(struct program *program, uint32_t index, struct program_bytes *bytes)
 {
-    struct fb_vector segments = fb_get_vector(&program->fb, &program->root, PROGRAM_SEGMENTS, 4);
+    struct fb_vector segments = fb_get_vector(&program->fb, &program->root, program->segments, 4);
     struct fb_table table = fb_table_at(&program->fb, &segments, index);
     uint64_t offset = fb_get_u64(&program->fb, &table, SEGMENT_OFFSET, 0);
     uint64_t size = fb_get_u64(&program->fb, &table, SEGMENT_SIZE, 0);
@@ -136,13 +136,20 @@ static bool get_segment(struct program *program, uint32_t index, struct program_
     return true;
 }
 
+void program_begin(struct program *program, const void *file, uint32_t size)
+{
+    memset(program, 0, offsetof(struct program, last));
+    program->fb = (struct flatbuffer){.data = file, .size = size};
+    program->file = file;
+    program->file_size = size;
+    program->segments = PROGRAM_SEGMENTS;
+    program->named = PROGRAM_NAMED_DATA;
+}
+
 bool program_open(struct program *program, const void *file, uint32_t size)
 {
     struct flatbuffer *fb = &program->fb;
-    memset(program, 0, offsetof(struct program, last));
-    *fb = (struct flatbuffer){.data = file, .size = size};
-    program->file = file;
-    program->file_size = size;
+    program_begin(program, file, size);
     if (!read_header(program)) {
         return false;
     }
@@ -461,8 +468,8 @@ bool program_get_named(struct program *program, struct program_bytes name,
                        struct program_bytes *data)
 {
     struct flatbuffer *fb = &program->fb;
-    struct fb_vector list = fb_get_vector(fb, &program->root, PROGRAM_NAMED_DATA, 4);
-    for (uint32_t i = 0; i < list.count; i++) {
+    struct fb_vector list = fb_get_vector(fb, &program->root, program->named, 4);
+    for (uint32_t i = 0; i < list.count && !fb->bad; i++) {
         struct fb_table entry = fb_table_at(fb, &list, i);
         struct program_bytes key = bytes_of(program, &entry, NAMED_KEY);
         if (key.size == name.size && memcmp(key.data, name.data, key.size) == 0) {

@@ -73,6 +73,8 @@ struct program {
     uint32_t file_size;
     uint32_t segments_start; /**< of the segments' data; 0: there is none */
     struct fb_table root;
+    uint8_t segments; /**< fields of the root table that have the segments, and data by name */
+    uint8_t named;
     struct fb_vector methods;
 
     struct fb_vector values;
@@ -93,6 +95,9 @@ struct program_value {
     enum program_value_type type;
     struct fb_table table;
 };
+
+/** Set what is the same for each file. */
+void program_begin(struct program *program, const void *file, uint32_t size);
 
 /** Open a file, which is one; false: malformed or truncated. */
 bool program_open(struct program *program, const void *file, uint32_t size);

@@ -127,6 +127,11 @@ int program_add_kernel(struct program_builder *program, const struct kernel *ker
 
 /* ---- arguments ---- */
 
+int program_refuse_shapes(struct program_builder *program)
+{
+    return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
+}
+
 static int bad_argument(struct program_builder *program, uint32_t index, const char *expected)
 {
     struct ethosu_model_error why;

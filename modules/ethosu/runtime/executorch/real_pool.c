@@ -139,7 +139,7 @@ int prepare_real_avg_pool2d(struct program_builder *program, const struct fb_vec
         !image_slides(&p.y) || !image_slides(&p.x) || shape[BATCH] != p.extent[BATCH] ||
         shape[CHANNEL] != p.extent[CHANNEL] || 2 * pad[0] > size[0] || 2 * pad[1] > size[1] ||
         size[0] * size[1] > INT32_MAX) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
+        return program_refuse_shapes(program);
     }
     p.input = in.data;
     p.output = out.data;

@@ -121,7 +121,7 @@ static int get_convolution(struct program_builder *program, const struct fb_vect
         !image_window(&p->window.x, image[2], positions[2], filter[2], stride[1], dilation[1],
                       pad[1]) ||
         input[0] != output[0]) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
+        return program_refuse_shapes(program);
     }
     p->input = in.data;
     p->filter = weights.data;
@@ -147,11 +147,6 @@ static int get_scaled(struct program_builder *program, const struct fb_vector *a
     return check_scales(program, &p->weighted, p->filters);
 }
 
-static int refuse_shapes(struct program_builder *program)
-{
-    return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
-}
-
 int prepare_conv2d(struct program_builder *program, const struct fb_vector *arguments)
 {
     static const struct layout layout = {.stride = 3,
@@ -170,7 +165,7 @@ int prepare_conv2d(struct program_builder *program, const struct fb_vector *argu
     int32_t groups = p.depth / filter[3];
     if (!image_slides(&p.window.y) || !image_slides(&p.window.x) || filter[0] != p.filters ||
         groups == 0 || groups * filter[3] != p.depth || p.filters % groups != 0) {
-        return refuse_shapes(program);
+        return program_refuse_shapes(program);
     }
     TRY(get_scaled(program, arguments, &layout, &p));
     return add(program, arguments, &layout, TFLITE_CONV_2D, &p);
@@ -193,7 +188,7 @@ int prepare_depthwise_conv2d(struct program_builder *program, const struct fb_ve
     TRY(get_convolution(program, arguments, &layout, false, filter, &p));
     if (!image_slides(&p.window.y) || !image_slides(&p.window.x) || filter[0] != 1 ||
         filter[3] != p.filters || p.filters % p.depth != 0) {
-        return refuse_shapes(program);
+        return program_refuse_shapes(program);
     }
     p.filter_depth = 1;
     TRY(get_scaled(program, arguments, &layout, &p));
@@ -220,7 +215,7 @@ int prepare_transpose_conv2d(struct program_builder *program, const struct fb_ve
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "its dilation is not 1");
     }
     if (filter[0] != p.filters || filter[3] != p.depth) {
-        return refuse_shapes(program);
+        return program_refuse_shapes(program);
     }
     TRY(get_scaled(program, arguments, &layout, &p));
     return add(program, arguments, &layout, TFLITE_TRANSPOSE_CONV, &p);
@@ -282,7 +277,7 @@ int prepare_linear(struct program_builder *program, const struct fb_vector *argu
     p.batches = (int32_t)in.tensor.size / p.depth;
     if ((uint32_t)(p.batches * p.depth) != in.tensor.size ||
         (uint64_t)(uint32_t)p.batches * (uint32_t)p.filters != out.tensor.size) {
-        return refuse_shapes(program);
+        return program_refuse_shapes(program);
     }
     p.input = in.data;
     p.filter = weights.data;
