@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
  * Operators that only move elements: dim_order_ops::_to_dim_order_copy and _clone_dim_order,
- * aten::clone, copy_, permute_copy, view_copy, slice_copy and cat, executorch_prim::et_view,
- * cortex_m::transpose and pad. Sizes and strides are those of kernels/portable of
- * pytorch/executorch 1.5: an element keeps its place among the tensor's dimensions, whatever the
- * order of its bytes.
+ * aten::clone, copy_, permute_copy, expand_copy, view_copy, squeeze_copy, unsqueeze_copy,
+ * slice_copy and cat, executorch_prim::et_view, cortex_m::transpose and pad. Sizes and strides are
+ * those of kernels/portable of pytorch/executorch 1.5: an element keeps its place among the
+ * tensor's dimensions, whatever the order of its bytes.
  */
 #include "kernels/copy.h"
 #include "program_operators.h"
@@ -126,6 +126,32 @@ int prepare_permute(struct program_builder *program, const struct fb_vector *arg
                               "its order does not name each dimension once");
     }
     return add_whole(program, &in, &out, axes);
+}
+
+/** Dimensions of size 1 are repeated, and there may be more in front. */
+int prepare_expand(struct program_builder *program, const struct fb_vector *arguments)
+{
+    struct program_operand in;
+    struct program_operand out;
+    struct part part = {0};
+    struct copy p = {0};
+    int32_t strides[ETHOSU_MODEL_MAX_RANK];
+    TRY(get_both(program, arguments, 0, &in, &out));
+    uint32_t rank = out.tensor.rank;
+    if (in.tensor.rank > rank) {
+        return program_refuse_shapes(program);
+    }
+    uint32_t missing = rank - in.tensor.rank;
+    program_strides(&in.tensor, strides);
+    for (uint32_t i = 0; i < rank; i++) {
+        int32_t size = i < missing ? 1 : in.tensor.shape[i - missing];
+        part.extent[i] = out.tensor.shape[i];
+        part.from[i] = size == 1 ? 0 : strides[i - missing];
+        if (size != 1 && size != part.extent[i]) {
+            return program_refuse_shapes(program);
+        }
+    }
+    return add_part(program, &in, &out, &part, &p);
 }
 
 /* ---- other shapes of the same bytes ---- */

@@ -17,6 +17,7 @@ int prepare_clone(struct program_builder *program, const struct fb_vector *argum
 int prepare_permute(struct program_builder *program, const struct fb_vector *arguments);
 
 int prepare_cat(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_expand(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_pad(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_slice(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_view(struct program_builder *program, const struct fb_vector *arguments);

@@ -133,7 +133,43 @@ def test_tensors_that_cannot_be_joined_are_refused(axis, shapes, result):
         Simulation(joined(axis, shapes, result), NPU)
 
 
-@pytest.mark.parametrize("name", ["aten::view_copy", "executorch_prim::et_view"])
+@pytest.mark.parametrize("order", [FIRST, made.LAST])
+@pytest.mark.parametrize(
+    ("sizes", "result"),
+    [((1, 3, 1, 2), (4, 3, 5, 2)), ((3, 1), (2, 4, 3, 5)), ((), (1, 2, 3, 4))],
+)
+def test_expand(order, sizes, result):
+    x = np.arange(np.prod(sizes)).reshape(sizes).astype(np.int16)
+    own = tuple(range(len(sizes))) if len(sizes) < 4 else order
+    program = moving(
+        "aten::expand_copy",
+        lambda method: [method.numbers(result), method.number(False)],
+        *("int16", sizes, own, result, order),
+    )
+    expected = np.broadcast_to(x, result).transpose(order)
+    np.testing.assert_array_equal(run(program, tensor_of(x, own)), expected)
+
+
+@pytest.mark.parametrize(("sizes", "result"), [((2, 3), (3,)), ((2, 3), (4, 3)), ((3, 2), (3, 4))])
+def test_what_cannot_be_expanded_is_refused(sizes, result):
+    program = moving(
+        "aten::expand_copy",
+        lambda method: [method.numbers(result), method.number(False)],
+        *("int8", sizes, (0, 1), result, tuple(range(len(result)))),
+    )
+    with pytest.raises(InputError, match="its shapes do not match"):
+        run(program, np.zeros(sizes, np.int8))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "aten::view_copy",
+        "aten::squeeze_copy",
+        "aten::unsqueeze_copy",
+        "executorch_prim::et_view",
+    ],
+)
 @pytest.mark.parametrize("at", [None, 0], ids=["elsewhere", "at the same place"])
 def test_a_view_is_the_same_bytes(name, at):
     x = np.arange(24).reshape(2, 3, 4).astype(np.int8)

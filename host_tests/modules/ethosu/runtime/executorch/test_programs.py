@@ -114,9 +114,10 @@ def test_an_operator_of_the_cpu(name, seed):
         check(simulation, case)
 
 
-def test_operators_of_the_cpu_on_a_board(tmp_path):
-    path = tmp_path / "conv.pte"
-    case = cortex_m.conv2d(1)
+@pytest.mark.parametrize("name", ["conv2d", "add", "activation", "softmax", "batch_matmul", "pad"])
+def test_operators_of_the_cpu_on_a_board(tmp_path, name):
+    path = tmp_path / "operator.pte"
+    case = cortex_m.OPERATORS[name](1)
     path.write_bytes(case.program)
     with open_runner(path, "qemu", npu="ethos-u55-128") as runner:
         check(runner, case)
