@@ -260,10 +260,13 @@ static mp_obj_t keeps_old(size_t n_args, const mp_obj_t *args)
     return MP_OBJ_NEW_SMALL_INT(size != 0 && waiting_place(size) != 0);
 }
 
-/** Commands that change the image, or ask about a change. */
+/** Commands that change the image, or ask about a change; -EINVAL for those that there are not. */
 static mp_obj_t change(mp_int_t command, size_t n_args, const mp_obj_t *args)
 {
-    if (board_nvm.write == NULL) {
+    bool known =
+        (command >= MP_VFS_ROM_IOCTL_WRITE_PREPARE && command <= MP_VFS_ROM_IOCTL_WRITE_COMPLETE) ||
+        command == ROM_IOCTL_KEEPS_OLD;
+    if (known && board_nvm.write == NULL) {
         fail(MP_EROFS, board_nvm.why_not);
     }
     switch (command) {
