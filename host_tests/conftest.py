@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Fixtures for the tests of all parts; `board` comes from ethosu_tools.pytest_plugin."""
 
-import errno
 import os
 import shutil
 import signal
 from pathlib import Path
 
+import firmware_image
 import pytest
 import ram_disk
 import sharing
@@ -15,6 +15,13 @@ from sharing import REPO
 
 # A shell that starts pytest with `&` has it and its children ignore Ctrl-C, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs on the board under test: `make test-on-board` selects it."""
+    for item in items:
+        if "board_npu" in getattr(item, "fixturenames", ()):
+            item.add_marker("on_board")
 
 
 def pytest_sessionfinish() -> None:
@@ -44,20 +51,28 @@ def board(request: pytest.FixtureRequest, board: Board) -> Board:
     return board
 
 
-_ROM_ERROR = """
-import vfs
-try: vfs.rom_ioctl(256, 0, 1); _answer = None
-except OSError as error: _answer = error.errno
-"""
+@pytest.fixture(autouse=True)
+def _heap(request: pytest.FixtureRequest) -> None:
+    """Skip a test marked needs_heap(BYTES) on a board that has less."""
+    marker = request.node.get_closest_marker("needs_heap")
+    if marker is None:
+        return
+    if request.config.getoption("--port"):
+        board = request.getfixturevalue("board")
+        found = board.ask("import gc; _answer = gc.mem_free() + gc.mem_alloc()")
+    else:
+        found = firmware_image.of().heap_bytes
+    if found < marker.args[0]:
+        pytest.skip(f"needs a heap of {marker.args[0]:,} bytes, the board has {found:,}")
 
 
 @pytest.fixture
-def writable_rom(request: pytest.FixtureRequest, board: Board) -> None:
+def writable_rom(request: pytest.FixtureRequest) -> None:
     """Asked for by a test that writes the board's ROM file system, which a real board keeps."""
     if request.config.getoption("--port"):
         pytest.skip("would write the ROM file system of a real board")
-    if board.ask(_ROM_ERROR) == errno.EROFS:
-        pytest.skip("this board's ROM file system is read-only")
+    if not firmware_image.of().writes_rom:
+        pytest.skip("the ROM file system of this board is read-only")
 
 
 @pytest.fixture(scope="session")

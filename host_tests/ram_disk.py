@@ -4,7 +4,7 @@
 from ethosu_tools.board import Board
 
 BLOCK_BYTES = 512
-BLOCKS = 4096
+BLOCKS = 4096  # or what fits a third of the heap
 
 # A firmware of this project has its root on machine.Flash where the board has one, else on
 # machine.RAMDisk. Over a flash, and elsewhere, a RAM disk is the root until the next soft reset.
@@ -13,9 +13,11 @@ import machine, vfs
 try: flash = bool(machine.Flash())
 except (AttributeError, OSError): flash = not hasattr(machine, "RAMDisk")
 if {{anyway}} or flash:
+    import gc
+    gc.collect()
     class RamDisk:
         def __init__(self):
-            self.data = bytearray({BLOCK_BYTES * BLOCKS})
+            self.data = bytearray({BLOCK_BYTES} * min({BLOCKS}, gc.mem_free() // {3 * BLOCK_BYTES}))
         def readblocks(self, number, buffer, offset=0):
             start = number * {BLOCK_BYTES} + offset
             buffer[:] = memoryview(self.data)[start:start + len(buffer)]
@@ -23,7 +25,7 @@ if {{anyway}} or flash:
             start = number * {BLOCK_BYTES} + offset
             self.data[start:start + len(buffer)] = buffer
         def ioctl(self, operation, argument):
-            if operation == 4: return {BLOCKS}
+            if operation == 4: return len(self.data) // {BLOCK_BYTES}
             if operation == 5: return {BLOCK_BYTES}
             if operation == 6: return 0
     disk = RamDisk()
@@ -35,23 +37,20 @@ if {{anyway}} or flash:
 del machine, vfs, flash
 """
 
-ROOM_BYTES = 192 << 10
-
-# Files of earlier tests stay, and a small root fills up.
-_MAKE_ROOM = f"""
+# Files of earlier tests stay, and a small root fills up; folders stay, /rom is one.
+_MAKE_ROOM = """
 import os
 state = os.statvfs("/")
-if state[0] * state[3] < {ROOM_BYTES}:
-    for name in os.listdir("/"):
-        try: os.remove("/" + name)
-        except OSError: pass
-    del name
+if state[3] * 10 < state[2] * 9:
+    for name, kind, *_ in os.ilistdir("/"):
+        if kind == 0x8000: os.remove("/" + name)
+    del name, kind, _
 del os, state
 """
 
 
 def make_room(board: Board) -> None:
-    """Remove the files in the root if little room is left."""
+    """Remove the files in the root if they take more than a tenth of it."""
     board.exec(_MAKE_ROOM)
 
 

@@ -7,12 +7,16 @@ The whole suite runs on one of them with `--board NAME`.
 import subprocess
 from pathlib import Path
 
+import firmware_image
 import pymicro_wakeword
 import pytest
-from ethosu_tools import boards, paths, romfs
+import serial
+from ethosu_tools import boards, paths, romfs, tflite
 from ethosu_tools.board import Board, QemuBoard
+from ethosu_tools.deadline import Deadline
 from ethosu_tools.deploy import deploy
 from ethosu_tools.errors import RemoteError
+from ethosu_tools.port import Port
 from ethosu_tools.qemu import Machine, find_qemu
 from firmware.emulator.test_emulated import wait_for_log
 from modules.ethosu.runtime.board_models import check, load, raised
@@ -22,8 +26,7 @@ from tools.qemu_plugin import releases
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
 ROM = {"a.txt": b"hello"}
-# Their ROM file system comes with the image.
-READ_ONLY = {"GROVE_VISION_AI_V2"}
+MLPERF_TINY = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8")
 WAKE_WORD = Path(pymicro_wakeword.__file__).parent / "models/okay_nabu.tflite"
 
 
@@ -61,6 +64,23 @@ def test_its_root_takes_files(every_board):
     assert every_board.read_file("/b.bin") == bytes(range(256)) * 64
 
 
+def test_it_boots_to_the_prompt_on_its_uart(qemu, every_board, record_property):
+    """From the reset button on; then a command is typed."""
+    facts = every_board.machine.board
+    with Machine(board=facts.name, console="uart") as machine, serial.Serial(machine.port) as port:
+        terminal = Port(port, lambda seconds: Deadline(seconds, machine.process))
+        terminal.write(b"\r'rea' + 'dy'\r")
+        terminal.read_until(b"'ready'\r\n>>> ")
+        machine.reset()
+        text = terminal.read_until(b"\n>>> ")
+        terminal.write(b"import ethosu; ethosu.npus()\r")
+        text += terminal.read_until(b"\n>>> ")
+    record_property("transcript", text.decode().replace("\r", ""))
+    name = every_board.eval("__import__('os').uname().machine").encode()
+    assert b"MicroPython v" in text and b"; " + name + b"\r\n" in text
+    assert f"['{facts.npus[0]}']".encode() in text
+
+
 @pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
 def test_it_computes_what_the_reference_does(every_board, compiled, small_models, name):
     model = small_models[name]
@@ -71,6 +91,36 @@ def test_it_computes_what_the_reference_does(every_board, compiled, small_models
 def test_it_detects_a_wake_word_as_the_reference_does(every_board, compiled):
     npu = every_board.machine.board.npus[0]
     check(every_board, make_case(WAKE_WORD, 30), compiled(WAKE_WORD, npu))
+
+
+@pytest.fixture(scope="module")
+def with_models(qemu, every_board, shared_models, compiled):
+    """The same kind of board, with MLPerf Tiny's models and a wake word in its ROM."""
+    facts = every_board.machine.board
+    files = [
+        compiled(path, facts.npus[0])
+        for path in (WAKE_WORD, *(shared_models / f"{name}.tflite" for name in MLPERF_TINY))
+    ]
+    image = romfs.build({path.name: path.read_bytes() for path in files})
+    with QemuBoard(Machine(board=facts.name, romfs=image)) as board:
+        yield board
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*MLPERF_TINY, WAKE_WORD.stem])
+def test_it_computes_published_models_as_the_reference_does(
+    with_models, shared_models, compiled, name
+):
+    """Where they lie in its ROM; 300 steps of the wake word, each with what the last one left."""
+    path = WAKE_WORD if name == WAKE_WORD.stem else shared_models / f"{name}.tflite"
+    model = compiled(path, with_models.machine.board.npus[0])
+    arena = sum(each.scratch_bytes for each in tflite.describe(model).npu_operators)
+    heap = firmware_image.of(with_models.machine.board.name).heap_bytes
+    if arena > heap:
+        pytest.skip(f"the model needs an arena of {arena:,} bytes, the heap has {heap:,}")
+    check(with_models, make_case(path, 300 if path == WAKE_WORD else 5), model, rom=True)
+    with_models.exec(f"m = ethosu.Model('/rom/{model.name}')")
+    assert with_models.eval("m.info()['copied_bytes']") == 0
 
 
 def test_its_root_survives_resets(every_board):
@@ -173,7 +223,7 @@ def test_a_deployed_model_survives_a_reset_and_runs_where_it_lies(
     every_board, compiled, small_models
 ):
     facts = every_board.machine.board
-    if facts.name in READ_ONLY:
+    if not firmware_image.of(facts.name).writes_rom:
         with (
             Machine(board=facts.name) as machine,
             pytest.raises(RemoteError, match="ROM file system of this board is read-only"),

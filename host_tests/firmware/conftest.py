@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The firmware on a QEMU as it comes, without our plugin: only the UART, no NPU."""
+"""The firmware with its UART; where QEMU has the machine, on a QEMU as it comes: without an NPU."""
 
 import contextlib
 import os
@@ -65,7 +65,7 @@ def _find_port(process: subprocess.Popen) -> str:
 
 
 @pytest.fixture
-def steady_board(request) -> Iterator[Board]:
+def steady_board(request, board_npu) -> Iterator[Board]:
     """A board whose clock keeps all its ticks.
 
     Emulated in the host's time, a board loses ticks of its SysTick when the host runs other
@@ -74,7 +74,7 @@ def steady_board(request) -> Iterator[Board]:
     if request.config.getoption("--port"):
         yield request.getfixturevalue("board")
         return
-    with QemuBoard(Machine(repeatable=True)) as board:
+    with QemuBoard(Machine(board_npu, repeatable=True)) as board:
         yield board
 
 
@@ -92,12 +92,19 @@ def build(variant: str, *options: str) -> Path:
 
 @pytest.fixture(scope="session")
 def firmware() -> Path:
-    return paths.firmware(boards.DEFAULT)
+    """The image of the board under test."""
+    return paths.firmware(boards.chosen().name)
 
 
 @pytest.fixture(scope="module")
-def stock(firmware) -> Iterator[Uart]:
-    """One firmware for a module of tests, on a QEMU without our plugin."""
+def stock(board_npu: str, firmware: Path) -> Iterator[Uart]:
+    """One firmware for a module of tests; without our plugin, unless it makes the machine."""
+    if boards.chosen().qemu.machine == "none":
+        with Machine(board_npu, console="uart") as machine:
+            held = os.open(machine.port, os.O_RDWR | os.O_NOCTTY)
+            yield Uart(machine.process, machine.port)
+            os.close(held)
+        return
     with start(firmware) as uart:
         yield uart
 

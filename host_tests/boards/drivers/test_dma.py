@@ -6,6 +6,7 @@ import re
 import struct
 from collections.abc import Iterator
 
+import firmware_image
 import pytest
 from ethosu_tools import coherence
 from ethosu_tools.board import Board, QemuBoard
@@ -19,16 +20,7 @@ from modules.ethosu.runtime import board_models
 
 from . import WITH_DMA, sources
 
-# By board: a free part of a TCM, and whether bus masters reach it; memory that is only read.
-PLACES = {
-    "MPS3_AN547": (0x20070000, False, 0x28000000),
-    "ALIF_ENSEMBLE_E7-M55_HP": (0x20030000, True, 0x80020000),
-    "ALIF_ENSEMBLE_E7-M55_HE": (0x20030000, True, 0x80320000),
-    "OPENMV_AE3-M55_HP": (0x20030000, True, 0x80020000),
-    "OPENMV_AE3-M55_HE": (0x20030000, True, 0x80320000),
-    "GROVE_VISION_AI_V2": (0x30030000, False, 0x3A000000),
-    "NUMAKER_M55M1": (0x2001E000, False, 0x00100000),
-}
+E7 = "ALIF_ENSEMBLE_E7-M55_HP"
 TCM_BYTES = 4096
 
 # Copies within a frame of other bytes; `changes` of the counters since the last look.
@@ -84,6 +76,11 @@ def copies(running: QemuBoard) -> QemuBoard:
 
 def name_of(board: QemuBoard) -> str:
     return board.machine.board.name
+
+
+def free_tcm(board: str) -> int:
+    """Address of TCM_BYTES of the TCM with the stacks, behind these."""
+    return firmware_image.of(board).stack.end - TCM_BYTES
 
 
 def least(board: QemuBoard) -> int:
@@ -149,7 +146,7 @@ def test_with_interrupts_masked(copies):
 @pytest.mark.parametrize("direction", ["from", "to"])
 def test_tightly_coupled_memory(copies, direction):
     """By DMA at the address that bus masters see, or by the CPU where they see none."""
-    address, reached, _ = PLACES[name_of(copies)]
+    address, stack = free_tcm(name_of(copies)), firmware_image.of(name_of(copies)).stack
     copies.exec(
         f"tcm = uctypes.bytearray_at({address}, {TCM_BYTES})\nheap = bytearray({TCM_BYTES})"
     )
@@ -157,12 +154,13 @@ def test_tightly_coupled_memory(copies, direction):
     copies.exec(f"for at in range({TCM_BYTES}): tcm[at] = at & 255; heap[at] = at >> 4 & 255")
     copies.exec(f"dma.copy({ends})")
     assert copies.eval("tcm == heap") is True
-    kind, size = ("transfers", "transfer_bytes") if reached else ("cpu_copies", "cpu_bytes")
+    kind, size = ("transfers", "transfer_bytes") if stack.dma_reads else ("cpu_copies", "cpu_bytes")
     assert copies.eval("changes()") == {kind: 1, size: TCM_BYTES}
 
 
 def test_read_only_memory_is_a_source(copies):
-    address = PLACES[name_of(copies)][2]
+    rows = firmware_image.of(name_of(copies)).memories
+    address = next(row.start for row in rows if row.dma_reads and not row.dma_writes)
     copies.exec(f"rom = uctypes.bytearray_at({address}, 4096)\ntarget = bytearray(b'x' * 4096)")
     copies.exec("dma.copy(target, rom)")
     assert copies.eval("target == rom") is True
@@ -224,7 +222,7 @@ def test_sleep_during_a_copy(running):
 
 # --- The DMA-330 of the Ensemble E7 ---------------------------------------------------------------
 
-on_the_e7 = pytest.mark.parametrize("running", ["ALIF_ENSEMBLE_E7-M55_HP"], indirect=True)
+on_the_e7 = pytest.mark.parametrize("running", [E7], indirect=True)
 
 # Runs a program of the controller's by hand, on the channel that the firmware uses.
 RUN = """
@@ -246,7 +244,7 @@ def copy_program(source: int, target: int) -> bytes:
 
 @pytest.fixture
 def e7(copies):
-    tcm = PLACES["ALIF_ENSEMBLE_E7-M55_HP"][0]
+    tcm = free_tcm(E7)
     copies.exec(RUN.format(tcm=tcm) + f"data = uctypes.bytearray_at({tcm + 1024}, 16)")
     copies.exec("data[:] = b'new ones' + b'old ones'")
     return copies
@@ -256,7 +254,7 @@ def e7(copies):
 @pytest.mark.parametrize("end", ["reads", "writes"])
 def test_tcm_is_not_at_the_cpu_s_address(e7, end):
     """What forgets the alias is told so: the channel faults, and the emulator names the address."""
-    address = PLACES["ALIF_ENSEMBLE_E7-M55_HP"][0] + 1024
+    address = free_tcm(E7) + 1024
     source, target = address + 0x30800000, address + 8 + 0x30800000
     wrong = address if end == "reads" else address + 8
     ends = (wrong, target) if end == "reads" else (source, wrong)

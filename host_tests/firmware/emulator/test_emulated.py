@@ -5,7 +5,7 @@ import time
 
 import pytest
 import serial
-from ethosu_tools.board import QemuBoard, open_board
+from ethosu_tools.board import QemuBoard
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.port import Port
@@ -22,9 +22,9 @@ def wait_for_log(machine: Machine, words: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def fresh():
+def fresh(board_npu):
     """A machine that has just been switched on."""
-    with open_board("qemu") as board:
+    with QemuBoard(Machine(board_npu)) as board:
         yield board
 
 
@@ -34,9 +34,9 @@ def test_boot_to_prompt_takes_few_instructions(fresh):
     assert fresh.eval("emulator.instructions()") < 5_000_000
 
 
-def test_waiting_is_sleeping():
+def test_waiting_is_sleeping(board_npu):
     """A wait that spins costs 20 million instructions in this time."""
-    with QemuBoard(Machine(repeatable=True)) as board:
+    with QemuBoard(Machine(board_npu, repeatable=True)) as board:
         check_waits(board)
 
 
@@ -141,9 +141,9 @@ print(total, end="")
     assert int(fresh.finish(timeout=20)) == sum(data)
 
 
-def test_uart_works_with_a_plugin_console():
+def test_uart_works_with_a_plugin_console(board_npu):
     """The console that speaks is answered."""
-    with Machine(console="uart") as machine, serial.Serial(machine.port) as port:
+    with Machine(board_npu, console="uart") as machine, serial.Serial(machine.port) as port:
         terminal = Port(port, lambda seconds: Deadline(seconds, machine.process))
         terminal.write(b"\r\x03\x03print(6 * 7)\r")
         assert terminal.read_until(b"42\r\n>>> ").endswith(b"42\r\n>>> ")
@@ -154,19 +154,19 @@ def test_bad_log_argument_is_an_error(fresh):
         fresh.exec("import emulator; emulator.log(1)")
 
 
-def test_output_waits_for_a_slow_reader():
+def test_output_waits_for_a_slow_reader(board_npu):
     """Far more than the FIFO holds, read only after a while: nothing is lost."""
-    with open_board("qemu") as board:
+    with QemuBoard(Machine(board_npu)) as board:
         board.start("for i in range(20000):\n print(i)")
         time.sleep(0.5)
         assert board.finish().split() == [str(i) for i in range(20000)]
 
 
-def test_a_fault_does_not_wait_for_a_reader_that_sleeps():
-    with open_board("qemu") as board:
-        board.start("""
+def test_a_fault_does_not_wait_for_a_reader_that_sleeps(board_npu):
+    with QemuBoard(Machine(board_npu)) as board:
+        board.start(f"""
 import machine
-EMULATOR_CONSOLE_SPACE = 0x4f000120
+EMULATOR_CONSOLE_SPACE = {board.machine.board.qemu.page + 0x120}
 while machine.mem32[EMULATOR_CONSOLE_SPACE] > 200:
     print("x" * 100)
 machine.mem32[0]
@@ -175,9 +175,9 @@ machine.mem32[0]
 
 
 @pytest.fixture
-def repeatable():
+def repeatable(board_npu):
     """A machine whose time follows its instructions; `go(name)` has a fault in a loop."""
-    with QemuBoard(Machine(repeatable=True)) as board:
+    with QemuBoard(Machine(board_npu, repeatable=True)) as board:
         board.exec("""
 import emulator, machine, time, uctypes
 called = []
@@ -224,8 +224,8 @@ def test_a_call_of_a_program_without_the_function_does_nothing(repeatable):
 
 @pytest.mark.parametrize(("fault", "kept"), [("reset", True), ("power-loss", False)])
 def test_what_a_restart_leaves_in_memory(repeatable, fault, kept):
-    """The end of ISRAM, which no program is loaded to."""
-    place = "uctypes.bytearray_at(0x213FE000, 64)"
+    """The beginning of the window, which nobody uses but the host."""
+    place = f"uctypes.bytearray_at({repeatable.machine.window.start}, 64)"
     mark = bytes(range(64))
     repeatable.exec(f"{place}[:] = {mark!r}")
     repeatable.start(f"go('board.{fault}')\nprint('no restart')")

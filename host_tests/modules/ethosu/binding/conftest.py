@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A board with a model of the project's own, for the tests of the Python face."""
 
-import npu_interrupt
+import firmware_image
 import pytest
 from ethosu_tools import boards
 from ethosu_tools.oracle import Oracle
@@ -11,23 +11,15 @@ from modules.ethosu.runtime.executorch.conftest import raw  # noqa: F401
 
 MODEL = "/model.tflite"
 
-# Of each emulated board: the NPU's registers, what no NPU sees, memory that no program has.
-PLACES = {
-    "MPS3_AN547": (0x48102000, 0x20000000, 0x60F00000),
-    "ALIF_ENSEMBLE_E7-M55_HP": (0x400E1000, 0x40000000, 0x08210000),
-    "ALIF_ENSEMBLE_E7-M55_HE": (0x400E1000, 0x40000000, 0x62490000),
-    "GROVE_VISION_AI_V2": (0x53020000, 0x50000000, 0x34020000),
-    "NUMAKER_M55M1": (0x40003000, 0x40000000, 0x20230000),
-}
-
 
 def places() -> str:
-    """Code that gives a board the names NPU, UNSEEN, FREE, mask() and unmask()."""
-    npu, unseen, free = PLACES[boards.chosen().name]
+    """Code that names the NPU's registers, what it does not see, and memory that nobody uses."""
+    image, window = firmware_image.of(), boards.chosen().qemu.window
     return (
-        f"import machine\nNPU, UNSEEN, FREE = {npu}, {unseen}, {free}\n"
-        f"def mask(): {npu_interrupt.mask()}\n"
-        f"def unmask(): {npu_interrupt.unmask()}\n"
+        "import machine\n"
+        f"NPU, UNSEEN, FREE = {image.npu_base}, {image.unseen(100_000)}, {window.start}\n"
+        f"def mask(): {firmware_image.mask()}\n"
+        f"def unmask(): {firmware_image.unmask()}\n"
     )
 
 

@@ -2,10 +2,10 @@
 """Whatever a caller hands in: one clear error, nothing half done, and the NPU works on."""
 
 import re
-import subprocess
 
+import firmware_image
 import pytest
-from ethosu_tools import boards, paths, romfs
+from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
@@ -382,6 +382,7 @@ def test_at_the_limit_of_the_stack_there_is_an_exception(emulated, call):
     check(emulated, [])
 
 
+@pytest.mark.needs_heap(2 << 20)
 def test_any_number_of_arguments(face):
     """They are counted, whatever their number: 20,000 do not fill the C stack."""
     face.exec(_SETUP + "many = [0] * 20000\nnamed = {'k%d' % i: i for i in range(20000)}")
@@ -394,6 +395,7 @@ def test_any_number_of_arguments(face):
     check(face, rows)
 
 
+@pytest.mark.on_board
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u85-256"])
 def test_a_model_asks_for_the_stack_that_loading_takes(
     request, repo, npu, compiled, small_models, raw
@@ -403,11 +405,7 @@ def test_a_model_asks_for_the_stack_that_loading_takes(
         pytest.skip("paints the stack of the emulated board")
     source = (repo / "modules/ethosu/binding/model_object.c").read_text()
     (asked,) = re.findall(r"#define LOADER_STACK (\d+)", source)
-    elf = paths.firmware(boards.chosen().name)
-    symbols = subprocess.run(
-        ["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True
-    ).stdout
-    top = int(re.search(r"(\w+) . _stack_top", symbols)[1], 16)
+    top = firmware_image.of().symbol("_stack_top")
     files = {
         f"{name}.tflite": compiled(path, npu).read_bytes() for name, path in small_models.items()
     }

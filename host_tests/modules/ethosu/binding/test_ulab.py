@@ -5,26 +5,27 @@ import os
 
 import pytest
 import sharing
+from ethosu_tools import boards
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
 from .conftest import MODEL, raised
 
 pytestmark = pytest.mark.slow
-NPU = "ethos-u55-128"
 
 
 @pytest.fixture(scope="module")
-def ulab(request, build_dir, compiled, small_models, example):
+def ulab(request, build_dir, board_npu, compiled, small_models, example):
     """A board with ulab as `np`, model `m`, input `x` and the expected output `golden`."""
     source = os.environ.get("ULAB_DIR")
     if source is None or request.config.getoption("--port"):
         pytest.skip("NOT TESTED WITH ULAB: set ULAB_DIR to a checkout of its source")
-    sharing.make("firmware", f"ULAB_DIR={source}")
+    name = boards.chosen().name
+    sharing.make("firmware", f"BOARD={name}", f"ULAB_DIR={source}")
     _, x, y = example
-    firmware = build_dir / "firmware/MPS3_AN547-ulab/firmware.elf"
-    with QemuBoard(Machine(NPU, firmware=firmware)) as board:
-        board.write_file(MODEL, compiled(small_models["small_cnn"], NPU).read_bytes())
+    firmware = build_dir / f"firmware/{name}-ulab/firmware.elf"
+    with QemuBoard(Machine(board_npu, firmware=firmware)) as board:
+        board.write_file(MODEL, compiled(small_models["small_cnn"], board_npu).read_bytes())
         board.exec(
             "import ethosu\nfrom array import array\nfrom ulab import numpy as np\n"
             f"m = ethosu.Model({MODEL!r})\n"

@@ -90,7 +90,8 @@ def test_the_same_model_in_ram_is_read_once(deployed):
 
 def test_a_misaligned_model_is_copied_once_and_says_so(deployed):
     deployed.exec(
-        "data = bytearray(1) + open('/rom/large.tflite', 'rb').read()\n"
+        "data = bytearray(1 + len(memoryview(open('/rom/large.tflite', 'rb'))))\n"
+        "open('/rom/large.tflite', 'rb').readinto(memoryview(data)[1:])\n"
         "m = ethosu.Model(memoryview(data)[1:])\n"
     )
     info = deployed.eval("m.info()")

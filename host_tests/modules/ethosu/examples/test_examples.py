@@ -13,7 +13,6 @@ from modules.ethosu.runtime.conftest import vela  # noqa: F401
 from modules.ethosu.runtime.executorch import made
 from modules.ethosu.runtime.executorch.conftest import raw  # noqa: F401
 
-NPU = "ethos-u55-128"
 REPO = Path(__file__).resolve().parents[4]
 MODULE = REPO / "modules/ethosu"
 EXAMPLES = sorted((MODULE / "examples").glob("*.py"))
@@ -37,20 +36,21 @@ def blocks(page):
 
 
 @pytest.fixture(scope="module")
-def rom(request, compiled, small_models, raw, tmp_path_factory):  # noqa: F811
+def rom(request, board_npu, compiled, small_models, raw, tmp_path_factory):  # noqa: F811
     """A board with the models that examples and pages load."""
     if request.config.getoption("--port"):
         pytest.skip("would replace the ROM file system of a real board")
     proven = tmp_path_factory.mktemp("proven") / "proven.tflite"
-    proven.write_bytes(compiled(small_models["small_cnn"], NPU).read_bytes())
+    proven.write_bytes(compiled(small_models["small_cnn"], board_npu).read_bytes())
     selftest.add(small_models["small_cnn"], proven)
     files = {
-        f"{name}.tflite": compiled(path, NPU).read_bytes() for name, path in small_models.items()
+        f"{name}.tflite": compiled(path, board_npu).read_bytes()
+        for name, path in small_models.items()
     }
     files["small_cnn_vela.tflite"] = files["small_cnn.tflite"]
-    files["small_cnn.pte"] = made.quantised_ends(small_models["small_cnn"], raw("u55")).encode()
+    files["small_cnn.pte"] = made.quantised_ends(small_models["small_cnn"], raw(board_npu)).encode()
     image = romfs.build(files | {"proven.tflite": proven.read_bytes()})
-    with QemuBoard(Machine(NPU, romfs=image)) as board:
+    with QemuBoard(Machine(board_npu, romfs=image)) as board:
         yield board
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Fixtures: a board with the native module, and those of the built-in one to compare it with."""
 
+import firmware_image
 import pytest
 import sharing
 from ethosu_tools.board import QemuBoard
@@ -8,10 +9,6 @@ from ethosu_tools.qemu import Machine
 
 from modules.ethosu.binding.conftest import example, face  # noqa: F401  # fixtures
 
-NPU = "ethos-u55-128"
-ADDRESS = 0x48102000
-STATUS = ADDRESS + 4  # bit 0: it runs
-IMPORT = f"import asyncio, gc, native as ethosu\nethosu.init({ADDRESS})"
 CALLBACK = """
 import emulator, machine, struct, time
 payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
@@ -22,6 +19,21 @@ def later(*functions):
     emulator.fault('hang')
     machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=5, callback=call)
 """
+
+
+def address() -> int:
+    """Of the registers of the NPU under test."""
+    return firmware_image.of().npu_base
+
+
+def status() -> str:
+    """Expression of the board's Python, which has imported machine: is the NPU at work?"""
+    return f"machine.mem32[{address() + 4:#x}] & 1"
+
+
+def imports() -> str:
+    """Code that begins with the native module."""
+    return f"import asyncio, gc, native as ethosu\nethosu.init({address()})"
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +50,12 @@ def not_on_a_port(request):
 
 
 @pytest.fixture(scope="module")
-def loaded(request, native):
+def loaded(request, native, board_npu):
     """A board on which `ethosu` is the native module, under a name that the built-in one lacks."""
     not_on_a_port(request)
-    with QemuBoard(Machine(NPU)) as board:
+    with QemuBoard(Machine(board_npu)) as board:
         board.write_file("/native.mpy", (native / "ethosu.mpy").read_bytes())
-        board.exec(IMPORT)
+        board.exec(imports())
         yield board
 
 
@@ -51,7 +63,8 @@ def loaded(request, native):
 def fresh(loaded, compiled, small_models, example):  # noqa: F811  # a fixture
     """The same, with model `m`, its input `x` and the output `golden`."""
     _, x, y = example
-    loaded.write_file("/m.tflite", compiled(small_models["small_cnn"], NPU).read_bytes())
+    model = compiled(small_models["small_cnn"], loaded.machine.npu)
+    loaded.write_file("/m.tflite", model.read_bytes())
     loaded.exec(
         f"x, golden = bytearray({x.tobytes()!r}), {y.tobytes()!r}\nm = ethosu.Model('/m.tflite')\n"
     )

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: MIT
 """init(board=NAME) of the native module, in an Alif Ensemble E7's firmware without the module."""
 
-import struct
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
+import firmware_image
 import numpy as np
 import pytest
 import sharing
-from ethosu_tools import boards, paths
+from ethosu_tools import boards
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
@@ -104,16 +102,19 @@ def test_what_the_npu_does_not_reach_is_refused(fresh):
     assert said.startswith("OSError 14 ")
 
 
-def test_a_tcm_that_the_npu_does_not_reach_is_refused(loaded, compiled, small_models):
-    """DTCM of Corstone-300."""
+def test_a_memory_that_the_npu_does_not_reach_is_refused(loaded, compiled, small_models):
+    """On MPS3_AN547 that is the DTCM."""
+    folder, _, core = loaded.machine.board.name.partition("-")
+    known = f"ALIF_ENSEMBLE_E7-{core}" if core else folder
+    unseen = firmware_image.of().unseen(0x10000)
     model = compiled(small_models["small_cnn"], loaded.machine.npu)
     loaded.write_file("/m.tflite", model.read_bytes())
     loaded.exec(
-        "ethosu.init(board='MPS3_AN547')\nfrom uctypes import bytearray_at\n"
+        f"ethosu.init(board={known!r})\nfrom uctypes import bytearray_at\n"
         "content = open('/m.tflite', 'rb').read()\nm = ethosu.Model(content)"
     )
-    said = raised(loaded, "ethosu.Model(content, arena=bytearray_at(0x20060000, 0x10000))")
-    assert said.startswith("OSError 14 ") and "0x20060000" in said
+    said = raised(loaded, f"ethosu.Model(content, arena=bytearray_at({unseen}, 0x10000))")
+    assert said.startswith("OSError 14 ") and f"{unseen:#x}" in said
 
 
 def test_a_name_that_it_does_not_know(fresh):
@@ -160,35 +161,11 @@ def test_without_asyncio_the_rest_works(fresh):
 
 # --- The table, and those of this project's firmware --------------------------------------------
 
-Words = Callable[[int, int], tuple[int, ...]]
-ROW, NPU_READS = 8, 1  # words of struct ethosu_memory (ethosu_board.h)
-
-
-def words_of(image: Path) -> tuple[Words, dict[str, int]]:
-    """Words of an image by address and count, and the addresses of its symbols."""
-    run = {"check": True, "capture_output": True, "text": True}
-    names = subprocess.run(["arm-none-eabi-nm", image], **run).stdout.split("\n")
-    symbols = {line.split()[2]: int(line.split()[0], 16) for line in names if line}
-
-    def words(address: int, count: int) -> tuple[int, ...]:  # the code's sections come first
-        span = f"--start-address={address}", f"--stop-address={address + 4 * count}"
-        lines = subprocess.run(["arm-none-eabi-objdump", "-s", *span, image], **run).stdout
-        data = "".join(line[: line.find("  ")].split(" ", 2)[2] for line in lines.split("\n")
-                       if line.startswith(" "))  # fmt: skip
-        return struct.unpack(f"<{count}I", bytes.fromhex(data.replace(" ", ""))[: 4 * count])
-
-    return words, symbols
-
-
-def facts_of(words: Words, board: int) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
-    """Start, end, NPU's address, masters of each memory; base, interrupt, state of the NPU."""
-    _, memories, count, _, npus, _ = words(board, 6)
-    rows = [words(memories + 4 * ROW * index, ROW) for index in range(count)]
-    return [(row[1], row[2], row[4], row[6] & 15) for row in rows], words(npus, 3)
+KNOWN_BOARD = 28  # bytes of struct known_board (boards.h)
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory, repo) -> dict[str, tuple[list[tuple[int, ...]], tuple[int, ...]]]:
+def known_boards(tmp_path_factory, repo) -> dict[str, firmware_image.Image]:
     """What boards.c says of each board."""
     image = tmp_path_factory.mktemp("boards") / "boards.elf"
     module = repo / "modules/ethosu"
@@ -197,25 +174,27 @@ def table(tmp_path_factory, repo) -> dict[str, tuple[list[tuple[int, ...]], tupl
          module / "natmod/boards.c", "-o", image],
         check=True,
     )  # fmt: skip
-    words, symbols = words_of(image)
-    (count,) = words(symbols["known_board_count"], 1)
-    starts = [symbols["known_boards"] + 4 * 7 * index for index in range(count)]
-    text = {start: words(words(start, 1)[0], 6) for start in starts}
-    names = [struct.pack("<6I", *text[start]).partition(b"\0")[0].decode() for start in starts]
-    return {name: facts_of(words, start) for name, start in zip(names, starts, strict=True)}
+    table = firmware_image.Image(image)
+    count, first = table.word(table.symbol("known_board_count")), table.symbol("known_boards")
+    rows = [firmware_image.Image(image, first + KNOWN_BOARD * index) for index in range(count)]
+    return {row.name: row for row in rows}
 
 
 @pytest.mark.parametrize("name", boards.names())
-def test_it_says_of_memories_and_npu_what_the_firmware_s_own_table_says(table, name):
+def test_it_says_of_memories_and_npu_what_the_firmware_s_own_table_says(known_boards, name):
     """The firmware uses a part of them, and lets the NPU only read some of that."""
-    words, symbols = words_of(paths.firmware(name))
-    theirs, npu = facts_of(words, symbols["ethosu_board"])
-    ours, our_npu = table[name]
-    assert npu == our_npu
-    for start, end, seen_at, masters in theirs:
-        if not masters & NPU_READS:
-            assert not any(row[0] < end and start < row[1] for row in ours), hex(start)
+    theirs, ours = firmware_image.of(name), known_boards[name]
+    assert (theirs.npu_base, theirs.npu_irq) == (ours.npu_base, ours.npu_irq)
+    assert theirs.npu_security == ours.npu_security
+    for memory in theirs.memories:
+        if not memory.npu_reads:
+            assert not any(
+                row.start < memory.end and memory.start < row.end for row in ours.memories
+            ), memory
             continue
-        (row,) = (row for row in ours if row[0] <= start and end <= row[1])
-        assert masters & ~row[3] == 0, hex(start)
-        assert (row[2] or row[0]) - row[0] == (seen_at or start) - start, hex(start)
+        (row,) = (
+            row for row in ours.memories if row.start <= memory.start and memory.end <= row.end
+        )
+        assert memory.masters & ~row.masters & 15 == 0, memory
+        offset = (memory.npu_address or memory.start) - memory.start
+        assert (row.npu_address or row.start) - row.start == offset, memory

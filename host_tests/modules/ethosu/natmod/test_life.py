@@ -8,7 +8,7 @@ import pytest
 from ethosu_tools.errors import RemoteError
 
 from modules.ethosu.binding.conftest import raised
-from modules.ethosu.natmod.conftest import ADDRESS, IMPORT, STATUS
+from modules.ethosu.natmod.conftest import address, imports, status
 
 # Ctrl-C at the call number `left` of all calls and returns of the module's functions and methods.
 _HOOKS = """
@@ -81,7 +81,7 @@ def begin(fresh, example):
     def reset():
         fresh.soft_reset()
         fresh.exec(
-            f"{IMPORT}\nx, golden = bytearray({x.tobytes()!r}), {y.tobytes()!r}\n"
+            f"{imports()}\nx, golden = bytearray({x.tobytes()!r}), {y.tobytes()!r}\n"
             "m = ethosu.Model('/m.tflite')\n"
         )
         return fresh
@@ -146,10 +146,14 @@ import machine, struct
 def words(*words): return struct.pack('<%dI' % len(words), *words)
 source, target = ethosu.buffer(32768), ethosu.buffer(32768)
 source[:] = b'U' * 32768
-payload = words(0x130, 0x10131, 0x4030, 0, 0x4031, 0, 0x4032, 32768) + words(0x10) * 200000
-payload += words(0xFFFF0000)
-size = len(payload) // 4
-payload = words(0x31504F43, 5, 5, 2 | (size & 0xFFFF) << 16 | (size >> 16) << 8) + payload
+gc.collect()
+count = min(200000, gc.mem_free() // 16)
+size = 9 + count
+payload = bytearray(4 * size + 16)
+payload[:48] = words(0x31504F43, 5, 5, 2 | (size & 0xFFFF) << 16 | (size >> 16) << 8,
+                     0x130, 0x10131, 0x4030, 0, 0x4031, 0, 0x4032, 32768)
+for at in range(48, len(payload) - 4, 4): payload[at] = 0x10
+payload[-4:] = words(0xFFFF0000)
 gc.collect()
 n = ethosu.reserve()
 n.invoke_async(payload, [source, target], timeout_ms=60000)
@@ -166,8 +170,11 @@ def test_soft_reset_stops_the_npu(begin):
         time.sleep(moments.uniform(0, 0.05))
         at_work += not board.eval("n.done()")  # a busy host may ask when it has ended
         board.soft_reset()
-        board.exec("import machine, time\nheap = [bytearray(4096) for _ in range(400)]")
-        assert board.eval(f"machine.mem32[{STATUS}] & 1") == 0, "it runs"
+        board.exec(
+            "import gc, machine, time\n"
+            "heap = [bytearray(4096) for _ in range(gc.mem_free() * 3 // 4 // 4096)]"
+        )
+        assert board.eval(status()) == 0, "it runs"
         board.exec("time.sleep_ms(50)")
         assert board.eval("sum(any(block) for block in heap)") == 0, "blocks it wrote"
     assert begin().eval("bytes(m.predict([x])[0]) == golden")
@@ -176,10 +183,10 @@ def test_soft_reset_stops_the_npu(begin):
 def test_soft_reset_stops_the_model(begin):
     board = begin()
     board.exec("import emulator, machine\nemulator.fault('hang')\nm._start([x])")
-    assert board.eval(f"machine.mem32[{STATUS}] & 1") == 1
+    assert board.eval(status()) == 1
     board.soft_reset()
     board.exec("import machine")
-    assert board.eval(f"machine.mem32[{STATUS}] & 1") == 0
+    assert board.eval(status()) == 0
     assert begin().eval("bytes(m.predict([x])[0]) == golden")
 
 
@@ -190,7 +197,9 @@ def test_without_a_finaliser_there_is_no_npu(fresh):
         "class Rom: ilistdir = staticmethod(lambda folder: iter(()))\nethosu.os = Rom"
     )
     try:
-        assert raised(fresh, f"ethosu.init({ADDRESS})").startswith("OSError 95 nothing would stop")
+        assert raised(fresh, f"ethosu.init({address()})").startswith(
+            "OSError 95 nothing would stop"
+        )
         assert fresh.eval("bytes(m.predict([x])[0]) == golden")
     finally:
         fresh.exec("ethosu.os = ilistdir\nethosu._guards.append(guard)")

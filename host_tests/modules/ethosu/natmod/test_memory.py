@@ -71,13 +71,13 @@ def test_memory_that_was_resized_is_not_used(fresh):
         "from array import array\nfile = bytearray(open('/m.tflite', 'rb').read())\n"
         "arena = bytearray(m.ram)\nk = ethosu.Model(file, arena=arena)\n"
         "assert bytes(k.predict([x])[0]) == golden\n"
-        "arena.extend(bytes(200000))\ngarbage = [bytearray(512) for _ in range(500)]"
+        "arena.extend(bytes(50000))\ngarbage = [bytearray(512) for _ in range(200)]"
     )
     for use in ("k.predict([x])", "k.run_into()", "k.reset()", "k.inputs[0].quantize([0] * 768)",
                 "asyncio.run(k.run([x]))"):  # fmt: skip
         assert raised(fresh, use).startswith("ValueError arena was resized"), use
     assert fresh.eval("any(any(block) for block in garbage)") is False
-    fresh.exec("k = ethosu.Model(file)\nfile.extend(bytes(200000))")
+    fresh.exec("k = ethosu.Model(file)\nfile.extend(bytes(50000))")
     assert raised(fresh, "k.predict([x])").startswith("ValueError the model's buffer was resized")
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
@@ -86,7 +86,7 @@ def test_buffer_that_was_resized_in_a_job_is_told(fresh):
     fresh.exec(CALLBACK + "payload, base = bytearray(payload), bytearray(64)")
     fresh.exec("n = ethosu.reserve(timeout_ms=0)")
     for buffer in ("payload", "base"):
-        fresh.exec(f"n.invoke_async(payload, [base])\n{buffer}.extend(bytes(200000))")
+        fresh.exec(f"n.invoke_async(payload, [base])\n{buffer}.extend(bytes(50000))")
         assert raised(fresh, "n.wait()").startswith("OSError 14 payload or base was resized while")
         fresh.exec("payload = bytearray(payload[:20])\nn.invoke(payload, [base])")
     fresh.exec("n.release()")
@@ -100,7 +100,7 @@ def test_arena_that_is_a_view_is_kept(fresh):
         "    return ethosu.Model('/m.tflite', arena=memoryview(bytearray(9999 + m.ram))[999:])\n"
         "def others(tensor):\n"
         "    gc.collect()\n"
-        "    at, new = uctypes.addressof(tensor), [bytearray(512) for _ in range(500)]\n"
+        "    at, new = uctypes.addressof(tensor), [bytearray(512) for _ in range(200)]\n"
         "    return sum(uctypes.addressof(each) - at in range(-512, 0) for each in new)\n"
         "k = load()\nassert bytes(k.predict([x])[0]) == golden and not others(k.inputs[0].data)\n"
         "k.run_into([x])\ny = k.outputs[0].data\ndel k\nassert not others(y)"

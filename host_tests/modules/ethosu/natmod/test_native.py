@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 import sharing
-from ethosu_tools import selftest
+from ethosu_tools import boards, selftest
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
@@ -15,7 +15,7 @@ from ethosu_tools.tflite.writer import write
 
 from modules.ethosu.binding import contract, values_table
 from modules.ethosu.binding.conftest import raised
-from modules.ethosu.natmod.conftest import ADDRESS, CALLBACK, NPU, STATUS, not_on_a_port
+from modules.ethosu.natmod.conftest import CALLBACK, address, not_on_a_port, status
 from modules.ethosu.runtime.kernels import maker, plan_writer
 
 STEPS = 5
@@ -54,12 +54,12 @@ def is_exact(board, source, compiled_path):
 
 @pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
 def test_exact(loaded, compiled, small_models, name):
-    is_exact(loaded, small_models[name], compiled(small_models[name], NPU))
+    is_exact(loaded, small_models[name], compiled(small_models[name], loaded.machine.npu))
 
 
 def test_hello_world_is_exact(loaded, compiled, shared_models):
     source = shared_models / "hello_world_int8.tflite"
-    is_exact(loaded, source, compiled(source, NPU))
+    is_exact(loaded, source, compiled(source, loaded.machine.npu))
 
 
 def test_it_keeps_the_contract_but_for_what_the_list_names(fresh):
@@ -74,9 +74,10 @@ def test_version(fresh, repo):
 
 
 def test_it_knows_the_npu(fresh):
-    assert fresh.eval("ethosu.npus()") == [NPU]
+    npu = fresh.machine.npu
+    assert fresh.eval("ethosu.npus()") == [npu]
     fresh.exec("with ethosu.reserve() as n: info = n.info()")
-    assert fresh.eval("(info['config'], info['macs'])") == (NPU, 128)
+    assert fresh.eval("(info['config'], info['macs'])") == (npu, int(npu.split("-")[2]))
     assert raised(fresh, "ethosu.Model('/m.tflite', npu='ethos-u55-32')").startswith("OSError 19")
 
 
@@ -365,7 +366,7 @@ def test_payloads(fresh):
 
 def test_selftest(loaded, compiled, small_models, tmp_path):
     path = tmp_path / "proven.tflite"
-    path.write_bytes(compiled(small_models["small_cnn"], NPU).read_bytes())
+    path.write_bytes(compiled(small_models["small_cnn"], loaded.machine.npu).read_bytes())
     selftest.add(small_models["small_cnn"], path)
     loaded.write_file("/proven.tflite", path.read_bytes())
     assert loaded.eval("ethosu.Model('/proven.tflite').selftest()", timeout=30) is True
@@ -373,12 +374,13 @@ def test_selftest(loaded, compiled, small_models, tmp_path):
 
 @pytest.mark.slow
 def test_firmware_without_the_module_installs_it(
-    request, build_dir, native, compiled, small_models
+    request, build_dir, native, board_npu, compiled, small_models
 ):
     """Built without module and driver, the firmware gets both by `mpremote mip install`."""
     not_on_a_port(request)
-    sharing.make("firmware", "ETHOSU=no")
-    machine = Machine(NPU, firmware=build_dir / "firmware/MPS3_AN547-plain/firmware.elf")
+    name = boards.chosen().name
+    sharing.make("firmware", f"BOARD={name}", "ETHOSU=no")
+    machine = Machine(board_npu, firmware=build_dir / f"firmware/{name}-plain/firmware.elf")
     with Board(machine.port) as board:
         assert "ImportError" in raised(board, "import ethosu")
     subprocess.run(
@@ -387,11 +389,12 @@ def test_firmware_without_the_module_installs_it(
         check=True, capture_output=True,
     )  # fmt: skip
     with QemuBoard(machine) as board:
-        board.exec(f"import gc, ethosu\nethosu.init({ADDRESS})")
+        board.exec(f"import gc, ethosu\nethosu.init({address()})")
         for source in small_models.values():
-            is_exact(board, source, compiled(source, NPU))
+            is_exact(board, source, compiled(source, board_npu))
         # Nothing of the firmware knows the NPU: only the module can stop it.
         board.exec("import emulator, machine\nemulator.fault('hang')\nk._start()")
-        assert board.eval(f"machine.mem32[{STATUS}] & 1") == 1
+        assert board.eval(status()) == 1
         board.soft_reset()
-        assert board.eval(f"__import__('machine').mem32[{STATUS}] & 1") == 0
+        board.exec("import machine")
+        assert board.eval(status()) == 0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ethosu_tools.arrays import Array
 from ethosu_tools.board import Board
 from ethosu_tools.errors import RemoteError
 
@@ -14,10 +15,11 @@ from .reference_cases import Case, assert_exact
 
 MODEL = "/model.tflite"
 
-_RUN_ALL = """
-import ethosu
-inputs, outputs = open("/in.bin", "rb"), open("/out.bin", "wb")
-with ethosu.Model({model!r}) as m, inputs, outputs:
+# Bytes of inputs, or of one step's, that the board's root holds at once.
+BLOCK_BYTES = 64 << 10
+
+_RUN = """
+with open("/in.bin", "rb") as inputs, open("/out.bin", "wb") as outputs:
     for _ in range({steps}):
         for tensor in m.inputs:
             inputs.readinto(tensor.data)
@@ -27,18 +29,35 @@ with ethosu.Model({model!r}) as m, inputs, outputs:
 """
 
 
-def check(board: Board, case: Case, compiled: Path) -> None:
-    """A compiled model computes on the board what the reference does, in each step."""
-    board.write_file(MODEL, compiled.read_bytes())
-    board.write_file("/in.bin", b"".join(array.tobytes() for row in case.inputs for array in row))
-    board.exec(_RUN_ALL.format(model=MODEL, steps=len(case.inputs)), timeout=120)
+def check(board: Board, case: Case, compiled: Path, *, rom: bool = False) -> None:
+    """A compiled model computes on the board what the reference does, in each step.
+
+    It is sent to the board, or is in its ROM already, under its own name.
+    """
+    if not rom:
+        board.write_file(MODEL, compiled.read_bytes())
+    model = f"/rom/{compiled.name}" if rom else MODEL
+    board.exec(f"import ethosu\nm = ethosu.Model({model!r})")
+    found: list[list[Array]] = []
+    steps = max(1, BLOCK_BYTES // sum(array.nbytes for array in case.inputs[0]))
+    for start in range(0, len(case.inputs), steps):
+        found += _run(board, case, slice(start, start + steps))
+    board.exec("m.deinit()")
+    assert_exact(case, found)
+
+
+def _run(board: Board, case: Case, block: slice) -> list[list[Array]]:
+    """Outputs of some steps of the model `m`."""
+    rows = case.inputs[block]
+    board.write_file("/in.bin", b"".join(array.tobytes() for row in rows for array in row))
+    board.exec(_RUN.format(steps=len(rows)), timeout=120)
     data = io.BytesIO(board.read_file("/out.bin"))
     found = [
         [np.frombuffer(data.read(array.nbytes), array.dtype) for array in row]
-        for row in case.outputs
+        for row in case.outputs[block]
     ]
-    assert_exact(case, found)
     assert not data.read()
+    return found
 
 
 def load(board: Board, compiled: Path, name: str = "m") -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Class `ethosu.NPU` on a board: payloads without a model file, and the life of a handle."""
 
-import npu_interrupt
+import firmware_image
 import numpy as np
 import pytest
 from ethosu_tools.oracle import Oracle
@@ -70,21 +70,21 @@ def test_buffers_live_while_the_npu_works(parts):
 def test_second_start_is_refused_and_the_first_ends_well(request, parts):
     if request.config.getoption("--port"):
         pytest.skip("masks the interrupt of the emulated board")
-    parts.exec(f"import machine\nfill()\nn = ethosu.reserve()\n{npu_interrupt.mask()}")
+    parts.exec(f"import machine\nfill()\nn = ethosu.reserve()\n{firmware_image.mask()}")
     parts.exec("n.invoke_async(payload, [weights, scratch, scratch])")
     error = board_models.raised(parts, "n.invoke_async(payload, [weights, scratch, scratch])")
     assert error.startswith("OSError 16 an inference is under way")
-    parts.exec(f"{npu_interrupt.unmask()}\nn.wait()\nn.release()")
+    parts.exec(f"{firmware_image.unmask()}\nn.wait()\nn.release()")
     assert parts.eval("result()")
 
 
 def test_ctrl_c_during_wait(request, parts):
     if request.config.getoption("--port"):
         pytest.skip("masks the interrupt of the emulated board")
-    parts.exec(f"import machine\nn = ethosu.reserve()\n{npu_interrupt.mask()}")
+    parts.exec(f"import machine\nn = ethosu.reserve()\n{firmware_image.mask()}")
     start = "n.invoke_async(payload, [weights, scratch, scratch])"
     board_models.interrupt(parts, f"{start}\nn.wait()")
-    parts.exec(npu_interrupt.unmask())
+    parts.exec(firmware_image.unmask())
     assert board_models.raised(parts, "n.wait()").startswith("OSError 22 no inference was started")
     parts.exec("fill()\nn.invoke(payload, [weights, scratch, scratch])\nn.release()")
     assert parts.eval("result()")
@@ -115,8 +115,8 @@ def test_too_small_region_is_refused_before_the_start(parts, missing):
 def test_buffer_that_the_npu_cannot_see(request, parts):
     if request.config.getoption("--port"):
         pytest.skip("uses an address of the emulated board")
-    # The middle of the DTCM, which only the CPU reaches; nothing is written there.
-    parts.exec("t = uctypes.bytearray_at(0x20030000, len(scratch))")
+    unseen = firmware_image.of().unseen(100_000)
+    parts.exec(f"t = uctypes.bytearray_at({unseen}, len(scratch))")
     code = "with ethosu.reserve() as n: n.invoke(payload, [weights, t, t])"
     assert board_models.raised(parts, code).startswith("OSError 14 base pointer 1, ")
     parts.exec(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Bad input on a board: one clear error each, and the next call works."""
 
+import firmware_image
 import pytest
 
 from . import board_models
@@ -101,12 +102,12 @@ def test_operator_that_no_kernel_is_there_for(cnn, board_npu, tmp_path):
 def test_arena_that_the_npu_cannot_see(request, cnn):
     if request.config.getoption("--port"):
         pytest.skip("uses an address of the emulated board")
-    # The middle of the DTCM, which only the CPU reaches; nothing is written there.
-    cnn.exec("import uctypes\na = uctypes.bytearray_at(0x20030000, 65536)")
+    unseen = firmware_image.of().unseen(65536)
+    cnn.exec(f"import uctypes\na = uctypes.bytearray_at({unseen}, 65536)")
     error = board_models.raised(cnn, "ethosu.Model('/model.tflite', arena=a)")
-    assert error.startswith("OSError 14 arena at 0x20030000"), error
+    assert error.startswith(f"OSError 14 arena at {unseen:#x}"), error
     error = board_models.raised(
-        cnn, "with ethosu.reserve() as n: n.invoke(uctypes.bytes_at(0x20030000, 64), [])"
+        cnn, f"with ethosu.reserve() as n: n.invoke(uctypes.bytes_at({unseen}, 64), [])"
     )
     assert error.startswith("ValueError payload begins with"), error
 

@@ -4,20 +4,18 @@
 import pytest
 from ethosu_tools import romfs
 
-NPU = "ethos-u55-128"
-
 
 @pytest.fixture(scope="module")
-def rom_board(request, compiled, small_models):
+def rom_board(request, board_npu, compiled, small_models):
     """An emulated board with small_cnn in its ROM file system."""
     from ethosu_tools.board import QemuBoard
     from ethosu_tools.qemu import Machine
 
     if request.config.getoption("--port"):
         pytest.skip("would replace the ROM file system of a real board")
-    data = compiled(small_models["small_cnn"], NPU).read_bytes()
+    data = compiled(small_models["small_cnn"], board_npu).read_bytes()
     image = romfs.build({"notes.txt": b"odd", "small_cnn.tflite": data})
-    with QemuBoard(Machine(NPU, romfs=image)) as board:
+    with QemuBoard(Machine(board_npu, romfs=image)) as board:
         yield board
 
 

@@ -45,8 +45,8 @@ def test_a_board_hears_the_word_and_nothing_else(run_demo, request, board_npu):
     assert data["equal_to_reference"] > 150
 
 
-def test_the_lines_to_go_on_with_work_as_printed(run_demo):
-    data = run_demo("--on", "sim")
+def test_the_lines_to_go_on_with_work_as_printed(run_demo, board_npu):
+    data = run_demo("--on", "sim", "--npu", board_npu)
     image = romfs.load_image(Path(data["rom"]))
     with QemuBoard(Machine(data["npu"], romfs=image)) as board:
         board.exec("import ethosu\nfrom listen import listen")

@@ -26,12 +26,13 @@ OPTIONS = {
 
 @pytest.fixture(scope="session")
 def raw(vela, small_models):
-    """What Vela's raw output holds: `raw("u55")` for options by name, of small_cnn."""
+    """What Vela's raw output of small_cnn holds: `raw("u55")` for options by name or an NPU."""
     made_of = {}
 
     def get(name: str):
         if name not in made_of:
-            path = vela(small_models["small_cnn"], *OPTIONS[name], "--output-format", "raw")
+            options = OPTIONS.get(name, ("--accelerator-config", name))
+            path = vela(small_models["small_cnn"], *options, "--output-format", "raw")
             made_of[name] = made.binary(path)
         return made_of[name]
 

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""What the firmware of a board says of it: the tables of ethosu_board.h, read from its ELF file.
+
+A test that needs an address, an interrupt or the size of the heap asks here, so that it runs on
+each board. The emulator's tables are from other sources: a wrong number here fails there.
+"""
+
+import enum
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+from ethosu_tools import boards, paths
+
+# struct ethosu_board, ethosu_memory and ethosu_npu of a 32-bit CPU, as far as they are read.
+_BOARD = struct.Struct("<6I")
+_MEMORY = struct.Struct("<3I4xQ4B4x")
+_NPU = struct.Struct("<2I2s18x")
+# enum ethosu_masters
+_NPU_READS, _NPU_WRITES, _DMA_READS, _DMA_WRITES = 1, 2, 4, 8
+_ENABLE, _DISABLE = 0xE000E100, 0xE000E180  # NVIC: 32 interrupts a word
+
+
+class Cpu(enum.IntEnum):
+    """What the CPU does with a memory: enum ethosu_cpu_access."""
+
+    DATA, CODE, ALL, REGISTERS = range(4)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A row of the board's table of memories."""
+
+    name: str
+    start: int
+    end: int
+    npu_address: int
+    masters: int
+    cache: int
+    cpu: Cpu
+
+    @property
+    def npu_reads(self) -> bool:
+        """Does the NPU read it?"""
+        return bool(self.masters & _NPU_READS)
+
+    @property
+    def npu(self) -> bool:
+        """Does any access of the NPU reach it?"""
+        return bool(self.masters & (_NPU_READS | _NPU_WRITES))
+
+    @property
+    def dma_reads(self) -> bool:
+        """Does the controller of the copy hook read it?"""
+        return bool(self.masters & _DMA_READS)
+
+    @property
+    def dma_writes(self) -> bool:
+        """Does it write it?"""
+        return bool(self.masters & _DMA_WRITES)
+
+
+@dataclass(frozen=True)
+class Image:
+    """The tables of one firmware, or of another ELF file that has them at an address."""
+
+    path: Path
+    board: int | None = None  # address of struct ethosu_board; None: the symbol's
+
+    @cached_property
+    def memories(self) -> tuple[Memory, ...]:
+        """All memories, in the table's order."""
+        _, at, count, *_ = self._board
+        rows = (
+            _MEMORY.unpack(self._read(at + index * _MEMORY.size, _MEMORY.size))
+            for index in range(count)
+        )
+        return tuple(
+            Memory(self._text(name), start, end, npu, masters, cache, Cpu(cpu))
+            for name, start, end, npu, masters, _, cache, cpu in rows
+        )
+
+    @property
+    def name(self) -> str:
+        """The board's name."""
+        return self._text(self._board[0])
+
+    @property
+    def npu_base(self) -> int:
+        """Address of the first NPU's registers."""
+        return self._npu[0]
+
+    @property
+    def npu_irq(self) -> int:
+        """Number of the first NPU's interrupt."""
+        return self._npu[1]
+
+    @property
+    def npu_security(self) -> bytes:
+        """Does the first NPU run secure and privileged? A byte each."""
+        return self._npu[2]
+
+    @property
+    def heap_bytes(self) -> int:
+        """Size of Python's heap."""
+        return self.symbol("_gc_heap_end") - self.symbol("_gc_heap_start")
+
+    @property
+    def writes_rom(self) -> bool:
+        """Can the board write its ROM file system: has struct board_nvm a write()?"""
+        return self.word(self.symbol("board_nvm") + 8) != 0
+
+    @property
+    def stack(self) -> Memory:
+        """The memory with the stacks; from `_stack_top` on nobody uses it."""
+        top = self.symbol("_stack_top")
+        return next(row for row in self.memories if row.start < top < row.end)
+
+    def unseen(self, size: int) -> int:
+        """Address of so many bytes that no NPU reaches, in the middle of a memory of the table."""
+        for row in self.memories:
+            if not row.npu and row.end - row.start >= 2 * size:
+                return (row.start + row.end) // 2 - size // 2 & ~31
+        raise LookupError(f"the NPU sees all memories of {self.path.parent.name}")
+
+    def symbol(self, name: str) -> int:
+        """Address of a symbol."""
+        return self._symbols[name]
+
+    def word(self, address: int) -> int:
+        """The 32-bit word at an address."""
+        return int.from_bytes(self._read(address, 4), "little")
+
+    @cached_property
+    def _symbols(self) -> dict[str, int]:
+        with self.path.open("rb") as file:
+            table = ELFFile(file).get_section_by_name(".symtab")
+            return {symbol.name: symbol["st_value"] for symbol in table.iter_symbols()}
+
+    @cached_property
+    def _segments(self) -> list[tuple[int, bytes]]:
+        with self.path.open("rb") as file:
+            parts = ELFFile(file).iter_segments("PT_LOAD")
+            return [(part["p_vaddr"], part.data()) for part in parts]
+
+    @property
+    def _board(self) -> tuple[int, ...]:
+        at = self.symbol("ethosu_board") if self.board is None else self.board
+        return _BOARD.unpack(self._read(at, _BOARD.size))
+
+    @property
+    def _npu(self) -> tuple[int, int, bytes]:
+        return _NPU.unpack(self._read(self._board[4], _NPU.size))
+
+    def _read(self, address: int, size: int) -> bytes:
+        for start, data in self._segments:
+            if start <= address and address + size <= start + len(data):
+                return data[address - start :][:size]
+        raise LookupError(f"{self.path} has nothing at {address:#x}")
+
+    def _text(self, address: int) -> str:
+        return b"".join(self._until_zero(address)).decode()
+
+    def _until_zero(self, address: int) -> Iterator[bytes]:
+        while (byte := self._read(address, 1)) != b"\0":
+            yield byte
+            address += 1
+
+
+@cache
+def of(board: str | None = None) -> Image:
+    """The firmware of a board; without a name of the one under test."""
+    return Image(paths.firmware(boards.chosen(board).name))
+
+
+def mask() -> str:
+    """Statement that masks the NPU's interrupt, so that no inference ends; needs `machine`."""
+    return _write(_DISABLE)
+
+
+def unmask() -> str:
+    """The same to let the interrupt through."""
+    return _write(_ENABLE)
+
+
+def _write(registers: int) -> str:
+    number = of().npu_irq
+    return f"machine.mem32[{registers + number // 32 * 4:#x}] = 1 << {number % 32}"
