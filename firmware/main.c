@@ -94,3 +94,21 @@ _Noreturn void nlr_jump_fail(void *value)
 {
     fault_panic("a Python exception was raised where nothing can catch it");
 }
+
+// What MicroPython calls, and what it would call without this file (--wrap).
+_Noreturn void __wrap_nlr_jump(void *value);
+_Noreturn void __real_nlr_jump(void *value);
+
+/**
+ * Raise an exception. When Ctrl-C comes as asyncio's loop notes that a task has
+ * ended, the task has no result, and who awaits it raises None: a crash.
+ */
+_Noreturn void __wrap_nlr_jump(void *value)
+{
+    if (value == MP_OBJ_TO_PTR(mp_const_none)) {
+        mp_obj_t error = mp_obj_new_exception_msg(
+            &mp_type_RuntimeError, MP_ERROR_TEXT("Ctrl-C took the result of this task"));
+        value = MP_OBJ_TO_PTR(error);
+    }
+    __real_nlr_jump(value);
+}

@@ -5,6 +5,7 @@ import re
 
 import pytest
 from ethosu_tools import boards
+from ethosu_tools.errors import RemoteError
 
 EXPRESSIONS = {
     "1 / 3": 1 / 3,  # double precision
@@ -81,6 +82,19 @@ async def main():
 asyncio.run(main())
 """)
     assert sorted(printed) == list("aaabbb") and printed != "aaabbb"
+
+
+def test_a_task_whose_result_ctrl_c_took_raises(board):
+    """Between two lines of asyncio's loop a task is done and has no result yet."""
+    with pytest.raises(RemoteError, match="RuntimeError: Ctrl-C took the result of this task"):
+        board.exec("""
+import asyncio
+async def work(): pass
+task = asyncio.Task(work())
+task.state = False
+next(iter(task))
+""")
+    assert board.eval("6 * 7") == 42
 
 
 def test_timer_and_schedule(board):
