@@ -97,6 +97,7 @@ names_in = $(foreach toml,$(1),$(or \
 BOARDS := $(call names_in,$(wildcard boards/*/board.toml))
 # Those that are chips: there is a way to flash them.
 CHIPS := $(call names_in,$(shell grep -l '^\[.*flash\.' boards/*/board.toml))
+EMULATED := $(call names_in,$(shell grep -l '^\[qemu\]' boards/*/board.toml))
 AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
 CAMPAIGN_NAMES := $(foreach row,$(CAMPAIGNS),$(call field,1,$(row)))
 
@@ -109,6 +110,7 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 .PHONY: help native kernel-sizes litert-newest setup build parts sim sim-host plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
     demo test test-all nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
+    boards-table $(EMULATED:%=suite-%) \
     $(CAMPAIGN_NAMES:%=campaign-%)
 
 help: ## List these targets
@@ -116,6 +118,7 @@ help: ## List these targets
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo "  make test-AREA    Test one area: $(AREA_NAMES)"
+	@echo "  make suite-BOARD  Run all tests of a board on an emulated one: $(EMULATED)"
 	@echo "  make campaign-X   Try hostile inputs and faults, RUNS of them from SEED: $(CAMPAIGN_NAMES)"
 	@echo
 	@echo "Start with \`make demo\`. All that is made lies in $(BUILD)/ and $(VENV)/."
@@ -245,13 +248,28 @@ test-$(call field,1,$(1)): setup
 endef
 $(foreach row,$(AREAS),$(eval $(call area_rule,$(row))))
 
+# All tests that take a board, on each QEMU; what came of it goes to $(BUILD)/suites.
+define suite_rule
+suite-$(1): setup
+	@$$(SUBMAKE) board-images plugin
+	$$(call say,all tests of a board on $(1))
+	@for qemu in installed newer; do \
+	    $$(BIN)/pytest -q $$(HANGS) --board $(1) --qemu $$$$qemu -m on_board $$(TESTS) \
+	        --junitxml=$$(BUILD)/suites/$(1)-$$$$qemu.xml || failed=yes; \
+	done; [ -z "$$$$failed" ]
+endef
+$(foreach board,$(EMULATED),$(eval $(call suite_rule,$(board))))
+
+boards-table: setup ## Print what the tests of each board came to, its image's size and its lines
+	@$(BIN)/python tools/setup/boards_table.py $(BUILD)/suites
+
 # One seed for all: with the same SEED each goes on where it was stopped, or is done. One that finds
 # something does not end the others.
-nightly: setup ## Run graphs, fuzz and all campaigns: 1.3*10^8 inputs, 10^6 inferences
+nightly: setup ## Run graphs, fuzz, all campaigns, the tests of each board: 1.3*10^8 inputs
 	$(call say,seed $(NIGHT); make nightly SEED=$(NIGHT) goes on when this is stopped)
-	@$(SUBMAKE) $(sort $(foreach row,$(CAMPAIGNS),$(call field,2,$(row))))
+	@$(SUBMAKE) $(sort board-images $(foreach row,$(CAMPAIGNS),$(call field,2,$(row))))
 	@+$(MAKE) --no-print-directory --silent --keep-going $(PARALLEL) SEED=$(NIGHT) \
-	    graphs fuzz $(CAMPAIGN_NAMES:%=campaign-%) \
+	    graphs fuzz $(CAMPAIGN_NAMES:%=campaign-%) $(EMULATED:%=suite-%) \
 	    $(call or_say,something was found; the lines above say what and how to repeat it.)
 
 NIGHT := $(or $(SEED),$(shell date +%Y%m%d))

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Fixtures for the tests of all parts; `board` comes from ethosu_tools.pytest_plugin."""
 
+import contextlib
 import os
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import firmware_image
@@ -11,10 +13,36 @@ import pytest
 import ram_disk
 import sharing
 from ethosu_tools.board import Board
+from ethosu_tools.errors import SetupError
+from ethosu_tools.qemu import find_qemu
 from sharing import REPO
 
 # A shell that starts pytest with `&` has it and its children ignore Ctrl-C, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Choose the emulator for all tests but those that choose one themselves."""
+    parser.addoption(
+        "--qemu",
+        choices=["installed", "newer"],
+        default="installed",
+        help="QEMU that emulates: the installed one, or that of Debian's backports",
+    )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator[None]:
+    """Run the QEMU that was asked for; reports say which it was."""
+    from tools.qemu_plugin import releases
+
+    with pytest.MonkeyPatch.context() as patch:
+        if request.config.getoption("--qemu") == "newer":
+            patch.setenv("ETHOSU_QEMU", str(request.getfixturevalue("newer_qemu")))
+        with contextlib.suppress(SetupError):
+            version = releases.version(Path(find_qemu()))
+            record_testsuite_property("qemu", f"QEMU {'.'.join(map(str, version))}")
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
