@@ -57,7 +57,9 @@ def test_banner_names_version_and_board(stock):
         text = terminal.read_until(b'Type "help()"')
     with stock.board() as board:
         machine = board.eval("__import__('os').uname().machine").encode()
-    assert re.search(rb"MicroPython v1\.25\.0 on [-0-9]+; " + machine + b"\r\n", text), text
+    assert re.search(rb"MicroPython v1\.25\.0 on [-0-9]+; " + re.escape(machine) + b"\r\n", text), (
+        text
+    )
 
 
 def test_emulator_module_is_absent_without_the_plugin(uart_board):

@@ -18,6 +18,7 @@ from ethosu_tools.errors import BoardError, InputError
 
 CONSOLES = pytest.mark.parametrize("console", qemu.CONSOLES)
 WAIT_S = 20
+pytestmark = pytest.mark.on_board
 
 
 def alive(pid):

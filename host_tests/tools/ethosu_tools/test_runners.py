@@ -7,18 +7,20 @@ from pathlib import Path
 import numpy as np
 import pymicro_wakeword
 import pytest
-from ethosu_tools import arrays, remote, tflite
+from ethosu_tools import arrays, boards, remote, tflite
 from ethosu_tools.errors import InputError
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.runner import open_runner
 
+BOARD = boards.chosen()
+NPU = BOARD.npus[0]
+OTHERS = ("ethos-u55-256", "ethos-u85-256") if BOARD.qemu and BOARD.qemu.any_npu else ()
 PLACES = [
     ("sim", "ethos-u55-128"),
     ("sim", "ethos-u85-1024"),
-    ("qemu", "ethos-u55-128"),
-    ("qemu", "ethos-u55-256"),
-    ("qemu", "ethos-u85-256"),
+    *(("qemu", npu) for npu in (NPU, *OTHERS)),
 ]
+pytestmark = pytest.mark.on_board
 
 
 @pytest.fixture(params=PLACES, ids="-".join)
@@ -76,9 +78,9 @@ def test_several_models_are_open_at_once(small_models, compiled):
     path = small_models["small_cnn"]
     feed = arrays.check(random_inputs(path, 2), tflite.describe(path).inputs)
     with (
-        open_runner(compiled(path), "sim") as first,
-        open_runner(compiled(path), "qemu") as second,
-        open_runner(compiled(path), "qemu", console="uart") as third,
+        open_runner(compiled(path, NPU), "sim") as first,
+        open_runner(compiled(path, NPU), "qemu") as second,
+        open_runner(compiled(path, NPU), "qemu", console="uart") as third,
     ):
         results = [list(runner.run(feed)) for runner in (first, second, third)]
     assert np.array_equal(results[0], results[1]) and np.array_equal(results[0], results[2])
@@ -90,8 +92,8 @@ def test_refused_model_leaves_no_emulator_behind(small_models, compiled, monkeyp
     monkeypatch.setattr(
         remote, "Machine", lambda *args, **more: machines.append(real(*args, **more)) or machines[0]
     )
-    with pytest.raises(InputError, match=r"ethos-u55-64.*ethosu compile"):
-        open_runner(compiled(small_models["small_cnn"], "ethos-u55-64"), "qemu", npu=PLACES[0][1])
+    with pytest.raises(InputError, match=r"ethos-u55-32.*ethosu compile"):
+        open_runner(compiled(small_models["small_cnn"], "ethos-u55-32"), "qemu", npu=NPU)
     assert len(machines) == 1 and not machines[0].running()
 
 
