@@ -53,7 +53,9 @@ def test_nothing_is_lost_of_300_kb(uart_board):
 
 def test_banner_names_version_and_board(stock):
     with stock.terminal() as terminal:
-        terminal.write(b"\r\x03\x01\x02")
+        terminal.write(b"\r\x03\x01")
+        terminal.read_until(b"raw REPL; CTRL-B to exit\r\n>")
+        terminal.write(b"\x02")
         text = terminal.read_until(b'Type "help()"')
     with stock.board() as board:
         machine = board.eval("__import__('os').uname().machine").encode()
