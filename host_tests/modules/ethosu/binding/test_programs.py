@@ -19,30 +19,30 @@ from .test_values import quantized
 
 
 @pytest.fixture(scope="module")
-def cases(raw, small_models):
+def cases(raw, board_npu, small_models):
     """Programs of small_cnn, by name: integer ends, the same without scales, float ends."""
     model = small_models["small_cnn"]
-    integer = made.quantised_ends(model, raw("u55"))
+    integer = made.quantised_ends(model, raw(board_npu))
     second = Method("second")
     inputs, outputs = made.ends(model)
     second.inputs = [second.tensor("int8", inputs[0].sizes, inputs[0].order)]
     second.outputs = [second.tensor("int8", outputs[0].sizes)]
     integer.methods.append(second)
-    integer.delegate(raw("u55").encode(), [0, 1], method=second)
-    bare = made.quantised_ends(model, raw("u55"), methods=False)
+    integer.delegate(raw(board_npu).encode(), [0, 1], method=second)
+    bare = made.quantised_ends(model, raw(board_npu), methods=False)
     return {
         "integer": made.quantised_case(model, integer.encode()),
         "bare": made.quantised_case(model, bare.encode()),
-        "real": made.real_case(model, made.real_ends(model, raw("u55")).encode()),
+        "real": made.real_case(model, made.real_ends(model, raw(board_npu)).encode()),
     }
 
 
 @pytest.fixture(scope="module")
-def board(cases, compiled, small_models):
+def board(cases, board_npu, compiled, small_models):
     """A board with the programs, and each case's input and output as `x_NAME` and `y_NAME`."""
     files = {f"{name}.pte": case.program for name, case in cases.items()}
-    files["small_cnn.tflite"] = compiled(small_models["small_cnn"]).read_bytes()
-    with QemuBoard(Machine(romfs=romfs.build(files))) as board:
+    files["small_cnn.tflite"] = compiled(small_models["small_cnn"], board_npu).read_bytes()
+    with QemuBoard(Machine(board_npu, romfs=romfs.build(files))) as board:
         board.exec("import ethosu, asyncio\nfrom array import array")
         for name, case in cases.items():
             board.exec(f"x_{name} = bytearray({case.inputs[0].tobytes()!r})")
@@ -103,9 +103,9 @@ def test_real_numbers_for_integer_ends(board, cases, small_models):
     np.testing.assert_array_equal(answer, made.dequantize(raw_answer, last))
 
 
-def test_info(board):
+def test_info(board, board_npu):
     board.exec("i = integer.info()")
-    assert board.eval("(i['config'], i['npu_calls'], i['cpu_steps'])") == ("ethos-u55-128", 1, 0)
+    assert board.eval("(i['config'], i['npu_calls'], i['cpu_steps'])") == (board_npu, 1, 0)
     assert board.eval("real.info()['cpu_steps']") == 2  # both ends, no copies
     assert board.eval("integer.metadata('vela_version')") is None
 
