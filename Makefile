@@ -55,6 +55,7 @@ BIN := $(VENV)/bin
 DEBIAN_PACKAGES := \
     ca-certificates \
     clang \
+    device-tree-compiler \
     espeak-ng \
     gcc \
     gcc-arm-none-eabi \

@@ -31,6 +31,7 @@ from .errors import BoardError, InputError, SetupError
 from .files import read_whole
 
 OLDEST_QEMU = (7, 2)
+_QEMU = "qemu-system-arm"
 
 # How an ELF file begins, and how it says at byte 18 that it is for Arm (EM_ARM).
 _ELF = b"\x7fELF"
@@ -309,9 +310,12 @@ class Machine(Closeable):
             time.sleep(_FIND_S)
 
 
-def find_qemu() -> str:
-    """Return path of a QEMU that is new enough (ETHOSU_QEMU, else the one on PATH)."""
-    wanted = os.environ.get("ETHOSU_QEMU", "qemu-system-arm")
+def find_qemu(program: str = _QEMU) -> str:
+    """Return path of a QEMU that is new enough: the program on PATH.
+
+    ETHOSU_QEMU names another one for the boards; for their program only.
+    """
+    wanted = os.environ.get("ETHOSU_QEMU", _QEMU) if program == _QEMU else program
     qemu = shutil.which(wanted)
     if qemu is None:
         raise SetupError(
@@ -338,16 +342,16 @@ def _options(
         serial = "null"
     return [
         *("-machine", machine),
-        *("-plugin", ",".join(map(_quoted, plugin))),
-        *("-device", f"loader,file={_quoted(image)}"),
+        *("-plugin", ",".join(map(quoted, plugin))),
+        *("-device", f"loader,file={quoted(image)}"),
         *("-serial", serial),
         *("-chardev", f"socket,id=control,fd={control_fd}", "-mon", "control,mode=control"),
         *("-display", "none"),
     ]
 
 
-def _quoted(value: object) -> str:
-    """A value for one of QEMU's option lists, where a comma would begin the next option."""
+def quoted(value: object) -> str:
+    """Write a value for one of QEMU's option lists, where a comma would begin the next option."""
     return str(value).replace(",", ",,")
 
 

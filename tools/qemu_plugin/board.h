@@ -77,8 +77,9 @@ struct board {
     size_t memory_count;
     struct npu_slot npus[BOARD_NPUS_MAX]; /**< without `argument`: there is none */
     struct dma_slot dma;
-    struct page_slot page;
+    struct page_slot page;         /**< without `base`: there is none */
     const struct board_chip *chip; /**< of machine "none", else NULL */
+    bool open;                     /**< the memories take non-secure accesses of the NPU, too */
 };
 
 /** The board that this process emulates. */

@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: MIT
-/** The emulated board: QEMU's mps3-an547, a Corstone SSE-300. */
+/** The emulated board in QEMU's machine: windows of registers, and interrupts. */
 #include "machine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "board.h"
 #include "machine_none.h"
 #include "message.h"
 
-/** The first interrupts of the NVIC belong to the subsystem itself. */
-#define FIRST_EXPANSION_IRQ 32u
+/** Where a machine of QEMU has what we connect to. */
+struct kind {
+    const char *machine;
+    const char *controllers[2]; /**< types of what has the interrupts' inputs: the one there is */
+    const char *inputs;         /**< name of the inputs; NULL: they have none */
+    unsigned first;  /**< number of the first input; those before belong to the subsystem itself */
+    const char *bus; /**< in the controller, what bus masters see; NULL: the system's memory */
+};
 
-/** QEMU's own stubs for unimplemented devices have priority -1000, its devices 0. */
-#define PRIORITY_OVER_DEVICES 10
+static const struct kind kinds[] = {
+    // QEMU's system memory has a stand-in where the subsystem has its internal SRAM.
+    {"mps3-an547", {"sse-300"}, "EXP_IRQ", 32, "armsse-container[0]"},
+    {"none", {"armv7m"}, NULL, 0, NULL},
+    {"virt", {"arm-gicv3", "arm_gic"}, NULL, 0, NULL},
+};
 
 struct mapping {
     struct machine_window window;
@@ -20,14 +31,26 @@ struct mapping {
     _Alignas(max_align_t) unsigned char region[MEMORY_REGION_ROOM];
 };
 
-static Object *subsystem; /**< a Corstone-300, or the CPU with its interrupt controller */
+static const struct kind *kind;
+static Object *controller;
+
+static const struct kind *find_kind(void)
+{
+    const struct kind *found = kinds;
+    while (strcmp(found->machine, board()->machine) != 0) {
+        found++;
+    }
+    return found;
+}
 
 void machine_find(void)
 {
-    subsystem = object_resolve_path_type("", board()->chip ? "armv7m" : "sse-300", NULL);
-    if (!subsystem) {
-        fatal("this machine is no %s: start QEMU with -machine %s", board()->name,
-              board()->machine);
+    kind = find_kind();
+    for (size_t i = 0; i < 2 && kind->controllers[i] && !controller; i++) {
+        controller = object_resolve_path_type("", kind->controllers[i], NULL);
+    }
+    if (!controller) {
+        fatal("this machine is no %s: start QEMU with -machine %s", board()->name, kind->machine);
     }
 }
 
@@ -99,7 +122,7 @@ void machine_map(const struct machine_window *window, void *device)
     MemoryRegion *region = (MemoryRegion *)mapping->region;
     memory_region_init_io(region, NULL, &window_ops, mapping, window->name, window->size);
     memory_region_add_subregion_overlap(get_system_memory(), window->base, region,
-                                        PRIORITY_OVER_DEVICES);
+                                        MACHINE_OVER_DEVICES);
 }
 
 static uint32_t hole_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,
@@ -134,7 +157,7 @@ void machine_map_hole(MemoryRegion *hole, const char *name, uint32_t base, uint3
         .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
     };
     memory_region_init_io(hole, NULL, &ops, NULL, name, size);
-    memory_region_add_subregion_overlap(get_system_memory(), base, hole, PRIORITY_OVER_DEVICES);
+    memory_region_add_subregion_overlap(get_system_memory(), base, hole, MACHINE_OVER_DEVICES);
 }
 
 uint32_t machine_read_register(void *registers, uint32_t offset)
@@ -151,13 +174,12 @@ void machine_write_register(void *registers, uint32_t offset, uint32_t value)
 
 Object *machine_buses(void)
 {
-    if (board()->chip) {
+    if (!kind->bus) {
         return (Object *)get_system_memory();
     }
-    // QEMU's system memory has a stand-in where the subsystem has its internal SRAM.
-    Object *container = object_resolve_path_component(subsystem, "armsse-container[0]");
+    Object *container = object_resolve_path_component(controller, kind->bus);
     if (!container) {
-        fatal("this QEMU's Corstone-300 has no region \"armsse-container\"");
+        fatal("this QEMU's %s has no region \"%s\"", kind->machine, kind->bus);
     }
     return container;
 }
@@ -174,8 +196,5 @@ MemoryRegion *machine_cpu_view(void)
 
 qemu_irq machine_irq(unsigned number)
 {
-    if (board()->chip) {
-        return qdev_get_gpio_in(subsystem, (int)number);
-    }
-    return qdev_get_gpio_in_named(subsystem, "EXP_IRQ", (int)(number - FIRST_EXPANSION_IRQ));
+    return qdev_get_gpio_in_named(controller, kind->inputs, (int)(number - kind->first));
 }

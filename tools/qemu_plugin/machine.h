@@ -14,6 +14,9 @@
 #include "gate.h"
 #include "qemu_api.h"
 
+/** QEMU's own stubs for unimplemented devices have priority -1000, its devices 0. */
+#define MACHINE_OVER_DEVICES 10
+
 /** A window of 32-bit registers. */
 struct machine_window {
     const char *name;
@@ -47,7 +50,7 @@ Object *machine_buses(void);
 /** The address space of the CPU, its own registers included; ends QEMU when there is none. */
 MemoryRegion *machine_cpu_view(void);
 
-/** Input of the interrupt controller with this NVIC number (on a Corstone-300: from 32 on). */
+/** Input of the interrupt controller: an NVIC number (Corstone-300: from 32 on), or a GIC's SPI. */
 qemu_irq machine_irq(unsigned number);
 
 #endif

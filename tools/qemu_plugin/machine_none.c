@@ -8,8 +8,8 @@
 
 #include "board.h"
 #include "machine.h"
+#include "made_memory.h"
 #include "message.h"
-#include "mram.h"
 #include "numaker_uart.h"
 #include "qemu_api.h"
 
@@ -22,46 +22,6 @@ static const char description[] = "empty machine";
 #define WORDS_FIRST 12u
 #define WORDS_BEHIND 24u
 #define WORDS_TO_INIT 2u
-
-/* --- Memories --------------------------------------------------------------- */
-
-static MemoryRegion *region_room(void)
-{
-    MemoryRegion *region = calloc(1, MEMORY_REGION_ROOM); // a machine keeps it until the end
-    if (!region) {
-        fatal("no memory for a region of the machine");
-    }
-    return region;
-}
-
-static MemoryRegion *add_ram(const char *name, uint32_t base, uint32_t size, int priority)
-{
-    MemoryRegion *region = region_room();
-    memory_region_init_ram(region, NULL, name, size, NULL);
-    memory_region_add_subregion_overlap(get_system_memory(), base, region, priority);
-    return region;
-}
-
-static MemoryRegion *add_mram(const struct board_memory *memory)
-{
-    MemoryRegion *region = region_room();
-    mram_init(region, memory->blocks[0], memory->base, memory->size);
-    memory_region_add_subregion_overlap(get_system_memory(), memory->base, region, 0);
-    return region;
-}
-
-static void add_memory(const struct board_memory *memory)
-{
-    MemoryRegion *region = memory->access & BOARD_TAKES_LINES
-                               ? add_mram(memory)
-                               : add_ram(memory->blocks[0], memory->base, memory->size, 0);
-    memory_region_set_readonly(region, !(memory->access & BOARD_CPU_WRITES));
-    if (memory->alias) {
-        MemoryRegion *alias = region_room();
-        memory_region_init_alias(alias, NULL, memory->blocks[0], region, 0, memory->size);
-        memory_region_add_subregion_overlap(get_system_memory(), memory->alias, alias, 0);
-    }
-}
 
 /* --- Registers that only remember --------------------------------------------- */
 
@@ -83,7 +43,7 @@ static void add_registers(const struct board_chip *chip)
     for (size_t i = 0; i < chip->registers_count; i++) {
         const struct board_registers *row = &chip->registers[i];
         remembered[i] = memory_region_get_ram_ptr(
-            add_ram(row->name, row->base, row->size, PRIORITY_OF_REGISTERS));
+            made_ram(row->name, row->base, row->size, PRIORITY_OF_REGISTERS));
     }
     // Before those of the devices, which have registers here that are not 0 after a reset.
     qemu_register_reset(forget_registers, (void *)chip);
@@ -158,7 +118,7 @@ static void add_cpu(Object *machine, const struct board_chip *chip)
 static void add_16550(const struct board_uart *uart)
 {
     // Registers are four bytes apart; the guest reaches them through a window of ours.
-    MemoryRegion *bus = region_room();
+    MemoryRegion *bus = made_region();
     memory_region_init(bus, NULL, "uart-bus", UINT64_C(1) << 32);
     Object *device = serial_mm_init(bus, 0, 2, machine_irq(uart->irq), 115200, serial_hd(0),
                                     DEVICE_LITTLE_ENDIAN);
@@ -183,7 +143,7 @@ static void make_board(Object *machine)
 {
     const struct board_chip *chip = board()->chip;
     for (size_t i = 0; i < board()->memory_count; i++) {
-        add_memory(&board()->memories[i]);
+        made_memory(&board()->memories[i], 0);
     }
     add_registers(chip);
     add_cpu(machine, chip);

@@ -16,6 +16,7 @@
 #include "instruction_count.h"
 #include "machine.h"
 #include "machine_none.h"
+#include "made_memory.h"
 #include "message.h"
 #include "moments.h"
 #include "npu_device.h"
@@ -107,12 +108,23 @@ static void on_exit_of_qemu(Notifier *notifier, void *data)
     console_close();
 }
 
+/** What a machine that QEMU has lacks of the board's memories; machine "none" has them already. */
+static void make_memories(void)
+{
+    for (size_t i = 0; !board()->chip && i < board()->memory_count; i++) {
+        if (board()->memories[i].size) {
+            made_memory(&board()->memories[i], MACHINE_OVER_DEVICES);
+        }
+    }
+}
+
 static void on_machine_ready(Notifier *notifier, void *data)
 {
     static Notifier exit_notifier = {.notify = on_exit_of_qemu};
     (void)notifier;
     (void)data;
     machine_find();
+    make_memories();
     guest_memory_find(options.memories);
     cache_create(&options.coherence);
     cache_registers_create();
@@ -124,7 +136,9 @@ static void on_machine_ready(Notifier *notifier, void *data)
     if (board()->dma.base) {
         dma_device_create(&board()->dma);
     }
-    page_device_create(&board()->page);
+    if (board()->page.base) {
+        page_device_create(&board()->page);
+    }
     inject_all();
     qemu_register_reset(reset, NULL);
     qemu_add_exit_notifier(&exit_notifier);
@@ -135,7 +149,9 @@ static void on_machine_ready(Notifier *notifier, void *data)
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
-    instruction_count_add(tb);
+    if (board()->page.base) { // nobody else asks for the count
+        instruction_count_add(tb);
+    }
     code_check(tb);
 }
 

@@ -136,9 +136,15 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
       (MemoryRegion * region, uint64_t address, uint64_t size))                                  \
     X(int, memory_region_get_fd, (MemoryRegion * region))                                        \
     X(void *, memory_region_get_ram_ptr, (MemoryRegion * region))                                \
+    X(void, memory_region_init_alias,                                                            \
+      (MemoryRegion * region, Object * owner, const char *name, MemoryRegion *original,          \
+       uint64_t offset, uint64_t size))                                                          \
+    X(void, memory_region_init_ram,                                                              \
+      (MemoryRegion * region, Object * owner, const char *name, uint64_t size, Error **error))   \
     X(void, memory_region_init_io,                                                               \
       (MemoryRegion * region, Object * owner, const MemoryRegionOps *ops, void *opaque,          \
        const char *name, uint64_t size))                                                         \
+    X(void, memory_region_set_readonly, (MemoryRegion * region, bool readonly))                  \
     X(uint64_t, memory_region_size, (MemoryRegion * region))                                     \
     X(bool, object_property_get_bool, (Object * object, const char *name, Error **error))        \
     X(Object *, object_property_get_link, (Object * object, const char *name, Error **error))    \
@@ -192,44 +198,37 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
     X(uint64_t, qemu_plugin_u64_sum, (qemu_plugin_u64 counter))
 
 /** Only for a board that is made out of machine "none". */
-#define QEMU_FUNCTIONS_NONE(X)                                                                 \
-    X(void, armv7m_load_kernel, (void *cpu, const char *file, uint64_t base, int size))        \
-    X(Clock *, clock_new, (Object * parent, const char *name))                                 \
-    X(void, clock_propagate, (Clock * clock))                                                  \
-    X(bool, clock_set, (Clock * clock, uint64_t period))                                       \
-    X(void, memory_region_init,                                                                \
-      (MemoryRegion * region, Object * owner, const char *name, uint64_t size))                \
-    X(void, memory_region_init_alias,                                                          \
-      (MemoryRegion * region, Object * owner, const char *name, MemoryRegion *original,        \
-       uint64_t offset, uint64_t size))                                                        \
-    X(void, memory_region_init_ram,                                                            \
-      (MemoryRegion * region, Object * owner, const char *name, uint64_t size, Error **error)) \
-    X(void, memory_region_init_rom_device,                                                     \
-      (MemoryRegion * region, Object * owner, const MemoryRegionOps *ops, void *opaque,        \
-       const char *name, uint64_t size, Error **error))                                        \
-    X(void, memory_region_flush_rom_device,                                                    \
-      (MemoryRegion * region, uint64_t offset, uint64_t size))                                 \
-    X(void, memory_region_set_enabled, (MemoryRegion * region, bool enabled))                  \
-    X(void, memory_region_set_readonly, (MemoryRegion * region, bool readonly))                \
-    X(void *, object_get_class, (Object * object))                                             \
-    X(const char *, object_get_typename, (const Object *object))                               \
-    X(void, qemu_chr_fe_accept_input, (CharFrontend * frontend))                               \
-    X(bool, qemu_chr_fe_init, (CharFrontend * frontend, void *chardev, Error **error))         \
-    X(void, qemu_chr_fe_set_handlers,                                                          \
-      (CharFrontend * frontend, int (*can_receive)(void *),                                    \
-       void (*receive)(void *, const uint8_t *, int), void (*event)(void *, int),              \
-       int (*changed)(void *), void *opaque, void *context, bool set_open))                    \
-    X(int, qemu_chr_fe_write_all, (CharFrontend * frontend, const uint8_t *bytes, int size))   \
-    X(void, qdev_connect_clock_in, (Object * device, const char *name, Clock *clock))          \
-    X(qemu_irq, qemu_allocate_irq,                                                             \
-      (void (*handler)(void *opaque, int number, int level), void *opaque, int number))        \
-    X(qemu_irq, qdev_get_gpio_in, (Object * device, int number))                               \
-    X(void, qdev_prop_set_string, (Object * device, const char *name, const char *value))      \
-    X(void, qdev_prop_set_uint32, (Object * device, const char *name, uint32_t value))         \
-    X(void *, qemu_get_cpu, (int index))                                                       \
-    X(void *, serial_hd, (int index))                                                          \
-    X(Object *, serial_mm_init,                                                                \
-      (MemoryRegion * space, uint64_t base, int shift, qemu_irq irq, int baud, void *chardev,  \
+#define QEMU_FUNCTIONS_NONE(X)                                                                \
+    X(void, armv7m_load_kernel, (void *cpu, const char *file, uint64_t base, int size))       \
+    X(Clock *, clock_new, (Object * parent, const char *name))                                \
+    X(void, clock_propagate, (Clock * clock))                                                 \
+    X(bool, clock_set, (Clock * clock, uint64_t period))                                      \
+    X(void, memory_region_init,                                                               \
+      (MemoryRegion * region, Object * owner, const char *name, uint64_t size))               \
+    X(void, memory_region_init_rom_device,                                                    \
+      (MemoryRegion * region, Object * owner, const MemoryRegionOps *ops, void *opaque,       \
+       const char *name, uint64_t size, Error **error))                                       \
+    X(void, memory_region_flush_rom_device,                                                   \
+      (MemoryRegion * region, uint64_t offset, uint64_t size))                                \
+    X(void, memory_region_set_enabled, (MemoryRegion * region, bool enabled))                 \
+    X(void *, object_get_class, (Object * object))                                            \
+    X(const char *, object_get_typename, (const Object *object))                              \
+    X(void, qemu_chr_fe_accept_input, (CharFrontend * frontend))                              \
+    X(bool, qemu_chr_fe_init, (CharFrontend * frontend, void *chardev, Error **error))        \
+    X(void, qemu_chr_fe_set_handlers,                                                         \
+      (CharFrontend * frontend, int (*can_receive)(void *),                                   \
+       void (*receive)(void *, const uint8_t *, int), void (*event)(void *, int),             \
+       int (*changed)(void *), void *opaque, void *context, bool set_open))                   \
+    X(int, qemu_chr_fe_write_all, (CharFrontend * frontend, const uint8_t *bytes, int size))  \
+    X(void, qdev_connect_clock_in, (Object * device, const char *name, Clock *clock))         \
+    X(qemu_irq, qemu_allocate_irq,                                                            \
+      (void (*handler)(void *opaque, int number, int level), void *opaque, int number))       \
+    X(void, qdev_prop_set_string, (Object * device, const char *name, const char *value))     \
+    X(void, qdev_prop_set_uint32, (Object * device, const char *name, uint32_t value))        \
+    X(void *, qemu_get_cpu, (int index))                                                      \
+    X(void *, serial_hd, (int index))                                                         \
+    X(Object *, serial_mm_init,                                                               \
+      (MemoryRegion * space, uint64_t base, int shift, qemu_irq irq, int baud, void *chardev, \
        enum device_endian endian))
 
 /** Used for messages only, when there. */
