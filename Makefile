@@ -108,7 +108,7 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help native kernel-sizes litert-newest setup build parts sim sim-host plugin firmware \
+.PHONY: help native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
     demo test test-all nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
@@ -157,6 +157,11 @@ sim-host: sim ## Build driver and runtime with the simulator for this machine
 	$(call say,simulator with driver and runtime)
 	@$(SUBMAKE) -C tools/sim_host $(call progress,driver and runtime) \
 	    $(call or_say,driver and runtime did not build with the simulator; the compiler's lines above say where.)
+
+accel: $(STAMPS)/debian ## Build driver and runtime for an NPU behind Linux's driver (on that board)
+	$(call say,driver and runtime for /dev/accel)
+	@$(SUBMAKE) -C modules/ethosu/accel $(call progress,driver and runtime) \
+	    $(call or_say,driver and runtime did not build; the compiler's lines above say where.)
 
 plugin: sim ## Build the NPU plugin for QEMU
 	$(call say,QEMU plugin)

@@ -30,6 +30,12 @@ def host_library(*, cmsis_nn: bool = False) -> Path:
     return _built(Path(os.environ.get("ETHOSU_SIM_LIBRARY", default)), "sim-host")
 
 
+def accel_library() -> Path:
+    """Driver and runtime for an NPU behind Linux's own driver (ETHOSU_ACCEL_LIBRARY, if set)."""
+    default = root() / "build/accel/libethosu_accel.so"
+    return _built(Path(os.environ.get("ETHOSU_ACCEL_LIBRARY", default)), "accel")
+
+
 def qemu_plugin() -> Path:
     """Plugin that gives QEMU an NPU."""
     return _built(root() / "build/qemu_plugin/libethosu_qemu.so", "plugin")

@@ -44,7 +44,9 @@ def open_runner(
     coherence: str | None = None,
     progress: Update | None = None,
 ) -> Runner:
-    """Load a compiled model on `where`: "sim", "qemu", or a serial port or pyserial URL.
+    """Load a compiled model on `where`: "sim", "qemu", "accel" or a device of Linux, or a port.
+
+    A port is a serial port or pyserial URL; devices of Linux are /dev/accel/accel*.
 
     A simulated NPU is the one that the model was compiled for, unless `npu` names another. `board`
     is the one to emulate, see boards.py; `coherence` is the mode of its CPU's data cache.
@@ -55,6 +57,10 @@ def open_runner(
         from .sim import Simulation
 
         return Simulation(model, npu, coherence=coherence)
+    from .accel import AccelModel, is_device
+
+    if is_device(where):
+        return AccelModel(model, where)
     from .remote import EmulatedRunner, SerialRunner
 
     if where == "qemu":

@@ -6,14 +6,14 @@ import subprocess
 
 import numpy as np
 import pytest
-from ethosu_tools import arrays, sim
+from ethosu_tools import arrays, native, sim
 from ethosu_tools.errors import InputError, SetupError
 
 STRUCTURES = {
-    "ethosu_model_error": sim.Error,
-    "ethosu_model_source": sim.Source,
-    "ethosu_model_memory": sim.Memory,
-    "ethosu_model_buffer": sim._Buffer,
+    "ethosu_model_error": native.Error,
+    "ethosu_model_source": native.Source,
+    "ethosu_model_memory": native.Memory,
+    "ethosu_model_buffer": native._Buffer,
 }
 
 

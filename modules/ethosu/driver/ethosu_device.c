@@ -142,24 +142,3 @@ void ethosu_ext_device_write_high(const struct ethosu_device *dev,
         ethosu_io_write(dev->reg, NPU_BASEP0 + 8 * i + 4, (uint32_t)(program->base[i].npu >> 32));
     }
 }
-
-int ethosu_ext_device_check(const struct ethosu_device *dev, uint32_t config, uint32_t id,
-                            struct ethosu_ext_fault *fault)
-{
-    if ((config ^ dev->config) & dev->part->config_mask) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_CONFIG_MISMATCH, -1, config, dev->config);
-    }
-    if (NPU_CONFIG_STREAM_VERSION(config) != NPU_CONFIG_STREAM_VERSION(dev->config)) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_STREAM_VERSION, -1,
-                                 NPU_CONFIG_STREAM_VERSION(config),
-                                 NPU_CONFIG_STREAM_VERSION(dev->config));
-    }
-    if (config & ~dev->config & NPU_CONFIG_CUSTOM_DMA) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_CUSTOM_DMA, -1, config, dev->config);
-    }
-    if (NPU_ID_ARCH_MAJOR(id) != NPU_ID_ARCH_MAJOR(dev->id) ||
-        NPU_ID_ARCH_MINOR(id) > NPU_ID_ARCH_MINOR(dev->id)) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_ARCH_MISMATCH, -1, id, dev->id);
-    }
-    return 0;
-}

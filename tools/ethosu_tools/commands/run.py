@@ -32,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on",
         default="sim",
-        metavar="sim|qemu|PORT",
-        help="the simulated NPU, an emulated board, or a board's port or pyserial URL "
-        "(default: sim)",
+        metavar="sim|qemu|accel|PORT",
+        help="the simulated NPU, an emulated board, the NPU of this Linux (or /dev/accel/accelN), "
+        "or a board's port or pyserial URL (default: sim)",
     )
     parser.add_argument("--input", type=Path, required=True, metavar="NPZ", help="input arrays")
     parser.add_argument("--output", type=Path, metavar="NPZ", help="where the output arrays go")

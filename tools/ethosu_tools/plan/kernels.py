@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from .. import paths
 from ..errors import InputError
-from ..sim import Error, Source, load_library
+from ..native import Error, Source
+from ..sim import load_library
 from ..tflite import OFFSETS_NAME, Graph
 from ..tflite.metadata import get, put
 from .placement import align

@@ -48,8 +48,8 @@ def load(model: bytes) -> str:
     file = lib.sim_host_alloc(len(model))
     c.memmove(file, model, len(model))
     blocks = [file]
-    source = sim.Source(file, len(model), None)
-    memory, error, loaded = sim.Memory(), sim.Error(), c.c_void_p()
+    source = native.Source(file, len(model), None)
+    memory, error, loaded = native.Memory(), native.Error(), c.c_void_p()
     status = lib.ethosu_model_measure(c.byref(source), c.byref(memory), c.byref(error))
     if status == 0:
         memory.object = lib.sim_host_alloc(max(1, memory.object_size))

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+/** What the files of this folder share. */
+#ifndef ACCEL_H
+#define ACCEL_H
+
+#include "accel_uapi.h"
+#include "ethosu_accel.h"
+#include "ethosu_fault.h"
+
+/** A buffer object, which the CPU sees too. */
+struct accel_buffer {
+    struct accel_buffer *next;
+    uint8_t *map;
+    size_t size;     /**< bytes asked for */
+    size_t map_size; /**< bytes that are mapped */
+    uint32_t handle;
+    const void *source; /**< what this is a copy of; NULL: of nothing */
+};
+
+/**
+ * The mark that each command stream copies in the end, in a buffer of its own: from `next` to
+ * `done`. The kernel reports no failure of the NPU; what has not reached its end has not copied it.
+ */
+struct accel_mark {
+    volatile uint32_t next;
+    uint32_t pad_next[3];
+    volatile uint32_t done;
+    uint32_t pad_done[3];
+};
+
+/** Bytes of a DMA transfer, and what its ends are multiples of. */
+#define ACCEL_MARK_BYTES 16u
+
+struct accel {
+    struct ethosu_driver driver; /**< first: what callers see */
+    const struct ethosu_accel_calls *calls;
+    int file;
+    uint32_t sram_size;
+    uint32_t counters; /**< that the kernel offers */
+    struct accel_buffer *buffers;
+    struct accel_buffer *mark;
+    uint32_t runs; /**< value of the mark */
+    uint32_t perfmon;
+    uint32_t events; /**< that it counts */
+    uint64_t copied;
+};
+
+static inline struct accel *accel_of(struct ethosu_driver *drv)
+{
+    return (struct accel *)drv;
+}
+
+/** Make an ioctl, again when a signal interrupts it. @return 0, or an errno */
+int accel_call(const struct accel *accel, int file, unsigned long request, void *argument);
+
+/** Make a buffer; NULL: the fault says why. `index` is the base pointer that it is for, or -1. */
+struct accel_buffer *accel_buffer_new(struct accel *accel, size_t size, int index);
+
+/** The buffer that begins at this address; NULL: there is none. */
+struct accel_buffer *accel_buffer_at(const struct accel *accel, uint64_t address);
+
+/** The buffer of a handle. */
+struct accel_buffer *accel_buffer_of(const struct accel *accel, uint32_t handle);
+
+/** The buffer that holds a copy of these bytes; NULL: there is none. */
+struct accel_buffer *accel_buffer_copy_of(const struct accel *accel, const void *source,
+                                          size_t size);
+
+/** Give up all buffers. */
+void accel_buffers_free(struct accel *accel);
+
+/** Count what is copied for the NPU. */
+void accel_copy(struct accel *accel, void *to, const void *from, size_t size);
+
+#endif

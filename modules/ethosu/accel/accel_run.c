@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Starts inferences, and waits for them: the kernel does the rest.
+ *
+ * A started job can't be stopped. After a time-out the handle is busy until the
+ * kernel has ended it: one that hangs is killed after half a second.
+ */
+#include "accel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+
+/** Milliseconds that a cancel waits for the end of the job. */
+#define CANCEL_MS 5000u
+
+/** Longest time-out, milliseconds: a year. */
+#define TIMEOUT_MOST UINT64_C(31536000000)
+
+static int fail(struct accel *accel, int code, size_t found)
+{
+    return ethosu_ext_refuse(&accel->driver.fault, code, -1, found, 0);
+}
+
+/* ---- copies ---- */
+
+/** Fill the copies that the CPU may have changed. */
+static void fill_copies(struct accel *accel, const struct ethosu_ext_program *program)
+{
+    for (uint32_t mask = program->clean; mask != 0; mask &= mask - 1) {
+        const struct ethosu_ext_base *base = &program->base[__builtin_ctz(mask)];
+        accel_copy(accel, accel_buffer_of(accel, (uint32_t)base->npu)->map,
+                   (const void *)(uintptr_t)base->cpu, base->size);
+    }
+}
+
+/** Read back what the NPU wrote. */
+static void read_copies(struct accel *accel, const struct ethosu_ext_program *program)
+{
+    for (uint32_t mask = program->discard; mask != 0; mask &= mask - 1) {
+        const struct ethosu_ext_base *base = &program->base[__builtin_ctz(mask)];
+        accel_copy(accel, (uint8_t *)(uintptr_t)base->cpu + base->discard,
+                   accel_buffer_of(accel, (uint32_t)base->npu)->map + base->discard,
+                   base->discard_size);
+    }
+}
+
+/* ---- the mark ---- */
+
+static struct accel_mark *mark_of(const struct accel *accel)
+{
+    return (struct accel_mark *)accel->mark->map;
+}
+
+/* ---- the job ---- */
+
+/** @return 0, or an errno; ETIME: it goes on */
+static int wait_until(const struct accel *accel, uint64_t timeout)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t ms = timeout < TIMEOUT_MOST ? timeout : TIMEOUT_MOST;
+    int64_t end = now.tv_sec * INT64_C(1000000000) + now.tv_nsec + (int64_t)(ms * 1000000);
+    struct accel_buffer_wait wait = {.handle = accel->mark->handle, .timeout_ns = end};
+    int error = accel_call(accel, accel->file, ACCEL_BUFFER_WAIT, &wait);
+    return error == ETIMEDOUT || error == EBUSY ? ETIME : error;
+}
+
+/** Is there no job any more? One that was late may have ended meanwhile. */
+static bool is_free(struct accel *accel)
+{
+    struct ethosu_job *job = &accel->driver.job;
+    if (job->state == ETHOSU_JOB_ENDING && wait_until(accel, 0) == 0) {
+        job->state = ETHOSU_JOB_IDLE;
+    }
+    return job->state == ETHOSU_JOB_IDLE;
+}
+
+static int submit(struct accel *accel, const struct ethosu_ext_program *program)
+{
+    struct accel_job job = {.stream = (uint32_t)program->stream};
+    for (uint32_t mask = program->regioncfg; mask != 0; mask &= mask - 1) {
+        uint32_t region = (uint32_t)__builtin_ctz(mask);
+        job.regions[region] = (uint32_t)program->base[region].npu;
+        if (job.regions[region] == 0) {
+            job.sram_size = accel->sram_size; // all of it: see accel_buffers.c, SLACK
+        }
+    }
+    job.regions[ACCEL_REGIONS - 1] = accel->mark->handle;
+    struct accel_submit submit = {
+        .jobs = (uintptr_t)&job, .job_count = 1, .perfmon = accel->perfmon};
+    return accel_call(accel, accel->file, ACCEL_SUBMIT, &submit);
+}
+
+int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
+                     void *user_arg)
+{
+    struct accel *accel = accel_of(drv);
+    if (program->owner != drv) {
+        return fail(accel, ETHOSU_EXT_E_OTHER_NPU, 0);
+    }
+    if (!is_free(accel)) {
+        return fail(accel, ETHOSU_EXT_E_BUSY, 0);
+    }
+    fill_copies(accel, program);
+    struct accel_mark *mark = mark_of(accel);
+    mark->next = ++accel->runs;
+    mark->done = ~accel->runs;
+    int error = submit(accel, program);
+    if (error != 0) {
+        return fail(accel, ETHOSU_EXT_E_ACCEL_REFUSED, (size_t)error);
+    }
+    drv->fault.code = ETHOSU_EXT_OK;
+    drv->job =
+        (struct ethosu_job){.state = ETHOSU_JOB_RUNNING, .run = program, .user_arg = user_arg};
+    return 0;
+}
+
+/** The kernel says that the job has ended; has it? */
+static int conclude(struct accel *accel)
+{
+    const struct accel_mark *mark = mark_of(accel);
+    accel->driver.job.state = ETHOSU_JOB_IDLE;
+    __sync_synchronize(); // results are read after this
+    if (mark->done != mark->next) {
+        (void)fail(accel, ETHOSU_EXT_E_ACCEL_SILENT, 0);
+        return -1;
+    }
+    read_copies(accel, accel->driver.job.run);
+    return 0;
+}
+
+static int time_out(struct accel *accel, uint64_t timeout)
+{
+    accel->driver.timeouts++;
+    accel->driver.job.state = ETHOSU_JOB_ENDING;
+    (void)ethosu_ext_refuse_wide(&accel->driver.fault, ETHOSU_EXT_E_ACCEL_TIMEOUT, -1, timeout, 0);
+    return -1;
+}
+
+int ethosu_ext_wait(struct ethosu_driver *drv, uint64_t timeout)
+{
+    struct accel *accel = accel_of(drv);
+    if (drv->job.state != ETHOSU_JOB_RUNNING) {
+        (void)fail(accel, ETHOSU_EXT_E_NOT_STARTED, 0);
+        return -2;
+    }
+    int error = wait_until(accel, timeout);
+    if (error == 0) {
+        return conclude(accel);
+    }
+    if (error == ETIME) {
+        return timeout == 0 ? 1 : time_out(accel, timeout);
+    }
+    drv->job.state = ETHOSU_JOB_ENDING;
+    (void)fail(accel, ETHOSU_EXT_E_ACCEL_WAIT, (size_t)error);
+    return -1;
+}
+
+int ethosu_wait(struct ethosu_driver *drv, bool block)
+{
+    return ethosu_ext_wait(drv, block ? drv->timeout : 0);
+}
+
+bool ethosu_ext_is_running(const struct ethosu_driver *drv)
+{
+    return drv->job.state == ETHOSU_JOB_RUNNING &&
+           wait_until((const struct accel *)drv, 0) == ETIME;
+}
+
+int ethosu_ext_cancel(struct ethosu_driver *drv)
+{
+    struct accel *accel = accel_of(drv);
+    if (drv->job.state == ETHOSU_JOB_RUNNING) {
+        drv->job.state = ETHOSU_JOB_ENDING;
+        (void)wait_until(accel, CANCEL_MS);
+        (void)fail(accel, ETHOSU_EXT_E_CANCELLED, 0);
+    }
+    return is_free(accel) ? 0 : fail(accel, ETHOSU_EXT_E_BUSY, 0);
+}
+
+int ethosu_accel_fence(struct ethosu_driver *drv)
+{
+    struct accel *accel = accel_of(drv);
+    struct accel_export export = {.handle = accel->mark->handle, .flags = O_CLOEXEC | O_RDWR};
+    int error = accel_call(accel, accel->file, ACCEL_EXPORT, &export);
+    if (error == 0) {
+        struct accel_fence fence = {.flags = 1};
+        error = accel_call(accel, export.file, ACCEL_EXPORT_FENCE, &fence);
+        (void)accel->calls->close(export.file);
+        if (error == 0) {
+            return fence.file;
+        }
+    }
+    (void)fail(accel, ETHOSU_EXT_E_ACCEL_WAIT, (size_t)error);
+    return -1;
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+/**
+ * An NPU behind Linux's own driver, /dev/accel/accel*, for the runtime.
+ *
+ * ethosu_accel_open() gives a handle on which prepare, start and wait of ethosu_ext.h
+ * work as on a Cortex-M; all that they share is in driver/, and the runtime is the
+ * same. Nothing else of ethosu_driver.h is here: no registers, no interrupt.
+ *
+ *     struct ethosu_driver *npu = ethosu_accel_open("/dev/accel/accel0", NULL, &fault);
+ *     memory.arena = ethosu_accel_alloc(npu, memory.arena_size);
+ *     ... ethosu_model_load(), ethosu_model_invoke() ...
+ *     ethosu_accel_close(npu);
+ *
+ * One handle is one open file: its inferences run in the order of their starts. Only
+ * one thread at a time may use it.
+ */
+#ifndef ETHOSU_ACCEL_H
+#define ETHOSU_ACCEL_H
+
+#include "ethosu_ext.h"
+
+#include <sys/types.h>
+
+/** The system calls that reach the device: the C library's, or a test's. */
+struct ethosu_accel_calls {
+    int (*open)(const char *path, int flags, ...);
+    int (*ioctl)(int file, unsigned long request, ...);
+    void *(*mmap)(void *address, size_t size, int protection, int flags, int file, off_t offset);
+    int (*munmap)(void *address, size_t size);
+    int (*close)(int file);
+};
+
+/**
+ * Open an NPU.
+ *
+ * @param calls  NULL: the C library's
+ * @param fault  set when NULL is returned; may be NULL
+ */
+struct ethosu_driver *ethosu_accel_open(const char *path, const struct ethosu_accel_calls *calls,
+                                        struct ethosu_ext_fault *fault);
+
+/** Give up the NPU with all its memory; waits for nothing. NULL does nothing. */
+void ethosu_accel_close(struct ethosu_driver *drv);
+
+/**
+ * Memory that the NPU reads and writes where it is, zeroed: a buffer object of its own. The CPU
+ * does not cache it: it reads slowly there. A base pointer at its start costs no copy; all others
+ * are copied, constants once, what is written before and after each run.
+ *
+ * @return  NULL: ethosu_ext_last_error() says why
+ */
+void *ethosu_accel_alloc(struct ethosu_driver *drv, size_t size);
+
+/** Bytes of SRAM that the kernel keeps for the NPU; 0: none. */
+size_t ethosu_accel_sram(const struct ethosu_driver *drv);
+
+/** Bytes that were copied for base pointers since the handle was opened. */
+uint64_t ethosu_accel_copied(const struct ethosu_driver *drv);
+
+/**
+ * A file descriptor that poll() finds readable when the inference under way has ended: to be
+ * closed by the caller, who then calls ethosu_ext_wait().
+ *
+ * @return  -1: ethosu_ext_last_error() says why
+ */
+int ethosu_accel_fence(struct ethosu_driver *drv);
+
+/** Most events that can be counted. */
+#define ETHOSU_ACCEL_EVENTS_MAX 8
+
+/**
+ * Count these events during the inferences to come; none: stop counting.
+ *
+ * @return  0, or an enum ethosu_ext_error: the kernel or the NPU has not so many counters
+ */
+int ethosu_accel_count(struct ethosu_driver *drv, const uint16_t *events, unsigned number);
+
+/**
+ * Read what was counted, cycles last. To be called within 50 ms of the end of an inference:
+ * after that the kernel switches the NPU off, and the counts are lost.
+ *
+ * @param counts  room for one more than the events
+ */
+int ethosu_accel_counts(struct ethosu_driver *drv, uint64_t *counts);
+
+#endif

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""A compiled model for Python programs: on Linux's NPU, or on the simulator.
+
+The same names as MicroPython's `ethosu.Model` (modules/ethosu/ethosu.pyi), with NumPy's arrays:
+
+    from ethosu_tools import Model
+
+    with Model("kws_vela.tflite", on="accel") as model:
+        (scores,) = model.predict([features])
+"""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .accel import AccelModel, is_device
+from .arrays import Array
+from .closeable import Closeable
+from .errors import InputError
+from .native import NativeModel
+from .sim import Simulation
+from .tflite import Tensor
+
+
+class Model(Closeable):
+    """A loaded model. Errors are those of errors.py, but for time-outs and failures of the NPU.
+
+    These are OSError with ETIMEDOUT or EIO, as on a board. After each error the next call works.
+    """
+
+    def __init__(
+        self,
+        source: str | Path | bytes,
+        *,
+        on: str = "sim",
+        timeout_ms: int = 10_000,
+        real: bool = False,
+    ) -> None:
+        """Load a model from a path, or its bytes: what `ethosu compile` made, or a .pte.
+
+        `on`: "sim", the simulator; "accel", the first NPU of Linux; or "/dev/accel/accel1".
+        `timeout_ms`: of each inference. `real`: predict() returns real values.
+        """
+        model = source if isinstance(source, bytes) else Path(source)
+        self._native: NativeModel
+        if is_device(on):
+            self._native = AccelModel(model, on)
+        elif on == "sim":
+            self._native = Simulation(model)
+        else:
+            raise InputError(f'on={on!r}: "sim", "accel" or a file /dev/accel/accel* expected')
+        self._native.set_timeout(timeout_ms)
+        self._real = real
+        self._turn = asyncio.Lock()
+
+    @property
+    def npu(self) -> str:
+        """Config of the NPU: "ethos-u65-256"."""
+        return self._native.npu
+
+    @property
+    def inputs(self) -> Sequence[Tensor]:
+        """The input tensors: shape, dtype, scale, zero_point."""
+        return self._native.inputs
+
+    @property
+    def outputs(self) -> Sequence[Tensor]:
+        """The output tensors."""
+        return self._native.outputs
+
+    def predict(self, inputs: Sequence[ArrayLike], *, real: bool | None = None) -> list[Array]:
+        """Run once; returns a new array for each output.
+
+        An input is an array of raw values of the tensor's dtype, or of real values (floats), which
+        are quantised. It has the tensor's shape, or as many values.
+        """
+        self.run_into(inputs)
+        return self._results(real)
+
+    def run_into(
+        self,
+        inputs: Sequence[ArrayLike] | None = None,
+        outputs: Sequence[NDArray[Any]] | None = None,
+    ) -> None:
+        """Run once. None: the tensors stay where they are, see `data()`."""
+        self._write(inputs)
+        self._native.invoke()
+        self._fetch(outputs)
+
+    async def run(
+        self,
+        inputs: Sequence[ArrayLike] | None = None,
+        outputs: Sequence[NDArray[Any]] | None = None,
+    ) -> list[Array] | None:
+        """Run once while other tasks run; calls of one model wait for each other.
+
+        Without `outputs`: a list of new arrays. A task that is cancelled waits for the end of the
+        NPU's run, which cannot be stopped, in the background.
+        """
+        async with self._turn:
+            self._write(inputs)
+            pending = self._native.start()
+            try:
+                while pending:
+                    await self._ended()
+                    pending = self._native.resume()
+            except BaseException:
+                self.cancel()
+                raise
+            self._fetch(outputs)
+            return self._results(None) if outputs is None else None
+
+    def cancel(self) -> None:
+        """Forget the inference under way; on Linux this waits until the NPU has ended it."""
+        self._native.cancel()
+
+    def reset(self) -> None:
+        """Set variables (the state of a streaming model) to their initial values."""
+        self._native.reset()
+
+    def data(self, tensor: Tensor) -> NDArray[Any]:
+        """Memory of an input or output, as an array; valid until the model is closed.
+
+        On Linux it is not cached: copy it once, and do not work in it.
+        """
+        return self._native.view(tensor)
+
+    def close(self) -> None:
+        """Give the NPU and all memory back; may be called again."""
+        self._native.close()
+
+    def _write(self, inputs: Sequence[ArrayLike] | None) -> None:
+        if inputs is not None:
+            if len(inputs) != len(self.inputs):
+                raise InputError(f"the model has {len(self.inputs)} inputs, found {len(inputs)}")
+            self._native.write(list(map(_raw, range(len(inputs)), self.inputs, inputs)))
+
+    def _fetch(self, outputs: Sequence[NDArray[Any]] | None) -> None:
+        if outputs is not None:
+            if len(outputs) != len(self.outputs):
+                raise InputError(f"the model has {len(self.outputs)} outputs, found {len(outputs)}")
+            for into, found in zip(outputs, self._native.read(), strict=True):
+                into[...] = found.reshape(into.shape)
+
+    def _results(self, real: bool | None) -> list[Array]:
+        found = self._native.read()
+        if not (self._real if real is None else real):
+            return found
+        return [
+            cast(Array, (array.astype(np.float32) - tensor.zero_point) * tensor.scale)
+            if tensor.scale
+            else array
+            for array, tensor in zip(found, self.outputs, strict=True)
+        ]
+
+    async def _ended(self) -> None:
+        """Sleep until the NPU has ended its run, or the time is over."""
+        file = self._native.fence()
+        if file is None:  # the simulator has ended it before it returned
+            await asyncio.sleep(0)
+            return
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(file, ended.set)
+        try:
+            await asyncio.wait_for(ended.wait(), self._native.timeout_ms / 1000)
+        except TimeoutError:
+            self._native.expire()
+        finally:
+            loop.remove_reader(file)
+            os.close(file)
+
+
+def _raw(index: int, tensor: Tensor, given: ArrayLike) -> Array:
+    """Raw values of an input."""
+    array = np.asarray(given)
+    if array.size != int(np.prod(tensor.shape)):
+        raise InputError(
+            f"input {index} has shape {tuple(tensor.shape)}, found {array.shape}: "
+            f"{array.size} values"
+        )
+    if array.dtype.kind == "f" and tensor.scale:
+        limits = np.iinfo(tensor.dtype)
+        steps = np.rint(array / tensor.scale) + tensor.zero_point
+        array = np.clip(steps, limits.min, limits.max).astype(tensor.dtype)
+    if array.dtype != np.dtype(tensor.dtype):
+        raise InputError(f"input {index} is {tensor.dtype}, found {array.dtype}")
+    return array.reshape(tensor.shape)
