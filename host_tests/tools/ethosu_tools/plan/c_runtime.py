@@ -7,7 +7,7 @@ import ctypes as c
 import re
 from functools import cache
 
-from ethosu_tools import paths, sim
+from ethosu_tools import native, paths, sim
 
 
 class Kernel(c.Structure):

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures: the simulated device, and models of all kinds."""
+
+from collections.abc import Iterator
+
+import pytest
+import sharing
+
+from modules.ethosu.accel.kernel import Kernel
+
+# Fixtures of these names.
+from modules.ethosu.runtime.conftest import vela
+from modules.ethosu.runtime.executorch.conftest import raw, shared_programs
+from modules.ethosu.runtime.kernels.conftest import compile_mixed
+
+__all__ = ["compile_mixed", "raw", "shared_programs", "vela"]
+
+
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
+    """The device, with an Ethos-U65-256; a test must leave nothing open."""
+    sharing.make("tools/sim_accel")
+    kernel = Kernel(sharing.BUILD / "sim_accel/libethosu_accel.so")
+    kernel.set_up("ethos-u65-256")
+    monkeypatch.setenv("ETHOSU_ACCEL_LIBRARY", str(kernel.path))
+    yield kernel
+    kernel.hold(False)
+    assert (kernel.open_files, kernel.buffers) == (0, 0)

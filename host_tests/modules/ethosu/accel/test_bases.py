@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""The driver's calls without the runtime: base pointers anywhere, the check before the kernel's."""
+
+import ctypes as c
+
+import numpy as np
+import pytest
+from ethosu_tools import tflite
+
+from modules.ethosu.runtime.reference_cases import make_case
+
+NPU = "ethos-u65-256"
+CONSTANTS, OWN_LINES = 2, 4
+
+
+class Npu:
+    """A handle."""
+
+    def __init__(self, kernel):
+        self.library = library = kernel.library
+        library.ethosu_accel_open.restype = library.sim_accel_calls.restype = c.c_void_p
+        library.ethosu_accel_copied.restype = c.c_uint64
+        library.ethosu_ext_last_error.restype = c.c_void_p
+        library.ethosu_accel_open.argtypes = c.c_char_p, c.c_void_p, c.c_void_p
+        self.handle = c.c_void_p(
+            library.ethosu_accel_open(b"/dev/accel/accel0", library.sim_accel_calls(), None)
+        )
+        self.program = c.create_string_buffer(1024)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.library.ethosu_accel_close(self.handle)
+
+    def prepare(self, payload, bases, flags=CONSTANTS):
+        """Give it (address, size) of each base."""
+        addresses = (c.c_uint64 * len(bases))(*(base[0] for base in bases))
+        sizes = (c.c_size_t * len(bases))(*(base[1] for base in bases))
+        return self.library.ethosu_ext_prepare(
+            *(self.handle, self.program, payload, c.c_size_t(len(payload))),
+            *(addresses, sizes, len(bases), flags),
+        )
+
+    def run(self):
+        """Start, and wait."""
+        assert self.library.ethosu_ext_start(self.handle, self.program, None) == 0
+        return self.library.ethosu_ext_wait(self.handle, c.c_uint64(1000))
+
+    @property
+    def copied(self):
+        return self.library.ethosu_accel_copied(self.handle)
+
+    @property
+    def reason(self):
+        text = c.create_string_buffer(256)
+        fault = self.library.ethosu_ext_last_error(self.handle)
+        self.library.ethosu_ext_describe(c.c_void_p(fault), text, len(text))
+        return text.value.decode()
+
+
+class Call:
+    """The one NPU operator of a model, in memory that the NPU does not see."""
+
+    def __init__(self, compiled, source):
+        (graph, *_) = tflite.parse(compiled(source, NPU).read_bytes())
+        (operator,) = graph.operators
+        payload, weights, scratch, fast = (graph.tensors[i] for i in operator.inputs[:4])
+        self.payload = payload.content
+        self.weights = c.create_string_buffer(weights.content, len(weights.content))
+        self.scratch = np.zeros(scratch.size + 24, np.uint8)
+        self.fast = c.create_string_buffer(max(fast.size, 1))
+        (self.input,) = (graph.tensors[i] for i in graph.inputs)
+        (self.output,) = (graph.tensors[i] for i in graph.outputs)
+        self.start = scratch.offset - 8  # so that nothing is aligned
+        self.sizes = len(weights.content), scratch.size, fast.size
+
+    @property
+    def bases(self):
+        addresses = c.addressof(self.weights), self.scratch.ctypes.data + 8, c.addressof(self.fast)
+        return list(zip(addresses, self.sizes, strict=True))
+
+    def write(self, values):
+        at = self.input.offset - self.start
+        self.scratch[at : at + values.size] = values.reshape(-1).view(np.uint8)
+
+    def read(self):
+        at = self.output.offset - self.start
+        return self.scratch[at : at + self.output.size].view(np.int8)
+
+
+@pytest.fixture
+def case(small_models):
+    """A model, inputs, and what TFLite makes of them."""
+    return make_case(small_models["small_cnn"], 2, extremes=False)
+
+
+@pytest.fixture
+def call(case, compiled):
+    """Its NPU operator."""
+    return Call(compiled, case.model)
+
+
+@pytest.fixture
+def npu(kernel):
+    """A handle."""
+    with Npu(kernel) as npu:
+        yield npu
+
+
+def test_what_is_no_buffer_is_copied_constants_once(npu, case, call):
+    assert npu.prepare(call.payload, call.bases) == 0, npu.reason
+    weights, scratch, _ = call.sizes
+    assert npu.copied == weights
+    for run, (inputs, outputs) in enumerate(zip(case.inputs, case.outputs, strict=True), 1):
+        call.write(inputs[0])
+        assert npu.run() == 0, npu.reason
+        np.testing.assert_array_equal(call.read(), outputs[0].reshape(-1))
+        assert weights + run * scratch < npu.copied <= weights + 2 * run * scratch
+
+
+def test_nothing_is_written_outside_of_what_the_stream_writes(npu, call):
+    assert npu.prepare(call.payload, call.bases) == 0
+    weights = bytes(call.weights)
+    call.scratch[:] = 0x5A
+    assert npu.run() == 0
+    assert bytes(call.weights) == weights
+    assert set(call.scratch[:8]) == set(call.scratch[-16:]) == {0x5A}
+
+
+@pytest.mark.parametrize("short", [0, 1, 2])
+def test_the_driver_checks_before_the_kernel_does(kernel, npu, call, short):
+    bases = call.bases
+    bases[short] = bases[short][0], 16
+    kernel.fail(0x44, 5)  # had the kernel seen the stream, it would be this
+    assert npu.prepare(call.payload, bases) != 0
+    assert f"of region {short}, which has 16 bytes" in npu.reason or "fast memory" in npu.reason
+    kernel.fail(0, 0)
+
+
+def test_a_base_that_overlaps_what_is_written(npu, call):
+    bases = call.bases
+    bases[2] = bases[1][0] + 16, bases[2][1]
+    assert npu.prepare(call.payload, bases) != 0
+    assert "shares memory with base pointer" in npu.reason
+
+
+def test_eight_bases_leave_none_for_the_mark(npu, call):
+    assert npu.prepare(call.payload, [*call.bases, *[(0, 0)] * 5]) != 0
+    assert "8 base pointers given, at most 7" in npu.reason
+
+
+def test_an_empty_base_is_none(npu, case, call):
+    assert npu.prepare(call.payload, [*call.bases, *[(0, 0)] * 4]) == 0, npu.reason
+    call.write(case.inputs[0][0])
+    assert npu.run() == 0, npu.reason
+    np.testing.assert_array_equal(call.read(), case.outputs[0][0].reshape(-1))
+
+
+def test_counters_count_an_inference(npu, call):
+    events = (c.c_uint16 * 2)(0x23, 0x20)  # NPU_ACTIVE, NPU_IDLE
+    counts = (c.c_uint64 * 3)()
+    assert npu.prepare(call.payload, call.bases) == 0
+    assert npu.library.ethosu_accel_counts(npu.handle, counts) != 0
+    assert npu.library.ethosu_accel_count(npu.handle, events, 2) == 0, npu.reason
+    assert npu.run() == 0
+    assert npu.library.ethosu_accel_counts(npu.handle, counts) == 0, npu.reason
+    assert counts[0] > 0 and counts[2] >= counts[0]
+    assert npu.library.ethosu_accel_count(npu.handle, events, 5) != 0
+    assert "does not count 5 events, it has 4 counters" in npu.reason

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""What the kernel refuses, keeps silent about or is late with: one sentence, and the next is right.
+
+The ioctls by their numbers: 0x40 query, 0x41 buffer, 0x42 wait, 0x43 place of a buffer, 0x44
+stream, 0x45 submit.
+"""
+
+import asyncio
+import errno
+
+import numpy as np
+import pytest
+from ethosu_tools import Model
+from ethosu_tools.errors import BoardError, InputError
+from ethosu_tools.make_model import Net
+from ethosu_tools.tflite.writer import write
+
+from modules.ethosu.runtime.reference_cases import assert_exact, make_case
+
+NPU = "ethos-u65-256"
+LATE_MS = 30
+
+
+@pytest.fixture
+def case(small_models):
+    """A model with two inputs and what TFLite makes of them."""
+    return make_case(small_models["small_cnn"], 2, extremes=False)
+
+
+@pytest.fixture
+def model(kernel, case, compiled):
+    """That model on the device."""
+    with Model(compiled(case.model, NPU), on="accel", timeout_ms=LATE_MS) as model:
+        yield model
+
+
+def check(model, case):
+    """The model answers as TFLite does."""
+    assert_exact(case, map(model.predict, case.inputs))
+
+
+@pytest.mark.parametrize(
+    ("number", "error", "sentence"),
+    [
+        (0x40, errno.EACCES, r"can't be opened \(errno 13\)"),
+        (0x41, errno.ENOMEM, r"no buffer of 32 bytes \(errno 12\): .*\(CMA\)"),
+        (0x43, errno.EINVAL, r"no buffer of 32 bytes \(errno 22\)"),
+    ],
+)
+def test_what_fails_while_it_is_opened_is_said(kernel, case, compiled, number, error, sentence):
+    kernel.fail(number, error)
+    with pytest.raises(BoardError, match=sentence):
+        Model(compiled(case.model, NPU), on="/dev/accel/accel0")
+    assert (kernel.open_files, kernel.buffers) == (0, 0)
+
+
+def test_a_device_that_is_not_there(kernel, case, compiled):
+    with pytest.raises(BoardError, match=r"/dev/accel/none: Linux's driver .* \(errno 2\)"):
+        Model(compiled(case.model, NPU), on="/dev/accel/none")
+
+
+def test_a_stream_that_the_kernel_refuses(kernel, case, compiled):
+    kernel.fail(0x44, errno.EINVAL)
+    sentence = r"Linux's driver refuses the command stream \(errno 22\)"
+    with pytest.raises(InputError, match=sentence):
+        Model(compiled(case.model, NPU), on="accel")
+
+
+def resize() -> bytes:
+    """A graph for which Vela uses the RESIZE of Ethos-U85."""
+    net = Net("resize", 1)
+    x = net.input((1, 5, 5, 8))
+    y = net._like(x, "resized", (1, 9, 7, 8))
+    size = net._integers("size", (9, 7))
+    options = (
+        "RESIZE_NEAREST_NEIGHBOR",
+        [x.tensor, size],
+        [y.tensor],
+        "ResizeNearestNeighborOptions",
+    )
+    net.graph.operator(*options)
+    net.graph.outputs.append(y.tensor)
+    return write([net.graph], "resize")
+
+
+def test_resize_is_refused_by_the_kernel(kernel, compiled, tmp_path):
+    kernel.set_up("ethos-u85-256")
+    source = tmp_path / "resize.tflite"
+    source.write_bytes(resize())
+    with pytest.raises(InputError, match="Linux's driver refuses the command stream"):
+        Model(compiled(source, "ethos-u85-256"), on="accel")
+
+
+@pytest.mark.parametrize("other", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
+def test_a_model_for_another_npu(kernel, case, compiled, other):
+    with pytest.raises(InputError, match=f"compiled for {other}, the NPU is {NPU}"):
+        Model(compiled(case.model, other), on="accel")
+
+
+@pytest.mark.parametrize(
+    ("number", "error", "sentence"),
+    [
+        (0x45, errno.EOVERFLOW, r"refuses the command stream \(errno 75\)"),
+        (0x42, errno.EIO, r"can't wait for the NPU \(errno 5\)"),
+    ],
+)
+def test_a_call_that_fails_is_said_and_the_next_is_right(
+    kernel, case, model, number, error, sentence
+):
+    kernel.fail(number, error)
+    with pytest.raises(OSError, match=sentence):
+        model.predict(case.inputs[0])
+    check(model, case)
+
+
+@pytest.mark.parametrize("number", [0x42, 0x45])
+def test_a_signal_interrupts_nothing(kernel, case, model, number):
+    kernel.fail(number, errno.EINTR)
+    check(model, case)
+
+
+def test_a_job_that_was_killed_is_noticed(kernel, case, model):
+    check(model, case)
+    for _ in range(2):
+        kernel.lose(1)
+        with pytest.raises(OSError, match="did not reach the end of the command stream") as info:
+            model.predict(case.inputs[0])
+        assert info.value.errno == errno.EIO
+        check(model, case)
+
+
+def test_a_late_job_is_left_and_the_next_waits_for_its_end(kernel, case, model):
+    kernel.hold(True)
+    with pytest.raises(TimeoutError, match=f"longer than {LATE_MS} ms, and Linux"):
+        model.predict(case.inputs[0])
+    with pytest.raises(OSError, match="under way") as info:
+        model.predict(case.inputs[0])
+    assert info.value.errno == errno.EBUSY
+    kernel.hold(False)
+    check(model, case)
+
+
+def test_a_model_is_closed_while_its_job_runs(kernel, case, compiled):
+    kernel.hold(True)
+    path = compiled(case.model, NPU)
+    with pytest.raises(TimeoutError), Model(path, on="accel", timeout_ms=LATE_MS) as model:
+        model.predict(case.inputs[0])
+    assert (kernel.open_files, kernel.buffers) == (0, 0)
+
+
+def test_tasks_wait_for_the_npu_and_others_run(kernel, case, compiled):
+    path = compiled(case.model, NPU)
+
+    async def together(first, second):
+        kernel.hold(True)
+        jobs = [asyncio.create_task(model.run(case.inputs[0])) for model in (first, second, first)]
+        await asyncio.sleep(0.01)
+        assert not any(job.done() for job in jobs)
+        kernel.hold(False)
+        return await asyncio.gather(*jobs)
+
+    with Model(path, on="accel") as first, Model(path, on="accel") as second:
+        for outputs in asyncio.run(together(first, second)):
+            np.testing.assert_array_equal(outputs[0], case.outputs[0][0])
+
+
+def test_a_task_gets_its_time_out(kernel, case, model):
+    kernel.hold(True)
+    with pytest.raises(TimeoutError):
+        asyncio.run(model.run(case.inputs[0]))
+    kernel.hold(False)
+    check(model, case)
+
+
+def test_a_task_that_is_cancelled_leaves_the_model_usable(kernel, case, model):
+    async def cancelled():
+        task = asyncio.create_task(model.run(case.inputs[0]))
+        await asyncio.sleep(0)
+        kernel.hold(True)
+        task.cancel()
+        kernel.hold(False)
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+    check(model, case)

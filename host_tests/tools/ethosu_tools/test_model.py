@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""`Model` for Python programs, on the simulator; on Linux's: modules/ethosu/accel."""
+
+import asyncio
+
+import numpy as np
+import pytest
+from ethosu_tools import Model, oracle
+from ethosu_tools.errors import BoardError, InputError
+
+
+@pytest.fixture
+def path(small_models, compiled):
+    return compiled(small_models["small_cnn"])
+
+
+@pytest.fixture
+def model(path):
+    with Model(path) as model:
+        yield model
+
+
+@pytest.fixture
+def inputs(model):
+    random = np.random.default_rng(3)
+    return [random.integers(-128, 128, t.shape).astype(t.dtype) for t in model.inputs]
+
+
+@pytest.fixture
+def expected(small_models, inputs):
+    return list(oracle.run(small_models["small_cnn"], inputs).values())
+
+
+def test_predict_is_exact_for_paths_and_bytes(path, model, inputs, expected):
+    assert model.npu == "ethos-u55-128"
+    np.testing.assert_array_equal(model.predict(inputs), expected)
+    with Model(path.read_bytes()) as other:
+        np.testing.assert_array_equal(other.predict(inputs), expected)
+        np.testing.assert_array_equal(model.predict(inputs), expected)
+    other.close()
+    with Model(str(path)) as other:
+        np.testing.assert_array_equal(other.predict(inputs), expected)
+
+
+def test_real_values_go_in_and_out(model, inputs, expected):
+    (tensor,), (last,) = model.inputs, model.outputs
+    real = (inputs[0].astype(np.float32) - tensor.zero_point) * tensor.scale
+    (found,) = model.predict([real], real=True)
+    wanted = (expected[0].astype(np.float32) - last.zero_point) * np.float32(last.scale)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(model.predict([real.reshape(-1).tolist()])[0], expected[0])
+
+
+def test_real_values_beyond_the_range_are_its_ends(model):
+    (tensor,) = model.inputs
+    greatest = model.predict([np.full(tensor.shape, 127, np.int8)])
+    np.testing.assert_array_equal(model.predict([np.full(tensor.shape, 1e9)]), greatest)
+
+
+def test_in_place_and_into_the_callers_arrays(model, inputs, expected):
+    (tensor,), (last,) = model.inputs, model.outputs
+    into = [np.zeros(last.shape, last.dtype)]
+    model.run_into(inputs, into)
+    np.testing.assert_array_equal(into, expected)
+    model.data(tensor)[...] = inputs[0]
+    model.run_into()
+    np.testing.assert_array_equal(model.data(last), expected[0])
+
+
+def test_tasks_take_turns(model, inputs, expected):
+    async def both():
+        return await asyncio.gather(*(model.run(inputs) for _ in range(3)))
+
+    for found in asyncio.run(both()):
+        np.testing.assert_array_equal(found, expected)
+    into = [np.zeros_like(expected[0])]
+    assert asyncio.run(model.run(inputs, into)) is None
+    np.testing.assert_array_equal(into, expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ([], "has 1 inputs, found 0"),
+        ([np.zeros(5, np.int8)], r"input 0 has shape \(1, 16, 16, 3\), found \(5,\): 5 values"),
+        ([np.zeros((16, 16, 3), np.int16)], "input 0 is int8, found int16"),
+    ],
+)
+def test_wrong_inputs_are_told(model, inputs, expected, given, sentence):
+    with pytest.raises(InputError, match=sentence):
+        model.predict(given)
+    with pytest.raises(InputError, match="has 1 outputs, found 0"):
+        model.run_into(inputs, [])
+    np.testing.assert_array_equal(model.predict(inputs), expected)
+
+
+def test_wrong_places_are_told(path, tmp_path):
+    with pytest.raises(InputError, match=r"on='qemu': \"sim\", \"accel\" or a file"):
+        Model(path, on="qemu")
+    with pytest.raises(InputError, match=r"none\.tflite"):
+        Model(tmp_path / "none.tflite")
+
+
+def test_without_a_device_the_sentence_names_it(path, monkeypatch, repo):
+    import sharing
+
+    sharing.make("modules/ethosu/accel")
+    with pytest.raises(BoardError, match=r"/dev/accel/accel77: Linux's driver of the NPU can't"):
+        Model(path, on="/dev/accel/accel77")
