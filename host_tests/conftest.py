@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import debian
 import firmware_image
 import pytest
 import ram_disk
@@ -122,7 +123,7 @@ def newer_qemu() -> Path:
 
     try:
         return releases.backports()
-    except releases.ReleaseMissingError as error:
+    except debian.PackageMissingError as error:
         if os.environ.get("CI") == "true":
             pytest.fail(str(error))
         pytest.skip(f"NOT TESTED WITH A NEWER QEMU: {error}")

@@ -43,6 +43,7 @@ struct window {
     } regions[ACCEL_REGIONS + 1];
     bool missing; /**< a region without a buffer was touched */
     bool over;    /**< more of a region than there is was touched */
+    bool over_sram;
 };
 
 static uint8_t *map(void *context, const struct npu_access *access)
@@ -61,6 +62,7 @@ static uint8_t *map(void *context, const struct npu_access *access)
     size_t size = window->regions[index].size;
     if (offset > size || access->length > size - offset) {
         window->over = true;
+        window->over_sram = window->regions[index].original == NULL;
         return NULL;
     }
     return window->regions[index].bytes + offset;
@@ -145,7 +147,7 @@ static int open_window(struct device *device, const struct accel_job *job, struc
 {
     const struct object *stream = device_object(device, job->stream, true);
     if (stream == NULL) {
-        return ENOENT;
+        return device_object(device, job->stream, false) != NULL ? EINVAL : ENOENT;
     }
     if (job->sram_size > device->sram_size ||
         (job->sram_size > 0 && job->regions[ACCEL_SRAM_REGION] != 0)) {
@@ -170,21 +172,33 @@ static int open_window(struct device *device, const struct accel_job *job, struc
     return 0;
 }
 
-/** What the kernel knows of the regions before the job runs, and here is seen when it has run. */
+/** What the kernel knows of a region before the job runs, and here is seen when it has run. */
+static int judge_region(const struct accel_job *job, const struct window *window, uint32_t index)
+{
+    if (job->regions[index] == 0) {
+        return 0;
+    }
+    for (uint32_t other = 0; other < index; other++) {
+        if (job->regions[other] == job->regions[index]) {
+            return EALREADY;
+        }
+    }
+    return window->regions[index].touched ? 0 : EINVAL;
+}
+
 static int judge(const struct accel_job *job, const struct window *window)
 {
     if (window->missing) {
         return ENOENT;
     }
     if (window->over) {
-        return EOVERFLOW;
+        return window->over_sram ? EINVAL : EOVERFLOW;
     }
-    for (uint32_t i = 0; i < ACCEL_REGIONS; i++) {
-        if (job->regions[i] != 0 && !window->regions[i].touched) {
-            return EINVAL;
-        }
+    int error = 0;
+    for (uint32_t i = 0; i < ACCEL_REGIONS && error == 0; i++) {
+        error = judge_region(job, window, i);
     }
-    return 0;
+    return error;
 }
 
 /** Put the results where the originals are. */

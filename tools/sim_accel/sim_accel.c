@@ -186,11 +186,8 @@ static int create_buffer(struct device *device, void *argument)
 static int wait_buffer(struct device *device, void *argument)
 {
     const struct accel_buffer_wait *wait = argument;
-    if (wait->pad != 0) {
+    if (wait->pad != 0 || device_object(device, wait->handle, false) == NULL) {
         return EINVAL;
-    }
-    if (device_object(device, wait->handle, false) == NULL) {
-        return ENOENT;
     }
     return kernel.queued > 0 ? ETIME : 0;
 }
@@ -219,7 +216,7 @@ static int create_stream(struct device *device, void *argument)
 
 static int submit_one(struct device *device, const struct accel_job *job, uint32_t perfmon)
 {
-    unsigned flags = perfmon != 0 ? JOB_COUNTED : 0;
+    unsigned flags = perfmon == 1 && device->event_count > 0 ? JOB_COUNTED : 0;
     bool lost = kernel.lost > 0;
     kernel.lost -= lost;
     if (!kernel.held || lost) {
@@ -236,9 +233,6 @@ static int submit(struct device *device, void *argument)
 {
     const struct accel_submit *submit = argument;
     const struct accel_job *jobs = (const struct accel_job *)(uintptr_t)submit->jobs;
-    if (submit->perfmon > 1 || (submit->perfmon == 1 && device->event_count == 0)) {
-        return ENOENT;
-    }
     int error = 0;
     for (uint32_t i = 0; i < submit->job_count && error == 0; i++) {
         error = submit_one(device, &jobs[i], submit->perfmon);
@@ -270,7 +264,7 @@ static int get_values(struct device *device, void *argument)
 {
     const struct accel_perfmon_values *values = argument;
     if (values->id != 1 || device->event_count == 0) {
-        return ENOENT;
+        return EINVAL;
     }
     memcpy((void *)(uintptr_t)values->values, device->counts,
            (device->event_count + 1) * sizeof device->counts[0]);

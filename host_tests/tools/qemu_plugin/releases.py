@@ -7,7 +7,6 @@ Debian's backports of this release are unpacked under ``build/``, not installed.
 from __future__ import annotations
 
 import fcntl
-import platform
 import re
 import shutil
 import stat
@@ -15,9 +14,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import debian
+from debian import PackageMissingError
+
 PROGRAM = "qemu-system-arm"
-KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-APT_TIMEOUT_S = 600
 BUILD = Path(__file__).resolve().parents[3] / "build" / "qemu-10"
 
 WRAPPER = """\
@@ -28,16 +28,12 @@ exec "{program}" "$@"
 """
 
 
-class ReleaseMissingError(RuntimeError):
-    """A release of QEMU cannot be had on this machine; the message says why."""
-
-
 def version(program: Path) -> tuple[int, ...]:
     """What ``qemu-system-arm --version`` says, as (7, 2, 22)."""
     said = subprocess.run([program, "--version"], capture_output=True, text=True)
     found = re.search(r"version (\d+)\.(\d+)\.(\d+)", said.stdout)
     if not found:
-        raise ReleaseMissingError(f"{program} does not run: {said.stderr.strip()}")
+        raise PackageMissingError(f"{program} does not run: {said.stderr.strip()}")
     return tuple(int(part) for part in found.groups())
 
 
@@ -45,7 +41,7 @@ def installed() -> Path:
     """The program that the machine has."""
     program = shutil.which(PROGRAM)
     if not program:
-        raise ReleaseMissingError(f"{PROGRAM} is not installed: run make setup")
+        raise PackageMissingError(f"{PROGRAM} is not installed: run make setup")
     return Path(program)
 
 
@@ -53,7 +49,7 @@ def _write_wrapper(folder: Path) -> None:
     """Write the wrapper into a folder that will be moved to BUILD."""
     modules = next(folder.glob("root/usr/lib/*/qemu"), None)
     if modules is None:
-        raise ReleaseMissingError(f"the packages of {PROGRAM} hold no modules of QEMU")
+        raise PackageMissingError(f"the packages of {PROGRAM} hold no modules of QEMU")
     libraries = BUILD / modules.parent.relative_to(folder)
     wrapper = folder / PROGRAM
     wrapper.write_text(
@@ -62,57 +58,24 @@ def _write_wrapper(folder: Path) -> None:
     wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
 
 
-def _run(*command: str) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=APT_TIMEOUT_S)
-    except (FileNotFoundError, subprocess.TimeoutExpired) as error:
-        raise ReleaseMissingError(str(error)) from None
-    if done.returncode:
-        raise ReleaseMissingError(f"{command[0]}: {done.stderr.strip()[-300:]}")
-    return done.stdout
-
-
 def _download(release: str, to: Path) -> list[Path]:
-    """The packages of a release's backports, by an apt with a state of its own.
-
-    They come from the archive that this machine uses; apt checks its signature.
-    """
-    options = ["--format", "$(RELEASE) $(REPO_URI)", "Created-By: Packages"]
-    rows = [row.split(" ", 1) for row in _run("apt-get", "indextargets", *options).splitlines()]
-    address = next((address for name, address in rows if name == release), None)
-    if address is None:
-        raise ReleaseMissingError(f"apt lists no archive of {release}")
-    with tempfile.TemporaryDirectory() as name:
-        root = Path(name)
-        for folder in ("state/lists/partial", "cache/archives/partial", "parts"):
-            (root / folder).mkdir(parents=True)
-        suites = (release, f"{release}-backports")
-        lines = [f"deb [signed-by={KEYRING}] {address} {suite} main\n" for suite in suites]
-        (root / "sources.list").write_text("".join(lines))
-        settings = {
-            "Dir::Etc::sourcelist": root / "sources.list",
-            "Dir::Etc::sourceparts": root / "parts",
-            "Dir::State": root / "state",
-            "Dir::State::status": "/var/lib/dpkg/status",
-            "Dir::Cache": root / "cache",
-            "APT::Sandbox::User": "",
-            "Debug::NoLocking": "1",
-        }
-        apt = ["apt-get", "-q", "-y", *(f"-o{key}={value}" for key, value in settings.items())]
-        _run(*apt, "update")
+    """The packages of a release's backports."""
+    suites = release, f"{release}-backports"
+    with debian.apt(suites) as options:
         install = ["install", "--download-only", "--reinstall", "--no-install-recommends"]
-        _run(*apt, *install, "-t", suites[1], PROGRAM)
+        debian.run("apt-get", "-q", "-y", *options, *install, "-t", suites[1], PROGRAM)
         to.mkdir(parents=True, exist_ok=True)
-        return [shutil.copy(path, to) for path in (root / "cache/archives").glob("*.deb")]
+        (cache,) = (option.partition("=")[2] for option in options if "Dir::Cache" in option)
+        return [shutil.copy(path, to) for path in Path(cache, "archives").glob("*.deb")]
 
 
 def _unpack(release: str, to: Path) -> None:
     """Fill an empty folder with the unpacked packages and the wrapper, as if it were BUILD."""
     for package in _download(release, to / "archives"):
-        _run("dpkg-deb", "--extract", str(package), str(to / "root"))
+        debian.run("dpkg-deb", "--extract", str(package), str(to / "root"))
     shutil.rmtree(to / "archives")
     if not (to / "root/usr/bin" / PROGRAM).exists():
-        raise ReleaseMissingError(f"{release}-backports has no {PROGRAM}")
+        raise PackageMissingError(f"{release}-backports has no {PROGRAM}")
     _write_wrapper(to)
 
 
@@ -136,7 +99,7 @@ def backports() -> Path:
     with BUILD.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not wrapper.exists():
-            _fetch(platform.freedesktop_os_release().get("VERSION_CODENAME", ""))
+            _fetch(debian.codename())
     if version(wrapper) <= version(installed()):
-        raise ReleaseMissingError(f"backports have no {PROGRAM} newer than the installed one")
+        raise PackageMissingError(f"backports have no {PROGRAM} newer than the installed one")
     return wrapper

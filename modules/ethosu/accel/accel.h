@@ -66,7 +66,7 @@ struct accel_buffer *accel_buffer_of(const struct accel *accel, uint32_t handle)
 struct accel_buffer *accel_buffer_copy_of(const struct accel *accel, const void *source,
                                           size_t size);
 
-/** Give up all buffers. */
+/** Free all buffers. */
 void accel_buffers_free(struct accel *accel);
 
 /** Count what is copied for the NPU. */

@@ -132,12 +132,23 @@ static int give_stream(struct plan *plan)
 
 /* ---- buffers ---- */
 
+/** Has another base pointer of this program got the buffer? The kernel wants it once only. */
+static bool is_given(const struct plan *plan, const struct accel_buffer *buffer)
+{
+    for (uint32_t i = 0; i < plan->program->count; i++) {
+        if (plan->program->base[i].npu == buffer->handle) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /** The buffer that is this base pointer; NULL: it needs a copy. */
 static struct accel_buffer *whole_buffer(const struct plan *plan,
                                          const struct ethosu_ext_base *base)
 {
     struct accel_buffer *buffer = accel_buffer_at(plan->accel, base->cpu);
-    return buffer != NULL && buffer->size >= base->size ? buffer : NULL;
+    return buffer != NULL && buffer->size >= base->size && !is_given(plan, buffer) ? buffer : NULL;
 }
 
 /** Two copies of the same bytes, one of them written, would not be one memory. */
@@ -147,9 +158,7 @@ static int check_apart(const struct plan *plan, uint32_t index)
     for (uint32_t i = 0; i < plan->program->count; i++) {
         const struct ethosu_ext_base *other = &plan->program->base[i];
         bool apart = other->cpu >= base->cpu + base->size || base->cpu >= other->cpu + other->size;
-        bool same =
-            base->cpu == other->cpu && whole_buffer(plan, base) && whole_buffer(plan, other);
-        if (i != index && plan->touched >> i & 1 && !apart && !same) {
+        if (i != index && plan->touched >> i & 1 && !apart) {
             return ethosu_ext_refuse(fault_of(plan), ETHOSU_EXT_E_ACCEL_SHARED, (int)i, 0, index);
         }
     }
@@ -165,7 +174,7 @@ static struct accel_buffer *copy_of(struct plan *plan, uint32_t index)
     const void *source = (const void *)(uintptr_t)base->cpu;
     bool constant = index == CONSTANTS && !(program->written >> index & 1);
     struct accel_buffer *buffer = accel_buffer_copy_of(accel, source, base->size);
-    if (buffer == NULL) {
+    if (buffer == NULL || is_given(plan, buffer)) {
         buffer = accel_buffer_new(accel, base->size, (int)index);
         if (buffer == NULL) {
             return NULL;

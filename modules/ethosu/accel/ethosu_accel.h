@@ -39,7 +39,7 @@ struct ethosu_accel_calls {
 struct ethosu_driver *ethosu_accel_open(const char *path, const struct ethosu_accel_calls *calls,
                                         struct ethosu_ext_fault *fault);
 
-/** Give up the NPU with all its memory; waits for nothing. NULL does nothing. */
+/** Close the NPU and free all its memory; waits for nothing. NULL does nothing. */
 void ethosu_accel_close(struct ethosu_driver *drv);
 
 /**

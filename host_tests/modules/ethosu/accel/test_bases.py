@@ -168,3 +168,18 @@ def test_counters_count_an_inference(npu, call):
     assert counts[0] > 0 and counts[2] >= counts[0]
     assert npu.library.ethosu_accel_count(npu.handle, events, 5) != 0
     assert "does not count 5 events, it has 4 counters" in npu.reason
+
+
+def test_a_base_at_the_start_of_a_buffer_is_that_buffer(kernel, npu, case, call):
+    bases = call.bases
+    arena = npu.library.ethosu_accel_alloc
+    arena.restype, arena.argtypes = c.c_void_p, (c.c_void_p, c.c_size_t)
+    place = arena(npu.handle, bases[0][1])
+    c.memmove(place, call.weights, bases[0][1])
+    bases[0] = place, bases[0][1]
+    before = kernel.buffers
+    assert npu.prepare(call.payload, bases) == 0, npu.reason
+    assert (npu.copied, kernel.buffers - before) == (0, 1)  # the scratch's copy; SRAM is none
+    call.write(case.inputs[0][0])
+    assert npu.run() == 0, npu.reason
+    np.testing.assert_array_equal(call.read(), case.outputs[0][0].reshape(-1))

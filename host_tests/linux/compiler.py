@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Debian's compiler for arm64, below build/cross: installed it would remove that for 32-bit x86."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+import debian
+import sharing
+from debian import PackageMissingError
+
+TARGET = "aarch64-linux-gnu"
+BUILD = sharing.BUILD / "cross"
+PACKAGES = (
+    *("gcc-{n}-aarch64-linux-gnu", "cpp-{n}-aarch64-linux-gnu", "libgcc-{n}-dev-arm64-cross"),
+    *("binutils-aarch64-linux-gnu", "libc6-dev-arm64-cross", "libc6-arm64-cross"),
+    "linux-libc-dev-arm64-cross",
+)
+TOOLS = {"gcc": "gcc-{n} --sysroot={root} -B{root}/usr/bin/{target}- -B{libraries} {headers}"}
+TOOLS["ar"] = "ar"
+
+WRAPPER = """\
+#!/bin/sh
+# Runs an unpacked tool with its own libraries.
+export LD_LIBRARY_PATH="{host}"
+exec "{root}/usr/bin/{target}-"{words} "$@"
+"""
+
+
+def _write_tools(folder: Path, number: str) -> None:
+    """Write a wrapper for each tool into a folder that will be moved to BUILD."""
+    root = BUILD / "root"
+    (host,) = {path.parent for path in folder.glob("root/usr/lib/*-linux-gnu/libbfd-*")}
+    for name, words in TOOLS.items():
+        tool = folder / f"{TARGET}-{name}"
+        command = words.format(
+            n=number,
+            root=root,
+            target=TARGET,
+            libraries=root / "usr" / TARGET / "lib",
+            headers=f"-isystem {root / 'usr' / TARGET / 'include'}",
+        )
+        tool.write_text(
+            WRAPPER.format(
+                host=BUILD / host.relative_to(folder), root=root, target=TARGET, words=command
+            )
+        )
+        tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+
+
+def _fetch(to: Path) -> None:
+    """Fill a folder with the unpacked packages and the tools."""
+    with debian.apt([debian.codename()]) as options:
+        shown = debian.run("apt-cache", *options, "show", f"gcc-{TARGET}")
+        found = re.search(rf"gcc-(\d+)-{TARGET}", shown)
+        if not found:
+            raise PackageMissingError(f"{debian.codename()} has no gcc-{TARGET}")
+        names = [package.format(n=found[1]) for package in PACKAGES]
+        debian.run("apt-get", "-q", *options, "download", *names, folder=to)
+    for package in to.glob("*.deb"):
+        debian.run("dpkg-deb", "--extract", str(package), str(to / "root"))
+        package.unlink()
+    _write_tools(to, found[1])
+
+
+def get() -> str:
+    """Return how the tools' names begin; fetched at the first call."""
+    BUILD.parent.mkdir(parents=True, exist_ok=True)
+    with sharing.turn():
+        if not (BUILD / f"{TARGET}-gcc").exists():
+            with tempfile.TemporaryDirectory(prefix="cross-new-", dir=BUILD.parent) as name:
+                new = Path(name) / BUILD.name
+                new.mkdir()
+                _fetch(new)
+                shutil.rmtree(BUILD, ignore_errors=True)
+                new.rename(BUILD)
+    return f"{BUILD / TARGET}-"

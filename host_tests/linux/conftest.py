@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures: Debian's kernel and the client, or a sentence that says what is missing."""
+
+import pytest
+from debian import PackageMissingError
+
+from linux import kernel, machine
+
+
+@pytest.fixture(scope="session")
+def linux() -> machine.Linux:
+    """All that is needed to boot."""
+    try:
+        return machine.Linux(kernel.get(), machine.build_client())
+    except PackageMissingError as error:
+        pytest.skip(f"NOT TESTED WITH LINUX: {error}")

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Debian's own kernel for arm64, with its own ethosu driver, below build/linux.
+
+The suite is the one that has a kernel with that driver. Its packages' names carry the version, and
+vanish from the archive when the next one comes: the newest is taken, and kept.
+"""
+
+from __future__ import annotations
+
+import lzma
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import debian
+import sharing
+from debian import PackageMissingError
+
+SUITE = "trixie-backports"
+META = "linux-image-arm64"
+MODULE = "ethosu"
+BUILD = sharing.BUILD / "linux"
+
+
+class Kernel:
+    """A kernel image, and the modules that its ethosu driver needs, in the order of loading."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take what `_fetch` has left."""
+        self.image = folder / "vmlinuz"
+        self.version = (folder / "version").read_text()
+        self.modules = sorted(folder.glob("*.ko"))
+
+
+def _depends(module: bytes) -> list[str]:
+    """Names of the modules that a module needs."""
+    found = re.search(rb"\0depends=([^\0]*)\0", module)
+    return [name for name in (found[1].decode() if found else "").split(",") if name]
+
+
+def _with_dependencies(folder: Path, name: str, done: dict[str, bytes]) -> None:
+    """Read a module, after those that it needs; names have `_` where files may have `-`."""
+    if name in done:
+        return
+    files = [path for path in folder.rglob("*.ko.xz") if path.name[:-6].replace("-", "_") == name]
+    if not files:
+        raise PackageMissingError(f"this kernel has no module {name}")
+    module = lzma.decompress(files[0].read_bytes())
+    for other in _depends(module):
+        _with_dependencies(folder, other.replace("-", "_"), done)
+    done[name] = module
+
+
+def _download(to: Path) -> str:
+    """Unpack the packages of the newest kernel; returns its version."""
+    with debian.apt([SUITE], "arm64") as options:
+        shown = debian.run("apt-cache", *options, "show", META)
+        found = re.search(r"^Depends:.* linux-image-(\S+)-arm64 \(= (\S+)\)", shown, re.MULTILINE)
+        if not found:
+            raise PackageMissingError(f"{SUITE} has no {META} that names a kernel")
+        names = [f"linux-{kind}-{found[1]}-arm64" for kind in ("binary", "modules")]
+        debian.run("apt-get", "-q", *options, "download", *names, folder=to)
+    for package in to.glob("*.deb"):
+        debian.run("dpkg-deb", "--extract", str(package), str(to / "root"))
+        package.unlink()
+    return found[2]
+
+
+def _fetch(to: Path) -> None:
+    """Fill a folder with the kernel and its modules."""
+    with tempfile.TemporaryDirectory(dir=to) as name:
+        version = _download(Path(name))
+        (folder,) = Path(name, "root/usr/lib/modules").iterdir()
+        modules: dict[str, bytes] = {}
+        _with_dependencies(folder, MODULE, modules)
+        shutil.copy(folder / "vmlinuz", to)
+    for number, (module, content) in enumerate(modules.items()):
+        (to / f"{number:02}-{module}.ko").write_bytes(content)
+    (to / "version").write_text(version)
+
+
+def get() -> Kernel:
+    """Return the kernel, fetched at the first call."""
+    BUILD.parent.mkdir(parents=True, exist_ok=True)
+    with sharing.turn():
+        if not (BUILD / "version").is_file():
+            with tempfile.TemporaryDirectory(prefix="linux-new-", dir=BUILD.parent) as name:
+                new = Path(name) / BUILD.name
+                new.mkdir()
+                _fetch(new)
+                shutil.rmtree(BUILD, ignore_errors=True)
+                new.rename(BUILD)
+    return Kernel(BUILD)

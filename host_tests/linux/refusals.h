@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+/** Calls that the kernel's driver of the NPU refuses, and some that it accepts: which errno? */
+#ifndef REFUSALS_H
+#define REFUSALS_H
+
+#include "ethosu_accel.h"
+
+/** Make each call on an open device; report its name and errno, 0 if it succeeds. */
+void refusals(const struct ethosu_accel_calls *calls, const char *path,
+              void (*report)(const char *name, int error));
+
+#endif
