@@ -4,7 +4,14 @@
 import pytest
 from debian import PackageMissingError
 
+# Fixtures of these names.
+from modules.ethosu.runtime.conftest import vela
+from modules.ethosu.runtime.executorch.conftest import raw
+from modules.ethosu.runtime.kernels.conftest import compile_mixed
+
 from linux import kernel, machine
+
+__all__ = ["compile_mixed", "raw", "vela"]
 
 
 @pytest.fixture(scope="session")

@@ -5,18 +5,33 @@ Nothing of that kernel is ours: it finds the NPU by the device tree, and the run
 it. Each of these boots QEMU for some ten seconds of CPU time.
 """
 
+import os
 import re
+from dataclasses import replace
 
 import pytest
+from ethosu_tools.make_mixed import MODELS as MIXED
+from generator import case as graphs
+from generator.builder import UnsuitableError
+from generator.check import Verdict, check
+from generator.families import U55_U65, U85
 from modules.ethosu.runtime.reference_cases import make_case
 
 from linux.machine import model_file
+from modules.ethosu.runtime.executorch import made
 
 pytestmark = pytest.mark.slow
 
 # MLPerf Tiny, and one with operators that the CPU has to compute.
 MODELS = "kws_ref_model", "ad01_int8", "pretrainedResnet_quant", "vww_96_int8"
 STEPS = 2
+
+
+# Graphs for each NPU, from this seed on.
+GRAPHS = int(os.environ.get("ETHOSU_LINUX_GRAPHS", "40"))
+FIRST_SEED = 50_000
+# What the kernel refuses: RESIZE, and feature maps that run backwards.
+REFUSED = {"RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "MIRROR_PAD"}
 
 
 def cases(names, folder, compiled, npu):
@@ -54,3 +69,53 @@ def test_models_are_exact_after_a_fault(
     for _, text in counted:
         active, cycles, error = map(int, re.findall(r"-?\d+", text))
         assert error == 0 and 0 < active <= cycles
+
+
+def test_operators_of_the_cpu_and_programs_run_on_linux(
+    linux, compile_mixed, raw, small_models, tmp_path
+):
+    npu, files = "ethos-u65-256", {}
+    for name, mixed in MIXED.items():
+        source, _, planned = compile_mixed(f"{name}_u65", mixed.make(), mixed.options, npu=npu)
+        case = make_case(source, STEPS, extremes=False)
+        files[name] = model_file(planned.read_bytes(), case.inputs, case.outputs)
+    source = small_models["small_cnn"]
+    program = made.real_ends(source, raw("u65 dedicated")).encode()
+    case = made.real_case(source, program)
+    files["program"] = model_file(program, [case.inputs], [case.outputs])
+    boot = linux.boot(tmp_path, npu, files)
+    expected = {name: [0] * STEPS for name in files} | {"program": [0]}
+    assert boot.differing() == expected, boot.output
+
+
+def generated(family, npu):
+    """Graphs that the simulator computes exactly in this process, with their operators."""
+    family, found, seed = replace(family, npus=(npu,)), {}, FIRST_SEED
+    while len(found) < GRAPHS:
+        seed += 1
+        try:
+            case = graphs.make(seed, family=family)
+        except UnsuitableError:
+            continue
+        result = check(case)
+        if result.verdict == Verdict.EXACT and "CALL_ONCE" not in case.operators:
+            file = model_file(result.compiled, case.feeds, result.expected)
+            found[f"g{seed}"] = file, case
+    return found
+
+
+@pytest.mark.parametrize(
+    ("family", "npu"),
+    [(U55_U65, "ethos-u65-256"), (U55_U65, "ethos-u65-512"), (U85, "ethos-u85-256")],
+)
+def test_generated_graphs_are_exact_or_refused_for_a_reason(linux, tmp_path, family, npu):
+    made_of = generated(family, npu)
+    boot = linux.boot(tmp_path, npu, {name: file for name, (file, _) in made_of.items()})
+    refused = dict([*boot.of("refused"), *boot.of("failed")])
+    for name, sentence in refused.items():
+        print(f"{name}: {made_of[name][1]}: {sentence}")
+        assert "Linux's driver refuses" in sentence, name
+        assert REFUSED & set(made_of[name][1].operators), name
+    exact = {name: len(case.feeds) * [0] for name, (_, case) in made_of.items()}
+    assert boot.differing() == {name: exact[name] for name in exact if name not in refused}
+    print(f"{npu}: {len(made_of) - len(refused)} of {len(made_of)} graphs are exact")
