@@ -15,6 +15,7 @@ TESTS ?=
 
 # `make test-AREA` tests one area. AREA : what make builds first : folders of host_tests.
 AREAS := \
+    accel:sim:modules/ethosu/accel \
     binding:firmware+plugin:modules/ethosu/binding \
     boards:board-images+plugin:boards \
     campaigns:sim-variants+sim-host-variants+fuzzers+firmware+plugin:campaigns \
@@ -110,7 +111,7 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 .DEFAULT_GOAL := help
 .PHONY: help native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
-    demo test test-all nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
+    demo test test-all test-linux nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
     $(CAMPAIGN_NAMES:%=campaign-%)
 
@@ -269,13 +270,17 @@ $(foreach board,$(EMULATED),$(eval $(call suite_rule,$(board))))
 boards-table: setup ## Print what the tests of each board came to, its image's size and its lines
 	@$(BIN)/python tools/setup/boards_table.py $(BUILD)/suites
 
+test-linux: plugin ## Boot Debian's kernel, whose own driver runs models on the emulated NPU
+	$(call say,Linux)
+	@$(PYTEST) host_tests/linux $(TESTS)
+
 # One seed for all: with the same SEED each goes on where it was stopped, or is done. One that finds
 # something does not end the others.
-nightly: setup ## Run graphs, fuzz, all campaigns, the tests of each board: 1.3*10^8 inputs
+nightly: setup ## Run graphs, fuzz, Linux, all campaigns, the tests of each board: 1.3*10^8 inputs
 	$(call say,seed $(NIGHT); make nightly SEED=$(NIGHT) goes on when this is stopped)
 	@$(SUBMAKE) $(sort board-images $(foreach row,$(CAMPAIGNS),$(call field,2,$(row))))
 	@+$(MAKE) --no-print-directory --silent --keep-going $(PARALLEL) SEED=$(NIGHT) \
-	    graphs fuzz $(CAMPAIGN_NAMES:%=campaign-%) $(EMULATED:%=suite-%) \
+	    test-linux graphs fuzz $(CAMPAIGN_NAMES:%=campaign-%) $(EMULATED:%=suite-%) \
 	    $(call or_say,something was found; the lines above say what and how to repeat it.)
 
 NIGHT := $(or $(SEED),$(shell date +%Y%m%d))

@@ -15,10 +15,11 @@ TESTED_IN = {
     "modules/ethosu/ports/unix": "modules/ethosu",
     "tools/ethosu_tools/tflite": "tools/ethosu_tools",
     "tools/qemu_plugin/boards": "tools/qemu_plugin",
+    "tools/sim_accel": "linux",
 }
 # Folders of tests without sources of their own: generated models, long
-# runs against the whole product, and checks of the whole tree.
-TESTS_ONLY = {".", "boards", "campaigns", "campaigns/board", "generator", "tree"}
+# runs against the whole product, Linux's own driver, and checks of the whole tree.
+TESTS_ONLY = {".", "boards", "campaigns", "campaigns/board", "generator", "linux", "tree"}
 
 
 def tracked(repo: Path, *patterns: str) -> list[Path]:
