@@ -2,6 +2,7 @@
 """Where the build puts things, and what to run when one of them is missing."""
 
 import os
+from ctypes.util import find_library
 from pathlib import Path
 
 from .errors import SetupError
@@ -31,9 +32,14 @@ def host_library(*, cmsis_nn: bool = False) -> Path:
 
 
 def accel_library() -> Path:
-    """Driver and runtime for an NPU behind Linux's own driver (ETHOSU_ACCEL_LIBRARY, if set)."""
+    """Driver and runtime for an NPU behind Linux's own driver (ETHOSU_ACCEL_LIBRARY, if set).
+
+    Else the one of the source tree, or else the one that is installed.
+    """
     default = root() / "build/accel/libethosu_accel.so"
-    return _built(Path(os.environ.get("ETHOSU_ACCEL_LIBRARY", default)), "accel")
+    library = Path(os.environ.get("ETHOSU_ACCEL_LIBRARY", default))
+    installed = None if library.is_file() else find_library("ethosu_accel")
+    return Path(installed) if installed else _built(library, "accel")
 
 
 def qemu_plugin() -> Path:

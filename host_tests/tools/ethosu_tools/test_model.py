@@ -2,11 +2,21 @@
 """`Model` for Python programs, on the simulator; on Linux's: modules/ethosu/accel."""
 
 import asyncio
+import subprocess
+import sys
+from pathlib import Path
 
+import ethosu_tools
 import numpy as np
 import pytest
 from ethosu_tools import Model, oracle
 from ethosu_tools.errors import BoardError, InputError
+
+# Without the hooks that pip puts into an environment.
+SITE = f"""
+import sys
+sys.path += {[str(Path(np.__file__).parents[1]), str(Path(ethosu_tools.__file__).parents[1])]!r}
+"""
 
 
 @pytest.fixture
@@ -107,3 +117,16 @@ def test_without_a_device_the_sentence_names_it(path, monkeypatch, repo):
     sharing.make("modules/ethosu/accel")
     with pytest.raises(BoardError, match=r"/dev/accel/accel77: Linux's driver of the NPU can't"):
         Model(path, on="/dev/accel/accel77")
+
+
+def test_a_board_needs_little_for_it():
+    code = """
+import sys
+from ethosu_tools import Model
+assert Model
+files = (getattr(module, "__file__", None) or "" for module in tuple(sys.modules.values()))
+print(*{f.partition("site-packages/")[2].split("/")[0] for f in files if "site-packages/" in f})
+"""
+    done = subprocess.run([sys.executable, "-S", "-c", SITE + code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {"flatbuffers", "numpy"}
