@@ -99,8 +99,8 @@ class Model(Closeable):
     ) -> list[Array] | None:
         """Run once while other tasks run; calls of one model wait for each other.
 
-        Without `outputs`: a list of new arrays. A task that is cancelled waits for the end of the
-        NPU's run, which cannot be stopped, in the background.
+        Without `outputs`: a list of new arrays. A task that is cancelled ends when the NPU has
+        ended its run, which Linux cannot stop.
         """
         async with self._turn:
             self._write(inputs)

@@ -189,10 +189,10 @@ class NativeModel(Closeable):
         return self._goes_on(self._library.ethosu_model_resume(self._model, False))
 
     def expire(self) -> None:
-        """Wait no longer for the NPU, in the inference under way: OSError ETIMEDOUT."""
+        """Wait no longer for the NPU: OSError ETIMEDOUT, unless it has just ended its run."""
         self._library.ethosu_ext_set_timeout(self._driver, 1)
         try:
-            self._check(self._library.ethosu_model_resume(self._model, True))
+            self._goes_on(self._library.ethosu_model_resume(self._model, True))
         finally:
             self.set_timeout(self.timeout_ms)
 

@@ -31,8 +31,16 @@ struct accel_mark {
 /** Bytes of a DMA transfer, and what its ends are multiples of. */
 #define ACCEL_MARK_BYTES 16u
 
+enum accel_state {
+    ACCEL_IDLE,
+    ACCEL_RUNNING,
+    ACCEL_LEFT, /**< nobody waits for the job any more, but the kernel may still run it */
+};
+
 struct accel {
     struct ethosu_driver driver; /**< first: what callers see */
+    enum accel_state state;
+    const struct ethosu_ext_program *run; /**< what was started last */
     const struct ethosu_accel_calls *calls;
     int file;
     uint32_t sram_size;

@@ -58,7 +58,6 @@ struct ethosu_driver *ethosu_accel_open(const char *path, const struct ethosu_ac
     }
     accel->calls = calls != NULL ? calls : &of_libc;
     accel->file = -1;
-    accel->driver.reserved = true;
     accel->driver.timeout = ETHOSU_SEMAPHORE_WAIT_INFERENCE;
     if (set_up(accel, path) != 0) {
         if (fault != NULL) {
@@ -98,4 +97,26 @@ size_t ethosu_accel_sram(const struct ethosu_driver *drv)
 uint64_t ethosu_accel_copied(const struct ethosu_driver *drv)
 {
     return ((const struct accel *)drv)->copied;
+}
+
+/* ---- what ethosu_handle.c has for a Cortex-M ---- */
+
+uint32_t ethosu_ext_config(const struct ethosu_driver *drv)
+{
+    return drv->dev.config;
+}
+
+const struct ethosu_ext_fault *ethosu_ext_last_error(const struct ethosu_driver *drv)
+{
+    return &drv->fault;
+}
+
+const struct ethosu_ext_program *ethosu_ext_last_program(const struct ethosu_driver *drv)
+{
+    return ((const struct accel *)drv)->run;
+}
+
+void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout)
+{
+    drv->timeout = timeout;
 }

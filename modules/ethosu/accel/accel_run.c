@@ -69,11 +69,10 @@ static int wait_until(const struct accel *accel, uint64_t timeout)
 /** Is there no job any more? One that was late may have ended meanwhile. */
 static bool is_free(struct accel *accel)
 {
-    struct ethosu_job *job = &accel->driver.job;
-    if (job->state == ETHOSU_JOB_ENDING && wait_until(accel, 0) == 0) {
-        job->state = ETHOSU_JOB_IDLE;
+    if (accel->state == ACCEL_LEFT && wait_until(accel, 0) == 0) {
+        accel->state = ACCEL_IDLE;
     }
-    return job->state == ETHOSU_JOB_IDLE;
+    return accel->state == ACCEL_IDLE;
 }
 
 static int submit(struct accel *accel, const struct ethosu_ext_program *program)
@@ -96,6 +95,7 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
                      void *user_arg)
 {
     struct accel *accel = accel_of(drv);
+    (void)user_arg; // Linux has no hooks to give it to
     if (program->owner != drv) {
         return fail(accel, ETHOSU_EXT_E_OTHER_NPU, 0);
     }
@@ -111,8 +111,8 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
         return fail(accel, ETHOSU_EXT_E_ACCEL_REFUSED, (size_t)error);
     }
     drv->fault.code = ETHOSU_EXT_OK;
-    drv->job =
-        (struct ethosu_job){.state = ETHOSU_JOB_RUNNING, .run = program, .user_arg = user_arg};
+    accel->state = ACCEL_RUNNING;
+    accel->run = program;
     return 0;
 }
 
@@ -120,20 +120,19 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
 static int conclude(struct accel *accel)
 {
     const struct accel_mark *mark = mark_of(accel);
-    accel->driver.job.state = ETHOSU_JOB_IDLE;
+    accel->state = ACCEL_IDLE;
     __sync_synchronize(); // results are read after this
     if (mark->done != mark->next) {
         (void)fail(accel, ETHOSU_EXT_E_ACCEL_SILENT, 0);
         return -1;
     }
-    read_copies(accel, accel->driver.job.run);
+    read_copies(accel, accel->run);
     return 0;
 }
 
 static int time_out(struct accel *accel, uint64_t timeout)
 {
-    accel->driver.timeouts++;
-    accel->driver.job.state = ETHOSU_JOB_ENDING;
+    accel->state = ACCEL_LEFT;
     (void)ethosu_ext_refuse_wide(&accel->driver.fault, ETHOSU_EXT_E_ACCEL_TIMEOUT, -1, timeout, 0);
     return -1;
 }
@@ -141,7 +140,7 @@ static int time_out(struct accel *accel, uint64_t timeout)
 int ethosu_ext_wait(struct ethosu_driver *drv, uint64_t timeout)
 {
     struct accel *accel = accel_of(drv);
-    if (drv->job.state != ETHOSU_JOB_RUNNING) {
+    if (accel->state != ACCEL_RUNNING) {
         (void)fail(accel, ETHOSU_EXT_E_NOT_STARTED, 0);
         return -2;
     }
@@ -152,7 +151,7 @@ int ethosu_ext_wait(struct ethosu_driver *drv, uint64_t timeout)
     if (error == ETIME) {
         return timeout == 0 ? 1 : time_out(accel, timeout);
     }
-    drv->job.state = ETHOSU_JOB_ENDING;
+    accel->state = ACCEL_LEFT;
     (void)fail(accel, ETHOSU_EXT_E_ACCEL_WAIT, (size_t)error);
     return -1;
 }
@@ -164,15 +163,15 @@ int ethosu_wait(struct ethosu_driver *drv, bool block)
 
 bool ethosu_ext_is_running(const struct ethosu_driver *drv)
 {
-    return drv->job.state == ETHOSU_JOB_RUNNING &&
-           wait_until((const struct accel *)drv, 0) == ETIME;
+    const struct accel *accel = (const struct accel *)drv;
+    return accel->state == ACCEL_RUNNING && wait_until(accel, 0) == ETIME;
 }
 
 int ethosu_ext_cancel(struct ethosu_driver *drv)
 {
     struct accel *accel = accel_of(drv);
-    if (drv->job.state == ETHOSU_JOB_RUNNING) {
-        drv->job.state = ETHOSU_JOB_ENDING;
+    if (accel->state == ACCEL_RUNNING) {
+        accel->state = ACCEL_LEFT;
         (void)wait_until(accel, CANCEL_MS);
         (void)fail(accel, ETHOSU_EXT_E_CANCELLED, 0);
     }
