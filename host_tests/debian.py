@@ -8,10 +8,11 @@ checks the archive's signature.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import platform
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -48,6 +49,23 @@ def _address() -> str:
     if address is None:
         raise PackageMissingError(f"apt lists no archive of {codename() or 'a Debian'}")
     return address
+
+
+def keep(folder: Path, fetch: Callable[[Path], None]) -> Path:
+    """Return a folder that `fetch` fills at the first call; it appears whole.
+
+    Other processes that call it meanwhile wait.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            with tempfile.TemporaryDirectory(prefix="new-", dir=folder.parent) as name:
+                new = Path(name) / folder.name
+                new.mkdir()
+                fetch(new)
+                new.rename(folder)
+    return folder
 
 
 @contextlib.contextmanager

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import re
-import shutil
 import stat
-import tempfile
 from pathlib import Path
 
 import debian
@@ -69,13 +67,4 @@ def _fetch(to: Path) -> None:
 
 def get() -> str:
     """Return how the tools' names begin; fetched at the first call."""
-    BUILD.parent.mkdir(parents=True, exist_ok=True)
-    with sharing.turn():
-        if not (BUILD / f"{TARGET}-gcc").exists():
-            with tempfile.TemporaryDirectory(prefix="cross-new-", dir=BUILD.parent) as name:
-                new = Path(name) / BUILD.name
-                new.mkdir()
-                _fetch(new)
-                shutil.rmtree(BUILD, ignore_errors=True)
-                new.rename(BUILD)
-    return f"{BUILD / TARGET}-"
+    return f"{debian.keep(BUILD, _fetch) / TARGET}-"

@@ -82,13 +82,4 @@ def _fetch(to: Path) -> None:
 
 def get() -> Kernel:
     """Return the kernel, fetched at the first call."""
-    BUILD.parent.mkdir(parents=True, exist_ok=True)
-    with sharing.turn():
-        if not (BUILD / "version").is_file():
-            with tempfile.TemporaryDirectory(prefix="linux-new-", dir=BUILD.parent) as name:
-                new = Path(name) / BUILD.name
-                new.mkdir()
-                _fetch(new)
-                shutil.rmtree(BUILD, ignore_errors=True)
-                new.rename(BUILD)
-    return Kernel(BUILD)
+    return Kernel(debian.keep(BUILD, _fetch))

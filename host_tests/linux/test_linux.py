@@ -117,6 +117,7 @@ def test_generated_graphs_are_exact_or_refused_for_a_reason(linux, tmp_path, fam
         print(f"{name}: {made_of[name][1]}: {sentence}")
         assert "Linux's driver refuses" in sentence, name
         assert REFUSED & set(made_of[name][1].operators), name
+    print(*sorted({text for name, text in boot.of(".*") if name == "log"}), sep="\n")
     exact = {name: len(case.feeds) * [0] for name, (_, case) in made_of.items()}
     assert boot.differing() == {name: exact[name] for name in exact if name not in refused}
     print(f"{npu}: {len(made_of) - len(refused)} of {len(made_of)} graphs are exact")
