@@ -87,8 +87,10 @@ mp_obj_t info_model(const struct ethosu_model *model, const struct info_more *mo
         {MP_QSTR_object_size, info.object_size},
         {MP_QSTR_file_size, more->file_size},
         {MP_QSTR_copied_bytes, info.copied_bytes},
+        {MP_QSTR_scratch_size, info.scratch_size},
+        {MP_QSTR_fast_scratch_size, info.fast_scratch_size},
     };
-    mp_obj_t dict = mp_obj_new_dict(MP_ARRAY_SIZE(numbers) + 4);
+    mp_obj_t dict = mp_obj_new_dict(MP_ARRAY_SIZE(numbers) + 5);
     store_text(dict, MP_QSTR_config, info.npu);
     for (size_t i = 0; i < MP_ARRAY_SIZE(numbers); i++) {
         store(dict, numbers[i].key, mp_obj_new_int_from_uint(numbers[i].value));
@@ -96,6 +98,7 @@ mp_obj_t info_model(const struct ethosu_model *model, const struct info_more *mo
     uint32_t steps = info.npu_calls + info.cpu_steps;
     store(dict, MP_QSTR_npu_share, mp_obj_new_float((mp_float_t)info.npu_calls / MAX(steps, 1)));
     store(dict, MP_QSTR_vela, info_vela(model));
+    store(dict, MP_QSTR_keeps_state, mp_obj_new_bool(info.keeps_state));
     store_text(dict, MP_QSTR_weights, info_weights(&info, more->file_copied));
     return dict;
 }
@@ -122,6 +125,15 @@ mp_obj_t info_channels(const struct ethosu_model *model, uint32_t index,
                                  : mp_obj_new_int(quantization.zero_point);
     }
     return MP_OBJ_FROM_PTR(tuple);
+}
+
+mp_obj_t info_order(const struct ethosu_model_tensor *tensor)
+{
+    mp_obj_t dimensions[ETHOSU_MODEL_MAX_RANK];
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        dimensions[i] = MP_OBJ_NEW_SMALL_INT(tensor->order[i]);
+    }
+    return mp_obj_new_tuple(tensor->rank, dimensions);
 }
 
 mp_obj_t info_axis(const struct ethosu_model_tensor *tensor)

@@ -29,6 +29,9 @@ const char *info_weights(const struct ethosu_model_info *info, bool file_copied)
 /** Dimensions of a tensor, as a tuple. */
 mp_obj_t info_shape(const struct ethosu_model_tensor *tensor);
 
+/** Which dimensions of the exporter's sizes these are: (0, 2, 3, 1) is NHWC. */
+mp_obj_t info_order(const struct ethosu_model_tensor *tensor);
+
 /** Scale (or zero point) of tensor `index`; a tuple when each channel has its own. */
 mp_obj_t info_channels(const struct ethosu_model *model, uint32_t index,
                        const struct ethosu_model_tensor *tensor, bool scales);

@@ -54,15 +54,20 @@ static mp_obj_t end_tensors(model_obj_t *self, bool outputs)
     return self->tensors[outputs];
 }
 
-/** All tensors of the main graph. */
+/** All tensors of the main graph. A program has other values between them, which are left out. */
 static mp_obj_t all_tensors(model_obj_t *self)
 {
     struct ethosu_model_info info;
+    struct ethosu_model_tensor tensor;
     ethosu_model_get_info(self->model, &info);
     mp_obj_tuple_t *tuple = MP_OBJ_TO_PTR(mp_obj_new_tuple(info.tensors, NULL));
-    for (uint32_t i = 0; i < info.tensors; i++) {
-        tuple->items[i] = tensor_new(MP_OBJ_FROM_PTR(self), i);
+    size_t count = 0;
+    for (uint32_t i = 0; i < info.values && count < info.tensors; i++) {
+        if (info.values == info.tensors || ethosu_model_get_tensor(self->model, i, &tensor)) {
+            tuple->items[count++] = tensor_new(MP_OBJ_FROM_PTR(self), i);
+        }
     }
+    tuple->len = count; // tensors that nothing uses may be ones that can't be described
     return MP_OBJ_FROM_PTR(tuple);
 }
 

@@ -11,6 +11,7 @@
 #include "frozen.h"
 #include "metadata.h"
 #include "model_describe.h"
+#include "model_program.h"
 #include "model_run.h"
 #include "npus.h"
 #include "py/gc.h"
@@ -105,12 +106,28 @@ static void check_shared(const struct ethosu_model_memory *memory)
     }
 }
 
-/** Memory for the arena: the caller's buffer, or a new block. Raises. */
+/** May a model use the arena of another method, whose NPU runs one inference after the other? */
+static bool may_share(const model_obj_t *self, const model_obj_t *other,
+                      const struct ethosu_model_memory *memory)
+{
+    uintptr_t end = (uintptr_t)other->block[MODEL_ARENA] + other->arena_span;
+    return self->npu == other->npu && !memory->keeps_data && !other->keeps_data &&
+           memory->arena_size <= end - (uintptr_t)other->arena;
+}
+
+/** Memory for the arena: another method's, the caller's buffer, or a new block. Raises. */
 static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_memory *memory)
 {
     memory->arena_size = binding_align(memory->arena_size);
     struct block block;
-    if (arena == mp_const_none) {
+    if (mp_obj_is_type(arena, &binding_model_type)) {
+        const model_obj_t *other = MP_OBJ_TO_PTR(arena);
+        block = (struct block){other->block[MODEL_ARENA], (void *)(uintptr_t)other->arena, 0};
+        arena = mp_const_none;
+        if (!may_share(self, other, memory)) {
+            block = binding_allocate(memory->arena_size);
+        }
+    } else if (arena == mp_const_none) {
         block = binding_allocate(memory->arena_size);
     } else {
         mp_buffer_info_t given;
@@ -178,9 +195,56 @@ static void choose_npu(model_obj_t *self, mp_obj_t npu)
     }
 }
 
+/** What Model() is told besides the file. */
+struct options {
+    struct source file;
+    struct source data;
+    mp_obj_t npu;
+    mp_obj_t arena; /**< None, a buffer, or another method's model */
+    mp_obj_t postprocess;
+    const char *method;
+    uint64_t timeout;
+    bool real;
+    bool verify;
+};
+
+static mp_obj_t new_model(const mp_obj_type_t *type, const struct options *options)
+{
+    const struct source *file = &options->file;
+    const struct source *data = &options->data;
+    model_obj_t *self = mp_obj_malloc_with_finaliser(model_obj_t, type);
+    memset((uint8_t *)self + sizeof self->base, 0, sizeof *self - sizeof self->base);
+    choose_npu(self, options->npu);
+    self->postprocess = options->postprocess;
+    self->real = options->real;
+    self->verify = options->verify;
+    self->block[MODEL_FILE] = pin_block_of(file->data, file->size, "model", NULL);
+    self->block[MODEL_DATA] = pin_block_of(data->data, data->size, "data", NULL);
+    self->file = *file;
+    self->data = *data;
+    self->deadline.timeout = MAX(options->timeout, 1); // a wait of 0 only looks
+    struct ethosu_model_source from = {
+        .file = file->data,
+        .file_size = file->size,
+        .driver = self->npu,
+        .skip_verify = !options->verify,
+        .method = options->method,
+        .data = data->data,
+        .data_size = data->size,
+        .stop = model_must_stop,
+        .argument = self,
+        .npu_reads_object = binding_npu_reads_heap(),
+        .file_may_change = (file->may_change || data->may_change) && options->verify,
+    };
+    // Loading runs callbacks: what it reads and writes stays where it is.
+    pin_add(&self->pins, self->block, MODEL_BLOCKS, lose);
+    load(self, &from, options->npu == mp_const_none, options->arena);
+    return MP_OBJ_FROM_PTR(self);
+}
+
 /**
  * Model(source, *, npu=None, arena=None, verify=True, timeout_ms=10000,
- * postprocess=None, real=False, method=None)
+ * postprocess=None, real=False, method=None, data=None)
  */
 static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
                                const mp_obj_t *pos_args)
@@ -193,7 +257,8 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
         ARG_TIMEOUT,
         ARG_POST,
         ARG_REAL,
-        ARG_METHOD
+        ARG_METHOD,
+        ARG_DATA
     };
     static const mp_arg_t allowed_args[] = {
         {MP_QSTR_source, MP_ARG_REQUIRED | MP_ARG_OBJ, {.u_obj = MP_OBJ_NULL}},
@@ -204,40 +269,44 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
         {MP_QSTR_postprocess, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
         {MP_QSTR_real, MP_ARG_KW_ONLY | MP_ARG_BOOL, {.u_bool = false}},
         {MP_QSTR_method, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+        {MP_QSTR_data, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
     };
     mp_arg_val_t args[MP_ARRAY_SIZE(allowed_args)];
     mp_arg_parse_all_kw_array(n_args, n_kw, pos_args, MP_ARRAY_SIZE(allowed_args), allowed_args,
                               args);
-    uint64_t timeout = binding_timeout(args[ARG_TIMEOUT].u_int);
-    binding_need_stack(LOADER_STACK);
     mp_obj_t method = args[ARG_METHOD].u_obj;
-    struct source source;
-    source_open(args[ARG_SOURCE].u_obj, &source);
-
-    model_obj_t *self = mp_obj_malloc_with_finaliser(model_obj_t, type);
-    memset((uint8_t *)self + sizeof self->base, 0, sizeof *self - sizeof self->base);
-    choose_npu(self, args[ARG_NPU].u_obj);
-    self->postprocess = args[ARG_POST].u_obj;
-    self->real = args[ARG_REAL].u_bool;
-    self->block[MODEL_FILE] = pin_block_of(source.data, source.size, "model", NULL);
-    self->file_copied = source.copied;
-    self->deadline.timeout = MAX(timeout, 1); // a wait of 0 only looks
-    self->file_size = (uint32_t)source.size;
-    struct ethosu_model_source from = {
-        .file = source.data,
-        .file_size = source.size,
-        .driver = self->npu,
-        .skip_verify = !args[ARG_VERIFY].u_bool,
+    struct options options = {
+        .npu = args[ARG_NPU].u_obj,
+        .arena = args[ARG_ARENA].u_obj,
+        .postprocess = args[ARG_POST].u_obj,
+        .timeout = binding_timeout(args[ARG_TIMEOUT].u_int),
+        .real = args[ARG_REAL].u_bool,
+        .verify = args[ARG_VERIFY].u_bool,
         .method = method == mp_const_none ? NULL : mp_obj_str_get_str(method),
-        .stop = model_must_stop,
-        .argument = self,
-        .npu_reads_object = binding_npu_reads_heap(),
-        .file_may_change = source.may_change && args[ARG_VERIFY].u_bool,
     };
-    // Loading runs callbacks: what it reads and writes stays where it is.
-    pin_add(&self->pins, self->block, MODEL_BLOCKS, lose);
-    load(self, &from, args[ARG_NPU].u_obj == mp_const_none, args[ARG_ARENA].u_obj);
-    return MP_OBJ_FROM_PTR(self);
+    binding_need_stack(LOADER_STACK);
+    source_open(args[ARG_SOURCE].u_obj, "model", &options.file);
+    if (args[ARG_DATA].u_obj != mp_const_none) {
+        source_open(args[ARG_DATA].u_obj, "data", &options.data);
+    }
+    return new_model(type, &options);
+}
+
+mp_obj_t model_new_method(model_obj_t *self, const char *method)
+{
+    binding_need_stack(LOADER_STACK);
+    struct options options = {
+        .file = self->file,
+        .data = self->data,
+        .npu = self->handle == NULL ? mp_const_none : MP_OBJ_FROM_PTR(self->handle),
+        .arena = MP_OBJ_FROM_PTR(self),
+        .postprocess = self->postprocess,
+        .method = method,
+        .timeout = self->deadline.timeout,
+        .real = self->real,
+        .verify = self->verify,
+    };
+    return new_model(self->base.type, &options);
 }
 
 /* ---- methods ---- */
@@ -308,12 +377,21 @@ static mp_obj_t model_metadata(mp_obj_t self_in, mp_obj_t name)
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_metadata_obj, model_metadata);
 
+/** method(name): another method of the same program, as a model. */
+static mp_obj_t model_method(mp_obj_t self_in, mp_obj_t name)
+{
+    return model_new_method(model_open(self_in), mp_obj_str_get_str(name));
+}
+static MP_DEFINE_CONST_FUN_OBJ_2(model_method_obj, model_method);
+
 /** info(): config, memory, share of the NPU, version of Vela. */
 static mp_obj_t model_info(mp_obj_t self_in)
 {
     model_obj_t *self = model_open(self_in);
-    const struct info_more more = {self->arena, self->file_size, self->file_copied};
-    return info_model(self->model, &more);
+    const struct info_more more = {self->arena, (uint32_t)self->file.size, self->file.copied};
+    mp_obj_t dict = info_model(self->model, &more);
+    model_add_program(self, dict);
+    return dict;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_info_obj, model_info);
 
@@ -332,7 +410,7 @@ static void model_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind
               "arena %u bytes at 0x%x, weights %s, Vela ",
               info.npu, (unsigned)info.inputs, (unsigned)info.outputs, (unsigned)info.npu_calls,
               (unsigned)info.cpu_steps, (unsigned)info.arena_size, (unsigned)(uintptr_t)self->arena,
-              info_weights(&info, self->file_copied));
+              info_weights(&info, self->file.copied));
     mp_obj_print_helper(print, info_vela(self->model), PRINT_STR);
     mp_print_str(print, ">");
 }
@@ -356,6 +434,7 @@ static const mp_rom_map_elem_t model_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_cancel), MP_ROM_PTR(&model_cancel_obj)},
     {MP_ROM_QSTR(MP_QSTR_selftest), MP_ROM_PTR(&model_selftest_obj)},
     {MP_ROM_QSTR(MP_QSTR_metadata), MP_ROM_PTR(&model_metadata_obj)},
+    {MP_ROM_QSTR(MP_QSTR_method), MP_ROM_PTR(&model_method_obj)},
     {MP_ROM_QSTR(MP_QSTR__start), MP_ROM_PTR(&model_start_obj)},
     {MP_ROM_QSTR(MP_QSTR__step), MP_ROM_PTR(&model_step_obj)},
     {MP_ROM_QSTR(MP_QSTR__fetch), MP_ROM_PTR(&model_fetch_obj)},
@@ -386,7 +465,7 @@ static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
                NULL) {
         destination[1] = MP_OBJ_SENTINEL; // a method: look in locals
     } else if (name == MP_QSTR_len) {
-        destination[0] = mp_obj_new_int_from_uint(self->file_size);
+        destination[0] = mp_obj_new_int_from_uint((mp_uint_t)self->file.size);
     } else if (name == MP_QSTR_postprocess) {
         destination[0] = self->postprocess;
     } else if (name == MP_QSTR_npu) {
@@ -395,8 +474,8 @@ static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
         struct ethosu_model_info info;
         ethosu_model_get_info(model_open(self_in)->model, &info);
         destination[0] = mp_obj_new_int_from_uint(info.arena_size + info.object_size);
-    } else {
-        model_load_description(model_open(self_in), name, &destination[0]);
+    } else if (!model_load_description(model_open(self_in), name, &destination[0])) {
+        model_load_program(self, name, &destination[0]);
     }
 }
 

@@ -7,11 +7,12 @@
 #include "job.h"
 #include "npu_object.h"
 #include "pin.h"
+#include "source.h"
 
 extern const mp_obj_type_t binding_model_type;
 
 /** Blocks of memory that a model works in: of the heap, or addresses elsewhere. */
-enum { MODEL_FILE, MODEL_ARENA, MODEL_BLOCKS };
+enum { MODEL_FILE, MODEL_ARENA, MODEL_DATA, MODEL_BLOCKS };
 
 typedef struct model_obj {
     mp_obj_base_t base;
@@ -25,11 +26,12 @@ typedef struct model_obj {
     uint32_t arena_span; /**< bytes from the start of its block to the arena's end */
     mp_obj_t tensors[2]; /**< tuples of inputs and outputs; MP_OBJ_NULL: not made yet */
     mp_obj_t postprocess;
-    uint32_t file_size; /**< bytes */
-    bool file_copied;   /**< the file was read into RAM */
+    struct source file;
+    struct source data; /**< what a program keeps in another file (.ptd); empty: none was given */
     bool keeps_data;    /**< in its arena, between inferences */
     bool lost;          /**< its ROM was written, maybe while it was being loaded */
     bool real;          /**< predict() returns real values */
+    bool verify;        /**< it was loaded with verify=True */
     bool one_call;      /**< an inference is one NPU call and nothing else */
 } model_obj_t;
 
@@ -38,6 +40,9 @@ model_obj_t *model_open(mp_obj_t self_in);
 
 /** The model; raises after deinit(), or when one of its inferences is under way. */
 model_obj_t *model_idle(mp_obj_t self_in);
+
+/** Load another method of a program, in the same arena if it may lie there. Raises. */
+mp_obj_t model_new_method(model_obj_t *self, const char *method);
 
 /** Is an inference of this model under way? */
 static inline bool model_is_busy(const model_obj_t *self)

@@ -50,7 +50,7 @@ bool source_may_change(mp_obj_t owner, const mp_buffer_info_t *buffer)
     return pin_is_on_heap(buffer->buf) || mp_get_buffer(owner, &unused, MP_BUFFER_WRITE);
 }
 
-void source_open(mp_obj_t from, struct source *source)
+void source_open(mp_obj_t from, const char *what, struct source *source)
 {
     mp_buffer_info_t buffer;
     mp_obj_t holder = from;
@@ -64,7 +64,7 @@ void source_open(mp_obj_t from, struct source *source)
             return;
         }
     } else {
-        binding_get_buffer(from, &buffer, MP_BUFFER_READ, "model");
+        binding_get_buffer(from, &buffer, MP_BUFFER_READ, what);
     }
     *source = (struct source){buffer.buf, buffer.len, false, source_may_change(holder, &buffer)};
 }

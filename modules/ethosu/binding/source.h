@@ -15,7 +15,11 @@ struct source {
 /** Can Python write to the memory of a buffer while the NPU reads it? */
 bool source_may_change(mp_obj_t owner, const mp_buffer_info_t *buffer);
 
-/** Get the bytes of a path or a buffer, in place if possible. Raises. */
-void source_open(mp_obj_t from, struct source *source);
+/**
+ * Get the bytes of a path or a buffer, in place if possible. Raises.
+ *
+ * @param what  name of the argument, for the message
+ */
+void source_open(mp_obj_t from, const char *what, struct source *source);
 
 #endif

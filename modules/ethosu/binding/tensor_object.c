@@ -264,6 +264,9 @@ static void tensor_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
     case MP_QSTR_shape:
         destination[0] = info_shape(&tensor);
         break;
+    case MP_QSTR_order:
+        destination[0] = info_order(&tensor);
+        break;
     case MP_QSTR_dtype:
         destination[0] = tensor_dtype(tensor.type);
         break;

@@ -78,23 +78,52 @@ static const struct model_format *const formats[] = {
 #endif
 };
 
+/** Refuse what a file has not that was asked for. */
+static int check_format(struct builder *builder, const struct ethosu_model_source *source)
+{
+    bool methods = builder->model->format->methods != NULL;
+    if (source->method != NULL && !methods) {
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                         "a .tflite file has no methods, \"%s\" asked for", source->method);
+    }
+    if (source->data != NULL && !methods) {
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                         "a .tflite file has no data file (.ptd), %u bytes given",
+                         (unsigned)source->data_size);
+    }
+    return source->file_size <= INT32_MAX
+               ? ETHOSU_MODEL_OK
+               : error_set(builder->error, ETHOSU_MODEL_BAD_FILE, "file is larger than 2 GB");
+}
+
+/** Refuse a file of no format, and name what it is. */
+static int refuse_format(struct builder *builder, const struct ethosu_model_source *source)
+{
+    const char *mark = source->file_size < 8 ? "none" : (const char *)source->file + 4;
+    if (!ETHOSU_PTE && (memcmp(mark, "ET12", 4) == 0 || memcmp(mark, "BP08", 4) == 0)) {
+        return error_set(builder->error, ETHOSU_MODEL_UNSUPPORTED,
+                         "an ExecuTorch program of %u bytes: this build has no support for it",
+                         (unsigned)source->file_size);
+    }
+    if (memcmp(mark, "FT01", 4) == 0) {
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                         "a data file (.ptd) of %u bytes: load its program, with this as data",
+                         (unsigned)source->file_size);
+    }
+    return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                     "not a .tflite file: %u bytes without the mark TFL3 at byte 4",
+                     (unsigned)source->file_size);
+}
+
 static int find_format(struct builder *builder, const struct ethosu_model_source *source)
 {
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         if (source->file_size >= 8 && formats[i]->is(source->file)) {
             builder->model->format = formats[i];
-            if (source->method != NULL && formats[i] == &tflite_format) {
-                return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                                 "a .tflite file has no methods, \"%s\" asked for", source->method);
-            }
-            return source->file_size <= INT32_MAX ? ETHOSU_MODEL_OK
-                                                  : error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                                                              "file is larger than 2 GB");
+            return check_format(builder, source);
         }
     }
-    return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                     "not a .tflite file: %u bytes without the mark TFL3 at byte 4",
-                     (unsigned)source->file_size);
+    return refuse_format(builder, source);
 }
 
 /** Refuse tensors with state that share memory again and again: each would be filled. */

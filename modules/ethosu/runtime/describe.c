@@ -33,10 +33,47 @@ bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
     return model->format->get_tensor(model, index, tensor);
 }
 
+bool ethosu_model_get_method(const struct ethosu_model *model, uint32_t index,
+                             struct ethosu_model_method *method)
+{
+    const struct method_facts *methods = model->format->methods;
+    return methods != NULL && methods->get_method(model, index, method);
+}
+
+bool ethosu_model_get_constant(const struct ethosu_model *model, uint32_t method, uint32_t index,
+                               struct ethosu_model_constant *constant)
+{
+    const struct method_facts *methods = model->format->methods;
+    return methods != NULL && methods->get_constant(model, method, index, constant);
+}
+
+bool ethosu_model_get_program(const struct ethosu_model *model,
+                              struct ethosu_model_program *program)
+{
+    const struct method_facts *methods = model->format->methods;
+    return methods != NULL && methods->get_program(model, program);
+}
+
+const char *ethosu_model_get_operator(const struct ethosu_model *model, uint32_t index,
+                                      uint32_t *length)
+{
+    const struct method_facts *methods = model->format->methods;
+    return methods == NULL ? NULL : methods->get_operator(model, index, length);
+}
+
 bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
                               float *scale, int32_t *zero_point)
 {
     return model->format->get_channel(model, index, channel, scale, zero_point);
+}
+
+static void measure_scratch(const struct npu_call *call, struct ethosu_model_info *info)
+{
+    const struct npu_base *bases = npu_bases(call); // constants, scratch, fast scratch
+    uint32_t scratch = (uint32_t)bases[1].size;
+    uint32_t fast = bases[2].data == bases[1].data ? 0 : (uint32_t)bases[2].size;
+    info->scratch_size = scratch > info->scratch_size ? scratch : info->scratch_size;
+    info->fast_scratch_size = fast > info->fast_scratch_size ? fast : info->fast_scratch_size;
 }
 
 /** An NPU call with overlapping CPU operators has two steps, its start and its end. */
@@ -49,6 +86,9 @@ static void count_steps(const struct ethosu_model *model, struct ethosu_model_in
         overlapped = step->run == step_npu_start || (overlapped && step->run != step_npu_end);
         info->cpu_steps += !npu && step->run != step_npu_end;
         info->cpu_steps_overlapped += overlapped && !npu;
+        if (npu) {
+            measure_scratch(step->npu, info);
+        }
     }
 }
 
@@ -57,13 +97,16 @@ void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model
     *info = (struct ethosu_model_info){
         .inputs = model->inputs,
         .outputs = model->outputs,
-        .tensors = model->format->count_tensors(model),
+        .values = model->format->count_values(model),
         .npu_calls = model->npu_calls,
         .npu_init_calls = model->npu_init_calls,
         .arena_size = model->arena_size,
         .object_size = model->object_size,
         .copied_bytes = model->copied_bytes,
+        .keeps_state = model->init != NULL || model->prologue != 0,
     };
+    const struct method_facts *methods = model->format->methods;
+    info->tensors = methods == NULL ? info->values : methods->count_tensors(model);
     count_steps(model, info);
     struct ethosu_ext_payload payload;
     if (model->first_call != NULL &&

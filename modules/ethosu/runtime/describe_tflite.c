@@ -34,6 +34,7 @@ bool tflite_describe(const struct ethosu_model *model, uint32_t index,
     };
     for (uint32_t i = 0; i < found.shape.count; i++) {
         tensor->shape[i] = (int32_t)fb_u32_at(&file.fb, &found.shape, i);
+        tensor->order[i] = (uint8_t)i;
     }
     struct tflite_channels channels;
     if (!tflite_get_channels(&file, &found, &channels)) {

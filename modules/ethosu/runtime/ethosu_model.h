@@ -131,6 +131,8 @@ struct ethosu_model_tensor {
     uint32_t size;        /**< bytes; 0 for resources */
     uint32_t rank;
     int32_t shape[ETHOSU_MODEL_MAX_RANK];
+    /** Dimensions of an ExecuTorch program's tensor as `shape` has them: {0, 2, 3, 1} is NHWC. */
+    uint8_t order[ETHOSU_MODEL_MAX_RANK];
     uint32_t channels;  /**< quantised values: 0 none, 1 per tensor, else per channel */
     uint32_t axis;      /**< dimension that the channels run along */
     float scale;        /**< of channel 0; 0 when not quantised */
@@ -143,12 +145,16 @@ struct ethosu_model_info {
     uint32_t inputs;
     uint32_t outputs;
     uint32_t tensors;
+    uint32_t values;               /**< the indices of tensors are below this */
     uint32_t npu_calls;            /**< NPU operators per inference */
     uint32_t npu_init_calls;       /**< of the first inference after load and reset, in addition */
     uint32_t cpu_steps;            /**< copies and CPU operators per inference */
     uint32_t cpu_steps_overlapped; /**< of these, run while the NPU works */
     uint32_t arena_size;           /**< bytes in use, variables and copies included */
     uint32_t object_size;          /**< bytes in use */
+    uint32_t scratch_size;         /**< bytes of the arena for the NPU alone, the largest call's */
+    uint32_t fast_scratch_size;    /**< bytes, unless it is the scratch */
+    bool keeps_state;              /**< reset() has something to do */
     uint32_t copied_bytes;         /**< constants that the NPU cannot read in the file */
     char npu[20];                  /**< config that it was compiled for: "ethos-u55-128" */
 };
@@ -216,6 +222,60 @@ bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
 /** Scale and zero point of one channel of a tensor; false when there is none. */
 bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
                               float *scale, int32_t *zero_point);
+
+/** A method of an ExecuTorch program. */
+struct ethosu_model_method {
+    const char *name;     /**< in the file, not NUL-terminated */
+    uint32_t name_length; /**< bytes */
+    uint32_t constants;   /**< values that a method without instructions returns; else 0 */
+};
+
+/** Kinds of values that a constant method returns. */
+enum ethosu_model_kind {
+    ETHOSU_KIND_NULL,
+    ETHOSU_KIND_INT,
+    ETHOSU_KIND_BOOL,
+    ETHOSU_KIND_DOUBLE,
+    ETHOSU_KIND_TEXT,
+    ETHOSU_KIND_TENSOR,
+};
+
+/** A value that a constant method returns. */
+struct ethosu_model_constant {
+    enum ethosu_model_kind kind;
+    uint32_t type; /**< of a tensor: enum ethosu_model_type */
+    union {
+        int64_t integer; /**< an int or a bool */
+        double real;
+    };
+    const void *data; /**< of a text or tensor, in the file */
+    uint32_t size;    /**< bytes */
+};
+
+/** What an ExecuTorch program needs and does in each inference. */
+struct ethosu_model_program {
+    uint32_t method; /**< its number */
+    uint32_t instructions;
+    uint32_t planned_size; /**< bytes of the arena that the exporter planned */
+    uint32_t quantized;    /**< values that the CPU quantises or dequantises */
+    bool nchw;             /**< an input is an image whose channels do not lie side by side */
+};
+
+/** Describe a method, by its number; false: there is none, or it is no ExecuTorch program. */
+bool ethosu_model_get_method(const struct ethosu_model *model, uint32_t index,
+                             struct ethosu_model_method *method);
+
+/** Read value `index` of constant method number `method`; false: there is none. */
+bool ethosu_model_get_constant(const struct ethosu_model *model, uint32_t method, uint32_t index,
+                               struct ethosu_model_constant *constant);
+
+/** Describe the method that was loaded; false: it is no ExecuTorch program. */
+bool ethosu_model_get_program(const struct ethosu_model *model,
+                              struct ethosu_model_program *program);
+
+/** Name of the operator that instruction `index` calls, NULL: the CPU computes none there. */
+const char *ethosu_model_get_operator(const struct ethosu_model *model, uint32_t index,
+                                      uint32_t *length);
 
 /** Put variables and state tensors back to their initial values. */
 void ethosu_model_reset(struct ethosu_model *model);

@@ -19,11 +19,25 @@ struct model_format {
     /** Refuse the current operator: name it, and say why. */
     int (*refuse)(struct builder *builder, int status, const char *why);
     /** Facts, read from the file again: as the functions ethosu_model_get_tensor() and so on. */
-    uint32_t (*count_tensors)(const struct ethosu_model *model);
+    uint32_t (*count_values)(const struct ethosu_model *model);
     bool (*get_tensor)(const struct ethosu_model *model, uint32_t index,
                        struct ethosu_model_tensor *tensor);
     bool (*get_channel)(const struct ethosu_model *model, uint32_t index, uint32_t channel,
                         float *scale, int32_t *zero_point);
+    const void *(*get_metadata)(const struct ethosu_model *model, const char *name, uint32_t *size);
+    const struct method_facts *methods; /**< NULL: files have no methods */
+};
+
+/** Facts about methods: as the functions ethosu_model_get_method() and so on. */
+struct method_facts {
+    bool (*get_method)(const struct ethosu_model *model, uint32_t index,
+                       struct ethosu_model_method *method);
+    bool (*get_constant)(const struct ethosu_model *model, uint32_t method, uint32_t index,
+                         struct ethosu_model_constant *constant);
+    bool (*get_program)(const struct ethosu_model *model, struct ethosu_model_program *program);
+    const char *(*get_operator)(const struct ethosu_model *model, uint32_t index, uint32_t *length);
+    /** How many values are tensors. */
+    uint32_t (*count_tensors)(const struct ethosu_model *model);
 };
 
 extern const struct model_format tflite_format;
@@ -36,6 +50,7 @@ int tflite_refuse(struct builder *builder, int status, const char *why);
 uint32_t tflite_count_tensors(const struct ethosu_model *model);
 bool tflite_describe(const struct ethosu_model *model, uint32_t index,
                      struct ethosu_model_tensor *tensor);
+const void *tflite_get_metadata(const struct ethosu_model *model, const char *name, uint32_t *size);
 bool tflite_describe_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
                              float *scale, int32_t *zero_point);
 

@@ -10,9 +10,14 @@ enum { MODEL_METADATA = 6, METADATA_NAME = 0, METADATA_BUFFER = 1, BUFFER_DATA =
 const void *ethosu_model_get_metadata(const struct ethosu_model *model, const char *name,
                                       uint32_t *size)
 {
-    struct tflite file;
     *size = 0;
-    if (model->format != &tflite_format || !tflite_open(&file, model->file, model->file_size)) {
+    return model->format->get_metadata(model, name, size);
+}
+
+const void *tflite_get_metadata(const struct ethosu_model *model, const char *name, uint32_t *size)
+{
+    struct tflite file;
+    if (!tflite_open(&file, model->file, model->file_size)) {
         return NULL;
     }
     struct flatbuffer *fb = &file.fb;

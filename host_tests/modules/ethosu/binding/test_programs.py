@@ -7,12 +7,12 @@ import sys
 
 import numpy as np
 import pytest
-from ethosu_tools import romfs
+from ethosu_tools import executorch, models, romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.runtime.executorch import made
+from modules.ethosu.runtime.executorch import made, program_writer
 from modules.ethosu.runtime.executorch.program_writer import Method
 
 from .test_values import quantized
@@ -37,11 +37,45 @@ def cases(raw, board_npu, small_models):
     }
 
 
+KEY = "86dd" * 16
+
+
 @pytest.fixture(scope="module")
-def board(cases, board_npu, compiled, small_models):
-    """A board with the programs, and each case's input and output as `x_NAME` and `y_NAME`."""
+def files(cases, raw, board_npu, compiled, small_models):
+    """What lies on the board."""
+    model, blob = small_models["small_cnn"], raw(board_npu)
     files = {f"{name}.pte": case.program for name, case in cases.items()}
-    files["small_cnn.tflite"] = compiled(small_models["small_cnn"], board_npu).read_bytes()
+    files["small_cnn.tflite"] = compiled(model, board_npu).read_bytes()
+    files["calls.pte"] = made.bare_ends(model, blob).encode()
+    files["apart.pte"] = made.quantised_ends(model, made.external(blob, KEY)).encode()
+    files["apart.ptd"] = program_writer.data_file({"another": b"data", KEY: blob.weights})
+    told = made.real_ends(model, blob)
+    told.constant_method("get_labels", "yes", "no", "größer")
+    told.constant_method("rate", 16000)
+    told.constant_method("gain", 0.5)
+    told.constant_method("wide", True)
+    told.constant_method("mean", np.float32([0.25, -1]))
+    told.named = {"licence": told.segment(b"MIT")}
+    files["told.pte"] = told.encode()
+    files["contiguous.pte"] = made.real_ends(model, blob).encode()
+    for name, spoil in {"good": 0, "wrong": 1}.items():
+        x, y = (
+            made.first_sizes(each[0])
+            for each in (cases["integer"].inputs, cases["integer"].outputs)
+        )
+        y = y ^ np.int8(spoil)
+        suites = {"forward": [([x], [y])], "second": [([x], [y]), ([x], [y])]}
+        files[f"{name}.bpte"] = program_writer.bundle(cases["integer"].program, suites)
+    x, y = made.first_sizes(cases["real"].inputs[0]), cases["real"].outputs[0]
+    for name, factor in {"near": 1 + 1e-6, "far": 1 + 1e-3}.items():
+        suites = {"forward": [([x], [(y * np.float32(factor)).astype(np.float32)])]}
+        files[f"{name}.bpte"] = program_writer.bundle(cases["real"].program, suites, made.LAST)
+    return files
+
+
+@pytest.fixture(scope="module")
+def board(cases, files, board_npu):
+    """A board with the programs, and each case's input and output as `x_NAME` and `y_NAME`."""
     with QemuBoard(Machine(board_npu, romfs=romfs.build(files))) as board:
         board.exec("import ethosu, asyncio\nfrom array import array")
         for name, case in cases.items():
@@ -103,6 +137,128 @@ def test_real_numbers_for_integer_ends(board, cases, small_models):
     np.testing.assert_array_equal(answer, made.dequantize(raw_answer, last))
 
 
+def test_scales_of_integer_ends_come_from_the_first_and_last_call(board, small_models):
+    (first,), (last,) = made.ends(small_models["small_cnn"])
+    board.exec("calls = ethosu.Model('/rom/calls.pte')")
+    found = board.eval("calls.input_scale + calls.output_scale")
+    np.testing.assert_array_equal(np.float32(found), np.float32([first.scale, last.scale]))
+    zero_points = (first.zero_point, last.zero_point)
+    assert board.eval("calls.input_zero_point + calls.output_zero_point") == zero_points
+    assert board.eval("bytes(calls.predict([x_integer])[0]) == y_integer")
+    board.exec("v = integer.inputs[0].dequantize(x_integer)")
+    for call in ("calls.predict([v])", "integer.predict([v])", "calls.predict([list(v)])"):
+        assert board.eval(f"bytes({call}[0]) == y_integer")
+
+
+@pytest.mark.parametrize("source", ["'/rom/apart.ptd'", "open('/rom/apart.ptd', 'rb').read()"])
+def test_data_of_another_file(board, source):
+    board.exec(f"m = ethosu.Model('/rom/apart.pte', data={source})\nimport gc\ngc.collect()")
+    for _ in range(2):
+        assert board.eval("bytes(m.predict([x_integer])[0]) == y_integer")
+    board.exec("m.deinit()")
+
+
+def test_data_keeps_its_memory(board):
+    """A data file in a bytearray that is resized later: the NPU reads the old block."""
+    board.exec(
+        "import gc\nheld = bytearray(open('/rom/apart.ptd', 'rb').read())\n"
+        "m = ethosu.Model('/rom/apart.pte', data=held)\n"
+        "held.extend(bytes(5000))\nheld[:] = bytes(len(held))\nheld = None\ngc.collect()\n"
+        "other = [bytes([255] * 3000) for _ in range(9)]"
+    )
+    assert board.eval("bytes(m.predict([x_integer])[0]) == y_integer")
+    board.exec("m.deinit()\nother = None")
+
+
+def test_methods_share_file_and_arena(board):
+    board.exec("second = integer.method('second')")
+    assert board.eval("integer.methods") == ("forward", "second")
+    assert board.eval("(second.info()['method'], integer.info()['method'])") == (
+        ("second", "forward")
+    )
+    same = "second.info()['arena_address'] == integer.info()['arena_address']"
+    assert board.eval(same)
+    for name in ("second", "integer", "second"):
+        assert board.eval(f"bytes({name}.predict([x_integer])[0]) == y_integer")
+    board.exec("integer.deinit()\nimport gc\ngc.collect()")
+    assert board.eval("bytes(second.predict([x_integer])[0]) == y_integer")
+    board.exec("second.deinit()\ninteger = ethosu.Model('/rom/integer.pte')")
+
+
+def test_a_method_that_needs_more_memory_has_an_arena_of_its_own(board):
+    """Constant methods are values, and no models: they have nothing to run."""
+    board.exec("told = ethosu.Model('/rom/told.pte')")
+    assert board.eval("told.methods") == ("forward",)
+    assert board.eval("told.constants['get_labels']") == ("yes", "no", "größer")
+    assert board.eval("[told.constants[name] for name in ('rate', 'gain', 'wide')]") == (
+        [16000, 0.5, True]
+    )
+    assert board.eval("list(told.constants['mean'])") == [0.25, -1.0]
+    assert board.eval("told.metadata('licence')") == b"MIT"
+    assert board.eval("told.metadata('other')") is None
+    assert board.eval("sorted(integer.constants)[:2]") == ["input0_scale", "input0_zp"]
+
+
+def test_tensors_are_tensors(board, cases):
+    method = executorch.Program(cases["real"].program).method()
+    tensors = [i for i, value in enumerate(method.values) if value.kind == "tensor"]
+    assert len(tensors) < len(method.values)
+    assert board.eval("[t.index for t in real.tensors]") == tensors
+    assert board.eval("real.info()['tensors']") == len(tensors)
+    assert board.eval("(real.inputs[0].order, real.outputs[0].order)") == ((0, 2, 3, 1), (0, 1))
+
+
+def test_info_of_a_program(board, cases):
+    described = models.describe(cases["real"].program)
+    board.exec("i = real.info()")
+    assert board.eval("i['cpu_operators']") == described.cpu_operators
+    assert board.eval("(i['planned_size'], i['quantized_values'], i['nchw'])") == (
+        (described.planned_bytes, described.ends, False)
+    )
+    assert board.eval("(i['scratch_size'], i['fast_scratch_size'], i['keeps_state'])") == (
+        (described.npu_operators[0].scratch_bytes, 0, False)
+    )
+    assert "integer ends" in board.eval("i['notes'][0]")
+    assert board.eval("integer.info()['notes']") == ()
+
+
+@pytest.mark.parametrize("name", ["good", "near"])
+def test_a_bundle_runs_and_tests_itself(board, name):
+    board.exec(f"b = ethosu.Model('/rom/{name}.bpte')")
+    assert board.eval("b.selftest()", timeout=30) is True
+    if name == "good":
+        assert board.eval("bytes(b.predict([x_integer])[0]) == y_integer")
+    board.exec("b.deinit()")
+
+
+@pytest.mark.parametrize("name", ["wrong", "far"])
+def test_a_bundle_with_another_answer_says_where(board, name):
+    with pytest.raises(RemoteError, match=r"output 0 of case 0 \(forward\) differs"):
+        board.exec(f"ethosu.Model('/rom/{name}.bpte').selftest()", timeout=30)
+    if name == "far":
+        board.exec(f"ethosu.Model('/rom/{name}.bpte').selftest(rtol=0.01)", timeout=30)
+
+
+def test_a_damaged_bundle_raises_one_error(board, files):
+    """Each place of its tables is checked: ValueError, or the cases are as they were."""
+    inner = files["good.bpte"].index(b"ET12") - 4
+    code = (
+        "def spoilt(at):\n"
+        "    data = bytearray(held)\n"
+        "    data[at] ^= 0x7F\n"
+        "    try: ethosu.Model(data).selftest()\n"
+        "    except (ValueError, RuntimeError): return 1\n"
+        "    return 0\n"
+        "held = open('/rom/good.bpte', 'rb').read()"
+    )
+    board.exec(code)
+    head = range(8, inner, max(1, inner // 20))
+    tail = range(inner + 9, len(files["good.bpte"]), 4000)
+    for at in (*head, *tail):
+        board.eval(f"spoilt({at})", timeout=60)
+    assert board.eval("spoilt(0)") == 1
+
+
 def test_info(board, board_npu):
     board.exec("i = integer.info()")
     assert board.eval("(i['config'], i['npu_calls'], i['cpu_steps'])") == (board_npu, 1, 0)
@@ -123,6 +279,16 @@ def test_another_method(board):
         ("ethosu.Model('/rom/small_cnn.tflite', method='forward')", "has no methods"),
         ("integer.predict([bytearray(3)])", "input 0 has 3 bytes"),
         ("integer.selftest()", "model has no self-test"),
+        ("integer.method('third')", "no method third, but 6 others"),
+        ("integer.method(3)", "TypeError"),
+        ("ethosu.Model('/rom/small_cnn.tflite').method('x')", "has no methods"),
+        ("ethosu.Model('/rom/small_cnn.tflite', data=b'x')", r"has no data file \(.ptd\), 1 byte"),
+        ("ethosu.Model('/rom/small_cnn.tflite').constants", "AttributeError"),
+        ("ethosu.Model('/rom/apart.pte')", r"another file \(.ptd\), which was not given"),
+        ("ethosu.Model('/rom/apart.pte', data=3)", "data"),
+        ("ethosu.Model('/rom/apart.pte', data='/rom/none.ptd')", "ENOENT"),
+        ("ethosu.Model('/rom/apart.pte', data='/rom/real.pte')", "has not the data"),
+        ("ethosu.Model('/rom/apart.ptd')", r"a data file \(.ptd\) of"),
     ],
 )
 def test_refusals(board, call, expected):

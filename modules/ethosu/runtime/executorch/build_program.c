@@ -299,14 +299,16 @@ static int build(struct builder *builder, const struct ethosu_model_source *sour
 
 static bool is_program(const uint8_t *file)
 {
-    return memcmp(file + 4, "ET12", 4) == 0;
+    return memcmp(file + 4, "ET12", 4) == 0 || memcmp(file + 4, "BP08", 4) == 0;
 }
 
 const struct model_format program_format = {
     .is = is_program,
     .build = build,
     .refuse = refuse,
-    .count_tensors = program_count_tensors,
+    .count_values = program_count_values,
+    .get_metadata = program_get_metadata,
+    .methods = &program_methods,
     .get_tensor = program_describe,
     .get_channel = program_describe_channel,
 };

@@ -134,7 +134,13 @@ int program_operator(struct program_builder *program, const struct program_instr
 uint32_t program_written(struct program_builder *program, const struct program_instruction *call);
 
 /** Facts about a program. */
-uint32_t program_count_tensors(const struct ethosu_model *model);
+uint32_t program_count_values(const struct ethosu_model *model);
+const void *program_get_metadata(const struct ethosu_model *model, const char *name,
+                                 uint32_t *size);
+extern const struct method_facts program_methods;
+
+/** Open a loaded model's program again: each read is bounded, and the file may have changed. */
+bool program_open_again(const struct ethosu_model *model, struct program *program);
 bool program_describe(const struct ethosu_model *model, uint32_t index,
                       struct ethosu_model_tensor *tensor);
 bool program_describe_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,

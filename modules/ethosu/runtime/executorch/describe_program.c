@@ -5,17 +5,16 @@
 
 #include <string.h>
 
-/** Open the program again: it was valid when it was loaded, and each read is bounded. */
-static bool open_method(const struct ethosu_model *model, struct program *program)
+bool program_open_again(const struct ethosu_model *model, struct program *program)
 {
     return program_open(program, model->file, model->file_size) &&
            program_choose(program, model->method);
 }
 
-uint32_t program_count_tensors(const struct ethosu_model *model)
+uint32_t program_count_values(const struct ethosu_model *model)
 {
     struct program program;
-    return open_method(model, &program) ? program.values.count : 0;
+    return program_open_again(model, &program) ? program.values.count : 0;
 }
 
 /** Position of a value in a list, UINT32_MAX if it is not there. */
@@ -43,33 +42,110 @@ static bool find_constant(struct program *program, const char *kind, uint32_t nu
     return true;
 }
 
-/**
- * Scale and zero point of a program's integer end: the methods inputN_scale and
- * inputN_zp, which ExecuTorch's passes QuantizeInputs and QuantizeOutputs add.
- */
-static bool find_quantization(const struct ethosu_model *model, uint32_t index, float *scale,
-                              int32_t *zero_point)
+struct quantization {
+    float scale;
+    int32_t zero_point;
+};
+
+/** Read scale and zero point, which are values of the current method or of two constant ones. */
+static bool read_zero_point(struct program *program, uint32_t value, int32_t *zero_point)
 {
-    struct program program;
-    uint32_t value;
-    double real;
     int64_t zero;
-    if (!open_method(model, &program)) {
+    if (!program_get_int(program, value, &zero) || zero < INT32_MIN || zero > INT32_MAX) {
         return false;
     }
-    uint32_t input = position(&program, &program.inputs, index);
-    uint32_t output = position(&program, &program.outputs, index);
-    const char *kind = input != UINT32_MAX ? "input" : "output";
-    uint32_t number = input != UINT32_MAX ? input : output;
-    if (number == UINT32_MAX || !find_constant(&program, kind, number, "scale", &value) ||
-        !program_get_double(&program, value, &real) ||
-        !find_constant(&program, kind, number, "zp", &value) ||
-        !program_get_int(&program, value, &zero) || zero < INT32_MIN || zero > INT32_MAX) {
+    *zero_point = (int32_t)zero;
+    return true;
+}
+
+static bool read_scale(struct program *program, uint32_t value, float *scale)
+{
+    double real;
+    if (!program_get_double(program, value, &real)) {
         return false;
     }
     *scale = (float)real;
-    *zero_point = (int32_t)zero;
     return true;
+}
+
+/**
+ * From the methods inputN_scale and inputN_zp, which ExecuTorch's passes QuantizeInputs and
+ * QuantizeOutputs add.
+ */
+static bool from_methods(struct program *program, const char *kind, uint32_t number,
+                         struct quantization *found)
+{
+    uint32_t value;
+    return find_constant(program, kind, number, "scale", &value) &&
+           read_scale(program, value, &found->scale) &&
+           (find_constant(program, kind, number, "zp", &value) ||
+            find_constant(program, kind, number, "zero_point", &value)) &&
+           read_zero_point(program, value, &found->zero_point);
+}
+
+/** Arguments of quantize_per_tensor and dequantize_per_tensor. */
+enum { ARGUMENT_INPUT = 0, ARGUMENT_SCALE = 1, ARGUMENT_ZERO_POINT = 2 };
+
+/** From a call that dequantises this input, or quantises this output. */
+static bool from_call(struct program *program, uint32_t instruction, uint32_t end, bool is_input,
+                      struct quantization *found)
+{
+    struct program_instruction call;
+    struct program_bytes name;
+    struct program_bytes overload;
+    struct fb_vector *arguments = &call.arguments;
+    if (!program_get_instruction(program, instruction, &call) || call.type != PROGRAM_KERNEL_CALL ||
+        arguments->count < ARGUMENT_ZERO_POINT + 2 ||
+        !program_get_operator(program, call.index, &name, &overload)) {
+        return false;
+    }
+    const char *ending = is_input ? "::dequantize_per_tensor" : "::quantize_per_tensor";
+    uint32_t length = (uint32_t)strlen(ending);
+    uint32_t argument = is_input ? ARGUMENT_INPUT : arguments->count - 1;
+    return name.size > length && memcmp(name.data + name.size - length, ending, length) == 0 &&
+           fb_u32_at(&program->fb, arguments, argument) == end &&
+           read_scale(program, fb_u32_at(&program->fb, arguments, ARGUMENT_SCALE), &found->scale) &&
+           read_zero_point(program, fb_u32_at(&program->fb, arguments, ARGUMENT_ZERO_POINT),
+                           &found->zero_point);
+}
+
+/** How many instructions at an end of the program are searched: a look takes a bounded time. */
+#define SEARCHED 64u
+
+static bool from_calls(struct program *program, uint32_t end, bool is_input,
+                       struct quantization *found)
+{
+    uint32_t count = program->instructions.count;
+    for (uint32_t i = 0; i < count && i < SEARCHED && !program->fb.bad; i++) {
+        if (from_call(program, is_input ? i : count - 1 - i, end, is_input, found)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Scale and zero point of a program's integer end. */
+static bool find_quantization(const struct ethosu_model *model, uint32_t index,
+                              struct quantization *found)
+{
+    struct program program;
+    if (!program_open_again(model, &program)) {
+        return false;
+    }
+    uint32_t number = position(&program, &program.inputs, index);
+    bool is_input = number != UINT32_MAX;
+    number = is_input ? number : position(&program, &program.outputs, index);
+    if (number == UINT32_MAX) {
+        return false;
+    }
+    return from_calls(&program, index, is_input, found) ||
+           from_methods(&program, is_input ? "input" : "output", number, found);
+}
+
+static bool is_integer(uint32_t type)
+{
+    return type != ETHOSU_TYPE_FLOAT32 && type != ETHOSU_TYPE_FLOAT16 &&
+           type != ETHOSU_TYPE_FLOAT64 && type != ETHOSU_TYPE_BOOL;
 }
 
 bool program_describe(const struct ethosu_model *model, uint32_t index,
@@ -77,7 +153,8 @@ bool program_describe(const struct ethosu_model *model, uint32_t index,
 {
     struct program program;
     struct program_tensor found;
-    if (!open_method(model, &program) ||
+    struct quantization quantization = {0};
+    if (!program_open_again(model, &program) ||
         program_get_tensor(&program, index, &found) != PROGRAM_TENSOR_OK) {
         return false;
     }
@@ -91,17 +168,28 @@ bool program_describe(const struct ethosu_model *model, uint32_t index,
     // In the order in which the bytes lie: the shape of an array that holds them.
     for (uint32_t i = 0; i < found.rank; i++) {
         tensor->shape[i] = found.shape[found.order[i]];
+        tensor->order[i] = found.order[i];
     }
     const struct ethosu_model_buffer *buffers = ethosu_model_inputs(model);
     for (uint32_t i = 0; i < (uint32_t)model->inputs + model->outputs; i++) {
         tensor->data = buffers[i].tensor == index ? buffers[i].data : tensor->data;
     }
-    tensor->channels = find_quantization(model, index, &tensor->scale, &tensor->zero_point) ? 1 : 0;
+    if (is_integer(found.type) && find_quantization(model, index, &quantization)) {
+        tensor->channels = 1;
+        tensor->scale = quantization.scale;
+        tensor->zero_point = quantization.zero_point;
+    }
     return true;
 }
 
 bool program_describe_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
                               float *scale, int32_t *zero_point)
 {
-    return channel == 0 && find_quantization(model, index, scale, zero_point);
+    struct ethosu_model_tensor tensor;
+    if (channel != 0 || !program_describe(model, index, &tensor) || tensor.channels == 0) {
+        return false;
+    }
+    *scale = tensor.scale;
+    *zero_point = tensor.zero_point;
+    return true;
 }

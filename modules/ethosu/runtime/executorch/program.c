@@ -44,6 +44,7 @@ enum operator_field { OPERATOR_NAME = 0, OPERATOR_OVERLOAD = 1 };
 enum delegate_field { DELEGATE_ID = 0, DELEGATE_DATA = 1 };
 enum reference_field { REFERENCE_PLACE = 0, REFERENCE_INDEX = 1 };
 enum bytes_field { BYTES_DATA = 0 };
+enum bundle_field { BUNDLE_PROGRAM = 2 };
 enum segment_field { SEGMENT_OFFSET = 0, SEGMENT_SIZE = 1 };
 enum subsegments_field { SUBSEGMENTS_SEGMENT = 0, SUBSEGMENTS_OFFSETS = 1 };
 enum named_field { NAMED_KEY = 0, NAMED_SEGMENT = 1 };
@@ -146,11 +147,26 @@ void program_begin(struct program *program, const void *file, uint32_t size)
     program->named = PROGRAM_NAMED_DATA;
 }
 
+/** A bundled program (.bpte, schema/bundled_program_schema.fbs) holds the program as it is. */
+static bool open_bundle(struct program *program)
+{
+    struct fb_table root = fb_root(&program->fb);
+    struct program_bytes held = bytes_of(program, &root, BUNDLE_PROGRAM);
+    if (program->fb.bad || held.size < 8 || memcmp(held.data + 4, "ET12", 4) != 0) {
+        return false;
+    }
+    program->fb = (struct flatbuffer){.data = held.data, .size = held.size};
+    program->file = held.data;
+    program->file_size = held.size;
+    return true;
+}
+
 bool program_open(struct program *program, const void *file, uint32_t size)
 {
     struct flatbuffer *fb = &program->fb;
     program_begin(program, file, size);
-    if (!read_header(program)) {
+    bool bundle = size >= 8 && memcmp(program->file + 4, "BP08", 4) == 0;
+    if ((bundle && !open_bundle(program)) || !read_header(program)) {
         return false;
     }
     program->root = fb_root(fb);

@@ -99,7 +99,7 @@ struct program_value {
 /** Set what is the same for each file. */
 void program_begin(struct program *program, const void *file, uint32_t size);
 
-/** Open a file, which is one; false: malformed or truncated. */
+/** Open a file, which is one or a bundle (.bpte) of one; false: malformed or truncated. */
 bool program_open(struct program *program, const void *file, uint32_t size);
 
 /** Number of a method, UINT32_MAX when there is none of that name. */

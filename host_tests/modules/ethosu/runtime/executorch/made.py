@@ -117,6 +117,36 @@ def real_ends(model: Path, blob: VelaBinary) -> Program:
     return program
 
 
+def bare_ends(model: Path, blob: VelaBinary) -> Program:
+    """Integer ends whose quantisation is in the first and the last call alone."""
+    (first,), (last,) = ends(model)
+    program = Program()
+    method = program.forward
+    x, quantised = (method.tensor("int8", first.sizes, first.order) for _ in range(2))
+    real = method.tensor("float32", first.sizes, first.order)
+    result, y = (method.tensor("int8", last.sizes, last.order) for _ in range(2))
+    real_result = method.tensor("float32", last.sizes, last.order)
+    method.inputs, method.outputs = [x], [y]
+    add_dequantize(method, x, first, real)
+    add_quantize(method, real, first, quantised)
+    program.delegate(blob.encode(), [quantised, result])
+    add_dequantize(method, result, last, real_result)
+    add_quantize(method, real_result, last, y)
+    return program
+
+
+def external(blob: VelaBinary, key: str) -> bytes:
+    """The same delegate; its weights are elsewhere, under a key of 64 characters."""
+    data = moved(blob, weights=key.encode()).encode()
+    at = data.index(b"weight_data\0") + 20
+    return data[:at] + b"\1" + data[at + 1 :]
+
+
+def first_sizes(array: np.ndarray) -> np.ndarray:
+    """An image as exporters say its sizes: N, C, H, W of N, H, W, C."""
+    return array.transpose(0, 3, 1, 2) if array.ndim == 4 else array
+
+
 def quantize(x: np.ndarray, end: End) -> np.ndarray:
     inverse = np.float32(1) / np.float32(end.scale)
     steps = np.rint(x.astype(np.float32) * inverse)

@@ -274,11 +274,21 @@ class Program:
             reference = (1, self.segment(data))
         (method or self.forward).delegate(reference, arguments, backend)
 
-    def constant_method(self, name: str, value: float) -> None:
-        """A method that returns a number."""
+    def constant_method(self, name: str, *values: float | str | bool | np.ndarray) -> None:
+        """A method that returns these values."""
         method = Method(name)
-        method.outputs = [method.number(value)]
+        method.outputs = [self._constant(method, value) for value in values]
         self.methods.append(method)
+
+    def _constant(self, method: Method, value: Any) -> int:
+        if isinstance(value, np.ndarray):
+            index = self.constant(value)
+            return method.tensor(str(value.dtype), value.shape, constant=True, data=index)
+        if isinstance(value, bool):
+            return method.value(BOOL, {0: u8(value)})
+        if isinstance(value, str):
+            return method.value(STRING, {0: value})
+        return method.number(value)
 
     def encode(self) -> bytes:
         """The file."""
@@ -330,3 +340,36 @@ def data_file(entries: Mapping[str, bytes]) -> bytes:
     header = struct.pack("<4sIQQQQ", b"FH01", length, length + 8, len(tables), base, len(data))
     root = struct.pack("<I", struct.unpack_from("<I", tables)[0] + length)
     return root + tables[4:8] + header + tables[8:] + bytes(base - size) + data
+
+
+def bundle(
+    program: bytes,
+    suites: Mapping[str, Sequence[tuple[Sequence[Any], Sequence[Any]]]],
+    order: Sequence[int] | None = None,
+) -> bytes:
+    """A .bpte file: for each method pairs of inputs and outputs, arrays or ints.
+
+    `order` is the one in which arrays of rank 4 are stored.
+    """
+
+    def value(content: Any) -> dict[int, Any]:
+        if isinstance(content, int):
+            return union(2, {0: i64(content)})
+        dimensions = list(order if order and content.ndim == 4 else range(content.ndim))
+        stored = content.transpose(dimensions)
+        tensor = {
+            0: Scalar(n.Int8Flags, SCALARS[str(content.dtype)]),
+            1: i32s(content.shape),
+            2: stored.tobytes(),
+            3: Numbers(n.Uint8Flags, dimensions),
+        }
+        return union(1, tensor)
+
+    rows = [
+        {
+            0: name,
+            1: [{0: list(map(value, inputs)), 1: list(map(value, out))} for inputs, out in cases],
+        }
+        for name, cases in suites.items()
+    ]
+    return encode({0: u32(2), 1: rows, 2: program}, b"BP08")

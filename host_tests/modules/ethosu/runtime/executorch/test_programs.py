@@ -128,17 +128,12 @@ def test_scratch_that_was_planned_too_small_is_refused():
         Simulation(cortex_m.conv2d(scratch=False).program, "ethos-u55-128")
 
 
-def external(blob, key):
-    """The same delegate; its weights are elsewhere, under a key of 64 characters."""
-    data = made.moved(blob, weights=key.encode()).encode()
-    at = data.index(b"weight_data\0") + 20
-    return data[:at] + b"\1" + data[at + 1 :]
 
 
 @pytest.mark.parametrize("place", ["in the program", "in a data file"])
 def test_weights_of_another_block_are_found_by_their_key(raw, small_models, place):
     model, key = small_models["small_cnn"], "86dd" * 16
-    program = made.quantised_ends(model, external(raw("u55"), key))
+    program = made.quantised_ends(model, made.external(raw("u55"), key))
     weights = raw("u55").weights
     files = None
     if place == "in the program":
@@ -150,7 +145,7 @@ def test_weights_of_another_block_are_found_by_their_key(raw, small_models, plac
 
 
 def test_a_data_file_without_the_key_or_damaged_is_refused(raw, small_models):
-    program = made.quantised_ends(small_models["small_cnn"], external(raw("u55"), "ab" * 32))
+    program = made.quantised_ends(small_models["small_cnn"], made.external(raw("u55"), "ab" * 32))
     good = data_file({"ab" * 32: raw("u55").weights})
     files = [data_file({"cd" * 32: b"weights"}), b"", b"no such file" * 9, good[:-5000]]
     files += [good[:size] for size in range(0, 400, 7)]

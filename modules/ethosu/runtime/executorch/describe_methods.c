@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+/** Facts about the methods of an ExecuTorch program, read again on request. */
+#include "build_program.h"
+#include "format.h"
+
+#include <string.h>
+
+const void *program_get_metadata(const struct ethosu_model *model, const char *name, uint32_t *size)
+{
+    struct program program;
+    struct program_bytes data;
+    struct program_bytes key = {(const uint8_t *)name, (uint32_t)strlen(name)};
+    if (!program_open_again(model, &program) || !program_get_named(&program, key, &data)) {
+        return NULL;
+    }
+    *size = data.size;
+    return data.data;
+}
+
+static bool choose(const struct ethosu_model *model, uint32_t method, struct program *program)
+{
+    return program_open_again(model, program) && method < program->methods.count &&
+           program_choose(program, method);
+}
+
+static bool get_method(const struct ethosu_model *model, uint32_t index,
+                       struct ethosu_model_method *method)
+{
+    struct program program;
+    if (!choose(model, index, &program)) {
+        return false;
+    }
+    struct program_bytes name = program_method_name(&program, index);
+    bool constant = program.instructions.count == 0 && program.inputs.count == 0;
+    *method = (struct ethosu_model_method){(const char *)name.data, name.size,
+                                           constant ? program.outputs.count : 0};
+    return !program.fb.bad;
+}
+
+/** Read a tensor whose bytes are in the file. */
+static bool get_constant_tensor(struct program *program, uint32_t value,
+                                struct ethosu_model_constant *constant)
+{
+    struct program_tensor tensor;
+    if (program_get_tensor(program, value, &tensor) != PROGRAM_TENSOR_OK || tensor.buffer != 0) {
+        return false;
+    }
+    *constant = (struct ethosu_model_constant){
+        .kind = ETHOSU_KIND_TENSOR,
+        .type = tensor.type,
+        .data = tensor.data,
+        .size = tensor.size,
+    };
+    return true;
+}
+
+static bool get_constant(const struct ethosu_model *model, uint32_t method, uint32_t index,
+                         struct ethosu_model_constant *constant)
+{
+    struct program program;
+    struct program_value value;
+    if (!choose(model, method, &program) || index >= program.outputs.count) {
+        return false;
+    }
+    uint32_t number = fb_u32_at(&program.fb, &program.outputs, index);
+    if (!program_get_value(&program, number, &value)) {
+        return false;
+    }
+    *constant = (struct ethosu_model_constant){.kind = ETHOSU_KIND_NULL};
+    switch (value.type) {
+    case PROGRAM_INT:
+        constant->kind = ETHOSU_KIND_INT;
+        return program_get_int(&program, number, &constant->integer);
+    case PROGRAM_BOOL:
+        constant->kind = ETHOSU_KIND_BOOL;
+        constant->integer = fb_get_u8(&program.fb, &value.table, 0, 0) != 0;
+        return !program.fb.bad;
+    case PROGRAM_DOUBLE:
+        constant->kind = ETHOSU_KIND_DOUBLE;
+        return program_get_double(&program, number, &constant->real);
+    case PROGRAM_STRING: {
+        struct fb_vector text = fb_get_vector(&program.fb, &value.table, 0, 1);
+        constant->kind = ETHOSU_KIND_TEXT;
+        constant->data = program.fb.data + text.position;
+        constant->size = text.count;
+        return !program.fb.bad;
+    }
+    case PROGRAM_TENSOR:
+        return get_constant_tensor(&program, number, constant);
+    default:
+        return value.type == PROGRAM_NULL;
+    }
+}
+
+/* ---- what the loaded method does ---- */
+
+/** The operator that an instruction calls; false: it calls none. */
+static bool get_call(struct program *program, uint32_t index, struct program_instruction *call,
+                     struct program_bytes *name)
+{
+    struct program_bytes overload;
+    return program_get_instruction(program, index, call) && call->type == PROGRAM_KERNEL_CALL &&
+           program_get_operator(program, call->index, name, &overload);
+}
+
+/** Values that an instruction quantises or dequantises. */
+static uint32_t count_quantized(struct program *program, uint32_t index)
+{
+    static const char ending[] = "quantize_per_tensor";
+    const uint32_t length = sizeof ending - 1;
+    struct program_instruction call;
+    struct program_bytes name;
+    struct program_tensor tensor;
+    if (!get_call(program, index, &call, &name) || name.size < length ||
+        memcmp(name.data + name.size - length, ending, length) != 0 ||
+        program_get_tensor(program, fb_u32_at(&program->fb, &call.arguments, 0), &tensor) !=
+            PROGRAM_TENSOR_OK) {
+        return 0;
+    }
+    return tensor.size / ethosu_model_type_size(tensor.type);
+}
+
+/** Is it an image whose channels do not lie side by side? */
+static bool is_nchw(struct program *program, uint32_t value)
+{
+    struct program_tensor tensor;
+    if (program_get_tensor(program, value, &tensor) != PROGRAM_TENSOR_OK || tensor.rank != 4) {
+        return false;
+    }
+    const int32_t *sizes = tensor.shape;
+    return sizes[1] > 1 && (sizes[2] > 1 || sizes[3] > 1) && tensor.order[3] != 1;
+}
+
+static bool get_program(const struct ethosu_model *model, struct ethosu_model_program *facts)
+{
+    struct program program;
+    if (!program_open_again(model, &program)) {
+        return false;
+    }
+    *facts = (struct ethosu_model_program){.method = model->method,
+                                           .instructions = program.instructions.count};
+    for (uint32_t i = 1; i < program.buffer_sizes.count; i++) {
+        facts->planned_size += (uint32_t)fb_u64_at(&program.fb, &program.buffer_sizes, i);
+    }
+    for (uint32_t i = 0; i < program.instructions.count && !program.fb.bad; i++) {
+        facts->quantized += count_quantized(&program, i);
+    }
+    for (uint32_t i = 0; i < program.inputs.count && !program.fb.bad; i++) {
+        facts->nchw |= is_nchw(&program, fb_u32_at(&program.fb, &program.inputs, i));
+    }
+    return !program.fb.bad;
+}
+
+static const char *get_operator(const struct ethosu_model *model, uint32_t index, uint32_t *length)
+{
+    struct program program;
+    struct program_instruction call;
+    struct program_bytes name;
+    if (!program_open_again(model, &program) || index >= program.instructions.count ||
+        !get_call(&program, index, &call, &name)) {
+        return NULL;
+    }
+    *length = name.size;
+    return (const char *)name.data;
+}
+
+static uint32_t count_tensors(const struct ethosu_model *model)
+{
+    struct program program;
+    struct program_value value;
+    uint32_t count = 0;
+    if (!program_open_again(model, &program)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < program.values.count && !program.fb.bad; i++) {
+        count += program_get_value(&program, i, &value) && value.type == PROGRAM_TENSOR;
+    }
+    return count;
+}
+
+const struct method_facts program_methods = {
+    .get_method = get_method,
+    .get_constant = get_constant,
+    .get_program = get_program,
+    .get_operator = get_operator,
+    .count_tensors = count_tensors,
+};
