@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Model files of any format that the board loads: `.tflite`, and ExecuTorch's `.pte`.
+"""Model files of any format that the board loads: `.tflite`, and ExecuTorch's `.pte` and `.bpte`.
 
 Every failure to read one ends in one InputError.
 """
@@ -7,56 +7,101 @@ Every failure to read one ends in one InputError.
 from pathlib import Path
 
 from . import executorch, tflite
-from .errors import InputError
-from .executorch import program
+from .errors import InputError, UsageError
+from .executorch import Bundle, bundle, data_file, program
 from .files import read_whole
 from .tflite import Description, name_of, reading
 
 __all__ = [
     "Description",
+    "cases",
     "describe",
     "describe_compiled",
+    "find_data",
     "is_program",
     "name_of",
+    "program_of",
     "read",
     "reading",
     "suffix",
 ]
 
+_SUFFIXES = {
+    tflite.IDENTIFIER: ".tflite",
+    program.IDENTIFIER: ".pte",
+    bundle.IDENTIFIER: ".bpte",
+}
+
 
 def read(model: Path | bytes) -> bytes:
     """The contents of a model file, which may be given as they are."""
     data = model if isinstance(model, bytes) else read_whole(model)
-    if data[4:8] not in (tflite.IDENTIFIER, program.IDENTIFIER):
+    if data[4:8] == data_file.IDENTIFIER:
+        raise InputError(
+            f"{name_of(model)} is a data file (.ptd): name the program (.pte), and this with --data"
+        )
+    if data[4:8] not in _SUFFIXES:
         raise InputError(
             f"{name_of(model)} is neither a TensorFlow Lite model nor an ExecuTorch program: "
-            f"expected {tflite.IDENTIFIER!r} or {program.IDENTIFIER!r} at byte 4, "
-            f"found {data[4:8]!r}"
+            f"expected {tflite.IDENTIFIER!r}, {program.IDENTIFIER!r} or {bundle.IDENTIFIER!r} at "
+            f"byte 4, found {data[4:8]!r}"
         )
     return data
 
 
 def is_program(data: bytes) -> bool:
-    """Is it an ExecuTorch program?"""
-    return data[4:8] == program.IDENTIFIER
+    """Is it an ExecuTorch program, bundled with cases or not?"""
+    return data[4:8] in (program.IDENTIFIER, bundle.IDENTIFIER)
+
+
+def program_of(data: bytes) -> bytes:
+    """The program of a bundle; another file as it is."""
+    return Bundle.parse(data).program if data[4:8] == bundle.IDENTIFIER else data
+
+
+def cases(model: Path | bytes) -> tuple[bundle.Case, ...]:
+    """The cases of a bundled program; other files have none."""
+    data = read(model)
+    with reading(model):
+        return Bundle.parse(data).cases if data[4:8] == bundle.IDENTIFIER else ()
 
 
 def suffix(data: bytes) -> str:
     """How the name of such a file ends."""
-    return ".pte" if is_program(data) else ".tflite"
+    return _SUFFIXES[data[4:8]]
 
 
-def describe(model: Path | bytes) -> Description:
-    """Read and describe a model."""
+def find_data(model: Path | bytes, given: Path | None = None) -> bytes | None:
+    """The data file (.ptd) of a program: `given`, else NAME.ptd in its folder; None: none there."""
+    if not is_program(read(model)):
+        if given:
+            raise UsageError(f"{name_of(model)} is no ExecuTorch program: it has no data file")
+        return None
+    path = given
+    if path is None and isinstance(model, Path):
+        path = model.with_suffix(".ptd")
+    if path is None or (given is None and not path.is_file()):
+        return None
+    data = read_whole(path)
+    with reading(path):
+        executorch.DataFile.parse(data)
+    return data
+
+
+def describe(
+    model: Path | bytes, *, named: bytes | None = None, method: str = "forward"
+) -> Description:
+    """Read and describe a model; `named`: the data file of a program."""
     data = read(model)
     if not is_program(data):
         return tflite.describe(model)
+    files = () if named is None else (executorch.DataFile.parse(named),)
     with reading(model):
-        return executorch.describe(data)
+        return executorch.describe(program_of(data), method, files)
 
 
-def describe_compiled(model: Path | bytes) -> Description:
+def describe_compiled(model: Path | bytes, *, named: bytes | None = None) -> Description:
     """Describe a model that has something for an NPU."""
     if not is_program(read(model)):
         return tflite.describe_compiled(model)
-    return describe(model)
+    return describe(model, named=named)

@@ -72,6 +72,24 @@ class _Buffer(c.Structure):
     )
 
 
+class Info(c.Structure):
+    """struct ethosu_model_info."""
+
+    _fields_ = (
+        *(
+            (name, c.c_uint32)
+            for name in (
+                *("inputs", "outputs", "tensors", "values", "npu_calls", "npu_init_calls"),
+                *("cpu_steps", "cpu_steps_overlapped", "arena_size", "object_size"),
+                *("scratch_size", "fast_scratch_size"),
+            )
+        ),
+        ("keeps_state", c.c_bool),
+        ("copied_bytes", c.c_uint32),
+        ("npu", c.c_char * 20),
+    )
+
+
 # Result and arguments of each function used; without them ctypes would cut pointers to int.
 Functions = Mapping[str, tuple[Any, ...]]
 _FUNCTIONS: Functions = {
@@ -88,6 +106,7 @@ _FUNCTIONS: Functions = {
         c.POINTER(c.c_void_p),
         c.POINTER(Error),
     ),
+    "ethosu_model_get_info": (None, c.c_void_p, c.POINTER(Info)),
     "ethosu_model_inputs": (c.POINTER(_Buffer), c.c_void_p),
     "ethosu_model_outputs": (c.POINTER(_Buffer), c.c_void_p),
     "ethosu_model_reset": (None, c.c_void_p),
@@ -129,7 +148,10 @@ class NativeModel(Closeable):
         Without `verify` the NPU gets the command streams as they are, right or wrong, where it is
         simulated.
         """
-        description = models.describe_compiled(model)
+        try:
+            description = models.describe_compiled(model, named=data)
+        except InputError:  # if only the data file is damaged, the runtime says so
+            description = models.describe_compiled(model)
         self.npu = npu or str(description.npu)
         self.inputs: Sequence[Tensor] = description.inputs
         self.outputs: Sequence[Tensor] = description.outputs
@@ -247,6 +269,12 @@ class NativeModel(Closeable):
     def reset(self) -> None:
         """Put the model's state back to the beginning."""
         self._library.ethosu_model_reset(self._model)
+
+    def info(self) -> dict[str, Any]:
+        """What the runtime says of the loaded model: sizes in bytes, steps of an inference."""
+        info = Info()
+        self._library.ethosu_model_get_info(self._model, c.byref(info))
+        return {field[0]: getattr(info, field[0]) for field in Info._fields_ if field[0] != "npu"}
 
     def close(self) -> None:
         """Release NPU and memory; may be called again."""

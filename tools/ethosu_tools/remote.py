@@ -23,11 +23,12 @@ CHUNK_BYTES = 3 * 1024
 # An emulated board runs so many steps at most before their outputs are fetched.
 BLOCK_STEPS = 32
 ROM_NAME = "model"
+_DATA_NAME = f"{ROM_NAME}.ptd"
 
 # What the board runs: one step on the bytes of all inputs and of all outputs, or several on memory.
 _LOAD = """\
 import ethosu, uctypes
-_model = ethosu.Model({path!r})
+_model = ethosu.Model({path!r}{data})
 def _parts(data, sizes):
     view, parts, at = memoryview(data), [], 0
     for size in sizes:
@@ -49,8 +50,8 @@ _answer = ethosu.npus()[0]
 class _BoardRunner(Closeable):
     """A model on a board; how bytes get there and back is for the subclasses."""
 
-    def __init__(self, board: Board, model: Path) -> None:
-        description = models.describe_compiled(model)
+    def __init__(self, board: Board, model: Path, named: bytes | None = None) -> None:
+        description = models.describe_compiled(model, named=named)
         self._model = model
         self.board = board
         self.inputs: Sequence[Tensor] = description.inputs
@@ -66,9 +67,10 @@ class _BoardRunner(Closeable):
         """Leave the board."""
         self.board.close()
 
-    def _load(self, path: str) -> None:
+    def _load(self, path: str, data: str | None = None) -> None:
         code = _LOAD.format(
             path=path,
+            data=f", data={data!r}" if data else "",
             inputs=[tensor.size for tensor in self.inputs],
             outputs=[tensor.size for tensor in self.outputs],
             input_bytes=self.input_bytes,
@@ -112,16 +114,18 @@ class EmulatedRunner(_BoardRunner):
         console: str = "fast",
         board: str | None = None,
         coherence: str | None = None,
+        named: bytes | None = None,
     ) -> None:
-        """Start a board with the model in its ROM."""
+        """Start a board with the model in its ROM, and the data file that it names."""
         data = models.read(model)
         name = ROM_NAME + models.suffix(data)
-        image = romfs.build({name: data})
+        files = {name: data} | ({} if named is None else {_DATA_NAME: named})
+        image = romfs.build(files)
         emulation = boards.chosen(board).qemu
         if npu is None and emulation and emulation.any_npu:
             npu = str(models.describe_compiled(model).npu)
         self._machine = Machine(npu, board=board, console=console, romfs=image, coherence=coherence)
-        super().__init__(QemuBoard(self._machine), model)
+        super().__init__(QemuBoard(self._machine), model, named)
         step_bytes = max(self.input_bytes, self.output_bytes, 1)
         self._window = self._machine.window
         self._block = min(BLOCK_STEPS, self._window.size // 2 // step_bytes)
@@ -129,7 +133,7 @@ class EmulatedRunner(_BoardRunner):
             self.close()
             raise InputError(f"{model} has ends of {step_bytes:,} bytes, too much for the window")
         with self._closing_on_error():
-            self._load(f"/rom/{name}")
+            self._load(f"/rom/{name}", f"/rom/{_DATA_NAME}" if named is not None else None)
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
         """Invoke the model in blocks of steps."""
@@ -147,23 +151,32 @@ class EmulatedRunner(_BoardRunner):
 class SerialRunner(_BoardRunner):
     """A model on a board at a serial port; the model stays there for the next time."""
 
-    def __init__(self, model: Path, port: str, progress: Update | None = None) -> None:
+    def __init__(
+        self,
+        model: Path,
+        port: str,
+        progress: Update | None = None,
+        named: bytes | None = None,
+    ) -> None:
         """Send the model to the board's file system, unless it is there already."""
         data = models.read(model)
-        super().__init__(Board(port), model)
-        path = f"/ethosu_{hashlib.sha256(data).hexdigest()[:12]}{models.suffix(data)}"
+        super().__init__(Board(port), model, named)
         with self._closing_on_error():
-            wanted = hashlib.sha256(data).digest()
-            if self.board.file_hash(path) != wanted:
-                self.board.write_file(path, data, progress=progress)
-                if self.board.file_hash(path) != wanted:
-                    raise BoardError(
-                        f"{path} on the board is not what was sent; its disk may be full"
-                    )
-            self._load(path)
+            path = self._send(data, models.suffix(data), progress)
+            self._load(path, None if named is None else self._send(named, ".ptd", progress))
             self.board.ask(
                 f"_in, _out = bytearray({self.input_bytes}), bytearray({self.output_bytes})"
             )
+
+    def _send(self, data: bytes, suffix: str, progress: Update | None) -> str:
+        """Have a file on the board; returns its path."""
+        wanted = hashlib.sha256(data)
+        path = f"/ethosu_{wanted.hexdigest()[:12]}{suffix}"
+        if self.board.file_hash(path) != wanted.digest():
+            self.board.write_file(path, data, progress=progress)
+            if self.board.file_hash(path) != wanted.digest():
+                raise BoardError(f"{path} on the board is not what was sent; its disk may be full")
+        return path
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
         """Invoke the model step by step."""

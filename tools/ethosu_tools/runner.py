@@ -6,6 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from . import models
 from .arrays import Array, Feed
 from .tflite import Tensor
 from .ui import Update
@@ -42,6 +43,7 @@ def open_runner(
     board: str | None = None,
     console: str = "fast",
     coherence: str | None = None,
+    data: Path | None = None,
     progress: Update | None = None,
 ) -> Runner:
     """Load a compiled model on `where`: "sim", "qemu", "accel" or a device of Linux, or a port.
@@ -49,20 +51,24 @@ def open_runner(
     A port is a serial port or pyserial URL; devices of Linux are /dev/accel/accel*.
 
     A simulated NPU is the one that the model was compiled for, unless `npu` names another. `board`
-    is the one to emulate, see boards.py; `coherence` is the mode of its CPU's data cache.
+    is the one to emulate, see boards.py; `coherence` is the mode of its CPU's data cache. `data` is
+    the data file (.ptd) of a program, if it is not NAME.ptd in the program's folder.
     `progress` is told how much of a model has gone over a serial line.
     """
+    named = models.find_data(model, data)
     # Each of these loads much that the others do not need.
     if where == "sim":
         from .sim import Simulation
 
-        return Simulation(model, npu, coherence=coherence)
+        return Simulation(model, npu, coherence=coherence, data=named)
     from .accel import AccelModel, is_device
 
     if is_device(where):
-        return AccelModel(model, where)
+        return AccelModel(model, where, data=named)
     from .remote import EmulatedRunner, SerialRunner
 
     if where == "qemu":
-        return EmulatedRunner(model, npu, board=board, console=console, coherence=coherence)
-    return SerialRunner(model, where, progress)
+        return EmulatedRunner(
+            model, npu, board=board, console=console, coherence=coherence, named=named
+        )
+    return SerialRunner(model, where, progress, named)

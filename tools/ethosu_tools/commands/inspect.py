@@ -2,26 +2,46 @@
 """`ethosu inspect`: show what a model contains and needs."""
 
 import argparse
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from .. import debug_table, models
+from ..errors import InputError, SetupError
+from ..sim import Simulation
 from ..tflite.metadata import get
 from ..ui import Ui
+
+# Constant methods of integer ends, which the lines of these ends show.
+_END = re.compile(r"(input|output)\d+_(scale|zp|zero_point|quant_min|quant_max|dtype)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "model", type=Path, help="a .tflite file, compiled or not, or an ExecuTorch program"
+        "model",
+        type=Path,
+        help="a .tflite file, compiled or not, or an ExecuTorch program (.pte, .bpte)",
+    )
+    add_data_option(parser)
+
+
+def add_data_option(parser: argparse.ArgumentParser) -> None:
+    """Declare --data."""
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="PTD",
+        help="data file of a program (default: NAME.ptd in its folder, if it is there)",
     )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Describe the model."""
-    description = models.describe(args.model)
     data = models.read(args.model)
+    named = models.find_data(args.model, args.data)
+    description = models.describe(args.model, named=named)
     with models.reading(args.model):
         table = None if models.is_program(data) else get(data, debug_table.NAME)
         operators = [] if table is None else debug_table.parse(table)
@@ -29,8 +49,22 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "model": str(args.model),
         "bytes": len(data),
         **description.as_dict(),
+        **(load_program(args.model, named) if models.is_program(data) else {}),
         "debug_table": [asdict(entry) for entry in operators],
     }
+
+
+def load_program(model: Path, named: bytes | None) -> dict[str, Any]:
+    """What the runtime says of a program, here, where it runs on a simulated NPU."""
+    found: dict[str, Any] = {"cases": len(models.cases(model)), "runtime": None, "refused": None}
+    try:
+        with Simulation(model, data=named) as simulation:
+            found["runtime"] = simulation.info()
+    except InputError as error:
+        found["refused"] = str(error)
+    except SetupError:
+        pass  # no simulator here: what the file says is all
+    return found
 
 
 def render(data: dict[str, Any]) -> str:
@@ -49,7 +83,7 @@ def render(data: dict[str, Any]) -> str:
     for entry in data.get("debug_table", ()):
         place = f"ethos-u {entry['npu_operator']}, to byte {entry['end']:,}"
         lines.append(f"operator   {entry['name']}  ({place})")
-    if data["cpu_operators"]:
+    if data["cpu_operators"] and "cpu" not in data:
         names = (f"{name} x {count}" for name, count in data["cpu_operators"].items())
         lines.append(f"cpu        {', '.join(names)}")
     lines += _render_program(data) if "methods" in data else []
@@ -61,22 +95,38 @@ def render(data: dict[str, Any]) -> str:
 
 def _render_program(data: dict[str, Any]) -> list[str]:
     """What only an ExecuTorch program has."""
-    lines = [
-        f"methods    {', '.join(data['methods'])}",
-        f"planned    {data['planned_bytes']:,} bytes",
+    lines = [f"methods    {', '.join(data['methods'])}"]
+    lines += [
+        f"constant   {name} = {value!r:.60}"
+        for name, value in data["constants"].items()
+        if not _END.fullmatch(name)
     ]
-    if data["ends"]:
+    lines.append(f"planned    {data['planned_bytes']:,} bytes")
+    runtime = data.get("runtime")
+    if runtime:
         lines.append(
-            f"ends       {data['ends']:,} values quantised and dequantised by the CPU in each run; "
-            "an export with int8 ends has none"
+            f"arena      {runtime['arena_size']:,} bytes: planned, {runtime['scratch_size']:,} of "
+            f"scratch, {runtime['fast_scratch_size']:,} of fast scratch; "
+            f"{runtime['cpu_steps']} steps on the CPU"
         )
-    if data["nchw"]:
+    if data["state_bytes"]:
+        lines.append(f"state      {data['state_bytes']:,} bytes are kept from run to run")
+    if data.get("cases"):
+        lines.append(f"cases      {data['cases']} with expected outputs: ethosu run, selftest()")
+    for each in data["cpu"]:
+        macs = f", {each['macs']:,} MACs" if each["macs"] else ""
         lines.append(
-            "layout     inputs are NCHW, so the NPU has to transpose them; "
-            "export with torch.channels_last"
+            f"cpu        {each['name']} x {each['calls']}: {each['values']:,} values{macs}"
         )
+    lines += [f"note       {each}" for each in data["notes"]]
     if data["missing"]:
         lines.append(f"missing    {', '.join(data['missing'])}: the firmware has no such operator")
+    if data["external"]:
+        lines.append(
+            f"external   not found: {', '.join(data['external'])}; name the .ptd by --data"
+        )
+    if data.get("refused"):
+        lines.append(f"refused    {data['refused']}")
     return lines
 
 

@@ -5,10 +5,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .. import plan
+from .. import executorch, models, plan
 from ..errors import UsageError
 from ..plan import picture
+from ..sim import Simulation
 from ..ui import Ui
+from .inspect import add_data_option
 
 EPILOG = """\
 `ethosu compile` does this, too. Plan a model again when a newer runtime asks for it. Tensors that
@@ -16,12 +18,16 @@ the NPU addresses stay where Vela put them. The plan becomes metadata of the fil
 (OfflineMemoryAllocation and ethosu_plan); everything else in the file stays as it is, so other
 runtimes can still read it.
 
+An ExecuTorch program has a plan already, its exporter's. Then nothing is written: the command says
+what the arena consists of, and which ends of delegates lie in the NPU's memory without a copy.
+
     ethosu plan model_vela.tflite                       plan it, and write it back
     ethosu plan model_vela.tflite -o planned.tflite
     ethosu plan --overlap model_vela.tflite             the CPU works while the NPU runs
     ethosu plan --cmsis-nn model_vela.tflite            for a firmware with CMSIS-NN
     ethosu plan --dry-run build/*.tflite                a table of sizes
     ethosu plan --dry-run model_vela.tflite --picture arena.svg
+    ethosu plan model.pte
 """
 
 
@@ -29,7 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help="a .tflite file")
+    parser.add_argument(
+        "models", nargs="+", type=Path, metavar="MODEL", help="a .tflite file, or a .pte"
+    )
+    add_data_option(parser)
     parser.add_argument("-o", "--output", type=Path, help="planned model (default: MODEL itself)")
     parser.add_argument("-n", "--dry-run", action="store_true", help="write no model")
     parser.add_argument(
@@ -51,6 +60,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Plan each model."""
     if len(args.models) > 1 and (args.output or args.picture):
         raise UsageError(f"--output and --picture take one model, not {len(args.models)}")
+    if any(models.is_program(models.read(model)) for model in args.models):
+        return _plan_programs(args)
     if args.picture:
         picture.check_name(args.picture)
     rows = []
@@ -69,8 +80,51 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return {"models": rows, "gain": before - sum(row["arena"] for row in rows)}
 
 
+def _plan_programs(args: argparse.Namespace) -> dict[str, Any]:
+    """What a program's plan gives: read from the file, and from the runtime that loads it."""
+    if args.output or args.picture or args.overlap or args.cmsis_nn:
+        raise UsageError("an ExecuTorch program is planned by its exporter: no option changes that")
+    rows = []
+    for model in args.models:
+        named = models.find_data(model, args.data)
+        description = models.describe(model, named=named)
+        if not isinstance(description, executorch.Description):
+            raise UsageError(f"{model} is no ExecuTorch program: plan it by itself")
+        with Simulation(model, data=named) as simulation:
+            info = simulation.info()
+        copies = info["cpu_steps"] - sum(description.cpu_operators.values())
+        rows.append(
+            {
+                "model": str(model),
+                "arena": info["arena_size"],
+                "planned": description.planned_bytes,
+                "scratch": info["scratch_size"],
+                "fast_scratch": info["fast_scratch_size"],
+                "state": description.state_bytes,
+                "delegate_ends": description.delegate_ends,
+                "copies": max(copies, 0),
+            }
+        )
+    return {"programs": rows}
+
+
+def _render_program(row: dict[str, Any]) -> str:
+    return "\n".join(
+        [
+            f"model      {row['model']}",
+            f"arena      {row['arena']:,} bytes: {row['planned']:,} planned by the exporter, "
+            f"{row['scratch']:,} of scratch, {row['fast_scratch']:,} of fast scratch",
+            f"state      {row['state']:,} bytes of what is planned are kept from run to run",
+            f"in place   of {row['delegate_ends']} inputs and outputs of delegates "
+            f"{row['copies']} are copied",
+        ]
+    )
+
+
 def render(data: dict[str, Any]) -> str:
     """One model in full, several as a table."""
+    if "programs" in data:
+        return "\n\n".join(map(_render_program, data["programs"]))
     rows = data["models"]
     if len(rows) > 1:
         return _table(rows, data["gain"])

@@ -10,9 +10,12 @@ import numpy as np
 
 from .. import arrays, boards, coherence, models, qemu, vela
 from ..arrays import Array, Feed
-from ..errors import MismatchError
+from ..errors import MismatchError, UsageError
+from ..executorch import Program
+from ..executorch.bundle import Case, differing
 from ..runner import open_runner
 from ..ui import Ui
+from .inspect import add_data_option
 
 EPILOG = """\
 Arrays have the keys "0", "1", ... in the order of the model's inputs and outputs, and hold raw
@@ -21,6 +24,11 @@ model runs once for each index and keeps its state from step to step, and the ou
 dimension too.
 
     ethosu run kws_vela.tflite --on qemu --input in.npz --output out.npz --reference kws.tflite
+
+A bundled program (.bpte) holds inputs and expected outputs: without --input these cases are run and
+compared, integers bit by bit, floats as ExecuTorch compares them (1e-5 of the value, and 1e-8).
+
+    ethosu run kws.bpte --on qemu
 """
 
 
@@ -28,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("model", type=Path, help="what `ethosu compile` made, or a .pte")
+    parser.add_argument("model", type=Path, help="what `ethosu compile` made, a .pte or .bpte")
+    add_data_option(parser)
     parser.add_argument(
         "--on",
         default="sim",
@@ -36,7 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the simulated NPU, an emulated board, the NPU of this Linux (or /dev/accel/accelN), "
         "or a board's port or pyserial URL (default: sim)",
     )
-    parser.add_argument("--input", type=Path, required=True, metavar="NPZ", help="input arrays")
+    parser.add_argument(
+        "--input",
+        type=Path,
+        metavar="NPZ",
+        help="input arrays (default: the cases of a .bpte)",
+    )
     parser.add_argument("--output", type=Path, metavar="NPZ", help="where the output arrays go")
     parser.add_argument("--steps", type=int, help="run only so many steps")
     boards.add_option(parser, "the board of qemu")
@@ -55,8 +69,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run all steps."""
-    description = models.describe_compiled(args.model)
-    feed = arrays.check(arrays.load(args.input), description.inputs, args.steps)
+    named = models.find_data(args.model, args.data)
+    description = models.describe_compiled(args.model, named=named)
+    cases = () if args.input else _cases(args.model)
+    if cases:
+        feed = Feed(
+            tuple(map(np.stack, zip(*(case.inputs for case in cases), strict=True))),
+            len(cases),
+            has_time=True,
+        )
+    elif args.input:
+        feed = arrays.check(arrays.load(args.input), description.inputs, args.steps)
+    else:
+        raise UsageError(f"{args.model} has no cases of its own: name arrays by --input")
     with ui.progress("loading the model") as progress:
         runner = open_runner(
             args.model,
@@ -65,6 +90,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             board=args.board,
             console=args.console,
             coherence=args.coherence,
+            data=args.data,
             progress=progress,
         )
     rows = []
@@ -77,6 +103,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         arrays.save(args.output, outputs)
     if args.reference:
         compare(rows, feed, args.reference)
+    for index, (row, case) in enumerate(zip(rows, cases, strict=False)):
+        _compare_case(index, row, case)
     return {
         "model": str(args.model),
         "on": args.on,
@@ -88,7 +116,28 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             for key, array in outputs.items()
         },
         "equals_reference": True if args.reference else None,
+        "cases": len(cases),
     }
+
+
+def _cases(model: Path) -> tuple[Case, ...]:
+    """Cases of the method that is run, arranged as in memory."""
+    found = tuple(case for case in models.cases(model) if case.method == "forward")
+    with models.reading(model):
+        if not found:
+            return ()
+        method = Program(models.program_of(models.read(model))).method()
+        return tuple(case.arrange(method) for case in found)
+
+
+def _compare_case(index: int, found: Sequence[Array], case: Case) -> None:
+    for key, (array, expected) in enumerate(zip(found, case.outputs, strict=True)):
+        count = differing(array, expected)
+        if count:
+            raise MismatchError(
+                f"output {key} of case {index} differs from the expected one in {count} of "
+                f"{expected.size} values"
+            )
 
 
 def compare(rows: Sequence[Sequence[Array]], feed: Feed, reference: Path) -> None:
@@ -119,4 +168,6 @@ def render(data: dict[str, Any]) -> str:
         lines.append(f"saved in {data['output']}")
     if data["equals_reference"]:
         lines.append("every value equals TFLite's reference kernels")
+    if data["cases"]:
+        lines.append(f"all {data['cases']} cases of the file give the expected outputs")
     return "\n".join(lines)

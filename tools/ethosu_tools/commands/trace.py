@@ -13,6 +13,7 @@ from ..files import write_whole
 from ..sim import Simulation
 from ..trace import Operation, traffic
 from ..ui import Ui
+from .inspect import add_data_option
 
 EPILOG = """\
 Each line is one operation of the command stream: what it is, the feature maps (type, height x
@@ -31,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("model", type=Path, help="what `ethosu compile` made")
+    parser.add_argument("model", type=Path, help="what `ethosu compile` made, or a .pte")
+    add_data_option(parser)
     parser.add_argument(
         "--input", type=Path, metavar="NPZ", help="input arrays (default: random numbers)"
     )
@@ -43,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run one inference and note what the NPU does."""
-    description = models.describe_compiled(args.model)
+    named = models.find_data(args.model, args.data)
+    description = models.describe_compiled(args.model, named=named)
     if args.input:
         feed = arrays.check(arrays.load(args.input), description.inputs)
         inputs = feed.step(0)
@@ -57,7 +60,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             maps[str(len(operations))] = simulation.feature_map(operation.ofm)
         operations.append(operation)
 
-    with Simulation(args.model) as simulation:
+    with Simulation(args.model, data=named) as simulation:
         simulation.observe(note)
         simulation.step(inputs)
     data = {

@@ -25,6 +25,8 @@ class DataFile:
     @classmethod
     def parse(cls, data: bytes) -> "DataFile":
         """Read a file."""
+        if len(data) < _HEADER_AT + _HEADER.size:
+            raise InputError(f"not a .ptd file: {len(data)} bytes, its header alone has more")
         magic, _, _, _, start, size = _HEADER.unpack_from(data, _HEADER_AT)
         if data[4:8] != IDENTIFIER or magic != _MAGIC:
             raise InputError(

@@ -149,15 +149,21 @@ class Program:
             )
         self.data = data
         self._named = tuple(named)
-        self._tables, self._segments_at = _header(data)
-        self._root = Row.root(self._tables)
-        self.methods = tuple(row.text(0) for row in self._root.tables(1))
+        self._tables, self.segments_at = _header(data)
+        self.root = Row.root(self._tables)
+        self.methods = tuple(row.text(0) for row in self.root.tables(1))
 
     def method(self, name: str = "forward") -> Method:
         """Read a method."""
         if name not in self.methods:
             raise InputError(f"there is no method {name}, but {', '.join(self.methods) or 'none'}")
-        return self._method(self._root.entry(1, self.methods.index(name)))
+        return self._method(self.root.entry(1, self.methods.index(name)))
+
+    @property
+    def constants_at(self) -> tuple[int, tuple[int, ...]]:
+        """The segment of the constants, and where each begins in it."""
+        row = self.root.table(5)
+        return (row.number(0, U32), row.numbers(1, U64)) if row else (0, ())
 
     def constant(self, name: str) -> Any:
         """What a constant method returns; None: there is no such method."""
@@ -168,6 +174,21 @@ class Program:
         if delegate.backend != BACKEND:
             raise InputError(f"a delegate is for {delegate.backend}, expected {BACKEND}")
         return VelaBinary.parse(delegate.data, lambda key: self.find(key, missing))
+
+    def absent(self, method: Method) -> set[str]:
+        """Names of data that a method's delegates need, and that is nowhere."""
+        keys: set[str] = set()
+
+        def note(key: str) -> bytes:
+            found = self.find(key, b"")
+            if not found:
+                keys.add(key)
+            return found
+
+        for delegate in method.delegates:
+            if delegate.backend == BACKEND:
+                VelaBinary.parse(delegate.data, note)
+        return keys
 
     def find(self, key: str, missing: bytes | None = None) -> bytes:
         """External data, in the program or in the files given with it, else `missing`."""
@@ -182,16 +203,16 @@ class Program:
 
     def segment(self, index: int) -> bytes:
         """The contents of a segment."""
-        row = self._root.entry(4, index)
+        row = self.root.entry(4, index)
         offset, size = row.number(0, U64), row.number(1, U64)
-        start = self._segments_at + offset
+        start = self.segments_at + offset
         if start + size > len(self.data):
             raise InputError(f"segment {index} ends at byte {start + size:,} of {len(self.data):,}")
         return self.data[start : start + size]
 
     @cached_property
     def _entries(self) -> dict[str, int]:
-        return {row.text(0): row.number(1, U32) for row in self._root.tables(7)}
+        return {row.text(0): row.number(1, U32) for row in self.root.tables(7)}
 
     def _method(self, row: Row) -> Method:
         chains = list(row.tables(5))
@@ -218,7 +239,7 @@ class Program:
         if place == _SEGMENT:
             data = self.segment(index)
         else:
-            data = bytes(self._root.entry(3, index).contents(0))
+            data = bytes(self.root.entry(3, index).contents(0))
         specs = {spec.text(0): bytes(spec.contents(1)) for spec in row.tables(2)}
         return Delegate(row.text(0), data, specs)
 

@@ -86,6 +86,15 @@ class Row:
         start, count = self._vector(field, 1)
         return memoryview(self._data)[start : start + count]
 
+    def place(self, field: int) -> int:
+        """Byte at which a scalar lies; 0: it is absent."""
+        return self._at(field)
+
+    def places(self, field: int, item: int) -> range:
+        """Bytes at which the items of a vector lie, each of so many bytes."""
+        start, count = self._vector(field, item)
+        return range(start, start + count * item, item)
+
     def text(self, field: int) -> str:
         """A string."""
         return bytes(self.contents(field)).decode(errors="replace")

@@ -10,7 +10,6 @@ from ethosu_tools import executorch, models
 from ethosu_tools.commands import inspect
 from ethosu_tools.errors import InputError
 from ethosu_tools.executorch import Bundle, DataFile, Io, Program, VelaBinary
-from flatbuffers import number_types as n
 from modules.ethosu.runtime.executorch.made import LAST
 
 from modules.ethosu.runtime.executorch import damaged, program_writer
@@ -76,7 +75,9 @@ def test_inspect_warns_of_what_costs_and_of_what_is_missing():
     made.delegate(BLOB.encode(), [quantised, *method.outputs])
     data = models.describe(made.encode()).as_dict()
     text = inspect.render({"model": "x.pte", "bytes": 1, **data})
-    assert "768 values quantised" in text and "export with torch.channels_last" in text
+    assert (
+        "quantises and dequantises 768 values" in text and "export with torch.channels_last" in text
+    )
     assert "missing    aten::foo: the firmware has no such operator" in text
 
 
@@ -94,19 +95,7 @@ def test_external_data_is_found_in_the_program_and_in_other_files():
 
 
 def bundle(inner: bytes, array: np.ndarray, order: tuple[int, ...]) -> bytes:
-    stored = array.transpose(order)
-    tensor = {
-        0: program_writer.Scalar(n.Int8Flags, 6),
-        1: program_writer.i32s(array.shape),
-        2: stored.tobytes(),
-        3: program_writer.Numbers(n.Uint8Flags, list(order)),
-    }
-    case = {0: [program_writer.union(1, tensor)], 1: [program_writer.union(2, {0: i64(7)})]}
-    suites = [{0: "forward", 1: [case]}]
-    return program_writer.encode({0: program_writer.u32(2), 1: suites, 2: inner}, b"BP08")
-
-
-i64 = program_writer.i64
+    return program_writer.bundle(inner, {"forward": [([array], [7])]}, order)
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), LAST])
@@ -191,7 +180,7 @@ def test_cut_or_spoilt_anywhere_there_is_one_error(kind):
 def test_another_file_is_named_by_its_first_bytes(tmp_path):
     path = tmp_path / "x.pte"
     path.write_bytes(b"\0\0\0\0ET99 and more")
-    with pytest.raises(InputError, match=r"expected b'TFL3' or b'ET12' at byte 4, found b'ET99'"):
+    with pytest.raises(InputError, match=r"b'ET12' or b'BP08' at byte 4, found b'ET99'"):
         models.describe(path)
     with pytest.raises(InputError, match="there is no method backward, but forward"):
         executorch.describe(damaged._program(BLOB.encode()).encode(), "backward")

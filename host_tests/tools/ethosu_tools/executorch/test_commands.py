@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""The commands take programs, their data files, and bundles."""
+
+import json
+
+import numpy as np
+import pytest
+from ethosu_tools import executorch, models, romfs
+from modules.ethosu.runtime.executorch.made import LAST
+
+from modules.ethosu.runtime.executorch import made, program_writer
+
+KEY = "86dd" * 16
+PATH = b"/home/developer/secret"
+
+
+@pytest.fixture
+def model(small_models):
+    return small_models["small_cnn"]
+
+
+@pytest.fixture
+def case(model):
+    return made.quantised_case(model, b"")
+
+
+@pytest.fixture
+def apart(model, case, raw, tmp_path):
+    """A program whose weights are in another file, which has its name; and inputs."""
+    path = tmp_path / "kws.pte"
+    path.write_bytes(made.quantised_ends(model, made.external(raw("u55"), KEY)).encode())
+    path.with_suffix(".ptd").write_bytes(program_writer.data_file({KEY: raw("u55").weights}))
+    np.savez(tmp_path / "in.npz", **{"0": case.inputs[0]})
+    return path
+
+
+def run(ethosu, *words):
+    code, out, err = ethosu(*words)
+    assert code == 0, err
+    return out
+
+
+@pytest.mark.parametrize("where", ["sim", "qemu"])
+def test_run_finds_the_data_file_next_to_the_program(ethosu, apart, case, tmp_path, where):
+    out = tmp_path / "out.npz"
+    words = ["run", apart, "--input", tmp_path / "in.npz", "--output", out, "--on", where]
+    run(ethosu, *words)
+    with np.load(out) as found:
+        np.testing.assert_array_equal(found["0"], case.outputs[0])
+    moved = apart.with_suffix(".ptd").rename(tmp_path / "moved.ptd")
+    code, _, err = ethosu(*words)
+    assert code == 3 and "another file (.ptd), which was not given" in err
+    run(ethosu, *words, "--data", moved)
+
+
+def test_other_commands_take_the_data_file(ethosu, apart, tmp_path):
+    for command in ("inspect", "trace", "plan"):
+        assert "not found" not in run(ethosu, command, apart)
+    moved = apart.with_suffix(".ptd").rename(tmp_path / "moved.ptd")
+    for command in ("inspect", "trace", "plan"):
+        run(ethosu, command, apart, "--data", moved)
+    shown = run(ethosu, "inspect", apart)
+    assert f"external   not found: {KEY}" in shown and "refused    " in shown
+    code, _, err = ethosu("inspect", moved)
+    assert code == 3 and "is a data file (.ptd): name the program" in err
+
+
+def test_data_for_a_tflite_is_refused(ethosu, apart, compiled, model):
+    code, _, err = ethosu("inspect", compiled(model), "--data", apart.with_suffix(".ptd"))
+    assert code == 2 and "is no ExecuTorch program: it has no data file" in err
+
+
+def bundle(model, raw, spoil):
+    case = made.quantised_case(model, made.quantised_ends(model, raw("u55")).encode())
+    x, y = made.first_sizes(case.inputs[0]), case.outputs[0]
+    cases = {"forward": [([x], [y]), ([x], [y ^ np.int8(spoil)])]}
+    return program_writer.bundle(case.program, cases)
+
+
+@pytest.mark.parametrize("where", ["sim", "qemu"])
+def test_the_cases_of_a_bundle_are_run_and_compared(ethosu, model, raw, tmp_path, where):
+    path = tmp_path / "kws.bpte"
+    path.write_bytes(bundle(model, raw, 0))
+    shown = run(ethosu, "run", path, "--on", where)
+    assert "all 2 cases of the file give the expected outputs" in shown
+    assert "cases      2 with expected outputs" in run(ethosu, "inspect", path)
+    path.write_bytes(bundle(model, raw, 1))
+    code, _, err = ethosu("run", path, "--on", where)
+    assert code == 6 and "output 0 of case 1 differs" in err
+
+
+def test_run_without_inputs_or_cases_says_so(ethosu, apart):
+    code, _, err = ethosu("run", apart)
+    assert code == 2 and "has no cases of its own: name arrays by --input" in err
+
+
+def test_inspect_tells_what_stayed_on_the_cpu_and_what_it_costs(ethosu, model, raw, tmp_path):
+    path = tmp_path / "real.pte"
+    program = made.real_ends(model, raw("u65 dedicated"))
+    program.constant_method("rate", 16000)
+    path.write_bytes(program.encode())
+    shown = run(ethosu, "inspect", path)
+    assert f"{made.QUANTIZE} x 1: 768 values" in shown and "constant   rate = 16000" in shown
+    assert "the CPU quantises and dequantises 778 values in each run" in shown
+    runtime = json.loads(run(ethosu, "inspect", path, "--json"))["runtime"]
+    assert runtime["scratch_size"] == raw("u65 dedicated").scratch_size
+    assert runtime["fast_scratch_size"] > 0
+    shown = run(ethosu, "plan", path)
+    assert "of 2 inputs and outputs of delegates 0 are copied" in shown
+    code, _, err = ethosu("plan", path, "--overlap")
+    assert code == 2 and "planned by its exporter" in err
+
+
+def test_state_is_what_is_read_before_it_is_written():
+    program = program_writer.Program()
+    method = program.forward
+    x, kept, y = (method.tensor("float32", (4,)) for _ in range(3))
+    method.inputs, method.outputs = [x], [y]
+    method.kernel("aten::clone", [kept, method.number(None), y, y])
+    method.kernel("aten::copy_", [kept, x, method.number(False), kept], overload="")
+    described = models.describe(program.encode())
+    # aten::copy_ names the tensor that it writes first, too, as one that it reads.
+    assert (described.state_bytes, described.missing) == (16, ())
+
+
+def test_deploy_refuses_what_the_firmware_cannot_run(ethosu, model, raw, tmp_path):
+    path, image = tmp_path / "bad.pte", tmp_path / "rom.img"
+    program = made.quantised_ends(model, made.external(raw("u55"), KEY))
+    program.forward.kernel("aten::foo", [0, 0, 0])
+    path.write_bytes(program.encode())
+    code, _, err = ethosu("deploy", path, "-o", image)
+    assert code == 2 and "operator aten::foo is not in the firmware" in err
+    assert f"data {KEY} is in no .ptd of its name" in err and not image.exists()
+    assert "warning    bad.pte: operator aten::foo" in run(
+        ethosu, "deploy", path, "-o", image, "--force"
+    )
+
+
+def test_deploy_takes_the_data_file_along(ethosu, apart, tmp_path):
+    image = tmp_path / "rom.img"
+    assert "kws.ptd, kws.pte" in run(ethosu, "deploy", apart, "-o", image)
+    content = {"kws.pte": apart.read_bytes(), "kws.ptd": apart.with_suffix(".ptd").read_bytes()}
+    assert image.read_bytes() == romfs.build(content)
+
+
+def wasteful(model, raw):
+    """A program with a constant that nobody uses, one that somebody does, and a path."""
+    program = made.quantised_ends(model, raw("u55"))
+    method = program.forward
+    unused = program.constant(np.arange(500, dtype=np.float32))
+    used = program.constant(np.arange(6, dtype=np.float32))
+    method.tensor("float32", (500,), constant=True, data=unused)
+    program.constant_method("mean", np.arange(3, dtype=np.float32))
+    source = method.tensor("float32", (6,), constant=True, data=used)
+    y = method.tensor("float32", (6,))
+    method.kernel("aten::clone", [source, method.number(None), y, y])
+    method.outputs.append(y)
+    specs = method.delegates[0][2]
+    specs.insert(0, {0: "debug_artifact_path", 1: PATH})
+    return program.encode()
+
+
+def test_strip_leaves_out_what_nobody_uses(ethosu, model, raw, tmp_path):
+    path, output = tmp_path / "kws.pte", tmp_path / "small.pte"
+    path.write_bytes(wasteful(model, raw))
+    assert PATH in path.read_bytes()
+    shown = run(ethosu, "strip", path, "-o", output)
+    assert "its outputs are the same" in shown
+    stripped = output.read_bytes()
+    assert PATH not in stripped and len(stripped) <= path.stat().st_size - 4 * 500 + 128  # padding
+    assert executorch.strip(stripped) == stripped
+    program = executorch.Program(stripped)
+    assert program.method().delegates[0].specs == {"target": b"ethos-u55-128"}
+    (image,) = (romfs.build({"kws.pte": stripped}),)
+    run(ethosu, "deploy", path, "--strip", "-o", tmp_path / "rom.img")
+    assert (tmp_path / "rom.img").read_bytes() == image
+
+
+def test_strip_refuses_other_files(ethosu, compiled, model):
+    code, _, err = ethosu("strip", compiled(model))
+    assert code == 3 and "is no ExecuTorch program (.pte)" in err
+
+
+def test_strip_of_a_damaged_program_is_one_error(model, raw):
+    data = wasteful(model, raw)
+    for at in range(0, len(data), 41):
+        spoilt = data[:at] + bytes([data[at] ^ 0x7F]) + data[at + 1 :]
+        try:
+            with models.reading(spoilt):
+                executorch.strip(spoilt)
+        except executorch.program.InputError:
+            pass
+
+
+def test_a_program_in_another_order_is_stored_by_its_sizes():
+    """What a bundle stores is N, C, H, W; the program has the bytes as N, H, W, C."""
+    x = np.arange(24, dtype=np.int8).reshape(1, 2, 3, 4)
+    program = program_writer.Program()
+    program.forward.inputs = [program.forward.tensor("int8", x.shape, LAST)]
+    case = executorch.Bundle.parse(
+        program_writer.bundle(program.encode(), {"forward": [([x], [])]})
+    ).cases[0]
+    (arranged,) = case.arrange(executorch.Program(program.encode()).method()).inputs
+    np.testing.assert_array_equal(arranged, x.transpose(0, 2, 3, 1))

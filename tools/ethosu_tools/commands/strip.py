@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu strip`: leave out of a program what no board needs."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .. import models
+from ..errors import InputError
+from ..files import write_whole
+from ..strip import strip_checked
+from ..ui import Ui
+from .inspect import add_data_option
+
+EPILOG = """\
+Exporters leave constants in ExecuTorch programs that nobody uses, and in compile specs the options
+of the compiler and paths of the machine that it ran on. Both programs run on the simulated NPU:
+their outputs must be equal.
+
+    ethosu strip kws.pte -o kws_small.pte
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("model", type=Path, help="an ExecuTorch program (.pte)")
+    add_data_option(parser)
+    parser.add_argument(
+        "-o", "--output", type=Path, help="stripped program (default: MODEL itself)"
+    )
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Strip it, compare, write it."""
+    data = models.read(args.model)
+    if models.suffix(data) != ".pte":
+        raise InputError(f"{args.model} is no ExecuTorch program (.pte): nothing can be left out")
+    named = models.find_data(args.model, args.data)
+    with models.reading(args.model):
+        result = strip_checked(data, named)
+    output = args.output or args.model
+    write_whole(output, result)
+    return {
+        "model": str(args.model),
+        "output": str(output),
+        "bytes": len(result),
+        "before": len(data),
+    }
+
+
+def render(data: dict[str, Any]) -> str:
+    """Say what became of it."""
+    return (
+        f"{data['output']}: {data['bytes']:,} bytes, {data['before'] - data['bytes']:,} fewer; "
+        "its outputs are the same"
+    )

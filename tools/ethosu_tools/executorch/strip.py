@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""Leaves out of a program what no board needs: constants that nobody uses, and how it was compiled.
+
+Exporters leave constants behind, such as the float scales of what the NPU computes now. Compile
+specs hold the options of the compiler and, sometimes, paths of the machine that it ran on. The
+tables stay where they are, so that fields which this reader does not know stay, too: what is left
+out of them is filled with zeros. Segments behind them move.
+"""
+
+import struct
+from collections.abc import Iterator
+
+from ..errors import InputError
+from .program import DELEGATE, IDENTIFIER, KERNEL, MOVE, Method, Program, Tensor
+from .tables import U64, Row
+
+# Compile specs that say for which NPU a delegate is.
+_KEPT_SPECS = ("target", "output_format")
+_NULL = 1
+_SEGMENT_ALIGNMENT = 128
+_CONSTANT_ALIGNMENT = 16
+_HEADER_DATA_SIZE_AT = 32
+_PLANS, _SEGMENTS, _CONSTANTS = 1, 4, 5
+_VALUES, _DELEGATES = 2, 7
+_SPECS = 2
+
+
+def strip(data: bytes) -> bytes:
+    """A program that does the same; other files, bundles too, as they are.
+
+    InputError: the file is damaged, or shares what should be left out with what is needed.
+    """
+    if data[4:8] != IDENTIFIER:
+        return data
+    program = Program(data)
+    methods = [program.method(name) for name in program.methods]
+    tables = bytearray(data)
+    for row, method in zip(program.root.tables(_PLANS), methods, strict=True):
+        unused = set(_unused(method))
+        for number, value in enumerate(row.tables(_VALUES)):
+            if number in unused:
+                tables[value.place(0)] = _NULL
+        for delegate in row.tables(_DELEGATES):
+            _drop_specs(tables, delegate)
+    result = _move_segments(program, methods, tables)
+    _check(program, Program(result))
+    return result
+
+
+def _unused(method: Method) -> Iterator[int]:
+    """Constant tensors that no instruction names."""
+    if any(value.kind.startswith("type") for value in method.values):
+        return  # a list may name any tensor
+    named = {*method.inputs, *method.outputs}
+    for each in method.instructions:
+        named.update(each.arguments if each.type in (KERNEL, DELEGATE) else (each.index,))
+        if each.type >= MOVE:
+            return  # control flow names values in other ways
+    for number, value in enumerate(method.values):
+        if isinstance(value.content, Tensor) and value.content.buffer == 0 and number not in named:
+            yield number
+
+
+def _drop_specs(tables: bytearray, delegate: Row) -> None:
+    """Leave the specs at the front that are kept; fill the others with zeros."""
+    places = delegate.places(_SPECS, 4)
+    kept = []
+    for at, spec in zip(places, delegate.tables(_SPECS), strict=True):
+        if spec.text(0) in _KEPT_SPECS:
+            kept.append(at + struct.unpack_from("<I", tables, at)[0])
+        else:
+            for field in (0, 1):
+                content = spec.places(field, 1)
+                tables[content.start : content.stop] = bytes(len(content))
+    if places:
+        struct.pack_into("<I", tables, places.start - 4, len(kept))
+        for at, table in zip(places, kept, strict=False):
+            struct.pack_into("<I", tables, at, table - at)
+
+
+def _move_segments(program: Program, methods: list[Method], tables: bytearray) -> bytes:
+    """Write the segments anew, the constants without those that are unused."""
+    base = program.segments_at
+    if base == 0:
+        return bytes(tables)
+    contents = [program.segment(index) for index, _ in enumerate(program.root.tables(_SEGMENTS))]
+    index, offsets = program.constants_at
+    if index < len(contents):
+        contents[index], moved = _pack(contents[index], offsets, _sizes(methods))
+        row = program.root.table(_CONSTANTS)
+        for at, offset in zip(row.places(1, 8) if row else (), moved, strict=True):
+            struct.pack_into("<Q", tables, at, offset)
+    data = b""
+    for row, content in zip(program.root.tables(_SEGMENTS), contents, strict=True):
+        data += bytes(-len(data) % _SEGMENT_ALIGNMENT) if content else b""
+        _put(tables, row, 0, len(data) if content else 0)
+        _put(tables, row, 1, len(content))
+        data += content
+    if struct.unpack_from("<I", tables, 12)[0] > _HEADER_DATA_SIZE_AT - 8:
+        struct.pack_into("<Q", tables, _HEADER_DATA_SIZE_AT, len(data))
+    return bytes(tables[:base]) + data
+
+
+def _put(tables: bytearray, row: Row, field: int, number: int) -> None:
+    """Store a scalar, which is absent where it was 0."""
+    if row.number(field, U64) == number:
+        return
+    if not row.place(field):
+        raise InputError(f"its segments are in an order that cannot be written: {number} for none")
+    struct.pack_into("<Q", tables, row.place(field), number)
+
+
+def _sizes(methods: list[Method]) -> dict[int, int]:
+    """Bytes of each constant that is used; two tensors may be one constant."""
+    sizes: dict[int, int] = {}
+    for method in methods:
+        unused = set(_unused(method))
+        for number, value in enumerate(method.values):
+            tensor = value.content
+            if isinstance(tensor, Tensor) and tensor.buffer == 0 and number not in unused:
+                sizes[tensor.data_index] = max(tensor.size, sizes.get(tensor.data_index, 0))
+    return sizes
+
+
+def _pack(
+    segment: bytes, offsets: tuple[int, ...], sizes: dict[int, int]
+) -> tuple[bytes, list[int]]:
+    packed, moved = b"", []
+    for index, offset in enumerate(offsets):
+        size = sizes.get(index, 0)
+        if offset + size > len(segment):
+            raise InputError(f"constant {index} ends at byte {offset + size:,} of {len(segment):,}")
+        packed += bytes(-len(packed) % _CONSTANT_ALIGNMENT) if size else b""
+        moved.append(len(packed) if size else 0)
+        packed += segment[offset : offset + size]
+    return packed, moved
+
+
+def _check(before: Program, after: Program) -> None:
+    """Compare all that a run reads."""
+    same = before.methods == after.methods
+    for name in before.methods if same else ():
+        old, new = before.method(name), after.method(name)
+        unused = set(_unused(old))
+        same &= (old.inputs, old.outputs, old.instructions, old.operators, old.buffers) == (
+            (new.inputs, new.outputs, new.instructions, new.operators, new.buffers)
+        )
+        same &= [each.data for each in old.delegates] == [each.data for each in new.delegates]
+        for number, (value, other) in enumerate(zip(old.values, new.values, strict=True)):
+            if number not in unused:
+                same &= value == other and _content(before, value.content) == (
+                    _content(after, other.content)
+                )
+    if not same:
+        raise InputError("it shares what can be left out with what it needs: it stays as it is")
+
+
+def _content(program: Program, tensor: object) -> bytes:
+    """The bytes of a constant."""
+    index, offsets = program.constants_at
+    if not isinstance(tensor, Tensor) or tensor.buffer or tensor.data_index >= len(offsets):
+        return b""
+    start = offsets[tensor.data_index]
+    return program.segment(index)[start : start + tensor.size]
