@@ -88,6 +88,11 @@ class Model:
     """The output tensors, made once."""
     tensors: tuple[Tensor, ...]
     """All tensors of the graph; each access makes a new tuple."""
+    methods: tuple[str, ...]
+    """Of a program: names of the methods that can be loaded."""
+    constants: dict[str, Any]
+    """Of a program: what its constant methods return, by name: a number, a str, a memoryview of a
+    tensor, or a tuple of several."""
     len: int
     """Bytes of the file."""
     ram: int
@@ -108,12 +113,14 @@ class Model:
         postprocess: _Post | None = None,
         real: bool = False,
         method: str | None = None,
+        data: str | _Buffer | None = None,
     ) -> None:
-        """Load a model from a path or a buffer: a .tflite, or an ExecuTorch program (.pte).
+        """Load a model from a path or a buffer: a .tflite, or an ExecuTorch program (.pte, .bpte).
 
         Arrays of a program have the shape in which its bytes lie: NHWC for channels_last. Integer
-        ends have the scales that its methods input0_scale and so on tell, else 0.0. `method`: of a
-        program, "forward" when not given.
+        ends have the scales that its first and last call tell, or its methods input0_scale and so on,
+        else 0.0. `method`: of a program, "forward" when not given. `data`: a path or buffer of the
+        data file (.ptd) that the program names.
 
         `npu`: an index, a config, or a handle of reserve(); None: the NPU that the model was
         compiled for. `arena`: memory to use instead of a new block of the heap. The model keeps the
@@ -172,10 +179,19 @@ class Model:
     def reset(self) -> None:
         """Set variables (the state of a streaming model) to their initial values."""
 
-    def selftest(self) -> bool:
-        """Compare with the expected outputs that `ethosu compile --selftest` stored.
+    def method(self, name: str, /) -> Model:
+        """Load another method of the same program: a model that shares its file.
 
-        True: all are equal. RuntimeError names the first output that differs. ValueError: the model
+        They share the arena, too, if neither keeps data there between inferences, both run on one
+        NPU, and it is large enough: then a run of one overwrites inputs and outputs of the other.
+        ValueError: there is no such method.
+        """
+
+    def selftest(self, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
+        """Compare with expected outputs: of `ethosu compile --selftest`, or of a .bpte's cases.
+
+        Integers must be equal, floats of a .bpte must differ by atol + rtol * expected at most,
+        which is what ExecuTorch asks for. True: all are right. RuntimeError names the first output that differs. ValueError: the model
         has no self-test. The model's variables are reset before and after.
         """
 
@@ -183,7 +199,12 @@ class Model:
         """Bytes that a tool stored in the file under this name; None: there are none."""
 
     def info(self) -> dict[str, Any]:
-        """Config, version of Vela, arena, place of the weights, sizes, share of the NPU."""
+        """Config, version of Vela, arena, place of the weights, sizes, share of the NPU.
+
+        Of a program also: planned_size (bytes), quantized_values (that the CPU quantises or
+        dequantises in each run), cpu_operators (calls by name), nchw (an input is an image that the
+        NPU has to transpose), notes (sentences that say what helps), method.
+        """
 
     def deinit(self) -> None:
         """Free file and arena; views of tensors stay valid. A second call does nothing."""
@@ -197,6 +218,8 @@ class Tensor:
     """Name of the tensor in the file."""
     shape: tuple[int, ...]
     """Dimensions."""
+    order: tuple[int, ...]
+    """Dimensions of the exporter's sizes, as `shape` has them: (0, 2, 3, 1) is N, H, W, C."""
     dtype: str
     """Typecode of `array`."""
     scale: float | tuple[float, ...]

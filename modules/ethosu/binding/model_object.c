@@ -195,37 +195,42 @@ static void choose_npu(model_obj_t *self, mp_obj_t npu)
     }
 }
 
-/** What Model() is told besides the file. */
+/** What Model() is told. */
 struct options {
-    struct source file;
-    struct source data;
+    const void *file;
+    uint32_t file_size;        /**< bytes */
+    const struct source *data; /**< or NULL */
     mp_obj_t npu;
     mp_obj_t arena; /**< None, a buffer, or another method's model */
     mp_obj_t postprocess;
     const char *method;
     uint64_t timeout;
+    bool file_copied;
+    bool file_may_change; /**< or the data */
     bool real;
     bool verify;
 };
 
 static mp_obj_t new_model(const mp_obj_type_t *type, const struct options *options)
 {
-    const struct source *file = &options->file;
-    const struct source *data = &options->data;
+    static const struct source none;
+    const struct source *data = options->data == NULL ? &none : options->data;
     model_obj_t *self = mp_obj_malloc_with_finaliser(model_obj_t, type);
     memset((uint8_t *)self + sizeof self->base, 0, sizeof *self - sizeof self->base);
     choose_npu(self, options->npu);
     self->postprocess = options->postprocess;
     self->real = options->real;
     self->verify = options->verify;
-    self->block[MODEL_FILE] = pin_block_of(file->data, file->size, "model", NULL);
+    self->block[MODEL_FILE] = pin_block_of(options->file, options->file_size, "model", NULL);
     self->block[MODEL_DATA] = pin_block_of(data->data, data->size, "data", NULL);
-    self->file = *file;
-    self->data = *data;
+    self->data = options->data;
+    self->file_size = options->file_size;
+    self->file_copied = options->file_copied;
+    self->file_may_change = options->file_may_change;
     self->deadline.timeout = MAX(options->timeout, 1); // a wait of 0 only looks
     struct ethosu_model_source from = {
-        .file = file->data,
-        .file_size = file->size,
+        .file = options->file,
+        .file_size = options->file_size,
         .driver = self->npu,
         .skip_verify = !options->verify,
         .method = options->method,
@@ -234,12 +239,29 @@ static mp_obj_t new_model(const mp_obj_type_t *type, const struct options *optio
         .stop = model_must_stop,
         .argument = self,
         .npu_reads_object = binding_npu_reads_heap(),
-        .file_may_change = (file->may_change || data->may_change) && options->verify,
+        .file_may_change = options->file_may_change && options->verify,
     };
     // Loading runs callbacks: what it reads and writes stays where it is.
     pin_add(&self->pins, self->block, MODEL_BLOCKS, lose);
     load(self, &from, options->npu == mp_const_none, options->arena);
     return MP_OBJ_FROM_PTR(self);
+}
+
+/** Get the bytes of the file, and of the data if it is given. Raises. */
+static void open_sources(struct options *options, mp_obj_t file, mp_obj_t data)
+{
+    struct source source;
+    source_open(file, "model", &source);
+    options->file = source.data;
+    options->file_size = (uint32_t)source.size;
+    options->file_copied = source.copied;
+    options->file_may_change = source.may_change;
+    if (data != mp_const_none) {
+        struct source *more = m_new(struct source, 1);
+        source_open(data, "data", more);
+        options->data = more;
+        options->file_may_change |= more->may_change;
+    }
 }
 
 /**
@@ -285,10 +307,7 @@ static mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
         .method = method == mp_const_none ? NULL : mp_obj_str_get_str(method),
     };
     binding_need_stack(LOADER_STACK);
-    source_open(args[ARG_SOURCE].u_obj, "model", &options.file);
-    if (args[ARG_DATA].u_obj != mp_const_none) {
-        source_open(args[ARG_DATA].u_obj, "data", &options.data);
-    }
+    open_sources(&options, args[ARG_SOURCE].u_obj, args[ARG_DATA].u_obj);
     return new_model(type, &options);
 }
 
@@ -296,7 +315,10 @@ mp_obj_t model_new_method(model_obj_t *self, const char *method)
 {
     binding_need_stack(LOADER_STACK);
     struct options options = {
-        .file = self->file,
+        .file = ethosu_model_file(self->model),
+        .file_size = self->file_size,
+        .file_copied = self->file_copied,
+        .file_may_change = self->file_may_change,
         .data = self->data,
         .npu = self->handle == NULL ? mp_const_none : MP_OBJ_FROM_PTR(self->handle),
         .arena = MP_OBJ_FROM_PTR(self),
@@ -388,7 +410,7 @@ static MP_DEFINE_CONST_FUN_OBJ_2(model_method_obj, model_method);
 static mp_obj_t model_info(mp_obj_t self_in)
 {
     model_obj_t *self = model_open(self_in);
-    const struct info_more more = {self->arena, (uint32_t)self->file.size, self->file.copied};
+    const struct info_more more = {self->arena, self->file_size, self->file_copied};
     mp_obj_t dict = info_model(self->model, &more);
     model_add_program(self, dict);
     return dict;
@@ -410,7 +432,7 @@ static void model_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind
               "arena %u bytes at 0x%x, weights %s, Vela ",
               info.npu, (unsigned)info.inputs, (unsigned)info.outputs, (unsigned)info.npu_calls,
               (unsigned)info.cpu_steps, (unsigned)info.arena_size, (unsigned)(uintptr_t)self->arena,
-              info_weights(&info, self->file.copied));
+              info_weights(&info, self->file_copied));
     mp_obj_print_helper(print, info_vela(self->model), PRINT_STR);
     mp_print_str(print, ">");
 }
@@ -465,7 +487,7 @@ static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
                NULL) {
         destination[1] = MP_OBJ_SENTINEL; // a method: look in locals
     } else if (name == MP_QSTR_len) {
-        destination[0] = mp_obj_new_int_from_uint((mp_uint_t)self->file.size);
+        destination[0] = mp_obj_new_int_from_uint(self->file_size);
     } else if (name == MP_QSTR_postprocess) {
         destination[0] = self->postprocess;
     } else if (name == MP_QSTR_npu) {

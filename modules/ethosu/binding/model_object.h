@@ -26,13 +26,15 @@ typedef struct model_obj {
     uint32_t arena_span; /**< bytes from the start of its block to the arena's end */
     mp_obj_t tensors[2]; /**< tuples of inputs and outputs; MP_OBJ_NULL: not made yet */
     mp_obj_t postprocess;
-    struct source file;
-    struct source data; /**< what a program keeps in another file (.ptd); empty: none was given */
-    bool keeps_data;    /**< in its arena, between inferences */
-    bool lost;          /**< its ROM was written, maybe while it was being loaded */
-    bool real;          /**< predict() returns real values */
-    bool verify;        /**< it was loaded with verify=True */
-    bool one_call;      /**< an inference is one NPU call and nothing else */
+    const struct source *data; /**< what a program keeps in another file (.ptd); or NULL */
+    uint32_t file_size;        /**< bytes */
+    bool file_copied;          /**< the file was read into RAM */
+    bool file_may_change;      /**< Python can write to the file, or to the data */
+    bool keeps_data;           /**< in its arena, between inferences */
+    bool lost;                 /**< its ROM was written, maybe while it was being loaded */
+    bool real;                 /**< predict() returns real values */
+    bool verify;               /**< it was loaded with verify=True */
+    bool one_call;             /**< an inference is one NPU call and nothing else */
 } model_obj_t;
 
 /** The model; raises ValueError after deinit(). */

@@ -88,14 +88,11 @@ static mp_obj_t load_methods(const model_obj_t *self)
 
 bool model_load_program(model_obj_t *self, qstr name, mp_obj_t *value)
 {
-    struct ethosu_model_program program;
-    if (!ethosu_model_get_program(self->model, &program)) {
-        return false;
-    }
     if (name == MP_QSTR_methods) {
         *value = load_methods(self);
     } else if (name == MP_QSTR__file) {
-        *value = tensor_view(self, self->file.data, (uint32_t)self->file.size, ETHOSU_TYPE_UINT8);
+        *value =
+            tensor_view(self, ethosu_model_file(self->model), self->file_size, ETHOSU_TYPE_UINT8);
     } else if (name == MP_QSTR_constants) {
         *value = load_constants(self);
     } else {

@@ -2,6 +2,11 @@
 /** Facts about a loaded model. */
 #include "format.h"
 
+const void *ethosu_model_file(const struct ethosu_model *model)
+{
+    return model->file;
+}
+
 const struct ethosu_model_buffer *ethosu_model_inputs(const struct ethosu_model *model)
 {
     return model->buffers;

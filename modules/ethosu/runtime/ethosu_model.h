@@ -205,6 +205,9 @@ bool ethosu_model_is_one_call(const struct ethosu_model *model);
 
 void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model_info *info);
 
+/** The file that the model was loaded from. */
+const void *ethosu_model_file(const struct ethosu_model *model);
+
 /** The model's inputs, in order: fill them before each inference. */
 const struct ethosu_model_buffer *ethosu_model_inputs(const struct ethosu_model *model);
 

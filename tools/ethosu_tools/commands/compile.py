@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu compile`: compile a TFLite model for an NPU, with Vela."""
+"""`ethosu compile`: compile a model for an NPU: of TFLite with Vela, of PyTorch with ExecuTorch."""
 
 import argparse
 import os
@@ -8,9 +8,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import boards, plan, selftest, tflite, vela, vela_defects
+from .. import boards, models, plan, selftest, tflite, vela, vela_defects
 from ..boards import BoardFacts
 from ..errors import InputError, UsageError
+from ..executorch import export
+from ..files import read_whole, write_whole
 from ..plan.fold import fold_quantization
 from ..ui import Ui
 from .inspect import render as render_description
@@ -30,6 +32,15 @@ Vela's whole report is written next to the output, as NAME.report.txt. When oper
 CPU, their memory is planned as `ethosu plan` does. More options for Vela follow --vela:
 
     ethosu compile model.tflite --npu ethos-u55-128 --vela='--optimise Size'
+
+A PyTorch model is quantised and exported by ExecuTorch, if that is installed (the extra
+`executorch`), here or for the Python that --python names; it becomes NAME.pte. MODEL is what
+torch.export.save() wrote (.pt2), or a Python file (.py), which is run. That defines `model` and
+`inputs`, a tuple of example tensors. It may define `calibration`, a list of such tuples (default:
+the example alone), and `constants`, a dict of values that Model.constants gives, such as labels.
+Images are exported channels last, and inputs and outputs are int8, unless options say otherwise.
+
+    ethosu compile kws.py --npu ethos-u55-128 --python ~/torch/bin/python
 """
 
 
@@ -37,7 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("model", type=Path, help="the .tflite file, int8 or int16 quantised")
+    parser.add_argument(
+        "model",
+        type=Path,
+        help="the .tflite file, int8 or int16 quantised; or a PyTorch model, .pt2 or .py",
+    )
     parser.add_argument(
         "--board",
         type=boards.argument,
@@ -51,7 +66,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
     )
     parser.add_argument(
-        "-o", "--output", type=Path, help="compiled model (default: NAME_vela.tflite, here)"
+        "-o",
+        "--output",
+        type=Path,
+        help="compiled model (default: NAME_vela.tflite or NAME.pte, here)",
     )
     parser.add_argument("--config", default=vela.CONFIG_FILE, help="Vela configuration file")
     parser.add_argument("--system-config", help="section of that file: clocks and memories")
@@ -82,10 +100,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="store which commands belong to which operator, so that a failed inference names the "
         "operator (default: yes; some hundred bytes of the file, no RAM)",
     )
+    torch = parser.add_argument_group("PyTorch models")
+    torch.add_argument("--python", metavar="PATH", help="Python that has ExecuTorch")
+    torch.add_argument(
+        "--channels-last",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="export images with their channels side by side (default: yes); else the NPU has to "
+        "transpose them",
+    )
+    torch.add_argument(
+        "--float-ends",
+        action="store_true",
+        help="inputs and outputs are floats, which the CPU quantises and dequantises in each run",
+    )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile."""
+    if args.model.suffix in export.SUFFIXES:
+        return _export(args, ui)
+    if args.python or args.float_ends or not args.channels_last:
+        raise UsageError("--python, --channels-last and --float-ends are for PyTorch models")
     if args.selftest and args.quantized_io:
         raise UsageError("a self-test compares outputs as MODEL has them: not with --quantized-io")
     board = boards.load(args.board) if args.board else None
@@ -127,6 +163,39 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return data | {"bytes": output.stat().st_size}
 
 
+def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Export a PyTorch model, and describe what came out."""
+    if args.selftest or args.quantized_io or args.cmsis_nn:
+        raise UsageError("--selftest, --quantized-io and --cmsis-nn are for TFLite models")
+    board = boards.load(args.board) if args.board else None
+    npu = _npu(args.npu, board)
+    facts = board.vela if board else None
+    output = args.output or Path(f"{args.model.stem}.pte")
+    own = () if args.config == vela.CONFIG_FILE else (f"--config={args.config}",)
+    options = export.Options(
+        npu,
+        channels_last=args.channels_last,
+        integer_ends=not args.float_ends,
+        system_config=args.system_config or (facts.system_config if facts else None),
+        memory_mode=args.memory_mode or (facts.memory_mode if facts else None),
+        vela=(*args.vela, *own, *((f"--config={facts.config}",) if facts else ())),
+    )
+    read_whole(args.model)  # it is there
+    ui.note(f"exporting {args.model} for {npu}; this takes some ten seconds")
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
+        made = Path(work) / "model.pte"
+        report = export.export(args.model, made, options, args.python)
+        description = models.describe(made)
+        write_whole(output, made.read_bytes())
+        write_whole(vela.report_path(output), report.encode())
+    return {
+        "model": str(output),
+        "bytes": output.stat().st_size,
+        "report": str(vela.report_path(output)),
+        **description.as_dict(),
+    }
+
+
 def _npu(asked: str | None, board: BoardFacts | None) -> str:
     """The NPU to compile for; the board's file says nothing of systems with another one."""
     if board is None:
@@ -156,6 +225,8 @@ def _fold_quantization(model: Path, folder: Path) -> tuple[Path, list[str]]:
 
 def render(data: dict[str, Any]) -> str:
     """Say what came out."""
+    if "estimate" not in data:
+        return f"{render_description(data)}\nreport     {data['report']}"
     estimate = data["estimate"]
     sizes = [f"plan       {render_sizes(data['plan'])}"] if "plan" in data else []
     if "plan_error" in data:

@@ -103,7 +103,9 @@ def describe(data: bytes, method: str = "forward", named: Iterable[DataFile] = (
     names = Counter(_entry(chosen.operators, each.index, "operator") for each in called)
     known = known_operators()
     constants = {
-        name: value for name in program.methods if (value := program.constant(name)) is not None
+        name: _plain(value)
+        for name in program.methods
+        if (value := program.constant(name)) is not None
     }
     return Description(
         inputs=_ends(program, chosen, "input", chosen.inputs),
@@ -127,6 +129,13 @@ def describe(data: bytes, method: str = "forward", named: Iterable[DataFile] = (
         missing=tuple(sorted(set(names) - set(known))),
         external=tuple(sorted(program.absent(chosen))),
     )
+
+
+def _plain(value: Any) -> Any:
+    """A constant for JSON; a tensor is its type and sizes."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return f"{value.dtype} {list(value.sizes)}" if isinstance(value, Tensor) else value
 
 
 @cache

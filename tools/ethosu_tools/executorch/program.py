@@ -48,6 +48,7 @@ DTYPES = {
 
 VALUES = ("none", "null", "int", "bool", "double", "tensor", "string", "ints")
 KERNEL, DELEGATE, MOVE, JUMP, FREE = range(1, 6)
+_CONSTANTS = ("null", "int", "bool", "double", "string", "tensor")
 _INLINE, _SEGMENT = 0, 1
 
 
@@ -131,11 +132,16 @@ class Method:
 
     @property
     def constant(self) -> Any:
-        """What a method without instructions returns; None: it is not such a method."""
-        if self.instructions or len(self.outputs) != 1:
+        """What a method without instructions returns: a value, or a tuple of several.
+
+        None: it is not such a method.
+        """
+        if self.instructions or self.inputs or not self.outputs:
             return None
-        value = self.value(self.outputs[0])
-        return value.content if value.kind in ("int", "bool", "double", "string") else None
+        values = [self.value(index) for index in self.outputs]
+        if any(value.kind not in _CONSTANTS for value in values):
+            return None
+        return values[0].content if len(values) == 1 else tuple(value.content for value in values)
 
 
 class Program:
