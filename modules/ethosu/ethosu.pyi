@@ -118,9 +118,9 @@ class Model:
         """Load a model from a path or a buffer: a .tflite, or an ExecuTorch program (.pte, .bpte).
 
         Arrays of a program have the shape in which its bytes lie: NHWC for channels_last. Integer
-        ends have the scales that its first and last call tell, or its methods input0_scale and so on,
-        else 0.0. `method`: of a program, "forward" when not given. `data`: a path or buffer of the
-        data file (.ptd) that the program names.
+        ends have the scales that its first and last call tell, or its methods input0_scale and so
+        on, else 0.0. `method`: of a program, "forward" when not given. `data`: a path or buffer of
+        the data file (.ptd) that the program names.
 
         `npu`: an index, a config, or a handle of reserve(); None: the NPU that the model was
         compiled for. `arena`: memory to use instead of a new block of the heap. The model keeps the
@@ -190,9 +190,9 @@ class Model:
     def selftest(self, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
         """Compare with expected outputs: of `ethosu compile --selftest`, or of a .bpte's cases.
 
-        Integers must be equal, floats of a .bpte must differ by atol + rtol * expected at most,
-        which is what ExecuTorch asks for. True: all are right. RuntimeError names the first output that differs. ValueError: the model
-        has no self-test. The model's variables are reset before and after.
+        Integers must be equal, floats of a .bpte may differ by atol + rtol * expected, as in
+        ExecuTorch. True: all are right. RuntimeError names the first output that differs.
+        ValueError: the model has no self-test. The model's variables are reset before and after.
         """
 
     def metadata(self, name: str, /) -> bytes | None:

@@ -43,6 +43,10 @@ model_obj_t *model_open(mp_obj_t self_in);
 /** The model; raises after deinit(), or when one of its inferences is under way. */
 model_obj_t *model_idle(mp_obj_t self_in);
 
+/** The class's constructor: Model(source, *, npu=None, ...). Raises. */
+mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
+                        const mp_obj_t *pos_args);
+
 /** Load another method of a program, in the same arena if it may lie there. Raises. */
 mp_obj_t model_new_method(model_obj_t *self, const char *method);
 

@@ -403,7 +403,7 @@ def test_a_model_asks_for_the_stack_that_loading_takes(
     """Painted: the deepest word that loading changes lies within what it asks for."""
     if request.config.getoption("--port"):
         pytest.skip("paints the stack of the emulated board")
-    source = (repo / "modules/ethosu/binding/model_object.c").read_text()
+    source = (repo / "modules/ethosu/binding/model_load.c").read_text()
     (asked,) = re.findall(r"#define LOADER_STACK (\d+)", source)
     top = firmware_image.of().symbol("_stack_top")
     files = {

@@ -9,6 +9,7 @@ import pytest
 import sharing
 from ethosu_tools import boards, selftest
 from ethosu_tools.board import Board, QemuBoard
+from ethosu_tools.errors import RemoteError
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite.writer import write
@@ -23,6 +24,7 @@ STEPS = 5
 # What ethosu.pyi promises and the native module does not offer, and why. All else it must offer.
 SIZE = "its code and data are taken from the heap"
 NO_SCHEDULER = "native code can neither connect an interrupt nor schedule a call"
+NO_PROGRAMS = "it loads no ExecuTorch programs"
 NOT_OFFERED = {
     "PMU": SIZE,
     **{f"PMU{name}": SIZE for name in (".cycles", ".__enter__", ".__exit__")},
@@ -30,7 +32,18 @@ NOT_OFFERED = {
     "NPU.pmu": SIZE,
     "NPU.invoke_async(callback)": NO_SCHEDULER,
     "Model.tensors": SIZE,
+    **{f"Model.{name}": NO_PROGRAMS for name in ("method", "methods", "constants")},
+    **{f"Model.__init__({name})": NO_PROGRAMS for name in ("method", "data")},
+    **{f"Model.selftest({name})": NO_PROGRAMS for name in ("rtol", "atol")},
+    "Tensor.order": NO_PROGRAMS,
 }
+
+
+def test_an_executorch_program_is_refused_by_its_name(loaded):
+    loaded.write_file("/kws.pte", b"\0\0\0\0ET12" + bytes(992))
+    expected = "an ExecuTorch program of 1000 bytes: this build has no support for it"
+    with pytest.raises(RemoteError, match=expected):
+        loaded.exec("ethosu.Model('/kws.pte')")
 
 
 def is_exact(board, source, compiled_path):

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+/** Makes an `ethosu.Model`: its file, its NPU, its arena; see model_object.h. */
+#include "model_object.h"
+
+#include <string.h>
+
+#include "arguments.h"
+#include "block.h"
+#include "model_run.h"
+#include "npus.h"
+#include "py/gc.h"
+#include "py/runtime.h"
+#include "raise.h"
+
+/** Bytes of C stack for loading a model; a test measures what it takes. */
+#define LOADER_STACK 6144
+
+static model_obj_t *model_of(struct pins *pins)
+{
+    return (model_obj_t *)((uint8_t *)pins - offsetof(model_obj_t, pins));
+}
+
+/** Its ROM is about to be written. */
+static void lose(struct pins *pins)
+{
+    model_of(pins)->model = NULL;
+    model_of(pins)->lost = true;
+}
+
+/** The first fact that speaks against a shared arena; NULL: none does. */
+static MP_NOINLINE const char *who_keeps_data(const struct ethosu_model_memory *memory)
+{
+    uintptr_t start = (uintptr_t)memory->arena;
+    for (struct pins *pins = pin_next(NULL); pins != NULL; pins = pin_next(pins)) {
+        const model_obj_t *other = model_of(pins);
+        if (pins->lose != lose || other->lost) {
+            continue; // an NPU's job, or a model that runs no more
+        }
+        uintptr_t first = (uintptr_t)other->arena;
+        uintptr_t end = (uintptr_t)other->block[MODEL_ARENA] + other->arena_span;
+        if (start < end && first < start + memory->arena_size) {
+            if (memory->keeps_data) {
+                return "this model";
+            }
+            if (other->keeps_data) {
+                return "that model";
+            }
+        }
+    }
+    return NULL;
+}
+
+/** Refuse to share an arena that holds data between inferences. Raises. */
+static void check_shared(const struct ethosu_model_memory *memory)
+{
+    if (who_keeps_data(memory) == NULL) {
+        return;
+    }
+    gc_collect(); // the program may have lost the other model
+    const char *who = who_keeps_data(memory);
+    if (who != NULL) {
+        mp_raise_msg_varg(&mp_type_ValueError,
+                          MP_ERROR_TEXT("arena at 0x%x overlaps the arena of a loaded model, and "
+                                        "%s keeps data there between inferences"),
+                          (unsigned)(uintptr_t)memory->arena, who);
+    }
+}
+
+/** May a model use the arena of another method, whose NPU runs one inference after the other? */
+static bool may_share(const model_obj_t *self, const model_obj_t *other,
+                      const struct ethosu_model_memory *memory)
+{
+    uintptr_t end = (uintptr_t)other->block[MODEL_ARENA] + other->arena_span;
+    return self->npu == other->npu && !memory->keeps_data && !other->keeps_data &&
+           memory->arena_size <= end - (uintptr_t)other->arena;
+}
+
+/** Memory for the arena: another method's, the caller's buffer, or a new block. Raises. */
+static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_memory *memory)
+{
+    memory->arena_size = binding_align(memory->arena_size);
+    struct block block;
+    if (mp_obj_is_type(arena, &binding_model_type)) {
+        const model_obj_t *other = MP_OBJ_TO_PTR(arena);
+        block = (struct block){other->block[MODEL_ARENA], (void *)(uintptr_t)other->arena, 0};
+        arena = mp_const_none;
+        if (!may_share(self, other, memory)) {
+            block = binding_allocate(memory->arena_size);
+        }
+    } else if (arena == mp_const_none) {
+        block = binding_allocate(memory->arena_size);
+    } else {
+        mp_buffer_info_t given;
+        binding_get_buffer(arena, &given, MP_BUFFER_WRITE, "arena");
+        block = (struct block){pin_block_of(given.buf, given.len, "arena", NULL),
+                               (void *)binding_align((uintptr_t)given.buf), given.len};
+        size_t skipped = (size_t)((uint8_t *)block.data - (uint8_t *)given.buf);
+        if (given.len < memory->arena_size + skipped) {
+            mp_raise_msg_varg(&mp_type_ValueError,
+                              MP_ERROR_TEXT("arena has %d bytes, the model needs %d there"),
+                              (int)given.len, (int)(memory->arena_size + skipped));
+        }
+    }
+    memory->arena = block.data;
+    if (arena != mp_const_none) {
+        check_shared(memory);
+    }
+    self->block[MODEL_ARENA] = block.start;
+    self->arena_span =
+        (uint32_t)((uint8_t *)block.data - (uint8_t *)block.start + memory->arena_size);
+    self->arena = block.data;
+    self->keeps_data = memory->keeps_data;
+}
+
+/**
+ * Check the model, and load it.
+ *
+ * @param any  the caller named no NPU: use the one that the model was compiled for
+ */
+static void load(model_obj_t *self, struct ethosu_model_source *source, bool any, mp_obj_t arena)
+{
+    struct ethosu_model_memory memory;
+    struct ethosu_model_error error;
+    int status = ethosu_model_measure(source, &memory, &error);
+    for (struct ethosu_driver *npu = ethosu_ext_next(NULL);
+         any && status == ETHOSU_MODEL_WRONG_NPU && npu != NULL; npu = ethosu_ext_next(npu)) {
+        source->driver = self->npu = npu;
+        status = ethosu_model_measure(source, &memory, &error);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        binding_raise_model(status, &error);
+    }
+    memory.object = m_new(uint8_t, memory.object_size);
+    set_arena(self, arena, &memory);
+    status = ethosu_model_load(source, &memory, &self->model, &error);
+    if (status != ETHOSU_MODEL_OK) {
+        pin_remove(&self->pins);
+        binding_raise_model(status, &error);
+    }
+    if (self->lost) {
+        self->model = NULL;
+        (void)model_open(MP_OBJ_FROM_PTR(self)); // raises
+    }
+    self->one_call = ethosu_model_is_one_call(self->model);
+}
+
+/** The NPU to run on: a handle from reserve(), or what reserve() takes as `npu`. Raises. */
+static void choose_npu(model_obj_t *self, mp_obj_t npu)
+{
+    if (mp_obj_is_type(npu, &binding_npu_type)) {
+        self->handle = npu_reserved(npu);
+        self->npu = self->handle->npu;
+    } else {
+        self->npu = npus_choose(npu);
+    }
+}
+
+/** What Model() is told. */
+struct options {
+    const void *file;
+    uint32_t file_size;        /**< bytes */
+    const struct source *data; /**< or NULL */
+    mp_obj_t npu;
+    mp_obj_t arena; /**< None, a buffer, or another method's model */
+    mp_obj_t postprocess;
+    const char *method;
+    uint64_t timeout;
+    bool file_copied;
+    bool file_may_change; /**< or the data */
+    bool real;
+    bool verify;
+};
+
+static mp_obj_t new_model(const mp_obj_type_t *type, const struct options *options)
+{
+    static const struct source none;
+    const struct source *data = options->data == NULL ? &none : options->data;
+    model_obj_t *self = mp_obj_malloc_with_finaliser(model_obj_t, type);
+    memset((uint8_t *)self + sizeof self->base, 0, sizeof *self - sizeof self->base);
+    choose_npu(self, options->npu);
+    self->postprocess = options->postprocess;
+    self->real = options->real;
+    self->verify = options->verify;
+    self->block[MODEL_FILE] = pin_block_of(options->file, options->file_size, "model", NULL);
+    self->block[MODEL_DATA] = pin_block_of(data->data, data->size, "data", NULL);
+    self->data = options->data;
+    self->file_size = options->file_size;
+    self->file_copied = options->file_copied;
+    self->file_may_change = options->file_may_change;
+    self->deadline.timeout = MAX(options->timeout, 1); // a wait of 0 only looks
+    struct ethosu_model_source from = {
+        .file = options->file,
+        .file_size = options->file_size,
+        .driver = self->npu,
+        .skip_verify = !options->verify,
+        .method = options->method,
+        .data = data->data,
+        .data_size = data->size,
+        .stop = model_must_stop,
+        .argument = self,
+        .npu_reads_object = binding_npu_reads_heap(),
+        .file_may_change = options->file_may_change && options->verify,
+    };
+    // Loading runs callbacks: what it reads and writes stays where it is.
+    pin_add(&self->pins, self->block, MODEL_BLOCKS, lose);
+    load(self, &from, options->npu == mp_const_none, options->arena);
+    return MP_OBJ_FROM_PTR(self);
+}
+
+/** Get the bytes of the file, and of the data if it is given. Raises. */
+static void open_sources(struct options *options, mp_obj_t file, mp_obj_t data)
+{
+    struct source source;
+    source_open(file, "model", &source);
+    options->file = source.data;
+    options->file_size = (uint32_t)source.size;
+    options->file_copied = source.copied;
+    options->file_may_change = source.may_change;
+    if (data != mp_const_none) {
+        struct source *more = m_new(struct source, 1);
+        source_open(data, "data", more);
+        options->data = more;
+        options->file_may_change |= more->may_change;
+    }
+}
+
+/**
+ * Model(source, *, npu=None, arena=None, verify=True, timeout_ms=10000,
+ * postprocess=None, real=False, method=None, data=None)
+ */
+mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
+                        const mp_obj_t *pos_args)
+{
+    enum {
+        ARG_SOURCE,
+        ARG_NPU,
+        ARG_ARENA,
+        ARG_VERIFY,
+        ARG_TIMEOUT,
+        ARG_POST,
+        ARG_REAL,
+        ARG_METHOD,
+        ARG_DATA
+    };
+    static const mp_arg_t allowed_args[] = {
+        {MP_QSTR_source, MP_ARG_REQUIRED | MP_ARG_OBJ, {.u_obj = MP_OBJ_NULL}},
+        {MP_QSTR_npu, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+        {MP_QSTR_arena, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+        {MP_QSTR_verify, MP_ARG_KW_ONLY | MP_ARG_BOOL, {.u_bool = true}},
+        {MP_QSTR_timeout_ms, MP_ARG_KW_ONLY | MP_ARG_INT, {.u_int = BINDING_TIMEOUT_MS}},
+        {MP_QSTR_postprocess, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+        {MP_QSTR_real, MP_ARG_KW_ONLY | MP_ARG_BOOL, {.u_bool = false}},
+        {MP_QSTR_method, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+        {MP_QSTR_data, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+    };
+    mp_arg_val_t args[MP_ARRAY_SIZE(allowed_args)];
+    mp_arg_parse_all_kw_array(n_args, n_kw, pos_args, MP_ARRAY_SIZE(allowed_args), allowed_args,
+                              args);
+    mp_obj_t method = args[ARG_METHOD].u_obj;
+    struct options options = {
+        .npu = args[ARG_NPU].u_obj,
+        .arena = args[ARG_ARENA].u_obj,
+        .postprocess = args[ARG_POST].u_obj,
+        .timeout = binding_timeout(args[ARG_TIMEOUT].u_int),
+        .real = args[ARG_REAL].u_bool,
+        .verify = args[ARG_VERIFY].u_bool,
+        .method = method == mp_const_none ? NULL : mp_obj_str_get_str(method),
+    };
+    binding_need_stack(LOADER_STACK);
+    open_sources(&options, args[ARG_SOURCE].u_obj, args[ARG_DATA].u_obj);
+    return new_model(type, &options);
+}
+
+mp_obj_t model_new_method(model_obj_t *self, const char *method)
+{
+    binding_need_stack(LOADER_STACK);
+    struct options options = {
+        .file = ethosu_model_file(self->model),
+        .file_size = self->file_size,
+        .file_copied = self->file_copied,
+        .file_may_change = self->file_may_change,
+        .data = self->data,
+        .npu = self->handle == NULL ? mp_const_none : MP_OBJ_FROM_PTR(self->handle),
+        .arena = MP_OBJ_FROM_PTR(self),
+        .postprocess = self->postprocess,
+        .method = method,
+        .timeout = self->deadline.timeout,
+        .real = self->real,
+        .verify = self->verify,
+    };
+    return new_model(self->base.type, &options);
+}
