@@ -76,8 +76,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 def _read(paths: Sequence[Path]) -> dict[str, Any]:
     """All files by name; a program's data file goes with it."""
     tree: dict[str, Any] = {}
-    beside = [path.with_suffix(".ptd") for path in paths if path.suffix in (".pte", ".bpte")]
-    for path in (*paths, *(each for each in beside if each.is_file() and each not in paths)):
+    companions = [path.with_suffix(".ptd") for path in paths if path.suffix in (".pte", ".bpte")]
+    for path in (*paths, *(each for each in companions if each.is_file() and each not in paths)):
         for name, content in romfs.read_tree(path).items():
             if name in tree:
                 raise UsageError(f"two of the files are named {name}: {path} is the second")

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The examples and the pages' code run on the board, as they stand."""
 
+import os
 import re
+import shlex
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
-from ethosu_tools import romfs, selftest
+from ethosu_tools import arrays, cli, models, romfs, selftest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
@@ -31,12 +35,24 @@ EXPECTED = {
 }
 
 
-def blocks(page):
-    return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+PYTORCH = MODULE / "docs/pytorch.md"
+
+
+def blocks(page, language="python"):
+    found = rf"^```{language}\n(.*?)^```$"
+    return re.findall(found, page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
-def rom(request, board_npu, compiled, small_models, raw, tmp_path_factory):  # noqa: F811
+def spotter(small_models, board_npu, raw):  # noqa: F811
+    """What stands for the page's keyword spotter: a program with as many outputs, and labels."""
+    program = made.quantised_ends(small_models["small_cnn"], raw(board_npu))
+    program.constant_method("get_labels", *(f"word {index}" for index in range(10)))
+    return program.encode()
+
+
+@pytest.fixture(scope="module")
+def rom(request, board_npu, compiled, small_models, spotter, tmp_path_factory):
     """A board with the models that examples and pages load."""
     if request.config.getoption("--port"):
         pytest.skip("would replace the ROM file system of a real board")
@@ -48,7 +64,7 @@ def rom(request, board_npu, compiled, small_models, raw, tmp_path_factory):  # n
         for name, path in small_models.items()
     }
     files["small_cnn_vela.tflite"] = files["small_cnn.tflite"]
-    files["small_cnn.pte"] = made.quantised_ends(small_models["small_cnn"], raw(board_npu)).encode()
+    files["kws.pte"] = spotter
     image = romfs.build(files | {"proven.tflite": proven.read_bytes()})
     with QemuBoard(Machine(board_npu, romfs=image)) as board:
         yield board
@@ -70,3 +86,40 @@ def test_page(rom, page):
     assert blocks(page)
     for block in blocks(page):
         rom.exec(block, timeout=30)
+
+
+@pytest.fixture
+def exporter(spotter, tmp_path):
+    """A Python with ExecuTorch: the one that EXECUTORCH_PYTHON names, else a stand-in."""
+    if os.environ.get("EXECUTORCH_PYTHON"):
+        return os.environ["EXECUTORCH_PYTHON"]
+    (tmp_path / "ready").write_bytes(spotter)
+    path = tmp_path / "python"
+    path.write_text(
+        f"#!{sys.executable}\nimport json, shutil, sys\n"
+        f"if sys.argv[1] != '-c':\n"
+        f"    shutil.copy({str(tmp_path / 'ready')!r}, json.loads(sys.argv[2])['output'])\n"
+    )
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_commands_of_the_page_on_pytorch(exporter, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks(PYTORCH, "py")
+    Path("kws.py").write_text(code)
+    lines = [line for block in blocks(PYTORCH, "sh") for line in block.splitlines()]
+    assert len(lines) == 8
+    for line in lines:
+        words = shlex.split(line)[1:]
+        if words[0] == "compile":
+            words += ["--python", exporter]
+        if words[0] == "run":
+            inputs = arrays.random_inputs(
+                models.describe(Path("kws.pte")).inputs, np.random.default_rng(0)
+            )
+            np.savez("in.npz", **{"0": inputs[0]})
+        if words[0] == "deploy":
+            words[words.index("--on") :] = ["-o", "rom.img"]
+        assert cli.main(words) == 0, capsys.readouterr().err
+    assert "get_labels" in capsys.readouterr().out

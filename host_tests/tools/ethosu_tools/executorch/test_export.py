@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu compile` of PyTorch models: with a stand-in for ExecuTorch, and with the real one."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from ethosu_tools.executorch import exporter
+from ethosu_tools.sim import Simulation
+
+from modules.ethosu.runtime.executorch import made
+
+# Runs the exporter, and writes what the quantised graph computes in PyTorch.
+REFERENCE = """
+import json, sys
+import numpy as np, torch
+import torchao.quantization.pt2e.quantize_pt2e as pt2e
+sys.path.insert(0, {folder!r})
+import exporter
+convert = pt2e.convert_pt2e
+def noted(prepared):
+    graph = convert(prepared)
+    inputs = exporter.to_channels_last(torch, tuple(torch.randn(1, 1, 49, 10) for _ in range(8)))
+    outputs = [graph(each).detach().numpy() for each in inputs]
+    np.savez("reference.npz", inputs=torch.stack(inputs).numpy(), outputs=np.stack(outputs))
+    return graph
+pt2e.convert_pt2e = noted
+exporter.export(json.loads(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def stand_in(tmp_path, small_models, raw):
+    """A Python that says it has ExecuTorch, and writes its options and a program."""
+    program = made.quantised_ends(small_models["small_cnn"], raw("u55")).encode()
+    (tmp_path / "ready").write_bytes(program)
+    path = tmp_path / "python"
+    path.write_text(
+        f"#!{sys.executable}\nimport json, pathlib, shutil, sys\n"
+        "if sys.argv[1] != '-c':\n"
+        "    options = json.loads(sys.argv[2])\n"
+        "    if 'bad' in options['model']:\n"
+        "        sys.exit('RuntimeError: no such operator')\n"
+        f"    pathlib.Path({str(tmp_path / 'asked.json')!r}).write_text(sys.argv[2])\n"
+        f"    shutil.copy({str(tmp_path / 'ready')!r}, options['output'])\n"
+    )
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "net.py"
+    path.write_text("model = None\ninputs = ()\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ([], {"npu": "ethos-u55-128", "channels_last": True, "integer_ends": True}),
+        (["--npu", "ethos-u85-256"], {"npu": "ethos-u85-256", "system_config": None}),
+        (["--no-channels-last", "--float-ends"], {"channels_last": False, "integer_ends": False}),
+        (["--memory-mode", "Sram_Only"], {"memory_mode": "Sram_Only"}),
+        (["--vela=--optimise Size"], {"vela": ["--optimise", "Size"]}),
+    ],
+)
+def test_options_reach_the_exporter(ethosu, stand_in, model, tmp_path, words, asked):
+    output = tmp_path / "net.pte"
+    code, out, err = ethosu("compile", model, "--python", stand_in, "-o", output, *words)
+    assert code == 0, err
+    found = json.loads((tmp_path / "asked.json").read_text())
+    assert asked.items() <= found.items()
+    assert output.read_bytes() == (tmp_path / "ready").read_bytes()
+    assert "npu        ethos-u55-128" in out
+
+
+def test_a_board_says_what_the_exporter_tells_vela(ethosu, stand_in, model, tmp_path):
+    words = ["--board", "MPS3_AN547", "-o", tmp_path / "net.pte"]
+    assert ethosu("compile", model, "--python", stand_in, *words)[0] == 0
+    found = json.loads((tmp_path / "asked.json").read_text())
+    assert found["npu"] == "ethos-u55-128" and found["system_config"]
+    assert found["vela"][-1].endswith("vela.ini")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (
+            ["net.py", "--python", "/bin/false"],
+            4,
+            "has no ExecuTorch; install it there: pip install",
+        ),
+        (["net.py", "--python", "/none"], 4, "/none cannot be run: No such file"),
+        (["none.py", "--python", "STAND_IN"], 3, "none.py"),
+        (["bad.py", "--python", "STAND_IN"], 3, "does not export bad.py: RuntimeError: no such"),
+        (["net.py", "--selftest"], 2, "are for TFLite models"),
+        (["net.tflite", "--float-ends"], 2, "are for PyTorch models"),
+    ],
+)
+def test_refusals(ethosu, stand_in, model, monkeypatch, words, code, expected):
+    monkeypatch.chdir(model.parent)
+    (model.parent / "bad.py").write_text("")
+    found, _, err = ethosu("compile", *(str(stand_in) if w == "STAND_IN" else w for w in words))
+    assert found == code and expected in err and not (model.parent / "bad.pte").exists()
+
+
+def test_a_file_that_names_no_model_is_refused(tmp_path):
+    path = tmp_path / "empty.py"
+    path.write_text("inputs = ()\n")
+    with pytest.raises(SystemExit, match=r"empty\.py defines no model"):
+        exporter.read_model(None, path)
+
+
+@pytest.mark.parametrize("integer_ends", [True, False])
+def test_the_real_exporter_is_exact(repo, tmp_path, integer_ends):
+    """The page's keyword spotter: outputs equal those of the quantised graph in PyTorch."""
+    python = os.environ.get("EXECUTORCH_PYTHON")
+    if not python:
+        pytest.skip("EXECUTORCH_PYTHON names no Python with ExecuTorch, which is no requirement")
+    page = (repo / "modules/ethosu/docs/pytorch.md").read_text()
+    (tmp_path / "kws.py").write_text(re.search(r"^```py\n(.*?)^```$", page, re.M | re.S)[1])
+    script = REFERENCE.format(folder=str(repo / "tools/ethosu_tools/executorch"))
+    options = {
+        **{"model": "kws.py", "output": "kws.pte", "npu": "ethos-u55-128", "vela": []},
+        **{"system_config": None, "memory_mode": None, "channels_last": True},
+        "integer_ends": integer_ends,
+    }
+    subprocess.run(
+        [python, "-c", script, json.dumps(options)], cwd=tmp_path, check=True, capture_output=True
+    )
+    with np.load(tmp_path / "reference.npz") as file:
+        inputs, expected = file["inputs"], file["outputs"]
+    with Simulation(tmp_path / "kws.pte") as simulation:
+        (first,), (last,) = simulation.inputs, simulation.outputs
+        if integer_ends:
+            inputs = made.quantize(inputs, made.End((), first.scale, first.zero_point))
+            expected = made.quantize(expected, made.End((), last.scale, last.zero_point))
+        for x, y in zip(inputs, expected, strict=True):
+            (found,) = simulation.step([x.reshape(first.shape)])
+            np.testing.assert_array_equal(found, y.reshape(last.shape))
