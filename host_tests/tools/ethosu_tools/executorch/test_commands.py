@@ -5,7 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from ethosu_tools import executorch, models, romfs
+from ethosu_tools import executorch, models, qemu, romfs
+from ethosu_tools.board import Board
 from modules.ethosu.runtime.executorch.made import LAST
 
 from modules.ethosu.runtime.executorch import made, program_writer
@@ -40,7 +41,17 @@ def run(ethosu, *words):
     return out
 
 
-@pytest.mark.parametrize("where", ["sim", "qemu"])
+@pytest.fixture(params=["sim", "qemu", "port"])
+def where(request):
+    """What --on names; a port is that of an emulated board."""
+    if request.param != "port":
+        yield request.param
+        return
+    with qemu.Machine("ethos-u55-128", console="uart") as machine:
+        Board(machine.port).close()
+        yield machine.port
+
+
 def test_run_finds_the_data_file_next_to_the_program(ethosu, apart, case, tmp_path, where):
     out = tmp_path / "out.npz"
     words = ["run", apart, "--input", tmp_path / "in.npz", "--output", out, "--on", where]
@@ -77,7 +88,6 @@ def bundle(model, raw, spoil):
     return program_writer.bundle(case.program, cases)
 
 
-@pytest.mark.parametrize("where", ["sim", "qemu"])
 def test_the_cases_of_a_bundle_are_run_and_compared(ethosu, model, raw, tmp_path, where):
     path = tmp_path / "kws.bpte"
     path.write_bytes(bundle(model, raw, 0))
