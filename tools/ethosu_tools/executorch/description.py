@@ -302,7 +302,7 @@ def _state(program: Program, method: Method) -> int:
         if each.type not in (KERNEL, DELEGATE):
             continue
         split = len(each.arguments) - _count_written(program, method, each)
-        for value in each.arguments[:split]:
+        for value in method.tensors(each.arguments[:split]):
             tensor = _tensor(method, (value,))
             if tensor.buffer and tensor.size and not written.meet(tensor):
                 state[tensor.buffer, tensor.offset] = tensor.size

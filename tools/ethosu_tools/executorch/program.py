@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -46,7 +46,12 @@ DTYPES = {
     29: "uint64",
 }
 
-VALUES = ("none", "null", "int", "bool", "double", "tensor", "string", "ints")
+VALUES = (
+    *("none", "null", "int", "bool", "double", "tensor", "string", "ints", "doubles", "bools"),
+    *("tensors", "optional tensors"),
+)
+# Kinds whose content are numbers of values.
+_LISTS = {"ints": I64, "tensors": I32, "optional tensors": I32}
 KERNEL, DELEGATE, MOVE, JUMP, FREE = range(1, 6)
 _CONSTANTS = ("null", "int", "bool", "double", "string", "tensor")
 _INLINE, _SEGMENT = 0, 1
@@ -80,7 +85,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Value:
-    """A value of a method; kind: one of VALUES; the content of "ints" are numbers of values."""
+    """A value of a method; kind: one of VALUES; the content of most lists are numbers of values."""
 
     kind: str
     content: Any = None
@@ -129,6 +134,15 @@ class Method:
         if not 0 <= index < len(self.values):
             raise InputError(f"method {self.name} names value {index} of {len(self.values)}")
         return self.values[index]
+
+    def tensors(self, values: Iterable[int]) -> Iterator[int]:
+        """Numbers of the tensors among these values, and in the lists among them."""
+        for index in values:
+            value = self.value(index)
+            if value.kind == "tensor":
+                yield index
+            elif value.kind in ("tensors", "optional tensors"):
+                yield from (each for each in value.content if each >= 0)
 
     @property
     def constant(self) -> Any:
@@ -275,7 +289,9 @@ def _value(kind: int, row: Row | None) -> Value:
         return Value(name, bool(number) if name == "bool" else number)
     if name == "string":
         return Value(name, row.text(0))
-    return Value(name, row.numbers(0, I64) if name == "ints" else _tensor(row))
+    if name in _LISTS:
+        return Value(name, row.numbers(0, _LISTS[name]))
+    return Value(name, _tensor(row) if name == "tensor" else None)
 
 
 def _tensor(row: Row) -> Tensor:

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 
 from ..errors import InputError
-from .program import DELEGATE, IDENTIFIER, KERNEL, MOVE, Method, Program, Tensor
+from .program import DELEGATE, IDENTIFIER, KERNEL, Method, Program, Tensor
 from .tables import U64, Row
 
 # Compile specs that say for which NPU a delegate is.
@@ -48,14 +48,14 @@ def strip(data: bytes) -> bytes:
 
 
 def _unused(method: Method) -> Iterator[int]:
-    """Constant tensors that no instruction names."""
-    if any(value.kind.startswith("type") for value in method.values):
-        return  # a list may name any tensor
+    """Constant tensors that no instruction and no list names."""
     named = {*method.inputs, *method.outputs}
     for each in method.instructions:
-        named.update(each.arguments if each.type in (KERNEL, DELEGATE) else (each.index,))
-        if each.type >= MOVE:
+        if each.type not in (KERNEL, DELEGATE):
             return  # control flow names values in other ways
+        named.update(each.arguments)
+    for value in method.values:
+        named.update(value.content if value.kind.endswith("tensors") else ())
     for number, value in enumerate(method.values):
         if isinstance(value.content, Tensor) and value.content.buffer == 0 and number not in named:
             yield number

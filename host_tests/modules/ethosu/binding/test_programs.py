@@ -40,6 +40,20 @@ def cases(raw, board_npu, small_models):
 KEY = "86dd" * 16
 
 
+def delay():
+    """A method that gives its input back, and one that gives the input of the run before."""
+    program = program_writer.Program()
+    later = Method("delay")
+    program.methods.append(later)
+    for method in program.methods:
+        x, kept, y = (method.tensor("float32", (4,)) for _ in range(3))
+        method.inputs, method.outputs = [x], [y]
+        none = method.number(None)
+        method.kernel("aten::clone", [kept if method is later else x, none, y, y])
+    later.kernel("aten::copy_", [1, 0, none, 1], overload="")
+    return program
+
+
 @pytest.fixture(scope="module")
 def files(cases, raw, board_npu, compiled, small_models):
     """What lies on the board."""
@@ -57,7 +71,7 @@ def files(cases, raw, board_npu, compiled, small_models):
     told.constant_method("mean", np.float32([0.25, -1]))
     told.named = {"licence": told.segment(b"MIT")}
     files["told.pte"] = told.encode()
-    files["contiguous.pte"] = made.real_ends(model, blob).encode()
+    files["state.pte"] = delay().encode()
     for name, spoil in {"good": 0, "wrong": 1}.items():
         x, y = (
             made.first_sizes(each[0])
@@ -185,8 +199,20 @@ def test_methods_share_file_and_arena(board):
     board.exec("second.deinit()\ninteger = ethosu.Model('/rom/integer.pte')")
 
 
-def test_a_method_that_needs_more_memory_has_an_arena_of_its_own(board):
-    """Constant methods are values, and no models: they have nothing to run."""
+def test_a_method_that_keeps_state_has_an_arena_of_its_own(board):
+    board.exec("first = ethosu.Model('/rom/state.pte')\nsecond = first.method('delay')")
+    assert board.eval("(first.info()['keeps_state'], second.info()['keeps_state'])") == (
+        (False, True)
+    )
+    assert board.eval("first.info()['arena_address'] != second.info()['arena_address']")
+    for before, now in ((0, 1), (1, 2), (2, 3)):
+        assert board.eval(f"list(first.predict([[{now}.0] * 4])[0])") == [now] * 4
+        assert board.eval(f"list(second.predict([[{now}.0] * 4])[0])") == [before] * 4
+    board.exec("second.reset()")
+    assert board.eval("list(second.predict([[9.0] * 4])[0])") == [0] * 4
+
+
+def test_constant_methods_are_values(board):
     board.exec("told = ethosu.Model('/rom/told.pte')")
     assert board.eval("told.methods") == ("forward",)
     assert board.eval("told.constants['get_labels']") == ("yes", "no", "größer")

@@ -162,6 +162,8 @@ def wasteful(model, raw):
     method.tensor("float32", (500,), constant=True, data=unused)
     program.constant_method("mean", np.arange(3, dtype=np.float32))
     source = method.tensor("float32", (6,), constant=True, data=used)
+    listed = method.tensor("float32", (6,), constant=True, data=used)
+    method.value(10, {0: program_writer.i32s([listed])})  # a list of tensors
     y = method.tensor("float32", (6,))
     method.kernel("aten::clone", [source, method.number(None), y, y])
     method.outputs.append(y)
@@ -180,6 +182,8 @@ def test_strip_leaves_out_what_nobody_uses(ethosu, model, raw, tmp_path):
     assert PATH not in stripped and len(stripped) <= path.stat().st_size - 4 * 500 + 128  # padding
     assert executorch.strip(stripped) == stripped
     program = executorch.Program(stripped)
+    kinds = [value.kind for value in program.method().values]
+    assert "tensors" in kinds and kinds.count("null") == 2  # the unused one, and an argument
     assert program.method().delegates[0].specs == {"target": b"ethos-u55-128"}
     (image,) = (romfs.build({"kws.pte": stripped}),)
     run(ethosu, "deploy", path, "--strip", "-o", tmp_path / "rom.img")
