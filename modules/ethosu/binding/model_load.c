@@ -13,7 +13,7 @@
 #include "raise.h"
 
 /** Bytes of C stack for loading a model; a test measures what it takes. */
-#define LOADER_STACK 6144
+#define LOADER_STACK 6912
 
 static model_obj_t *model_of(struct pins *pins)
 {

@@ -258,6 +258,7 @@ def _macs(method: Method, name: str, arguments: tuple[int, ...]) -> int:
     )
     if not weights or weights[0] == 0:
         return 0
+    name = name.removesuffix("_nhwc")
     if name.endswith(("quantized_conv2d", "quantized_linear")):
         return math.prod(result) * math.prod(weights[1:])
     if name.endswith("quantized_depthwise_conv2d"):

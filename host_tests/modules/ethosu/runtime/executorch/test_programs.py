@@ -128,8 +128,6 @@ def test_scratch_that_was_planned_too_small_is_refused():
         Simulation(cortex_m.conv2d(scratch=False).program, "ethos-u55-128")
 
 
-
-
 @pytest.mark.parametrize("place", ["in the program", "in a data file"])
 def test_weights_of_another_block_are_found_by_their_key(raw, small_models, place):
     model, key = small_models["small_cnn"], "86dd" * 16
