@@ -186,23 +186,24 @@ static void note_place(struct program_builder *program, const struct delegate_io
         // One tensor has one place; a copy makes the other one.
         possible = possible && program->in_place[i].value != io->operand.value;
     }
-    if (possible && count < PROGRAM_MAX_IN_PLACE) {
-        program->in_place[program->in_place_count++] = (struct in_place){
-            .value = io->operand.value,
-            .buffer = tensor->buffer,
-            .start = tensor->offset,
-            .size = tensor->size,
-            .call = program->last_delegate,
-            .argument = argument,
-            .region = io->npu.region,
-            .offset = io->npu.offset,
-            .is_output = io->is_output,
-            .possible = true,
-            .before = before,
-            .after = NEVER,
-            .written = NEVER,
-        };
+    if (!possible || count == PROGRAM_MAX_IN_PLACE) {
+        return;
     }
+    struct in_place *place = &program->in_place[program->in_place_count++];
+    place->value = io->operand.value;
+    place->buffer = tensor->buffer;
+    place->start = tensor->offset;
+    place->size = tensor->size;
+    place->call = program->last_delegate;
+    place->argument = argument;
+    place->region = io->npu.region;
+    place->offset = io->npu.offset;
+    place->is_output = io->is_output;
+    place->possible = true;
+    place->before = before;
+    place->after = NEVER;
+    place->written = NEVER;
+    place->read = 0;
 }
 
 int delegate_measure(struct program_builder *program, uint32_t instruction,

@@ -177,16 +177,16 @@ static void decide(struct program_builder *program)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < program->in_place_count; i++) {
-        const struct in_place place = program->in_place[i];
+        const struct in_place *place = &program->in_place[i];
         // An output that the next delegate reads is copied: both have their own place in scratch.
-        bool right = place.possible && place.written != NEVER &&
-                     (place.is_output ? place.read < place.after
-                                      : place.before == 0 || place.written > place.before);
+        bool right = place->possible && place->written != NEVER &&
+                     (place->is_output ? place->read < place->after
+                                       : place->before == 0 || place->written > place->before);
         for (uint32_t j = 0; j < kept && right; j++) {
-            right = !collide(&place, &program->in_place[j]);
+            right = !collide(place, &program->in_place[j]);
         }
-        if (right) {
-            program->in_place[kept++] = place;
+        if (right && kept++ != i) {
+            program->in_place[kept - 1] = *place;
         }
     }
     program->in_place_count = kept;
