@@ -8,12 +8,14 @@ import pytest
 from ethosu_tools import executorch
 from ethosu_tools.arrays import Feed
 from ethosu_tools.errors import InputError
+from ethosu_tools.oracle import Oracle
 from ethosu_tools.runner import open_runner
 from ethosu_tools.sim import Simulation
 
+from ..kernels.maker import Maker
 from . import cortex_m, made
 from .conftest import OPTIONS
-from .program_writer import data_file
+from .program_writer import Program, data_file
 
 EXPORTED = {
     "conv_u55_128": "ethos-u55-128",
@@ -104,6 +106,26 @@ def test_an_own_program_on_a_board(raw, small_models, tmp_path, name, ends):
     path.write_bytes(make(model, raw(name)).encode())
     with open_runner(path, "qemu") as runner:
         check(runner, case(model, path.read_bytes()))
+
+
+def test_a_tensor_that_a_delegate_reads_twice_is_in_both_places(vela, tmp_path):
+    """One of them is the tensor's place, the other one gets a copy."""
+    maker = Maker(np.random.default_rng(5))
+    inputs = [maker.input((1, 8, 8, 4), "int8", 0.5, zero) for zero in (3, -9)]
+    maker.operator("ADD", inputs, [maker.output((1, 8, 8, 4), "int8", 1.0, 0)], "AddOptions")
+    model = tmp_path / "add.tflite"
+    model.write_bytes(maker.finish().model)
+    blob = made.binary(vela(model, *OPTIONS["u55"], "--output-format", "raw"))
+    assert len({io.offset for io in blob.inputs}) == 2
+    program = Program()
+    method = program.forward
+    method.inputs, method.outputs = (
+        [method.tensor("int8", (1, 4, 8, 8), made.LAST)] for _ in range(2)
+    )
+    program.delegate(blob.encode(), [*method.inputs * 2, *method.outputs])
+    x = np.random.default_rng(6).integers(-128, 128, (1, 8, 8, 4)).astype(np.int8)
+    with Simulation(program.encode(), coherence="strict") as simulation:
+        check(simulation, made.Case(b"", [x], Oracle(model).step([x, x])))
 
 
 @pytest.mark.parametrize("seed", range(6))
