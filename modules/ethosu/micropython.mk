@@ -53,7 +53,7 @@ SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # Code that runs at each inference, or for each number, is compiled for speed, the rest for size.
 ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_device.c driver/device_check.c driver/ethosu_pool.c \
-	driver/ethosu_hooks_sync.c driver/ethosu_memory.c \
+	driver/ethosu_hooks_sync.c driver/ethosu_memory.c driver/ethosu_streams.c \
 	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
 	runtime/executorch/ends.c runtime/executorch/real_pool.c \
 	binding/model_run.c binding/numbers.c binding/semaphore.c

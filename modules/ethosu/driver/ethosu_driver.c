@@ -19,10 +19,28 @@
 #include "ethosu_fault.h"
 #include "ethosu_log.h"
 #include "ethosu_pool.h"
-#include "ethosu_sync.h"
+#include "ethosu_streams.h"
 
 /** The interrupt handler gives right after its step; milliseconds to wait for that. */
 #define GIVE_LATENCY 1000u
+
+static inline enum ethosu_job_state state_of(const struct ethosu_driver *drv)
+{
+    return __atomic_load_n(&drv->job.state, __ATOMIC_ACQUIRE);
+}
+
+static inline void set_state(struct ethosu_driver *drv, enum ethosu_job_state state)
+{
+    __atomic_store_n(&drv->job.state, state, __ATOMIC_RELEASE);
+}
+
+/** Make a step; false when the state was another one. */
+static inline bool step(struct ethosu_driver *drv, enum ethosu_job_state from,
+                        enum ethosu_job_state to)
+{
+    return __atomic_compare_exchange_n(&drv->job.state, &from, to, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE);
+}
 
 static int fail(struct ethosu_driver *drv, int code, int index)
 {
@@ -131,6 +149,7 @@ int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void 
         .fast_memory = (uintptr_t)fast_memory,
         .fast_memory_size = fast_memory_size,
         .timeout = ETHOSU_SEMAPHORE_WAIT_INFERENCE,
+        .settings = ethosu_ext_new_settings(),
     };
     if (base_address == NULL) {
         fail(drv, ETHOSU_EXT_E_ARGUMENT, 1);
@@ -160,7 +179,7 @@ void ethosu_deinit(struct ethosu_driver *drv)
 
 int ethosu_soft_reset(struct ethosu_driver *drv)
 {
-    if (ethosu_ext_load(&drv->job.state) != ETHOSU_JOB_IDLE) {
+    if (state_of(drv) != ETHOSU_JOB_IDLE) {
         return ethosu_ext_cancel(drv) == 0 ? 0 : -1;
     }
     if (drv->power_request_counter != 0) {
@@ -247,10 +266,22 @@ static int claim(struct ethosu_driver *drv)
     if (!drv->reserved) {
         return fail(drv, ETHOSU_EXT_E_NOT_RESERVED, -1);
     }
-    if (!ethosu_ext_change(&drv->job.state, ETHOSU_JOB_IDLE, ETHOSU_JOB_STARTING)) {
+    if (!step(drv, ETHOSU_JOB_IDLE, ETHOSU_JOB_STARTING)) {
         return fail(drv, ETHOSU_EXT_E_BUSY, -1);
     }
     return 0;
+}
+
+/** The end of an inference of ethosu_invoke_*(): forget what it was given. */
+static void forget_call(struct ethosu_job *job)
+{
+    ethosu_ext_stream_give_back(job->stream);
+    job->stream = NULL;
+    job->custom_data_ptr = NULL;
+    job->custom_data_size = 0;
+    job->base_addr = NULL;
+    job->base_addr_size = NULL;
+    job->num_base_addr = 0;
 }
 
 /** Start on a claimed handle: STARTING -> RUNNING, or back to IDLE. */
@@ -259,15 +290,19 @@ static int launch(struct ethosu_driver *drv, const struct ethosu_ext_program *pr
 {
     clean_caches(program);
     if (request_power(drv) != 0) {
-        ethosu_ext_store(&drv->job.state, ETHOSU_JOB_IDLE);
+        if (drv->job.stream != NULL) {
+            forget_call(&drv->job);
+        }
+        set_state(drv, ETHOSU_JOB_IDLE);
         return drv->fault.code;
     }
     drv->fault.code = ETHOSU_EXT_OK;
+    drv->job.result = ETHOSU_JOB_RESULT_OK;
     drv->job.run = program;
     drv->job.user_arg = user_arg;
     ethosu_inference_begin(drv, user_arg);
     ETHOSU_EXT_LOG_DEBUG("start");
-    ethosu_ext_store(&drv->job.state, ETHOSU_JOB_RUNNING);
+    set_state(drv, ETHOSU_JOB_RUNNING);
     ethosu_ext_device_start(&drv->dev, program);
     return 0;
 }
@@ -280,7 +315,10 @@ static void clear_up(struct ethosu_driver *drv)
     ethosu_inference_end(drv, drv->job.user_arg);
     ethosu_release_power(drv);
     ETHOSU_EXT_LOG_DEBUG("end");
-    ethosu_ext_store(&drv->job.state, ETHOSU_JOB_IDLE);
+    if (drv->job.stream != NULL) {
+        forget_call(&drv->job);
+    }
+    set_state(drv, ETHOSU_JOB_IDLE);
 }
 
 /** Note why the NPU is stopped, with job.status; stop it, clear up: ENDING -> IDLE. */
@@ -293,6 +331,8 @@ static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout)
                                    .status = drv->job.status,
                                    .qread = qread};
     (void)ethosu_ext_report(&drv->fault, &why);
+    bool late = code == ETHOSU_EXT_E_TIMEOUT || code == ETHOSU_EXT_E_IRQ_LOST;
+    drv->job.result = late ? ETHOSU_JOB_RESULT_TIMEOUT : ETHOSU_JOB_RESULT_ERROR;
 
     struct ethosu_ext_fault reset_fault;
     int error = reset_npu(drv, &reset_fault);
@@ -315,7 +355,7 @@ static int time_out(struct ethosu_driver *drv, uint64_t timeout)
 /** Take the result: DONE -> ENDING -> IDLE. */
 static int conclude(struct ethosu_driver *drv, bool taken)
 {
-    if (!ethosu_ext_change(&drv->job.state, ETHOSU_JOB_DONE, ETHOSU_JOB_ENDING)) {
+    if (!step(drv, ETHOSU_JOB_DONE, ETHOSU_JOB_ENDING)) {
         fail(drv, ETHOSU_EXT_E_NOT_STARTED, -1);
         return -2;
     }
@@ -332,7 +372,7 @@ static int conclude(struct ethosu_driver *drv, bool taken)
 
 bool ethosu_ext_is_running(const struct ethosu_driver *drv)
 {
-    uint32_t state = ethosu_ext_load(&drv->job.state);
+    enum ethosu_job_state state = state_of(drv);
     return state == ETHOSU_JOB_RUNNING || state == ETHOSU_JOB_STARTING;
 }
 
@@ -344,7 +384,7 @@ int ethosu_ext_wait(struct ethosu_driver *drv, uint64_t timeout)
             return 1;
         }
         taken = ethosu_semaphore_take(drv->semaphore, timeout) >= 0;
-        if (!taken && ethosu_ext_change(&drv->job.state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_ENDING)) {
+        if (!taken && step(drv, ETHOSU_JOB_RUNNING, ETHOSU_JOB_ENDING)) {
             return time_out(drv, timeout);
         }
     }
@@ -358,15 +398,14 @@ int ethosu_wait(struct ethosu_driver *drv, bool block)
 
 int ethosu_ext_cancel(struct ethosu_driver *drv)
 {
-    volatile uint32_t *state = &drv->job.state;
-    if (ethosu_ext_change(state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_ENDING)) {
+    if (step(drv, ETHOSU_JOB_RUNNING, ETHOSU_JOB_ENDING)) {
         drv->job.status = ethosu_io_read(drv->dev.reg, NPU_STATUS);
         return break_off(drv, ETHOSU_EXT_E_CANCELLED, 0);
     }
-    if (ethosu_ext_load(state) == ETHOSU_JOB_DONE) {
+    if (state_of(drv) == ETHOSU_JOB_DONE) {
         (void)conclude(drv, false);
     }
-    return ethosu_ext_load(state) == ETHOSU_JOB_IDLE ? 0 : fail(drv, ETHOSU_EXT_E_BUSY, -1);
+    return state_of(drv) == ETHOSU_JOB_IDLE ? 0 : fail(drv, ETHOSU_EXT_E_BUSY, -1);
 }
 
 void ethosu_ext_wake(struct ethosu_driver *drv)
@@ -391,15 +430,23 @@ int ethosu_invoke_async(struct ethosu_driver *drv, const void *custom_data_ptr,
     if (claim(drv) != 0) {
         return -1;
     }
-    size_t size = custom_data_size > 0 ? (size_t)custom_data_size : 0;
-    int error =
-        ethosu_ext_prepare(drv, &drv->program, custom_data_ptr, size, base_addr, base_addr_size,
-                           num_base_addr, drv->skip_verify ? ETHOSU_EXT_NO_VERIFY : 0);
-    if (error != 0) {
-        ethosu_ext_store(&drv->job.state, ETHOSU_JOB_IDLE);
+    const struct ethosu_ext_call call = {
+        custom_data_ptr, custom_data_size > 0 ? (size_t)custom_data_size : 0,
+        base_addr,       base_addr_size,
+        num_base_addr,
+    };
+    struct ethosu_ext_stream *stream = ethosu_ext_stream_find(drv, &call);
+    if (stream == NULL) {
+        set_state(drv, ETHOSU_JOB_IDLE);
         return -1;
     }
-    return launch(drv, &drv->program, user_arg) == 0 ? 0 : -1;
+    drv->job.stream = stream;
+    drv->job.custom_data_ptr = custom_data_ptr;
+    drv->job.custom_data_size = custom_data_size;
+    drv->job.base_addr = base_addr;
+    drv->job.base_addr_size = base_addr_size;
+    drv->job.num_base_addr = num_base_addr;
+    return launch(drv, &stream->program, user_arg) == 0 ? 0 : -1;
 }
 
 int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
@@ -415,12 +462,12 @@ __attribute__((weak)) void ethosu_irq_handler(struct ethosu_driver *drv)
 {
     uint32_t status;
     bool completed = ethosu_ext_device_acknowledge(&drv->dev, &status);
-    if (!completed || ethosu_ext_load(&drv->job.state) != ETHOSU_JOB_RUNNING) {
+    if (!completed || state_of(drv) != ETHOSU_JOB_RUNNING) {
         ethosu_ext_add(&drv->spurious, 1);
         return;
     }
     drv->job.status = status; // seen by whoever sees the step to DONE
-    if (ethosu_ext_change(&drv->job.state, ETHOSU_JOB_RUNNING, ETHOSU_JOB_DONE)) {
+    if (step(drv, ETHOSU_JOB_RUNNING, ETHOSU_JOB_DONE)) {
         (void)ethosu_semaphore_give(drv->semaphore);
         if (drv->on_done != NULL) {
             drv->on_done(drv, drv->on_done_argument);

@@ -52,10 +52,20 @@ enum ethosu_job_result {
  * RUNNING to DONE, and nothing else; every other step is a thread's.
  */
 struct ethosu_job {
-    volatile uint32_t state;              /**< enum ethosu_job_state, changed atomically */
+    volatile enum ethosu_job_state state;   /**< changed atomically */
+    volatile enum ethosu_job_result result; /**< known from ethosu_inference_end() on */
+    /* What ethosu_invoke_*() was given, until ethosu_inference_end() has returned; else 0. */
+    const void *custom_data_ptr;
+    int custom_data_size;
+    const uint64_t *base_addr;
+    const size_t *base_addr_size;
+    int num_base_addr;
+    void *user_arg;
+
+    /* additions */
     volatile uint32_t status;             /**< STATUS register at the end, as its finder saw it */
     const struct ethosu_ext_program *run; /**< what is running */
-    void *user_arg;
+    struct ethosu_ext_stream *stream;     /**< where ethosu_invoke_*() keeps it, or NULL */
 };
 
 struct ethosu_driver {
@@ -72,9 +82,10 @@ struct ethosu_driver {
     bool skip_verify;
     uint8_t flush_mask;
     uint8_t invalidate_mask;
-    uint64_t timeout;                  /**< of ethosu_wait(drv, true) */
-    struct ethosu_ext_program program; /**< of ethosu_invoke_*() */
-    struct ethosu_ext_fault fault;     /**< why the last call failed */
+    uint32_t settings;             /**< another number after each change of the settings */
+    uint32_t reservation;          /**< how often it was released */
+    uint64_t timeout;              /**< of ethosu_wait(drv, true) */
+    struct ethosu_ext_fault fault; /**< why the last call failed */
     void (*on_done)(struct ethosu_driver *drv, void *argument);
     void *on_done_argument;
     volatile uint32_t spurious; /**< interrupts that completed no inference */

@@ -204,12 +204,24 @@ const struct ethosu_ext_program *ethosu_ext_last_program(const struct ethosu_dri
 void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout);
 
 /**
- * Let ethosu_invoke_*() walk each new command stream first (the default), or
- * not. A stream counts as new when its address, its size, or a region's size
- * differs from the last one's, or the NPU was released in between: release
- * the NPU before you load another model to the same address.
+ * Let ethosu_invoke_*() walk each new command stream first (the default), or not.
+ *
+ * A stream is new unless payload address, payload size and the regions' sizes are those of an
+ * earlier inference on this NPU, and the payload's bytes are the same: either they are in memory
+ * that nothing writes (struct ethosu_memory: ETHOSU_CPU_CODE, no master that writes), or their
+ * checksum is the same. Releasing the NPU forgets nothing. The last ETHOSU_EXT_STREAMS payloads
+ * (a macro of the build, 4) of all NPUs are kept.
  */
 void ethosu_ext_set_verify(struct ethosu_driver *drv, bool verify);
+
+/**
+ * Verify and prepare anew what ethosu_invoke_*() runs next. To be called
+ * - after a program was written to memory that counts as constant (flash),
+ * - before a payload of a stranger stands where another payload of a stranger stood: two may
+ *   have been made with the same checksum,
+ * - when ethosu_address_remap() or ethosu_config_select() begins to answer otherwise.
+ */
+void ethosu_ext_forget(struct ethosu_driver *drv);
 
 /** Call `on_done` from the interrupt handler when an inference has completed; NULL: don't. */
 void ethosu_ext_on_done(struct ethosu_driver *drv,

@@ -2,6 +2,7 @@
 /** Settings of a handle, and facts about it and about its NPU. */
 #include "ethosu_ext.h"
 
+#include "ethosu_pool.h"
 #include "ethosu_registers.h"
 
 void ethosu_get_driver_version(struct ethosu_driver_version *ver)
@@ -39,6 +40,7 @@ void ethosu_set_basep_cache_mask(struct ethosu_driver *drv, uint8_t flush_mask,
 {
     drv->flush_mask = flush_mask;
     drv->invalidate_mask = invalidate_mask;
+    ethosu_ext_forget(drv);
 }
 
 void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout)
@@ -49,7 +51,12 @@ void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout)
 void ethosu_ext_set_verify(struct ethosu_driver *drv, bool verify)
 {
     drv->skip_verify = !verify;
-    drv->program.owner = NULL; // what ran unverified is new
+    ethosu_ext_forget(drv);
+}
+
+void ethosu_ext_forget(struct ethosu_driver *drv)
+{
+    drv->settings = ethosu_ext_new_settings();
 }
 
 void ethosu_ext_on_done(struct ethosu_driver *drv,

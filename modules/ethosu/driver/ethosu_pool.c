@@ -34,6 +34,12 @@ static struct {
     struct request *queue;
 } pool;
 
+uint32_t ethosu_ext_new_settings(void)
+{
+    static volatile uint32_t last;
+    return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
 static bool lock(struct ethosu_ext_fault *fault)
 {
     if (pool.mutex != NULL && ethosu_mutex_lock(pool.mutex) == 0) {
@@ -214,8 +220,10 @@ void ethosu_release_driver(struct ethosu_driver *drv)
     if (drv == NULL || !drv->reserved) {
         return;
     }
-    (void)ethosu_ext_cancel(drv);
-    drv->program.owner = NULL; // the next holder's first inference is verified
+    if (drv->job.state != ETHOSU_JOB_IDLE) {
+        (void)ethosu_ext_cancel(drv);
+    }
+    drv->reservation++;
     if (lock(&drv->fault)) {
         if (drv->reserved) {
             drv->reserved = false;

@@ -8,6 +8,9 @@
 /** Take part in the list, free to be reserved. @return 0, or why not */
 int ethosu_ext_pool_add(struct ethosu_driver *drv, struct ethosu_ext_fault *fault);
 
+/** A number that no settings of a handle had before; never 0. */
+uint32_t ethosu_ext_new_settings(void);
+
 /** Leave the list; false when the handle was not in it. */
 bool ethosu_ext_pool_remove(struct ethosu_driver *drv);
 

@@ -16,6 +16,7 @@
 #include "ethosu_memory.h"
 #include "ethosu_device.h"
 #include "ethosu_fault.h"
+#include "ethosu_prepare.h"
 
 #include <string.h>
 
@@ -276,55 +277,12 @@ static int check_fast_scratch(const struct ethosu_ext_payload *payload,
                              given);
 }
 
-/**
- * Is this the program that ethosu_invoke_*() ran last time? Only the handle's
- * own program can tell: a caller's may be uninitialised.
- */
-static bool ran_before(const struct ethosu_driver *drv, const struct ethosu_ext_program *into,
-                       const struct ethosu_ext_program *made)
-{
-    const struct ethosu_ext_program *last = &drv->program;
-    if (into != last || last->owner != drv || last->stream != made->stream ||
-        last->stream_bytes != made->stream_bytes || last->count != made->count) {
-        return false;
-    }
-    for (uint32_t i = 0; i < made->count; i++) {
-        if (last->base[i].size != made->base[i].size) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/** Was what is cleaned once cleaned where it is now, when this program ran before? */
-static bool cleaned_before(const struct ethosu_ext_program *last,
-                           const struct ethosu_ext_program *made)
-{
-    for (uint32_t mask = made->clean_once; mask != 0; mask &= mask - 1) {
-        int index = __builtin_ctz(mask);
-        if (!(last->clean_once >> index & 1) || last->base[index].cpu != made->base[index].cpu) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /** Nobody has read the stream: it may write all but the constants. */
 static void assume_writes(const struct ethosu_ext_program *made, struct ethosu_ext_writes *writes)
 {
     for (uint32_t i = 0; i < made->count; i++) {
         writes->start[i] = 0;
         writes->end[i] = i == CONSTANTS ? 0 : made->base[i].size;
-    }
-}
-
-/** What the stream wrote when it ran before: it is the same. */
-static void recall_writes(const struct ethosu_ext_program *last, struct ethosu_ext_writes *writes)
-{
-    for (uint32_t i = 0; i < last->count; i++) {
-        const struct ethosu_ext_base *base = &last->base[i];
-        writes->start[i] = (size_t)(base->discard - base->cpu);
-        writes->end[i] = last->written >> i & 1 ? writes->start[i] + base->discard_size : 0;
     }
 }
 
@@ -342,15 +300,12 @@ static int read_writes(const struct ethosu_driver *drv, const struct ethosu_ext_
 
 /** Which parts of the regions the command stream writes, and whether it keeps to them all. */
 static int find_writes(const struct ethosu_driver *drv, const struct ethosu_ext_payload *payload,
-                       const struct ethosu_ext_program *last, struct ethosu_ext_program *made,
-                       struct ethosu_ext_writes *writes, unsigned flags,
-                       struct ethosu_ext_fault *fault)
+                       struct ethosu_ext_program *made, struct ethosu_ext_writes *writes,
+                       unsigned flags, struct ethosu_ext_fault *fault)
 {
-    if (last != NULL) {
-        recall_writes(last, writes);
-    } else if (flags & ETHOSU_EXT_NO_VERIFY) {
+    if (flags & ETHOSU_EXT_NO_VERIFY) {
         assume_writes(made, writes);
-    } else {
+    } else if (!(flags & ETHOSU_EXT_KNOWN_WRITES)) {
         RETURN_IF_ERROR(read_writes(drv, payload, made, writes, fault));
     }
     for (uint32_t i = 0; i < made->count; i++) {
@@ -405,43 +360,39 @@ static int check_stream_apart(const struct ethosu_ext_program *made,
 }
 
 /** Fill in `made`, all but its owner. */
-static int make_program(struct ethosu_driver *drv, const struct ethosu_ext_program *into,
-                        struct ethosu_ext_program *made, const struct ethosu_ext_payload *payload,
-                        const uint64_t *base_addr, unsigned flags)
+static int make_program(struct ethosu_driver *drv, struct ethosu_ext_program *made,
+                        const struct ethosu_ext_payload *payload, const uint64_t *base_addr,
+                        unsigned flags, struct ethosu_ext_writes *writes)
 {
     struct ethosu_ext_fault *fault = &drv->fault;
     RETURN_IF_ERROR(place_stream(&drv->dev, payload, made, fault));
     RETURN_IF_ERROR(check_fast_scratch(payload, made, fault));
-    const struct ethosu_ext_program *last = ran_before(drv, into, made) ? into : NULL;
-    struct ethosu_ext_writes writes;
-    RETURN_IF_ERROR(find_writes(drv, payload, last, made, &writes, flags, fault));
-    RETURN_IF_ERROR(place_bases(drv, base_addr, &writes, flags, made, fault));
+    RETURN_IF_ERROR(find_writes(drv, payload, made, writes, flags, fault));
+    RETURN_IF_ERROR(place_bases(drv, base_addr, writes, flags, made, fault));
     if (!(flags & ETHOSU_EXT_NO_VERIFY)) {
-        RETURN_IF_ERROR(check_stream_apart(made, &writes, fault));
+        RETURN_IF_ERROR(check_stream_apart(made, writes, fault));
     }
-    if (last == NULL || !cleaned_before(last, made)) {
-        ethosu_ext_clean(made);
-    }
+    ethosu_ext_clean(made);
     return 0;
 }
 
-int ethosu_ext_prepare(struct ethosu_driver *drv, struct ethosu_ext_program *program,
-                       const void *payload_data, size_t payload_size, const uint64_t *base_addr,
-                       const size_t *base_addr_size, int num_base_addr, unsigned flags)
+int ethosu_ext_prepare_with(struct ethosu_driver *drv, struct ethosu_ext_program *program,
+                            const struct ethosu_ext_call *call, unsigned flags,
+                            struct ethosu_ext_writes *writes)
 {
     struct ethosu_ext_payload payload;
     struct ethosu_ext_program made;
     memset(&made, 0, offsetof(struct ethosu_ext_program, base));
-    int error = check_arguments(drv, base_addr, base_addr_size, num_base_addr, &drv->fault);
+    int error = check_arguments(drv, call->base, call->base_size, call->count, &drv->fault);
     if (error == 0) {
-        error = read_payload(drv, payload_data, payload_size, &payload, &drv->fault);
+        error = read_payload(drv, call->payload, call->payload_size, &payload, &drv->fault);
     }
     if (error == 0) {
-        made.count = (uint8_t)num_base_addr;
+        made.count = (uint8_t)call->count;
         for (uint32_t i = 0; i < made.count; i++) {
-            made.base[i].size = base_addr_size[i];
+            made.base[i].size = call->base_size[i];
         }
-        error = make_program(drv, program, &made, &payload, base_addr, flags);
+        error = make_program(drv, &made, &payload, call->base, flags, writes);
     }
     if (error != 0) {
         program->owner = NULL;
@@ -450,4 +401,14 @@ int ethosu_ext_prepare(struct ethosu_driver *drv, struct ethosu_ext_program *pro
     made.owner = drv;
     memcpy(program, &made, ETHOSU_EXT_PROGRAM_SIZE(made.count));
     return 0;
+}
+
+int ethosu_ext_prepare(struct ethosu_driver *drv, struct ethosu_ext_program *program,
+                       const void *payload, size_t payload_size, const uint64_t *base_addr,
+                       const size_t *base_addr_size, int num_base_addr, unsigned flags)
+{
+    const struct ethosu_ext_call call = {payload, payload_size, base_addr, base_addr_size,
+                                         num_base_addr};
+    struct ethosu_ext_writes writes;
+    return ethosu_ext_prepare_with(drv, program, &call, flags & ~ETHOSU_EXT_KNOWN_WRITES, &writes);
 }

@@ -20,6 +20,7 @@ extern "C" {
 struct NPU_REG;
 
 struct ethosu_ext_part;
+struct ethosu_ext_stream;
 struct ethosu_npu;
 struct ethosu_npu_settings;
 

@@ -16,7 +16,7 @@ HEADERS = sorted(path.name for path in DRIVER.glob("*.h"))
 PATHS = [f"-I{DRIVER}", f"-I{DRIVER.parent}"]
 
 # Bytes of the driver on a Cortex-M55 with -Os, counters, verifier and sentences included.
-TEXT_LIMIT = 16_700
+TEXT_LIMIT = 17_500
 U85_TEXT_LIMIT = 3_600
 
 

@@ -16,6 +16,10 @@ TARGET = Path(__file__).parent / "target"
 
 # One inference of a prepared program: start, interrupt handler, wait.
 INFERENCE_MOST = 310
+# One inference of a client that reserves, invokes and releases, as Arm's does; the stream in
+# constant memory, and what its checksum costs elsewhere, for each word.
+CLIENT_MOST = 600
+CHECKSUM_PER_WORD_MOST = 2.2
 VERIFY_PER_WORD_MOST = 30
 # A hostile stream, where each word is an operation.
 VERIFY_PER_OPERATION_MOST = 350
@@ -67,6 +71,13 @@ def test_an_inference_costs_few_instructions(costs, capsys) -> None:
         print(f"\ndriver, instructions on Cortex-M55 at -O2: {costs}")
     assert costs["failed"] == 0
     assert costs["inference_power_kept"] < costs["inference"] <= INFERENCE_MOST
+
+
+def test_a_client_of_arms_interface_pays_for_verifying_once(costs) -> None:
+    """Reserve, invoke, release, with the verifier on; a model is in flash or elsewhere."""
+    assert costs["client_constant"] <= CLIENT_MOST
+    assert costs["client"] - costs["client_constant"] <= CHECKSUM_PER_WORD_MOST * costs["words"]
+    assert costs["client_constant"] <= costs["client_unverified"] + 20
 
 
 def test_verifying_costs_few_instructions_per_word(costs) -> None:

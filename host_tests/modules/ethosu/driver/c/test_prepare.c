@@ -127,14 +127,13 @@ TEST(a_stream_that_writes_read_only_memory_is_refused)
     check_refused(drv, error, ETHOSU_EXT_E_CONSTANTS_WRITTEN, 0,
                   "writes base pointer 0, which holds");
 
-    // The stream of last time, verified then, writes other memory of the same size now.
-    struct ethosu_ext_program *last = &drv->program;
-    CHECK_EQ(ethosu_ext_prepare(drv, last, words, sizeof words, bases, sizes, 2, 0), 0);
+    // A stream that was verified earlier writes other memory of the same size now.
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, bases, sizes, 2, NULL), 0);
     fake_memories[0] =
         (struct ethosu_memory){"rom", memory + 256, memory + 512, .masters = ETHOSU_MASTERS_READ};
     bases[0] += 256;
-    error = ethosu_ext_prepare(drv, last, words, sizeof words, bases, sizes, 2, 0);
-    check_refused(drv, error, ETHOSU_EXT_E_NOT_WRITABLE, 0, "base pointer 0");
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, bases, sizes, 2, NULL), -1);
+    check_error(drv, ETHOSU_EXT_E_NOT_WRITABLE, "base pointer 0");
 }
 
 TEST(the_boards_port_becomes_the_regions_attribute)
@@ -215,13 +214,72 @@ TEST(verifying_can_be_switched_off_and_is_done_once_per_stream)
     words[4] = 0;
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
 
-    words[4] = 0x3FF;
-    ethosu_release_driver(drv); // forgets what was verified
-    CHECK(ethosu_reserve_driver() == drv);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
+    words[4] = 0x3FF; // not what was verified, in the same place
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), -1);
     words[4] = 0;
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
+}
+
+#define PAYLOADS 4
+static _Alignas(16) uint32_t constant[PAYLOADS + 1][8];
+
+/** Run a payload of constant memory after its command was made unknown: fails if it is looked at.
+ */
+static int run_spoilt(struct ethosu_driver *drv, unsigned which, uint64_t scratch, size_t size)
+{
+    uint64_t bases[2] = {(uintptr_t)memory, scratch};
+    size_t sizes[2] = {16, size};
+    constant[which][4] = 0x3FF;
+    int result =
+        ethosu_invoke_v3(drv, constant[which], 6 * sizeof(uint32_t), bases, sizes, 2, NULL);
+    constant[which][4] = 0;
+    return result;
+}
+
+static int run_constant(struct ethosu_driver *drv, unsigned which)
+{
+    uint64_t bases[2] = {(uintptr_t)memory, (uintptr_t)memory + 256};
+    size_t sizes[2] = {16, 64};
+    return ethosu_invoke_v3(drv, constant[which], 6 * sizeof(uint32_t), bases, sizes, 2, NULL);
+}
+
+TEST(what_was_verified_in_constant_memory_is_not_looked_at_again)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    const uint64_t scratch = (uintptr_t)memory + 256;
+    for (unsigned i = 0; i <= PAYLOADS; i++) {
+        memcpy(constant[i], (uint32_t[]){0x31504F43u, 5, 5, 0x00020002u, 0x000u, 0xFFFF0000u}, 24);
+    }
+    fake_memories[0] =
+        (struct ethosu_memory){"rom", constant, constant + PAYLOADS + 1,
+                               .masters = ETHOSU_MASTERS_READ, .cpu = ETHOSU_CPU_CODE};
+    fake_memories[1] = (struct ethosu_memory){.name = "ram",
+                                              .start = memory,
+                                              .end = memory + sizeof memory,
+                                              .masters = ETHOSU_MASTERS_ALL};
+    CHECK_EQ(run_spoilt(drv, 0, scratch, 64), -1); // never seen
+    for (unsigned i = 0; i < PAYLOADS; i++) {
+        CHECK_EQ(run_constant(drv, i), 0);
+    }
+    ethosu_release_driver(drv);
+    CHECK(ethosu_reserve_driver() == drv);
+    for (unsigned i = 0; i < PAYLOADS; i++) {
+        CHECK_EQ(run_spoilt(drv, i, scratch, 64), 0);
+    }
+    CHECK_EQ(run_spoilt(drv, 0, scratch + 64, 64), 0); // its bases may move,
+    CHECK_EQ(fakes[0].registers[NPU_BASEP0 / 4 + 2], (uint32_t)(scratch + 64));
+    CHECK_EQ(run_spoilt(drv, 0, scratch, 128), -1); // but not grow or shrink
+    CHECK_EQ(run_constant(drv, 0), 0);
+    CHECK_EQ(run_constant(drv, PAYLOADS), 0); // takes the place of another
+    CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), 0);
+
+    fake_memories[0].masters |= ETHOSU_DMA_WRITES; // is not constant, but that was noted
+    CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), 0);
+    ethosu_ext_forget(drv);
+    CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), -1);
+    CHECK_EQ(run_constant(drv, PAYLOADS), 0);
+    CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), -1);
 }
 
 TEST(invoke_v2_and_the_macro_run)
@@ -237,7 +295,7 @@ TEST(invoke_v2_and_the_macro_run)
 TEST(every_error_has_a_sentence_and_an_errno)
 {
     char text[200];
-    for (int code = -1; code >= ETHOSU_EXT_E_CONSTANTS_WRITTEN; code--) {
+    for (int code = -1; code >= ETHOSU_EXT_E_STREAMS; code--) {
         struct ethosu_ext_fault fault = {.code = code, .found = 7, .expected = 9};
         size_t length = ethosu_ext_describe(&fault, text, sizeof text);
         CHECK(length > 10 && length == strlen(text));

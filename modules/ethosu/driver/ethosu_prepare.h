@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+/** Preparing an inference, as ethosu_ext_prepare() and ethosu_invoke_*() share it. */
+#ifndef ETHOSU_PREPARE_H
+#define ETHOSU_PREPARE_H
+
+#include "ethosu_ext.h"
+
+/** What an inference is made of: the arguments of ethosu_invoke_v3(). */
+struct ethosu_ext_call {
+    const void *payload;
+    size_t payload_size;
+    const uint64_t *base;
+    const size_t *base_size;
+    int count;
+};
+
+/** Besides enum ethosu_ext_prepare_flag: the stream was verified, `writes` says what it writes. */
+#define ETHOSU_EXT_KNOWN_WRITES 0x80u
+
+/** ethosu_ext_prepare() that gives, or with the flag above takes, what the stream writes. */
+int ethosu_ext_prepare_with(struct ethosu_driver *drv, struct ethosu_ext_program *program,
+                            const struct ethosu_ext_call *call, unsigned flags,
+                            struct ethosu_ext_writes *writes);
+
+#endif
