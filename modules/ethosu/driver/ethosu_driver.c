@@ -42,6 +42,12 @@ static inline bool step(struct ethosu_driver *drv, enum ethosu_job_state from,
                                        __ATOMIC_ACQUIRE);
 }
 
+/** The interrupt handler and who stops the NPU may do so at the same time. */
+static inline void set_status(struct ethosu_driver *drv, uint32_t status)
+{
+    __atomic_store_n(&drv->job.status, status, __ATOMIC_RELAXED);
+}
+
 static int fail(struct ethosu_driver *drv, int code, int index)
 {
     return ethosu_ext_fail(&drv->fault, code, index);
@@ -328,7 +334,7 @@ static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout)
     struct ethosu_ext_fault why = {.code = code,
                                    .index = (int)qread,
                                    .found = timeout,
-                                   .status = drv->job.status,
+                                   .status = __atomic_load_n(&drv->job.status, __ATOMIC_RELAXED),
                                    .qread = qread};
     (void)ethosu_ext_report(&drv->fault, &why);
     bool late = code == ETHOSU_EXT_E_TIMEOUT || code == ETHOSU_EXT_E_IRQ_LOST;
@@ -345,8 +351,9 @@ static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout)
 
 static int time_out(struct ethosu_driver *drv, uint64_t timeout)
 {
-    drv->job.status = ethosu_io_read(drv->dev.reg, NPU_STATUS);
-    bool finished = !(drv->job.status & ETHOSU_EXT_STATUS_RUNNING);
+    uint32_t status = ethosu_io_read(drv->dev.reg, NPU_STATUS);
+    set_status(drv, status);
+    bool finished = !(status & ETHOSU_EXT_STATUS_RUNNING);
     drv->timeouts++;
     (void)break_off(drv, finished ? ETHOSU_EXT_E_IRQ_LOST : ETHOSU_EXT_E_TIMEOUT, timeout);
     return -1;
@@ -399,7 +406,7 @@ int ethosu_wait(struct ethosu_driver *drv, bool block)
 int ethosu_ext_cancel(struct ethosu_driver *drv)
 {
     if (step(drv, ETHOSU_JOB_RUNNING, ETHOSU_JOB_ENDING)) {
-        drv->job.status = ethosu_io_read(drv->dev.reg, NPU_STATUS);
+        set_status(drv, ethosu_io_read(drv->dev.reg, NPU_STATUS));
         return break_off(drv, ETHOSU_EXT_E_CANCELLED, 0);
     }
     if (state_of(drv) == ETHOSU_JOB_DONE) {
@@ -466,7 +473,7 @@ __attribute__((weak)) void ethosu_irq_handler(struct ethosu_driver *drv)
         ethosu_ext_add(&drv->spurious, 1);
         return;
     }
-    drv->job.status = status; // seen by whoever sees the step to DONE
+    set_status(drv, status); // seen by whoever sees the step to DONE
     if (step(drv, ETHOSU_JOB_RUNNING, ETHOSU_JOB_DONE)) {
         (void)ethosu_semaphore_give(drv->semaphore);
         if (drv->on_done != NULL) {

@@ -220,7 +220,7 @@ void ethosu_release_driver(struct ethosu_driver *drv)
     if (drv == NULL || !drv->reserved) {
         return;
     }
-    if (drv->job.state != ETHOSU_JOB_IDLE) {
+    if (__atomic_load_n(&drv->job.state, __ATOMIC_ACQUIRE) != ETHOSU_JOB_IDLE) {
         (void)ethosu_ext_cancel(drv);
     }
     drv->reservation++;

@@ -83,8 +83,8 @@ MUTATIONS = {
     ),
     "clean of constants that moved": (
         "ethosu_prepare.c",
-        "    if (last == NULL || !cleaned_before(last, made)) {\n",
-        "    (void)cleaned_before;\n    if (last == NULL) {\n",
+        "    ethosu_ext_clean(made);\n",
+        "    if (!(flags & ETHOSU_EXT_KNOWN_WRITES)) {\n        ethosu_ext_clean(made);\n    }\n",
         None,
     ),
     "lines of its own": (
