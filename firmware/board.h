@@ -3,7 +3,7 @@
  * What a board supplies to the firmware. All of it is required: a board that
  * forgets one fails to link. Constants are in its mpconfigboard.h, addresses
  * in its memory.ld; its memories and NPUs are a table, declared in
- * modules/ethosu/ethosu_board.h.
+ * modules/ethosu/driver/include/ethosu_board.h.
  */
 #ifndef FIRMWARE_BOARD_H
 #define FIRMWARE_BOARD_H

@@ -9,7 +9,7 @@
 
 #include "board.h"
 #include "clock.h"
-#include "driver/ethosu_ext.h"
+#include "ethosu_ext.h"
 #include "extmod/vfs.h"
 #include "irq.h"
 #include "py/mperrno.h"

@@ -11,7 +11,7 @@
 
 #include "board.h"
 #include "cpu.h"
-#include "driver/ethosu_memory.h"
+#include "ethosu_memory.h"
 #include "mpu.h"
 
 /** Marks a reset record as written by startup_reset(), not left by chance. */

@@ -2,7 +2,7 @@
 /**
  * The board's memories and NPUs, and what it does at start-up. Copy the folder
  * and replace each value by the one of your chip's manual; the chip here is
- * invented. What the fields mean in full is in modules/ethosu/ethosu_board.h.
+ * invented. What the fields mean in full is in modules/ethosu/driver/include/ethosu_board.h.
  */
 #include "board.h"
 

@@ -9,7 +9,7 @@
  *
  *     arm-none-eabi-nm firmware.elf | grep arm_ethos_io_memcpy     # one line, with T
  */
-#include "driver/ethosu_memory.h"
+#include "ethosu_memory.h"
 #include "dma_controller.h"
 #include "irq.h"
 

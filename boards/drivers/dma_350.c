@@ -4,7 +4,7 @@
  * command at a time: what a command cannot hold waits for its end.
  */
 #include "dma_controller.h"
-#include "driver/ethosu_memory.h"
+#include "ethosu_memory.h"
 #include "fault.h"
 #include "irq.h"
 

@@ -20,8 +20,8 @@
 
 #include "cpu.h"
 #include "dma_controller.h"
-#include "driver/arm_ethos_io_memcpy.h"
-#include "driver/ethosu_memory.h"
+#include "arm_ethos_io_memcpy.h"
+#include "ethosu_memory.h"
 #include "irq.h"
 
 /** After so many transfers in a row that did not end, the CPU makes all copies. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** Copies by an Arm PL081, the single master DMA controller (Arm DDI 0218). */
 #include "dma_controller.h"
-#include "driver/ethosu_memory.h"
+#include "ethosu_memory.h"
 #include "irq.h"
 #include "primecell.h"
 

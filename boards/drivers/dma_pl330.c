@@ -4,7 +4,7 @@
  * which is made here for each transfer, in memory that the controller reads.
  */
 #include "dma_controller.h"
-#include "driver/ethosu_memory.h"
+#include "ethosu_memory.h"
 #include "irq.h"
 #include "primecell.h"
 

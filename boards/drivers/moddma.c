@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** Python module `dma`: the controller that copies tensors into and out of the arena. */
 #include "dma_copy.h"
-#include "driver/arm_ethos_io_memcpy.h"
+#include "arm_ethos_io_memcpy.h"
 #include "py/obj.h"
 #include "py/runtime.h"
 

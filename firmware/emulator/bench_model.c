@@ -10,7 +10,7 @@
 #include "ethosu_memory.h"
 #include "runtime/ethosu_model.h"
 #include "driver/ethosu_build.h"
-#include "driver/ethosu_ext.h"
+#include "ethosu_ext.h"
 #include "py/runtime.h"
 
 /** Of so many inferences the cheapest counts: the others were interrupted by the clock's tick. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "bench_model.h"
-#include "driver/arm_ethos_io_memcpy.h"
+#include "arm_ethos_io_memcpy.h"
 #include "emulator_page.h"
 #include "py/obj.h"
 #include "py/runtime.h"

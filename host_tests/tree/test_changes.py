@@ -84,7 +84,9 @@ def test_a_command_is_one_file(command):
 def test_a_reason_for_an_error_is_one_row():
     """Nothing but its users names it: numbers, sentences and errnos are in the table."""
     names = re.findall(
-        r"^ETHOSU_EXT_ERROR\(\d+, (\w+),", (DRIVER / "ethosu_errors.def").read_text(), re.MULTILINE
+        r"^ETHOSU_EXT_ERROR\(\d+, (\w+),",
+        (DRIVER / "include/ethosu_errors.def").read_text(),
+        re.MULTILINE,
     )
     tables = [DRIVER / f"{name}.c" for name in ("ethosu_sentences", "ethosu_fault")]
     assert names

@@ -52,7 +52,7 @@ ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETH
 SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # Code that runs at each inference, or for each number, is compiled for speed, the rest for size.
-ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_device.c driver/device_check.c driver/ethosu_pool.c \
+ETHOSU_FAST := driver/ethosu_driver.c driver/device.c driver/device_check.c driver/ethosu_pool.c \
 	driver/ethosu_hooks_sync.c driver/ethosu_memory.c driver/ethosu_streams.c \
 	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
 	runtime/executorch/ends.c runtime/executorch/real_pool.c \
@@ -66,7 +66,7 @@ $(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -Os
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off
 # These flags are the whole port's: its own pin.h and the system's poll.h come before ours.
-CFLAGS_USERMOD += $(foreach folder,. driver runtime binding,-idirafter $(ETHOSU_DIR)/$(folder))
+CFLAGS_USERMOD += $(foreach folder,. driver driver/include runtime binding,-idirafter $(ETHOSU_DIR)/$(folder))
 
 # binding/pin.c and rom.c stand in for these functions. A port that links by `ld` itself: ETHOSU_WRAP=--wrap=
 ETHOSU_WRAP ?= -Wl,--wrap=

@@ -82,7 +82,8 @@ def _build(repo: Path, driver: str, program: Path, changes: dict[str, tuple[str,
             sources[macro] = program.with_name(name)
             sources[macro].write_text(text.replace(*changes[name]))
     module = repo / "modules/ethosu"
-    folders = (here, repo / "boards/drivers", module, module / "driver", repo / "firmware")
+    folders = (here, repo / "boards/drivers", module / "driver", module / "driver/include")
+    folders += (repo / "firmware",)
     subprocess.run(
         ["gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter"]
         + ["-Wno-unused-function", "-no-pie"]

@@ -78,7 +78,9 @@ def binding_flags(repo, micropython, folder, option=FLOATS):
 
 
 def includes(module):
-    return [f"-I{module / folder}" for folder in (".", "driver", "runtime", "binding")]
+    return [
+        f"-I{module / folder}" for folder in (".", "driver", "driver/include", "runtime", "binding")
+    ]
 
 
 @pytest.mark.parametrize("flags", FLAGS)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** What is particular to Ethos-U55 and Ethos-U65. */
-#include "ethosu_device.h"
+#include "device.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -15,7 +15,7 @@
 #include "ethosu_ext.h"
 
 #include "ethosu_memory.h"
-#include "ethosu_device.h"
+#include "device.h"
 #include "ethosu_fault.h"
 #include "ethosu_log.h"
 #include "ethosu_pool.h"

@@ -3,7 +3,7 @@
  * Defaults of mutex and semaphore for a system without threads, where the only
  * other party is the interrupt handler. An RTOS overrides all eight functions.
  */
-#include "../ethosu_board.h"
+#include "ethosu_board.h"
 #include "ethosu_driver.h"
 #include "ethosu_sync.h"
 

@@ -2,7 +2,7 @@
 /** Performance counters: register accesses, limited to the counters and events of this NPU. */
 #include "pmu_ethosu.h"
 
-#include "ethosu_device.h"
+#include "device.h"
 #include "ethosu_ext.h"
 
 /** The cycle counter has 48 bits. */

@@ -27,17 +27,17 @@ struct request {
     struct request *next;
 };
 
-/** Guarded by its mutex; made by the first ethosu_init(). */
+/** Guarded by its mutex, which the first ethosu_init() makes; `settings` is atomic. */
 static struct {
     void *mutex;
     struct ethosu_driver *drivers;
     struct request *queue;
+    volatile uint32_t settings; /**< the last number that was given */
 } pool;
 
 uint32_t ethosu_ext_new_settings(void)
 {
-    static volatile uint32_t last;
-    return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+    return __atomic_add_fetch(&pool.settings, 1, __ATOMIC_RELAXED);
 }
 
 static bool lock(struct ethosu_ext_fault *fault)

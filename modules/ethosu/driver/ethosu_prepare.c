@@ -14,7 +14,7 @@
  * the rest meanwhile.
  */
 #include "ethosu_memory.h"
-#include "ethosu_device.h"
+#include "device.h"
 #include "ethosu_fault.h"
 #include "ethosu_prepare.h"
 

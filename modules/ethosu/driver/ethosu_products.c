@@ -7,7 +7,7 @@
 #include "ethosu_products.h"
 
 #include "ethosu_build.h"
-#include "ethosu_device.h"
+#include "device.h"
 #include "ethosu_verify.h"
 
 #define ETHOSU_EXT_PRODUCT(family, number, macs_log2, cores)                       \

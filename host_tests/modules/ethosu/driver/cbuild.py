@@ -13,7 +13,13 @@ C = HERE / "c"
 
 INCLUDES = [
     f"-I{REPO / path}"
-    for path in ("modules/ethosu", "modules/ethosu/driver", "tools/sim_host", "tools/npu_sim")
+    for path in (
+        "modules/ethosu",
+        "modules/ethosu/driver",
+        "modules/ethosu/driver/include",
+        "tools/sim_host",
+        "tools/npu_sim",
+    )
 ]
 INCLUDES += [f"-I{C}", "-DETHOSU_IO_HEADER=<sim_host_io.h>"]
 STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-pthread"]

@@ -12,8 +12,8 @@ DRIVER = cbuild.REPO / "modules/ethosu/driver"
 SOURCES = sorted(DRIVER.glob("*.c"))
 TARGET = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion", "-Wmissing-prototypes"]
-HEADERS = sorted(path.name for path in DRIVER.glob("*.h"))
-PATHS = [f"-I{DRIVER}", f"-I{DRIVER.parent}"]
+HEADERS = sorted(path.name for path in (*DRIVER.glob("*.h"), *DRIVER.glob("include/*.h")))
+PATHS = [f"-I{DRIVER}", f"-I{DRIVER}/include"]
 
 # Bytes of the driver on a Cortex-M55 with -Os, counters, verifier and sentences included.
 TEXT_LIMIT = 17_500

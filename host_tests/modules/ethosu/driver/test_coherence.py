@@ -36,7 +36,7 @@ MUTATIONS = {
         ["strict"],
     ),
     "barrier before the start": (
-        "ethosu_device.h",
+        "device.h",
         "    ethosu_io_barrier();\n",
         "",
         ["strict"],

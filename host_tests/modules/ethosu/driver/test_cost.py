@@ -52,7 +52,7 @@ def _costs(folder: Path, call: Call) -> dict[str, int]:
     driver = cbuild.REPO / "modules/ethosu/driver"
     cpu = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
     flags = ["-std=c11", "-O2", "-ffunction-sections", "-Wall", "-Wextra", "-Werror"]
-    paths = [f"-I{path}" for path in (driver, driver.parent, program.parent)]
+    paths = [f"-I{path}" for path in (driver, driver / "include", program.parent)]
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", TARGET / "cost.ld"]
     sources = [TARGET / "cost.c", *sorted(driver.glob("*.c"))]
     cbuild.run(["arm-none-eabi-gcc", *cpu, *flags, *paths, *script, "-o", program, *sources])

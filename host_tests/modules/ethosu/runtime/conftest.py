@@ -22,7 +22,10 @@ def damage(repo):
         command = [
             *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", *flags),
             *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-            *(f"-I{path}" for path in (module, module / "runtime", module / "driver")),
+            *(
+                f"-I{path}"
+                for path in (module / "runtime", module / "driver", module / "driver/include")
+            ),
             f"-I{repo / 'tools/sim_host'}",
             *(HERE / "damage.c", HERE / "board_none.c", HERE / "exercise.c"),
             *sorted((sharing.BUILD / "sim_host" / kind / "modules").rglob("*.o")),

@@ -30,7 +30,10 @@ def build_run_model(repo, tmp_path_factory):
         command = [
             *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
             *(f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all"),
-            *(f"-I{path}" for path in (module, module / "runtime", module / "driver", host)),
+            *(
+                f"-I{path}"
+                for path in (module / "runtime", module / "driver", module / "driver/include", host)
+            ),
             repo / "host_tests/modules/ethosu/runtime/run_model.c",
             library / "libethosu_sim.so",
             f"-Wl,-rpath,{library}",

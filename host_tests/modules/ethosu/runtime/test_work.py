@@ -30,7 +30,7 @@ def _counter(repo, tmp_path_factory, more=(), name="count"):
     ours, drivers = (repo / TARGET.format(name) for name in ("runtime", "driver"))
     cpu = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
     flags = ["-std=c11", "-O2", "-ffunction-sections", "-ffp-contract=off", "-Wall", "-Werror"]
-    paths = [f"-I{path}" for path in (module, *folders, ours, drivers)]
+    paths = [f"-I{path}" for path in (module / "driver/include", *folders, ours, drivers)]
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", drivers / "cost.ld"]
     sources = [ours / "count.c", *(path for folder in folders for path in folder.glob("*.c"))]
     command = ["arm-none-eabi-gcc", *cpu, *flags, *paths, *script, *sources, *more, "-lm", "-o"]

@@ -37,7 +37,7 @@ def build_cases(repo, build_dir):
         command = [
             *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
             *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-            *(f"-I{folder}" for folder in (module, *folders)),
+            *(f"-I{folder}" for folder in (module / "driver/include", *folders)),
             *flags,
             *changed,
             HERE / "run_cases.c",

@@ -51,7 +51,10 @@ def test_a_build_without_kernels_carries_none(repo, tmp_path):
         objects.append(tmp_path / f"{source.stem}.o")
         command = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard", "-O2"]
         command += ["-std=gnu11", "-ffunction-sections", "-fdata-sections"]
-        command += [f"-I{repo}/modules/ethosu{part}" for part in ("", "/driver", "/runtime")]
+        command += [
+            f"-I{repo}/modules/ethosu{part}"
+            for part in ("", "/driver", "/driver/include", "/runtime")
+        ]
         command += ["-DETHOSU_KERNEL_LIST=", "-c", source, "-o", objects[-1]]
         subprocess.run(command, check=True)
     linked = tmp_path / "linked"

@@ -63,7 +63,10 @@ def build_with(repo, build_dir, cmsis_nn, tmp_path_factory):
         command = [
             *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
             *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-            *(f"-I{path}" for path in (module, module / "runtime", module / "driver")),
+            *(
+                f"-I{path}"
+                for path in (module / "runtime", module / "driver", module / "driver/include")
+            ),
             *(f"-I{repo / 'tools/sim_host'}", f"-I{cmsis_nn / 'Include'}"),
             *(HERE / "run_cases.c", HERE / "count_cmsis_nn.c"),
             *sorted(folder.rglob("*.o")),

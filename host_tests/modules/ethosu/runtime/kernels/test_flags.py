@@ -25,7 +25,7 @@ GCC = [
 
 def assembly(repo, source, *flags):
     module = repo / "modules/ethosu"
-    paths = [f"-I{module / folder}" for folder in (".", "driver", "runtime")]
+    paths = [f"-I{module / folder}" for folder in (".", "driver", "driver/include", "runtime")]
     command = [*GCC, "-ffp-contract=off", *flags, *paths, "-S", "-o", "-", source]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 

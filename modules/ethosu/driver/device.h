@@ -11,7 +11,7 @@
 #include "ethosu_ext.h"
 #include "ethosu_registers.h"
 
-#include "../ethosu_board.h"
+#include "ethosu_board.h"
 #include "ethosu_io.h"
 
 /** A register that gets a value of struct ethosu_npu_settings after each reset. */

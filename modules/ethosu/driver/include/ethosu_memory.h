@@ -14,7 +14,7 @@
 #ifndef ETHOSU_MEMORY_H
 #define ETHOSU_MEMORY_H
 
-#include "../ethosu_board.h"
+#include "ethosu_board.h"
 
 /** Take the board's table into use; NULL: there is none. It must stay. */
 void ethosu_memory_use(const struct ethosu_board *board);

@@ -5,7 +5,7 @@
  *
  * The table answers once and for all: what memory is this, who reaches it,
  * under which address, and does the CPU's data cache hold copies of it?
- * Driver, runtime, copy hook and Python module ask driver/ethosu_memory.h.
+ * Driver, runtime, copy hook and Python module ask ethosu_memory.h.
  *
  * Everything here is an ordinary const object or function: a board that
  * forgets one fails to link, a board that still has an old shape fails to

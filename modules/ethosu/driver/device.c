@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** The device part that all products share. */
-#include "ethosu_device.h"
+#include "device.h"
 
 #include "ethosu_fault.h"
 #include "ethosu_products.h"
