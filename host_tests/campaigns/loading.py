@@ -42,6 +42,7 @@ def _objects(bits: int) -> list[Path]:
     sharing.make("tools/sim_host", "objects", "SANITIZE=fuzz", f"BUILD={build}", *narrow)
     folders = ("modules/ethosu/driver", "modules/ethosu/runtime", "tools/sim_host")
     sources = [path for folder in folders for path in sorted((sharing.REPO / folder).rglob("*.c"))]
+    sources = [path for path in sources if path.parent.name != "defaults"]
     return [build / path.relative_to(sharing.REPO).with_suffix(".o") for path in sources]
 
 

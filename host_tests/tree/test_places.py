@@ -11,6 +11,7 @@ SOURCES = {".c", ".h", ".py", ".sh"}
 TESTED_IN = {
     "firmware/modules": "firmware",
     "modules/ethosu/binding/python": "modules/ethosu/binding",
+    "modules/ethosu/driver/defaults": "modules/ethosu/driver",
     "modules/ethosu/driver/include": "modules/ethosu/driver",
     "modules/ethosu/ports/qemu": "modules/ethosu",
     "modules/ethosu/ports/unix": "modules/ethosu",

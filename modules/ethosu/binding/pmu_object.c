@@ -70,7 +70,7 @@ static mp_obj_t pmu_enter(mp_obj_t self_in)
     ETHOSU_PMU_Enable(npu);
     self->handle->pmu = self;
     for (uint32_t i = 0; i < self->count; i++) {
-        ETHOSU_PMU_Set_EVTYPER(npu, i, (enum ethosu_pmu_event_type)self->events[i]);
+        ethosu_ext_pmu_set_event(npu, i, self->events[i]);
     }
     ETHOSU_PMU_CYCCNT_Reset(npu);
     ETHOSU_PMU_EVCNTR_ALL_Reset(npu);

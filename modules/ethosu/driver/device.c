@@ -9,14 +9,34 @@
 
 /** STATUS reads in which a reset ends; then a slow NPU gets milliseconds. */
 #define RESET_POLLS 1000
-#define RESET_TIMEOUT_MS 100
+#define RESET_WAITS 100
+#define RESET_WAIT (ETHOSU_EXT_SECOND / 1000 + (ETHOSU_EXT_SECOND % 1000 != 0))
+
+/** The word of a table of register values. */
+static uint32_t word_at(const void *table, uint32_t offset)
+{
+    uint32_t value;
+    memcpy(&value, (const uint8_t *)table + offset, sizeof value);
+    return value;
+}
 
 /** What a setting is to hold. */
 static uint32_t wanted(const struct ethosu_device *dev, const struct ethosu_ext_setting *setting)
 {
-    uint32_t value;
-    memcpy(&value, (const uint8_t *)dev->settings + setting->value, sizeof value);
-    return value;
+    return dev->config != NULL ? word_at(dev->config->config, setting->configured)
+                               : word_at(dev->settings, setting->value);
+}
+
+uint32_t ethosu_ext_device_qconfig(const struct ethosu_device *dev)
+{
+    return dev->config != NULL ? word_at(dev->config->config, dev->part->qconfig_at)
+                               : dev->part->qconfig;
+}
+
+uint32_t ethosu_ext_device_regioncfg(const struct ethosu_device *dev)
+{
+    return dev->config != NULL ? word_at(dev->config->config, dev->part->qconfig_at + 4u)
+                               : dev->part->regioncfg;
 }
 
 /**
@@ -38,19 +58,24 @@ static void choose_witness(struct ethosu_device *dev)
 
 int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *fault)
 {
-    dev->config = ethosu_io_read(dev->reg, NPU_CONFIG);
+    dev->config_register = ethosu_io_read(dev->reg, NPU_CONFIG);
     dev->id = ethosu_io_read(dev->reg, NPU_ID);
     dev->part = NULL;
     dev->protection =
         (dev->privileged ? NPU_PROT_PRIVILEGED : 0) | (dev->secure ? 0 : NPU_PROT_NON_SECURE);
-    const struct ethosu_ext_product *product = ethosu_ext_product_find(dev->config);
+    const struct ethosu_ext_product *product = ethosu_ext_product_find(dev->config_register);
     if (product == NULL || dev->id == 0 || dev->id == UINT32_MAX) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_NPU, -1, dev->config, dev->id);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_NPU, -1, dev->config_register, dev->id);
     }
     if (product->part == NULL) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NOT_BUILT_IN, -1, dev->config, 0);
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NOT_BUILT_IN, -1, dev->config_register, 0);
+    }
+    if (dev->desc != NULL && dev->desc->product != product->number) {
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_OTHER_PRODUCT, -1, dev->config_register, 0);
     }
     dev->part = product->part;
+    dev->caps.product = product->number;
+    dev->caps.log2_macs = product->macs_log2;
     const struct ethosu_npu *npu = dev->npu;
     dev->settings = npu != NULL && npu->settings != NULL ? npu->settings : dev->part->defaults;
     choose_witness(dev);
@@ -87,8 +112,8 @@ static bool reset_ends(const struct ethosu_device *dev, void *semaphore)
             return true;
         }
     }
-    for (int waited = 0; waited < RESET_TIMEOUT_MS && resetting(dev); waited++) {
-        (void)ethosu_semaphore_take(semaphore, 1);
+    for (int waited = 0; waited < RESET_WAITS && resetting(dev); waited++) {
+        (void)ethosu_semaphore_take(semaphore, RESET_WAIT);
     }
     return !resetting(dev);
 }

@@ -5,8 +5,8 @@
  * chosen at run time from the CONFIG register. What every inference does is
  * inline here, the rest is in ethosu_device.c.
  */
-#ifndef ETHOSU_DEVICE_H
-#define ETHOSU_DEVICE_H
+#ifndef ETHOSU_EXT_DEVICE_H
+#define ETHOSU_EXT_DEVICE_H
 
 #include "ethosu_ext.h"
 #include "ethosu_registers.h"
@@ -17,14 +17,9 @@
 /** A register that gets a value of struct ethosu_npu_settings after each reset. */
 struct ethosu_ext_setting {
     uint16_t offset;
-    uint16_t limit; /**< the register that holds the most of each field; 0: there is none */
-    uint16_t value; /**< offset in struct ethosu_npu_settings */
-};
-
-/** First and last number of a run of PMU events. */
-struct ethosu_ext_event_range {
-    uint16_t first;
-    uint16_t last;
+    uint16_t limit;      /**< the register that holds the most of each field; 0: there is none */
+    uint16_t value;      /**< offset in struct ethosu_npu_settings */
+    uint16_t configured; /**< offset in struct u55_config_t, u65_config_t or u85_config_t */
 };
 
 /** What is particular to one family of products. */
@@ -33,6 +28,7 @@ struct ethosu_ext_part {
     uint8_t pmu_counters;
     uint16_t pmu_offset;  /**< added to the offsets of the counters' registers */
     uint8_t qconfig;      /**< default QCONFIG */
+    uint8_t qconfig_at;   /**< its offset in struct u55_config_t and so on; REGIONCFG's follows */
     uint16_t regioncfg;   /**< default REGIONCFG */
     uint32_t fault_bits;  /**< STATUS bits after which the NPU needs a reset */
     uint32_t config_mask; /**< CONFIG bits in which a model must equal the NPU */
@@ -41,8 +37,7 @@ struct ethosu_ext_part {
     uint8_t reads_only;             /**< a bit for each REGIONCFG value whose port can't write */
     const uint32_t *limited_fields; /**< masks of the fields of a setting with a limit, then 0 */
     uint8_t setting_count;
-    uint8_t event_range_count;
-    const struct ethosu_ext_event_range *event_ranges;
+    uint8_t pmu_family; /**< bit of ethosu_pmu_events.def */
 };
 
 extern const struct ethosu_ext_part ethosu_ext_part_U55;
@@ -51,6 +46,10 @@ extern const struct ethosu_ext_part ethosu_ext_part_U85;
 
 /** Find out what NPU is there: fills part, config, id. @return 0, or why not */
 int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *fault);
+
+/** QCONFIG, and REGIONCFG, where neither board nor hook has another opinion. */
+uint32_t ethosu_ext_device_qconfig(const struct ethosu_device *dev);
+uint32_t ethosu_ext_device_regioncfg(const struct ethosu_device *dev);
 
 /** Stop whatever runs, set protection and memory attributes. @return 0, or why not */
 int ethosu_ext_device_reset(const struct ethosu_device *dev, void *semaphore,

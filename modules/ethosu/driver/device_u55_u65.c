@@ -14,13 +14,17 @@
 /** product, macs_per_cc */
 #define CONFIG_MASK 0xF000000Fu
 
-#define SETTING(register, member) {(register), 0, offsetof(struct ethosu_npu_settings, member)}
+#define SETTING(register, member)                                            \
+    {(register), 0, offsetof(struct ethosu_npu_settings, axi_limit[member]), \
+     offsetof(struct u55_config_t, axi_limit##member)}
+
+_Static_assert(sizeof(struct u55_config_t) == sizeof(struct u65_config_t), "one table serves both");
 
 static const struct ethosu_ext_setting settings[] = {
-    SETTING(NPU_AXI_LIMIT0 + 0x0, axi_limit[0]),
-    SETTING(NPU_AXI_LIMIT0 + 0x4, axi_limit[1]),
-    SETTING(NPU_AXI_LIMIT0 + 0x8, axi_limit[2]),
-    SETTING(NPU_AXI_LIMIT0 + 0xC, axi_limit[3]),
+    SETTING(NPU_AXI_LIMIT0 + 0x0, 0),
+    SETTING(NPU_AXI_LIMIT0 + 0x4, 1),
+    SETTING(NPU_AXI_LIMIT0 + 0x8, 2),
+    SETTING(NPU_AXI_LIMIT0 + 0xC, 3),
 };
 
 static const struct ethosu_npu_settings u55_defaults = {
@@ -31,16 +35,11 @@ static const struct ethosu_npu_settings u65_defaults = {
     .axi_limit = {AXI_LIMIT(64, 32), AXI_LIMIT(64, 32), AXI_LIMIT(64, 32), AXI_LIMIT(64, 32)},
 };
 
-static const struct ethosu_ext_event_range event_ranges[] = {
-    {0x00, 0x00}, {0x11, 0x11},   {0x20, 0x23},   {0x30, 0x3A},   {0x40, 0x48},
-    {0x50, 0x5B}, {0x80, 0x89},   {0x8C, 0x8C},   {0x8E, 0x8F},   {0xA0, 0xA6},
-    {0xB0, 0xB1}, {0x180, 0x189}, {0x18C, 0x18C}, {0x18E, 0x18F}, {0x1B1, 0x1B1},
-};
-
 const struct ethosu_ext_part ethosu_ext_part_U55 = {
     .address_bits = 32,
     .pmu_counters = 4,
     .qconfig = 2,
+    .qconfig_at = offsetof(struct u55_config_t, qconfig),
     .regioncfg = 0x5553, // region 0: 3 (M1), region 1: 0 (M0), the others: 1 (M0)
     .fault_bits = FAULT_BITS,
     .config_mask = CONFIG_MASK,
@@ -48,20 +47,19 @@ const struct ethosu_ext_part ethosu_ext_part_U55 = {
     .defaults = &u55_defaults,
     .reads_only = 1u << 2 | 1u << 3, // AXI_LIMIT2 and 3: M1
     .setting_count = COUNT(settings),
-    .event_range_count = COUNT(event_ranges),
-    .event_ranges = event_ranges,
+    .pmu_family = 1,
 };
 
 const struct ethosu_ext_part ethosu_ext_part_U65 = {
     .address_bits = 40,
     .pmu_counters = 4,
     .qconfig = 2,
+    .qconfig_at = offsetof(struct u65_config_t, qconfig),
     .regioncfg = 0x555B, // region 0: 3, region 1: 2 (both M1), the others: 1 (M0)
     .fault_bits = FAULT_BITS,
     .config_mask = CONFIG_MASK,
     .settings = settings,
     .defaults = &u65_defaults,
     .setting_count = COUNT(settings),
-    .event_range_count = COUNT(event_ranges),
-    .event_ranges = event_ranges,
+    .pmu_family = 1,
 };

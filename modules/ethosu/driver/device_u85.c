@@ -18,26 +18,18 @@ static const struct ethosu_npu_settings defaults = {
     .axi_ext = AXI_PORT(64, 32),
 };
 
-#define SETTING(register, limit, member) \
-    {(register), (limit), offsetof(struct ethosu_npu_settings, member)}
+#define SETTING(register, limit, member, configured)                    \
+    {(register), (limit), offsetof(struct ethosu_npu_settings, member), \
+     offsetof(struct u85_config_t, configured)}
 
 static const struct ethosu_ext_setting settings[] = {
-    SETTING(NPU_MEM_ATTR0 + 0x0, 0, mem_attr[0]),
-    SETTING(NPU_MEM_ATTR0 + 0x4, 0, mem_attr[1]),
-    SETTING(NPU_MEM_ATTR0 + 0x8, 0, mem_attr[2]),
-    SETTING(NPU_MEM_ATTR0 + 0xC, 0, mem_attr[3]),
-    SETTING(NPU_AXI_SRAM, NPU_CFG_SRAM_CAP, axi_sram),
-    SETTING(NPU_AXI_EXT, NPU_CFG_EXT_CAP, axi_ext),
-    SETTING(NPU_POWER_CTRL, 0, power_ramp),
-};
-
-static const struct ethosu_ext_event_range event_ranges[] = {
-    {0x00, 0x00},   {0x11, 0x11},   {0x20, 0x21},   {0x23, 0x23},   {0x30, 0x30},   {0x33, 0x37},
-    {0x40, 0x40},   {0x43, 0x48},   {0x50, 0x51},   {0x53, 0x55},   {0x59, 0x5B},   {0x60, 0x7B},
-    {0x80, 0x89},   {0x8C, 0x8C},   {0x8E, 0x8F},   {0xA0, 0xA6},   {0xB0, 0xB5},   {0x180, 0x189},
-    {0x18C, 0x18C}, {0x18E, 0x18F}, {0x200, 0x209}, {0x20C, 0x20C}, {0x20E, 0x219}, {0x21C, 0x21C},
-    {0x21E, 0x229}, {0x22C, 0x22C}, {0x22E, 0x239}, {0x23C, 0x23C}, {0x23E, 0x23F}, {0x280, 0x289},
-    {0x28C, 0x28C}, {0x28E, 0x299}, {0x29C, 0x29C}, {0x29E, 0x29F},
+    SETTING(NPU_MEM_ATTR0 + 0x0, 0, mem_attr[0], mem_attr[0]),
+    SETTING(NPU_MEM_ATTR0 + 0x4, 0, mem_attr[1], mem_attr[1]),
+    SETTING(NPU_MEM_ATTR0 + 0x8, 0, mem_attr[2], mem_attr[2]),
+    SETTING(NPU_MEM_ATTR0 + 0xC, 0, mem_attr[3], mem_attr[3]),
+    SETTING(NPU_AXI_SRAM, NPU_CFG_SRAM_CAP, axi_sram, axi_sram),
+    SETTING(NPU_AXI_EXT, NPU_CFG_EXT_CAP, axi_ext, axi_ext),
+    SETTING(NPU_POWER_CTRL, 0, power_ramp, power_ctrl),
 };
 
 const struct ethosu_ext_part ethosu_ext_part_U85 = {
@@ -45,6 +37,7 @@ const struct ethosu_ext_part ethosu_ext_part_U85 = {
     .pmu_counters = 8,
     .pmu_offset = 0x1000,
     .qconfig = 2,
+    .qconfig_at = offsetof(struct u85_config_t, qconfig),
     .regioncfg = 0x5553, // region 0: MEM_ATTR3, region 1: MEM_ATTR0, the others: MEM_ATTR1
     .fault_bits = ETHOSU_EXT_STATUS_BUS_ERROR | ETHOSU_EXT_STATUS_PARSE_ERROR |
                   ETHOSU_EXT_STATUS_BRANCH | ETHOSU_EXT_STATUS_ECC,
@@ -53,6 +46,5 @@ const struct ethosu_ext_part ethosu_ext_part_U85 = {
     .defaults = &defaults,
     .limited_fields = axi_fields,
     .setting_count = COUNT(settings),
-    .event_range_count = COUNT(event_ranges),
-    .event_ranges = event_ranges,
+    .pmu_family = 2,
 };

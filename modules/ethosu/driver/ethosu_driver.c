@@ -21,8 +21,8 @@
 #include "ethosu_pool.h"
 #include "ethosu_streams.h"
 
-/** The interrupt handler gives right after its step; milliseconds to wait for that. */
-#define GIVE_LATENCY 1000u
+/** The interrupt handler gives right after its step; how long to wait for that. */
+#define GIVE_LATENCY ETHOSU_EXT_SECOND
 
 static inline enum ethosu_job_state state_of(const struct ethosu_driver *drv)
 {
@@ -57,7 +57,7 @@ static int fail(struct ethosu_driver *drv, int code, int index)
 static void log_npu(const struct ethosu_driver *drv)
 {
     char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
-    ethosu_ext_config_name(drv->dev.config, name);
+    ethosu_ext_config_name(drv->dev.config_register, name);
     ethosu_ext_log(ETHOSU_LOG_INFO, name);
 }
 #else
@@ -121,7 +121,7 @@ static int bring_up(struct ethosu_driver *drv)
 /** Bring the NPU up, and offer it to those who wait for one. */
 static int enlist(struct ethosu_driver *drv)
 {
-    drv->semaphore = ethosu_semaphore_create();
+    drv->semaphore = ethosu_ext_semaphore_take_one();
     if (drv->semaphore == NULL) {
         return fail(drv, ETHOSU_EXT_E_NO_SEMAPHORE, -1);
     }
@@ -134,39 +134,61 @@ static int enlist(struct ethosu_driver *drv)
         error = ethosu_ext_pool_add(drv, &drv->fault);
     }
     if (error != 0) {
-        ethosu_semaphore_destroy(drv->semaphore);
+        ethosu_ext_semaphore_keep(drv->semaphore);
         drv->semaphore = NULL;
     }
     return error;
 }
 
-int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void *fast_memory,
-                const size_t fast_memory_size, uint32_t secure_enable, uint32_t privilege_enable)
+/** How ethosu_init() and ethosu_init_ex() go on, with what tells them apart in `dev`. */
+static int init(struct ethosu_driver *drv, const struct ethosu_device *dev, const void *fast_memory,
+                size_t fast_memory_size)
 {
-    if (drv == NULL) {
-        return -1;
-    }
     ethosu_deinit(drv); // does nothing to a handle that is new
     *drv = (struct ethosu_driver){
-        .dev = {.reg = (volatile struct NPU_REG *)base_address,
-                .secure = secure_enable,
-                .privileged = privilege_enable,
-                .npu = ethosu_memory_npu((uintptr_t)base_address)},
+        .dev = *dev,
         .fast_memory = (uintptr_t)fast_memory,
         .fast_memory_size = fast_memory_size,
         .timeout = ETHOSU_SEMAPHORE_WAIT_INFERENCE,
         .settings = ethosu_ext_new_settings(),
     };
-    if (base_address == NULL) {
+    if (drv->dev.reg == NULL) {
         fail(drv, ETHOSU_EXT_E_ARGUMENT, 1);
         return -1;
     }
+    drv->dev.npu = ethosu_memory_npu((uintptr_t)drv->dev.reg);
     drv->dev.power = drv->dev.npu != NULL ? drv->dev.npu->power : NULL;
     if (enlist(drv) != 0) {
         return -1;
     }
     log_npu(drv);
     return 0;
+}
+
+int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void *fast_memory,
+                const size_t fast_memory_size, uint32_t secure_enable, uint32_t privilege_enable)
+{
+    const struct ethosu_device dev = {.reg = (volatile struct NPU_REG *)base_address,
+                                      .secure = secure_enable,
+                                      .privileged = privilege_enable};
+    return drv != NULL ? init(drv, &dev, fast_memory, fast_memory_size) : -1;
+}
+
+int ethosu_init_ex(struct ethosu_driver *drv, const struct ethosu_device_desc *dev_desc,
+                   struct ethosu_device_config *dev_config,
+                   struct ethosu_device_user_ops *dev_user_ops, void *const base_address,
+                   const void *fast_memory, const size_t fast_memory_size, uint32_t secure_enable,
+                   uint32_t privilege_enable)
+{
+    const struct ethosu_device dev = {.reg = (volatile struct NPU_REG *)base_address,
+                                      .secure = secure_enable,
+                                      .privileged = privilege_enable,
+                                      .desc = dev_desc,
+                                      .user_ops = dev_user_ops,
+                                      .config = dev_config};
+    bool complete =
+        dev_desc != NULL && dev_config != NULL && dev_config->config != NULL && drv != NULL;
+    return complete ? init(drv, &dev, fast_memory, fast_memory_size) : -1;
 }
 
 void ethosu_deinit(struct ethosu_driver *drv)
@@ -176,7 +198,7 @@ void ethosu_deinit(struct ethosu_driver *drv)
         if (drv->power_request_counter > 0) {
             power_down(drv);
         }
-        ethosu_semaphore_destroy(drv->semaphore);
+        ethosu_ext_semaphore_keep(drv->semaphore);
         drv->semaphore = NULL;
     }
 }
@@ -333,7 +355,7 @@ static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout)
     uint32_t qread = ethosu_io_read(drv->dev.reg, NPU_QREAD);
     struct ethosu_ext_fault why = {.code = code,
                                    .index = (int)qread,
-                                   .found = timeout,
+                                   .found = ethosu_ext_milliseconds(timeout),
                                    .status = __atomic_load_n(&drv->job.status, __ATOMIC_RELAXED),
                                    .qread = qread};
     (void)ethosu_ext_report(&drv->fault, &why);
@@ -460,9 +482,33 @@ int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
                      const int custom_data_size, uint64_t *const base_addr,
                      const size_t *base_addr_size, const int num_base_addr, void *user_arg)
 {
+    if (drv == NULL) {
+        return ethosu_invoke_auto(custom_data_ptr, custom_data_size, base_addr, base_addr_size,
+                                  num_base_addr, user_arg);
+    }
     RETURN_IF_ERROR(ethosu_invoke_async(drv, custom_data_ptr, custom_data_size, base_addr,
                                         base_addr_size, num_base_addr, user_arg));
     return ethosu_wait(drv, true);
+}
+
+int ethosu_invoke_auto(const void *custom_data_ptr, const int custom_data_size,
+                       uint64_t *const base_addr, const size_t *base_addr_size,
+                       const int num_base_addr, void *user_arg)
+{
+    uint32_t product;
+    uint32_t log2_macs;
+    if (ethosu_get_product_config_from_cop_data(custom_data_ptr, custom_data_size, &product,
+                                                &log2_macs) != 0) {
+        return -1;
+    }
+    struct ethosu_driver *drv = ethosu_reserve_driver_ex(product, log2_macs);
+    if (drv == NULL) {
+        return -1;
+    }
+    int result = ethosu_invoke_v3(drv, custom_data_ptr, custom_data_size, base_addr, base_addr_size,
+                                  num_base_addr, user_arg);
+    ethosu_release_driver(drv);
+    return result;
 }
 
 __attribute__((weak)) void ethosu_irq_handler(struct ethosu_driver *drv)

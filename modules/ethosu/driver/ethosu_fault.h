@@ -3,7 +3,7 @@
 #ifndef ETHOSU_FAULT_H
 #define ETHOSU_FAULT_H
 
-#include "ethosu_types.h"
+#include "ethosu_driver.h"
 
 /** Leave the function with the code of a call that failed. */
 #define RETURN_IF_ERROR(call)      \
@@ -27,5 +27,12 @@ int ethosu_ext_refuse(struct ethosu_ext_fault *fault, int code, int index, size_
 
 /** The same for a sentence without these numbers. */
 int ethosu_ext_fail(struct ethosu_ext_fault *fault, int code, int index);
+
+/** A time-out as sentences have it. */
+static inline uint64_t ethosu_ext_milliseconds(uint64_t timeout)
+{
+    bool same = ETHOSU_EXT_SECOND == 1000 || timeout == ETHOSU_SEMAPHORE_WAIT_FOREVER;
+    return same ? timeout : timeout / ETHOSU_EXT_SECOND * 1000;
+}
 
 #endif

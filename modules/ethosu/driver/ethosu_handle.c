@@ -14,7 +14,7 @@ void ethosu_get_driver_version(struct ethosu_driver_version *ver)
 void ethosu_get_hw_info(struct ethosu_driver *drv, struct ethosu_hw_info *hw)
 {
     uint32_t id = drv->dev.id;
-    uint32_t config = drv->dev.config;
+    uint32_t config = drv->dev.config_register;
     *hw = (struct ethosu_hw_info){
         .version =
             {
@@ -74,7 +74,7 @@ const struct ethosu_ext_fault *ethosu_ext_last_error(const struct ethosu_driver 
 
 uint32_t ethosu_ext_config(const struct ethosu_driver *drv)
 {
-    return drv->dev.config;
+    return drv->dev.config_register;
 }
 
 const struct ethosu_ext_program *ethosu_ext_last_program(const struct ethosu_driver *drv)

@@ -53,8 +53,11 @@ __attribute__((weak)) void *ethosu_semaphore_create(void)
 
 __attribute__((weak)) void ethosu_semaphore_destroy(void *sem)
 {
-    struct semaphore *semaphore = sem;
-    ethosu_ext_store(&semaphore->used, 0);
+    for (unsigned i = 0; i < SEMAPHORE_COUNT; i++) { // a port's own is left alone
+        if (sem == &semaphores[i]) {
+            ethosu_ext_store(&semaphores[i].used, 0);
+        }
+    }
 }
 
 __attribute__((weak)) int ethosu_semaphore_take(void *sem, uint64_t timeout)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * The driver's log: off, and then it costs nothing. A build that wants one
- * defines ETHOSU_LOG_SEVERITY and supplies ethosu_ext_log().
+ * defines ETHOSU_LOG_SEVERITY and may supply ethosu_ext_log().
  *
  * The levels have the names and numbers of Arm's driver. ERR: each refusal and
  * failure, as ethosu_ext_describe() words it. INFO: each NPU that is found.
@@ -9,6 +9,8 @@
  */
 #ifndef ETHOSU_LOG_H
 #define ETHOSU_LOG_H
+
+#include "ethosu_ext.h"
 
 #define ETHOSU_LOG_NONE (-1)
 #define ETHOSU_LOG_ERR 0
@@ -19,18 +21,6 @@
 /** Least severe level that is logged. */
 #ifndef ETHOSU_LOG_SEVERITY
 #define ETHOSU_LOG_SEVERITY ETHOSU_LOG_NONE
-#endif
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/** The application must implement this when it enables the log: print one line. `text` is gone
- * after the call. */
-void ethosu_ext_log(int severity, const char *text);
-
-#ifdef __cplusplus
-}
 #endif
 
 #if ETHOSU_LOG_SEVERITY >= ETHOSU_LOG_DEBUG

@@ -5,6 +5,7 @@
  * and COP2, one entry with metadata. Never reads outside [data, data + size).
  */
 #include "ethosu_ext.h"
+#include "ethosu_registers.h"
 #include "ethosu_fault.h"
 
 #include <string.h>
@@ -215,4 +216,22 @@ int ethosu_ext_parse_payload(const void *data, size_t size, struct ethosu_ext_pa
     }
     RETURN_IF_ERROR((magic == COP1 ? parse_cop1 : parse_cop2)(&reader, payload));
     return payload->stream != NULL ? 0 : ethosu_ext_fail(fault, ETHOSU_EXT_E_PAYLOAD_EMPTY, -1);
+}
+
+int ethosu_get_product_config_from_cop_data(const void *custom_data_ptr, const int custom_data_size,
+                                            uint32_t *product_out, uint32_t *log2_macs_out)
+{
+    struct ethosu_ext_payload payload;
+    size_t size = custom_data_size > 0 ? (size_t)custom_data_size : 0;
+    if (ethosu_ext_parse_payload(custom_data_ptr, size, &payload, NULL) != 0 ||
+        !payload.has_config) {
+        return -1;
+    }
+    if (product_out != NULL) {
+        *product_out = NPU_CONFIG_PRODUCT(payload.config);
+    }
+    if (log2_macs_out != NULL) {
+        *log2_macs_out = NPU_CONFIG_MACS(payload.config);
+    }
+    return 0;
 }

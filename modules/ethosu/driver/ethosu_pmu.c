@@ -27,15 +27,38 @@ static bool has_counter(const struct ethosu_driver *drv, uint32_t num)
     return num < drv->dev.part->pmu_counters;
 }
 
-bool ethosu_ext_pmu_has_event(const struct ethosu_driver *drv, uint32_t event)
+/** By enum ethosu_pmu_event_type: number, and families from this bit on. */
+#define FAMILIES_SHIFT 12
+static const uint16_t events[] = {
+#define ETHOSU_EXT_PMU_EVENT(name, number, families) (number) | (families) << FAMILIES_SHIFT,
+#include "ethosu_pmu_events.def"
+#undef ETHOSU_EXT_PMU_EVENT
+};
+
+static bool has(const struct ethosu_driver *drv, uint32_t event)
 {
-    const struct ethosu_ext_part *part = drv->dev.part;
-    for (unsigned i = 0; i < part->event_range_count; i++) {
-        if (event >= part->event_ranges[i].first && event <= part->event_ranges[i].last) {
-            return true;
-        }
+    return event < ETHOSU_PMU_SENTINEL &&
+           (events[event] >> FAMILIES_SHIFT & drv->dev.part->pmu_family) != 0;
+}
+
+static uint32_t number_of(uint32_t event)
+{
+    return events[event] & NPU_PMU_EVENT_MASK;
+}
+
+/** The event of a number on this NPU; ETHOSU_PMU_SENTINEL: there is none. */
+static enum ethosu_pmu_event_type event_of(const struct ethosu_driver *drv, uint32_t number)
+{
+    uint32_t event = 0;
+    while (event < ETHOSU_PMU_SENTINEL && (number_of(event) != number || !has(drv, event))) {
+        event++;
     }
-    return false;
+    return (enum ethosu_pmu_event_type)event;
+}
+
+bool ethosu_ext_pmu_has_event(const struct ethosu_driver *drv, uint32_t number)
+{
+    return event_of(drv, number) != ETHOSU_PMU_SENTINEL;
 }
 
 void ETHOSU_PMU_Enable(struct ethosu_driver *drv)
@@ -54,20 +77,21 @@ void ETHOSU_PMU_Disable(struct ethosu_driver *drv)
 void ETHOSU_PMU_Set_EVTYPER(struct ethosu_driver *drv, uint32_t num,
                             enum ethosu_pmu_event_type type)
 {
-    if (has_counter(drv, num) && ethosu_ext_pmu_has_event(drv, type)) {
-        set(drv, NPU_PMEVTYPER0 + 4 * num, type);
+    if (has_counter(drv, num) && has(drv, type)) {
+        set(drv, NPU_PMEVTYPER0 + 4 * num, number_of(type));
     }
+}
+
+void ethosu_ext_pmu_set_event(struct ethosu_driver *drv, uint32_t num, uint32_t number)
+{
+    ETHOSU_PMU_Set_EVTYPER(drv, num, event_of(drv, number));
 }
 
 enum ethosu_pmu_event_type ETHOSU_PMU_Get_EVTYPER(struct ethosu_driver *drv, uint32_t num)
 {
-    if (has_counter(drv, num)) {
-        uint32_t event = get(drv, NPU_PMEVTYPER0 + 4 * num) & NPU_PMU_EVENT_MASK;
-        if (ethosu_ext_pmu_has_event(drv, event)) {
-            return (enum ethosu_pmu_event_type)event;
-        }
-    }
-    return ETHOSU_PMU_SENTINEL;
+    return has_counter(drv, num)
+               ? event_of(drv, get(drv, NPU_PMEVTYPER0 + 4 * num) & NPU_PMU_EVENT_MASK)
+               : ETHOSU_PMU_SENTINEL;
 }
 
 uint32_t ethosu_ext_pmu_counters(const struct ethosu_driver *drv)
@@ -187,9 +211,9 @@ void ETHOSU_PMU_CNTR_Increment(struct ethosu_driver *drv, uint32_t mask)
 
 static void set_event(struct ethosu_driver *drv, uint32_t shift, uint32_t event)
 {
-    if (ethosu_ext_pmu_has_event(drv, event)) {
+    if (has(drv, event)) {
         uint32_t others = get(drv, NPU_PMCCNTR_CFG) & ~(NPU_PMU_EVENT_MASK << shift);
-        set(drv, NPU_PMCCNTR_CFG, others | event << shift);
+        set(drv, NPU_PMCCNTR_CFG, others | number_of(event) << shift);
     }
 }
 

@@ -15,6 +15,13 @@
 
 #define ANY_CONFIG UINT32_MAX
 
+/**
+ * Semaphores that are not needed are kept for the next who needs one, so many of them: a port may
+ * have no ethosu_semaphore_destroy() of its own (Zephyr's has none), and then what is destroyed is
+ * lost.
+ */
+#define IDLE_SEMAPHORES 8
+
 /** Product and MACs: what tells configs apart. */
 #define CONFIG_NAME_BITS 0xF000000Fu
 
@@ -33,6 +40,8 @@ static struct {
     struct ethosu_driver *drivers;
     struct request *queue;
     volatile uint32_t settings; /**< the last number that was given */
+    void *idle[IDLE_SEMAPHORES];
+    uint32_t idle_count;
 } pool;
 
 uint32_t ethosu_ext_new_settings(void)
@@ -54,6 +63,42 @@ static void unlock(void)
     (void)ethosu_mutex_unlock(pool.mutex);
 }
 
+/** A semaphore, counting 0. The lock is held. */
+static void *take_semaphore(void)
+{
+    return pool.idle_count != 0 ? pool.idle[--pool.idle_count] : ethosu_semaphore_create();
+}
+
+static void keep_semaphore(void *semaphore)
+{
+    if (pool.idle_count < IDLE_SEMAPHORES) {
+        pool.idle[pool.idle_count++] = semaphore;
+    } else {
+        ethosu_semaphore_destroy(semaphore);
+    }
+}
+
+void *ethosu_ext_semaphore_take_one(void)
+{
+    if (pool.mutex == NULL) {
+        pool.mutex = ethosu_mutex_create();
+    }
+    if (!lock(NULL)) {
+        return NULL;
+    }
+    void *semaphore = take_semaphore();
+    unlock();
+    return semaphore;
+}
+
+void ethosu_ext_semaphore_keep(void *semaphore)
+{
+    if (lock(NULL)) {
+        keep_semaphore(semaphore);
+        unlock();
+    }
+}
+
 /** Where the list points to a handle, or to NULL at its end. */
 static struct ethosu_driver **find(const struct ethosu_driver *drv)
 {
@@ -68,7 +113,7 @@ static bool fits(const struct request *request, const struct ethosu_driver *drv)
 {
     return (request->this == NULL || request->this == drv) &&
            (request->config == ANY_CONFIG ||
-            ((request->config ^ drv->dev.config) & CONFIG_NAME_BITS) == 0);
+            ((request->config ^ drv->dev.config_register) & CONFIG_NAME_BITS) == 0);
 }
 
 /** Assign a free NPU to the first caller that waits for one like it. */
@@ -82,16 +127,13 @@ static void assign(struct ethosu_driver *drv)
     if (request != NULL) {
         *link = request->next;
         drv->reserved = true;
-        request->given = drv;
+        __atomic_store_n(&request->given, drv, __ATOMIC_RELEASE);
         (void)ethosu_semaphore_give(request->semaphore);
     }
 }
 
 int ethosu_ext_pool_add(struct ethosu_driver *drv, struct ethosu_ext_fault *fault)
 {
-    if (pool.mutex == NULL) {
-        pool.mutex = ethosu_mutex_create();
-    }
     if (!lock(fault)) {
         return ETHOSU_EXT_E_LOCKED;
     }
@@ -142,7 +184,7 @@ static int ask(struct request *request, uint64_t timeout, struct ethosu_ext_faul
     if (timeout == 0) {
         return ethosu_ext_fail(fault, ETHOSU_EXT_E_NONE_FREE, -1);
     }
-    request->semaphore = ethosu_semaphore_create();
+    request->semaphore = take_semaphore();
     if (request->semaphore == NULL) {
         return ethosu_ext_fail(fault, ETHOSU_EXT_E_NO_SEMAPHORE, -1);
     }
@@ -155,7 +197,7 @@ static int ask(struct request *request, uint64_t timeout, struct ethosu_ext_faul
 }
 
 /** Leave the queue, unless an NPU was handed over in the meantime. */
-static void leave_queue(struct request *request)
+static void leave_queue(struct request *request, bool taken)
 {
     while (ethosu_mutex_lock(pool.mutex) != 0) {
     }
@@ -166,6 +208,10 @@ static void leave_queue(struct request *request)
     if (*link != NULL) {
         *link = request->next;
     }
+    if (request->given != NULL && !taken) { // both at the same time: it was given
+        (void)ethosu_semaphore_take(request->semaphore, 0);
+    }
+    keep_semaphore(request->semaphore);
     unlock();
 }
 
@@ -183,11 +229,14 @@ static int reserve(struct request *request, uint64_t timeout, struct ethosu_ext_
         return error;
     }
 
-    (void)ethosu_semaphore_take(request->semaphore, timeout);
-    leave_queue(request);
-    ethosu_semaphore_destroy(request->semaphore);
+    bool taken;
+    do { // a semaphore that was another's may have been given once too often
+        taken = ethosu_semaphore_take(request->semaphore, timeout) >= 0;
+    } while (taken && __atomic_load_n(&request->given, __ATOMIC_ACQUIRE) == NULL);
+    leave_queue(request, taken);
     if (request->given == NULL) {
-        return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_NONE_FREE, -1, timeout, 0);
+        return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_NONE_FREE, -1,
+                                      ethosu_ext_milliseconds(timeout), 0);
     }
     return 0;
 }
@@ -212,7 +261,18 @@ int ethosu_ext_reserve_this(struct ethosu_driver *drv, uint64_t timeout)
 
 struct ethosu_driver *ethosu_reserve_driver(void)
 {
+#ifdef ETHOSU_MULTI_VARIANT // as Arm's: which NPU is meant is known when the payload is
+    return NULL;
+#else
     return ethosu_ext_reserve(NULL, ETHOSU_EXT_RESERVE_TIMEOUT, NULL);
+#endif
+}
+
+struct ethosu_driver *ethosu_reserve_driver_ex(uint32_t product, uint32_t log2_macs)
+{
+    struct request request = {.config = product << 28 | (log2_macs & 0xF)};
+    (void)reserve(&request, ETHOSU_EXT_RESERVE_TIMEOUT, NULL);
+    return request.given;
 }
 
 void ethosu_release_driver(struct ethosu_driver *drv)

@@ -5,6 +5,12 @@
 
 #include "ethosu_driver.h"
 
+/** A semaphore that counts 0; NULL: none can be made. */
+void *ethosu_ext_semaphore_take_one(void);
+
+/** A semaphore is not needed any more: keep it for the next. */
+void ethosu_ext_semaphore_keep(void *semaphore);
+
 /** Take part in the list, free to be reserved. @return 0, or why not */
 int ethosu_ext_pool_add(struct ethosu_driver *drv, struct ethosu_ext_fault *fault);
 

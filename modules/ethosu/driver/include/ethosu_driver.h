@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * Driver for Arm Ethos-U NPUs: the interface of Arm's core driver 1.0.
+ * Driver for Arm Ethos-U NPUs: the interface of Arm's core driver, 1.0 and 1.99.
  *
  * Names, constants and signatures are Arm's, so that code written for its
  * driver compiles and links unchanged; the implementation and what is in
@@ -22,15 +22,24 @@ extern "C" {
 
 /** Version of the interface: that of Arm's driver. */
 #define ETHOSU_DRIVER_VERSION_MAJOR 1
-#define ETHOSU_DRIVER_VERSION_MINOR 0
+#define ETHOSU_DRIVER_VERSION_MINOR 99
 #define ETHOSU_DRIVER_VERSION_PATCH 0
 
 /** Time-out that never ends. */
 #define ETHOSU_SEMAPHORE_WAIT_FOREVER (UINT64_MAX)
 
-/** Default time-out of an inference, in the unit of ethosu_semaphore_take(): milliseconds. */
+/**
+ * The unit of all time-outs is that of the port's ethosu_semaphore_take(): how many make a second.
+ * The default takes milliseconds. A port with another unit builds driver and application with
+ * -DETHOSU_EXT_SECOND=..., Zephyr with CONFIG_SYS_CLOCK_TICKS_PER_SEC.
+ */
+#ifndef ETHOSU_EXT_SECOND
+#define ETHOSU_EXT_SECOND 1000u
+#endif
+
+/** Default time-out of an inference: 10 s. Arm's has none: ETHOSU_SEMAPHORE_WAIT_FOREVER. */
 #ifndef ETHOSU_SEMAPHORE_WAIT_INFERENCE
-#define ETHOSU_SEMAPHORE_WAIT_INFERENCE 10000u
+#define ETHOSU_SEMAPHORE_WAIT_INFERENCE (10u * ETHOSU_EXT_SECOND)
 #endif
 
 enum ethosu_job_state {
@@ -138,12 +147,14 @@ int ethosu_mutex_unlock(void *mutex);
 /**
  * Counting semaphore that starts at 0. The default sleeps through
  * ethosu_board_idle(), honours the time-out through ethosu_board_ticks_ms(),
- * takes its semaphores from a fixed pool, and may be given from an interrupt.
+ * takes its semaphores from a fixed pool, and may be given from an interrupt. The
+ * driver keeps up to 8 semaphores that it does not need, before it destroys one.
  */
 void *ethosu_semaphore_create(void);
 void ethosu_semaphore_destroy(void *sem);
 /**
- * @param timeout  milliseconds; 0 does not wait, ETHOSU_SEMAPHORE_WAIT_FOREVER has no end
+ * @param timeout  in units of which ETHOSU_EXT_SECOND are a second; 0 does not wait,
+ *                 ETHOSU_SEMAPHORE_WAIT_FOREVER has no end
  * @return         0 when taken, negative on time-out
  */
 int ethosu_semaphore_take(void *sem, uint64_t timeout);
@@ -187,6 +198,21 @@ unsigned int ethosu_config_select(uint64_t address, int index);
 int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void *fast_memory,
                 const size_t fast_memory_size, uint32_t secure_enable, uint32_t privilege_enable);
 
+/**
+ * As ethosu_init(), for an NPU of a family and with values of registers that the caller names
+ * (driver 1.99). All families may be in one image, initialised by either function.
+ *
+ * @param dev_desc      &ethosu_device_desc_u55, _u65 or _u85; an NPU of another family is refused
+ * @param dev_config    &ethosu_device_config_u55 and so on, or the caller's; it must stay
+ * @param dev_user_ops  this NPU's hooks, or NULL; those that are NULL are the global ones
+ * @return              0, or -1
+ */
+int ethosu_init_ex(struct ethosu_driver *drv, const struct ethosu_device_desc *dev_desc,
+                   struct ethosu_device_config *dev_config,
+                   struct ethosu_device_user_ops *dev_user_ops, void *const base_address,
+                   const void *fast_memory, const size_t fast_memory_size, uint32_t secure_enable,
+                   uint32_t privilege_enable);
+
 /** Stop the NPU and take it out: a running inference is cancelled, a reservation ends. */
 void ethosu_deinit(struct ethosu_driver *drv);
 
@@ -215,6 +241,7 @@ void ethosu_set_basep_cache_mask(struct ethosu_driver *drv, uint8_t flush_mask,
  * Run an inference and wait for it. Everything is checked before the first
  * register is written; the arrays are read only until the call returns.
  *
+ * @param drv               NULL: as ethosu_invoke_auto()
  * @param custom_data_ptr   payload, COP1 or COP2
  * @param custom_data_size  bytes
  * @param base_addr         addresses of the regions, aligned to 16; not written to
@@ -238,6 +265,24 @@ int ethosu_invoke_async(struct ethosu_driver *drv, const void *custom_data_ptr,
                         const size_t *base_addr_size, const int num_base_addr, void *user_arg);
 
 /**
+ * Reserve an NPU of the kind that the payload was compiled for, run the inference on it and
+ * release it (driver 1.99). @return as ethosu_invoke_v3()
+ */
+int ethosu_invoke_auto(const void *custom_data_ptr, const int custom_data_size,
+                       uint64_t *const base_addr, const size_t *base_addr_size,
+                       const int num_base_addr, void *user_arg);
+
+/**
+ * What a payload (COP1 or COP2) was compiled for (driver 1.99).
+ *
+ * @param product_out    ETHOSU_PRODUCT_*; may be NULL
+ * @param log2_macs_out  ETHOSU_MACS_*; may be NULL
+ * @return               0, or -1: the payload is damaged or does not say it
+ */
+int ethosu_get_product_config_from_cop_data(const void *custom_data_ptr, const int custom_data_size,
+                                            uint32_t *product_out, uint32_t *log2_macs_out);
+
+/**
  * End an inference that ethosu_invoke_async() began.
  *
  * @param block  wait for it, at most the driver's time-out; else only look
@@ -247,11 +292,22 @@ int ethosu_invoke_async(struct ethosu_driver *drv, const void *custom_data_ptr,
 int ethosu_wait(struct ethosu_driver *drv, bool block);
 
 /**
- * Reserve a free NPU, waiting at most ETHOSU_EXT_RESERVE_TIMEOUT milliseconds.
+ * Reserve a free NPU; wait until there is one. A build may set an end to that wait:
+ * ETHOSU_EXT_RESERVE_TIMEOUT. ethosu_ext_reserve() takes a time-out, and says why it failed.
  *
- * @return  NULL when none became free
+ * @return  NULL when there is no NPU at all. A driver that was built with ETHOSU_MULTI_VARIANT
+ *          always returns NULL, with which ethosu_invoke_v3() finds the NPU by the payload
  */
 struct ethosu_driver *ethosu_reserve_driver(void);
+
+/**
+ * The same for an NPU of one kind (driver 1.99).
+ *
+ * @param product    ETHOSU_PRODUCT_*
+ * @param log2_macs  ETHOSU_MACS_*
+ * @return           NULL when there is no such NPU
+ */
+struct ethosu_driver *ethosu_reserve_driver_ex(uint32_t product, uint32_t log2_macs);
 
 /** Give a reserved NPU back; a running inference is cancelled. Twice does no harm. */
 void ethosu_release_driver(struct ethosu_driver *drv);

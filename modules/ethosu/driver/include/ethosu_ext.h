@@ -66,6 +66,15 @@ size_t ethosu_ext_describe(const struct ethosu_ext_fault *fault, char *text, siz
 /** Why the last call on this handle failed; code is ETHOSU_EXT_OK when none did. */
 const struct ethosu_ext_fault *ethosu_ext_last_error(const struct ethosu_driver *drv);
 
+/**
+ * Print one line of the log; called when the driver was built with ETHOSU_LOG_SEVERITY. An
+ * application may implement it; the default in the archive uses printf().
+ *
+ * @param severity  0 error, 1 warning, 2 information, 3 debug
+ * @param text      gone after the call
+ */
+void ethosu_ext_log(int severity, const char *text);
+
 /** Bits of struct ethosu_ext_status, whatever the product. */
 enum ethosu_ext_status_bit {
     ETHOSU_EXT_STATUS_RUNNING = 1u << 0,
@@ -93,16 +102,16 @@ bool ethosu_ext_config_parse(const char *name, uint32_t *config);
 
 /* ---- which NPU ---- */
 
-/** How long ethosu_reserve_driver() waits, milliseconds. */
+/** How long ethosu_reserve_driver() waits: for ever, as Arm's does. */
 #ifndef ETHOSU_EXT_RESERVE_TIMEOUT
-#define ETHOSU_EXT_RESERVE_TIMEOUT 10000u
+#define ETHOSU_EXT_RESERVE_TIMEOUT ETHOSU_SEMAPHORE_WAIT_FOREVER
 #endif
 
 /**
  * Reserve an NPU, in the order of asking.
  *
  * @param config   name of a config, or NULL for any
- * @param timeout  milliseconds; 0 does not wait
+ * @param timeout  0 does not wait; the unit is that of ETHOSU_EXT_SECOND, milliseconds by default
  * @param fault    set when NULL is returned; may be NULL
  */
 struct ethosu_driver *ethosu_ext_reserve(const char *config, uint64_t timeout,
@@ -174,7 +183,7 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
 /**
  * End the inference under way.
  *
- * @param timeout  milliseconds; 0 only looks; ETHOSU_SEMAPHORE_WAIT_FOREVER
+ * @param timeout  0 only looks; ETHOSU_SEMAPHORE_WAIT_FOREVER; unit as ethosu_ext_reserve()
  * @return         as ethosu_wait(): 0 success, 1 still running (timeout 0 only),
  *                 -1 failed or timed out (the NPU is stopped and ready again), -2 there is none
  */
@@ -200,7 +209,7 @@ void ethosu_ext_wake(struct ethosu_driver *drv);
 /** What was started last; NULL when nothing was. Only to be compared: its memory may be gone. */
 const struct ethosu_ext_program *ethosu_ext_last_program(const struct ethosu_driver *drv);
 
-/** Time-out of ethosu_wait(drv, true) and ethosu_invoke_*(), milliseconds. */
+/** Time-out of ethosu_wait(drv, true) and ethosu_invoke_*(); unit as ethosu_ext_reserve(). */
 void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout);
 
 /**
@@ -241,8 +250,11 @@ void ethosu_ext_get_counts(const struct ethosu_driver *drv, struct ethosu_ext_co
 /** Event counters of this NPU; ETHOSU_PMU_Get_NumEventCounters() gives the least of all NPUs. */
 uint32_t ethosu_ext_pmu_counters(const struct ethosu_driver *drv);
 
-/** Can this NPU count the event of this number? */
-bool ethosu_ext_pmu_has_event(const struct ethosu_driver *drv, uint32_t event);
+/** Can this NPU count the event of this number, as the hardware has it (ETHOSU_EXT_PMU_*)? */
+bool ethosu_ext_pmu_has_event(const struct ethosu_driver *drv, uint32_t number);
+
+/** ETHOSU_PMU_Set_EVTYPER() with the hardware's number. */
+void ethosu_ext_pmu_set_event(struct ethosu_driver *drv, uint32_t num, uint32_t number);
 
 /* ---- checks ---- */
 

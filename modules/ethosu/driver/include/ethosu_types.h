@@ -2,8 +2,8 @@
 /**
  * Types that the driver shares with its users.
  *
- * Names above the line "additions" are those of Arm's Ethos-U core driver, so
- * that code written for it compiles. The additions are named ethosu_ext_*.
+ * Names above the line "additions" are those of Arm's Ethos-U core driver, 1.0 and
+ * 1.99, so that code written for it compiles. The additions are named ethosu_ext_*.
  */
 #ifndef ETHOSU_TYPES_H
 #define ETHOSU_TYPES_H
@@ -16,31 +16,19 @@
 extern "C" {
 #endif
 
-/** Register window of one NPU; only the device part looks inside. */
-struct NPU_REG;
+/** Values of CONFIG.product, for ethosu_reserve_driver_ex() (driver 1.99). */
+#define ETHOSU_PRODUCT_U55 0U
+#define ETHOSU_PRODUCT_U65 1U
+#define ETHOSU_PRODUCT_U85 2U
 
-struct ethosu_ext_part;
-struct ethosu_ext_stream;
-struct ethosu_npu;
-struct ethosu_npu_settings;
-
-/** One NPU: where its registers are and how it is to be run. */
-struct ethosu_device {
-    volatile struct NPU_REG *reg;
-    uint32_t secure;                    /**< not 0: secure state */
-    uint32_t privileged;                /**< not 0: privileged level */
-    const struct ethosu_ext_part *part; /**< what is particular to this product */
-    uint32_t config;                    /**< CONFIG register, read at init */
-    uint32_t id;                        /**< ID register, read at init */
-    uint32_t protection;                /**< PROT register that secure and privileged ask for */
-
-    /* additions */
-    const struct ethosu_npu *npu; /**< what the board says of it; NULL: nothing */
-    bool (*power)(const struct ethosu_npu *npu, bool on); /**< the board's switch, or NULL */
-    const struct ethosu_npu_settings *settings; /**< the board's, or the product's defaults */
-    uint32_t witness_value;  /**< a setting that a reset changes: it tells that power was off */
-    uint16_t witness_offset; /**< its register; 0: there is none */
-};
+/** Base 2 logarithms of MACs per clock cycle (driver 1.99). */
+#define ETHOSU_MACS_32 5U
+#define ETHOSU_MACS_64 6U
+#define ETHOSU_MACS_128 7U
+#define ETHOSU_MACS_256 8U
+#define ETHOSU_MACS_512 9U
+#define ETHOSU_MACS_1024 10U
+#define ETHOSU_MACS_2048 11U
 
 enum ethosu_error_codes {
     ETHOSU_SUCCESS = 0,
@@ -158,5 +146,7 @@ struct ethosu_ext_program {
 #ifdef __cplusplus
 }
 #endif
+
+#include "ethosu_device.h" // where driver 1.99 has struct ethosu_device; 1.0 has it here
 
 #endif

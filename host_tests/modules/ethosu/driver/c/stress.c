@@ -74,7 +74,7 @@ static void *work(void *argument)
         const char *config = pseudo_random(&state) % 2 ? NULL : "ethos-u55-128";
         struct ethosu_driver *drv = ethosu_ext_reserve(config, 60000, NULL);
         CHECK(drv != NULL);
-        unsigned number = (drv->dev.config & 0xF) == 7; // which of the two
+        unsigned number = (drv->dev.config_register & 0xF) == 7; // which of the two
         CHECK_EQ(__atomic_fetch_add(&holders[number], 1, __ATOMIC_RELAXED), 0);
         for (unsigned n = pseudo_random(&state) % 3 + 1; n > 0; n--) {
             infer(drv, thread, n == 1 ? pseudo_random(&state) % 5 : pseudo_random(&state) % 4);

@@ -54,6 +54,31 @@ TEST(events_of_this_npu_are_set_others_refused)
     CHECK_EQ(ETHOSU_PMU_Get_NumEventCounters(), 4);
 }
 
+/** Public code loops from 0 to the sentinel. */
+static unsigned count_events(const char *config)
+{
+    struct ethosu_driver *drv = fake_driver(config);
+    unsigned known = 0;
+    for (unsigned event = 0; event < ETHOSU_PMU_SENTINEL; event++) {
+        ETHOSU_PMU_Set_EVTYPER(drv, 0, ETHOSU_PMU_NO_EVENT);
+        ETHOSU_PMU_Set_EVTYPER(drv, 0, (enum ethosu_pmu_event_type)event);
+        enum ethosu_pmu_event_type set = ETHOSU_PMU_Get_EVTYPER(drv, 0);
+        CHECK(set == event || set == ETHOSU_PMU_NO_EVENT);
+        known += set == event;
+    }
+    ethosu_deinit(drv);
+    return known;
+}
+
+TEST(events_are_counted_from_0_to_the_sentinel)
+{
+    // As many as Arm's header of each product has.
+    CHECK_EQ(count_events("ethos-u55-128"), 74);
+    CHECK_EQ(count_events("ethos-u65-256"), 74);
+    CHECK_EQ(count_events("ethos-u85-512"), 171);
+    CHECK_EQ(ETHOSU_EXT_PMU_SRAM3_RD_TRANS_ACCEPTED, 0x230);
+}
+
 TEST(counters_read_write_and_stay_in_bounds)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
@@ -115,7 +140,7 @@ TEST(u65_gets_its_limits_and_addresses)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u65-512");
     CHECK_EQ(reg(NPU_AXI_LIMIT0), 0x1F3F0000);
-    CHECK_EQ(drv->dev.config >> 28, 1);
+    CHECK_EQ(drv->dev.config_register >> 28, 1);
 }
 
 TEST(u85_gets_memory_attributes_and_ports)
@@ -159,7 +184,7 @@ static void u85_payload(uint32_t config)
 TEST(u85_runs_with_its_own_addresses_and_attributes)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u85-512");
-    drv->dev.config = 0x20001119u;
+    drv->dev.config_register = 0x20001119u;
     u85_payload(0x20001119u);
     fake_bus_offset = UINT64_C(1) << 36;
     CHECK_EQ(start_good(drv), 0);
@@ -181,7 +206,7 @@ TEST(u85_faults_are_its_own)
         {ETHOSU_EXT_STATUS_BUS_ERROR, -1},
     };
     struct ethosu_driver *drv = fake_driver("ethos-u85-512");
-    u85_payload(drv->dev.config);
+    u85_payload(drv->dev.config_register);
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fakes[0].end_status = cases[i].status;
         CHECK_EQ(run_good(drv), cases[i].result);
@@ -194,7 +219,7 @@ TEST(u85_faults_are_its_own)
 TEST(u85_models_must_match_its_memory_ports)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u85-512");
-    drv->dev.config = 0x20001119u;
+    drv->dev.config_register = 0x20001119u;
     ethosu_ext_set_verify(drv, false);
     u85_payload(0x20001219u);
     CHECK_EQ(start_good(drv), -1);
