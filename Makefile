@@ -56,6 +56,7 @@ BIN := $(VENV)/bin
 DEBIAN_PACKAGES := \
     ca-certificates \
     clang \
+    cmake \
     device-tree-compiler \
     espeak-ng \
     gcc \

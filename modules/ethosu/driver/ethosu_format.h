@@ -14,18 +14,18 @@ struct ethosu_text {
 };
 
 /** Append a character; '?' replaces all but printable ASCII, since names come from files. */
-void ethosu_text_char(struct ethosu_text *text, char c);
+void ethosu_ext_text_char(struct ethosu_text *text, char c);
 
-void ethosu_text_bytes(struct ethosu_text *text, const char *bytes, size_t count);
-void ethosu_text_string(struct ethosu_text *text, const char *string);
+void ethosu_ext_text_bytes(struct ethosu_text *text, const char *bytes, size_t count);
+void ethosu_ext_text_string(struct ethosu_text *text, const char *string);
 
 /** Append a number in decimal. */
-void ethosu_text_decimal(struct ethosu_text *text, uint32_t number);
+void ethosu_ext_text_decimal(struct ethosu_text *text, uint32_t number);
 
 /** Append a number in hexadecimal, without a prefix. */
-void ethosu_text_hex(struct ethosu_text *text, uint64_t number);
+void ethosu_ext_text_hex(struct ethosu_text *text, uint64_t number);
 
 /** End the text with a NUL, as long as size is not 0; returns `length`. */
-size_t ethosu_text_end(const struct ethosu_text *text);
+size_t ethosu_ext_text_end(const struct ethosu_text *text);
 
 #endif

@@ -16,11 +16,11 @@ void ethosu_ext_config_name(uint32_t config, char name[ETHOSU_EXT_CONFIG_NAME_SI
         return;
     }
     struct ethosu_text text = {name, ETHOSU_EXT_CONFIG_NAME_SIZE, 0};
-    ethosu_text_string(&text, "ethos-u");
-    ethosu_text_string(&text, products[product]);
-    ethosu_text_char(&text, '-');
-    ethosu_text_decimal(&text, 1u << NPU_CONFIG_MACS(config));
-    ethosu_text_end(&text);
+    ethosu_ext_text_string(&text, "ethos-u");
+    ethosu_ext_text_string(&text, products[product]);
+    ethosu_ext_text_char(&text, '-');
+    ethosu_ext_text_decimal(&text, 1u << NPU_CONFIG_MACS(config));
+    ethosu_ext_text_end(&text);
 }
 
 bool ethosu_ext_config_parse(const char *name, uint32_t *config)

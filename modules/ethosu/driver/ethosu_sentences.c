@@ -81,8 +81,8 @@ static const char *sentence_of(int error)
 
 static void put_hex(struct ethosu_text *text, uint64_t number)
 {
-    ethosu_text_string(text, "0x");
-    ethosu_text_hex(text, number);
+    ethosu_ext_text_string(text, "0x");
+    ethosu_ext_text_hex(text, number);
 }
 
 /** Numbers of more than 32 bits are hexadecimal, which needs no 64-bit division. */
@@ -91,7 +91,7 @@ static void put_number(struct ethosu_text *text, uint64_t number)
     if (number > UINT32_MAX) {
         put_hex(text, number);
     } else {
-        ethosu_text_decimal(text, (uint32_t)number);
+        ethosu_ext_text_decimal(text, (uint32_t)number);
     }
 }
 
@@ -99,7 +99,7 @@ static void put_config(struct ethosu_text *text, uint64_t config)
 {
     char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
     ethosu_ext_config_name((uint32_t)config, name);
-    ethosu_text_string(text, name);
+    ethosu_ext_text_string(text, name);
 }
 
 /** "U85" of "ethos-u85-256". */
@@ -107,9 +107,9 @@ static void put_family(struct ethosu_text *text, uint64_t config)
 {
     char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
     ethosu_ext_config_name((uint32_t)config, name);
-    ethosu_text_char(text, 'U');
-    ethosu_text_char(text, name[sizeof "ethos-u" - 1]);
-    ethosu_text_char(text, name[sizeof "ethos-u"]);
+    ethosu_ext_text_char(text, 'U');
+    ethosu_ext_text_char(text, name[sizeof "ethos-u" - 1]);
+    ethosu_ext_text_char(text, name[sizeof "ethos-u"]);
 }
 
 static void put_status(struct ethosu_text *text, uint32_t status)
@@ -120,19 +120,20 @@ static void put_status(struct ethosu_text *text, uint32_t status)
         if (!(status >> bit & 1) || *words == '\0') {
             continue;
         }
-        ethosu_text_string(text, separator);
-        ethosu_text_string(text, words);
+        ethosu_ext_text_string(text, separator);
+        ethosu_ext_text_string(text, words);
         separator = ", ";
         const char *channel = nth(channels, NPU_STATUS_CHANNEL(status));
         if (1u << bit == ETHOSU_EXT_STATUS_BUS_ERROR && *channel != '\0') {
-            ethosu_text_string(text, " at ");
-            ethosu_text_string(text, channel);
-            ethosu_text_string(text, NPU_STATUS_INTERFACE(status) ? " on port M1" : " on port M0");
+            ethosu_ext_text_string(text, " at ");
+            ethosu_ext_text_string(text, channel);
+            ethosu_ext_text_string(text,
+                                   NPU_STATUS_INTERFACE(status) ? " on port M1" : " on port M0");
         }
     }
-    ethosu_text_string(text, " (STATUS ");
+    ethosu_ext_text_string(text, " (STATUS ");
     put_hex(text, status);
-    ethosu_text_char(text, ')');
+    ethosu_ext_text_char(text, ')');
 }
 
 static void put_field(struct ethosu_text *text, const struct ethosu_ext_fault *fault, char field)
@@ -163,7 +164,7 @@ static void put_field(struct ethosu_text *text, const struct ethosu_ext_fault *f
         put_number(text, (uint32_t)fault->index);
         break;
     case 'b':
-        ethosu_text_string(text, fault->index < 0 ? nth(phrases, STREAM[0]) : "base pointer ");
+        ethosu_ext_text_string(text, fault->index < 0 ? nth(phrases, STREAM[0]) : "base pointer ");
         if (fault->index >= 0) {
             put_number(text, (uint32_t)fault->index);
         }
@@ -187,7 +188,7 @@ static void put_sentence(struct ethosu_text *text, const struct ethosu_ext_fault
         } else if (*sentence < ' ') {
             put_sentence(text, fault, nth(phrases, (unsigned)*sentence));
         } else {
-            ethosu_text_char(text, *sentence);
+            ethosu_ext_text_char(text, *sentence);
         }
     }
 }
@@ -196,5 +197,5 @@ size_t ethosu_ext_describe(const struct ethosu_ext_fault *fault, char *text, siz
 {
     struct ethosu_text out = {text, size, 0};
     put_sentence(&out, fault, sentence_of(fault->code));
-    return ethosu_text_end(&out);
+    return ethosu_ext_text_end(&out);
 }

@@ -11,9 +11,9 @@ size_t ethosu_ext_describe(const struct ethosu_ext_fault *fault, char *text, siz
     struct ethosu_text out = {text, size, 0};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (i > 0) {
-            ethosu_text_char(&out, ' ');
+            ethosu_ext_text_char(&out, ' ');
         }
-        ethosu_text_hex(&out, numbers[i]);
+        ethosu_ext_text_hex(&out, numbers[i]);
     }
-    return ethosu_text_end(&out);
+    return ethosu_ext_text_end(&out);
 }

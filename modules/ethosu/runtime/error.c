@@ -12,15 +12,15 @@ static const char *put_argument(struct ethosu_text *out, const char *directive, 
 {
     if (*directive == '.') {
         int length = va_arg(*arguments, int);
-        ethosu_text_bytes(out, va_arg(*arguments, const char *), (size_t)length);
+        ethosu_ext_text_bytes(out, va_arg(*arguments, const char *), (size_t)length);
         return directive + strlen(".*s");
     }
     if (*directive == 's') {
-        ethosu_text_string(out, va_arg(*arguments, const char *));
+        ethosu_ext_text_string(out, va_arg(*arguments, const char *));
     } else if (*directive == 'x') {
-        ethosu_text_hex(out, va_arg(*arguments, unsigned));
+        ethosu_ext_text_hex(out, va_arg(*arguments, unsigned));
     } else {
-        ethosu_text_decimal(out, va_arg(*arguments, unsigned));
+        ethosu_ext_text_decimal(out, va_arg(*arguments, unsigned));
     }
     return directive + 1;
 }
@@ -37,11 +37,11 @@ int(error_set)(struct ethosu_model_error *error, int status, const char *format,
         if (*format == '%') {
             format = put_argument(&out, format + 1, &arguments);
         } else {
-            ethosu_text_char(&out, *format++);
+            ethosu_ext_text_char(&out, *format++);
         }
     }
     va_end(arguments);
-    ethosu_text_end(&out);
+    ethosu_ext_text_end(&out);
     return status;
 }
 

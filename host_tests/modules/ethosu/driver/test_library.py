@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""The library as other firmware takes it: CMake, a static archive, Arm's headers, nothing else."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sharing
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.tflite import reader
+
+from modules.ethosu.driver import cbuild
+from modules.ethosu.driver.streams import npu_calls
+
+DRIVER = cbuild.REPO / "modules/ethosu/driver"
+TARGET = Path(__file__).parent / "target"
+CPU = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
+TOOLCHAIN = f"""
+set(CMAKE_SYSTEM_NAME Generic)
+set(CMAKE_C_COMPILER arm-none-eabi-gcc)
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+set(CMAKE_C_FLAGS_INIT "{" ".join(CPU)}")
+"""
+NPUS = ("ethos-u55-128", "ethos-u65-256", "ethos-u85-256")
+
+# Names of Arm's that do not begin with ethosu_ or ETHOSU_PMU_; and the copy hook of ExecuTorch.
+FOREIGN = {"arm_ethos_io_memcpy"}
+OWN = re.compile(r"ethosu_(ext|board|memory|device_desc|device_config)_\w+")
+
+
+def build(folder: Path, *options: str) -> Path:
+    """Configure and build with CMake; the archive."""
+    toolchain = folder / "toolchain.cmake"
+    toolchain.write_text(TOOLCHAIN)
+    command = ["cmake", "-S", DRIVER, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=MinSizeRel"]
+    cbuild.run([*command, f"-DCMAKE_TOOLCHAIN_FILE={toolchain}", *options])
+    cbuild.run(["cmake", "--build", folder / "build", "-j2"])
+    return folder / "build/libethosu_core_driver.a"
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory) -> Path:
+    """With all products, as it comes."""
+    return build(tmp_path_factory.mktemp("library"))
+
+
+def c_bytes(data: bytes) -> str:
+    """Initialiser of an array."""
+    return ", ".join(map(str, data))
+
+
+@pytest.fixture(scope="module", params=NPUS)
+def client(request, archive, compiled, small_models, tmp_path_factory) -> Path:
+    """The client with a model, its input and the reference's output, linked the ordinary way."""
+    model = small_models["small_cnn"]
+    vela = compiled(model, request.param)
+    (call,) = npu_calls(vela)
+    (graph,) = reader.parse(vela.read_bytes())
+    at = [graph.tensors[index].offset for index in (graph.inputs[0], graph.outputs[0])]
+    oracle = Oracle(model)
+    tensor = oracle.inputs[0]
+    given = np.random.default_rng(5).integers(-128, 128, tensor.shape).astype(tensor.dtype)
+    (wanted,) = oracle.step([given])
+    words = ", ".join(f"0x{word:X}u" for word in np.frombuffer(call.payload, np.uint32))
+    lines = {
+        "PAYLOAD": words,
+        "CONSTANTS": c_bytes(call.constants),
+        "CONSTANTS_SIZE": call.sizes[0],
+        "SCRATCH_SIZE": -(-call.sizes[1] // 32) * 32,
+        "FAST_SCRATCH_SIZE": -(-call.sizes[2] // 32) * 32,
+        "INPUT": c_bytes(given.tobytes()),
+        "OUTPUT": c_bytes(wanted.tobytes()),
+        "INPUT_AT": at[0],
+        "OUTPUT_AT": at[1],
+    }
+    folder = tmp_path_factory.mktemp("client")
+    header = "".join(f"#define CLIENT_{name} {value}\n" for name, value in lines.items())
+    (folder / "client_model.h").write_text(header)
+    flags = [*CPU, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER}/include"]
+    flags += [f"-I{folder}", "-nostartfiles", "-specs=nano.specs", "-specs=nosys.specs"]
+    script = ["-Wl,--gc-sections", "-Wl,--no-warn-rwx-segments", "-T", TARGET / "client.ld"]
+    program = folder / "client.elf"
+    cbuild.run(["arm-none-eabi-gcc", *flags, *script, "-o", program, TARGET / "client.c", archive])
+    program.with_suffix(".npu").write_text(request.param)
+    return program
+
+
+def run(program: Path, seed: int = 0) -> dict[str, int]:
+    """The client on QEMU with its NPU, where time follows instructions."""
+    sharing.make("tools/qemu_plugin")
+    npu = program.with_suffix(".npu").read_text()
+    plugin = f"{cbuild.REPO}/build/qemu_plugin/libethosu_qemu.so,npu={npu},timing=model"
+    machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
+    semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]
+    command = ["qemu-system-arm", *machine, *semihosting, "-icount", "shift=3,sleep=off"]
+    output = cbuild.run([*command, "-plugin", plugin, "-seed", str(seed), "-kernel", program])
+    return {name: int(number) for name, number in (line.split() for line in output.splitlines())}
+
+
+def test_a_client_of_arms_interface_gets_exact_results(client, capsys) -> None:
+    """It links without --whole-archive and a board, and finds what it reads of Arm's structs."""
+    found = run(client)
+    with capsys.disabled():
+        print(f"\n{client.with_suffix('.npu').read_text()}: {found}")
+    assert found["init"] == found["failed"] == found["wrong"] == 0
+    assert found["results_ok"] == found["seen"] == 5
+    assert found["events"] == (171 if "u85" in client.with_suffix(".npu").read_text() else 74)
+    assert found["semaphores_lost"] <= 1  # however often it is initialised
+    assert found["ticks"] < found["first_ticks"]  # verified once
+
+
+def test_a_client_that_spins_in_wfe_takes_the_same_time_again(client) -> None:
+    """QEMU's WFE does not wait: the count follows the NPU's time, not the host's."""
+    assert run(client) == run(client)
+
+
+def test_an_application_sees_arms_names_and_one_prefix(client, archive) -> None:
+    """No other global symbol in the library."""
+    symbols = cbuild.run(["arm-none-eabi-nm", "-g", "--defined-only", archive])
+    names = {line.split()[-1] for line in symbols.splitlines() if len(line.split()) == 3}
+    strange = {name for name in names - listed() - FOREIGN if not OWN.fullmatch(name)}
+    assert strange == set()
+    linked = cbuild.run(["arm-none-eabi-nm", client])
+    assert "ethosu_ext_commands_U85" in linked  # the verifier is there
+
+
+def listed() -> set[str]:
+    """Names of Arm's headers: functions, macros, constants."""
+    text = (Path(__file__).parent / "arm_names.txt").read_text()
+    return {line.split()[0] for line in text.splitlines() if line and not line.startswith("#")}
+
+
+OPTIONS = {
+    "one product": ["-DETHOSU_TARGET_NPU_CONFIG=ethos-u65-256"],
+    "chosen by payload, log": ["-DETHOSU_MULTI_VARIANT=ON", "-DETHOSU_LOG_ENABLE=ON"],
+    "no verifier, time-out": ["-DETHOSU_VERIFY=OFF", "-DETHOSU_INFERENCE_TIMEOUT=500"],
+}
+LEAST = """#include <ethosu_driver.h>
+int main(void) { return ethosu_invoke_v2(0, 0, 0, 0, 0) + ethosu_init(0, 0, 0, 0, 0, 0); }
+"""
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_arms_options_build_and_link(name, tmp_path) -> None:
+    """With nothing but the C library, the log's output included."""
+    archive = build(tmp_path, *OPTIONS[name])
+    (tmp_path / "least.c").write_text(LEAST)
+    flags = [*CPU, f"-I{DRIVER}/include", "-specs=nano.specs", "-specs=nosys.specs"]
+    flags += ["-Wl,--gc-sections", tmp_path / "least.c", archive, "-o", tmp_path / "least.elf"]
+    cbuild.run(["arm-none-eabi-gcc", *flags])
+    symbols = cbuild.run(["arm-none-eabi-nm", tmp_path / "least.elf"])
+    assert ("ethosu_ext_part_U85" in symbols) == (name != "one product")
+    assert ("ethosu_ext_commands_U65" in symbols) == (name != "no verifier, time-out")
+    assert ("ethosu_ext_log" in symbols) == (name == "chosen by payload, log")
+
+
+def test_a_wrong_option_is_a_sentence(tmp_path) -> None:
+    """The option's value, and what it should look like."""
+    with pytest.raises(AssertionError, match="which is not like ethos-u55-128"):
+        build(tmp_path, "-DETHOSU_TARGET_NPU_CONFIG=u99")
+
+
+def test_every_name_of_arms_headers_is_there(tmp_path) -> None:
+    """arm_names.txt: name, and its type or value; compared by the compiler, as C and C++."""
+    lines = (Path(__file__).parent / "arm_names.txt").read_text().splitlines()
+    rows = [line.split(" ", 1) for line in lines if line and not line.startswith("#")]
+    assert len(rows) > 300
+    checks = []
+    for index, (name, *rest) in enumerate(rows):
+        kind = rest[0] if rest else ""
+        if kind.startswith("= "):
+            checks.append(f'_Static_assert({name} == ({kind[2:]}), "{name}");')
+        elif kind.startswith(". "):
+            struct, member = name.split(".")
+            checks.append(f"_Static_assert(_Generic(((struct {struct} *)0)->{member}, "
+                          f"{kind[2:]}: 1, default: 0), \"{name}\");")  # fmt: skip
+        elif kind:
+            checks.append(f"static {kind.replace('(*)', f'(*const use{index})')} = {name};")
+        else:
+            checks.append(f"static const int use{index} = (int){name};")
+    source = tmp_path / "names.c"
+    source.write_text("#include <ethosu_driver.h>\n#include <pmu_ethosu.h>\n" + "\n".join(checks))
+    command = ["-std=c11", "-fsyntax-only", "-Werror", f"-I{DRIVER}/include", source]
+    cbuild.run(["arm-none-eabi-gcc", *CPU, *command])
+    subprocess.run(["gcc", "-x", "c++", "-fsyntax-only", f"-I{DRIVER}/include", "-include",
+                    "pmu_ethosu.h", "/dev/null"], check=True)  # fmt: skip
