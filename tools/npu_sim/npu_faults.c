@@ -36,6 +36,7 @@ bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned cou
     for (unsigned i = 0; i < NPU_FAULT_COUNT; i++) {
         if (strcmp(names[i], name) == 0) {
             faults->due[i] = count;
+            faults->dead_told = faults->dead_told && i != NPU_FAULT_DEAD;
             return true;
         }
     }
@@ -44,7 +45,8 @@ bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned cou
 
 void npu_faults_reset(struct npu_faults *faults)
 {
-    struct npu_faults fresh = {.off = false};
+    struct npu_faults fresh = {
+        .happens = faults->happens, .context = faults->context, .dead_told = faults->dead_told};
     memcpy(fresh.due, faults->due, sizeof fresh.due);
     *faults = fresh;
 }
@@ -56,6 +58,11 @@ static bool is_due(struct npu_faults *faults, enum npu_fault fault)
         return false;
     }
     faults->due[fault]--;
+    bool told = fault == NPU_FAULT_DEAD && faults->dead_told;
+    if (faults->happens != NULL && !told) {
+        faults->happens(faults->context, names[fault]);
+        faults->dead_told = faults->dead_told || fault == NPU_FAULT_DEAD;
+    }
     return true;
 }
 

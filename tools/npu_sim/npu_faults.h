@@ -45,6 +45,10 @@ struct npu_faults {
     bool irq_held;       /**< an interrupt comes after the next reset */
     uint32_t status_set; /**< STATUS bits forced until the next reset */
     uint32_t status_clear;
+    /** Called when a fault happens, if not NULL; for "dead" at the first read only. */
+    void (*happens)(void *context, const char *name);
+    void *context;  /**< of `happens` */
+    bool dead_told; /**< `happens` was called for it */
 };
 
 /**

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "guest_memory.h"
+#include "message.h"
 #include "page_device.h"
 #include "qemu_api.h"
 
@@ -35,6 +36,7 @@ bool board_inject(const char *fault, unsigned count)
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         if (strcmp(faults[i].name, fault) == 0) {
             if (count > 0) {
+                message(MESSAGE_GUEST_ERROR, "board: injected fault %s", fault);
                 faults[i].happen();
             }
             return true;

@@ -206,6 +206,9 @@ bool console_inject(const char *fault, unsigned count)
     } faults[] = {{"interrupt", interrupt}, {"noise", noise}, {"lost", lose}};
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         if (strcmp(faults[i].name, fault) == 0) {
+            if (count > 0) {
+                message(MESSAGE_GUEST_ERROR, "console: injected fault %s", fault);
+            }
             faults[i].happen(count);
             console.changed(console.context);
             return true;

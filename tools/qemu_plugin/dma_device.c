@@ -9,6 +9,7 @@
 #include "cache.h"
 #include "dma_kind.h"
 #include "instruction_count.h"
+#include "message.h"
 #include "qemu_api.h"
 
 /** The clock of AN547's buses, and the cycles of one read and one write. */
@@ -27,9 +28,21 @@ static struct {
     struct dma_run_record last_run;
 } dma;
 
+static const char *const names[DMA_FAULT_COUNT] = {
+    [DMA_BUS_ERROR] = "bus-error",
+    [DMA_ABORT] = "abort",
+    [DMA_IRQ_LOST] = "irq-lost",
+    [DMA_HANG] = "hang",
+};
+
 bool dma_fault_due(enum dma_fault fault)
 {
-    return dma.due[fault] > 0 && dma.due[fault]-- > 0;
+    if (dma.due[fault] == 0) {
+        return false;
+    }
+    dma.due[fault]--;
+    message(MESSAGE_GUEST_ERROR, "dma: injected fault %s", names[fault]);
+    return true;
 }
 
 uint64_t dma_note_start(void)
@@ -66,12 +79,6 @@ void dma_device_reset(void)
 
 bool dma_device_inject(const char *fault, unsigned count)
 {
-    static const char *const names[DMA_FAULT_COUNT] = {
-        [DMA_BUS_ERROR] = "bus-error",
-        [DMA_ABORT] = "abort",
-        [DMA_IRQ_LOST] = "irq-lost",
-        [DMA_HANG] = "hang",
-    };
     for (size_t i = 0; i < DMA_FAULT_COUNT; i++) {
         if (dma.kind && strcmp(names[i], fault) == 0) {
             dma.due[i] = count;

@@ -90,6 +90,12 @@ static void bus_log(void *context, const char *text)
     message(MESSAGE_GUEST_ERROR, "%s: %s", device->slot->argument, text);
 }
 
+static void fault_log(void *context, const char *name)
+{
+    const struct npu_device *device = context;
+    message(MESSAGE_GUEST_ERROR, "%s: injected fault %s", device->slot->argument, name);
+}
+
 /* --- A run ---------------------------------------------------------------- */
 
 static void execute(void *context)
@@ -222,6 +228,8 @@ struct npu_device *npu_device_create(const struct npu_slot *slot, const char *co
     const struct npu_bus bus = {.context = device, .map = bus_map, .irq = bus_irq, .log = bus_log};
     device->slot = slot;
     device->timing = timing;
+    device->faults.happens = fault_log;
+    device->faults.context = device;
     device->irq = machine_irq(slot->irq);
     device->sim = npu_create(config, &bus);
     if (!device->sim) {

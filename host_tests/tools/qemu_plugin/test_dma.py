@@ -49,5 +49,6 @@ def test_disabled_transfer_does_not_happen(guest: Guest) -> None:
 
 
 def test_injected_bus_errors(guest: Guest) -> None:
-    values = guest.run("dma_three", "fault=dma.bus-error:2").values
-    assert list(values.values()) == [ERROR, ERROR, TERMINAL_COUNT]
+    outcome = guest.run("dma_three", "fault=dma.bus-error:2")
+    assert list(outcome.values.values()) == [ERROR, ERROR, TERMINAL_COUNT]
+    assert outcome.messages == ["dma: injected fault bus-error"] * 2

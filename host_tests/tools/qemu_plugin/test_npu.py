@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The NPU in the emulated board: registers, memories, interrupt, resets."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -181,3 +182,19 @@ def test_user_ends_qemu_during_a_run(guest: Guest) -> None:
             assert line, "QEMU ended before the run"
         process.terminate()
         assert process.wait() == 0
+
+
+INJECTED = ("irq-lost", "irq-late", "irq-spurious", "hang", "bus-error", "parse-error", "watchdog")
+INJECTED += ("ecc-error", "dead")
+
+
+@pytest.mark.parametrize("name", INJECTED)
+def test_an_injected_fault_says_so(guest: Guest, name: str) -> None:
+    """Before anything that follows from it; some of them stop the guest for ever."""
+    with guest.start("move_in_ddr", f"fault={name}") as process:
+        late = threading.Timer(30, process.kill)
+        late.start()
+        assert process.stderr is not None
+        messages = (line for line in process.stderr if line.startswith("ethosu: "))
+        assert next(messages, "") == f"ethosu: npu: injected fault {name}\n"
+        late.cancel()
