@@ -27,16 +27,18 @@ static uint32_t wanted(const struct ethosu_device *dev, const struct ethosu_ext_
                                : word_at(dev->settings, setting->value);
 }
 
-uint32_t ethosu_ext_device_qconfig(const struct ethosu_device *dev)
+/** What the caller of ethosu_init_ex() or else the product's table and the global hooks say. */
+static void choose_ports(struct ethosu_device *dev)
 {
-    return dev->config != NULL ? word_at(dev->config->config, dev->part->qconfig_at)
-                               : dev->part->qconfig;
-}
-
-uint32_t ethosu_ext_device_regioncfg(const struct ethosu_device *dev)
-{
-    return dev->config != NULL ? word_at(dev->config->config, dev->part->qconfig_at + 4u)
-                               : dev->part->regioncfg;
+    const struct ethosu_device_user_ops *ops = dev->user_ops;
+    const void *table = dev->config != NULL ? dev->config->config : NULL;
+    const uint8_t at = dev->part->qconfig_at;
+    dev->qconfig = table != NULL ? word_at(table, at) : dev->part->qconfig;
+    dev->regioncfg = table != NULL ? word_at(table, at + 4u) : dev->part->regioncfg;
+    dev->remap =
+        ops != NULL && ops->address_remap != NULL ? ops->address_remap : ethosu_address_remap;
+    dev->select =
+        ops != NULL && ops->config_select != NULL ? ops->config_select : ethosu_config_select;
 }
 
 /**
@@ -79,6 +81,7 @@ int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *
     const struct ethosu_npu *npu = dev->npu;
     dev->settings = npu != NULL && npu->settings != NULL ? npu->settings : dev->part->defaults;
     choose_witness(dev);
+    choose_ports(dev);
     return 0;
 }
 

@@ -47,10 +47,6 @@ extern const struct ethosu_ext_part ethosu_ext_part_U85;
 /** Find out what NPU is there: fills part, config, id. @return 0, or why not */
 int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *fault);
 
-/** QCONFIG, and REGIONCFG, where neither board nor hook has another opinion. */
-uint32_t ethosu_ext_device_qconfig(const struct ethosu_device *dev);
-uint32_t ethosu_ext_device_regioncfg(const struct ethosu_device *dev);
-
 /** Stop whatever runs, set protection and memory attributes. @return 0, or why not */
 int ethosu_ext_device_reset(const struct ethosu_device *dev, void *semaphore,
                             struct ethosu_ext_fault *fault);

@@ -75,9 +75,7 @@ static int find_npu_address(const struct ethosu_device *dev, struct buffer *buff
         return 0;
     }
     uint64_t address = ethosu_memory_npu_address(buffer->memory, buffer->address);
-    const struct ethosu_device_user_ops *ops = dev->user_ops;
-    bool own = ops != NULL && ops->address_remap != NULL;
-    buffer->npu_address = (own ? ops->address_remap : ethosu_address_remap)(address, buffer->index);
+    buffer->npu_address = dev->remap(address, buffer->index);
     uint64_t last = (UINT64_C(1) << dev->part->address_bits) - 1;
     if (buffer->npu_address > last || buffer->size > last - buffer->npu_address) {
         return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_ADDRESS_WIDTH, buffer->index,
@@ -90,10 +88,7 @@ static int find_port(const struct ethosu_device *dev, struct buffer *buffer,
                      struct ethosu_ext_fault *fault)
 {
     uint32_t port = buffer->memory == NULL ? ETHOSU_PORT_DEFAULT : buffer->memory->port;
-    const struct ethosu_device_user_ops *ops = dev->user_ops;
-    bool own = ops != NULL && ops->config_select != NULL;
-    buffer->config =
-        (own ? ops->config_select : ethosu_config_select)(buffer->npu_address, buffer->index);
+    buffer->config = dev->select(buffer->npu_address, buffer->index);
     if (buffer->config == ETHOSU_EXT_CONFIG_DEFAULT) {
         buffer->config =
             port == ETHOSU_PORT_DEFAULT ? buffer->default_config : port - ETHOSU_PORT_0;
@@ -122,7 +117,7 @@ static int place_stream(const struct ethosu_device *dev, const struct ethosu_ext
         .address = (uintptr_t)payload->stream,
         .size = payload->stream_bytes,
         .index = STREAM,
-        .default_config = ethosu_ext_device_qconfig(dev),
+        .default_config = dev->qconfig,
     };
     int error = place(dev, &buffer, fault);
     program->stream = buffer.npu_address;
@@ -144,7 +139,7 @@ static int base_buffer(const struct ethosu_driver *drv, const struct ethosu_ext_
         .index = index,
         .written = program->written >> index & 1,
         .writable = (program->written | 1u << SCRATCH | 1u << FAST_SCRATCH) >> index & 1,
-        .default_config = ethosu_ext_device_regioncfg(&drv->dev) >> (2 * index) & 3,
+        .default_config = drv->dev.regioncfg >> (2 * index) & 3,
     };
     if (index == FAST_SCRATCH && drv->fast_memory != 0) {
         if (size > drv->fast_memory_size) {

@@ -68,6 +68,10 @@ struct ethosu_device {
     const struct ethosu_npu *npu;       /**< what the board says of it; NULL: nothing */
     bool (*power)(const struct ethosu_npu *npu, bool on); /**< the board's switch, or NULL */
     const struct ethosu_npu_settings *settings; /**< the board's, or the product's defaults */
+    uint32_t qconfig;   /**< where neither board nor hook has another opinion */
+    uint32_t regioncfg; /**< the same, two bits for each base pointer */
+    uint64_t (*remap)(uint64_t address, int index);      /**< the hook in use */
+    unsigned int (*select)(uint64_t address, int index); /**< the hook in use */
     uint32_t witness_value;  /**< a setting that a reset changes: it tells that power was off */
     uint16_t witness_offset; /**< its register; 0: there is none */
 };
