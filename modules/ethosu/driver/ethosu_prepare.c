@@ -317,15 +317,15 @@ static int find_writes(const struct ethosu_driver *drv, const struct ethosu_ext_
     return 0;
 }
 
-static int check_arguments(const struct ethosu_driver *drv, const uint64_t *base_addr,
-                           const size_t *base_addr_size, int count, struct ethosu_ext_fault *fault)
+static int check_arguments(struct ethosu_driver *drv, const struct ethosu_ext_call *call)
 {
-    if (count < 0 || count > ETHOSU_EXT_MAX_BASES) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_BASE_COUNT, -1, (size_t)count,
+    struct ethosu_ext_fault *fault = &drv->fault;
+    if ((unsigned)call->count > ETHOSU_EXT_MAX_BASES) {
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_BASE_COUNT, -1, (size_t)call->count,
                                  ETHOSU_EXT_MAX_BASES);
     }
-    if (count > 0 && (base_addr == NULL || base_addr_size == NULL)) {
-        return ethosu_ext_fail(fault, ETHOSU_EXT_E_ARGUMENT, base_addr == NULL ? 3 : 4);
+    if (call->count > 0 && (call->base == NULL || call->base_size == NULL)) {
+        return ethosu_ext_fail(fault, ETHOSU_EXT_E_ARGUMENT, call->base == NULL ? 3 : 4);
     }
     if (drv->dev.part == NULL) {
         return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_NPU, -1, drv->dev.config_register,
@@ -334,14 +334,14 @@ static int check_arguments(const struct ethosu_driver *drv, const uint64_t *base
     return 0;
 }
 
-static int read_payload(const struct ethosu_driver *drv, const void *data, size_t size,
-                        struct ethosu_ext_payload *payload, struct ethosu_ext_fault *fault)
+static int read_payload(struct ethosu_driver *drv, const struct ethosu_ext_call *call,
+                        struct ethosu_ext_payload *payload)
 {
-    int error = ethosu_ext_parse_payload(data, size, payload, fault);
+    int error = ethosu_ext_parse_payload(call->payload, call->payload_size, payload, &drv->fault);
     if (error != 0 || !payload->has_config) {
         return error;
     }
-    return ethosu_ext_device_check(&drv->dev, payload->config, payload->id, fault);
+    return ethosu_ext_device_check(&drv->dev, payload->config, payload->id, &drv->fault);
 }
 
 /** A stream that writes itself would run commands that nobody has checked. */
@@ -384,9 +384,9 @@ int ethosu_ext_prepare_with(struct ethosu_driver *drv, struct ethosu_ext_program
     struct ethosu_ext_payload payload;
     struct ethosu_ext_program made;
     memset(&made, 0, offsetof(struct ethosu_ext_program, base));
-    int error = check_arguments(drv, call->base, call->base_size, call->count, &drv->fault);
+    int error = check_arguments(drv, call);
     if (error == 0) {
-        error = read_payload(drv, call->payload, call->payload_size, &payload, &drv->fault);
+        error = read_payload(drv, call, &payload);
     }
     if (error == 0) {
         made.count = (uint8_t)call->count;

@@ -152,7 +152,7 @@ def mutated(name: str, folder: Path) -> Path:
     """The host library, the driver's file with one thing taken out."""
     file, text, instead, _ = MUTATIONS[name]
     build = cbuild.REPO / "build/sim_host"
-    for path in sorted((cbuild.REPO / DRIVER).glob("*")):
+    for path in sorted((cbuild.REPO / DRIVER).glob("*.[chd]*")):
         content = path.read_text()
         if path.name == file:
             assert content.count(text) == 1, f"{file}: {name}"
