@@ -53,20 +53,6 @@ static int fail(struct ethosu_driver *drv, int code, int index)
     return ethosu_ext_fail(&drv->fault, code, index);
 }
 
-#if ETHOSU_LOG_SEVERITY >= ETHOSU_LOG_INFO
-static void log_npu(const struct ethosu_driver *drv)
-{
-    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
-    ethosu_ext_config_name(drv->dev.config_register, name);
-    ethosu_ext_log(ETHOSU_LOG_INFO, name);
-}
-#else
-static void log_npu(const struct ethosu_driver *drv)
-{
-    (void)drv;
-}
-#endif
-
 /* ---- life of a handle ---- */
 
 /** Does the board route what this NPU writes to a port that only reads? */
@@ -161,7 +147,11 @@ static int init(struct ethosu_driver *drv, const struct ethosu_device *dev, cons
     if (enlist(drv) != 0) {
         return -1;
     }
-    log_npu(drv);
+#if ETHOSU_LOG_SEVERITY >= ETHOSU_LOG_INFO
+    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    ethosu_ext_config_name(drv->dev.config_register, name);
+    ethosu_ext_log(ETHOSU_LOG_INFO, name);
+#endif
     return 0;
 }
 
@@ -489,26 +479,6 @@ int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
     RETURN_IF_ERROR(ethosu_invoke_async(drv, custom_data_ptr, custom_data_size, base_addr,
                                         base_addr_size, num_base_addr, user_arg));
     return ethosu_wait(drv, true);
-}
-
-int ethosu_invoke_auto(const void *custom_data_ptr, const int custom_data_size,
-                       uint64_t *const base_addr, const size_t *base_addr_size,
-                       const int num_base_addr, void *user_arg)
-{
-    uint32_t product;
-    uint32_t log2_macs;
-    if (ethosu_get_product_config_from_cop_data(custom_data_ptr, custom_data_size, &product,
-                                                &log2_macs) != 0) {
-        return -1;
-    }
-    struct ethosu_driver *drv = ethosu_reserve_driver_ex(product, log2_macs);
-    if (drv == NULL) {
-        return -1;
-    }
-    int result = ethosu_invoke_v3(drv, custom_data_ptr, custom_data_size, base_addr, base_addr_size,
-                                  num_base_addr, user_arg);
-    ethosu_release_driver(drv);
-    return result;
 }
 
 __attribute__((weak)) void ethosu_irq_handler(struct ethosu_driver *drv)

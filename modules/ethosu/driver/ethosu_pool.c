@@ -292,3 +292,23 @@ void ethosu_release_driver(struct ethosu_driver *drv)
         unlock();
     }
 }
+
+int ethosu_invoke_auto(const void *custom_data_ptr, const int custom_data_size,
+                       uint64_t *const base_addr, const size_t *base_addr_size,
+                       const int num_base_addr, void *user_arg)
+{
+    uint32_t product;
+    uint32_t log2_macs;
+    if (ethosu_get_product_config_from_cop_data(custom_data_ptr, custom_data_size, &product,
+                                                &log2_macs) != 0) {
+        return -1;
+    }
+    struct ethosu_driver *drv = ethosu_reserve_driver_ex(product, log2_macs);
+    if (drv == NULL) {
+        return -1;
+    }
+    int result = ethosu_invoke_v3(drv, custom_data_ptr, custom_data_size, base_addr, base_addr_size,
+                                  num_base_addr, user_arg);
+    ethosu_release_driver(drv);
+    return result;
+}
