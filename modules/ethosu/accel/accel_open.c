@@ -28,7 +28,7 @@ static int ask(struct accel *accel)
         return ethosu_ext_refuse(&accel->driver.fault, ETHOSU_EXT_E_NO_NPU, -1, info.config,
                                  info.id);
     }
-    dev->config = info.config;
+    dev->config_register = info.config;
     dev->id = info.id;
     dev->part = product->part;
     accel->sram_size = info.sram_size;
@@ -103,7 +103,7 @@ uint64_t ethosu_accel_copied(const struct ethosu_driver *drv)
 
 uint32_t ethosu_ext_config(const struct ethosu_driver *drv)
 {
-    return drv->dev.config;
+    return drv->dev.config_register;
 }
 
 const struct ethosu_ext_fault *ethosu_ext_last_error(const struct ethosu_driver *drv)

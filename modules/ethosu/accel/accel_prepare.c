@@ -10,7 +10,7 @@
  */
 #include "accel.h"
 
-#include "ethosu_device.h"
+#include "device.h"
 #include "ethosu_verify.h"
 
 #include <errno.h>
@@ -101,7 +101,7 @@ static int make_stream(struct plan *plan, const struct ethosu_ext_payload *paylo
 static int verify(struct plan *plan)
 {
     const size_t *size = plan->size;
-    uint32_t config = plan->accel->driver.dev.config;
+    uint32_t config = plan->accel->driver.dev.config_register;
     RETURN_IF_ERROR(ethosu_ext_verify(plan->stream, plan->stream_bytes, config, size,
                                       ETHOSU_EXT_MAX_BASES, &plan->writes, fault_of(plan)));
     for (uint32_t i = 0; i < plan->mark_region; i++) {

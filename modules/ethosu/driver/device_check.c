@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
 /** Was a model compiled for this NPU? No register is read: each way to reach an NPU asks this. */
-#include "ethosu_device.h"
+#include "device.h"
 
 #include "ethosu_fault.h"
 
 int ethosu_ext_device_check(const struct ethosu_device *dev, uint32_t config, uint32_t id,
                             struct ethosu_ext_fault *fault)
 {
-    if ((config ^ dev->config) & dev->part->config_mask) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_CONFIG_MISMATCH, -1, config, dev->config);
+    if ((config ^ dev->config_register) & dev->part->config_mask) {
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_CONFIG_MISMATCH, -1, config,
+                                 dev->config_register);
     }
-    if (NPU_CONFIG_STREAM_VERSION(config) != NPU_CONFIG_STREAM_VERSION(dev->config)) {
+    if (NPU_CONFIG_STREAM_VERSION(config) != NPU_CONFIG_STREAM_VERSION(dev->config_register)) {
         return ethosu_ext_refuse(fault, ETHOSU_EXT_E_STREAM_VERSION, -1,
                                  NPU_CONFIG_STREAM_VERSION(config),
-                                 NPU_CONFIG_STREAM_VERSION(dev->config));
+                                 NPU_CONFIG_STREAM_VERSION(dev->config_register));
     }
-    if (config & ~dev->config & NPU_CONFIG_CUSTOM_DMA) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_CUSTOM_DMA, -1, config, dev->config);
+    if (config & ~dev->config_register & NPU_CONFIG_CUSTOM_DMA) {
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_CUSTOM_DMA, -1, config, dev->config_register);
     }
     if (NPU_ID_ARCH_MAJOR(id) != NPU_ID_ARCH_MAJOR(dev->id) ||
         NPU_ID_ARCH_MINOR(id) > NPU_ID_ARCH_MINOR(dev->id)) {
