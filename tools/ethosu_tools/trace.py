@@ -20,6 +20,8 @@ _SIMPLE = ("MUL", "ADD", "SUB", "MIN", "MAX", "LRELU", "ABS", "CLZ", "SHR", "SHL
 _COMPARE = {16: "CMP_EQ", 17: "CMP_NE", 18: "CMP_GE", 19: "CMP_GT"}
 _BITS = {33: "AND", 34: "OR", 35: "XOR", 36: "NOT", 42: "AND_NOT"}
 
+MEMORIES = 4  # NPU_MEMORIES of npu_sim.h
+
 # Modes of the operations that have some: the parameter of the command.
 MODES: dict[str, dict[int, str]] = {
     "NPU_OP_CONV": {1: "MATMUL"},
@@ -53,6 +55,20 @@ class _FeatureMap(c.Structure):
     )
 
 
+class _Costs(c.Structure):
+    """struct npu_costs of npu_sim.h."""
+
+    _fields_ = (
+        ("mac", c.c_uint64),
+        ("output", c.c_uint64),
+        ("issue", c.c_uint64),
+        ("start", c.c_uint64),
+        ("copy", c.c_uint64),
+        ("port", c.c_uint64 * 2),
+        ("memory", c.c_uint64 * MEMORIES),
+    )
+
+
 class _Operation(c.Structure):
     """struct npu_operation of npu_sim.h."""
 
@@ -69,6 +85,8 @@ class _Operation(c.Structure):
         ("kernel_width", c.c_uint32),
         ("macs", c.c_uint64),
         ("cycles", c.c_uint64),
+        ("costs", _Costs),
+        ("commands", c.c_uint32),
         ("read", c.c_uint64 * 8),
         ("written", c.c_uint64 * 8),
     )

@@ -391,6 +391,7 @@ static bool decode(struct npu *npu, struct npu_op *op)
         return false;
     }
     op->inputs = op->ifm.depth;
+    op->spans_depth = true;
     if (op->param != WEIGHTS_FROM_IFM2) {
         return npu_decode_weights(npu, op, false);
     }

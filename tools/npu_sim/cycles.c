@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * Cycles of the MAC array and of the output unit, after the performance
- * estimation of Vela. An estimate: it knows no memory latency, no stalls between
- * the units and no overlap of operations, and was compared with no silicon.
+ * Cycles of the MAC array and of the output unit for one block, by the rules of
+ * Vela's performance estimation: npu_performance.py for Ethos-U55 and U65,
+ * ethos_u85_performance.cpp for U85.
  */
+#include "cycles.h"
+
 #include "npu_internal.h"
 #include "operation.h"
 
@@ -13,14 +15,18 @@ enum {
     TAPS_PER_STEP = 4, /**< depthwise and part-kernel, 8-bit */
     SUB_KERNEL = 8,
     OUTPUT_UNIT = 32,
+    STEP_DELAY = 2,      /**< cycles until a micro block's sums can be added to */
+    WIDE_STEP_DELAY = 3, /**< of sums wider than 32 bits, in the smaller arrays */
+    SMALL_ARRAY = 128,   /**< MACs */
+    PART_KERNEL_INPUTS = 16,
 };
 
-static uint64_t divide_up(uint64_t value, uint64_t unit)
+static uint32_t divide_up(uint32_t value, uint32_t unit)
 {
     return (value + unit - 1) / unit;
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
+static uint32_t smaller(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
@@ -30,92 +36,133 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/** Blocks that the OFM is computed in, and the micro blocks of one of them. */
-struct blocks {
-    uint64_t count;
-    uint64_t plane;         /**< micro blocks across and down */
-    uint64_t depth;         /**< micro blocks in depth, per core */
+static bool is_depth_first(const struct npu_op *op)
+{
+    return op->spans_depth && !op->kernel.part_kernel;
+}
+
+/** Input channels that the hardware holds at a time. */
+static uint32_t input_depth(const struct npu *npu, const struct npu_op *op)
+{
+    uint32_t words = op->ifm.bits / 8u;
+    uint32_t most = op->spans_depth && op->kernel.part_kernel
+                        ? PART_KERNEL_INPUTS
+                        : npu->product->family->step_inputs / words;
+    uint32_t depth = divide_up(op->ifm.depth, INPUTS_PER_CYCLE) * INPUTS_PER_CYCLE;
+    return smaller(depth, most);
+}
+
+/** Micro blocks of a block, and what they share. */
+struct grid {
+    uint64_t plane; /**< across and down */
+    uint64_t depth;
     uint64_t weight_cycles; /**< to bring the weights of one step */
+    uint32_t inputs;        /**< channels of the IFM at a time */
+    uint32_t passes;        /**< over the IFM's channels */
 };
 
-static struct blocks count_blocks(const struct npu *npu, const struct npu_op *op)
+static struct grid grid_of(const struct npu *npu, const struct npu_op *op, struct npu_extent block)
 {
-    const struct npu_feature_map *ofm = npu_output_map(&op->output);
-    const struct npu_microblock *unit = &op->block.unit;
-    uint64_t height = smaller(op->block.height, ofm->height);
-    uint64_t width = smaller(op->block.width, ofm->width);
-    uint64_t depth = smaller(op->block.depth, ofm->depth);
-    return (struct blocks){
-        .count = divide_up(ofm->height, height) * divide_up(ofm->width, width) *
-                 divide_up(ofm->depth, depth),
-        .plane = divide_up(height, unit->height) * divide_up(width, unit->width),
-        .depth = divide_up(depth, unit->depth),
-        .weight_cycles = 4u * unit->depth / npu->product->cores,
+    struct npu_microblock unit = op->block.unit;
+    const struct npu_feature_map *ofm = &op->output.map;
+    if (unit.height == 2 && unit.width == 2 && op->inputs != 0 && ofm->height == 1 &&
+        ofm->width % 2 == 0 && op->kernel.height == 1 && !npu->product->family->all_cores) {
+        unit.height = 1; /* the rows of such an OFM are computed by twice the columns */
+        unit.width = 4;
+    }
+    uint32_t inputs = input_depth(npu, op);
+    return (struct grid){
+        .plane =
+            (uint64_t)divide_up(block.height, unit.height) * divide_up(block.width, unit.width),
+        .depth = divide_up(block.depth, unit.depth),
+        .weight_cycles = 4u * unit.depth / npu->product->cores,
+        .inputs = inputs,
+        .passes = op->spans_depth ? divide_up(op->ifm.depth, inputs) : 1,
     };
 }
 
-/** Steps over the inputs and taps of one sub-kernel, for one micro block. */
-static uint64_t steps_of(const struct npu_op *op, uint64_t taps)
+/** Cycles of the steps of one sub-kernel, for one pass; steps: one after the other. */
+static uint64_t sub_kernel_cycles(const struct npu *npu, const struct npu_op *op,
+                                  const struct grid *grid, uint32_t taps, uint32_t *steps)
 {
-    uint64_t words = op->ifm.bits / 8u;
-    uint64_t steps = divide_up(taps * words, TAPS_PER_STEP);
-    return op->inputs > 1 ? steps * divide_up(op->inputs, INPUTS_PER_CYCLE) : steps;
+    uint32_t words = op->ifm.bits / 8u;
+    if (op->inputs == 0 && !op->spans_depth) {
+        *steps = 1;
+        return larger(STEP_CYCLES, taps) * grid->plane * grid->depth * words *
+               npu->product->family->pool_cycles;
+    }
+    if (is_depth_first(op)) {
+        bool by_inputs = npu->product->family->all_cores;
+        uint64_t plane = (by_inputs ? grid->inputs / INPUTS_PER_CYCLE : STEP_CYCLES) * grid->plane;
+        *steps = taps;
+        return larger(grid->weight_cycles, plane) * taps * grid->depth * (by_inputs ? words : 1);
+    }
+    *steps = divide_up(op->spans_depth ? taps * words : taps, TAPS_PER_STEP);
+    uint64_t plane = STEP_CYCLES * grid->plane * (op->spans_depth ? 1 : words);
+    uint64_t groups = op->spans_depth ? divide_up(grid->inputs, INPUTS_PER_CYCLE) : 1;
+    return larger(grid->weight_cycles, plane) * *steps * grid->depth * groups;
 }
 
-static bool is_depth_first(const struct npu_op *op)
+/** With one micro block in the plane, a step waits for the sums of the one before it. */
+static uint64_t delay_cycles(const struct npu *npu, const struct npu_op *op,
+                             const struct grid *grid, uint32_t steps)
 {
-    return op->inputs > 1 && !op->kernel.part_kernel;
+    bool wide = op->accumulators.bits > 32 && npu->product->macs_per_cycle <= SMALL_ARRAY;
+    uint64_t delay = wide ? WIDE_STEP_DELAY : STEP_DELAY;
+    if (grid->plane != 1) {
+        return 0;
+    }
+    uint64_t waits = grid->depth == 1 ? steps : (uint64_t)(steps - 1) * grid->depth;
+    bool parts = op->spans_depth && op->kernel.part_kernel;
+    return delay * waits * (parts ? divide_up(grid->inputs, INPUTS_PER_CYCLE) : 1);
 }
 
-/** Cycles of one sub-kernel of a depth-first convolution, for one micro block in depth. */
-static uint64_t depth_first_cycles(const struct npu *npu, const struct npu_op *op,
-                                   const struct blocks *blocks, uint64_t taps)
-{
-    uint64_t inputs = npu->product->family->step_inputs;
-    uint64_t steps = taps * divide_up(op->inputs * (op->ifm.bits / 8u), inputs);
-    return larger(blocks->weight_cycles, inputs / INPUTS_PER_CYCLE * blocks->plane) * steps;
-}
-
-static uint64_t mac_cycles(const struct npu *npu, const struct npu_op *op,
-                           const struct blocks *blocks)
+uint64_t npu_mac_cycles(const struct npu *npu, const struct npu_op *op, struct npu_extent block)
 {
     const struct npu_kernel *kernel = &op->kernel;
+    struct grid grid = grid_of(npu, op, block);
     uint64_t cycles = 0;
     for (uint32_t y = 0; y < kernel->height; y += SUB_KERNEL) {
         for (uint32_t x = 0; x < kernel->width; x += SUB_KERNEL) {
-            uint64_t taps =
+            uint32_t taps =
                 smaller(SUB_KERNEL, kernel->height - y) * smaller(SUB_KERNEL, kernel->width - x);
-            if (op->inputs == 0) {
-                cycles += larger(STEP_CYCLES, taps) * blocks->plane * (op->ifm.bits / 8u) *
-                          npu->product->family->pool_cycles;
-            } else if (is_depth_first(op)) {
-                cycles += depth_first_cycles(npu, op, blocks, taps);
-            } else {
-                cycles +=
-                    larger(blocks->weight_cycles, STEP_CYCLES * blocks->plane) * steps_of(op, taps);
-            }
+            uint32_t steps;
+            cycles += sub_kernel_cycles(npu, op, &grid, taps, &steps);
+            cycles += delay_cycles(npu, op, &grid, steps);
         }
     }
-    return cycles * blocks->depth * blocks->count;
+    return cycles * grid.passes;
 }
 
-static uint64_t output_cycles(const struct npu *npu, const struct npu_op *op)
+uint64_t npu_output_cycles(const struct npu *npu, const struct npu_op *op, struct npu_extent block)
 {
     const struct npu_product *product = npu->product;
-    const struct npu_feature_map *ofm = npu_output_map(&op->output);
     uint64_t cost = product->output_32nds[op->output_class];
     if (op->output.activation != NPU_ACTIVATION_NONE) {
         cost = larger(cost, product->table_32nds);
     }
-    uint64_t elements = (uint64_t)ofm->height * ofm->width * ofm->depth;
-    return divide_up(elements * cost, OUTPUT_UNIT);
+    uint64_t elements = (uint64_t)block.height * block.width * block.depth;
+    return (elements * cost + OUTPUT_UNIT - 1) / OUTPUT_UNIT;
 }
 
-struct npu_cycle_estimate npu_estimate_cycles(const struct npu *npu, const struct npu_op *op)
+/** Elements of the input under a block, along one axis. */
+static uint32_t input_extent(uint32_t block, uint32_t stride, uint32_t taps, uint32_t scale,
+                             uint32_t limit)
 {
-    struct blocks blocks = count_blocks(npu, op);
-    return (struct npu_cycle_estimate){
-        .mac = op->kernel.height != 0 ? mac_cycles(npu, op, &blocks) : 0,
-        .output = output_cycles(npu, op),
+    return smaller(divide_up((block - 1) * stride + smaller(taps, SUB_KERNEL), scale), limit);
+}
+
+struct npu_extent npu_input_block(const struct npu *npu, const struct npu_op *op,
+                                  struct npu_extent block)
+{
+    const struct npu_kernel *kernel = &op->kernel;
+    if (kernel->height == 0) {
+        return block;
+    }
+    uint32_t scale = kernel->upscale != NPU_UPSCALE_NONE ? 2 : 1;
+    return (struct npu_extent){
+        input_extent(block.height, kernel->stride_y, kernel->height, scale, op->ifm.height),
+        input_extent(block.width, kernel->stride_x, kernel->width, scale, op->ifm.width),
+        op->spans_depth ? input_depth(npu, op) : block.depth,
     };
 }

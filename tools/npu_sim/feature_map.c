@@ -116,13 +116,8 @@ static bool open_span(struct npu *npu, enum npu_channel channel, const struct np
     if (memory == NULL) {
         return false;
     }
-    int64_t element = map->bits / 8;
-    if (!map->chained) {
-        npu_count_bytes(npu, channel, map->region,
-                        (uint64_t)pixels * map->depth * (uint64_t)element);
-    }
     *span = (struct npu_span){memory - extent.low, map->stride_x,
-                              map->nhcwb16 ? map->stride_c : BRICK * element, pixels};
+                              map->nhcwb16 ? map->stride_c : BRICK * (map->bits / 8), pixels};
     return true;
 }
 

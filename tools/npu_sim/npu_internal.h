@@ -20,6 +20,7 @@
 #include "pmu.h"
 #include "product.h"
 #include "scratch.h"
+#include "timing.h"
 #include "weight_cache.h"
 
 #define NPU_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
@@ -63,6 +64,7 @@ struct npu_run {
     bool stopped;        /**< NPU_OP_STOP was executed */
     bool interrupted;    /**< NPU_OP_IRQ was executed */
     uint16_t irq_mask;   /**< collected irq_history_mask bits */
+    uint32_t fetched;    /**< bytes of commands that npu_count_commands() has not counted */
 
     /** Chaining buffers: what one operation leaves inside the NPU for the next ones. */
     struct npu_chain {
@@ -82,6 +84,7 @@ struct npu_run {
 
     struct npu_mapped mapped[NPU_MAPPED_MAX];
     uint64_t cycles; /**< estimate for this npu_execute() */
+    struct npu_timeline timeline;
     struct npu_pmu_run pmu;
     struct npu_operation trace;      /**< of the operation being executed */
     struct npu_feature_map last_ofm; /**< of the operation before it that had one */
@@ -106,6 +109,9 @@ struct npu {
     uint8_t lut[NPU_LUT_BYTES];
     uint32_t lut_written; /**< bit per 64 bytes that a DMA filled since reset */
 
+    struct npu_memory memories[NPU_MEMORIES];
+    unsigned memory_count;
+
     bool result_flag; /**< what the last conditional branch asked for */
 
     struct npu_scratch scratch;
@@ -127,6 +133,12 @@ bool npu_fail(struct npu *npu, enum npu_run_fault fault, const char *format, ...
 
 /** True when the current run was asked to end; records NPU_FAULT_ABORTED. */
 bool npu_should_abort(struct npu *npu);
+
+/** Count the commands fetched since the last call, in whole beats; with `all` also the last. */
+void npu_count_commands(struct npu *npu, bool all);
+
+/** Let time pass, as npu_settle() says, and count its events. */
+void npu_pass_time(struct npu *npu);
 
 /* Command registers (state.c): for decoding only. */
 

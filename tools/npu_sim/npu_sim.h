@@ -120,8 +120,44 @@ void npu_abort(npu_t *npu);
 /** Publish the outcome of npu_execute() in the registers and on the IRQ line. */
 void npu_finish(npu_t *npu);
 
-/** Estimated cycles of the last npu_execute(); deterministic, see README.md. */
+/** Cycles that the last npu_execute() adds to the run, estimated; deterministic, see README.md. */
 uint64_t npu_cycles(const npu_t *npu);
+
+/** Memories that npu_set_memories() takes. */
+#define NPU_MEMORIES 4
+
+/**
+ * A memory as the NPU sees it, for the estimate of cycles: all in cycles of the NPU.
+ * A region is in the first memory that names it or holds its base address, else in the first of
+ * all.
+ */
+struct npu_memory {
+    uint64_t start, size; /**< of its bus addresses; size 0: none */
+    uint32_t millibytes;  /**< thousandths of a byte that it moves in a cycle; not 0 */
+    uint16_t read_latency, write_latency;
+    uint16_t burst;  /**< bytes that it moves at least; not 0 */
+    uint8_t regions; /**< bit for each region that is in it, whatever its address */
+};
+
+/**
+ * The memories behind the bus; without any, memories answer at once, at the speed of the ports.
+ *
+ * @return false, and nothing changes for a number or a value that is not allowed
+ */
+bool npu_set_memories(npu_t *npu, const struct npu_memory *memories, unsigned count);
+
+/**
+ * What an operation costs: cycles that each unit is busy, if it alone counted. They work side by
+ * side, so the operation takes as long as the slowest, and its start.
+ */
+struct npu_costs {
+    uint64_t mac, output;
+    uint64_t issue;   /**< of blocks, by their latencies */
+    uint64_t start;   /**< until the first block is there, and after the last */
+    uint64_t copy;    /**< of a DMA */
+    uint64_t port[2]; /**< by enum npu_port */
+    uint64_t memory[NPU_MEMORIES];
+};
 
 /** One feature map of an operation, as the command registers describe it. */
 struct npu_feature_map {
@@ -148,8 +184,10 @@ struct npu_operation {
     struct npu_feature_map ifm, ifm2, ofm;
     uint32_t kernel_height, kernel_width; /**< dilated */
     uint64_t macs;
-    uint64_t cycles;  /**< estimate */
-    uint64_t read[8]; /**< bytes per region, commands not included */
+    uint64_t cycles; /**< that it adds to the run, estimated; 0 in the shadow of others */
+    struct npu_costs costs;
+    uint32_t commands; /**< bytes of the commands since the operation before it */
+    uint64_t read[8];  /**< bytes per region, in whole beats, commands not included */
     uint64_t written[8];
 };
 

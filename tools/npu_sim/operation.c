@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
-/**
- * The way of every operation. What it took is the slowest of four that work at
- * the same time: the MAC array, the output unit and the two memory ports.
- */
+/** The way of every operation: decode, execute, report. */
 #include "operation.h"
 
 #include <string.h>
 
 #include "npu_internal.h"
-
-enum { OVERHEAD_CYCLES = 64 /**< command decoding and pipeline fill */ };
+#include "traffic.h"
 
 /* --- Decode --------------------------------------------------------------- */
 
@@ -71,35 +67,12 @@ static bool decode(struct npu *npu, const struct npu_operator *operator, struct 
 
 /* --- Report --------------------------------------------------------------- */
 
-static uint64_t divide_up(uint64_t value, uint64_t unit)
+static void count_events(struct npu *npu, const struct npu_op *op)
 {
-    return (value + unit - 1) / unit;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static uint64_t port_cycles(const struct npu *npu, enum npu_port port)
-{
-    uint64_t bytes = 0;
-    for (unsigned region = 0; region < NPU_REGION_COUNT; region++) {
-        if (npu_region_port(npu, region) == port) {
-            bytes += npu->run.trace.read[region] + npu->run.trace.written[region];
-        }
-    }
-    return divide_up(bytes, (uint64_t)npu->product->family->axi_bytes * npu->product->axis[port]);
-}
-
-static void count_events(struct npu *npu, const struct npu_op *op,
-                         const struct npu_cycle_estimate *estimate)
-{
-    if (estimate->mac > 0) {
-        npu_pmu_count(npu, NPU_EVENT_MAC_ACTIVE, estimate->mac);
-        npu_pmu_count(npu, NPU_EVENT_MAC_DPU_ACTIVE, estimate->mac);
-    }
-    npu_pmu_count(npu, NPU_EVENT_AO_ACTIVE, estimate->output);
+    const struct npu_costs *costs = &npu->run.trace.costs;
+    npu_pmu_count(npu, NPU_EVENT_MAC_ACTIVE, costs->mac);
+    npu_pmu_count(npu, NPU_EVENT_MAC_DPU_ACTIVE, costs->mac);
+    npu_pmu_count(npu, NPU_EVENT_AO_ACTIVE, costs->output);
     if (!npu->product->family->width_events) {
         return;
     }
@@ -107,25 +80,40 @@ static void count_events(struct npu *npu, const struct npu_op *op,
                   op->ifm.bits == 8    ? NPU_EVENT_MAC_ACTIVE_8BIT
                   : op->ifm.bits == 16 ? NPU_EVENT_MAC_ACTIVE_16BIT
                                        : NPU_EVENT_MAC_ACTIVE_32BIT,
-                  estimate->mac);
+                  costs->mac);
     npu_pmu_count(npu,
                   op->output.map.bits == 8 ? NPU_EVENT_AO_ACTIVE_8BIT : NPU_EVENT_AO_ACTIVE_16BIT,
-                  estimate->output);
+                  costs->output);
 }
 
-static void add_cycles(struct npu *npu, uint64_t cycles)
+void npu_pass_time(struct npu *npu)
 {
+    uint64_t cycles = npu_settle(npu);
     npu->run.cycles += cycles;
+    npu->run.trace.cycles = cycles;
     npu_pmu_count(npu, NPU_EVENT_CYCLE, cycles);
     npu_pmu_count(npu, NPU_EVENT_ACTIVE, cycles);
     npu_pmu_count(npu, NPU_EVENT_AXI0 + NPU_AXI_ENABLED_CYCLES, cycles);
     npu_pmu_count(npu, NPU_EVENT_AXI1 + NPU_AXI_ENABLED_CYCLES, cycles);
 }
 
+/** What a kernel moves, and how long it takes. */
+static void account(struct npu *npu, const struct npu_op *op)
+{
+    struct npu_traffic traffic;
+    npu_traffic_of(npu, op, &traffic);
+    for (unsigned i = 0; i < traffic.count; i++) {
+        const struct npu_flow *flow = &traffic.flow[i];
+        npu_count_bytes(npu, flow->channel, flow->region, flow->bytes);
+    }
+    npu_time_kernel(npu, op, &traffic);
+}
+
 static void begin_trace(struct npu *npu, uint32_t param)
 {
     struct npu_run *run = &npu->run;
     run->trace = (struct npu_operation){
+        .commands = run->trace.commands,
         .index = run->operations,
         .command = run->command,
         .offset = run->offset,
@@ -151,20 +139,21 @@ static void describe(struct npu_operation *trace, const struct npu_op *op)
 static void report(struct npu *npu, const struct npu_op *op)
 {
     struct npu_operation *trace = &npu->run.trace;
-    struct npu_cycle_estimate estimate = {0, 0};
     if (op->block.depth != 0) {
-        estimate = npu_estimate_cycles(npu, op);
-        count_events(npu, op, &estimate);
+        account(npu, op);
+        count_events(npu, op);
         describe(trace, op);
         npu->run.last_ofm = trace->ofm;
+    } else {
+        npu_time_copy(npu);
     }
-    uint64_t memory = larger(port_cycles(npu, NPU_PORT_M0), port_cycles(npu, NPU_PORT_M1));
-    trace->cycles = larger(larger(estimate.mac, estimate.output), memory) + OVERHEAD_CYCLES;
-    add_cycles(npu, trace->cycles);
+    npu_pass_time(npu);
     npu->run.operations++;
+    npu_count_commands(npu, false);
     if (npu->observer != NULL) {
         npu->observer(npu->observer_context, trace);
     }
+    trace->commands = 0;
 }
 
 /* --- All ------------------------------------------------------------------ */

@@ -43,8 +43,9 @@ struct npu_op {
 
     const void *own; /**< of npu_own(): what only this operator has */
 
-    /* For the estimate of cycles. */
-    uint32_t inputs; /**< input channels that each output channel sums over, 0 for no MACs */
+    /* For what it moves, and how long it takes. */
+    uint32_t inputs;  /**< input channels that each output channel sums over, 0 for no MACs */
+    bool spans_depth; /**< each output channel needs all input channels */
     enum npu_output_class output_class;
 };
 
@@ -75,11 +76,5 @@ bool npu_decode_scales(struct npu *npu, struct npu_op *op);
 
 /** Decode, execute and report one operation. */
 bool npu_perform(struct npu *npu, const struct npu_operator *operator, uint32_t param);
-
-/** Cycles of the MAC array and of the output unit, estimated (cycles.c). */
-struct npu_cycle_estimate {
-    uint64_t mac, output;
-};
-struct npu_cycle_estimate npu_estimate_cycles(const struct npu *npu, const struct npu_op *op);
 
 #endif

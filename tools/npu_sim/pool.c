@@ -382,6 +382,7 @@ static bool decode(struct npu *npu, struct npu_op *op)
         !decode_scale(npu, op, own)) {
         return false;
     }
+    op->spans_depth = own->mode == POOL_REDUCE_SUM;
     op->output_class = own->mode == POOL_MAX ? NPU_OUTPUT_MAX_POOL : NPU_OUTPUT_OTHER;
     if (own->mode == POOL_NONE) {
         /* Its input is IFM2, or the accumulators that were kept. */

@@ -16,8 +16,8 @@ enum {
 /** What U55 and U65 have in common. */
 #define U55_U65                                                                                  \
     .window_bytes = NPU_REGISTERS_SIZE, .pmu_counters = 4, .width_events = true,                 \
-    .parse_event = NPU_EVENT_WD_PARSE_ACTIVE, .step_inputs = 32, .pool_cycles = 1,               \
-    .element_sizes = 3, .weight_faults = true,                                                   \
+    .parse_event = NPU_EVENT_WD_PARSE_ACTIVE, .step_inputs = 32, .kernel_queue = 2,              \
+    .pool_cycles = 1, .element_sizes = 3, .weight_faults = true,                                 \
     .input_rounding =                                                                            \
         {NPU_ROUND_DOUBLE, NPU_ROUND_TRUNCATE, NPU_ROUND_NATURAL, NONE, NONE, NONE, NONE, NONE}, \
     .output_rounding =                                                                           \
@@ -34,6 +34,7 @@ static const struct npu_family u55 = {
     .axi_bytes = 8,
     .read_only_m1 = true,
     .aligned_dma = true,
+    .copy_queue = 1,
     U55_U65,
 };
 
@@ -44,6 +45,7 @@ static const struct npu_family u65 = {
     .part_id0 = 0x81,
     .address_bits = 40,
     .axi_bytes = 16,
+    .copy_queue = 2,
     U55_U65,
 };
 
@@ -62,6 +64,8 @@ static const struct npu_family u85 = {
     .pool_scales = true,
     .operand_scales = true,
     .parse_event = NPU_EVENT_WD_PARSE_ACTIVE_SC0,
+    .kernel_queue = 2,
+    .copy_queue = 4,
     .step_inputs = 64,
     .pool_cycles = 4,
     .element_sizes = 4,

@@ -66,6 +66,8 @@ struct npu_family {
     bool memory_attributes; /**< MEM_ATTR says which AXI port; else the number of the limit does */
     bool read_only_m1;      /**< AXI port M1 cannot write */
     uint16_t parse_event;   /**< the PMU's for work of the weight decoder's parser */
+    uint8_t kernel_queue;   /**< operations with a kernel that may be under way */
+    uint8_t copy_queue;     /**< and copies */
     uint8_t step_inputs;    /**< inputs of a depth-first step of the MAC array */
     uint8_t pool_cycles;    /**< of a pool, per tap, micro block and byte of an element */
     uint8_t element_sizes;  /**< of feature maps: 8, 16, 32, 64 bits */

@@ -99,18 +99,28 @@ static enum npu_outcome outcome_of(const struct npu_run *run)
     return outcomes[run->fault];
 }
 
-enum npu_outcome npu_execute(npu_t *npu, unsigned max_operations)
+void npu_count_commands(struct npu *npu, bool all)
 {
     struct npu_run *run = &npu->run;
-    run->cycles = 0;
-    if (run->stopped || run->fault != NPU_FAULT_NONE) {
-        return outcome_of(run);
-    }
+    uint32_t beat = npu->product->family->axi_bytes;
+    uint32_t bytes = run->fetched - (all ? 0 : run->fetched % beat);
+    run->fetched -= bytes;
+    npu_pmu_count_axi(npu, run->port[run->qconfig], NPU_READ_COMMAND, bytes);
+}
+
+static enum npu_outcome execute(struct npu *npu, unsigned max_operations)
+{
+    struct npu_run *run = &npu->run;
     unsigned limit = run->operations + max_operations;
     const uint8_t *stream = map_stream(npu);
     while (stream != NULL && !npu_should_abort(npu)) {
         uint32_t param = 0;
-        if (!decode(npu, stream, &param) || !perform(npu, param)) {
+        if (!decode(npu, stream, &param)) {
+            break;
+        }
+        run->fetched += run->next - run->offset;
+        run->trace.commands += run->next - run->offset;
+        if (!perform(npu, param)) {
             break;
         }
         run->command++;
@@ -129,6 +139,19 @@ enum npu_outcome npu_execute(npu_t *npu, unsigned max_operations)
     return outcome_of(run);
 }
 
+enum npu_outcome npu_execute(npu_t *npu, unsigned max_operations)
+{
+    struct npu_run *run = &npu->run;
+    run->cycles = 0;
+    if (run->stopped || run->fault != NPU_FAULT_NONE) {
+        return outcome_of(run);
+    }
+    enum npu_outcome outcome = execute(npu, max_operations);
+    npu_count_commands(npu, true);
+    npu_pass_time(npu);
+    return outcome;
+}
+
 bool npu_stop(struct npu *npu, uint32_t param)
 {
     npu->run.irq_mask |= (uint16_t)param;
@@ -143,18 +166,16 @@ bool npu_irq(struct npu *npu, uint32_t param)
     return true;
 }
 
-/** Operations complete at once, so there is never anything to wait for. */
+/** The work itself is done at once; only the estimate of time waits. */
 bool npu_dma_wait(struct npu *npu, uint32_t param)
 {
-    (void)npu;
-    (void)param;
+    npu_wait_copies(npu, param);
     return true;
 }
 
 bool npu_kernel_wait(struct npu *npu, uint32_t param)
 {
-    (void)npu;
-    (void)param;
+    npu_wait_kernels(npu, param);
     return true;
 }
 

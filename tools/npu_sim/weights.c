@@ -19,11 +19,7 @@ enum {
 static const uint8_t *map_stream(struct npu *npu, const struct npu_stream *stream,
                                  enum npu_channel channel)
 {
-    const uint8_t *memory = npu_map(npu, channel, stream->region, stream->offset, stream->bytes);
-    if (memory != NULL) {
-        npu_count_bytes(npu, channel, stream->region, stream->bytes);
-    }
-    return memory;
+    return npu_map(npu, channel, stream->region, stream->offset, stream->bytes);
 }
 
 /** Room for all symbols of a stream; then their count fits a size_t. */

@@ -121,6 +121,12 @@ uint64_t sim_host_cycles(unsigned index)
     return npu_cycles(sim_host_npus[index].sim);
 }
 
+bool sim_host_memories(unsigned index, const struct npu_memory *table, unsigned count)
+{
+    return index < SIM_HOST_NPU_COUNT && sim_host_npus[index].sim != NULL &&
+           npu_set_memories(sim_host_npus[index].sim, table, count);
+}
+
 /* ---- ethosu_board.h ---- */
 
 bool ethosu_board_npu_present(size_t index)

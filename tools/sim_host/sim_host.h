@@ -19,6 +19,7 @@
 
 struct ethosu_driver;
 struct npu_operation;
+struct npu_memory;
 
 /** NPUs that can be open at once. */
 #define SIM_HOST_NPU_COUNT 2
@@ -93,6 +94,13 @@ void sim_host_interrupt(unsigned index);
 
 /** Estimated NPU cycles of the last inference. */
 uint64_t sim_host_cycles(unsigned index);
+
+/**
+ * The memories that the estimate assumes, until sim_host_close(); see npu_set_memories().
+ *
+ * @return  false: there is no such NPU, or a value is not allowed
+ */
+bool sim_host_memories(unsigned index, const struct npu_memory *table, unsigned count);
 
 /**
  * Call `observer` after every operation that an NPU executes, on the thread that

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The rules of Vela's performance estimation, per operation: the slowest of the
+ * MAC array, the output unit, the issue of blocks, each memory and each port.
+ * What it leaves out is here: real blocks at the edges, the fill before the first
+ * block, and two queues instead of one sum.
+ */
+#include "timing.h"
+
+#include "cycles.h"
+#include "npu_internal.h"
+#include "operation.h"
+#include "traffic.h"
+
+enum {
+    ISSUE_PARTS = 4, /**< blocks are issued so many times as fast as one passes through */
+    BIAS_BYTES = 10,
+    BIAS_FETCH = 256, /**< bytes of scales that one fetch brings */
+    RATE_UNIT = 1000,
+};
+
+static uint64_t divide_up(uint64_t value, uint64_t unit)
+{
+    return (value + unit - 1) / unit;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* --- Memories ---------------------------------------------------------------- */
+
+/** Without a memory of the host's: one that is always ready. */
+static const struct npu_memory ideal = {.millibytes = 0, .burst = 1};
+
+bool npu_set_memories(npu_t *npu, const struct npu_memory *memories, unsigned count)
+{
+    if (count > NPU_MEMORIES) {
+        return false;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (memories[i].millibytes == 0 || memories[i].burst == 0) {
+            return false;
+        }
+        npu->memories[i] = memories[i];
+    }
+    npu->memory_count = count;
+    return true;
+}
+
+/** Number of the memory at an address, or that a region is said to be in. */
+static unsigned find_memory(const struct npu *npu, uint64_t address, int region)
+{
+    for (unsigned i = 0; i < npu->memory_count; i++) {
+        const struct npu_memory *memory = &npu->memories[i];
+        if ((region >= 0 && (memory->regions >> region & 1) != 0) ||
+            (address >= memory->start && address - memory->start < memory->size)) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static unsigned memory_of_region(const struct npu *npu, unsigned region)
+{
+    return find_memory(npu, npu->run.base[region], (int)region);
+}
+
+static const struct npu_memory *memory_at(const struct npu *npu, unsigned index)
+{
+    return npu->memory_count == 0 ? &ideal : &npu->memories[index];
+}
+
+/** Cycles for bytes of one memory, through a port of so many bytes a cycle. */
+static uint64_t transfer(const struct npu_memory *memory, uint64_t port_bytes, uint64_t bytes)
+{
+    uint64_t port = divide_up(bytes, port_bytes);
+    return memory->millibytes == 0 ? port
+                                   : larger(port, divide_up(bytes * RATE_UNIT, memory->millibytes));
+}
+
+static uint64_t port_bytes(const struct npu *npu, enum npu_port port)
+{
+    return (uint64_t)npu->product->family->axi_bytes * npu->product->axis[port];
+}
+
+/** Bytes that a burst brings, needed or not, where runs are shorter. */
+static uint64_t whole_bursts(const struct npu_memory *memory, uint64_t bytes, uint64_t run)
+{
+    return run < memory->burst && run != 0 ? divide_up(bytes * memory->burst, run) : bytes;
+}
+
+/* --- Costs of a kernel ------------------------------------------------------- */
+
+/** A feature map's part in the cycles of each block. */
+struct link {
+    const struct npu_memory *memory;
+    uint64_t port; /**< bytes a cycle */
+    uint64_t run;
+    uint64_t element;
+    bool used;
+};
+
+/** What the costs of blocks are made of. */
+struct blocks {
+    const struct npu_op *op;
+    struct link ifm, ofm;
+    uint64_t bias_latency;
+};
+
+static struct link link_of(const struct npu *npu, const struct npu_traffic *traffic,
+                           enum npu_channel channel, unsigned bits)
+{
+    struct link link = {.memory = &ideal, .port = 1, .element = bits / 8u};
+    for (unsigned i = 0; i < traffic->count && !link.used; i++) {
+        const struct npu_flow *flow = &traffic->flow[i];
+        if (flow->channel == channel) {
+            link.memory = memory_at(npu, memory_of_region(npu, flow->region));
+            link.port = port_bytes(npu, npu_region_port(npu, flow->region));
+            link.run = flow->run;
+            link.used = true;
+        }
+    }
+    return link;
+}
+
+/** Cycles in which a block of a feature map is moved, but for the latency. */
+static uint64_t block_transfer(const struct link *link, struct npu_extent block)
+{
+    uint64_t bytes = (uint64_t)block.height * block.width * block.depth * link->element;
+    return link->used
+               ? transfer(link->memory, link->port, whole_bursts(link->memory, bytes, link->run))
+               : 0;
+}
+
+/** Cycles of one block, by unit. */
+struct cost {
+    uint64_t mac, output, issue;
+    uint64_t load, store; /**< of its part of IFM and OFM, with latency */
+};
+
+static struct cost cost_of(const struct npu *npu, const struct blocks *blocks,
+                           struct npu_extent block)
+{
+    const struct npu_op *op = blocks->op;
+    struct npu_extent input = npu_input_block(npu, op, block);
+    uint64_t read_latency = blocks->ifm.used ? blocks->ifm.memory->read_latency : 0;
+    uint64_t write_latency = blocks->ofm.used ? blocks->ofm.memory->write_latency : 0;
+    struct cost cost = {
+        .mac = npu_mac_cycles(npu, op, block),
+        .output = npu_output_cycles(npu, op, block),
+        .load = read_latency + block_transfer(&blocks->ifm, input),
+        .store = write_latency + block_transfer(&blocks->ofm, block),
+    };
+    cost.output = larger(cost.output, BIAS_BYTES * block.depth * blocks->bias_latency / BIAS_FETCH);
+    cost.issue = (cost.mac + cost.output + cost.load + cost.store) / ISSUE_PARTS;
+    return cost;
+}
+
+/** Blocks along one axis: whole ones, and the rest. */
+struct cut {
+    uint32_t size[2];
+    uint64_t count[2];
+};
+
+static struct cut cut_axis(uint32_t size, uint32_t block)
+{
+    return (struct cut){{(uint32_t)smaller(block, size), size % block},
+                        {size / block, size % block != 0}};
+}
+
+/** Sums over all blocks, in the trace. Returns the time of those that follow each other. */
+static uint64_t sum_blocks(const struct npu *npu, const struct blocks *blocks,
+                           struct npu_costs *costs)
+{
+    const struct npu_feature_map *ofm = &blocks->op->output.map;
+    const struct npu_block *whole = &blocks->op->block;
+    struct cut cuts[] = {cut_axis(ofm->height, whole->height), cut_axis(ofm->width, whole->width),
+                         cut_axis(ofm->depth, whole->depth)};
+    uint64_t time = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned y = i & 1, x = i >> 1 & 1, z = i >> 2;
+        uint64_t count = cuts[0].count[y] * cuts[1].count[x] * cuts[2].count[z];
+        if (count == 0) {
+            continue;
+        }
+        struct npu_extent block = {cuts[0].size[y], cuts[1].size[x], cuts[2].size[z]};
+        struct cost cost = cost_of(npu, blocks, block);
+        costs->mac += cost.mac * count;
+        costs->output += cost.output * count;
+        costs->issue += cost.issue * count;
+        time += larger(larger(cost.mac, cost.output), cost.issue) * count;
+    }
+    return time;
+}
+
+/** Cycles that each memory and each port is busy. */
+static void sum_flows(const struct npu *npu, const struct npu_traffic *traffic,
+                      struct npu_costs *costs)
+{
+    uint64_t port[2] = {0, 0}, memories[NPU_MEMORIES] = {0};
+    for (unsigned i = 0; i < traffic->count; i++) {
+        const struct npu_flow *flow = &traffic->flow[i];
+        unsigned memory = memory_of_region(npu, flow->region);
+        port[npu_region_port(npu, flow->region)] += flow->bytes;
+        memories[memory] += whole_bursts(memory_at(npu, memory), flow->bytes, flow->run);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        costs->port[i] = divide_up(port[i], port_bytes(npu, (enum npu_port)i));
+    }
+    for (unsigned i = 0; i < npu->memory_count; i++) {
+        costs->memory[i] = divide_up(memories[i] * RATE_UNIT, npu->memories[i].millibytes);
+    }
+}
+
+/** The slowest of those that work side by side. */
+static uint64_t slowest(const struct npu_costs *costs, uint64_t blocks)
+{
+    uint64_t cycles = larger(blocks, larger(costs->port[0], costs->port[1]));
+    for (unsigned i = 0; i < NPU_MEMORIES; i++) {
+        cycles = larger(cycles, costs->memory[i]);
+    }
+    return cycles;
+}
+
+/* --- Queues -------------------------------------------------------------------- */
+
+/** End of an operation when so many after it are under way; 0: none was begun. */
+static uint64_t end_before(const struct npu_queue *queue, unsigned left)
+{
+    return queue->count > left ? queue->end[(queue->count - 1 - left) % NPU_QUEUE] : 0;
+}
+
+static void begin(struct npu_queue *queue, uint64_t end)
+{
+    queue->end[queue->count % NPU_QUEUE] = end;
+    queue->count++;
+}
+
+static void wait(struct npu *npu, const struct npu_queue *queue, unsigned left)
+{
+    struct npu_timeline *line = &npu->run.timeline;
+    line->now = larger(line->now, end_before(queue, left));
+}
+
+void npu_wait_kernels(struct npu *npu, unsigned left)
+{
+    wait(npu, &npu->run.timeline.kernels, left);
+}
+
+void npu_wait_copies(struct npu *npu, unsigned left)
+{
+    wait(npu, &npu->run.timeline.copies, left);
+}
+
+/** The commands since the last operation are read. */
+static void read_commands(struct npu *npu)
+{
+    struct npu_run *run = &npu->run;
+    const struct npu_memory *memory = memory_at(npu, find_memory(npu, run->qbase, 0));
+    uint64_t bytes = port_bytes(npu, (enum npu_port)run->port[run->qconfig]);
+    run->timeline.now += transfer(memory, bytes, run->trace.commands);
+}
+
+void npu_time_kernel(struct npu *npu, const struct npu_op *op, const struct npu_traffic *traffic)
+{
+    struct npu_timeline *line = &npu->run.timeline;
+    struct npu_costs *costs = &npu->run.trace.costs;
+    const struct npu_feature_map *ofm = &op->output.map;
+    struct npu_extent first = {(uint32_t)smaller(op->block.height, ofm->height),
+                               (uint32_t)smaller(op->block.width, ofm->width),
+                               (uint32_t)smaller(op->block.depth, ofm->depth)};
+    struct blocks blocks = {
+        .op = op,
+        .ifm = link_of(npu, traffic, NPU_READ_IFM, op->ifm.bits),
+        .ofm = link_of(npu, traffic, NPU_WRITE_OFM, ofm->bits),
+    };
+    struct link scales = link_of(npu, traffic, NPU_READ_SCALE, 8);
+    blocks.bias_latency = scales.memory->read_latency;
+    uint64_t time = sum_blocks(npu, &blocks, costs);
+    sum_flows(npu, traffic, costs);
+    struct cost cost = cost_of(npu, &blocks, first);
+    uint64_t busy = slowest(costs, time) + (cost.mac != 0 ? smaller(cost.mac, cost.output) : 0);
+
+    read_commands(npu);
+    npu_wait_kernels(npu, npu->product->family->kernel_queue - 1u);
+    uint64_t free = end_before(&line->kernels, 0);
+    bool overlaps = npu_peek(npu, NPU_SET_BLOCKDEP) != 0 && line->now < free;
+    uint64_t start = larger(line->now, free - (overlaps ? line->drain : 0));
+    costs->start = (overlaps ? 0 : cost.load) + cost.store;
+    line->drain = cost.store;
+    begin(&line->kernels, larger(start + (overlaps ? 0 : cost.load) + busy, free) + cost.store);
+}
+
+void npu_time_copy(struct npu *npu)
+{
+    struct npu_run *run = &npu->run;
+    struct npu_costs *costs = &run->trace.costs;
+    uint64_t cycles = 0;
+    read_commands(npu);
+    for (unsigned region = 0; region < NPU_REGION_COUNT; region++) {
+        unsigned index = memory_of_region(npu, region);
+        const struct npu_memory *memory = memory_at(npu, index);
+        uint64_t port = port_bytes(npu, npu_region_port(npu, region));
+        uint64_t read = transfer(memory, port, run->trace.read[region]);
+        uint64_t written = transfer(memory, port, run->trace.written[region]);
+        read += read != 0 ? memory->read_latency : 0;
+        written += written != 0 ? memory->write_latency : 0;
+        costs->memory[index] += npu->memory_count != 0 ? read + written : 0;
+        cycles = larger(cycles, larger(read, written));
+    }
+    costs->copy = cycles;
+    if (cycles == 0) { /* a branch: what it asks for must be there */
+        npu_wait_kernels(npu, 0);
+        npu_wait_copies(npu, 0);
+        return;
+    }
+    npu_wait_copies(npu, npu->product->family->copy_queue - 1u);
+    uint64_t start = larger(run->timeline.now, end_before(&run->timeline.copies, 0));
+    begin(&run->timeline.copies, start + cycles);
+}
+
+uint64_t npu_settle(struct npu *npu)
+{
+    struct npu_timeline *line = &npu->run.timeline;
+    uint64_t end =
+        larger(line->now, larger(end_before(&line->kernels, 0), end_before(&line->copies, 0)));
+    uint64_t passed = end - smaller(end, line->settled);
+    line->settled += passed;
+    return passed;
+}
