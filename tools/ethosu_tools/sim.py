@@ -14,10 +14,25 @@ from .arrays import Array
 from .coherence import chosen
 from .errors import BoardError, InputError, SetupError
 from .native import Error, NativeModel, Source
-from .trace import FeatureMap, ObserverFunction, Operation
+from .trace import MEMORIES, FeatureMap, ObserverFunction, Operation
 
 NPU_COUNT = 2
 _TIMEOUT_MS = 10_000
+
+
+class MemoryStruct(c.Structure):
+    """struct npu_memory of npu_sim.h."""
+
+    _fields_ = (
+        ("start", c.c_uint64),
+        ("size", c.c_uint64),
+        ("millibytes", c.c_uint32),
+        ("read_latency", c.c_uint16),
+        ("write_latency", c.c_uint16),
+        ("burst", c.c_uint16),
+        ("regions", c.c_uint8),
+    )
+
 
 # Of sim_host.h and ethosu_model.h.
 _FUNCTIONS: native.Functions = {
@@ -27,6 +42,7 @@ _FUNCTIONS: native.Functions = {
     "sim_host_free": (None, c.c_void_p),
     "sim_host_coherence": (c.c_bool, c.c_char_p),
     "sim_host_cycles": (c.c_uint64, c.c_uint),
+    "sim_host_memories": (c.c_bool, c.c_uint, c.POINTER(MemoryStruct), c.c_uint),
     "sim_host_observe": (None, c.c_uint, ObserverFunction, c.c_void_p),
     "sim_host_region": (c.c_void_p, c.c_uint, c.c_uint, c.c_uint64, c.c_uint64),
     "sim_host_log": (c.c_char_p,),
@@ -89,6 +105,12 @@ class Simulation(NativeModel):
 
         self._observer = ObserverFunction(call) if observer else ObserverFunction()
         self._library.sim_host_observe(self._index, self._observer, None)
+
+    def assume(self, memories: Sequence[MemoryStruct]) -> None:
+        """Say what memory is like, for the estimate of cycles; without it, it is always ready."""
+        table = (MemoryStruct * max(len(memories), 1))(*memories)
+        if not self._library.sim_host_memories(self._index, table, len(memories)):
+            raise InputError(f"at most {MEMORIES} memories, each with a speed and a burst")
 
     def feature_map(self, map_: FeatureMap) -> Array:
         """Copy a feature map out of memory: raw values, [height, width, depth]."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from ethosu_tools import paths
 from ethosu_tools.closeable import Closeable
+from ethosu_tools.sim import MemoryStruct
 from ethosu_tools.trace import ObserverFunction, Operation
 
 STATUS_RUNNING = 1 << 0
@@ -124,6 +125,12 @@ def _load() -> ctypes.CDLL:
     lib.npu_execute.argtypes = [ctypes.c_void_p, ctypes.c_uint]
     lib.npu_cycles.restype = ctypes.c_uint64
     lib.npu_cycles.argtypes = [ctypes.c_void_p]
+    lib.npu_set_memories.restype = ctypes.c_bool
+    lib.npu_set_memories.argtypes = [
+        ctypes.c_void_p,
+        ctypes.POINTER(MemoryStruct),
+        ctypes.c_uint,
+    ]
     lib.npu_observe.restype = None
     lib.npu_observe.argtypes = [ctypes.c_void_p, ObserverFunction, ctypes.c_void_p]
     lib.npu_command_info.restype = ctypes.c_bool
@@ -228,6 +235,11 @@ class Hardware(Closeable):
     def abort(self) -> None:
         """Make a running execution return soon."""
         self._lib.npu_abort(self._handle)
+
+    def set_memories(self, memories: Sequence[MemoryStruct]) -> bool:
+        """Say what the estimate of cycles assumes of memory; False: it is refused."""
+        table = (MemoryStruct * max(len(memories), 1))(*memories)
+        return bool(self._lib.npu_set_memories(self._handle, table, len(memories)))
 
     @property
     def cycles(self) -> int:
