@@ -88,6 +88,7 @@ class BoardFacts:
     flash: Mapping[str, Mapping[str, Any]]
     silicon: bool
     missing: tuple[str, ...]
+    estimate: Mapping[str, Any]
 
     @property
     def proof(self) -> str:
@@ -201,4 +202,5 @@ def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
         flash=table.get("flash", {}),
         silicon=table.get("silicon", False),
         missing=tuple(table.get("missing", ())),
+        estimate=table.get("estimate", {}),
     )

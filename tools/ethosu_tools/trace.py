@@ -155,10 +155,37 @@ class FeatureMap:
 
 
 @dataclass(frozen=True)
-class Operation:
-    """One executed operation; offset: of its command in the stream; cycles: an estimate.
+class Costs:
+    """Cycles that each unit is busy with an operation; they work side by side."""
 
-    read and written are bytes of each region.
+    mac: int
+    output: int
+    issue: int
+    start: int
+    copy: int
+    port: tuple[int, ...]
+    memory: tuple[int, ...]
+
+    @classmethod
+    def from_c(cls, raw: _Costs) -> Costs:
+        """Translate the C structure."""
+        return cls(
+            mac=raw.mac,
+            output=raw.output,
+            issue=raw.issue,
+            start=raw.start,
+            copy=raw.copy,
+            port=tuple(raw.port),
+            memory=tuple(raw.memory),
+        )
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One executed operation; offset: of its command in the stream.
+
+    cycles: that it adds to the inference, estimated; 0 if others take longer meanwhile. commands:
+    bytes of the commands since the operation before. read and written are bytes of each region.
     """
 
     index: int
@@ -172,6 +199,8 @@ class Operation:
     kernel: tuple[int, int]
     macs: int
     cycles: int
+    costs: Costs
+    commands: int
     read: tuple[int, ...]
     written: tuple[int, ...]
 
@@ -190,6 +219,8 @@ class Operation:
             kernel=(raw.kernel_height, raw.kernel_width),
             macs=raw.macs,
             cycles=raw.cycles,
+            costs=Costs.from_c(raw.costs),
+            commands=raw.commands,
             read=tuple(raw.read),
             written=tuple(raw.written),
         )

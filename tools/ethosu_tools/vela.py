@@ -33,10 +33,11 @@ class Target:
     memory_mode: str
 
 
+# The example of Vela that fits each NPU.
 # Shared_Sram keeps weights in the slow memory and the arena in SRAM; its 4 MiB arena limit is
 # exactly the internal SRAM of a Corstone-300. U65 and U85 systems keep the arena in DRAM, with a
 # fast scratch in SRAM; a U85 of more MACs has more ports, and the system around it is faster.
-_TARGETS = {
+TARGETS = {
     **{
         f"ethos-u55-{macs}": Target("Ethos_U55_High_End_Embedded", "Shared_Sram")
         for macs in (32, 64, 128, 256)
@@ -48,7 +49,7 @@ _TARGETS = {
     },
 }
 
-NPUS = tuple(_TARGETS)
+NPUS = tuple(TARGETS)
 
 
 def add_npu_option(
@@ -98,7 +99,7 @@ def compile_model(
     before = tflite.describe(source)
     if before.npu is not None:
         raise InputError(f"{source} is already compiled, for {before.npu}")
-    default = board or _TARGETS[npu]
+    default = board or TARGETS[npu]
     target = Target(system_config or default.system_config, memory_mode or default.memory_mode)
     with tempfile.TemporaryDirectory(prefix="ethosu-vela-") as work:
         options = [

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu estimate`: say how long an inference takes on a board, and what bounds it."""
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import boards, models, vela
+from ..errors import InputError, UsageError
+from ..estimate import latency, roofline, systems
+from ..estimate.latency import Estimate
+from ..estimate.systems import System
+from ..ui import Ui
+
+EPILOG = """\
+The estimate has the rules of Vela's performance model, per operation, with what that leaves out:
+blocks at the edges, memory that is read anew for each block, copies beside kernels, and the speeds
+of the chip's memories. `ethosu bench silicon` compares it with measured chips. BOUND says what an
+operation waits for: the MAC array, the output unit, the issue of blocks, its start, a copy (DMA), a
+memory, or a port.
+
+The interval is that of the comparison: 30 % below 0.2 ms, else 20 %. Where no chip was measured,
+only the lower end is known: Ethos-U65 and U85, weights or tensors outside of the chip, and boards
+whose memories are guesses. Operators on the CPU are not in the figure.
+
+    ethosu estimate model.tflite --board ALIF_ENSEMBLE_E7-M55_HP
+    ethosu estimate model.tflite --all
+    ethosu estimate model.tflite --npu ethos-u55-128 --config mine.ini --system-config MY_CHIP
+"""
+# A change that gains less is not worth a hint.
+WORTH = 0.95
+_HEAD = ("#", "operation", "OFM", "cycles", "bound", "MACs", "bytes")
+_ALL_HEAD = ("system", "NPU", "MHz", "weights", "ms", "interval", "frames/s", "bound")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("model", type=Path, help="a .tflite file, or what `ethosu compile` made")
+    parser.add_argument(
+        "--board", metavar="BOARD", help=f"board or chip: {', '.join(systems.names())}"
+    )
+    vela.add_npu_option(parser, "another NPU than the board's first", default=None)
+    parser.add_argument("--weights", metavar="MEMORY", help="memory that holds the weights")
+    parser.add_argument("--all", action="store_true", help="compare all boards and all NPUs")
+    parser.add_argument("--config", type=Path, metavar="INI", help="your own file for Vela")
+    parser.add_argument("--system-config", help="section of that file: clock and memories")
+    parser.add_argument(
+        "--memory-mode", default="Shared_Sram", help="what lies where (default: Shared_Sram)"
+    )
+    parser.add_argument("--picture", type=Path, metavar="SVG", help="save a roofline there")
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Compile where needed, estimate."""
+    if args.all:
+        if args.board or args.config or args.weights or args.picture:
+            raise UsageError("--all takes all boards: not with --board, --config, --weights")
+        return {"model": str(args.model), "all": list(_all(args, ui))}
+    system = _system(args)
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
+        compiled = compile_for(args.model, system, Path(work))
+        found = latency.estimate(compiled, system)
+        data = {"model": str(args.model), **found.as_dict(), "hints": hints(compiled, found)}
+    if args.picture:
+        roofline.save(found, args.picture)
+        data["picture"] = str(args.picture)
+    return data
+
+
+def compile_for(model: Path, system: System, folder: Path) -> Path:
+    """The model compiled for a system; one that is compiled already stays as it is."""
+    if models.is_program(models.read(model)) or models.describe(model).npu:
+        return model
+    output = folder / f"{model.stem}-{system.npu}-{system.facts.system_config}.tflite"
+    vela.compile_model(model, system.npu, output, board=system.facts, debug=False)
+    return output
+
+
+def hints(compiled: Path, found: Estimate) -> list[str]:
+    """Places for the weights with which the same commands take less time."""
+    lines = []
+    for place in found.system.places:
+        if place == found.system.weights.name:
+            continue
+        other = latency.estimate(compiled, found.system.with_weights(place))
+        if other.high_ms and other.milliseconds < WORTH * found.milliseconds:
+            lines.append(f"with the weights in {place}: {other.milliseconds:.3g} ms")
+    return lines
+
+
+def _system(args: argparse.Namespace) -> System:
+    if args.config:
+        if not (args.npu and args.system_config) or args.board or args.weights:
+            raise UsageError("--config needs --npu and --system-config, and no --board")
+        return systems.custom(args.npu, args.config, args.system_config, args.memory_mode)
+    if args.system_config:
+        raise UsageError("--system-config is a section of the file that --config names")
+    return systems.find(args.board or boards.chosen().name, args.npu, args.weights)
+
+
+def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
+    """A row for each board, chip and placement, and for each NPU in an example of Vela."""
+    wanted = [systems.find(name) for name in systems.names()]
+    wanted = [each.with_weights(place) for each in wanted for place in each.places]
+    wanted += [systems.example(npu) for npu in vela.NPUS]
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("estimating") as update:
+        for done, system in enumerate(wanted):
+            update(done, len(wanted))
+            if args.npu and system.npu != args.npu:
+                continue
+            try:
+                found = latency.estimate(compile_for(args.model, system, Path(work)), system)
+            except InputError as error:  # compiled for another NPU, or too large for this one
+                yield {"system": system.name, "npu": system.npu, "error": str(error)}
+                continue
+            row = found.as_dict()
+            del row["layers"]
+            yield row
+
+
+def render(data: dict[str, Any]) -> str:
+    """The figure first, then what it is made of."""
+    if "all" in data:
+        return table(_ALL_HEAD, [_row(row) for row in data["all"]], "ms")
+    rows = [
+        (
+            str(index),
+            layer["name"],
+            layer["ofm"],
+            f"{layer['cycles']:,}",
+            layer["bound"],
+            f"{layer['macs']:,}",
+            f"{layer['bytes']:,}",
+        )
+        for index, layer in enumerate(data["layers"])
+    ]
+    return "\n".join(
+        [
+            table(_HEAD, rows, "cycles", "MACs", "bytes"),
+            "",
+            *(f"{key:<10} {text}" for key, text in summary(data)),
+        ]
+    )
+
+
+def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """The figure in a few lines: what, and how sure."""
+    cpu = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
+    shares = ", ".join(f"{unit} {share:.0%}" for unit, share in list(data["bounds"].items())[:4])
+    lines = [
+        ("latency", f"{figure(data)}, {frames(data)}"),
+        ("", f"{data['basis']}"),
+        (
+            "system",
+            f"{data['system']}: {data['npu']} at {data['clock_mhz']:g} MHz, weights in "
+            f"{data['weights']}, tensors in {data['tensors']}",
+        ),
+        ("bound by", shares),
+    ]
+    lines += [("CPU", f"not in the figure: {cpu}")] if cpu else []
+    lines += [("faster", hint) for hint in data.get("hints", [])]
+    lines += [("picture", data["picture"])] if "picture" in data else []
+    return lines
+
+
+def figure(row: dict[str, Any]) -> str:
+    """The latency as far as it is known."""
+    if row["high_ms"] is not None:
+        return f"{row['ms']:.3g} ms ({interval(row)})"
+    if row["basis"] == latency.UNCHECKED:
+        return f"{row['ms']:.3g} ms ({interval(row)})"
+    return f"at least {row['low_ms']:.3g} ms"
+
+
+def interval(row: dict[str, Any]) -> str:
+    """Both ends, or the lower one."""
+    if row["high_ms"] is None:
+        return f">= {row['low_ms']:.3g} ms"
+    return f"{row['low_ms']:.3g} to {row['high_ms']:.3g} ms"
+
+
+def frames(row: dict[str, Any]) -> str:
+    """Inferences a second, one after the other."""
+    if row["high_ms"] is None:
+        return f"at most {1e3 / row['low_ms']:,.0f} frames/s"
+    return f"{row['frames_per_second']:,.0f} frames/s"
+
+
+def _row(row: dict[str, Any]) -> tuple[str, ...]:
+    if "error" in row:
+        return (row["system"], row["npu"], "", "", "-", row["error"], "", "")
+    outside = row["high_ms"] is None and row["basis"] != latency.UNCHECKED
+    bound = next(iter(row["bounds"].items()), ("", 0.0))
+    return (
+        row["system"],
+        row["npu"],
+        f"{row['clock_mhz']:g}",
+        row["weights"],
+        "" if outside else f"{row['ms']:.3g}",
+        interval(row),
+        frames(row).removesuffix(" frames/s").replace("at most ", "<= "),
+        f"{bound[0]} {bound[1]:.0%}",
+    )
+
+
+def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], *numbers: str) -> str:
+    """Columns, those of numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if name in numbers else cell.ljust(width)
+            for name, cell, width in zip(head, row, widths, strict=True)
+        ).rstrip()
+        for row in (head, *rows)
+    )

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Draws a roofline: work per byte to the right, work per cycle up, both by factors of two."""
+
+import math
+from html import escape
+from pathlib import Path
+
+from ..files import write_whole
+from .latency import Estimate, Layer
+
+WIDTH, HEIGHT, MARGIN = 640, 400, 56
+OCTAVES = 12  # of each axis
+STYLE = (
+    "text { font: 12px sans-serif; fill: #333 } .paper { fill: #fff } "
+    ".roof { fill: none; stroke: #2f5d8a; stroke-width: 2 } .frame { fill: none; stroke: #999 } "
+    ".layer { fill: #e08a1e; fill-opacity: 0.7 }"
+)
+
+
+def save(found: Estimate, path: Path) -> None:
+    """Write the picture of an estimate as SVG."""
+    write_whole(path, draw(found).encode())
+
+
+def draw(found: Estimate) -> str:
+    """Each operation with MACs is a point, as large as its part of the time."""
+    peak = int(found.system.npu.rpartition("-")[2])
+    lowest = math.log2(peak) - OCTAVES + 1
+    rate = sum(
+        {memory.name: memory.bytes_per_cycle for memory, _ in found.system.memories}.values()
+    )
+
+    def at(intensity: float, speed: float) -> tuple[float, float]:
+        x = min(max(math.log2(intensity) + 2, 0), OCTAVES) / OCTAVES
+        y = min(max(math.log2(speed) - lowest, 0), OCTAVES) / OCTAVES
+        return MARGIN + x * (WIDTH - 2 * MARGIN), HEIGHT - MARGIN - y * (HEIGHT - 2 * MARGIN)
+
+    def point(layer: Layer) -> str:
+        x, y = at(layer.macs / max(1, layer.bytes), layer.macs / max(1, layer.busy))
+        radius = 3 + 12 * math.sqrt(layer.cycles / max(1, found.cycles))
+        text = f"{layer.name} {layer.ofm}: {layer.cycles:,} cycles, bound by {layer.bound}"
+        return (
+            f'<circle class="layer" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
+            f"<title>{escape(text)}</title></circle>"
+        )
+
+    roof = [at(2.0**step, min(peak, rate * 2.0**step)) for step in range(-2, OCTAVES - 1)]
+    title = f"{found.system.name}: {found.system.npu}, {found.milliseconds:.3g} ms"
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}">',
+            f"<style>{STYLE}</style>",
+            f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>',
+            f'<rect class="frame" x="{MARGIN}" y="{MARGIN}" width="{WIDTH - 2 * MARGIN}" '
+            f'height="{HEIGHT - 2 * MARGIN}"/>',
+            f'<text x="{MARGIN}" y="{MARGIN - 20}">{escape(title)}</text>',
+            f'<text x="{MARGIN}" y="{HEIGHT - 20}">MACs per byte moved, from 1/4 to 1024</text>',
+            f'<text x="{MARGIN}" y="{MARGIN - 5}">MACs per cycle, up to {peak}</text>',
+            f'<polyline class="roof" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in roof)}"/>',
+            *(point(layer) for layer in found.layers if layer.macs),
+            "</svg>\n",
+        ]
+    )

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: MIT
+"""The systems that can be asked how fast a model is: boards, chips, and Vela's own examples.
+
+Speeds and latencies come from Vela's `.ini` files, which users have for their chips; which memory
+is which there, and what was checked of it, stands in board.toml, or in chips.toml.
+"""
+
+import configparser
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from .. import boards, vela
+from ..boards import VelaFacts
+from ..errors import InputError, SetupError, UsageError
+from ..sim import MemoryStruct
+
+_HERE = Path(__file__).parent
+_MODES = "Arm/vela.ini"  # where Vela's memory modes are
+# Bytes of a beat of each family.
+_BEAT = {"u55": 8, "u65": 16, "u85": 16}
+# Regions of a command stream, as bits: constants; the fast scratch; and all the others.
+_CONSTANTS, _FAST, _ALL = 0b001, 0b100, 0xFF
+_EXTERNAL_AREAS = ("Dram", "OffChipFlash")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory, in cycles of the NPU; with `external`, no measured point checks its figures."""
+
+    name: str
+    bytes_per_cycle: float
+    read_latency: int
+    write_latency: int
+    burst: int
+    external: bool = False
+
+    def for_simulator(self, regions: int) -> MemoryStruct:
+        """The same for the simulator, as the memory of these regions."""
+        return MemoryStruct(
+            millibytes=max(1, round(self.bytes_per_cycle * 1000)),
+            read_latency=self.read_latency,
+            write_latency=self.write_latency,
+            burst=self.burst,
+            regions=regions,
+        )
+
+
+@dataclass(frozen=True)
+class System:
+    """An NPU, its clock and its memories, with a place for weights, tensors and fast scratch."""
+
+    name: str
+    title: str
+    npu: str
+    clock_hz: float
+    facts: VelaFacts
+    weights: Memory
+    tensors: Memory
+    fast: Memory
+    places: tuple[str, ...]  # names of memories that weights may be in, the usual one first
+    checked: bool
+    facts_of: Mapping[str, Any]
+
+    @property
+    def memories(self) -> list[tuple[Memory, int]]:
+        """Each memory once, with the regions in it."""
+        found: dict[str, tuple[Memory, int]] = {}
+        rest = _ALL & ~_CONSTANTS & ~_FAST
+        uses = ((self.weights, _CONSTANTS), (self.tensors, rest), (self.fast, _FAST))
+        for memory, regions in uses:
+            first, known = found.get(memory.name, (memory, 0))
+            found[memory.name] = first, known | regions
+        return list(found.values())
+
+    def with_weights(self, place: str) -> "System":
+        """The same with the weights in another memory."""
+        return _build(self.name, self.title, self.npu, self.facts_of, place)
+
+
+def names() -> list[str]:
+    """All systems that can be asked about by name."""
+    return [board.name for board in boards.every() if board.estimate] + list(_chips())
+
+
+def find(name: str, npu: str | None = None, weights: str | None = None) -> System:
+    """A board or chip, with another of its NPUs and with the weights elsewhere, if asked so."""
+    chips = _chips()
+    if name in chips:
+        facts = chips[name]
+        own = [facts["npu"]]
+        title = facts["title"]
+    else:
+        board = boards.load(name)
+        if not board.estimate or not board.vela:
+            raise InputError(f"{name}: its {boards.FILE} has no [estimate]")
+        facts = {
+            "config": str(board.vela.config),
+            "memory_mode": board.vela.memory_mode,
+            **board.estimate,
+        }
+        own, title = list(board.npus), board.title
+        if npu and board.qemu and board.qemu.any_npu:
+            own.append(npu)
+    if npu and npu not in own:
+        raise UsageError(f"{name} has {' and '.join(own)}, not {npu}")
+    return _build(name, title, npu or own[0], facts, weights)
+
+
+def example(npu: str) -> System:
+    """The system around an NPU that Vela assumes when it is told nothing."""
+    target = vela.TARGETS[npu]
+    facts = {
+        "config": vela.CONFIG_FILE,
+        "memory_mode": target.memory_mode,
+        "tensors": "",
+        "weights": {"": target.system_config},
+        "checked": False,
+    }
+    return replace(_build(target.system_config, "an example of Vela", npu, facts, None), places=())
+
+
+def custom(npu: str, config: Path, system_config: str, memory_mode: str) -> System:
+    """A system in a user's own file for Vela."""
+    facts = {
+        "config": str(config),
+        "memory_mode": memory_mode,
+        "tensors": "",
+        "weights": {"": system_config},
+        "checked": False,
+    }
+    return replace(_build(system_config, str(config), npu, facts, None), places=())
+
+
+def _chips() -> dict[str, dict[str, Any]]:
+    return tomllib.loads((_HERE / "chips.toml").read_text())
+
+
+def _vela_file(name: str) -> Path:
+    path = Path(str(files("ethosu") / "config_files" / name))
+    return path if path.is_file() else _HERE / name
+
+
+def _read(paths: list[Path]) -> configparser.ConfigParser:
+    parser = configparser.ConfigParser()
+    for path in paths:
+        try:
+            parser.read_string(path.read_text(), str(path))
+        except (OSError, UnicodeDecodeError, configparser.Error) as error:
+            raise InputError(f"{path} is no configuration file of Vela: {error}") from None
+    return parser
+
+
+def _section(parser: configparser.ConfigParser, name: str) -> dict[str, str]:
+    """The entries of a section, and of those that it inherits from."""
+    if not parser.has_section(name):
+        kind = name.partition(".")[0]
+        known = [each.partition(".")[2] for each in parser.sections() if each.startswith(kind)]
+        raise InputError(f"there is no section [{name}]; found {', '.join(known) or 'none'}")
+    own = dict(parser[name])
+    parent = own.pop("inherit", None)
+    return (_section(parser, parent) if parent else {}) | own
+
+
+def _memory(section: Mapping[str, str], area: str, beat: int, name: str) -> Memory:
+    def number(key: str, default: float) -> float:
+        text = section.get(f"{area}_{key}".lower(), default)
+        try:
+            return float(text)
+        except ValueError:
+            raise InputError(f"{area}_{key} is {text!r}, expected a number") from None
+
+    return Memory(
+        name=name or area,
+        bytes_per_cycle=beat * number("ports_used", 1) * number("clock_scale", 1),
+        read_latency=int(number("read_latency", 0)),
+        write_latency=int(number("write_latency", 0)),
+        burst=max(1, int(number("burst_length", 1))),
+    )
+
+
+def _build(name: str, title: str, npu: str, facts: Mapping[str, Any], place: str | None) -> System:
+    config = facts.get("config", "chips.ini")
+    path = Path(config) if Path(config).is_file() else _vela_file(config)
+    parser = _read([_vela_file(_MODES), *([path] if path != _vela_file(_MODES) else [])])
+    places = tuple(facts["weights"])
+    place = places[0] if place is None else place
+    if place not in facts["weights"]:
+        raise UsageError(f"{name} has weights in {' or '.join(places)}, not in {place}")
+    system_config = facts["weights"][place] or facts["weights"][places[0]]
+    try:
+        section = _section(parser, f"System_Config.{system_config}")
+        mode = _section(parser, f"Memory_Mode.{facts['memory_mode']}")
+        areas = {port: section[f"{port.lower()}_port"] for port in ("Axi0", "Axi1")}
+        clock = float(section["core_clock"])
+    except (KeyError, ValueError) as error:
+        raise SetupError(f"{path}: [{system_config}] lacks or misspells {error}") from None
+    beat = _BEAT[npu.split("-")[1]]
+    external = facts.get("external", ())
+    fast = _memory(section, areas[mode.get("cache_mem_area", "Axi0")], beat, facts["tensors"])
+    tensors = _memory(section, areas[mode.get("arena_mem_area", "Axi0")], beat, facts["tensors"])
+    own = facts["weights"][place] != ""
+    weights = _memory(section, areas["Axi1"], beat, place) if own else tensors
+    if mode.get("arena_mem_area") == "Axi1":  # weights and tensors in DRAM
+        tensors = replace(weights)
+    if not facts["tensors"] and weights.name in _EXTERNAL_AREAS:
+        external = (*external, weights.name)
+    weights = replace(weights, external=weights.name in external)
+    tensors = replace(tensors, external=tensors.name in external)
+    return System(
+        name=name,
+        title=title,
+        npu=npu,
+        clock_hz=clock,
+        facts=VelaFacts(path, system_config, facts["memory_mode"]),
+        weights=weights,
+        tensors=tensors,
+        fast=fast,
+        places=places,
+        checked=bool(facts.get("checked")) and npu.startswith("ethos-u55"),
+        facts_of=facts,
+    )
