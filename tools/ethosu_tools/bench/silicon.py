@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu bench silicon`: the estimate of latency beside chips that were measured."""
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ..commands.estimate import table
+from ..errors import InputError
+from ..estimate import points
+from ..estimate.points import Point, Result
+from ..ui import Ui
+
+EPILOG = """\
+The models are other people's, and no part of this project: put them into a folder and name it with
+--models. Points without a model there are listed, and not counted. A model that is published as C
+source is found as NAME.cpp. `ethosu bench latency` adds points of your own board.
+"""
+_HEAD = ("point", "chip", "NPU", "model", "weights", "measured ms", "estimated ms", "error",
+         "left out", "inside", "known")  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "--models",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="where models are",
+    )
+    parser.add_argument("--points", type=Path, metavar="CSV", help="your points, in addition")
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Estimate each point whose model is there."""
+    wanted = points.read() + (points.read(args.points) if args.points else [])
+    results: list[Result] = []
+    missing: list[Point] = []
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("points") as update:
+        for done, point in enumerate(wanted):
+            update(done, len(wanted))
+            model = points.find_model(point, args.models)
+            if model is None:
+                missing.append(point)
+            else:
+                results.append(points.compare(point, model, Path(work)))
+    if not results:
+        raise InputError(
+            f"none of the {len(missing)} points has its model in a folder of --models: "
+            + ", ".join(sorted({point.model for point in missing}))
+        )
+    return {
+        "points": [_row(each, results) for each in results],
+        "missing": [vars(point) for point in missing],
+        "mean_error": points.mean_error(results),
+        "largest_error": max((each.error for each in results), key=abs),
+        "mean_limit": points.MEAN_LIMIT,
+        "limit": points.LIMIT,
+    }
+
+
+def _row(result: Result, results: list[Result]) -> dict[str, Any]:
+    return {
+        **vars(result.point),
+        "estimated_ms": result.estimated_ms,
+        "error": result.error,
+        "left_out": points.left_out(result, results),
+        "inside": result.inside,
+    }
+
+
+def render(data: dict[str, Any]) -> str:
+    """A line for each point."""
+    rows = [
+        (
+            row["id"],
+            row["chip"],
+            row["npu"],
+            row["model"],
+            row["weights"],
+            f"{row['measured_ms']:.3f}",
+            f"{row['estimated_ms']:.3f}",
+            f"{row['error']:+.1%}",
+            "" if row["left_out"] is None else f"{row['left_out']:+.1%}",
+            "yes" if row["inside"] else "NO",
+            row["known"],
+        )
+        for row in data["points"]
+    ]
+    lines = [
+        table(_HEAD, rows, "measured ms", "estimated ms", "error", "left out"),
+        "",
+        f"error      {data['mean_error']:.1%} on average, {data['largest_error']:+.1%} at most",
+        "left out   the error after scaling by what points of other chips and models say",
+        "known      when the rules were chosen",
+        *(f"source {row['id']:<3} {row['source']}" for row in data["points"]),
+    ]
+    lines += [f"missing    {each['id']}: {each['model']} ({each['source']})"
+              for each in data["missing"]]  # fmt: skip
+    return "\n".join(lines)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""Measured latencies, and what the estimate says of them.
+
+points.csv has what others published; a user adds rows of their own with `ethosu bench latency`.
+No model is part of the project: each is found by its name and hash in folders that the user names.
+"""
+
+import csv
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from .. import models, vela
+from ..errors import InputError
+from . import latency, systems
+
+FILE = Path(__file__).parent / "points.csv"
+MEAN_LIMIT, LIMIT = 0.10, 0.25  # of the errors, for the test
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measured latency; known: it was known when the estimate's rules were chosen."""
+
+    id: str
+    model: str
+    sha256: str
+    npu: str
+    system: str
+    weights: str
+    measured_ms: float
+    known: str
+    chip: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """A point and the estimate; `error` is that of the estimate, relative to the measured."""
+
+    point: Point
+    estimated_ms: float
+    low_ms: float
+    high_ms: float
+
+    @property
+    def error(self) -> float:
+        """How far the estimate is off: +0.1 is 10 % too slow."""
+        return self.estimated_ms / self.point.measured_ms - 1
+
+    @property
+    def inside(self) -> bool:
+        """Is the measured latency in the interval that is promised?"""
+        return self.low_ms <= self.point.measured_ms <= self.high_ms
+
+
+def read(path: Path = FILE) -> list[Point]:
+    """Read a table of points."""
+    try:
+        with path.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        return [Point(**{**row, "measured_ms": float(row["measured_ms"])}) for row in rows]
+    except (OSError, UnicodeDecodeError, TypeError, KeyError, ValueError) as error:
+        columns = ", ".join(field.name for field in fields(Point))
+        raise InputError(f"{path}: expected columns {columns}; {error}") from None
+
+
+def append(point: Point, path: Path) -> None:
+    """Add a point to a table, which begins with its header."""
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Point)])
+        if new:
+            writer.writeheader()
+        writer.writerow(asdict(point))
+
+
+def find_model(point: Point, folders: Iterable[Path]) -> bytes | None:
+    """The model of a point: NAME, or NAME.cpp with its bytes as C text, of the right hash."""
+    for folder in folders:
+        for path, load in ((folder / point.model, _bytes), (folder / f"{point.model}.cpp", _array)):
+            if path.is_file():
+                data = load(path)
+                if hashlib.sha256(data).hexdigest() == point.sha256:
+                    return data
+    return None
+
+
+def _bytes(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def _array(path: Path) -> bytes:
+    """The longest array of bytes in a C source."""
+    arrays = re.findall(r"\{((?:\s*0x[0-9a-fA-F]{2}\s*,?)+)\}", path.read_text(errors="replace"))
+    longest = max(arrays, key=len, default="")
+    return bytes(int(each, 16) for each in re.findall(r"0x([0-9a-fA-F]{2})", longest))
+
+
+def compare(point: Point, model: bytes, work: Path) -> Result:
+    """Estimate a point's latency, compiling its model for the point's NPU if that is to do."""
+    system = systems.find(point.system, point.npu, point.weights)
+    source = work / point.model
+    source.write_bytes(model)
+    if models.describe(source).npu is None:
+        compiled = work / f"{point.id}.tflite"
+        vela.compile_model(source, point.npu, compiled, board=system.facts, debug=False)
+        source = compiled
+    found = latency.estimate(source, system)
+    return Result(point, found.milliseconds, found.low_ms, found.high_ms or math.inf)
+
+
+def mean_error(results: Sequence[Result]) -> float:
+    """Mean of the errors without their signs."""
+    return sum(abs(each.error) for each in results) / len(results)
+
+
+def left_out(result: Result, results: Sequence[Result]) -> float | None:
+    """The error if all estimates were scaled by what points of other chips and models say.
+
+    A scale that others agree on would show that the rules have a bias; None without others.
+    """
+    others = [
+        math.log(1 + each.error)
+        for each in results
+        if each.point.chip != result.point.chip and each.point.model != result.point.model
+    ]
+    if not others:
+        return None
+    return (1 + result.error) / math.exp(sum(others) / len(others)) - 1
