@@ -168,6 +168,21 @@ def _elf(image: Path) -> Path:
     return image
 
 
+def timing_options(board: boards.BoardFacts, npu: str) -> list[str]:
+    """Options of the plugin for a board whose NPU takes the time that is estimated of it."""
+    from .estimate import systems
+
+    if not board.estimate:
+        return [f"timing=model:{board.clock_mhz}"]
+    system = systems.find(board.name, npu)
+    spans = ((board.romfs.start, board.romfs.size, system.weights), (0, 1 << 32, system.tensors))
+    return [f"timing=model:{round(system.clock_hz / 1e6)}"] + [
+        f"npu_memory={start:#x}:{size:#x}:{round(memory.bytes_per_cycle * 1000)}"
+        f":{memory.read_latency}:{memory.write_latency}:{memory.burst}"
+        for start, size, memory in spans
+    ]
+
+
 class Machine(Closeable):
     """A running emulated board."""
 
@@ -182,14 +197,16 @@ class Machine(Closeable):
         npu1: str | None = None,
         plugin_options: Sequence[str] = (),
         repeatable: bool = False,
+        timed: bool = False,
         coherence: str | None = None,
     ) -> None:
         """Start QEMU; `port` then names the console's serial device.
 
         `board` is one of boards.py, `npu` another one than the board's, `npu1` adds a second;
         `plugin_options` are more of the plugin's, "fault=irq-lost:2". A `repeatable` board's time
-        follows its instructions, not the host's clock. `coherence` is the mode of the CPU's data
-        cache, see coherence.py.
+        follows its instructions, not the host's clock. On a `timed` one, and on a `repeatable`, an
+        inference takes as long as `ethosu estimate` says of the board. `coherence` is the mode of
+        the CPU's data cache, see coherence.py.
         """
         self.board = boards.chosen(board)
         if self.board.qemu is None:
@@ -217,8 +234,9 @@ class Machine(Closeable):
         chosen += [f"memory={name}:{file}" for name, file in self.memory.files.items()]
         chosen += plugin_options
         more = []
+        if repeatable or timed:
+            chosen += timing_options(self.board, self.npu)
         if repeatable:
-            chosen.append("timing=model")
             more = ["-icount", "shift=3,sleep=off"]
         options = _options(
             self._emulation.machine, image, [str(plugin), *chosen], console, self._control.fd

@@ -58,6 +58,7 @@ class _BoardRunner(Closeable):
         self.outputs: Sequence[Tensor] = description.outputs
         self.input_bytes = sum(tensor.size for tensor in self.inputs)
         self.output_bytes = sum(tensor.size for tensor in self.outputs)
+        self.path = ""  # of the model on the board, once it is there
 
     @abstractmethod
     def run(self, feed: Feed) -> Iterator[list[Array]]:
@@ -68,6 +69,7 @@ class _BoardRunner(Closeable):
         self.board.close()
 
     def _load(self, path: str, data: str | None = None) -> None:
+        self.path = path
         code = _LOAD.format(
             path=path,
             data=f", data={data!r}" if data else "",

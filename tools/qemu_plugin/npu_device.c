@@ -235,6 +235,7 @@ struct npu_device *npu_device_create(const struct npu_slot *slot, const char *co
     if (!device->sim) {
         fatal("no memory for %s=%s", slot->argument, config);
     }
+    npu_set_memories(device->sim, timing.memories, timing.memory_count);
     worker_init(&device->worker, execute, complete, device);
     timer_init_full(device_timer(device), NULL, QEMU_CLOCK_VIRTUAL, 1, 0, complete, device);
     machine_map(&(struct machine_window){slot->argument, slot->base,

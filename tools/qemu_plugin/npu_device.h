@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "gate.h"
+#include "npu_sim.h"
 
 /** Where a board has an NPU, and the plugin argument that chooses its config. */
 struct npu_slot {
@@ -22,6 +23,8 @@ struct npu_timing {
     /** Clock of the modelled NPU in MHz: completion is that many virtual cycles
      *  after the start. 0: as soon as the host has computed it. */
     unsigned megahertz;
+    struct npu_memory memories[NPU_MEMORIES]; /**< what the estimate assumes; see npu_sim.h */
+    unsigned memory_count;
 };
 
 /** The last run of any NPU, from its start to its completion. */

@@ -2,6 +2,7 @@
 /** The plugin's arguments. A new one is a row of the table and a function that reads it. */
 #include "options.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +55,29 @@ static const char *read_timing(struct options *options, const char *value)
                  sscanf(value + sizeof prefix - 1, "%5u%c", megahertz, &rest) == 1 &&
                  *megahertz >= 1 && *megahertz <= MODEL_MHZ_MAX;
     return right ? NULL : expected;
+}
+
+/** A memory as the NPU's estimate of cycles assumes it; see npu_set_memories(). */
+static const char *read_npu_memory(struct options *options, const char *value)
+{
+    struct npu_timing *timing = &options->timing;
+    struct npu_memory memory = {.regions = 0};
+    int64_t start, size;
+    char rest;
+    if (timing->memory_count == NPU_MEMORIES) {
+        return "at most 4 of them";
+    }
+    int found =
+        sscanf(value, "%" SCNi64 ":%" SCNi64 ":%" SCNu32 ":%" SCNu16 ":%" SCNu16 ":%" SCNu16 "%c",
+               &start, &size, &memory.millibytes, &memory.read_latency, &memory.write_latency,
+               &memory.burst, &rest);
+    if (found != 6 || memory.millibytes == 0 || memory.burst == 0) {
+        return "START:SIZE:MILLIBYTES:READ_LATENCY:WRITE_LATENCY:BURST";
+    }
+    memory.start = (uint64_t)start;
+    memory.size = (uint64_t)size;
+    timing->memories[timing->memory_count++] = memory;
+    return NULL;
 }
 
 static const char *read_console(struct options *options, const char *value)
@@ -124,9 +148,9 @@ static const char *read_memory(struct options *options, const char *value)
 }
 
 static const struct option table[] = {
-    {"board", read_board},     {"timing", read_timing}, {"coherence", read_coherence},
-    {"console", read_console}, {"fault", read_fault},   {"log", read_log},
-    {"memory", read_memory},
+    {"board", read_board},     {"timing", read_timing},         {"coherence", read_coherence},
+    {"console", read_console}, {"fault", read_fault},           {"log", read_log},
+    {"memory", read_memory},   {"npu_memory", read_npu_memory},
 };
 #define OPTION_COUNT (sizeof table / sizeof table[0])
 

@@ -11,7 +11,7 @@ from tools.qemu_plugin.releases import version
 
 WRONG = {
     "speed=3": 'unknown argument "speed"; known are npu, npu1, board, timing, coherence, console, '
-    "fault, log, memory",
+    "fault, log, memory, npu_memory",
     "board=NONE": "board=NONE: expected MPS3_AN547, ALIF_ENSEMBLE_E7-M55_HP",
     "board=ALIF_ENSEMBLE_E7-M55_HP": "board=ALIF_ENSEMBLE_E7-M55_HP: start QEMU with -machine none",
     "memory=ROM:3": "memory=ROM:3: expected NAME:FD with FD an open file and NAME one of ITCM, ",
@@ -23,6 +23,8 @@ WRONG = {
     "timing=fast": "timing=fast: expected host, model or model:MHZ with MHZ from 1 to 10000",
     "timing=model:0": "timing=model:0: expected host, model or model:MHZ",
     "timing=model:5x": "timing=model:5x: expected host, model or model:MHZ",
+    "npu_memory=0:16:0:1:1:8": "npu_memory=0:16:0:1:1:8: expected START:SIZE:MILLIBYTES:READ_LAT",
+    "npu_memory=0:16:8000:1:1": "npu_memory=0:16:8000:1:1: expected START:SIZE:MILLIBYTES:READ_LAT",
     "coherence=on": "coherence=on: expected off, strict or evict:SEED",
     "coherence=evict:": "coherence=evict:: expected off, strict or evict:SEED",
     "coherence=evict:-1": "coherence=evict:-1: expected off, strict or evict:SEED",

@@ -48,6 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--romfs", type=Path, metavar="DIR|IMAGE", help="what the board's ROM file system holds"
     )
+    parser.add_argument(
+        "--timed",
+        action="store_true",
+        help="an inference takes as long as `ethosu estimate` says of the board (default: as long "
+        "as it takes to simulate)",
+    )
     parser.add_argument("--firmware", type=Path, help="another firmware image (ELF)")
     linux = parser.add_argument_group("Linux")
     linux.add_argument(
@@ -75,6 +81,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         firmware=args.firmware,
         npu1=args.npu1,
         coherence=args.coherence,
+        timed=args.timed,
     ) as machine:
         Board(machine.port).close()  # it answers
         data = {

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from .. import models, vela
 from ..errors import InputError
@@ -61,8 +62,8 @@ def read(path: Path = FILE) -> list[Point]:
     """Read a table of points."""
     try:
         with path.open(newline="") as file:
-            rows = list(csv.DictReader(file))
-        return [Point(**{**row, "measured_ms": float(row["measured_ms"])}) for row in rows]
+            rows: list[dict[str, Any]] = list(csv.DictReader(file))
+        return [Point(**row | {"measured_ms": float(row["measured_ms"])}) for row in rows]
     except (OSError, UnicodeDecodeError, TypeError, KeyError, ValueError) as error:
         columns = ", ".join(field.name for field in fields(Point))
         raise InputError(f"{path}: expected columns {columns}; {error}") from None
@@ -95,7 +96,7 @@ def _bytes(path: Path) -> bytes:
 
 def _array(path: Path) -> bytes:
     """The longest array of bytes in a C source."""
-    arrays = re.findall(r"\{((?:\s*0x[0-9a-fA-F]{2}\s*,?)+)\}", path.read_text(errors="replace"))
+    arrays = re.findall(r"\{((?:\s*0x[0-9a-fA-F]{2},?)+)\s*\}", path.read_text(errors="replace"))
     longest = max(arrays, key=len, default="")
     return bytes(int(each, 16) for each in re.findall(r"0x([0-9a-fA-F]{2})", longest))
 

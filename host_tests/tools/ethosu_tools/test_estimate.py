@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu estimate`: systems, intervals, bounds; and the points that it is checked with."""
+
+import csv
+import hashlib
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+from ethosu_tools import boards, romfs
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.errors import InputError, UsageError
+from ethosu_tools.estimate import latency, points, systems
+from ethosu_tools.qemu import Machine
+
+MINE = """\
+[System_Config.Slow]
+core_clock=100e6
+axi0_port=Sram
+axi1_port=OffChipFlash
+Sram_clock_scale=0.5
+Sram_burst_length=16
+Sram_read_latency=10
+Sram_write_latency=20
+OffChipFlash_clock_scale=0.25
+[System_Config.Slower]
+inherit=System_Config.Slow
+Sram_clock_scale=0.125
+"""
+
+
+@pytest.fixture
+def small_cnn(compiled, small_models):
+    return compiled(small_models["small_cnn"])
+
+
+def test_every_board_and_chip_can_be_asked():
+    for name in systems.names():
+        system = systems.find(name)
+        assert system.clock_hz >= 32e6
+        found = 0
+        for memory, regions in system.memories:
+            assert 0 < memory.bytes_per_cycle <= 16 and memory.burst > 0, name
+            assert not found & regions
+            found |= regions
+        assert found == 0xFF, "each region is in one memory"
+
+
+def test_a_file_of_velas_is_read_with_what_it_inherits(tmp_path):
+    path = tmp_path / "mine.ini"
+    path.write_text(MINE)
+    slow, slower = (
+        systems.custom("ethos-u55-128", path, name, "Shared_Sram") for name in ("Slow", "Slower")
+    )
+    assert slow.tensors.bytes_per_cycle == 4 and slower.tensors.bytes_per_cycle == 1
+    for system in (slow, slower):
+        assert (system.tensors.read_latency, system.tensors.write_latency) == (10, 20)
+        assert system.weights.bytes_per_cycle == 2 and system.clock_hz == 100e6
+    assert systems.custom("ethos-u65-256", path, "Slow", "Shared_Sram").tensors.bytes_per_cycle == 8
+    with pytest.raises(
+        InputError, match=r"no section \[System_Config.Fast\]; found .*Slow, Slower"
+    ):
+        systems.custom("ethos-u55-128", path, "Fast", "Shared_Sram")
+    path.write_text("core_clock")
+    with pytest.raises(InputError, match="no configuration file of Vela"):
+        systems.custom("ethos-u55-128", path, "Slow", "Shared_Sram")
+
+
+def test_slower_memory_takes_longer_and_says_so(small_cnn, tmp_path):
+    path = tmp_path / "mine.ini"
+    path.write_text(MINE)
+    slow, slower = (
+        latency.estimate(small_cnn, systems.custom("ethos-u55-128", path, name, "Shared_Sram"))
+        for name in ("Slow", "Slower")
+    )
+    assert slower.cycles > 1.5 * slow.cycles
+    assert next(iter(slower.bounds)) == "Sram"
+    assert sum(slow.bounds.values()) == pytest.approx(1, abs=0.001)
+    assert slow.cycles == sum(layer.cycles for layer in slow.layers)
+
+
+def test_an_estimate_repeats(small_cnn):
+    system = systems.find("CORSTONE_300")
+    assert latency.estimate(small_cnn, system) == latency.estimate(small_cnn, system)
+
+
+@pytest.mark.parametrize(
+    ("name", "weights", "basis"),
+    [
+        ("CORSTONE_300", None, latency.CHECKED),
+        ("MPS3_AN547", None, latency.EXTERNAL.format(memory="DDR")),
+    ],
+)
+def test_an_interval_says_what_it_rests_on(small_cnn, name, weights, basis):
+    found = latency.estimate(small_cnn, systems.find(name, weights=weights))
+    assert found.basis == basis
+    assert found.low_ms <= found.milliseconds
+    assert (found.high_ms is None) == (basis != latency.CHECKED)
+    if found.high_ms:
+        error = latency.SHORT_ERROR if found.milliseconds < latency.SHORT_MS else latency.ERROR
+        assert found.high_ms == pytest.approx((1 + error) * found.milliseconds)
+
+
+def test_u65_and_u85_are_not_promised(compiled, small_models):
+    for npu in ("ethos-u65-256", "ethos-u85-256"):
+        found = latency.estimate(compiled(small_models["small_cnn"], npu), systems.example(npu))
+        assert found.high_ms is None and found.cycles > 0
+
+
+def test_wrong_names_are_one_sentence(small_cnn):
+    with pytest.raises(UsageError, match="RA8P1 has weights in MRAM or OSPI or SRAM, not in DDR"):
+        systems.find("RA8P1", weights="DDR")
+    with pytest.raises(UsageError, match="RA8P1 has ethos-u55-256, not ethos-u55-64"):
+        systems.find("RA8P1", "ethos-u55-64")
+    with pytest.raises(InputError, match="there is no board 'NONE'"):
+        systems.find("NONE")
+    with pytest.raises(InputError, match="compiled for ethos-u55-128, but RA8P1 has ethos-u55-256"):
+        latency.estimate(small_cnn, systems.find("RA8P1"))
+
+
+def test_the_command_says_the_figure_and_draws_it(ethosu, small_models, tmp_path):
+    picture = tmp_path / "roofline.svg"
+    arguments = (small_models["small_cnn"], "--board", "RA8P1")
+    code, out, _ = ethosu("estimate", *arguments, "--picture", picture)
+    assert code == 0
+    assert "ms (" in out and "frames/s" in out and latency.CHECKED in out
+    assert ET.parse(picture).getroot().tag.endswith("svg")
+    code, out, _ = ethosu("estimate", *arguments, "--weights", "OSPI")
+    assert code == 0 and "latency    at least " in out and "a lower bound" in out
+    code, out, _ = ethosu("estimate", *arguments, "--json")
+    data = json.loads(out)
+    assert code == 0 and data["low_ms"] < data["ms"] < data["high_ms"]
+
+
+def test_all_has_a_row_for_each_system(ethosu, small_cnn):
+    code, out, _ = ethosu("estimate", small_cnn, "--all", "--json")
+    rows = json.loads(out)["all"]
+    assert code == 0 and {row["system"] for row in rows} >= set(systems.names())
+    for row in rows:
+        assert ("error" in row) == (row["npu"] != "ethos-u55-128")
+    code, out, _ = ethosu("estimate", small_cnn, "--all")
+    assert code == 0 and len(out.splitlines()) == 1 + len(rows)
+
+
+def test_wrong_command_lines_are_refused(ethosu, small_cnn, tmp_path):
+    for arguments in (
+        ("--all", "--board", "RA8P1"),
+        ("--config", tmp_path / "x.ini"),
+        ("--system-config", "X"),
+    ):
+        assert ethosu("estimate", small_cnn, *arguments)[0] == 2
+
+
+def test_an_inference_on_an_emulated_board_takes_the_estimated_time(small_cnn):
+    """On the virtual clock; what is over is driver and runtime."""
+    board = boards.load("MPS3_AN547")
+    image = romfs.build({"model.tflite": small_cnn.read_bytes()})
+    expected = latency.estimate(small_cnn, systems.find(board.name)).milliseconds
+    code = (
+        "import ethosu, time\n"
+        "model = ethosu.Model('/rom/model.tflite')\n"
+        "model.run_into()\n"
+        "begin = time.ticks_us()\n"
+        "for _ in range(20): model.run_into()\n"
+        "_answer = time.ticks_diff(time.ticks_us(), begin) / 20e3\n"
+    )
+    machine = Machine(board=board.name, repeatable=True, romfs=image)
+    with QemuBoard(machine) as emulated:
+        found = emulated.ask(code, timeout=120)
+    assert expected < found < expected + 1
+
+
+# --- Points ---------------------------------------------------------------------
+
+
+def test_the_points_are_plausible():
+    found = points.read()
+    assert len(found) == len({point.id for point in found}) == 10
+    for point in found:
+        assert len(point.sha256) == 64 and point.source.startswith("https://")
+        systems.find(point.system, point.npu, point.weights)
+
+
+def test_the_estimate_is_as_near_as_is_promised(shared_models, tmp_path):
+    """Those of Renesas' chip; `ethosu bench silicon` has the others, with models from elsewhere."""
+    results = []
+    for point in points.read():
+        model = points.find_model(point, [shared_models])
+        if model:
+            results.append(points.compare(point, model, tmp_path))
+    assert [result.point.id for result in results] == ["A1", "A2", "A3", "A6", "A7"]
+    assert points.mean_error(results) <= points.MEAN_LIMIT
+    for result in results:
+        assert abs(result.error) <= points.LIMIT and result.inside, result
+
+
+def test_a_model_is_found_by_its_hash_as_a_file_or_as_c_text(tmp_path):
+    data = bytes(range(256)) * 2
+    digest = hashlib.sha256(data).hexdigest()
+    point = points.Point("x", "m.tflite", digest, "", "", "", 1.0, "no", "", "")
+    assert points.find_model(point, [tmp_path]) is None
+    text = ", ".join(f"0x{byte:02X}" for byte in data)
+    path = tmp_path / "m.tflite.cpp"
+    path.write_text(f"const char a[] = {{0x01, 0x02}};\nconst char b[] = {{\n{text},\n}};\n")
+    assert points.find_model(point, [tmp_path]) == data
+    (tmp_path / "m.tflite").write_bytes(data[1:])
+    path.unlink()
+    assert points.find_model(point, [tmp_path]) is None
+
+
+def test_points_of_ones_own_are_added_and_compared(ethosu, small_cnn, tmp_path):
+    table = tmp_path / "points.csv"
+    code, out, err = ethosu(
+        "bench", "latency", small_cnn, "--on", "qemu", "--board", "MPS3_AN547", "--save", table
+    )
+    assert (code, err) == (0, "") and "estimate" in out
+    with table.open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["chip"] == "emulated" and row["npu"] == "ethos-u55-128"
+    code, out, _ = ethosu(
+        "bench", "silicon", "--points", table, "--models", small_cnn.parent, "--json"
+    )
+    data = json.loads(out)
+    assert code == 0 and [each["id"] for each in data["points"]] == [row["id"]]
+    assert len(data["missing"]) == 10
+    assert abs(data["mean_error"]) < 1
+
+
+def test_a_table_of_points_that_is_none_is_one_sentence(tmp_path):
+    path = tmp_path / "points.csv"
+    path.write_text("id,model\n1,2\n")
+    with pytest.raises(InputError, match="expected columns id, model, sha256"):
+        points.read(path)
+
+
+def test_without_models_nothing_is_said(ethosu, tmp_path):
+    code, _, err = ethosu("bench", "silicon", "--models", tmp_path)
+    assert code == 3 and "none of the 10 points has its model" in err
