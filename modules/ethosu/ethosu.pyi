@@ -201,6 +201,9 @@ class Model:
     def info(self) -> dict[str, Any]:
         """Config, version of Vela, arena, place of the weights, sizes, share of the NPU.
 
+        `estimate_us` is the NPU's time of an inference as `ethosu compile --board` estimated it for
+        that board at its usual clock, or None.
+
         Of a program also: planned_size (bytes), quantized_values (that the CPU quantises or
         dequantises in each run), cpu_operators (calls by name), nchw (an input is an image that the
         NPU has to transpose), notes (sentences that say what helps), method.

@@ -186,7 +186,6 @@ def _estimate(row: Mapping[str, str]) -> dict[str, float]:
         "clock_mhz": float(row["core_clock"]) / 1e6,
         "cycles": int(float(row["cycles_total"])),
         "npu_cycles": int(float(row["cycles_npu"])),
-        "inferences_per_second": float(row["inferences_per_second"]),
         "macs": int(float(row["nn_macs"])),
         "sram_kib": float(row["sram_memory_used"]),
         "dram_kib": float(row["dram_memory_used"]),

@@ -12,6 +12,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import InputError, UsageError
 from ethosu_tools.estimate import latency, points, systems
 from ethosu_tools.qemu import Machine
+from ethosu_tools.tflite import metadata
 
 MINE = """\
 [System_Config.Slow]
@@ -140,6 +141,10 @@ def test_all_has_a_row_for_each_system(ethosu, small_cnn):
         assert ("error" in row) == (row["npu"] != "ethos-u55-128")
     code, out, _ = ethosu("estimate", small_cnn, "--all")
     assert code == 0 and len(out.splitlines()) == 1 + len(rows)
+    code, out, _ = ethosu("estimate", small_cnn, small_cnn, "--all", "--npu", "ethos-u55-128")
+    head, *lines = out.splitlines()
+    assert code == 0 and head.split()[-2:] == [small_cnn.stem] * 2
+    assert len(lines) == sum(row["npu"] == "ethos-u55-128" for row in rows)
 
 
 def test_wrong_command_lines_are_refused(ethosu, small_cnn, tmp_path):
@@ -147,6 +152,7 @@ def test_wrong_command_lines_are_refused(ethosu, small_cnn, tmp_path):
         ("--all", "--board", "RA8P1"),
         ("--config", tmp_path / "x.ini"),
         ("--system-config", "X"),
+        (small_cnn, "--board", "RA8P1"),
     ):
         assert ethosu("estimate", small_cnn, *arguments)[0] == 2
 
@@ -236,3 +242,28 @@ def test_a_table_of_points_that_is_none_is_one_sentence(tmp_path):
 def test_without_models_nothing_is_said(ethosu, tmp_path):
     code, _, err = ethosu("bench", "silicon", "--models", tmp_path)
     assert code == 3 and "none of the 10 points has its model" in err
+
+
+# --- What `ethosu compile` says and stores -----------------------------------------
+
+
+def test_compile_says_the_latency_and_the_board_tells_it(ethosu, small_models, tmp_path):
+    output = tmp_path / "model.tflite"
+    code, out, _ = ethosu(
+        "compile", small_models["small_cnn"], "--board", "MPS3_AN547", "-o", output
+    )
+    assert code == 0 and "latency    at least" in out and "inferences/s" not in out
+    expected = latency.estimate(output, systems.find("MPS3_AN547")).milliseconds
+    image = romfs.build({"model.tflite": output.read_bytes()})
+    with QemuBoard(Machine(board="MPS3_AN547", romfs=image)) as board:
+        found = board.ask(
+            "import ethosu\n_answer = ethosu.Model('/rom/model.tflite').info()['estimate_us']"
+        )
+    assert found == pytest.approx(1e3 * expected, abs=1)
+
+
+def test_compile_without_a_board_stores_no_latency(ethosu, small_models, tmp_path):
+    output = tmp_path / "model.tflite"
+    code, out, _ = ethosu("compile", small_models["small_cnn"], "-o", output, "--json")
+    assert code == 0 and json.loads(out)["latency"]["npu"] == "ethos-u55-128"
+    assert metadata.get(output.read_bytes(), latency.METADATA) is None

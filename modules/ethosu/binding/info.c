@@ -62,6 +62,18 @@ mp_obj_t info_vela(const struct ethosu_model *model)
     return mp_obj_new_str(vela, end == NULL ? size : (size_t)(end - vela));
 }
 
+/** What `ethosu compile --board` stored: the NPU's time of an inference on that board. */
+static mp_obj_t estimate_us(const struct ethosu_model *model)
+{
+    uint32_t size, microseconds;
+    const void *latency = ethosu_model_get_metadata(model, "ethosu_latency", &size);
+    if (latency == NULL || size < sizeof microseconds) {
+        return mp_const_none;
+    }
+    memcpy(&microseconds, latency, sizeof microseconds);
+    return mp_obj_new_int_from_uint(microseconds);
+}
+
 const char *info_weights(const struct ethosu_model_info *info, bool file_copied)
 {
     if (info->copied_bytes != 0) {
@@ -90,7 +102,7 @@ mp_obj_t info_model(const struct ethosu_model *model, const struct info_more *mo
         {MP_QSTR_scratch_size, info.scratch_size},
         {MP_QSTR_fast_scratch_size, info.fast_scratch_size},
     };
-    mp_obj_t dict = mp_obj_new_dict(MP_ARRAY_SIZE(numbers) + 5);
+    mp_obj_t dict = mp_obj_new_dict(MP_ARRAY_SIZE(numbers) + 6);
     store_text(dict, MP_QSTR_config, info.npu);
     for (size_t i = 0; i < MP_ARRAY_SIZE(numbers); i++) {
         store(dict, numbers[i].key, mp_obj_new_int_from_uint(numbers[i].value));
@@ -99,6 +111,7 @@ mp_obj_t info_model(const struct ethosu_model *model, const struct info_more *mo
     store(dict, MP_QSTR_npu_share, mp_obj_new_float((mp_float_t)info.npu_calls / MAX(steps, 1)));
     store(dict, MP_QSTR_vela, info_vela(model));
     store(dict, MP_QSTR_keeps_state, mp_obj_new_bool(info.keeps_state));
+    store(dict, MP_QSTR_estimate_us, estimate_us(model));
     store_text(dict, MP_QSTR_weights, info_weights(&info, more->file_copied));
     return dict;
 }

@@ -10,11 +10,13 @@ from typing import Any
 
 from .. import boards, models, plan, selftest, tflite, vela, vela_defects
 from ..boards import BoardFacts
-from ..errors import InputError, UsageError
+from ..errors import BoardError, InputError, SetupError, UsageError
+from ..estimate import latency, systems
 from ..executorch import export
 from ..files import read_whole, write_whole
 from ..plan.fold import fold_quantization
 from ..ui import Ui
+from . import estimate
 from .inspect import render as render_description
 from .plan import render_sizes
 
@@ -158,6 +160,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             data["plan"] = plan.plan_file(output, output, cmsis_nn=args.cmsis_nn).as_dict()
         except InputError as error:  # the model is still good for another runtime
             data["plan_error"] = str(error)
+    _add_latency(data, output, board, npu, own_system=bool(args.system_config or args.memory_mode))
     if args.selftest:
         data["selftest_bytes"] = selftest.store(proof, output)
     return data | {"bytes": output.stat().st_size}
@@ -196,6 +199,24 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     }
 
 
+def _add_latency(
+    data: dict[str, Any], output: Path, board: BoardFacts | None, npu: str, *, own_system: bool
+) -> None:
+    """Estimate the latency on the board, and store it; without one, in Vela's example system."""
+    if own_system or (board and not board.estimate):
+        data["latency_error"] = "ask `ethosu estimate` with your file for Vela"
+        return
+    try:
+        system = systems.find(board.name, npu) if board else systems.example(npu)
+        found = latency.estimate(output, system)
+    except (BoardError, InputError, SetupError) as error:  # the model is good without it
+        data["latency_error"] = str(error)
+        return
+    data["latency"] = {key: value for key, value in found.as_dict().items() if key != "layers"}
+    if board:
+        latency.store(found, output)
+
+
 def _npu(asked: str | None, board: BoardFacts | None) -> str:
     """The NPU to compile for; the board's file says nothing of systems with another one."""
     if board is None:
@@ -223,11 +244,17 @@ def _fold_quantization(model: Path, folder: Path) -> tuple[Path, list[str]]:
     return copy, folded
 
 
+def _latency(data: dict[str, Any]) -> list[str]:
+    """What is known of the latency, as `ethosu estimate` says it."""
+    if "latency_error" in data:
+        return [f"latency    not estimated: {data['latency_error']}"]
+    return [f"{key:<10} {text}" for key, text in estimate.summary(data["latency"])]
+
+
 def render(data: dict[str, Any]) -> str:
     """Say what came out."""
     if "estimate" not in data:
         return f"{render_description(data)}\nreport     {data['report']}"
-    estimate = data["estimate"]
     sizes = [f"plan       {render_sizes(data['plan'])}"] if "plan" in data else []
     if "plan_error" in data:
         sizes = [f"plan       none, our runtime refuses the model: {data['plan_error']}"]
@@ -236,9 +263,7 @@ def render(data: dict[str, Any]) -> str:
             render_description(data),
             *sizes,
             *([f"folded     {', '.join(data['folded'])}"] if "folded" in data else []),
-            f"estimate   {estimate['cycles']:,} cycles, "
-            f"{estimate['inferences_per_second']:,.0f} inferences/s "
-            f"at {estimate['clock_mhz']:g} MHz (Vela's figure for {data['system_config']})",
+            *_latency(data),
             f"report     {data['report']}",
             *(f"warning    {each}" for each in data["warnings"]),
         ]

@@ -39,7 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("model", type=Path, help="a .tflite file, or what `ethosu compile` made")
+    parser.add_argument(
+        "models",
+        type=Path,
+        nargs="+",
+        metavar="MODEL",
+        help="a .tflite file, or what `ethosu compile` made; several only with --all",
+    )
     parser.add_argument(
         "--board", metavar="BOARD", help=f"board or chip: {', '.join(systems.names())}"
     )
@@ -59,12 +65,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if args.all:
         if args.board or args.config or args.weights or args.picture:
             raise UsageError("--all takes all boards: not with --board, --config, --weights")
-        return {"model": str(args.model), "all": list(_all(args, ui))}
+        return {"models": [str(model) for model in args.models], "all": list(_all(args, ui))}
+    if len(args.models) > 1:
+        raise UsageError("several models only with --all")
+    (model,) = args.models
     system = _system(args)
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        compiled = compile_for(args.model, system, Path(work))
+        compiled = compile_for(model, system, Path(work))
         found = latency.estimate(compiled, system)
-        data = {"model": str(args.model), **found.as_dict(), "hints": hints(compiled, found)}
+        data = {"model": str(model), **found.as_dict(), "hints": hints(compiled, found)}
     if args.picture:
         roofline.save(found, args.picture)
         data["picture"] = str(args.picture)
@@ -103,27 +112,36 @@ def _system(args: argparse.Namespace) -> System:
 
 
 def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
-    """A row for each board, chip and placement, and for each NPU in an example of Vela."""
+    """A row for each model on each board, chip and placement, and in an example for each NPU."""
     wanted = [systems.find(name) for name in systems.names()]
     wanted = [each.with_weights(place) for each in wanted for place in each.places]
     wanted += [systems.example(npu) for npu in vela.NPUS]
+    wanted = [each for each in wanted if args.npu in (None, each.npu)]
+    jobs = [(model, system) for model in args.models for system in wanted]
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("estimating") as update:
-        for done, system in enumerate(wanted):
-            update(done, len(wanted))
-            if args.npu and system.npu != args.npu:
-                continue
+        for done, (model, system) in enumerate(jobs):
+            update(done, len(jobs))
+            row = {
+                "model": str(model),
+                "system": system.name,
+                "npu": system.npu,
+                "clock_mhz": system.clock_hz / 1e6,
+                "weights": system.weights.name,
+            }
             try:
-                found = latency.estimate(compile_for(args.model, system, Path(work)), system)
+                found = latency.estimate(compile_for(model, system, Path(work)), system)
             except InputError as error:  # compiled for another NPU, or too large for this one
-                yield {"system": system.name, "npu": system.npu, "error": str(error)}
+                yield row | {"error": str(error)}
                 continue
-            row = found.as_dict()
+            row |= found.as_dict()
             del row["layers"]
             yield row
 
 
 def render(data: dict[str, Any]) -> str:
     """The figure first, then what it is made of."""
+    if len(data.get("models", ())) > 1:
+        return _pivot(data["models"], data["all"])
     if "all" in data:
         return table(_ALL_HEAD, [_row(row) for row in data["all"]], "ms")
     rows = [
@@ -205,6 +223,18 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
         frames(row).removesuffix(" frames/s").replace("at most ", "<= "),
         f"{bound[0]} {bound[1]:.0%}",
     )
+
+
+def _pivot(models: list[str], rows: list[dict[str, Any]]) -> str:
+    """A line for each system, a column for each model."""
+    lines: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in rows:
+        key = row["system"], row["npu"], f"{row['clock_mhz']:g}", row["weights"]
+        text = "-" if "error" in row else figure(row).removeprefix("at least ")
+        outside = "error" not in row and text.endswith("ms")
+        lines.setdefault(key, {})[row["model"]] = f">= {text}" if outside else text
+    head = ("system", "NPU", "MHz", "weights", *(Path(model).stem for model in models))
+    return table(head, [(*key, *(cells[each] for each in models)) for key, cells in lines.items()])
 
 
 def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], *numbers: str) -> str:

@@ -5,6 +5,7 @@ The rules of cost are the simulator's (tools/npu_sim/timing.c), nowhere else: he
 memories, and what it counts is summed up.
 """
 
+import struct
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +15,16 @@ import numpy as np
 
 from .. import arrays, models
 from ..errors import InputError
+from ..files import write_whole
 from ..sim import Simulation
+from ..tflite.metadata import put
 from ..trace import Costs, Operation
 from .systems import Memory, System
 
 # How far off the estimate may be: see `ethosu bench silicon`. A small network has many operations
 # for its time, and what each of them costs beyond its work is known least.
 SHORT_MS, SHORT_ERROR, ERROR = 0.2, 0.30, 0.20
+METADATA = "ethosu_latency"
 CHECKED = "checked with measured points"
 UNCHECKED = "not checked with any measured point: at least the time of the NPU itself"
 EXTERNAL = "a lower bound: no measured point checks weights or tensors in {memory}"
@@ -110,6 +114,18 @@ def estimate(model: Path | bytes, system: System) -> Estimate:
         layers=[_layer(each, memories) for each in operations],
         cpu_operators=dict(description.cpu_operators),
     )
+
+
+def store(found: Estimate, compiled: Path) -> None:
+    """Keep an estimate in a compiled `.tflite`, for Model.info() on the board.
+
+    Microseconds as little-endian 32-bit numbers: the figure, the lower end, the upper end or 0;
+    then the system's name.
+    """
+    low, high = found.low_ms, found.high_ms or 0.0
+    times = [round(1e3 * each) for each in (found.milliseconds, low, high)]
+    content = struct.pack("<3I", *times) + found.system.name.encode()
+    write_whole(compiled, put(compiled.read_bytes(), {METADATA: content}))
 
 
 def _run(model: Path | bytes, system: System | None) -> tuple[int, list[Operation]]:
