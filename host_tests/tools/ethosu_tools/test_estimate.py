@@ -133,6 +133,13 @@ def test_the_command_says_the_figure_and_draws_it(ethosu, small_models, tmp_path
     assert code == 0 and data["low_ms"] < data["ms"] < data["high_ms"]
 
 
+def test_instructions_of_the_cpu_are_counted(ethosu, small_cnn):
+    code, out, _ = ethosu("estimate", small_cnn, "--board", "MPS3_AN547", "--cpu", "--json")
+    counted = json.loads(out)["cpu"]
+    assert code == 0 and 1000 < counted["instructions"] < 100_000
+    assert counted["ms"] == pytest.approx(counted["instructions"] / 32e3)
+
+
 def test_all_has_a_row_for_each_system(ethosu, small_cnn):
     code, out, _ = ethosu("estimate", small_cnn, "--all", "--json")
     rows = json.loads(out)["all"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import boards, models, vela
 from ..errors import InputError, UsageError
-from ..estimate import latency, roofline, systems
+from ..estimate import cpu, latency, roofline, systems
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
 from ..ui import Ui
@@ -23,7 +23,8 @@ memory, or a port.
 
 The interval is that of the comparison: 30 % below 0.2 ms, else 20 %. Where no chip was measured,
 only the lower end is known: Ethos-U65 and U85, weights or tensors outside of the chip, and boards
-whose memories are guesses. Operators on the CPU are not in the figure.
+whose memories are guesses. What the CPU does is not in the figure: --cpu counts its instructions,
+and says their time if each took one cycle. That is no measurement: memory is often slower.
 
     ethosu estimate model.tflite --board ALIF_ENSEMBLE_E7-M55_HP
     ethosu estimate model.tflite --all
@@ -57,6 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory-mode", default="Shared_Sram", help="what lies where (default: Shared_Sram)"
     )
+    parser.add_argument(
+        "--cpu",
+        action="store_true",
+        help="count the instructions of driver, runtime and CPU operators on an emulated board",
+    )
     parser.add_argument("--picture", type=Path, metavar="SVG", help="save a roofline there")
 
 
@@ -74,6 +80,11 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         compiled = compile_for(model, system, Path(work))
         found = latency.estimate(compiled, system)
         data = {"model": str(model), **found.as_dict(), "hints": hints(compiled, found)}
+        if args.cpu:
+            ui.note("counting instructions on an emulated board")
+            count = cpu.instructions(compiled)
+            time = cpu.milliseconds(count, system) if system.cpu_mhz else None
+            data["cpu"] = {"instructions": count, "clock_mhz": system.cpu_mhz, "ms": time}
     if args.picture:
         roofline.save(found, args.picture)
         data["picture"] = str(args.picture)
@@ -167,7 +178,7 @@ def render(data: dict[str, Any]) -> str:
 
 def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
     """The figure in a few lines: what, and how sure."""
-    cpu = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
+    operators = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
     shares = ", ".join(f"{unit} {share:.0%}" for unit, share in list(data["bounds"].items())[:4])
     lines = [
         ("latency", f"{figure(data)}, {frames(data)}"),
@@ -179,10 +190,19 @@ def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         ("bound by", shares),
     ]
-    lines += [("CPU", f"not in the figure: {cpu}")] if cpu else []
+    lines += [("CPU", f"not in the figure: {operators}")] if operators else []
+    lines += [("", _cpu_time(data["cpu"]))] if "cpu" in data else []
     lines += [("faster", hint) for hint in data.get("hints", [])]
     lines += [("picture", data["picture"])] if "picture" in data else []
     return lines
+
+
+def _cpu_time(row: dict[str, Any]) -> str:
+    """What comes on top of the NPU's time, if it has to wait for it."""
+    text = f"{row['instructions']:,} instructions of driver, runtime and CPU operators"
+    if row["ms"] is None:
+        return f"{text}; its clock is not known"
+    return f"{text}: {row['ms']:.3g} ms at {row['clock_mhz']:g} MHz if each takes one cycle"
 
 
 def figure(row: dict[str, Any]) -> str:

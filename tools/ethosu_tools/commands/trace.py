@@ -19,8 +19,8 @@ EPILOG = """\
 Each line is one operation of the command stream: what it is, the feature maps (type, height x
 width x depth, @ region), bytes that it reads and writes, and its estimated cycles. Region 0 holds
 constants, region 1 tensors; region 2 is the fast scratch of memory mode Dedicated_Sram. What is in
-a chain stays inside the NPU, from one operation to the next. Cycles are an estimate for comparing,
-and no measurement: see tools/npu_sim/README.md.
+a chain stays inside the NPU, from one operation to the next. Cycles are what an operation adds to
+the inference if memory is always ready; `ethosu estimate` knows the memories of boards.
 
     ethosu trace kws_vela.tflite --maps maps.npz     # every output, as a numpy array
 """
@@ -69,6 +69,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "cpu_operators": description.cpu_operators,
         "macs": sum(operation.macs for operation in operations),
         "cycles": sum(operation.cycles for operation in operations),
+        "commands": sum(operation.commands for operation in operations),
         "traffic": {str(region): sums for region, sums in traffic(operations).items()},
         "operations": [operation.as_dict() for operation in operations],
     }
@@ -88,6 +89,7 @@ def render(data: dict[str, Any]) -> str:
     lines[-1] += f"{data['macs']:,} MACs, {data['cycles']:,} cycles (estimate)"
     for region, sums in data["traffic"].items():
         lines.append(f"region {region}: {sums['read']:,} bytes read, {sums['written']:,} written")
+    lines.append(f"commands: {data['commands']:,} bytes read")
     if data["cpu_operators"]:
         names = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
         lines.append(f"on the CPU, not traced: {names}")

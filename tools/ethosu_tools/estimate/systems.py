@@ -57,6 +57,7 @@ class System:
     title: str
     npu: str
     clock_hz: float
+    cpu_mhz: float  # 0: not known
     facts: VelaFacts
     weights: Memory
     tensors: Memory
@@ -100,6 +101,7 @@ def find(name: str, npu: str | None = None, weights: str | None = None) -> Syste
         facts = {
             "config": str(board.vela.config),
             "memory_mode": board.vela.memory_mode,
+            "cpu_mhz": board.clock_mhz,
             **board.estimate,
         }
         own, title = list(board.npus), board.title
@@ -215,6 +217,7 @@ def _build(name: str, title: str, npu: str, facts: Mapping[str, Any], place: str
         title=title,
         npu=npu,
         clock_hz=clock,
+        cpu_mhz=float(facts.get("cpu_mhz", 0)),
         facts=VelaFacts(path, system_config, facts["memory_mode"]),
         weights=weights,
         tensors=tensors,

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""What the CPU does in an inference: instructions, counted on an emulated board."""
+
+from pathlib import Path
+
+from .. import boards, models, romfs
+from ..board import QemuBoard
+from ..errors import BoardError
+from ..qemu import Machine
+from .systems import System
+
+INFERENCES = 10
+_COUNT = f"""\
+import emulator, ethosu
+_model = ethosu.Model({{path!r}})
+_model.run_into()
+_begin = emulator.instructions()
+for _ in range({INFERENCES}):
+    _model.run_into()
+_answer = emulator.instructions() - _begin
+"""
+
+
+def instructions(compiled: Path) -> int:
+    """Of one inference: driver, runtime, CPU operators, and Python's call.
+
+    Counted with the firmware of the board that takes any NPU, which has to be built.
+    """
+    data = models.read(compiled)
+    name = f"model{models.suffix(data)}"
+    image = romfs.build({name: data})
+    npu = models.describe_compiled(compiled).npu
+    machine = Machine(npu, board=boards.DEFAULT, romfs=image, repeatable=True)
+    with QemuBoard(machine) as board:
+        found = board.ask(_COUNT.format(path=f"/rom/{name}"), timeout=300)
+    if not isinstance(found, int):
+        raise BoardError(f"the board answered {found!r:.100}, expected a number of instructions")
+    return found // INFERENCES
+
+
+def milliseconds(count: int, system: System) -> float:
+    """Their time if each took one cycle, which few cores do better and most memories worse."""
+    return count / (system.cpu_mhz * 1e3)
