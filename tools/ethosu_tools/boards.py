@@ -132,6 +132,11 @@ def load(name: str) -> BoardFacts:
         raise SetupError(f"{path}: {name} lacks or misspells {error}") from None
 
 
+def files(name: str) -> list[Path]:
+    """The files of this name in the folders of boards, where there are any."""
+    return sorted(_folder().glob(f"*/{name}"))
+
+
 def add_option(parser: argparse.ArgumentParser, purpose: str) -> None:
     """Declare --board; without it ETHOSU_BOARD decides."""
     parser.add_argument(

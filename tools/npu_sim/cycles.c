@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * Cycles of the MAC array and of the output unit for one block, by the rules of
- * Vela's performance estimation: npu_performance.py for Ethos-U55 and U65,
- * ethos_u85_performance.cpp for U85.
+ * Vela's performance estimation: npu_performance for Ethos-U55 and U65,
+ * ethos_u85_performance for U85.
  */
 #include "cycles.h"
 

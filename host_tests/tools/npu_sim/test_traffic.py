@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the NPU moves, and how long it takes, beside the counters of Arm's Fast Model.
+"""What the NPU moves, and how long it takes, next to the counters of Arm's Fast Model.
 
 Arm publishes them for kws_micronet_m, compiled for Ethos-U55-128 (docs/use_cases/kws.md of the
 evaluation kit): beats of 8 bytes. The stream here has the same operations in the same blocks, by

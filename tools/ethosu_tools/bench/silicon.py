@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench silicon`: the estimate of latency beside chips that were measured."""
+"""`ethosu bench silicon`: the estimate of latency next to chips that were measured."""
 
 import argparse
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from ..commands.estimate import table
 from ..errors import InputError
 from ..estimate import points
 from ..estimate.points import Point, Result
+from ..estimate.text import table
 from ..ui import Ui
 
 EPILOG = """\
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Estimate each point whose model is there."""
-    wanted = points.read() + (points.read(args.points) if args.points else [])
+    wanted = points.published() + (points.read(args.points) if args.points else [])
     results: list[Result] = []
     missing: list[Point] = []
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("points") as update:

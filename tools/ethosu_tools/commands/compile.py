@@ -11,12 +11,11 @@ from typing import Any
 from .. import boards, models, plan, selftest, tflite, vela, vela_defects
 from ..boards import BoardFacts
 from ..errors import BoardError, InputError, SetupError, UsageError
-from ..estimate import latency, systems
+from ..estimate import latency, systems, text
 from ..executorch import export
 from ..files import read_whole, write_whole
 from ..plan.fold import fold_quantization
 from ..ui import Ui
-from . import estimate
 from .inspect import render as render_description
 from .plan import render_sizes
 
@@ -248,7 +247,7 @@ def _latency(data: dict[str, Any]) -> list[str]:
     """What is known of the latency, as `ethosu estimate` says it."""
     if "latency_error" in data:
         return [f"latency    not estimated: {data['latency_error']}"]
-    return [f"{key:<10} {text}" for key, text in estimate.summary(data["latency"])]
+    return [f"{key:<10} {line}" for key, line in text.summary(data["latency"])]
 
 
 def render(data: dict[str, Any]) -> str:

@@ -3,20 +3,21 @@
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from .. import boards, models, vela
 from ..errors import InputError, UsageError
-from ..estimate import cpu, latency, roofline, systems
+from ..estimate import cpu, latency, roofline, systems, text
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
 from ..ui import Ui
 
 EPILOG = """\
 The estimate has the rules of Vela's performance model, per operation, with what that leaves out:
-blocks at the edges, memory that is read anew for each block, copies beside kernels, and the speeds
+blocks at the edges, memory that is read anew for each block, copies during kernels, and the speeds
 of the chip's memories. `ethosu bench silicon` compares it with measured chips. BOUND says what an
 operation waits for: the MAC array, the output unit, the issue of blocks, its start, a copy (DMA), a
 memory, or a port.
@@ -26,7 +27,7 @@ only the lower end is known: Ethos-U65 and U85, weights or tensors outside of th
 whose memories are guesses. What the CPU does is not in the figure: --cpu counts its instructions,
 and says their time if each took one cycle. That is no measurement: memory is often slower.
 
-    ethosu estimate model.tflite --board ALIF_ENSEMBLE_E7-M55_HP
+    ethosu estimate model.tflite --board BOARD
     ethosu estimate model.tflite --all
     ethosu estimate model.tflite --npu ethos-u55-128 --config mine.ini --system-config MY_CHIP
 """
@@ -92,11 +93,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def compile_for(model: Path, system: System, folder: Path) -> Path:
-    """The model compiled for a system; one that is compiled already stays as it is."""
-    if models.is_program(models.read(model)) or models.describe(model).npu:
+    """The model compiled for a system, once; one that is compiled already stays as it is."""
+    data = models.read(model)
+    if models.is_program(data) or models.describe(model).npu:
         return model
-    output = folder / f"{model.stem}-{system.npu}-{system.facts.system_config}.tflite"
-    vela.compile_model(model, system.npu, output, board=system.facts, debug=False)
+    facts = system.facts
+    names = (sha256(data).hexdigest(), system.npu, facts.system_config, facts.memory_mode)
+    output = folder / f"{'-'.join(names)}.tflite"
+    if not output.exists():
+        vela.compile_model(model, system.npu, output, board=facts, debug=False)
     return output
 
 
@@ -154,7 +159,7 @@ def render(data: dict[str, Any]) -> str:
     if len(data.get("models", ())) > 1:
         return _pivot(data["models"], data["all"])
     if "all" in data:
-        return table(_ALL_HEAD, [_row(row) for row in data["all"]], "ms")
+        return text.table(_ALL_HEAD, [_row(row) for row in data["all"]], "ms")
     rows = [
         (
             str(index),
@@ -169,63 +174,11 @@ def render(data: dict[str, Any]) -> str:
     ]
     return "\n".join(
         [
-            table(_HEAD, rows, "cycles", "MACs", "bytes"),
+            text.table(_HEAD, rows, "cycles", "MACs", "bytes"),
             "",
-            *(f"{key:<10} {text}" for key, text in summary(data)),
+            *(f"{key:<10} {line}" for key, line in text.summary(data)),
         ]
     )
-
-
-def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
-    """The figure in a few lines: what, and how sure."""
-    operators = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
-    shares = ", ".join(f"{unit} {share:.0%}" for unit, share in list(data["bounds"].items())[:4])
-    lines = [
-        ("latency", f"{figure(data)}, {frames(data)}"),
-        ("", f"{data['basis']}"),
-        (
-            "system",
-            f"{data['system']}: {data['npu']} at {data['clock_mhz']:g} MHz, weights in "
-            f"{data['weights']}, tensors in {data['tensors']}",
-        ),
-        ("bound by", shares),
-    ]
-    lines += [("CPU", f"not in the figure: {operators}")] if operators else []
-    lines += [("", _cpu_time(data["cpu"]))] if "cpu" in data else []
-    lines += [("faster", hint) for hint in data.get("hints", [])]
-    lines += [("picture", data["picture"])] if "picture" in data else []
-    return lines
-
-
-def _cpu_time(row: dict[str, Any]) -> str:
-    """What comes on top of the NPU's time, if it has to wait for it."""
-    text = f"{row['instructions']:,} instructions of driver, runtime and CPU operators"
-    if row["ms"] is None:
-        return f"{text}; its clock is not known"
-    return f"{text}: {row['ms']:.3g} ms at {row['clock_mhz']:g} MHz if each takes one cycle"
-
-
-def figure(row: dict[str, Any]) -> str:
-    """The latency as far as it is known."""
-    if row["high_ms"] is not None:
-        return f"{row['ms']:.3g} ms ({interval(row)})"
-    if row["basis"] == latency.UNCHECKED:
-        return f"{row['ms']:.3g} ms ({interval(row)})"
-    return f"at least {row['low_ms']:.3g} ms"
-
-
-def interval(row: dict[str, Any]) -> str:
-    """Both ends, or the lower one."""
-    if row["high_ms"] is None:
-        return f">= {row['low_ms']:.3g} ms"
-    return f"{row['low_ms']:.3g} to {row['high_ms']:.3g} ms"
-
-
-def frames(row: dict[str, Any]) -> str:
-    """Inferences a second, one after the other."""
-    if row["high_ms"] is None:
-        return f"at most {1e3 / row['low_ms']:,.0f} frames/s"
-    return f"{row['frames_per_second']:,.0f} frames/s"
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
@@ -239,8 +192,8 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['clock_mhz']:g}",
         row["weights"],
         "" if outside else f"{row['ms']:.3g}",
-        interval(row),
-        frames(row).removesuffix(" frames/s").replace("at most ", "<= "),
+        text.interval(row),
+        text.frames(row).removesuffix(" frames/s").replace("at most ", "<= "),
         f"{bound[0]} {bound[1]:.0%}",
     )
 
@@ -250,20 +203,10 @@ def _pivot(models: list[str], rows: list[dict[str, Any]]) -> str:
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
         key = row["system"], row["npu"], f"{row['clock_mhz']:g}", row["weights"]
-        text = "-" if "error" in row else figure(row).removeprefix("at least ")
-        outside = "error" not in row and text.endswith("ms")
-        lines.setdefault(key, {})[row["model"]] = f">= {text}" if outside else text
+        cell = "-" if "error" in row else text.figure(row).removeprefix("at least ")
+        outside = "error" not in row and cell.endswith("ms")
+        lines.setdefault(key, {})[row["model"]] = f">= {cell}" if outside else cell
     head = ("system", "NPU", "MHz", "weights", *(Path(model).stem for model in models))
-    return table(head, [(*key, *(cells[each] for each in models)) for key, cells in lines.items()])
-
-
-def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], *numbers: str) -> str:
-    """Columns, those of numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if name in numbers else cell.ljust(width)
-            for name, cell, width in zip(head, row, widths, strict=True)
-        ).rstrip()
-        for row in (head, *rows)
+    return text.table(
+        head, [(*key, *(cells[each] for each in models)) for key, cells in lines.items()]
     )

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Measured latencies, and what the estimate says of them.
 
-points.csv has what others published; a user adds rows of their own with `ethosu bench latency`.
+points.csv here and in the folders of boards has what others published; a user adds rows of their
+own with `ethosu bench latency`.
 No model is part of the project: each is found by its name and hash in folders that the user names.
 """
 
@@ -14,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from .. import models, vela
+from .. import boards, models, vela
 from ..errors import InputError
 from . import latency, systems
 
@@ -67,6 +68,11 @@ def read(path: Path = FILE) -> list[Point]:
     except (OSError, UnicodeDecodeError, TypeError, KeyError, ValueError) as error:
         columns = ", ".join(field.name for field in fields(Point))
         raise InputError(f"{path}: expected columns {columns}; {error}") from None
+
+
+def published() -> list[Point]:
+    """The points of all boards and chips."""
+    return [point for path in (FILE, *boards.files(FILE.name)) for point in read(path)]
 
 
 def append(point: Point, path: Path) -> None:

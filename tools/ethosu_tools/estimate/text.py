@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""What a person reads of an estimate, from its plain data; and tables."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import latency
+
+
+def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """The figure in a few lines: what, and how sure."""
+    operators = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
+    shares = ", ".join(f"{unit} {share:.0%}" for unit, share in list(data["bounds"].items())[:4])
+    lines = [
+        ("latency", f"{figure(data)}, {frames(data)}"),
+        ("", f"{data['basis']}"),
+        (
+            "system",
+            f"{data['system']}: {data['npu']} at {data['clock_mhz']:g} MHz, weights in "
+            f"{data['weights']}, tensors in {data['tensors']}",
+        ),
+        ("bound by", shares),
+    ]
+    lines += [("CPU", f"not in the figure: {operators}")] if operators else []
+    lines += [("", _cpu_time(data["cpu"]))] if "cpu" in data else []
+    lines += [("faster", hint) for hint in data.get("hints", [])]
+    lines += [("picture", data["picture"])] if "picture" in data else []
+    return lines
+
+
+def _cpu_time(row: dict[str, Any]) -> str:
+    """What comes on top of the NPU's time, if it has to wait for it."""
+    text = f"{row['instructions']:,} instructions of driver, runtime and CPU operators"
+    if row["ms"] is None:
+        return f"{text}; its clock is not known"
+    return f"{text}: {row['ms']:.3g} ms at {row['clock_mhz']:g} MHz if each takes one cycle"
+
+
+def figure(row: dict[str, Any]) -> str:
+    """The latency as far as it is known."""
+    if row["high_ms"] is not None:
+        return f"{row['ms']:.3g} ms ({interval(row)})"
+    if row["basis"] == latency.UNCHECKED:
+        return f"{row['ms']:.3g} ms ({interval(row)})"
+    return f"at least {row['low_ms']:.3g} ms"
+
+
+def interval(row: dict[str, Any]) -> str:
+    """Both ends, or the lower one."""
+    if row["high_ms"] is None:
+        return f">= {row['low_ms']:.3g} ms"
+    return f"{row['low_ms']:.3g} to {row['high_ms']:.3g} ms"
+
+
+def frames(row: dict[str, Any]) -> str:
+    """Inferences a second, one after the other."""
+    if row["high_ms"] is None:
+        return f"at most {1e3 / row['low_ms']:,.0f} frames/s"
+    return f"{row['frames_per_second']:,.0f} frames/s"
+
+
+def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], *numbers: str) -> str:
+    """Columns, those of numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if name in numbers else cell.ljust(width)
+            for name, cell, width in zip(head, row, widths, strict=True)
+        ).rstrip()
+        for row in (head, *rows)
+    )
