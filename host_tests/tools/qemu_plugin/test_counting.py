@@ -48,6 +48,20 @@ def test_modelled_time_follows_the_clock(guest: Guest) -> None:
     assert cycles[2] - cycles[4] > 100
 
 
+def test_modelled_time_follows_the_memory(guest: Guest) -> None:
+    """The first memory that holds an address counts."""
+    slow, fast = "0:0x100000000:100:50:50:8", "0:0x100000000:8000:0:0:8"
+    cycles = [
+        guest.run("timed_run", f"timing=model:1,{more}", REPEATABLE).values["board_cycles"]
+        for more in (
+            f"npu_memory={fast}",
+            f"npu_memory={fast},npu_memory={slow}",
+            f"npu_memory={slow}",
+        )
+    ]
+    assert cycles[0] == cycles[1] < cycles[2] - 1000
+
+
 def test_default_model_clock_is_the_board_s(guest: Guest) -> None:
     plain = guest.run("timed_run", "timing=model", REPEATABLE).values
     assert plain == guest.run("timed_run", f"timing=model:{BOARD_MHZ}", REPEATABLE).values
