@@ -25,7 +25,7 @@ struct nvm {
      * and word-aligned. NULL: the memory is read-only. @return  false: the device failed
      */
     bool (*write)(uint8_t *at, const uint8_t *bytes, size_t size);
-    const char *why_not; /**< without write(): a sentence that says what to do instead */
+    const char *why_not; /**< without write(): a sentence that says what to do instead, or NULL */
 };
 
 /** Memory that the CPU writes as any other: {.write = nvm_write_plain}. */

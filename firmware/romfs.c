@@ -267,7 +267,9 @@ static mp_obj_t change(mp_int_t command, size_t n_args, const mp_obj_t *args)
         (command >= MP_VFS_ROM_IOCTL_WRITE_PREPARE && command <= MP_VFS_ROM_IOCTL_WRITE_COMPLETE) ||
         command == ROM_IOCTL_KEEPS_OLD;
     if (known && board_nvm.write == NULL) {
-        fail(MP_EROFS, board_nvm.why_not);
+        fail(MP_EROFS, board_nvm.why_not != NULL
+                           ? board_nvm.why_not
+                           : "the ROM file system of this board is read-only");
     }
     switch (command) {
     case MP_VFS_ROM_IOCTL_WRITE_PREPARE:

@@ -7,6 +7,7 @@ import os
 import struct
 import subprocess
 import sys
+import zlib
 from typing import ClassVar
 
 import pytest
@@ -142,9 +143,8 @@ def test_cut_in_the_last_step_leaves_the_old_files_or_the_new(board, words, move
     image = romfs.build(NEW)
     start = board.romfs.size - len(image) & -256  # a chunk of firmware/nvm.h
     magic = 0x45564F4D
-    record = struct.pack(
-        "<4I", magic, start, len(image), ~(magic ^ start ^ len(image) << 1) & 0xFFFFFFFF
-    )
+    record = struct.pack("<3I", magic, start, len(image))
+    record += struct.pack("<I", zlib.crc32(record))
     memory = board.memory
     memory.write(board.romfs.start + start, image)
     memory.write(board.romfs.end, record[: 4 * words])
