@@ -61,28 +61,3 @@ def load(model: bytes) -> str:
     for block in blocks:
         lib.sim_host_free(block)
     return error.text.decode() if status else ""
-
-
-class Info(c.Structure):
-    """struct ethosu_model_info."""
-
-    _fields_ = (
-        ("inputs", c.c_uint32),
-        ("outputs", c.c_uint32),
-        ("tensors", c.c_uint32),
-        ("npu_calls", c.c_uint32),
-        ("npu_init_calls", c.c_uint32),
-        ("cpu_steps", c.c_uint32),
-        ("cpu_steps_overlapped", c.c_uint32),
-        ("arena_size", c.c_uint32),
-        ("object_size", c.c_uint32),
-        ("copied_bytes", c.c_uint32),
-        ("npu", c.c_char * 20),
-    )
-
-
-def info(simulation: sim.Simulation) -> Info:
-    """What the runtime says of a model that it has loaded."""
-    found = Info()
-    library().ethosu_model_get_info(simulation._model, c.byref(found))
-    return found
