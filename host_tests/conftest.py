@@ -47,7 +47,7 @@ def _qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on the board under test: `make test-on-board` selects it."""
+    """Mark what runs on the board under test: `make suite-BOARD` selects it."""
     for item in items:
         if "board_npu" in getattr(item, "fixturenames", ()):
             item.add_marker("on_board")

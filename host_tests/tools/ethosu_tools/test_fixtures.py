@@ -9,16 +9,24 @@ import sys
 
 import pytest
 
+# What conftest.py asks for.
+NEEDED = (
+    "*.py",
+    "tools/__init__.py",
+    "tools/qemu_plugin/__init__.py",
+    "tools/qemu_plugin/releases.py",
+)
 USES_MODELS = "def test_models(shared_models):\n    assert shared_models.is_dir()\n"
 
 
 @pytest.fixture
 def run_alone(repo, tmp_path):
     """Runs a test with the fixtures of this tree in a tree of its own."""
-    tests = tmp_path / "tree" / "host_tests"
-    tests.mkdir(parents=True)
-    for name in ("conftest.py", "ram_disk.py", "sharing.py"):
-        shutil.copy(repo / "host_tests" / name, tests)
+    ours, tests = repo / "host_tests", tmp_path / "tree" / "host_tests"
+    for file in (each for pattern in NEEDED for each in ours.glob(pattern)):
+        copy = tests / file.relative_to(ours)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, copy)
     (tests / "test_models.py").write_text(USES_MODELS)
 
     def run(ci):
