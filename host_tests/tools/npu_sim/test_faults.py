@@ -19,6 +19,9 @@ POWER_Q = 8
 RESETTING, ECC, BRANCH = 1 << 3, 1 << 8, 1 << 9
 
 
+HAPPENS = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)
+
+
 class State(c.Structure):
     """struct npu_faults."""
 
@@ -28,6 +31,9 @@ class State(c.Structure):
         *((name, c.c_bool) for name in ("asked", "off", "irq_held")),
         ("status_set", c.c_uint32),
         ("status_clear", c.c_uint32),
+        ("happens", HAPPENS),
+        ("context", c.c_void_p),
+        ("dead_told", c.c_bool),
     )
 
 
@@ -35,7 +41,9 @@ class Faults:
     """The C functions on one state."""
 
     def __init__(self, library):
-        self.state = State()
+        self.happened = []
+        happens = HAPPENS(lambda _, name: self.happened.append(name.decode()))
+        self.state = State(happens=happens)
         self._library = library
 
     def __call__(self, function, *arguments):
@@ -77,6 +85,7 @@ def test_nothing_happens_unasked(faults):
 def test_a_dead_npu_reads_as_all_ones_so_often(faults):
     faults.inject("dead", 2)
     assert [faults.read(Register.ID, 5) for _ in range(3)] == [0xFFFFFFFF, 0xFFFFFFFF, 5]
+    assert faults.happened == ["dead"]
 
 
 def test_refused_power_lasts_until_it_is_released(faults):
@@ -86,6 +95,7 @@ def test_refused_power_lasts_until_it_is_released(faults):
     assert faults.write(Register.CMD, 0) is None, "asking on does not help"
     assert faults.write(Register.CMD, POWER_Q) == POWER_Q
     assert faults.write(Register.CMD, 0) == 0 and faults.read(Register.ID, 5) == 5
+    assert faults.happened == ["power-refused"]
 
 
 def test_a_stuck_reset_ends_with_the_next(faults):
@@ -94,16 +104,19 @@ def test_a_stuck_reset_ends_with_the_next(faults):
     assert faults.read(Register.STATUS) == RESETTING
     faults.write(Register.RESET, 0)
     assert faults.read(Register.STATUS) == 0
+    assert faults.happened == ["reset-stuck"]
 
 
 def test_a_stuck_protection_state_is_the_other(faults):
     faults.inject("prot-stuck")
     assert [faults.read(Register.PROT, 1), faults.read(Register.PROT, 1)] == [0, 1]
+    assert faults.happened == ["prot-stuck"]
 
 
 def test_a_parse_error_is_a_stream_cut_short(faults):
     faults.inject("parse-error")
     assert [faults.write(Register.QSIZE, 64), faults.write(Register.QSIZE, 64)] == [4, 64]
+    assert faults.happened == ["parse-error"]
 
 
 @pytest.mark.parametrize(
@@ -114,6 +127,7 @@ def test_forced_status_bits_last_until_a_reset(faults, name, bit):
     faults.inject(name)
     faults("end")
     assert faults.read(Register.STATUS, STATUS_END) == bit
+    assert faults.happened == [name]
     faults.write(Register.RESET, 0)
     assert faults.read(Register.STATUS, STATUS_END) == STATUS_END
 
