@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "board.h"
 #include "cache.h"
 #include "instruction_count.h"
 #include "machine.h"
@@ -37,6 +38,12 @@ static void fail(const char *what)
 {
     fprintf(stderr, "broken: %s\n", what);
     exit(1);
+}
+
+const struct board *board(void)
+{
+    static const struct board one = {.open = true};
+    return &one;
 }
 
 void aio_bh_schedule_oneshot_full(AioContext *context, void (*callback)(void *), void *opaque,
