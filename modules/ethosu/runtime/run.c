@@ -56,12 +56,13 @@ int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
     size_t size[NPU_BASES_MAX];
     unsigned flags = ETHOSU_EXT_CONSTANTS | ETHOSU_EXT_OWN_LINES |
                      (model->skip_verify ? ETHOSU_EXT_NO_VERIFY : 0);
-    for (uint32_t i = 0; i < call->bases; i++) {
+    const uint32_t bases = call->program.count;
+    for (uint32_t i = 0; i < bases; i++) {
         base[i] = (uintptr_t)npu_bases(call)[i].data;
         size[i] = npu_bases(call)[i].size;
     }
     return ethosu_ext_prepare(driver, &call->program, call->payload, call->payload_size, base, size,
-                              (int)call->bases, flags);
+                              (int)bases, flags);
 }
 
 int step_npu(struct ethosu_model *model, const struct step *step)
