@@ -127,7 +127,7 @@ static int place_stream(const struct ethosu_device *dev, const struct ethosu_ext
     return error;
 }
 
-/** The buffer of a base pointer; fast memory given at init stands in, and must for address 0. */
+/** The buffer of a base pointer; fast memory given at init may stand in. */
 static int base_buffer(const struct ethosu_driver *drv, const struct ethosu_ext_program *program,
                        int index, uint64_t address, struct buffer *buffer,
                        struct ethosu_ext_fault *fault)
@@ -141,16 +141,14 @@ static int base_buffer(const struct ethosu_driver *drv, const struct ethosu_ext_
         .writable = (program->written | 1u << SCRATCH | 1u << FAST_SCRATCH) >> index & 1,
         .default_config = drv->dev.regioncfg >> (2 * index) & 3,
     };
-    bool own = drv->fast_memory != 0;
-    if (index != FAST_SCRATCH || !(own || (address == 0 && size != 0))) {
-        return 0;
+    if (index == FAST_SCRATCH && drv->fast_memory != 0) {
+        if (size > drv->fast_memory_size) {
+            return ethosu_ext_refuse(fault, ETHOSU_EXT_E_FAST_MEMORY, index, size,
+                                     drv->fast_memory_size);
+        }
+        buffer->address = drv->fast_memory;
+        buffer->own = true;
     }
-    size_t given = own ? drv->fast_memory_size : 0;
-    if (size > given) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_FAST_MEMORY, index, size, given);
-    }
-    buffer->address = drv->fast_memory;
-    buffer->own = true;
     return 0;
 }
 
