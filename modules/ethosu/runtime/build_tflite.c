@@ -70,9 +70,10 @@ int build_find_tensor(struct builder *builder, uint32_t tensor, struct operand *
         return ETHOSU_MODEL_OK;
     }
     if (tensor == builder->fast_tensor) {
-        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "tensor %u of subgraph %u: it is the NPU's fast scratch and something else",
-                         (unsigned)tensor, (unsigned)builder->graph_index);
+        return error_set(
+            builder->error, ETHOSU_MODEL_BAD_FILE,
+            "tensor %u of subgraph %u: it is the NPU's fast scratch and something else",
+            (unsigned)tensor, (unsigned)builder->graph_index);
     }
     operand->offset = tflite_get_offset(&builder->file, tensor);
     if (operand->offset < 0 || operand->tensor.size == 0) {

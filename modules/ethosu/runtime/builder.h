@@ -107,10 +107,10 @@ struct builder {
     uint64_t filled;     /**< bytes that initialisation writes */
 
     uint32_t graph_index;
-    struct tflite_subgraph graph;         /**< the current one */
-    uint32_t fast_tensor; /**< of this graph: fast scratch that is not scratch; or NO_TENSOR */
-    uint32_t operator_index;              /**< the current one */
-    uint32_t operator_code;               /**< its builtin code */
+    struct tflite_subgraph graph; /**< the current one */
+    uint32_t fast_tensor;    /**< of this graph: fast scratch that is not scratch; or NO_TENSOR */
+    uint32_t operator_index; /**< the current one */
+    uint32_t operator_code;  /**< its builtin code */
     struct tflite_text custom_name;       /**< its name when it is a custom operator */
     const struct operator_kernel *kernel; /**< its row in operators.c */
 

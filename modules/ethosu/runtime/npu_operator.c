@@ -72,10 +72,9 @@ static int reserve_fast_scratch(struct builder *builder, struct operand *fast)
 static int find_fast_scratch(struct builder *builder, const struct fb_vector *inputs,
                              struct operand *fast)
 {
-    struct flatbuffer *fb = &builder->file.fb;
-    uint32_t index = fb_u32_at(fb, inputs, NPU_INPUT_FAST_SCRATCH);
-    bool apart = inputs->count > NPU_INPUT_FAST_SCRATCH &&
-                 index != fb_u32_at(fb, inputs, NPU_INPUT_SCRATCH) &&
+    uint32_t index = builder->fast_tensor;
+    bool apart = index != TFLITE_NO_TENSOR && inputs->count > NPU_INPUT_FAST_SCRATCH &&
+                 index == fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_FAST_SCRATCH) &&
                  build_get_tensor(builder, index, &fast->tensor) && fast->tensor.data == NULL;
     if (!apart) {
         return build_find_operand(builder, inputs, NPU_INPUT_FAST_SCRATCH, fast);

@@ -104,6 +104,9 @@ int build_find_fast_tensor(struct builder *builder)
 {
     struct flatbuffer *fb = &builder->file.fb;
     builder->fast_tensor = TFLITE_NO_TENSOR;
+    if (builder->driver != NULL && ethosu_ext_config(builder->driver) >> 28 == 0) {
+        return ETHOSU_MODEL_OK; // on Ethos-U55 it is the scratch
+    }
     for (uint32_t i = 0; i < builder->graph.operators.count; i++) {
         const struct tflite_operator_call *call;
         TRY(build_work(builder, 1));
