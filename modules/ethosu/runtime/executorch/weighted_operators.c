@@ -28,7 +28,7 @@ static int get_table(struct program_builder *program, const struct fb_vector *ar
     }
     TRY(argument_tensor(program, arguments, index, &operand));
     if (operand.tensor.buffer != 0 || operand.tensor.type != ETHOSU_TYPE_INT32 ||
-        operand.tensor.size != (uint32_t)count * 4 || (uintptr_t)operand.data % 4 != 0) {
+        operand.tensor.size != (uint64_t)(uint32_t)count * 4 || (uintptr_t)operand.data % 4 != 0) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
                               "bias, multipliers or shifts are not one aligned constant int32 for "
                               "each channel");

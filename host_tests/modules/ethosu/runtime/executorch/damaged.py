@@ -246,6 +246,34 @@ def _tensor(*arguments: object, **options: object) -> Callable[[Program, Method]
     return build
 
 
+def _many_filters(linear: bool) -> Callable[[Program, Method], None]:
+    """2^30 filters with tables of 0 bytes: 32 bits count 4 bytes for each filter as 0."""
+    filters = 1 << 30
+
+    def build(program: Program, method: Method) -> None:
+        program.segments[0] = bytes(16)
+        program.constants.append(16)
+        table = method.tensor("int32", (0,), constant=True, data=1)
+        x = method.tensor("int8", (1, 1) if linear else (1, 1, 1, 1), at=0)
+        sizes, order = ((1, filters), None) if linear else ((1, filters, 1, 1), made.LAST)
+        y = method.tensor("int8", sizes, order, at=0)
+        shape = (filters, 1) if linear else (filters, 1, 1, 1)
+        weights = method.tensor("int8", shape, at=0)
+        n, one, zero = method.number, method.numbers([1, 1]), method.numbers([0, 0])
+        if linear:
+            scale = [method.numbers([1 << 30]), method.numbers([0])]
+            arguments = [x, weights, table, n(None), n(0), n(0), n(0), *scale, n(127), n(-128)]
+            method.kernel("cortex_m::quantized_linear", [*arguments, y, y])
+        else:
+            scratch = method.tensor("uint8", (16,), at=0)
+            ends = [n(0), n(0), table, table, n(-128), n(127), scratch]
+            arguments = [x, weights, n(None), one, zero, one, *ends, y, y]
+            method.kernel("cortex_m::quantized_conv2d", arguments)
+        method.inputs, method.outputs = [x], [y]
+
+    return build
+
+
 def _dynamic(_: Program, method: Method) -> None:
     from .program_writer import Scalar, n
 
@@ -286,6 +314,14 @@ PROGRAMS: dict[str, tuple[Make, str]] = {
     "limits beyond all types": (
         _only(_quantize(high=1 << 40)),
         "argument 4 is not a number within",
+    ),
+    "tables too small for 2^30 filters": (
+        _only(_many_filters(linear=False)),
+        "bias, multipliers or shifts are not one aligned constant int32 for each channel",
+    ),
+    "a bias too small for 2^30 filters": (
+        _only(_many_filters(linear=True)),
+        "bias, multipliers or shifts are not one aligned constant int32 for each channel",
     ),
     "MoveCall to another type": (
         _only(_instruction(MOVE)),
