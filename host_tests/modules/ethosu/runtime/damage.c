@@ -5,6 +5,7 @@
  *     damage load FILE               as it is: print what came out
  *     damage cut FILE                every prefix of it
  *     damage set FILE                every byte of it set to each of a few values
+ *     damage later FILE              the same after it was loaded: what is said of its ends
  */
 #include "exercise.h"
 
@@ -63,11 +64,55 @@ static int set(uint8_t *data, size_t size)
     return 0;
 }
 
+/** Inputs and outputs for which a tensor of other bytes than its buffer is described. */
+static size_t count_wrong(const struct ethosu_model *model, uint32_t ends)
+{
+    size_t wrong = 0;
+    for (uint32_t i = 0; i < ends; ++i) {
+        const struct ethosu_model_buffer *buffer = &ethosu_model_inputs(model)[i];
+        struct ethosu_model_tensor tensor;
+        wrong += ethosu_model_get_tensor(model, buffer->tensor, &tensor) &&
+                 (tensor.size != buffer->size || tensor.type != buffer->type);
+    }
+    return wrong;
+}
+
+static int later(uint8_t *data, size_t size)
+{
+    struct ethosu_model_error error = {""};
+    struct ethosu_model_source source = {.file = data, .file_size = size};
+    struct ethosu_model_memory memory;
+    struct ethosu_model_info info;
+    struct ethosu_model *model;
+    size_t wrong = 0;
+    if (ethosu_model_measure(&source, &memory, &error) != ETHOSU_MODEL_OK) {
+        return 1;
+    }
+    memory.object = malloc(memory.object_size);
+    memory.arena = aligned_alloc(16, (memory.arena_size + 16) & ~(size_t)15);
+    if (ethosu_model_load(&source, &memory, &model, &error) != ETHOSU_MODEL_OK) {
+        return 1;
+    }
+    ethosu_model_get_info(model, &info);
+    for (size_t i = 0; i < size; ++i) {
+        uint8_t good = data[i];
+        for (size_t k = 0; k < sizeof bad_bytes; ++k) {
+            data[i] = bad_bytes[k];
+            wrong += count_wrong(model, info.inputs + info.outputs);
+        }
+        data[i] = good;
+    }
+    printf("%zu changes, %zu wrong\n", size * sizeof bad_bytes, wrong);
+    free(memory.object);
+    free(memory.arena);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     FILE *file = argc == 3 ? fopen(argv[2], "rb") : NULL;
     if (file == NULL) {
-        fprintf(stderr, "usage: damage load|cut|set FILE\n");
+        fprintf(stderr, "usage: damage load|cut|set|later FILE\n");
         return 2;
     }
     static uint8_t data[1 << 20];
@@ -75,6 +120,9 @@ int main(int argc, char **argv)
     fclose(file);
     if (strcmp(argv[1], "load") == 0) {
         return load(data, size);
+    }
+    if (strcmp(argv[1], "later") == 0) {
+        return later(data, size);
     }
     return strcmp(argv[1], "cut") == 0 ? cut(data, size) : set(data, size);
 }

@@ -172,7 +172,13 @@ bool program_describe(const struct ethosu_model *model, uint32_t index,
     }
     const struct ethosu_model_buffer *buffers = ethosu_model_inputs(model);
     for (uint32_t i = 0; i < (uint32_t)model->inputs + model->outputs; i++) {
-        tensor->data = buffers[i].tensor == index ? buffers[i].data : tensor->data;
+        if (buffers[i].tensor != index) {
+            continue;
+        }
+        if (buffers[i].size != found.size || buffers[i].type != found.type) {
+            return false; // the file has changed since it was loaded
+        }
+        tensor->data = buffers[i].data;
     }
     if (is_integer(found.type) && find_quantization(model, index, &quantization)) {
         tensor->channels = 1;

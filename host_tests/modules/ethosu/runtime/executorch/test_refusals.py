@@ -49,3 +49,12 @@ def test_cut_at_every_byte(damage, raw, tmp_path, width):
     path = tmp_path / "program.pte"
     path.write_bytes(damaged.SOUND["a delegate"](raw("u55")))
     assert re.search(r"prefixes, 0 accepted", damage("cut", path, width))
+
+
+@pytest.mark.parametrize("width", [64, 32])
+@pytest.mark.parametrize("name", damaged.SOUND)
+def test_a_file_that_changes_after_it_was_loaded(damage, raw, tmp_path, name, width):
+    """What is said of an input or output has the bytes of its buffer, or nothing is said."""
+    path = tmp_path / "program.pte"
+    path.write_bytes(damaged.SOUND[name](raw("u55")))
+    assert damage("later", path, width).endswith(", 0 wrong\n")
