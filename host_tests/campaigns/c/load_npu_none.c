@@ -7,7 +7,7 @@
 void *load_npu_memory(size_t size)
 {
     void *memory = NULL;
-    if (posix_memalign(&memory, 16, size == 0 ? 1 : size) != 0) {
+    if (posix_memalign(&memory, 32, size == 0 ? 1 : size) != 0) {
         abort();
     }
     return memory;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-/** A board without an NPU, for tests that need none: all its memory would be visible. */
+/**
+ * A board without an NPU, for tests that need none: all its memory would be visible, and its cache
+ * has the lines of a Cortex-M55.
+ */
 #include <ethosu_io.h>
 #include <stdlib.h>
 
 #include "ethosu_board.h"
 
-const struct ethosu_board ethosu_board = {.name = "none"};
+const struct ethosu_board ethosu_board = {.name = "none", .cache_line = 32};
 
 bool ethosu_board_npu_present(size_t index)
 {

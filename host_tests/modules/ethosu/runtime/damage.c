@@ -89,7 +89,7 @@ static int later(uint8_t *data, size_t size)
         return 1;
     }
     memory.object = malloc(memory.object_size);
-    memory.arena = aligned_alloc(16, (memory.arena_size + 16) & ~(size_t)15);
+    memory.arena = aligned_alloc(32, (memory.arena_size + 32) & ~(size_t)31);
     if (ethosu_model_load(&source, &memory, &model, &error) != ETHOSU_MODEL_OK) {
         return 1;
     }

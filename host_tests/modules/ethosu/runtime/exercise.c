@@ -10,7 +10,7 @@
 
 static size_t round_up(size_t size)
 {
-    return (size + 15) & ~(size_t)15;
+    return (size + 31) & ~(size_t)31;
 }
 
 /** Without an NPU a model that has something for it is refused; its info() tells which one that is.
@@ -87,7 +87,7 @@ int exercise(const void *file, size_t size, struct ethosu_model_error *error)
         return status;
     }
     memory.object = malloc(memory.object_size);
-    memory.arena = aligned_alloc(16, round_up(memory.arena_size + 1));
+    memory.arena = aligned_alloc(32, round_up(memory.arena_size + 1));
     struct ethosu_model *model;
     status = ethosu_model_load(&source, &memory, &model, error);
     if (status == ETHOSU_MODEL_OK) {

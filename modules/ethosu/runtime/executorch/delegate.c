@@ -135,9 +135,17 @@ static int get_io(struct program_builder *program, uint32_t index, struct delega
                : refuse_io(program, index, "bytes of an element", element, npu->element_size);
 }
 
-static void grow(uint32_t *size, uint32_t least)
+static int grow(struct program_builder *program, enum program_region region, uint64_t least)
 {
-    *size = *size < least ? least : *size;
+    uint32_t *size = &program->region_sizes[region];
+    if (least > INT32_MAX) {
+        return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
+                         "instruction %u (delegate): region %u needs %u MB, less than 2048 "
+                         "expected",
+                         (unsigned)program->instruction, (unsigned)region, (unsigned)(least >> 20));
+    }
+    *size = *size < least ? (uint32_t)least : *size;
+    return ETHOSU_MODEL_OK;
 }
 
 /** Bytes of fast scratch, which the delegate's data does not say: what its commands write. */
@@ -163,15 +171,11 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
                           &writes, &fault) != 0) {
         return npu_refuse_fault(program->builder, ETHOSU_MODEL_BAD_FILE, &fault);
     }
-    if (writes.end[REGION_FAST_SCRATCH] > UINT32_MAX) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "it needs more than 4 GB");
+    if (writes.end[REGION_FAST_SCRATCH] == 0) {
+        return ETHOSU_MODEL_OK;
     }
-    if (writes.end[REGION_FAST_SCRATCH] != 0) {
-        uint32_t *size = &program->region_sizes[REGION_FAST_SCRATCH];
-        grow(size, (uint32_t)writes.end[REGION_FAST_SCRATCH]);
-        grow(size, payload.fast_scratch); // COP2 says it
-    }
-    return ETHOSU_MODEL_OK;
+    TRY(grow(program, REGION_FAST_SCRATCH, writes.end[REGION_FAST_SCRATCH]));
+    return grow(program, REGION_FAST_SCRATCH, payload.fast_scratch); // COP2 says it
 }
 
 /** Note an input or output that may lie in its region: uses.c decides. */
@@ -215,12 +219,13 @@ int delegate_measure(struct program_builder *program, uint32_t instruction,
     for (uint32_t i = program->in_place_count; i-- > 0 && program->in_place[i].call == before;) {
         program->in_place[i].after = instruction + 1;
     }
-    grow(&program->region_sizes[REGION_SCRATCH], program->opened.binary.scratch_size);
+    TRY(grow(program, REGION_SCRATCH, program->opened.binary.scratch_size));
     for (uint32_t i = 0; i < call->arguments.count; i++) {
         struct delegate_io io;
         TRY(get_io(program, i, &io));
         if (io.npu.region != REGION_SCRATCH) {
-            grow(&program->region_sizes[io.npu.region], io.npu.offset + io.npu.size);
+            TRY(grow(program, (enum program_region)io.npu.region,
+                     (uint64_t)io.npu.offset + io.npu.size));
         }
         note_place(program, &io, i, before);
     }

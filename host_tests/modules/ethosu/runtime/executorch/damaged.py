@@ -87,6 +87,14 @@ DELEGATES: dict[str, tuple[Make, str]] = {
         lambda blob: _file(replace(blob, scratch_size=0x100).encode()),
         r"argument 0: last byte in scratch at 2160, expected 256",
     ),
+    "a scratch_size that whole cache lines wrap to 0": (
+        lambda blob: _file(replace(blob, scratch_size=0xFFFFFFF0).encode()),
+        r"instruction 0 \(delegate\): region 1 needs 4095 MB, less than 2048 expected",
+    ),
+    "a region of inputs of 2 GB": (
+        lambda blob: _file(_first(blob, offset=0x7FFFFFF0, region=3).encode()),
+        r"instruction 0 \(delegate\): region 3 needs 2048 MB, less than 2048 expected",
+    ),
     "inputs count 2 with one argument": (
         lambda blob: _file(replace(blob, inputs=blob.inputs * 2).encode()),
         "2 arguments for 2 inputs and 1 outputs",

@@ -2,6 +2,7 @@
 """Damaged programs are refused when they are loaded, with a sentence; nothing is touched (ASan)."""
 
 import re
+import struct
 
 import pytest
 from ethosu_tools.errors import InputError
@@ -36,6 +37,21 @@ def test_scratch_that_the_stream_leaves_is_refused(raw):
     data = damaged.replace(blob, scratch_size=blob.inputs[0].offset + blob.inputs[0].size)
     with pytest.raises(InputError, match=r"instruction 0 \(delegate\): "):
         Simulation(damaged._file(data.encode()))
+
+
+@pytest.mark.parametrize("width", [64, 32])
+def test_fast_scratch_of_2_gb_and_more_is_refused(damage, raw, tmp_path, width):
+    """The first transfer of the stream gets a destination there above 2 GB."""
+    blob = raw("u65 dedicated")
+    words = list(struct.unpack(f"<{len(blob.commands) // 4}I", blob.commands))
+    set_destination = 0x4031  # NPU_SET_DMA0_DST_BASE
+    words[words.index(set_destination) + 1] = 0x90000000
+    commands = struct.pack(f"<{len(words)}I", *words)
+    path = tmp_path / "program.pte"
+    path.write_bytes(damaged._file(damaged.replace(blob, commands=commands).encode()))
+    said = damage("load", path, width)
+    expected = r"\(delegate\): region 2 needs 2304 MB, less than 2048 expected"
+    assert re.search(expected, said), said
 
 
 def test_a_program_for_another_npu_is_refused(raw):
