@@ -134,13 +134,15 @@ static void run_row(const struct softmax *p, int32_t row)
     int32_t scale = reciprocal((int32_t)(((uint32_t)sum << zeros) - (1u << 31)));
     int32_t bits = p->wide_output ? 16 : 8;
     int32_t low = p->wide_output ? INT16_MIN : INT8_MIN;
+    // A sum of 512 and more: no share reaches the half of a step, and none can be shifted so far.
+    int32_t exponent = 12 - zeros + 31 - bits;
     KERNEL_BLOCKS(&p->call, first, end, p->depth)
     {
         for (int32_t i = first; i < end; i++) {
             int32_t value = low;
-            if (exponential[i] >= 0) {
+            if (exponential[i] >= 0 && exponent <= 31) {
                 int32_t share = fixed_high_mul(scale, exponential[i]);
-                value += fixed_divide_pot(share, 12 - zeros + 31 - bits);
+                value += fixed_divide_pot(share, exponent);
             }
             put_share(p, start + i, value);
         }

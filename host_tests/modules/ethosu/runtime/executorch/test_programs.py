@@ -136,6 +136,14 @@ def test_an_operator_of_the_cpu(name, seed):
         check(simulation, case)
 
 
+@pytest.mark.parametrize("scale", [0.0005, 0.002])
+def test_softmax_of_many_alike_classes(scale):
+    """Each share is below the half of a step: zero."""
+    case = cortex_m.softmax_of_many(scale)
+    with Simulation(case.program, "ethos-u55-128", coherence="strict") as simulation:
+        check(simulation, case)
+
+
 @pytest.mark.parametrize("name", ["conv2d", "add", "activation", "softmax", "batch_matmul", "pad"])
 def test_operators_of_the_cpu_on_a_board(tmp_path, name):
     path = tmp_path / "operator.pte"
