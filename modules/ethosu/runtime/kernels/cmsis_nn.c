@@ -432,7 +432,8 @@ static bool transpose_conv(const struct weighted_call *p)
     cmsis_nn_per_channel_quant_params scales = scales_of(p);
     // Release 7.0.0 writes lines to wrong addresses if the padding is no multiple of the stride.
     bool straight = sums_fit(y) && sums_fit(x) && y->pad % y->stride == 0;
-    if (!cmsis_nn_is_reversed(p) && !straight) {
+    // Without scratch: its sums need more than CMSIS-NN can count, and their size wraps around.
+    if (!cmsis_nn_is_reversed(p) && (!straight || p->call.scratch_size == 0)) {
         return false;
     }
     int32_t sums =

@@ -63,6 +63,8 @@ uint32_t cmsis_nn_transpose_conv_scratch(const struct weighted_call *p)
     uint32_t stride = (uint32_t)fixed_max(x->stride, y->stride);
     uint32_t width = (uint32_t)((x->output - 1) * x->stride + fixed_max(x->size, (int32_t)stride));
     uint32_t height = (uint32_t)fixed_max(y->size, y->stride);
-    return width * height * (uint32_t)p->filters * (uint32_t)sizeof(int32_t);
+    uint32_t bytes = kernel_bytes(kernel_bytes(width, height), (uint32_t)p->filters);
+    bytes = kernel_bytes(bytes, sizeof(int32_t));
+    return bytes <= INT32_MAX ? bytes : 0; // CMSIS-NN counts in 31 bits: our own loops compute it
 }
 #endif

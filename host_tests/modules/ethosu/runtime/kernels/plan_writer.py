@@ -82,7 +82,8 @@ def cmsis_nn_scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
     if options.strideH <= 2 and options.strideW <= 2 and last > 16:
         return lines + window * first
     sums = (image[2] - 1) * options.strideW + max(width, options.strideW, options.strideH)
-    return 4 * first * sums * max(height, options.strideH)
+    size = 4 * first * sums * max(height, options.strideH)
+    return size if size < 1 << 31 else 0
 
 
 def make_plan(model: bytes, *, cmsis_nn: bool = False) -> dict[str, np.ndarray]:
