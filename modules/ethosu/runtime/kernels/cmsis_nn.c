@@ -237,10 +237,11 @@ static bool conv(const struct weighted_call *p)
     cmsis_nn_per_channel_quant_params scales = scales_of(p);
     cmsis_nn_context scratch = scratch_of(p);
     // With groups it reads biases even if there are none; with one line it reads a whole window
-    // even if the line is shorter.
+    // even if the line is shorter, and with MVE it leaves the line where the stride is not 1.
+    bool one_line = p->window.y.input == 1 && p->window.y.size == 1;
     bool reads_outside =
         (p->filter_depth != p->depth && p->weighted.bias == NULL) ||
-        (p->window.y.input == 1 && p->window.y.size == 1 && p->window.x.input < p->window.x.size);
+        (one_line && (p->window.x.input < p->window.x.size || p->window.x.stride != 1));
     if (reads_outside) {
         return false;
     }
