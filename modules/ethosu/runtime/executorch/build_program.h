@@ -101,6 +101,10 @@ int program_refuse(struct program_builder *program, int status, const char *why)
 int program_operand(struct program_builder *program, uint32_t value,
                     struct program_operand *operand);
 
+/** Copy the bytes of a tensor to another one of the same size; none where they lie at one place. */
+int program_copy(struct program_builder *program, const struct program_operand *from,
+                 const struct program_operand *to);
+
 /** Read the data of a delegate that an instruction calls: into `opened`. */
 int delegate_open(struct program_builder *program, uint32_t instruction,
                   const struct program_instruction *call);

@@ -6,11 +6,28 @@
  */
 #include "build_program.h"
 
+int program_copy(struct program_builder *program, const struct program_operand *from,
+                 const struct program_operand *to)
+{
+    struct step step = {.run = step_copy};
+    uint32_t size = to->tensor.size;
+    bool planned = from->tensor.buffer != 0;
+    if (planned && from->offset == to->offset) {
+        return ETHOSU_MODEL_OK;
+    }
+    if (planned && from->offset < to->offset + size && to->offset < from->offset + size) {
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its input and output overlap");
+    }
+    step.copy.destination = to->data;
+    step.copy.source = from->data;
+    step.copy.size = size;
+    return build_step(program->builder, &step);
+}
+
 int control_move(struct program_builder *program, const struct program_instruction *call)
 {
     struct program_operand from;
     struct program_operand to;
-    struct step step = {.run = step_copy};
     TRY(program_operand(program, call->index, &from));
     TRY(program_operand(program, call->second, &to));
     bool right = to.tensor.buffer != 0 && from.tensor.type == to.tensor.type &&
@@ -23,11 +40,7 @@ int control_move(struct program_builder *program, const struct program_instructi
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
                               "it moves a tensor to one of another shape or type");
     }
-    step.copy.destination = to.data;
-    step.copy.source = from.data;
-    step.copy.size = to.tensor.size;
-    bool same = from.tensor.buffer != 0 && from.offset == to.offset;
-    return same ? ETHOSU_MODEL_OK : build_step(program->builder, &step);
+    return program_copy(program, &from, &to);
 }
 
 int control_jump(struct program_builder *program, const struct program_instruction *call)

@@ -160,7 +160,6 @@ int prepare_view(struct program_builder *program, const struct fb_vector *argume
 {
     struct program_operand in;
     struct program_operand out;
-    struct step step = {.run = step_copy};
     TRY(get_both(program, arguments, 0, &in, &out));
     if (in.tensor.size != out.tensor.size) {
         return program_refuse_shapes(program);
@@ -169,12 +168,7 @@ int prepare_view(struct program_builder *program, const struct fb_vector *argume
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
                               "a view of a tensor whose dimensions lie in another order");
     }
-    step.copy.destination = out.data;
-    step.copy.source = in.data;
-    step.copy.size = out.tensor.size;
-    // Where both lie at one place already there is nothing to do.
-    return in.tensor.buffer != 0 && in.offset == out.offset ? ETHOSU_MODEL_OK
-                                                            : build_step(program->builder, &step);
+    return program_copy(program, &in, &out);
 }
 
 /* ---- parts ---- */

@@ -58,11 +58,17 @@ static bool overlap(uint32_t a, uint32_t a_size, uint32_t b, uint32_t b_size)
     return a < b + b_size && b < a + a_size;
 }
 
+/** Does one range of bytes hold all of another one? */
+static bool covers(uint32_t a, uint32_t a_size, uint32_t b, uint32_t b_size)
+{
+    return a <= b && b + b_size <= a + a_size;
+}
+
 /* ---- who writes ---- */
 
 /**
- * Does the caller or one of the instructions before `end` write bytes of a tensor? With `value` it
- * has to be this value that is written: else the value is a view.
+ * Does the caller or one of the instructions before `end` write all bytes of a tensor at once? With
+ * `value` it has to be this value that is written: else the value is a view.
  */
 static int find_write(struct program_builder *program, const struct program_tensor *tensor,
                       uint32_t value, uint32_t end, bool *found)
@@ -82,7 +88,7 @@ static int find_write(struct program_builder *program, const struct program_tens
                          ? written == value
                          : program_get_tensor(file, written, &other) == PROGRAM_TENSOR_OK &&
                                other.buffer == tensor->buffer &&
-                               overlap(other.offset, other.size, tensor->offset, tensor->size);
+                               covers(other.offset, other.size, tensor->offset, tensor->size);
         }
     }
     return ETHOSU_MODEL_OK;
@@ -116,6 +122,7 @@ static int note_place(struct program_builder *program, uint32_t value, uint32_t 
         }
         place->possible &= is_own;
     }
+    program->keeps_state |= tensor->data != NULL; // its initial value
     if (!written && !program->keeps_state) {
         TRY(find_write(program, tensor, NEVER, instruction, &written));
         program->keeps_state = !written;
@@ -138,6 +145,7 @@ static int note_read(struct program_builder *program, uint32_t value, uint32_t i
                 place->is_output ? instruction > place->call : instruction == place->call;
             place->read = instruction;
             written = place->written != NEVER;
+            tensor.data = NULL; // of what has an initial value nothing lies in place
             tensor.buffer = place->buffer;
             tensor.offset = place->start;
             tensor.size = place->size;

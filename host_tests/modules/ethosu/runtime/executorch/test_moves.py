@@ -282,6 +282,46 @@ def test_state_begins_with_zeros_or_the_values_in_the_file_and_is_kept(initial):
             simulation.reset()
 
 
+@pytest.mark.parametrize("initial", [0, 7])
+def test_state_of_which_the_caller_writes_one_byte_is_state(initial):
+    program = Program()
+    method = program.forward
+    data = program.initial_value(np.full(64, initial, np.int8)) if initial else 0
+    one, more = method.tensor("int8", (1,), at=0), method.tensor("int8", (1, 64), at=64)
+    state, y = method.tensor("int8", (1, 64), at=0, data=data), method.tensor("int8", (1, 64))
+    method.inputs, method.outputs = [one, more], [y]
+    method.kernel("cortex_m::maximum", [state, state, y, y])
+    method.kernel("aten::copy_", [state, more, method.number(0), state], overload="")
+    x, next_state = np.array([5], np.int8), np.arange(64, dtype=np.int8)[None] + 20
+    with Simulation(program.encode(), NPU, coherence="strict") as simulation:
+        for _ in range(2):
+            for rest in (np.full(64, initial), next_state[0]):
+                expected = np.concatenate([x, rest[1:]])[None]
+                np.testing.assert_array_equal(simulation.step([x, next_state])[0], expected)
+            simulation.reset()
+
+
+@pytest.mark.parametrize("moves", [False, True], ids=["view", "MoveCall"])
+@pytest.mark.parametrize(
+    ("at", "fits"), [(0, True), (16, False), (64, True), (112, False), (128, True)]
+)
+def test_a_copy_between_ranges_that_overlap_is_refused(moves, at, fits):
+    program = Program()
+    method = program.forward
+    x, y = method.tensor("int8", (64,), at=64), method.tensor("int8", (64,), at=at)
+    method.inputs, method.outputs = [x], [y]
+    if moves:
+        method.move(x, y)
+    else:
+        method.kernel("aten::view_copy", [x, method.number(None), y, y])
+    values = np.arange(64, dtype=np.int8)
+    if fits:
+        np.testing.assert_array_equal(run(program.encode(), values), values)
+    else:
+        with pytest.raises(InputError, match="overlap"):
+            run(program.encode(), values)
+
+
 # More than int16 holds, ties, infinities and no number: those become limits and the zero point.
 REALS = np.array(
     [
