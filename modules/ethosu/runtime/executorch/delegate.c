@@ -26,11 +26,17 @@ static int find_external(struct program_builder *program, struct vela_binary *bi
 {
     struct program_bytes file = program->data_file;
     struct program_bytes *content = &binary->blocks[block];
-    if (!binary->external[block] || program_get_named(&program->program, *content, content)) {
+    if (!binary->external[block]) {
         return ETHOSU_MODEL_OK;
     }
     // A file may name its entries again and again: each look is work.
-    TRY(build_work(program->builder, file.size / 16));
+    uint32_t each = 1 + content->size / 128;
+    uint32_t named = program_count_named(&program->program);
+    TRY(build_work(program->builder, kernel_bytes(named, each)));
+    if (program_get_named(&program->program, *content, content)) {
+        return ETHOSU_MODEL_OK;
+    }
+    TRY(build_work(program->builder, kernel_bytes(file.size / 16, each)));
     if (file.data != NULL && data_file_find(file.data, file.size, *content, content)) {
         return ETHOSU_MODEL_OK;
     }
@@ -80,6 +86,14 @@ int delegate_open(struct program_builder *program, uint32_t instruction,
     delegate->instruction = program->sizes[place].instruction = instruction + 1;
     program->sizes[place].inputs = binary->inputs;
     return ETHOSU_MODEL_OK;
+}
+
+/** Count the work of a look at all arguments. */
+static int work_of_arguments(struct program_builder *program,
+                             const struct program_instruction *call)
+{
+    enum { EACH = 4 };
+    return build_work(program->builder, kernel_bytes(call->arguments.count, EACH));
 }
 
 /* ---- regions ---- */
@@ -162,8 +176,8 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
         return ETHOSU_MODEL_OK; // Vela uses no fast scratch on Ethos-U55
     }
     memset(sizes, 0xFF, sizeof sizes);
+    TRY(build_work(program->builder, commands.size / 4));
     TRY(npu_parse_payload(program->builder, commands.data, commands.size, &payload));
-    TRY(build_work(program->builder, payload.stream_bytes / 4));
     if (!payload.has_config || payload.config >> 28 == 0) {
         return ETHOSU_MODEL_OK;
     }
@@ -220,6 +234,7 @@ int delegate_measure(struct program_builder *program, uint32_t instruction,
         program->in_place[i].after = instruction + 1;
     }
     TRY(grow(program, REGION_SCRATCH, program->opened.binary.scratch_size));
+    TRY(work_of_arguments(program, call));
     for (uint32_t i = 0; i < call->arguments.count; i++) {
         struct delegate_io io;
         TRY(get_io(program, i, &io));
@@ -332,6 +347,7 @@ static int add_call(struct program_builder *program)
     struct npu_call *call;
     const void *visible = NULL;
     TRY(npu_call_new(builder, bases, &counted, &call));
+    TRY(build_work(builder, commands->size / 4)); // each word is checked
     TRY(build_payload(builder, commands->data, commands->size, &call->payload));
     call->payload_size = commands->size;
     if (weights->size != 0) {
@@ -356,6 +372,7 @@ int delegate_build(struct program_builder *program, uint32_t instruction,
                    const struct program_instruction *call)
 {
     TRY(delegate_open(program, instruction, call));
+    TRY(work_of_arguments(program, call));
     uint32_t inputs = program->opened.binary.inputs;
     TRY(add_copies(program, 0, inputs));
     TRY(add_call(program));

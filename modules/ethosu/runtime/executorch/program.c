@@ -58,38 +58,12 @@ enum header {
     HEADER_LEAST = 24
 };
 
-/** Tensor types: ExecuTorch's numbers to ours. */
-static const int8_t types[] = {
-    [0] = ETHOSU_TYPE_UINT8,
-    [1] = ETHOSU_TYPE_INT8,
-    [2] = ETHOSU_TYPE_INT16,
-    [3] = ETHOSU_TYPE_INT32,
-    [4] = ETHOSU_TYPE_INT64,
-    [5] = ETHOSU_TYPE_FLOAT16,
-    [6] = ETHOSU_TYPE_FLOAT32,
-    [7] = ETHOSU_TYPE_FLOAT64,
-    [8] = -1,
-    [9] = -1,
-    [10] = -1,
-    [11] = ETHOSU_TYPE_BOOL,
-    [12] = -1,
-    [13] = -1,
-    [14] = -1,
-    [15] = -1,
-    [16] = -1,
-    [17] = -1,
-    [18] = -1,
-    [19] = -1,
-    [20] = -1,
-    [21] = -1,
-    [22] = -1,
-    [23] = -1,
-    [24] = -1,
-    [25] = -1,
-    [26] = -1,
-    [27] = ETHOSU_TYPE_UINT16,
-    [28] = ETHOSU_TYPE_UINT32,
-    [29] = ETHOSU_TYPE_UINT64,
+/** Tensor types: ExecuTorch's numbers to ours, plus 1; 0: there is none. */
+static const uint8_t types[] = {
+    [0] = ETHOSU_TYPE_UINT8 + 1,   [1] = ETHOSU_TYPE_INT8 + 1,    [2] = ETHOSU_TYPE_INT16 + 1,
+    [3] = ETHOSU_TYPE_INT32 + 1,   [4] = ETHOSU_TYPE_INT64 + 1,   [5] = ETHOSU_TYPE_FLOAT16 + 1,
+    [6] = ETHOSU_TYPE_FLOAT32 + 1, [7] = ETHOSU_TYPE_FLOAT64 + 1, [11] = ETHOSU_TYPE_BOOL + 1,
+    [27] = ETHOSU_TYPE_UINT16 + 1, [28] = ETHOSU_TYPE_UINT32 + 1, [29] = ETHOSU_TYPE_UINT64 + 1,
 };
 
 /* ---- the file ---- */
@@ -389,13 +363,13 @@ static enum program_tensor_fault read_tensor(struct program *program, uint32_t i
         return PROGRAM_TENSOR_NONE;
     }
     uint8_t type = fb_get_u8(fb, &value.table, TENSOR_TYPE, 0);
-    if (type >= sizeof types || types[type] < 0) {
+    if (type >= sizeof types || types[type] == 0) {
         return PROGRAM_TENSOR_TYPE;
     }
     if (fb_get_u8(fb, &value.table, TENSOR_DYNAMISM, 0) != 0) {
         return PROGRAM_TENSOR_DYNAMIC;
     }
-    tensor->type = (uint32_t)types[type];
+    tensor->type = types[type] - 1u;
     tensor->data = NULL;
     tensor->buffer = tensor->offset = 0;
     if (fb_get_u32(fb, &value.table, TENSOR_STORAGE_OFFSET, 0) != 0 ||
@@ -478,6 +452,11 @@ bool program_get_delegate(struct program *program, uint32_t index, struct progra
     struct fb_table held = fb_table_at(fb, &list, number);
     *data = bytes_of(program, &held, BYTES_DATA);
     return !fb->bad;
+}
+
+uint32_t program_count_named(struct program *program)
+{
+    return fb_get_vector(&program->fb, &program->root, program->named, 4).count;
 }
 
 bool program_get_named(struct program *program, struct program_bytes name,

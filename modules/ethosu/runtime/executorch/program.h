@@ -155,6 +155,9 @@ bool program_get_operator(struct program *program, uint32_t index, struct progra
 bool program_get_delegate(struct program *program, uint32_t index, struct program_bytes *backend,
                           struct program_bytes *data);
 
+/** Entries that program_get_named() searches. */
+uint32_t program_count_named(struct program *program);
+
 /** Data stored under a name in the program; false: there is none. */
 bool program_get_named(struct program *program, struct program_bytes name,
                        struct program_bytes *data);

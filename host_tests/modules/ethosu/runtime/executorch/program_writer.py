@@ -43,8 +43,17 @@ class Numbers:
     values: Sequence[Any]
 
 
+@dataclass(frozen=True)
+class Repeat:
+    """A vector that names one table again and again, then others."""
+
+    table: Any
+    count: int
+    others: Sequence[Any] = ()
+
+
 # A table is a dictionary: field to scalar, text, bytes (aligned to 16), numbers, table, or tables.
-Node = Scalar | Numbers | str | bytes | Mapping[int, Any] | list[Any]
+Node = Scalar | Numbers | Repeat | str | bytes | Mapping[int, Any] | list[Any]
 
 
 def u8(value: int) -> Scalar:
@@ -100,8 +109,10 @@ def _offset(builder: Any, node: Node) -> int:
         return _vector(builder, n.Uint8Flags, node, 16)
     if isinstance(node, Numbers):
         return _vector(builder, node.kind, node.values, node.kind.bytewidth)
-    if isinstance(node, list):
-        offsets = [_table(builder, each) for each in node]
+    if isinstance(node, list | Repeat):
+        offsets = [_table(builder, node.table)] * node.count if isinstance(node, Repeat) else []
+        others = node.others if isinstance(node, Repeat) else node
+        offsets += [_table(builder, each) for each in others]
         builder.StartVector(4, len(offsets), 4)
         for offset in reversed(offsets):
             builder.PrependUOffsetTRelative(offset)
@@ -136,7 +147,7 @@ class Method:
     values: list[Any] = field(default_factory=list)
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
-    instructions: list[Any] = field(default_factory=list)
+    instructions: Any = field(default_factory=list)
     operators: list[tuple[str, str]] = field(default_factory=list)
     delegates: list[Any] = field(default_factory=list)
     planned: int = 0
@@ -235,6 +246,7 @@ class Program:
     initial: bytes = b""
     initial_at: list[int] = field(default_factory=lambda: [0])
     named: dict[str, int] = field(default_factory=dict)
+    unused_names: int = 0
 
     @property
     def forward(self) -> Method:
@@ -302,13 +314,14 @@ class Program:
             data += bytes(-len(data) % SEGMENT_ALIGNMENT)
             rows.append({0: u64(len(data)), 1: u64(len(segment))})
             data += segment
+        named = [{0: key, 1: u32(index)} for key, index in self.named.items()]
         tree = {
             1: [method.tree() for method in self.methods],
             3: [{0: each} for each in self.inline],
             4: rows,
             5: {0: u32(0), 1: Numbers(n.Uint64Flags, self.constants)},
             6: mutable,
-            7: [{0: key, 1: u32(index)} for key, index in self.named.items()],
+            7: Repeat({0: "x" * 64, 1: u32(0)}, self.unused_names, named),
         }
         return _with_segments(encode(tree, b"ET12"), data)
 
