@@ -288,6 +288,7 @@ static bool get_shape(struct flatbuffer *fb, const struct fb_table *table,
     uint32_t rank = sizes.count;
     uint32_t seen = 0;
     uint64_t bytes = ethosu_model_type_size(tensor->type);
+    bool empty = false;
     if (rank > ETHOSU_MODEL_MAX_RANK || order.count != rank) {
         return false;
     }
@@ -295,7 +296,9 @@ static bool get_shape(struct flatbuffer *fb, const struct fb_table *table,
     for (uint32_t i = 0; i < rank; i++) {
         uint32_t size = fb_known_u32(fb, sizes.position + 4 * i);
         uint32_t axis = fb->data[order.position + i];
-        bytes *= size;
+        // Strides are products of the other sizes, also where one is 0.
+        bytes *= size == 0 ? 1 : size;
+        empty |= size == 0;
         if (size > INT32_MAX || bytes > INT32_MAX || axis >= rank) {
             return false;
         }
@@ -303,7 +306,7 @@ static bool get_shape(struct flatbuffer *fb, const struct fb_table *table,
         tensor->order[i] = (uint8_t)axis;
         seen |= 1u << axis;
     }
-    tensor->size = (uint32_t)bytes;
+    tensor->size = empty ? 0 : (uint32_t)bytes;
     return seen == (1u << rank) - 1;
 }
 

@@ -282,6 +282,14 @@ def _many_filters(linear: bool) -> Callable[[Program, Method], None]:
     return build
 
 
+def _clone_of_none(_: Program, method: Method) -> None:
+    """A tensor of no elements, whose other sizes have a product beyond 32 bits."""
+    most = (1 << 31) - 1
+    x, y = method.tensor("int8", (0, most, most), at=0), method.tensor("int8", (1, 1, 1), at=0)
+    method.inputs, method.outputs = [y], [y]
+    method.kernel("dim_order_ops::_clone_dim_order", [x, method.number(None), y, y])
+
+
 def _dynamic(_: Program, method: Method) -> None:
     from .program_writer import Scalar, n
 
@@ -370,6 +378,7 @@ PROGRAMS: dict[str, tuple[Make, str]] = {
         _only(_tensor("float32", (1 << 16, 1 << 16), at=0)),
         "sizes and order contradict",
     ),
+    "sizes beyond 32 bits, and one of 0": (_only(_clone_of_none), "sizes and order contradict"),
     "a negative size": (_only(_tensor("float32", (-4,), at=0)), "sizes and order contradict"),
     "nine dimensions": (_only(_tensor("float32", (1,) * 9)), "more than 8 dimensions"),
     "no forward()": (
