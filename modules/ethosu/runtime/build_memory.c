@@ -120,16 +120,26 @@ int build_reserve_lines(struct builder *builder, uint32_t size, uint32_t *offset
     return build_reserve(builder, (uint32_t)ethosu_memory_align(size), offset);
 }
 
+/** Does the arena share no byte with what is read while it is written? */
+static int check_apart(struct builder *builder, const struct ethosu_model_memory *memory,
+                       const void *other, size_t size, const char *name)
+{
+    uintptr_t arena = (uintptr_t)memory->arena;
+    uintptr_t start = (uintptr_t)other;
+    if (arena - start >= size && (size == 0 || start - arena >= memory->arena_size)) {
+        return ETHOSU_MODEL_OK;
+    }
+    return error_set(builder->error, ETHOSU_MODEL_BAD_MEMORY,
+                     "arena at 0x%x, %u bytes: it shares memory with the %s", (unsigned)arena,
+                     (unsigned)memory->arena_size, name);
+}
+
 int build_check_arena(struct builder *builder, const struct ethosu_model_memory *memory,
                       const struct ethosu_model_source *source)
 {
     uintptr_t arena = (uintptr_t)memory->arena;
-    uintptr_t file = (uintptr_t)source->file;
-    if (arena - file < source->file_size || file - arena < memory->arena_size) {
-        return error_set(builder->error, ETHOSU_MODEL_BAD_MEMORY,
-                         "arena at 0x%x, %u bytes: it shares memory with the file of the model",
-                         (unsigned)arena, (unsigned)memory->arena_size);
-    }
+    TRY(check_apart(builder, memory, source->file, source->file_size, "file of the model"));
+    TRY(check_apart(builder, memory, source->data, source->data_size, "data file"));
     // Whole cache lines: so nothing that the CPU writes meanwhile shares one with the NPU's
     // results.
     size_t line = ethosu_memory_line();

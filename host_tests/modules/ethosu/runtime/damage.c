@@ -6,6 +6,7 @@
  *     damage cut FILE                every prefix of it
  *     damage set FILE                every byte of it set to each of a few values
  *     damage later FILE              the same after it was loaded: what is said of its ends
+ *     damage data FILE               with a data file whose last byte is the arena's first
  */
 #include "exercise.h"
 
@@ -77,6 +78,27 @@ static size_t count_wrong(const struct ethosu_model *model, uint32_t ends)
     return wrong;
 }
 
+static int share_data(const uint8_t *data, size_t size)
+{
+    struct ethosu_model_error error = {""};
+    struct ethosu_model_source source = {.file = data, .file_size = size};
+    struct ethosu_model_memory memory;
+    struct ethosu_model *model;
+    if (ethosu_model_measure(&source, &memory, &error) != ETHOSU_MODEL_OK) {
+        return 1;
+    }
+    memory.object = malloc(memory.object_size);
+    uint8_t *both = aligned_alloc(32, 64 + ((memory.arena_size + 32) & ~(size_t)31));
+    memory.arena = both + 64;
+    source.data = both;
+    source.data_size = 65;
+    int status = ethosu_model_load(&source, &memory, &model, &error);
+    printf("%d %s\n", status, error.text);
+    free(memory.object);
+    free(both);
+    return 0;
+}
+
 static int later(uint8_t *data, size_t size)
 {
     struct ethosu_model_error error = {""};
@@ -112,7 +134,7 @@ int main(int argc, char **argv)
 {
     FILE *file = argc == 3 ? fopen(argv[2], "rb") : NULL;
     if (file == NULL) {
-        fprintf(stderr, "usage: damage load|cut|set|later FILE\n");
+        fprintf(stderr, "usage: damage load|cut|set|later|data FILE\n");
         return 2;
     }
     static uint8_t data[1 << 20];
@@ -120,6 +142,9 @@ int main(int argc, char **argv)
     fclose(file);
     if (strcmp(argv[1], "load") == 0) {
         return load(data, size);
+    }
+    if (strcmp(argv[1], "data") == 0) {
+        return share_data(data, size);
     }
     if (strcmp(argv[1], "later") == 0) {
         return later(data, size);

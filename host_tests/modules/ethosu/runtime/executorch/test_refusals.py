@@ -74,3 +74,10 @@ def test_a_file_that_changes_after_it_was_loaded(damage, raw, tmp_path, name, wi
     path = tmp_path / "program.pte"
     path.write_bytes(damaged.SOUND[name](raw("u55")))
     assert damage("later", path, width).endswith(", 0 wrong\n")
+
+
+@pytest.mark.parametrize("width", [64, 32])
+def test_an_arena_that_shares_memory_with_the_data_file_is_refused(damage, raw, tmp_path, width):
+    path = tmp_path / "program.pte"
+    path.write_bytes(damaged.SOUND["quantize"](raw("u55")))
+    assert "it shares memory with the data file" in damage("data", path, width)
