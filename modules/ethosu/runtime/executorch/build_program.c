@@ -202,6 +202,12 @@ static int build_io(struct program_builder *program)
     struct program *file = &program->program;
     const struct fb_vector *lists[] = {&file->inputs, &file->outputs};
     struct ethosu_model_buffer *next;
+    if ((uint64_t)file->inputs.count + file->outputs.count > PROGRAM_MAX_ENDS) {
+        return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
+                         "%u inputs and %u outputs, at most %u together expected",
+                         (unsigned)file->inputs.count, (unsigned)file->outputs.count,
+                         PROGRAM_MAX_ENDS);
+    }
     TRY(build_counts(program->builder, file->inputs.count, file->outputs.count, &next));
     for (int list = 0; list < 2; list++) {
         for (uint32_t i = 0; i < lists[list]->count; i++) {
@@ -261,8 +267,13 @@ static int open_program(struct program_builder *program, const struct ethosu_mod
     if (!program_open(file, source->file, (uint32_t)source->file_size)) {
         return refuse_damage(program);
     }
+    if (file->methods.count > PROGRAM_MAX_METHODS) {
+        return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
+                         "the program has %u methods, at most %u expected",
+                         (unsigned)file->methods.count, PROGRAM_MAX_METHODS);
+    }
     uint32_t method = program_find_method(file, name, (uint32_t)strlen(name));
-    if (method > UINT8_MAX) {
+    if (method == UINT32_MAX) {
         return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
                          "the program has no method %s, but %u others", name,
                          (unsigned)file->methods.count);

@@ -59,6 +59,10 @@ struct open_jump {
     uint32_t destination; /**< an instruction */
 };
 
+/** Most methods, and most inputs and outputs: a description of an end looks at all of them. */
+#define PROGRAM_MAX_METHODS 256u
+#define PROGRAM_MAX_ENDS 1024u
+
 /** Delegates whose number of inputs is remembered. */
 #define PROGRAM_DELEGATES 4u
 

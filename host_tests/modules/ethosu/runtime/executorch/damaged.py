@@ -385,6 +385,14 @@ PROGRAMS: dict[str, tuple[Make, str]] = {
         lambda _: Program([Method("backward")]).encode(),
         "the program has no method forward, but 1 others",
     ),
+    "too many methods": (
+        lambda _: Program([Method("forward"), *[Method("other")] * 256]).encode(),
+        "the program has 257 methods, at most 256 expected",
+    ),
+    "too many inputs": (
+        _only(lambda _, method: method.inputs.extend(method.inputs * 1023)),
+        "1024 inputs and 1 outputs, at most 1024 together expected",
+    ),
     "an input that is no tensor": (
         _only(lambda _, method: method.inputs.append(method.value(NULL))),
         "value 2, of instruction 0, is no tensor",
