@@ -186,7 +186,11 @@ static int build_buffer(struct program_builder *program, uint32_t value,
     struct program_operand operand;
     TRY(build_work(program->builder, 1));
     TRY(program_operand(program, value, &operand));
-    if (operand.tensor.buffer == 0 || value > UINT16_MAX) {
+    if (value > UINT16_MAX) {
+        return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
+                         "value %u, an input or output: at most 65535 expected", (unsigned)value);
+    }
+    if (operand.tensor.buffer == 0) {
         return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
                          "value %u, an input or output, is constant", (unsigned)value);
     }

@@ -14,7 +14,7 @@ from ethosu_tools.executorch import VelaBinary
 from ethosu_tools.executorch.vela_binary import block
 
 from . import made
-from .program_writer import FREE, JUMP, MOVE, NULL, Method, Program, i32, union
+from .program_writer import FREE, JUMP, MOVE, NULL, Method, Program, Repeat, i32, union
 
 Make = Callable[[VelaBinary], bytes]
 # Ends of small_cnn, the model that all are made from.
@@ -290,6 +290,13 @@ def _clone_of_none(_: Program, method: Method) -> None:
     method.kernel("dim_order_ops::_clone_dim_order", [x, method.number(None), y, y])
 
 
+def _far_input(_: Program, method: Method) -> None:
+    """The number of an input's value is above 65535."""
+    first = 1 << 16
+    method.inputs, method.outputs = [first], [first + 1]
+    method.values = Repeat(union(NULL, {}), first, method.values)
+
+
 def _dynamic(_: Program, method: Method) -> None:
     from .program_writer import Scalar, n
 
@@ -392,6 +399,10 @@ PROGRAMS: dict[str, tuple[Make, str]] = {
     "too many inputs": (
         _only(lambda _, method: method.inputs.extend(method.inputs * 1023)),
         "1024 inputs and 1 outputs, at most 1024 together expected",
+    ),
+    "an input above value 65535": (
+        _only(_far_input),
+        "value 65536, an input or output: at most 65535 expected",
     ),
     "an input that is no tensor": (
         _only(lambda _, method: method.inputs.append(method.value(NULL))),

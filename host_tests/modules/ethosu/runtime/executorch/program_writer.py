@@ -144,7 +144,7 @@ class Method:
     """A function of a program, to which values and instructions are added."""
 
     name: str = "forward"
-    values: list[Any] = field(default_factory=list)
+    values: Any = field(default_factory=list)
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
     instructions: Any = field(default_factory=list)
