@@ -23,6 +23,11 @@ static __attribute__((noinline)) int take_work(struct builder *builder, uint32_t
     if (poll_now(&builder->model->poll)) {
         return refuse_stopped(builder);
     }
+    if (more > builder->work_after && builder->program != NULL) {
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
+                            "the file names its tables so often that loading it would take too "
+                            "long");
+    }
     if (more > builder->work_after) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
                          "operator %u of subgraph %u: the file has %u bytes, but names its tables "

@@ -8,6 +8,7 @@ import pytest
 from ethosu_tools.errors import InputError
 from ethosu_tools.sim import Simulation
 
+from .. import hostile
 from . import damaged
 
 ALL = damaged.DELEGATES | damaged.PROGRAMS
@@ -81,3 +82,9 @@ def test_an_arena_that_shares_memory_with_the_data_file_is_refused(damage, raw, 
     path = tmp_path / "program.pte"
     path.write_bytes(damaged.SOUND["quantize"](raw("u55")))
     assert "it shares memory with the data file" in damage("data", path, width)
+
+
+def test_too_much_work_is_refused_where_it_is(damage, tmp_path):
+    path = tmp_path / "program.pte"
+    path.write_bytes(hostile.MUCH_WORK["names of a program's data"]())
+    assert re.match(r"-\d+ instruction \d+ \(delegate\): .* too long", damage("load", path))
