@@ -28,7 +28,8 @@ def build_client() -> Path:
     build = sharing.BUILD / "accel/aarch64"
     sharing.make("modules/ethosu/accel", "archive", f"CROSS={cross}", f"BUILD={build}")
     module = sharing.REPO / "modules/ethosu"
-    folders = module, module / "driver", module / "driver/include", module / "runtime", module / "accel", HERE
+    parts = "", "driver", "driver/include", "runtime", "accel"
+    folders = *(module / part for part in parts), HERE
     command = [
         *(f"{cross}gcc", "-std=gnu11", "-O2", "-static", "-Wall", "-Wextra", "-Werror"),
         *("-DETHOSU_ACCEL", *(f"-I{folder}" for folder in folders)),

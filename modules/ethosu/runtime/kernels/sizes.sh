@@ -18,7 +18,7 @@ rm -f "$build"/*.o
 for source in "$here"/*.c; do
     # shellcheck disable=SC2086  # several flags in one word
     "${cross}gcc" $flags -std=gnu11 -ffunction-sections -fdata-sections \
-        -I"$module" -I"$module/driver" -I"$module/runtime" \
+        -I"$module" -I"$module/driver" -I"$module/driver/include" -I"$module/runtime" \
         -c "$source" -o "$build/$(basename "$source" .c).o"
 done
 rm "$build/registry.o"
