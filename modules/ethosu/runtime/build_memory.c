@@ -115,7 +115,9 @@ int build_reserve(struct builder *builder, uint32_t size, uint32_t *offset)
 
 int build_reserve_lines(struct builder *builder, uint32_t size, uint32_t *offset)
 {
-    TRY(build_grow_arena(builder, size)); // rounding up needs less than 4 GB
+    if (size > INT32_MAX) { // could wrap around when it is rounded up
+        return build_grow_arena(builder, size);
+    }
     TRY(build_grow_arena(builder, ethosu_memory_align(builder->model->arena_size)));
     return build_reserve(builder, (uint32_t)ethosu_memory_align(size), offset);
 }
