@@ -162,7 +162,7 @@ class Image:
         raise LookupError(f"{self.path} has nothing at {address:#x}")
 
     def _text(self, address: int) -> str:
-        return b"".join(self._until_zero(address)).decode()
+        return b"".join(self._until_zero(address)).decode() if address else ""
 
     def _until_zero(self, address: int) -> Iterator[bytes]:
         while (byte := self._read(address, 1)) != b"\0":

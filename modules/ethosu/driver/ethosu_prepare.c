@@ -210,26 +210,19 @@ static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buff
 }
 
 /**
- * Scratch and fast scratch are one buffer, or fast scratch follows it, unless it has a memory of
+ * Scratch and fast scratch are one buffer, unless fast scratch has a memory of
  * its own: both are cleaned, and what is written of both is discarded, in one go.
- *
- * @param room  bytes between both that are the caller's own
  */
-static void join_scratch(struct ethosu_ext_program *program, size_t room)
+static void join_scratch(struct ethosu_ext_program *program)
 {
     const uint8_t fast_bit = 1u << FAST_SCRATCH;
     struct ethosu_ext_base *scratch = &program->base[SCRATCH];
     const struct ethosu_ext_base *fast = &program->base[FAST_SCRATCH];
-    uint64_t apart = fast->cpu - scratch->cpu;
-    bool inside = program->count > FAST_SCRATCH && apart <= scratch->size &&
-                  fast->size <= scratch->size - apart;
-    bool behind = program->count > FAST_SCRATCH && room != 0 && apart >= scratch->size &&
-                  apart - scratch->size <= room;
-    if (!inside && !behind) {
+    if (program->count <= FAST_SCRATCH || fast->cpu - scratch->cpu > scratch->size ||
+        fast->size > scratch->size - (fast->cpu - scratch->cpu)) {
         return;
     }
-    if ((program->clean >> SCRATCH & 1) && (program->clean & fast_bit)) {
-        scratch->size = inside ? scratch->size : (size_t)apart + fast->size;
+    if (program->clean >> SCRATCH & 1) {
         program->clean &= (uint8_t)~fast_bit;
     }
     if (!(program->discard >> SCRATCH & 1) || !(program->discard & fast_bit)) {
@@ -265,7 +258,7 @@ static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_add
         program->base[i].npu = buffer.npu_address;
         program->regioncfg |= (uint16_t)(buffer.config << (2 * i));
     }
-    join_scratch(program, flags & ETHOSU_EXT_OWN_LINES ? ethosu_memory_line() - 1 : 0);
+    join_scratch(program);
     return 0;
 }
 

@@ -12,7 +12,6 @@
  */
 #include "ethosu_verify.h"
 
-#include "ethosu_build.h"
 #include "ethosu_fault.h"
 #include "ethosu_products.h"
 
@@ -260,7 +259,7 @@ int ethosu_ext_verify(const void *stream, size_t stream_bytes, uint32_t config, 
     if (product->part == NULL) {
         return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NOT_BUILT_IN, -1, config, 0);
     }
-    if (!ETHOSU_VERIFY || product->commands == NULL) {
+    if (product->commands == NULL) {
         return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_VERIFIER, -1, config, 0);
     }
     walk.commands = product->commands;

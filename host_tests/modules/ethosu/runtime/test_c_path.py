@@ -6,7 +6,6 @@ import subprocess
 import pytest
 import sharing
 from ethosu_tools.make_mixed import MODELS
-from ethosu_tools.models import describe
 from ethosu_tools.plan import plan_file
 from ethosu_tools.vela import compile_model
 
@@ -41,18 +40,17 @@ def build_run_model(repo, tmp_path_factory):
             *("-o", folder / "run_model"),
         ]
         subprocess.run(command, check=True)
-        return lambda *given, **npu: _run(folder, *given, **npu)
+        return lambda compiled, case: _run(folder, compiled, case)
 
     return build
 
 
-def _run(folder, compiled, case, *, npu=NPU, fast=None) -> bytes:
+def _run(folder, compiled, case) -> bytes:
     """The outputs of all steps."""
     rows = (array.tobytes() for row in case.inputs for array in row)
     (folder / "in").write_bytes(b"".join(rows))
     steps = str(len(case.inputs))
-    arguments = [npu, compiled, folder / "in", folder / "out", steps]
-    arguments += [] if fast is None else [str(fast)]
+    arguments = [NPU, compiled, folder / "in", folder / "out", steps]
     result = subprocess.run(
         [folder / "run_model", *arguments],
         capture_output=True,
@@ -77,19 +75,6 @@ def check(run_model, compiled, case):
 @pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
 def test_own_models(run_model, case_of, compiled, small_models, name):
     check(run_model, compiled(small_models[name], NPU), case_of(small_models[name], 20))
-
-
-@pytest.mark.parametrize("npu", ["ethos-u65-256", "ethos-u85-256"])
-def test_fast_scratch_in_memory_of_the_driver(run_model, case_of, compiled, small_models, npu):
-    """The arena has none then. Dedicated_Sram is what Vela compiles for by default."""
-    model, case = small_models["small_cnn"], case_of(small_models["small_cnn"], 4)
-    product = compiled(model, npu)
-    (operator,) = describe(product).npu_operators
-    fast = operator.fast_scratch_bytes
-    assert fast > 0
-    expected = b"".join(array.tobytes() for row in case.outputs for array in row)
-    assert run_model(product, case, npu=npu) == expected
-    assert run_model(product, case, npu=npu, fast=fast) == expected
 
 
 def test_wake_word(run_model, case_of, compiled, wake_words):

@@ -4,7 +4,6 @@
 
 #include "checked.h"
 #include "format.h"
-#include "npu_call.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -126,10 +125,8 @@ static int reserve_regions(struct program_builder *program)
 {
     for (unsigned region = REGION_SCRATCH; region < REGIONS; region++) {
         uint32_t size = program->region_sizes[region];
-        bool other = region == REGION_FAST_SCRATCH && npu_has_fast_memory(program->builder);
-        TRY(size == 0 || other
-                ? ETHOSU_MODEL_OK
-                : build_reserve_lines(program->builder, size, &program->regions[region]));
+        TRY(size == 0 ? ETHOSU_MODEL_OK
+                      : build_reserve_lines(program->builder, size, &program->regions[region]));
     }
     return ETHOSU_MODEL_OK;
 }
