@@ -170,8 +170,8 @@ def known_boards(tmp_path_factory, repo) -> dict[str, firmware_image.Image]:
     image = tmp_path_factory.mktemp("boards") / "boards.elf"
     module = repo / "modules/ethosu"
     subprocess.run(
-        ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-nostdlib", "-Wl,-e0", f"-I{module}/driver/include",
-         module / "natmod/boards.c", "-o", image],
+        ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-nostdlib", "-Wl,-e0",
+         f"-I{module}/driver/include", module / "natmod/boards.c", "-o", image],
         check=True,
     )  # fmt: skip
     table = firmware_image.Image(image)
