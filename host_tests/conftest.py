@@ -2,7 +2,6 @@
 """Fixtures for the tests of all parts; `board` comes from ethosu_tools.pytest_plugin."""
 
 import contextlib
-import os
 import shutil
 import signal
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import debian
 import firmware_image
+import needs
 import pytest
 import ram_disk
 import sharing
@@ -109,10 +109,7 @@ def shared_models() -> Path:
     """Folder of third-party models next to the tree."""
     models = REPO.parent / "shared" / "models"
     if not models.is_dir():
-        reason = f"{models} is not there: third-party models are not part of the tree"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        needs.missing(f"{models} is not there: third-party models are not part of the tree")
     return models
 
 
@@ -124,9 +121,7 @@ def newer_qemu() -> Path:
     try:
         return releases.backports()
     except debian.PackageMissingError as error:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(error))
-        pytest.skip(f"NOT TESTED WITH A NEWER QEMU: {error}")
+        needs.missing(f"NOT TESTED WITH A NEWER QEMU: {error}")
 
 
 @pytest.fixture(scope="session")

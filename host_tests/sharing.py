@@ -44,6 +44,14 @@ def try_make(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
+def ask_module(lines: str, *options: str) -> str:
+    """Return what make prints for these lines after modules/ethosu/micropython.mk, with options."""
+    text = f"USERMOD_DIR := {REPO}/modules/ethosu\ninclude $(USERMOD_DIR)/micropython.mk\n{lines}"
+    command = ["make", "-s", "-f", "-", "all", *options]
+    done = subprocess.run(command, input=text, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
 def cached(name: str, made_from: Iterable[object], maker: Callable[[Path], object]) -> Path:
     """Return the file or folder that `maker(path)` makes, once; nobody may write to it.
 

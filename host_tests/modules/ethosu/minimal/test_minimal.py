@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import sharing
 from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import RemoteError
@@ -24,16 +25,11 @@ TEXT_MOST = 38_600
 C_TEXT_MOST = 20_700
 
 
-def sources(repo, *options):
+def sources(*options):
     """The module's sources in a build with these options, and what its fast ones are."""
-    text = (
-        f"USERMOD_DIR := {repo}/modules/ethosu\n"
-        "include $(USERMOD_DIR)/micropython.mk\n"
-        "all:\n\t@echo $(ETHOSU_SRC)\n\t@echo $(filter $(ETHOSU_FAST),$(ETHOSU_SRC))\n"
-    )
-    command = ["make", "-s", "-f", "-", "all", *options]
-    done = subprocess.run(command, input=text, check=True, capture_output=True, text=True)
-    return (set(line.split()) for line in done.stdout.splitlines())
+    lines = "all:\n\t@echo $(ETHOSU_SRC)\n\t@echo $(filter $(ETHOSU_FAST),$(ETHOSU_SRC))\n"
+    printed = sharing.ask_module(lines, *options)
+    return (set(line.split()) for line in printed.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -44,14 +40,14 @@ def sources(repo, *options):
         ("ETHOSU_PTE=0", {"runtime/executorch/program.c", "runtime/executorch/ends.c"}),
     ],
 )
-def test_an_option_leaves_files_out(repo, option, left_out):
-    every, _ = sources(repo)
-    fewer, _ = sources(repo, option)
+def test_an_option_leaves_files_out(option, left_out):
+    every, _ = sources()
+    fewer, _ = sources(option)
     assert left_out <= every and not left_out & fewer
 
 
-def test_what_runs_at_each_inference_is_made_fast(repo):
-    _, fast = sources(repo)
+def test_what_runs_at_each_inference_is_made_fast():
+    _, fast = sources()
     assert {"driver/ethosu_driver.c", "driver/device.c", "runtime/run.c"} <= fast
     assert "driver/ethosu_sentences.c" not in fast
 

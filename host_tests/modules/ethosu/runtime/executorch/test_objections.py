@@ -4,10 +4,9 @@
 The tests have the numbers of the objections.
 """
 
-import subprocess
-
 import numpy as np
 import pytest
+import sharing
 from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import InputError
@@ -122,20 +121,14 @@ def test_5_memory_is_given_back_on_every_path(raw, small_models):
             assert board.eval(f"kept('/rom/{name}')") == 0
 
 
-def flags(repo, *options):
+def flags(*options):
     """The flags that the module adds to the whole port's."""
-    text = (
-        f"USERMOD_DIR := {repo}/modules/ethosu\n"
-        "include $(USERMOD_DIR)/micropython.mk\n"
-        "$(info $(CFLAGS_USERMOD) $(LDFLAGS_USERMOD))\nall:\n\t@true\n"
-    )
-    command = ["make", "-s", "-f", "-", "all", *options]
-    done = subprocess.run(command, input=text, check=True, capture_output=True, text=True)
-    return set(done.stdout.split())
+    lines = "$(info $(CFLAGS_USERMOD) $(LDFLAGS_USERMOD))\nall:\n\t@true\n"
+    return set(sharing.ask_module(lines, *options).split())
 
 
-def test_6_programs_change_no_flag_of_the_port(repo):
-    with_programs, without = flags(repo), flags(repo, "ETHOSU_PTE=0")
+def test_6_programs_change_no_flag_of_the_port():
+    with_programs, without = flags(), flags("ETHOSU_PTE=0")
     assert with_programs < without and without - with_programs == {"-DETHOSU_PTE=0"}
 
 
