@@ -53,6 +53,11 @@ def test_it_has_the_npu_of_its_folder(every_board):
     assert every_board.eval("__import__('ethosu').npus()") == [facts.npus[0]]
 
 
+def test_its_build_has_its_name(every_board):
+    build = every_board.eval("__import__('sys').implementation._build")
+    assert build == every_board.machine.board.name
+
+
 def test_its_rom_is_where_its_folder_says(every_board):
     assert every_board.read_file("/rom/a.txt") == ROM["a.txt"]
     size = every_board.machine.board.romfs.size
