@@ -205,8 +205,8 @@ class Machine(Closeable):
         `board` is one of boards.py, `npu` another one than the board's, `npu1` adds a second;
         `plugin_options` are more of the plugin's, "fault=irq-lost:2". A `repeatable` board's time
         follows its instructions, not the host's clock. On a `timed` one, and on a `repeatable`, an
-        inference takes as long as `ethosu estimate` says of the board. `coherence` is the mode of
-        the CPU's data cache, see coherence.py.
+        inference takes as long as `ethosu estimate` says of the board, unless `plugin_options`
+        have another timing. `coherence` is the mode of the CPU's data cache, see coherence.py.
         """
         self.board = boards.chosen(board)
         if self.board.qemu is None:
@@ -232,10 +232,10 @@ class Machine(Closeable):
         chosen = [f"board={self.board.name}", f"npu={self.npu}", f"coherence={mode}"]
         chosen += [f"npu1={npu1}"] if npu1 else []
         chosen += [f"memory={name}:{file}" for name, file in self.memory.files.items()]
-        chosen += plugin_options
         more = []
         if repeatable or timed:
             chosen += timing_options(self.board, self.npu)
+        chosen += plugin_options
         if repeatable:
             more = ["-icount", "shift=3,sleep=off"]
         options = _options(

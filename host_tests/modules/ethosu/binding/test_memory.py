@@ -368,7 +368,7 @@ def test_a_list_of_scales_overwrites_nothing(board):
     board.write_file("/scales.tflite", hostile.with_scales(65537, 0, (1, 65537)))
     board.exec(
         "import ethosu, gc\nfrom array import array\n"
-        "into = array('f', bytes(4 * 65537))\n"
+        "into = array('f', bytes(4 * 65537))\ngc.collect()\n"
         "around = [bytearray(b'\\xA5' * 100000) for _ in range(8)]\n"
     )
     code = "ethosu.Model('/scales.tflite').inputs[0].dequantize(None, into)"
