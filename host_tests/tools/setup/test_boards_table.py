@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""What `make boards-table` prints: the results of the tests, and nothing where there are none."""
+
+import importlib.util
+import re
+
+import pytest
+from ethosu_tools import boards, paths
+
+BOARD = """\
+title = "a board"
+core = "Cortex-M55"
+clock_mhz = 100
+npus = ["ethos-u55-128"]
+romfs = { start = 0, size = 0x1000 }
+[variants.HP]
+[variants.HE.qemu]
+machine = "none"
+page = 0
+window = { start = 0, size = 0 }
+memories = {}
+"""
+SUITE = """\
+<testsuites><testsuite><testcase/><testcase><properties/></testcase>
+<testcase><skipped/></testcase><testcase><failure/></testcase><testcase><error/></testcase>
+</testsuite></testsuites>
+"""
+
+
+@pytest.fixture
+def program(repo):
+    spec = importlib.util.spec_from_file_location("table", repo / "tools/setup/boards_table.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def table(program, tmp_path, monkeypatch):
+    """The program, in a tree with a board of two variants, of which one is emulated."""
+    for path, text in {
+        "boards/B/board.toml": BOARD,
+        "boards/B/board.mk": "# line 1\ninclude $(ROOT)/boards/chips/chip/chip.mk\n",
+        "boards/B/README.md": "not a source\n",
+        "boards/chips/chip/chip.mk": "# one\n",
+        "build/firmware/B-HE/firmware.elf": "",
+        "build/firmware/B-HE/firmware.size": "text data bss dec hex filename\n4321 1 2 3 4 elf\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    monkeypatch.setattr(paths, "root", lambda: tmp_path)
+    monkeypatch.setattr(program, "copied", lambda name: f"copied by {name}")
+    boards.load.cache_clear()
+    yield program
+    boards.load.cache_clear()
+
+
+def test_a_row_says_what_was_found(table, tmp_path):
+    (tmp_path / "B-HE-newer.xml").write_text(SUITE)
+    found = "1 errors, 1 failed, 2 passed, 1 skipped"
+    assert table.table(tmp_path).splitlines()[2:] == [
+        f"| `B-HE` | not tested | {found} | copied by B-HE | 4,321 | 13 + 1 |"
+    ]
+
+
+def test_a_suite_without_tests_was_not_run(table, tmp_path):
+    (tmp_path / "B-HE-newer.xml").write_text("<testsuites><testsuite/></testsuites>")
+    (tmp_path / "build/firmware/B-HE/firmware.size").unlink()
+    assert "| not tested | not tested | copied by B-HE | not built |" in table.table(tmp_path)
+
+
+def test_it_measures_a_copy_on_the_emulated_board(program):
+    shares = re.fullmatch(r"([\d.]+) %; ([\d.]+) %", program.copied("MPS3_AN547"))
+    assert 0 < float(shares[1]) < float(shares[2]) < 100
