@@ -121,8 +121,9 @@ def load(name: str) -> BoardFacts:
     """Read what is known of a board; InputError when there is none of that name."""
     folder, _, variant = name.partition("-")
     path = _folder() / folder / FILE
-    if path not in _files() or name not in _names_in(path.parent):
-        raise InputError(f"there is no board {name!r}; boards/ has {', '.join(names())}")
+    found = _names_in(path.parent) if path in _files() else []
+    if name not in found:
+        raise InputError(f"there is no board {name!r}; boards/ has {', '.join(found or names())}")
     table = _table(path)
     if variant:
         table = _over(table, table["variants"][variant])
@@ -188,6 +189,9 @@ def _over(table: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
 
 def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
     qemu, vela = table.get("qemu"), table.get("vela")
+    if vela:
+        config = _folder() / vela.get("config", f"{name.partition('-')[0]}/{VELA_FILE}")
+        vela = VelaFacts(**(vela | {"config": config}))
     return BoardFacts(
         name=name,
         title=table["title"],
@@ -203,7 +207,7 @@ def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
             window=Span(**qemu["window"]),
             memories={memory: Span(**span) for memory, span in qemu["memories"].items()},
         ),
-        vela=vela and VelaFacts(_folder() / name.partition("-")[0] / VELA_FILE, **vela),
+        vela=vela,
         flash=table.get("flash", {}),
         silicon=table.get("silicon", False),
         missing=tuple(table.get("missing", ())),

@@ -66,6 +66,14 @@ def test_a_wrong_file_is_named(folder, old, new):
         boards.load("B-slow")
 
 
+def test_a_board_without_its_variant_is_told_with_those_it_has(folder):
+    other = folder.parents[1] / "OTHER/board.toml"
+    other.parent.mkdir()
+    other.write_text(TOML)
+    with pytest.raises(InputError, match=r"'B'; boards/ has B-fast, B-slow$"):
+        boards.load("B")
+
+
 def test_the_environment_chooses(folder, monkeypatch):
     monkeypatch.setenv(boards.VARIABLE, "B-slow")
     assert boards.chosen().name == "B-slow"
@@ -148,10 +156,10 @@ def test_boards_are_listed(ethosu, folder):
     rows = {row["name"]: row for row in json.loads(out)["boards"]}
     assert code == 0 and list(rows) == ["B-fast", "B-slow"]
     assert rows["B-fast"] | {"clock_mhz": 400, "proof": "built only", "flash": []} == rows["B-fast"]
-    folder.write_text(f"silicon = true\nmissing = ['a clock']\n{TOML}")
+    folder.write_text(f"silicon = true\nmissing = ['clock']\n{TOML}")
     boards.load.cache_clear()
     out = ethosu("boards")[1]
-    assert "silicon" in out and "B-slow lacks:\n  a clock" in out
+    assert "silicon" in out and "B-fast, B-slow: there is no\n  clock" in out
     folder.unlink()
     code, _, err = ethosu("boards")
     assert code == 4 and "set ETHOSU_ROOT" in err

@@ -11,7 +11,7 @@ from ..ui import Ui
 EPILOG = f"""\
 PROOF says where the image was seen to work: on a chip ({SILICON}), in QEMU on that chip's memory
 map ({EMULATED}), nowhere ({BUILT}). FLASH names the ways that `ethosu flash` knows, the usual one
-first. What a board lacks is listed below the table.
+first. What there is not on a board is listed below the table.
 """
 
 
@@ -59,7 +59,10 @@ def render(data: dict[str, Any]) -> str:
         "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
+    lacking: dict[tuple[str, ...], list[str]] = {}
     for board in data["boards"]:
-        if board["missing"]:
-            lines += ["", f"{board['name']} lacks:", *(f"  {what}" for what in board["missing"])]
+        lacking.setdefault(tuple(board["missing"]), []).append(board["name"])
+    for missing, names in lacking.items():
+        if missing:
+            lines += ["", f"{', '.join(names)}: there is no", *(f"  {what}" for what in missing)]
     return "\n".join(lines)

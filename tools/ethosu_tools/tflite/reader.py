@@ -204,7 +204,7 @@ def describe_compiled(model: Path | bytes) -> Description:
         file = "MODEL.tflite" if isinstance(model, bytes) else str(model)
         raise InputError(
             f"{name_of(model)} was never compiled for an NPU; "
-            f"run: ethosu compile {file} --npu ethos-u55-128"
+            f"run: ethosu compile {file} --board BOARD (`ethosu boards` lists them)"
         )
     return description
 
