@@ -124,6 +124,19 @@ def newer_qemu() -> Path:
         needs.missing(f"NOT TESTED WITH A NEWER QEMU: {error}")
 
 
+@pytest.fixture(scope="module", params=["installed", "newer"])
+def each_qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator[None]:
+    """Run each QEMU in turn, whatever `--qemu` says; reports say which it was."""
+    from tools.qemu_plugin import releases
+
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "newer":
+            patch.setenv("ETHOSU_QEMU", str(request.getfixturevalue("newer_qemu")))
+        version = ".".join(map(str, releases.version(Path(find_qemu()))))
+        record_testsuite_property(f"qemu {request.param}", f"QEMU {version}")
+        yield
+
+
 @pytest.fixture(scope="session")
 def small_models(tmp_path_factory) -> dict[str, Path]:
     """The project's own small models, by name."""

@@ -17,12 +17,10 @@ from ethosu_tools.deadline import Deadline
 from ethosu_tools.deploy import deploy
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.port import Port
-from ethosu_tools.qemu import Machine, find_qemu
+from ethosu_tools.qemu import Machine
 from firmware.emulator.test_emulated import wait_for_log
 from modules.ethosu.runtime.board_models import check, load, raised
 from modules.ethosu.runtime.reference_cases import make_case
-
-from tools.qemu_plugin import releases
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
 ROM = {"a.txt": b"hello"}
@@ -30,19 +28,8 @@ MLPERF_TINY = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_i
 WAKE_WORD = Path(pymicro_wakeword.__file__).parent / "models/okay_nabu.tflite"
 
 
-@pytest.fixture(scope="module", params=["installed", "newer"])
-def qemu(request, record_testsuite_property) -> None:
-    """Which QEMU runs; `make release` says which it was."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "newer":
-            patch.setenv("ETHOSU_QEMU", str(request.getfixturevalue("newer_qemu")))
-        version = ".".join(map(str, releases.version(Path(find_qemu()))))
-        record_testsuite_property(f"qemu {request.param}", f"QEMU {version}")
-        yield
-
-
 @pytest.fixture(scope="module", params=EMULATED)
-def every_board(request, qemu):
+def every_board(request, each_qemu):
     """Each board in turn, just booted, with a file in its ROM."""
     with QemuBoard(Machine(board=request.param, romfs=romfs.build(ROM))) as board:
         yield board
@@ -69,7 +56,7 @@ def test_its_root_takes_files(every_board):
     assert every_board.read_file("/b.bin") == bytes(range(256)) * 64
 
 
-def test_it_boots_to_the_prompt_on_its_uart(qemu, every_board, record_property):
+def test_it_boots_to_the_prompt_on_its_uart(each_qemu, every_board, record_property):
     """From the reset button on; then a command is typed."""
     facts = every_board.machine.board
     with Machine(board=facts.name, console="uart") as machine, serial.Serial(machine.port) as port:
@@ -100,7 +87,7 @@ def test_it_detects_a_wake_word_as_the_reference_does(every_board, compiled):
 
 
 @pytest.fixture(scope="module")
-def with_models(qemu, every_board, shared_models, compiled):
+def with_models(each_qemu, every_board, shared_models, compiled):
     """The same kind of board, with MLPerf Tiny's models and a wake word in its ROM."""
     facts = every_board.machine.board
     files = [

@@ -54,14 +54,10 @@ def transfer(size, source=at, target=at + 64, control=0x200200, attributes=0xF0A
 """
 
 
-@pytest.fixture(scope="module", params=["installed", "newer"])
-def chip(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
+@pytest.fixture(scope="module")
+def chip(each_qemu: None) -> Iterator[QemuBoard]:
     """The board on each QEMU, whose time follows its instructions."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "newer":
-            patch.setenv("ETHOSU_QEMU", str(request.getfixturevalue("newer_qemu")))
-        board = QemuBoard(Machine(board=BOARD, repeatable=True, coherence="off"))
-    with board:
+    with QemuBoard(Machine(board=BOARD, repeatable=True, coherence="off")) as board:
         board.exec(HELPERS)
         yield board
 

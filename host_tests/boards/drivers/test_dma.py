@@ -50,17 +50,8 @@ def changes():
 SIZES = (0, 1, 31, 32, 735, 4095, 4096, 8191, 16379, 16381, 33000, 65536)
 
 
-@pytest.fixture(scope="module", params=["installed", "newer"])
-def qemu(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Which QEMU runs."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "newer":
-            patch.setenv("ETHOSU_QEMU", str(request.getfixturevalue("newer_qemu")))
-        yield
-
-
 @pytest.fixture(scope="module", params=WITH_DMA)
-def running(request: pytest.FixtureRequest, qemu: None) -> Iterator[QemuBoard]:
+def running(request: pytest.FixtureRequest, each_qemu: None) -> Iterator[QemuBoard]:
     """Each board in turn."""
     with QemuBoard(Machine(board=request.param)) as board:
         yield board

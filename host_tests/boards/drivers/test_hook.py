@@ -11,24 +11,7 @@ from ethosu_tools import paths
 from . import WITH_DMA
 
 HOOK = "arm_ethos_io_memcpy"
-# An indented line that is no comment's.
-CALL = rf"^ +[^*/\s].*\b{HOOK}\(|^ +{HOOK}\("
-# Where tensors come in and go out, and what measures or tries the hook.
-TENSORS = (
-    "modules/ethosu/binding/",
-    "modules/ethosu/runtime/run.c",
-    "modules/ethosu/driver/ethosu_layout.c",
-)
-INSTRUMENTS = ("boards/drivers/moddma.c", "firmware/emulator/modemulator.c")
 INSTRUMENT_FUNCTIONS = {"dma_module_copy", "emulator_copy_cost"}
-
-REPO = Path(__file__).resolve().parents[3]
-CALLERS = sorted(
-    str(path.relative_to(REPO))
-    for folder in ("modules", "firmware", "boards")
-    for path in (REPO / folder).rglob("*.c")
-    if "natmod" not in path.parts and re.search(CALL, path.read_text(), re.MULTILINE)
-)
 
 
 @pytest.fixture(scope="module", params=WITH_DMA)
@@ -60,22 +43,6 @@ def test_symbol_is_strong_and_from_the_board(image):
     assert symbols == ["T"]
     weak = _object(image, "modules/ethosu/driver/arm_ethos_io_memcpy.c")
     assert f" W {HOOK}" in _run("arm-none-eabi-nm", weak)
-
-
-@pytest.mark.parametrize("source", CALLERS)
-def test_every_call_goes_through_the_symbol(repo, image, source):
-    """As many calls in the object as in the source: none was replaced by the default's body."""
-    calls = re.findall(CALL, (repo / source).read_text(), re.MULTILINE)
-    relocations = _run("arm-none-eabi-objdump", "-r", _object(image, source))
-    kinds = re.findall(rf"(R_ARM_THM_\w+)\s+{HOOK}$", relocations, re.MULTILINE)
-    assert len(kinds) >= len(calls) > 0
-    assert set(kinds) <= {"R_ARM_THM_CALL", "R_ARM_THM_JUMP24"}
-
-
-def test_nothing_else_calls_it():
-    assert [path for path in CALLERS if not path.startswith(TENSORS + INSTRUMENTS)] == []
-    for place in TENSORS:
-        assert any(path.startswith(place) for path in CALLERS), place
 
 
 def test_calls_survive_the_link(image):

@@ -26,12 +26,9 @@ def word(machine: Machine, address: int) -> int | None:
     return int(value, 16) if value.strip().startswith("0x") else None
 
 
-@pytest.mark.parametrize("qemu", ["installed", "newer"])
 @pytest.mark.parametrize("name", GATES)
-def test_a_reset_closes_the_gates(name, qemu, request, monkeypatch):
+def test_a_reset_closes_the_gates(name, each_qemu):
     """The CPU stands still, so that nothing opens them again."""
-    if qemu == "newer":
-        monkeypatch.setenv("ETHOSU_QEMU", str(request.getfixturevalue("newer_qemu")))
     register, device = GATES[name]
     with QemuBoard(Machine(board=name)) as board:
         machine = board.machine

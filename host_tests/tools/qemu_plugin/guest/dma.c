@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /** Scenarios of the DMA controller. Registers: Arm DDI 0218 (PL081), chapter 3. */
-#include "emulator_page.h"
 #include "guest.h"
 
 #define DMA_BASE 0x41200000u
@@ -14,7 +13,6 @@ enum dma_register {
     ERROR_CLEAR = 0x010,
     ENABLED = 0x01C,
     CONFIGURATION = 0x030,
-    PERIPHERAL_ID = 0xFE0,
 };
 
 /** Registers of channel 1, and the items of a list. */
@@ -78,16 +76,6 @@ static uint32_t matching(uintptr_t a, uintptr_t b, size_t size)
     return count;
 }
 
-SCENARIO(dma_identify)
-{
-    uint32_t id = 0;
-    for (unsigned i = 0; i < 4; i++) {
-        id |= (DMA(PERIPHERAL_ID + 4 * i) & 0xFF) << 8 * i;
-    }
-    report("id", id);
-    report("id_secure", *word(DMA_BASE + SECURE + PERIPHERAL_ID));
-}
-
 /** Every width, from every memory to another. */
 SCENARIO(dma_moves)
 {
@@ -108,30 +96,6 @@ SCENARIO(dma_moves)
     report("reasons", reasons);
     report("interrupts", irq_count[DMA_IRQ]);
     report("enabled", DMA(ENABLED));
-}
-
-/** A transfer of three pieces, one interrupt. */
-SCENARIO(dma_list)
-{
-    struct piece *items = (struct piece *)(DDR + 0x01000000u);
-    fill(DDR, 0x3000);
-    items[0] = (struct piece){DDR + 0x1000, ISRAM + 0x1000, (uint32_t)&items[1],
-                              control(2, 0x400) & ~(1u << 31)};
-    items[1] = (struct piece){DDR + 0x2000, ISRAM + 0x2000, 0, control(2, 0x400)};
-    start_piece((struct piece){DDR, ISRAM, (uint32_t)&items[0], control(2, 0x400) & ~(1u << 31)});
-    report("reasons", wait());
-    report("matching", matching(DDR, ISRAM, 0x3000));
-}
-
-/** The CPU sleeps meanwhile; a look at the registers sees the transfer under way. */
-SCENARIO(dma_sleep)
-{
-    start(DDR, ISRAM, 2, UNITS_MAX);
-    report("enabled_meanwhile", DMA(ENABLED));
-    report("configuration_meanwhile", CHANNEL_CONFIGURATION);
-    report("reasons", wait());
-    report("instructions", *word(EMULATOR_PAGE_BASE + EMULATOR_DMA_INSN_LO));
-    report("idle", *word(EMULATOR_PAGE_BASE + EMULATOR_DMA_IDLE));
 }
 
 /** Memory that only the CPU reaches, and then a transfer that is right. */
@@ -166,16 +130,6 @@ SCENARIO(dma_cancel)
     report("untouched", *word(ISRAM));
     report("enabled", DMA(ENABLED));
     report("interrupts", irq_pending(DMA_IRQ));
-}
-
-/** For injected faults: three transfers. */
-SCENARIO(dma_three)
-{
-    static const char *const names[] = {"first", "second", "third"};
-    for (unsigned i = 0; i < 3; i++) {
-        start(DDR, ISRAM, 2, 4);
-        report(names[i], wait());
-    }
 }
 
 /** Source, list and destination each need their maintenance. */
