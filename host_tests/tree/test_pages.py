@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Pages name only what there is, link only to what there is, and use the words of the field."""
 
+import argparse
 import functools
 import re
 import shlex
@@ -8,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from ethosu_tools import cli
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -17,6 +19,7 @@ FENCE = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
 SOURCE = re.compile(r"[\w.*/-]+\.(?:c|h|def|mk|ld|py|pyi|sh|md|toml|lock)")
 MAKE = re.compile(r"(?:^|[;&|] *)make +([^;&|]+)")
+ETHOSU = re.compile(r"(?:^|[;&|] *)(?:\S*/)?ethosu +([a-z][^;&|]*)")
 
 # Files that pages name and that are not this tree's: MicroPython's, or on a board.
 ELSEWHERE = {
@@ -190,3 +193,25 @@ def test_words_that_are_gone_do_not_come_back():
         if match:
             found[name] = match[0]
     assert found == {}
+
+
+parser_of = functools.cache(cli.make_parser)
+
+
+def unknown_options(call: str) -> set[str]:
+    """Options that this command of the tools does not have."""
+    words = shlex.split(call)
+    parser = parser_of(words[0])
+    for word in words[:2]:
+        commands = (
+            each for each in parser._actions if isinstance(each, argparse._SubParsersAction)
+        )
+        parser = next((each.choices.get(word, parser) for each in commands), parser)
+    named = {word.partition("=")[0] for word in words if word.startswith("--")}
+    return named - set(parser._option_string_actions)
+
+
+@pytest.mark.parametrize("page", PRESENT)
+def test_options_of_the_tools_exist(page):
+    calls = [call for command in commands(page) for call in ETHOSU.findall(command)]
+    assert {call: unknown_options(call) for call in calls if unknown_options(call)} == {}
