@@ -30,12 +30,13 @@ FOREIGN = {"arm_ethos_io_memcpy"}
 OWN = re.compile(r"ethosu_(ext|board|memory|device_desc|device_config)_\w+")
 
 
-def build(folder: Path, *options: str) -> Path:
+def build(folder: Path, *options: str, source: Path = DRIVER) -> Path:
     """Configure and build with CMake; the archive."""
     toolchain = folder / "toolchain.cmake"
     toolchain.write_text(TOOLCHAIN)
-    command = ["cmake", "-S", DRIVER, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=MinSizeRel"]
-    cbuild.run([*command, f"-DCMAKE_TOOLCHAIN_FILE={toolchain}", *options])
+    command = ["cmake", "-S", source, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=MinSizeRel"]
+    command += ["-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}"]
+    cbuild.run([*command, *options])
     cbuild.run(["cmake", "--build", folder / "build", "-j2"])
     return folder / "build/libethosu_core_driver.a"
 
@@ -154,6 +155,28 @@ def test_arms_options_build_and_link(name, tmp_path) -> None:
     assert ("ethosu_ext_part_U85" in symbols) == (name != "one product")
     assert ("ethosu_ext_commands_U65" in symbols) == (name != "no verifier, time-out")
     assert ("ethosu_ext_log" in symbols) == (name == "chosen by payload, log")
+
+
+LIKE_ZEPHYR = """
+cmake_minimum_required(VERSION 3.20)
+project(firmware LANGUAGES C)
+set(CMAKE_C_COMPILE_FEATURES "")
+set(CONFIG_SYS_CLOCK_TICKS_PER_SEC 100)
+set(ETHOSU_TARGET_NPU_CONFIG ethos-u55-256)
+add_subdirectory({driver} driver)
+"""
+
+
+def test_a_project_that_includes_it_as_zephyr_does_gets_what_it_set(tmp_path) -> None:
+    """One product, time-outs in ticks, C11 although the project knows no features of its compiler."""
+    (tmp_path / "CMakeLists.txt").write_text(LIKE_ZEPHYR.format(driver=DRIVER))
+    folder = build(tmp_path, source=tmp_path).parent / "driver"
+    symbols = cbuild.run(["arm-none-eabi-nm", folder / "libethosu_core_driver.a"])
+    assert "ethosu_ext_part_U55" in symbols
+    assert "ethosu_ext_part_U85" not in symbols
+    commands = (tmp_path / "build/compile_commands.json").read_text()
+    assert commands.count("-DETHOSU_EXT_SECOND=100u") == commands.count("-std=gnu11") > 10
+    assert "name: hal_ethos_u" in (DRIVER / "zephyr/module.yml").read_text()
 
 
 def test_a_wrong_option_is_a_sentence(tmp_path) -> None:
