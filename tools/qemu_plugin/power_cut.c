@@ -13,7 +13,8 @@ static struct {
     unsigned left;  /**< steps until the power fails in one; 0: it does not */
     unsigned again; /**< the same, once it has failed */
     unsigned seed;
-    bool off; /**< it has failed, and the machine was not reset yet */
+    bool second; /**< the step that is waited for is cut-again's */
+    bool off;    /**< it has failed, and the machine was not reset yet */
 } power;
 
 /** xorshift64 */
@@ -47,7 +48,8 @@ void power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size)
         return;
     }
     tear(at, bytes, size);
-    message(MESSAGE_GUEST_ERROR, "power: it fails while %u bytes of memory change", size);
+    message(MESSAGE_GUEST_ERROR, "nvm: injected fault %s, while %u bytes change",
+            power.second ? "cut-again" : "cut", size);
     power.off = true;
     board_inject("power-loss", 1);
 }
@@ -61,6 +63,7 @@ bool power_cut_inject(const char *fault, unsigned count)
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         if (strcmp(values[i].name, fault) == 0) {
             *values[i].value = count;
+            power.second = power.second && i != 0;
             return true;
         }
     }
@@ -72,6 +75,7 @@ void power_cut_reset(void)
     if (power.off) {
         power.left = power.again;
         power.again = 0;
+        power.second = true;
     }
     power.off = false;
 }

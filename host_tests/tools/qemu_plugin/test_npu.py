@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The NPU in the emulated board: registers, memories, interrupt, resets."""
 
+import re
 import threading
 from pathlib import Path
 
 import pytest
 
-from tools.qemu_plugin.guest import Guest
+from tools.qemu_plugin.guest import TOOLS, Guest
 
 RUNNING = 0x1
 IRQ_RAISED = 0x2
@@ -184,17 +185,45 @@ def test_user_ends_qemu_during_a_run(guest: Guest) -> None:
         assert process.wait() == 0
 
 
-INJECTED = ("irq-lost", "irq-late", "irq-spurious", "hang", "bus-error", "parse-error", "watchdog")
-INJECTED += ("ecc-error", "dead")
+# Fault: the scenario in which it happens, further arguments of the plugin.
+INJECTED = {
+    "npu": dict.fromkeys(
+        ("irq-lost", "irq-late", "irq-spurious", "hang", "bus-error", "parse-error", "watchdog",
+         "ecc-error", "dead"),
+        ("move_in_ddr", ""),
+    )
+    | dict.fromkeys(("power-refused", "reset-stuck", "prot-stuck"), ("power_and_reset", ""))
+    | {"branch-error": ("move_in_ddr", "npu=ethos-u85-256")},
+    "dma": dict.fromkeys(("bus-error", "abort", "irq-lost", "hang"), ("dma_three", "")),
+    "console": dict.fromkeys(("interrupt", "noise", "lost"), ("move_in_ddr", "")),
+    "board": dict.fromkeys(("reset", "power-loss", "call"), ("move_in_ddr", "")),
+}  # fmt: skip
+BY_BOARD = {"nvm": {"cut", "cut-again"}}  # host_tests/boards/test_power_cuts.py
 
 
-@pytest.mark.parametrize("name", INJECTED)
-def test_an_injected_fault_says_so(guest: Guest, name: str) -> None:
+@pytest.mark.parametrize(
+    ("device", "name"), [(device, name) for device in INJECTED for name in INJECTED[device]]
+)
+def test_an_injected_fault_says_so(guest: Guest, device: str, name: str) -> None:
     """Before anything that follows from it; some of them stop the guest for ever."""
-    with guest.start("move_in_ddr", f"fault={name}") as process:
+    scenario, more = INJECTED[device][name]
+    with guest.start(scenario, f"fault={device}.{name},{more}".rstrip(",")) as process:
         late = threading.Timer(30, process.kill)
         late.start()
         assert process.stderr is not None
         messages = (line for line in process.stderr if line.startswith("ethosu: "))
-        assert next(messages, "") == f"ethosu: npu: injected fault {name}\n"
+        assert next(messages, "") == f"ethosu: {device}: injected fault {name}\n"
         late.cancel()
+
+
+def test_each_fault_of_the_manual_is_in_the_table() -> None:
+    """The names of the manual's table of faults."""
+    manual = (TOOLS / "qemu_plugin/README.md").read_text()
+    table = manual.split("| device | names |")[1].split("\n\n")[0]
+    rows = re.findall(r"^\| `?(\w+)`? \| (.*) \|$", table, re.MULTILINE)
+    # Names stand before a colon, an explanation in brackets, or a comma: not where code is quoted.
+    named = {
+        device.lower(): set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", text)) - {"seed"}
+        for device, text in rows
+    }
+    assert named == {device: set(names) for device, names in INJECTED.items()} | BY_BOARD

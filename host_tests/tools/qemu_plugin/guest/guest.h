@@ -67,6 +67,7 @@ enum npu_register {
     NPU_QBASE = 0x10,
     NPU_QCONFIG = 0x1C,
     NPU_QSIZE = 0x20,
+    NPU_PROT = 0x24,
     NPU_CONFIG = 0x28,
     NPU_BASEP = 0x80,
 };

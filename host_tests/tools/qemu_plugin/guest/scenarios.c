@@ -139,6 +139,13 @@ SCENARIO(states)
     }
 }
 
+SCENARIO(power_and_reset)
+{
+    NPU(NPU_CMD) = 0; // asks for power
+    NPU(NPU_RESET) = 3;
+    report("prot", NPU(NPU_PROT));
+}
+
 SCENARIO(stream_in_tcm)
 {
     static _Alignas(16) uint32_t stream[4];
