@@ -15,9 +15,8 @@ enum {
     TAPS_PER_STEP = 4, /**< depthwise and part-kernel, 8-bit */
     SUB_KERNEL = 8,
     OUTPUT_UNIT = 32,
-    STEP_DELAY = 2,      /**< cycles until a micro block's sums can be added to */
-    WIDE_STEP_DELAY = 3, /**< of sums wider than 32 bits, in the smaller arrays */
-    SMALL_ARRAY = 128,   /**< MACs */
+    SMALL_ARRAY = 128,   /**< MACs: wide sums take longer there */
+    SMALLEST_ARRAY = 32, /**< MACs: all sums do */
     PART_KERNEL_INPUTS = 16,
 };
 
@@ -55,6 +54,7 @@ static uint32_t input_depth(const struct npu *npu, const struct npu_op *op)
 /** Micro blocks of a block, and what they share. */
 struct grid {
     uint64_t plane; /**< across and down */
+    bool is_line;   /**< one across, or one down */
     uint64_t depth;
     uint64_t weight_cycles; /**< to bring the weights of one step */
     uint32_t inputs;        /**< channels of the IFM at a time */
@@ -71,9 +71,11 @@ static struct grid grid_of(const struct npu *npu, const struct npu_op *op, struc
         unit.width = 4;
     }
     uint32_t inputs = input_depth(npu, op);
+    uint32_t rows = divide_up(block.height, unit.height);
+    uint32_t columns = divide_up(block.width, unit.width);
     return (struct grid){
-        .plane =
-            (uint64_t)divide_up(block.height, unit.height) * divide_up(block.width, unit.width),
+        .plane = (uint64_t)rows * columns,
+        .is_line = rows == 1 || columns == 1,
         .depth = divide_up(block.depth, unit.depth),
         .weight_cycles = 4u * unit.depth / npu->product->cores,
         .inputs = inputs,
@@ -87,6 +89,7 @@ static uint64_t sub_kernel_cycles(const struct npu *npu, const struct npu_op *op
 {
     uint32_t words = op->ifm.bits / 8u;
     if (op->inputs == 0 && !op->spans_depth) {
+        words = npu->product->macs_per_cycle == SMALLEST_ARRAY ? 1 : words;
         *steps = 1;
         return larger(STEP_CYCLES, taps) * grid->plane * grid->depth * words *
                npu->product->family->pool_cycles;
@@ -103,16 +106,29 @@ static uint64_t sub_kernel_cycles(const struct npu *npu, const struct npu_op *op
     return larger(grid->weight_cycles, plane) * *steps * grid->depth * groups;
 }
 
+/** Cycles until a micro block's sums can be added to; wide: they have more than 32 bits. */
+static uint64_t step_delay(uint32_t macs, bool wide)
+{
+    if (macs == SMALLEST_ARRAY) {
+        return wide ? 7 : 3;
+    }
+    return wide && macs <= SMALL_ARRAY ? 3 : 2;
+}
+
 /** With one micro block in the plane, a step waits for the sums of the one before it. */
 static uint64_t delay_cycles(const struct npu *npu, const struct npu_op *op,
                              const struct grid *grid, uint32_t steps)
 {
-    bool wide = op->accumulators.bits > 32 && npu->product->macs_per_cycle <= SMALL_ARRAY;
-    uint64_t delay = wide ? WIDE_STEP_DELAY : STEP_DELAY;
-    if (grid->plane != 1) {
-        return 0;
+    const uint32_t macs = npu->product->macs_per_cycle;
+    const bool wide = op->accumulators.bits > 32;
+    const uint64_t delay = step_delay(macs, wide);
+    uint64_t waits = 0;
+    if (grid->plane == 1) {
+        waits = grid->depth == 1 ? steps : (uint64_t)(steps - 1) * grid->depth;
     }
-    uint64_t waits = grid->depth == 1 ? steps : (uint64_t)(steps - 1) * grid->depth;
+    if (macs == SMALLEST_ARRAY && wide && grid->is_line && grid->depth > 1) {
+        waits += grid->depth;
+    }
     bool parts = op->spans_depth && op->kernel.part_kernel;
     return delay * waits * (parts ? divide_up(grid->inputs, INPUTS_PER_CYCLE) : 1);
 }

@@ -91,11 +91,11 @@ static void add_pixels(struct row *row, uint32_t pixels, uint32_t from, uint32_t
     uint64_t element = map->bits / 8u;
     if (map->nhcwb16) {
         uint64_t bricks = divide_up((uint64_t)from + depth, NPU_BRICK) - from / NPU_BRICK;
-        add_bytes(row, times * bricks, pixels * NPU_BRICK * element);
+        add_bytes(row, times * bricks, element * pixels * NPU_BRICK);
     } else if (depth == map->depth && map->stride_x == (int64_t)(depth * element)) {
-        add_bytes(row, times, pixels * depth * element);
+        add_bytes(row, times, element * pixels * depth);
     } else {
-        add_bytes(row, times * pixels, depth * element);
+        add_bytes(row, times * pixels, element * depth);
     }
 }
 
