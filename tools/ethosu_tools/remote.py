@@ -117,8 +117,12 @@ class EmulatedRunner(_BoardRunner):
         board: str | None = None,
         coherence: str | None = None,
         named: bytes | None = None,
+        timed: bool = False,
     ) -> None:
-        """Start a board with the model in its ROM, and the data file that it names."""
+        """Start a board with the model in its ROM, and the data file that it names.
+
+        `timed`: an inference takes the time of that board, as of `Machine`.
+        """
         data = models.read(model)
         name = ROM_NAME + models.suffix(data)
         files = {name: data} | ({} if named is None else {_DATA_NAME: named})
@@ -126,7 +130,9 @@ class EmulatedRunner(_BoardRunner):
         emulation = boards.chosen(board).qemu
         if npu is None and emulation and emulation.any_npu:
             npu = str(models.describe_compiled(model).npu)
-        self._machine = Machine(npu, board=board, console=console, romfs=image, coherence=coherence)
+        self._machine = Machine(
+            npu, board=board, console=console, romfs=image, coherence=coherence, timed=timed
+        )
         super().__init__(QemuBoard(self._machine), model, named)
         step_bytes = max(self.input_bytes, self.output_bytes, 1)
         self._window = self._machine.window

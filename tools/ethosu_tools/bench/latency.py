@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import models
-from ..errors import BoardError
+from ..errors import BoardError, UsageError
 from ..estimate import latency, points, systems
 from ..estimate.points import Point
 from ..remote import EmulatedRunner, SerialRunner
@@ -45,11 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run the model on the board, and estimate it."""
+    if args.count < 1:
+        raise UsageError(f"--count is {args.count}, expected at least 1")
     npu = str(models.describe_compiled(args.model).npu)
     system = systems.find(args.board, npu, args.weights)
     ui.note(f"running {args.count} inferences on {args.on}")
     runner = (
-        EmulatedRunner(args.model, board=args.board)
+        EmulatedRunner(args.model, board=args.board, timed=True)
         if args.on == "qemu"
         else SerialRunner(args.model, args.on)
     )

@@ -25,7 +25,7 @@ memory, or a port.
 The interval is that of the comparison: 30 % below 0.2 ms, else 20 %. Where no chip was measured,
 only the lower end is known: Ethos-U65 and U85, weights or tensors outside of the chip, and boards
 whose memories are guesses. What the CPU does is not in the figure: --cpu counts its instructions,
-and says their time if each took one cycle. That is no measurement: memory is often slower.
+and says their time at one a cycle, and the least, at two a cycle. Slow memory adds to it.
 
     ethosu estimate model.tflite --board BOARD
     ethosu estimate model.tflite --all
@@ -70,8 +70,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile where needed, estimate."""
     if args.all:
-        if args.board or args.config or args.weights or args.picture:
-            raise UsageError("--all takes all boards: not with --board, --config, --weights")
+        if args.board or args.config or args.weights or args.picture or args.cpu:
+            raise UsageError(
+                "--all takes all boards: not with --board, --config, --weights, --picture or --cpu"
+            )
         return {"models": [str(model) for model in args.models], "all": list(_all(args, ui))}
     if len(args.models) > 1:
         raise UsageError("several models only with --all")
@@ -80,12 +82,14 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         compiled = compile_for(model, system, Path(work))
         found = latency.estimate(compiled, system)
-        data = {"model": str(model), **found.as_dict(), "hints": hints(compiled, found)}
+        faster = hints(model, compiled, found, Path(work))
+        data = {"model": str(model), **found.as_dict(), "hints": faster}
         if args.cpu:
             ui.note("counting instructions on an emulated board")
             count = cpu.instructions(compiled)
-            time = cpu.milliseconds(count, system) if system.cpu_mhz else None
-            data["cpu"] = {"instructions": count, "clock_mhz": system.cpu_mhz, "ms": time}
+            time, least = cpu.milliseconds(count, system) if system.cpu_mhz else (None, None)
+            clock = system.cpu_mhz
+            data["cpu"] = {"instructions": count, "clock_mhz": clock, "ms": time, "low_ms": least}
     if args.picture:
         roofline.save(found, args.picture)
         data["picture"] = str(args.picture)
@@ -105,15 +109,24 @@ def compile_for(model: Path, system: System, folder: Path) -> Path:
     return output
 
 
-def hints(compiled: Path, found: Estimate) -> list[str]:
-    """Places for the weights with which the same commands take less time."""
+def hints(model: Path, compiled: Path, found: Estimate, folder: Path) -> list[str]:
+    """Other memories for the weights, and the largest NPU of the family, if they take less time."""
+    system = found.system
+    others = [
+        (f"with the weights in {place}", compiled, system.with_weights(place))
+        for place in system.places
+        if place != system.weights.name
+    ]
+    family = system.npu.rpartition("-")[0]
+    largest = [npu for npu in vela.NPUS if npu.startswith(family)][-1]
+    if largest != system.npu and compiled != model:
+        other = system.with_npu(largest)
+        others.append((f"with an {largest}", compile_for(model, other, folder), other))
     lines = []
-    for place in found.system.places:
-        if place == found.system.weights.name:
-            continue
-        other = latency.estimate(compiled, found.system.with_weights(place))
-        if other.high_ms and other.milliseconds < WORTH * found.milliseconds:
-            lines.append(f"with the weights in {place}: {other.milliseconds:.3g} ms")
+    for change, path, other in others:
+        gain = latency.estimate(path, other)
+        if not gain.is_bound and gain.milliseconds < WORTH * found.milliseconds:
+            lines.append(f"{change}: {text.figure(gain.as_dict())}")
     return lines
 
 
@@ -156,10 +169,11 @@ def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
 
 def render(data: dict[str, Any]) -> str:
     """The figure first, then what it is made of."""
-    if len(data.get("models", ())) > 1:
-        return _pivot(data["models"], data["all"])
     if "all" in data:
-        return text.table(_ALL_HEAD, [_row(row) for row in data["all"]], "ms")
+        one = len(data["models"]) == 1
+        rows = [_row(row) for row in data["all"]]
+        table = text.table(_ALL_HEAD, rows, "ms") if one else _pivot(data["models"], data["all"])
+        return "\n".join([table, "", *text.LEGEND])
     rows = [
         (
             str(index),
@@ -203,9 +217,8 @@ def _pivot(models: list[str], rows: list[dict[str, Any]]) -> str:
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
         key = row["system"], row["npu"], f"{row['clock_mhz']:g}", row["weights"]
-        cell = "-" if "error" in row else text.figure(row).removeprefix("at least ")
-        outside = "error" not in row and cell.endswith("ms")
-        lines.setdefault(key, {})[row["model"]] = f">= {cell}" if outside else cell
+        cell = "-" if "error" in row else text.figure(row).replace("at least", ">=")
+        lines.setdefault(key, {})[row["model"]] = cell.replace(" ms", "")
     head = ("system", "NPU", "MHz", "weights", *(Path(model).stem for model in models))
     return text.table(
         head, [(*key, *(cells[each] for each in models)) for key, cells in lines.items()]

@@ -61,6 +61,11 @@ class Estimate:
         return self.cycles / self.system.clock_hz * 1e3
 
     @property
+    def is_bound(self) -> bool:
+        """Is only the lower end worth saying?"""
+        return self.high_ms is None and self.basis != UNCHECKED
+
+    @property
     def bounds(self) -> dict[str, float]:
         """Share of the cycles that each unit bounds, the largest first."""
         cycles: Counter[str] = Counter()

@@ -6,6 +6,7 @@ is which there, and what was checked of it, stands in board.toml, or in chips.to
 """
 
 import configparser
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from typing import Any
 
 from .. import boards, vela
 from ..boards import VelaFacts
-from ..errors import InputError, SetupError, UsageError
+from ..errors import InputError, UsageError
 from ..sim import MemoryStruct
 
 _HERE = Path(__file__).parent
@@ -25,6 +26,8 @@ _BEAT = {"u55": 8, "u65": 16, "u85": 16}
 # Regions of a command stream, as bits: constants; the fast scratch; and all the others.
 _CONSTANTS, _FAST, _ALL = 0b001, 0b100, 0xFF
 _EXTERNAL_AREAS = ("Dram", "OffChipFlash")
+# Of numbers in Vela's files: the simulator has them as 32-bit integers, speeds in thousandths.
+_LARGEST = 1e6
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Memory:
     def for_simulator(self, regions: int) -> MemoryStruct:
         """The same for the simulator, as the memory of these regions."""
         return MemoryStruct(
-            millibytes=max(1, round(self.bytes_per_cycle * 1000)),
+            millibytes=min(max(1, round(self.bytes_per_cycle * 1000)), 2**32 - 1),
             read_latency=self.read_latency,
             write_latency=self.write_latency,
             burst=self.burst,
@@ -81,6 +84,12 @@ class System:
         """The same with the weights in another memory."""
         return _build(self.name, self.title, self.npu, self.facts_of, place)
 
+    def with_npu(self, npu: str) -> "System":
+        """The same with another NPU."""
+        place = self.weights.name if self.places else None
+        built = _build(self.name, self.title, npu, self.facts_of, place)
+        return replace(built, places=self.places)
+
 
 def names() -> list[str]:
     """All systems that can be asked about by name."""
@@ -95,11 +104,13 @@ def find(name: str, npu: str | None = None, weights: str | None = None) -> Syste
         own = [facts["npu"]]
         title = facts["title"]
     else:
+        if name not in boards.names():
+            raise InputError(f"there is no board or chip {name!r}; known are {', '.join(names())}")
         board = boards.load(name)
         if not board.estimate or not board.vela:
             raise InputError(f"{name}: its {boards.FILE} has no [estimate]")
         facts = {
-            "config": str(board.vela.config),
+            "config": board.vela.config,
             "memory_mode": board.vela.memory_mode,
             "cpu_mhz": board.clock_mhz,
             **board.estimate,
@@ -128,7 +139,7 @@ def example(npu: str) -> System:
 def custom(npu: str, config: Path, system_config: str, memory_mode: str) -> System:
     """A system in a user's own file for Vela."""
     facts = {
-        "config": str(config),
+        "config": config,
         "memory_mode": memory_mode,
         "tensors": "",
         "weights": {"": system_config},
@@ -156,56 +167,77 @@ def _read(paths: list[Path]) -> configparser.ConfigParser:
     return parser
 
 
-def _section(parser: configparser.ConfigParser, name: str) -> dict[str, str]:
+def _section(parser: configparser.ConfigParser, name: str, *heirs: str) -> dict[str, str]:
     """The entries of a section, and of those that it inherits from."""
     if not parser.has_section(name):
         kind = name.partition(".")[0]
         known = [each.partition(".")[2] for each in parser.sections() if each.startswith(kind)]
         raise InputError(f"there is no section [{name}]; found {', '.join(known) or 'none'}")
+    if name in heirs:
+        raise InputError(f"[{name}] inherits from itself")
     own = dict(parser[name])
     parent = own.pop("inherit", None)
-    return (_section(parser, parent) if parent else {}) | own
+    return (_section(parser, parent, name, *heirs) if parent else {}) | own
+
+
+def _number(section: Mapping[str, str], key: str, least: float, default: float | None) -> float:
+    """A number of a section, at least as large as said; a default of None: it has to be there."""
+    text = section.get(key.lower(), default)
+    if text is None:
+        raise InputError(f"{key} is missing")
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not least <= value < math.inf:
+        raise InputError(f"{key} is {text!r}, expected a number of at least {least:g}")
+    return value
 
 
 def _memory(section: Mapping[str, str], area: str, beat: int, name: str) -> Memory:
-    def number(key: str, default: float) -> float:
-        text = section.get(f"{area}_{key}".lower(), default)
-        try:
-            return float(text)
-        except ValueError:
-            raise InputError(f"{area}_{key} is {text!r}, expected a number") from None
+    def number(key: str, least: float, default: float | None) -> float:
+        value = _number(section, f"{area}_{key}", least, default)
+        if value > _LARGEST:
+            raise InputError(f"{area}_{key} is {value:g}, expected {_LARGEST:g} at most")
+        return value
 
     return Memory(
         name=name or area,
-        bytes_per_cycle=beat * number("ports_used", 1) * number("clock_scale", 1),
-        read_latency=int(number("read_latency", 0)),
-        write_latency=int(number("write_latency", 0)),
-        burst=max(1, int(number("burst_length", 1))),
+        bytes_per_cycle=beat * number("ports_used", 1, 1) * number("clock_scale", 1e-6, None),
+        read_latency=int(number("read_latency", 0, 0)),
+        write_latency=int(number("write_latency", 0, 0)),
+        burst=int(number("burst_length", 1, 1)),
     )
 
 
 def _build(name: str, title: str, npu: str, facts: Mapping[str, Any], place: str | None) -> System:
     config = facts.get("config", "chips.ini")
-    path = Path(config) if Path(config).is_file() else _vela_file(config)
+    path = config if isinstance(config, Path) else _vela_file(config)
     parser = _read([_vela_file(_MODES), *([path] if path != _vela_file(_MODES) else [])])
     places = tuple(facts["weights"])
     place = places[0] if place is None else place
     if place not in facts["weights"]:
         raise UsageError(f"{name} has weights in {' or '.join(places)}, not in {place}")
     system_config = facts["weights"][place] or facts["weights"][places[0]]
+    own = facts["weights"][place] != ""
+    beat = _BEAT[npu.split("-")[1]]
+    external = facts.get("external", ())
     try:
         section = _section(parser, f"System_Config.{system_config}")
         mode = _section(parser, f"Memory_Mode.{facts['memory_mode']}")
+        clock = _number(section, "core_clock", 1, None)
         areas = {port: section[f"{port.lower()}_port"] for port in ("Axi0", "Axi1")}
-        clock = float(section["core_clock"])
-    except (KeyError, ValueError) as error:
-        raise SetupError(f"{path}: [{system_config}] lacks or misspells {error}") from None
-    beat = _BEAT[npu.split("-")[1]]
-    external = facts.get("external", ())
-    fast = _memory(section, areas[mode.get("cache_mem_area", "Axi0")], beat, facts["tensors"])
-    tensors = _memory(section, areas[mode.get("arena_mem_area", "Axi0")], beat, facts["tensors"])
-    own = facts["weights"][place] != ""
-    weights = _memory(section, areas["Axi1"], beat, place) if own else tensors
+        fast = _memory(section, areas[mode.get("cache_mem_area", "Axi0")], beat, facts["tensors"])
+        tensors = _memory(
+            section, areas[mode.get("arena_mem_area", "Axi0")], beat, facts["tensors"]
+        )
+        # A file of Vela says where constants are; for a board or chip the name of the memory does.
+        constants = areas["Axi1" if place else mode.get("const_mem_area", "Axi1")]
+        weights = _memory(section, constants, beat, place) if own else tensors
+    except KeyError as error:
+        raise InputError(f"{path}: [System_Config.{system_config}]: {error} is missing") from None
+    except InputError as error:
+        raise InputError(f"{path}: [System_Config.{system_config}]: {error}") from None
     if mode.get("arena_mem_area") == "Axi1":  # weights and tensors in DRAM
         tensors = replace(weights)
     if not facts["tensors"] and weights.name in _EXTERNAL_AREAS:

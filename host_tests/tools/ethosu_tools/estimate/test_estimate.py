@@ -5,12 +5,13 @@ import csv
 import hashlib
 import json
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 from ethosu_tools import boards, romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import InputError, UsageError
-from ethosu_tools.estimate import latency, points, systems
+from ethosu_tools.estimate import latency, points, systems, text
 from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite import metadata
 
@@ -67,6 +68,47 @@ def test_a_file_of_velas_is_read_with_what_it_inherits(tmp_path):
         systems.custom("ethos-u55-128", path, "Slow", "Shared_Sram")
 
 
+# What stands behind `inherit=System_Config.Slow`, and what is said of it.
+WRONG = {
+    "core_clock=fast": "core_clock is 'fast', expected a number of at least 1",
+    "core_clock=0": "core_clock is '0', expected a number of at least 1",
+    "Sram_clock_scale=nan": "Sram_clock_scale is 'nan', expected",
+    "OffChipFlash_clock_scale=0": "OffChipFlash_clock_scale is '0', expected",
+    "OffChipFlash_read_latency=-5": "OffChipFlash_read_latency is '-5', expected",
+    "Sram_burst_length=1e30": r"Sram_burst_length is 1e\+30, expected 1e\+06 at most",
+    "axi1_port=Nowhere": "Nowhere_clock_scale is missing",
+    "inherit=System_Config.Wrong": "inherits from itself",
+    "inherit=System_Config.Absent": r"there is no section \[System_Config.Absent\]; found",
+    "inherit=Memory_Mode.Sram_Only": "core_clock is missing",
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_a_wrong_file_of_velas_is_one_sentence(line, tmp_path):
+    path = tmp_path / "mine.ini"
+    inherit = "" if line.startswith("inherit") else "inherit=System_Config.Slow\n"
+    path.write_text(f"{MINE}[System_Config.Wrong]\n{inherit}{line}\n")
+    with pytest.raises(InputError, match=WRONG[line]) as error:
+        systems.custom("ethos-u55-128", path, "Wrong", "Shared_Sram")
+    assert str(path) in str(error.value)
+
+
+def test_files_are_the_user_s_or_our_own_as_they_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"^chips.ini is no configuration file"):
+        systems.custom("ethos-u55-128", Path("chips.ini"), "RENESAS_RA8P1", "Shared_Sram")
+    Path("chips.ini").write_text("[System_Config.Mine]\n")
+    assert systems.find("RA8P1").clock_hz == 500e6
+
+
+def test_a_memory_mode_says_where_constants_are(tmp_path):
+    path = tmp_path / "mine.ini"
+    path.write_text(MINE)
+    for mode, speed in (("Shared_Sram", 2), ("Sram_Only", 4)):
+        system = systems.custom("ethos-u55-128", path, "Slow", mode)
+        assert system.weights.bytes_per_cycle == speed
+
+
 def test_slower_memory_takes_longer_and_says_so(small_cnn, tmp_path):
     path = tmp_path / "mine.ini"
     path.write_text(MINE)
@@ -113,7 +155,7 @@ def test_wrong_names_are_one_sentence(small_cnn):
         systems.find("RA8P1", weights="DDR")
     with pytest.raises(UsageError, match="RA8P1 has ethos-u55-256, not ethos-u55-64"):
         systems.find("RA8P1", "ethos-u55-64")
-    with pytest.raises(InputError, match="there is no board 'NONE'"):
+    with pytest.raises(InputError, match=r"there is no board or chip 'NONE'; known are .*RA8P1"):
         systems.find("NONE")
     with pytest.raises(InputError, match="compiled for ethos-u55-128, but RA8P1 has ethos-u55-256"):
         latency.estimate(small_cnn, systems.find("RA8P1"))
@@ -138,6 +180,28 @@ def test_instructions_of_the_cpu_are_counted(ethosu, small_cnn):
     counted = json.loads(out)["cpu"]
     assert code == 0 and 1000 < counted["instructions"] < 100_000
     assert counted["ms"] == pytest.approx(counted["instructions"] / 32e3)
+    assert counted["low_ms"] == pytest.approx(counted["ms"] / 2)
+
+
+def test_what_would_gain_is_said(ethosu, shared_models):
+    """A memory, also of a board whose speeds nobody has checked; a larger NPU."""
+    code, out, _ = ethosu(
+        "estimate", shared_models / "ad01_int8.tflite", "--board", "NUMAKER_M55M1"
+    )
+    assert code == 0 and "faster     with the weights in SRAM: " in out
+    board = ("--board", "OPENMV_AE3-M55_HE", "--weights", "SRAM")
+    code, out, _ = ethosu("estimate", shared_models / "kws_ref_model.tflite", *board)
+    assert (
+        code == 0 and "faster     with an ethos-u55-256: " in out and "weights in MRAM" not in out
+    )
+
+
+def test_a_rate_without_the_cpu_operators_is_a_bound(small_cnn):
+    found = latency.estimate(small_cnn, systems.find("ALIF_ENSEMBLE_E7-M55_HE")).as_dict()
+    assert not text.frames(found).startswith("at most")
+    found["cpu_operators"] = {"SOFTMAX": 1}
+    assert text.frames(found) == f"at most {1e3 / found['low_ms']:,.0f} frames/s"
+    assert ("", "`ethosu estimate --cpu` counts their instructions") in text.summary(found)
 
 
 def test_all_has_a_row_for_each_system(ethosu, small_cnn):
@@ -147,9 +211,9 @@ def test_all_has_a_row_for_each_system(ethosu, small_cnn):
     for row in rows:
         assert ("error" in row) == (row["npu"] != "ethos-u55-128")
     code, out, _ = ethosu("estimate", small_cnn, "--all")
-    assert code == 0 and len(out.splitlines()) == 1 + len(rows)
+    assert code == 0 and out.splitlines()[1 + len(rows) :] == ["", *text.LEGEND]
     code, out, _ = ethosu("estimate", small_cnn, small_cnn, "--all", "--npu", "ethos-u55-128")
-    head, *lines = out.splitlines()
+    head, *lines = out.removesuffix("\n".join(["", *text.LEGEND, ""])).splitlines()
     assert code == 0 and head.split()[-2:] == [small_cnn.stem] * 2
     assert len(lines) == sum(row["npu"] == "ethos-u55-128" for row in rows)
 
@@ -157,6 +221,7 @@ def test_all_has_a_row_for_each_system(ethosu, small_cnn):
 def test_wrong_command_lines_are_refused(ethosu, small_cnn, tmp_path):
     for arguments in (
         ("--all", "--board", "RA8P1"),
+        ("--all", "--cpu"),
         ("--config", tmp_path / "x.ini"),
         ("--system-config", "X"),
         (small_cnn, "--board", "RA8P1"),
