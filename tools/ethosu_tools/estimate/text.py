@@ -9,7 +9,7 @@ from . import latency
 # Below a table: what its figures are, and what nobody knows.
 LEGEND = (
     "Milliseconds; the interval is 30 % below 0.2 ms, else 20 %, as for chips that were measured.",
-    "Only at least (>=) is known for Ethos-U65 and U85, for weights or tensors outside of the chip,",
+    "Only at least (>=) is known for Ethos-U65 and U85, weights or tensors outside of the chip,",
     "and for boards whose memories are guesses. No figure has the time of CPU operators.",
 )
 
