@@ -20,7 +20,7 @@
  * An FPGA without the NPU, and QEMU without the plugin, have nothing there, or
  * registers that read as 0. An NPU's first register, ID, never does.
  */
-bool ethosu_board_npu_present(size_t index)
+bool ethosu_ext_board_npu_present(size_t index)
 {
     if (index >= ethosu_board.npu_count) {
         return false;
@@ -37,22 +37,22 @@ bool ethosu_board_npu_present(size_t index)
     return answers && id != 0;
 }
 
-void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
+void ethosu_ext_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
 {
     irq_connect(ethosu_board.npus[index].irq, handler, argument);
 }
 
-void ethosu_board_irq_disconnect(size_t index)
+void ethosu_ext_board_irq_disconnect(size_t index)
 {
     irq_disconnect(ethosu_board.npus[index].irq);
 }
 
-uint32_t ethosu_board_ticks_ms(void)
+uint32_t ethosu_ext_board_ticks_ms(void)
 {
     return (uint32_t)clock_ms();
 }
 
-void ethosu_board_idle(const volatile uint32_t *flag)
+void ethosu_ext_board_idle(const volatile uint32_t *flag)
 {
     irq_wait_unless(flag);
 }

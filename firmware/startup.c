@@ -154,7 +154,7 @@ _Noreturn void startup_begin(void)
     clear_words(_bss_start, _bss_end);
     enable_core();
     read_record();
-    ethosu_memory_use(&ethosu_board);
+    ethosu_ext_memory_use(&ethosu_board);
     table_fault = mpu_enable(&ethosu_board);
     board_init();
     __enable_irq();

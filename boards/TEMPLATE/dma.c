@@ -54,7 +54,7 @@ bool dma_controller_start(struct dma_transfer *rest)
     rest->to += size;
     rest->from += size;
     rest->size -= size;
-    ethosu_memory_barrier(); // what was cleaned and discarded is so
+    ethosu_ext_memory_barrier(); // what was cleaned and discarded is so
     controller()->source = (uint32_t)now.from;
     controller()->destination = (uint32_t)now.to;
     controller()->size = (uint32_t)size;

@@ -101,7 +101,7 @@ bool dma_controller_start(struct dma_transfer *rest)
     to->destination_transfer = TRANSFER;
     to->step = STEP_ONE;
     *rest = (struct dma_transfer){rest->to + size, rest->from + size, rest->size - size};
-    ethosu_memory_barrier(); // what the controller reads has left the CPU
+    ethosu_ext_memory_barrier(); // what the controller reads has left the CPU
     to->command = ENABLE;
     return true;
 }

@@ -65,7 +65,7 @@ static bool can_wait(void)
 
 const struct ethosu_memory *dma_copy_memory(const void *start, size_t size, unsigned masters)
 {
-    const struct ethosu_memory *memory = ethosu_memory_find((uintptr_t)start, size);
+    const struct ethosu_memory *memory = ethosu_ext_memory_find((uintptr_t)start, size);
     return memory != NULL && (memory->masters & masters) == masters ? memory : NULL;
 }
 
@@ -93,15 +93,15 @@ static bool suits(const void *to, const void *from, size_t size)
 /** What the CPU has written comes into memory; it keeps no line of the destination. */
 static void before_transfer(uint8_t *to, const uint8_t *from, size_t size)
 {
-    ethosu_memory_clean_in(memories.source, from, size);
-    ethosu_memory_discard_in(memories.destination, to, size);
+    ethosu_ext_memory_clean_in(memories.source, from, size);
+    ethosu_ext_memory_discard_in(memories.destination, to, size);
 }
 
 /** What the CPU has fetched of the destination ahead of its time is old. */
 static void after_transfer(uint8_t *to, size_t size)
 {
-    ethosu_memory_discard_in(memories.destination, to, size);
-    ethosu_memory_barrier();
+    ethosu_ext_memory_discard_in(memories.destination, to, size);
+    ethosu_ext_memory_barrier();
 }
 
 /* --- A transfer ----------------------------------------------------------- */
@@ -147,9 +147,9 @@ static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
     job.rest = (struct dma_transfer){dma_copy_bus_address(memories.destination, to),
                                      dma_copy_bus_address(memories.source, from), size};
     job.done = 0;
-    uint32_t begin = ethosu_board_ticks_ms();
+    uint32_t begin = ethosu_ext_board_ticks_ms();
     start_rest();
-    while (!job.done && ethosu_board_ticks_ms() - begin < TIMEOUT_MS(size)) {
+    while (!job.done && ethosu_ext_board_ticks_ms() - begin < TIMEOUT_MS(size)) {
         irq_wait_unless(&job.done);
     }
     if (!job.done) {

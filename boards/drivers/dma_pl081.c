@@ -85,14 +85,14 @@ static void make_list(struct dma_transfer *rest)
     *piece = (struct piece){from, to, 0, control | units | CONTROL_INTERRUPT};
     *rest = (struct dma_transfer){to + (units << shift), from + (units << shift),
                                   (left - units) << shift};
-    ethosu_memory_clean_in(list_memory, list, sizeof list);
+    ethosu_ext_memory_clean_in(list_memory, list, sizeof list);
 }
 
 bool dma_controller_start(struct dma_transfer *rest)
 {
     make_list(rest);
     controller()->channel.piece = list[0];
-    ethosu_memory_barrier(); // what the controller reads has left the CPU
+    ethosu_ext_memory_barrier(); // what the controller reads has left the CPU
     controller()->channel.configuration = ENABLE | INTERRUPTS;
     return true;
 }

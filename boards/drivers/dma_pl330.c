@@ -162,7 +162,7 @@ static void make_program(struct dma_transfer *rest)
     append(DMASEV);
     append(EVENT << 3);
     append(DMAEND);
-    ethosu_memory_clean_in(program_memory, &program, sizeof program);
+    ethosu_ext_memory_clean_in(program_memory, &program, sizeof program);
     rest->to += size;
     rest->from += size;
     rest->size -= size;
@@ -200,7 +200,7 @@ bool dma_controller_start(struct dma_transfer *rest)
         return false;
     }
     make_program(rest);
-    ethosu_memory_barrier(); // what the controller reads has left the CPU
+    ethosu_ext_memory_barrier(); // what the controller reads has left the CPU
     return execute(BY_MANAGER(DMAGO) | CHANNEL << 24,
                    (uint32_t)dma_copy_bus_address(program_memory, program.bytes));
 }

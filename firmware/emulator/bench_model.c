@@ -50,7 +50,7 @@ static int do_one(struct run *run, enum cost what)
 
 static void allocate(struct run *run)
 {
-    size_t line = ethosu_memory_line();
+    size_t line = ethosu_ext_memory_line();
     run->memory.object = m_new(uint8_t, run->memory.object_size);
     uintptr_t arena = (uintptr_t)m_new(uint8_t, run->memory.arena_size + 2 * line);
     run->memory.arena = (void *)((arena + line - 1) / line * line);

@@ -86,12 +86,12 @@ struct ethosu_driver *sim_host_open(unsigned index, const char *config)
         return NULL;
     }
     sim_host_bus_open(memories);
-    ethosu_memory_use(&ethosu_board);
+    ethosu_ext_memory_use(&ethosu_board);
     if (!sim_host_npu_create(npu, config)) {
         sim_host_print("the simulator knows no such config");
         return NULL;
     }
-    ethosu_board_irq_connect(index, on_interrupt, &npu->driver);
+    ethosu_ext_board_irq_connect(index, on_interrupt, &npu->driver);
     if (ethosu_init(&npu->driver, npu, facts->fast_memory, facts->fast_memory_size, facts->secure,
                     facts->privileged) != 0) {
         print_fault(&npu->driver);
@@ -105,7 +105,7 @@ void sim_host_close(unsigned index)
 {
     if (index < SIM_HOST_NPU_COUNT && sim_host_npus[index].sim != NULL) {
         ethosu_deinit(&sim_host_npus[index].driver);
-        ethosu_board_irq_disconnect(index);
+        ethosu_ext_board_irq_disconnect(index);
         sim_host_npu_destroy(&sim_host_npus[index]);
         memset(&sim_host_npus[index].faults, 0, sizeof sim_host_npus[index].faults);
     }
@@ -129,12 +129,12 @@ bool sim_host_memories(unsigned index, const struct npu_memory *table, unsigned 
 
 /* ---- ethosu_board.h ---- */
 
-bool ethosu_board_npu_present(size_t index)
+bool ethosu_ext_board_npu_present(size_t index)
 {
     return index < SIM_HOST_NPU_COUNT && sim_host_npus[index].sim != NULL;
 }
 
-void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
+void ethosu_ext_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
 {
     pthread_mutex_lock(&sim_host_npus[index].lock);
     sim_host_npus[index].handler = handler;
@@ -142,9 +142,9 @@ void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), voi
     pthread_mutex_unlock(&sim_host_npus[index].lock);
 }
 
-void ethosu_board_irq_disconnect(size_t index)
+void ethosu_ext_board_irq_disconnect(size_t index)
 {
-    ethosu_board_irq_connect(index, NULL, NULL);
+    ethosu_ext_board_irq_connect(index, NULL, NULL);
 }
 
 bool sim_host_time_is_real(void)
@@ -159,7 +159,7 @@ bool sim_host_time_is_real(void)
 /** Milliseconds that were slept while no NPU had a thread. */
 static uint32_t virtual_ms;
 
-uint32_t ethosu_board_ticks_ms(void)
+uint32_t ethosu_ext_board_ticks_ms(void)
 {
     struct timespec now = {0};
     if (sim_host_time_is_real()) {
@@ -168,7 +168,7 @@ uint32_t ethosu_board_ticks_ms(void)
     return virtual_ms + (uint32_t)(now.tv_sec * 1000 + now.tv_nsec / 1000000);
 }
 
-void ethosu_board_idle(const volatile uint32_t *flag)
+void ethosu_ext_board_idle(const volatile uint32_t *flag)
 {
     (void)flag;
     if (sim_host_time_is_real()) {

@@ -15,14 +15,14 @@ DRIVERS = {"350": None, "pl081": "list", "pl330": "program"}
 # Lines that keep caches and addresses right, and the CPU from a sleep that nothing ends; and what
 # takes their place.
 UPKEEP = {
-    "source cleaned": ("    ethosu_memory_clean_in(memories.source, from, size);\n", ""),
+    "source cleaned": ("    ethosu_ext_memory_clean_in(memories.source, from, size);\n", ""),
     "destination discarded before": (
-        "from, size);\n    ethosu_memory_discard_in(memories.destination, to, size);\n",
+        "from, size);\n    ethosu_ext_memory_discard_in(memories.destination, to, size);\n",
         "from, size);\n",
     ),
     "destination discarded after": (
-        "    ethosu_memory_discard_in(memories.destination, to, size);\n    ethosu_memory_barrier",
-        "    ethosu_memory_barrier",
+        "    ethosu_ext_memory_discard_in(memories.destination, to, size);\n    ethosu_ext_memory_barrier",
+        "    ethosu_ext_memory_barrier",
     ),
     "whole lines only": ("head = -(uintptr_t)to % DMA_LINE;", "head = -(uintptr_t)to % 8;"),
     "not in a handler": ("__get_IPSR() == 0 && ", ""),
@@ -41,14 +41,14 @@ UPKEEP_OF_DRIVERS = {
     ("350", "sizes of 16 bits"): ("? rest->size : most;", "? rest->size : rest->size;"),
     ("350", "secure transfers"): ("| 0x44u)", "| 1u << 10 | 0x44u)"),
     ("350", "the channel has stopped"): ("to->command & ENABLE) {", "false) {"),
-    ("pl081", "list cleaned"): ("ethosu_memory_clean_in(list_memory, list, sizeof list);", ""),
+    ("pl081", "list cleaned"): ("ethosu_ext_memory_clean_in(list_memory, list, sizeof list);", ""),
     ("pl081", "list as the bus sees it"): (
         "dma_copy_bus_address(list_memory, list)",
         "(uintptr_t)list",
     ),
     ("pl081", "units by the source"): ("shift_for(rest->from)", "shift_for(0)"),
     ("pl330", "program cleaned"): (
-        "ethosu_memory_clean_in(program_memory, &program, sizeof program);",
+        "ethosu_ext_memory_clean_in(program_memory, &program, sizeof program);",
         "",
     ),
     ("pl330", "program as the bus sees it"): (

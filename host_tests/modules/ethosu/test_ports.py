@@ -133,8 +133,8 @@ def test_it_links_with_a_mathematical_library_of_floats(repo, module, micropytho
     (tmp_path / "board.c").write_text(
         '#include "ethosu_board.h"\n'
         'const struct ethosu_board ethosu_board = {.name = "none"};\n'
-        "uint32_t ethosu_board_ticks_ms(void) { return 0; }\n"
-        "void ethosu_board_idle(const volatile uint32_t *flag) { (void)flag; }\n"
+        "uint32_t ethosu_ext_board_ticks_ms(void) { return 0; }\n"
+        "void ethosu_ext_board_idle(const volatile uint32_t *flag) { (void)flag; }\n"
     )
     sources = [path for path in sources if path.name != "thumb_vfp_sqrtf.c"]
     flags = ["-std=gnu11", "-Os", "-w", "-ffp-contract=off", *includes(module)]

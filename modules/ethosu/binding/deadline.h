@@ -7,7 +7,7 @@
 #include "py/obj.h"
 
 struct deadline {
-    uint32_t begun;   /**< ethosu_board_ticks_ms() at the start */
+    uint32_t begun;   /**< ethosu_ext_board_ticks_ms() at the start */
     uint64_t timeout; /**< milliseconds, or ETHOSU_SEMAPHORE_WAIT_FOREVER */
 };
 

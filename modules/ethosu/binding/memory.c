@@ -8,7 +8,7 @@
 
 static size_t alignment(void)
 {
-    return MAX(ETHOSU_MODEL_ALIGNMENT, ethosu_memory_line());
+    return MAX(ETHOSU_MODEL_ALIGNMENT, ethosu_ext_memory_line());
 }
 
 size_t binding_align(size_t value)
@@ -19,7 +19,7 @@ size_t binding_align(size_t value)
 bool binding_npu_reads_heap(void)
 {
     const uint8_t *heap = MP_STATE_MEM(area).gc_pool_start;
-    return ethosu_memory_reaches(heap, 1, ETHOSU_NPU_READS);
+    return ethosu_ext_memory_reaches(heap, 1, ETHOSU_NPU_READS);
 }
 
 struct block binding_allocate(size_t size)

@@ -44,7 +44,7 @@ static mp_obj_t ethosu_buffer(mp_obj_t size_in)
                           (int)size);
     }
     struct block block = binding_allocate((size_t)size);
-    if (!ethosu_memory_reaches(block.data, block.size, ETHOSU_NPU_READS | ETHOSU_NPU_WRITES)) {
+    if (!ethosu_ext_memory_reaches(block.data, block.size, ETHOSU_NPU_READS | ETHOSU_NPU_WRITES)) {
         binding_raise_os_error(MP_EFAULT, "Python's heap is in memory that the NPU can't use");
     }
     memset(block.data, 0, block.size);

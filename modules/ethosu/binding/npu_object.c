@@ -161,7 +161,7 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
     if (error == 0) {
         check_written(self, bases);
         // Before the start: from then on the collector must not free this object.
-        self->deadline.begun = ethosu_board_ticks_ms();
+        self->deadline.begun = ethosu_ext_board_ticks_ms();
         job_pin(self->npu, MP_OBJ_FROM_PTR(self), &self->deadline);
         if (callback != mp_const_none) {
             job_set_callback(self->npu, callback, MP_OBJ_FROM_PTR(self));

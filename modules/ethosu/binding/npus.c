@@ -32,20 +32,20 @@ static void start_npu(size_t index)
 {
     struct ethosu_driver *driver = &npus[index].driver;
     const struct ethosu_npu *npu = &ethosu_board.npus[index];
-    if (npus[index].ready || !ethosu_board_npu_present(index)) {
+    if (npus[index].ready || !ethosu_ext_board_npu_present(index)) {
         return;
     }
     // The driver keeps the reason of a failure: npu_at() raises it.
     npus[index].ready = ethosu_init(driver, (void *)npu->base, npu->fast_memory,
                                     npu->fast_memory_size, npu->secure, npu->privileged) == 0;
     if (npus[index].ready) {
-        ethosu_board_irq_connect(index, on_interrupt, driver);
+        ethosu_ext_board_irq_connect(index, on_interrupt, driver);
     }
 }
 
 void npus_init(void)
 {
-    ethosu_memory_use(&ethosu_board);
+    ethosu_ext_memory_use(&ethosu_board);
     for (size_t i = 0; i < npu_count(); i++) {
         start_npu(i);
     }
@@ -55,7 +55,7 @@ void ethosu_deinit_all(void)
 {
     for (size_t i = 0; i < npu_count(); i++) {
         if (npus[i].ready) {
-            ethosu_board_irq_disconnect(i);
+            ethosu_ext_board_irq_disconnect(i);
             ethosu_deinit(&npus[i].driver);
             npus[i].ready = false;
         }
@@ -81,7 +81,7 @@ mp_obj_t npus_config(const struct ethosu_driver *npu)
 static struct ethosu_driver *npu_at(mp_int_t index)
 {
     bool known = index >= 0 && (size_t)index < npu_count();
-    if (!known || !(npus[index].ready || ethosu_board_npu_present((size_t)index))) {
+    if (!known || !(npus[index].ready || ethosu_ext_board_npu_present((size_t)index))) {
         binding_raise_os_error(MP_ENODEV, "this board has no NPU %d; ethosu.npus() lists its NPUs",
                                (int)index);
     }

@@ -78,9 +78,9 @@ int ethosu_semaphore_take(void *sem, uint64_t timeout)
         if (timeout == 0 || !semaphore_run_events()) {
             return -1;
         }
-        ethosu_board_idle(&semaphore->count);
+        ethosu_ext_board_idle(&semaphore->count);
         if (semaphore->count == 0) {
-            uint32_t now = ethosu_board_ticks_ms();
+            uint32_t now = ethosu_ext_board_ticks_ms();
             begun = clock_runs ? begun : now;
             clock_runs = true;
             timeout = now - begun < timeout ? timeout : 0;

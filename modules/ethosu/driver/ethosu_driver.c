@@ -58,7 +58,7 @@ static int fail(struct ethosu_driver *drv, int code, int index)
 /** Does the board route what this NPU writes to a port that only reads? */
 static int check_ports(const struct ethosu_device *dev, struct ethosu_ext_fault *fault)
 {
-    const struct ethosu_board *board = ethosu_memory_board();
+    const struct ethosu_board *board = ethosu_ext_memory_board();
     for (size_t i = 0; i < board->memory_count; i++) {
         const struct ethosu_memory *memory = &board->memories[i];
         uint32_t config = memory->port - (uint32_t)ETHOSU_PORT_0;
@@ -142,7 +142,7 @@ static int init(struct ethosu_driver *drv, const struct ethosu_device *dev, cons
         fail(drv, ETHOSU_EXT_E_ARGUMENT, 1);
         return -1;
     }
-    drv->dev.npu = ethosu_memory_npu((uintptr_t)drv->dev.reg);
+    drv->dev.npu = ethosu_ext_memory_npu((uintptr_t)drv->dev.reg);
     drv->dev.power = drv->dev.npu != NULL ? drv->dev.npu->power : NULL;
     if (enlist(drv) != 0) {
         return -1;

@@ -75,14 +75,14 @@ __attribute__((weak)) int ethosu_semaphore_take(void *sem, uint64_t timeout)
             }
             continue;
         }
-        uint32_t now = ethosu_board_ticks_ms();
+        uint32_t now = ethosu_ext_board_ticks_ms();
         waited += asked ? now - last : 0;
         if (waited >= timeout && timeout != ETHOSU_SEMAPHORE_WAIT_FOREVER) {
             return -1;
         }
         last = now;
         asked = true;
-        ethosu_board_idle(&semaphore->count);
+        ethosu_ext_board_idle(&semaphore->count);
     }
 }
 

@@ -54,7 +54,7 @@ static int find_memory(struct buffer *buffer, struct ethosu_ext_fault *fault)
     if (buffer->size == 0) {
         return 0;
     }
-    const struct ethosu_memory *memory = ethosu_memory_find(buffer->address, buffer->size);
+    const struct ethosu_memory *memory = ethosu_ext_memory_find(buffer->address, buffer->size);
     if (memory == NULL || !(memory->masters & ETHOSU_NPU_READS)) {
         return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_NOT_REACHABLE, buffer->index,
                                       buffer->address, buffer->size);
@@ -74,7 +74,7 @@ static int find_npu_address(const struct ethosu_device *dev, struct buffer *buff
     if (buffer->memory == NULL) {
         return 0;
     }
-    uint64_t address = ethosu_memory_npu_address(buffer->memory, buffer->address);
+    uint64_t address = ethosu_ext_memory_npu_address(buffer->memory, buffer->address);
     buffer->npu_address = dev->remap(address, buffer->index);
     uint64_t last = (UINT64_C(1) << dev->part->address_bits) - 1;
     if (buffer->npu_address > last || buffer->size > last - buffer->npu_address) {
@@ -167,7 +167,7 @@ struct span {
 static int check_lines(const struct buffer *buffer, const struct span *written,
                        struct ethosu_ext_fault *fault)
 {
-    uint64_t mask = ethosu_memory_line() - 1;
+    uint64_t mask = ethosu_ext_memory_line() - 1;
     bool start_shared = (written->start & ~mask) < buffer->address;
     if (!start_shared && ((written->end + mask) & ~mask) <= buffer->address + buffer->size) {
         return 0;
@@ -193,7 +193,7 @@ static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buff
     }
     program->clean |= drv->flush_mask & bit;
     program->discard |= drv->invalidate_mask & bit;
-    if (ethosu_memory_needs_clean(buffer->memory)) {
+    if (ethosu_ext_memory_needs_clean(buffer->memory)) {
         bool once = buffer->own || (index == CONSTANTS && !buffer->written);
         *(once ? &program->clean_once : &program->clean) |= bit;
     }
@@ -202,7 +202,7 @@ static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buff
     }
     base->discard = written->start;
     base->discard_size = (size_t)(written->end - written->start);
-    if (!ethosu_memory_needs_discard(buffer->memory)) {
+    if (!ethosu_ext_memory_needs_discard(buffer->memory)) {
         return 0;
     }
     program->discard |= bit;
@@ -238,7 +238,7 @@ static void join_scratch(struct ethosu_ext_program *program)
 
 void ethosu_ext_clean(const struct ethosu_ext_program *program)
 {
-    ethosu_memory_clean((const void *)program->cpu_stream, program->stream_bytes);
+    ethosu_ext_memory_clean((const void *)program->cpu_stream, program->stream_bytes);
     for (uint32_t mask = program->clean_once; mask != 0; mask &= mask - 1) {
         const struct ethosu_ext_base *base = &program->base[__builtin_ctz(mask)];
         ethosu_flush_dcache(&base->cpu, &base->size, 1);

@@ -55,7 +55,7 @@ static uint32_t checksum(const uint32_t *word, uint32_t count)
 /** Can nobody change this memory while the firmware runs? */
 static bool is_constant(const void *start, size_t size)
 {
-    const struct ethosu_memory *memory = ethosu_memory_find((uintptr_t)start, size);
+    const struct ethosu_memory *memory = ethosu_ext_memory_find((uintptr_t)start, size);
     return memory != NULL && memory->cpu == ETHOSU_CPU_CODE &&
            !(memory->masters & (ETHOSU_NPU_WRITES | ETHOSU_DMA_WRITES));
 }

@@ -123,7 +123,7 @@ void port_init(const struct ethosu_board *board)
     natmod_board = board == NULL ? (struct ethosu_board){.name = NULL} : *board;
     natmod_board.cache_line = cache_line();
     disable_interrupts();
-    ethosu_memory_use(&natmod_board);
+    ethosu_ext_memory_use(&natmod_board);
 }
 
 static void maintain(uint32_t operation, const uint64_t *base, const size_t *size, int count)

@@ -169,7 +169,7 @@ int ethosu_model_measure(const struct ethosu_model_source *source,
     size_t mask = (source->npu_reads_object ? ETHOSU_MODEL_ALIGNMENT : 8) - 1;
     size_t front = sizeof counts + builder.object.low;
     memory->object_size = ((front + mask) & ~mask) + ((builder.object.high + mask) & ~mask);
-    memory->arena_size = ethosu_memory_align(counts.arena_size);
+    memory->arena_size = ethosu_ext_memory_align(counts.arena_size);
     memory->keeps_data = builder.filled != 0 || counts.init != NULL || counts.prologue != 0 ||
                          counts.copied_bytes != 0;
     return ETHOSU_MODEL_OK;

@@ -118,8 +118,8 @@ int build_reserve_lines(struct builder *builder, uint32_t size, uint32_t *offset
     if (size > INT32_MAX) { // could wrap around when it is rounded up
         return build_grow_arena(builder, size);
     }
-    TRY(build_grow_arena(builder, ethosu_memory_align(builder->model->arena_size)));
-    return build_reserve(builder, (uint32_t)ethosu_memory_align(size), offset);
+    TRY(build_grow_arena(builder, ethosu_ext_memory_align(builder->model->arena_size)));
+    return build_reserve(builder, (uint32_t)ethosu_ext_memory_align(size), offset);
 }
 
 /** Does the arena share no byte with what is read while it is written? */
@@ -144,11 +144,11 @@ int build_check_arena(struct builder *builder, const struct ethosu_model_memory 
     TRY(check_apart(builder, memory, source->data, source->data_size, "data file"));
     // Whole cache lines: so nothing that the CPU writes meanwhile shares one with the NPU's
     // results.
-    size_t line = ethosu_memory_line();
+    size_t line = ethosu_ext_memory_line();
     size_t alignment = line > ETHOSU_MODEL_ALIGNMENT ? line : ETHOSU_MODEL_ALIGNMENT;
     if (arena % alignment == 0 && memory->arena_size % line == 0 &&
-        ethosu_memory_reaches(memory->arena, memory->arena_size,
-                              ETHOSU_NPU_READS | ETHOSU_NPU_WRITES)) {
+        ethosu_ext_memory_reaches(memory->arena, memory->arena_size,
+                                  ETHOSU_NPU_READS | ETHOSU_NPU_WRITES)) {
         return ETHOSU_MODEL_OK;
     }
     return error_set(builder->error, ETHOSU_MODEL_BAD_MEMORY,
@@ -161,7 +161,7 @@ int build_check_arena(struct builder *builder, const struct ethosu_model_memory 
 static bool is_visible(const void *data, uint32_t size)
 {
     return ((uintptr_t)data % ETHOSU_MODEL_ALIGNMENT == 0 &&
-            ethosu_memory_reaches(data, size, ETHOSU_NPU_READS)) ||
+            ethosu_ext_memory_reaches(data, size, ETHOSU_NPU_READS)) ||
            size == 0;
 }
 

@@ -21,7 +21,7 @@
  */
 static uint64_t gap(void)
 {
-    size_t line = ethosu_memory_line();
+    size_t line = ethosu_ext_memory_line();
     return (line > 32 ? line : 32) - ETHOSU_MODEL_ALIGNMENT;
 }
 

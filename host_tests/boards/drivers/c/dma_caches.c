@@ -192,7 +192,7 @@ void irq_restore(uint32_t state)
     (void)state;
 }
 
-uint32_t ethosu_board_ticks_ms(void)
+uint32_t ethosu_ext_board_ticks_ms(void)
 {
     return now++;
 }
@@ -259,7 +259,7 @@ int main(int count, char **arguments)
 {
     int copies = count == 3 ? atoi(arguments[1]) : 0;
     random_state = count == 3 ? (uint32_t)atoi(arguments[2]) : 0;
-    ethosu_memory_use(&ethosu_board);
+    ethosu_ext_memory_use(&ethosu_board);
     cpu = map_at(WINDOW_BASE, WINDOW_SIZE);
     fake_prepare(map_at(dma_board.base, 0x2000));
     if (!callers_that_cannot_wait_copy_alone()) {

@@ -55,7 +55,7 @@ MUTATIONS = {
     ),
     "clean of the command stream": (
         "ethosu_prepare.c",
-        "    ethosu_memory_clean((const void *)program->cpu_stream, program->stream_bytes);\n",
+        "    ethosu_ext_memory_clean((const void *)program->cpu_stream, program->stream_bytes);\n",
         "",
         ["strict"],
     ),

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The library as other firmware takes it: CMake, a static archive, Arm's headers, nothing else."""
 
-import re
 import subprocess
 from pathlib import Path
 
@@ -25,9 +24,9 @@ set(CMAKE_C_FLAGS_INIT "{" ".join(CPU)}")
 """
 NPUS = ("ethos-u55-128", "ethos-u65-256", "ethos-u85-256")
 
-# Names of Arm's that do not begin with ethosu_ or ETHOSU_PMU_; and the copy hook of ExecuTorch.
+# The copy hook of ExecuTorch. All other names are of Arm's headers, or begin as ours do.
 FOREIGN = {"arm_ethos_io_memcpy"}
-OWN = re.compile(r"ethosu_(ext|board|memory|device_desc|device_config)_\w+")
+OWN = "ethosu_ext_"
 
 
 def build(folder: Path, *options: str, source: Path = DRIVER) -> Path:
@@ -121,8 +120,7 @@ def test_an_application_sees_arms_names_and_one_prefix(client, archive) -> None:
     """No other global symbol in the library."""
     symbols = cbuild.run(["arm-none-eabi-nm", "-g", "--defined-only", archive])
     names = {line.split()[-1] for line in symbols.splitlines() if len(line.split()) == 3}
-    strange = {name for name in names - listed() - FOREIGN if not OWN.fullmatch(name)}
-    assert strange == set()
+    assert {name for name in names - listed() - FOREIGN if not name.startswith(OWN)} == set()
     linked = cbuild.run(["arm-none-eabi-nm", client])
     assert "ethosu_ext_commands_U85" in linked  # the verifier is there
 
@@ -130,7 +128,11 @@ def test_an_application_sees_arms_names_and_one_prefix(client, archive) -> None:
 def listed() -> set[str]:
     """Names of Arm's headers: functions, macros, constants."""
     text = (Path(__file__).parent / "arm_names.txt").read_text()
-    return {line.split()[0] for line in text.splitlines() if line and not line.startswith("#")}
+    return {
+        line.split()[0].lstrip("&")
+        for line in text.splitlines()
+        if line and not line.startswith("#")
+    }
 
 
 OPTIONS = {

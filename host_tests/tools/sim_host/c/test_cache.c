@@ -67,7 +67,7 @@ enum npu_register {
 static uint32_t npu_address(const void *start)
 {
     const uint64_t address = (uintptr_t)start;
-    return (uint32_t)ethosu_memory_npu_address(ethosu_memory_find(address, 1), address);
+    return (uint32_t)ethosu_ext_memory_npu_address(ethosu_ext_memory_find(address, 1), address);
 }
 
 static uint32_t *copy(uint32_t *at, const uint8_t *from, const uint8_t *to)

@@ -123,16 +123,16 @@ extern const struct ethosu_board ethosu_board;
  * Is the NPU at this index there? Looked at once, before its registers are
  * read: an image that also runs where the NPU is missing says so here.
  */
-bool ethosu_board_npu_present(size_t index);
+bool ethosu_ext_board_npu_present(size_t index);
 
 /** Route the interrupt of NPU `index` to `handler(argument)` and enable it. */
-void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument);
+void ethosu_ext_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument);
 
 /** Disable the interrupt of NPU `index`. */
-void ethosu_board_irq_disconnect(size_t index);
+void ethosu_ext_board_irq_disconnect(size_t index);
 
 /** Milliseconds since some moment; wraps around. Time-outs are measured with it. */
-uint32_t ethosu_board_ticks_ms(void);
+uint32_t ethosu_ext_board_ticks_ms(void);
 
 /**
  * Sleep until an interrupt, or return at once when *flag is not 0. An interrupt
@@ -140,6 +140,6 @@ uint32_t ethosu_board_ticks_ms(void);
  * interrupts, look, WFI, unmask). It must wake at least once per millisecond
  * tick, and may return early.
  */
-void ethosu_board_idle(const volatile uint32_t *flag);
+void ethosu_ext_board_idle(const volatile uint32_t *flag);
 
 #endif

@@ -146,7 +146,7 @@ int ethosu_mutex_unlock(void *mutex);
 
 /**
  * Counting semaphore that starts at 0. The default sleeps through
- * ethosu_board_idle(), honours the time-out through ethosu_board_ticks_ms(),
+ * ethosu_ext_board_idle(), honours the time-out through ethosu_ext_board_ticks_ms(),
  * takes its semaphores from a fixed pool, and may be given from an interrupt. The
  * driver keeps up to 8 semaphores that it does not need, before it destroys one.
  */

@@ -17,41 +17,41 @@
 #include "ethosu_board.h"
 
 /** Take the board's table into use; NULL: there is none. It must stay. */
-void ethosu_memory_use(const struct ethosu_board *board);
+void ethosu_ext_memory_use(const struct ethosu_board *board);
 
 /** The board in use; never NULL. */
-const struct ethosu_board *ethosu_memory_board(void);
+const struct ethosu_board *ethosu_ext_memory_board(void);
 
 /** The NPU of the board whose registers are at this address, or NULL. */
-const struct ethosu_npu *ethosu_memory_npu(uintptr_t base);
+const struct ethosu_npu *ethosu_ext_memory_npu(uintptr_t base);
 
 /** The memory that holds all `size` bytes from a CPU address on, or NULL. */
-const struct ethosu_memory *ethosu_memory_find(uint64_t address, size_t size);
+const struct ethosu_memory *ethosu_ext_memory_find(uint64_t address, size_t size);
 
 /**
  * Do these masters reach all of the bytes?
  *
  * @param masters  enum ethosu_masters, or-ed
  */
-bool ethosu_memory_reaches(const void *start, size_t size, unsigned masters);
+bool ethosu_ext_memory_reaches(const void *start, size_t size, unsigned masters);
 
 /** The NPU's address of a CPU address in a memory. */
-uint64_t ethosu_memory_npu_address(const struct ethosu_memory *memory, uint64_t address);
+uint64_t ethosu_ext_memory_npu_address(const struct ethosu_memory *memory, uint64_t address);
 
 /** Bytes of a cache line, a power of two; 1 where the CPU has no data cache. */
-size_t ethosu_memory_line(void);
+size_t ethosu_ext_memory_line(void);
 
 /** Round an address or a size up to whole cache lines. */
-uintptr_t ethosu_memory_align(uintptr_t value);
+uintptr_t ethosu_ext_memory_align(uintptr_t value);
 
 /** May the cache hold bytes of this memory that memory itself has not? */
-static inline bool ethosu_memory_needs_clean(const struct ethosu_memory *memory)
+static inline bool ethosu_ext_memory_needs_clean(const struct ethosu_memory *memory)
 {
     return memory->cache == ETHOSU_CACHE_WRITE_BACK && memory->cpu != ETHOSU_CPU_CODE;
 }
 
 /** May the cache hold old copies of this memory when another master has written it? */
-static inline bool ethosu_memory_needs_discard(const struct ethosu_memory *memory)
+static inline bool ethosu_ext_memory_needs_discard(const struct ethosu_memory *memory)
 {
     return memory->cache != ETHOSU_CACHE_NONE;
 }
@@ -60,20 +60,21 @@ static inline bool ethosu_memory_needs_discard(const struct ethosu_memory *memor
  * Before another master reads or writes these bytes: write the CPU's changes
  * to memory, where the memory needs it. A barrier must follow.
  */
-void ethosu_memory_clean(const void *start, size_t size);
+void ethosu_ext_memory_clean(const void *start, size_t size);
 
 /**
  * After another master has written these bytes: drop the CPU's copies, where
  * the memory needs it. Both ends lie on lines that nobody else writes. A barrier
  * must follow before the CPU reads them.
  */
-void ethosu_memory_discard(const void *start, size_t size);
+void ethosu_ext_memory_discard(const void *start, size_t size);
 
 /** The same where the memory of the span is known: one look-up serves a whole transfer. */
-void ethosu_memory_clean_in(const struct ethosu_memory *memory, const void *start, size_t size);
-void ethosu_memory_discard_in(const struct ethosu_memory *memory, const void *start, size_t size);
+void ethosu_ext_memory_clean_in(const struct ethosu_memory *memory, const void *start, size_t size);
+void ethosu_ext_memory_discard_in(const struct ethosu_memory *memory, const void *start,
+                                  size_t size);
 
 /** What was written, cleaned or discarded before is so for every access that follows. */
-void ethosu_memory_barrier(void);
+void ethosu_ext_memory_barrier(void);
 
 #endif

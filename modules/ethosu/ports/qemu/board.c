@@ -6,31 +6,31 @@
 
 const struct ethosu_board ethosu_board = {.name = "mps2-an385"};
 
-bool ethosu_board_npu_present(size_t index)
+bool ethosu_ext_board_npu_present(size_t index)
 {
     (void)index;
     return false;
 }
 
-void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
+void ethosu_ext_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
 {
     (void)index;
     (void)handler;
     (void)argument;
 }
 
-void ethosu_board_irq_disconnect(size_t index)
+void ethosu_ext_board_irq_disconnect(size_t index)
 {
     (void)index;
 }
 
 /** Nobody waits where no NPU works: the port has no clock. */
-uint32_t ethosu_board_ticks_ms(void)
+uint32_t ethosu_ext_board_ticks_ms(void)
 {
     return 0;
 }
 
-void ethosu_board_idle(const volatile uint32_t *flag)
+void ethosu_ext_board_idle(const volatile uint32_t *flag)
 {
     (void)flag;
 }

@@ -61,7 +61,7 @@ static void set_line(void *context, bool level)
     line = level;
 }
 
-bool ethosu_board_npu_present(size_t index)
+bool ethosu_ext_board_npu_present(size_t index)
 {
     if (index == 0 && sim == NULL) {
         heap.start = MP_STATE_MEM(area).gc_pool_start;
@@ -102,28 +102,28 @@ void sim_host_barrier(void)
 {
 }
 
-void ethosu_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
+void ethosu_ext_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
 {
     (void)index;
     interrupt = handler;
     interrupt_argument = argument;
 }
 
-void ethosu_board_irq_disconnect(size_t index)
+void ethosu_ext_board_irq_disconnect(size_t index)
 {
-    ethosu_board_irq_connect(index, NULL, NULL);
+    ethosu_ext_board_irq_connect(index, NULL, NULL);
 }
 
 /* ---- time ---- */
 
-uint32_t ethosu_board_ticks_ms(void)
+uint32_t ethosu_ext_board_ticks_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint32_t)(now.tv_sec * 1000 + now.tv_nsec / 1000000);
 }
 
-void ethosu_board_idle(const volatile uint32_t *flag)
+void ethosu_ext_board_idle(const volatile uint32_t *flag)
 {
     if (*flag == 0) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);

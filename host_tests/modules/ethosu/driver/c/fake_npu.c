@@ -186,12 +186,12 @@ const struct ethosu_board ethosu_board = {
     .npu_count = 2,
 };
 
-uint32_t ethosu_board_ticks_ms(void)
+uint32_t ethosu_ext_board_ticks_ms(void)
 {
     return fake_ms;
 }
 
-void ethosu_board_idle(const volatile uint32_t *flag)
+void ethosu_ext_board_idle(const volatile uint32_t *flag)
 {
     fake_ms++;
     for (unsigned i = 0; i < 2; i++) {
@@ -273,7 +273,7 @@ static struct ethosu_driver first_driver;
 
 struct ethosu_driver *fake_driver(const char *config)
 {
-    ethosu_memory_use(&ethosu_board);
+    ethosu_ext_memory_use(&ethosu_board);
     fake_power_up(&fakes[0], config);
     CHECK_EQ(ethosu_init(&first_driver, &fakes[0], NULL, 0, 1, 1), 0);
     fakes[0].driver = &first_driver;

@@ -63,27 +63,27 @@ static bool has_span(const struct fake_spans *spans, const void *start, size_t s
 
 TEST(the_memory_of_a_span_holds_all_of_it)
 {
-    ethosu_memory_use(&ethosu_board);
+    ethosu_ext_memory_use(&ethosu_board);
     split((struct ethosu_memory){.name = "low", .masters = ETHOSU_NPU_READS}, 0, 512);
-    CHECK(ethosu_memory_find((uintptr_t)memory, 512) == &fake_memories[0]);
-    CHECK(ethosu_memory_find((uintptr_t)memory + 512, 0) == &fake_memories[0]);
+    CHECK(ethosu_ext_memory_find((uintptr_t)memory, 512) == &fake_memories[0]);
+    CHECK(ethosu_ext_memory_find((uintptr_t)memory + 512, 0) == &fake_memories[0]);
     fake_memories[1].start = memory + 512;
-    CHECK(ethosu_memory_find((uintptr_t)memory, 513) == NULL);
-    CHECK(ethosu_memory_find((uintptr_t)memory + 1, SIZE_MAX) == NULL);
-    CHECK(ethosu_memory_find((uintptr_t)memory - 1, 1) == NULL);
-    CHECK(ethosu_memory_reaches(memory, 512, ETHOSU_NPU_READS));
-    CHECK(!ethosu_memory_reaches(memory, 512, ETHOSU_NPU_READS | ETHOSU_NPU_WRITES));
-    CHECK(!ethosu_memory_reaches(memory, 512, ETHOSU_DMA_READS));
+    CHECK(ethosu_ext_memory_find((uintptr_t)memory, 513) == NULL);
+    CHECK(ethosu_ext_memory_find((uintptr_t)memory + 1, SIZE_MAX) == NULL);
+    CHECK(ethosu_ext_memory_find((uintptr_t)memory - 1, 1) == NULL);
+    CHECK(ethosu_ext_memory_reaches(memory, 512, ETHOSU_NPU_READS));
+    CHECK(!ethosu_ext_memory_reaches(memory, 512, ETHOSU_NPU_READS | ETHOSU_NPU_WRITES));
+    CHECK(!ethosu_ext_memory_reaches(memory, 512, ETHOSU_DMA_READS));
 }
 
 TEST(without_a_board_all_memory_is_reached_and_cleaned)
 {
-    ethosu_memory_use(NULL);
-    CHECK(ethosu_memory_reaches(memory, SIZE_MAX / 2, ETHOSU_MASTERS_ALL));
-    CHECK_EQ(ethosu_memory_line(), 1);
-    CHECK(ethosu_memory_npu(0) == NULL);
-    ethosu_memory_clean(memory, 10);
-    ethosu_memory_discard(memory, 10);
+    ethosu_ext_memory_use(NULL);
+    CHECK(ethosu_ext_memory_reaches(memory, SIZE_MAX / 2, ETHOSU_MASTERS_ALL));
+    CHECK_EQ(ethosu_ext_memory_line(), 1);
+    CHECK(ethosu_ext_memory_npu(0) == NULL);
+    ethosu_ext_memory_clean(memory, 10);
+    ethosu_ext_memory_discard(memory, 10);
     CHECK_EQ(flushed.count, 1);
     CHECK_EQ(invalidated.count, 1);
 }
@@ -259,7 +259,7 @@ TEST(a_board_that_lets_u55_write_by_m1_is_refused_at_init)
 {
     static struct ethosu_driver drv;
     split((struct ethosu_memory){.masters = ETHOSU_MASTERS_ALL, .port = ETHOSU_PORT_3}, 0, 512);
-    ethosu_memory_use(&ethosu_board);
+    ethosu_ext_memory_use(&ethosu_board);
     fake_power_up(&fakes[0], "ethos-u55-128");
     CHECK_EQ(ethosu_init(&drv, &fakes[0], NULL, 0, 1, 1), -1);
     check_error(&drv, ETHOSU_EXT_E_BOARD_PORT,
@@ -336,7 +336,7 @@ static bool switch_power(const struct ethosu_npu *npu, bool on)
 TEST(an_npu_is_powered_when_it_is_used_and_only_then)
 {
     static struct ethosu_driver drv;
-    ethosu_memory_use(&ethosu_board);
+    ethosu_ext_memory_use(&ethosu_board);
     fake_npus[0].power = switch_power;
     fake_power_up(&fakes[0], "ethos-u55-128");
     fakes[0].dead = true;

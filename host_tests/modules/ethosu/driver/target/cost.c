@@ -40,7 +40,7 @@ static const struct ethosu_memory memories[] = {
 
 const struct ethosu_board ethosu_board = {.name = "cost", .memories = memories, .memory_count = 2};
 
-uint32_t ethosu_board_ticks_ms(void)
+uint32_t ethosu_ext_board_ticks_ms(void)
 {
     return 0;
 }
@@ -48,7 +48,7 @@ uint32_t ethosu_board_ticks_ms(void)
 static bool ends_in_sleep;
 static void finish_npu(void);
 
-void ethosu_board_idle(const volatile uint32_t *flag)
+void ethosu_ext_board_idle(const volatile uint32_t *flag)
 {
     (void)flag;
     if (ends_in_sleep) {
@@ -150,8 +150,8 @@ static void around_the_driver(void)
     empty_invoke(one, payload, sizeof payload, bases, sizes, BASE_COUNT, NULL);
     empty_release(one);
     ends_in_sleep = false;
-    (void)ethosu_board_ticks_ms();
-    ethosu_board_idle(NULL);
+    (void)ethosu_ext_board_ticks_ms();
+    ethosu_ext_board_idle(NULL);
 }
 
 static void prepare(void)
@@ -192,13 +192,13 @@ __attribute__((noinline)) static int measure(void)
     own += instructions(around_the_driver, REPEATS);
     ends_in_sleep = true;
     print("client", instructions(reserve_invoke_release, REPEATS) - own);
-    ethosu_memory_use(&ethosu_board);
+    ethosu_ext_memory_use(&ethosu_board);
     ethosu_ext_forget(&drv);
     print("client_constant", instructions(reserve_invoke_release, REPEATS) - own);
     ethosu_ext_set_verify(&drv, false);
     print("client_unverified", instructions(reserve_invoke_release, REPEATS) - own);
     ethosu_ext_set_verify(&drv, true);
-    ethosu_memory_use(NULL);
+    ethosu_ext_memory_use(NULL);
     print("words", program.stream_bytes / 4);
     if (ethosu_ext_last_error(&drv)->code != 0 || ethosu_reserve_driver() != &drv) {
         return 4;

@@ -24,12 +24,12 @@ static void count_wrap(void);
 
 const struct ethosu_board ethosu_board = {.name = "count"};
 
-uint32_t ethosu_board_ticks_ms(void)
+uint32_t ethosu_ext_board_ticks_ms(void)
 {
     return 0;
 }
 
-void ethosu_board_idle(const volatile uint32_t *flag)
+void ethosu_ext_board_idle(const volatile uint32_t *flag)
 {
     (void)flag;
 }
