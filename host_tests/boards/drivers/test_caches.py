@@ -21,7 +21,8 @@ UPKEEP = {
         "from, size);\n",
     ),
     "destination discarded after": (
-        "    ethosu_ext_memory_discard_in(memories.destination, to, size);\n    ethosu_ext_memory_barrier",
+        "    ethosu_ext_memory_discard_in(memories.destination, to, size);\n"
+        "    ethosu_ext_memory_barrier",
         "    ethosu_ext_memory_barrier",
     ),
     "whole lines only": ("head = -(uintptr_t)to % DMA_LINE;", "head = -(uintptr_t)to % 8;"),
