@@ -40,6 +40,8 @@ CAMPAIGNS := \
     kernels32:sim:20000000 \
     programs:sim:10000000 \
     programs32:sim:10000000 \
+    delegates:sim:10000000 \
+    delegates32:sim:10000000 \
     payloads:sim:20000000 \
     payloads32:sim:20000000 \
     files:sim:1000000 \

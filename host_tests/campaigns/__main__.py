@@ -41,6 +41,8 @@ CAMPAIGNS: dict[str, Callable[[], Campaign]] = {
     "kernels32": partial(_long, partial(Loading, target="kernels", bits=32)),
     "programs": lambda: Loading(programs(), "programs"),
     "programs32": lambda: Loading(programs(), "programs", 32),
+    "delegates": lambda: Loading(programs(), "delegates"),
+    "delegates32": lambda: Loading(programs(), "delegates", 32),
     "payloads": partial(_long, partial(Loading, target="payloads")),
     "payloads32": partial(_long, partial(Loading, target="payloads", bits=32)),
     "files": partial(_long, Files),

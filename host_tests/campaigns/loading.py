@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +31,7 @@ _WRAPPED_NPU += [f"ethosu_ext_{name}" for name in ("prepare", "start", "wait", "
 _FLAGS = [*cbuild.STRICT, "-O2", "-fsanitize=fuzzer,address,undefined"]
 _FLAGS += ["-fno-sanitize-recover=all", f"-I{_RUNTIME}", f"-I{_TESTS}", *cbuild.INCLUDES]
 _BOARD = _TESTS / "board_none.c"
-_MODELS = [*(C / name for name in ("load.c", "steps.c", "change_model.c")), _TESTS / "exercise.c"]
+_LOAD = [*(C / name for name in ("load.c", "steps.c", "change_table.c")), _TESTS / "exercise.c"]
 # Of the driver, what reads a payload and verifies its stream.
 _PAYLOADS = re.compile(r"device_u|ethosu_(payload|verify|fault|names|sentences|format|products)")
 
@@ -47,18 +48,26 @@ def _objects(bits: int) -> list[Path]:
 
 
 def _simulator() -> list[Path]:
-    sharing.make("tools/npu_sim/fuzz")
+    """The simulator, sanitized; it steers no fuzzer: that is the campaign on streams."""
+    build = sharing.BUILD / "npu_sim/fuzz_plain"
     sources = sorted((sharing.REPO / "tools/npu_sim").glob("*.c"))
-    return [sharing.BUILD / "npu_sim/fuzz" / path.with_suffix(".o").name for path in sources]
+    objects = [build / path.with_suffix(".o").name for path in sources]
+    sharing.make("tools/npu_sim/fuzz", *map(str, objects), f"BUILD={build}", "COVERAGE=")
+    return objects
 
 
-def _models(bits: int) -> list[object]:
+def _load(mutator: str, *options: str) -> Callable[[int], list[object]]:
     """What the program of c/load.c is made from."""
-    wrapped = [f"-Wl,--wrap={name}" for name in (*_WRAPPED, *_WRAPPED_NPU)]
-    if bits == 64:
-        return [*wrapped, *_MODELS, C / "load_npu.c", *_objects(64), *_simulator()]
-    objects = [path for path in _objects(32) if path.parent.name != "sim_host"]
-    return [*wrapped[: len(_WRAPPED)], *_MODELS, C / "load_npu_none.c", _BOARD, *objects]
+
+    def parts(bits: int) -> list[object]:
+        wrapped = [f"-Wl,--wrap={name}" for name in (*_WRAPPED, *_WRAPPED_NPU)]
+        sources = [*options, *_LOAD, C / mutator]
+        if bits == 64:
+            return [*wrapped, *sources, C / "load_npu.c", *_objects(64), *_simulator()]
+        objects = [path for path in _objects(32) if path.parent.name != "sim_host"]
+        return [*wrapped[: len(_WRAPPED)], *sources, C / "load_npu_none.c", _BOARD, *objects]
+
+    return parts
 
 
 def _payloads(bits: int) -> list[object]:
@@ -66,7 +75,13 @@ def _payloads(bits: int) -> list[object]:
     return [C / "payload.c", *(path for path in _objects(bits) if _PAYLOADS.match(path.name))]
 
 
-_TARGETS = {"models": _models, "kernels": _models, "programs": _models, "payloads": _payloads}
+_TARGETS = {
+    "models": _load("change_model.c"),
+    "kernels": _load("change_model.c"),
+    "programs": _load("change_program.c", "-DRUN_EVERY=32"),
+    "delegates": _load("change_program.c", "-DRUN_EVERY=32", "-DDELEGATES=1"),
+    "payloads": _payloads,
+}
 
 
 def program(target: str, bits: int) -> Path:
@@ -112,6 +127,7 @@ class Loading:
             f"-max_len={self.longest}",
         ]
         options += ["-rss_limit_mb=2000", "-timeout=60", "-detect_leaks=0", "-mutate_depth=2"]
+        options += ["-entropic=0", "-verbosity=0"]  # its bookkeeping costs a fifth of the runs
         return self.fuzz(
             [*options, f"-artifact_prefix={found}/", inputs, self.corpus / self.target]
         )

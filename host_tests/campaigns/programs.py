@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What the campaign on ExecuTorch programs starts from: a folder of small .pte files.
 
-Delegates inline and in segments, of each NPU and layout of memory, with integer and float ends, and
-operators of the CPU: what libFuzzer changes is the program's tables, a delegate's blocks, or its
-command stream.
+Delegates inline, in segments and in data files, of each NPU and layout of memory, with integer and
+float ends, bundles, and operators of the CPU: what libFuzzer changes is the program's tables, a
+delegate's blocks, or its command stream.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from ethosu_tools.executorch import VelaBinary
 from ethosu_tools.make_model import MODELS
 from modules.ethosu.runtime.executorch.conftest import OPTIONS
 
-from modules.ethosu.runtime.executorch import cortex_m, damaged, made, moves
+from modules.ethosu.runtime.executorch import cortex_m, damaged, made, moves, program_writer
 
 NAME = "programs"
+KEY = "0123456789abcdef" * 4
+# Those of NAME that have a delegate.
+DELEGATES = "delegates"
 
 
 def corpus() -> Path:
@@ -32,7 +35,8 @@ def corpus() -> Path:
 
 
 def _make(folder: Path) -> None:
-    (folder / NAME).mkdir(parents=True)
+    for kind in (NAME, DELEGATES):
+        (folder / kind).mkdir(parents=True)
     with tempfile.TemporaryDirectory() as work:
         model = Path(work) / "small_cnn.tflite"
         model.write_bytes(MODELS["small_cnn"]())
@@ -43,8 +47,12 @@ def _make(folder: Path) -> None:
                 "segment": made.quantised_ends(model, blob, methods=False),
                 "real": made.real_ends(model, blob),
             }
-            for name, program in programs.items():
-                (folder / NAME / f"{name}{number}").write_bytes(program.encode())
+            files = {name: program.encode() for name, program in programs.items()}
+            files["bundle"] = program_writer.bundle(files["real"], {"forward": []})
+            files["apart"] = _apart(model, blob)
+            for name, data in files.items():
+                for kind in (NAME, DELEGATES):
+                    (folder / kind / f"{name}{number}").write_bytes(data)
     for number, make in enumerate(cortex_m.OPERATORS.values()):
         for seed in range(2):
             (folder / NAME / f"operator{number}_{seed}").write_bytes(make(seed).program)
@@ -52,6 +60,12 @@ def _make(folder: Path) -> None:
         (folder / NAME / f"moves{number}").write_bytes(program)
     for number, (make, _) in enumerate(damaged.PROGRAMS.values()):
         (folder / NAME / f"damaged{number}").write_bytes(make(blob))
+
+
+def _apart(model: Path, blob: VelaBinary) -> bytes:
+    """A program whose weights are in a data file, and that file behind it, on 16 bytes."""
+    data = made.quantised_ends(model, made.external(blob, KEY), methods=False).encode()
+    return data + bytes(-len(data) % 16) + program_writer.data_file({KEY: blob.weights})
 
 
 def _compile(model: Path, options: tuple[str, ...]) -> VelaBinary:

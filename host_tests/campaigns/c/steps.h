@@ -15,6 +15,9 @@ extern uint64_t steps;
 /** Where to go when there are more steps than allowed; NULL: end the program, that is a finding. */
 extern jmp_buf *steps_escape;
 
+/** A new input begins. */
+void steps_begin(void);
+
 /** Count from 0; more than `most` steps are too many. */
 void steps_allow(uint64_t most);
 

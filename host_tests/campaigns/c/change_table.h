@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+/** Changes of FlatBuffers, for libFuzzer's mutators: words of tables and vectors get values at a
+ * boundary, where random bytes seldom get past the first check. */
+#ifndef CHANGE_TABLE_H
+#define CHANGE_TABLE_H
+
+#include "flatbuffer.h"
+
+#include <stddef.h>
+
+/** A mutator makes one to so many changes. */
+#define MOST_CHANGES 2u
+
+/** Of libFuzzer: change bytes, knowing nothing of them. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+
+/** A mutator, which libFuzzer calls. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+
+/** A number below `below`, from the sequence that draw_from() begins. */
+uint32_t draw(uint32_t below);
+void draw_from(unsigned seed);
+
+/** A value at a boundary, or next to the old one. */
+uint32_t boundary(uint32_t old);
+
+/** Change the word at a position of the buffer; nothing when it is outside, or 0. */
+void set_word(struct flatbuffer *fb, uint32_t position);
+
+/** Change an element of a vector of words, or (seldom) its count. */
+void change_vector(struct flatbuffer *fb, const struct fb_vector *vector);
+
+/** Change a scalar of a table, which may be a place of something in the file, too. */
+void change_field(struct flatbuffer *fb, const struct fb_table *table);
+
+/** One of the tables in a vector that is a field. */
+struct fb_table any_of(struct flatbuffer *fb, const struct fb_table *table, uint32_t field);
+
+/** Give `value` to the sizes that were `old`, but for some. */
+void change_sizes(struct flatbuffer *fb, const struct fb_vector *sizes, uint32_t old,
+                  uint32_t value);
+
+#endif
