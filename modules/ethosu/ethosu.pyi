@@ -120,7 +120,8 @@ class Model:
         Arrays of a program have the shape in which its bytes lie: NHWC for channels_last. Integer
         ends have the scales that its first and last call tell, or its methods input0_scale and so
         on, else 0.0. `method`: of a program, "forward" when not given. `data`: a path or buffer of
-        the data file (.ptd) that the program names.
+        the data file (.ptd) that the program names; when not given, "x.ptd" next to the path
+        "x.pte" or "x.bpte" is it, if it is there.
 
         `npu`: an index, a config, or a handle of reserve(); None: the NPU that the model was
         compiled for. `arena`: memory to use instead of a new block of the heap. The model keeps the

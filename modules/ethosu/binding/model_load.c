@@ -8,6 +8,7 @@
 #include "block.h"
 #include "model_run.h"
 #include "npus.h"
+#include "py/builtin.h"
 #include "py/gc.h"
 #include "py/runtime.h"
 #include "raise.h"
@@ -207,11 +208,35 @@ static mp_obj_t new_model(const mp_obj_type_t *type, const struct options *optio
     return MP_OBJ_FROM_PTR(self);
 }
 
-/** Get the bytes of the file, and of the data if it is given. Raises. */
+/** The data file of a program that is given as a path: "x.ptd" next to "x.pte"; None without one.
+ */
+static mp_obj_t find_data(mp_obj_t file)
+{
+    static const char *const endings[] = {".pte", ".bpte"};
+    const char *path = mp_obj_is_str(file) ? mp_obj_str_get_str(file) : "";
+    size_t length = strlen(path);
+    for (size_t i = 0; i < MP_ARRAY_SIZE(endings); i++) {
+        size_t ending = strlen(endings[i]);
+        if (length <= ending || strcmp(path + length - ending, endings[i]) != 0) {
+            continue;
+        }
+        vstr_t name;
+        vstr_init(&name, length + 1);
+        vstr_add_strn(&name, path, length - ending);
+        vstr_add_str(&name, ".ptd");
+        if (mp_import_stat(vstr_null_terminated_str(&name)) == MP_IMPORT_STAT_FILE) {
+            return mp_obj_new_str_from_vstr(&name);
+        }
+    }
+    return mp_const_none;
+}
+
+/** Get the bytes of the file, and of its data if there are any. Raises. */
 static void open_sources(struct options *options, mp_obj_t file, mp_obj_t data)
 {
     struct source source;
     source_open(file, "model", &source);
+    data = data == mp_const_none ? find_data(file) : data;
     options->file = source.data;
     options->file_size = (uint32_t)source.size;
     options->file_copied = source.copied;

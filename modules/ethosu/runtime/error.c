@@ -17,6 +17,12 @@ static const char *put_argument(struct ethosu_text *out, const char *directive, 
     }
     if (*directive == 's') {
         ethosu_ext_text_string(out, va_arg(*arguments, const char *));
+    } else if (*directive == 'd') {
+        int32_t number = va_arg(*arguments, int);
+        if (number < 0) {
+            ethosu_ext_text_char(out, '-');
+        }
+        ethosu_ext_text_decimal(out, number < 0 ? 0u - (uint32_t)number : (uint32_t)number);
     } else if (*directive == 'x') {
         ethosu_ext_text_hex(out, va_arg(*arguments, unsigned));
     } else {

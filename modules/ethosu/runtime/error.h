@@ -6,8 +6,8 @@
 #include "ethosu_model.h"
 
 /**
- * Write a sentence; understands %s, %.*s, %u and %x (unsigned int). Text that does not fit is
- * cut off.
+ * Write a sentence; understands %s, %.*s, %d, %u and %x (int, unsigned int). Text that does not fit
+ * is cut off.
  *
  * @param error   may be NULL
  * @param status  returned unchanged, so that a caller can write `return error_set(...)`

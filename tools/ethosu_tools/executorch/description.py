@@ -186,10 +186,13 @@ def _quantisation(
             if is_end and _entry(method.operators, each.index, "operator").endswith(name):
                 scale, zero_point = (method.value(value).content for value in each.arguments[1:3])
                 return _as_quantisation(scale, zero_point)
-    zero_point = program.constant(f"{end}{number}_zp")
-    if zero_point is None:
-        zero_point = program.constant(f"{end}{number}_zero_point")
-    return _as_quantisation(program.constant(f"{end}{number}_scale"), zero_point)
+
+    def told(what: str) -> object:
+        own = program.constant(f"{method.name}_{end}{number}_{what}")
+        return program.constant(f"{end}{number}_{what}") if own is None else own
+
+    zero_point = told("zp")
+    return _as_quantisation(told("scale"), told("zero_point") if zero_point is None else zero_point)
 
 
 def _as_quantisation(scale: object, zero_point: object) -> tuple[float, int]:

@@ -9,7 +9,7 @@ from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.runtime.executorch import made
+from modules.ethosu.runtime.executorch import made, program_writer
 
 from .conftest import raised
 
@@ -414,6 +414,10 @@ def test_a_model_asks_for_the_stack_that_loading_takes(
     }
     blob = raw("u85" if "u85" in npu else "u55")
     files["small_cnn.pte"] = made.real_ends(small_models["small_cnn"], blob).encode()
+    key = "86dd" * 16
+    apart = made.quantised_ends(small_models["small_cnn"], made.external(blob, key))
+    files["apart.pte"] = apart.encode()
+    files["apart.ptd"] = program_writer.data_file({"another": b"data", key: blob.weights})
     with QemuBoard(Machine(npu, romfs=romfs.build(files))) as board:
         board.exec(
             "import ethosu, micropython, os, uctypes\n"
@@ -430,6 +434,7 @@ def test_a_model_asks_for_the_stack_that_loading_takes(
             "files = [open('/rom/' + name, 'rb').read() for name in os.listdir('/rom')]\n"
             "needs = [taken(lambda: ethosu.Model(bytes(data[:size])))\n"
             "         for data in files for size in (len(data), 5000, 4)]\n"
+            "needs.append(taken(lambda: ethosu.Model('/rom/apart.pte')))\n"
         )
         needs = board.eval("needs")
     assert max(needs) <= int(asked), needs

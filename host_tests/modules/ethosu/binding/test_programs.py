@@ -54,6 +54,20 @@ def delay():
     return program
 
 
+def scales():
+    """Two methods of integers, whose scales have the method's name, or none."""
+    program = program_writer.Program()
+    program.methods.append(Method("other"))
+    for method in program.methods:
+        x, y = (method.tensor("int8", (4,)) for _ in range(2))
+        method.inputs, method.outputs = [x], [y]
+        method.kernel("aten::clone", [x, method.number(None), y, y])
+    for prefix, scale, zero_point in (("", 0.5, 7), ("other_", 0.25, -3)):
+        program.constant_method(f"{prefix}input0_scale", scale)
+        program.constant_method(f"{prefix}input0_zp", zero_point)
+    return program
+
+
 @pytest.fixture(scope="module")
 def files(cases, raw, board_npu, compiled, small_models):
     """What lies on the board."""
@@ -62,7 +76,10 @@ def files(cases, raw, board_npu, compiled, small_models):
     files["small_cnn.tflite"] = compiled(model, board_npu).read_bytes()
     files["calls.pte"] = made.bare_ends(model, blob).encode()
     files["apart.pte"] = made.quantised_ends(model, made.external(blob, KEY)).encode()
+    files["alone.pte"] = files["apart.pte"]
     files["apart.ptd"] = program_writer.data_file({"another": b"data", KEY: blob.weights})
+    files["held.bpte"] = program_writer.bundle(files["apart.pte"], {"forward": []})
+    files["held.ptd"] = files["apart.ptd"]
     told = made.real_ends(model, blob)
     told.constant_method("get_labels", "yes", "no", "größer")
     told.constant_method("rate", 16000)
@@ -72,6 +89,7 @@ def files(cases, raw, board_npu, compiled, small_models):
     told.named = {"licence": told.segment(b"MIT")}
     files["told.pte"] = told.encode()
     files["state.pte"] = delay().encode()
+    files["scales.pte"] = scales().encode()
     for name, spoil in {"good": 0, "wrong": 1}.items():
         x, y = (
             made.first_sizes(each[0])
@@ -164,12 +182,28 @@ def test_scales_of_integer_ends_come_from_the_first_and_last_call(board, small_m
         assert board.eval(f"bytes({call}[0]) == y_integer")
 
 
-@pytest.mark.parametrize("source", ["'/rom/apart.ptd'", "open('/rom/apart.ptd', 'rb').read()"])
-def test_data_of_another_file(board, source):
-    board.exec(f"m = ethosu.Model('/rom/apart.pte', data={source})\nimport gc\ngc.collect()")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "'/rom/apart.pte'",
+        "'/rom/held.bpte'",
+        "'/rom/alone.pte', data='/rom/apart.ptd'",
+        "'/rom/apart.pte', data=open('/rom/apart.ptd', 'rb').read()",
+    ],
+)
+def test_data_of_another_file(board, arguments):
+    board.exec(f"m = ethosu.Model({arguments})\nimport gc\ngc.collect()")
     for _ in range(2):
         assert board.eval("bytes(m.predict([x_integer])[0]) == y_integer")
     board.exec("m.deinit()")
+
+
+def test_scales_of_several_methods(board):
+    """Each method has its own, by its name; those without a name are of all others."""
+    board.exec("m = ethosu.Model('/rom/scales.pte')\nother = m.method('other')")
+    facts = "[(each.input_scale, each.input_zero_point) for each in (m, other)]"
+    assert board.eval(facts) == [((0.5,), (7,)), ((0.25,), (-3,))]
+    board.exec("m.deinit()\nother.deinit()")
 
 
 def test_data_keeps_its_memory(board):
@@ -311,7 +345,7 @@ def test_another_method(board):
         ("integer.method(3)", "TypeError"),
         ("ethosu.Model('/rom/small_cnn.tflite').method('x')", "has no methods"),
         ("ethosu.Model('/rom/small_cnn.tflite', data=b'x')", r"has no data file \(.ptd\), 1 byte"),
-        ("ethosu.Model('/rom/apart.pte')", r"another file \(.ptd\), which was not given"),
+        ("ethosu.Model('/rom/alone.pte')", r"another file \(.ptd\), which was not given"),
         ("ethosu.Model('/rom/apart.pte', data=3)", "data"),
         ("ethosu.Model('/rom/apart.pte', data='/rom/none.ptd')", "ENOENT"),
         ("ethosu.Model('/rom/apart.pte', data='/rom/real.pte')", "has not the data"),

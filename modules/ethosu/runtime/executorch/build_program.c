@@ -103,13 +103,7 @@ int program_operand(struct program_builder *program, uint32_t value,
 static int reserve_buffers(struct program_builder *program)
 {
     struct program *file = &program->program;
-    uint32_t count = file->buffer_sizes.count;
-    if (count > PROGRAM_MAX_BUFFERS + 1) {
-        return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
-                         "%u planned buffers, at most %u expected", (unsigned)count - 1,
-                         PROGRAM_MAX_BUFFERS);
-    }
-    for (uint32_t i = 1; i < count; i++) {
+    for (uint32_t i = 1; i < file->buffer_sizes.count; i++) {
         uint64_t size = fb_u64_at(&file->fb, &file->buffer_sizes, i);
         if (size > INT32_MAX) {
             return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
@@ -284,6 +278,11 @@ static int open_program(struct program_builder *program, const struct ethosu_mod
         return file->fb.bad ? refuse_damage(program)
                             : error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
                                         "method %s has more than one chain of instructions", name);
+    }
+    if (file->buffer_sizes.count > PROGRAM_MAX_BUFFERS + 1) {
+        return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
+                         "%u planned buffers, at most %u expected",
+                         (unsigned)file->buffer_sizes.count - 1, PROGRAM_MAX_BUFFERS);
     }
     return ETHOSU_MODEL_OK;
 }

@@ -122,15 +122,17 @@ static int get_io(struct program_builder *program, uint32_t index, struct delega
     io->is_output = index >= binary->inputs;
     enum vela_block block = io->is_output ? VELA_OUTPUTS : VELA_INPUTS;
     uint32_t own = io->is_output ? REGION_OUTPUTS : REGION_INPUTS;
-    if (!vela_get_io(binary, block, io->is_output ? index - binary->inputs : index, &io->npu)) {
-        return refuse_io(program, index, "shape, element size or offset: offset", npu->offset, 0);
+    vela_get_io(binary, block, io->is_output ? index - binary->inputs : index, &io->npu);
+    if (npu->element_size == 0) {
+        return refuse_io(program, index, "bytes of an element", 0, 1);
     }
+    uint64_t end = (uint64_t)npu->offset + npu->size;
     if (npu->region != REGION_SCRATCH && npu->region != own) {
         return refuse_io(program, index, "region", npu->region, REGION_SCRATCH);
     }
-    if (npu->region == REGION_SCRATCH && npu->offset + npu->size > binary->scratch_size) {
-        return refuse_io(program, index, "last byte in scratch at", npu->offset + npu->size,
-                         binary->scratch_size);
+    if (npu->region == REGION_SCRATCH && end > binary->scratch_size) {
+        return refuse_io(program, index, "last byte in scratch at",
+                         end > UINT32_MAX ? UINT32_MAX : (uint32_t)end, binary->scratch_size);
     }
     uint32_t value = fb_u32_at(&program->program.fb, &program->opened.arguments, index);
     TRY(program_operand(program, value, &io->operand));

@@ -28,13 +28,19 @@ static uint32_t position(struct program *program, const struct fb_vector *list, 
     return UINT32_MAX;
 }
 
-/** The one output of a method without instructions, such as "input0_scale". */
-static bool find_constant(struct program *program, const char *kind, uint32_t number,
-                          const char *what, uint32_t *value)
+/** The one output of a method without instructions: "forward_input0_scale", or "input0_scale". */
+static bool find_constant(struct program *program, struct program_bytes owner, const char *kind,
+                          uint32_t number, const char *what, uint32_t *value)
 {
     struct ethosu_model_error name;
-    (error_set)(&name, 0, "%s%u_%s", kind, (unsigned)number, what); // in terse builds too
-    uint32_t method = program_find_method(program, name.text, (uint32_t)strlen(name.text));
+    (error_set)(&name, 0, "%.*s_%s%u_%s", (int)owner.size, (const char *)owner.data, kind,
+                (unsigned)number, what); // in terse builds too
+    const char *text = name.text;
+    uint32_t method = program_find_method(program, text, (uint32_t)strlen(text));
+    if (method == UINT32_MAX && owner.size < sizeof name.text) {
+        text += owner.size + 1;
+        method = program_find_method(program, text, (uint32_t)strlen(text));
+    }
     if (method == UINT32_MAX || !program_choose(program, method) || program->outputs.count != 1) {
         return false;
     }
@@ -70,16 +76,16 @@ static bool read_scale(struct program *program, uint32_t value, float *scale)
 
 /**
  * From the methods inputN_scale and inputN_zp, which ExecuTorch's passes QuantizeInputs and
- * QuantizeOutputs add.
+ * QuantizeOutputs add, with the method's name before them if they were told one.
  */
-static bool from_methods(struct program *program, const char *kind, uint32_t number,
-                         struct quantization *found)
+static bool from_methods(struct program *program, struct program_bytes owner, const char *kind,
+                         uint32_t number, struct quantization *found)
 {
     uint32_t value;
-    return find_constant(program, kind, number, "scale", &value) &&
+    return find_constant(program, owner, kind, number, "scale", &value) &&
            read_scale(program, value, &found->scale) &&
-           (find_constant(program, kind, number, "zp", &value) ||
-            find_constant(program, kind, number, "zero_point", &value)) &&
+           (find_constant(program, owner, kind, number, "zp", &value) ||
+            find_constant(program, owner, kind, number, "zero_point", &value)) &&
            read_zero_point(program, value, &found->zero_point);
 }
 
@@ -139,7 +145,8 @@ static bool find_quantization(const struct ethosu_model *model, uint32_t index,
         return false;
     }
     return from_calls(&program, index, is_input, found) ||
-           from_methods(&program, is_input ? "input" : "output", number, found);
+           from_methods(&program, program_method_name(&program, model->method),
+                        is_input ? "input" : "output", number, found);
 }
 
 static bool is_integer(uint32_t type)

@@ -50,9 +50,17 @@ static int begin(struct program_builder *program, const struct fb_vector *argume
     TRY(argument_int(program, arguments, ARGUMENT_HIGH, ends->low, UINT16_MAX, &ends->high));
     ends->input = in->data;
     ends->output = out->data;
-    return (float)*scale > 0.0F && isfinite((float)*scale)
-               ? ETHOSU_MODEL_OK
-               : program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its scale is not above 0");
+    const float real = (float)*scale;
+    if (real > 0.0F && isfinite(real)) {
+        return ETHOSU_MODEL_OK;
+    }
+    struct ethosu_model_error why;
+    error_set(&why, 0, "argument 1, its scale, is %s: a finite number above 0 expected",
+              real < 0.0F    ? "below 0"
+              : real == 0.0F ? "0 as float32"
+              : isinf(real)  ? "infinite"
+                             : "no number");
+    return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
 }
 
 /** Check both types, and that both tensors have as many elements in the same order. */

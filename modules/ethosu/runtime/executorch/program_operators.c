@@ -127,16 +127,61 @@ int program_add_kernel(struct program_builder *program, const struct kernel *ker
 
 /* ---- arguments ---- */
 
-int program_refuse_shapes(struct program_builder *program)
+/** Put the shape of a tensor, or those in a list, behind a text; other values have none. */
+static void add_shapes(struct program *file, uint32_t value, struct ethosu_model_error *text)
 {
-    return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its shapes do not match");
+    struct program_tensor tensor;
+    struct fb_vector list;
+    if (program_get_tensors(file, value, &list)) {
+        for (uint32_t i = 0; i < list.count && i < ETHOSU_MODEL_MAX_RANK; i++) {
+            uint32_t element = fb_u32_at(&file->fb, &list, i);
+            if (program_get_type(file, element) == PROGRAM_TENSOR) {
+                add_shapes(file, element, text);
+            }
+        }
+    } else if (program_get_tensor(file, value, &tensor) == PROGRAM_TENSOR_OK) {
+        const char *before = " ";
+        for (uint32_t i = 0; i < tensor.rank; i++) {
+            struct ethosu_model_error next;
+            (error_set)(&next, 0, "%s%s%d", text->text, before, (int)tensor.shape[i]);
+            *text = next;
+            before = "x";
+        }
+    }
 }
 
-static int bad_argument(struct program_builder *program, uint32_t index, const char *expected)
+int program_refuse_shapes(struct program_builder *program)
 {
+    struct program *file = &program->program;
+    struct program_instruction call;
+    struct ethosu_model_error text = {"its shapes do not match:"};
+    if (program_get_instruction(file, program->instruction, &call)) {
+        // The result is there twice.
+        for (uint32_t i = 0; i + 1 < call.arguments.count && i < 2 * ETHOSU_MODEL_MAX_RANK; i++) {
+            add_shapes(file, fb_u32_at(&file->fb, &call.arguments, i), &text);
+        }
+    }
+    return program_refuse(program, ETHOSU_MODEL_BAD_FILE, text.text);
+}
+
+/** Refuse an argument: "argument 4 is -129, an Int from -128 to 127 expected". */
+static int bad_argument(struct program_builder *program, const struct fb_vector *arguments,
+                        uint32_t index, const char *expected)
+{
+    static const char *const kinds[] = {"nothing",  "Null",     "an Int",  "a Bool",
+                                        "a Double", "a tensor", "a String"};
     struct ethosu_model_error why;
-    error_set(&why, 0, "argument %u is not %s", (unsigned)index, expected);
+    uint32_t type =
+        program_get_type(&program->program, fb_u32_at(&program->program.fb, arguments, index));
+    error_set(&why, 0, "argument %u is %s, %s expected", (unsigned)index,
+              type < sizeof kinds / sizeof kinds[0] ? kinds[type] : "a list", expected);
     return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
+}
+
+/** Of 64 bits what 32 can hold. */
+static int32_t limited(int64_t number)
+{
+    return (int32_t)(number > INT32_MAX ? INT32_MAX : number < INT32_MIN ? INT32_MIN : number);
 }
 
 int argument_int(struct program_builder *program, const struct fb_vector *arguments, uint32_t index,
@@ -144,8 +189,15 @@ int argument_int(struct program_builder *program, const struct fb_vector *argume
 {
     int64_t value;
     uint32_t argument = fb_u32_at(&program->program.fb, arguments, index);
-    if (!program_get_int(&program->program, argument, &value) || value < low || value > high) {
-        return bad_argument(program, index, "a number within its limits");
+    if (!program_get_int(&program->program, argument, &value)) {
+        return bad_argument(program, arguments, index, "an Int");
+    }
+    if (value < low || value > high) {
+        struct ethosu_model_error why;
+        error_set(&why, 0, "argument %u is %d%s, from %d to %d expected", (unsigned)index,
+                  (int)limited(value), limited(value) == value ? "" : " or beyond",
+                  (int)limited(low), (int)limited(high));
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
     }
     *number = (int32_t)value;
     return ETHOSU_MODEL_OK;
@@ -157,7 +209,7 @@ int argument_double(struct program_builder *program, const struct fb_vector *arg
     uint32_t argument = fb_u32_at(&program->program.fb, arguments, index);
     return program_get_double(&program->program, argument, number)
                ? ETHOSU_MODEL_OK
-               : bad_argument(program, index, "a real number");
+               : bad_argument(program, arguments, index, "a Double");
 }
 
 int argument_tensor(struct program_builder *program, const struct fb_vector *arguments,
@@ -174,5 +226,6 @@ int argument_result(struct program_builder *program, const struct fb_vector *arg
 {
     TRY(argument_tensor(program, arguments, arguments->count - 1, operand));
     return operand->tensor.buffer != 0 ? ETHOSU_MODEL_OK
-                                       : bad_argument(program, arguments->count - 1, "planned");
+                                       : bad_argument(program, arguments, arguments->count - 1,
+                                                      "a planned one, not a constant,");
 }

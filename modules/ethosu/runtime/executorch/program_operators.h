@@ -38,7 +38,7 @@ int prepare_depthwise_conv2d(struct program_builder *program, const struct fb_ve
 int prepare_transpose_conv2d(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_linear(struct program_builder *program, const struct fb_vector *arguments);
 
-/** Refuse the current operator: "its shapes do not match". */
+/** Refuse the current operator: "its shapes do not match", and the shapes. */
 int program_refuse_shapes(struct program_builder *program);
 
 /** Argument `index`: refused unless it is an Int within these limits, a Double, a tensor. */

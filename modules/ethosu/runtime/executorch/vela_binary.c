@@ -143,7 +143,7 @@ bool vela_open(struct vela_binary *binary, struct program_bytes data, struct vel
            count_ios(binary, VELA_OUTPUTS, &binary->outputs, fault);
 }
 
-bool vela_get_io(const struct vela_binary *binary, enum vela_block block, uint32_t index,
+void vela_get_io(const struct vela_binary *binary, enum vela_block block, uint32_t index,
                  struct vela_io *io)
 {
     const uint8_t *at = binary->blocks[block].data + 4 + index * IO_WORDS * 4;
@@ -154,8 +154,8 @@ bool vela_get_io(const struct vela_binary *binary, enum vela_block block, uint32
         io->shape[i] = word(at + 4 * i);
         uint32_t size = io->shape[i] == 0 ? 1 : io->shape[i];
         if (!checked_mul(io->size, size, &io->size)) {
-            return false;
+            io->size = UINT32_MAX;
+            return;
         }
     }
-    return io->size != 0 && io->size <= INT32_MAX && io->offset <= INT32_MAX;
 }

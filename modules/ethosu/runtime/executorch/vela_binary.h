@@ -37,7 +37,7 @@ struct vela_binary {
 struct vela_io {
     uint32_t shape[VELA_RANK]; /**< 0 counts as 1 */
     uint32_t element_size;     /**< bytes */
-    uint32_t size;             /**< bytes */
+    uint32_t size;             /**< bytes; 0: elements have none */
     uint32_t offset;           /**< in its region */
     uint32_t region;
 };
@@ -53,8 +53,8 @@ struct vela_fault {
 /** Read the blocks; false: `fault` says which is wrong. */
 bool vela_open(struct vela_binary *binary, struct program_bytes data, struct vela_fault *fault);
 
-/** Read an input or output; false: a size or an offset is negative, or its bytes exceed 2 GB. */
-bool vela_get_io(const struct vela_binary *binary, enum vela_block block, uint32_t index,
+/** Read an input or output; its size is UINT32_MAX when 32 bits cannot hold it. */
+void vela_get_io(const struct vela_binary *binary, enum vela_block block, uint32_t index,
                  struct vela_io *io);
 
 #endif

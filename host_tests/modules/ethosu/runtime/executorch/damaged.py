@@ -22,9 +22,10 @@ INPUT = made.End((1, 3, 16, 16), 0.0235, -3)
 OUTPUT = made.End((1, 10), 1 / 256, -128)
 
 
-def _program(data: bytes, **options: object) -> Program:
+def _program(data: bytes, *, buffers: int = 1, **options: object) -> Program:
     program = Program()
     method = program.forward
+    method.buffers = buffers
     method.inputs = [method.tensor("int8", INPUT.sizes, INPUT.order)]
     method.outputs = [method.tensor("int8", OUTPUT.sizes)]
     program.delegate(data, [*method.inputs, *method.outputs], **options)
@@ -151,15 +152,15 @@ DELEGATES: dict[str, tuple[Make, str]] = {
     "no delegate data at all": (lambda blob: _file(b""), "0 bytes of the next block's header"),
     "a negative offset": (
         lambda blob: _file(_first(blob, offset=-16).encode()),
-        "argument 0: shape, element size or offset",
+        "argument 0: last byte in scratch at 4294967295, expected 3568",
     ),
     "a negative dimension": (
         lambda blob: _file(_first(blob, shape=(1, 1, 1, -16, 16, 3)).encode()),
-        "argument 0: shape, element size or offset",
+        "argument 0: last byte in scratch at 4294967295, expected 3568",
     ),
     "element size 0": (
         lambda blob: _file(_first(blob, element_size=0).encode()),
-        "argument 0: shape, element size or offset",
+        "argument 0: bytes of an element 0, expected 1",
     ),
     "an input in fast scratch": (
         lambda blob: _file(_first(blob, region=2).encode()),
@@ -196,6 +197,10 @@ DELEGATES: dict[str, tuple[Make, str]] = {
     "commands that are no payload": (
         lambda blob: _file(replace(blob, commands=b"XXXX" + blob.commands[4:]).encode()),
         "COP1",
+    ),
+    "more planned buffers than there may be": (
+        lambda blob: _program(blob.encode(), buffers=26).encode(),
+        "26 planned buffers, at most 8 expected",
     ),
     "a constant output": (
         lambda blob: _constant_output(blob),
@@ -235,6 +240,12 @@ def _quantize(**changes: float) -> Callable[[Program, Method], None]:
         method.kernel(made.QUANTIZE, [0, *values, 1, 1])
 
     return build
+
+
+def _constant_result(program: Program, method: Method) -> None:
+    result = method.tensor("int8", (4,), constant=True, data=program.constant(np.zeros(4, np.int8)))
+    values = [method.number(value) for value in (0.5, 0, -128, 127, 1)]
+    method.kernel(made.QUANTIZE, [0, *values, result, result])
 
 
 def _call(arguments: list[int], name: str = made.QUANTIZE) -> Callable[[Program, Method], None]:
@@ -330,13 +341,21 @@ PROGRAMS: dict[str, tuple[Make, str]] = {
     ),
     "a value that is not there": (_only(_call([99, 0, 0, 0, 0, 0, 1, 1])), "malformed|value 99"),
     "a negative value": (_only(_call([-1, 0, 0, 0, 0, 0, 1, 1])), "malformed|value 4294967295"),
-    "a scale of 0": (_only(_quantize(scale=0.0)), "its scale is not above 0"),
-    "an infinite scale": (_only(_quantize(scale=float("inf"))), "its scale is not above 0"),
-    "a scale that is no number": (_only(_quantize(scale=7)), "argument 1 is not a real number"),
+    "a scale of 0": (
+        _only(_quantize(scale=0.0)),
+        "argument 1, its scale, is 0 as float32: a finite number above 0 expected",
+    ),
+    "an infinite scale": (_only(_quantize(scale=float("inf"))), "its scale, is infinite: a finite"),
+    "a negative scale": (_only(_quantize(scale=-0.5)), "its scale, is below 0: a finite"),
+    "a scale of another type": (_only(_quantize(scale=7)), "argument 1 is an Int, a Double expec"),
+    "a result that is constant": (
+        _only(_constant_result),
+        "argument 7 is a tensor, a planned one, not a constant, expected",
+    ),
     "limits beyond int8": (_only(_quantize(low=-129)), "its limits are not those of its type"),
     "limits beyond all types": (
         _only(_quantize(high=1 << 40)),
-        "argument 4 is not a number within",
+        "argument 4 is 2147483647 or beyond, from -128 to 65535 expected",
     ),
     "tables too small for 2^30 filters": (
         _only(_many_filters(linear=False)),

@@ -151,6 +151,8 @@ class Method:
     operators: list[tuple[str, str]] = field(default_factory=list)
     delegates: list[Any] = field(default_factory=list)
     planned: int = 0
+    buffers: int = 1
+    """Planned buffers, all of one size: tensors lie in the last one."""
 
     def value(self, kind: int, content: Mapping[int, Any] | None = None) -> int:
         self.values.append(union(kind, content or {}))
@@ -195,7 +197,7 @@ class Method:
             size = int(np.prod(sizes)) * np.dtype(dtype).itemsize
             at = self.planned if at is None else at
             self.planned = max(self.planned, (at + size + 15) // 16 * 16)
-            fields[6] = {0: u32(1), 1: u32(at)}
+            fields[6] = {0: u32(self.buffers), 1: u32(at)}
         return self.value(TENSOR, fields)
 
     def kernel(self, name: str, arguments: Sequence[int], overload: str = "out") -> None:
@@ -231,7 +233,7 @@ class Method:
             5: [{2: self.instructions}],
             6: [{0: name, 1: overload} for name, overload in self.operators],
             7: self.delegates,
-            8: i64s([0, self.planned]),
+            8: i64s([0, *[self.planned] * self.buffers]),
         }
 
 
