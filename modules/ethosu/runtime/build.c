@@ -104,13 +104,14 @@ static int check_format(struct builder *builder, const struct ethosu_model_sourc
 /** Refuse a file of no format, and name what it is. */
 static int refuse_format(struct builder *builder, const struct ethosu_model_source *source)
 {
-    const char *mark = source->file_size < 8 ? "none" : (const char *)source->file + 4;
-    if (!ETHOSU_PTE && (memcmp(mark, "ET12", 4) == 0 || memcmp(mark, "BP08", 4) == 0)) {
+    static const uint8_t none[4];
+    const uint8_t *mark = source->file_size < 8 ? none : (const uint8_t *)source->file + 4;
+    if (!ETHOSU_PTE && (fb_is_mark(mark, "ET12") || fb_is_mark(mark, "BP08"))) {
         return error_set(builder->error, ETHOSU_MODEL_UNSUPPORTED,
                          "an ExecuTorch program of %u bytes: this build has no support for it",
                          (unsigned)source->file_size);
     }
-    if (memcmp(mark, "FT01", 4) == 0) {
+    if (fb_is_mark(mark, "FT01")) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
                          "a data file (.ptd) of %u bytes: load its program, with this as data",
                          (unsigned)source->file_size);

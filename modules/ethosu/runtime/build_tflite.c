@@ -240,7 +240,7 @@ static int build(struct builder *builder, const struct ethosu_model_source *sour
 
 static bool is_tflite(const uint8_t *file)
 {
-    return memcmp(file + 4, "TFL3", 4) == 0;
+    return fb_is_mark(file + 4, "TFL3");
 }
 
 const struct model_format tflite_format = {

@@ -42,6 +42,16 @@ static inline uint32_t fb_known_u32(const struct flatbuffer *fb, uint32_t positi
     return value;
 }
 
+/** Are the four bytes there these? */
+static inline bool fb_is_mark(const uint8_t *at, const char mark[4])
+{
+    uint32_t found;
+    uint32_t expected;
+    memcpy(&found, at, sizeof found);
+    memcpy(&expected, mark, sizeof expected);
+    return found == expected;
+}
+
 uint8_t fb_u8(struct flatbuffer *fb, uint32_t position);
 uint32_t fb_u32(struct flatbuffer *fb, uint32_t position);
 uint64_t fb_u64(struct flatbuffer *fb, uint32_t position);

@@ -191,8 +191,7 @@ def _quantisation(
         own = program.constant(f"{method.name}_{end}{number}_{what}")
         return program.constant(f"{end}{number}_{what}") if own is None else own
 
-    zero_point = told("zp")
-    return _as_quantisation(told("scale"), told("zero_point") if zero_point is None else zero_point)
+    return _as_quantisation(told("scale"), told("zp"))
 
 
 def _as_quantisation(scale: object, zero_point: object) -> tuple[float, int]:

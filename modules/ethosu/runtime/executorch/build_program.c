@@ -313,7 +313,7 @@ static int build(struct builder *builder, const struct ethosu_model_source *sour
 
 static bool is_program(const uint8_t *file)
 {
-    return memcmp(file + 4, "ET12", 4) == 0 || memcmp(file + 4, "BP08", 4) == 0;
+    return fb_is_mark(file + 4, "ET12") || fb_is_mark(file + 4, "BP08");
 }
 
 const struct model_format program_format = {

@@ -84,8 +84,8 @@ struct program_builder {
         uint32_t inputs;
     } sizes[PROGRAM_DELEGATES];
     uint32_t jump_count;
-    struct open_jump jumps[PROGRAM_MAX_JUMPS];
     struct delegate_call opened; /**< the last one, which several stages ask for */
+    struct open_jump jumps[PROGRAM_MAX_JUMPS];
     struct in_place in_place[PROGRAM_MAX_IN_PLACE];
     struct program program;
 };

@@ -101,7 +101,7 @@ static int get_axis(struct program_builder *program, const struct fb_vector *arg
                     uint32_t index, uint32_t rank, uint32_t *axis)
 {
     int32_t number;
-    TRY(argument_int(program, arguments, index, -(int64_t)rank, (int64_t)rank - 1, &number));
+    TRY(argument_int(program, arguments, index, -(int32_t)rank, (int32_t)rank - 1, &number));
     *axis = (uint32_t)(number < 0 ? number + (int32_t)rank : number);
     return ETHOSU_MODEL_OK;
 }

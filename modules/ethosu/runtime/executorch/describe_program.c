@@ -84,8 +84,7 @@ static bool from_methods(struct program *program, struct program_bytes owner, co
     uint32_t value;
     return find_constant(program, owner, kind, number, "scale", &value) &&
            read_scale(program, value, &found->scale) &&
-           (find_constant(program, owner, kind, number, "zp", &value) ||
-            find_constant(program, owner, kind, number, "zero_point", &value)) &&
+           find_constant(program, owner, kind, number, "zp", &value) &&
            read_zero_point(program, value, &found->zero_point);
 }
 

@@ -23,14 +23,6 @@ static int get_int8(struct program_builder *program, const struct fb_vector *arg
                : program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "its tensors are not int8");
 }
 
-/** Read a multiplier, and behind it a shift. */
-static int get_scale(struct program_builder *program, const struct fb_vector *arguments,
-                     uint32_t index, struct rescale *scale)
-{
-    TRY(argument_int(program, arguments, index, 0, INT32_MAX, &scale->multiplier));
-    return argument_int(program, arguments, index + 1, -31, 30, &scale->shift);
-}
-
 /* ---- two tensors ---- */
 
 /** Walk over the output in the order of its bytes; an input's dimensions of size 1 are repeated. */
@@ -85,39 +77,35 @@ static int add_binary(struct program_builder *program, const struct fb_vector *a
     return kernel_add_step(program->builder, kernel, &p->call, nd_block_size(p, &p->walk));
 }
 
-/** Read a zero point, as what is added to an input. */
-static int get_offset(struct program_builder *program, const struct fb_vector *arguments,
-                      uint32_t index, int32_t *offset)
-{
-    TRY(argument_int(program, arguments, index, INT8_MIN, INT8_MAX, offset));
-    *offset = -*offset;
-    return ETHOSU_MODEL_OK;
-}
-
 int prepare_add(struct program_builder *program, const struct fb_vector *arguments)
 {
-    enum { ZERO = 1, SCALE, SECOND = 4, SECOND_ZERO, SECOND_SCALE, OUT_ZERO = 8, OUT_SCALE };
-    enum { LOW = 11, HIGH };
+    enum { SECOND = 4 };
+    static const struct int_argument rows[] = {
+        {1, LIMITS_NEGATED, offsetof(struct binary, offset[0])},
+        SCALE_ARGUMENTS(2, struct binary, scale[0]),
+        {SECOND + 1, LIMITS_NEGATED, offsetof(struct binary, offset[1])},
+        SCALE_ARGUMENTS(SECOND + 2, struct binary, scale[1]),
+        {8, LIMITS_INT8, offsetof(struct binary, output_offset)},
+        SCALE_ARGUMENTS(9, struct binary, output_scale),
+        {11, LIMITS_INT8, offsetof(struct binary, range.low)},
+        {12, LIMITS_HIGH, offsetof(struct binary, range.high)},
+    };
     struct binary p = {.left_shift = BINARY_ADD_SHIFT};
-    TRY(get_offset(program, arguments, ZERO, &p.offset[0]));
-    TRY(get_offset(program, arguments, SECOND_ZERO, &p.offset[1]));
-    TRY(get_scale(program, arguments, SCALE, &p.scale[0]));
-    TRY(get_scale(program, arguments, SECOND_SCALE, &p.scale[1]));
-    TRY(get_scale(program, arguments, OUT_SCALE, &p.output_scale));
-    TRY(argument_int(program, arguments, OUT_ZERO, INT8_MIN, INT8_MAX, &p.output_offset));
-    TRY(argument_int(program, arguments, LOW, INT8_MIN, INT8_MAX, &p.range.low));
-    TRY(argument_int(program, arguments, HIGH, p.range.low, INT8_MAX, &p.range.high));
+    TRY(argument_ints(program, arguments, rows, sizeof rows / sizeof rows[0], &p));
     return add_binary(program, arguments, SECOND, TFLITE_ADD, &p);
 }
 
 int prepare_mul(struct program_builder *program, const struct fb_vector *arguments)
 {
-    enum { ZERO = 1, SECOND, SECOND_ZERO, OUT_ZERO, OUT_SCALE };
+    enum { SECOND = 2 };
+    static const struct int_argument rows[] = {
+        {1, LIMITS_NEGATED, offsetof(struct binary, offset[0])},
+        {SECOND + 1, LIMITS_NEGATED, offsetof(struct binary, offset[1])},
+        {4, LIMITS_INT8, offsetof(struct binary, output_offset)},
+        SCALE_ARGUMENTS(5, struct binary, output_scale),
+    };
     struct binary p = {.range = {INT8_MIN, INT8_MAX}};
-    TRY(get_offset(program, arguments, ZERO, &p.offset[0]));
-    TRY(get_offset(program, arguments, SECOND_ZERO, &p.offset[1]));
-    TRY(argument_int(program, arguments, OUT_ZERO, INT8_MIN, INT8_MAX, &p.output_offset));
-    TRY(get_scale(program, arguments, OUT_SCALE, &p.output_scale));
+    TRY(argument_ints(program, arguments, rows, sizeof rows / sizeof rows[0], &p));
     return add_binary(program, arguments, SECOND, TFLITE_MUL, &p);
 }
 
@@ -214,7 +202,13 @@ int prepare_softmax(struct program_builder *program, const struct fb_vector *arg
 /** Of each pair of matrices the second one is transposed. */
 int prepare_batch_matmul(struct program_builder *program, const struct fb_vector *arguments)
 {
-    enum { ZERO = 1, SECOND, SECOND_ZERO, OUT_ZERO, OUT_SCALE };
+    enum { SECOND = 2 };
+    static const struct int_argument rows[] = {
+        {1, LIMITS_OFFSET, offsetof(struct matmul, x.offset)}, // they are what is added
+        {SECOND + 1, LIMITS_OFFSET, offsetof(struct matmul, y.offset)},
+        {4, LIMITS_INT8, offsetof(struct matmul, output_offset)},
+        SCALE_ARGUMENTS(5, struct matmul, scale),
+    };
     const struct kernel *kernel;
     struct program_operand operands[3];
     struct matmul p = {.type = ETHOSU_TYPE_INT8, .range = {INT8_MIN, INT8_MAX}};
@@ -222,11 +216,7 @@ int prepare_batch_matmul(struct program_builder *program, const struct fb_vector
     TRY(get_int8(program, arguments, SECOND, &operands[1]));
     TRY(get_int8(program, arguments, UINT32_MAX, &operands[2]));
     TRY(program_kernel(program, TFLITE_BATCH_MATMUL, &kernel));
-    // These zero points are what is added.
-    TRY(argument_int(program, arguments, ZERO, -INT8_MAX, -INT8_MIN, &p.x.offset));
-    TRY(argument_int(program, arguments, SECOND_ZERO, -INT8_MAX, -INT8_MIN, &p.y.offset));
-    TRY(argument_int(program, arguments, OUT_ZERO, INT8_MIN, INT8_MAX, &p.output_offset));
-    TRY(get_scale(program, arguments, OUT_SCALE, &p.scale));
+    TRY(argument_ints(program, arguments, rows, sizeof rows / sizeof rows[0], &p));
     const int32_t *x = operands[0].tensor.shape;
     const int32_t *y = operands[1].tensor.shape;
     const int32_t *out = operands[2].tensor.shape;

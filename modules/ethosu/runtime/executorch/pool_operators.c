@@ -53,16 +53,24 @@ int prepare_avg_pool2d(struct program_builder *program, const struct fb_vector *
 
 int prepare_max_pool2d(struct program_builder *program, const struct fb_vector *arguments)
 {
-    enum { DILATION = 4, ZERO = 6, OUT_ZERO, LOW, HIGH };
-    struct pool p = {0};
+    enum { DILATION = 4 };
+    struct numbers {
+        int32_t zero;
+        int32_t out_zero;
+        int32_t low;
+        int32_t high;
+    } found;
+    static const struct int_argument rows[] = {
+        {6, LIMITS_INT8, offsetof(struct numbers, zero)},
+        {7, LIMITS_INT8, offsetof(struct numbers, out_zero)},
+        {8, LIMITS_INT8, offsetof(struct numbers, low)},
+        {9, LIMITS_HIGH, offsetof(struct numbers, high)},
+    };
     int64_t dilation[2];
-    int32_t zero[2];
     TRY(image_pair(program, arguments, DILATION, 1, dilation));
-    TRY(argument_int(program, arguments, ZERO, INT8_MIN, INT8_MAX, &zero[0]));
-    TRY(argument_int(program, arguments, OUT_ZERO, INT8_MIN, INT8_MAX, &zero[1]));
-    TRY(argument_int(program, arguments, LOW, INT8_MIN, INT8_MAX, &p.range.low));
-    TRY(argument_int(program, arguments, HIGH, p.range.low, INT8_MAX, &p.range.high));
-    if (dilation[0] != 1 || dilation[1] != 1 || zero[0] != zero[1]) {
+    TRY(argument_ints(program, arguments, rows, sizeof rows / sizeof rows[0], &found));
+    struct pool p = {.range = {found.low, found.high}};
+    if (dilation[0] != 1 || dilation[1] != 1 || found.zero != found.out_zero) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
                               "its dilation is not 1, or its zero points differ");
     }

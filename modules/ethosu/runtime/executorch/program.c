@@ -79,7 +79,7 @@ static struct program_bytes bytes_of(struct program *program, const struct fb_ta
 static bool read_header(struct program *program)
 {
     struct flatbuffer *fb = &program->fb;
-    if (fb->size < HEADER_AT + 4 || memcmp(program->file + HEADER_AT, "eh00", 4) != 0) {
+    if (fb->size < HEADER_AT + 4 || !fb_is_mark(program->file + HEADER_AT, "eh00")) {
         return true;
     }
     uint32_t length = fb_u32(fb, HEADER_LENGTH_AT);
@@ -126,7 +126,7 @@ static bool open_bundle(struct program *program)
 {
     struct fb_table root = fb_root(&program->fb);
     struct program_bytes held = bytes_of(program, &root, BUNDLE_PROGRAM);
-    if (program->fb.bad || held.size < 8 || memcmp(held.data + 4, "ET12", 4) != 0) {
+    if (program->fb.bad || held.size < 8 || !fb_is_mark(held.data + 4, "ET12")) {
         return false;
     }
     program->fb = (struct flatbuffer){.data = held.data, .size = held.size};
@@ -139,7 +139,7 @@ bool program_open(struct program *program, const void *file, uint32_t size)
 {
     struct flatbuffer *fb = &program->fb;
     program_begin(program, file, size);
-    bool bundle = size >= 8 && memcmp(program->file + 4, "BP08", 4) == 0;
+    bool bundle = size >= 8 && fb_is_mark(program->file + 4, "BP08");
     if ((bundle && !open_bundle(program)) || !read_header(program)) {
         return false;
     }
@@ -169,15 +169,24 @@ uint32_t program_find_method(struct program *program, const char *name, uint32_t
 
 bool program_choose(struct program *program, uint32_t method)
 {
+    static const struct {
+        uint8_t field;
+        uint8_t at; // in the structure
+    } rows[] = {
+        {METHOD_VALUES, offsetof(struct program, values)},
+        {METHOD_INPUTS, offsetof(struct program, inputs)},
+        {METHOD_OUTPUTS, offsetof(struct program, outputs)},
+        {METHOD_OPERATORS, offsetof(struct program, operators)},
+        {METHOD_DELEGATES, offsetof(struct program, delegates)},
+        {METHOD_BUFFER_SIZES, offsetof(struct program, buffer_sizes)},
+    };
     struct flatbuffer *fb = &program->fb;
     struct fb_table table = fb_table_at(fb, &program->methods, method);
     struct fb_vector chains = fb_get_vector(fb, &table, METHOD_CHAINS, 4);
-    program->values = fb_get_vector(fb, &table, METHOD_VALUES, 4);
-    program->inputs = fb_get_vector(fb, &table, METHOD_INPUTS, 4);
-    program->outputs = fb_get_vector(fb, &table, METHOD_OUTPUTS, 4);
-    program->operators = fb_get_vector(fb, &table, METHOD_OPERATORS, 4);
-    program->delegates = fb_get_vector(fb, &table, METHOD_DELEGATES, 4);
-    program->buffer_sizes = fb_get_vector(fb, &table, METHOD_BUFFER_SIZES, 8);
+    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        *(struct fb_vector *)((uint8_t *)program + rows[i].at) =
+            fb_get_vector(fb, &table, rows[i].field, rows[i].field == METHOD_BUFFER_SIZES ? 8 : 4);
+    }
     program->instructions = (struct fb_vector){0};
     program->last_index = 0;
     memset(program->known_index, 0, sizeof program->known_index);
@@ -287,7 +296,7 @@ static bool get_shape(struct flatbuffer *fb, const struct fb_table *table,
     struct fb_vector order = fb_get_vector(fb, table, TENSOR_ORDER, 1);
     uint32_t rank = sizes.count;
     uint32_t seen = 0;
-    uint64_t bytes = ethosu_model_type_size(tensor->type);
+    uint32_t bytes = ethosu_model_type_size(tensor->type);
     bool empty = false;
     if (rank > ETHOSU_MODEL_MAX_RANK || order.count != rank) {
         return false;
@@ -297,16 +306,16 @@ static bool get_shape(struct flatbuffer *fb, const struct fb_table *table,
         uint32_t size = fb_known_u32(fb, sizes.position + 4 * i);
         uint32_t axis = fb->data[order.position + i];
         // Strides are products of the other sizes, also where one is 0.
-        bytes *= size == 0 ? 1 : size;
         empty |= size == 0;
-        if (size > INT32_MAX || bytes > INT32_MAX || axis >= rank) {
+        if (!checked_mul(bytes, size == 0 ? 1 : size, &bytes) || bytes > INT32_MAX ||
+            axis >= rank) {
             return false;
         }
         tensor->shape[i] = (int32_t)size;
         tensor->order[i] = (uint8_t)axis;
         seen |= 1u << axis;
     }
-    tensor->size = empty ? 0 : (uint32_t)bytes;
+    tensor->size = empty ? 0 : bytes;
     return seen == (1u << rank) - 1;
 }
 

@@ -85,8 +85,8 @@ struct program {
     struct fb_vector delegates;
     struct fb_vector buffer_sizes;       /**< of planned buffers; number 0 is reserved */
     uint32_t last_index;                 /**< of `last`, + 1; 0: none */
-    uint32_t known_index[PROGRAM_KNOWN]; /**< value + 1; 0: none */
     struct program_instruction last;     /**< the one that was read last */
+    uint32_t known_index[PROGRAM_KNOWN]; /**< value + 1; 0: none */
     struct program_tensor known[PROGRAM_KNOWN];
 };
 

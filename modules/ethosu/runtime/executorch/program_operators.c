@@ -185,7 +185,7 @@ static int32_t limited(int64_t number)
 }
 
 int argument_int(struct program_builder *program, const struct fb_vector *arguments, uint32_t index,
-                 int64_t low, int64_t high, int32_t *number)
+                 int32_t low, int32_t high, int32_t *number)
 {
     int64_t value;
     uint32_t argument = fb_u32_at(&program->program.fb, arguments, index);
@@ -195,11 +195,29 @@ int argument_int(struct program_builder *program, const struct fb_vector *argume
     if (value < low || value > high) {
         struct ethosu_model_error why;
         error_set(&why, 0, "argument %u is %d%s, from %d to %d expected", (unsigned)index,
-                  (int)limited(value), limited(value) == value ? "" : " or beyond",
-                  (int)limited(low), (int)limited(high));
+                  (int)limited(value), limited(value) == value ? "" : " or beyond", (int)low,
+                  (int)high);
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
     }
     *number = (int32_t)value;
+    return ETHOSU_MODEL_OK;
+}
+
+int argument_ints(struct program_builder *program, const struct fb_vector *arguments,
+                  const struct int_argument *table, uint32_t count, void *block)
+{
+    static const int32_t limits[][2] = {
+        [LIMITS_INT8] = {INT8_MIN, INT8_MAX},     [LIMITS_NEGATED] = {INT8_MIN, INT8_MAX},
+        [LIMITS_OFFSET] = {-INT8_MAX, -INT8_MIN}, [LIMITS_HIGH] = {0, INT8_MAX},
+        [LIMITS_MULTIPLIER] = {0, INT32_MAX},     [LIMITS_SHIFT] = {-31, 30},
+    };
+    for (uint32_t i = 0; i < count; i++) {
+        const struct int_argument *row = &table[i];
+        int32_t *number = (int32_t *)((uint8_t *)block + row->at);
+        int32_t low = row->limits == LIMITS_HIGH ? number[-1] : limits[row->limits][0];
+        TRY(argument_int(program, arguments, row->index, low, limits[row->limits][1], number));
+        *number = row->limits == LIMITS_NEGATED ? -*number : *number;
+    }
     return ETHOSU_MODEL_OK;
 }
 

@@ -3,6 +3,8 @@
 #ifndef PROGRAM_OPERATORS_H
 #define PROGRAM_OPERATORS_H
 
+#include <stddef.h>
+
 #include "build_program.h"
 #include "kernels/kernel.h"
 
@@ -43,11 +45,39 @@ int program_refuse_shapes(struct program_builder *program);
 
 /** Argument `index`: refused unless it is an Int within these limits, a Double, a tensor. */
 int argument_int(struct program_builder *program, const struct fb_vector *arguments, uint32_t index,
-                 int64_t low, int64_t high, int32_t *number);
+                 int32_t low, int32_t high, int32_t *number);
 int argument_double(struct program_builder *program, const struct fb_vector *arguments,
                     uint32_t index, double *number);
 int argument_tensor(struct program_builder *program, const struct fb_vector *arguments,
                     uint32_t index, struct program_operand *operand);
+
+/** Limits of Int arguments that many operators have. */
+enum argument_limits {
+    LIMITS_INT8,       /**< -128 to 127 */
+    LIMITS_NEGATED,    /**< the same; its negative is stored */
+    LIMITS_OFFSET,     /**< the negative of one: -127 to 128 */
+    LIMITS_HIGH,       /**< from the number that is stored before it to 127 */
+    LIMITS_MULTIPLIER, /**< 0 to 2^31 - 1 */
+    LIMITS_SHIFT,      /**< -31 to 30 */
+};
+
+/** An Int argument, and where it is stored: a byte offset of the block. */
+struct int_argument {
+    uint8_t index;
+    uint8_t limits; /**< enum argument_limits */
+    uint16_t at;
+};
+
+/** Read so many Int arguments. */
+int argument_ints(struct program_builder *program, const struct fb_vector *arguments,
+                  const struct int_argument *table, uint32_t count, void *block);
+
+/** A multiplier, and behind it a shift, for the two numbers of a scale. */
+#define SCALE_ARGUMENTS(index, type, scale)                         \
+    {(index), LIMITS_MULTIPLIER, offsetof(type, scale.multiplier)}, \
+    {                                                               \
+        (index) + 1, LIMITS_SHIFT, offsetof(type, scale.shift)      \
+    }
 
 /** The result: the last two arguments, a planned tensor. */
 int argument_result(struct program_builder *program, const struct fb_vector *arguments,

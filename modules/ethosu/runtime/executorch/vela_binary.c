@@ -46,13 +46,14 @@ static bool is_name(const uint8_t *header, const char *name)
 /** Number of a block by its name, NAMED_BLOCKS when it has another one. */
 static unsigned find_block(const uint8_t *header, unsigned expected)
 {
-    for (unsigned i = 0; i < NAMED_BLOCKS; i++) {
-        unsigned block = (expected + i) % NAMED_BLOCKS; // another order is right as well
-        if (is_name(header, names[block])) {
-            return block;
-        }
+    if (expected < NAMED_BLOCKS && is_name(header, names[expected])) {
+        return expected;
     }
-    return NAMED_BLOCKS;
+    unsigned block = 0; // another order is right as well
+    while (block < NAMED_BLOCKS && !is_name(header, names[block])) {
+        block++;
+    }
+    return block;
 }
 
 /** Take the block at *at. */

@@ -58,13 +58,13 @@ static int get_weighted(struct program_builder *program, const struct fb_vector 
     struct weighted *weighted = &p->weighted;
     const int32_t *bias;
     weighted->mode = SUM_8;
-    TRY(argument_int(program, arguments, layout->input_offset, -INT8_MAX, -INT8_MIN,
-                     &weighted->input_offset));
-    TRY(argument_int(program, arguments, layout->output_offset, INT8_MIN, INT8_MAX,
-                     &weighted->output_offset));
-    TRY(argument_int(program, arguments, layout->low, INT8_MIN, INT8_MAX, &weighted->range.low));
-    TRY(argument_int(program, arguments, layout->high, weighted->range.low, INT8_MAX,
-                     &weighted->range.high));
+    const struct int_argument rows[] = {
+        {layout->input_offset, LIMITS_OFFSET, offsetof(struct weighted, input_offset)},
+        {layout->output_offset, LIMITS_INT8, offsetof(struct weighted, output_offset)},
+        {layout->low, LIMITS_INT8, offsetof(struct weighted, range.low)},
+        {layout->high, LIMITS_HIGH, offsetof(struct weighted, range.high)},
+    };
+    TRY(argument_ints(program, arguments, rows, sizeof rows / sizeof rows[0], weighted));
     TRY(get_table(program, arguments, 2, p->filters, &bias));
     weighted->bias = bias;
     return ETHOSU_MODEL_OK;
