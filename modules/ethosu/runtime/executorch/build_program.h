@@ -149,6 +149,15 @@ extern const struct method_facts program_methods;
 
 /** Open a loaded model's program again: each read is bounded, and the file may have changed. */
 bool program_open_again(const struct ethosu_model *model, struct program *program);
+
+/** The operator that an instruction of a program calls, and its arguments; size 0: it calls none.
+ */
+struct program_bytes program_called(struct program *program, uint32_t instruction,
+                                    struct fb_vector *arguments);
+
+/** Has the text this ending? */
+bool program_has_ending(struct program_bytes text, const char *ending);
+
 bool program_describe(const struct ethosu_model *model, uint32_t index,
                       struct ethosu_model_tensor *tensor);
 bool program_describe_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,

@@ -94,30 +94,16 @@ static bool get_constant(const struct ethosu_model *model, uint32_t method, uint
 
 /* ---- what the loaded method does ---- */
 
-/** The operator that an instruction calls; false: it calls none. */
-static bool get_call(struct program *program, uint32_t index, struct program_instruction *call,
-                     struct program_bytes *name)
-{
-    struct program_bytes overload;
-    return program_get_instruction(program, index, call) && call->type == PROGRAM_KERNEL_CALL &&
-           program_get_operator(program, call->index, name, &overload);
-}
-
 /** Values that an instruction quantises or dequantises. */
 static uint32_t count_quantized(struct program *program, uint32_t index)
 {
-    static const char ending[] = "quantize_per_tensor";
-    const uint32_t length = sizeof ending - 1;
-    struct program_instruction call;
-    struct program_bytes name;
+    struct fb_vector arguments;
+    struct program_bytes name = program_called(program, index, &arguments);
     struct program_tensor tensor;
-    if (!get_call(program, index, &call, &name) || name.size < length ||
-        memcmp(name.data + name.size - length, ending, length) != 0 ||
-        program_get_tensor(program, fb_u32_at(&program->fb, &call.arguments, 0), &tensor) !=
-            PROGRAM_TENSOR_OK) {
-        return 0;
-    }
-    return tensor.size / ethosu_model_type_size(tensor.type);
+    bool is_one = program_has_ending(name, "quantize_per_tensor") &&
+                  program_get_tensor(program, fb_u32_at(&program->fb, &arguments, 0), &tensor) ==
+                      PROGRAM_TENSOR_OK;
+    return is_one ? tensor.size / ethosu_model_type_size(tensor.type) : 0;
 }
 
 /** Is it an image whose channels do not lie side by side? */
@@ -154,12 +140,11 @@ static bool get_program(const struct ethosu_model *model, struct ethosu_model_pr
 static const char *get_operator(const struct ethosu_model *model, uint32_t index, uint32_t *length)
 {
     struct program program;
-    struct program_instruction call;
-    struct program_bytes name;
-    if (!program_open_again(model, &program) || index >= program.instructions.count ||
-        !get_call(&program, index, &call, &name)) {
+    struct fb_vector arguments;
+    if (!program_open_again(model, &program) || index >= program.instructions.count) {
         return NULL;
     }
+    struct program_bytes name = program_called(&program, index, &arguments);
     *length = name.size;
     return (const char *)name.data;
 }

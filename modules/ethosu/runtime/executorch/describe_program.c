@@ -88,6 +88,27 @@ static bool from_methods(struct program *program, struct program_bytes owner, co
            read_zero_point(program, value, &found->zero_point);
 }
 
+struct program_bytes program_called(struct program *program, uint32_t instruction,
+                                    struct fb_vector *arguments)
+{
+    struct program_instruction call;
+    struct program_bytes name;
+    struct program_bytes overload;
+    *arguments = (struct fb_vector){0};
+    if (!program_get_instruction(program, instruction, &call) || call.type != PROGRAM_KERNEL_CALL ||
+        !program_get_operator(program, call.index, &name, &overload)) {
+        return (struct program_bytes){0};
+    }
+    *arguments = call.arguments;
+    return name;
+}
+
+bool program_has_ending(struct program_bytes text, const char *ending)
+{
+    uint32_t length = (uint32_t)strlen(ending);
+    return text.size > length && memcmp(text.data + text.size - length, ending, length) == 0;
+}
+
 /** Arguments of quantize_per_tensor and dequantize_per_tensor. */
 enum { ARGUMENT_INPUT = 0, ARGUMENT_SCALE = 1, ARGUMENT_ZERO_POINT = 2 };
 
@@ -95,22 +116,17 @@ enum { ARGUMENT_INPUT = 0, ARGUMENT_SCALE = 1, ARGUMENT_ZERO_POINT = 2 };
 static bool from_call(struct program *program, uint32_t instruction, uint32_t end, bool is_input,
                       struct quantization *found)
 {
-    struct program_instruction call;
-    struct program_bytes name;
-    struct program_bytes overload;
-    struct fb_vector *arguments = &call.arguments;
-    if (!program_get_instruction(program, instruction, &call) || call.type != PROGRAM_KERNEL_CALL ||
-        arguments->count < ARGUMENT_ZERO_POINT + 2 ||
-        !program_get_operator(program, call.index, &name, &overload)) {
+    struct fb_vector arguments;
+    struct program_bytes name = program_called(program, instruction, &arguments);
+    const char *ending = is_input ? "::dequantize_per_tensor" : "::quantize_per_tensor";
+    if (arguments.count < ARGUMENT_ZERO_POINT + 2 || !program_has_ending(name, ending)) {
         return false;
     }
-    const char *ending = is_input ? "::dequantize_per_tensor" : "::quantize_per_tensor";
-    uint32_t length = (uint32_t)strlen(ending);
-    uint32_t argument = is_input ? ARGUMENT_INPUT : arguments->count - 1;
-    return name.size > length && memcmp(name.data + name.size - length, ending, length) == 0 &&
-           fb_u32_at(&program->fb, arguments, argument) == end &&
-           read_scale(program, fb_u32_at(&program->fb, arguments, ARGUMENT_SCALE), &found->scale) &&
-           read_zero_point(program, fb_u32_at(&program->fb, arguments, ARGUMENT_ZERO_POINT),
+    uint32_t argument = is_input ? ARGUMENT_INPUT : arguments.count - 1;
+    return fb_u32_at(&program->fb, &arguments, argument) == end &&
+           read_scale(program, fb_u32_at(&program->fb, &arguments, ARGUMENT_SCALE),
+                      &found->scale) &&
+           read_zero_point(program, fb_u32_at(&program->fb, &arguments, ARGUMENT_ZERO_POINT),
                            &found->zero_point);
 }
 

@@ -425,10 +425,10 @@ bool program_get_instruction(struct program *program, uint32_t index,
         struct program_instruction *last = &program->last;
         struct fb_table table = fb_table_at(fb, &program->instructions, index);
         struct fb_table call = fb_get_table(fb, &table, UNION_TABLE);
-        *last = (struct program_instruction){
-            .type = (enum program_instruction_type)fb_get_u8(fb, &table, UNION_TYPE, 0),
-            .index = fb_get_u32(fb, &call, CALL_INDEX, 0),
-        };
+        last->type = (enum program_instruction_type)fb_get_u8(fb, &table, UNION_TYPE, 0);
+        last->index = fb_get_u32(fb, &call, CALL_INDEX, 0);
+        last->second = 0;
+        last->arguments.count = 0;
         if (last->type <= PROGRAM_DELEGATE_CALL) {
             last->arguments = fb_get_vector(fb, &call, CALL_ARGUMENTS, 4);
         } else {

@@ -2,6 +2,8 @@
 /** Finds the operator that an instruction calls, and reads its arguments. */
 #include "program_operators.h"
 
+#include "ethosu_format.h"
+
 #include <string.h>
 
 struct operator_row {
@@ -17,8 +19,6 @@ static const struct operator_row rows[] = {
 #undef PROGRAM_OPERATOR
 };
 
-static const char nhwc_suffix[] = "_nhwc";
-
 static const struct operator_row *find_row(struct program_builder *program,
                                            const struct program_instruction *call)
 {
@@ -27,9 +27,7 @@ static const struct operator_row *find_row(struct program_builder *program,
     if (!program_get_operator(&program->program, call->index, &name, &overload)) {
         return NULL;
     }
-    uint32_t suffix = sizeof nhwc_suffix - 1;
-    program->explicit_nhwc =
-        name.size > suffix && memcmp(name.data + name.size - suffix, nhwc_suffix, suffix) == 0;
+    program->explicit_nhwc = program_has_ending(name, "_nhwc");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         // Most names of one length differ in their last letters already.
         if (name.size == rows[i].length &&
@@ -127,25 +125,20 @@ int program_add_kernel(struct program_builder *program, const struct kernel *ker
 
 /* ---- arguments ---- */
 
-/** Put the shape of a tensor, or those in a list, behind a text; other values have none. */
-static void add_shapes(struct program *file, uint32_t value, struct ethosu_model_error *text)
+/** Write the shape of a tensor, or those of a list's tensors; other values have none. */
+static void add_shapes(struct program *file, uint32_t value, unsigned lists,
+                       struct ethosu_text *out)
 {
     struct program_tensor tensor;
     struct fb_vector list;
-    if (program_get_tensors(file, value, &list)) {
+    if (lists != 0 && program_get_tensors(file, value, &list)) {
         for (uint32_t i = 0; i < list.count && i < ETHOSU_MODEL_MAX_RANK; i++) {
-            uint32_t element = fb_u32_at(&file->fb, &list, i);
-            if (program_get_type(file, element) == PROGRAM_TENSOR) {
-                add_shapes(file, element, text);
-            }
+            add_shapes(file, fb_u32_at(&file->fb, &list, i), lists - 1, out);
         }
     } else if (program_get_tensor(file, value, &tensor) == PROGRAM_TENSOR_OK) {
-        const char *before = " ";
         for (uint32_t i = 0; i < tensor.rank; i++) {
-            struct ethosu_model_error next;
-            (error_set)(&next, 0, "%s%s%d", text->text, before, (int)tensor.shape[i]);
-            *text = next;
-            before = "x";
+            ethosu_ext_text_char(out, i == 0 ? ' ' : 'x');
+            ethosu_ext_text_decimal(out, (uint32_t)tensor.shape[i]);
         }
     }
 }
@@ -154,14 +147,17 @@ int program_refuse_shapes(struct program_builder *program)
 {
     struct program *file = &program->program;
     struct program_instruction call;
-    struct ethosu_model_error text = {"its shapes do not match:"};
+    char text[128];
+    struct ethosu_text out = {text, sizeof text, 0};
+    ethosu_ext_text_string(&out, "its shapes do not match:");
     if (program_get_instruction(file, program->instruction, &call)) {
         // The result is there twice.
         for (uint32_t i = 0; i + 1 < call.arguments.count && i < 2 * ETHOSU_MODEL_MAX_RANK; i++) {
-            add_shapes(file, fb_u32_at(&file->fb, &call.arguments, i), &text);
+            add_shapes(file, fb_u32_at(&file->fb, &call.arguments, i), 1, &out);
         }
     }
-    return program_refuse(program, ETHOSU_MODEL_BAD_FILE, text.text);
+    ethosu_ext_text_end(&out);
+    return program_refuse(program, ETHOSU_MODEL_BAD_FILE, text);
 }
 
 /** Refuse an argument: "argument 4 is -129, an Int from -128 to 127 expected". */
