@@ -161,12 +161,3 @@ int ethosu_ext_device_power_up(const struct ethosu_device *dev, void *semaphore,
     ethosu_ext_device_set_power(dev, error == 0);
     return error;
 }
-
-void ethosu_ext_device_write_high(const struct ethosu_device *dev,
-                                  const struct ethosu_ext_program *program)
-{
-    ethosu_io_write(dev->reg, NPU_QBASE + 4, (uint32_t)(program->stream >> 32));
-    for (uint32_t i = 0; i < program->count; i++) {
-        ethosu_io_write(dev->reg, NPU_BASEP0 + 8 * i + 4, (uint32_t)(program->base[i].npu >> 32));
-    }
-}

@@ -61,26 +61,28 @@ static inline void ethosu_ext_device_set_power(const struct ethosu_device *dev, 
     ethosu_io_write(dev->reg, NPU_CMD, keep_on ? 0 : NPU_CMD_Q_BITS);
 }
 
-/** The upper halves of a program's addresses, for products with more than 32 address bits. */
-void ethosu_ext_device_write_high(const struct ethosu_device *dev,
-                                  const struct ethosu_ext_program *program);
-
 /** Start a checked program; power has been requested. */
 static inline void ethosu_ext_device_start(const struct ethosu_device *dev,
                                            const struct ethosu_ext_program *program)
 {
     volatile struct NPU_REG *reg = dev->reg;
-    ethosu_io_write(reg, NPU_QBASE, (uint32_t)program->stream);
     ethosu_io_write(reg, NPU_QSIZE, program->stream_bytes);
     ethosu_io_write(reg, NPU_QCONFIG, program->qconfig);
     ethosu_io_write(reg, NPU_REGIONCFG, program->regioncfg);
-    const struct ethosu_ext_base *base = program->base;
-    uint32_t offset = NPU_BASEP0;
-    for (uint32_t left = program->count; left != 0; left--, base++, offset += 8) {
-        ethosu_io_write(reg, offset, (uint32_t)base->npu);
-    }
-    if (dev->part->address_bits > 32) {
-        ethosu_ext_device_write_high(dev, program);
+    if (__builtin_expect(dev->part->address_bits > 32, 0)) {
+        ethosu_io_write(reg, NPU_QBASE, (uint32_t)program->stream);
+        ethosu_io_write(reg, NPU_QBASE + 4, (uint32_t)(program->stream >> 32));
+        for (uint32_t i = 0; i < program->count; i++) {
+            ethosu_io_write(reg, NPU_BASEP0 + 8 * i, (uint32_t)program->base[i].npu);
+            ethosu_io_write(reg, NPU_BASEP0 + 8 * i + 4, (uint32_t)(program->base[i].npu >> 32));
+        }
+    } else {
+        ethosu_io_write(reg, NPU_QBASE, (uint32_t)program->stream);
+        const struct ethosu_ext_base *base = program->base;
+        uint32_t offset = NPU_BASEP0;
+        for (uint32_t left = program->count; left != 0; left--, base++, offset += 8) {
+            ethosu_io_write(reg, offset, (uint32_t)base->npu);
+        }
     }
     // What the CPU wrote and cleaned is in memory before the NPU reads it.
     ethosu_io_barrier();

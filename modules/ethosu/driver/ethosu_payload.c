@@ -202,7 +202,9 @@ static int parse_cop2(struct reader *reader, struct ethosu_ext_payload *payload)
 int ethosu_ext_parse_payload(const void *data, size_t size, struct ethosu_ext_payload *payload,
                              struct ethosu_ext_fault *fault)
 {
-    *payload = (struct ethosu_ext_payload){0};
+    payload->stream = NULL;
+    payload->has_config = false;
+    payload->config = payload->id = payload->fast_scratch = 0;
     if (data == NULL) {
         return ethosu_ext_fail(fault, ETHOSU_EXT_E_ARGUMENT, 1);
     }

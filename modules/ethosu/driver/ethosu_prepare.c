@@ -113,12 +113,12 @@ static int place(const struct ethosu_device *dev, struct buffer *buffer,
 static int place_stream(const struct ethosu_device *dev, const struct ethosu_ext_payload *payload,
                         struct ethosu_ext_program *program, struct ethosu_ext_fault *fault)
 {
-    struct buffer buffer = {
-        .address = (uintptr_t)payload->stream,
-        .size = payload->stream_bytes,
-        .index = STREAM,
-        .default_config = dev->qconfig,
-    };
+    struct buffer buffer;
+    buffer.address = (uintptr_t)payload->stream;
+    buffer.size = payload->stream_bytes;
+    buffer.index = STREAM;
+    buffer.writable = false;
+    buffer.default_config = dev->qconfig;
     int error = place(dev, &buffer, fault);
     program->stream = buffer.npu_address;
     program->cpu_stream = (uintptr_t)payload->stream;
@@ -133,14 +133,14 @@ static int base_buffer(const struct ethosu_driver *drv, const struct ethosu_ext_
                        struct ethosu_ext_fault *fault)
 {
     size_t size = program->base[index].size;
-    *buffer = (struct buffer){
-        .address = address,
-        .size = size,
-        .index = index,
-        .written = program->written >> index & 1,
-        .writable = (program->written | 1u << SCRATCH | 1u << FAST_SCRATCH) >> index & 1,
-        .default_config = drv->dev.regioncfg >> (2 * index) & 3,
-    };
+    // Each field, since to clear the whole first costs a call of memset().
+    buffer->address = address;
+    buffer->size = size;
+    buffer->index = index;
+    buffer->own = false;
+    buffer->written = program->written >> index & 1;
+    buffer->writable = (program->written | 1u << SCRATCH | 1u << FAST_SCRATCH) >> index & 1;
+    buffer->default_config = drv->dev.regioncfg >> (2 * index) & 3;
     if (index == FAST_SCRATCH && drv->fast_memory != 0) {
         if (size > drv->fast_memory_size) {
             return ethosu_ext_refuse(fault, ETHOSU_EXT_E_FAST_MEMORY, index, size,
@@ -210,19 +210,26 @@ static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buff
 }
 
 /**
- * Scratch and fast scratch are one buffer, unless fast scratch has a memory of
+ * Scratch and fast scratch are one buffer, or fast scratch follows it, unless it has a memory of
  * its own: both are cleaned, and what is written of both is discarded, in one go.
+ *
+ * @param room  bytes between both that are the caller's own
  */
-static void join_scratch(struct ethosu_ext_program *program)
+static void join_scratch(struct ethosu_ext_program *program, size_t room)
 {
     const uint8_t fast_bit = 1u << FAST_SCRATCH;
     struct ethosu_ext_base *scratch = &program->base[SCRATCH];
     const struct ethosu_ext_base *fast = &program->base[FAST_SCRATCH];
-    if (program->count <= FAST_SCRATCH || fast->cpu - scratch->cpu > scratch->size ||
-        fast->size > scratch->size - (fast->cpu - scratch->cpu)) {
+    uint64_t apart = fast->cpu - scratch->cpu;
+    bool inside = program->count > FAST_SCRATCH && apart <= scratch->size &&
+                  fast->size <= scratch->size - apart;
+    bool behind = program->count > FAST_SCRATCH && room != 0 && apart >= scratch->size &&
+                  apart - scratch->size <= room;
+    if (!inside && !behind) {
         return;
     }
-    if (program->clean >> SCRATCH & 1) {
+    if ((program->clean >> SCRATCH & 1) && (program->clean & fast_bit)) {
+        scratch->size = inside ? scratch->size : (size_t)apart + fast->size;
         program->clean &= (uint8_t)~fast_bit;
     }
     if (!(program->discard >> SCRATCH & 1) || !(program->discard & fast_bit)) {
@@ -258,7 +265,7 @@ static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_add
         program->base[i].npu = buffer.npu_address;
         program->regioncfg |= (uint16_t)(buffer.config << (2 * i));
     }
-    join_scratch(program);
+    join_scratch(program, flags & ETHOSU_EXT_OWN_LINES ? ethosu_memory_line() - 1 : 0);
     return 0;
 }
 

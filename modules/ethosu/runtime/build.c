@@ -63,9 +63,9 @@ int build_counts(struct builder *builder, uint32_t inputs, uint32_t outputs,
     void *memory;
     TRY(build_work(builder, count));
     TRY(build_object_front(builder, count * sizeof **buffers, &memory));
-    *buffers = model->buffers = memory;
+    *buffers = memory;
     if (memory != NULL) {
-        model->steps = (void *)(model->buffers + count);
+        model->steps = (void *)(*buffers + count);
     }
     return ETHOSU_MODEL_OK;
 }

@@ -24,7 +24,7 @@ static int bad_tensor(struct builder *builder, uint32_t tensor)
 
 bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_tensor *tensor)
 {
-    struct tensor_cache *cache = builder->cache;
+    struct file_cache *cache = builder->cache;
     if (cache->graph != builder->graph_index) {
         cache->graph = builder->graph_index;
         cache->valid = 0;
@@ -69,6 +69,12 @@ int build_find_tensor(struct builder *builder, uint32_t tensor, struct operand *
     if (operand->data != NULL) {
         return ETHOSU_MODEL_OK;
     }
+    if (tensor == builder->fast_tensor) {
+        return error_set(
+            builder->error, ETHOSU_MODEL_BAD_FILE,
+            "tensor %u of subgraph %u: it is the NPU's fast scratch and something else",
+            (unsigned)tensor, (unsigned)builder->graph_index);
+    }
     operand->offset = tflite_get_offset(&builder->file, tensor);
     if (operand->offset < 0 || operand->tensor.size == 0) {
         struct tflite_text name = tflite_get_name(&builder->file, &operand->tensor);
@@ -107,8 +113,8 @@ static int build_graph_tensors(struct builder *builder)
     for (uint32_t i = 0; i < builder->graph.tensors.count; i++) {
         TRY(build_work_at(builder, i));
         int32_t offset = tflite_get_offset(&builder->file, i);
-        if (offset < 0) {
-            continue; // a constant or a handle: checked when an operator uses it
+        if (offset < 0 || i == builder->fast_tensor) {
+            continue; // fast scratch, a constant or a handle: checked when an operator uses it
         }
         struct tflite_tensor tensor;
         if (!build_get_tensor(builder, i, &tensor)) {
@@ -212,6 +218,7 @@ static int open_file(struct builder *builder, const struct ethosu_model_source *
 static int build_stages(struct builder *builder, const struct ethosu_model_source *source)
 {
     TRY(open_file(builder, source));
+    TRY(build_find_fast_tensor(builder));
     TRY(build_io(builder));
     TRY(build_tensors(builder));
     TRY(plan_open(builder));
@@ -223,12 +230,13 @@ static int build(struct builder *builder, const struct ethosu_model_source *sour
 {
     const struct ethosu_model *model = builder->model;
     struct variable_table variables;
-    struct tensor_cache cache;
+    struct file_cache cache;
     builder->variables = &variables;
     builder->cache = &cache;
     variables.count = 0;
     cache.valid = 0;
     cache.graph = 0;
+    cache.call_index = TFLITE_NO_OPERATOR;
     int status = build_stages(builder, source);
     bool suspect = status == ETHOSU_MODEL_OK || status == ETHOSU_MODEL_UNSUPPORTED ||
                    status == ETHOSU_MODEL_BAD_PLAN;

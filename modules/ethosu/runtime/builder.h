@@ -78,13 +78,17 @@ struct npu_overlap {
     struct step *step;            /**< NULL while measuring */
 };
 
-/** Tensors of the lowest indices, read once, since several stages need them. */
+/** How many tensors, those of the lowest indices, are read once: several stages need them. */
 #define TENSOR_CACHE_SIZE 12u
 
-struct tensor_cache {
-    uint32_t graph; /**< index of their subgraph */
+/** What was read of the file, and is likely to be asked for again. */
+struct file_cache {
+    uint32_t graph; /**< index of the tensors' subgraph */
     uint32_t valid; /**< bit n: list[n] is tensor n */
     struct tflite_tensor list[TENSOR_CACHE_SIZE];
+    uint32_t call_graph; /**< index of the operator's subgraph */
+    uint32_t call_index; /**< TFLITE_NO_OPERATOR: none was read */
+    struct tflite_operator_call call;
 };
 
 struct builder {
@@ -103,13 +107,14 @@ struct builder {
     uint64_t filled;     /**< bytes that initialisation writes */
 
     uint32_t graph_index;
-    struct tflite_subgraph graph;         /**< the current one */
-    uint32_t operator_index;              /**< the current one */
-    uint32_t operator_code;               /**< its builtin code */
+    struct tflite_subgraph graph; /**< the current one */
+    uint32_t fast_tensor;    /**< of this graph: fast scratch that is not scratch; or NO_TENSOR */
+    uint32_t operator_index; /**< the current one */
+    uint32_t operator_code;  /**< its builtin code */
     struct tflite_text custom_name;       /**< its name when it is a custom operator */
     const struct operator_kernel *kernel; /**< its row in operators.c */
 
-    struct tensor_cache *cache;
+    struct file_cache *cache;
     struct shared_block read_only;    /**< the last copy of a constant */
     struct shared_block fast_scratch; /**< the last fast scratch that is not scratch itself */
     struct variable_table *variables;
@@ -159,9 +164,6 @@ static inline int build_work_at(struct builder *builder, uint32_t index)
     return index % 16 == 0 ? build_work(builder, 16) : ETHOSU_MODEL_OK;
 }
 
-/** Is it an ethos-u operator, one that the NPU runs? */
-bool is_npu(const struct tflite_operator_call *call);
-
 /** Name of a builtin operator code, "?" when unknown. */
 struct tflite_text operator_name(uint32_t code);
 
@@ -173,6 +175,16 @@ int build_enter_graph(struct builder *builder, uint32_t index);
 
 /** Read a tensor of the current subgraph; false: it is malformed. */
 bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_tensor *tensor);
+
+/** Read an operator of the current subgraph; *call is valid until the next one is read. */
+int build_get_operator(struct builder *builder, uint32_t index,
+                       const struct tflite_operator_call **call);
+
+/**
+ * Find the current subgraph's fast_tensor. Vela plans it for another memory than the arena, so its
+ * offset is no place in the arena.
+ */
+int build_find_fast_tensor(struct builder *builder);
 
 /** Find input (or output) number `index` of an operator and its memory. */
 int build_find_operand(struct builder *builder, const struct fb_vector *list, uint32_t index,

@@ -9,12 +9,12 @@ const void *ethosu_model_file(const struct ethosu_model *model)
 
 const struct ethosu_model_buffer *ethosu_model_inputs(const struct ethosu_model *model)
 {
-    return model->buffers;
+    return model_buffers(model);
 }
 
 const struct ethosu_model_buffer *ethosu_model_outputs(const struct ethosu_model *model)
 {
-    return model->buffers + model->inputs;
+    return model_buffers(model) + model->inputs;
 }
 
 uint32_t ethosu_model_input_count(const struct ethosu_model *model)
@@ -85,6 +85,9 @@ static void measure_scratch(const struct npu_call *call, struct ethosu_model_inf
 static void count_steps(const struct ethosu_model *model, struct ethosu_model_info *info)
 {
     bool overlapped = false;
+    for (uint32_t i = 0; i < model->prologue; i++) {
+        info->npu_init_calls += is_npu_step(&model->steps[i]);
+    }
     for (uint32_t i = model->prologue; i < model->step_count; i++) {
         const struct step *step = &model->steps[i];
         bool npu = is_npu_step(step);
@@ -104,7 +107,6 @@ void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model
         .outputs = model->outputs,
         .values = model->format->count_values(model),
         .npu_calls = model->npu_calls,
-        .npu_init_calls = model->npu_init_calls,
         .arena_size = model->arena_size,
         .object_size = model->object_size,
         .copied_bytes = model->copied_bytes,

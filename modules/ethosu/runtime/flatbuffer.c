@@ -152,7 +152,7 @@ uint32_t fb_u32_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32
         mark_bad(fb, vector->position);
         return 0;
     }
-    return fb_u32(fb, vector->position + 4 * index);
+    return fb_known_u32(fb, vector->position + 4 * index);
 }
 
 uint64_t fb_u64_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index)

@@ -9,6 +9,7 @@
 
 /** Base pointers of an NPU call: read-only data, scratch, fast scratch (regions 0, 1, 2). */
 #define NPU_BASES 3u
+#define NPU_FAST_SCRATCH 2
 /** And those of separate inputs and outputs (regions 3, 4), which ExecuTorch programs may have. */
 #define NPU_BASES_MAX 5u
 
@@ -55,8 +56,7 @@ struct npu_base {
 struct npu_call {
     const void *payload;
     uint32_t payload_size;             /**< bytes */
-    uint32_t bases;                    /**< how many */
-    struct ethosu_ext_program program; /**< made by the driver, for one NPU; for so many bases */
+    struct ethosu_ext_program program; /**< made by the driver, for one NPU; its count is known */
 };
 
 /** Bytes of a struct npu_call that are used, without its bases. */
@@ -65,18 +65,17 @@ struct npu_call {
 /** The bases of a call. */
 static inline struct npu_base *npu_bases(const struct npu_call *call)
 {
-    return (struct npu_base *)((uintptr_t)call + NPU_CALL_SIZE(call->bases));
+    return (struct npu_base *)((uintptr_t)call + NPU_CALL_SIZE(call->program.count));
 }
 
 /**
- * One block of memory: this struct, inputs and outputs, the steps of an
+ * One block of memory: this struct, inputs, outputs, the steps of an
  * inference; and from its end downwards NPU calls and steps of initialisation.
  */
 struct ethosu_model {
     const struct model_format *format; /**< of the file */
     const void *file;
     uint32_t file_size;
-    struct ethosu_model_buffer *buffers; /**< inputs, then outputs */
     uint16_t inputs;
     uint16_t outputs;
     struct step *steps; /**< of an inference */
@@ -86,7 +85,6 @@ struct ethosu_model {
     struct init_step *init;   /**< of ethosu_model_reset() */
     const struct npu_call *first_call; /**< NULL when there is none */
     uint32_t npu_calls;                /**< of an inference */
-    uint32_t npu_init_calls;           /**< of the prologue */
     bool skip_verify;
     bool npu_reads_object;
     bool file_may_change;
@@ -99,6 +97,12 @@ struct ethosu_model {
     const struct step *next;      /**< the running step; NULL between inferences */
     struct ethosu_driver *driver; /**< of the running inference */
 };
+
+/** Inputs, then outputs. */
+static inline struct ethosu_model_buffer *model_buffers(const struct ethosu_model *model)
+{
+    return (struct ethosu_model_buffer *)((uintptr_t)model + sizeof *model);
+}
 
 /** Let the driver check a call for this NPU; returns 0 or an enum ethosu_ext_error. */
 int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,

@@ -46,7 +46,7 @@ int npu_call_new(struct builder *builder, uint32_t bases, struct npu_call_counte
                           &memory));
     *call = memory == NULL ? &counted->call : memory;
     (*call)->program.owner = NULL;
-    (*call)->bases = bases;
+    (*call)->program.count = (uint8_t)bases;
     return ETHOSU_MODEL_OK;
 }
 
@@ -75,10 +75,6 @@ int npu_call_add(struct builder *builder, struct npu_call *call)
     }
     struct step step = {.run = step_npu, .npu = call};
     TRY(build_step(builder, &step));
-    if (builder->in_prologue) {
-        model->npu_init_calls++;
-    } else {
-        model->npu_calls++;
-    }
+    model->npu_calls += !builder->in_prologue;
     return ETHOSU_MODEL_OK;
 }

@@ -24,6 +24,12 @@ static inline void npu_call_set(struct npu_call *call, uint32_t index, const voi
     npu_bases(call)[index] = (struct npu_base){(void *)(uintptr_t)data, size};
 }
 
+/** Has the driver memory of its own for fast scratch? Then a call gives its size only. */
+static inline bool npu_has_fast_memory(const struct builder *builder)
+{
+    return builder->driver != NULL && builder->driver->fast_memory != 0;
+}
+
 /** Let the driver check a complete call, and add its step. */
 int npu_call_add(struct builder *builder, struct npu_call *call);
 

@@ -22,8 +22,8 @@ static int check_payload(struct builder *builder, const struct operand *operand)
     if (data == NULL) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its command stream is not constant");
     }
-    if (operand->tensor.size > COP2_ADDRESSING && memcmp(data, "COP2", 4) == 0 &&
-        data[COP2_ADDRESSING] == COP2_OWN_REGIONS) {
+    if (operand->tensor.size > COP2_ADDRESSING && data[COP2_ADDRESSING] == COP2_OWN_REGIONS &&
+        memcmp(data, "COP2", 4) == 0) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "compiled with --separate-io-regions: compile it without");
     }
@@ -51,8 +51,7 @@ static int place_read_only(struct builder *builder, const struct tflite_operator
     return ETHOSU_MODEL_OK;
 }
 
-/** Reserve memory for fast scratch that is another tensor than scratch: Vela planned it separately.
- */
+/** Reserve memory behind the plan for fast scratch, once for operators that share it. */
 static int reserve_fast_scratch(struct builder *builder, struct operand *fast)
 {
     struct shared_block *last = &builder->fast_scratch;
@@ -66,19 +65,25 @@ static int reserve_fast_scratch(struct builder *builder, struct operand *fast)
     return ETHOSU_MODEL_OK;
 }
 
-/** Find fast scratch; a network that needs none still has the tensor, of 0 bytes. */
+/**
+ * Find fast scratch: the scratch itself, memory that the driver has for it, or memory behind the
+ * plan. A network that needs none still has the tensor, of 0 bytes.
+ */
 static int find_fast_scratch(struct builder *builder, const struct fb_vector *inputs,
                              struct operand *fast)
 {
-    uint32_t index = fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_FAST_SCRATCH);
-    bool read =
-        inputs->count > NPU_INPUT_FAST_SCRATCH && build_get_tensor(builder, index, &fast->tensor);
-    if (read && fast->tensor.data == NULL && fast->tensor.size == 0) {
-        fast->offset = 0;
-        fast->data = build_address(builder, 0);
-        return ETHOSU_MODEL_OK;
+    uint32_t index = builder->fast_tensor;
+    bool apart = index != TFLITE_NO_TENSOR && inputs->count > NPU_INPUT_FAST_SCRATCH &&
+                 index == fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_FAST_SCRATCH) &&
+                 build_get_tensor(builder, index, &fast->tensor) && fast->tensor.data == NULL;
+    if (!apart) {
+        return build_find_operand(builder, inputs, NPU_INPUT_FAST_SCRATCH, fast);
     }
-    return build_find_operand(builder, inputs, NPU_INPUT_FAST_SCRATCH, fast);
+    fast->offset = 0;
+    fast->data = NULL;
+    return fast->tensor.size == 0 || npu_has_fast_memory(builder)
+               ? ETHOSU_MODEL_OK
+               : reserve_fast_scratch(builder, fast);
 }
 
 /** Only the NPU may use this memory while the call runs. */
@@ -99,14 +104,11 @@ static int place_scratch(struct builder *builder, const struct tflite_operator_c
     if (scratch.offset < 0 || fast.offset < 0) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its scratch is constant");
     }
-    if (fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_SCRATCH) !=
-        fb_u32_at(&builder->file.fb, inputs, NPU_INPUT_FAST_SCRATCH)) {
-        TRY(reserve_fast_scratch(builder, &fast));
-    }
     npu_call_set(call, BASE_SCRATCH, scratch.data, scratch.tensor.size);
     npu_call_set(call, BASE_FAST_SCRATCH, fast.data, fast.tensor.size);
     set_npu_range(builder, 0, &scratch);
-    set_npu_range(builder, 1, &fast);
+    // What the driver has for fast scratch is not in the arena.
+    set_npu_range(builder, 1, npu_has_fast_memory(builder) ? &scratch : &fast);
     return ETHOSU_MODEL_OK;
 }
 

@@ -61,11 +61,6 @@ static int prepare_reshape(struct builder *builder, const struct tflite_operator
     return build_copy(builder, (uint32_t)output.offset, input.data, input.tensor.size);
 }
 
-bool is_npu(const struct tflite_operator_call *call)
-{
-    return call->code == TFLITE_CUSTOM && tflite_text_is(call->custom, "ethos-u");
-}
-
 int build_enter_graph(struct builder *builder, uint32_t index)
 {
     builder->graph_index = index;
@@ -75,6 +70,45 @@ int build_enter_graph(struct builder *builder, uint32_t index)
         if (!tflite_get_subgraph(&builder->file, i, &builder->graph)) {
             return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
                              "subgraph %u does not exist or is malformed", (unsigned)i);
+        }
+    }
+    return build_find_fast_tensor(builder);
+}
+
+int build_get_operator(struct builder *builder, uint32_t index,
+                       const struct tflite_operator_call **call)
+{
+    struct file_cache *cache = builder->cache;
+    *call = &cache->call;
+    if (cache->call_index == index && cache->call_graph == builder->graph_index) {
+        return ETHOSU_MODEL_OK;
+    }
+    cache->call_index = index;
+    cache->call_graph = builder->graph_index;
+    if (tflite_get_operator(&builder->file, &builder->graph, index, &cache->call)) {
+        return ETHOSU_MODEL_OK;
+    }
+    cache->call_index = TFLITE_NO_OPERATOR;
+    return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                     "operator %u of subgraph %u: malformed or truncated at byte %u of %u",
+                     (unsigned)index, (unsigned)builder->graph_index,
+                     (unsigned)builder->file.fb.bad_at, (unsigned)builder->file.fb.size);
+}
+
+int build_find_fast_tensor(struct builder *builder)
+{
+    struct flatbuffer *fb = &builder->file.fb;
+    builder->fast_tensor = TFLITE_NO_TENSOR;
+    for (uint32_t i = 0; i < builder->graph.operators.count; i++) {
+        const struct tflite_operator_call *call;
+        TRY(build_work(builder, 1));
+        TRY(build_get_operator(builder, i, &call));
+        if (call->npu && call->inputs.count > NPU_INPUT_FAST_SCRATCH) {
+            // All operators of a graph share both tensors.
+            uint32_t fast = fb_u32_at(fb, &call->inputs, NPU_INPUT_FAST_SCRATCH);
+            bool apart = fast != fb_u32_at(fb, &call->inputs, NPU_INPUT_SCRATCH);
+            builder->fast_tensor = apart ? fast : TFLITE_NO_TENSOR;
+            return ETHOSU_MODEL_OK;
         }
     }
     return ETHOSU_MODEL_OK;
@@ -111,11 +145,13 @@ static int prepare_call_once(struct builder *builder, const struct tflite_operat
     }
     builder->called |= 1u << index;
     uint32_t operator_index = builder->operator_index;
-    struct tflite_operator_call first;
+    const struct tflite_operator_call *first;
     TRY(build_enter_graph(builder, index));
-    bool alone = builder->graph.operators.count == 1 &&
-                 tflite_get_operator(&builder->file, &builder->graph, 0, &first) &&
-                 is_npu(&first) && builder->model->step_count == 0;
+    bool alone = builder->graph.operators.count == 1 && builder->model->step_count == 0;
+    if (alone) {
+        TRY(build_get_operator(builder, 0, &first));
+        alone = first->npu;
+    }
     if (alone) {
         TRY(build_prologue(builder));
     } else {
@@ -128,7 +164,7 @@ static int prepare_call_once(struct builder *builder, const struct tflite_operat
 /** The row of an operator without a kernel; NULL: a kernel computes it. */
 static const struct operator_kernel *find_kernel(const struct tflite_operator_call *call)
 {
-    if (call->code == TFLITE_CUSTOM && !is_npu(call)) {
+    if (call->code == TFLITE_CUSTOM && !call->npu) {
         return NULL;
     }
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
@@ -141,23 +177,18 @@ static const struct operator_kernel *find_kernel(const struct tflite_operator_ca
 
 static int build_operator(struct builder *builder, uint32_t index)
 {
-    struct tflite_operator_call call;
+    const struct tflite_operator_call *call;
     builder->operator_index = index;
-    if (!tflite_get_operator(&builder->file, &builder->graph, index, &call)) {
-        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "operator %u of subgraph %u: malformed or truncated at byte %u of %u",
-                         (unsigned)index, (unsigned)builder->graph_index,
-                         (unsigned)builder->file.fb.bad_at, (unsigned)builder->file.fb.size);
-    }
-    builder->operator_code = call.code;
-    builder->custom_name = call.custom;
-    builder->kernel = find_kernel(&call);
-    TRY(build_work(builder, WORK_OF_OPERATOR + call.inputs.count + call.outputs.count));
-    TRY(schedule_operator(builder, &call));
+    TRY(build_get_operator(builder, index, &call));
+    builder->operator_code = call->code;
+    builder->custom_name = call->custom;
+    builder->kernel = find_kernel(call);
+    TRY(build_work(builder, WORK_OF_OPERATOR + call->inputs.count + call->outputs.count));
+    TRY(schedule_operator(builder, call));
     if (builder->kernel != NULL) {
-        return builder->kernel->prepare(builder, &call);
+        return builder->kernel->prepare(builder, call);
     }
-    const struct kernel *kernel = kernel_find(&call);
+    const struct kernel *kernel = kernel_find(call);
     if (kernel == NULL) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "Vela left it to the CPU, and this build has no kernel for it; "
@@ -167,7 +198,7 @@ static int build_operator(struct builder *builder, uint32_t index)
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "CPU kernels can't initialise variables");
     }
-    return kernel->prepare(builder, &call, kernel);
+    return kernel->prepare(builder, call, kernel);
 }
 
 static int build_graph(struct builder *builder, uint32_t index)

@@ -87,7 +87,7 @@ static int find_lifetimes(struct builder *builder, struct live_memory *live)
             if (kernel_find(&call) != NULL) {
                 note_all(builder, live, &call.inputs, 0, note_unwritten);
             }
-            if (is_npu(&call)) {
+            if (call.npu) {
                 note_all(builder, live, &call.inputs, AFTER, note_npu_state);
                 note_all(builder, live, &call.outputs, AFTER, note_npu_state);
             }
@@ -291,7 +291,7 @@ static int check_npu(struct builder *builder, struct live_memory *live,
                      const struct tflite_operator_call *call)
 {
     struct operand scratch;
-    if (!is_npu(call)) {
+    if (!call->npu) {
         return ETHOSU_MODEL_OK;
     }
     TRY(build_find_operand(builder, &call->inputs, NPU_INPUT_SCRATCH, &scratch));

@@ -2,6 +2,7 @@
 /** What the runtime reads of TensorFlow Lite's schema; see tflite.h. */
 #include "tflite.h"
 
+#include "checked.h"
 #include "plan.h"
 
 // Field numbers of the schema's tables, in the order of its declarations.
@@ -120,8 +121,10 @@ bool tflite_is_compiled(struct tflite *file)
 
 bool tflite_open(struct tflite *file, const void *data, uint32_t size)
 {
-    *file = (struct tflite){.fb = {.data = data, .size = size}};
     struct flatbuffer *fb = &file->fb;
+    *fb = (struct flatbuffer){.data = data, .size = size};
+    file->offset_count = file->offset_first = 0;
+    file->plan.count = 0;
     file->root = fb_root(fb);
     file->operator_codes = fb_get_vector(fb, &file->root, MODEL_OPERATOR_CODES, 4);
     file->subgraphs = fb_get_vector(fb, &file->root, MODEL_SUBGRAPHS, 4);
@@ -141,13 +144,13 @@ bool tflite_get_subgraph(struct tflite *file, uint32_t index, struct tflite_subg
 }
 
 /** Bytes of a tensor; false when a dimension is negative or the product leaves 31 bits. */
-static bool tensor_size(struct tflite *file, struct tflite_tensor *tensor)
+static bool tensor_size(const struct flatbuffer *fb, struct tflite_tensor *tensor)
 {
-    uint64_t size = ethosu_model_type_size(tensor->type);
-    for (uint32_t i = 0; i < tensor->shape.count; i++) {
-        uint32_t dimension = fb_u32_at(&file->fb, &tensor->shape, i);
-        size *= dimension;
-        if (dimension > INT32_MAX || size > INT32_MAX) {
+    int32_t size = (int32_t)ethosu_model_type_size(tensor->type);
+    uint32_t end = tensor->shape.position + 4 * tensor->shape.count;
+    for (uint32_t at = tensor->shape.position; at != end; at += 4) {
+        int32_t dimension = (int32_t)fb_known_u32(fb, at);
+        if (dimension < 0 || !checked_mul(size, dimension, &size)) {
             return false;
         }
     }
@@ -165,7 +168,7 @@ bool tflite_get_tensor(struct tflite *file, const struct tflite_subgraph *subgra
     tensor->table = table;
     tensor->variable = fb_get_u8(fb, &table, TENSOR_IS_VARIABLE, 0) != 0;
     tensor->data = NULL;
-    if (fb->bad || tensor->shape.count > ETHOSU_MODEL_MAX_RANK || !tensor_size(file, tensor)) {
+    if (fb->bad || tensor->shape.count > ETHOSU_MODEL_MAX_RANK || !tensor_size(fb, tensor)) {
         return false;
     }
     uint32_t buffer = fb_get_u32(fb, &table, TENSOR_BUFFER, 0);
@@ -185,6 +188,7 @@ bool tflite_get_operator(struct tflite *file, const struct tflite_subgraph *subg
     struct fb_table code = fb_table_at(fb, &file->operator_codes, code_index);
     call->code = builtin_code(file, &code);
     call->custom = tflite_get_text(file, &code, CODE_CUSTOM);
+    call->npu = call->code == TFLITE_CUSTOM && tflite_text_is(call->custom, "ethos-u");
     call->inputs = fb_get_vector(fb, &table, OPERATOR_INPUTS, 4);
     call->outputs = fb_get_vector(fb, &table, OPERATOR_OUTPUTS, 4);
     call->options = fb_get_table(fb, &table, OPERATOR_OPTIONS);

@@ -60,6 +60,7 @@ struct tflite_tensor {
 struct tflite_operator_call {
     uint32_t code;             /**< builtin code */
     struct tflite_text custom; /**< name of a custom operator */
+    bool npu;                  /**< ethos-u, which the NPU runs */
     struct fb_vector inputs;
     struct fb_vector outputs;
     struct fb_table options;
@@ -76,6 +77,9 @@ struct tflite_channels {
 
 /** Most entries of metadata that a file may have, which are searched by their names. */
 #define TFLITE_MAX_METADATA 256u
+
+/** An index that no operator has: the file would be larger than 2 GB. */
+#define TFLITE_NO_OPERATOR UINT32_MAX
 
 /** Find the outermost tables; false when this is no valid .tflite (then see fb.bad). */
 bool tflite_open(struct tflite *file, const void *data, uint32_t size);

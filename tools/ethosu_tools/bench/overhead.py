@@ -137,6 +137,7 @@ def _measure(board: Board, name: str, path: Path) -> dict[str, Any]:
     operators = describe(path).npu_operators
     words = sum(operator.stream_bytes for operator in operators) // 4
     arena = max(operator.scratch_bytes for operator in operators)
+    arena += max(operator.fast_scratch_bytes or 0 for operator in operators)
     measured: dict[str, Any] = board.eval(f"measure('/rom/{_rom_name(name, path)}')", timeout=120)
     found = {key: measured[key] for key in COUNTED}
     verifying = found["instructions_to_load_in_c"] - found["instructions_to_load_in_c_unverified"]

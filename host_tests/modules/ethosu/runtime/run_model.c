@@ -3,8 +3,9 @@
  * Run a compiled model on the PC (tools/sim_host), with sanitizers around runtime,
  * driver and NPU simulator; and use the runtime wrongly on the way.
  *
- *     run_model CONFIG MODEL INPUTS OUTPUTS STEPS
+ *     run_model CONFIG MODEL INPUTS OUTPUTS STEPS [FAST]
  *
+ * FAST: bytes of memory that the driver has for fast scratch; so many the arena must not have.
  * INPUTS holds the input tensors of each step, one behind the other; OUTPUTS
  * gets the outputs alike. Every other step runs through start and resume, every
  * other pair of steps with the NPU on a thread of its own.
@@ -48,6 +49,29 @@ static void *read_file(const char *path, size_t *size)
     CHECK(data != NULL && fread(data, 1, *size, file) == *size);
     fclose(file);
     return data;
+}
+
+/** Give the driver memory for fast scratch: then the arena has none, and another NPU needs it. */
+static void use_fast_memory(struct ethosu_driver *driver, size_t size,
+                            const struct ethosu_model_source *source,
+                            struct ethosu_model_memory *memory)
+{
+    size_t before = memory->arena_size;
+    driver->fast_memory = (uintptr_t)sim_host_alloc(size);
+    driver->fast_memory_size = size;
+    CHECK(ethosu_model_measure(source, memory, &error) == ETHOSU_MODEL_OK);
+    CHECK(memory->arena_size + size <= before);
+}
+
+static void check_other_npu(struct ethosu_model *model, struct ethosu_driver *driver,
+                            const char *config)
+{
+    struct ethosu_driver *other = sim_host_open(1, config);
+    CHECK(other != NULL && ethosu_ext_reserve_this(other, 0) == 0);
+    CHECK(ethosu_model_invoke(model, other) == ETHOSU_MODEL_NPU_FAILED);
+    CHECK(ethosu_ext_last_error(other)->code == ETHOSU_EXT_E_FAST_MEMORY);
+    CHECK(ethosu_model_invoke(model, driver) == ETHOSU_MODEL_OK);
+    sim_host_close(1);
 }
 
 /** Wrong memory is refused, with a reason, and nothing is written outside of it. */
@@ -142,7 +166,7 @@ static void run(struct ethosu_model *model, struct ethosu_driver *driver, FILE *
 
 int main(int argc, char **argv)
 {
-    CHECK(argc == 6);
+    CHECK(argc == 6 || argc == 7);
     struct ethosu_driver *driver = sim_host_open(0, argv[1]);
     struct ethosu_model_source source = {.driver = driver};
     struct ethosu_model_memory memory;
@@ -154,11 +178,17 @@ int main(int argc, char **argv)
     CHECK(ethosu_ext_reserve_this(driver, 0) == 0);
     source.file = read_file(argv[2], &source.file_size);
     CHECK(ethosu_model_measure(&source, &memory, &error) == ETHOSU_MODEL_OK);
+    if (argc == 7) {
+        use_fast_memory(driver, (size_t)atoi(argv[6]), &source, &memory);
+    }
     memory.object = malloc(memory.object_size);
     memory.arena = sim_host_alloc(memory.arena_size);
     check_refusals(&source, &memory);
     check_unmeasured(&source, &memory);
     CHECK(ethosu_model_load(&source, &memory, &model, &error) == ETHOSU_MODEL_OK);
+    if (argc == 7) {
+        check_other_npu(model, driver, argv[1]);
+    }
     check_failure(model, driver);
 
     FILE *inputs = fopen(argv[3], "rb");
@@ -169,6 +199,7 @@ int main(int argc, char **argv)
     CHECK(fclose(inputs) == 0 && fclose(outputs) == 0);
 
     CHECK(sim_host_damaged_guards() == 0);
+    sim_host_free((void *)(uintptr_t)driver->fast_memory);
     sim_host_close(0);
     free(memory.object);
     sim_host_free(memory.arena);

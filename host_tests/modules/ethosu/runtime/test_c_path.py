@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 import sharing
-from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.make_mixed import MODELS, MixedNet
+from ethosu_tools.models import describe
 from ethosu_tools.plan import plan_file
 from ethosu_tools.vela import compile_model
 
@@ -40,17 +41,18 @@ def build_run_model(repo, tmp_path_factory):
             *("-o", folder / "run_model"),
         ]
         subprocess.run(command, check=True)
-        return lambda compiled, case: _run(folder, compiled, case)
+        return lambda *given, **npu: _run(folder, *given, **npu)
 
     return build
 
 
-def _run(folder, compiled, case) -> bytes:
+def _run(folder, compiled, case, *, npu=NPU, fast=None) -> bytes:
     """The outputs of all steps."""
     rows = (array.tobytes() for row in case.inputs for array in row)
     (folder / "in").write_bytes(b"".join(rows))
     steps = str(len(case.inputs))
-    arguments = [NPU, compiled, folder / "in", folder / "out", steps]
+    arguments = [npu, compiled, folder / "in", folder / "out", steps]
+    arguments += [] if fast is None else [str(fast)]
     result = subprocess.run(
         [folder / "run_model", *arguments],
         capture_output=True,
@@ -75,6 +77,39 @@ def check(run_model, compiled, case):
 @pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
 def test_own_models(run_model, case_of, compiled, small_models, name):
     check(run_model, compiled(small_models[name], NPU), case_of(small_models[name], 20))
+
+
+def pool_alone():
+    net = MixedNet("pool_alone", seed=1)
+    y = net.pool(net.input((1, 8, 8, 4)), "MAX_POOL_2D", 2)
+    net.graph.outputs.append(y.tensor)
+    return net.finish()
+
+
+@pytest.mark.parametrize(("name", "fast"), [("small_cnn", 3_568), ("pool_alone", 0)])
+def test_fast_scratch_on_ethos_u55(
+    run_model, case_of, compiled, small_models, tmp_path, name, fast
+):
+    """Apart from scratch, as on Ethos-U65, if Vela is asked for Dedicated_Sram."""
+    models = {**small_models, "pool_alone": tmp_path / "pool_alone.tflite"}
+    models["pool_alone"].write_bytes(pool_alone())
+    options = "--system-config", "Ethos_U65_High_End", "--memory-mode", "Dedicated_Sram"
+    product = compiled(models[name], NPU, *options)
+    assert [operator.fast_scratch_bytes for operator in describe(product).npu_operators] == [fast]
+    check(run_model, product, case_of(models[name], 8))
+
+
+@pytest.mark.parametrize("npu", ["ethos-u65-256", "ethos-u85-256"])
+def test_fast_scratch_in_memory_of_the_driver(run_model, case_of, compiled, small_models, npu):
+    """The arena has none then. Dedicated_Sram is what Vela compiles for by default."""
+    model, case = small_models["small_cnn"], case_of(small_models["small_cnn"], 4)
+    product = compiled(model, npu)
+    (operator,) = describe(product).npu_operators
+    fast = operator.fast_scratch_bytes
+    assert fast > 0
+    expected = b"".join(array.tobytes() for row in case.outputs for array in row)
+    assert run_model(product, case, npu=npu) == expected
+    assert run_model(product, case, npu=npu, fast=fast) == expected
 
 
 def test_wake_word(run_model, case_of, compiled, wake_words):

@@ -4,6 +4,7 @@
 
 #include "checked.h"
 #include "format.h"
+#include "npu_call.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -119,8 +120,10 @@ static int reserve_regions(struct program_builder *program)
 {
     for (unsigned region = REGION_SCRATCH; region < REGIONS; region++) {
         uint32_t size = program->region_sizes[region];
-        TRY(size == 0 ? ETHOSU_MODEL_OK
-                      : build_reserve_lines(program->builder, size, &program->regions[region]));
+        bool other = region == REGION_FAST_SCRATCH && npu_has_fast_memory(program->builder);
+        TRY(size == 0 || other
+                ? ETHOSU_MODEL_OK
+                : build_reserve_lines(program->builder, size, &program->regions[region]));
     }
     return ETHOSU_MODEL_OK;
 }

@@ -326,10 +326,11 @@ static int add_copies(struct program_builder *program, uint32_t first, uint32_t 
 
 /* ---- the call ---- */
 
-/** Address of a region; NULL when it is empty. */
+/** Address of a region; NULL when it is empty, or in memory that the driver has for it. */
 static void *region_address(const struct program_builder *program, uint32_t region)
 {
-    return program->region_sizes[region] == 0
+    bool other = region == REGION_FAST_SCRATCH && npu_has_fast_memory(program->builder);
+    return program->region_sizes[region] == 0 || other
                ? NULL
                : build_address(program->builder, program->regions[region]);
 }

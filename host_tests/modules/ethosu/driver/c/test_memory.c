@@ -180,6 +180,28 @@ TEST(what_is_written_of_shared_scratch_is_discarded_at_once)
     CHECK(has_span(&invalidated, memory + 512, 128));
 }
 
+/** The bytes between both are the caller's own, who says so: a cache line's rest. */
+TEST(fast_scratch_behind_scratch_is_cleaned_and_discarded_with_it)
+{
+    const unsigned flags[] = {ETHOSU_EXT_OWN_LINES, 0};
+    for (unsigned i = 0; i < 2; i++) {
+        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+        prepare_copy(drv, 0, memory + 64, 256, 0);
+        sizes[1] = i == 0 ? 48 : 64;
+        bases[2] = bases[1] + 64;
+        sizes[2] = 128;
+        CHECK_EQ(ethosu_ext_prepare(drv, &program, copy_to(0), 56, bases, sizes, 3,
+                                    ETHOSU_EXT_NO_VERIFY | flags[i]),
+                 0);
+        flushed.count = invalidated.count = 0;
+        run_copy(drv);
+        CHECK_EQ(flushed.count, 1 + i);
+        CHECK_EQ(invalidated.count, 1 + i);
+        CHECK(has_span(&flushed, memory + 64, i == 0 ? 64 + 128 : 64));
+        CHECK(has_span(&invalidated, memory + 64, i == 0 ? 64 + 128 : 64));
+    }
+}
+
 TEST(constants_that_moved_are_cleaned_again)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");
