@@ -7,7 +7,8 @@ ETHOSU_DIR := $(USERMOD_DIR)
 # What a build may leave out; FIGURES.md says what that saves.
 # 0: no verifier, no support for a family of NPUs. driver/ethosu_build.h has the defaults, 1.
 # ETHOSU_PTE=0: no ExecuTorch programs (.pte). runtime/format.h has its default, 1.
-CFLAGS_USERMOD += $(foreach name,ETHOSU_VERIFY ETHOSU_U55 ETHOSU_U65 ETHOSU_U85 ETHOSU_PTE, \
+# ETHOSU_PMU=0: no performance counters. binding/pmu_object.h has its default, 1.
+CFLAGS_USERMOD += $(foreach name,ETHOSU_VERIFY ETHOSU_U55 ETHOSU_U65 ETHOSU_U85 ETHOSU_PTE ETHOSU_PMU, \
 	$(if $($(name)),-D$(name)=$($(name))))
 # ETHOSU_MESSAGES=terse: numbers instead of sentences, no texts for help().
 # ETHOSU_KERNELS: CPU kernels: all, none, or names of runtime/kernels/kernels.def: "CONV_2D PAD SOFTMAX".
@@ -47,12 +48,15 @@ endif
 ifeq ($(ETHOSU_PTE),0)
 ETHOSU_LEFT_OUT += runtime/executorch/%
 endif
+ifeq ($(ETHOSU_PMU),0)
+ETHOSU_LEFT_OUT += driver/ethosu_pmu.c binding/pmu_object.c
+endif
 ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \
 	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*.c runtime/*.c runtime/executorch/*.c runtime/kernels/*.c binding/*.c)))))
 SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # Code that runs at each inference, or for each number, is compiled for speed, the rest for size.
-ETHOSU_FAST := driver/ethosu_driver.c driver/device.c driver/device_check.c driver/ethosu_pool.c \
+ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_verify.c driver/ethosu_verify_maps.c driver/device.c driver/device_check.c driver/ethosu_pool.c \
 	driver/ethosu_hooks_sync.c driver/ethosu_memory.c driver/ethosu_streams.c \
 	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
 	runtime/executorch/ends.c runtime/executorch/real_pool.c \

@@ -76,6 +76,7 @@ static const mp_rom_map_elem_t ethosu_globals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_buffer), MP_ROM_PTR(&ethosu_buffer_obj)},
     {MP_ROM_QSTR(MP_QSTR_npus), MP_ROM_PTR(&npus_obj)},
     {MP_ROM_QSTR(MP_QSTR_reserve), MP_ROM_PTR(&npu_reserve_obj)},
+#if ETHOSU_PMU
     {MP_ROM_QSTR(MP_QSTR_PMU), MP_ROM_PTR(&binding_pmu_type)},
     // The most useful events; NPU.pmu() accepts any event's number.
     {MP_ROM_QSTR(MP_QSTR_PMU_CYCLE), MP_ROM_INT(ETHOSU_EXT_PMU_CYCLE)},
@@ -94,6 +95,7 @@ static const mp_rom_map_elem_t ethosu_globals_table[] = {
      MP_ROM_INT(ETHOSU_EXT_PMU_AXI0_WR_DATA_BEAT_WRITTEN)},
     {MP_ROM_QSTR(MP_QSTR_PMU_AXI1_RD_DATA_BEAT_RECEIVED),
      MP_ROM_INT(ETHOSU_EXT_PMU_AXI1_RD_DATA_BEAT_RECEIVED)},
+#endif
     BINDING_DOC_ENTRY(module_doc)};
 static MP_DEFINE_CONST_DICT(ethosu_globals, ethosu_globals_table);
 

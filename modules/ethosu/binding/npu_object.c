@@ -306,7 +306,9 @@ static mp_obj_t npu_release(mp_obj_t self_in)
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->npu != NULL) {
         struct ethosu_driver *npu = self->npu;
+#if ETHOSU_PMU
         pmu_stop(self);
+#endif
         (void)job_stop(npu);
         if (self->powered) {
             ethosu_release_power(npu);
@@ -367,7 +369,9 @@ static const mp_rom_map_elem_t npu_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_done), MP_ROM_PTR(&npu_done_obj)},
     {MP_ROM_QSTR(MP_QSTR_cancel), MP_ROM_PTR(&npu_cancel_obj)},
     {MP_ROM_QSTR(MP_QSTR_run), MP_ROM_PTR(&npu_run_obj)},
+#if ETHOSU_PMU
     {MP_ROM_QSTR(MP_QSTR_pmu), MP_ROM_PTR(&npu_pmu_obj)},
+#endif
     {MP_ROM_QSTR(MP_QSTR_release), MP_ROM_PTR(&npu_release_obj)},
     {MP_ROM_QSTR(MP_QSTR_info), MP_ROM_PTR(&npu_info_obj)},
     {MP_ROM_QSTR(MP_QSTR___enter__), MP_ROM_PTR(&mp_identity_obj)},

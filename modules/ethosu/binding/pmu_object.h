@@ -5,6 +5,11 @@
 
 #include "npu_object.h"
 
+// 0: a build without performance counters, which leaves pmu_object.c and driver/ethosu_pmu.c out.
+#ifndef ETHOSU_PMU
+#define ETHOSU_PMU 1
+#endif
+
 extern const mp_obj_type_t binding_pmu_type;
 
 /** NPU.pmu() */
