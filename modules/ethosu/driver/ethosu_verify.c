@@ -12,6 +12,7 @@
  */
 #include "ethosu_verify.h"
 
+#include "ethosu_build.h"
 #include "ethosu_fault.h"
 #include "ethosu_products.h"
 
@@ -20,12 +21,14 @@ static const struct {
     uint8_t first;
     uint8_t count;
 } groups[] = {
-    [SHAPE] = {NPU_SET_IFM_DEPTH_M1, 4},    [OFM_SHAPE] = {NPU_SET_OFM_HEIGHT_M1, 3},
-    [WINDOW] = {NPU_SET_IFM_PAD_TOP, 8},    [IFM] = {NPU_SET_IFM_PRECISION, 8},
-    [IFM2] = {NPU_SET_IFM2_PRECISION, 8},   [OFM] = {NPU_SET_OFM_PRECISION, 8},
-    [WEIGHTS] = {NPU_SET_WEIGHT_REGION, 3}, [SCALES] = {NPU_SET_SCALE_REGION, 3},
-    [WEIGHTS1] = {NPU_SET_WEIGHT1_BASE, 2}, [SCALES1] = {NPU_SET_SCALE1_BASE, 2},
-    [DMA] = {NPU_SET_DMA0_SRC_REGION, 5},
+    [SHAPE] = {NPU_SET_IFM_DEPTH_M1, 4},          [OFM_SHAPE] = {NPU_SET_OFM_HEIGHT_M1, 3},
+    [WINDOW] = {NPU_SET_IFM_PAD_TOP, 8},          [IFM] = {NPU_SET_IFM_PRECISION, 8},
+    [IFM2] = {NPU_SET_IFM2_PRECISION, 8},         [OFM] = {NPU_SET_OFM_PRECISION, 8},
+    [WEIGHTS] = {NPU_SET_WEIGHT_REGION, 3},       [SCALES] = {NPU_SET_SCALE_REGION, 3},
+    [WEIGHTS1] = {NPU_SET_WEIGHT1_BASE, 2},       [SCALES1] = {NPU_SET_SCALE1_BASE, 2},
+    [DMA] = {NPU_SET_DMA0_SRC_REGION, 5},         [DMA_ROWS] = {NPU_SET_DMA0_SIZE0, 2},
+    [DMA_PLANES] = {NPU_SET_DMA0_SIZE1, 2},       [DMA_INDICES] = {NPU_SET_DMA0_IDX_REGION, 3},
+    [KERNEL_SIZE] = {NPU_SET_KERNEL_WIDTH_M1, 2},
 };
 
 /* ---- refusals ---- */
@@ -61,6 +64,11 @@ int ethosu_ext_walk_refuse_value(struct walk *walk, uint64_t found, uint32_t slo
     return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_VALUE, found, code_of(walk, slot));
 }
 
+int ethosu_ext_walk_refuse_unset(struct walk *walk, uint32_t slot)
+{
+    return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_UNSET, code_of(walk, slot), 0);
+}
+
 int ethosu_ext_walk_refuse_extent(struct walk *walk, struct extent extent)
 {
     uint32_t region = extent.region;
@@ -79,21 +87,13 @@ int ethosu_ext_walk_refuse_extent(struct walk *walk, struct extent extent)
 
 /* ---- registers ---- */
 
-int ethosu_ext_walk_need_slots(struct walk *walk, uint32_t first, uint32_t count)
-{
-    for (uint32_t slot = first; slot < first + count; slot++) {
-        if (walk->values[slot] == UNSET) {
-            return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_UNSET, code_of(walk, slot), 0);
-        }
-    }
-    return 0;
-}
-
 int ethosu_ext_walk_complete(struct walk *walk, uint32_t needed)
 {
     for (uint32_t missing = needed & ~walk->ready; missing != 0; missing &= missing - 1) {
         uint32_t group = (uint32_t)__builtin_ctz(missing);
-        RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, groups[group].first, groups[group].count));
+        for (uint32_t i = 0; i < groups[group].count; i++) {
+            RETURN_IF_ERROR(need_slot(walk, groups[group].first + i));
+        }
     }
     walk->ready |= needed;
     return 0;
@@ -177,10 +177,10 @@ static int check_known(struct walk *walk, const uint8_t *at, const uint8_t *end)
     return 0;
 }
 
-/** Steps of 40 bits with sign must fit 32 here. Others have no high bits set. */
-static bool fits(uint32_t zeros, uint32_t word, uint32_t low)
+/** Steps of 40 bits with sign must fit 32 here. */
+static bool fits(uint32_t word, uint32_t low)
 {
-    return zeros != 0 || (uint8_t)PARAM(word) == (uint8_t)((int32_t)low >> 31);
+    return (uint8_t)PARAM(word) == (uint8_t)((int32_t)low >> 31);
 }
 
 static void forget(struct walk *walk)
@@ -203,7 +203,7 @@ static __attribute__((noinline)) int run(struct walk *walk, const uint8_t *at, c
     const uint8_t *const payloads = walk->commands->payloads;
     const uint16_t *const zeros = walk->commands->zeros;
     const uint8_t *last = walk->end - 4;
-    const uint8_t *plain_end = walk->narrow ? last : at; // up to here a payload needs no more care
+    const bool narrow = walk->narrow;
 
     for (; at < end; at += 4) {
         uint32_t word = word_at(at);
@@ -219,8 +219,8 @@ static __attribute__((noinline)) int run(struct walk *walk, const uint8_t *at, c
         if (code < PAYLOAD_CODES) {
             uint32_t slot = payloads[code];
             if (__builtin_expect(slot != NO_SLOT && (PARAM(word) & zeros[slot]) == 0, 1) &&
-                (at < plain_end || (at != last && fits(zeros[slot], word, word_at(at + 4))))) {
-                at += 4;
+                at != last && (zeros[slot] != 0 || narrow || fits(word, word_at(at + 4)))) {
+                at += 4; // where some bits must be 0 there is no sign
                 walk->values[slot] = (int32_t)word_at(at);
                 continue;
             }
@@ -259,7 +259,7 @@ int ethosu_ext_verify(const void *stream, size_t stream_bytes, uint32_t config, 
     if (product->part == NULL) {
         return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NOT_BUILT_IN, -1, config, 0);
     }
-    if (product->commands == NULL) {
+    if (!ETHOSU_VERIFY || product->commands == NULL) {
         return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_VERIFIER, -1, config, 0);
     }
     walk.commands = product->commands;
@@ -270,7 +270,7 @@ int ethosu_ext_verify(const void *stream, size_t stream_bytes, uint32_t config, 
     walk.config = config;
     walk.cores = product->cores;
     walk.narrow = product->commands->narrow;
-    walk.stopped = false;
+    walk.stopped = walk.branches = false;
     for (uint32_t region = 0; region < ETHOSU_EXT_MAX_BASES; region++) {
         walk.writes.start[region] = SIZE_MAX;
         walk.writes.end[region] = 0;

@@ -89,6 +89,7 @@ struct walk {
     uint32_t cores;
     bool narrow; /**< as in `commands` */
     bool stopped;
+    bool branches; /**< somewhere: then it is walked in pieces */
     struct ethosu_ext_writes writes;
     uint32_t ready;   /**< bit per enum group: all of it has been set */
     uint32_t chained; /**< bit per chain buffer of U85 that has been written */
@@ -108,7 +109,11 @@ enum group {
     SCALES,
     WEIGHTS1,
     SCALES1,
-    DMA
+    DMA,
+    DMA_ROWS,
+    DMA_PLANES,
+    DMA_INDICES,
+    KERNEL_SIZE
 };
 
 /** Where the values of a feature map are. */
@@ -156,8 +161,8 @@ int ethosu_ext_walk_refuse_command(struct walk *walk, uint32_t word);
 /** A register holds what can't be right. */
 int ethosu_ext_walk_refuse_value(struct walk *walk, uint64_t found, uint32_t slot);
 
-/** Has each of these slots been set? */
-int ethosu_ext_walk_need_slots(struct walk *walk, uint32_t first, uint32_t count);
+/** A register is needed that was never set. */
+int ethosu_ext_walk_refuse_unset(struct walk *walk, uint32_t slot);
 
 /** Has everything in this set of groups been set? */
 int ethosu_ext_walk_complete(struct walk *walk, uint32_t needed);
@@ -194,6 +199,11 @@ HOT uint32_t word_at(const uint8_t *at)
 HOT int need(struct walk *walk, uint32_t needed)
 {
     return needed & ~walk->ready ? ethosu_ext_walk_complete(walk, needed) : 0;
+}
+
+HOT int need_slot(struct walk *walk, uint32_t slot)
+{
+    return walk->values[slot] == UNSET ? ethosu_ext_walk_refuse_unset(walk, slot) : 0;
 }
 
 HOT uint32_t get(const struct walk *walk, uint32_t slot)

@@ -89,13 +89,20 @@ int ethosu_ext_walk_branch(struct walk *walk, uint32_t word)
         return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_CUT, 0, 0);
     }
     walk->at += 4;
+    walk->stopped = !walk->branches;
+    walk->branches = true;
     return 0;
 }
 
 int ethosu_ext_walk_pieces(struct walk *walk)
 {
+    int error = ethosu_ext_walk_straight(walk);
+    if (error != 0 || !walk->branches) { // most streams do not branch
+        return error;
+    }
     struct targets targets;
     targets.count = 0;
+    walk->stopped = false;
     RETURN_IF_ERROR(collect(walk, &targets));
     RETURN_IF_ERROR(check_targets(walk, &targets));
     const uint8_t *at = walk->stream;

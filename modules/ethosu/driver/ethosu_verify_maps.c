@@ -11,16 +11,6 @@ static inline int32_t smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/** What the tiles of a map have in common. */
-struct tiling {
-    uint32_t region;
-    uint32_t run; /**< contiguous bytes */
-    int32_t y;    /**< steps */
-    int32_t x;
-    int32_t brick; /**< from sixteen channels to the next sixteen */
-    uint32_t bricks_m1;
-};
-
 /** So many steps further, up or down; both have less than 32 bits. */
 static inline void widen(struct extent *extent, int32_t count, int32_t step)
 {
@@ -32,11 +22,17 @@ static inline void widen(struct extent *extent, int32_t count, int32_t step)
     }
 }
 
-/** The maps that are rare: with more than one tile, or a step that is negative. */
+/**
+ * The maps that are rare: with more than one tile, or a step that is negative.
+ *
+ * @param run    contiguous bytes
+ * @param brick  bytes from sixteen channels to the next sixteen; 0: it has no bricks
+ */
 static __attribute__((noinline)) int check_tiles(struct walk *walk, const struct map *map,
-                                                 const int32_t *shape, struct tiling tiling)
+                                                 const int32_t *shape, uint32_t run, int32_t brick)
 {
     const int32_t *values = walk->values + map->first;
+    uint32_t region = (uint32_t)values[REGION];
     int32_t height = shape[HEIGHT_M1] + 1;
     int32_t left = smaller(shape[WIDTH_M1], values[WIDTH0]) + 1;
     int32_t right = shape[WIDTH_M1] + 1 - left;
@@ -48,15 +44,15 @@ static __attribute__((noinline)) int check_tiles(struct walk *walk, const struct
         if (rows[i] == 0 || columns == 0) {
             continue;
         }
-        RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, map->first + BASE0 + i, 1));
+        RETURN_IF_ERROR(need_slot(walk, map->first + BASE0 + i));
         int64_t base = (uint32_t)values[BASE0 + i];
-        struct extent extent = {tiling.region, base, base + tiling.run};
-        widen(&extent, rows[i] - 1, tiling.y);
-        widen(&extent, columns - 1, tiling.x);
-        widen(&extent, (int32_t)tiling.bricks_m1, tiling.brick);
+        struct extent extent = {region, base, base + run};
+        widen(&extent, rows[i] - 1, values[STRIDE_Y]);
+        widen(&extent, columns - 1, values[STRIDE_X]);
+        widen(&extent, shape[DEPTH_M1] / 16, brick);
         RETURN_IF_ERROR(check_extent(walk, &extent));
         if (map == &ethosu_ext_ofm) {
-            note_write(walk, tiling.region, (size_t)extent.low, (size_t)extent.high);
+            note_write(walk, region, (size_t)extent.low, (size_t)extent.high);
         }
     }
     return 0;
@@ -69,7 +65,7 @@ static int check_bricks(struct walk *walk, const struct map *map, int32_t pixel)
     if (x != pixel) { // Arm does not say whether another step is obeyed or ignored
         return ethosu_ext_walk_refuse_value(walk, (uint64_t)x, map->first + STRIDE_X);
     }
-    return ethosu_ext_walk_need_slots(walk, map->first + STRIDE_C, 1);
+    return need_slot(walk, map->first + STRIDE_C);
 }
 
 int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t *shape)
@@ -79,37 +75,33 @@ int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t 
     uint32_t size_log2 = precision >> map->size_shift & 3;
     uint32_t format = precision >> 6 & 3;
     uint32_t depth_m1 = (uint32_t)shape[DEPTH_M1];
-    struct tiling tiling = {
-        .region = (uint32_t)values[REGION],
-        .run = (depth_m1 + 1) << size_log2,
-        .y = values[STRIDE_Y],
-        .x = values[STRIDE_X],
-    };
+    uint32_t run = (depth_m1 + 1) << size_log2;
+    int32_t brick = 0;
     if (size_log2 > walk->commands->size_log2_most || format > 1) {
         return ethosu_ext_walk_refuse_value(walk, precision, map->first + PRECISION);
     }
     if (format == 1) {
-        if (tiling.x != 16 << size_log2 || values[STRIDE_C] == UNSET) {
+        if (values[STRIDE_X] != 16 << size_log2 || values[STRIDE_C] == UNSET) {
             RETURN_IF_ERROR(check_bricks(walk, map, 16 << size_log2));
         }
         if (depth_m1 >= 16) {
-            tiling.run = 16u << size_log2;
-            tiling.bricks_m1 = depth_m1 / 16;
-            tiling.brick = values[STRIDE_C];
+            run = 16u << size_log2;
+            brick = values[STRIDE_C];
         }
     }
-    if ((tiling.y | tiling.x | tiling.brick) < 0 || shape[HEIGHT_M1] > values[HEIGHT0] ||
+    if ((values[STRIDE_Y] | values[STRIDE_X] | brick) < 0 || shape[HEIGHT_M1] > values[HEIGHT0] ||
         shape[WIDTH_M1] > values[WIDTH0]) {
-        return check_tiles(walk, map, shape, tiling);
+        return check_tiles(walk, map, shape, run, brick);
     }
     // At most 32 bits, 19 bits, and three times 19 by 31 bits: far from overflow.
-    uint64_t end = (uint64_t)(uint32_t)values[BASE0] + tiling.run;
-    end += (uint64_t)(uint32_t)shape[HEIGHT_M1] * (uint32_t)tiling.y;
-    end += (uint64_t)(uint32_t)shape[WIDTH_M1] * (uint32_t)tiling.x;
-    end += (uint64_t)tiling.bricks_m1 * (uint32_t)tiling.brick;
-    RETURN_IF_ERROR(check_extent(walk, &(struct extent){tiling.region, 0, (int64_t)end}));
+    uint64_t end = (uint64_t)(uint32_t)values[BASE0] + run;
+    end += (uint64_t)(uint32_t)shape[HEIGHT_M1] * (uint32_t)values[STRIDE_Y];
+    end += (uint64_t)(uint32_t)shape[WIDTH_M1] * (uint32_t)values[STRIDE_X];
+    end += (uint64_t)(depth_m1 / 16) * (uint32_t)brick;
+    uint32_t region = (uint32_t)values[REGION];
+    RETURN_IF_ERROR(check_extent(walk, &(struct extent){region, 0, (int64_t)end}));
     if (map == &ethosu_ext_ofm) {
-        note_write(walk, tiling.region, (uint32_t)values[BASE0], (size_t)end);
+        note_write(walk, region, (uint32_t)values[BASE0], (size_t)end);
     }
     return 0;
 }

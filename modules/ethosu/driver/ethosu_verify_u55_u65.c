@@ -18,7 +18,7 @@ static int check_streams(struct walk *walk, uint32_t slot, enum group group1, ui
     if (error != 0 || walk->narrow) {
         return error;
     }
-    error = ethosu_ext_walk_need_slots(walk, NPU_SET_PARALLEL_MODE, 1);
+    error = need_slot(walk, NPU_SET_PARALLEL_MODE);
     if (error != 0 || !two_cores(walk)) {
         return error;
     }
@@ -63,7 +63,7 @@ static int check_ifm2(struct walk *walk)
     const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
     int32_t broadcast = walk->values[NPU_SET_IFM2_BROADCAST];
     if (broadcast == UNSET) {
-        return ethosu_ext_walk_need_slots(walk, NPU_SET_IFM2_BROADCAST, 1);
+        return need_slot(walk, NPU_SET_IFM2_BROADCAST);
     }
     if (broadcast & SCALAR) {
         return 0;
@@ -110,10 +110,11 @@ static int get_dimensions(struct walk *walk, uint32_t dimensions_m1, struct dime
     if (dimensions_m1 > (walk->narrow ? 0u : 2u)) {
         return ethosu_ext_walk_refuse_value(walk, dimensions_m1, NPU_SET_DMA0_DST_REGION);
     }
-    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, NPU_SET_DMA0_SIZE0, 2 * dimensions_m1));
+    RETURN_IF_ERROR(need(walk, 1u << DMA_ROWS));
     to->rows = walk->values[NPU_SET_DMA0_SIZE0];
     to->skip0 = walk->values[NPU_SET_DMA0_SKIP0];
     if (dimensions_m1 > 1) {
+        RETURN_IF_ERROR(need(walk, 1u << DMA_PLANES));
         to->planes = walk->values[NPU_SET_DMA0_SIZE1];
         to->skip1 = walk->values[NPU_SET_DMA0_SKIP1];
     }

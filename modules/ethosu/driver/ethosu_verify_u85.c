@@ -26,7 +26,7 @@ static uint32_t storage_of(const struct walk *walk, const struct map *map)
 /** The chain buffer that stands in for a map; `written` holds for what an operation reads. */
 static int check_chained(struct walk *walk, const struct map *map, uint32_t written)
 {
-    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, map->first + REGION, 1));
+    RETURN_IF_ERROR(need_slot(walk, map->first + REGION));
     uint32_t buffer = get(walk, map->first + REGION);
     if (buffer >= CHAIN_BUFFERS || !(written >> buffer & 1)) {
         return ethosu_ext_walk_refuse_value(walk, buffer, map->first + REGION);
@@ -38,7 +38,7 @@ static int check_chained(struct walk *walk, const struct map *map, uint32_t writ
 static int check_input(struct walk *walk, const struct map *map, enum group group,
                        const int32_t *shape)
 {
-    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, map->first + PRECISION, 1));
+    RETURN_IF_ERROR(need_slot(walk, map->first + PRECISION));
     uint32_t storage = storage_of(walk, map);
     if (storage == CHAINED) {
         return check_chained(walk, map, walk->chained);
@@ -72,7 +72,7 @@ static int check_output_map(struct walk *walk)
 
 static int check_output(struct walk *walk)
 {
-    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, NPU_SET_OFM_PRECISION, 1));
+    RETURN_IF_ERROR(need_slot(walk, NPU_SET_OFM_PRECISION));
     uint32_t precision = get(walk, NPU_SET_OFM_PRECISION);
     switch (STORAGE(precision)) {
     case NONE:
@@ -94,11 +94,11 @@ static int check_output(struct walk *walk)
 /** Weights of one core: base and length are two slots. */
 static int check_weight_stream(struct walk *walk, uint32_t slot)
 {
-    int error = ethosu_ext_walk_need_slots(walk, slot + 1, 1);
+    int error = need_slot(walk, slot + 1);
     if (error != 0 || get(walk, slot + 1) == 0) { // a core without weights has no base
         return error;
     }
-    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, slot, 1));
+    RETURN_IF_ERROR(need_slot(walk, slot));
     return check_stream(walk, get(walk, NPU_SET_WEIGHT_REGION), slot);
 }
 
@@ -106,7 +106,7 @@ static int check_weights(struct walk *walk)
 {
     static const uint8_t streams[] = {NPU_SET_WEIGHT_BASE, NPU_SET_WEIGHT1_BASE,
                                       NPU_SET_WEIGHT2_BASE, NPU_SET_WEIGHT3_BASE};
-    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, NPU_SET_WEIGHT_REGION, 1));
+    RETURN_IF_ERROR(need_slot(walk, NPU_SET_WEIGHT_REGION));
     for (uint32_t core = 0; core < walk->cores; core++) {
         RETURN_IF_ERROR(check_weight_stream(walk, streams[core]));
     }
@@ -130,7 +130,7 @@ static int check_table(struct walk *walk)
 {
     static const uint8_t size_log2[] = {
         [1] = 8, [4] = 8, [5] = 9, [7] = 10, [8] = 11, [9] = 11, [10] = 11, [11] = 11};
-    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, NPU_SET_ACTIVATION, 1));
+    RETURN_IF_ERROR(need_slot(walk, NPU_SET_ACTIVATION));
     uint32_t activation = get(walk, NPU_SET_ACTIVATION);
     uint32_t function = activation & 0x1F;
     uint32_t table = activation >> 5 & 7;
@@ -169,7 +169,7 @@ static int check_matrix(struct walk *walk)
 static int check_accumulators(struct walk *walk)
 {
     enum { FROM_IFM2 = 2 };
-    int error = ethosu_ext_walk_need_slots(walk, NPU_SET_ACC_FORMAT, 1);
+    int error = need_slot(walk, NPU_SET_ACC_FORMAT);
     if (error != 0 || (get(walk, NPU_SET_ACC_FORMAT) >> 4 & 3) != FROM_IFM2) {
         return error;
     }
@@ -214,7 +214,7 @@ static int check_operand(struct walk *walk, const struct map *map, enum group gr
     enum { BROADCAST_H = 1, BROADCAST_W = 2, BROADCAST_C = 4, SCALAR = 8 };
     const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
     int32_t broadcast = walk->values[broadcast_slot];
-    int error = ethosu_ext_walk_need_slots(walk, broadcast_slot, 1);
+    int error = need_slot(walk, broadcast_slot);
     if (error != 0 || (broadcast == SCALAR && storage_of(walk, map) == NONE)) {
         return error;
     }
@@ -251,7 +251,7 @@ static int check_resize(struct walk *walk, uint32_t word)
 {
     (void)word;
     RETURN_IF_ERROR(ethosu_ext_walk_depth(walk));
-    RETURN_IF_ERROR(ethosu_ext_walk_need_slots(walk, NPU_SET_KERNEL_WIDTH_M1, 2));
+    RETURN_IF_ERROR(need(walk, 1u << KERNEL_SIZE));
     int32_t ifm[] = {
         [HEIGHT_M1] = walk->values[NPU_SET_KERNEL_HEIGHT_M1],
         [WIDTH_M1] = walk->values[NPU_SET_KERNEL_WIDTH_M1],
