@@ -54,6 +54,12 @@ void ethosu_ext_set_verify(struct ethosu_driver *drv, bool verify)
     ethosu_ext_forget(drv);
 }
 
+void ethosu_ext_set_constant_payloads(struct ethosu_driver *drv, bool constant)
+{
+    drv->constant_payloads = constant;
+    ethosu_ext_forget(drv);
+}
+
 void ethosu_ext_forget(struct ethosu_driver *drv)
 {
     drv->settings = ethosu_ext_new_settings();

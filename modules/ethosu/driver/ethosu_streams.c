@@ -3,15 +3,19 @@
  * What ethosu_invoke_*() has verified and prepared, so that the next inference need not.
  *
  * A stream is known by its payload's address and size and the sizes of its bases, and by its
- * bytes. In memory that nothing writes, as the board's table says, the address stands for
- * the bytes. Elsewhere a checksum over the whole payload is compared at each inference: it finds
- * every change of one word, and 2^32 - 1 of 2^32 others. It is no proof against somebody who
+ * bytes. In memory that nothing writes, as the board's table or the caller says, the address stands
+ * for the bytes. Elsewhere a checksum over the whole payload is compared at each inference: it
+ * finds every change of one word, and 2^32 - 1 of 2^32 others. It is no proof against somebody who
  * makes two payloads with the same checksum: see ethosu_ext_forget().
  */
 #include "ethosu_streams.h"
 
 #include "ethosu_memory.h"
 #include "ethosu_sync.h"
+
+#ifdef __ARM_FEATURE_MVE
+#include <arm_mve.h>
+#endif
 
 #define FAST_SCRATCH 2
 
@@ -28,28 +32,37 @@ static volatile uint32_t oldest;
 
 /* ---- is it the same? ---- */
 
-/**
- * A polynomial of the words modulo 2^32. The factor is odd, so no change of one word is lost. Two
- * instructions a word, so it is unrolled.
- */
-static uint32_t checksum(const uint32_t *word, uint32_t count)
+#define FACTOR 0x9E3779B1u // odd, so no change of one word is lost
+
+/** A polynomial of the words modulo 2^32. */
+static uint32_t add_words(uint32_t sum, const uint32_t *word, const uint32_t *end)
 {
-    const uint32_t factor = 0x9E3779B1u;
-    uint32_t sum = count;
-    for (; count >= 8; count -= 8, word += 8) {
-        sum = sum * factor + word[0];
-        sum = sum * factor + word[1];
-        sum = sum * factor + word[2];
-        sum = sum * factor + word[3];
-        sum = sum * factor + word[4];
-        sum = sum * factor + word[5];
-        sum = sum * factor + word[6];
-        sum = sum * factor + word[7];
-    }
-    for (; count != 0; count--) {
-        sum = sum * factor + *word++;
+    for (; word != end; word++) {
+        sum = sum * FACTOR + *word;
     }
     return sum;
+}
+
+/** The same by the vector unit: four polynomials, each of every fourth word, and one of these. */
+static __attribute__((noinline)) uint32_t checksum(const struct ethosu_ext_stream *stream)
+{
+    const uint32_t *word = stream->payload;
+    const uint32_t *end = word + stream->checked_words;
+    uint32_t sum = 0;
+#ifdef __ARM_FEATURE_MVE
+    enum { AT_ONCE = 32 };
+    uint32x4_t sums = vdupq_n_u32(0);
+    for (; end - word >= AT_ONCE; word += AT_ONCE) {
+#pragma GCC unroll 8
+        for (uint32_t i = 0; i < AT_ONCE; i += 4) {
+            sums = vmlaq_n_u32(vld1q_u32(word + i), sums, FACTOR);
+        }
+    }
+    uint32_t four[4];
+    vst1q_u32(four, sums);
+    sum = add_words(sum, four, four + 4);
+#endif
+    return add_words(sum, word, end);
 }
 
 /** Can nobody change this memory while the firmware runs? */
@@ -97,8 +110,7 @@ static inline bool is_of(const struct ethosu_ext_stream *stream, const struct et
 
 static inline bool same_content(const struct ethosu_ext_stream *stream)
 {
-    return stream->checked_words == 0 ||
-           checksum(stream->payload, stream->checked_words) == stream->checksum;
+    return stream->checked_words == 0 || checksum(stream) == stream->checksum;
 }
 
 /* ---- entries ---- */
@@ -108,11 +120,10 @@ static inline bool take(struct ethosu_ext_stream *stream)
     return ethosu_ext_change(&stream->in_use, 0, 1);
 }
 
-/** Take the entry of a payload, or else one to be overwritten. NULL: all are in use. */
-static struct ethosu_ext_stream *take_one(const struct ethosu_driver *drv,
-                                          const struct ethosu_ext_call *call, bool *known)
+/** Take the entry of a payload; NULL: there is none. */
+static inline struct ethosu_ext_stream *take_known(const struct ethosu_driver *drv,
+                                                   const struct ethosu_ext_call *call)
 {
-    *known = true;
     for (uint32_t i = 0; i < ETHOSU_EXT_STREAMS; i++) {
         // Another thread may have it, and change it: so look first, then take it and look again.
         if (__atomic_load_n(&streams[i].payload, __ATOMIC_RELAXED) == call->payload &&
@@ -124,7 +135,12 @@ static struct ethosu_ext_stream *take_one(const struct ethosu_driver *drv,
             ethosu_ext_stream_give_back(&streams[i]);
         }
     }
-    *known = false;
+    return NULL;
+}
+
+/** Take one to be overwritten; NULL: all are in use. */
+static struct ethosu_ext_stream *take_any(struct ethosu_driver *drv)
+{
     for (uint32_t i = 0; i < ETHOSU_EXT_STREAMS; i++) {
         uint32_t next = ethosu_ext_load(&oldest) % ETHOSU_EXT_STREAMS;
         ethosu_ext_store(&oldest, next + 1);
@@ -132,6 +148,7 @@ static struct ethosu_ext_stream *take_one(const struct ethosu_driver *drv,
             return &streams[next];
         }
     }
+    ethosu_ext_refuse(&drv->fault, ETHOSU_EXT_E_STREAMS, -1, ETHOSU_EXT_STREAMS, 0);
     return NULL;
 }
 
@@ -150,11 +167,23 @@ static int make(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
     // it.
     size_t bytes = drv->skip_verify ? stream->program.cpu_stream - (uintptr_t)call->payload
                                     : call->payload_size;
-    stream->checked_words =
-        is_constant(call->payload, call->payload_size) ? 0 : (uint32_t)(bytes / 4);
-    stream->checksum = checksum(call->payload, stream->checked_words);
+    bool constant = drv->constant_payloads || is_constant(call->payload, call->payload_size);
+    stream->checked_words = constant ? 0 : (uint32_t)(bytes / 4);
     __atomic_store_n(&stream->payload, call->payload, __ATOMIC_RELAXED);
+    stream->checksum = checksum(stream);
     return 0;
+}
+
+/** Make the entry anew; NULL, and the entry is given back: it can't be made. */
+static __attribute__((noinline)) struct ethosu_ext_stream *
+make_anew(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
+          const struct ethosu_ext_call *call, bool verified)
+{
+    if (stream != NULL && make(drv, stream, call, verified) != 0) {
+        ethosu_ext_stream_give_back(stream);
+        return NULL;
+    }
+    return stream;
 }
 
 /** The last holder, or somebody before this one, may have written stream and constants. */
@@ -169,20 +198,16 @@ static inline void clean_again(const struct ethosu_driver *drv, struct ethosu_ex
 struct ethosu_ext_stream *ethosu_ext_stream_find(struct ethosu_driver *drv,
                                                  const struct ethosu_ext_call *call)
 {
-    bool known;
-    struct ethosu_ext_stream *stream = take_one(drv, call, &known);
+    struct ethosu_ext_stream *stream = take_known(drv, call);
     if (stream == NULL) {
-        ethosu_ext_refuse(&drv->fault, ETHOSU_EXT_E_STREAMS, -1, ETHOSU_EXT_STREAMS, 0);
-        return NULL;
+        return make_anew(drv, take_any(drv), call, false);
     }
     struct difference different = compare_bases(drv, stream, call);
-    bool verified = known && different.size == 0 && same_content(stream);
+    bool verified = different.size == 0 && same_content(stream);
     if (!verified || different.place != 0) {
-        if (make(drv, stream, call, verified) != 0) {
-            ethosu_ext_stream_give_back(stream);
-            return NULL;
-        }
-    } else if (stream->reservation != drv->reservation) {
+        return make_anew(drv, stream, call, verified);
+    }
+    if (stream->reservation != drv->reservation) {
         clean_again(drv, stream);
     }
     return stream;

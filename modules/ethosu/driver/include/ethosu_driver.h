@@ -89,6 +89,7 @@ struct ethosu_driver {
 
     /* additions */
     bool skip_verify;
+    bool constant_payloads;
     uint8_t flush_mask;
     uint8_t invalidate_mask;
     uint32_t settings;             /**< another number after each change of the settings */

@@ -224,8 +224,15 @@ void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout);
 void ethosu_ext_set_verify(struct ethosu_driver *drv, bool verify);
 
 /**
+ * The caller promises that a payload keeps its bytes for as long as it is used, wherever it is:
+ * then its address stands for them, and no checksum is compared. Default: false.
+ */
+void ethosu_ext_set_constant_payloads(struct ethosu_driver *drv, bool constant);
+
+/**
  * Verify and prepare anew what ethosu_invoke_*() runs next. To be called
- * - after a program was written to memory that counts as constant (flash),
+ * - after a program was written to memory that counts as constant (flash), or the bytes of a
+ *   payload changed that were promised to stay,
  * - before a payload of a stranger stands where another payload of a stranger stood: two may
  *   have been made with the same checksum,
  * - when ethosu_address_remap() or ethosu_config_select() begins to answer otherwise.

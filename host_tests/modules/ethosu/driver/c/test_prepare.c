@@ -282,6 +282,25 @@ TEST(what_was_verified_in_constant_memory_is_not_looked_at_again)
     CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), -1);
 }
 
+TEST(a_payload_whose_bytes_are_promised_to_stay_is_not_looked_at_again)
+{
+    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    const uint64_t scratch = (uintptr_t)memory + 256;
+    memcpy(constant[0], (uint32_t[]){0x31504F43u, 5, 5, 0x00020002u, 0x000u, 0xFFFF0000u}, 24);
+    CHECK_EQ(run_constant(drv, 0), 0);
+    CHECK_EQ(run_spoilt(drv, 0, scratch, 64), -1); // no memory is said to be constant
+    ethosu_ext_set_constant_payloads(drv, true);
+    CHECK_EQ(run_spoilt(drv, 0, scratch, 64), -1); // never seen since
+    CHECK_EQ(run_constant(drv, 0), 0);
+    CHECK_EQ(run_spoilt(drv, 0, scratch, 64), 0);
+    ethosu_ext_forget(drv);
+    CHECK_EQ(run_spoilt(drv, 0, scratch, 64), -1);
+    CHECK_EQ(run_constant(drv, 0), 0);
+    ethosu_ext_set_constant_payloads(drv, false);
+    CHECK_EQ(run_constant(drv, 0), 0);
+    CHECK_EQ(run_spoilt(drv, 0, scratch, 64), -1);
+}
+
 TEST(invoke_v2_and_the_macro_run)
 {
     struct ethosu_driver *drv = fake_driver("ethos-u55-128");

@@ -11,6 +11,8 @@
 
 #include "semihost.h"
 
+#include <string.h>
+
 #include "cost_model.h" // made by test_cost.py: a payload of Vela's, and its regions' sizes
 
 #define REPEATS 1000u
@@ -18,8 +20,9 @@
 static uint32_t registers[0x1000 / 4];
 static struct ethosu_driver drv;
 static struct ethosu_ext_program program;
-static _Alignas(16) uint8_t arena[16];
 static _Alignas(16) const uint32_t payload[] = {COST_PAYLOAD};
+static _Alignas(16) uint32_t copy[sizeof payload / 4];
+static const uint32_t *given = payload; /**< what the client gives */
 static const size_t sizes[] = {COST_SIZES};
 static uint64_t bases[sizeof sizes / sizeof sizes[0]];
 
@@ -118,7 +121,7 @@ static void infer_with_power_kept(void)
 static void reserve_invoke_release(void)
 {
     struct ethosu_driver *one = ethosu_reserve_driver();
-    ethosu_invoke_v3(one, payload, sizeof payload, bases, sizes, BASE_COUNT, NULL);
+    ethosu_invoke_v3(one, given, sizeof payload, bases, sizes, BASE_COUNT, NULL);
     ethosu_release_driver(one);
 }
 
@@ -165,13 +168,37 @@ static void prepare_and_verify(void)
     ethosu_ext_prepare(&drv, &program, payload, sizeof payload, bases, sizes, BASE_COUNT, 0);
 }
 
+/** Change a word here and there: does the client's payload count as another one each time? */
+static void change_words(void)
+{
+    uint32_t refused = 0;
+    uint32_t unseen = 0;
+    uint32_t asked = 0;
+    ends_in_sleep = true;
+    for (uint32_t i = 0; i < sizeof payload / 4; i += 19) {
+        for (uint32_t times = 0; times < 2; times++) { // right first, then wrong
+            int right =
+                ethosu_ext_prepare(&drv, &program, copy, sizeof copy, bases, sizes, BASE_COUNT, 0);
+            int found = ethosu_invoke_v3(&drv, copy, sizeof copy, bases, sizes, BASE_COUNT, NULL);
+            asked++;
+            refused += right != 0;
+            unseen += (right != 0) != (found != 0);
+            copy[i] ^= 0x80000001u;
+        }
+    }
+    ends_in_sleep = false;
+    print("changes", asked / 2);
+    print("changes_refused", refused);
+    print("changes_unseen", unseen);
+}
+
 __attribute__((noinline)) static int measure(void)
 {
     registers[NPU_CONFIG / 4] = 0x1807;
     registers[NPU_ID / 4] = 0x10066001u;
     registers[NPU_PROT / 4] = NPU_PROT_PRIVILEGED;
     for (int i = 0; i < BASE_COUNT; i++) {
-        bases[i] = (uintptr_t)arena;
+        bases[i] = 0x20040000u; // of DTCM, where cost.ld puts nothing
     }
     if (ethosu_init(&drv, registers, NULL, 0, 1, 1) != 0 || ethosu_reserve_driver() != &drv) {
         return 1;
@@ -198,12 +225,19 @@ __attribute__((noinline)) static int measure(void)
     ethosu_ext_set_verify(&drv, false);
     print("client_unverified", instructions(reserve_invoke_release, REPEATS) - own);
     ethosu_ext_set_verify(&drv, true);
+    given = memcpy(copy, payload, sizeof payload);
+    print("client_elsewhere", instructions(reserve_invoke_release, REPEATS) - own);
+    ethosu_ext_set_constant_payloads(&drv, true);
+    print("client_promised", instructions(reserve_invoke_release, REPEATS) - own);
+    ethosu_ext_set_constant_payloads(&drv, false);
     ethosu_ext_memory_use(NULL);
     print("words", program.stream_bytes / 4);
     if (ethosu_ext_last_error(&drv)->code != 0 || ethosu_reserve_driver() != &drv) {
         return 4;
     }
     own -= instructions(around_the_driver, REPEATS);
+    change_words();
+    prepare();
     ethosu_request_power(&drv);
     print("inference_power_kept", instructions(infer_with_power_kept, REPEATS) - own);
     return 0;
