@@ -8,7 +8,8 @@ ETHOSU_DIR := $(USERMOD_DIR)
 # 0: no verifier, no support for a family of NPUs. driver/ethosu_build.h has the defaults, 1.
 # ETHOSU_PTE=0: no ExecuTorch programs (.pte). runtime/format.h has its default, 1.
 # ETHOSU_PMU=0: no performance counters. binding/pmu_object.h has its default, 1.
-CFLAGS_USERMOD += $(foreach name,ETHOSU_VERIFY ETHOSU_U55 ETHOSU_U65 ETHOSU_U85 ETHOSU_PTE ETHOSU_PMU, \
+# ETHOSU_VARIABLES=0: no resource variables, which streaming models have. runtime/builder.h: 1.
+CFLAGS_USERMOD += $(foreach name,ETHOSU_VERIFY ETHOSU_U55 ETHOSU_U65 ETHOSU_U85 ETHOSU_PTE ETHOSU_PMU ETHOSU_VARIABLES, \
 	$(if $($(name)),-D$(name)=$($(name))))
 # ETHOSU_MESSAGES=terse: numbers instead of sentences, no texts for help().
 # ETHOSU_KERNELS: CPU kernels: all, none, or names of runtime/kernels/kernels.def: "CONV_2D PAD SOFTMAX".

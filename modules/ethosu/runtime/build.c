@@ -86,7 +86,7 @@ static const struct model_format *const formats[] = {
 /** Refuse what a file has not that was asked for. */
 static int check_format(struct builder *builder, const struct ethosu_model_source *source)
 {
-    bool methods = builder->model->format->methods != NULL;
+    bool methods = builder->model->format->has_methods;
     if (source->method != NULL && !methods) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
                          "a .tflite file has no methods, \"%s\" asked for", source->method);
@@ -150,7 +150,8 @@ static int build_model(struct builder *builder, const struct ethosu_model_source
     model->file = source->file;
     model->file_size = (uint32_t)source->file_size;
     model->skip_verify = source->skip_verify;
-    model->poll = (struct poll){.stop = source->stop, .argument = source->argument};
+    model->poll.stop = source->stop;
+    model->poll.argument = source->argument;
     builder->work = LOAD_UNITS;
     builder->work_after = WORK_AT_LEAST + (uint64_t)WORK_PER_BYTE * source->file_size;
     model->npu_reads_object = source->npu_reads_object;

@@ -255,8 +255,4 @@ const struct model_format tflite_format = {
     .is = is_tflite,
     .build = build,
     .refuse = tflite_refuse,
-    .count_values = tflite_count_tensors,
-    .get_metadata = tflite_get_metadata,
-    .get_tensor = tflite_describe,
-    .get_channel = tflite_describe_channel,
 };

@@ -170,6 +170,9 @@ struct tflite_text operator_name(uint32_t code);
 /** Prepare all operators: of the main graph, and of the subgraphs that initialise it. */
 int build_graphs(struct builder *builder);
 
+/** Prepare an operator of the current subgraph. */
+int build_operator(struct builder *builder, uint32_t index);
+
 /** Make a subgraph the current one; its offsets follow those of the subgraphs before it. */
 int build_enter_graph(struct builder *builder, uint32_t index);
 
@@ -262,7 +265,13 @@ int build_refuse(struct builder *builder, int status, const char *why);
 /** Prepare an ethos-u operator: an NPU call. */
 int prepare_npu(struct builder *builder, const struct tflite_operator_call *call);
 
+/** 0: build without resource variables, which streaming models have. */
+#ifndef ETHOSU_VARIABLES
+#define ETHOSU_VARIABLES 1
+#endif
+
 /** Prepare the operators of resource variables. */
+int prepare_call_once(struct builder *builder, const struct tflite_operator_call *call);
 int prepare_var_handle(struct builder *builder, const struct tflite_operator_call *call);
 int prepare_read_variable(struct builder *builder, const struct tflite_operator_call *call);
 int prepare_assign_variable(struct builder *builder, const struct tflite_operator_call *call);

@@ -2,6 +2,17 @@
 /** Facts about a loaded model. */
 #include "format.h"
 
+const struct model_facts *model_facts(const struct ethosu_model *model)
+{
+#if ETHOSU_PTE
+    if (model->format == &program_format) {
+        return &program_facts;
+    }
+#endif
+    (void)model;
+    return &tflite_facts;
+}
+
 const void *ethosu_model_file(const struct ethosu_model *model)
 {
     return model->file;
@@ -35,41 +46,41 @@ bool ethosu_model_is_one_call(const struct ethosu_model *model)
 bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
                              struct ethosu_model_tensor *tensor)
 {
-    return model->format->get_tensor(model, index, tensor);
+    return model_facts(model)->get_tensor(model, index, tensor);
 }
 
 bool ethosu_model_get_method(const struct ethosu_model *model, uint32_t index,
                              struct ethosu_model_method *method)
 {
-    const struct method_facts *methods = model->format->methods;
+    const struct method_facts *methods = model_facts(model)->methods;
     return methods != NULL && methods->get_method(model, index, method);
 }
 
 bool ethosu_model_get_constant(const struct ethosu_model *model, uint32_t method, uint32_t index,
                                struct ethosu_model_constant *constant)
 {
-    const struct method_facts *methods = model->format->methods;
+    const struct method_facts *methods = model_facts(model)->methods;
     return methods != NULL && methods->get_constant(model, method, index, constant);
 }
 
 bool ethosu_model_get_program(const struct ethosu_model *model,
                               struct ethosu_model_program *program)
 {
-    const struct method_facts *methods = model->format->methods;
+    const struct method_facts *methods = model_facts(model)->methods;
     return methods != NULL && methods->get_program(model, program);
 }
 
 const char *ethosu_model_get_operator(const struct ethosu_model *model, uint32_t index,
                                       uint32_t *length)
 {
-    const struct method_facts *methods = model->format->methods;
+    const struct method_facts *methods = model_facts(model)->methods;
     return methods == NULL ? NULL : methods->get_operator(model, index, length);
 }
 
 bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
                               float *scale, int32_t *zero_point)
 {
-    return model->format->get_channel(model, index, channel, scale, zero_point);
+    return model_facts(model)->get_channel(model, index, channel, scale, zero_point);
 }
 
 static void measure_scratch(const struct npu_call *call, struct ethosu_model_info *info)
@@ -105,14 +116,14 @@ void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model
     *info = (struct ethosu_model_info){
         .inputs = model->inputs,
         .outputs = model->outputs,
-        .values = model->format->count_values(model),
+        .values = model_facts(model)->count_values(model),
         .npu_calls = model->npu_calls,
         .arena_size = model->arena_size,
         .object_size = model->object_size,
         .copied_bytes = model->copied_bytes,
         .keeps_state = model->init != NULL || model->prologue != 0,
     };
-    const struct method_facts *methods = model->format->methods;
+    const struct method_facts *methods = model_facts(model)->methods;
     info->tensors = methods == NULL ? info->values : methods->count_tensors(model);
     count_steps(model, info);
     struct ethosu_ext_payload payload;

@@ -15,8 +15,8 @@ static bool open_tensor(const struct ethosu_model *model, uint32_t index, struct
            tflite_get_tensor(file, &graph, index, tensor);
 }
 
-bool tflite_describe(const struct ethosu_model *model, uint32_t index,
-                     struct ethosu_model_tensor *tensor)
+static bool tflite_describe(const struct ethosu_model *model, uint32_t index,
+                            struct ethosu_model_tensor *tensor)
 {
     struct tflite file;
     struct tflite_tensor found;
@@ -51,8 +51,8 @@ bool tflite_describe(const struct ethosu_model *model, uint32_t index,
     return true;
 }
 
-bool tflite_describe_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
-                             float *scale, int32_t *zero_point)
+static bool tflite_describe_channel(const struct ethosu_model *model, uint32_t index,
+                                    uint32_t channel, float *scale, int32_t *zero_point)
 {
     struct tflite file;
     struct tflite_tensor found;
@@ -60,7 +60,7 @@ bool tflite_describe_channel(const struct ethosu_model *model, uint32_t index, u
            tflite_get_channel(&file, &found, channel, scale, zero_point);
 }
 
-uint32_t tflite_count_tensors(const struct ethosu_model *model)
+static uint32_t tflite_count_tensors(const struct ethosu_model *model)
 {
     struct tflite file;
     struct tflite_subgraph graph = {0};
@@ -69,3 +69,10 @@ uint32_t tflite_count_tensors(const struct ethosu_model *model)
     }
     return graph.tensors.count;
 }
+
+const struct model_facts tflite_facts = {
+    .count_values = tflite_count_tensors,
+    .get_tensor = tflite_describe,
+    .get_channel = tflite_describe_channel,
+    .get_metadata = tflite_get_metadata,
+};

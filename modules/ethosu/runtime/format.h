@@ -18,14 +18,7 @@ struct model_format {
     int (*build)(struct builder *builder, const struct ethosu_model_source *source);
     /** Refuse the current operator: name it, and say why. */
     int (*refuse)(struct builder *builder, int status, const char *why);
-    /** Facts, read from the file again: as the functions ethosu_model_get_tensor() and so on. */
-    uint32_t (*count_values)(const struct ethosu_model *model);
-    bool (*get_tensor)(const struct ethosu_model *model, uint32_t index,
-                       struct ethosu_model_tensor *tensor);
-    bool (*get_channel)(const struct ethosu_model *model, uint32_t index, uint32_t channel,
-                        float *scale, int32_t *zero_point);
-    const void *(*get_metadata)(const struct ethosu_model *model, const char *name, uint32_t *size);
-    const struct method_facts *methods; /**< NULL: files have no methods */
+    bool has_methods; /**< and data files */
 };
 
 /** Facts about methods: as the functions ethosu_model_get_method() and so on. */
@@ -40,18 +33,33 @@ struct method_facts {
     uint32_t (*count_tensors)(const struct ethosu_model *model);
 };
 
+/**
+ * Facts about a loaded model, read from its file again: as the functions ethosu_model_get_tensor()
+ * and so on. Apart from the format: a program that asks for none is linked without them.
+ */
+struct model_facts {
+    uint32_t (*count_values)(const struct ethosu_model *model);
+    bool (*get_tensor)(const struct ethosu_model *model, uint32_t index,
+                       struct ethosu_model_tensor *tensor);
+    bool (*get_channel)(const struct ethosu_model *model, uint32_t index, uint32_t channel,
+                        float *scale, int32_t *zero_point);
+    const void *(*get_metadata)(const struct ethosu_model *model, const char *name, uint32_t *size);
+    const struct method_facts *methods; /**< NULL: files have no methods */
+};
+
+/** The facts of the model's format. */
+const struct model_facts *model_facts(const struct ethosu_model *model);
+
+extern const struct model_facts tflite_facts;
+extern const struct model_facts program_facts;
+
 extern const struct model_format tflite_format;
 extern const struct model_format program_format;
 
 /** Refuse an operator of a `.tflite` file. */
 int tflite_refuse(struct builder *builder, int status, const char *why);
 
-/** Facts about a `.tflite` file. */
-uint32_t tflite_count_tensors(const struct ethosu_model *model);
-bool tflite_describe(const struct ethosu_model *model, uint32_t index,
-                     struct ethosu_model_tensor *tensor);
+/** Metadata of a `.tflite` file. */
 const void *tflite_get_metadata(const struct ethosu_model *model, const char *name, uint32_t *size);
-bool tflite_describe_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
-                             float *scale, int32_t *zero_point);
 
 #endif

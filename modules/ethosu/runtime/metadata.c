@@ -11,7 +11,7 @@ const void *ethosu_model_get_metadata(const struct ethosu_model *model, const ch
                                       uint32_t *size)
 {
     *size = 0;
-    return model->format->get_metadata(model, name, size);
+    return model_facts(model)->get_metadata(model, name, size);
 }
 
 const void *tflite_get_metadata(const struct ethosu_model *model, const char *name, uint32_t *size)

@@ -4,21 +4,19 @@
 
 #include "kernels/kernel.h"
 
-/** Field of CALL_ONCE's options. */
-enum { CALL_ONCE_SUBGRAPH = 0 };
-
 static int prepare_reshape(struct builder *builder, const struct tflite_operator_call *call);
-static int prepare_call_once(struct builder *builder, const struct tflite_operator_call *call);
 
 static const struct operator_kernel kernels[] = {
     {TFLITE_CUSTOM, prepare_npu, step_npu},
     {TFLITE_RESHAPE, prepare_reshape, step_copy},
     {TFLITE_SQUEEZE, prepare_reshape, step_copy},
     {TFLITE_EXPAND_DIMS, prepare_reshape, step_copy},
+#if ETHOSU_VARIABLES
     {TFLITE_CALL_ONCE, prepare_call_once, NULL},
     {TFLITE_VAR_HANDLE, prepare_var_handle, NULL},
     {TFLITE_READ_VARIABLE, prepare_read_variable, step_copy},
     {TFLITE_ASSIGN_VARIABLE, prepare_assign_variable, step_copy},
+#endif
 };
 
 // Weak: a terse build is linked without the names.
@@ -114,53 +112,6 @@ int build_find_fast_tensor(struct builder *builder)
     return ETHOSU_MODEL_OK;
 }
 
-static int build_operator(struct builder *builder, uint32_t index);
-
-/** A subgraph of one NPU operator: its steps come before all others. */
-static int build_prologue(struct builder *builder)
-{
-    struct step end = {.run = step_initialised};
-    builder->in_prologue = true;
-    TRY(build_operator(builder, 0));
-    TRY(build_step(builder, &end));
-    builder->in_prologue = false;
-    builder->model->prologue = builder->model->step_count;
-    return ETHOSU_MODEL_OK;
-}
-
-/**
- * Initialisation of variables. Vela leaves it to the CPU, which does it when
- * the model is loaded; or, for Ethos-U85, makes one NPU operator of it, with
- * which the first inference begins.
- */
-static int prepare_call_once(struct builder *builder, const struct tflite_operator_call *call)
-{
-    uint32_t index = fb_get_u32(&builder->file.fb, &call->options, CALL_ONCE_SUBGRAPH, 0);
-    if (builder->graph_index != 0 || index == 0 || index >= MAX_SUBGRAPHS) {
-        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "it names a subgraph that can't be used");
-    }
-    if ((builder->called >> index & 1) != 0) {
-        return ETHOSU_MODEL_OK; // once is enough
-    }
-    builder->called |= 1u << index;
-    uint32_t operator_index = builder->operator_index;
-    const struct tflite_operator_call *first;
-    TRY(build_enter_graph(builder, index));
-    bool alone = builder->graph.operators.count == 1 && builder->model->step_count == 0;
-    if (alone) {
-        TRY(build_get_operator(builder, 0, &first));
-        alone = first->npu;
-    }
-    if (alone) {
-        TRY(build_prologue(builder));
-    } else {
-        builder->initialisers |= 1u << index;
-    }
-    builder->operator_index = operator_index;
-    return build_enter_graph(builder, 0);
-}
-
 /** The row of an operator without a kernel; NULL: a kernel computes it. */
 static const struct operator_kernel *find_kernel(const struct tflite_operator_call *call)
 {
@@ -175,7 +126,7 @@ static const struct operator_kernel *find_kernel(const struct tflite_operator_ca
     return NULL;
 }
 
-static int build_operator(struct builder *builder, uint32_t index)
+int build_operator(struct builder *builder, uint32_t index)
 {
     const struct tflite_operator_call *call;
     builder->operator_index = index;
@@ -220,5 +171,5 @@ int build_graphs(struct builder *builder)
     for (uint32_t named = builder->initialisers; named != 0; named &= named - 1) {
         TRY(build_graph(builder, (uint32_t)__builtin_ctz(named)));
     }
-    return build_zero_variables(builder);
+    return ETHOSU_VARIABLES ? build_zero_variables(builder) : ETHOSU_MODEL_OK;
 }

@@ -8,8 +8,8 @@
  */
 #include "builder.h"
 
-/** Field of VAR_HANDLE's options. */
-enum { VAR_HANDLE_SHARED_NAME = 1 };
+/** Fields of the options of VAR_HANDLE and CALL_ONCE. */
+enum { VAR_HANDLE_SHARED_NAME = 1, CALL_ONCE_SUBGRAPH = 0 };
 
 /** The variable of this name, a new one if there is none; NULL: too many. */
 static struct variable *find_variable(struct builder *builder, struct tflite_text name)
@@ -112,4 +112,49 @@ int build_zero_variables(struct builder *builder)
         }
     }
     return ETHOSU_MODEL_OK;
+}
+
+/** A subgraph of one NPU operator: its steps come before all others. */
+static int build_prologue(struct builder *builder)
+{
+    struct step end = {.run = step_initialised};
+    builder->in_prologue = true;
+    TRY(build_operator(builder, 0));
+    TRY(build_step(builder, &end));
+    builder->in_prologue = false;
+    builder->model->prologue = builder->model->step_count;
+    return ETHOSU_MODEL_OK;
+}
+
+/**
+ * Initialisation of variables. Vela leaves it to the CPU, which does it when
+ * the model is loaded; or, for Ethos-U85, makes one NPU operator of it, with
+ * which the first inference begins.
+ */
+int prepare_call_once(struct builder *builder, const struct tflite_operator_call *call)
+{
+    uint32_t index = fb_get_u32(&builder->file.fb, &call->options, CALL_ONCE_SUBGRAPH, 0);
+    if (builder->graph_index != 0 || index == 0 || index >= MAX_SUBGRAPHS) {
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
+                            "it names a subgraph that can't be used");
+    }
+    if ((builder->called >> index & 1) != 0) {
+        return ETHOSU_MODEL_OK; // once is enough
+    }
+    builder->called |= 1u << index;
+    uint32_t operator_index = builder->operator_index;
+    const struct tflite_operator_call *first;
+    TRY(build_enter_graph(builder, index));
+    bool alone = builder->graph.operators.count == 1 && builder->model->step_count == 0;
+    if (alone) {
+        TRY(build_get_operator(builder, 0, &first));
+        alone = first->npu;
+    }
+    if (alone) {
+        TRY(build_prologue(builder));
+    } else {
+        builder->initialisers |= 1u << index;
+    }
+    builder->operator_index = operator_index;
+    return build_enter_graph(builder, 0);
 }

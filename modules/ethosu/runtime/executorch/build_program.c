@@ -323,9 +323,5 @@ const struct model_format program_format = {
     .is = is_program,
     .build = build,
     .refuse = refuse,
-    .count_values = program_count_values,
-    .get_metadata = program_get_metadata,
-    .methods = &program_methods,
-    .get_tensor = program_describe,
-    .get_channel = program_describe_channel,
+    .has_methods = true,
 };

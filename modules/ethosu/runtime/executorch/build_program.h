@@ -141,8 +141,6 @@ int program_operator(struct program_builder *program, const struct program_instr
  */
 uint32_t program_written(struct program_builder *program, const struct program_instruction *call);
 
-/** Facts about a program. */
-uint32_t program_count_values(const struct ethosu_model *model);
 const void *program_get_metadata(const struct ethosu_model *model, const char *name,
                                  uint32_t *size);
 extern const struct method_facts program_methods;
@@ -158,9 +156,5 @@ struct program_bytes program_called(struct program *program, uint32_t instructio
 /** Has the text this ending? */
 bool program_has_ending(struct program_bytes text, const char *ending);
 
-bool program_describe(const struct ethosu_model *model, uint32_t index,
-                      struct ethosu_model_tensor *tensor);
-bool program_describe_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
-                              float *scale, int32_t *zero_point);
 
 #endif

@@ -11,7 +11,7 @@ bool program_open_again(const struct ethosu_model *model, struct program *progra
            program_choose(program, model->method);
 }
 
-uint32_t program_count_values(const struct ethosu_model *model)
+static uint32_t program_count_values(const struct ethosu_model *model)
 {
     struct program program;
     return program_open_again(model, &program) ? program.values.count : 0;
@@ -170,8 +170,8 @@ static bool is_integer(uint32_t type)
            type != ETHOSU_TYPE_FLOAT64 && type != ETHOSU_TYPE_BOOL;
 }
 
-bool program_describe(const struct ethosu_model *model, uint32_t index,
-                      struct ethosu_model_tensor *tensor)
+static bool program_describe(const struct ethosu_model *model, uint32_t index,
+                             struct ethosu_model_tensor *tensor)
 {
     struct program program;
     struct program_tensor found;
@@ -210,8 +210,8 @@ bool program_describe(const struct ethosu_model *model, uint32_t index,
     return true;
 }
 
-bool program_describe_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
-                              float *scale, int32_t *zero_point)
+static bool program_describe_channel(const struct ethosu_model *model, uint32_t index,
+                                     uint32_t channel, float *scale, int32_t *zero_point)
 {
     struct ethosu_model_tensor tensor;
     if (channel != 0 || !program_describe(model, index, &tensor) || tensor.channels == 0) {
@@ -221,3 +221,11 @@ bool program_describe_channel(const struct ethosu_model *model, uint32_t index, 
     *zero_point = tensor.zero_point;
     return true;
 }
+
+const struct model_facts program_facts = {
+    .count_values = program_count_values,
+    .get_tensor = program_describe,
+    .get_channel = program_describe_channel,
+    .get_metadata = program_get_metadata,
+    .methods = &program_methods,
+};
