@@ -156,5 +156,4 @@ struct program_bytes program_called(struct program *program, uint32_t instructio
 /** Has the text this ending? */
 bool program_has_ending(struct program_bytes text, const char *ending);
 
-
 #endif
