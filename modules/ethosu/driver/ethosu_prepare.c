@@ -265,7 +265,7 @@ static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_add
         program->base[i].npu = buffer.npu_address;
         program->regioncfg |= (uint16_t)(buffer.config << (2 * i));
     }
-    join_scratch(program, flags & ETHOSU_EXT_OWN_LINES ? ethosu_memory_line() - 1 : 0);
+    join_scratch(program, flags & ETHOSU_EXT_OWN_LINES ? ethosu_ext_memory_line() - 1 : 0);
     return 0;
 }
 

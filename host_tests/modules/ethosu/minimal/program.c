@@ -11,12 +11,12 @@ static struct ethosu_driver npu;
 static _Alignas(16) uint8_t object[1024];
 static _Alignas(32) uint8_t arena[65536];
 
-uint32_t ethosu_board_ticks_ms(void)
+uint32_t ethosu_ext_board_ticks_ms(void)
 {
     return 0;
 }
 
-void ethosu_board_idle(const volatile uint32_t *flag)
+void ethosu_ext_board_idle(const volatile uint32_t *flag)
 {
     (void)flag;
 }
