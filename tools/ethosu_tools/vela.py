@@ -86,8 +86,9 @@ def compile_model(
     memory_mode: str | None = None,
     more: Sequence[str] = (),
     debug: bool = True,
+    report: Path | None = None,
 ) -> dict[str, Any]:
-    """Compile `source` for `npu` into the file `output`; Vela's report goes next to it.
+    """Compile `source` for `npu` into the file `output`, and Vela's report into `report`.
 
     System config and memory mode are those of the `board`, else Vela's own that fit the NPU, unless
     others are named; they are sections of `config` or of the board's file. `more` are further
@@ -113,7 +114,7 @@ def compile_model(
             *([debug_table.VELA_OPTION] if debug else []),
             *more,
         ]
-        report = _run_vela(source, options)
+        said = _run_vela(source, options)
         compiled, summary = _products(Path(work), source)
         row = _summary_row(summary)
         notes = {"vela_version": version("ethos-u-vela").encode()}
@@ -121,21 +122,17 @@ def compile_model(
             database = Path(work) / f"{source.stem}_debug.xml"
             notes[debug_table.NAME] = debug_table.make(database, tflite.read(source))
         write_whole(output, put(compiled.read_bytes(), notes))
-        write_whole(report_path(output), report.encode())
+        if report:
+            write_whole(report, said.encode())
     return {
         "model": str(output),
-        "report": str(report_path(output)),
+        "report": report and str(report),
         "bytes": output.stat().st_size,
         "system_config": row["system_config"],
         "memory_mode": row["memory_mode"],
         **tflite.describe(output).as_dict(),
         "estimate": _estimate(row),
     }
-
-
-def report_path(output: Path) -> Path:
-    """Where the report of a compiled model lies."""
-    return output.with_suffix(".report.txt")
 
 
 def _run_vela(source: Path, options: Sequence[str]) -> str:
@@ -147,7 +144,7 @@ def _run_vela(source: Path, options: Sequence[str]) -> str:
     except subprocess.TimeoutExpired:
         raise InputError(f"Vela did not finish {source} within {TIMEOUT_S} s") from None
     if "No module named" in done.stderr:
-        raise SetupError("Vela is not installed here; run: make setup")
+        raise SetupError("Vela is not installed here; run: pip install ethos-u-vela==5.2.0")
     if done.returncode < 0:
         raise InputError(
             f"Vela crashed on {source} (signal {-done.returncode}): the model is damaged, or meets "

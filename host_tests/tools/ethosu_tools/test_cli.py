@@ -76,13 +76,14 @@ def test_wrong_command_lines_are_code_2(ethosu, words):
 
 
 def test_compile_then_inspect(ethosu, small_models, tmp_path):
-    output = tmp_path / "made" / "cnn.tflite"
-    code, out, err = ethosu(
-        "compile", small_models["small_cnn"], "--npu", "ethos-u55-64", "-o", output
-    )
+    output, report = tmp_path / "made" / "cnn.tflite", tmp_path / "report.txt"
+    words = "compile", small_models["small_cnn"], "--npu", "ethos-u55-64", "-o", output
+    code, out, err = ethosu(*words)
     assert (code, err) == (0, "")
-    assert "ethos-u55-64" in out and str(output.with_suffix(".report.txt")) in out
-    assert output.with_suffix(".report.txt").is_file()
+    assert "ethos-u55-64" in out and "report" not in out
+    assert list(output.parent.iterdir()) == [output]  # a folder that may be deployed
+    code, out, _ = ethosu(*words, "--report", report)
+    assert code == 0 and str(report) in out and "Conv2D" in report.read_text()
     code, out, _ = ethosu("inspect", output)
     assert code == 0 and "npu        ethos-u55-64" in out
 

@@ -35,9 +35,12 @@ def test_operators_left_to_the_cpu_are_counted(small_models, compiled):
 
 
 def test_report_and_estimate_are_kept(small_models, tmp_path):
-    data = vela.compile_model(small_models["small_cnn"], "ethos-u55-128", tmp_path / "m.tflite")
+    kept = tmp_path / "report.txt"
+    data = vela.compile_model(
+        small_models["small_cnn"], "ethos-u55-128", tmp_path / "m.tflite", report=kept
+    )
     assert data["estimate"]["cycles"] > 0
-    report = (tmp_path / "m.report.txt").read_text()
+    report = kept.read_text()
     assert "Accelerator configuration" in report and "Conv2D" in report
 
 

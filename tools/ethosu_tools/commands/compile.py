@@ -29,8 +29,8 @@ Corstone-300: weights stay in the slow memory (flash, DDR), tensors are in SRAM 
 U65 and U85 it is Dedicated_Sram. Vela's memory modes are:
 
 {"".join(f"    {name:<22}{what}{chr(10)}" for name, what in vela.MEMORY_MODES.items())}
-Vela's whole report is written next to the output, as NAME.report.txt. When operators stay on the
-CPU, their memory is planned as `ethosu plan` does. More options for Vela follow --vela:
+When operators stay on the CPU, their memory is planned as `ethosu plan` does. More options for Vela
+follow --vela:
 
     ethosu compile model.tflite --npu ethos-u55-128 --vela='--optimise Size'
 
@@ -71,6 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         help="compiled model (default: NAME_vela.tflite or NAME.pte, here)",
+    )
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="where Vela's whole report goes"
     )
     parser.add_argument("--config", default=vela.CONFIG_FILE, help="Vela configuration file")
     parser.add_argument("--system-config", help="section of that file: clocks and memories")
@@ -149,6 +152,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             memory_mode=args.memory_mode,
             more=args.vela,
             debug=args.debug_table,
+            report=args.report,
         )
         data["warnings"] = vela_defects.warnings(source, output)
     if folded:
@@ -189,11 +193,12 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         report = export.export(args.model, made, options, args.python)
         description = models.describe(made)
         write_whole(output, made.read_bytes())
-        write_whole(vela.report_path(output), report.encode())
+        if args.report:
+            write_whole(args.report, report.encode())
     return {
         "model": str(output),
         "bytes": output.stat().st_size,
-        "report": str(vela.report_path(output)),
+        "report": args.report and str(args.report),
         **description.as_dict(),
     }
 
@@ -252,8 +257,9 @@ def _latency(data: dict[str, Any]) -> list[str]:
 
 def render(data: dict[str, Any]) -> str:
     """Say what came out."""
+    report = [f"report     {data['report']}"] if data["report"] else []
     if "estimate" not in data:
-        return f"{render_description(data)}\nreport     {data['report']}"
+        return "\n".join([render_description(data), *report])
     sizes = [f"plan       {render_sizes(data['plan'])}"] if "plan" in data else []
     if "plan_error" in data:
         sizes = [f"plan       none, our runtime refuses the model: {data['plan_error']}"]
@@ -263,7 +269,7 @@ def render(data: dict[str, Any]) -> str:
             *sizes,
             *([f"folded     {', '.join(data['folded'])}"] if "folded" in data else []),
             *_latency(data),
-            f"report     {data['report']}",
+            *report,
             *(f"warning    {each}" for each in data["warnings"]),
         ]
     )
