@@ -9,7 +9,7 @@ values are what they stand for: real = (raw - zero_point) * scale.
 from array import array
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, overload
 
 _Buffer = Any
 _Numbers = Any  # a buffer or a list or tuple of numbers
@@ -164,15 +164,20 @@ class Model:
     ) -> None:
         """Run once without allocating. None: the tensors stay in the arena, nothing is copied."""
 
+    @overload
     async def run(
-        self,
-        inputs: Sequence[_Numbers | _Fill] | None = None,
-        outputs: Sequence[_Buffer] | None = None,
-    ) -> list[array[Any]] | None:
+        self, inputs: Sequence[_Numbers | _Fill] | None = None, outputs: None = None
+    ) -> list[array[Any]]:
         """Run once while other tasks run; models wait for their NPU in a queue.
 
-        Without `outputs`: a list of new arrays. Cancelling the task stops the NPU.
+        Returns a list of new arrays. Cancelling the task stops the NPU.
         """
+
+    @overload
+    async def run(
+        self, inputs: Sequence[_Numbers | _Fill] | None, outputs: Sequence[_Buffer]
+    ) -> None:
+        """Run once into buffers that are there."""
 
     def cancel(self) -> None:
         """Stop the inference under way; its run() raises OSError(ECANCELED)."""
