@@ -26,7 +26,7 @@ AREAS := \
     plugin:plugin+firmware+sim-host-variants:tools/qemu_plugin \
     runtime:sim-host-variants+firmware+plugin:modules/ethosu/runtime \
     sim:sim-variants+sim-host-variants:tools/npu_sim+tools/sim_host \
-    tools:build+board-images:tools/ethosu_tools \
+    tools:build+accel+board-images+examples:tools/ethosu_tools+tools/setup \
     tree:setup:tree
 
 # `make campaign-X` tries hostile inputs and faults, `make nightly` runs them all.
@@ -112,7 +112,7 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
+.PHONY: help examples wheel native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
     demo test test-all test-linux nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
@@ -222,18 +222,32 @@ board-images: firmware
 chip-images: setup
 	@$(foreach board,$(CHIPS),$(MAKE) --no-print-directory firmware BOARD=$(board) BOARD_EMULATOR=no &&) true
 
+# The examples with the models that they load, as a folder for /rom.
+examples: $(STAMPS)/examples
+
+$(STAMPS)/examples: $(wildcard modules/ethosu/examples/*.py) tools/ethosu_tools/make_model.py | sim-host
+	$(call say,examples)
+	@rm -rf $(BUILD)/examples && mkdir -p $(BUILD)/examples
+	@cp modules/ethosu/examples/*.py $(BUILD)/examples
+	@$(BIN)/python -m ethosu_tools.make_model $(BUILD)/examples/models
+	@cd $(BUILD)/examples && for model in small_cnn small_streaming; do \
+	    $(abspath $(BIN))/ethosu compile models/$$model.tflite -o $$model.tflite --quiet >/dev/null || exit 1; \
+	done && $(abspath $(BIN))/ethosu compile models/small_cnn.tflite -o proven.tflite --selftest --quiet >/dev/null
+	@rm -r $(BUILD)/examples/models && touch $@
+
+wheel: build accel board-images examples ## Make the wheel of the tools, with all that they need, in build/wheel
+	$(call say,wheel)
+	@$(BIN)/python tools/setup/wheel.py $(BUILD)/wheel
+
 # Images of all boards, the wheel of the tools, what was tested with what, checksums.
-release: build board-images chip-images ## Make images of all boards, wheel and checksums in build/release
+release: wheel chip-images ## Make images of all boards, wheel and checksums in build/release
 	$(call say,tests of each board)
 	@rm -rf $(BUILD)/release && mkdir -p $(BUILD)/release $(BUILD)/wheel
 	@$(BIN)/pytest -q --junitxml=$(BUILD)/wheel/tests.xml host_tests/boards/test_every_board.py \
 	    host_tests/boards/test_released_images.py \
 	    $(call or_say,a board failed its tests: no release was made.)
 	$(call say,release)
-	@printf '[build]\nbuild_base = $(BUILD)/wheel\n' > $(BUILD)/wheel/config
-	@DIST_EXTRA_CONFIG=$(abspath $(BUILD)/wheel/config) $(BIN)/python -m pip \
-	    --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
-	    --wheel-dir $(BUILD)/release . $(call or_say,the wheel was not made; pip says why.)
+	@cp $(BUILD)/wheel/*.whl $(BUILD)/release
 	@$(BIN)/python tools/setup/release.py $(BUILD)/wheel/tests.xml $(BUILD)/release
 
 # --- Use ---------------------------------------------------------------------
@@ -243,7 +257,7 @@ demo: build ## Speak a wake word to an emulated board
 	@$(BIN)/ethosu demo wakeword
 
 test: build ## Run the tests, but for the larger sweeps
-	@$(SUBMAKE) sim-variants sim-host-variants fuzzers firmware-variants board-images
+	@$(SUBMAKE) sim-variants sim-host-variants fuzzers firmware-variants board-images accel examples
 	$(call say,tests)
 	@$(PYTEST) $(QUICK) $(TESTS)
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Where the build puts things, and what to run when one of them is missing."""
+"""Where the files are that the tools need: in the source tree, or in the installed package.
+
+An installed package carries a small tree of the same shape (`tools/setup/wheel.py` makes it), so
+nothing else in the tools asks which of the two it is.
+"""
 
 import os
 from ctypes.util import find_library
@@ -7,16 +11,45 @@ from pathlib import Path
 
 from .errors import SetupError
 
+# Of an installed package: it is not there in the source tree.
+_CARRIED = Path(__file__).parent / "tree"
+
 
 def root() -> Path:
-    """Root of the source tree (ETHOSU_ROOT, else the tree that this file lies in)."""
-    return Path(os.environ.get("ETHOSU_ROOT", Path(__file__).resolve().parents[2]))
+    """Root of the tree: ETHOSU_ROOT, else the one that this package carries or lies in."""
+    asked = os.environ.get("ETHOSU_ROOT")
+    if asked:
+        return Path(asked)
+    return _CARRIED if _CARRIED.is_dir() else Path(__file__).resolve().parents[2]
+
+
+def can_build() -> bool:
+    """Can `make` build here, or has the package only what was built for it?"""
+    return (root() / "Makefile").is_file()
+
+
+def missing(what: str, target: str) -> SetupError:
+    """What to say when a file of the tree is not there that `make target` builds."""
+    if root() == _CARRIED:
+        return SetupError(
+            f"{what} is not there, and this package of ethosu-tools does not hold it: build it in "
+            f"the project's source tree with: make {target}, and set ETHOSU_ROOT to that tree"
+        )
+    return SetupError(f"{what} is not there; build it with: make {target}")
 
 
 def _built(path: Path, target: str) -> Path:
     if not path.is_file():
-        raise SetupError(f"{path} is not there; build it with: make {target}")
+        raise missing(str(path), target)
     return path
+
+
+def work(name: str) -> Path:
+    """Folder for files that a command makes on the way: in build/, or else in the user's cache."""
+    if can_build():
+        return root() / "build" / name
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "ethosu" / name
 
 
 def host_library(*, cmsis_nn: bool = False) -> Path:
@@ -34,7 +67,7 @@ def host_library(*, cmsis_nn: bool = False) -> Path:
 def accel_library() -> Path:
     """Driver and runtime for an NPU behind Linux's own driver (ETHOSU_ACCEL_LIBRARY, if set).
 
-    Else the one of the source tree, or else the one that is installed.
+    Else the one of the tree, or else the one that is installed.
     """
     default = root() / "build/accel/libethosu_accel.so"
     library = Path(os.environ.get("ETHOSU_ACCEL_LIBRARY", default))
@@ -47,6 +80,19 @@ def qemu_plugin() -> Path:
     return _built(root() / "build/qemu_plugin/libethosu_qemu.so", "plugin")
 
 
+def firmware_file(board: str) -> Path:
+    """Where the firmware image of a board is, once it is built."""
+    return root() / "build/firmware" / board / "firmware.elf"
+
+
 def firmware(board: str) -> Path:
     """Firmware image of a board."""
-    return _built(root() / "build/firmware" / board / "firmware.elf", f"firmware BOARD={board}")
+    return _built(firmware_file(board), f"firmware BOARD={board}")
+
+
+def examples() -> Path:
+    """Folder for /rom: the examples and the models that they load."""
+    folder = root() / "build/examples"
+    if not folder.is_dir():
+        raise missing(str(folder), "examples")
+    return folder

@@ -337,18 +337,25 @@ def find_qemu(program: str = _QEMU) -> str:
     qemu = shutil.which(wanted)
     if qemu is None:
         raise SetupError(
-            f"{wanted} is not installed; run: make setup, or install Debian's qemu-system-arm"
+            f"{wanted} is not installed; install Debian's qemu-system-arm: "
+            "sudo apt install qemu-system-arm"
         )
+    found = version(qemu)
+    if found < OLDEST_QEMU:
+        raise SetupError(
+            f"{qemu} is version {found[0]}.{found[1]}, but the NPU plugin needs "
+            f"{OLDEST_QEMU[0]}.{OLDEST_QEMU[1]} or newer"
+        )
+    return qemu
+
+
+def version(qemu: str) -> tuple[int, int]:
+    """The first two numbers of what a QEMU calls itself."""
     text = subprocess.run([qemu, "--version"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"version (\d+)\.(\d+)", text)
     if found is None:
         raise SetupError(f"{qemu} does not say its version; set ETHOSU_QEMU to a QEMU")
-    if (int(found[1]), int(found[2])) < OLDEST_QEMU:
-        raise SetupError(
-            f"{qemu} is version {found[1]}.{found[2]}, but the NPU plugin needs "
-            f"{OLDEST_QEMU[0]}.{OLDEST_QEMU[1]} or newer"
-        )
-    return qemu
+    return int(found[1]), int(found[2])
 
 
 def _options(

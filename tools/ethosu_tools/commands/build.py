@@ -26,6 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Have make build it; what it prints is progress, and so goes to stderr."""
+    if not paths.can_build():
+        raise SetupError(
+            f"{paths.root()} is no source tree to build in: set ETHOSU_ROOT to one. "
+            f"The image of {args.board} that is here: {paths.firmware(args.board)}"
+        )
     command = ["make", "--no-print-directory", "firmware", f"BOARD={args.board}"]
     output = subprocess.DEVNULL if args.quiet else sys.stderr.fileno()
     try:

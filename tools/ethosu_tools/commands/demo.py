@@ -59,7 +59,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("demo", choices=["wakeword"], help="which demo")
+    parser.add_argument(
+        "demo",
+        nargs="?",
+        choices=["wakeword"],
+        default="wakeword",
+        help="which demo (default: %(default)s)",
+    )
     sound = parser.add_mutually_exclusive_group()
     sound.add_argument("--say", metavar="TEXT", help="what espeak-ng says")
     sound.add_argument("--wav", metavar="FILE", type=Path, help="a recording instead of espeak-ng")
@@ -83,7 +89,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FOLDER",
-        help="where to keep the files (default: build/demo of the source tree)",
+        help="where to keep the files (default: build/demo of the source tree, else "
+        "~/.cache/ethosu/demo)",
     )
     parser.add_argument(
         "--picture", type=Path, metavar="FILE.svg", help="draw sound and probability into FILE.svg"
@@ -96,7 +103,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     sounds = _sounds(args, word, ui)
     expected = [results.reference(word, sound.rows) for sound in sounds]
     ui.note(f"Vela compiles {word.name} for {args.npu}")
-    folder = args.output or paths.root() / "build/demo"
+    folder = args.output or paths.work("demo")
     try:
         rom = _fill(folder, word, args.npu, sounds)
     except OSError as error:

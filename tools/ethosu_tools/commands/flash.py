@@ -48,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Carry out the steps, or only list them."""
     board = boards.load(args.board)
-    firmware = args.firmware or paths.root() / "build/firmware" / board.name / "firmware.elf"
-    work = paths.root() / "build/flash" / board.name
+    firmware = args.firmware or paths.firmware_file(board.name)
+    work = paths.work("flash") / board.name
     job = Job(board, firmware.absolute(), work, ui, args.port, args.disk, args.tools)
     way = flash.choose(job, args.way)
     steps = way.steps(job, way.check(board))

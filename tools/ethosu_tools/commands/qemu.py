@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import boards, coherence, qemu, romfs, vela, virt
+from .. import boards, coherence, paths, qemu, romfs, vela, virt
 from ..board import Board
 from ..errors import BoardError, UsageError
 from ..ui import Ui
@@ -32,7 +32,7 @@ Ctrl-A X ends it:
 """
 
 # What is said for one machine and means nothing for the other.
-_OF_BOARD = ("board", "npu1", "romfs", "firmware", "coherence")
+_OF_BOARD = ("board", "npu1", "romfs", "examples", "firmware", "coherence")
 _OF_VIRT = ("kernel", "initrd", "append", "memory")
 
 
@@ -45,8 +45,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     vela.add_npu_option(parser, "a second NPU (default: none)", default=None, option="--npu1")
     parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="(default: fast)")
     coherence.add_option(parser)
-    parser.add_argument(
+    rom = parser.add_mutually_exclusive_group()
+    rom.add_argument(
         "--romfs", type=Path, metavar="DIR|IMAGE", help="what the board's ROM file system holds"
+    )
+    rom.add_argument(
+        "--examples",
+        action="store_const",
+        const=True,
+        help="it holds the examples and their models for ethos-u55-128: `import image`, say",
     )
     parser.add_argument(
         "--timed",
@@ -70,7 +77,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     _check_options(args)
     if args.machine == "virt":
         return _boot(args)
-    image = romfs.load_image(args.romfs) if args.romfs else None
+    content = paths.examples() if args.examples else args.romfs
+    image = romfs.load_image(content) if content else None
     # SIGTERM ends it as Ctrl-C does, also where a shell's `&` made SIGINT ignored.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with qemu.Machine(

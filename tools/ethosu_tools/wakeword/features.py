@@ -19,7 +19,9 @@ def from_samples(samples: Array) -> Array:
     try:
         from pymicro_wakeword import MicroWakeWordFeatures
     except ImportError:
-        raise SetupError("the package pymicro-wakeword is not installed; run: make setup") from None
+        raise SetupError(
+            "the package pymicro-wakeword is not installed; run: pip install 'ethosu-tools[demo]'"
+        ) from None
 
     rows = [
         row.reshape(BANDS) for row in MicroWakeWordFeatures().process_streaming(samples.tobytes())

@@ -44,7 +44,9 @@ def load(name: str) -> WakeWord:
         raise InputError(f"there is no wake word {name!r}; known are {', '.join(NAMES)}")
     package = find_spec("pymicro_wakeword")
     if package is None or package.origin is None:
-        raise SetupError("the package pymicro-wakeword is not installed; run: make setup")
+        raise SetupError(
+            "the package pymicro-wakeword is not installed; run: pip install 'ethosu-tools[demo]'"
+        )
     folder = Path(package.origin).parent / "models"
     manifest = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return WakeWord(

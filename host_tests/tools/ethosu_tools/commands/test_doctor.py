@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu doctor` says what is there and what is missing, with the way to get it."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from ethosu_tools.commands import doctor
+from ethosu_tools.qemu import Machine
+
+USB = SimpleNamespace(
+    device="/dev/nowhere",
+    vid=0x37C5,
+    pid=0x1206,
+    serial_number="1",
+    manufacturer="A",
+    product="B",
+)
+
+
+def checks(out):
+    return {each["name"]: each for each in json.loads(out)["checks"]}
+
+
+def test_what_is_there(ethosu):
+    code, out, _ = ethosu("doctor", "--json")
+    found = checks(out)
+    assert code == 0 and found["QEMU plugin"]["found"].endswith("libethosu_qemu.so")
+    assert found["ethos-u-vela"]["found"] == "5.2.0"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "name", "remedy"),
+    [
+        ("ETHOSU_QEMU", "no-such-qemu", "QEMU", "sudo apt install qemu-system-arm"),
+        ("ETHOSU_SIM_LIBRARY", "/nowhere/a.so", "simulator", "make sim-host"),
+        ("PATH", "/nowhere", "sox", "sudo apt install sox"),
+    ],
+)
+def test_what_is_missing(ethosu, monkeypatch, variable, value, name, remedy):
+    monkeypatch.setenv(variable, value)
+    code, out, _ = ethosu("doctor", "--json")
+    found = checks(out)[name]
+    assert code == 0 and found["found"] is None and remedy in found["missing"]
+    assert f"{name:<18}MISSING" in ethosu("doctor")[1]
+
+
+def test_boards_that_are_plugged_in(ethosu, monkeypatch):
+    """No USB device is here: pyserial's list is another one; an emulated board answers."""
+    with Machine() as machine:
+        rows = [USB, SimpleNamespace(**vars(USB) | {"device": machine.port})]
+        monkeypatch.setattr(doctor, "_serial_ports", lambda: rows)
+        _, out, _ = ethosu("doctor", "--json")
+        assert [row["usb"] for row in json.loads(out)["boards"]] == ["37c5:1206"] * 2
+        code, out, _ = ethosu("doctor", "--ask")
+        assert code == 0 and "cannot be opened" in out
+        assert machine.npu in out.splitlines()[-1] and "ethosu 0." in out.splitlines()[-1]

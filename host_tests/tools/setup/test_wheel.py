@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""The wheel works in a fresh environment outside the tree; made again, it is the same."""
+
+import hashlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+from ethosu_tools import arrays, boards, paths
+
+# What the environment has, but for the tools themselves: their packages are linked, not fetched.
+_OURS = ("ethosu_tools", "__editable__", "emulator-stubs", "ethosu-stubs", "ethosu_openmv-stubs")
+MODEL = "build/examples/small_cnn.tflite"
+TEST = """\
+def test_npu_is_there(board, board_npu):
+    assert board.eval("__import__('ethosu').npus()") == [board_npu]
+"""
+PROGRAM = """\
+import ethosu
+import ethosu_openmv as ml
+from emulator import fault
+
+async def run(model: ethosu.Model) -> int:
+    fault("hang")
+    out = await model.run([bytearray(768)])
+    return len(out[0]) + len(ml.Model("/rom/a.tflite").labels or [])
+"""
+
+
+@pytest.fixture(scope="module")
+def program(repo):
+    spec = importlib.util.spec_from_file_location("wheel", repo / "tools/setup/wheel.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def wheel(program, repo, tmp_path_factory) -> Path:
+    made, absent = program.make(tmp_path_factory.mktemp("wheel"), repo)
+    wanted = [f"build/firmware/{board.name}/firmware.elf" for board in boards.every()]
+    assert set(absent) <= set(wanted)  # other boards' images are `make board-images`
+    assert f"build/firmware/{boards.DEFAULT}/firmware.elf" not in absent
+    return made
+
+
+@pytest.fixture(scope="module")
+def outside(wheel, tmp_path_factory):
+    """Runs a program of a new environment, in a folder of its own, with only that on PATH."""
+    place = tmp_path_factory.mktemp("outside")
+    venv.create(place / "venv", with_pip=False, symlinks=True)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(place / "venv")}))
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if not entry.name.startswith(_OURS):
+            (packages / entry.name).symlink_to(entry)
+    python = place / "venv/bin/python"
+    # Not through the linked pip, which would look for what it may remove.
+    install = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps"]
+    subprocess.run([python, *install, "--no-index", wheel], check=True)
+    kept = {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ}
+
+    def run(*words: object, path: str = os.environ["PATH"], **environment: str):
+        command = [python, "-P", "-m", *map(str, words)]
+        return subprocess.run(
+            command,
+            cwd=place,
+            capture_output=True,
+            text=True,
+            env=kept | {"PATH": path} | environment,
+        )
+
+    run.folder, run.python = place, python
+    return run
+
+
+@pytest.fixture(scope="module")
+def example(outside, repo):
+    """A model of the wheel, and inputs for it."""
+    done = outside("ethosu_tools.cli", "doctor", "--json")
+    tree = Path(json.loads(done.stdout)["files"])
+    assert repo not in tree.parents
+    model, inputs = tree / MODEL, outside.folder / "in.npz"
+    description = json.loads(outside("ethosu_tools.cli", "inspect", model, "--json").stdout)
+    arrays.save(inputs, {"0": arrays.np.zeros(description["inputs"][0]["shape"], "int8")})
+    return model, inputs
+
+
+def test_it_is_the_same_when_it_is_made_again(program, wheel, repo, tmp_path):
+    again, _ = program.make(tmp_path, repo)
+    assert again.name == wheel.name
+    assert (
+        hashlib.sha256(again.read_bytes()).digest() == hashlib.sha256(wheel.read_bytes()).digest()
+    )
+
+
+def test_its_name_says_for_which_systems(wheel, program, repo):
+    machine = os.uname().machine
+    assert wheel.name.endswith(f"_{machine}.whl") and "-py3-none-manylinux_2_" in wheel.name
+    tag = program.platform_tag([Path(sys.executable)])
+    assert tag.startswith("manylinux_2_") and tag.endswith(machine)
+
+
+def test_it_holds_nothing_of_this_machine(wheel, repo):
+    with zipfile.ZipFile(wheel) as file:
+        names = [name for name in file.namelist() if str(repo).encode() in file.read(name)]
+    assert names == []
+
+
+def test_doctor_finds_what_the_wheel_brings(outside):
+    done = outside("ethosu_tools.cli", "doctor", "--json")
+    checks = {each["name"]: each for each in json.loads(done.stdout)["checks"]}
+    for name in ("simulator", "QEMU", "QEMU plugin", "firmware", "examples", "accel library"):
+        assert checks[name]["missing"] is None, checks[name]
+
+
+@pytest.mark.parametrize("where", ["sim", "qemu"])
+def test_a_model_runs(outside, example, where):
+    model, inputs = example
+    done = outside("ethosu_tools.cli", "run", model, "--input", inputs, "--on", where)
+    assert done.returncode == 0, done.stderr
+    assert "output 0  int8 [1, 10]" in done.stdout
+
+
+def test_the_demo_listens(outside):
+    done = outside("ethosu_tools.cli", "demo", "--on", "sim", "-o", outside.folder / "demo")
+    assert done.returncode == 0, done.stderr
+    assert "detected okay_nabu" in done.stdout
+
+
+def test_the_pytest_plugin_is_there(outside):
+    (outside.folder / "test_npu.py").write_text(TEST)
+    done = outside("pytest", "-q", "-p", "no:cacheprovider", "test_npu.py")
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
+
+
+def test_a_missing_qemu_is_one_sentence_with_the_package(outside):
+    done = outside("ethosu_tools.cli", "qemu", path="/nowhere")
+    assert done.returncode == 4 and done.stderr.count("\n") == 1
+    assert "install Debian's qemu-system-arm" in done.stderr
+
+
+def test_what_is_not_in_the_wheel_is_one_sentence(outside, example):
+    model, _ = example
+    done = outside("ethosu_tools.cli", "plan", "--cmsis-nn", model, "--dry-run")
+    assert "make" not in done.stderr or "source tree" in done.stderr
+    done = outside("ethosu_tools.cli", "build", boards.DEFAULT)
+    assert done.returncode == 4 and "set ETHOSU_ROOT" in done.stderr
+
+
+def test_type_checkers_know_the_modules(outside):
+    (outside.folder / "user.py").write_text(PROGRAM)
+    words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", outside.folder / "mypy"]
+    words += ["--python-executable", outside.python, "user.py"]
+    done = subprocess.run(words, cwd=outside.folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    (outside.folder / "user.py").write_text(PROGRAM.replace("labels", "labls"))
+    done = subprocess.run(words, cwd=outside.folder, capture_output=True, text=True)
+    assert 'has no attribute "labls"' in done.stdout
+
+
+def test_the_tree_of_paths_is_the_repo_here(repo):
+    assert paths.root() == repo and paths.can_build()

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu doctor`: say what is there, what is missing, and which boards are plugged in."""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from .. import accel, boards, paths, qemu, sim
+from ..board import Board
+from ..errors import SetupError, ToolError
+from ..ui import Ui
+
+EPILOG = """\
+Only simulator and Vela are needed by most commands; each other line says what it is for. Serial
+ports are listed as the system names them. --ask opens each port and asks the board there what it
+is, which interrupts what it does.
+"""
+
+# Python packages, the extra that brings them, and what needs them.
+_PACKAGES = (
+    ("ethos-u-vela", "", "ethosu compile"),
+    ("mpremote", "", "boards"),
+    ("ai-edge-litert", "oracle", "--reference, --selftest"),
+    ("pymicro-wakeword", "demo", "ethosu demo"),
+    ("pytest", "", "the fixtures `board` and `firmware_run`"),
+    ("tensorflow", "convert", "ethosu compile of Keras and SavedModel"),
+    ("onnx2tf", "convert", "ethosu compile of ONNX"),
+    ("executorch", "executorch", "ethosu compile of PyTorch"),
+)
+# Programs, Debian's packages with them, and what needs them.
+_PROGRAMS = (
+    ("espeak-ng", "espeak-ng", "ethosu demo"),
+    ("sox", "sox", "ethosu demo"),
+    ("dtc", "device-tree-compiler", "ethosu qemu --machine virt"),
+    ("dfu-util", "dfu-util", "ethosu flash by USB"),
+)
+_ASK = """\
+import ethosu, sys
+_answer = [sys.implementation._machine, list(ethosu.npus()), ethosu.__version__]
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.epilog = EPILOG
+    parser.add_argument("--ask", action="store_true", help="ask the board at each port")
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Look at everything; nothing that is missing is an error here."""
+    return {
+        "version": version("ethosu-tools"),
+        "python": f"{sys.version.split()[0]}, {sys.executable}",
+        "files": str(paths.root()),
+        "checks": [*_checks()],
+        "boards": [_port(port, ask=args.ask) for port in _serial_ports()],
+    }
+
+
+def _checks() -> Iterator[dict[str, Any]]:
+    yield _check("simulator", "--on sim", lambda: str(sim.load_library()._name))
+    yield _check("QEMU", "--on qemu", _qemu)
+    yield _check("QEMU plugin", "--on qemu", lambda: str(paths.qemu_plugin()))
+    yield _check("firmware", "--on qemu", _images)
+    yield _check("examples", "ethosu qemu --examples", lambda: str(paths.examples()))
+    yield _check("accel library", "--on accel", lambda: str(paths.accel_library()))
+    yield _check("accel device", "--on accel", _devices)
+    for package, extra, use in _PACKAGES:
+        yield _check(package, use, partial(_package, package, extra))
+    for program, package, use in _PROGRAMS:
+        yield _check(program, use, partial(_program, program, package))
+
+
+def _check(name: str, use: str, look: Callable[[], str]) -> dict[str, Any]:
+    try:
+        return {"name": name, "for": use, "found": look(), "missing": None}
+    except ToolError as error:
+        return {"name": name, "for": use, "found": None, "missing": str(error)}
+
+
+def _qemu() -> str:
+    program = qemu.find_qemu()
+    return f"{'.'.join(map(str, qemu.version(program)))}, {program}"
+
+
+def _images() -> str:
+    names = [board.name for board in boards.every() if board.qemu]
+    there = [name for name in names if paths.firmware_file(name).is_file()]
+    if not there:
+        paths.firmware(boards.chosen().name)  # says what to do
+    absent = [name for name in names if name not in there]
+    return ", ".join(there) + (f"; not built: {', '.join(absent)}" if absent else "")
+
+
+def _devices() -> str:
+    found = sorted(map(str, accel.FOLDER.glob("accel*")))
+    if not found:
+        raise SetupError("no /dev/accel/accel*: this Linux has no NPU, or no driver for it")
+    return ", ".join(found)
+
+
+def _package(name: str, extra: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        asked = f"'ethosu-tools[{extra}]'" if extra else name
+        raise SetupError(f"not installed: pip install {asked}") from None
+
+
+def _program(name: str, package: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise SetupError(f"not installed: sudo apt install {package}")
+    return found
+
+
+def _serial_ports() -> list[Any]:
+    """Ports of USB devices: a PC's own UARTs have no board."""
+    from serial.tools.list_ports import comports
+
+    return [port for port in sorted(comports()) if port.vid is not None]
+
+
+def _port(port: Any, *, ask: bool) -> dict[str, Any]:
+    """What the system says of a port, and the board there."""
+    row: dict[str, Any] = {
+        "port": port.device,
+        "usb": f"{port.vid:04x}:{port.pid:04x}",
+        "serial_number": port.serial_number,
+        "description": " ".join(filter(None, (port.manufacturer, port.product))),
+    }
+    if not ask:
+        return row
+    try:
+        with Board(port.device) as board:
+            machine, npus, module = board.ask(_ASK)
+    except ToolError as error:
+        return {**row, "error": str(error)}
+    return {**row, "machine": machine, "npus": npus, "module": module}
+
+
+def render(data: dict[str, Any]) -> str:
+    """One line for each."""
+    lines = [
+        f"ethosu-tools {data['version']}, Python {data['python']}",
+        f"files in {data['files']}",
+        "",
+    ]
+    for check in data["checks"]:
+        state = check["found"] if check["missing"] is None else f"MISSING  {check['missing']}"
+        lines.append(f"{check['name']:<18}{state}  ({check['for']})")
+    lines += ["", *(map(_render_port, data["boards"]))]
+    return "\n".join(lines if data["boards"] else [*lines, "no board is plugged in (USB serial)"])
+
+
+def _render_port(row: dict[str, Any]) -> str:
+    if "machine" in row:
+        what = f"{row['machine']}; {', '.join(row['npus']) or 'no NPU'}; ethosu {row['module']}"
+    else:
+        what = row.get("error") or "ethosu doctor --ask says what it is"
+    return f"{row['port']:<18}{row['usb']}  {row['description']}: {what}"

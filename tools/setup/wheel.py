@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""Makes the wheel of the tools, with all that was built for them: `make wheel`.
+
+The wheel holds the package, in it a small tree of the shape that `ethosu_tools/paths.py` expects,
+and next to it the stubs of the firmware's modules (PEP 561). Its tag names the oldest glibc that
+its libraries ask for. Made twice of the same files, it is the same to the bit.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
+from ethosu_tools import boards, paths
+
+LIBRARIES = (
+    "build/sim_host/libethosu_sim.so",
+    "build/qemu_plugin/libethosu_qemu.so",
+    "build/accel/libethosu_accel.so",
+)
+SOURCES = (
+    "boards/*/board.toml",
+    "boards/*/vela.ini",
+    "build/examples/*",
+    "modules/ethosu/runtime/executorch/operators.def",
+)
+# Module of the firmware: its stub.
+STUBS = {
+    "emulator": "firmware/emulator/emulator.pyi",
+    "ethosu": "modules/ethosu/ethosu.pyi",
+    "ethosu_openmv": "modules/ethosu/ethosu_openmv.pyi",
+}
+# Of Vela, whose package has the name of the module, the checker reads the sources.
+PARTIAL = "partial\n"
+# The date of all files in it, unless SOURCE_DATE_EPOCH says another: 2026-01-01.
+EPOCH = "1767225600"
+MACHINES = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}
+
+
+def images(names: Iterable[str]) -> Iterator[str]:
+    """Firmware images that are built, without and with what a tool that flashes wants."""
+    for name in names:
+        elf = paths.firmware_file(name).relative_to(paths.root())
+        yield from (str(elf), str(elf.with_suffix(".bin")))
+
+
+def copy(file: Path, root: Path, tree: Path) -> Path:
+    """Copy a file to the same place in another tree."""
+    target = tree / file.relative_to(root)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(file, target)
+    return target
+
+
+def strip(file: Path, program: str, *options: str) -> None:
+    """Take the lines for debuggers out of a file."""
+    subprocess.run([program, *options, str(file)], check=True)
+
+
+def fill(tree: Path, root: Path, prefix: str = "") -> list[str]:
+    """Copy what the tools need into `tree`; return what was not built."""
+    built = [*LIBRARIES, *images(board.name for board in boards.every())]
+    absent = [name for name in built if not (root / name).is_file()]
+    for name in built:
+        if name not in absent:
+            target = copy(root / name, root, tree)
+            if target.suffix == ".so":
+                strip(target, f"{prefix}strip", "--strip-unneeded")
+            elif target.suffix == ".elf":
+                strip(target, "arm-none-eabi-strip", "--strip-debug")
+    for pattern in SOURCES:
+        for file in sorted(root.glob(pattern)):
+            copy(file, root, tree)
+    return [name for name in absent if not name.endswith(".bin")]
+
+
+def add_stubs(tools: Path, root: Path) -> None:
+    """Lay the stubs out where type checkers and editors look."""
+    for module, stub in STUBS.items():
+        folder = tools / f"{module}-stubs"
+        folder.mkdir()
+        shutil.copyfile(root / stub, folder / "__init__.pyi")
+        (folder / "py.typed").write_text(PARTIAL)
+
+
+def platform_tag(libraries: Iterable[Path]) -> str:
+    """The platform of PEP 600 that has all of glibc that the libraries ask for."""
+    needed, machines = (2, 17), set()
+    for library in libraries:
+        with library.open("rb") as file:
+            elf = ELFFile(file)
+            machines.add(MACHINES[elf.header["e_machine"]])
+            for section in elf.iter_sections():
+                if isinstance(section, GNUVerNeedSection):
+                    needed = max([needed, *_glibc(section)])
+    (machine,) = machines
+    return f"manylinux_{needed[0]}_{needed[1]}_{machine}"
+
+
+def _glibc(section: GNUVerNeedSection) -> Iterator[tuple[int, int]]:
+    for _, names in section.iter_versions():
+        for each in names:
+            found = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", each.name)
+            if found:
+                yield int(found[1]), int(found[2])
+
+
+def make(target: Path, root: Path) -> tuple[Path, list[str]]:
+    """Make the wheel in the folder `target`; return it, and what it lacks."""
+    with tempfile.TemporaryDirectory(prefix="ethosu-wheel-") as work:
+        stage = Path(work)
+        tools = stage / "tools"
+        ignored = shutil.ignore_patterns("__pycache__", "tree")
+        shutil.copytree(root / "tools/ethosu_tools", tools / "ethosu_tools", ignore=ignored)
+        for name in ("pyproject.toml", "LICENSE"):
+            shutil.copyfile(root / name, stage / name)
+        absent = fill(tools / "ethosu_tools/tree", root)
+        add_stubs(tools, root)
+        tag = platform_tag((tools / "ethosu_tools/tree").rglob("*.so"))
+        (stage / "setup.cfg").write_text(f"[bdist_wheel]\nplat_name = {tag}\n")
+        for file in (stage, *stage.rglob("*")):  # a wheel keeps the modes
+            file.chmod(0o755 if file.is_dir() else 0o644)
+        target.mkdir(parents=True, exist_ok=True)
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"]
+        options = ["--no-deps", "--no-build-isolation", "--wheel-dir", str(target.absolute())]
+        dated = {"SOURCE_DATE_EPOCH": EPOCH, **os.environ}
+        subprocess.run([*pip, *options, str(stage)], check=True, env=dated)
+    return target / f"ethosu_tools-{version('ethosu-tools')}-py3-none-{tag}.whl", absent
+
+
+def main(target: Path) -> str:
+    """Make the wheel; returns what is wrong, or nothing."""
+    wheel, absent = make(target, paths.root())
+    if absent:
+        return f"not built: {', '.join(absent)}; run: make wheel"
+    print(f"{wheel}  {wheel.stat().st_size:,} bytes")
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])) or 0)
