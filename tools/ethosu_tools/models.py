@@ -26,6 +26,9 @@ __all__ = [
     "suffix",
 ]
 
+# On which NPU a model is loaded that has nothing for one.
+ANY_NPU = "ethos-u55-128"
+
 _SUFFIXES = {
     tflite.IDENTIFIER: ".tflite",
     program.IDENTIFIER: ".pte",
@@ -101,7 +104,7 @@ def describe(
 
 
 def describe_compiled(model: Path | bytes, *, named: bytes | None = None) -> Description:
-    """Describe a model that has something for an NPU."""
+    """Describe a model that Vela or ExecuTorch made, for an NPU or for the CPU alone."""
     if not is_program(read(model)):
         return tflite.describe_compiled(model)
     return describe(model, named=named)

@@ -152,7 +152,7 @@ class NativeModel(Closeable):
             description = models.describe_compiled(model, named=data)
         except InputError:  # if only the data file is damaged, the runtime says so
             description = models.describe_compiled(model)
-        self.npu = npu or str(description.npu)
+        self.npu = npu or description.npu or models.ANY_NPU
         self.inputs: Sequence[Tensor] = description.inputs
         self.outputs: Sequence[Tensor] = description.outputs
         self._library = library

@@ -129,7 +129,7 @@ class EmulatedRunner(_BoardRunner):
         image = romfs.build(files)
         emulation = boards.chosen(board).qemu
         if npu is None and emulation and emulation.any_npu:
-            npu = str(models.describe_compiled(model).npu)
+            npu = models.describe_compiled(model).npu
         self._machine = Machine(
             npu, board=board, console=console, romfs=image, coherence=coherence, timed=timed
         )

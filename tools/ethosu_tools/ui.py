@@ -2,6 +2,7 @@
 """What a person sees: results on stdout, and progress on stderr when that is a terminal."""
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,15 @@ def visible(text: str, keep: str = "\n\t") -> str:
     )
 
 
+def finite(data: Any) -> Any:
+    """Plain data with None in place of infinite numbers and NaN, which JSON does not have."""
+    if isinstance(data, dict):
+        return {key: finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
 class Ui:
     """Shows results, and what long work is doing."""
 
@@ -43,7 +53,9 @@ class Ui:
         if self.as_json and self._printed:
             return
         self._printed = True
-        shown = json.dumps(data, indent=2) if self.as_json else visible(text)
+        shown = (
+            json.dumps(finite(data), indent=2, allow_nan=False) if self.as_json else visible(text)
+        )
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         print(shown.encode(encoding, "backslashreplace").decode(encoding), flush=True)
 

@@ -339,7 +339,7 @@ def test_modules_in_the_working_folder_are_not_run(small_models, tmp_path, monke
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("words", [["inspect"], ["inspect", "--json"], ["plan", "-n"]])
+@pytest.mark.parametrize("words", [["inspect"], ["inspect", "--json"], ["plan"]])
 def test_stdout_that_takes_nothing_is_one_sentence(small_models, words, unbuffered):
     command = [PROGRAM, *words, small_models["small_cnn"]]
     pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONUNBUFFERED": unbuffered}
@@ -366,7 +366,7 @@ def test_terminal_of_another_encoding_shows_what_it_can(small_models, tmp_path):
     for words, shown in (
         (["inspect"], rb"m\xf6\udcff.tflite"),
         (["inspect", "--json"], rb"m\u00f6\udcff.tflite"),
-        (["plan", "-n"], b"arena"),
+        (["plan"], b"arena"),
     ):
         done = subprocess.run([PROGRAM, *words, model], capture_output=True, env=environment)
         assert (done.returncode, done.stderr) == (0, b"") and shown in done.stdout

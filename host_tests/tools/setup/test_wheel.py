@@ -146,10 +146,7 @@ def test_a_missing_qemu_is_one_sentence_with_the_package(outside):
     assert "install Debian's qemu-system-arm" in done.stderr
 
 
-def test_what_is_not_in_the_wheel_is_one_sentence(outside, example):
-    model, _ = example
-    done = outside("ethosu_tools.cli", "plan", "--cmsis-nn", model, "--dry-run")
-    assert "make" not in done.stderr or "source tree" in done.stderr
+def test_what_is_not_in_the_wheel_is_one_sentence(outside):
     done = outside("ethosu_tools.cli", "build", boards.DEFAULT)
     assert done.returncode == 4 and "set ETHOSU_ROOT" in done.stderr
 

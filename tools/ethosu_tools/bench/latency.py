@@ -47,7 +47,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run the model on the board, and estimate it."""
     if args.count < 1:
         raise UsageError(f"--count is {args.count}, expected at least 1")
-    npu = str(models.describe_compiled(args.model).npu)
+    npu = models.describe_compiled(args.model).npu or models.ANY_NPU
     system = systems.find(args.board, npu, args.weights)
     ui.note(f"running {args.count} inferences on {args.on}")
     runner = (

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import boards, models, plan, selftest, tflite, vela, vela_defects
+from .. import boards, models, selftest, tflite, vela, vela_defects, verdict
 from ..boards import BoardFacts
 from ..errors import BoardError, InputError, SetupError, UsageError
 from ..estimate import latency, systems, text
@@ -104,6 +104,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="store which commands belong to which operator, so that a failed inference names the "
         "operator (default: yes; some hundred bytes of the file, no RAM)",
     )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="write the model even if it can't run here: for another runtime",
+    )
     torch = parser.add_argument_group("PyTorch models")
     torch.add_argument("--python", metavar="PATH", help="Python that has ExecuTorch")
     torch.add_argument(
@@ -142,10 +147,11 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         source, folded = args.model, list[str]()
         if args.quantized_io:
             source, folded = _fold_quantization(args.model, Path(work))
+        made = Path(work) / "compiled" / output.name
         data = vela.compile_model(
             source,
             npu,
-            output,
+            made,
             board=board.vela if board else None,
             config=args.config,
             system_config=args.system_config,
@@ -154,19 +160,29 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             debug=args.debug_table,
             report=args.report,
         )
-        data["warnings"] = vela_defects.warnings(source, output)
+        data |= {"model": str(output), "warnings": vela_defects.warnings(source, made)}
+        ui.note("loading it as a board does")
+        data |= _prepare(args, made)
+        write_whole(output, made.read_bytes())
     if folded:
         data["folded"] = folded
-    if plan.needs_plan(output):
-        ui.note("planning memory for the operators that stay on the CPU")
-        try:
-            data["plan"] = plan.plan_file(output, output, cmsis_nn=args.cmsis_nn).as_dict()
-        except InputError as error:  # the model is still good for another runtime
-            data["plan_error"] = str(error)
     _add_latency(data, output, board, npu, own_system=bool(args.system_config or args.memory_mode))
     if args.selftest:
         data["selftest_bytes"] = selftest.store(proof, output)
     return data | {"bytes": output.stat().st_size}
+
+
+def _prepare(args: argparse.Namespace, made: Path) -> dict[str, Any]:
+    """Plan the memory of CPU operators; refuse what the runtime would, unless that is --force."""
+    try:
+        planned = verdict.prepare(args.model, made, cmsis_nn=args.cmsis_nn)
+    except InputError as error:
+        if not args.force:
+            raise
+        return {"refused": str(error)}
+    except SetupError as error:
+        return {"unchecked": str(error)}
+    return {"plan": planned} if planned else {}
 
 
 def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -261,8 +277,7 @@ def render(data: dict[str, Any]) -> str:
     if "estimate" not in data:
         return "\n".join([render_description(data), *report])
     sizes = [f"plan       {render_sizes(data['plan'])}"] if "plan" in data else []
-    if "plan_error" in data:
-        sizes = [f"plan       none, our runtime refuses the model: {data['plan_error']}"]
+    sizes += [f"{key:<10} {data[key]}" for key in ("refused", "unchecked") if key in data]
     return "\n".join(
         [
             render_description(data),

@@ -71,7 +71,7 @@ def render(data: dict[str, Any]) -> str:
     """Lay the description out in lines."""
     lines = [
         f"model      {data['model']}, {data['bytes']:,} bytes",
-        f"npu        {data['npu'] or 'none: not compiled yet'}",
+        f"npu        {data['npu'] or _no_npu(data)}",
     ]
     for operator in data["npu_operators"]:
         fast = operator["fast_scratch_bytes"]
@@ -91,6 +91,10 @@ def render(data: dict[str, Any]) -> str:
         for index, tensor in enumerate(data[f"{end}s"]):
             lines.append(f"{end:<6} {index:<3} {render_tensor(tensor)}")
     return "\n".join(lines)
+
+
+def _no_npu(data: dict[str, Any]) -> str:
+    return "none: the CPU computes it all" if data["compiled"] else "none: not compiled yet"
 
 
 def _render_program(data: dict[str, Any]) -> list[str]:

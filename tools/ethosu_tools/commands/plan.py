@@ -13,7 +13,8 @@ from ..ui import Ui
 from .inspect import add_data_option
 
 EPILOG = """\
-`ethosu compile` does this, too. Plan a model again when a newer runtime asks for it. Tensors that
+`ethosu compile` does this, too. Plan a model again when a newer runtime asks for it; without -o no
+model is written. Tensors that
 the NPU addresses stay where Vela put them. The plan becomes metadata of the file
 (OfflineMemoryAllocation and ethosu_plan); everything else in the file stays as it is, so other
 runtimes can still read it.
@@ -21,12 +22,12 @@ runtimes can still read it.
 An ExecuTorch program has a plan already, its exporter's. Then nothing is written: the command says
 what the arena consists of, and which ends of delegates lie in the NPU's memory without a copy.
 
-    ethosu plan model_vela.tflite                       plan it, and write it back
-    ethosu plan model_vela.tflite -o planned.tflite
+    ethosu plan model_vela.tflite                       look at it
+    ethosu plan model_vela.tflite --picture arena.svg
+    ethosu plan build/*.tflite                          a table of sizes
+    ethosu plan model_vela.tflite -o planned.tflite     write it; the same name is allowed
     ethosu plan --overlap model_vela.tflite             the CPU works while the NPU runs
     ethosu plan --cmsis-nn model_vela.tflite            for a firmware with CMSIS-NN
-    ethosu plan --dry-run build/*.tflite                a table of sizes
-    ethosu plan --dry-run model_vela.tflite --picture arena.svg
     ethosu plan model.pte
 """
 
@@ -39,8 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "models", nargs="+", type=Path, metavar="MODEL", help="a .tflite file, or a .pte"
     )
     add_data_option(parser)
-    parser.add_argument("-o", "--output", type=Path, help="planned model (default: MODEL itself)")
-    parser.add_argument("-n", "--dry-run", action="store_true", help="write no model")
+    parser.add_argument("-o", "--output", type=Path, help="planned model (default: write none)")
     parser.add_argument(
         "--overlap",
         action="store_true",
@@ -68,11 +68,10 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     with ui.progress("planning") as update:
         for index, model in enumerate(args.models):
             update(index, len(args.models))
-            output = None if args.dry_run else args.output or model
             row = plan.plan_file(
-                model, output, overlap=args.overlap, cmsis_nn=args.cmsis_nn
+                model, args.output, overlap=args.overlap, cmsis_nn=args.cmsis_nn
             ).as_dict()
-            rows.append({"model": str(model), "output": output and str(output), **row})
+            rows.append({"model": str(model), "output": args.output and str(args.output), **row})
     if args.picture:
         picture.save(rows[0], args.picture)
         rows[0]["picture"] = str(args.picture)

@@ -65,7 +65,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         simulation.step(inputs)
     data = {
         "model": str(args.model),
-        "npu": description.npu,
+        "npu": simulation.npu,
         "cpu_operators": description.cpu_operators,
         "macs": sum(operation.macs for operation in operations),
         "cycles": sum(operation.cycles for operation in operations),

@@ -100,6 +100,8 @@ def estimate(model: Path | bytes, system: System) -> Estimate:
     Raises InputError for a model that is not compiled, or for another NPU.
     """
     description = models.describe_compiled(model)
+    if description.npu is None:
+        raise InputError(f"{models.name_of(model)} has nothing for an NPU: the CPU computes it all")
     if description.npu != system.npu:
         raise InputError(
             f"{models.name_of(model)} is compiled for {description.npu}, "

@@ -110,6 +110,7 @@ def describe(data: bytes, method: str = "forward", named: Iterable[DataFile] = (
     return Description(
         inputs=_ends(program, chosen, "input", chosen.inputs),
         outputs=_ends(program, chosen, "output", chosen.outputs),
+        compiled=True,
         npu_operators=tuple(
             _npu_operator(program, chosen, each.index)
             for each in chosen.instructions

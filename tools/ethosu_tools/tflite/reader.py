@@ -26,6 +26,8 @@ IDENTIFIER = b"TFL3"
 NPU_OPERATOR = "ethos-u"
 # Metadata with the arena offset of each tensor: three words in front, then an int32 for each.
 OFFSETS_NAME = "OfflineMemoryAllocation"
+# Metadata with the version of the Vela that wrote the file.
+VELA_NAME = "vela_version"
 _OFFSETS_HEADER_WORDS = 3
 _LARGEST_TENSOR = 2**31 - 1  # an arena offset is an int32
 
@@ -138,16 +140,18 @@ class Description:
     outputs: tuple[Tensor, ...]
     npu_operators: tuple[NpuOperator, ...]
     cpu_operators: dict[str, int]
+    compiled: bool
 
     @property
     def npu(self) -> str | None:
-        """NPU that the model was compiled for, None when it was not compiled."""
+        """NPU that the model was compiled for; None when it has nothing for an NPU."""
         return self.npu_operators[0].npu if self.npu_operators else None
 
     def as_dict(self) -> dict[str, Any]:
         """Give plain data, for JSON."""
         return {
             "npu": self.npu,
+            "compiled": self.compiled,
             "inputs": [tensor.as_dict() for tensor in self.inputs],
             "outputs": [tensor.as_dict() for tensor in self.outputs],
             "npu_operators": [asdict(operator) for operator in self.npu_operators],
@@ -194,13 +198,13 @@ def describe(model: Path | bytes) -> Description:
     """Read and describe a model."""
     data = read(model)
     with reading(model):
-        return _describe(parse(data)[0])
+        return _describe(parse(data)[0], compiled=_vela_wrote(data))
 
 
 def describe_compiled(model: Path | bytes) -> Description:
-    """Describe a model that must have gone through Vela."""
+    """Describe a model that must have gone through Vela, which may leave all of it to the CPU."""
     description = describe(model)
-    if description.npu is None:
+    if not description.compiled:
         file = "MODEL.tflite" if isinstance(model, bytes) else str(model)
         raise InputError(
             f"{name_of(model)} was never compiled for an NPU; "
@@ -209,7 +213,18 @@ def describe_compiled(model: Path | bytes) -> Description:
     return description
 
 
-def _describe(graph: Graph) -> Description:
+def _vela_wrote(data: bytes) -> bool:
+    """Has Vela written this file? It plans an arena, also where it leaves all to the CPU."""
+    from ethosu.vela.tflite.Model import Model
+
+    model = Model.GetRootAs(data, 0)
+    return any(
+        model.Metadata(index).Name() == VELA_NAME.encode()
+        for index in range(model.MetadataLength())
+    )
+
+
+def _describe(graph: Graph, *, compiled: bool) -> Description:
     for index in (*graph.inputs, *graph.outputs):
         if graph.tensors[index].dtype not in _ITEM_SIZES:
             dtype = graph.tensors[index].dtype
@@ -220,6 +235,7 @@ def _describe(graph: Graph) -> Description:
         outputs=tuple(graph.tensors[index] for index in graph.outputs),
         npu_operators=tuple(_npu_operator(graph, op) for op in graph.operators if op.on_npu),
         cpu_operators=dict(cpu_operators),
+        compiled=compiled or any(op.on_npu for op in graph.operators),
     )
 
 

@@ -53,21 +53,22 @@ def test_compile_adds_no_plan_where_none_is_needed(ethosu, small_models, tmp_pat
 
 
 def test_plan_writes_back_and_draws_text(ethosu, compiled_copy, mixed):
-    code, out, err = ethosu("plan", compiled_copy)
+    code, out, err = ethosu("plan", compiled_copy, "-o", compiled_copy)
     assert (code, err) == (0, "")
     assert compiled_copy.read_bytes() == mixed("attention").planned.read_bytes()
     assert "scratch of the NPU" in out and "SOFTMAX" in out and "bytes gained" in out
 
 
-def test_dry_run_writes_nothing(ethosu, compiled_copy):
+def test_a_look_writes_nothing(ethosu, compiled_copy, tmp_path):
     before = compiled_copy.read_bytes()
-    assert ethosu("plan", "--dry-run", compiled_copy)[0] == 0
+    assert ethosu("plan", compiled_copy)[0] == 0
+    assert ethosu("plan", compiled_copy, "--picture", tmp_path / "a.svg")[0] == 0
     assert compiled_copy.read_bytes() == before
 
 
 def test_json_of_several_models(ethosu, mixed):
     models = [mixed(name).compiled for name in MODELS]
-    code, out, _ = ethosu("plan", "--dry-run", "--json", *models)
+    code, out, _ = ethosu("plan", "--json", *models)
     data = json.loads(out)
     assert code == 0 and len(data["models"]) == len(MODELS)
     assert all(row["gain"] >= 0 for row in data["models"])
@@ -76,7 +77,7 @@ def test_json_of_several_models(ethosu, mixed):
 
 def test_table_of_several_models(ethosu, mixed):
     models = [mixed(name).compiled for name in ("svdf", "attention")]
-    code, out, _ = ethosu("plan", "--dry-run", *models)
+    code, out, _ = ethosu("plan", *models)
     assert code == 0 and "Vela + scratch" in out and "in all" in out
     assert all(str(model) in out for model in models)
 
@@ -120,11 +121,13 @@ def test_an_operator_without_a_kernel_is_named(ethosu, floor):
     assert floor.read_bytes() == before
 
 
-def test_compile_writes_the_model_all_the_same(ethosu, floor, tmp_path):
+def test_compile_writes_it_for_another_runtime_only_when_asked(ethosu, floor, tmp_path):
     output = tmp_path / "compiled.tflite"
-    code, out, _ = ethosu("compile", floor, "-o", output)
-    assert code == 0 and output.is_file()
-    assert "plan       none, our runtime refuses the model:" in out and "(FLOOR)" in out
+    code, _, err = ethosu("compile", floor, "-o", output)
+    assert code == 3 and not output.exists()
+    assert "no kernel computes FLOOR x 1. " in err and "--force" in err
+    code, out, _ = ethosu("compile", floor, "-o", output, "--force")
+    assert code == 0 and output.is_file() and "refused    " in out
 
 
 def test_a_missing_library_is_named_with_its_target(ethosu, compiled_copy, tmp_path, monkeypatch):

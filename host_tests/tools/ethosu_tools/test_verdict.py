@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu compile` refuses what the runtime would, and says what to do; the CPU alone is enough."""
+
+import json
+
+import numpy as np
+import pytest
+from ethosu_tools import tflite, verdict
+from ethosu_tools.tflite.writer import Graph, write
+
+from .plan import c_runtime
+
+
+def gather(graph):
+    """What Vela leaves to the CPU, which can compute it."""
+    x = graph.tensor("x", (1, 8, 4), "int8", 0.1, 3)
+    y = graph.tensor("y", (1, 2, 4), "int8", 0.1, 3)
+    chosen = graph.constant("chosen", np.array([3, 1], np.int32))
+    graph.operator("GATHER", [x, chosen], [y], "GatherOptions", axis=1)
+    return [x], [y]
+
+
+def top_k(graph):
+    x = graph.tensor("x", (1, 8), "int8", 0.1, 3)
+    k = graph.constant("k", np.array(3, np.int32))
+    y = [graph.tensor("y", (1, 3), "int8", 0.1, 3), graph.tensor("i", (1, 3), "int32")]
+    graph.operator("TOPK_V2", [x, k], y, "TopKV2Options")
+    z = graph.tensor("z", (1, 3), "int8", 0.1, 3)
+    graph.operator("SignalEnergy", [y[0]], [z])
+    return [x], [z]
+
+
+def dense(dtype):
+    """FULLY_CONNECTED on floats, with such weights."""
+
+    def make(graph):
+        x, y = graph.tensor("x", (1, 8), "float32"), graph.tensor("y", (1, 4), "float32")
+        scale = 0.1 if dtype == "int8" else None
+        weights = graph.constant("w", np.ones((4, 8), dtype), scale)
+        if dtype == "float16":
+            half, weights = weights, graph.tensor("v", (4, 8), "float32")
+            graph.operator("DEQUANTIZE", [half], [weights])
+        graph.operator("FULLY_CONNECTED", [x, weights, -1], [y], "FullyConnectedOptions")
+        return [x], [y]
+
+    return make
+
+
+def softmax(graph):
+    """Of int16, with a type of output that no kernel has."""
+    x = graph.tensor("x", (1, 8), "int32", 0.1)
+    y = graph.tensor("y", (1, 8), "int32", 0.1)
+    graph.operator("SOFTMAX", [x], [y], "SoftmaxOptions", beta=1.0)
+    return [x], [y]
+
+
+@pytest.fixture
+def model(tmp_path):
+    """Writes the model of a function above."""
+
+    def make(function):
+        graph = Graph("a graph")
+        graph.inputs, graph.outputs = function(graph)
+        path = tmp_path / "model.tflite"
+        path.write_bytes(write([graph], "a model"))
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (top_k, ["no kernel computes TOPK_V2 x 1, SignalEnergy x 1"]),
+        (dense("float32"), ["not quantised (float32: FULLY_CONNECTED x 1)", "representative_data"]),
+        (dense("float16"), ["not quantised (float16 weights", "--calibrate"]),
+        (dense("int8"), ["not quantised (dynamic range: int8 weights", "tf.lite.Optimize"]),
+        (softmax, ["(SOFTMAX)", "types (int32", "with int8"]),
+    ],
+    ids=["no kernel", "float32", "float16", "dynamic range", "types"],
+)
+def test_what_cannot_run_is_refused_with_the_way_out(ethosu, model, tmp_path, function, words):
+    path, output = model(function), tmp_path / "out.tflite"
+    code, out, err = ethosu("compile", path, "-o", output)
+    assert code == 3 and out == "" and err.count("\n") == 1 and not output.exists()
+    assert f"{path} can't run here: " in err
+    for word in words:
+        assert word in err
+    code, out, _ = ethosu("compile", path, "-o", output, "--force", "--json")
+    assert code == 0 and output.is_file()
+    assert words[0] in json.loads(out, parse_constant=pytest.fail)["refused"]
+
+
+def test_a_model_for_the_cpu_alone_is_a_model(ethosu, model, tmp_path):
+    source, output, rows = model(gather), tmp_path / "out.tflite", tmp_path / "in.npz"
+    code, out, _ = ethosu("compile", source, "-o", output, "--selftest")
+    assert code == 0 and "none: the CPU computes it all" in out
+    np.savez(rows, **{"0": np.arange(64, dtype="int8").reshape(2, 1, 8, 4)})
+    for where in ("sim", "qemu"):
+        words = ["--input", rows, "--reference", source, "--on", where]
+        assert ethosu("run", output, *words)[0] == 0
+    for command in ("plan", "trace", "inspect"):
+        code, out, _ = ethosu(command, output, "--json")
+        assert code == 0
+        json.loads(out, parse_constant=pytest.fail)
+    code, _, err = ethosu("estimate", output)
+    assert code == 3 and "the CPU computes it all" in err
+    assert "never compiled" in ethosu("run", source, "--input", rows)[2]
+
+
+def test_every_kernel_is_known_by_its_operator():
+    names = [*c_runtime.operators(), "NO_SUCH", "ethos-u", "RESHAPE"]
+    operators = tuple(tflite.Operator(name, 0, (), ()) for name in names)
+    assert verdict.without_kernel(tflite.Graph((), operators, (), ())) == {"NO_SUCH": 1}
