@@ -121,6 +121,7 @@ def _run(argv: list[str]) -> int:
         ui = Ui(as_json=args.json, quiet=args.quiet)
         data = command.execute(args, ui)
         ui.result(data, command.render(data))
+        return int(data.get("exit_code", 0))
     except errors.ToolError as error:
         return _failed(ui, error, str(error), error.exit_code)
     except KeyboardInterrupt as error:
@@ -133,7 +134,6 @@ def _run(argv: list[str]) -> int:
         where = f"{error.filename}: " if error.filename else ""
         text = f"{where}{error.strerror or error}"
         return _failed(ui, error, text, errors.InputError.exit_code)
-    return 0
 
 
 def _failed(ui: Ui | None, error: BaseException, text: str, exit_code: int) -> int:

@@ -8,13 +8,15 @@ A test that takes `board` runs unchanged on both:
 """
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from .board import Board
+    from .firmware_run import Ended
 
 DEFAULT_COHERENCE = "strict"
 
@@ -80,3 +82,14 @@ def board(board_session: "Board") -> "Board":
     """A board just after a soft reset, at its raw REPL."""
     board_session.soft_reset()
     return board_session
+
+
+@pytest.fixture
+def firmware_run(board_npu: str) -> "Callable[..., Ended]":
+    """Run anyone's firmware to its end: `firmware_run(IMAGE, until=, timeout=, arguments=)`.
+
+    Returns what it printed, and its exit code; BoardError when its time is over.
+    """
+    from .firmware_run import run
+
+    return partial(run, npu=board_npu)

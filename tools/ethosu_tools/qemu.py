@@ -155,7 +155,7 @@ class Control:
         return reply
 
 
-def _elf(image: Path) -> Path:
+def check_elf(image: Path) -> Path:
     """The image, if it is one: QEMU would start with anything, and say nothing."""
     head = read_whole(image)
     for at, expected in ((0, _ELF), (18, _ARM)):
@@ -196,6 +196,7 @@ class Machine(Closeable):
         firmware: Path | None = None,
         npu1: str | None = None,
         plugin_options: Sequence[str] = (),
+        more_options: Sequence[str] = (),
         repeatable: bool = False,
         timed: bool = False,
         coherence: str | None = None,
@@ -203,10 +204,11 @@ class Machine(Closeable):
         """Start QEMU; `port` then names the console's serial device.
 
         `board` is one of boards.py, `npu` another one than the board's, `npu1` adds a second;
-        `plugin_options` are more of the plugin's, "fault=irq-lost:2". A `repeatable` board's time
-        follows its instructions, not the host's clock. On a `timed` one, and on a `repeatable`, an
-        inference takes as long as `ethosu estimate` says of the board, unless `plugin_options`
-        have another timing. `coherence` is the mode of the CPU's data cache, see coherence.py.
+        `plugin_options` are more of the plugin's, "fault=irq-lost:2", `more_options` of QEMU's. A
+        `repeatable` board's time follows its instructions, not the host's clock. On a `timed` one,
+        and on a `repeatable`, an inference takes as long as `ethosu estimate` says of the board,
+        unless `plugin_options` have another timing. `coherence` is the mode of the CPU's data
+        cache, see coherence.py.
         """
         self.board = boards.chosen(board)
         if self.board.qemu is None:
@@ -221,7 +223,7 @@ class Machine(Closeable):
             )
         mode = coherence_mode.chosen(coherence)
         qemu = find_qemu()
-        image = _elf(firmware or paths.firmware(self.board.name))
+        image = check_elf(firmware or paths.firmware(self.board.name))
         plugin = paths.qemu_plugin()
         self.npu = npu or self.board.npus[0]
         self.memory = GuestMemory(self._emulation.memories)
@@ -242,7 +244,7 @@ class Machine(Closeable):
             self._emulation.machine, image, [str(plugin), *chosen], console, self._control.fd
         )
         self.process = _start(
-            [qemu, *options, *more],
+            [qemu, *options, *more, *more_options],
             self._log,
             pass_fds=[*self.memory.files.values(), self._control.fd],
         )

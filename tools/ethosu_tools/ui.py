@@ -59,6 +59,11 @@ class Ui:
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         print(shown.encode(encoding, "backslashreplace").decode(encoding), flush=True)
 
+    def pass_on(self, data: bytes) -> None:
+        """Print what a program prints, as it comes; of JSON it is a part."""
+        if not self.as_json:
+            print(visible(data.decode(errors="replace"), keep="\n\t\r"), end="", flush=True)
+
     def note(self, text: str) -> None:
         """Say one line about what happens now (terminals only)."""
         if self.console.is_terminal:

@@ -2,13 +2,15 @@
 """`ethosu qemu`: start an emulated board and print how to connect to it."""
 
 import argparse
+import math
 import signal
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import boards, coherence, paths, qemu, romfs, vela, virt
+from .. import boards, coherence, firmware_run, paths, qemu, romfs, vela, virt
 from ..board import Board
 from ..errors import BoardError, UsageError
 from ..ui import Ui
@@ -24,6 +26,15 @@ The console is the board's own UART (--console uart) or a faster one that only t
 Files of the directory given as --romfs appear on the board under /rom, and the NPU uses models
 there without a copy. ETHOSU_QEMU names another QEMU than the one on PATH.
 
+Firmware that is not this project's (bare metal, Zephyr, ExecuTorch, another MicroPython) runs here:
+what it prints by its UART or by semihosting is this command's output, and the exit code of
+semihosting is this command's. It ends as well with the character EOT, or with the text of --until.
+With --console uart its UART is a serial port instead, as for a MicroPython that has a prompt there:
+
+    ethosu qemu --firmware tflm.elf --npu ethos-u55-256 --until "~~~ALL TESTS PASSED~~~"
+    ethosu qemu --firmware runner.elf --argument=-m --argument=model.pte --timeout 300
+    ethosu qemu --firmware micropython.elf --console uart
+
 With --machine virt it boots Linux instead, for AArch64 or Arm, whose own driver (drivers/accel/
 ethosu, from Linux 6.19 on) then finds an Ethos-U65 or U85. The kernel's console is this terminal;
 Ctrl-A X ends it:
@@ -32,7 +43,18 @@ Ctrl-A X ends it:
 """
 
 # What is said for one machine and means nothing for the other.
-_OF_BOARD = ("board", "npu1", "romfs", "examples", "firmware", "coherence")
+_OF_BOARD = (
+    "board",
+    "npu1",
+    "romfs",
+    "examples",
+    "firmware",
+    "coherence",
+    "until",
+    "argument",
+    "timeout",
+)
+_OF_FOREIGN = ("until", "argument", "timeout")
 _OF_VIRT = ("kernel", "initrd", "append", "memory")
 
 
@@ -43,7 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     boards.add_option(parser, "the board")
     vela.add_npu_option(parser, "another NPU than the board's", default=None)
     vela.add_npu_option(parser, "a second NPU (default: none)", default=None, option="--npu1")
-    parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="(default: fast)")
+    parser.add_argument(
+        "--console",
+        choices=qemu.CONSOLES,
+        help="(default: fast; of other firmware: this command's output)",
+    )
     coherence.add_option(parser)
     rom = parser.add_mutually_exclusive_group()
     rom.add_argument(
@@ -62,6 +88,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "as it takes to simulate)",
     )
     parser.add_argument("--firmware", type=Path, help="another firmware image (ELF)")
+    foreign = parser.add_argument_group("firmware that is not this project's")
+    foreign.add_argument("--until", metavar="TEXT", help="the output that ends the run well")
+    foreign.add_argument(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help=f"of the emulator's time (default: {firmware_run.TIMEOUT_S:g})",
+    )
+    foreign.add_argument(
+        "--argument",
+        action="append",
+        metavar="WORD",
+        help="of the command line that semihosting gives; may be repeated",
+    )
     linux = parser.add_argument_group("Linux")
     linux.add_argument(
         "--machine", choices=["board", "virt"], default="board", help="virt: boot a kernel"
@@ -72,11 +112,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     linux.add_argument("--memory", metavar="SIZE", help=f"RAM (default: {virt.DEFAULT_MEMORY})")
 
 
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no time to wait")
+    return seconds
+
+
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Start a board, say where it is, and wait for its end; or boot a kernel."""
     _check_options(args)
     if args.machine == "virt":
         return _boot(args)
+    foreign = args.firmware is not None and not firmware_run.is_ours(qemu.check_elf(args.firmware))
+    if not foreign:
+        _refuse(args, _OF_FOREIGN, "is for firmware that is not this project's")
+    elif args.console is None:
+        return _run(args, ui)
+    else:
+        _refuse(args, ("until", "timeout"), "needs the output here: leave --console out")
     content = paths.examples() if args.examples else args.romfs
     image = romfs.load_image(content) if content else None
     # SIGTERM ends it as Ctrl-C does, also where a shell's `&` made SIGINT ignored.
@@ -84,14 +138,16 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     with qemu.Machine(
         args.npu,
         board=args.board,
-        console=args.console,
+        console=args.console or "fast",
         romfs=image,
         firmware=args.firmware,
         npu1=args.npu1,
         coherence=args.coherence,
         timed=args.timed,
+        more_options=firmware_run.semihosting(None, args.argument or ()) if foreign else (),
     ) as machine:
-        Board(machine.port).close()  # it answers
+        if not foreign:
+            Board(machine.port).close()  # it answers
         data = {
             "port": machine.port,
             "board": machine.board.name,
@@ -114,11 +170,42 @@ def _check_options(args: argparse.Namespace) -> None:
         if args.machine == "virt"
         else (_OF_VIRT, "needs --machine virt")
     )
-    for name in other:
-        if getattr(args, name) is not None:
-            raise UsageError(f"--{name} {reason}")
+    _refuse(args, other, reason)
     if args.machine == "virt" and args.kernel is None:
         raise UsageError("--machine virt needs --kernel")
+
+
+def _refuse(args: argparse.Namespace, names: Sequence[str], reason: str) -> None:
+    for name in names:
+        if getattr(args, name) is not None:
+            raise UsageError(f"--{name} {reason}")
+
+
+def _run(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Run other firmware to its end; with --json what it prints is in the result."""
+    _refuse(
+        args, ("npu1", "romfs", "examples"), "is for this project's firmware, or --console uart"
+    )
+    npu = args.npu or boards.chosen(args.board).npus[0]
+    ended = firmware_run.run(
+        args.firmware,
+        board=args.board,
+        npu=npu,
+        until=args.until,
+        timeout=args.timeout or firmware_run.TIMEOUT_S,
+        arguments=args.argument or (),
+        mode=args.coherence,
+        timed=args.timed,
+        on_output=ui.pass_on,
+    )
+    return {
+        "firmware": str(args.firmware),
+        "board": boards.chosen(args.board).name,
+        "npu": npu,
+        "exit_code": ended.exit_code,
+        "output": ended.output,
+        "log": ended.log,
+    }
 
 
 def _boot(args: argparse.Namespace) -> dict[str, Any]:
@@ -151,6 +238,9 @@ def render_start(data: dict[str, Any]) -> str:
 
 def render(data: dict[str, Any]) -> str:
     """Say how it ended."""
+    if "exit_code" in data:
+        log = [line for line in data["log"].splitlines() if line.strip()]
+        return "\n".join([*log, f"{data['firmware']} ended with exit code {data['exit_code']}"])
     if "machine" in data:
         return f"the machine {data['machine']} with {data['npu']} is {data['ended']}"
     return f"the board at {data['port']} is {data['ended']}"

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Firmware as others have it: it prints by UART and semihosting, asks the NPU what it is, and ends
+ * as its command line says.
+ */
+#define SYSTICK_HANDLER reset
+#include "semihost.h"
+
+#define UART_DATA (*(volatile uint32_t *)0x49303000u)
+#define UART_CONTROL (*(volatile uint32_t *)0x49303008u)
+#define NPU_CONFIG (*(volatile uint32_t *)0x48102028u)
+
+static char words[64];
+
+static int given(const char *word)
+{
+    for (const char *at = words; *at != '\0'; at++) {
+        unsigned same = 0;
+        while (word[same] != '\0' && at[same] == word[same]) {
+            same++;
+        }
+        if (word[same] == '\0') {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void uart(const char *text)
+{
+    UART_CONTROL = 1;
+    while (*text != '\0') {
+        UART_DATA = (uint32_t)*text++;
+    }
+}
+
+void reset(void)
+{
+    struct {
+        char *buffer;
+        uint32_t size;
+    } line = {words, sizeof words};
+    start_counter();
+    semihost(0x15, &line);
+    if (given("silent")) {
+        for (;;) {
+        }
+    }
+    uart("by UART\n");
+    print("by semihosting: log2 of the MACs is", NPU_CONFIG & 15);
+    if (given("eot")) {
+        uart("\x04");
+    }
+    if (given("text")) {
+        uart("all tests pass");
+    }
+    leave(given("exit") ? 7 : 0);
+    for (;;) {
+    }
+}

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""Firmware that is not this project's runs on an emulated board, and says how it ended."""
+
+import json
+from pathlib import Path
+
+import pytest
+import sharing
+from ethosu_tools import firmware_run, paths
+from ethosu_tools.errors import BoardError
+
+HERE = Path(__file__).parent
+MACS = {"ethos-u55-128": 7, "ethos-u55-256": 8, "ethos-u65-512": 9}
+
+
+@pytest.fixture(scope="module")
+def image(repo) -> Path:
+    target = repo / "host_tests/modules/ethosu/driver/target"
+    flags = "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard -O2 -Wall -Wextra -Werror -ffreestanding"
+    command = ["arm-none-eabi-gcc", *flags.split(), "-nostdlib", f"-I{target}"]
+    command += [f"-T{target / 'cost.ld'}", HERE / "other_firmware.c", "-o"]
+    return sharing.program("other_firmware.elf", command)
+
+
+@pytest.mark.parametrize("npu", MACS)
+def test_what_it_prints_and_its_exit_code(ethosu, image, npu):
+    code, out, err = ethosu("qemu", "--firmware", image, "--npu", npu, "--argument", "exit")
+    assert (code, err) == (7, "")
+    assert "by UART" in out and f"by semihosting: log2 of the MACs is {MACS[npu]}\n" in out
+    assert out.endswith("ended with exit code 7\n")
+
+
+@pytest.mark.parametrize("words", [["eot"], ["text", "--until", "all tests pass"]])
+def test_a_text_ends_it(ethosu, image, words):
+    code, out, _ = ethosu("qemu", "--firmware", image, "--json", "--argument", *words)
+    assert code == 0 and "by UART" in json.loads(out)["output"]
+
+
+def test_it_has_a_time_out(ethosu, image):
+    words = "--argument", "silent", "--timeout", "0.5"
+    code, _, err = ethosu("qemu", "--firmware", image, *words)
+    assert code == 5 and "printed nothing and did not end within 0.5 s" in err
+    code, _, err = ethosu("qemu", "--firmware", image, "--until", "never", "--timeout", "nan")
+    assert code == 2
+
+
+def test_what_is_for_our_firmware_only(ethosu, image, tmp_path):
+    code, _, err = ethosu("qemu", "--firmware", image, "--romfs", tmp_path)
+    assert code == 2 and "--romfs" in err
+    code, _, err = ethosu("qemu", "--until", "x")
+    assert code == 2 and "not this project's" in err
+
+
+def test_an_image_of_ours_is_known(image):
+    assert firmware_run.is_ours(paths.firmware("MPS3_AN547")) and not firmware_run.is_ours(image)
+
+
+def test_fixture(firmware_run, image):
+    """The plugin's, which takes what `ethosu qemu` does."""
+    done = firmware_run(image, arguments=["exit"])
+    assert done.exit_code == 7 and "by UART" in done.output
+    with pytest.raises(BoardError, match="printed nothing"):
+        firmware_run(image, arguments=["silent"], timeout=0.5)
+
+
+def test_its_uart_may_be_a_port(ethosu, image):
+    """As for a MicroPython whose prompt is there: nobody waits for a prompt of ours."""
+    words = "qemu", "--firmware", image, "--console", "uart"
+    code, _, err = ethosu(*words, "--until", "x")
+    assert code == 2 and "leave --console out" in err
+    code, out, err = ethosu(*words, "--argument", "exit")
+    assert code == 5 and "waits at /dev/pts/" in out
+    assert "QEMU ended by itself (exit code 7)" in err and "by semihosting" in err

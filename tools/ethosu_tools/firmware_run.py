@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Runs anyone's firmware on an emulated board with an NPU, to its end.
+
+What it prints, by its UART or by semihosting, is handed on as it comes. It ends by itself (the exit
+code of semihosting), with a text that a test waits for, or when its time is over.
+"""
+
+import os
+import select
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import boards, coherence, paths, qemu
+from .boards import BoardFacts, Emulation
+from .deadline import STEP_S, Deadline
+from .errors import BoardError, InputError
+
+TIMEOUT_S = 60.0
+# How firmware says on a UART that it is done, where a Fast Model would be told to stop.
+END = b"\x04"
+# A symbol that only the firmware of this project has.
+OURS = "firmware_main"
+_TAIL = 200
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended: `exit_code` is that of semihosting, 0 after the awaited text."""
+
+    exit_code: int
+    output: str
+    log: str
+
+
+def is_ours(image: Path) -> bool:
+    """Is it this project's firmware, whose prompt a program can talk to?"""
+    return f"\0{OURS}\0".encode() in image.read_bytes()
+
+
+def run(
+    image: Path,
+    *,
+    board: str | None = None,
+    npu: str | None = None,
+    until: str | None = None,
+    timeout: float = TIMEOUT_S,
+    arguments: Sequence[str] = (),
+    mode: str | None = None,
+    timed: bool = False,
+    on_output: Callable[[bytes], object] = lambda data: None,
+) -> Ended:
+    """Run an image (ELF) from its reset on; semihosting sees the files of this folder.
+
+    `npu` is another one than the board's. `until`: a text of the output that ends the run well, as
+    the character EOT always does. `timeout`: seconds of the emulator's time. `arguments` are what
+    semihosting gives as the command line. `mode` of the CPU's data cache: see coherence.py.
+    BoardError: the time is over, or QEMU failed; it ends in what was printed last.
+    """
+    facts = boards.chosen(board)
+    emulation = emulated(facts)
+    npu = npu or facts.npus[0]
+    plugin = [f"board={facts.name}", f"npu={npu}", f"coherence={coherence.chosen(mode)}"]
+    plugin += qemu.timing_options(facts, npu) if timed else []
+    command = [
+        *(qemu.find_qemu(), "-machine", emulation.machine, "-display", "none"),
+        *("-plugin", ",".join(map(qemu.quoted, [paths.qemu_plugin(), *plugin]))),
+        *("-device", f"loader,file={qemu.quoted(qemu.check_elf(image))}"),
+        *("-chardev", "stdio,id=out,mux=on,signal=off", "-serial", "chardev:out"),
+        *semihosting("out", [image.name, *arguments]),
+    ]
+    with tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-") as log:
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+        ) as process:
+            try:
+                output = _follow(process, until, timeout, on_output)
+            finally:
+                process.kill()
+        said = os.pread(log.fileno(), os.fstat(log.fileno()).st_size, 0).decode(errors="replace")
+    code = 0 if output.ended else process.returncode
+    if code < 0 or (code and "qemu-system" in said):
+        raise BoardError(f"QEMU ended with {code}: {' | '.join(said.split(chr(10)))[-1000:]}")
+    return Ended(code, output.text, said)
+
+
+def emulated(facts: BoardFacts) -> Emulation:
+    """What QEMU needs of a board; InputError: it is not emulated."""
+    if facts.qemu is None:
+        raise InputError(f"{facts.name} is not emulated: its {boards.FILE} has no [qemu]")
+    return facts.qemu
+
+
+def semihosting(device: str | None, arguments: Sequence[str] = ()) -> list[str]:
+    """Options of QEMU that let firmware print, read files and exit by semihosting."""
+    words = ["enable=on", "target=native", *([f"chardev={device}"] if device else [])]
+    words += [f"arg={qemu.quoted(each)}" for each in arguments]
+    return ["-semihosting-config", ",".join(words)]
+
+
+@dataclass
+class _Output:
+    data: bytes = b""
+    ended: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.data.decode(errors="replace")
+
+
+def _follow(
+    process: "subprocess.Popen[bytes]",
+    until: str | None,
+    timeout: float,
+    on_output: Callable[[bytes], object],
+) -> _Output:
+    """Read until the end, in whatever way that comes."""
+    assert process.stdout is not None
+    output, deadline = _Output(), Deadline(timeout, process)
+    awaited = [END, *([until.encode()] if until else [])]
+    while not output.ended:
+        if select.select([process.stdout], [], [], STEP_S)[0]:
+            data = os.read(process.stdout.fileno(), 65536)
+            if not data:
+                process.wait()
+                break
+            on_output(data)
+            output.data += data
+            output.ended = any(each in output.data for each in awaited)
+        elif deadline.expired() and process.poll() is None:
+            last = output.text[-_TAIL:].strip()
+            raise BoardError(
+                f"the firmware did not end within {timeout:g} s; it printed last: {last!r}"
+                if last
+                else f"the firmware printed nothing and did not end within {timeout:g} s"
+            )
+    return output
