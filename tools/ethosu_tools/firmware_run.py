@@ -82,7 +82,7 @@ def run(
         said = os.pread(log.fileno(), os.fstat(log.fileno()).st_size, 0).decode(errors="replace")
     code = 0 if output.ended else process.returncode
     if code < 0 or (code and "qemu-system" in said):
-        raise BoardError(f"QEMU ended with {code}: {' | '.join(said.split(chr(10)))[-1000:]}")
+        raise BoardError(f"QEMU ended with {code}: {qemu.last_words(said)}")
     return Ended(code, output.text, said)
 
 

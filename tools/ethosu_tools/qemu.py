@@ -297,8 +297,7 @@ class Machine(Closeable):
 
     def log_tail(self, lines: int = 5) -> str:
         """Return the last lines of the log, in one."""
-        found = [line.strip() for line in self.log().splitlines() if line.strip()]
-        return " | ".join(found[-lines:]) or "nothing was logged"
+        return last_words(self.log(), lines)
 
     def _deadline(self, seconds: float) -> Deadline:
         return Deadline(seconds, self.process)
@@ -328,6 +327,13 @@ class Machine(Closeable):
                     f"QEMU named no console within {START_TIMEOUT_S:.0f} s: {self.log_tail()}"
                 )
             time.sleep(_FIND_S)
+
+
+def last_words(log: str, lines: int = 5) -> str:
+    """Return the last lines of a log in one; what ended QEMU, without its list of registers."""
+    found = [line.strip() for line in log.splitlines() if line.strip()]
+    fatal = [line for line in found if line.startswith("qemu: fatal:")]
+    return " | ".join(fatal or found[-lines:]) or "nothing was logged"
 
 
 def find_qemu(program: str = _QEMU) -> str:

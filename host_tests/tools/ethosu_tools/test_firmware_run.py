@@ -2,6 +2,7 @@
 """Firmware that is not this project's runs on an emulated board, and says how it ended."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,12 @@ def test_its_uart_may_be_a_port(ethosu, image):
     code, out, err = ethosu(*words, "--argument", "exit")
     assert code == 5 and "waits at /dev/pts/" in out
     assert "QEMU ended by itself (exit code 7)" in err and "by semihosting" in err
+
+
+def test_a_processor_that_gives_up_is_told(ethosu, image, tmp_path):
+    """An image without vectors where this board's are."""
+    elsewhere = tmp_path / "elsewhere.elf"
+    move = ["arm-none-eabi-objcopy", "--change-section-address", ".text+0x1000000"]
+    subprocess.run([*move, image, elsewhere], check=True)
+    code, _, err = ethosu("qemu", "--firmware", elsewhere)
+    assert code == 5 and "qemu: fatal: Lockup" in err and "d15=" not in err
