@@ -43,5 +43,11 @@ mp_obj_t binding_sequence(mp_obj_t given)
         mp_obj_is_type(given, &mp_type_tuple)) {
         return given;
     }
+    mp_buffer_info_t buffer;
+    if (mp_get_buffer(given, &buffer, MP_BUFFER_READ)) {
+        mp_raise_msg_varg(&mp_type_TypeError,
+                          MP_ERROR_TEXT("a list of buffers expected, [x], found one of type %s"),
+                          mp_obj_get_type_str(given));
+    }
     return MP_OBJ_TYPE_GET_SLOT(&mp_type_tuple, make_new)(&mp_type_tuple, 1, 0, &given);
 }

@@ -18,7 +18,7 @@ size_t binding_align(size_t value);
 bool binding_npu_reads_heap(void);
 
 /** Allocate a block of at least so many bytes. Raises. */
-struct block binding_allocate(size_t size);
+struct block binding_allocate(size_t size, const char *what);
 
 /**
  * The size of a buffer with the rest of its last cache line, if nothing else can lie there: as in

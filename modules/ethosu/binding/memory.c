@@ -4,6 +4,7 @@
 
 #include "ethosu_memory.h"
 #include "ethosu_model.h"
+#include "py/gc.h"
 #include "py/runtime.h"
 
 static size_t alignment(void)
@@ -22,11 +23,26 @@ bool binding_npu_reads_heap(void)
     return ethosu_ext_memory_reaches(heap, 1, ETHOSU_NPU_READS);
 }
 
-struct block binding_allocate(size_t size)
+/** Raise MemoryError: what was needed, and what the heap has. */
+static _Noreturn void raise_no_room(size_t size, const char *what)
+{
+    gc_info_t info;
+    gc_info(&info);
+    mp_raise_msg_varg(&mp_type_MemoryError,
+                      MP_ERROR_TEXT("%s needs %u bytes, the heap has %u free, %u in one block"),
+                      what, (unsigned)size, (unsigned)info.free,
+                      (unsigned)(info.max_free * MICROPY_BYTES_PER_GC_BLOCK));
+}
+
+struct block binding_allocate(size_t size, const char *what)
 {
     // The collector's blocks are aligned to ETHOSU_MODEL_ALIGNMENT already.
     size = binding_align(size);
-    uint8_t *start = m_new(uint8_t, size + alignment() - ETHOSU_MODEL_ALIGNMENT);
+    size_t room = size + alignment() - ETHOSU_MODEL_ALIGNMENT;
+    uint8_t *start = m_new_maybe(uint8_t, room);
+    if (start == NULL) {
+        raise_no_room(size, what);
+    }
     return (struct block){start, (void *)binding_align((uintptr_t)start), size};
 }
 

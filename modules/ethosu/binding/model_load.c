@@ -86,10 +86,10 @@ static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_mem
         block = (struct block){other->block[MODEL_ARENA], (void *)(uintptr_t)other->arena, 0};
         arena = mp_const_none;
         if (!may_share(self, other, memory)) {
-            block = binding_allocate(memory->arena_size);
+            block = binding_allocate(memory->arena_size, "the arena");
         }
     } else if (arena == mp_const_none) {
-        block = binding_allocate(memory->arena_size);
+        block = binding_allocate(memory->arena_size, "the arena");
     } else {
         mp_buffer_info_t given;
         binding_get_buffer(arena, &given, MP_BUFFER_WRITE, "arena");

@@ -43,7 +43,7 @@ static mp_obj_t ethosu_buffer(mp_obj_t size_in)
         mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("size is %d, 0 or more expected"),
                           (int)size);
     }
-    struct block block = binding_allocate((size_t)size);
+    struct block block = binding_allocate((size_t)size, "the buffer");
     if (!ethosu_ext_memory_reaches(block.data, block.size, ETHOSU_NPU_READS | ETHOSU_NPU_WRITES)) {
         binding_raise_os_error(MP_EFAULT, "Python's heap is in memory that the NPU can't use");
     }

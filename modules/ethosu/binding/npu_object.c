@@ -129,7 +129,7 @@ static void get_payload(npu_obj_t *self, mp_obj_t payload, mp_buffer_info_t *str
         return;
     }
     if (self->copy.size < stream->len) {
-        self->copy = binding_allocate(stream->len);
+        self->copy = binding_allocate(stream->len, "the command stream");
     }
     stream->buf = memcpy(self->copy.data, stream->buf, stream->len);
 }

@@ -77,13 +77,32 @@ mp_obj_t npus_config(const struct ethosu_driver *npu)
     return mp_obj_new_str(name, strlen(name));
 }
 
+/** Room for ": " or ", " and a name, for each NPU that a message lists. */
+#define NAMES_SIZE (2 * (ETHOSU_EXT_CONFIG_NAME_SIZE + 2))
+
+/** The configs of the NPUs, ": ethos-u55-128, ethos-u55-256", for messages. */
+static const char *list_names(char names[NAMES_SIZE])
+{
+    names[0] = '\0';
+    for (size_t i = 0, used = 0; i < npu_count() && i < 2; i++) {
+        if (npus[i].ready) {
+            memcpy(names + used, used == 0 ? ": " : ", ", 2);
+            ethosu_ext_config_name(ethosu_ext_config(&npus[i].driver), names + used + 2);
+            used = strlen(names);
+        }
+    }
+    return names;
+}
+
 /** The NPU of this index; raises when there is none or its start failed. */
 static struct ethosu_driver *npu_at(mp_int_t index)
 {
     bool known = index >= 0 && (size_t)index < npu_count();
     if (!known || !(npus[index].ready || ethosu_ext_board_npu_present((size_t)index))) {
-        binding_raise_os_error(MP_ENODEV, "this board has no NPU %d; ethosu.npus() lists its NPUs",
-                               (int)index);
+        char names[NAMES_SIZE];
+        binding_raise_os_error(MP_ENODEV,
+                               "this board has no NPU %d; ethosu.npus() lists its NPUs%s",
+                               (int)index, list_names(names));
     }
     if (!npus[index].ready) {
         binding_raise_fault(ethosu_ext_last_error(&npus[index].driver));
@@ -107,8 +126,10 @@ struct ethosu_driver *npus_choose(mp_obj_t which)
             return &npus[i].driver;
         }
     }
-    binding_raise_os_error(MP_ENODEV, "this board has no NPU '%.40s'; ethosu.npus() lists its NPUs",
-                           wanted);
+    char names[NAMES_SIZE];
+    binding_raise_os_error(MP_ENODEV,
+                           "this board has no NPU '%.40s'; ethosu.npus() lists its NPUs%s", wanted,
+                           list_names(names));
 }
 
 bool npus_are_busy(void)
@@ -154,7 +175,9 @@ void npus_reserve(struct ethosu_driver *npu, uint64_t timeout)
         binding_raise_pending();
     }
     if (error == ETHOSU_EXT_E_NONE_FREE && timeout == 0) {
-        binding_raise_os_error(MP_EBUSY, "the NPU is reserved: release it first");
+        binding_raise_os_error(MP_EBUSY,
+                               "the NPU is reserved: release it first; Ctrl-D releases a lost "
+                               "one");
     }
     if (error != 0) {
         struct ethosu_ext_fault fault = *ethosu_ext_last_error(npu);

@@ -8,6 +8,7 @@
 #include "py/mperrno.h"
 #include "py/runtime.h"
 #include "py/stream.h"
+#include "raise.h"
 
 /** Move in a file; returns the new position. Raises OSError. */
 static mp_off_t seek(mp_obj_t file, mp_off_t offset, int whence)
@@ -50,13 +51,31 @@ bool source_may_change(mp_obj_t owner, const mp_buffer_info_t *buffer)
     return pin_is_on_heap(buffer->buf) || mp_get_buffer(owner, &unused, MP_BUFFER_WRITE);
 }
 
+/** Open a file; an OSError names its path. */
+static mp_obj_t open_file(mp_obj_t path)
+{
+    mp_obj_t args[] = {path, MP_OBJ_NEW_QSTR(MP_QSTR_rb)};
+    nlr_buf_t nlr;
+    if (nlr_push(&nlr) == 0) {
+        mp_obj_t file = mp_builtin_open(MP_ARRAY_SIZE(args), args, (mp_map_t *)&mp_const_empty_map);
+        nlr_pop();
+        return file;
+    }
+    mp_obj_t raised = MP_OBJ_FROM_PTR(nlr.ret_val);
+    mp_int_t number;
+    if (mp_obj_is_exact_type(raised, &mp_type_OSError) &&
+        mp_obj_get_int_maybe(mp_obj_exception_get_value(raised), &number)) {
+        binding_raise_os_error((int)number, "'%.80s' cannot be opened", mp_obj_str_get_str(path));
+    }
+    nlr_jump(nlr.ret_val);
+}
+
 void source_open(mp_obj_t from, const char *what, struct source *source)
 {
     mp_buffer_info_t buffer;
     mp_obj_t holder = from;
     if (mp_obj_is_str(from)) {
-        mp_obj_t args[] = {from, MP_OBJ_NEW_QSTR(MP_QSTR_rb)};
-        holder = mp_builtin_open(MP_ARRAY_SIZE(args), args, (mp_map_t *)&mp_const_empty_map);
+        holder = open_file(from);
         // A file in ROMFS is in memory: its buffer is that memory, not a copy.
         if (!mp_get_buffer(holder, &buffer, MP_BUFFER_READ)) {
             read_file(holder, source);
