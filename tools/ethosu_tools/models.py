@@ -7,6 +7,7 @@ Every failure to read one ends in one InputError.
 from pathlib import Path
 
 from . import executorch, tflite
+from .convert import formats
 from .errors import InputError, UsageError
 from .executorch import Bundle, bundle, data_file, program
 from .files import read_whole
@@ -38,18 +39,28 @@ _SUFFIXES = {
 
 def read(model: Path | bytes) -> bytes:
     """The contents of a model file, which may be given as they are."""
+    if isinstance(model, Path) and model.is_dir():
+        _refuse_format(model, formats.find(model))
     data = model if isinstance(model, bytes) else read_whole(model)
     if data[4:8] == data_file.IDENTIFIER:
         raise InputError(
             f"{name_of(model)} is a data file (.ptd): name the program (.pte), and this with --data"
         )
     if data[4:8] not in _SUFFIXES:
+        if isinstance(model, Path):
+            _refuse_format(model, formats.of(data, model.suffix.lower()))
         raise InputError(
             f"{name_of(model)} is neither a TensorFlow Lite model nor an ExecuTorch program: "
             f"expected {tflite.IDENTIFIER!r}, {program.IDENTIFIER!r} or {bundle.IDENTIFIER!r} at "
             f"byte 4, found {data[4:8]!r}"
         )
     return data
+
+
+def _refuse_format(path: Path, kind: formats.Format | None) -> None:
+    """Say what to do with a model of another format."""
+    if kind:
+        raise InputError(kind.sentence(path))
 
 
 def is_program(data: bytes) -> bool:

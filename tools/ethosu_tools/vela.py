@@ -6,6 +6,7 @@ A process, because Vela's native core can crash on a damaged model.
 
 import argparse
 import csv
+import difflib
 import re
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from typing import Any
 
 from . import debug_table, tflite
 from .boards import VelaFacts
-from .errors import InputError, SetupError
+from .errors import InputError, SetupError, UsageError
 from .files import write_whole
 from .tflite.metadata import put
 
@@ -60,7 +61,18 @@ def add_npu_option(
     option: str = "--npu",
 ) -> None:
     """Declare an option that names an NPU; another name is a wrong command line."""
-    parser.add_argument(option, default=default, choices=NPUS, metavar="NPU", help=text)
+    parser.add_argument(option, default=default, type=_npu, metavar="NPU", help=text)
+
+
+def _npu(text: str) -> str:
+    if text in NPUS:
+        return text
+    meant = [npu for npu in NPUS if text.lower().replace("_", "-") in npu]
+    meant = meant or difflib.get_close_matches(text, NPUS)
+    raise argparse.ArgumentTypeError(
+        f"there is no NPU {text!r}; "
+        + (f"did you mean {' or '.join(meant)}?" if meant else f"there are {', '.join(NPUS)}")
+    )
 
 
 _SCRATCH_SIZES = ("256KB", "384KB", "512KB")
@@ -100,6 +112,7 @@ def compile_model(
     before = tflite.describe(source)
     if before.npu is not None:
         raise InputError(f"{source} is already compiled, for {before.npu}")
+    _check_mode(memory_mode, config, board)
     default = board or TARGETS[npu]
     target = Target(system_config or default.system_config, memory_mode or default.memory_mode)
     with tempfile.TemporaryDirectory(prefix="ethosu-vela-") as work:
@@ -133,6 +146,13 @@ def compile_model(
         **tflite.describe(output).as_dict(),
         "estimate": _estimate(row),
     }
+
+
+def _check_mode(mode: str | None, config: str, board: VelaFacts | None) -> None:
+    """Refuse a memory mode that Vela's own file does not have; another file may have any."""
+    if mode and config == CONFIG_FILE and board is None and mode not in MEMORY_MODES:
+        modes = ", ".join(f"{name} ({what})" for name, what in MEMORY_MODES.items())
+        raise UsageError(f"Vela has no memory mode {mode!r}; there are {modes}")
 
 
 def _run_vela(source: Path, options: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import boards, models, selftest, tflite, vela, vela_defects, verdict
+from .. import boards, convert, models, selftest, tflite, vela, vela_defects, verdict
 from ..boards import BoardFacts
 from ..errors import BoardError, InputError, SetupError, UsageError
 from ..estimate import latency, systems, text
@@ -33,6 +33,12 @@ When operators stay on the CPU, their memory is planned as `ethosu plan` does. M
 follow --vela:
 
     ethosu compile model.tflite --npu ethos-u55-128 --vela='--optimise Size'
+
+A Keras model (.keras, .h5), a SavedModel or an ONNX file is converted and quantised first, with the
+samples of --calibrate, by TensorFlow or onnx2tf (the extra `convert`), here or for the Python that
+--python names.
+
+    ethosu compile kws.keras --calibrate samples.npz --npu ethos-u55-128
 
 A PyTorch model is quantised and exported by ExecuTorch, if that is installed (the extra
 `executorch`), here or for the Python that --python names; it becomes NAME.pte. MODEL is what
@@ -109,8 +115,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write the model even if it can't run here: for another runtime",
     )
+    other = parser.add_argument_group("models of other formats")
+    other.add_argument(
+        "--python", metavar="PATH", help="Python that has TensorFlow, onnx2tf or ExecuTorch"
+    )
+    other.add_argument(
+        "--calibrate",
+        type=Path,
+        metavar="NPZ",
+        help="samples to quantise a Keras, ONNX or SavedModel with: real values, for each input an "
+        "array whose first dimension counts them",
+    )
     torch = parser.add_argument_group("PyTorch models")
-    torch.add_argument("--python", metavar="PATH", help="Python that has ExecuTorch")
     torch.add_argument(
         "--channels-last",
         action=argparse.BooleanOptionalAction,
@@ -129,8 +145,33 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile."""
     if args.model.suffix in export.SUFFIXES:
         return _export(args, ui)
-    if args.python or args.float_ends or not args.channels_last:
-        raise UsageError("--python, --channels-last and --float-ends are for PyTorch models")
+    if args.float_ends or not args.channels_last:
+        raise UsageError("--channels-last and --float-ends are for PyTorch models")
+    kind = convert.find(args.model)
+    if kind is None:
+        _check_format(args)
+        return _compile(args, ui, args.model)
+    if args.calibrate:
+        ui.note(f"{kind.by} converts {args.model}; this takes some ten seconds")
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
+        made = Path(work) / f"{args.model.stem}.tflite"
+        convert.convert(args.model, kind, args.calibrate, made, args.python)
+        return _compile(args, ui, made)
+
+
+def _check_format(args: argparse.Namespace) -> None:
+    """Refuse what is compiled by another tool, and options for other formats."""
+    if args.python or args.calibrate:
+        raise UsageError("--python and --calibrate are for models that have to be converted")
+    if models.is_program(models.read(args.model)):
+        raise InputError(
+            f"{args.model} is an ExecuTorch program, which its exporter has compiled: run it with "
+            "`ethosu run`, deploy it with `ethosu deploy`, or compile the PyTorch model again"
+        )
+
+
+def _compile(args: argparse.Namespace, ui: Ui, model: Path) -> dict[str, Any]:
+    """Compile a `.tflite`."""
     if args.selftest and args.quantized_io:
         raise UsageError("a self-test compares outputs as MODEL has them: not with --quantized-io")
     board = boards.load(args.board) if args.board else None
@@ -141,12 +182,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     proof = b""
     if args.selftest:  # first: a model that the reference kernels refuse leaves no output
         ui.note("running the reference kernels for the self-test")
-        proof = selftest.make(args.model)
+        proof = selftest.make(model)
     ui.note(f"compiling {args.model} for {npu}")
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        source, folded = args.model, list[str]()
+        source, folded = model, list[str]()
         if args.quantized_io:
-            source, folded = _fold_quantization(args.model, Path(work))
+            source, folded = _fold_quantization(model, Path(work))
         made = Path(work) / "compiled" / output.name
         data = vela.compile_model(
             source,
@@ -162,7 +203,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         )
         data |= {"model": str(output), "warnings": vela_defects.warnings(source, made)}
         ui.note("loading it as a board does")
-        data |= _prepare(args, made)
+        data |= _prepare(args, model, made)
         write_whole(output, made.read_bytes())
     if folded:
         data["folded"] = folded
@@ -172,10 +213,10 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return data | {"bytes": output.stat().st_size}
 
 
-def _prepare(args: argparse.Namespace, made: Path) -> dict[str, Any]:
+def _prepare(args: argparse.Namespace, model: Path, made: Path) -> dict[str, Any]:
     """Plan the memory of CPU operators; refuse what the runtime would, unless that is --force."""
     try:
-        planned = verdict.prepare(args.model, made, cmsis_nn=args.cmsis_nn)
+        planned = verdict.prepare(model, made, cmsis_nn=args.cmsis_nn)
     except InputError as error:
         if not args.force:
             raise

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Models of other formats: each is told what to do; Keras, SavedModel and ONNX are converted."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+VARIABLE = "TENSORFLOW_PYTHON"
+CALIBRATE = "ethosu compile {path} --calibrate"
+
+
+def archive(*names):
+    def make(path):
+        with zipfile.ZipFile(path, "w") as file:
+            for name in names:
+                file.writestr(name, "{}")
+
+    return make
+
+
+def holding(data):
+    return lambda path: path.write_bytes(data)
+
+
+def saved_model(path):
+    path.mkdir()
+    (path / "saved_model.pb").touch()
+
+
+FORMATS = {
+    "m.keras": (archive("config.json", "model.weights.h5"), "a Keras model: ", CALIBRATE),
+    "m.h5": (holding(b"\x89HDF\r\n\x1a\n" + bytes(64)), "a Keras model (HDF5): ", CALIBRATE),
+    "saved": (saved_model, "a SavedModel of TensorFlow: ", CALIBRATE),
+    "m.onnx": (holding(b"\x08\x08\x12\x07pytorch"), "an ONNX model: ", CALIBRATE),
+    "m.pt": (archive("m/data.pkl"), "PyTorch saved: ", "a .py that defines `model` and `inputs`"),
+    "m.pth": (holding(b"\x80\x02."), "PyTorch saved: ", "`ethosu compile`"),
+    "m.pb": (holding(b"\x0a\x05"), "a frozen graph of TensorFlow 1: ", "tf.compat.v1"),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_format_has_its_sentence(ethosu, tmp_path, name):
+    make, title, remedy = FORMATS[name]
+    path = tmp_path / name
+    make(path)
+    for command in ("compile", "inspect", "plan"):
+        code, _, err = ethosu(command, path)
+        assert code in (2, 3) and err.count("\n") == 1, err
+        assert f"{path} is " in err and title in err and remedy.format(path=path) in err
+
+
+def test_a_program_is_not_compiled_again(ethosu, tmp_path):
+    path = tmp_path / "m.pte"
+    path.write_bytes(bytes(4) + b"ET12" + bytes(60))
+    code, _, err = ethosu("compile", path)
+    assert code == 3 and "ExecuTorch program, which its exporter has compiled" in err
+
+
+def test_what_cannot_be_converted(ethosu, tmp_path):
+    path, samples = tmp_path / "m.onnx", tmp_path / "samples.npz"
+    FORMATS["m.onnx"][0](path)
+    np.savez(samples, **{"0": np.zeros((2, 4), "f4")})
+    words = "compile", path, "--calibrate"
+    code, _, err = ethosu(*words, tmp_path / "none.npz")
+    assert code == 3 and "none.npz cannot be read" in err
+    code, _, err = ethosu(*words, samples, "--python", "/no/python")
+    assert code == 4 and "/no/python cannot be run" in err
+    code, _, err = ethosu(*words, samples, "--python", "/usr/bin/python3")
+    assert code == 4 and "has no onnx2tf; install it there: pip install 'ethosu-tools[conv" in err
+
+
+FAKE = """\
+from types import SimpleNamespace as Names
+import json, pathlib, sys
+class Converter:
+    def from_keras_model(self, model):
+        self.target_spec = Names()
+        return self
+    def convert(self):
+        rows = [[array.shape for array in row] for row in self.representative_dataset()]
+        print(json.dumps(rows), file=open({log!r}, "w"))
+        if len(rows) == 1: raise ValueError("one sample is too few")
+        return pathlib.Path({result!r}).read_bytes()
+lite = Names(TFLiteConverter=Converter(), Optimize=Names(DEFAULT=1),
+             OpsSet=Names(TFLITE_BUILTINS_INT8=1))
+keras = Names(models=Names(load_model=lambda path: path))
+int8 = 1
+"""
+
+
+def test_samples_reach_the_converter_and_its_model_the_compiler(ethosu, tmp_path, small_models):
+    """A stand-in for TensorFlow, which is no requirement of the tests."""
+    log, path, samples = tmp_path / "log", tmp_path / "m.keras", tmp_path / "samples.npz"
+    FORMATS["m.keras"][0](path)
+    fake = FAKE.format(log=str(log), result=str(small_models["small_cnn"]))
+    (tmp_path / "tensorflow.py").write_text(fake)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    np.savez(samples, **{"0": np.zeros((3, 16, 16, 3), "f4"), "1": np.zeros((3, 2))})
+    words = ["compile", path, "--calibrate", samples, "--python", python]
+    code, out, err = ethosu(*words, "-o", tmp_path / "out.tflite")
+    assert (code, err) == (0, "") and "npu        ethos-u55-128" in out
+    assert json.loads(log.read_text()) == [[[1, 16, 16, 3], [1, 2]]] * 3
+    np.savez(samples, **{"0": np.zeros((1, 4))})
+    code, _, err = ethosu(*words, "-o", tmp_path / "none.tflite")
+    assert code == 3 and f"does not convert {path}: ValueError: one sample is too few" in err
+    np.savez(samples, **{"0": np.zeros((1, 4)), "1": np.zeros((2, 4))})
+    code, _, err = ethosu(*words)
+    assert code == 3 and "holds no samples, or not as many for each input" in err
+
+
+KERAS = """\
+import numpy as np, tensorflow as tf
+tf.keras.utils.set_random_seed(1)
+layers = tf.keras.layers
+model = tf.keras.Sequential([tf.keras.Input((8, 8, 3)), layers.Conv2D(4, 3, activation="relu"),
+                             layers.GlobalAveragePooling2D(), layers.Dense(4), layers.Softmax()])
+model.save("m.keras"); model.save("m.h5"); model.export("saved")
+np.savez("samples.npz", **{"0": np.random.rand(20, 8, 8, 3).astype("f4")})
+"""
+
+
+def test_with_tensorflow(ethosu, tmp_path):
+    python = os.environ.get(VARIABLE)
+    if not python:
+        pytest.skip(f"{VARIABLE} names no Python with TensorFlow, which is no requirement")
+    subprocess.run([python, "-c", KERAS], cwd=tmp_path, check=True, capture_output=True)
+    for name in ("m.keras", "m.h5", "saved"):
+        output = tmp_path / f"{Path(name).name}.tflite"
+        words = ["--calibrate", tmp_path / "samples.npz", "--python", python, "-o", output]
+        code, out, err = ethosu("compile", tmp_path / name, *words)
+        assert (code, err) == (0, "") and "input  0   int8 [1, 8, 8, 3]" in out

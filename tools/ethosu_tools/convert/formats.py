@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Formats of models that neither board nor Vela take, by the first bytes of a file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..files import read_whole
+
+_EXPORT = (
+    "load it in Python and give `ethosu compile` a .py that defines `model` and `inputs` "
+    "(modules/ethosu/docs/pytorch.md)"
+)
+CALIBRATE = "convert, quantise and compile it with: ethosu compile {path} --calibrate SAMPLES.npz"
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: what a file of it is called, what to do; by: the package that converts it."""
+
+    title: str
+    remedy: str
+    by: str | None = None
+
+    def sentence(self, path: Path) -> str:
+        """What the file is, and what to do with it."""
+        return f"{path} is {self.title}: {self.remedy.format(path=path)}"
+
+
+KERAS = Format("a Keras model", CALIBRATE, "tensorflow")
+SAVED_MODEL = Format("a SavedModel of TensorFlow", CALIBRATE, "tensorflow")
+ONNX = Format("an ONNX model", CALIBRATE, "onnx2tf")
+HDF5 = Format("a Keras model (HDF5)", CALIBRATE, "tensorflow")
+PYTORCH = Format("weights or a model that PyTorch saved", _EXPORT)
+GRAPH = Format(
+    "a frozen graph of TensorFlow 1", "convert it with tf.compat.v1.lite.TFLiteConverter"
+)
+_HDF5_MARK = b"\x89HDF\r\n\x1a\n"
+_ZIP_MARK = b"PK\x03\x04"
+
+
+def find(path: Path) -> Format | None:
+    """The format of a file, or of a folder; None: it is none of these."""
+    if path.is_dir():
+        return SAVED_MODEL if (path / "saved_model.pb").is_file() else None
+    if not path.is_file():
+        return None
+    return of(read_whole(path), path.suffix.lower())
+
+
+def of(data: bytes, suffix: str) -> Format | None:
+    """The format of a file's contents; the suffix decides where they have no mark."""
+    if data.startswith(_HDF5_MARK):
+        return HDF5
+    if data.startswith(_ZIP_MARK):
+        if b"config.json" in data and b"model.weights.h5" in data:
+            return KERAS
+        return PYTORCH if b"data.pkl" in data else None
+    if suffix == ".onnx" and data[:1] == b"\x08":  # the version of the format is its first field
+        return ONNX
+    if suffix in (".pt", ".pth") and data[:1] == b"\x80":  # a pickle
+        return PYTORCH
+    return GRAPH if suffix == ".pb" and data[:1] == b"\x0a" else None
