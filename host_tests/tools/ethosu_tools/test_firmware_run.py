@@ -74,7 +74,7 @@ def test_its_uart_may_be_a_port(ethosu, image):
     assert "QEMU ended by itself (exit code 7)" in err and "by semihosting" in err
 
 
-def test_a_processor_that_gives_up_is_told(ethosu, image, tmp_path):
+def test_a_processor_that_stops_is_told(ethosu, image, tmp_path):
     """An image without vectors where this board's are."""
     elsewhere = tmp_path / "elsewhere.elf"
     move = ["arm-none-eabi-objcopy", "--change-section-address", ".text+0x1000000"]
