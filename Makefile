@@ -112,7 +112,7 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help examples wheel native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
+.PHONY: help examples wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
     demo test test-all test-linux nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
@@ -238,6 +238,19 @@ $(STAMPS)/examples: $(wildcard modules/ethosu/examples/*.py) tools/ethosu_tools/
 wheel: build accel board-images examples ## Make the wheel of the tools, with all that they need, in build/wheel
 	$(call say,wheel)
 	@$(BIN)/python tools/setup/wheel.py $(BUILD)/wheel
+
+# With Debian's gcc-aarch64-linux-gnu, on any machine.
+CROSS := aarch64-linux-gnu-
+OF_AARCH64 = CC=$(CROSS)gcc AR=$(CROSS)ar BUILD=$(abspath $(BUILD)/aarch64)
+
+wheel-aarch64: setup board-images examples
+	@command -v $(CROSS)gcc >/dev/null \
+	    $(call or_say,there is no $(CROSS)gcc; run: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
+	$(call say,wheel for aarch64)
+	@$(SUBMAKE) -C tools/sim_host $(OF_AARCH64)/sim_host SIM=$(abspath $(BUILD)/aarch64/npu_sim)
+	@$(SUBMAKE) -C tools/qemu_plugin $(OF_AARCH64)/qemu_plugin SIM_BUILD=$(abspath $(BUILD)/aarch64/npu_sim)
+	@$(SUBMAKE) -C modules/ethosu/accel $(OF_AARCH64)/accel
+	@$(BIN)/python tools/setup/wheel.py $(BUILD)/wheel aarch64
 
 # Images of all boards, the wheel of the tools, what was tested with what, checksums.
 release: wheel chip-images ## Make images of all boards, wheel and checksums in build/release

@@ -21,9 +21,9 @@ from elftools.elf.gnuversions import GNUVerNeedSection
 from ethosu_tools import boards, paths
 
 LIBRARIES = (
-    "build/sim_host/libethosu_sim.so",
-    "build/qemu_plugin/libethosu_qemu.so",
-    "build/accel/libethosu_accel.so",
+    "sim_host/libethosu_sim.so",
+    "qemu_plugin/libethosu_qemu.so",
+    "accel/libethosu_accel.so",
 )
 SOURCES = (
     "boards/*/board.toml",
@@ -44,41 +44,42 @@ EPOCH = "1767225600"
 MACHINES = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}
 
 
-def images(names: Iterable[str]) -> Iterator[str]:
-    """Firmware images that are built, without and with what a tool that flashes wants."""
-    for name in names:
-        elf = paths.firmware_file(name).relative_to(paths.root())
-        yield from (str(elf), str(elf.with_suffix(".bin")))
-
-
-def copy(file: Path, root: Path, tree: Path) -> Path:
-    """Copy a file to the same place in another tree."""
-    target = tree / file.relative_to(root)
+def copy(file: Path, target: Path) -> None:
+    """Copy a file, and make the folders that it lies in."""
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(file, target)
-    return target
 
 
-def strip(file: Path, program: str, *options: str) -> None:
-    """Take the lines for debuggers out of a file."""
-    subprocess.run([program, *options, str(file)], check=True)
+def copy_built(file: Path, target: Path, *strip: str) -> bool:
+    """Copy a file without what is for debuggers; False: it was not built."""
+    if not file.is_file():
+        return False
+    copy(file, target)
+    if strip:
+        subprocess.run([*strip, str(target)], check=True)
+    return True
 
 
-def fill(tree: Path, root: Path, prefix: str = "") -> list[str]:
-    """Copy what the tools need into `tree`; return what was not built."""
-    built = [*LIBRARIES, *images(board.name for board in boards.every())]
-    absent = [name for name in built if not (root / name).is_file()]
-    for name in built:
-        if name not in absent:
-            target = copy(root / name, root, tree)
-            if target.suffix == ".so":
-                strip(target, f"{prefix}strip", "--strip-unneeded")
-            elif target.suffix == ".elf":
-                strip(target, "arm-none-eabi-strip", "--strip-debug")
+def fill(tree: Path, root: Path, machine: str | None = None) -> list[str]:
+    """Copy what the tools need into `tree`; return what was not built.
+
+    `machine`: of the libraries, which are in build/MACHINE; None: this one's, in build/.
+    """
+    absent = []
+    folder = root / "build" / (machine or "")
+    strip = f"{machine}-linux-gnu-strip" if machine else "strip"
+    for name in LIBRARIES:
+        if not copy_built(folder / name, tree / "build" / name, strip, "--strip-unneeded"):
+            absent.append(str((folder / name).relative_to(root)))
+    for board in boards.every():
+        elf = paths.firmware_file(board.name).relative_to(paths.root())
+        if not copy_built(root / elf, tree / elf, "arm-none-eabi-strip", "--strip-debug"):
+            absent.append(str(elf))
+        copy_built(root / elf.with_suffix(".bin"), tree / elf.with_suffix(".bin"))
     for pattern in SOURCES:
         for file in sorted(root.glob(pattern)):
-            copy(file, root, tree)
-    return [name for name in absent if not name.endswith(".bin")]
+            copy(file, tree / file.relative_to(root))
+    return absent
 
 
 def add_stubs(tools: Path, root: Path) -> None:
@@ -112,8 +113,8 @@ def _glibc(section: GNUVerNeedSection) -> Iterator[tuple[int, int]]:
                 yield int(found[1]), int(found[2])
 
 
-def make(target: Path, root: Path) -> tuple[Path, list[str]]:
-    """Make the wheel in the folder `target`; return it, and what it lacks."""
+def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, list[str]]:
+    """Make the wheel of a machine (None: this one) in `target`; return it, and what it lacks."""
     with tempfile.TemporaryDirectory(prefix="ethosu-wheel-") as work:
         stage = Path(work)
         tools = stage / "tools"
@@ -121,7 +122,7 @@ def make(target: Path, root: Path) -> tuple[Path, list[str]]:
         shutil.copytree(root / "tools/ethosu_tools", tools / "ethosu_tools", ignore=ignored)
         for name in ("pyproject.toml", "LICENSE"):
             shutil.copyfile(root / name, stage / name)
-        absent = fill(tools / "ethosu_tools/tree", root)
+        absent = fill(tools / "ethosu_tools/tree", root, machine)
         add_stubs(tools, root)
         tag = platform_tag((tools / "ethosu_tools/tree").rglob("*.so"))
         (stage / "setup.cfg").write_text(f"[bdist_wheel]\nplat_name = {tag}\n")
@@ -135,9 +136,9 @@ def make(target: Path, root: Path) -> tuple[Path, list[str]]:
     return target / f"ethosu_tools-{version('ethosu-tools')}-py3-none-{tag}.whl", absent
 
 
-def main(target: Path) -> str:
+def main(target: Path, machine: str | None = None) -> str:
     """Make the wheel; returns what is wrong, or nothing."""
-    wheel, absent = make(target, paths.root())
+    wheel, absent = make(target, paths.root(), machine)
     if absent:
         return f"not built: {', '.join(absent)}; run: make wheel"
     print(f"{wheel}  {wheel.stat().st_size:,} bytes")
@@ -145,4 +146,4 @@ def main(target: Path) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])) or 0)
+    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]) or 0)
