@@ -129,6 +129,8 @@ def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, li
         for file in (stage, *stage.rglob("*")):  # a wheel keeps the modes
             file.chmod(0o755 if file.is_dir() else 0o644)
         target.mkdir(parents=True, exist_ok=True)
+        for old in target.glob(f"*{tag.split('_', 3)[3]}.whl"):  # of another release
+            old.unlink()
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"]
         options = ["--no-deps", "--no-build-isolation", "--wheel-dir", str(target.absolute())]
         dated = {"SOURCE_DATE_EPOCH": EPOCH, **os.environ}

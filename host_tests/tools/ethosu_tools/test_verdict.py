@@ -5,7 +5,9 @@ import json
 
 import numpy as np
 import pytest
-from ethosu_tools import tflite, verdict
+from ethosu_tools import romfs, tflite, verdict
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite.writer import Graph, write
 
 from .plan import c_runtime
@@ -103,8 +105,10 @@ def test_a_model_for_the_cpu_alone_is_a_model(ethosu, model, tmp_path):
         code, out, _ = ethosu(command, output, "--json")
         assert code == 0
         json.loads(out, parse_constant=pytest.fail)
-    code, _, err = ethosu("estimate", output)
-    assert code == 3 and "the CPU computes it all" in err
+    code, _, err = ethosu("estimate", source)
+    assert code == 3 and f"{source} has nothing for an NPU: the CPU computes it all" in err
+    with QemuBoard(Machine(romfs=romfs.build({"m.tflite": output.read_bytes()}))) as board:
+        assert board.eval("__import__('ethosu').Model('/rom/m.tflite').selftest()") is True
     assert "never compiled" in ethosu("run", source, "--input", rows)[2]
 
 

@@ -81,7 +81,10 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     system = _system(args)
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         compiled = compile_for(model, system, Path(work))
-        found = latency.estimate(compiled, system)
+        try:
+            found = latency.estimate(compiled, system)
+        except InputError as error:  # the user knows the model by its own name
+            raise InputError(str(error).replace(str(compiled), str(model))) from error
         faster = hints(model, compiled, found, Path(work))
         data = {"model": str(model), **found.as_dict(), "hints": faster}
         if args.cpu:
