@@ -25,12 +25,12 @@ def root() -> Path:
 
 def can_build() -> bool:
     """Can `make` build here, or has the package only what was built for it?"""
-    return (root() / "Makefile").is_file()
+    return root() != _CARRIED
 
 
 def missing(what: str, target: str) -> SetupError:
     """What to say when a file of the tree is not there that `make target` builds."""
-    if root() == _CARRIED:
+    if not can_build():
         return SetupError(
             f"{what} is not there, and this package of ethosu-tools does not hold it: build it in "
             f"the project's source tree with: make {target}, and set ETHOSU_ROOT to that tree"
