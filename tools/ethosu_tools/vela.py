@@ -69,9 +69,9 @@ def _npu(text: str) -> str:
         return text
     meant = [npu for npu in NPUS if text.lower().replace("_", "-") in npu]
     meant = meant or difflib.get_close_matches(text, NPUS)
+    guess = f"did you mean {' or '.join(meant)}? " if meant else ""
     raise argparse.ArgumentTypeError(
-        f"there is no NPU {text!r}; "
-        + (f"did you mean {' or '.join(meant)}?" if meant else f"there are {', '.join(NPUS)}")
+        f"there is no NPU {text!r}; {guess}there are {', '.join(NPUS)}"
     )
 
 
