@@ -11,6 +11,9 @@ ETHOSU_DIR := $(USERMOD_DIR)
 # ETHOSU_VARIABLES=0: no resource variables, which streaming models have. runtime/builder.h: 1.
 CFLAGS_USERMOD += $(foreach name,ETHOSU_VERIFY ETHOSU_U55 ETHOSU_U65 ETHOSU_U85 ETHOSU_PTE ETHOSU_PMU ETHOSU_VARIABLES, \
 	$(if $($(name)),-D$(name)=$($(name))))
+# ETHOSU_AUDIO=0: no module `ethosu_audio`. ETHOSU_AUDIO_MVE=0: it does not use MVE, to compare.
+ETHOSU_AUDIO ?= 1
+CFLAGS_USERMOD += $(if $(ETHOSU_AUDIO_MVE),-DETHOSU_AUDIO_MVE=$(ETHOSU_AUDIO_MVE))
 # ETHOSU_MESSAGES=terse: numbers instead of sentences, no texts for help().
 # ETHOSU_KERNELS: CPU kernels: all, none, or names of runtime/kernels/kernels.def: "CONV_2D PAD SOFTMAX".
 ETHOSU_KERNELS ?= all
@@ -51,9 +54,12 @@ ETHOSU_LEFT_OUT += runtime/executorch/%
 endif
 ifeq ($(ETHOSU_PMU),0)
 ETHOSU_LEFT_OUT += driver/ethosu_pmu.c binding/pmu_object.c
+ifeq ($(ETHOSU_AUDIO),0)
+ETHOSU_LEFT_OUT += audio/% binding/audio_%
 endif
 ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \
-	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*.c runtime/*.c runtime/executorch/*.c runtime/kernels/*.c binding/*.c)))))
+	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*.c runtime/*.c runtime/executorch/*.c runtime/kernels/*.c \
+	audio/*.c binding/*.c)))))
 SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # Code that runs at each inference, or for each number, is compiled for speed, the rest for size.
@@ -61,7 +67,7 @@ ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_verify.c driver/ethosu_verif
 	driver/ethosu_hooks_sync.c driver/ethosu_memory.c driver/ethosu_streams.c \
 	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
 	runtime/executorch/ends.c runtime/executorch/real_pool.c \
-	binding/model_run.c binding/numbers.c binding/semaphore.c
+	audio/% binding/model_run.c binding/numbers.c binding/semaphore.c
 
 # $(call ETHOSU_OBJ,SOURCES). Flags of a target come behind those of the port, and win.
 ETHOSU_OBJ = $(patsubst %.c,$(BUILD)/$(patsubst $(USER_C_MODULES)/%,%,$(ETHOSU_DIR))/%.o,$(1))
@@ -71,7 +77,7 @@ $(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -Os
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off
 # These flags are the whole port's: its own pin.h and the system's poll.h come before ours.
-CFLAGS_USERMOD += $(foreach folder,. driver driver/include runtime binding,-idirafter $(ETHOSU_DIR)/$(folder))
+CFLAGS_USERMOD += $(foreach folder,. audio driver driver/include runtime binding,-idirafter $(ETHOSU_DIR)/$(folder))
 
 # binding/pin.c and rom.c stand in for these functions. A port that links by `ld` itself: ETHOSU_WRAP=--wrap=
 ETHOSU_WRAP ?= -Wl,--wrap=

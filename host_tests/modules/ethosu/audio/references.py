@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""What the front ends have to give: pymicro-features, and numpy from the definitions.
+
+The scripts of MLPerf Tiny (get_dataset.py of the keyword benchmark, common.py of the anomaly
+benchmark) call tf.signal and librosa; `mfcc` and `log_mel` are what these are documented to
+compute, in double precision.
+"""
+
+import numpy as np
+from pymicro_features import MicroFrontend
+
+RATE = 16000
+
+
+def micro(samples):
+    """Rows of integers of pymicro-features, one for 10 ms."""
+    frontend, data, rows, at = MicroFrontend(), samples.tobytes(), [], 0
+    while at + 320 <= len(data):
+        result = frontend.process_samples(data[at : at + 320])
+        at += 2 * result.samples_read
+        if result.features:
+            rows.append(result.features)
+    return np.round(np.array(rows).reshape(-1, 40) / 0.0390625).astype(np.uint16)
+
+
+def spectra(samples, window, fft, hop):
+    """Amplitudes of windows with the shape of a periodic Hann window."""
+    shape = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(window) / window)
+    starts = range(0, len(samples) - window + 1, hop)
+    return np.abs([np.fft.rfft(samples[at : at + window] * shape, fft) for at in starts])
+
+
+def triangles(corners, places):
+    """Weights of each place in each triangle: up from corner i to i + 1, down to i + 2."""
+    low, top, high = (corners[i : len(corners) - 2 + i, None] for i in range(3))
+    return np.maximum(0, np.minimum((places - low) / (top - low), (high - places) / (high - top)))
+
+
+def mfcc(samples, hop=320, gain=1 / 32768):
+    """tf.signal: stft, linear_to_mel_weight_matrix, log, mfccs_from_log_mel_spectrograms."""
+
+    def mel(hertz):
+        return 1127 * np.log(1 + hertz / 700)
+
+    amplitudes = spectra(samples * gain, 480, 512, hop)
+    corners = np.linspace(mel(20.0), mel(4000.0), 42)
+    weights = triangles(corners, mel(np.arange(257) * RATE / 512))
+    weights[:, 0] = 0  # the constant part is left out
+    logs = np.log(amplitudes @ weights.T + 1e-6)
+    k, n = np.arange(10)[:, None], np.arange(40)
+    cosines = 2 * np.cos(np.pi * k * (2 * n + 1) / 80) / np.sqrt(80)
+    return logs @ cosines.T
+
+
+def log_mel(samples, hop=512, gain=1 / 32768):
+    """librosa.feature.melspectrogram (Slaney's scale, area 1) of squares, in decibels."""
+
+    def hertz(mel):
+        return np.where(mel < 15, mel * 200 / 3, 1000 * 6.4 ** ((mel - 15) / 27))
+
+    squares = spectra(samples * gain, 1024, 1024, hop) ** 2
+    highest = 15 + 27 * np.log(8) / np.log(6.4)
+    corners = hertz(np.linspace(0, highest, 130))
+    weights = triangles(corners, np.arange(513) * RATE / 1024)
+    weights *= 2 / (corners[2:] - corners[:-2])[:, None]
+    return 10 * np.log10(squares @ weights.T + np.finfo(float).eps)
+
+
+def sounds():
+    """Samples of many kinds, from silence to what no window can hold, by name."""
+    random = np.random.default_rng(19)
+    time = np.arange(48000)
+    loudness = np.repeat(10 ** random.uniform(0, 4.3, 300), 160)
+    found = {
+        "silence": np.zeros(48000),
+        "faint": random.integers(-2, 3, 48000),
+        "noise": random.normal(0, 3000, 48000),
+        "bursts": random.normal(0, 1, 48000) * loudness,
+        "full scale": random.integers(-32768, 32768, 48000),
+        "lowest": np.full(48000, -32768),
+        "square": np.where(np.sin(time * 0.05) > 0, 32767, -32768),
+        "sweep": 32767 * np.sin(time * time / 60000),
+        "clicks": (random.random(48000) < 0.002) * -32768,
+    }
+    return {name: np.clip(one, -32768, 32767).astype(np.int16) for name, one in found.items()}

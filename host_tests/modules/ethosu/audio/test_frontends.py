@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""The front ends in C, compiled for this machine with ASan and UBSan, against their references."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sharing
+from ethosu_tools.wakeword import speech
+
+from . import references
+
+HERE = Path(__file__).parent
+SOUNDS = references.sounds()
+# What a front end in single precision, as TensorFlow's and librosa's, may be off: of an
+# MFCC a tenth of a step of the keyword model's input; of decibels little, where a band is no mere
+# rounding error of the loudest one.
+MFCC_ERROR, DECIBEL_ERROR, FAINTEST, RANGE = 0.05, 0.01, -80, 80
+
+
+@pytest.fixture(scope="module")
+def run(repo):
+    """Runs frontend.c: `run(data, kind, ...)` returns its bytes."""
+    source = repo / "modules/ethosu/audio"
+    command = [
+        *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Wshadow"),
+        *("-Wconversion", "-Wdouble-promotion", "-ffp-contract=off"),
+        *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{source}"),
+        *(*sorted(source.glob("*.c")), HERE / "frontend.c", "-lm", "-o"),
+    ]
+    program = sharing.program("frontend", command)
+
+    def call(data: bytes, *arguments: object) -> bytes:
+        words = [str(program), *map(str, arguments)]
+        done = subprocess.run(words, input=data, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()[-2000:]
+        return done.stdout
+
+    return call
+
+
+def floats(data: bytes, values: int):
+    return np.frombuffer(data, np.float32).reshape(-1, values)
+
+
+@pytest.mark.parametrize("name", SOUNDS)
+def test_the_micro_frontend_equals_pymicro_features(run, name):
+    rows = np.frombuffer(run(SOUNDS[name].tobytes(), "micro", 160), np.uint16).reshape(-1, 40)
+    assert np.array_equal(rows, references.micro(SOUNDS[name]))
+
+
+@pytest.mark.parametrize("voice", ["en-us", "en-gb"])
+def test_features_of_speech_equal_those_of_pymicro_features(run, voice):
+    samples = speech.say("okay nabu, what is the weather like in the mountains?", voice)
+    rows = np.frombuffer(run(samples.tobytes(), "micro", 160), np.uint16).reshape(-1, 40)
+    assert len(rows) > 300 and rows.max() > 500
+    assert np.array_equal(rows, references.micro(samples))
+
+
+def test_roots_are_rounded_as_the_library_rounds_them(run):
+    random = np.random.default_rng(1)
+    edges = [1 << bit for bit in range(64)]
+    squares = [int(root) ** 2 for root in random.integers(1, 1 << 32, 500, np.uint64)]
+    wide = random.integers(0, 1 << 63, 50).tolist()
+    shifted = [one >> shift for one in wide for shift in range(63)]
+    near = [one + by for one in edges + squares for by in (-1, 0, 1)]
+    numbers = {min(max(0, one), (1 << 64) - 1) for one in near + shifted}
+    numbers = np.array(sorted(numbers), np.uint64)
+    roots = np.frombuffer(run(numbers.tobytes(), "sqrt"), np.uint32)
+    for number, root in zip(numbers.tolist(), roots.tolist(), strict=True):
+        exact = math.isqrt(number)
+        most = 0xFFFF if number < 1 << 32 else 0xFFFFFFFF
+        assert root == min(exact + (number - exact**2 > exact), max(most, exact)), number
+
+
+def test_the_tables_are_those_that_their_program_makes(repo):
+    folder = repo / "modules/ethosu/audio"
+    made = subprocess.run(
+        [sys.executable, folder / "make_tables.py"], check=True, capture_output=True, text=True
+    )
+    assert made.stdout == (folder / "micro_tables.c").read_text()
+
+
+@pytest.mark.parametrize("name", ["noise", "bursts", "sweep", "square", "full scale", "silence"])
+def test_mfcc_are_those_of_the_keyword_benchmark(run, name):
+    samples = SOUNDS[name]
+    gain = float(1 / max(1, samples.max()))  # as get_dataset.py scales a recording
+    rows = floats(run(samples.tobytes(), "mfcc", 320, gain), 10)
+    assert rows.shape == ((48000 - 480) // 320 + 1, 10)
+    assert np.abs(rows - references.mfcc(samples, gain=gain)).max() < MFCC_ERROR
+
+
+@pytest.mark.parametrize("name", ["noise", "bursts", "sweep", "square", "full scale", "silence"])
+def test_the_log_mel_spectrum_is_that_of_the_anomaly_benchmark(run, name):
+    rows = floats(run(SOUNDS[name].tobytes(), "log_mel", 512, 1 / 32768), 128)
+    expected = references.log_mel(SOUNDS[name])
+    assert rows.shape == expected.shape == ((48000 - 1024) // 512 + 1, 128)
+    audible = expected > np.maximum(FAINTEST, expected.max(axis=1, keepdims=True) - RANGE)
+    assert audible.any() or name == "silence"
+    assert np.abs(rows - expected)[audible].max(initial=0) < DECIBEL_ERROR
+    assert np.abs(rows - expected)[expected > FAINTEST].max(initial=0) < 10 * DECIBEL_ERROR
+    assert rows[expected <= FAINTEST].max(initial=-200) < FAINTEST + 1
+
+
+def test_samples_go_through_a_ring_in_order_and_losses_are_counted(run):
+    run(b"", "ring")
+
+
+@pytest.mark.parametrize("kind", ["micro", "mfcc", "log_mel"])
+def test_too_little_sound_gives_no_row(run, kind):
+    assert run(bytes(2 * 479), kind, 160, 1) == b""
+    assert run(b"", kind, 160, 1) == b""

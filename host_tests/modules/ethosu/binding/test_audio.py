@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""Module `ethosu_audio` on a board: features, streams, overruns, refusals, no allocation."""
+
+import ast
+
+import numpy as np
+import pytest
+from ethosu_tools.wakeword import speech
+
+from modules.ethosu.audio import references
+from modules.ethosu.binding.conftest import raised
+from modules.ethosu.binding.contract import INTERNAL, classes, documented
+
+SAMPLES = speech.say("okay nabu", "en-us")[12000:36000]
+
+
+@pytest.fixture
+def audio(board):
+    """A board with the module imported and sound in `sound`."""
+    board.write_file("/sound.pcm", SAMPLES.tobytes(), chunk=16384)
+    board.exec(
+        "import ethosu_audio, gc\nfrom array import array\n"
+        "with open('/sound.pcm', 'rb') as file: sound = file.read()\n"
+        "def room(frontend, kind='f'):\n"
+        "    count = frontend.values * max(1, frontend.rows(len(sound) // 2))\n"
+        "    return array(kind, bytes(count * (4 if kind == 'f' else 2)))\n"
+    )
+    return board
+
+
+def take(board, expression, dtype, values):
+    return np.frombuffer(board.eval(f"bytes({expression})"), dtype).reshape(-1, values)
+
+
+def test_features_on_the_board_equal_pymicro_features(audio):
+    audio.exec("f = ethosu_audio.MicroFrontend()\nr = room(f, 'H')\nn = f.process(sound, r)")
+    expected = references.micro(SAMPLES)
+    assert audio.eval("n") == len(expected)
+    assert np.array_equal(take(audio, "r", np.uint16, 40), expected)
+
+
+def test_pieces_of_any_size_give_the_same_rows(audio):
+    """As arrays, views and bytes, through process() and through a ring that a stream fills."""
+    audio.exec(
+        "f = ethosu_audio.MicroFrontend()\nr = room(f)\nwhole = memoryview(r)\nn = at = 0\n"
+        "view = memoryview(sound)\n"
+        "for size in (0, 2, 318, 320, 640, 5000, 100000):\n"
+        "    piece = view[at:at + size]\n    at += len(piece)\n"
+        "    count = f.rows(len(piece) // 2)\n"
+        "    to = whole[40 * n:40 * (n + count)] if count else r\n"
+        "    made = f.process(array('h', bytes(piece)), to)\n    assert made == count\n    n += made\n"
+        "f.reset()\ntwo = array('f', bytes(2 * 160))\nring = ethosu_audio.Ring(1000)\n"
+        "got = bytearray()\n"
+        "with open('/sound.pcm', 'rb') as file:\n"
+        "    while ring.fill(file, 333) or ring.any():\n"
+        "        got += bytes(memoryview(two)[:40 * f.process(ring, two)])\n"
+    )
+    expected = (references.micro(SAMPLES) * np.float32(0.0390625)).astype(np.float32)
+    assert np.array_equal(take(audio, "r", np.float32, 40), expected)
+    assert np.array_equal(take(audio, "got", np.float32, 40)[: len(expected)], expected)
+    assert audio.eval("(ring.lost, ring.overruns, ring.size)") == (0, 0, 1024)
+
+
+@pytest.mark.parametrize("hop", [320, 480, 100])
+def test_another_hop_takes_other_windows(audio, hop):
+    """Without the past, rows depend on one window only: the first ones of shifted sounds."""
+    audio.exec(
+        f"f = ethosu_audio.MicroFrontend(hop={hop})\nr = room(f, 'H')\nn = f.process(sound, r)"
+    )
+    rows = take(audio, "r", np.uint16, 40)
+    assert audio.eval("n") == len(rows) == (len(SAMPLES) - 480) // hop + 1
+    assert np.array_equal(rows[0], references.micro(SAMPLES[:480])[0])
+    if hop % 160 == 0:
+        # The energies of the windows are those of every so many-th; the noise is learnt slower.
+        assert np.corrcoef(rows[:, 5], references.micro(SAMPLES)[:: hop // 160, 5])[0, 1] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("kind", "reference", "error"),
+    [("Mfcc", references.mfcc, 0.05), ("LogMel", references.log_mel, 0.1)],
+)
+def test_spectra_on_the_board_are_those_of_the_benchmarks(audio, kind, reference, error):
+    audio.exec(f"f = ethosu_audio.{kind}()\nf.gain = 2 / 32768\nr = room(f)\nf.process(sound, r)")
+    values = audio.eval("f.values")
+    assert audio.eval("f.gain") == pytest.approx(2 / 32768)
+    expected = reference(SAMPLES, gain=2 / 32768)
+    rows = take(audio, "r", np.float32, values)
+    heard = expected > -80
+    assert rows.shape == expected.shape and heard.mean() > 0.5
+    assert np.abs(rows - expected)[heard].max() < error
+
+
+def test_nothing_is_allocated_after_construction(audio):
+    audio.exec(
+        "made = [kind() for kind in (ethosu_audio.MicroFrontend, ethosu_audio.Mfcc, "
+        "ethosu_audio.LogMel)]\n"
+        "ring = ethosu_audio.Ring(4096)\npiece = array('h', range(100))\n"
+        "rows = [array('f', bytes(4 * f.values)) for f in made]\n"
+        "file = open('/sound.pcm', 'rb')\n"
+        "def work():\n"
+        "    for i in range(3):\n"
+        "        for _ in range(40):\n"
+        "            ring.fill(file, 50); ring.write(piece); made[i].process(ring, rows[i])\n"
+        "work(); gc.collect(); before = gc.mem_alloc(); gc.disable(); work()\n"
+        "used = gc.mem_alloc() - before; gc.enable(); file.close()"
+    )
+    assert audio.eval("used") == 0
+
+
+def test_a_timer_writes_while_the_program_reads_and_overruns_are_told(audio):
+    audio.exec(
+        "import machine, time\nring = ethosu_audio.Ring(256)\npiece = array('h', [7] * 100)\n"
+        "ticks = 0\n"
+        "def tick(_):\n"
+        "    global ticks\n    ring.write(piece); ticks += 1\n"
+        "timer = machine.Timer(-1, period=1, callback=tick)\n"
+        "while ticks < 10: time.sleep_ms(1)\n"
+        "timer.deinit(); time.sleep_ms(5)  # a last call may be under way\n"
+    )
+    assert audio.eval("ring.any() == 256 and ring.lost == 100 * ticks - 256")
+    assert audio.eval("ring.overruns == ticks - 2")
+    assert "lost in" in audio.eval("repr(ring)")
+    audio.exec("into = array('h', bytes(600))\nn = ring.readinto(into)")
+    assert audio.eval("(n, list(into[:256]) == [7] * 256, ring.any())") == (512, True, 0)
+
+
+STREAM = (
+    "class Stream:\n"
+    "    def __init__(self, *answers): self.answers = list(answers)\n"
+    "    def readinto(self, buffer):\n"
+    "        answer = self.answers.pop(0)\n"
+    "        if isinstance(answer, bytes):\n"
+    "            buffer[:len(answer)] = answer\n            return len(answer)\n"
+    "        return answer\n"
+)
+
+
+def test_a_stream_may_give_half_a_sample_or_nothing(audio):
+    audio.exec(
+        STREAM + "ring = ethosu_audio.Ring(4)\ns = Stream(b'abc', None, b'defgh', b'')\n"
+        "counts = [ring.fill(s), ring.fill(s), ring.fill(s), ring.fill(s)]\n"
+        "into = bytearray(8)\nn = ring.readinto(into)"
+    )
+    assert audio.eval("(counts, n, bytes(into))") == ([1, 0, 3, 0], 8, b"abcdefgh")
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("f.process(5, r)", "TypeError samples is of type int, a buffer expected"),
+        ("f.process(array('f', [1]), r)", "TypeError samples has typecode 'f', 'h' expected"),
+        ("f.process(b'abc', r)", "ValueError samples: 3 bytes"),
+        ("f.process(sound, array('b', bytes(40)))", "TypeError rows has typecode 'b', 'f' or 'H'"),
+        ("m.process(sound, array('H', bytes(20)))", "TypeError rows has typecode 'H', 'f' expect"),
+        ("f.process(sound, array('f', bytes(400)))", "ValueError rows holds 100 numbers, a multip"),
+        ("f.process(sound, array('f', []))", "ValueError rows holds 0 numbers, a multiple of 40"),
+        ("f.process(sound, bytes(160))", "TypeError rows is of type bytes, a writable buffer"),
+        ("f.process(sound, r)", "ValueError 24000 samples finish 148 rows, rows has room for 1"),
+        ("f.rows(-1)", "ValueError samples is -1, 0 or more expected"),
+        ("f.gain = 1", "AttributeError"),
+        ("ethosu_audio.MicroFrontend(hop=0)", "ValueError MicroFrontend: hop is out of its range"),
+        ("ethosu_audio.MicroFrontend(hop=481)", "ValueError MicroFrontend: hop is out of its"),
+        ("ethosu_audio.Mfcc(window=-1)", "ValueError Mfcc: window is out of its range, 1 to 2048"),
+        ("ethosu_audio.Mfcc(window=4)", "ValueError Mfcc: window is out of its range"),
+        ("ethosu_audio.Mfcc(hop=481)", "ValueError Mfcc: hop is out of its range; hop is at most"),
+        ("ethosu_audio.Mfcc(coefficients=41)", "ValueError Mfcc: coefficients is out of its"),
+        (
+            "ethosu_audio.LogMel(bands=257)",
+            "ValueError LogMel: bands is out of its range, 1 to 256",
+        ),
+        ("ethosu_audio.LogMel(high_hz=8001)", "ValueError LogMel: high_hz is out of its range"),
+        ("ethosu_audio.LogMel(low_hz=float('nan'))", "ValueError LogMel: low_hz is out of its"),
+        ("ethosu_audio.LogMel(coefficients=3)", "TypeError"),
+        ("ethosu_audio.Ring(0)", "ValueError size is 0, 1 to 2097152 expected"),
+        ("ring.write(None)", "TypeError samples is of type NoneType, a buffer expected"),
+        ("ring.fill(5)", "AttributeError 'int' object has no attribute 'readinto'"),
+        ("ring.fill(Stream(9))", "ValueError the stream's readinto() returned 9, 0 to 8 expected"),
+        ("ring.fill(Stream(-1))", "ValueError the stream's readinto() returned -1"),
+        ("ring.fill(Stream('x'))", "TypeError"),
+        ("ring.fill(Stream(), -1)", "ValueError most is -1, 0 or more expected"),
+        ("ring.readinto(bytes(2))", "TypeError buffer is of type bytes, a writable buffer"),
+    ],
+)
+def test_a_wrong_use_is_told_and_the_next_call_works(audio, code, expected):
+    audio.exec(
+        STREAM + "f, m = ethosu_audio.MicroFrontend(), ethosu_audio.Mfcc()\n"
+        "ring = ethosu_audio.Ring(4)\nr = array('f', bytes(160))\n"
+    )
+    assert raised(audio, code).startswith(expected)
+    assert audio.eval("(f.process(sound[:960], r), ring.write(b'abcd'))") == (1, 2)
+
+
+def test_the_stub_tells_the_truth(audio, repo):
+    stub = ast.parse((repo / "modules/ethosu/ethosu_audio.pyi").read_text())
+    common = documented(classes(stub)["_Frontend"].body)[0]
+    assert set(audio.eval("dir(ethosu_audio)")) - INTERNAL == documented(stub.body)[0] - {
+        "_Frontend"
+    }
+    audio.exec(
+        "made = {'Ring': ethosu_audio.Ring(1), 'Mfcc': ethosu_audio.Mfcc(), "
+        "'LogMel': ethosu_audio.LogMel(), 'MicroFrontend': ethosu_audio.MicroFrontend()}"
+    )
+    for name, node in classes(stub).items():
+        if name != "_Frontend":
+            names = documented(node.body)[0] | (set() if name == "Ring" else common)
+            assert set(audio.eval(f"dir(ethosu_audio.{name})")) - INTERNAL <= names
+            for one in names - INTERNAL:
+                assert audio.eval(f"hasattr(made[{name!r}], {one!r})"), (name, one)

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Front ends: sound becomes the features that models of speech and of sounds take.
+ *
+ * All take 16-bit samples at 16 kHz, and give a row of features for each hop. None allocates: their
+ * memory is the caller's. `micro` is the integer front end of wake-word models, `mel` the log-mel
+ * spectrum and the MFCC of others. A ring takes samples from an interrupt.
+ */
+#ifndef ETHOSU_AUDIO_H
+#define ETHOSU_AUDIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "micro_fft.h"
+
+/** Samples in a second. */
+#define ETHOSU_AUDIO_RATE 16000
+
+/** Samples of which one row is made, and how far the next ones are. */
+struct ethosu_audio_window {
+    int16_t *samples; /**< of the last `size` samples those that are there */
+    size_t size;
+    size_t hop; /**< at most `size` */
+    size_t used;
+};
+
+/** Rows that so many further samples finish. */
+size_t ethosu_audio_rows(const struct ethosu_audio_window *window, size_t samples);
+
+/**
+ * Take samples until the window is full.
+ *
+ * @return how many were taken
+ */
+size_t ethosu_audio_window_take(struct ethosu_audio_window *window, const int16_t *samples,
+                                size_t count);
+
+/** Is the window full, so that a row can be made? */
+bool ethosu_audio_window_full(const struct ethosu_audio_window *window);
+
+/** Move a full window on by one hop. */
+void ethosu_audio_window_advance(struct ethosu_audio_window *window);
+
+/** Values of a row of the micro frontend. */
+#define ETHOSU_AUDIO_MICRO_BANDS 40
+/** Samples of which it makes a row. */
+#define ETHOSU_AUDIO_MICRO_WINDOW 480
+/** What a value of a row has to be multiplied with, for models of microWakeWord. */
+#define ETHOSU_AUDIO_MICRO_SCALE 0.0390625f
+
+/** A spectrum, and then its energies in its place. */
+union ethosu_audio_bins {
+    struct micro_complex spectrum[MICRO_FFT / 2 + 1];
+    int32_t energies[MICRO_FFT / 2 + 1];
+};
+
+/** The micro frontend of TensorFlow Lite: window, FFT, filters, noise reduction, gain, logarithm.
+ */
+struct ethosu_audio_micro {
+    struct ethosu_audio_window window;
+    uint32_t noise[ETHOSU_AUDIO_MICRO_BANDS]; /**< its estimate in each band */
+    int16_t samples[ETHOSU_AUDIO_MICRO_WINDOW];
+    int16_t windowed[MICRO_FFT];
+    union ethosu_audio_bins bins;
+};
+
+/** Begin: silence so far. `hop`: samples from one row to the next, 1 to 480. */
+void ethosu_audio_micro_start(struct ethosu_audio_micro *micro, size_t hop);
+
+/** Make a row of a full window: ETHOSU_AUDIO_MICRO_BANDS values. */
+void ethosu_audio_micro_row(struct ethosu_audio_micro *micro, uint16_t *row);
+
+/** Most samples of a window of a mel front end, and most bands. */
+#define ETHOSU_AUDIO_MEL_WINDOW 2048
+#define ETHOSU_AUDIO_MEL_BANDS 256
+
+/** How frequencies become positions on the scale of the bands. */
+enum ethosu_audio_scale {
+    /** 1127 ln(1 + f/700), triangles over these positions: HTK, TensorFlow. */
+    ETHOSU_AUDIO_HTK,
+    /** Linear below 1 kHz, triangles over Hz, each of area 1: Slaney, librosa. */
+    ETHOSU_AUDIO_SLANEY,
+};
+
+/** What a mel front end computes. */
+struct ethosu_audio_mel_config {
+    size_t window; /**< samples; the FFT takes the next power of two */
+    size_t hop;
+    size_t bands;
+    size_t coefficients; /**< of the DCT; 0: none, the rows are the logarithms */
+    float low_hz;
+    float high_hz;
+    enum ethosu_audio_scale scale;
+    bool power;       /**< of squares of amplitudes, not of amplitudes */
+    float offset;     /**< is added to each band before the logarithm */
+    float multiplier; /**< of the natural logarithm */
+};
+
+/** One rising and falling triangle over the bins of the FFT. */
+struct ethosu_audio_triangle {
+    uint16_t start;
+    uint16_t width;
+    uint32_t weights; /**< index of the first */
+};
+
+/** Log-mel spectrum or MFCC; its arrays are in the memory that _start() was given. */
+struct ethosu_audio_mel {
+    struct ethosu_audio_window window;
+    struct ethosu_audio_mel_config config;
+    size_t fft;   /**< real numbers that are transformed */
+    float gain;   /**< each sample is multiplied by this: 1/32768, unless it is changed */
+    float *shape; /**< of the window */
+    float *turns; /**< factors of the FFT, see mel_fft.h */
+    float *real;
+    float *imaginary;
+    float *bands;
+    float *weights;
+    float *cosines; /**< of the DCT, a row for each coefficient */
+    struct ethosu_audio_triangle *triangles;
+};
+
+/**
+ * What is wrong with a configuration.
+ *
+ * @return NULL if nothing is, else the name of the member that is out of its range
+ */
+const char *ethosu_audio_mel_check(const struct ethosu_audio_mel_config *config);
+
+/** Bytes of memory that a front end with this configuration, which is right, needs. */
+size_t ethosu_audio_mel_size(const struct ethosu_audio_mel_config *config);
+
+/**
+ * Begin: no samples so far.
+ *
+ * @param memory  ethosu_audio_mel_size() bytes, aligned as a float, which stay the front end's
+ */
+void ethosu_audio_mel_start(struct ethosu_audio_mel *mel,
+                            const struct ethosu_audio_mel_config *config, void *memory);
+
+/** Values of a row. */
+size_t ethosu_audio_mel_values(const struct ethosu_audio_mel *mel);
+
+/** Make a row of a full window: ethosu_audio_mel_values() numbers. */
+void ethosu_audio_mel_row(struct ethosu_audio_mel *mel, float *row);
+
+/** Samples on their way from one writer to one reader, of which one may be an interrupt. */
+struct ethosu_audio_ring {
+    int16_t *samples;
+    uint32_t size;     /**< a power of two */
+    uint32_t written;  /**< ever, modulo 2^32 */
+    uint32_t read;     /**< ever, modulo 2^32 */
+    uint32_t lost;     /**< that found no room */
+    uint32_t overruns; /**< how often some were lost */
+};
+
+/** Samples that can be read. */
+uint32_t ethosu_audio_ring_count(const struct ethosu_audio_ring *ring);
+
+/** Write samples; those for which there is no room are lost, and counted. May be an interrupt's. */
+void ethosu_audio_ring_write(struct ethosu_audio_ring *ring, const int16_t *samples, size_t count);
+
+/**
+ * Memory in one piece to which the writer, or its DMA, can write; see ethosu_audio_ring_wrote().
+ *
+ * @return samples that fit there
+ */
+uint32_t ethosu_audio_ring_room(struct ethosu_audio_ring *ring, int16_t **samples);
+
+/** So many samples were written to what ethosu_audio_ring_room() gave. */
+void ethosu_audio_ring_wrote(struct ethosu_audio_ring *ring, uint32_t count);
+
+/**
+ * Samples in one piece that the reader can read; see ethosu_audio_ring_took().
+ *
+ * @return how many there are
+ */
+uint32_t ethosu_audio_ring_piece(const struct ethosu_audio_ring *ring, const int16_t **samples);
+
+/** So many samples of what ethosu_audio_ring_piece() gave are read. */
+void ethosu_audio_ring_took(struct ethosu_audio_ring *ring, uint32_t count);
+
+#endif

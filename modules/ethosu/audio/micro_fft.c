@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The 16-bit FFT of the micro frontend; see micro_fft.h.
+ *
+ * Pairs of samples are 256 complex numbers; four stages of radix 4 transform them, and a last step
+ * splits the result into the spectrum of the 512 real numbers. Before each stage the numbers are
+ * divided by 4, which is a product with 8191/32768, rounded.
+ */
+#include "micro_fft.h"
+
+#include <stddef.h>
+
+#include "micro_mve.h"
+#include "micro_tables.h"
+
+#define COUNT (MICRO_FFT / 2)
+#define QUARTER 8191 /**< 32767 / 4 */
+#define HALF 16383   /**< 32767 / 2 */
+
+/** Position of a number of 6 bits whose three digits to the base 4 are read backwards. */
+static size_t reversed(size_t number)
+{
+    return (number & 3) << 4 | (number & 12) | number >> 4;
+}
+
+#if ETHOSU_AUDIO_MVE
+
+/** Product of complex numbers, each sum of products rounded once. */
+static inline int16x8_t times(int16x8_t a, int16x8_t b)
+{
+    int16x8_t real = vqrdmlsdhq_s16(vdupq_n_s16(0), a, b);
+    return vqrdmladhxq_s16(real, a, b);
+}
+
+/** Two or four times as small. */
+static inline int16x8_t divided(int16x8_t value, int16_t by)
+{
+    return vqrdmulhq_n_s16(value, by);
+}
+
+/** Numbers out[0..3] of four butterflies of in[0..3], which are divided and turned already. */
+static inline void butterflies(const int16x8_t in[4], int16x8_t out[4])
+{
+    int16x8_t sum_even = vaddq_s16(in[0], in[2]);
+    int16x8_t difference_even = vsubq_s16(in[0], in[2]);
+    int16x8_t sum_odd = vaddq_s16(in[1], in[3]);
+    int16x8_t difference_odd = vsubq_s16(in[1], in[3]);
+    out[0] = vaddq_s16(sum_even, sum_odd);
+    out[1] = vcaddq_rot270_s16(difference_even, difference_odd);
+    out[2] = vsubq_s16(sum_even, sum_odd);
+    out[3] = vcaddq_rot90_s16(difference_even, difference_odd);
+}
+
+/** First stage: reads the numbers in the order of time, writes them where the others want them. */
+static void first_stage(const int16_t *samples, struct micro_complex *out)
+{
+    const uint32x4_t places = {0, COUNT / 4, COUNT / 2, COUNT / 4 * 3};
+    for (size_t i = 0; i < COUNT / 4; i += 4) {
+        int16x8_t in[4];
+        int16x8_t result[4];
+        for (size_t j = 0; j < 4; j++) {
+            in[j] = divided(vldrhq_s16(samples + 2 * (i + j * (COUNT / 4))), QUARTER);
+        }
+        butterflies(in, result);
+        int32_t *block = (int32_t *)(void *)(out + 4 * reversed(i));
+        for (size_t j = 0; j < 4; j++) {
+            vstrwq_scatter_shifted_offset_s32(block + j, places, vreinterpretq_s32_s16(result[j]));
+        }
+    }
+}
+
+/** One of the other stages: butterflies of numbers that are `size` apart. */
+static void stage(struct micro_complex *numbers, size_t size, const int16_t *twiddles)
+{
+    for (size_t block = 0; block < COUNT; block += 4 * size) {
+        for (size_t k = 0; k < size; k += 4) {
+            int16_t *first = &numbers[block + k].real;
+            int16x8_t in[4] = {divided(vldrhq_s16(first), QUARTER)};
+            int16x8_t result[4];
+            for (size_t j = 1; j < 4; j++) {
+                in[j] = times(divided(vldrhq_s16(first + 2 * j * size), QUARTER),
+                              vldrhq_s16(twiddles + 2 * ((j - 1) * size + k)));
+            }
+            butterflies(in, result);
+            for (size_t j = 0; j < 4; j++) {
+                vstrhq_s16(first + 2 * j * size, result[j]);
+            }
+        }
+    }
+}
+
+/** Split numbers 1 to 128 and those that mirror them. */
+static void split(struct micro_complex *spectrum)
+{
+    const uint32x4_t backwards = {3, 2, 1, 0};
+    const int16x8_t zero = vdupq_n_s16(0);
+    // GCC 12 gets constant predicates wrong, so a comparison makes this one.
+    const int16x8_t parts = {0, -1, 0, -1, 0, -1, 0, -1};
+    const mve_pred16_t imaginary = vcmpltq_n_s16(parts, 0);
+    for (size_t k = 1; k <= COUNT / 2; k += 4) {
+        int16_t *low = &spectrum[k].real;
+        int32_t *high = (int32_t *)(void *)(spectrum + COUNT - k - 3);
+        int16x8_t mirror = vreinterpretq_s16_s32(vldrwq_gather_shifted_offset_s32(high, backwards));
+        int16x8_t a = divided(vldrhq_s16(low), HALF);
+        int16x8_t b = divided(vsubq_m_s16(mirror, zero, mirror, imaginary), HALF);
+        int16x8_t sum = vaddq_s16(a, b);
+        int16x8_t turned = times(vsubq_s16(a, b), vldrhq_s16(micro_split_twiddles + 2 * (k - 1)));
+        int16x8_t upper = vhsubq_s16(sum, turned);
+        vstrhq_s16(low, vhaddq_s16(sum, turned));
+        upper = vhsubq_m_s16(upper, turned, sum, imaginary);
+        vstrwq_scatter_shifted_offset_s32(high, backwards, vreinterpretq_s32_s16(upper));
+    }
+}
+
+#else
+
+/** Product of 16-bit fractions, rounded. */
+static int16_t divided(int16_t value, int16_t by)
+{
+    return (int16_t)((value * by + (1 << 14)) >> 15);
+}
+
+static struct micro_complex both_divided(struct micro_complex value, int16_t by)
+{
+    return (struct micro_complex){divided(value.real, by), divided(value.imaginary, by)};
+}
+
+static struct micro_complex plus(struct micro_complex a, struct micro_complex b)
+{
+    return (struct micro_complex){(int16_t)(a.real + b.real), (int16_t)(a.imaginary + b.imaginary)};
+}
+
+static struct micro_complex minus(struct micro_complex a, struct micro_complex b)
+{
+    return (struct micro_complex){(int16_t)(a.real - b.real), (int16_t)(a.imaginary - b.imaginary)};
+}
+
+/** Product of complex numbers, each sum of products rounded once. */
+static struct micro_complex times(struct micro_complex a, const int16_t *b)
+{
+    return (struct micro_complex){
+        (int16_t)((a.real * b[0] - a.imaginary * b[1] + (1 << 14)) >> 15),
+        (int16_t)((a.real * b[1] + a.imaginary * b[0] + (1 << 14)) >> 15)};
+}
+
+/** Numbers out[0], out[apart]... of a butterfly of in[0..3], which are divided and turned. */
+static void butterfly(const struct micro_complex in[4], struct micro_complex *out, size_t apart)
+{
+    struct micro_complex sum_even = plus(in[0], in[2]);
+    struct micro_complex difference_even = minus(in[0], in[2]);
+    struct micro_complex sum_odd = plus(in[1], in[3]);
+    struct micro_complex difference_odd = minus(in[1], in[3]);
+    struct micro_complex turned = {difference_odd.imaginary, (int16_t)-difference_odd.real};
+    out[0] = plus(sum_even, sum_odd);
+    out[apart] = plus(difference_even, turned);
+    out[2 * apart] = minus(sum_even, sum_odd);
+    out[3 * apart] = minus(difference_even, turned);
+}
+
+/** First stage: reads the numbers in the order of time, writes them where the others want them. */
+static void first_stage(const int16_t *samples, struct micro_complex *out)
+{
+    for (size_t i = 0; i < COUNT / 4; i++) {
+        struct micro_complex in[4];
+        for (size_t j = 0; j < 4; j++) {
+            const int16_t *pair = samples + 2 * (i + j * (COUNT / 4));
+            in[j] = both_divided((struct micro_complex){pair[0], pair[1]}, QUARTER);
+        }
+        butterfly(in, out + 4 * reversed(i), 1);
+    }
+}
+
+/** One of the other stages: butterflies of numbers that are `size` apart. */
+static void stage(struct micro_complex *numbers, size_t size, const int16_t *twiddles)
+{
+    for (size_t block = 0; block < COUNT; block += 4 * size) {
+        for (size_t k = 0; k < size; k++) {
+            struct micro_complex *first = numbers + block + k;
+            struct micro_complex in[4] = {both_divided(first[0], QUARTER)};
+            for (size_t j = 1; j < 4; j++) {
+                in[j] = times(both_divided(first[j * size], QUARTER),
+                              twiddles + 2 * ((j - 1) * size + k));
+            }
+            butterfly(in, first, size);
+        }
+    }
+}
+
+/** Split numbers 1 to 128 and those that mirror them. */
+static void split(struct micro_complex *spectrum)
+{
+    for (size_t k = 1; k <= COUNT / 2; k++) {
+        struct micro_complex *low = spectrum + k;
+        struct micro_complex *high = spectrum + COUNT - k;
+        struct micro_complex a = both_divided(*low, HALF);
+        struct micro_complex b =
+            both_divided((struct micro_complex){high->real, (int16_t)-high->imaginary}, HALF);
+        struct micro_complex sum = plus(a, b);
+        struct micro_complex turned = times(minus(a, b), micro_split_twiddles + 2 * (k - 1));
+        low->real = (int16_t)((sum.real + turned.real) >> 1);
+        low->imaginary = (int16_t)((sum.imaginary + turned.imaginary) >> 1);
+        high->real = (int16_t)((sum.real - turned.real) >> 1);
+        high->imaginary = (int16_t)((turned.imaginary - sum.imaginary) >> 1);
+    }
+}
+
+#endif
+
+void micro_fft(const int16_t *samples, struct micro_complex *spectrum)
+{
+    first_stage(samples, spectrum);
+    stage(spectrum, 4, micro_twiddles);
+    stage(spectrum, 16, micro_twiddles + 2 * 3 * 4);
+    stage(spectrum, 64, micro_twiddles + 2 * 3 * (4 + 16));
+    int32_t even = (spectrum[0].real * HALF + (1 << 14)) >> 15;
+    int32_t odd = (spectrum[0].imaginary * HALF + (1 << 14)) >> 15;
+    split(spectrum);
+    spectrum[0] = (struct micro_complex){(int16_t)(even + odd), 0};
+    spectrum[COUNT] = (struct micro_complex){(int16_t)(even - odd), 0};
+}
