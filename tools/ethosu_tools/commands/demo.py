@@ -7,8 +7,8 @@ import re
 import shutil
 import sys
 import wave
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +18,38 @@ from ..errors import InputError
 from ..files import write_whole
 from ..ui import Ui
 from ..wakeword import features, listen, picture, plot, results, speech, words
-from ..wakeword.stage import Stage, command, open_stage
+from ..wakeword.stage import IMPORTS, Source, Stage, command, open_stage
 
 VOICE = "en-us"
 # What no model may take for its wake word.
 OTHER_PHRASE = "hello world"
 
 EPILOG = """\
-Without --say and --wav the model's own wake word is spoken, then a sentence that must not
-trigger. All that the board gets is kept, to go on with by hand.
+The board gets samples, as from a microphone, and makes its own features. Without --say and --wav
+the first model's wake word is spoken, then a sentence that must not trigger, both from files in the
+board's ROM; then the word again, sent over the console. All that the board gets is kept, to go on
+with by hand.
 
     ethosu demo wakeword
-    ethosu demo wakeword --model alexa --voice en-gb
+    ethosu demo wakeword --model alexa hey_jarvis --voice en-gb
     ethosu demo wakeword --say "okay, now what?" --on sim
     ethosu demo wakeword --wav recording.wav --on /dev/ttyACM0
 """
 
 
+# A processor of 160 MHz that takes one clock cycle for each instruction.
+CLOCK_HZ = 160_000_000
+
+
 @dataclass(frozen=True)
 class Sound:
-    """One thing to listen to: samples, and the rows of features made of them."""
+    """One thing to listen to: samples, and the rows that the PC's front end makes of them."""
 
     title: str
     name: str
     samples: Array
     rows: Array
+    streamed: bool = False
 
     @property
     def seconds(self) -> float:
@@ -50,9 +57,9 @@ class Sound:
         return len(self.samples) / speech.RATE
 
     @property
-    def file(self) -> str:
-        """The name of the file of rows, on the board and here."""
-        return f"{self.name}.f32"
+    def source(self) -> Source:
+        """Where the board hears it."""
+        return Source(f"{self.name}.pcm", self.samples.astype("<i2").tobytes(), self.streamed)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,9 +78,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sound.add_argument("--wav", metavar="FILE", type=Path, help="a recording instead of espeak-ng")
     parser.add_argument(
         "--model",
-        default=words.NAMES[0],
+        nargs="+",
+        default=[words.NAMES[0], "alexa"],
         choices=words.NAMES,
-        help="wake word to listen for (default: %(default)s)",
+        help="wake words to listen for, all at a time (default: okay_nabu alexa)",
+    )
+    parser.add_argument(
+        "--stream", action="store_true", help="send all sounds over the console, none to ROM"
     )
     parser.add_argument("--voice", default=VOICE, help="espeak-ng's voice (default: %(default)s)")
     parser.add_argument(
@@ -104,70 +115,89 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     expected = [results.reference(word, sound.rows) for sound in sounds]
     ui.note(f"Vela compiles {word.name} for {args.npu}")
     folder = args.output or paths.work("demo")
+    chosen = [words.load(name) for name in dict.fromkeys(args.model)]
+    sounds = _sounds(args, chosen[0], ui)
+    expected = [
+        {word.name: results.reference(word, sound.rows) for word in chosen} for sound in sounds
+    ]
+    folder = args.output or paths.root() / "build/demo"
     try:
-        rom = _fill(folder, word, args.npu, sounds)
+        rom = _fill(folder, chosen, args.npu, sounds, ui)
     except OSError as error:
         raise InputError(f"{folder} cannot be filled: {error.strerror}") from error
     ui.note(f"opening {args.on}")
-    found = []
+    found, counts = [], None
     with open_stage(args.on, args.npu, rom) as stage:
         for sound, reference in zip(sounds, expected, strict=True):
-            found.append(_listen(stage, word, sound, len(reference.raw), ui))
-            results.compare(found[-1], reference, sound.title)
+            lines = _listen(stage, chosen, sound, len(reference[chosen[0].name].raw), ui)
+            found.append({word.name: results.gather(lines, word.name) for word in chosen})
+            for name, result in found[-1].items():
+                results.compare(result, reference[name], f"{sound.title}, {name}")
+            counts = counts or results.counts(lines)
     if args.picture:
-        _draw(args.picture, word, sounds, found)
+        _draw(args.picture, chosen[0], sounds, [each[chosen[0].name] for each in found])
     return {
-        "model": word.name,
-        "phrase": word.phrase,
-        "cutoff": word.cutoff,
-        "window": word.window,
+        "words": [
+            {key: value for key, value in asdict(word).items() if key != "model"} for word in chosen
+        ],
         "npu": args.npu,
         "on": args.on,
         "rom": str(rom),
         "sounds": [
             {
                 "title": sound.title,
-                "file": sound.file,
+                "file": None if sound.streamed else sound.source.file,
                 "seconds": sound.seconds,
-                **asdict(result),
-                "verdict": results.sentence(word.name, result),
+                "words": {
+                    name: {**asdict(result), "verdict": results.sentence(name, result)}
+                    for name, result in each.items()
+                },
             }
-            for sound, result in zip(sounds, found, strict=True)
+            for sound, each in zip(sounds, found, strict=True)
         ],
-        "equal_to_reference": sum(len(result.raw) for result in found),
-        "try": command(word, sounds[0].file),
+        "equal_to_reference": sum(len(one.raw) for each in found for one in each.values()),
+        "instructions_per_10_ms": counts,
+        "try": command(chosen, replace(sounds[0], streamed=False).source),
     }
 
 
 def _sounds(args: argparse.Namespace, word: words.WakeWord, ui: Ui) -> list[Sound]:
     if args.wav:
         ui.note(f"reading {args.wav}")
-        return [_sound(args.wav.name, args.wav.stem, speech.read_wav(args.wav))]
+        return [_sound(args.wav.name, args.wav.stem, speech.read_wav(args.wav), args.stream)]
     texts = [word.phrase, OTHER_PHRASE] if args.say is None else [args.say]
     sounds = []
     for text in texts:
         ui.note(f"espeak-ng says {text!r} as {args.voice}")
-        sounds.append(_sound(f'"{text}"', text, speech.say(text, args.voice)))
+        sounds.append(_sound(f'"{text}"', text, speech.say(text, args.voice), args.stream))
+    if args.say is None and not args.stream:
+        title = f"{sounds[0].title} over the console"
+        sounds.append(replace(sounds[0], title=title, streamed=True))
     return sounds
 
 
-def _sound(title: str, text: str, samples: Array) -> Sound:
+def _sound(title: str, text: str, samples: Array, streamed: bool) -> Sound:
     name = re.sub(r"\W+", "_", text.lower(), flags=re.ASCII).strip("_")[:24] or "sound"
-    return Sound(title, name, samples, features.from_samples(samples))
+    return Sound(title, name, samples, features.from_samples(samples), streamed)
 
 
-def _fill(folder: Path, word: words.WakeWord, npu: str, sounds: list[Sound]) -> Path:
+def _fill(
+    folder: Path, chosen: Sequence[words.WakeWord], npu: str, sounds: Sequence[Sound], ui: Ui
+) -> Path:
     """Put into `folder` what one can hear, and into its `rom` all that the board gets."""
     rom = folder / "rom"
     rom.mkdir(parents=True, exist_ok=True)
-    for old in (*rom.glob("*.f32"), *rom.glob("*.tflite")):
+    for old in (*rom.glob("*.pcm"), *rom.glob("*.tflite")):
         old.unlink()
-    compiled = folder / f"{word.name}_vela.tflite"
-    vela.compile_model(word.model, npu, compiled)
-    shutil.copy(compiled, rom / f"{word.name}.tflite")
+    for word in chosen:
+        ui.note(f"Vela compiles {word.name} for {npu}")
+        compiled = folder / f"{word.name}_vela.tflite"
+        vela.compile_model(word.model, npu, compiled)
+        shutil.copy(compiled, rom / f"{word.name}.tflite")
     shutil.copy(listen.__file__, rom)
     for sound in sounds:
-        (rom / sound.file).write_bytes(sound.rows.tobytes())
+        if not sound.streamed:
+            (rom / sound.source.file).write_bytes(sound.source.pcm)
         _write_wav(folder / f"{sound.name}.wav", sound.samples)
     return rom
 
@@ -180,18 +210,21 @@ def _write_wav(path: Path, samples: Array) -> None:
         file.writeframes(samples.astype("<i2").tobytes())
 
 
-def _listen(stage: Stage, word: words.WakeWord, sound: Sound, total: int, ui: Ui) -> results.Result:
-    """Stream one sound, showing the answers as they come."""
+def _listen(
+    stage: Stage, chosen: Sequence[words.WakeWord], sound: Sound, total: int, ui: Ui
+) -> list[str]:
+    """Give one sound to the board, showing the first word's answers as they come."""
     lines: list[str] = []
-    title = f"{word.name} listens to {sound.title}"
-    with plot.watch(ui.console, title, word, total, sound.seconds) as show:
+    names = " and ".join(word.name for word in chosen)
+    title = f"{names} listen{'s' if len(chosen) == 1 else ''} to {sound.title}"
+    with plot.watch(ui.console, title, chosen[0], total, sound.seconds) as show:
 
         def say(line: str) -> None:
             lines.append(line)
             show(line)
 
-        stage(word, sound.file, say)
-    return results.gather(lines)
+        stage(chosen, sound.source, say)
+    return lines
 
 
 def _draw(
@@ -204,24 +237,41 @@ def _draw(
 
 
 def render(data: dict[str, Any]) -> str:
-    """Say what was detected, what was compared, and how to go on."""
+    """Say what was detected, what was compared, what it cost, and how to go on."""
     return "\n".join(
         [
-            *(f"{sound['title']}: {sound['verdict']}" for sound in data["sounds"]),
+            *(
+                f"{sound['title']}: {result['verdict']}"
+                for sound in data["sounds"]
+                for result in sound["words"].values()
+            ),
             *_hint(data),
             "",
-            f"Each of the {data['equal_to_reference']} probabilities equals that of TFLite's "
-            "reference kernels on this PC, bit by bit.",
+            f"Each of the {data['equal_to_reference']} probabilities equals that of "
+            "pymicro-features and TFLite's reference kernels on this PC, bit by bit.",
+            *_cost(data["instructions_per_10_ms"]),
             "",
             *_how_to_go_on(data),
         ]
     )
 
 
+def _cost(counts: Mapping[str, int] | None) -> list[str]:
+    if counts is None:
+        return []
+    share = sum(counts.values()) * 100 / CLOCK_HZ
+    return [
+        f"10 ms of sound take {counts['front_end']:,} instructions of the front end and "
+        f"{counts['models']:,} of the models with their script: {share:.1%} of a CPU at "
+        f"{CLOCK_HZ / 1e6:.0f} MHz, at one instruction a cycle."
+    ]
+
+
 def _hint(data: Mapping[str, Any]) -> list[str]:
     """Advice when a model does not understand its own word."""
-    titles = [sound["title"] for sound in data["sounds"] if sound["detected_at"] is None]
-    if f'"{data["phrase"]}"' not in titles:
+    spoken, word = data["sounds"][0], data["words"][0]
+    result = spoken["words"][word["name"]]
+    if spoken["title"] != f'"{word["phrase"]}"' or result["detected_at"] is not None:
         return []
     return ["Not every model understands every voice; try another: --voice en-us+f3"]
 
@@ -239,8 +289,7 @@ def _how_to_go_on(data: Mapping[str, Any]) -> list[str]:
         "Go on by hand, with the same files on a board:",
         *start,
         f"    {_program('mpremote')} connect {port} repl",
-        "    >>> import ethosu",
-        "    >>> from listen import listen",
+        *(f"    >>> {line}" for line in IMPORTS.splitlines()),
         f"    >>> {data['try']}",
         f"What was heard lies in {_short(Path(data['rom']).parent)}, as .wav files.",
     ]

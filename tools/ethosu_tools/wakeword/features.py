@@ -37,7 +37,11 @@ def steps(rows: Array, tensor: Tensor) -> Array:
     count = len(rows) // size
     if count == 0:
         raise InputError(f"the sound gives {len(rows)} rows, but one inference takes {size}")
+    return raw(rows[: count * size], tensor).reshape(count, *tensor.shape)
+
+
+def raw(rows: Array, tensor: Tensor) -> Array:
+    """Quantised as pymicro-wakeword does it: rounded to nearest, in double precision."""
     limits = np.iinfo(tensor.dtype)
-    real = rows[: count * size].astype(np.float64) / tensor.scale + tensor.zero_point
-    raw = np.clip(np.round(real), limits.min, limits.max).astype(tensor.dtype)
-    return raw.reshape(count, *tensor.shape)
+    real = rows.astype(np.float64) / tensor.scale + tensor.zero_point
+    return np.clip(np.round(real), limits.min, limits.max).astype(tensor.dtype)

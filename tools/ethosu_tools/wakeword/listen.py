@@ -1,48 +1,103 @@
 # SPDX-License-Identifier: MIT
-"""Listen for a wake word: MicroPython, to run on the board.
+"""Listen for wake words: MicroPython, to run on the board.
 
-    import ethosu
-    from listen import listen
+    import ethosu, ethosu_audio
+    from listen import Word, listen
 
-    model = ethosu.Model("/rom/okay_nabu.tflite")
-    listen(model, "/rom/speech.f32", cutoff=0.85, window=5)
+    words = [Word("okay_nabu", ethosu.Model("/rom/okay_nabu.tflite"), cutoff=0.85, window=5)]
+    with open("/rom/speech.pcm", "rb") as sound:
+        listen(ethosu_audio.MicroFrontend(), ethosu_audio.Ring(4096), words, sound)
 
-`speech.f32` holds rows of 40 float32 numbers, one row for each 10 ms of sound. The model takes a
-few rows at a time, remembers what came before in its own variables, and answers with the
-probability that the wake word just ended. It counts as heard when the mean of the last `window`
-answers is above `cutoff`.
+`sound` is anything with readinto() that gives 16-bit samples at 16 kHz: a file, machine.I2S, or
+Console() for what a PC sends. One front end makes a row of features for each 10 ms, and any number
+of models take the rows, a few at a time.
 """
 
 from array import array
 
+try:
+    from emulator import instructions  # an emulated board counts
+except ImportError:
+    instructions = None
+
 SECONDS_PER_ROW = 0.01
+SAMPLES_AT_ONCE = 480
 
 
-def listen(model, path, cutoff, window, say=print):
-    """Feed the rows in the file `path` to `model`; say a line for each inference.
+class Word:
+    """A model, and the rule: heard when the mean of the last `window` answers is above `cutoff`."""
 
-    Returns the second at which the wake word was heard, None if it was not.
-    """
-    _, rows, bands = model.input_shape[0]
-    scale, zero_point = model.input_scale[0], model.input_zero_point[0]
-    out_scale, out_zero_point = model.output_scale[0], model.output_zero_point[0]
-    sound = array("f", bytes(4 * rows * bands))
-    x = array("b", bytes(rows * bands))
-    recent = []
-    steps = 0
-    detected = None
-    with open(path, "rb") as file:
-        while file.readinto(sound) == 4 * len(sound):
-            for i, value in enumerate(sound):
-                x[i] = min(127, max(-128, round(value / scale) + zero_point))
-            y = model.predict([x])[0]
-            recent.append((y[0] - out_zero_point) * out_scale)
-            recent = recent[-window:]
-            mean = sum(recent) / window if len(recent) == window else 0.0
-            steps += 1
-            now = steps * rows * SECONDS_PER_ROW
-            say(f"{now:.2f} s  raw {y[0]:3d}  mean {mean:.3f}")
-            if detected is None and mean > cutoff:
-                detected = now
-    say(f"detected at {detected:.2f} s" if detected else "not detected")
-    return detected
+    def __init__(self, name, model, cutoff, window):
+        self.name, self.model, self.cutoff, self.window = name, model, cutoff, window
+        _, self.rows, self.values = model.input_shape[0]
+        self.input = array("f", bytes(4 * self.rows * self.values))
+        self.recent = []
+        self.taken = self.raw = 0
+        self.mean = 0.0
+        self.detected = None
+
+    def take(self, row):
+        """Take one more row of features. True: the model has answered."""
+        at = self.taken % self.rows * self.values
+        self.input[at : at + self.values] = row
+        self.taken += 1
+        if self.taken % self.rows:
+            return False
+        self.raw = self.model.predict([self.input])[0][0]
+        scale, zero_point = self.model.output_scale[0], self.model.output_zero_point[0]
+        self.recent.append((self.raw - zero_point) * scale)
+        self.recent = self.recent[-self.window :]
+        full = len(self.recent) == self.window
+        self.mean = sum(self.recent) / self.window if full else 0.0
+        if self.detected is None and self.mean > self.cutoff:
+            self.detected = self.taken * SECONDS_PER_ROW
+        return True
+
+
+class Console:
+    """Sound that the program at the other end of the console sends when it is asked: base64."""
+
+    def readinto(self, buffer):
+        """Ask for as many bytes as fit; none come at the end."""
+        import sys
+        from binascii import a2b_base64
+
+        print("send", len(buffer))
+        data = a2b_base64(sys.stdin.readline())
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class Cost:
+    """Instructions of calls, if they can be counted."""
+
+    def __init__(self):
+        self.total = 0
+
+    def of(self, function, *arguments):
+        """Call a function; returns what it does."""
+        if instructions is None:
+            return function(*arguments)
+        begin = instructions()
+        result = function(*arguments)
+        self.total += instructions() - begin
+        return result
+
+
+def listen(frontend, ring, words, sound, say=print):
+    """Take all of `sound`; say a line for each inference, and one for each word at the end."""
+    row = array("f", bytes(4 * frontend.values))
+    hearing, inference, rows = Cost(), Cost(), 0
+    while ring.fill(sound, SAMPLES_AT_ONCE) or ring.any():
+        while hearing.of(frontend.process, ring, row):
+            rows += 1
+            for word in words:
+                if inference.of(word.take, row):
+                    now = word.taken * SECONDS_PER_ROW
+                    say(f"{now:.2f} s  {word.name}  raw {word.raw:3d}  mean {word.mean:.3f}")
+    for word in words:
+        end = f"detected at {word.detected:.2f} s" if word.detected else "not detected"
+        say(f"{word.name} {end}")
+    if instructions and rows:
+        hearing, inference = hearing.total // rows, inference.total // rows
+        say(f"instructions per 10 ms: {hearing} front end, {inference} models")

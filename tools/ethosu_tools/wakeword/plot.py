@@ -25,7 +25,7 @@ QUIET, LOUD = "cyan", "bold green"
 def watch(
     console: Console, title: str, word: WakeWord, total: int, seconds: float
 ) -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows one more line of listen.py, of `total` in `seconds`.
+    """Yield a function that shows one more line of listen.py; `word` has `total` in `seconds`.
 
     In a terminal it keeps the pace of the sound, as a microphone would.
     """
@@ -40,13 +40,13 @@ def watch(
 
         def show(line: str) -> None:
             lines.append(line)
-            if answer := results.parse(line):
+            if (answer := results.parse(line)) and answer.word == word.name:
                 means.append(answer.mean)
                 time.sleep(max(0.0, start + min(answer.seconds, seconds) - time.monotonic()))
             live.update(draw(means, total, word.cutoff, seconds, console.width))
 
         yield show
-    result = results.gather(lines)
+    result = results.gather(lines, word.name)
     style = "bold" if result.detected_at is None else LOUD
     console.print(Text(results.sentence(word.name, result), style=style))
 

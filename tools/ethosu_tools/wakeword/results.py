@@ -13,8 +13,9 @@ from ..errors import BoardError, MismatchError
 from . import features
 from .words import WakeWord
 
-ANSWER = re.compile(r"(\d+\.\d+) s +raw +(\d+) +mean +(\d\.\d+)")
-VERDICT = re.compile(r"detected at (\d+\.\d+) s|not detected")
+ANSWER = re.compile(r"(\d+\.\d+) s +(\w+) +raw +(\d+) +mean +(\d\.\d+)")
+VERDICT = re.compile(r"(\w+) (?:detected at (\d+\.\d+) s|not detected)")
+COUNTS = re.compile(r"instructions per 10 ms: (\d+) front end, (\d+) models")
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Answer:
     """One inference: seconds of sound until then, raw output, mean of the last few outputs."""
 
     seconds: float
+    word: str
     raw: int
     mean: float
 
@@ -39,21 +41,30 @@ class Result:
 def parse(line: str) -> Answer | None:
     """Read a line of listen.py; None for one that tells of no inference."""
     found = ANSWER.fullmatch(line)
-    return Answer(float(found[1]), int(found[2]), float(found[3])) if found else None
+    if found is None:
+        return None
+    return Answer(float(found[1]), found[2], int(found[3]), float(found[4]))
 
 
-def gather(lines: Sequence[str]) -> Result:
-    """The result of a whole run of listen.py."""
-    verdict = VERDICT.fullmatch(lines[-1]) if lines else None
+def counts(lines: Sequence[str]) -> dict[str, int] | None:
+    """Instructions for 10 ms of sound, where the board could count them."""
+    found = COUNTS.fullmatch(lines[-1]) if lines else None
+    return {"front_end": int(found[1]), "models": int(found[2])} if found else None
+
+
+def gather(lines: Sequence[str], word: str) -> Result:
+    """The result of one word in a whole run of listen.py."""
+    verdicts = [verdict for line in lines if (verdict := VERDICT.fullmatch(line))]
+    verdict = next((verdict for verdict in verdicts if verdict[1] == word), None)
     if verdict is None:
         last = repr(lines[-1]) if lines else "nothing"
         raise BoardError(f"the board ended without a verdict; the last it said was {last}")
-    answers = [answer for line in lines if (answer := parse(line))]
+    answers = [answer for line in lines if (answer := parse(line)) and answer.word == word]
     return Result(
         times=[answer.seconds for answer in answers],
         raw=[answer.raw for answer in answers],
         means=[answer.mean for answer in answers],
-        detected_at=float(verdict[1]) if verdict[1] else None,
+        detected_at=float(verdict[2]) if verdict[2] else None,
     )
 
 
@@ -77,7 +88,7 @@ def reference(word: WakeWord, rows: Array) -> Result:
 def sentence(name: str, result: Result) -> str:
     """The verdict for a person."""
     if result.detected_at is None:
-        return f"not detected, the highest mean was {max(result.means, default=0.0):.2f}"
+        return f"{name} not detected, the highest mean was {max(result.means, default=0.0):.2f}"
     return f"detected {name} at {result.detected_at:.1f} s"
 
 
