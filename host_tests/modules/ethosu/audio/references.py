@@ -6,10 +6,15 @@ benchmark) call tf.signal and librosa; `mfcc` and `log_mel` are what these are d
 compute, in double precision.
 """
 
+import ctypes
+import math
+
 import numpy as np
 from pymicro_features import MicroFrontend
 
 RATE = 16000
+# Bands with a weight that is next to a half, see AT_A_HALF of make_tables.py.
+AT_A_HALF = (32, 33, 38, 39)
 
 
 def micro(samples):
@@ -21,6 +26,21 @@ def micro(samples):
         if result.features:
             rows.append(result.features)
     return np.round(np.array(rows).reshape(-1, 40) / 0.0390625).astype(np.uint16)
+
+
+def bands():
+    """Bands of the micro frontend that this PC's C library computes as newlib does.
+
+    From glibc 2.41 on log1pf() is correctly rounded; before, and in newlib, it is not, which shows
+    in two weights of 236.
+    """
+    library = ctypes.CDLL(None)
+    library.log1pf.restype, library.log1pf.argtypes = ctypes.c_float, [ctypes.c_float]
+    frequencies = (
+        np.arange(5, 241, dtype=np.float32) * np.float32(31.25) / np.float32(700)
+    ).tolist()
+    exact = all(library.log1pf(one) == np.float32(math.log1p(one)) for one in frequencies)
+    return [band for band in range(40) if not exact or band not in AT_A_HALF]
 
 
 def spectra(samples, window, fft, hop):

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools import arrays, cli, models, romfs, selftest
+from ethosu_tools import arrays, cli, make_model, models, romfs, selftest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
+from ethosu_tools.wakeword import speech, words
 
 from modules.ethosu.runtime.conftest import vela  # noqa: F401
 from modules.ethosu.runtime.executorch import made
@@ -22,6 +23,7 @@ MODULE = REPO / "modules/ethosu"
 EXAMPLES = sorted((MODULE / "examples").glob("*.py"))
 PAGES = [*sorted((MODULE / "docs").glob("*.md")), MODULE / "README.md", REPO / "README.md"]
 EXPECTED = {
+    "assistant": "wake\r\n",
     "anomaly": "vibration 0.1 anomaly 0.0\r\n",
     "camera": "frame 3 ",
     "image": "class ",
@@ -51,6 +53,15 @@ def spotter(small_models, board_npu, raw):  # noqa: F811
     return program.encode()
 
 
+def keyword_model():
+    """What stands for MLPerf Tiny's keyword model: as many features and words."""
+    net = make_model.Net("keywords", 3)
+    x = net.conv(net.input((1, 49, 10, 1)), 8, kernel=(10, 4), stride=(2, 2))
+    x = net.dense(net.reshape(x, (1, 25 * 5 * 8)), 12, gain=8.0)
+    net.graph.outputs.append(net.softmax(x).tensor)
+    return make_model.write([net.graph], "keywords: random weights")
+
+
 @pytest.fixture(scope="module")
 def rom(request, board_npu, compiled, small_models, spotter, tmp_path_factory):
     """A board with the models that examples and pages load."""
@@ -63,11 +74,31 @@ def rom(request, board_npu, compiled, small_models, spotter, tmp_path_factory):
         f"{name}.tflite": compiled(path, board_npu).read_bytes()
         for name, path in small_models.items()
     }
+    okay_nabu = words.load("okay_nabu").model
+    files["okay_nabu.tflite"] = compiled(okay_nabu, board_npu).read_bytes()
+    keywords = tmp_path_factory.mktemp("keywords") / "kws.tflite"
+    keywords.write_bytes(keyword_model())
+    files["kws.tflite"] = compiled(keywords, board_npu).read_bytes()
+    command = speech.say("yes", "en-us")[speech.RATE * 7 // 8 :]
+    silence = np.zeros(speech.RATE, np.int16)
+    sound = np.concatenate([speech.say("okay nabu", "en-us")[:-6400], command, silence])
+    files["speech.pcm"] = sound.tobytes()
     files["small_cnn_vela.tflite"] = files["small_cnn.tflite"]
     files["kws.pte"] = spotter
     image = romfs.build(files | {"proven.tflite": proven.read_bytes()})
     with QemuBoard(Machine(board_npu, romfs=image)) as board:
         yield board
+
+
+def test_the_assistant_understands_words_after_the_wake_word(
+    rom, board_npu, compiled, shared_models
+):
+    """With the real keyword model, and words that it understands when espeak-ng says them."""
+    real = compiled(shared_models / "kws_ref_model.tflite", board_npu).read_bytes()
+    rom.soft_reset()
+    rom.write_file("/kws.tflite", real)
+    code = (MODULE / "examples/assistant.py").read_text().replace("/rom/kws", "/kws")
+    assert rom.exec(code, timeout=30) == "wake\r\nyes\r\n"
 
 
 def test_every_example_is_expected_to_say_something():
