@@ -5,7 +5,8 @@ import ast
 
 import numpy as np
 import pytest
-from ethosu_tools.wakeword import speech
+from ethosu_tools import oracle
+from ethosu_tools.wakeword import features, speech, words
 
 from modules.ethosu.audio import references
 from modules.ethosu.binding.conftest import raised
@@ -207,3 +208,19 @@ def test_the_stub_tells_the_truth(audio, repo):
             assert set(audio.eval(f"dir(ethosu_audio.{name})")) - INTERNAL <= names
             for one in names - INTERNAL:
                 assert audio.eval(f"hasattr(made[{name!r}], {one!r})"), (name, one)
+
+
+def test_every_feature_is_quantised_as_pymicro_wakeword_does_it(board, board_npu, compiled):
+    """All values that a logarithm of 32 bits can give, by Tensor.quantize()."""
+    model = words.load("okay_nabu").model
+    board.write_file("/word.tflite", compiled(model, board_npu).read_bytes(), chunk=16384)
+    board.exec(
+        "import ethosu\nfrom array import array\nm = ethosu.Model('/word.tflite')\nraw = b''\n"
+        "for at in range(0, 1440, 120):\n"
+        "    m.inputs[0].quantize(array('f', [0.0390625 * i for i in range(at, at + 120)]))\n"
+        "    raw += bytes(m.inputs[0].data)\n"
+    )
+    (tensor,) = oracle.Oracle(model).inputs
+    expected = features.raw(np.arange(1440) * 0.0390625, tensor)
+    assert np.array_equal(np.frombuffer(board.eval("raw"), np.int8), expected)
+    assert len(np.unique(expected)) > 250
