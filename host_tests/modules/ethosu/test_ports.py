@@ -31,7 +31,8 @@ SDKS = {
     "esp32": "-std=gnu17 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare",
 }
 FLAGS = sorted({*PORTS.values(), *SDKS.values()})
-FOLDERS = ("driver", "runtime", "runtime/executorch", "runtime/kernels", "minimal", "binding")
+KERNELS = "runtime/kernels"
+FOLDERS = ("driver", "runtime", "runtime/executorch", KERNELS, "audio", "minimal", "binding")
 # A port's own config, but with another value of an option.
 CONFIG = """#include "{firmware}/mpconfigport.h"
 #undef MICROPY_{option}
@@ -79,7 +80,8 @@ def binding_flags(repo, micropython, folder, option=FLOATS):
 
 def includes(module):
     return [
-        f"-I{module / folder}" for folder in (".", "driver", "driver/include", "runtime", "binding")
+        f"-I{module / folder}"
+        for folder in (".", "audio", "driver", "driver/include", "runtime", "binding")
     ]
 
 
