@@ -54,6 +54,7 @@ ETHOSU_LEFT_OUT += runtime/executorch/%
 endif
 ifeq ($(ETHOSU_PMU),0)
 ETHOSU_LEFT_OUT += driver/ethosu_pmu.c binding/pmu_object.c
+endif
 ifeq ($(ETHOSU_AUDIO),0)
 ETHOSU_LEFT_OUT += audio/% binding/audio_%
 endif

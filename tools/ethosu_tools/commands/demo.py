@@ -110,17 +110,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run the demo."""
-    word = words.load(args.model)
-    sounds = _sounds(args, word, ui)
-    expected = [results.reference(word, sound.rows) for sound in sounds]
-    ui.note(f"Vela compiles {word.name} for {args.npu}")
-    folder = args.output or paths.work("demo")
     chosen = [words.load(name) for name in dict.fromkeys(args.model)]
     sounds = _sounds(args, chosen[0], ui)
     expected = [
         {word.name: results.reference(word, sound.rows) for word in chosen} for sound in sounds
     ]
-    folder = args.output or paths.root() / "build/demo"
+    folder = args.output or paths.work("demo")
     try:
         rom = _fill(folder, chosen, args.npu, sounds, ui)
     except OSError as error:
