@@ -44,8 +44,11 @@ _SILENCES = 10
 _SLOWEST_BYTES_PER_S = 500.0
 # A slow processor takes its time for a large file.
 _HASH_TIMEOUT_S = 120.0
-# Pieces in which files go over the line.
-_CHUNK_BYTES = 4096
+# Files go over the line in such pieces, in smaller ones where a board has little memory.
+_PIECE_BYTES = 64 * 1024
+_SMALLEST_PIECE = 1024
+# A piece takes this share of the memory that is free: it is there several times at once.
+_PIECE_SHARE = 8
 # What a parser raises when it is given what a board never says.
 _NONSENSE = (
     ArithmeticError,
@@ -58,6 +61,11 @@ _NONSENSE = (
     struct.error,
 )
 _DAMAGED = "damaged or doubled on the way"
+_HASH_BYTES = hashlib.sha256().digest_size
+
+# What `exchange` sends before data: the board waits for them; its answer begins.
+READY, ANSWER = b"\x06", b"\x02"
+_DIGITS = 8  # of an answer's length
 
 # What `ask` runs on the board. A request runs only if it arrived whole, and only once.
 _ASK = f"""\
@@ -71,6 +79,20 @@ def _ask(code, digest):
     exec(code, globals())
     text = repr(_answer)
     print(_binascii.hexlify(_hashlib.sha256(digest + text.encode()).digest()).decode(), text)
+def _exchange(work, size, digest):
+    import sys
+    data = bytearray(size)
+    sys.stdout.buffer.write({READY!r})
+    sys.stdin.buffer.readinto(data)
+    if b'\\x1b' in data:
+        data = bytes(data).replace(b'\\x1bC', b'\\x03').replace(b'\\x1b[', b'\\x1b')
+    if _hashlib.sha256(data).digest() != digest:
+        raise RuntimeError({_DAMAGED!r})
+    found = work(data)
+    proof = _hashlib.sha256(digest)
+    proof.update(found)
+    for part in ({ANSWER!r}, b'%08x' % len(found), found, proof.digest()):
+        sys.stdout.buffer.write(part)
 """
 _HASH = """\
 try:
@@ -161,11 +183,15 @@ class Board(Closeable):
             raise BoardLinkError(f"what came from {self.port} was damaged on the way")
         return literal(text)
 
-    def _ask(self, call: str, timeout: float) -> str:
-        """What a call of the board's `_ask` prints; it is defined where it is missing."""
+    def _define(self) -> None:
+        """Have the functions of `ask` and `exchange` on the board."""
         if not self._can_ask:
             self.exec(_ASK)
             self._can_ask = True
+
+    def _ask(self, call: str, timeout: float) -> str:
+        """What a call of the board's `_ask` prints; it is defined where it is missing."""
+        self._define()
         try:
             return self.exec(call, timeout=timeout)
         except RemoteError as error:
@@ -175,6 +201,42 @@ class Board(Closeable):
             if _DAMAGED in error.text:
                 raise BoardLinkError(f"what was sent to {self.port} was {_DAMAGED}") from None
             raise
+
+    def exchange(self, data: bytes, work: str, *, timeout: float = 10) -> bytes:
+        """Send bytes to the board, which calls the function `work` with them; return its bytes.
+
+        Nothing is encoded but what would stop the board's program, so this is the fast way for much
+        data. Hashes go both ways, as with `ask`.
+        """
+        digest = hashlib.sha256(data).digest()
+        sent = data.replace(b"\x1b", b"\x1b[").replace(b"\x03", b"\x1bC")
+        self._define()
+        self.start(f"_exchange({work}, {len(sent)}, {digest!r})")
+        seconds = _SILENCES * timeout + len(data) / _SLOWEST_BYTES_PER_S
+        port, found = self._transport.serial, b""
+        with self._translated("sending data", seconds):
+            if port.wait_for(READY, ANSWER_TIMEOUT_S):
+                port.write(sent)
+                if port.wait_for(ANSWER, timeout):
+                    size = int(port.read_exactly(_DIGITS, timeout), 16)
+                    found = port.read_exactly(size + _HASH_BYTES, timeout)
+        try:
+            self.finish(timeout=timeout)
+        except RemoteError as error:
+            if _DAMAGED in error.text:
+                raise BoardLinkError(f"what was sent to {self.port} was {_DAMAGED}") from None
+            raise
+        answer, proof = found[:-_HASH_BYTES], found[-_HASH_BYTES:]
+        if proof != hashlib.sha256(digest + answer).digest():
+            raise BoardLinkError(f"what came from {self.port} was damaged on the way")
+        return answer
+
+    def piece_bytes(self) -> int:
+        """How many bytes the board takes in one `exchange`."""
+        free = self.ask("import gc\ngc.collect()\n_answer = gc.mem_free()")
+        if not isinstance(free, int):
+            raise BoardError(f"the size of the board's free memory is none: {free!r:.100}")
+        return max(_SMALLEST_PIECE, min(_PIECE_BYTES, free // _PIECE_SHARE))
 
     def start(self, code: str | bytes) -> None:
         """Start code and come back at once; `finish` has to follow."""
@@ -226,36 +288,29 @@ class Board(Closeable):
         with self._translated("interrupting", _SILENCES * ANSWER_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=False)
 
-    def write_file(
-        self,
-        path: str,
-        data: bytes,
-        *,
-        chunk: int = _CHUNK_BYTES,
-        progress: Update | None = None,
-    ) -> None:
+    def write_file(self, path: str, data: bytes, *, progress: Update | None = None) -> None:
         """Write a file of the board; `progress` is told bytes done and bytes in all."""
+        piece = self.piece_bytes()
         self.ask(f"_file = open({path!r}, 'wb')")
-        for at in range(0, len(data), chunk):
-            piece = data[at : at + chunk]
-            self.ask(f"_answer = _file.write({encoded(piece)})")
+        for at in range(0, len(data), piece):
+            self.exchange(data[at : at + piece], "lambda data: b'%d' % _file.write(data)")
             if progress:
-                progress(at + len(piece), len(data))
+                progress(min(at + piece, len(data)), len(data))
         self.ask("_file.close()")
 
-    def read_file(self, path: str, *, chunk: int = _CHUNK_BYTES, opener: str = "open") -> bytes:
+    def read_file(self, path: str, *, opener: str = "open") -> bytes:
         """Read a file of the board, which opens it with `opener`."""
         size = self.ask(
             f"_file = {opener}({path!r}, 'rb')\n_answer = _file.seek(0, 2)\n_file.seek(0)"
         )
         if not isinstance(size, int) or not 0 <= size <= LARGEST:
             raise BoardError(f"the size of {path} on the board is none: {size!r:.100}")
-        data = bytearray()
+        data, most = bytearray(), self.piece_bytes()
         while len(data) < size:
-            expected = min(chunk, size - len(data))
-            piece = self.ask(f"_answer = _file.read({expected})")
-            if not isinstance(piece, bytes) or len(piece) != expected:
-                raise BoardError(f"expected {expected} bytes of {path}, found {piece!r:.100}")
+            expected = min(most, size - len(data))
+            piece = self.exchange(b"", f"lambda _: _file.read({expected})")
+            if len(piece) != expected:
+                raise BoardError(f"expected {expected:,} bytes of {path}, found {len(piece):,}")
             data += piece
         self.ask("_file.close()")
         return bytes(data)

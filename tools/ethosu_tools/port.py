@@ -7,6 +7,7 @@ The protocol on it is mpremote's.
 import io
 import math
 import select
+import socket
 import time
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +26,9 @@ _POLL_S = 0.05
 LARGEST_ANSWER = 16 << 20
 # Pieces in which data go to a port.
 _PIECE_BYTES = 4096
+
+# How the raw REPL marks the end of a program's output, and of its error.
+EOT = b"\x04"
 
 OnOutput = Callable[[bytes], None]
 Deadlines = Callable[[float | None], Deadline]
@@ -111,6 +115,40 @@ class Port:
                 del data[stop:]
         return bytes(data)
 
+    def wait_for(self, mark: bytes, timeout: float) -> bool:
+        """Take all up to the byte `mark`; False if the program on the board ended instead.
+
+        What it printed before that stays to be read.
+        """
+        silence, at = self._deadlines(timeout), 0
+        while True:
+            text = self._received[at:]
+            for end in (mark, EOT):
+                if end in text:
+                    self._received[:] = self._received.replace(mark, b"", 1)
+                    return end == mark
+            at += len(text)
+            if not self._more(silence):
+                raise StepError("fell silent")
+
+    def read_exactly(self, size: int, timeout: float) -> bytes:
+        """Return so many bytes; StepError if the board falls silent before."""
+        _check_size(size)
+        silence = self._deadlines(timeout)
+        while len(self._received) < size:
+            if not self._more(silence):
+                raise StepError(f"sent {len(self._received)} of {size} bytes, then nothing more")
+        return self._take(size)
+
+    def _more(self, silence: Deadline) -> bool:
+        """Take what comes; False after a silence."""
+        before = len(self._received)
+        self._receive()
+        if len(self._received) > before:
+            silence.restart()
+            return True
+        return not silence.expired()
+
     def write(self, data: bytes) -> int:
         """Write all; SerialTimeoutException if the board takes nothing and says nothing.
 
@@ -181,11 +219,19 @@ def _check_size(received: int) -> None:
         raise StepError(f"sent more than {LARGEST_ANSWER:,} bytes, but no whole answer")
 
 
+def _send_at_once(port: serial.Serial) -> None:
+    """Have a network's port send without delay; pyserial leaves `socket://` as it is."""
+    line = getattr(port, "_socket", None)
+    if isinstance(line, socket.socket):
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
 class Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
     """mpremote's protocol over a port that counts the board's time."""
 
     def __init__(self, name: str, deadlines: Deadlines) -> None:
         super().__init__(name, BAUDRATE)
+        _send_at_once(self.serial)  # type: ignore[has-type]
         self.serial = Port(self.serial, deadlines)  # type: ignore[has-type]
 
     def read_until(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from . import arrays, boards, models, romfs
 from .arrays import Array, Feed
-from .board import Board, QemuBoard, encoded
+from .board import Board, QemuBoard
 from .closeable import Closeable
 from .errors import BoardError, InputError, RemoteError
 from .qemu import Machine
@@ -18,9 +18,7 @@ from .ui import Update
 
 # A silence longer than this means that the board hangs; big models take seconds when emulated.
 STEP_TIMEOUT_S = 120
-# Serial lines get tensors in pieces of this many bytes.
-CHUNK_BYTES = 3 * 1024
-# An emulated board runs so many steps at most before their outputs are fetched.
+# A board runs so many steps at most before their outputs are fetched.
 BLOCK_STEPS = 32
 ROM_NAME = "model"
 _DATA_NAME = f"{ROM_NAME}.ptd"
@@ -37,6 +35,13 @@ def _parts(data, sizes):
     return parts
 def _step(source, target):
     _model.run_into(_parts(source, {inputs}), _parts(target, {outputs}))
+def _block(data, count):
+    found, data = bytearray(count * {output_bytes}), memoryview(bytearray(data))
+    target = memoryview(found)
+    for index in range(count):
+        _step(data[index * {input_bytes}:(index + 1) * {input_bytes}],
+              target[index * {output_bytes}:(index + 1) * {output_bytes}])
+    return found
 def _steps(count, source, target):
     for _ in range(count):
         _step(uctypes.bytearray_at(source, {input_bytes}),
@@ -172,9 +177,6 @@ class SerialRunner(_BoardRunner):
         with self._closing_on_error():
             path = self._send(data, models.suffix(data), progress)
             self._load(path, None if named is None else self._send(named, ".ptd", progress))
-            self.board.ask(
-                f"_in, _out = bytearray({self.input_bytes}), bytearray({self.output_bytes})"
-            )
 
     def _send(self, data: bytes, suffix: str, progress: Update | None) -> str:
         """Have a file on the board; returns its path."""
@@ -187,21 +189,17 @@ class SerialRunner(_BoardRunner):
         return path
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
-        """Invoke the model step by step."""
-        for index in range(feed.steps):
-            (data,) = feed.block(index, index + 1)
-            for at, end in _chunks(len(data)):
-                self.board.ask(f"_in[{at}:{end}] = {encoded(data[at:end])}")
-            self.board.ask("_step(_in, _out)", timeout=STEP_TIMEOUT_S)
-            pieces = [self._fetch(at, end) for at, end in _chunks(self.output_bytes)]
-            yield self._split(b"".join(pieces))
-
-    def _fetch(self, start: int, end: int) -> bytes:
-        piece = self.board.ask(f"_answer = bytes(_out[{start}:{end}])")
-        if not isinstance(piece, bytes):
-            raise BoardError(f"the board answered {piece!r:.100}, expected {end - start} bytes")
-        return piece
-
-
-def _chunks(size: int) -> Iterator[tuple[int, int]]:
-    return ((at, min(at + CHUNK_BYTES, size)) for at in range(0, size, CHUNK_BYTES))
+        """Invoke the model in blocks of steps, each of which goes over the line at once."""
+        step_bytes = max(self.input_bytes, self.output_bytes, 1)
+        most = min(BLOCK_STEPS, max(1, self.board.piece_bytes() // step_bytes))
+        for start in range(0, feed.steps, most):
+            block = feed.block(start, min(start + most, feed.steps))
+            work = f"lambda data: _block(data, {len(block)})"
+            data = self.board.exchange(b"".join(block), work, timeout=STEP_TIMEOUT_S)
+            if len(data) != len(block) * self.output_bytes:
+                raise BoardError(
+                    f"the board answered with {len(data):,} bytes of outputs, "
+                    f"expected {len(block)} times {self.output_bytes:,}"
+                )
+            for at in range(0, len(data), self.output_bytes):
+                yield self._split(data[at : at + self.output_bytes])
