@@ -27,6 +27,11 @@
 #define WRITE_UNIT 4
 /** rom_ioctl(256, id, size): 1 when the old image is kept until one of this size is whole. */
 #define ROM_IOCTL_KEEPS_OLD 256
+/**
+ * rom_ioctl(257, id, size): where an image of this size is written. What an earlier deploy of it
+ * left there stays where the next one writes nothing, but for the first erase unit.
+ */
+#define ROM_IOCTL_PLACE 257
 
 static const uint8_t image_start[] = {0xD2, 0xCD, 0x31};
 
@@ -149,9 +154,11 @@ static bool obey_record(void)
 
 /* --- A deploy -------------------------------------------------------------- */
 
-/** Write a chunk; the units up to its end are cleared first, as far as that is needed. */
+/** Write a chunk; the units that it is in are cleared first, as far as that is needed. */
 static void put(size_t offset, const uint8_t *chunk)
 {
+    size_t unit = offset / nvm_unit(&board_nvm) * nvm_unit(&board_nvm);
+    deploy.cleared = deploy.cleared > unit ? deploy.cleared : unit;
     for (; board_nvm.erase_unit != 0 && deploy.cleared < offset + NVM_CHUNK;
          deploy.cleared += board_nvm.erase_unit) {
         expect_written(nvm_clear(&board_nvm, at(deploy.target + deploy.cleared)));
@@ -260,12 +267,19 @@ static mp_obj_t keeps_old(size_t n_args, const mp_obj_t *args)
     return MP_OBJ_NEW_SMALL_INT(size != 0 && waiting_place(size) != 0);
 }
 
+static mp_obj_t place(size_t n_args, const mp_obj_t *args)
+{
+    mp_uint_t size = n_args < 3 ? 0 : (mp_uint_t)mp_obj_get_int(args[2]);
+    bool fits = size != 0 && size <= partition.len;
+    return fits ? mp_obj_new_int_from_uint(waiting_place(size)) : failure(MP_EINVAL);
+}
+
 /** Commands that change the image, or ask about a change; -EINVAL for those that there are not. */
 static mp_obj_t change(mp_int_t command, size_t n_args, const mp_obj_t *args)
 {
     bool known =
         (command >= MP_VFS_ROM_IOCTL_WRITE_PREPARE && command <= MP_VFS_ROM_IOCTL_WRITE_COMPLETE) ||
-        command == ROM_IOCTL_KEEPS_OLD;
+        command == ROM_IOCTL_KEEPS_OLD || command == ROM_IOCTL_PLACE;
     if (known && board_nvm.write == NULL) {
         fail(MP_EROFS, board_nvm.why_not != NULL
                            ? board_nvm.why_not
@@ -280,6 +294,8 @@ static mp_obj_t change(mp_int_t command, size_t n_args, const mp_obj_t *args)
         return complete();
     case ROM_IOCTL_KEEPS_OLD:
         return keeps_old(n_args, args);
+    case ROM_IOCTL_PLACE:
+        return place(n_args, args);
     default:
         return failure(MP_EINVAL);
     }

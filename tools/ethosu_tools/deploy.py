@@ -4,19 +4,24 @@
 A firmware of this project keeps the old image until the new one is whole (firmware/romfs.c), so
 that a deploy that is cut off leaves one of the two. Elsewhere, and where the partition is too small
 for both, the new image is written over the old one.
+
+Parts of the new image that an earlier deploy left there, before it was cut off, are not sent again.
 """
 
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NoReturn
 
 from . import romfs
-from .board import Board, encoded
+from .board import Board
 from .errors import BoardError, InputError, UsageError
 from .romfs import Tree
 from .ui import Update
 
-_CHUNK_BYTES = 4096
+_LARGEST_UNIT = 4096
+# What a deploy that goes on looks for; a multiple of what any flash erases at once.
+_PART_BYTES = 64 * 1024
 _HASH_TIMEOUT_S = 120.0
 _ERASE_TIMEOUT_S = 10.0
 _SLOWEST_ERASED_PER_S = 10_000.0
@@ -41,7 +46,16 @@ def _walk(folder):
 _answer = list(_walk('')) if _rom else []
 """
 _HASH = "_answer = _hashlib.sha256(memoryview(_rom.open({path!r}, 'rb'))).digest()"
-_COPY = "_answer = vfs.rom_ioctl(4, 0, {place}, memoryview(_rom.open({path!r}, 'rb')))"
+_COPY = "_answer = vfs.rom_ioctl(4, 0, {at}, memoryview(_rom.open({path!r}, 'rb'))[{start}:{end}])"
+_SEND = "lambda data: b'%d' % vfs.rom_ioctl(4, 0, {at}, data)"
+# Where an image of that size goes, if the firmware says so (ROM_IOCTL_PLACE), and what is there.
+_FIND = """\
+_place = vfs.rom_ioctl(257, 0, {size})
+_memory = memoryview(vfs.rom_ioctl(2, 0))
+_answer = [] if _place < 0 else [
+    _hashlib.sha256(_memory[_place + at:_place + min(at + {part}, {size})]).digest()
+    for at in range(0, {size}, {part})]
+"""
 
 
 @dataclass(frozen=True)
@@ -164,36 +178,74 @@ def _write(board: Board, image: bytes, kept: dict[str, tuple[int, int]], progres
     A flash memory takes its time to erase what the image needs, and writes in units: the last one
     is filled up. A step that takes longer than its bytes may is a BoardTimeoutError.
     """
+    there = _find_parts(board, image)
     unit = board.ask(
         f"_answer = vfs.rom_ioctl(3, 0, {len(image)})",
         timeout=_ERASE_TIMEOUT_S + len(image) / _SLOWEST_ERASED_PER_S,
     )
-    if not isinstance(unit, int) or not 0 < unit <= _CHUNK_BYTES:
+    if not isinstance(unit, int) or not 0 < unit <= _LARGEST_UNIT:
         raise BoardError(
             f"the board at {board.port} refuses an image of {len(image):,} bytes: {unit!r:.100}"
         )
+    most = board.piece_bytes() // _LARGEST_UNIT * _LARGEST_UNIT or _LARGEST_UNIT
     # In order: flash takes each place once.
-    for start, end, path in _parts(len(image), kept):
-        if path is not None:
-            _ask_zero(board, _COPY.format(place=start, path=path))
-            continue
-        for at in range(start, end, _CHUNK_BYTES):
-            piece = image[at : min(at + _CHUNK_BYTES, end)]
-            if end == len(image):
-                piece += bytes(-len(piece) % unit)
-            _ask_zero(board, f"_answer = vfs.rom_ioctl(4, 0, {at}, {encoded(piece)})")
-            progress(min(at + len(piece), end), len(image))
+    for part in range(0, len(image), _PART_BYTES):
+        end = min(part + _PART_BYTES, len(image))
+        if part not in there:
+            for start, stop, source in _parts(len(image), kept):
+                _write_part(board, image, (max(start, part), min(stop, end)), source, unit, most)
+        progress(end, len(image))
     _ask_zero(board, "_answer = vfs.rom_ioctl(5, 0)")
 
 
-def _parts(size: int, kept: dict[str, tuple[int, int]]) -> Iterator[tuple[int, int, str | None]]:
-    """The image from start to end: what the board has under a path, and what the host sends."""
+def _find_parts(board: Board, image: bytes) -> set[int]:
+    """Where the parts begin that need not be sent; the first is always written anew."""
+    found = board.ask(_FIND.format(size=len(image), part=_PART_BYTES), timeout=_HASH_TIMEOUT_S)
+    if not isinstance(found, list):
+        raise BoardError(f"the board answered {found!r:.100}, expected a list of hashes")
+    starts = range(0, len(image), _PART_BYTES)
+    return {
+        at
+        for at, digest in zip(starts, found, strict=False)
+        if at and hashlib.sha256(image[at : at + _PART_BYTES]).digest() == digest
+    }
+
+
+def _write_part(
+    board: Board,
+    image: bytes,
+    span: tuple[int, int],
+    source: tuple[str, int] | None,
+    unit: int,
+    most: int,
+) -> None:
+    """Write a span of the image: the board copies it from a file that it has, or gets it sent."""
+    start, end = span
+    if start >= end:
+        return
+    if source is not None:
+        path, begins = source
+        _ask_zero(board, _COPY.format(at=start, path=path, start=start - begins, end=end - begins))
+        return
+    for at in range(start, end, most):
+        piece = image[at : min(at + most, end)]
+        if end == len(image):
+            piece += bytes(-len(piece) % unit)
+        answer = board.exchange(piece, _SEND.format(at=at), timeout=_HASH_TIMEOUT_S)
+        if answer != b"0":
+            _refused(board, answer)
+
+
+def _parts(
+    size: int, kept: dict[str, tuple[int, int]]
+) -> Iterator[tuple[int, int, tuple[str, int] | None]]:
+    """The image from start to end: what the board has in a file, and what the host sends."""
     at = 0
     for place, length, path in sorted(
         (place, length, path) for path, (place, length) in kept.items()
     ):
         yield at, place, None
-        yield place, place + length, path
+        yield place, place + length, (path, place)
         at = place + length
     yield at, size, None
 
@@ -221,6 +273,8 @@ def _ask_bytes(board: Board, code: str) -> bytes:
 def _ask_zero(board: Board, code: str) -> None:
     found = board.ask(code, timeout=_HASH_TIMEOUT_S)
     if found != 0:
-        raise BoardError(
-            f"the board at {board.port} refuses to write its ROM: error {found!r:.100}"
-        )
+        _refused(board, found)
+
+
+def _refused(board: Board, found: object) -> NoReturn:
+    raise BoardError(f"the board at {board.port} refuses to write its ROM: error {found!r:.100}")
