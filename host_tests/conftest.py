@@ -73,7 +73,7 @@ def build_dir() -> Path:
 @pytest.fixture
 def board(request: pytest.FixtureRequest, board: Board) -> Board:
     """The plugin's board; of one at `--port` tests write to RAM only."""
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         ram_disk.use(board)
     else:
         ram_disk.make_room(board)
@@ -86,7 +86,7 @@ def _heap(request: pytest.FixtureRequest) -> None:
     marker = request.node.get_closest_marker("needs_heap")
     if marker is None:
         return
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         board = request.getfixturevalue("board")
         found = board.ask("import gc; _answer = gc.mem_free() + gc.mem_alloc()")
     else:
@@ -98,7 +98,7 @@ def _heap(request: pytest.FixtureRequest) -> None:
 @pytest.fixture
 def writable_rom(request: pytest.FixtureRequest) -> None:
     """Asked for by a test that writes the board's ROM file system, which a real board keeps."""
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("would write the ROM file system of a real board")
     if not firmware_image.of().writes_rom:
         pytest.skip("the ROM file system of this board is read-only")

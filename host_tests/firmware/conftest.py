@@ -71,7 +71,7 @@ def steady_board(request, board_npu) -> Iterator[Board]:
     Emulated in the host's time, a board loses ticks of its SysTick when the host runs other
     programs for longer than a tick; here its time follows its instructions.
     """
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         yield request.getfixturevalue("board")
         return
     with QemuBoard(Machine(board_npu, repeatable=True)) as board:

@@ -25,7 +25,7 @@ def test_value(board, expression):
 
 
 def test_it_says_which_board_it_is(board, request):
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("which board it is, is known of an emulated one only")
     facts = boards.chosen()
     folder, _, core = facts.name.partition("-")

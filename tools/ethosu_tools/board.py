@@ -25,10 +25,13 @@ from typing import Any
 import serial
 from mpremote.transport import TransportError
 
+from .board_code import ANSWER, DAMAGED, DEFINITIONS, DIGITS, FILE_HASH, HASH_BYTES, READY
+from .board_log import BoardLog
 from .closeable import Closeable
 from .deadline import Deadline
 from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
 from .files import LARGEST
+from .locks import Lock
 from .port import ANSWER_TIMEOUT_S, OnOutput, StepError, Transport
 from .qemu import Machine
 from .ui import Update
@@ -60,55 +63,6 @@ _NONSENSE = (
     ValueError,
     struct.error,
 )
-_DAMAGED = "damaged or doubled on the way"
-_HASH_BYTES = hashlib.sha256().digest_size
-
-# What `exchange` sends before data: the board waits for them; its answer begins.
-READY, ANSWER = b"\x06", b"\x02"
-_DIGITS = 8  # of an answer's length
-
-# What `ask` runs on the board. A request runs only if it arrived whole, and only once.
-_ASK = f"""\
-import binascii as _binascii, hashlib as _hashlib
-_asked = None
-def _ask(code, digest):
-    global _answer, _asked
-    if _hashlib.sha256(code).digest() != digest or digest == _asked:
-        raise RuntimeError({_DAMAGED!r})
-    _answer, _asked = None, digest
-    exec(code, globals())
-    text = repr(_answer)
-    print(_binascii.hexlify(_hashlib.sha256(digest + text.encode()).digest()).decode(), text)
-def _exchange(work, size, digest):
-    import sys
-    data = bytearray(size)
-    sys.stdout.buffer.write({READY!r})
-    sys.stdin.buffer.readinto(data)
-    if b'\\x1b' in data:
-        data = bytes(data).replace(b'\\x1bC', b'\\x03').replace(b'\\x1b[', b'\\x1b')
-    if _hashlib.sha256(data).digest() != digest:
-        raise RuntimeError({_DAMAGED!r})
-    found = work(data)
-    proof = _hashlib.sha256(digest)
-    proof.update(found)
-    for part in ({ANSWER!r}, b'%08x' % len(found), found, proof.digest()):
-        sys.stdout.buffer.write(part)
-"""
-_HASH = """\
-try:
-    _file = open({path!r}, 'rb')
-except OSError:
-    _file = None
-if _file:
-    with _file:
-        _sum, _piece = _hashlib.sha256(), memoryview(bytearray(4096))
-        while True:
-            _count = _file.readinto(_piece)
-            if not _count:
-                break
-            _sum.update(_piece[:_count])
-    _answer = _sum.digest()
-"""
 
 
 def literal(text: str) -> Any:
@@ -142,11 +96,34 @@ class Board(Closeable):
         All time-outs are seconds of the board; `process` is its emulator, if it has one.
         """
         self.port = port
+        self.log = BoardLog()
         self._process = process
         self._boot_timeout = boot_timeout
         self._can_ask = False
-        self._transport = self._open()
-        self._enter(boot_timeout)
+        # Nobody else knows the port of an emulator that this process started.
+        self._lock = Lock(port) if process is None else None
+        try:
+            self._transport = self._open()
+        except BaseException:
+            self._unlock()
+            raise
+        try:
+            self._enter(boot_timeout)
+        except BaseException:
+            self.close()
+            raise
+
+    def begin_log(self) -> None:
+        """Forget what the board has said so far."""
+        self.log.begin()
+
+    def said(self) -> str:
+        """Return what the board has said since then: output, tracebacks, reports of faults."""
+        return self.log.text()
+
+    def wanted(self) -> bool:
+        """Does another worker of this run of pytest wait for the board?"""
+        return self._lock is not None and self._lock.wanted()
 
     def exec(
         self,
@@ -162,6 +139,7 @@ class Board(Closeable):
         times the silence). `on_output` gets each byte of the output as it comes; the returned text
         is then empty, and nothing but `overall` bounds the whole.
         """
+        self.log.ran(code)
         self.start(code)
         return self.finish(timeout=timeout, overall=overall, on_output=on_output)
 
@@ -176,6 +154,7 @@ class Board(Closeable):
         of both. BoardLinkError says that something was damaged.
         """
         request = f"#{os.urandom(4).hex()}\n{code}".encode()
+        self.log.ran(request)
         digest = hashlib.sha256(request).digest()
         lines = self._ask(f"_ask({request!r}, {digest!r})", timeout).splitlines()
         proof, _, text = (lines or [""])[-1].partition(" ")
@@ -186,21 +165,32 @@ class Board(Closeable):
     def _define(self) -> None:
         """Have the functions of `ask` and `exchange` on the board."""
         if not self._can_ask:
-            self.exec(_ASK)
+            self._run(DEFINITIONS)
             self._can_ask = True
 
     def _ask(self, call: str, timeout: float) -> str:
         """What a call of the board's `_ask` prints; it is defined where it is missing."""
         self._define()
         try:
-            return self.exec(call, timeout=timeout)
+            return self._run(call, timeout)
         except RemoteError as error:
             if error.kind == "NameError" and "'_ask'" in error.text:  # the board was reset
-                self.exec(_ASK)
-                return self.exec(call, timeout=timeout)
-            if _DAMAGED in error.text:
-                raise BoardLinkError(f"what was sent to {self.port} was {_DAMAGED}") from None
+                self._run(DEFINITIONS)
+                return self._run(call, timeout)
+            self._check_sent(error)
             raise
+
+    def _run(self, code: str, timeout: float = 10) -> str:
+        """Run code of ours, whose output is no user's."""
+        self.start(code)
+        return self._finish(timeout, _SILENCES * timeout)
+
+    def _check_sent(self, error: RemoteError) -> None:
+        """Note what the board raised, unless it is that data were damaged."""
+        if DAMAGED in error.text:
+            raise BoardLinkError(f"what was sent to {self.port} was {DAMAGED}") from None
+        self.log.printed(error.output)
+        self.log.raised(error.traceback)
 
     def exchange(self, data: bytes, work: str, *, timeout: float = 10) -> bytes:
         """Send bytes to the board, which calls the function `work` with them; return its bytes.
@@ -218,15 +208,14 @@ class Board(Closeable):
             if port.wait_for(READY, ANSWER_TIMEOUT_S):
                 port.write(sent)
                 if port.wait_for(ANSWER, timeout):
-                    size = int(port.read_exactly(_DIGITS, timeout), 16)
-                    found = port.read_exactly(size + _HASH_BYTES, timeout)
+                    size = int(port.read_exactly(DIGITS, timeout), 16)
+                    found = port.read_exactly(size + HASH_BYTES, timeout)
         try:
-            self.finish(timeout=timeout)
+            self.log.printed(self._finish(timeout, _SILENCES * timeout))
         except RemoteError as error:
-            if _DAMAGED in error.text:
-                raise BoardLinkError(f"what was sent to {self.port} was {_DAMAGED}") from None
+            self._check_sent(error)
             raise
-        answer, proof = found[:-_HASH_BYTES], found[-_HASH_BYTES:]
+        answer, proof = found[:-HASH_BYTES], found[-HASH_BYTES:]
         if proof != hashlib.sha256(digest + answer).digest():
             raise BoardLinkError(f"what came from {self.port} was damaged on the way")
         return answer
@@ -254,11 +243,24 @@ class Board(Closeable):
         """Wait for code that was started, as `exec` does."""
         if overall is None and on_output is None:
             overall = _SILENCES * timeout
+        try:
+            printed = self._finish(timeout, overall, on_output)
+        except RemoteError as error:
+            self.log.printed(error.output)
+            self.log.raised(error.traceback)
+            raise
+        self.log.printed(printed)
+        return printed
+
+    def _finish(
+        self, timeout: float, overall: float | None, on_output: OnOutput | None = None
+    ) -> str:
         with self._translated("running code", overall):
             output, error = self._transport.follow(timeout, on_output)
+        printed = "" if on_output else str(output.decode(errors="replace"))
         if error:
-            raise RemoteError(error.decode(errors="replace"))
-        return "" if on_output else str(output.decode(errors="replace"))
+            raise RemoteError(error.decode(errors="replace"), printed)
+        return printed
 
     def inject(self, data: bytes) -> None:
         r"""Type bytes at the board's console, such as b"\x03" (Ctrl-C), whatever it is doing."""
@@ -317,16 +319,36 @@ class Board(Closeable):
 
     def file_hash(self, path: str) -> bytes | None:
         """SHA-256 of a file of the board, None when there is no such file."""
-        found = self.ask(_HASH.format(path=path), timeout=_HASH_TIMEOUT_S)
+        found = self.ask(FILE_HASH.format(path=path), timeout=_HASH_TIMEOUT_S)
         return found if isinstance(found, bytes) else None
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[str]:
+        """Leave the port to another program for the time of the `with` statement."""
+        with contextlib.suppress(OSError, TransportError):
+            self._transport.exit_raw_repl()
+        self._close_port()
+        self._unlock()
+        yield self.port
+        self._lock = Lock(self.port) if self._process is None else None
+        self._transport = self._open()
+        self._enter(self._boot_timeout)
 
     def close(self) -> None:
         """Leave the board at its friendly REPL and close the port; safe to call again."""
         self._transport.serial.begin(ANSWER_TIMEOUT_S)
         with contextlib.suppress(OSError, TransportError):
             self._transport.exit_raw_repl()
+        self._close_port()
+        self._unlock()
+
+    def _close_port(self) -> None:
         with contextlib.suppress(OSError, TransportError):
             self._transport.close()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
 
     def _failure_details(self) -> str:
         """What else is known when the board fails."""
@@ -390,7 +412,7 @@ class Board(Closeable):
                 if deadline.expired():
                     raise
             with contextlib.suppress(BoardLinkError):
-                self.close()
+                self._close_port()
                 self._transport = self._open()
             time.sleep(_QUIET_S)
 
@@ -402,6 +424,7 @@ class Board(Closeable):
             with contextlib.redirect_stdout(io.StringIO()):
                 yield
         except StepError as error:
+            self.log.heard(self._transport.serial.heard)
             raise BoardTimeoutError(
                 f"{what}: the board at {self.port} {error}{self._failure_details()}"
             ) from error
@@ -412,6 +435,7 @@ class Board(Closeable):
         except OSError as error:
             raise BoardError(f"{what}: {error}") from error
         except (TransportError, *_NONSENSE) as error:
+            self.log.heard(self._transport.serial.heard)
             raise BoardTimeoutError(
                 f"{what}: the board at {self.port} gave no proper answer{self._failure_details()}"
             ) from error
@@ -423,11 +447,24 @@ class QemuBoard(Board):
     def __init__(self, machine: Machine, *, boot_timeout: float = BOOT_TIMEOUT_S) -> None:
         """Take over a machine that was just started."""
         self.machine = machine
+        self._logged = 0
         try:
             super().__init__(machine.port, boot_timeout=boot_timeout, process=machine.process)
         except BaseException:
             machine.close()
             raise
+
+    def begin_log(self) -> None:
+        """Forget what the board, its firmware's fault reports and QEMU have said so far."""
+        super().begin_log()
+        self._logged = len(self.machine.log())
+
+    def said(self) -> str:
+        """Return what the board and, after that, QEMU have said since then."""
+        text = super().said()
+        lines = self.machine.log()[self._logged :].splitlines()
+        more = [line for line in lines if line.strip() and line not in text]
+        return text + "".join(f"{line}\n" for line in more)
 
     def reset(self) -> None:
         """Press the reset button, which helps even when the firmware hangs."""

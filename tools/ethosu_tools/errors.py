@@ -58,11 +58,16 @@ class BoardLinkError(BoardError):
 
 
 class RemoteError(BoardError):
-    """Code on the board raised; `traceback` holds the board's own words, `kind` the exception."""
+    """Code on the board raised.
 
-    def __init__(self, traceback: str) -> None:
+    `traceback` holds the board's own words, `kind` the exception, `output` what the code had
+    printed before.
+    """
+
+    def __init__(self, traceback: str, output: str = "") -> None:
         """Keep the board's traceback and show its last line."""
         self.traceback = traceback.strip()
+        self.output = output
         last_line = (self.traceback.splitlines() or ["?"])[-1]
         self.kind, _, text = last_line.partition(":")
         self.text = text.strip()

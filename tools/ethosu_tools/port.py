@@ -24,6 +24,8 @@ ANSWER_TIMEOUT_S = 10.0
 _POLL_S = 0.05
 # No answer comes near this; a board that sends more without an end would fill the memory.
 LARGEST_ANSWER = 16 << 20
+# So much of a step is kept for the case that it fails.
+_HEARD_BYTES = 8192
 # Pieces in which data go to a port.
 _PIECE_BYTES = 4096
 
@@ -67,7 +69,13 @@ class Port:
         """
         self._seconds = math.inf if seconds is None else seconds
         self._step = self._deadlines(seconds)
+        self._heard = bytearray(self._received)
         self._looked = time.monotonic()
+
+    @property
+    def heard(self) -> bytes:
+        """The last bytes that the board sent in this step."""
+        return bytes(self._heard)
 
     @property
     def in_waiting(self) -> int:
@@ -194,7 +202,9 @@ class Port:
         """Take what has come, or the next byte if it comes soon."""
         self._check_step("kept sending, but gave no proper answer")
         try:
-            self._received += self._port.read(max(1, self._port.in_waiting))
+            data = self._port.read(max(1, self._port.in_waiting))
+            self._received += data
+            self._heard = (self._heard + data)[-_HEARD_BYTES:]
         except OSError as error:  # a pseudo terminal without its other end
             raise serial.SerialException(f"nothing can be read: {error}") from error
         _check_size(len(self._received))

@@ -1,87 +1,187 @@
 # SPDX-License-Identifier: MIT
-"""Pytest plugin: `board` is a real board (`--port`) or an emulated one.
+"""Pytest plugin: `board` is a real board (`--ethosu-port`), one of a pool, or an emulated one.
 
-A test that takes `board` runs unchanged on both:
+A test that takes `board` runs unchanged on all:
 
     def test_answer(board):
         assert board.eval("6 * 7") == 42
+
+    @pytest.mark.ethosu(npu="ethos-u85-256", tags=["camera"])
+    def test_large_model(board): ...
 """
 
 import os
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from . import pytest_report
 
 if TYPE_CHECKING:
     from .board import Board
     from .firmware_run import Ended
+    from .pool import Needs, Place, Pool, Taken
 
 DEFAULT_COHERENCE = "strict"
+# The options that have a short name too, unless another plugin or a conftest.py has that.
+SHORT = {f"--{name}": f"--ethosu-{name}" for name in ("port", "board", "npu", "coherence")}
+MARK = "ethosu(npu=, board=, tags=, count=): what the test asks of its board; count is of `boards`"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that choose the board."""
-    group = parser.getgroup("ethosu", "boards with an Ethos-U NPU")
-    group.addoption("--port", help="serial port or pyserial URL of a board; default: emulate one")
+    group = parser.getgroup(
+        "ethosu",
+        "boards with an Ethos-U NPU (--port, --board, --npu and --coherence will do "
+        "where no other plugin has them)",
+    )
     group.addoption(
-        "--board",
+        "--ethosu-port",
+        action="append",
+        default=[],
+        metavar="PORT",
+        help="serial port or pyserial URL (socket://, rfc2217://) of a board, or qemu; several "
+        "make a pool (default: qemu)",
+    )
+    group.addoption(
+        "--ethosu-pool", type=Path, metavar="TOML", help="file that lists boards, see pool.py"
+    )
+    group.addoption(
+        "--ethosu-board",
         metavar="BOARD",
         help="board to emulate (default: $ETHOSU_BOARD, else MPS3_AN547)",
     )
-    group.addoption("--npu", help="NPU of the board (default: the one that the board has)")
+    group.addoption("--ethosu-npu", metavar="NPU", help="NPU that the board must have")
     group.addoption(
-        "--coherence",
+        "--ethosu-count", type=int, default=1, metavar="N", help="how many `boards` a test gets"
+    )
+    group.addoption(
+        "--ethosu-wait",
+        type=float,
+        default=0,
+        metavar="SECONDS",
+        help="wait so long for boards that others have (default: 0)",
+    )
+    group.addoption(
+        "--ethosu-coherence",
         metavar="off|strict|evict:SEED",
         help="data cache of simulated and emulated CPUs (default: $ETHOSU_COHERENCE, else "
         f"{DEFAULT_COHERENCE})",
     )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None]:
+    """Replace short names by ours: before conftest.py is looked for, and for good after that."""
+
+    def free() -> set[str]:
+        return SHORT.keys() - parser._opt2dest.keys()
+
+    early_config.known_args_namespace = parser.parse_known_args(
+        _long_names(args, free()), namespace=early_config.known_args_namespace
+    )
+    yield
+    args[:] = _long_names(args, free())
+
+
+def _long_names(args: list[str], free: set[str]) -> list[str]:
+    end = args.index("--") if "--" in args else len(args)
+    return [_long_name(arg, free) for arg in args[:end]] + args[end:]
+
+
+def _long_name(arg: str, free: set[str]) -> str:
+    name, equals, value = arg.partition("=")
+    return SHORT[name] + equals + value if name in free else arg
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Set board and mode of coherence for this process and all that it starts."""
-    from . import boards, coherence
+    from . import boards, coherence, locks
     from .errors import InputError
 
-    asked = config.getoption("--coherence") or os.environ.get(coherence.VARIABLE)
+    if hasattr(config, "workerinput"):
+        locks.begin_run(config.workerinput["testrunuid"])
+    config.addinivalue_line("markers", MARK)
+    asked = config.getoption("--ethosu-coherence") or os.environ.get(coherence.VARIABLE)
     try:
-        os.environ[boards.VARIABLE] = boards.chosen(config.getoption("--board")).name
+        os.environ[boards.VARIABLE] = boards.chosen(config.getoption("--ethosu-board")).name
         os.environ[coherence.VARIABLE] = coherence.check(asked or DEFAULT_COHERENCE)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
+    config.pluginmanager.register(pytest_report.Reporter(), "ethosu-report")
+
+
+def _places(config: pytest.Config) -> "list[Place]":
+    from .errors import ToolError
+    from .pool import Place, read
+
+    file = config.getoption("--ethosu-pool")
+    try:
+        places = read(file) if file else []
+    except ToolError as error:
+        raise pytest.UsageError(str(error)) from None
+    places += [Place(port) for port in config.getoption("--ethosu-port")]
+    return places or [Place()]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
-    """Have one worker alone if there is one board: pytest-xdist's options give way to `--port`."""
-    if config.getoption("--port") and config.pluginmanager.has_plugin("xdist"):
-        config.option.numprocesses, config.option.distload = 0, False
+    """Have no more workers of pytest-xdist than boards, if none of them is emulated."""
+    places = _places(config)
+    if config.pluginmanager.has_plugin("xdist") and all(place.is_real for place in places):
+        most = max(1, len(places) // max(1, config.getoption("--ethosu-count")))
+        asked = config.option.numprocesses
+        if isinstance(asked, int) and asked <= most:
+            most = asked
+        if asked is not None:
+            config.option.numprocesses = most if most > 1 else 0
+            config.option.distload = False
     return (yield)
 
 
 @pytest.fixture(scope="session")
-def board_npu(request: pytest.FixtureRequest) -> str:
-    """NPU of the board under test, in Vela's spelling."""
-    from . import boards
+def _pool(request: pytest.FixtureRequest) -> "Iterator[Pool]":
+    from .pool import Pool
 
-    return request.config.getoption("--npu") or boards.chosen().npus[0]
+    config = request.config
+    pool = Pool(_places(config), config.getoption("--ethosu-wait"))
+    yield pool
+    pool.release()
+    pytest_report.tell(config, pool.aside)
 
 
 @pytest.fixture(scope="session")
-def board_session(request: pytest.FixtureRequest, board_npu: str) -> "Iterator[Board]":
-    """One board for the whole session, in whatever state the last test left it."""
-    from .board import open_board
+def board_npu(request: pytest.FixtureRequest) -> str:
+    """NPU of the board under test, in Vela's spelling; of a real board, the one it says it has."""
+    from . import boards
+    from .pool import Needs
 
-    with open_board(request.config.getoption("--port") or "qemu", npu=board_npu) as board:
-        yield board
+    asked: str | None = request.config.getoption("--ethosu-npu")
+    place = _places(request.config)[0]
+    if asked or not place.is_real:
+        return asked or place.npu or boards.chosen(place.board).npus[0]
+    taken = _use(request, Needs(), 1)
+    if not taken[0].npus:
+        pytest.fail(f"the board at {place.port} has no NPU", pytrace=False)
+    return taken[0].npus[0]
 
 
 @pytest.fixture
-def board(board_session: "Board") -> "Board":
+def boards(request: pytest.FixtureRequest, board_npu: str) -> "list[Board]":
+    """As many boards as `--ethosu-count` or the mark says, each just after a soft reset."""
+    count = _mark(request).get("count", request.config.getoption("--ethosu-count"))
+    return _boards_of_test(request, count)
+
+
+@pytest.fixture
+def board(request: pytest.FixtureRequest, board_npu: str) -> "Board":
     """A board just after a soft reset, at its raw REPL."""
-    board_session.soft_reset()
-    return board_session
+    return _boards_of_test(request, 1)[0]
 
 
 @pytest.fixture
@@ -93,3 +193,49 @@ def firmware_run(board_npu: str) -> "Callable[..., Ended]":
     from .firmware_run import run
 
     return partial(run, npu=board_npu)
+
+
+@pytest.fixture
+def board_port(request: pytest.FixtureRequest, _pool: "Pool") -> "Iterator[str]":
+    """Port of a board that nobody has open, for a program that opens it itself."""
+    (board,) = _boards_of_test(request, 1)
+    with board.lent() as port:
+        yield port
+
+
+def _mark(request: pytest.FixtureRequest) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for mark in request.node.iter_markers("ethosu"):
+        found = {**mark.kwargs, **found}
+    return found
+
+
+def _needs(request: pytest.FixtureRequest) -> "Needs":
+    from .pool import Needs
+
+    mark = _mark(request)
+    unknown = mark.keys() - {"npu", "board", "tags", "count"}
+    if unknown:
+        pytest.fail(f"the mark ethosu has no {', '.join(sorted(unknown))}: {MARK}", pytrace=False)
+    npu = mark.get("npu", request.config.getoption("--ethosu-npu"))
+    return Needs(npu, mark.get("board"), frozenset(mark.get("tags", ())))
+
+
+def _boards_of_test(request: pytest.FixtureRequest, count: int) -> "list[Board]":
+    taken = _use(request, _needs(request), count)
+    pytest_report.begin(request.node, taken)
+    return [each.board for each in taken]
+
+
+def _use(request: pytest.FixtureRequest, needs: "Needs", count: int) -> "list[Taken]":
+    from .errors import ToolError
+    from .pool import NoSuchBoardError
+
+    pool: Pool = request.getfixturevalue("_pool")
+    try:
+        return pool.use([needs] * count)
+    except ToolError as error:
+        # The command line must be right; a test that needs what the pool lacks is for another one.
+        if isinstance(error, NoSuchBoardError) and _mark(request):
+            pytest.skip(str(error))
+        pytest.fail(str(error), pytrace=False)

@@ -12,7 +12,7 @@ from ethosu_tools.board import Board
 @pytest.fixture(scope="module")
 def port(request, board_npu):
     """Port of a board that nobody has open."""
-    given = request.config.getoption("--port")
+    given = request.config.getoption("--ethosu-port")
     if given:
         yield given
         return

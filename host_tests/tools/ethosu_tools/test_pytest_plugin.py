@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The pytest plugin, as a user's project meets it: `board` without any set-up, and `--port`."""
+"""The pytest plugin, as a user's project meets it: `board` without any set-up, ports, and pools."""
 
+import signal
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 
 import pytest
-from ethosu_tools import qemu
+from ethosu_tools import pool, qemu
+from ethosu_tools.errors import InputError
 
 USERS_TESTS = """\
 def test_answer(board):
@@ -21,40 +24,234 @@ def test_npu_is_the_one_asked_for(board, board_npu):
 
 
 @pytest.fixture
-def users_pytest(tmp_path):
-    """Runs pytest in a user's own folder."""
-    (tmp_path / "test_mine.py").write_text(USERS_TESTS)
+def users_pytest(tmp_path, monkeypatch):
+    """Runs pytest in a user's own folder: `users_pytest(*options, tests=USERS_TESTS)`."""
+    monkeypatch.setenv("ETHOSU_LOCKS", str(tmp_path / "locks"))
 
-    def run(*options):
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
+    def run(*options, tests=USERS_TESTS, python=sys.executable):
+        (tmp_path / "test_mine.py").write_text(tests)
+        done = subprocess.run(
+            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, options)],
             cwd=tmp_path,
             capture_output=True,
             text=True,
         )
+        return done.returncode, done.stdout + done.stderr
 
+    run.folder = tmp_path
     return run
 
 
+@pytest.fixture
+def machine():
+    with qemu.Machine("ethos-u55-64") as machine:
+        yield machine
+
+
 def test_board_is_emulated_by_default(users_pytest):
-    done = users_pytest("--npu", "ethos-u55-256")
-    assert "3 passed" in done.stdout and done.returncode == 0, done.stdout
+    code, out = users_pytest("--npu", "ethos-u55-256")
+    assert "3 passed" in out and code == 0, out
 
 
-def test_same_tests_run_on_a_port(users_pytest):
+@pytest.mark.parametrize("option", ["--ethosu-port", "--port"])
+def test_same_tests_run_on_a_port(users_pytest, option):
     with qemu.Machine("ethos-u55-64", console="uart") as machine:
-        done = users_pytest("--port", machine.port, "--npu", "ethos-u55-64")
-    assert "3 passed" in done.stdout and done.returncode == 0, done.stdout
+        code, out = users_pytest(option, machine.port, "--npu", "ethos-u55-64")
+    assert "3 passed" in out and code == 0, out
 
 
-def test_a_port_has_one_worker(users_pytest):
+@pytest.mark.parametrize("workers", ["2", "auto"])
+def test_a_port_has_one_worker(users_pytest, machine, workers):
     """Two would speak to the board at the same time."""
-    with qemu.Machine("ethos-u55-64", console="uart") as machine:
-        done = users_pytest("-n", "2", "--port", machine.port, "--npu", "ethos-u55-64")
-    assert "3 passed" in done.stdout and done.returncode == 0, done.stdout
-    assert "bringing up nodes" not in done.stdout
+    code, out = users_pytest("-n", workers, "--port", machine.port)
+    assert "3 passed" in out and code == 0, out
+    assert "bringing up nodes" not in out
 
 
 def test_port_that_is_not_there_fails_with_its_name(users_pytest):
-    done = users_pytest("--port", "/dev/no_such_port")
-    assert done.returncode != 0 and "/dev/no_such_port cannot be opened" in done.stdout
+    code, out = users_pytest("--port", "/dev/no_such_port")
+    assert code == 1 and "/dev/no_such_port cannot be opened" in out
+
+
+OTHERS_OPTION = "def pytest_addoption(parser): parser.addoption('--port', dest='other_port')\n"
+
+
+@pytest.mark.parametrize("where", ["conftest.py", "others.py"])
+def test_short_names_are_left_to_whoever_has_them(users_pytest, machine, where):
+    (users_pytest.folder / where).write_text(OTHERS_OPTION)
+    tests = (
+        "def test_both(board, request):\n"
+        "    assert request.config.getoption('other_port') == 'theirs'\n"
+        f"    assert board.port == {machine.port!r}\n"
+    )
+    options = [] if where == "conftest.py" else ["-p", "others"]
+    code, out = users_pytest(
+        *options, "--port", "theirs", "--ethosu-port", machine.port, tests=tests
+    )
+    assert "1 passed" in out and code == 0, out
+
+
+def test_npu_of_a_port_is_checked(users_pytest, machine):
+    code, out = users_pytest("--ethosu-npu", "ethos-u55-256", "--ethosu-port", machine.port)
+    assert "3 skipped" not in out and code == 1, out
+    assert f"no board is ethos-u55-256; there is {machine.port}: ethos-u55-64" in out
+
+
+FAILING = """\
+import pytest
+
+def test_before(board):
+    board.exec("print('of another test')")
+
+def test_raises(board):
+    board.exec("print('printed before')\\nfor i in range(3):\\n    1 // (i - 1)\\n")
+
+def test_faults(board):
+    board.exec("print('up to here')\\nimport machine\\nmachine.mem32[0x90000000]", timeout=1)
+
+def test_after(board):
+    assert board.eval("1") == 1
+"""
+
+
+@pytest.mark.parametrize("place", ["qemu", "port"])
+def test_failure_shows_what_the_board_said(users_pytest, machine, place):
+    options = ["--port", machine.port] if place == "port" else []
+    code, out = users_pytest("--junitxml=r.xml", *options, tests=FAILING)
+    assert code == 1 and "2 failed, 2 passed" in out, out
+    report = ElementTree.parse(users_pytest.folder / "r.xml")
+    failures = [each.text for each in report.iter("failure")]
+    assert all(text.strip().splitlines()[-1] in out for text in failures), "both have it"
+    raised, faulted = failures
+    assert "printed before" in raised and "of another test" not in raised + faulted
+    assert 'File "<stdin>", line 3, in <module>\n    1 // (i - 1)\n' in raised
+    assert "ZeroDivisionError" in raised
+    assert "MemManage" in faulted and "0x90000000" in faulted and "ZeroDivision" not in faulted
+    properties = {each.get("name"): each.get("value") for each in report.iter("property")}
+    assert properties["npu"].startswith("ethos-u55-") and "MPS3" in properties["machine"]
+
+
+POOL = """
+[[board]]
+port = "{first}"
+name = "first"
+tags = ["camera"]
+[[board]]
+port = "{second}"
+npu = "ethos-u55-256"
+[[board]]
+port = "qemu"
+tags = ["emulated"]
+"""
+CHOOSING = """\
+import pytest
+
+@pytest.mark.ethosu(tags=["camera"])
+def test_by_tag(board, record_property):
+    assert board.eval("__import__('ethosu').npus()") == ["ethos-u55-64"]
+
+@pytest.mark.ethosu(npu="ethos-u55-256")
+def test_by_npu(board):
+    assert board.eval("__import__('ethosu').npus()") == ["ethos-u55-256"]
+
+@pytest.mark.ethosu(npu="ethos-u85-256")
+def test_emulated(board):
+    assert board.eval("__import__('ethosu').npus()") == ["ethos-u85-256"]
+
+@pytest.mark.ethosu(count=3)
+def test_three(boards):
+    assert len({each.port for each in boards}) == 3
+    assert [each.eval("2") for each in boards] == [2, 2, 2]
+
+@pytest.mark.ethosu(tags=["a robot"])
+def test_none(board):
+    pass
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_marks_choose_from_a_pool(users_pytest, machine, workers):
+    with qemu.Machine("ethos-u55-256") as second:
+        file = users_pytest.folder / "pool.toml"
+        file.write_text(POOL.format(first=machine.port, second=second.port))
+        code, out = users_pytest("--ethosu-pool", file, "-n", workers, "-rs", tests=CHOOSING)
+    assert code == 0 and "4 passed, 1 skipped" in out, out
+    assert "no board is tag a robot; there is first: " in out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("port = 1", r"must have tables \[\[board\]\], found port"),
+        ("[[board]]\nprot = 'x'", r"board 0 has prot; port is needed"),
+        ("[[board]]\nport = 1", "port must be text"),
+        ("[[board]]\nport = 'x'\ntags = 'y'", "tags must be text"),
+        ("[[board]]\nport = 'qemu'\nboard = 'NOPE'", "there is no board 'NOPE'"),
+        ("[[", "is no TOML file"),
+    ],
+)
+def test_pool_files_are_checked(tmp_path, text, words):
+    path = tmp_path / "pool.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        pool.read(path)
+
+
+TWO = """\
+def test_one(board):
+    {fault}
+
+def test_two(board):
+    assert board.eval("1") == 1
+"""
+KILLED = "board.machine.process.kill(); board.exec('1')"
+HUNG = "board.exec('import micropython; micropython.kbd_intr(-1)\\nwhile 1: pass', timeout=1)"
+
+
+@pytest.mark.parametrize("fault", [KILLED, HUNG])
+def test_emulated_board_that_dies_or_hangs_is_one_failure(users_pytest, fault):
+    code, out = users_pytest(tests=TWO.format(fault=fault))
+    assert code == 1 and "1 failed, 1 passed" in out, out
+    assert "E           ethosu_tools.errors.Board" in out and "put aside" not in out
+
+
+def test_hung_board_is_put_aside_and_told(users_pytest, machine):
+    code, out = users_pytest("--port", machine.port, tests=TWO.format(fault=HUNG))
+    assert code == 1 and "1 failed, 1 error" in out, out
+    assert out.count(f"no board is left: {machine.port}: soft reset: the board at") == 2
+    assert "boards that were put aside" in out
+    assert not any((users_pytest.folder / "locks").iterdir())
+
+
+def test_another_board_of_the_pool_takes_over(users_pytest, machine):
+    with qemu.Machine() as second:
+        options = ["--port", machine.port, "--port", second.port]
+        code, out = users_pytest(*options, tests=TWO.format(fault=HUNG))
+    assert code == 1 and "1 failed, 1 passed" in out, out
+    told = out.partition("boards that were put aside")[2]
+    assert f"{machine.port}: soft reset: the board at" in told and second.port not in told
+
+
+UNPLUG = f"os.kill(int(os.environ['QEMU']), {signal.SIGKILL}); board.exec('1')"
+
+
+def test_unplugged_port_is_put_aside_and_told(users_pytest, machine, monkeypatch):
+    monkeypatch.setenv("QEMU", str(machine.process.pid))
+    tests = "import os\n" + TWO.format(fault=UNPLUG)
+    code, out = users_pytest("--port", machine.port, tests=tests)
+    assert code == 1 and "1 failed, 1 error" in out, out
+    assert f"no board is left: {machine.port}: " in out and "the link to" in out
+    assert not any((users_pytest.folder / "locks").iterdir())
+
+
+def test_locked_port_says_who_has_it(users_pytest, machine):
+    holder = "import sys, time\nfrom ethosu_tools.board import Board\nwith Board(sys.argv[1]):\n"
+    holder += " print(flush=True); time.sleep(1000)"
+    command = [sys.executable, "-c", holder, machine.port]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        code, out = users_pytest("--port", machine.port)
+        other.kill()
+    assert code == 1 and f"process {other.pid}, since" in out, out
+    assert out.count(f"no board is free: {machine.port} is in use by ") == out.count("Failed: ")
+    assert users_pytest("--port", machine.port)[0] == 0, "the lock ended with its holder"

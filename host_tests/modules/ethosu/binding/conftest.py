@@ -49,7 +49,7 @@ def face(board, board_npu, compiled, small_models, example):
 @pytest.fixture
 def emulated(request, face):
     """The same, with facts that only the emulated board offers."""
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("uses registers and counters of the emulated board")
     face.exec("import emulator\n" + places())
     return face

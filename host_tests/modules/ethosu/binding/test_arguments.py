@@ -404,7 +404,7 @@ def test_a_model_asks_for_the_stack_that_loading_takes(
     request, repo, npu, compiled, small_models, raw
 ):
     """Painted: the deepest word that loading changes lies within what it asks for."""
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("paints the stack of the emulated board")
     source = (repo / "modules/ethosu/binding/model_load.c").read_text()
     (asked,) = re.findall(r"#define LOADER_STACK (\d+)", source)

@@ -291,7 +291,7 @@ def test_a_payload_that_writes_itself_runs_as_it_was_checked(memory):
 @pytest.fixture(scope="module")
 def rom_board(request, board_npu, compiled, small_models):
     """An emulated board with small_cnn in its ROM file system."""
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("would write the ROM file system of a real board")
     model = compiled(small_models["small_cnn"], board_npu).read_bytes()
     image = romfs.build({"other.txt": b"odd", "model.tflite": model})

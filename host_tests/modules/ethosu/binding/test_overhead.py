@@ -12,7 +12,7 @@ from ethosu_tools.make_model import LARGE_MODELS
 
 @pytest.fixture(scope="module")
 def figures(request, small_models, tmp_path_factory):
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("counts instructions of the emulated board")
     large = tmp_path_factory.mktemp("large") / "weights_300k.tflite"
     large.write_bytes(LARGE_MODELS["weights_300k"]())

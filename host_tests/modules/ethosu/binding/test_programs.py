@@ -361,7 +361,7 @@ def test_refusals(board, call, expected):
 @pytest.fixture(scope="module")
 def figures(request, cases, tmp_path_factory):
     """What `ethosu bench overhead` counts of the programs, by name."""
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("counts instructions of the emulated board")
     folder = tmp_path_factory.mktemp("programs")
     for name, case in cases.items():

@@ -15,7 +15,7 @@ def slow(request, board_npu, compiled, small_models, example):
 
     The NPU runs at 32 MHz on each board: a faster one is ready before the CPU can sleep.
     """
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("counts instructions of the emulated board")
     _, x, y = example
     slow_npu = Machine(board_npu, repeatable=True, plugin_options=["timing=model:32"])

@@ -11,7 +11,7 @@ NPUS = ("ethos-u55-256", "ethos-u55-128")
 
 @pytest.fixture(scope="module")
 def pair(request, compiled, small_models, example):
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("the emulated board alone can have two NPUs")
     _, x, y = example
     with QemuBoard(Machine(NPUS[0], npu1=NPUS[1], board=boards.DEFAULT)) as board:

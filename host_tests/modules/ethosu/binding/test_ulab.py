@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 def ulab(request, build_dir, board_npu, compiled, small_models, example):
     """A board with ulab as `np`, model `m`, input `x` and the expected output `golden`."""
     source = os.environ.get("ULAB_DIR")
-    if source is None or request.config.getoption("--port"):
+    if source is None or request.config.getoption("--ethosu-port"):
         pytest.skip("NOT TESTED WITH ULAB: set ULAB_DIR to a checkout of its source")
     name = boards.chosen().name
     sharing.make("firmware", f"BOARD={name}", f"ULAB_DIR={source}")

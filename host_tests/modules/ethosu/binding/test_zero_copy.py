@@ -33,7 +33,7 @@ def large(board_npu, tmp_path_factory):
 @pytest.fixture(scope="module")
 def board_with_rom(request, large, board_npu):
     """A board with the model in its ROM, behind a file that ends at an odd place."""
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("would replace the ROM file system of a real board")
     image = romfs.build({"a_note.txt": b"odd", "large.tflite": large[1].read_bytes()})
     machine = Machine(board_npu, romfs=image)

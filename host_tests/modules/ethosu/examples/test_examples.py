@@ -65,7 +65,7 @@ def keyword_model():
 @pytest.fixture(scope="module")
 def rom(request, board_npu, compiled, small_models, spotter, tmp_path_factory):
     """A board with the models that examples and pages load."""
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("would replace the ROM file system of a real board")
     proven = tmp_path_factory.mktemp("proven") / "proven.tflite"
     proven.write_bytes(compiled(small_models["small_cnn"], board_npu).read_bytes())

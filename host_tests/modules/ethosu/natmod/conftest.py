@@ -45,7 +45,7 @@ def native(build_dir):
 
 
 def not_on_a_port(request):
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("the address of the NPU is the emulated board's")
 
 

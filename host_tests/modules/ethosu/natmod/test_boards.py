@@ -23,7 +23,7 @@ IRQ_ENABLE, IRQ_DISABLE, IRQ_BIT = 0xE000E104, 0xE000E184, 1 << 55 - 32
 @pytest.fixture(scope="module")
 def plain(request, build_dir, native, compiled, small_models):
     """The board, with the native module imported and a model's file in DTCM, `file`."""
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("the addresses are those of one emulated board")
     sharing.make("firmware", f"BOARD={CORE}", "ETHOSU=no")
     firmware = build_dir / f"firmware/{CORE}-plain/firmware.elf"

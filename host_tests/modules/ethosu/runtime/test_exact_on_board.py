@@ -14,7 +14,7 @@ OTHER_NPU = "ethos-u55-256"
 def other_board(request):
     from ethosu_tools.board import open_board
 
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("a real board has the NPU that it has")
     with open_board("qemu", npu=OTHER_NPU) as board:
         yield board

@@ -68,7 +68,7 @@ def test_buffers_live_while_the_npu_works(parts):
 
 
 def test_second_start_is_refused_and_the_first_ends_well(request, parts):
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("masks the interrupt of the emulated board")
     parts.exec(f"import machine\nfill()\nn = ethosu.reserve()\n{firmware_image.mask()}")
     parts.exec("n.invoke_async(payload, [weights, scratch, scratch])")
@@ -79,7 +79,7 @@ def test_second_start_is_refused_and_the_first_ends_well(request, parts):
 
 
 def test_ctrl_c_during_wait(request, parts):
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("masks the interrupt of the emulated board")
     parts.exec(f"import machine\nn = ethosu.reserve()\n{firmware_image.mask()}")
     start = "n.invoke_async(payload, [weights, scratch, scratch])"
@@ -113,7 +113,7 @@ def test_too_small_region_is_refused_before_the_start(parts, missing):
 
 
 def test_buffer_that_the_npu_cannot_see(request, parts):
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("uses an address of the emulated board")
     unseen = firmware_image.of().unseen(100_000)
     parts.exec(f"t = uctypes.bytearray_at({unseen}, len(scratch))")

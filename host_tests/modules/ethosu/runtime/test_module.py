@@ -11,7 +11,7 @@ from . import board_models
 @pytest.fixture
 def emulated(request, board):
     """The board, with facts that only the emulated one offers."""
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("uses addresses and counters of the emulated board")
     board.exec(
         "import machine, emulator\n"

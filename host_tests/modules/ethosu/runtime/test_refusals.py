@@ -100,7 +100,7 @@ def test_operator_that_no_kernel_is_there_for(cnn, board_npu, tmp_path):
 
 
 def test_arena_that_the_npu_cannot_see(request, cnn):
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("uses an address of the emulated board")
     unseen = firmware_image.of().unseen(65536)
     cnn.exec(f"import uctypes\na = uctypes.bytearray_at({unseen}, 65536)")

@@ -11,7 +11,7 @@ def rom_board(request, board_npu, compiled, small_models):
     from ethosu_tools.board import QemuBoard
     from ethosu_tools.qemu import Machine
 
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("would replace the ROM file system of a real board")
     data = compiled(small_models["small_cnn"], board_npu).read_bytes()
     image = romfs.build({"notes.txt": b"odd", "small_cnn.tflite": data})

@@ -40,7 +40,7 @@ def test_the_simulated_npu_hears_its_word_and_no_other(run_demo, name, text, voi
 
 def test_a_board_hears_the_word_and_nothing_else(run_demo, request, board_npu):
     """From samples in its ROM and over the console, with two models at once."""
-    where = request.config.getoption("--port") or "qemu"
+    where = request.config.getoption("--ethosu-port") or "qemu"
     data = run_demo("--on", where, "--npu", board_npu)
     found = [
         [result["detected_at"] is not None for result in sound["words"].values()]

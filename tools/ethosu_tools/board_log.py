@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""What a board said in a test: for the report of one that fails."""
+
+import re
+
+# A program that prints without end fills no memory.
+_LARGEST = 64 * 1024
+# Of code that was sent by `exec` or `ask`: MicroPython calls it so in a traceback.
+_FRAME = re.compile(r'  File "<(?:stdin|string)>", line (\d+), in <module>')
+# What the raw REPL adds to what programs print.
+_PROTOCOL = re.compile(r"raw REPL; CTRL-B to exit\r?\n>?|[\x00-\x08\x0e-\x1f]")
+
+
+class BoardLog:
+    """Text of what happened on a board, since `begin`."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was there."""
+        self._text, self._code = "", ""
+
+    def ran(self, code: str | bytes) -> None:
+        """Code was sent: a traceback that follows shows its lines."""
+        self._code = code if isinstance(code, str) else code.decode(errors="replace")
+
+    def printed(self, text: str) -> None:
+        """A program has printed this."""
+        self._text = (self._text + text.replace("\r\n", "\n"))[-_LARGEST:]
+
+    def raised(self, traceback: str) -> None:
+        """A program ended with this traceback."""
+        code = self._code.splitlines()
+        for line in traceback.replace("\r\n", "\n").strip().splitlines():
+            self.printed(f"{line}\n")
+            found = _FRAME.match(line)
+            if found and int(found[1]) <= len(code):
+                self.printed(f"    {code[int(found[1]) - 1].strip()}\n")
+
+    def heard(self, data: bytes) -> None:
+        """A step failed in which the board sent this, such as the report of a fault."""
+        text = _PROTOCOL.sub("", data.decode(errors="replace"))
+        if text.strip():
+            self.printed(text.rstrip() + "\n")
+
+    def text(self) -> str:
+        """All of it."""
+        return self._text

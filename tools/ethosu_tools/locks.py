@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""A board has one user at a time: a lock file for each port, in a folder that hosts may share.
+
+The folder is that of ETHOSU_LOCKS, else one of this host for all its users. The lock is the
+kernel's, flock(2), which NFS carries to other hosts: it ends with the process that holds it,
+however that ends. The file says who that is, and is removed with the lock.
+"""
+
+import contextlib
+import fcntl
+import getpass
+import os
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from .closeable import Closeable
+from .errors import BoardLinkError, SetupError
+
+VARIABLE = "ETHOSU_LOCKS"
+# The workers of one run of pytest wait for each other: the plugin sets what the run is called.
+_runs: list[str] = []
+
+
+def begin_run(name: str) -> None:
+    """Belong to a run that has several processes."""
+    _runs[:] = [name]
+
+
+class LockedError(BoardLinkError):
+    """Someone else has the board; `same_run`: another worker of this run of pytest."""
+
+    def __init__(self, port: str, holder: str) -> None:
+        """Say who it is, as the lock file does."""
+        who, _, run = holder.strip().partition("\n")
+        self.same_run = run in _runs
+        super().__init__(f"{port} is in use by {who or 'another program'}")
+
+
+class Lock(Closeable):
+    """Holds the lock of a port until it is closed, or until this process ends."""
+
+    def __init__(self, port: str) -> None:
+        """LockedError when someone else has it."""
+        self._path = _path(port)
+        self._file: int | None = self._take(port)
+
+    def close(self) -> None:
+        """Let others have it; safe to call again."""
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(OSError):  # another host removed it
+                self._path.unlink()
+            os.close(file)
+
+    def wanted(self) -> bool:
+        """Does a worker of the same run wait for it?"""
+        path = _wanted(self._path)
+        if not path.exists():
+            return False
+        with _opened(path) as file:
+            free = _try(file)
+        if free:  # who waited has ended
+            path.unlink(missing_ok=True)
+        return not free
+
+    def _take(self, port: str) -> int:
+        while True:
+            file = _open(self._path)
+            if not _try(file):
+                holder = os.pread(file, 500, 0).decode(errors="replace")
+                os.close(file)
+                raise LockedError(port, holder)
+            with contextlib.suppress(OSError):
+                if os.fstat(file).st_ino == self._path.stat().st_ino:
+                    break
+            os.close(file)  # its last holder has just removed it
+        os.ftruncate(file, 0)
+        os.pwrite(file, _self().encode(), 0)
+        return file
+
+
+@contextlib.contextmanager
+def waiting(port: str) -> Iterator[None]:
+    """Have `wanted` of the lock's holder return True for the time of the `with` statement."""
+    with _opened(_wanted(_path(port))) as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def _self() -> str:
+    program = Path(sys.argv[0]).name or "python"
+    since = time.strftime("%H:%M")
+    who = f"{getpass.getuser()}@{socket.gethostname()}"
+    return f"{who} ({program}, process {os.getpid()}, since {since})\n{''.join(_runs)}"
+
+
+def _path(port: str) -> Path:
+    """The lock file of a port: a device is one of this host, and may have several names."""
+    here = f"{socket.gethostname()}:{os.path.realpath(port)}"
+    name = port.lower() if "://" in port else here
+    return _folder() / f"{quote(name, safe=':')}.lock"
+
+
+def _wanted(path: Path) -> Path:
+    return path.with_suffix(".wanted")
+
+
+def _folder() -> Path:
+    given = os.environ.get(VARIABLE)
+    folder = Path(given or Path(tempfile.gettempdir()) / "ethosu-locks")
+    try:
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o1777)
+    except OSError as error:
+        raise SetupError(
+            f"{folder}, the folder of locks, cannot be made ({error.strerror}); set {VARIABLE}"
+        ) from None
+    return folder
+
+
+def _open(path: Path) -> int:
+    try:
+        with contextlib.suppress(FileNotFoundError):  # others' files in a common folder
+            return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        with contextlib.suppress(OSError):
+            os.fchmod(file, 0o666)
+        return file
+    except OSError as error:
+        raise SetupError(f"{path} cannot be opened: {error.strerror}; set {VARIABLE}") from None
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    file = _open(path)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def _try(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+"""The boards of a test run: real ones at ports, emulated ones; who takes which, which has died.
+
+A file of a pool is TOML, a table [[board]] for each:
+
+    [[board]]
+    port = "/dev/serial/by-id/usb-..."   # or socket://HOST:PORT, rfc2217://HOST:PORT
+    name = "bench 3"                     # for reports; default: the port
+    npu = "ethos-u55-256"                # what it has; is checked
+    tags = ["camera", "ulab"]
+
+    [[board]]
+    port = "qemu"                        # an emulated one for each that wants it
+    board = "NUMAKER_M55M1"
+"""
+
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from . import boards
+from .board import Board, open_board
+from .errors import BoardError, InputError
+from .files import read_whole
+from .locks import LockedError, waiting
+
+QEMU = "qemu"
+_LOOK_S = 0.05
+# What a board says of itself; a stock firmware has no module `ethosu`.
+_ASK = """\
+import os
+try:
+    import ethosu
+    _answer = ethosu.npus()
+except (ImportError, OSError):
+    _answer = []
+_answer = _answer, os.uname()[3], os.uname()[4]
+"""
+
+
+class NoBoardError(BoardError):
+    """The pool has a board of that kind, but it cannot be had."""
+
+
+class NoSuchBoardError(InputError):
+    """The pool has no board of that kind."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a test asks of a board; None, and no tag: any."""
+
+    npu: str | None = None
+    board: str | None = None
+    tags: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        words = [word for word in (self.npu, self.board) if word]
+        return " ".join(words + [f"tag {tag}" for tag in sorted(self.tags)]) or "any"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a board is, and what it is said to be."""
+
+    port: str = QEMU
+    name: str = ""
+    board: str | None = None
+    npu: str | None = None
+    tags: frozenset[str] = frozenset()
+
+    @property
+    def title(self) -> str:
+        """How reports call it."""
+        return self.name or (self.port if self.is_real else self._facts.name)
+
+    @property
+    def is_real(self) -> bool:
+        """Is there one of it, which others may have?"""
+        return self.port != QEMU
+
+    @property
+    def _facts(self) -> boards.BoardFacts:
+        return boards.chosen(self.board)
+
+    def fits(self, needs: Needs) -> bool:
+        """Can it be what a test asks for? A real board may have any NPU until it was asked."""
+        if not needs.tags <= self.tags or (needs.board and needs.board != self._board()):
+            return False
+        if needs.npu is None or self.npu:
+            return needs.npu in (None, self.npu)
+        emulation = None if self.is_real else self._facts.qemu
+        return not emulation or emulation.any_npu or needs.npu in self._facts.npus
+
+    def _board(self) -> str | None:
+        return self.board if self.is_real else self._facts.name
+
+
+class Taken:
+    """A board that is ours for now."""
+
+    def __init__(self, place: Place, npu: str | None) -> None:
+        """Open or start it, and look at what it is."""
+        self.place = place
+        self.board: Board = open_board(place.port, board=place.board, npu=npu or place.npu)
+        try:
+            self.npus, self.firmware, self.machine = self._look()
+        except BaseException:
+            self.board.close()
+            raise
+
+    def _look(self) -> tuple[list[str], str, str]:
+        found = self.board.ask(_ASK)
+        if not isinstance(found, tuple) or len(found) != 3 or not isinstance(found[0], list):
+            raise BoardError(f"{self.place.title} says {found!r:.100} of itself")
+        npus, firmware, machine = found
+        return npus, str(firmware), str(machine)
+
+    def fits(self, needs: Needs) -> bool:
+        """Is it what a test asks for?"""
+        return self.place.fits(needs) and (needs.npu is None or needs.npu in self.npus)
+
+    def revive(self) -> None:
+        """Have it at a fresh interpreter; BoardError when it does not come back."""
+        try:
+            self.board.soft_reset()
+        except BoardError:
+            if self.place.is_real:
+                raise
+            self.board.reset()
+            self.board.soft_reset()
+
+
+class Pool:
+    """All boards of a run, as one of its processes sees them."""
+
+    def __init__(self, places: Sequence[Place], wait: float = 0) -> None:
+        """`wait`: seconds for a board that another user has; own workers are always waited for."""
+        self.places = tuple(places)
+        self.aside: dict[str, str] = {}
+        self._wait = wait
+        self._npus: dict[Place, list[str]] = {}
+        self._taken: list[Taken] = []
+
+    def use(self, needs: Sequence[Needs]) -> list[Taken]:
+        """Boards for a test, one for each of its needs; those of the last test, if they fit."""
+        kept = [each for each in self._taken if not each.board.wanted() and self._alive(each)]
+        if len(kept) != len(needs) or not all(map(Taken.fits, kept, needs)):
+            self.release()
+            self._taken = self._take_all(needs)
+            for taken in self._taken:
+                taken.revive()
+        else:
+            self._taken = kept
+        return self._taken
+
+    def release(self) -> None:
+        """Let others have the boards."""
+        while self._taken:
+            self._taken.pop().board.close()
+
+    def put_aside(self, place: Place, reason: str) -> None:
+        """Use this board no more."""
+        self.aside[place.title] = reason
+
+    def _alive(self, taken: Taken) -> bool:
+        """Bring a board back from what the last test did to it; an emulated one may start anew."""
+        try:
+            taken.revive()
+        except BoardError as error:
+            taken.board.close()
+            if taken.place.is_real:
+                self.put_aside(taken.place, str(error))
+            return False
+        return True
+
+    def _take_all(self, needs: Sequence[Needs]) -> list[Taken]:
+        """All or none: who holds one and waits for another would hold up others."""
+        start = time.monotonic()
+        while True:
+            with ExitStack() as stack:
+                locked: list[LockedError] = []
+                found: list[Taken] = []
+                for need in needs:
+                    taken = self._take(need, found, locked)
+                    if taken is None:
+                        break
+                    stack.callback(taken.board.close)
+                    found.append(taken)
+                else:
+                    stack.pop_all()
+                    return found
+            waits = self._wait - (time.monotonic() - start)
+            if waits <= 0 and not any(error.same_run for error in locked):
+                raise NoBoardError(
+                    f"no board is free: {'; '.join(map(str, locked))} (--ethosu-wait SECONDS waits)"
+                )
+            self._pause(need)
+
+    def _pause(self, need: Needs) -> None:
+        with ExitStack() as stack:
+            for place in self._candidates(need):
+                if place.is_real:
+                    stack.enter_context(waiting(place.port))
+            time.sleep(_LOOK_S)
+
+    def _take(self, need: Needs, found: Sequence[Taken], locked: list[LockedError]) -> Taken | None:
+        """The first board that can be had; None when others have all of them."""
+        places = [*self._candidates(need)]
+        mine = {taken.place for taken in found if taken.place.is_real}
+        for place in places:
+            if place in mine:
+                continue
+            try:
+                taken = Taken(place, None if place.is_real else need.npu)
+            except LockedError as error:
+                locked.append(error)
+                continue
+            except BoardError as error:
+                if not place.is_real:
+                    raise
+                self.put_aside(place, str(error))
+                continue
+            self._npus[place] = taken.npus
+            if place.npu and place.npu not in taken.npus:
+                self.put_aside(place, f"has {_list(taken.npus)}, but is said to have {place.npu}")
+            elif taken.fits(need):
+                return taken
+            taken.board.close()
+        if locked:
+            return None
+        raise self._reason(need)
+
+    def _candidates(self, need: Needs) -> Iterator[Place]:
+        for place in self.places:
+            known = self._npus.get(place) if place.is_real else None
+            wrong = known is not None and need.npu is not None and need.npu not in known
+            if place.fits(need) and place.title not in self.aside and not wrong:
+                yield place
+
+    def _reason(self, need: Needs) -> BoardError | NoSuchBoardError:
+        """Why a test gets no board."""
+        aside = [place for place in self.places if place.title in self.aside and place.fits(need)]
+        if aside:
+            return NoBoardError(
+                "no board is left: "
+                + "; ".join(f"{place.title}: {self.aside[place.title]}" for place in aside)
+            )
+        has = "; ".join(
+            f"{place.title}: {_list(self._npus.get(place) or [place.npu or 'NPU unknown'])}"
+            if place.is_real
+            else f"{place.title}: emulated"
+            for place in self.places
+        )
+        return NoSuchBoardError(f"no board is {need}; there is {has}")
+
+
+def _list(npus: Sequence[str]) -> str:
+    return ", ".join(npus) or "no NPU"
+
+
+def read(path: Path) -> list[Place]:
+    """Read a pool's file."""
+    try:
+        table = tomllib.loads(read_whole(path).decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path} is no TOML file: {error}") from None
+    rows = table.get("board")
+    if set(table) != {"board"} or not isinstance(rows, list) or not rows:
+        raise InputError(f"{path} must have tables [[board]], found {', '.join(table) or 'none'}")
+    return [_place(path, index, row) for index, row in enumerate(rows)]
+
+
+def _place(path: Path, index: int, row: dict[str, Any]) -> Place:
+    where = f"{path}, board {index}"
+    known = {field.name for field in fields(Place)}
+    if not set(row) <= known or "port" not in row:
+        raise InputError(
+            f"{where} has {', '.join(row) or 'nothing'}; port is needed, "
+            f"{', '.join(sorted(known - {'port'}))} may be there"
+        )
+    tags = row.pop("tags", [])
+    wrong = [key for key, value in row.items() if not isinstance(value, str)]
+    if wrong or not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise InputError(f"{where}: {', '.join(wrong) or 'tags'} must be text")
+    if row.get("board"):
+        boards.load(row["board"])
+    return Place(tags=frozenset(tags), **row)

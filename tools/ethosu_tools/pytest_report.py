@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""What the pytest plugin reports: of a test that fails what its boards said, and boards that died.
+
+It goes into the text of the failure itself, which the terminal, JUnit's XML and the workers of
+pytest-xdist all take along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .ui import visible
+
+if TYPE_CHECKING:
+    from .pool import Taken
+
+_TAKEN: pytest.StashKey[Sequence[Taken]] = pytest.StashKey()
+_ASIDE: pytest.StashKey[dict[str, str]] = pytest.StashKey()
+_KEY = "ethosu_boards_put_aside"
+
+
+def begin(item: pytest.Item, taken: Sequence[Taken]) -> None:
+    """A test begins on these boards: the report of this test is about it alone."""
+    for each in taken:
+        each.board.begin_log()
+    if _TAKEN not in item.stash:
+        for each in taken:
+            for name, value in (
+                ("board", each.place.title),
+                ("machine", each.machine),
+                ("npu", " ".join(each.npus)),
+                ("firmware", each.firmware),
+            ):
+                item.user_properties.append((name, value))
+    item.stash[_TAKEN] = taken
+
+
+def tell(config: pytest.Config, aside: Mapping[str, str]) -> None:
+    """Have the end of the run name the boards that were put aside."""
+    config.stash.setdefault(_ASIDE, {}).update(aside)
+    output = getattr(config, "workeroutput", None)
+    if output is not None:
+        output[_KEY] = dict(aside)
+
+
+class Reporter:
+    """Hooks of the report."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Add what the boards said to the text of a failure."""
+        report = yield
+        if report.failed:
+            for taken in item.stash.get(_TAKEN, ()):
+                text = visible(taken.board.said()).rstrip()
+                _add(report, f"board {taken.place.title}", text or "it said nothing")
+        return report
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over what a worker of pytest-xdist has to tell."""
+        tell(node.config, getattr(node, "workeroutput", {}).get(_KEY, {}))
+
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    ) -> None:
+        """Name the boards that were put aside."""
+        aside = config.stash.get(_ASIDE, {})
+        if aside:
+            terminalreporter.section("boards that were put aside", yellow=True)
+            for name, reason in aside.items():
+                terminalreporter.line(visible(f"{name}: {reason}"))
+
+
+def _add(report: pytest.TestReport, title: str, text: str) -> None:
+    add = getattr(report.longrepr, "addsection", None)
+    if add:
+        add(title, text)
+    else:
+        report.longrepr = f"{report.longreprtext}\n--- {title} ---\n{text}"
