@@ -20,6 +20,8 @@ from .ui import Update
 STEP_TIMEOUT_S = 120
 # A board runs so many steps at most before their outputs are fetched.
 BLOCK_STEPS = 32
+# So many models stay on a board; where its disk is small, fewer.
+KEPT_MODELS = 4
 ROM_NAME = "model"
 _DATA_NAME = f"{ROM_NAME}.ptd"
 
@@ -49,6 +51,32 @@ def _steps(count, source, target):
         source += {input_bytes}
         target += {output_bytes}
 _answer = ethosu.npus()[0]
+"""
+
+# Note that a model is used now, and remove those that were not for the longest time.
+_KEEP = """\
+import os
+def _keep(path, size, most):
+    note = '/ethosu_models'
+    try:
+        with open(note) as file:
+            text = file.read()
+    except OSError:
+        text = ''
+    there = ['/' + name for name in os.listdir('/')
+             if name.startswith('ethosu_') and '/' + name != note]
+    names = [name for name in text.split() if name in there and name != path]
+    names = [name for name in there if name not in names and name != path] + names
+    while names:
+        state = os.statvfs('/')
+        if len(names) < most and state[0] * state[3] > size + 4 * state[0]:
+            break
+        os.remove(names.pop(0))
+    new = ' '.join(names + [path])
+    if new != text:
+        with open(note, 'w') as file:
+            file.write(new)
+_keep({path!r}, {size}, {most})
 """
 
 
@@ -162,27 +190,41 @@ class EmulatedRunner(_BoardRunner):
 
 
 class SerialRunner(_BoardRunner):
-    """A model on a board at a serial port; the model stays there for the next time."""
+    """A model on a board at a serial port; the model stays there for the next time.
+
+    Models that were not used for the longest time make room for new ones.
+    """
 
     def __init__(
         self,
         model: Path,
-        port: str,
+        where: str | Board,
         progress: Update | None = None,
         named: bytes | None = None,
     ) -> None:
         """Send the model to the board's file system, unless it is there already."""
         data = models.read(model)
-        super().__init__(Board(port), model, named)
+        self._is_ours = isinstance(where, str)
+        super().__init__(Board(where) if isinstance(where, str) else where, model, named)
         with self._closing_on_error():
             path = self._send(data, models.suffix(data), progress)
             self._load(path, None if named is None else self._send(named, ".ptd", progress))
+
+    def close(self) -> None:
+        """Leave the board, and close it unless it was open before; the model's memory is freed."""
+        if self._is_ours:
+            super().close()
+        else:
+            with contextlib.suppress(BoardError):
+                self.board.ask("_model = None")
 
     def _send(self, data: bytes, suffix: str, progress: Update | None) -> str:
         """Have a file on the board; returns its path."""
         wanted = hashlib.sha256(data)
         path = f"/ethosu_{wanted.hexdigest()[:12]}{suffix}"
-        if self.board.file_hash(path) != wanted.digest():
+        there = self.board.file_hash(path) == wanted.digest()
+        self.board.ask(_KEEP.format(path=path, size=0 if there else len(data), most=KEPT_MODELS))
+        if not there:
             self.board.write_file(path, data, progress=progress)
             if self.board.file_hash(path) != wanted.digest():
                 raise BoardError(f"{path} on the board is not what was sent; its disk may be full")

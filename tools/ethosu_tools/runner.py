@@ -4,12 +4,15 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from . import models
 from .arrays import Array, Feed
 from .tflite import Tensor
 from .ui import Update
+
+if TYPE_CHECKING:
+    from .board import Board
 
 
 class Runner(Protocol):
@@ -37,7 +40,7 @@ class Runner(Protocol):
 
 def open_runner(
     model: Path,
-    where: str = "sim",
+    where: "str | Board" = "sim",
     *,
     npu: str | None = None,
     board: str | None = None,
@@ -46,7 +49,8 @@ def open_runner(
     data: Path | None = None,
     progress: Update | None = None,
 ) -> Runner:
-    """Load a compiled model on `where`: "sim", "qemu", "accel" or a device of Linux, or a port.
+    """Load a compiled model on `where`: "sim", "qemu", "accel" or a device of Linux,
+    a port, or a board that is open, which stays so.
 
     A port is a serial port or pyserial URL; devices of Linux are /dev/accel/accel*.
 
@@ -56,6 +60,10 @@ def open_runner(
     `progress` is told how much of a model has gone over a serial line.
     """
     named = models.find_data(model, data)
+    if not isinstance(where, str):
+        from .remote import SerialRunner
+
+        return SerialRunner(model, where, progress, named)
     # Each of these loads much that the others do not need.
     if where == "sim":
         from .sim import Simulation

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """`ethosu run` and `ethosu deploy` on a serial port: an emulated board's UART, or `--port`."""
 
+import hashlib
 import json
 
 import numpy as np
 import pytest
-from ethosu_tools import qemu
+from ethosu_tools import qemu, remote
 from ethosu_tools.board import Board
 
 
@@ -46,6 +47,26 @@ def test_model_is_sent_once(ethosu, small_models, compiled, inputs, port, board_
     assert ethosu(*words)[0] == 0
 
 
+def test_models_that_are_not_used_make_room(
+    ethosu, small_models, compiled, inputs, port, board_npu, tmp_path
+):
+    model = small_models["small_cnn"]
+    content = compiled(model, board_npu).read_bytes()
+    first, *others = (tmp_path / f"{index}.tflite" for index in range(remote.KEPT_MODELS + 1))
+    for index, path in enumerate((first, *others)):
+        path.write_bytes(content + bytes(16 * index))
+    given = inputs(model)
+    for path in (first, *others[:-1], first, others[-1]):
+        assert ethosu("run", path, "--on", port, "--input", given)[0] == 0
+    hashes = {path: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in (first, *others)}
+    with Board(port) as board:
+        names = board.eval("[n for n in __import__('os').listdir('/') if n.startswith('ethosu_')]")
+    assert "ethosu_models" in names
+    assert {name[7:19] for name in names if name != "ethosu_models"} == set(hashes.values()) - {
+        hashes[others[0]]
+    }
+
+
 def test_half_a_model_left_on_the_board_is_replaced(
     ethosu, small_models, compiled, inputs, port, board_npu
 ):
@@ -55,7 +76,7 @@ def test_half_a_model_left_on_the_board_is_replaced(
     with Board(port) as board:
         board.exec(
             "import os\nfor name in os.listdir('/'):\n"
-            " if name.startswith('ethosu_'):\n"
+            " if name.startswith('ethosu_') and name != 'ethosu_models':\n"
             "  with open('/' + name, 'wb') as f: f.write(b'half')"
         )
     assert ethosu(*words)[0] == 0

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
+import needs
 import pytest
 from ethosu_tools import pool, qemu
 from ethosu_tools.errors import InputError
@@ -253,5 +254,56 @@ def test_locked_port_says_who_has_it(users_pytest, machine):
         code, out = users_pytest("--port", machine.port)
         other.kill()
     assert code == 1 and f"process {other.pid}, since" in out, out
-    assert out.count(f"no board is free: {machine.port} is in use by ") == out.count("Failed: ")
+    assert f"no board is free: {machine.port} is in use by " in out and "3 errors" in out
     assert users_pytest("--port", machine.port)[0] == 0, "the lock ended with its holder"
+
+
+BOTH = """\
+import numpy as np
+from pathlib import Path
+from ethosu_tools import arrays
+from ethosu_tools.runner import open_runner
+
+def test_both(board):
+    board.exec("kept = 6")
+    model = Path({model!r})
+    with open_runner(model, board) as runner:
+        (shape,) = (tensor.shape for tensor in runner.inputs)
+        feed = arrays.check({{"0": np.ones((40, *shape), "int8")}}, runner.inputs)
+        found = list(runner.run(feed))
+        assert board.eval("kept * 7") == 42, "both in one interpreter"
+    with open_runner(model, "sim") as runner:
+        assert np.array_equal(found, list(runner.run(feed)))
+    assert board.eval("kept") == 6, "the board stays open"
+"""
+
+
+@pytest.mark.parametrize("place", ["qemu", "port"])
+def test_board_and_runner_share_a_board(users_pytest, machine, small_models, compiled, place):
+    npu = machine.npu if place == "port" else "ethos-u55-128"
+    options = ["--port", machine.port] if place == "port" else []
+    model = str(compiled(small_models["small_cnn"], npu))
+    code, out = users_pytest(*options, tests=BOTH.format(model=model))
+    assert code == 0 and "1 passed" in out, out
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory):
+    """Python of an environment with pytest-embedded and these tools."""
+    folder = tmp_path_factory.mktemp("embedded")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    install = [folder / "bin/python", "-m", "pip", "install", "-q", "pytest-embedded-serial==2.9.3"]
+    done = subprocess.run(install, capture_output=True, text=True)
+    if done.returncode != 0:
+        needs.missing(f"NOT TESTED BESIDE pytest-embedded: {done.stderr.strip()[-200:]}")
+    site = next(folder.glob("lib/python*/site-packages"))
+    (site / "tools.pth").write_text("\n".join(path for path in sys.path if path))
+    return folder / "bin/python"
+
+
+@pytest.mark.slow
+def test_it_works_next_to_pytest_embedded(users_pytest, machine, embedded):
+    theirs = "def test_theirs(port):\n    assert port == '/dev/theirs'\n"
+    options = ["--port", "/dev/theirs", "--ethosu-port", machine.port]
+    code, out = users_pytest(*options, tests=USERS_TESTS + theirs, python=embedded)
+    assert code == 0 and "4 passed" in out, out
