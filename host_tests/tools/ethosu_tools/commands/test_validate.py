@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu validate`: counts that an independent program confirms, anywhere it runs, also killed in
+the midst."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import needs
+import numpy as np
+import pytest
+from ethosu_tools import oracle, qemu
+from ethosu_tools.deadline import Deadline
+from ethosu_tools.tflite import Tensor
+from ethosu_tools.validate.results import BINS, count_block
+
+from tools.ethosu_tools.test_qemu import alive
+
+SAMPLES = 300
+
+
+@pytest.fixture
+def cnn(small_models, compiled):
+    return small_models["small_cnn"], compiled(small_models["small_cnn"])
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def data_set(tmp_path):
+    """A file of samples: smooth ones, so that the model finds several classes."""
+
+    def make(count=SAMPLES):
+        random = np.random.default_rng(5)
+        levels = random.integers(-128, 128, (count, 1, 1, 1, 3))
+        noise = random.integers(-30, 30, (count, 1, 16, 16, 3))
+        arrays = {"0": np.clip(levels + noise, -128, 127).astype("int8")}
+        path = tmp_path / f"{count}.npz"
+        np.savez(path, **arrays, labels=random.integers(0, 10, count))
+        return path
+
+    return make
+
+
+def expected(model, path):
+    """Top-1 and top-5 of the reference kernels, counted here."""
+    with np.load(path) as file:
+        outputs = oracle.run(model, {"0": file["0"]})["0"].reshape(len(file["0"]), -1)
+        labels = file["labels"]
+    first = outputs.argmax(axis=1)
+    # Equal scores rank in the order of the classes.
+    better = (outputs > outputs[np.arange(len(labels)), labels][:, None]).sum(axis=1)
+    equal = outputs == outputs[np.arange(len(labels)), labels][:, None]
+    before = (equal & (np.arange(outputs.shape[1]) < labels[:, None])).sum(axis=1)
+    confusion = {}
+    for pair in zip(labels.tolist(), first.tolist(), strict=True):
+        confusion[pair] = confusion.get(pair, 0) + 1
+    return int((first == labels).sum()), int((better + before < 5).sum()), confusion
+
+
+@pytest.mark.parametrize("place", ["sim", "processes", "qemu", "port"])
+def test_counts_are_those_of_the_reference(ethosu, cnn, data_set, place):
+    model, program = cnn
+    path = data_set(SAMPLES if place != "qemu" else 130)
+    with qemu.Machine("ethos-u55-128") as machine:
+        on = {"processes": "sim", "port": machine.port}.get(place, place)
+        more = ["--workers", "2" if place in ("processes", "qemu") else "1"]
+        code, out, err = ethosu(
+            *("validate", program, path, "--on", on, "--reference", model, "--json", *more)
+        )
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    top1, top5, confusion = expected(model, path)
+    assert (data["top1"], data["topk"]) == (top1, top5) and 0 < top1 < top5
+    assert {(a, b): count for a, b, count in data["confusion"]} == confusion
+    assert data["exact"] == data["agree"] == data["samples"] == data["labelled"]
+    assert data["reference_top1"] == top1
+    assert data["errors"][0]["differing"] == 0 and data["errors"][0]["largest"] == 0
+
+
+def test_errors_are_counted_by_size():
+    tensor = Tensor("out", (1, 3), "int8", 0.5, 10)
+    found = [[np.array([[10, 12, 20]], "int8")], [np.array([[10, 10, 11]], "int8")]]
+    floats = [[np.array([[0.0, 1.5, 5.0]], "float32")], [np.array([[0.0, 0.0, 0.5]], "float32")]]
+    result = count_block(7, np.array([2, 0]), [tensor], found, floats, 2)
+    assert (result.top1, result.topk, result.agree, result.exact) == (1, 2, 2, 0)
+    (error,) = result.errors
+    assert (error.differing, error.largest, error.total, error.values) == (1, 1.0, 1.0, 6)
+    assert dict(zip((*BINS, "more"), error.histogram, strict=True))[1] == 1
+    assert result.failures == [8], "the class is wrong; a float reference has no equal bits"
+    integers = [[np.array([[10, 12, 17]], "int8")], found[1]]
+    result = count_block(0, np.array([2, 2]), [tensor], found, integers, 2)
+    assert result.exact == 1 and result.failures == [0] and result.errors[0].largest == 3
+
+
+def test_other_forms_of_data(ethosu, cnn, data_set, tmp_path):
+    """Folders, CSV and programs come to the same counts as the .npz file."""
+    _, program = cnn
+    with np.load(data_set(60)) as file:
+        samples, labels = file["0"], file["labels"]
+    tensor = oracle.Oracle(cnn[0]).inputs[0]
+    real = (samples.astype(np.float64) - tensor.zero_point) * tensor.scale
+    with (tmp_path / "d.csv").open("w") as file:
+        file.write("label," + ",".join(map(str, range(768))) + "\n")
+        for row, label in zip(real, labels, strict=True):
+            file.write(f"{label}," + ",".join(f"{each:.9g}" for each in row.ravel()) + "\n")
+    for index, (sample, label) in enumerate(zip(samples, labels, strict=True)):
+        (tmp_path / "folder" / str(label)).mkdir(parents=True, exist_ok=True)
+        np.save(tmp_path / "folder" / str(label) / f"{index}.npy", sample)
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\ndef samples():\n"
+        f"    with np.load({str(tmp_path / '60.npz')!r}) as f:\n"
+        "        yield from zip(f['0'], f['labels'])\n"
+    )
+    found = []
+    for data in ("60.npz", "d.csv", "folder", "mine.py:samples"):
+        code, out, err = ethosu("validate", program, tmp_path / data, "--workers", "1", "--json")
+        assert (code, err) == (0, "")
+        found.append({key: json.loads(out)[key] for key in ("top1", "topk", "confusion")})
+    assert found[1:] == found[:1] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("none.npz", "none.npz cannot be read"),
+        ("other.txt", "is no data set: expected FILE.npz, FILE.csv, a folder"),
+        ("shape.npz", r"must have shape [samples, 1, 16, 16, 3], found [4, 5]"),
+        ("type.npz", "must be int8 (raw values) or float32 (real values), found uint8"),
+        ("labels.npz", "differ in length"),
+        ("ragged.csv", "is no CSV file of such samples"),
+    ],
+)
+def test_data_that_do_not_fit_are_one_sentence(ethosu, cnn, tmp_path, name, words):
+    fits = np.zeros((4, 1, 16, 16, 3), "int8")
+    np.savez(tmp_path / "shape.npz", **{"0": np.zeros((4, 5), "int8")})
+    np.savez(tmp_path / "type.npz", **{"0": fits.astype("uint8")})
+    np.savez(tmp_path / "labels.npz", **{"0": fits, "labels": np.zeros(3, int)})
+    (tmp_path / "ragged.csv").write_text("a,b\n1\n2,3\n")
+    code, _, err = ethosu("validate", cnn[1], tmp_path / name)
+    assert code in (2, 3) and words in err and len(err.splitlines()) == 1
+
+
+def children(pid):
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(each) for task in tasks for each in task.read_text().split()]
+
+
+def start(cnn, path, *more):
+    model, program = cnn
+    words = ["validate", program, path, "--reference", model, "--workers", "2", "--json", *more]
+    command = [sys.executable, "-m", "ethosu_tools.cli", *map(str, words)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_killed_in_the_midst_it_goes_on(cnn, data_set, tmp_path, count):
+    path, notes = data_set(count), tmp_path / "notes"
+    deadline = Deadline(120)
+    with start(cnn, path, "--notes", notes) as process:
+        while not notes.is_file() or notes.read_text().count("\n") < 4:
+            assert process.poll() is None and not deadline.expired()
+            time.sleep(0.002)
+        workers = children(process.pid)
+        process.kill()
+    assert len(workers) >= 2
+    while any(map(alive, workers)):
+        assert not deadline.expired(), "the workers went on"
+        time.sleep(0.02)
+    with notes.open("a") as file:
+        file.write('[64, {"samples"')  # the line that was being written
+    with start(cnn, path, "--notes", notes) as process:
+        out, err = process.communicate()
+    assert process.returncode == 0, err
+    data = json.loads(out)
+    assert 3 <= data["resumed_blocks"] < count / 64
+    assert data["exact"] == data["samples"] == count
+    assert (data["top1"], data["topk"]) == expected(cnn[0], path)[:2]
+    assert not notes.exists()
+
+
+@pytest.fixture(scope="module")
+def dask_python(tmp_path_factory):
+    """Python of an environment with Dask and these tools."""
+    folder = tmp_path_factory.mktemp("dask")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    install = [folder / "bin/python", "-m", "pip", "install", "-q", "distributed==2026.8.0"]
+    done = subprocess.run(install, capture_output=True, text=True)
+    if done.returncode != 0:
+        needs.missing(f"NOT TESTED WITH DASK: {done.stderr.strip()[-200:]}")
+    site = next(folder.glob("lib/python*/site-packages"))
+    (site / "tools.pth").write_text("\n".join(path for path in sys.path if path))
+    return folder / "bin/python"
+
+
+CLUSTER = """\
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_does_the_same(cnn, data_set, dask_python, tmp_path):
+    model, program = cnn
+    path = data_set()
+    (tmp_path / "cluster.py").write_text(CLUSTER)
+    cluster = subprocess.Popen(
+        [dask_python, tmp_path / "cluster.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with cluster:
+        address = cluster.stdout.readline().decode().strip()
+        words = [program, path, "--reference", model, "--scheduler", address, "--json"]
+        done = subprocess.run(
+            [dask_python, "-m", "ethosu_tools.cli", "validate", *map(str, words)],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "ETHOSU_ROOT": str(Path(__file__).parents[4])},
+        )
+        cluster.stdin.close()
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    assert data["exact"] == data["samples"] == SAMPLES
+    assert (data["top1"], data["topk"]) == expected(model, path)[:2]

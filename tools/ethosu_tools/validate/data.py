@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""Data sets: .npz files, CSV files, folders by class, and Python programs."""
+
+import csv
+import hashlib
+import importlib.util
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import arrays
+from ..arrays import Array
+from ..errors import InputError, SetupError, UsageError
+from ..files import read_whole
+from ..tflite import Tensor
+
+LABELS = ("labels", "label", "y")
+_IMAGES = {".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm"}
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Some samples: for each input an array, samples in front; and their classes, -1: unknown."""
+
+    inputs: tuple[Array, ...]
+    labels: Array
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+class DataSet:
+    """All samples of a data set, for the inputs of a model."""
+
+    def __init__(self, samples: Samples, classes: Sequence[str] = ()) -> None:
+        """`classes` are names, if there are some; `identity` is a hash of all samples."""
+        self.samples = samples
+        self.classes = tuple(classes)
+        digest = hashlib.sha256()
+        for array in (*samples.inputs, samples.labels):
+            digest.update(f"{array.dtype} {array.shape}".encode() + array.tobytes())
+        self.identity = digest.hexdigest()
+
+    def block(self, start: int, stop: int) -> Samples:
+        """Samples from `start` up to `stop`."""
+        return Samples(
+            tuple(each[start:stop] for each in self.samples.inputs),
+            self.samples.labels[start:stop],
+        )
+
+
+def read(source: str, tensors: Sequence[Tensor]) -> DataSet:
+    """Read FILE.npz, FILE.csv, a folder with a folder for each class, or FILE.py:NAME."""
+    path = Path(source)
+    if path.is_dir():
+        return _folder(path, tensors)
+    readers = {".npz": _npz, ".csv": _csv}
+    if path.suffix in readers:
+        return readers[path.suffix](path, tensors)
+    program, _, name = source.rpartition(":")
+    if program.endswith(".py") and name.isidentifier():
+        return _program(Path(program), name, tensors)
+    raise UsageError(
+        f"{source} is no data set: expected FILE.npz, FILE.csv, a folder with a folder for each "
+        "class, or FILE.py:NAME"
+    )
+
+
+def _npz(path: Path, tensors: Sequence[Tensor]) -> DataSet:
+    found = arrays.load(path)
+    labels = [found.pop(name) for name in LABELS if name in found]
+    if len(found) == 1 and len(tensors) == 1:  # of any name
+        found = {"0": next(iter(found.values()))}
+    expected = [str(index) for index in range(len(tensors))]
+    if sorted(found) != expected:
+        raise InputError(
+            f"{path} must have the arrays {', '.join(expected)}, and labels if there are some; "
+            f"found {', '.join(sorted(found)) or 'none'}"
+        )
+    columns = [found[key] for key in expected]
+    return _made(path, columns, labels[0] if labels else None, tensors)
+
+
+def _csv(path: Path, tensors: Sequence[Tensor]) -> DataSet:
+    """One row for each sample: a column `label`, all others are the values of the one input."""
+    content = read_whole(path)
+    try:
+        rows = list(csv.reader(io.StringIO(content.decode())))
+        header, values = rows[0], np.array(rows[1:])
+        if len(tensors) != 1 or values.ndim != 2 or values.shape[1] != len(header):
+            raise ValueError(f"{len(header)} columns are needed in each row, and one input")
+        at = next((header.index(name) for name in LABELS if name in header), None)
+        labels = None if at is None else values[:, at].astype(np.int64)
+        numbers = values if at is None else np.delete(values, at, axis=1)
+        column = numbers.astype(np.float32)
+        column = column.reshape(len(column), *tensors[0].shape)
+    except (IndexError, UnicodeDecodeError, ValueError, csv.Error) as error:
+        raise InputError(f"{path} is no CSV file of such samples: {error}") from None
+    return _made(path, [column], labels, tensors)
+
+
+def _folder(path: Path, tensors: Sequence[Tensor]) -> DataSet:
+    """A folder for each class, with arrays (.npy) and images."""
+    classes = sorted(each.name for each in path.iterdir() if each.is_dir())
+    rows, labels = [], []
+    for index, name in enumerate(classes):
+        for file in sorted((path / name).iterdir()):
+            content = read_whole(file)
+            rows.append(_sample(file, content, tensors[0]))
+            labels.append(index)
+    if not rows or len(tensors) != 1:
+        raise InputError(f"{path} must have a folder for each class, for a model with one input")
+    made = _made(path, [np.stack(rows)], np.array(labels), tensors)
+    return DataSet(made.samples, classes)
+
+
+def _sample(path: Path, content: bytes, tensor: Tensor) -> Array:
+    try:
+        if path.suffix == ".npy":
+            found: Array = np.load(io.BytesIO(content), allow_pickle=False)
+            return found.reshape(tensor.shape)
+        if path.suffix in _IMAGES:
+            return _image(content, tensor)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is no sample of shape {list(tensor.shape)}: {error}") from None
+    raise InputError(f"{path} is neither an array (.npy) nor an image")
+
+
+def _image(content: bytes, tensor: Tensor) -> Array:
+    """Pixels of an image in the model's size; 0 is the least raw value, as cameras' drivers do."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise SetupError("images need Pillow: pip install pillow") from None
+    _, height, width, depth = tensor.shape
+    image = Image.open(io.BytesIO(content)).convert("L" if depth == 1 else "RGB")
+    pixels = np.asarray(image.resize((width, height))).reshape(tensor.shape)
+    if tensor.dtype == "int8":
+        return (pixels.astype(np.int16) - 128).astype(np.int8)
+    return pixels if tensor.dtype == "uint8" else (pixels / 255).astype(np.float32)
+
+
+def _program(path: Path, name: str, tensors: Sequence[Tensor]) -> DataSet:
+    """What NAME of a program is, or returns: samples, or pairs of a sample and its class."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: Any = getattr(module, name, None)
+    rows: Iterable[Any] = found() if callable(found) else found
+    if found is None or not isinstance(rows, Iterable):
+        raise InputError(f"{path} has no iterable {name}")
+    columns: list[list[Array]] = [[] for _ in tensors]
+    labels = []
+    for row in rows:
+        sample, label = row if isinstance(row, tuple) else (row, -1)
+        for column, array in zip(
+            columns, sample if isinstance(sample, list) else [sample], strict=True
+        ):
+            column.append(np.asarray(array))
+        labels.append(int(label))
+    stacked = [np.stack(column) for column in columns if column]
+    return _made(path, stacked, np.array(labels), tensors)
+
+
+def _made(
+    path: Path,
+    columns: Sequence[Array],
+    labels: Array | None,
+    tensors: Sequence[Tensor],
+) -> DataSet:
+    """Check all, and have each array in the tensor's shape: raw values, or real ones as float32."""
+    checked = []
+    for index, (array, tensor) in enumerate(zip(columns, tensors, strict=False)):
+        shape = (len(array) if array.ndim else 0, *tensor.shape)
+        if array.size != int(np.prod(shape)) or not len(array):
+            raise InputError(
+                f"input {index} of {path} must have shape [samples, "
+                f"{', '.join(map(str, tensor.shape))}], found {list(array.shape)}"
+            )
+        real = np.issubdtype(array.dtype, np.floating)
+        if array.dtype != np.dtype(tensor.dtype) and not (real and tensor.scale):
+            raise InputError(
+                f"input {index} of {path} must be {tensor.dtype} (raw values) or float32 (real "
+                f"values), found {array.dtype}"
+            )
+        checked.append(array.astype(np.float32 if real else array.dtype).reshape(shape))
+    count = len(checked[0]) if checked else 0
+    if labels is None:
+        labels = np.full(count, -1)
+    if not checked or any(len(each) != count for each in (*checked, labels)):
+        raise InputError(f"the arrays of {path} differ in length, or there are none")
+    return DataSet(Samples(tuple(checked), labels.astype(np.int64)))

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: MIT
+"""Runs the blocks of a data set: in this process, in several of them, or on a Dask cluster.
+
+Each block is one call of `run_block`, which has all that it needs in its arguments; so the result
+is the same wherever it runs. Results of blocks are noted in a file: a run that was killed goes on
+with the blocks that are missing.
+"""
+
+import contextlib
+import ctypes
+import json
+import multiprocessing
+import signal
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from ..arrays import Array, Feed
+from ..errors import InputError, SetupError, ToolError
+from ..oracle import Oracle
+from ..runner import Runner, open_runner
+from ..tflite import Tensor
+from ..ui import Update
+from .data import DataSet, Samples
+from .results import Result, count_block
+
+BLOCK = 64
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is done with each block: models as their contents, so that a cluster has them too."""
+
+    model: bytes
+    suffix: str
+    reference: bytes | None
+    on: str
+    npu: str | None
+    board: str | None
+    top: int
+
+
+class _Worker:
+    """A loaded model and its reference, kept from block to block."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        with tempfile.NamedTemporaryFile(suffix=job.suffix) as file:
+            Path(file.name).write_bytes(job.model)
+            self.runner: Runner = open_runner(Path(file.name), job.on, npu=job.npu, board=job.board)
+        self.oracle = None if job.reference is None else Oracle(job.reference)
+
+    def run(self, start: int, samples: Samples) -> Result:
+        tensors = self.runner.inputs
+        raw = tuple(map(quantise, samples.inputs, tensors))
+        found = list(self.runner.run(Feed(raw, len(samples), has_time=True)))
+        expected = None
+        if self.oracle:
+            given = (self._given(samples, raw, index) for index in range(len(samples)))
+            expected = [self.oracle.step(each) for each in given]
+        return count_block(
+            start, samples.labels, self.runner.outputs, found, expected, self.job.top
+        )
+
+    def _given(self, samples: Samples, raw: Sequence[Array], index: int) -> list[Array]:
+        """Inputs of the reference: real values, if it is a float model."""
+        assert self.oracle
+        return [
+            one[index]
+            if one.dtype == wanted.dtype
+            else dequantise(given[index], tensor).astype(wanted.dtype)
+            for one, given, tensor, wanted in zip(
+                raw, samples.inputs, self.runner.inputs, self.oracle.inputs, strict=True
+            )
+        ]
+
+
+_workers: list[_Worker] = []
+
+
+def run_block(job: Job, start: int, samples: Samples) -> Result:
+    """Run a block, in whatever process this is; its model stays loaded for the next one."""
+    if not _workers or _workers[0].job != job:
+        close()
+        _workers.append(_Worker(job))
+    return _workers[0].run(start, samples)
+
+
+def close() -> None:
+    """Release this process's model and board."""
+    while _workers:
+        _workers.pop().runner.close()
+
+
+def quantise(array: Array, tensor: Tensor) -> Array:
+    """Raw values of real ones; raw values as they are."""
+    if array.dtype == np.dtype(tensor.dtype):
+        return array
+    limits = np.iinfo(tensor.dtype)
+    steps = np.rint(array.astype(np.float64) / tensor.scale) + tensor.zero_point
+    return cast(Array, np.clip(steps, limits.min, limits.max).astype(tensor.dtype))
+
+
+def dequantise(array: Array, tensor: Tensor) -> Array:
+    """Real values of raw ones; real values as they are."""
+    if np.issubdtype(array.dtype, np.floating) or not tensor.scale:
+        return array
+    return (array.astype(np.float64) - tensor.zero_point) * tensor.scale
+
+
+class Notes:
+    """What is done, a line for each block; a line that is cut off is done again."""
+
+    def __init__(self, path: Path, key: str) -> None:
+        """Read the notes of the run that `key` stands for; others are dropped."""
+        self._path = path
+        self.done: dict[int, Result] = {}
+        lines = path.read_text().splitlines() if path.is_file() else []
+        if lines and lines[0] == key:
+            for line in lines[1:]:
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    start, data = json.loads(line)
+                    self.done[start] = Result.from_dict(data)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("w")
+        self._file.write(f"{key}\n")
+        for start, result in self.done.items():
+            self._write(start, result)
+
+    def note(self, start: int, result: Result) -> None:
+        """A block is done."""
+        self.done[start] = result
+        self._write(start, result)
+
+    def close(self, *, remove: bool) -> None:
+        """End; notes of a run that is complete are of no more use."""
+        self._file.close()
+        if remove:
+            self._path.unlink(missing_ok=True)
+
+    def _write(self, start: int, result: Result) -> None:
+        self._file.write(json.dumps([start, result.as_dict()]) + "\n")
+        self._file.flush()
+
+
+Submit = Callable[[int, Samples], Any]
+
+
+def run(
+    job: Job,
+    data: DataSet,
+    notes: Notes,
+    workers: int,
+    scheduler: str | None,
+    progress: Update,
+) -> Result:
+    """Run all blocks that are not done; the sum of all, in their order."""
+    count = len(data.samples)
+    missing = [start for start in range(0, count, BLOCK) if start not in notes.done]
+    for start, result in _results(job, data, missing, workers, scheduler):
+        notes.note(start, result)
+        progress(min(len(notes.done) * BLOCK, count), count)
+    total = Result()
+    for start in sorted(notes.done):
+        total.add(notes.done[start])
+    return total
+
+
+def _results(
+    job: Job, data: DataSet, starts: Sequence[int], workers: int, scheduler: str | None
+) -> Iterator[tuple[int, Result]]:
+    if scheduler:
+        yield from _on_dask(job, data, starts, scheduler)
+    elif workers == 1 or len(starts) < 2:
+        try:
+            for start in starts:
+                yield start, run_block(job, start, data.block(start, start + BLOCK))
+        finally:
+            close()
+    else:
+        yield from _in_processes(job, data, starts, workers)
+
+
+def _in_processes(
+    job: Job, data: DataSet, starts: Sequence[int], workers: int
+) -> Iterator[tuple[int, Result]]:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, initializer=_begin_process) as pool:
+        futures: dict[Future[Result], int] = {
+            pool.submit(run_block, job, start, data.block(start, start + BLOCK)): start
+            for start in starts
+        }
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _begin_process() -> None:
+    """End with the process that started this one, however that ends; Ctrl-C is for that one."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _on_dask(
+    job: Job, data: DataSet, starts: Sequence[int], scheduler: str
+) -> Iterator[tuple[int, Result]]:
+    try:
+        from distributed import Client
+        from distributed import as_completed as as_they_end
+    except ImportError:
+        raise SetupError(
+            "--scheduler needs Dask: pip install 'ethosu-tools[dask]', here and at the workers"
+        ) from None
+    try:
+        client = Client(scheduler)
+    except (OSError, ValueError) as error:
+        raise InputError(f"there is no Dask scheduler at {scheduler}: {error}") from None
+    with client:
+        everywhere = client.scatter(job, broadcast=True)
+        futures = {
+            client.submit(
+                run_block, everywhere, start, data.block(start, start + BLOCK), pure=False
+            ): start
+            for start in starts
+        }
+        for future in as_they_end(futures):
+            failure = future.exception()
+            if isinstance(failure, ToolError):
+                raise failure
+            yield futures[future], future.result()
