@@ -307,3 +307,31 @@ def test_it_works_next_to_pytest_embedded(users_pytest, machine, embedded):
     options = ["--port", "/dev/theirs", "--ethosu-port", machine.port]
     code, out = users_pytest(*options, tests=USERS_TESTS + theirs, python=embedded)
     assert code == 0 and "4 passed" in out, out
+
+
+MANY = """\
+import pytest
+
+@pytest.mark.parametrize("number", range(200))
+def test_each(board, number):
+    assert board.ask(f"import ethosu\\n_answer = {number} * 7, len(ethosu.npus())") == (
+        number * 7, 1
+    )
+"""
+
+
+@pytest.mark.slow
+def test_sixteen_boards_run_two_hundred_tests_ten_times(users_pytest):
+    for _ in range(10):
+        code, out = users_pytest("-n", "16", tests=MANY)
+        assert code == 0 and "200 passed" in out, out
+
+
+def test_workers_take_a_port_each(users_pytest, machine):
+    with qemu.Machine("ethos-u55-64") as second:
+        options = ["--port", machine.port, "--port", second.port, "--junitxml=r.xml"]
+        code, out = users_pytest("-n", "8", *options, tests=MANY.replace("200", "20"))
+    assert code == 0 and "20 passed" in out, out
+    report = ElementTree.parse(users_pytest.folder / "r.xml")
+    used = {each.get("value") for each in report.iter("property") if each.get("name") == "board"}
+    assert used == {machine.port, second.port}

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu bench samples` runs everywhere with the same results; how fast, no test says."""
+
+import json
+
+
+def test_all_places_give_the_same(ethosu, small_models, compiled):
+    model = compiled(small_models["small_cnn"])
+    code, out, err = ethosu("bench", "samples", model, "--samples", "40", "--json")
+    assert (code, err) == (0, "")
+    rates = json.loads(out)["samples_per_second"]
+    assert list(rates) == ["sim", "qemu", "pty", "socket"] and min(rates.values()) > 0

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu bench samples`: samples per second on the simulator, QEMU, a port and a socket."""
+
+import argparse
+import contextlib
+import os
+import select
+import socket
+import threading
+import time
+import tty
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, models
+from ..arrays import Array, Feed
+from ..errors import MismatchError
+from ..qemu import Machine
+from ..runner import open_runner
+from ..ui import Ui
+
+_PIECE = 65536
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("model", type=Path, help="what `ethosu compile` made")
+    parser.add_argument("--samples", type=int, default=300, help="how many (default: 300)")
+    parser.add_argument("--on", metavar="PORT", help="also a real board's port or URL")
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Run the same samples everywhere; MismatchError where the results differ."""
+    description = models.describe_compiled(args.model)
+    random, count = np.random.default_rng(1), args.samples
+    columns = zip(
+        *(arrays.random_inputs(description.inputs, random) for _ in range(count)), strict=True
+    )
+    feed = Feed(tuple(map(np.stack, columns)), count, has_time=True)
+    rates: dict[str, float] = {}
+    expected: list[list[Array]] = []
+    npu = str(description.npu)
+    with Machine(npu) as machine, Machine(npu) as served, _serve(served.port) as url:
+        places = {"sim": "sim", "qemu": "qemu", "pty": machine.port, "socket": url}
+        places |= {args.on: args.on} if args.on else {}
+        for name, where in places.items():
+            with open_runner(args.model, where) as runner, ui.progress(name) as progress:
+                list(runner.run(Feed(feed.arrays, 1, has_time=True)))
+                start, found = time.perf_counter(), []
+                for row in runner.run(feed):
+                    found.append(row)
+                    progress(len(found), count)
+                rates[name] = count / (time.perf_counter() - start)
+            expected = expected or found
+            if not _equal(found, expected):
+                raise MismatchError(f"the results on {name} are not those of the simulator")
+    return {
+        "model": str(args.model),
+        "samples": count,
+        "input_bytes": sum(tensor.size for tensor in description.inputs),
+        "samples_per_second": rates,
+    }
+
+
+def render(data: dict[str, Any]) -> str:
+    """One line for each place."""
+    lines = [f"{data['samples']} samples of {data['input_bytes']:,} bytes, the same results"]
+    lines += [f"{name:<8} {rate:10,.0f}/s" for name, rate in data["samples_per_second"].items()]
+    return "\n".join(lines)
+
+
+def _equal(found: list[list[Array]], expected: list[list[Array]]) -> bool:
+    return all(
+        np.array_equal(one, other)
+        for row, wanted in zip(found, expected, strict=True)
+        for one, other in zip(row, wanted, strict=True)
+    )
+
+
+@contextlib.contextmanager
+def _serve(port: str) -> Iterator[str]:
+    """Put a serial port onto the network, for one client at a time; yields its URL."""
+    line = os.open(port, os.O_RDWR | os.O_NOCTTY)
+    tty.setraw(line)
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=_accept, args=(server, line, ended), daemon=True)
+        thread.start()
+        yield f"socket://127.0.0.1:{server.getsockname()[1]}"
+        ended.set()
+        thread.join()
+    os.close(line)
+
+
+def _accept(server: socket.socket, line: int, ended: threading.Event) -> None:
+    server.settimeout(0.1)
+    while not ended.is_set():
+        with contextlib.suppress(OSError):
+            client, _ = server.accept()
+            with client:
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                _forward(client, line, ended)
+
+
+def _forward(client: socket.socket, line: int, ended: threading.Event) -> None:
+    while not ended.is_set():
+        readable, _, _ = select.select([client.fileno(), line], [], [], 0.1)
+        if client.fileno() in readable:
+            data = client.recv(_PIECE)
+            if not data:
+                return
+            while data:
+                data = data[os.write(line, data) :]
+        if line in readable:
+            client.sendall(os.read(line, _PIECE))
