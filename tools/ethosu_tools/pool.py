@@ -11,7 +11,7 @@ A file of a pool is TOML, a table [[board]] for each:
 
     [[board]]
     port = "qemu"                        # an emulated one for each that wants it
-    board = "NUMAKER_M55M1"
+    board = "MYBOARD"                    # a folder of boards/
 """
 
 import time
