@@ -295,7 +295,7 @@ def embedded(tmp_path_factory):
     install = [folder / "bin/python", "-m", "pip", "install", "-q", "pytest-embedded-serial==2.9.3"]
     done = subprocess.run(install, capture_output=True, text=True)
     if done.returncode != 0:
-        needs.missing(f"NOT TESTED BESIDE pytest-embedded: {done.stderr.strip()[-200:]}")
+        needs.missing(f"NOT TESTED WITH pytest-embedded: {done.stderr.strip()[-200:]}")
     site = next(folder.glob("lib/python*/site-packages"))
     (site / "tools.pth").write_text("\n".join(path for path in sys.path if path))
     return folder / "bin/python"
