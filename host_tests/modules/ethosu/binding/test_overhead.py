@@ -35,7 +35,7 @@ def test_overhead_stays_within_its_goal(figures, name):
 
 @pytest.mark.parametrize("npu", ["ethos-u65-256", "ethos-u85-256"])
 def test_fast_scratch_costs_what_vela_planned(request, small_models, npu):
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("counts instructions of the emulated board")
     row = bench("--npu", npu, small_models["small_cnn"])["models"]["small_cnn"]
     for name in ("heap_bytes_beyond_vela_arena", "instructions_to_load_in_c_unverified"):
