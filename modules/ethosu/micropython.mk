@@ -14,6 +14,7 @@ CFLAGS_USERMOD += $(foreach name,ETHOSU_VERIFY ETHOSU_U55 ETHOSU_U65 ETHOSU_U85 
 # ETHOSU_AUDIO=0: no module `ethosu_audio`. ETHOSU_AUDIO_MVE=0: it does not use MVE, to compare.
 ETHOSU_AUDIO ?= 1
 CFLAGS_USERMOD += $(if $(ETHOSU_AUDIO_MVE),-DETHOSU_AUDIO_MVE=$(ETHOSU_AUDIO_MVE))
+# ETHOSU_IMAGE=0: no module ethosu_image.
 # ETHOSU_MESSAGES=terse: numbers instead of sentences, no texts for help().
 # ETHOSU_KERNELS: CPU kernels: all, none, or names of runtime/kernels/kernels.def: "CONV_2D PAD SOFTMAX".
 ETHOSU_KERNELS ?= all
@@ -58,9 +59,12 @@ endif
 ifeq ($(ETHOSU_AUDIO),0)
 ETHOSU_LEFT_OUT += audio/% binding/audio_%
 endif
+ifeq ($(ETHOSU_IMAGE),0)
+ETHOSU_LEFT_OUT += image/% binding/image_%
+endif
 ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \
 	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*.c runtime/*.c runtime/executorch/*.c runtime/kernels/*.c \
-	audio/*.c binding/*.c)))))
+	audio/*.c image/*.c binding/*.c)))))
 SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # Code that runs at each inference, or for each number, is compiled for speed, the rest for size.
@@ -68,7 +72,7 @@ ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_verify.c driver/ethosu_verif
 	driver/ethosu_hooks_sync.c driver/ethosu_memory.c driver/ethosu_streams.c \
 	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
 	runtime/executorch/ends.c runtime/executorch/real_pool.c \
-	audio/% binding/model_run.c binding/numbers.c binding/semaphore.c
+	audio/% image/image_row.c image/image_write.c binding/model_run.c binding/numbers.c binding/semaphore.c
 
 # $(call ETHOSU_OBJ,SOURCES). Flags of a target come behind those of the port, and win.
 ETHOSU_OBJ = $(patsubst %.c,$(BUILD)/$(patsubst $(USER_C_MODULES)/%,%,$(ETHOSU_DIR))/%.o,$(1))
@@ -78,7 +82,7 @@ $(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -Os
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off
 # These flags are the whole port's: its own pin.h and the system's poll.h come before ours.
-CFLAGS_USERMOD += $(foreach folder,. audio driver driver/include runtime binding,-idirafter $(ETHOSU_DIR)/$(folder))
+CFLAGS_USERMOD += $(foreach folder,. audio driver driver/include runtime image binding,-idirafter $(ETHOSU_DIR)/$(folder))
 
 # binding/pin.c and rom.c stand in for these functions. A port that links by `ld` itself: ETHOSU_WRAP=--wrap=
 ETHOSU_WRAP ?= -Wl,--wrap=

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""What modules/ethosu/image/image.h defines, in NumPy."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+GRAY, RGB565, RGB888 = range(3)
+NEAREST, BILINEAR = range(2)
+STRETCH, PAD, CROP = range(3)
+PIXEL = {GRAY: 1, RGB565: 2, RGB888: 3}
+
+
+@dataclass
+class Case:
+    """A picture, and what is asked of it."""
+
+    pixels: np.ndarray
+    """uint8, height x width x bytes of a pixel."""
+    format: int
+    target: tuple[int, int, int]
+    """Height, width, channels."""
+    roi: tuple[int, int, int, int] | None = None
+    quarters: int = 0
+    mirror: bool = False
+    fit: int = STRETCH
+    filter: int = BILINEAR
+    table: np.ndarray | None = field(default=None)
+    """Elements, channels x 256 or 256."""
+
+
+def channels(pixels: np.ndarray, kind: int, count: int) -> np.ndarray:
+    """Samples from 0 to 255, height x width x count."""
+    raw = pixels.astype(np.int64)
+    if kind == GRAY:
+        return np.repeat(raw, count, axis=2)
+    if kind == RGB565:
+        both = raw[..., 0] | raw[..., 1] << 8
+        parts = [(both >> 11, 31), (both >> 5 & 63, 63), (both & 31, 31)]
+        raw = np.stack([np.floor(v * 255 / most + 0.5) for v, most in parts], -1).astype(np.int64)
+    if count == 3:
+        return raw
+    gray = 19595 * raw[..., 0] + 38470 * raw[..., 1] + 7471 * raw[..., 2]
+    return (gray + 32768 >> 16)[..., None]
+
+
+def nearest(size: int, into: int) -> np.ndarray:
+    step = np.float32(size) / np.float32(into)
+    place = (np.arange(into, dtype=np.float32) + np.float32(0.5)) * step
+    return np.minimum(np.floor(place).astype(int), size - 1)
+
+
+def between(size: int, into: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two neighbours, and the 1024ths of the second."""
+    step = (size * 1024 + into // 2) // into
+    place = np.arange(into) * step + step // 2 - 512
+    low = np.maximum(np.trunc(place / 1024).astype(int), 0)
+    high = np.minimum((place + 1023) // 1024, size - 1)
+    return low, high, place - low * 1024
+
+
+def resize(samples: np.ndarray, height: int, width: int, how: int) -> np.ndarray:
+    if how == NEAREST:
+        return samples[nearest(samples.shape[0], height)][:, nearest(samples.shape[1], width)]
+    y0, y1, fy = between(samples.shape[0], height)
+    x0, x1, fx = between(samples.shape[1], width)
+    fx = fx[:, None]
+    rows = samples[y0] * (1024 - fy)[:, None, None] + samples[y1] * fy[:, None, None]
+    total = rows[:, x0] * (1024 - fx) + rows[:, x1] * fx
+    return total + 2**19 >> 20
+
+
+def largest(width: int, height: int, room_width: int, room_height: int) -> tuple[int, ...]:
+    """x, y, width, height of the largest rectangle of these proportions in the middle of a room."""
+    if width * room_height > height * room_width:
+        inside = max((height * room_width + width // 2) // width, 1)
+        return 0, (room_height - inside) // 2, room_width, inside
+    inside = max((width * room_height + height // 2) // height, 1)
+    return (room_width - inside) // 2, 0, inside, room_height
+
+
+def write(case: Case) -> np.ndarray:
+    """The elements that are written."""
+    height, width, count = case.target
+    samples = channels(case.pixels, case.format, count)
+    x, y, w, h = case.roi or (0, 0, samples.shape[1], samples.shape[0])
+    samples = np.rot90(samples[y : y + h, x : x + w], -case.quarters)
+    if case.mirror:
+        samples = samples[:, ::-1]
+    h, w = samples.shape[:2]
+    inner = (0, 0, width, height)
+    if case.fit == CROP:
+        x, y, w, h = largest(width, height, w, h)
+        samples = samples[y : y + h, x : x + w]
+    elif case.fit == PAD:
+        inner = largest(w, h, width, height)
+    x, y, w, h = inner
+    out = np.zeros(case.target, np.int64)
+    out[y : y + h, x : x + w] = resize(samples, h, w, case.filter)
+    if case.table is None:
+        return out.astype(np.uint8)
+    if case.table.ndim == 1:
+        return case.table[out]
+    return np.stack([case.table[c][out[..., c]] for c in range(count)], -1)

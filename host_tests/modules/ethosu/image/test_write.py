@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""Pictures are written as the definition says, with AddressSanitizer watching, and on the board."""
+
+import struct
+import subprocess
+
+import numpy as np
+import pytest
+import sharing
+from ethosu_tools.oracle import Oracle
+from ethosu_tools.tflite.writer import Graph, write
+
+from . import definition
+from .definition import BILINEAR, CROP, GRAY, NEAREST, PAD, PIXEL, RGB565, RGB888, STRETCH, Case
+
+SOURCES = sharing.REPO / "modules/ethosu/image"
+SANITIZE = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+DTYPES = ("int8", "uint8", "int16", "float32")
+
+
+@pytest.fixture(scope="module")
+def program():
+    strict = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow"]
+    here = sharing.REPO / "host_tests/modules/ethosu/image/cases.c"
+    sources = [here, *sorted(SOURCES.glob("*.c"))]
+    return sharing.program(
+        "image_cases", ["gcc", *strict, *SANITIZE, f"-I{SOURCES}", *sources, "-o"]
+    )
+
+
+def random_case(rng: np.random.Generator) -> Case:
+    kind = int(rng.integers(3))
+    height, width = (int(n) for n in rng.integers(1, 40, 2))
+    count = int(rng.choice([1, 3]))
+    x, y = int(rng.integers(width)), int(rng.integers(height))
+    roi = x, y, int(rng.integers(1, width - x + 1)), int(rng.integers(1, height - y + 1))
+    dtype = np.dtype(DTYPES[rng.integers(4)])
+    table = rng.integers(0, 256, (count, 256 * dtype.itemsize), np.uint8).view(dtype)
+    return Case(
+        pixels=rng.integers(0, 256, (height, width, PIXEL[kind]), np.uint8),
+        format=kind,
+        target=(*(int(n) for n in rng.integers(1, 50, 2)), count),
+        roi=roi if rng.integers(2) else None,
+        quarters=int(rng.integers(4)),
+        mirror=bool(rng.integers(2)),
+        fit=int(rng.integers(3)),
+        filter=int(rng.integers(2)),
+        table=[None, table, table[0]][rng.integers(3)],
+    )
+
+
+def record(case: Case) -> bytes:
+    """A case as cases.c reads it."""
+    height, width, _ = case.pixels.shape
+    table = b"" if case.table is None else case.table.tobytes()
+    size = 1 if case.table is None else case.table.dtype.itemsize
+    step = 256 if case.table is not None and case.table.ndim == 2 else 0
+    th, tw, count = case.target
+    roi = case.roi or (0, 0, width, height)
+    numbers = [width, height, case.format, *roi, case.quarters, case.mirror, case.fit, case.filter]
+    numbers += [tw, th, count, size, step, len(table)]
+    return struct.pack("<17i", *numbers) + case.pixels.tobytes() + table
+
+
+def test_random_cases(program):
+    rng = np.random.default_rng(19)
+    cases = [random_case(rng) for _ in range(2000)]
+    asked = b"".join(record(case) for case in cases)
+    done = subprocess.run([program], input=asked, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    position = 0
+    for case in cases:
+        wanted = definition.write(case).tobytes()
+        assert done.stdout[position : position + len(wanted)] == wanted, case
+        position += len(wanted)
+    assert position == len(done.stdout)
+
+
+@pytest.mark.parametrize("kind", ["RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"])
+@pytest.mark.parametrize(
+    "size", [((7, 5), (7, 5)), ((9, 31), (24, 24)), ((96, 64), (17, 33)), ((3, 1), (10, 8))]
+)
+def test_the_definition_is_tensorflow_lites(tmp_path, kind, size):
+    """With half_pixel_centers; int16, which holds 0 to 255 as they are."""
+    (height, width), into = size
+    graph = Graph("resize")
+    shape, out = (1, height, width, 3), (1, *into, 3)
+    given = graph.tensor("in", shape, "int16", 1.0)
+    sizes = graph.constant("size", np.array(into, np.int32))
+    result = graph.tensor("out", out, "int16", 1.0)
+    words = {
+        "RESIZE_BILINEAR": "ResizeBilinear",
+        "RESIZE_NEAREST_NEIGHBOR": "ResizeNearestNeighbor",
+    }
+    options = {"alignCorners": False, "halfPixelCenters": True}
+    graph.operator(kind, [given, sizes], [result], f"{words[kind]}Options", **options)
+    graph.inputs, graph.outputs = [given], [result]
+    path = tmp_path / "resize.tflite"
+    path.write_bytes(write([graph], "resize"))
+    pixels = np.random.default_rng(1).integers(0, 256, shape).astype(np.int16)
+    (wanted,) = Oracle(path).step([pixels])
+    how = BILINEAR if kind == "RESIZE_BILINEAR" else NEAREST
+    assert (definition.resize(pixels[0].astype(np.int64), *into, how) == wanted[0]).all()
+
+
+def test_565_and_grey_are_nearest():
+    """Every value of 5 and 6 bits, against the rule of the page, which is division and rounding."""
+    both = np.arange(65536, dtype=np.uint16)
+    pixels = both.view(np.uint8).reshape(256, 256, 2)
+    rgb = definition.channels(pixels, RGB565, 3).reshape(-1, 3)
+    assert (rgb[:, 0] == np.round((both >> 11) * 255 / 31)).all()
+    assert (rgb[:, 1] == np.round((both >> 5 & 63) * 255 / 63)).all()
+
+
+ON_BOARD = [
+    (GRAY, 1, BILINEAR, STRETCH, 0),
+    (GRAY, 3, BILINEAR, PAD, 1),
+    (RGB888, 3, BILINEAR, CROP, 2),
+    (RGB888, 1, BILINEAR, STRETCH, 3),
+    (RGB565, 3, BILINEAR, PAD, 0),
+    (RGB565, 1, NEAREST, CROP, 1),
+    (RGB888, 3, NEAREST, STRETCH, 0),
+    (GRAY, 1, NEAREST, PAD, 2),
+]
+
+
+@pytest.mark.parametrize("size", [(24, 32), (17, 19)])
+@pytest.mark.parametrize("kind, count, how, fit, quarters", ON_BOARD)
+def test_on_the_board(board, kind, count, how, fit, quarters, size):
+    """The loops of the CPU's vector unit, too; 32 x 24 without a turn is a copy."""
+    pixels = np.random.default_rng(4).integers(0, 256, (24, 32, PIXEL[kind]), np.uint8)
+    case = Case(pixels, kind, (*size, count), None, quarters, bool(fit), fit, how)
+    case.table = np.arange(256, dtype=np.uint8) ^ 128
+    board.exec(
+        "import ethosu_image as image\n"
+        f"see = image.Input({pixels.tobytes()!r}, (32, 24), {kind}, rotate={90 * quarters}, "
+        f"mirror={bool(fit)}, fit={fit}, filter={how})\n"
+        f"memory = bytearray({size[0] * size[1] * count})\n"
+        f"see(memory, {(1, *size, count)}, 'b')"
+    )
+    assert board.eval("bytes(memory)") == definition.write(case).tobytes()

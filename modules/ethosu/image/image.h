@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Pictures into tensors: cropped, turned, resized, converted, and looked up in a table, in one
+ * pass. Nothing is allocated, and every result is defined exactly:
+ *
+ * - a pixel of RGB565 (two bytes, little-endian) has the channels round(v * 255 / 31) and
+ *   round(v * 255 / 63);
+ * - the grey of a pixel is (19595 R + 38470 G + 7471 B + 32768) >> 16, ITU-R BT.601 as Pillow
+ *   computes it;
+ * - nearest and bilinear are TensorFlow Lite's RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR of
+ *   integers with half_pixel_centers, on values from 0 to 255, after the conversion above;
+ * - table[channel][value] is what is written for a value.
+ */
+#ifndef IMAGE_H
+#define IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** The widest and the highest picture. */
+#define IMAGE_SIDE_MOST 16384
+
+enum image_format { IMAGE_GRAY, IMAGE_RGB565, IMAGE_RGB888, IMAGE_FORMATS };
+
+enum image_filter { IMAGE_NEAREST, IMAGE_BILINEAR, IMAGE_FILTERS };
+
+/** A part of a picture; steps lead from a pixel to the next one, either way. */
+struct image_view {
+    const uint8_t *origin; /**< first byte of the upper left pixel */
+    int32_t width;
+    int32_t height;
+    int32_t step_x; /**< bytes */
+    int32_t step_y;
+    enum image_format format;
+};
+
+struct image_rectangle {
+    int32_t x;
+    int32_t y;
+    int32_t width;
+    int32_t height;
+};
+
+/** What a picture is written to: rows of pixels of 1 or 3 channels. */
+struct image_target {
+    void *data;
+    int32_t width;
+    int32_t height;
+    int32_t channels;
+    struct image_rectangle inner; /**< the picture goes here, black around it */
+    const void *table;            /**< 256 elements; NULL: bytes as they are */
+    uint32_t table_step;   /**< elements from a channel's table to the next one's; 0: one for all */
+    uint32_t element_size; /**< 1, 2 or 4 bytes */
+};
+
+/** Bytes of a pixel. */
+int32_t image_pixel_size(enum image_format format);
+
+/** All of a picture without gaps between its rows. */
+struct image_view image_view_of(const uint8_t *pixels, int32_t width, int32_t height,
+                                enum image_format format);
+
+/** Is a rectangle inside a picture of this size, and not empty? */
+bool image_has(int32_t width, int32_t height, const struct image_rectangle *rectangle);
+
+/** Leave a rectangle of a view; false: it is empty, or not all inside. */
+bool image_crop(struct image_view *view, const struct image_rectangle *rectangle);
+
+/** Turn a view clockwise by so many quarters of a circle. */
+void image_turn(struct image_view *view, int quarters);
+
+/** Swap left and right. */
+void image_mirror(struct image_view *view);
+
+/** The largest rectangle with a view's proportions, in the middle of a target. */
+struct image_rectangle image_fit(const struct image_view *view, int32_t width, int32_t height);
+
+/** The largest rectangle with a target's proportions, in the middle of a view. */
+struct image_rectangle image_cover(const struct image_view *view, int32_t width, int32_t height);
+
+/** Write a view to all of a target. */
+void image_write(const struct image_view *view, const struct image_target *target,
+                 enum image_filter filter);
+
+#endif
