@@ -97,6 +97,9 @@ class Model:
     """Bytes of the file."""
     ram: int
     """Bytes of RAM: arena and plan."""
+    labels: list[str] | None
+    """Labels of the first output that has some in the TFLite metadata, or what the program's
+    constant get_labels says; None: there are none. Read anew at each use."""
     npu: int
     """Index of the NPU that it runs on."""
     postprocess: _Post | None
@@ -201,6 +204,16 @@ class Model:
         ValueError: the model has no self-test. The model's variables are reset before and after.
         """
 
+    @overload
+    def metadata(self) -> dict[str, Any]:
+        """What TFLite metadata says: name, description, inputs, outputs; {}: there is none.
+
+        Of each input: name, description, mean and std (tuples), as (pixel - mean) / std. Of each
+        output: name, description, labels, score_threshold, score_calibration. What the file does
+        not say is left out. ValueError: it is damaged.
+        """
+
+    @overload
     def metadata(self, name: str, /) -> bytes | None:
         """Bytes that a tool stored in the file under this name; None: there are none."""
 

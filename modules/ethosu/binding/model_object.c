@@ -104,15 +104,20 @@ BINDING_FROZEN_METHOD(model_run_obj, MP_QSTR_run_model);
 /** selftest(): compare with the golden output that `ethosu compile --selftest` stored. */
 BINDING_FROZEN_METHOD(model_selftest_obj, MP_QSTR_selftest);
 
-/** metadata(name): bytes that a tool stored in the file under this name; None: there are none. */
-static mp_obj_t model_metadata(mp_obj_t self_in, mp_obj_t name)
+/** metadata(): what TFLite metadata says. metadata(name): bytes under this name; None: there are
+ * none. */
+static mp_obj_t model_metadata(size_t n_args, const mp_obj_t *args)
 {
+    model_obj_t *self = model_open(args[0]);
+    if (n_args == 1) {
+        mp_map_t none = {0};
+        return binding_call_frozen(MP_QSTR_read_metadata, 1, args, &none);
+    }
     uint32_t size;
-    const void *data =
-        ethosu_model_get_metadata(model_open(self_in)->model, mp_obj_str_get_str(name), &size);
+    const void *data = ethosu_model_get_metadata(self->model, mp_obj_str_get_str(args[1]), &size);
     return data == NULL ? mp_const_none : mp_obj_new_bytes(data, size);
 }
-static MP_DEFINE_CONST_FUN_OBJ_2(model_metadata_obj, model_metadata);
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_metadata_obj, 1, 2, model_metadata);
 
 /** method(name): another method of the same program, as a model. */
 static mp_obj_t model_method(mp_obj_t self_in, mp_obj_t name)
@@ -205,6 +210,10 @@ static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
         destination[0] = mp_obj_new_int_from_uint(self->file_size);
     } else if (name == MP_QSTR_postprocess) {
         destination[0] = self->postprocess;
+    } else if (name == MP_QSTR_labels) {
+        mp_map_t none = {0};
+        (void)model_open(self_in);
+        destination[0] = binding_call_frozen(MP_QSTR_read_labels, 1, &self_in, &none);
     } else if (name == MP_QSTR_npu) {
         destination[0] = MP_OBJ_NEW_SMALL_INT(npus_index(self->npu));
     } else if (name == MP_QSTR_ram) {

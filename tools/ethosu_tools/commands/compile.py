@@ -2,6 +2,7 @@
 """`ethosu compile`: compile a model for an NPU: of TFLite with Vela, of PyTorch with ExecuTorch."""
 
 import argparse
+import math
 import os
 import shlex
 import tempfile
@@ -15,6 +16,7 @@ from ..estimate import latency, systems, text
 from ..executorch import export
 from ..files import read_whole, write_whole
 from ..plan.fold import fold_quantization
+from ..tflite import model_metadata
 from ..ui import Ui
 from .inspect import render as render_description
 from .plan import render_sizes
@@ -111,6 +113,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "operator (default: yes; some hundred bytes of the file, no RAM)",
     )
     parser.add_argument(
+        "--labels",
+        type=Path,
+        metavar="FILE",
+        help="store the lines of a text file as labels of the first output: Model.labels",
+    )
+    parser.add_argument(
+        "--normalise",
+        nargs=2,
+        type=_numbers,
+        metavar=("MEAN", "STD"),
+        help="store what an input's pixels become, (pixel - MEAN) / STD: a number each, or three "
+        "such as 123.7,116.3,103.5",
+    )
+    parser.add_argument(
         "--force",
         action="store_true",
         help="write the model even if it can't run here: for another runtime",
@@ -139,6 +155,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="inputs and outputs are floats, which the CPU quantises and dequantises in each run",
     )
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    numbers = tuple(float(each) for each in text.split(","))
+    if len(numbers) not in (1, 3) or not all(math.isfinite(each) for each in numbers):
+        raise ValueError
+    return numbers
+
+
+_numbers.__name__ = "number, or three with commas"  # argparse names it when it refuses a text
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -210,6 +236,7 @@ def _compile(args: argparse.Namespace, ui: Ui, model: Path) -> dict[str, Any]:
     _add_latency(data, output, board, npu, own_system=bool(args.system_config or args.memory_mode))
     if args.selftest:
         data["selftest_bytes"] = selftest.store(proof, output)
+    _add_metadata(args, model, output)
     return data | {"bytes": output.stat().st_size}
 
 
@@ -226,10 +253,32 @@ def _prepare(args: argparse.Namespace, model: Path, made: Path) -> dict[str, Any
     return {"plan": planned} if planned else {}
 
 
+def _add_metadata(args: argparse.Namespace, model: Path, output: Path) -> None:
+    """Store TFLite metadata: what the options say, else what the source said before Vela."""
+    compiled = output.read_bytes()
+    if not args.labels and not args.normalise:
+        return write_whole(output, model_metadata.copy(tflite.read(model), compiled))
+    labels: list[str] = []
+    if args.labels:
+        try:
+            labels = [line.strip() for line in read_whole(args.labels).decode().splitlines()]
+        except UnicodeDecodeError as error:
+            raise InputError(f"{args.labels} is no UTF-8 text: {error}") from None
+        if not labels or not all(labels):
+            raise InputError(f"{args.labels} has an empty line, or none: a label in each expected")
+    mean, std = args.normalise or ((), ())
+    told = model_metadata.Told(labels, mean, std)
+    found = tflite.describe(output)
+    data = model_metadata.write(compiled, told, len(found.inputs), len(found.outputs))
+    return write_whole(output, data)
+
+
 def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Export a PyTorch model, and describe what came out."""
-    if args.selftest or args.quantized_io or args.cmsis_nn:
-        raise UsageError("--selftest, --quantized-io and --cmsis-nn are for TFLite models")
+    if args.selftest or args.quantized_io or args.cmsis_nn or args.labels or args.normalise:
+        raise UsageError(
+            "--selftest, --quantized-io, --cmsis-nn, --labels and --normalise are for TFLite models"
+        )
     board = boards.load(args.board) if args.board else None
     npu = _npu(args.npu, board)
     facts = board.vela if board else None

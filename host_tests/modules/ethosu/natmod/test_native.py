@@ -32,6 +32,7 @@ NOT_OFFERED = {
     "NPU.pmu": SIZE,
     "NPU.invoke_async(callback)": NO_SCHEDULER,
     "Model.tensors": SIZE,
+    "Model.labels": SIZE,
     **{f"Model.{name}": NO_PROGRAMS for name in ("method", "methods", "constants")},
     **{f"Model.__init__({name})": NO_PROGRAMS for name in ("method", "data")},
     **{f"Model.selftest({name})": NO_PROGRAMS for name in ("rtol", "atol")},

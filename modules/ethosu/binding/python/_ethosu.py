@@ -181,3 +181,17 @@ def selftest(model, rtol=1e-5, atol=1e-8):
     finally:
         model.reset()
     return True
+
+
+def read_metadata(model):
+    """Model.metadata() without a name"""
+    from _ethosu_metadata import read
+
+    return read(model)
+
+
+def read_labels(model):
+    """Model.labels"""
+    from _ethosu_metadata import labels
+
+    return labels(model)

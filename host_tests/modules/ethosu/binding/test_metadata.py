@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""TFLite metadata: written here by the numbers of its schema, read by Model.metadata(), .labels."""
+
+import io
+import zipfile
+
+import flatbuffers
+import pytest
+from ethosu_tools.cli import main
+from ethosu_tools.tflite.metadata import get, put
+
+from .conftest import MODEL, raised
+
+ENTRY = "TFLITE_METADATA"
+CALIBRATION = b"1.0,2.0,0.5\n0.9,1.5,-0.25,0.1\n"
+
+
+def encode(value, builder=None):
+    """A dict {field: value} as a flatbuffer's table: of texts, (kind, number), tables, lists."""
+    if builder is None:
+        builder = flatbuffers.Builder()
+        builder.Finish(encode(value, builder), b"M001")
+        return bytes(builder.Output())
+    if isinstance(value, str):
+        return builder.CreateString(value)
+    if isinstance(value, list):
+        if isinstance(value[0], float):
+            builder.StartVector(4, len(value), 4)
+            for number in reversed(value):
+                builder.PrependFloat32(number)
+            return builder.EndVector()
+        tables = [encode(each, builder) for each in value]
+        builder.StartVector(4, len(tables), 4)
+        for table in reversed(tables):
+            builder.PrependUOffsetTRelative(table)
+        return builder.EndVector()
+    made = {
+        key: each if isinstance(each, tuple) else encode(each, builder)
+        for key, each in value.items()
+    }
+    builder.StartObject(10)
+    for key, each in made.items():
+        if isinstance(each, tuple):
+            getattr(builder, f"Prepend{each[0]}Slot")(key, each[1], 0)
+        else:
+            builder.PrependUOffsetTRelativeSlot(key, each, 0)
+    return builder.EndObject()
+
+
+def zipped(files):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as content:
+        for name, text in files.items():
+            content.writestr(name, text)
+    return data.getvalue()
+
+
+def rich(model: bytes, *, prefixed: bool = False) -> bytes:
+    """A model with all that is read, and an archive behind it.
+
+    `prefixed`: the archive counts its positions from the model's first byte.
+    """
+    normalization = {0: ("Uint8", 1), 1: {0: [123.5, 116.0, 103.0], 1: [58.5, 57.0, 57.5]}}
+    calibration = {0: ("Uint8", 2), 1: {0: ("Int8", 1), 1: ("Float32", 0.125)}}
+    threshold = {0: ("Uint8", 3), 1: {0: ("Float32", 0.375)}}
+    files = [{0: "words.txt", 2: ("Int8", 2)}, {0: "scores.txt", 2: ("Int8", 4)}]
+    output = {0: "probability", 1: "of each class", 4: [calibration, threshold], 6: files}
+    graph = {2: [{0: "image", 4: [normalization]}], 3: [output]}
+    entry = encode({0: "classifier", 1: "of small pictures", 3: [graph], 7: "1.2.0"})
+    data = put(model, {ENTRY: entry})
+    packed = {"words.txt": b"cat\ndog\r\nk\xc3\xa4se\n", "scores.txt": CALIBRATION}
+    if not prefixed:
+        return data + zipped(packed)
+    whole = io.BytesIO(data)
+    with zipfile.ZipFile(whole, "a") as content:
+        for name, text in packed.items():
+            content.writestr(name, text)
+    return whole.getvalue()
+
+
+@pytest.mark.parametrize("prefixed", [False, True])
+def test_all_of_it_is_read(face, prefixed):
+    face.write_file("/rich.tflite", rich(face.read_file(MODEL), prefixed=prefixed))
+    face.exec("r = ethosu.Model('/rich.tflite')\ntold = r.metadata()")
+    assert face.eval("bytes(r.predict([x])[0]) == golden")
+    assert face.eval("(told['name'], told['description'])") == ("classifier", "of small pictures")
+    assert face.eval("told['inputs']") == [
+        {"name": "image", "description": None, "mean": (123.5, 116.0, 103.0),
+         "std": (58.5, 57.0, 57.5)}
+    ]  # fmt: skip
+    (output,) = face.eval("told['outputs']")
+    assert output["labels"] == face.eval("r.labels") == ["cat", "dog", "käse"]
+    assert output["score_threshold"] == 0.375
+    assert output["score_calibration"] == {
+        "transformation": "log",
+        "default": 0.125,
+        "rows": [(1.0, 2.0, 0.5, None), (0.9, 1.5, -0.25, 0.1)],
+    }
+
+
+def test_a_score_is_calibrated_by_the_formula(face):
+    """At 0.1, the second row's least score, and below it, and without a row: the default."""
+    face.write_file("/rich.tflite", rich(face.read_file(MODEL)))
+    face.exec(
+        "from _ethosu_metadata import calibrate\n"
+        "c = ethosu.Model('/rich.tflite').metadata()['outputs'][0]['score_calibration']"
+    )
+    from math import exp, log
+
+    wanted = 0.9 / (1 + exp(-(1.5 * log(0.5) - 0.25)))
+    assert face.eval("calibrate(c, 1, 0.5)") == pytest.approx(wanted)
+    assert face.eval("[calibrate(c, 1, 0.1), calibrate(c, 2, 0.5), calibrate(c, 0, 0.0)]") == [
+        0.125, 0.125, 0.125
+    ]  # fmt: skip
+
+
+def test_a_model_without_metadata(face):
+    assert face.eval("(m.metadata(), m.labels)") == ({}, None)
+
+
+def test_damage_is_told(face):
+    """Every cut, and every byte changed: a result or one ValueError, and the model runs."""
+    entry = get(rich(face.read_file(MODEL)), ENTRY)
+    face.exec(
+        f"entry = {entry!r}\n"
+        "class Model:\n"
+        "    _file, constants = b'PK', {}\n"
+        "    def metadata(self, name): return self.data\n"
+        "from _ethosu_metadata import read\nbroken, kinds = Model(), set()\n"
+        "def attempt(data):\n"
+        "    broken.data = data\n"
+        "    try: read(broken)\n"
+        "    except Exception as error: kinds.add(type(error).__name__)\n"
+        "for cut in range(len(entry)): attempt(entry[:cut])\n"
+        "for at in range(len(entry)):\n"
+        "    for bits in (1, 0x80, 0xff):\n"
+        "        data = bytearray(entry)\n        data[at] ^= bits\n        attempt(data)",
+        timeout=60,
+    )
+    assert face.eval("kinds") == {"ValueError"}
+    face.write_file("/bad.tflite", put(face.read_file(MODEL), {ENTRY: b"\0\0\0\0M999"}))
+    message = raised(face, "ethosu.Model('/bad.tflite').metadata()")
+    assert message.startswith("ValueError the model's TFLite metadata is damaged: its identifier")
+
+
+def compile_with(tmp_path, source, *options):
+    out = tmp_path / "out.tflite"
+    command = ["compile", str(source), "-o", str(out), "--quiet", *options]
+    return main(command), out
+
+
+def test_the_tool_writes_what_the_board_reads(face, board_npu, tmp_path, small_models):
+    (tmp_path / "words.txt").write_text("null\neins\nzwölf\n")
+    options = ["--npu", board_npu, "--labels", str(tmp_path / "words.txt")]
+    options += ["--normalise", "127.5", "60,61,62.5"]
+    code, out = compile_with(tmp_path, small_models["small_cnn"], *options)
+    assert code == 0
+    face.write_file("/told.tflite", out.read_bytes())
+    face.exec("t = ethosu.Model('/told.tflite')\ntold = t.metadata()")
+    assert face.eval("t.labels") == ["null", "eins", "zwölf"]
+    assert face.eval("told['inputs'][0]['mean']") == (127.5,)
+    assert face.eval("told['inputs'][0]['std']") == (60.0, 61.0, 62.5)
+    assert face.eval("bytes(t.predict([x])[0]) == golden")
+    # What another program of the PC sees: the archive is a ZIP file.
+    with zipfile.ZipFile(out) as content:
+        assert content.read("labels.txt").decode().split() == ["null", "eins", "zwölf"]
+
+
+def test_compile_keeps_what_the_source_says(face, board_npu, tmp_path, small_models):
+    source = tmp_path / "source.tflite"
+    source.write_bytes(rich(small_models["small_cnn"].read_bytes()))
+    code, out = compile_with(tmp_path, source, "--npu", board_npu)
+    assert code == 0
+    face.write_file("/kept.tflite", out.read_bytes())
+    face.exec("k = ethosu.Model('/kept.tflite')")
+    assert face.eval("(k.labels[2], k.metadata()['name'])") == ("käse", "classifier")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--labels", "nothing.txt"], "nothing.txt"),
+        (["--labels", "gap.txt"], "has an empty line"),
+        (["--normalise", "1,2", "3"], "number, or three with commas"),
+        (["--normalise", "0", "0"], "std is (0.0,), numbers above 0 expected"),
+    ],
+)
+def test_wrong_options(tmp_path, monkeypatch, capsys, small_models, options, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gap.txt").write_text("a\n\nb\n")
+    try:
+        code, _ = compile_with(tmp_path, small_models["small_cnn"], *options)
+    except SystemExit as error:
+        code = error.code
+    assert code != 0
+    assert said in capsys.readouterr().err

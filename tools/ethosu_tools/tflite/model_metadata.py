@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""TFLite metadata of a model: labels, normalisation; what `Model.metadata()` reads on the board.
+
+Source of the layout: metadata_schema.fbs of tensorflow/tflite-support. The metadata is the entry
+TFLITE_METADATA; its files are a ZIP archive behind the model. Vela leaves both out.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import flatbuffers
+
+from ..errors import InputError
+from .metadata import get, put
+
+ENTRY = "TFLITE_METADATA"
+IDENTIFIER = b"M001"
+LABELS_FILE = "labels.txt"
+_AXIS_LABELS = 2
+_NORMALIZATION = 1
+# The archive's end, as long as an archive without a comment has it; behind it may be zero bytes.
+_END = struct.Struct("<4s4H2LH")
+_PADDING_MOST = 1024
+
+
+@dataclass
+class Told:
+    """What is to be said of a model; None or empty: nothing."""
+
+    labels: Sequence[str] = ()
+    mean: Sequence[float] = ()
+    std: Sequence[float] = ()
+
+
+def archive(data: bytes) -> dict[str, bytes]:
+    """The files behind a model; an empty dict: there are none."""
+    at = data.rfind(b"PK\5\6", max(0, len(data) - _PADDING_MOST))
+    if at < 0:
+        return {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data[: at + _END.size])) as content:
+            return {name: content.read(name) for name in content.namelist()}
+    except (zipfile.BadZipFile, NotImplementedError, OSError) as error:
+        raise InputError(f"the model's associated files are damaged: {error}") from None
+
+
+def copy(source: bytes, compiled: bytes) -> bytes:
+    """A compiled model with the metadata and the files of its source."""
+    entry = get(source, ENTRY)
+    return compiled if entry is None else _join(compiled, entry, archive(source))
+
+
+def write(compiled: bytes, told: Told, inputs: int, outputs: int) -> bytes:
+    """A model of so many inputs and outputs that says this of its first input and output.
+
+    What it said before is replaced.
+    """
+    for name, numbers in (("mean", told.mean), ("std", told.std)):
+        if len(numbers) not in (0, 1, 3):
+            raise InputError(f"{name} has {len(numbers)} numbers, 1 or 3 expected")
+    if any(number <= 0 for number in told.std):
+        raise InputError(f"std is {tuple(told.std)}, numbers above 0 expected")
+    files = {LABELS_FILE: "\n".join(told.labels).encode() + b"\n"} if told.labels else {}
+    return _join(compiled, _encode(told, inputs, outputs), files)
+
+
+def _join(compiled: bytes, entry: bytes, files: Mapping[str, bytes]) -> bytes:
+    model = put(compiled, {ENTRY: entry})
+    if not files:
+        return model
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as content:
+        for name, data in files.items():
+            content.writestr(zipfile.ZipInfo(name), data)
+    return model + packed.getvalue()
+
+
+def _encode(told: Told, inputs: int, outputs: int) -> bytes:
+    """The flatbuffer ModelMetadata."""
+    builder = flatbuffers.Builder(1024)
+    first_input = _tensor(builder, _units(builder, told), None)
+    rest = [_tensor(builder, None, None) for _ in range(inputs - 1)]
+    inputs_vector = _tables(builder, [first_input, *rest])
+    first_output = _tensor(builder, None, _files(builder, told))
+    rest = [_tensor(builder, None, None) for _ in range(outputs - 1)]
+    outputs_vector = _tables(builder, [first_output, *rest])
+    graph = _object(builder, 10, {2: inputs_vector, 3: outputs_vector})
+    graphs = _tables(builder, [graph])
+    version = builder.CreateString("1.0.0")
+    builder.Finish(_object(builder, 8, {3: graphs, 7: version}), IDENTIFIER)
+    return bytes(builder.Output())
+
+
+def _object(builder: Any, fields: int, offsets: Mapping[int, int]) -> int:
+    builder.StartObject(fields)
+    for number, offset in offsets.items():
+        builder.PrependUOffsetTRelativeSlot(number, offset, 0)
+    return int(builder.EndObject())
+
+
+def _tables(builder: Any, tables: Sequence[int]) -> int:
+    builder.StartVector(4, len(tables), 4)
+    for table in reversed(tables):
+        builder.PrependUOffsetTRelative(table)
+    return int(builder.EndVector())
+
+
+def _tensor(builder: Any, units: int | None, files: int | None) -> int:
+    found = {4: units, 6: files}
+    return _object(builder, 7, {key: value for key, value in found.items() if value is not None})
+
+
+def _floats(builder: Any, numbers: Sequence[float]) -> int:
+    builder.StartVector(4, len(numbers), 4)
+    for number in reversed(numbers):
+        builder.PrependFloat32(number)
+    return int(builder.EndVector())
+
+
+def _units(builder: Any, told: Told) -> int | None:
+    """The process unit of an input."""
+    if not told.mean or not told.std:
+        return None
+    mean, std = _floats(builder, told.mean), _floats(builder, told.std)
+    options = _object(builder, 2, {0: mean, 1: std})
+    builder.StartObject(2)
+    builder.PrependUint8Slot(0, _NORMALIZATION, 0)
+    builder.PrependUOffsetTRelativeSlot(1, options, 0)
+    return _tables(builder, [builder.EndObject()])
+
+
+def _files(builder: Any, told: Told) -> int | None:
+    """The associated file of an output."""
+    if not told.labels:
+        return None
+    name = builder.CreateString(LABELS_FILE)
+    builder.StartObject(5)
+    builder.PrependUOffsetTRelativeSlot(0, name, 0)
+    builder.PrependInt8Slot(2, _AXIS_LABELS, 0)
+    return _tables(builder, [builder.EndObject()])
