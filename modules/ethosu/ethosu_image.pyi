@@ -21,6 +21,8 @@ NEAREST: int
 """Filter: the nearest pixel."""
 BILINEAR: int
 """Filter: weighted by distance from the four pixels around."""
+AREA: int
+"""Filter: the mean of all pixels that become one; for a picture that is made much smaller."""
 STRETCH: int
 """Fit: width and height are resized each for itself."""
 PAD: int

@@ -9,6 +9,8 @@
  *   computes it;
  * - nearest and bilinear are TensorFlow Lite's RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR of
  *   integers with half_pixel_centers, on values from 0 to 255, after the conversion above;
+ * - area is the mean, halves up, of the pixels from floor(i * input / output) to before
+ *   floor((i + 1) * input / output), at least one, in each direction;
  * - table[channel][value] is what is written for a value.
  */
 #ifndef IMAGE_H
@@ -23,7 +25,7 @@
 
 enum image_format { IMAGE_GRAY, IMAGE_RGB565, IMAGE_RGB888, IMAGE_FORMATS };
 
-enum image_filter { IMAGE_NEAREST, IMAGE_BILINEAR, IMAGE_FILTERS };
+enum image_filter { IMAGE_NEAREST, IMAGE_BILINEAR, IMAGE_AREA, IMAGE_FILTERS };
 
 /** A part of a picture; steps lead from a pixel to the next one, either way. */
 struct image_view {

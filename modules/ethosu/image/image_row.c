@@ -90,17 +90,60 @@ ALWAYS void bilinear_row(const struct image_rows *rows, const uint8_t *upper, co
     }
 }
 
-/** The two loops, with constants in the place of format and channels. */
-#define KIND(NAME, FORMAT, CHANNELS)                                                    \
-    static void nearest_##NAME(const struct image_rows *rows, const uint8_t *line,      \
-                               uint8_t *samples)                                        \
-    {                                                                                   \
-        nearest_row(rows, line, samples, FORMAT, CHANNELS);                             \
-    }                                                                                   \
-    static void bilinear_##NAME(const struct image_rows *rows, const uint8_t *upper,    \
-                                const uint8_t *lower, int32_t weight, uint8_t *samples) \
-    {                                                                                   \
-        bilinear_row(rows, upper, lower, weight, samples, FORMAT, CHANNELS);            \
+/** The pixels of one output pixel, in one direction. */
+struct span {
+    int32_t first;
+    int32_t end;
+};
+
+static inline struct span find_span(const struct image_axis *axis, int32_t position)
+{
+    struct span span = {position * axis->input / axis->output,
+                        (position + 1) * axis->input / axis->output};
+    if (span.end == span.first) {
+        span.end++;
+    }
+    return span;
+}
+
+ALWAYS void area_row(const struct image_rows *rows, const uint8_t *line, int32_t lines,
+                     uint8_t *samples, enum image_format format, int32_t channels)
+{
+    for (int32_t i = 0; i < rows->x.output; i++) {
+        struct span span = find_span(&rows->x, i);
+        uint64_t sums[3] = {0, 0, 0};
+        for (int32_t y = 0; y < lines; y++) {
+            const uint8_t *at = line + (ptrdiff_t)y * rows->view->step_y;
+            for (int32_t x = span.first; x < span.end; x++) {
+                struct pixel pixel = load(at + x * rows->view->step_x, format, channels);
+                for (int32_t c = 0; c < channels; c++) {
+                    sums[c] += (uint32_t)pixel.channel[c];
+                }
+            }
+        }
+        uint64_t count = (uint64_t)(span.end - span.first) * (uint64_t)lines;
+        for (int32_t c = 0; c < channels; c++) {
+            *samples++ = (uint8_t)((sums[c] + count / 2) / count);
+        }
+    }
+}
+
+/** The three loops, with constants in the place of format and channels. */
+#define KIND(NAME, FORMAT, CHANNELS)                                                           \
+    static void nearest_##NAME(const struct image_rows *rows, const uint8_t *line,             \
+                               uint8_t *samples)                                               \
+    {                                                                                          \
+        nearest_row(rows, line, samples, FORMAT, CHANNELS);                                    \
+    }                                                                                          \
+    static void area_##NAME(const struct image_rows *rows, const uint8_t *line, int32_t lines, \
+                            uint8_t *samples)                                                  \
+    {                                                                                          \
+        area_row(rows, line, lines, samples, FORMAT, CHANNELS);                                \
+    }                                                                                          \
+    static void bilinear_##NAME(const struct image_rows *rows, const uint8_t *upper,           \
+                                const uint8_t *lower, int32_t weight, uint8_t *samples)        \
+    {                                                                                          \
+        bilinear_row(rows, upper, lower, weight, samples, FORMAT, CHANNELS);                   \
     }
 
 KIND(gray_1, IMAGE_GRAY, 1)
@@ -115,10 +158,13 @@ static const struct loops {
     void (*nearest)(const struct image_rows *rows, const uint8_t *line, uint8_t *samples);
     void (*bilinear)(const struct image_rows *rows, const uint8_t *upper, const uint8_t *lower,
                      int32_t weight, uint8_t *samples);
+    void (*area)(const struct image_rows *rows, const uint8_t *line, int32_t lines,
+                 uint8_t *samples);
 } loops[IMAGE_FORMATS][2] = {
-    [IMAGE_GRAY] = {{nearest_gray_1, bilinear_gray_1}, {nearest_gray_3, bilinear_gray_3}},
-    [IMAGE_RGB565] = {{nearest_rgb565_1, bilinear_rgb565_1}, {nearest_rgb565_3, bilinear_rgb565_3}},
-    [IMAGE_RGB888] = {{nearest_rgb888_1, bilinear_rgb888_1}, {nearest_rgb888_3, bilinear_rgb888_3}},
+#define ROW(NAME) {nearest_##NAME, bilinear_##NAME, area_##NAME}
+    [IMAGE_GRAY] = {ROW(gray_1), ROW(gray_3)},
+    [IMAGE_RGB565] = {ROW(rgb565_1), ROW(rgb565_3)},
+    [IMAGE_RGB888] = {ROW(rgb888_1), ROW(rgb888_3)},
 };
 
 static const struct loops *loops_of(const struct image_rows *rows)
@@ -135,6 +181,12 @@ void image_row_nearest(const struct image_rows *rows, int32_t y, uint8_t *sample
 {
     const uint8_t *line = line_of(rows, image_nearest(&rows->y, y));
     loops_of(rows)->nearest(rows, line, samples);
+}
+
+void image_row_area(const struct image_rows *rows, int32_t y, uint8_t *samples)
+{
+    struct span span = find_span(&rows->y, y);
+    loops_of(rows)->area(rows, line_of(rows, span.first), span.end - span.first, samples);
 }
 
 #if IMAGE_MVE

@@ -51,6 +51,7 @@ struct image_rows {
 
 /** Write the samples of row `y` of the output: x.output pixels of so many channels. */
 void image_row_nearest(const struct image_rows *rows, int32_t y, uint8_t *samples);
+void image_row_area(const struct image_rows *rows, int32_t y, uint8_t *samples);
 void image_row_bilinear(const struct image_rows *rows, int32_t y, uint8_t *samples);
 
 #endif

@@ -63,10 +63,14 @@ static void write_row(const struct writer *writer, int32_t y, uint8_t *row)
     const struct image_view *view = writer->rows.view;
     if (writer->same) {
         memcpy(samples, view->origin + (ptrdiff_t)y * view->step_y, (size_t)count);
-    } else if (writer->filter == IMAGE_NEAREST) {
-        image_row_nearest(&writer->rows, y, samples);
     } else {
-        image_row_bilinear(&writer->rows, y, samples);
+        static void (*const filters[IMAGE_FILTERS])(const struct image_rows *, int32_t,
+                                                    uint8_t *) = {
+            [IMAGE_NEAREST] = image_row_nearest,
+            [IMAGE_BILINEAR] = image_row_bilinear,
+            [IMAGE_AREA] = image_row_area,
+        };
+        filters[writer->filter](&writer->rows, y, samples);
     }
     look_up(writer, row, count);
 }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 GRAY, RGB565, RGB888 = range(3)
-NEAREST, BILINEAR = range(2)
+NEAREST, BILINEAR, AREA = range(3)
 STRETCH, PAD, CROP = range(3)
 PIXEL = {GRAY: 1, RGB565: 2, RGB888: 3}
 
@@ -59,9 +59,21 @@ def between(size: int, into: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return low, high, place - low * 1024
 
 
+def spans(size: int, into: int) -> list[tuple[int, int]]:
+    """The pixels whose mean is taken."""
+    edges = [(i * size // into, (i + 1) * size // into) for i in range(into)]
+    return [(first, max(end, first + 1)) for first, end in edges]
+
+
 def resize(samples: np.ndarray, height: int, width: int, how: int) -> np.ndarray:
     if how == NEAREST:
         return samples[nearest(samples.shape[0], height)][:, nearest(samples.shape[1], width)]
+    if how == AREA:
+        rows, columns = spans(samples.shape[0], height), spans(samples.shape[1], width)
+        means = [[samples[a:b, c:d].sum((0, 1)) for c, d in columns] for a, b in rows]
+        counts = [[(b - a) * (d - c) for c, d in columns] for a, b in rows]
+        counts = np.array(counts)[..., None]
+        return (np.array(means) + counts // 2) // counts
     y0, y1, fy = between(samples.shape[0], height)
     x0, x1, fx = between(samples.shape[1], width)
     fx = fx[:, None]

@@ -11,7 +11,19 @@ from ethosu_tools.oracle import Oracle
 from ethosu_tools.tflite.writer import Graph, write
 
 from . import definition
-from .definition import BILINEAR, CROP, GRAY, NEAREST, PAD, PIXEL, RGB565, RGB888, STRETCH, Case
+from .definition import (
+    AREA,
+    BILINEAR,
+    CROP,
+    GRAY,
+    NEAREST,
+    PAD,
+    PIXEL,
+    RGB565,
+    RGB888,
+    STRETCH,
+    Case,
+)
 
 SOURCES = sharing.REPO / "modules/ethosu/image"
 SANITIZE = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -44,7 +56,7 @@ def random_case(rng: np.random.Generator) -> Case:
         quarters=int(rng.integers(4)),
         mirror=bool(rng.integers(2)),
         fit=int(rng.integers(3)),
-        filter=int(rng.integers(2)),
+        filter=int(rng.integers(3)),
         table=[None, table, table[0]][rng.integers(3)],
     )
 
@@ -121,6 +133,8 @@ ON_BOARD = [
     (RGB565, 1, NEAREST, CROP, 1),
     (RGB888, 3, NEAREST, STRETCH, 0),
     (GRAY, 1, NEAREST, PAD, 2),
+    (RGB565, 3, AREA, PAD, 3),
+    (GRAY, 1, AREA, CROP, 0),
 ]
 
 
