@@ -14,6 +14,8 @@ TESTED_IN = {
     "modules/ethosu/driver/defaults": "modules/ethosu/driver",
     "modules/ethosu/driver/include": "modules/ethosu/driver",
     "modules/ethosu/ports/qemu": "modules/ethosu",
+    "modules/ml/ml": "modules/ml",
+    "modules/ml/ml/postprocessing": "modules/ml",
     "modules/ethosu/ports/unix": "modules/ethosu",
     "tools/ethosu_tools/tflite": "tools/ethosu_tools",
     "tools/qemu_plugin/boards": "tools/qemu_plugin",

@@ -3,7 +3,7 @@
 
 from array import array
 
-import ethosu_openmv as ml
+import ml
 
 MODEL = "/rom/small_cnn.tflite"
 LABELS = ("silence", "yes", "no", "up", "down", "left", "right", "on", "off", "stop")

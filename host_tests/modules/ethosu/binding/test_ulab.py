@@ -60,7 +60,7 @@ def test_callable_input_and_post_processor(ulab):
         "def best(model, inputs, outputs):\n"
         "    raw = np.array(outputs[0])\n"
         "    return np.argmax((raw - model.output_zero_point[0]) * model.output_scale[0])\n"
-        "import ethosu_openmv as ml\n"
+        "import ml\n"
         "wanted = max(range(10), key=lambda i: (golden[i] + 128) & 255)\n"
     )
     assert ulab.eval(f"ml.Model({MODEL!r}, best).predict([fill]) == wanted")
@@ -69,7 +69,7 @@ def test_callable_input_and_post_processor(ulab):
 def test_openmv_script(ulab):
     """As OpenMV's scripts have it: labels with scores, the best of them, a post-processor."""
     ulab.exec(
-        "import ethosu_openmv as ml\n"
+        "import ml\n"
         f"net = ml.Model({MODEL!r}, load_to_fb=True)\nprint(net)\n"
         "image = (np.array(x) - net.input_zero_point[0]) * net.input_scale[0]\n"
         "labels = [str(i) for i in range(10)]\n"

@@ -161,7 +161,7 @@ def test_attributes_tell_of_the_ends(face, example):
 def test_openmv_script_runs(face, example):
     tensor, y = example[0].outputs[0], example[2]
     face.exec(
-        "import ethosu_openmv as ml\nmodel = ml.Model('/model.tflite')\n"
+        "import ml\nmodel = ml.Model('/model.tflite')\n"
         "scale, zero_point = model.input_scale[0], model.input_zero_point[0]\n"
         "image = array('f', [(q - zero_point) * scale for q in x])\n"
         "scores = list(model.predict([image])[0])\n"
@@ -181,7 +181,7 @@ def test_openmv_labels_and_callbacks(face):
     face.write_file("/two.dots.tflite", face.read_file("/model.tflite"))
     face.write_file("/two.dots.txt", b"silence\nyes\r\nno")
     face.exec(
-        "import ethosu_openmv as ml\n"
+        "import ml\n"
         "def first(model, inputs, outputs): return model.labels[:2], bytes(outputs[0])\n"
         "model = ml.Model('/two.dots.tflite', first)\n"
         "other = ml.Model('/model.tflite', load_to_fb=True)\n"

@@ -24,6 +24,7 @@ OPTIONS = (
     "ETHOSU_PMU=0",
     "ETHOSU_VARIABLES=0",
     "ETHOSU_AUDIO=0",
+    "ETHOSU_IMAGE=0",
 )
 # Driver, runtime for the NPU's operator alone, and Python module.
 TEXT_MOST = 37_100
@@ -48,6 +49,7 @@ def sources(*options):
         ("ETHOSU_PTE=0", {"runtime/executorch/program.c", "runtime/executorch/ends.c"}),
         ("ETHOSU_PMU=0", {"driver/ethosu_pmu.c", "binding/pmu_object.c"}),
         ("ETHOSU_AUDIO=0", {"audio/micro.c", "binding/audio_module.c"}),
+        ("ETHOSU_IMAGE=0", {"image/image_row.c", "binding/image_module.c"}),
     ],
 )
 def test_an_option_leaves_files_out(option, left_out):

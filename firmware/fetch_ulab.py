@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Lay ulab's source out under build/ulab/<commit>, and print where it is.
+
+The commit is pinned in micropython.toml; git checks that the content is that of the commit.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+from fetch_micropython import PINS, ROOT, SourceError, run
+
+
+def say(sentence: str) -> None:
+    """Tell the user on stderr: stdout carries only the path."""
+    print(f"ulab: {sentence}", file=sys.stderr)
+
+
+def find() -> Path:
+    """Where the source of the pinned commit is; fetched if it is not there yet."""
+    pin = tomllib.loads(PINS.read_text())["ulab"]
+    tree = ROOT / "build" / "ulab" / pin["commit"]
+    if (tree / "code" / "micropython.mk").is_file():
+        return tree
+    say(f"fetching {pin['commit'][:10]} from {pin['address']} …")
+    tree.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=tree.parent) as folder:
+        fresh = Path(folder) / "tree"
+        git = ["git", "-C", str(fresh)]
+        run(["git", "init", "-q", str(fresh)], "git init")
+        run([*git, "fetch", "-q", "--depth=1", pin["address"], pin["commit"]], "git fetch")
+        run([*git, "checkout", "-q", "FETCH_HEAD"], "git checkout")
+        found = run([*git, "rev-parse", "HEAD"], "git rev-parse").strip()
+        if found != pin["commit"]:
+            raise SourceError(f"the commit is {found}, expected {pin['commit']}")
+        shutil.rmtree(tree, ignore_errors=True)
+        fresh.rename(tree)
+    return tree
+
+
+def main() -> int:
+    """Print the path of the source tree, or one sentence on stderr."""
+    try:
+        print(find())
+    except SourceError as error:
+        say(f"{error}. Fetch it by hand, and set ULAB_DIR to it.")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

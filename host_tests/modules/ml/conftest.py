@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""A firmware with ulab: of the source that ULAB_DIR names, else of the pinned one."""
+
+import os
+from pathlib import Path
+
+import needs
+import pytest
+import sharing
+from ethosu_tools import boards
+
+
+@pytest.fixture(scope="session")
+def ulab_firmware(request, build_dir) -> Path:
+    if request.config.getoption("--port"):
+        pytest.skip("a board at a port has its own firmware")
+    source = os.environ.get("ULAB_DIR")
+    name = boards.chosen().name
+    done = sharing.try_make(
+        "firmware", f"BOARD={name}", f"ULAB_DIR={source}" if source else "ULAB=yes"
+    )
+    if done.returncode and "ulab's source is missing" in done.stderr and not source:
+        needs.missing("NOT TESTED WITH ULAB: its source could not be fetched; set ULAB_DIR to it")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    return build_dir / f"firmware/{name}-ulab/firmware.elf"

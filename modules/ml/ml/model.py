@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""`ml.Model`: real values in, real values out; raw ones for a post-processor."""
+
+import os
+
+import ethosu
+import uctypes
+from _ethosu import read_labels
+
+from .preprocessing import Normalization
+
+try:
+    from ulab import numpy as np
+except ImportError:
+    np = None
+
+
+class Model(ethosu.Model):
+    """A model; `labels` are the lines of the .txt file with its name, else those in the file."""
+
+    def __init__(self, path, postprocess=None, *, load_to_fb=False, **options):
+        """Load a model by its path, or by its name in /rom. `load_to_fb` has no effect."""
+        if isinstance(path, str):
+            path = _find(path)
+        super().__init__(path, **options)
+        self.postprocess = postprocess
+        labels = _labels(path)
+        self.labels = read_labels(self) if labels is None else labels
+
+    def predict(self, inputs, *, callback=None):
+        """Run once; real outputs, or what the callback or post-processor makes of raw ones."""
+        if not isinstance(inputs, (list, tuple)):
+            raise TypeError(f"inputs is of type {type(inputs).__name__}, a list expected")
+        inputs = [_bound(each) for each in inputs]
+        tensors = self.inputs
+        if len(inputs) != len(tensors):
+            raise ValueError(f"{len(inputs)} inputs given, the model has {len(tensors)}")
+        outputs = super().predict([_input(*each) for each in zip(inputs, tensors)])  # noqa: B905
+        after = callback or self.postprocess
+        if after is not None:
+            return after(self, inputs, [_raw(*each) for each in zip(outputs, self.outputs)])  # noqa: B905
+        return [_real(*each) for each in zip(outputs, self.outputs)]  # noqa: B905
+
+
+def _bound(given):
+    """An image becomes an input: it has a width and a height."""
+    if hasattr(given, "width") and hasattr(given, "height"):
+        return Normalization()(given)
+    return given
+
+
+def _input(given, tensor):
+    """What `ethosu.Model` takes for an input of OpenMV's kinds."""
+    if np is not None and isinstance(given, np.ndarray):
+
+        def fill(memory, shape, dtype):
+            try:
+                tensor.quantize(given, memory)
+            except TypeError:  # a slice with steps is no buffer
+                tensor.quantize(given.copy(), memory)
+
+        return fill
+    if callable(given):
+
+        def call(memory, shape, dtype):
+            size = len(memory) * _WIDTHS[dtype]
+            given(uctypes.bytearray_at(uctypes.addressof(memory), size), shape, ord(dtype))
+
+        return call
+    return given
+
+
+_WIDTHS = {"b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "f": 4, "q": 8, "Q": 8, "d": 8}
+
+
+def _raw(values, tensor):
+    """An output as an array of ulab of the tensor's own type, where there is one."""
+    kind = _kinds().get(tensor.dtype)
+    if kind is not None:
+        return _shaped(np.frombuffer(values, dtype=kind), tensor.shape)
+    return values if np is None else _real(values, tensor)
+
+
+def _real(values, tensor):
+    """An output as an array of real values; without ulab an array("f")."""
+    if np is None:
+        return tensor.dequantize(values)
+    real = np.zeros(len(values))
+    tensor.dequantize(values, real)
+    return _shaped(real, tensor.shape)
+
+
+def _kinds():
+    return {} if np is None else {"b": np.int8, "B": np.uint8, "h": np.int16, "H": np.uint16}
+
+
+def _shaped(array, shape):
+    """With the tensor's shape; flat when this ulab has not so many dimensions."""
+    try:
+        return array.reshape(shape)
+    except (TypeError, ValueError):
+        return array
+
+
+def _find(path):
+    """A path as it is, or that of a model in ROM by its name."""
+    for each in (path, f"/rom/{path}", f"/rom/{path}.tflite"):
+        try:
+            os.stat(each)
+            return each
+        except OSError:
+            pass
+    return path
+
+
+def _labels(path):
+    """Lines of the text file with a model's name; None: there is none."""
+    if not isinstance(path, str):
+        return None
+    try:
+        with open(path.rsplit(".", 1)[0] + ".txt") as file:
+            return [line.strip() for line in file]
+    except OSError:
+        return None

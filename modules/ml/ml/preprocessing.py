@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""`ml.preprocessing.Normalization`: an image as an input of a model.
+
+An image is an object with width() and height() that is a buffer, or has bytearray(): of GRAYSCALE,
+RGB565 or RGB888 pixels, which the number of bytes tells. It is resized with its proportions, black
+around it: to a larger one bilinearly, to a smaller one by areas, as ethosu_image defines these.
+"""
+
+from array import array
+
+import ethosu_image
+
+# By bytes of a pixel.
+_FORMATS = {1: ethosu_image.GRAY, 2: ethosu_image.RGB565, 3: ethosu_image.RGB888}
+
+
+class Normalization:
+    """How an image becomes a tensor. `scale`, `mean` and `stdev` are for float tensors only."""
+
+    def __init__(self, scale=(0.0, 1.0), mean=(0.0, 0.0, 0.0), stdev=(1.0, 1.0, 1.0), roi=None):
+        """Pixels 0..255 become scale[0]..scale[1], less mean, through stdev, for R, G, B each."""
+        self.scale = scale
+        self.mean = mean
+        self.stdev = stdev
+        self.roi = roi
+        self.image = None
+
+    def __call__(self, *args):
+        """With an image: a copy that is bound to it. With (buffer, shape, dtype): write it."""
+        if len(args) == 1:
+            bound = Normalization(self.scale, self.mean, self.stdev, self.roi)
+            bound.image = args[0]
+            whole = 0, 0, args[0].width(), args[0].height()
+            bound.roi = whole if self.roi is None else _inside(self.roi, whole)
+            return bound
+        buffer, shape, dtype = args
+        if self.image is None:
+            raise ValueError("no image: call the Normalization with one, norm(image)")
+        width, height = self.image.width(), self.image.height()
+        pixels = self.image.bytearray() if hasattr(self.image, "bytearray") else self.image
+        depth = len(memoryview(pixels)) // (width * height)
+        if depth not in _FORMATS:
+            raise ValueError(f"an image of {depth} bytes a pixel, 1, 2 or 3 expected")
+        table = self._table(shape[-1]) if chr(dtype) == "f" else None
+        see = ethosu_image.Input(
+            pixels,
+            (width, height),
+            _FORMATS[depth],
+            roi=self.roi,
+            fit=ethosu_image.PAD,
+            filter=ethosu_image.AREA if self._shrinks(shape) else ethosu_image.BILINEAR,
+            table=table,
+        )
+        see(buffer, shape, dtype)
+
+    def _shrinks(self, shape):
+        return self.roi[2] > shape[-2] or self.roi[3] > shape[-3]
+
+    def _table(self, channels):
+        """What is written for each value of a pixel, for each channel."""
+        low, high = self.scale
+        mean, stdev = self.mean, self.stdev
+        if channels == 1:
+            mean, stdev = (_luma(mean),), (_luma(stdev),)
+        table = array("f")
+        for m, s in zip(mean, stdev):  # noqa: B905  (MicroPython's)
+            table.extend(array("f", [((high - low) * v / 255 + low - m) / s for v in range(256)]))
+        return table
+
+
+def _luma(rgb):
+    return 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]
+
+
+def _inside(roi, whole):
+    """The part of a rectangle that is in the image."""
+    x, y, w, h = (int(each) for each in roi)
+    right, bottom = min(x + w, whole[2]), min(y + h, whole[3])
+    x, y = max(x, 0), max(y, 0)
+    if right <= x or bottom <= y:
+        raise ValueError(f"roi {roi} is outside an image of {whole[2]} x {whole[3]}")
+    return x, y, right - x, bottom - y
