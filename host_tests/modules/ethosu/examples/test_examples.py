@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools import arrays, cli, make_model, models, romfs, selftest
+from ethosu_tools import arrays, cli, make_model, models, objects, romfs, selftest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 from ethosu_tools.wakeword import speech, words
@@ -29,6 +29,7 @@ EXPECTED = {
     "image": "class ",
     "keyword": "heard ",
     "low_level": "done: True",
+    "objects": "red ",
     "pmu": "MAC unit busy ",
     "selftest": "self-test passed: True",
     "tensor_dma": "in place: the same",
@@ -85,6 +86,7 @@ def rom(request, board_npu, compiled, small_models, spotter, tmp_path_factory):
     files["speech.pcm"] = sound.tobytes()
     files["small_cnn_vela.tflite"] = files["small_cnn.tflite"]
     files["kws.pte"] = spotter
+    files |= objects.rom_files(board_npu)
     image = romfs.build(files | {"proven.tflite": proven.read_bytes()})
     with QemuBoard(Machine(board_npu, romfs=image)) as board:
         yield board
