@@ -32,8 +32,8 @@ COLORS = {"red": (220, 30, 30), "green": (20, 170, 60)}
 # Label, centre, radius.
 DISCS = (("red", (70, 80), 34), ("green", (210, 60), 26), ("green", (120, 190), 30),
          ("red", (265, 175), 40))  # fmt: skip
-_LOGITS = np.array([[0, 0, 0], [10, -10, -5], [-10, 10, -5]], np.float32)
-_BIASES = np.array([0, -3, -3], np.float32)
+_LOGITS = np.array([[0, 0, 0], [10, -10, 0], [-10, 10, 0]], np.float32)
+_BIASES = np.array([0, -2.5, -2.5], np.float32)
 _STRIDE, _SIDE = 8, 96
 
 

@@ -41,7 +41,7 @@ def test_every_array_is_real_values(board_with_ulab, example, dtype):  # noqa: F
     values = np.clip(x, 0, 127) if dtype == "uint8" else x
     wanted = oracle.step([quantized(values, oracle.inputs[0]).reshape(x.shape)])[0]
     board.exec(f"given = np.array({[int(v) for v in values.flat]!r}, dtype=np.{dtype})")
-    assert board.eval("m.predict([given], callback=keep).tobytes()") == wanted.tobytes()
+    assert board.eval("bytes(m.predict([given], callback=keep).tobytes())") == wanted.tobytes()
     if dtype == "int8":
         assert board.eval("bytes(raw.predict([given])[0])") == board.eval("golden")
         assert wanted.tobytes() != board.eval("golden")
@@ -61,7 +61,7 @@ def test_outputs(board_with_ulab, example):  # noqa: F811
     assert board.eval("(real.shape, out.shape, out.tobytes() == bytes(out))") == (
         (1, 10), (1, 10), True
     )  # fmt: skip
-    values = np.frombuffer(board.eval("out.tobytes()"), np.int8)
+    values = np.frombuffer(board.eval("bytes(out.tobytes())"), np.int8)
     wanted = (values.astype(float) - tensor.zero_point) * tensor.scale
     assert board.eval("real.flatten().tolist()") == pytest.approx(wanted, rel=1e-6)
 
@@ -97,7 +97,7 @@ def test_images(board_with_ulab, example, kind, depth):  # noqa: F811
         "norm = ml.Normalization(roi=(4, -5, 40, 40))\nbound = norm(img)"
     )
     wanted = example[0].step([seen[None]])[0]
-    assert board.eval("m.predict([bound], callback=keep).tobytes()") == wanted.tobytes()
+    assert board.eval("bytes(m.predict([bound], callback=keep).tobytes())") == wanted.tobytes()
     assert board.eval("(bound.roi, norm.image)") == ((4, 0, 32, 20), None)
     assert board.eval("m.predict([img], callback=lambda m, i, o: i[0].roi)") == (0, 0, 36, 20)
 

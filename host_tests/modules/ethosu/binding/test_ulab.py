@@ -46,7 +46,7 @@ def test_real_values(ulab):
         "real = (np.array(x) - m.input_zero_point[0]) * m.input_scale[0]\n"
         "assert bytes(m.predict([real])[0]) == golden\n"
         "raw = np.zeros(768, dtype=np.int8)\nm.inputs[0].quantize(real, raw)\n"
-        "scores = np.zeros(10)\nm.outputs[0].dequantize(golden, scores)\n"
+        "scores = np.zeros(10)\nm.outputs[0].dequantize(bytearray(golden), scores)\n"
         "seen = np.array(m.predict([x], real=True)[0])"
     )
     assert ulab.eval("raw.tobytes() == x.tobytes()")
