@@ -104,15 +104,21 @@ BINDING_FROZEN_METHOD(model_run_obj, MP_QSTR_run_model);
 /** selftest(): compare with the golden output that `ethosu compile --selftest` stored. */
 BINDING_FROZEN_METHOD(model_selftest_obj, MP_QSTR_selftest);
 
+/** What a function of the frozen Python says of a model; it raises when the model is closed. */
+static MP_NOINLINE mp_obj_t read_frozen(qstr name, mp_obj_t model)
+{
+    mp_map_t none = {0};
+    return binding_call_frozen(name, 1, &model, &none);
+}
+
 /** metadata(): what TFLite metadata says. metadata(name): bytes under this name; None: there are
  * none. */
 static mp_obj_t model_metadata(size_t n_args, const mp_obj_t *args)
 {
-    model_obj_t *self = model_open(args[0]);
     if (n_args == 1) {
-        mp_map_t none = {0};
-        return binding_call_frozen(MP_QSTR_read_metadata, 1, args, &none);
+        return read_frozen(MP_QSTR_read_metadata, args[0]);
     }
+    model_obj_t *self = model_open(args[0]);
     uint32_t size;
     const void *data = ethosu_model_get_metadata(self->model, mp_obj_str_get_str(args[1]), &size);
     return data == NULL ? mp_const_none : mp_obj_new_bytes(data, size);
@@ -211,9 +217,7 @@ static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
     } else if (name == MP_QSTR_postprocess) {
         destination[0] = self->postprocess;
     } else if (name == MP_QSTR_labels) {
-        mp_map_t none = {0};
-        (void)model_open(self_in);
-        destination[0] = binding_call_frozen(MP_QSTR_read_labels, 1, &self_in, &none);
+        destination[0] = read_frozen(MP_QSTR_read_labels, self_in);
     } else if (name == MP_QSTR_npu) {
         destination[0] = MP_OBJ_NEW_SMALL_INT(npus_index(self->npu));
     } else if (name == MP_QSTR_ram) {
