@@ -35,7 +35,8 @@ SOURCES = (
 STUBS = {
     "emulator": "firmware/emulator/emulator.pyi",
     "ethosu": "modules/ethosu/ethosu.pyi",
-    "ethosu_openmv": "modules/ethosu/ethosu_openmv.pyi",
+    "ethosu_audio": "modules/ethosu/ethosu_audio.pyi",
+    "ethosu_image": "modules/ethosu/ethosu_image.pyi",
 }
 # Of Vela, whose package has the name of the module, the checker reads the sources.
 PARTIAL = "partial\n"

@@ -16,7 +16,14 @@ import pytest
 from ethosu_tools import arrays, boards, paths
 
 # What the environment has, but for the tools themselves: their packages are linked, not fetched.
-_OURS = ("ethosu_tools", "__editable__", "emulator-stubs", "ethosu-stubs", "ethosu_openmv-stubs")
+_OURS = (
+    "ethosu_tools",
+    "__editable__",
+    "emulator-stubs",
+    "ethosu-stubs",
+    "ethosu_audio-stubs",
+    "ethosu_image-stubs",
+)
 MODEL = "build/examples/small_cnn.tflite"
 TEST = """\
 def test_npu_is_there(board, board_npu):
@@ -24,13 +31,13 @@ def test_npu_is_there(board, board_npu):
 """
 PROGRAM = """\
 import ethosu
-import ethosu_openmv as ml
+import ethosu_audio
 from emulator import fault
 
 async def run(model: ethosu.Model) -> int:
     fault("hang")
     out = await model.run([bytearray(768)])
-    return len(out[0]) + len(ml.Model("/rom/a.tflite").labels or [])
+    return len(out[0]) + len(model.labels or []) + ethosu_audio.Ring(320).overruns
 """
 
 

@@ -111,20 +111,3 @@ def test_the_stub_of_the_emulator(board, repo):
     assert bare == set()
     board.exec("import emulator")
     assert set(board.eval("dir(emulator)")) - INTERNAL == names
-
-
-def test_the_stub_for_openmv(repo):
-    """Its class has what the source has, and the same options as ethosu.Model."""
-    folder = repo / "modules/ethosu"
-    stub = classes(ast.parse((folder / "ethosu_openmv.pyi").read_text()))["Model"]
-    source = classes(ast.parse((folder / "binding/python/ethosu_openmv.py").read_text()))["Model"]
-    assert documented(stub.body)[1] == set()
-    methods = {each.name: each for each in functions(stub.body)}
-    assert methods.keys() == {each.name for each in functions(source.body)}
-    model = {each.name: each for each in functions(classes(parse())["Model"].body)}
-    own = {"path", "load_to_fb", "self"}
-    options = {each.arg for each in methods["__init__"].args.kwonlyargs} - own
-    assert options == {each.arg for each in model["__init__"].args.kwonlyargs} - {
-        "real",
-        "postprocess",
-    }
