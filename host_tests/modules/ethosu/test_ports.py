@@ -32,7 +32,16 @@ SDKS = {
 }
 FLAGS = sorted({*PORTS.values(), *SDKS.values()})
 KERNELS = "runtime/kernels"
-FOLDERS = ("driver", "runtime", "runtime/executorch", KERNELS, "audio", "minimal", "binding")
+FOLDERS = (
+    "driver",
+    "runtime",
+    "runtime/executorch",
+    KERNELS,
+    "audio",
+    "image",
+    "minimal",
+    "binding",
+)
 # A port's own config, but with another value of an option.
 CONFIG = """#include "{firmware}/mpconfigport.h"
 #undef MICROPY_{option}
@@ -81,7 +90,7 @@ def binding_flags(repo, micropython, folder, option=FLOATS):
 def includes(module):
     return [
         f"-I{module / folder}"
-        for folder in (".", "audio", "driver", "driver/include", "runtime", "binding")
+        for folder in (".", "audio", "image", "driver", "driver/include", "runtime", "binding")
     ]
 
 
