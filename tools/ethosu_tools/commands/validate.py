@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import arrays, boards, models, vela
 from ..errors import InputError, UsageError
+from ..plan.kernels import STATEFUL
 from ..ui import Ui
 
 EPILOG = """\
@@ -76,6 +77,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         )
     content = models.read(args.model)
     description = models.describe_compiled(args.model)
+    _check_stateless(args.model, description)
     data = data_sets.read(args.data, description.inputs)
     reference = models.read(args.reference) if args.reference else None
     _check_reference(args.reference, reference, description)
@@ -110,6 +112,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "reference": str(args.reference) if args.reference else None,
         **result.as_dict(),
     }
+
+
+def _check_stateless(path: Path, compiled: models.Description) -> None:
+    """Samples go to workers in blocks: what a sample leaves behind would differ from run to run."""
+    if any(name in STATEFUL for name in compiled.cpu_operators):
+        raise InputError(
+            f"{path} is a streaming model, whose variables pass from sample to sample; samples of "
+            "a data set are independent: compare a stream with `ethosu run --reference`"
+        )
 
 
 def _check_reference(path: Path, reference: bytes | None, compiled: models.Description) -> None:

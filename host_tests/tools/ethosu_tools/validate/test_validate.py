@@ -147,6 +147,12 @@ def test_data_that_do_not_fit_are_one_sentence(ethosu, cnn, tmp_path, name, word
     assert code in (2, 3) and words in err and len(err.splitlines()) == 1
 
 
+def test_a_streaming_model_is_refused(ethosu, small_models, compiled, tmp_path):
+    program = compiled(small_models["small_streaming"])
+    code, _, err = ethosu("validate", program, tmp_path / "any.npz")
+    assert code == 3 and "is a streaming model" in err and len(err.splitlines()) == 1
+
+
 def children(pid):
     tasks = Path(f"/proc/{pid}/task").glob("*/children")
     return [int(each) for task in tasks for each in task.read_text().split()]
