@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import functools
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 
 REPO = Path(__file__).resolve().parents[1]
 BUILD = REPO / "build"
@@ -42,6 +43,15 @@ def try_make(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = ["make", f"-j{os.cpu_count() or 1}", "-C", str(REPO / folder), *arguments]
     with turn():
         return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+def script(path: Path) -> ModuleType:
+    """A program in Python that belongs to no package, loaded anew."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def ask_module(lines: str, *options: str) -> str:

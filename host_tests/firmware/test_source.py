@@ -2,13 +2,13 @@
 """Where MicroPython's source comes from, and what is said when it cannot be had."""
 
 import hashlib
-import importlib.util
 import tarfile
 import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import sharing
 
 VERSION = "1.25.0"
 HEADER = """
@@ -27,9 +27,7 @@ def make_tree(tree: Path, header: str = HEADER) -> Path:
 @pytest.fixture
 def source(repo, tmp_path, monkeypatch) -> ModuleType:
     """The fetching script, with an empty build folder and no way out."""
-    spec = importlib.util.spec_from_file_location("fetch", repo / "firmware/fetch_micropython.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = sharing.script(repo / "firmware/fetch_micropython.py")
     monkeypatch.delenv("MICROPYTHON_DIR", raising=False)
     monkeypatch.setattr(module, "BUILD", tmp_path / "build")
     monkeypatch.setattr(module, "SOURCES", ())

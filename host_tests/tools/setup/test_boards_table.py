@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What `make boards-table` prints: the results of the tests, and nothing where there are none."""
 
-import importlib.util
 import re
 
 import pytest
+import sharing
 from ethosu_tools import boards, paths
 
 BOARD = """\
@@ -29,10 +29,7 @@ SUITE = """\
 
 @pytest.fixture
 def program(repo):
-    spec = importlib.util.spec_from_file_location("table", repo / "tools/setup/boards_table.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return sharing.script(repo / "tools/setup/boards_table.py")
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What `make release` says of its files: it follows the results of the tests, and the files."""
 
-import importlib.util
 import subprocess
 
 import pytest
+import sharing
 from ethosu_tools import boards, paths
 
 BOARD = """\
@@ -29,9 +29,7 @@ JUNIT = """\
 @pytest.fixture
 def release(repo, tmp_path, monkeypatch):
     """The program, in a tree with a board of two variants; `tmp_path/out` takes its files."""
-    spec = importlib.util.spec_from_file_location("release", repo / "tools/setup/release.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = sharing.script(repo / "tools/setup/release.py")
     (tmp_path / "boards/B").mkdir(parents=True)
     (tmp_path / "boards/B/board.toml").write_text(BOARD)
     (tmp_path / "firmware").mkdir()

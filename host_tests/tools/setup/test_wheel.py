@@ -2,7 +2,6 @@
 """The wheel works in a fresh environment outside the tree; made again, it is the same."""
 
 import hashlib
-import importlib.util
 import json
 import os
 import subprocess
@@ -13,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import sharing
 from ethosu_tools import arrays, boards, paths
 
 # What the environment has, but for the tools themselves: their packages are linked, not fetched.
@@ -43,10 +43,7 @@ async def run(model: ethosu.Model) -> int:
 
 @pytest.fixture(scope="module")
 def program(repo):
-    spec = importlib.util.spec_from_file_location("wheel", repo / "tools/setup/wheel.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return sharing.script(repo / "tools/setup/wheel.py")
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "ethosu_audio.h"
 #include "micro_sqrt.h"
-
-#define CHECK(condition)                                                    \
-    do {                                                                    \
-        if (!(condition)) {                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1);                                                        \
-        }                                                                   \
-    } while (0)
 
 /** All of stdin, in a block of just that size, so that a read behind it is seen. */
 static void *read_all(size_t *size)

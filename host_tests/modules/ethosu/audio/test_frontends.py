@@ -29,6 +29,7 @@ def run(repo):
         *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Wshadow"),
         *("-Wconversion", "-Wdouble-promotion", "-ffp-contract=off"),
         *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{source}"),
+        f"-I{HERE.parent / 'driver/c'}",
         *(*sorted(source.glob("*.c")), HERE / "frontend.c", "-lm", "-o"),
     ]
     program = sharing.program("frontend", command)
