@@ -230,6 +230,11 @@ class Operation:
         """Name of the operation's mode, None when it has none."""
         return MODES.get(self.name, {}).get(self.param)
 
+    @property
+    def kind(self) -> str:
+        """What it does, in the words of commands: "CONV", "ELEMENTWISE ADD"."""
+        return f"{self.name.removeprefix('NPU_OP_')} {self.mode or ''}".strip()
+
     def as_dict(self) -> dict[str, Any]:
         """Give plain data, for JSON; reads and writes by region."""
         data = {**asdict(self), "mode": self.mode}

@@ -108,7 +108,7 @@ def compile_for(model: Path, system: System, folder: Path) -> Path:
     names = (sha256(data).hexdigest(), system.npu, facts.system_config, facts.memory_mode)
     output = folder / f"{'-'.join(names)}.tflite"
     if not output.exists():
-        vela.compile_model(model, system.npu, output, board=facts, debug=False)
+        vela.compile_model(model, system.npu, output, board=facts)
     return output
 
 

@@ -54,6 +54,7 @@ class Estimate:
     basis: str
     layers: list[Layer]
     cpu_operators: dict[str, int]
+    operations: list[Operation]  # what the layers were made of, one for one
 
     @property
     def milliseconds(self) -> float:
@@ -120,6 +121,7 @@ def estimate(model: Path | bytes, system: System) -> Estimate:
         basis=basis,
         layers=[_layer(each, memories) for each in operations],
         cpu_operators=dict(description.cpu_operators),
+        operations=operations,
     )
 
 
@@ -170,7 +172,7 @@ def _layer(operation: Operation, memories: list[Memory]) -> Layer:
     busy = _busy(operation.costs, memories)
     bound = max(busy, key=lambda unit: busy[unit])
     return Layer(
-        name=f"{operation.name.removeprefix('NPU_OP_')} {operation.mode or ''}".strip(),
+        name=operation.kind,
         ofm="x".join(map(str, operation.ofm.shape)) if operation.ofm else "",
         cycles=operation.cycles,
         busy=busy[bound],

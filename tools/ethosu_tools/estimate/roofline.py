@@ -6,15 +6,11 @@ from html import escape
 from pathlib import Path
 
 from ..files import write_whole
+from ..svg import STYLE
 from .latency import Estimate, Layer
 
 WIDTH, HEIGHT, MARGIN = 640, 400, 56
 OCTAVES = 12  # of each axis
-STYLE = (
-    "text { font: 12px sans-serif; fill: #333 } .paper { fill: #fff } "
-    ".roof { fill: none; stroke: #2f5d8a; stroke-width: 2 } .frame { fill: none; stroke: #999 } "
-    ".layer { fill: #e08a1e; fill-opacity: 0.7 }"
-)
 
 
 def save(found: Estimate, path: Path) -> None:
@@ -48,7 +44,7 @@ def draw(found: Estimate) -> str:
     title = f"{found.system.name}: {found.system.npu}, {found.milliseconds:.3g} ms"
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',
             f"<style>{STYLE}</style>",
             f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>',
             f'<rect class="frame" x="{MARGIN}" y="{MARGIN}" width="{WIDTH - 2 * MARGIN}" '

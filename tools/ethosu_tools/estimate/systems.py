@@ -5,6 +5,7 @@ Speeds and latencies come from Vela's `.ini` files, which users have for their c
 is which there, and what was checked of it, stands in board.toml, or in chips.toml.
 """
 
+import argparse
 import configparser
 import math
 import tomllib
@@ -14,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from .. import boards, vela
+from .. import boards, models, vela
 from ..boards import VelaFacts
 from ..errors import InputError, UsageError
 from ..sim import MemoryStruct
@@ -121,6 +122,23 @@ def find(name: str, npu: str | None = None, weights: str | None = None) -> Syste
     if npu and npu not in own:
         raise UsageError(f"{name} has {' and '.join(own)}, not {npu}")
     return _build(name, title, npu or own[0], facts, weights)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare --board and --npu, for `chosen`."""
+    parser.add_argument("--board", metavar="BOARD", help=f"board or chip: {', '.join(names())}")
+    vela.add_npu_option(parser, "the NPU (default: the model's, else the board's)", default=None)
+
+
+def chosen(model: Path, board: str | None, npu: str | None) -> System:
+    """The system of a command line; without a board Vela's example for the model's NPU."""
+    own = models.describe(model, named=models.find_data(model)).npu
+    if own and npu not in (None, own):
+        raise UsageError(f"{model} is compiled for {own}, not for {npu}")
+    npu = npu or own
+    if board or npu is None:
+        return find(board or boards.chosen().name, npu)
+    return example(npu)
 
 
 def example(npu: str) -> System:

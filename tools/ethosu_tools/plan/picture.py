@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..files import write_whole
+from ..svg import STYLE
 from .placement import ALIGNMENT, align
 
 Row = Mapping[str, Any]
@@ -28,22 +29,12 @@ KINDS = {
     "fixed": "fixed: the NPU's commands address it",
     "scratch": "scratch of a CPU operator",
     "npu": "what the NPU may write during a call",
+    "inside": "what a layer on the NPU writes",
 }
-LEFT, RIGHT, TOP, BOTTOM = 76, 16, 44, 130  # around the chart, pixels
+LEFT, RIGHT, TOP, BOTTOM = 76, 16, 44, 150  # around the chart, pixels
 CHART_HEIGHT = 360
 LINE_HEIGHT, LETTER_WIDTH = 18, 8
-STYLE = """\
-text { font: 12px sans-serif; fill: #333 }
-.title { font-weight: bold; font-size: 14px }
-.name { fill: #fff }
-.paper { fill: #fff }
-.frame { fill: none; stroke: #999 }
-.block { stroke: #fff; stroke-width: 1 }
-.tensor { fill: #5b9bd5 }
-.fixed { fill: #2f5d8a }
-.scratch { fill: #e08a1e }
-.npu { fill: #d9dee4 }
-.old { stroke: #c0392b; stroke-dasharray: 5 4 }"""
+NARROWEST, LABEL_WIDTH = 4, 14
 
 
 def draw_text(plan: Row) -> str:
@@ -93,10 +84,10 @@ def check_name(path: Path) -> None:
         raise UsageError(f"a picture ends in {' or '.join(FORMS)}, found {path.name}")
 
 
-def draw_svg(plan: Row) -> str:
+def draw_svg(plan: Row, style: str = STYLE) -> str:
     """The arena as a picture; pointing at a block names it."""
     operators = ["inputs", *plan["operators"], "outputs"]
-    column = max(14, min(90, 900 // len(operators)))
+    column = max(NARROWEST, min(90, 900 // len(operators)))
     width = LEFT + RIGHT + max(column * len(operators), 560)
     height = TOP + CHART_HEIGHT + BOTTOM
     top = max(plan["arena"], plan["arena_before"] or 0, 1)
@@ -106,15 +97,21 @@ def draw_svg(plan: Row) -> str:
 
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">',
-        f"<style>{STYLE}</style>",
+        f"<style>{style}</style>",
         f'<rect class="paper" width="{width}" height="{height}"/>',
         f'<text class="title" x="{LEFT}" y="20">{escape(_title(plan))}</text>',
-        *(_key(index, kind, text) for index, (kind, text) in enumerate(KINDS.items())),
+        *(_key(index, kind, KINDS[kind]) for index, kind in enumerate(_kinds(plan))),
     ]
     for block in sorted(plan["blocks"], key=lambda block: block["kind"] != "npu"):
         parts.append(_rectangle(block, column, y))
     parts += _axes(plan, operators, column, y)
     return "\n".join([*parts, "</svg>\n"])
+
+
+def _kinds(plan: Row) -> list[str]:
+    """The kinds of blocks that a plan may have; `inside` only if it has some."""
+    inside = any(block["kind"] == "inside" for block in plan["blocks"])
+    return [kind for kind in KINDS if kind != "inside" or inside]
 
 
 def draw_html(plan: Row) -> str:
@@ -140,7 +137,8 @@ def draw_html(plan: Row) -> str:
 
 
 def _title(plan: Row) -> str:
-    text = f"arena {plan['arena']:,} bytes"
+    text = plan.get("title", f"arena {plan['arena']:,} bytes")
+    assert isinstance(text, str)
     if plan["arena_before"] is None:
         return text
     return f"{text}; Vela's with scratch behind it {plan['arena_before']:,}"
@@ -191,7 +189,7 @@ def _rectangle(block: Row, column: int, y: Any) -> str:
 
 
 def _key(index: int, kind: str, text: str) -> str:
-    x, y = LEFT + 280 * (index % 2), TOP + CHART_HEIGHT + BOTTOM - 34 + 20 * (index // 2)
+    x, y = LEFT + 280 * (index % 2), TOP + CHART_HEIGHT + BOTTOM - 54 + 20 * (index // 2)
     return (
         f'<rect class="{kind}" x="{x}" y="{y - 10}" width="12" height="12"/>'
         f'<text x="{x + 18}" y="{y}">{text}</text>'
@@ -213,7 +211,7 @@ def _axes(plan: Row, operators: Sequence[str], column: int, y: Any) -> list[str]
         parts.append(
             f'<text x="{LEFT - 6}" y="{y(level) + 4:.1f}" text-anchor="end">{level:,}</text>'
         )
-    for index, name in enumerate(operators):
+    for index, name in list(enumerate(operators))[:: -(-LABEL_WIDTH // column)]:
         x, base = LEFT + column * (index + 0.5), TOP + CHART_HEIGHT + 10
         parts.append(
             f'<text transform="translate({x:.1f} {base}) rotate(35)">{escape(name[:16])}</text>'

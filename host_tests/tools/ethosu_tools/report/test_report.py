@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu report`: layers by name, memory over time, and the page."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from ethosu_tools import make_mixed, tflite
+from ethosu_tools.estimate import systems
+from ethosu_tools.report import memory, subject
+
+
+@pytest.fixture
+def looked_at(small_models, tmp_path):
+    def look(npu="ethos-u55-128"):
+        return subject.look(small_models["small_cnn"], systems.example(npu), tmp_path)
+
+    return look
+
+
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256", "ethos-u85-256"])
+def test_layers_have_the_names_of_the_model_and_sum_up(looked_at, small_models, npu):
+    found = looked_at(npu)
+    graph = tflite.parse(small_models["small_cnn"].read_bytes())[0]
+    known = {f"{at} {operator.name}" for at, operator in enumerate(graph.operators)}
+    names = {" ".join(layer.name.split()[:2]) for layer in found.layers}
+    assert names <= known | {"an operator"} and any("CONV_2D" in name for name in names)
+    assert sum(layer.cycles for layer in found.layers) == found.cycles > 0
+    moved = sum(
+        sum(each.read) + sum(each.written) + each.commands for each in found.found.operations
+    )
+    assert sum(layer.bytes for layer in found.layers) == moved
+    first = found.layers[0].as_dict(found.cycles, 128)
+    assert first["macs"] == 8 * 8 * 16 * 27 and 0 < first["mac_use"] < 1
+
+
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256"])
+def test_the_picture_shows_what_layers_on_the_npu_write(looked_at, npu):
+    drawn = memory.pictures(looked_at(npu))
+    assert len(drawn) == (2 if "u65" in npu else 1)
+    inside = [block for row in drawn for block in row["blocks"] if block["kind"] == "inside"]
+    assert len(inside) > 5
+    for row in drawn:
+        for block in row["blocks"]:
+            assert 0 <= block["offset"] <= block["offset"] + block["size"] <= row["arena"]
+            assert 0 <= block["first"] <= block["last"] <= len(row["operators"]) + 1
+    (given,) = (block for block in drawn[0]["blocks"] if block["first"] == 0)
+    assert given["last"] < len(drawn[0]["operators"]), "an input is dead when it is read"
+
+
+class Page(HTMLParser):
+    """Notes tags, and attributes that name another file."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.names = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.names += [value for key, value in attrs if key in ("src", "href", "xlink:href")]
+
+
+def test_the_page_is_whole_and_alone(ethosu, small_models, tmp_path):
+    path = tmp_path / "page.html"
+    code, out, err = ethosu("report", small_models["small_cnn"], "-o", path, "--json")
+    assert (code, err) == (0, "")
+    data, text = json.loads(out), path.read_text()
+    assert data["reference"]["differing"] == 0 < data["reference"]["values"]
+    assert f"bit-exact: {data['reference']['values']} values" in text
+    assert f"{data['cycles']:,}" in text
+    for layer in data["layers"]:
+        assert layer["name"] in text and f"{layer['cycles']:,}" in text
+    page = Page(text)
+    assert page.tags.count("svg") == 4 and page.tags.count("table") == 1
+    assert "script" not in page.tags and page.names == [] and "://" not in text
+    assert not re.search(r"@import|url\(", text)
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_a_compiled_model_says_that_it_lacks_the_reference(
+    ethosu, small_models, compiled, tmp_path
+):
+    model, source = compiled(small_models["small_cnn"]), small_models["small_cnn"]
+    path = tmp_path / "page.html"
+    code, out, _ = ethosu("report", model, "-o", path)
+    assert code == 0 and "name the model as it was before by --reference" in out
+    code, out, _ = ethosu("report", model, "-o", path, "--reference", source)
+    assert code == 0 and "bit-exact" in out
+    other = tmp_path / "other.tflite"
+    other.write_bytes(make_mixed.MODELS["float_ends"].make())
+    code, out, _ = ethosu("report", model, "-o", path, "--reference", other)
+    assert code == 0 and "bit-exact" not in out, "another model is no proof"
+    code, _, err = ethosu("report", model, "--npu", "ethos-u85-256", "-o", path)
+    assert code == 2 and "is compiled for ethos-u55-128, not for ethos-u85-256" in err
+
+
+def test_a_difference_is_said_with_its_size():
+    found = [[np.array([1, 2, 3], np.int8)]]
+    said = subject.difference(found, [[np.array([1, 2, 7], np.int8)]])
+    assert said == {"steps": 1, "values": 3, "differing": 1, "largest": 4.0, "mean": 4 / 3}
+
+
+@pytest.mark.parametrize("name", ["float_ends", "two_branches"])
+def test_models_with_cpu_operators_have_pages(ethosu, tmp_path, name):
+    source = tmp_path / "model.tflite"
+    source.write_bytes(make_mixed.MODELS[name].make())
+    code, out, err = ethosu("report", source, "-o", tmp_path / "page.html", "--json")
+    assert code == 0, err
+    assert any(layer["on"] == "cpu" for layer in json.loads(out)["layers"])

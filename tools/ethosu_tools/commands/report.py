@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu report`: write one page about a model: layers, memory over time, traffic, proof."""
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+from ..estimate import systems
+from ..files import write_whole
+from ..report import page, subject
+from ..ui import Ui
+
+EPILOG = """\
+The page is one file without scripts, which needs no network. A model that is not compiled is
+compiled for the board's NPU, or that of --npu, and its outputs are compared with TFLite's reference
+kernels. Of a compiled model, --reference names the model as it was before.
+
+    ethosu report model.tflite --npu ethos-u55-128 -o report.html
+    ethosu report model_vela.tflite --reference model.tflite --board BOARD
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("model", type=Path, help="a .tflite file, compiled or not, or a .pte")
+    parser.add_argument("-o", "--output", type=Path, metavar="HTML", help="default: MODEL.html")
+    systems.add_options(parser)
+    parser.add_argument(
+        "--reference", type=Path, metavar="MODEL", help="the model as it was before compiling"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=3, help="random inputs of the comparison (default: 3)"
+    )
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Look at the model, and write the page."""
+    if args.steps < 1:
+        raise UsageError(f"--steps is {args.steps}, expected at least 1")
+    output = args.output or Path(f"{args.model.stem}.html")
+    system = systems.chosen(args.model, args.board, args.npu)
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
+        ui.note(f"estimating {args.model} on {system.npu}")
+        found = subject.look(args.model, system, Path(work), args.reference)
+        ui.note("comparing with the reference kernels")
+        proof = subject.compare_with_reference(found, args.steps)
+        write_whole(output, page.build(found, proof).encode())
+        return {**found.as_dict(), "reference": proof, "output": str(output)}
+
+
+def render(data: dict[str, Any]) -> str:
+    """The figures, and where the page is."""
+    cycles = f", {data['cycles']:,} cycles of {data['npu']}" if data["npu"] else ""
+    return "\n".join(
+        [
+            f"{data['model']}: {len(data['layers'])} layers{cycles}, {data['arena']:,} of arena",
+            "reference  {}".format(page.verdict(data["reference"])[2]),
+            f"report     {data['output']}",
+        ]
+    )

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""The page of `ethosu report`: one file of HTML without scripts, and without another host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from ..estimate import roofline, text
+from ..plan import picture
+from ..svg import STYLE
+from . import charts, layers, memory
+from .layers import Layer
+from .subject import Subject
+
+PAGE = """\
+:root { color-scheme: light dark }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 1200px;
+  padding: 0 16px 48px; background: #fff; color: #222 }
+h1 { font-size: 24px; overflow-wrap: anywhere } h2 { font-size: 18px; margin: 32px 0 8px }
+.wide { overflow-x: auto } .wide svg { min-width: 680px }
+svg { display: block; width: 100%; max-width: 1200px; height: auto }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 8px }
+.facts div { border: 1px solid #ccc; border-radius: 6px; padding: 8px; overflow-wrap: anywhere }
+.facts b { display: block; font-size: 16px } .good b { color: #1e7b3a } .bad b { color: #c0392b }
+table { border-collapse: collapse; font-size: 13px; white-space: nowrap }
+th, td { padding: 3px 10px 3px 0; text-align: right; border-bottom: 1px solid #ddd }
+th:first-child, td:first-child, th:last-child, td:last-child { text-align: left }
+@media (prefers-color-scheme: dark) {
+  body { background: #16191d; color: #ddd } .facts div, th, td { border-color: #3a424c }
+  .good b { color: #62c583 } .bad b { color: #ef7a6c }
+}"""
+_HEAD = ("layer", "cycles", "share", "MACs", "MAC use", "read", "written", "bound by")
+
+
+def build(subject: Subject, proof: dict[str, Any]) -> str:
+    """The whole page; `proof` is what subject.py says of the reference."""
+    title = f"{subject.model.name} on {subject.system.npu if subject.found else 'the CPU'}"
+    npu = [layer for layer in subject.layers if layer.cycles is not None]
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title><style>{STYLE}\n{PAGE}</style></head><body>",
+        f"<h1>{escape(title)}</h1>",
+        _facts(subject, proof),
+        "<h2>Layers</h2>",
+        _wide(_table(subject)),
+    ]
+    if subject.found:
+        parts += [
+            "<h2>Cycles of each layer, by what bounds them</h2>",
+            _wide(charts.bars([(each.name, each.bounds) for each in npu], "cycles")),
+            "<h2>Traffic of each layer, by memory</h2>",
+            _wide(charts.bars([(each.name, _traffic(each)) for each in npu], "bytes")),
+            "<h2>Roofline</h2>",
+            _wide(roofline.draw(subject.found)),
+        ]
+    parts.append("<h2>Memory over time</h2>")
+    parts += [_wide(picture.draw_svg(row, style="")) for row in memory.pictures(subject)]
+    parts.append(f"<p>{escape(_copies(subject))}</p></body></html>\n")
+    # In a page SVG needs no namespace, which looks like an address.
+    return "\n".join(parts).replace(' xmlns="http://www.w3.org/2000/svg"', "")
+
+
+def _wide(content: str) -> str:
+    return f'<div class="wide">{content}</div>'
+
+
+def _facts(subject: Subject, proof: dict[str, Any]) -> str:
+    cells = [("", "NPU", subject.system.npu if subject.found else "none: the CPU computes it all")]
+    if subject.found:
+        row = subject.found.as_dict()
+        peak = layers.peak(subject.system.npu)
+        macs = sum(layer.macs for layer in subject.layers)
+        cells += [
+            ("", f"estimate, {subject.system.name}, {row['clock_mhz']:g} MHz", text.figure(row)),
+            ("", "NPU cycles", f"{subject.cycles:,}"),
+            ("", f"MACs, of {peak} a cycle", f"{macs / max(1, subject.cycles * peak):.0%} used"),
+            ("", "what the estimate rests on", row["basis"]),
+        ]
+    cells += [
+        ("", "model", f"{subject.compiled.stat().st_size:,} bytes"),
+        ("", "arena", f"{subject.info['arena_size']:,} bytes"),
+        verdict(proof),
+    ]
+    lines = (f'<div class="{c}">{escape(a)}<b>{escape(b)}</b></div>' for c, a, b in cells)
+    return f'<div class="facts">{"".join(lines)}</div>'
+
+
+def verdict(proof: dict[str, Any]) -> tuple[str, str, str]:
+    """What the comparison with the reference says: class, label, text."""
+    label = "compared with TFLite's reference kernels"
+    if "why" in proof:
+        return "", label, f"no: {proof['why']}"
+    values = f"{proof['values']:,} values of {proof['steps']} random inputs"
+    if proof["differing"]:
+        much = f"{proof['differing']:,} of {values} differ, by {proof['largest']:g} at most"
+        return "bad", label, f"{much}, {proof['mean']:.3g} in the mean"
+    return "good", label, f"bit-exact: {values}"
+
+
+def _table(subject: Subject) -> str:
+    peak = layers.peak(subject.system.npu)
+    rows = [layer.as_dict(subject.cycles, peak) for layer in subject.layers]
+    return table(_HEAD, [_cells(row) for row in rows])
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of HTML."""
+    lines = [_line("th", head), *(_line("td", row) for row in rows)]
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _line(tag: str, cells: Sequence[str]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(each)}</{tag}>" for each in cells) + "</tr>"
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    if row["on"] == "cpu":
+        return (row["name"], "", "", "", "", "", "", "on the CPU, not in the estimate")
+    return (
+        row["name"],
+        f"{row['cycles']:,}",
+        f"{row['share']:.1%}",
+        f"{row['macs']:,}",
+        "" if row["mac_use"] is None else f"{row['mac_use']:.0%}",
+        _amounts(row["read"]),
+        _amounts(row["written"]),
+        row["bound"],
+    )
+
+
+def _amounts(amounts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in amounts.items() if count)
+
+
+def _traffic(layer: Layer) -> dict[str, float]:
+    reads = {f"{name} read": float(count) for name, count in layer.read.items()}
+    return reads | {f"{name} written": float(count) for name, count in layer.written.items()}
+
+
+def _copies(subject: Subject) -> str:
+    operations = subject.found.operations if subject.found else []
+    copied = sum(sum(each.written) for each in operations if each.ofm is None)
+    if not copied:
+        return "The NPU copies nothing by DMA."
+    return f"Not drawn: {copied:,} bytes that the NPU copies by DMA, such as weights."

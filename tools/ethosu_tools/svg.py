@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""What all pictures look like, on light paper and on dark."""
+
+STYLE = """\
+text { font: 12px sans-serif; fill: #333 }
+.title { font-weight: bold; font-size: 14px }
+.name { fill: #fff }
+.paper { fill: #fff }
+.frame { fill: none; stroke: #999 }
+.block { stroke: #fff; stroke-width: 1 }
+.tensor { fill: #5b9bd5 }
+.fixed { fill: #2f5d8a }
+.inside { fill: #4f9d69 }
+.scratch { fill: #e08a1e }
+.npu { fill: #d9dee4 }
+.old { stroke: #c0392b; stroke-dasharray: 5 4 }
+.roof { fill: none; stroke: #2f5d8a; stroke-width: 2 }
+.layer { fill: #e08a1e; fill-opacity: 0.7 }
+@media (prefers-color-scheme: dark) {
+text { fill: #ddd } .name { fill: #fff } .paper { fill: #16191d } .frame { stroke: #777 }
+.block { stroke: #16191d } .npu { fill: #343b44 } .roof { stroke: #7fb2e5 } .fixed { fill: #3f78b0 }
+}"""
