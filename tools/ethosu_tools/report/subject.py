@@ -81,16 +81,27 @@ def look(model: Path, system: System, folder: Path, reference: Path | None = Non
     return Subject(model, source, compiled, system, found, rows, info)
 
 
-def outputs(subject: Subject, steps: int) -> tuple[list[list[Array]], list[list[Array]]]:
-    """Random inputs of so many steps, and what the simulator makes of them."""
+def inputs(subject: Subject, steps: int) -> list[list[Array]]:
+    """Random inputs of so many steps."""
     random = np.random.default_rng(SEED)
-    with Simulation(subject.compiled) as simulation:
-        given = [arrays.random_inputs(simulation.inputs, random) for _ in range(steps)]
-        return given, [simulation.step(each) for each in given]
+    tensors = models.describe(subject.compiled, named=models.find_data(subject.compiled)).inputs
+    return [arrays.random_inputs(tensors, random) for _ in range(steps)]
+
+
+def outputs(subject: Subject, given: list[list[Array]]) -> list[list[Array]]:
+    """What the simulator makes of inputs, step by step."""
+    with Simulation(subject.compiled, data=models.find_data(subject.compiled)) as simulation:
+        return [simulation.step(each) for each in given]
 
 
 def difference(found: list[list[Array]], expected: list[list[Array]]) -> dict[str, Any]:
-    """How far outputs are from others: values in all, those that differ, largest, mean."""
+    """How far outputs are from others: values in all, those that differ, largest, mean.
+
+    InputError: they have not the same shapes.
+    """
+    shapes = [[[array.shape for array in step] for step in each] for each in (found, expected)]
+    if shapes[0] != shapes[1]:
+        raise InputError(f"outputs have shapes {shapes[0][0]} and {shapes[1][0]}")
     pairs = [
         (np.asarray(a, np.float64).ravel(), np.asarray(b, np.float64).ravel())
         for ours, theirs in zip(found, expected, strict=True)
@@ -114,7 +125,7 @@ def compare_with_reference(subject: Subject, steps: int) -> dict[str, Any]:
         return {"why": "the file is compiled: name the model as it was before by --reference"}
     try:
         oracle = Oracle(subject.source)
-        given, found = outputs(subject, steps)
-        return difference(found, [oracle.step(each) for each in given])
+        given = inputs(subject, steps)
+        return difference(outputs(subject, given), [oracle.step(each) for each in given])
     except (InputError, SetupError) as error:
         return {"why": str(error)}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu decode`: the layer that an error names, by the same offsets as the NPU's."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from ethosu_tools import arrays, decode, tflite
+from ethosu_tools.sim import Simulation
+
+FAULT = """\
+boot\r
+*** Fault: HardFault, exception 3, in the main program\r
+  cause: bus error at data access\r
+  address: 0x90000000\r
+  r12 00000000  sp  20001000  lr  01000201  pc  01000101  xpsr 01000000\r
+*** The board resets; boot.py and main.py are skipped once.\r
+"""
+
+
+@pytest.fixture
+def model(compiled, small_models):
+    return compiled(small_models["small_cnn"])
+
+
+def test_a_byte_of_the_stream_is_a_layer(model, repo):
+    operations = []
+    with Simulation(model) as simulation:
+        simulation.observe(operations.append)
+        simulation.step(arrays.random_inputs(simulation.inputs, np.random.default_rng(0)))
+    first = operations[0]
+    assert first.name == "NPU_OP_CONV"
+    said = f"OSError: [Errno 5] NPU stopped at byte {first.offset} of the command stream: "
+    (found,) = decode.decode(f"{said}bus error at weight on port M1 (STATUS 0x2804)", model)
+    assert found.layer.startswith("0 CONV_2D ") and found.operator.startswith("CONV_2D")
+    assert found.cause == "bus error at weights, port M1"
+    (found,) = decode.decode(f"E: status=0x00000010, qread={operations[-1].offset}", model)
+    assert found.cause == "command not understood" and "SOFTMAX" in found.layer
+    known = (repo / "modules/ethosu/driver/include/ethosu_errors.def").read_text()
+    assert '"NPU stopped at byte %i of the " STREAM ": %s"' in known, "the driver's own sentence"
+
+
+def test_what_the_verifier_says_is_understood(ethosu, model, tmp_path):
+    stream = tflite.parse(model.read_bytes())[0].operators[0].inputs[0]
+    content = tflite.parse(model.read_bytes())[0].tensors[stream].content
+    data = bytearray(model.read_bytes())
+    data[data.index(content) + len(content) - 4] ^= 0xFF  # of the last command, STOP
+    damaged = tmp_path / "damaged.tflite"
+    damaged.write_bytes(data)
+    code, _, err = ethosu("trace", damaged)
+    assert code == 3
+    (found,) = decode.decode(err, model)
+    assert found.message.startswith("command stream")
+
+
+def test_a_fault_of_the_cpu_has_cause_and_address(ethosu, model, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(FAULT))
+    code, out, _ = ethosu("decode", model, "--json")
+    (found,) = json.loads(out)["found"]
+    assert code == 0 and found["layer"] is None
+    assert found["cause"] == "bus error at data access at 0x90000000, pc 0x01000101"
+
+
+def test_an_operator_that_the_model_does_not_have_is_told(model):
+    (found,) = decode.decode("ValueError: operator 0 (SVDF) of subgraph 0: no such type", model)
+    assert found.layer is None and "is this the model that ran?" in found.advice
+
+
+def test_unknown_words_are_one_sentence(ethosu, model, tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text("all is well\n")
+    code, _, err = ethosu("decode", model, path)
+    assert code == 3 and "no message is known in these 1 lines" in err

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu compare`: two models, or one on two NPUs or boards, layer by layer.
+
+Layers of the same name stand in one row.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .. import vela
+from ..errors import InputError, UsageError
+from ..estimate import systems, text
+from ..report import layers, subject
+from ..report.subject import Subject
+from ..ui import Ui
+
+EPILOG = """\
+Layers of the same name stand in one row: "-" is where a model has no such layer. A model that is
+not compiled is compiled first. Outputs are compared on the simulator, if both models take the same
+inputs.
+
+    ethosu compare model.tflite --npu ethos-u55-128 --other-npu ethos-u55-256
+    ethosu compare model.tflite pruned.tflite --board BOARD
+    ethosu compare today_vela.tflite yesterday_vela.tflite
+"""
+_HEAD = ("layer", "A cycles", "B cycles", "B - A", "A bytes", "B bytes", "A bound", "B bound")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("model", type=Path, metavar="A", help="a .tflite file, compiled or not")
+    parser.add_argument("other", type=Path, metavar="B", nargs="?", help="another (default: A)")
+    systems.add_options(parser)
+    parser.add_argument("--other-board", metavar="BOARD", help="of B (default: that of A)")
+    vela.add_npu_option(parser, "of B (default: that of A)", default=None, option="--other-npu")
+    parser.add_argument("--steps", type=int, default=3, help="random inputs for both (default: 3)")
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Look at both."""
+    if not (args.other or args.other_board or args.other_npu):
+        raise UsageError("name a second model, --other-npu or --other-board")
+    if args.steps < 1:
+        raise UsageError(f"--steps is {args.steps}, expected at least 1")
+    other = args.other or args.model
+    npu = args.other_npu or (None if args.other_board else args.npu)
+    wanted = (
+        (args.model, systems.chosen(args.model, args.board, args.npu)),
+        (other, systems.chosen(other, args.other_board or args.board, npu)),
+    )
+    both: list[Subject] = []
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
+        for name, (model, system) in zip("AB", wanted, strict=True):
+            ui.note(f"estimating {model} on {system.npu}")
+            folder = Path(work) / name
+            folder.mkdir()
+            both.append(subject.look(model, system, folder))
+        a, b = both
+        return {
+            "a": a.as_dict(),
+            "b": b.as_dict(),
+            "layers": side_by_side(a, b),
+            "outputs": compare_outputs(a, b, args.steps),
+        }
+
+
+def side_by_side(a: Subject, b: Subject) -> list[dict[str, Any]]:
+    """A row for each name of a layer, in A's order, then those that only B has."""
+    rows: dict[str, dict[str, Any]] = {}
+    for key, each in (("a", a), ("b", b)):
+        peak = layers.peak(each.system.npu)
+        for layer in each.layers:
+            row = rows.setdefault(layer.name, {"name": layer.name, "a": None, "b": None})
+            row[key] = layer.as_dict(each.cycles, peak)
+    return list(rows.values())
+
+
+def compare_outputs(a: Subject, b: Subject, steps: int) -> dict[str, Any]:
+    """How far outputs differ for the same inputs; "why": the reason if that can't be said."""
+    try:
+        given = subject.inputs(a, steps)
+        return subject.difference(subject.outputs(a, given), subject.outputs(b, given))
+    except InputError as error:
+        return {"why": str(error)}
+
+
+def render(data: dict[str, Any]) -> str:
+    """The layers, then the sums."""
+    rows = [_row(row) for row in data["layers"]]
+    numbers = tuple(name for name in _HEAD if name[-5:] in ("ycles", "B - A", "bytes"))
+    lines = [text.table(_HEAD, rows, *numbers), ""]
+    for name, each in (("A", data["a"]), ("B", data["b"])):
+        lines.append(f"{name}  {each['model']} on {each['npu'] or 'the CPU'}, {each['system']}")
+    for key in ("cycles", "arena", "bytes"):
+        first, second = data["a"][key], data["b"][key]
+        change = f" ({second / first - 1:+.1%})" if first else ""
+        lines.append(f"{key:<10} {first:,} -> {second:,}{change}")
+    return "\n".join([*lines, f"outputs    {_outputs(data['outputs'])}"])
+
+
+def _outputs(found: dict[str, Any]) -> str:
+    if "why" in found:
+        return f"not compared: {found['why']}"
+    values = f"{found['values']:,} values of {found['steps']} random inputs"
+    if not found["differing"]:
+        return f"equal: {values}"
+    return (
+        f"{found['differing']:,} of {values} differ, by {found['largest']:g} at most, "
+        f"{found['mean']:.3g} in the mean"
+    )
+
+
+def _row(row: dict[str, Any]) -> tuple[str, ...]:
+    both = row["a"], row["b"]
+    cycles = [each and each["cycles"] for each in both]
+    change = "" if None in cycles else f"{cycles[1] - cycles[0]:+,}"
+    return (
+        row["name"],
+        *("-" if each is None else _count(each["cycles"]) for each in both),
+        change,
+        *("-" if each is None else f"{_moved(each):,}" for each in both),
+        *("-" if each is None else each["bound"] or each["on"] for each in both),
+    )
+
+
+def _count(cycles: int | None) -> str:
+    return "" if cycles is None else f"{cycles:,}"
+
+
+def _moved(layer: dict[str, Any]) -> int:
+    amounts: list[int] = [*layer["read"].values(), *layer["written"].values()]
+    return sum(amounts)

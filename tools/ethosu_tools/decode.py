@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT
+"""What a pasted error or fault report means: which layer of the model, which operator, what cause.
+
+Each row of _KINDS is a form of message, with the function that reads it. Sentences of the driver
+come from modules/ethosu/driver/include/ethosu_errors.def, those of the runtime from
+modules/ethosu/runtime/operators.c, reports of faults from firmware/fault.c.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from . import models, tflite
+from .report.layers import Names
+
+# Bits of the NPU's register STATUS: what it says, and what most often is behind it.
+STATUS = {
+    2: ("bus error", "an address that the NPU cannot reach: where are model and arena?"),
+    4: ("command not understood", "the stream was damaged, or written over while the NPU ran"),
+    7: ("watchdog", "the NPU made no progress: a memory did not answer"),
+    8: ("memory error (ECC)", "a bit in the NPU's own memory changed"),
+    9: ("branch out of range", "the stream was damaged"),
+}
+_CHANNELS = {
+    0: "commands",
+    1: "an input feature map",
+    2: "weights",
+    3: "scales",
+    4: "what a DMA reads",
+    8: "an output feature map",
+    9: "what a DMA writes",
+}
+RUNNING = "the NPU was still at work: is its clock slow, or timeout_ms short?"
+_LINKER = "arm-none-eabi-addr2line"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One message that was understood; `layer`: operators of the model before compiling."""
+
+    message: str
+    layer: str | None
+    operator: str | None
+    cause: str
+    advice: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What messages are looked up in."""
+
+    model: Path
+    names: Names
+    operators: list[str]
+    firmware: Path | None
+
+    @classmethod
+    def of(cls, model: Path, firmware: Path | None) -> Context:
+        """Read a compiled model."""
+        data = models.read(model)
+        operators = []
+        if not models.is_program(data):
+            with models.reading(model):
+                graph = tflite.parse(data)[0]
+            for operator in graph.operators:
+                output = graph.tensors[operator.outputs[0]].name if operator.outputs else ""
+                operators.append(f"{operator.name} {output}".strip())
+        return cls(model, Names(model), operators, firmware)
+
+    def layers(self, offset: int) -> str | None:
+        """Layers with a command at this offset: one, or one of each stream that is long enough."""
+        calls = sorted({entry.npu_operator for entry in self.names.entries})
+        found = [(call, self.names.find(call, offset)) for call in calls]
+        known = [(call, name) for call, name in found if name]
+        if len(known) == 1:
+            return known[0][1]
+        return " or ".join(f"{name} (ethos-u {call})" for call, name in known) or None
+
+
+def decode(text: str, model: Path, firmware: Path | None = None) -> list[Finding]:
+    """Understand what can be understood of a text, in its order.
+
+    `firmware` is the .elf that a fault report's addresses are looked up in.
+    """
+    context = Context.of(model, firmware)
+    text = text.replace("\r\n", "\n")
+    found = [
+        (match, finding)
+        for pattern, read in _KINDS
+        for match in re.finditer(pattern, text, re.MULTILINE)
+        for finding in read(match, context)
+    ]
+    starts = sorted(match.start() for match, _ in found)
+    return [
+        finding  # but for a sentence that only leads to another, which says more
+        for match, finding in sorted(found, key=lambda pair: pair[0].start())
+        if not any(match.start() < start < match.end() for start in starts)
+    ]
+
+
+def status(value: int) -> tuple[str, str]:
+    """A value of STATUS in words, and what is most often behind it."""
+    bits = [row for bit, row in STATUS.items() if value >> bit & 1]
+    if not bits:
+        return ("running", RUNNING) if value & 1 else ("no error bit", "")
+    words = ", ".join(name for name, _ in bits)
+    channel = _CHANNELS.get(value >> 12 & 15)
+    if value & 4 and channel:
+        words += f" at {channel}, port M{value >> 11 & 1}"
+    return words, bits[0][1]
+
+
+def _npu(match: re.Match[str], context: Context) -> Iterator[Finding]:
+    """The NPU stopped, or took too long."""
+    said = match.groupdict()
+    layer = said.get("name") or None
+    if layer is None and said.get("byte"):
+        layer = context.layers(int(said["byte"], 0))
+    cause, advice = status(int(said["status"], 0))
+    yield Finding(match[0], layer, _on_npu(layer), cause, advice)
+
+
+def _on_npu(layer: str | None) -> str:
+    """The operator of a layer, whose name has it behind its number; on the NPU it is a part."""
+    kind = re.match(r"\d+ (\w+)", layer or "")
+    return f"{kind[1]}, in an ethos-u operator" if kind else "ethos-u"
+
+
+def _word(match: re.Match[str], context: Context) -> Iterator[Finding]:
+    """The driver's verifier refused a command."""
+    layer = context.layers(4 * int(match["word"]))
+    advice = "the file was damaged, or compiled for another NPU: compile it again"
+    yield Finding(match[0], layer, _on_npu(layer), match[0].strip(), advice)
+
+
+def _operator(match: re.Match[str], context: Context) -> Iterator[Finding]:
+    """The runtime refused an operator."""
+    number, name = int(match["number"]), match["name"]
+    inside = int(match["graph"]) == 0 and number < len(context.operators)
+    layer = context.operators[number] if inside else None
+    if layer and layer.split()[0] != name:
+        advice = f"operator {number} of {context.model} is {layer}: is this the model that ran?"
+        layer = None
+    else:
+        advice = f"`ethosu plan {context.model}` asks the runtime of this PC"
+    yield Finding(match[0], layer, name, match["why"], advice)
+
+
+def _other_npu(match: re.Match[str], context: Context) -> Iterator[Finding]:
+    cause = f"compiled for {match['model']}, the board has {match['npu']}"
+    yield Finding(match[0], None, None, cause, f"ethosu compile MODEL --npu {match['npu']}")
+
+
+def _memory(match: re.Match[str], context: Context) -> Iterator[Finding]:
+    cause = f"memory at {match['at']} is not one that the NPU can {match['use']}"
+    advice = "load the model from memory that the board's table names; ethosu.buffer() is such"
+    yield Finding(match[0], None, "ethos-u", cause, advice)
+
+
+def _fault(match: re.Match[str], context: Context) -> Iterator[Finding]:
+    """A fault of the CPU: code, not the model, was at work."""
+    report = match[0]
+    causes = re.findall(r"^ +cause: (.+?)$", report, re.MULTILINE)
+    address = re.search(r"^ +address: (0x[0-9a-f]+)", report, re.MULTILINE)
+    registers = dict(re.findall(r"\b(pc|lr) +([0-9a-f]{8})\b", report))
+    where = _places(context.firmware, [registers[key] for key in ("pc", "lr") if key in registers])
+    cause = "; ".join(causes) or match["kind"]
+    cause += f" at {address[1]}" if address else ""
+    if registers:
+        cause += f", pc 0x{registers.get('pc', '')}"
+    advice = where or "name the firmware's .elf with --firmware: it knows the function"
+    yield Finding(report.splitlines()[0].strip("* "), None, None, cause, advice)
+
+
+def _places(firmware: Path | None, addresses: list[str]) -> str:
+    """Functions and lines of addresses."""
+    if firmware is None or not addresses:
+        return ""
+    if not shutil.which(_LINKER):
+        return f"{_LINKER} is not installed: it names the functions"
+    words = [_LINKER, "-fpe", str(firmware), *(f"0x{each}" for each in addresses)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return "; called by ".join(done.stdout.split("\n")[: len(addresses)]) or done.stderr.strip()
+
+
+_STATUS = r".*?\(STATUS (?P<status>0x[0-9a-fA-F]+)\)(?:; operator (?P<name>.+?)\s*$)?"
+_KINDS: tuple[tuple[str, Callable[[re.Match[str], Context], Iterator[Finding]]], ...] = (
+    (r"NPU stopped at byte (?P<byte>\d+) of the command stream:" + _STATUS, _npu),
+    (r"(?:inference took longer|NPU finished, but no interrupt)" + _STATUS, _npu),
+    # As Arm's driver logs it.
+    (
+        r"(?i)\bstatus ?[=:] ?(?P<status>0x[0-9a-f]+),? +qread ?[=:] ?(?P<byte>0x[0-9a-f]+|\d+)",
+        _npu,
+    ),
+    (r"command (?:stream|at) word (?P<word>\d+).*$", _word),
+    (r"operator (?P<number>\d+) \((?P<name>[^)]*)\) of subgraph (?P<graph>\d+): (?P<why>.+)$",
+     _operator),
+    (r"model was compiled for (?P<model>\S+), the NPU is (?P<npu>[\w-]+).*$", _other_npu),
+    (
+        r"\d+ bytes at (?P<at>0x[0-9a-f]+), is in memory that the NPU can't (?P<use>see|write)",
+        _memory,
+    ),
+    (r"\*\*\* (?P<kind>Fault: [^\n]+|Fatal: [^\n]+)(?:\n +.*)*", _fault),
+)  # fmt: skip
