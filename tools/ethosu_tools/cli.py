@@ -16,7 +16,7 @@ from . import errors
 from .ui import Ui, sentence, visible
 
 _LONGEST_ERROR = 4000
-_TITLE = re.compile(r"`ethosu (?:\w+ )?(\w+)`: (.*)\.")
+_TITLE = re.compile(r"`ethosu (?:\w+ )?([\w-]+)`: (.*)\.")
 
 
 def discover(folder: str) -> dict[str, str]:
@@ -28,7 +28,7 @@ def discover(folder: str) -> dict[str, str]:
     found = {}
     for path in sorted((Path(__file__).parent / folder).glob("*.py")):
         title = _TITLE.match(ast.get_docstring(ast.parse(path.read_text())) or "")
-        if title and title[1] == path.stem:
+        if title and title[1] == path.stem.replace("_", "-"):
             found[title[1]] = title[2]
     return found
 

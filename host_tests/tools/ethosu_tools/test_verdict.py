@@ -101,10 +101,15 @@ def test_a_model_for_the_cpu_alone_is_a_model(ethosu, model, tmp_path):
     for where in ("sim", "qemu"):
         words = ["--input", rows, "--reference", source, "--on", where]
         assert ethosu("run", output, *words)[0] == 0
-    for command in ("plan", "trace", "inspect"):
-        code, out, _ = ethosu(command, output, "--json")
+    look = ("report", output, "-o", tmp_path / "page.html", "--reference", source)
+    measure = ("bench", "latency", output, "--on", "qemu", "--board", "MPS3_AN547")
+    for words in (("plan", output), ("trace", output), ("inspect", output), look, measure):
+        code, out, _ = ethosu(*words, "--json")
         assert code == 0
         json.loads(out, parse_constant=pytest.fail)
+    data = json.loads(out)
+    assert data["estimated_ms"] is None and 0 < data["median_ms"] <= data["p99_ms"]
+    assert ethosu(*measure, "--save", tmp_path / "points.csv")[0] == 2, "no point without an NPU"
     code, _, err = ethosu("estimate", source)
     assert code == 3 and f"{source} has nothing for an NPU: the CPU computes it all" in err
     with QemuBoard(Machine(romfs=romfs.build({"m.tflite": output.read_bytes()}))) as board:

@@ -34,4 +34,4 @@ def render(data: dict[str, Any]) -> str:
 
 
 def _module(name: str):  # type: ignore[no-untyped-def]  # a module is its own interface
-    return importlib.import_module(f"...bench.{name}", __name__)
+    return importlib.import_module(f"...bench.{name.replace('-', '_')}", __name__)

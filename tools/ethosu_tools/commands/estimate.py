@@ -145,10 +145,7 @@ def _system(args: argparse.Namespace) -> System:
 
 def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
     """A row for each model on each board, chip and placement, and in an example for each NPU."""
-    wanted = [systems.find(name) for name in systems.names()]
-    wanted = [each.with_weights(place) for each in wanted for place in each.places]
-    wanted += [systems.example(npu) for npu in vela.NPUS]
-    wanted = [each for each in wanted if args.npu in (None, each.npu)]
+    wanted = [each for each in systems.every() if args.npu in (None, each.npu)]
     jobs = [(model, system) for model in args.models for system in wanted]
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("estimating") as update:
         for done, (model, system) in enumerate(jobs):

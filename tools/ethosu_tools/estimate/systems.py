@@ -141,6 +141,13 @@ def chosen(model: Path, board: str | None, npu: str | None) -> System:
     return example(npu)
 
 
+def every() -> list[System]:
+    """Each board and chip with each place for its weights, and an example for each NPU."""
+    named = [find(name) for name in names()]
+    placed = [each.with_weights(place) for each in named for place in each.places]
+    return placed + [example(npu) for npu in vela.NPUS]
+
+
 def example(npu: str) -> System:
     """The system around an NPU that Vela assumes when it is told nothing."""
     target = vela.TARGETS[npu]

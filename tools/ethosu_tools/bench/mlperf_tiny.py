@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu bench mlperf-tiny`: the four models of MLPerf Tiny on all NPUs and boards, as a table."""
+
+import argparse
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, vela
+from ..errors import InputError
+from ..estimate import cpu, systems, text
+from ..estimate.systems import System
+from ..files import read_whole, write_whole
+from ..report import subject
+from ..report.subject import Subject
+from ..ui import Ui
+
+EPILOG = """\
+The models are MLCommons' and no part of this project: they are in its repository mlcommons/tiny,
+under benchmark/training. Put those four files into a folder, and name it with --models. Each is
+compared with TFLite's reference kernels on every NPU.
+
+Accuracy needs MLCommons' data sets, which are no part of this project either. --data names a folder
+with NAME.npz for a model NAME.tflite: raw inputs under "0", the first dimension counts them, and
+"labels": the class of each, or 1 for a window with an anomaly and 0 for another. Without it no
+accuracy is said.
+
+    ethosu bench mlperf-tiny --models MODELS --instructions --page docs/mlperf_tiny.md
+"""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A model of the benchmark: its file, with the hash of its contents, and what it does."""
+
+    file: str
+    sha256: str
+    title: str
+    anomaly: bool = False  # the score is the distance of the output from the input
+
+
+TASKS = (
+    Task(
+        "kws_ref_model.tflite",
+        "aeea436800704fce17b17292e4412630ad856e9d777c044c64ef748a880bd0ae",
+        "keyword spotting: DS-CNN, 12 words",
+    ),
+    Task(
+        "vww_96_int8.tflite",
+        "597a384c8c2c8a1276f04702f25013b7838f2f814f1ca7c174d295b73e3d6b7b",
+        "visual wake words: MobileNetV1 0.25, 96 x 96",
+    ),
+    Task(
+        "pretrainedResnet_quant.tflite",
+        "3c002613d1b2475eb51dd78dfb85a546c8ae658dee71cf6ade43b022fe205415",
+        "image classification: ResNet-8, CIFAR-10",
+    ),
+    Task(
+        "ad01_int8.tflite",
+        "87cf24194ef93d1d9b11a591d805526b98008e351655d29883c825c9c106ba24",
+        "anomaly detection: auto-encoder, 640 values",
+        anomaly=True,
+    ),
+)
+STEPS = 3
+HEAD = ("system", "NPU", "MHz", "weights", "latency", "NPU cycles", "instructions", "file bytes",
+        "arena bytes", "equals LiteRT")  # fmt: skip
+INTRODUCTION = """\
+<!-- SPDX-License-Identifier: MIT -->
+# MLPerf Tiny on all NPUs and boards
+
+`ethosu bench mlperf-tiny --models MODELS --instructions --page docs/mlperf_tiny.md` wrote this
+page. No chip was measured for it: the latency is that of `ethosu estimate`, and
+[latency.md](latency.md) says how far off it may be. "At least" is all that is known of weights or
+tensors outside of the chip, and of Ethos-U65 and U85. The last rows of a table are systems that
+Vela has as examples. Instructions are those of the CPU in one inference, counted on an emulated
+board: driver, runtime, CPU operators and Python's call. The last column compares all values of
+three random inputs with TFLite's reference kernels. These are no results of MLCommons' benchmark.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("--models", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="data sets, for the accuracy")
+    vela.add_npu_option(parser, "only this NPU", default=None)
+    parser.add_argument(
+        "--instructions", action="store_true", help="count those of the CPU, on an emulated board"
+    )
+    parser.add_argument("--page", type=Path, metavar="MD", help="write the tables there")
+
+
+def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Look at each model in each system."""
+    found = {task.file: args.models / task.file for task in TASKS}
+    there = [task for task in TASKS if found[task.file].is_file()]
+    if not there:
+        raise InputError(f"{args.models} has none of {', '.join(found)}; see --help for a source")
+    wanted = [each for each in systems.every() if args.npu in (None, each.npu)]
+    rows: list[dict[str, Any]] = []
+    accuracies: dict[str, dict[str, Any]] = {}
+    counts: dict[str, int] = {}
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("models") as update:
+        for task in there:
+            _check(task, found[task.file])
+            for system in wanted:
+                update(len(rows), len(there) * len(wanted))
+                folder = Path(work) / f"{len(rows)}"
+                folder.mkdir()
+                row, looked = _row(task, found[task.file], system, folder)
+                if looked and args.instructions:
+                    row["instructions"] = _instructions(looked, counts)
+                if looked and task.file not in accuracies:
+                    accuracies[task.file] = _accuracy(task, looked, args.data)
+                rows.append(row)
+    data = {
+        "rows": rows,
+        "accuracy": accuracies,
+        "missing": [task.file for task in TASKS if task not in there],
+    }
+    if args.page:
+        write_whole(args.page, page(data).encode())
+        data["page"] = str(args.page)
+    return data
+
+
+def _check(task: Task, path: Path) -> None:
+    if hashlib.sha256(read_whole(path)).hexdigest() != task.sha256:
+        raise InputError(f"{path} is not MLCommons' file: its SHA-256 is not {task.sha256}")
+
+
+def _row(
+    task: Task, model: Path, system: System, folder: Path
+) -> tuple[dict[str, Any], Subject | None]:
+    row: dict[str, Any] = {
+        "model": task.file,
+        "system": system.name,
+        "npu": system.npu,
+        "clock_mhz": system.clock_hz / 1e6,
+        "weights": system.weights.name,
+        "instructions": None,
+    }
+    try:
+        looked = subject.look(model, system, folder)
+    except InputError as error:
+        return row | {"error": str(error)}, None
+    proof = subject.compare_with_reference(looked, STEPS)
+    data = looked.as_dict()
+    row |= {key: data[key] for key in ("cycles", "bytes", "arena", "estimate")}
+    return row | {"reference": proof}, looked
+
+
+def _instructions(looked: Subject, counts: dict[str, int]) -> int:
+    """Once for each compiled file: systems with the same NPU often have the same."""
+    key = hashlib.sha256(looked.compiled.read_bytes()).hexdigest()
+    if key not in counts:
+        counts[key] = cpu.instructions(looked.compiled)
+    return counts[key]
+
+
+def _accuracy(task: Task, looked: Subject, folder: Path | None) -> dict[str, Any]:
+    """Of the compiled model on the simulator; "why": the reason if there is none."""
+    path = folder / Path(task.file).with_suffix(".npz") if folder else None
+    if path is None or not path.is_file():
+        what = f"{path} is not there" if path else "no data set is at hand"
+        return {"why": f"{what}; name one by --data"}
+    found = arrays.load(path)
+    if not {"0", "labels"} <= set(found) or len(found["0"]) != len(found["labels"]):
+        raise InputError(f"{path}: expected arrays 0 and labels of the same length")
+    given = [[array] for array in found["0"]]
+    results = subject.outputs(looked, given)
+    labels = found["labels"].ravel()
+    if not task.anomaly:
+        classes = [int(np.argmax(output)) for (output,) in results]
+        right = int(np.count_nonzero(classes == labels))
+        return {"samples": len(labels), "top1": right / len(labels)}
+    pairs = zip(given, results, strict=True)
+    scores = np.array([np.mean((np.int32(x) - np.int32(y)) ** 2) for (x,), (y,) in pairs])
+    return {"samples": len(labels), "auc": area(scores, labels)}
+
+
+def area(scores: Any, labels: Any) -> float:
+    """Area under the ROC curve: how often an anomaly has a higher score than a usual sample."""
+    bad, good = scores[labels != 0][:, None], scores[labels == 0][None, :]
+    if not bad.size or not good.size:
+        raise InputError("labels are all the same: no area under a curve")
+    return float(np.mean((bad > good) + 0.5 * (bad == good)))
+
+
+def page(data: dict[str, Any]) -> str:
+    """The page of Markdown."""
+    lines = [INTRODUCTION]
+    for task in TASKS:
+        rows = [row for row in data["rows"] if row["model"] == task.file]
+        title = task.title[:1].upper() + task.title[1:]
+        lines += [f"## {title}\n", f"`{task.file}`; {_said(data, task)}"]
+        if rows:
+            lines += ["", "| " + " | ".join(HEAD) + " |", "| --- " * len(HEAD) + "|"]
+            lines += ["| " + " | ".join(_cells(row)) + " |" for row in rows]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _said(data: dict[str, Any], task: Task) -> str:
+    found = data["accuracy"].get(task.file)
+    if found is None:
+        return "the model was not at hand."
+    if "why" in found:
+        return f"accuracy not measured: {found['why']}."
+    kind = "auc" if task.anomaly else "top1"
+    name = "area under the ROC curve" if task.anomaly else "top-1 accuracy"
+    return f"{name} {found[kind]:.4f} of {found['samples']:,} samples."
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    first = (row["system"], row["npu"], f"{row['clock_mhz']:g}", row["weights"])
+    if "error" in row:
+        return (*first, row["error"], "", "", "", "", "")
+    count, proof = row["instructions"], row["reference"]
+    return (
+        *first,
+        text.figure(row["estimate"]) if row["estimate"] else "-",
+        f"{row['cycles']:,}",
+        "-" if count is None else f"{count:,}",
+        f"{row['bytes']:,}",
+        f"{row['arena']:,}",
+        proof.get("why") or ("no" if proof["differing"] else "yes"),
+    )
+
+
+def render(data: dict[str, Any]) -> str:
+    """A table for each model."""
+    return "\n\n".join(_render(data)) + (f"\n\npage  {data['page']}" if "page" in data else "")
+
+
+def _render(data: dict[str, Any]) -> Iterator[str]:
+    for task in TASKS:
+        rows = [_cells(row) for row in data["rows"] if row["model"] == task.file]
+        yield f"{task.title}; {_said(data, task)}"
+        if rows:
+            yield text.table(HEAD, rows, "MHz", *HEAD[5:9])
