@@ -114,7 +114,7 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 .DEFAULT_GOAL := help
 .PHONY: help examples wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
-    demo test test-all test-linux nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
+    docs demo test test-all test-linux nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
     $(CAMPAIGN_NAMES:%=campaign-%)
 
@@ -264,6 +264,13 @@ release: wheel chip-images ## Make images of all boards, wheel and checksums in 
 	@$(BIN)/python tools/setup/release.py $(BUILD)/wheel/tests.xml $(BUILD)/release
 
 # --- Use ---------------------------------------------------------------------
+
+docs: setup ## Build the book in build/docs
+	$(call say,docs)
+	@rm -rf $(BUILD)/book $(BUILD)/docs
+	@$(BIN)/python tools/setup/book.py $(BUILD)/book
+	@$(BIN)/mkdocs build --quiet --strict --config-file docs/book.yml
+	@echo "$(BUILD)/docs/index.html"
 
 demo: build ## Speak a wake word to an emulated board
 	$(call say,demo)

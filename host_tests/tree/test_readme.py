@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The commands of README.md work: its blocks that open with ```sh test run, in order.
+"""The commands of README.md and docs/ work: blocks that open with ```sh test run, in order.
 
 They run in a folder that looks like the tree, so that what they write stays out of it. The block's
 output is in the report when it fails.
@@ -12,15 +12,17 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 BLOCK = re.compile(r"^```sh test\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks():
-    text = README.read_text() if README.exists() else ""
-    for match in BLOCK.finditer(text):
-        line = text.count("\n", 0, match.start()) + 2
-        yield pytest.param(match[1], id=f"line {line}")
+    """The commands of each page: a block may need what the one before it wrote."""
+    for page in PAGES:
+        found = BLOCK.findall(page.read_text()) if page.exists() else []
+        if found:
+            yield pytest.param("\n".join(found), id=page.name)
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +35,14 @@ def place(repo, tmp_path_factory):
 
 
 def test_readme_has_commands_to_test():
-    assert list(blocks())
+    assert {page.id for page in blocks()} >= {"README.md", "tutorial.md"}
 
 
-@pytest.mark.parametrize("block", list(blocks()))
-def test_block_runs(block, place, repo):
+@pytest.mark.parametrize("commands", list(blocks()))
+def test_commands_run(commands, place, repo):
     search = os.pathsep.join([str(repo / ".venv/bin"), os.environ["PATH"]])
     done = subprocess.run(
-        ["bash", "-euxo", "pipefail", "-c", block],
+        ["bash", "-euxo", "pipefail", "-c", commands],
         cwd=place,
         env={**os.environ, "PATH": search},
         stdin=subprocess.DEVNULL,

@@ -15,7 +15,7 @@ compile_pins() {
         --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host "$@"
 }
 
-compile_pins --extra oracle --extra demo --extra test --extra native --extra lint \
+compile_pins --extra oracle --extra demo --extra test --extra native --extra docs --extra lint \
     --all-build-deps --output-file requirements.lock pyproject.toml
 echo "ai-edge-litert>2" >"$work/litert.in"
 compile_pins --no-annotate --output-file tools/setup/litert_newest.lock "$work/litert.in"

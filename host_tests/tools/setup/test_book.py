@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""`make docs`: all links of the book hold, and the reference has all that the stubs declare."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from ethosu_tools import cli
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+
+
+@pytest.fixture(scope="module")
+def staged(repo, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("staged")
+    subprocess.run([sys.executable, repo / "tools/setup/book.py", folder], check=True)
+    return folder
+
+
+def test_the_book_is_built_and_its_links_hold(repo, staged, tmp_path):
+    config = load_config(
+        str(repo / "docs/book.yml"), docs_dir=str(staged), site_dir=str(tmp_path), strict=True
+    )
+    build(config)  # strict: a link or an anchor that leads nowhere ends it
+    for page in ("index", "docs/tutorial", "docs/troubleshooting", "reference/commands"):
+        text = (tmp_path / f"{page}.html").read_text()
+        assert not re.search(r'(?:src|rel="stylesheet" href)="https?:', text), "works offline"
+
+
+@pytest.mark.parametrize("stub", ["ethosu", "ethosu_openmv", "emulator"])
+def test_the_reference_names_all_of_a_stub(repo, staged, stub):
+    (path,) = (each for each in repo.glob(f"*/**/{stub}.pyi") if "build" not in each.parts)
+    names = re.findall(r"^ *(?:async )?(?:def|class) ([a-z]\w*)", path.read_text(), re.MULTILINE)
+    page = (staged / f"reference/{stub}.md").read_text()
+    assert names and {name for name in names if f"`{name}`" not in page} == set()
+
+
+def test_the_reference_has_every_command(staged):
+    page = (staged / "reference/commands.md").read_text()
+    assert all(f"usage: ethosu {name} " in page for name in cli.discover("commands"))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""Stage the pages of the tree, and a reference made from stubs and commands, for mkdocs.
+
+Usage: book.py FOLDER. Pages keep their places, so that links between them hold; a link to a file
+that is no page becomes plain text. `make docs` runs this, then mkdocs with docs/book.yml.
+"""
+
+import argparse
+import ast
+import contextlib
+import io
+import re
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+from ethosu_tools import cli
+
+REPO = Path(__file__).resolve().parents[2]
+STUBS = ("modules/ethosu/ethosu.pyi", "modules/ethosu/ethosu_openmv.pyi",
+         "firmware/emulator/emulator.pyi")  # fmt: skip
+_NO_PAGES = {"build", ".venv", ".git", ".pytest_cache"}
+_FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
+
+
+def pages() -> list[Path]:
+    """All pages of the tree, from its root."""
+    found = (path.relative_to(REPO) for path in REPO.rglob("*.md"))
+    return sorted(path for path in found if not _NO_PAGES & set(path.parts))
+
+
+def stage(path: Path, known: set[Path]) -> str:
+    """A page as mkdocs takes it."""
+    text = (REPO / path).read_text()
+    ends = [0, *(end for match in _FENCE.finditer(text) for end in match.span()), len(text)]
+    parts = [text[begin:end] for begin, end in pairwise(ends)]
+    for index in range(0, len(parts), 2):  # between fences
+        parts[index] = _LINK.sub(lambda match: _link(match, path, known), parts[index])
+        # Markdown begins a list only behind an empty line, GitHub's anywhere.
+        parts[index] = re.sub(r"(?m)^(?![-*|\s]|\d+\.)(.+)\n(?=[-*] )", r"\1\n\n", parts[index])
+    return re.sub(r"(?m)^```(\w+) .*$", r"```\1", "".join(parts))
+
+
+def _link(match: re.Match[str], page: Path, known: set[Path]) -> str:
+    name, _, _ = match[2].partition("#")
+    if not name or re.match(r"[a-z]+:", name):
+        return match[0]
+    target = (REPO / page.parent / name).resolve()
+    if target.is_dir():
+        target = target / "README.md"
+        if target.relative_to(REPO) in known:
+            return match[0].replace(name, f"{name.rstrip('/')}/README.md")
+    return match[0] if target.relative_to(REPO) in known else match[1]
+
+
+def reference(stub: Path) -> str:
+    """A page of what a stub declares."""
+    tree = ast.parse(stub.read_text())
+    lines = [f"# Module `{stub.stem}`", ast.get_docstring(tree) or "", *_members(tree.body, 2)]
+    return "\n\n".join(lines) + "\n"
+
+
+def _members(body: list[ast.stmt], level: int) -> Iterator[str]:
+    for index, node in enumerate(body):
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield f"{'#' * level} class `{node.name}`"
+            yield ast.get_docstring(node) or ""
+            yield from _members(node.body, level + 1)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_public(node.name):
+            yield f"{'#' * level} `{node.name}`"
+            yield f"```python\n{_signature(node)}\n```"
+            yield ast.get_docstring(node) or ""
+        elif isinstance(node, ast.AnnAssign) and _is_public(ast.unparse(node.target)):
+            following = body[index + 1] if index + 1 < len(body) else None
+            yield f"`{ast.unparse(node)}`: {_text(following)}"
+
+
+def _is_public(name: str) -> bool:
+    return not name.startswith("_") or name in ("__init__", "__version__")
+
+
+def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """The function's head, with its decorators."""
+    head = ast.unparse(node).split(":\n")[0].removesuffix(": ...")
+    return re.sub(r"\n\s+.*", "", head) if "\n    " in head else head
+
+
+def _text(node: ast.stmt | None) -> str:
+    value = node.value if isinstance(node, ast.Expr) else None
+    return str(value.value) if isinstance(value, ast.Constant) else ""
+
+
+def commands() -> str:
+    """A page of all commands, as --help says it."""
+    lines = ["# The `ethosu` command", cli.exit_codes()]
+    for name, summary in cli.discover("commands").items():
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
+            cli.make_parser(name).parse_args([name, "--help"])
+        lines += [f"## ethosu {name}", f"{summary[:1].upper()}{summary[1:]}."]
+        lines.append(f"```text\n{text.getvalue().rstrip()}\n```")
+    return "\n\n".join(lines) + "\n"
+
+
+def write(folder: Path) -> None:
+    """All pages."""
+    known = set(pages())
+    made = {path: stage(path, known) for path in known}
+    for stub in STUBS:
+        made[Path("reference") / f"{Path(stub).stem}.md"] = reference(REPO / stub)
+    made[Path("reference/commands.md")] = commands()
+    for path, text in made.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    for picture in REPO.glob("docs/*.svg"):
+        (folder / "docs" / picture.name).write_bytes(picture.read_bytes())
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    sys.exit(write(parser.parse_args().folder))
