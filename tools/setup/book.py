@@ -18,16 +18,14 @@ from pathlib import Path
 from ethosu_tools import cli
 
 REPO = Path(__file__).resolve().parents[2]
-STUBS = ("modules/ethosu/ethosu.pyi", "modules/ethosu/ethosu_openmv.pyi",
-         "firmware/emulator/emulator.pyi")  # fmt: skip
 _NO_PAGES = {"build", ".venv", ".git", ".pytest_cache"}
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 
 
-def pages() -> list[Path]:
-    """All pages of the tree, from its root."""
-    found = (path.relative_to(REPO) for path in REPO.rglob("*.md"))
+def files(pattern: str) -> list[Path]:
+    """The files of the tree of this name, from its root."""
+    found = (path.relative_to(REPO) for path in REPO.rglob(pattern))
     return sorted(path for path in found if not _NO_PAGES & set(path.parts))
 
 
@@ -58,16 +56,25 @@ def _link(match: re.Match[str], page: Path, known: set[Path]) -> str:
 def reference(stub: Path) -> str:
     """A page of what a stub declares."""
     tree = ast.parse(stub.read_text())
-    lines = [f"# Module `{stub.stem}`", ast.get_docstring(tree) or "", *_members(tree.body, 2)]
+    lines = [f"# Module `{stub.stem}`", ast.get_docstring(tree) or ""]
+    hidden = {
+        node.name: node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and node.name.startswith("_")
+    }
+    lines += _members(tree.body, 2, hidden)
     return "\n\n".join(lines) + "\n"
 
 
-def _members(body: list[ast.stmt], level: int) -> Iterator[str]:
+def _members(body: list[ast.stmt], level: int, hidden: dict[str, ast.ClassDef]) -> Iterator[str]:
+    """What these statements declare; a class has the members of its hidden bases, too."""
     for index, node in enumerate(body):
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield f"{'#' * level} class `{node.name}`"
             yield ast.get_docstring(node) or ""
-            yield from _members(node.body, level + 1)
+            bases = [hidden[name] for name in map(ast.unparse, node.bases) if name in hidden]
+            for base in (node, *bases):
+                yield from _members(base.body, level + 1, hidden)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_public(node.name):
             yield f"{'#' * level} `{node.name}`"
             yield f"```python\n{_signature(node)}\n```"
@@ -106,17 +113,20 @@ def commands() -> str:
 
 def write(folder: Path) -> None:
     """All pages."""
-    known = set(pages())
-    made = {path: stage(path, known) for path in known}
-    for stub in STUBS:
-        made[Path("reference") / f"{Path(stub).stem}.md"] = reference(REPO / stub)
+    pictures = [*files("*.svg"), *files("*.png")]
+    pages = files("*.md")
+    known = {*pages, *pictures}
+    made = {path: stage(path, known) for path in pages}
+    for stub in files("*.pyi"):
+        made[Path("reference") / f"{stub.stem}.md"] = reference(REPO / stub)
     made[Path("reference/commands.md")] = commands()
     for path, text in made.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
-    for picture in REPO.glob("docs/*.svg"):
-        (folder / "docs" / picture.name).write_bytes(picture.read_bytes())
+    for picture in pictures:
+        (folder / picture).parent.mkdir(parents=True, exist_ok=True)
+        (folder / picture).write_bytes((REPO / picture).read_bytes())
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, models
+from ..estimate import text
 from ..files import write_whole
+from ..report.layers import Names, streams
 from ..sim import Simulation
 from ..trace import Operation, traffic
 from ..ui import Ui
@@ -25,6 +27,7 @@ the inference if memory is always ready; `ethosu estimate` knows the memories of
     ethosu trace kws_vela.tflite --maps maps.npz     # every output, as a numpy array
 """
 
+_LAYER_HEAD = ("layer", "operations", "cycles", "share")
 _HEAD = ("#", "operation", "IFM", "IFM2", "OFM", "kernel", "MACs", "read", "written", "cycles")
 
 
@@ -71,6 +74,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "cycles": sum(operation.cycles for operation in operations),
         "commands": sum(operation.commands for operation in operations),
         "traffic": {str(region): sums for region, sums in traffic(operations).items()},
+        "layers": _layers(args.model, operations),
         "operations": [operation.as_dict() for operation in operations],
     }
     if args.maps:
@@ -78,6 +82,25 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if args.output:
         write_whole(args.output, (json.dumps(data, indent=2) + "\n").encode())
     return data
+
+
+def _layers(model: Path, operations: list[Operation]) -> list[dict[str, Any]]:
+    """Sums by operator of the model as it was before compiling; none if no table names them."""
+    names = Names(model)
+    if not names.entries:
+        return []
+    total = max(1, sum(operation.cycles for operation in operations))
+    rows: dict[str, dict[str, Any]] = {}
+    for number, stream, operation in streams(operations):
+        name = names.of(stream, operation)
+        row = rows.setdefault(
+            name, {"name": name, "operations": [], "macs": 0, "cycles": 0, "share": 0.0}
+        )
+        row["operations"].append(number)
+        row["macs"] += operation.macs
+        row["cycles"] += operation.cycles
+        row["share"] = row["cycles"] / total
+    return list(rows.values())
 
 
 def render(data: dict[str, Any]) -> str:
@@ -90,6 +113,8 @@ def render(data: dict[str, Any]) -> str:
     for region, sums in data["traffic"].items():
         lines.append(f"region {region}: {sums['read']:,} bytes read, {sums['written']:,} written")
     lines.append(f"commands: {data['commands']:,} bytes read")
+    if data["layers"]:
+        lines += ["", text.table(_LAYER_HEAD, [_layer(row) for row in data["layers"]], "cycles")]
     if data["cpu_operators"]:
         names = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
         lines.append(f"on the CPU, not traced: {names}")
@@ -109,6 +134,17 @@ def _row(index: int, operation: dict[str, Any]) -> tuple[str, ...]:
         _traffic(operation["written"]),
         f"{operation['cycles']:,}",
     )
+
+
+def _layer(row: dict[str, Any]) -> tuple[str, ...]:
+    numbers = row["operations"]
+    if len(numbers) == 1:
+        span = str(numbers[0])
+    elif numbers == list(range(numbers[0], numbers[-1] + 1)):
+        span = f"{numbers[0]} to {numbers[-1]}"
+    else:
+        span = f"{len(numbers)} of them"
+    return (row["name"], span, f"{row['cycles']:,}", f"{row['share']:.1%}")
 
 
 def _map(map_: dict[str, Any] | None) -> str:

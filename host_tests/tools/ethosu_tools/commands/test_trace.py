@@ -16,12 +16,13 @@ def model(compiled, small_models):
 def test_one_line_for_each_operation(ethosu, model):
     code, out, err = ethosu("trace", model)
     assert (code, err) == (0, "")
-    table, sums = out.split("\n\n")
+    table, sums, layers = out.split("\n\n")
     lines = table.splitlines()[1:]
     assert [int(line.split()[0]) for line in lines] == list(range(len(lines)))
     assert any("CONV" in line and "int8 8x8x16 @1" in line for line in lines)
     assert any("ELEMENTWISE ADD" in line for line in lines)
     assert f"{len(lines)} operations" in sums and "region 0" in sums
+    assert layers.splitlines()[1].startswith("0 CONV_2D ")
 
 
 def test_json_is_what_is_saved_and_the_sums_are_right(ethosu, model, tmp_path):
@@ -32,6 +33,9 @@ def test_json_is_what_is_saved_and_the_sums_are_right(ethosu, model, tmp_path):
     assert data == json.loads(saved.read_text())
     operations = data["operations"]
     assert data["cycles"] == sum(operation["cycles"] for operation in operations)
+    assert data["cycles"] == sum(layer["cycles"] for layer in data["layers"])
+    owned = [number for layer in data["layers"] for number in layer["operations"]]
+    assert sorted(owned) == list(range(len(operations)))
     assert data["traffic"]["1"]["written"] == sum(
         operation["written"].get("1", 0) for operation in operations
     )
