@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, vela
+from .. import models, vela
 from ..errors import InputError
 from ..estimate import cpu, systems, text
 from ..estimate.systems import System
@@ -19,6 +19,8 @@ from ..files import read_whole, write_whole
 from ..report import subject
 from ..report.subject import Subject
 from ..ui import Ui
+from ..validate import data
+from ..validate.work import quantise
 
 EPILOG = """\
 The models are MLCommons' and no part of this project: they are in its repository mlcommons/tiny,
@@ -26,9 +28,9 @@ under benchmark/training. Put those four files into a folder, and name it with -
 compared with TFLite's reference kernels on every NPU.
 
 Accuracy needs MLCommons' data sets, which are no part of this project either. --data names a folder
-with NAME.npz for a model NAME.tflite: raw inputs under "0", the first dimension counts them, and
-"labels": the class of each, or 1 for a window with an anomaly and 0 for another. Without it no
-accuracy is said.
+with NAME.npz (or NAME.csv, or a folder NAME) for a model NAME.tflite, as `ethosu validate` takes
+it; the label of a sound is 1 for a window with an anomaly and 0 for another. Without it no accuracy
+is said.
 
     ethosu bench mlperf-tiny --models MODELS --instructions --page docs/mlperf_tiny.md
 """
@@ -120,15 +122,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
                 if looked and task.file not in accuracies:
                     accuracies[task.file] = _accuracy(task, looked, args.data)
                 rows.append(row)
-    data = {
+    result: dict[str, Any] = {
         "rows": rows,
         "accuracy": accuracies,
         "missing": [task.file for task in TASKS if task not in there],
     }
     if args.page:
-        write_whole(args.page, page(data).encode())
-        data["page"] = str(args.page)
-    return data
+        write_whole(args.page, page(result).encode())
+        result["page"] = str(args.page)
+    return result
 
 
 def _check(task: Task, path: Path) -> None:
@@ -152,8 +154,8 @@ def _row(
     except InputError as error:
         return row | {"error": str(error)}, None
     proof = subject.compare_with_reference(looked, STEPS)
-    data = looked.as_dict()
-    row |= {key: data[key] for key in ("cycles", "bytes", "arena", "estimate")}
+    facts = looked.as_dict()
+    row |= {key: facts[key] for key in ("cycles", "bytes", "arena", "estimate")}
     return row | {"reference": proof}, looked
 
 
@@ -167,16 +169,17 @@ def _instructions(looked: Subject, counts: dict[str, int]) -> int:
 
 def _accuracy(task: Task, looked: Subject, folder: Path | None) -> dict[str, Any]:
     """Of the compiled model on the simulator; "why": the reason if there is none."""
-    path = folder / Path(task.file).with_suffix(".npz") if folder else None
-    if path is None or not path.is_file():
-        what = f"{path} is not there" if path else "no data set is at hand"
+    name = Path(task.file).stem
+    known = [folder / f"{name}{end}" for end in (".npz", ".csv", "")] if folder else []
+    path = next((each for each in known if each.exists()), None)
+    if path is None:
+        what = f"{folder} has no {name}.npz" if folder else "no data set is at hand"
         return {"why": f"{what}; name one by --data"}
-    found = arrays.load(path)
-    if not {"0", "labels"} <= set(found) or len(found["0"]) != len(found["labels"]):
-        raise InputError(f"{path}: expected arrays 0 and labels of the same length")
-    given = [[array] for array in found["0"]]
-    results = subject.outputs(looked, given)
-    labels = found["labels"].ravel()
+    tensors = models.describe(looked.compiled).inputs
+    samples = data.read(str(path), tensors).samples
+    arrays = [quantise(each, tensor) for each, tensor in zip(samples.inputs, tensors, strict=True)]
+    given = [[array[index] for array in arrays] for index in range(len(samples))]
+    results, labels = subject.outputs(looked, given), samples.labels
     if not task.anomaly:
         classes = [int(np.argmax(output)) for (output,) in results]
         right = int(np.count_nonzero(classes == labels))
@@ -194,13 +197,13 @@ def area(scores: Any, labels: Any) -> float:
     return float(np.mean((bad > good) + 0.5 * (bad == good)))
 
 
-def page(data: dict[str, Any]) -> str:
+def page(found: dict[str, Any]) -> str:
     """The page of Markdown."""
     lines = [INTRODUCTION]
     for task in TASKS:
-        rows = [row for row in data["rows"] if row["model"] == task.file]
+        rows = [row for row in found["rows"] if row["model"] == task.file]
         title = task.title[:1].upper() + task.title[1:]
-        lines += [f"## {title}\n", f"`{task.file}`; {_said(data, task)}"]
+        lines += [f"## {title}\n", f"`{task.file}`; {_said(found, task)}"]
         if rows:
             lines += ["", "| " + " | ".join(HEAD) + " |", "| --- " * len(HEAD) + "|"]
             lines += ["| " + " | ".join(_cells(row)) + " |" for row in rows]
