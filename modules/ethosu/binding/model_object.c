@@ -172,8 +172,12 @@ static mp_uint_t model_ioctl(mp_obj_t self_in, mp_uint_t request, uintptr_t flag
 
 static const mp_stream_p_t model_stream = {.ioctl = model_ioctl};
 
-BINDING_DOC(model_doc,
-            "A compiled model: m = Model(source), y, = m.predict([x]); ethosu.pyi has every method")
+// help(m.predict) shows nothing of ours: MicroPython's functions have no docstrings.
+BINDING_DOC(
+    model_doc,
+    "A compiled model: m = Model(source); ethosu.pyi has every method\n"
+    "    y, = m.predict([x], callback=None, real=None)  # x: a buffer of raw values, or floats\n"
+    "    m.run_into([x], [y])                           # into buffers that are there")
 
 static const mp_rom_map_elem_t model_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_predict), MP_ROM_PTR(&model_predict_obj)},

@@ -68,6 +68,7 @@ def test_help_lists_every_method(stub, face):
         text = face.exec(f"help(ethosu.{name})")
         for method in functions(node.body):
             assert method.name in text or method.name in SLOTS
+    assert "m.predict([x], callback=None, real=None)" in face.exec("help(ethosu.Model)")
 
 
 def test_every_name_is_used_by_a_test_or_an_example(stub, repo):
