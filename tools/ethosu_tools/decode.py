@@ -37,6 +37,7 @@ _CHANNELS = {
     9: "what a DMA writes",
 }
 RUNNING = "the NPU was still at work: is its clock slow, or timeout_ms short?"
+_VECTORS = 0x400  # no code is below: lr holds another number then
 _LINKER = "arm-none-eabi-addr2line"
 
 
@@ -93,7 +94,8 @@ def decode(text: str, model: Path, firmware: Path | None = None) -> list[Finding
     `firmware` is the .elf that a fault report's addresses are looked up in.
     """
     context = Context.of(model, firmware)
-    text = text.replace("\r\n", "\n")
+    # Our own errors join the lines of a log with bars.
+    text = text.replace("\r\n", "\n").replace(" | ", "\n  ")
     found = [
         (match, finding)
         for pattern, read in _KINDS
@@ -173,8 +175,9 @@ def _fault(match: re.Match[str], context: Context) -> Iterator[Finding]:
     causes = re.findall(r"^ +cause: (.+?)$", report, re.MULTILINE)
     address = re.search(r"^ +address: (0x[0-9a-f]+)", report, re.MULTILINE)
     registers = dict(re.findall(r"\b(pc|lr) +([0-9a-f]{8})\b", report))
-    where = _places(context.firmware, [registers[key] for key in ("pc", "lr") if key in registers])
-    cause = "; ".join(causes) or match["kind"]
+    codes = [registers[key] for key in ("pc", "lr") if int(registers.get(key, "0"), 16) > _VECTORS]
+    where = _places(context.firmware, codes)
+    cause = "; ".join(causes) or match["kind"] or "a fault of the CPU; its cause is cut off"
     cause += f" at {address[1]}" if address else ""
     if registers:
         cause += f", pc 0x{registers.get('pc', '')}"
@@ -210,5 +213,9 @@ _KINDS: tuple[tuple[str, Callable[[re.Match[str], Context], Iterator[Finding]]],
         r"\d+ bytes at (?P<at>0x[0-9a-f]+), is in memory that the NPU can't (?P<use>see|write)",
         _memory,
     ),
-    (r"\*\*\* (?P<kind>Fault: [^\n]+|Fatal: [^\n]+)(?:\n +.*)*", _fault),
+    # A log that is cut off may begin with the registers.
+    (
+        r"(?:\*\*\* (?P<kind>Fault: [^\n]+|Fatal: [^\n]+)|\br\d+ +[0-9a-f]{8}\b[^\n]*)(?:\n +.*)*",
+        _fault,
+    ),
 )  # fmt: skip

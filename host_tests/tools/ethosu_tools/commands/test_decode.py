@@ -60,6 +60,11 @@ def test_a_fault_of_the_cpu_has_cause_and_address(ethosu, model, monkeypatch):
     (found,) = json.loads(out)["found"]
     assert code == 0 and found["layer"] is None
     assert found["cause"] == "bus error at data access at 0x90000000, pc 0x01000101"
+    cut = (
+        "QEMU runs, its log ends: r4  00000004 | r12 6003133f  lr  00000001  pc  010426d2 | *** The"
+    )
+    (found,) = decode.decode(cut, model)
+    assert found.cause == "a fault of the CPU; its cause is cut off, pc 0x010426d2"
 
 
 def test_an_operator_that_the_model_does_not_have_is_told(model):
