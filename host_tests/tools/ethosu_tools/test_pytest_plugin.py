@@ -219,7 +219,7 @@ def test_emulated_board_that_dies_or_hangs_is_one_failure(users_pytest, fault):
 def test_hung_board_is_put_aside_and_told(users_pytest, machine):
     code, out = users_pytest("--port", machine.port, tests=TWO.format(fault=HUNG))
     assert code == 1 and "1 failed, 1 error" in out, out
-    assert out.count(f"no board is left: {machine.port}: soft reset: the board at") == 2
+    assert f"no board is left: {machine.port}: soft reset: the board at" in out
     assert "boards that were put aside" in out
     assert not any((users_pytest.folder / "locks").iterdir())
 
