@@ -194,7 +194,7 @@ INJECTED = {
     )
     | dict.fromkeys(("power-refused", "reset-stuck", "prot-stuck"), ("power_and_reset", ""))
     | {"branch-error": ("move_in_ddr", "npu=ethos-u85-256")},
-    "dma": dict.fromkeys(("bus-error", "abort", "irq-lost", "hang"), ("dma_three", "")),
+    "dma": dict.fromkeys(("bus-error", "abort", "irq-lost", "hang"), ("dma_moves", "")),
     "console": dict.fromkeys(("interrupt", "noise", "lost"), ("move_in_ddr", "")),
     "board": dict.fromkeys(("reset", "power-loss", "call"), ("move_in_ddr", "")),
 }  # fmt: skip

@@ -99,7 +99,7 @@ int build_find_fast_tensor(struct builder *builder)
     builder->fast_tensor = TFLITE_NO_TENSOR;
     for (uint32_t i = 0; i < builder->graph.operators.count; i++) {
         const struct tflite_operator_call *call;
-        TRY(build_work(builder, 1));
+        TRY(build_work(builder, WORK_OF_OPERATOR));
         TRY(build_get_operator(builder, i, &call));
         if (call->npu && call->inputs.count > NPU_INPUT_FAST_SCRATCH) {
             // All operators of a graph share both tensors.

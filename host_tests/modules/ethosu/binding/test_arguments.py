@@ -345,7 +345,8 @@ def test_full_heap(face):
         "    fill()\n"
         "    m.run_into(ins, outs)\n"
         "    seen[5] = outs[0] == golden\n"
-        "go()\nrest = None\ngc.collect()"
+        "go()\nrest = None\ngc.collect()",
+        timeout=100,
     )
     assert face.eval("seen[:3] + seen[5:]") == [1, 1, 1, True]
     check(face, [("ethosu.reserve().release()", "nothing")])

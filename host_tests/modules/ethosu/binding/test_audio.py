@@ -18,7 +18,7 @@ SAMPLES = speech.say("okay nabu", "en-us")[12000:36000]
 @pytest.fixture
 def audio(board):
     """A board with the module imported and sound in `sound`."""
-    board.write_file("/sound.pcm", SAMPLES.tobytes(), chunk=16384)
+    board.write_file("/sound.pcm", SAMPLES.tobytes())
     board.exec(
         "import ethosu_audio, gc\nfrom array import array\n"
         "with open('/sound.pcm', 'rb') as file: sound = file.read()\n"
@@ -213,7 +213,7 @@ def test_the_stub_tells_the_truth(audio, repo):
 def test_every_feature_is_quantised_as_pymicro_wakeword_does_it(board, board_npu, compiled):
     """All values that a logarithm of 32 bits can give, by Tensor.quantize()."""
     model = words.load("okay_nabu").model
-    board.write_file("/word.tflite", compiled(model, board_npu).read_bytes(), chunk=16384)
+    board.write_file("/word.tflite", compiled(model, board_npu).read_bytes())
     board.exec(
         "import ethosu\nfrom array import array\nm = ethosu.Model('/word.tflite')\nraw = b''\n"
         "for at in range(0, 1440, 120):\n"

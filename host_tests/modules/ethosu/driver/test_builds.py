@@ -16,7 +16,7 @@ HEADERS = sorted(path.name for path in (*DRIVER.glob("*.h"), *DRIVER.glob("inclu
 PATHS = [f"-I{DRIVER}", f"-I{DRIVER}/include"]
 
 # Bytes of the driver on a Cortex-M55 with -Os, counters, verifier and sentences included.
-TEXT_LIMIT = 18_900
+TEXT_LIMIT = 19_000
 U85_TEXT_LIMIT = 3_600
 
 
