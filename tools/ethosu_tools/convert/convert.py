@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Has TensorFlow, or onnx2tf, convert a model to int8 TFLite, in the Python that has it."""
 
-import json
-import subprocess
 import sys
 from pathlib import Path
 
-from ..errors import InputError, SetupError, UsageError
+from .. import other_python
+from ..errors import InputError, UsageError
 from ..files import read_whole
 from .formats import Format
 
@@ -27,35 +26,14 @@ def convert(
         raise UsageError(kind.sentence(model))
     read_whole(samples)
     interpreter = python or sys.executable
-    _check(interpreter, kind.by)
+    look = f"import importlib.util as u, sys; sys.exit(u.find_spec({kind.by!r}) is None)"
+    other_python.require(interpreter, look, kind.by, "convert")
     asked = {
         "model": str(model.resolve()),
         "samples": str(samples.resolve()),
         "output": str(output.resolve()),
         "by": kind.by,
     }
-    done = subprocess.run(
-        [interpreter, str(_CONVERTER), json.dumps(asked)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        cwd=output.parent,
-    )
+    done = other_python.run(interpreter, _CONVERTER, asked, output.parent)
     if done.returncode or not output.is_file():
-        last = [line.strip() for line in done.stdout.splitlines() if line.strip()][-1:]
-        raise InputError(f"{kind.by} does not convert {model}: {' '.join(last) or 'no reason'}")
-
-
-def _check(interpreter: str, package: str) -> None:
-    """Raise SetupError unless that Python has the package."""
-    look = f"import importlib.util as u, sys; sys.exit(u.find_spec({package!r}) is None)"
-    try:
-        done = subprocess.run([interpreter, "-c", look], capture_output=True, check=False)
-    except OSError as error:
-        raise SetupError(f"{interpreter} cannot be run: {error.strerror}") from error
-    if done.returncode:
-        raise SetupError(
-            f"{interpreter} has no {package}; install it there: pip install "
-            "'ethosu-tools[convert]', or name another Python with --python"
-        )
+        raise InputError(f"{kind.by} does not convert {model}: {other_python.reason(done)}")

@@ -5,14 +5,13 @@ ExecuTorch and PyTorch are no requirement of these tools, and may be installed e
 Python that has them will do.
 """
 
-import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..errors import InputError, SetupError
+from .. import other_python
+from ..errors import InputError
 
 SUFFIXES = (".pt2", ".py")
 _EXPORTER = Path(__file__).with_name("exporter.py")
@@ -39,26 +38,8 @@ def export(model: Path, output: Path, options: Options, python: str | None = Non
     """
     interpreter = python or sys.executable
     asked = {"model": str(model.resolve()), "output": str(output.resolve())} | asdict(options)
-    try:
-        found = subprocess.run(
-            [interpreter, "-c", "import executorch.exir"], capture_output=True, text=True
-        )
-    except OSError as error:
-        raise SetupError(f"{interpreter} cannot be run: {error.strerror}") from error
-    if found.returncode != 0:
-        raise SetupError(
-            f"{interpreter} has no ExecuTorch; install it there: pip install "
-            "'ethosu-tools[executorch]', or name another Python with --python"
-        )
-    done = subprocess.run(
-        [interpreter, str(_EXPORTER), json.dumps(asked)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        cwd=model.resolve().parent,
-    )
+    other_python.require(interpreter, "import executorch.exir", "ExecuTorch", "executorch")
+    done = other_python.run(interpreter, _EXPORTER, asked, model.resolve().parent)
     if done.returncode != 0:
-        last = [line for line in done.stdout.splitlines() if line.strip()][-1:]
-        raise InputError(f"ExecuTorch does not export {model}: {' '.join(last) or 'no reason'}")
+        raise InputError(f"ExecuTorch does not export {model}: {other_python.reason(done)}")
     return done.stdout
