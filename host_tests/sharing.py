@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
 
+import needs
+
 REPO = Path(__file__).resolve().parents[1]
 BUILD = REPO / "build"
 CACHE = BUILD / "cache"
@@ -112,6 +114,18 @@ def program(name: str, command: Iterable[object], *, folder: Path | None = None)
         assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
 
     return cached(name, ("program", c_sources(), *words), compile_it)
+
+
+def python_with(folder: Path, *packages: str) -> Path:
+    """Python of a new environment with these packages and the tools; without them, no test."""
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    install = [str(folder / "bin/python"), "-m", "pip", "install", "-q", *packages]
+    done = subprocess.run(install, capture_output=True, text=True)
+    if done.returncode != 0:
+        needs.missing(f"NOT TESTED WITH {' '.join(packages)}: {done.stderr.strip()[-200:]}")
+    site = next(folder.glob("lib/python*/site-packages"))
+    (site / "tools.pth").write_text("\n".join(path for path in sys.path if path))
+    return folder / "bin/python"
 
 
 def forget_old() -> None:

@@ -6,8 +6,8 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
-import needs
 import pytest
+import sharing
 from ethosu_tools import pool, qemu
 from ethosu_tools.errors import InputError
 
@@ -290,15 +290,7 @@ def test_board_and_runner_share_a_board(users_pytest, machine, small_models, com
 @pytest.fixture(scope="module")
 def embedded(tmp_path_factory):
     """Python of an environment with pytest-embedded and these tools."""
-    folder = tmp_path_factory.mktemp("embedded")
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    install = [folder / "bin/python", "-m", "pip", "install", "-q", "pytest-embedded-serial==2.9.3"]
-    done = subprocess.run(install, capture_output=True, text=True)
-    if done.returncode != 0:
-        needs.missing(f"NOT TESTED WITH pytest-embedded: {done.stderr.strip()[-200:]}")
-    site = next(folder.glob("lib/python*/site-packages"))
-    (site / "tools.pth").write_text("\n".join(path for path in sys.path if path))
-    return folder / "bin/python"
+    return sharing.python_with(tmp_path_factory.mktemp("embedded"), "pytest-embedded-serial==2.9.3")
 
 
 @pytest.mark.slow

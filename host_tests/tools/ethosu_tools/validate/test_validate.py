@@ -9,9 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-import needs
 import numpy as np
 import pytest
+import sharing
 from ethosu_tools import oracle, qemu
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.tflite import Tensor
@@ -194,15 +194,7 @@ def test_killed_in_the_midst_it_goes_on(cnn, data_set, tmp_path, count):
 @pytest.fixture(scope="module")
 def dask_python(tmp_path_factory):
     """Python of an environment with Dask and these tools."""
-    folder = tmp_path_factory.mktemp("dask")
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    install = [folder / "bin/python", "-m", "pip", "install", "-q", "distributed==2026.8.0"]
-    done = subprocess.run(install, capture_output=True, text=True)
-    if done.returncode != 0:
-        needs.missing(f"NOT TESTED WITH DASK: {done.stderr.strip()[-200:]}")
-    site = next(folder.glob("lib/python*/site-packages"))
-    (site / "tools.pth").write_text("\n".join(path for path in sys.path if path))
-    return folder / "bin/python"
+    return sharing.python_with(tmp_path_factory.mktemp("dask"), "distributed==2026.8.0")
 
 
 CLUSTER = """\
