@@ -31,13 +31,8 @@ SOURCES = (
     "build/examples/*",
     "modules/ethosu/runtime/executorch/operators.def",
 )
-# Module of the firmware: its stub.
-STUBS = {
-    "emulator": "firmware/emulator/emulator.pyi",
-    "ethosu": "modules/ethosu/ethosu.pyi",
-    "ethosu_audio": "modules/ethosu/ethosu_audio.pyi",
-    "ethosu_image": "modules/ethosu/ethosu_image.pyi",
-}
+# Stubs of the firmware's modules, which have the modules' names.
+STUBS = ("modules/ethosu/*.pyi", "firmware/emulator/*.pyi")
 # Of Vela, whose package has the name of the module, the checker reads the sources.
 PARTIAL = "partial\n"
 # The date of all files in it, unless SOURCE_DATE_EPOCH says another: 2026-01-01.
@@ -85,10 +80,10 @@ def fill(tree: Path, root: Path, machine: str | None = None) -> list[str]:
 
 def add_stubs(tools: Path, root: Path) -> None:
     """Lay the stubs out where type checkers and editors look."""
-    for module, stub in STUBS.items():
-        folder = tools / f"{module}-stubs"
+    for stub in (file for pattern in STUBS for file in sorted(root.glob(pattern))):
+        folder = tools / f"{stub.stem}-stubs"
         folder.mkdir()
-        shutil.copyfile(root / stub, folder / "__init__.pyi")
+        shutil.copyfile(stub, folder / "__init__.pyi")
         (folder / "py.typed").write_text(PARTIAL)
 
 
