@@ -19,6 +19,7 @@ enum {
     PROGRAM_SEGMENTS = 4,
     PROGRAM_CONSTANTS = 5,
     PROGRAM_NAMED = 7,
+    UNION_TYPE = 0,
     UNION_TABLE = 1,
     CALL_ARGUMENTS = 1,
     TENSOR_SIZES = 2,
@@ -33,14 +34,20 @@ enum { HEADER_AT = 8, HEADER_BYTES = 32, BLOCK_HEADER = 32, BLOCK_SIZE_AT = 16 }
 
 #define MOST_VALUES 100u
 
+static struct fb_table get_value(struct program *program, uint32_t index,
+                                 enum program_value_type *type)
+{
+    struct fb_table value = fb_table_at(&program->fb, &program->method.values, index);
+    *type = fb_get_u8(&program->fb, &value, UNION_TYPE, 0);
+    return fb_get_table(&program->fb, &value, UNION_TABLE);
+}
+
 static struct fb_table any_value(struct program *program, enum program_value_type *type)
 {
-    struct program_value value = {0};
-    if (program->values.count != 0) {
-        program_get_value(program, draw(program->values.count), &value);
-    }
-    *type = value.type;
-    return value.table;
+    const struct fb_vector *values = &program->method.values;
+    *type = 0;
+    return values->count == 0 ? (struct fb_table){0}
+                              : get_value(program, draw(values->count), type);
 }
 
 static void change_instruction(struct program *program)
@@ -104,10 +111,10 @@ static void change_dimension(struct program *program)
     }
     uint32_t old = fb_u32_at(fb, &sizes, draw(sizes.count));
     uint32_t value = boundary(old);
-    for (uint32_t i = 0; i < program->values.count && i < MOST_VALUES; i++) {
-        struct program_value other;
-        if (program_get_value(program, i, &other) && other.type == PROGRAM_TENSOR) {
-            sizes = fb_get_vector(fb, &other.table, TENSOR_SIZES, 4);
+    for (uint32_t i = 0; i < program->method.values.count && i < MOST_VALUES; i++) {
+        struct fb_table other = get_value(program, i, &type);
+        if (type == PROGRAM_TENSOR) {
+            sizes = fb_get_vector(fb, &other, TENSOR_SIZES, 4);
             change_sizes(fb, &sizes, old, value);
         }
     }
@@ -115,13 +122,14 @@ static void change_dimension(struct program *program)
 
 static void change_ends(struct program *program)
 {
-    change_vector(&program->fb, draw(2) ? &program->inputs : &program->outputs);
+    change_vector(&program->fb, draw(2) ? &program->method.inputs : &program->method.outputs);
 }
 
 /** Sizes of planned buffers, segments, where constants lie, the extended header. */
 static void change_memory(struct program *program)
 {
     struct flatbuffer *fb = &program->fb;
+    struct fb_table root = fb_root(fb);
     struct fb_table table;
     struct fb_vector words;
     switch (draw(5)) {
@@ -129,19 +137,19 @@ static void change_memory(struct program *program)
         set_word(fb, HEADER_AT + 4 * draw(HEADER_BYTES / 4));
         return;
     case 1:
-        table = any_of(fb, &program->root, PROGRAM_SEGMENTS);
+        table = any_of(fb, &root, PROGRAM_SEGMENTS);
         change_field(fb, &table);
         return;
     case 2:
-        table = any_of(fb, &program->root, PROGRAM_NAMED);
+        table = any_of(fb, &root, PROGRAM_NAMED);
         change_field(fb, &table);
         return;
     case 3:
-        table = fb_get_table(fb, &program->root, PROGRAM_CONSTANTS);
+        table = fb_get_table(fb, &root, PROGRAM_CONSTANTS);
         words = fb_get_vector(fb, &table, SUBSEGMENTS_OFFSETS, 8);
         break;
     default:
-        words = program->buffer_sizes;
+        words = program->method.buffer_sizes;
         break;
     }
     words.count *= 2; // they have 64 bits
@@ -171,8 +179,8 @@ static void change_delegate(struct program *program)
     struct program_bytes backend;
     struct program_bytes data = {0};
     uint32_t at = 0;
-    if (program->delegates.count == 0 ||
-        !program_get_delegate(program, draw(program->delegates.count), &backend, &data)) {
+    if (program->method.delegates.count == 0 ||
+        !program_get_delegate(program, draw(program->method.delegates.count), &backend, &data)) {
         return;
     }
     for (uint32_t skipped = draw(8); data.size - at > BLOCK_HEADER; skipped--) {
@@ -213,8 +221,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     if (any || size < 64 || !program_open(&program, data, (uint32_t)size)) {
         return LLVMFuzzerMutate(data, size, max_size);
     }
-    program_choose(&program,
-                   program.methods.count == 0 || draw(8) ? 0 : draw(program.methods.count));
+    program_choose(&program, program.root.methods.count == 0 || draw(8)
+                                 ? 0
+                                 : draw(program.root.methods.count));
     for (uint32_t changes = 1 + draw(MOST_CHANGES); changes > 0; changes--) {
         program.fb.bad = false; // it was damaged before: then it is read as far as possible
         (DELEGATES ? change_delegate : kinds[draw(sizeof kinds / sizeof kinds[0])])(&program);

@@ -27,4 +27,10 @@ static inline bool checked_range(uint64_t start, uint64_t size, uint64_t limit)
     return size <= limit && start <= limit - size;
 }
 
+/** The same in 32 bits. */
+static inline bool checked_inside(uint32_t start, uint32_t size, uint32_t limit)
+{
+    return size <= limit && start <= limit - size;
+}
+
 #endif

@@ -20,11 +20,11 @@ uint8_t fb_u8(struct flatbuffer *fb, uint32_t position)
     return 0;
 }
 
-/** 16 bits at a position that was checked. */
-static uint32_t known_u16(const struct flatbuffer *fb, uint32_t position)
+/** 16 bits at an address that was checked. */
+static uint32_t fb_half(const uint8_t *at)
 {
     uint16_t value;
-    memcpy(&value, fb->data + position, sizeof value);
+    memcpy(&value, at, sizeof value);
     return value;
 }
 
@@ -46,8 +46,7 @@ uint64_t fb_u64(struct flatbuffer *fb, uint32_t position)
     return 0;
 }
 
-/** Target of the forward offset stored at `position`: 4 bytes inside the file, or 0. */
-static uint32_t follow(struct flatbuffer *fb, uint32_t position)
+static inline uint32_t follow(struct flatbuffer *fb, uint32_t position)
 {
     uint32_t last = fb->size - 4;
     if (position <= last) {
@@ -60,22 +59,32 @@ static uint32_t follow(struct flatbuffer *fb, uint32_t position)
     return 0;
 }
 
-static struct fb_table table_from(struct flatbuffer *fb, uint32_t place)
+uint32_t fb_follow(struct flatbuffer *fb, uint32_t position)
 {
-    uint32_t position = follow(fb, place);
+    return follow(fb, position);
+}
+
+/** The table at a position that was followed to. */
+static inline struct fb_table open_table(struct flatbuffer *fb, uint32_t position)
+{
     if (position == 0) {
         return (struct fb_table){0};
     }
     // The vtable may be before or behind its table; a wrap-around ends outside the file.
     uint32_t vtable = position - fb_known_u32(fb, position);
     if (vtable <= fb->size - 2) {
-        uint32_t size = known_u16(fb, vtable);
+        uint32_t size = fb_half(fb->data + vtable);
         if (size <= fb->size - vtable) {
             return (struct fb_table){position, vtable, size};
         }
     }
     mark_bad(fb, vtable);
     return (struct fb_table){0};
+}
+
+static struct fb_table table_from(struct flatbuffer *fb, uint32_t place)
+{
+    return open_table(fb, follow(fb, place));
 }
 
 struct fb_table fb_root(struct flatbuffer *fb)
@@ -90,7 +99,7 @@ static uint32_t field_position(struct flatbuffer *fb, const struct fb_table *tab
     if (slot + 2 > table->vtable_size) {
         return 0;
     }
-    uint32_t offset = known_u16(fb, table->vtable + slot);
+    uint32_t offset = fb_half(fb->data + table->vtable + slot);
     return offset == 0 ? 0 : table->position + offset;
 }
 
@@ -106,13 +115,6 @@ uint32_t fb_get_u32(struct flatbuffer *fb, const struct fb_table *table, uint32_
 {
     uint32_t position = field_position(fb, table, field);
     return position == 0 ? fallback : fb_u32(fb, position);
-}
-
-uint64_t fb_get_u64(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
-                    uint64_t fallback)
-{
-    uint32_t position = field_position(fb, table, field);
-    return position == 0 ? fallback : fb_u64(fb, position);
 }
 
 struct fb_table fb_get_table(struct flatbuffer *fb, const struct fb_table *table, uint32_t field)
@@ -162,4 +164,92 @@ uint64_t fb_u64_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32
         return 0;
     }
     return fb_u64(fb, vector->position + 8 * index);
+}
+
+uint32_t fb_element(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index)
+{
+    if (index >= vector->count) {
+        mark_bad(fb, vector->position);
+        return 0;
+    }
+    return follow(fb, vector->position + 4 * index);
+}
+
+/** Mark a field as malformed, and write zeros for it. */
+static uint32_t *bad_field(struct flatbuffer *fb, uint32_t at, uint32_t kind, uint32_t *out)
+{
+    mark_bad(fb, at);
+    out[0] = 0;
+    if (kind == FB_KIND_LONG || kind >= FB_KIND_BYTES) {
+        *++out = 0;
+    }
+    return out + 1;
+}
+
+void fb_read(struct flatbuffer *fb, uint32_t position, const uint8_t *fields, void *result)
+{
+    const struct fb_table table = open_table(fb, position);
+    const uint8_t *const data = fb->data;
+    const uint8_t *const vtable = data + table.vtable;
+    const uint32_t last = fb->size - 4;
+    const uint32_t slots = table.vtable_size / 2;
+    uint32_t *out = result;
+    for (;;) {
+        const uint32_t field = *fields++;
+        const uint32_t kind = field & 7;
+        const uint32_t slot = field >> 3;
+        const uint32_t offset = slot < slots ? fb_half(vtable + 2 * slot) : 0;
+        uint32_t at = position + offset;
+        if (offset == 0 || at > last) {
+            if (kind == FB_KIND_END) {
+                return;
+            }
+            if (offset == 0) {
+                *out++ = 0;
+                if (kind == FB_KIND_LONG || kind >= FB_KIND_BYTES) {
+                    *out++ = 0;
+                }
+            } else if (kind == FB_KIND_BYTE && at < fb->size) {
+                *out++ = data[at];
+            } else {
+                out = bad_field(fb, at, kind, out);
+            }
+            continue;
+        }
+        uint32_t value = fb_word(data + at);
+        switch (kind) {
+        case FB_KIND_BYTE:
+            *out++ = (uint8_t)value;
+            continue;
+        case FB_KIND_WORD:
+            *out++ = value;
+            continue;
+        case FB_KIND_LONG:
+            out[0] = value;
+            out[1] = fb_u32(fb, at + 4);
+            out += 2;
+            continue;
+        case FB_KIND_END:
+            return;
+        default:
+            break;
+        }
+        if (value > last - at) {
+            out = bad_field(fb, at, kind, out);
+            continue;
+        }
+        at += value;
+        if (kind == FB_KIND_TABLE) {
+            *out++ = at;
+            continue;
+        }
+        uint32_t count = fb_word(data + at);
+        if (count > (last - at) >> (kind - FB_KIND_BYTES)) {
+            out = bad_field(fb, at, kind, out);
+            continue;
+        }
+        out[0] = at + 4;
+        out[1] = count;
+        out += 2;
+    }
 }

@@ -34,12 +34,64 @@ struct fb_vector {
     uint32_t count;
 };
 
+/** A number of 64 bits. */
+struct fb_long {
+    uint32_t low;
+    uint32_t high;
+};
+
+static inline uint64_t fb_long_value(struct fb_long number)
+{
+    return number.low | (uint64_t)number.high << 32;
+}
+
+/** Kinds of fields; that of a vector is 4 + log2 of the bytes of an element. */
+enum fb_kind {
+    FB_KIND_BYTE,
+    FB_KIND_WORD,
+    FB_KIND_LONG,
+    FB_KIND_TABLE,
+    FB_KIND_BYTES,
+    FB_KIND_END,
+    FB_KIND_WORDS,
+    FB_KIND_LONGS
+};
+
+/**
+ * What fb_read() reads of a table: a list of fields, and FB_END. The result is a structure with a
+ * member for each, in this order; it is 0 for what is absent or malformed.
+ */
+#define FB_FIELD(number, kind) (uint8_t)(((number) + 2) << 3 | (kind))
+#define FB_BYTE(number) FB_FIELD(number, FB_KIND_BYTE)   /**< uint32_t */
+#define FB_WORD(number) FB_FIELD(number, FB_KIND_WORD)   /**< uint32_t */
+#define FB_LONG(number) FB_FIELD(number, FB_KIND_LONG)   /**< struct fb_long */
+#define FB_TABLE(number) FB_FIELD(number, FB_KIND_TABLE) /**< uint32_t: its position */
+#define FB_BYTES(number) FB_FIELD(number, FB_KIND_BYTES) /**< struct fb_vector: of bytes, text */
+#define FB_WORDS(number) FB_FIELD(number, FB_KIND_WORDS) /**< of 32 bits each, or of tables */
+#define FB_LONGS(number) FB_FIELD(number, FB_KIND_LONGS) /**< of 64 bits each */
+#define FB_END FB_FIELD(29, FB_KIND_END)
+
+/** Read fields of the table at a position that one of these functions found; 0: it is absent. */
+void fb_read(struct flatbuffer *fb, uint32_t table, const uint8_t *fields, void *result);
+
+/** Target of the forward offset stored at `position`: 4 bytes inside the file, or 0. */
+uint32_t fb_follow(struct flatbuffer *fb, uint32_t position);
+
+/** Position of a table of a vector of them; marks the reader bad when there is none. */
+uint32_t fb_element(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);
+
+/** 32 bits at an address that was checked. */
+static inline uint32_t fb_word(const void *at)
+{
+    uint32_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
 /** 32 bits at a position that was checked, such as that of a vector's element. */
 static inline uint32_t fb_known_u32(const struct flatbuffer *fb, uint32_t position)
 {
-    uint32_t value;
-    memcpy(&value, fb->data + position, sizeof value);
-    return value;
+    return fb_word(fb->data + position);
 }
 
 /** Are the four bytes there these? */
@@ -64,9 +116,6 @@ uint8_t fb_get_u8(struct flatbuffer *fb, const struct fb_table *table, uint32_t 
                   uint8_t fallback);
 uint32_t fb_get_u32(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
                     uint32_t fallback);
-
-uint64_t fb_get_u64(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
-                    uint64_t fallback);
 
 /** Field that is a table. */
 struct fb_table fb_get_table(struct flatbuffer *fb, const struct fb_table *table, uint32_t field);

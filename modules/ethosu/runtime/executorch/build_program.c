@@ -14,15 +14,13 @@
 /** Name of the operator that an instruction calls. */
 static struct program_bytes name_of(struct program_builder *program)
 {
-    struct program_instruction call;
+    const struct program_instruction *call =
+        program_get_instruction(&program->program, program->instruction);
     struct program_bytes name = {0};
-    struct program_bytes overload;
-    if (program_get_instruction(&program->program, program->instruction, &call)) {
-        if (call.type == PROGRAM_KERNEL_CALL) {
-            program_get_operator(&program->program, call.index, &name, &overload);
-        } else if (call.type == PROGRAM_DELEGATE_CALL) {
-            name = (struct program_bytes){(const uint8_t *)"delegate", 8};
-        }
+    if (call != NULL && call->type == PROGRAM_KERNEL_CALL) {
+        program_get_operator(&program->program, call->index, &name);
+    } else if (call != NULL && call->type == PROGRAM_DELEGATE_CALL) {
+        name = (struct program_bytes){(const uint8_t *)"delegate", 8};
     }
     return name;
 }
@@ -54,6 +52,7 @@ static int refuse_tensor(struct program_builder *program, uint32_t value,
 {
     static const char *const sentences[] = {
         [PROGRAM_TENSOR_NONE] = "is no tensor",
+        [PROGRAM_TENSOR_MANY] = "is no tensor",
         [PROGRAM_TENSOR_TYPE] = "has a type that this runtime lacks",
         [PROGRAM_TENSOR_DYNAMIC] = "has a dynamic shape: export it with static shapes",
         [PROGRAM_TENSOR_SHAPE] = "has more than 8 dimensions, or sizes and order contradict",
@@ -74,29 +73,40 @@ static int refuse_tensor(struct program_builder *program, uint32_t value,
 
 /* ---- memory ---- */
 
+int program_tensor(struct program_builder *program, uint32_t value,
+                   const struct program_tensor **tensor)
+{
+    enum program_tensor_fault fault = program_get_tensor(&program->program, value, tensor);
+    return fault == PROGRAM_TENSOR_OK ? ETHOSU_MODEL_OK : refuse_tensor(program, value, fault);
+}
+
+/** Arena offset of a planned tensor. */
+static uint32_t offset_of(const struct program_builder *program, uint32_t value,
+                          const struct program_tensor *tensor)
+{
+    for (uint32_t i = 0; i < program->in_place_count; i++) {
+        const struct in_place *place = &program->in_place[i];
+        if (place->value == value) {
+            return program->regions[place->region] + place->offset;
+        }
+    }
+    return program->buffers[tensor->buffer - 1] + tensor->offset;
+}
+
 int program_operand(struct program_builder *program, uint32_t value,
                     struct program_operand *operand)
 {
-    struct program_tensor *tensor = &operand->tensor;
-    enum program_tensor_fault fault = program_get_tensor(&program->program, value, tensor);
-    if (fault != PROGRAM_TENSOR_OK) {
-        return refuse_tensor(program, value, fault);
-    }
+    const struct program_tensor *tensor;
+    TRY(program_tensor(program, value, &tensor));
+    operand->tensor = *tensor;
     operand->value = value;
     if (tensor->buffer == 0) {
         operand->data = (void *)(uintptr_t)tensor->data; // nothing is written there: see the calls
         bool aligned = (uintptr_t)tensor->data % ethosu_model_type_size(tensor->type) == 0;
         return aligned ? ETHOSU_MODEL_OK : refuse_tensor(program, value, PROGRAM_TENSOR_ALIGNMENT);
     }
-    uint32_t offset = program->buffers[tensor->buffer - 1] + tensor->offset;
-    for (uint32_t i = 0; i < program->in_place_count; i++) {
-        const struct in_place *place = &program->in_place[i];
-        if (place->value == value) {
-            offset = program->regions[place->region] + place->offset;
-        }
-    }
-    operand->offset = offset;
-    operand->data = build_address(program->builder, offset);
+    operand->offset = offset_of(program, value, tensor);
+    operand->data = build_address(program->builder, operand->offset);
     return ETHOSU_MODEL_OK;
 }
 
@@ -104,8 +114,8 @@ int program_operand(struct program_builder *program, uint32_t value,
 static int reserve_buffers(struct program_builder *program)
 {
     struct program *file = &program->program;
-    for (uint32_t i = 1; i < file->buffer_sizes.count; i++) {
-        uint64_t size = fb_u64_at(&file->fb, &file->buffer_sizes, i);
+    for (uint32_t i = 1; i < file->method.buffer_sizes.count; i++) {
+        uint64_t size = fb_u64_at(&file->fb, &file->method.buffer_sizes, i);
         if (size > INT32_MAX) {
             return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
                              "planned buffer %u has more than 2 GB", (unsigned)i);
@@ -132,14 +142,14 @@ static int reserve_regions(struct program_builder *program)
 
 static int measure_delegates(struct program_builder *program)
 {
-    struct program_instruction call;
     for (uint32_t i = 0; i < program->program.instructions.count; i++) {
+        const struct program_instruction *call = program_get_instruction(&program->program, i);
         TRY(build_work(program->builder, 1));
-        if (!program_get_instruction(&program->program, i, &call)) {
+        if (call == NULL) {
             return refuse_damage(program);
         }
-        if (call.type == PROGRAM_DELEGATE_CALL) {
-            TRY(delegate_measure(program, i, &call));
+        if (call->type == PROGRAM_DELEGATE_CALL) {
+            TRY(delegate_measure(program, i, call));
         }
     }
     return ETHOSU_MODEL_OK;
@@ -147,23 +157,23 @@ static int measure_delegates(struct program_builder *program)
 
 static int build_instruction(struct program_builder *program, uint32_t index)
 {
-    struct program_instruction call;
+    struct program_instruction *call = program_get_instruction(&program->program, index);
     program->instruction = index;
     program->builder->operator_index = index;
     control_arrive(program, index);
     TRY(build_work(program->builder, WORK_OF_OPERATOR));
-    if (!program_get_instruction(&program->program, index, &call)) {
+    if (call == NULL) {
         return refuse_damage(program);
     }
-    switch (call.type) {
+    switch (call->type) {
     case PROGRAM_KERNEL_CALL:
-        return program_operator(program, &call);
+        return program_operator(program, call);
     case PROGRAM_DELEGATE_CALL:
-        return delegate_build(program, index, &call);
+        return delegate_build(program, index, call);
     case PROGRAM_MOVE_CALL:
-        return control_move(program, &call);
+        return control_move(program, call);
     case PROGRAM_JUMP_FALSE_CALL:
-        return control_jump(program, &call);
+        return control_jump(program, call);
     case PROGRAM_FREE_CALL:
         return ETHOSU_MODEL_OK; // planned memory is not freed
     default:
@@ -177,20 +187,20 @@ static int build_instruction(struct program_builder *program, uint32_t index)
 static int build_buffer(struct program_builder *program, uint32_t value,
                         struct ethosu_model_buffer *buffer)
 {
-    struct program_operand operand;
-    TRY(build_work(program->builder, 1));
-    TRY(program_operand(program, value, &operand));
+    const struct program_tensor *tensor;
+    TRY(program_tensor(program, value, &tensor));
     if (value > UINT16_MAX) {
         return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
                          "value %u, an input or output: at most 65535 expected", (unsigned)value);
     }
-    if (operand.tensor.buffer == 0) {
+    if (tensor->buffer == 0) {
         return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
                          "value %u, an input or output, is constant", (unsigned)value);
     }
     if (buffer != NULL) {
-        *buffer = (struct ethosu_model_buffer){operand.data, operand.tensor.size, (uint16_t)value,
-                                               (uint16_t)operand.tensor.type};
+        void *data = build_address(program->builder, offset_of(program, value, tensor));
+        *buffer = (struct ethosu_model_buffer){data, tensor->size, (uint16_t)value,
+                                               (uint16_t)tensor->type};
     }
     return ETHOSU_MODEL_OK;
 }
@@ -198,20 +208,19 @@ static int build_buffer(struct program_builder *program, uint32_t value,
 static int build_io(struct program_builder *program)
 {
     struct program *file = &program->program;
-    const struct fb_vector *lists[] = {&file->inputs, &file->outputs};
+    const uint32_t inputs = file->method.inputs.count;
+    const uint32_t outputs = file->method.outputs.count;
     struct ethosu_model_buffer *next;
-    if ((uint64_t)file->inputs.count + file->outputs.count > PROGRAM_MAX_ENDS) {
+    if (inputs + outputs > PROGRAM_MAX_ENDS) { // both lists are in the file: no wrap-around
         return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
-                         "%u inputs and %u outputs, at most %u together expected",
-                         (unsigned)file->inputs.count, (unsigned)file->outputs.count,
-                         PROGRAM_MAX_ENDS);
+                         "%u inputs and %u outputs, at most %u together expected", (unsigned)inputs,
+                         (unsigned)outputs, PROGRAM_MAX_ENDS);
     }
-    TRY(build_counts(program->builder, file->inputs.count, file->outputs.count, &next));
-    for (int list = 0; list < 2; list++) {
-        for (uint32_t i = 0; i < lists[list]->count; i++) {
-            TRY(build_buffer(program, fb_u32_at(&file->fb, lists[list], i), next));
-            next = next == NULL ? NULL : next + 1;
-        }
+    TRY(build_counts(program->builder, inputs, outputs, &next));
+    for (uint32_t i = 0; i < inputs + outputs; i++) {
+        const struct fb_vector *list = i < inputs ? &file->method.inputs : &file->method.outputs;
+        uint32_t at = list->position + 4 * (i < inputs ? i : i - inputs);
+        TRY(build_buffer(program, fb_known_u32(&file->fb, at), next == NULL ? NULL : next + i));
     }
     return ETHOSU_MODEL_OK;
 }
@@ -222,8 +231,9 @@ static int build_io(struct program_builder *program)
 static int build_initial(struct program_builder *program, uint32_t value)
 {
     struct program_operand operand;
-    if (program_get_tensor(&program->program, value, &operand.tensor) != PROGRAM_TENSOR_OK ||
-        operand.tensor.buffer == 0 || operand.tensor.data == NULL) {
+    const struct program_tensor *tensor;
+    if (program_get_tensor(&program->program, value, &tensor) != PROGRAM_TENSOR_OK ||
+        tensor->buffer == 0 || tensor->data == NULL) {
         program->program.fb.bad = false; // who uses the value refuses it
         return ETHOSU_MODEL_OK;
     }
@@ -245,11 +255,11 @@ static int build_state(struct program_builder *program)
     if (!program->keeps_state) {
         return ETHOSU_MODEL_OK;
     }
-    for (uint32_t i = 1; i < file->buffer_sizes.count; i++) {
-        uint32_t size = (uint32_t)fb_u64_at(&file->fb, &file->buffer_sizes, i);
+    for (uint32_t i = 1; i < file->method.buffer_sizes.count; i++) {
+        uint32_t size = (uint32_t)fb_u64_at(&file->fb, &file->method.buffer_sizes, i);
         TRY(build_fill(program->builder, program->buffers[i - 1], size, 0));
     }
-    for (uint32_t i = 0; i < file->values.count; i++) {
+    for (uint32_t i = 0; i < file->method.values.count; i++) {
         TRY(build_work(program->builder, 1));
         TRY(build_initial(program, i));
     }
@@ -265,16 +275,16 @@ static int open_program(struct program_builder *program, const struct ethosu_mod
     if (!program_open(file, source->file, (uint32_t)source->file_size)) {
         return refuse_damage(program);
     }
-    if (file->methods.count > PROGRAM_MAX_METHODS) {
+    if (file->root.methods.count > PROGRAM_MAX_METHODS) {
         return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
                          "the program has %u methods, at most %u expected",
-                         (unsigned)file->methods.count, PROGRAM_MAX_METHODS);
+                         (unsigned)file->root.methods.count, PROGRAM_MAX_METHODS);
     }
-    uint32_t method = program_find_method(file, name, (uint32_t)strlen(name));
+    uint32_t method = program_find_method(file, name);
     if (method == UINT32_MAX) {
         return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
                          "the program has no method %s, but %u others", name,
-                         (unsigned)file->methods.count);
+                         (unsigned)file->root.methods.count);
     }
     program->builder->model->method = (uint8_t)method;
     if (!program_choose(file, method)) {
@@ -282,10 +292,10 @@ static int open_program(struct program_builder *program, const struct ethosu_mod
                             : error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
                                         "method %s has more than one chain of instructions", name);
     }
-    if (file->buffer_sizes.count > PROGRAM_MAX_BUFFERS + 1) {
+    if (file->method.buffer_sizes.count > PROGRAM_MAX_BUFFERS + 1) {
         return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
                          "%u planned buffers, at most %u expected",
-                         (unsigned)file->buffer_sizes.count - 1, PROGRAM_MAX_BUFFERS);
+                         (unsigned)file->method.buffer_sizes.count - 1, PROGRAM_MAX_BUFFERS);
     }
     return ETHOSU_MODEL_OK;
 }

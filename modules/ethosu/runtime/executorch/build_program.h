@@ -101,7 +101,11 @@ struct program_operand {
 /** Refuse the program because of the current instruction: "instruction 4 (NAME): why". */
 int program_refuse(struct program_builder *program, int status, const char *why);
 
-/** Read a value that must be a tensor, and find its memory. */
+/** Read a value that must be a tensor, which stays known as program_get_tensor() says. */
+int program_tensor(struct program_builder *program, uint32_t value,
+                   const struct program_tensor **tensor);
+
+/** The same, and find its memory. */
 int program_operand(struct program_builder *program, uint32_t value,
                     struct program_operand *operand);
 
@@ -133,13 +137,13 @@ int control_jump(struct program_builder *program, const struct program_instructi
 void control_arrive(struct program_builder *program, uint32_t instruction);
 
 /** Add the steps of an operator's call. */
-int program_operator(struct program_builder *program, const struct program_instruction *call);
+int program_operator(struct program_builder *program, struct program_instruction *call);
 
 /**
  * Arguments that an operator writes, at the end of its list: the result, which
  * is there twice, and scratch before it. 0: there is no such operator here.
  */
-uint32_t program_written(struct program_builder *program, const struct program_instruction *call);
+uint32_t program_written(struct program_builder *program, struct program_instruction *call);
 
 const void *program_get_metadata(const struct ethosu_model *model, const char *name,
                                  uint32_t *size);

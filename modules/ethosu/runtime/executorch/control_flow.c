@@ -28,7 +28,7 @@ int control_move(struct program_builder *program, const struct program_instructi
 {
     struct program_operand from;
     struct program_operand to;
-    TRY(program_operand(program, call->index, &from));
+    TRY(program_operand(program, call->first, &from));
     TRY(program_operand(program, call->second, &to));
     bool right = to.tensor.buffer != 0 && from.tensor.type == to.tensor.type &&
                  from.tensor.rank == to.tensor.rank;
@@ -53,8 +53,8 @@ int control_jump(struct program_builder *program, const struct program_instructi
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
                               "it jumps backwards, or behind the end");
     }
-    if (!program_get_bool(file, call->index, &is_true)) {
-        TRY(program_operand(program, call->index, &condition));
+    if (!program_get_bool(file, call->first, &is_true)) {
+        TRY(program_operand(program, call->first, &condition));
         if (condition.tensor.type != ETHOSU_TYPE_BOOL) {
             return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its condition is no bool");
         }

@@ -178,11 +178,10 @@ int prepare_view(struct program_builder *program, const struct fb_vector *argume
 static int get_bound(struct program_builder *program, const struct fb_vector *arguments,
                      uint32_t index, int64_t fallback, int64_t size, int64_t *bound)
 {
-    struct program_value value;
     uint32_t argument = fb_u32_at(&program->program.fb, arguments, index);
     *bound = fallback;
-    if (!program_get_value(&program->program, argument, &value) ||
-        (value.type != PROGRAM_NULL && !program_get_int(&program->program, argument, bound))) {
+    if (program_get_type(&program->program, argument) != PROGRAM_NULL &&
+        !program_get_int(&program->program, argument, bound)) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its start or end is no number");
     }
     *bound = *bound < 0 && *bound >= -size ? *bound + size : *bound;

@@ -26,12 +26,12 @@ static int find_external(struct program_builder *program, struct vela_binary *bi
 {
     struct program_bytes file = program->data_file;
     struct program_bytes *content = &binary->blocks[block];
-    if (!binary->external[block]) {
+    if (!(binary->external >> block & 1)) {
         return ETHOSU_MODEL_OK;
     }
     // A file may name its entries again and again: each look is work.
     uint32_t each = 1 + content->size / 128;
-    uint32_t named = program_count_named(&program->program);
+    uint32_t named = program->program.root.named.count;
     TRY(build_work(program->builder, kernel_bytes(named, each)));
     if (program_get_named(&program->program, *content, content)) {
         return ETHOSU_MODEL_OK;
@@ -45,8 +45,6 @@ static int find_external(struct program_builder *program, struct vela_binary *bi
                               ? "its data is in another file (.ptd), which was not given"
                               : "the data file (.ptd) has not the data that it names");
 }
-
-static const char backend_name[] = "EthosUBackend";
 
 int delegate_open(struct program_builder *program, uint32_t instruction,
                   const struct program_instruction *call)
@@ -66,8 +64,7 @@ int delegate_open(struct program_builder *program, uint32_t instruction,
     if (!program_get_delegate(&program->program, call->index, &backend, &data)) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its delegate is malformed");
     }
-    if (backend.size != sizeof backend_name - 1 ||
-        memcmp(backend.data, backend_name, backend.size) != 0) {
+    if (!program_is_text(backend, "EthosUBackend")) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
                               "its backend is not EthosUBackend");
     }
@@ -101,7 +98,8 @@ static int work_of_arguments(struct program_builder *program,
 /** Input or output of a delegate: where the NPU has it, and the program's tensor. */
 struct delegate_io {
     struct vela_io npu;
-    struct program_operand operand;
+    const struct program_tensor *tensor; /**< known until another one is read */
+    uint32_t value;
     bool is_output;
 };
 
@@ -134,9 +132,9 @@ static int get_io(struct program_builder *program, uint32_t index, struct delega
         return refuse_io(program, index, "last byte in scratch at",
                          end > UINT32_MAX ? UINT32_MAX : (uint32_t)end, binary->scratch_size);
     }
-    uint32_t value = fb_u32_at(&program->program.fb, &program->opened.arguments, index);
-    TRY(program_operand(program, value, &io->operand));
-    const struct program_tensor *tensor = &io->operand.tensor;
+    io->value = fb_u32_at(&program->program.fb, &program->opened.arguments, index);
+    TRY(program_tensor(program, io->value, &io->tensor));
+    const struct program_tensor *tensor = io->tensor;
     if (io->is_output) {
         return tensor->buffer != 0
                    ? ETHOSU_MODEL_OK
@@ -198,19 +196,19 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
 static void note_place(struct program_builder *program, const struct delegate_io *io,
                        uint32_t argument, uint32_t before)
 {
-    const struct program_tensor *tensor = &io->operand.tensor;
+    const struct program_tensor *tensor = io->tensor;
     uint32_t count = program->in_place_count;
     bool possible = tensor->buffer != 0 && tensor->data == NULL && io->npu.size == tensor->size &&
                     io->npu.offset % ethosu_model_type_size(tensor->type) == 0;
     for (uint32_t i = count; i-- > 0 && program->in_place[i].call == program->last_delegate;) {
         // One tensor has one place; a copy makes the other one.
-        possible = possible && program->in_place[i].value != io->operand.value;
+        possible = possible && program->in_place[i].value != io->value;
     }
     if (!possible || count == PROGRAM_MAX_IN_PLACE) {
         return;
     }
     struct in_place *place = &program->in_place[program->in_place_count++];
-    place->value = io->operand.value;
+    place->value = io->value;
     place->buffer = tensor->buffer;
     place->start = tensor->offset;
     place->size = tensor->size;
@@ -272,12 +270,13 @@ static int run_adjust(const struct kernel_call *call)
 
 static const struct kernel adjust_kernel = {.run = run_adjust};
 
-static int add_adjust(struct program_builder *program, const struct delegate_io *io)
+static int add_adjust(struct program_builder *program, const struct delegate_io *io,
+                      const struct program_operand *operand)
 {
     struct adjust adjust = {
-        .layout = {.tensor = io->operand.data,
-                   .tensor_bytes = io->operand.tensor.size,
-                   .tensor_element = ethosu_model_type_size(io->operand.tensor.type),
+        .layout = {.tensor = operand->data,
+                   .tensor_bytes = operand->tensor.size,
+                   .tensor_element = ethosu_model_type_size(operand->tensor.type),
                    .source = build_address(program->builder, offset_of(program, io)),
                    .source_bytes = io->npu.size,
                    .element = io->npu.element_size},
@@ -309,17 +308,19 @@ static int add_copies(struct program_builder *program, uint32_t first, uint32_t 
 {
     for (uint32_t i = first; i < end; i++) {
         struct delegate_io io;
+        struct program_operand operand;
         if (is_in_place(program, i)) {
             continue;
         }
         TRY(get_io(program, i, &io));
+        TRY(program_operand(program, io.value, &operand));
         void *npu = build_address(program->builder, offset_of(program, &io));
         struct step step = {.run = step_copy};
-        step.copy.destination = io.is_output ? io.operand.data : npu;
-        step.copy.source = io.is_output ? npu : io.operand.data;
+        step.copy.destination = io.is_output ? operand.data : npu;
+        step.copy.source = io.is_output ? npu : operand.data;
         step.copy.size = io.npu.size;
-        TRY(io.npu.size != io.operand.tensor.size ? add_adjust(program, &io)
-                                                  : build_step(program->builder, &step));
+        TRY(io.npu.size != operand.tensor.size ? add_adjust(program, &io, &operand)
+                                               : build_step(program->builder, &step));
     }
     return ETHOSU_MODEL_OK;
 }

@@ -19,7 +19,7 @@ const void *program_get_metadata(const struct ethosu_model *model, const char *n
 
 static bool choose(const struct ethosu_model *model, uint32_t method, struct program *program)
 {
-    return program_open_again(model, program) && method < program->methods.count &&
+    return program_open_again(model, program) && method < program->root.methods.count &&
            program_choose(program, method);
 }
 
@@ -31,9 +31,9 @@ static bool get_method(const struct ethosu_model *model, uint32_t index,
         return false;
     }
     struct program_bytes name = program_method_name(&program, index);
-    bool constant = program.instructions.count == 0 && program.inputs.count == 0;
+    bool constant = program.instructions.count == 0 && program.method.inputs.count == 0;
     *method = (struct ethosu_model_method){(const char *)name.data, name.size,
-                                           constant ? program.outputs.count : 0};
+                                           constant ? program.method.outputs.count : 0};
     return !program.fb.bad;
 }
 
@@ -41,15 +41,15 @@ static bool get_method(const struct ethosu_model *model, uint32_t index,
 static bool get_constant_tensor(struct program *program, uint32_t value,
                                 struct ethosu_model_constant *constant)
 {
-    struct program_tensor tensor;
-    if (program_get_tensor(program, value, &tensor) != PROGRAM_TENSOR_OK || tensor.buffer != 0) {
+    const struct program_tensor *tensor;
+    if (program_get_tensor(program, value, &tensor) != PROGRAM_TENSOR_OK || tensor->buffer != 0) {
         return false;
     }
     *constant = (struct ethosu_model_constant){
         .kind = ETHOSU_KIND_TENSOR,
-        .type = tensor.type,
-        .data = tensor.data,
-        .size = tensor.size,
+        .type = tensor->type,
+        .data = tensor->data,
+        .size = tensor->size,
     };
     return true;
 }
@@ -58,37 +58,38 @@ static bool get_constant(const struct ethosu_model *model, uint32_t method, uint
                          struct ethosu_model_constant *constant)
 {
     struct program program;
-    struct program_value value;
-    if (!choose(model, method, &program) || index >= program.outputs.count) {
+    if (!choose(model, method, &program) || index >= program.method.outputs.count) {
         return false;
     }
-    uint32_t number = fb_u32_at(&program.fb, &program.outputs, index);
-    if (!program_get_value(&program, number, &value)) {
-        return false;
-    }
+    uint32_t number = fb_u32_at(&program.fb, &program.method.outputs, index);
     *constant = (struct ethosu_model_constant){.kind = ETHOSU_KIND_NULL};
-    switch (value.type) {
+    enum program_value_type type = program_get_type(&program, number);
+    bool is_true = false;
+    switch (type) {
     case PROGRAM_INT:
         constant->kind = ETHOSU_KIND_INT;
         return program_get_int(&program, number, &constant->integer);
     case PROGRAM_BOOL:
         constant->kind = ETHOSU_KIND_BOOL;
-        constant->integer = fb_get_u8(&program.fb, &value.table, 0, 0) != 0;
+        constant->integer = program_get_bool(&program, number, &is_true) && is_true;
         return !program.fb.bad;
     case PROGRAM_DOUBLE:
         constant->kind = ETHOSU_KIND_DOUBLE;
         return program_get_double(&program, number, &constant->real);
     case PROGRAM_STRING: {
-        struct fb_vector text = fb_get_vector(&program.fb, &value.table, 0, 1);
+        struct fb_vector text;
         constant->kind = ETHOSU_KIND_TEXT;
+        if (!program_get_value(&program, number, PROGRAM_STRING, FB_BYTES(0), &text)) {
+            return false;
+        }
         constant->data = program.fb.data + text.position;
         constant->size = text.count;
-        return !program.fb.bad;
+        return true;
     }
     case PROGRAM_TENSOR:
         return get_constant_tensor(&program, number, constant);
     default:
-        return value.type == PROGRAM_NULL;
+        return type == PROGRAM_NULL;
     }
 }
 
@@ -99,22 +100,22 @@ static uint32_t count_quantized(struct program *program, uint32_t index)
 {
     struct fb_vector arguments;
     struct program_bytes name = program_called(program, index, &arguments);
-    struct program_tensor tensor;
+    const struct program_tensor *tensor;
     bool is_one = program_has_ending(name, "quantize_per_tensor") &&
                   program_get_tensor(program, fb_u32_at(&program->fb, &arguments, 0), &tensor) ==
                       PROGRAM_TENSOR_OK;
-    return is_one ? tensor.size / ethosu_model_type_size(tensor.type) : 0;
+    return is_one ? tensor->size / ethosu_model_type_size(tensor->type) : 0;
 }
 
 /** Is it an image whose channels do not lie side by side? */
 static bool is_nchw(struct program *program, uint32_t value)
 {
-    struct program_tensor tensor;
-    if (program_get_tensor(program, value, &tensor) != PROGRAM_TENSOR_OK || tensor.rank != 4) {
+    const struct program_tensor *tensor;
+    if (program_get_tensor(program, value, &tensor) != PROGRAM_TENSOR_OK || tensor->rank != 4) {
         return false;
     }
-    const int32_t *sizes = tensor.shape;
-    return sizes[1] > 1 && (sizes[2] > 1 || sizes[3] > 1) && tensor.order[3] != 1;
+    const int32_t *sizes = tensor->shape;
+    return sizes[1] > 1 && (sizes[2] > 1 || sizes[3] > 1) && tensor->order[3] != 1;
 }
 
 static bool get_program(const struct ethosu_model *model, struct ethosu_model_program *facts)
@@ -125,14 +126,14 @@ static bool get_program(const struct ethosu_model *model, struct ethosu_model_pr
     }
     *facts = (struct ethosu_model_program){.method = model->method,
                                            .instructions = program.instructions.count};
-    for (uint32_t i = 1; i < program.buffer_sizes.count; i++) {
-        facts->planned_size += (uint32_t)fb_u64_at(&program.fb, &program.buffer_sizes, i);
+    for (uint32_t i = 1; i < program.method.buffer_sizes.count; i++) {
+        facts->planned_size += (uint32_t)fb_u64_at(&program.fb, &program.method.buffer_sizes, i);
     }
     for (uint32_t i = 0; i < program.instructions.count && !program.fb.bad; i++) {
         facts->quantized += count_quantized(&program, i);
     }
-    for (uint32_t i = 0; i < program.inputs.count && !program.fb.bad; i++) {
-        facts->nchw |= is_nchw(&program, fb_u32_at(&program.fb, &program.inputs, i));
+    for (uint32_t i = 0; i < program.method.inputs.count && !program.fb.bad; i++) {
+        facts->nchw |= is_nchw(&program, fb_u32_at(&program.fb, &program.method.inputs, i));
     }
     return !program.fb.bad;
 }
@@ -152,13 +153,12 @@ static const char *get_operator(const struct ethosu_model *model, uint32_t index
 static uint32_t count_tensors(const struct ethosu_model *model)
 {
     struct program program;
-    struct program_value value;
     uint32_t count = 0;
     if (!program_open_again(model, &program)) {
         return 0;
     }
-    for (uint32_t i = 0; i < program.values.count && !program.fb.bad; i++) {
-        count += program_get_value(&program, i, &value) && value.type == PROGRAM_TENSOR;
+    for (uint32_t i = 0; i < program.method.values.count && !program.fb.bad; i++) {
+        count += program_get_type(&program, i) == PROGRAM_TENSOR;
     }
     return count;
 }

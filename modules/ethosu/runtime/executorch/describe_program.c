@@ -14,7 +14,7 @@ bool program_open_again(const struct ethosu_model *model, struct program *progra
 static uint32_t program_count_values(const struct ethosu_model *model)
 {
     struct program program;
-    return program_open_again(model, &program) ? program.values.count : 0;
+    return program_open_again(model, &program) ? program.method.values.count : 0;
 }
 
 /** Position of a value in a list, UINT32_MAX if it is not there. */
@@ -36,15 +36,16 @@ static bool find_constant(struct program *program, struct program_bytes owner, c
     (error_set)(&name, 0, "%.*s_%s%u_%s", (int)owner.size, (const char *)owner.data, kind,
                 (unsigned)number, what); // in terse builds too
     const char *text = name.text;
-    uint32_t method = program_find_method(program, text, (uint32_t)strlen(text));
+    uint32_t method = program_find_method(program, text);
     if (method == UINT32_MAX && owner.size < sizeof name.text) {
         text += owner.size + 1;
-        method = program_find_method(program, text, (uint32_t)strlen(text));
+        method = program_find_method(program, text);
     }
-    if (method == UINT32_MAX || !program_choose(program, method) || program->outputs.count != 1) {
+    if (method == UINT32_MAX || !program_choose(program, method) ||
+        program->method.outputs.count != 1) {
         return false;
     }
-    *value = fb_u32_at(&program->fb, &program->outputs, 0);
+    *value = fb_u32_at(&program->fb, &program->method.outputs, 0);
     return true;
 }
 
@@ -91,15 +92,14 @@ static bool from_methods(struct program *program, struct program_bytes owner, co
 struct program_bytes program_called(struct program *program, uint32_t instruction,
                                     struct fb_vector *arguments)
 {
-    struct program_instruction call;
+    const struct program_instruction *call = program_get_instruction(program, instruction);
     struct program_bytes name;
-    struct program_bytes overload;
     *arguments = (struct fb_vector){0};
-    if (!program_get_instruction(program, instruction, &call) || call.type != PROGRAM_KERNEL_CALL ||
-        !program_get_operator(program, call.index, &name, &overload)) {
+    if (call == NULL || call->type != PROGRAM_KERNEL_CALL ||
+        !program_get_operator(program, call->index, &name)) {
         return (struct program_bytes){0};
     }
-    *arguments = call.arguments;
+    *arguments = call->arguments;
     return name;
 }
 
@@ -153,9 +153,9 @@ static bool find_quantization(const struct ethosu_model *model, uint32_t index,
     if (!program_open_again(model, &program)) {
         return false;
     }
-    uint32_t number = position(&program, &program.inputs, index);
+    uint32_t number = position(&program, &program.method.inputs, index);
     bool is_input = number != UINT32_MAX;
-    number = is_input ? number : position(&program, &program.outputs, index);
+    number = is_input ? number : position(&program, &program.method.outputs, index);
     if (number == UINT32_MAX) {
         return false;
     }
@@ -174,12 +174,13 @@ static bool program_describe(const struct ethosu_model *model, uint32_t index,
                              struct ethosu_model_tensor *tensor)
 {
     struct program program;
-    struct program_tensor found;
+    const struct program_tensor *known;
     struct quantization quantization = {0};
     if (!program_open_again(model, &program) ||
-        program_get_tensor(&program, index, &found) != PROGRAM_TENSOR_OK) {
+        program_get_tensor(&program, index, &known) != PROGRAM_TENSOR_OK) {
         return false;
     }
+    const struct program_tensor found = *known;
     *tensor = (struct ethosu_model_tensor){
         .name = "",
         .type = found.type,

@@ -7,47 +7,97 @@
 
 #include "checked.h"
 
-/** Fields of the schema's tables, by number. */
-enum program_field {
-    PROGRAM_METHODS = 1,
-    PROGRAM_INLINE_DATA = 3,
-    PROGRAM_SEGMENTS = 4,
-    PROGRAM_CONSTANT_SEGMENT = 5,
-    PROGRAM_MUTABLE_SEGMENTS = 6,
-    PROGRAM_NAMED_DATA = 7
+/*
+ * The fields that are read of each table of the schema, by number, and what of them comes out. A
+ * number without a name is field "value" of a value that has nothing else.
+ */
+
+static const uint8_t root_fields[] = {
+    FB_WORDS(1), // methods
+    FB_WORDS(3), // delegate data that is inline
+    FB_WORDS(4), // segments
+    FB_TABLE(5), // constant segment
+    FB_WORDS(6), // segments with initial values
+    FB_WORDS(7), // data by name
+    FB_END,
 };
-enum method_field {
-    METHOD_NAME = 0,
-    METHOD_VALUES = 2,
-    METHOD_INPUTS = 3,
-    METHOD_OUTPUTS = 4,
-    METHOD_CHAINS = 5,
-    METHOD_OPERATORS = 6,
-    METHOD_DELEGATES = 7,
-    METHOD_BUFFER_SIZES = 8
+
+static const uint8_t method_fields[] = {
+    FB_WORDS(2), // values
+    FB_WORDS(3), // inputs
+    FB_WORDS(4), // outputs
+    FB_WORDS(5), // chains
+    FB_WORDS(6), // operators
+    FB_WORDS(7), // delegates
+    FB_LONGS(8), // sizes of planned buffers
+    FB_END,
 };
-enum union_field { UNION_TYPE = 0, UNION_TABLE = 1 };
-enum chain_field { CHAIN_INSTRUCTIONS = 2 };
-enum call_field { CALL_INDEX = 0, CALL_ARGUMENTS = 1 };
-enum scalar_field { SCALAR_VALUE = 0 };
-enum tensor_field {
-    TENSOR_TYPE = 0,
-    TENSOR_STORAGE_OFFSET = 1,
-    TENSOR_SIZES = 2,
-    TENSOR_ORDER = 3,
-    TENSOR_DATA = 5,
-    TENSOR_ALLOCATION = 6,
-    TENSOR_DYNAMISM = 8
+static const uint8_t chain_fields[] = {FB_WORDS(2), FB_END};
+
+/** Of values and instructions: the type, and the table of this type. */
+static const uint8_t union_fields[] = {FB_BYTE(0), FB_TABLE(1), FB_END};
+struct union_table {
+    uint32_t type;
+    uint32_t table;
 };
-enum allocation_field { ALLOCATION_BUFFER = 0, ALLOCATION_LOW = 1, ALLOCATION_HIGH = 2 };
-enum operator_field { OPERATOR_NAME = 0, OPERATOR_OVERLOAD = 1 };
-enum delegate_field { DELEGATE_ID = 0, DELEGATE_DATA = 1 };
-enum reference_field { REFERENCE_PLACE = 0, REFERENCE_INDEX = 1 };
-enum bytes_field { BYTES_DATA = 0 };
-enum bundle_field { BUNDLE_PROGRAM = 2 };
-enum segment_field { SEGMENT_OFFSET = 0, SEGMENT_SIZE = 1 };
-enum subsegments_field { SUBSEGMENTS_SEGMENT = 0, SUBSEGMENTS_OFFSETS = 1 };
-enum named_field { NAMED_KEY = 0, NAMED_SEGMENT = 1 };
+
+/** Of a call: the operator or delegate, and the arguments; of another instruction: two numbers. */
+static const uint8_t call_fields[] = {FB_WORD(0), FB_WORDS(1), FB_END};
+static const uint8_t number_fields[] = {FB_WORD(0), FB_WORD(1), FB_END};
+
+static const uint8_t tensor_fields[] = {
+    FB_BYTE(0), FB_WORD(1), FB_WORDS(2), FB_BYTES(3), FB_WORD(5), FB_TABLE(6), FB_BYTE(8), FB_END,
+};
+struct tensor_table {
+    uint32_t type;
+    uint32_t storage_offset;
+    struct fb_vector sizes;
+    struct fb_vector order;
+    uint32_t data;
+    uint32_t allocation;
+    uint32_t dynamism;
+};
+
+static const uint8_t allocation_fields[] = {FB_WORD(0), FB_WORD(1), FB_WORD(2), FB_END};
+struct allocation_table {
+    uint32_t buffer;
+    uint32_t low; /**< 32 bits of the offset */
+    uint32_t high;
+};
+
+static const uint8_t delegate_fields[] = {FB_BYTES(0), FB_TABLE(1), FB_END};
+struct delegate_table {
+    struct fb_vector id;
+    uint32_t data;
+};
+
+static const uint8_t reference_fields[] = {FB_BYTE(0), FB_WORD(1), FB_END};
+struct reference_table {
+    uint32_t in_segment; /**< 1: yes */
+    uint32_t index;
+};
+
+static const uint8_t segment_fields[] = {FB_LONG(0), FB_LONG(1), FB_END};
+struct segment_table {
+    struct fb_long offset;
+    struct fb_long size;
+};
+
+static const uint8_t subsegments_fields[] = {FB_WORD(0), FB_LONGS(1), FB_END};
+struct subsegments_table {
+    uint32_t segment;
+    struct fb_vector offsets;
+};
+
+static const uint8_t named_fields[] = {FB_BYTES(0), FB_WORD(1), FB_END};
+struct named_table {
+    struct fb_vector key;
+    uint32_t segment;
+};
+
+/** Of a method or an operator the name, of inline data the bytes. */
+static const uint8_t first_bytes[] = {FB_BYTES(0), FB_END};
+static const uint8_t bundle_fields[] = {FB_BYTES(2), FB_END};
 
 /** The extended header: byte offsets in the file. */
 enum header {
@@ -68,11 +118,22 @@ static const uint8_t types[] = {
 
 /* ---- the file ---- */
 
-static struct program_bytes bytes_of(struct program *program, const struct fb_table *table,
-                                     uint32_t field)
+/** A field of bytes; none: the table has no such field. */
+static struct program_bytes get_bytes(struct program *program, uint32_t table,
+                                      const uint8_t *fields)
 {
-    struct fb_vector vector = fb_get_vector(&program->fb, table, field, 1);
+    struct fb_vector vector;
+    fb_read(&program->fb, table, fields, &vector);
     return (struct program_bytes){program->fb.data + vector.position, vector.count};
+}
+
+bool program_is_text(struct program_bytes bytes, const char *text)
+{
+    uint32_t i = 0;
+    while (i < bytes.size && bytes.data[i] == (uint8_t)text[i] && text[i] != '\0') {
+        i++;
+    }
+    return i == bytes.size && text[i] == '\0';
 }
 
 /** The extended header says where the tables end and the segments begin. */
@@ -99,39 +160,33 @@ static bool read_header(struct program *program)
 /** Bytes of a segment; false: it is not inside the file. */
 static bool get_segment(struct program *program, uint32_t index, struct program_bytes *bytes)
 {
-    struct fb_vector segments = fb_get_vector(&program->fb, &program->root, program->segments, 4);
-    struct fb_table table = fb_table_at(&program->fb, &segments, index);
-    uint64_t offset = fb_get_u64(&program->fb, &table, SEGMENT_OFFSET, 0);
-    uint64_t size = fb_get_u64(&program->fb, &table, SEGMENT_SIZE, 0);
-    uint32_t start = program->segments_start;
-    if (program->fb.bad || !checked_range(offset, size, program->file_size - start)) {
-        return false;
-    }
-    *bytes = (struct program_bytes){program->file + start + offset, (uint32_t)size};
-    return true;
+    struct flatbuffer *fb = &program->fb;
+    struct segment_table segment;
+    const uint32_t start = program->segments_start;
+    fb_read(fb, fb_element(fb, &program->root.segments, index), segment_fields, &segment);
+    uint32_t offset = segment.offset.low;
+    *bytes = (struct program_bytes){program->file + start + offset, segment.size.low};
+    return !fb->bad && (segment.offset.high | segment.size.high) == 0 &&
+           checked_inside(offset, bytes->size, program->file_size - start);
 }
 
 void program_begin(struct program *program, const void *file, uint32_t size)
 {
-    memset(program, 0, offsetof(struct program, last));
     program->fb = (struct flatbuffer){.data = file, .size = size};
     program->file = file;
     program->file_size = size;
-    program->segments = PROGRAM_SEGMENTS;
-    program->named = PROGRAM_NAMED_DATA;
+    program->segments_start = 0;
 }
 
 /** A bundled program (.bpte, schema/bundled_program_schema.fbs) holds the program as it is. */
 static bool open_bundle(struct program *program)
 {
-    struct fb_table root = fb_root(&program->fb);
-    struct program_bytes held = bytes_of(program, &root, BUNDLE_PROGRAM);
-    if (program->fb.bad || held.size < 8 || !fb_is_mark(held.data + 4, "ET12")) {
+    struct flatbuffer *fb = &program->fb;
+    struct program_bytes held = get_bytes(program, fb_follow(fb, 0), bundle_fields);
+    if (fb->bad || held.size < 8 || !fb_is_mark(held.data + 4, "ET12")) {
         return false;
     }
-    program->fb = (struct flatbuffer){.data = held.data, .size = held.size};
-    program->file = held.data;
-    program->file_size = held.size;
+    program_begin(program, held.data, held.size);
     return true;
 }
 
@@ -143,8 +198,7 @@ bool program_open(struct program *program, const void *file, uint32_t size)
     if ((bundle && !open_bundle(program)) || !read_header(program)) {
         return false;
     }
-    program->root = fb_root(fb);
-    program->methods = fb_get_vector(fb, &program->root, PROGRAM_METHODS, 4);
+    fb_read(fb, fb_follow(fb, 0), root_fields, &program->root);
     return !fb->bad;
 }
 
@@ -152,119 +206,94 @@ bool program_open(struct program *program, const void *file, uint32_t size)
 
 struct program_bytes program_method_name(struct program *program, uint32_t method)
 {
-    struct fb_table table = fb_table_at(&program->fb, &program->methods, method);
-    return bytes_of(program, &table, METHOD_NAME);
+    uint32_t table = fb_element(&program->fb, &program->root.methods, method);
+    return get_bytes(program, table, first_bytes);
 }
 
-uint32_t program_find_method(struct program *program, const char *name, uint32_t length)
+uint32_t program_find_method(struct program *program, const char *name)
 {
-    for (uint32_t i = 0; i < program->methods.count; i++) {
-        struct program_bytes found = program_method_name(program, i);
-        if (found.size == length && memcmp(found.data, name, length) == 0) {
-            return i;
-        }
+    uint32_t method = 0;
+    while (method < program->root.methods.count &&
+           !program_is_text(program_method_name(program, method), name)) {
+        method++;
     }
-    return UINT32_MAX;
+    return method < program->root.methods.count ? method : UINT32_MAX;
 }
 
 bool program_choose(struct program *program, uint32_t method)
 {
-    static const struct {
-        uint8_t field;
-        uint8_t at; // in the structure
-    } rows[] = {
-        {METHOD_VALUES, offsetof(struct program, values)},
-        {METHOD_INPUTS, offsetof(struct program, inputs)},
-        {METHOD_OUTPUTS, offsetof(struct program, outputs)},
-        {METHOD_OPERATORS, offsetof(struct program, operators)},
-        {METHOD_DELEGATES, offsetof(struct program, delegates)},
-        {METHOD_BUFFER_SIZES, offsetof(struct program, buffer_sizes)},
-    };
     struct flatbuffer *fb = &program->fb;
-    struct fb_table table = fb_table_at(fb, &program->methods, method);
-    struct fb_vector chains = fb_get_vector(fb, &table, METHOD_CHAINS, 4);
-    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        *(struct fb_vector *)((uint8_t *)program + rows[i].at) =
-            fb_get_vector(fb, &table, rows[i].field, rows[i].field == METHOD_BUFFER_SIZES ? 8 : 4);
-    }
-    program->instructions = (struct fb_vector){0};
-    program->last_index = 0;
-    memset(program->known_index, 0, sizeof program->known_index);
-    if (chains.count == 1) {
-        struct fb_table chain = fb_table_at(fb, &chains, 0);
-        program->instructions = fb_get_vector(fb, &chain, CHAIN_INSTRUCTIONS, 4);
-    }
-    return !fb->bad && chains.count <= 1;
+    fb_read(fb, fb_element(fb, &program->root.methods, method), method_fields, &program->method);
+    memset(&program->known, 0, offsetof(struct program_known, tensors));
+    const struct fb_vector *chains = &program->method.chains;
+    uint32_t chain = chains->count == 1 ? fb_element(fb, chains, 0) : 0;
+    fb_read(fb, chain, chain_fields, &program->instructions);
+    return !fb->bad && chains->count <= 1;
 }
 
 /* ---- values ---- */
 
+static struct union_table get_union(struct program *program, const struct fb_vector *vector,
+                                    uint32_t index)
+{
+    struct union_table found;
+    fb_read(&program->fb, fb_element(&program->fb, vector, index), union_fields, &found);
+    return found;
+}
+
 enum program_value_type program_get_type(struct program *program, uint32_t index)
 {
-    struct fb_table table = fb_table_at(&program->fb, &program->values, index);
-    return (enum program_value_type)fb_get_u8(&program->fb, &table, UNION_TYPE, 0);
+    return (enum program_value_type)get_union(program, &program->method.values, index).type;
 }
 
-bool program_get_value(struct program *program, uint32_t index, struct program_value *value)
+bool program_get_value(struct program *program, uint32_t index, enum program_value_type type,
+                       uint8_t field, void *result)
 {
-    struct flatbuffer *fb = &program->fb;
-    struct fb_table table = fb_table_at(fb, &program->values, index);
-    value->type = (enum program_value_type)fb_get_u8(fb, &table, UNION_TYPE, 0);
-    value->table = fb_get_table(fb, &table, UNION_TABLE);
-    return !fb->bad;
-}
-
-/** A value of 64 bits and this type. */
-static bool get_u64(struct program *program, uint32_t index, enum program_value_type type,
-                    uint64_t *bits)
-{
-    struct program_value value;
-    if (!program_get_value(program, index, &value) || value.type != type) {
+    struct union_table value = get_union(program, &program->method.values, index);
+    const uint8_t fields[] = {field, FB_END};
+    if (value.type != type) {
         return false;
     }
-    *bits = fb_get_u64(&program->fb, &value.table, SCALAR_VALUE, 0);
+    fb_read(&program->fb, value.table, fields, result);
     return !program->fb.bad;
 }
 
 bool program_get_int(struct program *program, uint32_t index, int64_t *number)
 {
-    uint64_t bits;
-    if (!get_u64(program, index, PROGRAM_INT, &bits)) {
+    struct fb_long bits;
+    if (!program_get_value(program, index, PROGRAM_INT, FB_LONG(0), &bits)) {
         return false;
     }
-    *number = (int64_t)bits;
+    *number = (int64_t)fb_long_value(bits);
     return true;
 }
 
 bool program_get_bool(struct program *program, uint32_t index, bool *is_true)
 {
-    struct program_value value;
-    if (!program_get_value(program, index, &value) || value.type != PROGRAM_BOOL) {
+    uint32_t byte;
+    if (!program_get_value(program, index, PROGRAM_BOOL, FB_BYTE(0), &byte)) {
         return false;
     }
-    *is_true = fb_get_u8(&program->fb, &value.table, SCALAR_VALUE, 0) != 0;
-    return !program->fb.bad;
+    *is_true = byte != 0;
+    return true;
 }
 
 bool program_get_double(struct program *program, uint32_t index, double *number)
 {
-    uint64_t bits;
-    if (!get_u64(program, index, PROGRAM_DOUBLE, &bits)) {
+    struct fb_long words;
+    if (!program_get_value(program, index, PROGRAM_DOUBLE, FB_LONG(0), &words)) {
         return false;
     }
+    uint64_t bits = fb_long_value(words);
     memcpy(number, &bits, sizeof bits);
     return true;
 }
 
 bool program_get_ints(struct program *program, uint32_t index, uint32_t count, int64_t *numbers)
 {
-    struct program_value value;
-    if (!program_get_value(program, index, &value) || value.type != PROGRAM_INT_LIST) {
-        return false;
-    }
-    // Each element is the number of a value.
-    struct fb_vector list = fb_get_vector(&program->fb, &value.table, SCALAR_VALUE, 8);
-    if (list.count != count) {
+    struct fb_vector list; // each element is the number of a value
+    if (!program_get_value(program, index, PROGRAM_INT_LIST, FB_LONGS(0), &list) ||
+        list.count != count) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -278,33 +307,28 @@ bool program_get_ints(struct program *program, uint32_t index, uint32_t count, i
 
 bool program_get_tensors(struct program *program, uint32_t index, struct fb_vector *list)
 {
-    struct program_value value;
-    if (!program_get_value(program, index, &value) || value.type != PROGRAM_TENSOR_LIST) {
-        return false;
-    }
-    *list = fb_get_vector(&program->fb, &value.table, SCALAR_VALUE, 4);
-    return !program->fb.bad;
+    return program_get_value(program, index, PROGRAM_TENSOR_LIST, FB_WORDS(0), list);
 }
 
 /* ---- tensors ---- */
 
-/** Read shape and order of the dimensions, and count the bytes. */
-static bool get_shape(struct flatbuffer *fb, const struct fb_table *table,
+/** Take shape and order of the dimensions, and count the bytes. */
+static bool get_shape(const struct flatbuffer *fb, const struct tensor_table *table,
                       struct program_tensor *tensor)
 {
-    struct fb_vector sizes = fb_get_vector(fb, table, TENSOR_SIZES, 4);
-    struct fb_vector order = fb_get_vector(fb, table, TENSOR_ORDER, 1);
-    uint32_t rank = sizes.count;
+    const uint8_t *sizes = fb->data + table->sizes.position;
+    const uint8_t *order = fb->data + table->order.position;
+    const uint32_t rank = table->sizes.count;
     uint32_t seen = 0;
     uint32_t bytes = ethosu_model_type_size(tensor->type);
     bool empty = false;
-    if (rank > ETHOSU_MODEL_MAX_RANK || order.count != rank) {
+    if (rank > ETHOSU_MODEL_MAX_RANK || table->order.count != rank) {
         return false;
     }
     tensor->rank = rank;
     for (uint32_t i = 0; i < rank; i++) {
-        uint32_t size = fb_known_u32(fb, sizes.position + 4 * i);
-        uint32_t axis = fb->data[order.position + i];
+        uint32_t size = fb_word(sizes + 4 * i);
+        uint32_t axis = order[i];
         // Strides are products of the other sizes, also where one is 0.
         empty |= size == 0;
         if (!checked_mul(bytes, size == 0 ? 1 : size, &bytes) || bytes > INT32_MAX ||
@@ -327,21 +351,14 @@ static bool find_part(struct program *program, bool planned, uint32_t index,
                       struct program_tensor *tensor)
 {
     struct flatbuffer *fb = &program->fb;
-    const struct fb_table *root = &program->root;
-    struct fb_table table;
+    struct subsegments_table parts;
     struct program_bytes bytes;
-    if (planned) {
-        struct fb_vector list = fb_get_vector(fb, root, PROGRAM_MUTABLE_SEGMENTS, 4);
-        table = fb_table_at(fb, &list, 0);
-    } else {
-        table = fb_get_table(fb, root, PROGRAM_CONSTANT_SEGMENT);
-    }
-    struct fb_vector offsets = fb_get_vector(fb, &table, SUBSEGMENTS_OFFSETS, 8);
-    if (index >= offsets.count ||
-        !get_segment(program, fb_get_u32(fb, &table, SUBSEGMENTS_SEGMENT, 0), &bytes)) {
+    uint32_t table = planned ? fb_element(fb, &program->root.mutables, 0) : program->root.constants;
+    fb_read(fb, table, subsegments_fields, &parts);
+    if (index >= parts.offsets.count || !get_segment(program, parts.segment, &bytes)) {
         return false;
     }
-    uint64_t offset = fb_u64_at(fb, &offsets, index);
+    uint64_t offset = fb_u64_at(fb, &parts.offsets, index);
     if (!checked_range(offset, tensor->size, bytes.size)) {
         return false;
     }
@@ -350,102 +367,91 @@ static bool find_part(struct program *program, bool planned, uint32_t index,
 }
 
 /** Find the place of a planned tensor. */
-static bool find_place(struct program *program, const struct fb_table *allocation,
-                       struct program_tensor *tensor)
+static bool find_place(struct program *program, uint32_t table, struct program_tensor *tensor)
 {
     struct flatbuffer *fb = &program->fb;
-    tensor->buffer = fb_get_u32(fb, allocation, ALLOCATION_BUFFER, 0);
-    tensor->offset = fb_get_u32(fb, allocation, ALLOCATION_LOW, 0);
-    uint32_t high = fb_get_u32(fb, allocation, ALLOCATION_HIGH, 0);
-    if (fb->bad || high != 0 || tensor->buffer == 0 ||
-        tensor->buffer >= program->buffer_sizes.count ||
-        tensor->offset % ethosu_model_type_size(tensor->type) != 0) {
+    struct allocation_table place;
+    fb_read(fb, table, allocation_fields, &place);
+    tensor->buffer = place.buffer;
+    tensor->offset = place.low;
+    if (fb->bad || place.high != 0 || place.buffer == 0 ||
+        place.buffer >= program->method.buffer_sizes.count ||
+        place.low % ethosu_model_type_size(tensor->type) != 0) {
         return false;
     }
-    uint64_t size = fb_u64_at(fb, &program->buffer_sizes, tensor->buffer);
-    return checked_range(tensor->offset, tensor->size, size);
+    uint64_t size = fb_u64_at(fb, &program->method.buffer_sizes, place.buffer);
+    return checked_range(place.low, tensor->size, size);
 }
 
 static enum program_tensor_fault read_tensor(struct program *program, uint32_t index,
                                              struct program_tensor *tensor)
 {
     struct flatbuffer *fb = &program->fb;
-    struct program_value value;
-    if (!program_get_value(program, index, &value) || value.type != PROGRAM_TENSOR) {
+    struct tensor_table table;
+    struct union_table value = get_union(program, &program->method.values, index);
+    if (value.type != PROGRAM_TENSOR) {
+        return value.type == PROGRAM_TENSOR_LIST ? PROGRAM_TENSOR_MANY : PROGRAM_TENSOR_NONE;
+    }
+    fb_read(fb, value.table, tensor_fields, &table);
+    if (fb->bad) {
         return PROGRAM_TENSOR_NONE;
     }
-    uint8_t type = fb_get_u8(fb, &value.table, TENSOR_TYPE, 0);
-    if (type >= sizeof types || types[type] == 0) {
+    if (table.type >= sizeof types || types[table.type] == 0) {
         return PROGRAM_TENSOR_TYPE;
     }
-    if (fb_get_u8(fb, &value.table, TENSOR_DYNAMISM, 0) != 0) {
+    if (table.dynamism != 0) {
         return PROGRAM_TENSOR_DYNAMIC;
     }
-    tensor->type = types[type] - 1u;
+    tensor->type = types[table.type] - 1u;
     tensor->data = NULL;
     tensor->buffer = tensor->offset = 0;
-    if (fb_get_u32(fb, &value.table, TENSOR_STORAGE_OFFSET, 0) != 0 ||
-        !get_shape(fb, &value.table, tensor)) {
+    if (table.storage_offset != 0 || !get_shape(fb, &table, tensor)) {
         return PROGRAM_TENSOR_SHAPE;
     }
-    struct fb_table allocation = fb_get_table(fb, &value.table, TENSOR_ALLOCATION);
-    bool planned = allocation.position != 0;
-    uint32_t data = fb_get_u32(fb, &value.table, TENSOR_DATA, 0);
-    if (data != 0 && !find_part(program, planned, data, tensor)) {
+    bool planned = table.allocation != 0;
+    if (table.data != 0 && !find_part(program, planned, table.data, tensor)) {
         return PROGRAM_TENSOR_DATA;
     }
-    bool placed = planned ? find_place(program, &allocation, tensor) : data != 0;
+    bool placed = planned ? find_place(program, table.allocation, tensor) : table.data != 0;
     return placed && !fb->bad ? PROGRAM_TENSOR_OK : PROGRAM_TENSOR_PLACE;
 }
 
 enum program_tensor_fault program_get_tensor(struct program *program, uint32_t index,
-                                             struct program_tensor *tensor)
+                                             const struct program_tensor **tensor)
 {
-    uint32_t place = index % PROGRAM_KNOWN;
-    struct program_tensor *known = &program->known[place];
+    uint32_t place = index % PROGRAM_KNOWN_TENSORS;
+    struct program_known *known = &program->known;
     enum program_tensor_fault fault = PROGRAM_TENSOR_OK;
-    if (program->known_index[place] != index + 1 || index == UINT32_MAX) {
-        program->known_index[place] = 0;
-        fault = read_tensor(program, index, known);
-    }
-    if (fault == PROGRAM_TENSOR_OK) {
-        program->known_index[place] = index + 1;
-        *tensor = *known;
+    *tensor = &known->tensors[place];
+    if (known->values[place] != index + 1 || index == UINT32_MAX) {
+        fault = read_tensor(program, index, &known->tensors[place]);
+        known->values[place] = fault == PROGRAM_TENSOR_OK ? index + 1 : 0;
     }
     return fault;
 }
 
 /* ---- instructions ---- */
 
-bool program_get_instruction(struct program *program, uint32_t index,
-                             struct program_instruction *instruction)
+struct program_instruction *program_get_instruction(struct program *program, uint32_t index)
 {
-    struct flatbuffer *fb = &program->fb;
-    if (program->last_index != index + 1) {
-        struct program_instruction *last = &program->last;
-        struct fb_table table = fb_table_at(fb, &program->instructions, index);
-        struct fb_table call = fb_get_table(fb, &table, UNION_TABLE);
-        last->type = (enum program_instruction_type)fb_get_u8(fb, &table, UNION_TYPE, 0);
-        last->index = fb_get_u32(fb, &call, CALL_INDEX, 0);
-        last->second = 0;
-        last->arguments.count = 0;
-        if (last->type <= PROGRAM_DELEGATE_CALL) {
-            last->arguments = fb_get_vector(fb, &call, CALL_ARGUMENTS, 4);
-        } else {
-            last->second = fb_get_u32(fb, &call, CALL_ARGUMENTS, 0);
-        }
-        program->last_index = fb->bad ? 0 : index + 1;
+    uint32_t place = index % PROGRAM_KNOWN_CALLS;
+    struct program_known *known = &program->known;
+    struct program_instruction *call = &known->calls[place];
+    if (known->instructions[place] != index + 1 || index == UINT32_MAX) {
+        struct union_table found = get_union(program, &program->instructions, index);
+        bool calls = found.type == PROGRAM_KERNEL_CALL || found.type == PROGRAM_DELEGATE_CALL;
+        *call = (struct program_instruction){.type = found.type};
+        fb_read(&program->fb, found.table, calls ? call_fields : number_fields,
+                calls ? &call->index : &call->first);
+        known->instructions[place] = program->fb.bad ? 0 : index + 1;
     }
-    *instruction = program->last;
-    return !fb->bad;
+    return program->fb.bad ? NULL : call;
 }
 
-bool program_get_operator(struct program *program, uint32_t index, struct program_bytes *name,
-                          struct program_bytes *overload)
+bool program_get_operator(struct program *program, uint32_t index, struct program_bytes *name)
 {
-    struct fb_table table = fb_table_at(&program->fb, &program->operators, index);
-    *name = bytes_of(program, &table, OPERATOR_NAME);
-    *overload = bytes_of(program, &table, OPERATOR_OVERLOAD);
+    uint32_t table = fb_element(&program->fb, &program->method.operators, index);
+    *name = get_bytes(program, table, first_bytes);
     return !program->fb.bad;
 }
 
@@ -453,34 +459,29 @@ bool program_get_delegate(struct program *program, uint32_t index, struct progra
                           struct program_bytes *data)
 {
     struct flatbuffer *fb = &program->fb;
-    struct fb_table table = fb_table_at(fb, &program->delegates, index);
-    struct fb_table reference = fb_get_table(fb, &table, DELEGATE_DATA);
-    uint32_t number = fb_get_u32(fb, &reference, REFERENCE_INDEX, 0);
-    *backend = bytes_of(program, &table, DELEGATE_ID);
-    if (fb_get_u8(fb, &reference, REFERENCE_PLACE, 0) == 1) {
-        return get_segment(program, number, data) && !fb->bad;
+    struct delegate_table delegate;
+    struct reference_table reference;
+    fb_read(fb, fb_element(fb, &program->method.delegates, index), delegate_fields, &delegate);
+    fb_read(fb, delegate.data, reference_fields, &reference);
+    *backend = (struct program_bytes){fb->data + delegate.id.position, delegate.id.count};
+    if (reference.in_segment == 1) {
+        return get_segment(program, reference.index, data);
     }
-    struct fb_vector list = fb_get_vector(fb, &program->root, PROGRAM_INLINE_DATA, 4);
-    struct fb_table held = fb_table_at(fb, &list, number);
-    *data = bytes_of(program, &held, BYTES_DATA);
+    *data = get_bytes(program, fb_element(fb, &program->root.inline_data, reference.index),
+                      first_bytes);
     return !fb->bad;
-}
-
-uint32_t program_count_named(struct program *program)
-{
-    return fb_get_vector(&program->fb, &program->root, program->named, 4).count;
 }
 
 bool program_get_named(struct program *program, struct program_bytes name,
                        struct program_bytes *data)
 {
     struct flatbuffer *fb = &program->fb;
-    struct fb_vector list = fb_get_vector(fb, &program->root, program->named, 4);
-    for (uint32_t i = 0; i < list.count && !fb->bad; i++) {
-        struct fb_table entry = fb_table_at(fb, &list, i);
-        struct program_bytes key = bytes_of(program, &entry, NAMED_KEY);
-        if (key.size == name.size && memcmp(key.data, name.data, key.size) == 0) {
-            return get_segment(program, fb_get_u32(fb, &entry, NAMED_SEGMENT, 0), data);
+    for (uint32_t i = 0; i < program->root.named.count && !fb->bad; i++) {
+        struct named_table entry;
+        fb_read(fb, fb_element(fb, &program->root.named, i), named_fields, &entry);
+        if (entry.key.count == name.size &&
+            memcmp(fb->data + entry.key.position, name.data, name.size) == 0) {
+            return get_segment(program, entry.segment, data);
         }
     }
     return false;

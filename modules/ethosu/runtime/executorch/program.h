@@ -56,14 +56,45 @@ struct program_tensor {
     uint32_t offset;                      /**< in that buffer */
 };
 
-/** Tensors that were read last, since several stages ask for the same ones. */
-#define PROGRAM_KNOWN 16u
-
 struct program_instruction {
-    enum program_instruction_type type;
-    uint32_t index;  /**< of the operator or delegate, or the first number of another instruction */
-    uint32_t second; /**< the second number of another instruction */
-    struct fb_vector arguments;
+    uint32_t type;              /**< enum program_instruction_type */
+    uint32_t index;             /**< of the operator or delegate */
+    struct fb_vector arguments; /**< of it */
+    uint32_t first;             /**< the numbers of another instruction */
+    uint32_t second;
+    uint32_t row; /**< of the operator, in program_operators.c; 0: not known yet */
+};
+
+/** How many are kept that were read, since several stages ask for the same ones. */
+#define PROGRAM_KNOWN_TENSORS 16u
+#define PROGRAM_KNOWN_CALLS 8u
+
+/** What was read of a method. Numbers are those of values and instructions, + 1; 0: none. */
+struct program_known {
+    uint32_t values[PROGRAM_KNOWN_TENSORS];
+    uint32_t instructions[PROGRAM_KNOWN_CALLS];
+    struct program_tensor tensors[PROGRAM_KNOWN_TENSORS];
+    struct program_instruction calls[PROGRAM_KNOWN_CALLS];
+};
+
+/** Fields of the file's first table. */
+struct program_root {
+    struct fb_vector methods;
+    struct fb_vector inline_data;
+    struct fb_vector segments;
+    uint32_t constants; /**< table of the constants' segment */
+    struct fb_vector mutables;
+    struct fb_vector named;
+};
+
+struct program_method {
+    struct fb_vector values;
+    struct fb_vector inputs;
+    struct fb_vector outputs;
+    struct fb_vector chains;
+    struct fb_vector operators;
+    struct fb_vector delegates;
+    struct fb_vector buffer_sizes; /**< of planned buffers; number 0 is reserved */
 };
 
 /** An open program, and one of its methods. */
@@ -72,38 +103,23 @@ struct program {
     const uint8_t *file;
     uint32_t file_size;
     uint32_t segments_start; /**< of the segments' data; 0: there is none */
-    struct fb_table root;
-    uint8_t segments; /**< fields of the root table that have the segments, and data by name */
-    uint8_t named;
-    struct fb_vector methods;
-
-    struct fb_vector values;
-    struct fb_vector inputs;
-    struct fb_vector outputs;
-    struct fb_vector instructions;
-    struct fb_vector operators;
-    struct fb_vector delegates;
-    struct fb_vector buffer_sizes;       /**< of planned buffers; number 0 is reserved */
-    uint32_t last_index;                 /**< of `last`, + 1; 0: none */
-    struct program_instruction last;     /**< the one that was read last */
-    uint32_t known_index[PROGRAM_KNOWN]; /**< value + 1; 0: none */
-    struct program_tensor known[PROGRAM_KNOWN];
+    struct program_root root;
+    struct program_method method;  /**< the current one */
+    struct fb_vector instructions; /**< of its chain */
+    struct program_known known;
 };
 
-/** A value: one of the method's variables and constants. */
-struct program_value {
-    enum program_value_type type;
-    struct fb_table table;
-};
-
-/** Set what is the same for each file. */
+/** Set what is the same for each file: all but its root table. */
 void program_begin(struct program *program, const void *file, uint32_t size);
 
 /** Open a file, which is one or a bundle (.bpte) of one; false: malformed or truncated. */
 bool program_open(struct program *program, const void *file, uint32_t size);
 
+/** Are the bytes this text? */
+bool program_is_text(struct program_bytes bytes, const char *text);
+
 /** Number of a method, UINT32_MAX when there is none of that name. */
-uint32_t program_find_method(struct program *program, const char *name, uint32_t length);
+uint32_t program_find_method(struct program *program, const char *name);
 
 /** Name of a method. */
 struct program_bytes program_method_name(struct program *program, uint32_t method);
@@ -114,8 +130,9 @@ bool program_choose(struct program *program, uint32_t method);
 /** Type of a value, 0: there is no such value, or it is malformed. */
 enum program_value_type program_get_type(struct program *program, uint32_t index);
 
-/** Read a value; false: there is no such value, or it is malformed. */
-bool program_get_value(struct program *program, uint32_t index, struct program_value *value);
+/** Read a field, one of flatbuffer.h's, of a value that must have this type; false: it has not. */
+bool program_get_value(struct program *program, uint32_t index, enum program_value_type type,
+                       uint8_t field, void *result);
 
 /** Read a value that must be an Int, a Bool, a Double; false: it is something else. */
 bool program_get_int(struct program *program, uint32_t index, int64_t *number);
@@ -132,6 +149,7 @@ bool program_get_tensors(struct program *program, uint32_t index, struct fb_vect
 enum program_tensor_fault {
     PROGRAM_TENSOR_OK,
     PROGRAM_TENSOR_NONE,      /**< no tensor, or malformed */
+    PROGRAM_TENSOR_MANY,      /**< a list of tensors */
     PROGRAM_TENSOR_TYPE,      /**< of a type that no array has here */
     PROGRAM_TENSOR_DYNAMIC,   /**< its shape may change */
     PROGRAM_TENSOR_SHAPE,     /**< rank, sizes, or the order of its dimensions */
@@ -140,23 +158,19 @@ enum program_tensor_fault {
     PROGRAM_TENSOR_ALIGNMENT, /**< a constant, read from an address that its type does not allow */
 };
 
+/** Read a tensor, which stays known until PROGRAM_KNOWN_TENSORS - 1 others were read. */
 enum program_tensor_fault program_get_tensor(struct program *program, uint32_t index,
-                                             struct program_tensor *tensor);
+                                             const struct program_tensor **tensor);
 
-/** Read an instruction; false: malformed. */
-bool program_get_instruction(struct program *program, uint32_t index,
-                             struct program_instruction *instruction);
+/** Read an instruction, which stays known like a tensor; NULL: malformed. */
+struct program_instruction *program_get_instruction(struct program *program, uint32_t index);
 
-/** Name of an operator, and its overload ("out"). */
-bool program_get_operator(struct program *program, uint32_t index, struct program_bytes *name,
-                          struct program_bytes *overload);
+/** Name of an operator. */
+bool program_get_operator(struct program *program, uint32_t index, struct program_bytes *name);
 
 /** Backend and data of a delegate; false: malformed. */
 bool program_get_delegate(struct program *program, uint32_t index, struct program_bytes *backend,
                           struct program_bytes *data);
-
-/** Entries that program_get_named() searches. */
-uint32_t program_count_named(struct program *program);
 
 /** Data stored under a name in the program; false: there is none. */
 bool program_get_named(struct program *program, struct program_bytes name,

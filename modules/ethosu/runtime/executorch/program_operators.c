@@ -19,33 +19,42 @@ static const struct operator_row rows[] = {
 #undef PROGRAM_OPERATOR
 };
 
-static const struct operator_row *find_row(struct program_builder *program,
-                                           const struct program_instruction *call)
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+/** Number of a row by the operator's name, ROWS when there is none. */
+static uint32_t search_rows(struct program_bytes name)
 {
-    struct program_bytes name;
-    struct program_bytes overload;
-    if (!program_get_operator(&program->program, call->index, &name, &overload)) {
-        return NULL;
+    uint32_t i = 0;
+    // Most names of one length differ in their last letters already.
+    while (i < ROWS && (name.size != rows[i].length ||
+                        name.data[name.size - 1] != rows[i].name[name.size - 1] ||
+                        memcmp(name.data, rows[i].name, name.size) != 0)) {
+        i++;
     }
-    program->explicit_nhwc = program_has_ending(name, "_nhwc");
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        // Most names of one length differ in their last letters already.
-        if (name.size == rows[i].length &&
-            name.data[name.size - 1] == rows[i].name[name.size - 1] &&
-            memcmp(name.data, rows[i].name, name.size) == 0) {
-            return &rows[i];
-        }
-    }
-    return NULL;
+    return i;
 }
 
-uint32_t program_written(struct program_builder *program, const struct program_instruction *call)
+/** The row of the operator that an instruction calls; NULL: there is none. */
+static const struct operator_row *find_row(struct program_builder *program,
+                                           struct program_instruction *call)
+{
+    struct program_bytes name;
+    if (call->row == 0) {
+        if (!program_get_operator(&program->program, call->index, &name)) {
+            return NULL;
+        }
+        call->row = search_rows(name) + 1;
+    }
+    return call->row <= ROWS ? &rows[call->row - 1] : NULL;
+}
+
+uint32_t program_written(struct program_builder *program, struct program_instruction *call)
 {
     const struct operator_row *row = find_row(program, call);
     return row == NULL ? 0 : row->written;
 }
 
-int program_operator(struct program_builder *program, const struct program_instruction *call)
+int program_operator(struct program_builder *program, struct program_instruction *call)
 {
     const struct operator_row *row = find_row(program, call);
     if (row == NULL) {
@@ -55,6 +64,8 @@ int program_operator(struct program_builder *program, const struct program_instr
     if (call->arguments.count < row->written + 1u) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "it has too few arguments");
     }
+    program->explicit_nhwc = program_has_ending(
+        (struct program_bytes){(const uint8_t *)row->name, row->length}, "_nhwc");
     return row->prepare(program, &call->arguments);
 }
 
@@ -129,16 +140,16 @@ int program_add_kernel(struct program_builder *program, const struct kernel *ker
 static void add_shapes(struct program *file, uint32_t value, unsigned lists,
                        struct ethosu_text *out)
 {
-    struct program_tensor tensor;
+    const struct program_tensor *tensor;
     struct fb_vector list;
     if (lists != 0 && program_get_tensors(file, value, &list)) {
         for (uint32_t i = 0; i < list.count && i < ETHOSU_MODEL_MAX_RANK; i++) {
             add_shapes(file, fb_u32_at(&file->fb, &list, i), lists - 1, out);
         }
     } else if (program_get_tensor(file, value, &tensor) == PROGRAM_TENSOR_OK) {
-        for (uint32_t i = 0; i < tensor.rank; i++) {
+        for (uint32_t i = 0; i < tensor->rank; i++) {
             ethosu_ext_text_char(out, i == 0 ? ' ' : 'x');
-            ethosu_ext_text_decimal(out, (uint32_t)tensor.shape[i]);
+            ethosu_ext_text_decimal(out, (uint32_t)tensor->shape[i]);
         }
     }
 }
@@ -146,14 +157,14 @@ static void add_shapes(struct program *file, uint32_t value, unsigned lists,
 int program_refuse_shapes(struct program_builder *program)
 {
     struct program *file = &program->program;
-    struct program_instruction call;
+    const struct program_instruction *call = program_get_instruction(file, program->instruction);
     char text[128];
     struct ethosu_text out = {text, sizeof text, 0};
     ethosu_ext_text_string(&out, "its shapes do not match:");
-    if (program_get_instruction(file, program->instruction, &call)) {
+    if (call != NULL) {
         // The result is there twice.
-        for (uint32_t i = 0; i + 1 < call.arguments.count && i < 2 * ETHOSU_MODEL_MAX_RANK; i++) {
-            add_shapes(file, fb_u32_at(&file->fb, &call.arguments, i), 1, &out);
+        for (uint32_t i = 0; i + 1 < call->arguments.count && i < 2 * ETHOSU_MODEL_MAX_RANK; i++) {
+            add_shapes(file, fb_u32_at(&file->fb, &call->arguments, i), 1, &out);
         }
     }
     ethosu_ext_text_end(&out);

@@ -95,13 +95,12 @@ static int get_image(struct program_builder *program, const struct program_tenso
 static int get_division(struct program_builder *program, const struct fb_vector *arguments,
                         uint32_t index, struct real_pool *p)
 {
-    struct program_value value;
     uint32_t argument = fb_u32_at(&program->program.fb, arguments, index);
     if (!program_get_bool(&program->program, argument, &p->counts_pads)) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "count_include_pad is no Bool");
     }
     argument = fb_u32_at(&program->program.fb, arguments, index + 1);
-    if (program_get_value(&program->program, argument, &value) && value.type == PROGRAM_NULL) {
+    if (program_get_type(&program->program, argument) == PROGRAM_NULL) {
         return ETHOSU_MODEL_OK;
     }
     return argument_int(program, arguments, index + 1, 1, INT32_MAX, &p->divisor);

@@ -13,6 +13,7 @@
  * the last one is what it reads.
  */
 #include "build_program.h"
+#include "kernels/kernel.h"
 
 /** An instruction's arguments: from `written` on it writes them, the others it reads. */
 struct arguments {
@@ -24,28 +25,28 @@ struct arguments {
 static bool get_arguments(struct program_builder *program, uint32_t instruction,
                           struct arguments *arguments)
 {
-    struct program_instruction call;
     const uint32_t place = (instruction - 1) % PROGRAM_DELEGATES;
     *arguments = (struct arguments){0};
     if (instruction == 0) {
-        arguments->list = program->program.inputs; // the caller writes them
+        arguments->list = program->program.method.inputs; // the caller writes them
         return true;
     }
-    if (!program_get_instruction(&program->program, instruction - 1, &call)) {
+    struct program_instruction *call = program_get_instruction(&program->program, instruction - 1);
+    if (call == NULL) {
         return false;
     }
-    arguments->list = call.arguments;
-    if (call.type == PROGRAM_KERNEL_CALL) {
-        uint32_t written = program_written(program, &call);
-        arguments->written = call.arguments.count - written;
-        return written != 0 && written <= call.arguments.count;
+    arguments->list = call->arguments;
+    if (call->type == PROGRAM_KERNEL_CALL) {
+        uint32_t written = program_written(program, call);
+        arguments->written = call->arguments.count - written;
+        return written != 0 && written <= call->arguments.count;
     }
-    if (call.type == PROGRAM_FREE_CALL) {
+    if (call->type == PROGRAM_FREE_CALL) {
         return true; // it has none
     }
-    if (call.type != PROGRAM_DELEGATE_CALL ||
+    if (call->type != PROGRAM_DELEGATE_CALL ||
         (program->sizes[place].instruction != instruction &&
-         delegate_open(program, instruction - 1, &call) != ETHOSU_MODEL_OK)) {
+         delegate_open(program, instruction - 1, call) != ETHOSU_MODEL_OK)) {
         return false;
     }
     arguments->written = program->sizes[place].inputs;
@@ -64,14 +65,21 @@ static bool covers(uint32_t a, uint32_t a_size, uint32_t b, uint32_t b_size)
     return a <= b && b + b_size <= a + a_size;
 }
 
+/** Where a tensor lies in planned memory. */
+struct range {
+    uint32_t buffer;
+    uint32_t start;
+    uint32_t size;
+};
+
 /* ---- who writes ---- */
 
 /**
  * Does the caller or one of the instructions before `end` write all bytes of a tensor at once? With
  * `value` it has to be this value that is written: else the value is a view.
  */
-static int find_write(struct program_builder *program, const struct program_tensor *tensor,
-                      uint32_t value, uint32_t end, bool *found)
+static int find_write(struct program_builder *program, const struct range *range, uint32_t value,
+                      uint32_t end, bool *found)
 {
     struct program *file = &program->program;
     struct arguments arguments;
@@ -82,13 +90,13 @@ static int find_write(struct program_builder *program, const struct program_tens
         }
         TRY(build_work(program->builder, WORK_OF_OPERATOR + arguments.list.count));
         for (uint32_t j = arguments.written; j < arguments.list.count && !*found; j++) {
-            struct program_tensor other;
+            const struct program_tensor *other;
             uint32_t written = fb_u32_at(&file->fb, &arguments.list, j);
             *found = value != NEVER
                          ? written == value
                          : program_get_tensor(file, written, &other) == PROGRAM_TENSOR_OK &&
-                               other.buffer == tensor->buffer &&
-                               covers(other.offset, other.size, tensor->offset, tensor->size);
+                               other->buffer == range->buffer &&
+                               covers(other->offset, other->size, range->start, range->size);
         }
     }
     return ETHOSU_MODEL_OK;
@@ -108,23 +116,27 @@ static void note_write(struct program_builder *program, uint32_t value, uint32_t
     }
 }
 
-/** A tensor that is read, whose place in memory is known: is it a view of others, or state? */
-static int note_place(struct program_builder *program, uint32_t value, uint32_t instruction,
-                      const struct program_tensor *tensor, bool written)
+/** Note that a tensor of planned memory is read; `stateful`: it has an initial value. */
+static int note_tensor(struct program_builder *program, uint32_t value, uint32_t instruction,
+                       const struct range *range, bool stateful)
 {
+    bool written = false;
     for (uint32_t i = 0; i < program->in_place_count; i++) {
         struct in_place *place = &program->in_place[i];
-        bool is_own = true;
-        if (place->value != value && place->possible && place->buffer == tensor->buffer &&
-            overlap(place->start, place->size, tensor->offset, tensor->size)) {
-            uint32_t end = program->program.instructions.count + 1;
-            TRY(find_write(program, tensor, value, end, &is_own));
+        if (place->value == value) {
+            place->possible &=
+                place->is_output ? instruction > place->call : instruction == place->call;
+            place->read = instruction;
+            written |= place->written != NEVER;
+        } else if (place->possible && place->buffer == range->buffer &&
+                   overlap(place->start, place->size, range->start, range->size)) {
+            uint32_t end = program->program.instructions.count + 1; // is it a view of this place?
+            TRY(find_write(program, range, value, end, &place->possible));
         }
-        place->possible &= is_own;
     }
-    program->keeps_state |= tensor->data != NULL; // its initial value
+    program->keeps_state |= stateful;
     if (!written && !program->keeps_state) {
-        TRY(find_write(program, tensor, NEVER, instruction, &written));
+        TRY(find_write(program, range, NEVER, instruction, &written));
         program->keeps_state = !written;
     }
     return ETHOSU_MODEL_OK;
@@ -134,41 +146,24 @@ static int note_place(struct program_builder *program, uint32_t value, uint32_t 
 static int note_read(struct program_builder *program, uint32_t value, uint32_t instruction)
 {
     struct program *file = &program->program;
-    struct program_tensor tensor;
+    const struct program_tensor *tensor;
+    enum program_tensor_fault fault = program_get_tensor(file, value, &tensor);
     struct fb_vector list;
-    bool written = false;
-    bool found = false;
-    for (uint32_t i = 0; i < program->in_place_count; i++) {
-        struct in_place *place = &program->in_place[i];
-        if (place->value == value) {
-            place->possible &=
-                place->is_output ? instruction > place->call : instruction == place->call;
-            place->read = instruction;
-            written = place->written != NEVER;
-            tensor.data = NULL; // of what has an initial value nothing lies in place
-            tensor.buffer = place->buffer;
-            tensor.offset = place->start;
-            tensor.size = place->size;
-            found = true;
-        }
+    if (fault == PROGRAM_TENSOR_OK && tensor->buffer != 0) {
+        const struct range range = {tensor->buffer, tensor->offset, tensor->size};
+        return note_tensor(program, value, instruction, &range, tensor->data != NULL);
     }
-    enum program_value_type type = found ? PROGRAM_TENSOR : program_get_type(file, value);
-    if (type == PROGRAM_TENSOR_LIST && program_get_tensors(file, value, &list)) {
-        for (uint32_t i = 0; i < list.count; i++) {
-            uint32_t element = fb_u32_at(&file->fb, &list, i);
-            TRY(build_work(program->builder, 1 + program->in_place_count / 4));
-            if (program_get_type(file, element) != PROGRAM_TENSOR_LIST) {
-                TRY(note_read(program, element, instruction));
-            }
-        }
+    if (fault != PROGRAM_TENSOR_MANY || !program_get_tensors(file, value, &list)) {
         return ETHOSU_MODEL_OK;
     }
-    if (type != PROGRAM_TENSOR ||
-        (!found && program_get_tensor(file, value, &tensor) != PROGRAM_TENSOR_OK)) {
-        return ETHOSU_MODEL_OK;
+    for (uint32_t i = 0; i < list.count; i++) {
+        uint32_t element = fb_u32_at(&file->fb, &list, i);
+        TRY(build_work(program->builder, 1 + program->in_place_count / 4));
+        if (program_get_tensor(file, element, &tensor) != PROGRAM_TENSOR_MANY) {
+            TRY(note_read(program, element, instruction));
+        }
     }
-    return tensor.buffer == 0 ? ETHOSU_MODEL_OK
-                              : note_place(program, value, instruction, &tensor, written);
+    return ETHOSU_MODEL_OK;
 }
 
 /* ---- the decision ---- */
@@ -213,9 +208,10 @@ int uses_read(struct program_builder *program)
             continue;
         }
         TRY(build_work(program->builder, WORK_OF_OPERATOR));
+        TRY(build_work(program->builder,
+                       kernel_bytes(arguments.list.count, 1 + program->in_place_count / 4)));
         for (uint32_t j = 0; j < arguments.list.count; j++) {
             uint32_t value = fb_u32_at(&file->fb, &arguments.list, j);
-            TRY(build_work(program->builder, 1 + program->in_place_count / 4));
             if (j < arguments.written) {
                 TRY(note_read(program, value, i));
             } else {
@@ -223,8 +219,8 @@ int uses_read(struct program_builder *program)
             }
         }
     }
-    for (uint32_t i = 0; i < file->outputs.count; i++) {
-        TRY(note_read(program, fb_u32_at(&file->fb, &file->outputs, i), end));
+    for (uint32_t i = 0; i < file->method.outputs.count; i++) {
+        TRY(note_read(program, fb_u32_at(&file->fb, &file->method.outputs, i), end));
     }
     decide(program);
     return ETHOSU_MODEL_OK;

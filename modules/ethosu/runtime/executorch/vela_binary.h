@@ -27,18 +27,18 @@ enum vela_block {
 /** A delegate's data; block contents lie where they lie in the file. */
 struct vela_binary {
     struct program_bytes blocks[VELA_BLOCKS];
-    bool external[VELA_BLOCKS]; /**< the block holds the name of data that is elsewhere */
-    uint32_t scratch_size;      /**< bytes of region 1 */
+    uint32_t external;     /**< bit n: block n holds the name of data that is elsewhere */
+    uint32_t scratch_size; /**< bytes of region 1 */
     uint32_t inputs;
     uint32_t outputs;
 };
 
 /** An input or output of a delegate, in memory of the NPU. */
 struct vela_io {
-    uint32_t shape[VELA_RANK]; /**< 0 counts as 1 */
-    uint32_t element_size;     /**< bytes */
-    uint32_t size;             /**< bytes; 0: elements have none */
-    uint32_t offset;           /**< in its region */
+    const uint8_t *shape;  /**< VELA_RANK words in the file; 0 counts as 1 */
+    uint32_t element_size; /**< bytes */
+    uint32_t size;         /**< bytes; 0: elements have none */
+    uint32_t offset;       /**< in its region */
     uint32_t region;
 };
 

@@ -19,11 +19,10 @@ struct layout {
 static int get_table(struct program_builder *program, const struct fb_vector *arguments,
                      uint32_t index, int32_t count, const int32_t **data)
 {
-    struct program_value value;
     struct program_operand operand;
     uint32_t argument = fb_u32_at(&program->program.fb, arguments, index);
     *data = NULL;
-    if (program_get_value(&program->program, argument, &value) && value.type == PROGRAM_NULL) {
+    if (program_get_type(&program->program, argument) == PROGRAM_NULL) {
         return ETHOSU_MODEL_OK;
     }
     TRY(argument_tensor(program, arguments, index, &operand));
