@@ -175,81 +175,74 @@ uint32_t fb_element(struct flatbuffer *fb, const struct fb_vector *vector, uint3
     return follow(fb, vector->position + 4 * index);
 }
 
-/** Mark a field as malformed, and write zeros for it. */
-static uint32_t *bad_field(struct flatbuffer *fb, uint32_t at, uint32_t kind, uint32_t *out)
+/** Write zeros for a field that is absent or malformed. */
+static uint32_t *put_none(uint32_t kind, uint32_t *out)
 {
-    mark_bad(fb, at);
-    out[0] = 0;
+    *out++ = 0;
     if (kind == FB_KIND_LONG || kind >= FB_KIND_BYTES) {
-        *++out = 0;
+        *out++ = 0;
     }
-    return out + 1;
+    return out;
 }
 
-void fb_read(struct flatbuffer *fb, uint32_t position, const uint8_t *fields, void *result)
+/** A field near the end of the file, which may be a byte; others are malformed. */
+static uint32_t *read_last(struct flatbuffer *fb, uint32_t at, uint32_t kind, uint32_t *out)
+{
+    if (kind == FB_KIND_BYTE) {
+        *out = fb_u8(fb, at);
+        return out + 1;
+    }
+    mark_bad(fb, at);
+    return put_none(kind, out);
+}
+
+/** A field that is a table or a vector. */
+static inline uint32_t *read_reference(struct flatbuffer *fb, uint32_t at, uint32_t kind,
+                                       uint32_t *out)
+{
+    const uint32_t last = fb->size - 4;
+    uint32_t offset = fb_known_u32(fb, at);
+    if (offset <= last - at) {
+        at += offset;
+        if (kind == FB_KIND_TABLE) {
+            *out = at;
+            return out + 1;
+        }
+        uint32_t count = fb_known_u32(fb, at);
+        if (count <= (last - at) >> (kind - FB_KIND_BYTES)) {
+            out[0] = at + 4;
+            out[1] = count;
+            return out + 2;
+        }
+    }
+    mark_bad(fb, at);
+    return put_none(kind, out);
+}
+
+void fb_read(struct flatbuffer *fb, uint32_t position, const struct fb_field *field, void *result)
 {
     const struct fb_table table = open_table(fb, position);
-    const uint8_t *const data = fb->data;
-    const uint8_t *const vtable = data + table.vtable;
+    const uint8_t *const vtable = fb->data + table.vtable;
     const uint32_t last = fb->size - 4;
-    const uint32_t slots = table.vtable_size / 2;
+    const uint32_t slots = table.vtable_size & ~1u; // slots are even
     uint32_t *out = result;
-    for (;;) {
-        const uint32_t field = *fields++;
-        const uint32_t kind = field & 7;
-        const uint32_t slot = field >> 3;
-        const uint32_t offset = slot < slots ? fb_half(vtable + 2 * slot) : 0;
-        uint32_t at = position + offset;
-        if (offset == 0 || at > last) {
-            if (kind == FB_KIND_END) {
-                return;
+    for (; field->slot != 0; field++) {
+        const uint32_t kind = field->kind;
+        const uint32_t slot = field->slot;
+        const uint32_t offset = slot < slots ? fb_half(vtable + slot) : 0;
+        const uint32_t at = position + offset;
+        if (offset == 0) {
+            out = put_none(kind, out);
+        } else if (at > last) {
+            out = read_last(fb, at, kind, out);
+        } else if (kind > FB_KIND_LONG) {
+            out = read_reference(fb, at, kind, out);
+        } else {
+            uint32_t value = fb_known_u32(fb, at);
+            *out++ = kind == FB_KIND_BYTE ? (uint8_t)value : value;
+            if (kind == FB_KIND_LONG) {
+                *out++ = fb_u32(fb, at + 4);
             }
-            if (offset == 0) {
-                *out++ = 0;
-                if (kind == FB_KIND_LONG || kind >= FB_KIND_BYTES) {
-                    *out++ = 0;
-                }
-            } else if (kind == FB_KIND_BYTE && at < fb->size) {
-                *out++ = data[at];
-            } else {
-                out = bad_field(fb, at, kind, out);
-            }
-            continue;
         }
-        uint32_t value = fb_word(data + at);
-        switch (kind) {
-        case FB_KIND_BYTE:
-            *out++ = (uint8_t)value;
-            continue;
-        case FB_KIND_WORD:
-            *out++ = value;
-            continue;
-        case FB_KIND_LONG:
-            out[0] = value;
-            out[1] = fb_u32(fb, at + 4);
-            out += 2;
-            continue;
-        case FB_KIND_END:
-            return;
-        default:
-            break;
-        }
-        if (value > last - at) {
-            out = bad_field(fb, at, kind, out);
-            continue;
-        }
-        at += value;
-        if (kind == FB_KIND_TABLE) {
-            *out++ = at;
-            continue;
-        }
-        uint32_t count = fb_word(data + at);
-        if (count > (last - at) >> (kind - FB_KIND_BYTES)) {
-            out = bad_field(fb, at, kind, out);
-            continue;
-        }
-        out[0] = at + 4;
-        out[1] = count;
-        out += 2;
     }
 }

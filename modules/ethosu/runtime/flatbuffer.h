@@ -52,16 +52,17 @@ enum fb_kind {
     FB_KIND_LONG,
     FB_KIND_TABLE,
     FB_KIND_BYTES,
-    FB_KIND_END,
-    FB_KIND_WORDS,
+    FB_KIND_WORDS = 6,
     FB_KIND_LONGS
 };
 
-/**
- * What fb_read() reads of a table: a list of fields, and FB_END. The result is a structure with a
- * member for each, in this order; it is 0 for what is absent or malformed.
- */
-#define FB_FIELD(number, kind) (uint8_t)(((number) + 2) << 3 | (kind))
+/** A field that fb_read() reads: where the vtable has it, and its kind. */
+struct fb_field {
+    uint8_t slot;
+    uint8_t kind;
+};
+
+#define FB_FIELD(number, kind) {4 + 2 * (number), kind}
 #define FB_BYTE(number) FB_FIELD(number, FB_KIND_BYTE)   /**< uint32_t */
 #define FB_WORD(number) FB_FIELD(number, FB_KIND_WORD)   /**< uint32_t */
 #define FB_LONG(number) FB_FIELD(number, FB_KIND_LONG)   /**< struct fb_long */
@@ -69,10 +70,15 @@ enum fb_kind {
 #define FB_BYTES(number) FB_FIELD(number, FB_KIND_BYTES) /**< struct fb_vector: of bytes, text */
 #define FB_WORDS(number) FB_FIELD(number, FB_KIND_WORDS) /**< of 32 bits each, or of tables */
 #define FB_LONGS(number) FB_FIELD(number, FB_KIND_LONGS) /**< of 64 bits each */
-#define FB_END FB_FIELD(29, FB_KIND_END)
 
-/** Read fields of the table at a position that one of these functions found; 0: it is absent. */
-void fb_read(struct flatbuffer *fb, uint32_t table, const uint8_t *fields, void *result);
+#define FB_END {0, 0} /**< behind the last field of a list */
+
+/**
+ * Read a list of fields of the table at a position that one of these functions found; 0: it is
+ * absent. The result is a structure with a member for each field, in this order; it is 0 for what
+ * is absent or malformed.
+ */
+void fb_read(struct flatbuffer *fb, uint32_t table, const struct fb_field *field, void *result);
 
 /** Target of the forward offset stored at `position`: 4 bytes inside the file, or 0. */
 uint32_t fb_follow(struct flatbuffer *fb, uint32_t position);

@@ -304,7 +304,7 @@ static int build(struct builder *builder, const struct ethosu_model_source *sour
 {
     struct program_builder program;
     memset(&program, 0, offsetof(struct program_builder, opened));
-    program.opened.instruction = 0;
+    program.opened.instruction = program.instruction = 0;
     program.builder = builder;
     builder->program = &program;
     if (source->data_size > INT32_MAX) {

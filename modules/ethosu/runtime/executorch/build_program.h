@@ -68,23 +68,24 @@ struct open_jump {
 
 /** A program while it is built. */
 struct program_builder {
-    struct builder *builder;
-    uint32_t instruction;                  /**< the current one */
-    struct program_bytes data_file;        /**< given besides the program */
-    uint32_t buffers[PROGRAM_MAX_BUFFERS]; /**< arena offsets of the planned buffers */
-    uint32_t regions[REGIONS];             /**< arena offsets of what all delegates share */
-    uint32_t region_sizes[REGIONS];        /**< bytes */
+    uint32_t region_sizes[REGIONS]; /**< bytes of what all delegates share */
     uint32_t in_place_count;
     uint32_t last_delegate; /**< instruction + 1 */
-    bool explicit_nhwc;     /**< the current operator's images have sizes N, H, W, C */
-    bool keeps_state;       /**< it reads a planned tensor before it has written it */
+    uint32_t jump_count;
     /** How many inputs the delegates of some instructions have. */
     struct {
         uint32_t instruction; /**< + 1; 0: none */
         uint32_t inputs;
     } sizes[PROGRAM_DELEGATES];
-    uint32_t jump_count;
+    bool keeps_state; /**< it reads a planned tensor before it has written it */
+    // All before this member is 0 at first.
     struct delegate_call opened; /**< the last one, which several stages ask for */
+    struct builder *builder;
+    uint32_t instruction;                  /**< the current one */
+    bool explicit_nhwc;                    /**< its images have sizes N, H, W, C */
+    struct program_bytes data_file;        /**< given besides the program */
+    uint32_t buffers[PROGRAM_MAX_BUFFERS]; /**< arena offsets of the planned buffers */
+    uint32_t regions[REGIONS];             /**< arena offsets of the regions */
     struct open_jump jumps[PROGRAM_MAX_JUMPS];
     struct in_place in_place[PROGRAM_MAX_IN_PLACE];
     struct program program;

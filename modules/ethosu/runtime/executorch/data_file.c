@@ -5,7 +5,7 @@
 #include <string.h>
 
 /** Segments and data by name; the tables below the root table are those of a program. */
-static const uint8_t root_fields[] = {FB_WORDS(1), FB_WORDS(2), FB_END};
+static const struct fb_field root_fields[] = {FB_WORDS(1), FB_WORDS(2), FB_END};
 struct root_table {
     struct fb_vector segments;
     struct fb_vector named;

@@ -46,6 +46,14 @@ static int find_external(struct program_builder *program, struct vela_binary *bi
                               : "the data file (.ptd) has not the data that it names");
 }
 
+/** Is it "EthosUBackend"? */
+static bool is_ethos_u(struct program_bytes backend)
+{
+    return backend.size == 13 && fb_is_mark(backend.data, "Etho") &&
+           fb_is_mark(backend.data + 4, "sUBa") && fb_is_mark(backend.data + 8, "cken") &&
+           fb_is_mark(backend.data + 9, "kend");
+}
+
 int delegate_open(struct program_builder *program, uint32_t instruction,
                   const struct program_instruction *call)
 {
@@ -64,7 +72,7 @@ int delegate_open(struct program_builder *program, uint32_t instruction,
     if (!program_get_delegate(&program->program, call->index, &backend, &data)) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its delegate is malformed");
     }
-    if (!program_is_text(backend, "EthosUBackend")) {
+    if (!is_ethos_u(backend)) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
                               "its backend is not EthosUBackend");
     }

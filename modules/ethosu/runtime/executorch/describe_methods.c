@@ -79,7 +79,8 @@ static bool get_constant(const struct ethosu_model *model, uint32_t method, uint
     case PROGRAM_STRING: {
         struct fb_vector text;
         constant->kind = ETHOSU_KIND_TEXT;
-        if (!program_get_value(&program, number, PROGRAM_STRING, FB_BYTES(0), &text)) {
+        if (!program_get_value(&program, number, PROGRAM_STRING, (struct fb_field)FB_BYTES(0),
+                               &text)) {
             return false;
         }
         constant->data = program.fb.data + text.position;

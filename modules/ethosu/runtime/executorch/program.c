@@ -12,7 +12,7 @@
  * number without a name is field "value" of a value that has nothing else.
  */
 
-static const uint8_t root_fields[] = {
+static const struct fb_field root_fields[] = {
     FB_WORDS(1), // methods
     FB_WORDS(3), // delegate data that is inline
     FB_WORDS(4), // segments
@@ -22,7 +22,7 @@ static const uint8_t root_fields[] = {
     FB_END,
 };
 
-static const uint8_t method_fields[] = {
+static const struct fb_field method_fields[] = {
     FB_WORDS(2), // values
     FB_WORDS(3), // inputs
     FB_WORDS(4), // outputs
@@ -32,20 +32,20 @@ static const uint8_t method_fields[] = {
     FB_LONGS(8), // sizes of planned buffers
     FB_END,
 };
-static const uint8_t chain_fields[] = {FB_WORDS(2), FB_END};
+static const struct fb_field chain_fields[] = {FB_WORDS(2), FB_END};
 
 /** Of values and instructions: the type, and the table of this type. */
-static const uint8_t union_fields[] = {FB_BYTE(0), FB_TABLE(1), FB_END};
+static const struct fb_field union_fields[] = {FB_BYTE(0), FB_TABLE(1), FB_END};
 struct union_table {
     uint32_t type;
     uint32_t table;
 };
 
 /** Of a call: the operator or delegate, and the arguments; of another instruction: two numbers. */
-static const uint8_t call_fields[] = {FB_WORD(0), FB_WORDS(1), FB_END};
-static const uint8_t number_fields[] = {FB_WORD(0), FB_WORD(1), FB_END};
+static const struct fb_field call_fields[] = {FB_WORD(0), FB_WORDS(1), FB_END};
+static const struct fb_field number_fields[] = {FB_WORD(0), FB_WORD(1), FB_END};
 
-static const uint8_t tensor_fields[] = {
+static const struct fb_field tensor_fields[] = {
     FB_BYTE(0), FB_WORD(1), FB_WORDS(2), FB_BYTES(3), FB_WORD(5), FB_TABLE(6), FB_BYTE(8), FB_END,
 };
 struct tensor_table {
@@ -58,46 +58,46 @@ struct tensor_table {
     uint32_t dynamism;
 };
 
-static const uint8_t allocation_fields[] = {FB_WORD(0), FB_WORD(1), FB_WORD(2), FB_END};
+static const struct fb_field allocation_fields[] = {FB_WORD(0), FB_WORD(1), FB_WORD(2), FB_END};
 struct allocation_table {
     uint32_t buffer;
     uint32_t low; /**< 32 bits of the offset */
     uint32_t high;
 };
 
-static const uint8_t delegate_fields[] = {FB_BYTES(0), FB_TABLE(1), FB_END};
+static const struct fb_field delegate_fields[] = {FB_BYTES(0), FB_TABLE(1), FB_END};
 struct delegate_table {
     struct fb_vector id;
     uint32_t data;
 };
 
-static const uint8_t reference_fields[] = {FB_BYTE(0), FB_WORD(1), FB_END};
+static const struct fb_field reference_fields[] = {FB_BYTE(0), FB_WORD(1), FB_END};
 struct reference_table {
     uint32_t in_segment; /**< 1: yes */
     uint32_t index;
 };
 
-static const uint8_t segment_fields[] = {FB_LONG(0), FB_LONG(1), FB_END};
+static const struct fb_field segment_fields[] = {FB_LONG(0), FB_LONG(1), FB_END};
 struct segment_table {
     struct fb_long offset;
     struct fb_long size;
 };
 
-static const uint8_t subsegments_fields[] = {FB_WORD(0), FB_LONGS(1), FB_END};
+static const struct fb_field subsegments_fields[] = {FB_WORD(0), FB_LONGS(1), FB_END};
 struct subsegments_table {
     uint32_t segment;
     struct fb_vector offsets;
 };
 
-static const uint8_t named_fields[] = {FB_BYTES(0), FB_WORD(1), FB_END};
+static const struct fb_field named_fields[] = {FB_BYTES(0), FB_WORD(1), FB_END};
 struct named_table {
     struct fb_vector key;
     uint32_t segment;
 };
 
 /** Of a method or an operator the name, of inline data the bytes. */
-static const uint8_t first_bytes[] = {FB_BYTES(0), FB_END};
-static const uint8_t bundle_fields[] = {FB_BYTES(2), FB_END};
+static const struct fb_field first_bytes[] = {FB_BYTES(0), FB_END};
+static const struct fb_field bundle_fields[] = {FB_BYTES(2), FB_END};
 
 /** The extended header: byte offsets in the file. */
 enum header {
@@ -120,7 +120,7 @@ static const uint8_t types[] = {
 
 /** A field of bytes; none: the table has no such field. */
 static struct program_bytes get_bytes(struct program *program, uint32_t table,
-                                      const uint8_t *fields)
+                                      const struct fb_field *fields)
 {
     struct fb_vector vector;
     fb_read(&program->fb, table, fields, &vector);
@@ -247,10 +247,10 @@ enum program_value_type program_get_type(struct program *program, uint32_t index
 }
 
 bool program_get_value(struct program *program, uint32_t index, enum program_value_type type,
-                       uint8_t field, void *result)
+                       struct fb_field field, void *result)
 {
     struct union_table value = get_union(program, &program->method.values, index);
-    const uint8_t fields[] = {field, FB_END};
+    const struct fb_field fields[] = {field, FB_END};
     if (value.type != type) {
         return false;
     }
@@ -261,7 +261,7 @@ bool program_get_value(struct program *program, uint32_t index, enum program_val
 bool program_get_int(struct program *program, uint32_t index, int64_t *number)
 {
     struct fb_long bits;
-    if (!program_get_value(program, index, PROGRAM_INT, FB_LONG(0), &bits)) {
+    if (!program_get_value(program, index, PROGRAM_INT, (struct fb_field)FB_LONG(0), &bits)) {
         return false;
     }
     *number = (int64_t)fb_long_value(bits);
@@ -271,7 +271,7 @@ bool program_get_int(struct program *program, uint32_t index, int64_t *number)
 bool program_get_bool(struct program *program, uint32_t index, bool *is_true)
 {
     uint32_t byte;
-    if (!program_get_value(program, index, PROGRAM_BOOL, FB_BYTE(0), &byte)) {
+    if (!program_get_value(program, index, PROGRAM_BOOL, (struct fb_field)FB_BYTE(0), &byte)) {
         return false;
     }
     *is_true = byte != 0;
@@ -281,7 +281,7 @@ bool program_get_bool(struct program *program, uint32_t index, bool *is_true)
 bool program_get_double(struct program *program, uint32_t index, double *number)
 {
     struct fb_long words;
-    if (!program_get_value(program, index, PROGRAM_DOUBLE, FB_LONG(0), &words)) {
+    if (!program_get_value(program, index, PROGRAM_DOUBLE, (struct fb_field)FB_LONG(0), &words)) {
         return false;
     }
     uint64_t bits = fb_long_value(words);
@@ -292,7 +292,7 @@ bool program_get_double(struct program *program, uint32_t index, double *number)
 bool program_get_ints(struct program *program, uint32_t index, uint32_t count, int64_t *numbers)
 {
     struct fb_vector list; // each element is the number of a value
-    if (!program_get_value(program, index, PROGRAM_INT_LIST, FB_LONGS(0), &list) ||
+    if (!program_get_value(program, index, PROGRAM_INT_LIST, (struct fb_field)FB_LONGS(0), &list) ||
         list.count != count) {
         return false;
     }
@@ -307,40 +307,40 @@ bool program_get_ints(struct program *program, uint32_t index, uint32_t count, i
 
 bool program_get_tensors(struct program *program, uint32_t index, struct fb_vector *list)
 {
-    return program_get_value(program, index, PROGRAM_TENSOR_LIST, FB_WORDS(0), list);
+    return program_get_value(program, index, PROGRAM_TENSOR_LIST, (struct fb_field)FB_WORDS(0),
+                             list);
 }
 
 /* ---- tensors ---- */
 
 /** Take shape and order of the dimensions, and count the bytes. */
-static bool get_shape(const struct flatbuffer *fb, const struct tensor_table *table,
-                      struct program_tensor *tensor)
+static __attribute__((noinline)) bool
+get_shape(const uint8_t *data, const struct tensor_table *table, struct program_tensor *tensor)
 {
-    const uint8_t *sizes = fb->data + table->sizes.position;
-    const uint8_t *order = fb->data + table->order.position;
+    const uint8_t *sizes = data + table->sizes.position;
+    const uint8_t *order = data + table->order.position;
     const uint32_t rank = table->sizes.count;
-    uint32_t seen = 0;
     uint32_t bytes = ethosu_model_type_size(tensor->type);
-    bool empty = false;
+    uint32_t least = UINT32_MAX;
+    uint32_t seen = 0;
+    tensor->rank = rank;
     if (rank > ETHOSU_MODEL_MAX_RANK || table->order.count != rank) {
         return false;
     }
-    tensor->rank = rank;
     for (uint32_t i = 0; i < rank; i++) {
         uint32_t size = fb_word(sizes + 4 * i);
         uint32_t axis = order[i];
-        // Strides are products of the other sizes, also where one is 0.
-        empty |= size == 0;
-        if (!checked_mul(bytes, size == 0 ? 1 : size, &bytes) || bytes > INT32_MAX ||
-            axis >= rank) {
-            return false;
-        }
         tensor->shape[i] = (int32_t)size;
         tensor->order[i] = (uint8_t)axis;
+        least = size < least ? size : least;
+        // Strides are products of the other sizes, also where one is 0.
+        if (axis >= rank || (size > 1 && !checked_mul(bytes, size, &bytes))) {
+            return false;
+        }
         seen |= 1u << axis;
     }
-    tensor->size = empty ? 0 : bytes;
-    return seen == (1u << rank) - 1;
+    tensor->size = least == 0 ? 0 : bytes;
+    return bytes <= INT32_MAX && seen == (1u << rank) - 1;
 }
 
 /**
@@ -376,7 +376,7 @@ static bool find_place(struct program *program, uint32_t table, struct program_t
     tensor->offset = place.low;
     if (fb->bad || place.high != 0 || place.buffer == 0 ||
         place.buffer >= program->method.buffer_sizes.count ||
-        place.low % ethosu_model_type_size(tensor->type) != 0) {
+        (place.low & (ethosu_model_type_size(tensor->type) - 1)) != 0) {
         return false;
     }
     uint64_t size = fb_u64_at(fb, &program->method.buffer_sizes, place.buffer);
@@ -405,7 +405,7 @@ static enum program_tensor_fault read_tensor(struct program *program, uint32_t i
     tensor->type = types[table.type] - 1u;
     tensor->data = NULL;
     tensor->buffer = tensor->offset = 0;
-    if (table.storage_offset != 0 || !get_shape(fb, &table, tensor)) {
+    if (table.storage_offset != 0 || !get_shape(fb->data, &table, tensor)) {
         return PROGRAM_TENSOR_SHAPE;
     }
     bool planned = table.allocation != 0;

@@ -132,7 +132,7 @@ enum program_value_type program_get_type(struct program *program, uint32_t index
 
 /** Read a field, one of flatbuffer.h's, of a value that must have this type; false: it has not. */
 bool program_get_value(struct program *program, uint32_t index, enum program_value_type type,
-                       uint8_t field, void *result);
+                       struct fb_field field, void *result);
 
 /** Read a value that must be an Int, a Bool, a Double; false: it is something else. */
 bool program_get_int(struct program *program, uint32_t index, int64_t *number);
