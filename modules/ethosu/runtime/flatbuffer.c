@@ -246,3 +246,38 @@ void fb_read(struct flatbuffer *fb, uint32_t position, const struct fb_field *fi
         }
     }
 }
+
+struct fb_union fb_union_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index)
+{
+    static const struct fb_field fields[] = {FB_BYTE(0), FB_TABLE(1), FB_END};
+    enum { TYPE_SLOT = 4, TABLE_SLOT = 6, SLOTS_END = 8 };
+    const uint32_t position = fb_element(fb, vector, index);
+    const struct fb_table table = open_table(fb, position);
+    struct fb_union found;
+    if (table.vtable_size >= SLOTS_END) { // both fields, not near the end of the file: most have
+        const uint32_t last = fb->size - 4;
+        uint32_t type = position + fb_half(fb->data + table.vtable + TYPE_SLOT);
+        uint32_t at = position + fb_half(fb->data + table.vtable + TABLE_SLOT);
+        if (type != position && at != position && type <= last && at <= last &&
+            fb_known_u32(fb, at) <= last - at) {
+            return (struct fb_union){fb->data[type], at + fb_known_u32(fb, at)};
+        }
+    }
+    fb_read(fb, position, fields, &found);
+    return found;
+}
+
+bool fb_same(const void *a, const void *b, uint32_t size)
+{
+    const uint8_t *one = a;
+    const uint8_t *other = b;
+    for (; size >= 4; size -= 4, one += 4, other += 4) {
+        if (fb_word(one) != fb_word(other)) {
+            return false;
+        }
+    }
+    while (size > 0 && one[size - 1] == other[size - 1]) {
+        size--;
+    }
+    return size == 0;
+}

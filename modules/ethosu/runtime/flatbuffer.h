@@ -130,6 +130,18 @@ struct fb_table fb_get_table(struct flatbuffer *fb, const struct fb_table *table
 struct fb_vector fb_get_vector(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
                                uint32_t element_size);
 
+/** Type and table of a union: they are fields 0 and 1 of a table of its own. */
+struct fb_union {
+    uint32_t type;
+    uint32_t table; /**< its position */
+};
+
+/** Read the union that a table of a vector of them has. */
+struct fb_union fb_union_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);
+
+/** Are so many bytes the same? Faster than the memcmp() of a small C library. */
+bool fb_same(const void *a, const void *b, uint32_t size);
+
 /** Table number `index` of a vector of tables; marks the reader bad when there is none. */
 struct fb_table fb_table_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);
 

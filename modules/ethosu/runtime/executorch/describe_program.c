@@ -106,7 +106,7 @@ struct program_bytes program_called(struct program *program, uint32_t instructio
 bool program_has_ending(struct program_bytes text, const char *ending)
 {
     uint32_t length = (uint32_t)strlen(ending);
-    return text.size > length && memcmp(text.data + text.size - length, ending, length) == 0;
+    return text.size > length && fb_same(text.data + text.size - length, ending, length);
 }
 
 /** Arguments of quantize_per_tensor and dequantize_per_tensor. */

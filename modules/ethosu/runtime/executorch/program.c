@@ -34,13 +34,6 @@ static const struct fb_field method_fields[] = {
 };
 static const struct fb_field chain_fields[] = {FB_WORDS(2), FB_END};
 
-/** Of values and instructions: the type, and the table of this type. */
-static const struct fb_field union_fields[] = {FB_BYTE(0), FB_TABLE(1), FB_END};
-struct union_table {
-    uint32_t type;
-    uint32_t table;
-};
-
 /** Of a call: the operator or delegate, and the arguments; of another instruction: two numbers. */
 static const struct fb_field call_fields[] = {FB_WORD(0), FB_WORDS(1), FB_END};
 static const struct fb_field number_fields[] = {FB_WORD(0), FB_WORD(1), FB_END};
@@ -233,23 +226,15 @@ bool program_choose(struct program *program, uint32_t method)
 
 /* ---- values ---- */
 
-static struct union_table get_union(struct program *program, const struct fb_vector *vector,
-                                    uint32_t index)
-{
-    struct union_table found;
-    fb_read(&program->fb, fb_element(&program->fb, vector, index), union_fields, &found);
-    return found;
-}
-
 enum program_value_type program_get_type(struct program *program, uint32_t index)
 {
-    return (enum program_value_type)get_union(program, &program->method.values, index).type;
+    return (enum program_value_type)fb_union_at(&program->fb, &program->method.values, index).type;
 }
 
 bool program_get_value(struct program *program, uint32_t index, enum program_value_type type,
                        struct fb_field field, void *result)
 {
-    struct union_table value = get_union(program, &program->method.values, index);
+    struct fb_union value = fb_union_at(&program->fb, &program->method.values, index);
     const struct fb_field fields[] = {field, FB_END};
     if (value.type != type) {
         return false;
@@ -388,7 +373,7 @@ static enum program_tensor_fault read_tensor(struct program *program, uint32_t i
 {
     struct flatbuffer *fb = &program->fb;
     struct tensor_table table;
-    struct union_table value = get_union(program, &program->method.values, index);
+    struct fb_union value = fb_union_at(&program->fb, &program->method.values, index);
     if (value.type != PROGRAM_TENSOR) {
         return value.type == PROGRAM_TENSOR_LIST ? PROGRAM_TENSOR_MANY : PROGRAM_TENSOR_NONE;
     }
@@ -438,9 +423,10 @@ struct program_instruction *program_get_instruction(struct program *program, uin
     struct program_known *known = &program->known;
     struct program_instruction *call = &known->calls[place];
     if (known->instructions[place] != index + 1 || index == UINT32_MAX) {
-        struct union_table found = get_union(program, &program->instructions, index);
+        struct fb_union found = fb_union_at(&program->fb, &program->instructions, index);
         bool calls = found.type == PROGRAM_KERNEL_CALL || found.type == PROGRAM_DELEGATE_CALL;
-        *call = (struct program_instruction){.type = found.type};
+        call->type = found.type;
+        call->row = call->arguments.count = 0;
         fb_read(&program->fb, found.table, calls ? call_fields : number_fields,
                 calls ? &call->index : &call->first);
         known->instructions[place] = program->fb.bad ? 0 : index + 1;
@@ -480,7 +466,7 @@ bool program_get_named(struct program *program, struct program_bytes name,
         struct named_table entry;
         fb_read(fb, fb_element(fb, &program->root.named, i), named_fields, &entry);
         if (entry.key.count == name.size &&
-            memcmp(fb->data + entry.key.position, name.data, name.size) == 0) {
+            fb_same(fb->data + entry.key.position, name.data, name.size)) {
             return get_segment(program, entry.segment, data);
         }
     }

@@ -28,7 +28,7 @@ static uint32_t search_rows(struct program_bytes name)
     // Most names of one length differ in their last letters already.
     while (i < ROWS && (name.size != rows[i].length ||
                         name.data[name.size - 1] != rows[i].name[name.size - 1] ||
-                        memcmp(name.data, rows[i].name, name.size) != 0)) {
+                        !fb_same(name.data, rows[i].name, name.size))) {
         i++;
     }
     return i;
@@ -64,8 +64,7 @@ int program_operator(struct program_builder *program, struct program_instruction
     if (call->arguments.count < row->written + 1u) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "it has too few arguments");
     }
-    program->explicit_nhwc = program_has_ending(
-        (struct program_bytes){(const uint8_t *)row->name, row->length}, "_nhwc");
+    program->explicit_nhwc = fb_is_mark((const uint8_t *)row->name + row->length - 4, "nhwc");
     return row->prepare(program, &call->arguments);
 }
 

@@ -38,12 +38,12 @@ static bool is_name(const uint8_t *header, const char *name)
 /** Number of a block by its name, NAMED_BLOCKS when it has another one. */
 static unsigned find_block(const uint8_t *header, unsigned expected)
 {
-    if (expected < NAMED_BLOCKS && is_name(header, names[expected])) {
-        return expected;
-    }
-    unsigned block = 0; // another order is right as well
-    while (block < NAMED_BLOCKS && !is_name(header, names[block])) {
-        block++;
+    unsigned block = expected; // another order is right as well
+    for (unsigned i = 0; !is_name(header, names[block]); i++) {
+        if (i == NAMED_BLOCKS) {
+            return NAMED_BLOCKS;
+        }
+        block = block + 1 < NAMED_BLOCKS ? block + 1 : 0;
     }
     return block;
 }
@@ -91,22 +91,25 @@ static bool read_blocks(struct vela_binary *binary, struct program_bytes data,
     uint32_t at = 0;
     uint32_t size;
     uint32_t seen = 0;
-    const uint8_t *header = take_block(data, &at, &size, fault);
+    unsigned expected = FIRST_BLOCK;
+    const uint8_t *header;
     binary->external = 0;
-    if (header != NULL && (size != 0 || !is_name(header, names[FIRST_BLOCK]))) {
-        return refuse(fault, header, "bytes in the first block, which must be vela_bin_stream",
-                      size, 0);
-    }
-    for (unsigned expected = 0; header != NULL; expected++) {
-        header = take_block(data, &at, &size, fault);
-        unsigned block = header == NULL ? NAMED_BLOCKS : find_block(header, expected);
-        if (block < LAST_BLOCK && !(seen >> block & 1)) {
+    while ((header = take_block(data, &at, &size, fault)) != NULL) {
+        unsigned block = find_block(header, expected);
+        if (expected == FIRST_BLOCK) {
+            if (block != FIRST_BLOCK || size != 0) {
+                return refuse(fault, header,
+                              "bytes in the first block, which must be vela_bin_stream", size, 0);
+            }
+            expected = VELA_COMMANDS;
+        } else if (block < LAST_BLOCK && !(seen >> block & 1)) {
             binary->blocks[block] = (struct program_bytes){header + HEADER_BYTES, size};
             binary->external |= (uint32_t)(header[HEADER_EXTERNAL_AT] != 0) << block;
             seen |= 1u << block;
+            expected = block + 1;
         } else if (block == LAST_BLOCK) {
             return check_blocks(binary, seen, data.size - at, fault);
-        } else if (header != NULL) {
+        } else {
             return refuse(fault, header,
                           "a block of this name, which is unknown or there twice, at byte", at, 0);
         }
