@@ -158,9 +158,13 @@ static bool get_segment(struct program *program, uint32_t index, struct program_
     const uint32_t start = program->segments_start;
     fb_read(fb, fb_element(fb, &program->root.segments, index), segment_fields, &segment);
     uint32_t offset = segment.offset.low;
-    *bytes = (struct program_bytes){program->file + start + offset, segment.size.low};
-    return !fb->bad && (segment.offset.high | segment.size.high) == 0 &&
-           checked_inside(offset, bytes->size, program->file_size - start);
+    uint32_t size = segment.size.low;
+    if (fb->bad || (segment.offset.high | segment.size.high) != 0 ||
+        !checked_inside(offset, size, program->file_size - start)) {
+        return false;
+    }
+    *bytes = (struct program_bytes){program->file + start + offset, size};
+    return true;
 }
 
 void program_begin(struct program *program, const void *file, uint32_t size)
