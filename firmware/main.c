@@ -78,18 +78,6 @@ _Noreturn void firmware_main(void)
     }
 }
 
-void gc_collect(void)
-{
-    gc_collect_start();
-    __builtin_unwind_init(); // puts the callee-saved registers on the stack
-    void **top = (void **)_stack_top;
-    void **sp;
-    __asm volatile("mov %0, sp" : "=r"(sp));
-    gc_collect_root(sp, (size_t)(top - sp));
-    soft_timer_gc_mark_all();
-    gc_collect_end();
-}
-
 _Noreturn void nlr_jump_fail(void *value)
 {
     fault_panic("a Python exception was raised where nothing can catch it");

@@ -18,8 +18,10 @@ typedef long mp_off_t;
 #define MP_HAL_CLEAN_DCACHE(address, size) \
     (SCB_CleanDCache_by_Addr((volatile void *)(uintptr_t)(address), (int32_t)(size)))
 #define MICROPY_MAKE_POINTER_CALLABLE(p) ((void *)((mp_uint_t)(p) | 1))
+#ifndef MICROPY_EMIT_THUMB // a board's core may have other instructions
 #define MICROPY_EMIT_THUMB (1)
 #define MICROPY_EMIT_INLINE_THUMB (1)
+#endif
 #define MICROPY_PERSISTENT_CODE_LOAD (1)
 #define MICROPY_LONGINT_IMPL (MICROPY_LONGINT_IMPL_MPZ)
 #define MICROPY_FLOAT_IMPL (MICROPY_FLOAT_IMPL_DOUBLE)

@@ -96,3 +96,13 @@ def examples() -> Path:
     if not folder.is_dir():
         raise missing(str(folder), "examples")
     return folder
+
+
+def web_image() -> Path:
+    """The firmware of board WEB."""
+    return _built(root() / "build/firmware/WEB/ethosu.wasm", "web")
+
+
+def web_runner() -> Path:
+    """What runs the board WEB in node."""
+    return root() / "boards/WEB/js/node.mjs"

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+# How to build for WEB.
+
+BOARD_CORE = $(BOARD_DIR)/core_web.mk
+BOARD_SRC = board.c core_web.c npu.c uart.c

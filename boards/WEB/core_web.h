@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The core of a board that is a WebAssembly instance: what the firmware uses of a Cortex-M's CMSIS
+ * header, with the same names. There are no threads: interrupts are served where
+ * the program lets them in, that is where it unmasks them, waits, or has run some byte code.
+ */
+#ifndef WEB_CORE_WEB_H
+#define WEB_CORE_WEB_H
+
+#include <stdint.h>
+
+/** Serve what is pending: ticks that are over, input, a slice of the NPUs' work. */
+void core_poll(void);
+
+/** An interrupt of a device is pending (core_poll() serves it). */
+void core_pend(uint32_t irq);
+
+/** WFI: let the NPUs work, or sleep until the next tick or input. */
+void core_wait(void);
+
+/** The cycles that SysTick->VAL would count down to, from the clock of the host. */
+uint32_t core_systick_value(void);
+
+extern uint32_t core_primask;
+extern uint32_t core_ipsr;
+
+static inline void __DSB(void)
+{
+}
+
+static inline void __ISB(void)
+{
+    core_poll();
+}
+
+static inline void __WFI(void)
+{
+    core_wait();
+}
+
+static inline void __disable_irq(void)
+{
+    core_primask = 1;
+}
+
+static inline uint32_t __get_PRIMASK(void)
+{
+    core_poll(); // what follows reads the clock with interrupts masked
+    return core_primask;
+}
+
+static inline void __set_PRIMASK(uint32_t mask)
+{
+    core_primask = mask;
+}
+
+static inline uint32_t __get_IPSR(void)
+{
+    return core_ipsr;
+}
+
+#define IPSR_ISR_Msk 0x1FFu
+
+void NVIC_EnableIRQ(IRQn_Type irq);
+void NVIC_DisableIRQ(IRQn_Type irq);
+void NVIC_ClearPendingIRQ(IRQn_Type irq);
+
+static inline void NVIC_SetPriority(IRQn_Type irq, uint32_t priority)
+{
+    (void)irq;
+    (void)priority;
+}
+
+/** Start the tick: one in so many cycles. */
+uint32_t SysTick_Config(uint32_t cycles);
+
+/** Registers as the core has them at the moment of asking. */
+struct core_systick {
+    uint32_t VAL;
+};
+struct core_scb {
+    uint32_t ICSR;
+    uint32_t CCR;
+};
+#define SysTick (&(struct core_systick){.VAL = core_systick_value()})
+#define SCB (&(struct core_scb){.ICSR = 0, .CCR = 0})
+#define SCB_ICSR_PENDSTSET_Msk (1u << 26)
+#define SCB_CCR_DC_Msk (1u << 16)
+
+/* There is no cache. */
+
+static inline void SCB_CleanDCache(void)
+{
+}
+
+static inline void SCB_CleanInvalidateDCache(void)
+{
+}
+
+static inline void SCB_CleanDCache_by_Addr(volatile void *address, int32_t size)
+{
+    (void)address;
+    (void)size;
+}
+
+static inline void SCB_InvalidateDCache_by_Addr(volatile void *address, int32_t size)
+{
+    (void)address;
+    (void)size;
+}
+
+static inline void SCB_CleanInvalidateDCache_by_Addr(volatile void *address, int32_t size)
+{
+    (void)address;
+    (void)size;
+}
+
+#endif

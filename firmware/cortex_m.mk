@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+#
+# How to build for a Cortex-M; included by the Makefile.
+#
+# Output: firmware.elf, .bin, .map and .size
+
+CROSS_COMPILE ?= arm-none-eabi-
+ifeq ($(shell command -v $(CROSS_COMPILE)gcc),)
+$(error $(CROSS_COMPILE)gcc is missing: apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi)
+endif
+
+BOARD_MEMORY ?= $(BOARD_DIR)/memory.ld
+
+CORE_SRC = collect.c fault.c mpu.c startup.c
+CORE_OUTPUT = $(BUILD)/firmware.size $(if $(filter yes,$(BOARD_BIN)),$(BUILD)/firmware.bin)
+
+CPU_FLAGS = $(BOARD_CPU_FLAGS) -mthumb
+CORE_CFLAGS = $(CPU_FLAGS) -isystem $(MICROPYTHON)/lib/cmsis/inc -fpermitted-flt-eval-methods=c11 \
+	--specs=nano.specs
+
+LDFLAGS += -Wl,--wrap=nlr_jump $(CPU_FLAGS) --specs=nano.specs -nostartfiles -L$(ROOT)/firmware -T$(BOARD_MEMORY) \
+	-Wl,--gc-sections -Wl,-Map=$(BUILD)/firmware.map -Wl,--fatal-warnings
+
+.SECONDEXPANSION:
+$(BUILD)/firmware.elf: $$(OBJ) $(BOARD_MEMORY) sections.ld
+	$(ECHO) "LINK $@"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJ) -lm
+
+# For tools that flash: the bytes from the address on at which VECTORS begins. A board's board.mk
+# says yes when VECTORS and CODE are in one memory; else this would be mostly the gap between them.
+$(BUILD)/firmware.bin: $(BUILD)/firmware.elf
+	$(Q)$(OBJCOPY) -O binary $< $@
+
+$(BUILD)/firmware.size: $(BUILD)/firmware.elf
+	$(Q)$(SIZE) $< | tee $@
+
