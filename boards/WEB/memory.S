@@ -21,13 +21,13 @@
         area    _ramdisk, 4194304
         area    _flashdisk, 0
 
-        // The stack grows down from _stack_top.
+        // The stack grows down from _stack_top. It ends before the stack that a browser gives a worker.
         .p2align 8
         .globl  _stack_limit
         .type   _stack_limit, @object
 _stack_limit:
-        .skip   1048576
-        .size   _stack_limit, 1048576
+        .skip   131072
+        .size   _stack_limit, 131072
         .globl  _stack_top
         .type   _stack_top, @object
 _stack_top:

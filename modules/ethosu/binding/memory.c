@@ -39,7 +39,7 @@ struct block binding_allocate(size_t size, const char *what)
     // The collector's blocks are aligned to ETHOSU_MODEL_ALIGNMENT already.
     size = binding_align(size);
     size_t room = size + alignment() - ETHOSU_MODEL_ALIGNMENT;
-    uint8_t *start = m_new_maybe(uint8_t, room);
+    uint8_t *start = m_new_maybe(uint8_t, MAX(room, 1)); // a block of 0 bytes has an address too
     if (start == NULL) {
         raise_no_room(size, what);
     }
