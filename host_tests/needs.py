@@ -2,9 +2,12 @@
 """What a test needs that a machine may lack."""
 
 import os
+import shutil
 from typing import NoReturn
 
 import pytest
+from ethosu_tools import paths
+from ethosu_tools.errors import SetupError
 
 
 def missing(reason: str) -> NoReturn:
@@ -12,3 +15,13 @@ def missing(reason: str) -> NoReturn:
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+def web() -> None:
+    """Skip the test where `make web` was not run: nothing of `make test` builds the page."""
+    if shutil.which("node") is None:
+        pytest.skip("node is missing: apt-get install nodejs")
+    try:
+        paths.web_image()
+    except SetupError as error:
+        pytest.skip(str(error))

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from . import arrays, boards, models, romfs
+from . import arrays, boards, models, romfs, vela
 from .arrays import Array, Feed
 from .board import Board, QemuBoard
 from .closeable import Closeable
@@ -15,6 +15,7 @@ from .errors import BoardError, InputError, RemoteError
 from .qemu import Machine
 from .tflite import Tensor
 from .ui import Update
+from .web import WebBoard
 
 # A silence longer than this means that the board hangs; big models take seconds when emulated.
 STEP_TIMEOUT_S = 120
@@ -245,3 +246,26 @@ class SerialRunner(_BoardRunner):
                 )
             for at in range(0, len(data), self.output_bytes):
                 yield self._split(data[at : at + self.output_bytes])
+
+
+class WebRunner(SerialRunner):
+    """A model on the board that is a WebAssembly instance, in its ROM."""
+
+    def __init__(self, model: Path, npu: str | None = None, named: bytes | None = None) -> None:
+        """Start a board with the model in its ROM, and the data file that it names."""
+        data = models.read(model)
+        files = {ROM_NAME + models.suffix(data): data}
+        files |= {} if named is None else {_DATA_NAME: named}
+        npu = npu or models.describe_compiled(model, named=named).npu or vela.NPUS[0]
+        self._web = WebBoard([npu], rom=romfs.build(files))
+        with self._closing_on_error():
+            super().__init__(model, self._web.port, None, named)
+
+    def _send(self, data: bytes, suffix: str, progress: Update | None) -> str:
+        return f"/rom/{ROM_NAME}{suffix}"
+
+    def close(self) -> None:
+        """End the board."""
+        if hasattr(self, "board"):
+            self.board.close()
+        self._web.close()

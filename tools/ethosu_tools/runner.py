@@ -49,7 +49,7 @@ def open_runner(
     data: Path | None = None,
     progress: Update | None = None,
 ) -> Runner:
-    """Load a compiled model on `where`: "sim", "qemu", "accel" or a device of Linux,
+    """Load a compiled model on `where`: "sim", "qemu", "web", "accel" or a device of Linux,
     a port, or a board that is open, which stays so.
 
     A port is a serial port or pyserial URL; devices of Linux are /dev/accel/accel*.
@@ -73,8 +73,10 @@ def open_runner(
 
     if is_device(where):
         return AccelModel(model, where, data=named)
-    from .remote import EmulatedRunner, SerialRunner
+    from .remote import EmulatedRunner, SerialRunner, WebRunner
 
+    if where == "web":
+        return WebRunner(model, npu, named)
     if where == "qemu":
         return EmulatedRunner(
             model, npu, board=board, console=console, coherence=coherence, named=named

@@ -14,16 +14,19 @@ from typing import IO
 
 from . import paths, romfs
 from .closeable import Closeable
-from .errors import BoardError
+from .errors import InputError, SetupError
 
 _STOP_S = 5.0
+_LOG_BYTES = 2000
+# As of boards/WEB/memory.S.
+ROMFS_BYTES = 0x2000100
 
 
 def find_node() -> str:
-    """The node that runs it; raises BoardError when there is none."""
+    """The node that runs it; raises SetupError when there is none."""
     node = shutil.which("node")
     if node is None:
-        raise BoardError("node is missing, which runs the board WEB: apt-get install nodejs")
+        raise SetupError("node is missing, which runs the board WEB: apt-get install nodejs")
     return node
 
 
@@ -34,37 +37,45 @@ class WebBoard(Closeable):
         self, npus: Sequence[str] = ("ethos-u55-128",), *, rom: bytes | None = None
     ) -> None:
         """Start it with these NPUs and this ROMFS image."""
+        image = romfs.build({}) if rom is None else rom
+        if len(image) > ROMFS_BYTES:
+            raise InputError(
+                f"the ROMFS image has {len(image):,} bytes, the board WEB has room for "
+                f"{ROMFS_BYTES:,}"
+            )
+        words = [find_node(), str(paths.web_runner()), str(paths.web_image())]
         self._folder = tempfile.TemporaryDirectory(prefix="ethosu-web-")
-        image = Path(self._folder.name) / "rom.img"
-        image.write_bytes(romfs.build({}) if rom is None else rom)
-        master, slave = pty.openpty()
-        tty.setraw(slave)
+        file = Path(self._folder.name) / "rom.img"
+        file.write_bytes(image)
+        # The slave stays open: what the board writes before somebody listens is not lost.
+        master, self._slave = pty.openpty()
+        tty.setraw(self._slave)
         os.set_blocking(master, False)
-        self.port = os.ttyname(slave)
-        self._slave = slave  # kept open: what the board writes before somebody listens is not lost
+        self.port = os.ttyname(self._slave)
         self._errors: IO[bytes] = tempfile.TemporaryFile()
-        words = [find_node(), str(paths.web_runner()), str(paths.web_image()), str(master), ",".join(npus), str(image)]
-        self._process = subprocess.Popen(words, pass_fds=[master], stderr=self._errors)
+        self.process = subprocess.Popen(
+            [*words, str(master), ",".join(npus), str(file)],
+            pass_fds=[master],
+            stdin=subprocess.DEVNULL,
+            stderr=self._errors,
+            start_new_session=True,  # a Ctrl-C of the terminal is for the command
+        )
         os.close(master)
 
-    def running(self) -> bool:
-        """Has it not ended?"""
-        return self._process.poll() is None
-
-    def wait(self) -> None:
-        """Wait for its end, which is a failure: a board runs for ever."""
-        self._process.wait()
-        self._errors.seek(0)
-        raise BoardError(f"the board WEB ended: {self._errors.read().decode(errors='replace')}")
+    def log_tail(self) -> str:
+        """The end of what node said."""
+        size = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, size - _LOG_BYTES))
+        return self._errors.read().decode(errors="replace").strip() or "it said nothing"
 
     def close(self) -> None:
         """End it."""
-        self._process.terminate()
+        self.process.terminate()
         try:
-            self._process.wait(_STOP_S)
+            self.process.wait(_STOP_S)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            self.process.kill()
+            self.process.wait()
         with contextlib.suppress(OSError):
             os.close(self._slave)
         self._errors.close()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A runner computes the same anywhere: on the simulated NPU and, through memory, on emulated
-boards. What it computes is what TFLite's reference kernels do, bit by bit."""
+"""A runner computes the same anywhere: on the simulated NPU, through memory on emulated
+boards, and on the board that is a WebAssembly instance. What it computes is what TFLite's reference kernels do, bit by bit."""
 
 from pathlib import Path
 
+import needs
 import numpy as np
 import pymicro_wakeword
 import pytest
@@ -19,6 +20,10 @@ PLACES = [
     ("sim", "ethos-u55-128"),
     ("sim", "ethos-u85-1024"),
     *(("qemu", npu) for npu in (NPU, *OTHERS)),
+    *(
+        pytest.param(("web", npu), marks=pytest.mark.slow)
+        for npu in ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
+    ),
 ]
 pytestmark = pytest.mark.on_board
 
@@ -29,6 +34,8 @@ def check(request, compiled):
 
     def run(path, inputs):
         where, npu = request.param
+        if where == "web":
+            needs.web()
         feed = arrays.check(inputs, tflite.describe(path).inputs)
         oracle = Oracle(path)
         seen = set()

@@ -41,9 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on",
         default="sim",
-        metavar="sim|qemu|accel|PORT",
-        help="the simulated NPU, an emulated board, the NPU of this Linux (or /dev/accel/accelN), "
-        "or a board's port or pyserial URL (default: sim)",
+        metavar="sim|qemu|web|accel|PORT",
+        help="the simulated NPU, an emulated board, the board of `make web` in node, the NPU of this "
+        "Linux (or /dev/accel/accelN), or a board's port or pyserial URL (default: sim)",
     )
     parser.add_argument(
         "--input",
