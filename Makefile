@@ -112,7 +112,7 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help examples wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
+.PHONY: help examples web wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
     docs demo test test-all test-linux nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
@@ -234,6 +234,13 @@ $(STAMPS)/examples: $(wildcard modules/ethosu/examples/*.py) tools/ethosu_tools/
 	    $(abspath $(BIN))/ethosu compile models/$$model.tflite -o $$model.tflite --quiet >/dev/null || exit 1; \
 	done && $(abspath $(BIN))/ethosu compile models/small_cnn.tflite -o proven.tflite --selftest --quiet >/dev/null
 	@rm -r $(BUILD)/examples/models && touch $@
+
+web: setup ## Make the page with a board and Vela in it, as static files in build/web
+	@command -v emcc >/dev/null && command -v node >/dev/null || tools/setup/debian.sh emscripten nodejs
+	@command -v npm >/dev/null || tools/setup/debian.sh npm
+	$(call say,page)
+	@$(SUBMAKE) -C tools/web $(call progress,page) \
+	    $(call or_say,the page could not be built; the lines above say why.)
 
 wheel: build accel board-images examples ## Make the wheel of the tools, with all that they need, in build/wheel
 	$(call say,wheel)

@@ -9,7 +9,7 @@ $(error emcc is missing: apt-get install emscripten)
 endif
 
 # Where npm's packages are; `make web` installs them.
-NODE_MODULES ?= $(ROOT)/build/web/node_modules
+NODE_MODULES ?= $(ROOT)/build/web_parts/node_modules
 WASM_OPT = $(NODE_MODULES)/binaryen/bin/wasm-opt
 
 # Debian's emcc looks for its JavaScript libraries where only Debian's own node does.

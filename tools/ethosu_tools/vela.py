@@ -117,14 +117,8 @@ def compile_model(
     target = Target(system_config or default.system_config, memory_mode or default.memory_mode)
     with tempfile.TemporaryDirectory(prefix="ethosu-vela-") as work:
         options = [
-            *("--accelerator-config", npu),
-            *("--config", config),
-            *(("--config", str(board.config)) if board else ()),
-            *("--system-config", target.system_config),
-            *("--memory-mode", target.memory_mode),
+            *vela_options(npu, target, board=board, config=config, debug=debug),
             *("--output-dir", work),
-            "--verbose-performance",
-            *([debug_table.VELA_OPTION] if debug else []),
             *more,
         ]
         said = _run_vela(source, options)
@@ -146,6 +140,26 @@ def compile_model(
         **tflite.describe(output).as_dict(),
         "estimate": _estimate(row),
     }
+
+
+def vela_options(
+    npu: str,
+    target: Target,
+    *,
+    board: VelaFacts | None = None,
+    config: str = CONFIG_FILE,
+    debug: bool = True,
+) -> list[str]:
+    """What Vela is told of an NPU and the system around it, in Vela's own words."""
+    return [
+        *("--accelerator-config", npu),
+        *("--config", config),
+        *(("--config", str(board.config)) if board else ()),
+        *("--system-config", target.system_config),
+        *("--memory-mode", target.memory_mode),
+        "--verbose-performance",
+        *([debug_table.VELA_OPTION] if debug else []),
+    ]
 
 
 def _check_mode(mode: str | None, config: str, board: VelaFacts | None) -> None:

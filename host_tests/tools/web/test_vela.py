@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Vela as WebAssembly gives the same bytes as Vela's own wheel, for each target of the page."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import needs
+import pymicro_wakeword
+import pytest
+from ethosu_tools import boards, paths, vela
+from ethosu_tools.tflite.metadata import get, put
+
+pytestmark = pytest.mark.slow
+BOARDS = {board.title: board.vela for board in boards.every()}
+MODELS = ["small_cnn", "small_streaming", "okay_nabu", "vww_96_int8", "kws_ref_model"]
+
+
+@pytest.fixture(scope="module")
+def parts():
+    """What `make web` made the page from."""
+    needs.web()
+    folder = paths.root() / "build/web_parts"
+    if not (folder / "vela/vela.wasm").is_file() or not (folder / "settings.json").is_file():
+        pytest.skip("Vela as WebAssembly is not there; build it with: make web")
+    return folder
+
+
+@pytest.fixture(params=MODELS)
+def model(request, small_models) -> Path:
+    if request.param in small_models:
+        return small_models[request.param]
+    if request.param == "okay_nabu":
+        return Path(pymicro_wakeword.__file__).parent / "models" / "okay_nabu.tflite"
+    return request.getfixturevalue("shared_models") / f"{request.param}.tflite"
+
+
+def test_same_bytes(parts, model, tmp_path):
+    settings = parts / "settings.json"
+    targets = json.loads(settings.read_text())["targets"]
+    files = [tmp_path / f"{index}.tflite" for index in range(len(targets))]
+    jobs = [word for index, file in enumerate(files) for word in (str(index), str(file))]
+    runner = paths.root() / "tools/web/page/vela_node.mjs"
+    wasm = parts / "vela/vela.wasm"
+    subprocess.run(["node", runner, wasm, settings, model, *jobs], check=True, timeout=1800)
+    for target, file in zip(targets, files, strict=True):
+        native = tmp_path / "native.tflite"
+        vela.compile_model(
+            model,
+            target["npu"],
+            native,
+            board=BOARDS[target["board"]] if target["board"] else None,
+            system_config=target["system_config"],
+            memory_mode=target["memory_mode"],
+        )
+        expected = native.read_bytes()
+        # What our tools write into Vela's file, to nobody's surprise after it ended.
+        notes = {name: get(expected, name) for name in ("vela_version", "ethosu_debug")}
+        assert put(file.read_bytes(), notes) == expected, target
+
+
+def test_refusal_is_velas_own_sentence(parts, tmp_path):
+    model = tmp_path / "short.tflite"
+    model.write_bytes(b"\x1c\0\0\0TFL3" + bytes(200))
+    settings = parts / "settings.json"
+    runner = paths.root() / "tools/web/page/vela_node.mjs"
+    wasm = parts / "vela/vela.wasm"
+    words = ["node", runner, wasm, settings, model, "0", tmp_path / "out"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=600)
+    assert done.returncode != 0 and "Failed to" in done.stderr
+    assert not (tmp_path / "out").exists()

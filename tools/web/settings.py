@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Writes what `ethosu compile` has Vela pass to its compiler core: `settings.py MODEL JSON`.
+
+    {"texts": [configuration text],
+     "targets": [{"npu", "board": title or null, "system_config", "memory_mode", "standard",
+                  "accelerator", "head", "text": index of texts, "options"}]}
+
+The configuration of a target is its head with its text behind it; `standard` marks what `ethosu
+compile` takes when nothing but the NPU is named. Vela's own command line runs here, up to the call
+of its core, so that the page has no second list of Vela's options.
+"""
+
+import contextlib
+import io
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ethosu.vela import vela as vela_command
+from ethosu_tools import boards, vela
+from ethosu_tools.boards import VelaFacts
+from ethosu_tools.vela import Target
+
+# Where the text begins that is the same for all targets of a configuration file.
+_HEAD_LINES = 6
+
+
+class _CalledError(Exception):
+    """What Vela passed to its core."""
+
+
+def _call(accelerator: str, _model: Any, _format: Any, config: str, options: str, **_: Any) -> None:
+    raise _CalledError(accelerator, config, options)
+
+
+def record(
+    npu: str, target: Target, board: VelaFacts | None, model: Path
+) -> tuple[str, str, str] | None:
+    """Accelerator, configuration and options; None when Vela does not take the combination."""
+    options = vela.vela_options(npu, target, board=board)
+    with tempfile.TemporaryDirectory() as work, contextlib.redirect_stdout(io.StringIO()):
+        try:
+            vela_command.main([*options, "--output-dir", work, str(model)])
+        except _CalledError as called:
+            accelerator, config, passed = called.args
+            return str(accelerator), str(config), str(passed)
+        except Exception:  # Vela's classes of errors have no common base
+            return None
+    raise RuntimeError("Vela ended without a call of its core")
+
+
+def combinations() -> Iterator[tuple[str, Target, VelaFacts | None, str | None, bool]]:
+    """What the page offers: each NPU with each memory mode, each board as it is."""
+    for npu, standard in vela.TARGETS.items():
+        yield npu, standard, None, None, True
+        for mode in vela.MEMORY_MODES:
+            if mode != standard.memory_mode:
+                yield npu, Target(standard.system_config, mode), None, None, False
+    for board in boards.every():
+        if board.vela:
+            target = Target(board.vela.system_config, board.vela.memory_mode)
+            for npu in board.npus:
+                yield npu, target, board.vela, board.title, True
+
+
+def main() -> None:
+    """Record all, and write the file."""
+    model, output = Path(sys.argv[1]), Path(sys.argv[2])
+    vela_command.regor.compile = _call
+    texts: list[str] = []
+    targets = []
+    for npu, target, facts, title, standard in combinations():
+        recorded = record(npu, target, facts, model)
+        if recorded is None:
+            continue
+        accelerator, config, options = recorded
+        lines = config.splitlines(keepends=True)
+        head, text = "".join(lines[:_HEAD_LINES]), "".join(lines[_HEAD_LINES:])
+        if text not in texts:
+            texts.append(text)
+        targets.append(
+            {
+                "npu": npu,
+                "board": title,
+                "system_config": target.system_config,
+                "memory_mode": target.memory_mode,
+                "standard": standard,
+                "accelerator": accelerator,
+                "head": head,
+                "text": texts.index(text),
+                "options": options,
+            }
+        )
+    output.write_text(json.dumps({"texts": texts, "targets": targets}))
+
+
+if __name__ == "__main__":
+    main()
