@@ -42,6 +42,15 @@ def make_examples(models: Path) -> None:
         shutil.copy(words / name, models)
 
 
+def name_as_servers_know(folder: Path) -> None:
+    """Rename x.mjs to x.js: not every server knows the type of .mjs, and then no browser takes it."""
+    for file in [*folder.glob("*.mjs"), *folder.glob("*.html")]:
+        text = file.read_text().replace('.mjs"', '.js"')
+        file.write_text(text)
+        if file.suffix == ".mjs":
+            file.rename(file.with_suffix(".js"))
+
+
 def main() -> None:
     """Lay it out anew, so that no file of an older page stays."""
     parts, board, output = map(Path, sys.argv[1:4])
@@ -61,6 +70,7 @@ def main() -> None:
         shutil.copy(file, new)
     for name in NPM_FILES:
         shutil.copy(parts / "node_modules" / name, new)
+    name_as_servers_know(new)
     shutil.rmtree(output, ignore_errors=True)
     new.rename(output)
     for file in sorted(output.iterdir()):

@@ -6,10 +6,14 @@
 
 /** Thrown by host_reset(): nothing of the instance runs after it. */
 class Reset {
-    constructor(cause) {
+    constructor(cause, romfs) {
         this.cause = cause;
+        this.romfs = romfs;
     }
 }
+
+/** The cause that a board finds which was switched on. */
+const POWER_ON = 0;
 
 /** Memories whose content outlives a reset. */
 const KEPT = ["_romfs", "_ramdisk"];
@@ -78,9 +82,15 @@ export class Board {
         }
     }
 
+    /** From within a call of `io`: start again with these NPUs and this ROM. */
+    restart({ npus, romfs }) {
+        this.npus = npus.map((name) => new TextEncoder().encode(name));
+        throw new Reset(POWER_ON, romfs);
+    }
+
     /** Run for ever, over resets. */
     run() {
-        for (let cause = 0; ; ) {
+        for (let cause = POWER_ON; ; ) {
             this.start(cause);
             try {
                 this.instance.exports.start();
@@ -90,6 +100,9 @@ export class Board {
                 }
                 cause = error.cause;
                 this.kept = KEPT.map((name) => this.area(name).slice());
+                if (error.romfs) {
+                    this.kept[KEPT.indexOf("_romfs")] = error.romfs;
+                }
             }
         }
     }

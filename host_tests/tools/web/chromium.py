@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""A headless Chromium, driven over its DevTools protocol by a pair of pipes."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+def find() -> str | None:
+    """Path of a Chromium, None when there is none."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+def _above(descriptor: int) -> int:
+    """The same file at a number that is not 3 or 4."""
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 20)
+    os.close(descriptor)
+    return moved
+
+
+class Page:
+    """One page; `messages` are the errors and warnings of its console, `requests` its addresses."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="ethosu-chromium-")
+        theirs_in, self._out, self._in, theirs_out = map(_above, (*os.pipe(), *os.pipe()))
+        options = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--remote-debugging-pipe",
+            f"--user-data-dir={self._folder.name}",
+        ]
+        # The protocol is on descriptors 3 and 4.
+        script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
+        self._process = subprocess.Popen(
+            ["bash", "-c", script, "bash", str(find()), *options, "about:blank"],
+            pass_fds=[theirs_in, theirs_out],
+            stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self._buffer = b""
+        self._number = 0
+        self._answers: dict[int, dict[str, Any]] = {}
+        self._session = ""
+        self.messages: list[str] = []
+        self.requests: list[str] = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log", "DOM"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, timeout: float = 120, **parameters: Any) -> Any:
+        """Call a method of the protocol; returns its result."""
+        self._number += 1
+        message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._out, json.dumps(message).encode() + b"\0")
+        deadline = time.monotonic() + timeout
+        while self._number not in self._answers:
+            assert time.monotonic() < deadline, f"{method} was not answered"
+            self._receive()
+        answer = self._answers.pop(self._number)
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def _receive(self) -> None:
+        if not select.select([self._in], [], [], 1)[0]:
+            return
+        data = os.read(self._in, 1 << 20)
+        assert data, "Chromium ended"
+        self._buffer += data
+        *whole, self._buffer = self._buffer.split(b"\0")
+        for text in whole:
+            message = json.loads(text)
+            if "id" in message:
+                self._answers[message["id"]] = message
+            else:
+                self._note(message["method"], message["params"])
+
+    def _note(self, event: str, values: dict[str, Any]) -> None:
+        if event == "Runtime.consoleAPICalled" and values["type"] in ("error", "warning"):
+            self.messages.append(json.dumps(values["args"]))
+        elif event == "Runtime.exceptionThrown":
+            self.messages.append(json.dumps(values["exceptionDetails"]))
+        elif event == "Log.entryAdded" and values["entry"]["level"] in ("error", "warning"):
+            self.messages.append(json.dumps(values["entry"]))
+        elif event == "Network.requestWillBeSent":
+            self.requests.append(values["request"]["url"])
+
+    def open(self, address: str) -> None:
+        """Go there."""
+        self.call("Page.navigate", url=address)
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of an expression of JavaScript in the page."""
+        result = self.call(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
+        )
+        assert "exceptionDetails" not in result, result
+        return result["result"].get("value")
+
+    def wait_for(self, expression: str, timeout: float = 240) -> Any:
+        """Wait until an expression is true; returns its value."""
+        deadline = time.monotonic() + timeout
+        while True:
+            value = self.evaluate(expression)
+            if value:
+                return value
+            assert time.monotonic() < deadline, f"never came: {expression}; {self.messages}"
+            time.sleep(0.1)
+
+    def screen(self) -> str:
+        """The text in the terminal."""
+        lines = (
+            "Array.from({length: ethosuTerminal.buffer.active.length}, (_, i) => "
+            "ethosuTerminal.buffer.active.getLine(i).translateToString(true)).join('\\n')"
+        )
+        return str(self.evaluate(lines))
+
+    def press(self, text: str) -> None:
+        """Type into what has the focus."""
+        for key in text:
+            code = {"\r": ("Enter", 13), "\t": ("Tab", 9)}.get(key)
+            if code:
+                name, number = code
+                values = {"key": name, "windowsVirtualKeyCode": number, "text": key.strip(" ")}
+                self.call("Input.dispatchKeyEvent", type="keyDown", **values)
+                self.call("Input.dispatchKeyEvent", type="keyUp", key=name)
+            else:
+                self.call("Input.insertText", text=key)
+
+    def choose_file(self, selector: str, path: Path) -> None:
+        """Give a file to an input."""
+        root = self.call("DOM.getDocument")["root"]["nodeId"]
+        node = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        self.call("DOM.setFileInputFiles", files=[str(path)], nodeId=node)
+
+    def look(self, width: int, height: int, scheme: str) -> None:
+        """Set the size of the window and whether the user wants it light or dark."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        self.call("Emulation.setEmulatedMedia", features=[feature])
+
+    def screenshot(self, path: Path) -> None:
+        """The whole page as a PNG."""
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(data["data"]))
+
+    def close(self) -> None:
+        """End it."""
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._in)
+        os.close(self._out)
+        self._folder.cleanup()

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+/** The worker that a board runs in, and blocks. */
+import { Board } from "./board.mjs";
+import { Ring } from "./ring.mjs";
+
+addEventListener("message", ({ data }) => {
+    const ring = new Ring(data.shared);
+    let board;
+    function obey() {
+        if (ring.wanted()) {
+            const told = ring.takeRestart();
+            postMessage({ restarted: true });
+            board.restart(told);
+        }
+    }
+    const io = {
+        read(bytes) {
+            obey();
+            return ring.take(bytes);
+        },
+        write(bytes) {
+            const size = bytes.length;
+            postMessage({ output: bytes }, [bytes.buffer]);
+            ring.waitForRoom(size);
+        },
+        sleep: (ms) => ring.wait(ms),
+    };
+    board = new Board(data.module, io, data);
+    try {
+        board.run();
+    } catch (error) {
+        postMessage({ failed: String(error) });
+    }
+});

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""What the page's second board runs: the compiled model against the CPU kernels on the same model
+before it was compiled. Prints a line of JSON for each thing that it finds out.
+
+The page puts COMPILED and ORIGINAL in front, paths in /rom; ORIGINAL is None when there is none."""
+
+import array
+import json
+import random
+import time
+
+import ethosu
+
+STEPS = 5
+BUDGET_MS = 20_000
+
+
+def say(kind, **values):
+    values["kind"] = kind
+    print(json.dumps(values))
+
+
+def load(path, kind):
+    try:
+        return ethosu.Model(path)
+    except (ValueError, MemoryError, OSError) as error:
+        say(kind, error=str(error))
+
+
+def values(tensor, size):
+    if tensor.dtype == "f":
+        real = [random.uniform(-1, 1) for _ in range(size // 4)]
+        return bytearray(array.array("f", real))
+    if tensor.dtype in "iIlLqQ":  # an index, as a rule
+        return bytearray(size)
+    return bytearray(random.getrandbits(8) for _ in range(size))
+
+
+def timed(model, inputs):
+    start = time.ticks_us()
+    outputs = [bytes(output) for output in model.predict(inputs)]
+    return outputs, time.ticks_diff(time.ticks_us(), start)
+
+
+def differing(found, expected):
+    return sum(a != b for a, b in zip(found, expected))
+
+
+def run(model, reference):
+    random.seed(2024)
+    sizes = [len(bytes(tensor.data)) for tensor in model.inputs]
+    npu_us = cpu_us = None
+    wrong = count = step = 0
+    start = time.ticks_ms()
+    while step < STEPS and time.ticks_diff(time.ticks_ms(), start) < BUDGET_MS:
+        inputs = [values(tensor, size) for tensor, size in zip(model.inputs, sizes)]
+        found, us = timed(model, inputs)
+        npu_us = us if npu_us is None else min(us, npu_us)
+        if reference:
+            expected, us = timed(reference, inputs)
+            cpu_us = us if cpu_us is None else min(us, cpu_us)
+            for a, b in zip(found, expected):
+                wrong += differing(a, b)
+                count += len(b)
+        step += 1
+    say("run", steps=step, us=npu_us, cpu_us=cpu_us, wrong=wrong, bytes=count)
+
+
+def describe(model):
+    info = model.info()
+    ends = [
+        [[tensor.name, tensor.dtype, list(tensor.shape)] for tensor in tensors]
+        for tensors in (model.inputs, model.outputs)
+    ]
+    plain = {}
+    for key, value in info.items():
+        if isinstance(value, (int, str, float)) or value is None:
+            plain[key] = value
+    say("model", npu=str(model.npu), ram=model.ram, inputs=ends[0], outputs=ends[1], info=plain)
+
+
+def main():
+    model = load(COMPILED, "model")  # noqa: F821  # put in front
+    if model is None:
+        return
+    describe(model)
+    reference = load(ORIGINAL, "reference") if ORIGINAL else None  # noqa: F821
+    try:
+        run(model, reference)
+    except (OSError, MemoryError, ValueError) as error:
+        say("run", error=str(error))
+
+
+main()

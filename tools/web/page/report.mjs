@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/** What the page shows of Vela's tables. */
+
+/** Rows of a table of Vela's database as objects. */
+function rows(report, name) {
+    const [header, ...lines] = report.tables[name] ?? [[]];
+    return lines.map((line) => Object.fromEntries(header.map((key, i) => [key, line[i]])));
+}
+
+/**
+ * Layers of the model as it was before Vela, in its order, with Vela's estimate of each.
+ *
+ * @returns {{name, kind, cycles, macs, where}[]}  `where` is "NPU" or "CPU"
+ */
+export function layers(report, original, compiled) {
+    const sums = new Map();
+    for (const row of rows(report, "perf")) {
+        const sum = sums.get(Number(row.source_id)) ?? { cycles: 0, macs: 0 };
+        sum.cycles += Number(row.op_cycles);
+        sum.macs += Number(row.mac_count);
+        sums.set(Number(row.source_id), sum);
+    }
+    const outputsOf = (model, operator) => operator.outputs.map((index) => model.tensors[index]?.name);
+    const onCpu = new Set(
+        compiled.operators
+            .filter((operator) => operator.code?.custom !== "ethos-u")
+            .flatMap((operator) => outputsOf(compiled, operator)),
+    );
+    const sources = rows(report, "source").slice(0, original.operators.length);
+    return sources.map((source, i) => {
+        const [name = ""] = outputsOf(original, original.operators[i]);
+        const { cycles = 0, macs = 0 } = sums.get(Number(source.id)) ?? {};
+        return { name, kind: source.operator, cycles, macs, where: onCpu.has(name) && !cycles ? "CPU" : "NPU" };
+    });
+}
+
+/** MHz of the NPU in the configuration that a target names. */
+export function clockMhz(config, target) {
+    const section = config.split(`[System_Config.${target.system_config}]`)[1] ?? "";
+    const found = /^\s*core_clock\s*=\s*([\d.e+]+)/m.exec(section.split(/^\[/m)[0]);
+    return found ? Number(found[1]) / 1e6 : null;
+}

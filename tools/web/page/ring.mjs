@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+/**
+ * What a page and its board's worker share: the worker blocks in WebAssembly, so no message reaches
+ * it. Words of `control`: bytes of input given and taken, bytes of output shown, the size of a ROMFS
+ * image that waits in `box`, of the JSON in front of it.
+ */
+const GIVEN = 0;
+const TAKEN = 1;
+const SHOWN = 2;
+const ROM_SIZE = 3;
+const WORDS_SIZE = 4;
+const CONTROL_BYTES = 32;
+const INPUT_BYTES = 1 << 16;
+const WORDS_BYTES = 1 << 10;
+// As of boards/WEB/memory.S.
+export const ROM_BYTES = 0x2000100;
+/** Output that the page has not shown yet, at which the board waits. */
+const UNSHOWN_BYTES = 1 << 18;
+
+export class Ring {
+    constructor(shared = Ring.shared()) {
+        this.shared = shared;
+        this.control = new Int32Array(shared.control);
+        this.input = new Uint8Array(shared.input);
+        this.box = new Uint8Array(shared.box);
+        this.sent = 0;
+    }
+
+    static shared() {
+        return {
+            control: new SharedArrayBuffer(CONTROL_BYTES),
+            input: new SharedArrayBuffer(INPUT_BYTES),
+            box: new SharedArrayBuffer(WORDS_BYTES + ROM_BYTES),
+        };
+    }
+
+    // ---- the page's side ----
+
+    /** Give input; false: there is no room for it now. */
+    give(bytes) {
+        const given = Atomics.load(this.control, GIVEN);
+        if (bytes.length > INPUT_BYTES - ((given - Atomics.load(this.control, TAKEN)) | 0)) {
+            return false;
+        }
+        bytes.forEach((byte, i) => (this.input[((given + i) >>> 0) % INPUT_BYTES] = byte));
+        Atomics.store(this.control, GIVEN, (given + bytes.length) | 0);
+        Atomics.notify(this.control, GIVEN);
+        return true;
+    }
+
+    shown(size) {
+        Atomics.add(this.control, SHOWN, size);
+        Atomics.notify(this.control, SHOWN);
+    }
+
+    /** Have the board start again with these NPUs and this ROM. */
+    restart(npus, romfs) {
+        const words = new TextEncoder().encode(JSON.stringify(npus));
+        this.box.set(words, 0);
+        this.box.set(romfs, WORDS_BYTES);
+        Atomics.store(this.control, WORDS_SIZE, words.length);
+        Atomics.store(this.control, ROM_SIZE, romfs.length);
+        Atomics.store(this.control, TAKEN, Atomics.load(this.control, GIVEN)); // typed for the old one
+    }
+
+    // ---- the worker's side ----
+
+    take(bytes) {
+        const taken = Atomics.load(this.control, TAKEN);
+        const count = Math.min(bytes.length, (Atomics.load(this.control, GIVEN) - taken) | 0);
+        for (let i = 0; i < count; i++) {
+            bytes[i] = this.input[((taken + i) >>> 0) % INPUT_BYTES];
+        }
+        Atomics.store(this.control, TAKEN, (taken + count) | 0);
+        return count;
+    }
+
+    wait(ms) {
+        Atomics.wait(this.control, GIVEN, Atomics.load(this.control, TAKEN), ms);
+    }
+
+    /** Bytes go out: wait while the page shows what it has. */
+    waitForRoom(size) {
+        this.sent = (this.sent + size) | 0;
+        for (;;) {
+            const shown = Atomics.load(this.control, SHOWN);
+            if (((this.sent - shown) | 0) < UNSHOWN_BYTES || this.wanted()) {
+                return;
+            }
+            Atomics.wait(this.control, SHOWN, shown, 100);
+        }
+    }
+
+    wanted() {
+        return Atomics.load(this.control, ROM_SIZE) !== 0;
+    }
+
+    /** What restart() was told. */
+    takeRestart() {
+        const size = Atomics.load(this.control, ROM_SIZE);
+        const words = this.box.slice(0, Atomics.load(this.control, WORDS_SIZE));
+        const romfs = this.box.slice(WORDS_BYTES, WORDS_BYTES + size);
+        Atomics.store(this.control, ROM_SIZE, 0);
+        return { npus: JSON.parse(new TextDecoder().decode(words)), romfs };
+    }
+}

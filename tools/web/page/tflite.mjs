@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+/** Reads of a `.tflite` what the page needs, and puts metadata in, as tools/ethosu_tools/tflite does. */
+
+const FILE_ALIGNMENT = 64;
+const CONTENT_ALIGNMENT = 16;
+const NPU_CODE = "ethos-u";
+// Bytes of an element by TensorType of TFLite's schema; others have no memory in the arena.
+const ITEM_SIZES = { 0: 4, 1: 2, 2: 4, 3: 1, 4: 8, 6: 1, 7: 2, 9: 1, 10: 8, 12: 8, 15: 4, 16: 2 };
+
+/** A table of a flatbuffer; a damaged one throws RangeError. */
+class Table {
+    constructor(view, at) {
+        this.view = view;
+        this.at = at;
+        const vtable = at - view.getInt32(at, true);
+        const size = view.getUint16(vtable, true);
+        this.slots = [];
+        for (let slot = 4; slot + 2 <= size; slot += 2) {
+            this.slots.push(view.getUint16(vtable + slot, true));
+        }
+    }
+    /** Where a field is, 0: it is not there. */
+    place(field) {
+        const offset = this.slots[field] ?? 0;
+        return offset ? this.at + offset : 0;
+    }
+    target(field) {
+        const place = this.place(field);
+        return place ? place + this.view.getUint32(place, true) : 0;
+    }
+    uint(field) {
+        const place = this.place(field);
+        return place ? this.view.getUint32(place, true) : 0;
+    }
+    int8(field) {
+        const place = this.place(field);
+        return place ? this.view.getInt8(place) : 0;
+    }
+    bytes(field) {
+        const start = this.target(field);
+        return start
+            ? new Uint8Array(this.view.buffer, this.view.byteOffset + start + 4, this.view.getUint32(start, true))
+            : null;
+    }
+    text(field) {
+        const bytes = this.bytes(field);
+        return bytes ? new TextDecoder().decode(bytes) : "";
+    }
+    ints(field) {
+        const start = this.target(field);
+        const count = start ? this.view.getUint32(start, true) : 0;
+        return Array.from({ length: count }, (_, i) => this.view.getInt32(start + 4 + 4 * i, true));
+    }
+    tables(field) {
+        const start = this.target(field);
+        const count = start ? this.view.getUint32(start, true) : 0;
+        return Array.from({ length: count }, (_, i) => {
+            const place = start + 4 + 4 * i;
+            return new Table(this.view, place + this.view.getUint32(place, true));
+        });
+    }
+}
+
+// Fields of the schema's tables, by number.
+const MODEL = { version: 0, codes: 1, graphs: 2, description: 3, buffers: 4, metadata: 6, count: 8 };
+
+/** A parsed file. Throws an Error with a sentence when it is none. */
+export class Model {
+    constructor(bytes) {
+        const mark = new TextDecoder().decode(bytes.subarray(4, 8));
+        if (mark !== "TFL3") {
+            throw new Error("this is no .tflite: bytes 4 to 7 have to be TFL3");
+        }
+        try {
+            this.read(bytes);
+        } catch (error) {
+            throw error instanceof RangeError ? new Error("this .tflite is damaged or cut off") : error;
+        }
+    }
+
+    read(bytes) {
+        this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+        this.root = new Table(this.view, this.view.getUint32(0, true));
+        this.buffers = this.root.tables(MODEL.buffers);
+        const codes = this.root.tables(MODEL.codes).map((code) => ({
+            custom: code.text(1),
+            builtin: Math.max(code.int8(0), code.uint(3)),
+        }));
+        const [graph] = this.root.tables(MODEL.graphs);
+        this.tensors = graph.tables(0).map((tensor) => {
+            const data = this.buffers[tensor.uint(2)]?.bytes(0);
+            const shape = tensor.ints(0);
+            const size = shape.reduce((a, b) => a * b, 1) * (ITEM_SIZES[tensor.int8(1)] ?? 0);
+            return { name: tensor.text(3), shape, size, constant: data != null && data.length > 0 };
+        });
+        this.operators = graph.tables(3).map((operator) => ({ code: codes[operator.uint(0)], outputs: operator.ints(2) }));
+        this.entries = this.root.tables(MODEL.metadata).map((entry) => ({
+            table: entry,
+            name: entry.text(0),
+            content: this.buffers[entry.uint(1)]?.bytes(0) ?? new Uint8Array(0),
+        }));
+    }
+
+    /** Was it compiled for an NPU? */
+    get compiled() {
+        return this.operators.some((operator) => operator.code?.custom === NPU_CODE);
+    }
+
+    metadata(name) {
+        return this.entries.find((entry) => entry.name === name)?.content ?? null;
+    }
+}
+
+/** Lays tables out one after the other; what a field points to has to be added later than it. */
+class Front {
+    constructor() {
+        this.bytes = new DataView(new ArrayBuffer(1 << 16));
+        this.size = 0;
+    }
+    room(size, alignment = 4) {
+        const at = Math.ceil(this.size / alignment) * alignment;
+        this.size = at + size;
+        while (this.size > this.bytes.byteLength) {
+            const larger = new Uint8Array(2 * this.bytes.byteLength);
+            larger.set(new Uint8Array(this.bytes.buffer));
+            this.bytes = new DataView(larger.buffer);
+        }
+        return at;
+    }
+    /** A table with these fields, 4 bytes each; returns the places of the fields. */
+    table(fields) {
+        const count = Math.max(...fields) + 1;
+        const vtable = this.room(4 + 2 * count);
+        const at = this.room(4 + 4 * fields.length);
+        this.bytes.setUint16(vtable, 4 + 2 * count, true);
+        this.bytes.setUint16(vtable + 2, 4 + 4 * fields.length, true);
+        fields.forEach((field, i) => this.bytes.setUint16(vtable + 4 + 2 * field, 4 + 4 * i, true));
+        this.bytes.setInt32(at, at - vtable, true);
+        return { at, places: new Map(fields.map((field, i) => [field, at + 4 + 4 * i])) };
+    }
+    vector(count) {
+        const at = this.room(4 + 4 * count);
+        this.bytes.setUint32(at, count, true);
+        return at;
+    }
+    content(bytes, alignment) {
+        const at = this.room(alignment, alignment) + alignment - 4; // the length is in front
+        this.room(bytes.length + 1, 1); // a string ends with a zero
+        this.bytes.setUint32(at, bytes.length, true);
+        new Uint8Array(this.bytes.buffer).set(bytes, at + 4);
+        return at;
+    }
+    point(place, target) {
+        this.bytes.setUint32(place, target - place, true);
+    }
+}
+
+/**
+ * The model with this metadata, in place of what it had under these names. The file stays as it is,
+ * behind a new root table that points into it.
+ *
+ * @param {Uint8Array} bytes
+ * @param {Object<string, Uint8Array>} contents
+ */
+export function put(bytes, contents) {
+    const { root, buffers, entries } = new Model(bytes);
+    const kept = entries.filter((entry) => !(entry.name in contents));
+    const names = Object.keys(contents);
+    const front = new Front();
+    const old = []; // places that point into the old file
+    const head = front.room(8);
+    front.bytes.setUint32(4, 0x334c4654, true); // "TFL3"
+
+    const fields = [...Array(MODEL.count).keys()].filter((field) => root.place(field) || field === MODEL.metadata);
+    const model = front.table(fields);
+    front.point(head, model.at);
+    for (const [field, place] of model.places) {
+        if (field === MODEL.version) {
+            front.bytes.setUint32(place, root.uint(field), true);
+        } else if (field !== MODEL.buffers && field !== MODEL.metadata) {
+            old.push([place, root.target(field)]);
+        }
+    }
+    function list(field, tables, more) {
+        const at = front.vector(tables.length + more);
+        front.point(model.places.get(field), at);
+        tables.forEach((table, i) => old.push([at + 4 + 4 * i, table.at]));
+        return at + 4 + 4 * tables.length;
+    }
+    const newBuffers = list(MODEL.buffers, buffers, names.length);
+    const newEntries = list(MODEL.metadata, kept.map((entry) => entry.table), names.length);
+    names.forEach((name, i) => {
+        const entry = front.table([0, 1]);
+        front.point(newEntries + 4 * i, entry.at);
+        front.bytes.setUint32(entry.places.get(1), buffers.length + i, true);
+        front.point(entry.places.get(0), front.content(new TextEncoder().encode(name), 4));
+        const buffer = front.table([0]);
+        front.point(newBuffers + 4 * i, buffer.at);
+        front.point(buffer.places.get(0), front.content(contents[name], CONTENT_ALIGNMENT));
+    });
+
+    const start = Math.ceil(front.size / FILE_ALIGNMENT) * FILE_ALIGNMENT;
+    old.forEach(([place, target]) => front.point(place, start + target));
+    const made = new Uint8Array(start + bytes.length);
+    made.set(new Uint8Array(front.bytes.buffer, 0, front.size));
+    made.set(bytes, start);
+    return made;
+}
