@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Writes what `ethosu compile` has Vela pass to its compiler core: `settings.py MODEL JSON`.
 
-    {"texts": [configuration text],
+    {"vela_version": "5.2.0",
+     "texts": [configuration text],
      "targets": [{"npu", "board": title or null, "system_config", "memory_mode", "standard",
                   "accelerator", "head", "text": index of texts, "options"}]}
 
@@ -16,6 +17,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +96,9 @@ def main() -> None:
                 "options": options,
             }
         )
-    output.write_text(json.dumps({"texts": texts, "targets": targets}))
+    output.write_text(
+        json.dumps({"vela_version": version("ethos-u-vela"), "texts": texts, "targets": targets})
+    )
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ class Page:
             "--headless=new",
             "--no-sandbox",
             "--disable-gpu",
+            "--hide-scrollbars",
             "--disable-dev-shm-usage",
             "--disable-background-networking",
             "--remote-debugging-pipe",
@@ -136,17 +137,20 @@ class Page:
         )
         return str(self.evaluate(lines))
 
+    def wait_for_screen(self, text: str, timeout: float = 240) -> None:
+        """Wait until this is in the terminal."""
+        deadline = time.monotonic() + timeout
+        while text not in self.screen():
+            assert time.monotonic() < deadline, f"never came: {text!r} in {self.screen()!r}"
+            time.sleep(0.1)
+
     def press(self, text: str) -> None:
         """Type into what has the focus."""
         for key in text:
-            code = {"\r": ("Enter", 13), "\t": ("Tab", 9)}.get(key)
-            if code:
-                name, number = code
-                values = {"key": name, "windowsVirtualKeyCode": number, "text": key.strip(" ")}
-                self.call("Input.dispatchKeyEvent", type="keyDown", **values)
-                self.call("Input.dispatchKeyEvent", type="keyUp", key=name)
-            else:
-                self.call("Input.insertText", text=key)
+            name, number = {"\r": ("Enter", 13), "\t": ("Tab", 9)}.get(key, (key, 0))
+            values = {"key": name, "windowsVirtualKeyCode": number, "text": key}
+            self.call("Input.dispatchKeyEvent", type="keyDown", **values)
+            self.call("Input.dispatchKeyEvent", type="keyUp", key=name)
 
     def choose_file(self, selector: str, path: Path) -> None:
         """Give a file to an input."""

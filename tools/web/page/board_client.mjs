@@ -10,7 +10,8 @@ export class BoardClient {
     /**
      * @param {WebAssembly.Module} module  ethosu.wasm
      * @param {{npus: string[], romfs?: Uint8Array}} options
-     * @param {{output(bytes), failed(text)}} listener  output() calls shown() when it has done its part
+     * @param {{output(bytes), restarted(), failed(text)}} listener  output() calls shown() when it has
+     *   done its part
      */
     constructor(module, { npus, romfs = NOTHING }, listener) {
         this.ring = new Ring();
@@ -24,7 +25,8 @@ export class BoardClient {
                     this.ring.shown(data.output.length); // of the program before
                 }
             } else if (data.restarted) {
-                this.restarting = Math.max(0, this.restarting - 1);
+                this.restarting -= 1;
+                listener.restarted?.();
             } else {
                 listener.failed(data.failed);
             }
@@ -52,7 +54,7 @@ export class BoardClient {
 
     /** Start it again with these NPUs and these files in /rom; files in / stay. */
     restart(npus, files) {
-        this.restarting = 1;
+        this.restarting = 1; // one that comes before it was obeyed replaces it
         this.ring.restart(npus, build(files));
     }
 

@@ -6,7 +6,7 @@ import { planned } from "./plan.mjs";
 import { clockMhz, layers } from "./report.mjs";
 import { ROM_BYTES } from "./ring.mjs";
 import { configuration } from "./vela.mjs";
-import { Model } from "./tflite.mjs";
+import { Model, put } from "./tflite.mjs";
 import { Terminal } from "./xterm.mjs";
 
 const FIRST_NPU = "ethos-u55-128";
@@ -16,6 +16,8 @@ const THEMES = {
     light: { background: "#ffffff", foreground: "#1b1f24", cursor: "#0a58ca", selectionBackground: "#b6d4fe" },
     dark: { background: "#0d1117", foreground: "#e6edf3", cursor: "#79b8ff", selectionBackground: "#264f78" },
 };
+
+const DTYPES = { b: "int8", B: "uint8", h: "int16", H: "uint16", i: "int32", q: "int64", f: "float32", "?": "bool" };
 
 const element = (id) => document.getElementById(id);
 const count = (number) => Math.round(number).toLocaleString("en");
@@ -89,6 +91,9 @@ function start(module, terminal) {
     const board = new BoardClient(module, { npus: [target().npu] }, {
         output(bytes) {
             terminal.write(bytes, () => board.shown(bytes.length));
+        },
+        restarted() {
+            terminal.reset();
         },
         failed(why) {
             fail(`The board stopped: ${why}. “New board” starts it again.`);
@@ -226,7 +231,8 @@ async function compiledModel(bytes, original, signal) {
     status(`Vela compiles for ${target().npu} …`);
     const made = await compile(module, bytes, signal);
     step(`Vela compiled it for ${target().npu} in ${count(made.ms)} ms.`);
-    return { bytes: made.model, report: made.report };
+    const notes = { vela_version: new TextEncoder().encode(state.settings.vela_version) };
+    return { bytes: put(made.model, notes), report: made.report };
 }
 
 function showReport(report, original, compiled) {
@@ -239,14 +245,19 @@ function showReport(report, original, compiled) {
         ["Vela's estimate", `${count(estimate.cycles)} cycles${ms}`],
         ["MACs", count(estimate.macs)],
         ["Left to the CPU", onCpu.length ? onCpu.map((layer) => `${layer.kind} (${layer.name})`).join(", ") : "nothing"],
-        ...Object.entries(estimate.memories).filter(([, bytes]) => bytes).map(([name, bytes]) => [name, `${count(bytes)} bytes`]),
+        ...Object.entries(estimate.memories).filter(([, bytes]) => bytes).map(([name, bytes]) => [`Memory ${name}`, `${count(bytes)} bytes`]),
     ]);
     showLayers(found);
 }
 
+/** "input: int8, 1 × 16 × 16 × 3". */
+function ends(tensors) {
+    return tensors.map(([name, kind, shape]) => `${name}: ${DTYPES[kind] ?? kind}, ${shape.join(" × ") || "one value"}`).join("; ");
+}
+
 /** What the CPU kernels say, in words. */
 function showVerdict(run, missing) {
-    const time = run.us == null ? "" : `; one inference took ${count(run.us / 1000)} ms here`;
+    const time = run.us == null ? "" : `; one inference took ${Number((run.us / 1000).toPrecision(2))} ms here`;
     if (run.wrong > 0) {
         status(`${count(run.wrong)} of ${count(run.bytes)} bytes differ from the CPU kernels.`, "bad");
     } else if (run.bytes > 0) {
@@ -314,8 +325,8 @@ async function handle(name, bytes, signal) {
     }
     showFigures([
         ["Model", `${count(model.length)} bytes, ${count(seen.model.info.arena_size)} bytes of arena`],
-        ["Input", seen.model.inputs.map(([end, kind, shape]) => `${end} ${kind} ${shape.join(" × ")}`).join(", ")],
-        ["Output", seen.model.outputs.map(([end, kind, shape]) => `${end} ${kind} ${shape.join(" × ")}`).join(", ")],
+        ["Inputs", ends(seen.model.inputs)],
+        ["Outputs", ends(seen.model.outputs)],
     ]);
     showVerdict(seen.run, seen.reference?.error ?? reference.missing);
 }
