@@ -9,6 +9,7 @@ import pytest
 SOURCES = {".c", ".h", ".py", ".sh"}
 # Folders of sources that have no folder of tests of their own, and whose tests are theirs as well.
 TESTED_IN = {
+    "boards/WEB": "tools/web",
     "firmware/modules": "firmware",
     "modules/ethosu/binding/python": "modules/ethosu/binding",
     "modules/ethosu/driver/defaults": "modules/ethosu/driver",
@@ -20,6 +21,7 @@ TESTED_IN = {
     "tools/ethosu_tools/tflite": "tools/ethosu_tools",
     "tools/qemu_plugin/boards": "tools/qemu_plugin",
     "tools/sim_accel": "linux",
+    "tools/web/page": "tools/web",
 }
 # Folders of tests without sources of their own: generated models, long
 # runs against the whole product, Linux's own driver, and checks of the whole tree.

@@ -52,7 +52,7 @@ class WebBoard(Closeable):
         tty.setraw(self._slave)
         os.set_blocking(master, False)
         self.port = os.ttyname(self._slave)
-        self._errors: IO[bytes] = tempfile.TemporaryFile()
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
         self.process = subprocess.Popen(
             [*words, str(master), ",".join(npus), str(file)],
             pass_fds=[master],

@@ -9,6 +9,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pymicro_wakeword
@@ -42,8 +43,26 @@ def make_examples(models: Path) -> None:
         shutil.copy(words / name, models)
 
 
+def lay_out_licences(parts: Path, folder: Path) -> None:
+    """The licences of all that the page is made of, as they ask for."""
+    root = HERE.parents[1]
+    pins = tomllib.loads((root / "firmware/micropython.toml").read_text())
+    (vela,) = (parts / "vela").glob("ethos_u_vela-*/LICENSE.txt")
+    sources = {
+        "micropython-ethosu": root / "LICENSE",
+        "micropython": root / "build/micropython" / pins["default"] / "LICENSE",
+        "ethos-u-vela": vela,
+        "ethos-u-vela-third-party": vela.with_name("THIRDPARTY.md"),
+        "xterm": parts / "node_modules/@xterm/xterm/LICENSE",
+        "xterm-addon-fit": parts / "node_modules/@xterm/addon-fit/LICENSE",
+    }
+    folder.mkdir()
+    for name, file in sources.items():
+        shutil.copy(file, folder / f"{name}.txt")
+
+
 def name_as_servers_know(folder: Path) -> None:
-    """Rename x.mjs to x.js: not every server knows the type of .mjs, and then no browser takes it."""
+    """Rename x.mjs to x.js: not every server knows the type of .mjs, as browsers want it."""
     for file in [*folder.glob("*.mjs"), *folder.glob("*.html")]:
         text = file.read_text().replace('.mjs"', '.js"')
         file.write_text(text)
@@ -71,6 +90,7 @@ def main() -> None:
     for name in NPM_FILES:
         shutil.copy(parts / "node_modules" / name, new)
     name_as_servers_know(new)
+    lay_out_licences(parts, new / "licences")
     shutil.rmtree(output, ignore_errors=True)
     new.rename(output)
     for file in sorted(output.iterdir()):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A runner computes the same anywhere: on the simulated NPU, through memory on emulated
-boards, and on the board that is a WebAssembly instance. What it computes is what TFLite's reference kernels do, bit by bit."""
+"""A runner computes the same anywhere: on the simulated NPU, through memory on emulated boards, and
+on the board that is a WebAssembly instance. What it computes is what TFLite's reference kernels do,
+bit by bit."""
 
 from pathlib import Path
 

@@ -3,12 +3,14 @@
 
 import functools
 import http.server
+import json
 import threading
 import time
 
 import needs
 import pytest
 from ethosu_tools import paths
+from ethosu_tools.make_mixed import MODELS
 
 from .chromium import Page, find
 
@@ -106,6 +108,47 @@ def test_other_npu(page, small_models, npu):
     page.wait_for(PROMPT)
     assert choose(page, small_models["small_streaming"]) == EQUAL
     page.wait_for_screen(f"<Model {npu}:")
+
+
+@pytest.mark.parametrize(
+    "name, on_cpu",
+    [("svdf", "Svdf"), ("detection", "TFLite_Detection_PostProcess"), ("float_ends", "Quantize")],
+)
+def test_operators_on_the_cpu(page, tmp_path, name, on_cpu):
+    path = tmp_path / f"{name}.tflite"
+    path.write_bytes(MODELS[name].make())
+    assert choose(page, path) == EQUAL
+    figures = page.evaluate("document.getElementById('figures').textContent")
+    print(figures)
+    assert on_cpu in figures.partition("Left to the CPU")[2]
+
+
+def test_a_difference_is_seen(page, small_models, address):
+    """The comparison finds one changed weight."""
+    code = """(async () => {
+        const { runProgram } = await import("./board_client.js");
+        const { planned } = await import("./plan.js");
+        const { Model } = await import("./tflite.js");
+        const read = async (url) => (await fetch(url)).arrayBuffer();
+        const module = await WebAssembly.compile(await read("ethosu.wasm"));
+        const bytes = new Uint8Array(await read("examples/small_cnn.tflite"));
+        const model = planned(module, bytes);
+        const other = model.slice();
+        const { buffers } = new Model(other);
+        const largest = buffers.map((buffer) => buffer.bytes(0)).filter(Boolean)
+            .reduce((a, b) => (b.length > a.length ? b : a));
+        largest[0] ^= 0x55;
+        const files = new Map([["model", model], ["original", other]]);
+        const paths = 'COMPILED = "/rom/model"\\nORIGINAL = "/rom/original"\\n';
+        const program = paths + await (await fetch("check.py")).text();
+        const seen = [];
+        const board = { npus: ["ethos-u55-128"], files, program };
+        await runProgram(module, board, (row) => seen.push(row));
+        return JSON.stringify(seen);
+    })()"""
+    rows = json.loads(page.evaluate(code))
+    assert [row["kind"] for row in rows] == ["model", "run"]
+    assert 0 < rows[1]["wrong"] <= rows[1]["bytes"] == 50
 
 
 def test_bad_files_give_one_sentence_and_the_prompt_answers(page, small_models, tmp_path):

@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--on",
         default="sim",
         metavar="sim|qemu|web|accel|PORT",
-        help="the simulated NPU, an emulated board, the board of `make web` in node, the NPU of this "
-        "Linux (or /dev/accel/accelN), or a board's port or pyserial URL (default: sim)",
+        help="the simulated NPU, an emulated board, the board of `make web` in node, the NPU of "
+        "this Linux (or /dev/accel/accelN), or a board's port or pyserial URL (default: sim)",
     )
     parser.add_argument(
         "--input",

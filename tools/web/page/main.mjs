@@ -331,7 +331,7 @@ async function handle(name, bytes, signal) {
     showVerdict(seen.run, seen.reference?.error ?? reference.missing);
 }
 
-/** A model was chosen: the one before it is given up. */
+/** A model was chosen: work on the one before it ends. */
 async function take(name, bytes) {
     state.job?.abort(new Error("another model was chosen"));
     const job = (state.job = new AbortController());

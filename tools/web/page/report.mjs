@@ -30,7 +30,8 @@ export function layers(report, original, compiled) {
     return sources.map((source, i) => {
         const [name = ""] = outputsOf(original, original.operators[i]);
         const { cycles = 0, macs = 0 } = sums.get(Number(source.id)) ?? {};
-        return { name, kind: source.operator, cycles, macs, where: onCpu.has(name) && !cycles ? "CPU" : "NPU" };
+        const kind = original.operators[i].code.custom || source.operator;
+        return { name, kind, cycles, macs, where: onCpu.has(name) && !cycles ? "CPU" : "NPU" };
     });
 }
 
