@@ -24,10 +24,10 @@
 extern void web_between_byte_codes(void);
 #define MICROPY_VM_HOOK_COUNT (256)
 #define MICROPY_VM_HOOK_INIT static unsigned vm_hook_left = MICROPY_VM_HOOK_COUNT;
-#define MICROPY_VM_HOOK_POLL                      \
-    if (--vm_hook_left == 0) {                    \
-        vm_hook_left = MICROPY_VM_HOOK_COUNT;     \
-        web_between_byte_codes();                 \
+#define MICROPY_VM_HOOK_POLL                  \
+    if (--vm_hook_left == 0) {                \
+        vm_hook_left = MICROPY_VM_HOOK_COUNT; \
+        web_between_byte_codes();             \
     }
 #define MICROPY_VM_HOOK_LOOP MICROPY_VM_HOOK_POLL
 #define MICROPY_VM_HOOK_RETURN MICROPY_VM_HOOK_POLL

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The NPUs of this board; see npu.h. Linear memory is their bus: the CPU's addresses are theirs. */
+/** The NPUs of this board; see npu.h. Linear memory is their bus: an address is the CPU's. */
 #include "npu.h"
 
 #include "cpu.h"
