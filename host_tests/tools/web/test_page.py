@@ -31,8 +31,8 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.fixture(scope="module")
-def address():
+@pytest.fixture
+def server():
     needs.web()
     folder = paths.root() / "build/web"
     if not (folder / "index.html").is_file():
@@ -40,10 +40,15 @@ def address():
     if find() is None:
         pytest.skip("chromium is missing: apt-get install chromium")
     handler = functools.partial(_Handler, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://localhost:{server.server_port}/"
-        server.shutdown()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
+
+
+@pytest.fixture
+def address(server):
+    return f"http://localhost:{server.server_port}/"
 
 
 @pytest.fixture
@@ -123,7 +128,41 @@ def test_operators_on_the_cpu(page, tmp_path, name, on_cpu):
     assert on_cpu in figures.partition("Left to the CPU")[2]
 
 
-def test_a_difference_is_seen(page, small_models, address):
+def test_what_was_used_works_without_a_network(page, server, address, small_models):
+    assert choose(page, small_models["small_cnn"]) == EQUAL
+    server.shutdown()
+    server.server_close()
+    page.open(address)
+    page.wait_for(f"document.body && !document.body.dataset.done && {PROMPT}")
+    assert choose(page, small_models["small_streaming"]) == EQUAL
+
+
+def test_each_control_has_a_name(page):
+    """For a screen reader."""
+    roles = {"button", "combobox", "link", "textbox", "region", "toolbar", "heading"}
+    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+    found = [node for node in nodes if node.get("role", {}).get("value") in roles]
+    assert len(found) > 10
+    assert [node for node in found if not node.get("name", {}).get("value")] == []
+
+
+def test_the_keyboard_leaves_the_prompt(page):
+    page.evaluate("ethosuTerminal.focus()")
+    inside = "document.getElementById('terminal').contains(document.activeElement)"
+    assert page.evaluate(inside)
+    page.call("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab", modifiers=8)
+    assert not page.evaluate(inside)
+
+
+def test_a_new_board_has_the_files(page, small_models):
+    assert choose(page, small_models["small_cnn"]) == EQUAL
+    page.evaluate("document.getElementById('again').click()")
+    page.wait_for(PROMPT)
+    page.press("import os; print(os.listdir('/rom'))\r")
+    page.wait_for_screen("\n['small_cnn.tflite']\n")
+
+
+def test_a_difference_is_seen(page):
     """The comparison finds one changed weight."""
     code = """(async () => {
         const { runProgram } = await import("./board_client.js");

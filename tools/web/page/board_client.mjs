@@ -3,17 +3,16 @@
 import { build } from "./romfs.mjs";
 import { Ring } from "./ring.mjs";
 
-const NOTHING = build(new Map());
 const encoder = new TextEncoder();
 
 export class BoardClient {
     /**
      * @param {WebAssembly.Module} module  ethosu.wasm
-     * @param {{npus: string[], romfs?: Uint8Array}} options
+     * @param {{npus: string[], files: Map<string, Uint8Array>}} options  files in /rom
      * @param {{output(bytes), restarted(), failed(text)}} listener  output() calls shown() when it has
      *   done its part
      */
-    constructor(module, { npus, romfs = NOTHING }, listener) {
+    constructor(module, { npus, files }, listener) {
         this.ring = new Ring();
         this.worker = new Worker("board_worker.mjs", { type: "module" });
         this.restarting = 0;
@@ -32,7 +31,7 @@ export class BoardClient {
             }
         });
         this.worker.addEventListener("error", (event) => listener.failed(event.message));
-        this.worker.postMessage({ shared: this.ring.shared, module, npus, romfs });
+        this.worker.postMessage({ shared: this.ring.shared, module, npus, romfs: build(files) });
     }
 
     /** Type text; what has no room now comes later. */
@@ -93,7 +92,7 @@ export function runProgram(module, { npus, files, program, signal }, found) {
                 return trace ? failed(new Error(trace.split("\n").pop())) : done();
             }
         }
-        const client = new BoardClient(module, { npus, romfs: build(files) }, {
+        const client = new BoardClient(module, { npus, files }, {
             output(bytes) {
                 client.shown(bytes.length);
                 try {

@@ -88,7 +88,7 @@ function makeTerminal() {
 }
 
 function start(module, terminal) {
-    const board = new BoardClient(module, { npus: [target().npu] }, {
+    const board = new BoardClient(module, { npus: [target().npu], files: state.files }, {
         output(bytes) {
             terminal.write(bytes, () => board.shown(bytes.length));
         },
