@@ -236,8 +236,10 @@ $(STAMPS)/examples: $(wildcard modules/ethosu/examples/*.py) tools/ethosu_tools/
 	@rm -r $(BUILD)/examples/models && touch $@
 
 web: setup ## Make the page with a board and Vela in it, as static files in build/web
+ifeq ($(DEBIAN),yes)
 	@command -v emcc >/dev/null && command -v node >/dev/null || tools/setup/debian.sh emscripten nodejs
 	@command -v npm >/dev/null || tools/setup/debian.sh npm
+endif
 	$(call say,page)
 	@$(SUBMAKE) -C tools/web $(call progress,page) \
 	    $(call or_say,the page could not be built; the lines above say why.)

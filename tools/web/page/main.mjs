@@ -3,7 +3,7 @@
 import { FitAddon } from "./addon-fit.mjs";
 import { BoardClient, runProgram } from "./board_client.mjs";
 import { planned } from "./plan.mjs";
-import { clockMhz, layers } from "./report.mjs";
+import { clockMhz, layers, remarks } from "./report.mjs";
 import { ROM_BYTES } from "./ring.mjs";
 import { configuration } from "./vela.mjs";
 import { Model, put } from "./tflite.mjs";
@@ -11,6 +11,8 @@ import { Terminal } from "./xterm.mjs";
 
 const FIRST_NPU = "ethos-u55-128";
 const BROWSERS = "it needs WebAssembly with SIMD and exceptions, as Chrome 95, Firefox 100 and Safari 16.4 have them";
+/** Lines of Vela that the page shows. */
+const REMARKS = 3;
 const RELOADED = "reloaded for headers";
 const THEMES = {
     light: { background: "#ffffff", foreground: "#1b1f24", cursor: "#0a58ca", selectionBackground: "#b6d4fe" },
@@ -235,6 +237,11 @@ async function compiledModel(bytes, original, signal) {
     return { bytes: put(made.model, notes), report: made.report };
 }
 
+/** "Svdf (svdf): why". */
+function left({ kind, name, why }) {
+    return `${kind} (${name})${why ? `: ${why}` : ""}`;
+}
+
 function showReport(report, original, compiled) {
     const estimate = report.performance;
     const clock = clockMhz(configuration(state.settings, target()), target());
@@ -244,10 +251,15 @@ function showReport(report, original, compiled) {
     showFigures([
         ["Vela's estimate", `${count(estimate.cycles)} cycles${ms}`],
         ["MACs", count(estimate.macs)],
-        ["Left to the CPU", onCpu.length ? onCpu.map((layer) => `${layer.kind} (${layer.name})`).join(", ") : "nothing"],
+        ["Left to the CPU", onCpu.map(left).join("\n") || "nothing"],
         ...Object.entries(estimate.memories).filter(([, bytes]) => bytes).map(([name, bytes]) => [`Memory ${name}`, `${count(bytes)} bytes`]),
     ]);
     showLayers(found);
+    const said = remarks(report);
+    said.slice(0, REMARKS).forEach((line) => step(`Vela: ${line}`));
+    if (said.length > REMARKS) {
+        step(`Vela says ${said.length - REMARKS} more things of this kind.`);
+    }
 }
 
 /** "input: int8, 1 × 16 × 16 × 3". */

@@ -7,10 +7,30 @@ function rows(report, name) {
     return lines.map((line) => Object.fromEntries(header.map((key, i) => [key, line[i]])));
 }
 
+/** What begins where Vela says that an operator stays on the CPU: its output, then the reason. */
+const LEFT = /\nWarning \(supported operators\) operator: \w+, ofm: '(.*?)'\n((?:[^\n]+\n)*)/g;
+
+/** Why Vela left operators to the CPU, in its own words, by the names of their outputs. */
+function reasons(report) {
+    const found = [...report.said.matchAll(LEFT)];
+    // Vela names the output of a fused activation after its operator.
+    return new Map(found.map(([, name, words]) => [name.replace(/_act$/, ""), sentence(words)]));
+}
+
+function sentence(words) {
+    return words.replace(/^Reason: /, "").trim().replace("Unsupported opType", "Vela does not compile it for this NPU")
+        .replace(/\n/g, "; ");
+}
+
+/** What else Vela says of the model, a line each. */
+export function remarks(report) {
+    return report.said.replace(LEFT, "").split("\n").filter((line) => line.trim());
+}
+
 /**
  * Layers of the model as it was before Vela, in its order, with Vela's estimate of each.
  *
- * @returns {{name, kind, cycles, macs, where}[]}  `where` is "NPU" or "CPU"
+ * @returns {{name, kind, cycles, macs, where, why}[]}  `where` is "NPU" or "CPU", `why` Vela's reason
  */
 export function layers(report, original, compiled) {
     const sums = new Map();
@@ -26,12 +46,14 @@ export function layers(report, original, compiled) {
             .filter((operator) => operator.code?.custom !== "ethos-u")
             .flatMap((operator) => outputsOf(compiled, operator)),
     );
+    const why = reasons(report);
     const sources = rows(report, "source").slice(0, original.operators.length);
     return sources.map((source, i) => {
         const [name = ""] = outputsOf(original, original.operators[i]);
         const { cycles = 0, macs = 0 } = sums.get(Number(source.id)) ?? {};
         const kind = original.operators[i].code.custom || source.operator;
-        return { name, kind, cycles, macs, where: onCpu.has(name) && !cycles ? "CPU" : "NPU" };
+        const where = onCpu.has(name) && !cycles ? "CPU" : "NPU";
+        return { name, kind, cycles, macs, where, why: why.get(name) };
     });
 }
 

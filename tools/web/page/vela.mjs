@@ -31,7 +31,7 @@ export function configuration(settings, target) {
  * @param {Uint8Array} model  a .tflite
  * @param {object} target  of settings.json
  * @param {string} config  its configuration()
- * @returns {{model: Uint8Array, report: object}} the compiled model; Vela's figures and tables.
+ * @returns {{model: Uint8Array, report: object}} the compiled model; Vela's figures, tables, words.
  *   Throws an Error with Vela's own words when it refuses.
  */
 export function compile(module, model, target, config) {
@@ -65,6 +65,6 @@ export function compile(module, model, target, config) {
     const start = exports.vela_output();
     return {
         model: new Uint8Array(exports.memory.buffer, start, exports.vela_output_size()).slice(),
-        report: JSON.parse(text(exports.vela_report())),
+        report: { ...JSON.parse(text(exports.vela_report())), said: text(exports.vela_message()) },
     };
 }
