@@ -34,7 +34,10 @@ class Page:
     """One page; `messages` are the errors and warnings of its console, `requests` its addresses."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="ethosu-chromium-")
+        # Processes of Chromium may write there for a moment after it ended.
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="ethosu-chromium-", ignore_cleanup_errors=True
+        )
         theirs_in, self._out, self._in, theirs_out = map(_above, (*os.pipe(), *os.pipe()))
         options = [
             "--headless=new",

@@ -119,7 +119,10 @@ def test_other_npu(page, small_models, npu):
     "name, on_cpu",
     [
         ("svdf", "Svdf (svdf): Vela does not compile it for this NPU"),
-        ("detection", "TFLite_Detection_PostProcess (boxes): Vela does not compile it for this NPU"),
+        (
+            "detection",
+            "TFLite_Detection_PostProcess (boxes): Vela does not compile it for this NPU",
+        ),
         (
             "float_ends",
             "Quantize (quantized): Operation has tensor with unsupported DataType Float32",

@@ -11,6 +11,8 @@ import { Terminal } from "./xterm.mjs";
 
 const FIRST_NPU = "ethos-u55-128";
 const BROWSERS = "it needs WebAssembly with SIMD and exceptions, as Chrome 95, Firefox 100 and Safari 16.4 have them";
+/** What keeps the state of a streaming model: nothing is computed there. */
+const STATE = /^(Variable|CallOnce)/;
 /** Lines of Vela that the page shows. */
 const REMARKS = 3;
 const RELOADED = "reloaded for headers";
@@ -247,7 +249,7 @@ function showReport(report, original, compiled) {
     const clock = clockMhz(configuration(state.settings, target()), target());
     const ms = clock ? `, ${(estimate.cycles / clock / 1000).toPrecision(3)} ms at ${count(clock)} MHz` : "";
     const found = layers(report, original, compiled);
-    const onCpu = found.filter((layer) => layer.where === "CPU");
+    const onCpu = found.filter((layer) => layer.where === "CPU" && !STATE.test(layer.kind));
     showFigures([
         ["Vela's estimate", `${count(estimate.cycles)} cycles${ms}`],
         ["MACs", count(estimate.macs)],
