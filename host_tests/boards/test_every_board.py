@@ -175,8 +175,8 @@ import uctypes
 table = (uctypes.addressof(nowhere) + 2047) & -2048
 import emulator, sys
 sys.stdin.read(1)  # the host has seen that it runs
-emulator.log("left {fault_mask}")
 machine.disable_irq()
+emulator.log("left {fault_mask}")  # from here on no Ctrl-C of the host stops it
 mem32[0xE000E014] = 1000
 mem32[0xE000E010] = 3
 for line in (0, 5, 100):
