@@ -40,6 +40,12 @@ NOT_OFFERED = {
 }
 
 
+@pytest.mark.parametrize("part", ["_ethosu.py.mpy", "boards.o", "native.o"])
+def test_each_part_can_be_the_first_that_is_built(tmp_path, part):
+    """As it happens with `make -j`."""
+    sharing.make("modules/ethosu/natmod", f"BUILD={tmp_path}/new", f"{tmp_path}/new/{part}")
+
+
 def test_an_executorch_program_is_refused_by_its_name(loaded):
     loaded.write_file("/kws.pte", b"\0\0\0\0ET12" + bytes(992))
     expected = "an ExecuTorch program of 1000 bytes: this build has no support for it"
