@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""init(board=NAME) of the native module, in an Alif Ensemble E7's firmware without the module."""
+"""init(board=NAME) of the native module, in an OpenMV AE3's firmware without the module.
 
+Python's heap is in the DTCM there, as in the AE3's firmware of MicroPython's port `alif`: the NPU
+sees each model, arena and buffer elsewhere than the CPU.
+"""
+
+import re
 import subprocess
 
 import firmware_image
@@ -14,59 +19,88 @@ from ethosu_tools.qemu import Machine
 
 from modules.ethosu.binding.conftest import raised
 
-CORE = "ALIF_ENSEMBLE_E7-M55_HP"
+CORE = "OPENMV_AE3-M55_HP"
 ADDRESS = 0x400E1000
-DTCM = 0x20040000  # free: behind variables and stacks
+HEAP = 0x20040000, 0x200FF000  # in the DTCM, behind variables and stacks
+SRAM0 = 0x02000000  # free, since the heap is not there
+# Native code is in the heap; the MPU of this project's firmware lets no code run in the DTCM.
+EXECUTABLE = """
+from machine import mem32
+for region in range(16):
+    mem32[0xE000ED98] = region
+    if mem32[0xE000ED9C] >> 20 == 0x200:
+        mem32[0xE000ED9C] &= ~1
+"""
 IRQ_ENABLE, IRQ_DISABLE, IRQ_BIT = 0xE000E104, 0xE000E184, 1 << 55 - 32
 
 
+def heap_in_dtcm(memory: str) -> str:
+    """A linker script in which Python's heap is at HEAP, and variables and stacks end before."""
+    for name, value in zip(("_gc_heap_start", "_gc_heap_end"), HEAP, strict=True):
+        memory, count = re.subn(rf"^{name} = .*;$", f"{name} = {value:#x};", memory, flags=re.M)
+        assert count == 1, name
+    size = f"{HEAP[0] - 0x20000000:#x}"
+    memory, count = re.subn(r"^( +DATA .* LENGTH = )[^/]*", rf"\g<1>{size} ", memory, flags=re.M)
+    assert count == 1
+    return memory
+
+
 @pytest.fixture(scope="module")
-def plain(request, build_dir, native, compiled, small_models):
-    """The board, with the native module imported and a model's file in DTCM, `file`."""
+def plain(request, repo, build_dir, native, compiled, small_models):
+    """The board, with the native module imported and a model's file in `/`."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("the addresses are those of one emulated board")
-    sharing.make("firmware", f"BOARD={CORE}", "ETHOSU=no")
-    firmware = build_dir / f"firmware/{CORE}-plain/firmware.elf"
-    with QemuBoard(Machine(board=CORE, firmware=firmware)) as board:
+    folder = build_dir / f"firmware/{CORE}-plain-dtcm"
+    folder.mkdir(parents=True, exist_ok=True)
+    memory = folder / "memory.ld"
+    text = heap_in_dtcm((repo / "boards/chips/alif_ensemble/M55_HP.ld").read_text())
+    if not memory.exists() or memory.read_text() != text:
+        memory.write_text(text)
+    where = f"BUILD={folder}", f"BOARD_MEMORY={memory}"
+    sharing.make("firmware", f"BOARD={CORE}", "ETHOSU=no", *where)
+    with QemuBoard(Machine(board=CORE, firmware=folder / "firmware.elf")) as board:
         board.write_file("/native.mpy", (native / "ethosu.mpy").read_bytes())
         npu = board.machine.board.npus[0]
         board.write_file("/m.tflite", compiled(small_models["small_cnn"], npu).read_bytes())
+        board.exec(EXECUTABLE)
         yield board
 
 
 @pytest.fixture
 def fresh(plain, small_models):
-    """The same after a soft reset; `load(arena)` loads the model with an arena in DTCM."""
+    """The same after a soft reset, with the model's file as `content`, and in SRAM0 as `file`."""
     oracle = Oracle(small_models["small_cnn"])
     x = np.random.default_rng(4).integers(-128, 128, oracle.inputs[0].shape).astype(np.int8)
     plain.soft_reset()
     plain.exec(
         "import gc, machine, native as ethosu\nfrom uctypes import bytearray_at\n"
         "content = open('/m.tflite', 'rb').read()\n"
-        f"file, arena = bytearray_at({DTCM}, len(content)), bytearray_at({DTCM + 32768}, 65536)\n"
+        f"file, arena = bytearray_at({SRAM0}, len(content)), bytearray_at({SRAM0 + 32768}, 65536)\n"
         "file[:] = content\n"
         f"x, golden = bytearray({x.tobytes()!r}), {oracle.step([x])[0].tobytes()!r}"
     )
     return plain
 
 
-@pytest.mark.parametrize("name", [CORE, "OPENMV_AE3-M55_HP", "OPENMV_AE3"])
-def test_the_npu_reaches_the_core_s_own_memory(fresh, name):
-    """File and arena are in DTCM, which the NPU sees elsewhere."""
+@pytest.mark.parametrize("name", [CORE, "ALIF_ENSEMBLE_E7-M55_HP", "OPENMV_AE3"])
+def test_the_npu_reaches_the_heap_in_the_core_s_own_memory(fresh, name):
+    """File, arena and buffers are in the DTCM, which the NPU sees elsewhere."""
     assert fresh.eval(f"ethosu.init(board={name!r})") == fresh.machine.npu
-    fresh.exec("m = ethosu.Model(file, arena=arena)")
+    fresh.exec("from uctypes import addressof\nm = ethosu.Model('/m.tflite')")
+    for buffer in ("content", "x", "ethosu.buffer(64)"):
+        assert HEAP[0] <= fresh.eval(f"addressof({buffer})") < HEAP[1]
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
-    fresh.exec("m = ethosu.Model(content)")
+    fresh.exec("m = ethosu.Model(content, arena=arena)")
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-@pytest.mark.parametrize("buffers", ["file", "content, arena=arena"])
+@pytest.mark.parametrize("buffers", ["content", "content, arena=arena", "file"])
 def test_with_the_address_alone_it_is_a_bus_error(fresh, buffers):
     """The NPU finds nothing at the CPU's address of DTCM."""
     fresh.exec(f"ethosu.init({ADDRESS})\nm = ethosu.Model({buffers})")
     said = raised(fresh, "m.predict([x])")
     assert said.startswith("OSError 5 ") and "bus error" in said
-    fresh.exec("m = ethosu.Model(content)")
+    fresh.exec("m = ethosu.Model(file, arena=arena)")
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
@@ -75,17 +109,17 @@ def test_with_the_address_alone_it_is_a_bus_error(fresh, buffers):
 )
 def test_a_board_stays_when_the_next_call_names_none(fresh, again):
     """The next call is for another NPU, or fails."""
-    fresh.exec(f"ethosu.init(board={CORE!r})\nm = ethosu.Model(file, arena=arena, npu=0)")
+    fresh.exec(f"ethosu.init(board={CORE!r})\nm = ethosu.Model(content, npu=0)")
     raised(fresh, again)
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
-    fresh.exec("m = ethosu.Model(file, arena=arena, npu=0)")
+    fresh.exec("m = ethosu.Model(content, npu=0)")
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
 def test_a_job_ends_before_another_board_is_used(fresh):
     """The firmware's interrupt is enabled again then: the NPU must not raise it any more."""
     fresh.exec(f"machine.mem32[{IRQ_ENABLE}] = {IRQ_BIT}\nethosu.init(board={CORE!r})")
-    fresh.exec("m = ethosu.Model(file, arena=arena)")
+    fresh.exec("m = ethosu.Model(content)")
     fresh.exec("m._start([x])\nwhile machine.mem32[0x400E1004] & 1: pass")  # not asked for: raised
     fresh.exec(f"ethosu.init(board='MPS3_AN547', address={ADDRESS})")
     assert fresh.eval(f"machine.mem32[{IRQ_ENABLE}] & {IRQ_BIT}") == IRQ_BIT
@@ -138,7 +172,7 @@ def test_an_interrupt_of_the_firmware_is_disabled_until_the_soft_reset(fresh):
     """OpenMV's firmware enables it for its own driver, which would take what the module polls."""
     fresh.exec(f"machine.mem32[{IRQ_ENABLE}] = {IRQ_BIT}\nethosu.init(board={CORE!r})")
     assert fresh.eval(f"machine.mem32[{IRQ_ENABLE}] & {IRQ_BIT}") == 0
-    fresh.exec("m = ethosu.Model(file, arena=arena)")
+    fresh.exec("m = ethosu.Model(content)")
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
     fresh.exec("m._start([x])\nwhile machine.mem32[0x400E1004] & 1: pass")  # not asked for: raised
     fresh.soft_reset()
