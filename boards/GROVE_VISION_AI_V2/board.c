@@ -23,17 +23,17 @@ extern uint32_t _sram_start[], _code_area_start[], _code_area_end[], _sram_end[]
 extern uint32_t _flash_start[], _flash_end[];
 
 static const struct ethosu_memory memories[] = {
-    {"ITCM", _itcm_start, _itcm_end, .cache = ETHOSU_CACHE_NONE, .cpu = ETHOSU_CPU_CODE},
-    {"DTCM", _dtcm_start, _dtcm_end, .cache = ETHOSU_CACHE_NONE},
-    {"SRAM, low", _sram_start, _code_area_start, .masters = ETHOSU_MASTERS_ALL},
-    {"SRAM, code", _code_area_start, _code_area_end, .masters = ETHOSU_MASTERS_READ,
-     .cpu = ETHOSU_CPU_CODE},
     {"SRAM", _code_area_end, _sram_end, .masters = ETHOSU_MASTERS_ALL, .cpu = ETHOSU_CPU_ALL},
-    // No source says whether NPU and DMA controller reach it.
-    {"SRAM2", _ramdisk_start, _ramdisk_end, .masters = 0},
     // Nothing in this firmware writes it. Himax's code does not let the CPU cache it either.
     {"flash", _flash_start, _flash_end, .masters = ETHOSU_MASTERS_READ, .cache = ETHOSU_CACHE_NONE,
      .cpu = ETHOSU_CPU_CODE},
+    {"DTCM", _dtcm_start, _dtcm_end, .cache = ETHOSU_CACHE_NONE},
+    {"ITCM", _itcm_start, _itcm_end, .cache = ETHOSU_CACHE_NONE, .cpu = ETHOSU_CPU_CODE},
+    {"SRAM, low", _sram_start, _code_area_start, .masters = ETHOSU_MASTERS_ALL},
+    {"SRAM, code", _code_area_start, _code_area_end, .masters = ETHOSU_MASTERS_READ,
+     .cpu = ETHOSU_CPU_CODE},
+    // No source says whether NPU and DMA controller reach it.
+    {"SRAM2", _ramdisk_start, _ramdisk_end, .masters = 0},
     {"peripherals", (void *)0x50000000u, (void *)0x60000000u, .cache = ETHOSU_CACHE_NONE,
      .cpu = ETHOSU_CPU_REGISTERS},
 };

@@ -404,7 +404,10 @@ def test_any_number_of_arguments(face):
 def test_a_model_asks_for_the_stack_that_loading_takes(
     request, repo, npu, compiled, small_models, raw
 ):
-    """Painted: the deepest word that loading changes lies within what it asks for."""
+    """Painted: the deepest word that loading changes lies within what it asks for.
+
+    The core puts 104 bytes of its own there when an interrupt comes; that may be at that word.
+    """
     if request.config.getoption("--ethosu-port"):
         pytest.skip("paints the stack of the emulated board")
     source = (repo / "modules/ethosu/binding/model_load.c").read_text()
@@ -438,5 +441,5 @@ def test_a_model_asks_for_the_stack_that_loading_takes(
             "needs.append(taken(lambda: ethosu.Model('/rom/apart.pte')))\n"
         )
         needs = board.eval("needs")
-    assert max(needs) <= int(asked), needs
+    assert max(needs) + 104 <= int(asked), needs
     assert max(needs) > 2000  # it was seen
