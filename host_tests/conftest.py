@@ -80,21 +80,6 @@ def board(request: pytest.FixtureRequest, board: Board) -> Board:
     return board
 
 
-@pytest.fixture(autouse=True)
-def _heap(request: pytest.FixtureRequest) -> None:
-    """Skip a test marked needs_heap(BYTES) on a board that has less."""
-    marker = request.node.get_closest_marker("needs_heap")
-    if marker is None:
-        return
-    if request.config.getoption("--ethosu-port"):
-        board = request.getfixturevalue("board")
-        found = board.ask("import gc; _answer = gc.mem_free() + gc.mem_alloc()")
-    else:
-        found = firmware_image.of().heap_bytes
-    if found < marker.args[0]:
-        pytest.skip(f"needs a heap of {marker.args[0]:,} bytes, the board has {found:,}")
-
-
 @pytest.fixture
 def writable_rom(request: pytest.FixtureRequest) -> None:
     """Asked for by a test that writes the board's ROM file system, which a real board keeps."""

@@ -7,7 +7,6 @@ import re
 import threading
 
 import pytest
-from ethosu_tools import boards
 from ethosu_tools.errors import RemoteError
 
 FLOOD = """
@@ -62,13 +61,6 @@ def test_banner_names_version_and_board(stock):
     assert re.search(rb"MicroPython v1\.25\.0 on [-0-9]+; " + re.escape(machine) + b"\r\n", text), (
         text
     )
-
-
-def test_emulator_module_is_absent_without_the_plugin(uart_board):
-    if (machine := boards.chosen().qemu.machine) == "none":
-        pytest.skip(f"QEMU's machine {machine!r} is no board without the plugin")
-    with pytest.raises(RemoteError, match=r"ImportError: .*not running on QEMU with the .* plugin"):
-        uart_board.exec("import emulator")
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,13 @@ def test_the_product_boots_over_the_uart(product):
             board.exec("import emulator")
 
 
+def test_its_own_image_says_that_the_plugin_is_missing():
+    with start(paths.firmware("MPS3_AN547")) as uart, uart.board() as board:
+        said = r"ImportError: .*not running on QEMU with the .* plugin"
+        with pytest.raises(RemoteError, match=said):
+            board.exec("import emulator")
+
+
 def test_a_fault_of_the_product_is_reported_over_the_uart(product):
     with start(product) as uart, uart.terminal() as terminal:
         terminal.write(b"\r\x03\x03import machine; machine.mem32[0]\r")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Firmware that is not this project's runs on an emulated board, and says how it ended."""
 
+import functools
 import json
 import subprocess
 from pathlib import Path
@@ -57,7 +58,8 @@ def test_an_image_of_ours_is_known(image):
 
 
 def test_fixture(firmware_run, image):
-    """The plugin's, which takes what `ethosu qemu` does."""
+    """The plugin's, which takes what `ethosu qemu` does. The image is for this board."""
+    firmware_run = functools.partial(firmware_run, board="MPS3_AN547")
     done = firmware_run(image, arguments=["exit"])
     assert done.exit_code == 7 and "by UART" in done.output
     with pytest.raises(BoardError, match="printed nothing"):
