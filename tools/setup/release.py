@@ -11,9 +11,11 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import xml.etree.ElementTree as ElementTree
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -39,6 +41,10 @@ emulator proves nothing about clocks, pins, power and flash: see `boards/README.
 
 | made with | version |
 | --- | --- |"""
+_BOOTS = """
+## From the reset to the prompt
+
+What each board writes to its UART, and a command."""
 
 
 def folder(name: str) -> Path:
@@ -58,40 +64,65 @@ def images(names: Sequence[str], release: str, target: Path) -> list[str]:
     return missing
 
 
-def results(junit: Path, names: Sequence[str]) -> tuple[dict[str, Counter[str]], dict[str, str]]:
-    """Count what became of each board's tests, by "BOARD QEMU"; and the suite's properties."""
+@dataclass
+class Results:
+    """What became of each board's tests, and what it said when it booted, by "BOARD QEMU"."""
+
+    counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    boots: dict[str, str] = field(default_factory=dict)
+    properties: dict[str, str] = field(default_factory=dict)
+
+
+def _properties(of: ElementTree.Element) -> dict[str, str]:
+    return {each.get("name", ""): each.get("value", "") for each in of.findall("properties/*")}
+
+
+def results(junit: Path, names: Sequence[str]) -> Results:
+    """Read the tests' file."""
+    found = Results()
     suite = ElementTree.parse(junit).getroot()
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for case in suite.iter("testcase"):
         words = re.split(r"[\[\]]", case.get("name", "") + "[]")[1]
         board = max((name for name in names if name in words), key=len, default=None)
         qemu = next((qemu for qemu in _QEMUS if qemu in words.split("-")), None)
         if board and qemu:
             kind = next((child.tag for child in case if child.tag != "properties"), "passed")
-            counts[f"{board} {qemu}"][kind] += 1
-    found = {each.get("name", ""): each.get("value", "") for each in suite.iter("property")}
-    return counts, found
+            found.counts[f"{board} {qemu}"][kind] += 1
+            if said := _properties(case).get("transcript"):
+                found.boots[f"{board} {qemu}"] = said
+    for each in suite.iter("testsuite"):
+        found.properties |= _properties(each)
+    return found
 
 
-def report(
-    names: Sequence[str],
-    counts: Mapping[str, Counter[str]],
-    qemus: Mapping[str, str],
-    tools: Mapping[str, str],
-) -> str:
+def boot(name: str, found: Results) -> list[str]:
+    """What a board says from its reset to its prompt, on both QEMUs if they differ."""
+    said: dict[str, list[str]] = {}
+    for qemu in _QEMUS:
+        if text := found.boots.get(f"{name} {qemu}"):
+            said.setdefault(text.strip(), []).append(found.properties.get(f"qemu {qemu}", qemu))
+    return [
+        f"\n{name} on {' and '.join(qemus)}:\n\n{textwrap.indent(text, '    ')}"
+        for text, qemus in said.items()
+    ]
+
+
+def report(names: Sequence[str], found: Results, tools: Mapping[str, str]) -> str:
     """Make the page that says what was tested with what."""
     lines = [_HEAD]
     for name in names:
         facts = boards.load(name)
         for qemu in _QEMUS:
-            count = counts.get(f"{name} {qemu}", Counter())
+            count = found.counts.get(f"{name} {qemu}", Counter())
             tests = ", ".join(f"{count[kind]} {kind}" for kind in sorted(count)) or "not tested"
             lines.append(
                 f"| {name} | {facts.core} | {facts.npus[0]} | {facts.proof} "
-                f"| {qemus.get(f'qemu {qemu}', qemu)} | {tests} |"
+                f"| {found.properties.get(f'qemu {qemu}', qemu)} | {tests} |"
             )
     lines.append(_FOOT)
     lines += [f"| {name} | {value} |" for name, value in tools.items()]
+    lines.append(_BOOTS)
+    lines += [text for name in names for text in boot(name, found)]
     return "\n".join(lines) + "\n"
 
 
@@ -127,8 +158,7 @@ def main(junit: Path, target: Path) -> str:
     missing = images(names, release, target)
     if missing:
         return f"there is no image of {', '.join(missing)}; run: make board-images chip-images"
-    counts, qemus = results(junit, names)
-    (target / TESTED).write_text(report(names, counts, qemus, _tools()))
+    (target / TESTED).write_text(report(names, results(junit, names), _tools()))
     (target / SUMS).write_text(sums(target))
     for path in sorted(target.iterdir()):
         print(f"{path.name:<60}{path.stat().st_size:>12,} bytes")

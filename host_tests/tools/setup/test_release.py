@@ -19,7 +19,9 @@ romfs = { start = 0, size = 0x1000 }
 JUNIT = """\
 <testsuites><testsuite>
 <properties><property name="qemu installed" value="QEMU 7.2.22"/></properties>
-<testcase name="test_a[installed-B-HP]"/>
+<testcase name="test_a[installed-B-HP]">
+<properties><property name="transcript" value="MicroPython&#10;&gt;&gt;&gt; "/></properties>
+</testcase>
 <testcase name="test_b[small_cnn-installed-B-HP]"><properties/></testcase>
 <testcase name="test_a[newer-B-HP]"><skipped message="no such QEMU"/></testcase>
 </testsuite></testsuites>
@@ -58,6 +60,9 @@ def test_it_lists_what_was_tested_and_what_was_not(release, tmp_path):
         row.format("HE", "QEMU 7.2.22", "not tested"),
         row.format("HE", "newer", "not tested"),
         "| MicroPython | 1.2.3 |",
+        "B-HP on QEMU 7.2.22:",
+        "    MicroPython",
+        "    >>>",
     ):
         assert expected in page
 
