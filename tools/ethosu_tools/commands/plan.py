@@ -140,6 +140,8 @@ def render(data: dict[str, Any]) -> str:
 def render_sizes(row: dict[str, Any]) -> str:
     """Sizes and gain in a line."""
     text = f"{row['arena']:,} bytes, the largest scratch {row['largest_scratch']:,}"
+    if row["fast_scratch"]:
+        text += f", and {row['fast_scratch']:,} of fast scratch elsewhere or behind it"
     if row["arena_before"] is None:
         return text
     change = "gained" if row["gain"] >= 0 else "more, for the CPU to work while the NPU runs"

@@ -69,6 +69,12 @@ class Plan:
         ]
 
     @property
+    def fast_scratch(self) -> int:
+        """Bytes that the NPU needs outside of the plan; 0: its scratch will do."""
+        index = self.graph.fast_scratch
+        return 0 if index is None else self.graph.tensors[index].size
+
+    @property
     def moved(self) -> int:
         """How many tensors do not lie where Vela put them."""
         return sum(
@@ -81,6 +87,7 @@ class Plan:
         return {
             "arena": self.arena,
             "arena_before": self.before,
+            "fast_scratch": self.fast_scratch,
             "gain": None if self.before is None else self.before - self.arena,
             "largest_scratch": max((entry.size for entry in self.entries), default=0),
             "strategy": self.placement.strategy,
@@ -183,20 +190,25 @@ def plan_file(
 def _arena(graph: Graph, buffers: list[Buffer], placement: Placement) -> int:
     """Bytes up to the end of the last tensor or scratch, planned here or before."""
     planned = {tensor for buffer in buffers for tensor in buffer.tensors}
-    others = (
-        tensor.offset + tensor.size
-        for index, tensor in enumerate(graph.tensors)
-        if tensor.offset >= 0 and index not in planned
-    )
+    others = (end for index, end in _ends(graph).items() if index not in planned)
     return max(placement.arena, max(others, default=0))
+
+
+def _ends(graph: Graph) -> dict[int, int]:
+    """Where each tensor that Vela put into the arena ends."""
+    return {
+        index: tensor.offset + tensor.size
+        for index, tensor in enumerate(graph.tensors)
+        if tensor.offset >= 0 and index != graph.fast_scratch
+    }
 
 
 def _size_before(graph: Graph, buffers: list[Buffer]) -> int | None:
     """Vela's arena, then the tensors that it did not plan, then the largest scratch."""
-    ends = [tensor.offset + tensor.size for tensor in graph.tensors if tensor.offset >= 0]
+    ends = _ends(graph)
     if not ends:
         return None
-    end = max(ends)
+    end = max(ends.values())
     unplanned = [b.block.size for b in buffers if b.tensors and b.block.preferred is None]
     scratch = max((b.block.size for b in buffers if b.scratch_of is not None), default=0)
     for size in (*unplanned, scratch):

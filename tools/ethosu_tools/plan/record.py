@@ -14,7 +14,7 @@ RECORD_NAME = "ethosu_plan"
 MARK = 0x4E4C5045  # "EPLN"
 VERSION = 1
 # Counts up whenever the planner places or writes something in another way.
-PLANNER_VERSION = 2
+PLANNER_VERSION = 3
 
 HEADER_WORDS = 5
 ENTRY_WORDS = 5

@@ -136,14 +136,7 @@ def _arena(subject: Subject, calls: list[_Call], *, shared: bool) -> dict[str, A
         block["first"] = block.get("begin", spans[block["first"]][0])
         block["last"] = block.get("end", spans[block["last"]][1])
     row |= {"operators": columns, "blocks": [*inside, *row["blocks"]]}
-    return row if shared else row | _without_fast(row["blocks"])
-
-
-def _without_fast(blocks: list[dict[str, Any]]) -> dict[str, Any]:
-    """The plan's size counts the fast scratch, which has a picture of its own."""
-    end = max(block["offset"] + block["size"] for block in blocks)
-    title = f"arena without the fast scratch {end:,} bytes"
-    return {"arena": end, "arena_before": None, "title": title}
+    return row
 
 
 def _ends(call: _Call, block: dict[str, Any], time: int, start: int, begin: int) -> dict[str, int]:

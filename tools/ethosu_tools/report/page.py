@@ -80,9 +80,11 @@ def _facts(subject: Subject, proof: dict[str, Any]) -> str:
             ("", f"MACs, of {peak} a cycle", f"{macs / max(1, subject.cycles * peak):.0%} used"),
             ("", "what the estimate rests on", row["basis"]),
         ]
+    size = subject.info["fast_scratch_size"]
+    fast = f", with {size:,} of fast scratch" if size else ""
     cells += [
         ("", "model", f"{subject.compiled.stat().st_size:,} bytes"),
-        ("", "arena", f"{subject.info['arena_size']:,} bytes"),
+        ("", "arena" + fast, f"{subject.info['arena_size']:,} bytes"),
         verdict(proof),
     ]
     lines = (f'<div class="{c}">{escape(a)}<b>{escape(b)}</b></div>' for c, a, b in cells)

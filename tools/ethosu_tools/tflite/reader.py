@@ -117,6 +117,18 @@ class Graph:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
 
+    @property
+    def fast_scratch(self) -> int | None:
+        """The tensor of the NPU's fast scratch; None: it is the scratch itself, or there is none.
+
+        It is no part of the arena, though it has an offset: Vela plans it for another memory.
+        """
+        for operator in self.operators:
+            if operator.on_npu:  # all of them share both tensors
+                fast = operator.inputs[NPU_FAST_SCRATCH]
+                return None if fast == operator.inputs[NPU_SCRATCH] else fast
+        return None
+
 
 @dataclass(frozen=True)
 class NpuOperator:

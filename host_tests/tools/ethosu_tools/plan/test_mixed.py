@@ -9,6 +9,7 @@ from ethosu_tools import vela
 from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.make_model import LARGE_MODELS
 from ethosu_tools.plan import plan_file
+from ethosu_tools.sim import Simulation
 from modules.ethosu.runtime.reference_cases import SHARED
 
 
@@ -60,3 +61,19 @@ def test_a_large_model_on_the_cpu_alone_is_planned_in_time(tmp_path):
     plan = plan_file(path, path)
     # Its widest layer reads 112 x 112 x 96 and writes 56 x 56 x 96; nothing else is live then.
     assert plan.arena == 112 * 112 * 96 + 56 * 56 * 96
+
+
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256", "ethos-u85-256"])
+def test_fast_scratch_is_no_part_of_the_plan(tmp_path, npu):
+    """It is memory of its own: behind the plan, or elsewhere if the board has a fast memory."""
+    source, path = tmp_path / "m.tflite", tmp_path / "planned.tflite"
+    source.write_bytes(MODELS["attention"].make())
+    vela.compile_model(source, npu, path, more=MODELS["attention"].options)
+    plan = plan_file(path, path)
+    with Simulation(path) as simulation:
+        info = simulation.info()
+    assert plan.fast_scratch == info["fast_scratch_size"]
+    assert bool(plan.fast_scratch) == ("u55" not in npu)
+    behind = info["arena_size"] - plan.arena - plan.fast_scratch
+    assert 0 <= behind < 2 * 64, "nothing else lies there but gaps to whole cache lines"
+    assert plan.arena <= plan.before
