@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arrays for a model's ends, kept in `.npz` files under the keys "0", "1", ….
+"""Arrays for a model's ends, kept in `.npz` files under the keys "0", "1", …, or names of inputs.
 
 Values are raw quantised numbers. An array has its tensor's shape, or a time axis in front of it:
 then the model is invoked once per index, keeping its state.
@@ -107,6 +107,29 @@ def _range(dtype: str) -> tuple[int, int]:
     return int(limits.min), int(limits.max)
 
 
+def names(tensors: Sequence[Tensor]) -> list[str]:
+    """What a message calls each input: its number, and the name that will do as well."""
+    return [f"{i} ({name})" if name else str(i) for i, name in enumerate(_unique(tensors))]
+
+
+def _unique(tensors: Sequence[Tensor]) -> list[str]:
+    """Names that mean one input; empty where a name is another's, too, or a number."""
+    known = [tensor.name for tensor in tensors]
+    return ["" if known.count(name) > 1 or name.isdecimal() else name for name in known]
+
+
+def in_order(arrays: Mapping[str, Array], tensors: Sequence[Tensor]) -> list[Array]:
+    """The array of each input, by its number or its name; InputError: others are given."""
+    keys = [{str(index), name} - {""} for index, name in enumerate(_unique(tensors))]
+    given = [sorted(each & set(arrays)) for each in keys]
+    if any(len(each) != 1 for each in given) or len(arrays) != len(tensors):
+        raise InputError(
+            f"the inputs must have the keys {', '.join(names(tensors)) or '(none)'}, numbers or "
+            f"names, found {', '.join(sorted(arrays)) or 'none'}"
+        )
+    return [arrays[key] for (key,) in given]
+
+
 def check(arrays: Mapping[str, Array], tensors: Sequence[Tensor], steps: int | None = None) -> Feed:
     """Check arrays against the tensors that they are for; InputError says what differs.
 
@@ -115,16 +138,9 @@ def check(arrays: Mapping[str, Array], tensors: Sequence[Tensor], steps: int | N
     """
     if steps is not None and steps < 1:
         raise UsageError(f"--steps must be 1 or more, found {steps}")
-    expected = [str(index) for index in range(len(tensors))]
-    if sorted(arrays) != sorted(expected):
-        raise InputError(
-            f"the inputs must have the keys {', '.join(expected)}, "
-            f"found {', '.join(sorted(arrays)) or 'none'}"
-        )
     timed: dict[str, int] = {}
     columns = []
-    for key, tensor in zip(expected, tensors, strict=True):
-        array = arrays[key]
+    for key, array, tensor in zip(names(tensors), in_order(arrays, tensors), tensors, strict=True):
         _check_one(key, array, tensor)
         if array.ndim > len(tensor.shape):
             timed[key] = len(array)

@@ -59,11 +59,20 @@ def test_outputs_of_steps_get_a_time_axis():
     assert arrays.collect(rows[:1], has_time=False)["0"].shape == (1, 3)
 
 
+def test_names_do_as_well_as_numbers():
+    x, y = zeros(1, 3), zeros(2, dtype=np.int16) + 1
+    for given in ({"x": x, "y": y}, {"y": y, "0": x}, {"1": y, "x": x}):
+        assert [each.sum() for each in arrays.check(given, [X, Y]).step(0)] == [0, 2]
+    with pytest.raises(InputError, match="keys 0, 1, numbers or names, found x"):
+        arrays.check({"x": x}, [X, X])  # a name of two inputs means none of them
+
+
 REFUSED = {
-    "missing key": ({}, "keys 0, found none"),
-    "wrong key": ({"x": zeros(1, 3)}, "keys 0, found x"),
-    "one key too many": ({"0": zeros(1, 3), "1": zeros(1)}, "keys 0, found 0, 1"),
-    "wrong dtype": ({"0": zeros(1, 3, dtype=np.uint8)}, "input 0 must be int8, found uint8"),
+    "missing key": ({}, r"keys 0 \(x\), numbers or names, found none"),
+    "wrong key": ({"y": zeros(1, 3)}, r"keys 0 \(x\), .* found y"),
+    "one key too many": ({"0": zeros(1, 3), "1": zeros(1)}, r"keys 0 \(x\), .* found 0, 1"),
+    "twice": ({"0": zeros(1, 3), "x": zeros(1, 3)}, r"keys 0 \(x\), .* found 0, x"),
+    "wrong dtype": ({"x": zeros(1, 3, dtype=np.uint8)}, r"input 0 \(x\) must be int8"),
     "wrong byte order": ({"0": zeros(1, 3, dtype=">f4")}, "must be int8, found >f4"),
     "wrong shape": ({"0": zeros(3, 1)}, r"shape \[1, 3\].* found \[3, 1\]"),
     "flat": ({"0": zeros(3)}, r"found \[3\]"),

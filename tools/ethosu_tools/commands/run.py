@@ -18,10 +18,10 @@ from ..ui import Ui
 from .inspect import add_data_option
 
 EPILOG = """\
-Arrays have the keys "0", "1", ... in the order of the model's inputs and outputs, and hold raw
-quantised values. An array has its tensor's shape, or one dimension more in front: time. Then the
-model runs once for each index and keeps its state from step to step, and the outputs get that
-dimension too.
+Arrays have the keys "0", "1", ... in the order of the model's inputs and outputs, or of --input the
+names that `ethosu inspect` says, and hold raw quantised values. An array has its tensor's shape, or
+one dimension more in front: time. Then the model runs once for each index and keeps its state from
+step to step, and the outputs get that dimension too.
 
     ethosu run kws_vela.tflite --on qemu --input in.npz --output out.npz --reference kws.tflite
 

@@ -75,13 +75,10 @@ def _npz(path: Path, tensors: Sequence[Tensor]) -> DataSet:
     labels = [found.pop(name) for name in LABELS if name in found]
     if len(found) == 1 and len(tensors) == 1:  # of any name
         found = {"0": next(iter(found.values()))}
-    expected = [str(index) for index in range(len(tensors))]
-    if sorted(found) != expected:
-        raise InputError(
-            f"{path} must have the arrays {', '.join(expected)}, and labels if there are some; "
-            f"found {', '.join(sorted(found)) or 'none'}"
-        )
-    columns = [found[key] for key in expected]
+    try:
+        columns = arrays.in_order(found, tensors)
+    except InputError as error:
+        raise InputError(f"{path}: {error}; labels may be there, too") from error
     return _made(path, columns, labels[0] if labels else None, tensors)
 
 
