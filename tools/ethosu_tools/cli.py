@@ -73,7 +73,11 @@ def command_module(name: str):  # type: ignore[no-untyped-def]  # a module is it
     return importlib.import_module(f"{__package__}.commands.{name}")
 
 
-def _parse(chosen: str | None, argv: Sequence[str]) -> argparse.Namespace:
+def _parse(chosen: str | None, argv: list[str]) -> argparse.Namespace:
+    if chosen and chosen in discover("commands"):
+        complete = getattr(command_module(chosen), "complete", list)
+        at = argv.index(chosen) + 1
+        argv = [*argv[:at], *complete(argv[at:])]
     try:
         return make_parser(chosen).parse_args(argv)
     except SystemExit:

@@ -93,6 +93,7 @@ class _BoardRunner(Closeable):
         self.input_bytes = sum(tensor.size for tensor in self.inputs)
         self.output_bytes = sum(tensor.size for tensor in self.outputs)
         self.path = ""  # of the model on the board, once it is there
+        self.data_path: str | None = None  # and of the data file that it names
 
     @abstractmethod
     def run(self, feed: Feed) -> Iterator[list[Array]]:
@@ -103,7 +104,7 @@ class _BoardRunner(Closeable):
         self.board.close()
 
     def _load(self, path: str, data: str | None = None) -> None:
-        self.path = path
+        self.path, self.data_path = path, data
         code = _LOAD.format(
             path=path,
             data=f", data={data!r}" if data else "",
@@ -151,11 +152,11 @@ class EmulatedRunner(_BoardRunner):
         board: str | None = None,
         coherence: str | None = None,
         named: bytes | None = None,
-        timed: bool = False,
+        repeatable: bool = False,
     ) -> None:
         """Start a board with the model in its ROM, and the data file that it names.
 
-        `timed`: an inference takes the time of that board, as of `Machine`.
+        `repeatable`: its time is that of `Machine`'s.
         """
         data = models.read(model)
         name = ROM_NAME + models.suffix(data)
@@ -165,7 +166,12 @@ class EmulatedRunner(_BoardRunner):
         if npu is None and emulation and emulation.any_npu:
             npu = models.describe_compiled(model).npu
         self._machine = Machine(
-            npu, board=board, console=console, romfs=image, coherence=coherence, timed=timed
+            npu,
+            board=board,
+            console=console,
+            romfs=image,
+            coherence=coherence,
+            repeatable=repeatable,
         )
         super().__init__(QemuBoard(self._machine), model, named)
         step_bytes = max(self.input_bytes, self.output_bytes, 1)

@@ -1,116 +1,303 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench latency`: time of an inference on a board, by its NPU's counters and its clock.
+"""`ethosu bench latency`: time of an inference, what counters say of it, and the work in it.
 
-With --save the result becomes a point for `ethosu bench silicon --points`.
+`ethosu bench MODEL` is short for it. With --save the result becomes a point for
+`ethosu bench silicon --points`.
 """
 
 import argparse
+import contextlib
 import hashlib
 import math
 import statistics
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import models
+from .. import boards, models
+from ..board import Board
 from ..errors import BoardError, UsageError
-from ..estimate import latency, points, systems
+from ..estimate import points, systems, text
 from ..estimate.points import Point
+from ..estimate.systems import System
 from ..remote import EmulatedRunner, SerialRunner
+from ..report import subject
+from ..report.subject import Subject
 from ..ui import Ui
 
-# The NPU stays on, so that the counters see all of it; the first inference warms caches up.
-_MEASURE = """\
-import ethosu, time
-def _measure(count):
-    with ethosu.reserve(powered=True) as npu:
-        model = ethosu.Model({path!r}, npu=npu)
-        model.run_into()
-        with npu.pmu(ethosu.PMU_NPU_ACTIVE) as counters:
-            times = []
-            for _ in range(count):
-                begin = time.ticks_us()
-                model.run_into()
-                times.append(time.ticks_diff(time.ticks_us(), begin))
-        return counters.cycles / count, counters[0] / count, times
-_answer = _measure({count})
+EPILOG = """\
+A board at a port is measured by its own clock. The time of an emulated board is that of the NPU's
+cycles, which are estimated, and after them of the CPU's instructions, at one a cycle. These figures
+repeat, but for the few instructions of the clock's interrupts.
+`--on sim` runs the NPU alone, in this process: it has an estimate, and nothing of a CPU.
+
+"work" is what the energy of an inference follows: cycles in which each unit of the NPU is busy,
+bytes that it moves, and instructions of the CPU. It is a proxy, to compare models and compilers
+with. Nobody measured a joule. MAC, output, DMA, ports and memories are the simulator's figures
+(tools/npu_sim: cycles.c, timing.c, traffic.c); a unit may be busy while another is, so that the sum
+is no time. PMU is what the NPU's own counters say, on that board.
+
+    ethosu bench kws.tflite
+    ethosu bench kws_vela.tflite --on /dev/ttyACM0 --board BOARD
 """
+# An NPU has four counters at least.
+EVENTS = (
+    ("NPU_ACTIVE", "MAC_ACTIVE", "AO_ACTIVE", "WD_ACTIVE"),
+    ("AXI0_RD_DATA_BEAT_RECEIVED", "AXI0_WR_DATA_BEAT_WRITTEN", "AXI1_RD_DATA_BEAT_RECEIVED"),
+)
+_TIMEOUT_S = 300
+# The NPU stays on, so that the counters see all of it; the first inference warms caches up.
+_PREPARE = """\
+import ethosu, gc, time
+_model = None
+gc.collect()
+_npu = ethosu.reserve(powered=True)
+_bench = ethosu.Model({path!r}{data}, npu=_npu)
+_bench.run_into()
+def _time():
+    begin = time.ticks_us()
+    _bench.run_into()
+    return time.ticks_diff(time.ticks_us(), begin)
+def _emulated():
+    from emulator import instructions
+    with _npu.pmu() as counters:
+        begin = instructions()
+        _bench.run_into()
+        spent = instructions() - begin
+    return spent, counters.cycles
+def _count(*events):
+    with _npu.pmu(*events) as counters:
+        _bench.run_into()
+    return counters.cycles, [counters[i] for i in range(len(events))]
+"""
+_END = "_bench = None\n_npu.release()"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("model", type=Path, help="what `ethosu compile --board` made")
-    parser.add_argument("--on", required=True, metavar="PORT", help="serial port, or qemu")
-    parser.add_argument("--board", required=True, help="the board or chip it is")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("model", type=Path, help="a .tflite file, or what `ethosu compile` made")
+    parser.add_argument(
+        "--on",
+        default="qemu",
+        metavar="qemu|sim|PORT",
+        help="an emulated board, the simulated NPU alone, or a board's port (default: qemu)",
+    )
+    parser.add_argument(
+        "--board",
+        help=f"the board or chip it is: {', '.join(systems.names())} "
+        f"(default: ${boards.VARIABLE}, else {boards.DEFAULT}; at a port Vela's example)",
+    )
     parser.add_argument("--weights", metavar="MEMORY", help="memory that holds the model")
     parser.add_argument("--count", type=int, default=20, help="inferences (default: 20)")
     parser.add_argument("--save", type=Path, metavar="CSV", help="add the point to this table")
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Run the model on the board, and estimate it."""
+    """Estimate the model, run it on the board."""
     if args.count < 1:
         raise UsageError(f"--count is {args.count}, expected at least 1")
-    own = models.describe_compiled(args.model).npu
-    if own is None and args.save:
-        raise UsageError(f"{args.model} has nothing for an NPU: there is no point to save")
-    system = systems.find(args.board, own, args.weights)
-    ui.note(f"running {args.count} inferences on {args.on}")
-    runner = (
-        EmulatedRunner(args.model, board=args.board, timed=True)
-        if args.on == "qemu"
-        else SerialRunner(args.model, args.on)
-    )
-    with runner:
-        code = _MEASURE.format(path=runner.path, count=args.count)
-        answer = runner.board.ask(code, timeout=300)
-    if not isinstance(answer, tuple) or len(answer) != 3 or not isinstance(answer[2], list):
-        raise BoardError(f"the board answered {answer!r:.100}, expected two numbers and a list")
-    cycles, active, times = float(answer[0]), float(answer[1]), sorted(map(float, answer[2]))
-    microseconds = statistics.fmean(times)
-    found = latency.estimate(args.model, system) if own else None
-    measured = active / system.clock_hz * 1e3
-    data = {
-        "model": str(args.model),
-        "system": system.name,
-        "npu_cycles": cycles,
-        "npu_active": active,
-        "npu_ms": measured,
-        "wall_ms": microseconds / 1e3,
-        "median_ms": statistics.median(times) / 1e3,
-        "p99_ms": times[math.ceil(0.99 * len(times)) - 1] / 1e3,
-        "estimated_ms": found and found.milliseconds,
-    }
+    if args.save and (args.on == "sim" or not args.board):
+        raise UsageError("--save keeps what a board measured: name it by --on and --board")
+    system = _system(args)
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
+        ui.note(f"estimating for {system.name}")
+        looked = subject.look(args.model, system, Path(work))
+        if looked.found is None and args.save:
+            raise UsageError(f"{args.model} has nothing for an NPU: there is no point to save")
+        facts = looked.as_dict()
+        data = {
+            "model": str(args.model),
+            "on": args.on,
+            "system": system.name,
+            "npu": facts["npu"],
+            "clock_mhz": system.clock_hz / 1e6,
+            **{key: facts[key] for key in ("bytes", "arena", "estimate")},
+            "estimated_ms": looked.found and looked.found.milliseconds,
+            "cpu_instructions": None,
+            "work": _work(looked),
+        }
+        if args.on != "sim":
+            data |= _measure(args, looked, ui)
     if args.save:
-        text = f"PMU on {args.on}, {args.count} inferences; wall time {microseconds / 1e3:.4f} ms"
-        points.append(
-            Point(
-                id=f"own-{hashlib.sha256(models.read(args.model)).hexdigest()[:8]}",
-                model=args.model.name,
-                sha256=hashlib.sha256(models.read(args.model)).hexdigest(),
-                npu=system.npu,
-                system=system.name,
-                weights=system.weights.name,
-                measured_ms=round(measured, 6),
-                known="no",
-                chip="emulated" if args.on == "qemu" else system.title,
-                source=text,
-            ),
-            args.save,
-        )
+        points.append(_point(args, data, system), args.save)
         data["saved"] = str(args.save)
     return data
 
 
+def _system(args: argparse.Namespace) -> System:
+    """The board's; at a port without a name Vela's example for the model's NPU."""
+    own = models.describe(args.model, named=models.find_data(args.model)).npu
+    if args.on in ("qemu", "sim") or args.board:
+        return systems.find(args.board or boards.chosen().name, own, args.weights)
+    if args.weights:
+        raise UsageError("--weights is a memory of the board that --board names")
+    return systems.example(own or models.ANY_NPU)
+
+
+def _work(looked: Subject) -> dict[str, Any]:
+    """Busy cycles of each unit, MACs, and bytes of each memory."""
+    if looked.found is None:
+        return {"busy": {}, "macs": 0, "read": {}, "written": {}}
+    on_npu = [layer for layer in looked.layers if layer.cycles is not None]
+    names = [memory.name for memory, _ in looked.system.memories]
+    return {
+        "busy": looked.found.busy,
+        "macs": sum(layer.macs for layer in on_npu),
+        "read": {name: sum(layer.read[name] for layer in on_npu) for name in names},
+        "written": {name: sum(layer.written[name] for layer in on_npu) for name in names},
+    }
+
+
+def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any]:
+    """What the board says: times, counters, instructions."""
+    named = models.find_data(looked.compiled)
+    emulated = args.on == "qemu"
+    runner = (
+        EmulatedRunner(looked.compiled, board=args.board, named=named, repeatable=True)
+        if emulated
+        else SerialRunner(looked.compiled, args.on, named=named)
+    )
+    with runner:
+        board = runner.board
+        with _prepared(board, runner.path, runner.data_path), ui.progress("inferences") as update:
+            measure = _emulated if emulated else _timed
+            rows = []
+            for done in range(args.count):
+                update(done, args.count)
+                rows.append(measure(board, looked.system))
+            found = _pmu(board)
+    times, spent = sorted(time for time, _ in rows), [each for _, each in rows if each is not None]
+    known = args.board or emulated  # else nobody knows the clock
+    return found | {
+        "count": args.count,
+        "cpu_mhz": looked.system.cpu_mhz if emulated else None,
+        "cpu_instructions": round(statistics.median(spent)) if spent else None,
+        "npu_ms": found["npu_active"] / looked.system.clock_hz * 1e3 if known else None,
+        "wall_ms": statistics.fmean(times),
+        "median_ms": statistics.median(times),
+        "p99_ms": times[math.ceil(0.99 * len(times)) - 1],
+    }
+
+
+def _timed(board: Board, _: System) -> tuple[float, None]:
+    """Milliseconds of an inference by the board's clock."""
+    return _number(board.ask("_answer = _time()", timeout=_TIMEOUT_S)) / 1e3, None
+
+
+def _emulated(board: Board, system: System) -> tuple[float, int]:
+    """Milliseconds of an inference by what was executed, and the instructions in it."""
+    answer = board.ask("_answer = _emulated()", timeout=_TIMEOUT_S)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise BoardError(f"the board answered {answer!r:.100}, expected two numbers")
+    spent, cycles = map(_number, answer)
+    return spent / (system.cpu_mhz * 1e3) + cycles / system.clock_hz * 1e3, spent
+
+
+@contextlib.contextmanager
+def _prepared(board: Board, path: str, data: str | None) -> Iterator[None]:
+    """The model on an NPU that is reserved meanwhile."""
+    more = f", data={data!r}" if data else ""
+    board.ask(_PREPARE.format(path=path, data=more), timeout=_TIMEOUT_S)
+    yield
+    board.ask(_END)
+
+
+def _pmu(board: Board) -> dict[str, Any]:
+    """Each group of events in an inference of its own."""
+    pmu: dict[str, int] = {}
+    cycles = 0
+    for events in EVENTS:
+        words = ", ".join(f"ethosu.PMU_{event}" for event in events)
+        answer = board.ask(f"_answer = _count({words})", timeout=_TIMEOUT_S)
+        if not isinstance(answer, tuple) or len(answer) != 2 or len(answer[1]) != len(events):
+            raise BoardError(f"the board answered {answer!r:.100}, expected counters")
+        cycles = _number(answer[0])
+        pmu |= {event: _number(each) for event, each in zip(events, answer[1], strict=True)}
+    return {"npu_cycles": cycles, "npu_active": pmu["NPU_ACTIVE"], "pmu": pmu}
+
+
+def _number(answer: object) -> int:
+    if not isinstance(answer, int):
+        raise BoardError(f"the board answered {answer!r:.100}, expected a number")
+    return answer
+
+
+def _point(args: argparse.Namespace, data: dict[str, Any], system: System) -> Point:
+    digest = hashlib.sha256(models.read(args.model)).hexdigest()
+    return Point(
+        id=f"own-{digest[:8]}",
+        model=args.model.name,
+        sha256=digest,
+        npu=system.npu,
+        system=system.name,
+        weights=system.weights.name,
+        measured_ms=round(data["npu_ms"], 6),
+        known="no",
+        chip="emulated" if args.on == "qemu" else system.title,
+        source=f"PMU on {args.on}, {args.count} inferences; wall time {data['wall_ms']:.4f} ms",
+    )
+
+
 def render(data: dict[str, Any]) -> str:
-    """Measured and estimated."""
-    lines = [
-        f"NPU        {data['npu_ms']:.4f} ms ({data['npu_active']:,.0f} cycles active)",
-        f"wall time  {data['wall_ms']:.4f} ms, with driver, runtime and CPU operators; median "
-        f"{data['median_ms']:.4f}, 99 % within {data['p99_ms']:.4f}",
-    ]
-    if data["estimated_ms"] is not None:
-        lines.append(f"estimate   {data['estimated_ms']:.4f} ms for {data['system']}")
-    else:
-        lines.append("estimate   none: the NPU has nothing to do, the CPU computes it all")
-    lines += [f"saved      {data['saved']}"] if "saved" in data else []
-    return "\n".join(lines)
+    """Measured, estimated, counted."""
+    lines = [*_measured(data), *_estimated(data), *_counted(data)]
+    lines += [("saved", data["saved"])] if "saved" in data else []
+    return "\n".join(f"{key:<10} {line}".rstrip() for key, line in lines)
+
+
+def _measured(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if "median_ms" not in data:
+        yield "latency", "not measured: no CPU ran; --on qemu or PORT measures it"
+        return
+    yield (
+        "latency",
+        f"{data['median_ms']:.4f} ms median, 99 % within {data['p99_ms']:.4f} ms, of "
+        f"{data['count']} inferences",
+    )
+    yield (
+        "",
+        "by the board's clock, with driver, runtime, CPU operators and Python's call"
+        if data["cpu_mhz"] is None
+        else f"of the emulated board: the NPU's cycles, and a cycle of {data['cpu_mhz']:g} MHz for "
+        "each instruction",
+    )
+    if data["npu_active"]:
+        time = "" if data["npu_ms"] is None else f"{data['npu_ms']:.4f} ms at "
+        time += f"{data['clock_mhz']:g} MHz, " if time else ""
+        yield "NPU", f"{time}{data['npu_active']:,} cycles active"
+
+
+def _estimated(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if data["estimate"] is None:
+        yield "estimate", "none: the NPU has nothing to do, the CPU computes it all"
+        return
+    found = data["estimate"]
+    yield (
+        "estimate",
+        f"{text.figure(found)} for the NPU at {found['clock_mhz']:g} MHz, weights in "
+        f"{found['weights']}, tensors in {found['tensors']} ({found['system']})",
+    )
+    yield "", found["basis"]
+
+
+def _counted(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    key = "PMU"
+    for event, count in data.get("pmu", {}).items():
+        yield key, f"{count:>13,}  {event}"
+        key = ""
+    key = "work"
+    for unit, cycles in data["work"]["busy"].items():
+        yield key, f"{cycles:>13,}  cycles {unit} is busy"
+        key = ""
+    work = data["work"]
+    yield key, f"{work['macs']:>13,}  MACs"
+    for kind in ("read", "written"):
+        for memory, count in work[kind].items():
+            yield "", f"{count:>13,}  bytes {kind}, {memory}"
+    if data["cpu_instructions"] is not None:
+        yield "", f"{data['cpu_instructions']:>13,}  instructions: driver, runtime, CPU operators"
+    yield "memory", f"{data['bytes']:>13,}  bytes of model"
+    yield "", f"{data['arena']:>13,}  bytes of arena"

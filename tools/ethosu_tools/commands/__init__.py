@@ -8,6 +8,8 @@ calls its three functions:
 - `execute(args, ui)` does the work and returns a dictionary that JSON can hold,
 - `render(data)` turns that dictionary into text for a person.
 
+One with `complete(words)` gets its words before they are parsed: `ethosu bench MODEL` needs that.
+
 Nothing but `ui` prints: `cli.py` gives it the result, a command that goes on for long may give it
 something earlier.
 """

@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench`: count instructions and compare times, in ways that repeat."""
+"""`ethosu bench`: measure a model on a board; count and compare, in ways that repeat."""
 
 import argparse
 import importlib
+from pathlib import Path
 from typing import Any
 
 from ..cli import discover
+from ..errors import UsageError
 from ..ui import Ui, sentence
+
+EPILOG = """\
+`ethosu bench MODEL` is short for `ethosu bench latency MODEL`: how fast a model is, on an emulated
+board or on yours (--on PORT), what the counters of the NPU say, and the work that its energy
+follows. `ethosu bench latency --help` lists the options.
+"""
+DEFAULT = "latency"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the benchmarks and their options."""
+    parser.epilog = EPILOG
     names = parser.add_subparsers(dest="benchmark", metavar="BENCHMARK", required=True)
     for name, summary in discover("bench").items():
         chosen = names.add_parser(name, help=summary, description=sentence(summary))
@@ -20,6 +30,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                 option, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS
             )
         _module(name).add_arguments(chosen)
+
+
+def complete(words: list[str]) -> list[str]:
+    """The words after `ethosu bench`, with the benchmark that a model's name stands for.
+
+    UsageError: the word is neither a benchmark nor a file.
+    """
+    known = discover("bench")
+    at = next((i for i, word in enumerate(words) if word not in ("--json", "--quiet")), None)
+    if at is None or words[at] in (*known, "-h", "--help"):
+        return words
+    first = words[at]
+    if not first.startswith("-") and not Path(first).exists():
+        raise UsageError(
+            f"{first!r} is neither a file nor a benchmark; benchmarks are {', '.join(known)}"
+        )
+    return [*words[:at], DEFAULT, *words[at:]]
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:

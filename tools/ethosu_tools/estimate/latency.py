@@ -74,6 +74,15 @@ class Estimate:
             cycles[layer.bound] += layer.cycles
         return {unit: count / max(1, self.cycles) for unit, count in cycles.most_common() if count}
 
+    @property
+    def busy(self) -> dict[str, int]:
+        """Cycles in which each unit is busy; they work side by side, so the sum is no time."""
+        memories = [memory for memory, _ in self.system.memories]
+        cycles: Counter[str] = Counter()
+        for operation in self.operations:
+            cycles.update(_busy(operation.costs, memories))
+        return dict(cycles)
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         low, high = self.low_ms, self.high_ms
