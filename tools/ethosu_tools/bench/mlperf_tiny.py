@@ -82,7 +82,8 @@ page. No chip was measured for it: the latency is that of `ethosu estimate`, and
 tensors outside of the chip, and of Ethos-U65 and U85. The last rows of a table are systems that
 Vela has as examples. Instructions are those of the CPU in one inference, counted on an emulated
 board: driver, runtime, CPU operators and Python's call. The last column compares all values of
-three random inputs with TFLite's reference kernels. These are no results of MLCommons' benchmark.
+three random inputs with TFLite's reference kernels. Accuracy needs MLCommons' data sets, which are
+no part of this project: `--data FOLDER` measures it. These are no results of MLCommons' benchmark.
 """
 
 
