@@ -40,6 +40,13 @@ def draw(found: Estimate) -> str:
             f"<title>{escape(text)}</title></circle>"
         )
 
+    def tick(x: float, y: float, anchor: str, value: float) -> str:
+        text = f"{value:g}" if value >= 1 else f"1/{1 / value:g}"
+        return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'
+
+    steps = range(-2, OCTAVES - 1, 2)
+    across = [(at(2.0**step, 1)[0], 2.0**step) for step in steps]
+    up = [(at(1, peak / 4.0**step)[1], peak / 4.0**step) for step in range(OCTAVES // 2)]
     roof = [at(2.0**step, min(peak, rate * 2.0**step)) for step in range(-2, OCTAVES - 1)]
     title = f"{found.system.name}: {found.system.npu}, {found.milliseconds:.3g} ms"
     return "\n".join(
@@ -50,8 +57,10 @@ def draw(found: Estimate) -> str:
             f'<rect class="frame" x="{MARGIN}" y="{MARGIN}" width="{WIDTH - 2 * MARGIN}" '
             f'height="{HEIGHT - 2 * MARGIN}"/>',
             f'<text x="{MARGIN}" y="{MARGIN - 20}">{escape(title)}</text>',
-            f'<text x="{MARGIN}" y="{HEIGHT - 20}">MACs per byte moved, from 1/4 to 1024</text>',
-            f'<text x="{MARGIN}" y="{MARGIN - 5}">MACs per cycle, up to {peak}</text>',
+            f'<text x="{MARGIN}" y="{HEIGHT - 14}">MACs per byte moved</text>',
+            f'<text x="{MARGIN}" y="{MARGIN - 5}">MACs per cycle</text>',
+            *(tick(x, HEIGHT - MARGIN + 16, "middle", value) for x, value in across),
+            *(tick(MARGIN - 6, y + 4, "end", value) for y, value in up),
             f'<polyline class="roof" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in roof)}"/>',
             *(point(layer) for layer in found.layers if layer.macs),
             "</svg>\n",

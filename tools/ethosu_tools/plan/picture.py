@@ -31,7 +31,7 @@ KINDS = {
     "npu": "what the NPU may write during a call",
     "inside": "what a layer on the NPU writes",
 }
-LEFT, RIGHT, TOP, BOTTOM = 76, 16, 44, 150  # around the chart, pixels
+LEFT, RIGHT, TOP, BOTTOM = 76, 84, 44, 150  # around the chart, pixels
 CHART_HEIGHT = 360
 LINE_HEIGHT, LETTER_WIDTH = 18, 8
 NARROWEST, LABEL_WIDTH = 4, 14
@@ -109,9 +109,9 @@ def draw_svg(plan: Row, style: str = STYLE) -> str:
 
 
 def _kinds(plan: Row) -> list[str]:
-    """The kinds of blocks that a plan may have; `inside` only if it has some."""
-    inside = any(block["kind"] == "inside" for block in plan["blocks"])
-    return [kind for kind in KINDS if kind != "inside" or inside]
+    """The kinds of blocks that the plan has."""
+    found = {block["kind"] for block in plan["blocks"]}
+    return [kind for kind in KINDS if kind in found]
 
 
 def draw_html(plan: Row) -> str:

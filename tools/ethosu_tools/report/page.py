@@ -19,16 +19,23 @@ PAGE = """\
 body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 1200px;
   padding: 0 16px 48px; background: #fff; color: #222 }
 h1 { font-size: 24px; overflow-wrap: anywhere } h2 { font-size: 18px; margin: 32px 0 8px }
-.wide { overflow-x: auto } .wide svg { min-width: 680px }
+.wide { overflow-x: auto } .wide svg { min-width: 680px } .wide.plot svg { min-width: 0;
+  max-width: 760px }
 svg { display: block; width: 100%; max-width: 1200px; height: auto }
-.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 8px }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(140px, 22%), 1fr));
+  gap: 8px }
 .facts div { border: 1px solid #ccc; border-radius: 6px; padding: 8px; overflow-wrap: anywhere }
 .facts b { display: block; font-size: 16px } .good b { color: #1e7b3a } .bad b { color: #c0392b }
 table { border-collapse: collapse; font-size: 13px; white-space: nowrap }
 th, td { padding: 3px 10px 3px 0; text-align: right; border-bottom: 1px solid #ddd }
 th:first-child, td:first-child, th:last-child, td:last-child { text-align: left }
+@media (max-width: 700px) {
+  th:first-child, td:first-child { position: sticky; left: 0; background: #fff;
+    white-space: normal; overflow-wrap: anywhere; min-width: 12em; padding-right: 8px }
+}
 @media (prefers-color-scheme: dark) {
-  body { background: #16191d; color: #ddd } .facts div, th, td { border-color: #3a424c }
+  body, th:first-child, td:first-child { background: #16191d } body { color: #ddd }
+  .facts div, th, td { border-color: #3a424c }
   .good b { color: #62c583 } .bad b { color: #ef7a6c }
 }"""
 _HEAD = ("layer", "cycles", "share", "MACs", "MAC use", "read", "written", "bound by")
@@ -55,7 +62,7 @@ def build(subject: Subject, proof: dict[str, Any]) -> str:
             "<h2>Traffic of each layer, by memory</h2>",
             _wide(charts.bars([(each.name, _traffic(each)) for each in npu], "bytes")),
             "<h2>Roofline</h2>",
-            _wide(roofline.draw(subject.found)),
+            _wide(roofline.draw(subject.found), "plot"),
         ]
     parts.append("<h2>Memory over time</h2>")
     parts += [_wide(picture.draw_svg(row, style="")) for row in memory.pictures(subject)]
@@ -64,8 +71,8 @@ def build(subject: Subject, proof: dict[str, Any]) -> str:
     return "\n".join(parts).replace(' xmlns="http://www.w3.org/2000/svg"', "")
 
 
-def _wide(content: str) -> str:
-    return f'<div class="wide">{content}</div>'
+def _wide(content: str, kind: str = "") -> str:
+    return f'<div class="{f"wide {kind}".strip()}">{content}</div>'
 
 
 def _facts(subject: Subject, proof: dict[str, Any]) -> str:

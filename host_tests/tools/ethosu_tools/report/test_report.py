@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from ethosu_tools import make_mixed, tflite
 from ethosu_tools.estimate import systems
+from ethosu_tools.plan import picture
 from ethosu_tools.report import memory, subject
+
+from tools.web import chromium
 
 
 @pytest.fixture
@@ -46,6 +49,9 @@ def test_the_picture_shows_what_layers_on_the_npu_write(looked_at, npu):
         for block in row["blocks"]:
             assert 0 <= block["offset"] <= block["offset"] + block["size"] <= row["arena"]
             assert 0 <= block["first"] <= block["last"] <= len(row["operators"]) + 1
+    kinds = {block["kind"] for block in drawn[-1]["blocks"]}
+    legend = {kind for kind, text in picture.KINDS.items() if text in picture.draw_svg(drawn[-1])}
+    assert legend == kinds, "the legend has what the picture has"
     (given,) = (block for block in drawn[0]["blocks"] if block["first"] == 0)
     assert given["last"] < len(drawn[0]["operators"]), "an input is dead when it is read"
 
@@ -78,6 +84,27 @@ def test_the_page_is_whole_and_alone(ethosu, small_models, tmp_path):
     assert "script" not in page.tags and page.names == [] and "://" not in text
     assert not re.search(r"@import|url\(", text)
     assert "prefers-color-scheme: dark" in text
+
+
+def test_a_browser_shows_the_page_on_any_screen(ethosu, small_models, tmp_path):
+    if chromium.find() is None:
+        pytest.skip("chromium is missing: apt-get install chromium")
+    path = tmp_path / "page.html"
+    words = ("--npu", "ethos-u65-256", "-o", path)
+    assert ethosu("report", small_models["small_cnn"], *words)[0] == 0
+    page = chromium.Page()
+    try:
+        page.open(path.as_uri())
+        for width in (400, 1400):
+            for scheme in ("light", "dark"):
+                page.look(width, 900, scheme)
+                root = "document.documentElement"
+                assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth"), width
+                paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+                assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 25, 29)"}[scheme]
+        assert page.messages == [] and len(page.requests) == 1
+    finally:
+        page.close()
 
 
 def test_a_compiled_model_says_that_it_lacks_the_reference(
