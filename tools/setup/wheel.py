@@ -27,7 +27,9 @@ LIBRARIES = (
 )
 SOURCES = (
     "boards/*/board.toml",
+    "boards/*/points.csv",
     "boards/*/vela.ini",
+    "boards/chips/*/vela.ini",
     "build/examples/*",
     "modules/ethosu/runtime/executorch/operators.def",
 )

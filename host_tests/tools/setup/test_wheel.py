@@ -124,6 +124,18 @@ def test_doctor_finds_what_the_wheel_brings(outside):
         assert checks[name]["missing"] is None, checks[name]
 
 
+def test_it_knows_the_memories_of_each_board(outside):
+    code = (
+        "from ethosu_tools.estimate import points, systems\n"
+        "print([each.facts.config.name for each in systems.every()], len(points.published()))"
+    )
+    there, here = (
+        subprocess.run([python, "-c", code], capture_output=True, text=True, cwd=outside.folder)
+        for python in (outside.python, sys.executable)
+    )
+    assert there.stdout == here.stdout != "", there.stderr
+
+
 @pytest.mark.parametrize("where", ["sim", "qemu"])
 def test_a_model_runs(outside, example, where):
     model, inputs = example
