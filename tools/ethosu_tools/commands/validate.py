@@ -81,9 +81,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     data = data_sets.read(args.data, description.inputs)
     reference = models.read(args.reference) if args.reference else None
     _check_reference(args.reference, reference, description)
-    job = work.Job(
-        content, models.suffix(content), reference, args.on, args.npu, args.board, args.top
-    )
+    job = work.Job(content, str(args.model), reference, args.on, args.npu, args.board, args.top)
     key = hashlib.sha256(f"{job!r} {data.identity}".encode()).hexdigest()
     notes = work.Notes(args.notes or _cache() / f"{key[:16]}.jsonl", key)
     resumed, complete = len(notes.done), False

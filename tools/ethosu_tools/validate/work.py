@@ -39,7 +39,7 @@ class Job:
     """What is done with each block: models as their contents, so that a cluster has them too."""
 
     model: bytes
-    suffix: str
+    name: str  # of its file
     reference: bytes | None
     on: str
     npu: str | None
@@ -52,9 +52,13 @@ class _Worker:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        with tempfile.NamedTemporaryFile(suffix=job.suffix) as file:
-            Path(file.name).write_bytes(job.model)
-            self.runner: Runner = open_runner(Path(file.name), job.on, npu=job.npu, board=job.board)
+        with tempfile.TemporaryDirectory(prefix="ethosu-") as folder:
+            path = Path(folder) / Path(job.name).name
+            path.write_bytes(job.model)
+            try:
+                self.runner: Runner = open_runner(path, job.on, npu=job.npu, board=job.board)
+            except InputError as error:  # the user knows the model by its own name
+                raise InputError(str(error).replace(str(path), job.name)) from error
         self.oracle = None if job.reference is None else Oracle(job.reference)
 
     def run(self, start: int, samples: Samples) -> Result:

@@ -147,6 +147,15 @@ def test_data_that_do_not_fit_are_one_sentence(ethosu, cnn, tmp_path, name, word
     assert code in (2, 3) and words in err and len(err.splitlines()) == 1
 
 
+def test_a_damaged_model_has_its_own_name(ethosu, cnn, data_set, tmp_path):
+    data = bytearray(cnn[1].read_bytes())
+    data[40:60] = b"\xff" * 20
+    path = tmp_path / "damaged.tflite"
+    path.write_bytes(data)
+    code, _, err = ethosu("validate", path, data_set(4))
+    assert code == 3 and err.startswith(f"ethosu: {path}: ") and err.count("\n") == 1
+
+
 def test_a_streaming_model_is_refused(ethosu, small_models, compiled, tmp_path):
     program = compiled(small_models["small_streaming"])
     code, _, err = ethosu("validate", program, tmp_path / "any.npz")
