@@ -37,6 +37,9 @@ def test_run_equals_the_reference(
         assert data["equals_reference"] is True and data["npu"] == board_npu
         with np.load(tmp_path / "out.npz") as saved:
             assert len(saved["0"]) == 3
+            said, array = data["outputs"]["0"], saved["0"]
+            assert (said["min"], said["max"]) == (array.min(), array.max())
+            assert array[tuple(said["largest_at"])] == array.max()
 
 
 def test_model_is_sent_once(ethosu, small_models, compiled, inputs, port, board_npu, monkeypatch):

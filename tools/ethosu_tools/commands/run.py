@@ -112,11 +112,23 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "steps": feed.steps,
         "output": str(args.output) if args.output else None,
         "outputs": {
-            key: {"dtype": str(array.dtype), "shape": list(array.shape)}
+            key: {"dtype": str(array.dtype), "shape": list(array.shape), **_values(array)}
             for key, array in outputs.items()
         },
         "equals_reference": True if args.reference else None,
         "cases": len(cases),
+    }
+
+
+def _values(array: Array) -> dict[str, Any]:
+    """The range of an output, and where its largest value is."""
+    if not array.size or not np.issubdtype(array.dtype, np.number):
+        return {}
+    place = np.unravel_index(int(array.argmax()), array.shape)
+    return {
+        "min": array.min().item(),
+        "max": array.max().item(),
+        "largest_at": [int(index) for index in place],
     }
 
 
@@ -162,7 +174,8 @@ def render(data: dict[str, Any]) -> str:
     steps = "1 step" if data["steps"] == 1 else f"{data['steps']} steps"
     lines = [f"{data['model']}: {steps} on {data['on']} ({data['npu']})"]
     lines += [
-        f"output {key}  {array['dtype']} {array['shape']}" for key, array in data["outputs"].items()
+        f"output {key}  {array['dtype']} {array['shape']}{_render_values(array)}"
+        for key, array in data["outputs"].items()
     ]
     if data["output"]:
         lines.append(f"saved in {data['output']}")
@@ -171,3 +184,9 @@ def render(data: dict[str, Any]) -> str:
     if data["cases"]:
         lines.append(f"all {data['cases']} cases of the file give the expected outputs")
     return "\n".join(lines)
+
+
+def _render_values(array: dict[str, Any]) -> str:
+    if "max" not in array:
+        return ""
+    return f"  {array['min']:g} to {array['max']:g}, largest at {array['largest_at']}"
