@@ -21,7 +21,10 @@ from modules.ethosu.runtime.executorch.conftest import raw  # noqa: F401
 REPO = Path(__file__).resolve().parents[4]
 MODULE = REPO / "modules/ethosu"
 EXAMPLES = sorted((MODULE / "examples").glob("*.py"))
-PAGES = [*sorted((MODULE / "docs").glob("*.md")), MODULE / "README.md", REPO / "README.md"]
+PAGES = [
+    *sorted((MODULE / "docs").glob("*.md")),
+    *(MODULE / "README.md", REPO / "README.md", REPO / "docs/tutorial.md"),
+]
 EXPECTED = {
     "assistant": "wake\r\n",
     "anomaly": "vibration 0.1 anomaly 0.0\r\n",
@@ -85,6 +88,7 @@ def rom(request, board_npu, compiled, small_models, spotter, tmp_path_factory):
     sound = np.concatenate([speech.say("okay nabu", "en-us")[:-6400], command, silence])
     files["speech.pcm"] = sound.tobytes()
     files["small_cnn_vela.tflite"] = files["small_cnn.tflite"]
+    files["cnn.tflite"] = proven.read_bytes()
     files["kws.pte"] = spotter
     files |= objects.rom_files(board_npu)
     image = romfs.build(files | {"proven.tflite": proven.read_bytes()})

@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -127,13 +129,46 @@ np.savez("samples.npz", **{"0": np.random.rand(20, 8, 8, 3).astype("f4")})
 """
 
 
-def test_with_tensorflow(ethosu, tmp_path):
+@pytest.fixture
+def tensorflow():
+    """A Python that has TensorFlow."""
     python = os.environ.get(VARIABLE)
     if not python:
         pytest.skip(f"{VARIABLE} names no Python with TensorFlow, which is no requirement")
+    return python
+
+
+def test_with_tensorflow(ethosu, tmp_path, tensorflow):
+    python = tensorflow
     subprocess.run([python, "-c", KERAS], cwd=tmp_path, check=True, capture_output=True)
     for name in ("m.keras", "m.h5", "saved"):
         output = tmp_path / f"{Path(name).name}.tflite"
         words = ["--calibrate", tmp_path / "samples.npz", "--python", python, "-o", output]
         code, out, err = ethosu("compile", tmp_path / name, *words)
         assert (code, err) == (0, "") and "input  0   int8 [1, 8, 8, 3]" in out
+
+
+TRAINED = """\
+import tensorflow as tf
+import numpy as np
+x_train = np.random.default_rng(1).random((256, 49, 10, 1))
+labels = (x_train.mean(axis=(1, 2, 3)) > 0.5).astype(int)
+layers = tf.keras.layers
+model = tf.keras.Sequential([tf.keras.Input((49, 10, 1)), layers.Conv2D(8, 3, activation="relu"),
+                             layers.Flatten(), layers.Dense(2, activation="softmax")])
+model.compile("adam", "sparse_categorical_crossentropy")
+model.fit(x_train, labels, verbose=0)
+"""
+
+
+def test_the_tutorial_from_a_trained_model(ethosu, repo, tmp_path, monkeypatch, tensorflow):
+    """The page's own lines, on a model that was trained for a moment."""
+    text = (repo / "docs/tutorial.md").read_text()
+    (save,) = re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    (command,) = re.findall(r"^    ethosu (compile kws\.keras .*)$", text, re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([tensorflow, "-c", TRAINED + save], check=True, capture_output=True)
+    code, out, err = ethosu(*shlex.split(command), "--python", tensorflow)
+    assert (code, err) == (0, "") and "npu        ethos-u55-128" in out
+    assert ethosu("validate", "kws_vela.tflite", "samples.npz")[0] == 0
+    assert ethosu("bench", "kws_vela.tflite", "--on", "sim")[0] == 0
