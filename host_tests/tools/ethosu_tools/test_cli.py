@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The `ethosu` command from outside: help, results, errors in one sentence, exit codes."""
 
+import contextlib
 import json
 import os
 import re
@@ -14,8 +15,9 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools import litert, tflite, vela
+from ethosu_tools import arrays, litert, oracle, tflite, vela
 from ethosu_tools.cli import discover
+from ethosu_tools.commands import run
 from ethosu_tools.errors import InputError, RemoteError
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.ui import Ui
@@ -142,7 +144,25 @@ def test_difference_from_the_reference_is_code_6(ethosu, small_models, compiled,
     model, other = small_models["small_cnn"], tmp_path / "other.tflite"
     other.write_bytes(small_cnn(seed=99))
     code, _, err = ethosu("run", compiled(model), "--input", inputs(model), "--reference", other)
-    assert code == 6 and "differs from the reference" in one_sentence(err)
+    assert code == 6
+    assert re.search(r"differs from the reference in \d+ of 10 values, by \d+ at most", err)
+    one_sentence(err)
+
+
+def test_the_reference_shows_its_progress(small_models):
+    model = small_models["small_cnn"]
+    told = []
+
+    class Told(Ui):
+        @contextlib.contextmanager
+        def progress(self, title):
+            yield lambda done, total: told.append((title, done, total))
+
+    inputs = np.zeros((3, 1, 16, 16, 3), np.int8)
+    feed = arrays.check({"0": inputs}, tflite.describe(model).inputs)
+    rows = [[array] for array in oracle.run(model, {"0": inputs})["0"]]
+    run.compare(rows, feed, model, Told())
+    assert told == [("running the reference kernels", step, 3) for step in range(3)]
 
 
 @pytest.fixture
