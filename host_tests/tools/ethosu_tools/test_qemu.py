@@ -105,6 +105,24 @@ def test_rom_files_appear_on_the_board():
         assert machine.memory.read(address, 5) == b"hello"
 
 
+def test_firmware_that_looks_for_its_rom_elsewhere_is_told(ethosu, tmp_path):
+    """As that of another board would: then /rom was missing without a word."""
+    facts = boards.load(boards.DEFAULT)
+    image = bytearray(paths.firmware(facts.name).read_bytes())
+    here = facts.romfs.start.to_bytes(4, "little")
+    there = (facts.romfs.start + 0x04000000).to_bytes(4, "little")
+    for at in range(0, len(image) - 4, 4):
+        if image[at : at + 4] == here:
+            image[at : at + 4] = there
+    path, files = tmp_path / "moved.elf", tmp_path / "rom"
+    path.write_bytes(image)
+    files.mkdir()
+    (files / "a.txt").write_text("a")
+    code, _, err = ethosu("qemu", "--firmware", path, "--romfs", files)
+    assert code == 3 and err.count("\n") == 1
+    assert "the firmware has no /rom: it does not look for it at 0x62000000" in err
+
+
 def test_rom_that_is_too_big_is_refused():
     with pytest.raises(InputError, match="the board takes"):
         qemu.Machine(romfs=bytes(boards.chosen().romfs.size + 1))

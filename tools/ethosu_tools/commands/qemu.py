@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import boards, coherence, firmware_run, paths, qemu, romfs, vela, virt
 from ..board import Board
-from ..errors import BoardError, UsageError
+from ..errors import BoardError, InputError, UsageError
 from ..ui import Ui
 
 EPILOG = """\
@@ -147,7 +147,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         more_options=firmware_run.semihosting(None, args.argument or ()) if foreign else (),
     ) as machine:
         if not foreign:
-            Board(machine.port).close()  # it answers
+            _look(machine, rom=image is not None)
         data = {
             "port": machine.port,
             "board": machine.board.name,
@@ -161,6 +161,16 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         except KeyboardInterrupt:
             return {**data, "ended": "stopped"}
         raise BoardError(f"QEMU ended by itself (exit code {code}): {machine.log_tail()}")
+
+
+def _look(machine: qemu.Machine, *, rom: bool) -> None:
+    """Does it answer? And has it the ROM file system that it was given?"""
+    with Board(machine.port) as board:
+        if rom and not board.ask("import os\n_answer = 'rom' in os.listdir('/')"):
+            raise InputError(
+                f"the firmware has no /rom: it does not look for it at {machine.romfs.start:#x}, "
+                f"where {machine.board.name} has it; name the firmware's board by --board"
+            )
 
 
 def _check_options(args: argparse.Namespace) -> None:
