@@ -201,8 +201,11 @@ def _prepared(board: Board, path: str, data: str | None) -> Iterator[None]:
     """The model on an NPU that is reserved meanwhile."""
     more = f", data={data!r}" if data else ""
     board.ask(_PREPARE.format(path=path, data=more), timeout=_TIMEOUT_S)
-    yield
-    board.ask(_END)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(BoardError):  # a board that failed starts anew, without it
+            board.ask(_END)
 
 
 def _pmu(board: Board) -> dict[str, Any]:
