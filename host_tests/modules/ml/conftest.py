@@ -12,7 +12,7 @@ from ethosu_tools import boards
 
 @pytest.fixture(scope="session")
 def ulab_firmware(request, build_dir) -> Path:
-    if request.config.getoption("--port"):
+    if request.config.getoption("--ethosu-port"):
         pytest.skip("a board at a port has its own firmware")
     source = os.environ.get("ULAB_DIR")
     name = boards.chosen().name

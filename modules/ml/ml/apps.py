@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """`ml.apps.MicroSpeech`: words, from sound, with the models of TensorFlow Lite Micro's example.
 
-Without a preprocessor model the features are those of the same front end as a C module, where the
-firmware has `ethosu_audio`.
+The features are those of `ethosu_audio`: the example's preprocessor model, which does the same, has
+operators that no kernel here has.
 """
 
 import time
+from array import array
 
+from ethosu_audio import MicroFrontend
 from ulab import numpy as np
 
 from .model import Model
@@ -17,21 +19,44 @@ _SAMPLES, _STEP = 480, 320
 _HISTORY = 10
 
 
+class _Frontend:
+    """The example's preprocessor: `predict()` takes the last 480 samples."""
+
+    def __init__(self):
+        self.frontend = MicroFrontend(hop=_STEP)
+        self.row = array("f", bytes(4 * _FEATURES))
+        self.frontend.process(bytes(2 * (_SAMPLES - _STEP)), self.row)
+
+    def predict(self, inputs):
+        """Features of samples, of which the first were in the last call, too."""
+        self.frontend.process(inputs[0][0, _SAMPLES - _STEP :].tobytes(), self.row)
+        return [np.array(self.row)]
+
+
 class MicroSpeech:
     """Listens; `labels` name the outputs of the model."""
 
     def __init__(self, preprocessor=None, micro_speech=None, labels=None, **kwargs):
-        """Models, or those in /rom. The other arguments go to audio.init()."""
-        self.preprocessor = preprocessor or Model("/rom/audio_preprocessor.tflite")
+        """`micro_speech`: a model, or None for that in /rom; `preprocessor`: one for features.
+
+        The other arguments go to audio.init().
+        """
+        self.preprocessor = preprocessor
         self.micro_speech = micro_speech or Model("/rom/micro_speech.tflite")
         self.labels = labels or self.micro_speech.labels
         self.options = kwargs
         self.streaming = False
         self.audio = None
-        self._clear()
+        self._begin()
 
-    def _clear(self):
+    def _begin(self):
+        """Silence so far."""
+        self.features = self.preprocessor or _Frontend()
         self.samples = np.zeros((1, _SAMPLES), dtype=np.int16)
+        self._forget()
+
+    def _forget(self):
+        """No word so far."""
         self.spectrogram = np.zeros((1, _SLICES * _FEATURES))
         self.history = np.zeros((_HISTORY, len(self.labels)))
 
@@ -43,7 +68,7 @@ class MicroSpeech:
         keep = _SAMPLES - _STEP
         self.samples[0, :keep] = self.samples[0, _STEP:]
         self.samples[0, keep:] = new
-        self.add_features(self.preprocessor.predict([self.samples])[0].flatten())
+        self.add_features(self.features.predict([self.samples])[0].flatten())
 
     def add_features(self, features):
         """Take a slice of 40 features, and run the model."""
@@ -59,7 +84,7 @@ class MicroSpeech:
             return
         import audio
 
-        self._clear()
+        self._begin()
         self.audio = audio
         options = {"channels": 1, "frequency": 16000, "samples": _STEP}
         options.update(self.options)
@@ -86,7 +111,7 @@ class MicroSpeech:
             best = int(np.argmax(scores))
             label = self.labels[best]
             if scores[best] > threshold and label in filter:
-                self._clear()
+                self._forget()
                 if callback is None:
                     return label, scores
                 callback(label, scores)

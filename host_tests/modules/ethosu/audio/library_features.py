@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Features as the scripts of MLPerf Tiny compute them, with the libraries that they call.
+"""Features as other people's programs compute them, with the libraries that they call.
 
-For a Python that has tensorflow-cpu and librosa: `library_features.py IN.npz OUT.npz`. IN has
-samples by name and `gains`; OUT has NAME/mfcc and NAME/log_mel.
+For a Python that has tensorflow-cpu, librosa and tflite-micro: `library_features.py IN.npz OUT.npz
+[PREPROCESSOR]`. IN has samples by name; OUT has NAME/mfcc and NAME/log_mel of MLPerf Tiny, or, with
+TensorFlow Lite Micro's audio_preprocessor_float.tflite, NAME/micro of its example Micro Speech.
 """
 
 import sys
 
-import librosa
 import numpy as np
-import tensorflow as tf
 
 
-def mfcc(samples: np.ndarray, gain: float) -> np.ndarray:
+def mfcc(samples: np.ndarray) -> np.ndarray:
     """As benchmark/training/keyword_spotting/get_dataset.py."""
+    import tensorflow as tf
+
+    gain = float(1 / max(1, samples.max()))
     windows = tf.signal.stft(
         tf.constant(samples, tf.float32) * gain, 480, 320, window_fn=tf.signal.hann_window
     )
@@ -24,6 +26,8 @@ def mfcc(samples: np.ndarray, gain: float) -> np.ndarray:
 
 def log_mel(samples: np.ndarray) -> np.ndarray:
     """As benchmark/training/anomaly_detection/common.py; without the padded first and last rows."""
+    import librosa
+
     energies = librosa.feature.melspectrogram(
         y=samples.astype(np.float32) / 32768, sr=16000, n_fft=1024, hop_length=512, n_mels=128
     )
@@ -31,9 +35,25 @@ def log_mel(samples: np.ndarray) -> np.ndarray:
     return 10 * np.log10(energies + sys.float_info.epsilon).T[1 : 1 + count]
 
 
+def micro(samples: np.ndarray, preprocessor: str) -> np.ndarray:
+    """Of windows of 30 ms, 20 ms apart, through TensorFlow Lite Micro itself."""
+    from tflite_micro.python.tflite_micro import runtime
+
+    interpreter = runtime.Interpreter.from_file(preprocessor)
+    rows = []
+    for at in range(0, len(samples) - 479, 320):
+        interpreter.set_input(samples[None, at : at + 480], 0)
+        interpreter.invoke()
+        rows.append(interpreter.get_output(0).ravel())
+    return np.array(rows)
+
+
 given = np.load(sys.argv[1])
 made = {}
-for index, name in enumerate(key for key in given if key != "gains"):
-    made[f"{name}/mfcc"] = mfcc(given[name], float(given["gains"][index]))
-    made[f"{name}/log_mel"] = log_mel(given[name])
+for name, samples in given.items():
+    if len(sys.argv) > 3:
+        made[f"{name}/micro"] = micro(samples, sys.argv[3])
+    else:
+        made[f"{name}/mfcc"] = mfcc(samples)
+        made[f"{name}/log_mel"] = log_mel(samples)
 np.savez(sys.argv[2], **made)

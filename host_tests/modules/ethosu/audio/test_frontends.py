@@ -2,12 +2,10 @@
 """The front ends in C, compiled for this machine with ASan and UBSan, against their references."""
 
 import math
-import os
 import subprocess
 import sys
 from pathlib import Path
 
-import needs
 import numpy as np
 import pytest
 import sharing
@@ -118,20 +116,9 @@ def test_the_log_mel_spectrum_is_that_of_the_anomaly_benchmark(run, name):
 
 
 @pytest.fixture(scope="module")
-def libraries(tmp_path_factory):
+def libraries():
     """What TensorFlow and librosa make of the sounds."""
-    interpreter = os.environ.get("FEATURES_PYTHON")
-    if interpreter is None:
-        needs.missing(
-            "NOT COMPARED WITH TENSORFLOW AND LIBROSA: set FEATURES_PYTHON to a Python that has "
-            "tensorflow-cpu and librosa"
-        )
-    folder = tmp_path_factory.mktemp("features")
-    np.savez(folder / "in.npz", gains=[gain_of(name) for name in SOUNDS], **SOUNDS)
-    command = [interpreter, HERE / "library_features.py", folder / "in.npz", folder / "out.npz"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return np.load(folder / "out.npz")
+    return references.of_libraries(SOUNDS)
 
 
 @pytest.mark.slow
