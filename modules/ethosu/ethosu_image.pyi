@@ -5,11 +5,12 @@ A picture is a buffer of rows without gaps: GRAY (1 byte a pixel), RGB565 (2, li
 RGB888 (3). `docs/pictures.md` defines every result exactly.
 """
 
-from collections.abc import Buffer as _Buffer
 from collections.abc import Sequence
 from typing import Any
 
 import ethosu
+
+_Buffer = Any
 
 GRAY: int
 """Format of a picture: one byte a pixel."""

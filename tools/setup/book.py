@@ -53,10 +53,20 @@ def _link(match: re.Match[str], page: Path, known: set[Path]) -> str:
     return match[0] if target.relative_to(REPO) in known else match[1]
 
 
+def module_name(stub: Path) -> str:
+    """What a program imports: the stub's name, behind those of the packages that it is in."""
+    names = [] if stub.stem == "__init__" else [stub.stem]
+    folder = stub.parent
+    while (folder / "__init__.pyi").exists():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(names)
+
+
 def reference(stub: Path) -> str:
     """A page of what a stub declares."""
     tree = ast.parse(stub.read_text())
-    lines = [f"# Module `{stub.stem}`", ast.get_docstring(tree) or ""]
+    lines = [f"# Module `{module_name(stub)}`", ast.get_docstring(tree) or ""]
     hidden = {
         node.name: node
         for node in tree.body
@@ -118,7 +128,7 @@ def write(folder: Path) -> None:
     known = {*pages, *pictures}
     made = {path: stage(path, known) for path in pages}
     for stub in files("*.pyi"):
-        made[Path("reference") / f"{stub.stem}.md"] = reference(REPO / stub)
+        made[Path("reference") / f"{module_name(REPO / stub)}.md"] = reference(REPO / stub)
     made[Path("reference/commands.md")] = commands()
     for path, text in made.items():
         target = folder / path

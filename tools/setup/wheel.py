@@ -87,6 +87,10 @@ def add_stubs(tools: Path, root: Path) -> None:
         folder.mkdir()
         shutil.copyfile(stub, folder / "__init__.pyi")
         (folder / "py.typed").write_text(PARTIAL)
+    package = root / "modules/ml/ml"
+    for stub in sorted(package.rglob("*.pyi")):
+        copy(stub, tools / "ml-stubs" / stub.relative_to(package))
+    (tools / "ml-stubs/py.typed").write_text("")
 
 
 def platform_tag(libraries: Iterable[Path]) -> str:

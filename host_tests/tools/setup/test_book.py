@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import sharing
 from ethosu_tools import cli
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
@@ -30,12 +31,14 @@ def test_the_book_is_built_and_its_links_hold(repo, staged, tmp_path):
 
 def test_the_reference_names_all_of_each_stub(repo, staged):
     book = (repo / "docs/book.yml").read_text()
-    for path in (*repo.glob("modules/*/*.pyi"), *repo.glob("firmware/*/*.pyi")):
-        stub = path.read_text()
-        names = set(re.findall(r"^ *(?:async )?(?:def|class) ([a-z]\w*)", stub, re.MULTILINE))
-        page = (staged / f"reference/{path.stem}.md").read_text()
-        assert names and {name for name in names if f"`{name}`" not in page} == set()
-        assert f"reference/{path.stem}.md" in book
+    module_name = sharing.script(repo / "tools/setup/book.py").module_name
+    stubs = [*repo.glob("modules/*/*.pyi"), *repo.glob("firmware/*/*.pyi")]
+    for path in (*stubs, *repo.glob("modules/ml/ml/**/*.pyi")):
+        stub, name = path.read_text(), module_name(path)
+        names = set(re.findall(r"^ *(?:async )?(?:def|class) ([A-Za-z]\w*)", stub, re.MULTILINE))
+        page = (staged / f"reference/{name}.md").read_text()
+        assert (names or name == "ml") and {one for one in names if f"`{one}`" not in page} == set()
+        assert f"reference/{name}.md" in book
 
 
 def test_the_reference_has_every_command(staged):

@@ -23,6 +23,8 @@ _OURS = (
     "ethosu-stubs",
     "ethosu_audio-stubs",
     "ethosu_image-stubs",
+    "ethosu_results-stubs",
+    "ml-stubs",
 )
 MODEL = "build/examples/small_cnn.tflite"
 TEST = """\
@@ -32,7 +34,13 @@ def test_npu_is_there(board, board_npu):
 PROGRAM = """\
 import ethosu
 import ethosu_audio
+import ml
 from emulator import fault
+from ethosu_results import top
+from ml.postprocessing.edgeimpulse import Fomo
+
+detector = ml.Model("fomo", postprocess=Fomo(threshold=0.4))
+best = top(detector, [1, 2], count=1)[0][1] + 0.5
 
 async def run(model: ethosu.Model) -> int:
     fault("hang")

@@ -4,6 +4,7 @@
 import ast
 
 import pytest
+from sharing import REPO
 
 from .contract import INTERNAL, SLOTS, broken, classes, documented, functions, parse
 
@@ -112,3 +113,74 @@ def test_the_stub_of_the_emulator(board, repo):
     assert bare == set()
     board.exec("import emulator")
     assert set(board.eval("dir(emulator)")) - INTERNAL == names
+
+
+# Modules in Python and their stubs: they need no board to be compared.
+IN_PYTHON = {
+    "ethosu_results": ("modules/ethosu/ethosu_results.pyi", "modules/ethosu/binding/python"),
+    **{
+        "/".join(path.relative_to(REPO / "modules/ml").parts): (
+            str(path.relative_to(REPO)) + "i",
+            "modules/ml",
+        )
+        for path in sorted((REPO / "modules/ml/ml").rglob("*.py"))
+    },
+}
+
+
+def faces(body, only=None):
+    """Public names of a body; of a function its parameters and their constant defaults."""
+    found = {}
+    for node in body:
+        name = getattr(node, "name", "_")
+        if name.startswith("_") and name not in ("__init__", "__call__"):
+            continue
+        if only is not None and name not in only:
+            continue
+        if isinstance(node, ast.ClassDef):
+            found[name] = [ast.unparse(each) for each in node.bases], faces(node.body)
+        elif isinstance(node, ast.FunctionDef):
+            found[name] = parameters(node.args)
+    return found
+
+
+def parameters(given):
+    """Names, kinds and defaults; of a default that is no constant only that there is one."""
+    every = [*given.posonlyargs, *given.args]
+    defaults = [None] * (len(every) - len(given.defaults)) + given.defaults
+    shown = [
+        (each.arg, default and (ast.unparse(default) if isinstance(default, ast.Constant) else ""))
+        for each, default in zip(
+            [*every, *given.kwonlyargs], [*defaults, *given.kw_defaults], strict=True
+        )
+    ]
+    shown = [(name, "" if default == "..." else default) for name, default in shown]
+    more = [each and each.arg for each in (given.vararg, given.kwarg)]
+    return shown, len(every), more
+
+
+@pytest.mark.parametrize("module", IN_PYTHON)
+def test_stubs_of_modules_in_python(module):
+    stub, folder = IN_PYTHON[module]
+    source = REPO / folder / (module if module.endswith(".py") else f"{module}.py")
+    ours, theirs = ast.parse((REPO / stub).read_text()), ast.parse(source.read_text())
+    promised = next(
+        (ast.literal_eval(node.value) for node in theirs.body
+         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"), None,
+    )  # fmt: skip
+    declared = faces(ours.body)
+    assert declared == faces(theirs.body, None if promised is None else {*promised, *declared})
+    given = {alias.asname for node in ours.body if isinstance(node, ast.ImportFrom)
+             for alias in node.names}  # fmt: skip
+    assert promised is None or set(promised) <= declared.keys() | given
+    assert declared or promised, "a stub that declares nothing"
+    for node in [ours, *(one for one in ast.walk(ours) if isinstance(one, ast.ClassDef))]:
+        assert documented(node.body)[1] <= {"_Box", "_Found"}
+
+
+def test_each_frozen_module_has_a_stub(repo):
+    """What firmware images freeze, but for what is private to them."""
+    frozen = [*repo.glob("modules/ethosu/binding/python/*.py")]
+    public = {path.stem for path in frozen if not path.stem.startswith("_")}
+    assert public == {name for name in IN_PYTHON if not name.endswith(".py")}
+    assert all((repo / stub).is_file() for stub, _ in IN_PYTHON.values())
