@@ -27,6 +27,14 @@ def model_costs(file: Any, /) -> dict[str, int]:
     OSError: no NPU is free. ValueError: the model can't be run.
     """
 
+def microphone(ring: Any, samples: int, interrupts: int, /) -> None:
+    """Let an interrupt write samples to an `ethosu_audio.Ring`, so often, in each millisecond.
+
+    Each time `samples` of them: 0, 1, 2, ... modulo 65536. Returns at once; the interrupts come
+    while the program does something else. A firmware without `ethosu_audio` lacks it.
+    ValueError: samples is not 1 to 256, or interrupts is less than 1.
+    """
+
 def fault(name: str, count: int = 1, after: int = 0, /) -> None:
     """Let a device have a fault, such as "npu1.bus-error", `count` times; 0 withdraws it.
 

@@ -10,6 +10,7 @@
 #include "bench_model.h"
 #include "arm_ethos_io_memcpy.h"
 #include "emulator_page.h"
+#include "microphone.h"
 #include "py/obj.h"
 #include "py/runtime.h"
 
@@ -123,6 +124,9 @@ static const mp_rom_map_elem_t emulator_globals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_copy_cost), MP_ROM_PTR(&emulator_copy_cost_obj)},
 #ifndef FIRMWARE_PLAIN
     {MP_ROM_QSTR(MP_QSTR_model_costs), MP_ROM_PTR(&bench_model_costs_obj)},
+#endif
+#ifdef EMULATOR_MICROPHONE
+    {MP_ROM_QSTR(MP_QSTR_microphone), MP_ROM_PTR(&emulator_microphone_obj)},
 #endif
     {MP_ROM_QSTR(MP_QSTR_fault), MP_ROM_PTR(&emulator_fault_obj)},
     {MP_ROM_QSTR(MP_QSTR_log), MP_ROM_PTR(&emulator_log_obj)},

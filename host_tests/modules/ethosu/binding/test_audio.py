@@ -130,6 +130,39 @@ def test_a_timer_writes_while_the_program_reads_and_overruns_are_told(audio):
     assert audio.eval("(n, list(into[:256]) == [7] * 256, ring.any())") == (512, True, 0)
 
 
+@pytest.mark.parametrize(("pause_ms", "late"), [(2, False), (40, True)])
+def test_what_an_interrupt_writes_is_read_or_counted_as_lost(audio, pause_ms, late):
+    """The interrupt of each millisecond writes 16 samples, which count on; the reader has work."""
+    each, ticks = 16, 1000
+    audio.exec(
+        "import emulator, time\nfrom ethosu_audio import Mfcc\n"
+        "ring, into, got = ethosu_audio.Ring(256), bytearray(2 * 256), bytearray()\n"
+        "work, row = Mfcc(), array('f', bytes(40))\n"
+        f"emulator.microphone(ring, {each}, {ticks})\n"
+        "end = time.ticks_add(time.ticks_ms(), 1200)\n"
+        "while time.ticks_diff(end, time.ticks_ms()) > 0:\n"
+        "    work.process(sound[:640], row)\n"
+        f"    time.sleep_ms({pause_ms})\n"
+        "    got += into[:ring.readinto(into)]\n"
+        "    gc.collect()\n",
+        timeout=60,
+    )
+    got = np.frombuffer(audio.eval("bytes(got)"), np.int16)
+    lost, overruns = audio.eval("(ring.lost, ring.overruns)")
+    assert audio.eval("ring.any()") == 0
+    assert np.all(np.diff(got.astype(int) % 65536) > 0), "each sample once, in order"
+    whole = np.isin(np.arange(each * ticks), got.astype(int) % 65536).reshape(ticks, each)
+    assert (lost, overruns) == (each * ticks - len(got), (~whole.all(axis=1)).sum())
+    assert (lost > 1000) if late else lost == 0
+
+
+def test_a_microphone_that_cannot_be_is_refused(audio):
+    audio.exec("import emulator\nring = ethosu_audio.Ring(4)")
+    assert raised(audio, "emulator.microphone(5, 1, 1)") == "TypeError a Ring expected"
+    assert raised(audio, "emulator.microphone(ring, 257, 1)").startswith("ValueError 257 samples")
+    assert raised(audio, "emulator.microphone(ring, 1, 0)").startswith("ValueError 1 samples, 0")
+
+
 STREAM = (
     "class Stream:\n"
     "    def __init__(self, *answers): self.answers = list(answers)\n"
