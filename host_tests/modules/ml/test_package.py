@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The package's lists of files are whole."""
+"""The package's lists of files are whole, and mip installs them."""
 
+import functools
+import http.server
 import json
+import subprocess
+import sys
+import threading
+
+import pytest
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
 
 
 def test_mip_gets_every_file(repo):
@@ -10,6 +19,46 @@ def test_mip_gets_every_file(repo):
     there = sorted(str(path.relative_to(folder)) for path in (folder / "ml").rglob("*.py"))
     assert sorted(source for _, source in listed) == there
     assert all(target == source for target, source in listed)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A file server that logs nothing."""
+
+    def log_message(self, *_):
+        """Nothing."""
+
+
+@pytest.fixture
+def served(repo):
+    """Address of modules/ml on a file server."""
+    handler = functools.partial(Quiet, directory=repo / "modules/ml")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_mip_installs_it_from_a_file_server(served, board_npu, repo):
+    """The board then runs the installed files, not those that are frozen in."""
+    machine = Machine(board_npu)
+    with machine:
+        command = [sys.executable, "-m", "mpremote", "connect", machine.port, "mip", "install"]
+        done = subprocess.run(
+            [*command, "--target", "/lib", f"{served}/package.json"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        with QemuBoard(machine) as board:
+            board.exec(
+                "import sys\nsys.path[:] = ['/lib', '.frozen']\nimport ml\n"
+                "import ml.postprocessing.edgeimpulse, ml.postprocessing.ultralytics"
+            )
+            assert board.eval("ml.__file__") == "/lib/ml/__init__.py"
+            for path in (repo / "modules/ml").rglob("ml/**/*.py"):
+                name = f"/lib/{path.relative_to(repo / 'modules/ml')}"
+                assert board.read_file(name) == path.read_bytes()
 
 
 def test_it_is_frozen_in_and_works_without_ulab(board):
