@@ -428,9 +428,25 @@ class Model(_Job):
         """Set variables (the state of a streaming model) to their initial values."""
         _reset(self._memory)
 
-    def metadata(self, name):
-        """Bytes that a tool stored in the file under this name."""
+    def metadata(self, name=None):
+        """Bytes that a tool stored in the file under this name; without it TFLite metadata."""
+        if name is None:
+            from _ethosu_metadata import read
+
+            return read(self)
         return _metadata(self._memory, name)
+
+    @property
+    def labels(self):
+        """Labels of the first output that has some, or None."""
+        from _ethosu_metadata import labels
+
+        return labels(self)
+
+    @property
+    def _file(self):
+        """What _ethosu_metadata reads."""
+        return self._memory[2]
 
     def selftest(self):
         """Compare with the golden outputs of `ethosu compile --selftest`."""

@@ -16,6 +16,7 @@ from ethosu_tools.tflite.writer import write
 
 from modules.ethosu.binding import contract, values_table
 from modules.ethosu.binding.conftest import raised
+from modules.ethosu.binding.test_metadata import rich
 from modules.ethosu.natmod.conftest import CALLBACK, address, not_on_a_port, status
 from modules.ethosu.runtime.kernels import maker, plan_writer
 
@@ -32,7 +33,6 @@ NOT_OFFERED = {
     "NPU.pmu": SIZE,
     "NPU.invoke_async(callback)": NO_SCHEDULER,
     "Model.tensors": SIZE,
-    "Model.labels": SIZE,
     **{f"Model.{name}": NO_PROGRAMS for name in ("method", "methods", "constants")},
     **{f"Model.__init__({name})": NO_PROGRAMS for name in ("method", "data")},
     **{f"Model.selftest({name})": NO_PROGRAMS for name in ("rtol", "atol")},
@@ -86,6 +86,14 @@ def test_it_keeps_the_contract_but_for_what_the_list_names(fresh):
     fresh.exec("n = ethosu.reserve()")
     assert contract.broken(fresh, contract.parse()) == set(NOT_OFFERED)
     fresh.exec("n.release()")
+
+
+def test_labels_and_metadata(fresh):
+    fresh.write_file("/rich.tflite", rich(fresh.read_file("/m.tflite")))
+    fresh.exec("r = ethosu.Model('/rich.tflite')")
+    assert fresh.eval("r.labels") == ["cat", "dog", "käse"]
+    assert fresh.eval("r.metadata()['name']") == "classifier"
+    assert fresh.eval("(m.labels, m.metadata())") == (None, {})
 
 
 def test_version(fresh, repo):
@@ -412,6 +420,7 @@ def test_firmware_without_the_module_installs_it(
         board.exec(f"import gc, ethosu\nethosu.init({address()})")
         for source in small_models.values():
             is_exact(board, source, compiled(source, board_npu))
+        assert board.eval("(k.labels, k.metadata())") == (None, {})
         # Nothing of the firmware knows the NPU: only the module can stop it.
         board.exec("import emulator, machine\nemulator.fault('hang')\nk._start()")
         assert board.eval(status()) == 1

@@ -147,7 +147,7 @@ def labels(model):
     for each in read(model).get("outputs", ()):
         if "labels" in each:
             return each["labels"]
-    found = model.constants.get("get_labels")
+    found = getattr(model, "constants", {}).get("get_labels")  # the native module has no programs
     return None if found is None else list(found)
 
 
