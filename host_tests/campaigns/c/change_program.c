@@ -34,20 +34,18 @@ enum { HEADER_AT = 8, HEADER_BYTES = 32, BLOCK_HEADER = 32, BLOCK_SIZE_AT = 16 }
 
 #define MOST_VALUES 100u
 
-static struct fb_table get_value(struct program *program, uint32_t index,
-                                 enum program_value_type *type)
+static uint32_t get_value(struct program *program, uint32_t index, enum program_value_type *type)
 {
-    struct fb_table value = fb_table_at(&program->fb, &program->method.values, index);
-    *type = fb_get_u8(&program->fb, &value, UNION_TYPE, 0);
-    return fb_get_table(&program->fb, &value, UNION_TABLE);
+    uint32_t value = fb_element(&program->fb, &program->method.values, index);
+    *type = fb_scalar(&program->fb, value, (struct fb_field)FB_BYTE(UNION_TYPE), 0);
+    return get_table(&program->fb, value, UNION_TABLE);
 }
 
-static struct fb_table any_value(struct program *program, enum program_value_type *type)
+static uint32_t any_value(struct program *program, enum program_value_type *type)
 {
     const struct fb_vector *values = &program->method.values;
     *type = 0;
-    return values->count == 0 ? (struct fb_table){0}
-                              : get_value(program, draw(values->count), type);
+    return values->count == 0 ? 0 : get_value(program, draw(values->count), type);
 }
 
 static void change_instruction(struct program *program)
@@ -56,14 +54,13 @@ static void change_instruction(struct program *program)
     if (program->instructions.count == 0) {
         return;
     }
-    struct fb_table each =
-        fb_table_at(fb, &program->instructions, draw(program->instructions.count));
-    struct fb_table call = fb_get_table(fb, &each, UNION_TABLE);
-    struct fb_vector arguments = fb_get_vector(fb, &call, CALL_ARGUMENTS, 4);
+    uint32_t each = fb_element(fb, &program->instructions, draw(program->instructions.count));
+    uint32_t call = get_table(fb, each, UNION_TABLE);
+    struct fb_vector arguments = get_vector(fb, call, CALL_ARGUMENTS, 4);
     if (draw(4) != 0) {
         change_vector(fb, &arguments);
     } else {
-        change_field(fb, draw(2) ? &call : &each);
+        change_field(fb, draw(2) ? call : each);
     }
 }
 
@@ -71,29 +68,29 @@ static void change_value(struct program *program)
 {
     struct flatbuffer *fb = &program->fb;
     enum program_value_type type;
-    struct fb_table value = any_value(program, &type);
+    uint32_t value = any_value(program, &type);
     struct fb_vector vector = {0};
     if (type == PROGRAM_TENSOR) {
-        struct fb_table place = fb_get_table(fb, &value, TENSOR_ALLOCATION);
+        uint32_t place = get_table(fb, value, TENSOR_ALLOCATION);
         switch (draw(4)) {
         case 0:
-            change_field(fb, &place);
+            change_field(fb, place);
             return;
         case 1:
-            vector = fb_get_vector(fb, &value, TENSOR_ORDER, 1);
+            vector = get_vector(fb, value, TENSOR_ORDER, 1);
             set_word(fb, vector.position);
             return;
         case 2:
-            vector = fb_get_vector(fb, &value, TENSOR_SIZES, 4);
+            vector = get_vector(fb, value, TENSOR_SIZES, 4);
             break;
         default:
-            change_field(fb, &value);
+            change_field(fb, value);
             return;
         }
     } else if (type == PROGRAM_INT_LIST || type == PROGRAM_TENSOR_LIST) {
-        vector = fb_get_vector(fb, &value, LIST_ITEMS, 4);
+        vector = get_vector(fb, value, LIST_ITEMS, 4);
     } else {
-        change_field(fb, &value);
+        change_field(fb, value);
         return;
     }
     change_vector(fb, &vector);
@@ -104,17 +101,17 @@ static void change_dimension(struct program *program)
 {
     struct flatbuffer *fb = &program->fb;
     enum program_value_type type;
-    struct fb_table tensor = any_value(program, &type);
-    struct fb_vector sizes = fb_get_vector(fb, &tensor, TENSOR_SIZES, 4);
+    uint32_t tensor = any_value(program, &type);
+    struct fb_vector sizes = get_vector(fb, tensor, TENSOR_SIZES, 4);
     if (type != PROGRAM_TENSOR || sizes.count == 0) {
         return;
     }
     uint32_t old = fb_u32_at(fb, &sizes, draw(sizes.count));
     uint32_t value = boundary(old);
     for (uint32_t i = 0; i < program->method.values.count && i < MOST_VALUES; i++) {
-        struct fb_table other = get_value(program, i, &type);
+        uint32_t other = get_value(program, i, &type);
         if (type == PROGRAM_TENSOR) {
-            sizes = fb_get_vector(fb, &other, TENSOR_SIZES, 4);
+            sizes = get_vector(fb, other, TENSOR_SIZES, 4);
             change_sizes(fb, &sizes, old, value);
         }
     }
@@ -129,24 +126,24 @@ static void change_ends(struct program *program)
 static void change_memory(struct program *program)
 {
     struct flatbuffer *fb = &program->fb;
-    struct fb_table root = fb_root(fb);
-    struct fb_table table;
+    uint32_t root = fb_follow(fb, 0);
+    uint32_t table;
     struct fb_vector words;
     switch (draw(5)) {
     case 0:
         set_word(fb, HEADER_AT + 4 * draw(HEADER_BYTES / 4));
         return;
     case 1:
-        table = any_of(fb, &root, PROGRAM_SEGMENTS);
-        change_field(fb, &table);
+        table = any_of(fb, root, PROGRAM_SEGMENTS);
+        change_field(fb, table);
         return;
     case 2:
-        table = any_of(fb, &root, PROGRAM_NAMED);
-        change_field(fb, &table);
+        table = any_of(fb, root, PROGRAM_NAMED);
+        change_field(fb, table);
         return;
     case 3:
-        table = fb_get_table(fb, &root, PROGRAM_CONSTANTS);
-        words = fb_get_vector(fb, &table, SUBSEGMENTS_OFFSETS, 8);
+        table = get_table(fb, root, PROGRAM_CONSTANTS);
+        words = get_vector(fb, table, SUBSEGMENTS_OFFSETS, 8);
         break;
     default:
         words = program->method.buffer_sizes;

@@ -68,27 +68,51 @@ void change_vector(struct flatbuffer *fb, const struct fb_vector *vector)
     }
 }
 
-void change_field(struct flatbuffer *fb, const struct fb_table *table)
+uint32_t get_table(struct flatbuffer *fb, uint32_t table, uint32_t field)
 {
-    if (table->position == 0 || table->vtable_size < 6) {
+    const struct fb_field fields[] = {FB_TABLE(field), FB_END};
+    uint32_t found;
+    fb_read(fb, table, fields, &found);
+    return found;
+}
+
+struct fb_vector get_vector(struct flatbuffer *fb, uint32_t table, uint32_t field, uint32_t bytes)
+{
+    const uint32_t kind = bytes == 8 ? FB_KIND_LONGS : bytes == 4 ? FB_KIND_WORDS : FB_KIND_BYTES;
+    const struct fb_field fields[] = {FB_FIELD(field, kind), FB_END};
+    struct fb_vector found;
+    fb_read(fb, table, fields, &found);
+    return found;
+}
+
+/** 16 bits, 0 outside of the buffer. */
+static uint32_t half_at(const struct flatbuffer *fb, uint32_t at)
+{
+    return at < fb->size && fb->size - at >= 2 ? fb->data[at] | (uint32_t)fb->data[at + 1] << 8 : 0;
+}
+
+void change_field(struct flatbuffer *fb, uint32_t table)
+{
+    uint32_t vtable = table == 0 ? 0 : table - fb_known_u32(fb, table);
+    uint32_t size = table == 0 ? 0 : half_at(fb, vtable);
+    if (size < 6) {
         return;
     }
-    uint32_t entry = table->vtable + 4 + 2 * draw((table->vtable_size - 4) / 2);
-    uint32_t offset = (uint32_t)fb_u8(fb, entry) | (uint32_t)fb_u8(fb, entry + 1) << 8;
-    if (offset == 0) {
+    uint32_t at = table + half_at(fb, vtable + 4 + 2 * draw((size - 4) / 2));
+    if (at == table) {
         return;
     }
     if (draw(2) == 0) {
-        set_word(fb, table->position + offset);
-    } else if (table->position + offset < fb->size) {
-        bytes(fb)[table->position + offset] = (uint8_t)draw(256);
+        set_word(fb, at);
+    } else if (at < fb->size) {
+        bytes(fb)[at] = (uint8_t)draw(256);
     }
 }
 
-struct fb_table any_of(struct flatbuffer *fb, const struct fb_table *table, uint32_t field)
+uint32_t any_of(struct flatbuffer *fb, uint32_t table, uint32_t field)
 {
-    struct fb_vector vector = fb_get_vector(fb, table, field, 4);
-    return vector.count == 0 ? (struct fb_table){0} : fb_table_at(fb, &vector, draw(vector.count));
+    struct fb_vector vector = get_vector(fb, table, field, 4);
+    return vector.count == 0 ? 0 : fb_element(fb, &vector, draw(vector.count));
 }
 
 void change_sizes(struct flatbuffer *fb, const struct fb_vector *sizes, uint32_t old,

@@ -31,10 +31,16 @@ void set_word(struct flatbuffer *fb, uint32_t position);
 void change_vector(struct flatbuffer *fb, const struct fb_vector *vector);
 
 /** Change a scalar of a table, which may be a place of something in the file, too. */
-void change_field(struct flatbuffer *fb, const struct fb_table *table);
+void change_field(struct flatbuffer *fb, uint32_t table);
+
+/** A field that is a table: its position, 0 when there is none. */
+uint32_t get_table(struct flatbuffer *fb, uint32_t table, uint32_t field);
+
+/** A field that is a vector of elements of 1, 4 or 8 bytes. */
+struct fb_vector get_vector(struct flatbuffer *fb, uint32_t table, uint32_t field, uint32_t bytes);
 
 /** One of the tables in a vector that is a field. */
-struct fb_table any_of(struct flatbuffer *fb, const struct fb_table *table, uint32_t field);
+uint32_t any_of(struct flatbuffer *fb, uint32_t table, uint32_t field);
 
 /** Give `value` to the sizes that were `old`, but for some. */
 void change_sizes(struct flatbuffer *fb, const struct fb_vector *sizes, uint32_t old,

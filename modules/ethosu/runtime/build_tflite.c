@@ -131,7 +131,7 @@ static int build_graph_tensors(struct builder *builder)
 /** Size the arena for the tensors of all graphs, before anything is added behind them. */
 static int build_tensors(struct builder *builder)
 {
-    uint32_t graphs = builder->file.subgraphs.count;
+    uint32_t graphs = builder->file.root.subgraphs.count;
     TRY(build_graph_tensors(builder));
     builder->planned_arena = builder->model->arena_size;
     for (uint32_t i = 1; i < graphs && i < MAX_SUBGRAPHS; i++) {

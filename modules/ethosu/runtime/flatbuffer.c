@@ -11,14 +11,11 @@ static void mark_bad(struct flatbuffer *fb, uint32_t position)
     }
 }
 
-uint8_t fb_u8(struct flatbuffer *fb, uint32_t position)
-{
-    if (position < fb->size) {
-        return fb->data[position];
-    }
-    mark_bad(fb, position);
-    return 0;
-}
+/** A table: a record whose fields may be absent. The absent table has position 0. */
+struct fb_table {
+    uint32_t vtable;
+    uint32_t vtable_size; /**< bytes, all inside the file */
+};
 
 /** 16 bits at an address that was checked. */
 static uint32_t fb_half(const uint8_t *at)
@@ -75,77 +72,11 @@ static inline struct fb_table open_table(struct flatbuffer *fb, uint32_t positio
     if (vtable <= fb->size - 2) {
         uint32_t size = fb_half(fb->data + vtable);
         if (size <= fb->size - vtable) {
-            return (struct fb_table){position, vtable, size};
+            return (struct fb_table){vtable, size};
         }
     }
     mark_bad(fb, vtable);
     return (struct fb_table){0};
-}
-
-static struct fb_table table_from(struct flatbuffer *fb, uint32_t place)
-{
-    return open_table(fb, follow(fb, place));
-}
-
-struct fb_table fb_root(struct flatbuffer *fb)
-{
-    return table_from(fb, 0);
-}
-
-/** Position of a field, 0 when absent. */
-static uint32_t field_position(struct flatbuffer *fb, const struct fb_table *table, uint32_t field)
-{
-    uint32_t slot = 4 + 2 * field;
-    if (slot + 2 > table->vtable_size) {
-        return 0;
-    }
-    uint32_t offset = fb_half(fb->data + table->vtable + slot);
-    return offset == 0 ? 0 : table->position + offset;
-}
-
-uint8_t fb_get_u8(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
-                  uint8_t fallback)
-{
-    uint32_t position = field_position(fb, table, field);
-    return position == 0 ? fallback : fb_u8(fb, position);
-}
-
-uint32_t fb_get_u32(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
-                    uint32_t fallback)
-{
-    uint32_t position = field_position(fb, table, field);
-    return position == 0 ? fallback : fb_u32(fb, position);
-}
-
-struct fb_table fb_get_table(struct flatbuffer *fb, const struct fb_table *table, uint32_t field)
-{
-    uint32_t position = field_position(fb, table, field);
-    return position == 0 ? (struct fb_table){0} : table_from(fb, position);
-}
-
-struct fb_vector fb_get_vector(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
-                               uint32_t element_size)
-{
-    uint32_t position = field_position(fb, table, field);
-    uint32_t start = position == 0 ? 0 : follow(fb, position);
-    if (start == 0) {
-        return (struct fb_vector){0};
-    }
-    uint32_t count = fb_known_u32(fb, start);
-    if (count > (fb->size - 4 - start) / element_size) {
-        mark_bad(fb, start);
-        return (struct fb_vector){0};
-    }
-    return (struct fb_vector){.position = start + 4, .count = count};
-}
-
-struct fb_table fb_table_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index)
-{
-    if (index >= vector->count) {
-        mark_bad(fb, vector->position);
-        return (struct fb_table){0};
-    }
-    return table_from(fb, vector->position + 4 * index);
 }
 
 uint32_t fb_u32_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index)
@@ -188,8 +119,8 @@ static uint32_t *put_none(uint32_t kind, uint32_t *out)
 /** A field near the end of the file, which may be a byte; others are malformed. */
 static uint32_t *read_last(struct flatbuffer *fb, uint32_t at, uint32_t kind, uint32_t *out)
 {
-    if (kind == FB_KIND_BYTE) {
-        *out = fb_u8(fb, at);
+    if (kind == FB_KIND_BYTE && at < fb->size) {
+        *out = fb->data[at];
         return out + 1;
     }
     mark_bad(fb, at);
@@ -245,6 +176,18 @@ void fb_read(struct flatbuffer *fb, uint32_t position, const struct fb_field *fi
             }
         }
     }
+}
+
+uint32_t fb_scalar(struct flatbuffer *fb, uint32_t position, struct fb_field field,
+                   uint32_t fallback)
+{
+    const struct fb_table table = open_table(fb, position);
+    const struct fb_field fields[] = {field, FB_END};
+    if (field.slot + 2u <= table.vtable_size &&
+        fb_half(fb->data + table.vtable + field.slot) != 0) {
+        fb_read(fb, position, fields, &fallback);
+    }
+    return fallback;
 }
 
 struct fb_union fb_union_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index)

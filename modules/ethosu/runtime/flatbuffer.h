@@ -21,13 +21,6 @@ struct flatbuffer {
     uint32_t bad_at; /**< byte offset of the first malformed read */
 };
 
-/** A table: a record whose fields may be absent. The absent table has position 0. */
-struct fb_table {
-    uint32_t position;
-    uint32_t vtable;
-    uint32_t vtable_size; /**< bytes, all inside the file */
-};
-
 /** A vector of `count` elements; the absent vector has count 0 and position 0. */
 struct fb_vector {
     uint32_t position; /**< of the first element */
@@ -110,25 +103,11 @@ static inline bool fb_is_mark(const uint8_t *at, const char mark[4])
     return found == expected;
 }
 
-uint8_t fb_u8(struct flatbuffer *fb, uint32_t position);
 uint32_t fb_u32(struct flatbuffer *fb, uint32_t position);
 uint64_t fb_u64(struct flatbuffer *fb, uint32_t position);
 
-/** The table that the file starts with. */
-struct fb_table fb_root(struct flatbuffer *fb);
-
-/** Scalar fields: their value, or `fallback` when absent. */
-uint8_t fb_get_u8(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
-                  uint8_t fallback);
-uint32_t fb_get_u32(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
-                    uint32_t fallback);
-
-/** Field that is a table. */
-struct fb_table fb_get_table(struct flatbuffer *fb, const struct fb_table *table, uint32_t field);
-
-/** Field that is a vector (or string) of elements of so many bytes, all inside the file. */
-struct fb_vector fb_get_vector(struct flatbuffer *fb, const struct fb_table *table, uint32_t field,
-                               uint32_t element_size);
+/** A byte or a word: its value, or `fallback` when it is absent. */
+uint32_t fb_scalar(struct flatbuffer *fb, uint32_t table, struct fb_field field, uint32_t fallback);
 
 /** Type and table of a union: they are fields 0 and 1 of a table of its own. */
 struct fb_union {
@@ -141,9 +120,6 @@ struct fb_union fb_union_at(struct flatbuffer *fb, const struct fb_vector *vecto
 
 /** Are so many bytes the same? Faster than the memcmp() of a small C library. */
 bool fb_same(const void *a, const void *b, uint32_t size);
-
-/** Table number `index` of a vector of tables; marks the reader bad when there is none. */
-struct fb_table fb_table_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);
 
 /** Element number `index` of a vector of 32-bit values; marks the reader bad when there is none. */
 uint32_t fb_u32_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);

@@ -4,9 +4,6 @@
 
 #include "format.h"
 
-/** Fields of the schema's tables Model, Metadata and Buffer. */
-enum { MODEL_METADATA = 6, METADATA_NAME = 0, METADATA_BUFFER = 1, BUFFER_DATA = 0 };
-
 const void *ethosu_model_get_metadata(const struct ethosu_model *model, const char *name,
                                       uint32_t *size)
 {
@@ -20,18 +17,13 @@ const void *tflite_get_metadata(const struct ethosu_model *model, const char *na
     if (!tflite_open(&file, model->file, model->file_size)) {
         return NULL;
     }
-    struct flatbuffer *fb = &file.fb;
-    struct fb_table root = fb_root(fb);
-    struct fb_vector list = fb_get_vector(fb, &root, MODEL_METADATA, 4);
-    for (uint32_t i = 0; i < list.count && !fb->bad; i++) {
-        struct fb_table entry = fb_table_at(fb, &list, i);
-        if (tflite_text_is(tflite_get_text(&file, &entry, METADATA_NAME), name)) {
-            uint32_t index = fb_get_u32(fb, &entry, METADATA_BUFFER, 0);
-            struct fb_table buffer = fb_table_at(fb, &file.buffers, index);
-            struct fb_vector data = fb_get_vector(fb, &buffer, BUFFER_DATA, 1);
-            if (!fb->bad && data.count != 0) {
+    for (uint32_t i = 0; i < file.root.metadata.count && !file.fb.bad; i++) {
+        struct tflite_entry entry = tflite_get_entry(&file, i);
+        if (tflite_text_is(entry.name, name)) {
+            struct fb_vector data = tflite_get_buffer(&file, entry.buffer);
+            if (!file.fb.bad && data.count != 0) {
                 *size = data.count;
-                return fb->data + data.position;
+                return file.fb.data + data.position;
             }
         }
     }

@@ -55,7 +55,7 @@ static int place_read_only(struct builder *builder, const struct tflite_operator
 static int reserve_fast_scratch(struct builder *builder, struct operand *fast)
 {
     struct shared_block *last = &builder->fast_scratch;
-    const void *owner = builder->file.fb.data + fast->tensor.table.position;
+    const void *owner = builder->file.fb.data + fast->tensor.table;
     if (last->owner != owner) {
         TRY(build_reserve_lines(builder, fast->tensor.size, &last->offset));
         last->owner = owner;

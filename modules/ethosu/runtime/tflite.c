@@ -5,28 +5,62 @@
 #include "checked.h"
 #include "plan.h"
 
-// Field numbers of the schema's tables, in the order of its declarations.
-enum { MODEL_OPERATOR_CODES = 1, MODEL_SUBGRAPHS = 2, MODEL_BUFFERS = 4, MODEL_METADATA = 6 };
-enum { METADATA_NAME = 0, METADATA_BUFFER = 1 };
-enum { CODE_SHORT = 0, CODE_CUSTOM = 1, CODE_BUILTIN = 3 };
-enum { GRAPH_TENSORS = 0, GRAPH_INPUTS = 1, GRAPH_OUTPUTS = 2, GRAPH_OPERATORS = 3 };
-enum {
-    TENSOR_SHAPE = 0,
-    TENSOR_TYPE = 1,
-    TENSOR_BUFFER = 2,
-    TENSOR_NAME = 3,
-    TENSOR_QUANTIZATION = 4,
-    TENSOR_IS_VARIABLE = 5,
+/*
+ * The fields that are read of each table of the schema, by number. What of them comes out is in the
+ * first members of a structure, in this order.
+ */
+
+static const struct fb_field root_fields[] = {
+    FB_WORDS(1), // operator codes
+    FB_WORDS(2), // subgraphs
+    FB_WORDS(4), // buffers
+    FB_WORDS(6), // metadata
+    FB_END,
 };
-enum { QUANTIZATION_SCALE = 2, QUANTIZATION_ZERO_POINT = 3, QUANTIZATION_AXIS = 6 };
-enum {
-    OPERATOR_CODE = 0,
-    OPERATOR_INPUTS = 1,
-    OPERATOR_OUTPUTS = 2,
-    OPERATOR_OPTIONS = 4,
-    OPERATOR_CUSTOM_OPTIONS = 5,
+static const struct fb_field graph_fields[] = {
+    FB_WORDS(0), // tensors
+    FB_WORDS(1), // inputs
+    FB_WORDS(2), // outputs
+    FB_WORDS(3), // operators
+    FB_END,
 };
-enum { BUFFER_DATA = 0 };
+static const struct fb_field tensor_fields[] = {
+    FB_BYTE(1),  // type
+    FB_BYTE(5),  // is it a variable?
+    FB_WORD(2),  // buffer
+    FB_WORDS(0), // shape
+    FB_END,
+};
+enum { TENSOR_NAME = 3 };
+static const struct fb_field operator_fields[] = {
+    FB_WORD(0),  // code
+    FB_WORDS(1), // inputs
+    FB_WORDS(2), // outputs
+    FB_TABLE(4), // options
+    FB_BYTES(5), // custom options
+    FB_END,
+};
+
+static const struct fb_field code_fields[] = {FB_BYTE(0), FB_BYTES(1), FB_WORD(3), FB_END};
+struct code_table {
+    uint32_t old; /**< older files have codes below 127 in this byte only */
+    struct fb_vector custom;
+    uint32_t builtin;
+};
+
+static const struct fb_field entry_fields[] = {FB_BYTES(0), FB_WORD(1), FB_END};
+struct entry_table {
+    struct fb_vector name;
+    uint32_t buffer;
+};
+
+static const struct fb_field quantization_at[] = {FB_TABLE(4), FB_END};
+static const struct fb_field quantization_fields[] = {FB_WORDS(2), FB_LONGS(3), FB_WORD(6), FB_END};
+struct quantization_table {
+    struct fb_vector scales;
+    struct fb_vector zero_points;
+    uint32_t axis;
+};
 
 /** OfflineMemoryAllocation: version, subgraphs, number of tensors, then one offset each. */
 enum { OFFLINE_HEADER_WORDS = 3, OFFLINE_COUNT_WORD = 2 };
@@ -56,36 +90,48 @@ uint32_t ethosu_model_type_size(uint32_t type)
     return type < sizeof types / sizeof types[0] ? types[type].size : 0;
 }
 
-struct tflite_text tflite_get_text(struct tflite *file, const struct fb_table *table,
-                                   uint32_t field)
+static struct tflite_text text_of(const struct tflite *file, struct fb_vector string)
 {
-    struct fb_vector string = fb_get_vector(&file->fb, table, field, 1);
     return (struct tflite_text){(const char *)file->fb.data + string.position, string.count};
 }
 
-/** Contents of a buffer; an empty vector for the buffers of tensors that are computed. */
-static struct fb_vector buffer_data(struct tflite *file, uint32_t index)
+struct tflite_text tflite_get_text(struct tflite *file, uint32_t table, uint32_t field)
 {
-    struct fb_table buffer = fb_table_at(&file->fb, &file->buffers, index);
-    return fb_get_vector(&file->fb, &buffer, BUFFER_DATA, 1);
+    const struct fb_field fields[] = {FB_BYTES(field), FB_END};
+    struct fb_vector string;
+    fb_read(&file->fb, table, fields, &string);
+    return text_of(file, string);
+}
+
+struct fb_vector tflite_get_buffer(struct tflite *file, uint32_t index)
+{
+    static const struct fb_field fields[] = {FB_BYTES(0), FB_END};
+    struct fb_vector data;
+    fb_read(&file->fb, fb_element(&file->fb, &file->root.buffers, index), fields, &data);
+    return data;
+}
+
+struct tflite_entry tflite_get_entry(struct tflite *file, uint32_t index)
+{
+    struct entry_table table;
+    fb_read(&file->fb, fb_element(&file->fb, &file->root.metadata, index), entry_fields, &table);
+    return (struct tflite_entry){text_of(file, table.name), table.buffer};
 }
 
 bool tflite_find_offsets(struct tflite *file)
 {
-    struct fb_vector list = fb_get_vector(&file->fb, &file->root, MODEL_METADATA, 4);
-    if (list.count > TFLITE_MAX_METADATA) {
+    const struct fb_vector *list = &file->root.metadata;
+    if (list->count > TFLITE_MAX_METADATA) {
         file->fb.bad = true;
-        file->fb.bad_at = list.position;
+        file->fb.bad_at = list->position;
     }
-    for (uint32_t i = 0; i < list.count && !file->fb.bad; i++) {
-        struct fb_table entry = fb_table_at(&file->fb, &list, i);
-        struct tflite_text name = tflite_get_text(file, &entry, METADATA_NAME);
-        bool plan = tflite_text_is(name, PLAN_NAME);
-        if (!plan && !tflite_text_is(name, "OfflineMemoryAllocation")) {
+    for (uint32_t i = 0; i < list->count && !file->fb.bad; i++) {
+        struct tflite_entry entry = tflite_get_entry(file, i);
+        bool plan = tflite_text_is(entry.name, PLAN_NAME);
+        if (!plan && !tflite_text_is(entry.name, "OfflineMemoryAllocation")) {
             continue;
         }
-        uint32_t index = fb_get_u32(&file->fb, &entry, METADATA_BUFFER, 0);
-        struct fb_vector words = buffer_data(file, index);
+        struct fb_vector words = tflite_get_buffer(file, entry.buffer);
         words.count /= 4;
         if (plan) {
             file->plan = words;
@@ -100,19 +146,13 @@ bool tflite_find_offsets(struct tflite *file)
     return !file->fb.bad;
 }
 
-static uint32_t builtin_code(struct tflite *file, const struct fb_table *code)
-{
-    // Older files have codes below 127 in the byte-wide field only.
-    uint32_t old = fb_get_u8(&file->fb, code, CODE_SHORT, 0);
-    uint32_t builtin = fb_get_u32(&file->fb, code, CODE_BUILTIN, 0);
-    return builtin > old ? builtin : old;
-}
-
 bool tflite_is_compiled(struct tflite *file)
 {
-    for (uint32_t i = 0; i < file->operator_codes.count && !file->fb.bad; i++) {
-        struct fb_table code = fb_table_at(&file->fb, &file->operator_codes, i);
-        if (tflite_text_is(tflite_get_text(file, &code, CODE_CUSTOM), "ethos-u")) {
+    for (uint32_t i = 0; i < file->root.operator_codes.count && !file->fb.bad; i++) {
+        struct code_table code;
+        fb_read(&file->fb, fb_element(&file->fb, &file->root.operator_codes, i), code_fields,
+                &code);
+        if (tflite_text_is(text_of(file, code.custom), "ethos-u")) {
             return true;
         }
     }
@@ -125,21 +165,14 @@ bool tflite_open(struct tflite *file, const void *data, uint32_t size)
     *fb = (struct flatbuffer){.data = data, .size = size};
     file->offset_count = file->offset_first = 0;
     file->plan.count = 0;
-    file->root = fb_root(fb);
-    file->operator_codes = fb_get_vector(fb, &file->root, MODEL_OPERATOR_CODES, 4);
-    file->subgraphs = fb_get_vector(fb, &file->root, MODEL_SUBGRAPHS, 4);
-    file->buffers = fb_get_vector(fb, &file->root, MODEL_BUFFERS, 4);
+    fb_read(fb, fb_follow(fb, 0), root_fields, &file->root);
     return !fb->bad;
 }
 
 bool tflite_get_subgraph(struct tflite *file, uint32_t index, struct tflite_subgraph *subgraph)
 {
     struct flatbuffer *fb = &file->fb;
-    struct fb_table table = fb_table_at(fb, &file->subgraphs, index);
-    subgraph->tensors = fb_get_vector(fb, &table, GRAPH_TENSORS, 4);
-    subgraph->inputs = fb_get_vector(fb, &table, GRAPH_INPUTS, 4);
-    subgraph->outputs = fb_get_vector(fb, &table, GRAPH_OUTPUTS, 4);
-    subgraph->operators = fb_get_vector(fb, &table, GRAPH_OPERATORS, 4);
+    fb_read(fb, fb_element(fb, &file->root.subgraphs, index), graph_fields, subgraph);
     return !fb->bad;
 }
 
@@ -162,17 +195,16 @@ bool tflite_get_tensor(struct tflite *file, const struct tflite_subgraph *subgra
                        struct tflite_tensor *tensor)
 {
     struct flatbuffer *fb = &file->fb;
-    struct fb_table table = fb_table_at(fb, &subgraph->tensors, index);
-    tensor->type = fb_get_u8(fb, &table, TENSOR_TYPE, 0);
-    tensor->shape = fb_get_vector(fb, &table, TENSOR_SHAPE, 4);
-    tensor->table = table;
-    tensor->variable = fb_get_u8(fb, &table, TENSOR_IS_VARIABLE, 0) != 0;
+    tensor->table = fb_element(fb, &subgraph->tensors, index);
+    fb_read(fb, tensor->table, tensor_fields, tensor);
     tensor->data = NULL;
     if (fb->bad || tensor->shape.count > ETHOSU_MODEL_MAX_RANK || !tensor_size(fb, tensor)) {
         return false;
     }
-    uint32_t buffer = fb_get_u32(fb, &table, TENSOR_BUFFER, 0);
-    struct fb_vector data = buffer == 0 ? (struct fb_vector){0} : buffer_data(file, buffer);
+    if (tensor->buffer == 0) {
+        return true;
+    }
+    struct fb_vector data = tflite_get_buffer(file, tensor->buffer);
     if (data.count != 0) {
         tensor->data = fb->data + data.position;
     }
@@ -183,16 +215,12 @@ bool tflite_get_operator(struct tflite *file, const struct tflite_subgraph *subg
                          uint32_t index, struct tflite_operator_call *call)
 {
     struct flatbuffer *fb = &file->fb;
-    struct fb_table table = fb_table_at(fb, &subgraph->operators, index);
-    uint32_t code_index = fb_get_u32(fb, &table, OPERATOR_CODE, 0);
-    struct fb_table code = fb_table_at(fb, &file->operator_codes, code_index);
-    call->code = builtin_code(file, &code);
-    call->custom = tflite_get_text(file, &code, CODE_CUSTOM);
+    struct code_table code;
+    fb_read(fb, fb_element(fb, &subgraph->operators, index), operator_fields, call);
+    fb_read(fb, fb_element(fb, &file->root.operator_codes, call->code_index), code_fields, &code);
+    call->code = code.builtin > code.old ? code.builtin : code.old;
+    call->custom = text_of(file, code.custom);
     call->npu = call->code == TFLITE_CUSTOM && tflite_text_is(call->custom, "ethos-u");
-    call->inputs = fb_get_vector(fb, &table, OPERATOR_INPUTS, 4);
-    call->outputs = fb_get_vector(fb, &table, OPERATOR_OUTPUTS, 4);
-    call->options = fb_get_table(fb, &table, OPERATOR_OPTIONS);
-    call->custom_options = fb_get_vector(fb, &table, OPERATOR_CUSTOM_OPTIONS, 1);
     return !fb->bad;
 }
 
@@ -207,31 +235,22 @@ int32_t tflite_get_offset(struct tflite *file, uint32_t tensor)
 
 struct tflite_text tflite_get_name(struct tflite *file, const struct tflite_tensor *tensor)
 {
-    return tflite_get_text(file, &tensor->table, TENSOR_NAME);
+    return tflite_get_text(file, tensor->table, TENSOR_NAME);
 }
 
-/** Scales and zero points in the file. */
-struct quantization {
-    struct fb_table table;
-    struct fb_vector scales;
-    struct fb_vector zero_points;
-};
-
-static struct quantization get_quantization(struct tflite *file, const struct tflite_tensor *tensor)
+static void get_quantization(struct tflite *file, const struct tflite_tensor *tensor,
+                             struct quantization_table *found)
 {
-    struct flatbuffer *fb = &file->fb;
-    struct quantization found = {
-        .table = fb_get_table(fb, &tensor->table, TENSOR_QUANTIZATION),
-    };
-    found.scales = fb_get_vector(fb, &found.table, QUANTIZATION_SCALE, 4);
-    found.zero_points = fb_get_vector(fb, &found.table, QUANTIZATION_ZERO_POINT, 8);
-    return found;
+    uint32_t table;
+    fb_read(&file->fb, tensor->table, quantization_at, &table);
+    fb_read(&file->fb, table, quantization_fields, found);
 }
 
 bool tflite_get_channels(struct tflite *file, const struct tflite_tensor *tensor,
                          struct tflite_channels *channels)
 {
-    struct quantization found = get_quantization(file, tensor);
+    struct quantization_table found;
+    get_quantization(file, tensor, &found);
     *channels = (struct tflite_channels){
         .count = found.scales.count,
         .zero_points = found.zero_points.count,
@@ -240,7 +259,7 @@ bool tflite_get_channels(struct tflite *file, const struct tflite_tensor *tensor
     if (channels->count <= 1 && channels->zero_points <= 1) {
         return true; // one for all elements: the axis does not matter
     }
-    channels->axis = fb_get_u32(&file->fb, &found.table, QUANTIZATION_AXIS, 0);
+    channels->axis = found.axis;
     if (channels->axis < tensor->shape.count) {
         channels->size = fb_u32_at(&file->fb, &tensor->shape, channels->axis);
     }
@@ -252,7 +271,8 @@ bool tflite_get_channel(struct tflite *file, const struct tflite_tensor *tensor,
                         float *scale, int32_t *zero_point)
 {
     const uint8_t *data = file->fb.data;
-    struct quantization found = get_quantization(file, tensor);
+    struct quantization_table found;
+    get_quantization(file, tensor, &found);
     *scale = 0.0F;
     *zero_point = 0;
     if (channel >= found.scales.count) {

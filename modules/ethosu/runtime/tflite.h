@@ -27,13 +27,18 @@ struct tflite_text {
     uint32_t length;
 };
 
-/** An open file: its outermost tables. */
-struct tflite {
-    struct flatbuffer fb;
-    struct fb_table root;
+/** Fields of the file's first table. */
+struct tflite_root {
     struct fb_vector operator_codes;
     struct fb_vector subgraphs;
     struct fb_vector buffers;
+    struct fb_vector metadata;
+};
+
+/** An open file: its outermost tables. */
+struct tflite {
+    struct flatbuffer fb;
+    struct tflite_root root;
     uint32_t offsets;      /**< file position of OfflineMemoryAllocation's offsets, 0: none */
     uint32_t offset_count; /**< how many */
     uint32_t offset_first; /**< which of them is that of the current subgraph's first tensor */
@@ -49,22 +54,26 @@ struct tflite_subgraph {
 
 /** A tensor as the file describes it. */
 struct tflite_tensor {
-    uint32_t type;       /**< enum ethosu_model_type */
-    uint32_t size;       /**< bytes; 0 for types without a fixed size */
-    bool variable;       /**< state: keeps its value between inferences */
-    const uint8_t *data; /**< constant data in the file, or NULL */
+    uint32_t type;     /**< enum ethosu_model_type */
+    uint32_t variable; /**< 1: it is state, which keeps its value between inferences */
+    uint32_t buffer;   /**< number of its buffer; 0: it has none */
     struct fb_vector shape;
-    struct fb_table table; /**< for name and quantization, which are read when needed */
+    // What is behind this member is no field of the file.
+    uint32_t table;      /**< its position: name and quantization are read when needed */
+    uint32_t size;       /**< bytes; 0 for types without a fixed size */
+    const uint8_t *data; /**< constant data in the file, or NULL */
 };
 
 struct tflite_operator_call {
+    uint32_t code_index; /**< of the file's list */
+    struct fb_vector inputs;
+    struct fb_vector outputs;
+    uint32_t options;                /**< position of a table; 0: none */
+    struct fb_vector custom_options; /**< bytes */
+    // What is behind this member is no field of the operator.
     uint32_t code;             /**< builtin code */
     struct tflite_text custom; /**< name of a custom operator */
     bool npu;                  /**< ethos-u, which the NPU runs */
-    struct fb_vector inputs;
-    struct fb_vector outputs;
-    struct fb_table options;
-    struct fb_vector custom_options; /**< bytes */
 };
 
 /** Quantised values of a tensor. */
@@ -115,8 +124,18 @@ bool tflite_get_channels(struct tflite *file, const struct tflite_tensor *tensor
                          struct tflite_channels *channels);
 
 /** A string field of an operator's options. */
-struct tflite_text tflite_get_text(struct tflite *file, const struct fb_table *table,
-                                   uint32_t field);
+struct tflite_text tflite_get_text(struct tflite *file, uint32_t table, uint32_t field);
+
+/** An entry of the metadata. */
+struct tflite_entry {
+    struct tflite_text name;
+    uint32_t buffer; /**< number of the buffer with its contents */
+};
+
+struct tflite_entry tflite_get_entry(struct tflite *file, uint32_t index);
+
+/** Contents of a buffer; an empty vector for the buffers of tensors that are computed. */
+struct fb_vector tflite_get_buffer(struct tflite *file, uint32_t index);
 
 static inline bool tflite_text_equal(struct tflite_text a, struct tflite_text b)
 {

@@ -31,7 +31,7 @@ static struct variable *find_variable(struct builder *builder, struct tflite_tex
 int prepare_var_handle(struct builder *builder, const struct tflite_operator_call *call)
 {
     struct tflite_text name =
-        tflite_get_text(&builder->file, &call->options, VAR_HANDLE_SHARED_NAME);
+        tflite_get_text(&builder->file, call->options, VAR_HANDLE_SHARED_NAME);
     TRY(build_work(builder, name.length / 4)); // it is compared
     struct variable *variable = find_variable(builder, name);
     struct variable_table *known = builder->variables;
@@ -133,7 +133,8 @@ static int build_prologue(struct builder *builder)
  */
 int prepare_call_once(struct builder *builder, const struct tflite_operator_call *call)
 {
-    uint32_t index = fb_get_u32(&builder->file.fb, &call->options, CALL_ONCE_SUBGRAPH, 0);
+    uint32_t index = fb_scalar(&builder->file.fb, call->options,
+                               (struct fb_field)FB_WORD(CALL_ONCE_SUBGRAPH), 0);
     if (builder->graph_index != 0 || index == 0 || index >= MAX_SUBGRAPHS) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "it names a subgraph that can't be used");

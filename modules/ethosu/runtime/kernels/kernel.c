@@ -96,13 +96,15 @@ bool kernel_has_input(struct builder *builder, const struct tflite_operator_call
 int32_t kernel_option(struct builder *builder, const struct tflite_operator_call *call,
                       uint32_t field, int32_t fallback)
 {
-    return (int32_t)fb_get_u32(&builder->file.fb, &call->options, field, (uint32_t)fallback);
+    return (int32_t)fb_scalar(&builder->file.fb, call->options, (struct fb_field)FB_WORD(field),
+                              (uint32_t)fallback);
 }
 
 uint8_t kernel_option_byte(struct builder *builder, const struct tflite_operator_call *call,
                            uint32_t field, uint8_t fallback)
 {
-    return fb_get_u8(&builder->file.fb, &call->options, field, fallback);
+    return (uint8_t)fb_scalar(&builder->file.fb, call->options, (struct fb_field)FB_BYTE(field),
+                              fallback);
 }
 
 float kernel_option_float(struct builder *builder, const struct tflite_operator_call *call,
@@ -110,7 +112,7 @@ float kernel_option_float(struct builder *builder, const struct tflite_operator_
 {
     uint32_t bits;
     memcpy(&bits, &fallback, sizeof bits);
-    bits = fb_get_u32(&builder->file.fb, &call->options, field, bits);
+    bits = (uint32_t)kernel_option(builder, call, field, (int32_t)bits);
     memcpy(&fallback, &bits, sizeof bits);
     return fallback;
 }
