@@ -99,10 +99,11 @@ static mp_obj_t model_finalise(mp_obj_t self_in)
 static MP_DEFINE_CONST_FUN_OBJ_1(model_finalise_obj, model_finalise);
 
 /** await run(inputs=None, outputs=None): tasks get the NPU in the order of asking. */
-BINDING_FROZEN_METHOD(model_run_obj, MP_QSTR_run_model);
+BINDING_FROZEN_METHOD(model_run_obj, MP_QSTR_run_model,
+                      "run(inputs=None, outputs=None): to be awaited");
 
 /** selftest(): compare with the golden output that `ethosu compile --selftest` stored. */
-BINDING_FROZEN_METHOD(model_selftest_obj, MP_QSTR_selftest);
+BINDING_FROZEN_METHOD(model_selftest_obj, MP_QSTR_selftest, "selftest(rtol=1e-5, atol=1e-8)");
 
 /** What a function of the frozen Python says of a model; it raises when the model is closed. */
 static MP_NOINLINE mp_obj_t read_frozen(qstr name, mp_obj_t model)
@@ -172,7 +173,6 @@ static mp_uint_t model_ioctl(mp_obj_t self_in, mp_uint_t request, uintptr_t flag
 
 static const mp_stream_p_t model_stream = {.ioctl = model_ioctl};
 
-// help(m.predict) shows nothing of ours: MicroPython's functions have no docstrings.
 BINDING_DOC(
     model_doc,
     "A compiled model: m = Model(source); ethosu.pyi has every method\n"

@@ -77,7 +77,10 @@ static void check_input(struct exchange *input, size_t index)
     } else if (mp_obj_is_callable(input->given)) {
         return;
     } else if (!numbers_of(input->given, &numbers)) {
-        binding_get_buffer(input->given, &buffer, MP_BUFFER_READ, "input");
+        mp_raise_msg_varg(&mp_type_TypeError,
+                          MP_ERROR_TEXT("input %d is of type %s, a buffer, numbers or a callable "
+                                        "expected"),
+                          (int)index, mp_obj_get_type_str(input->given));
     }
     // Real numbers: their count is checked before any input is written.
     size_t expected = input->tensor->size / MAX(ethosu_model_type_size(input->tensor->type), 1);
@@ -320,7 +323,7 @@ static mp_obj_t model_predict(size_t n_args, const mp_obj_t *pos_args, mp_map_t 
     mp_obj_t call_args[] = {pos_args[0], args[ARG_INPUTS].u_obj, outputs};
     return mp_call_function_n_kw(callback, MP_ARRAY_SIZE(call_args), 0, call_args);
 }
-MP_DEFINE_CONST_FUN_OBJ_KW(model_predict_obj, 1, model_predict);
+BINDING_METHOD(model_predict_obj, model_predict, "predict(inputs, callback=None, *, real=None)");
 
 /** The arguments of run_into(). Iterating them may run Python, so they are read before all checks.
  */
@@ -367,7 +370,7 @@ static mp_obj_t model_run_into(size_t n_args, const mp_obj_t *args, mp_map_t *kw
     }
     return mp_const_none;
 }
-MP_DEFINE_CONST_FUN_OBJ_KW(model_run_into_obj, 1, model_run_into);
+BINDING_METHOD(model_run_into_obj, model_run_into, "run_into(inputs=None, outputs=None)");
 
 /* ---- without blocking: the steps of run(), which is in `_ethosu` ---- */
 

@@ -3,6 +3,7 @@
 #ifndef MODEL_RUN_H
 #define MODEL_RUN_H
 
+#include "doc.h"
 #include "model_object.h"
 
 /**
@@ -15,8 +16,8 @@ bool model_must_stop(void *model);
 void model_stop(model_obj_t *self);
 
 /** predict(), run_into(), and the steps of run(). */
-MP_DECLARE_CONST_FUN_OBJ_KW(model_predict_obj);
-MP_DECLARE_CONST_FUN_OBJ_KW(model_run_into_obj);
+BINDING_DECLARE_METHOD(model_predict_obj);
+BINDING_DECLARE_METHOD(model_run_into_obj);
 MP_DECLARE_CONST_FUN_OBJ_VAR_BETWEEN(model_start_obj);
 MP_DECLARE_CONST_FUN_OBJ_1(model_step_obj);
 MP_DECLARE_CONST_FUN_OBJ_VAR_BETWEEN(model_fetch_obj);

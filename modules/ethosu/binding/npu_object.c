@@ -239,7 +239,7 @@ static mp_obj_t npu_invoke(size_t n_args, const mp_obj_t *args, mp_map_t *kw_arg
     finish(parse_and_start(n_args, args, kw_args, 3), -1);
     return mp_const_none;
 }
-static MP_DEFINE_CONST_FUN_OBJ_KW(npu_invoke_obj, 1, npu_invoke);
+static BINDING_METHOD(npu_invoke_obj, npu_invoke, "invoke(payload, bases, *, timeout_ms=10000)");
 
 /** invoke_async(payload, bases, *, timeout_ms=10000, callback=None): start; wait() ends it. */
 static mp_obj_t npu_invoke_async(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args)
@@ -247,7 +247,8 @@ static mp_obj_t npu_invoke_async(size_t n_args, const mp_obj_t *args, mp_map_t *
     parse_and_start(n_args, args, kw_args, 4);
     return mp_const_none;
 }
-static MP_DEFINE_CONST_FUN_OBJ_KW(npu_invoke_async_obj, 1, npu_invoke_async);
+static BINDING_METHOD(npu_invoke_async_obj, npu_invoke_async,
+                      "invoke_async(payload, bases, *, timeout_ms=10000, callback=None)");
 
 /**
  * wait(timeout_ms=-1): wait for what invoke_async() started; True when it has ended. A late one
@@ -265,7 +266,7 @@ static mp_obj_t npu_wait(size_t n_args, const mp_obj_t *pos_args, mp_map_t *kw_a
     (void)binding_timeout(args[0].u_int);
     return mp_obj_new_bool(finish(self, args[0].u_int));
 }
-static MP_DEFINE_CONST_FUN_OBJ_KW(npu_wait_obj, 1, npu_wait);
+static BINDING_METHOD(npu_wait_obj, npu_wait, "wait(timeout_ms=-1)");
 
 /** done(): True when wait() would not block: the inference has ended, or its time is up. */
 static mp_obj_t npu_done(mp_obj_t self_in)
@@ -290,7 +291,8 @@ static mp_obj_t npu_cancel(mp_obj_t self_in)
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_cancel_obj, npu_cancel);
 
 /** await run(payload, bases, *, timeout_ms=10000): tasks get the NPU in the order of asking. */
-BINDING_FROZEN_METHOD(npu_run_obj, MP_QSTR_run_payload);
+BINDING_FROZEN_METHOD(npu_run_obj, MP_QSTR_run_payload,
+                      "run(payload, bases, timeout_ms=10000): to be awaited");
 
 static mp_uint_t npu_ioctl(mp_obj_t self_in, mp_uint_t request, uintptr_t flags, int *error)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "doc.h"
 #include "info.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
@@ -191,7 +192,7 @@ static mp_obj_t tensor_quantize_method(size_t n_args, const mp_obj_t *args, mp_m
     tensor_quantize(self->model, self->index, given[0].u_obj, memory.buf, "numbers");
     return into;
 }
-static MP_DEFINE_CONST_FUN_OBJ_KW(tensor_quantize_obj, 1, tensor_quantize_method);
+static BINDING_METHOD(tensor_quantize_obj, tensor_quantize_method, "quantize(numbers, into=None)");
 
 /** Raw values to read: a bytearray holds what the tensor holds. Raises. */
 static void get_raw(mp_obj_t given, const struct ethosu_model_tensor *tensor, struct numbers *raw)
@@ -237,7 +238,8 @@ static mp_obj_t tensor_dequantize_method(size_t n_args, const mp_obj_t *args, mp
     values_dequantize(self->model->model, self->index, &tensor, &raw, memory.buf, typecode);
     return into;
 }
-static MP_DEFINE_CONST_FUN_OBJ_KW(tensor_dequantize_obj, 1, tensor_dequantize_method);
+static BINDING_METHOD(tensor_dequantize_obj, tensor_dequantize_method,
+                      "dequantize(raw=None, into=None)");
 
 /* ---- the class ---- */
 

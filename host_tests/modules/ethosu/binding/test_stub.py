@@ -2,6 +2,7 @@
 """ethosu.pyi tells the truth about the running module, and all of it."""
 
 import ast
+import re
 
 import pytest
 from sharing import REPO
@@ -70,6 +71,23 @@ def test_help_lists_every_method(stub, face):
         for method in functions(node.body):
             assert method.name in text or method.name in SLOTS
     assert "m.predict([x], callback=None, real=None)" in face.exec("help(ethosu.Model)")
+
+
+def test_help_of_a_method_says_its_arguments(stub, face):
+    """The names of the stub, in its order; `self` and the types are left out."""
+    found = 0
+    for name, node in classes(stub).items():
+        shown = face.exec(f"help(ethosu.{name})")
+        for method in functions(node.body):
+            line = re.search(rf"^  {method.name} -- {method.name}\((.*?)\)", shown, re.M)
+            if line:
+                arguments = [*method.args.args[1:], *method.args.kwonlyargs]
+                said = [word.split("=")[0] for word in line[1].split(", ") if word != "*"]
+                assert said == [argument.arg for argument in arguments]
+                found += 1
+    assert found >= 7
+    with_reserved = "npu = ethosu.reserve()\nhelp(npu.invoke)\nnpu.release()"
+    assert "invoke(payload, bases, *, timeout_ms=10000)" in face.exec(with_reserved)
 
 
 def test_every_name_is_used_by_a_test_or_an_example(stub, repo):
