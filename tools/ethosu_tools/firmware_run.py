@@ -19,8 +19,10 @@ from .deadline import STEP_S, Deadline
 from .errors import BoardError, InputError
 
 TIMEOUT_S = 60.0
-# How firmware says on a UART that it is done, where a Fast Model would be told to stop.
+# How firmware says on a UART that it is done, where a Fast Model would be told to stop. Firmware with
+# Arm's retargeting of the C library then sends one more byte, the exit code, and does so at once.
 END = b"\x04"
+_CODE_S = 0.05
 # A symbol that only the firmware of this project has.
 OURS = "firmware_main"
 _TAIL = 200
@@ -28,7 +30,7 @@ _TAIL = 200
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended: `exit_code` is that of semihosting, 0 after the awaited text."""
+    """How a run ended: `exit_code` is that of semihosting or after EOT, 0 after another text."""
 
     exit_code: int
     output: str
@@ -55,7 +57,7 @@ def run(
     """Run an image (ELF) from its reset on; semihosting sees the files of this folder.
 
     `npu` is another one than the board's. `until`: a text of the output that ends the run well, as
-    the character EOT always does. `timeout`: seconds of the emulator's time. `arguments` are what
+    the character EOT always does (one byte after it is the exit code). `timeout`: seconds of the emulator's time. `arguments` are what
     semihosting gives as the command line. `mode` of the CPU's data cache: see coherence.py.
     BoardError: the time is over, or QEMU failed; it ends in what was printed last.
     """
@@ -80,7 +82,7 @@ def run(
             finally:
                 process.kill()
         said = os.pread(log.fileno(), os.fstat(log.fileno()).st_size, 0).decode(errors="replace")
-    code = 0 if output.ended else process.returncode
+    code = output.exit_code if output.ended else process.returncode
     if code < 0 or (code and _complains(said)):
         raise BoardError(f"QEMU ended with {code}: {qemu.last_words(said)}")
     return Ended(code, output.text, said)
@@ -110,6 +112,7 @@ def semihosting(device: str | None, arguments: Sequence[str] = ()) -> list[str]:
 class _Output:
     data: bytes = b""
     ended: bool = False
+    exit_code: int = 0
 
     @property
     def text(self) -> str:
@@ -125,16 +128,18 @@ def _follow(
     """Read until the end, in whatever way that comes."""
     assert process.stdout is not None
     output, deadline = _Output(), Deadline(timeout, process)
-    awaited = [END, *([until.encode()] if until else [])]
     while not output.ended:
         if select.select([process.stdout], [], [], STEP_S)[0]:
             data = os.read(process.stdout.fileno(), 65536)
             if not data:
                 process.wait()
                 break
+            data, end, after = data.partition(END)
             on_output(data)
             output.data += data
-            output.ended = any(each in output.data for each in awaited)
+            output.ended = bool(end) or (until is not None and until.encode() in output.data)
+            if end:
+                output.exit_code = _code_after(process, after)
         elif deadline.expired() and process.poll() is None:
             last = output.text[-_TAIL:].strip()
             raise BoardError(
@@ -143,3 +148,13 @@ def _follow(
                 else f"the firmware printed nothing and did not end within {timeout:g} s"
             )
     return output
+
+
+def _code_after(process: "subprocess.Popen[bytes]", after: bytes) -> int:
+    """The exit code that comes after END: one byte, and nothing more."""
+    assert process.stdout is not None
+    deadline = Deadline(_CODE_S, process)
+    while len(after) < 2 and process.poll() is None and not deadline.expired():
+        if select.select([process.stdout], [], [], STEP_S)[0]:
+            after += os.read(process.stdout.fileno(), 65536)
+    return after[0] if len(after) == 1 else 0

@@ -51,6 +51,11 @@ void reset(void)
     if (given("eot")) {
         uart("\x04");
     }
+    if (given("code")) {
+        uart("\x04\x09");
+        for (;;) {
+        }
+    }
     if (given("text")) {
         uart("all tests pass");
     }

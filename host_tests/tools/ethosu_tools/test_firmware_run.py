@@ -38,6 +38,12 @@ def test_a_text_ends_it(ethosu, image, words):
     assert code == 0 and "by UART" in json.loads(out)["output"]
 
 
+def test_a_byte_after_eot_is_the_exit_code(ethosu, image):
+    code, out, _ = ethosu("qemu", "--firmware", image, "--json", "--argument", "code")
+    answer = json.loads(out)
+    assert code == answer["exit_code"] == 9 and "\x04" not in answer["output"]
+
+
 def test_it_has_a_time_out(ethosu, image):
     words = "--argument", "silent", "--timeout", "0.5"
     code, _, err = ethosu("qemu", "--firmware", image, *words)
