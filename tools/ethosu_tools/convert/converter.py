@@ -13,41 +13,84 @@ from typing import Any
 
 import numpy as np
 
+# onnx2tf runs a model of images on those in this file, and downloads it unless the folder that it
+# runs in has one. Any numbers will do: they show which axis is which.
+TRIAL = "calibration_image_sample_data_20x128x128x3_float32.npy"
+
 
 def load_samples(path: Path) -> list[Any]:
     """One array for each input; the first dimension counts samples."""
     found = np.load(path, allow_pickle=False)
-    arrays = [found[key] for key in sorted(found.files)] if hasattr(found, "files") else [found]
+    if hasattr(found, "files"):
+        arrays = [found[key] for key in sorted(found.files, key=lambda key: (len(key), key))]
+    else:
+        arrays = [found]
     if not arrays or len({len(array) for array in arrays}) != 1 or not len(arrays[0]):
         raise SystemExit(f"{path} holds no samples, or not as many for each input")
     return arrays
 
 
-def feed(arrays: list[Any]) -> Iterator[list[Any]]:
-    """The samples, one after the other, each a batch of one."""
+def feed(arrays: list[Any], names: list[str] | None = None) -> Iterator[Any]:
+    """The samples, one after the other, each a batch of one; by name if there are names."""
     for index in range(len(arrays[0])):
-        yield [array[index : index + 1].astype(np.float32) for array in arrays]
+        sample = [array[index : index + 1].astype(np.float32) for array in arrays]
+        yield dict(zip(names, sample, strict=True)) if names else sample
 
 
-def from_onnx(model: Path, folder: Path) -> Path:
-    """Have onnx2tf make a SavedModel."""
+def from_onnx(model: Path, arrays: list[Any], folder: Path) -> tuple[list[Any], list[str]]:
+    """Have onnx2tf make a SavedModel in `folder`; return the samples in its layout, and its names.
+
+    Channels come second in ONNX and last in TensorFlow.
+    """
+    import onnx
     import onnx2tf
+    import tensorflow as tf
 
+    graph = onnx.load(str(model), load_external_data=False).graph
+    constants = {each.name for each in graph.initializer}
+    inputs = [each for each in graph.input if each.name not in constants]
+    check_shapes(arrays, [_shape(each) for each in inputs])
+    np.save(TRIAL, np.random.default_rng(0).random((20, 128, 128, 3), np.float32))
     onnx2tf.convert(
         input_onnx_file_path=str(model),
         output_folder_path=str(folder),
         output_signaturedefs=True,
+        batch_size=1,
         non_verbose=True,
     )
-    return folder
+    loaded = tf.saved_model.load(str(folder)).signatures["serving_default"]
+    specs = loaded.structured_input_signature[1].values()
+    known = {_plain(each.name): each.name for each in specs}
+    names = [known[_plain(each.name)] for each in inputs]
+    return [np.moveaxis(each, 1, -1) if each.ndim in (3, 4, 5) else each for each in arrays], names
 
 
-def converter(model: Path, by: str, work: Path) -> Any:
+def check_shapes(arrays: list[Any], shapes: list[list[int]]) -> None:
+    """End the program if samples do not fit inputs; the first dimension counts them, 0 is any."""
+    found = [[0, *array.shape[1:]] for array in arrays]
+    fit = len(found) == len(shapes) and all(
+        len(have) == len(want) and all(w in (0, h) for h, w in zip(have[1:], want[1:], strict=True))
+        for have, want in zip(found, shapes, strict=True)
+    )
+    if not fit:
+        samples = ", ".join(str(list(array.shape)) for array in arrays)
+        raise SystemExit(f"the samples are {samples}, the inputs of the ONNX model {shapes}")
+
+
+def _shape(tensor: Any) -> list[int]:
+    """The shape of a graph's input; 0: any number."""
+    return [dim.dim_value for dim in tensor.type.tensor_type.shape.dim]
+
+
+def _plain(name: str) -> str:
+    """A name without what TensorFlow does not take in names."""
+    return "".join(letter for letter in name if letter.isalnum())
+
+
+def converter(model: Path) -> Any:
     """TensorFlow's converter for this model."""
     import tensorflow as tf
 
-    if by == "onnx2tf":
-        model = from_onnx(model, work)
     if model.is_dir():
         return tf.lite.TFLiteConverter.from_saved_model(str(model))
     return tf.lite.TFLiteConverter.from_keras_model(tf.keras.models.load_model(model))
@@ -58,10 +101,14 @@ def convert(options: dict[str, str]) -> None:
     import tensorflow as tf
 
     output = Path(options["output"])
-    arrays = load_samples(Path(options["samples"]))
-    found = converter(Path(options["model"]), options["by"], output.parent / "saved_model")
+    model, arrays, names = Path(options["model"]), load_samples(Path(options["samples"])), None
+    if options["by"] == "onnx2tf":
+        folder = output.parent / "saved_model"
+        arrays, names = from_onnx(model, arrays, folder)
+        model = folder
+    found = converter(model)
     found.optimizations = [tf.lite.Optimize.DEFAULT]
-    found.representative_dataset = lambda: feed(arrays)
+    found.representative_dataset = lambda: feed(arrays, names)
     found.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     found.inference_input_type = found.inference_output_type = tf.int8
     output.write_bytes(found.convert())

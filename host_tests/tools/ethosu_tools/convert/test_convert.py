@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ethosu_tools import Model
 
 VARIABLE = "TENSORFLOW_PYTHON"
 CALIBRATE = "ethosu compile {path} --calibrate"
@@ -131,7 +132,7 @@ np.savez("samples.npz", **{"0": np.random.rand(20, 8, 8, 3).astype("f4")})
 
 @pytest.fixture
 def tensorflow():
-    """A Python that has TensorFlow."""
+    """A Python that has TensorFlow, onnx2tf and onnxruntime."""
     python = os.environ.get(VARIABLE)
     if not python:
         pytest.skip(f"{VARIABLE} names no Python with TensorFlow, which is no requirement")
@@ -172,3 +173,51 @@ def test_the_tutorial_from_a_trained_model(ethosu, repo, tmp_path, monkeypatch, 
     assert (code, err) == (0, "") and "npu        ethos-u55-128" in out
     assert ethosu("validate", "kws_vela.tflite", "samples.npz")[0] == 0
     assert ethosu("bench", "kws_vela.tflite", "--on", "sim")[0] == 0
+
+
+# Two inputs in another order than that of their names, and of any batch; Y is of each sample.
+ONNX = """\
+import numpy as np, onnx, onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+rng = np.random.default_rng(1)
+def constant(name, *shape):
+    return numpy_helper.from_array(rng.normal(0, 0.4, shape).astype("f4"), name)
+FLOAT = TensorProto.FLOAT
+inputs = [helper.make_tensor_value_info("image/b:0", FLOAT, ["N", 3, 16, 12]),
+          helper.make_tensor_value_info("a", FLOAT, ["N", 8])]
+nodes = [helper.make_node("Conv", ["image/b:0", "w", "b"], ["c"], pads=[1, 1, 1, 1]),
+         helper.make_node("Relu", ["c"], ["r"]),
+         helper.make_node("GlobalAveragePool", ["r"], ["p"]),
+         helper.make_node("Flatten", ["p"], ["f"]),
+         helper.make_node("Add", ["f", "a"], ["s"]),
+         helper.make_node("Gemm", ["s", "g", "h"], ["y"], transB=1)]
+graph = helper.make_graph(
+    nodes, "g", inputs, [helper.make_tensor_value_info("y", FLOAT, ["N", 4])],
+    [constant("w", 8, 3, 3, 3), constant("b", 8), constant("g", 4, 8), constant("h", 4)])
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+onnx.save(model, "m.onnx")
+x = {"0": rng.random((20, 3, 16, 12), "f4"), "1": rng.random((20, 8), "f4")}
+np.savez("samples.npz", **x)
+np.savez("last.npz", **{"0": np.moveaxis(x["0"], 1, -1), "1": x["1"]})
+run = onnxruntime.InferenceSession("m.onnx").run
+np.save("y.npy", run(None, {"image/b:0": x["0"], "a": x["1"]})[0])
+"""
+
+
+@pytest.mark.slow
+def test_with_onnx2tf(ethosu, tmp_path, tensorflow):
+    """The converted model computes what the ONNX model does, but for its quantisation."""
+    subprocess.run([tensorflow, "-c", ONNX], cwd=tmp_path, check=True, capture_output=True)
+    words = "compile", tmp_path / "m.onnx", "--python", tensorflow, "--calibrate"
+    code, _, err = ethosu(*words, tmp_path / "last.npz")
+    assert code == 3 and "[20, 16, 12, 3], [20, 8], the inputs of the ONNX model [[0, 3, 16" in err
+    output = tmp_path / "out.tflite"
+    code, _, err = ethosu(*words, tmp_path / "samples.npz", "-o", output)
+    assert (code, err) == (0, "")
+    samples, expected = np.load(tmp_path / "last.npz"), np.load(tmp_path / "y.npy")
+    with Model(output) as model:
+        image, added = sorted(range(2), key=lambda index: -len(model.inputs[index].shape))
+        for number, want in enumerate(expected):
+            feed = {image: samples["0"][number], added: samples["1"][number]}
+            (found,) = model.predict([feed[0][None], feed[1][None]], real=True)
+            np.testing.assert_allclose(found[0], want, atol=0.05)
