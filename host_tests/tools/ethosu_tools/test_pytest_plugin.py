@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The pytest plugin, as a user's project meets it: `board` without any set-up, ports, and pools."""
 
+import contextlib
+import os
 import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 import sharing
@@ -24,23 +27,42 @@ def test_npu_is_the_one_asked_for(board, board_npu):
 """
 
 
+def processes_with(variable):
+    """Command lines of the processes that have a variable in their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if variable in (folder / "environ").read_bytes().split(b"\0"):
+                found.append((folder / "cmdline").read_bytes())
+    return found
+
+
 @pytest.fixture
 def users_pytest(tmp_path, monkeypatch):
-    """Runs pytest in a user's own folder: `users_pytest(*options, tests=USERS_TESTS)`."""
-    monkeypatch.setenv("ETHOSU_LOCKS", str(tmp_path / "locks"))
+    """Runs pytest in a user's own folder: `users_pytest(*options, tests=USERS_TESTS)`.
+
+    Each run has to leave nothing behind: no process, no lock, no temporary file.
+    """
+    locks, temporary = tmp_path / "locks", tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("ETHOSU_LOCKS", str(locks))
 
     def run(*options, tests=USERS_TESTS, python=sys.executable):
         (tmp_path / "test_mine.py").write_text(tests)
         done = subprocess.run(
             [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, options)],
             cwd=tmp_path,
+            env={**os.environ, "TMPDIR": str(temporary)},
             capture_output=True,
             text=True,
         )
+        assert not processes_with(os.fsencode(f"TMPDIR={temporary}"))
+        assert all(each.name.startswith("pytest-of-") for each in temporary.iterdir())
         return done.returncode, done.stdout + done.stderr
 
     run.folder = tmp_path
-    return run
+    yield run
+    assert not locks.exists() or not [*locks.iterdir()]
 
 
 @pytest.fixture
@@ -221,7 +243,6 @@ def test_hung_board_is_put_aside_and_told(users_pytest, machine):
     assert code == 1 and "1 failed, 1 error" in out, out
     assert f"no board is left: {machine.port}: soft reset: the board at" in out
     assert "boards that were put aside" in out
-    assert not any((users_pytest.folder / "locks").iterdir())
 
 
 def test_another_board_of_the_pool_takes_over(users_pytest, machine):
@@ -242,7 +263,6 @@ def test_unplugged_port_is_put_aside_and_told(users_pytest, machine, monkeypatch
     code, out = users_pytest("--port", machine.port, tests=tests)
     assert code == 1 and "1 failed, 1 error" in out, out
     assert f"no board is left: {machine.port}: " in out and "the link to" in out
-    assert not any((users_pytest.folder / "locks").iterdir())
 
 
 def test_locked_port_says_who_has_it(users_pytest, machine):
@@ -312,11 +332,28 @@ def test_each(board, number):
 """
 
 
+def number(name, default):
+    return int(os.environ.get(f"STRESS_{name}", default))
+
+
 @pytest.mark.slow
 def test_sixteen_boards_run_two_hundred_tests_ten_times(users_pytest):
-    for _ in range(10):
-        code, out = users_pytest("-n", "16", tests=MANY)
-        assert code == 0 and "200 passed" in out, out
+    """Of other size with STRESS_BOARDS, STRESS_TESTS and STRESS_ROUNDS."""
+    boards, tests = number("BOARDS", 16), number("TESTS", 200)
+    for _ in range(number("ROUNDS", 10)):
+        code, out = users_pytest("-n", boards, tests=MANY.replace("200", str(tests)))
+        assert code == 0 and f"{tests} passed" in out, out
+
+
+@pytest.mark.slow
+def test_boards_that_die_among_many_are_one_failure_each(users_pytest):
+    boards, tests = number("BOARDS", 16), number("TESTS", 200)
+    faults = f"    if number % 20 == 5: {KILLED}\n    if number % 40 == 19: {HUNG}\n"
+    broken = [each for each in range(tests) if each % 20 == 5 or each % 40 == 19]
+    many = MANY.replace("200", str(tests)).replace("    assert", f"{faults}    assert")
+    code, out = users_pytest("-n", boards, tests=many)
+    assert code == 1 and f"{len(broken)} failed, {tests - len(broken)} passed" in out, out
+    assert all(f"test_each[{each}]" in out for each in broken)
 
 
 def test_workers_take_a_port_each(users_pytest, machine):
