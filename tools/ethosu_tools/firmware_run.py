@@ -19,8 +19,8 @@ from .deadline import STEP_S, Deadline
 from .errors import BoardError, InputError
 
 TIMEOUT_S = 60.0
-# How firmware says on a UART that it is done, where a Fast Model would be told to stop. Firmware with
-# Arm's retargeting of the C library then sends one more byte, the exit code, and does so at once.
+# How firmware says on a UART that it is done, where a Fast Model would be told to stop. Firmware
+# with Arm's retargeting of the C library then sends one more byte, the exit code, at once.
 END = b"\x04"
 _CODE_S = 0.05
 # A symbol that only the firmware of this project has.
@@ -57,9 +57,11 @@ def run(
     """Run an image (ELF) from its reset on; semihosting sees the files of this folder.
 
     `npu` is another one than the board's. `until`: a text of the output that ends the run well, as
-    the character EOT always does (one byte after it is the exit code). `timeout`: seconds of the emulator's time. `arguments` are what
-    semihosting gives as the command line. `mode` of the CPU's data cache: see coherence.py.
-    BoardError: the time is over, or QEMU failed; it ends in what was printed last.
+    the character EOT always does (one byte after it is the exit code). `timeout`: seconds of the
+    emulator's time. `arguments` are what semihosting gives as the command line. `mode` of the CPU's
+    data cache: see coherence.py.
+    BoardError: the time is over, QEMU failed, or the firmware ended well without `until`; it says
+    what was printed last.
     """
     facts = boards.chosen(board)
     emulation = emulated(facts)
@@ -85,6 +87,8 @@ def run(
     code = output.exit_code if output.ended else process.returncode
     if code < 0 or (code and _complains(said)):
         raise BoardError(f"QEMU ended with {code}: {qemu.last_words(said)}")
+    if until and code == 0 and until not in output.text:
+        raise BoardError(f"the firmware ended without {until!r}; {_last(output)}")
     return Ended(code, output.text, said)
 
 
@@ -141,13 +145,14 @@ def _follow(
             if end:
                 output.exit_code = _code_after(process, after)
         elif deadline.expired() and process.poll() is None:
-            last = output.text[-_TAIL:].strip()
-            raise BoardError(
-                f"the firmware did not end within {timeout:g} s; it printed last: {last!r}"
-                if last
-                else f"the firmware printed nothing and did not end within {timeout:g} s"
-            )
+            raise BoardError(f"the firmware did not end within {timeout:g} s; {_last(output)}")
     return output
+
+
+def _last(output: _Output) -> str:
+    """What the firmware printed last, for an error."""
+    last = output.text[-_TAIL:].strip()
+    return f"it printed last: {last!r}" if last else "it printed nothing"
 
 
 def _code_after(process: "subprocess.Popen[bytes]", after: bytes) -> int:

@@ -44,10 +44,18 @@ def test_a_byte_after_eot_is_the_exit_code(ethosu, image):
     assert code == answer["exit_code"] == 9 and "\x04" not in answer["output"]
 
 
+@pytest.mark.parametrize("way", ["eot", "leave"])
+def test_an_end_without_the_awaited_text_is_an_error(ethosu, image, way):
+    words = "qemu", "--firmware", image, "--until", "all tests pass", "--argument"
+    code, _, err = ethosu(*words, way)
+    assert code == 5 and "ended without 'all tests pass'; it printed last: 'by UART" in err
+    assert ethosu(*words, "exit")[0] == 7, "its own exit code says more"
+
+
 def test_it_has_a_time_out(ethosu, image):
     words = "--argument", "silent", "--timeout", "0.5"
     code, _, err = ethosu("qemu", "--firmware", image, *words)
-    assert code == 5 and "printed nothing and did not end within 0.5 s" in err
+    assert code == 5 and "did not end within 0.5 s; it printed nothing" in err
     code, _, err = ethosu("qemu", "--firmware", image, "--until", "never", "--timeout", "nan")
     assert code == 2
 
@@ -68,7 +76,7 @@ def test_fixture(firmware_run, image):
     firmware_run = functools.partial(firmware_run, board="MPS3_AN547")
     done = firmware_run(image, arguments=["exit"])
     assert done.exit_code == 7 and "by UART" in done.output
-    with pytest.raises(BoardError, match="printed nothing"):
+    with pytest.raises(BoardError, match="it printed nothing"):
         firmware_run(image, arguments=["silent"], timeout=0.5)
 
 
