@@ -328,9 +328,12 @@ class Board(Closeable):
         with contextlib.suppress(OSError, TransportError):
             self._transport.exit_raw_repl()
         self._close_port()
-        self._unlock()
-        yield self.port
-        self._lock = Lock(self.port) if self._process is None else None
+        if self._lock is not None and self._lock.lends:
+            yield self._lock.port
+        else:
+            self._unlock()
+            yield self.port
+            self._lock = Lock(self.port) if self._process is None else None
         self._transport = self._open()
         self._enter(self._boot_timeout)
 
@@ -359,7 +362,7 @@ class Board(Closeable):
 
     def _open(self) -> Transport:
         try:
-            return Transport(self.port, self._deadline)
+            return Transport(self._lock.port if self._lock else self.port, self._deadline)
         except (TransportError, OSError, ValueError) as error:
             raise BoardLinkError(
                 f"{self.port} cannot be opened: there is no such port, or another program has it"

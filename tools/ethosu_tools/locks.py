@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+from . import labgrid_places
 from .closeable import Closeable
 from .errors import BoardLinkError, SetupError
 
@@ -42,20 +43,42 @@ class LockedError(BoardLinkError):
 
 
 class Lock(Closeable):
-    """Holds the lock of a port until it is closed, or until this process ends."""
+    """Holds the lock of a port until it is closed, or until this process ends.
+
+    `port` is what can be opened: the serial line of a labgrid's place, or what was given.
+    """
 
     def __init__(self, port: str) -> None:
         """LockedError when someone else has it."""
         self._path = _path(port)
+        # Was its last holder killed?
+        self._left_over = False
+        self._place: labgrid_places.Acquired | None = None
         self._file: int | None = self._take(port)
+        if labgrid_places.is_place(port):
+            self._place = self._acquire(port)
+        self.port = self._place.port if self._place else port
 
     def close(self) -> None:
         """Let others have it; safe to call again."""
+        place, self._place = self._place, None
         file, self._file = self._file, None
+        try:
+            if place is not None:
+                place.release()
+        finally:
+            self._unlock(file)
+
+    def _unlock(self, file: int | None) -> None:
         if file is not None:
             with contextlib.suppress(OSError):  # another host removed it
                 self._path.unlink()
             os.close(file)
+
+    @property
+    def lends(self) -> bool:
+        """Does another program need this lock, for as long as it has `port` open?"""
+        return self._place is not None
 
     def wanted(self) -> bool:
         """Does a worker of the same run wait for it?"""
@@ -68,6 +91,18 @@ class Lock(Closeable):
             path.unlink(missing_ok=True)
         return not free
 
+    def _acquire(self, port: str) -> labgrid_places.Acquired:
+        """Have a place of a labgrid, too, whose users know nothing of lock files."""
+        try:
+            place = labgrid_places.Acquired(port, self._left_over)
+        except BaseException:
+            self.close()
+            raise
+        if place.holder:
+            self.close()
+            raise LockedError(port, f"{place.holder}, says labgrid")
+        return place
+
     def _take(self, port: str) -> int:
         while True:
             file = _open(self._path)
@@ -79,6 +114,7 @@ class Lock(Closeable):
                 if os.fstat(file).st_ino == self._path.stat().st_ino:
                     break
             os.close(file)  # its last holder has just removed it
+        self._left_over = os.fstat(file).st_size > 0
         os.ftruncate(file, 0)
         os.pwrite(file, _self().encode(), 0)
         return file
@@ -102,7 +138,7 @@ def _self() -> str:
 def _path(port: str) -> Path:
     """The lock file of a port: a device is one of this host, and may have several names."""
     here = f"{socket.gethostname()}:{os.path.realpath(port)}"
-    name = port.lower() if "://" in port else here
+    name = port.lower() if "://" in port or labgrid_places.is_place(port) else here
     return _folder() / f"{quote(name, safe=':')}.lock"
 
 

@@ -12,17 +12,20 @@ A file of a pool is TOML, a table [[board]] for each:
     [[board]]
     port = "qemu"                        # an emulated one for each that wants it
     board = "MYBOARD"                    # a folder of boards/
+
+    [[board]]
+    port = "labgrid:camera=yes,rack=2"   # all places of a labgrid with these tags, or labgrid:NAME
 """
 
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from . import boards
+from . import boards, labgrid_places
 from .board import Board, open_board
 from .errors import BoardError, InputError
 from .files import read_whole
@@ -261,6 +264,22 @@ class Pool:
 
 def _list(npus: Sequence[str]) -> str:
     return ", ".join(npus) or "no NPU"
+
+
+def expanded(places: Sequence[Place]) -> list[Place]:
+    """These places, with those of a labgrid one by one: their tags are KEY=VALUE."""
+    return [each for place in places for each in _expanded(place)]
+
+
+def _expanded(place: Place) -> list[Place]:
+    if not labgrid_places.is_place(place.port):
+        return [place]
+    found = labgrid_places.expand(place.port)
+    name = place.name if len(found) == 1 else ""
+    return [
+        replace(place, port=port, name=name, tags=place.tags | set(map("=".join, tags.items())))
+        for port, tags in found.items()
+    ]
 
 
 def read(path: Path) -> list[Place]:

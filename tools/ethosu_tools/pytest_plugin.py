@@ -43,8 +43,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="PORT",
-        help="serial port or pyserial URL (socket://, rfc2217://) of a board, or qemu; several "
-        "make a pool (default: qemu)",
+        help="serial port or pyserial URL (socket://, rfc2217://) of a board, labgrid:PLACE or "
+        "labgrid:TAG=VALUE, or qemu; several make a pool (default: qemu)",
     )
     group.addoption(
         "--ethosu-pool", type=Path, metavar="TOML", help="file that lists boards, see pool.py"
@@ -118,15 +118,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _places(config: pytest.Config) -> "list[Place]":
     from .errors import ToolError
-    from .pool import Place, read
+    from .pool import Place, expanded, read
 
     file = config.getoption("--ethosu-pool")
     try:
         places = read(file) if file else []
+        places += [Place(port) for port in config.getoption("--ethosu-port")]
+        return expanded(places or [Place()])
     except ToolError as error:
         raise pytest.UsageError(str(error)) from None
-    places += [Place(port) for port in config.getoption("--ethosu-port")]
-    return places or [Place()]
 
 
 @pytest.hookimpl(wrapper=True)

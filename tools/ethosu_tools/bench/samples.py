@@ -43,7 +43,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     rates: dict[str, float] = {}
     expected: list[list[Array]] = []
     npu = str(description.npu)
-    with Machine(npu) as machine, Machine(npu) as served, _serve(served.port) as url:
+    with Machine(npu) as machine, Machine(npu) as served, serve(served.port) as url:
         places = {"sim": "sim", "qemu": "qemu", "pty": machine.port, "socket": url}
         places |= {args.on: args.on} if args.on else {}
         for name, where in places.items():
@@ -81,7 +81,7 @@ def _equal(found: list[list[Array]], expected: list[list[Array]]) -> bool:
 
 
 @contextlib.contextmanager
-def _serve(port: str) -> Iterator[str]:
+def serve(port: str) -> Iterator[str]:
     """Put a serial port onto the network, for one client at a time; yields its URL."""
     line = os.open(port, os.O_RDWR | os.O_NOCTTY)
     tty.setraw(line)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Places of a labgrid as ports: `labgrid:NAME`, and in a pool all places with tags.
+
+The coordinator is that of LG_COORDINATOR, as for labgrid's own programs. A place that its user has
+acquired by hand is used and stays acquired; any other is acquired for as long as it is open.
+client.py speaks to the coordinator: a program for a Python that has labgrid, which brings a
+pyserial of its own; LABGRID_PYTHON names it, if it is not this one.
+"""
+
+import functools
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .. import other_python
+from ..errors import BoardLinkError, InputError
+
+PREFIX = "labgrid:"
+VARIABLE = "LABGRID_PYTHON"
+_COORDINATOR = "LG_COORDINATOR"
+_CLIENT = Path(__file__).with_name("client.py")
+
+
+def is_place(port: str) -> bool:
+    """Does a port name places of a labgrid?"""
+    return port.startswith(PREFIX)
+
+
+def expand(port: str) -> dict[str, Mapping[str, str]]:
+    """Ports and tags of the places that `labgrid:NAME` or `labgrid:TAG=VALUE,...` names."""
+    words = port.removeprefix(PREFIX)
+    known = _places()
+    if "=" not in words:
+        found = [words] if words in known else []
+    else:
+        tags = dict(word.partition("=")[::2] for word in words.split(","))
+        found = [name for name in sorted(known) if tags.items() <= known[name].items()]
+    if not found:
+        has = "; ".join(
+            " ".join([name, *(f"{key}={value}" for key, value in sorted(known[name].items()))])
+            for name in sorted(known)
+        )
+        raise InputError(f"labgrid has no place {words!r}; it has {has or 'none'}")
+    return {PREFIX + name: known[name] for name in found}
+
+
+class Acquired:
+    """A place that is ours until `release`."""
+
+    def __init__(self, port: str, left_over: bool) -> None:
+        """`holder`: who else has it. `left_over`: a process of ours was killed that had it."""
+        self._place = port.removeprefix(PREFIX)
+        found = _ask("acquire", place=self._place)
+        self.holder: str | None = found.get("holder")
+        self.port: str = found.get("port", "")
+        self._by_us = self.holder is None and (left_over or not found["before"])
+
+    def release(self) -> None:
+        """Let others have it, unless its user acquired it by hand; safe to call again."""
+        by_us, self._by_us = self._by_us, False
+        if by_us:
+            _ask("release", place=self._place)
+
+
+@functools.cache
+def _places() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = _ask("places")
+    return found
+
+
+def _ask(work: str, **more: str) -> Any:
+    interpreter = os.environ.get(VARIABLE) or sys.executable
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as folder:
+        answer = Path(folder) / "answer"
+        asked = {
+            "work": work,
+            "coordinator": os.environ.get(_COORDINATOR, "127.0.0.1:20408"),
+            "answer": str(answer),
+            **more,
+        }
+        done = other_python.run(interpreter, _CLIENT, asked, Path(folder))
+        if done.returncode == 0 and answer.is_file():
+            return json.loads(answer.read_text())
+    other_python.require(interpreter, "import labgrid.remote.client", "labgrid", "labgrid")
+    raise BoardLinkError(other_python.reason(done))

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Speaks to labgrid's coordinator; run by the Python that has labgrid, see __init__.py.
+
+Imports nothing but labgrid. Reads its options as JSON from the first argument; its answer is JSON,
+in the file that the options name.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+from labgrid.remote.client import ClientSession
+from labgrid.remote.common import Place
+from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
+from labgrid.util.proxy import proxymanager
+
+# Resources that are a serial line, in the order in which one of them is taken.
+NETWORK, LOCAL = "NetworkSerialPort", "RawSerialPort"
+
+
+async def places(session: ClientSession, asked: dict[str, Any]) -> Any:
+    """Names and tags of all places."""
+    return {place.name: place.tags for place in session.places.values()}
+
+
+async def acquire(session: ClientSession, asked: dict[str, Any]) -> Any:
+    """Have a place: its serial line, and whether it was ours before; or who else has it."""
+    place = named(session, asked["place"])
+    me = f"{session.gethostname()}/{session.getuser()}"
+    before = place.acquired == me or me in place.allowed
+    if place.acquired and not before:
+        return {"holder": place.acquired}
+    if not before:
+        await session.stub.AcquirePlace(messages.AcquirePlaceRequest(placename=place.name))
+        await session.sync_with_coordinator()
+    try:
+        return {"port": serial_line(session, named(session, place.name)), "before": before}
+    except SystemExit:
+        if not before:
+            await free(session, place)
+        raise
+
+
+async def release(session: ClientSession, asked: dict[str, Any]) -> Any:
+    """Let others have a place."""
+    place = named(session, asked["place"])
+    if place.acquired == f"{session.gethostname()}/{session.getuser()}":
+        await free(session, place)
+    return {}
+
+
+async def free(session: ClientSession, place: Place) -> None:
+    """Release a place that is ours."""
+    request = messages.ReleasePlaceRequest(placename=place.name, fromuser=place.acquired)
+    await session.stub.ReleasePlace(request)
+    await session.sync_with_coordinator()
+
+
+def named(session: ClientSession, name: str) -> Place:
+    """The place of that name."""
+    if name not in session.places:
+        known = ", ".join(sorted(session.places)) or "none"
+        raise SystemExit(f"labgrid has no place {name!r}; it has {known}")
+    return session.places[name]
+
+
+def serial_line(session: ClientSession, place: Place) -> str:
+    """The port, or URL, of a place's serial line."""
+    found = session.get_target_resources(place)
+    lines = {entry.cls: entry.args for entry in found.values() if entry.cls in (NETWORK, LOCAL)}
+    if NETWORK in lines:
+        where = lines[NETWORK]
+        if where.get("protocol") == "raw":
+            return f"socket://{where['host']}:{where['port']}"
+        return f"rfc2217://{where['host']}:{where['port']}?ign_set_control"
+    if LOCAL in lines:
+        return str(lines[LOCAL]["port"])
+    has = ", ".join(entry.cls for entry in found.values()) or "nothing"
+    raise SystemExit(f"the place {place.name} has {has}, but no {NETWORK} or {LOCAL}")
+
+
+async def ask(asked: dict[str, Any]) -> Any:
+    """Connect to the coordinator, and do what is asked."""
+    work: dict[str, Callable[[ClientSession, dict[str, Any]], Awaitable[Any]]] = {
+        "places": places,
+        "acquire": acquire,
+        "release": release,
+    }
+    address = proxymanager.get_grpc_address(asked["coordinator"], default_port=20408)
+    session = ClientSession(address, asyncio.get_running_loop())
+    try:
+        await session.start()
+    except Exception as error:
+        reason = f"labgrid's coordinator at {asked['coordinator']} does not answer"
+        raise SystemExit(reason) from error
+    try:
+        return await work[asked["work"]](session, asked)
+    except grpc.aio.AioRpcError as error:
+        raise SystemExit(f"labgrid: {error.details()}") from error
+    finally:
+        session.stopping.set()
+        await session.stop()
+        await session.close()
+
+
+if __name__ == "__main__":
+    options = json.loads(sys.argv[1])
+    Path(options["answer"]).write_text(json.dumps(asyncio.run(ask(options))))
