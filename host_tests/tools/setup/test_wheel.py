@@ -4,9 +4,12 @@
 import hashlib
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -188,3 +191,43 @@ def test_type_checkers_know_the_modules(outside):
 
 def test_the_tree_of_paths_is_the_repo_here(repo):
     assert paths.root() == repo and paths.can_build()
+
+
+def test_the_container_file_names_what_there_is(repo):
+    text = (repo / "tools/setup/Containerfile").read_text()
+    (extras,) = re.findall(r"\$wheel\[(.*?)\]", text)
+    project = tomllib.loads((repo / "pyproject.toml").read_text())["project"]
+    assert set(extras.split(",")) <= project["optional-dependencies"].keys()
+    (packages,) = re.findall(r"--no-install-recommends (.*) \\", text)
+    known = (repo / "Makefile").read_text().split()
+    assert [name for name in packages.split() if name not in known] == []
+
+
+@pytest.mark.slow
+def test_the_container_file_builds_and_runs(wheel, repo, tmp_path):
+    """With buildah, and Debian's image (`buildah pull debian:12-slim`)."""
+    if shutil.which("buildah") is None:
+        pytest.skip("buildah is missing: apt-get install buildah")
+
+    def buildah(*words, check=True):
+        done = subprocess.run(["buildah", *map(str, words)], capture_output=True, text=True)
+        assert not check or done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.strip()
+
+    if not buildah("images", "--quiet", "--filter", "reference=debian:12-slim", check=False):
+        pytest.skip("the image debian:12-slim is missing: buildah pull debian:12-slim")
+    certificates = Path("/etc/ssl/certs/ca-certificates.crt")
+    mine = ["--isolation", "chroot", "--volume", f"{certificates.parent}:{certificates.parent}:ro"]
+    file = repo / "tools/setup/Containerfile"
+    shutil.copy(wheel, tmp_path)
+    name = f"ethosu-test-{os.getpid()}"
+    options = ["--pull-never", "--layers", "--env", f"PIP_CERT={certificates}", "-t", name]
+    buildah("bud", *mine, *options, "-f", file, tmp_path)
+    container = buildah("from", "--pull-never", f"localhost/{name}")
+    try:
+        run = ["run", *mine[:2], container, "--"]
+        assert "simulator" in buildah(*run, "ethosu", "doctor")
+        assert "detected okay_nabu" in buildah(*run, "ethosu", "demo", "-o", "/tmp/demo")
+    finally:
+        buildah("rm", container)
+        buildah("rmi", name)

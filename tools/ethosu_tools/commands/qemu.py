@@ -28,10 +28,12 @@ there without a copy. ETHOSU_QEMU names another QEMU than the one on PATH.
 
 Firmware that is not this project's (bare metal, Zephyr, ExecuTorch, another MicroPython) runs here:
 what it prints by its UART or by semihosting is this command's output, and the exit code of
-semihosting is this command's. It ends as well with the character EOT, or with the text of --until.
+semihosting is this command's. It ends as well with the character EOT (the byte after it is the exit
+code), or with the text of --until.
 With --console uart its UART is a serial port instead, as for a MicroPython that has a prompt there:
 
-    ethosu qemu --firmware tflm.elf --npu ethos-u55-256 --until "~~~ALL TESTS PASSED~~~"
+    ethosu qemu --firmware tflm.elf --npu ethos-u55-256
+    ethosu qemu --firmware zephyr.elf --until "PROJECT EXECUTION SUCCESSFUL"
     ethosu qemu --firmware runner.elf --argument=-m --argument=model.pte --timeout 300
     ethosu qemu --firmware micropython.elf --console uart
 
