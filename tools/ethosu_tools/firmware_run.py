@@ -85,7 +85,7 @@ def run(
                 process.kill()
         said = os.pread(log.fileno(), os.fstat(log.fileno()).st_size, 0).decode(errors="replace")
     code = output.exit_code if output.ended else process.returncode
-    if code < 0 or (code and _complains(said)):
+    if code < 0 or (code and not output.ended and _complains(said)):
         raise BoardError(f"QEMU ended with {code}: {qemu.last_words(said)}")
     if until and code == 0 and until not in output.text:
         raise BoardError(f"the firmware ended without {until!r}; {_last(output)}")
