@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .. import paths, vela
+from .. import boards, paths, vela
 from ..arrays import Array
 from ..errors import InputError
 from ..files import write_whole
@@ -33,6 +33,7 @@ with by hand.
     ethosu demo wakeword
     ethosu demo wakeword --model alexa hey_jarvis --voice en-gb
     ethosu demo wakeword --say "okay, now what?" --on sim
+    ethosu demo wakeword --board GROVE_VISION_AI_V2
     ethosu demo wakeword --wav recording.wav --on /dev/ttyACM0
 """
 
@@ -94,7 +95,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="qemu (an emulated board), sim (the NPU simulator in this process) or the serial port "
         "of a board (default: %(default)s)",
     )
-    vela.add_npu_option(parser, "the NPU to compile for (default: %(default)s)")
+    boards.add_option(parser, "the board of qemu, and whose NPU it is")
+    vela.add_npu_option(parser, "another NPU than the board's", default=None)
     parser.add_argument(
         "-o",
         "--output",
@@ -116,13 +118,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         {word.name: results.reference(word, sound.rows) for word in chosen} for sound in sounds
     ]
     folder = args.output or paths.work("demo")
+    board = boards.chosen(args.board)
+    npu = args.npu or board.npus[0]
     try:
-        rom = _fill(folder, chosen, args.npu, sounds, ui)
+        rom = _fill(folder, chosen, npu, sounds, ui)
     except OSError as error:
         raise InputError(f"{folder} cannot be filled: {error.strerror}") from error
     ui.note(f"opening {args.on}")
     found, counts = [], None
-    with open_stage(args.on, args.npu, rom) as stage:
+    with open_stage(args.on, npu, rom, board.name) as stage:
         for sound, reference in zip(sounds, expected, strict=True):
             lines = _listen(stage, chosen, sound, len(reference[chosen[0].name].raw), ui)
             found.append({word.name: results.gather(lines, word.name) for word in chosen})
@@ -135,7 +139,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "words": [
             {key: value for key, value in asdict(word).items() if key != "model"} for word in chosen
         ],
-        "npu": args.npu,
+        "board": board.name,
+        "npu": npu,
         "on": args.on,
         "rom": str(rom),
         "sounds": [
@@ -275,7 +280,11 @@ def _how_to_go_on(data: Mapping[str, Any]) -> list[str]:
     rom = _short(Path(data["rom"]))
     if data["on"] in ("qemu", "sim"):
         ethosu = _program("ethosu")
-        start = [f"    {ethosu} qemu --npu {data['npu']} --romfs {rom}", "It says its PORT; then"]
+        board = "" if data["board"] == boards.DEFAULT else f"--board {data['board']} "
+        start = [
+            f"    {ethosu} qemu {board}--npu {data['npu']} --romfs {rom}",
+            "It says its PORT; then",
+        ]
         port = "PORT"
     else:
         start = []

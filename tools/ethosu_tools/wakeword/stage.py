@@ -81,12 +81,15 @@ class PcModel:
 
 
 @contextlib.contextmanager
-def open_stage(where: str, npu: str, rom: Path) -> Iterator[Stage]:
-    """Open `where` (sim, qemu or a serial port), with the files of `rom` in its ROM."""
+def open_stage(where: str, npu: str, rom: Path, name: str | None = None) -> Iterator[Stage]:
+    """Open `where` (sim, qemu or a serial port), with the files of `rom` in its ROM.
+
+    `name` is that of the board that qemu emulates.
+    """
     if where == "sim":
         yield on_pc(lambda word: Simulation(rom / f"{word.name}.tflite", npu))
         return
-    with _board(where, npu, rom) as board:
+    with _board(where, npu, rom, name) as board:
         board.soft_reset()  # mounts what was deployed
         board.exec(IMPORTS)
         yield on_board(board)
@@ -160,8 +163,8 @@ def by_lines(say: Say) -> OnOutput:
     return take
 
 
-def _board(where: str, npu: str, rom: Path) -> Board:
+def _board(where: str, npu: str, rom: Path, name: str | None) -> Board:
     if where == "qemu":
-        return QemuBoard(qemu.Machine(npu, romfs=romfs.load_image(rom)))
+        return QemuBoard(qemu.Machine(npu, board=name, romfs=romfs.load_image(rom)))
     deploy(where, romfs.read_tree(rom))
     return Board(where)

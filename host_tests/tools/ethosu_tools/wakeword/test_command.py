@@ -26,11 +26,10 @@ def on_reference(monkeypatch, tmp_path):
     """The demo runs in a folder of its own, its models on the reference kernels."""
 
     @contextlib.contextmanager
-    def open_stage(where, npu, rom):
+    def open_stage(where, npu, rom, name):
         yield stage.on_pc(lambda word: contextlib.nullcontext(Oracle(word.model)))
 
-    monkeypatch.setenv("ETHOSU_SIM_LIBRARY", str(demo.paths.host_library()))
-    monkeypatch.setattr(demo.paths, "root", lambda: tmp_path)
+    monkeypatch.setattr(demo.paths, "work", lambda name: tmp_path / "build" / name)
     monkeypatch.setattr(demo, "open_stage", open_stage)
     return tmp_path
 
@@ -80,6 +79,7 @@ def test_json_has_the_documented_keys(on_reference, capsys):
     }
     assert data == {
         "words": [{"name": "alexa", "phrase": "alexa", "cutoff": 0.9, "window": 5}],
+        "board": "MPS3_AN547",
         "npu": "ethos-u55-256",
         "on": "qemu",
         "rom": str(on_reference / "build/demo/rom"),
@@ -118,6 +118,13 @@ def test_a_recording_is_heard_like_speech(on_reference, capsys):
     assert code == 0
     assert (sound["title"], sound["file"]) == ("My recording.wav", "my_recording.pcm")
     assert sound["words"]["okay_nabu"]["verdict"] == "detected okay_nabu at 1.9 s"
+
+
+def test_a_board_has_its_own_npu(on_reference, capsys):
+    words = ["--say", "alexa", "--model", "alexa", "--board", "GROVE_VISION_AI_V2"]
+    assert cli.main(["demo", "wakeword", *words]) == 0
+    expected = "qemu --board GROVE_VISION_AI_V2 --npu ethos-u55-64 --romfs"
+    assert expected in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("on_path", [True, False])
