@@ -106,13 +106,17 @@ def test_ctrl_c_at_each_call_leaves_the_npu_free(begin, work):
     "work", ["m.predict([x])", "asyncio.run(m.run([x]))", "asyncio.run(three())"]
 )
 def test_storm_of_ctrl_c(begin, work):
-    """The next call works, blocking or not, in the same event loop or in a new one."""
+    """The next call works, blocking or not, in the same event loop or in a new one.
+
+    No asyncio.gather(): Ctrl-C before its end lets the next loop raise a NameError in it.
+    """
     board, moments = begin(), random.Random(5)
     board.exec(
         "n = ethosu.Model('/m.tflite')\n"
         "async def go(model):\n"
         "    for _ in range(20): assert bytes((await model.run([x]))[0]) == golden\n"
-        "async def three(): await asyncio.gather(go(m), go(n), go(m))"
+        "async def three():\n"
+        "    for task in [asyncio.create_task(go(model)) for model in (m, n, m)]: await task"
     )
     for number in range(30):
         board.start(f"print('begun')\nwhile True: {work}")
