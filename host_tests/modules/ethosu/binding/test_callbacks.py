@@ -16,11 +16,11 @@ _LOST_HANDLE = "import _ethosu, micropython\nh = ethosu.reserve()\nh = None\nsee
 
 @pytest.fixture(scope="module")
 def large_state(tmp_path_factory):
-    """A model with 144 KB of state, which a load and reset() copy in several pieces."""
+    """A model with 96 KB of state, which a load and reset() copy in two pieces."""
     net, init = Net("large_state", 2), Graph("init")
     net.graph.operator("CALL_ONCE", [], [], "CallOnceOptions", initSubgraphIndex=1)
     x = net.input((1, 1, 64, 64))
-    x = net.conv(remember_from(init, net, x, "frames", past=36), 4, kernel=(1, 1))
+    x = net.conv(remember_from(init, net, x, "frames", past=24), 4, kernel=(1, 1))
     net.graph.outputs.append(x.tensor)
     path = tmp_path_factory.mktemp("models") / "large_state.tflite"
     path.write_bytes(write([net.graph, init], "random weights"))
