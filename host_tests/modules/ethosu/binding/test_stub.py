@@ -125,11 +125,13 @@ def test_every_event_can_be_counted(stub, face):
     assert len({face.eval(f"ethosu.{name}") for name in events}) == len(events) == len(counts)
 
 
-def test_the_stub_of_the_emulator(board, repo):
+def test_the_stub_of_the_emulator(board, repo, request):
+    board.exec("try: import emulator\nexcept ImportError: emulator = None")
+    if request.config.getoption("--ethosu-port") and board.eval("emulator is None"):
+        pytest.skip("this board has no module emulator")
     stub = ast.parse((repo / "firmware/emulator/emulator.pyi").read_text())
     names, bare = documented(stub.body)
     assert bare == set()
-    board.exec("import emulator")
     assert set(board.eval("dir(emulator)")) - INTERNAL == names
 
 
