@@ -46,6 +46,8 @@ void npu_level_again(void)
 
 void npu_start(void)
 {
+    struct npu_memory memories[NPU_MEMORIES] = {0};
+    uint32_t count = host_memories(memories, NPU_MEMORIES);
     for (unsigned i = 0; i < WEB_NPUS; i++) {
         struct NPU_REG *npu = &web_npus[i];
         const struct npu_bus bus = {.context = npu, .map = map, .irq = set_level};
@@ -54,6 +56,9 @@ void npu_start(void)
         config[size] = '\0';
         npu->sim = size != 0 ? npu_create(config, &bus) : NULL;
         npu->id = npu->sim != NULL;
+        if (npu->sim != NULL) {
+            npu_set_memories(npu->sim, memories, count);
+        }
     }
 }
 

@@ -15,6 +15,9 @@ class Reset {
 /** The cause that a board finds which was switched on. */
 const POWER_ON = 0;
 
+/** Bytes of struct npu_memory. */
+const MEMORY_BYTES = 32;
+
 /** Memories whose content outlives a reset. */
 const KEPT = ["_romfs", "_ramdisk"];
 
@@ -23,14 +26,17 @@ export class Board {
      * @param {WebAssembly.Module} module
      * @param {object} io  what differs between a page and node:
      *   read(bytes): fill a Uint8Array with input, its number; write(bytes): output, copied;
-     *   sleep(ms): return after this time, or when there is input
-     * @param {{npus: string[], romfs?: Uint8Array}} options  configs, "ethos-u55-128"; ROMFS image
+     *   sleep(ms): return after this time, or when there is input; and where there is a page
+     *   feed(source, bytes): fill with what it gives, its number; show(text): JSON for it
+     * @param {{npus: string[], romfs?: Uint8Array, memories?: object[]}} options  configs,
+     *   "ethos-u55-128"; ROMFS image; what NPUs are timed with, fields of struct npu_memory
      */
-    constructor(module, io, { npus, romfs }) {
+    constructor(module, io, { npus, romfs, memories = [] }) {
         this.module = module;
         this.io = io;
         this.npus = npus.map((name) => new TextEncoder().encode(name));
         this.romfs = romfs;
+        this.memories = memories;
         this.kept = null;
     }
 
@@ -54,12 +60,30 @@ export class Board {
                     this.bytes(at, size).set(name);
                     return name.length;
                 },
+                memories: (at, room) => this.giveMemories(at, room),
+                feed: (source, at, size) => this.io.feed?.(source, this.bytes(at, size)) ?? 0,
+                show: (at, size) => this.io.show?.(new TextDecoder().decode(this.bytes(at, size))),
                 reset: (why) => {
                     throw new Reset(why);
                 },
                 reset_cause: () => cause,
             },
         };
+    }
+
+    /** Write them as struct npu_memory; none has an address. */
+    giveMemories(at, room) {
+        const count = Math.min(this.memories.length, room);
+        const view = new DataView(this.memory.buffer, at);
+        this.memories.slice(0, count).forEach((memory, i) => {
+            const place = MEMORY_BYTES * i + 16;
+            view.setUint32(place, memory.millibytes, true);
+            view.setUint16(place + 4, memory.read_latency, true);
+            view.setUint16(place + 6, memory.write_latency, true);
+            view.setUint16(place + 8, memory.burst, true);
+            view.setUint8(place + 10, memory.regions);
+        });
+        return count;
     }
 
     area(name) {
