@@ -27,7 +27,8 @@ AREAS := \
     runtime:sim-host-variants+firmware+plugin:modules/ethosu/runtime \
     sim:sim-variants+sim-host-variants:tools/npu_sim+tools/sim_host \
     tools:build+accel+board-images+examples:tools/ethosu_tools+tools/setup \
-    tree:setup:tree
+    tree:setup:tree \
+    web:web:tools/web
 
 # `make campaign-X` tries hostile inputs and faults, `make nightly` runs them all.
 # X : what make builds first : RUNS of a night. What is for 32 or 64 bits only, or has sanitizers,
@@ -74,6 +75,9 @@ DEBIAN_PACKAGES := \
     xz-utils \
     $(if $(filter x86_64,$(shell uname -m)),g++-multilib)
 
+# command:package, for the page; a node that is no Debian package brings its own npm.
+WEB_PACKAGES := emcc:emscripten node:nodejs npm:npm chromium:chromium
+
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -112,7 +116,7 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help examples web wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
+.PHONY: help examples web page wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
     docs demo test test-all test-linux nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
@@ -136,6 +140,15 @@ $(STAMPS)/debian: Makefile tools/setup/debian.sh
 	$(call say,Debian packages)
 ifeq ($(DEBIAN),yes)
 	@tools/setup/debian.sh $(DEBIAN_PACKAGES)
+endif
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/debian-web: Makefile tools/setup/debian.sh
+	$(call say,Debian packages for the page)
+ifeq ($(DEBIAN),yes)
+	@missing=; for row in $(WEB_PACKAGES); do \
+	    command -v $${row%:*} >/dev/null || missing="$$missing $${row#*:}"; \
+	done; [ -z "$$missing" ] || tools/setup/debian.sh $$missing
 endif
 	@mkdir -p $(@D) && touch $@
 
@@ -235,13 +248,15 @@ $(STAMPS)/examples: $(wildcard modules/ethosu/examples/*.py) tools/ethosu_tools/
 	done && $(abspath $(BIN))/ethosu compile models/small_cnn.tflite -o proven.tflite --selftest --quiet >/dev/null
 	@rm -r $(BUILD)/examples/models && touch $@
 
-web: setup ## Make the page with a board and Vela in it, as static files in build/web
-ifeq ($(DEBIAN),yes)
-	@command -v emcc >/dev/null && command -v node >/dev/null || tools/setup/debian.sh emscripten nodejs
-	@command -v npm >/dev/null || tools/setup/debian.sh npm
-endif
+web: setup $(STAMPS)/debian-web ## Make the page with a board and Vela in it, as static files in build/web
 	$(call say,page)
 	@$(SUBMAKE) -C tools/web $(call progress,page) \
+	    $(call or_say,the page could not be built; the lines above say why.)
+
+# For tests: Vela as WebAssembly takes longer than the rest, so only `make web` builds it.
+page: setup $(STAMPS)/debian-web
+	$(call say,page without Vela)
+	@$(SUBMAKE) -C tools/web page $(call progress,page) \
 	    $(call or_say,the page could not be built; the lines above say why.)
 
 wheel: build accel board-images examples ## Make the wheel of the tools, with all that they need, in build/wheel
@@ -286,7 +301,7 @@ demo: build ## Speak a wake word to an emulated board
 	@$(BIN)/ethosu demo wakeword
 
 test: build ## Run the tests, but for the larger sweeps
-	@$(SUBMAKE) sim-variants sim-host-variants fuzzers firmware-variants board-images accel examples
+	@$(SUBMAKE) sim-variants sim-host-variants fuzzers firmware-variants board-images accel examples page
 	$(call say,tests)
 	@$(PYTEST) $(QUICK) $(TESTS)
 

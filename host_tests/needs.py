@@ -18,10 +18,10 @@ def missing(reason: str) -> NoReturn:
 
 
 def web() -> None:
-    """Skip the test where `make web` was not run: nothing of `make test` builds the page."""
+    """Skip the test where the board WEB was not built."""
     if shutil.which("node") is None:
-        pytest.skip("node is missing: apt-get install nodejs")
+        missing("node is missing: apt-get install nodejs")
     try:
         paths.web_image()
     except SetupError as error:
-        pytest.skip(str(error))
+        missing(str(error))

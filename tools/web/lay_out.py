@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Lays the page out as static files: `lay_out.py PARTS ETHOSU_WASM OUTPUT`.
 
-PARTS has vela/vela.wasm and node_modules. Says what each file has, as it is and compressed.
+PARTS has node_modules, and vela/vela.wasm or not. Says what each file has, as it is and compressed.
 """
 
 import gzip
 import json
+import re
 import shutil
 import subprocess
 import sys
 import tomllib
+import wave
 from pathlib import Path
+from typing import NamedTuple
 
-import pymicro_wakeword
+from ethosu_tools import objects
+from ethosu_tools.wakeword import speech, words
 
 HERE = Path(__file__).parent
 BOARD_JS = HERE.parents[1] / "boards/WEB/js/board.mjs"
@@ -23,12 +27,24 @@ NPM_FILES = (
 )
 # Only for node.
 NOT_IN_PAGE = ("vela_node.mjs",)
+
+
+class Example(NamedTuple):
+    """A model, and what the page offers with it."""
+
+    name: str
+    text: str
+    script: str
+    recording: str = ""  # what is said
+    picture: str = ""
+
+
 EXAMPLES = (
-    ("small_cnn.tflite", "a small image classifier: 16 x 16 pixels, 10 classes"),
-    ("small_streaming.tflite", "a wake-word model in miniature, which keeps state"),
-    ("okay_nabu.tflite", "the wake word “okay nabu”, a real streaming model"),
-    ("hey_jarvis.tflite", "the wake word “hey jarvis”"),
-    ("mobilenet_v2.tflite", "MobileNetV2 1.0 for 224 x 224 images, of random weights"),
+    Example("okay_nabu", "the wake word “okay nabu”", "wake_word", recording="okay nabu"),
+    Example("hey_jarvis", "the wake word “hey jarvis”", "wake_word", recording="hey jarvis"),
+    Example("discs", "finds red and green discs in a picture", "objects", picture="discs"),
+    Example("small_cnn", "an image classifier of random weights, 16 x 16", "classify"),
+    Example("mobilenet_v2", "MobileNetV2, 224 x 224, of random weights", "classify"),
 )
 
 
@@ -38,24 +54,61 @@ def make_examples(models: Path) -> None:
     command = [sys.executable, "-m", "ethosu_tools.make_model", str(models)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     subprocess.run([*command, "mobilenet_v2"], check=True, stdout=subprocess.DEVNULL)
-    words = Path(pymicro_wakeword.__file__).parent / "models"
-    for name in ("okay_nabu.tflite", "hey_jarvis.tflite"):
-        shutil.copy(words / name, models)
+    for name in ("okay_nabu", "hey_jarvis"):
+        shutil.copy(words.load(name).model, models / f"{name}.tflite")
+    (models / "discs.tflite").write_bytes(objects.discs_model())
+
+
+def script_of(example: Example) -> str:
+    """The example's program, for its model."""
+    text = (HERE / "examples" / f"{example.script}.py").read_text()
+    text = text.partition("\n")[2]  # without the line on the licence
+    if example.script == "wake_word":
+        word = words.load(example.name)
+        facts = f'"{word.name}", {word.cutoff}, {word.window}\n'
+        text = re.sub(r"(?<=^NAME, CUTOFF, WINDOW = ).*\n", facts, text, flags=re.MULTILINE)
+    return re.sub(r"(?<=^NAME = ).*", f'"{example.name}"', text, flags=re.MULTILINE)
+
+
+def write_wav(text: str, file: Path) -> None:
+    """A recording of what espeak-ng says."""
+    with wave.open(str(file), "wb") as sound:
+        sound.setparams((1, 2, speech.RATE, 0, "NONE", ""))
+        sound.writeframes(speech.say(text, "en-us").astype("<i2").tobytes())
+
+
+def lay_out_examples(models: Path, page: Path) -> None:
+    """Models, programs, recordings and pictures, and the list of them."""
+    make_examples(models)
+    folder = page / "examples"
+    folder.mkdir()
+    rows = []
+    for example in EXAMPLES:
+        row = {"name": example.name, "text": example.text, "script": script_of(example)}
+        shutil.copy(models / f"{example.name}.tflite", folder)
+        if example.recording:
+            row["recording"] = f"{example.name}.wav"
+            write_wav(example.recording, folder / row["recording"])
+        if example.picture:
+            row["picture"] = f"{example.name}.png"
+            (folder / row["picture"]).write_bytes(objects.png(objects.discs_picture()))
+        rows.append(row)
+    (page / "examples.json").write_text(json.dumps(rows))
 
 
 def lay_out_licences(parts: Path, folder: Path) -> None:
     """The licences of all that the page is made of, as they ask for."""
     root = HERE.parents[1]
     pins = tomllib.loads((root / "firmware/micropython.toml").read_text())
-    (vela,) = (parts / "vela").glob("ethos_u_vela-*/LICENSE.txt")
     sources = {
         "micropython-ethosu": root / "LICENSE",
         "micropython": root / "build/micropython" / pins["default"] / "LICENSE",
-        "ethos-u-vela": vela,
-        "ethos-u-vela-third-party": vela.with_name("THIRDPARTY.md"),
         "xterm": parts / "node_modules/@xterm/xterm/LICENSE",
         "xterm-addon-fit": parts / "node_modules/@xterm/addon-fit/LICENSE",
     }
+    for vela in (parts / "vela").glob("ethos_u_vela-*/LICENSE.txt"):
+        sources["ethos-u-vela"] = vela
+        sources["ethos-u-vela-third-party"] = vela.with_name("THIRDPARTY.md")
     folder.mkdir()
     for name, file in sources.items():
         shutil.copy(file, folder / f"{name}.txt")
@@ -76,16 +129,12 @@ def main() -> None:
     new = output.with_name(output.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     shutil.copytree(HERE / "page", new, ignore=shutil.ignore_patterns(*NOT_IN_PAGE))
-    make_examples(parts / "models")
+    lay_out_examples(parts / "models", new)
     settings = parts / "settings.json"
     small = parts / "models" / "small_cnn.tflite"
     subprocess.run([sys.executable, str(HERE / "settings.py"), small, settings], check=True)
-    (new / "examples").mkdir()
-    for name, _ in EXAMPLES:
-        shutil.copy(parts / "models" / name, new / "examples")
-    rows = [{"name": name, "text": text} for name, text in EXAMPLES]
-    (new / "examples.json").write_text(json.dumps(rows))
-    for file in (board, BOARD_JS, settings, parts / "vela/vela.wasm"):
+    vela = parts / "vela/vela.wasm"
+    for file in (board, BOARD_JS, settings, *([vela] if vela.exists() else [])):
         shutil.copy(file, new)
     for name in NPM_FILES:
         shutil.copy(parts / "node_modules" / name, new)

@@ -4,7 +4,10 @@
     {"vela_version": "5.2.0",
      "texts": [configuration text],
      "targets": [{"npu", "board": title or null, "system_config", "memory_mode", "standard",
-                  "accelerator", "head", "text": index of texts, "options"}]}
+                  "accelerator", "head", "text": index of texts, "options"}],
+     "systems": [{"name", "title", "npu", "mhz", "weights", "checked", "external",
+                  "memories": [struct npu_memory]}],
+     "interval": {"short_ms", "short_error", "error"}}
 
 The configuration of a target is its head with its text behind it; `standard` marks what `ethosu
 compile` takes when nothing but the NPU is named. Vela's own command line runs here, up to the call
@@ -24,6 +27,8 @@ from typing import Any
 from ethosu.vela import vela as vela_command
 from ethosu_tools import boards, vela
 from ethosu_tools.boards import VelaFacts
+from ethosu_tools.estimate import latency, systems
+from ethosu_tools.estimate.systems import System
 from ethosu_tools.vela import Target
 
 # Where the text begins that is the same for all targets of a configuration file.
@@ -68,6 +73,22 @@ def combinations() -> Iterator[tuple[str, Target, VelaFacts | None, str | None, 
                 yield npu, target, board.vela, board.title, True
 
 
+def timed(system: System) -> dict[str, Any]:
+    """A system that `ethosu estimate` knows, for a simulator that counts its cycles."""
+    fields = ("millibytes", "read_latency", "write_latency", "burst", "regions")
+    rows = [memory.for_simulator(regions) for memory, regions in system.memories]
+    return {
+        "name": system.name,
+        "title": system.title,
+        "npu": system.npu,
+        "mhz": system.clock_hz / 1e6,
+        "weights": system.weights.name,
+        "checked": system.checked,
+        "external": any(memory.external for memory, _ in system.memories),
+        "memories": [{field: getattr(row, field) for field in fields} for row in rows],
+    }
+
+
 def main() -> None:
     """Record all, and write the file."""
     model, output = Path(sys.argv[1]), Path(sys.argv[2])
@@ -96,9 +117,19 @@ def main() -> None:
                 "options": options,
             }
         )
-    output.write_text(
-        json.dumps({"vela_version": version("ethos-u-vela"), "texts": texts, "targets": targets})
-    )
+    interval = {
+        "short_ms": latency.SHORT_MS,
+        "short_error": latency.SHORT_ERROR,
+        "error": latency.ERROR,
+    }
+    found = {
+        "vela_version": version("ethos-u-vela"),
+        "texts": texts,
+        "targets": targets,
+        "systems": [timed(system) for system in systems.every()],
+        "interval": interval,
+    }
+    output.write_text(json.dumps(found))
 
 
 if __name__ == "__main__":

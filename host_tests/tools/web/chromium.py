@@ -33,7 +33,8 @@ def _above(descriptor: int) -> int:
 class Page:
     """One page; `messages` are the errors and warnings of its console, `requests` its addresses."""
 
-    def __init__(self) -> None:
+    def __init__(self, *more: str) -> None:
+        """Start it, with more options than those that each test needs."""
         # Processes of Chromium may write there for a moment after it ended.
         self._folder = tempfile.TemporaryDirectory(
             prefix="ethosu-chromium-", ignore_cleanup_errors=True
@@ -48,6 +49,7 @@ class Page:
             "--disable-background-networking",
             "--remote-debugging-pipe",
             f"--user-data-dir={self._folder.name}",
+            *more,
         ]
         # The protocol is on descriptors 3 and 4.
         script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
@@ -110,6 +112,10 @@ class Page:
         elif event == "Network.requestWillBeSent":
             self.requests.append(values["request"]["url"])
 
+    def begin_with(self, code: str) -> None:
+        """Run this JavaScript at the beginning of each document."""
+        self.call("Page.addScriptToEvaluateOnNewDocument", source=code)
+
     def open(self, address: str) -> None:
         """Go there."""
         self.call("Page.navigate", url=address)
@@ -117,7 +123,11 @@ class Page:
     def evaluate(self, expression: str) -> Any:
         """The value of an expression of JavaScript in the page."""
         result = self.call(
-            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
+            "Runtime.evaluate",
+            expression=expression,
+            awaitPromise=True,
+            returnByValue=True,
+            userGesture=True,
         )
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
@@ -140,10 +150,11 @@ class Page:
         )
         return str(self.evaluate(lines))
 
-    def wait_for_screen(self, text: str, timeout: float = 240) -> None:
-        """Wait until this is in the terminal."""
+    def wait_for_screen(self, text: str, timeout: float = 240, wrong: str | None = None) -> None:
+        """Wait until this is in the terminal; `wrong` must not be there before."""
         deadline = time.monotonic() + timeout
-        while text not in self.screen():
+        while text not in (screen := self.screen()):
+            assert not wrong or wrong not in screen, screen
             assert time.monotonic() < deadline, f"never came: {text!r} in {self.screen()!r}"
             time.sleep(0.1)
 

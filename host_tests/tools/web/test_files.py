@@ -10,7 +10,6 @@ import pytest
 from ethosu_tools import paths, romfs, tflite
 from ethosu_tools.tflite.metadata import get
 
-pytestmark = pytest.mark.slow
 PAGE = paths.root() / "tools/web/page"
 
 

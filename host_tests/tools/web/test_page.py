@@ -1,49 +1,57 @@
 # SPDX-License-Identifier: MIT
 """The page of `make web` in a headless Chromium, from a plain server of static files."""
 
-import functools
-import http.server
+import contextlib
 import json
-import threading
 import time
 
 import needs
 import pytest
-from ethosu_tools import paths
+from ethosu_tools import objects, paths, tflite
+from ethosu_tools.estimate import latency, systems
 from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.tflite.writer import Graph, write
+from ethosu_tools.wakeword import words
 
 from .chromium import Page, find
+from .serve import serve
 
-pytestmark = pytest.mark.slow
+# Vela as WebAssembly takes more time to build than `make test` has for it: `make web` does.
+with_vela = pytest.mark.slow
 PROMPT = (
     "globalThis.ethosuTerminal && ethosuTerminal.buffer.active.getLine("
     "ethosuTerminal.buffer.active.baseY + ethosuTerminal.buffer.active.cursorY)"
     ".translateToString(true).trimEnd() === '>>>'"
 )
 STATUS = "document.getElementById('status').textContent"
+ALERT = "document.getElementById('alert').textContent"
 EQUAL = "It runs, and every bit equals the CPU kernels."
+RUNS = "It runs."
+FOLDER = paths.root() / "build/web"
 
 
-class _Handler(http.server.SimpleHTTPRequestHandler):
-    """Sets no headers but what such a server always sets."""
+@pytest.fixture
+def ready(compiled, tmp_path):
+    """Compiles a model as a file of the same name."""
+    folder = tmp_path / "compiled"
+    folder.mkdir()
 
-    def log_message(self, *_):
-        pass
+    def compile_here(source):
+        (folder / source.name).write_bytes(compiled(source).read_bytes())
+        return folder / source.name
+
+    return compile_here
 
 
 @pytest.fixture
 def server():
     needs.web()
-    folder = paths.root() / "build/web"
-    if not (folder / "index.html").is_file():
-        pytest.skip("the page is not there; build it with: make web")
+    if not (FOLDER / "index.html").is_file():
+        needs.missing("the page is not there; build it with: make page")
     if find() is None:
-        pytest.skip("chromium is missing: apt-get install chromium")
-    handler = functools.partial(_Handler, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
+        needs.missing("chromium is missing: apt-get install chromium")
+    with serve(FOLDER) as made:
         yield made
-        made.shutdown()
 
 
 @pytest.fixture
@@ -51,10 +59,10 @@ def address(server):
     return f"http://localhost:{server.server_port}/"
 
 
-@pytest.fixture
-def page(address):
-    made = Page()
-    try:
+@contextlib.contextmanager
+def opened(address, *options):
+    """The page, with its prompt."""
+    with contextlib.closing(Page(*options)) as made:
         made.look(1400, 1000, "light")
         start = time.monotonic()
         made.open(address)
@@ -63,36 +71,63 @@ def page(address):
         yield made
         assert made.messages == []
         assert all(request.startswith((address, "blob:", "data:")) for request in made.requests)
-    finally:
-        made.close()
+
+
+@pytest.fixture
+def page(address):
+    with opened(address) as made:
+        yield made
 
 
 def choose(page, path):
     start = time.monotonic()
-    page.evaluate("delete document.body.dataset.done")
+    page.evaluate("delete document.body.dataset.done, delete document.body.dataset.timed")
     page.choose_file("#file", path)
     page.wait_for("document.body.dataset.done")
     print(f"from drop to result: {time.monotonic() - start:.2f} s")
     return page.evaluate(STATUS)
 
 
-def test_model_is_compiled_run_and_scripted(page, small_models, tmp_path):
+def type_line(page, text):
+    page.evaluate("ethosuTerminal.focus()")
+    page.press(f"{text}\r")
+
+
+def click(page, name):
+    page.evaluate(f"document.getElementById('{name}').click()")
+
+
+def run_program(page, example):
+    """Run the program of an example."""
+    rows = json.loads((FOLDER / "examples.json").read_text())
+    (program,) = (row["script"] for row in rows if row["name"] == example)
+    page.evaluate(f"document.getElementById('script').value = {json.dumps(program)}")
+    click(page, "run")
+    page.wait_for_screen("(Ctrl-C ends it)", wrong="Traceback")
+
+
+@with_vela
+def test_model_is_compiled_and_equals_the_cpu_kernels(page, small_models):
     assert choose(page, small_models["small_cnn"]) == EQUAL
     page.wait_for_screen("<Model ethos-u55-128: 1 inputs, 1 outputs")
     assert "Vela 5." in page.screen()
-    page.evaluate("ethosuTerminal.focus()")
-    page.press("y = m.predict([bytearray(768)])[0]; print('sum', len(y), max(y) >= min(y))\r")
+
+
+def test_model_is_run_and_scripted(page, small_models, ready):
+    model = ready(small_models["small_cnn"])
+    assert choose(page, model) == RUNS
+    page.wait_for_screen("<Model ethos-u55-128: 1 inputs, 1 outputs")
+    type_line(page, "y = m.predict([bytearray(768)])[0]; print('sum', len(y), max(y) >= min(y))")
     page.wait_for_screen("\nsum 10 True\n")
-    page.press("while True: m.predict([bytearray(768)])\r\r")
+    type_line(page, "while True: m.predict([bytearray(768)])\r")
     page.wait_for_screen("while True: m.predict([bytearray(768)])\n... \n")
-    page.evaluate("document.getElementById('interrupt').click()")
+    click(page, "interrupt")
     page.wait_for_screen("KeyboardInterrupt: \n>>> ")
-    page.press("kept = 1\r")
-    page.evaluate("document.getElementById('reset').click()")
+    type_line(page, "kept = 1")
+    click(page, "reset")
     page.wait_for_screen("soft reboot")
-    page.evaluate("ethosuTerminal.focus()")
     page.wait_for(PROMPT)
-    page.press("'kept' in globals()\r")
+    type_line(page, "'kept' in globals()")
     page.wait_for_screen("\nFalse\n")
     for width in (400, 1400):
         for scheme in ("light", "dark"):
@@ -103,6 +138,128 @@ def test_model_is_compiled_run_and_scripted(page, small_models, tmp_path):
             page.screenshot(paths.work("web_parts") / f"page-{width}-{scheme}.png")
 
 
+def test_latency_is_what_ethosu_estimate_says(page, small_models, ready):
+    model = ready(small_models["small_cnn"])
+    assert choose(page, model) == RUNS
+    page.wait_for("document.body.dataset.timed")
+    rows = page.evaluate(
+        "[...document.querySelectorAll('#latency tbody tr')].map("
+        "row => [row.cells[0].textContent, row.cells[1].textContent, row.dataset.cycles])"
+    )
+    known = {(each.name, each.weights.name): each for each in systems.every()}
+    found = {(name, place): int(cycles) for name, place, cycles in rows}
+    assert len(found) == len(rows) >= 6
+    told = {where: latency.estimate(model, known[where]).cycles for where in found}
+    assert found == told
+
+
+def test_arena_has_each_tensor_that_is_in_it(page, tmp_path, ready):
+    source = tmp_path / "float_ends.tflite"
+    source.write_bytes(MODELS["float_ends"].make())
+    assert choose(page, ready(source)) == RUNS
+    names = page.evaluate(
+        "[...document.querySelectorAll('#arena .block')].map(each => each.textContent)"
+    )
+    ends = tflite.describe(source)
+    for tensor in (*ends.inputs, *ends.outputs):
+        assert any(name.startswith(f"{tensor.name}: ") for name in names), names
+
+
+def test_wake_word_is_heard_in_a_recording(page, ready):
+    assert choose(page, ready(words.load("okay_nabu").model)) == RUNS
+    run_program(page, "okay_nabu")
+    page.choose_file("#sound-file", FOLDER / "examples/okay_nabu.wav")
+    page.wait_for("document.getElementById('said').textContent.startsWith('Heard okay_nabu at ')")
+    assert "the limit is 0." in page.evaluate("document.getElementById('level-text').textContent")
+
+
+def test_wake_word_is_heard_by_the_microphone(address, ready):
+    options = (
+        "--use-fake-device-for-media-stream",
+        "--use-fake-ui-for-media-stream",
+        f"--use-file-for-fake-audio-capture={FOLDER / 'examples/okay_nabu.wav'}",
+    )
+    with opened(address, *options) as page:
+        assert choose(page, ready(words.load("okay_nabu").model)) == RUNS
+        run_program(page, "okay_nabu")
+        click(page, "microphone")  # Chromium plays the file again and again
+        heard = "document.getElementById('said').textContent.startsWith('Heard okay_nabu at ')"
+        page.wait_for(heard)
+        click(page, "microphone")
+        page.wait_for("document.getElementById('microphone').ariaPressed === 'false'")
+
+
+def test_objects_of_a_picture_and_of_the_camera(address, tmp_path, ready):
+    source = tmp_path / "discs.tflite"
+    source.write_bytes(objects.discs_model())
+    options = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
+    labels = (
+        "[...document.querySelectorAll('#scores li')].map(e => e.textContent.split(':')[0]).sort()"
+    )
+    with opened(address, *options) as page:
+        assert choose(page, ready(source)) == RUNS
+        run_program(page, "discs")
+        page.choose_file("#picture-file", FOLDER / "examples/discs.png")
+        page.wait_for("document.querySelectorAll('#scores li').length")
+        assert page.evaluate(labels) == sorted(label for label, *_ in objects.DISCS)
+        page.screenshot(paths.work("web_parts") / "page-objects.png")
+        click(page, "camera")  # Chromium's shows a green picture
+        page.wait_for(f"{labels}.length && {labels}.every(label => label === 'green')")
+
+
+def test_what_is_missing_is_said(page):
+    """No microphone, no sound, no picture: a sentence each."""
+    click(page, "microphone")
+    page.wait_for(f"{ALERT}.includes('microphone')")
+    for kind, what in (("sound", "sound file"), ("picture", "picture")):
+        page.choose_file(f"#{kind}-file", FOLDER / "style.css")
+        page.wait_for(f"{ALERT} === 'This is no {what} that the browser reads.'")
+    type_line(page, "import browser; browser.show('no JSON')")
+    page.wait_for(f"{ALERT} === 'browser.show() got no JSON: no JSON'")
+    type_line(page, "browser.show('[1]'); print(6 * 7)")
+    page.wait_for(f"{ALERT}.startsWith('browser.show() takes level')")
+    page.wait_for_screen("\n42\n")
+
+
+def test_a_link_carries_the_program(page, address):
+    program = "# ä & ü\nprint('from the link', 6 * 7)\n"
+    page.evaluate(f"document.getElementById('script').value = {json.dumps(program)}")
+    click(page, "link")
+    page.wait_for("document.getElementById('link-said').textContent")
+    link = page.evaluate("location.href")
+    page.open("about:blank")
+    page.open(link)
+    page.wait_for("!!globalThis.ethosuTerminal")
+    page.wait_for_screen("from the link 42")
+    assert page.evaluate("document.getElementById('script').value") == program
+    assert all("from" not in request for request in page.requests)
+
+
+@with_vela
+def test_a_link_carries_example_and_program(page, address):
+    page.open("about:blank")
+    page.open(f"{address}#example=okay_nabu&npu=ethos-u85-256&script=print(6*7)")
+    page.wait_for("document.body && document.body.dataset.done")
+    assert page.evaluate(STATUS) == EQUAL
+    page.wait_for_screen("\n42\n")
+
+
+@with_vela
+@pytest.mark.parametrize("name", ["okay_nabu", "hey_jarvis", "discs", "small_cnn", "mobilenet_v2"])
+def test_each_example_runs(page, address, name):
+    page.open("about:blank")
+    page.open(f"{address}#example={name}")
+    page.wait_for("document.body && document.body.dataset.done")
+    assert page.evaluate(STATUS) == EQUAL
+    page.wait_for_screen("(Ctrl-C ends it)")
+    ready = "document.querySelector('#recording:not([hidden]), #picture:not([hidden])')"
+    if page.evaluate(f"!!{ready}"):
+        page.evaluate(f"{ready}.click()")
+        page.wait_for("document.querySelector('#said').textContent || "
+            "document.querySelectorAll('#scores li').length")  # fmt: skip
+
+
+@with_vela
 @pytest.mark.parametrize("npu", ["ethos-u65-512", "ethos-u85-256"])
 def test_other_npu(page, small_models, npu):
     page.evaluate(
@@ -115,6 +272,7 @@ def test_other_npu(page, small_models, npu):
     page.wait_for_screen(f"<Model {npu}:")
 
 
+@with_vela
 @pytest.mark.parametrize(
     "name, on_cpu",
     [
@@ -137,13 +295,14 @@ def test_operators_on_the_cpu(page, tmp_path, name, on_cpu):
     assert on_cpu in figures.partition("Left to the CPU")[2]
 
 
-def test_what_was_used_works_without_a_network(page, server, address, small_models):
-    assert choose(page, small_models["small_cnn"]) == EQUAL
+def test_what_was_used_works_without_a_network(page, server, address, small_models, ready):
+    model = ready(small_models["small_cnn"])
+    assert choose(page, model) == RUNS
     server.shutdown()
     server.server_close()
     page.open(address)
     page.wait_for(f"document.body && !document.body.dataset.done && {PROMPT}")
-    assert choose(page, small_models["small_streaming"]) == EQUAL
+    assert choose(page, model) == RUNS
 
 
 def test_each_control_has_a_name(page):
@@ -163,8 +322,8 @@ def test_the_keyboard_leaves_the_prompt(page):
     assert not page.evaluate(inside)
 
 
-def test_a_new_board_has_the_files(page, small_models):
-    assert choose(page, small_models["small_cnn"]) == EQUAL
+def test_a_new_board_has_the_files(page, small_models, ready):
+    assert choose(page, ready(small_models["small_cnn"])) == RUNS
     page.evaluate("document.getElementById('again').click()")
     page.wait_for(PROMPT)
     page.press("import os; print(os.listdir('/rom'))\r")
@@ -217,6 +376,53 @@ def test_bad_files_give_one_sentence_and_the_prompt_answers(page, small_models, 
         file.truncate(200_000_000)
     page.choose_file("#file", large)
     page.wait_for(f"{STATUS}.startsWith('large.tflite has 200,000,000 bytes')")
-    page.evaluate("ethosuTerminal.focus()")
-    page.press("print(6 * 7)\r")
+    type_line(page, "print(6 * 7)")
     page.wait_for_screen("\n42\n")
+
+
+def test_a_model_without_room_is_refused(page, tmp_path, ready):
+    """Its input alone has more than the board's heap."""
+    graph = Graph("wide")
+    shape = (1, 4096, 4096, 3)
+    ends = [graph.tensor(name, shape, "int8", 1 / 255, -128) for name in ("in", "out")]
+    graph.operator("ADD", [ends[0], ends[0]], [ends[1]], "AddOptions")
+    graph.inputs, graph.outputs = [ends[0]], [ends[1]]
+    source = tmp_path / "wide.tflite"
+    source.write_bytes(write([graph], "wide"))
+    model = ready(source)
+    assert choose(page, model) == f"{model.name} does not run."
+    said = page.evaluate("document.getElementById('steps').lastChild.textContent")
+    assert said.startswith("the arena needs 100663296 bytes, the heap has ")
+    type_line(page, "print(6 * 7)")
+    page.wait_for_screen("\n42\n")
+
+
+REFUSED = "() => Promise.reject(new DOMException('refused', 'SecurityError'))"
+
+
+@pytest.mark.parametrize(
+    "code, sentence",
+    [
+        (
+            "WebAssembly.compile = () => Promise.reject(new WebAssembly.CompileError('simd'))",
+            "This browser cannot run the board: it needs WebAssembly with SIMD",
+        ),
+        (
+            "SharedArrayBuffer = class { constructor() "
+            "{ throw new RangeError('Array buffer allocation failed'); } }",
+            "The page did not start: Array buffer allocation failed",
+        ),
+        (
+            f"ServiceWorkerContainer.prototype.register = {REFUSED}",
+            "The board cannot start: this browser gives the page no shared memory.",
+        ),
+    ],
+    ids=["SIMD", "memory", "storage"],
+)
+def test_a_browser_that_cannot_says_so(address, code, sentence):
+    needs.web()
+    with contextlib.closing(Page()) as page:
+        page.begin_with(code)
+        page.open(address)
+        page.wait_for(f"document.getElementById('alert')?.textContent.startsWith({sentence!r})")
+        assert page.messages == []

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** A board in a worker, as the page sees it. */
 import { build } from "./romfs.mjs";
+import { Feeds } from "./feeds.mjs";
 import { Ring } from "./ring.mjs";
 
 const encoder = new TextEncoder();
@@ -8,11 +9,12 @@ const encoder = new TextEncoder();
 export class BoardClient {
     /**
      * @param {WebAssembly.Module} module  ethosu.wasm
-     * @param {{npus: string[], files: Map<string, Uint8Array>}} options  files in /rom
-     * @param {{output(bytes), restarted(), failed(text)}} listener  output() calls shown() when it has
-     *   done its part
+     * @param {{npus: string[], files: Map<string, Uint8Array>, memories: object[], feeds: Feeds}} options
+     *   files in /rom; what the NPUs are timed with; sound and pictures
+     * @param {{output(bytes), restarted(), show(value), failed(text)}} listener  output() calls
+     *   shown() when it has done its part; show() gets what browser.show() got
      */
-    constructor(module, { npus, files }, listener) {
+    constructor(module, { npus, files, memories, feeds = new Feeds() }, listener) {
         this.ring = new Ring();
         this.worker = new Worker("board_worker.mjs", { type: "module" });
         this.restarting = 0;
@@ -23,6 +25,11 @@ export class BoardClient {
                 } else {
                     this.ring.shown(data.output.length); // of the program before
                 }
+            } else if (data.show !== undefined) {
+                this.ring.shown(data.show.length);
+                if (this.restarting === 0) {
+                    listener.show?.(data.show);
+                }
             } else if (data.restarted) {
                 this.restarting -= 1;
                 listener.restarted?.();
@@ -31,7 +38,8 @@ export class BoardClient {
             }
         });
         this.worker.addEventListener("error", (event) => listener.failed(event.message));
-        this.worker.postMessage({ shared: this.ring.shared, module, npus, romfs: build(files) });
+        const { shared } = this.ring;
+        this.worker.postMessage({ shared, feeds: feeds.shared, module, npus, romfs: build(files), memories });
     }
 
     /** Type text; what has no room now comes later. */
@@ -67,7 +75,7 @@ export class BoardClient {
  *
  * @param {(row: object) => void} found  called for each line
  */
-export function runProgram(module, { npus, files, program, signal }, found) {
+export function runProgram(module, { npus, files, memories, program, signal }, found) {
     return new Promise((done, failed) => {
         const decoder = new TextDecoder();
         let text = "";
@@ -92,7 +100,7 @@ export function runProgram(module, { npus, files, program, signal }, found) {
                 return trace ? failed(new Error(trace.split("\n").pop())) : done();
             }
         }
-        const client = new BoardClient(module, { npus, files }, {
+        const client = new BoardClient(module, { npus, files, memories }, {
             output(bytes) {
                 client.shown(bytes.length);
                 try {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /** The worker that a board runs in, and blocks. */
 import { Board } from "./board.mjs";
+import { Feeds } from "./feeds.mjs";
 import { Ring } from "./ring.mjs";
 
 addEventListener("message", ({ data }) => {
     const ring = new Ring(data.shared);
+    const feeds = new Feeds(data.feeds);
     let board;
     function obey() {
         if (ring.wanted()) {
@@ -24,6 +26,11 @@ addEventListener("message", ({ data }) => {
             ring.waitForRoom(size);
         },
         sleep: (ms) => ring.wait(ms),
+        feed: (source, bytes) => feeds.take(source, bytes),
+        show(text) {
+            postMessage({ show: text });
+            ring.waitForRoom(text.length);
+        },
     };
     board = new Board(data.module, io, data);
     try {

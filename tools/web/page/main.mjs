@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 /** The page: takes a model, has Vela compile it, gives it to the board and compares the results. */
 import { FitAddon } from "./addon-fit.mjs";
+import { draw } from "./arena.mjs";
 import { BoardClient, runProgram } from "./board_client.mjs";
+import { Feeds } from "./feeds.mjs";
+import { latencies } from "./latency.mjs";
 import { planned } from "./plan.mjs";
+import { connectPrograms } from "./programs.mjs";
 import { clockMhz, layers, remarks } from "./report.mjs";
+import { ends, offer, showFigures, showLatency, showLayers, showVerdict, status, step } from "./result.mjs";
 import { ROM_BYTES } from "./ring.mjs";
+import { clear, show } from "./shown.mjs";
 import { configuration } from "./vela.mjs";
 import { Model, put } from "./tflite.mjs";
 import { Terminal } from "./xterm.mjs";
@@ -15,17 +21,17 @@ const BROWSERS = "it needs WebAssembly with SIMD and exceptions, as Chrome 95, F
 const STATE = /^(Variable|CallOnce)/;
 /** Lines of Vela that the page shows. */
 const REMARKS = 3;
+const FIRST_SCRIPT = "import ethosu, os\n\nprint(ethosu.npus(), os.listdir('/rom'))\n";
 const RELOADED = "reloaded for headers";
 const THEMES = {
     light: { background: "#ffffff", foreground: "#1b1f24", cursor: "#0a58ca", selectionBackground: "#b6d4fe" },
     dark: { background: "#0d1117", foreground: "#e6edf3", cursor: "#79b8ff", selectionBackground: "#264f78" },
 };
 
-const DTYPES = { b: "int8", B: "uint8", h: "int16", H: "uint16", i: "int32", q: "int64", f: "float32", "?": "bool" };
-
 const element = (id) => document.getElementById(id);
 const count = (number) => Math.round(number).toLocaleString("en");
-const state = { files: new Map(), job: null, last: null };
+const asked = () => new URLSearchParams(location.hash.slice(1));
+const state = { files: new Map(), job: null, last: null, example: null };
 
 function fail(sentence) {
     element("alert").textContent = sentence;
@@ -36,18 +42,21 @@ function fail(sentence) {
 /** Is the page isolated? Else the service worker adds the headers, for the page loaded again. */
 async function isolate() {
     const worker = navigator.serviceWorker;
-    if (worker) {
-        await worker.register("sw.js").catch(() => {});
+    try {
+        await worker.register("sw.js");
+        if (globalThis.crossOriginIsolated) {
+            sessionStorage.removeItem(RELOADED);
+        } else if (!sessionStorage.getItem(RELOADED)) {
+            sessionStorage.setItem(RELOADED, "yes");
+            await worker.ready;
+            location.reload();
+            return false;
+        }
+    } catch {
+        // Storage is refused, or the address is not https: fine where the server sets the headers.
     }
     if (globalThis.crossOriginIsolated) {
-        sessionStorage.removeItem(RELOADED);
         return true;
-    }
-    if (worker && !sessionStorage.getItem(RELOADED)) {
-        sessionStorage.setItem(RELOADED, "yes");
-        await worker.ready;
-        location.reload();
-        return false;
     }
     fail("The board cannot start: this browser gives the page no shared memory. Open it over https, or at localhost, with storage allowed.");
     return false;
@@ -55,6 +64,9 @@ async function isolate() {
 
 async function fetched(name) {
     const response = await fetch(name);
+    if (response.status === 404 && name === "vela.wasm") {
+        throw new Error("This page was made without Vela: it takes models that `ethosu compile` made.");
+    }
     if (!response.ok) {
         throw new Error(`${name} could not be loaded (${response.status})`);
     }
@@ -92,12 +104,19 @@ function makeTerminal() {
 }
 
 function start(module, terminal) {
-    const board = new BoardClient(module, { npus: [target().npu], files: state.files }, {
+    const board = new BoardClient(module, { npus: [target().npu], files: state.files, feeds: state.feeds }, {
         output(bytes) {
             terminal.write(bytes, () => board.shown(bytes.length));
         },
         restarted() {
             terminal.reset();
+        },
+        show(text) {
+            try {
+                show(text);
+            } catch (error) {
+                fail(error.message);
+            }
         },
         failed(why) {
             fail(`The board stopped: ${why}. “New board” starts it again.`);
@@ -140,25 +159,13 @@ function fillTargets() {
         group.append(...options);
         element("target").append(group);
     }
-    const asked = new URLSearchParams(location.hash.slice(1)).get("npu") ?? FIRST_NPU;
-    const index = state.settings.targets.findIndex((each) => each.standard && each.npu === asked);
+    const npu = asked().get("npu") ?? FIRST_NPU;
+    const index = state.settings.targets.findIndex((each) => each.standard && each.npu === npu);
     element("target").value = Math.max(index, 0);
     fillModes();
 }
 
 // ---- the steps after a drop ----
-
-function status(text, kind = "") {
-    element("status").textContent = text;
-    element("status").className = kind;
-}
-
-function step(text, kind = "") {
-    const item = document.createElement("li");
-    item.textContent = text;
-    item.className = kind;
-    element("steps").append(item);
-}
 
 function compile(module, model, signal) {
     return new Promise((done, failed) => {
@@ -173,39 +180,6 @@ function compile(module, model, signal) {
         signal.addEventListener("abort", () => end(failed, signal.reason));
         worker.postMessage({ module, model, settings: state.settings, target: target() });
     });
-}
-
-function showFigures(rows) {
-    const parts = rows.flatMap(([name, value]) => {
-        const [term, text] = [document.createElement("dt"), document.createElement("dd")];
-        term.textContent = name;
-        text.textContent = value;
-        return [term, text];
-    });
-    element("figures").append(...parts);
-}
-
-function showLayers(found) {
-    const total = found.reduce((sum, layer) => sum + layer.cycles, 0) || 1;
-    const lines = found.map((layer) => {
-        const row = document.createElement("tr");
-        const cells = [layer.name, layer.kind, layer.where, count(layer.cycles), count(layer.macs), `${((100 * layer.cycles) / total).toFixed(1)} %`];
-        cells.forEach((text, i) => {
-            const cell = row.insertCell();
-            cell.textContent = text;
-            cell.className = i >= 3 ? "number" : "";
-        });
-        return row;
-    });
-    element("layers").tBodies[0].replaceChildren(...lines);
-}
-
-function offer(name, bytes) {
-    const link = element("download");
-    URL.revokeObjectURL(link.href);
-    link.href = URL.createObjectURL(new Blob([bytes]));
-    link.download = name;
-    element("code").textContent = `import ethosu\nmodel = ethosu.Model("/rom/${name}")\noutputs = model.predict([inputs])`;
 }
 
 /** A file's name for Python and a ROM. */
@@ -264,25 +238,6 @@ function showReport(report, original, compiled) {
     }
 }
 
-/** "input: int8, 1 × 16 × 16 × 3". */
-function ends(tensors) {
-    return tensors.map(([name, kind, shape]) => `${name}: ${DTYPES[kind] ?? kind}, ${shape.join(" × ") || "one value"}`).join("; ");
-}
-
-/** What the CPU kernels say, in words. */
-function showVerdict(run, missing) {
-    const time = run.us == null ? "" : `; one inference took ${Number((run.us / 1000).toPrecision(2))} ms here`;
-    if (run.wrong > 0) {
-        status(`${count(run.wrong)} of ${count(run.bytes)} bytes differ from the CPU kernels.`, "bad");
-    } else if (run.bytes > 0) {
-        status("It runs, and every bit equals the CPU kernels.", "good");
-        step(`${run.steps} random inputs, ${count(run.bytes)} bytes of output: all equal to the runtime's CPU kernels on the model before Vela${time}.`);
-    } else {
-        status("It runs.", "good");
-        step(`It was not compared with CPU kernels: ${missing}${time}.`);
-    }
-}
-
 async function compare(module, files, program, signal) {
     const seen = {};
     await runProgram(module, { npus: [target().npu], files, program, signal }, (row) => (seen[row.kind] = row));
@@ -305,22 +260,30 @@ function referenceOf(module, bytes, original) {
 async function handle(name, bytes, signal) {
     element("steps").replaceChildren();
     element("figures").replaceChildren();
-    element("layers").tBodies[0].replaceChildren();
+    for (const table of ["layers", "latency"]) {
+        element(table).tBodies[0].replaceChildren();
+    }
     element("details").hidden = true;
     checkSize(name, bytes.length);
     const original = new Model(bytes);
-    step(`${name}: ${count(bytes.length)} bytes, ${original.operators.length} operators.`);
+    step(`${name}: ${count(bytes.length)} bytes, ${original.operators.length} operator${original.operators.length === 1 ? "" : "s"}.`);
     const module = await wasm("ethosu.wasm");
     const { bytes: compiled, report } = await compiledModel(bytes, original, signal);
     signal.throwIfAborted();
     const model = planned(module, compiled);
     const plain = plainName(name);
     state.files.set(plain, model);
-    state.board.restart([target().npu], state.files);
-    await state.board.type(`import ethosu; m = ethosu.Model("/rom/${plain}"); m\r`);
+    if (state.example) {
+        await state.programs.run();
+    } else {
+        restart();
+        await state.board.type(`import ethosu; m = ethosu.Model("/rom/${plain}"); m\r`);
+    }
+    element("of-vela").hidden = !report;
     if (report) {
         showReport(report, original, new Model(compiled));
     }
+    element("arena").replaceChildren(draw(new Model(model)) ?? "The NPU's own: Vela has placed all of it.");
     offer(plain, model);
     element("details").hidden = false;
     status("The board compares it with the CPU kernels …");
@@ -343,10 +306,16 @@ async function handle(name, bytes, signal) {
         ["Outputs", ends(seen.model.outputs)],
     ]);
     showVerdict(seen.run, seen.reference?.error ?? reference.missing);
+    document.body.dataset.done = name;
+    if (new Model(model).compiled) {
+        const timing = await (await fetched("timing.py")).text();
+        await latencies(module, state.settings, target().npu, model, timing, signal, showLatency);
+    }
 }
 
 /** A model was chosen: work on the one before it ends. */
-async function take(name, bytes) {
+async function take(name, bytes, example = null) {
+    state.example = example;
     state.job?.abort(new Error("another model was chosen"));
     const job = (state.job = new AbortController());
     state.last = { name, bytes };
@@ -359,7 +328,9 @@ async function take(name, bytes) {
             step(error.message, "bad");
         }
     }
-    document.body.dataset.done = name;
+    if (state.job === job) {
+        document.body.dataset.done = document.body.dataset.timed = name;
+    }
 }
 
 async function takeFiles(list) {
@@ -371,7 +342,7 @@ async function takeFiles(list) {
                 await take(file.name, bytes);
             } else {
                 state.files.set(file.name, bytes);
-                state.board.restart([target().npu], state.files);
+                restart();
                 status(`${file.name} is /rom/${file.name}.`);
             }
         } catch (error) {
@@ -380,25 +351,35 @@ async function takeFiles(list) {
     }
 }
 
-async function takeExample() {
-    const name = element("example").value;
-    if (!name) {
+/** An example, with a program of its own unless a link brings another. */
+async function takeExample(script) {
+    const example = state.examples.find(({ name }) => name === element("example").value);
+    if (!example) {
         return;
     }
-    history.replaceState(null, "", `#example=${encodeURIComponent(name)}&npu=${target().npu}`);
+    element("recording").hidden = !example.recording;
+    element("picture").hidden = !example.picture;
+    element("script").value = script ?? example.script;
+    history.replaceState(null, "", `#example=${encodeURIComponent(example.name)}&npu=${target().npu}`);
     try {
-        const response = await fetched(`examples/${name}`);
-        await take(name, new Uint8Array(await response.arrayBuffer()));
+        const response = await fetched(`examples/${example.name}.tflite`);
+        await take(`${example.name}.tflite`, new Uint8Array(await response.arrayBuffer()), example);
     } catch (error) {
         status(error.message, "bad");
     }
 }
 
+function restart() {
+    clear();
+    state.feeds.forget();
+    state.board.restart([target().npu], state.files);
+}
+
 async function retarget() {
     if (state.last) {
-        await take(state.last.name, state.last.bytes);
+        await take(state.last.name, state.last.bytes, state.example);
     } else {
-        state.board.restart([target().npu], state.files);
+        restart();
     }
 }
 
@@ -417,7 +398,7 @@ function listen(module, terminal) {
         state.board = start(module, terminal);
     });
     element("file").addEventListener("change", (event) => takeFiles([...event.target.files]));
-    element("example").addEventListener("change", takeExample);
+    element("example").addEventListener("change", () => takeExample());
     element("target").addEventListener("change", () => {
         fillModes();
         retarget();
@@ -442,6 +423,7 @@ async function main() {
         ["settings.json", "examples.json"].map(async (name) => (await fetched(name)).json()),
     );
     state.settings = settings;
+    state.examples = examples;
     element("example").append(...examples.map(({ name, text }) => option(`${name}: ${text}`, name)));
     fillTargets();
     let module;
@@ -453,12 +435,19 @@ async function main() {
     }
     const terminal = makeTerminal();
     globalThis.ethosuTerminal = terminal; // for a script that drives the page
+    state.feeds = new Feeds();
     state.board = start(module, terminal);
+    state.programs = connectPrograms({ state, fetched, restart, npu: () => target().npu });
     listen(module, terminal);
-    const example = new URLSearchParams(location.hash.slice(1)).get("example");
-    if (examples.some(({ name }) => name === example)) {
-        element("example").value = example;
-        takeExample();
+    const script = asked().get("script");
+    if (examples.some(({ name }) => name === asked().get("example"))) {
+        element("example").value = asked().get("example");
+        takeExample(script);
+    } else if (script !== null) {
+        element("script").value = script;
+        state.programs.run();
+    } else {
+        element("script").value = FIRST_SCRIPT;
     }
 }
 

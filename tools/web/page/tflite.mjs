@@ -93,7 +93,8 @@ export class Model {
             const size = shape.reduce((a, b) => a * b, 1) * (ITEM_SIZES[tensor.int8(1)] ?? 0);
             return { name: tensor.text(3), shape, size, constant: data != null && data.length > 0 };
         });
-        this.operators = graph.tables(3).map((operator) => ({ code: codes[operator.uint(0)], outputs: operator.ints(2) }));
+        this.operators = graph.tables(3).map((operator) => ({ code: codes[operator.uint(0)], inputs: operator.ints(1), outputs: operator.ints(2) }));
+        [this.inputs, this.outputs] = [graph.ints(1), graph.ints(2)];
         this.entries = this.root.tables(MODEL.metadata).map((entry) => ({
             table: entry,
             name: entry.text(0),

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+"""A plain server of static files."""
+
+import contextlib
+import functools
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    """Sets no headers but what such a server always sets."""
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def serve(folder: Path) -> Iterator[http.server.ThreadingHTTPServer]:
+    """Serve a folder at a free port of localhost."""
+    handler = functools.partial(_Handler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+/** Draws the arena over time: one column for each operator, addresses go up. */
+
+const SVG = "http://www.w3.org/2000/svg";
+const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [640, 260, 76, 10, 30];
+const OFFSETS = "OfflineMemoryAllocation";
+
+/** Tensors of the main graph that have memory in the arena, with the time in which they need it. */
+export function blocks(model) {
+    const record = model.metadata(OFFSETS);
+    const offsets = record ? new Int32Array(record.slice().buffer).subarray(3) : [];
+    const last = model.operators.length + 1;
+    return model.tensors.flatMap(({ name, size }, index) => {
+        const offset = offsets[index] ?? -1;
+        const times = model.operators.flatMap(({ inputs, outputs }, at) =>
+            inputs.includes(index) || outputs.includes(index) ? [at + 1] : []);
+        if (model.inputs.includes(index)) {
+            times.push(0);
+        }
+        if (model.outputs.includes(index)) {
+            times.push(last);
+        }
+        return offset < 0 || !size || !times.length
+            ? []
+            : [{ name, size, offset, first: Math.min(...times), last: Math.max(...times) }];
+    });
+}
+
+function element(name, attributes, text = "") {
+    const made = document.createElementNS(SVG, name);
+    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+    made.textContent = text;
+    return made;
+}
+
+/** The picture, or null: nothing in this model says where tensors are. */
+export function draw(model) {
+    const found = blocks(model);
+    if (!found.length) {
+        return null;
+    }
+    const count = (number) => number.toLocaleString("en");
+    const end = Math.max(...found.map(({ offset, size }) => offset + size));
+    const columns = model.operators.length + 2;
+    // What the NPU may write in a call holds tensors of others.
+    const largest = model.compiled ? Math.max(...found.map(({ size }) => size)) : null;
+    const x = (time) => LEFT + ((WIDTH - LEFT) * time) / columns;
+    const y = (at) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - at / end);
+    const words = `${found.length} tensors in ${count(end)} bytes, at ${columns} times`;
+    const picture = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": words, class: "arena" });
+    picture.append(element("rect", { class: "frame", x: LEFT, y: TOP, width: WIDTH - LEFT, height: HEIGHT - TOP - BOTTOM }));
+    // A larger one behind a smaller.
+    for (const { name, size, offset, first, last } of found.sort((a, b) => b.size - a.size)) {
+        const box = element("rect", {
+            class: size === largest ? "block npu" : "block", x: x(first), y: y(offset + size), width: x(last + 1) - x(first),
+            height: Math.max(3, y(offset) - y(offset + size)),
+        });
+        box.append(element("title", {}, `${name}: ${count(size)} bytes at ${count(offset)}, time ${first} to ${last}`));
+        picture.append(box);
+        if (y(offset) - y(offset + size) > 16 && x(last + 1) - x(first) > 8 * name.length) {
+            picture.append(element("text", { class: "name", x: x(first) + 4, y: y(offset + size) + 13 }, name));
+        }
+    }
+    for (const level of [0, end]) {
+        picture.append(element("text", { x: LEFT - 6, y: y(level) + (level ? 10 : 0), "text-anchor": "end" }, count(level)));
+    }
+    picture.append(element("text", { x: LEFT, y: HEIGHT - 10 }, "inputs"));
+    picture.append(element("text", { x: WIDTH, y: HEIGHT - 10, "text-anchor": "end" }, "outputs"));
+    return picture;
+}

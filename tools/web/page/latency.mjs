@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+/**
+ * How long an inference takes on boards with the chosen NPU. The simulator counts the cycles: it is
+ * told of a system's memories, as `ethosu estimate` tells it.
+ */
+import { runProgram } from "./board_client.mjs";
+
+/** Vela's examples are no boards; they come last, and only where there is nothing else. */
+const isExample = (system) => /^Ethos_/.test(system.name);
+
+/** Systems with this NPU: boards and chips, else Vela's example. */
+export function systemsOf(settings, npu) {
+    const all = settings.systems.filter((system) => system.npu === npu);
+    const real = all.filter((system) => !isExample(system));
+    return real.length ? real : all;
+}
+
+async function cyclesOf(module, npu, files, memories, program, signal) {
+    let cycles = 0;
+    await runProgram(module, { npus: [npu], files, memories, program, signal }, (row) => ({ cycles } = row));
+    return cycles;
+}
+
+/** What the interval of a figure rests on; ends in ms. */
+function interval(system, ms, ideal, { short_ms, short_error, error }) {
+    if (system.external || !system.checked) {
+        return { low: ideal, basis: system.external ? "external memory" : "not checked" };
+    }
+    const part = ms < short_ms ? short_error : error;
+    return { low: ms * (1 - part), high: ms * (1 + part), basis: `± ${100 * part} %` };
+}
+
+/**
+ * @param {Uint8Array} model  compiled for `npu`
+ * @param {(row: object) => void} found  called for each system: {system, cycles, ms, low, high, basis}
+ */
+export async function latencies(module, settings, npu, model, program, signal, found) {
+    const files = new Map([["model", model]]);
+    const counted = new Map();
+    const count = async (memories) => {
+        const key = JSON.stringify(memories);
+        if (!counted.has(key)) {
+            counted.set(key, await cyclesOf(module, npu, files, memories, program, signal));
+        }
+        return counted.get(key);
+    };
+    const ideal = await count([]);
+    for (const system of systemsOf(settings, npu)) {
+        const cycles = await count(system.memories);
+        const ms = cycles / system.mhz / 1000;
+        found({ system, cycles, ms, ...interval(system, ms, ideal / system.mhz / 1000, settings.interval) });
+    }
+}

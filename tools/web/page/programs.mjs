@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+/** The page's program, the link that carries it, and what gives the board sound and pictures. */
+import { listen, play, show, watch } from "./media.mjs";
+
+const FILE = "program.py";
+
+const element = (id) => document.getElementById(id);
+
+function alert(sentence) {
+    element("alert").textContent = sentence;
+}
+
+/** Do something; a sentence for what fails. */
+async function attempt(act) {
+    alert("");
+    try {
+        return await act();
+    } catch (error) {
+        alert(error.message);
+        return null;
+    }
+}
+
+/** A button that starts a feed, and ends it. */
+function feedButton(id, begin) {
+    const button = element(id);
+    let end = null;
+    button.addEventListener("click", async () => {
+        if (end) {
+            end();
+            end = null;
+        } else {
+            end = await attempt(begin);
+        }
+        button.setAttribute("aria-pressed", String(end !== null));
+    });
+}
+
+/** @param {Feeds} feeds  of the page's board; `state.example` has the names of its files */
+function connectFeeds(feeds, state, fetched) {
+    const canvas = element("canvas");
+    let latest = null;
+    const sound = (file) => {
+        const mine = (latest = {});
+        return play(feeds, file, () => mine !== latest);
+    };
+    const picture = (file) => {
+        element("view").hidden = false;
+        return show(feeds, canvas, file);
+    };
+    const ofExample = async (kind) => (await fetched(`examples/${state.example[kind]}`)).blob();
+    feedButton("microphone", () => listen(feeds));
+    feedButton("camera", () => {
+        element("view").hidden = false;
+        return watch(feeds, canvas);
+    });
+    const on = (id, event, act) => element(id).addEventListener(event, (happened) => attempt(() => act(happened)));
+    on("sound-file", "change", ({ target }) => target.files[0] && sound(target.files[0]));
+    on("picture-file", "change", ({ target }) => target.files[0] && picture(target.files[0]));
+    on("recording", "click", async () => sound(await ofExample("recording")));
+    on("picture", "click", async () => picture(await ofExample("picture")));
+}
+
+/**
+ * @param {{state, fetched(name), restart(), npu()}} page
+ * @returns {{run()}} run() has the board run the program
+ */
+export function connectPrograms({ state, fetched, restart, npu }) {
+    /** The program is a file of the board, and runs at its prompt. */
+    async function run() {
+        alert("");
+        state.files.set(FILE, new TextEncoder().encode(element("script").value));
+        restart();
+        await state.board.type(`exec(open("/rom/${FILE}").read())\r`);
+    }
+    /** A link to this example, NPU and program; the part behind # is sent to no server. */
+    async function copyLink() {
+        const words = new URLSearchParams({ npu: npu(), script: element("script").value });
+        if (state.example) {
+            words.set("example", state.example.name);
+        }
+        const link = `${location.href.split("#")[0]}#${words}`;
+        history.replaceState(null, "", link);
+        const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
+        const where = copied ? ", and is on the clipboard" : "";
+        element("link-said").textContent = `The link is the address of this page now${where}.`;
+    }
+    connectFeeds(state.feeds, state, fetched);
+    element("run").addEventListener("click", run);
+    element("link").addEventListener("click", copyLink);
+    return { run };
+}

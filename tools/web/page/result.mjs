@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+/** Writes what came out of a model into the page. */
+
+const DTYPES = { b: "int8", B: "uint8", h: "int16", H: "uint16", i: "int32", q: "int64", f: "float32", "?": "bool" };
+
+const element = (id) => document.getElementById(id);
+const count = (number) => Math.round(number).toLocaleString("en");
+
+export function status(text, kind = "") {
+    element("status").textContent = text;
+    element("status").className = kind;
+}
+
+export function step(text, kind = "") {
+    const item = document.createElement("li");
+    item.textContent = text;
+    item.className = kind;
+    element("steps").append(item);
+}
+
+/** More rows of a table. */
+function rows(table, lines) {
+    const made = lines.map((cells) => {
+        const row = document.createElement("tr");
+        cells.forEach((text) => {
+            const cell = row.insertCell();
+            cell.textContent = text;
+            cell.className = /^(≥ )?[\d,.]+( %)?$/.test(text) ? "number" : "";
+        });
+        return row;
+    });
+    element(table).tBodies[0].append(...made);
+}
+
+export function showFigures(rows) {
+    const parts = rows.flatMap(([name, value]) => {
+        const [term, text] = [document.createElement("dt"), document.createElement("dd")];
+        term.textContent = name;
+        text.textContent = value;
+        return [term, text];
+    });
+    element("figures").append(...parts);
+}
+
+export function showLayers(found) {
+    const total = found.reduce((sum, layer) => sum + layer.cycles, 0) || 1;
+    rows("layers", found.map((layer) => [layer.name, layer.kind, layer.where, count(layer.cycles), count(layer.macs),
+        `${((100 * layer.cycles) / total).toFixed(1)} %`]));
+}
+
+export function showLatency({ system, cycles, ms, low, high, basis }) {
+    const time = high === undefined ? `≥ ${low.toPrecision(3)}` : ms.toPrecision(3);
+    rows("latency", [[system.name, system.weights, count(system.mhz), time, basis]]);
+    element("latency").tBodies[0].lastChild.dataset.cycles = cycles;
+}
+
+export function offer(name, bytes) {
+    const link = element("download");
+    URL.revokeObjectURL(link.href);
+    link.href = URL.createObjectURL(new Blob([bytes]));
+    link.download = name;
+    element("code").textContent = `import ethosu\nmodel = ethosu.Model("/rom/${name}")\noutputs = model.predict([inputs])`;
+}
+
+/** "input: int8, 1 × 16 × 16 × 3". */
+export function ends(tensors) {
+    return tensors.map(([name, kind, shape]) => `${name}: ${DTYPES[kind] ?? kind}, ${shape.join(" × ") || "one value"}`).join("; ");
+}
+
+/** What the CPU kernels say, in words. */
+export function showVerdict(run, missing) {
+    const time = run.us == null ? "" : `; one inference took ${Number((run.us / 1000).toPrecision(2))} ms here`;
+    if (run.wrong > 0) {
+        status(`${count(run.wrong)} of ${count(run.bytes)} bytes differ from the CPU kernels.`, "bad");
+    } else if (run.bytes > 0) {
+        status("It runs, and every bit equals the CPU kernels.", "good");
+        step(`${run.steps} random inputs, ${count(run.bytes)} bytes of output: all equal to the runtime's CPU kernels on the model before Vela${time}.`);
+    } else {
+        status("It runs.", "good");
+        step(`It was not compared with CPU kernels: ${missing}${time}.`);
+    }
+}

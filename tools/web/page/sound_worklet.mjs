@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+/** Passes what the microphone hears to the page, as 16-bit samples. */
+
+/** Samples of a message: 64 ms. */
+const PIECE = 1024;
+
+class Listener extends AudioWorkletProcessor {
+    constructor() {
+        super();
+        this.piece = new Int16Array(PIECE);
+        this.filled = 0;
+    }
+
+    process([[channel]]) {
+        for (const value of channel ?? []) {
+            this.piece[this.filled++] = Math.max(-32768, Math.min(32767, Math.round(value * 32768)));
+            if (this.filled === PIECE) {
+                this.port.postMessage(this.piece);
+                this.filled = 0;
+            }
+        }
+        return true;
+    }
+}
+
+registerProcessor("listener", Listener);
