@@ -52,6 +52,7 @@ CAMPAIGNS := \
     serial:firmware+plugin:1000
 
 BUILD := build
+WEB_IMAGE := $(BUILD)/firmware/WEB/ethosu.wasm
 STAMPS := $(BUILD)/stamps
 VENV := .venv
 BIN := $(VENV)/bin
@@ -289,11 +290,14 @@ release: wheel chip-images ## Make images of all boards, wheel and checksums in 
 
 # --- Use ---------------------------------------------------------------------
 
-docs: setup ## Build the book in build/docs
+# With the board of the page, if that was built: then blocks of Python have a "Run".
+docs: setup ## Build the book in build/docs; after `make web` its Python runs in the book
 	$(call say,docs)
 	@rm -rf $(BUILD)/book $(BUILD)/docs
 	@$(BIN)/python tools/setup/book.py $(BUILD)/book
-	@$(BIN)/mkdocs build --quiet --strict --config-file docs/book.yml
+	@BOOK_LIVE=$(if $(wildcard $(WEB_IMAGE)),true,false) \
+	    $(BIN)/mkdocs build --quiet --strict --config-file docs/book.yml
+	@[ ! -e $(WEB_IMAGE) ] || $(BIN)/python tools/web/lay_out_live.py $(WEB_IMAGE) $(BUILD)/docs/live
 	@echo "$(BUILD)/docs/index.html"
 
 demo: build ## Speak a wake word to an emulated board

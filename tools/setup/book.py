@@ -87,7 +87,7 @@ def _members(body: list[ast.stmt], level: int, hidden: dict[str, ast.ClassDef]) 
                 yield from _members(base.body, level + 1, hidden)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_public(node.name):
             yield f"{'#' * level} `{node.name}`"
-            yield f"```python\n{_signature(node)}\n```"
+            yield f"```py\n{_signature(node)}\n```"
             yield ast.get_docstring(node) or ""
         elif isinstance(node, ast.AnnAssign) and _is_public(ast.unparse(node.target)):
             following = body[index + 1] if index + 1 < len(body) else None

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools import arrays, cli, make_model, models, objects, romfs, selftest
+from ethosu_tools import arrays, cli, live_rom, make_model, models, objects, romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
-from ethosu_tools.wakeword import speech, words
 
 from modules.ethosu.runtime.conftest import vela  # noqa: F401
 from modules.ethosu.runtime.executorch import made
@@ -67,32 +66,16 @@ def keyword_model():
 
 
 @pytest.fixture(scope="module")
-def rom(request, board_npu, compiled, small_models, spotter, tmp_path_factory):
+def rom(request, board_npu, compiled, spotter, tmp_path_factory):
     """A board with the models that examples and pages load."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("would replace the ROM file system of a real board")
-    proven = tmp_path_factory.mktemp("proven") / "proven.tflite"
-    proven.write_bytes(compiled(small_models["small_cnn"], board_npu).read_bytes())
-    selftest.add(small_models["small_cnn"], proven)
-    files = {
-        f"{name}.tflite": compiled(path, board_npu).read_bytes()
-        for name, path in small_models.items()
-    }
-    okay_nabu = words.load("okay_nabu").model
-    files["okay_nabu.tflite"] = compiled(okay_nabu, board_npu).read_bytes()
     keywords = tmp_path_factory.mktemp("keywords") / "kws.tflite"
     keywords.write_bytes(keyword_model())
+    files = live_rom.files(board_npu) | objects.rom_files(board_npu)
     files["kws.tflite"] = compiled(keywords, board_npu).read_bytes()
-    command = speech.say("yes", "en-us")[speech.RATE * 7 // 8 :]
-    silence = np.zeros(speech.RATE, np.int16)
-    sound = np.concatenate([speech.say("okay nabu", "en-us")[:-6400], command, silence])
-    files["speech.pcm"] = sound.tobytes()
-    files["small_cnn_vela.tflite"] = files["small_cnn.tflite"]
-    files["cnn.tflite"] = proven.read_bytes()
     files["kws.pte"] = spotter
-    files |= objects.rom_files(board_npu)
-    image = romfs.build(files | {"proven.tflite": proven.read_bytes()})
-    with QemuBoard(Machine(board_npu, romfs=image)) as board:
+    with QemuBoard(Machine(board_npu, romfs=romfs.build(files))) as board:
         yield board
 
 

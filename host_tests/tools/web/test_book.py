@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""The Python blocks of the book run in the book: those that the tests of the examples run, too."""
+
+import contextlib
+import subprocess
+import sys
+
+import needs
+import pytest
+from ethosu_tools import paths
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from modules.ethosu.examples.test_examples import PAGES, PYTORCH, blocks
+
+from .chromium import Page, find
+from .serve import serve
+
+
+@pytest.fixture(scope="module")
+def book(repo, tmp_path_factory):
+    """The address of a book with the board."""
+    needs.web()
+    if find() is None:
+        needs.missing("chromium is missing: apt-get install chromium")
+    staged, site = tmp_path_factory.mktemp("staged"), tmp_path_factory.mktemp("book")
+    subprocess.run([sys.executable, repo / "tools/setup/book.py", staged], check=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BOOK_LIVE", "true")
+        build(load_config(str(repo / "docs/book.yml"), docs_dir=str(staged), site_dir=str(site)))
+    program = repo / "tools/web/lay_out_live.py"
+    subprocess.run([sys.executable, program, paths.web_image(), site / "live"], check=True)
+    with serve(site) as server:
+        yield f"http://localhost:{server.server_port}/"
+
+
+@pytest.fixture(scope="module")
+def browser(book):
+    with contextlib.closing(Page()) as page:
+        yield page
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(paths.root())))
+def test_blocks_of_a_page_run(book, browser, path):
+    # The model of the page on PyTorch is no file of the book.
+    expected = [] if path == PYTORCH else blocks(path)
+    where = path.relative_to(paths.root()).with_suffix(".html")
+    name = str(where).replace("README.html", "index.html")
+    browser.open(f"{book}{name}")
+    browser.wait_for(f"document.querySelectorAll('button.run').length === {len(expected)}")
+    for index in range(len(expected)):
+        output = f"document.querySelectorAll('pre.output')[{index}]"
+        browser.evaluate(f"document.querySelectorAll('button.run')[{index}].click()")
+        browser.wait_for(f"{output}.dataset.done")
+        assert "Traceback" not in browser.evaluate(f"{output}.textContent")
+    assert browser.messages == []
