@@ -21,9 +21,10 @@ PLACES = [
     ("sim", "ethos-u55-128"),
     ("sim", "ethos-u85-1024"),
     *(("qemu", npu) for npu in (NPU, *OTHERS)),
+    ("web", "ethos-u55-128"),
     *(
         pytest.param(("web", npu), marks=pytest.mark.slow)
-        for npu in ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
+        for npu in ("ethos-u65-512", "ethos-u85-256")
     ),
 ]
 pytestmark = pytest.mark.on_board

@@ -3,17 +3,14 @@
 
 import json
 import subprocess
-from pathlib import Path
 
 import needs
-import pymicro_wakeword
 import pytest
 from ethosu_tools import boards, paths, vela
 from ethosu_tools.tflite.metadata import get, put
 
 pytestmark = pytest.mark.slow
 BOARDS = {board.title: board.vela for board in boards.every()}
-MODELS = ["small_cnn", "small_streaming", "okay_nabu", "vww_96_int8", "kws_ref_model"]
 
 
 @pytest.fixture(scope="module")
@@ -22,17 +19,8 @@ def parts():
     needs.web()
     folder = paths.root() / "build/web_parts"
     if not (folder / "vela/vela.wasm").is_file() or not (folder / "settings.json").is_file():
-        pytest.skip("Vela as WebAssembly is not there; build it with: make web")
+        needs.missing("Vela as WebAssembly is not there; build it with: make web")
     return folder
-
-
-@pytest.fixture(params=MODELS)
-def model(request, small_models) -> Path:
-    if request.param in small_models:
-        return small_models[request.param]
-    if request.param == "okay_nabu":
-        return Path(pymicro_wakeword.__file__).parent / "models" / "okay_nabu.tflite"
-    return request.getfixturevalue("shared_models") / f"{request.param}.tflite"
 
 
 def test_same_bytes(parts, model, tmp_path):
