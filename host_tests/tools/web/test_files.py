@@ -8,6 +8,7 @@ import needs
 import numpy as np
 import pytest
 from ethosu_tools import paths, romfs, tflite
+from ethosu_tools.tflite import model_metadata
 from ethosu_tools.tflite.metadata import get
 
 PAGE = paths.root() / "tools/web/page"
@@ -52,3 +53,23 @@ def test_metadata(small_models, tmp_path):
     assert data.endswith(model.read_bytes()) and (len(data) - model.stat().st_size) % 64 == 0
     before, after = tflite.describe(model), tflite.describe(out)
     assert (before.inputs, before.outputs) == (after.inputs, after.outputs)
+
+
+@pytest.mark.parametrize("labels", [(), ("one", "zwei")])
+def test_labels_are_kept(small_models, compiled, labels, tmp_path):
+    """As `ethosu compile` keeps them."""
+    told = model_metadata.Told(labels, (127.5,), (127.5,))
+    source = tmp_path / "source.tflite"
+    source.write_bytes(model_metadata.write(small_models["small_cnn"].read_bytes(), told, 1, 1))
+    code = (
+        f"import {{ carry }} from '{PAGE}/tflite.mjs'; import fs from 'node:fs';"
+        "const [source, compiled] = process.argv.slice(1).map("
+        "(name) => new Uint8Array(fs.readFileSync(name)));"
+        "fs.writeSync(1, carry(source, compiled));"
+    )
+    model = compiled(small_models["small_cnn"])
+    found = run(code, source, model)
+    expected = model_metadata.copy(source.read_bytes(), model.read_bytes())
+    assert model_metadata.archive(found) == model_metadata.archive(expected)
+    entry = model_metadata.ENTRY
+    assert get(found, entry) == get(expected, entry) and bool(labels) == (b"PK" in found)

@@ -12,7 +12,7 @@ import { ends, offer, showFigures, showLatency, showLayers, showVerdict, status,
 import { ROM_BYTES } from "./ring.mjs";
 import { clear, show } from "./shown.mjs";
 import { configuration } from "./vela.mjs";
-import { Model, put } from "./tflite.mjs";
+import { Model, carry, put } from "./tflite.mjs";
 import { Terminal } from "./xterm.mjs";
 
 const FIRST_NPU = "ethos-u55-128";
@@ -210,7 +210,7 @@ async function compiledModel(bytes, original, signal) {
     const made = await compile(module, bytes, signal);
     step(`Vela compiled it for ${target().npu} in ${count(made.ms)} ms.`);
     const notes = { vela_version: new TextEncoder().encode(state.settings.vela_version) };
-    return { bytes: put(made.model, notes), report: made.report };
+    return { bytes: carry(bytes, put(made.model, notes)), report: made.report };
 }
 
 /** "Svdf (svdf): why". */

@@ -207,3 +207,35 @@ export function put(bytes, contents) {
     made.set(bytes, start);
     return made;
 }
+
+// TFLite metadata is an entry, and a ZIP archive behind the model: its end, as long as it has no comment.
+const TOLD = "TFLITE_METADATA";
+const ZIP_END = [0x50, 0x4b, 5, 6];
+const ZIP_END_BYTES = 22;
+const PADDING_MOST = 1024;
+
+/** The archive behind a model, labels as a rule; empty: there is none. */
+function archive(bytes) {
+    for (let end = bytes.length - ZIP_END_BYTES; end >= Math.max(0, bytes.length - PADDING_MOST); end--) {
+        if (ZIP_END.every((byte, i) => bytes[end + i] === byte)) {
+            const view = new DataView(bytes.buffer, bytes.byteOffset + end);
+            const start = end - view.getUint32(12, true) - view.getUint32(16, true);
+            return start > 0 ? bytes.subarray(start, end + ZIP_END_BYTES) : new Uint8Array(0);
+        }
+    }
+    return new Uint8Array(0);
+}
+
+/** A compiled model with the TFLite metadata of its source, which Vela leaves out. */
+export function carry(source, compiled) {
+    const entry = new Model(source).metadata(TOLD);
+    if (!entry) {
+        return compiled;
+    }
+    const model = put(compiled, { [TOLD]: entry });
+    const files = archive(source);
+    const made = new Uint8Array(model.length + files.length);
+    made.set(model);
+    made.set(files, model.length);
+    return made;
+}
