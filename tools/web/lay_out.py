@@ -36,12 +36,19 @@ class Example(NamedTuple):
     text: str
     script: str
     recording: str = ""  # what is said
+    voice: str = "en-us"  # one of espeak-ng's that the model understands
     picture: str = ""
 
 
 EXAMPLES = (
     Example("okay_nabu", "the wake word “okay nabu”", "wake_word", recording="okay nabu"),
-    Example("hey_jarvis", "the wake word “hey jarvis”", "wake_word", recording="hey jarvis"),
+    Example(
+        "hey_jarvis",
+        "the wake word “hey jarvis”",
+        "wake_word",
+        recording="hey jarvis",
+        voice="en-us+f3",
+    ),
     Example("discs", "finds red and green discs in a picture", "objects", picture="discs"),
     Example("small_cnn", "an image classifier of random weights, 16 x 16", "classify"),
     Example("mobilenet_v2", "MobileNetV2, 224 x 224, of random weights", "classify"),
@@ -70,11 +77,11 @@ def script_of(example: Example) -> str:
     return re.sub(r"(?<=^NAME = ).*", f'"{example.name}"', text, flags=re.MULTILINE)
 
 
-def write_wav(text: str, file: Path) -> None:
+def write_wav(text: str, voice: str, file: Path) -> None:
     """A recording of what espeak-ng says."""
     with wave.open(str(file), "wb") as sound:
         sound.setparams((1, 2, speech.RATE, 0, "NONE", ""))
-        sound.writeframes(speech.say(text, "en-us").astype("<i2").tobytes())
+        sound.writeframes(speech.say(text, voice).astype("<i2").tobytes())
 
 
 def lay_out_examples(models: Path, page: Path) -> None:
@@ -88,7 +95,7 @@ def lay_out_examples(models: Path, page: Path) -> None:
         shutil.copy(models / f"{example.name}.tflite", folder)
         if example.recording:
             row["recording"] = f"{example.name}.wav"
-            write_wav(example.recording, folder / row["recording"])
+            write_wav(example.recording, example.voice, folder / row["recording"])
         if example.picture:
             row["picture"] = f"{example.name}.png"
             (folder / row["picture"]).write_bytes(objects.png(objects.discs_picture()))
