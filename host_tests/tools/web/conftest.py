@@ -11,7 +11,6 @@ SHARED = (
     "ad01_int8",
     "hello_world_int8",
     "kws_ref_model",
-    "person_detect",
     "pretrainedResnet_quant",
     "trained_lstm_int8",
     "vww_96_int8",
