@@ -6,10 +6,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from ethosu_tools import live_rom, romfs
+from ethosu_tools import live_rom, paths, romfs
 
 HERE = Path(__file__).parent
-BOARD_JS = HERE.parents[1] / "boards/WEB/js/board.mjs"
+BOARD_JS = paths.web_runner().with_name("board.mjs")
 
 
 def main() -> None:

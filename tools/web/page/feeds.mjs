@@ -7,7 +7,7 @@ const GIVEN = 0;
 const TAKEN = 1;
 const PICTURE = 2;
 const SOUND_BYTES = 1 << 17; // 4 s
-// As of boards/WEB/host.h.
+// As of the board's host.h.
 const MICROPHONE = 0;
 export const WIDTH = 320;
 export const HEIGHT = 240;
