@@ -5,6 +5,7 @@
 #include "ethosu_memory.h"
 #include "format.h"
 
+#include <stddef.h>
 #include <string.h>
 
 static int refuse_stopped(const struct builder *builder)
@@ -143,6 +144,15 @@ static int check_filled(struct builder *builder)
                            (unsigned)arena, FILLS);
 }
 
+/** Begin with nothing built. */
+static void begin(struct builder *builder, struct ethosu_model *model,
+                  struct ethosu_model_error *error)
+{
+    memset(builder, 0, offsetof(struct builder, file));
+    builder->model = model;
+    builder->error = error;
+}
+
 static int build_model(struct builder *builder, const struct ethosu_model_source *source)
 {
     struct ethosu_model *model = builder->model;
@@ -165,7 +175,8 @@ int ethosu_model_measure(const struct ethosu_model_source *source,
                          struct ethosu_model_memory *memory, struct ethosu_model_error *error)
 {
     struct ethosu_model counts = {0};
-    struct builder builder = {.error = error, .model = &counts};
+    struct builder builder;
+    begin(&builder, &counts, error);
     *memory = (struct ethosu_model_memory){0};
     TRY(build_model(&builder, source));
     size_t mask = (source->npu_reads_object ? ETHOSU_MODEL_ALIGNMENT : 8) - 1;
@@ -182,8 +193,10 @@ int ethosu_model_kernels(const struct ethosu_model_source *source,
                          struct ethosu_model_error *error)
 {
     struct ethosu_model counts = {0};
-    struct builder builder = {
-        .error = error, .model = &counts, .kernels = kernels, .kernel_room = *count};
+    struct builder builder;
+    begin(&builder, &counts, error);
+    builder.kernels = kernels;
+    builder.kernel_room = *count;
     int status = build_model(&builder, source);
     *count = builder.kernel_count;
     return status;
@@ -194,14 +207,14 @@ int ethosu_model_load(const struct ethosu_model_source *source,
                       struct ethosu_model_error *error)
 {
     size_t alignment = source->npu_reads_object ? ETHOSU_MODEL_ALIGNMENT : 8;
-    struct builder builder = {
-        .error = error,
-        .loading = true,
-        .model = memory->object,
-        .object = {memory->object, sizeof **model, 0, memory->object_size & ~(alignment - 1)},
-        .arena = memory->arena,
-        .arena_limit = memory->arena_size,
-    };
+    struct builder builder;
+    begin(&builder, memory->object, error);
+    builder.loading = true;
+    builder.object.start = memory->object;
+    builder.object.low = sizeof **model;
+    builder.object.size = memory->object_size & ~(alignment - 1);
+    builder.arena = memory->arena;
+    builder.arena_limit = memory->arena_size;
     if (memory->object_size < sizeof **model || (uintptr_t)memory->object % alignment != 0) {
         return error_set(
             error, ETHOSU_MODEL_NO_MEMORY,

@@ -92,7 +92,6 @@ struct file_cache {
 };
 
 struct builder {
-    struct tflite file;
     struct ethosu_driver *driver; /**< may be NULL */
     struct ethosu_model_error *error;
     bool loading;               /**< false: measuring */
@@ -107,7 +106,6 @@ struct builder {
     uint64_t filled;     /**< bytes that initialisation writes */
 
     uint32_t graph_index;
-    struct tflite_subgraph graph; /**< the current one */
     uint32_t fast_tensor;    /**< of this graph: fast scratch that is not scratch; or NO_TENSOR */
     uint32_t operator_index; /**< the current one */
     uint32_t operator_code;  /**< its builtin code */
@@ -129,6 +127,9 @@ struct builder {
     uint32_t kernel_count;  /**< operators that a kernel of kernels/ computes */
     struct ethosu_model_kernel *kernels; /**< for ethosu_model_kernels(), else NULL */
     uint32_t kernel_room;                /**< entries of `kernels` */
+    // All before this member is 0 at first.
+    struct tflite file;
+    struct tflite_subgraph graph; /**< the current one */
 };
 
 /** One operator that has no kernel in kernels/. */

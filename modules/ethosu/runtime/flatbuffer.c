@@ -107,17 +107,18 @@ uint32_t fb_element(struct flatbuffer *fb, const struct fb_vector *vector, uint3
 }
 
 /** Write zeros for a field that is absent or malformed. */
-static uint32_t *put_none(uint32_t kind, uint32_t *out)
+static inline uint32_t *put_none(uint32_t kind, uint32_t *out)
 {
     *out++ = 0;
-    if (kind == FB_KIND_LONG || kind >= FB_KIND_BYTES) {
+    if (kind <= FB_KIND_LONG) {
         *out++ = 0;
     }
     return out;
 }
 
-/** A field near the end of the file, which may be a byte; others are malformed. */
-static uint32_t *read_last(struct flatbuffer *fb, uint32_t at, uint32_t kind, uint32_t *out)
+/** A field that is malformed, or a byte near the end of the file. */
+static __attribute__((noinline)) uint32_t *read_rare(struct flatbuffer *fb, uint32_t at,
+                                                     uint32_t kind, uint32_t *out)
 {
     if (kind == FB_KIND_BYTE && at < fb->size) {
         *out = fb->data[at];
@@ -127,54 +128,52 @@ static uint32_t *read_last(struct flatbuffer *fb, uint32_t at, uint32_t kind, ui
     return put_none(kind, out);
 }
 
-/** A field that is a table or a vector. */
-static inline uint32_t *read_reference(struct flatbuffer *fb, uint32_t at, uint32_t kind,
-                                       uint32_t *out)
-{
-    const uint32_t last = fb->size - 4;
-    uint32_t offset = fb_known_u32(fb, at);
-    if (offset <= last - at) {
-        at += offset;
-        if (kind == FB_KIND_TABLE) {
-            *out = at;
-            return out + 1;
-        }
-        uint32_t count = fb_known_u32(fb, at);
-        if (count <= (last - at) >> (kind - FB_KIND_BYTES)) {
-            out[0] = at + 4;
-            out[1] = count;
-            return out + 2;
-        }
-    }
-    mark_bad(fb, at);
-    return put_none(kind, out);
-}
-
 void fb_read(struct flatbuffer *fb, uint32_t position, const struct fb_field *field, void *result)
 {
     const struct fb_table table = open_table(fb, position);
-    const uint8_t *const vtable = fb->data + table.vtable;
+    const uint8_t *const data = fb->data;
     const uint32_t last = fb->size - 4;
     const uint32_t slots = table.vtable_size & ~1u; // slots are even
     uint32_t *out = result;
     for (; field->slot != 0; field++) {
         const uint32_t kind = field->kind;
         const uint32_t slot = field->slot;
-        const uint32_t offset = slot < slots ? fb_half(vtable + slot) : 0;
-        const uint32_t at = position + offset;
+        const uint32_t offset = slot < slots ? fb_half(data + table.vtable + slot) : 0;
+        uint32_t at = position + offset;
         if (offset == 0) {
             out = put_none(kind, out);
-        } else if (at > last) {
-            out = read_last(fb, at, kind, out);
-        } else if (kind > FB_KIND_LONG) {
-            out = read_reference(fb, at, kind, out);
-        } else {
-            uint32_t value = fb_known_u32(fb, at);
-            *out++ = kind == FB_KIND_BYTE ? (uint8_t)value : value;
-            if (kind == FB_KIND_LONG) {
-                *out++ = fb_u32(fb, at + 4);
+            continue;
+        }
+        if (at <= last) {
+            const uint32_t value = fb_word(data + at);
+            const uint32_t left = last - at;
+            if (kind == FB_KIND_WORD) {
+                *out++ = value;
+                continue;
+            }
+            if (kind == FB_KIND_BYTE) {
+                *out++ = (uint8_t)value;
+                continue;
+            }
+            if (kind <= FB_KIND_LONGS && value <= left) { // the distance to the vector
+                const uint32_t count = fb_word(data + at + value);
+                at += value;
+                if (count <= (left - value) >> kind) {
+                    out[0] = at + 4;
+                    out[1] = count;
+                    out += 2;
+                    continue;
+                }
+            } else if (kind == FB_KIND_TABLE && value <= left) {
+                *out++ = at + value;
+                continue;
+            } else if (kind == FB_KIND_LONG && left >= 4) {
+                *out++ = value;
+                *out++ = fb_word(data + at + 4);
+                continue;
             }
         }
+        out = read_rare(fb, at, kind, out);
     }
 }
 

@@ -38,15 +38,15 @@ static inline uint64_t fb_long_value(struct fb_long number)
     return number.low | (uint64_t)number.high << 32;
 }
 
-/** Kinds of fields; that of a vector is 4 + log2 of the bytes of an element. */
+/** Kinds of fields; that of a vector is log2 of the bytes of an element. */
 enum fb_kind {
-    FB_KIND_BYTE,
+    FB_KIND_BYTES = 0,
+    FB_KIND_WORDS = 2,
+    FB_KIND_LONGS = 3,
+    FB_KIND_LONG, /**< this one and those before it take two words of the result */
     FB_KIND_WORD,
-    FB_KIND_LONG,
-    FB_KIND_TABLE,
-    FB_KIND_BYTES,
-    FB_KIND_WORDS = 6,
-    FB_KIND_LONGS
+    FB_KIND_BYTE,
+    FB_KIND_TABLE
 };
 
 /** A field that fb_read() reads: where the vtable has it, and its kind. */

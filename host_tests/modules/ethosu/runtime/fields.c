@@ -60,8 +60,10 @@ int main(void)
     check(5, UINT16_MAX, FB_KIND_BYTE, 0, true);   // far behind it
     check(5, 5, FB_KIND_WORD, 0x85848382u, false); // the last word
     for (uint16_t offset = 6; offset < 9; offset++) {
-        for (uint32_t kind = FB_KIND_WORD; kind <= FB_KIND_LONGS; kind++) {
-            check(5, offset, kind, 0, true);
+        for (uint32_t kind = 0; kind <= FB_KIND_TABLE; kind++) {
+            if (kind != FB_KIND_BYTE) {
+                check(5, offset, kind, 0, true);
+            }
         }
     }
     check(8, 4, FB_KIND_LONG, 0x84838281u, false);

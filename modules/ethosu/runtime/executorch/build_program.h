@@ -86,9 +86,9 @@ struct program_builder {
     struct program_bytes data_file;        /**< given besides the program */
     uint32_t buffers[PROGRAM_MAX_BUFFERS]; /**< arena offsets of the planned buffers */
     uint32_t regions[REGIONS];             /**< arena offsets of the regions */
+    struct program program;
     struct open_jump jumps[PROGRAM_MAX_JUMPS];
     struct in_place in_place[PROGRAM_MAX_IN_PLACE];
-    struct program program;
 };
 
 /** A tensor argument of a call, with its memory. */

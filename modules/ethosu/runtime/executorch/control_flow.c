@@ -30,13 +30,10 @@ int control_move(struct program_builder *program, const struct program_instructi
     struct program_operand to;
     TRY(program_operand(program, call->first, &from));
     TRY(program_operand(program, call->second, &to));
-    bool right = to.tensor.buffer != 0 && from.tensor.type == to.tensor.type &&
-                 from.tensor.rank == to.tensor.rank;
-    for (uint32_t i = 0; i < to.tensor.rank && right; i++) {
-        right = from.tensor.shape[i] == to.tensor.shape[i] &&
-                from.tensor.order[i] == to.tensor.order[i];
-    }
-    if (!right) {
+    const uint32_t rank = to.tensor.rank;
+    if (to.tensor.buffer == 0 || from.tensor.type != to.tensor.type || from.tensor.rank != rank ||
+        !fb_same(from.tensor.shape, to.tensor.shape, rank * sizeof to.tensor.shape[0]) ||
+        !fb_same(from.tensor.order, to.tensor.order, rank)) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
                               "it moves a tensor to one of another shape or type");
     }

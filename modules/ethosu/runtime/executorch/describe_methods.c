@@ -54,44 +54,46 @@ static bool get_constant_tensor(struct program *program, uint32_t value,
     return true;
 }
 
+/** Values that have one field, by their types: what they are for Python, and the field. */
+static const struct {
+    uint8_t kind; /**< enum ethosu_model_kind */
+    struct fb_field field;
+} kinds[] = {
+    [PROGRAM_INT] = {ETHOSU_KIND_INT, FB_LONG(0)},
+    [PROGRAM_BOOL] = {ETHOSU_KIND_BOOL, FB_BYTE(0)},
+    [PROGRAM_DOUBLE] = {ETHOSU_KIND_DOUBLE, FB_LONG(0)},
+    [PROGRAM_STRING] = {ETHOSU_KIND_TEXT, FB_BYTES(0)},
+};
+
 static bool get_constant(const struct ethosu_model *model, uint32_t method, uint32_t index,
                          struct ethosu_model_constant *constant)
 {
     struct program program;
+    struct fb_vector words = {0}; // as long as the longest field
     if (!choose(model, method, &program) || index >= program.method.outputs.count) {
         return false;
     }
     uint32_t number = fb_u32_at(&program.fb, &program.method.outputs, index);
     *constant = (struct ethosu_model_constant){.kind = ETHOSU_KIND_NULL};
     enum program_value_type type = program_get_type(&program, number);
-    bool is_true = false;
-    switch (type) {
-    case PROGRAM_INT:
-        constant->kind = ETHOSU_KIND_INT;
-        return program_get_int(&program, number, &constant->integer);
-    case PROGRAM_BOOL:
-        constant->kind = ETHOSU_KIND_BOOL;
-        constant->integer = program_get_bool(&program, number, &is_true) && is_true;
-        return !program.fb.bad;
-    case PROGRAM_DOUBLE:
-        constant->kind = ETHOSU_KIND_DOUBLE;
-        return program_get_double(&program, number, &constant->real);
-    case PROGRAM_STRING: {
-        struct fb_vector text;
-        constant->kind = ETHOSU_KIND_TEXT;
-        if (!program_get_value(&program, number, PROGRAM_STRING, (struct fb_field)FB_BYTES(0),
-                               &text)) {
-            return false;
-        }
-        constant->data = program.fb.data + text.position;
-        constant->size = text.count;
-        return true;
-    }
-    case PROGRAM_TENSOR:
+    if (type == PROGRAM_TENSOR) {
         return get_constant_tensor(&program, number, constant);
-    default:
+    }
+    if (type >= sizeof kinds / sizeof kinds[0] || kinds[type].field.slot == 0) {
         return type == PROGRAM_NULL;
     }
+    constant->kind = kinds[type].kind;
+    if (!program_get_value(&program, number, type, kinds[type].field, &words)) {
+        return false;
+    }
+    if (type == PROGRAM_STRING) {
+        constant->data = program.fb.data + words.position;
+        constant->size = words.count;
+        return true;
+    }
+    const struct fb_long bits = {words.position, words.count};
+    constant->integer = (int64_t)fb_long_value(bits); // or the bits of `real`
+    return true;
 }
 
 /* ---- what the loaded method does ---- */

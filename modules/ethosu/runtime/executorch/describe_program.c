@@ -145,65 +145,60 @@ static bool from_calls(struct program *program, uint32_t end, bool is_input,
     return false;
 }
 
-/** Scale and zero point of a program's integer end. */
-static bool find_quantization(const struct ethosu_model *model, uint32_t index,
+/** Scale and zero point of an integer end. Then another method may be the current one. */
+static bool find_quantization(struct program *program, uint32_t method, uint32_t index,
                               struct quantization *found)
 {
-    struct program program;
-    if (!program_open_again(model, &program)) {
-        return false;
-    }
-    uint32_t number = position(&program, &program.method.inputs, index);
+    uint32_t number = position(program, &program->method.inputs, index);
     bool is_input = number != UINT32_MAX;
-    number = is_input ? number : position(&program, &program.method.outputs, index);
+    number = is_input ? number : position(program, &program->method.outputs, index);
     if (number == UINT32_MAX) {
         return false;
     }
-    return from_calls(&program, index, is_input, found) ||
-           from_methods(&program, program_method_name(&program, model->method),
+    return from_calls(program, index, is_input, found) ||
+           from_methods(program, program_method_name(program, method),
                         is_input ? "input" : "output", number, found);
 }
 
-static bool is_integer(uint32_t type)
-{
-    return type != ETHOSU_TYPE_FLOAT32 && type != ETHOSU_TYPE_FLOAT16 &&
-           type != ETHOSU_TYPE_FLOAT64 && type != ETHOSU_TYPE_BOOL;
-}
+/** Types that are no integers. */
+#define REAL_TYPES                                                                       \
+    (1u << ETHOSU_TYPE_FLOAT32 | 1u << ETHOSU_TYPE_FLOAT16 | 1u << ETHOSU_TYPE_FLOAT64 | \
+     1u << ETHOSU_TYPE_BOOL)
 
 static bool program_describe(const struct ethosu_model *model, uint32_t index,
                              struct ethosu_model_tensor *tensor)
 {
     struct program program;
-    const struct program_tensor *known;
-    struct quantization quantization = {0};
+    const struct program_tensor *found;
+    struct quantization quantization;
     if (!program_open_again(model, &program) ||
-        program_get_tensor(&program, index, &known) != PROGRAM_TENSOR_OK) {
+        program_get_tensor(&program, index, &found) != PROGRAM_TENSOR_OK) {
         return false;
     }
-    const struct program_tensor found = *known;
     *tensor = (struct ethosu_model_tensor){
         .name = "",
-        .type = found.type,
-        .size = found.size,
-        .rank = found.rank,
-        .data = found.buffer == 0 ? found.data : NULL,
+        .type = found->type,
+        .size = found->size,
+        .rank = found->rank,
+        .data = found->buffer == 0 ? found->data : NULL,
     };
     // In the order in which the bytes lie: the shape of an array that holds them.
-    for (uint32_t i = 0; i < found.rank; i++) {
-        tensor->shape[i] = found.shape[found.order[i]];
-        tensor->order[i] = found.order[i];
+    for (uint32_t i = 0; i < found->rank; i++) {
+        tensor->shape[i] = found->shape[found->order[i]];
+        tensor->order[i] = found->order[i];
     }
     const struct ethosu_model_buffer *buffers = ethosu_model_inputs(model);
     for (uint32_t i = 0; i < (uint32_t)model->inputs + model->outputs; i++) {
         if (buffers[i].tensor != index) {
             continue;
         }
-        if (buffers[i].size != found.size || buffers[i].type != found.type) {
+        if (buffers[i].size != tensor->size || buffers[i].type != tensor->type) {
             return false; // the file has changed since it was loaded
         }
         tensor->data = buffers[i].data;
     }
-    if (is_integer(found.type) && find_quantization(model, index, &quantization)) {
+    if (!(REAL_TYPES >> tensor->type & 1) &&
+        find_quantization(&program, model->method, index, &quantization)) {
         tensor->channels = 1;
         tensor->scale = quantization.scale;
         tensor->zero_point = quantization.zero_point;

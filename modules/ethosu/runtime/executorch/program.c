@@ -122,11 +122,7 @@ static struct program_bytes get_bytes(struct program *program, uint32_t table,
 
 bool program_is_text(struct program_bytes bytes, const char *text)
 {
-    uint32_t i = 0;
-    while (i < bytes.size && bytes.data[i] == (uint8_t)text[i] && text[i] != '\0') {
-        i++;
-    }
-    return i == bytes.size && text[i] == '\0';
+    return bytes.size == strlen(text) && fb_same(bytes.data, text, bytes.size);
 }
 
 /** The extended header says where the tables end and the segments begin. */
@@ -169,8 +165,9 @@ static bool get_segment(struct program *program, uint32_t index, struct program_
 
 void program_begin(struct program *program, const void *file, uint32_t size)
 {
-    program->fb = (struct flatbuffer){.data = file, .size = size};
-    program->file = file;
+    program->fb.data = program->file = file;
+    program->fb.size = size;
+    program->fb.bad = false;
     program->file_size = size;
     program->segments_start = 0;
 }
