@@ -97,13 +97,20 @@ uint64_t fb_u64_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32
     return fb_u64(fb, vector->position + 8 * index);
 }
 
-uint32_t fb_element(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index)
+static inline __attribute__((always_inline)) uint32_t element(struct flatbuffer *fb,
+                                                              const struct fb_vector *vector,
+                                                              uint32_t index)
 {
     if (index >= vector->count) {
         mark_bad(fb, vector->position);
         return 0;
     }
     return follow(fb, vector->position + 4 * index);
+}
+
+uint32_t fb_element(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index)
+{
+    return element(fb, vector, index);
 }
 
 /** Write zeros for a field that is absent or malformed. */
@@ -193,7 +200,7 @@ struct fb_union fb_union_at(struct flatbuffer *fb, const struct fb_vector *vecto
 {
     static const struct fb_field fields[] = {FB_BYTE(0), FB_TABLE(1), FB_END};
     enum { TYPE_SLOT = 4, TABLE_SLOT = 6, SLOTS_END = 8 };
-    const uint32_t position = fb_element(fb, vector, index);
+    const uint32_t position = element(fb, vector, index);
     const struct fb_table table = open_table(fb, position);
     struct fb_union found;
     if (table.vtable_size >= SLOTS_END) { // both fields, not near the end of the file: most have

@@ -41,6 +41,8 @@ static const struct fb_field operator_fields[] = {
     FB_END,
 };
 
+static const struct fb_field no_fields[] = {FB_END};
+
 static const struct fb_field code_fields[] = {FB_BYTE(0), FB_BYTES(1), FB_WORD(3), FB_END};
 struct code_table {
     uint32_t old; /**< older files have codes below 127 in this byte only */
@@ -218,6 +220,7 @@ bool tflite_get_operator(struct tflite *file, const struct tflite_subgraph *subg
     struct code_table code;
     fb_read(fb, fb_element(fb, &subgraph->operators, index), operator_fields, call);
     fb_read(fb, fb_element(fb, &file->root.operator_codes, call->code_index), code_fields, &code);
+    fb_read(fb, call->options, no_fields, NULL); // a table that nobody reads must be there, too
     call->code = code.builtin > code.old ? code.builtin : code.old;
     call->custom = text_of(file, code.custom);
     call->npu = call->code == TFLITE_CUSTOM && tflite_text_is(call->custom, "ethos-u");
