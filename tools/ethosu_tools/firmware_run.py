@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from . import boards, coherence, paths, qemu
 from .boards import BoardFacts, Emulation
@@ -81,15 +82,25 @@ def run(
         ) as process:
             try:
                 output = _follow(process, until, timeout, on_output)
+            except BoardError as error:
+                said = _said(log).strip()
+                raise BoardError(
+                    f"{error}; on stderr: {said[-_TAIL:]!r}" if said else error
+                ) from None
             finally:
                 process.kill()
-        said = os.pread(log.fileno(), os.fstat(log.fileno()).st_size, 0).decode(errors="replace")
+        said = _said(log)
     code = output.exit_code if output.ended else process.returncode
     if code < 0 or (code and not output.ended and _complains(said)):
         raise BoardError(f"QEMU ended with {code}: {qemu.last_words(said)}")
-    if until and code == 0 and until not in output.text:
+    if until and code == 0 and until not in output.text + said:
         raise BoardError(f"the firmware ended without {until!r}; {_last(output)}")
     return Ended(code, output.text, said)
+
+
+def _said(log: IO[bytes]) -> str:
+    """What QEMU, and the firmware on its stderr, have said."""
+    return os.pread(log.fileno(), os.fstat(log.fileno()).st_size, 0).decode(errors="replace")
 
 
 def _complains(said: str) -> bool:

@@ -60,6 +60,13 @@ def test_it_has_a_time_out(ethosu, image):
     assert code == 2
 
 
+def test_what_it_says_on_stderr_is_not_lost(ethosu, image):
+    words = "qemu", "--firmware", image, "--timeout", "0.5", "--argument"
+    code, _, err = ethosu(*words, "stderr silent")
+    assert code == 5 and "it printed nothing; on stderr: 'failed'" in err
+    assert ethosu(*words, "stderr eot", "--until", "failed")[0] == 0
+
+
 def test_what_is_for_our_firmware_only(ethosu, image, tmp_path):
     code, _, err = ethosu("qemu", "--firmware", image, "--romfs", tmp_path)
     assert code == 2 and "--romfs" in err
