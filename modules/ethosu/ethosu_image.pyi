@@ -24,6 +24,8 @@ BILINEAR: int
 """Filter: weighted by distance from the four pixels around."""
 AREA: int
 """Filter: the mean of all pixels that become one; for a picture that is made much smaller."""
+CORNERS: int
+"""Filter: bilinear as OpenMV's cameras do it, bit by bit; `ml` uses it."""
 STRETCH: int
 """Fit: width and height are resized each for itself."""
 PAD: int

@@ -14,7 +14,8 @@ CFLAGS_USERMOD += $(foreach name,ETHOSU_VERIFY ETHOSU_U55 ETHOSU_U65 ETHOSU_U85 
 # ETHOSU_AUDIO=0: no module `ethosu_audio`. ETHOSU_AUDIO_MVE=0: it does not use MVE, to compare.
 ETHOSU_AUDIO ?= 1
 CFLAGS_USERMOD += $(if $(ETHOSU_AUDIO_MVE),-DETHOSU_AUDIO_MVE=$(ETHOSU_AUDIO_MVE))
-# ETHOSU_IMAGE=0: no module ethosu_image.
+# ETHOSU_IMAGE=0: no module ethosu_image. ETHOSU_IMAGE_MVE=0: it does not use MVE, to compare.
+CFLAGS_USERMOD += $(if $(ETHOSU_IMAGE_MVE),-DETHOSU_IMAGE_MVE=$(ETHOSU_IMAGE_MVE))
 # ETHOSU_MESSAGES=terse: numbers instead of sentences, no texts for help().
 # ETHOSU_KERNELS: CPU kernels: all, none, or names of runtime/kernels/kernels.def: "CONV_2D PAD SOFTMAX".
 ETHOSU_KERNELS ?= all

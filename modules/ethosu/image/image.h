@@ -11,6 +11,9 @@
  *   integers with half_pixel_centers, on values from 0 to 255, after the conversion above;
  * - area is the mean, halves up, of the pixels from floor(i * input / output) to before
  *   floor((i + 1) * input / output), at least one, in each direction;
+ * - corners is bilinear as OpenMV's cameras do it: pixel i is at i * input / output - 0.5, rows and
+ *   then columns mixed and rounded in the bits that the picture has, by 32nds (RGB565) or 256ths;
+ *   bits are repeated to make 8 of them, and grey is (38 R + 75 G + 15 B) >> 7;
  * - table[channel][value] is what is written for a value.
  */
 #ifndef IMAGE_H
@@ -25,7 +28,7 @@
 
 enum image_format { IMAGE_GRAY, IMAGE_RGB565, IMAGE_RGB888, IMAGE_FORMATS };
 
-enum image_filter { IMAGE_NEAREST, IMAGE_BILINEAR, IMAGE_AREA, IMAGE_FILTERS };
+enum image_filter { IMAGE_NEAREST, IMAGE_BILINEAR, IMAGE_AREA, IMAGE_CORNERS, IMAGE_FILTERS };
 
 /** A part of a picture; steps lead from a pixel to the next one, either way. */
 struct image_view {
@@ -35,6 +38,8 @@ struct image_view {
     int32_t step_x; /**< bytes */
     int32_t step_y;
     enum image_format format;
+    int32_t left; /**< where it was cut out of the picture */
+    int32_t top;
 };
 
 struct image_rectangle {

@@ -13,7 +13,7 @@ struct image_view image_view_of(const uint8_t *pixels, int32_t width, int32_t he
                                 enum image_format format)
 {
     int32_t step = image_pixel_size(format);
-    return (struct image_view){pixels, width, height, step, step * width, format};
+    return (struct image_view){pixels, width, height, step, step * width, format, 0, 0};
 }
 
 bool image_has(int32_t width, int32_t height, const struct image_rectangle *rectangle)
@@ -29,6 +29,8 @@ bool image_crop(struct image_view *view, const struct image_rectangle *rectangle
         return false;
     }
     view->origin += (ptrdiff_t)rectangle->x * view->step_x + (ptrdiff_t)rectangle->y * view->step_y;
+    view->left += rectangle->x;
+    view->top += rectangle->y;
     view->width = rectangle->width;
     view->height = rectangle->height;
     return true;

@@ -69,6 +69,7 @@ static void write_row(const struct writer *writer, int32_t y, uint8_t *row)
             [IMAGE_NEAREST] = image_row_nearest,
             [IMAGE_BILINEAR] = image_row_bilinear,
             [IMAGE_AREA] = image_row_area,
+            [IMAGE_CORNERS] = image_row_corners,
         };
         filters[writer->filter](&writer->rows, y, samples);
     }
@@ -92,10 +93,12 @@ void image_write(const struct image_view *view, const struct image_target *targe
     const struct image_rectangle *inner = &target->inner;
     struct writer writer = {
         .target = target,
-        .rows = {view, image_make_axis(view->width, inner->width),
-                 image_make_axis(view->height, inner->height), target->channels},
+        .rows = {view, resize_make_axis(view->width, inner->width, false),
+                 resize_make_axis(view->height, inner->height, false), target->channels},
         .filter =
-            view->width == inner->width && view->height == inner->height ? IMAGE_NEAREST : filter,
+            filter != IMAGE_CORNERS && view->width == inner->width && view->height == inner->height
+                ? IMAGE_NEAREST
+                : filter,
         .same = view->width == inner->width && view->height == inner->height &&
                 image_pixel_size(view->format) == target->channels &&
                 view->step_x == target->channels,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 GRAY, RGB565, RGB888 = range(3)
-NEAREST, BILINEAR, AREA = range(3)
+NEAREST, BILINEAR, AREA, CORNERS = range(4)
 STRETCH, PAD, CROP = range(3)
 PIXEL = {GRAY: 1, RGB565: 2, RGB888: 3}
 
@@ -82,6 +82,46 @@ def resize(samples: np.ndarray, height: int, width: int, how: int) -> np.ndarray
     return total + 2**19 >> 20
 
 
+def pairs(size: int, into: int, cut: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two neighbours, and 65536ths of the second; `cut` pixels are before the first."""
+    scale = np.float32(into) / np.float32(size)
+    begin = np.float32(int(np.float32(cut) * scale) * 65536)
+    place = np.arange(into) * int(np.float32(65536) / scale) + int(begin / scale)
+    place -= cut * 65536 + 32768
+    low = place >> 16
+    high = np.where((low >= 0) & (low < size - 1), low + 1, np.clip(low, 0, size - 1))
+    return np.clip(low, 0, size - 1), high, place & 65535
+
+
+def corners(raw: np.ndarray, size: tuple[int, int], cut: tuple[int, int], bits: int) -> np.ndarray:
+    """Rows mixed and rounded, then columns."""
+    for axis in (0, 1):
+        low, high, place = pairs(raw.shape[axis], size[axis], cut[axis])
+        weight = (place >> 16 - bits).reshape((-1, 1, 1) if axis == 0 else (1, -1, 1))
+        first, second = raw.take(low, axis), raw.take(high, axis)
+        raw = first * (2**bits - weight) + second * weight + 2 ** (bits - 1) >> bits
+    return raw
+
+
+def unpacked(pixels: np.ndarray, kind: int) -> np.ndarray:
+    """Channels in the bits that they have."""
+    raw = pixels.astype(np.int64)
+    if kind != RGB565:
+        return raw
+    both = raw[..., 0] | raw[..., 1] << 8
+    return np.stack([both >> 11, both >> 5 & 63, both & 31], -1)
+
+
+def repeated(raw: np.ndarray, kind: int, count: int) -> np.ndarray:
+    """Samples from 0 to 255 of such channels: the bits again below themselves."""
+    if kind == GRAY:
+        return np.repeat(raw, count, axis=2)
+    if kind == RGB565:
+        shift = np.array([3, 2, 3])
+        raw = raw << shift | raw >> np.array([2, 4, 2])
+    return raw if count == 3 else (raw @ np.array([38, 75, 15]) >> 7)[..., None]
+
+
 def largest(width: int, height: int, room_width: int, room_height: int) -> tuple[int, ...]:
     """x, y, width, height of the largest rectangle of these proportions in the middle of a room."""
     if width * room_height > height * room_width:
@@ -94,8 +134,12 @@ def largest(width: int, height: int, room_width: int, room_height: int) -> tuple
 def write(case: Case) -> np.ndarray:
     """The elements that are written."""
     height, width, count = case.target
-    samples = channels(case.pixels, case.format, count)
+    coarse = case.filter == CORNERS
+    samples = (
+        unpacked(case.pixels, case.format) if coarse else channels(case.pixels, case.format, count)
+    )
     x, y, w, h = case.roi or (0, 0, samples.shape[1], samples.shape[0])
+    cut = y, x
     samples = np.rot90(samples[y : y + h, x : x + w], -case.quarters)
     if case.mirror:
         samples = samples[:, ::-1]
@@ -103,12 +147,18 @@ def write(case: Case) -> np.ndarray:
     inner = (0, 0, width, height)
     if case.fit == CROP:
         x, y, w, h = largest(width, height, w, h)
+        cut = cut[0] + y, cut[1] + x
         samples = samples[y : y + h, x : x + w]
     elif case.fit == PAD:
         inner = largest(w, h, width, height)
     x, y, w, h = inner
     out = np.zeros(case.target, np.int64)
-    out[y : y + h, x : x + w] = resize(samples, h, w, case.filter)
+    if coarse:
+        bits = 5 if case.format == RGB565 else 8
+        mixed = corners(samples, (h, w), cut, bits)
+        out[y : y + h, x : x + w] = repeated(mixed, case.format, count)
+    else:
+        out[y : y + h, x : x + w] = resize(samples, h, w, case.filter)
     if case.table is None:
         return out.astype(np.uint8)
     if case.table.ndim == 1:

@@ -14,6 +14,7 @@ from . import definition
 from .definition import (
     AREA,
     BILINEAR,
+    CORNERS,
     CROP,
     GRAY,
     NEAREST,
@@ -56,7 +57,7 @@ def random_case(rng: np.random.Generator) -> Case:
         quarters=int(rng.integers(4)),
         mirror=bool(rng.integers(2)),
         fit=int(rng.integers(3)),
-        filter=int(rng.integers(3)),
+        filter=int(rng.integers(4)),
         table=[None, table, table[0]][rng.integers(3)],
     )
 
@@ -135,10 +136,19 @@ ON_BOARD = [
     (GRAY, 1, NEAREST, PAD, 2),
     (RGB565, 3, AREA, PAD, 3),
     (GRAY, 1, AREA, CROP, 0),
+    (GRAY, 3, AREA, STRETCH, 2),
+    (RGB565, 1, AREA, STRETCH, 1),
+    (RGB888, 3, AREA, CROP, 0),
+    (RGB888, 1, AREA, PAD, 2),
+    (RGB565, 1, BILINEAR, CROP, 3),
+    (RGB565, 3, NEAREST, STRETCH, 2),
+    (RGB565, 3, CORNERS, STRETCH, 0),
+    (RGB565, 1, CORNERS, STRETCH, 0),
+    (GRAY, 1, CORNERS, CROP, 0),
 ]
 
 
-@pytest.mark.parametrize("size", [(24, 32), (17, 19)])
+@pytest.mark.parametrize("size", [(24, 32), (17, 19), (5, 6), (40, 3)])
 @pytest.mark.parametrize("kind, count, how, fit, quarters", ON_BOARD)
 def test_on_the_board(board, kind, count, how, fit, quarters, size):
     """The loops of the CPU's vector unit, too; 32 x 24 without a turn is a copy."""
@@ -153,3 +163,18 @@ def test_on_the_board(board, kind, count, how, fit, quarters, size):
         f"see(memory, {(1, *size, count)}, 'b')"
     )
     assert board.eval("bytes(memory)") == definition.write(case).tobytes()
+
+
+@pytest.mark.parametrize("how", [NEAREST, BILINEAR, AREA])
+def test_pixels_at_an_odd_address_on_the_board(board, how):
+    """MVE cannot load them; and the mean of a whole picture, which is of very many pixels."""
+    pixels = np.random.default_rng(5).integers(0, 256, (60, 64, 2), np.uint8)
+    for first, size in ((1, (7, 9)), (0, (1, 1))):
+        board.exec(
+            "import ethosu_image as image\n"
+            f"frame = bytearray({bytes(first) + pixels.tobytes()!r})\n"
+            f"see = image.Input(memoryview(frame)[{first}:], (64, 60), 1, filter={how})\n"
+            f"memory = bytearray({size[0] * size[1] * 3})\nsee(memory, {(*size, 3)}, 'B')"
+        )
+        case = Case(pixels, RGB565, (*size, 3), filter=how)
+        assert board.eval("bytes(memory)") == definition.write(case).tobytes()

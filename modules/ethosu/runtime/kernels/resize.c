@@ -2,28 +2,17 @@
 /** RESIZE_NEAREST_NEIGHBOR of any type, RESIZE_BILINEAR of int8 and int16. */
 #include "element.h"
 #include "quantization.h"
+#include "resize_axis.h"
 
-#include <math.h>
 #include <string.h>
 
 /** Fields of the options: corners and centres. */
 enum { NEAREST_CORNERS = 0, BILINEAR_CORNERS = 2 };
 
-/** Fraction bits of a position between pixels. */
-enum { FRACTION = 10, ONE = 1 << FRACTION };
-
-/** One direction. */
-struct axis {
-    int32_t input;
-    int32_t output;
-    float step;         /**< nearest: input pixels per output pixel */
-    int32_t fixed_step; /**< bilinear: the same with FRACTION bits */
-};
-
 struct resize {
     struct kernel_call call;
-    struct axis y;
-    struct axis x;
+    struct resize_axis y;
+    struct resize_axis x;
     const void *input;
     void *output;
     int32_t batches;
@@ -35,11 +24,9 @@ struct resize {
 
 /* ---- nearest ---- */
 
-static int32_t nearest(const struct resize *p, const struct axis *axis, int32_t position)
+static int32_t nearest(const struct resize *p, const struct resize_axis *axis, int32_t position)
 {
-    float place = ((float)position + (p->half_pixel ? 0.5F : 0.0F)) * axis->step;
-    int32_t index = (int32_t)(p->align_corners ? roundf(place) : floorf(place));
-    return fixed_clamp(index, 0, axis->input - 1);
+    return resize_nearest(axis, position, p->half_pixel, p->align_corners);
 }
 
 static int run_nearest(const struct kernel_call *call)
@@ -62,31 +49,11 @@ static int run_nearest(const struct kernel_call *call)
 
 /* ---- bilinear ---- */
 
-/** Two neighbours, and the distance from the first to the position. */
-struct between {
-    int32_t low;
-    int32_t high;
-    int32_t fraction;
-};
-
-static struct between find_between(const struct resize *p, const struct axis *axis,
-                                   int32_t position)
-{
-    int32_t place = position * axis->fixed_step;
-    if (p->half_pixel) {
-        place += axis->fixed_step / 2 - ONE / 2;
-    }
-    struct between between = {.low = fixed_max(place / ONE, 0)};
-    between.high = fixed_min((place + ONE - 1) / ONE, axis->input - 1);
-    between.fraction = place - between.low * ONE;
-    return between;
-}
-
 /** Pixels of few channels between two questions whether to stop. */
 enum { PIXELS_AT_ONCE = 16 };
 
-ELEMENT_INLINE bool blend(const struct resize *p, int32_t image, struct between y, struct between x,
-                          int32_t output, bool asks, uint32_t type)
+ELEMENT_INLINE bool blend(const struct resize *p, int32_t image, struct resize_between y,
+                          struct resize_between x, int32_t output, bool asks, uint32_t type)
 {
     int32_t corner[4] = {
         (image + y.low * p->x.input + x.low) * p->depth,
@@ -95,9 +62,9 @@ ELEMENT_INLINE bool blend(const struct resize *p, int32_t image, struct between 
         (image + y.high * p->x.input + x.high) * p->depth,
     };
     int64_t weight[4] = {
-        (int64_t)(ONE - y.fraction) * (ONE - x.fraction),
-        (int64_t)y.fraction * (ONE - x.fraction),
-        (int64_t)(ONE - y.fraction) * x.fraction,
+        (int64_t)(RESIZE_ONE - y.fraction) * (RESIZE_ONE - x.fraction),
+        (int64_t)y.fraction * (RESIZE_ONE - x.fraction),
+        (int64_t)(RESIZE_ONE - y.fraction) * x.fraction,
         (int64_t)y.fraction * x.fraction,
     };
     for (int32_t first = 0, end = 0; first < p->depth; first = end) {
@@ -123,14 +90,14 @@ static int run_bilinear(const struct kernel_call *call)
     int32_t output = 0;
     bool asks = p->depth > KERNEL_BLOCK / PIXELS_AT_ONCE;
     for (int32_t line = 0; line < p->batches * p->y.output; line++) {
-        struct between y = find_between(p, &p->y, line % p->y.output);
+        struct resize_between y = resize_find_between(&p->y, line % p->y.output, p->half_pixel);
         int32_t image = line / p->y.output * p->y.input * p->x.input;
         for (int32_t i = 0; i < p->x.output; i++, output += p->depth) {
             if (!asks && i % PIXELS_AT_ONCE == 0 &&
                 kernel_stops(call, PIXELS_AT_ONCE * (p->depth + 1))) {
                 return ETHOSU_MODEL_STOPPED;
             }
-            struct between x = find_between(p, &p->x, i);
+            struct resize_between x = resize_find_between(&p->x, i, p->half_pixel);
             bool more = p->element_size == 1
                             ? blend(p, image, y, x, output, asks, ETHOSU_TYPE_INT8)
                             : blend(p, image, y, x, output, asks, ETHOSU_TYPE_INT16);
@@ -143,19 +110,6 @@ static int run_bilinear(const struct kernel_call *call)
 }
 
 /* ---- preparing ---- */
-
-static struct axis make_axis(int32_t input, int32_t output, bool align_corners)
-{
-    bool corners = align_corners && output > 1;
-    int32_t from = corners ? input - 1 : input;
-    int32_t to = corners ? output - 1 : output;
-    return (struct axis){
-        .input = input,
-        .output = output,
-        .step = (float)from / (float)to,
-        .fixed_step = (int32_t)(((int64_t)from * ONE + to / 2) / to),
-    };
-}
 
 static int prepare_resize(struct builder *builder, const struct tflite_operator_call *call,
                           const struct kernel *kernel)
@@ -171,8 +125,8 @@ static int prepare_resize(struct builder *builder, const struct tflite_operator_
     uint32_t field = bilinear ? BILINEAR_CORNERS : NEAREST_CORNERS;
     bool corners = kernel_option_byte(builder, call, field, 0) != 0;
     struct resize p = {
-        .y = make_axis(in.shape[1], out.shape[1], corners),
-        .x = make_axis(in.shape[2], out.shape[2], corners),
+        .y = resize_make_axis(in.shape[1], out.shape[1], corners),
+        .x = resize_make_axis(in.shape[2], out.shape[2], corners),
         .input = in.data,
         .output = out.data,
         .batches = in.shape[0],
