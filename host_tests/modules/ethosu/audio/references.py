@@ -126,27 +126,37 @@ def sounds():
     return {name: np.clip(one, -32768, 32767).astype(np.int16) for name, one in found.items()}
 
 
-def of_libraries(samples, *preprocessor):
-    """Features by library_features.py, in the Python that FEATURES_PYTHON names."""
+def python():
+    """The Python that FEATURES_PYTHON names."""
     interpreter = os.environ.get("FEATURES_PYTHON")
     if interpreter is None:
         needs.missing(
             "NOT COMPARED WITH TENSORFLOW, LIBROSA, TENSORFLOW LITE MICRO: set FEATURES_PYTHON to "
             "a Python that has tensorflow-cpu, librosa and tflite-micro"
         )
+    return interpreter
+
+
+def of_libraries(samples, *preprocessor):
+    """Features by library_features.py, in the Python that FEATURES_PYTHON names."""
     with tempfile.TemporaryDirectory() as folder:
         given, made = f"{folder}/in.npz", f"{folder}/out.npz"
         np.savez(given, **samples)
         program = Path(__file__).with_name("library_features.py")
-        command = [interpreter, program, given, made, *preprocessor]
+        command = [python(), program, given, made, *preprocessor]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-2000:]
         return dict(np.load(made))
 
 
-def micro_speech_example():
-    """The folder of TensorFlow Lite Micro's example, in the checkout that TFLM_DIR names."""
+def tflm():
+    """The checkout of TensorFlow Lite Micro that TFLM_DIR names."""
     tree = os.environ.get("TFLM_DIR")
     if tree is None:
-        needs.missing("MICRO SPEECH NOT RUN: set TFLM_DIR to a checkout of tflite-micro")
-    return Path(tree) / "tensorflow/lite/micro/examples/micro_speech"
+        needs.missing("EXAMPLES OF TFLM NOT RUN: set TFLM_DIR to a checkout of tflite-micro")
+    return Path(tree)
+
+
+def micro_speech_example():
+    """The folder of its example."""
+    return tflm() / "tensorflow/lite/micro/examples/micro_speech"

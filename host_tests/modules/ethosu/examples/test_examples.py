@@ -4,6 +4,8 @@
 import os
 import re
 import shlex
+import struct
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from ethosu_tools import arrays, cli, live_rom, make_model, models, objects, rom
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
+from modules.ethosu.audio import references
 from modules.ethosu.runtime.conftest import vela  # noqa: F401
 from modules.ethosu.runtime.executorch import made
 from modules.ethosu.runtime.executorch.conftest import raw  # noqa: F401
@@ -32,6 +35,7 @@ EXPECTED = {
     "keyword": "heard ",
     "low_level": "done: True",
     "objects": "red ",
+    "person": "grey.bmp: ",
     "pmu": "MAC unit busy ",
     "selftest": "self-test passed: True",
     "tensor_dma": "in place: the same",
@@ -65,6 +69,22 @@ def keyword_model():
     return make_model.write([net.graph], "keywords: random weights")
 
 
+def person_model():
+    """What stands for TensorFlow Lite Micro's person_detect.tflite."""
+    net = make_model.Net("person", 4)
+    x = net.conv(net.input((1, 96, 96, 1)), 4, kernel=(8, 8), stride=(8, 8))
+    x = net.dense(net.reshape(x, (1, 12 * 12 * 4)), 2, gain=8.0)
+    net.graph.outputs.append(net.softmax(x).tensor)
+    return make_model.write([net.graph], "person: random weights")
+
+
+def bitmap(pixels):
+    """A .bmp file of grey pixels, the lowest row first."""
+    height, width = pixels.shape
+    head = struct.pack("<2sIIIIiiHH24x", b"BM", 54 + pixels.size, 0, 54, 40, width, height, 1, 8)
+    return head + pixels[::-1].tobytes()
+
+
 @pytest.fixture(scope="module")
 def rom(request, board_npu, compiled, spotter, tmp_path_factory):
     """A board with the models that examples and pages load."""
@@ -74,6 +94,10 @@ def rom(request, board_npu, compiled, spotter, tmp_path_factory):
     keywords.write_bytes(keyword_model())
     files = live_rom.files(board_npu) | objects.rom_files(board_npu)
     files["kws.tflite"] = compiled(keywords, board_npu).read_bytes()
+    person = tmp_path_factory.mktemp("person") / "person.tflite"
+    person.write_bytes(person_model())
+    files["person_detect.tflite"] = compiled(person, board_npu).read_bytes()
+    files["grey.bmp"] = bitmap(np.arange(96 * 96, dtype=np.uint8).reshape(96, 96))
     files["kws.pte"] = spotter
     with QemuBoard(Machine(board_npu, romfs=romfs.build(files))) as board:
         yield board
@@ -88,6 +112,38 @@ def test_the_assistant_understands_words_after_the_wake_word(
     rom.write_file("/kws.tflite", real)
     code = (MODULE / "examples/assistant.py").read_text().replace("/rom/kws", "/kws")
     assert rom.exec(code, timeout=30) == "wake\r\nyes\r\n"
+
+
+IN_TFLM = """
+import sys, numpy
+from tflite_micro.python.tflite_micro import runtime
+model = runtime.Interpreter.from_file(sys.argv[1])
+model.set_input(numpy.load(sys.argv[2]), 0)
+model.invoke()
+print(model.get_output(0).ravel()[1])
+"""
+
+
+@pytest.mark.slow
+def test_persons_are_told_from_pictures_without_one(board_npu, compiled, tmp_path):
+    """TensorFlow Lite Micro's model and pictures: its own test's answers, and its own scores."""
+    tree = references.tflm() / "tensorflow/lite/micro"
+    source = tree / "models/person_detect.tflite"
+    files = {"person_detect.tflite": compiled(source, board_npu).read_bytes()}
+    expected = []
+    for name, answer in (("no_person", "nobody"), ("person", "person")):
+        data = (tree / f"examples/person_detection/testdata/{name}.bmp").read_bytes()
+        # Its bytes are what the int8 tensor gets, as its test copies them there.
+        seen = np.frombuffer(data, np.int8)[data[10] | data[11] << 8 :].reshape(96, 96)[::-1]
+        files[f"{name}.bmp"] = bitmap(seen.view(np.uint8) ^ 128)
+        np.save(tmp_path / "pixels.npy", seen.reshape(1, 96, 96, 1))
+        command = [references.python(), "-c", IN_TFLM, str(source), tmp_path / "pixels.npy"]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        score = (int(printed.splitlines()[-1]) + 128) / 256  # of a softmax
+        expected.append(f"{name}.bmp: {answer}, score {score:.4f}")
+    with QemuBoard(Machine(board_npu, romfs=romfs.build(files))) as board:
+        out = board.exec((MODULE / "examples/person.py").read_text(), timeout=30)
+    assert out.splitlines() == expected
 
 
 def test_every_example_is_expected_to_say_something():
