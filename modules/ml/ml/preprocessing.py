@@ -2,8 +2,8 @@
 """`ml.preprocessing.Normalization`: an image as an input of a model.
 
 An image is an object with width() and height() that is a buffer, or has bytearray(): of GRAYSCALE,
-RGB565 or RGB888 pixels, which the number of bytes tells. It is resized with its proportions, black
-around it: to a larger one bilinearly, to a smaller one by areas, as ethosu_image defines these.
+RGB565 or RGB888 pixels, which the number of bytes tells. It is resized to the tensor's width and
+height as OpenMV's cameras do it, the filter CORNERS of ethosu_image.
 """
 
 from array import array
@@ -30,8 +30,7 @@ class Normalization:
         if len(args) == 1:
             bound = Normalization(self.scale, self.mean, self.stdev, self.roi)
             bound.image = args[0]
-            whole = 0, 0, args[0].width(), args[0].height()
-            bound.roi = whole if self.roi is None else _inside(self.roi, whole)
+            bound.roi = self.roi or (0, 0, args[0].width(), args[0].height())
             return bound
         buffer, shape, dtype = args
         if self.image is None:
@@ -46,15 +45,11 @@ class Normalization:
             pixels,
             (width, height),
             _FORMATS[depth],
-            roi=self.roi,
-            fit=ethosu_image.PAD,
-            filter=ethosu_image.AREA if self._shrinks(shape) else ethosu_image.BILINEAR,
+            roi=_inside(self.roi, width, height),
+            filter=ethosu_image.CORNERS,
             table=table,
         )
         see(buffer, shape, dtype)
-
-    def _shrinks(self, shape):
-        return self.roi[2] > shape[-2] or self.roi[3] > shape[-3]
 
     def _table(self, channels):
         """What is written for each value of a pixel, for each channel."""
@@ -72,11 +67,11 @@ def _luma(rgb):
     return 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]
 
 
-def _inside(roi, whole):
-    """The part of a rectangle that is in the image."""
+def _inside(roi, width, height):
+    """The part of a rectangle that is in the image; results are placed by all of it."""
     x, y, w, h = (int(each) for each in roi)
-    right, bottom = min(x + w, whole[2]), min(y + h, whole[3])
+    right, bottom = min(x + w, width), min(y + h, height)
     x, y = max(x, 0), max(y, 0)
     if right <= x or bottom <= y:
-        raise ValueError(f"roi {roi} is outside an image of {whole[2]} x {whole[3]}")
+        raise ValueError(f"roi {roi} is outside an image of {width} x {height}")
     return x, y, right - x, bottom - y

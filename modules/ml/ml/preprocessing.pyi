@@ -2,8 +2,8 @@
 """`ml.preprocessing.Normalization`: an image as an input of a model.
 
 An image is an object with width() and height() that is a buffer, or has bytearray(): of GRAYSCALE,
-RGB565 or RGB888 pixels, which the number of bytes tells. It is resized with its proportions, black
-around it: to a larger one bilinearly, to a smaller one by areas, as ethosu_image defines these.
+RGB565 or RGB888 pixels, which the number of bytes tells. It is resized to the tensor's width and
+height as OpenMV's cameras do it, the filter CORNERS of ethosu_image.
 """
 
 from collections.abc import Sequence

@@ -48,7 +48,7 @@ def dequantize(model, value, index=0):
 class NMS:
     """Boxes of one inference: soft non-maximum suppression, and places in the original image.
 
-    Boxes are whole pixels of the tensor, cut off, as OpenMV has them.
+    Boxes are whole pixels of the tensor, as OpenMV has them, and suppress those of other labels.
     """
 
     def __init__(self, window_w, window_h, roi):
@@ -56,38 +56,39 @@ class NMS:
         self.window = window_w, window_h
         self.roi = roi
         self.boxes = []
-        # Pixels of the tensor for one of the image, and where the image begins in the tensor.
-        self.scale = min(window_w / roi[2], window_h / roi[3])
-        self.left = (window_w - roi[2] * self.scale) / 2
-        self.top = (window_h - roi[3] * self.scale) / 2
+        # Pixels of the image for one of the tensor.
+        self.scale = roi[2] / window_w, roi[3] / window_h
 
     def add_bounding_box(self, xmin, ymin, xmax, ymax, score, label_index, keypoints=None):
         """Add a box of the tensor, 0.0 to 1.0; keypoints are rows (x, y, ...) from 0.0 to 1.0."""
         width, height = self.window
-        x0, x1 = (int(max(0.0, min(1.0, each)) * width) for each in (xmin, xmax))
-        y0, y1 = (int(max(0.0, min(1.0, each)) * height) for each in (ymin, ymax))
-        if x0 < x1 and y0 < y1 and 0.0 <= score <= 1.0:
-            self.boxes.append((label_index, float(score), (x0, y0, x1, y1), keypoints))
+        x0, x1 = (max(0.0, min(1.0, each)) * width for each in (xmin, xmax))
+        y0, y1 = (max(0.0, min(1.0, each)) * height for each in (ymin, ymax))
+        # The size is cut off by itself: a box of one size has it wherever it is.
+        size = int(x1 - x0), int(y1 - y0)
+        if min(size) > 0 and 0.0 <= score <= 1.0:
+            box = int(x0), int(y0), int(x0) + size[0], int(y0) + size[1]
+            self.boxes.append((0, float(score), box, label_index, keypoints))
 
     add_bounding_boxes = add_bounding_box
 
     def map_keypoints(self, keypoints):
         """Rows (x, y, ...) from 0.0 to 1.0 of the tensor, in pixels of the image, in place."""
-        width, height = self.window
-        keypoints[:, 0] = (keypoints[:, 0] * width - self.left) / self.scale + self.roi[0]
-        keypoints[:, 1] = (keypoints[:, 1] * height - self.top) / self.scale + self.roi[1]
+        keypoints[:, 0] = keypoints[:, 0] * self.roi[2] + self.roi[0]
+        keypoints[:, 1] = keypoints[:, 1] * self.roi[3] + self.roi[1]
         return keypoints
 
     def get_bounding_boxes(self, threshold=0.1, sigma=0.1):
         """A list for each label of ([x, y, w, h], score), with keypoints if boxes have them."""
         kept = nms(self.boxes, threshold, sigma=sigma)
-        found = [[] for _ in range(max([each[0] for each in kept]) + 1 if kept else 0)]
-        for label, score, (x0, y0, x1, y1), keypoints in kept:
+        found = [[] for _ in range(max([each[3] for each in kept]) + 1 if kept else 0)]
+        wide, high = self.scale
+        for _, score, (x0, y0, x1, y1), label, keypoints in kept:
             rect = [
-                int((x0 - self.left) / self.scale + self.roi[0]),
-                int((y0 - self.top) / self.scale + self.roi[1]),
-                int((x1 - x0) / self.scale),
-                int((y1 - y0) / self.scale),
+                int(x0 * wide + self.roi[0]),
+                int(y0 * high + self.roi[1]),
+                int((x1 - x0) * wide),
+                int((y1 - y0) * high),
             ]
             if keypoints is None:
                 found[label].append((rect, score))

@@ -29,7 +29,7 @@ def dequantize(model: Model, value: Any, index: int = 0) -> Any:
 class NMS:
     """Boxes of one inference: soft non-maximum suppression, and places in the original image.
 
-    Boxes are whole pixels of the tensor, cut off, as OpenMV has them.
+    Boxes are whole pixels of the tensor, as OpenMV has them, and suppress those of other labels.
     """
 
     def __init__(self, window_w: int, window_h: int, roi: Sequence[int] | None) -> None:

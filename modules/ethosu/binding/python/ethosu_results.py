@@ -56,10 +56,10 @@ def nms(found, threshold=0.0, limit=0.5, sigma=None):
     goes; with `sigma` its score becomes score * exp(-iou ** 2 / sigma) instead, and it goes when
     that is not above the threshold (soft-NMS, arXiv 1704.04503).
     """
-    left = sorted(found, key=lambda each: -each[1])
+    left = sorted(found, key=lambda each: each[1], reverse=True)
     kept = []
     while left:
-        best = left.pop(0)
+        best = left.pop(argmax([each[1] for each in left]))
         kept.append(best)
         rest = []
         for each in left:
@@ -71,7 +71,7 @@ def nms(found, threshold=0.0, limit=0.5, sigma=None):
                     rest.append(each)
             elif sigma is not None or shared <= limit:
                 rest.append(each)
-        left = sorted(rest, key=lambda each: -each[1]) if sigma is not None else rest
+        left = rest
     return kept
 
 
