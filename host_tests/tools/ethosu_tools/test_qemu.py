@@ -118,7 +118,7 @@ def test_firmware_that_looks_for_its_rom_elsewhere_is_told(ethosu, tmp_path):
     path.write_bytes(image)
     files.mkdir()
     (files / "a.txt").write_text("a")
-    code, _, err = ethosu("qemu", "--firmware", path, "--romfs", files)
+    code, _, err = ethosu("qemu", "--board", facts.name, "--firmware", path, "--romfs", files)
     assert code == 3 and err.count("\n") == 1
     assert "the firmware has no /rom: it does not look for it at 0x62000000" in err
 

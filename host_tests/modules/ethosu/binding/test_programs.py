@@ -379,9 +379,12 @@ def test_a_delegate_alone_costs_no_more_than_a_model_of_one_operator(figures):
 
 
 def test_a_program_is_loaded_in_one_pass(figures):
-    """The driver takes 1,540 of these. ExecuTorch's runtime takes 5,039, and checks far less."""
+    """The driver takes 1,540 of these. ExecuTorch's runtime takes 5,039, and checks far less.
+
+    A board with more memories than MPS3_AN547 takes up to 300 more: each buffer is looked up.
+    """
     key = "instructions_to_load_in_c_unverified"
-    assert figures["integer"][key] <= 7750 and figures["real"][key] <= 15600
+    assert figures["integer"][key] <= 7900 and figures["real"][key] <= 15900
 
 
 def test_ends_cost_3_instructions_a_value_and_2(figures):

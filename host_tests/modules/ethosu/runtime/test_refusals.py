@@ -28,7 +28,7 @@ def cnn(board, board_npu, compiled, small_models, case_of):
         ("m.predict([array('h', x)])", "TypeError input 0 has typecode 'h', 'b' expected (int8)"),
         ("m.predict([x, x])", "ValueError 2 inputs given, the model has 1"),
         ("m.predict([])", "ValueError 0 inputs given, the model has 1"),
-        ("m.predict([7])", "TypeError input is of type int, a buffer expected"),
+        ("m.predict([7])", "TypeError input 0 is of type int, a buffer"),
         ("m.predict(7)", "TypeError "),
         ("m.run_into([x], [bytes(99)])", "TypeError output is of type bytes, a writable buffer"),
         ("m.run_into([x], [bytearray(99)])", "ValueError output 0 has 99 bytes, "),
