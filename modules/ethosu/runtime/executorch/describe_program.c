@@ -170,7 +170,7 @@ static bool program_describe(const struct ethosu_model *model, uint32_t index,
 {
     struct program program;
     const struct program_tensor *found;
-    struct quantization quantization;
+    struct quantization quantization = {0};
     if (!program_open_again(model, &program) ||
         program_get_tensor(&program, index, &found) != PROGRAM_TENSOR_OK) {
         return false;
