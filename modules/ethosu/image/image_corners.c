@@ -20,17 +20,24 @@ struct pair {
     int32_t place; /**< of which the fraction is the share */
 };
 
+/** What is not resized, or is one pixel wide or high, is drawn without mixing and not moved. */
+static bool is_plain(const struct image_rows *rows)
+{
+    return (rows->x.input == rows->x.output && rows->y.input == rows->y.output) ||
+           rows->x.input <= 1 || rows->y.input <= 1;
+}
+
 /**
  * Neighbours of an output pixel. `cut`: how far from the picture's edge the view begins, which
  * is rounded to a whole output pixel.
  */
-static struct pair find(const struct resize_axis *axis, int32_t cut, int32_t position)
+static struct pair find(const struct resize_axis *axis, int32_t cut, int32_t position, bool plain)
 {
     float scale = (float)axis->output / (float)axis->input;
-    float begin = (float)((int32_t)((float)cut * scale) * ONE);
-    int32_t place = (int32_t)(begin / scale) - cut * ONE - ONE / 2;
+    float begin = (float)(int32_t)((float)cut * scale) * (float)ONE;
+    int32_t place = (int32_t)(begin / scale) - cut * ONE - (plain ? 0 : ONE / 2);
     place += position * (int32_t)((float)ONE / scale);
-    struct pair pair = {place >> FRACTION, (place >> FRACTION) + 1, place};
+    struct pair pair = {place >> FRACTION, (place >> FRACTION) + 1, plain ? 0 : place};
     if (pair.first < 0) {
         pair.first = pair.second = 0;
     } else if (pair.second >= axis->input) {
@@ -79,12 +86,13 @@ static void store(uint8_t *samples, struct raw pixel, enum image_format format, 
 void image_row_corners(const struct image_rows *rows, int32_t y, uint8_t *samples)
 {
     const struct image_view *view = rows->view;
-    struct pair row = find(&rows->y, view->top, y);
+    bool plain = is_plain(rows);
+    struct pair row = find(&rows->y, view->top, y, plain);
     const uint8_t *upper = view->origin + (ptrdiff_t)row.first * view->step_y;
     const uint8_t *lower = view->origin + (ptrdiff_t)row.second * view->step_y;
     int bits = view->format == IMAGE_RGB565 ? 5 : 8;
     for (int32_t x = 0; x < rows->x.output; x++, samples += rows->channels) {
-        struct pair column = find(&rows->x, view->left, x);
+        struct pair column = find(&rows->x, view->left, x, plain);
         int32_t left = column.first * view->step_x;
         int32_t right = column.second * view->step_x;
         struct raw a = load(upper + left, view->format);

@@ -130,6 +130,7 @@ IMAGE_INLINE bool bilinear_fours(const struct image_rows *rows, const uint8_t *u
         int32x4_t high = vshrq_n_s32(vaddq_n_s32(place, RESIZE_ONE - 1), RESIZE_FRACTION);
         high = vminq_s32(high, vdupq_n_s32(x->input - 1));
         int32x4_t fraction = vsubq_s32(place, vshlq_n_s32(low, RESIZE_FRACTION));
+        low = vminq_s32(low, vdupq_n_s32(x->input - 1)); // see image_between()
         uint32x4_t at_low = (uint32x4_t)vmulq_n_s32(low, step_x);
         uint32x4_t at_high = (uint32x4_t)vmulq_n_s32(high, step_x);
         struct four a = load_four(upper, at_low, lanes, format, channels);

@@ -59,12 +59,23 @@ IMAGE_SCALAR void nearest_row(const struct image_rows *rows, const uint8_t *line
     }
 }
 
+/** The rounded step of a large output leads behind the last pixel, which counts there. */
+static inline struct resize_between image_between(const struct resize_axis *axis, int32_t position)
+{
+    struct resize_between between = resize_find_between(axis, position, true);
+    if (between.low > between.high) {
+        between.low = between.high;
+        between.fraction = 0;
+    }
+    return between;
+}
+
 IMAGE_SCALAR void bilinear_row(const struct image_rows *rows, const uint8_t *upper,
                                const uint8_t *lower, int32_t weight, uint8_t *samples,
                                enum image_format format, int32_t channels)
 {
     for (int32_t i = 0; i < rows->x.output; i++) {
-        struct resize_between x = resize_find_between(&rows->x, i, true);
+        struct resize_between x = image_between(&rows->x, i);
         int32_t low = x.low * rows->view->step_x;
         int32_t high = x.high * rows->view->step_x;
         struct pixel a = load(upper + low, format, channels);
@@ -189,7 +200,7 @@ void image_row_area(const struct image_rows *rows, int32_t y, uint8_t *samples)
 
 void image_row_bilinear(const struct image_rows *rows, int32_t y, uint8_t *samples)
 {
-    struct resize_between between = resize_find_between(&rows->y, y, true);
+    struct resize_between between = image_between(&rows->y, y);
     const uint8_t *upper = line_of(rows, between.low);
     const uint8_t *lower = line_of(rows, between.high);
     loops_of(rows)->bilinear(rows, upper, lower, between.fraction, samples);

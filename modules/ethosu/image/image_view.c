@@ -50,6 +50,8 @@ static void transpose(struct image_view *view)
     view->height = old.width;
     view->step_x = old.step_y;
     view->step_y = old.step_x;
+    view->left = old.top;
+    view->top = old.left;
 }
 
 void image_turn(struct image_view *view, int quarters)

@@ -54,7 +54,7 @@ def between(size: int, into: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Two neighbours, and the 1024ths of the second."""
     step = (size * 1024 + into // 2) // into
     place = np.arange(into) * step + step // 2 - 512
-    low = np.maximum(np.trunc(place / 1024).astype(int), 0)
+    low = np.clip(np.trunc(place / 1024).astype(int), 0, size - 1)
     high = np.minimum((place + 1023) // 1024, size - 1)
     return low, high, place - low * 1024
 
@@ -82,21 +82,22 @@ def resize(samples: np.ndarray, height: int, width: int, how: int) -> np.ndarray
     return total + 2**19 >> 20
 
 
-def pairs(size: int, into: int, cut: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def pairs(size: int, into: int, cut: int, plain: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Two neighbours, and 65536ths of the second; `cut` pixels are before the first."""
     scale = np.float32(into) / np.float32(size)
     begin = np.float32(int(np.float32(cut) * scale) * 65536)
     place = np.arange(into) * int(np.float32(65536) / scale) + int(begin / scale)
-    place -= cut * 65536 + 32768
+    place -= cut * 65536 + (0 if plain else 32768)
     low = place >> 16
     high = np.where((low >= 0) & (low < size - 1), low + 1, np.clip(low, 0, size - 1))
-    return np.clip(low, 0, size - 1), high, place & 65535
+    return np.clip(low, 0, size - 1), high, place & (0 if plain else 65535)
 
 
 def corners(raw: np.ndarray, size: tuple[int, int], cut: tuple[int, int], bits: int) -> np.ndarray:
-    """Rows mixed and rounded, then columns."""
+    """Rows mixed and rounded, then columns; neither where OpenMV draws without a filter."""
+    plain = raw.shape[:2] == size or min(raw.shape[:2]) <= 1
     for axis in (0, 1):
-        low, high, place = pairs(raw.shape[axis], size[axis], cut[axis])
+        low, high, place = pairs(raw.shape[axis], size[axis], cut[axis], plain)
         weight = (place >> 16 - bits).reshape((-1, 1, 1) if axis == 0 else (1, -1, 1))
         first, second = raw.take(low, axis), raw.take(high, axis)
         raw = first * (2**bits - weight) + second * weight + 2 ** (bits - 1) >> bits
@@ -139,7 +140,7 @@ def write(case: Case) -> np.ndarray:
         unpacked(case.pixels, case.format) if coarse else channels(case.pixels, case.format, count)
     )
     x, y, w, h = case.roi or (0, 0, samples.shape[1], samples.shape[0])
-    cut = y, x
+    cut = (x, y) if case.quarters & 1 else (y, x)
     samples = np.rot90(samples[y : y + h, x : x + w], -case.quarters)
     if case.mirror:
         samples = samples[:, ::-1]

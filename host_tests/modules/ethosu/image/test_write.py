@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Pictures are written as the definition says, with AddressSanitizer watching, and on the board."""
 
+import itertools
 import struct
 import subprocess
 
@@ -75,9 +76,28 @@ def record(case: Case) -> bytes:
     return struct.pack("<17i", *numbers) + case.pixels.tobytes() + table
 
 
+def large_cases(rng: np.random.Generator) -> list[Case]:
+    """Where rounded steps end behind the last pixel, and numbers are near their largest."""
+    sizes = [((3, 1001), (3, 2000)), ((18, 5), (1053, 5)), ((2, 17), (2, 16384)), ((1, 9), (9, 3))]
+    shapes = [(rng.integers(0, 256, (*size, PIXEL[kind]), np.uint8), kind, (*into, count))
+              for size, into in sizes for kind in range(3) for count in (1, 3)]  # fmt: skip
+    cases = [
+        Case(pixels=pixels, format=kind, target=target, filter=how)
+        for pixels, kind, target in shapes
+        for how in range(4)
+    ]
+    wide = rng.integers(0, 256, (8, 640, 1), np.uint8)
+    edge = Case(wide, GRAY, (8, 640, 1), roi=(600, 0, 8, 8), filter=CORNERS)
+    return [*cases, edge]
+
+
 def test_random_cases(program):
     rng = np.random.default_rng(19)
-    cases = [random_case(rng) for _ in range(2000)]
+    cases = [random_case(rng) for _ in range(2000)] + large_cases(rng)
+    same = [(8, 2), (1, 7), (6, 1)]
+    for kind, (height, width) in itertools.product(range(3), same):
+        pixels = rng.integers(0, 256, (height, width, PIXEL[kind]), np.uint8)
+        cases += [Case(pixels, kind, (height, width, n), filter=CORNERS) for n in (1, 3)]
     asked = b"".join(record(case) for case in cases)
     done = subprocess.run([program], input=asked, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
@@ -148,7 +168,7 @@ ON_BOARD = [
 ]
 
 
-@pytest.mark.parametrize("size", [(24, 32), (17, 19), (5, 6), (40, 3)])
+@pytest.mark.parametrize("size", [(24, 32), (17, 19), (5, 6), (40, 3), (3, 1598)])
 @pytest.mark.parametrize("kind, count, how, fit, quarters", ON_BOARD)
 def test_on_the_board(board, kind, count, how, fit, quarters, size):
     """The loops of the CPU's vector unit, too; 32 x 24 without a turn is a copy."""

@@ -37,7 +37,7 @@ static bool find_constant(struct program *program, struct program_bytes owner, c
                 (unsigned)number, what); // in terse builds too
     const char *text = name.text;
     uint32_t method = program_find_method(program, text);
-    if (method == UINT32_MAX && owner.size < sizeof name.text) {
+    if (method == UINT32_MAX && owner.size + 1 < sizeof name.text) {
         text += owner.size + 1;
         method = program_find_method(program, text);
     }

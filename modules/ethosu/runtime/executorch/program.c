@@ -168,6 +168,7 @@ void program_begin(struct program *program, const void *file, uint32_t size)
     program->fb.data = program->file = file;
     program->fb.size = size;
     program->fb.bad = false;
+    program->fb.bad_at = 0;
     program->file_size = size;
     program->segments_start = 0;
 }

@@ -17,6 +17,7 @@ struct resize {
     void *output;
     int32_t batches;
     int32_t depth;
+    int32_t last; /**< pixel of the input, over all batches */
     uint32_t element_size;
     bool align_corners;
     bool half_pixel;
@@ -52,14 +53,30 @@ static int run_nearest(const struct kernel_call *call)
 /** Pixels of few channels between two questions whether to stop. */
 enum { PIXELS_AT_ONCE = 16 };
 
-ELEMENT_INLINE bool blend(const struct resize *p, int32_t image, struct resize_between y,
-                          struct resize_between x, int32_t output, bool asks, uint32_t type)
+/**
+ * First pixel of a row. The rounded step of a large output leads behind the last row or column,
+ * where TensorFlow Lite reads on: in the tensor this does so too, behind it the last pixel counts.
+ */
+static int32_t find_row(const struct resize *p, int32_t image, int32_t y)
+{
+    int64_t pixel = image + (int64_t)y * p->x.input;
+    return pixel < p->last ? (int32_t)pixel : p->last;
+}
+
+static inline int32_t find_pixel(const struct resize *p, int32_t row, int32_t x)
+{
+    return (x < p->last - row ? row + x : p->last) * p->depth;
+}
+
+ELEMENT_INLINE bool blend(const struct resize *p, int32_t upper, int32_t lower,
+                          struct resize_between y, struct resize_between x, int32_t output,
+                          bool asks, uint32_t type)
 {
     int32_t corner[4] = {
-        (image + y.low * p->x.input + x.low) * p->depth,
-        (image + y.high * p->x.input + x.low) * p->depth,
-        (image + y.low * p->x.input + x.high) * p->depth,
-        (image + y.high * p->x.input + x.high) * p->depth,
+        find_pixel(p, upper, x.low),
+        find_pixel(p, lower, x.low),
+        find_pixel(p, upper, x.high),
+        find_pixel(p, lower, x.high),
     };
     int64_t weight[4] = {
         (int64_t)(RESIZE_ONE - y.fraction) * (RESIZE_ONE - x.fraction),
@@ -92,6 +109,8 @@ static int run_bilinear(const struct kernel_call *call)
     for (int32_t line = 0; line < p->batches * p->y.output; line++) {
         struct resize_between y = resize_find_between(&p->y, line % p->y.output, p->half_pixel);
         int32_t image = line / p->y.output * p->y.input * p->x.input;
+        int32_t upper = find_row(p, image, y.low);
+        int32_t lower = find_row(p, image, y.high);
         for (int32_t i = 0; i < p->x.output; i++, output += p->depth) {
             if (!asks && i % PIXELS_AT_ONCE == 0 &&
                 kernel_stops(call, PIXELS_AT_ONCE * (p->depth + 1))) {
@@ -99,8 +118,8 @@ static int run_bilinear(const struct kernel_call *call)
             }
             struct resize_between x = resize_find_between(&p->x, i, p->half_pixel);
             bool more = p->element_size == 1
-                            ? blend(p, image, y, x, output, asks, ETHOSU_TYPE_INT8)
-                            : blend(p, image, y, x, output, asks, ETHOSU_TYPE_INT16);
+                            ? blend(p, upper, lower, y, x, output, asks, ETHOSU_TYPE_INT8)
+                            : blend(p, upper, lower, y, x, output, asks, ETHOSU_TYPE_INT16);
             if (!more) {
                 return ETHOSU_MODEL_STOPPED;
             }
@@ -131,6 +150,7 @@ static int prepare_resize(struct builder *builder, const struct tflite_operator_
         .output = out.data,
         .batches = in.shape[0],
         .depth = in.shape[3],
+        .last = in.shape[0] * in.shape[1] * in.shape[2] - 1,
         .element_size = in.element_size,
         .align_corners = corners,
         .half_pixel = kernel_option_byte(builder, call, field + 1, 0) != 0,

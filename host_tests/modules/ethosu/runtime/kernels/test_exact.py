@@ -3,11 +3,12 @@
 
 import re
 
+import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 
-from . import runner
-from .maker import GENERATORS
+from . import plan_writer, runner
+from .maker import GENERATORS, Maker
 
 CASES = 100
 MANY = 1000
@@ -22,6 +23,23 @@ def test_equals_the_reference(run_cases, tmp_path, name):
 @pytest.mark.parametrize("name", GENERATORS)
 def test_equals_the_reference_on_many(run_cases, tmp_path, name):
     assert runner.check(run_cases, tmp_path, name, MANY) == []
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 3)])
+def test_no_pixel_behind_the_last_is_read(run_cases, tmp_path, size):
+    """TFLite's rounded step leads there, so it is no reference; every pixel is the same here."""
+    maker = Maker(np.random.default_rng(1))
+    x = maker.input((1, *size, 7), "int8")
+    into = (55 * size[0], 65 * size[1])
+    y = maker.like(x, (1, *into, 7))
+    wanted = maker.constant(np.array(into), "int32")
+    fields = {"alignCorners": False, "halfPixelCenters": False}
+    maker.operator("RESIZE_BILINEAR", [x, wanted], [y], "ResizeBilinearOptions", **fields)
+    pixel = np.arange(-60, 61, 20, dtype=np.int8)
+    model = plan_writer.add_plan(maker.finish().model)
+    (result,) = runner.run(run_cases, tmp_path, [(model, [[np.tile(pixel, (1, *size, 1))]])])
+    assert result.status == 0
+    assert result.data == np.tile(pixel, (*into, 1)).tobytes()
 
 
 def test_every_kernel_is_tested(repo):
