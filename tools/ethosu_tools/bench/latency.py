@@ -50,7 +50,7 @@ _TIMEOUT_S = 300
 # The NPU stays on, so that the counters see all of it; the first inference warms caches up.
 _PREPARE = """\
 import ethosu, gc, time
-_model = None
+_model = _npu = None
 gc.collect()
 _npu = ethosu.reserve(powered=True)
 _bench = ethosu.Model({path!r}{data}, npu=_npu)
@@ -200,8 +200,8 @@ def _emulated(board: Board, system: System) -> tuple[float, int]:
 def _prepared(board: Board, path: str, data: str | None) -> Iterator[None]:
     """The model on an NPU that is reserved meanwhile."""
     more = f", data={data!r}" if data else ""
-    board.ask(_PREPARE.format(path=path, data=more), timeout=_TIMEOUT_S)
     try:
+        board.ask(_PREPARE.format(path=path, data=more), timeout=_TIMEOUT_S)
         yield
     finally:
         with contextlib.suppress(BoardError):  # a board that failed starts anew, without it

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from ethosu_tools import qemu
+from ethosu_tools.bench import latency
 from ethosu_tools.board import Board
 
 
@@ -50,6 +51,19 @@ def test_a_board_at_a_port_has_a_clock_of_its_own(ethosu, small_models, compiled
         assert 0 < data["median_ms"] <= data["p99_ms"] and data["pmu"]["NPU_ACTIVE"] > 0
         named = measured(ethosu, path, "--on", machine.port, "--board", "MPS3_AN547")
         assert named["npu_ms"] > 0 and named["system"] == "MPS3_AN547"
+
+
+def test_a_first_inference_that_fails_leaves_the_npu_free(
+    ethosu, small_models, compiled, monkeypatch
+):
+    path = compiled(small_models["small_cnn"], "ethos-u55-128")
+    failing = latency._PREPARE.replace("run_into()", "run_into([], [])", 1)
+    monkeypatch.setattr(latency, "_PREPARE", failing)
+    with qemu.Machine("ethos-u55-128", console="uart") as machine:
+        code, _, err = ethosu("bench", path, "--on", machine.port)
+        assert code == 5 and "ValueError" in err
+        with Board(machine.port) as board:
+            board.exec("import ethosu\nethosu.reserve(timeout_ms=0).release()")
 
 
 @pytest.mark.parametrize(
