@@ -31,7 +31,10 @@ _TAIL = 200
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended: `exit_code` is that of semihosting or after EOT, 0 after another text."""
+    """How a run ended: `exit_code` is that of semihosting or after EOT, 0 after another text.
+
+    What the firmware prints after the awaited text changes nothing.
+    """
 
     exit_code: int
     output: str
@@ -57,10 +60,11 @@ def run(
 ) -> Ended:
     """Run an image (ELF) from its reset on; semihosting sees the files of this folder.
 
-    `npu` is another one than the board's. `until`: a text of the output that ends the run well, as
-    the character EOT always does (one byte after it is the exit code). `timeout`: seconds of the
-    emulator's time. `arguments` are what semihosting gives as the command line. `mode` of the CPU's
-    data cache: see coherence.py.
+    `npu` is another one than the board's. `until`: a text that ends the run well (0), on the
+    output or on stderr, whatever the firmware prints or returns after it. The character EOT always
+    ends it, and one byte after it is the exit code. `timeout`: seconds of the emulator's time.
+    `arguments` are what semihosting gives as the command line. `mode` of the CPU's data cache: see
+    coherence.py.
     BoardError: the time is over, QEMU failed, or the firmware ended well without `until`; it says
     what was printed last.
     """
@@ -81,7 +85,7 @@ def run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
         ) as process:
             try:
-                output = _follow(process, until, timeout, on_output)
+                output = _follow(process, log, until, timeout, on_output)
             except BoardError as error:
                 said = _said(log).strip()
                 raise BoardError(
@@ -90,10 +94,10 @@ def run(
             finally:
                 process.kill()
         said = _said(log)
-    code = output.exit_code if output.ended else process.returncode
+    code = output.exit_code if output.ended or output.heard else process.returncode
     if code < 0 or (code and not output.ended and _complains(said)):
         raise BoardError(f"QEMU ended with {code}: {qemu.last_words(said)}")
-    if until and code == 0 and until not in output.text + said:
+    if until and code == 0 and not output.heard:
         raise BoardError(f"the firmware ended without {until!r}; {_last(output)}")
     return Ended(code, output.text, said)
 
@@ -126,7 +130,8 @@ def semihosting(device: str | None, arguments: Sequence[str] = ()) -> list[str]:
 @dataclass
 class _Output:
     data: bytes = b""
-    ended: bool = False
+    ended: bool = False  # by EOT
+    heard: bool = False  # the awaited text came, before EOT
     exit_code: int = 0
 
     @property
@@ -136,28 +141,39 @@ class _Output:
 
 def _follow(
     process: "subprocess.Popen[bytes]",
+    log: IO[bytes],
     until: str | None,
     timeout: float,
     on_output: Callable[[bytes], object],
 ) -> _Output:
     """Read until the end, in whatever way that comes."""
     assert process.stdout is not None
-    output, deadline = _Output(), Deadline(timeout, process)
-    while not output.ended:
+    output, deadline, runs = _Output(), Deadline(timeout, process), True
+    while runs and not (output.ended or output.heard):
+        after = b""
         if select.select([process.stdout], [], [], STEP_S)[0]:
             data = os.read(process.stdout.fileno(), 65536)
             if not data:
+                runs = False
                 process.wait()
-                break
             data, end, after = data.partition(END)
             on_output(data)
             output.data += data
-            output.ended = bool(end) or (until is not None and until.encode() in output.data)
-            if end:
-                output.exit_code = _code_after(process, after)
+            output.ended = bool(end)
         elif deadline.expired() and process.poll() is None:
             raise BoardError(f"the firmware did not end within {timeout:g} s; {_last(output)}")
+        output.heard = until is not None and (
+            until.encode() in output.data or until in _without_qemu(_said(log))
+        )
+        if output.ended and not output.heard:
+            output.exit_code = _code_after(process, after)
     return output
+
+
+def _without_qemu(said: str) -> str:
+    """What the firmware said on its stderr."""
+    lines = said.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("qemu"))
 
 
 def _last(output: _Output) -> str:

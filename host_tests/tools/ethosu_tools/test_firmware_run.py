@@ -4,6 +4,7 @@
 import functools
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,20 @@ def test_a_byte_after_eot_is_the_exit_code(ethosu, image):
     assert code == answer["exit_code"] == 9 and "\x04" not in answer["output"]
 
 
+@pytest.mark.parametrize(
+    "printed", [[b"x pass", b"\x04\x09"], [b"x pass\x04\x09"], [b"x pa", b"ss\x04\x09"]]
+)
+def test_after_the_awaited_text_no_code_counts(printed, monkeypatch, image, tmp_path):
+    """However the reads fall: a stand-in for QEMU writes the text, then EOT and a code."""
+    program = tmp_path / "qemu"
+    writes = "".join(f"os.write(1, {each!r}); time.sleep(0.2); " for each in printed)
+    program.write_text(f"#!{sys.executable}\nimport os, time\n{writes}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(firmware_run.qemu, "find_qemu", lambda: program)
+    assert firmware_run.run(image, board="MPS3_AN547", until="pass").exit_code == 0
+    assert firmware_run.run(image, board="MPS3_AN547").exit_code == 9
+
+
 @pytest.mark.parametrize("way", ["eot", "leave"])
 def test_an_end_without_the_awaited_text_is_an_error(ethosu, image, way):
     words = "qemu", "--firmware", image, "--until", "all tests pass", "--argument"
@@ -64,7 +79,8 @@ def test_what_it_says_on_stderr_is_not_lost(ethosu, image):
     words = "qemu", "--firmware", image, "--timeout", "0.5", "--argument"
     code, _, err = ethosu(*words, "stderr silent")
     assert code == 5 and "it printed nothing; on stderr: 'failed'" in err
-    assert ethosu(*words, "stderr eot", "--until", "failed")[0] == 0
+    for way in ("eot", "code", "exit", "silent"):
+        assert ethosu(*words, f"stderr {way}", "--until", "failed")[0] == 0, way
 
 
 def test_what_is_for_our_firmware_only(ethosu, image, tmp_path):

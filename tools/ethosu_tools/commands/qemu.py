@@ -29,7 +29,8 @@ there without a copy. ETHOSU_QEMU names another QEMU than the one on PATH.
 Firmware that is not this project's (bare metal, Zephyr, ExecuTorch, another MicroPython) runs here:
 what it prints by its UART or by semihosting is this command's output, and the exit code of
 semihosting is this command's. It ends as well with the character EOT (the byte after it is the exit
-code), or with the text of --until.
+code), or with the text of --until, on stdout or stderr: the exit code is then 0, whatever comes
+after the text.
 With --console uart its UART is a serial port instead, as for a MicroPython that has a prompt there:
 
     ethosu qemu --firmware tflm.elf --npu ethos-u55-256
@@ -91,7 +92,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--firmware", type=Path, help="another firmware image (ELF)")
     foreign = parser.add_argument_group("firmware that is not this project's")
-    foreign.add_argument("--until", metavar="TEXT", help="the output that ends the run well")
+    foreign.add_argument(
+        "--until", metavar="TEXT", help="the output, or stderr, that ends the run with exit code 0"
+    )
     foreign.add_argument(
         "--timeout",
         type=_seconds,
