@@ -23,6 +23,8 @@ from .closeable import Closeable
 from .errors import BoardLinkError, SetupError
 
 VARIABLE = "ETHOSU_LOCKS"
+# The last line of a lock file whose holder has acquired a labgrid's place, and will release it.
+_ACQUIRED = b"\nacquired"
 # The workers of one run of pytest wait for each other: the plugin sets what the run is called.
 _runs: list[str] = []
 
@@ -37,7 +39,7 @@ class LockedError(BoardLinkError):
 
     def __init__(self, port: str, holder: str) -> None:
         """Say who it is, as the lock file does."""
-        who, _, run = holder.strip().partition("\n")
+        who, run = [*holder.splitlines(), "", ""][:2]
         self.same_run = run in _runs
         super().__init__(f"{port} is in use by {who or 'another program'}")
 
@@ -51,7 +53,7 @@ class Lock(Closeable):
     def __init__(self, port: str) -> None:
         """LockedError when someone else has it."""
         self._path = _path(port)
-        # Was its last holder killed?
+        # Was its last holder killed, after it had acquired the place?
         self._left_over = False
         self._place: labgrid_places.Acquired | None = None
         self._file: int | None = self._take(port)
@@ -101,6 +103,8 @@ class Lock(Closeable):
         if place.holder:
             self.close()
             raise LockedError(port, f"{place.holder}, says labgrid")
+        if place.by_us and self._file is not None:
+            os.pwrite(self._file, _ACQUIRED, os.fstat(self._file).st_size)
         return place
 
     def _take(self, port: str) -> int:
@@ -114,7 +118,7 @@ class Lock(Closeable):
                 if os.fstat(file).st_ino == self._path.stat().st_ino:
                     break
             os.close(file)  # its last holder has just removed it
-        self._left_over = os.fstat(file).st_size > 0
+        self._left_over = _ACQUIRED in os.pread(file, 500, 0)
         os.ftruncate(file, 0)
         os.pwrite(file, _self().encode(), 0)
         return file

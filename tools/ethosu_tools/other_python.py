@@ -10,10 +10,10 @@ from typing import Any
 from .errors import SetupError
 
 
-def require(interpreter: str, look: str, package: str, extra: str) -> None:
+def require(interpreter: str, look: str, package: str, extra: str, by: str = "--python") -> None:
     """Raise SetupError unless that Python runs the line `look`, which needs the package.
 
-    `extra` is the one of ethosu-tools that installs it.
+    `extra` is the one of ethosu-tools that installs it, `by` the option that names the Python.
     """
     try:
         done = subprocess.run([interpreter, "-c", look], capture_output=True, check=False)
@@ -22,7 +22,7 @@ def require(interpreter: str, look: str, package: str, extra: str) -> None:
     if done.returncode:
         raise SetupError(
             f"{interpreter} has no {package}; install it there: pip install "
-            f"'ethosu-tools[{extra}]', or name another Python with --python"
+            f"'ethosu-tools[{extra}]', or name another Python with {by}"
         )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import other_python
-from ..errors import BoardLinkError, InputError
+from ..errors import BoardLinkError, InputError, SetupError
 
 PREFIX = "labgrid:"
 VARIABLE = "LABGRID_PYTHON"
@@ -49,19 +49,19 @@ def expand(port: str) -> dict[str, Mapping[str, str]]:
 
 
 class Acquired:
-    """A place that is ours until `release`."""
+    """A place that is ours until `release`; `by_us`: its user has not acquired it by hand."""
 
     def __init__(self, port: str, left_over: bool) -> None:
-        """`holder`: who else has it. `left_over`: a process of ours was killed that had it."""
+        """`holder`: its other user. `left_over`: a killed process of ours had acquired it."""
         self._place = port.removeprefix(PREFIX)
         found = _ask("acquire", place=self._place)
         self.holder: str | None = found.get("holder")
         self.port: str = found.get("port", "")
-        self._by_us = self.holder is None and (left_over or not found["before"])
+        self.by_us = self.holder is None and (left_over or not found["before"])
 
     def release(self) -> None:
         """Let others have it, unless its user acquired it by hand; safe to call again."""
-        by_us, self._by_us = self._by_us, False
+        by_us, self.by_us = self.by_us, False
         if by_us:
             _ask("release", place=self._place)
 
@@ -82,8 +82,14 @@ def _ask(work: str, **more: str) -> Any:
             "answer": str(answer),
             **more,
         }
-        done = other_python.run(interpreter, _CLIENT, asked, Path(folder))
+        try:
+            done = other_python.run(interpreter, _CLIENT, asked, Path(folder))
+        except OSError as error:
+            raise SetupError(
+                f"{VARIABLE} names {interpreter}, which cannot be run: {error.strerror}"
+            ) from None
         if done.returncode == 0 and answer.is_file():
             return json.loads(answer.read_text())
-    other_python.require(interpreter, "import labgrid.remote.client", "labgrid", "labgrid")
+    look = "import labgrid.remote.client"
+    other_python.require(interpreter, look, "labgrid", "labgrid", by=VARIABLE)
     raise BoardLinkError(other_python.reason(done))

@@ -18,8 +18,8 @@ from labgrid.remote.common import Place
 from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
 from labgrid.util.proxy import proxymanager
 
-# Resources that are a serial line, in the order in which one of them is taken.
-NETWORK, LOCAL = "NetworkSerialPort", "RawSerialPort"
+# What an exporter makes of each serial line of its host, for all hosts.
+SERIAL = "NetworkSerialPort"
 
 
 async def places(session: ClientSession, asked: dict[str, Any]) -> Any:
@@ -28,36 +28,33 @@ async def places(session: ClientSession, asked: dict[str, Any]) -> Any:
 
 
 async def acquire(session: ClientSession, asked: dict[str, Any]) -> Any:
-    """Have a place: its serial line, and whether it was ours before; or who else has it."""
+    """Have a place: its serial line, and whether it was ours before; or its other user."""
     place = named(session, asked["place"])
-    me = f"{session.gethostname()}/{session.getuser()}"
-    before = place.acquired == me or me in place.allowed
+    before = place.acquired == me(session) or me(session) in place.allowed
     if place.acquired and not before:
         return {"holder": place.acquired}
-    if not before:
-        await session.stub.AcquirePlace(messages.AcquirePlaceRequest(placename=place.name))
-        await session.sync_with_coordinator()
     try:
-        return {"port": serial_line(session, named(session, place.name)), "before": before}
-    except SystemExit:
         if not before:
-            await free(session, place)
+            await session.stub.AcquirePlace(messages.AcquirePlaceRequest(placename=place.name))
+            await session.sync_with_coordinator()
+        return {"port": serial_line(session, named(session, place.name)), "before": before}
+    except BaseException:
+        if not before:
+            await release(session, asked)
         raise
 
 
 async def release(session: ClientSession, asked: dict[str, Any]) -> Any:
-    """Let others have a place."""
-    place = named(session, asked["place"])
-    if place.acquired == f"{session.gethostname()}/{session.getuser()}":
-        await free(session, place)
+    """Let others have a place; the coordinator ignores it if another user has it."""
+    request = messages.ReleasePlaceRequest(placename=asked["place"], fromuser=me(session))
+    await session.stub.ReleasePlace(request)
+    await session.sync_with_coordinator()
     return {}
 
 
-async def free(session: ClientSession, place: Place) -> None:
-    """Release a place that is ours."""
-    request = messages.ReleasePlaceRequest(placename=place.name, fromuser=place.acquired)
-    await session.stub.ReleasePlace(request)
-    await session.sync_with_coordinator()
+def me(session: ClientSession) -> str:
+    """What labgrid calls this user."""
+    return f"{session.gethostname()}/{session.getuser()}"
 
 
 def named(session: ClientSession, name: str) -> Place:
@@ -69,18 +66,15 @@ def named(session: ClientSession, name: str) -> Place:
 
 
 def serial_line(session: ClientSession, place: Place) -> str:
-    """The port, or URL, of a place's serial line."""
-    found = session.get_target_resources(place)
-    lines = {entry.cls: entry.args for entry in found.values() if entry.cls in (NETWORK, LOCAL)}
-    if NETWORK in lines:
-        where = lines[NETWORK]
-        if where.get("protocol") == "raw":
-            return f"socket://{where['host']}:{where['port']}"
-        return f"rfc2217://{where['host']}:{where['port']}?ign_set_control"
-    if LOCAL in lines:
-        return str(lines[LOCAL]["port"])
-    has = ", ".join(entry.cls for entry in found.values()) or "nothing"
-    raise SystemExit(f"the place {place.name} has {has}, but no {NETWORK} or {LOCAL}")
+    """The URL of a place's serial line."""
+    found = session.get_target_resources(place).values()
+    where = next((entry.args for entry in found if entry.cls == SERIAL), None)
+    if where is None:
+        has = ", ".join(entry.cls for entry in found) or "nothing"
+        raise SystemExit(f"the place {place.name} has {has}, but no {SERIAL}")
+    if where.get("protocol") == "raw":
+        return f"socket://{where['host']}:{where['port']}"
+    return f"rfc2217://{where['host']}:{where['port']}?ign_set_control"
 
 
 async def ask(asked: dict[str, Any]) -> Any:

@@ -189,14 +189,28 @@ def test_killed_run_leaves_a_place_that_the_next_releases(users_pytest, lab):
     assert acquired(lab, "one") == "None"
 
 
+def test_killed_run_leaves_a_place_that_was_acquired_by_hand_so(users_pytest, lab):
+    options = ["--ethosu-port", "labgrid:one"]
+    assert lab.client("-p", "one", "acquire")[0] == 0
+    assert users_pytest(*options, tests=KILLED)[0] < 0
+    assert users_pytest(*options, "-k", "tag")[0] == 0
+    assert acquired(lab, "one").endswith("/tester")
+    assert lab.client("-p", "one", "release")[0] == 0
+
+
 def test_what_labgrid_has_not_is_told(users_pytest, lab, monkeypatch, ethosu):
     code, out = users_pytest("--ethosu-port", "labgrid:rack=9")
     assert code == 4 and "no place 'rack=9'; it has none rack=4; one rack=2; two rack=3" in out
     code, out = users_pytest("--ethosu-port", "labgrid:none")
     assert code == 1 and "the place none has NetworkService, but no NetworkSerialPort" in out, out
+    assert acquired(lab, "none") == "None"
     monkeypatch.setenv("LG_COORDINATOR", f"127.0.0.1:{free_port()}")
     code, out = users_pytest("--ethosu-port", "labgrid:one")
     assert code == 4 and "labgrid's coordinator at 127.0.0.1:" in out and "not answer" in out
     monkeypatch.setenv("LABGRID_PYTHON", "/usr/bin/python3")
     code, out = users_pytest("--ethosu-port", "labgrid:one")
     assert code == 4 and "has no labgrid; install it there: pip install 'ethosu-tools[lab" in out
+    assert "or name another Python with LABGRID_PYTHON" in out
+    monkeypatch.setenv("LABGRID_PYTHON", "/no/python")
+    code, out = users_pytest("--ethosu-port", "labgrid:one")
+    assert code == 4 and "LABGRID_PYTHON names /no/python, which cannot be run: No such" in out
