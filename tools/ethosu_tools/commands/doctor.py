@@ -30,6 +30,7 @@ _PACKAGES = (
     ("tensorflow", "convert", "ethosu compile of Keras and SavedModel"),
     ("onnx2tf", "convert", "ethosu compile of ONNX"),
     ("executorch", "executorch", "ethosu compile of PyTorch"),
+    ("labgrid", "labgrid", "ports labgrid:PLACE"),
 )
 # Programs, Debian's packages with them, and what needs them.
 _PROGRAMS = (

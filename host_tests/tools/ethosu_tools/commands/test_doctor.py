@@ -27,6 +27,7 @@ def test_what_is_there(ethosu):
     found = checks(out)
     assert code == 0 and found["QEMU plugin"]["found"].endswith("libethosu_qemu.so")
     assert found["ethos-u-vela"]["found"] == "5.2.0"
+    assert found["labgrid"]["for"] == "ports labgrid:PLACE"
 
 
 @pytest.mark.parametrize(
