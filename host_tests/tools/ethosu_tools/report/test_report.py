@@ -5,6 +5,7 @@ import json
 import re
 from html.parser import HTMLParser
 
+import needs
 import numpy as np
 import pytest
 from ethosu_tools import make_mixed, tflite
@@ -88,13 +89,16 @@ def test_the_page_is_whole_and_alone(ethosu, small_models, tmp_path):
 
 def test_a_browser_shows_the_page_on_any_screen(ethosu, small_models, tmp_path):
     if chromium.find() is None:
-        pytest.skip("chromium is missing: apt-get install chromium")
+        needs.missing("chromium is missing: apt-get install chromium")
     path = tmp_path / "page.html"
     words = ("--npu", "ethos-u65-256", "-o", path)
     assert ethosu("report", small_models["small_cnn"], *words)[0] == 0
     page = chromium.Page()
     try:
         page.open(path.as_uri())
+        page.wait_for(
+            f"location.href === {json.dumps(path.as_uri())} && document.readyState === 'complete'"
+        )
         for width in (400, 1400):
             for scheme in ("light", "dark"):
                 page.look(width, 900, scheme)
