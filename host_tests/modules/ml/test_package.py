@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The package's lists of files are whole, and mip installs them."""
 
-import functools
-import http.server
 import json
 import subprocess
 import sys
-import threading
 
-import pytest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
+from tools.web.serve import serve
 
 
 def test_mip_gets_every_file(repo):
@@ -21,30 +18,13 @@ def test_mip_gets_every_file(repo):
     assert all(target == source for target, source in listed)
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A file server that logs nothing."""
-
-    def log_message(self, *_):
-        """Nothing."""
-
-
-@pytest.fixture
-def served(repo):
-    """Address of modules/ml on a file server."""
-    handler = functools.partial(Quiet, directory=repo / "modules/ml")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-def test_mip_installs_it_from_a_file_server(served, board_npu, repo):
+def test_mip_installs_it_from_a_file_server(board_npu, repo):
     """The board then runs the installed files, not those that are frozen in."""
-    machine = Machine(board_npu)
-    with machine:
+    with serve(repo / "modules/ml") as server, Machine(board_npu) as machine:
+        address = f"http://127.0.0.1:{server.server_port}/package.json"
         command = [sys.executable, "-m", "mpremote", "connect", machine.port, "mip", "install"]
         done = subprocess.run(
-            [*command, "--target", "/lib", f"{served}/package.json"],
+            [*command, "--target", "/lib", address],
             capture_output=True,
             text=True,
             check=False,
