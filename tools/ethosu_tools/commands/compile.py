@@ -140,7 +140,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="NPZ",
         help="samples to quantise a Keras, ONNX or SavedModel with: real values, for each input an "
-        "array whose first dimension counts them",
+        "array whose first dimension counts them, under the input's name or its number",
     )
     torch = parser.add_argument_group("PyTorch models")
     torch.add_argument(

@@ -17,8 +17,9 @@ def convert(
 ) -> None:
     """Convert and quantise `model` to the file `output`; its inputs and outputs are int8.
 
-    `samples`: an .npz whose arrays are the inputs (in the order of their keys, "0" first), or an
-    .npy; the first dimension counts samples, of real values as the model takes them.
+    `samples`: an .npz whose arrays are the inputs, under the inputs' names (else in the order of
+    their keys, "0" first), or an .npy; the first dimension counts samples, of real values as the
+    model takes them.
     UsageError: no samples, or a format that nothing converts. SetupError: that Python has not what
     converts it. InputError: it refuses the model.
     """

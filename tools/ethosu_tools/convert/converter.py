@@ -18,26 +18,33 @@ import numpy as np
 TRIAL = "calibration_image_sample_data_20x128x128x3_float32.npy"
 
 
-def load_samples(path: Path) -> list[Any]:
-    """One array for each input; the first dimension counts samples."""
+def load_samples(path: Path) -> dict[str, Any]:
+    """One array for each input, with its key; the first dimension counts samples."""
     found = np.load(path, allow_pickle=False)
     if hasattr(found, "files"):
-        arrays = [found[key] for key in sorted(found.files, key=lambda key: (len(key), key))]
+        keys = sorted(found.files, key=lambda key: (len(key), key))
+        arrays = {key: found[key] for key in keys}
     else:
-        arrays = [found]
-    if not arrays or len({len(array) for array in arrays}) != 1 or not len(arrays[0]):
+        arrays = {"0": found}
+    counts = {len(array) for array in arrays.values()}
+    if len(counts) != 1 or counts == {0}:
         raise SystemExit(f"{path} holds no samples, or not as many for each input")
     return arrays
 
 
-def feed(arrays: list[Any], names: list[str] | None = None) -> Iterator[Any]:
+def in_order(samples: dict[str, Any], names: list[str]) -> list[Any]:
+    """The arrays in the order of the inputs if the keys are their names, else of the keys."""
+    return [samples[key] for key in (names if samples.keys() == set(names) else samples)]
+
+
+def feed(arrays: list[Any], names: list[str]) -> Iterator[Any]:
     """The samples, one after the other, each a batch of one; by name if there are names."""
     for index in range(len(arrays[0])):
         sample = [array[index : index + 1].astype(np.float32) for array in arrays]
         yield dict(zip(names, sample, strict=True)) if names else sample
 
 
-def from_onnx(model: Path, arrays: list[Any], folder: Path) -> tuple[list[Any], list[str]]:
+def from_onnx(model: Path, samples: dict[str, Any], folder: Path) -> tuple[list[Any], list[str]]:
     """Have onnx2tf make a SavedModel in `folder`; return the samples in its layout, and its names.
 
     Channels come second in ONNX and last in TensorFlow.
@@ -49,6 +56,7 @@ def from_onnx(model: Path, arrays: list[Any], folder: Path) -> tuple[list[Any], 
     graph = onnx.load(str(model), load_external_data=False).graph
     constants = {each.name for each in graph.initializer}
     inputs = [each for each in graph.input if each.name not in constants]
+    arrays = in_order(samples, [each.name for each in inputs])
     check_shapes(arrays, [_shape(each) for each in inputs])
     np.save(TRIAL, np.random.default_rng(0).random((20, 128, 128, 3), np.float32))
     onnx2tf.convert(
@@ -87,13 +95,17 @@ def _plain(name: str) -> str:
     return "".join(letter for letter in name if letter.isalnum())
 
 
-def converter(model: Path) -> Any:
-    """TensorFlow's converter for this model."""
+def converter(model: Path) -> tuple[Any, list[str]]:
+    """TensorFlow's converter for this model, and the names of the model's inputs."""
     import tensorflow as tf
 
     if model.is_dir():
-        return tf.lite.TFLiteConverter.from_saved_model(str(model))
-    return tf.lite.TFLiteConverter.from_keras_model(tf.keras.models.load_model(model))
+        known = tf.saved_model.load(str(model)).signatures.get("serving_default")
+        names = [*known.structured_input_signature[1]] if known else []
+        return tf.lite.TFLiteConverter.from_saved_model(str(model)), names
+    loaded = tf.keras.models.load_model(model)
+    names = [each.name for each in getattr(loaded, "inputs", None) or ()]
+    return tf.lite.TFLiteConverter.from_keras_model(loaded), names
 
 
 def convert(options: dict[str, str]) -> None:
@@ -101,12 +113,16 @@ def convert(options: dict[str, str]) -> None:
     import tensorflow as tf
 
     output = Path(options["output"])
-    model, arrays, names = Path(options["model"]), load_samples(Path(options["samples"])), None
+    model, samples = Path(options["model"]), load_samples(Path(options["samples"]))
     if options["by"] == "onnx2tf":
         folder = output.parent / "saved_model"
-        arrays, names = from_onnx(model, arrays, folder)
-        model = folder
-    found = converter(model)
+        arrays, names = from_onnx(model, samples, folder)
+        found, _ = converter(folder)
+    else:
+        found, known = converter(model)
+        arrays = in_order(samples, known)
+        # One input needs no name, and that of a Keras model may be another one in its signature.
+        names = known if len(known) > 1 and samples.keys() == set(known) else []
     found.optimizations = [tf.lite.Optimize.DEFAULT]
     found.representative_dataset = lambda: feed(arrays, names)
     found.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]

@@ -86,13 +86,17 @@ class Converter:
         self.target_spec = Names()
         return self
     def convert(self):
-        rows = [[array.shape for array in row] for row in self.representative_dataset()]
+        def shapes(row):
+            if isinstance(row, dict): return {{key: row[key].shape for key in row}}
+            return [array.shape for array in row]
+        rows = [shapes(row) for row in self.representative_dataset()]
         print(json.dumps(rows), file=open({log!r}, "w"))
         if len(rows) == 1: raise ValueError("one sample is too few")
         return pathlib.Path({result!r}).read_bytes()
 lite = Names(TFLiteConverter=Converter(), Optimize=Names(DEFAULT=1),
              OpsSet=Names(TFLITE_BUILTINS_INT8=1))
-keras = Names(models=Names(load_model=lambda path: path))
+inputs = [Names(name="zoom"), Names(name="added")]
+keras = Names(models=Names(load_model=lambda path: Names(inputs=inputs)))
 int8 = 1
 """
 
@@ -111,6 +115,9 @@ def test_samples_reach_the_converter_and_its_model_the_compiler(ethosu, tmp_path
     code, out, err = ethosu(*words, "-o", tmp_path / "out.tflite")
     assert (code, err) == (0, "") and "npu        ethos-u55-128" in out
     assert json.loads(log.read_text()) == [[[1, 16, 16, 3], [1, 2]]] * 3
+    np.savez(samples, added=np.zeros((3, 2)), zoom=np.zeros((3, 16, 16, 3), "f4"))
+    assert ethosu(*words, "-o", tmp_path / "out.tflite")[0] == 0
+    assert json.loads(log.read_text()) == [{"zoom": [1, 16, 16, 3], "added": [1, 2]}] * 3
     np.savez(samples, **{"0": np.zeros((1, 4))})
     code, _, err = ethosu(*words, "-o", tmp_path / "none.tflite")
     assert code == 3 and f"does not convert {path}: ValueError: one sample is too few" in err
@@ -127,6 +134,11 @@ model = tf.keras.Sequential([tf.keras.Input((8, 8, 3)), layers.Conv2D(4, 3, acti
                              layers.GlobalAveragePooling2D(), layers.Dense(4), layers.Softmax()])
 model.save("m.keras"); model.save("m.h5"); model.export("saved")
 np.savez("samples.npz", **{"0": np.random.rand(20, 8, 8, 3).astype("f4")})
+picture, a = tf.keras.Input((8, 8, 3), name="picture"), tf.keras.Input((5,), name="a")
+means = layers.GlobalAveragePooling2D()(layers.Conv2D(4, 3)(picture))
+model = tf.keras.Model([picture, a], layers.Dense(4)(layers.Concatenate()([means, a])))
+model.save("two.keras"); model.export("two")
+np.savez("named.npz", a=np.random.rand(20, 5), picture=np.random.rand(20, 8, 8, 3))
 """
 
 
@@ -142,9 +154,11 @@ def tensorflow():
 def test_with_tensorflow(ethosu, tmp_path, tensorflow):
     python = tensorflow
     subprocess.run([python, "-c", KERAS], cwd=tmp_path, check=True, capture_output=True)
-    for name in ("m.keras", "m.h5", "saved"):
+    models = dict.fromkeys(("m.keras", "m.h5", "saved"), "samples.npz")
+    models |= dict.fromkeys(("two.keras", "two"), "named.npz")
+    for name, samples in models.items():
         output = tmp_path / f"{Path(name).name}.tflite"
-        words = ["--calibrate", tmp_path / "samples.npz", "--python", python, "-o", output]
+        words = ["--calibrate", tmp_path / samples, "--python", python, "-o", output]
         code, out, err = ethosu("compile", tmp_path / name, *words)
         assert (code, err) == (0, "") and "input  0   int8 [1, 8, 8, 3]" in out
 
@@ -198,6 +212,7 @@ model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir
 onnx.save(model, "m.onnx")
 x = {"0": rng.random((20, 3, 16, 12), "f4"), "1": rng.random((20, 8), "f4")}
 np.savez("samples.npz", **x)
+np.savez("named.npz", **{"a": x["1"], "image/b:0": x["0"]})
 np.savez("last.npz", **{"0": np.moveaxis(x["0"], 1, -1), "1": x["1"]})
 run = onnxruntime.InferenceSession("m.onnx").run
 np.save("y.npy", run(None, {"image/b:0": x["0"], "a": x["1"]})[0])
@@ -211,9 +226,11 @@ def test_with_onnx2tf(ethosu, tmp_path, tensorflow):
     words = "compile", tmp_path / "m.onnx", "--python", tensorflow, "--calibrate"
     code, _, err = ethosu(*words, tmp_path / "last.npz")
     assert code == 3 and "[20, 16, 12, 3], [20, 8], the inputs of the ONNX model [[0, 3, 16" in err
-    output = tmp_path / "out.tflite"
-    code, _, err = ethosu(*words, tmp_path / "samples.npz", "-o", output)
-    assert (code, err) == (0, "")
+    output, named = tmp_path / "out.tflite", tmp_path / "named.tflite"
+    for name, path in (("samples.npz", output), ("named.npz", named)):
+        code, _, err = ethosu(*words, tmp_path / name, "-o", path)
+        assert (code, err) == (0, "")
+    assert named.read_bytes() == output.read_bytes()
     samples, expected = np.load(tmp_path / "last.npz"), np.load(tmp_path / "y.npy")
     with Model(output) as model:
         image, added = sorted(range(2), key=lambda index: -len(model.inputs[index].shape))
