@@ -17,6 +17,17 @@ def missing(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
+def python_with(package: str, variable: str) -> str:
+    """The Python that a variable names; skip the test without it, whose package is no requirement.
+
+    CI=true does not need it either: these packages do not fit into the environment of the tests.
+    """
+    found = os.environ.get(variable)
+    if not found:
+        pytest.skip(f"NOT TESTED WITH {package}: {variable} names no Python that has it")
+    return found
+
+
 def web() -> None:
     """Skip the test where the board WEB was not built."""
     if shutil.which("node") is None:

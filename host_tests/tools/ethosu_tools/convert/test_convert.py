@@ -2,7 +2,6 @@
 """Models of other formats: each is told what to do; Keras, SavedModel and ONNX are converted."""
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -10,11 +9,11 @@ import sys
 import zipfile
 from pathlib import Path
 
+import needs
 import numpy as np
 import pytest
 from ethosu_tools import Model
 
-VARIABLE = "TENSORFLOW_PYTHON"
 CALIBRATE = "ethosu compile {path} --calibrate"
 
 
@@ -145,12 +144,10 @@ np.savez("named.npz", a=np.random.rand(20, 5), picture=np.random.rand(20, 8, 8, 
 @pytest.fixture
 def tensorflow():
     """A Python that has TensorFlow, onnx2tf and onnxruntime."""
-    python = os.environ.get(VARIABLE)
-    if not python:
-        pytest.skip(f"{VARIABLE} names no Python with TensorFlow, which is no requirement")
-    return python
+    return needs.python_with("TENSORFLOW", "TENSORFLOW_PYTHON")
 
 
+@pytest.mark.slow
 def test_with_tensorflow(ethosu, tmp_path, tensorflow):
     python = tensorflow
     subprocess.run([python, "-c", KERAS], cwd=tmp_path, check=True, capture_output=True)
@@ -176,6 +173,7 @@ model.fit(x_train, labels, verbose=0)
 """
 
 
+@pytest.mark.slow
 def test_the_tutorial_from_a_trained_model(ethosu, repo, tmp_path, monkeypatch, tensorflow):
     """The page's own lines, on a model that was trained for a moment."""
     text = (repo / "docs/tutorial.md").read_text()

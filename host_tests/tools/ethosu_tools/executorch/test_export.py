@@ -2,11 +2,11 @@
 """`ethosu compile` of PyTorch models: with a stand-in for ExecuTorch, and with the real one."""
 
 import json
-import os
 import re
 import subprocess
 import sys
 
+import needs
 import numpy as np
 import pytest
 from ethosu_tools.executorch import exporter
@@ -116,12 +116,11 @@ def test_a_file_that_names_no_model_is_refused(tmp_path):
         exporter.read_model(None, path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("integer_ends", [True, False])
 def test_the_real_exporter_is_exact(repo, tmp_path, integer_ends):
     """The page's keyword spotter: outputs equal those of the quantised graph in PyTorch."""
-    python = os.environ.get("EXECUTORCH_PYTHON")
-    if not python:
-        pytest.skip("EXECUTORCH_PYTHON names no Python with ExecuTorch, which is no requirement")
+    python = needs.python_with("EXECUTORCH", "EXECUTORCH_PYTHON")
     page = (repo / "modules/ethosu/docs/pytorch.md").read_text()
     (tmp_path / "kws.py").write_text(re.search(r"^```py\n(.*?)^```$", page, re.M | re.S)[1])
     script = REFERENCE.format(folder=str(repo / "tools/ethosu_tools/executorch"))
