@@ -34,7 +34,7 @@ repeat, but for the few instructions of the clock's interrupts.
 
 "work" is what the energy of an inference follows: cycles in which each unit of the NPU is busy,
 bytes that it moves, and instructions of the CPU. It is a proxy, to compare models and compilers
-with. Nobody measured a joule. MAC, output, DMA, ports and memories are the simulator's figures
+with, not a measured energy. MAC, output, DMA, ports and memories are the simulator's figures
 (tools/npu_sim: cycles.c, timing.c, traffic.c); a unit may be busy while another is, so that the sum
 is no time. PMU is what the NPU's own counters say, on that board.
 
@@ -170,7 +170,7 @@ def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any
                 rows.append(measure(board, looked.system))
             found = _pmu(board)
     times, spent = sorted(time for time, _ in rows), [each for _, each in rows if each is not None]
-    known = args.board or emulated  # else nobody knows the clock
+    known = args.board or emulated  # else the clock is unknown
     return found | {
         "count": args.count,
         "cpu_mhz": looked.system.cpu_mhz if emulated else None,
