@@ -21,6 +21,7 @@ TESTED_IN = {
     "tools/ethosu_tools/tflite": "tools/ethosu_tools",
     "tools/qemu_plugin/boards": "tools/qemu_plugin",
     "tools/sim_accel": "linux",
+    "tools/web/examples": "tools/web",
     "tools/web/page": "tools/web",
 }
 # Folders of tests without sources of their own: generated models, long

@@ -33,7 +33,7 @@ with by hand.
     ethosu demo wakeword
     ethosu demo wakeword --model alexa hey_jarvis --voice en-gb
     ethosu demo wakeword --say "okay, now what?" --on sim
-    ethosu demo wakeword --board GROVE_VISION_AI_V2
+    ethosu demo wakeword --board BOARD
     ethosu demo wakeword --wav recording.wav --on /dev/ttyACM0
 """
 
