@@ -304,12 +304,16 @@ demo: build ## Speak a wake word to an emulated board
 	$(call say,demo)
 	@$(BIN)/ethosu demo wakeword
 
+# What tests take, but the page.
+TESTED := sim-variants sim-host-variants fuzzers firmware-variants board-images accel examples
+
 test: build ## Run the tests, but for the larger sweeps
-	@$(SUBMAKE) sim-variants sim-host-variants fuzzers firmware-variants board-images accel examples page
+	@$(SUBMAKE) $(TESTED) page
 	$(call say,tests)
 	@$(PYTEST) $(QUICK) $(TESTS)
 
 test-all: build ## Run all tests, larger sweeps too
+	@$(SUBMAKE) $(TESTED) web
 	$(call say,all tests)
 	@$(PYTEST) $(TESTS)
 

@@ -16,8 +16,6 @@ from ethosu_tools.wakeword import words
 from .chromium import Page, find
 from .serve import serve
 
-# Vela as WebAssembly takes more time to build than `make test` has for it: `make web` does.
-with_vela = pytest.mark.slow
 PROMPT = (
     "globalThis.ethosuTerminal && ethosuTerminal.buffer.active.getLine("
     "ethosuTerminal.buffer.active.baseY + ethosuTerminal.buffer.active.cursorY)"
@@ -28,6 +26,11 @@ ALERT = "document.getElementById('alert').textContent"
 EQUAL = "It runs, and every bit equals the CPU kernels."
 RUNS = "It runs."
 FOLDER = paths.root() / "build/web"
+
+
+def with_vela(test):
+    """Vela as WebAssembly takes longer to build than `make test` has for it: `make web` does."""
+    return pytest.mark.slow(pytest.mark.usefixtures("vela")(test))
 
 
 @pytest.fixture
@@ -52,6 +55,12 @@ def server():
         needs.missing("chromium is missing: apt-get install chromium")
     with serve(FOLDER) as made:
         yield made
+
+
+@pytest.fixture
+def vela(server):
+    if not (FOLDER / "vela.wasm").is_file():
+        needs.missing("the page has no Vela; build it with: make web")
 
 
 @pytest.fixture
