@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import re
 import time
 
 import needs
@@ -10,6 +11,7 @@ import pytest
 from ethosu_tools import objects, paths, tflite
 from ethosu_tools.estimate import latency, systems
 from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.tflite.reader import parse
 from ethosu_tools.tflite.writer import Graph, write
 from ethosu_tools.wakeword import words
 
@@ -39,8 +41,8 @@ def ready(compiled, tmp_path):
     folder = tmp_path / "compiled"
     folder.mkdir()
 
-    def compile_here(source):
-        (folder / source.name).write_bytes(compiled(source).read_bytes())
+    def compile_here(source, npu="ethos-u55-128"):
+        (folder / source.name).write_bytes(compiled(source, npu).read_bytes())
         return folder / source.name
 
     return compile_here
@@ -95,6 +97,15 @@ def choose(page, path):
     page.wait_for("document.body.dataset.done")
     print(f"from drop to result: {time.monotonic() - start:.2f} s")
     return page.evaluate(STATUS)
+
+
+def choose_npu(page, npu):
+    page.evaluate(
+        "(() => { const s = document.getElementById('target');"
+        f"s.value = [...s.options].find(o => o.textContent === '{npu}').value;"
+        "s.dispatchEvent(new Event('change')); })()"
+    )
+    page.wait_for(PROMPT)
 
 
 def type_line(page, text):
@@ -162,16 +173,36 @@ def test_latency_is_what_ethosu_estimate_says(page, small_models, ready):
     assert found == told
 
 
-def test_arena_has_each_tensor_that_is_in_it(page, tmp_path, ready):
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256"])
+def test_arena_has_each_tensor_that_is_in_it(page, tmp_path, ready, npu):
     source = tmp_path / "float_ends.tflite"
     source.write_bytes(MODELS["float_ends"].make())
-    assert choose(page, ready(source)) == RUNS
+    model = ready(source, npu)
+    choose_npu(page, npu)
+    assert choose(page, model) == RUNS
     names = page.evaluate(
         "[...document.querySelectorAll('#arena .block')].map(each => each.textContent)"
     )
     ends = tflite.describe(source)
     for tensor in (*ends.inputs, *ends.outputs):
         assert any(name.startswith(f"{tensor.name}: ") for name in names), names
+    # The NPU's fast scratch is memory of its own.
+    (graph,) = parse(model.read_bytes())
+    fast = graph.fast_scratch
+    assert (fast is None) == (npu == "ethos-u55-128")
+    if fast is not None:
+        assert not any(name.startswith(f"{graph.tensors[fast].name}: ") for name in names), names
+    drawn = page.evaluate("document.querySelector('#arena svg').ariaLabel")
+    figures = page.evaluate("document.getElementById('figures').textContent")
+    planned, needed = (
+        int(found[1].replace(",", ""))
+        for found in (
+            re.search(r" in ([\d,]+) bytes", drawn),
+            re.search(r"([\d,]+) bytes of arena", figures),
+        )
+    )
+    behind = needed - planned - (0 if fast is None else graph.tensors[fast].size)
+    assert 0 <= behind < 2 * 64, "nothing else lies there but gaps to whole cache lines"
 
 
 def test_wake_word_is_heard_in_a_recording(page, ready):
@@ -271,12 +302,7 @@ def test_each_example_runs(page, address, name):
 @with_vela
 @pytest.mark.parametrize("npu", ["ethos-u65-512", "ethos-u85-256"])
 def test_other_npu(page, small_models, npu):
-    page.evaluate(
-        "(() => { const s = document.getElementById('target');"
-        f"s.value = [...s.options].find(o => o.textContent === '{npu}').value;"
-        "s.dispatchEvent(new Event('change')); })()"
-    )
-    page.wait_for(PROMPT)
+    choose_npu(page, npu)
     assert choose(page, small_models["small_streaming"]) == EQUAL
     page.wait_for_screen(f"<Model {npu}:")
 

@@ -10,8 +10,9 @@ export function blocks(model) {
     const record = model.metadata(OFFSETS);
     const offsets = record ? new Int32Array(record.slice().buffer).subarray(3) : [];
     const last = model.operators.length + 1;
+    const { fastScratch } = model;
     return model.tensors.flatMap(({ name, size }, index) => {
-        const offset = offsets[index] ?? -1;
+        const offset = index === fastScratch ? -1 : (offsets[index] ?? -1);
         const times = model.operators.flatMap(({ inputs, outputs }, at) =>
             inputs.includes(index) || outputs.includes(index) ? [at + 1] : []);
         if (model.inputs.includes(index)) {

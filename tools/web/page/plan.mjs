@@ -11,7 +11,7 @@ const OFFSETS_NAME = "OfflineMemoryAllocation";
 const RECORD_NAME = "ethosu_plan";
 const MARK = 0x4e4c5045; // "EPLN"
 const VERSION = 1;
-const PLANNER_VERSION = 2;
+const PLANNER = 0; // for sentences of the runtime only: it is not the planner of `ethosu plan`
 const ALIGNMENT = 16;
 // Sizes of struct ethosu_model_source, _kernel and _error.
 const SOURCE_BYTES = 36;
@@ -27,12 +27,13 @@ function place(model) {
     const had = before ? new Int32Array(before.slice().buffer) : new Int32Array([0, 1, 0]);
     const [version, graphs, , ...planned] = had;
     const offset = (i) => planned[i] ?? -1;
+    const { fastScratch } = model;
     let end = 0;
     model.tensors.forEach((tensor, i) => {
-        end = offset(i) >= 0 ? Math.max(end, offset(i) + tensor.size) : end;
+        end = offset(i) >= 0 && i !== fastScratch ? Math.max(end, offset(i) + tensor.size) : end;
     });
     const offsets = model.tensors.map((tensor, i) => {
-        if (offset(i) >= 0 || tensor.constant) {
+        if (offset(i) >= 0 || tensor.constant || i === fastScratch) {
             return offset(i);
         }
         const at = align(end);
@@ -86,7 +87,7 @@ export function planned(module, bytes) {
         return bytes;
     }
     const { offsets, end } = place(model);
-    const header = (arena, entries) => [MARK, VERSION, PLANNER_VERSION, arena, entries];
+    const header = (arena, entries) => [MARK, VERSION, PLANNER, arena, entries];
     const first = put(bytes, { [OFFSETS_NAME]: offsets, [RECORD_NAME]: words(...header(end, 0)) });
     let arena = align(end);
     const entries = kernels(module, first, count)

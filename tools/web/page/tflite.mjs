@@ -4,6 +4,9 @@
 const FILE_ALIGNMENT = 64;
 const CONTENT_ALIGNMENT = 16;
 const NPU_CODE = "ethos-u";
+// Inputs of its operator: command stream, constants, then these.
+const NPU_SCRATCH = 2;
+const NPU_FAST_SCRATCH = 3;
 // Bytes of an element by TensorType of TFLite's schema; others have no memory in the arena.
 const ITEM_SIZES = { 0: 4, 1: 2, 2: 4, 3: 1, 4: 8, 6: 1, 7: 2, 9: 1, 10: 8, 12: 8, 15: 4, 16: 2 };
 
@@ -105,6 +108,15 @@ export class Model {
     /** Was it compiled for an NPU? */
     get compiled() {
         return this.operators.some((operator) => operator.code?.custom === NPU_CODE);
+    }
+
+    /**
+     * Index of the tensor that is the NPU's fast scratch, -1: it is the scratch itself, or there is none.
+     * It is no part of the arena, though it has an offset: Vela plans it for another memory.
+     */
+    get fastScratch() {
+        const inputs = this.operators.find((operator) => operator.code?.custom === NPU_CODE)?.inputs ?? [];
+        return inputs[NPU_FAST_SCRATCH] === inputs[NPU_SCRATCH] ? -1 : inputs[NPU_FAST_SCRATCH];
     }
 
     metadata(name) {
