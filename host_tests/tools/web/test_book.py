@@ -46,10 +46,13 @@ def test_blocks_of_a_page_run(book, browser, path):
     where = path.relative_to(paths.root()).with_suffix(".html")
     name = str(where).replace("README.html", "index.html")
     browser.open(f"{book}{name}")
-    browser.wait_for(f"document.querySelectorAll('button.run').length === {len(expected)}")
+    browser.wait_for("document.body?.dataset.live")
+    assert browser.evaluate("document.querySelectorAll('button.run').length") == len(expected)
     for index in range(len(expected)):
         output = f"document.querySelectorAll('pre.output')[{index}]"
         browser.evaluate(f"document.querySelectorAll('button.run')[{index}].click()")
         browser.wait_for(f"{output}.dataset.done")
-        assert "Traceback" not in browser.evaluate(f"{output}.textContent")
+        said = browser.evaluate(f"{output}.textContent")
+        wrong = ("Traceback", "It does not run here", "An earlier block", "The board starts")
+        assert not any(words in said for words in wrong), said
     assert browser.messages == []

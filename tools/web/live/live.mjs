@@ -117,14 +117,12 @@ function addButton(code, blocks) {
 /** Blocks up to the first that opens a file which this ROM does not have. */
 async function addButtons() {
     const codes = [...document.querySelectorAll("pre > code.language-python")];
-    if (!codes.length) {
-        return;
-    }
-    const names = await (await fetch(new URL("files.json", import.meta.url))).json();
+    const names = codes.length ? await (await fetch(new URL("files.json", import.meta.url))).json() : [];
     const opens = (code) => [...code.textContent.matchAll(/"\/rom\/([^"]+)"/g)].map(([, name]) => name);
     const end = codes.findIndex((code) => opens(code).some((name) => !names.includes(name)));
     const live = end < 0 ? codes : codes.slice(0, end);
     live.forEach((code, i) => addButton(code, live.slice(0, i + 1).map((each) => each.textContent)));
+    document.body.dataset.live = live.length;
 }
 
 addButtons();

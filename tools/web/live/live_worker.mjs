@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A board that runs some programs at its raw prompt; who started the worker ends it. */
+/** A board that runs some programs at its raw prompt; the page that started the worker ends it. */
 import { Board } from "./board.mjs";
 
 const NPU = "ethos-u55-128";
