@@ -73,3 +73,27 @@ def test_labels_are_kept(small_models, compiled, labels, tmp_path):
     assert model_metadata.archive(found) == model_metadata.archive(expected)
     entry = model_metadata.ENTRY
     assert get(found, entry) == get(expected, entry) and bool(labels) == (b"PK" in found)
+
+
+@pytest.mark.parametrize("rate", [8000, 16000, 22050, 44100, 48000])
+def test_sound_at_another_rate(rate):
+    """A tone below half of 16 kHz stays as it is; one above is gone."""
+    low, high = 1000, 11000
+    code = (
+        f"import {{ Resampler }} from '{PAGE}/resample.mjs'; import fs from 'node:fs';"
+        "const [rate, tone] = process.argv.slice(1).map(Number);"
+        "const resampler = new Resampler(rate, 16000);"
+        "const sound = Float32Array.from({ length: rate / 5 }, (_, i) =>"
+        " Math.sin(2 * Math.PI * tone * i / rate));"
+        "const found = [];"
+        "for (let at = 0; at < sound.length; at += 128)"
+        " resampler.take(sound.subarray(at, at + 128), (value) => found.push(value));"
+        "fs.writeSync(1, new Uint8Array(Float32Array.from(found).buffer));"
+    )
+    found = np.frombuffer(run(code, rate, low), np.float32)
+    assert 3100 < len(found) <= 3200
+    times = np.arange(len(found)) / 16000
+    begun = slice(64, None)  # before it, half of the filter sees silence
+    assert np.abs(found - np.sin(2 * np.pi * low * times))[begun].max() < 2e-3
+    if rate > 2 * high:
+        assert np.abs(np.frombuffer(run(code, rate, high), np.float32))[begun].max() < 2e-3

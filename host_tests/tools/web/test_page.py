@@ -229,6 +229,32 @@ def test_wake_word_is_heard_by_the_microphone(address, ready):
         page.wait_for("document.getElementById('microphone').ariaPressed === 'false'")
 
 
+@pytest.mark.parametrize(
+    "name, breaks",
+    [
+        ("microphone", "AudioWorklet.prototype.addModule"),
+        ("microphone", "AudioContext.prototype.createMediaStreamSource"),
+        ("camera", "HTMLMediaElement.prototype.play"),
+    ],
+)
+def test_what_does_not_start_is_off_again(address, name, breaks):
+    options = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
+    with opened(address, *options) as page:
+        page.evaluate(
+            f"{breaks} = () => {{ globalThis.disabled = document.getElementById('{name}').disabled;"
+            " throw new Error('broken'); };"
+            "const real = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);"
+            "navigator.mediaDevices.getUserMedia = async (wanted) =>"
+            " (globalThis.taken = await real(wanted)); 0"
+        )
+        click(page, name)
+        page.wait_for(f"{ALERT} === 'The {name} does not start: broken'")
+        assert page.evaluate("taken.getTracks().map(track => track.readyState)") == ["ended"]
+        button = f"document.getElementById('{name}')"
+        assert page.evaluate("disabled") and not page.evaluate(f"{button}.disabled")
+        assert page.evaluate(f"{button}.ariaPressed") == "false"
+
+
 def test_objects_of_a_picture_and_of_the_camera(address, tmp_path, ready):
     source = tmp_path / "discs.tflite"
     source.write_bytes(objects.discs_model())

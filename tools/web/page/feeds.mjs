@@ -9,6 +9,7 @@ const PICTURE = 2;
 const SOUND_BYTES = 1 << 17; // 4 s
 // As of the board's host.h.
 const MICROPHONE = 0;
+export const RATE = 16000; // samples in a second
 export const WIDTH = 320;
 export const HEIGHT = 240;
 

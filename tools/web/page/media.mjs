@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** The browser's microphone, recordings, camera and pictures as feeds of the board. */
-import { HEIGHT, WIDTH } from "./feeds.mjs";
+import { HEIGHT, RATE, WIDTH } from "./feeds.mjs";
 
-const RATE = 16000; // what ethosu_audio takes
 const PIECE = 1024;
 const PICTURE_MS = 100;
 
@@ -26,21 +25,38 @@ async function stream(wanted, what) {
     }
 }
 
-/** @returns {() => void} what ends it */
+/**
+ * Begin with a stream's tracks; they end with what it returns, and when it throws.
+ *
+ * @param {(atEnd: (act: () => void) => void) => Promise<void>} begin  atEnd() adds what ends it
+ * @returns {Promise<() => void>} what ends it
+ */
+async function begun(taken, what, begin) {
+    const acts = [() => taken.getTracks().forEach((track) => track.stop())];
+    const end = () => acts.forEach((act) => act());
+    try {
+        await begin((act) => acts.push(act));
+    } catch (error) {
+        end();
+        throw sentence(error, what);
+    }
+    return end;
+}
+
+/** The context has the rate of its own choice: Firefox connects no microphone to one of another rate. */
 export async function listen(feeds) {
     const plain = { channelCount: 1, echoCancellation: false, noiseSuppression: false, autoGainControl: false };
     const sound = await stream({ audio: plain }, "microphone");
-    const context = new AudioContext({ sampleRate: RATE });
-    await context.audioWorklet.addModule("sound_worklet.mjs");
-    const listener = new AudioWorkletNode(context, "listener", { numberOfOutputs: 0 });
-    listener.port.addEventListener("message", ({ data }) => feeds.giveSound(data));
-    listener.port.start();
-    context.createMediaStreamSource(sound).connect(listener);
-    await context.resume();
-    return () => {
-        sound.getTracks().forEach((track) => track.stop());
-        context.close();
-    };
+    return begun(sound, "microphone", async (atEnd) => {
+        const context = new AudioContext();
+        atEnd(() => context.close());
+        await context.audioWorklet.addModule("sound_worklet.mjs");
+        const listener = new AudioWorkletNode(context, "listener", { numberOfOutputs: 0 });
+        listener.port.addEventListener("message", ({ data }) => feeds.giveSound(data));
+        listener.port.start();
+        context.createMediaStreamSource(sound).connect(listener);
+        await context.resume();
+    });
 }
 
 /** Give a recording, any sound file that the browser reads, as fast as the board takes it. */
@@ -79,15 +95,14 @@ function give(feeds, canvas, source, width, height) {
 /** @returns {() => void} what ends it */
 export async function watch(feeds, canvas) {
     const film = await stream({ video: { width: { ideal: WIDTH }, height: { ideal: HEIGHT } } }, "camera");
-    const video = document.createElement("video");
-    video.muted = true;
-    video.srcObject = film;
-    await video.play();
-    const timer = setInterval(() => give(feeds, canvas, video, video.videoWidth, video.videoHeight), PICTURE_MS);
-    return () => {
-        clearInterval(timer);
-        film.getTracks().forEach((track) => track.stop());
-    };
+    return begun(film, "camera", async (atEnd) => {
+        const video = document.createElement("video");
+        video.muted = true;
+        video.srcObject = film;
+        await video.play();
+        const timer = setInterval(() => give(feeds, canvas, video, video.videoWidth, video.videoHeight), PICTURE_MS);
+        atEnd(() => clearInterval(timer));
+    });
 }
 
 export async function show(feeds, canvas, file) {

@@ -26,12 +26,14 @@ function feedButton(id, begin) {
     const button = element(id);
     let end = null;
     button.addEventListener("click", async () => {
+        button.disabled = true; // else a second click would start a second one
         if (end) {
             end();
             end = null;
         } else {
             end = await attempt(begin);
         }
+        button.disabled = false;
         button.setAttribute("aria-pressed", String(end !== null));
     });
 }

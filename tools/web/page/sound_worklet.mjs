@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/** Passes what the microphone hears to the page, as 16-bit samples. */
+/** Passes what the microphone hears to the page, as 16-bit samples at the board's rate. */
+import { RATE } from "./feeds.mjs";
+import { Resampler } from "./resample.mjs";
 
 /** Samples of a message: 64 ms. */
 const PIECE = 1024;
@@ -9,16 +11,17 @@ class Listener extends AudioWorkletProcessor {
         super();
         this.piece = new Int16Array(PIECE);
         this.filled = 0;
+        this.resampler = new Resampler(sampleRate, RATE);
     }
 
     process([[channel]]) {
-        for (const value of channel ?? []) {
+        this.resampler.take(channel ?? [], (value) => {
             this.piece[this.filled++] = Math.max(-32768, Math.min(32767, Math.round(value * 32768)));
             if (this.filled === PIECE) {
                 this.port.postMessage(this.piece);
                 this.filled = 0;
             }
-        }
+        });
         return true;
     }
 }
