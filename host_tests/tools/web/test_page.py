@@ -158,6 +158,21 @@ def test_model_is_run_and_scripted(page, small_models, ready):
             page.screenshot(paths.work("web_parts") / f"page-{width}-{scheme}.png")
 
 
+def test_a_latency_that_fails_leaves_the_verdict(page, small_models, ready):
+    page.evaluate(
+        "(() => { const asked = fetch; globalThis.fetch = (name) => name === 'timing.py'"
+        " ? Promise.resolve(new Response('raise ValueError(7)')) : asked(name); })()"
+    )
+    page.evaluate("document.getElementById('recording').hidden = false")
+    assert choose(page, ready(small_models["small_cnn"])) == RUNS
+    page.wait_for("document.body.dataset.timed")
+    assert page.evaluate(STATUS) == RUNS
+    said = page.evaluate("document.getElementById('steps').lastChild.textContent")
+    assert said == "The latency was not counted: ValueError: 7"
+    # A model of one's own has no recording.
+    assert page.evaluate("document.getElementById('recording').hidden")
+
+
 def test_latency_is_what_ethosu_estimate_says(page, small_models, ready):
     model = ready(small_models["small_cnn"])
     assert choose(page, model) == RUNS

@@ -308,14 +308,26 @@ async function handle(name, bytes, signal) {
     showVerdict(seen.run, seen.reference?.error ?? reference.missing);
     document.body.dataset.done = name;
     if (new Model(model).compiled) {
+        await showLatencies(module, model, signal);
+    }
+}
+
+/** What fails here changes nothing in what was found before. */
+async function showLatencies(module, model, signal) {
+    try {
         const timing = await (await fetched("timing.py")).text();
         await latencies(module, state.settings, target().npu, model, timing, signal, showLatency);
+    } catch (error) {
+        signal.throwIfAborted();
+        step(`The latency was not counted: ${error.message}`, "bad");
     }
 }
 
 /** A model was chosen: work on the one before it ends. */
 async function take(name, bytes, example = null) {
     state.example = example;
+    element("recording").hidden = !example?.recording;
+    element("picture").hidden = !example?.picture;
     state.job?.abort(new Error("another model was chosen"));
     const job = (state.job = new AbortController());
     state.last = { name, bytes };
@@ -357,8 +369,6 @@ async function takeExample(script) {
     if (!example) {
         return;
     }
-    element("recording").hidden = !example.recording;
-    element("picture").hidden = !example.picture;
     element("script").value = script ?? example.script;
     history.replaceState(null, "", `#example=${encodeURIComponent(example.name)}&npu=${target().npu}`);
     try {
