@@ -77,6 +77,7 @@ export class BoardClient {
  */
 export function runProgram(module, { npus, files, memories, program, signal }, found) {
     return new Promise((done, failed) => {
+        signal?.throwIfAborted();
         const decoder = new TextDecoder();
         let text = "";
         let inside = false;
