@@ -12,6 +12,7 @@ import { ends, offer, showFigures, showLatency, showLayers, showVerdict, status,
 import { ROM_BYTES } from "./ring.mjs";
 import { clear, show } from "./shown.mjs";
 import { configuration } from "./vela.mjs";
+import { Targets, option } from "./targets.mjs";
 import { Model, carry, put } from "./tflite.mjs";
 import { Terminal } from "./xterm.mjs";
 
@@ -104,7 +105,7 @@ function makeTerminal() {
 }
 
 function start(module, terminal) {
-    const board = new BoardClient(module, { npus: [target().npu], files: state.files, feeds: state.feeds }, {
+    const board = new BoardClient(module, { npus: [state.targets.chosen.npu], files: state.files, feeds: state.feeds }, {
         output(bytes) {
             terminal.write(bytes, () => board.shown(bytes.length));
         },
@@ -125,44 +126,48 @@ function start(module, terminal) {
     return board;
 }
 
-// ---- what to compile for ----
+// ---- links ----
 
-function option(text, value) {
-    const made = document.createElement("option");
-    made.textContent = text;
-    made.value = value;
-    return made;
+/** The words of a link to what is chosen. */
+function link(example, script) {
+    const { npu, board, memory_mode: mode } = state.targets.chosen;
+    const words = { example: example?.name, npu, board, mode, script };
+    return new URLSearchParams(Object.entries(words).filter(([, value]) => value != null));
 }
 
-function target() {
-    return state.settings.targets[Number(element("mode").value)];
+function sayLinked() {
+    element("link-said").textContent = state.linked ? "“Run” starts the program of this link." : "";
 }
 
-function fillModes() {
-    const first = state.settings.targets[Number(element("target").value)];
-    const same = state.settings.targets
-        .map((each, index) => [each, index])
-        .filter(([each]) => each.npu === first.npu && each.board === first.board);
-    element("mode").replaceChildren(...same.map(([each, index]) => option(each.memory_mode, index)));
-}
-
-function fillTargets() {
-    const groups = { "An NPU": [], "A board": [] };
-    state.settings.targets.forEach((each, index) => {
-        if (each.standard) {
-            groups[each.board ? "A board" : "An NPU"].push(option(each.board ? `${each.board}, ${each.npu}` : each.npu, index));
-        }
-    });
-    for (const [label, options] of Object.entries(groups)) {
-        const group = document.createElement("optgroup");
-        group.label = label;
-        group.append(...options);
-        element("target").append(group);
+/**
+ * Choose what the address asks for. Its program waits for "Run": whoever made the link is not the
+ * one who opens it.
+ *
+ * @returns {{example: boolean, script: string | null}} `example`: one is chosen
+ */
+function follow() {
+    const words = asked();
+    const [name, script] = [words.get("example"), words.get("script")];
+    element("alert").textContent = "";
+    state.linked = script !== null;
+    sayLinked();
+    if (state.linked) {
+        element("script").value = script;
     }
-    const npu = asked().get("npu") ?? FIRST_NPU;
-    const index = state.settings.targets.findIndex((each) => each.standard && each.npu === npu);
-    element("target").value = Math.max(index, 0);
-    fillModes();
+    try {
+        if (name !== null && !state.examples.some((each) => each.name === name)) {
+            const known = state.examples.map((each) => each.name).join(", ");
+            throw new Error(`The link asks for example ${name}, which this page does not have. It has ${known}.`);
+        }
+        if (words.has("npu")) {
+            state.targets.choose(words.get("npu"), words.get("board"), words.get("mode"));
+        }
+    } catch (error) {
+        fail(error.message);
+        return { example: false, script };
+    }
+    element("example").value = name ?? "";
+    return { example: name !== null, script };
 }
 
 // ---- the steps after a drop ----
@@ -178,7 +183,7 @@ function compile(module, model, signal) {
             data.refused ? end(failed, new Error(data.refused)) : end(done, data));
         worker.addEventListener("error", (event) => end(failed, new Error(event.message)));
         signal.addEventListener("abort", () => end(failed, signal.reason));
-        worker.postMessage({ module, model, settings: state.settings, target: target() });
+        worker.postMessage({ module, model, settings: state.settings, target: state.targets.chosen });
     });
 }
 
@@ -206,9 +211,9 @@ async function compiledModel(bytes, original, signal) {
     }
     status("Vela is loading …");
     const module = await wasm("vela.wasm");
-    status(`Vela compiles for ${target().npu} …`);
+    status(`Vela compiles for ${state.targets.chosen.npu} …`);
     const made = await compile(module, bytes, signal);
-    step(`Vela compiled it for ${target().npu} in ${count(made.ms)} ms.`);
+    step(`Vela compiled it for ${state.targets.chosen.npu} in ${count(made.ms)} ms.`);
     const notes = { vela_version: new TextEncoder().encode(state.settings.vela_version) };
     return { bytes: carry(bytes, put(made.model, notes)), report: made.report };
 }
@@ -220,7 +225,7 @@ function left({ kind, name, why }) {
 
 function showReport(report, original, compiled) {
     const estimate = report.performance;
-    const clock = clockMhz(configuration(state.settings, target()), target());
+    const clock = clockMhz(configuration(state.settings, state.targets.chosen), state.targets.chosen);
     const ms = clock ? `, ${(estimate.cycles / clock / 1000).toPrecision(3)} ms at ${count(clock)} MHz` : "";
     const found = layers(report, original, compiled);
     const onCpu = found.filter((layer) => layer.where === "CPU" && !STATE.test(layer.kind));
@@ -240,7 +245,7 @@ function showReport(report, original, compiled) {
 
 async function compare(module, files, program, signal) {
     const seen = {};
-    await runProgram(module, { npus: [target().npu], files, program, signal }, (row) => (seen[row.kind] = row));
+    await runProgram(module, { npus: [state.targets.chosen.npu], files, program, signal }, (row) => (seen[row.kind] = row));
     return seen;
 }
 
@@ -273,7 +278,7 @@ async function handle(name, bytes, signal) {
     const model = planned(module, compiled);
     const plain = plainName(name);
     state.files.set(plain, model);
-    if (state.example) {
+    if (state.example && !state.linked) {
         await state.programs.run();
     } else {
         restart();
@@ -316,7 +321,7 @@ async function handle(name, bytes, signal) {
 async function showLatencies(module, model, signal) {
     try {
         const timing = await (await fetched("timing.py")).text();
-        await latencies(module, state.settings, target().npu, model, timing, signal, showLatency);
+        await latencies(module, state.settings, state.targets.chosen.npu, model, timing, signal, showLatency);
     } catch (error) {
         signal.throwIfAborted();
         step(`The latency was not counted: ${error.message}`, "bad");
@@ -364,13 +369,15 @@ async function takeFiles(list) {
 }
 
 /** An example, with a program of its own unless a link brings another. */
-async function takeExample(script) {
+async function takeExample(script = null) {
     const example = state.examples.find(({ name }) => name === element("example").value);
     if (!example) {
         return;
     }
+    state.linked = script !== null;
+    sayLinked();
     element("script").value = script ?? example.script;
-    history.replaceState(null, "", `#example=${encodeURIComponent(example.name)}&npu=${target().npu}`);
+    history.replaceState(null, "", `#${link(example, script)}`);
     try {
         const response = await fetched(`examples/${example.name}.tflite`);
         await take(`${example.name}.tflite`, new Uint8Array(await response.arrayBuffer()), example);
@@ -382,7 +389,7 @@ async function takeExample(script) {
 function restart() {
     clear();
     state.feeds.forget();
-    state.board.restart([target().npu], state.files);
+    state.board.restart([state.targets.chosen.npu], state.files);
 }
 
 async function retarget() {
@@ -410,7 +417,7 @@ function listen(module, terminal) {
     element("file").addEventListener("change", (event) => takeFiles([...event.target.files]));
     element("example").addEventListener("change", () => takeExample());
     element("target").addEventListener("change", () => {
-        fillModes();
+        state.targets.fillModes();
         retarget();
     });
     element("mode").addEventListener("change", retarget);
@@ -435,7 +442,7 @@ async function main() {
     state.settings = settings;
     state.examples = examples;
     element("example").append(...examples.map(({ name, text }) => option(`${name}: ${text}`, name)));
-    fillTargets();
+    state.targets = new Targets(settings.targets, FIRST_NPU);
     let module;
     try {
         module = await wasm("ethosu.wasm");
@@ -446,18 +453,17 @@ async function main() {
     const terminal = makeTerminal();
     globalThis.ethosuTerminal = terminal; // for a script that drives the page
     state.feeds = new Feeds();
+    element("script").value = FIRST_SCRIPT;
+    const first = follow(); // before the board starts: it has the NPU that the address names
     state.board = start(module, terminal);
-    state.programs = connectPrograms({ state, fetched, restart, npu: () => target().npu });
+    state.programs = connectPrograms({ state, fetched, restart, link });
     listen(module, terminal);
-    const script = asked().get("script");
-    if (examples.some(({ name }) => name === asked().get("example"))) {
-        element("example").value = asked().get("example");
-        takeExample(script);
-    } else if (script !== null) {
-        element("script").value = script;
-        state.programs.run();
-    } else {
-        element("script").value = FIRST_SCRIPT;
+    addEventListener("hashchange", () => {
+        const { example, script } = follow();
+        example ? takeExample(script) : retarget();
+    });
+    if (first.example) {
+        takeExample(first.script);
     }
 }
 

@@ -64,26 +64,24 @@ function connectFeeds(feeds, state, fetched) {
 }
 
 /**
- * @param {{state, fetched(name), restart(), npu()}} page
+ * @param {{state, fetched(name), restart(), link(example, script)}} page  link(): its words
  * @returns {{run()}} run() has the board run the program
  */
-export function connectPrograms({ state, fetched, restart, npu }) {
+export function connectPrograms({ state, fetched, restart, link }) {
     /** The program is a file of the board, and runs at its prompt. */
     async function run() {
         alert("");
+        element("link-said").textContent = "";
+        state.linked = false;
         state.files.set(FILE, new TextEncoder().encode(element("script").value));
         restart();
         await state.board.type(`exec(open("/rom/${FILE}").read())\r`);
     }
-    /** A link to this example, NPU and program; the part behind # is sent to no server. */
+    /** A link to this example, target and program; the part behind # is sent to no server. */
     async function copyLink() {
-        const words = new URLSearchParams({ npu: npu(), script: element("script").value });
-        if (state.example) {
-            words.set("example", state.example.name);
-        }
-        const link = `${location.href.split("#")[0]}#${words}`;
-        history.replaceState(null, "", link);
-        const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
+        const address = `${location.href.split("#")[0]}#${link(state.example, element("script").value)}`;
+        history.replaceState(null, "", address);
+        const copied = await navigator.clipboard?.writeText(address).then(() => true, () => false);
         const where = copied ? ", and is on the clipboard" : "";
         element("link-said").textContent = `The link is the address of this page now${where}.`;
     }
