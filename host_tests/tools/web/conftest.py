@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The models that the board and Vela as WebAssembly are checked with."""
+"""The page in a browser, and the models that the board and Vela as WebAssembly are checked with."""
 
 from pathlib import Path
 
+import needs
 import pytest
 from ethosu_tools import make_mixed, make_model, objects
 from ethosu_tools.wakeword import words
+
+from .chromium import find
+from .serve import serve
+from .steps import FOLDER, opened
 
 SHARED = (
     "ad01_int8",
@@ -33,3 +38,44 @@ def model(request, tmp_path) -> Path:
     path = tmp_path / f"{request.param}.tflite"
     path.write_bytes(MADE[request.param]())
     return path
+
+
+@pytest.fixture
+def ready(compiled, tmp_path):
+    """Compiles a model as a file of the same name."""
+    folder = tmp_path / "compiled"
+    folder.mkdir()
+
+    def compile_here(source, npu="ethos-u55-128"):
+        (folder / source.name).write_bytes(compiled(source, npu).read_bytes())
+        return folder / source.name
+
+    return compile_here
+
+
+@pytest.fixture
+def server():
+    needs.web()
+    if not (FOLDER / "index.html").is_file():
+        needs.missing("the page is not there; build it with: make page")
+    if find() is None:
+        needs.missing("chromium is missing: apt-get install chromium")
+    with serve(FOLDER) as made:
+        yield made
+
+
+@pytest.fixture
+def vela(server):
+    if not (FOLDER / "vela.wasm").is_file():
+        needs.missing("the page has no Vela; build it with: make web")
+
+
+@pytest.fixture
+def address(server):
+    return f"http://localhost:{server.server_port}/"
+
+
+@pytest.fixture
+def page(address):
+    with opened(address) as made:
+        yield made

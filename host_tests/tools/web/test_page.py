@@ -4,129 +4,29 @@
 import contextlib
 import json
 import re
-import time
 
 import needs
 import pytest
-from ethosu_tools import objects, paths, tflite
+from ethosu_tools import paths, tflite
 from ethosu_tools.estimate import latency, systems
 from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.plan import plan_file
 from ethosu_tools.plan.placement import align
 from ethosu_tools.tflite.reader import parse
 from ethosu_tools.tflite.writer import Graph, write
-from ethosu_tools.wakeword import words
 
-from .chromium import Page, find
-from .serve import serve
-
-PROMPT = (
-    "globalThis.ethosuTerminal && ethosuTerminal.buffer.active.getLine("
-    "ethosuTerminal.buffer.active.baseY + ethosuTerminal.buffer.active.cursorY)"
-    ".translateToString(true).trimEnd() === '>>>'"
+from .chromium import Page
+from .steps import (
+    EQUAL,
+    PROMPT,
+    RUNS,
+    STATUS,
+    choose,
+    choose_npu,
+    click,
+    type_line,
+    with_vela,
 )
-STATUS = "document.getElementById('status').textContent"
-LINK_SAID = "document.getElementById('link-said').textContent"
-ALERT = "document.getElementById('alert').textContent"
-EQUAL = "It runs, and every bit equals the CPU kernels."
-RUNS = "It runs."
-FOLDER = paths.root() / "build/web"
-
-
-def with_vela(test):
-    """Vela as WebAssembly takes longer to build than `make test` has for it: `make web` does."""
-    return pytest.mark.slow(pytest.mark.usefixtures("vela")(test))
-
-
-@pytest.fixture
-def ready(compiled, tmp_path):
-    """Compiles a model as a file of the same name."""
-    folder = tmp_path / "compiled"
-    folder.mkdir()
-
-    def compile_here(source, npu="ethos-u55-128"):
-        (folder / source.name).write_bytes(compiled(source, npu).read_bytes())
-        return folder / source.name
-
-    return compile_here
-
-
-@pytest.fixture
-def server():
-    needs.web()
-    if not (FOLDER / "index.html").is_file():
-        needs.missing("the page is not there; build it with: make page")
-    if find() is None:
-        needs.missing("chromium is missing: apt-get install chromium")
-    with serve(FOLDER) as made:
-        yield made
-
-
-@pytest.fixture
-def vela(server):
-    if not (FOLDER / "vela.wasm").is_file():
-        needs.missing("the page has no Vela; build it with: make web")
-
-
-@pytest.fixture
-def address(server):
-    return f"http://localhost:{server.server_port}/"
-
-
-@contextlib.contextmanager
-def opened(address, *options):
-    """The page, with its prompt."""
-    with contextlib.closing(Page(*options)) as made:
-        made.look(1400, 1000, "light")
-        start = time.monotonic()
-        made.open(address)
-        made.wait_for(PROMPT)
-        print(f"from open to prompt: {time.monotonic() - start:.2f} s")
-        yield made
-        assert made.messages == []
-        assert all(request.startswith((address, "blob:", "data:")) for request in made.requests)
-
-
-@pytest.fixture
-def page(address):
-    with opened(address) as made:
-        yield made
-
-
-def choose(page, path):
-    start = time.monotonic()
-    page.evaluate("delete document.body.dataset.done, delete document.body.dataset.timed")
-    page.choose_file("#file", path)
-    page.wait_for("document.body.dataset.done")
-    print(f"from drop to result: {time.monotonic() - start:.2f} s")
-    return page.evaluate(STATUS)
-
-
-def choose_npu(page, npu):
-    page.evaluate(
-        "(() => { const s = document.getElementById('target');"
-        f"s.value = [...s.options].find(o => o.textContent === '{npu}').value;"
-        "s.dispatchEvent(new Event('change')); })()"
-    )
-    page.wait_for(PROMPT)
-
-
-def type_line(page, text):
-    page.evaluate("ethosuTerminal.focus()")
-    page.press(f"{text}\r")
-
-
-def click(page, name):
-    page.evaluate(f"document.getElementById('{name}').click()")
-
-
-def run_program(page, example):
-    """Run the program of an example."""
-    rows = json.loads((FOLDER / "examples.json").read_text())
-    (program,) = (row["script"] for row in rows if row["name"] == example)
-    page.evaluate(f"document.getElementById('script').value = {json.dumps(program)}")
-    click(page, "run")
-    page.wait_for_screen("(Ctrl-C ends it)", wrong="Traceback")
 
 
 @with_vela
@@ -223,183 +123,6 @@ def test_arena_has_each_tensor_that_is_in_it(page, tmp_path, ready, npu):
     scratch = sum(align(entry.size) for entry in theirs.entries)
     behind = needed - tensors - scratch - theirs.fast_scratch
     assert 0 <= behind < 2 * 64, "nothing else lies there but gaps to whole cache lines"
-
-
-def test_wake_word_is_heard_in_a_recording(page, ready):
-    assert choose(page, ready(words.load("okay_nabu").model)) == RUNS
-    run_program(page, "okay_nabu")
-    page.choose_file("#sound-file", FOLDER / "examples/okay_nabu.wav")
-    page.wait_for("document.getElementById('said').textContent.startsWith('Heard okay_nabu at ')")
-    assert "the limit is 0." in page.evaluate("document.getElementById('level-text').textContent")
-
-
-def test_wake_word_is_heard_by_the_microphone(address, ready):
-    options = (
-        "--use-fake-device-for-media-stream",
-        "--use-fake-ui-for-media-stream",
-        f"--use-file-for-fake-audio-capture={FOLDER / 'examples/okay_nabu.wav'}",
-    )
-    with opened(address, *options) as page:
-        assert choose(page, ready(words.load("okay_nabu").model)) == RUNS
-        run_program(page, "okay_nabu")
-        click(page, "microphone")  # Chromium plays the file again and again
-        heard = "document.getElementById('said').textContent.startsWith('Heard okay_nabu at ')"
-        page.wait_for(heard)
-        click(page, "microphone")
-        page.wait_for("document.getElementById('microphone').ariaPressed === 'false'")
-
-
-@pytest.mark.parametrize(
-    "name, breaks",
-    [
-        ("microphone", "AudioWorklet.prototype.addModule"),
-        ("microphone", "AudioContext.prototype.createMediaStreamSource"),
-        ("camera", "HTMLMediaElement.prototype.play"),
-    ],
-)
-def test_what_does_not_start_is_off_again(address, name, breaks):
-    options = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
-    with opened(address, *options) as page:
-        page.evaluate(
-            f"{breaks} = () => {{ globalThis.disabled = document.getElementById('{name}').disabled;"
-            " throw new Error('broken'); };"
-            "const real = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);"
-            "navigator.mediaDevices.getUserMedia = async (wanted) =>"
-            " (globalThis.taken = await real(wanted)); 0"
-        )
-        click(page, name)
-        page.wait_for(f"{ALERT} === 'The {name} does not start: broken'")
-        assert page.evaluate("taken.getTracks().map(track => track.readyState)") == ["ended"]
-        button = f"document.getElementById('{name}')"
-        assert page.evaluate("disabled") and not page.evaluate(f"{button}.disabled")
-        assert page.evaluate(f"{button}.ariaPressed") == "false"
-
-
-def test_objects_of_a_picture_and_of_the_camera(address, tmp_path, ready):
-    source = tmp_path / "discs.tflite"
-    source.write_bytes(objects.discs_model())
-    options = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
-    labels = (
-        "[...document.querySelectorAll('#scores li')].map(e => e.textContent.split(':')[0]).sort()"
-    )
-    with opened(address, *options) as page:
-        assert choose(page, ready(source)) == RUNS
-        run_program(page, "discs")
-        page.choose_file("#picture-file", FOLDER / "examples/discs.png")
-        page.wait_for("document.querySelectorAll('#scores li').length")
-        assert page.evaluate(labels) == sorted(label for label, *_ in objects.DISCS)
-        page.screenshot(paths.work("web_parts") / "page-objects.png")
-        click(page, "camera")  # Chromium's shows a green picture
-        page.wait_for(f"{labels}.length && {labels}.every(label => label === 'green')")
-
-
-def test_what_is_missing_is_said(page):
-    """No microphone, no sound, no picture: a sentence each."""
-    click(page, "microphone")
-    page.wait_for(f"{ALERT}.includes('microphone')")
-    for kind, what in (("sound", "sound file"), ("picture", "picture")):
-        page.choose_file(f"#{kind}-file", FOLDER / "style.css")
-        page.wait_for(f"{ALERT} === 'This is no {what} that the browser reads.'")
-    type_line(page, "import browser; browser.show('no JSON')")
-    page.wait_for(f"{ALERT} === 'browser.show() got no JSON: no JSON'")
-    type_line(page, "browser.show('[1]'); print(6 * 7)")
-    page.wait_for(f"{ALERT}.startsWith('browser.show() takes level')")
-    page.wait_for_screen("\n42\n")
-
-
-def test_a_link_carries_the_program(page, address):
-    program = "# ä & ü\nprint('from the link', 6 * 7)\n"
-    page.evaluate(f"document.getElementById('script').value = {json.dumps(program)}")
-    click(page, "link")
-    page.wait_for("document.getElementById('link-said').textContent")
-    link = page.evaluate("location.href")
-    page.open("about:blank")
-    page.open(link)
-    page.wait_for(PROMPT)
-    assert page.evaluate("document.getElementById('script').value") == program
-    # Whoever made the link is not the one who opens it.
-    assert page.evaluate(LINK_SAID) == "“Run” starts the program of this link."
-    assert "from the link" not in page.screen()
-    click(page, "run")
-    page.wait_for_screen("from the link 42")
-    assert page.evaluate(LINK_SAID) == ""
-    assert all("from" not in request for request in page.requests)
-
-
-def test_a_link_carries_board_and_memory_mode(page):
-    chosen = (
-        "['target', 'mode'].map(id => document.getElementById(id).selectedOptions[0].textContent)"
-    )
-    change = (
-        "(() => {{ const s = document.getElementById('{}'); s.selectedIndex = s.length - 1;"
-        "s.dispatchEvent(new Event('change')); }})()"
-    )
-    for name in ("target", "mode"):
-        page.evaluate(change.format(name))
-    click(page, "link")
-    page.wait_for(LINK_SAID)
-    link, before = page.evaluate("location.href"), page.evaluate(chosen)
-    assert "board=" in link and ", ethos-u" in before[0]
-    page.open("about:blank")
-    page.open(link)
-    page.wait_for(PROMPT)
-    assert page.evaluate(chosen) == before
-
-
-@pytest.mark.parametrize(
-    "words, sentence",
-    [
-        (
-            "npu=ethos-u99",
-            "The link asks for NPU ethos-u99, which this page does not have. It has ",
-        ),
-        ("npu=ethos-u55-128&mode=None", "The link asks for memory mode None of ethos-u55-128, "),
-        ("example=nothing", "The link asks for example nothing, which this page does not have. "),
-    ],
-)
-def test_a_link_to_what_is_not_there_gets_a_sentence(page, address, words, sentence):
-    page.evaluate(f"location.hash = '{words}'")
-    page.wait_for(f"{ALERT}.startsWith('{sentence}')")
-    page.open("about:blank")
-    page.open(f"{address}#{words}")
-    page.wait_for(PROMPT)
-    assert page.evaluate(ALERT).startswith(sentence)
-
-
-def test_another_link_in_the_same_page_is_followed(page):
-    page.evaluate("location.hash = 'npu=ethos-u65-256&script=print(1)'")
-    page.wait_for("document.getElementById('script').value === 'print(1)'")
-    page.wait_for(PROMPT)
-    type_line(page, "import ethosu; ethosu.npus()")
-    page.wait_for_screen("ethos-u65-256")
-
-
-@with_vela
-def test_a_link_carries_example_and_program(page, address):
-    page.open("about:blank")
-    page.open(f"{address}#example=okay_nabu&npu=ethos-u85-256&script=print(6*7)")
-    page.wait_for("document.body && document.body.dataset.done")
-    assert page.evaluate(STATUS) == EQUAL
-    assert "script=print" in page.evaluate("location.hash")
-    page.wait_for_screen("<Model ethos-u85-256")
-    assert "\n42\n" not in page.screen()
-    click(page, "run")
-    page.wait_for_screen("\n42\n")
-
-
-@with_vela
-@pytest.mark.parametrize("name", ["okay_nabu", "hey_jarvis", "discs", "small_cnn", "mobilenet_v2"])
-def test_each_example_runs(page, address, name):
-    page.open("about:blank")
-    page.open(f"{address}#example={name}")
-    page.wait_for("document.body && document.body.dataset.done")
-    assert page.evaluate(STATUS) == EQUAL
-    page.wait_for_screen("(Ctrl-C ends it)")
-    ready = "document.querySelector('#recording:not([hidden]), #picture:not([hidden])')"
-    if page.evaluate(f"!!{ready}"):
-        page.evaluate(f"{ready}.click()")
-        page.wait_for("document.querySelector('#said').textContent || "
-            "document.querySelectorAll('#scores li').length")  # fmt: skip
 
 
 @with_vela

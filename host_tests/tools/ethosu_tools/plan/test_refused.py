@@ -47,7 +47,11 @@ def test_without_a_plan_the_needed_scratch_is_named(mixed):
         (FIRST_ENTRY + 3, 8, "its offset is 8"),
         (FIRST_ENTRY + 3, 1 << 30, "its end is"),
         (FIRST_ENTRY + 3, 1024, "its scratch at 1024 to 1051 overlaps tensor"),
-        (FIRST_ENTRY + 4, 26, f"26 bytes of scratch planned, 27 needed (planner {PLANNER_VERSION}, kernel 1;"),
+        (
+            FIRST_ENTRY + 4,
+            26,
+            f"26 bytes of scratch planned, 27 needed (planner {PLANNER_VERSION}, kernel 1;",
+        ),
     ],
 )
 def test_spoilt_record(spoil, word, value, expected):

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""What a person does in the page, in a headless Chromium."""
+
+import contextlib
+import json
+import time
+
+import pytest
+from ethosu_tools import paths
+
+from .chromium import Page
+
+PROMPT = (
+    "globalThis.ethosuTerminal && ethosuTerminal.buffer.active.getLine("
+    "ethosuTerminal.buffer.active.baseY + ethosuTerminal.buffer.active.cursorY)"
+    ".translateToString(true).trimEnd() === '>>>'"
+)
+STATUS = "document.getElementById('status').textContent"
+LINK_SAID = "document.getElementById('link-said').textContent"
+ALERT = "document.getElementById('alert').textContent"
+EQUAL = "It runs, and every bit equals the CPU kernels."
+RUNS = "It runs."
+FOLDER = paths.root() / "build/web"
+
+
+def with_vela(test):
+    """Vela as WebAssembly takes longer to build than `make test` has for it: `make web` does."""
+    return pytest.mark.slow(pytest.mark.usefixtures("vela")(test))
+
+
+@contextlib.contextmanager
+def opened(address, *options):
+    """The page, with its prompt."""
+    with contextlib.closing(Page(*options)) as made:
+        made.look(1400, 1000, "light")
+        start = time.monotonic()
+        made.open(address)
+        made.wait_for(PROMPT)
+        print(f"from open to prompt: {time.monotonic() - start:.2f} s")
+        yield made
+        assert made.messages == []
+        assert all(request.startswith((address, "blob:", "data:")) for request in made.requests)
+
+
+def choose(page, path):
+    start = time.monotonic()
+    page.evaluate("delete document.body.dataset.done, delete document.body.dataset.timed")
+    page.choose_file("#file", path)
+    page.wait_for("document.body.dataset.done")
+    print(f"from drop to result: {time.monotonic() - start:.2f} s")
+    return page.evaluate(STATUS)
+
+
+def choose_npu(page, npu):
+    page.evaluate(
+        "(() => { const s = document.getElementById('target');"
+        f"s.value = [...s.options].find(o => o.textContent === '{npu}').value;"
+        "s.dispatchEvent(new Event('change')); })()"
+    )
+    page.wait_for(PROMPT)
+
+
+def type_line(page, text):
+    page.evaluate("ethosuTerminal.focus()")
+    page.press(f"{text}\r")
+
+
+def click(page, name):
+    page.evaluate(f"document.getElementById('{name}').click()")
+
+
+def run_program(page, example):
+    """Run the program of an example."""
+    rows = json.loads((FOLDER / "examples.json").read_text())
+    (program,) = (row["script"] for row in rows if row["name"] == example)
+    page.evaluate(f"document.getElementById('script').value = {json.dumps(program)}")
+    click(page, "run")
+    page.wait_for_screen("(Ctrl-C ends it)", wrong="Traceback")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Links that carry an example, a target and a program; each example runs."""
+
+import json
+
+import pytest
+
+from .steps import (
+    ALERT,
+    EQUAL,
+    LINK_SAID,
+    PROMPT,
+    STATUS,
+    click,
+    type_line,
+    with_vela,
+)
+
+
+def test_a_link_carries_the_program(page, address):
+    program = "# ä & ü\nprint('from the link', 6 * 7)\n"
+    page.evaluate(f"document.getElementById('script').value = {json.dumps(program)}")
+    click(page, "link")
+    page.wait_for("document.getElementById('link-said').textContent")
+    link = page.evaluate("location.href")
+    page.open("about:blank")
+    page.open(link)
+    page.wait_for(PROMPT)
+    assert page.evaluate("document.getElementById('script').value") == program
+    # Whoever made the link is not the one who opens it.
+    assert page.evaluate(LINK_SAID) == "“Run” starts the program of this link."
+    assert "from the link" not in page.screen()
+    click(page, "run")
+    page.wait_for_screen("from the link 42")
+    assert page.evaluate(LINK_SAID) == ""
+    assert all("from" not in request for request in page.requests)
+
+
+def test_a_link_carries_board_and_memory_mode(page):
+    chosen = (
+        "['target', 'mode'].map(id => document.getElementById(id).selectedOptions[0].textContent)"
+    )
+    change = (
+        "(() => {{ const s = document.getElementById('{}'); s.selectedIndex = s.length - 1;"
+        "s.dispatchEvent(new Event('change')); }})()"
+    )
+    for name in ("target", "mode"):
+        page.evaluate(change.format(name))
+    click(page, "link")
+    page.wait_for(LINK_SAID)
+    link, before = page.evaluate("location.href"), page.evaluate(chosen)
+    assert "board=" in link and ", ethos-u" in before[0]
+    page.open("about:blank")
+    page.open(link)
+    page.wait_for(PROMPT)
+    assert page.evaluate(chosen) == before
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (
+            "npu=ethos-u99",
+            "The link asks for NPU ethos-u99, which this page does not have. It has ",
+        ),
+        ("npu=ethos-u55-128&mode=None", "The link asks for memory mode None of ethos-u55-128, "),
+        ("example=nothing", "The link asks for example nothing, which this page does not have. "),
+    ],
+)
+def test_a_link_to_what_is_not_there_gets_a_sentence(page, address, words, sentence):
+    page.evaluate(f"location.hash = '{words}'")
+    page.wait_for(f"{ALERT}.startsWith('{sentence}')")
+    page.open("about:blank")
+    page.open(f"{address}#{words}")
+    page.wait_for(PROMPT)
+    assert page.evaluate(ALERT).startswith(sentence)
+
+
+def test_another_link_in_the_same_page_is_followed(page):
+    page.evaluate("location.hash = 'npu=ethos-u65-256&script=print(1)'")
+    page.wait_for("document.getElementById('script').value === 'print(1)'")
+    page.wait_for(PROMPT)
+    type_line(page, "import ethosu; ethosu.npus()")
+    page.wait_for_screen("ethos-u65-256")
+
+
+@with_vela
+def test_a_link_carries_example_and_program(page, address):
+    page.open("about:blank")
+    page.open(f"{address}#example=okay_nabu&npu=ethos-u85-256&script=print(6*7)")
+    page.wait_for("document.body && document.body.dataset.done")
+    assert page.evaluate(STATUS) == EQUAL
+    assert "script=print" in page.evaluate("location.hash")
+    page.wait_for_screen("<Model ethos-u85-256")
+    assert "\n42\n" not in page.screen()
+    click(page, "run")
+    page.wait_for_screen("\n42\n")
+
+
+@with_vela
+@pytest.mark.parametrize("name", ["okay_nabu", "hey_jarvis", "discs", "small_cnn", "mobilenet_v2"])
+def test_each_example_runs(page, address, name):
+    page.open("about:blank")
+    page.open(f"{address}#example={name}")
+    page.wait_for("document.body && document.body.dataset.done")
+    assert page.evaluate(STATUS) == EQUAL
+    page.wait_for_screen("(Ctrl-C ends it)")
+    ready = "document.querySelector('#recording:not([hidden]), #picture:not([hidden])')"
+    if page.evaluate(f"!!{ready}"):
+        page.evaluate(f"{ready}.click()")
+        page.wait_for("document.querySelector('#said').textContent || "
+            "document.querySelectorAll('#scores li').length")  # fmt: skip

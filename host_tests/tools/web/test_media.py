@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Sound and pictures in the page: recordings, the microphone, files, the camera."""
+
+import pytest
+from ethosu_tools import objects, paths
+from ethosu_tools.wakeword import words
+
+from .steps import (
+    ALERT,
+    FOLDER,
+    RUNS,
+    choose,
+    click,
+    opened,
+    run_program,
+    type_line,
+)
+
+
+def test_wake_word_is_heard_in_a_recording(page, ready):
+    assert choose(page, ready(words.load("okay_nabu").model)) == RUNS
+    run_program(page, "okay_nabu")
+    page.choose_file("#sound-file", FOLDER / "examples/okay_nabu.wav")
+    page.wait_for("document.getElementById('said').textContent.startsWith('Heard okay_nabu at ')")
+    assert "the limit is 0." in page.evaluate("document.getElementById('level-text').textContent")
+
+
+def test_wake_word_is_heard_by_the_microphone(address, ready):
+    options = (
+        "--use-fake-device-for-media-stream",
+        "--use-fake-ui-for-media-stream",
+        f"--use-file-for-fake-audio-capture={FOLDER / 'examples/okay_nabu.wav'}",
+    )
+    with opened(address, *options) as page:
+        assert choose(page, ready(words.load("okay_nabu").model)) == RUNS
+        run_program(page, "okay_nabu")
+        click(page, "microphone")  # Chromium plays the file again and again
+        heard = "document.getElementById('said').textContent.startsWith('Heard okay_nabu at ')"
+        page.wait_for(heard)
+        click(page, "microphone")
+        page.wait_for("document.getElementById('microphone').ariaPressed === 'false'")
+
+
+@pytest.mark.parametrize(
+    "name, breaks",
+    [
+        ("microphone", "AudioWorklet.prototype.addModule"),
+        ("microphone", "AudioContext.prototype.createMediaStreamSource"),
+        ("camera", "HTMLMediaElement.prototype.play"),
+    ],
+)
+def test_what_does_not_start_is_off_again(address, name, breaks):
+    options = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
+    with opened(address, *options) as page:
+        page.evaluate(
+            f"{breaks} = () => {{ globalThis.disabled = document.getElementById('{name}').disabled;"
+            " throw new Error('broken'); };"
+            "const real = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);"
+            "navigator.mediaDevices.getUserMedia = async (wanted) =>"
+            " (globalThis.taken = await real(wanted)); 0"
+        )
+        click(page, name)
+        page.wait_for(f"{ALERT} === 'The {name} does not start: broken'")
+        assert page.evaluate("taken.getTracks().map(track => track.readyState)") == ["ended"]
+        button = f"document.getElementById('{name}')"
+        assert page.evaluate("disabled") and not page.evaluate(f"{button}.disabled")
+        assert page.evaluate(f"{button}.ariaPressed") == "false"
+
+
+def test_objects_of_a_picture_and_of_the_camera(address, tmp_path, ready):
+    source = tmp_path / "discs.tflite"
+    source.write_bytes(objects.discs_model())
+    options = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
+    labels = (
+        "[...document.querySelectorAll('#scores li')].map(e => e.textContent.split(':')[0]).sort()"
+    )
+    with opened(address, *options) as page:
+        assert choose(page, ready(source)) == RUNS
+        run_program(page, "discs")
+        page.choose_file("#picture-file", FOLDER / "examples/discs.png")
+        page.wait_for("document.querySelectorAll('#scores li').length")
+        assert page.evaluate(labels) == sorted(label for label, *_ in objects.DISCS)
+        page.screenshot(paths.work("web_parts") / "page-objects.png")
+        click(page, "camera")  # Chromium's shows a green picture
+        page.wait_for(f"{labels}.length && {labels}.every(label => label === 'green')")
+
+
+def test_what_is_missing_is_said(page):
+    """No microphone, no sound, no picture: a sentence each."""
+    click(page, "microphone")
+    page.wait_for(f"{ALERT}.includes('microphone')")
+    for kind, what in (("sound", "sound file"), ("picture", "picture")):
+        page.choose_file(f"#{kind}-file", FOLDER / "style.css")
+        page.wait_for(f"{ALERT} === 'This is no {what} that the browser reads.'")
+    type_line(page, "import browser; browser.show('no JSON')")
+    page.wait_for(f"{ALERT} === 'browser.show() got no JSON: no JSON'")
+    type_line(page, "browser.show('[1]'); print(6 * 7)")
+    page.wait_for(f"{ALERT}.startsWith('browser.show() takes level')")
+    page.wait_for_screen("\n42\n")
