@@ -97,14 +97,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # as the command ended
         return 130
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with contextlib.suppress(KeyboardInterrupt):  # as the command ended
+            _ignore_interrupts()
         _end_output()
 
 
 def _interrupt_once(*_: object) -> None:
     """Ctrl-C ends the command; a second one would only end its cleaning up, with a traceback."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _ignore_interrupts()
     raise KeyboardInterrupt
+
+
+def _ignore_interrupts() -> None:
+    """Python complains of a signal that comes while this is set: none comes."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
 def _end_output() -> None:

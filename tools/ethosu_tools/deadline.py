@@ -82,6 +82,16 @@ def run(command: Sequence[str | Path], seconds: float) -> "subprocess.CompletedP
             raise
 
 
+def wait_for_end(process: "subprocess.Popen[Any]") -> int:
+    """Wait until a program has ended; returns its exit code.
+
+    A signal that comes just before a wait without end is seen only after it: this one looks again.
+    """
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(1)
+
+
 def _cpu_clock(pid: int) -> int:
     """Clock of a process's CPU time, as clock_getcpuclockid(3) of Linux makes it."""
     return ~pid << 3 | 2

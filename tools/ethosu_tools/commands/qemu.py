@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import boards, coherence, firmware_run, paths, qemu, romfs, vela, virt
 from ..board import Board
+from ..deadline import wait_for_end
 from ..errors import BoardError, InputError, UsageError
 from ..ui import Ui
 
@@ -162,7 +163,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         }
         try:
             ui.result(data, render_start(data))
-            code = machine.process.wait()
+            code = wait_for_end(machine.process)
         except KeyboardInterrupt:
             return {**data, "ended": "stopped"}
         raise BoardError(f"QEMU ended by itself (exit code {code}): {machine.log_tail()}")

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import romfs, vela
 from ..board import Board
+from ..deadline import wait_for_end
 from ..errors import BoardError
 from ..ui import Ui
 from ..web import WebBoard
@@ -47,7 +48,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         data = {"port": board.port, "npus": npus, "pid": board.process.pid}
         try:
             ui.result(data, render_start(data))
-            board.process.wait()
+            wait_for_end(board.process)
         except KeyboardInterrupt:
             return {**data, "ended": "stopped"}
         raise BoardError(f"the board WEB ended by itself: {board.log_tail()}")
