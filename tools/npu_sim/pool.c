@@ -311,27 +311,23 @@ static bool execute(struct npu *npu, const struct npu_op *op)
 }
 
 /**
- * Ethos-U85 divides an average always, and scales then. U55 and U65 either scale, or
- * divide, when the IFM is padded: Vela asks for it by a unit OFM_SCALE, its
- * older core by not selecting OFM_SCALE.
+ * What of OFM_SCALE each mode obeys; README.md says where this is from. U55 and U65 do not scale
+ * a maximum. An average that is divided by the number of elements that are not padding is not
+ * scaled: on U85 each one, on U55 and U65 that of a padded IFM.
  */
 static bool decode_scale(struct npu *npu, struct npu_op *op, struct pool_decoded *own)
 {
     bool pool_scales = npu->product->family->pool_scales;
     bool average = own->mode == POOL_AVERAGE;
-    own->divide = average;
+    own->divide = average && (pool_scales || op->kernel.padded || !op->output.global_scale);
     if (!op->output.global_scale && own->mode == POOL_REDUCE_SUM) {
         return npu_fail(npu, NPU_FAULT_PARSE, "REDUCE_SUM without OFM_SCALE is not supported");
     }
     if (!op->output.global_scale) {
         return !pool_scales || npu_decode_scales(npu, op);
     }
-    if (!npu_decode_ofm_scale(npu, &op->scale)) {
-        return false;
-    }
-    bool unit = op->scale.multiplier == 1 && op->scale.shift == 0;
-    own->divide = average && (pool_scales || (op->kernel.padded && unit));
-    return true;
+    bool maximum = own->mode == POOL_MAX && !pool_scales;
+    return maximum || own->divide || npu_decode_ofm_scale(npu, &op->scale);
 }
 
 /**

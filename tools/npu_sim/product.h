@@ -60,7 +60,7 @@ struct npu_family {
     bool width_events;         /**< the PMU tells 8, 16 and 32 bits apart */
     uint8_t pool_modes;        /**< values of NPU_OP_POOL's parameter */
     uint8_t elementwise_modes; /**< and of NPU_OP_ELEMENTWISE's */
-    bool pool_scales;          /**< POOL takes scales per channel; AVERAGE always divides */
+    bool pool_scales;          /**< POOL takes scales per channel; see decode_scale() */
     bool operand_scales;       /**< each operand of ELEMENTWISE has a scale register */
     bool aligned_dma;          /**< addresses and length of a copy are multiples of 16 */
     bool memory_attributes; /**< MEM_ATTR says which AXI port; else the number of the limit does */

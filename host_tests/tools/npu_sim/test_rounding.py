@@ -70,3 +70,23 @@ def test_the_modes_differ_where_they_should():
     assert [scale(-3, 1, 1, m) for m in (TRUNCATE, NATURAL)] == [-1, -1]
     assert scale(13514, 0x5F5B1E16, 34, DOUBLE) == 1259
     assert scale(13514, 0x5F5B1E16, 34, NATURAL) == 1258
+
+
+QUARTER = 33 << 32 | 0x80000001
+POOLS = {
+    "a maximum, whose scale Vela 5.0 sets": (0, {"KERNEL_WIDTH_M1": 0}, [8, -5, 90]),
+    "an average of a padded IFM": (1, {"KERNEL_WIDTH_M1": 1, "IFM_PAD_LEFT": 1}, [8, 2, 43]),
+    "an average whose scale divides": (1, {"KERNEL_WIDTH_M1": 0}, [2, -1, 23]),
+}
+
+
+@pytest.mark.parametrize("config", ["ethos-u55-128", "ethos-u65-256"])
+@pytest.mark.parametrize(("mode", "registers", "expected"), POOLS.values(), ids=list(POOLS))
+def test_pools_that_are_not_scaled(config, mode, registers, expected):
+    stream = Stream(config).defaults(OFM_SCALE=QUARTER, **registers).op("POOL", mode).stop()
+    values = np.zeros(16, np.int8)
+    values[:3] = 8, -5, 90
+    _, device = execute(config, stream, [values.tobytes(), bytes(16)])
+    with device:
+        assert not device.log
+        assert device.memories[2].data[:3].view(np.int8).tolist() == expected

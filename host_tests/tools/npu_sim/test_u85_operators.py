@@ -149,11 +149,17 @@ def test_an_argmax_that_would_show_the_value_is_refused():
         assert "ARGMAX scales by other than 1 >> 16" in device.log[-1]
 
 
-def test_an_average_is_divided_and_then_scaled():
-    """Two of three taps are padding at the first pixel; the result is doubled."""
-    registers = {"KERNEL_WIDTH_M1": 2, "IFM_PAD_LEFT": 2, "OFM_SCALE": 1 << 45 | 2}
+@pytest.mark.parametrize("scale", [2, 1, 30 << 32 | 1 << 30, 36 << 32 | 0x40000001])
+def test_an_average_is_divided_and_not_scaled(scale):
+    """Two of three taps are padding at the first pixel; Vela 4 and 5.0 set 1 / taps."""
+    registers = {"KERNEL_WIDTH_M1": 2, "IFM_PAD_LEFT": 2, "OFM_SCALE": 1 << 45 | scale}
     found = run(pool(1, **registers), BYTES)[:3].view(np.int8)
-    assert found.tolist() == [6, -6, 0]  # 3, -2.5 rounded as TFLite does, 0
+    assert found.tolist() == [3, -3, 0]  # 3, -2.5 rounded as TFLite does, 0
+
+
+def test_a_maximum_is_scaled():
+    found = run(pool(0, OFM_SCALE=1 << 45 | 2), BYTES)[:3].view(np.int8)
+    assert found.tolist() == [6, -16, 10]
 
 
 TABLES = {5: (2, 0x103), 7: (4, 0x105)}

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Pools as all releases of Vela program them give TFLite's results."""
+
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from ethosu_tools.vela import TARGETS
+from ethosu_tools.vela_versions import TRIED
+
+from . import coverage, isolated, vela
+from .builder import Builder
+from .case import Case, feeds
+from .check import Result, Verdict, reference, simulate
+from .defects import Register
+from .draws import Draws
+from .families import U55_U65, U85
+from .operators.convolution import SAME, VALID, window
+from .test_defects import with_registers
+
+KINDS = ("MAX_POOL_2D", "AVERAGE_POOL_2D")
+NPUS = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
+
+
+def make(kind: str, padding: int, npu: str, dtype: str = "int8", kernel: int = 3) -> Case:
+    """A pool alone, at the head of its stream."""
+    b = Builder(Draws(replay=()))
+    x = b.input((1, 9, 10, 20), dtype, 0.05, 0 if dtype == "int16" else 5)
+    rows, columns = (window(size, kernel, 1, 1, padding) for size in x.shape[1:3])
+    out = b.tensor((1, rows, columns, 20), dtype, x.scale, x.zero_point)
+    options = {"strideH": 1, "strideW": 1, "filterHeight": kernel, "filterWidth": kernel}
+    b.operator(kind, [x], [out], "Pool2DOptions", padding=padding, **options)
+    rows_of_inputs = feeds(np.random.default_rng(0), b.inputs, False)
+    family = U85 if "u85" in npu else U55_U65
+    target = TARGETS[npu]
+    vela_options = ("--system-config", target.system_config, "--memory-mode", target.memory_mode)
+    return Case(family, None, (), b.finish(), npu, vela_options, (kind,), rows_of_inputs)
+
+
+def verdict(case: Case, model: bytes) -> Result:
+    """What the simulator makes of a compiled model."""
+    return simulate(case, Result(Verdict.EXACT, compiled=model, expected=reference(case)))
+
+
+def scaled(model: bytes) -> bytes:
+    """The model, its pool with a fourth of its OFM_SCALE, as other Velas set another one."""
+    rows = [
+        Register(at, "OFM_SCALE", state["OFM_SCALE"][0], state["OFM_SCALE"][0] + 2)
+        for at, (name, _, state) in enumerate(coverage.operations(model))
+        if name == "POOL"
+    ]
+    assert rows
+    return with_registers(model, rows)
+
+
+OBEYED = {
+    ("AVERAGE_POOL_2D", VALID, "ethos-u55-128"),  # it is the division
+    ("AVERAGE_POOL_2D", VALID, "ethos-u65-512"),
+    ("MAX_POOL_2D", SAME, "ethos-u85-256"),
+    ("MAX_POOL_2D", VALID, "ethos-u85-256"),
+}
+EACH = list(itertools.product(KINDS, (SAME, VALID), NPUS))
+
+
+@pytest.mark.parametrize(("kind", "padding", "npu"), [row for row in EACH if row not in OBEYED])
+def test_a_scale_that_the_npu_does_not_obey_changes_nothing(kind, padding, npu):
+    case = make(kind, padding, npu)
+    model = isolated.call(vela.compile_case, case).model
+    assert verdict(case, scaled(model)).verdict is Verdict.EXACT
+
+
+@pytest.mark.parametrize(("kind", "padding", "npu"), sorted(OBEYED))
+def test_a_scale_that_the_npu_obeys_changes_the_result(kind, padding, npu):
+    case = make(kind, padding, npu)
+    model = isolated.call(vela.compile_case, case).model
+    assert verdict(case, scaled(model)).verdict is Verdict.DIFFERS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", TRIED)
+def test_pools_of_each_release_are_exact(tmp_path, release):
+    """Alone, so that the verifier sees a stream that sets what a pool needs, and no more."""
+    python = tmp_path / "vela/bin/python"
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "vela"], check=True)
+    package = ["ethos-u-vela==" + release, *(["numpy<1.24"] if release < "4" else [])]
+    install = subprocess.run(
+        [python, "-m", "pip", "install", "-q", "--only-binary=:all:", *package],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    if install.returncode:
+        pytest.skip(f"NOT TESTED WITH Vela {release}: no wheel for this Python")
+    for kind, padding, npu in EACH:
+        if npu not in products(release):
+            continue
+        case, source = make(kind, padding, npu), tmp_path / "pool.tflite"
+        source.write_bytes(case.model)
+        vela_command = [python, "-m", "ethosu.vela", "--accelerator-config", npu]
+        command = [*vela_command, "--output-dir", tmp_path, source]
+        subprocess.run(command, check=True, capture_output=True)
+        found = verdict(case, (tmp_path / "pool_vela.tflite").read_bytes())
+        assert found.verdict is Verdict.EXACT, f"{kind} {padding} {npu}: {found.reason}"
+
+
+def products(release: str) -> tuple[str, ...]:
+    """Those of NPUS that a release knows."""
+    major = int(release.partition(".")[0])
+    return NPUS[: 1 + (major >= 3) + (major >= 4)]
