@@ -77,6 +77,10 @@ struct accel_buffer *accel_buffer_copy_of(const struct accel *accel, const void 
 /** Free all buffers. */
 void accel_buffers_free(struct accel *accel);
 
+/** Fill the copies of these base pointers, bits by number. */
+void accel_fill_copies(struct accel *accel, const struct ethosu_ext_program *program,
+                       uint32_t bases);
+
 /** Count what is copied for the NPU. */
 void accel_copy(struct accel *accel, void *to, const void *from, size_t size);
 

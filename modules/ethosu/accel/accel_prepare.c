@@ -180,9 +180,9 @@ static struct accel_buffer *copy_of(struct plan *plan, uint32_t index)
             return NULL;
         }
         buffer->source = source;
-        if (constant) {
-            accel_copy(accel, buffer->map, source, base->size);
-        }
+    }
+    if (constant) { // also a copy that is there: the same address may hold other bytes now
+        accel_copy(accel, buffer->map, source, base->size);
     }
     const uint8_t bit = (uint8_t)(1u << index);
     program->clean_once |= constant ? bit : 0;
@@ -272,6 +272,13 @@ static int make(struct plan *plan, const void *data, size_t size, unsigned flags
     RETURN_IF_ERROR(note_writes(plan, flags));
     RETURN_IF_ERROR(give_stream(plan));
     return give_bases(plan);
+}
+
+void ethosu_ext_clean(const struct ethosu_ext_program *program)
+{
+    // The owner is one of this folder's, which keeps no handle that can't be written.
+    struct accel *accel = accel_of((struct ethosu_driver *)(uintptr_t)program->owner);
+    accel_fill_copies(accel, program, program->clean_once);
 }
 
 int ethosu_ext_prepare(struct ethosu_driver *drv, struct ethosu_ext_program *program,

@@ -24,10 +24,10 @@ static int fail(struct accel *accel, int code, size_t found)
 
 /* ---- copies ---- */
 
-/** Fill the copies that the CPU may have changed. */
-static void fill_copies(struct accel *accel, const struct ethosu_ext_program *program)
+void accel_fill_copies(struct accel *accel, const struct ethosu_ext_program *program,
+                       uint32_t bases)
 {
-    for (uint32_t mask = program->clean; mask != 0; mask &= mask - 1) {
+    for (uint32_t mask = bases; mask != 0; mask &= mask - 1) {
         const struct ethosu_ext_base *base = &program->base[__builtin_ctz(mask)];
         accel_copy(accel, accel_buffer_of(accel, (uint32_t)base->npu)->map,
                    (const void *)(uintptr_t)base->cpu, base->size);
@@ -102,7 +102,7 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
     if (!is_free(accel)) {
         return fail(accel, ETHOSU_EXT_E_BUSY, 0);
     }
-    fill_copies(accel, program);
+    accel_fill_copies(accel, program, program->clean); // what the CPU may have changed
     struct accel_mark *mark = mark_of(accel);
     mark->next = ++accel->runs;
     mark->done = ~accel->runs;
@@ -154,6 +154,17 @@ int ethosu_ext_wait(struct ethosu_driver *drv, uint64_t timeout)
     accel->state = ACCEL_LEFT;
     (void)fail(accel, ETHOSU_EXT_E_ACCEL_WAIT, (size_t)error);
     return -1;
+}
+
+int ethosu_ext_wait_program(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
+                            uint64_t timeout)
+{
+    struct accel *accel = accel_of(drv);
+    if (accel->run != program) {
+        (void)fail(accel, ETHOSU_EXT_E_NOT_STARTED, 0);
+        return -2;
+    }
+    return ethosu_ext_wait(drv, timeout);
 }
 
 int ethosu_wait(struct ethosu_driver *drv, bool block)

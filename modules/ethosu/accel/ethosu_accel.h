@@ -21,6 +21,10 @@
 
 #include <sys/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** The system calls that reach the device: the C library's, or a test's. */
 struct ethosu_accel_calls {
     int (*open)(const char *path, int flags, ...);
@@ -45,7 +49,8 @@ void ethosu_accel_close(struct ethosu_driver *drv);
 /**
  * Memory that the NPU reads and writes where it is, zeroed: a buffer object of its own. The CPU
  * does not cache it: it reads slowly there. A base pointer at its start costs no copy; all others
- * are copied, constants once, what is written before and after each run.
+ * are copied: constants by each ethosu_ext_prepare() and ethosu_ext_clean(), what is written before
+ * and after each run.
  *
  * @return  NULL: ethosu_ext_last_error() says why
  */
@@ -82,5 +87,9 @@ int ethosu_accel_count(struct ethosu_driver *drv, const uint16_t *events, unsign
  * @param counts  room for one more than the events
  */
 int ethosu_accel_counts(struct ethosu_driver *drv, uint64_t *counts);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

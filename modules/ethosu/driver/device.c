@@ -3,6 +3,7 @@
 #include "device.h"
 
 #include "ethosu_fault.h"
+#include "ethosu_job.h"
 #include "ethosu_products.h"
 
 #include <string.h>
@@ -10,7 +11,6 @@
 /** STATUS reads in which a reset ends; then a slow NPU gets milliseconds. */
 #define RESET_POLLS 1000
 #define RESET_WAITS 100
-#define RESET_WAIT (ETHOSU_EXT_SECOND / 1000 + (ETHOSU_EXT_SECOND % 1000 != 0))
 
 /** The word of a table of register values. */
 static uint32_t word_at(const void *table, uint32_t offset)
@@ -116,7 +116,7 @@ static bool reset_ends(const struct ethosu_device *dev, void *semaphore)
         }
     }
     for (int waited = 0; waited < RESET_WAITS && resetting(dev); waited++) {
-        (void)ethosu_semaphore_take(semaphore, RESET_WAIT);
+        (void)ethosu_semaphore_take(semaphore, ETHOSU_EXT_SLICE);
     }
     return !resetting(dev);
 }

@@ -3,7 +3,7 @@
  * The device part: all that knows the NPU's registers, behind one small
  * interface. What differs between products is a table, struct ethosu_ext_part,
  * chosen at run time from the CONFIG register. What every inference does is
- * inline here, the rest is in ethosu_device.c.
+ * in line here, the rest is in device.c.
  */
 #ifndef ETHOSU_EXT_DEVICE_H
 #define ETHOSU_EXT_DEVICE_H
@@ -90,26 +90,36 @@ static inline void ethosu_ext_device_start(const struct ethosu_device *dev,
     ethosu_io_write(reg, NPU_CMD, NPU_CMD_RUN);
 }
 
+/** What an interrupt of the NPU was for. */
+enum ethosu_ext_interrupt {
+    ETHOSU_EXT_INTERRUPT_OTHER,   /**< nothing that is known, or a command inside the stream */
+    ETHOSU_EXT_INTERRUPT_COUNTER, /**< a counter of the PMU has overflowed, and nothing else */
+    ETHOSU_EXT_INTERRUPT_END,     /**< the command stream was completed, or failed */
+};
+
 /**
  * Answer the NPU's interrupt.
  *
- * @param status  STATUS after the interrupt was cleared
- * @return        the NPU has completed its command stream, or failed on it
+ * @param status  for an END: STATUS after the interrupt was cleared
  */
-static inline bool ethosu_ext_device_acknowledge(const struct ethosu_device *dev, uint32_t *status)
+static inline enum ethosu_ext_interrupt
+ethosu_ext_device_acknowledge(const struct ethosu_device *dev, uint32_t *status)
 {
     uint32_t before = ethosu_io_read(dev->reg, NPU_STATUS);
+    enum ethosu_ext_interrupt came = ETHOSU_EXT_INTERRUPT_OTHER;
     if (before & ETHOSU_EXT_STATUS_PMU_IRQ) {
         ethosu_io_write(dev->reg, NPU_PMINTCLR + dev->part->pmu_offset, UINT32_MAX);
+        came = ETHOSU_EXT_INTERRUPT_COUNTER;
     }
     if (!(before & ETHOSU_EXT_STATUS_IRQ_RAISED)) {
-        return false;
+        return came;
     }
     // Clear first, then look: a later event is seen here or raises the interrupt again.
     uint32_t kept = ethosu_io_read(dev->reg, NPU_CMD) & NPU_CMD_Q_BITS;
     ethosu_io_write(dev->reg, NPU_CMD, kept | NPU_CMD_CLEAR_IRQ);
     *status = ethosu_io_read(dev->reg, NPU_STATUS);
-    return !(*status & ETHOSU_EXT_STATUS_RUNNING) || (*status & dev->part->fault_bits);
+    bool ended = !(*status & ETHOSU_EXT_STATUS_RUNNING) || (*status & dev->part->fault_bits);
+    return ended ? ETHOSU_EXT_INTERRUPT_END : came;
 }
 
 /** Does this STATUS tell of a stream that ran to its end without a fault? */

@@ -12,6 +12,14 @@
 #define ETHOSU_VERIFY 1
 #endif
 
+/**
+ * 1: ethosu_invoke_*() runs streams as they are, until ethosu_ext_set_verify(drv, true). For a
+ * client that can't say so itself, of a firmware that runs only models of its own.
+ */
+#ifndef ETHOSU_TRUST_STREAMS
+#define ETHOSU_TRUST_STREAMS 0
+#endif
+
 /** Support for each family of NPUs. */
 #ifndef ETHOSU_U55
 #define ETHOSU_U55 1

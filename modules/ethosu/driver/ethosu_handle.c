@@ -2,6 +2,7 @@
 /** Settings of a handle, and facts about it and about its NPU. */
 #include "ethosu_ext.h"
 
+#include "ethosu_job.h"
 #include "ethosu_pool.h"
 #include "ethosu_registers.h"
 
@@ -62,7 +63,7 @@ void ethosu_ext_set_constant_payloads(struct ethosu_driver *drv, bool constant)
 
 void ethosu_ext_forget(struct ethosu_driver *drv)
 {
-    drv->settings = ethosu_ext_new_settings();
+    __atomic_store_n(&drv->settings, ethosu_ext_new_settings(), __ATOMIC_RELAXED);
 }
 
 void ethosu_ext_on_done(struct ethosu_driver *drv,
@@ -78,6 +79,12 @@ const struct ethosu_ext_fault *ethosu_ext_last_error(const struct ethosu_driver 
     return &drv->fault;
 }
 
+bool ethosu_ext_is_running(const struct ethosu_driver *drv)
+{
+    enum ethosu_job_state state = ethosu_ext_job_state(ethosu_ext_job_word(drv));
+    return state != ETHOSU_JOB_IDLE && state != ETHOSU_JOB_DONE; // until it is reset, it may work
+}
+
 uint32_t ethosu_ext_config(const struct ethosu_driver *drv)
 {
     return drv->dev.config_register;
@@ -85,7 +92,7 @@ uint32_t ethosu_ext_config(const struct ethosu_driver *drv)
 
 const struct ethosu_ext_program *ethosu_ext_last_program(const struct ethosu_driver *drv)
 {
-    return drv->job.run;
+    return __atomic_load_n(&drv->job.run, __ATOMIC_RELAXED);
 }
 
 void ethosu_ext_get_counts(const struct ethosu_driver *drv, struct ethosu_ext_counts *counts)

@@ -11,6 +11,7 @@
 
 #include "ethosu_ext.h"
 #include "ethosu_fault.h"
+#include "ethosu_job.h"
 #include "ethosu_registers.h"
 
 #define ANY_CONFIG UINT32_MAX
@@ -30,6 +31,7 @@ struct request {
     uint32_t config;                  /**< or ANY_CONFIG */
     const struct ethosu_driver *this; /**< or NULL for any */
     struct ethosu_driver *given;
+    bool hopeless; /**< no NPU like it is left */
     void *semaphore;
     struct request *next;
 };
@@ -116,8 +118,22 @@ static bool fits(const struct request *request, const struct ethosu_driver *drv)
             ((request->config ^ drv->dev.config_register) & CONFIG_NAME_BITS) == 0);
 }
 
+/** A start looks at this without the lock: see claim() in ethosu_driver.c. */
+static inline void set_reserved(struct ethosu_driver *drv, bool reserved)
+{
+    __atomic_store_n(&drv->reserved, reserved, __ATOMIC_SEQ_CST);
+}
+
+/** Take a request out of the queue, and wake its caller. */
+static void answer(struct request **link)
+{
+    struct request *request = *link;
+    *link = request->next;
+    (void)ethosu_semaphore_give(request->semaphore);
+}
+
 /** Assign a free NPU to the first caller that waits for one like it. */
-static void assign(struct ethosu_driver *drv)
+static __attribute__((noinline)) void assign_to_first(struct ethosu_driver *drv)
 {
     struct request **link = &pool.queue;
     while (*link != NULL && !fits(*link, drv)) {
@@ -125,11 +141,44 @@ static void assign(struct ethosu_driver *drv)
     }
     struct request *request = *link;
     if (request != NULL) {
-        *link = request->next;
-        drv->reserved = true;
+        set_reserved(drv, true);
         __atomic_store_n(&request->given, drv, __ATOMIC_RELEASE);
-        (void)ethosu_semaphore_give(request->semaphore);
+        answer(link);
     }
+}
+
+static inline void assign(struct ethosu_driver *drv)
+{
+    if (pool.queue != NULL) {
+        assign_to_first(drv);
+    }
+}
+
+/** This reservation has ended: `reserved` is cleared. The lock is held. */
+static inline void offer(struct ethosu_driver *drv, uint32_t reservation)
+{
+    __atomic_store_n(&drv->reservation, reservation + 1, __ATOMIC_RELAXED);
+    assign(drv);
+}
+
+bool ethosu_ext_pool_offer(struct ethosu_driver *drv, uint32_t *word)
+{
+    bool locked = lock(NULL);
+    bool ends = locked && *find(drv) != NULL && drv->reserved;
+    if (ends) { // no deinit can have left anything as long as it is in the list
+        set_reserved(drv, false);
+    }
+    bool done;
+    do {
+        done = ethosu_ext_job_step(drv, word, *word & ~JOB_TAKEN);
+    } while (!done && ends);
+    if (ends) {
+        offer(drv, drv->reservation);
+    }
+    if (locked) {
+        unlock();
+    }
+    return done;
 }
 
 int ethosu_ext_pool_add(struct ethosu_driver *drv, struct ethosu_ext_fault *fault)
@@ -153,10 +202,37 @@ bool ethosu_ext_pool_remove(struct ethosu_driver *drv)
     bool found = *link != NULL;
     if (found) {
         *link = drv->next;
-        drv->reserved = false;
+        set_reserved(drv, false);
     }
     unlock();
     return found;
+}
+
+/** Is there an NPU like this? */
+static bool is_known(const struct request *request)
+{
+    const struct ethosu_driver *drv = pool.drivers;
+    while (drv != NULL && !fits(request, drv)) {
+        drv = drv->next;
+    }
+    return drv != NULL;
+}
+
+void ethosu_ext_pool_end_requests(void)
+{
+    if (!lock(NULL)) {
+        return;
+    }
+    struct request **link = &pool.queue;
+    while (*link != NULL) {
+        if (is_known(*link)) {
+            link = &(*link)->next;
+        } else {
+            __atomic_store_n(&(*link)->hopeless, true, __ATOMIC_RELEASE);
+            answer(link);
+        }
+    }
+    unlock();
 }
 
 struct ethosu_driver *ethosu_ext_next(const struct ethosu_driver *drv)
@@ -164,21 +240,45 @@ struct ethosu_driver *ethosu_ext_next(const struct ethosu_driver *drv)
     return drv == NULL ? pool.drivers : drv->next;
 }
 
+/** Leave the queue, unless the request was answered in the meantime. */
+static void leave_queue(struct request *request, bool taken)
+{
+    while (ethosu_mutex_lock(pool.mutex) != 0) {
+    }
+    struct request **link = &pool.queue;
+    while (*link != NULL && *link != request) {
+        link = &(*link)->next;
+    }
+    if (*link != NULL) {
+        *link = request->next;
+    }
+    if ((request->given != NULL || request->hopeless) && !taken) { // both at the same time
+        (void)ethosu_semaphore_take(request->semaphore, 0);
+    }
+    keep_semaphore(request->semaphore);
+    unlock();
+}
+
+/** A free NPU that fits. The lock is held. */
+static inline struct ethosu_driver *take(const struct request *request)
+{
+    for (struct ethosu_driver *drv = pool.drivers; drv != NULL; drv = drv->next) {
+        if (!drv->reserved && fits(request, drv)) {
+            set_reserved(drv, true);
+            return drv;
+        }
+    }
+    return NULL;
+}
+
 /** Take a free NPU, or queue up. @return 0, or why neither is possible */
 static int ask(struct request *request, uint64_t timeout, struct ethosu_ext_fault *fault)
 {
-    bool known = false;
-    for (struct ethosu_driver *drv = pool.drivers; drv != NULL; drv = drv->next) {
-        if (fits(request, drv)) {
-            known = true;
-            if (!drv->reserved) {
-                drv->reserved = true;
-                request->given = drv;
-                return 0;
-            }
-        }
+    request->given = take(request);
+    if (request->given != NULL) {
+        return 0;
     }
-    if (!known) {
+    if (!is_known(request)) {
         return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NONE_SUCH, -1, 0, request->config);
     }
     if (timeout == 0) {
@@ -196,67 +296,68 @@ static int ask(struct request *request, uint64_t timeout, struct ethosu_ext_faul
     return 0;
 }
 
-/** Leave the queue, unless an NPU was handed over in the meantime. */
-static void leave_queue(struct request *request, bool taken)
+/** Wait in the queue. */
+static void wait_in_queue(struct request *request, uint64_t timeout, struct ethosu_ext_fault *fault)
 {
-    while (ethosu_mutex_lock(pool.mutex) != 0) {
-    }
-    struct request **link = &pool.queue;
-    while (*link != NULL && *link != request) {
-        link = &(*link)->next;
-    }
-    if (*link != NULL) {
-        *link = request->next;
-    }
-    if (request->given != NULL && !taken) { // both at the same time: it was given
-        (void)ethosu_semaphore_take(request->semaphore, 0);
-    }
-    keep_semaphore(request->semaphore);
-    unlock();
-}
-
-static int reserve(struct request *request, uint64_t timeout, struct ethosu_ext_fault *fault)
-{
-    if (pool.mutex == NULL) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NONE_SUCH, -1, 0, request->config);
-    }
-    if (!lock(fault)) {
-        return ETHOSU_EXT_E_LOCKED;
-    }
-    int error = ask(request, timeout, fault);
-    unlock();
-    if (error != 0 || request->semaphore == NULL) {
-        return error;
-    }
-
     bool taken;
     do { // a semaphore that was another's may have been given once too often
         taken = ethosu_semaphore_take(request->semaphore, timeout) >= 0;
-    } while (taken && __atomic_load_n(&request->given, __ATOMIC_ACQUIRE) == NULL);
+    } while (taken && __atomic_load_n(&request->given, __ATOMIC_ACQUIRE) == NULL &&
+             !__atomic_load_n(&request->hopeless, __ATOMIC_ACQUIRE));
     leave_queue(request, taken);
-    if (request->given == NULL) {
-        return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_NONE_FREE, -1,
-                                      ethosu_ext_milliseconds(timeout), 0);
+    if (request->hopeless) {
+        ethosu_ext_refuse(fault, ETHOSU_EXT_E_NONE_SUCH, -1, 0, request->config);
+    } else if (request->given == NULL) {
+        ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_NONE_FREE, -1, ethosu_ext_milliseconds(timeout),
+                               0);
     }
-    return 0;
+}
+
+/** Take a free NPU, or wait for one; `fault` says why there is none. */
+static __attribute__((noinline)) struct ethosu_driver *
+reserve_or_wait(uint32_t config, const struct ethosu_driver *this, uint64_t timeout,
+                struct ethosu_ext_fault *fault)
+{
+    struct request request = {.config = config, .this = this};
+    if (pool.mutex == NULL) {
+        ethosu_ext_refuse(fault, ETHOSU_EXT_E_NONE_SUCH, -1, 0, config);
+        return NULL;
+    }
+    if (!lock(fault)) {
+        return NULL;
+    }
+    int error = ask(&request, timeout, fault);
+    unlock();
+    if (error == 0 && request.semaphore != NULL) {
+        wait_in_queue(&request, timeout, fault);
+    }
+    return request.given;
 }
 
 struct ethosu_driver *ethosu_ext_reserve(const char *config, uint64_t timeout,
                                          struct ethosu_ext_fault *fault)
 {
-    struct request request = {.config = ANY_CONFIG};
-    if (config != NULL && !ethosu_ext_config_parse(config, &request.config)) {
+    uint32_t wanted = ANY_CONFIG;
+    if (config != NULL && !ethosu_ext_config_parse(config, &wanted)) {
         ethosu_ext_fail(fault, ETHOSU_EXT_E_ARGUMENT, 0);
         return NULL;
     }
-    (void)reserve(&request, timeout, fault);
-    return request.given;
+    return reserve_or_wait(wanted, NULL, timeout, fault);
 }
 
 int ethosu_ext_reserve_this(struct ethosu_driver *drv, uint64_t timeout)
 {
-    struct request request = {.config = ANY_CONFIG, .this = drv};
-    return reserve(&request, timeout, &drv->fault);
+    struct ethosu_ext_fault fault;
+    if (reserve_or_wait(ANY_CONFIG, drv, timeout, &fault) != NULL) {
+        return 0;
+    }
+    if (lock(NULL)) {
+        if (*find(drv) != NULL) { // else its memory may be gone: a deinit has ended this request
+            (void)ethosu_ext_report(&drv->fault, &fault);
+        }
+        unlock();
+    }
+    return fault.code;
 }
 
 struct ethosu_driver *ethosu_reserve_driver(void)
@@ -264,32 +365,51 @@ struct ethosu_driver *ethosu_reserve_driver(void)
 #ifdef ETHOSU_MULTI_VARIANT // as Arm's: which NPU is meant is known when the payload is
     return NULL;
 #else
-    return ethosu_ext_reserve(NULL, ETHOSU_EXT_RESERVE_TIMEOUT, NULL);
+    if (pool.mutex != NULL && ethosu_mutex_lock(pool.mutex) == 0) { // the usual case, at once
+        struct ethosu_driver *drv = take(&(struct request){.config = ANY_CONFIG});
+        unlock();
+        if (drv != NULL) {
+            return drv;
+        }
+    }
+    return reserve_or_wait(ANY_CONFIG, NULL, ETHOSU_EXT_RESERVE_TIMEOUT, NULL);
 #endif
 }
 
 struct ethosu_driver *ethosu_reserve_driver_ex(uint32_t product, uint32_t log2_macs)
 {
-    struct request request = {.config = product << 28 | (log2_macs & 0xF)};
-    (void)reserve(&request, ETHOSU_EXT_RESERVE_TIMEOUT, NULL);
-    return request.given;
+    return reserve_or_wait(product << 28 | (log2_macs & 0xF), NULL, ETHOSU_EXT_RESERVE_TIMEOUT,
+                           NULL);
+}
+
+/** Release the NPU, unless this reservation has ended already: then it is the next holder's. */
+static void release(struct ethosu_driver *drv, uint32_t reservation)
+{
+    for (bool again = true; again;) {
+        bool taken = (ethosu_ext_job_word(drv) & JOB_TAKEN) != 0;
+        if ((taken && (ethosu_ext_reservation(drv) != reservation ||
+                       ethosu_ext_job_leave_to_last(drv, JOB_RELEASE))) ||
+            !lock(&drv->fault)) {
+            return;
+        }
+        again = false;
+        if (drv->reserved && ethosu_ext_reservation(drv) == reservation) {
+            set_reserved(drv, false);
+            again = (ethosu_ext_job_word(drv) & JOB_TAKEN) != 0;
+            if (again) { // started since the first look
+                set_reserved(drv, true);
+            } else {
+                offer(drv, reservation);
+            }
+        }
+        unlock();
+    }
 }
 
 void ethosu_release_driver(struct ethosu_driver *drv)
 {
-    if (drv == NULL || !drv->reserved) {
-        return;
-    }
-    if (__atomic_load_n(&drv->job.state, __ATOMIC_ACQUIRE) != ETHOSU_JOB_IDLE) {
-        (void)ethosu_ext_cancel(drv);
-    }
-    drv->reservation++;
-    if (lock(&drv->fault)) {
-        if (drv->reserved) {
-            drv->reserved = false;
-            assign(drv);
-        }
-        unlock();
+    if (drv != NULL) {
+        release(drv, ethosu_ext_reservation(drv));
     }
 }
 
@@ -307,8 +427,9 @@ int ethosu_invoke_auto(const void *custom_data_ptr, const int custom_data_size,
     if (drv == NULL) {
         return -1;
     }
+    const uint32_t reservation = ethosu_ext_reservation(drv);
     int result = ethosu_invoke_v3(drv, custom_data_ptr, custom_data_size, base_addr, base_addr_size,
                                   num_base_addr, user_arg);
-    ethosu_release_driver(drv);
+    release(drv, reservation);
     return result;
 }

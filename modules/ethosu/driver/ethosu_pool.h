@@ -20,4 +20,22 @@ uint32_t ethosu_ext_new_settings(void);
 /** Leave the list; false when the handle was not in it. */
 bool ethosu_ext_pool_remove(struct ethosu_driver *drv);
 
+/**
+ * What JOB_RELEASE stands for: end the reservation and take everything from the word at once, so
+ * that nobody starts in between and no second release finds the next holder. Then offer the NPU.
+ *
+ * @param word  what it was; set to what it is if that has changed
+ * @return      false: it has changed, and nothing was done
+ */
+bool ethosu_ext_pool_offer(struct ethosu_driver *drv, uint32_t *word);
+
+/** Which reservation of this NPU it is; another thread may end it: ethosu_release_driver(). */
+static inline uint32_t ethosu_ext_reservation(const struct ethosu_driver *drv)
+{
+    return __atomic_load_n(&drv->reservation, __ATOMIC_RELAXED);
+}
+
+/** Refuse all who wait for an NPU that is not in the list any more. */
+void ethosu_ext_pool_end_requests(void);
+
 #endif

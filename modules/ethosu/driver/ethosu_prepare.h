@@ -22,4 +22,29 @@ int ethosu_ext_prepare_with(struct ethosu_driver *drv, struct ethosu_ext_program
                             const struct ethosu_ext_call *call, unsigned flags,
                             struct ethosu_ext_writes *writes);
 
+/** The base pointer of the lowest bit. */
+static inline const struct ethosu_ext_base *
+ethosu_ext_first_base(const struct ethosu_ext_program *program, uint32_t mask)
+{
+    return &program->base[__builtin_ctz(mask)];
+}
+
+/** Bring what the CPU wrote to memory, and leave no dirty line where the NPU writes. */
+static inline void ethosu_ext_clean_caches(const struct ethosu_ext_program *program)
+{
+    for (uint32_t mask = program->clean; mask != 0; mask &= mask - 1) {
+        const struct ethosu_ext_base *base = ethosu_ext_first_base(program, mask);
+        ethosu_flush_dcache(&base->cpu, &base->size, 1);
+    }
+}
+
+/** Drop the CPU's copies of what the NPU wrote. */
+static inline void ethosu_ext_discard_caches(const struct ethosu_ext_program *program)
+{
+    for (uint32_t mask = program->discard; mask != 0; mask &= mask - 1) {
+        const struct ethosu_ext_base *base = ethosu_ext_first_base(program, mask);
+        ethosu_invalidate_dcache(&base->discard, &base->discard_size, 1);
+    }
+}
+
 #endif

@@ -11,6 +11,7 @@
 #include "ethosu_streams.h"
 
 #include "ethosu_memory.h"
+#include "ethosu_pool.h"
 #include "ethosu_sync.h"
 
 #ifdef __ARM_FEATURE_MVE
@@ -100,12 +101,18 @@ static inline struct difference compare_bases(const struct ethosu_driver *drv,
     return different;
 }
 
+/** Another thread may change it: ethosu_ext_forget(). */
+static inline uint32_t settings_of(const struct ethosu_driver *drv)
+{
+    return __atomic_load_n(&drv->settings, __ATOMIC_RELAXED);
+}
+
 /** Was this entry made for the payload, with these settings, on this NPU? */
-static inline bool is_of(const struct ethosu_ext_stream *stream, const struct ethosu_driver *drv,
+static inline bool is_of(const struct ethosu_ext_stream *stream, uint32_t settings,
                          const struct ethosu_ext_call *call)
 {
     return stream->payload == call->payload && stream->payload_size == call->payload_size &&
-           stream->settings == drv->settings;
+           stream->settings == settings;
 }
 
 static inline bool same_content(const struct ethosu_ext_stream *stream)
@@ -124,12 +131,13 @@ static inline bool take(struct ethosu_ext_stream *stream)
 static inline struct ethosu_ext_stream *take_known(const struct ethosu_driver *drv,
                                                    const struct ethosu_ext_call *call)
 {
+    const uint32_t settings = settings_of(drv);
     for (uint32_t i = 0; i < ETHOSU_EXT_STREAMS; i++) {
         // Another thread may have it, and change it: so look first, then take it and look again.
         if (__atomic_load_n(&streams[i].payload, __ATOMIC_RELAXED) == call->payload &&
-            __atomic_load_n(&streams[i].settings, __ATOMIC_RELAXED) == drv->settings &&
+            __atomic_load_n(&streams[i].settings, __ATOMIC_RELAXED) == settings &&
             take(&streams[i])) {
-            if (is_of(&streams[i], drv, call)) {
+            if (is_of(&streams[i], settings, call)) {
                 return &streams[i];
             }
             ethosu_ext_stream_give_back(&streams[i]);
@@ -156,13 +164,14 @@ static struct ethosu_ext_stream *take_any(struct ethosu_driver *drv)
 static int make(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
                 const struct ethosu_ext_call *call, bool verified)
 {
+    const uint32_t settings = settings_of(drv); // before: what changes meanwhile counts
     unsigned flags = drv->skip_verify ? ETHOSU_EXT_NO_VERIFY : 0;
     flags |= verified ? ETHOSU_EXT_KNOWN_WRITES : 0;
     __atomic_store_n(&stream->payload, NULL, __ATOMIC_RELAXED); // nothing, if this fails
     RETURN_IF_ERROR(ethosu_ext_prepare_with(drv, &stream->program, call, flags, &stream->writes));
     stream->payload_size = call->payload_size;
-    __atomic_store_n(&stream->settings, drv->settings, __ATOMIC_RELAXED);
-    stream->reservation = drv->reservation;
+    __atomic_store_n(&stream->settings, settings, __ATOMIC_RELAXED);
+    stream->reservation = ethosu_ext_reservation(drv);
     // Nobody has read a stream that is not verified: then what was made depends on what is before
     // it.
     size_t bytes = drv->skip_verify ? stream->program.cpu_stream - (uintptr_t)call->payload
@@ -189,7 +198,7 @@ make_anew(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
 /** The last holder, or somebody before this one, may have written stream and constants. */
 static inline void clean_again(const struct ethosu_driver *drv, struct ethosu_ext_stream *stream)
 {
-    stream->reservation = drv->reservation;
+    stream->reservation = ethosu_ext_reservation(drv);
     if (stream->checked_words != 0 || stream->program.clean_once != 0) {
         ethosu_ext_clean(&stream->program);
     }
@@ -207,7 +216,7 @@ struct ethosu_ext_stream *ethosu_ext_stream_find(struct ethosu_driver *drv,
     if (!verified || different.place != 0) {
         return make_anew(drv, stream, call, verified);
     }
-    if (stream->reservation != drv->reservation) {
+    if (stream->reservation != ethosu_ext_reservation(drv)) {
         clean_again(drv, stream);
     }
     return stream;

@@ -58,14 +58,23 @@ static __attribute__((noinline)) int check_tiles(struct walk *walk, const struct
     return 0;
 }
 
-/** In bricks of sixteen channels pixels are sixteen elements apart. */
-static int check_bricks(struct walk *walk, const struct map *map, int32_t pixel)
+/**
+ * In bricks of sixteen channels pixels are sixteen elements apart. Arm does not say whether the NPU
+ * obeys or ignores another STRIDE_X, so the map must be in bounds with this step as well.
+ */
+static int check_bricks(struct walk *walk, const struct map *map, const int32_t *shape,
+                        int32_t pixel)
 {
-    int32_t x = walk->values[map->first + STRIDE_X];
-    if (x != pixel) { // Arm does not say whether another step is obeyed or ignored
-        return ethosu_ext_walk_refuse_value(walk, (uint64_t)x, map->first + STRIDE_X);
+    int32_t *x = &walk->values[map->first + STRIDE_X];
+    int32_t step = *x;
+    int error = need_slot(walk, map->first + STRIDE_C);
+    if (error != 0 || step == pixel) {
+        return error;
     }
-    return need_slot(walk, map->first + STRIDE_C);
+    *x = pixel;
+    error = ethosu_ext_walk_map(walk, map, shape);
+    *x = step;
+    return error;
 }
 
 int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t *shape)
@@ -82,7 +91,7 @@ int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t 
     }
     if (format == 1) {
         if (values[STRIDE_X] != 16 << size_log2 || values[STRIDE_C] == UNSET) {
-            RETURN_IF_ERROR(check_bricks(walk, map, 16 << size_log2));
+            RETURN_IF_ERROR(check_bricks(walk, map, shape, 16 << size_log2));
         }
         if (depth_m1 >= 16) {
             run = 16u << size_log2;

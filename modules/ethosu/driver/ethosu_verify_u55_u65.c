@@ -35,20 +35,40 @@ static int check_maps(struct walk *walk)
     return check_ofm(walk, walk->values + NPU_SET_OFM_HEIGHT_M1);
 }
 
+/** POOL with its mode. */
+enum {
+    POOL_MAX = NPU_OP_POOL,
+    POOL_AVERAGE = NPU_OP_POOL | 1 << 16,
+    POOL_REDUCE_SUM = NPU_OP_POOL | 2 << 16,
+};
+
+/**
+ * Must the scales of channels be bounded for a POOL? Vela up to 4.5 selects no OFM_SCALE, and sets
+ * no scales, for a maximum, which is not scaled, and for an average of a padded IFM, which the NPU
+ * divides. No document says that the NPU fetches no scales there: those that are set are bounded.
+ */
+static bool pool_needs_scales(const struct walk *walk, uint32_t word)
+{
+    enum { GLOBAL_SCALE = 1 << 8 };
+    uint32_t padding = get(walk, NPU_SET_IFM_PAD_TOP) | get(walk, NPU_SET_IFM_PAD_LEFT) |
+                       get(walk, NPU_SET_IFM_PAD_RIGHT) | get(walk, NPU_SET_IFM_PAD_BOTTOM);
+    if (get(walk, NPU_SET_OFM_PRECISION) & GLOBAL_SCALE) {
+        return false;
+    }
+    return walk->values[NPU_SET_SCALE_BASE] != UNSET ||
+           (word != POOL_MAX && (word != POOL_AVERAGE || padding == 0));
+}
+
 /** CONV, DEPTHWISE, POOL. */
 static int check_kernel(struct walk *walk, uint32_t word)
 {
-    enum { REDUCE_SUM = 2, GLOBAL_SCALE = 1 << 8 };
-    bool pool = CODE(word) == NPU_OP_POOL;
-    bool mixes_channels = CODE(word) == NPU_OP_CONV || (pool && PARAM(word) == REDUCE_SUM);
     RETURN_IF_ERROR(check_maps(walk));
-    if (!mixes_channels) {
+    if (word != NPU_OP_CONV && word != POOL_REDUCE_SUM) {
         RETURN_IF_ERROR(ethosu_ext_walk_depth(walk));
     }
-    if (!pool) {
+    if (CODE(word) != NPU_OP_POOL) {
         RETURN_IF_ERROR(check_streams(walk, NPU_SET_WEIGHT_REGION, WEIGHTS1, NPU_SET_WEIGHT1_BASE));
-    }
-    if (pool && (get(walk, NPU_SET_OFM_PRECISION) & GLOBAL_SCALE)) {
+    } else if (!pool_needs_scales(walk, word)) {
         return 0;
     }
     RETURN_IF_ERROR(need(walk, 1u << SCALES));

@@ -2,6 +2,7 @@
 """The driver's calls without the runtime: base pointers anywhere, the check before the kernel's."""
 
 import ctypes as c
+import struct
 
 import numpy as np
 import pytest
@@ -117,6 +118,37 @@ def test_what_is_no_buffer_is_copied_constants_once(npu, case, call):
         assert npu.run() == 0, npu.reason
         np.testing.assert_array_equal(call.read(), outputs[0].reshape(-1))
         assert weights + run * scratch < npu.copied <= weights + 2 * run * scratch
+
+
+@pytest.mark.parametrize("how", ["prepare", "clean"])
+def test_new_constants_at_an_old_address_are_what_the_npu_reads(npu, how):
+    words = (
+        5,
+        5,
+        0xB0002,
+        0x130,
+        0x10131,
+        0x4030,
+        0,
+        0x4031,
+        0,
+        0x4032,
+        64,
+        0x10,
+        0x11,
+        0xFFFF0000,
+    )
+    payload = struct.pack("<4s14I", b"COP1", *words)  # copies 64 bytes
+    weights, output = c.create_string_buffer(b"A" * 64, 64), c.create_string_buffer(64)
+    bases = [(c.addressof(weights), 64), (c.addressof(output), 64)]
+    for letter in b"AB":
+        c.memset(weights, letter, 64)
+        if how == "prepare" or letter == ord("A"):
+            assert npu.prepare(payload, bases) == 0, npu.reason
+        else:
+            npu.library.ethosu_ext_clean(npu.program)
+        assert npu.run() == 0, npu.reason
+        assert output.raw == bytes([letter]) * 64
 
 
 def test_nothing_is_written_outside_of_what_the_stream_writes(npu, call):

@@ -31,8 +31,8 @@ EVICTIONS = [f"evict:{seed}" for seed in SEEDS]
 MUTATIONS = {
     "clean before each run": (
         "ethosu_driver.c",
-        "    clean_caches(program);\n",
-        "    (void)clean_caches;\n",
+        "    ethosu_ext_clean_caches(program);\n",
+        "",
         ["strict"],
     ),
     "barrier before the start": (
@@ -43,8 +43,8 @@ MUTATIONS = {
     ),
     "discard after the run": (
         "ethosu_driver.c",
-        "    discard_caches(drv->job.run);\n",
-        "    (void)discard_caches;\n",
+        "    ethosu_ext_discard_caches(drv->job.run);\n",
+        "",
         ["strict"],
     ),
     "barrier after the run": (

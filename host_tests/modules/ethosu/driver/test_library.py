@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The library as other firmware takes it: CMake, a static archive, Arm's headers, nothing else."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -55,7 +56,12 @@ def c_bytes(data: bytes) -> str:
 def client(request, archive, compiled, small_models, tmp_path_factory) -> Path:
     """The client with a model, its input and the reference's output, linked the ordinary way."""
     model = small_models["small_cnn"]
-    vela = compiled(model, request.param)
+    folder = tmp_path_factory.mktemp("client")
+    return link(folder, archive, request.param, model, compiled(model, request.param))
+
+
+def link(folder: Path, archive: Path, npu: str, model: Path, vela: Path, *options: str) -> Path:
+    """The client, linked with an archive the ordinary way."""
     (call,) = npu_calls(vela)
     (graph,) = reader.parse(vela.read_bytes())
     at = [graph.tensors[index].offset for index in (graph.inputs[0], graph.outputs[0])]
@@ -75,15 +81,14 @@ def client(request, archive, compiled, small_models, tmp_path_factory) -> Path:
         "INPUT_AT": at[0],
         "OUTPUT_AT": at[1],
     }
-    folder = tmp_path_factory.mktemp("client")
     header = "".join(f"#define CLIENT_{name} {value}\n" for name, value in lines.items())
     (folder / "client_model.h").write_text(header)
     flags = [*CPU, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER}/include"]
-    flags += [f"-I{folder}", "-nostartfiles", "-specs=nano.specs", "-specs=nosys.specs"]
+    flags += [*options, f"-I{folder}", "-nostartfiles", "-specs=nano.specs", "-specs=nosys.specs"]
     script = ["-Wl,--gc-sections", "-Wl,--no-warn-rwx-segments", "-T", TARGET / "client.ld"]
     program = folder / "client.elf"
     cbuild.run(["arm-none-eabi-gcc", *flags, *script, "-o", program, TARGET / "client.c", archive])
-    program.with_suffix(".npu").write_text(request.param)
+    program.with_suffix(".npu").write_text(npu)
     return program
 
 
@@ -116,6 +121,24 @@ def test_a_client_that_spins_in_wfe_takes_the_same_time_again(client) -> None:
     assert run(client) == run(client)
 
 
+def test_an_unchanged_client_runs_without_a_verifier(compiled, small_models, tmp_path) -> None:
+    """ETHOSU_VERIFY=OFF is the decision: no call of the client has to repeat it."""
+    archive = build(tmp_path, "-DETHOSU_VERIFY=OFF")
+    model = small_models["small_cnn"]
+    found = run(link(tmp_path, archive, NPUS[0], model, compiled(model, NPUS[0])))
+    assert found["failed"] == found["wrong"] == 0
+
+
+def test_no_inference_hangs_without_clock_and_interrupt(compiled, small_models, tmp_path) -> None:
+    """The interrupt is not enabled, nothing tells the time: each inference ends in time."""
+    archive = build(tmp_path, "-DETHOSU_INFERENCE_TIMEOUT=5")
+    model = small_models["small_cnn"]
+    vela = compiled(model, NPUS[0])
+    options = ("-DCLIENT_NO_INTERRUPT", "-DCLIENT_NO_HOOKS")
+    found = run(link(tmp_path, archive, NPUS[0], model, vela, *options))
+    assert found["failed"] == found["late"] == 5
+
+
 def test_an_application_sees_arms_names_and_one_prefix(client, archive) -> None:
     """No other global symbol in the library."""
     symbols = cbuild.run(["arm-none-eabi-nm", "-g", "--defined-only", archive])
@@ -136,6 +159,7 @@ def listed() -> set[str]:
 
 
 OPTIONS = {
+    "as it comes": [],
     "one product": ["-DETHOSU_TARGET_NPU_CONFIG=ethos-u65-256"],
     "chosen by payload, log": ["-DETHOSU_MULTI_VARIANT=ON", "-DETHOSU_LOG_ENABLE=ON"],
     "no verifier, time-out": ["-DETHOSU_VERIFY=OFF", "-DETHOSU_INFERENCE_TIMEOUT=500"],
@@ -146,17 +170,27 @@ int main(void) { return ethosu_invoke_v2(0, 0, 0, 0, 0) + ethosu_init(0, 0, 0, 0
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_arms_options_build_and_link(name, tmp_path) -> None:
-    """With nothing but the C library, the log's output included."""
+def test_arms_options_build_and_link(name, tmp_path, capsys) -> None:
+    """With nothing but the C library, the log's output included; prints the driver's text."""
     archive = build(tmp_path, *OPTIONS[name])
     (tmp_path / "least.c").write_text(LEAST)
     flags = [*CPU, f"-I{DRIVER}/include", "-specs=nano.specs", "-specs=nosys.specs"]
     flags += ["-Wl,--gc-sections", tmp_path / "least.c", archive, "-o", tmp_path / "least.elf"]
-    cbuild.run(["arm-none-eabi-gcc", *flags])
+    map_file = tmp_path / "least.map"
+    cbuild.run(["arm-none-eabi-gcc", *flags, f"-Wl,-Map={map_file}"])
+    with capsys.disabled():
+        print(f"\n{name}: {text_of_driver(map_file)} bytes of text")
     symbols = cbuild.run(["arm-none-eabi-nm", tmp_path / "least.elf"])
     assert ("ethosu_ext_part_U85" in symbols) == (name != "one product")
     assert ("ethosu_ext_commands_U65" in symbols) == (name != "no verifier, time-out")
     assert ("ethosu_ext_log" in symbols) == (name == "chosen by payload, log")
+
+
+def text_of_driver(map_file: Path) -> int:
+    """Bytes of code and constants that the linker took from the archive."""
+    kept = map_file.read_text().split("Linker script and memory map")[1]
+    row = r"^ \.(?:text|rodata)\S*\s+0x\w+\s+0x(\w+) \S*libethosu_core_driver\.a\("
+    return sum(int(size, 16) for size in re.findall(row, kept, re.MULTILINE))
 
 
 LIKE_ZEPHYR = """

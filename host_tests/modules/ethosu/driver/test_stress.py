@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Threads, interrupts on threads, two NPUs: the driver under ThreadSanitizer."""
+"""Threads, interrupts on threads, two NPUs: the driver under ThreadSanitizer and ASan."""
 
 from pathlib import Path
 
@@ -8,13 +8,13 @@ import pytest
 from modules.ethosu.driver import cbuild
 
 
-@pytest.fixture(scope="module")
-def stress(tmp_path_factory) -> Path:
+@pytest.fixture(scope="module", params=["thread", "address"])
+def stress(request, tmp_path_factory) -> Path:
     """The program of c/stress.c, with a system's own mutexes and semaphores."""
-    program = tmp_path_factory.mktemp("stress") / "stress"
+    program = tmp_path_factory.mktemp("stress") / f"stress_{request.param}"
     sources = ["stress.c", "pthread_hooks.c"]
     archives = (cbuild.DRIVER, cbuild.BOARD, cbuild.SIM)
-    return cbuild.link(program, "thread", sources, *archives)
+    return cbuild.link(program, request.param, sources, *archives)
 
 
 def test_four_threads_share_two_npus(stress) -> None:
@@ -22,7 +22,18 @@ def test_four_threads_share_two_npus(stress) -> None:
     cbuild.run([stress, 150])
 
 
+def test_what_another_thread_cancels_or_releases_is_right_or_an_error(stress) -> None:
+    """Nobody takes the result of another, and nobody waits for a result that was taken."""
+    cbuild.run([stress, 150, "meddle"])
+
+
+def test_deinit_ends_those_who_run_and_those_who_wait(stress) -> None:
+    """Before it returns: nobody is on the handle any more, nor waits for an NPU that is gone."""
+    cbuild.run([stress, 150, "deinit"])
+
+
 @pytest.mark.slow
-def test_four_threads_share_two_npus_for_long(stress) -> None:
+@pytest.mark.parametrize("mode", [[], ["meddle"], ["deinit"]], ids=lambda mode: "".join(mode))
+def test_threads_share_npus_for_long(stress, mode) -> None:
     """The same, many times."""
-    cbuild.run([stress, 5000])
+    cbuild.run([stress, 5000, *mode])

@@ -5,7 +5,9 @@ import ctypes
 import sys
 from pathlib import Path
 
+import needs
 import pytest
+from ethosu_tools.tflite import describe
 
 from modules.ethosu.driver import cbuild
 from modules.ethosu.driver.streams import Call, npu_calls
@@ -122,3 +124,16 @@ def test_both_payload_forms_are_read(library, small_models, tmp_path, npu, form)
     (call,) = npu_calls(tmp_path / "small_cnn_vela.tflite")
     assert call.payload[:4] == form.encode()
     assert verify(library, call, CONFIGS[npu], call.sizes) == ""
+
+
+def test_files_that_vendors_publish_are_accepted(library, shared_models) -> None:
+    """Compiled models of Himax, Nuvoton and others, by several releases of Vela."""
+    files = sorted((shared_models / "vendor_vela").rglob("*.tflite"))
+    if not files:
+        needs.missing(
+            "shared/models/vendor_vela has no files: vendors' models are not part of the tree"
+        )
+    for path in files:
+        config = CONFIGS[str(describe(path).npu)]
+        refusals = [verify(library, call, config, call.sizes) for call in npu_calls(path)]
+        assert refusals and not any(refusals), path.name

@@ -7,9 +7,10 @@
  * under which address, and does the CPU's data cache hold copies of it?
  * Driver, runtime, copy hook and Python module ask ethosu_memory.h.
  *
- * Everything here is an ordinary const object or function: a board that
- * forgets one fails to link, a board that still has an old shape fails to
- * compile.
+ * Everything here is an ordinary const object or function: a MicroPython board
+ * that forgets one fails to link, a board that still has an old shape fails to
+ * compile. A program in C needs none of it: the driver's archive has a clock
+ * and a way to sleep (README.md), and ethosu_ext_memory_use() takes a table.
  */
 #ifndef ETHOSU_BOARD_H
 #define ETHOSU_BOARD_H
@@ -17,6 +18,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* ---- memories ---- */
 
@@ -141,5 +146,9 @@ uint32_t ethosu_ext_board_ticks_ms(void);
  * tick, and may return early.
  */
 void ethosu_ext_board_idle(const volatile uint32_t *flag);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

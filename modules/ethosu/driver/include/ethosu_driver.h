@@ -42,7 +42,8 @@ extern "C" {
 #define ETHOSU_SEMAPHORE_WAIT_INFERENCE (10u * ETHOSU_EXT_SECOND)
 #endif
 
-enum ethosu_job_state {
+/** One byte: the lowest of struct ethosu_job's `word`. */
+enum __attribute__((packed)) ethosu_job_state {
     ETHOSU_JOB_IDLE = 0,
     ETHOSU_JOB_RUNNING,
     ETHOSU_JOB_DONE,     /**< the NPU has finished, ethosu_wait() has not been called */
@@ -57,11 +58,14 @@ enum ethosu_job_result {
 };
 
 /**
- * The inference under way. The interrupt handler makes the one step from
- * RUNNING to DONE, and nothing else; every other step is a thread's.
+ * The inference under way. The interrupt handler makes the one step to DONE,
+ * and nothing else; every other step is a thread's.
  */
 struct ethosu_job {
-    volatile enum ethosu_job_state state;   /**< changed atomically */
+    union {
+        volatile enum ethosu_job_state state;
+        volatile uint32_t word; /**< addition: the state, who waits for it, which inference it is */
+    };
     volatile enum ethosu_job_result result; /**< known from ethosu_inference_end() on */
     /* What ethosu_invoke_*() was given, until ethosu_inference_end() has returned; else 0. */
     const void *custom_data_ptr;
@@ -214,7 +218,13 @@ int ethosu_init_ex(struct ethosu_driver *drv, const struct ethosu_device_desc *d
                    const void *fast_memory, const size_t fast_memory_size, uint32_t secure_enable,
                    uint32_t privilege_enable);
 
-/** Stop the NPU and take it out: a running inference is cancelled, a reservation ends. */
+/**
+ * Stop the NPU and take it out: a running inference is cancelled, a reservation ends, and who waits
+ * for an NPU like no other gets none. Calls of other threads that wait on the handle have left it
+ * when this returns. Called from within such a call (a hook), it returns after some seconds, and
+ * the handle must stay where it is until that call has returned. Before the handle is used for
+ * something else, the interrupt handler must have returned, too.
+ */
 void ethosu_deinit(struct ethosu_driver *drv);
 
 /** Reset the NPU; a running inference is cancelled. @return 0, or -1 */
@@ -287,8 +297,13 @@ int ethosu_get_product_config_from_cop_data(const void *custom_data_ptr, const i
  * End an inference that ethosu_invoke_async() began.
  *
  * @param block  wait for it, at most the driver's time-out; else only look
- * @return       0 success, 1 still running, -1 failed (reset and ready again),
- *               -2 there is none
+ * @return       0 success, 1 still running, -1 failed (reset and ready again, unless
+ *               ethosu_ext_last_error() is ETHOSU_EXT_E_BUSY: a hook waits for the call that it is
+ *               called from), -2 there is none
+ *
+ * The driver does not know who began an inference. If another thread may release the NPU between
+ * ethosu_invoke_async() and this call, the inference may be that of the next holder: start a
+ * prepared one and use ethosu_ext_wait_program() instead.
  */
 int ethosu_wait(struct ethosu_driver *drv, bool block);
 
@@ -310,7 +325,12 @@ struct ethosu_driver *ethosu_reserve_driver(void);
  */
 struct ethosu_driver *ethosu_reserve_driver_ex(uint32_t product, uint32_t log2_macs);
 
-/** Give a reserved NPU back; a running inference is cancelled. Twice does no harm. */
+/**
+ * Give a reserved NPU back; a running inference is cancelled, and the NPU has stopped when this
+ * returns. The next caller gets the NPU when no call of another thread is on the handle any more:
+ * one that waits for its inference ends with -1. A second release does nothing to an NPU that is
+ * free, but it takes a reserved one from its next holder.
+ */
 void ethosu_release_driver(struct ethosu_driver *drv);
 
 /** Reserve, invoke, release. @return 0, or -1 */

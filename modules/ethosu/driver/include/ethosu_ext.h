@@ -18,6 +18,13 @@
  *
  * Functions that return int return 0 or an enum ethosu_ext_error, which is
  * negative, unless they say otherwise.
+ *
+ * Threads. Reserving, and cancel, release, deinit and forget of an NPU that another thread uses,
+ * are allowed at any time. A call that waits then ends with an error, and ethosu_ext_last_error()
+ * is the next holder's. The other functions of a handle belong to the thread that has reserved it.
+ * The count of ethosu_request_power() is not atomic, and each inference uses it, too: an
+ * application that calls it or ethosu_release_power() sees that no other thread cancels, releases
+ * or resets that NPU meanwhile.
  */
 #ifndef ETHOSU_EXT_H
 #define ETHOSU_EXT_H
@@ -117,7 +124,8 @@ bool ethosu_ext_config_parse(const char *name, uint32_t *config);
 struct ethosu_driver *ethosu_ext_reserve(const char *config, uint64_t timeout,
                                          struct ethosu_ext_fault *fault);
 
-/** Reserve this very NPU. */
+/** Reserve this very NPU. ETHOSU_EXT_E_NONE_SUCH: it was deinitialised, its memory is not touched.
+ */
 int ethosu_ext_reserve_this(struct ethosu_driver *drv, uint64_t timeout);
 
 /** Walk the list of NPUs: NULL gives the first, the last gives NULL. */
@@ -168,7 +176,8 @@ int ethosu_ext_prepare(struct ethosu_driver *drv, struct ethosu_ext_program *pro
 /**
  * Clean the command stream, base pointer 0 (if the stream does not write it)
  * and base pointer 2 again, as ethosu_ext_prepare() did: to be called when the
- * CPU has changed them since.
+ * CPU has changed them since. On Linux (accel/) base pointer 0 is copied again; a changed command
+ * stream has to be prepared again there, since the kernel has a copy of it that nobody can change.
  */
 void ethosu_ext_clean(const struct ethosu_ext_program *program);
 
@@ -190,21 +199,24 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
 int ethosu_ext_wait(struct ethosu_driver *drv, uint64_t timeout);
 
 /**
- * Stop the inference under way and clear up.
+ * The same for the inference of this program; that of another one is left alone: then there is
+ * none. To be used where another thread may release the NPU between start and wait.
+ */
+int ethosu_ext_wait_program(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
+                            uint64_t timeout);
+
+/**
+ * Stop the inference under way and clear up; from any thread. A call of another thread that waits
+ * for it ends with -1.
  *
- * @return  0: there is none any more; else the NPU could not be stopped
+ * @return  0: there is none any more. ETHOSU_EXT_E_BUSY: another thread is just starting or ending
+ *          it, and will stop it at once, which a second call tells. Else the NPU could not be
+ * stopped
  */
 int ethosu_ext_cancel(struct ethosu_driver *drv);
 
-/** Is an inference under way that the NPU has not finished? */
+/** Is an inference under way that the NPU has not finished, or is being stopped? */
 bool ethosu_ext_is_running(const struct ethosu_driver *drv);
-
-/**
- * Wake the caller that is blocked in ethosu_ext_wait() or ethosu_wait(): it looks at the state of
- * its inference again. To be called, once, after ethosu_ext_cancel() has ended that inference from
- * within the wait, in an override of ethosu_semaphore_take() that runs other code.
- */
-void ethosu_ext_wake(struct ethosu_driver *drv);
 
 /** What was started last; NULL when nothing was. Only to be compared: its memory may be gone. */
 const struct ethosu_ext_program *ethosu_ext_last_program(const struct ethosu_driver *drv);

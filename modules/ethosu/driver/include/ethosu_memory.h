@@ -16,6 +16,10 @@
 
 #include "ethosu_board.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Take the board's table into use; NULL: there is none. It must stay. */
 void ethosu_ext_memory_use(const struct ethosu_board *board);
 
@@ -76,5 +80,9 @@ void ethosu_ext_memory_discard_in(const struct ethosu_memory *memory, const void
 
 /** What was written, cleaned or discarded before is so for every access that follows. */
 void ethosu_ext_memory_barrier(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

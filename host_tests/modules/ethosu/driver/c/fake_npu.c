@@ -2,6 +2,7 @@
 /** Registers, board and hooks of the fake NPU. */
 #include "fake_npu.h"
 
+#include "ethosu_sync.h"
 #include "sim_host_io.h"
 
 struct NPU_REG fakes[2];
@@ -10,9 +11,19 @@ struct fake_spans flushed, invalidated;
 unsigned begins, ends;
 uint32_t fake_ms;
 void (*fake_on_sleep)(void);
+void (*fake_meddle)(void);
+unsigned fake_moments;
+
+static void moment(void)
+{
+    if (fake_moments != 0 && --fake_moments == 0 && fake_meddle != NULL) {
+        fake_meddle();
+    }
+}
 
 static void note(char what)
 {
+    moment();
     size_t length = strlen(trace);
     if (length + 1 < sizeof trace) {
         trace[length] = what;
@@ -62,6 +73,7 @@ void fake_complete(struct NPU_REG *npu)
 static void count_access(struct NPU_REG *npu)
 {
     npu->accesses++;
+    moment();
     if (npu->dead_from != 0 && npu->accesses >= npu->dead_from) {
         npu->dead = true;
     }
@@ -112,6 +124,7 @@ static void write_command(struct NPU_REG *npu, uint32_t value)
     }
     if (value & NPU_CMD_RUN) {
         note('R');
+        CHECK(npu->driver->job.state != ETHOSU_JOB_IDLE);
         npu->runs++;
         npu->running = true;
         *slot(npu, NPU_STATUS) = ETHOSU_EXT_STATUS_RUNNING;
@@ -205,6 +218,20 @@ void ethosu_ext_board_idle(const volatile uint32_t *flag)
 }
 
 /* ---- hooks ---- */
+
+/** The default's, with a moment before and after. */
+int ethosu_mutex_lock(void *mutex)
+{
+    moment();
+    return ethosu_ext_change(mutex, 0, 1) ? 0 : -1;
+}
+
+int ethosu_mutex_unlock(void *mutex)
+{
+    ethosu_ext_store(mutex, 0);
+    moment();
+    return 0;
+}
 
 uint64_t fake_bus_offset;
 

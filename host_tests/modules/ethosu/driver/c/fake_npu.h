@@ -63,6 +63,13 @@ extern uint32_t fake_ms;
 /** Called when the CPU sleeps; may be NULL. */
 extern void (*fake_on_sleep)(void);
 
+/**
+ * Called once, when `fake_moments` more accesses, hooks and locks have come: what another thread
+ * does just then. May be NULL.
+ */
+extern void (*fake_meddle)(void);
+extern unsigned fake_moments;
+
 /** Bring a fake NPU to life: "ethos-u55-128". */
 void fake_power_up(struct NPU_REG *npu, const char *config);
 

@@ -3,13 +3,16 @@
  * Threads that share two NPUs, each of which works and interrupts on a thread
  * of its own: reserve, run, cancel, time out, release, at random.
  *
- *     stress ROUNDS
+ *     stress ROUNDS           each thread ends what it has started
+ *     stress ROUNDS meddle    another thread cancels and releases what is not its own
+ *     stress ROUNDS deinit    another thread deinits the NPU below one that runs and one that waits
  */
 #include "check.h"
 #include "ethosu_ext.h"
 #include "sim_host.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 struct test *tests;
 
@@ -85,6 +88,138 @@ static void *work(void *argument)
     return NULL;
 }
 
+/* ---- threads that meddle ---- */
+
+static unsigned finished;
+
+/** One inference while others cancel and release it: its result is right, or it is an error. */
+static int infer_meddled(struct ethosu_driver *drv, unsigned thread, bool prepared)
+{
+    uint64_t bases[2] = {(uintptr_t)source, (uintptr_t)target[thread]};
+    size_t sizes[2] = {64, 64};
+    memset(target[thread], 0, 64);
+    int result;
+    if (prepared) {
+        static _Thread_local struct ethosu_ext_program program;
+        result = ethosu_ext_prepare(drv, &program, stream, 60, bases, sizes, 2, 0);
+        result = result == 0 ? ethosu_ext_start(drv, &program, NULL) : result;
+        result = result == 0 ? ethosu_ext_wait_program(drv, &program, 600000) : result;
+    } else {
+        result = ethosu_invoke_v3(drv, stream, 60, bases, sizes, 2, NULL);
+    }
+    if (result == 0) {
+        CHECK(memcmp(target[thread], source, 64) == 0);
+    } else { // the memory is this thread's again
+        memset(target[thread], 0x5A, 64);
+        for (unsigned i = 0; i < 64; i++) {
+            sched_yield();
+            CHECK_EQ(target[thread][i], 0x5A);
+        }
+    }
+    return result;
+}
+
+static void *work_meddled(void *argument)
+{
+    unsigned thread = (unsigned)(uintptr_t)argument;
+    uint32_t state = thread + 1;
+    for (unsigned i = 0; i < rounds || !__atomic_load_n(&failed, __ATOMIC_RELAXED); i++) {
+        struct ethosu_driver *drv = ethosu_ext_reserve(NULL, 600000, NULL);
+        CHECK(drv != NULL);
+        int result = infer_meddled(drv, thread, pseudo_random(&state) % 2);
+        __atomic_fetch_add(result == 0 ? &succeeded : &failed, 1, __ATOMIC_RELAXED);
+        ethosu_release_driver(drv);
+    }
+    __atomic_fetch_add(&finished, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void *meddle(void *argument)
+{
+    struct ethosu_driver *const *drivers = argument;
+    uint32_t state = 99;
+    while (__atomic_load_n(&finished, __ATOMIC_RELAXED) < THREADS) {
+        struct ethosu_driver *drv = drivers[pseudo_random(&state) % SIM_HOST_NPU_COUNT];
+        switch (pseudo_random(&state) % 4) {
+        case 0:
+            (void)ethosu_ext_cancel(drv);
+            break;
+        case 1:
+            ethosu_release_driver(drv);
+            break;
+        case 2:
+            (void)ethosu_soft_reset(drv);
+            break;
+        default:
+            ethosu_ext_forget(drv);
+            break;
+        }
+        for (unsigned n = pseudo_random(&state) % 8; n > 0; n--) {
+            sched_yield();
+        }
+    }
+    return NULL;
+}
+
+/* ---- deinit ---- */
+
+static struct ethosu_driver *only;
+
+static void *run_below_deinit(void *argument)
+{
+    (void)argument;
+    if (ethosu_ext_reserve_this(only, 0) == 0) {
+        (void)infer_meddled(only, 0, false);
+    }
+    return NULL;
+}
+
+static void *wait_below_deinit(void *argument)
+{
+    (void)argument;
+    struct ethosu_ext_fault fault = {0};
+    struct ethosu_driver *drv = ethosu_ext_reserve(NULL, 600000, &fault);
+    CHECK(drv != NULL || fault.code == ETHOSU_EXT_E_NONE_SUCH);
+    return NULL;
+}
+
+static void deinit_below_others(struct ethosu_driver *drv)
+{
+    uint32_t state = 7;
+    only = drv;
+    for (unsigned i = 0; i < rounds; i++) {
+        pthread_t runs, waits;
+        CHECK_EQ(pthread_create(&runs, NULL, run_below_deinit, NULL), 0);
+        CHECK_EQ(pthread_create(&waits, NULL, wait_below_deinit, NULL), 0);
+        for (unsigned n = pseudo_random(&state) % 64; n > 0; n--) {
+            sched_yield();
+        }
+        void *registers = (void *)(uintptr_t)drv->dev.reg;
+        ethosu_deinit(drv);
+        CHECK_EQ(__atomic_load_n(&drv->job.state, __ATOMIC_SEQ_CST), ETHOSU_JOB_IDLE);
+        pthread_join(runs, NULL);
+        pthread_join(waits, NULL);
+        sim_host_use_thread(0, false); // the interrupt handler has returned, too
+        CHECK_EQ(ethosu_init(drv, registers, NULL, 0, 1, 1), 0);
+        sim_host_use_thread(0, true);
+    }
+}
+
+static void run_threads(void *(*run)(void *), struct ethosu_driver **meddled)
+{
+    pthread_t threads[THREADS + 1];
+    for (unsigned i = 0; i < THREADS; i++) {
+        CHECK_EQ(pthread_create(&threads[i], NULL, run, (void *)(uintptr_t)i), 0);
+    }
+    if (meddled != NULL) {
+        CHECK_EQ(pthread_create(&threads[THREADS], NULL, meddle, meddled), 0);
+    }
+    for (unsigned i = 0; i < THREADS + (meddled != NULL); i++) {
+        pthread_join(threads[i], NULL);
+    }
+    CHECK(succeeded > 0 && failed > 0);
+}
+
 int main(int argc, char **argv)
 {
     static const uint32_t words[15] = {
@@ -92,12 +227,11 @@ int main(int argc, char **argv)
         0x00000130u, 0x00010131u, 0x4030u, 0,           0x4031u,     0,
         0x4032u,     64,          0x010u,  0x011u,      0xFFFF0000u,
     };
-    pthread_t threads[THREADS];
-    rounds = argc == 2 ? (unsigned)strtoul(argv[1], NULL, 10) : 100;
-    CHECK(sim_host_open(0, "ethos-u55-256") != NULL);
-    CHECK(sim_host_open(1, "ethos-u55-128") != NULL);
-    sim_host_use_thread(0, true);
-    sim_host_use_thread(1, true);
+    struct ethosu_driver *drivers[SIM_HOST_NPU_COUNT];
+    rounds = argc >= 2 ? (unsigned)strtoul(argv[1], NULL, 10) : 100;
+    const char *mode = argc == 3 ? argv[2] : "";
+    drivers[0] = sim_host_open(0, "ethos-u55-256");
+    CHECK(drivers[0] != NULL);
     stream = sim_host_alloc(sizeof words);
     memcpy(stream, words, sizeof words);
     source = sim_host_alloc(64);
@@ -106,15 +240,21 @@ int main(int argc, char **argv)
     }
     for (unsigned i = 0; i < THREADS; i++) {
         target[i] = sim_host_alloc(64);
-        CHECK_EQ(pthread_create(&threads[i], NULL, work, (void *)(uintptr_t)i), 0);
     }
-    for (unsigned i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
+    sim_host_use_thread(0, true);
+    if (strcmp(mode, "deinit") == 0) {
+        deinit_below_others(drivers[0]);
+    } else {
+        drivers[1] = sim_host_open(1, "ethos-u55-128");
+        CHECK(drivers[1] != NULL);
+        sim_host_use_thread(1, true);
+        bool meddled = strcmp(mode, "meddle") == 0;
+        run_threads(meddled ? work_meddled : work, meddled ? drivers : NULL);
+        CHECK(!meddled || drivers[0]->timeouts + drivers[1]->timeouts == 0);
+        sim_host_close(1);
     }
     sim_host_close(0);
-    sim_host_close(1);
     CHECK_EQ(begins, ends);
-    CHECK(succeeded > 0 && failed > 0);
     printf("%u succeeded, %u did not\n", succeeded, failed);
     return 0;
 }

@@ -156,6 +156,23 @@ static void init_again(void)
     CHECK_EQ(ethosu_init(&drivers[0], &fakes[0], NULL, 0, 1, 1), 0);
 }
 
+static void deinit_first(void)
+{
+    fake_on_sleep = NULL;
+    ethosu_deinit(&drivers[0]);
+}
+
+TEST(who_waits_for_an_npu_that_is_deinitialised_is_told)
+{
+    struct ethosu_ext_fault fault;
+    two_npus();
+    CHECK(ethosu_ext_reserve("ethos-u55-256", 0, NULL) == &drivers[0]);
+    fake_on_sleep = deinit_first;
+    CHECK(ethosu_ext_reserve("ethos-u55-256", ETHOSU_SEMAPHORE_WAIT_FOREVER, &fault) == NULL);
+    CHECK_EQ(fault.code, ETHOSU_EXT_E_NONE_SUCH);
+    CHECK(ethosu_ext_reserve("ethos-u55-128", 0, NULL) == &drivers[1]);
+}
+
 TEST(an_npu_that_is_initialised_goes_to_who_waits)
 {
     two_npus();
@@ -173,6 +190,104 @@ TEST(double_release_does_no_harm)
     ethosu_release_driver(NULL);
     CHECK(ethosu_reserve_driver() != ethosu_reserve_driver());
     CHECK(ethosu_ext_reserve(NULL, 0, NULL) == NULL);
+}
+
+static bool next_holds;
+static bool released;
+
+/** Release it twice, and let the next holder in as soon as there is a way. */
+static void release_twice_and_reserve(void)
+{
+    fake_moments = 0;
+    if (!released && drivers[1].job.state == ETHOSU_JOB_IDLE) {
+        fake_moments = 1; // the inference has not begun
+    } else if (!next_holds) {
+        for (int i = 0; i < 2 && !released; i++) {
+            ethosu_release_driver(&drivers[1]);
+        }
+        released = true;
+        next_holds = ethosu_ext_reserve_this(&drivers[1], 0) == 0;
+        fake_moments = 1;
+    }
+}
+
+/** Another thread releases the NPU at the Nth moment of an inference, and the next takes it. */
+TEST(a_release_that_comes_late_leaves_the_npu_to_its_next_holder)
+{
+    static _Alignas(64) uint8_t memory[256];
+    unsigned held = 0;
+    for (unsigned at = 1; at < 60; at++) {
+        two_npus();
+        next_holds = released = false;
+        fakes[1].end = FAKE_ON_SLEEP;
+        good_payload[2] = drivers[1].dev.config_register;
+        fake_meddle = release_twice_and_reserve;
+        fake_moments = at;
+        good_bases[0] = good_bases[1] = good_bases[2] = (uintptr_t)memory;
+        (void)ethosu_invoke_auto(good_payload, GOOD_PAYLOAD_SIZE, good_bases, good_sizes, 3, NULL);
+        fake_moments = 0;
+        CHECK_EQ(drivers[1].reserved, next_holds);
+        held += next_holds;
+        ethosu_deinit(&drivers[0]);
+        ethosu_deinit(&drivers[1]);
+    }
+    CHECK(held > 10);
+}
+
+static struct ethosu_driver *on_the_heap;
+
+static void deinit_and_free(void)
+{
+    fake_on_sleep = NULL;
+    ethosu_deinit(on_the_heap);
+    free(on_the_heap);
+}
+
+TEST(who_waits_for_a_handle_that_is_freed_leaves_its_memory_alone)
+{
+    on_the_heap = malloc(sizeof *on_the_heap);
+    fake_power_up(&fakes[0], "ethos-u55-256");
+    CHECK_EQ(ethosu_init(on_the_heap, &fakes[0], NULL, 0, 1, 1), 0);
+    CHECK_EQ(ethosu_ext_reserve_this(on_the_heap, 0), 0);
+    fake_on_sleep = deinit_and_free;
+    CHECK_EQ(ethosu_ext_reserve_this(on_the_heap, ETHOSU_SEMAPHORE_WAIT_FOREVER),
+             ETHOSU_EXT_E_NONE_SUCH);
+}
+
+static void init_that_fails(void)
+{
+    fake_on_sleep = NULL;
+    CHECK_EQ(ethosu_init(&drivers[0], NULL, NULL, 0, 1, 1), -1);
+}
+
+static void init_below_a_cancel(void)
+{
+    CHECK_EQ(ethosu_init(&drivers[0], &fakes[0], NULL, 0, 1, 1), -1);
+    CHECK_EQ(ethosu_ext_last_error(&drivers[0])->code, ETHOSU_EXT_E_BUSY);
+}
+
+static void cancel_on_sleep(void)
+{
+    fake_on_sleep = NULL;
+    fake_meddle = init_below_a_cancel;
+    fake_moments = 1;
+    CHECK_EQ(ethosu_ext_cancel(&drivers[0]), 0);
+}
+
+TEST(who_waits_for_an_npu_whose_init_fails_is_told)
+{
+    static void (*const failures[])(void) = {init_that_fails, cancel_on_sleep};
+    for (unsigned i = 0; i < 2; i++) {
+        struct ethosu_ext_fault fault;
+        two_npus();
+        CHECK_EQ(ethosu_ext_reserve_this(&drivers[0], 0), 0);
+        good_payload[2] = drivers[0].dev.config_register;
+        start_endless(&drivers[0]);
+        fake_on_sleep = failures[i];
+        CHECK(ethosu_ext_reserve("ethos-u55-256", 60000, &fault) == NULL);
+        CHECK_EQ(fault.code, ETHOSU_EXT_E_NONE_SUCH);
+        ethosu_deinit(&drivers[1]);
+    }
 }
 
 TEST(deinit_of_a_reserved_running_driver_ends_everything)

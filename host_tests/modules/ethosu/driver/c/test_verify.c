@@ -72,10 +72,32 @@ TEST(bricks_of_sixteen_channels_are_bounded)
     map(0x110, 1, 2000, 3 * 192, 32, 192);
     put(0x100 + 4, 7); // IFM depth stays 8
     EXACT(U55, CONV, 0, 160, 2000 + 3 * 576 + 5 * 32 + 2 * 192 + 32, 1);
-    pay(0x14, 16); // pixels of a brick lie 16 elements apart, nothing else
-    SAYS(U55, CONV, 0, ETHOSU_EXT_E_COMMAND_VALUE);
     put(0x114, 2 << 6 | 1);
     SAYS(U55, CONV, 0, ETHOSU_EXT_E_COMMAND_VALUE);
+}
+
+TEST(bricks_with_another_step_are_bounded_whether_it_is_obeyed_or_ignored)
+{
+    static const struct {
+        int32_t step;
+        uint32_t pixel; // whose bytes end last: 32, or the step
+    } steps[] = {{16, 32}, {64, 64}, {32, 32}, {0, 32}};
+    for (unsigned i = 0; i < 4; i++) {
+        conv(U55);
+        shape(4, 6, 40);
+        PUT(0x114, 1 | 1 << 6 | 1 << 1, 0x104, 7);
+        map(0x110, 1, 2000, 3 * 192, steps[i].step, 192);
+        EXACT(U55, CONV, 0, 160, 2000 + 3 * 576 + 5 * steps[i].pixel + 2 * 192 + 32, 1);
+        SAYS(U55, CONV, 0, 0);
+        CHECK_EQ(writes.end[1], size[1]);
+    }
+    map(0x110, 1, 161, 3 * 192, -32, 192); // five pixels to the left begin at 1
+    EXACT(U55, CONV, 0, 160, 161 + 3 * 576 + 5 * 32 + 2 * 192 + 32, 1);
+    SAYS(U55, CONV, 0, 0);
+    CHECK_EQ(writes.start[1], 1);
+    map(0x110, 1, 159, 3 * 192, -32, 192);
+    SAYS(U55, CONV, 0, ETHOSU_EXT_E_REGION_BOUNDS);
+    CHECK_EQ((int64_t)fault.found, -1);
 }
 
 TEST(the_second_core_has_streams_of_its_own)
@@ -124,6 +146,23 @@ TEST(a_pool_reads_scales_only_when_they_are_per_channel)
     SAYS(U55, POOL, 0, ETHOSU_EXT_E_COMMAND_VALUE);
     SAYS(U55, POOL, 2, 0); // REDUCE_SUM: depths differ
     SAYS(U55, DEPTHWISE, 0, ETHOSU_EXT_E_COMMAND_VALUE);
+}
+
+/** That the NPU fetches no scales there is not documented: those that are set are bounded. */
+TEST(a_maximum_and_an_average_of_a_padded_ifm_need_no_scales_but_those_set_are_bounded)
+{
+    conv(U55);
+    PUT(0x100, 1, 0x121, 1); // padded
+    for (uint32_t mode = 0; mode < 3; mode++) {
+        EXACT(U55, POOL, mode, 160, 384, 0);
+    }
+    conv(U55);
+    count -= 4; // SCALE_BASE and SCALE_LENGTH are never set
+    SAYS(U55, POOL, 1, ETHOSU_EXT_E_COMMAND_UNSET);
+    EXACT(U55, POOL, 0, 0, 384, 1);
+    PUT(0x100, 1, 0x121, 1);
+    EXACT(U55, POOL, 1, 0, 384, 1);
+    SAYS(U55, POOL, 2, ETHOSU_EXT_E_COMMAND_UNSET);
 }
 
 TEST(a_depthwise_convolution_reads_weights_and_scales)

@@ -194,8 +194,8 @@ static void change_words(void)
 
 __attribute__((noinline)) static int measure(void)
 {
-    registers[NPU_CONFIG / 4] = 0x1807;
-    registers[NPU_ID / 4] = 0x10066001u;
+    registers[NPU_CONFIG / 4] = payload[2]; // the NPU that it was compiled for
+    registers[NPU_ID / 4] = payload[3];
     registers[NPU_PROT / 4] = NPU_PROT_PRIVILEGED;
     for (int i = 0; i < BASE_COUNT; i++) {
         bases[i] = 0x20040000u; // of DTCM, where cost.ld puts nothing
@@ -230,6 +230,14 @@ __attribute__((noinline)) static int measure(void)
     ethosu_ext_set_constant_payloads(&drv, true);
     print("client_promised", instructions(reserve_invoke_release, REPEATS) - own);
     ethosu_ext_set_constant_payloads(&drv, false);
+    given = payload;
+    drv.fast_memory = bases[0]; // as ethosu_init() would have set it
+    drv.fast_memory_size = 0x20000;
+    ethosu_ext_forget(&drv);
+    print("client_fast_memory", instructions(reserve_invoke_release, REPEATS) - own);
+    drv.fast_memory = 0;
+    ethosu_ext_forget(&drv);
+    given = copy;
     ethosu_ext_memory_use(NULL);
     print("words", program.stream_bytes / 4);
     if (ethosu_ext_last_error(&drv)->code != 0 || ethosu_reserve_driver() != &drv) {

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/** Another thread, or a hook of a call, acts at every moment of that call. */
+#include "fake_npu.h"
+
+static struct ethosu_driver *late_driver;
+
+static void cancel_now(void)
+{
+    int error = ethosu_ext_cancel(late_driver);
+    CHECK(error == 0 || error == ETHOSU_EXT_E_BUSY);
+}
+
+static void release_now(void)
+{
+    ethosu_release_driver(late_driver);
+}
+
+static void release_and_start_now(void)
+{
+    ethosu_release_driver(late_driver);
+    if (ethosu_ext_reserve_this(late_driver, 0) == 0) { // only when the call has left the handle
+        CHECK_EQ(start_good(late_driver), 0);
+    }
+}
+
+static void start_now(void)
+{
+    CHECK_EQ(start_good(late_driver), -1);
+}
+
+static void reset_now(void)
+{
+    (void)ethosu_soft_reset(late_driver);
+}
+
+static void deinit_now(void)
+{
+    ethosu_deinit(late_driver);
+}
+
+static void wait_now(void)
+{
+    int result = ethosu_ext_wait(late_driver, 5);
+    CHECK(result == 0 || result == -1 || (result == -2 && !fakes[0].running));
+}
+
+static void look_now(void)
+{
+    bool works = fakes[0].running;
+    int result = ethosu_ext_wait(late_driver, 0);
+    CHECK(result == 1 || result == 0 || !works);
+    CHECK(ethosu_ext_is_running(late_driver) || !works);
+}
+
+/** One inference, at the Nth register access or hook of which another thread acts, for every N. */
+TEST(whatever_another_thread_does_at_any_moment_the_npu_never_works_for_nobody)
+{
+    static void (*const meddlers[])(void) = {cancel_now, release_now, release_and_start_now,
+                                             start_now,  reset_now,   deinit_now,
+                                             wait_now,   look_now};
+    for (unsigned which = 0; which < sizeof meddlers / sizeof meddlers[0]; which++) {
+        for (unsigned at = 1; at < 60; at++) {
+            struct ethosu_driver *drv = late_driver = fake_driver("ethos-u55-128");
+            fakes[0].end = at % 2 ? FAKE_ON_SLEEP : FAKE_AT_ONCE;
+            fake_meddle = meddlers[which];
+            fake_moments = at;
+            int result = ethosu_invoke_v3(drv, good_payload, GOOD_PAYLOAD_SIZE, good_bases,
+                                          good_sizes, 3, NULL);
+            bool acted = fake_moments == 0;
+            fake_moments = 0;
+            fake_meddle = NULL;
+            CHECK(result == 0 || (result == -1 && acted));
+            CHECK(result == 0 || meddlers[which] != start_now);
+            if (meddlers[which] == deinit_now && acted) {
+                CHECK(ethosu_ext_next(NULL) == NULL);
+                continue;
+            }
+            CHECK_EQ(ethosu_ext_cancel(drv), 0);
+            CHECK(!fakes[0].running);
+            check_clean(drv);
+            (void)ethosu_ext_reserve_this(drv, 0);
+            check_next_works(drv);
+            ethosu_deinit(drv);
+        }
+    }
+}
+
+/** The holder acts at the Nth moment of a cancel by another thread. */
+TEST(as_long_as_a_cancelled_npu_works_its_holder_is_not_told_that_it_has_stopped)
+{
+    static void (*const holders[])(void) = {look_now, wait_now, release_now};
+    for (unsigned which = 0; which < sizeof holders / sizeof holders[0]; which++) {
+        unsigned acted = 0;
+        for (unsigned at = 1; at < 40; at++) {
+            struct ethosu_driver *drv = late_driver = fake_driver("ethos-u55-128");
+            start_endless(drv);
+            fake_meddle = holders[which];
+            fake_moments = at;
+            uint32_t start = fake_ms;
+            CHECK_EQ(ethosu_ext_cancel(drv), 0);
+            bool waited = fake_ms - start >= 5000; // for the cancel, which is below this call
+            CHECK(which == 0 || at > 1 || waited);
+            acted += fake_moments == 0;
+            fake_moments = 0;
+            CHECK(!fakes[0].running);
+            check_clean(drv);
+            CHECK_EQ(ethosu_ext_reserve_this(drv, 0),
+                     which == 2 && acted == at ? 0 : ETHOSU_EXT_E_NONE_FREE);
+            check_next_works(drv);
+            ethosu_deinit(drv);
+        }
+        CHECK(acted > 5);
+    }
+}
+
+static unsigned sleeps;
+
+/** Two calls wait; then a third thread cancels. */
+static void wait_within_the_wait(void)
+{
+    sleeps++;
+    CHECK(sleeps <= 2);
+    if (sleeps == 1) {
+        CHECK_EQ(ethosu_ext_wait(late_driver, ETHOSU_SEMAPHORE_WAIT_FOREVER), -1);
+    } else {
+        CHECK_EQ(ethosu_ext_cancel(late_driver), 0);
+    }
+}
+
+TEST(a_call_that_leaves_wakes_each_other_call_that_waits)
+{
+    struct ethosu_driver *drv = late_driver = fake_driver("ethos-u55-128");
+    start_endless(drv);
+    fake_on_sleep = wait_within_the_wait;
+    CHECK_EQ(ethosu_ext_wait(drv, ETHOSU_SEMAPHORE_WAIT_FOREVER), -1);
+    CHECK_EQ(sleeps, 2);
+    check_next_works(drv);
+}

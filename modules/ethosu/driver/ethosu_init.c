@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/** Life of a handle: init and deinit. */
+#include "ethosu_ext.h"
+
+#include "ethosu_build.h"
+#include "ethosu_fault.h"
+#include "ethosu_job.h"
+#include "ethosu_log.h"
+#include "ethosu_memory.h"
+#include "ethosu_pool.h"
+#include "ethosu_power.h"
+
+/** Does the board route what this NPU writes to a port that only reads? */
+static int check_ports(const struct ethosu_device *dev, struct ethosu_ext_fault *fault)
+{
+    const struct ethosu_board *board = ethosu_ext_memory_board();
+    for (size_t i = 0; i < board->memory_count; i++) {
+        const struct ethosu_memory *memory = &board->memories[i];
+        uint32_t config = memory->port - (uint32_t)ETHOSU_PORT_0;
+        if (memory->port != ETHOSU_PORT_DEFAULT && (memory->masters & ETHOSU_NPU_WRITES) &&
+            (dev->part->reads_only >> config & 1)) {
+            return ethosu_ext_refuse(fault, ETHOSU_EXT_E_BOARD_PORT, (int)i, config, 0);
+        }
+    }
+    return 0;
+}
+
+/** Find the NPU and bring it into its initial state. Its power is on. */
+static int bring_up(struct ethosu_driver *drv)
+{
+    RETURN_IF_ERROR(ethosu_ext_device_probe(&drv->dev, &drv->fault));
+    RETURN_IF_ERROR(check_ports(&drv->dev, &drv->fault));
+    return ethosu_ext_reset_npu(drv, &drv->fault);
+}
+
+/** How often, at intervals of about a millisecond, to look whether other threads have left. */
+#define LOOKS 5000
+
+/** Bring the NPU up, and offer it to those who wait for one. */
+static int enlist(struct ethosu_driver *drv)
+{
+    drv->semaphore = ethosu_ext_semaphore_take_one();
+    if (drv->semaphore == NULL) {
+        return ethosu_ext_fail(&drv->fault, ETHOSU_EXT_E_NO_SEMAPHORE, -1);
+    }
+    int error = ethosu_ext_switch_power(drv, true);
+    if (error == 0) {
+        error = bring_up(drv);
+        (void)ethosu_ext_switch_power(drv, false);
+    }
+    if (error == 0) { // last: a caller that waits for an NPU may use it from now on
+        error = ethosu_ext_pool_add(drv, &drv->fault);
+    }
+    if (error != 0) {
+        ethosu_ext_semaphore_keep(drv->semaphore);
+        drv->semaphore = NULL;
+    }
+    return error;
+}
+
+bool ethosu_ext_job_look(const struct ethosu_driver *drv, void *semaphore, bool all)
+{
+    for (int i = 0; i < LOOKS; i++) {
+        (void)ethosu_semaphore_take(semaphore, ETHOSU_EXT_SLICE);
+        uint32_t word = ethosu_ext_job_word(drv);
+        if (all ? !(word & JOB_TAKEN) : ethosu_ext_job_state(word) <= ETHOSU_JOB_DONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Wait until no other thread is on a handle that was taken out. */
+static bool wait_for_others(const struct ethosu_driver *drv)
+{
+    void *delay = ethosu_ext_semaphore_take_one();
+    bool left = delay != NULL && ethosu_ext_job_look(drv, delay, true);
+    if (delay != NULL) {
+        ethosu_ext_semaphore_keep(delay);
+    }
+    return left;
+}
+
+/** Take a handle out of the list, and end what runs; false: a call of another thread stays on it.
+ */
+static bool take_out(struct ethosu_driver *drv)
+{
+    if (!ethosu_ext_pool_remove(drv)) {
+        return true;
+    }
+    if (ethosu_ext_job_leave_to_last(drv, JOB_DEINIT)) {
+        return wait_for_others(drv);
+    }
+    ethosu_ext_switch_off(drv);
+    return true;
+}
+
+/** Make a handle as it is at first, and enlist it. */
+static int renew(struct ethosu_driver *drv, const struct ethosu_device *dev,
+                 const void *fast_memory, size_t fast_memory_size)
+{
+    if (!take_out(drv)) { // does nothing to a handle that is new
+        return ethosu_ext_fail(&drv->fault, ETHOSU_EXT_E_BUSY, -1);
+    }
+    *drv = (struct ethosu_driver){
+        .dev = *dev,
+        .fast_memory = (uintptr_t)fast_memory,
+        .fast_memory_size = fast_memory_size,
+        .skip_verify = ETHOSU_TRUST_STREAMS,
+        .timeout = ETHOSU_SEMAPHORE_WAIT_INFERENCE,
+        .settings = ethosu_ext_new_settings(),
+    };
+    if (drv->dev.reg == NULL) {
+        return ethosu_ext_fail(&drv->fault, ETHOSU_EXT_E_ARGUMENT, 1);
+    }
+    drv->dev.npu = ethosu_ext_memory_npu((uintptr_t)drv->dev.reg);
+    drv->dev.power = drv->dev.npu != NULL ? drv->dev.npu->power : NULL;
+    return enlist(drv);
+}
+
+/** How ethosu_init() and ethosu_init_ex() go on, with what tells them apart in `dev`. */
+static int init(struct ethosu_driver *drv, const struct ethosu_device *dev, const void *fast_memory,
+                size_t fast_memory_size)
+{
+    if (renew(drv, dev, fast_memory, fast_memory_size) != 0) {
+        ethosu_ext_pool_end_requests(); // it was in the list before, and is not any more
+        return -1;
+    }
+#if ETHOSU_LOG_SEVERITY >= ETHOSU_LOG_INFO
+    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+    ethosu_ext_config_name(drv->dev.config_register, name);
+    ethosu_ext_log(ETHOSU_LOG_INFO, name);
+#endif
+    return 0;
+}
+
+int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void *fast_memory,
+                const size_t fast_memory_size, uint32_t secure_enable, uint32_t privilege_enable)
+{
+    const struct ethosu_device dev = {.reg = (volatile struct NPU_REG *)base_address,
+                                      .secure = secure_enable,
+                                      .privileged = privilege_enable};
+    return drv != NULL ? init(drv, &dev, fast_memory, fast_memory_size) : -1;
+}
+
+int ethosu_init_ex(struct ethosu_driver *drv, const struct ethosu_device_desc *dev_desc,
+                   struct ethosu_device_config *dev_config,
+                   struct ethosu_device_user_ops *dev_user_ops, void *const base_address,
+                   const void *fast_memory, const size_t fast_memory_size, uint32_t secure_enable,
+                   uint32_t privilege_enable)
+{
+    const struct ethosu_device dev = {.reg = (volatile struct NPU_REG *)base_address,
+                                      .secure = secure_enable,
+                                      .privileged = privilege_enable,
+                                      .desc = dev_desc,
+                                      .user_ops = dev_user_ops,
+                                      .config = dev_config};
+    bool complete =
+        dev_desc != NULL && dev_config != NULL && dev_config->config != NULL && drv != NULL;
+    return complete ? init(drv, &dev, fast_memory, fast_memory_size) : -1;
+}
+
+void ethosu_deinit(struct ethosu_driver *drv)
+{
+    (void)take_out(drv);
+    ethosu_ext_pool_end_requests();
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+/** Clock, power and reset of an NPU, as the driver's other files need them. */
+#ifndef ETHOSU_POWER_H
+#define ETHOSU_POWER_H
+
+#include "device.h"
+
+/** Switch the NPU's clock and power, where the board can. */
+int ethosu_ext_switch_power(struct ethosu_driver *drv, bool on);
+
+/** Clock and power, at the first request of a board that can switch them. */
+int ethosu_ext_power_up(struct ethosu_driver *drv);
+
+/** Nobody needs clock and power any more. */
+void ethosu_ext_power_down(struct ethosu_driver *drv);
+
+/** A request was taken back that nobody had made. */
+void ethosu_ext_power_underflow(struct ethosu_driver *drv);
+
+/** Reset the NPU, keeping its power as requested. The fault is filled in only on failure. */
+int ethosu_ext_reset_npu(struct ethosu_driver *drv, struct ethosu_ext_fault *fault);
+
+/** Reset an NPU that may be without power. */
+int ethosu_ext_reset_idle(struct ethosu_driver *drv);
+
+/** In line: each inference asks. */
+static inline __attribute__((always_inline)) int ethosu_ext_request_power(struct ethosu_driver *drv)
+{
+    if (drv->power_request_counter++ != 0) {
+        return 0;
+    }
+    int error = drv->dev.power != NULL
+                    ? ethosu_ext_power_up(drv)
+                    : ethosu_ext_device_power_up(&drv->dev, drv->semaphore, &drv->fault);
+    if (__builtin_expect(error != 0, 0)) {
+        drv->power_request_counter--;
+    }
+    return error;
+}
+
+static inline __attribute__((always_inline)) void
+ethosu_ext_release_power(struct ethosu_driver *drv)
+{
+    if (drv->power_request_counter == 0) {
+        ethosu_ext_power_underflow(drv);
+    } else if (--drv->power_request_counter == 0) {
+        if (drv->dev.power != NULL) {
+            ethosu_ext_power_down(drv);
+        } else {
+            ethosu_ext_device_set_power(&drv->dev, false);
+        }
+    }
+}
+
+#endif
