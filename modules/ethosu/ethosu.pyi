@@ -131,7 +131,8 @@ class Model:
         memory of arena and source: a bytearray that is resized later moves to other memory.
         `verify=False`: the command stream is not checked. `timeout_ms`: of each inference, -1 for
         none. `real`: predict() returns real values. ValueError: the model is malformed, or can't
-        run here. OSError EFAULT: the arena is in memory that the NPU can't reach.
+        run here. OSError EFAULT: the arena is in memory that the NPU can't reach. OSError EBUSY: a
+        model that shares the arena runs, or is being loaded, or a running payload uses it.
         """
 
     def __enter__(self) -> Self:

@@ -50,13 +50,17 @@ class Head:
     def __call__(self, model: ethosu.Model, inputs: list[Any], outputs: list[Any]) -> Any:
         """Objects, best first."""
 
+    def score(self, thing: float, label: float) -> float:
+        """Of an object: how sure it is that it is one, times how sure its label is."""
+
 class FOMO(Head):
     """A grid of cells, each with a probability for each class; class 0 is the background.
 
-    Source of the layout: Edge Impulse's documentation of FOMO. A box is `size` cells wide.
+    Source of the layout: Edge Impulse's documentation of FOMO. A box is `size` cells wide
+    and high, or a size for each.
     """
 
-    def __init__(self, threshold: float = 0.5, size: float = 1.0) -> None:
+    def __init__(self, threshold: float = 0.5, size: float | tuple[float, float] = 1.0) -> None:
         """Least score of a cell; cells of one label that touch are one object."""
 
     def __call__(self, model: ethosu.Model, inputs: list[Any], outputs: list[Any]) -> Any:

@@ -15,6 +15,10 @@
 
 #include "micro_fft.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Samples in a second. */
 #define ETHOSU_AUDIO_RATE 16000
 
@@ -180,5 +184,9 @@ uint32_t ethosu_audio_ring_piece(const struct ethosu_audio_ring *ring, const int
 
 /** So many samples of what ethosu_audio_ring_piece() gave are read. */
 void ethosu_audio_ring_took(struct ethosu_audio_ring *ring, uint32_t count);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,15 @@ bool binding_npu_reads_heap(void);
 struct block binding_allocate(size_t size, const char *what);
 
 /**
+ * A memoryview of memory, which keeps the memory's block of the heap alive. Raises.
+ *
+ * @param block     start of the block that holds the memory, as pin_block_of() finds it
+ * @param typecode  of the elements, with or without MP_OBJ_ARRAY_TYPECODE_FLAG_RW
+ * @param count     number of elements
+ */
+mp_obj_t binding_view(const void *data, const void *block, size_t typecode, size_t count);
+
+/**
  * The size of a buffer with the rest of its last cache line, if nothing else can lie there: as in
  * what ethosu.buffer() gives. Else its size.
  *

@@ -66,7 +66,6 @@ int job_stop(struct ethosu_driver *npu)
     int error = ethosu_ext_cancel(npu);
     if (job->wait == JOB_WAITING) {
         job->wait = JOB_STOPPED;
-        ethosu_ext_wake(npu);
     } else if (job->owner != NULL) {
         void *owner = job->owner;
         job_pin(npu, MP_OBJ_NULL, NULL);

@@ -4,7 +4,10 @@
 
 #include "ethosu_memory.h"
 #include "ethosu_model.h"
+#include "pin.h"
+#include "py/binary.h"
 #include "py/gc.h"
+#include "py/objarray.h"
 #include "py/runtime.h"
 
 static size_t alignment(void)
@@ -44,6 +47,26 @@ struct block binding_allocate(size_t size, const char *what)
         raise_no_room(size, what);
     }
     return (struct block){start, (void *)binding_align((uintptr_t)start), size};
+}
+
+mp_obj_t binding_view(const void *data, const void *block, size_t typecode, size_t count)
+{
+    // The collector knows the start of a block only, so a view of the heap begins there. Other
+    // memory can be larger than the offset of a view, which has 24 bits on a 32-bit port.
+    const size_t most = ((size_t)1 << MP_OBJ_ARRAY_FREE_SIZE_BITS) - 1;
+    const void *items = pin_is_on_heap(block) ? block : data;
+    char code = (char)(typecode & ~(size_t)MP_OBJ_ARRAY_TYPECODE_FLAG_RW);
+    size_t offset = (size_t)((const uint8_t *)data - (const uint8_t *)items) /
+                    mp_binary_get_size('@', code, NULL);
+    if (offset > most) {
+        mp_raise_msg_varg(&mp_type_ValueError,
+                          MP_ERROR_TEXT("data is %u elements behind the start of its heap block, "
+                                        "a memoryview can begin at most %u behind it"),
+                          (unsigned)offset, (unsigned)most);
+    }
+    mp_obj_array_t *view = m_new_obj(mp_obj_array_t);
+    mp_obj_memoryview_init(view, typecode, offset, count, (void *)(uintptr_t)items);
+    return MP_OBJ_FROM_PTR(view);
 }
 
 size_t binding_whole_lines(const mp_buffer_info_t *buffer, size_t room)

@@ -10,6 +10,7 @@
 #include "npus.h"
 #include "py/builtin.h"
 #include "py/gc.h"
+#include "py/mperrno.h"
 #include "py/runtime.h"
 #include "raise.h"
 
@@ -28,42 +29,119 @@ static void lose(struct pins *pins)
     model_of(pins)->lost = true;
 }
 
-/** The first fact that speaks against a shared arena; NULL: none does. */
-static MP_NOINLINE const char *who_keeps_data(const struct ethosu_model_memory *memory)
+static bool overlap(uintptr_t a, size_t a_size, uintptr_t b, size_t b_size)
 {
-    uintptr_t start = (uintptr_t)memory->arena;
-    for (struct pins *pins = pin_next(NULL); pins != NULL; pins = pin_next(pins)) {
-        const model_obj_t *other = model_of(pins);
-        if (pins->lose != lose || other->lost) {
-            continue; // an NPU's job, or a model that runs no more
-        }
-        uintptr_t first = (uintptr_t)other->arena;
-        uintptr_t end = (uintptr_t)other->block[MODEL_ARENA] + other->arena_span;
-        if (start < end && first < start + memory->arena_size) {
-            if (memory->keeps_data) {
-                return "this model";
-            }
-            if (other->keeps_data) {
-                return "that model";
-            }
+    return a < b + b_size && b < a + a_size;
+}
+
+/** The next other model whose arena overlaps memory, from an entry on; NULL: there is no more. */
+static model_obj_t *next_in(struct pins **next, const model_obj_t *self, const void *start,
+                            size_t size)
+{
+    while (*next != NULL) {
+        struct pins *pins = *next;
+        model_obj_t *other = model_of(pins);
+        *next = pin_next(pins);
+        if (pins->lose == lose && other != self && !other->lost &&
+            overlap((uintptr_t)other->arena, model_arena_size(other), (uintptr_t)start, size)) {
+            return other;
         }
     }
     return NULL;
 }
 
-/** Refuse to share an arena that holds data between inferences. Raises. */
-static void check_shared(const struct ethosu_model_memory *memory)
+/** The first fact that speaks against a shared arena; NULL: none does. */
+static MP_NOINLINE const char *who_keeps_data(const model_obj_t *self,
+                                              const struct ethosu_model_memory *memory)
 {
-    if (who_keeps_data(memory) == NULL) {
-        return;
+    struct pins *next = pin_next(NULL);
+    const model_obj_t *other;
+    while ((other = next_in(&next, self, memory->arena, memory->arena_size)) != NULL) {
+        if (memory->keeps_data) {
+            return "this model";
+        }
+        if (other->keeps_data) {
+            return "that model";
+        }
     }
-    gc_collect(); // the program may have lost the other model
-    const char *who = who_keeps_data(memory);
+    return NULL;
+}
+
+/** Does the job of a handle, which wait() has not ended yet, use memory? */
+static bool job_uses(const npu_obj_t *handle, const void *start, size_t size)
+{
+    const struct ethosu_ext_program *program = &handle->program;
+    for (size_t i = 0; i < program->count; i++) {
+        const struct ethosu_ext_base *base = &program->base[i];
+        if (overlap((uintptr_t)base->cpu, base->size, (uintptr_t)start, size)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** The NPU of what works in memory: another model that runs or is being loaded, or a handle. */
+static struct ethosu_driver *find_worker(const model_obj_t *self, const void *start, size_t size)
+{
+    struct pins *next = pin_next(NULL);
+    const model_obj_t *other;
+    while ((other = next_in(&next, self, start, size)) != NULL) {
+        if (other->model == NULL || model_is_busy(other)) {
+            return other->npu;
+        }
+    }
+    for (struct pins *pins = pin_next(NULL); pins != NULL; pins = pin_next(pins)) {
+        const npu_obj_t *handle = (void *)((uint8_t *)pins - offsetof(npu_obj_t, pins));
+        if (pins->lose == NULL && job_uses(handle, start, size)) {
+            return handle->npu;
+        }
+    }
+    return NULL;
+}
+
+MP_NOINLINE void model_check_arena(const model_obj_t *self, const void *start, size_t size)
+{
+    struct ethosu_driver *npu = find_worker(self, start, size);
+    if (npu != NULL) {
+        job_stop_late(npu);
+        gc_collect(); // the program may have lost the other model
+        npu = find_worker(self, start, size);
+    }
+    while (npu != NULL && job_drop_abandoned(npu)) {
+        npu = find_worker(self, start, size);
+    }
+    if (npu != NULL) {
+        binding_raise_os_error(MP_EBUSY,
+                               "arena at 0x%x is in use: another model runs or is being loaded "
+                               "there, or a job of NPU %u uses it; wait for it, or cancel() it",
+                               (unsigned)(uintptr_t)start, (unsigned)npus_index(npu));
+    }
+}
+
+/** Refuse to share an arena that is in use, or that holds data between inferences. Raises. */
+static void check_shared(const model_obj_t *self, const struct ethosu_model_memory *memory)
+{
+    const char *who = who_keeps_data(self, memory);
+    if (who != NULL) {
+        gc_collect(); // the program may have lost the other model
+        who = who_keeps_data(self, memory);
+    }
     if (who != NULL) {
         mp_raise_msg_varg(&mp_type_ValueError,
                           MP_ERROR_TEXT("arena at 0x%x overlaps the arena of a loaded model, and "
                                         "%s keeps data there between inferences"),
                           (unsigned)(uintptr_t)memory->arena, who);
+    }
+    model_check_arena(self, memory->arena, memory->arena_size);
+}
+
+/** From now on, whichever of these models starts looks whether another one is at work. */
+static void note_shared(model_obj_t *self)
+{
+    struct pins *next = pin_next(NULL);
+    model_obj_t *other;
+    while ((other = next_in(&next, self, self->arena, model_arena_size(self))) != NULL) {
+        other->shares = self->shares = true;
     }
 }
 
@@ -71,24 +149,24 @@ static void check_shared(const struct ethosu_model_memory *memory)
 static bool may_share(const model_obj_t *self, const model_obj_t *other,
                       const struct ethosu_model_memory *memory)
 {
-    uintptr_t end = (uintptr_t)other->block[MODEL_ARENA] + other->arena_span;
     return self->npu == other->npu && !memory->keeps_data && !other->keeps_data &&
-           memory->arena_size <= end - (uintptr_t)other->arena;
+           memory->arena_size <= model_arena_size(other);
 }
 
 /** Memory for the arena: another method's, the caller's buffer, or a new block. Raises. */
 static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_memory *memory)
 {
     memory->arena_size = binding_align(memory->arena_size);
+    bool given = arena != mp_const_none;
     struct block block;
     if (mp_obj_is_type(arena, &binding_model_type)) {
         const model_obj_t *other = MP_OBJ_TO_PTR(arena);
         block = (struct block){other->block[MODEL_ARENA], (void *)(uintptr_t)other->arena, 0};
-        arena = mp_const_none;
-        if (!may_share(self, other, memory)) {
+        given = may_share(self, other, memory);
+        if (!given) {
             block = binding_allocate(memory->arena_size, "the arena");
         }
-    } else if (arena == mp_const_none) {
+    } else if (!given) {
         block = binding_allocate(memory->arena_size, "the arena");
     } else {
         mp_buffer_info_t given;
@@ -103,14 +181,17 @@ static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_mem
         }
     }
     memory->arena = block.data;
-    if (arena != mp_const_none) {
-        check_shared(memory);
+    if (given) {
+        check_shared(self, memory);
     }
     self->block[MODEL_ARENA] = block.start;
     self->arena_span =
         (uint32_t)((uint8_t *)block.data - (uint8_t *)block.start + memory->arena_size);
     self->arena = block.data;
     self->keeps_data = memory->keeps_data;
+    if (given) {
+        note_shared(self);
+    }
 }
 
 /**

@@ -40,9 +40,22 @@ static MP_NOINLINE model_obj_t *end_abandoned(model_obj_t *self)
     return self;
 }
 
+/** A model that shares its arena, which it is about to write. Raises. */
+static MP_NOINLINE model_obj_t *check_shared(model_obj_t *self)
+{
+    if (model_is_busy(self)) {
+        end_abandoned(self);
+    }
+    model_check_arena(self, self->arena, model_arena_size(self));
+    return self;
+}
+
 model_obj_t *model_idle(mp_obj_t self_in)
 {
     model_obj_t *self = model_open(self_in);
+    if (self->shares) {
+        return check_shared(self);
+    }
     return model_is_busy(self) ? end_abandoned(self) : self;
 }
 
@@ -60,8 +73,8 @@ static MP_DEFINE_CONST_FUN_OBJ_1(model_reset_obj, model_reset);
 static mp_obj_t model_deinit(mp_obj_t self_in)
 {
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
-    if (self->model != NULL) {
-        model_idle(self_in);
+    if (self->model != NULL && model_is_busy(self)) {
+        end_abandoned(self);
     }
     pin_remove(&self->pins);
     self->model = NULL;

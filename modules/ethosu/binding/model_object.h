@@ -35,13 +35,23 @@ typedef struct model_obj {
     bool real;                 /**< predict() returns real values */
     bool verify;               /**< it was loaded with verify=True */
     bool one_call;             /**< an inference is one NPU call and nothing else */
+    bool shares;               /**< another model was loaded into memory of its arena */
 } model_obj_t;
 
 /** The model; raises ValueError after deinit(). */
 model_obj_t *model_open(mp_obj_t self_in);
 
-/** The model; raises after deinit(), or when one of its inferences is under way. */
+/**
+ * The model, whose arena may be written; raises after deinit(), when one of its inferences is under
+ * way, or when another model is at work in the same arena.
+ */
 model_obj_t *model_idle(mp_obj_t self_in);
+
+/**
+ * Raise OSError(EBUSY) when memory, for the arena of this model, is in use: by the inference or the
+ * load of another model, or by a job of a handle.
+ */
+void model_check_arena(const model_obj_t *self, const void *start, size_t size);
 
 /** The class's constructor: Model(source, *, npu=None, ...). Raises. */
 mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
@@ -49,6 +59,12 @@ mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
 
 /** Load another method of a program, in the same arena if it may lie there. Raises. */
 mp_obj_t model_new_method(model_obj_t *self, const char *method);
+
+/** Bytes of a model's arena. */
+static inline size_t model_arena_size(const model_obj_t *self)
+{
+    return (uintptr_t)self->block[MODEL_ARENA] + self->arena_span - (uintptr_t)self->arena;
+}
 
 /** Is an inference of this model under way? */
 static inline bool model_is_busy(const model_obj_t *self)

@@ -48,11 +48,8 @@ static mp_obj_t ethosu_buffer(mp_obj_t size_in)
         binding_raise_os_error(MP_EFAULT, "Python's heap is in memory that the NPU can't use");
     }
     memset(block.data, 0, block.size);
-    mp_obj_array_t *view = m_new_obj(mp_obj_array_t);
-    mp_obj_memoryview_init(view, BYTEARRAY_TYPECODE | MP_OBJ_ARRAY_TYPECODE_FLAG_RW,
-                           (size_t)((uint8_t *)block.data - (uint8_t *)block.start), (size_t)size,
-                           block.start);
-    return MP_OBJ_FROM_PTR(view);
+    return binding_view(block.data, block.start, BYTEARRAY_TYPECODE | MP_OBJ_ARRAY_TYPECODE_FLAG_RW,
+                        (size_t)size);
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(ethosu_buffer_obj, ethosu_buffer);
 

@@ -202,7 +202,8 @@ static bool finish(npu_obj_t *self, mp_int_t timeout)
     }
     binding_raise_pending();
     if (result < 0) {
-        if (cancelled && fault.code == ETHOSU_EXT_E_NOT_STARTED) {
+        if (fault.code == ETHOSU_EXT_E_CANCELLED ||
+            (cancelled && fault.code == ETHOSU_EXT_E_NOT_STARTED)) {
             binding_raise_cancelled();
         }
         if (timeout < 0 && ethosu_ext_errno(fault.code) == ETHOSU_EXT_ETIMEDOUT) {

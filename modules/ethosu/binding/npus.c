@@ -161,6 +161,11 @@ static int reserve_or_wait(struct ethosu_driver *npu, uint64_t timeout)
 
 void npus_reserve(struct ethosu_driver *npu, uint64_t timeout)
 {
+    if (job_of(npu)->wait != JOB_NO_WAIT) {
+        // That code is below this callback on the stack: it leaves when the callback has returned.
+        binding_raise_os_error(MP_EBUSY, "other code waits for this NPU: reserve it after the "
+                                         "callback has returned");
+    }
     int error = ethosu_ext_reserve_this(npu, 0);
     if (error == 0) {
         return;

@@ -62,7 +62,7 @@ _Noreturn void binding_raise_inference(const struct ethosu_model *model, int sta
     if (status == ETHOSU_MODEL_BAD_VALUE) {
         mp_raise_ValueError(MP_ERROR_TEXT("an operator got an index outside of its tensor"));
     }
-    if (fault->code == ETHOSU_EXT_E_NOT_STARTED) {
+    if (fault->code == ETHOSU_EXT_E_NOT_STARTED || fault->code == ETHOSU_EXT_E_CANCELLED) {
         binding_raise_cancelled(); // a callback cancelled it
     }
     uint32_t length;

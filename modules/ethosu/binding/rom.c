@@ -9,6 +9,7 @@
 #include "pin.h"
 #include "py/mperrno.h"
 #include "py/runtime.h"
+#include "raise.h"
 
 #if MICROPY_VFS_ROM_IOCTL
 
@@ -33,7 +34,9 @@ mp_obj_t __wrap_mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
                   command == MP_VFS_ROM_IOCTL_WRITE_COMPLETE;
     if (writes && n_args > 1) {
         if (npus_are_busy()) {
-            return MP_OBJ_NEW_SMALL_INT(-MP_EBUSY);
+            // mpremote ignores what a write returns
+            binding_raise_os_error(MP_EBUSY, "an NPU is working: the ROM file system can be "
+                                             "written when its inference has ended");
         }
         end_models(args[1]);
     }

@@ -29,7 +29,7 @@ static void read_file(mp_obj_t file, struct source *source)
     size_t size = (size_t)seek(file, 0, MP_SEEK_END);
     seek(file, 0, MP_SEEK_SET);
     // The collector's blocks are aligned to 16 bytes, as the NPU wants it.
-    uint8_t *data = m_new(uint8_t, size + 1);
+    uint8_t *data = m_new(uint8_t, MAX(size, 1));
     int error;
     mp_uint_t got = mp_stream_rw(file, data, size, &error, MP_STREAM_RW_READ);
     if (error != 0) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "block.h"
 #include "doc.h"
 #include "info.h"
 #include "py/objarray.h"
@@ -36,21 +37,17 @@ mp_obj_t tensor_view(const model_obj_t *self, const void *data, uint32_t size, u
 {
     size_t width = MAX(ethosu_model_type_size(type), 1);
     size_t typecode = (size_t)values_typecode(type);
-    // The collector knows the start of a block only, so the view begins there.
     uintptr_t block = (uintptr_t)self->block[MODEL_ARENA];
     if ((uintptr_t)data - block < self->arena_span) {
         typecode |= MP_OBJ_ARRAY_TYPECODE_FLAG_RW;
     } else {
         block = (uintptr_t)self->block[MODEL_FILE];
     }
-    size_t offset = (uintptr_t)data - block;
-    if (offset % width != 0) {
+    if ((uintptr_t)data % width != 0) {
         typecode = (typecode & MP_OBJ_ARRAY_TYPECODE_FLAG_RW) | 'B';
         width = 1;
     }
-    mp_obj_array_t *view = m_new_obj(mp_obj_array_t);
-    mp_obj_memoryview_init(view, typecode, offset / width, size / width, (void *)block);
-    return MP_OBJ_FROM_PTR(view);
+    return binding_view(data, (const void *)block, typecode, size / width);
 }
 
 mp_obj_t tensor_new(mp_obj_t model, uint32_t index)

@@ -28,6 +28,8 @@ _SLACK = 64
 # Of an entry of os.ilistdir(): a folder.
 _FOLDER = 0x4000
 
+_CLOSED = "this model was closed by deinit()"
+
 _npus = {}
 # The guard that stops all NPUs at a soft reset; a handle has one of its own.
 _guards = []
@@ -286,6 +288,9 @@ class Tensor:
             model._memory, index
         )
 
+    def __getattr__(self, name):
+        raise AttributeError(name) if self._model._memory else ValueError(_CLOSED)
+
     def quantize(self, numbers, into=None):
         """Write real numbers as raw values to the tensor, or into a buffer of yours."""
         _quantize(self._model._memory, self.index, numbers, self.data if into is None else into)
@@ -350,6 +355,8 @@ class Model(_Job):
 
     def __getattr__(self, name):
         """`input_shape` and its like: one entry for each input (or output)."""
+        if name in ("inputs", "outputs", "ram"):
+            raise ValueError(_CLOSED)
         end, _, what = name.partition("_")
         tensors = {"input": self.inputs, "output": self.outputs}.get(end)
         if tensors is None or what not in ("shape", "dtype", "scale", "zero_point"):
@@ -365,6 +372,7 @@ class Model(_Job):
 
     def run_into(self, inputs=None, outputs=None):
         """Run once. None: the tensors stay in the arena, nothing is copied."""
+        outputs = _sequence(outputs)
         ticket = [0, self._timeout_ms, self]
         try:
             ended = self._begin(inputs, outputs, ticket)
@@ -385,6 +393,7 @@ class Model(_Job):
         return self._begin(inputs, outputs, [0, self._timeout_ms, self])
 
     def _begin(self, inputs, outputs, ticket):
+        inputs, outputs = _sequence(inputs), _sequence(outputs)
         _check_idle(self._memory, self.npu)
         if outputs is not None:
             for tensor, given in _pairs(self.outputs, outputs):
@@ -422,6 +431,8 @@ class Model(_Job):
 
     def cancel(self):
         """Stop an inference that is under way."""
+        if not self._memory:
+            raise ValueError(_CLOSED)
         _stop(self.npu, self, False)
 
     def reset(self):
@@ -457,11 +468,27 @@ class Model(_Job):
         return _model_info(self._memory, self._copied)
 
     def deinit(self):
-        """Stop what runs; the collector frees the memory with the model."""
-        self.cancel()
+        """Free file and arena; views of tensors stay valid. A second call does nothing."""
+        if self._memory:
+            _check_busy(self._memory, self.npu)
+            for t in self.inputs + self.outputs:
+                del t.index, t.name, t.shape, t.dtype, t.scale, t.zero_point, t.axis
+            self._memory = self.inputs = self.outputs = ()  # `del` alone leaves the value to the GC
+            del self.inputs, self.outputs, self.ram
 
     def __exit__(self, *error):
         self.deinit()
+
+
+def _sequence(given):
+    """A list, a tuple or None as it is; a tuple of any other iterable, which is no buffer."""
+    if given is None or isinstance(given, (list, tuple)):
+        return given
+    try:
+        memoryview(given)
+    except TypeError:
+        return tuple(given)
+    raise TypeError(f"a list of buffers expected, [x], found one of type {type(given).__name__}")
 
 
 def _pairs(tensors, given):

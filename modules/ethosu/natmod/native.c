@@ -12,6 +12,7 @@
 #include "info.h"
 #include "error.h"
 #include "ethosu_ext.h"
+#include "ethosu_memory.h"
 #include "ethosu_model.h"
 #include "ethosu_version.h"
 #include "metadata.h"
@@ -37,6 +38,15 @@ static __attribute__((noinline)) void check_stack(unsigned steps)
     (void)room[0]; // used after the call, so that the room is there meanwhile
 }
 
+/**
+ * Can the NPU read the heap, as the variables of a native module are there? Then command streams
+ * are copied to the object, if at all, and not to the arena, which other models may share.
+ */
+static bool npu_reads_heap(void)
+{
+    return ethosu_ext_memory_reaches(native_jobs, 1, ETHOSU_NPU_READS);
+}
+
 static struct ethosu_model_source source_of(mp_obj_t index, mp_obj_t file_in, mp_obj_t verify)
 {
     mp_buffer_info_t file = native_buffer_of(file_in, MP_BUFFER_READ, "model");
@@ -45,6 +55,7 @@ static struct ethosu_model_source source_of(mp_obj_t index, mp_obj_t file_in, mp
         .file_size = file.len,
         .driver = native_npu_of(index),
         .skip_verify = !mp_obj_is_true(verify),
+        .npu_reads_object = npu_reads_heap(),
     };
 }
 
@@ -76,6 +87,7 @@ static mp_obj_t model_load(mp_obj_t index, mp_obj_t verify, mp_obj_t memory_in)
     if (object.len < 2 * NATIVE_ALIGNMENT || arena.len < NATIVE_ALIGNMENT) {
         native_raise_value_error("arena is too small");
     }
+    native_job_check_memory(NULL, arena.buf, arena.len);
     struct native_model *record = native_record_of(items[0]);
     record->arena = arena;
     record->file = native_buffer_of(items[2], MP_BUFFER_READ, "model");
@@ -109,10 +121,16 @@ static mp_obj_t new_view(mp_obj_t owner, const struct ethosu_model_buffer *tenso
     uint8_t *block = mp_obj_get_type(owner) == memoryview
                          ? ((mp_obj_array_t *)MP_OBJ_TO_PTR(owner))->items
                          : native_buffer_of(owner, MP_BUFFER_WRITE, "arena").buf;
+    size_t offset = (size_t)((uint8_t *)tensor->data - block) / width;
+    const size_t most = ((size_t)1 << MP_OBJ_ARRAY_FREE_SIZE_BITS) - 1;
+    if (offset > most) {
+        native_raise_value_error("arena is a slice that begins too far behind its buffer's start "
+                                 "for a memoryview: 16777215 elements at most");
+    }
     mp_obj_array_t *view = m_malloc(sizeof *view);
     view->base.type = memoryview;
     view->typecode = (uint8_t)(values_typecode(tensor->type) | MP_OBJ_ARRAY_TYPECODE_FLAG_RW);
-    view->free = ((uint8_t *)tensor->data - block) / width; // of a view: its offset
+    view->free = offset; // of a view
     view->len = tensor->size / width;
     view->items = block;
     return MP_OBJ_FROM_PTR(view);

@@ -119,6 +119,9 @@ struct ethosu_model *native_model_of(mp_obj_t memory)
     size_t count;
     mp_obj_t *items;
     mp_obj_get_array(memory, &count, &items);
+    if (count == 0) {
+        native_raise_value_error("this model was closed by deinit()");
+    }
     const struct native_model *record = native_record_of(items[0]);
     if (!native_is_there(items[1], &record->arena)) {
         native_raise_value_error("arena was resized after the model was loaded into it");

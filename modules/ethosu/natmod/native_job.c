@@ -33,15 +33,16 @@ static bool is_begun(const struct native_job *job)
     return job->ticket != 0;
 }
 
-/** A job has begun: for an owner, the ticket behind it. */
+/** A job has begun: for an owner, the ticket behind it. record: NULL for a payload. */
 static void note(struct native_job *job, const mp_obj_t *owner_and_ticket,
-                 struct ethosu_model *model, bool reserved)
+                 const struct native_model *record, bool reserved)
 {
     *job = (struct native_job){
         .pinned = owner_and_ticket[1],
         .owner = identity(owner_and_ticket[0]),
         .ticket = identity(owner_and_ticket[1]),
-        .model = model,
+        .model = record == NULL ? NULL : record->model,
+        .arena = record == NULL ? NULL : &record->arena,
         .reserved = reserved,
     };
 }
@@ -234,10 +235,66 @@ static void check_idle(const struct native_job *job, const struct ethosu_model *
     }
 }
 
+static bool overlaps(uintptr_t base, size_t base_size, uintptr_t start, size_t size)
+{
+    return base < start + size && start < base + base_size;
+}
+
+/**
+ * Does a job that was not ended yet use these bytes? What a payload that was unpinned is done with
+ * may be another object's.
+ */
+static bool job_uses(const struct native_job *job, uintptr_t start, size_t size)
+{
+    if (job->model != NULL) {
+        return overlaps((uintptr_t)job->arena->buf, job->arena->len, start, size);
+    }
+    const struct ethosu_ext_program *program =
+        job->pinned == MP_OBJ_NULL ? NULL : ethosu_ext_last_program(npu_of(job));
+    for (unsigned i = 0; program != NULL && i < program->count; i++) {
+        if (overlaps((uintptr_t)program->base[i].cpu, program->base[i].size, start, size)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void native_job_check_memory(const struct ethosu_model *model, const void *start, size_t size)
+{
+    for (unsigned i = 0; i < PORT_NPUS; i++) {
+        const struct native_job *job = &native_jobs[i];
+        bool other = is_begun(job) && (model == NULL || job->model != model);
+        if (other && job_uses(job, (uintptr_t)start, size)) {
+            raise_busy("arena is in use: another model runs there, or a payload uses it; wait for "
+                       "it, or cancel() it");
+        }
+    }
+}
+
+/** The record of a model's memory: see native_model_of(). */
+static const struct native_model *record_in(mp_obj_t memory)
+{
+    size_t count;
+    mp_obj_t *items;
+    mp_obj_get_array(memory, &count, &items);
+    return native_record_of(items[0]);
+}
+
+/** _check_busy(memory, index): before the model is closed */
+static mp_obj_t job_check_busy(mp_obj_t memory, mp_obj_t index)
+{
+    check_idle(job_of(index), native_model_of(memory));
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_2(job_check_busy_obj, job_check_busy);
+
 /** _check_idle(memory, index): before inputs are written */
 static mp_obj_t job_check_idle(mp_obj_t memory, mp_obj_t index)
 {
-    check_idle(job_of(index), native_model_of(memory));
+    const struct ethosu_model *model = native_model_of(memory);
+    check_idle(job_of(index), model);
+    const mp_buffer_info_t *arena = &record_in(memory)->arena;
+    native_job_check_memory(model, arena->buf, arena->len);
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(job_check_idle_obj, job_check_idle);
@@ -281,7 +338,7 @@ static mp_obj_t job_begin(size_t n_args, const mp_obj_t *args)
     } else if (ethosu_ext_reserve_this(npu, 0) != 0) {
         return mp_const_none;
     }
-    note(job, args, model, !has_handle);
+    note(job, args, record_in(args[2]), !has_handle);
     return progress(job, ethosu_model_start(model, npu), mp_const_none);
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(job_begin_obj, 5, 5, job_begin);
@@ -321,6 +378,7 @@ void native_job_store(void)
     mp_store_global(MP_QSTR__invoke, MP_OBJ_FROM_PTR(&job_invoke_obj));
     mp_store_global(MP_QSTR__ticket, MP_OBJ_FROM_PTR(&job_ticket_obj));
     mp_store_global(MP_QSTR__finish, MP_OBJ_FROM_PTR(&job_finish_obj));
+    mp_store_global(MP_QSTR__check_busy, MP_OBJ_FROM_PTR(&job_check_busy_obj));
     mp_store_global(MP_QSTR__check_idle, MP_OBJ_FROM_PTR(&job_check_idle_obj));
     mp_store_global(MP_QSTR__begin, MP_OBJ_FROM_PTR(&job_begin_obj));
     mp_store_global(MP_QSTR__resume, MP_OBJ_FROM_PTR(&job_resume_obj));

@@ -18,8 +18,9 @@ struct native_job {
     uintptr_t ticket;           /**< which one that is; not traced, as `owner` */
     uintptr_t owner;            /**< which Model or NPU began it */
     struct ethosu_model *model; /**< NULL: a payload */
-    bool reserved;              /**< the NPU was reserved for this job alone */
-    bool cancelled;             /**< a payload was cancelled, and wait() has not said so yet */
+    const mp_buffer_info_t *arena; /**< of the model, as it was when that was loaded */
+    bool reserved;                 /**< the NPU was reserved for this job alone */
+    bool cancelled;                /**< a payload was cancelled, and wait() has not said so yet */
 };
 
 /** By index. The collector traces the variables of a native module. */
@@ -27,6 +28,12 @@ extern struct native_job native_jobs[PORT_NPUS];
 
 /** Stop the job under way, if any, and free its NPU and memory. Returns 0 or why it failed. */
 int native_job_stop(struct native_job *job);
+
+/**
+ * Raise OSError(EBUSY) when memory is in use by a job: of another model than this one, which may be
+ * NULL, or of a payload.
+ */
+void native_job_check_memory(const struct ethosu_model *model, const void *start, size_t size);
 
 /** Free the memory of a payload that has ended, and with it the handle, if the program lost it. */
 void native_job_unpin(struct native_job *job);

@@ -107,7 +107,7 @@ static mp_obj_t npu_open(mp_obj_t index_in, mp_obj_t address, mp_obj_t flags_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(npu_open_obj, npu_open);
 
-/** _is_running(index): polls the NPU's interrupt. */
+/** _is_running(index). Polls the interrupt. */
 static mp_obj_t npu_running(mp_obj_t index)
 {
     struct ethosu_driver *npu = native_npu_of(index);

@@ -181,7 +181,9 @@ int ethosu_model_measure(const struct ethosu_model_source *source,
     TRY(build_model(&builder, source));
     size_t mask = (source->npu_reads_object ? ETHOSU_MODEL_ALIGNMENT : 8) - 1;
     size_t front = sizeof counts + builder.object.low;
-    memory->object_size = ((front + mask) & ~mask) + ((builder.object.high + mask) & ~mask);
+    size_t kept = ((front + mask) & ~mask) + ((builder.object.high + mask) & ~mask);
+    size_t borrowed = (sizeof counts + builder.object.unused + mask) & ~mask;
+    memory->object_size = kept > borrowed ? kept : borrowed;
     memory->arena_size = ethosu_ext_memory_align(counts.arena_size);
     memory->keeps_data = builder.filled != 0 || counts.init != NULL || counts.prologue != 0 ||
                          counts.copied_bytes != 0;

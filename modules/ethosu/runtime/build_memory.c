@@ -7,18 +7,33 @@
 
 #include <string.h>
 
-/** Take bytes of the object; while measuring there are always enough. */
-static int take_object(struct builder *builder, size_t size, size_t *used)
+/** Check that the object has so many bytes left; while measuring there are always enough. */
+static int check_object(struct builder *builder, size_t size)
 {
     const struct object_memory *object = &builder->object;
     bool room = builder->loading ? size <= object->size - object->low - object->high
                                  : checked_range(object->low + object->high, size, INT32_MAX);
-    if (!room) {
-        return error_set(builder->error, ETHOSU_MODEL_NO_MEMORY,
-                         "model object: %u bytes given, more are needed: measure the model again",
-                         (unsigned)object->size);
-    }
+    return room ? ETHOSU_MODEL_OK
+                : error_set(builder->error, ETHOSU_MODEL_NO_MEMORY,
+                            "model object: %u bytes given, more are needed: measure the model "
+                            "again",
+                            (unsigned)object->size);
+}
+
+/** Take bytes of the object. */
+static int take_object(struct builder *builder, size_t size, size_t *used)
+{
+    TRY(check_object(builder, size));
     *used += size;
+    return ETHOSU_MODEL_OK;
+}
+
+int build_object_unused(struct builder *builder, size_t size, void **memory)
+{
+    struct object_memory *object = &builder->object;
+    TRY(check_object(builder, size));
+    *memory = builder->loading ? object->start + object->low : NULL;
+    object->unused = object->low + object->high + size;
     return ETHOSU_MODEL_OK;
 }
 

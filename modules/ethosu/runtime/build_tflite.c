@@ -222,8 +222,8 @@ static int build_stages(struct builder *builder, const struct ethosu_model_sourc
     TRY(build_io(builder));
     TRY(build_tensors(builder));
     TRY(plan_open(builder));
-    TRY(build_graphs(builder));
-    return plan_check_overlaps(builder);
+    TRY(plan_check_overlaps(builder));
+    return build_graphs(builder);
 }
 
 static int build(struct builder *builder, const struct ethosu_model_source *source)

@@ -55,6 +55,7 @@ struct object_memory {
     uint8_t *start; /**< NULL while measuring */
     size_t low;     /**< bytes in use at the start */
     size_t high;    /**< bytes in use at the end */
+    size_t unused;  /**< bytes in use when build_object_unused() was called, and those it lent */
     size_t size;
 };
 
@@ -124,9 +125,9 @@ struct builder {
     struct program_builder *program; /**< of an ExecuTorch program, see executorch/ */
 
     uint32_t planned_arena; /**< bytes of the main graph's tensors and planned scratch */
-    uint32_t kernel_count;  /**< operators that a kernel of kernels/ computes */
     struct ethosu_model_kernel *kernels; /**< for ethosu_model_kernels(), else NULL */
     uint32_t kernel_room;                /**< entries of `kernels` */
+    uint32_t kernel_count;               /**< entries that are filled */
     // All before this member is 0 at first.
     struct tflite file;
     struct tflite_subgraph graph; /**< the current one */
@@ -255,6 +256,12 @@ int build_object_front(struct builder *builder, size_t size, void **memory);
 
 /** Reserve bytes at the end of the object, aligned to 8; *memory is NULL while measuring. */
 int build_object_back(struct builder *builder, size_t size, void **memory);
+
+/**
+ * Borrow bytes of the object that are still unused, until the next ones are reserved. *memory is
+ * NULL while measuring.
+ */
+int build_object_unused(struct builder *builder, size_t size, void **memory);
 
 /** Refuse the current operator: "operator 3 (NAME) of subgraph 0: why". */
 int build_refuse(struct builder *builder, int status, const char *why);

@@ -7,13 +7,16 @@
  * copies, CPU operators. An inference runs these steps. The runtime allocates
  * nothing: a model is loaded, in one pass, into two blocks of the caller's memory.
  *
- *     struct ethosu_model_source source = {file, file_size, driver};
+ *     ethosu_init(&npu, registers, NULL, 0, 1, 1);    // 0, or ethosu_ext_last_error(&npu)
+ *     // its interrupt calls ethosu_irq_handler(&npu)
+ *     struct ethosu_driver *driver = ethosu_ext_reserve(NULL, 1000, &fault);
+ *     struct ethosu_model_source source = {.file = file, .file_size = file_size, .driver = driver};
  *     struct ethosu_model_memory memory = {object, sizeof object, arena, sizeof arena};
- *     ethosu_model_load(&source, &memory, &model, &error);
+ *     int status = ethosu_model_load(&source, &memory, &model, &error); // 0, or error.text
  *     memcpy(ethosu_model_inputs(model)[0].data, ...);
- *     ethosu_model_invoke(model, driver);
+ *     status = ethosu_model_invoke(model, driver);    // 0, or ethosu_model_explain()
  *
- * ethosu_model_measure() tells how much memory a model needs.
+ * example/main.c is a whole program. ethosu_model_measure() tells how much memory a model needs.
  *
  * The file must not move while the model is used. If it changes, results are wrong; with
  * source.file_may_change nothing outside of the model's memory is accessed even then: sizes and
@@ -27,6 +30,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ethosu_driver;
 
@@ -294,9 +301,18 @@ void ethosu_model_reset(struct ethosu_model *model);
  *
  * @param driver  NULL: only a model without NPU operators can run
  * @return        ETHOSU_MODEL_OK, _BUSY, _STOPPED, _BAD_VALUE, _NO_NPU, or _NPU_FAILED:
- *                ethosu_ext_last_error(driver) says why
+ *                ethosu_model_explain() says why
  */
 int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver);
+
+/**
+ * One sentence about a status of ethosu_model_invoke(), _start() or _resume(). To be called before
+ * the driver is used for something else.
+ *
+ * @return  the status
+ */
+int ethosu_model_explain(const struct ethosu_model *model, int status,
+                         struct ethosu_model_error *error);
 
 /**
  * Begin an inference: run the steps until the NPU has to be waited for.
@@ -334,5 +350,9 @@ const char *ethosu_model_type_name(uint32_t type);
 
 /** Bytes per element; 0 for types without a fixed size. */
 uint32_t ethosu_model_type_size(uint32_t type);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

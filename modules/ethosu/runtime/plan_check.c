@@ -348,21 +348,35 @@ static int set_live(struct builder *builder, struct live_memory *live,
     return ETHOSU_MODEL_OK;
 }
 
-/** Reserve memory for the table: in the arena, where so far only copies of constants are. */
-static int reserve_table(struct builder *builder, struct live_memory *live)
+/** Does a CPU kernel compute one of the operators? */
+static int find_kernels(struct builder *builder, bool *found)
+{
+    const struct tflite_operator_call *call;
+    *found = false;
+    for (uint32_t i = 0; i < builder->graph.operators.count && !*found; i++) {
+        TRY(build_work(builder, 1));
+        TRY(build_get_operator(builder, i, &call));
+        *found = !call->npu && kernel_find(call) != NULL;
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/**
+ * Find memory for the table. It decides which addresses the CPU writes, so it is in the object,
+ * which no NPU writes, and not in the arena, where another inference may be running.
+ */
+static int open_table(struct builder *builder, struct live_memory *live)
 {
     uint32_t count = builder->graph.tensors.count;
-    uint32_t offset = 0;
     uint32_t size;
+    void *table;
     if (!checked_mul(count, (uint32_t)LIVE_MEMORY_SIZE, &size)) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE, "%u tensors are too many",
                          (unsigned)count);
     }
-    if (size > builder->planned_arena) {
-        TRY(build_reserve(builder, size, &offset));
-    }
-    if (builder->loading) {
-        live_memory_open(live, build_address(builder, offset), count);
+    TRY(build_object_unused(builder, size, &table));
+    if (table != NULL) {
+        live_memory_open(live, table, count);
     }
     return ETHOSU_MODEL_OK;
 }
@@ -370,14 +384,15 @@ static int reserve_table(struct builder *builder, struct live_memory *live)
 int plan_check_overlaps(struct builder *builder)
 {
     struct live_memory live;
-    if (builder->kernel_count == 0) {
+    bool kernels;
+    TRY(find_kernels(builder, &kernels));
+    if (!kernels) {
         return ETHOSU_MODEL_OK; // Vela's own plan for its own operators
     }
-    TRY(reserve_table(builder, &live));
+    TRY(open_table(builder, &live));
     if (!builder->loading) {
         return ETHOSU_MODEL_OK;
     }
-    TRY(build_enter_graph(builder, 0));
     TRY(find_lifetimes(builder, &live));
     TRY(live_memory_sort(builder, &live));
     TRY(set_live(builder, &live, keeps_state));

@@ -106,8 +106,12 @@ int step_npu_end(struct ethosu_model *model, const struct step *step)
 
 void stop_npu(struct ethosu_model *model)
 {
-    if (model->first_call != NULL && model->driver != NULL) {
-        ethosu_ext_cancel(model->driver);
+    if (model->first_call == NULL || model->driver == NULL) {
+        return;
+    }
+    const struct ethosu_ext_program *program = ethosu_ext_last_program(model->driver);
+    if (ethosu_ext_cancel(model->driver) == ETHOSU_EXT_E_BUSY) { // another thread stops it
+        (void)ethosu_ext_wait_program(model->driver, program, ETHOSU_SEMAPHORE_WAIT_FOREVER);
     }
 }
 
@@ -183,10 +187,22 @@ int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver)
     return status == ETHOSU_MODEL_PENDING ? status : run_steps(model, step, status);
 }
 
+/** The program that the NPU has, or had: that of the last step that started it. */
+static const struct ethosu_ext_program *started_program(const struct ethosu_model *model)
+{
+    const struct step *step = model->next;
+    while (!is_npu_step(step)) { // a step that waits for the NPU comes after one that starts it
+        step--;
+    }
+    return &step->npu->program;
+}
+
 /** Continue an inference that waits for the NPU. */
 static int continue_inference(struct ethosu_model *model, bool block)
 {
-    int waited = ethosu_wait(model->driver, block);
+    struct ethosu_driver *driver = model->driver;
+    int waited =
+        ethosu_ext_wait_program(driver, started_program(model), block ? driver->timeout : 0);
     if (waited > 0) {
         return ETHOSU_MODEL_PENDING;
     }

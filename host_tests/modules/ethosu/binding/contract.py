@@ -104,6 +104,38 @@ def takes(function, name):
 """
 
 
+# What both modules answer alike: the value, or the type of the exception and its errno. On the
+# board are a model `m`, its input `x`, and `k`, which a `with` or deinit() has closed, with its
+# tensor `t`.
+CLOSED = """
+with ethosu.Model(path) as k: t = k.inputs[0]
+k.deinit()
+def answer(code):
+    try: return eval(code)
+    except OSError as error: return error.errno
+    except Exception as error: return type(error).__name__
+"""
+ALIKE = (
+    *("bytes(m.predict(iter([x]))[0])", "bytes(m.predict(each for each in [x])[0])"),
+    *("m.run_into(iter([x]), iter([y]))", "bytes(y)", "m.run_into((x,), (y,))"),
+    *("m.predict([])", "m.predict([x, x])", "m.predict(x[:5])", "m.predict([x[:5]])"),
+    *("m.predict(5)", "m.predict([None])", "m.predict([[1, 2]])"),
+    *("m.run_into([x], [bytes(len(y))])",),
+    *("m.run_into(None, iter([]))", "m.run_into([x], [x])", "m.missing", "t.missing"),
+    *("k.predict([x])", "k.run_into([x])", "asyncio.run(k.run([x]))", "k.reset()", "k.cancel()"),
+    *("k.info()", "k.inputs", "k.outputs", "k.input_shape", "k.output_scale", "k.ram", "k.labels"),
+    *("k.metadata()", "k.metadata('x')", "k.selftest()", "k.deinit()", "k.npu", "k.len > 0"),
+    *("t.name", "t.shape", "t.dtype", "t.scale", "t.zero_point", "t.axis", "t.index"),
+    *("len(t.data)", "t.quantize([0] * len(x))", "t.dequantize()", "k.__enter__().deinit()"),
+)
+
+
+def answers(board, path: str) -> dict[str, object]:
+    """What a board's module `ethosu` answers to ALIKE; the model is also in the file `path`."""
+    board.exec(f"import asyncio\npath = {path!r}\ny = bytearray(len(golden))\n{CLOSED}")
+    return {code: board.eval(f"answer({code!r})") for code in ALIKE}
+
+
 def broken(board, tree: ast.Module) -> set[str]:
     """Entries of the stub that the board's module `ethosu` does not keep.
 

@@ -206,8 +206,8 @@ payload = __import__('struct').pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFF
         "asyncio.run(m.run([x]))",
         "asyncio.run(other.run([x]))",
         "asyncio.new_event_loop()\nasyncio.run(other.run([x]))",
-        "import vfs\ntry: assert vfs.rom_ioctl(3, 0, 1 << 30) == -22\n"
-        "except OSError as error: assert error.errno == 30",
+        "import vfs\ntry: vfs.rom_ioctl(3, 0, 1 << 30)\n"
+        "except OSError as error: assert error.errno in (22, 30)",
     ],
 )
 def test_after_an_event_loop_was_left_the_next_call_works(emulated, call):

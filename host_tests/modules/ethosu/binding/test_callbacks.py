@@ -165,7 +165,8 @@ def long_load(request, board_npu, compiled, many_layers):
         board.exec(
             "import ethosu, gc, machine, micropython, vfs\n"
             "x = bytearray((i * 37) & 255 for i in range(512))\n"
-            "golden = ethosu.Model('/rom/model.tflite').predict([x])[0]\n"
+            "m = ethosu.Model('/rom/model.tflite')\ngolden = m.predict([x])[0]\n"
+            "need = m.info()['arena_size'] + 64\nm = None\n"
             f"image = bytes(vfs.rom_ioctl(2, 0)[:{(len(image) + 3) // 4 * 4}])\n"
             "def write(): vfs.rom_ioctl(3, 0, len(image)), vfs.rom_ioctl(4, 0, 0, image)\n"
             "def go(action):\n"
@@ -189,3 +190,25 @@ def test_what_a_callback_does_during_a_load_is_harmless(request, long_load, acti
         request.getfixturevalue("writable_rom")
     assert raised(long_load, f"go({action!r})").splitlines()[0] == _DURING_A_LOAD[action]
     long_load.exec("try: vfs.mount(vfs.VfsRom(vfs.rom_ioctl(2, 0)), '/rom')\nexcept OSError: pass")
+
+
+def test_a_callback_can_use_no_arena_that_is_being_loaded(long_load):
+    """It is scheduled again and again: at first the arena of the load is not known yet."""
+    long_load.exec(
+        "arena, file = ethosu.buffer(need), open('/rom/model.tflite', 'rb')\n"
+        "other = ethosu.Model(file, arena=arena)\nsaid = []\n"
+        "def errno(action):\n"
+        "    try: action()\n"
+        "    except OSError as error: return error.errno\n"
+        "def again(_):\n"
+        "    if errno(lambda: other.predict([x])):\n"
+        "        said.append(errno(lambda: other.predict([x])))\n"
+        "        said.append(errno(lambda: ethosu.Model(file, arena=arena)))\n"
+        "    elif not loaded: micropython.schedule(again, 0)\n"
+        "def load():\n"
+        "    micropython.schedule(again, 0)\n"
+        "    return ethosu.Model(file, arena=arena)\n"
+        "loaded = None\nloaded = load()"
+    )
+    assert long_load.eval("said") == [16, 16]
+    assert long_load.eval("[k.predict([x])[0] == golden for k in (other, loaded)]") == [True] * 2

@@ -197,3 +197,75 @@ def test_index_outside_of_its_tensor_is_a_value_error(board, board_npu, tmp_path
     assert raised(board, "m.predict([words])") == wrong
     assert raised(board, "asyncio.run(m.run([words]))") == wrong
     assert board.eval("len(m.predict([bytearray(len(bytes(words)))]))") > 0
+
+
+# starve(action, step): call it with ever more free memory, `step` bytes more each time, until it
+# succeeds twice; how often it raised MemoryError. After each call the next inference must be right.
+STARVE = """
+y, floats = bytearray(len(golden)), [0.5] * len(x)
+with ethosu.Model('/model.tflite') as k: file = bytes(open('/model.tflite', 'rb').read())
+payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
+def invoke():
+    with ethosu.reserve() as n: n.invoke(payload, [y])
+def fill():
+    blocks, size = [], gc.mem_free()
+    while size >= 256:  # smaller holes are many, and filling them is slow
+        try: blocks.append(bytearray(size))
+        except MemoryError: size //= 2
+    return blocks
+def once(action, left):
+    room = bytearray(left)
+    blocks = [None] * 64
+    try:
+        blocks = fill()
+        room = None
+        action()
+        return True
+    except MemoryError: return False
+def starve(action, step):
+    failures = successes = left = 0
+    while successes < 2:
+        gc.collect()
+        if once(action, left): successes += 1
+        else: failures += 1
+        left += step
+        gc.collect()
+        if bytes(m.predict([x])[0]) != golden: raise ValueError(left)
+    return failures
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("action", "step", "least"),
+    [
+        ("lambda: ethosu.Model('/model.tflite').predict([x])", 900, 10),
+        ("lambda: ethosu.Model(file).deinit()", 400, 8),
+        ("lambda: m.predict([floats], real=True)", 16, 1),
+        ("lambda: asyncio.run(m.run([x]))", 96, 3),
+        ("invoke", 96, 3),
+    ],
+)
+def test_memory_may_run_out_at_any_allocation(face, action, step, least):
+    face.exec("import asyncio, struct\n" + STARVE)
+    face.exec(f"failures = starve({action}, {step})", timeout=120)
+    assert face.eval("failures") >= least
+
+
+def test_a_locked_heap_refuses_what_allocates_and_nothing_else(face):
+    face.exec(
+        "import micropython\ny = bytearray(len(golden))\nins, outs, said = [x], [y], []\n"
+        "load = lambda: ethosu.Model('/model.tflite')\nrun = lambda: m.predict(ins)\n"
+        "def locked():\n"
+        "    failed = 0\n"
+        "    micropython.heap_lock()\n"
+        "    m.run_into(ins, outs)\n"
+        "    for action in calls:\n"
+        "        try: action()\n"
+        "        except MemoryError: failed += 1\n"
+        "    micropython.heap_unlock()\n"
+        "    return failed\n"
+        "calls = (load, run)\nfailed = locked()"
+    )
+    assert face.eval("(failed, bytes(y) == golden)") == (2, True)
+    assert face.eval("bytes(load().predict([x])[0]) == golden")

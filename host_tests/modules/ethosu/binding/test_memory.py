@@ -113,6 +113,66 @@ def test_two_models_share_an_arena_only_when_neither_keeps_data_there(
     assert memory.eval("bytes(k.predict([x])[0]) == golden")
 
 
+# What another model must not do in an arena while a model runs there.
+_IN_A_BUSY_ARENA = (
+    "ethosu.Model('/model.tflite', arena=given)",
+    "ethosu.Model('/model.tflite', arena=given[need - 96:])",
+    "b.predict([other])",
+    "b.run_into([other])",
+    "b._start([other])",
+    "b.inputs[0].quantize([1] * len(other))",
+)
+
+
+def test_an_arena_in_which_a_model_runs_is_refused(memory):
+    memory.exec(
+        "given = memoryview(ethosu.buffer(2 * need))\nother = bytes(len(x))\n"
+        "a, b = (ethosu.Model('/model.tflite', arena=given) for _ in range(2))\n"
+        "mask()\na._start([x])\nbefore = bytes(given)"
+    )
+    for code in _IN_A_BUSY_ARENA:
+        assert raised(memory, code).startswith("OSError 16 arena at 0x"), code
+    assert memory.eval("bytes(given) == before")
+    memory.exec(
+        "apart = ethosu.Model('/model.tflite', arena=given[need:])\nb.deinit()\nunmask()\n"
+        "while not a._step(): pass\ny, = a._fetch()"
+    )
+    assert memory.eval("bytes(y) == golden")
+    memory.exec("b = ethosu.Model('/model.tflite', arena=given)")
+    assert memory.eval("[bytes(k.predict([x])[0]) == golden for k in (a, b, apart)]") == [True] * 3
+
+
+def test_an_arena_that_a_payload_uses_is_refused(memory):
+    memory.exec(
+        "given = ethosu.buffer(need)\nn = ethosu.reserve()\nmask()\n"
+        "n.invoke_async(payload, [bytes(16), memoryview(given)[need - 64:]])"
+    )
+    load = "ethosu.Model('/model.tflite', arena=given, npu=n)"
+    assert raised(memory, load).startswith("OSError 16 arena at 0x")
+    # wait() makes the CPU's cache forget what the NPU has written: nothing may be written before.
+    memory.exec("unmask()\nwhile not n.done(): pass")
+    assert raised(memory, load).startswith("OSError 16 arena at 0x")
+    memory.exec("n.wait()\nk = " + load)
+    assert memory.eval("bytes(k.predict([x])[0]) == golden")
+    memory.exec("n.release()")
+
+
+def test_an_arena_that_a_lost_loop_left_busy_can_be_had(memory):
+    """After Ctrl-C nothing else would end that inference."""
+    memory.exec(
+        "import asyncio\ngiven = ethosu.buffer(need)\n"
+        "a = ethosu.Model('/model.tflite', arena=given)\n"
+        "async def leave():\n"
+        "    task = asyncio.create_task(a.run([x]))\n"
+        "    await asyncio.sleep_ms(0)\n"
+        "    raise KeyboardInterrupt\n"
+        "mask()\n"
+        "try: asyncio.run(leave())\nexcept KeyboardInterrupt: pass\n"
+        "b = ethosu.Model('/model.tflite', arena=given)\nunmask()"
+    )
+    assert memory.eval("bytes(b.predict([x])[0]) == golden")
+
+
 @pytest.mark.parametrize("owner", _OWNERS)
 def test_a_source_stays_with_its_model(memory, owner):
     given, later = _OWNERS[owner]
@@ -338,10 +398,13 @@ def test_a_model_in_rom_ends_when_the_rom_is_written(rom):
 @pytest.mark.usefixtures("writable_rom")
 def test_no_rom_is_written_while_an_npu_works(rom):
     rom.exec(
-        "mask()\nended = m._start([x])\ndone = write()\nunmask()\n"
-        "while not ended: ended = m._step()\ny = m._fetch()[0]"
+        "mask()\nended = m._start([x])\ndone = []\n"
+        "for request in (3, 0, len(image)), (4, 0, 0, image), (5, 0):\n"
+        "    try: vfs.rom_ioctl(*request)\n"
+        "    except OSError as error: done.append(error.errno)\n"
+        "unmask()\nwhile not ended: ended = m._step()\ny = m._fetch()[0]"
     )
-    assert rom.eval("(done, bytes(y) == golden)") == ((-16, -16), True)
+    assert rom.eval("(done, bytes(y) == golden)") == ([16, 16, 16], True)
     assert rom.eval("write()") == (4, 0)
 
 

@@ -2,6 +2,7 @@
 """TFLite metadata: written here by the numbers of its schema, read by Model.metadata(), .labels."""
 
 import io
+import struct
 import zipfile
 
 import flatbuffers
@@ -15,10 +16,21 @@ ENTRY = "TFLITE_METADATA"
 CALIBRATION = b"1.0,2.0,0.5\n0.9,1.5,-0.25,0.1\n"
 
 
+class Builder(flatbuffers.Builder):
+    """Knows the table of each dict that it has written, by id."""
+
+    def __init__(self):
+        super().__init__()
+        self.tables = {}
+
+
 def encode(value, builder=None):
-    """A dict {field: value} as a flatbuffer's table: of texts, (kind, number), tables, lists."""
+    """A dict {field: value} as a flatbuffer's table: of texts, (kind, number), tables, lists.
+
+    A dict that is named more than once is one table.
+    """
     if builder is None:
-        builder = flatbuffers.Builder()
+        builder = Builder()
         builder.Finish(encode(value, builder), b"M001")
         return bytes(builder.Output())
     if isinstance(value, str):
@@ -34,6 +46,8 @@ def encode(value, builder=None):
         for table in reversed(tables):
             builder.PrependUOffsetTRelative(table)
         return builder.EndVector()
+    if id(value) in builder.tables:
+        return builder.tables[id(value)]
     made = {
         key: each if isinstance(each, tuple) else encode(each, builder)
         for key, each in value.items()
@@ -44,7 +58,8 @@ def encode(value, builder=None):
             getattr(builder, f"Prepend{each[0]}Slot")(key, each[1], 0)
         else:
             builder.PrependUOffsetTRelativeSlot(key, each, 0)
-    return builder.EndObject()
+    builder.tables[id(value)] = builder.EndObject()
+    return builder.tables[id(value)]
 
 
 def zipped(files):
@@ -55,7 +70,7 @@ def zipped(files):
     return data.getvalue()
 
 
-def rich(model: bytes, *, prefixed: bool = False) -> bytes:
+def rich(model: bytes, *, prefixed: bool = False, calibration_rows=CALIBRATION) -> bytes:
     """A model with all that is read, and an archive behind it.
 
     `prefixed`: the archive counts its positions from the model's first byte.
@@ -68,7 +83,7 @@ def rich(model: bytes, *, prefixed: bool = False) -> bytes:
     graph = {2: [{0: "image", 4: [normalization]}], 3: [output]}
     entry = encode({0: "classifier", 1: "of small pictures", 3: [graph], 7: "1.2.0"})
     data = put(model, {ENTRY: entry})
-    packed = {"words.txt": b"cat\ndog\r\nk\xc3\xa4se\n", "scores.txt": CALIBRATION}
+    packed = {"words.txt": b"cat\ndog\r\nk\xc3\xa4se\n", "scores.txt": calibration_rows}
     if not prefixed:
         return data + zipped(packed)
     whole = io.BytesIO(data)
@@ -124,7 +139,7 @@ def test_damage_is_told(face):
     face.exec(
         f"entry = {entry!r}\n"
         "class Model:\n"
-        "    _file, constants = b'PK', {}\n"
+        "    _file, constants, inputs, outputs = b'PK', {}, (0,), (0,)\n"
         "    def metadata(self, name): return self.data\n"
         "from _ethosu_metadata import read\nbroken, kinds = Model(), set()\n"
         "def attempt(data):\n"
@@ -141,6 +156,55 @@ def test_damage_is_told(face):
     face.write_file("/bad.tflite", put(face.read_file(MODEL), {ENTRY: b"\0\0\0\0M999"}))
     message = raised(face, "ethosu.Model('/bad.tflite').metadata()")
     assert message.startswith("ValueError the model's TFLite metadata is damaged: its identifier")
+
+
+def refused(face, entry, count=1, file=b""):
+    """What is said of this metadata of a model with so many inputs and outputs."""
+    face.exec(
+        "from _ethosu_metadata import read\n"
+        "class Model:\n"
+        f"    _file, inputs, outputs = {file!r}, [0] * {count}, [0] * {count}\n"
+        f"    def metadata(self, name): return {entry!r}\n"
+    )
+    told, _, why = raised(face, "read(Model())").partition(" is damaged: ")
+    assert told == "ValueError the model's TFLite metadata"
+    return why
+
+
+def test_metadata_costs_no_more_than_its_size_allows(face):
+    """400 inputs that are one table, which names one file 400 times; then a large text as name."""
+    often = "it names its parts so often that reading it would take too long"
+    for tensor in ({6: [{}] * 400}, {0: "x" * 2000}, {4: [{0: ("Uint8", 2), 1: {}}] * 400}):
+        assert refused(face, encode({3: [{2: [tensor] * 400}]}), 400) == often
+    words = {6: [{0: "words.txt", 2: ("Int8", 2)}]}
+    archive = zipped({"words.txt": b"cat\n" * 500})
+    assert refused(face, encode({3: [{2: [words] * 100}]}), 100, archive) == often
+
+
+def test_metadata_of_another_number_of_inputs_or_outputs_is_refused(face):
+    for field, what in ((2, "inputs"), (3, "outputs")):
+        why = refused(face, encode({3: [{field: [{}] * 3}]}))
+        assert why == f"it describes 3 {what}, the model has 1"
+
+
+@pytest.mark.parametrize("rows", [b"1.0\n", b"1.0,2.0\n", b"1,2,3,4,5\n"])
+def test_a_calibration_of_too_few_or_too_many_numbers_is_refused(face, rows):
+    face.write_file("/rich.tflite", rich(face.read_file(MODEL), calibration_rows=rows))
+    message = raised(face, "ethosu.Model('/rich.tflite').metadata()")
+    assert "is damaged: calibration" in message and "3 or 4 expected" in message
+
+
+def test_a_transformation_below_0_is_refused(face):
+    calibration = {0: ("Uint8", 2), 1: {0: ("Int8", -1)}}
+    assert "index out of range" in refused(face, encode({3: [{3: [{4: [calibration]}]}]}))
+
+
+def test_an_archive_whose_files_are_larger_than_the_file_is_refused(face):
+    archive = bytearray(zipped({f"{i}": bytes(100) for i in range(9)}))
+    for at in range(len(archive)):
+        if archive[at : at + 4] == b"PK\1\2":
+            archive[at + 20 : at + 24] = struct.pack("<I", len(archive) - 100)
+    assert refused(face, encode({0: "x"}), 1, bytes(archive)) == "its directory is damaged"
 
 
 def compile_with(tmp_path, source, *options):

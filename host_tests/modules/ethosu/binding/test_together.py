@@ -62,11 +62,11 @@ def test_a_callback_may_cancel_what_is_waited_for(shared, wait, stop):
 
 @pytest.mark.parametrize("wait", WAITS)
 def test_a_callback_may_release_what_is_waited_for(shared, wait):
-    """Others may take the NPU then, and use it when the one that waited has left."""
+    """Others may reserve the NPU when the one that waited has left; until then it is busy."""
     shared.exec("def take():\n    global o\n    o = ethosu.reserve()\n    o.invoke(payload, [])")
     assert raised(shared, f"later(n.release, take)\n{WAITS[wait]}") == CANCELLED
     assert shared.eval("seen") == [BUSY]
-    shared.exec("o.invoke(payload, [])\no.release()")
+    shared.exec("with ethosu.reserve() as o: o.invoke(payload, [])")
     assert shared.eval("bytes(m.predict([x])[0]) == golden")
 
 

@@ -3,13 +3,16 @@
 
 import numpy as np
 import pytest
-from ethosu_tools import romfs
+from ethosu_tools import boards, romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.cli import main
 from ethosu_tools.make_model import Net
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
+from ethosu_tools.tflite.metadata import put
 from ethosu_tools.tflite.writer import write
+
+from .conftest import raised
 
 SIZE = 300 << 10
 
@@ -97,3 +100,48 @@ def test_a_misaligned_model_is_copied_once_and_says_so(deployed):
     info = deployed.eval("m.info()")
     assert SIZE - 20_000 < info["copied_bytes"] < info["file_size"]
     assert info["weights"].startswith("copied to the arena: misaligned")
+
+
+def test_a_constant_beyond_16_mb_is_shown_as_it_is(request, board_npu, compiled, small_models):
+    """The offset of a memoryview has 24 bits on a 32-bit port."""
+    if request.config.getoption("--ethosu-port") or boards.chosen().name != "MPS3_AN547":
+        pytest.skip("uses the DDR of the emulated MPS3_AN547")
+    start = 0x68000000
+    model = compiled(small_models["small_cnn"], board_npu).read_bytes()
+    data = put(model, {"padding": bytes(17 << 20)})
+    machine = Machine(board_npu)
+    machine.memory.write(start, data)
+    with QemuBoard(machine) as board:
+        board.exec(
+            "import ethosu, uctypes\n"
+            f"m = ethosu.Model(uctypes.bytearray_at({start}, {len(data)}))\n"
+            "views = [t.data for t in m.tensors if t.data is not None]\n"
+            f"far = [v for v in views if uctypes.addressof(v) >= {start + (17 << 20)}]"
+        )
+        places = board.eval("[(uctypes.addressof(v), bytes(v)) for v in far]")
+    assert len(places) == 2  # commands and weights
+    for at, content in places:
+        assert content == data[at - start : at - start + len(content)]
+
+
+def test_a_file_that_claims_4_gb_is_a_memory_error(face):
+    """Its size + 1 is 0 in 32 bits."""
+    face.exec(
+        "import errno, io, machine, os\n"
+        "class File(io.IOBase):\n"
+        "    def ioctl(self, request, argument):\n"
+        "        if request == 2: machine.mem32[argument] = size  # MP_STREAM_SEEK\n"
+        "        return 0\n"
+        "    def readinto(self, buffer): return 0\n"
+        "class Disk:\n"
+        "    def mount(self, readonly, mkfs): pass\n"
+        "    def umount(self): pass\n"
+        "    def open(self, path, mode): return File()\n"
+        "    def stat(self, path): raise OSError(errno.ENOENT)\n"
+        "os.mount(Disk(), '/odd')\nsize = 0xffffffff"
+    )
+    assert raised(face, "ethosu.Model('/odd/model.tflite')").startswith("MemoryError")
+    face.exec("size = 0")
+    assert raised(face, "ethosu.Model('/odd/model.tflite')").startswith("ValueError")
+    face.exec("os.umount('/odd')")
+    assert face.eval("bytes(m.predict([x])[0]) == golden")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The examples and the pages' code run on the board, as they stand."""
 
-import os
 import re
 import shlex
 import struct
@@ -9,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import needs
 import numpy as np
 import pytest
 from ethosu_tools import arrays, cli, live_rom, make_model, models, objects, romfs
@@ -164,11 +164,11 @@ def test_page(rom, page):
         rom.exec(block, timeout=30)
 
 
-@pytest.fixture
-def exporter(spotter, tmp_path):
-    """A Python with ExecuTorch: the one that EXECUTORCH_PYTHON names, else a stand-in."""
-    if os.environ.get("EXECUTORCH_PYTHON"):
-        return os.environ["EXECUTORCH_PYTHON"]
+@pytest.fixture(params=["stand-in", pytest.param("real", marks=pytest.mark.slow)])
+def exporter(request, spotter, tmp_path):
+    """A Python with ExecuTorch, or a stand-in."""
+    if request.param == "real":
+        return needs.python_with("executorch", "EXECUTORCH_PYTHON")
     (tmp_path / "ready").write_bytes(spotter)
     path = tmp_path / "python"
     path.write_text(

@@ -27,11 +27,11 @@ OPTIONS = (
     "ETHOSU_IMAGE=0",
 )
 # Driver, runtime for the NPU's operator alone, and Python module.
-TEXT_MOST = 37_100
-C_TEXT_MOST = 20_100
+TEXT_MOST = 38_900
+C_TEXT_MOST = 20_300
 # What a program in C that loads a model and runs it on one kind of NPU is linked with, at -Os.
 # TensorFlow Lite Micro's objects have 12,364, with its own makefile's flags.
-PROGRAM_TEXT_MOST = 15_300
+PROGRAM_TEXT_MOST = 16_700
 
 
 def sources(*options):

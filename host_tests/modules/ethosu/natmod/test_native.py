@@ -15,7 +15,7 @@ from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite.writer import write
 
 from modules.ethosu.binding import contract, values_table
-from modules.ethosu.binding.conftest import raised
+from modules.ethosu.binding.conftest import MODEL, raised
 from modules.ethosu.binding.test_metadata import rich
 from modules.ethosu.natmod.conftest import CALLBACK, address, not_on_a_port, status
 from modules.ethosu.runtime.kernels import maker, plan_writer
@@ -86,6 +86,69 @@ def test_it_keeps_the_contract_but_for_what_the_list_names(fresh):
     fresh.exec("n = ethosu.reserve()")
     assert contract.broken(fresh, contract.parse()) == set(NOT_OFFERED)
     fresh.exec("n.release()")
+
+
+def test_it_behaves_as_the_built_in_module(fresh, face):
+    assert contract.answers(fresh, "/m.tflite") == contract.answers(face, MODEL)
+
+
+def test_deinit_frees_file_and_arena(fresh):
+    """Of five models one may still be found on the stack."""
+    fresh.exec(
+        "five = [ethosu.Model('/m.tflite') for _ in range(5)]\ngc.collect()\n"
+        "before = gc.mem_free()\nfor k in five: k.deinit()"
+    )
+    fresh.exec("gc.collect()\nfreed = gc.mem_free() - before")
+    assert fresh.eval("freed > 4 * (five[0].len + m.info()['arena_size'])")
+
+
+def test_no_arena_holds_commands(fresh):
+    """Of a model that the NPU cannot read where it is: other models may share the arena."""
+    fresh.exec(
+        "file = open('/m.tflite', 'rb').read()\ncopy = bytearray(len(file) + 1)\n"
+        "copy[1:] = file\narena = ethosu.buffer(20000)\n"
+        "k = ethosu.Model(memoryview(copy)[1:], arena=arena)\n"
+        "at = file.find(b'COP1') + 32\nstream = file[at : at + 64]"
+    )
+    assert fresh.eval("bytes(k.predict([x])[0]) == golden")
+    assert fresh.eval("(bytes(arena).find(stream), k.info()['copied_bytes'] > 0)") == (-1, True)
+
+
+def test_an_arena_in_which_a_model_runs_is_refused(fresh):
+    fresh.exec(
+        "given, other = memoryview(ethosu.buffer(2 * m.ram)), bytes(len(x))\n"
+        "a, b = (ethosu.Model('/m.tflite', arena=given) for _ in range(2))\n"
+        "a._start([x])\nbefore = bytes(given)"
+    )
+    for code in (
+        "ethosu.Model('/m.tflite', arena=given)",
+        "ethosu.Model('/m.tflite', arena=given[m.ram :])",
+        "b.predict([other])",
+    ):
+        assert raised(fresh, code).startswith("OSError 16 arena is in use"), code
+    assert fresh.eval("bytes(given) == before")
+    fresh.exec("b.deinit()\nwhile not a._step(): pass\ny, = a._fetch()")
+    assert fresh.eval("bytes(y) == golden")
+    fresh.exec("b = ethosu.Model('/m.tflite', arena=given)")
+    assert fresh.eval("[bytes(k.predict([x])[0]) == golden for k in (a, b)]") == [True] * 2
+
+
+def test_an_arena_that_a_payload_uses_is_refused_until_wait_has_ended_it(fresh):
+    """Or until it was lost: then its program may be another object's memory."""
+    fresh.exec(
+        CALLBACK + "given, n = ethosu.buffer(m.ram), ethosu.reserve(timeout_ms=0)\n"
+        "n.invoke_async(payload, [given])\nwhile not n.done(): pass"
+    )
+    load = "k = ethosu.Model('/m.tflite', arena=given)"
+    assert raised(fresh, load).startswith("OSError 16 arena is in use")
+    fresh.exec("n.wait()\n" + load)
+    fresh.exec(
+        "n.invoke_async(payload, [given])\nwhile not n.done(): pass\nguard, n = n._guard, None"
+    )
+    assert raised(fresh, "ethosu.reserve(timeout_ms=0)").startswith("OSError 16")
+    fresh.exec("others = [bytearray(b'\\xff' * 700) for _ in range(99)]\n" + load)
+    fresh.exec("guard = others = None\ngc.collect()")
+    assert fresh.eval("bytes(k.predict([x])[0]) == golden")
 
 
 def test_labels_and_metadata(fresh):

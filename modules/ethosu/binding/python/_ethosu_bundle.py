@@ -12,12 +12,25 @@ from struct import unpack_from
 _TYPECODES = {0: "B", 1: "b", 2: "h", 3: "i", 4: "q", 6: "f", 7: "d", 11: "B", 28: "I"}
 
 
+class _Budget:
+    """Bytes that may still be read: a file may name one table any number of times."""
+
+    def __init__(self, size):
+        self.left = size
+
+    def spend(self, size):
+        self.left -= size
+        if self.left < 0:
+            raise ValueError("the bundle has fewer bytes than its cases name")
+
+
 class _Row:
     """A table of a FlatBuffer, which anybody may have written: each place is checked."""
 
-    def __init__(self, data, at):
+    def __init__(self, data, at, budget):
         self.data = data
         self.at = at
+        self.budget = budget
 
     def number(self, at, kind, size=4):
         if not 0 <= at <= len(self.data) - size:
@@ -32,7 +45,8 @@ class _Row:
         return self.at + offset if offset else 0
 
     def follow(self, at):
-        return _Row(self.data, at + self.number(at, "<I"))
+        self.budget.spend(4)
+        return _Row(self.data, at + self.number(at, "<I"), self.budget)
 
     def table(self, field):
         return self.follow(self.place(field) or len(self.data))
@@ -50,6 +64,7 @@ class _Row:
         start = vector.at + 4
         if count * size > len(self.data) - start:
             raise ValueError(f"the bundle is malformed or truncated at byte {vector.at}")
+        self.budget.spend(count * size)
         return range(start, start + count * size, size)
 
     def bytes(self, field):
@@ -110,9 +125,12 @@ def _equal(tensor, expected, rtol, atol):
 
 def run_cases(model, file, rtol, atol):
     """Run the cases of a bundled program (.bpte)."""
-    root = _Row(file, 0).follow(0)
+    root = _Row(file, 0, _Budget(2 * len(file))).follow(0)
     count = 0
-    for at in root.items(1, 4):
+    suites, methods = root.items(1, 4), len(model.methods)
+    if len(suites) > methods:
+        raise ValueError(f"the bundle has cases for {len(suites)} methods, the program {methods}")
+    for at in suites:
         suite = root.follow(at)
         name = bytes(suite.bytes(0)).decode()
         tested = model if name == model.info()["method"] else model.method(name)

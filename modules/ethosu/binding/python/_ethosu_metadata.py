@@ -14,14 +14,31 @@ _NAME, _DESCRIPTION, _GRAPHS = 0, 1, 3
 _INPUTS, _OUTPUTS = 2, 3
 _UNITS, _FILES = 4, 6
 _ARCHIVE_TAIL = 22 + 1024
+# Bytes that may be read for each byte of the metadata and its files: they may name one table, or
+# one file, any number of times.
+_READS = 8
+
+
+class _Budget:
+    """Bytes that may still be read."""
+
+    def __init__(self, size):
+        self.left = _READS * size
+
+    def spend(self, size):
+        self.left -= size
+        if self.left < 0:
+            raise ValueError("it names its parts so often that reading it would take too long")
 
 
 class _Table:
     """A table of a flatbuffer."""
 
-    def __init__(self, data, at):
+    def __init__(self, data, at, budget):
+        budget.spend(8)  # its place in a vector, and its own first word
         self.data = data
         self.at = at
+        self.budget = budget
         self.fields = at - struct.unpack_from("<i", data, at)[0]
 
     def field(self, number):
@@ -48,10 +65,12 @@ class _Table:
 
     def text(self, number):
         at, count = self.vector(number)
+        self.budget.spend(count)
         return str(bytes(self.data[at : at + count]), "utf-8") if at else None
 
     def floats(self, number):
         at, count = self.vector(number)
+        self.budget.spend(4 * count)
         return struct.unpack_from(f"<{count}f", self.data, at) if at else ()
 
     def tables(self, number):
@@ -62,11 +81,12 @@ class _Table:
         return self._to(self.field(number))
 
     def _to(self, at):
-        return _Table(self.data, at + struct.unpack_from("<I", self.data, at)[0])
+        to = at + struct.unpack_from("<I", self.data, at)[0]
+        return _Table(self.data, to, self.budget)
 
 
 def _archive(file):
-    """Contents of the archive at the end of a file, by name."""
+    """Contents of the archive at the end of a file, by name: together no more than the file."""
     tail = bytes(file[max(0, len(file) - _ARCHIVE_TAIL) :])
     at = tail.rfind(b"PK\5\6")
     if at < 0:
@@ -75,11 +95,13 @@ def _archive(file):
     directory = len(file) - len(tail) + at - size
     shift = directory - offset  # the archive's own positions may begin at its start
     found = {}
+    left = len(file)
     for _ in range(count):
         head = bytes(file[directory : directory + 46])
         method, packed, name, extra, note = struct.unpack("<10xH8xI4xHHH12x", head)
         start = struct.unpack_from("<I", head, 42)[0] + shift
-        if head[:4] != b"PK\1\2" or start < 0:
+        left -= 46 + name + packed
+        if head[:4] != b"PK\1\2" or start < 0 or left < 0:
             raise ValueError("its directory is damaged")
         if method == 0:
             local = bytes(file[start : start + 30])
@@ -90,17 +112,20 @@ def _archive(file):
     return found
 
 
-def _lines(data):
+def _lines(data, budget):
+    budget.spend(len(data))
     return [line.strip() for line in str(data, "utf-8").split("\n") if line.strip()]
 
 
 def _calibration(unit, data):
     """Rows (scale, slope, offset, least score or None), and what is done to a score before."""
     rows = []
-    for line in _lines(data or b""):
-        numbers = [float(each) for each in line.split(",")] + [None]
-        rows.append(tuple(numbers[:4]))
-    kind = unit.number(0, "<b")
+    for line in _lines(data or b"", unit.budget):
+        numbers = [float(each) for each in line.split(",")]
+        if len(numbers) not in (3, 4):
+            raise ValueError(f"calibration {line!r} has {len(numbers)} numbers, 3 or 4 expected")
+        rows.append(tuple((numbers + [None])[:4]))  # noqa: RUF005  (MicroPython has no * here)
+    kind = unit.number(0, "<B")
     return {"transformation": _TRANSFORMATIONS[kind], "default": unit.number(1, "<f"), "rows": rows}
 
 
@@ -110,7 +135,7 @@ def _tensor(table, archive):
     files = {each.number(2, "<b"): archive.get(each.text(0)) for each in table.tables(_FILES)}
     labels = files.get(_AXIS_LABELS, files.get(_VALUE_LABELS))
     if labels is not None:
-        told["labels"] = _lines(labels)
+        told["labels"] = _lines(labels, table.budget)
     for unit in table.tables(_UNITS):
         kind = unit.number(0, "<B")
         if kind == 1:
@@ -123,6 +148,14 @@ def _tensor(table, archive):
     return told
 
 
+def _tensors(graph, number, what, archive, expected):
+    """What is said of the inputs or outputs: of all that the model has, or of none."""
+    count = graph.vector(number)[1]
+    if count not in (0, expected):
+        raise ValueError(f"it describes {count} {what}, the model has {expected}")
+    return [_tensor(each, archive) for each in graph.tables(number)]
+
+
 def read(model):
     """Name, description, inputs and outputs; an empty dict: the model has no TFLite metadata."""
     data = model.metadata("TFLITE_METADATA")
@@ -131,12 +164,13 @@ def read(model):
     try:
         if bytes(data[4:8]) != b"M001":
             raise ValueError(f"its identifier is {bytes(data[4:8])}, b'M001' expected")
-        root = _Table(data, struct.unpack_from("<I", data, 0)[0])
-        told = {"name": root.text(_NAME), "description": root.text(_DESCRIPTION)}
         archive = _archive(model._file)
+        budget = _Budget(len(data) + sum(len(each) for each in archive.values()))
+        root = _Table(data, struct.unpack_from("<I", data, 0)[0], budget)
+        told = {"name": root.text(_NAME), "description": root.text(_DESCRIPTION)}
         for graph in root.tables(_GRAPHS)[:1]:
-            told["inputs"] = [_tensor(each, archive) for each in graph.tables(_INPUTS)]
-            told["outputs"] = [_tensor(each, archive) for each in graph.tables(_OUTPUTS)]
+            told["inputs"] = _tensors(graph, _INPUTS, "inputs", archive, len(model.inputs))
+            told["outputs"] = _tensors(graph, _OUTPUTS, "outputs", archive, len(model.outputs))
         return told
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise ValueError(f"the model's TFLite metadata is damaged: {error}") from None

@@ -161,17 +161,22 @@ class Head:
         """Objects, best first."""
         return nms(self.decode(model, outputs), limit=self.limit)
 
+    def score(self, thing, label):
+        """Of an object: how sure it is that it is one, times how sure its label is."""
+        return thing * label
+
 
 class FOMO(Head):
     """A grid of cells, each with a probability for each class; class 0 is the background.
 
-    Source of the layout: Edge Impulse's documentation of FOMO. A box is `size` cells wide.
+    Source of the layout: Edge Impulse's documentation of FOMO. A box is `size` cells wide
+    and high, or a size for each.
     """
 
     def __init__(self, threshold=0.5, size=1.0):
         """Least score of a cell; cells of one label that touch are one object."""
         super().__init__(threshold)
-        self.size = size
+        self.size = size if isinstance(size, tuple) else (size, size)
 
     def __call__(self, model, inputs, outputs):
         """Objects, best first."""
@@ -185,7 +190,7 @@ class FOMO(Head):
             cell, label = divmod(index, classes)
             if label:
                 y, x = divmod(cell, columns)
-                width, height = self.size / columns, self.size / rows
+                width, height = self.size[0] / columns, self.size[1] / rows
                 box = corners((x + 0.5) / columns, (y + 0.5) / rows, width, height)
                 yield label, out.real(index), box
 
@@ -216,7 +221,7 @@ class YoloV5(Head):
         for index in out.above(self.threshold, 4, width):
             scores = [out.real(index + 1 + i) for i in range(width - 5)]
             label = argmax(scores)
-            score = out.real(index) * scores[label]
+            score = self.score(out.real(index), scores[label])
             if score >= self.threshold:
                 yield label, score, corners(*(out.real(index - 4 + i) for i in range(4)))
 
@@ -250,7 +255,7 @@ class YoloV2(Head):
             x, y, w, h, thing = (out.real(index - 4 + i) for i in range(5))
             scores = softmax([out.real(index + 1 + i) for i in range(step - 5)])
             label = argmax(scores)
-            score = sigmoid(thing) * scores[label]
+            score = self.score(sigmoid(thing), scores[label])
             if score >= self.threshold:
                 wide, high = self.anchors[anchor]
                 yield (

@@ -5,22 +5,19 @@
  * refused: so each inference ends.
  */
 #include "build_program.h"
+#include "program_operators.h"
 
 int program_copy(struct program_builder *program, const struct program_operand *from,
                  const struct program_operand *to)
 {
     struct step step = {.run = step_copy};
-    uint32_t size = to->tensor.size;
-    bool planned = from->tensor.buffer != 0;
-    if (planned && from->offset == to->offset) {
+    if (from->tensor.buffer != 0 && from->offset == to->offset) {
         return ETHOSU_MODEL_OK;
     }
-    if (planned && from->offset < to->offset + size && to->offset < from->offset + size) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its input and output overlap");
-    }
+    TRY(program_check_apart(program, from, to));
     step.copy.destination = to->data;
     step.copy.source = from->data;
-    step.copy.size = size;
+    step.copy.size = to->tensor.size;
     return build_step(program->builder, &step);
 }
 

@@ -28,6 +28,7 @@ static int add_part(struct program_builder *program, const struct program_operan
     const struct kernel *kernel; // a kernel that walks: its function is the one that is needed
     int32_t strides[ETHOSU_MODEL_MAX_RANK];
     TRY(program_kernel(program, TFLITE_TRANSPOSE, &kernel));
+    TRY(program_check_apart(program, in, out));
     program_strides(to, strides);
     p->element_size = size;
     p->walk.rank = to->rank;

@@ -175,7 +175,7 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
 {
     struct ethosu_ext_payload payload;
     struct ethosu_ext_fault fault;
-    struct ethosu_ext_writes writes;
+    struct ethosu_ext_writes writes = {.end = {0}};
     struct program_bytes commands = binary->blocks[VELA_COMMANDS];
     const struct builder *builder = program->builder;
     size_t sizes[REGIONS];
@@ -191,7 +191,17 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
     }
     if (ethosu_ext_verify(payload.stream, payload.stream_bytes, payload.config, sizes, REGIONS,
                           &writes, &fault) != 0) {
-        return npu_refuse_fault(program->builder, ETHOSU_MODEL_BAD_FILE, &fault);
+        if (!builder->model->skip_verify) {
+            return npu_refuse_fault(program->builder, ETHOSU_MODEL_BAD_FILE, &fault);
+        }
+        // Nothing bounds the commands behind the refused one but what there is, or what COP2
+        // states.
+        size_t most =
+            npu_has_fast_memory(builder) ? builder->driver->fast_memory_size : payload.fast_scratch;
+        return most != 0 ? grow(program, REGION_FAST_SCRATCH, most)
+                         : program_refuse(program, ETHOSU_MODEL_BAD_FILE,
+                                          "its fast scratch has no known size: the verifier "
+                                          "refuses a command, and the file does not state it");
     }
     if (writes.end[REGION_FAST_SCRATCH] == 0) {
         return ETHOSU_MODEL_OK;

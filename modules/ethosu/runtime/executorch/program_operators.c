@@ -100,6 +100,19 @@ int program_kernel(struct program_builder *program, uint32_t code, const struct 
                                             "this firmware has no such operator");
 }
 
+int program_check_apart(struct program_builder *program, const struct program_operand *from,
+                        const struct program_operand *to)
+{
+    uint32_t from_size = from->tensor.size;
+    uint32_t to_size = to->tensor.size;
+    bool same = from->offset == to->offset && from_size == to_size;
+    return from->tensor.buffer == 0 || same || from->offset >= to->offset + to_size ||
+                   to->offset >= from->offset + from_size
+               ? ETHOSU_MODEL_OK
+               : program_refuse(program, ETHOSU_MODEL_BAD_FILE,
+                                "one of its inputs overlaps what it writes");
+}
+
 /** Scratch that the exporter planned; for an operator without any, memory of our own. */
 static int get_scratch(struct program_builder *program, const struct program_operand *planned,
                        struct kernel_call *call)

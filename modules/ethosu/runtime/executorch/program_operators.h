@@ -43,6 +43,13 @@ int prepare_linear(struct program_builder *program, const struct fb_vector *argu
 /** Refuse the current operator: "its shapes do not match", and the shapes. */
 int program_refuse_shapes(struct program_builder *program);
 
+/**
+ * Refuse an operator that copies from a tensor to another one, or to scratch, when they overlap and
+ * are not the same bytes: kernels copy by memcpy().
+ */
+int program_check_apart(struct program_builder *program, const struct program_operand *from,
+                        const struct program_operand *to);
+
 /** Argument `index`: refused unless it is an Int within these limits, a Double, a tensor. */
 int argument_int(struct program_builder *program, const struct fb_vector *arguments, uint32_t index,
                  int32_t low, int32_t high, int32_t *number);

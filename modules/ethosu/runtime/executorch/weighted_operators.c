@@ -73,10 +73,13 @@ static int add(struct program_builder *program, const struct fb_vector *argument
                const struct layout *layout, uint32_t code, struct weighted_call *p)
 {
     const struct kernel *kernel;
+    struct program_operand in;
     struct program_operand scratch;
     TRY(program_kernel(program, code, &kernel));
     if (layout->scratch != 0) {
+        TRY(argument_tensor(program, arguments, 0, &in));
         TRY(argument_tensor(program, arguments, layout->scratch, &scratch));
+        TRY(program_check_apart(program, &in, &scratch));
     }
     return program_add_kernel(program, kernel, &p->call, sizeof *p,
                               layout->scratch != 0 ? &scratch : NULL);

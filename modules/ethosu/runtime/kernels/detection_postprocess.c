@@ -93,24 +93,40 @@ static int32_t next_class(const struct detection *p, const float *scores, int32_
     return best;
 }
 
+/**
+ * Box number of a candidate; -1: dropped. The list is in the arena, so this bounds the number:
+ * another NPU may write there, against all rules.
+ */
+static int32_t box_of(const struct detection *p, const struct candidate *list, int32_t at)
+{
+    const volatile int32_t *order = &list[at].order;
+    int32_t box = *order;
+    return box < p->box_count ? box : -1;
+}
+
 /** Does box a come after box b? Equal scores keep the order of the boxes. */
 static bool comes_after(const struct candidate *list, int32_t a, int32_t b)
 {
+    if (a < 0 || b < 0) {
+        return false;
+    }
     return list[a].score < list[b].score || (list[a].score == list[b].score && a > b);
 }
 
 /** Heap sort of list[].order: move entry `at` down to its position. */
-static void sift(struct candidate *list, int32_t at, int32_t count)
+static void sift(const struct detection *p, struct candidate *list, int32_t at, int32_t count)
 {
-    int32_t moved = list[at].order;
+    int32_t moved = box_of(p, list, at);
     for (int32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
-        if (child + 1 < count && comes_after(list, list[child + 1].order, list[child].order)) {
+        if (child + 1 < count &&
+            comes_after(list, box_of(p, list, child + 1), box_of(p, list, child))) {
             child++;
         }
-        if (!comes_after(list, list[child].order, moved)) {
+        int32_t box = box_of(p, list, child);
+        if (!comes_after(list, box, moved)) {
             break;
         }
-        list[at].order = list[child].order;
+        list[at].order = box;
         at = child;
     }
     list[at].order = moved;
@@ -119,13 +135,13 @@ static void sift(struct candidate *list, int32_t at, int32_t count)
 static void sort(const struct detection *p, struct candidate *list, int32_t count)
 {
     for (int32_t i = count / 2; i-- > 0 && !kernel_stops(&p->call, 8);) {
-        sift(list, i, count);
+        sift(p, list, i, count);
     }
     for (int32_t end = count - 1; end > 0 && !kernel_stops(&p->call, 8); end--) {
         int32_t last = list[end].order;
         list[end].order = list[0].order;
         list[0].order = last;
-        sift(list, 0, end);
+        sift(p, list, 0, end);
     }
 }
 
@@ -181,7 +197,8 @@ static void drop_overlapping(const struct detection *p, struct candidate *list, 
                              int32_t count, const struct box *box)
 {
     for (int32_t k = first; k < count && !kernel_stops(&p->call, 1); k++) {
-        if (list[k].order >= 0 && overlap(box, &list[list[k].order].box) > p->max_overlap) {
+        int32_t other = box_of(p, list, k);
+        if (other >= 0 && overlap(box, &list[other].box) > p->max_overlap) {
             list[k].order = -1;
         }
     }
@@ -202,11 +219,12 @@ static int run_detection(const struct kernel_call *call)
     kernel_fill(call, p->found_classes, 0, slots * sizeof *p->found_classes);
     kernel_fill(call, p->found_scores, 0, slots * sizeof *p->found_scores);
     for (int32_t i = 0; i < count && found < p->max_detections && !kernel_stops(call, 1); i++) {
-        if (list[i].order < 0) {
+        int32_t number = box_of(p, list, i);
+        if (number < 0) {
             continue;
         }
-        const struct box *box = &list[list[i].order].box;
-        put(p, found++, list[i].order, box);
+        const struct box *box = &list[number].box;
+        put(p, found++, number, box);
         drop_overlapping(p, list, i + 1, count, box);
     }
     p->found_count[0] = (float)found;

@@ -214,6 +214,5 @@ int kernel_add(struct builder *builder, const struct kernel *kernel, struct kern
     TRY(plan_get_scratch(builder, kernel->version, needed, &planned));
     block->scratch = planned.size == 0 ? NULL : build_address(builder, planned.offset);
     block->scratch_size = planned.size;
-    builder->kernel_count++;
     return kernel_add_step(builder, kernel, block, size);
 }

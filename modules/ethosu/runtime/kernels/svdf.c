@@ -107,6 +107,9 @@ static int check_types(struct builder *builder, const struct kernel_tensor *in,
         [INPUT_TIMES] = ETHOSU_TYPE_INT16, [INPUT_BIAS] = ETHOSU_TYPE_INT32,
         [INPUT_STATE] = ETHOSU_TYPE_INT16,
     };
+    if (in[INPUT_STATE].type == ETHOSU_TYPE_INT8) { // TFLM computes it, LiteRT does not
+        return kernel_unsupported(builder, "its state is int8, expected int16");
+    }
     for (int i = 0; i < 5; i++) {
         if (in[i].type != types[i]) {
             return kernel_bad_type(builder, &in[i]);

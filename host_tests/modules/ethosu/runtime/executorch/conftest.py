@@ -16,6 +16,10 @@ OPTIONS = {
         *("--accelerator-config", "ethos-u65-256", "--system-config", "Ethos_U65_High_End"),
         *("--memory-mode", "Dedicated_Sram"),
     ),
+    "u65 dedicated COP2": (
+        *("--accelerator-config", "ethos-u65-256", "--system-config", "Ethos_U65_High_End"),
+        *("--memory-mode", "Dedicated_Sram", "--cop-format", "COP2"),
+    ),
     "u85": ("--accelerator-config", "ethos-u85-256"),
     "u85 separate": (
         *("--accelerator-config", "ethos-u85-256", "--cop-format", "COP2"),

@@ -301,6 +301,19 @@ def _clone_of_none(_: Program, method: Method) -> None:
     method.kernel("dim_order_ops::_clone_dim_order", [x, method.number(None), y, y])
 
 
+def _shifted(name: str) -> Callable[[Program, Method], None]:
+    """An operator whose result begins in the middle of its input."""
+
+    def build(_: Program, method: Method) -> None:
+        x, y = method.tensor("int8", (64,), at=0), method.tensor("int8", (64,), at=16)
+        joined = name == "aten::cat"
+        values = [method.tensors([x]), method.number(0)] if joined else [x, method.number(None)]
+        method.inputs, method.outputs = [x], [y]
+        method.kernel(name, [*values, y, y])
+
+    return build
+
+
 def _far_input(_: Program, method: Method) -> None:
     """The number of an input's value is above 65535."""
     first = 1 << 16
@@ -403,6 +416,14 @@ PROGRAMS: dict[str, tuple[Make, str]] = {
     "sizes beyond 32 bits": (
         _only(_tensor("float32", (1 << 16, 1 << 16), at=0)),
         "sizes and order contradict",
+    ),
+    "a result over a part of its input": (
+        _only(_shifted("aten::clone")),
+        r"instruction 0 \(aten::clone\): one of its inputs overlaps what it writes",
+    ),
+    "a result over a part of an input in a list": (
+        _only(_shifted("aten::cat")),
+        r"instruction 0 \(aten::cat\): one of its inputs overlaps what it writes",
     ),
     "sizes beyond 32 bits, and one of 0": (_only(_clone_of_none), "sizes and order contradict"),
     "a negative size": (_only(_tensor("float32", (-4,), at=0)), "sizes and order contradict"),

@@ -4,6 +4,7 @@
 import re
 import struct
 
+import numpy as np
 import pytest
 from ethosu_tools.errors import InputError
 from ethosu_tools.sim import Simulation
@@ -88,3 +89,30 @@ def test_too_much_work_is_refused_where_it_is(damage, tmp_path):
     path = tmp_path / "program.pte"
     path.write_bytes(hostile.MUCH_WORK["names of a program's data"]())
     assert re.match(r"-\d+ instruction \d+ \(delegate\): .* too long", damage("load", path))
+
+
+def misunderstood(blob) -> bytes:
+    """A program whose commands the verifier refuses: it never sets the region of its scales."""
+    words = np.frombuffer(blob.commands, np.uint32)
+    scale_region, weight_region = 0x129, 0x128
+    words = np.where(words & 0xFFFF == scale_region, np.uint32(weight_region), words)
+    return damaged._file(damaged.replace(blob, commands=words.tobytes()).encode())
+
+
+@pytest.mark.parametrize("name", ["u55", "u65 dedicated COP2"])
+def test_a_program_that_is_not_verified_loads(raw, name):
+    """It uses no fast scratch, or states how much."""
+    data = misunderstood(raw(name))
+    with pytest.raises(InputError, match=r"0x129, which was never set; .* --no-verify"):
+        Simulation(data)
+    with (
+        Simulation(damaged._file(raw(name).encode())) as verified,
+        Simulation(data, verify=False) as model,
+    ):
+        assert model.info() == verified.info()
+
+
+def test_fast_scratch_that_the_verifier_cannot_measure_is_refused(raw):
+    """The commands behind the refused one would write over the arena behind it."""
+    with pytest.raises(InputError, match=r"\(delegate\): its fast scratch has no known size: "):
+        Simulation(misunderstood(raw("u65 dedicated")), verify=False)
