@@ -106,14 +106,25 @@ static bool npu_is_busy(void)
 }
 #endif
 
+/** Ctrl-C ends a wait in which no program runs. */
+static void raise_interrupt(void)
+{
+    mp_obj_t exception = MP_STATE_THREAD(mp_pending_exception);
+    if (exception != MP_OBJ_NULL) {
+        MP_STATE_THREAD(mp_pending_exception) = MP_OBJ_NULL;
+        nlr_raise(exception);
+    }
+}
+
 /**
- * An NPU may read the memory that is to be changed: no vendor says what it reads meanwhile. No
+ * An NPU may read the flash that is to be changed: no vendor says what it reads meanwhile. No
  * program runs while this waits, since it would find the file system half changed.
  */
-static void wait_for_npus(void)
+static void wait_for_npus(const struct disk *disk)
 {
     uint64_t begun = clock_ms();
-    while (npu_is_busy()) {
+    while (disk->nvm != &ram && npu_is_busy()) {
+        raise_interrupt();
         if (clock_ms() - begun >= NPU_PATIENCE_MS) {
             mp_raise_OSError(MP_EBUSY);
         }
@@ -154,7 +165,7 @@ static mp_obj_t disk_writeblocks(size_t n_args, const mp_obj_t *args)
         memcpy(at, buffer.buf, buffer.len);
         return MP_OBJ_NEW_SMALL_INT(0);
     }
-    wait_for_npus();
+    wait_for_npus(disk);
     if (n_args < 4) {
         clear(disk, at, buffer.len);
     }
@@ -166,7 +177,7 @@ static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(disk_writeblocks_obj, 3, 4, disk_writ
 static mp_obj_t erase(const struct disk *disk, mp_obj_t block)
 {
     mp_obj_t place[] = {MP_OBJ_FROM_PTR(disk), block, mp_const_none};
-    wait_for_npus();
+    wait_for_npus(disk);
     clear(disk, locate(MP_ARRAY_SIZE(place), place, block_size(disk)), block_size(disk));
     return MP_OBJ_NEW_SMALL_INT(0);
 }

@@ -9,7 +9,10 @@
  */
 void firmware_stop_devices(void);
 
-/** Forget a write of the ROM file system that has not ended: its program has. */
-void romfs_forget_deploy(void);
+/**
+ * Finish what a deploy of the ROM file system has left, before anything is
+ * mounted or loaded; one that has not sent all is forgotten.
+ */
+void romfs_start(void);
 
 #endif

@@ -62,6 +62,7 @@ _Noreturn void firmware_main(void)
     // A script that brings the board down must not do so at every start.
     bool safe_mode = startup_reset_cause() == RESET_FAULT;
     for (;;) {
+        romfs_start();
         mp_init();
         readline_init0();
         pyexec_frozen_module("_boot.py", false);
@@ -71,7 +72,6 @@ _Noreturn void firmware_main(void)
         safe_mode = false;
         mp_printf(&mp_plat_print, "MPY: soft reboot\n");
         firmware_stop_devices();
-        romfs_forget_deploy();
         soft_timer_deinit();
         gc_sweep_all();
         mp_deinit();

@@ -69,7 +69,7 @@ static void mp_machine_lightsleep(size_t n_args, const mp_obj_t *args)
 
 _Noreturn static void mp_machine_deepsleep(size_t n_args, const mp_obj_t *args)
 {
+    mp_machine_lightsleep(n_args, args); // Ctrl-C leaves all as it was
     firmware_stop_devices();
-    mp_machine_lightsleep(n_args, args);
     startup_reset(RESET_SLEEP);
 }

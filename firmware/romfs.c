@@ -9,11 +9,19 @@
  * move that breaks off is done again. No image reaches into the record. An
  * image that does not fit behind the old one is written over it; the record
  * says so until it is whole, and one that breaks off is dropped.
+ *
+ * A record is obeyed at the start only, when no model is loaded. While one waits, because the
+ * memory refused a step of the move, the partition is not mounted. A new deploy drops it: a unit
+ * that fails for good would refuse each move, and a smaller image may not reach it.
+ *
+ * mpremote ignores what its requests return, so a refusal to write raises.
  */
+#include <stdarg.h>
 #include <string.h>
 
 #include "board.h"
 #include "extmod/vfs.h"
+#include "extmod/vfs_rom.h"
 #include "fault.h"
 #include "firmware.h"
 #include "lib/uzlib/uzlib.h"
@@ -32,6 +40,11 @@
  * left there stays where the next one writes nothing, but for the first erase unit.
  */
 #define ROM_IOCTL_PLACE 257
+/**
+ * rom_ioctl(258, id, offset, size): an earlier deploy has left these bytes there; they count as
+ * written. Whole erase units, or up to the end of the image, and not the first unit.
+ */
+#define ROM_IOCTL_KEEP 258
 
 static const uint8_t image_start[] = {0xD2, 0xCD, 0x31};
 
@@ -68,19 +81,17 @@ static mp_obj_t failure(int error)
     return MP_OBJ_NEW_SMALL_INT(-error);
 }
 
-/** mpremote does not look at what a write returns; an exception it shows. */
-static _Noreturn void fail(int error, const char *text)
+/** Raise; a deploy that is under way may go on. */
+static _Noreturn void refuse(int error, const char *format, ...)
 {
-    deploy.size = 0;
-    mp_obj_t arguments[2] = {MP_OBJ_NEW_SMALL_INT(error), mp_obj_new_str_from_cstr(text)};
+    vstr_t text;
+    vstr_init(&text, 128);
+    va_list values;
+    va_start(values, format);
+    vstr_vprintf(&text, format, values);
+    va_end(values);
+    mp_obj_t arguments[2] = {MP_OBJ_NEW_SMALL_INT(error), mp_obj_new_str_from_vstr(&text)};
     nlr_raise(mp_obj_exception_make_new(&mp_type_OSError, 2, 0, arguments));
-}
-
-static void expect_written(bool written)
-{
-    if (!written) {
-        fail(MP_EIO, "the memory of the ROM file system does not take what is written");
-    }
 }
 
 static uint8_t *at(size_t offset)
@@ -138,18 +149,97 @@ static bool move(const struct record *image)
     return true;
 }
 
+static bool find_record(struct record *found)
+{
+    if (board_nvm.write == NULL) {
+        return false;
+    }
+    memcpy(found, record_place(), sizeof(*found));
+    return found->magic == RECORD_MAGIC && found->check == check(found) &&
+           found->size <= found->from && found->from <= partition.len &&
+           found->size <= partition.len - found->from && found->from % nvm_unit(&board_nvm) == 0;
+}
+
 /** Do what the record says, if there is one; to do so twice does no harm. */
 static bool obey_record(void)
 {
     struct record found;
-    memcpy(&found, record_place(), sizeof(found));
-    if (found.magic != RECORD_MAGIC || found.check != check(&found) || found.size > found.from ||
-        found.from > partition.len || found.size > partition.len - found.from ||
-        found.from % nvm_unit(&board_nvm) != 0) {
+    if (!find_record(&found)) {
         return true;
     }
     bool done = found.size != 0 ? move(&found) : nvm_clear(&board_nvm, at(0));
     return done && nvm_clear(&board_nvm, record_place());
+}
+
+#ifdef BOARD_EMULATED_ROMFS
+#include "emulator/emulator.h"
+#include "emulator/emulator_page.h"
+
+/** The image of a flash chip that this firmware has no driver for: the emulator maps it. */
+static bool find_emulated(void)
+{
+    uint32_t first;
+    bool found = emulator_register(EMULATOR_ID) == EMULATOR_PAGE_ID &&
+                 fault_guarded_read((void *)BOARD_EMULATED_ROMFS, &first) &&
+                 memcmp(&first, image_start, sizeof(image_start)) == 0;
+    if (found) {
+        partition.items = (void *)BOARD_EMULATED_ROMFS;
+        partition.len = BOARD_EMULATED_ROMFS_SIZE;
+    }
+    return found;
+}
+#else
+static bool find_emulated(void)
+{
+    return false;
+}
+#endif
+
+static bool is_emulated(void)
+{
+    return partition.items != (void *)_romfs_start;
+}
+
+/** Does a record wait that no deploy under way has written? Then no image is at the start. */
+static bool is_broken(void)
+{
+    struct record found;
+    return deploy.size == 0 && !is_emulated() && find_record(&found);
+}
+
+void romfs_start(void)
+{
+    partition.items = _romfs_start;
+    partition.len = (size_t)(_romfs_end - _romfs_start) - nvm_unit(&board_nvm);
+    deploy.size = 0;
+    if (!find_emulated()) {
+        (void)obey_record(); // the record of a move that fails stays, for the next start
+    }
+}
+
+/** The file system that was mounted at the start is gone. */
+static void unmount(void)
+{
+    mp_vfs_mount_t *each = MP_STATE_VM(vfs_mount_table);
+    while (each != NULL && (each->len != strlen("/rom") || strcmp(each->str, "/rom") != 0 ||
+                            !mp_obj_is_type(each->obj, &mp_type_vfs_rom))) {
+        each = each->next;
+    }
+    if (each != NULL) {
+        mp_vfs_umount(each->obj);
+    }
+}
+
+/** After an error the program may go on, but no image may be where one was mounted. */
+static void expect_written(bool written)
+{
+    if (!written) {
+        deploy.size = 0;
+        if (is_broken()) {
+            unmount();
+        }
+        refuse(MP_EIO, "the memory of the ROM file system does not take what is written");
+    }
 }
 
 /* --- A deploy -------------------------------------------------------------- */
@@ -188,15 +278,21 @@ static mp_obj_t prepare(size_t n_args, const mp_obj_t *args)
 {
     mp_uint_t size = n_args < 3 ? 0 : (mp_uint_t)mp_obj_get_int(args[2]);
     if (size == 0 || size > partition.len) {
-        return failure(MP_EINVAL);
+        refuse(MP_EINVAL, "an image of %u bytes, 1 to %u expected", (unsigned)size,
+               (unsigned)partition.len);
     }
-    deploy.target = waiting_place(size);
+    bool broken = is_broken();
+    deploy.target = broken ? 0 : waiting_place(size);
     deploy.size = size;
     deploy.next = 0;
     deploy.at = 0;
     deploy.cleared = nvm_unit(&board_nvm);
     memset(deploy.head, 0xFF, sizeof(deploy.head));
+    if (broken) { // without its record, what is half moved would count as an image
+        expect_written(nvm_clear(&board_nvm, at(0)));
+    }
     if (deploy.target == 0) {
+        unmount();
         write_record(0, 0);
     }
     expect_written(nvm_clear(&board_nvm, at(deploy.target)));
@@ -221,33 +317,57 @@ static void fill(size_t offset, const uint8_t *bytes, size_t size)
     deploy.next = offset;
 }
 
+static void expect_deploy(bool arguments)
+{
+    if (!arguments || deploy.size == 0) {
+        refuse(MP_EINVAL, "no image is being written: begin with rom_ioctl(3, 0, size)");
+    }
+}
+
+/** The offset of a request: where the one before it has ended, since flash takes a chunk once. */
+static size_t expect_next(mp_obj_t argument)
+{
+    mp_uint_t offset = (mp_uint_t)mp_obj_get_int(argument);
+    if (offset != deploy.next) {
+        refuse(MP_EINVAL, "byte %u of the image comes, byte %u expected", (unsigned)offset,
+               (unsigned)deploy.next);
+    }
+    return offset;
+}
+
 static mp_obj_t write(size_t n_args, const mp_obj_t *args)
 {
-    if (n_args < 4 || deploy.size == 0) {
-        return failure(MP_EINVAL);
-    }
-    mp_uint_t offset = (mp_uint_t)mp_obj_get_int(args[2]);
+    expect_deploy(n_args > 3);
+    size_t offset = expect_next(args[2]);
     mp_buffer_info_t buffer;
     mp_get_buffer_raise(args[3], &buffer, MP_BUFFER_READ);
-    // In order: flash takes a chunk once.
-    if (offset < deploy.next || offset > deploy.size) {
-        return failure(MP_EINVAL);
-    }
     // mpremote pads its last block, past the end of the image.
     size_t room = deploy.size - offset;
     fill(offset, buffer.buf, buffer.len < room ? buffer.len : room);
     return MP_OBJ_NEW_SMALL_INT(0);
 }
 
-void romfs_forget_deploy(void)
+static mp_obj_t keep(size_t n_args, const mp_obj_t *args)
 {
-    deploy.size = 0;
+    expect_deploy(n_args > 3);
+    size_t offset = expect_next(args[2]);
+    mp_uint_t size = (mp_uint_t)mp_obj_get_int(args[3]);
+    size_t unit = nvm_unit(&board_nvm);
+    bool ends = size == deploy.size - offset || (size < deploy.size - offset && size % unit == 0);
+    if (offset == 0 || offset % unit != 0 || !ends) {
+        refuse(MP_EINVAL, "%u bytes from byte %u on are kept, whole units of %u bytes expected",
+               (unsigned)size, (unsigned)offset, (unsigned)unit);
+    }
+    deploy.next = offset + size;
+    return MP_OBJ_NEW_SMALL_INT(0);
 }
 
 static mp_obj_t complete(void)
 {
-    if (deploy.size == 0) {
-        return failure(MP_EINVAL);
+    expect_deploy(true);
+    if (deploy.next != deploy.size) {
+        refuse(MP_EINVAL, "%u bytes of the image have come, %u expected", (unsigned)deploy.next,
+               (unsigned)deploy.size);
     }
     end_chunk();
     put(0, deploy.head);
@@ -257,7 +377,7 @@ static mp_obj_t complete(void)
     } else {
         expect_written(nvm_clear(&board_nvm, record_place()));
     }
-    romfs_forget_deploy();
+    deploy.size = 0;
     return MP_OBJ_NEW_SMALL_INT(0);
 }
 
@@ -279,11 +399,18 @@ static mp_obj_t change(mp_int_t command, size_t n_args, const mp_obj_t *args)
 {
     bool known =
         (command >= MP_VFS_ROM_IOCTL_WRITE_PREPARE && command <= MP_VFS_ROM_IOCTL_WRITE_COMPLETE) ||
-        command == ROM_IOCTL_KEEPS_OLD || command == ROM_IOCTL_PLACE;
+        (command >= ROM_IOCTL_KEEPS_OLD && command <= ROM_IOCTL_KEEP);
+    if (known && is_emulated()) {
+        refuse(MP_EROFS, "/rom is in a flash chip that only the emulator has: it is read-only");
+    }
     if (known && board_nvm.write == NULL) {
-        fail(MP_EROFS, board_nvm.why_not != NULL
-                           ? board_nvm.why_not
-                           : "the ROM file system of this board is read-only");
+        refuse(MP_EROFS, "%s",
+               board_nvm.why_not != NULL ? board_nvm.why_not
+                                         : "the ROM file system of this board is read-only");
+    }
+    if (known && command != MP_VFS_ROM_IOCTL_WRITE_PREPARE && is_broken()) {
+        refuse(MP_EIO, "the last image is not in its place: a reset tries again to move it, "
+                       "rom_ioctl(3, 0, 1) drops it");
     }
     switch (command) {
     case MP_VFS_ROM_IOCTL_WRITE_PREPARE:
@@ -296,6 +423,8 @@ static mp_obj_t change(mp_int_t command, size_t n_args, const mp_obj_t *args)
         return keeps_old(n_args, args);
     case ROM_IOCTL_PLACE:
         return place(n_args, args);
+    case ROM_IOCTL_KEEP:
+        return keep(n_args, args);
     default:
         return failure(MP_EINVAL);
     }
@@ -303,10 +432,6 @@ static mp_obj_t change(mp_int_t command, size_t n_args, const mp_obj_t *args)
 
 mp_obj_t mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
 {
-    partition.items = _romfs_start;
-    partition.len = (size_t)(_romfs_end - _romfs_start) - nvm_unit(&board_nvm);
-    // A deploy at work is where a move that waited would read from. What fails is done again.
-    bool finished = board_nvm.write == NULL || deploy.size != 0 || obey_record();
     mp_int_t command = mp_obj_get_int(args[0]);
     if (command == MP_VFS_ROM_IOCTL_GET_NUMBER_OF_SEGMENTS) {
         return MP_OBJ_NEW_SMALL_INT(1);
@@ -316,8 +441,8 @@ mp_obj_t mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
     }
     if (command == MP_VFS_ROM_IOCTL_GET_SEGMENT) {
         uint32_t first; // flash that nothing made readable faults: without a ROM there is a prompt
-        return fault_guarded_read(partition.items, &first) ? MP_OBJ_FROM_PTR(&partition)
-                                                           : failure(MP_ENODEV);
+        bool there = fault_guarded_read(partition.items, &first) && !is_broken();
+        return there ? MP_OBJ_FROM_PTR(&partition) : failure(MP_ENODEV);
     }
-    return finished ? change(command, n_args, args) : failure(MP_EIO);
+    return change(command, n_args, args);
 }

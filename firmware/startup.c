@@ -8,6 +8,7 @@
 #include "startup.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "board.h"
 #include "cpu.h"
@@ -142,6 +143,43 @@ static void end_interrupts(void)
     }
 }
 
+/** What memory.ld sets aside must be in a memory of the table that its users reach. */
+static const char *find_misplaced(void)
+{
+    static const struct {
+        const char *what;
+        const char *symbol;
+        const uint8_t *start;
+        const uint8_t *end;
+        unsigned masters;
+    } areas[] = {
+        {"Python's heap", "_gc_heap_start", _gc_heap_start, _gc_heap_end,
+         ETHOSU_NPU_READS | ETHOSU_NPU_WRITES},
+        {"/rom", "_romfs_start", _romfs_start, _romfs_end, ETHOSU_NPU_READS},
+        {"the RAM disk", "_ramdisk_start", _ramdisk_start, _ramdisk_end, 0},
+        {"the flash disk", "_flashdisk_start", _flashdisk_start, _flashdisk_end, 0},
+    };
+    static char sentence[160];
+    for (size_t i = 0; i < sizeof areas / sizeof areas[0]; i++) {
+        uintptr_t start = (uintptr_t)areas[i].start;
+        size_t size = (uintptr_t)areas[i].end - start;
+        const struct ethosu_memory *memory = ethosu_ext_memory_find(start, size);
+        if (size == 0 ||
+            (memory != NULL && (memory->masters & areas[i].masters) == areas[i].masters)) {
+            continue;
+        }
+        int used =
+            snprintf(sentence, sizeof sentence, "%s, 0x%08x to 0x%08x (%s in memory.ld), ",
+                     areas[i].what, (unsigned)start, (unsigned)(start + size), areas[i].symbol);
+        snprintf(sentence + used, sizeof sentence - (size_t)used,
+                 memory == NULL ? "is in no memory of the board's table%s"
+                                : "is in %.20s, which the NPU does not reach",
+                 memory == NULL ? "" : memory->name);
+        return sentence;
+    }
+    return NULL;
+}
+
 _Noreturn void startup_begin(void)
 {
     // The compiler may use FPU and MVE registers anywhere: first of all, let it.
@@ -156,6 +194,7 @@ _Noreturn void startup_begin(void)
     read_record();
     ethosu_ext_memory_use(&ethosu_board);
     table_fault = mpu_enable(&ethosu_board);
+    table_fault = table_fault == NULL ? find_misplaced() : table_fault;
     board_init();
     __enable_irq();
     firmware_main();

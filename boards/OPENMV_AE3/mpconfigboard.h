@@ -21,4 +21,13 @@
 #endif
 #define ALIF_UART_FUNCTION 2u
 
+/*
+ * OpenMV's partition ROMFS0 in the flash chip, where OSPI0 would map it. The firmware has no driver
+ * of the chip; the emulator maps it, and an image there is /rom.
+ */
+#ifdef FIRMWARE_EMULATOR
+#define BOARD_EMULATED_ROMFS 0xA0800000u
+#define BOARD_EMULATED_ROMFS_SIZE 0x01800000u
+#endif
+
 #endif

@@ -9,3 +9,4 @@ BOARD_SRC = board.c dma.c uart.c
 BOARD_DRIVERS = dma_copy.c moddma.c
 # Tools that flash take firmware.bin: vectors and code are in one memory.
 BOARD_BIN = yes
+# Once QEMU with tools/qemu_plugin runs the image, BOARD_EMULATOR = yes belongs here.

@@ -9,8 +9,13 @@
 
 #define BOARD_CORE_HEADER "core_cm55.h" /**< of CMSIS */
 #define BOARD_CLOCK_HZ 100000000u       /**< CPU and SysTick */
+#define BOARD_UART_BAUD 115200u         /**< of the prompt; what mpremote speaks */
 
 #define BOARD_IRQ_COUNT 480u       /**< inputs of the interrupt controller */
 #define BOARD_IRQ_PRIORITY_BITS 3u /**< that the controller implements */
+
+/** The emulator's page, where the chip has nothing: only for BOARD_EMULATOR = yes in board.mk. */
+#define BOARD_EMULATOR_PAGE_BASE 0x4F000000u
+#define BOARD_EMULATOR_PAGE_IRQ 479u
 
 #endif

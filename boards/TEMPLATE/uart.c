@@ -6,6 +6,7 @@
  */
 #include "board.h"
 #include "irq.h"
+#include "mpconfigboard.h"
 
 #define UART_IRQ 20u
 
@@ -40,7 +41,7 @@ static void resume(void)
 
 static bool start(void)
 {
-    uart->baud_rate = 115200;
+    uart->baud_rate = BOARD_UART_BAUD;
     irq_connect(UART_IRQ, receive, NULL);
     uart->interrupts = RECEIVED;
     return true;

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The power fails at any step of an erase or a write: files are the old or the new ones."""
+"""The power fails, or the memory refuses, at any step of an erase or a write: files are the old or
+the new ones."""
 
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 
@@ -15,17 +18,24 @@ from ethosu_tools.qemu import Machine
 
 # Flash with pages to erase, and MRAM that takes lines of 16 bytes.
 BOARDS = ["NUMAKER_M55M1", "ALIF_ENSEMBLE_E7-M55_HP"]
-CUT = "nvm: injected fault cut"
+CUT, REFUSED = "nvm: injected fault cut", "nvm: injected fault fail"
 ONE, TWO = ({"f": random.Random(seed).randbytes(700)} for seed in (1, 2))
+IMAGES = {content["f"]: romfs.build(content) for content in (ONE, TWO)}
 
-# An image of `size` bytes: what lies behind its files is left as it is.
+# An image of `size` bytes: what lies behind its files, and the unit that they end in, is kept.
 DEPLOY = """
-import emulator, machine, os, vfs
+import emulator, machine, os, uctypes, vfs
+emulator.fault("nvm.fail", 0)
 ioctl = vfs.rom_ioctl
 def deploy(image, size):
     size = size or len(image)
-    assert (ioctl(3, 0, size), ioctl(4, 0, 0, image), ioctl(5, 0)) == (4, 0, 0)
+    image += bytes(min(-len(image) % 8192, size - len(image)))
+    assert (ioctl(3, 0, size), ioctl(4, 0, 0, image)) == (4, 0)
+    if size > len(image): assert ioctl(258, 0, len(image), size - len(image)) == 0
+    assert ioctl(5, 0) == 0
 def found():
+    if ioctl(2, 0) == -19:
+        return None
     try:
         with vfs.VfsRom(ioctl(2, 0)).open("f", "rb") as file: return file.read()
     except OSError:
@@ -41,10 +51,10 @@ def board(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
         yield board
 
 
-def cut(board: QemuBoard, step: int, code: str, again: int = 0) -> bool:
+def cut(board: QemuBoard, step: int, code: str, again: int = 0, fail: int = 0) -> bool:
     """Run code until the power fails in this step; False: there is no such step."""
     before = len(board.machine.log())
-    faults = {"seed": step, "cut-again": again, "cut": step}
+    faults = {"seed": step, "cut-again": again, "cut": step, "fail": fail}
     board.start(
         "import emulator, sys\nsys.stdin.read(1)\n"  # until the host has seen that it runs
         + "".join(f"emulator.fault('nvm.{name}', {count})\n" for name, count in faults.items())
@@ -79,23 +89,102 @@ def sweep(run: Callable[[int], bool], stride: int) -> None:
 STRIDES = [pytest.param(1, marks=pytest.mark.slow, id="every"), pytest.param(17, id="some")]
 
 
+def other(content: bytes | None) -> bytes:
+    """The one of the two images that is not there."""
+    return TWO["f"] if content == ONE["f"] else ONE["f"]
+
+
 def sweep_deploys(board: QemuBoard, stride: int, size: int, ends: set[bytes | None]) -> None:
     """The two images take turns; what a deploy that was cut leaves is one of `ends`."""
-    images = {content["f"]: romfs.build(content) for content in (ONE, TWO)}
-    board.exec(f"deploy({images[ONE['f']]!r}, {size})")
+    board.exec(f"deploy({IMAGES[ONE['f']]!r}, {size})")
     seen = set()
 
     def run(step: int) -> bool:
         old = board.eval("found()")
-        new = TWO["f"] if old == ONE["f"] else ONE["f"]
-        is_cut = cut(board, step, f"deploy({images[new]!r}, {size})", again=step % 5)
+        new = other(old)
+        code = f"deploy({IMAGES[new]!r}, {size})"
+        # What is refused is a step of the move, at the start after the cut.
+        is_cut = cut(board, step, code, again=step % 5, fail=step + 1 + step % 3)
+        moved = board.eval("found()")
+        assert moved in {None, old, new} | ends, step
+        board.soft_reset()
+        board.exec(DEPLOY)
         left = board.eval("found()")
+        assert moved in (None, left), step
         assert left in ({old, new} | ends if is_cut else {new}), step
         seen.add((left == new, left == old))
         return is_cut
 
     sweep(run, stride)
     assert len(seen) >= 2
+
+
+# The image that a deploy has failed to move is moved at a start, and not below a running program.
+REFUSE = """
+start = uctypes.bytearray_at(uctypes.addressof(ioctl(2, 0)), 2048)
+emulator.fault("nvm.fail", {step})
+try:
+    deploy({image!r}, 0)
+    error = None
+except OSError as raised:
+    error = raised.errno
+emulator.fault("nvm.fail", 0)
+left, moved = bytes(start), found()
+mounted = "rom" in os.listdir("/")
+for request in (1,), (2, 0), (256, 0, 999), (257, 0, 999), (6, 0):
+    try: ioctl(*request)
+    except OSError: pass
+same = bytes(start) == left
+"""
+
+
+@pytest.mark.parametrize("stride", STRIDES)
+def test_a_refused_step_leaves_the_old_or_the_new_image(board, stride):
+    """It raises. What lies half moved is not mounted, and reading requests change nothing."""
+    board.exec(f"deploy({IMAGES[ONE['f']]!r}, 0)")
+    seen = set()
+
+    def run(step: int) -> bool:
+        old = board.eval("found()")
+        new = other(old)
+        log = len(board.machine.log())
+        board.exec(REFUSE.format(step=step, image=IMAGES[new]))
+        is_refused = REFUSED in board.machine.log()[log:]
+        error, moved, mounted = board.eval("(error, moved, mounted)")
+        assert error in (None, 5) and is_refused >= (error == 5), step
+        assert board.eval("same"), step
+        assert moved in ({new} if error is None else {old, None}), step
+        assert moved is not None or not mounted, step
+        board.soft_reset()
+        board.exec(DEPLOY)
+        left = board.eval("found()")
+        assert left in ({new} if error is None else {old, new}), step
+        seen.add((error, moved is None, left == new))
+        return is_refused
+
+    sweep(run, stride)
+    assert {(5, False, False), (5, True, True), (None, False, True)} <= seen
+
+
+def test_an_image_that_can_not_be_moved_makes_room_for_another_one(board):
+    """Whichever step of that is refused, no part of an image is mounted."""
+    one, two = (romfs.build(content) for content in (ONE, TWO))
+    for step in (0, 1, 2, 20, 40):
+        board.exec(f"deploy({one!r}, 0)")
+        board.exec(REFUSE.format(step=140, image=two))
+        assert board.eval("(error, found())") == (5, None)
+        board.exec(f"emulator.fault('nvm.fail', {step})\ntry: ioctl(3, 0, 1)\nexcept OSError: pass")
+        board.soft_reset()
+        board.exec(DEPLOY)
+        assert board.eval("found()") in ((None,) if step == 0 else (None, TWO["f"])), step
+        assert board.eval("len(ioctl(2, 0))") > 0, step
+    board.exec(f"deploy({one!r}, 0)")
+    board.exec(REFUSE.format(step=140, image=two))
+    board.exec(f"deploy({one!r}, 0)")
+    assert board.eval("found()") == ONE["f"]
+    board.soft_reset()
+    board.exec(DEPLOY)
+    assert board.eval("found()") == ONE["f"]
 
 
 @pytest.mark.parametrize("stride", STRIDES)
@@ -106,7 +195,7 @@ def test_a_deploy_leaves_the_old_or_the_new_image(board, stride):
 @pytest.mark.parametrize("stride", STRIDES)
 def test_a_deploy_without_room_for_both_leaves_one_or_none(board, stride):
     size = board.eval("len(ioctl(2, 0))") * 9 // 16
-    sweep_deploys(board, stride, size, {None})
+    sweep_deploys(board, 4 * stride, size, {None})
 
 
 @pytest.mark.parametrize("name", BOARDS)
@@ -125,6 +214,34 @@ def test_a_deploy_that_was_cut_off_is_done_again(name, monkeypatch):
                 assert board.eval("found()") in (ONE["f"], TWO["f"])
         assert machine.log().count(CUT) == 2
         deploy(machine.port, TWO)  # compares what a fresh interpreter finds
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_a_deploy_that_the_memory_refuses_says_what_is_left(name, tmp_path):
+    """So does mpremote's, in the words of the board."""
+    image = tmp_path / "rom.img"
+    image.write_bytes(romfs.build(TWO))
+    words = "the memory of the ROM file system does not take what is written"
+    with Machine(board=name) as machine:
+
+        def refuse(step: int) -> None:
+            deploy(machine.port, ONE)
+            with Board(machine.port) as board:
+                board.exec(f"import emulator\nemulator.fault('nvm.fail', {step})")
+
+        # The image is sent, the record written, the image moved: 64, 32 and 48 lines of MRAM, or
+        # 97, 33 and 97 steps of the flash controller.
+        for step, left in (
+            (2, "still has the old files; deploy again"),
+            (120, "has the new files"),
+        ):
+            refuse(step)
+            with pytest.raises(BoardError, match=f"{words}.*; /rom {left}"):
+                deploy(machine.port, TWO)
+        refuse(120)
+        command = f"-m mpremote connect {machine.port} romfs deploy {image}".split()
+        done = subprocess.run([sys.executable, *command], capture_output=True, text=True)
+        assert done.returncode != 0 and words in done.stdout + done.stderr
 
 
 # Each file is closed before the next one is begun; the log, which needs no power, says so.

@@ -3,8 +3,11 @@
 
 from collections.abc import Iterator
 
+import firmware_image
 import pytest
-from ethosu_tools.board import QemuBoard
+from ethosu_tools import paths, romfs
+from ethosu_tools.board import Board, QemuBoard
+from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 from modules.ethosu.runtime.board_models import raised
 
@@ -52,7 +55,51 @@ def test_a_write_waits_for_the_npu(board, compiled, small_models):
 def test_an_npu_that_hangs_keeps_it_waiting_so_long(board):
     board.exec("emulator.fault('hang')\nn.invoke_async(payload, [])")
     assert raised(board, WRITE + "file.close()").startswith("OSError 16")
-    board.exec("n.cancel()")
+    board.exec("file = None\nn.cancel()")
     assert CHANGES not in board.machine.log()
     board.exec(WRITE + "file.close()")
     assert board.read_file("/data") == bytes(range(256)) * 40
+
+
+def test_ctrl_c_ends_the_wait(board):
+    board.exec("emulator.fault('hang')\nn.invoke_async(payload, [])")
+    second = 1_000_000_000
+    press = f"emulator.fault('console.interrupt', 1, {second})\n"
+    with pytest.raises(RemoteError, match="KeyboardInterrupt"):
+        board.exec(press + WRITE + "file.close()")
+    board.exec("file = None\nn.cancel()")
+    board.exec(WRITE + "file.close()")
+    assert board.read_file("/data") == bytes(range(256)) * 40
+
+
+def test_a_write_to_the_ram_disk_waits_for_no_npu(board):
+    board.exec("import machine\ndisk = machine.RAMDisk()\nemulator.fault('hang')")
+    board.exec("n.invoke_async(payload, [])")
+    for call in ("disk.ioctl(6, 0)", "disk.writeblocks(0, bytes(4096))"):
+        assert raised(board, call) == "nothing"
+    assert board.eval("n.done()") is False
+    board.exec("n.cancel()")
+
+
+@pytest.mark.parametrize("end", [Board.reset, QemuBoard.soft_reset])
+def test_a_deploy_and_a_job_that_a_reset_ends_leave_the_old_image(board, end):
+    old, new = romfs.build({"f": b"old"}), romfs.build({"f": bytes(9000)})
+    board.exec(f"import machine, vfs\nioctl, old, new = vfs.rom_ioctl, {old!r}, {new!r}")
+    board.exec("ioctl(3, 0, len(old)), ioctl(4, 0, 0, old), ioctl(5, 0)")
+    board.exec("ioctl(3, 0, len(new)), ioctl(4, 0, 0, new[:5000])\nemulator.fault('hang')")
+    board.exec("n.invoke_async(payload, [])")
+    assert raised(board, "ioctl(4, 0, 5000, new[5000:])").startswith("OSError 16 an NPU is working")
+    end(board)
+    board.exec(PAYLOAD)
+    assert board.eval("open('/rom/f', 'rb').read()") == b"old"
+    board.exec("n.invoke(payload, [])")
+
+
+def test_the_driver_verifies_again_what_lies_in_flash(board):
+    """A payload's address stands for its bytes there, as long as nobody has written any."""
+    address = firmware_image.Image(paths.firmware(board.machine.board.name)).symbol("pool")
+    known = f"bytes(uctypes.bytearray_at({address}, 16))"
+    board.exec(f"import uctypes\nbefore = {known}")
+    assert board.eval(f"{known} == before")
+    board.exec(WRITE + "file.close()")
+    assert board.eval(f"{known} != before")

@@ -3,14 +3,18 @@
 
 A corpus is a folder: `streams` (command streams, regions and constants, as c/corpus.h reads them),
 `models/` (the compiled files), `kernels/` (a few of one operator, for each kernel), `payloads/`
-(what the driver gets of the models), `about.json` (how many of each NPU and memory mode).
+(what the driver gets of the models), `sources/` (models before Vela, with labels behind them),
+`tables/` (Vela's debug databases), `about.json` (how many of each NPU and memory mode).
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import struct
+import tempfile
+import zipfile
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -20,7 +24,8 @@ from ethosu_tools.make_mixed import MixedNet
 from ethosu_tools.make_model import MODELS
 from ethosu_tools.payload import read as read_payload
 from ethosu_tools.plan import plan_file
-from ethosu_tools.vela import compile_model
+from ethosu_tools.tflite import model_metadata
+from ethosu_tools.vela import TARGETS, compile_model, run_vela, vela_options
 from generator import case as cases
 from generator import isolated, vela
 from generator.builder import UnsuitableError
@@ -61,7 +66,7 @@ def corpus(graphs: int) -> Path:
 
 
 def _make(folder: Path, graphs: int) -> None:
-    for kind in ("models", "kernels", "payloads"):
+    for kind in ("models", "kernels", "payloads", "sources", "tables"):
         (folder / kind).mkdir(parents=True)
     families = list(FAMILIES.values())
     streams: list[bytes] = []
@@ -80,6 +85,8 @@ def _make(folder: Path, graphs: int) -> None:
             about["npus"][case.npu] += len(calls)
             about["memory modes"][case.options[case.options.index("--memory-mode") + 1]] += 1
     _add_planned(folder / "models")
+    for name, maker in MODELS.items():
+        _add_source(folder, name, maker())
     for name in GENERATORS:
         for seed in range(3):
             model = plan_writer.add_plan(make(name, seed).model)
@@ -103,6 +110,23 @@ def _add_planned(folder: Path) -> None:
         plan_file(compiled, folder / name)
         source.unlink()
         compiled.unlink()
+
+
+def _add_source(folder: Path, name: str, model: bytes) -> None:
+    """A model with labels, stored and deflated, and what Vela says of its compilation."""
+    told = model_metadata.Told([f"label {index}" for index in range(50)], (127.5,), (60, 61, 62.5))
+    data = model_metadata.write(model, told, 1, 1)
+    packed = io.BytesIO(data)
+    with zipfile.ZipFile(packed, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("words.txt", "\n".join(told.labels) * 20)
+    (folder / "sources" / name).write_bytes(data)
+    (folder / "sources" / f"{name}.deflated").write_bytes(packed.getvalue())
+    npu = "ethos-u55-128"
+    with tempfile.TemporaryDirectory() as work:
+        source = Path(work) / "model.tflite"
+        source.write_bytes(model)
+        run_vela(source, [*vela_options(npu, TARGETS[npu]), "--output-dir", work])
+        (folder / "tables" / name).write_bytes((Path(work) / "model_debug.xml").read_bytes())
 
 
 def _config(npu: str) -> bytes:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The host's readers: a damaged file is read, or refused with one sentence, in linear time.
 
-What the tools make of a file: descriptions, memory plans, debug tables, payloads. Anything but a
+What the tools make of a file: descriptions, memory plans, debug tables, payloads, labels. All but a
 ToolError is a finding, and so are more calls of functions than CALLS_PER_BYTE allows.
 """
 
@@ -20,8 +20,10 @@ from types import FrameType
 
 from ethosu_tools import debug_table, payload, tflite
 from ethosu_tools.errors import InputError, ToolError
+from ethosu_tools.make_model import MODELS
 from ethosu_tools.plan import plan_file, record
 from ethosu_tools.romfs import load_image
+from ethosu_tools.tflite import model_metadata
 
 from .common import Counts, FoundError, repeat
 
@@ -61,10 +63,27 @@ def _image(path: Path, _: bytes) -> None:
     load_image(path)
 
 
+def _labels(path: Path, data: bytes) -> None:
+    with tflite.reading(path):
+        model_metadata.copy(data, data)
+
+
+def _debug_database(path: Path, _: bytes) -> None:
+    if debug_table.make(path, _small_model()) is None:
+        raise InputError("no debug table")
+
+
+@cache
+def _small_model() -> bytes:
+    return MODELS["small_cnn"]()
+
+
 READERS: dict[str, tuple[Callable[[Path, bytes], None], ...]] = {
     "models": (_describe, _plan),
     "kernels": (_describe, _plan),
     "payloads": (_payload, _image),
+    "sources": (_describe, _labels),
+    "tables": (_debug_database,),
 }
 
 

@@ -78,8 +78,8 @@ def _payloads(bits: int) -> list[object]:
 _TARGETS = {
     "models": _load("change_model.c"),
     "kernels": _load("change_model.c"),
-    "programs": _load("change_program.c", "-DRUN_EVERY=32"),
-    "delegates": _load("change_program.c", "-DRUN_EVERY=32", "-DDELEGATES=1"),
+    "programs": _load("change_program.c", "-DRUN_EVERY=8"),
+    "delegates": _load("change_program.c", "-DRUN_EVERY=8", "-DDELEGATES=1"),
     "payloads": _payloads,
 }
 

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from firmware_image import Image
 
 from .conftest import start
 from .patch import patched
@@ -105,6 +106,34 @@ def test_overlapping_memories_are_refused(program, begin):
     """An access to an address in two regions faults: the board would not even say so."""
     memories = (0x20000000, 0x20001000, NONE, DATA), (begin, begin + 0x1000, NONE, ALL)
     assert _refused(_run(program, 8, *memories)) == "memories m0 and m1 overlap"
+
+
+def _first_row(firmware: Path, copy: Path, word: int, value: int) -> None:
+    """Change the row of DDR, where heap, RAM disk and ROM are: a word of struct ethosu_memory."""
+    image = Image(firmware)
+    board = image.symbol("ethosu_board")
+    patched(firmware, copy, "ethosu_board", (image.word(board + 4) - board) // 4 + word, value)
+
+
+HEAP = "Python's heap, 0x60000000 to 0x60800000 (_gc_heap_start in memory.ld), is in "
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "sentence"),
+    [
+        (1, 0x60800000, HEAP + "no memory of the board's table"),
+        (2, 0x60400000, HEAP + "no memory of the board's table"),
+        (6, 5 | 2 << 24, HEAP + "DDR, which the NPU does not reach"),
+        (2, 0x62800000, "/rom, 0x62000000 to 0x63000000 (_romfs_start in memory.ld), is in no mem"),
+    ],
+)
+def test_the_table_has_the_memories_of_python_and_files(firmware, tmp_path, word, value, sentence):
+    """Of the first that is missing or that the NPU does not reach, the board says it at once."""
+    copy = tmp_path / "firmware.elf"
+    _first_row(firmware, copy, word, value)
+    with start(copy) as uart, uart.terminal() as terminal:
+        said = terminal.read_until(b"skipped once.\r\n")
+    assert f"*** Fatal: {sentence}" in said.decode(), said
 
 
 def _with_memory_count(firmware: Path, copy: Path, count: int) -> Path:

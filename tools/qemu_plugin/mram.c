@@ -48,7 +48,7 @@ static void mram_write(void *opaque, uint64_t offset, uint64_t value, unsigned s
     mram->have |= ((1u << size) - 1u) << (offset - line);
     if (mram->have == WHOLE) {
         uint8_t *memory = memory_region_get_ram_ptr(mram->region);
-        power_cut_write(memory + line, mram->bytes, LINE);
+        (void)power_cut_write(memory + line, mram->bytes, LINE); // no status says that it was lost
         memory_region_flush_rom_device(mram->region, line, LINE);
         mram->have = 0;
     }

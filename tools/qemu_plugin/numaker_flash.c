@@ -121,10 +121,7 @@ static bool program(const uint32_t *words, uint32_t size)
     for (uint32_t i = 0; bytes && i < size; i++) {
         after[i] = bytes[i] & (uint8_t)(words[i / 4] >> i % 4 * 8);
     }
-    if (bytes) {
-        power_cut_write(bytes, after, size);
-    }
-    return bytes;
+    return bytes && power_cut_write(bytes, after, size);
 }
 
 static bool program_word(void)
@@ -142,10 +139,7 @@ static bool erase_page(void)
     uint8_t *bytes = may_change() ? find(PAGE_BYTES) : NULL;
     uint8_t erased[PAGE_BYTES];
     memset(erased, 0xFF, sizeof erased);
-    if (bytes) {
-        power_cut_write(bytes, erased, sizeof erased);
-    }
-    return bytes;
+    return bytes && power_cut_write(bytes, erased, sizeof erased);
 }
 
 static const struct {

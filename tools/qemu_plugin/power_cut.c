@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A loss of power while non-volatile memory changes. */
+/** What can go wrong while non-volatile memory changes. */
 #include "power_cut.h"
 
 #include <stddef.h>
@@ -12,6 +12,7 @@
 static struct {
     unsigned left;  /**< steps until the power fails in one; 0: it does not */
     unsigned again; /**< the same, once it has failed */
+    unsigned fail;  /**< steps until one is refused; 0: none is */
     unsigned seed;
     bool second; /**< the step that is waited for is cut-again's */
     bool off;    /**< it has failed, and the machine was not reset yet */
@@ -35,23 +36,37 @@ static void tear(uint8_t *at, const uint8_t *bytes, uint32_t size)
     }
 }
 
-void power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size)
+static bool is_refused(uint32_t size)
+{
+    const bool refused = power.fail != 0 && --power.fail == 0;
+    if (refused) {
+        message(MESSAGE_GUEST_ERROR, "nvm: injected fault fail, instead of a change of %u bytes",
+                size);
+    }
+    return refused;
+}
+
+bool power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size)
 {
     if (power.off) {
-        return;
+        return true; // nobody will know
     }
     if (npu_device_any_runs()) {
         message(MESSAGE_GUEST_ERROR, "nvm: %u bytes change while an NPU may read them", size);
     }
+    if (is_refused(size)) {
+        return false;
+    }
     if (power.left == 0 || --power.left > 0) {
         memcpy(at, bytes, size);
-        return;
+        return true;
     }
     tear(at, bytes, size);
     message(MESSAGE_GUEST_ERROR, "nvm: injected fault %s, while %u bytes change",
             power.second ? "cut-again" : "cut", size);
     power.off = true;
     board_inject("power-loss", 1);
+    return true;
 }
 
 bool power_cut_inject(const char *fault, unsigned count)
@@ -59,7 +74,10 @@ bool power_cut_inject(const char *fault, unsigned count)
     const struct {
         const char *name;
         unsigned *value;
-    } values[] = {{"cut", &power.left}, {"cut-again", &power.again}, {"seed", &power.seed}};
+    } values[] = {{"cut", &power.left},
+                  {"cut-again", &power.again},
+                  {"seed", &power.seed},
+                  {"fail", &power.fail}};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         if (strcmp(values[i].name, fault) == 0) {
             *values[i].value = count;

@@ -38,6 +38,11 @@ static const struct ethosu_memory memories[] = {
     {ALIF_SRAM_A_NAME, _sram_a_start, _sram_a_end, .masters = ETHOSU_MASTERS_ALL,
      .cpu = ETHOSU_CPU_ALL},
     {ALIF_SRAM_B_NAME, _sram_b_start, _sram_b_end, .masters = ETHOSU_MASTERS_ALL},
+#ifdef BOARD_EMULATED_ROMFS
+    {"FLASH", (void *)BOARD_EMULATED_ROMFS,
+     (void *)(BOARD_EMULATED_ROMFS + BOARD_EMULATED_ROMFS_SIZE), .masters = ETHOSU_MASTERS_READ,
+     .cache = ETHOSU_CACHE_WRITE_THROUGH, .cpu = ETHOSU_CPU_CODE},
+#endif
     {"peripherals", (void *)0x40000000u, (void *)0x50000000u, .cache = ETHOSU_CACHE_NONE,
      .cpu = ETHOSU_CPU_REGISTERS},
     {"pins", (void *)0x1A000000u, (void *)0x1B000000u, .cache = ETHOSU_CACHE_NONE,

@@ -2,15 +2,19 @@
 """boards/TEMPLATE compiles, links and says what a board must say; it runs nowhere."""
 
 import re
+import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
+from ethosu_tools import boards, flash, paths, vela
+from ethosu_tools.boards import Span
 from firmware.conftest import build
 
 FILES = {
-    *("README.md", "board.c", "board.mk", "dma.c"),
-    *("memory.ld", "mpconfigboard.h", "uart.c"),
+    *("README.md", "board.c", "board.mk", "board.toml", "dma.c"),
+    *("memory.ld", "mpconfigboard.h", "uart.c", "vela.ini"),
 }
 HOOK = "arm_ethos_io_memcpy"
 
@@ -29,6 +33,61 @@ def test_the_folder_has_a_board_s_files_and_its_page_names_each(repo):
     assert {path.name for path in folder.iterdir()} == FILES
     page = (folder / "README.md").read_text()
     assert [name for name in FILES if f"`{name}`" not in page] == []
+
+
+@pytest.fixture
+def copied(repo, tmp_path, monkeypatch):
+    """What the tools know of a board that is a copy of the folder."""
+    shutil.copytree(repo / "boards/TEMPLATE", tmp_path / "boards/COPY")
+    monkeypatch.setattr(paths, "root", lambda: tmp_path)
+    boards.load.cache_clear()
+    yield boards.load("COPY")
+    boards.load.cache_clear()
+
+
+def test_it_is_no_board_and_its_copy_is_one(copied, repo, monkeypatch):
+    assert boards.names() == ["COPY"]
+    monkeypatch.setattr(paths, "root", lambda: repo)
+    assert "TEMPLATE" not in boards.names()
+
+
+def test_its_files_name_the_same_places(copied, image, repo):
+    """A number is in several files: each of them is compared with the linked image."""
+    symbols = re.findall(r"^(\w+) A (_\w+)$", _run("arm-none-eabi-nm", image), re.MULTILINE)
+    at = {name: int(address, 16) for address, name in symbols}
+    toml = tomllib.loads((repo / "boards/TEMPLATE/board.toml").read_text())
+    header = (repo / "boards/TEMPLATE/mpconfigboard.h").read_text()
+    assert copied.romfs == Span(at["_romfs_start"], at["_romfs_end"] - at["_romfs_start"] - 256)
+    heap = Span(**toml["heap"])
+    assert (heap.start, heap.end) == (at["_gc_heap_start"], at["_gc_heap_end"])
+    assert copied.flash["jlink"]["address"] == min(
+        int(start, 16)
+        for start in re.findall(
+            r"^ +LOAD .* paddr (0x\w+)", _run("arm-none-eabi-objdump", "-p", image), re.MULTILINE
+        )
+    )
+    assert f"BOARD_EMULATOR_PAGE_BASE {copied.qemu.page:#010X}u".replace("0X", "0x") in header
+    assert f"BOARD_CLOCK_HZ {copied.clock_mhz}000000u" in header
+    (sram,) = copied.qemu.memories.values()
+    assert (sram.start, sram.end) == (at["_sram_start"], at["_sram_end"])
+    assert sram.holds(copied.qemu.window.start, copied.qemu.window.size)
+    for name, settings in copied.flash.items():
+        assert flash.WAYS[name].check(copied) == settings
+
+
+def test_a_model_is_compiled_for_its_copy(copied, small_models, tmp_path):
+    output = tmp_path / "out.tflite"
+    vela.compile_model(small_models["small_cnn"], copied.npus[0], output, board=copied.vela)
+    assert output.stat().st_size > 1000
+
+
+def test_the_page_of_boards_names_each_setting_of_each_way_to_flash(repo):
+    page = (repo / "boards/README.md").read_text()
+    table = page.partition("| way |")[2]
+    rows = dict(re.findall(r"^\| `(\w+)` \|(.*)\|$", table, re.MULTILINE))
+    for name, way in flash.WAYS.items():
+        missing = [key for key in way.settings | way.optional if f"`{key}`" not in rows[name]]
+        assert missing == [], name
 
 
 def test_every_field_of_the_table_is_shown(repo):

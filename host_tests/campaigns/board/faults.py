@@ -45,7 +45,13 @@ USES = (
     "reservation",
     "load",
     "forgotten",
+    "deploy",
 )
+# The NPU of the board whose ROM is no RAM: its memory can refuse a step, and lose power in one.
+NVM_NPU, NVM_BOARD = "ethos-u55-256", "ALIF_ENSEMBLE_E7-M55_HP"
+ALL_NPUS = (*NPUS, NVM_NPU)
+# Steps of a deploy: lines of MRAM, of the image and its move.
+DEPLOY_STEPS = 9_000
 ON_SECOND = ("two_npus", "second_npu")
 
 LATE, BROKEN, BUSY, CANCELED, RELEASED = (f"OSError {errno}" for errno in (110, 5, 16, 125, 1))
@@ -66,7 +72,15 @@ class Fault:
 
     def suits(self, npu: str, use: str) -> bool:
         """Does this NPU have the fault, and may this use meet it?"""
-        return use in self.uses and (self.name != "npu.branch-error" or "u85" in npu)
+        if use == "deploy" and not (self.restarts or self.soft_reset):
+            return False  # a program that goes on has no models
+        has = self.name != "npu.branch-error" or "u85" in npu
+        return use in self.uses and use in uses_of(npu) and has
+
+
+def uses_of(npu: str) -> list[str]:
+    """What a board with this NPU, and its second one, can do."""
+    return [use for use in USES if use not in (ON_SECOND if npu == NVM_NPU else ("deploy",))]
 
 
 NPU_FAULTS = (
@@ -94,6 +108,8 @@ FAULTS = (
     Fault("board.call cancel", (CANCELED,)),
     Fault("board.call deinit", (CANCELED, CLOSED)),
     Fault("board.call reset", restarts=True),
+    Fault("nvm.fail", (BROKEN,), DEPLOY_STEPS, soft_reset=True, uses=("deploy",)),
+    Fault("nvm.cut", most=DEPLOY_STEPS, restarts=True, uses=("deploy",)),
 )
 
 
@@ -139,6 +155,7 @@ def draw(seed: int, npu: str, number: int, durations: dict[str, int]) -> Round:
     rows = []
     for fault in chosen:
         at_once = fault.name[:3] in ("npu", "dma") and draws.random() < 0.5
+        at_once |= fault.name[:3] == "nvm"  # its count of steps is the moment
         after = 0 if at_once else 1 + int(draws.random() * longest * 1000)
         rows.append((fault, draws.randint(1, fault.most), after))
     return Round(number, use, tuple(rows))
@@ -169,11 +186,15 @@ class Running:
         self.timeout_ms = 1000 if host_time else 50
         self.failures: list[str] = []
         self.ends: Counter[str] = Counter()
-        image = rom_image((npu, NPUS[npu]), "faults_on_board.py")
-        self.board = QemuBoard(Machine(npu, npu1=NPUS[npu], romfs=image, repeatable=not host_time))
+        second = NPUS.get(npu)
+        image = rom_image((npu, second or npu), "faults_on_board.py")
+        name = NVM_BOARD if npu == NVM_NPU else None
+        self.board = QemuBoard(
+            Machine(npu, board=name, npu1=second, romfs=image, repeatable=not host_time)
+        )
         try:
             self._begin()
-            self.durations = {use: self.board.eval(f"duration({use!r})") for use in USES}
+            self.durations = {use: self.board.eval(f"duration({use!r})") for use in uses_of(npu)}
             self._begin()
         except BaseException:
             self.board.close()
@@ -200,7 +221,7 @@ class Running:
         """Load the program, and see how much memory is free then."""
         program = f"timeout_ms = {self.timeout_ms}\nexec(open('/rom/program.py').read())"
         self.board.exec(program, timeout=SILENCE_S)
-        for use in USES:
+        for use in uses_of(self.npu):
             self.board.exec(f"{use}()", timeout=SILENCE_S)
         free = self.board.exec("again('predict')").rpartition("free: ")[2]
         self.level = Level(int(free), MISSING)
@@ -223,9 +244,10 @@ class Running:
             if "KeyboardInterrupt" not in str(error):
                 raise
             result = CTRL_C
-        if any(fault.soft_reset for fault, _, _ in drawn.faults):
+        resets = any(fault.soft_reset for fault, _, _ in drawn.faults)
+        if resets:
             self.board.soft_reset()
-        if result in ("restarted", "no result", CTRL_C) or "console." in f"{rows}":
+        if resets or result in ("restarted", "no result", CTRL_C) or "console." in f"{rows}":
             self._reach([name for name, _, _ in rows])
         return result
 
@@ -274,7 +296,8 @@ class Faults:
         """So many rounds; returns how they ended, or raises FoundError."""
         ends: Counter[str] = Counter(rounds=count)
         for begin in range(first - first % self.chunk, first + count, self.chunk):
-            running = Running(turn_of(begin, self.chunk), seed, host_time=self._host_time)
+            npu = turn_of(begin, self.chunk, ALL_NPUS)
+            running = Running(npu, seed, host_time=self._host_time)
             with contextlib.closing(running.board):
                 for number in range(max(begin, first), min(begin + self.chunk, first + count)):
                     running.round(number)

@@ -16,6 +16,8 @@ from ethosu_tools.vela import compile_model
 
 HERE = Path(__file__).parent
 STEPS = 4
+# At both ends of the image: equal in one that is whole.
+STAMP = b"stamp of 16 byte"
 # On the board, by name: a model's source, and Vela's options for it.
 SOURCES = {
     "cnn": (make_model.MODELS["small_cnn"], ()),
@@ -27,7 +29,8 @@ SOURCES = {
 def rom_image(npus: tuple[str, str], program: str) -> bytes:
     """Models for both NPUs, their cases, a command stream for the first, and a program."""
     programs = {"program.py": program, "cases.py": "cases_on_board.py"}
-    files = {name: (HERE / path).read_bytes() for name, path in programs.items()}
+    files = {"first": STAMP}
+    files |= {name: (HERE / path).read_bytes() for name, path in programs.items()}
     for name in SOURCES:
         source = SOURCES[name][0]()
         for index, npu in enumerate(npus):
@@ -40,6 +43,7 @@ def rom_image(npus: tuple[str, str], program: str) -> bytes:
     places = int(raw["input_offset"][0]), int(raw["output_offset"][0])
     apart = not npus[0].startswith("ethos-u55")
     files["raw.txt"] = repr((scratch, fast if apart else 0, *places)).encode()
+    files["last"] = STAMP
     return romfs.build(files)
 
 

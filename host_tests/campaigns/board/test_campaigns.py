@@ -6,14 +6,14 @@ import contextlib
 import pytest
 
 from ..common import FoundError
-from .common import LOOKS, NPUS, Level, turn_of
-from .faults import FAULTS, USES, Faults, Running, draw, drawable
+from .common import LOOKS, Level, turn_of
+from .faults import ALL_NPUS, FAULTS, USES, Faults, Running, draw, drawable
 from .soak import Working
 
 SEED = 1
 
 
-@pytest.mark.parametrize("npu", NPUS)
+@pytest.mark.parametrize("npu", ALL_NPUS)
 def test_each_fault_at_some_moment(npu):
     running = Running(npu, SEED)
     with contextlib.closing(running.board):
@@ -23,11 +23,11 @@ def test_each_fault_at_some_moment(npu):
     assert {"right", "restarted", "OSError 5", "OSError 110"} <= set(running.ends)
 
 
-@pytest.mark.parametrize("npu", NPUS)
+@pytest.mark.parametrize("npu", ALL_NPUS)
 def test_draws_reach_each_fault_of_each_use(npu):
     """In the long campaign, in those of its rounds that are this NPU's."""
     durations = dict.fromkeys(USES, 1000)
-    numbers = [number for number in range(10_000) if turn_of(number, Faults.chunk) == npu]
+    numbers = [number for number in range(10_000) if turn_of(number, Faults.chunk, ALL_NPUS) == npu]
     rounds = [draw(SEED, npu, number, durations) for number in numbers]
     found = {(drawn.faults[0][0].name, drawn.use) for drawn in rounds}
     wanted = {(one.name, use) for one in drawable(npu) for use in USES if one.suits(npu, use)}

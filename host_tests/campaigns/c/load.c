@@ -8,6 +8,7 @@
  * Behind an ExecuTorch program there may be a data file (.ptd), at a multiple of 16 bytes.
  */
 #define _GNU_SOURCE
+#include "builder.h"
 #include "exercise.h"
 #include "load_npu.h"
 #include "steps.h"
@@ -20,9 +21,14 @@
 /** More memory than this only makes runs slower. */
 #define MOST_MEMORY (256u << 10)
 
-/** Loading is linear in the file's size: so many comparisons at most for all, and for a byte. */
-#define LOAD_STEPS 20000u
-#define LOAD_STEPS_PER_BYTE 100u
+/**
+ * Loading is linear in the file's size: the loader ends it after so many units of work, for any
+ * file and for each byte, once while it measures and once while it loads. A unit is some 200
+ * instructions at most, and at most every fourth of these is a comparison that is counted here.
+ */
+#define STEPS_PER_UNIT (2u * 200u / 4u)
+#define LOAD_STEPS (STEPS_PER_UNIT * WORK_AT_LEAST)
+#define LOAD_STEPS_PER_BYTE (STEPS_PER_UNIT * WORK_PER_BYTE)
 
 /** A run of the CPU's kernels is ended after so many comparisons: the caller's time-out does that.
  */
@@ -78,7 +84,7 @@ static int load(const struct ethosu_model_source *source, struct ethosu_model_me
     }
     memory->object = malloc(memory->object_size);
     memory->arena = load_npu_memory(memory->arena_size);
-    return ethosu_model_load(source, memory, model, error);
+    return exercise_load(source, memory, model, error);
 }
 
 /** Which operator is at this place of the command stream, by the file's debug table? */

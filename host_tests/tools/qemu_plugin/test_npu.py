@@ -198,7 +198,7 @@ INJECTED = {
     "console": dict.fromkeys(("interrupt", "noise", "lost"), ("move_in_ddr", "")),
     "board": dict.fromkeys(("reset", "power-loss", "call"), ("move_in_ddr", "")),
 }  # fmt: skip
-BY_BOARD = {"nvm": {"cut", "cut-again"}}  # host_tests/boards/test_power_cuts.py
+BY_BOARD = {"nvm": {"cut", "cut-again", "fail"}}  # host_tests/boards/test_power_cuts.py
 
 
 @pytest.mark.parametrize(

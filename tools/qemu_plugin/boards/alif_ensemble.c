@@ -34,17 +34,23 @@ enum {
             "OSPI", {"ospi"}, 0xC0000000, 0, 0x02000000, BOARD_BUS_READS, 0 /* [Z] */          \
         }
 
-static const struct board_memory hp_memories[] = {
-    {"ITCM", {"itcm"}, 0x00000000, 0x50000000, 0x00040000, TCM, 0}, // [Z]
-    {"DTCM", {"dtcm"}, 0x20000000, 0x50800000, 0x00100000, TCM, 0}, // [Z]
-    SHARED_MEMORIES,
-};
+#define HP_MEMORIES                                                               \
+    {"ITCM", {"itcm"}, 0x00000000, 0x50000000, 0x00040000, TCM, 0},     /* [Z] */ \
+        {"DTCM", {"dtcm"}, 0x20000000, 0x50800000, 0x00100000, TCM, 0}, /* [Z] */ \
+        SHARED_MEMORIES
+#define HE_MEMORIES                                                               \
+    {"ITCM", {"itcm"}, 0x00000000, 0x58000000, 0x00040000, TCM, 0},     /* [Z] */ \
+        {"DTCM", {"dtcm"}, 0x20000000, 0x58800000, 0x00040000, TCM, 0}, /* [Z] */ \
+        SHARED_MEMORIES
 
-static const struct board_memory he_memories[] = {
-    {"ITCM", {"itcm"}, 0x00000000, 0x58000000, 0x00040000, TCM, 0}, // [Z]
-    {"DTCM", {"dtcm"}, 0x20000000, 0x58800000, 0x00040000, TCM, 0}, // [Z]
-    SHARED_MEMORIES,
-};
+static const struct board_memory hp_memories[] = {HP_MEMORIES};
+static const struct board_memory he_memories[] = {HE_MEMORIES};
+
+/* The AE3's flash chip: 32 MB at OSPI0 [O], boot_config.h; its address: Alif's global_map.h. */
+#define FLASH_CHIP {"FLASH", {"ospi0"}, 0xA0000000, 0, 0x02000000, BOARD_BUS_READS, 0}
+
+static const struct board_memory ae3_hp_memories[] = {HP_MEMORIES, FLASH_CHIP};
+static const struct board_memory ae3_he_memories[] = {HE_MEMORIES, FLASH_CHIP};
 
 static const struct board_registers registers[] = {
     {"pins", 0x1A000000, 0x01000000},
@@ -101,6 +107,6 @@ const struct board board_alif_ensemble_e7_hp =
 const struct board board_alif_ensemble_e7_he =
     BOARD("ALIF_ENSEMBLE_E7-M55_HE", he_memories, HE_CONFIGURATION, "ethos-u55-128", HE_CHIP(2));
 const struct board board_openmv_ae3_hp =
-    BOARD("OPENMV_AE3-M55_HP", hp_memories, HP_CONFIGURATION, "ethos-u55-256", HP_CHIP(4));
+    BOARD("OPENMV_AE3-M55_HP", ae3_hp_memories, HP_CONFIGURATION, "ethos-u55-256", HP_CHIP(4));
 const struct board board_openmv_ae3_he =
-    BOARD("OPENMV_AE3-M55_HE", he_memories, HE_CONFIGURATION, "ethos-u55-128", HE_CHIP(5));
+    BOARD("OPENMV_AE3-M55_HE", ae3_he_memories, HE_CONFIGURATION, "ethos-u55-128", HE_CHIP(5));

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""/rom of more than the board's own memory: the flash chip that only the emulator maps."""
+
+import os
+
+import pytest
+from ethosu_tools import boards, qemu, romfs
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.errors import InputError
+from ethosu_tools.qemu import Machine
+from modules.ethosu.binding.conftest import example, raised  # noqa: F401
+
+FACTS = boards.load("OPENMV_AE3-M55_HP")
+FILLED = os.urandom(3_000_000)
+
+
+@pytest.fixture(scope="module")
+def board(compiled, small_models):
+    model = compiled(small_models["small_cnn"], FACTS.npus[0])
+    files = {"1.bin": FILLED, "model.tflite": model.read_bytes()}
+    with QemuBoard(Machine(board=FACTS.name, romfs=romfs.build(files))) as board:
+        yield board
+
+
+def test_models_run_where_they_are(board, example):  # noqa: F811
+    _, x, wanted = example
+    board.exec(
+        "import ethosu, uctypes\nfrom array import array\nm = ethosu.Model('/rom/model.tflite')\n"
+        "at = uctypes.addressof(memoryview(open('/rom/model.tflite', 'rb')))"
+    )
+    place = FACTS.qemu.romfs
+    assert place.start < board.eval("at") < place.end
+    assert "weights used in place" in board.eval("repr(m)")
+    assert board.eval(f"bytes(m.predict([array('b', {x.tobytes()!r})])[0])") == wanted.tobytes()
+    assert board.eval("hash(open('/rom/1.bin', 'rb').read(2000))") == board.eval(
+        f"hash({FILLED[:2000]!r})"
+    )
+
+
+def test_nothing_writes_it(board):
+    found = raised(board, "__import__('vfs').rom_ioctl(3, 0, 1000)")
+    assert found.startswith("OSError 30") and "flash chip" in found
+    board.soft_reset()
+    assert board.eval("len(memoryview(open('/rom/1.bin', 'rb')))") == len(FILLED)
+
+
+def test_what_fits_is_in_the_memory_that_the_board_has():
+    assert qemu.rom_place(FACTS, bytes(FACTS.romfs.size)) == FACTS.romfs
+    assert qemu.rom_place(FACTS, bytes(FACTS.romfs.size + 1)) == FACTS.qemu.romfs
+    with pytest.raises(InputError, match=f"/rom of {FACTS.name} has 25,165,824"):
+        qemu.rom_place(FACTS, bytes(FACTS.qemu.romfs.size + 1))
+
+
+def test_its_time_is_not_known():
+    image = romfs.build({"1.bin": FILLED})
+    with pytest.raises(InputError, match="leave out --timed"):
+        Machine(board=FACTS.name, romfs=image, timed=True)
