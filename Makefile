@@ -99,15 +99,17 @@ QUICK := -m "not slow"
 field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # The newest MicroPython that is pinned; firmware/Makefile takes the default one.
 NEWEST_MICROPYTHON = $(shell sed -n 's/^\[release\."\(.*\)"\]/\1/p' firmware/micropython.toml | sort -V | tail -1)
-# A board is a folder with a board.toml; its variants, if it has some, are tables in there.
+# A board is a folder with a board.toml; its variants, if it has some, are tables in there. TEMPLATE
+# is the folder to copy.
+BOARD_FILES := $(filter-out boards/TEMPLATE/%,$(wildcard boards/*/board.toml))
 names_in = $(foreach toml,$(1),$(or \
     $(addprefix $(patsubst boards/%/board.toml,%,$(toml))-,\
         $(shell sed -n 's/^\[variants\.\([A-Z0-9_]*\)\]$$/\1/p' $(toml))),\
     $(patsubst boards/%/board.toml,%,$(toml))))
-BOARDS := $(call names_in,$(wildcard boards/*/board.toml))
+BOARDS := $(call names_in,$(BOARD_FILES))
 # Those that are chips: there is a way to flash them.
-CHIPS := $(call names_in,$(shell grep -l '^\[.*flash\.' boards/*/board.toml))
-EMULATED := $(call names_in,$(shell grep -l '^\[qemu\]' boards/*/board.toml))
+CHIPS := $(call names_in,$(shell grep -l '^\[.*flash\.' $(BOARD_FILES)))
+EMULATED := $(call names_in,$(shell grep -l '^\[qemu\]' $(BOARD_FILES)))
 AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
 CAMPAIGN_NAMES := $(foreach row,$(CAMPAIGNS),$(call field,1,$(row)))
 
@@ -117,9 +119,9 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help examples web page wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
+.PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
-    docs demo test test-all test-linux nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
+    docs demo test test-all test-linux tutorial nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
     $(CAMPAIGN_NAMES:%=campaign-%)
 
@@ -260,6 +262,10 @@ page: setup $(STAMPS)/debian-web
 	@$(SUBMAKE) -C tools/web page $(call progress,page) \
 	    $(call or_say,the page could not be built; the lines above say why.)
 
+serve: ## Serve the page of `make web` at http://localhost:PORT (default 8000)
+	@[ -e $(BUILD)/web/index.html ] $(call or_say,the page is not there; build it with: make web)
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(BUILD)/web $(or $(PORT),8000)
+
 wheel: build accel board-images examples ## Make the wheel of the tools, with all that they need, in build/wheel
 	$(call say,wheel)
 	@$(BIN)/python tools/setup/wheel.py $(BUILD)/wheel
@@ -349,8 +355,14 @@ nightly: setup ## Run graphs, fuzz, Linux, all campaigns, the tests of each boar
 	$(call say,seed $(NIGHT); make nightly SEED=$(NIGHT) goes on when this is stopped)
 	@$(SUBMAKE) $(sort board-images $(foreach row,$(CAMPAIGNS),$(call field,2,$(row))))
 	@+$(MAKE) --no-print-directory --silent --keep-going $(PARALLEL) SEED=$(NIGHT) \
-	    test-linux graphs fuzz $(CAMPAIGN_NAMES:%=campaign-%) $(EMULATED:%=suite-%) \
+	    test-linux tutorial graphs fuzz $(CAMPAIGN_NAMES:%=campaign-%) $(EMULATED:%=suite-%) \
 	    $(call or_say,something was found; the lines above say what and how to repeat it.)
+
+tutorial: build accel examples ## Follow the tutorial with TensorFlow, and test with ExecuTorch: 4.4 GB
+	$(call say,TensorFlow and ExecuTorch)
+	@for kit in convert executorch; do $(BIN)/ethosu setup $$kit || exit; done
+	@$(PYTEST) -m slow -k "tutorial or tensorflow or onnx2tf or exporter or pytorch" \
+	    host_tests/tools/setup host_tests/tools/ethosu_tools host_tests/modules/ethosu/examples
 
 NIGHT := $(or $(SEED),$(shell date +%Y%m%d))
 

@@ -6,7 +6,7 @@ import shutil
 from typing import NoReturn
 
 import pytest
-from ethosu_tools import paths
+from ethosu_tools import other_python, paths
 from ethosu_tools.errors import SetupError
 
 
@@ -17,14 +17,16 @@ def missing(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def python_with(package: str, variable: str) -> str:
-    """The Python that a variable names; skip the test without it, whose package is no requirement.
+def python_with(extra: str, variable: str) -> str:
+    """The Python that a variable names, else the one that `ethosu setup EXTRA` has made.
 
-    CI=true does not need it either: these packages do not fit into the environment of the tests.
+    Without both the test is skipped, also with CI=true: the packages are no requirement.
     """
-    found = os.environ.get(variable)
+    found = os.environ.get(variable) or other_python.environment(extra)
     if not found:
-        pytest.skip(f"NOT TESTED WITH {package}: {variable} names no Python that has it")
+        pytest.skip(
+            f"NOT TESTED WITH {extra.upper()}: run `ethosu setup {extra}`, or set {variable}"
+        )
     return found
 
 

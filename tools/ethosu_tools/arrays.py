@@ -2,20 +2,23 @@
 """Arrays for a model's ends, kept in `.npz` files under the keys "0", "1", …, or names of inputs.
 
 Values are raw quantised numbers. An array has its tensor's shape, or a time axis in front of it:
-then the model is invoked once per index, keeping its state.
+then the model is invoked once per index, keeping its state. An `.npy` file is the array of the
+first input.
 """
 
+import contextlib
 import io
-import zipfile
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InputError, UsageError
-from .files import LARGEST, read_whole, write_whole
+from .errors import InputError, SetupError, UsageError
+from .files import LARGEST, read_whole, unpack, write_whole
 from .tflite import Tensor
 
 Array = NDArray[np.generic]
@@ -43,37 +46,47 @@ class Feed:
 
 # Beginnings of an archive, and of one bare array.
 _ZIP, _ARRAY = b"PK\x03\x04", b"\x93NUM"
+# The classes of samples, which a file may have next to the inputs.
+LABELS = ("labels", "label", "y")
+# Pillow would read files of 40 other formats under any name, PostScript among them.
+_PICTURES = ("BMP", "GIF", "JPEG", "PNG", "PPM", "WEBP")
+# Axes that are tried in every order: 720 orders.
+_MOST_AXES = 6
 
 
 def load(path: Path) -> dict[str, Array]:
-    """Read an .npz file; pickled objects are refused."""
+    """Read an .npz file, or an .npy file as the first input; pickled objects are refused."""
     data = read_whole(path)
     start = data[: len(_ZIP)]
     if start not in (_ZIP, _ARRAY):
         raise InputError(
-            f"{path} is not an .npz file: expected {_ZIP!r} at its start, found {start!r}"
+            f"{path} is not an .npz or .npy file: expected {_ZIP!r} or {_ARRAY!r} at its start, "
+            f"found {start!r}"
         )
     if start == _ARRAY:
-        raise InputError(f"{path} holds one bare array; write it with numpy.savez")
+        return {"0": load_one(path, data)}
+    with _sound(path, ".npz"):
+        return {name.removesuffix(".npy"): _array(content) for name, content in unpack(data)}
+
+
+def load_one(path: Path, data: bytes) -> Array:
+    """The array of an .npy file, whose contents these are."""
+    with _sound(path, ".npy"):
+        return _array(data)
+
+
+def _array(content: bytes) -> Array:
+    return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+
+
+@contextlib.contextmanager
+def _sound(path: Path, kind: str) -> Iterator[None]:
+    """Name a damaged file: NumPy evaluates headers as Python, and may raise any exception."""
     try:
-        _check_size(zipfile.ZipFile(io.BytesIO(data)))
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            found = {key: file[key] for key in file.files}
-        for key, array in found.items():
-            if not isinstance(array, np.ndarray):  # numpy gives the bytes of what is no array
-                raise ValueError(f"{key} is no array")
-    # Damaged archives make zipfile, zlib and numpy raise whatever occurs to them.
+        yield
     except Exception as error:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise InputError(f"{path} is not a sound .npz file: {reason}") from error
-    return found
-
-
-def _check_size(archive: zipfile.ZipFile) -> None:
-    """Refuse what a few bytes would unpack to."""
-    size = sum(entry.file_size for entry in archive.infolist())
-    if size > LARGEST:
-        raise ValueError(f"its arrays have {size:,} bytes, more than {LARGEST:,}")
+        raise InputError(f"{path} is not a sound {kind} file: {reason}") from error
 
 
 def save(path: Path, arrays: Mapping[str, Array]) -> None:
@@ -82,6 +95,24 @@ def save(path: Path, arrays: Mapping[str, Array]) -> None:
     # numpy's own stub takes any array here.
     np.savez(file, **dict(arrays))  # type: ignore[arg-type]
     write_whole(path, file.getvalue())
+
+
+def picture(
+    name: str, content: bytes, mode: str, size: tuple[int, int] | None = None
+) -> NDArray[np.uint8]:
+    """Pixels of a picture in Pillow's `mode`, resized to `size` (width, height), if there is one.
+
+    SetupError: Pillow is not installed. InputError: it is no picture that Pillow can read.
+    """
+    try:
+        from PIL import Image
+    except ImportError:
+        raise SetupError(f"{name} needs Pillow: pip install pillow") from None
+    try:
+        image = Image.open(io.BytesIO(content), formats=_PICTURES).convert(mode)
+        return np.asarray(image.resize(size) if size else image)
+    except Exception as error:  # damaged files make Pillow raise exceptions of any kind
+        raise InputError(f"{name} is no picture: {error}") from None
 
 
 def random_inputs(tensors: Sequence[Tensor], random: np.random.Generator) -> list[Array]:
@@ -119,7 +150,13 @@ def _unique(tensors: Sequence[Tensor]) -> list[str]:
 
 
 def in_order(arrays: Mapping[str, Array], tensors: Sequence[Tensor]) -> list[Array]:
-    """The array of each input, by its number or its name; InputError: others are given."""
+    """The array of each input, by its number or its name; InputError: others are given.
+
+    Classes (LABELS) may be there, too.
+    """
+    if len(arrays) > len(tensors):
+        own = {tensor.name for tensor in tensors}
+        arrays = {key: each for key, each in arrays.items() if key in own or key not in LABELS}
     keys = [{str(index), name} - {""} for index, name in enumerate(_unique(tensors))]
     given = [sorted(each & set(arrays)) for each in keys]
     if any(len(each) != 1 for each in given) or len(arrays) != len(tensors):
@@ -134,13 +171,15 @@ def check(arrays: Mapping[str, Array], tensors: Sequence[Tensor], steps: int | N
     """Check arrays against the tensors that they are for; InputError says what differs.
 
     An input without a time axis is repeated for each step, if `steps` or another input asks for
-    several.
+    several. Samples of a tensor with a first dimension of 1 are steps, also without that dimension.
     """
     if steps is not None and steps < 1:
         raise UsageError(f"--steps must be 1 or more, found {steps}")
     timed: dict[str, int] = {}
     columns = []
     for key, array, tensor in zip(names(tensors), in_order(arrays, tensors), tensors, strict=True):
+        if array.ndim and array.shape != tensor.shape and (1, *array.shape[1:]) == tensor.shape:
+            array = array[:, np.newaxis]
         _check_one(key, array, tensor)
         if array.ndim > len(tensor.shape):
             timed[key] = len(array)
@@ -164,10 +203,49 @@ def _check_one(key: str, array: Array, tensor: Tensor) -> None:
     if array.shape[is_timed:] != tensor.shape:
         raise InputError(
             f"input {key} must have shape {list(tensor.shape)}, or a time axis before it, "
-            f"found {list(array.shape)}"
+            f"found {list(array.shape)}{advice(array.shape, tensor.shape)}"
         )
     if is_timed and len(array) == 0:
         raise InputError(f"input {key} has a time axis of length 0")
+
+
+def is_same_layout(found: Sequence[int], wanted: Sequence[int]) -> bool:
+    """May an array be reshaped so? Only axes of size 1 differ, or it has a single axis."""
+    return _without_ones(found) == _without_ones(wanted) or tuple(found) == (math.prod(wanted),)
+
+
+def advice(found: Sequence[int], wanted: Sequence[int], lead: int | None = None) -> str:
+    """How to bring an array into a tensor's shape, to follow a refusal; "" if nothing is known.
+
+    Of several orders of the axes one that moves a single axis comes first, as from NCHW to NHWC.
+    `lead` axes in front, which count samples, stay where they are; None: there may be one.
+    """
+    leads = (0, 1) if lead is None else (lead,)
+    orders = [
+        (*range(first), *(first + axis for axis in order))
+        for first in leads
+        if len(found) - first <= _MOST_AXES
+        for order in itertools.permutations(range(len(found) - first))
+        if _without_ones([found[first + axis] for axis in order]) == _without_ones(wanted)
+    ]
+    if not orders:
+        return ""
+    best = min(orders, key=lambda order: (_moves(order), order))
+    if _moves(best) == 0:
+        return "; its values are in the right order: reshape it"
+    return f"; its axes are in another order: transpose it with np.transpose(x, {best})"
+
+
+def _without_ones(shape: Sequence[int]) -> list[int]:
+    return [size for size in shape if size != 1]
+
+
+def _moves(order: Sequence[int]) -> int:
+    """0: the axes stay where they are; 1: one of them moves; 2: more."""
+    if list(order) == sorted(order):
+        return 0
+    rest = ([axis for axis in order if axis != moved] for moved in order)
+    return 1 if any(each == sorted(each) for each in rest) else 2
 
 
 def _shown(number: int) -> str:

@@ -10,23 +10,22 @@ and all that is built on it (files, models, tensors) carry hashes both ways, so 
 line ends in an error and never in a wrong result.
 """
 
-import ast
-import base64
 import contextlib
 import hashlib
 import io
 import os
-import struct
 import subprocess
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import serial
 from mpremote.transport import TransportError
 
-from .board_code import ANSWER, DAMAGED, DEFINITIONS, DIGITS, FILE_HASH, HASH_BYTES, READY
-from .board_log import BoardLog
+from . import board_code
+from .board_code import literal
+from .board_log import BoardLog, last_lines
 from .closeable import Closeable
 from .deadline import Deadline
 from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
@@ -39,6 +38,8 @@ from .ui import Update
 BOOT_TIMEOUT_S = 10.0
 # A board that boots is asked for its prompt so often.
 _PROMPT_TIMEOUT_S = 1.0
+# A board that sent so many reports of a fault has one at each start.
+_FAULT, _FAULTS = b"*** Fault", 3
 # A board that has sent nothing for so long has said what it had to say.
 _QUIET_S = 0.2
 _QUIET_TRIES = 10
@@ -52,33 +53,8 @@ _PIECE_BYTES = 64 * 1024
 _SMALLEST_PIECE = 1024
 # A piece takes this share of the memory that is free: it is there several times at once.
 _PIECE_SHARE = 8
-# What a parser raises when it is given what a board never says.
-_NONSENSE = (
-    ArithmeticError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-    struct.error,
-)
-
-
-def literal(text: str) -> Any:
-    """Value of a literal that a board sent; BoardError for whatever else it is."""
-    try:
-        value = ast.literal_eval(text)
-        repr(value)  # an error could not show a number of 5,000 digits
-        return value
-    except _NONSENSE:
-        shown = text if len(text) < 100 else f"{text[:100]}..."
-        raise BoardError(f"the board's answer has no literal value: {shown}") from None
-
-
-def encoded(data: bytes) -> str:
-    """Expression for these bytes in code for `ask`, shorter than their literal."""
-    return f"_binascii.a2b_base64({base64.b64encode(data)!r})"
+# A program that took too long has this time to end after a Ctrl-C.
+_STOP_TIMEOUT_S = 3.0
 
 
 class Board(Closeable):
@@ -98,8 +74,10 @@ class Board(Closeable):
         self.port = port
         self.log = BoardLog()
         self._process = process
+        self._deadline = partial(Deadline, process=process)
         self._boot_timeout = boot_timeout
         self._can_ask = False
+        self._is_lost = False  # where the board is in the protocol is not known
         # Nobody else knows the port of an emulator that this process started.
         self._lock = Lock(port) if process is None else None
         try:
@@ -165,7 +143,7 @@ class Board(Closeable):
     def _define(self) -> None:
         """Have the functions of `ask` and `exchange` on the board."""
         if not self._can_ask:
-            self._run(DEFINITIONS)
+            self._run(board_code.DEFINITIONS)
             self._can_ask = True
 
     def _ask(self, call: str, timeout: float) -> str:
@@ -175,7 +153,7 @@ class Board(Closeable):
             return self._run(call, timeout)
         except RemoteError as error:
             if error.kind == "NameError" and "'_ask'" in error.text:  # the board was reset
-                self._run(DEFINITIONS)
+                self._run(board_code.DEFINITIONS)
                 return self._run(call, timeout)
             self._check_sent(error)
             raise
@@ -187,8 +165,8 @@ class Board(Closeable):
 
     def _check_sent(self, error: RemoteError) -> None:
         """Note what the board raised, unless it is that data were damaged."""
-        if DAMAGED in error.text:
-            raise BoardLinkError(f"what was sent to {self.port} was {DAMAGED}") from None
+        if board_code.DAMAGED in error.text:
+            raise BoardLinkError(f"what was sent to {self.port} was {board_code.DAMAGED}") from None
         self.log.printed(error.output)
         self.log.raised(error.traceback)
 
@@ -204,18 +182,18 @@ class Board(Closeable):
         self.start(f"_exchange({work}, {len(sent)}, {digest!r})")
         seconds = _SILENCES * timeout + len(data) / _SLOWEST_BYTES_PER_S
         port, found = self._transport.serial, b""
-        with self._translated("sending data", seconds):
-            if port.wait_for(READY, ANSWER_TIMEOUT_S):
+        with self._translated("sending data", seconds, stops=True):
+            if port.wait_for(board_code.READY, ANSWER_TIMEOUT_S):
                 port.write(sent)
-                if port.wait_for(ANSWER, timeout):
-                    size = int(port.read_exactly(DIGITS, timeout), 16)
-                    found = port.read_exactly(size + HASH_BYTES, timeout)
+                if port.wait_for(board_code.ANSWER, timeout):
+                    size = int(port.read_exactly(board_code.DIGITS, timeout), 16)
+                    found = port.read_exactly(size + board_code.HASH_BYTES, timeout)
         try:
             self.log.printed(self._finish(timeout, _SILENCES * timeout))
         except RemoteError as error:
             self._check_sent(error)
             raise
-        answer, proof = found[:-HASH_BYTES], found[-HASH_BYTES:]
+        answer, proof = found[: -board_code.HASH_BYTES], found[-board_code.HASH_BYTES :]
         if proof != hashlib.sha256(digest + answer).digest():
             raise BoardLinkError(f"what came from {self.port} was damaged on the way")
         return answer
@@ -229,6 +207,8 @@ class Board(Closeable):
 
     def start(self, code: str | bytes) -> None:
         """Start code and come back at once; `finish` has to follow."""
+        if self._is_lost:
+            self._enter(_STOP_TIMEOUT_S)
         seconds = _SILENCES * ANSWER_TIMEOUT_S + len(code) / _SLOWEST_BYTES_PER_S
         with self._translated("starting code", seconds):
             self._transport.exec_raw_no_follow(code)
@@ -255,7 +235,7 @@ class Board(Closeable):
     def _finish(
         self, timeout: float, overall: float | None, on_output: OnOutput | None = None
     ) -> str:
-        with self._translated("running code", overall):
+        with self._translated("running code", overall, stops=True):
             output, error = self._transport.follow(timeout, on_output)
         printed = "" if on_output else str(output.decode(errors="replace"))
         if error:
@@ -279,6 +259,7 @@ class Board(Closeable):
         with self._translated("soft reset", _SILENCES * ANSWER_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=True)
             self._prove_prompt(ANSWER_TIMEOUT_S)
+        self._is_lost = False
 
     def reset(self) -> None:
         """Reset the whole board."""
@@ -289,6 +270,7 @@ class Board(Closeable):
         """Stop what runs and come back to the raw REPL, keeping the interpreter's state."""
         with self._translated("interrupting", _SILENCES * ANSWER_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=False)
+        self._is_lost = False
 
     def write_file(self, path: str, data: bytes, *, progress: Update | None = None) -> None:
         """Write a file of the board; `progress` is told bytes done and bytes in all."""
@@ -319,7 +301,7 @@ class Board(Closeable):
 
     def file_hash(self, path: str) -> bytes | None:
         """SHA-256 of a file of the board, None when there is no such file."""
-        found = self.ask(FILE_HASH.format(path=path), timeout=_HASH_TIMEOUT_S)
+        found = self.ask(board_code.FILE_HASH.format(path=path), timeout=_HASH_TIMEOUT_S)
         return found if isinstance(found, bytes) else None
 
     @contextlib.contextmanager
@@ -357,29 +339,26 @@ class Board(Closeable):
         """What else is known when the board fails."""
         return ""
 
-    def _deadline(self, seconds: float | None) -> Deadline:
-        return Deadline(seconds, self._process)
-
     def _open(self) -> Transport:
-        try:
-            return Transport(self._lock.port if self._lock else self.port, self._deadline)
-        except (TransportError, OSError, ValueError) as error:
-            raise BoardLinkError(
-                f"{self.port} cannot be opened: there is no such port, or another program has it"
-            ) from error
+        return Transport(self._lock.port if self._lock else self.port, self._deadline)
 
     def _enter(self, timeout: float) -> None:
         """Reach the raw REPL of a board that may still be booting."""
         tries = max(1, round(timeout / _PROMPT_TIMEOUT_S))
+        self._transport.serial.forget()
         for attempt in range(1, tries + 1):
             try:
                 if attempt > 1:
                     self._settle()
                 self._ask_for_raw_repl()
+                self._is_lost = False
                 return
-            except BoardTimeoutError:
-                if attempt == tries or self._deadline(None).expired():
-                    raise
+            except BoardTimeoutError as error:
+                history = self._transport.serial.history
+                ended = self._deadline(None).expired() or history.count(_FAULT) >= _FAULTS
+                if attempt == tries or ended:
+                    sent = last_lines(history) or "nothing"
+                    raise BoardTimeoutError(f"{error}; it sent: {sent}") from None
 
     def _ask_for_raw_repl(self) -> None:
         with self._translated("waiting for the board's prompt", 2 * _PROMPT_TIMEOUT_S):
@@ -420,28 +399,48 @@ class Board(Closeable):
             time.sleep(_QUIET_S)
 
     @contextlib.contextmanager
-    def _translated(self, what: str, seconds: float | None) -> Iterator[None]:
-        """Give a step so long in all; turn its errors into ours, and keep it from printing."""
-        self._transport.serial.begin(seconds)
+    def _translated(
+        self, what: str, seconds: float | None, *, stops: bool = False
+    ) -> Iterator[None]:
+        """Give a step so long in all; turn its errors into ours, and keep it from printing.
+
+        With `stops` a program runs in it, which is interrupted when its time is over.
+        """
+        port = self._transport.serial
+        port.begin(seconds)
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 yield
-        except StepError as error:
-            self.log.heard(self._transport.serial.heard)
-            raise BoardTimeoutError(
-                f"{what}: the board at {self.port} {error}{self._failure_details()}"
-            ) from error
-        except serial.SerialException as error:
+        except serial.SerialException:
             raise BoardLinkError(
                 f"{what}: the link to {self.port} failed{self._failure_details()}"
-            ) from error
+            ) from None
         except OSError as error:
-            raise BoardError(f"{what}: {error}") from error
-        except (TransportError, *_NONSENSE) as error:
-            self.log.heard(self._transport.serial.heard)
-            raise BoardTimeoutError(
-                f"{what}: the board at {self.port} gave no proper answer{self._failure_details()}"
-            ) from error
+            raise BoardError(f"{what}: {error}") from None
+        except (TransportError, *board_code.NONSENSE) as error:
+            self._is_lost = True
+            self.log.heard(port.heard)
+            found = str(error) if isinstance(error, StepError) else "gave no proper answer"
+            if self._process is not None and self._process.poll() is not None:
+                found = "is gone"
+            elif stops:
+                found += f"; {self._stop()}"
+            details = self._failure_details() if self._is_lost else ""
+            raise BoardTimeoutError(f"{what}: the board at {self.port} {found}{details}") from None
+
+    def _stop(self) -> str:
+        """Interrupt a program that took too long, and say whether that helped."""
+        port = self._transport.serial
+        port.begin(_STOP_TIMEOUT_S)
+        try:
+            port.write(b"\x03")
+            output, error = self._transport.follow(_STOP_TIMEOUT_S)
+        except (OSError, TransportError):
+            return "Ctrl-C does not stop the program: reset the board"
+        self.log.printed(output.decode(errors="replace"))
+        self.log.raised(error.decode(errors="replace"))
+        self._is_lost = False
+        return "the program was stopped by Ctrl-C"
 
 
 class QemuBoard(Board):

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What `Board` has a board run: requests and data with a hash both ways."""
+"""What `Board` has a board run, requests and data with a hash both ways; values in its answers."""
 
+import ast
+import base64
 import hashlib
+import struct
+from typing import Any
+
+from .errors import BoardError
 
 DAMAGED = "damaged or doubled on the way"
 HASH_BYTES = hashlib.sha256().digest_size
@@ -52,3 +58,30 @@ if _file:
             _sum.update(_piece[:_count])
     _answer = _sum.digest()
 """
+# What a parser raises when it is given what a board never says.
+NONSENSE = (
+    ArithmeticError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+
+
+def literal(text: str) -> Any:
+    """Value of a literal that a board sent; BoardError for whatever else it is."""
+    try:
+        value = ast.literal_eval(text)
+        repr(value)  # an error could not show a number of 5,000 digits
+        return value
+    except NONSENSE:
+        shown = text if len(text) < 100 else f"{text[:100]}..."
+        raise BoardError(f"the board's answer has no literal value: {shown}") from None
+
+
+def encoded(data: bytes) -> str:
+    """Expression for these bytes in code for `ask`, shorter than their literal."""
+    return f"_binascii.a2b_base64({base64.b64encode(data)!r})"

@@ -7,8 +7,23 @@ import re
 _LARGEST = 64 * 1024
 # Of code that was sent by `exec` or `ask`: MicroPython calls it so in a traceback.
 _FRAME = re.compile(r'  File "<(?:stdin|string)>", line (\d+), in <module>')
+# What is left of a board's output in a sentence.
+_LINES, _CHARACTERS = 12, 800
 # What the raw REPL adds to what programs print.
 _PROTOCOL = re.compile(r"raw REPL; CTRL-B to exit\r?\n>?|[\x00-\x08\x0e-\x1f]")
+
+
+def last_lines(data: bytes) -> str:
+    """The last lines that a board sent, in one, each of them once; "" if it sent none.
+
+    A board that resets again and again repeats what it says.
+    """
+    text = _PROTOCOL.sub("", data.decode(errors="replace"))
+    lines = dict.fromkeys(line.strip() for line in text.splitlines() if line.strip())
+    end = next(reversed(lines), "")  # it may have been cut
+    if any(line.startswith(end) for line in lines if line != end):
+        del lines[end]
+    return " | ".join([*lines][-_LINES:])[-_CHARACTERS:]
 
 
 class BoardLog:

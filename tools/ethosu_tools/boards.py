@@ -19,11 +19,15 @@ from .errors import InputError, SetupError
 
 VARIABLE = "ETHOSU_BOARD"
 DEFAULT = "MPS3_AN547"
+# Which board a command takes that is not told one.
+DEFAULT_HELP = f"the one that the model was compiled for, else ${VARIABLE}, else {DEFAULT}"
 FILE = "board.toml"
 VELA_FILE = "vela.ini"
+# The folder to copy: its chip is invented.
+TEMPLATE = "TEMPLATE"
 
-# How it is known that the image works there.
-SILICON, EMULATED, BUILT = "silicon", "emulated", "built only"
+# Where the image was seen to work.
+SILICON, EMULATED, NOWHERE = "silicon", "emulated", "never ran"
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,8 @@ class Emulation:
     With `any_npu` it has the NPU that a model was compiled for, and not one of its own.
     `memories` are those that the PC shares with it, by their names in the plugin's table: one holds
     the ROM file system, and one the `window` in which tensors go back and forth. `page` is the
-    emulator's register page.
+    emulator's register page. `romfs` is where a ROM file system is that the board's own memory for
+    it is too small for: a memory that only the emulator maps. None: there is none.
     """
 
     machine: str
@@ -58,6 +63,7 @@ class Emulation:
     page: int
     window: Span
     memories: Mapping[str, Span]
+    romfs: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -73,8 +79,10 @@ class VelaFacts:
 class BoardFacts:
     """One board.toml; the first of the NPUs is the board's, unless it is told otherwise.
 
-    `flash` has a table of settings for each way to flash it (flash/), the usual way first;
-    `missing` says what a user would expect and does not get there.
+    `heap` is where MicroPython's heap is, None if that is not known; `flash` has a table of
+    settings for each way to flash it (flash/), the usual way first; `silicon` and `emulated`: its
+    image was seen to run on the chip, in QEMU; `missing` says what a user would expect and does not
+    get there.
     """
 
     name: str
@@ -83,10 +91,12 @@ class BoardFacts:
     clock_mhz: int
     npus: tuple[str, ...]
     romfs: Span
+    heap: Span | None
     qemu: Emulation | None
     vela: VelaFacts | None
     flash: Mapping[str, Mapping[str, Any]]
     silicon: bool
+    emulated: bool
     missing: tuple[str, ...]
     estimate: Mapping[str, Any]
 
@@ -95,7 +105,7 @@ class BoardFacts:
         """Say where its image was seen to work."""
         if self.silicon:
             return SILICON
-        return EMULATED if self.qemu else BUILT
+        return EMULATED if self.emulated else NOWHERE
 
 
 def names() -> list[str]:
@@ -123,7 +133,7 @@ def load(name: str) -> BoardFacts:
     path = _folder() / folder / FILE
     found = _names_in(path.parent) if path in _files() else []
     if name not in found:
-        raise InputError(f"there is no board {name!r}; boards/ has {', '.join(found or names())}")
+        raise InputError(f"there is no board {name!r}; there are {', '.join(found or names())}")
     table = _table(path)
     if variant:
         table = _over(table, table["variants"][variant])
@@ -138,13 +148,15 @@ def files(name: str) -> list[Path]:
     return sorted(_folder().glob(f"*/{name}"))
 
 
-def add_option(parser: argparse.ArgumentParser, purpose: str) -> None:
-    """Declare --board; without it ETHOSU_BOARD decides."""
+def add_option(
+    parser: argparse.ArgumentParser, purpose: str, default: str = f"${VARIABLE}, else {DEFAULT}"
+) -> None:
+    """Declare --board; `default` says what decides without it."""
     parser.add_argument(
         "--board",
         type=argument,
         metavar="BOARD",
-        help=f"{purpose}: {', '.join(names())} (default: ${VARIABLE}, else {DEFAULT})",
+        help=f"{purpose}: {', '.join(names())} (default: {default})",
     )
 
 
@@ -161,7 +173,7 @@ def _folder() -> Path:
 
 
 def _files() -> list[Path]:
-    return sorted(_folder().glob(f"*/{FILE}"))
+    return [path for path in files(FILE) if path.parent.name != TEMPLATE]
 
 
 def _names_in(folder: Path) -> list[str]:
@@ -199,6 +211,7 @@ def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
         clock_mhz=table["clock_mhz"],
         npus=tuple(table["npus"]),
         romfs=Span(**table["romfs"]),
+        heap=Span(**table["heap"]) if "heap" in table else None,
         qemu=qemu
         and Emulation(
             machine=qemu["machine"],
@@ -206,10 +219,12 @@ def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
             page=qemu["page"],
             window=Span(**qemu["window"]),
             memories={memory: Span(**span) for memory, span in qemu["memories"].items()},
+            romfs=Span(**qemu["romfs"]) if "romfs" in qemu else None,
         ),
         vela=vela,
         flash=table.get("flash", {}),
         silicon=table.get("silicon", False),
+        emulated=table.get("emulated", False),
         missing=tuple(table.get("missing", ())),
         estimate=table.get("estimate", {}),
     )

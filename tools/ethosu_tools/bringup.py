@@ -6,15 +6,17 @@ says what it means when it fails.
 """
 
 import os
+import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from . import make_model, selftest, vela
-from .board import Board, encoded
+from .board import Board
+from .board_code import encoded
 from .boards import BoardFacts
 from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError, ToolError
 
@@ -79,7 +81,7 @@ try:
     import dma
 except ImportError:
     dma = None
-_wrong, _answer = [], None
+_wrong, _answer = [], (None, [])
 if dma:
     _source, _target = ethosu.buffer(65536), ethosu.buffer(65536)
     for _at in range(65536):
@@ -130,11 +132,14 @@ class Bench:
 
 @dataclass(frozen=True)
 class Check:
-    """One check; `run` returns what it saw. It needs another one to have passed, or none."""
+    """One check; `run` returns what it saw. It needs another one to have passed, or none.
+
+    `advice` has what a failure means, by a pattern in the text of that failure.
+    """
 
     name: str
     title: str
-    meaning: str
+    advice: Mapping[str, str]
     run: Callable[[Bench], str]
     needs: str = ""
 
@@ -155,7 +160,13 @@ class Outcome:
             "state": self.state,
             "found": self.found,
         }
-        return data | ({"meaning": self.check.meaning} if self.state == FAILED else {})
+        return data | ({"meaning": self._meaning()} if self.state == FAILED else {})
+
+    def _meaning(self) -> str:
+        """The advice for this failure; all of it for one that no pattern knows."""
+        advice = self.check.advice
+        fits = [text for pattern, text in advice.items() if re.search(pattern, self.found)]
+        return fits[0] if fits else " ".join(advice.values())
 
 
 def _expect(right: bool, found: str) -> None:
@@ -163,22 +174,34 @@ def _expect(right: bool, found: str) -> None:
         raise CheckError(found)
 
 
+def _ask(bench: Bench, code: str, *kinds: Any, timeout: float = 10) -> Any:
+    """Run code on the board whose answer is a tuple of these types; a board may say anything."""
+    found = bench.board.ask(code, timeout=timeout)
+    right = isinstance(found, tuple) and len(found) == len(kinds)
+    if not right or not all(map(isinstance, found, kinds)):
+        raise BoardError(f"the board answered {found!r:.100}, which it never does")
+    return found
+
+
 def _prompt(bench: Bench) -> str:
     sent = os.urandom(_LINE_BYTES)
-    answer = bench.board.ask(
+    machine, version, echo = _ask(
+        bench,
         "import os, sys\n"
         f"_answer = (os.uname().machine, '.'.join(map(str, sys.implementation[1])), "
-        f"{encoded(sent)})"
+        f"{encoded(sent)})",
+        *(str, str, bytes),
     )
-    machine, version, echo = answer
     _expect(echo == sent, f"{_LINE_BYTES} bytes came back changed")
     return f"MicroPython {version.rstrip('.')} on {machine}"
 
 
 def _npu(bench: Bench) -> str:
-    found = bench.board.ask("import ethosu\n_answer = ethosu.npus()")
+    (found,) = _ask(bench, "import ethosu\n_answer = (ethosu.npus(),)", list)
     _expect(bool(found), "ethosu.npus() is empty")
-    bench.npu = str(found[0])
+    if not set(found) <= set(vela.NPUS):
+        raise BoardError(f"ethosu.npus() is {found!r:.100}, expected names such as {vela.NPUS[0]}")
+    bench.npu = found[0]
     facts = bench.facts
     if facts and not (facts.qemu and facts.qemu.any_npu):
         _expect(
@@ -194,8 +217,8 @@ def _interrupt(bench: Bench) -> str:
 
 
 def _memory(bench: Bench) -> str:
-    heap, rom, wrong = bench.board.ask(_MEMORY, timeout=_NPU_TIMEOUT_S)
-    _expect(not wrong, f"the NPU copied wrongly {', '.join(wrong)}")
+    heap, rom, wrong = _ask(bench, _MEMORY, int, int, list, timeout=_NPU_TIMEOUT_S)
+    _expect(not wrong, f"the NPU copied wrongly {', '.join(map(str, wrong))}")
     more = f" and of {rom:,} bytes of ROM" if rom else ""
     return f"both ends of {heap:,} bytes of heap{more}"
 
@@ -222,20 +245,20 @@ def _selftest(bench: Bench) -> str:
 
 
 def _copy(bench: Bench) -> str:
-    answer = bench.board.ask(_COPY, timeout=_NPU_TIMEOUT_S)
-    if answer is None:
+    counted, wrong = _ask(bench, _COPY, dict | None, list, timeout=_NPU_TIMEOUT_S)
+    if counted is None:
         return "no module dma: the CPU copies tensors"
-    counted, wrong = answer
     _expect(not wrong, f"wrong copies (target offset, source offset, bytes): {wrong}")
-    bad = {name: counted[name] for name in ("errors", "timeouts") if counted[name]}
+    bad = {name: counted[name] for name in ("errors", "timeouts") if counted.get(name)}
     _expect(not bad, f"the CPU had to copy again: {bad}")
-    if not counted["transfers"]:
+    if not counted.get("transfers"):
         return "right, but all by the CPU: the controller is off, or is not there"
-    return f"{counted['transfers']} copies by the controller, {counted['cpu_copies']} by the CPU"
+    by_cpu = counted.get("cpu_copies")
+    return f"{counted['transfers']} copies by the controller, {by_cpu} by the CPU"
 
 
 def _rom(bench: Bench) -> str:
-    count, address, names = bench.board.ask(_ROM)
+    count, address, names = _ask(bench, _ROM, int, object, list | None)
     _expect(count > 0, "the firmware has no ROM file system")
     if bench.facts and isinstance(address, int):
         expected = bench.facts.romfs.start
@@ -246,7 +269,7 @@ def _rom(bench: Bench) -> str:
 def _root(bench: Bench) -> str:
     data = os.urandom(_LINE_BYTES)
     code = _ROOT.format(name=f"bringup_{os.urandom(4).hex()}", data=encoded(data))
-    same, free = bench.board.ask(code)
+    same, free = _ask(bench, code, bool, int)
     _expect(same, "a file that was written has another content when it is read")
     return f"{free:,} bytes free"
 
@@ -267,9 +290,11 @@ def _reset(bench: Bench) -> str:
     board = bench.board
     board.exec("_before_reset = True")
     board.reset()
-    same, cause, wanted = board.ask(
+    same, cause, wanted = _ask(
+        bench,
         "import machine\n"
-        "_answer = ('_before_reset' in globals(), machine.reset_cause(), machine.HARD_RESET)"
+        "_answer = ('_before_reset' in globals(), machine.reset_cause(), machine.HARD_RESET)",
+        *(bool, int, int),
     )
     _expect(not same, "machine.reset() reset nothing")
     _expect(cause == wanted, f"reset_cause() is {cause} after machine.reset(), expected {wanted}")
@@ -280,83 +305,122 @@ CHECKS = (
     Check(
         "prompt",
         "the prompt answers, and the line loses nothing",
-        "Nothing at all: the image is not where the chip starts, the UART's pins, clock or baud "
-        "rate are wrong, or it is another port. Garbage: the UART's clock is not the one that "
-        "the divisor was computed for. Bytes that are lost: the receive interrupt comes too "
-        "late.",
+        {
+            r"\*\*\* Fault": "The firmware starts, and faults before its prompt. The report names "
+            "the address and the place in the code. Forbidden access: the address is in no row of "
+            "memories[] in board.c, or its row does not allow it (.cpu). Bus error: nothing is "
+            "there, or its clock or power is off: board_init().",
+            "sent: nothing": "The image is not where the chip starts, the UART's pins, clock or "
+            "baud rate are wrong, or it is another port.",
+            "sent: ": "Unreadable characters: the UART's clock is not the one that the divisor was "
+            "computed for, or the baud rate differs (BOARD_UART_BAUD). Readable text: another "
+            "program runs there, or the UART receives nothing.",
+            "came back changed|damaged": "The receive interrupt comes too late, or has too low a "
+            "priority: bytes are lost.",
+            "cannot be opened|in use|names no port": "The board was not reached.",
+        },
         _prompt,
     ),
     Check(
         "npu",
         "the NPU answers, and is the right one",
-        "Its clock or power is off, its reset is held, or its address is wrong: board_init() "
-        "and npus[] in board.c. Another number of MACs: it is another core's NPU, or another "
-        "chip.",
+        {
+            "is empty": "Its clock or power is off, its reset is held, or its address is wrong: "
+            "board_init() and npus[] in board.c.",
+            "the NPU is": "It is another core's NPU, or another chip: npus[] in board.c, npus in "
+            "board.toml.",
+        },
         _npu,
         "prompt",
     ),
     Check(
         "interrupt",
         "the NPU's interrupt arrives",
-        "Finished without an interrupt: its number in npus[], BOARD_IRQ_COUNT, or the alignment "
-        "of VECTORS. Still running: the NPU's clock, or a bus that does not answer it. A bus "
-        "error: the NPU cannot read its commands where they lie.",
+        {
+            "no interrupt came": "Its number in npus[] in board.c is wrong, BOARD_IRQ_COUNT is too "
+            "small, or VECTORS is not aligned.",
+            "took longer": "The NPU still runs: it has no clock, or a bus does not answer it.",
+            "can't see": "The heap is in memory that the NPU does not reach: move _gc_heap_start "
+            "in memory.ld, or correct `masters` in the row of that memory in board.c.",
+            "bus error": "The NPU cannot read its commands in the heap: `masters`, `npu_address` "
+            "and `port` in the row of that memory in board.c, `secure` and `privileged` in "
+            "npus[].",
+        },
         _interrupt,
         "npu",
     ),
     Check(
         "memory",
         "the NPU reads and writes memory, at both ends",
-        "A bus error: the NPU does not see that memory (masters), sees it at another address "
-        "(npu_address), or a protection controller refuses it (secure, privileged). Wrong "
-        "bytes: the cache is not cleaned or discarded as the memory is cached (cache in "
-        "board.c).",
+        {
+            "bus error": "The NPU does not reach that memory (`masters`), sees it at another "
+            "address (`npu_address`), or a protection controller refuses it (`secure`, "
+            "`privileged`).",
+            "copied wrongly": "The CPU caches that memory otherwise than board.c says: `cache` in "
+            "its row.",
+        },
         _memory,
         "interrupt",
     ),
     Check(
         "selftest",
         "a model computes exactly",
-        "Copies are right and results are not: memory that is too slow for the NPU's clock, AXI "
-        "settings, supply voltage, or a cache line that NPU and CPU share.",
+        {
+            "": "Copies are right and results are not: memory that is too slow for the NPU's "
+            "clock, AXI settings, supply voltage, or a cache line that NPU and CPU share.",
+        },
         _selftest,
         "memory",
     ),
     Check(
         "copy",
         "the DMA controller copies exactly",
-        "Errors: the controller's clock, its security, or a memory that it does not see. Time- "
-        "outs: its interrupt. Wrong bytes: its caches' upkeep. The firmware works meanwhile: "
-        "the CPU copies again what the controller did not.",
+        {
+            "'errors'": "The controller has no clock, is not secure, or does not see a memory of "
+            "the test. The firmware works meanwhile: the CPU copies what the controller did not.",
+            "'timeouts'": "Its interrupt does not arrive: dma_board in board.c. The firmware works "
+            "meanwhile: the CPU copies what the controller did not.",
+            "wrong copies": "The caches are not cleaned or discarded for it: `cache` in board.c.",
+        },
         _copy,
         "prompt",
     ),
     Check(
         "rom",
         "the ROM file system is there",
-        "_romfs_start in memory.ld, or the memory behind it is not mapped or not powered.",
+        {
+            "": "_romfs_start in memory.ld or romfs in board.toml is wrong, or the memory behind "
+            "it is not mapped or not powered.",
+        },
         _rom,
         "prompt",
     ),
     Check(
         "root",
         "/ takes files",
-        "The flash behind / cannot be written, or the memory of the RAM disk is not powered.",
+        {
+            "": "The flash behind / cannot be written, or the memory of the RAM disk has no power.",
+        },
         _root,
         "prompt",
     ),
     Check(
         "ctrl-c",
         "Ctrl-C stops a program",
-        "The UART's receive interrupt has too low a priority, or is off while Python runs.",
+        {
+            "": "The UART's receive interrupt has too low a priority, or is off while Python runs.",
+        },
         _ctrl_c,
         "prompt",
     ),
     Check(
         "reset",
         "machine.reset() comes back, and its cause is known",
-        "The chip's boot code does not start the image again, or clears the memory in which the "
-        "firmware keeps the cause (.noinit in memory.ld).",
+        {
+            r"reset_cause\(\)": "The memory in which the firmware keeps the cause is cleared by "
+            "the chip's boot code (.noinit in memory.ld).",
+            "": "The chip's boot code does not start the image again.",
+        },
         _reset,
         "prompt",
     ),

@@ -5,6 +5,7 @@ import argparse
 import ast
 import contextlib
 import importlib
+import itertools
 import os
 import re
 import signal
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import errors
+from . import errors, vela_versions, verification
 from .ui import Ui, sentence, visible
 
 _LONGEST_ERROR = 4000
@@ -133,7 +134,9 @@ def _run(argv: list[str]) -> int:
         args = _parse(chosen, argv)
         command = command_module(args.command)
         ui = Ui(as_json=args.json, quiet=args.quiet)
-        data = command.execute(args, ui)
+        _warn(args)
+        with verification.applied(getattr(args, "verify", None)):
+            data = command.execute(args, ui)
         ui.result(data, command.render(data))
         return int(data.get("exit_code", 0))
     except errors.ToolError as error:
@@ -150,9 +153,18 @@ def _run(argv: list[str]) -> int:
         return _failed(ui, error, text, errors.InputError.exit_code)
 
 
+def _warn(args: argparse.Namespace) -> None:
+    """Say which of a command's models another Vela compiled than those that were tried."""
+    found = (getattr(args, name, None) for name in ("model", "models", "files"))
+    paths = itertools.chain.from_iterable(x if isinstance(x, list) else [x] for x in found)
+    for text in vela_versions.warnings(path for path in paths if isinstance(path, Path)):
+        if sys.stderr:
+            print(f"ethosu: warning: {visible(text, keep='')}", file=sys.stderr, flush=True)
+
+
 def _failed(ui: Ui | None, error: BaseException, text: str, exit_code: int) -> int:
     """Say in one sentence what went wrong."""
-    text = visible(text, keep="")
+    text = visible(text, keep="\n" if getattr(error, "several_lines", False) else "")
     if len(text) > _LONGEST_ERROR:  # a board may send a megabyte in one line
         text = f"{text[:_LONGEST_ERROR]}..."
     if ui and ui.as_json:

@@ -36,10 +36,21 @@ class Entry:
     name: str
 
 
-def make(database: Path, model: bytes) -> bytes:
-    """Turn Vela's database of a compilation into the table; `model` is what Vela was given."""
+def make(database: Path, model: bytes) -> bytes | None:
+    """Turn Vela's database of a compilation into the table; `model` is what Vela was given.
+
+    None: it can't be read. Vela writes names into this XML file as they are, so a name with "]]>"
+    or a control character damages it.
+    """
+    try:
+        return _make(_commands(database, model))
+    except (ElementTree.ParseError, LookupError, TypeError, ValueError, csv.Error, struct.error):
+        return None
+
+
+def _make(commands: Iterator[tuple[int, int, str]]) -> bytes:
     entries: list[Entry] = []
-    for npu_operator, end, name in sorted(_commands(database, model)):
+    for npu_operator, end, name in sorted(commands):
         if entries and (entries[-1].npu_operator, entries[-1].name) == (npu_operator, name):
             entries.pop()
         entries.append(Entry(npu_operator, end, name))

@@ -8,14 +8,15 @@ for both, the new image is written over the old one.
 Parts of the new image that an earlier deploy left there, before it was cut off, are not sent again.
 """
 
+import errno
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
 from . import romfs
 from .board import Board
-from .errors import BoardError, InputError, UsageError
+from .errors import BoardError, InputError, RemoteError, UsageError
 from .romfs import Tree
 from .ui import Update
 
@@ -45,8 +46,13 @@ def _walk(folder):
             yield folder + name, size
 _answer = list(_walk('')) if _rom else []
 """
+_ROOM = """\
+_rom = vfs.rom_ioctl(2, 0)
+_answer = _rom if isinstance(_rom, int) else len(_rom)
+"""
 _HASH = "_answer = _hashlib.sha256(memoryview(_rom.open({path!r}, 'rb'))).digest()"
 _COPY = "_answer = vfs.rom_ioctl(4, 0, {at}, memoryview(_rom.open({path!r}, 'rb'))[{start}:{end}])"
+_KEEP = "_answer = vfs.rom_ioctl(258, 0, {at}, {size})"
 _SEND = "lambda data: b'%d' % vfs.rom_ioctl(4, 0, {at}, data)"
 # Where an image of that size goes, if the firmware says so (ROM_IOCTL_PLACE), and what is there.
 _FIND = """\
@@ -74,30 +80,39 @@ def deploy(
     *,
     replace: bool = False,
     force: bool = False,
+    check: Callable[[Board], None] = lambda board: None,
     progress: Update = lambda done, total: None,
 ) -> Deployed:
     """Put these files into the board's ROM; those of other names stay, unless `replace`.
 
     UsageError when that needs `force`: when a deploy that is cut off would leave no file system.
-    A fresh interpreter sees the files.
+    `check` may refuse the board before anything is written. A fresh interpreter sees the files.
     """
     new = dict(romfs.files(tree))
     with Board(port) as board:
         board.soft_reset()  # no program and no model uses what will change
+        check(board)
         room = _room(board)
         old = _list(board, room)
         kept = {} if replace else _kept(old, new)
+        sizes = {path: len(data) for path, data in new.items()}
         content = new | {path: bytes(size) for path, size in kept.items()}
         places: dict[str, int] = {}
         image = romfs.build(romfs.tree_of(content), places)
-        whole_at_all_times = _check_room(board, len(image), room, force=force, old=old)
+        alone = len(romfs.build(tree)) if kept else len(image)
+        _check_size(board, len(image), alone, room, sizes, kept)
+        whole_at_all_times = _check_room(board, len(image), force=force, old=old)
         hashes = {path: hashlib.sha256(data).digest() for path, data in new.items()}
         hashes |= {path: _ask_bytes(board, _HASH.format(path=path)) for path in kept}
         there = {path: (places[path], size) for path, size in kept.items()}
         if not whole_at_all_times:  # what is there is gone when it would be copied
             fetched = {path: board.read_file(path, opener="_rom.open") for path in kept}
             image, there = romfs.build(romfs.tree_of(new | fetched)), {}
-        _write(board, image, there, progress)
+        try:
+            _write(board, image, there, progress)
+        except BoardError as error:
+            left = _left(board, error, hashes, whole_at_all_times)
+            raise BoardError(f"{error}; {left}") from None
     _check(port, hashes)
     removed = sorted(set(old) - set(content))
     return Deployed(sorted(new), sorted(kept), removed, len(image))
@@ -131,7 +146,14 @@ def _room(board: Board) -> int:
     """Bytes that the board's ROM has for an image."""
     if not board.ask("import vfs\n_answer = hasattr(vfs, 'rom_ioctl')"):
         raise BoardError(f"the firmware at {board.port} has no ROM file system that can be written")
-    room = board.ask("_answer = len(memoryview(vfs.rom_ioctl(2, 0)))")
+    room = board.ask(_ROOM)
+    if room == -errno.ENODEV:
+        raise BoardError(
+            f"the board at {board.port} has no ROM file system: the last image could not be moved "
+            "to its place because the memory refused to be written, or the memory cannot be read; "
+            "switch the board off and on, then deploy again; if that fails again, drop it: "
+            'mpremote exec "import vfs; vfs.rom_ioctl(3, 0, 1)"'
+        )
     if not isinstance(room, int) or not 0 <= room <= _LARGEST_ROOM:
         raise BoardError(f"the size of the ROM of {board.port} is none: {room!r:.100}")
     return room
@@ -152,20 +174,47 @@ def _parents(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def _check_room(board: Board, size: int, room: int, *, force: bool, old: dict[str, int]) -> bool:
-    """Refuse what does not fit; return whether the old image stays until the new one is whole."""
+def _check_size(
+    board: Board, size: int, alone: int, room: int, new: dict[str, int], kept: dict[str, int]
+) -> None:
+    """Refuse an image that does not fit; `alone` is its size without the files that stay."""
+    if alone > room:
+        raise InputError(
+            f"the files need {alone:,} bytes, /rom of the board at {board.port} has {room:,}: "
+            f"{romfs.largest(new)}"
+        )
     if size > room:
         raise InputError(
-            f"the image has {size:,} bytes, the ROM of {board.port} {room:,}; --replace leaves out "
-            f"what is there: {', '.join(sorted(old)) or 'nothing'}"
+            f"with the files that are in /rom of the board at {board.port}, {size:,} bytes are "
+            f"needed, and it has {room:,}; --replace removes {romfs.largest(kept)}"
         )
+
+
+def _check_room(board: Board, size: int, *, force: bool, old: dict[str, int]) -> bool:
+    """Return whether the old image stays until the new one is whole; refuse what needs `force`."""
     keeps = _keeps_old(board, size)
     if old and not force and not keeps:
         raise UsageError(
-            f"the ROM of {board.port} cannot keep the old files until the new ones are there: what "
-            "cuts the deploy off would leave none. --force does it nonetheless"
+            f"/rom of the board at {board.port} has no room for the old files next to the new "
+            f"ones, {size:,} bytes: the new ones would overwrite them, and a deploy that is cut "
+            "off would leave /rom empty. To deploy all the same, add --force"
         )
     return keeps
+
+
+def _left(board: Board, error: BoardError, hashes: dict[str, bytes], keeps: bool) -> str:
+    """What a deploy has left that ended with this error, and what to do."""
+    if not isinstance(error, RemoteError):  # the board does not answer any more
+        there = "the old files or the new ones" if keeps else "no files, or the new ones"
+        return f"/rom has {there}; deploy again"
+    try:
+        board.soft_reset()  # the board finishes what it can
+        found = _hashes(board)
+    except BoardError as second:
+        return str(second)
+    if found == hashes:
+        return "/rom has the new files all the same"
+    return f"/rom {'still has the old files' if found else 'is empty'}; deploy again"
 
 
 def _keeps_old(board: Board, size: int) -> bool:
@@ -191,7 +240,7 @@ def _write(board: Board, image: bytes, kept: dict[str, tuple[int, int]], progres
     # In order: flash takes each place once.
     for part in range(0, len(image), _PART_BYTES):
         end = min(part + _PART_BYTES, len(image))
-        if part not in there:
+        if part not in there or board.ask(_KEEP.format(at=part, size=end - part)) != 0:
             for start, stop, source in _parts(len(image), kept):
                 _write_part(board, image, (max(start, part), min(stop, end)), source, unit, most)
         progress(end, len(image))
@@ -254,13 +303,17 @@ def _check(port: str, hashes: dict[str, bytes]) -> None:
     """Compare what a fresh interpreter finds with what should be there."""
     with Board(port) as board:
         board.soft_reset()
-        listed = _list(board, _room(board))
-        found = {path: _ask_bytes(board, _HASH.format(path=path)) for path in listed}
+        found = _hashes(board)
     if found != hashes:
         wrong = sorted(path for path in hashes | found if found.get(path) != hashes.get(path))
         raise BoardError(
             f"what lies in the ROM of {port} is not what was sent; deploy again: {', '.join(wrong)}"
         )
+
+
+def _hashes(board: Board) -> dict[str, bytes]:
+    listed = _list(board, _room(board))
+    return {path: _ask_bytes(board, _HASH.format(path=path)) for path in listed}
 
 
 def _ask_bytes(board: Board, code: str) -> bytes:

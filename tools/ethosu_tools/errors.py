@@ -20,6 +20,7 @@ class ToolError(Exception):
     """Root of the tools' errors; its text is one sentence for the user, safe to print."""
 
     exit_code = 1
+    several_lines = False  # else a new line in it is printed as \\n
 
     def __str__(self) -> str:
         return visible(super().__str__())
@@ -35,6 +36,12 @@ class InputError(ToolError):
     """A file is missing, damaged, or not what the command can work on."""
 
     exit_code = 3
+
+
+class CannotRunError(InputError):
+    """A model that cannot run: a line for each reason, and what to do about it below."""
+
+    several_lines = True
 
 
 class SetupError(ToolError):

@@ -2,15 +2,21 @@
 """Files that commands read and write: whole or not at all, with one sentence when it can't be."""
 
 import errno
+import io
 import os
 import secrets
 import stat
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from .errors import InputError
 
 # No model, image or array of inputs comes near this; what does is not meant, or has no end.
 LARGEST = 1 << 30
+# What zipfile unpacks piece by piece. It unpacks the other methods as a whole, whatever the size.
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ENCRYPTED = 1
 
 
 def read_whole(path: Path) -> bytes:
@@ -27,7 +33,8 @@ def read_whole(path: Path) -> bytes:
                     f"{path} cannot be read: it has {found.st_size:,} bytes, more than {LARGEST:,}"
                 )
             with open(descriptor, "rb", closefd=False) as file:
-                data = file.read(LARGEST)
+                # read() allocates as much as it is asked for; files of /proc have a size of 0.
+                data = file.read(found.st_size or LARGEST)
             if data is None:  # as of /proc/kmsg, which says that it is a file
                 raise InputError(f"{path} cannot be read: it is no file that has an end")
             return data
@@ -40,6 +47,33 @@ def read_whole(path: Path) -> bytes:
 def _kind(mode: int) -> str:
     kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
     return next((name for matches, name in kinds if matches(mode)), "a device")
+
+
+def unpack(data: bytes, most: int = LARGEST) -> Iterator[tuple[str, bytes]]:
+    """Name and contents of each file in a ZIP archive.
+
+    InputError: the archive is damaged or encrypted, or has more than `most` bytes when unpacked.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = archive.infolist()
+            size = sum(entry.file_size for entry in entries)
+            if size > most:
+                raise ValueError(f"it unpacks to {size:,} bytes, more than {most:,}")
+            for entry in entries:
+                if entry.compress_type not in _METHODS or entry.flag_bits & _ENCRYPTED:
+                    raise ValueError(
+                        f"{entry.filename} is encrypted, or neither stored nor deflated"
+                    )
+                with archive.open(entry) as file:
+                    # Without a size, read() unpacks up to 2 GB more than the archive promises.
+                    content = file.read(entry.file_size)
+                if len(content) != entry.file_size:
+                    raise ValueError(f"{entry.filename} is cut short")
+                yield entry.filename, content
+    # Damaged archives make zipfile and zlib raise exceptions of any kind.
+    except Exception as error:
+        raise InputError(" ".join(str(error).split()) or type(error).__name__) from error
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -10,7 +10,7 @@ import select
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -27,6 +27,8 @@ _CODE_S = 0.05
 # A symbol that only the firmware of this project has.
 OURS = "firmware_main"
 _TAIL = 200
+# Of the log, in which QEMU notes each bad access, so much is searched at a time.
+_LATELY = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ def run(
         *("-device", f"loader,file={qemu.quoted(qemu.check_elf(image))}"),
         *("-chardev", "stdio,id=out,mux=on,signal=off", "-serial", "chardev:out"),
         *semihosting("out", [image.name, *arguments]),
+        *qemu.GUEST_ERRORS,
     ]
     with tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-") as log:
         with subprocess.Popen(
@@ -87,24 +90,19 @@ def run(
             try:
                 output = _follow(process, log, until, timeout, on_output)
             except BoardError as error:
-                said = _said(log).strip()
+                said = qemu.read_log(log).strip()
                 raise BoardError(
                     f"{error}; on stderr: {said[-_TAIL:]!r}" if said else error
                 ) from None
             finally:
                 process.kill()
-        said = _said(log)
+        said = qemu.read_log(log)
     code = output.exit_code if output.ended or output.heard else process.returncode
     if code < 0 or (code and not output.ended and _complains(said)):
         raise BoardError(f"QEMU ended with {code}: {qemu.last_words(said)}")
     if until and code == 0 and not output.heard:
         raise BoardError(f"the firmware ended without {until!r}; {_last(output)}")
     return Ended(code, output.text, said)
-
-
-def _said(log: IO[bytes]) -> str:
-    """What QEMU, and the firmware on its stderr, have said."""
-    return os.pread(log.fileno(), os.fstat(log.fileno()).st_size, 0).decode(errors="replace")
 
 
 def _complains(said: str) -> bool:
@@ -129,7 +127,7 @@ def semihosting(device: str | None, arguments: Sequence[str] = ()) -> list[str]:
 
 @dataclass
 class _Output:
-    data: bytes = b""
+    data: bytearray = field(default_factory=bytearray)
     ended: bool = False  # by EOT
     heard: bool = False  # the awaited text came, before EOT
     exit_code: int = 0
@@ -150,7 +148,7 @@ def _follow(
     assert process.stdout is not None
     output, deadline, runs = _Output(), Deadline(timeout, process), True
     while runs and not (output.ended or output.heard):
-        after = b""
+        data = after = b""
         if select.select([process.stdout], [], [], STEP_S)[0]:
             data = os.read(process.stdout.fileno(), 65536)
             if not data:
@@ -160,14 +158,19 @@ def _follow(
             on_output(data)
             output.data += data
             output.ended = bool(end)
-        elif deadline.expired() and process.poll() is None:
-            raise BoardError(f"the firmware did not end within {timeout:g} s; {_last(output)}")
-        output.heard = until is not None and (
-            until.encode() in output.data or until in _without_qemu(_said(log))
-        )
+        output.heard = until is not None and _hears(until.encode(), output, len(data), log)
         if output.ended and not output.heard:
             output.exit_code = _code_after(process, after)
+        elif runs and not output.heard and deadline.expired() and process.poll() is None:
+            raise BoardError(f"the firmware did not end within {timeout:g} s; {_last(output)}")
     return output
+
+
+def _hears(until: bytes, output: _Output, new: int, log: IO[bytes]) -> bool:
+    """Is the text in the `new` last bytes of the output, or lately on stderr?"""
+    if until in output.data[-(new + len(until)) :]:
+        return True
+    return until.decode() in _without_qemu(qemu.read_log(log, _LATELY))
 
 
 def _without_qemu(said: str) -> str:
@@ -178,7 +181,7 @@ def _without_qemu(said: str) -> str:
 
 def _last(output: _Output) -> str:
     """What the firmware printed last, for an error."""
-    last = output.text[-_TAIL:].strip()
+    last = output.data[-_TAIL:].decode(errors="replace").strip()
     return f"it printed last: {last!r}" if last else "it printed nothing"
 
 

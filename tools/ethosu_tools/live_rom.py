@@ -37,7 +37,7 @@ def files(npu: str = NPU) -> dict[str, bytes]:
         compiled.write_bytes(found["small_cnn.tflite"])
         selftest.add(sources["small_cnn"], compiled)
         proven = compiled.read_bytes()
-    same = dict.fromkeys(("proven.tflite", "cnn.tflite"), proven)
+    same = dict.fromkeys(("proven.tflite", "stripes_vela.tflite"), proven)
     return (
         found | same | {"small_cnn_vela.tflite": found["small_cnn.tflite"], "speech.pcm": sound()}
     )

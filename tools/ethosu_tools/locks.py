@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: MIT
 """A board has one user at a time: a lock file for each port, in a folder that hosts may share.
 
-The folder is that of ETHOSU_LOCKS, else one of this host for all its users. The lock is the
+The folder is the one of ETHOSU_LOCKS, else one that only this user can write to. The lock is the
 kernel's, flock(2), which NFS carries to other hosts: it ends with the process that holds it,
-however that ends. The file says who that is, and is removed with the lock.
+however that ends. The file says who that is, and is removed with the lock. Other users of this
+computer are kept out by the lock on the device itself, see port.py.
+
+A lock file is written only if it is one: others may have put a link there, in a shared folder.
 """
 
 import contextlib
+import errno
 import fcntl
 import getpass
 import os
 import socket
+import stat
 import sys
 import tempfile
 import time
@@ -37,11 +42,11 @@ def begin_run(name: str) -> None:
 class LockedError(BoardLinkError):
     """Someone else has the board; `same_run`: another worker of this run of pytest."""
 
-    def __init__(self, port: str, holder: str) -> None:
+    def __init__(self, name: str, holder: str) -> None:
         """Say who it is, as the lock file does."""
         who, run = [*holder.splitlines(), "", ""][:2]
         self.same_run = run in _runs
-        super().__init__(f"{port} is in use by {who or 'another program'}")
+        super().__init__(f"{name} is in use by {who or 'another program'}")
 
 
 class Lock(Closeable):
@@ -50,13 +55,13 @@ class Lock(Closeable):
     `port` is what can be opened: the serial line of a labgrid's place, or what was given.
     """
 
-    def __init__(self, port: str) -> None:
-        """LockedError when someone else has it."""
+    def __init__(self, port: str, title: str = "") -> None:
+        """LockedError when someone else has it, which calls it `title` (default: the port)."""
         self._path = _path(port)
         # Was its last holder killed, after it had acquired the place?
         self._left_over = False
         self._place: labgrid_places.Acquired | None = None
-        self._file: int | None = self._take(port)
+        self._file: int | None = self._take(title or port)
         if labgrid_places.is_place(port):
             self._place = self._acquire(port)
         self.port = self._place.port if self._place else port
@@ -107,13 +112,13 @@ class Lock(Closeable):
             os.pwrite(self._file, _ACQUIRED, os.fstat(self._file).st_size)
         return place
 
-    def _take(self, port: str) -> int:
+    def _take(self, name: str) -> int:
         while True:
             file = _open(self._path)
             if not _try(file):
                 holder = os.pread(file, 500, 0).decode(errors="replace")
                 os.close(file)
-                raise LockedError(port, holder)
+                raise LockedError(name, holder)
             with contextlib.suppress(OSError):
                 if os.fstat(file).st_ino == self._path.stat().st_ino:
                     break
@@ -127,9 +132,14 @@ class Lock(Closeable):
 @contextlib.contextmanager
 def waiting(port: str) -> Iterator[None]:
     """Have `wanted` of the lock's holder return True for the time of the `with` statement."""
-    with _opened(_wanted(_path(port))) as file:
+    path = _wanted(_path(port))
+    with _opened(path) as file:
         fcntl.flock(file, fcntl.LOCK_SH)
-        yield
+        try:
+            yield
+        finally:
+            if _try(file):  # nobody else waits
+                path.unlink(missing_ok=True)
 
 
 def _self() -> str:
@@ -152,28 +162,80 @@ def _wanted(path: Path) -> Path:
 
 def _folder() -> Path:
     given = os.environ.get(VARIABLE)
-    folder = Path(given or Path(tempfile.gettempdir()) / "ethosu-locks")
     try:
+        if not given:
+            return _own_folder()
+        folder = Path(given)
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o1777)
+        return folder
     except OSError as error:
         raise SetupError(
-            f"{folder}, the folder of locks, cannot be made ({error.strerror}); set {VARIABLE}"
+            f"the folder of locks cannot be made: {error.strerror}: {error.filename}; "
+            f"set {VARIABLE} to another one"
         ) from None
+
+
+def _own_folder() -> Path:
+    """Folder of this user: in the one that the system made for the session, else in /tmp."""
+    user = os.getuid()
+    session = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}")
+    if _is_private(session):
+        folder = session / "ethosu-locks"
+    else:
+        folder = Path(tempfile.gettempdir()) / f"ethosu-locks-{user}"
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(0o700)
+    if not _is_private(folder):
+        raise SetupError(
+            f"{folder}, the folder of locks, is not a folder that only this user can write to; "
+            f"remove it, or set {VARIABLE} to another one"
+        )
     return folder
 
 
+def _is_private(folder: Path) -> bool:
+    """Is it a folder, not a link to one, that nobody else can write to?"""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+
+
 def _open(path: Path) -> int:
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         with contextlib.suppress(FileNotFoundError):  # others' files in a common folder
-            return os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            return _checked(os.open(path, flags), path)
+        file = _checked(os.open(path, flags | os.O_CREAT, 0o666), path)
         with contextlib.suppress(OSError):
             os.fchmod(file, 0o666)
         return file
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _not_a_lock(path, "a symbolic link") from None
         raise SetupError(f"{path} cannot be opened: {error.strerror}; set {VARIABLE}") from None
+
+
+def _checked(file: int, path: Path) -> int:
+    """The open file, if it is nothing but a lock file: it will be truncated and written."""
+    found = os.fstat(file)
+    if not stat.S_ISREG(found.st_mode):
+        what = "not a regular file"
+    elif found.st_nlink > 1:
+        what = "a hard link"
+    else:
+        return file
+    os.close(file)
+    raise _not_a_lock(path, what)
+
+
+def _not_a_lock(path: Path, what: str) -> SetupError:
+    return SetupError(
+        f"{path} is {what}, not a lock file; remove it, or set {VARIABLE} to another folder"
+    )
 
 
 @contextlib.contextmanager

@@ -26,7 +26,14 @@ from pathlib import Path
 
 import numpy as np
 
-from .tflite.writer import Graph, write
+from .errors import SetupError
+
+try:
+    from .tflite.writer import Graph, write
+except SetupError as error:
+    if __name__ != "__main__":
+        raise
+    raise SystemExit(f"make_model: {error}") from None
 
 INT8_RMS = 73.3  # of numbers spread evenly over -127 … 127
 SPREAD = 3.0  # a layer's 8 bits cover this many standard deviations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A compiled model for Python programs: on Linux's NPU, or on the simulator.
+"""A compiled model for Python programs: on Linux's NPU, on the simulator, or on a board.
 
 The same names as MicroPython's `ethosu.Model` (modules/ethosu/ethosu.pyi), with NumPy's arrays:
 
@@ -13,18 +13,25 @@ import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import arrays, verification
 from .accel import AccelModel, is_device
-from .arrays import Array
+from .arrays import Array, advice, is_same_layout
 from .closeable import Closeable
 from .errors import InputError
 from .native import NativeModel
+from .runner import open_runner
 from .sim import Simulation
 from .tflite import Tensor
+
+if TYPE_CHECKING:
+    from .board import Board
+
+_TIMEOUT_MS = 10_000
 
 
 class Model(Closeable):
@@ -37,23 +44,28 @@ class Model(Closeable):
         self,
         source: str | Path | bytes,
         *,
-        on: str = "sim",
-        timeout_ms: int = 10_000,
+        on: "str | Board" = "sim",
+        timeout_ms: int = _TIMEOUT_MS,
         real: bool = False,
+        verify: bool | None = None,
     ) -> None:
         """Load a model from a path, or its bytes: what `ethosu compile` made, or a .pte.
 
-        `on`: "sim", the simulator; "accel", the first NPU of Linux; or "/dev/accel/accel1".
-        `timeout_ms`: of each inference. `real`: predict() returns real values.
+        `on`: "sim", the simulator; "accel", the first NPU of Linux; or "/dev/accel/accel1". Or a
+        board: one that is open, which stays so, the port of one, or "qemu"; it has predict(),
+        run_into() and reset(), the others are for models in this process.
+        `timeout_ms`: of each inference. `real`: predict() returns real values. `verify`: check
+        the command streams before the NPU gets them; None: unless ETHOSU_VERIFY is 0. Linux's
+        driver always does.
         """
         model = source if isinstance(source, bytes) else Path(source)
-        self._native: NativeModel
-        if is_device(on):
+        self._native: NativeModel | _OnBoard
+        if on == "sim":
+            self._native = Simulation(model, verify=verify)
+        elif isinstance(on, str) and is_device(on):
             self._native = AccelModel(model, on)
-        elif on == "sim":
-            self._native = Simulation(model)
         else:
-            raise InputError(f'on={on!r}: "sim", "accel" or a file /dev/accel/accel* expected')
+            self._native = _OnBoard(model, on, verify)
         self._native.set_timeout(timeout_ms)
         self._real = real
         self._turn = asyncio.Lock()
@@ -77,7 +89,7 @@ class Model(Closeable):
         """Run once; returns a new array for each output.
 
         An input is an array of raw values of the tensor's dtype, or of real values (floats), which
-        are quantised. It has the tensor's shape, or as many values.
+        are quantised. It has the tensor's shape, may lack axes of size 1, or has a single axis.
         """
         self.run_into(inputs)
         return self._results(real)
@@ -144,7 +156,12 @@ class Model(Closeable):
         if outputs is not None:
             if len(outputs) != len(self.outputs):
                 raise InputError(f"the model has {len(self.outputs)} outputs, found {len(outputs)}")
-            for into, found in zip(outputs, self._native.read(), strict=True):
+            for index, (into, found) in enumerate(zip(outputs, self._native.read(), strict=True)):
+                if not is_same_layout(into.shape, found.shape):
+                    raise InputError(
+                        f"output {index} has shape {list(found.shape)}, found an array of "
+                        f"{list(into.shape)}"
+                    )
                 into[...] = found.reshape(into.shape)
 
     def _results(self, real: bool | None) -> list[Array]:
@@ -175,13 +192,58 @@ class Model(Closeable):
             os.close(file)
 
 
+class _OnBoard(Closeable):
+    """A model on a board, as far as `Model` needs it."""
+
+    def __init__(self, model: Path | bytes, where: "str | Board", verify: bool | None) -> None:
+        if isinstance(model, bytes):
+            raise InputError("a model on a board is given by its path, found bytes")
+        with verification.applied(verify):
+            self._runner = open_runner(model, where)
+        self.npu = self._runner.npu
+        self.inputs, self.outputs = self._runner.inputs, self._runner.outputs
+        self._given: Sequence[Array] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        raise InputError(
+            "a model on a board has predict(), run_into() and reset(); run(), data() and cancel() "
+            "are for models in this process"
+        )
+
+    def close(self) -> None:
+        self._runner.close()
+
+    def reset(self) -> None:
+        self._runner.reset()
+
+    def set_timeout(self, milliseconds: int) -> None:
+        if milliseconds != _TIMEOUT_MS:
+            self.close()
+            raise InputError(
+                f"timeout_ms={milliseconds}: a model on a board has the time-out of its firmware, "
+                f"{_TIMEOUT_MS} ms"
+            )
+
+    def write(self, inputs: Sequence[Array]) -> None:
+        self._given = inputs
+
+    def invoke(self) -> None:
+        if self._given is None:
+            raise InputError("a model on a board is given its inputs with each run, found none")
+        feed = arrays.check({str(i): each for i, each in enumerate(self._given)}, self.inputs)
+        (self._found,) = self._runner.run(feed)
+
+    def read(self) -> list[Array]:
+        return self._found
+
+
 def _raw(index: int, tensor: Tensor, given: ArrayLike) -> Array:
     """Raw values of an input."""
     array = np.asarray(given)
-    if array.size != int(np.prod(tensor.shape)):
+    if not is_same_layout(array.shape, tensor.shape):
         raise InputError(
-            f"input {index} has shape {tuple(tensor.shape)}, found {array.shape}: "
-            f"{array.size} values"
+            f"input {index} must have shape {list(tensor.shape)}, found {list(array.shape)}"
+            f"{advice(array.shape, tensor.shape)}"
         )
     if array.dtype.kind == "f" and tensor.scale:
         limits = np.iinfo(tensor.dtype)

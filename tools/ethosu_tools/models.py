@@ -6,19 +6,25 @@ Every failure to read one ends in one InputError.
 
 from pathlib import Path
 
-from . import executorch, tflite
+from . import boards, executorch, tflite
 from .convert import formats
 from .errors import InputError, UsageError
 from .executorch import Bundle, bundle, data_file, program
 from .files import read_whole
 from .tflite import Description, name_of, reading
+from .tflite.metadata import get
 
 __all__ = [
+    "BOARD",
+    "LATENCY",
+    "SOURCE",
     "Description",
+    "board_of",
     "cases",
     "describe",
     "describe_compiled",
     "find_data",
+    "is_model",
     "is_program",
     "name_of",
     "program_of",
@@ -27,6 +33,8 @@ __all__ = [
     "suffix",
 ]
 
+# Metadata that `ethosu compile` writes: the latency, the board, of what a quantised model was made.
+LATENCY, BOARD, SOURCE = "ethosu_latency", "ethosu_board", "ethosu_source"
 # On which NPU a model is loaded that has nothing for one.
 ANY_NPU = "ethos-u55-128"
 
@@ -68,6 +76,11 @@ def is_program(data: bytes) -> bool:
     return data[4:8] in (program.IDENTIFIER, bundle.IDENTIFIER)
 
 
+def is_model(data: bytes) -> bool:
+    """Is it a model file of one of these formats, by its identifier?"""
+    return data[4:8] in _SUFFIXES
+
+
 def program_of(data: bytes) -> bytes:
     """The program of a bundle; another file as it is."""
     return Bundle.parse(data).program if data[4:8] == bundle.IDENTIFIER else data
@@ -83,6 +96,16 @@ def cases(model: Path | bytes) -> tuple[bundle.Case, ...]:
 def suffix(data: bytes) -> str:
     """How the name of such a file ends."""
     return _SUFFIXES[data[4:8]]
+
+
+def board_of(model: Path | bytes) -> str | None:
+    """The board that `ethosu compile --board` compiled a model for; None if that is not known."""
+    data = read(model)
+    if is_program(data):
+        return None
+    with reading(model):
+        name = (get(data, BOARD) or b"").decode(errors="replace")
+    return name if name in boards.names() else None
 
 
 def find_data(model: Path | bytes, given: Path | None = None) -> bytes | None:

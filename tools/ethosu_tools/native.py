@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import models
+from . import models, verification
 from .arrays import Array, Feed
 from .closeable import Closeable
 from .errors import BoardError, InputError, SetupError
@@ -140,13 +140,13 @@ class NativeModel(Closeable):
         model: Path | bytes,
         npu: str | None = None,
         *,
-        verify: bool = True,
+        verify: bool | None = None,
         data: bytes | None = None,
     ) -> None:
         """Load a compiled model, a file or its contents; `data`: a .ptd that a program names.
 
-        Without `verify` the NPU gets the command streams as they are, right or wrong, where it is
-        simulated.
+        With `verify` False the NPU gets the command streams as they are, right or wrong, where it
+        is simulated; None: as verification.py says.
         """
         try:
             description = models.describe_compiled(model, named=data)
@@ -159,7 +159,7 @@ class NativeModel(Closeable):
         self._finalizer = weakref.finalize(self, self._end())
         try:
             self._driver = self._open_npu()
-            self._model = self._load(model, verify, data)
+            self._model = self._load(model, verification.chosen(verify), data)
             # A loaded model's buffers stay where they are.
             self._input_places = self._places("ethosu_model_inputs", self.inputs)
             self._output_places = self._places("ethosu_model_outputs", self.outputs)
@@ -308,8 +308,12 @@ class NativeModel(Closeable):
                 c.byref(source), c.byref(memory), c.byref(loaded), c.byref(error)
             )
         if status != OK:
-            raise InputError(f"{models.name_of(model)}: {error.text.decode(errors='replace')}")
+            raise InputError(f"{models.name_of(model)}: {self._refused(error)}")
         return loaded
+
+    def _refused(self, error: Error) -> str:
+        """Why the runtime does not load the model."""
+        return bytes(error.text).decode(errors="replace")
 
     def _places(self, function: str, tensors: Sequence[Tensor]) -> list[tuple[int, int]]:
         """Address and size of each of the model's buffers."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from . import arrays
 from .arrays import Array
+from .convert import formats
 from .errors import InputError, SetupError
 from .files import read_whole
 from .litert import Interpreter, RemoteInterpreter
@@ -41,6 +42,9 @@ class Oracle:
         self._name = "the model" if isinstance(model, bytes) else str(model)
         _check_version()
         content = model if isinstance(model, bytes) else read_whole(Path(model))
+        kind = formats.of(content, Path(self._name).suffix.lower())
+        if kind:
+            raise InputError(kind.sentence(Path(self._name)))
         if not content:
             raise InputError(f"{self._name} is empty")
         try:

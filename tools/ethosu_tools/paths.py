@@ -52,6 +52,12 @@ def work(name: str) -> Path:
     return Path(cache) / "ethosu" / name
 
 
+def environment(name: str) -> Path:
+    """Folder of a Python environment that `ethosu setup` makes, in the user's data folder."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
+    return Path(data) / "ethosu" / name
+
+
 def host_library(*, cmsis_nn: bool = False) -> Path:
     """Driver, runtime and NPU simulator as a shared library (ETHOSU_SIM_LIBRARY, if set).
 
@@ -85,6 +91,12 @@ def firmware_file(board: str) -> Path:
     return root() / "build/firmware" / board / "firmware.elf"
 
 
+def firmware_with_ulab(board: str) -> Path | None:
+    """Firmware image of a board that was built with ulab, if it was."""
+    path = firmware_file(f"{board}-ulab")
+    return path if path.is_file() else None
+
+
 def firmware(board: str) -> Path:
     """Firmware image of a board."""
     return _built(firmware_file(board), f"firmware BOARD={board}")
@@ -96,6 +108,11 @@ def examples() -> Path:
     if not folder.is_dir():
         raise missing(str(folder), "examples")
     return folder
+
+
+def openmv() -> Path:
+    """Folder of OpenMV's modules for a board without a camera."""
+    return root() / "modules/openmv"
 
 
 def web_image() -> Path:

@@ -10,11 +10,13 @@ A file of a pool is TOML, a table [[board]] for each:
     tags = ["camera", "ulab"]
 
     [[board]]
-    port = "qemu"                        # an emulated one for each that wants it
-    board = "MYBOARD"                    # a folder of boards/
+    port = "qemu"                        # an emulated board, as real as the others:
+    board = "MYBOARD"                    # one user at a time; a folder of boards/
 
     [[board]]
     port = "labgrid:camera=yes,rack=2"   # all places of a labgrid with these tags, or labgrid:NAME
+
+Without a pool, or with a single place "qemu", each worker of a run has emulated boards of its own.
 """
 
 import time
@@ -29,7 +31,7 @@ from . import boards, labgrid_places
 from .board import Board, open_board
 from .errors import BoardError, InputError
 from .files import read_whole
-from .locks import LockedError, waiting
+from .locks import Lock, LockedError, waiting
 
 QEMU = "qemu"
 _LOOK_S = 0.05
@@ -75,6 +77,7 @@ class Place:
     board: str | None = None
     npu: str | None = None
     tags: frozenset[str] = frozenset()
+    lock: str = ""  # what all workers lock to have an emulated one; "": there is one for each
 
     @property
     def title(self) -> str:
@@ -83,8 +86,13 @@ class Place:
 
     @property
     def is_real(self) -> bool:
-        """Is there one of it, which others may have?"""
+        """Is it no emulated one?"""
         return self.port != QEMU
+
+    @property
+    def locked(self) -> str:
+        """What is locked by whoever has it; "": there is one for each."""
+        return self.port if self.is_real else self.lock
 
     @property
     def _facts(self) -> boards.BoardFacts:
@@ -99,6 +107,11 @@ class Place:
         emulation = None if self.is_real else self._facts.qemu
         return not emulation or emulation.any_npu or needs.npu in self._facts.npus
 
+    @property
+    def own_npu(self) -> str | None:
+        """The NPU that it is said to have; an emulated one may get another for a test."""
+        return self.npu or (None if self.is_real else self._facts.npus[0])
+
     def _board(self) -> str | None:
         return self.board if self.is_real else self._facts.name
 
@@ -109,12 +122,18 @@ class Taken:
     def __init__(self, place: Place, npu: str | None) -> None:
         """Open or start it, and look at what it is."""
         self.place = place
-        self.board: Board = open_board(place.port, board=place.board, npu=npu or place.npu)
-        try:
+        with ExitStack() as opened:
+            self._lock = Lock(place.lock, place.title) if place.lock else None
+            if self._lock:
+                opened.callback(self._lock.close)
+            self.board: Board = open_board(place.port, board=place.board, npu=npu or place.npu)
+            opened.callback(self.board.close)
             self.npus, self.firmware, self.machine = self._look()
-        except BaseException:
-            self.board.close()
-            raise
+            self.close = opened.pop_all().close
+
+    def wanted(self) -> bool:
+        """Does another worker of this run of pytest wait for it?"""
+        return self._lock.wanted() if self._lock else self.board.wanted()
 
     def _look(self) -> tuple[list[str], str, str]:
         found = self.board.ask(_ASK)
@@ -124,8 +143,9 @@ class Taken:
         return npus, str(firmware), str(machine)
 
     def fits(self, needs: Needs) -> bool:
-        """Is it what a test asks for?"""
-        return self.place.fits(needs) and (needs.npu is None or needs.npu in self.npus)
+        """Is it what a test asks for? An emulated board has its own NPU if no other was asked."""
+        npu = needs.npu or (None if self.place.is_real else self.place.own_npu)
+        return self.place.fits(needs) and (npu is None or npu in self.npus)
 
     def revive(self) -> None:
         """Have it at a fresh interpreter; BoardError when it does not come back."""
@@ -151,7 +171,7 @@ class Pool:
 
     def use(self, needs: Sequence[Needs]) -> list[Taken]:
         """Boards for a test, one for each of its needs; those of the last test, if they fit."""
-        kept = [each for each in self._taken if not each.board.wanted() and self._alive(each)]
+        kept = [each for each in self._taken if not each.wanted() and self._alive(each)]
         if len(kept) != len(needs) or not all(map(Taken.fits, kept, needs)):
             self.release()
             self._taken = self._take_all(needs)
@@ -164,7 +184,7 @@ class Pool:
     def release(self) -> None:
         """Let others have the boards."""
         while self._taken:
-            self._taken.pop().board.close()
+            self._taken.pop().close()
 
     def put_aside(self, place: Place, reason: str) -> None:
         """Use this board no more."""
@@ -175,7 +195,7 @@ class Pool:
         try:
             taken.revive()
         except BoardError as error:
-            taken.board.close()
+            taken.close()
             if taken.place.is_real:
                 self.put_aside(taken.place, str(error))
             return False
@@ -192,7 +212,7 @@ class Pool:
                     taken = self._take(need, found, locked)
                     if taken is None:
                         break
-                    stack.callback(taken.board.close)
+                    stack.callback(taken.close)
                     found.append(taken)
                 else:
                     stack.pop_all()
@@ -207,17 +227,18 @@ class Pool:
     def _pause(self, need: Needs) -> None:
         with ExitStack() as stack:
             for place in self._candidates(need):
-                if place.is_real:
-                    stack.enter_context(waiting(place.port))
+                if place.locked:
+                    stack.enter_context(waiting(place.locked))
             time.sleep(_LOOK_S)
 
     def _take(self, need: Needs, found: Sequence[Taken], locked: list[LockedError]) -> Taken | None:
         """The first board that can be had; None when others have all of them."""
-        places = [*self._candidates(need)]
-        mine = {taken.place for taken in found if taken.place.is_real}
-        for place in places:
-            if place in mine:
-                continue
+        mine = {taken.place for taken in found if taken.place.locked}
+        places = [place for place in self._candidates(need) if place not in mine]
+        for place in sorted(places, key=lambda place: not self._has(place, need.npu)):
+            ours = any(error.same_run for error in locked)
+            if ours and not place.is_real and not self._has(place, need.npu):
+                break  # a worker of this run will leave a place that has the NPU: wait for it
             try:
                 taken = Taken(place, None if place.is_real else need.npu)
             except LockedError as error:
@@ -233,10 +254,20 @@ class Pool:
                 self.put_aside(place, f"has {_list(taken.npus)}, but is said to have {place.npu}")
             elif taken.fits(need):
                 return taken
-            taken.board.close()
+            taken.close()
         if locked:
             return None
+        if found:
+            raise NoSuchBoardError(
+                f"the test asks for more than {len(found)} boards; no other board of the pool is "
+                f"{need}: {self._kinds()}"
+            )
         raise self._reason(need)
+
+    def _has(self, place: Place, npu: str | None) -> bool:
+        """Is this the NPU of the place, as far as is known?"""
+        known = self._npus.get(place) if place.is_real else None
+        return npu is None or npu in (known or [place.own_npu or ""])
 
     def _candidates(self, need: Needs) -> Iterator[Place]:
         for place in self.places:
@@ -253,22 +284,33 @@ class Pool:
                 "no board is left: "
                 + "; ".join(f"{place.title}: {self.aside[place.title]}" for place in aside)
             )
-        has = "; ".join(
+        return NoSuchBoardError(f"no board is {need}; there is {self._kinds()}")
+
+    def _kinds(self) -> str:
+        return "; ".join(
             f"{place.title}: {_list(self._npus.get(place) or [place.npu or 'NPU unknown'])}"
             if place.is_real
             else f"{place.title}: emulated"
             for place in self.places
         )
-        return NoSuchBoardError(f"no board is {need}; there is {has}")
 
 
 def _list(npus: Sequence[str]) -> str:
     return ", ".join(npus) or "no NPU"
 
 
-def expanded(places: Sequence[Place]) -> list[Place]:
-    """These places, with those of a labgrid one by one: their tags are KEY=VALUE."""
-    return [each for place in places for each in _expanded(place)]
+def expanded(places: Sequence[Place], run: str) -> list[Place]:
+    """These places, with those of a labgrid one by one: their tags are KEY=VALUE.
+
+    If there are several, an emulated one among them has one user at a time in this `run`.
+    """
+    found = [each for place in places for each in _expanded(place)]
+    if len(found) == 1:
+        return found
+    return [
+        place if place.is_real else replace(place, lock=f"emulated://{run}/{index}")
+        for index, place in enumerate(found)
+    ]
 
 
 def _expanded(place: Place) -> list[Place]:
@@ -296,7 +338,7 @@ def read(path: Path) -> list[Place]:
 
 def _place(path: Path, index: int, row: dict[str, Any]) -> Place:
     where = f"{path}, board {index}"
-    known = {field.name for field in fields(Place)}
+    known = {field.name for field in fields(Place)} - {"lock"}
     if not set(row) <= known or "port" not in row:
         raise InputError(
             f"{where} has {', '.join(row) or 'nothing'}; port is needed, "

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """A board's serial port: waits that count the board's time, and steps that end.
 
-The protocol on it is mpremote's.
+The protocol on it is mpremote's. The port is locked while it is open (flock(2) on the device, as
+pyserial does for mpremote, too): that keeps out other users of this computer.
 """
 
+import errno
 import io
 import math
+import os
 import select
 import socket
 import time
@@ -17,6 +20,8 @@ from mpremote.transport import TransportError
 from mpremote.transport_serial import SerialTransport
 
 from .deadline import Deadline
+from .errors import BoardLinkError
+from .locks import LockedError
 
 BAUDRATE = 115200
 # A board that is asked answers within this time; time-outs are looked at in reads of _POLL_S.
@@ -50,6 +55,7 @@ class Port:
         self._port.timeout = _POLL_S
         self._deadlines = deadlines
         self._received = bytearray()
+        self._history = b""
         self.begin(None)
 
     def __getattr__(self, name: str) -> Any:
@@ -76,6 +82,15 @@ class Port:
     def heard(self) -> bytes:
         """The last bytes that the board sent in this step."""
         return bytes(self._heard)
+
+    @property
+    def history(self) -> bytes:
+        """The last bytes that the board sent since `forget`, in all steps."""
+        return self._history
+
+    def forget(self) -> None:
+        """Begin a new history."""
+        self._history = b""
 
     @property
     def in_waiting(self) -> int:
@@ -205,6 +220,7 @@ class Port:
             data = self._port.read(max(1, self._port.in_waiting))
             self._received += data
             self._heard = (self._heard + data)[-_HEARD_BYTES:]
+            self._history = (self._history + data)[-_HEARD_BYTES:]
         except OSError as error:  # a pseudo terminal without its other end
             raise serial.SerialException(f"nothing can be read: {error}") from error
         _check_size(len(self._received))
@@ -236,13 +252,52 @@ def _send_at_once(port: serial.Serial) -> None:
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
+def open_port(name: str, baudrate: int = BAUDRATE, **options: Any) -> serial.Serial:
+    """Open a device or a URL of pyserial; BoardLinkError says why that fails.
+
+    LockedError: another program has it.
+    """
+    try:
+        return serial.serial_for_url(name, baudrate, exclusive=True, **options)
+    except ValueError:
+        raise BoardLinkError(
+            f"{name} names no port: expected a device such as /dev/ttyACM0, socket://HOST:PORT or "
+            "rfc2217://HOST:PORT"
+        ) from None
+    except OSError as error:
+        # pyserial puts the reason of a network's port into its text only.
+        source = error.__context__ if isinstance(error.__context__, OSError) else error
+        number = source.errno or 0
+        if number in (errno.EAGAIN, errno.EBUSY):
+            raise LockedError(name, "") from None
+        reason = os.strerror(number) if number > 0 else source.strerror or str(source)
+    more = _ACCESS if number == errno.EACCES else ""
+    raise BoardLinkError(f"{name} cannot be opened: {reason}{more}")
+
+
+_ACCESS = "; your user may have to be in the group of the device (dialout, as a rule)"
+
+
 class Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
     """mpremote's protocol over a port that counts the board's time."""
 
     def __init__(self, name: str, deadlines: Deadlines) -> None:
-        super().__init__(name, BAUDRATE)
-        _send_at_once(self.serial)  # type: ignore[has-type]
-        self.serial = Port(self.serial, deadlines)  # type: ignore[has-type]
+        # Not mpremote's constructor, which drops the reason when a port cannot be opened.
+        self.device_name = name
+        self.in_raw_repl, self.use_raw_paste, self.mounted = False, True, False
+        port = open_port(name, inter_byte_timeout=1)
+        _send_at_once(port)
+        self.serial = Port(port, deadlines)
+
+    def follow(self, timeout: float, data_consumer: OnOutput | None = None) -> tuple[bytes, bytes]:
+        """Output and error of the program that runs; StepError after a silence of `timeout`."""
+        found = []
+        for consumer in (data_consumer, None):
+            data = self.read_until(1, EOT, timeout, consumer)
+            if not data.endswith(EOT):
+                raise StepError(f"sent nothing for longer than {timeout:g} s")
+            found.append(data[:-1])
+        return found[0], found[1]
 
     def read_until(
         self,

@@ -13,6 +13,7 @@ A test that takes `board` runs unchanged on all:
 import os
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,11 +83,35 @@ def pytest_load_initial_conftests(
     def free() -> set[str]:
         return SHORT.keys() - parser._opt2dest.keys()
 
+    _check_root(early_config, args)
     early_config.known_args_namespace = parser.parse_known_args(
         _long_names(args, free()), namespace=early_config.known_args_namespace
     )
     yield
     args[:] = _long_names(args, free())
+
+
+def _check_root(config: pytest.Config, args: list[str]) -> None:
+    """Refuse a root folder that pytest took from the path of a port or of a pool's file.
+
+    It looks for that folder before it loads plugins, and takes what follows an option that it does
+    not know yet for a path of tests.
+    """
+    here = config.invocation_params.dir
+    if config.inipath or config.known_args_namespace.rootdir:
+        return
+    for option, value in pairwise(args):
+        path = here / value
+        if (
+            option in (*SHORT, *SHORT.values(), "--ethosu-pool")
+            and path.exists()
+            and here not in path.parents
+            and config.rootpath in path.parents
+        ):
+            raise pytest.UsageError(
+                f"pytest would take {config.rootpath} for the root folder of the tests, because "
+                f"of {value}: write {option}={value}"
+            )
 
 
 def _long_names(args: list[str], free: set[str]) -> list[str]:
@@ -121,19 +146,20 @@ def _places(config: pytest.Config) -> "list[Place]":
     from .pool import Place, expanded, read
 
     file = config.getoption("--ethosu-pool")
+    run = getattr(config, "workerinput", {}).get("testrunuid", f"process-{os.getpid()}")
     try:
         places = read(file) if file else []
         places += [Place(port) for port in config.getoption("--ethosu-port")]
-        return expanded(places or [Place()])
+        return expanded(places or [Place()], run)
     except ToolError as error:
         raise pytest.UsageError(str(error)) from None
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
-    """Have no more workers of pytest-xdist than boards, if none of them is emulated."""
+    """Have no more workers of pytest-xdist than boards, if each of them has one user at a time."""
     places = _places(config)
-    if config.pluginmanager.has_plugin("xdist") and all(place.is_real for place in places):
+    if config.pluginmanager.has_plugin("xdist") and all(place.locked for place in places):
         most = max(1, len(places) // max(1, config.getoption("--ethosu-count")))
         asked = config.option.numprocesses
         if isinstance(asked, int) and asked <= most:
@@ -157,17 +183,17 @@ def _pool(request: pytest.FixtureRequest) -> "Iterator[Pool]":
 
 @pytest.fixture(scope="session")
 def board_npu(request: pytest.FixtureRequest) -> str:
-    """NPU of the board under test, in Vela's spelling; of a real board, the one it says it has."""
+    """NPU of the board under test, in Vela's spelling; of a pool, that of this worker's first."""
     from . import boards
     from .pool import Needs
 
     asked: str | None = request.config.getoption("--ethosu-npu")
     place = _places(request.config)[0]
-    if asked or not place.is_real:
+    if asked or not place.locked:
         return asked or place.npu or boards.chosen(place.board).npus[0]
     taken = _use(request, Needs(), 1)
     if not taken[0].npus:
-        pytest.fail(f"the board at {place.port} has no NPU", pytrace=False)
+        pytest.fail(f"the board {taken[0].place.title} has no NPU", pytrace=False)
     return taken[0].npus[0]
 
 
@@ -235,7 +261,9 @@ def _use(request: pytest.FixtureRequest, needs: "Needs", count: int) -> "list[Ta
     try:
         return pool.use([needs] * count)
     except ToolError as error:
-        # The command line must be right; a test that needs what the pool lacks is for another one.
-        if isinstance(error, NoSuchBoardError) and _mark(request):
-            pytest.skip(str(error))
-        pytest.fail(str(error), pytrace=False)
+        found = error
+    # Out of the handler: pytest would else show what led to this.
+    # The command line must be right; a test that needs what the pool lacks is for another one.
+    if isinstance(found, NoSuchBoardError) and _mark(request):
+        pytest.skip(str(found))
+    pytest.fail(str(found), pytrace=False)

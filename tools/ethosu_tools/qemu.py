@@ -5,6 +5,7 @@ Memories of the guest are memory files that this process maps too, so that model
 the board without passing a serial line. QEMU ends with this process, however that ends.
 """
 
+import contextlib
 import ctypes
 import json
 import mmap
@@ -29,6 +30,7 @@ from .closeable import Closeable
 from .deadline import Deadline
 from .errors import BoardError, InputError, SetupError
 from .files import read_whole
+from .romfs import largest, sizes
 
 OLDEST_QEMU = (7, 2)
 _QEMU = "qemu-system-arm"
@@ -49,6 +51,13 @@ _END_S = 2.0  # for a process that was killed to be gone
 _FIND_S = 0.01
 # How QEMU names the UART's host end, and the plugin its own console's.
 _CONSOLE_LINE = re.compile(r"(?:char device redirected to|ethosu: console) (\S+)")
+# What QEMU says, with these options, of an access to no device and no memory.
+_NOTHING_THERE = re.compile(
+    r"Invalid (read|write) at addr (0x[0-9A-F]+), size (\d), region '\(null\)', reason: rejected"
+)
+GUEST_ERRORS = ("-d", "guest_errors")
+# QEMU's own machine looks for vectors at address 0 before the image is loaded.
+_RESET = re.compile(r"(?:Invalid read at addr 0x[04], size 4, region '\(null\)'.*\n){2}")
 _PR_SET_PDEATHSIG = 1
 # Loaded here, since little may be done between fork and exec.
 _LIBC = ctypes.CDLL(None)
@@ -60,10 +69,16 @@ class GuestMemory:
     def __init__(self, memories: Mapping[str, Span]) -> None:
         """Make a memory file for each, named as the plugin names it."""
         self._spans = memories
-        self.files = {name: os.memfd_create(f"ethosu-{name}") for name in memories}
-        for name, file in self.files.items():
-            os.ftruncate(file, memories[name].size)
-        self._maps = {name: mmap.mmap(self.files[name], memories[name].size) for name in memories}
+        self.files: dict[str, int] = {}
+        self._maps: dict[str, mmap.mmap] = {}
+        try:
+            for name, span in memories.items():
+                self.files[name] = os.memfd_create(f"ethosu-{name}")
+                os.ftruncate(self.files[name], span.size)
+                self._maps[name] = mmap.mmap(self.files[name], span.size)
+        except BaseException:
+            self.close()
+            raise
 
     def write(self, address: int, data: bytes | bytearray | memoryview) -> None:
         """Put bytes at a guest address."""
@@ -183,6 +198,19 @@ def timing_options(board: boards.BoardFacts, npu: str) -> list[str]:
     ]
 
 
+def rom_place(board: boards.BoardFacts, image: bytes) -> Span:
+    """Where an image of the ROM file system goes: the board's place, else one of the emulator's."""
+    more = board.qemu.romfs if board.qemu else None
+    places = [board.romfs, *([more] if more else [])]
+    for place in places:
+        if len(image) <= place.size:
+            return place
+    raise InputError(
+        f"the files for /rom need {len(image):,} bytes, /rom of {board.name} has "
+        f"{places[-1].size:,}: {largest(sizes(image))}"
+    )
+
+
 class Machine(Closeable):
     """A running emulated board."""
 
@@ -215,45 +243,44 @@ class Machine(Closeable):
             raise InputError(f"{self.board.name} is not emulated: its {boards.FILE} has no [qemu]")
         self._emulation = self.board.qemu
         self.window = self._emulation.window
-        self.romfs = self.board.romfs
-        if romfs is not None and len(romfs) > self.romfs.size:
+        self.romfs = rom_place(self.board, romfs or b"")
+        if self.romfs != self.board.romfs and (timed or repeatable):
             raise InputError(
-                f"the ROM file system holds {len(romfs):,} bytes, "
-                f"the board takes {self.romfs.size:,}"
+                f"the ROM file system holds {len(romfs or b''):,} bytes, more than the memory of "
+                f"{self.board.name} whose timing is known ({self.board.romfs.size:,} bytes): leave "
+                "out --timed, or files"
             )
         mode = coherence_mode.chosen(coherence)
         qemu = find_qemu()
         image = check_elf(firmware or paths.firmware(self.board.name))
-        plugin = paths.qemu_plugin()
         self.npu = npu or self.board.npus[0]
-        self.memory = GuestMemory(self._emulation.memories)
-        self._log = tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-")  # noqa: SIM115
-        if romfs is not None:
-            self.memory.write(self.romfs.start, romfs)
-        self._control = Control()
-        chosen = [f"board={self.board.name}", f"npu={self.npu}", f"coherence={mode}"]
-        chosen += [f"npu1={npu1}"] if npu1 else []
-        chosen += [f"memory={name}:{file}" for name, file in self.memory.files.items()]
-        more = []
+        plugin = [str(paths.qemu_plugin()), f"board={self.board.name}", f"npu={self.npu}"]
+        plugin += [f"coherence={mode}", *([f"npu1={npu1}"] if npu1 else [])]
         if repeatable or timed:
-            chosen += timing_options(self.board, self.npu)
-        chosen += plugin_options
-        if repeatable:
-            more = ["-icount", "shift=3,sleep=off"]
-        options = _options(
-            self._emulation.machine, image, [str(plugin), *chosen], console, self._control.fd
-        )
-        self.process = _start(
-            [qemu, *options, *more, *more_options],
-            self._log,
-            pass_fds=[*self.memory.files.values(), self._control.fd],
-        )
-        self._finalizer = weakref.finalize(self, _stop, self.process, self.memory, self._control)
-        try:
+            plugin += timing_options(self.board, self.npu)
+        plugin += plugin_options
+        more = ["-icount", "shift=3,sleep=off"] if repeatable else []
+        # It can still be read when QEMU has ended.
+        self._log = tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-")  # noqa: SIM115
+        with contextlib.ExitStack() as made:  # what is open is closed if a later step fails
+            self.memory = GuestMemory(self._emulation.memories)
+            made.callback(self.memory.close)
+            self._control = Control()
+            made.callback(self._control.close)
+            if romfs is not None:
+                self.memory.write(self.romfs.start, romfs)
+            files = self.memory.files
+            plugin += [f"memory={name}:{file}" for name, file in files.items()]
+            options = _options(self._emulation.machine, image, plugin, console, self._control.fd)
+            self.process = _start(
+                [qemu, *options, *more, *more_options],
+                self._log,
+                pass_fds=[*files.values(), self._control.fd],
+            )
+            made.callback(_stop, self.process)
             self.port = self._find_port()
-        except BaseException:
-            self.close()
-            raise
+            self._check_start()
+            self._finalizer = weakref.finalize(self, made.pop_all().close)
 
     def close(self) -> None:
         """End QEMU; safe to call again."""
@@ -291,9 +318,7 @@ class Machine(Closeable):
 
     def log(self) -> str:
         """All that QEMU, the plugin and the firmware's fault reports have said."""
-        # QEMU shares the file's position, which therefore must stay.
-        file = self._log.fileno()
-        return os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace")
+        return read_log(self._log)
 
     def log_tail(self, lines: int = 5) -> str:
         """Return the last lines of the log, in one."""
@@ -312,6 +337,20 @@ class Machine(Closeable):
         low, high = (int(word, 16) for word in text.partition(":")[2].split())
         return high << 32 | low
 
+    def _check_start(self) -> None:
+        """Have the board run, if QEMU does: it names its port before it asks the plugin."""
+        try:
+            self._control.command("cont", self._deadline(START_TIMEOUT_S))
+        except BoardError as error:
+            if not self._ends():
+                raise
+            raise self._ended_at_once() from error
+
+    def _ended_at_once(self) -> BoardError:
+        return BoardError(
+            f"QEMU ended at once (exit code {self.process.returncode}): {self.log_tail()}"
+        )
+
     def _find_port(self) -> str:
         deadline = self._deadline(START_TIMEOUT_S)
         while True:
@@ -319,9 +358,7 @@ class Machine(Closeable):
             if found:
                 return found[1]
             if not self.running():
-                raise BoardError(
-                    f"QEMU ended at once (exit code {self.process.returncode}): {self.log_tail()}"
-                )
+                raise self._ended_at_once()
             if deadline.expired():
                 raise BoardError(
                     f"QEMU named no console within {START_TIMEOUT_S:.0f} s: {self.log_tail()}"
@@ -329,9 +366,20 @@ class Machine(Closeable):
             time.sleep(_FIND_S)
 
 
+def read_log(file: IO[bytes], most: int | None = None) -> str:
+    """What QEMU has written to its log, the last `most` bytes; bad accesses in a sentence."""
+    size = os.fstat(file.fileno()).st_size
+    start = 0 if most is None else max(0, size - most)
+    # QEMU shares the file's position, which therefore must stay.
+    text = os.pread(file.fileno(), size - start, start).decode(errors="replace")
+    text = _RESET.sub("", text, count=1)
+    return _NOTHING_THERE.sub(r"\1 of \3 bytes at \2, where this board has nothing", text)
+
+
 def last_words(log: str, lines: int = 5) -> str:
     """Return the last lines of a log in one; what ended QEMU, without its list of registers."""
     found = [line.strip() for line in log.splitlines() if line.strip()]
+    found = [line for line in found if not _CONSOLE_LINE.match(line)]
     fatal = [line for line in found if line.startswith("qemu: fatal:")]
     return " | ".join(fatal or found[-lines:]) or "nothing was logged"
 
@@ -380,6 +428,8 @@ def _options(
         *("-serial", serial),
         *("-chardev", f"socket,id=control,fd={control_fd}", "-mon", "control,mode=control"),
         *("-display", "none"),
+        *GUEST_ERRORS,
+        "-S",  # until it is told to run
     ]
 
 
@@ -397,19 +447,18 @@ def _start(command: list[str], log: IO[bytes], pass_fds: Sequence[int]) -> subpr
             stderr=subprocess.STDOUT,
             pass_fds=pass_fds,
             start_new_session=True,
-            preexec_fn=_die_with_parent,
+            preexec_fn=die_with_parent,
         )
     except OSError as error:
         raise SetupError(f"{command[0]} cannot be started: {error.strerror}") from error
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """Have the kernel end this process with the one that started it, however that ends."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _stop(process: subprocess.Popen[bytes], *resources: GuestMemory | Control) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         process.kill()
     process.wait()
-    for resource in resources:
-        resource.close()

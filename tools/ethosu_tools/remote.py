@@ -3,11 +3,14 @@
 
 import contextlib
 import hashlib
+import itertools
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from . import arrays, boards, models, romfs, vela
+import numpy as np
+
+from . import arrays, boards, models, romfs, vela, verification
 from .arrays import Array, Feed
 from .board import Board, QemuBoard
 from .closeable import Closeable
@@ -25,34 +28,40 @@ BLOCK_STEPS = 32
 KEPT_MODELS = 4
 ROM_NAME = "model"
 _DATA_NAME = f"{ROM_NAME}.ptd"
+_IDS = itertools.count()
 
 # What the board runs: one step on the bytes of all inputs and of all outputs, or several on memory.
+# A board that is open may have several models: what belongs to one has its `id` behind the name.
 _LOAD = """\
 import ethosu, uctypes
-_model = ethosu.Model({path!r}{data})
+_model{id} = ethosu.Model({path!r}{data}{verify})
 def _parts(data, sizes):
     view, parts, at = memoryview(data), [], 0
     for size in sizes:
         parts.append(view[at:at + size])
         at += size
     return parts
-def _step(source, target):
-    _model.run_into(_parts(source, {inputs}), _parts(target, {outputs}))
-def _block(data, count):
+def _step{id}(source, target):
+    _model{id}.run_into(_parts(source, {inputs}), _parts(target, {outputs}))
+def _block{id}(data, count):
     found, data = bytearray(count * {output_bytes}), memoryview(bytearray(data))
     target = memoryview(found)
     for index in range(count):
-        _step(data[index * {input_bytes}:(index + 1) * {input_bytes}],
+        _step{id}(data[index * {input_bytes}:(index + 1) * {input_bytes}],
               target[index * {output_bytes}:(index + 1) * {output_bytes}])
     return found
-def _steps(count, source, target):
+def _steps{id}(count, source, target):
     for _ in range(count):
-        _step(uctypes.bytearray_at(source, {input_bytes}),
+        _step{id}(uctypes.bytearray_at(source, {input_bytes}),
               uctypes.bytearray_at(target, {output_bytes}))
         source += {input_bytes}
         target += {output_bytes}
+def _copy(target, source, size):
+    memoryview(uctypes.bytearray_at(target, size))[:] = uctypes.bytearray_at(source, size)
 _answer = ethosu.npus()[0]
 """
+# Where the tensors of the loaded model are.
+_PLACES = "[uctypes.addressof(each.data) for each in {model}.{ends}]"
 
 # Note that a model is used now, and remove those that were not for the longest time.
 _KEEP = """\
@@ -84,10 +93,14 @@ _keep({path!r}, {size}, {most})
 class _BoardRunner(Closeable):
     """A model on a board; how bytes get there and back is for the subclasses."""
 
-    def __init__(self, board: Board, model: Path, named: bytes | None = None) -> None:
+    board: Board
+
+    def __init__(self, model: Path, named: bytes | None = None) -> None:
+        """Describe the model: a file that is none is refused before a board is opened."""
         description = models.describe_compiled(model, named=named)
         self._model = model
-        self.board = board
+        self._id = next(_IDS)
+        self.name = f"_model{self._id}"  # of the loaded model on the board
         self.inputs: Sequence[Tensor] = description.inputs
         self.outputs: Sequence[Tensor] = description.outputs
         self.input_bytes = sum(tensor.size for tensor in self.inputs)
@@ -103,11 +116,17 @@ class _BoardRunner(Closeable):
         """Leave the board."""
         self.board.close()
 
+    def reset(self) -> None:
+        """Put the model's state back to the beginning."""
+        self.board.ask(f"{self.name}.reset()")
+
     def _load(self, path: str, data: str | None = None) -> None:
         self.path, self.data_path = path, data
         code = _LOAD.format(
+            id=self._id,
             path=path,
             data=f", data={data!r}" if data else "",
+            verify=verification.board_argument(),
             inputs=[tensor.size for tensor in self.inputs],
             outputs=[tensor.size for tensor in self.outputs],
             input_bytes=self.input_bytes,
@@ -117,7 +136,8 @@ class _BoardRunner(Closeable):
             npu = self.board.ask(code, timeout=STEP_TIMEOUT_S)
         except RemoteError as error:
             if error.kind == "ValueError":  # the model's fault: the same as where it is simulated
-                raise InputError(f"{self._model}: {error.text}") from error
+                text = verification.with_way_out(error.text)
+                raise InputError(f"{self._model}: {text}") from error
             raise
         if not isinstance(npu, str):
             raise BoardError(f"the board's NPU is none: {npu!r:.100}")
@@ -156,12 +176,15 @@ class EmulatedRunner(_BoardRunner):
     ) -> None:
         """Start a board with the model in its ROM, and the data file that it names.
 
-        `repeatable`: its time is that of `Machine`'s.
+        Without `board` it is the one that the model was compiled for. `repeatable`: its time is
+        that of `Machine`'s.
         """
+        super().__init__(model, named)
         data = models.read(model)
         name = ROM_NAME + models.suffix(data)
         files = {name: data} | ({} if named is None else {_DATA_NAME: named})
         image = romfs.build(files)
+        board = board or models.board_of(model)
         emulation = boards.chosen(board).qemu
         if npu is None and emulation and emulation.any_npu:
             npu = models.describe_compiled(model).npu
@@ -173,27 +196,51 @@ class EmulatedRunner(_BoardRunner):
             coherence=coherence,
             repeatable=repeatable,
         )
-        super().__init__(QemuBoard(self._machine), model, named)
+        self.board = QemuBoard(self._machine)
         step_bytes = max(self.input_bytes, self.output_bytes, 1)
         self._window = self._machine.window
         self._block = min(BLOCK_STEPS, self._window.size // 2 // step_bytes)
-        if self._block == 0:
-            self.close()
-            raise InputError(f"{model} has ends of {step_bytes:,} bytes, too much for the window")
         with self._closing_on_error():
             self._load(f"/rom/{name}", f"/rom/{_DATA_NAME}" if named is not None else None)
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
         """Invoke the model in blocks of steps."""
+        if self._block == 0:
+            yield from self._run_in_pieces(feed)
+            return
         memory, source = self._machine.memory, self._window.start
         target = source + self._window.size // 2
         for start in range(0, feed.steps, self._block):
             block = feed.block(start, min(start + self._block, feed.steps))
             memory.write(source, b"".join(block))
-            self.board.exec(f"_steps({len(block)}, {source}, {target})", timeout=STEP_TIMEOUT_S)
+            code = f"_steps{self._id}({len(block)}, {source}, {target})"
+            self.board.exec(code, timeout=STEP_TIMEOUT_S)
             for index in range(len(block)):
                 data = memory.read(target + index * self.output_bytes, self.output_bytes)
                 yield self._split(data)
+
+    def _run_in_pieces(self, feed: Feed) -> Iterator[list[Array]]:
+        """One step after the other, with tensors that the window does not hold as a whole."""
+        inputs, outputs = (
+            self.board.eval(_PLACES.format(model=self.name, ends=ends))
+            for ends in ("inputs", "outputs")
+        )
+        memory, window = self._machine.memory, self._window
+        for index in range(feed.steps):
+            for place, array in zip(inputs, feed.step(index), strict=True):
+                data = np.ascontiguousarray(array).tobytes()
+                for at in range(0, len(data), window.size):
+                    piece = data[at : at + window.size]
+                    memory.write(window.start, piece)
+                    self.board.exec(f"_copy({place + at}, {window.start}, {len(piece)})")
+            self.board.exec(f"{self.name}.run_into()", timeout=STEP_TIMEOUT_S)
+            found = bytearray()
+            for place, tensor in zip(outputs, self.outputs, strict=True):
+                for at in range(0, tensor.size, window.size):
+                    size = min(window.size, tensor.size - at)
+                    self.board.exec(f"_copy({window.start}, {place + at}, {size})")
+                    found += memory.read(window.start, size)
+            yield self._split(bytes(found))
 
 
 class SerialRunner(_BoardRunner):
@@ -210,9 +257,10 @@ class SerialRunner(_BoardRunner):
         named: bytes | None = None,
     ) -> None:
         """Send the model to the board's file system, unless it is there already."""
+        super().__init__(model, named)
         data = models.read(model)
         self._is_ours = isinstance(where, str)
-        super().__init__(Board(where) if isinstance(where, str) else where, model, named)
+        self.board = Board(where) if isinstance(where, str) else where
         with self._closing_on_error():
             path = self._send(data, models.suffix(data), progress)
             self._load(path, None if named is None else self._send(named, ".ptd", progress))
@@ -223,7 +271,7 @@ class SerialRunner(_BoardRunner):
             super().close()
         else:
             with contextlib.suppress(BoardError):
-                self.board.ask("_model = None")
+                self.board.ask(f"{self.name} = None")
 
     def _send(self, data: bytes, suffix: str, progress: Update | None) -> str:
         """Have a file on the board; returns its path."""
@@ -243,7 +291,7 @@ class SerialRunner(_BoardRunner):
         most = min(BLOCK_STEPS, max(1, self.board.piece_bytes() // step_bytes))
         for start in range(0, feed.steps, most):
             block = feed.block(start, min(start + most, feed.steps))
-            work = f"lambda data: _block(data, {len(block)})"
+            work = f"lambda data: _block{self._id}(data, {len(block)})"
             data = self.board.exchange(b"".join(block), work, timeout=STEP_TIMEOUT_S)
             if len(data) != len(block) * self.output_bytes:
                 raise BoardError(
@@ -262,7 +310,8 @@ class WebRunner(SerialRunner):
         data = models.read(model)
         files = {ROM_NAME + models.suffix(data): data}
         files |= {} if named is None else {_DATA_NAME: named}
-        npu = npu or models.describe_compiled(model, named=named).npu or vela.NPUS[0]
+        own = models.describe_compiled(model, named=named).npu
+        npu = npu or own or vela.NPUS[0]
         self._web = WebBoard([npu], rom=romfs.build(files))
         with self._closing_on_error():
             super().__init__(model, self._web.port, None, named)

@@ -6,6 +6,7 @@ as big-endian numbers of seven bits per byte. Lengths are written in a fixed num
 so that each file's place is known as it is written and its data can be aligned.
 """
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ _DIRECTORY = 4
 _FILE = 5
 _LENGTH_BYTES = 5
 _HEAD_BYTES = 1 + _LENGTH_BYTES
+# Files that a message names.
+_SHOWN = 3
 
 Tree = Mapping[str, "bytes | Tree"]
 
@@ -71,15 +74,48 @@ def _read_tree(path: Path, above: tuple[Path, ...]) -> Tree:
             if folder in above:  # two such links would be followed for ever
                 raise InputError(f"{path} cannot be read: it is a link to a folder that it is in")
             return {
-                entry.name: _read_entry(entry, (*above, folder)) for entry in sorted(path.iterdir())
+                entry.name: _read_tree(entry, (*above, folder))
+                if entry.is_dir()
+                else read_whole(entry)
+                for entry in sorted(path.iterdir())
             }
     except OSError as error:
         raise InputError(f"{error.filename or path} cannot be read: {error.strerror}") from error
     return {path.name: read_whole(path)}
 
 
-def _read_entry(path: Path, above: tuple[Path, ...]) -> "bytes | Tree":
-    return _read_tree(path, above) if path.is_dir() else read_whole(path)
+def sizes(image: bytes) -> dict[str, int]:
+    """Sizes of the files of an image, by their paths; of a damaged one, of those before it."""
+    found: dict[str, int] = {}
+    with contextlib.suppress(IndexError, RecursionError):
+        length, start = _read_number(image, len(_MAGIC))
+        _add_sizes(image, start, min(start + length, len(image)), "", found)
+    return found
+
+
+def _add_sizes(image: bytes, at: int, end: int, folder: str, found: dict[str, int]) -> None:
+    while at < end:
+        kind, at = _read_number(image, at)
+        size, at = _read_number(image, at)
+        if kind in (_FILE, _DIRECTORY):
+            length, name = _read_number(image, at)
+            inside = name + length
+            path = folder + image[name:inside].decode(errors="replace")
+            path += "/" if kind == _DIRECTORY else ""
+            _add_sizes(image, inside, min(at + size, end), path, found)
+        elif kind == _DATA:
+            found[folder] = size
+        elif kind != _PADDING:
+            return
+        at += size
+
+
+def largest(sizes: Mapping[str, int]) -> str:
+    """The largest files, for a message: as many as say where the bytes are."""
+    names = sorted(sizes, key=lambda path: sizes[path], reverse=True)
+    shown = [f"{path} ({sizes[path]:,} bytes)" for path in names[:_SHOWN]]
+    more = [f"{len(names) - _SHOWN} smaller ones"] if len(names) > _SHOWN else []
+    return ", ".join(shown + more)
 
 
 def load_image(path: Path) -> bytes:
@@ -126,6 +162,16 @@ def _aligned_data(content: bytes, at: int) -> bytes:
 
 def _record(kind: int, payload: bytes, length_bytes: int = _LENGTH_BYTES) -> bytes:
     return _number(kind) + _number(len(payload), length_bytes) + payload
+
+
+def _read_number(image: bytes, at: int) -> tuple[int, int]:
+    """A number and where it ends. IndexError if it has more than 32 bits."""
+    value = 0
+    for end in range(at, at + _LENGTH_BYTES):
+        value = value << 7 | image[end] & 0x7F
+        if not image[end] & 0x80:
+            return value, end + 1
+    raise IndexError
 
 
 def _number(value: int, width: int = 1) -> bytes:

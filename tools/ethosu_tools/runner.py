@@ -34,6 +34,9 @@ class Runner(Protocol):
     def run(self, feed: Feed) -> Iterator[list[Array]]:
         """Invoke the model step by step, keeping its state; yields the outputs of each step."""
 
+    def reset(self) -> None:
+        """Put the model's state back to the beginning."""
+
     def close(self) -> None:
         """Release what it holds."""
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from . import native, paths
+from . import native, paths, verification
 from .arrays import Array
 from .coherence import chosen
 from .errors import BoardError, InputError, SetupError
@@ -72,15 +72,15 @@ class Simulation(NativeModel):
         model: Path | bytes,
         npu: str | None = None,
         *,
-        verify: bool = True,
+        verify: bool | None = None,
         coherence: str | None = None,
         data: bytes | None = None,
     ) -> None:
         """Load a compiled model, a file or its contents; `data`: a .ptd that a program names.
 
-        The NPU is the one that it was compiled for, unless `npu` names another. Without `verify`
-        the simulator gets the command streams as they are, right or wrong. `coherence` is the mode
-        of the data cache, see coherence.py.
+        The NPU is the one that it was compiled for, unless `npu` names another. With `verify`
+        False the simulator gets the command streams as they are, right or wrong; None: as
+        verification.py says. `coherence` is the mode of the data cache, see coherence.py.
         """
         mode = chosen(coherence)
         library = load_library()
@@ -169,6 +169,9 @@ class Simulation(NativeModel):
         if self._observer_errors:
             raise self._observer_errors.pop()
         super()._check(status)
+
+    def _refused(self, error: native.Error) -> str:
+        return verification.with_way_out(super()._refused(error))
 
     def _reason(self) -> str:
         return "; ".join(part for part in (super()._reason(), self._log()) if part)

@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What all pictures look like, on light paper and on dark."""
 
+
+def shorten(name: str, longest: int) -> str:
+    """Cut a name in the middle to `longest` letters: names of layers differ at both ends."""
+    if len(name) <= longest:
+        return name
+    end = (longest - 1) // 2
+    return f"{name[: longest - 1 - end]}\N{HORIZONTAL ELLIPSIS}{name[-end:]}"
+
+
 STYLE = """\
 text { font: 12px sans-serif; fill: #333 }
 .title { font-weight: bold; font-size: 14px }

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from . import debug_table, tflite
-from .boards import VelaFacts
+from .boards import BoardFacts, VelaFacts
 from .errors import InputError, SetupError, UsageError
 from .files import write_whole
 from .tflite.metadata import put
@@ -53,6 +53,12 @@ TARGETS = {
 NPUS = tuple(TARGETS)
 
 
+def npus_of(board: BoardFacts) -> tuple[str, ...]:
+    """NPUs that a board can have: its own, the usual one first, and any if its emulator does."""
+    others = NPUS if board.qemu and board.qemu.any_npu else ()
+    return tuple(dict.fromkeys((*board.npus, *others)))
+
+
 def add_npu_option(
     parser: argparse.ArgumentParser,
     text: str,
@@ -85,6 +91,10 @@ MEMORY_MODES = {
 }
 
 CONFIG_FILE = "Arm/vela.ini"
+NO_TABLE = (
+    "errors will not name operators, because the names of the model's tensors damage Vela's debug "
+    "database; rename tensors whose names have control characters or ]]>"
+)
 
 
 def compile_model(
@@ -121,13 +131,18 @@ def compile_model(
             *("--output-dir", work),
             *more,
         ]
-        said = _run_vela(source, options)
+        said = run_vela(source, options)
         compiled, summary = _products(Path(work), source)
         row = _summary_row(summary)
         notes = {"vela_version": version("ethos-u-vela").encode()}
+        warnings = []
         if debug:
             database = Path(work) / f"{source.stem}_debug.xml"
-            notes[debug_table.NAME] = debug_table.make(database, tflite.read(source))
+            table = debug_table.make(database, tflite.read(source))
+            if table is None:
+                warnings.append(NO_TABLE)
+            else:
+                notes[debug_table.NAME] = table
         write_whole(output, put(compiled.read_bytes(), notes))
         if report:
             write_whole(report, said.encode())
@@ -139,6 +154,7 @@ def compile_model(
         "memory_mode": row["memory_mode"],
         **tflite.describe(output).as_dict(),
         "estimate": _estimate(row),
+        "warnings": warnings,
     }
 
 
@@ -169,7 +185,8 @@ def _check_mode(mode: str | None, config: str, board: VelaFacts | None) -> None:
         raise UsageError(f"Vela has no memory mode {mode!r}; there are {modes}")
 
 
-def _run_vela(source: Path, options: Sequence[str]) -> str:
+def run_vela(source: Path, options: Sequence[str]) -> str:
+    """Run Vela, and return what it printed; InputError: it refused the model, or crashed on it."""
     command = [sys.executable, "-P", "-m", "ethosu.vela", *options, str(source)]
     try:
         done = subprocess.run(
@@ -181,12 +198,22 @@ def _run_vela(source: Path, options: Sequence[str]) -> str:
         raise SetupError("Vela is not installed here; run: pip install ethos-u-vela==5.2.0")
     if done.returncode < 0:
         raise InputError(
-            f"Vela crashed on {source} (signal {-done.returncode}): the model is damaged, or meets "
-            "a defect of Vela"
+            f"Vela crashed on {source} (signal {-done.returncode}){_suspect(source)}: the model is "
+            "damaged, or meets a defect of Vela"
         )
     if done.returncode:
         raise InputError(f"Vela refused {source}: {_last_line(done.stderr or done.stdout)}")
     return done.stdout
+
+
+def _suspect(source: Path) -> str:
+    """The operator that a crash is about, if the model has no other."""
+    try:
+        graphs = tflite.parse(tflite.read(source))
+    except InputError:
+        return ""
+    names = {each.name for graph in graphs for each in graph.operators}
+    return f" in operator {names.pop()}" if len(names) == 1 else ""
 
 
 def _last_line(text: str) -> str:

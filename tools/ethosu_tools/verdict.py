@@ -1,34 +1,33 @@
 # SPDX-License-Identifier: MIT
 """Will a compiled model run here? The runtime itself is asked, and a refusal is explained."""
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from . import plan, tflite
-from .errors import InputError
+from .errors import CannotRunError, InputError
 from .plan.kernels import RENAMING, STATEFUL
 from .sim import Simulation, load_library
-from .tflite import Graph
+from .tflite import Graph, Operator
 
 # They turn floats to integers and back at the ends of a quantised model.
 _ENDS = ("QUANTIZE", "DEQUANTIZE")
 _FLOATS = ("float16", "float32", "float64")
 
-QUANTISE = (
-    "Quantise it when you convert it: converter.optimizations = [tf.lite.Optimize.DEFAULT]; "
-    "converter.representative_dataset = SAMPLES; converter.target_spec.supported_ops = "
-    "[tf.lite.OpsSet.TFLITE_BUILTINS_INT8]; converter.inference_input_type = "
-    "converter.inference_output_type = tf.int8; or give `ethosu compile` the Keras model, "
-    "SavedModel or ONNX file with --calibrate SAMPLES.npz"
-)
-OTHER_OPERATORS = (
-    "Leave them out of the model and compute them in Python, or use others: the runtime's kernels "
-    "are those of modules/ethosu/runtime/kernels/kernels.def"
-)
-OTHER_TYPES = "Convert the model with int8 activations, or int16"
+QUANTISE = """\
+quantise it when you convert it:
+    converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    converter.representative_dataset = SAMPLES
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+    converter.inference_input_type = converter.inference_output_type = tf.int8
+  or give `ethosu compile` the Keras model, SavedModel or ONNX file with --calibrate SAMPLES.npz"""
+OTHER_OPERATORS = """\
+leave them out of the model and compute them in Python, or use others;
+  the runtime's kernels are those of modules/ethosu/runtime/kernels/kernels.def"""
+OTHER_TYPES = "convert the model with int8 activations, or int16"
 FORCE = "--force writes it for another runtime"
+_NAMED = 3  # layers of an operator that a sentence names
 
 
 def prepare(source: Path, made: Path, *, cmsis_nn: bool = False) -> dict[str, Any] | None:
@@ -44,20 +43,21 @@ def prepare(source: Path, made: Path, *, cmsis_nn: bool = False) -> dict[str, An
         if not cmsis_nn:  # else another library than the board's would load it
             Simulation(made).close()
     except InputError as error:
-        raise InputError(f"{source} can't run here: {_explain(source, made, error)}") from error
+        text = _explain(source, made, error)
+        raise CannotRunError(f"{source} can't run here: {text}") from error
     return planned
 
 
-def without_kernel(graph: Graph) -> Counter[str]:
+def without_kernel(graph: Graph) -> list[Operator]:
     """Operators that the CPU would have to compute, and no kernel does."""
     library = load_library()
-    return Counter(
-        each.name
+    return [
+        each
         for each in graph.operators
         if not each.on_npu
         and each.name not in (*RENAMING, *STATEFUL)
         and not hasattr(library, f"kernel_{_symbol(each.name)}")
-    )
+    ]
 
 
 def _symbol(operator: str) -> str:
@@ -65,9 +65,9 @@ def _symbol(operator: str) -> str:
     return operator.upper().removeprefix("TFLITE_")
 
 
-def floats(graph: Graph) -> tuple[str, Counter[str]]:
+def floats(graph: Graph) -> tuple[str, list[Operator]]:
     """How a model uses floats ("" if it does not), and the operators that compute with them."""
-    found: Counter[str] = Counter()
+    found: list[Operator] = []
     weights: set[str] = set()
     for operator in graph.operators:
         if operator.on_npu or operator.name == "QUANTIZE":
@@ -75,7 +75,7 @@ def floats(graph: Graph) -> tuple[str, Counter[str]]:
         tensors = [graph.tensors[index] for index in operator.inputs if index >= 0]
         weights |= {tensor.dtype for tensor in tensors if tensor.constant}
         if operator.name not in _ENDS and tensors and tensors[0].dtype in _FLOATS:
-            found[operator.name] += 1
+            found.append(operator)
     if not found:
         return "", found
     if "float16" in weights:
@@ -87,19 +87,35 @@ def floats(graph: Graph) -> tuple[str, Counter[str]]:
 
 def _explain(source: Path, made: Path, error: InputError) -> str:
     with tflite.reading(source):
-        kind, operators = floats(tflite.parse(tflite.read(source))[0])
+        before = tflite.parse(tflite.read(source))[0]
     with tflite.reading(made):
-        missing = without_kernel(tflite.parse(tflite.read(made))[0])
-    reasons = []
+        after = tflite.parse(tflite.read(made))[0]
+    missing = without_kernel(after)
+    unknown = {each.name for each in missing}
+    kind, computing = floats(before)
+    # The converter leaves an operator in floats that it cannot quantise either: no second reason.
+    computing = [each for each in computing if each.name not in unknown]
+    reasons, remedies = [], []
     if missing:
-        reasons.append(f"no kernel computes {_list(missing)}. {OTHER_OPERATORS}")
-    if kind:
-        reasons.append(f"it is not quantised ({kind}: {_list(operators)}). {QUANTISE}")
+        reasons.append(f"no kernel computes {_list(after, missing)}")
+        remedies.append(OTHER_OPERATORS)
+    if computing:
+        reasons.append(f"it is not quantised ({kind}: {_list(before, computing)})")
+        remedies.append(QUANTISE)
     if not reasons:
         reasons.append(str(error).removeprefix(f"{made}: "))
-        reasons += [OTHER_TYPES] if "types" in reasons[0] else []
-    return ". ".join([*reasons, FORCE])
+        remedies += [OTHER_TYPES] if "types" in reasons[0] else []
+    lines = (f"  {each}" for each in (*remedies, FORCE))
+    return "\n".join(["; and ".join(reasons), *lines])
 
 
-def _list(operators: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} x {count}" for name, count in operators.items())
+def _list(graph: Graph, operators: Sequence[Operator]) -> str:
+    """Each kind of operator, with the names of its layers."""
+    layers: dict[str, list[str]] = {}
+    for each in operators:
+        names = [graph.tensors[index].name for index in each.outputs[:1] if index >= 0]
+        layers.setdefault(each.name, []).append(*(names or ["?"]))
+    return ", ".join(
+        f"{name} x {len(each)} ({', '.join(each[:_NAMED])}{', ...' if each[_NAMED:] else ''})"
+        for name, each in layers.items()
+    )

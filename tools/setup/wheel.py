@@ -32,6 +32,7 @@ SOURCES = (
     "boards/chips/*/vela.ini",
     "build/examples/*",
     "modules/ethosu/runtime/executorch/operators.def",
+    "modules/openmv/*.py",
 )
 # Stubs of the firmware's modules, which have the modules' names.
 STUBS = ("modules/ethosu/*.pyi", "firmware/emulator/*.pyi")

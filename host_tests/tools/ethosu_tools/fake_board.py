@@ -2,11 +2,13 @@
 """A pretended board on a pseudo terminal: MicroPython's raw REPL protocol around CPython's exec.
 
 Its faults are those of real links: silence, garbage, a late answer, a board that goes away in
-mid-sentence, one that does not stop sending. A board that lies gives `fault` as what it answers.
+mid-sentence, one that does not stop sending. A board that lies gives `fault` as what it answers;
+a `Lie` keeps to the protocol, hashes included, and lies in the values.
 """
 
 import contextlib
 import functools
+import hashlib
 import io
 import os
 import re
@@ -15,6 +17,8 @@ import threading
 import time
 import traceback
 import tty
+from ast import literal_eval
+from dataclasses import dataclass
 
 CTRL_A, CTRL_C, CTRL_D = b"\x01", b"\x03", b"\x04"
 PASTE_REQUEST = b"\x05A\x01"
@@ -23,13 +27,21 @@ TRICKLE_S = 0.1
 PROOF = re.compile(rb"print\('[0-9a-f]{8}'\)")
 
 
+@dataclass(frozen=True)
+class Lie:
+    """What is answered to each question, as text, and to each exchange of data."""
+
+    value: str
+    data: bytes = b""
+
+
 class FakeBoard:
     """Serves one client at `port` until closed."""
 
     def __init__(self, fault=None, names=None):
         self.fault = fault
         self.names = dict(names or {})
-        self.closing = False
+        self.closing = self.hangs = False
         self.master, self.slave = os.openpty()
         tty.setraw(self.slave)
         self.port = os.ttyname(self.slave)
@@ -55,6 +67,10 @@ class FakeBoard:
                 self._flood()
             elif self.fault == "trickle":
                 self._trickle()
+            elif isinstance(self.fault, tuple):  # "says", what it repeats
+                while not self.closing:
+                    self._send(self.fault[1])
+                    time.sleep(TRICKLE_S)
             elif self.fault != "silent":
                 self._serve_raw_repl()
 
@@ -77,6 +93,8 @@ class FakeBoard:
         pending = b""
         while True:
             pending += os.read(self.master, 4096)
+            if self.fault == "stubborn" and self.hangs:
+                pending = b""
             if PASTE_REQUEST in pending:
                 pending = pending.replace(PASTE_REQUEST, b"")
                 self._send(b"R\x00")
@@ -97,6 +115,10 @@ class FakeBoard:
         if PROOF.fullmatch(code):
             self._send(b"OK" + code[7:-2] + b"\r\n" + CTRL_D + CTRL_D + b">")
             return
+        if self.fault == "stubborn":
+            self.hangs = True
+            self._send(b"OK")
+            return
         if self.fault == "vanish":
             master, self.master = self.master, -1
             os.close(master)
@@ -104,6 +126,9 @@ class FakeBoard:
         if self.fault in ("flood_in_answer", "trickle_in_answer"):
             self._send(b"OK")
             self._flood() if self.fault == "flood_in_answer" else self._trickle()
+        if isinstance(self.fault, Lie) and code.startswith((b"_ask(", b"_exchange(")):
+            self._lie(code)
+            return
         if isinstance(self.fault, bytes):
             self._send(b"OK" + self.fault + CTRL_D + CTRL_D + b">")
             return
@@ -114,3 +139,19 @@ class FakeBoard:
         except Exception:
             error = traceback.format_exc()
         self._send(b"OK" + out.getvalue().encode() + CTRL_D + error.encode() + CTRL_D + b">")
+
+    def _lie(self, code):
+        """Answer as the functions of board_code.py do."""
+        arguments = code.partition(b"(")[2][:-1]
+        if code.startswith(b"_ask("):
+            digest = literal_eval(arguments.decode())[1]
+            proof = hashlib.sha256(digest + self.fault.value.encode()).hexdigest()
+            self._send(f"OK{proof} {self.fault.value}\r\n\x04\x04>".encode())
+            return
+        _, size, digest = arguments.rsplit(b", ", 2)
+        self._send(b"OK\x06")
+        for _ in range(int(size)):
+            os.read(self.master, 1)
+        found = self.fault.data
+        proof = hashlib.sha256(literal_eval(digest.decode()) + found).digest()
+        self._send(b"\x02%08x" % len(found) + found + proof + CTRL_D + CTRL_D + b">")

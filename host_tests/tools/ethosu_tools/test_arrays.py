@@ -67,6 +67,48 @@ def test_names_do_as_well_as_numbers():
         arrays.check({"x": x}, [X, X])  # a name of two inputs means none of them
 
 
+def test_samples_are_steps_and_their_classes_are_left_out():
+    samples = np.arange(12, dtype=np.int8).reshape(4, 3)
+    feed = arrays.check({"x": samples, "labels": zeros(4)}, [X])
+    assert [feed.step(index)[0].tolist() for index in range(4)] == samples[:, None].tolist()
+    classes = Tensor("labels", (2,), "int16")
+    assert arrays.check({"labels": zeros(2, dtype=np.int16)}, [classes]).steps == 1
+
+
+def test_an_npy_file_is_the_first_input(tmp_path):
+    np.save(tmp_path / "x.npy", zeros(1, 3) + 5)
+    assert arrays.check(arrays.load(tmp_path / "x.npy"), [X]).step(0)[0].tolist() == [[5, 5, 5]]
+    with pytest.raises(InputError, match=r"keys 0 \(x\), 1 \(y\), .* found 0$"):
+        arrays.check(arrays.load(tmp_path / "x.npy"), [X, Y])
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "lead", "order"),
+    [
+        ((1, 3, 8, 8), (1, 8, 8, 3), None, (0, 2, 3, 1)),
+        ((20, 3, 8, 8), (1, 8, 8, 3), None, (0, 2, 3, 1)),
+        ((20, 1, 3, 8, 8), (1, 8, 8, 3), 1, (0, 1, 3, 4, 2)),
+        ((3, 8, 8), (1, 8, 8, 3), 0, (1, 2, 0)),
+        ((8, 3, 8, 8), (8, 8, 8, 3), None, (0, 2, 3, 1)),
+        ((3, 4, 5), (5, 4, 3), None, (2, 1, 0)),
+    ],
+)
+def test_another_order_of_axes_is_told_as_a_transposition(found, wanted, lead, order):
+    array = np.zeros(found)
+    assert arrays.advice(found, wanted, lead).endswith(f"np.transpose(x, {order})")
+    shape = np.transpose(array, order).shape
+    assert np.squeeze(np.zeros(shape)).shape[-3:] == np.squeeze(np.zeros(wanted)).shape[-3:]
+    assert not arrays.is_same_layout(found, wanted)
+
+
+def test_a_shape_that_differs_in_axes_of_size_one_is_to_be_reshaped():
+    assert "reshape it" in arrays.advice((1, 1, 49, 10), (1, 49, 1, 10))
+    assert arrays.advice((2, 7), (1, 8, 8, 3)) == ""
+    assert arrays.is_same_layout((49, 10), (1, 49, 10, 1))
+    assert arrays.is_same_layout((490,), (1, 49, 10, 1))
+    assert not arrays.is_same_layout((10, 49), (1, 49, 10, 1))
+
+
 REFUSED = {
     "missing key": ({}, r"keys 0 \(x\), numbers or names, found none"),
     "wrong key": ({"y": zeros(1, 3)}, r"keys 0 \(x\), .* found y"),
@@ -116,9 +158,9 @@ def test_saved_arrays_are_loaded_again(tmp_path):
     assert [path.name for path in (tmp_path / "new folder").iterdir()] == ["a.npz"]
 
 
-def bare_array(path):
+def pickled_array(path):
     with path.open("wb") as file:
-        np.save(file, np.zeros(3))
+        np.save(file, np.array([object()]), allow_pickle=True)
 
 
 def pickled_object(path):
@@ -137,7 +179,7 @@ FILES = {
         lambda path: path.write_bytes(b"hello"),
         "expected b'PK.* at its start, found b'hell'",
     ),
-    "bare array": (bare_array, "one bare array"),
+    "pickled array": (pickled_array, "is not a sound .npy file: .*allow_pickle"),
     "pickled object": (pickled_object, "not a sound .npz"),
     "cut short": (cut_short, "not a sound .npz"),
 }

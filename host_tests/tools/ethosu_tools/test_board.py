@@ -2,6 +2,7 @@
 """The Board interface against a pretended board: answers, errors, broken links."""
 
 import os
+import re
 import threading
 
 import pytest
@@ -217,9 +218,57 @@ def test_damaged_answer_is_refused(fake, monkeypatch):
         fake.ask("_answer = 1234")
 
 
-def test_missing_port_is_named():
-    with pytest.raises(BoardLinkError, match="/dev/no_such_port cannot be opened"):
-        Board("/dev/no_such_port")
+@pytest.mark.parametrize(
+    ("port", "reason"),
+    [
+        ("/dev/no_such_port", "cannot be opened: No such file or directory"),
+        ("socket://127.0.0.1:1", "cannot be opened: Connection refused"),
+        ("tcp://127.0.0.1:1", "names no port: expected a device such as /dev/ttyACM0, socket://"),
+    ],
+)
+def test_port_that_cannot_be_opened_is_named_with_the_reason(port, reason):
+    with pytest.raises(BoardLinkError, match=f"^{re.escape(port)} {reason}"):
+        Board(port)
+
+
+def test_program_that_takes_too_long_is_stopped_and_the_next_call_works(board):
+    match = "sent nothing for longer than 0.5 s; the program was stopped by Ctrl-C$"
+    with pytest.raises(BoardTimeoutError, match=match):
+        board.exec("while True: pass", timeout=0.5)
+    assert "KeyboardInterrupt" in board.said()
+    for code in ("while True: print('x' * 99)", "while True: print('x' * 99); 1 / 1"):
+        with pytest.raises(BoardTimeoutError, match=r"kept sending.*stopped by Ctrl-C$"):
+            board.exec(code, timeout=0.1)
+    assert board.eval("6 * 7") == 42
+
+
+def test_program_that_takes_too_long_for_an_exchange_is_stopped(board):
+    board.exec("def hang(data):\n    while True: pass")
+    with pytest.raises(BoardTimeoutError, match=r"the program was stopped by Ctrl-C$"):
+        board.exchange(b"data", "hang", timeout=0.5)
+    assert board.exchange(b"data", "lambda data: bytes(data) * 2") == b"datadata"
+
+
+def test_board_that_ctrl_c_does_not_stop_is_named_and_asked_again_for_a_short_time():
+    """Its next call ends soon, and works as soon as the board is back."""
+    with FakeBoard("stubborn") as fake, Board(fake.port, boot_timeout=3) as board:
+        with pytest.raises(BoardTimeoutError, match="Ctrl-C does not stop the program: reset"):
+            board.exec("hang", timeout=0.2)
+        with pytest.raises(BoardTimeoutError, match=r"waiting for the board's prompt.*it sent: no"):
+            board.eval("1")
+        fake.fault = None
+        assert board.eval("2") == 2
+
+
+def test_board_without_prompt_shows_what_it_sent_once():
+    """It says the same again after each reset."""
+    report = b"*** Fault: MemManage, exception 4\r\n  cause: forbidden data access\r\n"
+    expected = r"it sent: \*\*\* Fault: MemManage, exception 4 \| cause: forbidden data access$"
+    with (
+        FakeBoard(("says", report)) as fake,
+        pytest.raises(BoardTimeoutError, match=expected),
+    ):
+        Board(fake.port, boot_timeout=1)
 
 
 def test_a_write_to_a_board_that_takes_nothing_ends():

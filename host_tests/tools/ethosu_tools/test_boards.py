@@ -37,7 +37,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_each_folder_with_a_board_is_found(repo):
-    folders = {path.parent.name for path in repo.glob("boards/*/board.toml")}
+    folders = {path.parent.name for path in repo.glob("boards/*/board.toml")} - {boards.TEMPLATE}
     assert {name.partition("-")[0] for name in boards.names()} == folders
     for name in boards.names():
         assert boards.load(name).npus
@@ -52,7 +52,7 @@ def test_a_variant_has_the_boards_entries_but_for_its_own(folder):
 
 @pytest.mark.parametrize("name", ["C", "B", "B-", "B-odd", "../B-fast"])
 def test_an_unknown_board_is_told_with_those_that_are_there(folder, name):
-    with pytest.raises(InputError, match=r"there is no board .*; boards/ has B-fast, B-slow"):
+    with pytest.raises(InputError, match=r"there is no board .*; there are B-fast, B-slow"):
         boards.load(name)
 
 
@@ -70,7 +70,7 @@ def test_a_board_without_its_variant_is_told_with_those_it_has(folder):
     other = folder.parents[1] / "OTHER/board.toml"
     other.parent.mkdir()
     other.write_text(TOML)
-    with pytest.raises(InputError, match=r"'B'; boards/ has B-fast, B-slow$"):
+    with pytest.raises(InputError, match=r"'B'; there are B-fast, B-slow$"):
         boards.load("B")
 
 
@@ -155,7 +155,7 @@ def test_boards_are_listed(ethosu, folder):
     code, out, _ = ethosu("boards", "--json")
     rows = {row["name"]: row for row in json.loads(out)["boards"]}
     assert code == 0 and list(rows) == ["B-fast", "B-slow"]
-    assert rows["B-fast"] | {"clock_mhz": 400, "proof": "built only", "flash": []} == rows["B-fast"]
+    assert rows["B-fast"] | {"clock_mhz": 400, "proof": "never ran", "flash": []} == rows["B-fast"]
     folder.write_text(f"silicon = true\nmissing = ['clock']\n{TOML}")
     boards.load.cache_clear()
     out = ethosu("boards")[1]
@@ -163,6 +163,20 @@ def test_boards_are_listed(ethosu, folder):
     folder.unlink()
     code, _, err = ethosu("boards")
     assert code == 4 and "set ETHOSU_ROOT" in err
+
+
+def test_a_board_is_emulated_if_its_image_was_seen_to_run(folder):
+    """Not if its file only says how to emulate it."""
+    span = "{ start = 0, size = 4096 }"
+    table = f'[qemu]\nmachine = "none"\npage = 0\nwindow = {span}\nmemories = {{}}\n'
+    for words, proof in (("", "never ran"), ("emulated = true\n", "emulated")):
+        folder.write_text(f"{words}{TOML}{table}")
+        boards.load.cache_clear()
+        assert boards.load("B-fast").qemu and boards.load("B-fast").proof == proof
+
+
+def test_every_emulated_board_has_an_emulation():
+    assert all(board.qemu for board in boards.every() if board.emulated)
 
 
 def test_a_board_is_built_by_make(ethosu, folder, tmp_path):

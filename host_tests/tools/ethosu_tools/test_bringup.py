@@ -3,11 +3,13 @@
 
 import dataclasses
 import json
+import re
 
 import pytest
 from ethosu_tools import boards, bringup
 from ethosu_tools.board import Board
 from ethosu_tools.boards import Span
+from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 
 from .fake_board import FakeBoard
@@ -44,7 +46,7 @@ def failing(machine, monkeypatch):
     def run(name, code="", **changes):
         *before, last = chain(name)
         monkeypatch.setattr(bringup, "CHECKS", [*before, last])
-        board = Board(machine.port)
+        board = Board(machine.port, process=machine.process)
         outcomes = bringup.run(lambda: board, dataclasses.replace(machine.board, **changes))
         assert {next(outcomes).state for _ in before} <= {bringup.OK}
         board.exec(code)
@@ -58,23 +60,51 @@ FAULT = "import emulator\nemulator.fault({!r})\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "found"),
+    ("name", "code", "found", "advice"),
     [
-        ("npu", "import ethosu, sys\nsys.modules['ethosu'] = sys\n", "AttributeError"),
-        ("interrupt", FAULT.format("npu.irq-lost"), "finished, but no interrupt came"),
-        ("interrupt", FAULT.format("npu.hang"), "took longer than"),
-        ("memory", FAULT.format("npu.bus-error"), "bus error"),
-        ("selftest", FAULT.format("npu.parse-error"), "NPU stopped"),
-        ("copy", FAULT.format("dma.bus-error"), "the CPU had to copy again: {'errors': 1}"),
-        ("copy", FAULT.format("dma.irq-lost"), "the CPU had to copy again: {'timeouts': 1}"),
-        ("root", "import vfs\nvfs.umount('/')\n", "OSError"),
+        (
+            *("npu", "import ethosu, sys\nsys.modules['ethosu'] = sys\n"),
+            *("AttributeError", r"power is off.*npus\[\] in board\.c.*board\.toml"),
+        ),
+        (
+            *("interrupt", FAULT.format("npu.irq-lost")),
+            *("finished, but no interrupt came", "BOARD_IRQ_COUNT"),
+        ),
+        ("interrupt", FAULT.format("npu.hang"), "took longer than", "has no clock"),
+        ("interrupt", FAULT.format("npu.bus-error"), "bus error", "`npu_address`"),
+        ("memory", FAULT.format("npu.bus-error"), "bus error", "`masters`"),
+        ("selftest", FAULT.format("npu.parse-error"), "NPU stopped", "AXI"),
+        (
+            *("copy", FAULT.format("dma.bus-error")),
+            *("the CPU had to copy again: {'errors': 1}", "The controller has no clock"),
+        ),
+        (
+            *("copy", FAULT.format("dma.irq-lost")),
+            *("the CPU had to copy again: {'timeouts': 1}", "interrupt does not arrive"),
+        ),
+        ("root", "import vfs\nvfs.umount('/')\n", "OSError", "flash behind /"),
     ],
 )
-def test_a_fault_fails_its_check(failing, machine, name, code, found):
+def test_a_fault_fails_its_check_and_gets_the_advice_for_it(
+    failing, machine, name, code, found, advice
+):
     outcome = failing(name, code)
     assert (outcome.check.name, outcome.state) == (name, bringup.FAILED)
     assert found in outcome.found
+    meaning, others = outcome.as_dict()["meaning"], [*outcome.check.advice.values()]
+    assert re.search(advice, meaning), meaning
+    assert meaning in (*others, " ".join(others))
     machine.reset()
+
+
+def test_memory_that_the_npu_does_not_reach_gets_advice_on_the_heap(machine):
+    in_dtcm = bringup._STOP.replace("[]", "[__import__('uctypes').bytearray_at(0x20008000, 32)]")
+    with Board(machine.port) as board, pytest.raises(RemoteError) as caught:
+        board.ask(in_dtcm)
+    outcome = bringup.Outcome(BY_NAME["interrupt"], bringup.FAILED, str(caught.value))
+    assert "is in memory that the NPU can't see" in outcome.found
+    assert "_gc_heap_start" in outcome.as_dict()["meaning"]
+    assert "BOARD_IRQ_COUNT" not in outcome.as_dict()["meaning"]
 
 
 def test_an_npu_that_is_not_there_fails_its_check_and_skips_those_that_need_it(ethosu):
@@ -108,6 +138,7 @@ def test_a_silent_port_ends_with_the_first_check(ethosu, monkeypatch):
     with FakeBoard("silent") as fake:
         outcomes = list(bringup.run(lambda: Board(fake.port, boot_timeout=1)))
     assert [each.state for each in outcomes] == [bringup.FAILED] + [bringup.NOT_RUN] * 9
+    assert "the UART's pins" in outcomes[0].as_dict()["meaning"]
     code, out, err = ethosu("bringup", "/dev/null/none")
     assert code == 5 and "1 of 10 checks failed: prompt" in err
-    assert "the UART's pins" in out
+    assert "The board was not reached" in out

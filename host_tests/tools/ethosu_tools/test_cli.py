@@ -125,6 +125,31 @@ def test_run_on_sim_equals_the_reference(ethosu, small_models, compiled, inputs,
         assert list(saved["0"].shape) == data["outputs"]["0"]["shape"]
 
 
+def test_run_without_inputs_takes_random_ones_that_repeat(ethosu, small_models, compiled, tmp_path):
+    model, found = small_models["small_cnn"], []
+    for seed in (0, 1, 0):
+        path = tmp_path / "out.npz"
+        words = ["--steps", 3, "--seed", seed, "--output", path, "--reference", model]
+        code, out, err = ethosu("run", compiled(model), *words)
+        assert (code, err) == (0, "") and f"random, from seed {seed};" in out
+        found.append(arrays.load(path)["0"].tolist())
+    assert found[0] == found[2] != found[1] and found[0][0] != found[0][1]
+
+
+def test_run_takes_the_samples_that_validate_takes(ethosu, small_models, compiled, tmp_path):
+    random = np.random.default_rng(3)
+    samples = random.integers(-128, 128, (4, 16, 16, 3)).astype("int8")
+    np.savez(tmp_path / "test.npz", **{"0": samples, "labels": np.zeros(4, int)})
+    np.save(tmp_path / "test.npy", samples)
+    found = []
+    for name in ("test.npz", "test.npy"):
+        program = compiled(small_models["small_cnn"])
+        code, out, err = ethosu("run", program, "--input", tmp_path / name, "--json")
+        assert (code, err) == (0, "")
+        found.append(json.loads(out)["outputs"])
+    assert found[0] == found[1] and found[0]["0"]["shape"] == [4, 1, 10]
+
+
 def test_run_keeps_state_between_steps(ethosu, small_models, compiled, inputs, tmp_path):
     model = small_models["small_streaming"]
     code, out, _ = ethosu(
@@ -351,12 +376,12 @@ def test_deploy_refuses_two_files_of_one_name(ethosu, small_models, tmp_path):
     assert code == 2 and f"named {model.name}: {other}" in one_sentence(err)
 
 
-def test_deploy_keeps_the_image(ethosu, small_models, tmp_path):
-    image = tmp_path / "rom.img"
-    code, out, _ = ethosu("deploy", small_models["small_cnn"], "-o", image, "--json")
+def test_deploy_keeps_the_image(ethosu, small_models, compiled, tmp_path):
+    image, model = tmp_path / "rom.img", compiled(small_models["small_cnn"])
+    code, out, _ = ethosu("deploy", model, "-o", image, "--json")
     assert code == 0
     assert json.loads(out)["bytes"] == image.stat().st_size
-    assert small_models["small_cnn"].read_bytes() in image.read_bytes()
+    assert model.read_bytes() in image.read_bytes()
 
 
 def test_modules_in_the_working_folder_are_not_run(small_models, tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from ethosu_tools import boards, paths, qemu, romfs
 from ethosu_tools import deploy as deploying
 from ethosu_tools.board import Board
 from ethosu_tools.deploy import deploy
-from ethosu_tools.errors import BoardError, UsageError
+from ethosu_tools.errors import BoardError, InputError, UsageError
 from firmware.patch import patched
 
 OLD = {"a.txt": b"old a", "lib": {"m.py": b"x = 1\n", "deep": {"n": bytes(range(256)) * 40}}}
@@ -178,8 +178,21 @@ def test_cut_in_the_last_step_leaves_the_old_files_or_the_new(board, words, move
 
 def test_without_room_for_both_it_says_so_before(board, monkeypatch):
     monkeypatch.setattr(Board, "write_file", lambda *_: pytest.fail("something was written"))
-    with pytest.raises(UsageError, match=r"cannot keep the old files until .* --force"):
+    with pytest.raises(UsageError, match=r"no room for the old files next to .* add --force"):
         deploy(board.port, {"large": bytes(board.romfs.size * 9 // 16)}, replace=True)
+    assert found(board.port) == flat(OLD)
+
+
+def test_files_that_do_not_fit_are_named(board):
+    """The largest first; --replace only where it helps."""
+    size = board.romfs.size
+    large = {"a": bytes(9), "b": bytes(size - 99), "c": bytes(99), "d": bytes(999)}
+    named = rf"/rom .* has {size:,}: b \({size - 99:,} bytes\), d \(999 bytes\), c \(99 bytes\), 1 "
+    with pytest.raises(InputError, match=named + "smaller ones$"):
+        deploy(board.port, large)
+    helps = r"--replace removes lib/deep/n \(10,240 bytes\), lib/m.py \(6 bytes\), a\.txt"
+    with pytest.raises(InputError, match=helps):
+        deploy(board.port, {"b": bytes(size - 999)})
     assert found(board.port) == flat(OLD)
 
 
@@ -294,7 +307,7 @@ class Liar:
         ("_walk", [("", 1)]),
         ("_walk", [("a//b", 1)]),
         ("_walk", [("a/" * 10_000 + "b", 1)]),
-        *(("len(", lie) for lie in (None, -1, 1 << 40, "x")),
+        *(("len(", lie) for lie in (None, -19, -1, 1 << 40, "x")),
         *(("rom_ioctl(3", lie) for lie in (None, -22, 0, 1 << 40, "x")),
     ],
 )
@@ -334,5 +347,5 @@ def test_each_step_of_writing_over_is_bounded_by_its_bytes(monkeypatch):
     monkeypatch.setattr(deploying, "_check", lambda *_: None)
     deploy(Liar.port, {"n": bytes(100_001)})
     steps = [(code, timeout) for code, timeout in flash.asked if "rom_ioctl(" in code]
-    assert sum("len(memoryview(" in code for code, _ in steps) == 1, "its size is asked for once"
+    assert sum("len(_rom)" in code for code, _ in steps) == 1, "its size is asked for once"
     assert len(steps) < 40 and max(timeout for _, timeout in steps) <= 120

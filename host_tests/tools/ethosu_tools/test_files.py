@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Files that commands read and write: what is none ends in a sentence, and leaves nothing."""
 
+import io
 import os
 import resource
+import struct
+import tracemalloc
+import zipfile
 from pathlib import Path
 
 import pytest
 from ethosu_tools import files
+from ethosu_tools.debug_table import NAME as DEBUG_TABLE
 from ethosu_tools.errors import InputError
+from ethosu_tools.tflite.metadata import get, put
+from ethosu_tools.tflite.model_metadata import ENTRY
 
 
 @pytest.fixture
@@ -144,3 +151,66 @@ def test_link_that_leads_to_itself_is_no_output(ethosu, small_models, tmp_path, 
     link.symlink_to(link)
     code, _, err = ethosu(command, small_models["small_cnn"], "-o", link)
     assert code == 3 and "link cannot be written: Too many levels" in err
+
+
+def zipped(content=b"yes\nno\n" * 500, method=zipfile.ZIP_DEFLATED):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.writestr("labels.txt", content)
+    return file.getvalue()
+
+
+def with_flag(bit):
+    """An archive whose one file has this flag, in both of its headers."""
+    data = bytearray(zipped().replace(b"labels", b"l\xffbels"))
+    data[6 + bit // 8] |= 1 << bit % 8
+    data[data.index(b"PK\1\2") + 8 + bit // 8] |= 1 << bit % 8
+    return bytes(data)
+
+
+MB = 1 << 20
+ARCHIVES = {
+    "damaged": (zipped()[:48] + b"\xff" * 8 + zipped()[56:], "while decompressing data"),
+    "LZMA": (zipped(method=zipfile.ZIP_LZMA), "neither stored nor deflated"),
+    "encrypted": (with_flag(0), "is encrypted"),
+    "name that is not UTF-8": (with_flag(11), "codec can't decode byte 0xff"),
+    "directory elsewhere": (zipped()[:-6] + b"\xff\xff\xff\x7f\0\0", "negative seek value"),
+    "bomb": (zipped(bytes(65 * MB)), "unpacks to 68,157,440 bytes, more than 67,108,864"),
+    "bomb that says it is small": (
+        zipped(bytes(64 * MB)).replace(struct.pack("<I", 64 * MB), struct.pack("<I", 4)),
+        "Bad CRC-32",
+    ),
+}
+
+
+@pytest.mark.parametrize(("archive", "reason"), ARCHIVES.values(), ids=ARCHIVES)
+def test_a_hostile_archive_behind_a_model_is_one_sentence(
+    ethosu, small_models, tmp_path, archive, reason
+):
+    source, labels, output = (tmp_path / name for name in ("in.tflite", "labels", "out.tflite"))
+    source.write_bytes(put(small_models["small_cnn"].read_bytes(), {ENTRY: bytes(8)}) + archive)
+    tracemalloc.start()
+    code, _, err = ethosu("compile", source, "-o", output)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert code == 3 and err.count("\n") == 1 and not output.exists()
+    assert f"{source}: the ZIP archive" in err and reason in err and "--labels FILE to rep" in err
+    assert peak < 32 * MB
+    labels.write_text("a\nb\n")
+    assert ethosu("compile", source, "-o", output, "--labels", labels)[0] == 0
+
+
+@pytest.mark.parametrize("name", [b"in]]>", b"in\x01ut", b"in\nut", b'i"\0,"', b"<!--]"])
+def test_a_hostile_name_of_a_tensor_costs_the_debug_table_at_most(
+    ethosu, small_models, tmp_path, name
+):
+    """Vela writes names into XML and CSV as they are."""
+    source, output = tmp_path / "in.tflite", tmp_path / "out.tflite"
+    data = small_models["small_cnn"].read_bytes()
+    assert b"input\0" in data
+    source.write_bytes(data.replace(b"input\0", name.ljust(6, b"\0")))
+    code, out, err = ethosu("compile", source, "-o", output)
+    assert (code, err) == (0, "")
+    assert (get(output.read_bytes(), DEBUG_TABLE) is None) == ("will not name operators" in out)
+    damaging = {b"]]>", b"\x01", b"\0"}
+    assert any(each in name for each in damaging) == ("will not name operators" in out)

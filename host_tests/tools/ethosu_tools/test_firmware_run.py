@@ -75,6 +75,16 @@ def test_it_has_a_time_out(ethosu, image):
     assert code == 2
 
 
+def test_output_without_end_does_not_put_it_off(monkeypatch, image, tmp_path):
+    program = tmp_path / "qemu"
+    lines = "for _ in range(300_000):\n    os.write(1, b'x' * 99)\n    os.write(2, b'y' * 999)\n"
+    program.write_text(f"#!{sys.executable}\nimport os\n{lines}")
+    program.chmod(0o755)
+    monkeypatch.setattr(firmware_run.qemu, "find_qemu", lambda: program)
+    with pytest.raises(BoardError, match=r"did not end within 0\.05 s; it printed last: 'xx"):
+        firmware_run.run(image, board="MPS3_AN547", until="never", timeout=0.05)
+
+
 def test_what_it_says_on_stderr_is_not_lost(ethosu, image):
     words = "qemu", "--firmware", image, "--timeout", "0.5", "--argument"
     code, _, err = ethosu(*words, "stderr silent")

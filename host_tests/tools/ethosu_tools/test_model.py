@@ -92,7 +92,11 @@ def test_tasks_take_turns(model, inputs, expected):
     ("given", "sentence"),
     [
         ([], "has 1 inputs, found 0"),
-        ([np.zeros(5, np.int8)], r"input 0 has shape \(1, 16, 16, 3\), found \(5,\): 5 values"),
+        ([np.zeros(5, np.int8)], r"input 0 must have shape \[1, 16, 16, 3\], found \[5\]$"),
+        (
+            [np.zeros((1, 3, 16, 16), np.int8)],
+            r"found \[1, 3, 16, 16\]; .* np\.transpose\(x, \(0, 2, 3, 1\)\)$",
+        ),
         ([np.zeros((16, 16, 3), np.int16)], "input 0 is int8, found int16"),
     ],
 )
@@ -101,12 +105,18 @@ def test_wrong_inputs_are_told(model, inputs, expected, given, sentence):
         model.predict(given)
     with pytest.raises(InputError, match="has 1 outputs, found 0"):
         model.run_into(inputs, [])
+    with pytest.raises(
+        InputError, match=r"output 0 has shape \[1, 10\], found an array of \[2, 5\]"
+    ):
+        model.run_into(inputs, [np.zeros((2, 5), np.int8)])
     np.testing.assert_array_equal(model.predict(inputs), expected)
 
 
 def test_wrong_places_are_told(path, tmp_path):
-    with pytest.raises(InputError, match=r"on='qemu': \"sim\", \"accel\" or a file"):
-        Model(path, on="qemu")
+    with pytest.raises(BoardError, match="/dev/no_such_port cannot be opened: No such file"):
+        Model(path, on="/dev/no_such_port")
+    with pytest.raises(InputError, match="a model on a board is given by its path, found bytes"):
+        Model(path.read_bytes(), on="/dev/no_such_port")
     with pytest.raises(InputError, match=r"none\.tflite"):
         Model(tmp_path / "none.tflite")
 

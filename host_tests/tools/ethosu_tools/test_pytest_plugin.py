@@ -79,14 +79,14 @@ def test_board_is_emulated_by_default(users_pytest):
 @pytest.mark.parametrize("option", ["--ethosu-port", "--port"])
 def test_same_tests_run_on_a_port(users_pytest, option):
     with qemu.Machine("ethos-u55-64", console="uart") as machine:
-        code, out = users_pytest(option, machine.port, "--npu", "ethos-u55-64")
+        code, out = users_pytest(f"{option}={machine.port}", "--npu", "ethos-u55-64")
     assert "3 passed" in out and code == 0, out
 
 
 @pytest.mark.parametrize("workers", ["2", "auto"])
 def test_a_port_has_one_worker(users_pytest, machine, workers):
     """Two would speak to the board at the same time."""
-    code, out = users_pytest("-n", workers, "--port", machine.port)
+    code, out = users_pytest("-n", workers, f"--port={machine.port}")
     assert "3 passed" in out and code == 0, out
     assert "bringing up nodes" not in out
 
@@ -94,6 +94,18 @@ def test_a_port_has_one_worker(users_pytest, machine, workers):
 def test_port_that_is_not_there_fails_with_its_name(users_pytest):
     code, out = users_pytest("--port", "/dev/no_such_port")
     assert code == 1 and "/dev/no_such_port cannot be opened" in out
+
+
+@pytest.mark.parametrize("option", ["--port", "--ethosu-port"])
+def test_port_that_pytest_takes_for_its_root_folder_is_refused(users_pytest, machine, option):
+    """It looks for that folder before it loads plugins: else /dev/pts would be the root."""
+    code, out = users_pytest(option, machine.port)
+    assert code == 4 and f"write {option}={machine.port}" in out, out
+    code, out = users_pytest("test_mine.py", option, machine.port)
+    assert code == 4, out
+    (users_pytest.folder / "pytest.ini").write_text("[pytest]\n")
+    code, out = users_pytest("test_mine.py", option, machine.port, "-k", "answer")
+    assert code == 0 and "1 passed" in out, out
 
 
 OTHERS_OPTION = "def pytest_addoption(parser): parser.addoption('--port', dest='other_port')\n"
@@ -109,13 +121,13 @@ def test_short_names_are_left_to_whoever_has_them(users_pytest, machine, where):
     )
     options = [] if where == "conftest.py" else ["-p", "others"]
     code, out = users_pytest(
-        *options, "--port", "theirs", "--ethosu-port", machine.port, tests=tests
+        *options, "--port", "theirs", f"--ethosu-port={machine.port}", tests=tests
     )
     assert "1 passed" in out and code == 0, out
 
 
 def test_npu_of_a_port_is_checked(users_pytest, machine):
-    code, out = users_pytest("--ethosu-npu", "ethos-u55-256", "--ethosu-port", machine.port)
+    code, out = users_pytest("--ethosu-npu", "ethos-u55-256", f"--ethosu-port={machine.port}")
     assert "3 skipped" not in out and code == 1, out
     assert f"no board is ethos-u55-256; there is {machine.port}: ethos-u55-64" in out
 
@@ -139,7 +151,7 @@ def test_after(board):
 
 @pytest.mark.parametrize("place", ["qemu", "port"])
 def test_failure_shows_what_the_board_said(users_pytest, machine, place):
-    options = ["--port", machine.port] if place == "port" else []
+    options = [f"--port={machine.port}"] if place == "port" else []
     code, out = users_pytest("--junitxml=r.xml", *options, tests=FAILING)
     assert code == 1 and "2 failed, 2 passed" in out, out
     report = ElementTree.parse(users_pytest.folder / "r.xml")
@@ -235,11 +247,12 @@ HUNG = "board.exec('import micropython; micropython.kbd_intr(-1)\\nwhile 1: pass
 def test_emulated_board_that_dies_or_hangs_is_one_failure(users_pytest, fault):
     code, out = users_pytest(tests=TWO.format(fault=fault))
     assert code == 1 and "1 failed, 1 passed" in out, out
-    assert "E           ethosu_tools.errors.Board" in out and "put aside" not in out
+    assert "E       ethosu_tools.errors.Board" in out and "put aside" not in out
+    assert "errors.py" not in out and "port.py" not in out, "frames of the tools"
 
 
 def test_hung_board_is_put_aside_and_told(users_pytest, machine):
-    code, out = users_pytest("--port", machine.port, tests=TWO.format(fault=HUNG))
+    code, out = users_pytest(f"--port={machine.port}", tests=TWO.format(fault=HUNG))
     assert code == 1 and "1 failed, 1 error" in out, out
     assert f"no board is left: {machine.port}: soft reset: the board at" in out
     assert "boards that were put aside" in out
@@ -247,7 +260,7 @@ def test_hung_board_is_put_aside_and_told(users_pytest, machine):
 
 def test_another_board_of_the_pool_takes_over(users_pytest, machine):
     with qemu.Machine() as second:
-        options = ["--port", machine.port, "--port", second.port]
+        options = [f"--port={machine.port}", f"--port={second.port}"]
         code, out = users_pytest(*options, tests=TWO.format(fault=HUNG))
     assert code == 1 and "1 failed, 1 passed" in out, out
     told = out.partition("boards that were put aside")[2]
@@ -260,7 +273,7 @@ UNPLUG = f"os.kill(int(os.environ['QEMU']), {signal.SIGKILL}); board.exec('1')"
 def test_unplugged_port_is_put_aside_and_told(users_pytest, machine, monkeypatch):
     monkeypatch.setenv("QEMU", str(machine.process.pid))
     tests = "import os\n" + TWO.format(fault=UNPLUG)
-    code, out = users_pytest("--port", machine.port, tests=tests)
+    code, out = users_pytest(f"--port={machine.port}", tests=tests)
     assert code == 1 and "1 failed, 1 error" in out, out
     assert f"no board is left: {machine.port}: " in out and "the link to" in out
 
@@ -271,11 +284,92 @@ def test_locked_port_says_who_has_it(users_pytest, machine):
     command = [sys.executable, "-c", holder, machine.port]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
         other.stdout.readline()
-        code, out = users_pytest("--port", machine.port)
+        code, out = users_pytest(f"--port={machine.port}")
         other.kill()
     assert code == 1 and f"process {other.pid}, since" in out, out
     assert f"no board is free: {machine.port} is in use by " in out and "3 errors" in out
-    assert users_pytest("--port", machine.port)[0] == 0, "the lock ended with its holder"
+    assert users_pytest(f"--port={machine.port}")[0] == 0, "the lock ended with its holder"
+
+
+EMULATED_POOL = """
+[[board]]
+port = "qemu"
+name = "bench A"
+[[board]]
+port = "qemu"
+name = "bench B"
+board = "ALIF_ENSEMBLE_E7-M55_HP"
+"""
+MEETING = """\
+import pathlib, time, pytest
+
+@pytest.mark.parametrize("number", range(6))
+def test_each(board, number, worker_id):
+    here = pathlib.Path(__file__).with_name(worker_id)
+    here.touch()
+    while number < 2 and len([*here.parent.glob("gw*")]) < 2:
+        time.sleep(0.05)  # until both workers have a board
+    assert board.eval("__import__('os').uname().machine")
+"""
+ON_BENCHES = f"""\
+{MEETING}
+@pytest.mark.ethosu(npu="ethos-u55-256")
+def test_by_npu(board):
+    assert "Alif" in board.eval("__import__('os').uname().machine")
+
+@pytest.mark.ethosu(count=2)
+def test_two(boards):
+    found = sorted(board.eval("__import__('os').uname().machine") for board in boards)
+    assert "Alif" in found[0] and "MPS3" in found[1]
+
+@pytest.mark.ethosu(count=3)
+def test_three(boards):
+    pass
+"""
+
+
+def test_emulated_boards_of_a_pool_are_like_real_ones(users_pytest):
+    """Each has one user at a time; the NPU that a board has is preferred to one that is put in."""
+    file = users_pytest.folder / "pool.toml"
+    file.write_text(EMULATED_POOL)
+    options = ["--ethosu-pool", file, "--junitxml=r.xml", "-rs", "test_mine.py"]
+    code, out = users_pytest("-n", "8", *options, tests=ON_BENCHES)
+    assert code == 0 and "8 passed, 1 skipped" in out, out
+    assert "asks for more than 2 boards; no other board of the pool is any: bench A" in out
+    found = {}
+    for case in ElementTree.parse(users_pytest.folder / "r.xml").iter("testcase"):
+        given = [(each.get("name"), each.get("value")) for each in case.iter("property")]
+        names = [value for name, value in given if name == "board"]
+        machines = [value for name, value in given if name == "machine"]
+        found[case.get("name")] = names
+        assert ["Alif" in machine for machine in machines] == [name[-1] == "B" for name in names]
+    assert found["test_by_npu"] == ["bench B"] and sorted(found["test_two"]) == [
+        "bench A",
+        "bench B",
+    ]
+    assert {name for names in found.values() for name in names} == {"bench A", "bench B"}
+
+
+def test_each_worker_has_an_emulated_board_of_its_own_without_a_pool(users_pytest):
+    code, out = users_pytest("-n", "2", tests=MEETING)
+    assert code == 0 and "6 passed" in out, out
+
+
+ORDER = """\
+import pytest
+
+@pytest.mark.ethosu(npu="ethos-u85-256")
+def test_with_another_npu(board):
+    assert board.eval("__import__('ethosu').npus()") == ["ethos-u85-256"]
+
+def test_without_a_mark(board, board_npu):
+    assert board.eval("__import__('ethosu').npus()") == [board_npu] == ["ethos-u55-128"]
+"""
+
+
+def test_board_without_a_mark_has_its_own_npu_again(users_pytest):
+    code, out = users_pytest(tests=ORDER)
+    assert code == 0 and "2 passed" in out, out
 
 
 BOTH = """\
@@ -298,10 +392,45 @@ def test_both(board):
 """
 
 
+PREDICTING = """\
+import numpy as np, pytest
+from ethosu_tools import Model
+from ethosu_tools.errors import InputError
+
+def test_predict(board):
+    with Model({first!r}, on=board) as model, Model({second!r}, on=board) as other:
+        inputs = [np.ones(tensor.shape, tensor.dtype) for tensor in model.inputs]
+        given = [np.ones(tensor.shape, tensor.dtype) for tensor in other.inputs]
+        found = [model.predict(inputs), other.predict(given), model.predict(inputs)]
+        with pytest.raises(InputError, match="input 0 must have shape"):
+            model.predict([np.zeros(3, "int8")])
+        with pytest.raises(InputError, match="run\\(\\), data\\(\\) and cancel"):
+            model.data(model.inputs[0])
+        real = model.predict([np.zeros(model.inputs[0].shape)], real=True)
+        other.reset()
+        again = other.predict(given)
+    for place in found[:1], found[2:]:
+        with Model({first!r}) as model:
+            np.testing.assert_array_equal(place[0], model.predict(inputs))
+    with Model({first!r}) as model, Model({second!r}) as other:
+        zeros = [np.zeros(model.inputs[0].shape)]
+        np.testing.assert_array_equal(real, model.predict(zeros, real=True))
+        np.testing.assert_array_equal(found[1], other.predict(given))
+        np.testing.assert_array_equal(again, found[1])
+    assert board.eval("1") == 1, "the board stays open"
+"""
+
+
+def test_models_run_on_the_board_of_the_test(users_pytest, small_models, compiled):
+    first, second = (str(compiled(small_models[name])) for name in ("small_cnn", "small_streaming"))
+    code, out = users_pytest(tests=PREDICTING.format(first=first, second=second))
+    assert code == 0 and "1 passed" in out, out
+
+
 @pytest.mark.parametrize("place", ["qemu", "port"])
 def test_board_and_runner_share_a_board(users_pytest, machine, small_models, compiled, place):
     npu = machine.npu if place == "port" else "ethos-u55-128"
-    options = ["--port", machine.port] if place == "port" else []
+    options = [f"--port={machine.port}"] if place == "port" else []
     model = str(compiled(small_models["small_cnn"], npu))
     code, out = users_pytest(*options, tests=BOTH.format(model=model))
     assert code == 0 and "1 passed" in out, out
@@ -316,7 +445,7 @@ def embedded(tmp_path_factory):
 @pytest.mark.slow
 def test_it_works_next_to_pytest_embedded(users_pytest, machine, embedded):
     theirs = "def test_theirs(port):\n    assert port == '/dev/theirs'\n"
-    options = ["--port", "/dev/theirs", "--ethosu-port", machine.port]
+    options = ["--port", "/dev/theirs", f"--ethosu-port={machine.port}"]
     code, out = users_pytest(*options, tests=USERS_TESTS + theirs, python=embedded)
     assert code == 0 and "4 passed" in out, out
 
@@ -358,7 +487,7 @@ def test_boards_that_die_among_many_are_one_failure_each(users_pytest):
 
 def test_workers_take_a_port_each(users_pytest, machine):
     with qemu.Machine("ethos-u55-64") as second:
-        options = ["--port", machine.port, "--port", second.port, "--junitxml=r.xml"]
+        options = [f"--port={machine.port}", f"--port={second.port}", "--junitxml=r.xml"]
         code, out = users_pytest("-n", "8", *options, tests=MANY.replace("200", "20"))
     assert code == 0 and "20 passed" in out, out
     report = ElementTree.parse(users_pytest.folder / "r.xml")

@@ -2,7 +2,9 @@
 """The emulated board as a process and as memory: it starts, answers, resets, and never stays."""
 
 import json
+import re
 import signal
+import struct
 import subprocess
 import sys
 import textwrap
@@ -14,7 +16,7 @@ from ethosu_tools import boards, paths, qemu, romfs
 from ethosu_tools.board import QemuBoard, open_board
 from ethosu_tools.boards import Span
 from ethosu_tools.deadline import Deadline
-from ethosu_tools.errors import BoardError, InputError
+from ethosu_tools.errors import BoardError, BoardTimeoutError, InputError
 
 CONSOLES = pytest.mark.parametrize("console", qemu.CONSOLES)
 WAIT_S = 20
@@ -124,8 +126,9 @@ def test_firmware_that_looks_for_its_rom_elsewhere_is_told(ethosu, tmp_path):
 
 
 def test_rom_that_is_too_big_is_refused():
-    with pytest.raises(InputError, match="the board takes"):
-        qemu.Machine(romfs=bytes(boards.chosen().romfs.size + 1))
+    image = romfs.build({"a": b"1", "large": bytes(boards.chosen().romfs.size)})
+    with pytest.raises(InputError, match=r"/rom of .*: large \([0-9,]+ bytes\), a \(1 bytes\)$"):
+        qemu.Machine(romfs=image)
 
 
 def test_plugin_in_a_folder_with_a_comma_is_found(tmp_path, monkeypatch):
@@ -137,9 +140,91 @@ def test_plugin_in_a_folder_with_a_comma_is_found(tmp_path, monkeypatch):
         assert machine.running()
 
 
-def test_unknown_npu_ends_in_the_plugins_sentence():
+@CONSOLES
+def test_unknown_npu_ends_in_the_plugins_sentence(console):
+    """With its UART as console QEMU names the port before it asks the plugin."""
     with pytest.raises(BoardError, match=r"QEMU ended at once.*ethos-u99"):
-        qemu.Machine("ethos-u99-1")
+        qemu.Machine("ethos-u99-1", console=console)
+
+
+def memory_files():
+    return sum("memfd:ethosu-" in str(file.readlink()) for file in open_files())
+
+
+def open_files():
+    return [file for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
+
+
+@pytest.mark.parametrize(
+    "breaks",
+    [
+        lambda patch: patch.setattr(qemu, "_start", broken),
+        lambda patch: patch.setattr(qemu, "_options", broken),
+        lambda patch: patch.setattr(qemu, "Control", broken),
+        lambda patch: patch.setattr(qemu.mmap, "mmap", broken),
+        lambda patch: patch.setattr(qemu.Machine, "_find_port", broken),
+        lambda patch: patch.setattr(qemu.Machine, "_check_start", broken),
+    ],
+)
+def test_machine_that_does_not_start_leaves_nothing_open(monkeypatch, breaks):
+    before = len(open_files()), memory_files()
+    with monkeypatch.context() as patch:
+        breaks(patch)
+        with pytest.raises(ZeroDivisionError):
+            qemu.Machine()
+    assert (len(open_files()), memory_files()) == before
+
+
+def broken(*_, **__):
+    raise ZeroDivisionError
+
+
+def test_access_where_the_board_has_nothing_is_logged():
+    with open_board("qemu") as board:
+        with pytest.raises(BoardTimeoutError):
+            board.exec("import machine\nmachine.mem32[0x41000000] = 1", timeout=1)
+        log = board.machine.log()
+    assert "write of 4 bytes at 0x41000000, where this board has nothing" in log
+
+
+@pytest.fixture
+def faulty(tmp_path):
+    """This project's firmware, whose table of memories lacks that of the heap."""
+    image = bytearray(paths.firmware("MPS3_AN547").read_bytes())
+    row = struct.pack("<2I", 0x60000000, 0x70000000)  # where the DDR starts and ends
+    assert image.count(row) == 1
+    at = image.index(row)
+    image[at : at + 8] = struct.pack("<2I", 0x68000000, 0x70000000)
+    path = tmp_path / "faulty.elf"
+    path.write_bytes(image)
+    return path
+
+
+FAULT = r"it sent: .*\*\*\* Fault: MemManage.* cause: forbidden data access \| address: 0x60"
+
+
+@CONSOLES
+def test_firmware_that_faults_before_its_prompt_shows_its_report(faulty, console):
+    with pytest.raises(BoardTimeoutError, match=FAULT):
+        QemuBoard(qemu.Machine(firmware=faulty, console=console), boot_timeout=2)
+
+
+def test_ethosu_qemu_keeps_a_board_without_a_prompt_for_bringup(faulty, ethosu):
+    command = [sys.executable, "-m", "ethosu_tools.cli", "qemu", "--firmware", faulty]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        first, why, _, advice = (process.stdout.readline() for _ in range(4))
+        port = first.split()[-1]
+        try:
+            assert "It gives no prompt." in why and re.search(FAULT, why), why
+            code, out, _ = ethosu("bringup", port)
+            assert code == 5 and re.search(FAULT, out), out
+            assert "faults before its prompt" in out and "baud" not in out
+        finally:
+            process.send_signal(signal.SIGINT)
+        err = process.stderr.read()
+    assert process.returncode == 5 and f"ethosu bringup {port} --board MPS3_AN547\n" in advice
+    assert len(err.splitlines()) == 1
 
 
 def test_firmware_that_is_no_firmware_is_refused(tmp_path):
@@ -200,7 +285,7 @@ def test_ethosu_qemu_names_the_port_and_ends_on_a_signal(how, background):
         command, stdout=subprocess.PIPE, text=True, preexec_fn=prepare
     ) as process:
         first = process.stdout.readline()
-        port = first.rpartition(" at ")[2].split(";")[0]
+        port = first.split()[-1]
         try:
             with open_board(port) as board:
                 assert board.eval("40 + 2") == 42

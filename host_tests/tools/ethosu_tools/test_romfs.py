@@ -73,6 +73,9 @@ def test_files_are_found_where_the_npu_can_read_them(seed):
     assert {path: content for path, (_, content) in found.items()} == dict(flatten(tree))
     assert all(place % romfs.ALIGNMENT == 0 for place, _ in found.values())
     assert len(image) % 2 == 0
+    sizes = romfs.sizes(image)
+    assert sizes == {path: len(content) for path, content in flatten(tree)}
+    assert romfs.sizes(image[: len(image) // 2]).items() <= sizes.items()
 
 
 def test_big_file_is_found():
@@ -121,3 +124,11 @@ def test_name_that_is_not_utf_8_is_one_sentence(tmp_path):
 def test_missing_image_is_refused(tmp_path):
     with pytest.raises(InputError, match="No such file"):
         romfs.load_image(tmp_path / "x.img")
+
+
+def test_files_of_a_flash_dump_are_found_without_its_erased_end():
+    """A dump is as long as the flash; erased bytes would be a number without end."""
+    image = romfs.build({"a.bin": bytes(10), "b": {"c.bin": bytes(20)}})
+    expected = {"a.bin": 10, "b/c.bin": 20}
+    assert romfs.sizes(image) == romfs.sizes(image + b"\xff" * (1 << 24)) == expected
+    assert romfs.sizes(b"\xff" * (1 << 24)) == {}

@@ -3,16 +3,18 @@
 on the board that is a WebAssembly instance. What it computes is what TFLite's reference kernels do,
 bit by bit."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import needs
 import numpy as np
 import pymicro_wakeword
 import pytest
-from ethosu_tools import arrays, boards, remote, tflite
+from ethosu_tools import arrays, boards, cli, make_model, remote, tflite
 from ethosu_tools.errors import InputError
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.runner import open_runner
+from ethosu_tools.tflite.writer import write
 
 BOARD = boards.chosen()
 NPU = BOARD.npus[0]
@@ -83,6 +85,35 @@ def test_state_is_kept_from_block_to_block(check):
     check(path, {"0": (noise * swell - 128).round().astype(tensor.dtype)})
 
 
+@pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
+def test_tensors_larger_than_the_window_go_in_pieces(small_models, compiled, monkeypatch, name):
+    path, window = small_models[name], BOARD.qemu.window
+    small = replace(BOARD.qemu, window=replace(window, size=30))
+    monkeypatch.setattr(boards, "chosen", lambda name=None: replace(BOARD, qemu=small))
+    feed = arrays.check(random_inputs(path, 3), tflite.describe(path).inputs)
+    oracle, seen = Oracle(path), set()
+    with open_runner(compiled(path, NPU), "qemu") as runner:
+        for step, (found,) in enumerate(runner.run(feed)):
+            assert found.tobytes() == oracle.step(feed.step(step))[0].tobytes()
+            seen.add(found.tobytes())
+    assert step == 2 and len(seen) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in boards.names() if boards.load(name).qemu])
+def test_a_picture_of_192_by_192_runs_on_each_emulated_board(tmp_path, name):
+    """110,592 bytes of input; the board is the one that the model was compiled for."""
+    net = make_model.Net("picture", 1)
+    y = net.pool(net.conv(net.input((1, 192, 192, 3)), 8, (3, 3), (4, 4)), "MAX_POOL_2D", 16)
+    net.graph.outputs.append(y.tensor)
+    source, model = tmp_path / "picture.tflite", tmp_path / "out.tflite"
+    source.write_bytes(write([net.graph], "picture"))
+    words = ["compile", source, "--board", name, "-o", model]
+    assert cli.main([str(word) for word in words]) == 0
+    words = ["run", model, "--on", "qemu", "--reference", source, "--steps", "2"]
+    assert cli.main([str(word) for word in words]) == 0
+
+
 def test_several_models_are_open_at_once(small_models, compiled):
     path = small_models["small_cnn"]
     feed = arrays.check(random_inputs(path, 2), tflite.describe(path).inputs)
@@ -122,6 +153,14 @@ def test_model_for_another_npu_is_refused_alike_everywhere(small_models, compile
         f"{model}: model was compiled for {model_npu}, the NPU is {npu}; "
         f"run: ethosu compile MODEL.tflite --npu {npu}"
     }
+
+
+def test_a_wrong_file_is_refused_before_a_board_is_opened(small_models, monkeypatch):
+    for name in ("Board", "Machine", "WebBoard"):
+        monkeypatch.setattr(remote, name, lambda *_, **__: pytest.fail("a board was opened"))
+    for where in ("/dev/none", "qemu", "web"):
+        with pytest.raises(InputError, match="never compiled"):
+            open_runner(small_models["small_cnn"], where, npu=NPU)
 
 
 def test_model_that_was_not_compiled_is_refused_everywhere(small_models):

@@ -5,8 +5,11 @@ campaign; `make campaign-serial` is the long one.
 
 import pytest
 from campaigns import serial
+from ethosu_tools import boards, bringup
+from ethosu_tools.board import Board
+from ethosu_tools.errors import BoardError
 
-from tools.ethosu_tools.fake_board import FakeBoard
+from tools.ethosu_tools.fake_board import FakeBoard, Lie
 
 LIES = [b"-" * 3000 + b"1", b"", b"\x1b[2J\x1b]0;x\x07", b"None", b"\xff" * 99, b"1 2 3\r\n" * 99]
 ENDLESS = ["silent", "garbage", "flood", "trickle", "flood_in_answer", "trickle_in_answer"]
@@ -26,6 +29,47 @@ def test_each_command_ends_on_a_board_that_does_not_behave(
         code, out, err = ethosu(command, model, "--on", fake.port, *more)
     assert (code, out) == (5, "") and len(err.splitlines()) == 1, err
     assert all(each.isprintable() for each in err.strip())
+
+
+# They keep to the protocol, so that no hash reveals them.
+VALUES = [
+    *("None", "-1", "7", "1 << 3", str(1 << 70), "1e999", "'\\x1b[2J'", "'ethos-u55-128'", "b''"),
+    *("()", "[]", "{}", "(1,)", "(1, 2)", "(1, 2, 3)", "(None, None, None)", "('', '', '')"),
+    *("([], '', '')", "('a', (1, 25, 0), b'x')", "[[]]", "[None]", "{'a': 1}", "((),) * 3"),
+    *("True", "[1, -5, 'x']", "('x', [1], {})", "(4096, -1)", "(1 << 70, 1 << 70)"),
+]
+
+
+@pytest.mark.parametrize("command", ["run", "deploy"])
+@pytest.mark.parametrize("value", VALUES[::3])
+def test_each_command_ends_on_a_board_that_lies_within_the_protocol(
+    ethosu, small_models, compiled, inputs, command, value
+):
+    source = small_models["small_cnn"]
+    model = compiled(source)
+    words = {
+        "run": ["run", model, "--input", inputs(source), "--on"],
+        "deploy": ["deploy", model, "--on"],
+    }
+    with FakeBoard(Lie(value, b"x" * 10)) as fake, serial.faster():
+        code, out, err = ethosu(*words[command], fake.port)
+    assert (code, len(err.splitlines())) in ((0, 0), (5, 1)), (out, err)
+    assert all(each.isprintable() or each == "\n" for each in out + err)
+
+
+# Not the one that needs a board to interrupt, nor the one that compares an answer with True.
+CHECKS = [check for check in bringup.CHECKS if check.name not in ("ctrl-c", "selftest")]
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_each_check_of_bringup_ends_on_a_board_that_lies(value):
+    with FakeBoard(Lie(value)) as fake, Board(fake.port, boot_timeout=3) as board:
+        for check in CHECKS:
+            bench = bringup.Bench(board, boards.load("MPS3_AN547"), "ethos-u55-128")
+            try:
+                assert isinstance(check.run(bench), str)
+            except (BoardError, bringup.CheckError) as error:
+                assert len(str(error)) < 500, check.name
 
 
 def test_commands_over_a_bad_line_end_with_the_right_result_or_a_sentence(compiled):

@@ -32,6 +32,17 @@ def top_k(graph):
     return [x], [z]
 
 
+def cumsum(graph):
+    """A quantised model, whose converter left in floats what it could not quantise."""
+    x, y = graph.tensor("x", (1, 8), "int8", 0.1, 3), graph.tensor("y", (1, 8), "int8", 0.1, 3)
+    floats = graph.tensor("f", (1, 8), "float32"), graph.tensor("net/sum", (1, 8), "float32")
+    axis = graph.constant("axis", np.array(1, np.int32))
+    graph.operator("DEQUANTIZE", [x], [floats[0]])
+    graph.operator("CUMSUM", [floats[0], axis], [floats[1]], "CumsumOptions")
+    graph.operator("QUANTIZE", [floats[1]], [y])
+    return [x], [y]
+
+
 def dense(dtype):
     """FULLY_CONNECTED on floats, with such weights."""
 
@@ -73,21 +84,31 @@ def model(tmp_path):
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (top_k, ["no kernel computes TOPK_V2 x 1, SignalEnergy x 1"]),
-        (dense("float32"), ["not quantised (float32: FULLY_CONNECTED x 1)", "representative_data"]),
+        (top_k, ["no kernel computes TOPK_V2 x 1 (y), SignalEnergy x 1 (z)\n"]),
+        (
+            dense("float32"),
+            ["not quantised (float32: FULLY_CONNECTED x 1 (y))", "representative_data"],
+        ),
         (dense("float16"), ["not quantised (float16 weights", "--calibrate"]),
         (dense("int8"), ["not quantised (dynamic range: int8 weights", "tf.lite.Optimize"]),
+        (cumsum, ["no kernel computes CUMSUM x 1 (net/sum)\n"]),
         (softmax, ["(SOFTMAX)", "types (int32", "with int8"]),
     ],
-    ids=["no kernel", "float32", "float16", "dynamic range", "types"],
+    ids=["no kernel", "float32", "float16", "dynamic range", "floats of it", "types"],
 )
 def test_what_cannot_run_is_refused_with_the_way_out(ethosu, model, tmp_path, function, words):
     path, output = model(function), tmp_path / "out.tflite"
     code, out, err = ethosu("compile", path, "-o", output)
-    assert code == 3 and out == "" and err.count("\n") == 1 and not output.exists()
+    assert (
+        code == 3
+        and out == ""
+        and max(map(len, err.splitlines()[1:])) <= 100
+        and not output.exists()
+    )
     assert f"{path} can't run here: " in err
     for word in words:
         assert word in err
+    assert ("not quantised" in err) == any("not quantised" in word for word in words)
     code, out, _ = ethosu("compile", path, "-o", output, "--force", "--json")
     assert code == 0 and output.is_file()
     assert words[0] in json.loads(out, parse_constant=pytest.fail)["refused"]
@@ -108,7 +129,7 @@ def test_a_model_for_the_cpu_alone_is_a_model(ethosu, model, tmp_path):
         assert code == 0
         json.loads(out, parse_constant=pytest.fail)
     data = json.loads(out)
-    assert data["estimated_ms"] is None and 0 < data["median_ms"] <= data["p99_ms"]
+    assert data["estimated_ms"] is None and 0 < data["median_ms"] <= data["slowest_ms"]
     assert ethosu(*measure, "--save", tmp_path / "points.csv")[0] == 2, "no point without an NPU"
     code, _, err = ethosu("estimate", source)
     assert code == 3 and f"{source} has nothing for an NPU: the CPU computes it all" in err
@@ -120,4 +141,5 @@ def test_a_model_for_the_cpu_alone_is_a_model(ethosu, model, tmp_path):
 def test_every_kernel_is_known_by_its_operator():
     names = [*c_runtime.operators(), "NO_SUCH", "ethos-u", "RESHAPE"]
     operators = tuple(tflite.Operator(name, 0, (), ()) for name in names)
-    assert verdict.without_kernel(tflite.Graph((), operators, (), ())) == {"NO_SUCH": 1}
+    (missing,) = verdict.without_kernel(tflite.Graph((), operators, (), ()))
+    assert missing.name == "NO_SUCH"

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -14,9 +15,11 @@ import venv
 import zipfile
 from pathlib import Path
 
+import needs
 import pytest
 import sharing
 from ethosu_tools import arrays, boards, paths
+from ethosu_tools.board import Board
 
 # What the environment has, but for the tools themselves: their packages are linked, not fetched.
 _OURS = (
@@ -176,6 +179,46 @@ def test_a_missing_qemu_is_one_sentence_with_the_package(outside):
 def test_what_is_not_in_the_wheel_is_one_sentence(outside):
     done = outside("ethosu_tools.cli", "build", boards.DEFAULT)
     assert done.returncode == 4 and "set ETHOSU_ROOT" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_tutorial_leads_from_training_to_a_board(outside, repo, tmp_path):
+    """In an empty folder, with nothing but the wheel and what the page installs."""
+    needs.python_with("convert", "TENSORFLOW_PYTHON")
+    page = (repo / "docs/tutorial.md").read_text()
+    (program,) = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    commands = re.findall(r"^```sh slow\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "train.py").write_text(program)
+    search = f"{outside.python.parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euxo", "pipefail", "-c", "".join(commands)],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": search},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    (trained,) = re.findall(r"^float +accuracy ([\d.]+)%", done.stdout, re.MULTILINE)
+    simulated, on_board = re.findall(r"^accuracy +([\d.]+) %", done.stdout, re.MULTILINE)
+    assert float(trained) > 85 and abs(float(trained) - float(simulated)) < 3
+    assert simulated == on_board and "bit-exact   100.00 %  500 of 500" in done.stdout
+    (deploy,) = re.findall(r"^    ethosu (deploy .* --on) PORT$", page, re.MULTILINE)
+    (start,) = re.findall(r"^    ethosu (qemu .*)$", page, re.MULTILINE)
+    (use,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    ethosu = [str(outside.python.with_name("ethosu"))]
+    with subprocess.Popen(
+        [*ethosu, *start.split(), "--json"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    ) as machine:
+        try:
+            lines = iter(machine.stdout.readline, "}\n")
+            port = json.loads("".join(lines) + "}")["port"]
+            subprocess.run([*ethosu, *deploy.split(), port], cwd=tmp_path, check=True)
+            with Board(port) as board:
+                printed = board.exec(use)
+        finally:
+            machine.send_signal(signal.SIGINT)
+    assert re.fullmatch(r"True\r\nclass [0-3] score 0\.\d+\r\n", printed)
 
 
 def test_type_checkers_know_the_modules(outside):

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import boards, models
+from .. import models, verification
 from ..board import Board
 from ..errors import BoardError, UsageError
 from ..estimate import points, systems, text
@@ -53,7 +53,7 @@ import ethosu, gc, time
 _model = _npu = None
 gc.collect()
 _npu = ethosu.reserve(powered=True)
-_bench = ethosu.Model({path!r}{data}, npu=_npu)
+_bench = ethosu.Model({path!r}{data}, npu=_npu{verify})
 _bench.run_into()
 def _time():
     begin = time.ticks_us()
@@ -87,11 +87,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--board",
-        help=f"the board or chip it is: {', '.join(systems.names())} "
-        f"(default: ${boards.VARIABLE}, else {boards.DEFAULT}; at a port Vela's example)",
+        metavar="BOARD",
+        help=systems.board_help(),
     )
     parser.add_argument("--weights", metavar="MEMORY", help="memory that holds the model")
     parser.add_argument("--count", type=int, default=20, help="inferences (default: 20)")
+    verification.add_option(parser)
     parser.add_argument("--save", type=Path, metavar="CSV", help="add the point to this table")
 
 
@@ -101,7 +102,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         raise UsageError(f"--count is {args.count}, expected at least 1")
     if args.save and (args.on == "sim" or not args.board):
         raise UsageError("--save keeps what a board measured: name it by --on and --board")
-    system = _system(args)
+    system = systems.chosen(args.model, args.board, weights=args.weights)
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         ui.note(f"estimating for {system.name}")
         looked = subject.look(args.model, system, Path(work))
@@ -127,16 +128,6 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return data
 
 
-def _system(args: argparse.Namespace) -> System:
-    """The board's; at a port without a name Vela's example for the model's NPU."""
-    own = models.describe(args.model, named=models.find_data(args.model)).npu
-    if args.on in ("qemu", "sim") or args.board:
-        return systems.find(args.board or boards.chosen().name, own, args.weights)
-    if args.weights:
-        raise UsageError("--weights is a memory of the board that --board names")
-    return systems.example(own or models.ANY_NPU)
-
-
 def _work(looked: Subject) -> dict[str, Any]:
     """Busy cycles of each unit, MACs, and bytes of each memory."""
     if looked.found is None:
@@ -156,7 +147,7 @@ def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any
     named = models.find_data(looked.compiled)
     emulated = args.on == "qemu"
     runner = (
-        EmulatedRunner(looked.compiled, board=args.board, named=named, repeatable=True)
+        EmulatedRunner(looked.compiled, board=looked.system.name, named=named, repeatable=True)
         if emulated
         else SerialRunner(looked.compiled, args.on, named=named)
     )
@@ -178,7 +169,9 @@ def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any
         "npu_ms": found["npu_active"] / looked.system.clock_hz * 1e3 if known else None,
         "wall_ms": statistics.fmean(times),
         "median_ms": statistics.median(times),
-        "p99_ms": times[math.ceil(0.99 * len(times)) - 1],
+        "slowest_ms": times[-1],
+        # Fewer inferences have no 99th percentile.
+        "p99_ms": times[math.ceil(0.99 * len(times)) - 1] if len(times) >= 100 else None,
     }
 
 
@@ -201,7 +194,10 @@ def _prepared(board: Board, path: str, data: str | None) -> Iterator[None]:
     """The model on an NPU that is reserved meanwhile."""
     more = f", data={data!r}" if data else ""
     try:
-        board.ask(_PREPARE.format(path=path, data=more), timeout=_TIMEOUT_S)
+        board.ask(
+            _PREPARE.format(path=path, data=more, verify=verification.board_argument()),
+            timeout=_TIMEOUT_S,
+        )
         yield
     finally:
         with contextlib.suppress(BoardError):  # a board that failed starts anew, without it
@@ -255,9 +251,10 @@ def _measured(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if "median_ms" not in data:
         yield "latency", "not measured: no CPU ran; --on qemu or PORT measures it"
         return
+    percentile = "" if data["p99_ms"] is None else f"99 % within {data['p99_ms']:.4f} ms, "
     yield (
         "latency",
-        f"{data['median_ms']:.4f} ms median, 99 % within {data['p99_ms']:.4f} ms, of "
+        f"{data['median_ms']:.4f} ms median, {percentile}slowest {data['slowest_ms']:.4f} ms, of "
         f"{data['count']} inferences",
     )
     yield (

@@ -45,9 +45,9 @@ COUNTED = (
 # The most that a model with one ethos-u operator may cost. TFLM's C++ interpreter with Arm's
 # driver takes 981 instructions per inference, 7,140 to load, and 452 bytes.
 AIMS: dict[str, float] = {
-    "instructions_per_run_into": 981,
-    "instructions_per_run_into_reserved": 981,
-    "instructions_per_invoke_in_c": 390,
+    "instructions_per_run_into": 1020,
+    "instructions_per_run_into_reserved": 1020,
+    "instructions_per_invoke_in_c": 490,
     "instructions_to_load_in_c_unverified": 7200,
     "verifier_instructions_per_word": 30,
     "heap_bytes_of_1000_run_into": 0,

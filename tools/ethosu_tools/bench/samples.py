@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, models
+from .. import arrays, models, verification
 from ..arrays import Array, Feed
 from ..errors import MismatchError
 from ..qemu import Machine
@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, help="what `ethosu compile` made")
     parser.add_argument("--samples", type=int, default=300, help="how many (default: 300)")
     parser.add_argument("--on", metavar="PORT", help="also a real board's port or URL")
+    verification.add_option(parser)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:

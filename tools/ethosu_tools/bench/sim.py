@@ -37,7 +37,7 @@ _ends = [[bytearray(size) for size in sizes] for sizes in ({inputs}, {outputs})]
 def _microseconds(count):
     start = time.ticks_us()
     for _ in range(count):
-        _model.run_into(*_ends)
+        {model}.run_into(*_ends)
     return time.ticks_diff(time.ticks_us(), start) / count
 """
 
@@ -130,11 +130,12 @@ def _measure_qemu(simulation: Simulation, compiled: Path, pairs: int) -> dict[st
     start = time.perf_counter()
     with EmulatedRunner(compiled) as runner:
         started = time.perf_counter() - start
-        sizes = {
+        names = {
+            "model": runner.name,
             "inputs": [tensor.size for tensor in runner.inputs],
             "outputs": [tensor.size for tensor in runner.outputs],
         }
-        runner.board.exec(_ON_BOARD.format(**sizes))
+        runner.board.exec(_ON_BOARD.format(**names))
         once = runner.board.eval("_microseconds(1)", timeout=120) / 1e6
         count = max(1, round(SAMPLE_S / once))
         times, ratios = [], []

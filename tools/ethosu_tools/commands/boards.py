@@ -5,12 +5,12 @@ import argparse
 from typing import Any
 
 from .. import boards
-from ..boards import BUILT, EMULATED, SILICON
+from ..boards import EMULATED, NOWHERE, SILICON
 from ..ui import Ui
 
 EPILOG = f"""\
 PROOF says where the image was seen to work: on a chip ({SILICON}), in QEMU on that chip's memory
-map ({EMULATED}), nowhere ({BUILT}). FLASH names the ways that `ethosu flash` knows, the usual one
+map ({EMULATED}), nowhere ({NOWHERE}). FLASH names the ways that `ethosu flash` knows, the usual one
 first. What there is not on a board is listed below the table.
 """
 

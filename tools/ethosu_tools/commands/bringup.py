@@ -69,6 +69,10 @@ def render(data: dict[str, Any]) -> str:
         lines.append(f"{check['name']:<12}{check['state']:<8}{check['found']}")
         if "meaning" in check:
             lines += textwrap.wrap(
-                check["meaning"], _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT
+                check["meaning"],
+                _WIDTH,
+                initial_indent=_INDENT,
+                subsequent_indent=_INDENT,
+                break_on_hyphens=False,
             )
     return "\n".join(lines)

@@ -6,10 +6,11 @@ import math
 import os
 import shlex
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .. import boards, convert, models, selftest, tflite, vela, vela_defects, verdict
+from .. import boards, convert, fit, models, selftest, tflite, vela, vela_defects, verdict
 from ..boards import BoardFacts
 from ..errors import BoardError, InputError, SetupError, UsageError
 from ..estimate import latency, systems, text
@@ -17,6 +18,7 @@ from ..executorch import export
 from ..files import read_whole, write_whole
 from ..plan.fold import fold_quantization
 from ..tflite import model_metadata
+from ..tflite.metadata import get, put
 from ..ui import Ui
 from .inspect import render as render_description
 from .plan import render_sizes
@@ -24,11 +26,14 @@ from .plan import render_sizes
 DEFAULT_NPU = "ethos-u55-128"
 EPILOG = f"""\
 With --board all is the board's: its NPU, and clocks and memories in boards/BOARD/vela.ini, which
-says what was read where and what is a guess.
+says what was read where and what is a guess. A model that the board can't hold, because its arena
+is larger than the heap or its file larger than /rom, is refused. The file notes the board: other
+commands start from it.
 
 Without --board, --system-config and --memory-mode an Ethos-U55 is assumed to be in a system like
 Corstone-300: weights stay in the slow memory (flash, DDR), tensors are in SRAM (Shared_Sram); for
-U65 and U85 it is Dedicated_Sram. Vela's memory modes are:
+U65 and U85 it is Dedicated_Sram. The latency is then that of the default board (ETHOSU_BOARD, else
+{boards.DEFAULT}). Vela's memory modes are:
 
 {"".join(f"    {name:<22}{what}{chr(10)}" for name, what in vela.MEMORY_MODES.items())}
 When operators stay on the CPU, their memory is planned as `ethosu plan` does. More options for Vela
@@ -37,19 +42,21 @@ follow --vela:
     ethosu compile model.tflite --npu ethos-u55-128 --vela='--optimise Size'
 
 A Keras model (.keras, .h5), a SavedModel or an ONNX file is converted and quantised first, with the
-samples of --calibrate, by TensorFlow or onnx2tf (the extra `convert`), here or for the Python that
---python names.
+samples of --calibrate, by TensorFlow or onnx2tf. `ethosu setup convert` installs them once, or
+--python names a Python that has them. The quantised model is kept as NAME_int8.tflite next to the
+compiled one: --reference of other commands, `ethosu report` and `ethosu compare` take it. Loops of
+LSTM and GRU layers of a Keras model are unrolled.
 
     ethosu compile kws.keras --calibrate samples.npz --npu ethos-u55-128
 
-A PyTorch model is quantised and exported by ExecuTorch, if that is installed (the extra
-`executorch`), here or for the Python that --python names; it becomes NAME.pte. MODEL is what
+A PyTorch model is quantised and exported by ExecuTorch, and becomes NAME.pte. `ethosu setup
+executorch` installs ExecuTorch once, or --python names a Python that has it. MODEL is what
 torch.export.save() wrote (.pt2), or a Python file (.py), which is run. That defines `model` and
 `inputs`, a tuple of example tensors. It may define `calibration`, a list of such tuples (default:
 the example alone), and `constants`, a dict of values that Model.constants gives, such as labels.
 Images are exported channels last, and inputs and outputs are int8, unless options say otherwise.
 
-    ethosu compile kws.py --npu ethos-u55-128 --python ~/torch/bin/python
+    ethosu compile kws.py --npu ethos-u55-128
 """
 
 
@@ -60,7 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
         type=Path,
-        help="the .tflite file, int8 or int16 quantised; or a PyTorch model, .pt2 or .py",
+        help="a .tflite file, int8 or int16 quantised; with --calibrate a Keras model (.keras, "
+        ".h5), the folder of a SavedModel or an .onnx file; or a PyTorch model (.pt2, .py)",
     )
     parser.add_argument(
         "--board",
@@ -98,7 +106,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--quantized-io",
         action="store_true",
         help="leave out QUANTIZE of float inputs and DEQUANTIZE into outputs: the compiled model "
-        "has quantised inputs and outputs, and predict() converts real numbers",
+        "has quantised inputs and outputs, and predict() converts real numbers. Not the default: a "
+        "program that gives the model raw floats would have to change",
     )
     parser.add_argument(
         "--cmsis-nn",
@@ -129,7 +138,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="write the model even if it can't run here: for another runtime",
+        help="write the model even if it can't run here, or on the board: for another runtime",
     )
     other = parser.add_argument_group("models of other formats")
     other.add_argument(
@@ -179,10 +188,26 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         return _compile(args, ui, args.model)
     if args.calibrate:
         ui.note(f"{kind.by} converts {args.model}; this takes some ten seconds")
+    kept = _output(args).with_name(f"{args.model.stem}_int8.tflite")
+    _check_options(args, kept)
+    if kept.exists() and not _is_ours(kept):
+        raise UsageError(
+            f"the quantised model would overwrite {kept}; move that, or choose another -o"
+        )
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        made = Path(work) / f"{args.model.stem}.tflite"
+        made = Path(work) / "model.tflite"
         convert.convert(args.model, kind, args.calibrate, made, args.python)
-        return _compile(args, ui, made)
+        write_whole(kept, put(made.read_bytes(), {models.SOURCE: args.model.name.encode()}))
+    return _compile(args, ui, kept) | {"quantised": str(kept)}
+
+
+def _is_ours(kept: Path) -> bool:
+    """Is it a quantised model that this command kept, and so may replace?"""
+    try:
+        with tflite.reading(kept):
+            return get(read_whole(kept), models.SOURCE) is not None
+    except InputError:
+        return False
 
 
 def _check_format(args: argparse.Namespace) -> None:
@@ -196,15 +221,21 @@ def _check_format(args: argparse.Namespace) -> None:
         )
 
 
-def _compile(args: argparse.Namespace, ui: Ui, model: Path) -> dict[str, Any]:
-    """Compile a `.tflite`."""
+def _check_options(args: argparse.Namespace, model: Path) -> tuple[BoardFacts | None, str]:
+    """The board and the NPU that options name; `model` is the `.tflite` to compile."""
     if args.selftest and args.quantized_io:
         raise UsageError("a self-test compares outputs as MODEL has them: not with --quantized-io")
     board = boards.load(args.board) if args.board else None
-    npu = _npu(args.npu, board)
-    output = args.output or Path(f"{args.model.stem}_vela.tflite")
-    if os.path.realpath(output) == os.path.realpath(args.model):
-        raise UsageError(f"the compiled model would overwrite {args.model}; choose another -o")
+    if os.path.realpath(_output(args)) in map(os.path.realpath, (args.model, model)):
+        raise UsageError(f"the compiled model would overwrite {model}; choose another -o")
+    return board, _npu(args.npu, board)
+
+
+def _compile(args: argparse.Namespace, ui: Ui, model: Path) -> dict[str, Any]:
+    """Compile a `.tflite`."""
+    board, npu = _check_options(args, model)
+    output = _output(args)
+    told = _told(args, model)
     proof = b""
     if args.selftest:  # first: a model that the reference kernels refuse leaves no output
         ui.note("running the reference kernels for the self-test")
@@ -227,37 +258,79 @@ def _compile(args: argparse.Namespace, ui: Ui, model: Path) -> dict[str, Any]:
             debug=args.debug_table,
             report=args.report,
         )
-        data |= {"model": str(output), "warnings": vela_defects.warnings(source, made)}
+        data["model"] = str(output)
+        data["warnings"] += vela_defects.warnings(source, made)
         ui.note("loading it as a board does")
         data |= _prepare(args, model, made)
+        if folded:
+            data["folded"] = folded
+        own_system = bool(args.system_config or args.memory_mode)
+        _add_latency(data, made, board, npu, own_system=own_system)
+        if args.selftest:
+            data["selftest_bytes"] = selftest.store(proof, made)
+        _add_metadata(told, model, made)
+        if board:
+            noted = {models.BOARD: board.name.encode()}
+            write_whole(made, put(made.read_bytes(), noted))
+        data = _check_fit(args, board, made, model) | data
         write_whole(output, made.read_bytes())
-    if folded:
-        data["folded"] = folded
-    _add_latency(data, output, board, npu, own_system=bool(args.system_config or args.memory_mode))
-    if args.selftest:
-        data["selftest_bytes"] = selftest.store(proof, output)
-    _add_metadata(args, model, output)
     return data | {"bytes": output.stat().st_size}
 
 
-def _prepare(args: argparse.Namespace, model: Path, made: Path) -> dict[str, Any]:
-    """Plan the memory of CPU operators; refuse what the runtime would, unless that is --force."""
+def _check_fit(
+    args: argparse.Namespace, board: BoardFacts | None, made: Path, source: Path | None = None
+) -> dict[str, Any]:
+    """Compare what the model needs with what the board has; refuse it, unless that is --force."""
+    room = fit.room_of(board) if board else None
+    if room is None or args.cmsis_nn:  # another library than ours would load it
+        return {}
+    return _tried(args, lambda: _fit(args, room, made, source))
+
+
+def _fit(
+    args: argparse.Namespace, room: fit.Room, made: Path, source: Path | None
+) -> dict[str, Any]:
     try:
-        planned = verdict.prepare(model, made, cmsis_nn=args.cmsis_nn)
+        found = fit.check(fit.need_of(made), room)
+    except InputError as error:  # the user knows the model by its own name
+        raise InputError(str(error).replace(str(made), str(args.model))) from error
+    if not args.force:
+        fit.refuse(found, str(args.model), "--force writes it anyway", source)
+    return {"fit": found.as_dict()}
+
+
+def _tried(args: argparse.Namespace, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What the runtime says of a model; its refusal ends the command, unless that is --force."""
+    try:
+        return work()
     except InputError as error:
         if not args.force:
             raise
         return {"refused": str(error)}
     except SetupError as error:
         return {"unchecked": str(error)}
-    return {"plan": planned} if planned else {}
 
 
-def _add_metadata(args: argparse.Namespace, model: Path, output: Path) -> None:
-    """Store TFLite metadata: what the options say, else what the source said before Vela."""
-    compiled = output.read_bytes()
+def _output(args: argparse.Namespace) -> Path:
+    return args.output or Path(f"{args.model.stem}_vela.tflite")
+
+
+def _prepare(args: argparse.Namespace, model: Path, made: Path) -> dict[str, Any]:
+    """Plan the memory of CPU operators; refuse what the runtime would, unless that is --force."""
+
+    def work() -> dict[str, Any]:
+        planned = verdict.prepare(model, made, cmsis_nn=args.cmsis_nn)
+        return {"plan": planned} if planned else {}
+
+    return _tried(args, work)
+
+
+def _told(args: argparse.Namespace, model: Path) -> model_metadata.Told | None:
+    """What the options say of the model; None: nothing, and what its file says can be copied."""
     if not args.labels and not args.normalise:
-        return write_whole(output, model_metadata.copy(tflite.read(model), compiled))
+        with tflite.reading(model):
+            model_metadata.check(tflite.read(model))
+        return None
     labels: list[str] = []
     if args.labels:
         try:
@@ -266,8 +339,14 @@ def _add_metadata(args: argparse.Namespace, model: Path, output: Path) -> None:
             raise InputError(f"{args.labels} is no UTF-8 text: {error}") from None
         if not labels or not all(labels):
             raise InputError(f"{args.labels} has an empty line, or none: a label in each expected")
-    mean, std = args.normalise or ((), ())
-    told = model_metadata.Told(labels, mean, std)
+    return model_metadata.Told(labels, *(args.normalise or ((), ())))
+
+
+def _add_metadata(told: model_metadata.Told | None, model: Path, output: Path) -> None:
+    """Store TFLite metadata: what the options say, else what the source said before Vela."""
+    compiled = output.read_bytes()
+    if told is None:
+        return write_whole(output, model_metadata.copy(tflite.read(model), compiled))
     found = tflite.describe(output)
     data = model_metadata.write(compiled, told, len(found.inputs), len(found.outputs))
     return write_whole(output, data)
@@ -283,7 +362,8 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     npu = _npu(args.npu, board)
     facts = board.vela if board else None
     output = args.output or Path(f"{args.model.stem}.pte")
-    own = () if args.config == vela.CONFIG_FILE else (f"--config={args.config}",)
+    # Absolute, because the exporter runs in the model's folder.
+    own = () if args.config == vela.CONFIG_FILE else (f"--config={Path(args.config).absolute()}",)
     options = export.Options(
         npu,
         channels_last=args.channels_last,
@@ -298,6 +378,7 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         made = Path(work) / "model.pte"
         report = export.export(args.model, made, options, args.python)
         description = models.describe(made)
+        found = _check_fit(args, board, made)
         write_whole(output, made.read_bytes())
         if args.report:
             write_whole(args.report, report.encode())
@@ -306,25 +387,32 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "bytes": output.stat().st_size,
         "report": args.report and str(args.report),
         **description.as_dict(),
+        **found,
     }
 
 
 def _add_latency(
     data: dict[str, Any], output: Path, board: BoardFacts | None, npu: str, *, own_system: bool
 ) -> None:
-    """Estimate the latency on the board, and store it; without one, in Vela's example system."""
+    """Estimate the latency on the board, and store it; without one, on the default board."""
     if own_system or (board and not board.estimate):
         data["latency_error"] = "ask `ethosu estimate` with your file for Vela"
         return
     try:
-        system = systems.find(board.name, npu) if board else systems.example(npu)
+        system = systems.find(board.name if board else _default_board(npu), npu)
         found = latency.estimate(output, system)
     except (BoardError, InputError, SetupError) as error:  # the model is good without it
-        data["latency_error"] = str(error)
+        data["latency_error"] = str(error).replace(str(output), data["model"])
         return
     data["latency"] = {key: value for key, value in found.as_dict().items() if key != "layers"}
     if board:
         latency.store(found, output)
+
+
+def _default_board(npu: str) -> str:
+    """The board that other commands take, if it can have this NPU; else the one with any."""
+    chosen = boards.chosen()
+    return chosen.name if npu in vela.npus_of(chosen) else boards.DEFAULT
 
 
 def _npu(asked: str | None, board: BoardFacts | None) -> str:
@@ -361,18 +449,30 @@ def _latency(data: dict[str, Any]) -> list[str]:
     return [f"{key:<10} {line}" for key, line in text.summary(data["latency"])]
 
 
+def _float_ends(data: dict[str, Any]) -> list[str]:
+    """What to do where the CPU quantises inputs, or dequantises outputs, in each inference."""
+    steps = [name for name in ("QUANTIZE", "DEQUANTIZE") if name in data["cpu_operators"]]
+    floats = [each for each in (*data["inputs"], *data["outputs"]) if each["dtype"] == "float32"]
+    if not steps or not floats:
+        return []
+    return [f"float      the CPU runs {' and '.join(steps)}; --quantized-io leaves these steps out"]
+
+
 def render(data: dict[str, Any]) -> str:
     """Say what came out."""
-    report = [f"report     {data['report']}"] if data["report"] else []
-    if "estimate" not in data:
-        return "\n".join([render_description(data), *report])
+    report = [f"fits       {fit.describe(data['fit'])}"] if "fit" in data else []
+    report += [f"report     {data['report']}"] if data["report"] else []
     sizes = [f"plan       {render_sizes(data['plan'])}"] if "plan" in data else []
     sizes += [f"{key:<10} {data[key]}" for key in ("refused", "unchecked") if key in data]
+    if "estimate" not in data:
+        return "\n".join([render_description(data), *sizes, *report])
     return "\n".join(
         [
             render_description(data),
             *sizes,
+            *([f"quantised  {data['quantised']}"] if "quantised" in data else []),
             *([f"folded     {', '.join(data['folded'])}"] if "folded" in data else []),
+            *_float_ends(data),
             *_latency(data),
             *report,
             *(f"warning    {each}" for each in data["warnings"]),

@@ -3,27 +3,33 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import executorch, models, romfs
+from .. import executorch, fit, models, romfs, verification
+from ..board import Board
 from ..deploy import deploy
-from ..errors import UsageError
+from ..errors import InputError, SetupError, UsageError
 from ..files import write_whole
+from ..fit import Need
 from ..strip import strip_checked
 from ..ui import Ui
 
 EPILOG = """\
-On the board the files appear under /rom, with those that are there already; --replace leaves those
-out. A deploy that is cut off leaves the old files or the new ones; where the board cannot do that,
-the command says so and wants --force. Each file's data is aligned to 16 bytes, so that the NPU
-reads a model's weights where they lie.
+On the board the files appear under /rom, with those that are there already; --replace removes
+those. A deploy that is cut off leaves the old files or the new ones; where the board has no room
+for both, the command says so and wants --force. Each file's data is aligned to 16 bytes, so that
+the NPU reads a model's weights where they lie.
 
-Of ExecuTorch programs the data file NAME.ptd goes with NAME.pte. One that the firmware cannot run
-(an operator that it lacks, data that no file has) is refused before anything is sent.
+A model that the board can't run is refused before anything is sent, with exit code 3: one that was
+never compiled, or for another NPU, or whose arena is larger than the board's heap; of ExecuTorch
+programs one with an operator that the firmware lacks, or with data that no file has. --force sends
+it. The data file NAME.ptd goes with NAME.pte.
 
     ethosu deploy kws.pte --on /dev/ttyACM0 --strip
 """
+_FORCE = "--force deploys it anyway"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,9 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="deploy even if what cuts it off would leave the board without files, and programs "
-        "that the firmware cannot run",
+        help="deploy even if what cuts it off would leave the board without files, and models that "
+        "the board can't run",
     )
+    verification.add_option(parser)
     parser.add_argument(
         "--strip", action="store_true", help="leave out of programs what `ethosu strip` does"
     )
@@ -53,15 +60,28 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Build the image, keep it, send it."""
     if args.on is None and args.output is None:
         raise UsageError("deploy needs a board (--on PORT), a file for the image (-o), or both")
-    tree = _read(args.files)
-    warnings = [*_check_programs(tree, args.strip, force=args.force)]
+    files, warnings = dict(romfs.files(_read(args.files))), list[str]()
+    if args.strip:  # first: what is sent has to fit
+        files = {name: _strip(files, name, warnings) for name in files}
+    needs = _check_models(files, warnings, force=args.force)
+    tree = romfs.tree_of(files)
     image = romfs.build(tree)
     if args.output:
         write_whole(args.output, image)
     found = None
     if args.on:
+
+        def check(board: Board) -> None:
+            warnings.extend(_check_board(board, needs, force=args.force))
+
         with ui.progress(f"sending to {args.on}") as progress:
-            found = deploy(args.on, tree, replace=args.replace, force=args.force, progress=progress)
+            found = deploy(
+                *(args.on, tree),
+                replace=args.replace,
+                force=args.force,
+                check=check,
+                progress=progress,
+            )
     return {
         "files": sorted(tree),
         "bytes": found.size if found else len(image),
@@ -73,7 +93,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     }
 
 
-def _read(paths: Sequence[Path]) -> dict[str, Any]:
+def _read(paths: Sequence[Path]) -> romfs.Tree:
     """All files by name; a program's data file goes with it."""
     tree: dict[str, Any] = {}
     companions = [path.with_suffix(".ptd") for path in paths if path.suffix in (".pte", ".bpte")]
@@ -85,23 +105,62 @@ def _read(paths: Sequence[Path]) -> dict[str, Any]:
     return tree
 
 
-def _check_programs(tree: dict[str, Any], strip: bool, *, force: bool) -> Iterator[str]:
-    """Refuse programs that the firmware cannot run; yield what makes them slow."""
-    for name, data in tree.items():
-        if not isinstance(data, bytes) or not models.is_program(data):
+def _check_models(files: dict[str, bytes], warnings: list[str], *, force: bool) -> dict[str, Need]:
+    """Refuse models that no board can run; return what the others need, and add warnings."""
+    needs = {}
+    for name, data in files.items():
+        if not models.is_model(data):
             continue
-        named = tree.get(str(Path(name).with_suffix(".ptd")))
-        description = models.describe(data, named=named)
-        assert isinstance(description, executorch.Description)
-        wrong = [f"operator {each} is not in the firmware" for each in description.missing]
-        wrong += [f"data {each} is in no .ptd of its name" for each in description.external]
+        named, wrong = _data_file(files, name), []
+        try:
+            description = models.describe_compiled(data, named=named)
+            if isinstance(description, executorch.Description):
+                missing = (
+                    f"operator {each} is not in the firmware" for each in description.missing
+                )
+                absent = (f"data {each} is in no .ptd of its name" for each in description.external)
+                wrong = [*missing, *absent]
+                warnings += [f"{name}: {each}" for each in description.notes]
+            if not wrong:
+                needs[name] = fit.need_of(data, named)
+        except InputError as error:
+            wrong = [str(error).removeprefix("the model: ")]
+        except SetupError as error:
+            warnings.append(f"{name} was not checked: {error}")
         if wrong and not force:
-            raise UsageError(
-                f"{name} would not load: {'; '.join(wrong)}. --force deploys it nonetheless"
-            )
-        yield from (f"{name}: {each}" for each in (*wrong, *description.notes))
-        if strip:
-            tree[name] = strip_checked(data, named)
+            raise InputError(f"{name} would not load: {'; '.join(wrong)}. {_FORCE}")
+        warnings += [f"{name}: {each}" for each in wrong]
+    return needs
+
+
+def _check_board(board: Board, needs: dict[str, Need], *, force: bool) -> Iterator[str]:
+    """Refuse models that this board can't run; with `force` yield why it can't.
+
+    Whether the files fit /rom is not asked here: deploy() checks them all together.
+    """
+    room = fit.ask(board) if needs else None
+    if needs and room is None:
+        yield "the firmware has no module ethosu: not checked whether it can run the models"
+    for name, need in needs.items():
+        found = fit.check(need, replace(room, rom=None)) if room else None
+        if found and not force:
+            fit.refuse(found, name, _FORCE)
+        yield from (f"{name}: {each}" for each in (found.short if found else ()))
+
+
+def _data_file(files: dict[str, bytes], name: str) -> bytes | None:
+    """What a program's data file has, if there is one of its name."""
+    return files.get(str(Path(name).with_suffix(".ptd")))
+
+
+def _strip(files: dict[str, bytes], name: str, warnings: list[str]) -> bytes:
+    """The content of a file; of a program that loads without what no board needs."""
+    data = files[name]
+    try:
+        return strip_checked(data, _data_file(files, name)) if models.is_program(data) else data
+    except InputError as error:  # whether it is sent all the same is decided with the other models
+        warnings.append(f"{name} was not stripped: {error}")
+        return data
 
 
 def render(data: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from .. import accel, boards, paths, qemu, sim
+from .. import accel, boards, other_python, paths, qemu, sim
 from ..board import Board
 from ..errors import SetupError, ToolError
 from ..ui import Ui
@@ -108,8 +108,13 @@ def _package(name: str, extra: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        asked = f"'ethosu-tools[{extra}]'" if extra else name
-        raise SetupError(f"not installed: pip install {asked}") from None
+        made = other_python.environment(extra) if extra in other_python.KITS else None
+        if made:
+            return made
+        command = f"pip install {name}" if not extra else other_python.install(extra)
+        if extra in other_python.KITS:
+            command = f"ethosu setup {extra}"
+        raise SetupError(f"not installed: {command}") from None
 
 
 def _program(name: str, package: str) -> str:

@@ -8,11 +8,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from .. import boards, models, vela
+from .. import boards, fit, models, vela, verification
 from ..errors import InputError, UsageError
 from ..estimate import cpu, latency, roofline, systems, text
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
+from ..report import layers
 from ..ui import Ui
 
 EPILOG = """\
@@ -33,8 +34,9 @@ and says their time at one a cycle, and the least, at two a cycle. Slow memory a
 """
 # A change that gains less is not worth a hint.
 WORTH = 0.95
-_HEAD = ("#", "operation", "OFM", "cycles", "bound", "MACs", "bytes")
-_ALL_HEAD = ("system", "NPU", "MHz", "weights", "ms", "interval", "frames/s", "bound")
+_HEAD = ("layer", "cycles", "share", "bound", "MACs", "bytes")
+_ALL_HEAD = ("system", "NPU", "MHz", "weights", "ms", "interval", "frames/s", "bound", "fits")
+_LONGEST = 60  # of a layer's name in the table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,9 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="a .tflite file, or what `ethosu compile` made; several only with --all",
     )
-    parser.add_argument(
-        "--board", metavar="BOARD", help=f"board or chip: {', '.join(systems.names())}"
-    )
+    parser.add_argument("--board", metavar="BOARD", help=systems.board_help())
     vela.add_npu_option(parser, "another NPU than the board's first", default=None)
     parser.add_argument("--weights", metavar="MEMORY", help="memory that holds the weights")
     parser.add_argument("--all", action="store_true", help="compare all boards and all NPUs")
@@ -64,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="count the instructions of driver, runtime and CPU operators on an emulated board",
     )
+    verification.add_option(parser)
     parser.add_argument("--picture", type=Path, metavar="SVG", help="save a roofline there")
 
 
@@ -78,7 +79,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if len(args.models) > 1:
         raise UsageError("several models only with --all")
     (model,) = args.models
-    system = _system(args)
+    system = _system(args, model)
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         compiled = compile_for(model, system, Path(work))
         try:
@@ -86,7 +87,16 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         except InputError as error:  # the user knows the model by its own name
             raise InputError(str(error).replace(str(compiled), str(model))) from error
         faster = hints(model, compiled, found, Path(work))
-        data = {"model": str(model), **found.as_dict(), "hints": faster}
+        rows = layers.collect(compiled, found)
+        peak = layers.peak(system.npu)
+        data = {
+            "model": str(model),
+            **found.as_dict(),
+            "operators": [row.as_dict(found.cycles, peak) for row in rows],
+            "hints": faster,
+        }
+        if fits := fit.on_board(fit.need_of(compiled), system.name):
+            data["fit"] = fits.as_dict()
         if args.cpu:
             ui.note("counting instructions on an emulated board")
             count = cpu.instructions(compiled)
@@ -116,7 +126,7 @@ def hints(model: Path, compiled: Path, found: Estimate, folder: Path) -> list[st
     """Other memories for the weights, and the largest NPU of the family, if they take less time."""
     system = found.system
     others = [
-        (f"with the weights in {place}", compiled, system.with_weights(place))
+        (_with_weights(place, system), compiled, system.with_weights(place))
         for place in system.places
         if place != system.weights.name
     ]
@@ -124,7 +134,9 @@ def hints(model: Path, compiled: Path, found: Estimate, folder: Path) -> list[st
     largest = [npu for npu in vela.NPUS if npu.startswith(family)][-1]
     if largest != system.npu and compiled != model:
         other = system.with_npu(largest)
-        others.append((f"with an {largest}", compile_for(model, other, folder), other))
+        having = [board.name for board in boards.every() if largest in board.npus]
+        change = f"with an {largest}" + (f" ({', '.join(having)})" if having else "")
+        others.append((change, compile_for(model, other, folder), other))
     lines = []
     for change, path, other in others:
         gain = latency.estimate(path, other)
@@ -133,19 +145,31 @@ def hints(model: Path, compiled: Path, found: Estimate, folder: Path) -> list[st
     return lines
 
 
-def _system(args: argparse.Namespace) -> System:
+def _with_weights(place: str, system: System) -> str:
+    """Other memory for the weights, and how a program gets them there."""
+    how = f"--weights {place}"
+    if place == system.tensors.name:  # the heap's
+        how += "; on the board: ethosu.Model(open('/rom/NAME', 'rb').read())"
+    return f"with the weights in {place} ({how})"
+
+
+def _system(args: argparse.Namespace, model: Path) -> System:
     if args.config:
         if not (args.npu and args.system_config) or args.board or args.weights:
             raise UsageError("--config needs --npu and --system-config, and no --board")
         return systems.custom(args.npu, args.config, args.system_config, args.memory_mode)
     if args.system_config:
         raise UsageError("--system-config is a section of the file that --config names")
-    return systems.find(args.board or boards.chosen().name, args.npu, args.weights)
+    return systems.chosen(model, args.board, args.npu, args.weights)
 
 
 def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
     """A row for each model on each board, chip and placement, and in an example for each NPU."""
+    needs: dict[Path, fit.Need] = {}
     wanted = [each for each in systems.every() if args.npu in (None, each.npu)]
+    own = {
+        model: models.describe(model, named=models.find_data(model)).npu for model in args.models
+    }
     jobs = [(model, system) for model in args.models for system in wanted]
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("estimating") as update:
         for done, (model, system) in enumerate(jobs):
@@ -157,38 +181,44 @@ def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
                 "clock_mhz": system.clock_hz / 1e6,
                 "weights": system.weights.name,
             }
+            if own[model] not in (None, system.npu):
+                yield row | {"error": f"{model} is compiled for {own[model]}: no row for others"}
+                continue
             try:
-                found = latency.estimate(compile_for(model, system, Path(work)), system)
-            except InputError as error:  # compiled for another NPU, or too large for this one
+                compiled = compile_for(model, system, Path(work))
+                found = latency.estimate(compiled, system)
+                needs[compiled] = needs.get(compiled) or fit.need_of(compiled)
+            except InputError as error:  # such as too large for this system
                 yield row | {"error": str(error)}
                 continue
             row |= found.as_dict()
             del row["layers"]
-            yield row
+            fits = fit.on_board(needs[compiled], system.name)
+            yield row | {"fit": fits.as_dict() if fits else None}
 
 
 def render(data: dict[str, Any]) -> str:
     """The figure first, then what it is made of."""
     if "all" in data:
         one = len(data["models"]) == 1
-        rows = [_row(row) for row in data["all"]]
+        rows = [_row(row) for row in data["all"] if "error" not in row]
         table = text.table(_ALL_HEAD, rows, "ms") if one else _pivot(data["models"], data["all"])
-        return "\n".join([table, "", *text.LEGEND])
+        errors = dict.fromkeys(row["error"] for row in data["all"] if "error" in row)
+        return "\n".join([table, "", *(errors if one else []), *text.LEGEND])
     rows = [
         (
-            str(index),
-            layer["name"],
-            layer["ofm"],
-            f"{layer['cycles']:,}",
+            layer["name"][:_LONGEST],
+            "on the CPU" if layer["cycles"] is None else f"{layer['cycles']:,}",
+            "" if layer["share"] is None else f"{layer['share']:.1%}",
             layer["bound"],
             f"{layer['macs']:,}",
-            f"{layer['bytes']:,}",
+            f"{sum(layer['read'].values()) + sum(layer['written'].values()):,}",
         )
-        for index, layer in enumerate(data["layers"])
+        for layer in data["operators"]
     ]
     return "\n".join(
         [
-            text.table(_HEAD, rows, "cycles", "MACs", "bytes"),
+            text.table(_HEAD, rows, "cycles", "share", "MACs", "bytes"),
             "",
             *(f"{key:<10} {line}" for key, line in text.summary(data)),
         ]
@@ -196,8 +226,6 @@ def render(data: dict[str, Any]) -> str:
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
-    if "error" in row:
-        return (row["system"], row["npu"], "", "", "-", row["error"], "", "")
     outside = row["high_ms"] is None and row["basis"] != latency.UNCHECKED
     bound = next(iter(row["bounds"].items()), ("", 0.0))
     return (
@@ -209,6 +237,7 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
         text.interval(row),
         text.frames(row).removesuffix(" frames/s").replace("at most ", "<= "),
         f"{bound[0]} {bound[1]:.0%}",
+        "" if row["fit"] is None else "no" if row["fit"]["short"] else "yes",
     )
 
 
@@ -221,5 +250,5 @@ def _pivot(models: list[str], rows: list[dict[str, Any]]) -> str:
         lines.setdefault(key, {})[row["model"]] = cell.replace(" ms", "")
     head = ("system", "NPU", "MHz", "weights", *(Path(model).stem for model in models))
     return text.table(
-        head, [(*key, *(cells[each] for each in models)) for key, cells in lines.items()]
+        head, [(*key, *(cells.get(each, "-") for each in models)) for key, cells in lines.items()]
     )

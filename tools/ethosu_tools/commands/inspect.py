@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .. import debug_table, models
+from .. import debug_table, models, tflite
 from ..errors import InputError, SetupError
 from ..sim import Simulation
 from ..tflite.metadata import get
@@ -42,14 +42,16 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     data = models.read(args.model)
     named = models.find_data(args.model, args.data)
     description = models.describe(args.model, named=named)
+    program = models.is_program(data)
     with models.reading(args.model):
-        table = None if models.is_program(data) else get(data, debug_table.NAME)
+        table = None if program else get(data, debug_table.NAME)
         operators = [] if table is None else debug_table.parse(table)
     return {
         "model": str(args.model),
         "bytes": len(data),
         **description.as_dict(),
-        **(load_program(args.model, named) if models.is_program(data) else {}),
+        "vela": None if program else tflite.vela_version(args.model),
+        **(load_program(args.model, named) if program else {}),
         "debug_table": [asdict(entry) for entry in operators],
     }
 
@@ -72,6 +74,7 @@ def render(data: dict[str, Any]) -> str:
     lines = [
         f"model      {data['model']}, {data['bytes']:,} bytes",
         f"npu        {data['npu'] or _no_npu(data)}",
+        *([f"vela       {data['vela']}"] if data.get("vela") else []),
     ]
     for operator in data["npu_operators"]:
         fast = operator["fast_scratch_bytes"]
@@ -136,7 +139,6 @@ def _render_program(data: dict[str, Any]) -> list[str]:
 
 def render_tensor(tensor: dict[str, Any]) -> str:
     """One tensor in a line."""
-    return (
-        f"{tensor['dtype']} {list(tensor['shape'])} scale {tensor['scale']:.6g} "
-        f"zero point {tensor['zero_point']}  {tensor['name']}"
-    )
+    scale = f"scale {tensor['scale']:.6g} zero point {tensor['zero_point']}  "
+    kind = f"{tensor['dtype']} {list(tensor['shape'])} "
+    return f"{kind}{scale if tensor['scale'] else ' '}{tensor['name']}"

@@ -5,10 +5,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .. import executorch, models, plan
+import numpy as np
+
+from .. import arrays, executorch, models, plan, verification
 from ..errors import UsageError
 from ..plan import picture
+from ..report import memory
 from ..sim import Simulation
+from ..trace import Operation
 from ..ui import Ui
 from .inspect import add_data_option
 
@@ -19,8 +23,9 @@ the NPU addresses stay where Vela put them. The plan becomes metadata of the fil
 (OfflineMemoryAllocation and ethosu_plan); everything else in the file stays as it is, so other
 runtimes can still read it.
 
-An ExecuTorch program has a plan already, its exporter's. Then nothing is written: the command says
-what the arena consists of, and which ends of delegates lie in the NPU's memory without a copy.
+An ExecuTorch program has a plan already, its exporter's. Then no model is written: the command says
+what the arena consists of, what the operations of the NPU write into its scratch over time, and how
+many inputs and outputs of delegates are used in place, without a copy.
 
     ethosu plan model_vela.tflite                       look at it
     ethosu plan model_vela.tflite --picture arena.svg
@@ -28,7 +33,7 @@ what the arena consists of, and which ends of delegates lie in the NPU's memory 
     ethosu plan model_vela.tflite -o planned.tflite     write it; the same name is allowed
     ethosu plan --overlap model_vela.tflite             the CPU works while the NPU runs
     ethosu plan --cmsis-nn model_vela.tflite            for a firmware with CMSIS-NN
-    ethosu plan model.pte
+    ethosu plan model.pte --picture scratch.svg
 """
 
 
@@ -40,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "models", nargs="+", type=Path, metavar="MODEL", help="a .tflite file, or a .pte"
     )
     add_data_option(parser)
+    verification.add_option(parser)
     parser.add_argument("-o", "--output", type=Path, help="planned model (default: write none)")
     parser.add_argument(
         "--overlap",
@@ -81,16 +87,21 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 def _plan_programs(args: argparse.Namespace) -> dict[str, Any]:
     """What a program's plan gives: read from the file, and from the runtime that loads it."""
-    if args.output or args.picture or args.overlap or args.cmsis_nn:
+    if args.output or args.overlap or args.cmsis_nn:
         raise UsageError("an ExecuTorch program is planned by its exporter: no option changes that")
+    if args.picture:
+        picture.check_name(args.picture)
     rows = []
     for model in args.models:
         named = models.find_data(model, args.data)
         description = models.describe(model, named=named)
         if not isinstance(description, executorch.Description):
             raise UsageError(f"{model} is no ExecuTorch program: plan it by itself")
+        operations: list[Operation] = []
         with Simulation(model, data=named) as simulation:
             info = simulation.info()
+            simulation.observe(operations.append)
+            simulation.step(arrays.random_inputs(simulation.inputs, np.random.default_rng(0)))
         copies = info["cpu_steps"] - sum(description.cpu_operators.values())
         rows.append(
             {
@@ -102,20 +113,27 @@ def _plan_programs(args: argparse.Namespace) -> dict[str, Any]:
                 "state": description.state_bytes,
                 "delegate_ends": description.delegate_ends,
                 "copies": max(copies, 0),
+                "npu": memory.scratch(model, operations, info["scratch_size"]),
             }
         )
+    if args.picture:
+        picture.save(rows[0]["npu"], args.picture)
+        rows[0]["picture"] = str(args.picture)
     return {"programs": rows}
 
 
 def _render_program(row: dict[str, Any]) -> str:
+    drawn = [picture.draw_text(row["npu"]), ""] if row["npu"]["blocks"] else []
     return "\n".join(
         [
+            *drawn,
             f"model      {row['model']}",
             f"arena      {row['arena']:,} bytes: {row['planned']:,} planned by the exporter, "
             f"{row['scratch']:,} of scratch, {row['fast_scratch']:,} of fast scratch",
             f"state      {row['state']:,} bytes of what is planned are kept from run to run",
             f"in place   of {row['delegate_ends']} inputs and outputs of delegates "
             f"{row['copies']} are copied",
+            *([f"picture    {row['picture']}"] if "picture" in row else []),
         ]
     )
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import boards, coherence, firmware_run, paths, qemu, romfs, vela, virt
+from .. import boards, coherence, firmware_run, openmv, paths, qemu, romfs, vela, virt
 from ..board import Board
 from ..deadline import wait_for_end
-from ..errors import BoardError, InputError, UsageError
+from ..errors import BoardError, BoardTimeoutError, InputError, UsageError
 from ..ui import Ui
 
 EPILOG = """\
@@ -26,6 +26,12 @@ The board stays until Ctrl-C. Meanwhile, in another terminal:
 The console is the board's own UART (--console uart) or a faster one that only the emulator has.
 Files of the directory given as --romfs appear on the board under /rom, and the NPU uses models
 there without a copy. ETHOSU_QEMU names another QEMU than the one on PATH.
+
+OpenMV's scripts for `ml` run with --openmv, which adds its modules csi, image, audio and
+time.clock: frames are the pictures in DIR/frames, sound is DIR/sound.wav. modules/ml/README.md says
+more.
+
+    ethosu qemu --board BOARD --romfs DIR --openmv
 
 Firmware that is not this project's (bare metal, Zephyr, ExecuTorch, another MicroPython) runs here:
 what it prints by its UART or by semihosting is this command's output, and the exit code of
@@ -52,6 +58,7 @@ _OF_BOARD = (
     "npu1",
     "romfs",
     "examples",
+    "openmv",
     "firmware",
     "coherence",
     "until",
@@ -59,6 +66,8 @@ _OF_BOARD = (
     "timeout",
 )
 _OF_FOREIGN = ("until", "argument", "timeout")
+# The report of a fault has so many lines, and QEMU a few more.
+_LOG_LINES = 14
 _OF_VIRT = ("kernel", "initrd", "append", "memory")
 
 
@@ -84,6 +93,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const=True,
         help="it holds the examples and their models for ethos-u55-128: `import image`, say",
+    )
+    parser.add_argument(
+        "--openmv",
+        action="store_const",
+        const=True,
+        help="OpenMV's csi, image, audio and time.clock: frames and sound are files of --romfs; "
+        "the firmware is the one with ulab, if it was built",
     )
     parser.add_argument(
         "--timed",
@@ -137,8 +153,10 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         return _run(args, ui)
     else:
         _refuse(args, ("until", "timeout"), "needs the output here: leave --console out")
-    content = paths.examples() if args.examples else args.romfs
-    image = romfs.load_image(content) if content else None
+    image = _rom(args)
+    firmware = args.firmware
+    if args.openmv and firmware is None:
+        firmware = paths.firmware_with_ulab(boards.chosen(args.board).name)
     # SIGTERM ends it as Ctrl-C does, also where a shell's `&` made SIGINT ignored.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with qemu.Machine(
@@ -146,37 +164,79 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         board=args.board,
         console=args.console or "fast",
         romfs=image,
-        firmware=args.firmware,
+        firmware=firmware,
         npu1=args.npu1,
         coherence=args.coherence,
         timed=args.timed,
         more_options=firmware_run.semihosting(None, args.argument or ()) if foreign else (),
     ) as machine:
-        if not foreign:
-            _look(machine, rom=image is not None)
         data = {
             "port": machine.port,
             "board": machine.board.name,
             "npu": machine.npu,
             "npu1": args.npu1,
             "pid": machine.process.pid,
+            "notes": _notes(args, machine, firmware),
         }
+        fault = None
         try:
-            ui.result(data, render_start(data))
+            fault = None if foreign else _look(machine, rom=image is not None)
+            data |= {"fault": str(fault)} if fault else {}
+            ui.result(data, render_start(data, fault))
             code = wait_for_end(machine.process)
         except KeyboardInterrupt:
+            if fault:
+                raise fault from None
             return {**data, "ended": "stopped"}
         raise BoardError(f"QEMU ended by itself (exit code {code}): {machine.log_tail()}")
 
 
-def _look(machine: qemu.Machine, *, rom: bool) -> None:
-    """Does it answer? And has it the ROM file system that it was given?"""
-    with Board(machine.port) as board:
+def _rom(args: argparse.Namespace) -> bytes | None:
+    """The image of the ROM file system; what is in it has to be whole files to be named."""
+    content = paths.examples() if args.examples else args.romfs
+    if not args.openmv and (content is None or not content.is_dir()):
+        return romfs.load_image(content) if content else None
+    if args.openmv and (content is None or not content.is_dir()):
+        raise UsageError("--openmv needs --romfs DIR, a folder with models and frames/")
+    tree = romfs.read_tree(content)
+    image = romfs.build(openmv.tree_of(tree) if args.openmv else tree)
+    qemu.rom_place(boards.chosen(args.board), image)
+    return image
+
+
+def _notes(args: argparse.Namespace, machine: qemu.Machine, firmware: Path | None) -> list[str]:
+    """What a user would else find out later."""
+    notes = []
+    board = machine.board
+    if machine.romfs != board.romfs:
+        notes.append(
+            f"/rom is in the board's flash chip, which only the emulator reads: on hardware /rom "
+            f"takes {board.romfs.size:,} bytes."
+        )
+    if args.openmv and firmware is None:
+        notes.append(
+            "This firmware has no ulab: scripts that import it fail. Build one that has it: "
+            f"make -C firmware BOARD={board.name} ULAB=yes"
+        )
+    return notes
+
+
+def _look(machine: qemu.Machine, *, rom: bool) -> BoardError | None:
+    """See that it answers, and has the ROM file system that it was given.
+
+    Returns what is wrong with a board that gives no prompt: it stays, for `ethosu bringup`.
+    """
+    try:
+        board = Board(machine.port, process=machine.process)
+    except BoardTimeoutError as error:
+        return BoardError(f"{error}; its log ends: {machine.log_tail(_LOG_LINES)}")
+    with board:
         if rom and not board.ask("import os\n_answer = 'rom' in os.listdir('/')"):
             raise InputError(
                 f"the firmware has no /rom: it does not look for it at {machine.romfs.start:#x}, "
                 f"where {machine.board.name} has it; name the firmware's board by --board"
             )
+    return None
 
 
 def _check_options(args: argparse.Namespace) -> None:
@@ -200,7 +260,9 @@ def _refuse(args: argparse.Namespace, names: Sequence[str], reason: str) -> None
 def _run(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run other firmware to its end; with --json what it prints is in the result."""
     _refuse(
-        args, ("npu1", "romfs", "examples"), "is for this project's firmware, or --console uart"
+        args,
+        ("npu1", "romfs", "examples", "openmv"),
+        "is for this project's firmware, or --console uart",
     )
     npu = args.npu or boards.chosen(args.board).npus[0]
     ended = firmware_run.run(
@@ -242,14 +304,17 @@ def _boot(args: argparse.Namespace) -> dict[str, Any]:
     return {"machine": "virt", "npu": npu, "ended": "off"}
 
 
-def render_start(data: dict[str, Any]) -> str:
-    """Say how to reach the board."""
+def render_start(data: dict[str, Any], fault: BoardError | None = None) -> str:
+    """Say how to reach the board, or why it cannot be used."""
     npus = " and ".join(npu for npu in (data["npu"], data["npu1"]) if npu)
-    return (
-        f"An emulated {data['board']} with {npus} waits at {data['port']}; try:\n"
-        f"    mpremote connect {data['port']} repl\n"
-        "Ctrl-C ends it."
-    )
+    state = "is" if fault else "waits"
+    lines = [f"An emulated {data['board']} with {npus} {state} at {data['port']}"]
+    if fault:
+        lines += [f"It gives no prompt. {fault}", "What this usually means:"]
+        lines += [f"    ethosu bringup {data['port']} --board {data['board']}"]
+    else:
+        lines += ["Try:", f"    mpremote connect {data['port']} repl"]
+    return "\n".join([*lines, "Ctrl-C ends it.", *data["notes"]])
 
 
 def render(data: dict[str, Any]) -> str:

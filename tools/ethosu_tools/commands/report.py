@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from .. import fit, verification
 from ..errors import UsageError
 from ..estimate import systems
 from ..files import write_whole
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--steps", type=int, default=3, help="random inputs of the comparison (default: 3)"
     )
+    verification.add_option(parser)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -58,6 +60,7 @@ def render(data: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"{data['model']}: {len(data['layers'])} layers{cycles}, {data['arena']:,} of arena",
+            *([f"fits       {fit.describe(data['fit'])}"] if data["fit"] else []),
             "reference  {}".format(page.verdict(data["reference"])[2]),
             f"report     {data['output']}",
         ]

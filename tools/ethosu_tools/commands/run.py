@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, boards, coherence, models, qemu, vela
+from .. import arrays, boards, coherence, models, qemu, vela, verification
 from ..arrays import Array, Feed
 from ..errors import MismatchError, UsageError
 from ..executorch import Program
 from ..executorch.bundle import Case, differing
 from ..runner import open_runner
+from ..tflite import Tensor
 from ..ui import Ui
 from .inspect import add_data_option
 
@@ -21,9 +22,12 @@ EPILOG = """\
 Arrays have the keys "0", "1", ... in the order of the model's inputs and outputs, or of --input the
 names that `ethosu inspect` says, and hold raw quantised values. An array has its tensor's shape, or
 one dimension more in front: time. Then the model runs once for each index and keeps its state from
-step to step, and the outputs get that dimension too.
+step to step, and the outputs get that dimension too. A file for `ethosu validate` will do as well,
+if it has raw values: its samples are steps, and its labels are not used. An .npy file holds the
+array of the first input. Without --input the inputs are random, from --seed: a smoke test.
 
     ethosu run kws_vela.tflite --on qemu --input in.npz --output out.npz --reference kws.tflite
+    ethosu run kws_vela.tflite --reference kws.tflite
 
 A bundled program (.bpte) holds inputs and expected outputs: without --input these cases are run and
 compared, integers bit by bit, floats as ExecuTorch compares them (1e-5 of the value, and 1e-8).
@@ -49,16 +53,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--input",
         type=Path,
         metavar="NPZ",
-        help="input arrays (default: the cases of a .bpte)",
+        help="input arrays (default: the cases of a .bpte, else random values)",
     )
+    parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
     parser.add_argument("--output", type=Path, metavar="NPZ", help="where the output arrays go")
     parser.add_argument("--steps", type=int, help="run only so many steps")
-    boards.add_option(parser, "the board of qemu")
+    boards.add_option(parser, "the board of qemu", boards.DEFAULT_HELP)
     vela.add_npu_option(
         parser, "another simulated or emulated NPU than the model's own", default=None
     )
     parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="of qemu")
     coherence.add_option(parser)
+    verification.add_option(parser)
     parser.add_argument(
         "--reference",
         type=Path,
@@ -81,7 +87,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     elif args.input:
         feed = arrays.check(arrays.load(args.input), description.inputs, args.steps)
     else:
-        raise UsageError(f"{args.model} has no cases of its own: name arrays by --input")
+        feed = _random(description.inputs, args)
     with ui.progress("loading the model") as progress:
         runner = open_runner(
             args.model,
@@ -117,7 +123,20 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         },
         "equals_reference": True if args.reference else None,
         "cases": len(cases),
+        "seed": None if args.input or cases else args.seed,
     }
+
+
+def _random(tensors: Sequence[Tensor], args: argparse.Namespace) -> Feed:
+    """Random inputs, other ones in each step."""
+    if args.seed < 0:
+        raise UsageError(f"--seed must be 0 or more, found {args.seed}")
+    random = np.random.default_rng(args.seed)
+    first = arrays.random_inputs(tensors, random)
+    feed = arrays.check({str(key): each for key, each in enumerate(first)}, tensors, args.steps)
+    rows = [first, *(arrays.random_inputs(tensors, random) for _ in range(1, feed.steps))]
+    columns = tuple(map(np.stack, zip(*rows, strict=True)))
+    return Feed(columns, feed.steps, feed.has_time)
 
 
 def _values(array: Array) -> dict[str, Any]:
@@ -180,6 +199,8 @@ def render(data: dict[str, Any]) -> str:
     """Say what came out."""
     steps = "1 step" if data["steps"] == 1 else f"{data['steps']} steps"
     lines = [f"{data['model']}: {steps} on {data['on']} ({data['npu']})"]
+    if data["seed"] is not None:
+        lines.append(f"the inputs are random, from seed {data['seed']}; --input takes yours")
     lines += [
         f"output {key}  {array['dtype']} {array['shape']}{_render_values(array)}"
         for key, array in data["outputs"].items()

@@ -5,7 +5,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .. import models
+from .. import models, verification
 from ..errors import InputError
 from ..files import write_whole
 from ..strip import strip_checked
@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("model", type=Path, help="an ExecuTorch program (.pte)")
     add_data_option(parser)
+    verification.add_option(parser)
     parser.add_argument(
         "-o", "--output", type=Path, help="stripped program (default: MODEL itself)"
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, models
+from .. import arrays, models, verification
 from ..estimate import text
 from ..files import write_whole
 from ..report.layers import Names, streams
@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--maps", type=Path, metavar="NPZ", help='save the OFM of operation n there, under "n"'
     )
+    verification.add_option(parser)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 
 import argparse
 import hashlib
+import math
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import arrays, boards, models, vela
+from .. import arrays, boards, models, vela, verification
 from ..errors import InputError, UsageError
 from ..plan.kernels import STATEFUL
 from ..ui import Ui
@@ -17,10 +18,14 @@ from ..ui import Ui
 EPILOG = """\
 DATA is one of
   FILE.npz      arrays "0", "1", ... (samples in front) and, if there are classes, "labels"
+  FILE.npy      the array of the one input, without classes
   FILE.csv      a header; a column `label`, all others are the values of the input
   FOLDER        a folder for each class, in it arrays (.npy) and images (with Pillow)
   FILE.py:NAME  an iterable, or a function that returns one, of samples or (sample, class)
 Arrays of floats are real values, which are quantised; integers are raw values, of the input's type.
+The axes are in the model's order: a sample has the shape that `ethosu inspect` prints, may lack
+axes of size 1, or is a row of all its values. Other orders of the axes, such as channels first, are
+refused with the transposition that is needed.
 
 --reference names the model as it was before compiling: an int8 one is compared bit by bit with
 TFLite's reference kernels, a float one by value, in steps of the output's scale.
@@ -29,7 +34,7 @@ TFLite's reference kernels, a float one by value, in steps of the output's scale
     ethosu validate kws_vela.tflite test.npz --on /dev/ttyACM0
     ethosu validate kws_vela.tflite test.npz --scheduler tcp://10.0.0.1:8786
 
-What is done is noted: a run that was stopped goes on where it was, when it is started again.
+A run that was stopped continues where it stopped when the same command is started again.
 """
 _CONFUSION_MOST = 20
 
@@ -47,7 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the simulated NPU, emulated boards, or a board's port (default: sim)",
     )
     parser.add_argument("--reference", type=Path, metavar="MODEL", help="see below")
-    parser.add_argument("--top", type=int, default=5, metavar="K", help="also count the first K")
+    parser.add_argument(
+        "--top",
+        type=int,
+        default=5,
+        metavar="K",
+        help="also count samples whose class is among the K most likely (default: 5)",
+    )
     parser.add_argument(
         "--workers", type=int, metavar="N", help="processes (default: all cores; of a port, 1)"
     )
@@ -56,12 +67,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--failures", type=Path, metavar="NPZ", help="keep the inputs of the first failures here"
     )
     parser.add_argument(
-        "--notes", type=Path, metavar="FILE", help="what is done (default: a cache)"
+        "--notes",
+        type=Path,
+        metavar="FILE",
+        help="where finished blocks are recorded (default: in the cache)",
     )
-    boards.add_option(parser, "the board of qemu")
+    boards.add_option(parser, "the board of qemu", boards.DEFAULT_HELP)
     vela.add_npu_option(
         parser, "another simulated or emulated NPU than the model's own", default=None
     )
+    verification.add_option(parser)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -81,7 +96,10 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     data = data_sets.read(args.data, description.inputs)
     reference = models.read(args.reference) if args.reference else None
     _check_reference(args.reference, reference, description)
-    job = work.Job(content, str(args.model), reference, args.on, args.npu, args.board, args.top)
+    where = args.on, args.npu, args.board
+    job = work.Job(
+        content, str(args.model), reference, *where, args.top, verify=verification.chosen()
+    )
     key = hashlib.sha256(f"{job!r} {data.identity}".encode()).hexdigest()
     notes = work.Notes(args.notes or _cache() / f"{key[:16]}.jsonl", key)
     resumed, complete = len(notes.done), False
@@ -109,6 +127,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "classes": list(data.classes),
         "reference": str(args.reference) if args.reference else None,
         **result.as_dict(),
+        "outputs": math.prod(description.outputs[0].shape),
+        "exact": result.exact if _same_types(reference, description) else None,
     }
 
 
@@ -130,6 +150,12 @@ def _check_reference(path: Path, reference: bytes | None, compiled: models.Descr
         raise InputError(f"{path} has inputs and outputs of other shapes than the compiled model")
 
 
+def _same_types(reference: bytes | None, compiled: models.Description) -> bool:
+    """Can outputs equal the reference's bit by bit? Not those of a float model."""
+    theirs = models.describe(reference).outputs if reference else compiled.outputs
+    return [each.dtype for each in theirs] == [each.dtype for each in compiled.outputs]
+
+
 def _cache() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "ethosu" / "validate"
@@ -141,9 +167,11 @@ def render(data: dict[str, Any]) -> str:
     labelled = data["labelled"]
     if labelled:
         lines.append(f"accuracy    {_share(data['top1'], labelled)}")
-        lines.append(f"top {data['top']:<7} {_share(data['topk'], labelled)}")
+        if data["top"] < data["outputs"]:
+            lines.append(f"top {data['top']:<7} {_share(data['topk'], labelled)}")
     if data["reference"]:
-        lines.append(f"bit-exact   {_share(data['exact'], data['samples'])}")
+        if data["exact"] is not None:
+            lines.append(f"bit-exact   {_share(data['exact'], data['samples'])}")
         lines.append(f"same class  {_share(data['agree'], data['samples'])}")
         if labelled:
             lines.append(f"accuracy of the reference  {_share(data['reference_top1'], labelled)}")

@@ -57,7 +57,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 def render_start(data: dict[str, Any]) -> str:
     """Say how to reach the board."""
     return (
-        f"A board WEB with {' and '.join(data['npus'])} waits at {data['port']}; try:\n"
+        f"A board WEB with {' and '.join(data['npus'])} waits at {data['port']}\nTry:\n"
         f"    mpremote connect {data['port']} repl\n"
         "Ctrl-C ends it."
     )

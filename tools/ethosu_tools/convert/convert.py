@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Has TensorFlow, or onnx2tf, convert a model to int8 TFLite, in the Python that has it."""
 
-import sys
+from collections import deque
 from pathlib import Path
 
-from .. import other_python
+from .. import arrays, other_python
 from ..errors import InputError, UsageError
-from ..files import read_whole
+from ..files import read_whole, unpack
 from .formats import Format
 
+# To import TensorFlow would take ten seconds more.
+_LOOK = (
+    "import importlib.util as u, sys; sys.exit(None if u.find_spec({package!r}) else "
+    "\"No module named '{package}'\")"
+)
+# What TensorFlow advises makes Flex operators, which no board here has.
+_LOOPS = (
+    "it has loops, of LSTM or GRU layers. Save the Keras model (.keras), whose loops `ethosu "
+    "compile` unrolls, or give these layers unroll=True and the input batch_size=1"
+)
 _CONVERTER = Path(__file__).with_name("converter.py")
 
 
@@ -25,10 +35,8 @@ def convert(
     """
     if kind.by is None or samples is None:
         raise UsageError(kind.sentence(model))
-    read_whole(samples)
-    interpreter = python or sys.executable
-    look = f"import importlib.util as u, sys; sys.exit(u.find_spec({kind.by!r}) is None)"
-    other_python.require(interpreter, look, kind.by, "convert")
+    _check(model, samples)
+    interpreter = other_python.find(python, _LOOK.format(package=kind.by), kind.by, "convert")
     asked = {
         "model": str(model.resolve()),
         "samples": str(samples.resolve()),
@@ -37,4 +45,21 @@ def convert(
     }
     done = other_python.run(interpreter, _CONVERTER, asked, output.parent)
     if done.returncode or not output.is_file():
-        raise InputError(f"{kind.by} does not convert {model}: {other_python.reason(done)}")
+        loops = "_experimental_lower_tensor_list_ops" in done.stdout
+        reason = _LOOPS if loops else other_python.reason(done)
+        raise InputError(f"{kind.by} does not convert {model}: {reason}")
+
+
+def _check(model: Path, samples: Path) -> None:
+    """Refuse archives that are damaged, or that unpack to gigabytes, before others unpack them."""
+    if samples.suffix == ".npz":
+        arrays.load(samples)
+    read_whole(samples)
+    if model.is_dir():
+        return
+    data = read_whole(model)
+    try:
+        if data.startswith(b"PK"):
+            deque(unpack(data), maxlen=0)
+    except InputError as error:
+        raise InputError(f"{model} is damaged: {error}") from None

@@ -44,10 +44,13 @@ def feed(arrays: list[Any], names: list[str]) -> Iterator[Any]:
         yield dict(zip(names, sample, strict=True)) if names else sample
 
 
-def from_onnx(model: Path, samples: dict[str, Any], folder: Path) -> tuple[list[Any], list[str]]:
-    """Have onnx2tf make a SavedModel in `folder`; return the samples in its layout, and its names.
+def from_onnx(
+    model: Path, samples: dict[str, Any], folder: Path
+) -> tuple[list[Any], list[str], dict[str, str]]:
+    """Have onnx2tf make a SavedModel in `folder`.
 
-    Channels come second in ONNX and last in TensorFlow.
+    Returns the samples in its layout (channels come second in ONNX and last in TensorFlow), the
+    names of its inputs, and of each plain name the one that the ONNX model has.
     """
     import onnx
     import onnx2tf
@@ -70,7 +73,11 @@ def from_onnx(model: Path, samples: dict[str, Any], folder: Path) -> tuple[list[
     specs = loaded.structured_input_signature[1].values()
     known = {_plain(each.name): each.name for each in specs}
     names = [known[_plain(each.name)] for each in inputs]
-    return [np.moveaxis(each, 1, -1) if each.ndim in (3, 4, 5) else each for each in arrays], names
+    original = {_plain(each.name): each.name for each in (*inputs, *graph.output)}
+    if len(graph.output) == 1:  # onnx2tf's signature numbers the outputs
+        original["output0"] = graph.output[0].name
+    last = [np.moveaxis(each, 1, -1) if each.ndim in (3, 4, 5) else each for each in arrays]
+    return last, names, original
 
 
 def check_shapes(arrays: list[Any], shapes: list[list[int]]) -> None:
@@ -103,9 +110,57 @@ def converter(model: Path) -> tuple[Any, list[str]]:
         known = tf.saved_model.load(str(model)).signatures.get("serving_default")
         names = [*known.structured_input_signature[1]] if known else []
         return tf.lite.TFLiteConverter.from_saved_model(str(model)), names
-    loaded = tf.keras.models.load_model(model)
+    loaded = unrolled(tf.keras.models.load_model(model))
     names = [each.name for each in getattr(loaded, "inputs", None) or ()]
     return tf.lite.TFLiteConverter.from_keras_model(loaded), names
+
+
+def unrolled(model: Any) -> Any:
+    """The model without the loops of LSTM and GRU layers: a copy, for a batch of one.
+
+    TFLite has no operators for the loops that TensorFlow makes of a batch of any size, and its
+    quantiser crashes on those of a batch of one.
+    """
+    config = model.get_config()
+    changed, loops = _unroll(config)
+    if not loops:
+        return model
+    copy = type(model).from_config(changed)
+    copy.set_weights(model.get_weights())
+    return copy
+
+
+def _unroll(config: Any) -> tuple[Any, int]:
+    """A layer's configuration with unrolled loops and a batch of one; and how many loops it had."""
+    if isinstance(config, list | tuple):
+        found = [_unroll(each) for each in config]
+        return type(config)(each for each, _ in found), sum(loops for _, loops in found)
+    if not isinstance(config, dict):
+        return config, 0
+    changed, count = {}, int(config.get("unroll") is False)
+    for key, value in config.items():
+        if key == "batch_shape" and value and value[0] is None:
+            changed[key] = (1, *value[1:])
+        else:
+            changed[key], loops = _unroll(value)
+            count += loops
+    return changed | ({"unroll": True} if "unroll" in config else {}), count
+
+
+def named(data: bytes, names: dict[str, str]) -> bytes:
+    """A `.tflite` whose inputs and outputs have the names of its signature, not the converter's.
+
+    `names`: the names of the original model, where the signature has others.
+    """
+    from tensorflow.lite.tools import flatbuffer_utils
+
+    model = flatbuffer_utils.read_model_from_bytearray(bytearray(data))
+    if not model.signatureDefs:
+        return data
+    for each in (*model.signatureDefs[0].inputs, *model.signatureDefs[0].outputs):
+        name = each.name.decode()
+        model.subgraphs[0].tensors[each.tensorIndex].name = names.get(_plain(name), name)
+    return bytes(flatbuffer_utils.convert_object_to_bytearray(model))
 
 
 def convert(options: dict[str, str]) -> None:
@@ -114,9 +169,10 @@ def convert(options: dict[str, str]) -> None:
 
     output = Path(options["output"])
     model, samples = Path(options["model"]), load_samples(Path(options["samples"]))
+    original: dict[str, str] = {}
     if options["by"] == "onnx2tf":
         folder = output.parent / "saved_model"
-        arrays, names = from_onnx(model, samples, folder)
+        arrays, names, original = from_onnx(model, samples, folder)
         found, _ = converter(folder)
     else:
         found, known = converter(model)
@@ -127,7 +183,7 @@ def convert(options: dict[str, str]) -> None:
     found.representative_dataset = lambda: feed(arrays, names)
     found.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     found.inference_input_type = found.inference_output_type = tf.int8
-    output.write_bytes(found.convert())
+    output.write_bytes(named(found.convert(), original))
 
 
 if __name__ == "__main__":

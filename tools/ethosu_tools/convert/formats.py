@@ -8,9 +8,12 @@ from ..files import read_whole
 
 _EXPORT = (
     "load it in Python and give `ethosu compile` a .py that defines `model` and `inputs` "
-    "(modules/ethosu/docs/pytorch.md)"
+    "(`ethosu compile --help` says how)"
 )
-CALIBRATE = "convert, quantise and compile it with: ethosu compile {path} --calibrate SAMPLES.npz"
+CALIBRATE = (
+    "convert, quantise and compile it with: ethosu compile {path} --calibrate SAMPLES.npz, which "
+    "keeps the quantised model as NAME_int8.tflite; all commands take that, --reference too"
+)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from .. import boards, models, romfs
+from .. import boards, models, romfs, verification
 from ..board import QemuBoard
 from ..errors import BoardError
 from ..qemu import Machine
@@ -13,7 +13,7 @@ INFERENCES = 10
 MOST_PER_CYCLE = 2
 _COUNT = f"""\
 import emulator, ethosu
-_model = ethosu.Model({{path!r}})
+_model = ethosu.Model({{path!r}}{{verify}})
 _model.run_into()
 _begin = emulator.instructions()
 for _ in range({INFERENCES}):
@@ -33,7 +33,8 @@ def instructions(compiled: Path) -> int:
     npu = models.describe_compiled(compiled).npu
     machine = Machine(npu, board=boards.DEFAULT, romfs=image, repeatable=True)
     with QemuBoard(machine) as board:
-        found = board.ask(_COUNT.format(path=f"/rom/{name}"), timeout=300)
+        code = _COUNT.format(path=f"/rom/{name}", verify=verification.board_argument())
+        found = board.ask(code, timeout=300)
     if not isinstance(found, int):
         raise BoardError(f"the board answered {found!r:.100}, expected a number of instructions")
     return found // INFERENCES

@@ -24,7 +24,6 @@ from .systems import Memory, System
 # How far off the estimate may be: see `ethosu bench silicon`. A small network has many operations
 # for its time, and what each of them costs beyond its work is known least.
 SHORT_MS, SHORT_ERROR, ERROR = 0.2, 0.30, 0.20
-METADATA = "ethosu_latency"
 CHECKED = "checked with measured points"
 UNCHECKED = "not checked with any measured point: at least the time of the NPU itself"
 EXTERNAL = "a lower bound: no measured point checks weights or tensors in {memory}"
@@ -137,13 +136,12 @@ def estimate(model: Path | bytes, system: System) -> Estimate:
 def store(found: Estimate, compiled: Path) -> None:
     """Keep an estimate in a compiled `.tflite`, for Model.info() on the board.
 
-    Microseconds as little-endian 32-bit numbers: the figure, the lower end, the upper end or 0;
-    then the system's name.
+    Microseconds as little-endian 32-bit numbers: the figure, the lower end, the upper end or 0.
     """
     low, high = found.low_ms, found.high_ms or 0.0
     times = [round(1e3 * each) for each in (found.milliseconds, low, high)]
-    content = struct.pack("<3I", *times) + found.system.name.encode()
-    write_whole(compiled, put(compiled.read_bytes(), {METADATA: content}))
+    content = struct.pack("<3I", *times)
+    write_whole(compiled, put(compiled.read_bytes(), {models.LATENCY: content}))
 
 
 def _run(model: Path | bytes, system: System | None) -> tuple[int, list[Operation]]:

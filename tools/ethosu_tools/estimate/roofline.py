@@ -2,24 +2,46 @@
 """Draws a roofline: work per byte to the right, work per cycle up, both by factors of two."""
 
 import math
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
 from ..files import write_whole
 from ..svg import STYLE
-from .latency import Estimate, Layer
+from .latency import Estimate
 
 WIDTH, HEIGHT, MARGIN = 640, 400, 56
 OCTAVES = 12  # of each axis
 
 
+class Point(NamedTuple):
+    """What the roofline shows of an operation or a layer with MACs; `label` is next to it."""
+
+    label: str
+    text: str
+    macs: int
+    bytes: int
+    cycles: int
+    bound: str
+
+
+def operations(found: Estimate) -> list[Point]:
+    """The NPU's operations with MACs."""
+    return [
+        Point("", f"{row.name} {row.ofm}: ", row.macs, row.bytes, row.busy, row.bound)
+        for row in found.layers
+        if row.macs
+    ]
+
+
 def save(found: Estimate, path: Path) -> None:
     """Write the picture of an estimate as SVG."""
-    write_whole(path, draw(found).encode())
+    write_whole(path, draw(found, operations(found)).encode())
 
 
-def draw(found: Estimate) -> str:
-    """Each operation with MACs is a point, as large as its part of the time."""
+def draw(found: Estimate, points: Sequence[Point]) -> str:
+    """Draw the points, each as large as its share of the time."""
     peak = int(found.system.npu.rpartition("-")[2])
     lowest = math.log2(peak) - OCTAVES + 1
     rate = sum(
@@ -31,13 +53,14 @@ def draw(found: Estimate) -> str:
         y = min(max(math.log2(speed) - lowest, 0), OCTAVES) / OCTAVES
         return MARGIN + x * (WIDTH - 2 * MARGIN), HEIGHT - MARGIN - y * (HEIGHT - 2 * MARGIN)
 
-    def point(layer: Layer) -> str:
-        x, y = at(layer.macs / max(1, layer.bytes), layer.macs / max(1, layer.busy))
-        radius = 3 + 12 * math.sqrt(layer.cycles / max(1, found.cycles))
-        text = f"{layer.name} {layer.ofm}: {layer.cycles:,} cycles, bound by {layer.bound}"
+    def draw_point(point: Point) -> str:
+        x, y = at(point.macs / max(1, point.bytes), point.macs / max(1, point.cycles))
+        radius = 3 + 12 * math.sqrt(point.cycles / max(1, found.cycles))
+        text = f"{point.text}{point.cycles:,} cycles, bound by {point.bound}"
         return (
             f'<circle class="layer" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
             f"<title>{escape(text)}</title></circle>"
+            f'<text x="{x + radius + 2:.1f}" y="{y + 4:.1f}">{escape(point.label)}</text>'
         )
 
     def tick(x: float, y: float, anchor: str, value: float) -> str:
@@ -62,7 +85,7 @@ def draw(found: Estimate) -> str:
             *(tick(x, HEIGHT - MARGIN + 16, "middle", value) for x, value in across),
             *(tick(MARGIN - 6, y + 4, "end", value) for y, value in up),
             f'<polyline class="roof" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in roof)}"/>',
-            *(point(layer) for layer in found.layers if layer.macs),
+            *map(draw_point, points),
             "</svg>\n",
         ]
     )

@@ -99,46 +99,61 @@ def names() -> list[str]:
 
 def find(name: str, npu: str | None = None, weights: str | None = None) -> System:
     """A board or chip, with another of its NPUs and with the weights elsewhere, if asked so."""
-    chips = _chips()
-    if name in chips:
-        facts = chips[name]
-        own = [facts["npu"]]
-        title = facts["title"]
-    else:
-        if name not in boards.names():
-            raise InputError(f"there is no board or chip {name!r}; known are {', '.join(names())}")
-        board = boards.load(name)
-        if not board.estimate or not board.vela:
-            raise InputError(f"{name}: its {boards.FILE} has no [estimate]")
-        facts = {
-            "config": board.vela.config,
-            "memory_mode": board.vela.memory_mode,
-            "cpu_mhz": board.clock_mhz,
-            **board.estimate,
-        }
-        own, title = list(board.npus), board.title
-        if npu and board.qemu and board.qemu.any_npu:
-            own.append(npu)
+    facts, own = _known(name)
     if npu and npu not in own:
         raise UsageError(f"{name} has {' and '.join(own)}, not {npu}")
-    return _build(name, title, npu or own[0], facts, weights)
+    built = _build(name, facts["title"], npu or own[0], facts, weights)
+    if built.npu.rpartition("-")[0] != own[0].rpartition("-")[0]:  # its file is not for this family
+        return replace(built, facts=example(built.npu).facts)
+    return built
+
+
+def _known(name: str) -> tuple[dict[str, Any], list[str]]:
+    """What is known of a board or chip, and the NPUs that it can have, its own first."""
+    chips = _chips()
+    if name in chips:
+        return chips[name], [chips[name]["npu"]]
+    if name not in boards.names():
+        raise InputError(f"there is no board or chip {name!r}; known are {', '.join(names())}")
+    board = boards.load(name)
+    if not board.estimate or not board.vela:
+        raise InputError(f"{name}: its {boards.FILE} has no [estimate]")
+    facts = {
+        "title": board.title,
+        "config": board.vela.config,
+        "memory_mode": board.vela.memory_mode,
+        "cpu_mhz": board.clock_mhz,
+        **board.estimate,
+    }
+    return facts, list(vela.npus_of(board))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare --board and --npu, for `chosen`."""
-    parser.add_argument("--board", metavar="BOARD", help=f"board or chip: {', '.join(names())}")
+    parser.add_argument("--board", metavar="BOARD", help=board_help())
     vela.add_npu_option(parser, "the NPU (default: the model's, else the board's)", default=None)
 
 
-def chosen(model: Path, board: str | None, npu: str | None) -> System:
-    """The system of a command line; without a board Vela's example for the model's NPU."""
+def board_help() -> str:
+    """Help for an option --board of a command that calls `chosen`."""
+    return f"board or chip: {', '.join(names())} (default: {boards.DEFAULT_HELP})"
+
+
+def chosen(
+    model: Path, board: str | None, npu: str | None = None, weights: str | None = None
+) -> System:
+    """The system of a command line, the same in all commands.
+
+    Without a board it is the one that the model was compiled for, else `boards.chosen`.
+    """
     own = models.describe(model, named=models.find_data(model)).npu
     if own and npu not in (None, own):
         raise UsageError(f"{model} is compiled for {own}, not for {npu}")
-    npu = npu or own
-    if board or npu is None:
-        return find(board or boards.chosen().name, npu)
-    return example(npu)
+    name = board or models.board_of(model) or boards.chosen().name
+    npus = _known(name)[1]
+    if own and own not in npus:
+        raise InputError(f"{model} is compiled for {own}, but {name} has {' and '.join(npus)}")
+    return find(name, npu or own, weights)
 
 
 def every() -> list[System]:

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from .. import fit
 from . import latency
 
 # Below a table: what its figures are, and what nobody knows.
@@ -11,6 +12,7 @@ LEGEND = (
     "Milliseconds; the interval is 30 % below 0.2 ms, else 20 %, as for chips that were measured.",
     "Only at least (>=) is known for Ethos-U65 and U85, weights or tensors outside of the chip,",
     "and for boards whose memories are guesses. No figure has the time of CPU operators.",
+    "Fits: the board's heap holds the arena, and its /rom the file; not known for chips.",
 )
 
 
@@ -34,6 +36,7 @@ def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
     elif operators:
         lines += [("", "`ethosu estimate --cpu` counts their instructions")]
     lines += [("faster", hint) for hint in data.get("hints", [])]
+    lines += [("fits", fit.describe(data["fit"]))] if "fit" in data else []
     lines += [("picture", data["picture"])] if "picture" in data else []
     return lines
 

@@ -5,7 +5,6 @@ ExecuTorch and PyTorch are no requirement of these tools, and may be installed e
 Python that has them will do.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,12 +32,12 @@ def export(model: Path, output: Path, options: Options, python: str | None = Non
     """Export a model (.pt2, or .py) to a program; returns what the exporter printed.
 
     A .py defines `model` and `inputs` (a tuple of example tensors); and it may define `calibration`
-    (tuples of tensors) and `constants` (values of constant methods, by name). SetupError: that
-    Python has no ExecuTorch. InputError: the exporter refuses the model.
+    (tuples of tensors) and `constants` (values of constant methods, by name). SetupError: no Python
+    with ExecuTorch. InputError: the exporter refuses the model.
     """
-    interpreter = python or sys.executable
+    look = other_python.KITS["executorch"].look
+    interpreter = other_python.find(python, look, "ExecuTorch", "executorch")
     asked = {"model": str(model.resolve()), "output": str(output.resolve())} | asdict(options)
-    other_python.require(interpreter, "import executorch.exir", "ExecuTorch", "executorch")
     done = other_python.run(interpreter, _EXPORTER, asked, model.resolve().parent)
     if done.returncode != 0:
         raise InputError(f"ExecuTorch does not export {model}: {other_python.reason(done)}")

@@ -4,7 +4,7 @@
 The coordinator is that of LG_COORDINATOR, as for labgrid's own programs. A place that its user has
 acquired by hand is used and stays acquired; any other is acquired for as long as it is open.
 client.py speaks to the coordinator: a program for a Python that has labgrid, which brings a
-pyserial of its own; LABGRID_PYTHON names it, if it is not this one.
+pyserial of its own: that of LABGRID_PYTHON or of `ethosu setup labgrid`, else this one.
 """
 
 import functools
@@ -73,7 +73,8 @@ def _places() -> dict[str, dict[str, str]]:
 
 
 def _ask(work: str, **more: str) -> Any:
-    interpreter = os.environ.get(VARIABLE) or sys.executable
+    made = other_python.environment("labgrid")
+    interpreter = os.environ.get(VARIABLE) or made or sys.executable
     with tempfile.TemporaryDirectory(prefix="ethosu-") as folder:
         answer = Path(folder) / "answer"
         asked = {
@@ -90,6 +91,6 @@ def _ask(work: str, **more: str) -> Any:
             ) from None
         if done.returncode == 0 and answer.is_file():
             return json.loads(answer.read_text())
-    look = "import labgrid.remote.client"
+    look = other_python.KITS["labgrid"].look
     other_python.require(interpreter, look, "labgrid", "labgrid", by=VARIABLE)
     raise BoardLinkError(other_python.reason(done))

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..files import write_whole
-from ..svg import STYLE
+from ..svg import STYLE, shorten
 from .placement import ALIGNMENT, align
 
 Row = Mapping[str, Any]
@@ -33,7 +33,7 @@ KINDS = {
 }
 LEFT, RIGHT, TOP, BOTTOM = 76, 84, 44, 150  # around the chart, pixels
 CHART_HEIGHT = 360
-LINE_HEIGHT, LETTER_WIDTH = 18, 8
+LINE_HEIGHT, LETTER_WIDTH, FEWEST_LETTERS = 18, 8, 5
 NARROWEST, LABEL_WIDTH = 4, 14
 
 
@@ -139,9 +139,9 @@ def draw_html(plan: Row) -> str:
 def _title(plan: Row) -> str:
     text = plan.get("title", f"arena {plan['arena']:,} bytes")
     assert isinstance(text, str)
-    if plan["arena_before"] is None:
+    if plan["arena_before"] in (None, plan["arena"]):
         return text
-    return f"{text}; Vela's with scratch behind it {plan['arena_before']:,}"
+    return f"{text} ({plan['arena_before']:,} with the CPU operators' scratch behind Vela's arena)"
 
 
 def _marks(blocks: Sequence[Row]) -> list[str]:
@@ -182,10 +182,11 @@ def _rectangle(block: Row, column: int, y: Any) -> str:
         f'height="{max(bottom - top, 1):.1f}">'
         f"<title>{name}: {block['size']:,} bytes at {block['offset']:,}</title></rect>"
     )
-    fits = bottom - top >= LINE_HEIGHT and width >= LETTER_WIDTH * len(block["name"])
-    if not fits or block["kind"] == "npu":
+    letters = width // LETTER_WIDTH
+    if bottom - top < LINE_HEIGHT or letters < FEWEST_LETTERS or block["kind"] == "npu":
         return shape
-    return f'{shape}<text class="name" x="{left + 5}" y="{top + 14:.1f}">{name}</text>'
+    short = escape(shorten(block["name"], letters))
+    return f'{shape}<text class="name" x="{left + 5}" y="{top + 14:.1f}">{short}</text>'
 
 
 def _key(index: int, kind: str, text: str) -> str:

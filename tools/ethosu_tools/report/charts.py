@@ -4,20 +4,19 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
-COLOURS = ("#2f7ab8", "#e08a1e", "#4f9d69", "#a45bb5", "#c0392b", "#7b8794", "#b8972f", "#3aa6a6")
+from ..svg import shorten
+
+# One palette for each kind of thing, so that a colour means one thing on a page.
+UNITS = ("#2f7ab8", "#5a4fb3", "#7b8794", "#274c77", "#8ab6d6", "#a39bd3", "#4a5560")
+MEMORIES = ("#c0392b", "#e58e83", "#8a6d1d", "#d9b84a", "#3b7a57", "#8fc7a8", "#6b3e26", "#b98b6f")
 ROW, NAME, WIDTH = 18, 270, 900
-LONGEST = 32  # letters of a name
+LONGEST = 36  # letters of a name
 
 
-def colours(names: Sequence[str]) -> dict[str, str]:
-    """A colour for each name."""
-    return {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(names)}
-
-
-def bars(rows: Sequence[tuple[str, Mapping[str, float]]], unit: str) -> str:
-    """A horizontal bar for each row; the longest takes all the width."""
+def bars(rows: Sequence[tuple[str, Mapping[str, float]]], unit: str, palette: Sequence[str]) -> str:
+    """Draw a horizontal bar for each row; the longest takes the whole width."""
     parts = sorted({part for _, values in rows for part, value in values.items() if value})
-    colour = colours(parts)
+    colour = {part: palette[index % len(palette)] for index, part in enumerate(parts)}
     longest = max((sum(values.values()) for _, values in rows), default=0) or 1
     height = ROW * (len(rows) + 1) + 14
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}">']
@@ -27,8 +26,10 @@ def bars(rows: Sequence[tuple[str, Mapping[str, float]]], unit: str) -> str:
         lines.append(f'<text x="{x + 17:.0f}" y="12">{escape(part)}</text>')
     for index, (name, values) in enumerate(rows):
         y, x = ROW * (index + 1) + 8, float(NAME)
-        short = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
-        lines.append(f'<text x="{NAME - 6}" y="{y + 11}" text-anchor="end">{escape(short)}</text>')
+        lines.append(
+            f'<text x="{NAME - 6}" y="{y + 11}" text-anchor="end">'
+            f"{escape(shorten(name, LONGEST))}<title>{escape(name)}</title></text>"
+        )
         for part, value in values.items():
             width = value / longest * (WIDTH - NAME)
             if width:

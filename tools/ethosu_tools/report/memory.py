@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from .. import models, plan, tflite
@@ -87,6 +88,11 @@ def pictures(subject: Subject) -> list[dict[str, Any]]:
     return drawn
 
 
+def scratch(program: Path, operations: Sequence[Operation], size: int) -> dict[str, Any]:
+    """What the operations of an ExecuTorch program write into the scratch of its delegates."""
+    return _alone("scratch", size, _calls(Names(program), operations), _SCRATCH)
+
+
 def _calls(names: Names, operations: Sequence[Operation]) -> list[_Call]:
     calls: list[_Call] = []
     for _, stream, operation in streams(operations):
@@ -110,7 +116,8 @@ def _extent(map_: FeatureMap) -> tuple[int, int]:
 
 def _arena(subject: Subject, calls: list[_Call], *, shared: bool) -> dict[str, Any]:
     if models.is_program(models.read(subject.compiled)):
-        return _alone("scratch", subject.info["scratch_size"], calls, _SCRATCH)
+        assert subject.found
+        return scratch(subject.compiled, subject.found.operations, subject.info["scratch_size"])
     row = _planned(subject)
     graph = tflite.parse(models.read(subject.compiled))[0]
     columns: list[str] = []

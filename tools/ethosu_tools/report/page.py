@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from .. import fit
 from ..estimate import roofline, text
 from ..plan import picture
 from ..svg import STYLE
@@ -28,17 +29,20 @@ svg { display: block; width: 100%; max-width: 1200px; height: auto }
 .facts b { display: block; font-size: 16px } .good b { color: #1e7b3a } .bad b { color: #c0392b }
 table { border-collapse: collapse; font-size: 13px; white-space: nowrap }
 th, td { padding: 3px 10px 3px 0; text-align: right; border-bottom: 1px solid #ddd }
-th:first-child, td:first-child, th:last-child, td:last-child { text-align: left }
+th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left }
+td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 16em; max-width: 32em }
 @media (max-width: 700px) {
   th:first-child, td:first-child { position: sticky; left: 0; background: #fff;
-    white-space: normal; overflow-wrap: anywhere; min-width: 12em; padding-right: 8px }
+    min-width: 12em; padding-right: 8px }
 }
 @media (prefers-color-scheme: dark) {
   body, th:first-child, td:first-child { background: #16191d } body { color: #ddd }
   .facts div, th, td { border-color: #3a424c }
   .good b { color: #62c583 } .bad b { color: #ef7a6c }
 }"""
-_HEAD = ("layer", "cycles", "share", "MACs", "MAC use", "read", "written", "bound by")
+_HEAD = ("layer", "bound by", "share", "cycles", "MACs", "MAC use", "read", "written")
+# Layers that a summary names.
+_NAMED = 3
 
 
 def build(subject: Subject, proof: dict[str, Any]) -> str:
@@ -53,16 +57,20 @@ def build(subject: Subject, proof: dict[str, Any]) -> str:
         f"<h1>{escape(title)}</h1>",
         _facts(subject, proof),
         "<h2>Layers</h2>",
+        f"<p>{escape(_summary(subject))}</p>",
         _wide(_table(subject)),
     ]
     if subject.found:
         parts += [
-            "<h2>Cycles of each layer, by what bounds them</h2>",
-            _wide(charts.bars([(each.name, each.bounds) for each in npu], "cycles")),
+            "<h2>Cycles of each layer, by limiting unit</h2>",
+            _wide(charts.bars([(each.name, each.bounds) for each in npu], "cycles", charts.UNITS)),
             "<h2>Traffic of each layer, by memory</h2>",
-            _wide(charts.bars([(each.name, _traffic(each)) for each in npu], "bytes")),
+            _wide(
+                charts.bars([(e.name, _traffic(e)) for e in npu], "bytes", charts.MEMORIES),
+            ),
             "<h2>Roofline</h2>",
-            _wide(roofline.draw(subject.found), "plot"),
+            _wide(roofline.draw(subject.found, _points(npu)), "plot"),
+            f"<p>{escape(_not_in_roofline(npu))}</p>",
         ]
     parts.append("<h2>Memory over time</h2>")
     parts += [_wide(picture.draw_svg(row, style="")) for row in memory.pictures(subject)]
@@ -84,9 +92,16 @@ def _facts(subject: Subject, proof: dict[str, Any]) -> str:
         cells += [
             ("", f"estimate, {subject.system.name}, {row['clock_mhz']:g} MHz", text.figure(row)),
             ("", "NPU cycles", f"{subject.cycles:,}"),
-            ("", f"MACs, of {peak} a cycle", f"{macs / max(1, subject.cycles * peak):.0%} used"),
-            ("", "what the estimate rests on", row["basis"]),
+            (
+                "",
+                f"MAC utilisation, {peak} per cycle",
+                f"{macs / max(1, subject.cycles * peak):.0%}",
+            ),
+            ("", "confidence of the estimate", row["basis"]),
         ]
+    if subject.fits:
+        kind = "bad" if subject.fits.short else ""
+        cells.append((kind, "fits the board", fit.describe(subject.fits.as_dict())))
     size = subject.info["fast_scratch_size"]
     fast = f", with {size:,} of fast scratch" if size else ""
     cells += [
@@ -126,18 +141,48 @@ def _line(tag: str, cells: Sequence[str]) -> str:
     return "<tr>" + "".join(f"<{tag}>{escape(each)}</{tag}>" for each in cells) + "</tr>"
 
 
+def _summary(subject: Subject) -> str:
+    """Name the layers that take most of the time."""
+    rows = [row for row in subject.layers if row.cycles]
+    if not rows:
+        return "The CPU computes every layer; the estimate covers the NPU only."
+    rows.sort(key=lambda row: row.cycles or 0, reverse=True)
+    named = [
+        f"{row.name} ({(row.cycles or 0) / max(1, subject.cycles):.0%}, limited by {row.bound})"
+        for row in rows[:_NAMED]
+    ]
+    return f"Most of the time goes to {'; '.join(named)}."
+
+
+def _points(rows: Sequence[Layer]) -> list[roofline.Point]:
+    """Each layer with MACs, labelled with the number at the start of its name."""
+    return [
+        roofline.Point(
+            row.name.partition(" ")[0], f"{row.name}: ", row.macs, row.bytes, row.cycles, row.bound
+        )
+        for row in rows
+        if row.macs and row.cycles
+    ]
+
+
+def _not_in_roofline(rows: Sequence[Layer]) -> str:
+    without = sum(1 for row in rows if not row.macs)
+    left_out = f"; {without} layers without MACs are not shown" if without else ""
+    return f"The numbers are those of the layers, the areas their shares of the time{left_out}."
+
+
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     if row["on"] == "cpu":
-        return (row["name"], "", "", "", "", "", "", "on the CPU, not in the estimate")
+        return (row["name"], "CPU: not in the estimate", "", "", "", "", "", "")
     return (
         row["name"],
-        f"{row['cycles']:,}",
+        row["bound"],
         f"{row['share']:.1%}",
+        f"{row['cycles']:,}",
         f"{row['macs']:,}",
         "" if row["mac_use"] is None else f"{row['mac_use']:.0%}",
         _amounts(row["read"]),
         _amounts(row["written"]),
-        row["bound"],
     )
 
 

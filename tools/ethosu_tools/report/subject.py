@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, models, vela, verdict
+from .. import arrays, fit, models, vela, verdict
 from ..arrays import Array
 from ..errors import InputError, SetupError
 from ..estimate import latency
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
+from ..fit import Fit
 from ..oracle import Oracle
 from ..sim import Simulation
 from . import layers
@@ -34,6 +35,7 @@ class Subject:
     found: Estimate | None
     layers: list[Layer]
     info: dict[str, Any]
+    fits: Fit | None  # None: the system is not a board of boards/
 
     @property
     def cycles(self) -> int:
@@ -54,6 +56,7 @@ class Subject:
             "arena": self.info["arena_size"],
             "cycles": self.cycles,
             "estimate": estimate,
+            "fit": self.fits and self.fits.as_dict(),
             "layers": [layer.as_dict(self.cycles, peak) for layer in self.layers],
         }
 
@@ -78,7 +81,8 @@ def look(model: Path, system: System, folder: Path, reference: Path | None = Non
     except InputError as error:  # the user knows the model by its own name
         raise InputError(str(error).replace(str(compiled), str(model))) from error
     rows = layers.collect(compiled, found) if found else list(layers.of_the_cpu(compiled))
-    return Subject(model, source, compiled, system, found, rows, info)
+    fits = fit.on_board(fit.need_of(compiled, named), system.name)
+    return Subject(model, source, compiled, system, found, rows, info, fits)
 
 
 def inputs(subject: Subject, steps: int) -> list[list[Array]]:

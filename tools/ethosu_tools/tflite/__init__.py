@@ -22,6 +22,7 @@ from .reader import (
     parse,
     read,
     reading,
+    vela_version,
 )
 
 __all__ = [
@@ -40,4 +41,5 @@ __all__ = [
     "parse",
     "read",
     "reading",
+    "vela_version",
 ]

@@ -17,6 +17,7 @@ from typing import Any
 import flatbuffers
 
 from ..errors import InputError
+from ..files import unpack
 from .metadata import get, put
 
 ENTRY = "TFLITE_METADATA"
@@ -27,6 +28,8 @@ _NORMALIZATION = 1
 # The archive's end, as long as an archive without a comment has it; behind it may be zero bytes.
 _END = struct.Struct("<4s4H2LH")
 _PADDING_MOST = 1024
+# Labels and vocabularies are far smaller, and so is the flash of every board.
+_MOST_UNPACKED = 1 << 26
 
 
 @dataclass
@@ -44,16 +47,24 @@ def archive(data: bytes) -> dict[str, bytes]:
     if at < 0:
         return {}
     try:
-        with zipfile.ZipFile(io.BytesIO(data[: at + _END.size])) as content:
-            return {name: content.read(name) for name in content.namelist()}
-    except (zipfile.BadZipFile, NotImplementedError, OSError) as error:
-        raise InputError(f"the model's associated files are damaged: {error}") from None
+        return dict(unpack(data[: at + _END.size], _MOST_UNPACKED))
+    except InputError as error:
+        raise InputError(
+            f"the ZIP archive of labels behind the model cannot be read: {error}; compile it with "
+            "--labels FILE to replace the archive"
+        ) from None
 
 
 def copy(source: bytes, compiled: bytes) -> bytes:
     """A compiled model with the metadata and the files of its source."""
     entry = get(source, ENTRY)
     return compiled if entry is None else _join(compiled, entry, archive(source))
+
+
+def check(source: bytes) -> None:
+    """Raise InputError unless `copy` can read what it copies."""
+    if get(source, ENTRY) is not None:
+        archive(source)
 
 
 def write(compiled: bytes, told: Told, inputs: int, outputs: int) -> bytes:

@@ -210,7 +210,7 @@ def describe(model: Path | bytes) -> Description:
     """Read and describe a model."""
     data = read(model)
     with reading(model):
-        return _describe(parse(data)[0], compiled=_vela_wrote(data))
+        return _describe(parse(data)[0], compiled=_vela_version(data) is not None)
 
 
 def describe_compiled(model: Path | bytes) -> Description:
@@ -225,15 +225,24 @@ def describe_compiled(model: Path | bytes) -> Description:
     return description
 
 
-def _vela_wrote(data: bytes) -> bool:
-    """Has Vela written this file? It plans an arena, also where it leaves all to the CPU."""
+def vela_version(model: Path | bytes) -> str | None:
+    """Which Vela wrote this file; None: it does not say, as files of Vela for Ethos-U85 do not."""
+    data = read(model)
+    with reading(model):
+        return _vela_version(data)
+
+
+def _vela_version(data: bytes) -> str | None:
     from ethosu.vela.tflite.Model import Model
 
     model = Model.GetRootAs(data, 0)
-    return any(
-        model.Metadata(index).Name() == VELA_NAME.encode()
-        for index in range(model.MetadataLength())
-    )
+    for index in range(model.MetadataLength()):
+        entry = model.Metadata(index)
+        if entry.Name() == VELA_NAME.encode():
+            buffer = model.Buffers(entry.Buffer())
+            content = buffer.DataAsNumpy().tobytes() if buffer.DataLength() else b""
+            return content.rstrip(b"\0").decode(errors="replace")
+    return None
 
 
 def _describe(graph: Graph, *, compiled: bool) -> Description:

@@ -13,7 +13,16 @@ from typing import Any
 
 import flatbuffers
 import numpy as np
-from ai_edge_litert import schema_py_generated as schema
+
+from .. import other_python
+from ..errors import SetupError
+
+try:
+    from ai_edge_litert import schema_py_generated as schema
+except ImportError:
+    raise SetupError(
+        f"writing a model needs LiteRT's schema; run: {other_python.install('oracle')}"
+    ) from None
 
 FILE_IDENTIFIER = b"TFL3"
 SCHEMA_VERSION = 3

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from .. import arrays
-from ..arrays import Array
-from ..errors import InputError, SetupError, UsageError
+from ..arrays import LABELS, Array
+from ..errors import InputError, UsageError
 from ..files import read_whole
 from ..tflite import Tensor
 
-LABELS = ("labels", "label", "y")
 _IMAGES = {".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm"}
 
 
@@ -54,25 +53,26 @@ class DataSet:
 
 
 def read(source: str, tensors: Sequence[Tensor]) -> DataSet:
-    """Read FILE.npz, FILE.csv, a folder with a folder for each class, or FILE.py:NAME."""
+    """Read FILE.npz, FILE.npy, FILE.csv, a folder with a folder for each class, or FILE.py:NAME."""
     path = Path(source)
     if path.is_dir():
         return _folder(path, tensors)
-    readers = {".npz": _npz, ".csv": _csv}
+    readers = {".npz": _npz, ".npy": _npz, ".csv": _csv}
     if path.suffix in readers:
         return readers[path.suffix](path, tensors)
     program, _, name = source.rpartition(":")
     if program.endswith(".py") and name.isidentifier():
         return _program(Path(program), name, tensors)
     raise UsageError(
-        f"{source} is no data set: expected FILE.npz, FILE.csv, a folder with a folder for each "
-        "class, or FILE.py:NAME"
+        f"{source} is not a data set: expected FILE.npz, FILE.npy, FILE.csv, a folder with a "
+        "folder for each class, or FILE.py:NAME"
     )
 
 
 def _npz(path: Path, tensors: Sequence[Tensor]) -> DataSet:
     found = arrays.load(path)
-    labels = [found.pop(name) for name in LABELS if name in found]
+    own = {each.name for index, each in enumerate(tensors) if str(index) not in found}
+    labels = [found.pop(name) for name in LABELS if name in found and name not in own]
     if len(found) == 1 and len(tensors) == 1:  # of any name
         found = {"0": next(iter(found.values()))}
     try:
@@ -95,7 +95,7 @@ def _csv(path: Path, tensors: Sequence[Tensor]) -> DataSet:
         numbers = values if at is None else np.delete(values, at, axis=1)
         column = numbers.astype(np.float32)
         column = column.reshape(len(column), *tensors[0].shape)
-    except (IndexError, UnicodeDecodeError, ValueError, csv.Error) as error:
+    except (IndexError, OverflowError, ValueError, csv.Error) as error:
         raise InputError(f"{path} is no CSV file of such samples: {error}") from None
     return _made(path, [column], labels, tensors)
 
@@ -116,26 +116,26 @@ def _folder(path: Path, tensors: Sequence[Tensor]) -> DataSet:
 
 
 def _sample(path: Path, content: bytes, tensor: Tensor) -> Array:
-    try:
-        if path.suffix == ".npy":
-            found: Array = np.load(io.BytesIO(content), allow_pickle=False)
-            return found.reshape(tensor.shape)
-        if path.suffix in _IMAGES:
-            return _image(content, tensor)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is no sample of shape {list(tensor.shape)}: {error}") from None
+    if path.suffix == ".npy":
+        found = arrays.load_one(path, content)
+        if not arrays.is_same_layout(found.shape, tensor.shape):
+            raise InputError(
+                f"{path} must have shape {list(tensor.shape)}, found {list(found.shape)}"
+                f"{arrays.advice(found.shape, tensor.shape)}"
+            )
+        return found.reshape(tensor.shape)
+    if path.suffix in _IMAGES:
+        return _image(path, content, tensor)
     raise InputError(f"{path} is neither an array (.npy) nor an image")
 
 
-def _image(content: bytes, tensor: Tensor) -> Array:
+def _image(path: Path, content: bytes, tensor: Tensor) -> Array:
     """Pixels of an image in the model's size; 0 is the least raw value, as cameras' drivers do."""
-    try:
-        from PIL import Image
-    except ImportError:
-        raise SetupError("images need Pillow: pip install pillow") from None
+    if len(tensor.shape) != 4 or tensor.shape[0] != 1 or tensor.shape[3] not in (1, 3):
+        raise InputError(f"{path} is a picture, but the input has shape {list(tensor.shape)}")
     _, height, width, depth = tensor.shape
-    image = Image.open(io.BytesIO(content)).convert("L" if depth == 1 else "RGB")
-    pixels = np.asarray(image.resize((width, height))).reshape(tensor.shape)
+    mode = "L" if depth == 1 else "RGB"
+    pixels = arrays.picture(str(path), content, mode, (width, height)).reshape(tensor.shape)
     if tensor.dtype == "int8":
         return (pixels.astype(np.int16) - 128).astype(np.int8)
     return pixels if tensor.dtype == "uint8" else (pixels / 255).astype(np.float32)
@@ -174,10 +174,11 @@ def _made(
     checked = []
     for index, (array, tensor) in enumerate(zip(columns, tensors, strict=False)):
         shape = (len(array) if array.ndim else 0, *tensor.shape)
-        if array.size != int(np.prod(shape)) or not len(array):
+        if not shape[0] or not arrays.is_same_layout(array.shape[1:], tensor.shape):
             raise InputError(
                 f"input {index} of {path} must have shape [samples, "
                 f"{', '.join(map(str, tensor.shape))}], found {list(array.shape)}"
+                f"{arrays.advice(array.shape, tensor.shape, lead=1) if shape[0] else ''}"
             )
         real = np.issubdtype(array.dtype, np.floating)
         if array.dtype != np.dtype(tensor.dtype) and not (real and tensor.scale):

@@ -7,7 +7,6 @@ with the blocks that are missing.
 """
 
 import contextlib
-import ctypes
 import json
 import multiprocessing
 import signal
@@ -20,6 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from .. import other_python, qemu, verification
 from ..arrays import Array, Feed
 from ..errors import InputError, SetupError, ToolError
 from ..oracle import Oracle
@@ -30,8 +30,6 @@ from .data import DataSet, Samples
 from .results import Result, count_block
 
 BLOCK = 64
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None)
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,7 @@ class Job:
     npu: str | None
     board: str | None
     top: int
+    verify: bool  # the command streams; a worker elsewhere has another environment
 
 
 class _Worker:
@@ -56,7 +55,8 @@ class _Worker:
             path = Path(folder) / Path(job.name).name
             path.write_bytes(job.model)
             try:
-                self.runner: Runner = open_runner(path, job.on, npu=job.npu, board=job.board)
+                with verification.applied(job.verify):
+                    self.runner: Runner = open_runner(path, job.on, npu=job.npu, board=job.board)
             except InputError as error:  # the user knows the model by its own name
                 raise InputError(str(error).replace(str(path), job.name)) from error
         self.oracle = None if job.reference is None else Oracle(job.reference)
@@ -211,7 +211,7 @@ def _in_processes(
 
 def _begin_process() -> None:
     """End with the process that started this one, however that ends; Ctrl-C is for that one."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    qemu.die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -223,7 +223,7 @@ def _on_dask(
         from distributed import as_completed as as_they_end
     except ImportError:
         raise SetupError(
-            "--scheduler needs Dask: pip install 'ethosu-tools[dask]', here and at the workers"
+            f"--scheduler needs Dask: {other_python.install('dask')}, here and at the workers"
         ) from None
     try:
         client = Client(scheduler)

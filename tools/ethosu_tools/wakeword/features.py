@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import other_python
 from ..arrays import Array
 from ..errors import InputError, SetupError
 from ..tflite import Tensor
@@ -20,7 +21,7 @@ def from_samples(samples: Array) -> Array:
         from pymicro_wakeword import MicroWakeWordFeatures
     except ImportError:
         raise SetupError(
-            "the package pymicro-wakeword is not installed; run: pip install 'ethosu-tools[demo]'"
+            f"the package pymicro-wakeword is not installed; run: {other_python.install('demo')}"
         ) from None
 
     rows = [

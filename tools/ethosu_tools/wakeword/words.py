@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from .. import other_python
 from ..errors import InputError, SetupError
 
 NAMES = ("okay_nabu", "hey_jarvis", "alexa", "hey_mycroft")
@@ -45,7 +46,7 @@ def load(name: str) -> WakeWord:
     package = find_spec("pymicro_wakeword")
     if package is None or package.origin is None:
         raise SetupError(
-            "the package pymicro-wakeword is not installed; run: pip install 'ethosu-tools[demo]'"
+            f"the package pymicro-wakeword is not installed; run: {other_python.install('demo')}"
         )
     folder = Path(package.origin).parent / "models"
     manifest = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))

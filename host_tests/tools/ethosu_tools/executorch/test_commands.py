@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from ethosu_tools import executorch, models, qemu, romfs
+from ethosu_tools import executorch, fit, models, qemu, romfs
 from ethosu_tools.board import Board
 from modules.ethosu.runtime.executorch.made import LAST
 
@@ -99,9 +99,18 @@ def test_the_cases_of_a_bundle_are_run_and_compared(ethosu, model, raw, tmp_path
     assert code == 6 and "output 0 of case 1 differs" in err
 
 
-def test_run_without_inputs_or_cases_says_so(ethosu, apart):
-    code, _, err = ethosu("run", apart)
-    assert code == 2 and "has no cases of its own: name arrays by --input" in err
+def test_a_program_without_cases_runs_on_random_inputs(ethosu, apart):
+    assert "the inputs are random, from seed 0" in run(ethosu, "run", apart)
+
+
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_images_with_channels_first_are_refused_with_the_transposition(
+    ethosu, apart, tmp_path, command
+):
+    np.save(tmp_path / "nchw.npy", np.zeros((4, 3, 16, 16), "int8"))
+    option = ["--input"] if command == "run" else []
+    code, _, err = ethosu(command, apart, *option, tmp_path / "nchw.npy")
+    assert code == 3 and "transpose it with np.transpose(x, (0, 2, 3, 1))" in err
 
 
 def test_inspect_tells_what_stayed_on_the_cpu_and_what_it_costs(ethosu, model, raw, tmp_path):
@@ -117,6 +126,9 @@ def test_inspect_tells_what_stayed_on_the_cpu_and_what_it_costs(ethosu, model, r
     assert runtime["fast_scratch_size"] > 0
     shown = run(ethosu, "plan", path)
     assert "of 2 inputs and outputs of delegates 0 are copied" in shown
+    assert "at byte" in shown.partition("model ")[0]
+    assert "picture " in run(ethosu, "plan", path, "--picture", tmp_path / "scratch.svg")
+    assert "at byte" in (tmp_path / "scratch.svg").read_text()
     code, _, err = ethosu("plan", path, "--overlap")
     assert code == 2 and "planned by its exporter" in err
 
@@ -137,13 +149,16 @@ def test_deploy_refuses_what_the_firmware_cannot_run(ethosu, model, raw, tmp_pat
     path, image = tmp_path / "bad.pte", tmp_path / "rom.img"
     program = made.quantised_ends(model, made.external(raw("u55"), KEY))
     program.forward.kernel("aten::foo", [0, 0, 0])
+    program.forward.delegates[0][2].insert(0, {0: "debug_artifact_path", 1: PATH})
     path.write_bytes(program.encode())
     code, _, err = ethosu("deploy", path, "-o", image)
-    assert code == 2 and "operator aten::foo is not in the firmware" in err
+    assert code == 3 and "operator aten::foo is not in the firmware" in err
     assert f"data {KEY} is in no .ptd of its name" in err and not image.exists()
-    assert "warning    bad.pte: operator aten::foo" in run(
-        ethosu, "deploy", path, "-o", image, "--force"
-    )
+    for more in ([], ["--strip"]):
+        out = run(ethosu, "deploy", path, "-o", image, "--force", *more)
+        assert "warning    bad.pte: operator aten::foo" in out
+        assert ("bad.pte was not stripped: " in out) == bool(more)
+        assert image.read_bytes() == romfs.build({"bad.pte": path.read_bytes()})
 
 
 def test_deploy_takes_the_data_file_along(ethosu, apart, tmp_path):
@@ -172,7 +187,7 @@ def wasteful(model, raw):
     return program.encode()
 
 
-def test_strip_leaves_out_what_nobody_uses(ethosu, model, raw, tmp_path):
+def test_strip_leaves_out_what_nobody_uses(ethosu, model, raw, tmp_path, monkeypatch):
     path, output = tmp_path / "kws.pte", tmp_path / "small.pte"
     path.write_bytes(wasteful(model, raw))
     assert PATH in path.read_bytes()
@@ -186,8 +201,11 @@ def test_strip_leaves_out_what_nobody_uses(ethosu, model, raw, tmp_path):
     assert "tensors" in kinds and kinds.count("null") == 2  # the unused one, and an argument
     assert program.method().delegates[0].specs == {"target": b"ethos-u55-128"}
     (image,) = (romfs.build({"kws.pte": stripped}),)
+    judged = []
+    monkeypatch.setattr(fit, "need_of", lambda data, _: judged.append(data) or fit.Need(None, 0, 0))
     run(ethosu, "deploy", path, "--strip", "-o", tmp_path / "rom.img")
     assert (tmp_path / "rom.img").read_bytes() == image
+    assert judged == [stripped], "what is sent has to fit"
 
 
 def test_strip_refuses_other_files(ethosu, compiled, model):

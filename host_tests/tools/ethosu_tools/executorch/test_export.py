@@ -87,13 +87,27 @@ def test_a_board_says_what_the_exporter_tells_vela(ethosu, stand_in, model, tmp_
     assert found["vela"][-1].endswith("vela.ini")
 
 
+def test_a_program_that_the_runtime_refuses_is_not_written(
+    ethosu, stand_in, model, small_models, raw, tmp_path
+):
+    program = made.quantised_ends(small_models["small_cnn"], raw("u55"))
+    program.forward.kernel("aten::foo", [0, 0, 0])
+    (tmp_path / "ready").write_bytes(program.encode())
+    output = tmp_path / "net.pte"
+    words = ["compile", model, "--python", stand_in, "--board", "MPS3_AN547", "-o", output]
+    code, _, err = ethosu(*words)
+    assert code == 3 and "aten::foo" in err and "net.py" in err and not output.exists()
+    code, out, _ = ethosu(*words, "--force")
+    assert code == 0 and "\nrefused    " in out and output.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "expected"),
     [
         (
             ["net.py", "--python", "/bin/false"],
             4,
-            "has no ExecuTorch; install it there: pip install",
+            "/bin/false cannot load ExecuTorch: exit code 1, and no reason. `ethosu setup execu",
         ),
         (["net.py", "--python", "/none"], 4, "/none cannot be run: No such file"),
         (["none.py", "--python", "STAND_IN"], 3, "none.py"),
@@ -120,7 +134,7 @@ def test_a_file_that_names_no_model_is_refused(tmp_path):
 @pytest.mark.parametrize("integer_ends", [True, False])
 def test_the_real_exporter_is_exact(repo, tmp_path, integer_ends):
     """The page's keyword spotter: outputs equal those of the quantised graph in PyTorch."""
-    python = needs.python_with("EXECUTORCH", "EXECUTORCH_PYTHON")
+    python = needs.python_with("executorch", "EXECUTORCH_PYTHON")
     page = (repo / "modules/ethosu/docs/pytorch.md").read_text()
     (tmp_path / "kws.py").write_text(re.search(r"^```py\n(.*?)^```$", page, re.M | re.S)[1])
     script = REFERENCE.format(folder=str(repo / "tools/ethosu_tools/executorch"))

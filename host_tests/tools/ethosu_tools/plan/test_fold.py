@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 from ethosu_tools import cli
+from ethosu_tools.commands.compile import render
 from ethosu_tools.make_mixed import MODELS, MixedNet
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.plan import plan_file
@@ -55,8 +56,10 @@ def source(tmp_path):
 
 
 def test_same_results_and_a_smaller_arena(source, compile_it):
-    as_it_was, _ = compile_it(source)
+    as_it_was, before = compile_it(source)
     path, said = compile_it(source, "--quantized-io")
+    assert "QUANTIZE and DEQUANTIZE; --quantized-io leaves these steps out" in render(before)
+    assert "--quantized-io" not in render(said)
     assert said["folded"] == ["input", "real"]
     assert plan_file(path).arena < 0.75 * plan_file(as_it_was).arena
     oracle, random = Oracle(source), np.random.default_rng(5)

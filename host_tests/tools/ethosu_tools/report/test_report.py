@@ -8,10 +8,10 @@ from html.parser import HTMLParser
 import needs
 import numpy as np
 import pytest
-from ethosu_tools import make_mixed, tflite
+from ethosu_tools import make_mixed, svg, tflite
 from ethosu_tools.estimate import systems
 from ethosu_tools.plan import picture
-from ethosu_tools.report import memory, subject
+from ethosu_tools.report import charts, memory, subject
 
 from tools.web import chromium
 
@@ -57,6 +57,16 @@ def test_the_picture_shows_what_layers_on_the_npu_write(looked_at, npu):
     assert given["last"] < len(drawn[0]["operators"]), "an input is dead when it is read"
 
 
+def test_a_colour_means_one_thing():
+    assert not set(charts.UNITS) & set(charts.MEMORIES)
+
+
+def test_names_keep_both_ends():
+    assert svg.shorten("0 CONV_2D model/first", 40) == "0 CONV_2D model/first"
+    short = svg.shorten("0 CONV_2D kws_1/re_lu_1/Relu;kws_1/stem", 20)
+    assert len(short) == 20 and short.startswith("0 CONV_2D ") and short.endswith("/stem")
+
+
 class Page(HTMLParser):
     """Notes tags, and attributes that name another file."""
 
@@ -78,6 +88,8 @@ def test_the_page_is_whole_and_alone(ethosu, small_models, tmp_path):
     assert data["reference"]["differing"] == 0 < data["reference"]["values"]
     assert f"bit-exact: {data['reference']['values']} values" in text
     assert f"{data['cycles']:,}" in text
+    slowest = max(data["layers"], key=lambda layer: layer["cycles"])
+    assert f"Most of the time goes to {slowest['name']} (" in text
     for layer in data["layers"]:
         assert layer["name"] in text and f"{layer['cycles']:,}" in text
     page = Page(text)
@@ -105,6 +117,10 @@ def test_a_browser_shows_the_page_on_any_screen(ethosu, small_models, tmp_path):
                 root = "document.documentElement"
                 assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth"), width
                 paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+                bound = page.evaluate(
+                    "document.querySelector('th:nth-child(2)').getBoundingClientRect().right"
+                )
+                assert bound <= width, "what limits a layer is seen without scrolling"
                 assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 25, 29)"}[scheme]
         assert page.messages == [] and len(page.requests) == 1
     finally:

@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sharing
-from ethosu_tools import oracle, qemu
+from ethosu_tools import arrays, oracle, qemu
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.tflite import Tensor
+from ethosu_tools.tflite.writer import Graph, write
+from ethosu_tools.validate import data as data_sets
 from ethosu_tools.validate.results import BINS, count_block
 
 from tools.ethosu_tools.test_qemu import alive
@@ -118,20 +120,34 @@ def test_other_forms_of_data(ethosu, cnn, data_set, tmp_path):
         f"    with np.load({str(tmp_path / '60.npz')!r}) as f:\n"
         "        yield from zip(f['0'], f['labels'])\n"
     )
+    np.savez(tmp_path / "flat.npz", x=samples.reshape(60, -1), labels=labels)
+    np.savez(tmp_path / "images.npz", x=samples[:, 0], labels=labels)
     found = []
-    for data in ("60.npz", "d.csv", "folder", "mine.py:samples"):
+    for data in ("60.npz", "d.csv", "folder", "mine.py:samples", "flat.npz", "images.npz"):
         code, out, err = ethosu("validate", program, tmp_path / data, "--workers", "1", "--json")
         assert (code, err) == (0, "")
         found.append({key: json.loads(out)[key] for key in ("top1", "topk", "confusion")})
-    assert found[1:] == found[:1] * 3
+    assert found[1:] == found[:1] * 5
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
         ("none.npz", "none.npz cannot be read"),
-        ("other.txt", "is no data set: expected FILE.npz, FILE.csv, a folder"),
+        ("other.txt", "is not a data set: expected FILE.npz, FILE.npy, FILE.csv, a folder"),
         ("shape.npz", r"must have shape [samples, 1, 16, 16, 3], found [4, 5]"),
+        (
+            "nchw.npz",
+            "found [4, 3, 16, 16]; its axes are in another order: transpose it with "
+            "np.transpose(x, (0, 2, 3, 1))",
+        ),
+        ("nchw.npy", "transpose it with np.transpose(x, (0, 1, 3, 4, 2))"),
+        (
+            "classes",
+            "0.npy must have shape [1, 16, 16, 3], found [3, 16, 16]; its axes are in "
+            "another order: transpose it with np.transpose(x, (1, 2, 0))",
+        ),
+        ("swapped.npz", "found [4, 16, 3, 16]"),
         ("type.npz", "must be int8 (raw values) or float32 (real values), found uint8"),
         ("labels.npz", "differ in length"),
         ("ragged.csv", "is no CSV file of such samples"),
@@ -140,11 +156,53 @@ def test_other_forms_of_data(ethosu, cnn, data_set, tmp_path):
 def test_data_that_do_not_fit_are_one_sentence(ethosu, cnn, tmp_path, name, words):
     fits = np.zeros((4, 1, 16, 16, 3), "int8")
     np.savez(tmp_path / "shape.npz", **{"0": np.zeros((4, 5), "int8")})
+    np.savez(tmp_path / "nchw.npz", **{"0": np.zeros((4, 3, 16, 16), "int8")})
+    np.save(tmp_path / "nchw.npy", np.zeros((4, 1, 3, 16, 16), "int8"))
+    np.savez(tmp_path / "swapped.npz", **{"0": np.zeros((4, 16, 3, 16), "float32")})
+    (tmp_path / "classes/a").mkdir(parents=True)
+    np.save(tmp_path / "classes/a/0.npy", np.zeros((3, 16, 16), "int8"))
     np.savez(tmp_path / "type.npz", **{"0": fits.astype("uint8")})
     np.savez(tmp_path / "labels.npz", **{"0": fits, "labels": np.zeros(3, int)})
     (tmp_path / "ragged.csv").write_text("a,b\n1\n2,3\n")
     code, _, err = ethosu("validate", cnn[1], tmp_path / name)
     assert code in (2, 3) and words in err and len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["y", "label", "labels"])
+def test_an_input_may_have_the_name_of_the_classes(tmp_path, name):
+    tensors = [Tensor(name, (1, 2), "int8", 0.5, 0), Tensor("x", (1, 2), "int8", 0.5, 0)]
+    samples = {key: np.full((3, 1, 2), at, "int8") for at, key in enumerate((name, "x"))}
+    other = next(each for each in arrays.LABELS if each != name)
+    np.savez(tmp_path / "own.npz", **samples, **{other: np.arange(3)})
+    np.savez(tmp_path / "number.npz", **{"0": samples[name], "1": samples["x"]}, y=np.arange(3))
+    for file in ("own.npz", "number.npz"):
+        found = data_sets.read(str(tmp_path / file), tensors).samples
+        assert [int(each.max()) for each in found.inputs] == [0, 1]
+        assert found.labels.tolist() == [0, 1, 2]
+    np.savez(tmp_path / "none.npz", **samples)
+    assert data_sets.read(str(tmp_path / "none.npz"), tensors).samples.labels.tolist() == [-1] * 3
+
+
+def test_what_cannot_be_otherwise_is_not_said(ethosu, tmp_path, data_set, cnn):
+    """The first 10 of 10 classes, and the bits of a float reference."""
+    model, program = cnn
+    path = data_set(8)
+    shown = ethosu("validate", program, path, "--top", 10, "--reference", model)[1]
+    assert "top 10" not in shown and "bit-exact   100.00 %" in shown
+    assert "top 9 " in ethosu("validate", program, path, "--top", 9)[1]
+    graph = Graph("real")
+    x = graph.tensor("x", (1, 16, 16, 3), "float32")
+    flat = graph.tensor("flat", (1, 768), "float32")
+    y = graph.tensor("y", (1, 10), "float32")
+    weights = graph.constant("w", np.eye(10, 768, dtype="float32"))
+    sizes = graph.constant("sizes", np.array([1, 768], "int32"))
+    graph.operator("RESHAPE", [x, sizes], [flat])
+    graph.operator("FULLY_CONNECTED", [flat, weights, -1], [y], "FullyConnectedOptions")
+    graph.inputs, graph.outputs = [x], [y]
+    real = tmp_path / "real.tflite"
+    real.write_bytes(write([graph], "real"))
+    code, shown, err = ethosu("validate", program, path, "--reference", real)
+    assert (code, err) == (0, "") and "same class" in shown and "bit-exact" not in shown
 
 
 def test_a_damaged_model_has_its_own_name(ethosu, cnn, data_set, tmp_path):

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""Locks of ports: what others put into a shared folder is not written to; users exclude others."""
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+from types import SimpleNamespace
+from urllib.parse import quote
+
+import pytest
+from ethosu_tools import locks, pool
+from ethosu_tools.board import Board
+from ethosu_tools.errors import SetupError
+from ethosu_tools.locks import Lock, LockedError
+
+from tools.ethosu_tools.fake_board import FakeBoard
+
+PORT = "/dev/ttyACM0"
+PRECIOUS = "what root owns\n" * 3
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder that users share, as the environment names it."""
+    folder = tmp_path / "locks"
+    folder.mkdir(mode=0o777)
+    monkeypatch.setenv(locks.VARIABLE, str(folder))
+    return folder
+
+
+def lock_file(folder):
+    return folder / f"{quote(f'{socket.gethostname()}:{PORT}', safe=':')}.lock"
+
+
+@pytest.mark.parametrize(
+    ("put", "what"),
+    [
+        (lambda there, victim: there.symlink_to(victim), "a symbolic link"),
+        (lambda there, victim: there.symlink_to(victim.with_name("new")), "a symbolic link"),
+        (lambda there, victim: there.hardlink_to(victim), "a hard link"),
+        (lambda there, victim: os.mkfifo(there), "not a regular file"),
+    ],
+)
+def test_what_is_no_lock_file_is_refused_and_not_written_to(tmp_path, folder, put, what):
+    victim = tmp_path / "precious"
+    victim.write_text(PRECIOUS)
+    put(lock_file(folder), victim)
+    with pytest.raises(SetupError, match=f"{PORT[-7:]}.lock is {what}, not a lock file; remove it"):
+        Lock(PORT)
+    assert victim.read_text() == PRECIOUS and not victim.with_name("new").exists()
+    lock_file(folder).unlink()
+    Lock(PORT).close()
+
+
+@pytest.fixture
+def session(tmp_path, monkeypatch):
+    """Folder that the system made for a user's session."""
+    monkeypatch.delenv(locks.VARIABLE, raising=False)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(locks.tempfile, "tempdir", None)
+    session = tmp_path / "session"
+    session.mkdir(0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(session))
+    return session
+
+
+def test_lock_files_are_in_a_folder_of_the_users_own(tmp_path, session):
+    with Lock(PORT):
+        assert lock_file(session / "ethosu-locks").is_file()
+    session.chmod(0o777)  # as of no session: others may write to it
+    with Lock(PORT):
+        own = tmp_path / f"ethosu-locks-{os.getuid()}"
+        assert lock_file(own).is_file() and stat.S_IMODE(own.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda there, other: there.symlink_to(other),
+        lambda there, other: (there.mkdir(), there.chmod(0o1777)),
+        lambda there, other: there.write_text(""),
+    ],
+)
+def test_folder_that_others_made_first_is_refused(tmp_path, session, put):
+    session.rmdir()
+    other = tmp_path / "other"
+    other.mkdir()
+    put(tmp_path / f"ethosu-locks-{os.getuid()}", other)
+    with pytest.raises(SetupError, match="not a folder that only this user can write to; remove"):
+        Lock(PORT)
+    assert not [*other.iterdir()]
+
+
+HOLDER = """\
+import sys, time
+from ethosu_tools.board import Board
+with Board(sys.argv[1]):
+    print(flush=True)
+    time.sleep(1000)
+"""
+
+
+def test_users_with_folders_of_their_own_exclude_each_other(session, tmp_path):
+    """By the lock on the device itself; the other program may be mpremote as well."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir(0o700)
+    with FakeBoard() as fake:
+        command = [sys.executable, "-c", HOLDER, fake.port]
+        environment = {**os.environ, "XDG_RUNTIME_DIR": str(theirs)}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as other:
+            other.stdout.readline()
+            with pytest.raises(LockedError, match=f"{fake.port} is in use by another program"):
+                Board(fake.port)
+            other.kill()
+        Board(fake.port, boot_timeout=3).close()
+
+
+@pytest.mark.parametrize("run", ["another", "this"])
+def test_only_workers_of_the_same_run_hold_back_an_emulated_board(monkeypatch, run):
+    """They will leave the board that has the NPU; when another user does, nobody knows."""
+    needs = pool.Needs("ethos-u55-256")
+    emulated = pool.Place(board="MPS3_AN547")
+
+    def take(place, npu):
+        if place is not emulated:
+            raise LockedError(place.port, f"somebody\n{run}")
+        return SimpleNamespace(place=place, npus=[npu], fits=lambda _: True)
+
+    monkeypatch.setattr(locks, "_runs", ["this"])
+    monkeypatch.setattr(pool, "Taken", take)
+    places = pool.Pool([pool.Place(port=PORT), emulated])
+    found = places._take(needs, [], [])
+    assert (found and found.place) == (emulated if run == "another" else None)

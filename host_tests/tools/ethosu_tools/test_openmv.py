@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""What `ethosu qemu --openmv` puts into the ROM file system, and what it says."""
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from ethosu_tools import boards, openmv, paths
+from ethosu_tools.commands import qemu
+from ethosu_tools.errors import InputError, SetupError
+
+# As OpenMV's examples are written, but with an end.
+SCRIPT = """
+import csi, ml, time
+csi0 = csi.CSI()
+csi0.framesize(csi.QVGA)
+clock = time.clock()
+model = ml.Model("/rom/MODEL.tflite")
+for _ in range(2):
+    clock.tick()
+    img = csi0.snapshot()
+    raw = model.predict([img], callback=lambda model, inputs, outputs: bytes(outputs[0]))
+    print(img.width(), img.height(), len(raw), clock.fps() > 0)
+"""
+PIXELS = np.random.default_rng(5).integers(0, 256, (3, 5, 3), np.uint8)
+
+
+class Picture:
+    """In the place of Pillow's."""
+
+    def __init__(self, file, formats):
+        assert "EPS" not in formats
+        if file.read() != b"a picture":
+            raise SyntaxError("unknown")  # one of those that Pillow raises
+
+    def convert(self, mode):
+        assert mode == "RGB"
+        return PIXELS
+
+
+@pytest.fixture
+def pillow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", SimpleNamespace(Image=SimpleNamespace(open=Picture)))
+
+
+def test_modules_are_added_and_a_users_stay():
+    tree = openmv.tree_of({"lib": {"csi.py": b"mine"}, "a.txt": b"a"})
+    assert sorted(tree["lib"]) == ["audio.py", "csi.py", "image.py", "time.py"]
+    assert (tree["lib"]["csi.py"], tree["a.txt"]) == (b"mine", b"a")
+    assert "frames" not in tree
+
+
+def test_pictures_become_what_the_board_reads(pillow):
+    tree = openmv.tree_of({"frames": {"b.JPG": b"a picture", "a.bmp": b"BM", "c.pgm": b"P5"}})
+    assert list(tree["frames"]) == ["a.bmp", "b.bmp", "c.pgm"]
+    content = tree["frames"]["b.bmp"]
+    rows = np.frombuffer(content[66:], "<u2").reshape(3, 6)
+    red, green, blue = (PIXELS[..., i].astype(int) for i in range(3))
+    assert (rows[:, :5] == (red >> 3) << 11 | (green >> 2) << 5 | blue >> 3).all()
+    assert content[:2] == b"BM" and int.from_bytes(content[2:6], "little") == len(content)
+
+
+def test_what_is_no_picture_is_named(pillow, monkeypatch):
+    with pytest.raises(InputError, match=r"frames/a\.png is no picture: unknown"):
+        openmv.tree_of({"frames": {"a.png": b"?"}})
+    for other in ("a.bmp", "a.png"):
+        both = {"frames": {"a.jpg": b"a picture", other: b"a picture"}}
+        with pytest.raises(InputError, match=r"frames/a\.\w+ becomes a\.bmp, which is there too"):
+            openmv.tree_of(both)
+    with pytest.raises(InputError, match="frames is a file, a folder expected"):
+        openmv.tree_of({"frames": b"?"})
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(SetupError, match=r"frames/a\.png needs Pillow: pip install pillow"):
+        openmv.tree_of({"frames": {"a.png": b"a picture"}})
+
+
+def test_it_needs_a_folder(ethosu):
+    code, _, err = ethosu("qemu", "--openmv")
+    assert code == 2 and "--openmv needs --romfs DIR" in err
+
+
+def test_a_folder_that_is_too_large_names_its_files(ethosu, tmp_path):
+    (tmp_path / "large.bin").write_bytes(bytes(3_000_000))
+    (tmp_path / "small.bin").write_bytes(b"1")
+    code, _, err = ethosu("qemu", "--board", "ALIF_ENSEMBLE_E7-M55_HP", "--romfs", tmp_path)
+    assert code == 3 and "large.bin (3,000,000 bytes), small.bin (1 bytes)" in err
+
+
+@pytest.mark.parametrize(("place", "firmware", "said"), [
+    (None, None, ["no ulab"]),
+    (None, paths.firmware_file("X"), []),
+    ("flash", paths.firmware_file("X"), ["on hardware /rom takes 2,096,896"]),
+])  # fmt: skip
+def test_what_a_user_would_find_out_later(place, firmware, said):
+    board = boards.load("OPENMV_AE3-M55_HP")
+    machine = SimpleNamespace(board=board, romfs=board.qemu.romfs if place else board.romfs)
+    notes = qemu._notes(SimpleNamespace(openmv=True), machine, firmware)
+    assert len(notes) == len(said) and all(
+        text in note for text, note in zip(said, notes, strict=True)
+    )
+
+
+def test_the_three_lines_of_the_page(repo, tmp_path, small_models):
+    """They are run as they are: only PORT is replaced."""
+    page = (repo / "modules/ml/README.md").read_text()
+    compile_line, qemu_line, run_line = re.findall(
+        r"^    (ethosu compile MODEL.*|ethosu qemu .*--openmv|mpremote connect .*)$", page, re.M
+    )
+    (tmp_path / "MODEL.tflite").write_bytes(small_models["small_cnn"].read_bytes())
+    (tmp_path / "SCRIPT.py").write_text(SCRIPT)
+    frames = tmp_path / "rom/frames"
+    frames.mkdir(parents=True)
+    for name, size in (("1.pgm", (20, 30)), ("2.pgm", (300, 400))):
+        head = f"P5 {size[1]} {size[0]} 255\n".encode()
+        (frames / name).write_bytes(head + bytes(size[0] * size[1]))
+
+    def start(line):
+        command, *arguments = line.split()
+        program = str(Path(sys.executable).with_name(command))
+        return subprocess.Popen(
+            [program, *arguments], cwd=tmp_path, text=True, stdout=subprocess.PIPE
+        )
+
+    def output(line):
+        process = start(line)
+        out, _ = process.communicate()
+        assert process.returncode == 0, out
+        return out
+
+    output(compile_line)
+    with start(qemu_line) as board:
+        try:
+            first = board.stdout.readline()
+            (port,) = re.findall(r"waits at (\S+)", first)
+            assert output(run_line.replace("PORT", port)).split() == [
+                "30", "20", "10", "True", "320", "240", "10", "True"
+            ]  # fmt: skip
+        finally:
+            board.send_signal(signal.SIGINT)

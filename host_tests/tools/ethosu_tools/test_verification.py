@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""--no-verify runs what the verifier refuses, and a file of an untried Vela is told."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ethosu_tools import arrays, vela_versions, verification
+from ethosu_tools.errors import InputError
+from ethosu_tools.model import Model
+from ethosu_tools.tflite.metadata import put
+from ethosu_tools.validate import work
+from generator import isolated, test_velas, vela
+from generator.defects import Register
+from generator.operators.convolution import VALID
+from generator.test_defects import with_registers
+
+REFUSAL = "command at word "
+WAY_OUT = "if you trust the file, run it with --no-verify (in Python verify=False)"
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory):
+    """A pool that asks for scales of channels, which are never set: it computes the average."""
+    case = test_velas.make("AVERAGE_POOL_2D", VALID, "ethos-u55-128")
+    model = isolated.call(vela.compile_case, case).model
+    folder = tmp_path_factory.mktemp("refused")
+    path = folder / "pool_vela.tflite"
+    path.write_bytes(with_registers(model, [Register(0, "OFM_PRECISION", 0x101, 1)]))
+    (folder / "pool.tflite").write_bytes(case.model)
+    arrays.save(folder / "in.npz", {"0": case.feeds[0][0]})
+    return path
+
+
+@pytest.mark.parametrize("where", ["sim", "qemu"])
+def test_run_does_without_verification_only_when_asked(ethosu, refused, where):
+    folder = refused.parent
+    words = ["run", refused, "--input", folder / "in.npz", "--on", where]
+    code, _, err = ethosu(*words)
+    assert code == 3 and REFUSAL in err and WAY_OUT in err
+    assert ethosu(*words, "--no-verify", "--reference", folder / "pool.tflite")[0] == 0
+    assert verification.chosen(), "the next command verifies again"
+
+
+COMMANDS = (
+    ["trace"],
+    ["report", "-o", "page.html"],
+    ["estimate", "--npu", "ethos-u55-128", "--cpu"],
+)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_each_command_has_the_option(ethosu, refused, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    assert WAY_OUT in ethosu(*words, refused)[2]
+    assert ethosu(*words, refused, "--no-verify")[0] == 0
+
+
+def test_a_class_has_it_too(refused):
+    with pytest.raises(InputError, match=REFUSAL):
+        Model(refused)
+    with Model(refused, verify=False) as model:
+        model.predict([np.zeros(model.inputs[0].shape, np.int8)])
+
+
+@pytest.mark.parametrize("where", ["sim", "qemu"])
+def test_a_class_that_is_not_told_does_as_the_environment_says(refused, where, monkeypatch):
+    monkeypatch.setenv(verification.VARIABLE, "0")
+    Model(refused, on=where).close()
+    with pytest.raises(InputError, match=REFUSAL):
+        Model(refused, on=where, verify=True)
+
+
+def test_a_worker_with_another_environment_is_told(ethosu, refused, tmp_path, monkeypatch):
+    """As one of a Dask cluster has it."""
+    data, real = tmp_path / "data.npz", work.run_block
+    arrays.save(data, {"0": arrays.load(refused.parent / "in.npz")["0"][None]})
+
+    def elsewhere(*arguments):
+        with monkeypatch.context() as patch:
+            patch.delenv(verification.VARIABLE, raising=False)
+            return real(*arguments)
+
+    monkeypatch.setattr(work, "run_block", elsewhere)
+    words = ["validate", refused, data, "--notes", tmp_path / "notes", "--workers", 1]
+    assert WAY_OUT in ethosu(*words)[2]
+    code, _, err = ethosu(*words, "--no-verify")
+    assert code == 0, err
+
+
+def test_each_sentence_of_the_verifier_names_the_way_out(repo):
+    driver = repo / "modules/ethosu/driver"
+    used = {
+        name
+        for file in driver.glob("ethosu_verify*.c")
+        for name in re.findall(r"ETHOSU_EXT_E_((?:COMMAND|REGION|BRANCH)_\w+)", file.read_text())
+    }
+    table = (driver / "include/ethosu_errors.def").read_text()
+    found = dict(re.findall(r"ETHOSU_EXT_ERROR\(\d+, (\w+), \w+,\s*([^\n]*)\)\n", table))
+    assert len(used) >= 9 and used <= found.keys()
+    for name in used:
+        text = found[name].replace("AT_WORD", '"command at word 7"')
+        text = re.sub(r"%\w", "7", text.replace("STREAM", '"command stream"').replace('"', ""))
+        text = re.sub(r" +", " ", text)
+        assert verification.with_way_out(text) != text, text
+
+
+def test_other_sentences_name_no_way_out():
+    assert verification.with_way_out("NPU is ethos-u55-64") == "NPU is ethos-u55-64"
+
+
+@pytest.mark.parametrize(("version", "told"), [("4.1.1.dev18+g86ea209", 1), ("5.2.0", 0)])
+def test_a_file_of_an_untried_vela_is_told_once(ethosu, refused, tmp_path, version, told):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(put(refused.read_bytes(), {"vela_version": version.encode()}))
+    sentence = f"ethosu: warning: {path} was compiled by Vela {version}, whose results"
+    code, out, err = ethosu("inspect", path, "--json")
+    assert code == 0 and json.loads(out)["vela"] == version and err.count(sentence) == told
+    for command in ("run", "plan", "estimate"):
+        assert ethosu(command, path)[2].count(sentence) == told
+    code, _, err = ethosu("deploy", path, "-o", tmp_path / "rom.img", "--no-verify")
+    assert code == 0 and err.count(sentence) == told
+
+
+def test_a_file_that_does_not_say_its_vela_is_not_told(refused):
+    assert [*vela_versions.warnings([refused, refused.parent / "in.npz"])] == []
+
+
+def test_a_pipe_is_left_to_the_command(tmp_path, monkeypatch):
+    """To open one would wait for whoever writes to it."""
+    pipe = tmp_path / "model.tflite"
+    os.mkfifo(pipe)
+    monkeypatch.setattr(Path, "open", lambda *_: pytest.fail("the pipe was opened"))
+    assert [*vela_versions.warnings([pipe, tmp_path])] == []

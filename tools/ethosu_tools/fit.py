@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""Does a compiled model fit a board: NPU, heap for its arena, room in /rom for its file?
+
+What a model needs is what the runtime measures when it loads the file. What a board has is in its
+board.toml, or is asked of a board that is connected. `check` compares the two for all commands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import boards, models, romfs, tflite, vela
+from .board import Board
+from .boards import BoardFacts
+from .errors import BoardError, InputError
+from .sim import Simulation
+
+# MicroPython's heap has 3 bits of bookkeeping for each block of 128 bits (py/gc.c: two for the kind
+# of block, one for finalisers).
+_HEAP_BITS, _BLOCK_BITS = 131, 128
+# What interpreter and a small program take of the heap: 4,416 bytes once `ethosu` is imported.
+_PROGRAM = 8 * 1024
+_ASK = """\
+import gc
+try:
+    import ethosu
+    _npus = ethosu.npus()
+except ImportError:
+    _npus = None
+try:
+    import vfs
+    _rom = len(memoryview(vfs.rom_ioctl(2, 0)))
+except (AttributeError, ImportError, OSError, TypeError):
+    _rom = None
+gc.collect()
+_answer = _npus, gc.mem_free(), _rom
+"""
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a board has for one model, in bytes; rom: None if it has no /rom that can be written."""
+
+    board: str
+    npus: tuple[str, ...]
+    heap: int
+    rom: int | None
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a compiled model needs, in bytes; npu: None if the CPU computes it all."""
+
+    npu: str | None
+    heap: int
+    rom: int
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The comparison; `short` has a sentence for each thing that is missing."""
+
+    need: Need
+    room: Room
+    short: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain data, for JSON."""
+        return {"board": self.room.board, "need": vars(self.need), "short": list(self.short)} | {
+            "heap": self.room.heap,
+            "rom": self.room.rom,
+            "advice": advice(self),
+        }
+
+
+def room_of(board: BoardFacts) -> Room | None:
+    """What a board has by its board.toml; None if that does not say where the heap is."""
+    if board.heap is None:
+        return None
+    heap = board.heap.size * _BLOCK_BITS // _HEAP_BITS - _PROGRAM
+    return Room(board.name, vela.npus_of(board), heap, board.romfs.size)
+
+
+def ask(board: Board) -> Room | None:
+    """What a connected board has now; None if its firmware has no module `ethosu`."""
+    found = board.ask(_ASK)
+    try:
+        npus, free, rom = found
+        sound = all(isinstance(each, str) for each in npus or ()) and isinstance(free, int)
+        sound = sound and (rom is None or isinstance(rom, int))
+    except (TypeError, ValueError):
+        sound = False
+    if not sound:
+        raise BoardError(f"the board reported invalid NPUs or memory sizes: {found!r:.100}")
+    return None if npus is None else Room(f"the board at {board.port}", tuple(npus), free, rom)
+
+
+def need_of(model: Path | bytes, data: bytes | None = None) -> Need:
+    """What a compiled model needs; InputError if it was never compiled, or can't be loaded."""
+    description = models.describe_compiled(model, named=data)
+    with Simulation(model, data=data) as simulation:
+        info = simulation.info()
+    content = models.read(model)
+    files = {f"model{models.suffix(content)}": content}
+    image = romfs.build(files if data is None else files | {"model.ptd": data})
+    return Need(description.npu, info["arena_size"] + info["object_size"], len(image))
+
+
+def on_board(need: Need, name: str) -> Fit | None:
+    """Compare with what a board of boards/ has; None: there is no such board, but maybe a chip."""
+    room = room_of(boards.load(name)) if name in boards.names() else None
+    return check(need, room) if room else None
+
+
+def check(need: Need, room: Room) -> Fit:
+    """Compare; each sentence says what is short by how much, and what would help."""
+    short = []
+    if need.npu and need.npu not in room.npus:
+        short.append(
+            f"it is compiled for {need.npu}, {room.board} has {' and '.join(room.npus) or 'no NPU'}"
+            f"{f': compile it with --npu {room.npus[0]}' if room.npus else ''}"
+        )
+    if need.heap > room.heap:
+        short.append(_too_large("its arena", need.heap, "heap", room.heap, room.board))
+    if room.rom is not None and need.rom > room.rom:
+        short.append(_too_large("its file", need.rom, "/rom", room.rom, room.board))
+    return Fit(need, room, tuple(short))
+
+
+def _too_large(what: str, size: int, where: str, room: int, board: str) -> str:
+    return f"{what} needs {size:,} bytes of {where}, {board} has {room:,}: {size - room:,} too few"
+
+
+def advice(fit: Fit, source: Path | None = None) -> str:
+    """What would help: a smaller layer of `source`, as it was before Vela; or other boards."""
+    words = []
+    if fit.need.heap > fit.room.heap:
+        words += _largest(source) if source else []
+        words.append("smaller inputs need a smaller arena, and so may --vela='--optimise Size'")
+    if fit.short:
+        fitting = [
+            board.name
+            for board in boards.every()
+            if (room := room_of(board)) and not check(fit.need, room).short
+        ]
+        words += [f"it fits {', '.join(fitting)}"] if fitting else []
+    return "".join(f"; {each}" for each in words)
+
+
+def _largest(source: Path) -> list[str]:
+    """The operator with the most bytes of inputs and outputs, which have to be in the arena."""
+    graph = tflite.parse(tflite.read(source))[0]
+
+    def size(operator: tflite.Operator) -> int:
+        ends = {index for index in (*operator.inputs, *operator.outputs) if index >= 0}
+        return sum(graph.tensors[each].size for each in ends if not graph.tensors[each].constant)
+
+    largest = max(graph.operators, key=size, default=None)
+    if largest is None or not largest.outputs:
+        return []
+    name = f"{largest.name} {graph.tensors[largest.outputs[0]].name}".strip()
+    return [f"the largest layer, {name}, reads and writes {size(largest):,} bytes"]
+
+
+def refuse(fit: Fit, name: str, force: str, source: Path | None = None) -> None:
+    """Raise InputError if something is short; `force` says what --force does then."""
+    if fit.short:
+        raise InputError(
+            f"{name} can't run on {fit.room.board}: {'; '.join(fit.short)}"
+            f"{advice(fit, source)}. {force}"
+        )
+
+
+def describe(data: dict[str, Any]) -> str:
+    """One line of a `Fit` as plain data."""
+    if data["short"]:
+        return f"no: {'; '.join(data['short'])}{data['advice']}"
+    need, parts = data["need"], []
+    for what, used, room, where in (
+        ("arena", need["heap"], data["heap"], "heap"),
+        ("file", need["rom"], data["rom"], "/rom"),
+    ):
+        if room is not None:
+            share = used / max(1, room)
+            parts.append(f"{what} {used:,} of {room:,} bytes of {where} ({share:.0%})")
+    return f"{data['board']}: {', '.join(parts)}"

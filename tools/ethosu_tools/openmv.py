@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""The ROM file system of a board that runs OpenMV's scripts without a camera.
+
+It has the modules of modules/openmv/ in lib/, and pictures in frames/ as these read them: BMP of 16
+bits a pixel. A sound is sound.wav.
+"""
+
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import arrays, paths
+from .errors import InputError, SetupError
+from .romfs import Tree
+
+FRAMES = "frames"
+# What Pillow reads and the board does not.
+_PICTURES = (".jpg", ".jpeg", ".png", ".gif", ".ppm", ".webp")
+
+
+def tree_of(content: Tree) -> Tree:
+    """The files of a user, and the modules; a file of the user's with a module's name stays."""
+    tree: dict[str, Any] = dict(content)
+    modules = {path.name: path.read_bytes() for path in sorted(paths.openmv().glob("*.py"))}
+    tree["lib"] = modules | dict(_folder(tree, "lib"))
+    frames = dict(_folder(tree, FRAMES))
+    for name in sorted(frames):
+        stem, dot, ending = name.rpartition(".")
+        if f".{ending.lower()}" in _PICTURES:
+            made = stem + dot + "bmp"
+            if made in frames:
+                raise InputError(f"{FRAMES}/{name} becomes {made}, which is there too: rename one")
+            frames[made] = _bmp(f"{FRAMES}/{name}", frames.pop(name))
+    if frames:
+        tree[FRAMES] = dict(sorted(frames.items()))
+    return tree
+
+
+def _folder(tree: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = tree.get(name, {})
+    if not isinstance(found, Mapping):
+        raise InputError(f"{name} is a file, a folder expected")
+    return found
+
+
+def _bmp(path: str, content: bytes) -> bytes:
+    """A picture as a BMP of RGB565, rows from the top."""
+    try:
+        pixels = arrays.picture(path, content, "RGB").astype(np.uint16)
+    except SetupError as error:
+        raise SetupError(f"{error}, or make it a .bmp of 16 bits a pixel") from None
+    height, width, _ = pixels.shape
+    red, green, blue = (pixels[..., i] for i in range(3))
+    rows = np.zeros((height, (width + 1) // 2 * 2), "<u2")
+    rows[:, :width] = (red >> 3) << 11 | (green >> 2) << 5 | blue >> 3
+    head = struct.pack("<IIiiHHI", 66, 40, width, -height, 1, 16, 3)
+    masks = struct.pack("<IiiIIIII", rows.nbytes, 0, 0, 0, 0, 0xF800, 0x07E0, 0x001F)
+    return b"BM" + struct.pack("<II", 66 + rows.nbytes, 0) + head + masks + rows.tobytes()

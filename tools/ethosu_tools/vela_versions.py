@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""The releases of Vela whose output was compared with TFLite's reference kernels."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from . import tflite
+from .errors import InputError
+
+# tools/npu_sim/README.md says on what. host_tests/generator/test_velas.py compares them again.
+TRIED = (
+    *("5.2.0", "5.1.0", "5.0.0", "4.5.0", "4.4.1", "4.4.0", "4.3.0", "4.2.0", "4.1.0", "4.0.1"),
+    *("3.12.0", "3.11.0", "3.10.0", "3.9.0", "3.8.0", "3.6.0", "3.5.0", "3.4.0"),
+    *("3.3.0", "3.2.0", "3.0.0", "2.0.0"),
+)
+
+
+def warnings(paths: Iterable[Path]) -> Iterator[str]:
+    """Yield a sentence for each model, also in folders, that another release compiled."""
+    for path in paths:
+        for file in sorted(path.rglob("*.tflite")) if path.is_dir() else [path]:
+            version = _version(file)
+            if version is not None and version not in TRIED:
+                yield (
+                    f"{file} was compiled by Vela {version}, whose results were never compared "
+                    "with TFLite's; compile the original model with `ethosu compile`, or compare "
+                    "them with `ethosu run --reference`"
+                )
+
+
+def _version(path: Path) -> str | None:
+    """Which Vela wrote a file; None: no file of Vela's, or it does not say."""
+    try:
+        if not path.is_file():  # what a pipe has is for the command, and may never come
+            return None
+        with path.open("rb") as file:
+            if file.read(8)[4:] != tflite.IDENTIFIER:
+                return None
+        return tflite.vela_version(path)
+    except (OSError, InputError):  # the command says what is wrong
+        return None
