@@ -58,12 +58,12 @@ def board(ulab_firmware, board_npu, compiled, example):
     with QemuBoard(Machine(board_npu, firmware=ulab_firmware)) as board:
         board.write_file("/micro_speech.tflite", compiled(model, board_npu).read_bytes())
         board.exec(
-            "import ml, sys, machine\nfrom array import array\nfrom ml.apps import MicroSpeech\n"
+            "import ml, sys, machine\nfrom array import array\n"
             "class audio:  # in the place of the module of a board with a microphone\n"
-            "    def init(**options): audio.options = options\n"
+            "    def init(**options): audio.options, audio.callback = options, None\n"
             "    def start_streaming(callback): audio.callback = callback\n"
             "    def stop_streaming(): audio.callback = None\n"
-            "sys.modules['audio'] = audio\n"
+            "sys.modules['audio'] = audio\nfrom ml.apps import MicroSpeech\n"
             f"model = ml.Model('/micro_speech.tflite')\nlabels = {LABELS!r}\n"
         )
         yield board
@@ -72,7 +72,7 @@ def board(ulab_firmware, board_npu, compiled, example):
 def expected_of(oracle, rows, words):
     """(label or None, scores) after each slice, as listen() defines them."""
     tensor, output = oracle.inputs[0], oracle.outputs[0]
-    spectrogram, history, told = np.zeros((49, 40)), np.zeros((10, 4)), []
+    spectrogram, history, told = np.zeros((49, 40)), np.zeros((34, 4)), []
     for row in rows:
         spectrogram = np.vstack([spectrogram[1:], row])
         (raw,) = oracle.step([quantized(spectrogram, tensor).reshape(tensor.shape)])
@@ -82,7 +82,7 @@ def expected_of(oracle, rows, words):
         best = int(mean.argmax())
         label = LABELS[best] if mean[best] > 0.65 and LABELS[best] in words else None
         if label:
-            spectrogram, history = np.zeros((49, 40)), np.zeros((10, 4))
+            spectrogram, history = np.zeros((49, 40)), np.zeros((34, 4))
         told.append((label, mean))
     return told
 
@@ -120,7 +120,7 @@ def test_words_and_scores_of_each_step(board, example, sounds, features, name):
     heard = [label for label, _ in found if label]
     assert heard[:1] == ([HEARD[name]] if words else [])
     if not words:
-        assert LABELS[board.eval("ml.utils.np.argmax(app.history[9])")] == HEARD[name]
+        assert LABELS[board.eval("ml.utils.np.argmax(app.pred_history[33])")] == HEARD[name]
     assert board.eval("(audio.options, audio.callback)") == (
         {"channels": 1, "frequency": 16000, "samples": 320}, None
     )  # fmt: skip
@@ -129,18 +129,21 @@ def test_words_and_scores_of_each_step(board, example, sounds, features, name):
 def test_listen_waits_for_a_word_that_a_timer_brings(board, sounds):
     board.write_file("/sound.pcm", sounds["no"].tobytes())
     board.exec(
-        "app = MicroSpeech(None, model, labels, frequency=16000)\n"
+        "app = MicroSpeech(None, model, labels, gain_db=24)\n"
         "file = open('/sound.pcm', 'rb')\n"
         "def tick(_):\n"
         "    piece = file.read(640)\n"
         "    if len(piece) == 640 and audio.callback: audio.callback(piece)\n"
         "timer = machine.Timer(-1, period=20, callback=tick)\n"
-        "label, scores = app.listen(timeout=5000)\n"
-        "quiet = app.listen(timeout=20, filter=())\n"
+        "started = audio.callback\nlabel, scores = app.listen(timeout=5000)\n"
+        "after = audio.callback\nquiet = app.listen(timeout=20, filter=())\n"
+        "late = audio.callback\napp.listen(timeout=-1)\ngoes_on = audio.callback\n"
         "timer.deinit(); app.stop_audio_streaming(); file.close()",
         timeout=60,
     )
     assert board.eval("(label, max(scores) > 0.65, quiet[0])") == ("No", True, None)
+    assert board.eval("(started, after, late, goes_on is None)") == (None, None, None, False)
+    assert board.eval("(audio.options['gain_db'], app.audio_started)") == (24, False)
 
 
 def test_a_piece_of_another_size_is_refused(board):

@@ -13,10 +13,17 @@ from ulab import numpy as np
 
 from .model import Model
 
+try:
+    import audio
+except ImportError:
+    audio = None  # audio_callback() takes sound from anywhere
+
+_RATE = 16000
 # 49 slices of 30 ms, 20 ms apart, of 40 features each.
 _SLICES, _FEATURES = 49, 40
 _SAMPLES, _STEP = 480, 320
-_HISTORY = 10
+# Predictions whose mean is a score.
+_HISTORY = 34
 
 
 class _Frontend:
@@ -41,24 +48,20 @@ class MicroSpeech:
 
         The other arguments go to audio.init().
         """
-        self.preprocessor = preprocessor
+        self.preprocessor = preprocessor or _Frontend()
         self.micro_speech = micro_speech or Model("/rom/micro_speech.tflite")
         self.labels = labels or self.micro_speech.labels
-        self.options = kwargs
-        self.streaming = False
-        self.audio = None
-        self._begin()
-
-    def _begin(self):
-        """Silence so far."""
-        self.features = self.preprocessor or _Frontend()
-        self.samples = np.zeros((1, _SAMPLES), dtype=np.int16)
-        self._forget()
+        self.audio_buffer = np.zeros((1, _SAMPLES), dtype=np.int16)
+        self.spectrogram = np.zeros((1, _SLICES * _FEATURES))
+        self.pred_history = np.zeros((_HISTORY, len(self.labels)))
+        self.audio_started = False
+        if audio is not None:
+            audio.init(channels=1, frequency=_RATE, samples=_STEP, **kwargs)
 
     def _forget(self):
         """No word so far."""
-        self.spectrogram = np.zeros((1, _SLICES * _FEATURES))
-        self.history = np.zeros((_HISTORY, len(self.labels)))
+        self.spectrogram[:] = 0
+        self.pred_history[:] = 0
 
     def audio_callback(self, buf):
         """Take 20 ms of sound: 320 samples of 16 bits."""
@@ -66,56 +69,56 @@ class MicroSpeech:
         if len(new) != _STEP:
             raise ValueError(f"{len(new)} samples given, {_STEP} expected")
         keep = _SAMPLES - _STEP
-        self.samples[0, :keep] = self.samples[0, _STEP:]
-        self.samples[0, keep:] = new
-        self.add_features(self.features.predict([self.samples])[0].flatten())
+        self.audio_buffer[0, :keep] = self.audio_buffer[0, _STEP:]
+        self.audio_buffer[0, keep:] = new
+        self.add_features(self.preprocessor.predict([self.audio_buffer])[0].flatten())
 
     def add_features(self, features):
         """Take a slice of 40 features, and run the model."""
         rest = (_SLICES - 1) * _FEATURES
         self.spectrogram[0, :rest] = self.spectrogram[0, _FEATURES:]
         self.spectrogram[0, rest:] = features
-        self.history[: _HISTORY - 1] = self.history[1:]
-        self.history[_HISTORY - 1] = self.micro_speech.predict([self.spectrogram])[0].flatten()
+        self.pred_history[: _HISTORY - 1] = self.pred_history[1:]
+        self.pred_history[_HISTORY - 1] = self.micro_speech.predict([self.spectrogram])[0].flatten()
 
     def start_audio_streaming(self):
         """Begin to listen to the board's microphone: its module `audio`."""
-        if self.streaming:
+        if self.audio_started:
             return
-        import audio
-
-        self._begin()
-        self.audio = audio
-        options = {"channels": 1, "frequency": 16000, "samples": _STEP}
-        options.update(self.options)
-        audio.init(**options)
+        if audio is None:
+            raise ImportError("no module named 'audio': this board has no microphone")
+        self._forget()
         audio.start_streaming(self.audio_callback)
-        self.streaming = True
+        self.audio_started = True
 
     def stop_audio_streaming(self):
         """End listening."""
-        if self.streaming:
-            self.audio.stop_streaming()
-            self.streaming = False
+        if self.audio_started:
+            audio.stop_streaming()
+            self.audio_started = False
 
     def listen(self, timeout=0, callback=None, threshold=0.65, filter=("Yes", "No")):
-        """Wait for a word of `filter`: (label, average scores).
+        """Wait for a word of `filter`: (label, average scores), or (None, scores).
 
-        timeout: milliseconds; 0 waits for ever, -1 does not wait. With a callback(label, scores),
-        go on listening, and call it for each word. (None, scores): no word came.
+        timeout: milliseconds; 0 waits for ever, -1 does not wait, and goes on listening between
+        calls; with others listening ends when this returns. With a callback(label, scores), go on,
+        and call it for each word.
         """
         self.start_audio_streaming()
         begun = time.ticks_ms()
         while True:
-            scores = np.mean(self.history, axis=0)
+            scores = np.mean(self.pred_history, axis=0)
             best = int(np.argmax(scores))
             label = self.labels[best]
-            if scores[best] > threshold and label in filter:
+            found = scores[best] > threshold and label in filter
+            if found:
                 self._forget()
-                if callback is None:
-                    return label, scores
-                callback(label, scores)
-            late = timeout > 0 and time.ticks_diff(time.ticks_ms(), begun) >= timeout
-            if timeout == -1 or late:
-                return None, scores
+                if callback is not None:
+                    callback(label, scores)
+                    found = False
+            late = timeout > 0 and time.ticks_diff(time.ticks_ms(), begun) > timeout
+            if timeout != -1 and (found or late):
+                self.stop_audio_streaming()
+            if timeout == -1 or found or late:
+                return label if found else None, scores
             time.sleep_ms(1)

@@ -44,8 +44,9 @@ class MicroSpeech:
         threshold: float = 0.65,
         filter: Sequence[str] = ...,
     ) -> tuple[str | None, Any]:
-        """Wait for a word of `filter`: (label, average scores).
+        """Wait for a word of `filter`: (label, average scores), or (None, scores).
 
-        timeout: milliseconds; 0 waits for ever, -1 does not wait. With a callback(label, scores),
-        go on listening, and call it for each word. (None, scores): no word came.
+        timeout: milliseconds; 0 waits for ever, -1 does not wait, and goes on listening between
+        calls; with others listening ends when this returns. With a callback(label, scores), go on,
+        and call it for each word.
         """

@@ -52,6 +52,7 @@ def _bound(given):
 def _input(given, tensor):
     """What `ethosu.Model` takes for an input of OpenMV's kinds."""
     if np is not None and isinstance(given, np.ndarray):
+        _check_shape(given.shape, tensor)
 
         def fill(memory, shape, dtype):
             try:
@@ -68,6 +69,19 @@ def _input(given, tensor):
 
         return call
     return given
+
+
+def _check_shape(shape, tensor):
+    """An array has the tensor's shape, or one dimension: ulab may be built for fewer than four."""
+    if shape != tensor.shape and shape != (_count(tensor.shape),):
+        raise ValueError(f"input {tensor.name} has shape {tensor.shape}, an array of {shape} given")
+
+
+def _count(shape):
+    count = 1
+    for each in shape:
+        count *= each
+    return count
 
 
 _WIDTHS = {"b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "f": 4, "q": 8, "Q": 8, "d": 8}

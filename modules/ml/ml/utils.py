@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""`ml.utils`: quantised numbers, overlapping boxes, drawing on an image."""
+"""`ml.utils`: quantised numbers, overlapping boxes, drawing on an image.
 
-from ethosu_results import nms
+Boxes and keypoints that go into an NMS are in pixels of the tensor, as in OpenMV's code.
+"""
+
+from array import array
+from math import exp
+
+from ethosu_results import argmax, iou
 
 try:
     from ulab import numpy as np
@@ -42,59 +48,90 @@ def dequantize(model, value, index=0):
     """Real values of an output's raw ones; of a float output: value."""
     if model.output_dtype[index] == "f":
         return value
-    return (value - model.output_zero_point[index]) * model.output_scale[index]
+    # A float: ulab's difference of an int8 array and a small integer wraps.
+    return (value - float(model.output_zero_point[index])) * model.output_scale[index]
+
+
+def rows(count, width):
+    """`count` keypoints of `width` numbers each: an array of ulab, or a list of array("f")."""
+    if np is not None:
+        return np.zeros((count, width))
+    return [array("f", bytes(4 * width)) for _ in range(count)]
 
 
 class NMS:
     """Boxes of one inference: soft non-maximum suppression, and places in the original image.
 
-    Boxes are whole pixels of the tensor, as OpenMV has them, and suppress those of other labels.
+    Boxes are whole pixels of the tensor, and suppress those of other labels, too.
     """
 
     def __init__(self, window_w, window_h, roi):
         """The tensor's width and height, and the part of the image that it was made of."""
-        self.window = window_w, window_h
+        if roi[2] < 1 or roi[3] < 1:
+            raise ValueError(f"roi is {roi}, a width and a height of at least 1 expected")
+        self.window_w = window_w
+        self.window_h = window_h
         self.roi = roi
         self.boxes = []
-        # Pixels of the image for one of the tensor.
-        self.scale = roi[2] / window_w, roi[3] / window_h
 
     def add_bounding_box(self, xmin, ymin, xmax, ymax, score, label_index, keypoints=None):
-        """Add a box of the tensor, 0.0 to 1.0; keypoints are rows (x, y, ...) from 0.0 to 1.0."""
-        width, height = self.window
-        x0, x1 = (max(0.0, min(1.0, each)) * width for each in (xmin, xmax))
-        y0, y1 = (max(0.0, min(1.0, each)) * height for each in (ymin, ymax))
-        # The size is cut off by itself: a box of one size has it wherever it is.
-        size = int(x1 - x0), int(y1 - y0)
-        if min(size) > 0 and 0.0 <= score <= 1.0:
-            box = int(x0), int(y0), int(x0) + size[0], int(y0) + size[1]
-            self.boxes.append((0, float(score), box, label_index, keypoints))
+        """Add a box in pixels of the tensor; keypoints are rows (x, y, ...) in such pixels.
 
-    add_bounding_boxes = add_bounding_box
-
-    def map_keypoints(self, keypoints):
-        """Rows (x, y, ...) from 0.0 to 1.0 of the tensor, in pixels of the image, in place."""
-        keypoints[:, 0] = keypoints[:, 0] * self.roi[2] + self.roi[0]
-        keypoints[:, 1] = keypoints[:, 1] * self.roi[3] + self.roi[1]
-        return keypoints
+        What is outside the tensor is cut off. A box without a pixel, or with a score that is not
+        from 0.0 to 1.0, is left out.
+        """
+        x0, x1 = (max(0.0, min(each, self.window_w)) for each in (xmin, xmax))
+        y0, y1 = (max(0.0, min(each, self.window_h)) for each in (ymin, ymax))
+        # The size is rounded by itself: a box of one size has it wherever it is.
+        width, height = int(x1 - x0), int(y1 - y0)
+        if width > 0 and height > 0 and 0.0 <= score <= 1.0:
+            box = int(x0), int(y0), int(x0) + width, int(y0) + height
+            self.boxes.append((float(score), box, int(label_index), keypoints))
 
     def get_bounding_boxes(self, threshold=0.1, sigma=0.1):
-        """A list for each label of ([x, y, w, h], score), with keypoints if boxes have them."""
-        kept = nms(self.boxes, threshold, sigma=sigma)
-        found = [[] for _ in range(max([each[3] for each in kept]) + 1 if kept else 0)]
-        wide, high = self.scale
-        for _, score, (x0, y0, x1, y1), label, keypoints in kept:
-            rect = [
-                int(x0 * wide + self.roi[0]),
-                int(y0 * high + self.roi[1]),
+        """A list for each label of ([x, y, w, h], score), with keypoints if boxes have them.
+
+        The best box lowers the score of another to score * exp(-iou ** 2 / sigma), and leaves out
+        those that are then below the threshold. Results are in pixels of the image; keypoints are
+        changed in place.
+        """
+        kept = self._suppress(threshold, sigma)
+        found = [[] for _ in range(1 + max([0] + [each[2] for each in kept]))]
+        left, top, width, height = self.roi
+        wide, high = width / self.window_w, height / self.window_h
+        for score, (x0, y0, x1, y1), label, keypoints in kept:
+            box = [
+                int(x0 * wide + left),
+                int(y0 * high + top),
                 int((x1 - x0) * wide),
                 int((y1 - y0) * high),
             ]
             if keypoints is None:
-                found[label].append((rect, score))
-            else:
-                found[label].append((rect, score, self.map_keypoints(keypoints)))
+                found[label].append((box, score))
+                continue
+            for row in keypoints:
+                row[0] = row[0] * wide + left
+                row[1] = row[1] * high + top
+            found[label].append((box, score, keypoints))
         return found
+
+    def _suppress(self, threshold, sigma):
+        """Boxes that stay, best first, with their new scores."""
+        left, kept = self.boxes, []
+        while left:
+            scores = [each[0] for each in left]
+            best = left[argmax(scores)]
+            kept.append(best)
+            rest = []
+            for each in left:
+                if each is best:
+                    continue
+                shared = iou(best[1], each[1])
+                score = each[0] * (exp(-shared * shared / sigma) if sigma > 0 else 1.0)
+                if score > 0 and score >= threshold:
+                    rest.append((score,) + each[1:])  # noqa: RUF005  (MicroPython)
+            left = rest
+        return kept
 
 
 def draw_predictions(
@@ -108,31 +145,57 @@ def draw_predictions(
     font_height=10,
     text_color=(255, 255, 255),
 ):
-    """Draw boxes (x, y, w, h) with labels on an image that has draw_rectangle, draw_string."""
+    """Draw boxes with labels on an image; letters and lines are larger on a large one.
+
+    `format`: "pascal_voc" has (x0, y0, x1, y1) from 0.0 to 1.0, "point" has (x, y, w, h) in pixels
+    and draws a dot in the middle, any other has (x, y, w, h) in pixels.
+    """
+    wide, high = image.width(), image.height()
+    scale = max(1, min(4, wide // 320))
+    thickness = max(1, min(3, wide // 480))
+    line = font_height * scale
     for i, (x, y, w, h) in enumerate(boxes):
-        color = colors[i]
-        if format == "center":
-            image.draw_circle((x + w // 2, y + h // 2, 12), color=color)
+        text = labels[i] if scores is None else f"{labels[i]} {scores[i]:.2f}"
+        if format == "pascal_voc":
+            x, y, w, h = int(x * wide), int(y * high), int(w * wide), int(h * high)
+            w, h = w - x, h - y
+        if format == "point":
+            radius = max(4, min(16, wide // 60))
+            x, y = x + w // 2, y + h // 2
+            image.draw_circle((x, y, radius), color=colors[i], thickness=thickness, fill=True)
+            top = max(0, y - radius - line)
         else:
-            image.draw_rectangle((x, y, w, h), color=color)
-        text = labels[i] if scores is None else f"{labels[i]}: {scores[i]:.2f}"
-        if format is not None:
-            top = max(0, y - font_height)
-            area = x, top, len(text) * font_width, font_height
-            image.draw_rectangle(area, color=color, fill=True)
-            image.draw_string(x, top, text, text_color)
+            image.draw_rectangle((x, y, w, h), color=colors[i], thickness=thickness)
+            top = y - line
+        area = x, top, len(text) * font_width * scale, line
+        image.draw_rectangle(area, color=colors[i], fill=True)
+        image.draw_string((x, top), text.upper(), text_color, scale=scale)
 
 
 def draw_keypoints(image, keypoints, radius=4, color=(255, 0, 0), thickness=1, fill=False):
-    """Draw rows (x, y, ...) as circles."""
+    """Draw rows (x, y, ...) as circles, as pixels with a radius of 0, not with a negative one."""
     for row in keypoints:
-        place = int(row[0]), int(row[1]), radius
-        image.draw_circle(place, color=color, thickness=thickness, fill=fill)
+        x, y = int(row[0]), int(row[1])
+        if radius > 0:
+            image.draw_circle((x, y, radius), color=color, thickness=thickness, fill=fill)
+        elif radius == 0:
+            image.set_pixel((x, y), color)
 
 
-def draw_skeleton(image, keypoints, lines, kp_color=(255, 0, 0), line_color=(0, 255, 0)):
+def draw_skeleton(
+    image,
+    keypoints,
+    lines,
+    kp_radius=4,
+    kp_color=(255, 0, 0),
+    kp_thickness=1,
+    kp_fill=False,
+    line_color=(0, 255, 0),
+    line_thickness=1,
+):
     """Draw keypoints, and lines between pairs of their numbers."""
+    draw_keypoints(image, keypoints, kp_radius, kp_color, kp_thickness, kp_fill)
     for first, second in lines:
         a, b = keypoints[first], keypoints[second]
-        image.draw_line((int(a[0]), int(a[1]), int(b[0]), int(b[1])), color=line_color)
-    draw_keypoints(image, keypoints, color=kp_color)
+        ends = int(a[0]), int(a[1]), int(b[0]), int(b[1])
+        image.draw_line(ends, color=line_color, thickness=line_thickness)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """`ml.postprocessing`: what outputs of models from several sources mean, as OpenMV returns it.
 
-Detectors return a list for each label of ([x, y, w, h], score), in pixels of the image.
+Detectors return a list for each label of ([x, y, w, h], score), in pixels of the image, up to the
+last label that was found; an empty tuple when no score is above the threshold.
 """
 
 from ..utils import NMS
@@ -16,15 +17,26 @@ class Detector:
         self.nms_threshold = nms_threshold
         self.nms_sigma = nms_sigma
 
+    @property
+    def threshold(self):
+        """The score that an object is above."""
+        return self.head.threshold
+
     def __call__(self, model, inputs, outputs):
-        """Boxes of each label; at least as many lists as the model has labels."""
+        """Boxes of each label."""
         boxes = nms_of(model, inputs)
-        for label, score, box in self.head.decode(model, outputs):
-            boxes.add_bounding_box(*box, score, label)
-        found = boxes.get_bounding_boxes(self.nms_threshold, self.nms_sigma)
-        while len(found) < len(model.labels or ()):
-            found.append([])
-        return found
+        wide, high = boxes.window_w, boxes.window_h
+        any_above = False
+        for label, score, (x0, y0, x1, y1) in self.decode(model, outputs):
+            any_above = True
+            boxes.add_bounding_box(x0 * wide, y0 * high, x1 * wide, y1 * high, score, label)
+        return boxes.get_bounding_boxes(self.nms_threshold, self.nms_sigma) if any_above else ()
+
+    def decode(self, model, outputs):
+        """Yield (label, score, box from 0.0 to 1.0) of scores above the threshold, not at it."""
+        for found in self.head.decode(model, outputs):
+            if found[1] > self.head.threshold:
+                yield found
 
 
 def nms_of(model, inputs):

@@ -9,6 +9,17 @@ from . import Detector
 class Fomo(Detector):
     """Objects of a FOMO model; label 0 is the background."""
 
-    def __init__(self, threshold=0.4, nms_threshold=0.1, nms_sigma=0.1, size=1.414214):
-        """A box is as wide as `size` cells."""
-        super().__init__(ethosu_results.FOMO(threshold, size=size), nms_threshold, nms_sigma)
+    def __init__(
+        self, threshold=0.4, w_scale=1.414214, h_scale=1.414214, nms_threshold=0.1, nms_sigma=0.001
+    ):
+        """A box is `w_scale` cells wide and `h_scale` cells high."""
+        head = ethosu_results.FOMO(threshold, size=(w_scale, h_scale))
+        super().__init__(head, nms_threshold, nms_sigma)
+
+    def decode(self, model, outputs):
+        """Yield the best label of each cell."""
+        best = {}
+        for label, score, box in super().decode(model, outputs):
+            if box not in best or score > best[box][1]:
+                best[box] = label, score, box
+        return best.values()

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """`ml.postprocessing.edgeimpulse`: FOMO."""
 
+from typing import Any
+
+from ..model import Model
 from . import Detector
 
 class Fomo(Detector):
@@ -9,8 +12,12 @@ class Fomo(Detector):
     def __init__(
         self,
         threshold: float = 0.4,
+        w_scale: float = 1.414214,
+        h_scale: float = 1.414214,
         nms_threshold: float = 0.1,
-        nms_sigma: float = 0.1,
-        size: float = 1.414214,
+        nms_sigma: float = 0.001,
     ) -> None:
-        """A box is as wide as `size` cells."""
+        """A box is `w_scale` cells wide and `h_scale` cells high."""
+
+    def decode(self, model: Model, outputs: list[Any]) -> Any:
+        """Yield the best label of each cell."""

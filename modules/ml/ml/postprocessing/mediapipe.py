@@ -2,12 +2,12 @@
 """`ml.postprocessing.mediapipe`: faces, palms, landmarks and poses.
 
 Results are lists of ([x, y, w, h], score, keypoints), in pixels of the image; an empty tuple when
-there are none. Keypoints are an array of rows (x, y) or (x, y, more).
+there are none. Keypoints are rows (x, y) or (x, y, more): an array of ulab, without ulab a list.
 """
 
 from ethosu_results import Output, corners, logit, sigmoid
-from ulab import numpy as np
 
+from ..utils import np, rows
 from . import nms_of
 
 
@@ -40,23 +40,29 @@ class mediapipe_detection_postprocess:  # noqa: N801  (OpenMV's name)
         for score_index, cord_index in zip(self.scores, self.cords):  # noqa: B905
             scores = Output(model, outputs, score_index)
             cords = Output(model, outputs, cord_index)
-            for index in scores.above(logit(self.threshold)):
-                self._add(boxes, scores, cords, index, self._anchor(first + index))
+            limit = logit(self.threshold)
+            for index in scores.above(limit):
+                if scores.real(index) > limit:
+                    self._add(boxes, scores, cords, index, self._anchor(first + index))
             first += len(scores.values)
-        found = boxes.get_bounding_boxes(self.nms_threshold, self.nms_sigma)
-        return found[0] if found else ()
+        return boxes.get_bounding_boxes(self.nms_threshold, self.nms_sigma)[0]
 
     def _add(self, boxes, scores, cords, index, anchor):
-        width, height = boxes.window
+        width, height = boxes.window_w, boxes.window_h
         step = cords.shape[-1]
         x, y, w, h = (cords.real(index * step + i) for i in range(4))
-        box = corners(x / width + anchor[0], y / height + anchor[1], w / width, h / height)
-        keypoints = np.zeros(((step - 4) // 2, 2))
-        for row in range(len(keypoints)):
-            at = index * step + 4 + 2 * row
-            keypoints[row, 0] = cords.real(at) / width + anchor[0]
-            keypoints[row, 1] = cords.real(at + 1) / height + anchor[1]
-        boxes.add_bounding_box(*box, sigmoid(scores.real(index)), 0, keypoints)
+        x0, y0, x1, y1 = corners(
+            x / width + anchor[0], y / height + anchor[1], w / width, h / height
+        )
+        keypoints = rows((step - 4) // 2, 2)
+        at = index * step + 4
+        for row in keypoints:
+            row[0] = cords.real(at) + anchor[0] * width
+            row[1] = cords.real(at + 1) + anchor[1] * height
+            at += 2
+        score = sigmoid(scores.real(index))
+        box = x0 * width, y0 * height, x1 * width, y1 * height
+        boxes.add_bounding_box(*box, score, 0, keypoints)
 
     def _anchor(self, index):
         """Centre of an anchor, 0.0 to 1.0."""
@@ -88,74 +94,81 @@ class BlazePalm(mediapipe_detection_postprocess):
         super().__init__(threshold, anchors, grid, [0], [1], nms_threshold, nms_sigma)
 
 
-def _landmarks(model, inputs, values, score, threshold):
-    """One object of rows (x, y, z) in pixels of the tensor, and the box around them."""
-    boxes = nms_of(model, inputs)
-    rows = np.zeros((len(values.values) // 3, 3))
-    for index in range(len(values.values)):
-        size = boxes.window[index % 3] if index % 3 < 2 else 1
-        rows[index // 3, index % 3] = values.real(index) / size
-    box = (float(f(rows[:, i])) for f in (np.min, np.max) for i in (0, 1))
-    boxes.add_bounding_box(*box, score, 0, rows)
-    found = boxes.get_bounding_boxes(threshold)
-    return found[0] if found else ()
+class _Landmarks:
+    """One object, at a score of at least the threshold."""
 
-
-class FaceLandmarks:
-    """The mesh of a face: 468 keypoints (x, y, z)."""
-
-    def __init__(self, threshold=0.6):
-        """Least score of a face."""
+    def __init__(self, threshold=0.6, nms_threshold=0.1, nms_sigma=0.1):
+        """Least score. The others are OpenMV's, and change nothing for one object."""
         self.threshold = threshold
+        self.nms_threshold = nms_threshold
+        self.nms_sigma = nms_sigma
+
+    def boxes(self, model, inputs, keypoints, sure, score, label=0):
+        """The object, with the box around the keypoints that are `sure`."""
+        boxes = nms_of(model, inputs)
+        box = [f([row[i] for row in sure]) for f in (min, max) for i in (0, 1)]
+        boxes.add_bounding_box(*box, score, label, keypoints)
+        return boxes.get_bounding_boxes(self.nms_threshold, self.nms_sigma)
+
+
+def _points(values):
+    """Rows (x, y, z) in pixels of the tensor."""
+    keypoints = rows(len(values.values) // 3, 3)
+    at = 0
+    for row in keypoints:
+        row[0], row[1], row[2] = values.real(at), values.real(at + 1), values.real(at + 2)
+        at += 3
+    return keypoints
+
+
+class FaceLandmarks(_Landmarks):
+    """The mesh of a face: 468 keypoints (x, y, z)."""
 
     def __call__(self, model, inputs, outputs):
         """At most one face."""
         score = sigmoid(Output(model, outputs, 1).real(0))
-        if score <= self.threshold:
+        if score < self.threshold:
             return ()
-        return _landmarks(model, inputs, Output(model, outputs, 0), score, self.threshold)
+        points = _points(Output(model, outputs, 0))
+        return self.boxes(model, inputs, points, points, score)[0]
 
 
-class HandLandmarks:
+class HandLandmarks(_Landmarks):
     """A hand: 21 keypoints (x, y, z)."""
 
-    def __init__(self, threshold=0.6):
-        """Least score of a hand."""
-        self.threshold = threshold
-
     def __call__(self, model, inputs, outputs):
-        """A list of left hands, one of right hands."""
+        """A list of left hands; if it is a right one, it is in a second list."""
         score = Output(model, outputs, 2).real(0)
-        if score <= self.threshold:
+        if score < self.threshold:
             return ()
         right = Output(model, outputs, 0).real(0) > 0.5
-        hands = _landmarks(model, inputs, Output(model, outputs, 3), score, self.threshold)
-        return [[], hands] if right else [hands, []]
+        points = _points(Output(model, outputs, 3))
+        return self.boxes(model, inputs, points, points, score, right)
 
 
-class MoveNet:
+def _largest(values, start, step):
+    """Which of each step-th number, from `start` on, is the largest."""
+    if np is not None:
+        return int(np.argmax(values[start::step]))
+    return (max(range(start, len(values), step), key=lambda i: values[i]) - start) // step
+
+
+class MoveNet(_Landmarks):
     """A person: 17 keypoints (x, y, score), from a map of scores for each."""
-
-    def __init__(self, threshold=0.6):
-        """Least score of a keypoint, and of a person."""
-        self.threshold = threshold
 
     def __call__(self, model, inputs, outputs):
         """At most one person, around the keypoints above the threshold."""
-        boxes = nms_of(model, inputs)
+        _, image_height, image_width, _ = model.input_shape[0]
         out = Output(model, outputs)
         _, height, width, count = out.shape
-        rows = np.zeros((count, 3))
+        keypoints = rows(count, 3)
         for index in range(count):
-            place = int(np.argmax(out.values[index::count]))
-            rows[index, 0] = (place % width + 0.5) / width
-            rows[index, 1] = (place // width + 0.5) / height
-            rows[index, 2] = out.real(place * count + index)
-        sure = [row for row in rows if row[2] > self.threshold]
+            place = _largest(out.values, index, count)
+            keypoints[index][0] = (place % width + 0.5) / width * image_width
+            keypoints[index][1] = (place // width + 0.5) / height * image_height
+            keypoints[index][2] = out.real(place * count + index)
+        sure = [row for row in keypoints if row[2] > self.threshold]
         if not sure:
             return ()
         score = sum([row[2] for row in sure]) / len(sure)
-        box = [f([row[i] for row in sure]) for f in (min, max) for i in (0, 1)]
-        boxes.add_bounding_box(*box, score, 0, rows)
-        found = boxes.get_bounding_boxes(self.threshold)
-        return found[0] if found else ()
+        return self.boxes(model, inputs, keypoints, sure, score)[0]

@@ -2,7 +2,7 @@
 """`ml.postprocessing.mediapipe`: faces, palms, landmarks and poses.
 
 Results are lists of ([x, y, w, h], score, keypoints), in pixels of the image; an empty tuple when
-there are none. Keypoints are an array of rows (x, y) or (x, y, more).
+there are none. Keypoints are rows (x, y) or (x, y, more): an array of ulab, without ulab a list.
 """
 
 from collections.abc import Sequence
@@ -52,29 +52,28 @@ class BlazePalm(mediapipe_detection_postprocess):
     ) -> None:
         """Of palm_detection_full, 192 x 192."""
 
-class FaceLandmarks:
-    """The mesh of a face: 468 keypoints (x, y, z)."""
+class _Landmarks:
+    """One object, at a score of at least the threshold."""
 
-    def __init__(self, threshold: float = 0.6) -> None:
-        """Least score of a face."""
+    def __init__(
+        self, threshold: float = 0.6, nms_threshold: float = 0.1, nms_sigma: float = 0.1
+    ) -> None:
+        """Least score. The others are OpenMV's, and change nothing for one object."""
+
+class FaceLandmarks(_Landmarks):
+    """The mesh of a face: 468 keypoints (x, y, z)."""
 
     def __call__(self, model: Model, inputs: list[Any], outputs: list[Any]) -> Any:
         """At most one face."""
 
-class HandLandmarks:
-    """A hand: 21 keypoints (x, y, z)."""
-
-    def __init__(self, threshold: float = 0.6) -> None:
-        """Least score of a hand."""
+class HandLandmarks(_Landmarks):
+    """A hand: 21 keypoints (x, y, z), in the first list if it is a left one, else the second."""
 
     def __call__(self, model: Model, inputs: list[Any], outputs: list[Any]) -> Any:
-        """A list of left hands, one of right hands."""
+        """At most one hand."""
 
-class MoveNet:
+class MoveNet(_Landmarks):
     """A person: 17 keypoints (x, y, score), from a map of scores for each."""
 
-    def __init__(self, threshold: float = 0.6) -> None:
-        """Least score of a keypoint, and of a person."""
-
     def __call__(self, model: Model, inputs: list[Any], outputs: list[Any]) -> Any:
-        """At most one person, around the keypoints above the threshold."""
+        """At most one person."""

@@ -6,12 +6,17 @@ import ethosu_results
 from . import Detector
 
 
+class _V5(ethosu_results.YoloV5):
+    def score(self, thing, label):
+        return thing
+
+
 class YoloV5(Detector):
-    """Objects of a YOLO v5 model."""
+    """Objects of a YOLO v5 model; the score is that there is one, whatever its label."""
 
     def __init__(self, threshold=0.6, nms_threshold=0.1, nms_sigma=0.1):
         """Least score; least score after soft-NMS, and its sigma."""
-        super().__init__(ethosu_results.YoloV5(threshold), nms_threshold, nms_sigma)
+        super().__init__(_V5(threshold), nms_threshold, nms_sigma)
 
 
 class YoloV8(Detector):

@@ -4,7 +4,7 @@
 from . import Detector
 
 class YoloV5(Detector):
-    """Objects of a YOLO v5 model."""
+    """Objects of a YOLO v5 model; the score is that there is one, whatever its label."""
 
     def __init__(
         self, threshold: float = 0.6, nms_threshold: float = 0.1, nms_sigma: float = 0.1

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""OpenMV's microphone `audio` for a board without one: sound is a file, then silence.
+
+The sound waits for the program: a piece is read when the program takes it.
+"""
+
+import struct
+
+import machine
+
+PATH = "/rom/sound.wav"
+
+_file = _timer = None
+_piece = b""
+_period = 0
+
+
+def init(channels=1, frequency=16000, samples=512):
+    """Set pieces of `samples` 16-bit samples; the file has to have these channels and frequency."""
+    global _file, _piece, _period
+    stop_streaming()
+    if _file is not None:
+        _file.close()
+        _file = None
+    try:
+        file = open(PATH, "rb")  # noqa: SIM115
+    except OSError:
+        raise OSError(19, f"no microphone: there is no file {PATH}") from None
+    found = _open_wave(file)
+    if found != (channels, frequency):
+        raise ValueError(
+            f"{PATH} has {found[0]} channels at {found[1]} Hz, {channels} at {frequency} expected"
+        )
+    _file = file
+    _piece = bytearray(2 * channels * samples)
+    _period = max(1, samples * 1000 // frequency)
+
+
+def _open_wave(file):
+    """Go to the samples of a WAVE file of 16 bits; return (channels, frequency)."""
+    if file.read(4) != b"RIFF" or file.read(8)[4:] != b"WAVE":
+        raise ValueError(f"{PATH} is no WAVE file")
+    found = None
+    while True:
+        head = file.read(8)
+        if len(head) < 8:
+            raise ValueError(f"{PATH} has no samples")
+        size = struct.unpack("<I", head[4:])[0]
+        if head[:4] == b"data":
+            break
+        body = file.read(size + size % 2)
+        if head[:4] == b"fmt ":
+            kind, channels, frequency, _, _, bits = struct.unpack("<HHIIHH", body)
+            if bits != 16 or kind != 1:
+                raise ValueError(f"{PATH} has {bits} bits a sample, PCM of 16 expected")
+            found = channels, frequency
+    if found is None:
+        raise ValueError(f"{PATH} has samples without a format")
+    return found
+
+
+def start_streaming(callback):
+    """Call `callback(piece)` for each piece from now on."""
+    global _timer
+    if _file is None:
+        raise RuntimeError("audio.init() was not called")
+    stop_streaming()
+
+    def give(_):
+        read = _file.readinto(_piece)
+        if read < len(_piece):
+            _piece[read:] = bytes(len(_piece) - read)
+        callback(_piece)
+
+    _timer = machine.Timer(-1, period=_period, callback=give)
+
+
+def stop_streaming():
+    """End the calls."""
+    global _timer
+    if _timer is not None:
+        _timer.deinit()
+        _timer = None
