@@ -64,6 +64,7 @@ def test_a_link_carries_board_and_memory_mode(page):
             "The link asks for NPU ethos-u99, which this page does not have. It has ",
         ),
         ("npu=ethos-u55-128&mode=None", "The link asks for memory mode None of ethos-u55-128, "),
+        ("board=Abacus", "The link asks for board Abacus, which this page does not have. It has "),
         ("example=nothing", "The link asks for example nothing, which this page does not have. "),
     ],
 )
@@ -74,6 +75,12 @@ def test_a_link_to_what_is_not_there_gets_a_sentence(page, address, words, sente
     page.open(f"{address}#{words}")
     page.wait_for(PROMPT)
     assert page.evaluate(ALERT).startswith(sentence)
+
+
+def test_a_link_to_a_board_needs_no_npu(page):
+    page.evaluate("location.hash = 'board=' + encodeURIComponent('OpenMV AE3')")
+    chosen = "document.getElementById('target').selectedOptions[0].textContent"
+    page.wait_for(f"{chosen}.startsWith('OpenMV AE3')")
 
 
 def test_another_link_in_the_same_page_is_followed(page):

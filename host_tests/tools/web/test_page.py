@@ -17,7 +17,9 @@ from ethosu_tools.tflite.writer import Graph, write
 
 from .chromium import Page
 from .steps import (
+    ALERT,
     EQUAL,
+    FOLDER,
     PROMPT,
     RUNS,
     STATUS,
@@ -82,13 +84,55 @@ def test_latency_is_what_ethosu_estimate_says(page, small_models, ready):
     page.wait_for("document.body.dataset.timed")
     rows = page.evaluate(
         "[...document.querySelectorAll('#latency tbody tr')].map("
-        "row => [row.cells[0].textContent, row.cells[1].textContent, row.dataset.cycles])"
+        "row => [row.dataset.system, row.dataset.cycles,"
+        "...[...row.cells].map(cell => cell.textContent)])"
     )
     known = {(each.name, each.weights.name): each for each in systems.every()}
-    found = {(name, place): int(cycles) for name, place, cycles in rows}
+    found = {(name, place): int(cycles) for name, cycles, _, _, place, *_ in rows}
     assert len(found) == len(rows) >= 6
     told = {where: latency.estimate(model, known[where]).cycles for where in found}
     assert found == told
+    for name, _, title, time, place, *_ in rows:
+        system = known[name, place]
+        assert title == system.title
+        assert ("≥" in time) == (not system.checked or any(m.external for m, _ in system.memories))
+    bounds = ["≥" in row[3] for row in rows]
+    assert bounds == sorted(bounds), "a lower bound comes after the figures"
+    page.look(390, 800, "light")
+    seen = page.evaluate(
+        "(() => { const cell = document.querySelector('#latency td:nth-child(2)');"
+        "return cell.getBoundingClientRect().right <= document.documentElement.clientWidth; })()"
+    )
+    assert seen, "a phone shows the milliseconds without scrolling"
+
+
+def test_a_model_for_another_npu_gets_that_npu(page, small_models, ready):
+    assert choose(page, ready(small_models["small_cnn"], "ethos-u65-256")) == RUNS
+    page.wait_for_screen("<Model ethos-u65-256: 1 inputs, 1 outputs")
+    chosen = "document.getElementById('target').selectedOptions[0].textContent"
+    assert page.evaluate(chosen) == "ethos-u65-256"
+
+
+def test_the_program_for_a_board_runs(page, small_models, ready):
+    assert choose(page, ready(small_models["small_cnn"])) == RUNS
+    page.wait_for("document.getElementById('code').textContent")
+    code = page.evaluate("document.getElementById('code').textContent")
+    program = f"{code}\nprint('sizes', [len(output) for output in outputs])\n"
+    page.evaluate(f"document.getElementById('script').value = {json.dumps(program)}")
+    click(page, "run")
+    page.wait_for_screen("sizes [10]", wrong="Traceback")
+
+
+def test_run_ends_a_running_program_and_clears_the_screen(page):
+    flood = "while True: print('x' * 200)"
+    page.evaluate(f"document.getElementById('script').value = {json.dumps(flood)}")
+    click(page, "run")
+    page.wait_for_screen("xxxx")
+    page.evaluate("document.getElementById('script').value = 'print(6 * 7)'")
+    click(page, "run")
+    page.wait_for_screen("\n42\n")
+    assert page.screen().lstrip().startswith("MicroPython"), page.screen()
+    assert "xxxx" not in page.screen()
 
 
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256"])
@@ -175,12 +219,72 @@ def test_each_control_has_a_name(page):
     assert [node for node in found if not node.get("name", {}).get("value")] == []
 
 
-def test_the_keyboard_leaves_the_prompt(page):
+def press_key(page, key, modifiers=0):
+    code = {"Tab": 9, "Escape": 27}[key]
+    facts = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
+    page.call("Input.dispatchKeyEvent", type="rawKeyDown", **facts)
+    page.call("Input.dispatchKeyEvent", type="keyUp", **facts)
+
+
+INSIDE = "document.getElementById('terminal').contains(document.activeElement)"
+
+
+def test_the_keyboard_leaves_the_prompt_backwards(page):
     page.evaluate("ethosuTerminal.focus()")
-    inside = "document.getElementById('terminal').contains(document.activeElement)"
-    assert page.evaluate(inside)
-    page.call("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab", modifiers=8)
-    assert not page.evaluate(inside)
+    assert page.evaluate(INSIDE)
+    press_key(page, "Tab", modifiers=8)
+    assert not page.evaluate(INSIDE)
+
+
+def test_the_keyboard_reaches_each_control(page):
+    """Tab completes names at the prompt; Esc and then Tab goes on from there."""
+    reached, left = [], 0
+    page.evaluate("document.activeElement.blur()")
+    for _ in range(60):
+        press_key(page, "Tab")
+        if page.evaluate(INSIDE):
+            page.press("impo")
+            press_key(page, "Tab")
+            page.wait_for_screen(">>> import")
+            assert page.evaluate(INSIDE)
+            page.press("\x03")
+            press_key(page, "Escape")
+            press_key(page, "Tab")
+            assert not page.evaluate(INSIDE)
+            left += 1
+        reached.append(page.evaluate("document.activeElement.id"))
+    wanted = ["interrupt", "reset", "again", "script", "run", "link", "microphone", "camera"]
+    assert left >= 1
+    assert set(wanted) <= set(reached)
+
+
+def test_opened_from_a_file_it_says_what_to_do(address):
+    with contextlib.closing(Page()) as page:
+        page.open((FOLDER / "index.html").as_uri())
+        page.wait_for(f"document.body && {ALERT}.startsWith('A browser cannot run this page from')")
+
+
+def luminance(color):
+    parts = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return sum(a * b for a, b in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_borders_of_controls_have_contrast(page, scheme):
+    """WCAG 2.1, 1.4.11: 3:1 against what is around them."""
+    page.look(1400, 1000, scheme)
+    controls = "#drop, #target, #mode, #script, #interrupt, #terminal, #examples button"
+    found = page.evaluate(
+        f"JSON.stringify([...document.querySelectorAll('{controls}')].map(e => ["
+        "getComputedStyle(e).borderTopColor,"
+        "getComputedStyle(e.closest('section')).backgroundColor]))"
+    )
+    pairs = {tuple(pair) for pair in json.loads(found)}
+    assert pairs
+    for pair in pairs:
+        low, high = sorted(map(luminance, pair))
+        assert (high + 0.05) / (low + 0.05) >= 3, pair
 
 
 def test_a_new_board_has_the_files(page, small_models, ready):
@@ -221,22 +325,36 @@ def test_a_difference_is_seen(page):
 
 def test_bad_files_give_one_sentence_and_the_prompt_answers(page, small_models, tmp_path):
     good = small_models["small_cnn"].read_bytes()
+    noise = bytes(255 - i % 256 for i in range(3000))
     files = {
-        "text.tflite": (b"this is no model", "this is no .tflite"),
-        "empty.tflite": (b"", "this is no .tflite"),
+        "text.tflite": (b"this is no model", "it is text, not a TensorFlow Lite model"),
+        "page.tflite": (b"<!DOCTYPE html><html>", "it is a web page, not a model"),
+        "pointer.tflite": (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
+        "zip.tflite": (b"PK\3\4" + noise, "it is a ZIP archive, not a model"),
+        "noise.tflite": (noise, "it is not a TensorFlow Lite model, or it is damaged"),
+        "empty.tflite": (b"", "the file is empty"),
+        "keras.keras": (b"PK\3\4" + noise, "it is a Keras model; convert and quantise it on a PC"),
         "short.tflite": (good[:1000], "damaged"),
-        "hostile.tflite": (good[:8] + bytes(255 - i % 256 for i in range(3000)), "damaged"),
+        "hostile.tflite": (good[:8] + noise, "damaged"),
     }
     for name, (content, sentence) in files.items():
         path = tmp_path / name
         path.write_bytes(content)
-        assert choose(page, path) == f"{name} does not run."
-        assert sentence in page.evaluate("document.getElementById('steps').lastChild.textContent")
+        said = choose(page, path)
+        assert said.startswith(f"{name} does not run: ") and sentence in said
+    # What is no model goes to /rom, and nothing of the file before it stays.
+    for name in ("readme.txt", "data.csv"):
+        path = tmp_path / name
+        path.write_bytes(b"1,2\n")
+        page.choose_file("#file", path)
+        page.wait_for(f"{STATUS} === '{name} is now /rom/{name}.'")
+    assert not page.evaluate("!!document.querySelector('#steps .bad')")
+    page.wait_for(PROMPT)
     large = tmp_path / "large.tflite"
     with large.open("wb") as file:
         file.truncate(200_000_000)
     page.choose_file("#file", large)
-    page.wait_for(f"{STATUS}.startsWith('large.tflite has 200,000,000 bytes')")
+    page.wait_for(f"{STATUS}.startsWith('large.tflite does not run: it has 200,000,000 bytes')")
     type_line(page, "print(6 * 7)")
     page.wait_for_screen("\n42\n")
 
@@ -251,9 +369,10 @@ def test_a_model_without_room_is_refused(page, tmp_path, ready):
     source = tmp_path / "wide.tflite"
     source.write_bytes(write([graph], "wide"))
     model = ready(source)
-    assert choose(page, model) == f"{model.name} does not run."
-    said = page.evaluate("document.getElementById('steps').lastChild.textContent")
-    assert said.startswith("the arena needs 100663296 bytes, the heap has ")
+    said = choose(page, model)
+    assert said.startswith(
+        f"{model.name} does not run: the arena needs 100663296 bytes, the heap has "
+    )
     type_line(page, "print(6 * 7)")
     page.wait_for_screen("\n42\n")
 

@@ -17,21 +17,21 @@ export class BoardClient {
     constructor(module, { npus, files, memories, feeds = new Feeds() }, listener) {
         this.ring = new Ring();
         this.worker = new Worker("board_worker.mjs", { type: "module" });
-        this.restarting = 0;
+        this.asked = this.restarted = 0; // numbers of restarts
         this.worker.addEventListener("message", ({ data }) => {
             if (data.output) {
-                if (this.restarting === 0) {
+                if (this.restarted === this.asked) {
                     listener.output(data.output);
                 } else {
                     this.ring.shown(data.output.length); // of the program before
                 }
             } else if (data.show !== undefined) {
                 this.ring.shown(data.show.length);
-                if (this.restarting === 0) {
+                if (this.restarted === this.asked) {
                     listener.show?.(data.show);
                 }
             } else if (data.restarted) {
-                this.restarting -= 1;
+                this.restarted = data.restarted;
                 listener.restarted?.();
             } else {
                 listener.failed(data.failed);
@@ -61,8 +61,7 @@ export class BoardClient {
 
     /** Start it again with these NPUs and these files in /rom; files in / stay. */
     restart(npus, files) {
-        this.restarting = 1; // one that comes before it was obeyed replaces it
-        this.ring.restart(npus, build(files));
+        this.asked = this.ring.restart(npus, build(files));
     }
 
     end() {

@@ -11,7 +11,7 @@ addEventListener("message", ({ data }) => {
     function obey() {
         if (ring.wanted()) {
             const told = ring.takeRestart();
-            postMessage({ restarted: true });
+            postMessage({ restarted: told.number });
             board.restart(told);
         }
     }

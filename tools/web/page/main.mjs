@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /** The page: takes a model, has Vela compile it, gives it to the board and compares the results. */
-import { FitAddon } from "./addon-fit.mjs";
 import { draw } from "./arena.mjs";
 import { BoardClient, runProgram } from "./board_client.mjs";
 import { Feeds } from "./feeds.mjs";
+import { isModel } from "./file_kinds.mjs";
 import { latencies } from "./latency.mjs";
 import { planned } from "./plan.mjs";
 import { connectPrograms } from "./programs.mjs";
 import { clockMhz, layers, remarks } from "./report.mjs";
-import { ends, offer, showFigures, showLatency, showLayers, showVerdict, status, step } from "./result.mjs";
+import { ends, offer, showCode, showFigures, showLatency, showLayers, showVerdict, status, step } from "./result.mjs";
 import { ROM_BYTES } from "./ring.mjs";
 import { clear, show } from "./shown.mjs";
 import { configuration } from "./vela.mjs";
-import { Targets, option } from "./targets.mjs";
+import { Targets } from "./targets.mjs";
+import { RESET, makeTerminal } from "./terminal.mjs";
 import { Model, carry, put } from "./tflite.mjs";
-import { Terminal } from "./xterm.mjs";
 
 const FIRST_NPU = "ethos-u55-128";
 const BROWSERS = "it needs WebAssembly with SIMD and exceptions, as Chrome 95, Firefox 100 and Safari 16.4 have them";
@@ -24,11 +24,8 @@ const STATE = /^(Variable|CallOnce)/;
 const REMARKS = 3;
 const FIRST_SCRIPT = "import ethosu, os\n\nprint(ethosu.npus(), os.listdir('/rom'))\n";
 const RELOADED = "reloaded for headers";
-const THEMES = {
-    light: { background: "#ffffff", foreground: "#1b1f24", cursor: "#0a58ca", selectionBackground: "#b6d4fe" },
-    dark: { background: "#0d1117", foreground: "#e6edf3", cursor: "#79b8ff", selectionBackground: "#264f78" },
-};
-
+/** What /rom holds, without the space for its directory. */
+const ROM_ROOM = ROM_BYTES - (1 << 16);
 const element = (id) => document.getElementById(id);
 const count = (number) => Math.round(number).toLocaleString("en");
 const asked = () => new URLSearchParams(location.hash.slice(1));
@@ -88,29 +85,13 @@ function wasm(name) {
 
 // ---- the prompt ----
 
-function makeTerminal() {
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    const theme = () => (dark.matches ? THEMES.dark : THEMES.light);
-    const terminal = new Terminal({ fontSize: 13, screenReaderMode: true, theme: theme(), scrollback: 5000, minimumContrastRatio: 4.5 });
-    const fit = new FitAddon();
-    terminal.loadAddon(fit);
-    terminal.open(element("terminal"));
-    fit.fit();
-    new ResizeObserver(() => fit.fit()).observe(element("terminal"));
-    dark.addEventListener("change", () => (terminal.options.theme = theme()));
-    // Else a keyboard could not leave it.
-    terminal.attachCustomKeyEventHandler((event) => !(event.key === "Tab" && event.shiftKey));
-    terminal.textarea.setAttribute("aria-label", "Python prompt of the board; Shift-Tab leaves it");
-    return terminal;
-}
-
 function start(module, terminal) {
     const board = new BoardClient(module, { npus: [state.targets.chosen.npu], files: state.files, feeds: state.feeds }, {
         output(bytes) {
             terminal.write(bytes, () => board.shown(bytes.length));
         },
         restarted() {
-            terminal.reset();
+            terminal.write(RESET);
         },
         show(text) {
             try {
@@ -143,7 +124,7 @@ function sayLinked() {
  * Choose what the address asks for. Its program waits for "Run": whoever made the link is not the
  * one who opens it.
  *
- * @returns {{example: boolean, script: string | null}} `example`: one is chosen
+ * @returns {{example: string | null, script: string | null}} `example`: the name of the chosen one
  */
 function follow() {
     const words = asked();
@@ -159,15 +140,14 @@ function follow() {
             const known = state.examples.map((each) => each.name).join(", ");
             throw new Error(`The link asks for example ${name}, which this page does not have. It has ${known}.`);
         }
-        if (words.has("npu")) {
+        if (words.has("npu") || words.has("board")) {
             state.targets.choose(words.get("npu"), words.get("board"), words.get("mode"));
         }
     } catch (error) {
         fail(error.message);
-        return { example: false, script };
+        return { example: null, script };
     }
-    element("example").value = name ?? "";
-    return { example: name !== null, script };
+    return { example: name, script };
 }
 
 // ---- the steps after a drop ----
@@ -193,20 +173,39 @@ function plainName(name) {
     return `${base || "model"}.tflite`;
 }
 
-function checkSize(name, size) {
-    const used = [...state.files.values()].reduce((sum, each) => sum + each.length, 0);
-    const room = ROM_BYTES - (1 << 16);
-    if (size > room) {
-        throw new Error(`${name} has ${count(size)} bytes; this board has room for ${count(room)}.`);
+function checkSize(size) {
+    if (size > ROM_ROOM) {
+        throw new Error(`it has ${count(size)} bytes; this board has room for ${count(ROM_ROOM)}`);
     }
-    if (used + size > room) {
+}
+
+/** Put a file into /rom; the files before it make room if they have to. */
+function store(name, bytes) {
+    const used = [...state.files.values()].reduce((sum, each) => sum + each.length, 0);
+    if (used + bytes.length > ROM_ROOM) {
+        step(`/rom was full: removed ${[...state.files.keys()].join(", ")}.`);
         state.files.clear();
+    }
+    state.files.set(name, bytes);
+}
+
+/** Choose the NPU that a compiled model is for: it runs on no other. */
+async function chooseItsNpu(module, bytes, signal) {
+    let npu;
+    const program = "import ethosu, json\ntry:\n    ethosu.Model('/rom/model')\nexcept Exception as e:\n    print(json.dumps(str(e)))\n";
+    const files = new Map([["model", bytes]]);
+    await runProgram(module, { npus: [state.targets.chosen.npu], files, program, signal }, (why) => {
+        npu = /compiled for (ethos-u\d+-\d+)/.exec(why)?.[1];
+    });
+    if (npu && state.targets.of(npu, null).length) {
+        state.targets.choose(npu);
+        step(`It is compiled for ${npu}: the board now has this NPU.`);
     }
 }
 
 async function compiledModel(bytes, original, signal) {
     if (original.compiled) {
-        step("It is compiled already: Vela is not asked.");
+        step("It is already compiled.");
         return { bytes, report: null };
     }
     status("Vela is loading …");
@@ -269,15 +268,18 @@ async function handle(name, bytes, signal) {
         element(table).tBodies[0].replaceChildren();
     }
     element("details").hidden = true;
-    checkSize(name, bytes.length);
+    checkSize(bytes.length);
     const original = new Model(bytes);
     step(`${name}: ${count(bytes.length)} bytes, ${original.operators.length} operator${original.operators.length === 1 ? "" : "s"}.`);
     const module = await wasm("ethosu.wasm");
+    if (original.compiled) {
+        await chooseItsNpu(module, bytes, signal);
+    }
     const { bytes: compiled, report } = await compiledModel(bytes, original, signal);
     signal.throwIfAborted();
     const model = planned(module, compiled);
     const plain = plainName(name);
-    state.files.set(plain, model);
+    store(plain, model);
     if (state.example && !state.linked) {
         await state.programs.run();
     } else {
@@ -310,6 +312,7 @@ async function handle(name, bytes, signal) {
         ["Inputs", ends(seen.model.inputs)],
         ["Outputs", ends(seen.model.outputs)],
     ]);
+    showCode(plain, seen.model.inputs);
     showVerdict(seen.run, seen.reference?.error ?? reference.missing);
     document.body.dataset.done = name;
     if (new Model(model).compiled) {
@@ -341,8 +344,7 @@ async function take(name, bytes, example = null) {
         await handle(name, bytes, job.signal);
     } catch (error) {
         if (state.job === job) {
-            status(`${name} does not run.`, "bad");
-            step(error.message, "bad");
+            status(`${name} does not run: ${error.message}`, "bad");
         }
     }
     if (state.job === job) {
@@ -353,27 +355,26 @@ async function take(name, bytes, example = null) {
 async function takeFiles(list) {
     for (const file of list) {
         try {
-            checkSize(file.name, file.size);
+            checkSize(file.size);
             const bytes = new Uint8Array(await file.arrayBuffer());
-            if (/\.tflite$/i.test(file.name) || list.length === 1 && !/\.(py|txt|npy|bin)$/i.test(file.name)) {
+            if (isModel(file.name, bytes)) {
                 await take(file.name, bytes);
             } else {
-                state.files.set(file.name, bytes);
+                store(file.name, bytes);
                 restart();
-                status(`${file.name} is /rom/${file.name}.`);
+                status(`${file.name} is now /rom/${file.name}.`);
             }
         } catch (error) {
-            status(error.message, "bad");
+            element("steps").replaceChildren();
+            status(`${file.name} does not run: ${error.message}`, "bad");
+            document.body.dataset.done = file.name;
         }
     }
 }
 
-/** An example, with a program of its own unless a link brings another. */
-async function takeExample(script = null) {
-    const example = state.examples.find(({ name }) => name === element("example").value);
-    if (!example) {
-        return;
-    }
+/** Take an example, with its own program unless a link brings another. */
+async function takeExample(name, script = null) {
+    const example = state.examples.find((each) => each.name === name);
     state.linked = script !== null;
     sayLinked();
     element("script").value = script ?? example.script;
@@ -384,6 +385,16 @@ async function takeExample(script = null) {
     } catch (error) {
         status(error.message, "bad");
     }
+}
+
+function exampleCard({ name, text }) {
+    const [card, title] = [document.createElement("button"), document.createElement("strong")];
+    card.type = "button";
+    card.className = "card";
+    card.dataset.example = title.textContent = name;
+    card.append(title, text);
+    card.addEventListener("click", () => takeExample(name));
+    return card;
 }
 
 function restart() {
@@ -410,12 +421,11 @@ function listen(module, terminal) {
     press("reset", () => state.board.type("\x03\x04"));
     press("again", () => {
         state.board.end();
-        terminal.reset();
+        terminal.write(RESET);
         element("alert").textContent = "";
         state.board = start(module, terminal);
     });
     element("file").addEventListener("change", (event) => takeFiles([...event.target.files]));
-    element("example").addEventListener("change", () => takeExample());
     element("target").addEventListener("change", () => {
         state.targets.fillModes();
         retarget();
@@ -441,7 +451,7 @@ async function main() {
     );
     state.settings = settings;
     state.examples = examples;
-    element("example").append(...examples.map(({ name, text }) => option(`${name}: ${text}`, name)));
+    element("examples").append(...examples.map(exampleCard));
     state.targets = new Targets(settings.targets, FIRST_NPU);
     let module;
     try {
@@ -450,7 +460,7 @@ async function main() {
         fail(error instanceof WebAssembly.CompileError ? `This browser cannot run the board: ${BROWSERS}.` : error.message);
         return;
     }
-    const terminal = makeTerminal();
+    const terminal = makeTerminal(element("terminal"));
     globalThis.ethosuTerminal = terminal; // for a script that drives the page
     state.feeds = new Feeds();
     element("script").value = FIRST_SCRIPT;
@@ -460,10 +470,10 @@ async function main() {
     listen(module, terminal);
     addEventListener("hashchange", () => {
         const { example, script } = follow();
-        example ? takeExample(script) : retarget();
+        example ? takeExample(example, script) : retarget();
     });
     if (first.example) {
-        takeExample(first.script);
+        takeExample(first.example, first.script);
     }
 }
 

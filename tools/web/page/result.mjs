@@ -2,6 +2,7 @@
 /** Writes what came out of a model into the page. */
 
 const DTYPES = { b: "int8", B: "uint8", h: "int16", H: "uint16", i: "int32", q: "int64", f: "float32", "?": "bool" };
+const ITEM_SIZES = { b: 1, B: 1, h: 2, H: 2, i: 4, q: 8, f: 4, "?": 1 };
 
 const element = (id) => document.getElementById(id);
 const count = (number) => Math.round(number).toLocaleString("en");
@@ -50,8 +51,8 @@ export function showLayers(found) {
 
 export function showLatency({ system, cycles, ms, low, high, basis }) {
     const time = high === undefined ? `≥ ${low.toPrecision(3)}` : ms.toPrecision(3);
-    rows("latency", [[system.name, system.weights, count(system.mhz), time, basis]]);
-    element("latency").tBodies[0].lastChild.dataset.cycles = cycles;
+    rows("latency", [[system.title, time, system.weights, count(system.mhz), basis]]);
+    Object.assign(element("latency").tBodies[0].lastChild.dataset, { cycles, system: system.name });
 }
 
 export function offer(name, bytes) {
@@ -59,7 +60,17 @@ export function offer(name, bytes) {
     URL.revokeObjectURL(link.href);
     link.href = URL.createObjectURL(new Blob([bytes]));
     link.download = name;
-    element("code").textContent = `import ethosu\nmodel = ethosu.Model("/rom/${name}")\noutputs = model.predict([inputs])`;
+}
+
+/** A program for a board with this model in its /rom; `inputs`: name, type code and shape of each. */
+export function showCode(name, inputs) {
+    const buffers = inputs.map(([, kind, shape]) => `bytearray(${shape.reduce((a, b) => a * b, 1) * ITEM_SIZES[kind]})`);
+    element("code").textContent = [
+        "import ethosu",
+        `model = ethosu.Model("/rom/${name}")`,
+        `inputs = [${buffers.join(", ")}]  # raw values: ${ends(inputs)}`,
+        "outputs = model.predict(inputs)",
+    ].join("\n");
 }
 
 /** "input: int8, 1 × 16 × 16 × 3". */

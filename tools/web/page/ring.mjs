@@ -2,20 +2,21 @@
 /**
  * What a page and its board's worker share: the worker blocks in WebAssembly, so no message reaches
  * it. Words of `control`: bytes of input given and taken, bytes of output shown, the size of a ROMFS
- * image that waits in `box`, of the JSON in front of it.
+ * image that waits in `box`, of the JSON in front of it, the number of restarts asked for.
  */
 const GIVEN = 0;
 const TAKEN = 1;
 const SHOWN = 2;
 const ROM_SIZE = 3;
 const WORDS_SIZE = 4;
+const RESTARTS = 5;
 const CONTROL_BYTES = 32;
 const INPUT_BYTES = 1 << 16;
 const WORDS_BYTES = 1 << 10;
 // As of boards/WEB/memory.S.
 export const ROM_BYTES = 0x2000100;
 /** Output that the page has not shown yet, at which the board waits. */
-const UNSHOWN_BYTES = 1 << 18;
+const UNSHOWN_BYTES = 1 << 15;
 
 export class Ring {
     constructor(shared = Ring.shared()) {
@@ -53,14 +54,16 @@ export class Ring {
         Atomics.notify(this.control, SHOWN);
     }
 
-    /** Have the board start again with these NPUs and this ROM. */
+    /** Have the board start again with these NPUs and this ROM; returns the number of this restart. */
     restart(npus, romfs) {
+        const number = Atomics.add(this.control, RESTARTS, 1) + 1;
         const words = new TextEncoder().encode(JSON.stringify(npus));
         this.box.set(words, 0);
         this.box.set(romfs, WORDS_BYTES);
         Atomics.store(this.control, WORDS_SIZE, words.length);
         Atomics.store(this.control, ROM_SIZE, romfs.length);
         Atomics.store(this.control, TAKEN, Atomics.load(this.control, GIVEN)); // typed for the old one
+        return number;
     }
 
     // ---- the worker's side ----
@@ -95,12 +98,13 @@ export class Ring {
         return Atomics.load(this.control, ROM_SIZE) !== 0;
     }
 
-    /** What restart() was told. */
+    /** What the last restart() was told, and its number. */
     takeRestart() {
+        const number = Atomics.load(this.control, RESTARTS);
         const size = Atomics.load(this.control, ROM_SIZE);
         const words = this.box.slice(0, Atomics.load(this.control, WORDS_SIZE));
         const romfs = this.box.slice(WORDS_BYTES, WORDS_BYTES + size);
         Atomics.store(this.control, ROM_SIZE, 0);
-        return { npus: JSON.parse(new TextDecoder().decode(words)), romfs };
+        return { number, npus: JSON.parse(new TextDecoder().decode(words)), romfs };
     }
 }

@@ -31,9 +31,10 @@ export class Targets {
         return this.all[Number(element("mode").value)];
     }
 
-    /** Those of an NPU and board. */
+    /** Those of an NPU and board; no NPU: of the board's first one. */
     of(npu, board) {
-        return this.all.filter((each) => each.npu === npu && each.board === board);
+        const its = this.all.filter((each) => each.board === board);
+        return its.filter((each) => each.npu === (npu ?? its[0].npu));
     }
 
     fillModes() {
@@ -47,9 +48,10 @@ export class Targets {
         const standard = found.find((each) => each.standard);
         const wanted = mode === null ? standard : found.find((each) => each.memory_mode === mode);
         if (!standard || !wanted) {
-            const what = standard ? `memory mode ${mode} of ${npu}` : `${board ? `board ${board} with ` : ""}NPU ${npu}`;
-            const known = standard ? found.map((each) => each.memory_mode) : this.all.map((each) => each.npu);
-            throw new Error(`The link asks for ${what}, which this page does not have. It has ${[...new Set(known)].join(", ")}.`);
+            const [what, known] = standard
+                ? [`memory mode ${mode} of ${npu ?? board}`, found.map((each) => each.memory_mode)]
+                : [[board && `board ${board}`, npu && `NPU ${npu}`].filter(Boolean).join(" with "), this.all.map((each) => (npu ? each.npu : each.board))];
+            throw new Error(`The link asks for ${what}, which this page does not have. It has ${[...new Set(known)].filter(Boolean).join(", ")}.`);
         }
         element("target").value = standard.index;
         this.fillModes();

@@ -67,17 +67,13 @@ class Table {
 // Fields of the schema's tables, by number.
 const MODEL = { version: 0, codes: 1, graphs: 2, description: 3, buffers: 4, metadata: 6, count: 8 };
 
-/** A parsed file. Throws an Error with a sentence when it is none. */
+/** A parsed file. Throws an Error with a sentence if it is damaged. */
 export class Model {
     constructor(bytes) {
-        const mark = new TextDecoder().decode(bytes.subarray(4, 8));
-        if (mark !== "TFL3") {
-            throw new Error("this is no .tflite: bytes 4 to 7 have to be TFL3");
-        }
         try {
             this.read(bytes);
         } catch (error) {
-            throw error instanceof RangeError ? new Error("this .tflite is damaged or cut off") : error;
+            throw error instanceof RangeError ? new Error("the file is damaged or cut off") : error;
         }
     }
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+/** The prompt of the board, as a terminal. */
+import { FitAddon } from "./addon-fit.mjs";
+import { Terminal } from "./xterm.mjs";
+
+const THEMES = {
+    light: { background: "#ffffff", foreground: "#1b1f24", cursor: "#0a58ca", selectionBackground: "#b6d4fe" },
+    dark: { background: "#0d1117", foreground: "#e6edf3", cursor: "#79b8ff", selectionBackground: "#264f78" },
+};
+/** Full reset (RIS). It queues behind earlier output; Terminal.reset() would overtake it. */
+export const RESET = "\x1bc";
+
+/**
+ * Let the keyboard leave the prompt, where Tab completes names: Shift-Tab goes back, Esc and then
+ * Tab goes on.
+ *
+ * @returns {(event: KeyboardEvent) => boolean} false: the key is not for the board
+ */
+function leaving() {
+    let escaped = false;
+    return (event) => {
+        if (event.type !== "keydown" || event.key === "Shift") {
+            return true;
+        }
+        const leaves = event.key === "Tab" && (event.shiftKey || escaped);
+        escaped = event.key === "Escape";
+        return !leaves && !escaped;
+    };
+}
+
+/** @returns {Terminal} in `parent`, fitted to its size */
+export function makeTerminal(parent) {
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const theme = () => (dark.matches ? THEMES.dark : THEMES.light);
+    const terminal = new Terminal({ fontSize: 13, screenReaderMode: true, theme: theme(), scrollback: 5000, minimumContrastRatio: 4.5 });
+    const fit = new FitAddon();
+    terminal.loadAddon(fit);
+    terminal.open(parent);
+    fit.fit();
+    new ResizeObserver(() => fit.fit()).observe(parent);
+    dark.addEventListener("change", () => (terminal.options.theme = theme()));
+    terminal.attachCustomKeyEventHandler(leaving());
+    terminal.textarea.setAttribute("aria-label", "Python prompt of the board; Esc and then Tab leaves it");
+    return terminal;
+}
