@@ -13,9 +13,11 @@ ADDRESS = re.compile(
     re.IGNORECASE,
 )
 # What emulates the board knows where its devices and memories are, and so does the native module,
-# which runs in firmware that this tree has no folder for.
+# which runs in firmware that this tree has no folder for, and the example in C, which has no board.
 EMULATORS = {
     "modules/ethosu/natmod/boards.c",
+    "modules/ethosu/examples/c/main.c",
+    "modules/ethosu/examples/c/mps3_an547.ld",
     "tools/sim_host/sim_host.h",
 }
 EMULATED = "tools/qemu_plugin/boards/"

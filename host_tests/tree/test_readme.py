@@ -35,7 +35,7 @@ def place(repo, tmp_path_factory):
 
 
 def test_readme_has_commands_to_test():
-    assert {page.id for page in blocks()} >= {"README.md", "tutorial.md"}
+    assert {page.id for page in blocks()} >= {"README.md", "costs.md"}
 
 
 @pytest.mark.parametrize("commands", list(blocks()))
